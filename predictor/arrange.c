@@ -1,0 +1,170 @@
+#include "predictor/arrange.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t mafat_arrange_lower_bound(const struct mafat_block *blocks, int n)
+{
+  size_t most = 0;
+  for (int i = 0; i < n; i++) { /* the sum is largest at some buffer's first time */
+    size_t sum = 0;
+    for (int j = 0; j < n; j++)
+      if (blocks[j].first <= blocks[i].first && blocks[i].first <= blocks[j].last)
+        sum += blocks[j].bytes;
+    if (sum > most) most = sum;
+  }
+  return most;
+}
+
+/* Working state: `order` is a priority list; `placed` the placed indices, by
+ * rising offset. */
+struct arranger {
+  struct mafat_block *blocks;
+  int n;
+  int *order, *placed;
+  int n_placed;
+  size_t *best;
+  size_t best_total;
+};
+
+static bool overlap_in_time(const struct mafat_block *a, const struct mafat_block *b)
+{
+  return a->first <= b->last && b->first <= a->last;
+}
+
+static size_t lowest_fit(const struct arranger *a, const struct mafat_block *b)
+{
+  size_t at = 0;
+  for (int i = 0; i < a->n_placed; i++) {
+    const struct mafat_block *p = &a->blocks[a->placed[i]];
+    if (!overlap_in_time(p, b)) continue;
+    if (p->offset >= at + b->bytes) break;
+    if (p->offset + p->bytes > at) at = p->offset + p->bytes;
+  }
+  return at;
+}
+
+/* The highest offset under `top` where b fits; falls back to the lowest fit. */
+static size_t highest_fit(const struct arranger *a, const struct mafat_block *b, size_t top)
+{
+  size_t end = top;
+  bool moved = true;
+  while (moved) { /* few live neighbours: a handful of rounds */
+    moved = false;
+    if (end < b->bytes) return lowest_fit(a, b);
+    for (int i = a->n_placed - 1; i >= 0; i--) {
+      const struct mafat_block *p = &a->blocks[a->placed[i]];
+      if (!overlap_in_time(p, b) || p->offset >= end || p->offset + p->bytes <= end - b->bytes)
+        continue;
+      end = p->offset;
+      moved = true;
+      break;
+    }
+  }
+  return end - b->bytes;
+}
+
+static void place(struct arranger *a, int index, size_t offset)
+{
+  a->blocks[index].offset = offset;
+  int i = a->n_placed++;
+  for (; i > 0 && a->blocks[a->placed[i - 1]].offset > offset; i--) a->placed[i] = a->placed[i - 1];
+  a->placed[i] = index;
+}
+
+/* Places everything in `order`; with a top, buffers that prefer it hang from it. */
+static size_t place_all(struct arranger *a, size_t top)
+{
+  size_t total = 0;
+  a->n_placed = 0;
+  for (int i = 0; i < a->n; i++) {
+    struct mafat_block *b = &a->blocks[a->order[i]];
+    bool hang = top && b->end_hint == 2;
+    place(a, a->order[i], hang ? highest_fit(a, b, top) : lowest_fit(a, b));
+    if (b->offset + b->bytes > total) total = b->offset + b->bytes;
+  }
+  if (total < a->best_total) {
+    a->best_total = total;
+    for (int i = 0; i < a->n; i++) a->best[i] = a->blocks[i].offset;
+  }
+  return total;
+}
+
+typedef bool (*before)(const struct mafat_block *x, const struct mafat_block *y);
+
+static bool larger(const struct mafat_block *x, const struct mafat_block *y)
+{
+  return x->bytes > y->bytes;
+}
+
+static bool earlier(const struct mafat_block *x, const struct mafat_block *y)
+{
+  return x->first != y->first ? x->first < y->first : x->bytes > y->bytes;
+}
+
+static bool longer(const struct mafat_block *x, const struct mafat_block *y)
+{
+  int dx = x->last - x->first, dy = y->last - y->first;
+  return dx != dy ? dx > dy : x->bytes > y->bytes;
+}
+
+static bool heavier(const struct mafat_block *x, const struct mafat_block *y)
+{
+  return (double)x->bytes * (x->last - x->first + 1) > (double)y->bytes * (y->last - y->first + 1);
+}
+
+/* Insertion sort: stable, so that equal buffers keep their order. */
+static void sort_order(struct arranger *a, before is_before)
+{
+  for (int i = 0; i < a->n; i++) {
+    int j = i;
+    for (; j > 0 && is_before(&a->blocks[i], &a->blocks[a->order[j - 1]]); j--)
+      a->order[j] = a->order[j - 1];
+    a->order[j] = i;
+  }
+}
+
+/* Moves the buffer that sticks out highest to the front of the order. */
+static bool promote_highest(struct arranger *a, size_t total)
+{
+  for (int i = 0; i < a->n; i++) {
+    const struct mafat_block *b = &a->blocks[a->order[i]];
+    if (b->offset + b->bytes < total) continue;
+    if (i == 0) return false;
+    int index = a->order[i];
+    memmove(a->order + 1, a->order, (size_t)i * sizeof *a->order);
+    a->order[0] = index;
+    return true;
+  }
+  return false;
+}
+
+size_t mafat_arrange(struct mafat_block *blocks, int n)
+{
+  static const before orders[] = {larger, earlier, longer, heavier};
+  enum { PROMOTIONS = 40 };
+  if (n == 0) return 0;
+  struct arranger a = {.blocks = blocks, .n = n, .best_total = SIZE_MAX};
+  size_t bound = mafat_arrange_lower_bound(blocks, n);
+  a.order = malloc((size_t)n * sizeof *a.order);
+  a.placed = malloc((size_t)n * sizeof *a.placed);
+  a.best = malloc((size_t)n * sizeof *a.best);
+  if (a.order && a.placed && a.best) {
+    /* A chain ping-pongs between the two ends: exact for every chain. */
+    sort_order(&a, earlier);
+    place_all(&a, bound);
+    for (size_t o = 0; o < sizeof orders / sizeof *orders && a.best_total > bound; o++) {
+      sort_order(&a, orders[o]);
+      size_t total = place_all(&a, 0);
+      for (int i = 0; i < PROMOTIONS && a.best_total > bound && promote_highest(&a, total); i++)
+        total = place_all(&a, i % 2 ? bound : 0);
+    }
+    for (int i = 0; i < n; i++) blocks[i].offset = a.best[i];
+  }
+  free(a.order);
+  free(a.placed);
+  free(a.best);
+  return a.best_total;
+}

@@ -1,0 +1,22 @@
+/* Placing buffers with lifetimes into one arena: offsets such that buffers
+ * alive at the same time do not overlap in space. */
+#ifndef MAFAT_PREDICTOR_ARRANGE_H
+#define MAFAT_PREDICTOR_ARRANGE_H
+
+#include <stddef.h>
+
+struct mafat_block {
+  size_t bytes;
+  int first, last; /* inclusive interval of times */
+  int end_hint;    /* 0: anywhere, 1: prefer the bottom, 2: prefer the top */
+  size_t offset;   /* the result */
+};
+
+/* The largest sum of bytes alive at one time: no arrangement can be smaller. */
+size_t mafat_arrange_lower_bound(const struct mafat_block *blocks, int n);
+
+/* Sets the offsets by the best of several orders and returns the arena's size.
+ * Deterministic. Returns SIZE_MAX when memory for working arrays is refused. */
+size_t mafat_arrange(struct mafat_block *blocks, int n);
+
+#endif

@@ -1,0 +1,272 @@
+#include "predictor/layout.h"
+
+#include "predictor/arrange.h"
+#include "predictor/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *mafat_tag_name(enum mafat_tag tag)
+{
+  static const char *const names[MAFAT_N_TAGS] = {"input", "activations", "scratch"};
+  return (unsigned)tag < MAFAT_N_TAGS ? names[tag] : "unknown";
+}
+
+/* What the dry walk learns of a tensor and of a layer's steps. */
+struct extent {
+  int rows, cols;         /* largest held box; cols with the padding */
+  int out_rows, out_cols; /* largest computed box */
+};
+
+struct maker {
+  const struct mafat_network *network;
+  const struct mafat_plan *plan;
+  struct mafat_schedule *schedule;
+  struct mafat_layout *layout;
+  struct extent *extents; /* [tensor + 1] */
+};
+
+static int most(int a, int b)
+{
+  return a > b ? a : b;
+}
+
+/* Padding that the readers of each tensor want beside it. */
+static void find_pads(struct maker *m)
+{
+  for (int l = 0; l < m->plan->n_layers; l++) {
+    if (!mafat_schedule_runs(m->schedule, l)) continue;
+    const struct mafat_layer *layer = &m->network->layers[l];
+    int left, right;
+    mafat_layer_pads(layer, &left, &right);
+    for (int i = 0; i < layer->sources.n; i++) {
+      struct mafat_tensor_layout *t = &m->layout->tensors[layer->sources.list[i].tensor + 1];
+      t->left = most(t->left, left);
+      t->right = most(t->right, right);
+    }
+  }
+}
+
+static void hold(struct maker *m, int tensor, struct mafat_box held)
+{
+  struct extent *e = &m->extents[tensor + 1];
+  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor + 1];
+  int w = mafat_network_tensor_shape(m->network, tensor).w;
+  int cols = mafat_span_size(held.x) + (held.x.begin == 0 ? t->left : 0) +
+             (held.x.end == w ? t->right : 0);
+  e->rows = most(e->rows, mafat_span_size(held.y));
+  e->cols = most(e->cols, cols);
+}
+
+static uint64_t step_macs(const struct mafat_layer *l, const struct mafat_step *s)
+{
+  uint64_t macs = mafat_layer_macs(l, (uint64_t)mafat_box_area(s->out));
+  if (l->type != MAFAT_CONVOLUTIONAL) return macs;
+  return macs / (uint64_t)l->filters / (uint64_t)l->in.c * (uint64_t)mafat_span_size(s->filters) *
+         (uint64_t)mafat_span_size(s->channels);
+}
+
+static void walk(struct maker *m)
+{
+  struct mafat_step step;
+  struct mafat_layout *layout = m->layout;
+  mafat_schedule_rewind(m->schedule);
+  while (mafat_schedule_next(m->schedule, &step)) {
+    struct extent *e = &m->extents[step.layer + 1];
+    e->out_rows = most(e->out_rows, mafat_span_size(step.out.y));
+    e->out_cols = most(e->out_cols, mafat_span_size(step.out.x));
+    hold(m, step.layer, step.held);
+    layout->groups[step.group].macs += step_macs(&m->network->layers[step.layer], &step);
+  }
+  for (int t = MAFAT_INPUT; t < m->plan->n_layers; t++) {
+    struct mafat_shape shape = mafat_network_tensor_shape(m->network, t);
+    if (m->schedule->usage[t + 1].needed && m->schedule->usage[t + 1].external &&
+        (t == MAFAT_INPUT || m->extents[t + 1].rows > 0))
+      hold(m, t, mafat_box_full(shape.h, shape.w));
+  }
+  for (int g = 0; g < m->plan->n_groups; g++) {
+    uint64_t once = 0;
+    for (int l = m->plan->groups[g].first; l < m->plan->groups[g].end; l++)
+      if (m->extents[l + 1].rows > 0) {
+        struct mafat_shape out = m->network->layers[l].out;
+        once += mafat_layer_macs(&m->network->layers[l], (uint64_t)out.h * (uint64_t)out.w);
+      }
+    struct mafat_group_cost *cost = &layout->groups[g];
+    cost->redundant_macs = cost->macs > once ? cost->macs - once : 0;
+    layout->macs += cost->macs;
+    layout->redundant_macs += cost->redundant_macs;
+  }
+}
+
+/* First and last time of a tensor's life. */
+static void find_life(const struct maker *m, int tensor, int *first, int *last)
+{
+  const struct mafat_usage *u = &m->schedule->usage[tensor + 1];
+  *first = tensor == MAFAT_INPUT ? 0 : tensor;
+  *last = most(u->last_use, *first);
+  if (tensor != MAFAT_INPUT) {
+    const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, tensor)];
+    enum mafat_lifetime life = g->generator->lifetime(g);
+    if (life == MAFAT_LIFE_GROUP || (life == MAFAT_LIFE_PER_TILE && u->external)) {
+      *first = g->first;
+      *last = most(*last, g->end - 1);
+    }
+  }
+  if (u->last_use >= 0 && u->last_use < m->plan->n_layers) {
+    const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, u->last_use)];
+    bool comes_from_outside = tensor == MAFAT_INPUT || tensor < g->first;
+    if (comes_from_outside && g->generator->lifetime(g) != MAFAT_LIFE_ONCE) *last = g->end - 1;
+  }
+  *last = mafat_min(*last, m->plan->n_layers - 1);
+}
+
+static int add_buffer(struct maker *m, enum mafat_tag tag, int tensor, size_t bytes, int first,
+                      int last)
+{
+  struct mafat_layout *layout = m->layout;
+  layout->buffers[layout->n_buffers] =
+      (struct mafat_buffer){tag, tensor, (bytes + 63) / 64 * 64, 0, first, last};
+  return layout->n_buffers++;
+}
+
+static int size_tensor(struct maker *m, int tensor)
+{
+  struct mafat_tensor_layout *t = &m->layout->tensors[tensor + 1];
+  const struct extent *e = &m->extents[tensor + 1];
+  t->buffer = -1;
+  if (e->rows == 0) return MAFAT_OK;
+  t->external = m->schedule->usage[tensor + 1].external;
+  t->rows = e->rows;
+  t->cols = e->cols;
+  size_t pixel = (size_t)mafat_pixel_floats(mafat_network_tensor_shape(m->network, tensor).c), bytes;
+  if (__builtin_mul_overflow(pixel, (size_t)t->cols, &t->row_floats) ||
+      __builtin_mul_overflow(t->row_floats, (size_t)t->rows * sizeof(float), &bytes) ||
+      bytes > SIZE_MAX / 4)
+    return MAFAT_ELIMIT;
+  int first, last;
+  find_life(m, tensor, &first, &last);
+  t->buffer = add_buffer(m, tensor == MAFAT_INPUT ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS, tensor,
+                         bytes, first, last);
+  return MAFAT_OK;
+}
+
+static int size_scratch(struct maker *m, int layer)
+{
+  const struct extent *e = &m->extents[layer + 1];
+  m->layout->scratch_buffers[layer] = -1;
+  if (e->out_rows == 0) return MAFAT_OK;
+  struct mafat_scratch *s = &m->layout->scratch[layer];
+  int code = mafat_scratch_plan(&m->network->layers[layer], e->out_rows, e->out_cols, s);
+  if (code || s->bytes == 0) return code;
+  if (s->bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+  const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, layer)];
+  bool whole = g->generator->lifetime(g) == MAFAT_LIFE_GROUP;
+  m->layout->scratch_buffers[layer] = add_buffer(m, MAFAT_TAG_SCRATCH, layer, s->bytes,
+                                                 whole ? g->first : layer, whole ? g->end - 1 : layer);
+  return MAFAT_OK;
+}
+
+static size_t live_bytes(const struct mafat_layout *layout, int time, size_t tags[MAFAT_N_TAGS])
+{
+  size_t sum = 0;
+  memset(tags, 0, MAFAT_N_TAGS * sizeof *tags);
+  for (int b = 0; b < layout->n_buffers; b++)
+    if (layout->buffers[b].first <= time && time <= layout->buffers[b].last) {
+      sum += layout->buffers[b].bytes;
+      tags[layout->buffers[b].tag] += layout->buffers[b].bytes;
+    }
+  return sum;
+}
+
+static void find_peaks(struct maker *m)
+{
+  struct mafat_layout *layout = m->layout;
+  for (int g = 0; g < m->plan->n_groups; g++)
+    for (int time = m->plan->groups[g].first; time < m->plan->groups[g].end; time++) {
+      size_t tags[MAFAT_N_TAGS], sum = live_bytes(layout, time, tags);
+      if (sum > layout->groups[g].peak_bytes) layout->groups[g].peak_bytes = sum;
+      if (sum <= layout->bound_bytes) continue;
+      layout->bound_bytes = sum;
+      layout->peak_time = time;
+      memcpy(layout->tag_bytes, tags, sizeof tags);
+    }
+}
+
+static int arrange(struct mafat_layout *layout)
+{
+  struct mafat_block *blocks = calloc((size_t)layout->n_buffers + 1, sizeof *blocks);
+  if (!blocks) return MAFAT_ENOMEM;
+  size_t sum = 0;
+  int code = MAFAT_OK, hint = 0;
+  for (int b = 0; b < layout->n_buffers; b++) {
+    const struct mafat_buffer *from = &layout->buffers[b];
+    if (__builtin_add_overflow(sum, from->bytes, &sum)) code = MAFAT_ELIMIT;
+    if (from->tag != MAFAT_TAG_SCRATCH) hint = hint == 1 ? 2 : 1;
+    blocks[b] = (struct mafat_block){.bytes = from->bytes, .first = from->first, .last = from->last,
+                                     .end_hint = from->tag == MAFAT_TAG_SCRATCH ? 0 : hint};
+  }
+  if (code == MAFAT_OK) {
+    layout->total_bytes = mafat_arrange(blocks, layout->n_buffers);
+    if (layout->total_bytes == SIZE_MAX) code = MAFAT_ENOMEM;
+    for (int b = 0; b < layout->n_buffers; b++) layout->buffers[b].offset = blocks[b].offset;
+  }
+  free(blocks);
+  return code;
+}
+
+static int make(struct maker *m)
+{
+  struct mafat_layout *layout = m->layout;
+  size_t n = (size_t)m->plan->n_layers;
+  int code = mafat_schedule_open(&m->schedule, m->network, m->plan);
+  layout->n_layers = m->plan->n_layers;
+  layout->buffers = calloc(2 * n + 1, sizeof *layout->buffers);
+  layout->tensors = calloc(n + 1, sizeof *layout->tensors);
+  layout->scratch = calloc(n, sizeof *layout->scratch);
+  layout->scratch_buffers = calloc(n, sizeof *layout->scratch_buffers);
+  layout->groups = calloc((size_t)m->plan->n_groups, sizeof *layout->groups);
+  m->extents = calloc(n + 1, sizeof *m->extents);
+  if (code || !layout->buffers || !layout->tensors || !layout->scratch ||
+      !layout->scratch_buffers || !layout->groups || !m->extents)
+    return MAFAT_ENOMEM;
+  find_pads(m);
+  walk(m);
+  for (int t = MAFAT_INPUT; t < m->plan->n_layers && code == MAFAT_OK; t++) {
+    code = size_tensor(m, t);
+    if (code == MAFAT_OK && t >= 0) code = size_scratch(m, t);
+  }
+  if (code == MAFAT_OK) code = arrange(layout);
+  if (code == MAFAT_OK) find_peaks(m);
+  return code;
+}
+
+int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
+                      const struct mafat_plan *plan, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct maker m = {.network = n, .plan = plan};
+  m.layout = calloc(1, sizeof *m.layout);
+  int code = m.layout ? make(&m) : MAFAT_ENOMEM;
+  mafat_schedule_close(&m.schedule);
+  free(m.extents);
+  if (code == MAFAT_OK) {
+    *out = m.layout;
+    return MAFAT_OK;
+  }
+  mafat_layout_close(&m.layout);
+  return mafat_fail(d, code, "%s: %s", n->path,
+                    code == MAFAT_ELIMIT ? "the plan's buffers are larger than the address space"
+                                         : "out of memory");
+}
+
+void mafat_layout_close(struct mafat_layout **layout)
+{
+  if (!layout || !*layout) return;
+  free((*layout)->buffers);
+  free((*layout)->tensors);
+  free((*layout)->scratch);
+  free((*layout)->scratch_buffers);
+  free((*layout)->groups);
+  free(*layout);
+  *layout = NULL;
+}

@@ -1,0 +1,63 @@
+/* The bytes of a run: one list of buffers with lifetimes and offsets, made by
+ * walking the schedule dry. The executor takes every pointer from this list,
+ * so the prediction is the run.
+ *
+ * A tensor is stored as rows of channel blocks,
+ *     [row][block][left + columns + right][width of the block]
+ * where left and right are zero columns for the padding of its readers at the
+ * true edges of the map. Row y of the map lies in slot y % rows of its buffer:
+ * whole maps, tiles and rolling windows are addressed alike. */
+#ifndef MAFAT_PREDICTOR_LAYOUT_H
+#define MAFAT_PREDICTOR_LAYOUT_H
+
+#include "predictor/packing.h"
+#include "predictor/plan.h"
+#include "predictor/scratch.h"
+
+enum mafat_tag { MAFAT_TAG_INPUT, MAFAT_TAG_ACTIVATIONS, MAFAT_TAG_SCRATCH, MAFAT_N_TAGS };
+
+struct mafat_buffer {
+  enum mafat_tag tag;
+  int tensor;      /* whose it is: MAFAT_INPUT or a layer */
+  size_t bytes;    /* multiple of 64 */
+  size_t offset;   /* in the arena */
+  int first, last; /* times (layer numbers) of its life, inclusive */
+};
+
+struct mafat_tensor_layout {
+  int buffer;        /* index, -1: the tensor does not exist in this plan */
+  bool external;     /* holds the whole map */
+  int rows;          /* row slots */
+  int cols;          /* columns of a row, padding included */
+  int left, right;   /* zero columns at the map's true edges */
+  size_t row_floats; /* from one row slot to the next */
+};
+
+struct mafat_group_cost {
+  size_t peak_bytes; /* largest sum of live buffers while the group runs */
+  uint64_t macs, redundant_macs;
+};
+
+struct mafat_layout {
+  int n_layers;
+  struct mafat_buffer *buffers;
+  int n_buffers;
+  struct mafat_tensor_layout *tensors; /* [tensor + 1] */
+  struct mafat_scratch *scratch;       /* [layer] */
+  int *scratch_buffers;                /* [layer]: index or -1 */
+  size_t total_bytes;                  /* the arena */
+  size_t bound_bytes;                  /* largest sum of live bytes: total can not be less */
+  size_t tag_bytes[MAFAT_N_TAGS];      /* live at the peak */
+  int peak_time;
+  uint64_t macs, redundant_macs;
+  struct mafat_group_cost *groups;     /* [group] */
+};
+
+/* MAFAT_ELIMIT when sizes overflow. */
+int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
+                      const struct mafat_plan *plan, struct mafat_diagnostic *d);
+void mafat_layout_close(struct mafat_layout **layout);
+
+const char *mafat_tag_name(enum mafat_tag tag);
+
+#endif

@@ -1,0 +1,112 @@
+#include "predictor/packing.h"
+
+int mafat_pieces(const struct mafat_sources *sources, struct mafat_span channels,
+                 struct mafat_piece *pieces, int room)
+{
+  int n = 0, position = 0;
+  for (int i = 0; i < sources->n; i++) {
+    struct mafat_source s = sources->list[i];
+    struct mafat_span wanted =
+        mafat_span_clip(mafat_span(channels.begin - position, channels.end - position), s.n);
+    for (int c = wanted.begin; c < wanted.end;) {
+      int channel = s.first + c, lane = channel % MAFAT_CHANNEL_BLOCK;
+      int count = mafat_min(MAFAT_CHANNEL_BLOCK - lane, wanted.end - c);
+      if (n < room)
+        pieces[n] = (struct mafat_piece){s.tensor, channel / MAFAT_CHANNEL_BLOCK, lane, count,
+                                         position + c};
+      n++;
+      c += count;
+    }
+    position += s.n;
+  }
+  return n;
+}
+
+int mafat_panel_end(const struct mafat_layer *l, int first)
+{
+  if (mafat_layer_is_depthwise(l)) return mafat_min(first + MAFAT_CHANNEL_BLOCK, l->out.c);
+  if (l->type != MAFAT_CONVOLUTIONAL || l->groups == 1) return mafat_min(first + MAFAT_PANEL, l->out.c);
+  int per_group = l->filters / l->groups;
+  int group_end = (first / per_group + 1) * per_group;
+  int block_end = (first / MAFAT_CHANNEL_BLOCK + 1) * MAFAT_CHANNEL_BLOCK;
+  return mafat_min(group_end, block_end);
+}
+
+/* Weights that one filter has. */
+static size_t taps_per_filter(const struct mafat_layer *l)
+{
+  if (l->type == MAFAT_CONNECTED) return (size_t)l->in.h * (size_t)l->in.w * (size_t)l->in.c;
+  return (size_t)(l->in.c / l->groups) * (size_t)l->size * (size_t)l->size;
+}
+
+static int greatest_common_divisor(int a, int b)
+{
+  while (b) {
+    int rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/* Widths of the panels of filters [0, n) of a grouped layer, walked. */
+static size_t walk_widths(const struct mafat_layer *l, int n)
+{
+  size_t width = 0;
+  for (int f = 0; f < n; f = mafat_panel_end(l, f))
+    width += (size_t)mafat_panel_width(mafat_panel_end(l, f) - f);
+  return width;
+}
+
+/* Floats of the panels of `n` filters cut as one run of `step`-sized panels. */
+static size_t run_floats(size_t taps, int n, int step)
+{
+  size_t width = (size_t)(n / step) * (size_t)mafat_panel_width(step);
+  if (n % step) width += (size_t)mafat_panel_width(n % step);
+  return width * (taps + 2);
+}
+
+size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter)
+{
+  size_t taps = taps_per_filter(l);
+  if (mafat_layer_is_depthwise(l)) return run_floats(taps, first_filter, MAFAT_CHANNEL_BLOCK);
+  if (l->type != MAFAT_CONVOLUTIONAL || l->groups == 1)
+    return run_floats(taps, first_filter, MAFAT_PANEL);
+  /* Panels repeat after the groups that fill whole blocks together: at most 16. */
+  int per_group = l->filters / l->groups;
+  int period = per_group / greatest_common_divisor(per_group, MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK;
+  size_t width = walk_widths(l, first_filter % period);
+  if (first_filter >= period)
+    width += (size_t)(first_filter / period) * walk_widths(l, period);
+  return width * (taps + 2);
+}
+
+size_t mafat_packed_floats(const struct mafat_layer *l)
+{
+  switch (l->type) {
+  case MAFAT_CONVOLUTIONAL:
+  case MAFAT_CONNECTED:
+    return mafat_packed_offset(l, l->out.c);
+  case MAFAT_LOCAL: {
+    struct mafat_weight_counts n = mafat_layer_weight_counts(l);
+    return (size_t)(n.biases + n.weights);
+  }
+  case MAFAT_BATCHNORM:
+    return 2 * (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
+  default:
+    return 0;
+  }
+}
+
+size_t mafat_packed_bytes(const struct mafat_network *n, int n_layers)
+{
+  size_t bytes = 0;
+  for (int l = 0; l < n_layers; l++) {
+    size_t layer_bytes, floats = mafat_packed_floats(&n->layers[l]);
+    if (__builtin_mul_overflow(floats, sizeof(float), &layer_bytes) ||
+        __builtin_add_overflow(layer_bytes, (size_t)63, &layer_bytes) ||
+        __builtin_add_overflow(bytes, layer_bytes / 64 * 64, &bytes))
+      return SIZE_MAX;
+  }
+  return bytes;
+}

@@ -1,0 +1,80 @@
+/* How channels and weights are grouped for the kernels: pure functions of
+ * shapes, shared by the weights reader, the layout and the executor.
+ *
+ * Channels lie in blocks of 16; the last block of a tensor is as wide as it
+ * needs to be, rounded up to 4 (1 to 3 channels are not rounded), so that the
+ * 3-channel image costs 3 floats a pixel. A *piece* is the part of one block
+ * of one source tensor that a layer reads: the unit of summation. A *panel* is
+ * a run of up to 32 filters whose weights lie interleaved. */
+#ifndef MAFAT_PREDICTOR_PACKING_H
+#define MAFAT_PREDICTOR_PACKING_H
+
+#include "network/network.h"
+
+enum {
+  MAFAT_PANEL = 32,      /* filters in a panel at most */
+  MAFAT_PANEL_STEP = 8   /* panel widths are multiples of this: zeros fill them up */
+};
+
+static inline int mafat_min(int a, int b)
+{
+  return a < b ? a : b;
+}
+
+static inline int mafat_round_up(int n, int step)
+{
+  return (n + step - 1) / step * step;
+}
+
+static inline int mafat_n_blocks(int channels)
+{
+  return (channels + MAFAT_CHANNEL_BLOCK - 1) / MAFAT_CHANNEL_BLOCK;
+}
+
+/* Floats a pixel occupies in block `block` of a tensor. */
+static inline int mafat_block_width(int channels, int block)
+{
+  int n = mafat_min(channels - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK);
+  return n < 4 ? n : mafat_round_up(n, 4);
+}
+
+/* Floats a pixel occupies in all blocks together. */
+static inline int mafat_pixel_floats(int channels)
+{
+  int last = mafat_n_blocks(channels) - 1;
+  return last * MAFAT_CHANNEL_BLOCK + mafat_block_width(channels, last);
+}
+
+struct mafat_piece {
+  int tensor, block;
+  int lane;     /* first channel within the block */
+  int n;        /* channels */
+  int position; /* of the first one among the layer's input channels */
+};
+
+/* The pieces of input channels `channels`, in order of summation. Writes at
+ * most `room`, returns how many there are. */
+int mafat_pieces(const struct mafat_sources *sources, struct mafat_span channels,
+                 struct mafat_piece *pieces, int room);
+
+/* End of the panel that begins at filter `first`; panels cross neither group
+ * edges nor, in grouped convolutions, channel blocks. */
+int mafat_panel_end(const struct mafat_layer *l, int first);
+/* Floats between one tap's weights and the next in a panel of n filters. */
+static inline int mafat_panel_width(int n_filters)
+{
+  return mafat_round_up(n_filters, MAFAT_PANEL_STEP);
+}
+
+/* Where a panel lies in the layer's packed weights: floats before it. A panel
+ * is [input channels in pieces][ky][kx][channel][width], then scale and bias
+ * of the width. For depthwise a panel is one block: [ky][kx][width]. */
+size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter);
+/* All of a layer's packed weights, floats; 0 for layers without. Overflow of
+ * size_t saturates to SIZE_MAX. */
+size_t mafat_packed_floats(const struct mafat_layer *l);
+
+/* Packed weights of the first n_layers, bytes, each layer aligned to 64. */
+size_t mafat_packed_bytes(const struct mafat_network *n, int n_layers);
+
+#endif

@@ -1,0 +1,321 @@
+#include "predictor/plan.h"
+
+#include "predictor/balance.h"
+#include "predictor/schedule.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PLAN_TEXT = 1 << 16, MAX_TILES_PER_AXIS = 1 << 16 };
+
+/* The text being read. */
+struct parser {
+  const char *text, *at;
+  const struct mafat_network *network;
+  int n_layers;
+  struct mafat_diagnostic *d;
+};
+
+/* A group as written, before it is laid over the network. */
+struct written_group {
+  int n_rows, n_cols;
+  int *rows, *cols; /* inner boundaries, when given */
+  bool balanced;
+};
+
+static void release_written(struct written_group *w)
+{
+  free(w->rows);
+  free(w->cols);
+  memset(w, 0, sizeof *w);
+}
+
+static int expected(const struct parser *p, const char *what)
+{
+  if (*p->at == '\0')
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at its end", p->text, what);
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at character %d, found %.20s",
+                    p->text, what, (int)(p->at - p->text) + 1, p->at);
+}
+
+static bool take(struct parser *p, const char *word)
+{
+  size_t n = strlen(word);
+  if (strncmp(p->at, word, n) != 0) return false;
+  p->at += n;
+  return true;
+}
+
+static int take_number(struct parser *p, const char *what, int *value)
+{
+  if (!isdigit((unsigned char)*p->at)) return expected(p, what);
+  char *end;
+  errno = 0;
+  long v = strtol(p->at, &end, 10);
+  if (errno || v > MAFAT_MAX_EXTENT) return expected(p, "a smaller number");
+  p->at = end;
+  *value = (int)v;
+  return MAFAT_OK;
+}
+
+/* "[100,204]": the inner boundaries. */
+static int take_bounds(struct parser *p, int **bounds, int *n_parts)
+{
+  int n = 0, code;
+  int *list = NULL;
+  while (!take(p, "]")) {
+    int value;
+    if (n && !take(p, ",")) {
+      code = expected(p, "a comma or ]");
+      goto fail;
+    }
+    if ((code = take_number(p, "a boundary", &value))) goto fail;
+    int *grown = realloc(list, (size_t)(n + 1) * sizeof *list);
+    if (!grown) {
+      code = mafat_fail(p->d, MAFAT_ENOMEM, "plan %.60s: out of memory", p->text);
+      goto fail;
+    }
+    list = grown;
+    if (value <= (n ? list[n - 1] : 0)) {
+      code = mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected rising boundaries above 0, found %d",
+                        p->text, value);
+      goto fail;
+    }
+    list[n++] = value;
+  }
+  *bounds = list;
+  *n_parts = n + 1;
+  return MAFAT_OK;
+fail:
+  free(list);
+  return code;
+}
+
+static int take_side(struct parser *p, int **bounds, int *n_parts)
+{
+  if (take(p, "[")) return take_bounds(p, bounds, n_parts);
+  int code = take_number(p, "a grid like 5x5", n_parts);
+  if (code) return code;
+  if (*n_parts < 1 || *n_parts > MAX_TILES_PER_AXIS)
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d tiles a side, found %d", p->text,
+                      MAX_TILES_PER_AXIS, *n_parts);
+  return MAFAT_OK;
+}
+
+static int take_group(struct parser *p, struct written_group *w)
+{
+  int code;
+  if ((code = take_side(p, &w->rows, &w->n_rows))) return code;
+  if (!take(p, "x")) return expected(p, "x between the sides of a grid");
+  if ((code = take_side(p, &w->cols, &w->n_cols))) return code;
+  while (take(p, ":")) {
+    if (!take(p, "balanced")) return expected(p, "balanced");
+    w->balanced = true;
+  }
+  if (w->balanced && (w->rows || w->cols))
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: boundaries are given or balanced, not both", p->text);
+  return MAFAT_OK;
+}
+
+/* ---- laying groups over the network ---- */
+
+static struct mafat_group *append_group(struct mafat_plan *plan, int first, int end)
+{
+  struct mafat_group *grown =
+      realloc(plan->groups, (size_t)(plan->n_groups + 1) * sizeof *plan->groups);
+  if (!grown) return NULL;
+  plan->groups = grown;
+  struct mafat_group *g = &grown[plan->n_groups++];
+  *g = (struct mafat_group){.first = first, .end = end, .generator = &mafat_generator_grid};
+  return g;
+}
+
+/* Inner boundaries (or even shares where NULL) -> 0 ... extent. */
+static int *make_bounds(const int *inner, int n, int extent)
+{
+  int *bounds = malloc((size_t)(n + 1) * sizeof *bounds);
+  if (!bounds) return NULL;
+  for (int i = 0; i < n; i++)
+    bounds[i] = inner ? (i ? inner[i - 1] : 0) : mafat_span_share(extent, n, i).begin;
+  bounds[n] = extent;
+  return bounds;
+}
+
+static int lay_group(struct parser *p, struct mafat_plan *plan, const struct written_group *w,
+                     int first, int end)
+{
+  struct mafat_shape out = p->network->layers[end - 1].out;
+  const char *why = NULL;
+  if (w->n_rows > out.h || w->n_cols > out.w) why = "has more tiles than the output map has pixels";
+  if (w->rows && w->rows[w->n_rows - 2] >= out.h) why = "has a row boundary outside the output map";
+  if (w->cols && w->cols[w->n_cols - 2] >= out.w) why = "has a column boundary outside the output map";
+  if (why)
+    return mafat_fail(p->d, MAFAT_EINVAL,
+                      "plan %.60s: the %dx%d group over layers %d..%d %s (%d x %d, height x width)", p->text,
+                      w->n_rows, w->n_cols, first, end - 1, why, out.h, out.w);
+  struct mafat_group *g = append_group(plan, first, end);
+  if (!g) return mafat_fail(p->d, MAFAT_ENOMEM, "plan %.60s: out of memory", p->text);
+  g->n_rows = w->n_rows;
+  g->n_cols = w->n_cols;
+  g->given = w->rows || w->cols;
+  g->balanced = w->balanced;
+  g->row_bounds = make_bounds(w->rows, w->n_rows, out.h);
+  g->col_bounds = make_bounds(w->cols, w->n_cols, out.w);
+  if (!g->row_bounds || !g->col_bounds)
+    return mafat_fail(p->d, MAFAT_ENOMEM, "plan %.60s: out of memory", p->text);
+  return MAFAT_OK;
+}
+
+/* A run of layers [first, end) under one written group: split where a layer
+ * cannot be tiled. Runs behind a split may have maps smaller than the grid. */
+static int lay_run(struct parser *p, struct mafat_plan *plan, const struct written_group *w,
+                   int first, int end)
+{
+  static const struct written_group whole = {.n_rows = 1, .n_cols = 1};
+  if (w->n_rows * w->n_cols == 1) return lay_group(p, plan, &whole, first, end);
+  for (int begin = first; begin < end;) {
+    bool tileable = mafat_layer_is_tileable(&p->network->layers[begin]);
+    int stop = begin + 1;
+    while (stop < end && mafat_layer_is_tileable(&p->network->layers[stop]) == tileable) stop++;
+    struct mafat_shape out = p->network->layers[stop - 1].out;
+    struct written_group run = *w;
+    if (begin > first || !tileable) {
+      if (run.n_rows > out.h) run.n_rows = out.h;
+      if (run.n_cols > out.w) run.n_cols = out.w;
+    }
+    bool given = w->rows || w->cols;
+    if (given && (begin > first || stop < end))
+      return mafat_fail(p->d, MAFAT_EINVAL,
+                        "plan %.60s: given boundaries over layers %d..%d, but layer %d [%s] cannot be tiled: cut there",
+                        p->text, first, end - 1, tileable ? stop : begin,
+                        mafat_layer_type_name(p->network->layers[tileable ? stop : begin].type));
+    int code = lay_group(p, plan, tileable ? &run : &whole, begin, stop);
+    if (code) return code;
+    begin = stop;
+  }
+  return MAFAT_OK;
+}
+
+static int parse_plan(struct parser *p, struct mafat_plan *plan)
+{
+  struct written_group w = {0};
+  int first = 0, code;
+  for (;;) {
+    if ((code = take_group(p, &w))) break;
+    int end = p->n_layers;
+    bool last = *p->at == '\0' || (first == 0 && strcmp(p->at, "/NoCut") == 0);
+    if (!last) {
+      if (!take(p, "/")) {
+        code = expected(p, "/ before a cut");
+        break;
+      }
+      if ((code = take_number(p, "a cut (a layer number) or NoCut", &end))) break;
+      if (end <= first || end >= p->n_layers) {
+        code = mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected a cut between %d and %d, found %d", p->text,
+                          first + 1, p->n_layers - 1, end);
+        break;
+      }
+    }
+    if ((code = lay_run(p, plan, &w, first, end)) || last) break;
+    release_written(&w);
+    if (!take(p, "/")) {
+      code = expected(p, "/ and a grid after a cut");
+      break;
+    }
+    first = end;
+  }
+  release_written(&w);
+  return code;
+}
+
+int mafat_plan_read(struct mafat_plan **out, const char *text,
+                    const struct mafat_network *network, int n_layers,
+                    struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  if (n_layers < 1 || n_layers > network->n_layers)
+    return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d layers, found %d", network->n_layers, n_layers);
+  if (strlen(text) > MAX_PLAN_TEXT) return mafat_fail(d, MAFAT_EINVAL, "plan: the text is too long");
+  struct mafat_plan *plan = calloc(1, sizeof *plan);
+  if (!plan) return mafat_fail(d, MAFAT_ENOMEM, "plan: out of memory");
+  plan->n_layers = n_layers;
+  struct parser p = {text, text, network, n_layers, d};
+  int code = parse_plan(&p, plan);
+  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++)
+    if (plan->groups[g].balanced) code = mafat_balance_group(network, plan, g, d);
+  if (code == MAFAT_OK) *out = plan;
+  else mafat_plan_close(&plan);
+  return code;
+}
+
+int mafat_plan_untiled(struct mafat_plan **out, const struct mafat_network *network, int n_layers,
+                       struct mafat_diagnostic *d)
+{
+  return mafat_plan_read(out, "1x1/NoCut", network, n_layers, d);
+}
+
+void mafat_plan_close(struct mafat_plan **plan)
+{
+  if (!plan || !*plan) return;
+  for (int g = 0; g < (*plan)->n_groups; g++) {
+    free((*plan)->groups[g].row_bounds);
+    free((*plan)->groups[g].col_bounds);
+  }
+  free((*plan)->groups);
+  free(*plan);
+  *plan = NULL;
+}
+
+/* snprintf at the end of a text that may already be full. */
+static void append_text(char *text, size_t room, size_t *length, const char *format, int value)
+{
+  size_t left = *length < room ? room - *length : 0;
+  int n = snprintf(left ? text + *length : NULL, left, format, value);
+  if (n > 0) *length += (size_t)n;
+}
+
+static void write_bounds(const int *bounds, int n, char *text, size_t room, size_t *length)
+{
+  append_text(text, room, length, "[", 0);
+  for (int i = 1; i < n; i++) append_text(text, room, length, i > 1 ? ",%d" : "%d", bounds[i]);
+  append_text(text, room, length, "]", 0);
+}
+
+size_t mafat_plan_write(const struct mafat_plan *plan, char *text, size_t room)
+{
+  size_t length = 0;
+  if (room) text[0] = '\0';
+  for (int i = 0; i < plan->n_groups; i++) {
+    const struct mafat_group *g = &plan->groups[i];
+    if (i) append_text(text, room, &length, "/%d/", g->first);
+    if (g->given) {
+      write_bounds(g->row_bounds, g->n_rows, text, room, &length);
+      append_text(text, room, &length, "x", 0);
+      write_bounds(g->col_bounds, g->n_cols, text, room, &length);
+    } else {
+      append_text(text, room, &length, "%dx", g->n_rows);
+      append_text(text, room, &length, "%d", g->n_cols);
+    }
+    if (g->balanced) append_text(text, room, &length, ":balanced", 0);
+  }
+  if (plan->n_groups == 1) append_text(text, room, &length, "/NoCut", 0);
+  return length;
+}
+
+int mafat_plan_group_of(const struct mafat_plan *plan, int layer)
+{
+  int g = 0;
+  while (plan->groups[g].end <= layer) g++;
+  return g;
+}
+
+struct mafat_span mafat_group_share(const struct mafat_group *g, bool axis_y, int part, int extent)
+{
+  const int *bounds = axis_y ? g->row_bounds : g->col_bounds;
+  int whole = bounds[axis_y ? g->n_rows : g->n_cols];
+  return mafat_span((int)((long long)bounds[part] * extent / whole),
+                    (int)((long long)bounds[part + 1] * extent / whole));
+}

@@ -1,0 +1,70 @@
+/* A plan: which layers run together, and how each group's work is cut. Plain
+ * data, made from text and a network, without weights.
+ *
+ * Text, as in the paper and beyond:
+ *   5x5/8/2x2             layers 0..7 in 5 x 5 tiles, the rest in 2 x 2
+ *   2x2/NoCut             one group
+ *   4x4/4/3x3/12/1x1      as many groups as wanted, a cut after any layer
+ *   5x5:balanced/8/2x2    boundaries that minimise the largest tile's bytes
+ *   [100,204]x[152]/8/1x1 given inner boundaries on the group's output map:
+ *                         rows 0, 100, 204, end; columns 0, 152, end
+ * A layer that cannot be tiled inside an N x M group splits it: it becomes a
+ * 1x1 group of its own, and what follows starts a new group. */
+#ifndef MAFAT_PREDICTOR_PLAN_H
+#define MAFAT_PREDICTOR_PLAN_H
+
+#include "network/network.h"
+
+struct mafat_generator; /* schedule.h: one per way of cutting */
+
+struct mafat_group {
+  int first, end;             /* layers [first, end) */
+  int n_rows, n_cols;         /* tiles of the output map: N x M */
+  bool balanced;              /* boundaries were computed, not even */
+  bool given;                 /* boundaries stood in the text */
+  int *row_bounds;            /* (n_rows + 1) on the output map's rows: 0 ... h */
+  int *col_bounds;            /* (n_cols + 1) */
+  const struct mafat_generator *generator;
+};
+
+struct mafat_plan {
+  int n_layers; /* layers [0, n_layers) of the network are run */
+  struct mafat_group *groups;
+  int n_groups;
+};
+
+/* Reads a plan for the first n_layers of a network. MAFAT_EINVAL with the
+ * reason when the text is no plan, or not one for this network. */
+int mafat_plan_read(struct mafat_plan **out, const char *text,
+                    const struct mafat_network *network, int n_layers,
+                    struct mafat_diagnostic *d);
+/* One group of one tile: layer by layer, whole maps. */
+int mafat_plan_untiled(struct mafat_plan **out, const struct mafat_network *network, int n_layers,
+                       struct mafat_diagnostic *d);
+void mafat_plan_close(struct mafat_plan **plan);
+
+/* Writes the canonical text, at most `room` bytes with the NUL; returns the
+ * length it needs without the NUL. Reading it back gives the same plan. */
+size_t mafat_plan_write(const struct mafat_plan *plan, char *text, size_t room);
+
+/* The group that runs a layer. */
+int mafat_plan_group_of(const struct mafat_plan *plan, int layer);
+
+static inline bool mafat_group_is_tiled(const struct mafat_group *g)
+{
+  return g->n_rows * g->n_cols > 1;
+}
+
+/* Granularity that a layer's algorithm rounds boxes out to: 1 for direct. */
+static inline int mafat_plan_granularity(const struct mafat_plan *plan, int layer)
+{
+  (void)plan;
+  (void)layer;
+  return 1;
+}
+
+/* The share of tile row (or column) `part` in a map of `extent` rows that lies
+ * in the group, where bounds are given on the group's output map. */
+struct mafat_span mafat_group_share(const struct mafat_group *g, bool axis_y, int part, int extent);
+
+#endif

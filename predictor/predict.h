@@ -1,0 +1,32 @@
+/* What a plan costs in bytes, by tag, before anything runs. */
+#ifndef MAFAT_PREDICTOR_PREDICT_H
+#define MAFAT_PREDICTOR_PREDICT_H
+
+#include "predictor/layout.h"
+
+/* What the plan does not decide. */
+struct mafat_surroundings {
+  size_t process_bytes; /* resident before the weights and the arena exist */
+  size_t image_bytes;   /* decoder state, beside the network's input */
+  size_t file_bytes;    /* page cache the picture's file brings in */
+};
+
+struct mafat_prediction {
+  size_t process, weights, activations, scratch, input, image, io; /* at the peak */
+  size_t resident_bytes; /* compare with Rss while the arena is fully touched */
+  size_t charge_bytes;   /* compare with a memory cgroup's peak and with budgets */
+};
+
+enum {
+  MAFAT_PAGE = 4096,
+  /* Code, stack and heap pages that a run touches for the first time after the
+   * process has been measured: kernels, decoders, detections. */
+  MAFAT_LATE_PAGES = 640 << 10,
+  /* Kernel memory that a group charges for one process. */
+  MAFAT_KERNEL_CHARGE = 288 << 10
+};
+
+void mafat_predict(struct mafat_prediction *p, const struct mafat_network *n,
+                   const struct mafat_layout *layout, const struct mafat_surroundings *around);
+
+#endif

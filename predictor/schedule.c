@@ -1,0 +1,131 @@
+#include "predictor/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network *n,
+                        const struct mafat_plan *plan)
+{
+  *out = NULL;
+  struct mafat_schedule *s = calloc(1, sizeof *s);
+  if (!s) return MAFAT_ENOMEM;
+  s->network = n;
+  s->plan = plan;
+  s->usage = calloc((size_t)plan->n_layers + 1, sizeof *s->usage);
+  s->boxes = calloc((size_t)plan->n_layers, sizeof *s->boxes);
+  if (!s->usage || !s->boxes) {
+    mafat_schedule_close(&s);
+    return MAFAT_ENOMEM;
+  }
+  mafat_usage_find(n, plan, s->usage);
+  *out = s;
+  return MAFAT_OK;
+}
+
+void mafat_schedule_close(struct mafat_schedule **s)
+{
+  if (!s || !*s) return;
+  free((*s)->usage);
+  free((*s)->boxes);
+  free(*s);
+  *s = NULL;
+}
+
+void mafat_schedule_rewind(struct mafat_schedule *s)
+{
+  s->group = 0;
+  s->begun = false;
+}
+
+bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step)
+{
+  for (; s->group < s->plan->n_groups; s->group++, s->begun = false)
+    if (s->plan->groups[s->group].generator->next(s, step)) return true;
+  return false;
+}
+
+struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
+                                      struct mafat_box out, struct mafat_box held)
+{
+  const struct mafat_layer *l = &s->network->layers[layer];
+  return (struct mafat_step){.group = s->group,
+                             .layer = layer,
+                             .out = out,
+                             .held = held,
+                             .filters = {0, l->out.c},
+                             .channels = {0, l->in.c}};
+}
+
+/* Adds what `reader` needs of its sources inside the group to their boxes. */
+static void need_sources(const struct mafat_sources *sources, struct mafat_span y,
+                         struct mafat_span x, int first, struct mafat_box *boxes)
+{
+  for (int i = 0; i < sources->n; i++) {
+    int tensor = sources->list[i].tensor;
+    if (tensor < first) continue;
+    boxes[tensor].y = mafat_span_hull(boxes[tensor].y, y);
+    boxes[tensor].x = mafat_span_hull(boxes[tensor].x, x);
+  }
+}
+
+void mafat_schedule_tile_boxes(const struct mafat_schedule *s, const struct mafat_group *g, int ty,
+                               int tx, struct mafat_box *boxes)
+{
+  for (int l = g->first; l < g->end; l++) boxes[l] = (struct mafat_box){{0, 0}, {0, 0}};
+  for (int l = g->end - 1; l >= g->first; l--) {
+    if (!mafat_schedule_runs(s, l)) continue;
+    const struct mafat_layer *layer = &s->network->layers[l];
+    struct mafat_box *b = &boxes[l];
+    if (s->usage[l + 1].external) {
+      b->y = mafat_span_hull(b->y, mafat_group_share(g, true, ty, layer->out.h));
+      b->x = mafat_span_hull(b->x, mafat_group_share(g, false, tx, layer->out.w));
+    }
+    if (mafat_box_is_empty(*b)) {
+      *b = (struct mafat_box){{0, 0}, {0, 0}};
+      continue;
+    }
+    int granularity = mafat_plan_granularity(s->plan, l);
+    b->y = mafat_span_round_out(b->y, granularity, layer->out.h);
+    b->x = mafat_span_round_out(b->x, granularity, layer->out.w);
+    need_sources(&layer->sources, mafat_layer_in_span(layer, true, b->y),
+                 mafat_layer_in_span(layer, false, b->x), g->first, boxes);
+    if (layer->from.n)
+      need_sources(&layer->from, mafat_layer_from_span(layer, true, b->y),
+                   mafat_layer_from_span(layer, false, b->x), g->first, boxes);
+  }
+}
+
+/* ---- the grid ---- */
+
+static enum mafat_lifetime grid_lifetime(const struct mafat_group *g)
+{
+  return mafat_group_is_tiled(g) ? MAFAT_LIFE_PER_TILE : MAFAT_LIFE_ONCE;
+}
+
+static bool grid_next(struct mafat_schedule *s, struct mafat_step *step)
+{
+  const struct mafat_group *g = &s->plan->groups[s->group];
+  if (!s->begun) {
+    s->begun = true;
+    s->tile_y = s->tile_x = 0;
+    s->layer = g->first;
+    mafat_schedule_tile_boxes(s, g, 0, 0, s->boxes);
+  }
+  for (;;) {
+    for (; s->layer < g->end; s->layer++) {
+      struct mafat_box box = s->boxes[s->layer];
+      if (mafat_box_is_empty(box)) continue;
+      *step = mafat_schedule_step(s, s->layer, box, box);
+      s->layer++;
+      return true;
+    }
+    if (++s->tile_x == g->n_cols) {
+      s->tile_x = 0;
+      if (++s->tile_y == g->n_rows) return false;
+    }
+    s->layer = g->first;
+    mafat_schedule_tile_boxes(s, g, s->tile_y, s->tile_x, s->boxes);
+  }
+}
+
+const struct mafat_generator mafat_generator_grid = {"grid", grid_lifetime, grid_next};

@@ -1,0 +1,72 @@
+/* The steps of a run, in order. One generator per way of cutting; the layout
+ * walks it dry to learn sizes and costs, the executor walks the same one to
+ * compute. A schedule is an iterator: steps are made on the fly, never stored. */
+#ifndef MAFAT_PREDICTOR_SCHEDULE_H
+#define MAFAT_PREDICTOR_SCHEDULE_H
+
+#include "predictor/plan.h"
+#include "predictor/usage.h"
+
+/* Compute channels [filters) of pixels `out` of a layer from input channels
+ * [channels). A convolution may get its input channels in several steps: the
+ * first begins at 0, the last ends at in.c and finishes (scale, bias,
+ * activation); in between the output tensor holds the raw sums. */
+struct mafat_step {
+  int group, layer;
+  struct mafat_box out;
+  struct mafat_box held; /* pixels of the layer's output its buffer holds after
+                            this step; older rows may be overwritten */
+  struct mafat_span filters, channels;
+};
+
+/* How long the buffers of a group's inner tensors live. */
+enum mafat_lifetime {
+  MAFAT_LIFE_ONCE,     /* each layer runs once: from its step to its last reader */
+  MAFAT_LIFE_PER_TILE, /* the same within a tile; inputs and outputs live through all tiles */
+  MAFAT_LIFE_GROUP     /* layers take turns: everything lives through the group */
+};
+
+struct mafat_schedule {
+  const struct mafat_network *network;
+  const struct mafat_plan *plan;
+  struct mafat_usage *usage; /* [tensor + 1] */
+  int group;                 /* being run */
+  bool begun;                /* the generator has begun this group */
+  struct mafat_box *boxes;   /* [layer]: the current tile's boxes, or whatever the generator keeps */
+  int tile_y, tile_x, layer; /* position, for the generator */
+};
+
+struct mafat_generator {
+  const char *name;
+  enum mafat_lifetime (*lifetime)(const struct mafat_group *g);
+  /* Fills the group's next step, false when the group is done. On the first
+   * call for a group s->begun is false; the generator sets it. */
+  bool (*next)(struct mafat_schedule *s, struct mafat_step *step);
+};
+
+/* N x M tiles of the group's output, each computed depth-first (FTP, MAFAT). */
+extern const struct mafat_generator mafat_generator_grid;
+
+int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network *n,
+                        const struct mafat_plan *plan);
+void mafat_schedule_close(struct mafat_schedule **s);
+void mafat_schedule_rewind(struct mafat_schedule *s);
+/* The next step of the run, false at its end. Allocates nothing. */
+bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step);
+
+/* Does the layer compute anything in this plan? */
+static inline bool mafat_schedule_runs(const struct mafat_schedule *s, int layer)
+{
+  return s->usage[layer + 1].needed && !mafat_layer_is_alias(&s->network->layers[layer]);
+}
+
+/* A step for a whole layer box: all filters, all channels. */
+struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
+                                      struct mafat_box out, struct mafat_box held);
+
+/* Grows back through a group: boxes[l] for every layer of group g, given what
+ * boxes of its external tensors tile (ty, tx) has to produce. */
+void mafat_schedule_tile_boxes(const struct mafat_schedule *s, const struct mafat_group *g, int ty,
+                               int tx, struct mafat_box *boxes);
+
+#endif

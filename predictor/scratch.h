@@ -1,0 +1,33 @@
+/* Working memory of one step, as one record per layer: where in the scratch
+ * buffer what lies. A pure function of shapes and of the largest box, so that a
+ * plan costs the same on every machine: pointers count 8 bytes everywhere. */
+#ifndef MAFAT_PREDICTOR_SCRATCH_H
+#define MAFAT_PREDICTOR_SCRATCH_H
+
+#include "network/network.h"
+
+struct mafat_scratch {
+  int n_pieces;         /* most pieces a kernel call sees */
+  int rows_per_call;    /* output rows that one kernel call computes at most */
+  int in_rows;          /* input rows these read */
+  size_t pieces_offset; /* n_pieces records of MAFAT_SCRATCH_PIECE bytes */
+  size_t in_offset;     /* n_pieces * in_rows pointers */
+  size_t out_offset;    /* 2 * rows_per_call pointers */
+  size_t zero_offset;   /* a row of zeros for the padding above and below */
+  size_t zero_floats;
+  size_t flat_offset;   /* the input in Darknet's CHW order, for layers that sum in it */
+  size_t flat_floats;
+  size_t bytes;         /* of all of it; a multiple of 64 */
+};
+
+enum {
+  MAFAT_SCRATCH_PIECE = 64,
+  MAFAT_SCRATCH_POINTERS = 2048,       /* input row pointers per call, where more than one row fits */
+  MAFAT_SCRATCH_INPUT_BYTES = 512 << 10 /* input of one call: stays in a second-level cache */
+};
+
+/* For boxes of at most rows x cols output pixels. Returns MAFAT_ELIMIT when the
+ * bytes overflow. */
+int mafat_scratch_plan(const struct mafat_layer *l, int rows, int cols, struct mafat_scratch *s);
+
+#endif

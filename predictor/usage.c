@@ -1,0 +1,35 @@
+#include "predictor/usage.h"
+
+#include <string.h>
+
+static void note_reads(const struct mafat_plan *plan, struct mafat_usage *usage,
+                       const struct mafat_sources *sources, int reader)
+{
+  for (int i = 0; i < sources->n; i++) {
+    int tensor = sources->list[i].tensor;
+    struct mafat_usage *u = &usage[tensor + 1];
+    u->needed = true;
+    if (reader > u->last_use) u->last_use = reader;
+    if (tensor == MAFAT_INPUT || reader == plan->n_layers ||
+        mafat_plan_group_of(plan, tensor) != mafat_plan_group_of(plan, reader))
+      u->external = true;
+  }
+}
+
+void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *plan,
+                      struct mafat_usage *usage)
+{
+  memset(usage, 0, (size_t)(plan->n_layers + 1) * sizeof *usage);
+  for (int i = 0; i <= plan->n_layers; i++) usage[i].last_use = -1;
+  for (int l = plan->n_layers - 1; l >= 0; l--) {
+    const struct mafat_layer *layer = &n->layers[l];
+    struct mafat_source self;
+    struct mafat_sources out = mafat_network_output_sources(n, l, &self);
+    if (l == plan->n_layers - 1 || mafat_layer_is_head(layer))
+      note_reads(plan, usage, &out, plan->n_layers);
+    /* A renaming layer reads nothing itself: its readers read what is behind it. */
+    if (mafat_layer_is_alias(layer) || !usage[l + 1].needed) continue;
+    note_reads(plan, usage, &layer->sources, l);
+    note_reads(plan, usage, &layer->from, l);
+  }
+}

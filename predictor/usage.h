@@ -1,0 +1,19 @@
+/* Who needs a layer's output, and until when: the edges of a network seen
+ * through a plan. */
+#ifndef MAFAT_PREDICTOR_USAGE_H
+#define MAFAT_PREDICTOR_USAGE_H
+
+#include "predictor/plan.h"
+
+struct mafat_usage {
+  bool needed;   /* some output of the network depends on it */
+  bool external; /* read by a later group, or an output of the network: must exist as a whole map */
+  int last_use;  /* last layer that reads it; plan->n_layers when it is an output */
+};
+
+/* Fills usage[tensor + 1] for MAFAT_INPUT and every layer of the plan. Outputs
+ * are the last layer and the detection heads. */
+void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *plan,
+                      struct mafat_usage *usage);
+
+#endif

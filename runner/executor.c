@@ -1,0 +1,179 @@
+#include "runner/executor.h"
+
+#include "runner/layers.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+struct mafat_executor {
+  const struct mafat_network *network;
+  const struct mafat_plan *plan;
+  const struct mafat_layout *layout;
+  struct mafat_weights *weights;
+  struct mafat_executor_options options;
+  struct mafat_schedule *schedule;
+  struct mafat_tensors tensors;
+  double *layer_ms;
+};
+
+void mafat_executor_defaults(struct mafat_executor_options *options)
+{
+  *options = (struct mafat_executor_options){.kernels = mafat_kernels_find(NULL)};
+}
+
+int mafat_executor_open(struct mafat_executor **out, const struct mafat_network *n,
+                        const struct mafat_plan *plan, const struct mafat_layout *layout,
+                        struct mafat_weights *weights,
+                        const struct mafat_executor_options *options, struct mafat_diagnostic *d)
+{
+  int code = MAFAT_OK;
+  *out = NULL;
+  struct mafat_executor *e = calloc(1, sizeof *e);
+  if (!e) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
+  e->network = n;
+  e->plan = plan;
+  e->layout = layout;
+  e->weights = weights;
+  e->options = *options;
+  e->tensors = (struct mafat_tensors){.network = n, .layout = layout};
+  e->tensors.held = calloc((size_t)plan->n_layers + 1, sizeof *e->tensors.held);
+  e->layer_ms = calloc((size_t)plan->n_layers, sizeof *e->layer_ms);
+  if (mafat_schedule_open(&e->schedule, n, plan) || !e->tensors.held || !e->layer_ms) {
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
+    goto done;
+  }
+  void *arena = mmap(NULL, layout->total_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (arena == MAP_FAILED) {
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map an arena of %zu bytes: %s", n->path,
+                      layout->total_bytes, strerror(errno));
+    goto done;
+  }
+  e->tensors.arena = arena;
+  for (int t = MAFAT_INPUT; t < plan->n_layers; t++) {
+    struct mafat_shape shape = mafat_network_tensor_shape(n, t);
+    e->tensors.held[t + 1] = mafat_box_full(shape.h, shape.w);
+  }
+done:
+  if (code == MAFAT_OK) *out = e;
+  else mafat_executor_close(&e);
+  return code;
+}
+
+void mafat_executor_close(struct mafat_executor **executor)
+{
+  if (!executor || !*executor) return;
+  struct mafat_executor *e = *executor;
+  if (e->tensors.arena) munmap(e->tensors.arena, e->layout->total_bytes);
+  mafat_schedule_close(&e->schedule);
+  free(e->tensors.held);
+  free(e->layer_ms);
+  free(e);
+  *executor = NULL;
+}
+
+/* Zeroes the padding columns beside rows [y) of a tensor, where the box that was
+ * written touches the map's true edge: a buffer's last owner left its own bytes. */
+static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_box box,
+                      struct mafat_span channels)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor + 1];
+  struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
+  int left = box.x.begin == 0 ? l->left : 0, right = box.x.end == shape.w ? l->right : 0;
+  if (left + right == 0) return;
+  for (int y = box.y.begin; y < box.y.end; y++)
+    for (int block = channels.begin / MAFAT_CHANNEL_BLOCK; block < mafat_n_blocks(channels.end); block++) {
+      size_t pixel = (size_t)mafat_block_width(shape.c, block) * sizeof(float);
+      if (left) memset(mafat_tensors_pixel(t, tensor, block, y, -left), 0, (size_t)left * pixel);
+      if (right) memset(mafat_tensors_pixel(t, tensor, block, y, shape.w), 0, (size_t)right * pixel);
+    }
+}
+
+float *mafat_executor_input(struct mafat_executor *e, size_t *row_floats)
+{
+  const struct mafat_tensor_layout *l = &e->layout->tensors[0];
+  assert(e->network->input.c <= MAFAT_CHANNEL_BLOCK && l->buffer >= 0);
+  *row_floats = l->row_floats;
+  return mafat_tensors_pixel(&e->tensors, MAFAT_INPUT, 0, 0, 0);
+}
+
+void mafat_executor_set_input(struct mafat_executor *e, const float *chw)
+{
+  struct mafat_shape s = e->network->input;
+  if (e->layout->tensors[0].buffer < 0) return; /* nothing reads it */
+  for (int c = 0; c < s.c; c++)
+    for (int y = 0; y < s.h; y++)
+      for (int x = 0; x < s.w; x++) *mafat_tensors_element(&e->tensors, MAFAT_INPUT, c, y, x) = *chw++;
+}
+
+static double now_ms(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static int run_step(struct mafat_executor *e, const struct mafat_step *step)
+{
+  const struct mafat_layout *layout = e->layout;
+  int scratch = layout->scratch_buffers[step->layer];
+  struct mafat_worker worker = {
+      .tensors = &e->tensors, .kernels = e->options.kernels, .weights = e->weights,
+      .scratch = &layout->scratch[step->layer],
+      .scratch_memory = scratch < 0 ? NULL : e->tensors.arena + layout->buffers[scratch].offset};
+  if (!layout->tensors[step->layer + 1].external) e->tensors.held[step->layer + 1] = step->held;
+  int code = mafat_layers_run(&worker, step);
+  if (code == MAFAT_OK) zero_pads(&e->tensors, step->layer, step->out, step->filters);
+  return code;
+}
+
+int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
+{
+  struct mafat_step step;
+  struct mafat_shape in = e->network->input;
+  memset(e->layer_ms, 0, (size_t)e->plan->n_layers * sizeof *e->layer_ms);
+  if (e->layout->tensors[0].buffer >= 0)
+    zero_pads(&e->tensors, MAFAT_INPUT, mafat_box_full(in.h, in.w), mafat_span(0, in.c));
+  mafat_schedule_rewind(e->schedule);
+  double before = now_ms();
+  while (mafat_schedule_next(e->schedule, &step)) {
+    int code = run_step(e, &step);
+    if (code)
+      return mafat_fail(d, code, "%s: layer %d [%s]: %s", e->network->path, step.layer,
+                        mafat_layer_type_name(e->network->layers[step.layer].type), mafat_error_name(code));
+    double after = now_ms();
+    e->layer_ms[step.layer] += after - before;
+    before = after;
+    if (e->options.observe) e->options.observe(e->options.observe_context, e, &step);
+  }
+  return MAFAT_OK;
+}
+
+void mafat_executor_read_output(const struct mafat_executor *e, int layer, float *chw)
+{
+  struct mafat_source self;
+  struct mafat_sources behind = mafat_network_output_sources(e->network, layer, &self);
+  mafat_layers_flatten(&e->tensors, &behind, e->network->layers[layer].out, chw);
+}
+
+float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c, int y, int x)
+{
+  struct mafat_source self;
+  struct mafat_sources behind = mafat_network_output_sources(e->network, layer, &self);
+  int i = 0;
+  while (c >= behind.list[i].n) c -= behind.list[i++].n;
+  return *mafat_tensors_element(&e->tensors, behind.list[i].tensor, behind.list[i].first + c, y, x);
+}
+
+const void *mafat_executor_arena(const struct mafat_executor *e)
+{
+  return e->tensors.arena;
+}
+
+const double *mafat_executor_layer_ms(const struct mafat_executor *e)
+{
+  return e->layer_ms;
+}

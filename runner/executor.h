@@ -1,0 +1,51 @@
+/* Runs a plan: walks the schedule and computes every step inside one arena of
+ * exactly layout->total_bytes. Opening it maps the arena; running it calls no
+ * allocator and makes no system call that maps memory. */
+#ifndef MAFAT_RUNNER_EXECUTOR_H
+#define MAFAT_RUNNER_EXECUTOR_H
+
+#include "predictor/layout.h"
+#include "predictor/schedule.h"
+#include "runner/kernels.h"
+#include "runner/weights.h"
+
+struct mafat_executor;
+
+struct mafat_executor_options {
+  const struct mafat_kernels *kernels; /* default: the best this CPU has */
+  /* Called after every step, with the layer's tensor still alive; may be NULL. */
+  void (*observe)(void *context, struct mafat_executor *e, const struct mafat_step *step);
+  void *observe_context;
+};
+
+void mafat_executor_defaults(struct mafat_executor_options *options);
+
+/* Network, plan, layout and weights stay the caller's and must outlive it. */
+int mafat_executor_open(struct mafat_executor **out, const struct mafat_network *n,
+                        const struct mafat_plan *plan, const struct mafat_layout *layout,
+                        struct mafat_weights *weights,
+                        const struct mafat_executor_options *options, struct mafat_diagnostic *d);
+void mafat_executor_close(struct mafat_executor **e);
+
+/* Where the image goes: pixel (0, 0), channels interleaved, input.h rows of
+ * *row_floats floats. Only for inputs of at most 16 channels. Must be filled
+ * anew before every run, for the arena is reused. */
+float *mafat_executor_input(struct mafat_executor *e, size_t *row_floats);
+/* The same from floats in Darknet's CHW order, any number of channels. */
+void mafat_executor_set_input(struct mafat_executor *e, const float *chw);
+
+int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d);
+
+/* Copies what layer `layer` puts out (through renaming layers too) as floats in
+ * CHW order. Valid for outputs of the network after a run, and within observe
+ * for the layer of the step. */
+void mafat_executor_read_output(const struct mafat_executor *e, int layer, float *chw);
+/* One element of a head or output tensor. */
+float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c, int y, int x);
+
+/* The arena, for tests that look at what is touched. */
+const void *mafat_executor_arena(const struct mafat_executor *e);
+/* Milliseconds per layer of the last run, [layer]. */
+const double *mafat_executor_layer_ms(const struct mafat_executor *e);
+
+#endif

@@ -1,0 +1,124 @@
+/* Activations of one class, scalar: the compiler may vectorise them, the bits
+ * stay, for every operation is IEEE and nothing is contracted. Formulas are
+ * Darknet's (relu6, mish, swish: AlexeyAB's fork), evaluated in single
+ * precision. Included by kernel sources only, after vector.h. */
+#ifndef MAFAT_RUNNER_KERNELS_ACTIVATION_H
+#define MAFAT_RUNNER_KERNELS_ACTIVATION_H
+
+#include "network/network.h"
+
+#include <stdint.h>
+
+/* e^x within 2 ulp for |x| <= 87; clamped beyond, so that no infinity arises.
+ * 2^n * p(r) with x = n ln 2 + r, |r| <= ln 2 / 2: p is the Taylor polynomial
+ * of degree 7 (its first omitted term is below 6e-9). */
+static inline float exponential(float x)
+{
+  x = x < 87.0f ? x : 87.0f;
+  x = x > -87.0f ? x : -87.0f;
+  /* Adding 1.5 * 2^23 rounds to the nearest integer. */
+  float n = scalar_madd(x, 1.44269504f, 12582912.0f) - 12582912.0f;
+  float r = scalar_madd(n, -0.693359375f, x); /* ln 2 in two parts: the first is exact in 10 bits */
+  r = scalar_madd(n, 2.12194440e-4f, r);
+  float p = 1.98412698e-4f;
+  p = scalar_madd(p, r, 1.38888889e-3f);
+  p = scalar_madd(p, r, 8.33333333e-3f);
+  p = scalar_madd(p, r, 4.16666667e-2f);
+  p = scalar_madd(p, r, 1.66666667e-1f);
+  p = scalar_madd(p, r, 0.5f);
+  p = scalar_madd(p, r, 1.0f);
+  p = scalar_madd(p, r, 1.0f);
+  uint32_t bits = (uint32_t)((int32_t)n + 127) << 23;
+  float power;
+  memcpy(&power, &bits, sizeof power);
+  return p * power;
+}
+
+static inline float logistic(float x)
+{
+  return 1.0f / (1.0f + exponential(-x));
+}
+
+/* tanh(ln(1 + e^x)) = (e^2x + 2 e^x) / (e^2x + 2 e^x + 2) */
+static inline float mish(float x)
+{
+  if (x > 20.0f) return x; /* the quotient is 1 in single precision */
+  float e = exponential(x);
+  float n = e * (e + 2.0f);
+  return x * (n / (n + 2.0f));
+}
+
+static inline float hyperbolic_tangent(float x)
+{
+  x = x < 43.0f ? x : 43.0f;
+  float e = exponential(2.0f * x);
+  return (e - 1.0f) / (e + 1.0f);
+}
+
+static inline float stair(float x)
+{
+  float n = __builtin_floorf(x), half = __builtin_floorf(x * 0.5f);
+  return n - 2.0f * __builtin_floorf(n * 0.5f) == 0.0f ? half : (x - n) + half;
+}
+
+static inline float plse(float x)
+{
+  if (x < -4.0f) return 0.01f * (x + 4.0f);
+  if (x > 4.0f) return 0.01f * (x - 4.0f) + 1.0f;
+  return 0.125f * x + 0.5f;
+}
+
+static inline float activate_scalar(float x, enum mafat_activation a)
+{
+  switch (a) {
+  case MAFAT_LEAKY: return x > 0.0f ? x : 0.1f * x;
+  case MAFAT_RELU: return x > 0.0f ? x : 0.0f;
+  case MAFAT_RELU6: return x > 0.0f ? (x < 6.0f ? x : 6.0f) : 0.0f;
+  case MAFAT_LOGISTIC: return logistic(x);
+  case MAFAT_MISH: return mish(x);
+  case MAFAT_SWISH: return x * logistic(x);
+  case MAFAT_ELU: return x >= 0.0f ? x : exponential(x) - 1.0f;
+  case MAFAT_SELU: return x >= 0.0f ? 1.0507f * x : 1.0507f * 1.6732f * (exponential(x) - 1.0f);
+  case MAFAT_TANH: return hyperbolic_tangent(x);
+  case MAFAT_HARDTAN: return x < -1.0f ? -1.0f : (x > 1.0f ? 1.0f : x);
+  case MAFAT_RAMP: return (x > 0.0f ? x : 0.0f) + 0.1f * x;
+  case MAFAT_LOGGY: return 2.0f / (1.0f + exponential(-x)) - 1.0f;
+  case MAFAT_PLSE: return plse(x);
+  case MAFAT_STAIR: return stair(x);
+  case MAFAT_RELIE: return x > 0.0f ? x : 0.01f * x;
+  case MAFAT_LHTAN: return x < 0.0f ? 0.001f * x : (x > 1.0f ? 0.001f * (x - 1.0f) + 1.0f : x);
+  default: return x;
+  }
+}
+
+/* The activation as a constant inside the loop, so that it vectorises. */
+static void activate_array(float *x, size_t n, enum mafat_activation a)
+{
+#define CASE(A) \
+  case A: \
+    for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], A); \
+    break
+  switch (a) {
+    CASE(MAFAT_LEAKY);
+    CASE(MAFAT_RELU);
+    CASE(MAFAT_RELU6);
+    CASE(MAFAT_LOGISTIC);
+    CASE(MAFAT_MISH);
+    CASE(MAFAT_SWISH);
+    CASE(MAFAT_ELU);
+    CASE(MAFAT_SELU);
+    CASE(MAFAT_TANH);
+    CASE(MAFAT_HARDTAN);
+    CASE(MAFAT_RAMP);
+    CASE(MAFAT_LOGGY);
+    CASE(MAFAT_PLSE);
+    CASE(MAFAT_STAIR);
+    CASE(MAFAT_RELIE);
+    CASE(MAFAT_LHTAN);
+  default:
+    break;
+  }
+#undef CASE
+}
+
+#endif

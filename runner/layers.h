@@ -1,0 +1,34 @@
+/* One function per layer type: computes a step from the tensors of its sources
+ * into its own, by filling row pointers and calling kernels. Internal to the
+ * executor. */
+#ifndef MAFAT_RUNNER_LAYERS_H
+#define MAFAT_RUNNER_LAYERS_H
+
+#include "predictor/schedule.h"
+#include "runner/kernels.h"
+#include "runner/tensors.h"
+#include "runner/weights.h"
+
+/* What a step needs beside the tensors; one per worker. */
+struct mafat_worker {
+  const struct mafat_tensors *tensors;
+  const struct mafat_kernels *kernels;
+  struct mafat_weights *weights;
+  const struct mafat_scratch *scratch; /* of the step's layer */
+  char *scratch_memory;                /* this worker's slot in the arena; NULL when none is needed */
+  int index;                           /* 0 ... workers - 1 */
+};
+
+/* MAFAT_OK, or what reading weights failed with. */
+int mafat_layers_run(const struct mafat_worker *w, const struct mafat_step *step);
+
+/* The layers that sum (convolutional, connected, local); in layers_conv.c. */
+int mafat_layers_convolve(const struct mafat_worker *w, const struct mafat_step *step);
+int mafat_layers_connect(const struct mafat_worker *w, const struct mafat_step *step);
+int mafat_layers_local(const struct mafat_worker *w, const struct mafat_step *step);
+
+/* Copies a layer's whole input in Darknet's CHW order. */
+void mafat_layers_flatten(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                          struct mafat_shape shape, float *flat);
+
+#endif

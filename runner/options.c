@@ -1,0 +1,186 @@
+#include "runner/options.h"
+
+#include "runner/kernels.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char mafat_options_help[] =
+    "Usage: run_inference [options] MODEL.cfg MODEL.weights IMAGE...\n"
+    "Runs a Darknet network inside a memory budget. IMAGE: JPEG, PNG or PPM;\n"
+    "\"-\" reads a list of paths from standard input.\n"
+    "\n"
+    "What to run\n"
+    "  --layers N           run the first N layers only (the paper's experiments: 16)\n"
+    "  --input FILE         raw little-endian float32 input, channel by channel (CHW),\n"
+    "                       instead of an image\n"
+    "  --repeat N           run N times in one process; latencies are reported\n"
+    "\n"
+    "How to run it\n"
+    "  --memory SIZE        budget for the whole process: 64M, 16384K, bytes. Default:\n"
+    "                       the smallest limit of its cgroups, else available memory\n"
+    "  --plan SPEC          use this plan: 5x5/8/2x2 runs layers 0..7 in 5 x 5 tiles and\n"
+    "                       the rest in 2 x 2; 2x2/NoCut; any number of groups;\n"
+    "                       5x5:balanced evens out the tiles' bytes; [9,19]x[12]/NoCut\n"
+    "                       cuts at given rows and columns. Default: the paper's\n"
+    "                       configurations from coarse to fine, the first that fits\n"
+    "  --best-effort        run the smallest plan even if it does not fit\n"
+    "  --cpu LEVEL          highest kernel level to use: portable, avx2\n"
+    "\n"
+    "Detections\n"
+    "  --names FILE         labels, one a line\n"
+    "  --thresh X           least confidence, default 0.5\n"
+    "  --nms X              overlap above which the weaker box goes, default 0.45\n"
+    "\n"
+    "Output\n"
+    "  --json               one JSON object per image on standard output\n"
+    "  --report             a table per group and layer: milliseconds, MACs, bytes\n"
+    "  --dump-output FILE   raw float32 output (CHW) of the last layer run\n"
+    "  --quiet              no warnings, no notes\n"
+    "  --version, --help\n"
+    "\n"
+    "Exit status: 0 done, 1 failed while running, 2 misuse or bad input,\n"
+    "3 does not fit (the message names the bytes needed).\n"
+    "\n"
+    "Examples\n"
+    "  run_inference --names coco.names yolov3-tiny.cfg yolov3-tiny.weights dog.jpg\n"
+    "  run_inference --memory 64M --json yolov2.cfg yolov2.weights dog.jpg | jq .plan\n"
+    "  run_inference --layers 16 --plan 5x5/8/2x2 --report yolov2.cfg yolov2.weights dog.jpg\n";
+
+void mafat_options_defaults(struct mafat_options *o)
+{
+  *o = (struct mafat_options){.repeat = 1, .thresh = .5f, .nms = .45f};
+}
+
+bool mafat_options_size(const char *text, size_t *bytes)
+{
+  if (!isdigit((unsigned char)*text)) return false;
+  char *end;
+  errno = 0;
+  unsigned long long n = strtoull(text, &end, 10), unit = 1;
+  if (errno) return false;
+  switch (*end) {
+  case 'k': case 'K': unit = 1ULL << 10; end++; break;
+  case 'm': case 'M': unit = 1ULL << 20; end++; break;
+  case 'g': case 'G': unit = 1ULL << 30; end++; break;
+  default: break;
+  }
+  if (unit > 1 && (strcmp(end, "iB") == 0 || strcmp(end, "B") == 0)) end += strlen(end);
+  unsigned long long product;
+  if (*end || n == 0 || __builtin_mul_overflow(n, unit, &product) || product > SIZE_MAX) return false;
+  *bytes = (size_t)product;
+  return true;
+}
+
+static bool read_count(const char *text, int *value)
+{
+  char *end;
+  errno = 0;
+  long n = strtol(text, &end, 10);
+  if (errno || end == text || *end || n < 1 || n > 1000000) return false;
+  *value = (int)n;
+  return true;
+}
+
+static bool read_fraction(const char *text, float *value)
+{
+  char *end;
+  float x = strtof(text, &end);
+  if (end == text || *end || !isfinite(x) || x < 0 || x > 1) return false;
+  *value = x;
+  return true;
+}
+
+enum {
+  OPTION_MEMORY = 256, OPTION_PLAN, OPTION_LAYERS, OPTION_CPU, OPTION_INPUT, OPTION_DUMP,
+  OPTION_REPEAT, OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_JSON, OPTION_REPORT,
+  OPTION_BEST_EFFORT, OPTION_QUIET, OPTION_VERSION, OPTION_HELP
+};
+
+static const struct option long_options[] = {
+    {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"plan", required_argument, NULL, OPTION_PLAN},
+    {"layers", required_argument, NULL, OPTION_LAYERS},
+    {"cpu", required_argument, NULL, OPTION_CPU},
+    {"input", required_argument, NULL, OPTION_INPUT},
+    {"dump-output", required_argument, NULL, OPTION_DUMP},
+    {"repeat", required_argument, NULL, OPTION_REPEAT},
+    {"names", required_argument, NULL, OPTION_NAMES},
+    {"thresh", required_argument, NULL, OPTION_THRESH},
+    {"nms", required_argument, NULL, OPTION_NMS},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"report", no_argument, NULL, OPTION_REPORT},
+    {"best-effort", no_argument, NULL, OPTION_BEST_EFFORT},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static int expects(struct mafat_diagnostic *d, const char *option, const char *what)
+{
+  return mafat_fail(d, MAFAT_EINVAL, "--%s expects %s, found %.100s", option, what, optarg);
+}
+
+static int read_option(struct mafat_options *o, int option, struct mafat_diagnostic *d)
+{
+  switch (option) {
+  case OPTION_MEMORY:
+    return mafat_options_size(optarg, &o->memory_bytes)
+               ? MAFAT_OK : expects(d, "memory", "a size like 64M, 16384K or bytes");
+  case OPTION_PLAN: o->plan = optarg; return MAFAT_OK;
+  case OPTION_LAYERS:
+    return read_count(optarg, &o->layers) ? MAFAT_OK : expects(d, "layers", "a number from 1 on");
+  case OPTION_CPU:
+    o->cpu = optarg;
+    return mafat_kernels_find(optarg) ? MAFAT_OK : expects(d, "cpu", "portable or avx2");
+  case OPTION_INPUT: o->input = optarg; return MAFAT_OK;
+  case OPTION_DUMP: o->dump_output = optarg; return MAFAT_OK;
+  case OPTION_REPEAT:
+    return read_count(optarg, &o->repeat) ? MAFAT_OK : expects(d, "repeat", "a number from 1 to 1000000");
+  case OPTION_NAMES: o->names = optarg; return MAFAT_OK;
+  case OPTION_THRESH:
+    return read_fraction(optarg, &o->thresh) ? MAFAT_OK : expects(d, "thresh", "a number from 0 to 1");
+  case OPTION_NMS:
+    return read_fraction(optarg, &o->nms) ? MAFAT_OK : expects(d, "nms", "a number from 0 to 1");
+  case OPTION_JSON: o->json = true; return MAFAT_OK;
+  case OPTION_REPORT: o->report = true; return MAFAT_OK;
+  case OPTION_BEST_EFFORT: o->best_effort = true; return MAFAT_OK;
+  case OPTION_QUIET: o->quiet = true; return MAFAT_OK;
+  case OPTION_VERSION: o->show_version = true; return MAFAT_OK;
+  default: o->show_help = true; return MAFAT_OK;
+  }
+}
+
+int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d)
+{
+  int option, code;
+  opterr = 0; /* the message is ours */
+  optind = 1;
+  while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+    if (option == 'h') option = OPTION_HELP;
+    if (option == ':')
+      return mafat_fail(d, MAFAT_EINVAL, "%.100s expects a value: see --help", argv[optind - 1]);
+    if (option == '?')
+      return mafat_fail(d, MAFAT_EINVAL, "unknown option %.100s: see --help", argv[optind - 1]);
+    if ((code = read_option(o, option, d))) return code;
+    if (o->show_help || o->show_version) return MAFAT_OK;
+  }
+  if (argc - optind < 2)
+    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help",
+                      argc - optind, argc - optind == 1 ? "" : "s");
+  o->cfg = argv[optind];
+  o->weights = argv[optind + 1];
+  o->images = argv + optind + 2;
+  o->n_images = argc - optind - 2;
+  if (o->input && o->n_images)
+    return mafat_fail(d, MAFAT_EINVAL, "--input takes the place of images, found %.100s too", o->images[0]);
+  if (!o->input && !o->n_images)
+    return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input: see --help");
+  return MAFAT_OK;
+}

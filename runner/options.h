@@ -1,0 +1,33 @@
+/* The command line of run_inference, read into one struct. */
+#ifndef MAFAT_RUNNER_OPTIONS_H
+#define MAFAT_RUNNER_OPTIONS_H
+
+#include "network/error.h"
+
+struct mafat_options {
+  const char *cfg, *weights;
+  char **images;          /* the rest of the command line; "-" reads a list from stdin */
+  int n_images;
+  size_t memory_bytes;    /* --memory; 0: find out */
+  const char *plan;       /* --plan; NULL: choose */
+  int layers;             /* --layers; 0: all */
+  const char *cpu;        /* --cpu; NULL: the best there is */
+  const char *input;      /* --input; NULL: an image */
+  const char *dump_output;
+  int repeat;             /* --repeat, default 1 */
+  const char *names;
+  float thresh;           /* default 0.5, as Darknet's detector */
+  float nms;              /* default 0.45 */
+  bool json, report, best_effort, quiet;
+  bool show_help, show_version;
+};
+
+void mafat_options_defaults(struct mafat_options *o);
+/* MAFAT_EINVAL with the option and what it expects. Points into argv. */
+int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d);
+/* "64M", "16384K", "1G", "4096": bytes; false if it is none of these. */
+bool mafat_options_size(const char *text, size_t *bytes);
+
+extern const char mafat_options_help[];
+
+#endif

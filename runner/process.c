@@ -1,0 +1,145 @@
+#include "runner/process.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SMALL_FILE = 8192 };
+
+/* Reads at most room - 1 bytes and ends them with NUL; false if unreadable. */
+static bool read_small(const char *path, char *text, size_t room)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  size_t n = 0;
+  while (n < room - 1) {
+    ssize_t got = read(fd, text + n, room - 1 - n);
+    if (got <= 0) break;
+    n += (size_t)got;
+  }
+  close(fd);
+  text[n] = '\0';
+  return n > 0;
+}
+
+/* The number behind `key` at the start of a line, times unit. */
+static bool find_number(const char *text, const char *key, uint64_t unit, uint64_t *value)
+{
+  size_t n = strlen(key);
+  for (const char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
+    if (strncmp(line, key, n) == 0) {
+      *value = strtoull(line + n, NULL, 10) * unit;
+      return true;
+    }
+  return false;
+}
+
+size_t mafat_process_resident_bytes(void)
+{
+  char text[SMALL_FILE];
+  uint64_t bytes = 0;
+  if (read_small("/proc/self/smaps_rollup", text, sizeof text) && find_number(text, "Rss:", 1024, &bytes))
+    return (size_t)bytes;
+  unsigned long pages = 0;
+  if (read_small("/proc/self/statm", text, sizeof text) && sscanf(text, "%*u %lu", &pages) == 1)
+    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+  return 0;
+}
+
+size_t mafat_process_peak_bytes(void)
+{
+  char text[SMALL_FILE];
+  uint64_t bytes = 0;
+  if (read_small("/proc/self/status", text, sizeof text)) find_number(text, "VmHWM:", 1024, &bytes);
+  return (size_t)bytes;
+}
+
+long mafat_process_major_faults(void)
+{
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_majflt : 0;
+}
+
+void mafat_process_swap_bytes(uint64_t *in, uint64_t *out)
+{
+  char text[SMALL_FILE];
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  *in = *out = 0;
+  if (!read_small("/proc/vmstat", text, sizeof text)) return;
+  find_number(text, "pswpin ", page, in);
+  find_number(text, "pswpout ", page, out);
+}
+
+/* ---- limits ---- */
+
+/* The least limit of a group and its ancestors: path is below root. "max" and
+ * the kernel's "unlimited" read as very large numbers or as no number. */
+static void least_limit(const char *root, const char *path, const char *file, size_t *least)
+{
+  char name[4096], text[64];
+  size_t length = strlen(path);
+  for (;;) {
+    int n = snprintf(name, sizeof name, "%s%.*s/%s", root, (int)length, path, file);
+    if (n > 0 && (size_t)n < sizeof name && read_small(name, text, sizeof text) && text[0] >= '0' &&
+        text[0] <= '9') {
+      unsigned long long limit = strtoull(text, NULL, 10);
+      if (limit < *least) *least = (size_t)limit;
+    }
+    if (length == 0) return;
+    while (length > 0 && path[length - 1] != '/') length--;
+    if (length > 0) length--;
+  }
+}
+
+static size_t cgroup_limit(void)
+{
+  char text[SMALL_FILE];
+  size_t least = SIZE_MAX;
+  if (!read_small("/proc/self/cgroup", text, sizeof text)) return least;
+  for (char *line = text, *next; line && *line; line = next) {
+    next = strchr(line, '\n');
+    if (next) *next++ = '\0';
+    char *controllers = strchr(line, ':');
+    char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+    if (!path) continue;
+    *path++ = '\0';
+    controllers++;
+    if (strcmp(path, "/") == 0) path++;
+    if (*controllers == '\0') { /* v2; below "unified" on hybrid systems */
+      least_limit("/sys/fs/cgroup", path, "memory.max", &least);
+      least_limit("/sys/fs/cgroup/unified", path, "memory.max", &least);
+    } else if (strcmp(controllers, "memory") == 0) {
+      least_limit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes", &least);
+    }
+  }
+  return least;
+}
+
+size_t mafat_process_budget(const char **source)
+{
+  char text[SMALL_FILE];
+  uint64_t total = 0, available = 0;
+  if (read_small("/proc/meminfo", text, sizeof text)) {
+    find_number(text, "MemTotal:", 1024, &total);
+    find_number(text, "MemAvailable:", 1024, &available);
+  }
+  size_t limit = cgroup_limit();
+  if (limit < total || (total == 0 && limit < (size_t)1 << 60)) {
+    *source = "cgroup limit";
+    return limit;
+  }
+  *source = available ? "available memory" : "unknown";
+  return available ? (size_t)available : SIZE_MAX;
+}
+
+double mafat_process_now_ms(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}

@@ -1,0 +1,25 @@
+/* What the system says of this process: resident bytes, faults, swap, and how
+ * much memory it may use. Reads /proc and /sys through a small stack buffer. */
+#ifndef MAFAT_RUNNER_PROCESS_H
+#define MAFAT_RUNNER_PROCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Rss of /proc/self/smaps_rollup (exact, unlike the batched VmRSS), bytes; falls
+ * back to /proc/self/statm. 0 where /proc is absent. */
+size_t mafat_process_resident_bytes(void);
+/* VmHWM, bytes. Reported, never judged: the kernel batches it. */
+size_t mafat_process_peak_bytes(void);
+long mafat_process_major_faults(void);
+/* Pages swapped in and out so far, system-wide, as bytes. */
+void mafat_process_swap_bytes(uint64_t *in, uint64_t *out);
+
+/* The smallest memory limit among this process's cgroups (v1, v2, hybrid; all
+ * ancestors), else MemAvailable; *source says which. SIZE_MAX if unknown. */
+size_t mafat_process_budget(const char **source);
+
+/* Milliseconds of CLOCK_MONOTONIC. */
+double mafat_process_now_ms(void);
+
+#endif

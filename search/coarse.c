@@ -1,0 +1,91 @@
+#include "search/coarse.h"
+
+#include <stdio.h>
+
+enum { MAX_TILES = 5, NO_CUT = 0 };
+
+/* A candidate with its cost; owns what it points at. */
+struct candidate {
+  struct mafat_plan *plan;
+  struct mafat_layout *layout;
+  size_t charge_bytes;
+};
+
+static void release(struct candidate *c)
+{
+  mafat_layout_close(&c->layout);
+  mafat_plan_close(&c->plan);
+}
+
+static int make_candidate(struct candidate *c, const char *text, const struct mafat_network *n,
+                          int n_layers, const struct mafat_surroundings *around,
+                          struct mafat_diagnostic *d)
+{
+  *c = (struct candidate){NULL, NULL, SIZE_MAX};
+  int code = mafat_plan_read(&c->plan, text, n, n_layers, d);
+  if (code == MAFAT_EINVAL) return MAFAT_OK; /* more tiles than pixels: no candidate here */
+  if (code == MAFAT_OK) code = mafat_layout_make(&c->layout, n, c->plan, d);
+  if (code) {
+    release(c);
+    return code;
+  }
+  struct mafat_prediction p;
+  mafat_predict(&p, n, c->layout, around);
+  c->charge_bytes = p.charge_bytes;
+  return MAFAT_OK;
+}
+
+/* The paper cuts directly after maxpools, where the tensor has become small;
+ * networks without them shrink by strides. */
+static bool shrinks(const struct mafat_layer *l)
+{
+  return (l->type == MAFAT_MAXPOOL || l->type == MAFAT_CONVOLUTIONAL) && l->stride > 1;
+}
+
+/* The next cut towards the front, NO_CUT at the end. */
+static int earlier_cut(const struct mafat_network *n, int cut)
+{
+  for (int l = cut - 2; l >= 0; l--)
+    if (shrinks(&n->layers[l])) return l + 1;
+  return NO_CUT;
+}
+
+/* Tries one text: true when the search is over, with `best` the answer. */
+static bool consider(struct candidate *best, struct candidate *c, size_t budget)
+{
+  if (!c->plan || c->charge_bytes >= best->charge_bytes) {
+    release(c);
+    return false;
+  }
+  release(best);
+  *best = *c;
+  return best->charge_bytes <= budget;
+}
+
+int mafat_search_coarse(struct mafat_plan **plan, struct mafat_layout **layout, bool *fits,
+                        const struct mafat_network *n, int n_layers,
+                        const struct mafat_surroundings *around, size_t budget,
+                        struct mafat_diagnostic *d)
+{
+  struct candidate best = {NULL, NULL, SIZE_MAX};
+  *plan = NULL;
+  *layout = NULL;
+  *fits = false;
+  for (int cut = n_layers; cut != NO_CUT && !*fits;
+       cut = earlier_cut(n, cut == n_layers ? n_layers + 1 : cut))
+    for (int tiles = 1; tiles <= MAX_TILES && !*fits; tiles++) {
+      char text[64];
+      struct candidate c;
+      if (cut == n_layers) snprintf(text, sizeof text, "%dx%d/NoCut", tiles, tiles);
+      else snprintf(text, sizeof text, "%dx%d/%d/2x2", tiles, tiles, cut);
+      int code = make_candidate(&c, text, n, n_layers, around, d);
+      if (code) {
+        release(&best);
+        return code;
+      }
+      *fits = consider(&best, &c, budget);
+    }
+  *plan = best.plan;
+  *layout = best.layout;
+  return best.plan ? MAFAT_OK : mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", n->path);
+}
