@@ -151,7 +151,10 @@ static long long floats_of(struct mafat_shape s)
 
 /* ---- one reader per layer type ---- */
 
-enum { MAX_WINDOW = 4096 }; /* taps per side, strides, paddings */
+enum {
+  MAX_WINDOW = 4096, /* taps per side, strides, paddings */
+  MAX_SOURCES = 4096 /* of a route: routes of routes would double them without end */
+};
 
 static int read_convolutional(struct reader *r)
 {
@@ -235,6 +238,8 @@ static int add_route_source(struct reader *r, int number, int groups, int group_
   if (l->in.c > INT_MAX - n) return fail_here(r, MAFAT_EFORMAT, "has too many channels");
   l->in.c += n;
   code = append_output(r->network, &l->sources, index, group_id * n, n);
+  if (l->sources.n > MAX_SOURCES)
+    return fail_here(r, MAFAT_EUNSUPPORTED, "has too many sources");
   return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
 }
 

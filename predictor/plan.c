@@ -175,7 +175,7 @@ static int lay_run(struct parser *p, struct mafat_plan *plan, const struct writt
                    int first, int end)
 {
   static const struct written_group whole = {.n_rows = 1, .n_cols = 1};
-  if (w->n_rows * w->n_cols == 1) return lay_group(p, plan, &whole, first, end);
+  if (w->n_rows == 1 && w->n_cols == 1) return lay_group(p, plan, &whole, first, end);
   for (int begin = first; begin < end;) {
     bool tileable = mafat_layer_is_tileable(&p->network->layers[begin]);
     int stop = begin + 1;

@@ -21,7 +21,7 @@ enum {
   MAFAT_PAGE = 4096,
   /* Code, stack and heap pages that a run touches for the first time after the
    * process has been measured: kernels, decoders, detections. */
-  MAFAT_LATE_PAGES = 640 << 10,
+  MAFAT_LATE_PAGES = 1152 << 10,
   /* Kernel memory that a group charges for one process. */
   MAFAT_KERNEL_CHARGE = 288 << 10
 };

@@ -1,13 +1,13 @@
 #include "runner/executor.h"
 
 #include "runner/layers.h"
+#include "runner/process.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 struct mafat_executor {
   const struct mafat_network *network;
@@ -100,20 +100,18 @@ float *mafat_executor_input(struct mafat_executor *e, size_t *row_floats)
   return mafat_tensors_pixel(&e->tensors, MAFAT_INPUT, 0, 0, 0);
 }
 
+void mafat_executor_set_input_row(struct mafat_executor *e, int c, int y, const float *row)
+{
+  if (e->layout->tensors[0].buffer < 0) return; /* nothing reads the input */
+  for (int x = 0; x < e->network->input.w; x++)
+    *mafat_tensors_element(&e->tensors, MAFAT_INPUT, c, y, x) = row[x];
+}
+
 void mafat_executor_set_input(struct mafat_executor *e, const float *chw)
 {
   struct mafat_shape s = e->network->input;
-  if (e->layout->tensors[0].buffer < 0) return; /* nothing reads it */
   for (int c = 0; c < s.c; c++)
-    for (int y = 0; y < s.h; y++)
-      for (int x = 0; x < s.w; x++) *mafat_tensors_element(&e->tensors, MAFAT_INPUT, c, y, x) = *chw++;
-}
-
-static double now_ms(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+    for (int y = 0; y < s.h; y++, chw += s.w) mafat_executor_set_input_row(e, c, y, chw);
 }
 
 static int run_step(struct mafat_executor *e, const struct mafat_step *step)
@@ -138,13 +136,13 @@ int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
   if (e->layout->tensors[0].buffer >= 0)
     zero_pads(&e->tensors, MAFAT_INPUT, mafat_box_full(in.h, in.w), mafat_span(0, in.c));
   mafat_schedule_rewind(e->schedule);
-  double before = now_ms();
+  double before = mafat_process_now_ms();
   while (mafat_schedule_next(e->schedule, &step)) {
     int code = run_step(e, &step);
     if (code)
       return mafat_fail(d, code, "%s: layer %d [%s]: %s", e->network->path, step.layer,
                         mafat_layer_type_name(e->network->layers[step.layer].type), mafat_error_name(code));
-    double after = now_ms();
+    double after = mafat_process_now_ms();
     e->layer_ms[step.layer] += after - before;
     before = after;
     if (e->options.observe) e->options.observe(e->options.observe_context, e, &step);

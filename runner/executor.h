@@ -31,8 +31,10 @@ void mafat_executor_close(struct mafat_executor **e);
  * *row_floats floats. Only for inputs of at most 16 channels. Must be filled
  * anew before every run, for the arena is reused. */
 float *mafat_executor_input(struct mafat_executor *e, size_t *row_floats);
-/* The same from floats in Darknet's CHW order, any number of channels. */
+/* The same from floats in Darknet's CHW order, any number of channels: all of
+ * them, or row y of channel c. */
 void mafat_executor_set_input(struct mafat_executor *e, const float *chw);
+void mafat_executor_set_input_row(struct mafat_executor *e, int c, int y, const float *row);
 
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d);
 

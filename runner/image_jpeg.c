@@ -144,11 +144,6 @@ static void on_message(j_common_ptr cinfo, int level)
   }
 }
 
-static void print_nothing(j_common_ptr cinfo)
-{
-  (void)cinfo;
-}
-
 /* A few bytes of a progressive file are a scan, and every scan passes over the
  * whole picture. Encoders write about ten. */
 static void on_progress(j_common_ptr cinfo)
@@ -366,7 +361,6 @@ int mafat_image_jpeg_open(struct mafat_image_decoder **out,
   jpeg->cinfo.client_data = jpeg;
   jpeg->errors.error_exit = on_error;
   jpeg->errors.emit_message = on_message;
-  jpeg->errors.output_message = print_nothing;
 
   int code = guarded(jpeg, read_header, d);
   if (code == MAFAT_OK) code = describe(jpeg, d);

@@ -94,10 +94,19 @@ static int sole_tensor(const struct mafat_sources *sources)
   return sources->n == 1 ? sources->list[0].tensor : MAFAT_INPUT;
 }
 
+/* Share of a window's taps that lie in the map, averaged over it, along one axis. */
+static double coverage(const struct mafat_layer *l, int extent)
+{
+  double outside = (double)l->pad * (l->pad + 1) / l->stride;
+  return fmax(1 - outside / ((double)l->size * extent), 1. / l->size);
+}
+
 static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
 {
-  double fan_in = (double)l->size * l->size * (l->in.c / (l->groups ? l->groups : 1));
-  if (l->type == MAFAT_CONNECTED) fan_in = (double)l->in.h * l->in.w * l->in.c;
+  double fan_in = (double)l->in.h * l->in.w * l->in.c; /* connected */
+  if (l->type != MAFAT_CONNECTED)
+    fan_in = (double)l->size * l->size * (l->in.c / l->groups) * coverage(l, l->out.h) *
+             coverage(l, l->out.w);
   r->limit = (float)sqrt(3 * wanted_energy(l->activation) / (fan_in * in));
   r->energy = 1;
 }
@@ -115,7 +124,7 @@ static void cook_layer(const struct mafat_network *n, int index, struct recipe *
     weigh(l, in, r);
     break;
   case MAFAT_MAXPOOL:
-    if (l->size > 1) r->energy = 2 * in;
+    if (l->size > 1) r->energy = 1.5f * in; /* measured on pictures */
     break;
   case MAFAT_AVGPOOL:
     r->energy = in / 2;
@@ -124,7 +133,7 @@ static void cook_layer(const struct mafat_network *n, int index, struct recipe *
     r->energy = in * l->scale * l->scale;
     break;
   case MAFAT_SHORTCUT: {
-    float from = mean_energy(&l->from, recipes);
+    float from = mean_energy(&l->from, recipes) * (float)l->from_shape.c / (float)l->in.c;
     r->energy = l->alpha * l->alpha * in + l->beta * l->beta * from;
     break;
   }
@@ -136,7 +145,7 @@ static void cook_layer(const struct mafat_network *n, int index, struct recipe *
 /* Ends of residual branches, known only when their shortcut is reached. */
 static void tame_branch(const struct mafat_network *n, int index, struct recipe *recipes)
 {
-  const float factor = 0.25f; /* 1 / sqrt(16 blocks): a trunk of 16 doubles its energy */
+  const float factor = 0.125f; /* a trunk of some dozen blocks hardly grows */
   const struct mafat_layer *l = &n->layers[index];
   int end = sole_tensor(&l->sources);
   bool same = l->from_shape.h == l->in.h && l->from_shape.w == l->in.w && l->from_shape.c == l->in.c;
@@ -160,16 +169,17 @@ static int make_recipes(struct recipe **out, const struct mafat_network *n, stru
   return MAFAT_OK;
 }
 
-/* Boxes near their anchors, objects rare, and one class in a few dozen likely:
- * about one box in a thousand passes a threshold of 0.3. */
+/* Boxes near their anchors, objects and classes rarely sure: what is left over a
+ * threshold is a matter of luck, but seldom all or nothing. */
 static struct aim aim_filter(const struct mafat_layer *head, int filter)
 {
   const struct mafat_head *h = &head->head;
-  if (head->type == MAFAT_DETECTION) return (struct aim){.5f, 0}; /* plain numbers: 0.3 is 0.6 sigma */
+  bool softmax = head->type == MAFAT_REGION && h->softmax;
+  if (head->type == MAFAT_DETECTION) return (struct aim){1, 0}; /* plain numbers, no logits */
   int entry = filter % (h->coords + 1 + h->classes);
   if (entry < h->coords) return (struct aim){.5f, 0};
-  if (entry == h->coords) return (struct aim){2, -3};
-  return head->type == MAFAT_REGION && h->softmax ? (struct aim){2.5f, 0} : (struct aim){1.5f, -1.5f};
+  if (entry == h->coords) return softmax ? (struct aim){1.5f, 0} : (struct aim){1.5f, -2.5f};
+  return softmax ? (struct aim){4, 0} : (struct aim){1.5f, -3};
 }
 
 /* ---- The file ---- */
@@ -243,11 +253,11 @@ static void put_biases(struct writer *w, const struct mafat_layer *head, uint64_
 }
 
 /* Scales, means, variances. */
-static void put_normalization(struct writer *w, uint64_t filters, float scale, float energy)
+static void put_normalization(struct writer *w, uint64_t filters, float scale)
 {
   put(w, filters, scale, .1f * scale);
-  put(w, filters, 0, .1f * sqrtf(energy));
-  put(w, filters, energy, .2f * energy);
+  put(w, filters, 0, .1f);
+  put(w, filters, 1, .2f);
 }
 
 static void put_weights(struct writer *w, const struct mafat_layer *head, uint64_t n,
@@ -267,20 +277,20 @@ static void put_layer(struct writer *w, const struct mafat_network *n, int index
   switch (l->type) {
   case MAFAT_CONVOLUTIONAL: /* the branch's factor is in the scales, or else in the weights */
     put_biases(w, head, counts.biases, r->branch);
-    if (normalized) put_normalization(w, normalized, r->branch, 1);
+    if (normalized) put_normalization(w, normalized, r->branch);
     put_weights(w, head, counts.weights, counts.biases, r->limit * (normalized ? 1 : r->branch));
     break;
   case MAFAT_CONNECTED: /* Darknet reads these in another order */
     put_biases(w, head, counts.biases, 1);
     put_weights(w, head, counts.weights, counts.biases, r->limit);
-    if (normalized) put_normalization(w, normalized, 1, 1);
+    if (normalized) put_normalization(w, normalized, 1);
     break;
   case MAFAT_LOCAL:
     put_biases(w, NULL, counts.biases, 1);
     put(w, counts.weights, 0, r->limit);
     break;
   case MAFAT_BATCHNORM:
-    put_normalization(w, normalized, 1, 1);
+    put_normalization(w, normalized, 1);
     break;
   default:
     break;

@@ -1,0 +1,136 @@
+# mafat: Darknet networks inside a memory budget.  `make help` lists targets.
+
+VERSION := 0.1.0
+BUILD   ?= build
+CC      ?= gcc
+V       ?= 0
+
+OPT      ?= -O2
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+CPPFLAGS += -D_GNU_SOURCE -DMAFAT_VERSION='"$(VERSION)"' -I.
+CFLAGS   += -std=c11 $(OPT) -g $(WARNINGS) -ffp-contract=off $(SANITIZE)
+LDFLAGS  += $(SANITIZE)
+LDLIBS   += -lm
+
+Q := $(if $(filter 1,$(V)),,@)
+say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2))
+
+# --- what this machine has ---------------------------------------------------
+
+has = $(shell printf '\#include <stdio.h>\n\#include <$(1)>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
+JPEG ?= $(call has,jpeglib.h)
+PNG  ?= $(call has,png.h)
+IMAGE_LIBS := $(if $(JPEG),-ljpeg) $(if $(PNG),-lpng)
+IMAGE_FLAGS := $(if $(JPEG),,-DMAFAT_WITHOUT_JPEG) $(if $(PNG),,-DMAFAT_WITHOUT_PNG)
+MACHINE := $(shell $(CC) -dumpmachine)
+pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
+
+# --- sources -----------------------------------------------------------------
+
+NETWORK   := $(wildcard network/*.c)
+PREDICTOR := $(wildcard predictor/*.c)
+SEARCH    := $(wildcard search/*.c)
+PROGRAMS  := runner/run_inference.c runner/make_weights.c runner/annotate.c
+RUNNER    := $(filter-out $(PROGRAMS) runner/options.c $(wildcard runner/annotate_*.c),$(wildcard runner/*.c))
+KERNELS   := runner/kernels/portable.c $(if $(filter x86_64-%,$(MACHINE)),runner/kernels/avx2.c)
+LIBRARY   := $(NETWORK) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
+TESTS     := $(wildcard tests/*.c)
+
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+LIB := $(BUILD)/libmafat.a
+
+.DEFAULT_GOAL := all
+.PHONY: all help demo test check check-asan check-valgrind check-includes oracle fuzz bench clean packages run-demo run-tests lint
+
+all: $(BUILD)/run_inference $(BUILD)/make_weights $(if $(call pkg,--exists --print-errors,gdlib json-c libexif),,$(if $(call has,gd.h),$(BUILD)/annotate)) ## build the programs (default)
+
+help: ## list targets
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
+
+# --- compiling ---------------------------------------------------------------
+
+$(BUILD)/obj/%.o: %.c Makefile
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(IMAGE_FLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
+
+# Kernels are written once and compiled once per level.
+$(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
+$(BUILD)/obj/runner/kernels/avx2.o: EXTRA = -O3 -march=x86-64-v3
+$(BUILD)/obj/runner/annotate.o: EXTRA = $(call pkg,--cflags,gdlib json-c libexif)
+$(BUILD)/obj/tests/%.o: EXTRA = $(call pkg,--cflags,check json-c)
+
+$(LIB): $(call objects,$(LIBRARY))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/run_inference: $(call objects,runner/run_inference.c runner/options.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(LDLIBS)
+
+$(BUILD)/make_weights: $(call objects,runner/make_weights.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/annotate: $(call objects,runner/annotate.c $(wildcard runner/annotate_*.c))
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(call pkg,--libs,gdlib json-c libexif) $(LDLIBS)
+
+# --- tests -------------------------------------------------------------------
+
+# The unit tests fail allocations in turn and count those made while running.
+WRAPPED := malloc calloc realloc strdup mmap
+
+$(BUILD)/unit_tests: $(call objects,$(TESTS) runner/options.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(foreach f,$(WRAPPED),-Wl,--wrap=$(f)) -o $@ $^ $(IMAGE_LIBS) $(call pkg,--libs,check json-c) $(LDLIBS)
+
+ORACLE_CFLAGS := -I/usr/lib/darknet/include
+ORACLE_LIBS := -L/usr/lib/darknet -ldarknet -Wl,-rpath,/usr/lib/darknet -Wl,--allow-shlib-undefined
+$(BUILD)/obj/tests/oracle/%.o: EXTRA = $(ORACLE_CFLAGS) $(call pkg,--cflags,json-c)
+
+ORACLES := $(patsubst tests/oracle/%.c,$(BUILD)/%,$(wildcard tests/oracle/oracle_*.c))
+$(ORACLES): $(BUILD)/%: $(BUILD)/obj/tests/oracle/%.o $(call objects,$(filter-out $(wildcard tests/oracle/oracle_*.c),$(wildcard tests/oracle/*.c)) tests/picture_writer.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ORACLE_LIBS) $(IMAGE_LIBS) $(call pkg,--libs,json-c) $(LDLIBS)
+
+packages:
+	@./scripts/packages.sh packages.txt
+
+test: packages ## install what is missing, build, run every test
+	@$(MAKE) --no-print-directory run-tests
+
+run-tests: all $(BUILD)/unit_tests $(ORACLES) check-includes
+	@BUILD=$(BUILD) ./tests/run.sh
+
+check: all $(BUILD)/unit_tests ## unit tests only
+	$(BUILD)/unit_tests
+
+oracle: all $(ORACLES) ## compare with libdarknet, layer by layer
+	BUILD=$(BUILD) ./tests/oracle/run.sh
+
+check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests
+	$(BUILD)/asan/unit_tests
+	BUILD=$(BUILD)/asan ./tests/cli/run_inference.sh
+
+check-valgrind: all $(BUILD)/unit_tests ## a sample of the unit tests and the program under valgrind
+	BUILD=$(BUILD) ./tests/valgrind.sh
+
+check-includes: ## no folder includes what stands above it
+	@./scripts/check_includes.sh
+
+FUZZ_SECONDS ?= 60
+fuzz: ## fuzz each reader for FUZZ_SECONDS (clang, libclang-rt-14-dev)
+	BUILD=$(BUILD) ./tests/fuzz/run.sh $(FUZZ_SECONDS)
+
+demo: packages ## install what is missing, build, show what it does
+	@$(MAKE) --no-print-directory run-demo
+
+run-demo: all
+	@BUILD=$(BUILD) ./scripts/demo.sh
+
+clean: ## remove everything that was built
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

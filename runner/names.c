@@ -1,0 +1,137 @@
+#include "runner/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct mafat_names {
+  char *text;       /* of the file, every line ended by a NUL */
+  uint32_t *starts; /* (n): of the lines in the text */
+  int n;
+};
+
+struct text {
+  char *bytes;
+  size_t n, room;
+};
+
+/* Makes sure that one more byte fits beside the NUL that ends the text. */
+static int make_room(struct text *t)
+{
+  if (t->room - t->n > 1) return MAFAT_OK;
+  size_t room = t->room ? 2 * t->room : 4096;
+  char *grown = realloc(t->bytes, room);
+  if (!grown) return MAFAT_ENOMEM;
+  t->bytes = grown;
+  t->room = room;
+  return MAFAT_OK;
+}
+
+static int read_text(struct text *t, int fd, const char *path, struct mafat_diagnostic *d)
+{
+  for (;;) {
+    if (make_room(t)) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+    ssize_t got = read(fd, t->bytes + t->n, t->room - t->n - 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno));
+    t->n += (size_t)got;
+    if (t->n > MAFAT_NAMES_MAX_BYTES)
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: expected labels of at most %d bytes in all, found more",
+                        path, MAFAT_NAMES_MAX_BYTES);
+    if (got == 0) break;
+  }
+  if (t->n && memchr(t->bytes, 0, t->n))
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected text, found a NUL byte", path);
+  t->bytes[t->n] = 0;
+  return MAFAT_OK;
+}
+
+/* A last line without a newline counts, an empty one behind the last newline
+ * does not. */
+static int count_lines(const struct text *t)
+{
+  int n = 0;
+  for (size_t i = 0; i < t->n; i++) n += t->bytes[i] == '\n';
+  return t->n && t->bytes[t->n - 1] != '\n' ? n + 1 : n;
+}
+
+static void split_lines(struct mafat_names *names, const struct text *t)
+{
+  bool has_mark = strncmp(t->bytes, "\xef\xbb\xbf", 3) == 0;
+  char *line = t->bytes + (has_mark ? 3 : 0), *end = t->bytes + t->n;
+  for (int i = 0; i < names->n; i++) {
+    char *stop = memchr(line, '\n', (size_t)(end - line));
+    if (!stop) stop = end;
+    names->starts[i] = (uint32_t)(line - t->bytes);
+    char *next = stop < end ? stop + 1 : end;
+    while (stop > line && stop[-1] == '\r') stop--;
+    *stop = 0;
+    line = next;
+  }
+}
+
+static int make_names(struct mafat_names *names, struct text *t, const char *path,
+                      struct mafat_diagnostic *d)
+{
+  names->n = count_lines(t);
+  if (names->n > MAFAT_NAMES_MAX_LABELS)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at most %d labels, found %d", path,
+                      MAFAT_NAMES_MAX_LABELS, names->n);
+  names->starts = malloc(((size_t)names->n + 1) * sizeof *names->starts);
+  if (!names->starts) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  split_lines(names, t);
+  names->text = t->bytes;
+  t->bytes = NULL;
+  return MAFAT_OK;
+}
+
+int mafat_names_read(struct mafat_names **out, const char *path, struct mafat_diagnostic *d)
+{
+  struct text text = {NULL, 0, 0};
+  struct mafat_names *names = NULL;
+  *out = NULL;
+  int code, fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
+  if ((code = read_text(&text, fd, path, d))) goto done;
+  names = calloc(1, sizeof *names);
+  code = names ? make_names(names, &text, path, d)
+               : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  if (code)
+    mafat_names_close(&names);
+  else
+    *out = names;
+done:
+  free(text.bytes);
+  close(fd);
+  return code;
+}
+
+void mafat_names_close(struct mafat_names **names)
+{
+  if (!*names) return;
+  free((*names)->starts);
+  free((*names)->text);
+  free(*names);
+  *names = NULL;
+}
+
+int mafat_names_count(const struct mafat_names *names)
+{
+  return names ? names->n : 0;
+}
+
+const char *mafat_names_label(const struct mafat_names *names, int class,
+                              char room[MAFAT_NAMES_ROOM])
+{
+  if (class >= 0 && class < mafat_names_count(names)) {
+    const char *label = names->text + names->starts[class];
+    if (*label) return label;
+  }
+  snprintf(room, MAFAT_NAMES_ROOM, "class %d", class);
+  return room;
+}

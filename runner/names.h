@@ -1,0 +1,31 @@
+/* The names of a network's classes: a text file with one label a line, line 0
+ * for class 0, as Darknet's data/coco.names. Read once, never changed, closed
+ * by whoever opened it. */
+#ifndef MAFAT_RUNNER_NAMES_H
+#define MAFAT_RUNNER_NAMES_H
+
+#include "network/error.h"
+
+struct mafat_names;
+
+enum {
+  MAFAT_NAMES_MAX_BYTES = 8 << 20, /* largest file accepted */
+  MAFAT_NAMES_MAX_LABELS = 1 << 20,
+  MAFAT_NAMES_ROOM = 24 /* of a made-up label: "class -2147483648" */
+};
+
+/* Carriage returns and a byte order mark are dropped; an empty line keeps its
+ * number. The file may be a pipe. Nothing promises that labels are UTF-8.
+ * MAFAT_EIO; MAFAT_EFORMAT: too long, or no text; MAFAT_ENOMEM. *out is NULL
+ * after a failure. */
+int mafat_names_read(struct mafat_names **out, const char *path, struct mafat_diagnostic *d);
+void mafat_names_close(struct mafat_names **names);
+
+int mafat_names_count(const struct mafat_names *names); /* lines; 0 for NULL */
+
+/* The label of a class; "class 17", written into `room`, where there is none:
+ * names NULL, line empty, class beyond the last line. */
+const char *mafat_names_label(const struct mafat_names *names, int class,
+                              char room[MAFAT_NAMES_ROOM]);
+
+#endif
