@@ -129,6 +129,15 @@ struct mafat_sources mafat_network_output_sources(const struct mafat_network *n,
   return (struct mafat_sources){self, 1};
 }
 
+/* Clips to the map, but keeps the pixel at the edge of a window that lies wholly
+ * in the padding (padding >= size): the zeros it reads are stored beside it. */
+static struct mafat_span clip_to_touch(struct mafat_span s, int extent)
+{
+  if (s.begin >= extent) return mafat_span(extent - 1, extent);
+  if (s.end <= 0) return mafat_span(0, 1);
+  return mafat_span_clip(s, extent);
+}
+
 struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, bool axis_y,
                                       struct mafat_span out)
 {
@@ -136,6 +145,7 @@ struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, bool axis_y,
   if (mafat_span_is_empty(out)) return mafat_span(0, 0);
   switch (l->type) {
   case MAFAT_CONVOLUTIONAL:
+    return clip_to_touch(mafat_span_window(out, l->size, l->stride, l->pad), extent);
   case MAFAT_MAXPOOL:
     return mafat_span_clip(mafat_span_window(out, l->size, l->stride, l->pad), extent);
   case MAFAT_UPSAMPLE:

@@ -84,6 +84,7 @@ void mafat_schedule_tile_boxes(const struct mafat_schedule *s, const struct mafa
       *b = (struct mafat_box){{0, 0}, {0, 0}};
       continue;
     }
+    if (!mafat_layer_is_tileable(layer)) *b = mafat_box_full(layer->out.h, layer->out.w);
     int granularity = mafat_plan_granularity(s->plan, l);
     b->y = mafat_span_round_out(b->y, granularity, layer->out.h);
     b->x = mafat_span_round_out(b->x, granularity, layer->out.w);

@@ -1,0 +1,74 @@
+/* libFuzzer target: any bytes, as a cfg; a network that comes of it is planned
+ * and laid out. Build with clang -fsanitize=fuzzer,address,undefined. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "predictor/layout.h"
+#include "predictor/packing.h"
+
+static void require(bool holds)
+{
+  if (!holds) abort();
+}
+
+static void check_sources(const struct mafat_network *n, int layer, const struct mafat_sources *sources)
+{
+  for (int i = 0; i < sources->n; i++) {
+    const struct mafat_source *s = &sources->list[i];
+    require(s->tensor >= MAFAT_INPUT && s->tensor < layer && s->n > 0 && s->first >= 0);
+    require(s->n <= mafat_network_tensor_shape(n, s->tensor).c - s->first);
+    require(s->tensor == MAFAT_INPUT || !mafat_layer_is_alias(&n->layers[s->tensor]));
+  }
+}
+
+static void check_network(const struct mafat_network *n)
+{
+  require(n->n_layers >= 1 && n->n_layers <= MAFAT_MAX_LAYERS);
+  for (int i = 0; i < n->n_layers; i++) {
+    const struct mafat_layer *l = &n->layers[i];
+    long long channels = 0;
+    require(l->out.h > 0 && l->out.w > 0 && l->out.c > 0 && l->sources.n > 0);
+    check_sources(n, i, &l->sources);
+    check_sources(n, i, &l->from);
+    for (int k = 0; k < l->sources.n; k++) channels += l->sources.list[k].n;
+    require(channels == l->in.c);
+    struct mafat_span y = mafat_layer_in_span(l, true, mafat_span(0, l->out.h));
+    struct mafat_span x = mafat_layer_in_span(l, false, mafat_span(0, l->out.w));
+    require(y.begin >= 0 && y.end <= l->in.h && x.begin >= 0 && x.end <= l->in.w);
+  }
+}
+
+static void lay_out(const struct mafat_network *n, const char *text)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_plan *plan = NULL;
+  struct mafat_layout *layout = NULL;
+  int code = mafat_plan_read(&plan, text, n, n->n_layers, &d);
+  if (code == MAFAT_OK) code = mafat_layout_make(&layout, n, plan, &d);
+  require(code == MAFAT_OK || d.text[0]);
+  require(!layout || (layout->total_bytes >= layout->bound_bytes && layout->total_bytes % 64 == 0));
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_cfg *cfg = NULL;
+  struct mafat_network *network = NULL;
+  int code = mafat_cfg_parse(&cfg, "fuzz", (const char *)bytes, n, &d);
+  if (code == MAFAT_OK) code = mafat_network_make(&network, cfg, NULL, &d);
+  require((code == MAFAT_OK) == (network != NULL));
+  require(code == MAFAT_OK || d.text[0]);
+  if (network) {
+    check_network(network);
+    mafat_packed_bytes(network, network->n_layers);
+    lay_out(network, "1x1/NoCut");
+    lay_out(network, "2x3");
+    lay_out(network, "2x2:balanced");
+  }
+  mafat_network_close(&network);
+  mafat_cfg_close(&cfg);
+  return 0;
+}

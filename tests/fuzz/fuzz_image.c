@@ -1,0 +1,47 @@
+/* libFuzzer target: any bytes, as a picture for a colour and for a grey
+ * network. Build with clang -fsanitize=fuzzer,address,undefined. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runner/image_decoder.h"
+
+/* What a caller with a budget refuses before decoding. */
+static const size_t BUDGET_BYTES = (size_t)64 << 20;
+
+/* Larger ones only take longer. */
+static const long long MAX_PIXELS = 16 << 20;
+
+static void read_as(int fd, const struct mafat_image_input *input)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_image *im = NULL;
+  int code = mafat_image_open_fd(&im, dup(fd), "fuzz", input, &d);
+  if (code == MAFAT_OK && mafat_image_bytes(im) <= BUDGET_BYTES &&
+      (long long)mafat_image_describe(im)->width * mafat_image_describe(im)->height <= MAX_PIXELS) {
+    size_t stride = (size_t)(input->w * input->c), n = stride * (size_t)input->h;
+    float *pixels = malloc(n * sizeof *pixels);
+    if (!pixels) abort();
+    for (size_t i = 0; i < n; i++) pixels[i] = -1;
+    code = mafat_image_read(im, &(struct mafat_image_target){pixels, stride}, &d);
+    for (size_t i = 0; code == MAFAT_OK && i < n; i++)
+      if (!(pixels[i] >= 0 && pixels[i] <= 1)) abort();
+    free(pixels);
+  }
+  if (code != MAFAT_OK && !d.text[0]) abort();
+  mafat_image_close(&im);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+  static const struct mafat_image_input colour = {64, 48, 3, MAFAT_FIT_LETTERBOX};
+  static const struct mafat_image_input grey = {32, 32, 1, MAFAT_FIT_STRETCH};
+  int fd = memfd_create("fuzz", MFD_CLOEXEC);
+  if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) abort();
+  read_as(fd, &colour);
+  read_as(fd, &grey);
+  close(fd);
+  return 0;
+}

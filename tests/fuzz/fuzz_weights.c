@@ -1,0 +1,85 @@
+/* libFuzzer target: any bytes, as the .weights file of three fixed networks.
+ * Build with clang -fsanitize=fuzzer,address,undefined. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runner/weights.h"
+
+static const char *const cfgs[] = {
+    /* every way of packing a convolution: 3 channels, a route, groups, depthwise */
+    "[net]\nheight=8\nwidth=8\nchannels=3\n"
+    "[convolutional]\nbatch_normalize=1\nfilters=5\nsize=3\npad=1\n[convolutional]\nfilters=8\nsize=1\n"
+    "[route]\nlayers=-1,-2\n[convolutional]\nfilters=12\nsize=1\n"
+    "[convolutional]\nbatch_normalize=1\nfilters=12\nsize=3\ngroups=12\n[convolutional]\nfilters=9\nsize=1\ngroups=3\n",
+    /* a classifier */
+    "[net]\nheight=4\nwidth=4\nchannels=2\n"
+    "[batchnorm]\n[local]\nfilters=2\nsize=2\nstride=1\n[connected]\nbatch_normalize=1\noutput=9\n"
+    "[connected]\noutput=3\n[softmax]\n",
+    /* a detector: a surplus is an error */
+    "[net]\nheight=4\nwidth=4\nchannels=1\n[convolutional]\nfilters=6\nsize=1\n[yolo]\nclasses=1\nnum=1\n",
+};
+
+enum { N_CFGS = sizeof cfgs / sizeof *cfgs };
+
+static void require(bool holds)
+{
+  if (!holds) abort();
+}
+
+static struct mafat_network *networks[N_CFGS];
+
+static void make_networks(void)
+{
+  for (int i = 0; i < N_CFGS; i++) {
+    struct mafat_cfg *cfg = NULL;
+    require(mafat_cfg_parse(&cfg, "fuzz", cfgs[i], strlen(cfgs[i]), NULL) == MAFAT_OK);
+    require(mafat_network_make(&networks[i], cfg, NULL, NULL) == MAFAT_OK);
+    mafat_cfg_close(&cfg);
+  }
+}
+
+static bool has_panels(const struct mafat_layer *l)
+{
+  return l->type == MAFAT_CONVOLUTIONAL || l->type == MAFAT_CONNECTED;
+}
+
+/* Reads the ends of every slice, so that the sanitizers see each access. */
+static void touch_slices(struct mafat_weights *w, const struct mafat_network *n)
+{
+  volatile float value; /* a load that no compiler drops */
+  for (int i = 0; i < n->n_layers; i++) {
+    const struct mafat_layer *l = &n->layers[i];
+    for (int f = 0; has_panels(l) && f < l->out.c; f = mafat_panel_end(l, f)) {
+      struct mafat_weights_slice slice;
+      struct mafat_span filters = {f, mafat_panel_end(l, f)};
+      require(mafat_weights_slice(w, i, filters, mafat_span(0, l->in.c), &slice) == MAFAT_OK);
+      for (int k = 0; k < slice.width; k++)
+        value = slice.scale[k] + slice.bias[k] + slice.weights[k];
+      (void)value;
+      mafat_weights_release(w, &slice);
+    }
+  }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+  if (!networks[0]) make_networks();
+  int fd = memfd_create("fuzz", MFD_CLOEXEC);
+  if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) abort();
+  for (int i = 0; i < N_CFGS; i++) {
+    struct mafat_diagnostic d = {""};
+    struct mafat_weights *w = NULL;
+    require(lseek(fd, 0, SEEK_SET) == 0);
+    int code = mafat_weights_read(&w, fd, "fuzz", networks[i], networks[i]->n_layers, NULL, &d);
+    require((code == MAFAT_OK) == (w != NULL));
+    require(code == MAFAT_OK || d.text[0]);
+    if (w) touch_slices(w, networks[i]);
+    mafat_weights_close(&w);
+  }
+  close(fd);
+  return 0;
+}

@@ -1,0 +1,191 @@
+#!/bin/sh
+# Writes small seed corpora for the fuzz targets: make_seeds.sh FOLDER
+# creates FOLDER/cfg, FOLDER/plan and FOLDER/weights, and FOLDER/cfg.dict.
+set -eu
+[ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
+mkdir -p "$1/cfg" "$1/plan" "$1/weights"
+
+cat > "$1/cfg/chain" <<'END'
+# a chain
+[net]
+batch = 1
+width=32
+height=24
+channels=3
+
+[convolutional]
+batch_normalize=1
+filters=17
+size=3
+stride=1
+pad=1
+activation=leaky
+
+[maxpool]
+size=2
+stride=2
+
+[convolutional]
+filters=24
+groups=1
+size=5
+padding=2
+stride=3
+activation=mish
+END
+cat > "$1/cfg/edges" <<'END'
+[net]
+width=16
+height=16
+channels=4
+[convolutional]
+filters=16
+size=3
+pad=1
+activation=relu
+[convolutional]
+filters=16
+size=3
+pad=1
+groups=16
+[shortcut]
+from=-2
+activation=linear
+[route]
+layers=-1,-2
+[route]
+layers=-1
+groups=2
+group_id=1
+[upsample]
+stride=2
+[maxpool]
+size=3
+stride=1
+[reorg]
+stride=2
+[convolutional]
+filters=12
+size=1
+activation=linear
+[yolo]
+mask=0,1
+anchors=10,14, 23,27, 37,58
+classes=1
+num=3
+END
+cat > "$1/cfg/classifier" <<'END'
+[net]
+width=9
+height=7
+channels=3
+[crop]
+crop_width=8
+crop_height=6
+[batchnorm]
+[activation]
+activation=elu
+[local]
+filters=3
+size=3
+pad=1
+[dropout]
+probability=.5
+[connected]
+output=20
+activation=relu
+[avgpool]
+[softmax]
+groups=2
+temperature=2
+[cost]
+type=sse
+END
+cat > "$1/cfg/detection" <<'END'
+[net]
+inputs=30
+[connected]
+output=44
+activation=linear
+[detection]
+classes=1
+coords=4
+side=2
+num=2
+softmax=0
+sqrt=1
+END
+cat > "$1/cfg/region" <<'END'
+[net]
+width=4
+height=4
+channels=6
+[region]
+anchors=0.5,0.7
+classes=1
+coords=4
+num=1
+softmax=1
+END
+
+cat > "$1/cfg.dict" <<'END'
+"[net]"
+"[convolutional]"
+"[maxpool]"
+"[avgpool]"
+"[route]"
+"[shortcut]"
+"[upsample]"
+"[reorg]"
+"[connected]"
+"[local]"
+"[batchnorm]"
+"[crop]"
+"[activation]"
+"[dropout]"
+"[cost]"
+"[softmax]"
+"[region]"
+"[yolo]"
+"[detection]"
+"width="
+"height="
+"channels="
+"inputs="
+"filters="
+"size="
+"stride="
+"pad="
+"padding="
+"groups="
+"group_id="
+"layers="
+"from="
+"output="
+"extra="
+"reverse="
+"classes="
+"num="
+"mask="
+"anchors="
+"activation="
+"1048576"
+"65536"
+"4096"
+"-1"
+"2147483647"
+END
+
+i=0
+for plan in 1x1/NoCut 5x5/4/2x2 3x2/2/2x2/4/1x1 4x4:balanced/5/2x2 '[10,20]x[7]/4/1x1' \
+  '[]x[3]' 65536x65536 700x900 1x9 2x2/1/2x2/2/2x2/3/2x2:balanced; do
+  i=$((i + 1))
+  printf %s "$plan" > "$1/plan/$i"
+done
+
+# Headers of both widths, then zeros: too short, exact for one network, too long.
+for payload in 0 40 48 400 1000 2624 4000; do
+  { printf '\0\0\0\0\001\0\0\0\0\0\0\0\0\0\0\0'; head -c "$payload" /dev/zero; } > "$1/weights/narrow-$payload"
+  { printf '\0\0\0\0\002\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'; head -c "$payload" /dev/zero; } > "$1/weights/wide-$payload"
+  { printf '\001\004\0\0\002\0\0\0\0\0\0\0\0\0\0\0'; head -c "$payload" /dev/zero; } > "$1/weights/transposed-$payload"
+done

@@ -1,0 +1,146 @@
+#include "tests/generators.h"
+
+#include "predictor/packing.h"
+
+enum { ROWS_AT_A_TIME = 2, SLICE_PIECES = 2 };
+
+/* ---- rows ---- */
+
+static enum mafat_lifetime rows_lifetime(const struct mafat_group *g)
+{
+  (void)g;
+  return MAFAT_LIFE_GROUP;
+}
+
+/* Rows of layer l that are done: kept in the schedule's boxes. */
+static int *done(struct mafat_schedule *s, int l)
+{
+  return &s->boxes[l].y.end;
+}
+
+/* A source inside the group that lacks rows below `end`; -1 when none does. */
+static int lacking_source(struct mafat_schedule *s, const struct mafat_sources *sources, int first,
+                          int end)
+{
+  for (int i = 0; i < sources->n; i++) {
+    int t = sources->list[i].tensor;
+    if (t >= first && *done(s, t) < end) return t;
+  }
+  return -1;
+}
+
+/* First row of tensor t that a layer of the group still has to read. */
+static int first_row_needed(struct mafat_schedule *s, const struct mafat_group *g, int t)
+{
+  int first = s->network->layers[t].out.h;
+  for (int l = t + 1; l < g->end; l++) {
+    const struct mafat_layer *reader = &s->network->layers[l];
+    if (!mafat_schedule_runs(s, l) || *done(s, l) >= reader->out.h) continue;
+    struct mafat_span left = {*done(s, l), reader->out.h};
+    for (int i = 0; i < reader->sources.n; i++)
+      if (reader->sources.list[i].tensor == t) {
+        int row = mafat_layer_in_span(reader, true, left).begin;
+        if (row < first) first = row;
+      }
+    for (int i = 0; i < reader->from.n; i++)
+      if (reader->from.list[i].tensor == t) {
+        struct mafat_span in = mafat_layer_from_span(reader, true, left);
+        if (!mafat_span_is_empty(in) && in.begin < first) first = in.begin;
+      }
+  }
+  return first;
+}
+
+static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
+{
+  const struct mafat_group *g = &s->plan->groups[s->group];
+  if (!s->begun) {
+    s->begun = true;
+    for (int l = g->first; l < g->end; l++) *done(s, l) = 0;
+  }
+  /* From an unfinished external layer back to one whose sources are ready. */
+  int l = g->first;
+  while (l < g->end && !(mafat_schedule_runs(s, l) && s->usage[l + 1].external &&
+                         *done(s, l) < s->network->layers[l].out.h))
+    l++;
+  if (l == g->end) return false;
+  for (;;) {
+    const struct mafat_layer *layer = &s->network->layers[l];
+    int begin = *done(s, l), end = mafat_min(begin + ROWS_AT_A_TIME, layer->out.h);
+    struct mafat_span rows = {begin, end};
+    int source = lacking_source(s, &layer->sources, g->first, mafat_layer_in_span(layer, true, rows).end);
+    if (source < 0 && layer->from.n)
+      source = lacking_source(s, &layer->from, g->first, mafat_layer_from_span(layer, true, rows).end);
+    if (source >= 0) {
+      l = source;
+      continue;
+    }
+    *done(s, l) = end;
+    int keep = first_row_needed(s, g, l);
+    struct mafat_span x = {0, layer->out.w};
+    *step = mafat_schedule_step(s, l, (struct mafat_box){rows, x},
+                                (struct mafat_box){{keep < begin ? keep : begin, end}, x});
+    return true;
+  }
+}
+
+const struct mafat_generator test_generator_rows = {"rows of 2", rows_lifetime, rows_next};
+
+/* ---- panels ---- */
+
+static enum mafat_lifetime panels_lifetime(const struct mafat_group *g)
+{
+  (void)g;
+  return MAFAT_LIFE_ONCE;
+}
+
+static bool takes_slices(const struct mafat_layer *l)
+{
+  return l->type == MAFAT_CONVOLUTIONAL && l->groups == 1;
+}
+
+static bool takes_panels(const struct mafat_layer *l)
+{
+  return mafat_layer_is_tileable(l) || l->type == MAFAT_CONNECTED;
+}
+
+/* End of the slice of input channels that begins at `channel`. */
+static int slice_end(const struct mafat_layer *l, int channel)
+{
+  struct mafat_piece pieces[SLICE_PIECES];
+  int n = mafat_pieces(&l->sources, mafat_span(channel, l->in.c), pieces, SLICE_PIECES);
+  if (n <= SLICE_PIECES) return l->in.c;
+  return pieces[SLICE_PIECES - 1].position + pieces[SLICE_PIECES - 1].n;
+}
+
+/* tile_y: first filter of the panel; tile_x: first channel of the slice. */
+static bool panels_next(struct mafat_schedule *s, struct mafat_step *step)
+{
+  const struct mafat_group *g = &s->plan->groups[s->group];
+  if (!s->begun) {
+    s->begun = true;
+    s->layer = g->first;
+    s->tile_x = s->tile_y = 0;
+  }
+  while (s->layer < g->end && !mafat_schedule_runs(s, s->layer)) s->layer++;
+  if (s->layer == g->end) return false;
+  const struct mafat_layer *l = &s->network->layers[s->layer];
+  struct mafat_box map = mafat_box_full(l->out.h, l->out.w);
+  *step = mafat_schedule_step(s, s->layer, map, map);
+  if (takes_panels(l)) {
+    step->filters = mafat_span(s->tile_y, mafat_panel_end(l, s->tile_y));
+    if (takes_slices(l)) step->channels = mafat_span(s->tile_x, slice_end(l, s->tile_x));
+  }
+  s->tile_x = step->channels.end;
+  if (s->tile_x >= l->in.c) {
+    s->tile_x = 0;
+    s->tile_y = step->filters.end;
+  }
+  if (s->tile_y >= l->out.c) {
+    s->tile_y = 0;
+    s->layer++;
+  }
+  return true;
+}
+
+const struct mafat_generator test_generator_panels = {"panels", panels_lifetime, panels_next};

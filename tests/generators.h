@@ -1,0 +1,17 @@
+/* Two small ways of cutting that only the tests know: they prove that layout,
+ * executor and kernels take rolling windows, panels and channel slices without
+ * knowing who made the steps. */
+#ifndef MAFAT_TESTS_GENERATORS_H
+#define MAFAT_TESTS_GENERATORS_H
+
+#include "predictor/schedule.h"
+
+/* The group's output flows out two rows at a time through rolling windows of
+ * rows; nothing is computed twice. For groups of tileable layers. */
+extern const struct mafat_generator test_generator_rows;
+
+/* Whole maps, a panel of filters at a time; convolutions get their input
+ * channels in slices that end at pieces, continuing the sums. */
+extern const struct mafat_generator test_generator_panels;
+
+#endif

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Every test of the project, one after the other: unit tests, command lines,
+# the comparison with Debian's libdarknet. Prints a summary last; exits 1 when
+# anything failed. BUILD names the build folder.
+set -u
+export BUILD=${BUILD:-build}
+passed=0 failed=0 skipped=0
+
+count() { # adds a script's ok / FAIL / skip lines to the totals
+  passed=$((passed + $(grep -c '^ok ' "$1")))
+  failed=$((failed + $(grep -c '^FAIL ' "$1")))
+  skipped=$((skipped + $(grep -c '^skip ' "$1")))
+}
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+echo "== unit tests"
+if "$BUILD/unit_tests" >"$log" 2>&1; then tail -n 1 "$log"; else cat "$log"; fi
+checks=$(sed -n 's/.*Checks: \([0-9]*\), Failures: \([0-9]*\), Errors: \([0-9]*\).*/\1 \2 \3/p' "$log" | tail -n 1)
+if [ -z "$checks" ]; then
+  failed=$((failed + 1))
+else
+  read -r n f e <<<"$checks"
+  passed=$((passed + n - f - e)) failed=$((failed + f + e))
+fi
+
+for script in tests/cli/*.sh tests/valgrind.sh tests/oracle/run.sh; do
+  echo "== $script"
+  if ! bash "$script" >"$log" 2>&1; then
+    grep -q '^FAIL ' "$log" || { echo "FAIL $script: exit status not 0" >>"$log"; }
+  fi
+  grep -E '^(FAIL|skip) ' "$log"
+  grep -cE '^ok ' "$log" | sed 's/$/ checks passed/'
+  grep -qE '^FAIL ' "$log" && tail -n 40 "$log"
+  count "$log"
+done
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

@@ -1,0 +1,323 @@
+/* Any plan, the same bits: random networks under random plans, and under two
+ * ways of cutting that only the tests know. */
+#include "runner/executor.h"
+#include "runner/layers.h"
+
+#include "tests/generators.h"
+#include "tests/support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+Suite *executor_suite(void);
+
+/* ---- weights in memory ---- */
+
+static void write_floats(int fd, struct test_rng *rng, uint64_t n, float least, float most)
+{
+  float chunk[1024];
+  while (n > 0) {
+    size_t count = n < 1024 ? (size_t)n : 1024;
+    for (size_t i = 0; i < count; i++)
+      chunk[i] = least + (most - least) * (float)(test_random(rng) >> 8) / 16777216.0f;
+    ck_assert_int_eq(write(fd, chunk, count * sizeof *chunk), (ssize_t)(count * sizeof *chunk));
+    n -= count;
+  }
+}
+
+/* A weights file of random numbers that keep activations in range. */
+static int weights_file(const struct mafat_network *n, uint64_t seed)
+{
+  struct test_rng rng = test_rng(seed);
+  int fd = memfd_create("weights", 0);
+  int32_t header[5] = {0, 2, 0, 0, 0};
+  ck_assert_int_ge(fd, 0);
+  ck_assert_int_eq(write(fd, header, sizeof header), sizeof header);
+  for (int l = 0; l < n->n_layers; l++) {
+    const struct mafat_layer *layer = &n->layers[l];
+    struct mafat_weight_counts c = mafat_layer_weight_counts(layer);
+    uint64_t each = c.normalization / 3;
+    float range = c.weights ? 1.7f / sqrtf((float)c.weights / (float)layer->out.c) : 1;
+    bool connected = layer->type == MAFAT_CONNECTED;
+    write_floats(fd, &rng, c.biases, -.2f, .2f);
+    if (connected) write_floats(fd, &rng, c.weights, -range, range);
+    write_floats(fd, &rng, each, .6f, 1.4f);
+    write_floats(fd, &rng, each, -.3f, .3f);
+    write_floats(fd, &rng, each, .5f, 1.5f);
+    if (!connected) write_floats(fd, &rng, c.weights, -range, range);
+  }
+  return fd;
+}
+
+static struct mafat_weights *test_weights(const struct mafat_network *n, uint64_t seed)
+{
+  struct mafat_weights *w;
+  struct mafat_diagnostic d;
+  int fd = weights_file(n, seed);
+  int code = mafat_weights_read(&w, fd, "weights", n, n->n_layers, NULL, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  close(fd);
+  return w;
+}
+
+/* ---- running ---- */
+
+/* The network's outputs: the last layer and every head, one after the other. */
+static size_t output_floats(const struct mafat_network *n)
+{
+  size_t floats = 0;
+  for (int l = 0; l < n->n_layers; l++)
+    if (l == n->n_layers - 1 || mafat_layer_is_head(&n->layers[l]))
+      floats += (size_t)n->layers[l].out.h * (size_t)n->layers[l].out.w * (size_t)n->layers[l].out.c;
+  return floats;
+}
+
+static void read_outputs(const struct mafat_executor *e, const struct mafat_network *n, float *to)
+{
+  for (int l = 0; l < n->n_layers; l++)
+    if (l == n->n_layers - 1 || mafat_layer_is_head(&n->layers[l])) {
+      mafat_executor_read_output(e, l, to);
+      to += (size_t)n->layers[l].out.h * (size_t)n->layers[l].out.w * (size_t)n->layers[l].out.c;
+    }
+}
+
+/* Runs a plan in an arena full of NaN: whoever reads what nobody wrote shows. */
+static float *run_plan(const struct mafat_network *n, const struct mafat_plan *plan,
+                       struct mafat_weights *w, const struct mafat_kernels *kernels)
+{
+  struct mafat_layout *layout = test_layout(n, plan);
+  struct mafat_executor_options options;
+  struct mafat_executor *e;
+  struct mafat_diagnostic d;
+  mafat_executor_defaults(&options);
+  options.kernels = kernels;
+  int code = mafat_executor_open(&e, n, plan, layout, w, &options, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
+
+  size_t inputs = (size_t)n->input.h * (size_t)n->input.w * (size_t)n->input.c;
+  float *input = malloc(inputs * sizeof *input);
+  struct test_rng rng = test_rng(99);
+  for (size_t i = 0; i < inputs; i++) input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
+  mafat_executor_set_input(e, input);
+  free(input);
+
+  ck_assert_int_eq(mafat_executor_run(e, &d), MAFAT_OK);
+  float *out = malloc(output_floats(n) * sizeof *out);
+  read_outputs(e, n, out);
+  mafat_executor_close(&e);
+  mafat_layout_close(&layout);
+  return out;
+}
+
+static bool all_finite(const float *x, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    if (!isfinite(x[i])) return false;
+  return true;
+}
+
+/* Gives every group whose layers allow it the generator; counts them. */
+static int set_generator(const struct mafat_network *n, struct mafat_plan *plan,
+                         const struct mafat_generator *generator)
+{
+  int set = 0;
+  for (int g = 0; g < plan->n_groups; g++) {
+    bool allowed = true;
+    for (int l = plan->groups[g].first; l < plan->groups[g].end; l++)
+      allowed = allowed && (generator != &test_generator_rows || mafat_layer_is_tileable(&n->layers[l]));
+    if (!allowed || mafat_group_is_tiled(&plan->groups[g])) continue;
+    plan->groups[g].generator = generator;
+    set++;
+  }
+  return set;
+}
+
+/* One network: reference, then random plans and the tests' own generators. */
+static void check_network(const char *cfg, struct test_rng *rng, const struct mafat_kernels *kernels,
+                          int n_plans)
+{
+  char text[TEST_PLAN_ROOM];
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_weights *w = test_weights(n, test_random(rng));
+  struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
+  size_t floats = output_floats(n);
+  float *reference = run_plan(n, plan, w, kernels);
+  mafat_plan_close(&plan);
+  if (!all_finite(reference, floats)) test_fail_case(cfg, "1x1/NoCut", "an output is not finite");
+  for (int i = 0; i < n_plans; i++) {
+    test_random_plan(rng, n, n->n_layers, text, sizeof text);
+    plan = test_plan(n, text);
+    const char *generator = "grid";
+    if (i % 3 == 1 && set_generator(n, plan, &test_generator_rows)) generator = "rows of 2";
+    if (i % 3 == 2 && set_generator(n, plan, &test_generator_panels)) generator = "panels";
+    float *out = run_plan(n, plan, w, kernels);
+    for (size_t f = 0; f < floats; f++)
+      if (memcmp(&out[f], &reference[f], sizeof *out) != 0)
+        test_fail_case(cfg, text, "%s, %s: output %zu of %zu is %.9g, untiled %.9g", kernels->name,
+                       generator, f, floats, (double)out[f], (double)reference[f]);
+    free(out);
+    mafat_plan_close(&plan);
+  }
+  free(reference);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+
+START_TEST(test_any_plan_gives_the_same_bits)
+{
+  char cfg[TEST_CFG_ROOM];
+  struct test_rng rng = test_rng(1000 + (uint64_t)_i);
+  struct test_network_style style = test_network_style();
+  const struct mafat_kernels *levels[8];
+  int n_levels = mafat_kernels_list(levels, 8);
+  style.max_macs = 400000;
+  style.max_extent = 28;
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  check_network(cfg, &rng, levels[_i % n_levels], 9);
+}
+END_TEST
+
+/* Chains of plain layers under rows: every group can stream. */
+START_TEST(test_rows_of_two_give_the_same_bits)
+{
+  char cfg[TEST_CFG_ROOM];
+  struct test_rng rng = test_rng(5000 + (uint64_t)_i);
+  struct test_network_style style = test_network_style();
+  style.whole_maps = style.heads = false;
+  style.max_macs = 400000;
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_weights *w = test_weights(n, 3);
+  const struct mafat_generator *const generators[] = {&test_generator_rows, &test_generator_panels};
+  struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
+  float *reference = run_plan(n, plan, w, mafat_kernels_find(NULL));
+  for (int g = 0; g < 2; g++) {
+    ck_assert_int_eq(set_generator(n, plan, generators[g]), 1);
+    float *out = run_plan(n, plan, w, mafat_kernels_find(NULL));
+    if (memcmp(out, reference, output_floats(n) * sizeof *out) != 0)
+      test_fail_case(cfg, generators[g]->name, "other bits than untiled");
+    free(out);
+    plan->groups[0].generator = &mafat_generator_grid;
+  }
+  free(reference);
+  mafat_plan_close(&plan);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Rolling windows are what rows are for: yolov2's early layers in a window of
+ * rows take a fraction of the whole maps, and nothing is computed twice. */
+START_TEST(test_rows_need_little_memory)
+{
+  struct mafat_network *n = test_network("[net]\nwidth=128\nheight=128\nchannels=3\n"
+                                         "[convolutional]\nfilters=16\nsize=3\npad=1\nactivation=leaky\n"
+                                         "[maxpool]\nsize=2\nstride=2\n"
+                                         "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n"
+                                         "[maxpool]\nsize=2\nstride=2\n"
+                                         "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n");
+  struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
+  struct mafat_layout *whole = test_layout(n, plan);
+  set_generator(n, plan, &test_generator_rows);
+  struct mafat_layout *rows = test_layout(n, plan);
+  size_t ends = 128 * 128 * 3 * 4 + 32 * 32 * 8 * 4; /* input and output are whole maps */
+  ck_assert_uint_lt(rows->total_bytes - ends, (whole->total_bytes - ends) / 4);
+  ck_assert_uint_eq(rows->macs, whole->macs);
+  ck_assert_uint_eq(rows->redundant_macs, 0);
+  mafat_layout_close(&rows);
+  mafat_layout_close(&whole);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Levels of one class agree bit for bit; across classes within 1e-5. */
+START_TEST(test_levels_agree)
+{
+  char cfg[TEST_CFG_ROOM];
+  struct test_rng rng = test_rng(7000 + (uint64_t)_i);
+  struct test_network_style style = test_network_style();
+  const struct mafat_kernels *levels[8];
+  int n_levels = mafat_kernels_list(levels, 8);
+  style.max_macs = 400000;
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_weights *w = test_weights(n, 5);
+  struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
+  size_t floats = output_floats(n);
+  float *first = run_plan(n, plan, w, levels[0]);
+  float largest = 0;
+  for (size_t i = 0; i < floats; i++) largest = fmaxf(largest, fabsf(first[i]));
+  for (int l = 1; l < n_levels; l++) {
+    float *other = run_plan(n, plan, w, levels[l]);
+    /* stair jumps: a rounding may become a step, so only continuous ones compare */
+    for (size_t i = 0; i < floats && !strstr(cfg, "stair"); i++)
+      if (!(fabsf(other[i] - first[i]) <= 2e-5f * fmaxf(largest, 1)))
+        test_fail_case(cfg, "1x1/NoCut", "%s and %s differ at %zu: %g and %g", levels[0]->name,
+                       levels[l]->name, i, (double)first[i], (double)other[i]);
+    free(other);
+  }
+  free(first);
+  mafat_plan_close(&plan);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- Darknet's reorg, by its own definition ---- */
+
+/* out[in_index] = x[out_index], for in_index over (c, h, w) of the input. */
+static void exact_reorg(const float *x, int w, int h, int c, int stride, bool reverse, float *out)
+{
+  int out_c = c / (stride * stride);
+  for (int k = 0; k < c; k++)
+    for (int j = 0; j < h; j++)
+      for (int i = 0; i < w; i++) {
+        int in_index = i + w * (j + h * k);
+        int w2 = i * stride + k / out_c % stride, h2 = j * stride + k / out_c / stride;
+        int out_index = w2 + w * stride * (h2 + h * stride * (k % out_c));
+        if (reverse) out[out_index] = x[in_index];
+        else out[in_index] = x[out_index];
+      }
+}
+
+START_TEST(test_reorg_has_darknets_index_order)
+{
+  char cfg[512];
+  bool reverse = _i == 1;
+  snprintf(cfg, sizeof cfg, "[net]\nwidth=6\nheight=4\nchannels=36\n[reorg]\nstride=2\nreverse=%d\n", reverse);
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_weights *w = test_weights(n, 1);
+  struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
+  float *out = run_plan(n, plan, w, mafat_kernels_find(NULL));
+  float input[6 * 4 * 36], want[6 * 4 * 36];
+  struct test_rng rng = test_rng(99);
+  for (int i = 0; i < 6 * 4 * 36; i++) input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
+  exact_reorg(input, 6, 4, 36, 2, reverse, want);
+  ck_assert_mem_eq(out, want, sizeof want);
+  free(out);
+  mafat_plan_close(&plan);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
+Suite *executor_suite(void)
+{
+  Suite *s = suite_create("executor");
+  TCase *t = tcase_create("executor");
+  tcase_set_timeout(t, 60);
+  tcase_add_loop_test(t, test_any_plan_gives_the_same_bits, 0, 500);
+  tcase_add_loop_test(t, test_rows_of_two_give_the_same_bits, 0, 200);
+  tcase_add_test(t, test_rows_need_little_memory);
+  tcase_add_loop_test(t, test_levels_agree, 0, 100);
+  tcase_add_loop_test(t, test_reorg_has_darknets_index_order, 0, 2);
+  suite_add_tcase(s, t);
+  return s;
+}

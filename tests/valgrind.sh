@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# run_inference and make_weights under valgrind: no error, no leak, also on the
+# ways that end in a message. Small networks, so that it takes seconds.
+set -u
+BUILD=${BUILD:-build}
+if ! command -v valgrind >/dev/null 2>&1; then
+  echo "skip valgrind: not installed"
+  exit 0
+fi
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+# run NAME EXPECTED-STATUS COMMAND...
+run() {
+  local name=$1 expected=$2 status=0
+  shift 2
+  valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,indirect,possible \
+    --error-exitcode=99 "$@" >"$dir/out" 2>"$dir/err" || status=$?
+  if [ "$status" = "$expected" ]; then
+    echo "ok valgrind $name"
+  else
+    echo "FAIL valgrind $name: exit status $status, expected $expected"
+    grep -E '^==' "$dir/err" | head -n 20
+    failures=1
+  fi
+}
+
+cat >"$dir/net.cfg" <<'CFG'
+[net]
+width=64
+height=48
+channels=3
+[convolutional]
+filters=24
+size=3
+pad=1
+batch_normalize=1
+activation=leaky
+[maxpool]
+size=2
+stride=2
+[convolutional]
+filters=24
+groups=24
+size=3
+pad=1
+batch_normalize=1
+activation=mish
+[convolutional]
+filters=24
+size=1
+activation=linear
+[shortcut]
+from=-3
+activation=relu
+[route]
+layers=-1,-3
+[convolutional]
+filters=18
+size=1
+activation=linear
+[yolo]
+mask=0,1
+anchors=10,12,20,20
+num=2
+classes=4
+CFG
+{ printf 'P6\n80 60\n255\n'; head -c 14400 /dev/urandom; } >"$dir/noise.ppm"
+head -c 5000 "$dir/noise.ppm" >"$dir/short.ppm"
+weights=$dir/net.weights
+
+run make_weights 0 "$BUILD/make_weights" --quiet "$dir/net.cfg" "$weights"
+run untiled 0 "$BUILD/run_inference" --thresh 0.01 "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+run tiled 0 "$BUILD/run_inference" --plan 3x2:balanced/3/2x2 --json --report --repeat 2 \
+  "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+run portable 0 "$BUILD/run_inference" --cpu portable "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+run 'several pictures, one damaged' 2 "$BUILD/run_inference" "$dir/net.cfg" "$weights" \
+  "$dir/noise.ppm" "$dir/short.ppm" "$dir/noise.ppm"
+run 'no such picture' 2 "$BUILD/run_inference" "$dir/net.cfg" "$weights" "$dir/none.jpg"
+run 'no such plan' 2 "$BUILD/run_inference" --plan 99x99/NoCut "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+run 'too little memory' 3 "$BUILD/run_inference" --memory 64K "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+head -c 3000 "$weights" >"$dir/short.weights"
+run 'short weights' 2 "$BUILD/run_inference" "$dir/net.cfg" "$dir/short.weights" "$dir/noise.ppm"
+exit $failures
