@@ -322,7 +322,7 @@ static struct mafat_detection to_pixels(const struct search *s, const struct ent
 {
   struct box b = s->boxes[e->box];
   double width = s->in->picture_w, height = s->in->picture_h;
-  struct mafat_detection result = {.class = e->class, .confidence = e->confidence};
+  struct mafat_detection result = {.class_id = e->class, .confidence = e->confidence};
   /* A [detection] without sqrt can put out sizes below zero. */
   result.w = clamp_pixels(b.w > 0 ? (double)b.w * width : 0);
   result.h = clamp_pixels(b.h > 0 ? (double)b.h * height : 0);

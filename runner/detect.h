@@ -35,21 +35,6 @@ struct mafat_detect_input {
 /* Darknet's thresholds; the rest is zero and the caller's to fill. */
 void mafat_detect_defaults(struct mafat_detect_input *in);
 
-struct mafat_detection {
-  int class;
-  float confidence; /* finite, above thresh; not above 1, unless a head without
-                     * logistic or softmax put out more than 1 */
-  float x, y, w, h; /* pixels of the picture, x and y the top left corner; finite,
-                     * w and h not negative; may lie outside the picture */
-};
-
-/* Most confident first; of equals the lower class, then the earlier head, cell
- * (row by row) and anchor. */
-struct mafat_detections {
-  struct mafat_detection *list;
-  size_t n;
-};
-
 /* All detection heads among the first n_layers; a network without one gives an
  * empty list. Confidences that are not finite and boxes that are not numbers
  * are left out; boxes too large for a float are cut to 1e9 pixels.
@@ -57,7 +42,6 @@ struct mafat_detections {
  * after a failure. Time grows with the square of what is found of one class. */
 int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
                  const struct mafat_detect_input *in, struct mafat_diagnostic *d);
-void mafat_detections_close(struct mafat_detections **detections);
 
 /* Is there a detection head among the first n_layers? */
 bool mafat_detect_has_head(const struct mafat_network *n, int n_layers);

@@ -29,7 +29,8 @@ void mafat_executor_close(struct mafat_executor **e);
 
 /* Where the image goes: pixel (0, 0), channels interleaved, input.h rows of
  * *row_floats floats. Only for inputs of at most 16 channels. Must be filled
- * anew before every run, for the arena is reused. */
+ * anew before every run, for the arena is reused. NULL when no layer that runs
+ * reads the input. */
 float *mafat_executor_input(struct mafat_executor *e, size_t *row_floats);
 /* The same from floats in Darknet's CHW order, any number of channels: all of
  * them, or row y of channel c. */

@@ -279,7 +279,7 @@ static void json_detection(struct mafat_writer *w, const struct mafat_names *nam
 {
   json_separate(w);
   json_begin(w, "{");
-  json_class(w, names, d->class, d->confidence);
+  json_class(w, names, d->class_id, d->confidence);
   json_key(w, "box");
   json_begin(w, "{");
   json_number(w, "x", (double)d->x);
@@ -412,7 +412,7 @@ static void text_pixels(struct mafat_writer *w, float value)
 static void text_detection(struct mafat_writer *w, const struct mafat_names *names,
                            const struct mafat_detection *d)
 {
-  text_label(w, names, d->class, d->confidence, 0);
+  text_label(w, names, d->class_id, d->confidence, 0);
   put(w, "  (");
   text_pixels(w, d->x);
   put(w, ", ");

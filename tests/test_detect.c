@@ -11,7 +11,7 @@ Suite *detect_suite(void);
 
 /* ---- A network of heads only, and their tensors. ---- */
 
-enum { MAX_LAYERS = 4, MAX_FLOATS = 8192 };
+enum { MAX_LAYERS = 4, MAX_FLOATS = 1024 };
 
 static struct mafat_layer layers[MAX_LAYERS];
 static struct mafat_network network;
@@ -23,14 +23,16 @@ static const int context = 7;             /* its address must reach the callback
 static float *element(int layer, int c, int y, int x)
 {
   struct mafat_shape out = layers[layer].out;
-  ck_assert(layer >= 0 && layer < network.n_layers);
-  ck_assert(c >= 0 && c < out.c && y >= 0 && y < out.h && x >= 0 && x < out.w);
+  /* ck_assert reports every success, too: too slow for every element. */
+  if (layer < 0 || layer >= network.n_layers || c < 0 || c >= out.c || y < 0 || y >= out.h ||
+      x < 0 || x >= out.w)
+    ck_abort_msg("layer %d has no element (%d, %d, %d)", layer, c, y, x);
   return &tensors[layer][(c * out.h + y) * out.w + x];
 }
 
 static float read_element(const void *given, int layer, int c, int y, int x)
 {
-  ck_assert_ptr_eq(given, &context);
+  if (given != &context) ck_abort_msg("the context is not the caller's");
   return *element(layer, c, y, x);
 }
 
@@ -97,7 +99,7 @@ static struct mafat_detections *must_detect(const struct mafat_detect_input *in,
 static void check_detection(const struct mafat_detection *d, int class, double confidence, double x,
                             double y, double w, double h)
 {
-  ck_assert_int_eq(d->class, class);
+  ck_assert_int_eq(d->class_id, class);
   ck_assert_double_eq_tol((double)d->confidence, confidence, 1e-6);
   ck_assert_double_eq_tol((double)d->x, x, 1e-3);
   ck_assert_double_eq_tol((double)d->y, y, 1e-3);
@@ -261,13 +263,13 @@ START_TEST(test_thresholds_are_exclusive)
 
   set_cell(middle, (float[]){0, 0, 0, 0, .75f, .66f, .67f}); /* 0.495, 0.5025 */
   found = must_detect(&in, 1);
-  ck_assert_int_eq(found->list[0].class, 1);
+  ck_assert_int_eq(found->list[0].class_id, 1);
   mafat_detections_close(&found);
 
   in.thresh = .49f;
   found = must_detect(&in, 2);
-  ck_assert_int_eq(found->list[0].class, 1);
-  ck_assert_int_eq(found->list[1].class, 0);
+  ck_assert_int_eq(found->list[0].class_id, 1);
+  ck_assert_int_eq(found->list[1].class_id, 0);
   mafat_detections_close(&found);
 }
 END_TEST
@@ -337,9 +339,11 @@ START_TEST(test_strange_numbers)
     ck_assert_int_eq(mafat_detect(&found, &network, &in, NULL), MAFAT_OK);
     for (size_t k = 0; k < found->n; k++) {
       const struct mafat_detection *d = &found->list[k];
-      ck_assert(isfinite(d->confidence) && d->confidence > in.thresh);
-      ck_assert(fabsf(d->x) <= 1e9f && fabsf(d->y) <= 1e9f); /* false for a NaN */
-      ck_assert(d->w >= 0 && d->w <= 1e9f && d->h >= 0 && d->h <= 1e9f);
+      bool good = isfinite(d->confidence) && d->confidence > in.thresh; /* false for a NaN */
+      good = good && fabsf(d->x) <= 1e9f && fabsf(d->y) <= 1e9f;
+      good = good && d->w >= 0 && d->w <= 1e9f && d->h >= 0 && d->h <= 1e9f;
+      ck_assert_msg(good, "round %d: %g at %g, %g, %g x %g", i, (double)d->confidence, (double)d->x,
+                    (double)d->y, (double)d->w, (double)d->h);
     }
     mafat_detections_close(&found);
   }
@@ -386,7 +390,7 @@ static void check_order(const struct mafat_detections *found)
   for (size_t i = 1; i < found->n; i++) {
     const struct mafat_detection *a = &found->list[i - 1], *b = &found->list[i];
     ck_assert(a->confidence > b->confidence ||
-              (a->confidence == b->confidence && a->class <= b->class));
+              (a->confidence == b->confidence && a->class_id <= b->class_id));
   }
 }
 
@@ -398,7 +402,7 @@ static void suppress_naively(struct mafat_detections *all, double nms)
   for (size_t i = 0; i < all->n; i++) {
     bool keep = true;
     for (size_t j = 0; j < n; j++)
-      if (all->list[j].class == all->list[i].class && naive_iou(&all->list[j], &all->list[i]) > nms)
+      if (all->list[j].class_id == all->list[i].class_id && naive_iou(&all->list[j], &all->list[i]) > nms)
         keep = false;
     if (keep) all->list[n++] = all->list[i];
   }
@@ -446,7 +450,7 @@ START_TEST(test_ties)
   for (int i = 0; i < 8; i++) {
     const struct mafat_detection *d = &found->list[i];
     const struct cell *at = &cells[i % 4];
-    ck_assert_int_eq(d->class, i / 4);
+    ck_assert_int_eq(d->class_id, i / 4);
     ck_assert_double_eq_tol((double)(d->x + d->w / 2), (at->x + .5) * 16, 1e-4);
     ck_assert_double_eq_tol((double)(d->y + d->h / 2), (at->y + .5) * 16, 1e-4);
     ck_assert_double_eq_tol((double)d->w, (double)anchors[2 * at->anchor], 1e-5);
@@ -469,9 +473,9 @@ START_TEST(test_classes_do_not_suppress_each_other)
   set_cell((struct cell){0, 0, 1, 2}, (float[]){-.5f, .5f, 2, 2, 1, .8f, .7f}); /* the same box */
   struct mafat_detect_input in = input_of(64, 64);
   struct mafat_detections *found = must_detect(&in, 2);
-  ck_assert_int_eq(found->list[0].class, 0);
+  ck_assert_int_eq(found->list[0].class_id, 0);
   ck_assert_double_eq_tol((double)found->list[0].confidence, .9, 1e-6);
-  ck_assert_int_eq(found->list[1].class, 1);
+  ck_assert_int_eq(found->list[1].class_id, 1);
   ck_assert_double_eq_tol((double)found->list[1].confidence, .7, 1e-6);
   mafat_detections_close(&found);
 }
@@ -479,14 +483,14 @@ END_TEST
 
 static float read_list(const void *list, int layer, int c, int y, int x)
 {
-  ck_assert(layer == 0 && y == 0 && x == 0);
+  if (layer != 0 || y != 0 || x != 0) ck_abort_msg("no such element");
   return ((const float *)list)[c];
 }
 
-/* A million candidates: lists grow many times. */
+/* A hundred thousand candidates: lists grow many times. */
 START_TEST(test_many_candidates)
 {
-  enum { SIDE = 8, CLASSES = 8000 };
+  enum { SIDE = 8, CLASSES = 1000 };
   start_network(64, 64, false);
   struct mafat_layer *l = add_layer(MAFAT_DETECTION, 1, 1, SIDE);
   l->out = (struct mafat_shape){1, 1, SIDE * SIDE * (CLASSES + 2 * 5)};

@@ -306,8 +306,8 @@ struct paper_row {
  * 135 MiB of scratch + input + output). They are pinned as what this layout
  * came to when it was written; a smaller number is an improvement to enter here. */
 static const struct paper_row paper_rows[] = {
-    {"1x1/NoCut", 0, 59224128},   {"2x2/NoCut", 24.7, 0},       {"5x5/NoCut", 119.6, 15455040},
-    {"5x5/8/2x2", 13.7, 10621760}, {"3x3/8/2x2", 11.1, 0}, {"4x4/4/3x3/12/1x1", 8.7, 0},
+    {"1x1/NoCut", 0, 59224128},    {"2x2/NoCut", 24.7, 26919488}, {"5x5/NoCut", 119.6, 15455040},
+    {"5x5/8/2x2", 13.7, 10621760}, {"3x3/8/2x2", 11.1, 15229760}, {"4x4/4/3x3/12/1x1", 8.7, 14336832},
 };
 
 START_TEST(yolov2_costs_what_the_paper_and_we_know)

@@ -170,7 +170,7 @@ START_TEST(test_run_json_detections)
   for (size_t i = 0; i < 2; i++) {
     struct json_object *d = json_object_array_get_idx(list, i), *box = member(d, "box");
     check_string(d, "label", i ? "class 1" : "class 17");
-    check_count(d, "class", boxes[i].class);
+    check_count(d, "class", boxes[i].class_id);
     /* Nine digits give every float back. */
     ck_assert((float)json_object_get_double(member(d, "confidence")) == boxes[i].confidence);
     ck_assert((float)json_object_get_double(member(box, "x")) == boxes[i].x);

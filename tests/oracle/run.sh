@@ -4,12 +4,12 @@
 # build), MAFAT_MODELS a folder with the trained yolo-fastest-1.1[-xl].cfg and .weights. Made weights exist one file at a time.
 
 set -u
+models=${MAFAT_MODELS:+$(realpath -- "$MAFAT_MODELS")}
 cd "$(dirname "$0")/../.." || exit 1
 build=${BUILD:-build}
 library=/usr/lib/darknet/libdarknet.so
 cfgs=/usr/share/darknet/cfg
 pictures=/usr/share/darknet/data
-models=${MAFAT_MODELS:-}
 passed=0 failed=0 skipped=0
 
 ok() { printf 'ok %s\n' "$*"; passed=$((passed + 1)); }
@@ -36,32 +36,31 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 export TMPDIR=$folder # libdarknet's copies of the cfg files
 
-# report NAME STATUS TEXT...: by a program's exit status
-report() {
-    local name=$1 status=$2
-    shift 2
-    if [ "$status" -eq 0 ]; then ok "$name" "$@"; else fail "$name" "$@"; fi
-}
-
-# layers NAME CFG WEIGHTS [OPTION]...: every layer, then the outputs of a tiled plan
+# layers NAME CFG WEIGHTS [OPTION]...: every layer
 layers() {
     local name=$1 cfg=$2 weights=$3 text
     shift 3
-    text=$("$build/oracle_layers" --image $pictures/dog.jpg "$@" "$cfg" "$weights" 2>&1)
-    report "$name" $? "${text#*: }"
+    if text=$("$build/oracle_layers" --image $pictures/dog.jpg "$@" "$cfg" "$weights" 2>&1); then
+        ok "$name: ${text#*: }"
+    else
+        fail "$name: $text"
+    fi
 }
 
 # boxes NAME CFG WEIGHTS [OPTION]...: labels, boxes and confidences through the program itself
 boxes() {
     local name=$1 cfg=$2 weights=$3 text
     shift 3
-    text=$("$build/oracle_detections" --program "$build/run_inference" "$@" "$cfg" "$weights" \
-        $pictures/dog.jpg $pictures/person.jpg 2>&1)
-    report "$name boxes" $? "$text"
+    if text=$("$build/oracle_detections" --program "$build/run_inference" "$@" "$cfg" "$weights" \
+        $pictures/dog.jpg $pictures/person.jpg 2>&1); then
+        ok "$name boxes: ${text//$'\n'/; }"
+    else
+        fail "$name boxes: $text"
+    fi
 }
 
 # made NAME SIDE CHECK [OPTION]...: the package's NAME.cfg at SIDE x SIDE pixels (-: as it is) with made weights; CHECK is
-# "layers", or "boxes" for both
+# "layers", or "boxes" for both.
 made() {
     local name=$1 side=$2 check=$3 cfg=$folder/$1.cfg weights=$folder/$1.weights text
     shift 3
@@ -86,6 +85,7 @@ trained() {
     if [ -f "$cfg" ] && [ -f "$weights" ]; then
         layers "$name" "$cfg" "$weights"
         layers "$name tiled" "$cfg" "$weights" --plan 3x3/8/2x2
+        layers "$name portable" "$cfg" "$weights" --cpu portable
         boxes "$name" "$cfg" "$weights" --thresh 0.3
     else
         skip "$name" "$cfg and .weights not found"
@@ -130,13 +130,18 @@ fi
 made yolov2-tiny - boxes
 made yolov2 224 boxes
 made yolov3-tiny - boxes
-made yolov3 160 layers
+made yolov3 160 boxes
+made yolov3-spp 160 layers
 made darknet19 - layers
 made darknet53 128 layers
 made resnet50 128 layers
+made resnext50 128 layers
 made densenet201 128 layers
 made vgg-16 - layers
+made alexnet - layers
+made strided - layers
 made tiny - layers
 made yolov1-tiny - boxes
+made yolov1 128 boxes # its one [local] layer is 462 MB at full size
 every_cfg
 finish

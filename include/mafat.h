@@ -1,0 +1,114 @@
+/* mafat: runs Darknet networks (.cfg and .weights) inside a memory budget.
+ *
+ * A model is opened once, for a budget or a plan, and then run on pictures or
+ * on floats; opening maps all the memory that running needs. Functions return
+ * MAFAT_OK or a negative code and explain themselves in a diagnostic, which may
+ * be NULL. Everything that is opened is closed by its opener; closing accepts
+ * NULL. Separate models may be used from separate threads; one model is used by
+ * one thread at a time. */
+#ifndef MAFAT_H
+#define MAFAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  MAFAT_OK = 0,
+  MAFAT_ENOMEM = -1,       /* the system refused memory */
+  MAFAT_EIO = -2,          /* a file could not be opened, read or written */
+  MAFAT_EFORMAT = -3,      /* a file's content is damaged or inconsistent */
+  MAFAT_EUNSUPPORTED = -4, /* well-formed, but not something this build runs */
+  MAFAT_ELIMIT = -5,       /* a plan or size exceeds a limit or the budget */
+  MAFAT_EINVAL = -6        /* an argument or option makes no sense */
+};
+
+/* One line: file, line, what was expected, what was found. */
+struct mafat_diagnostic {
+  char text[512];
+};
+
+/* A short English name for a code; never NULL, also for unknown codes. */
+const char *mafat_error_name(int code);
+
+/* Receives warnings: text is one line without a newline. NULL is "nobody". */
+struct mafat_warning_sink {
+  void (*warn)(void *context, const char *text);
+  void *context;
+};
+
+struct mafat_model_options {
+  size_t memory_bytes;  /* budget for the whole process; 0 (default): the smallest limit of its
+                           cgroups, else the memory that is available */
+  const char *plan;     /* NULL (default): the first of the paper's configurations that fits */
+  int layers;           /* run the first so many layers; 0 (default): all */
+  const char *cpu;      /* highest kernel level, "portable" or "avx2"; NULL (default): the best */
+  bool best_effort;     /* run the smallest plan even if it does not fit; default false */
+  const char *picture;  /* its header says what decoding costs; NULL (default): an upright
+                           baseline JPEG of 12 megapixels */
+  bool picture_may_fail; /* a picture that cannot be opened is taken for such a JPEG; default false */
+  bool floats_only;     /* no pictures will be read: decoding costs nothing; default false */
+  struct mafat_warning_sink warnings; /* default: nobody */
+};
+
+void mafat_model_defaults(struct mafat_model_options *options);
+
+struct mafat_model;
+
+/* Reads the network, chooses the plan, checks it against the budget, reads the
+ * weights and maps the arena. MAFAT_ELIMIT: does not fit, the diagnostic names
+ * the bytes; MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_EIO: the files;
+ * MAFAT_EINVAL: the options; MAFAT_ENOMEM. *out is NULL after a failure. */
+int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
+                     const struct mafat_model_options *options, struct mafat_diagnostic *d);
+void mafat_model_close(struct mafat_model **model);
+
+/* Decodes a JPEG, PNG or PPM file into the network's input and runs it.
+ * MAFAT_ELIMIT when this picture's decoder does not fit into the budget. */
+int mafat_model_run_picture(struct mafat_model *model, const char *path,
+                            struct mafat_diagnostic *d);
+/* Runs on floats in channel, row, column order: n is the input's size. */
+int mafat_model_run_floats(struct mafat_model *model, const float *chw, size_t n,
+                           struct mafat_diagnostic *d);
+
+/* A box with a class. x, y: top left corner, in pixels of the last picture (of
+ * the network's input after floats); all finite, may lie outside the picture. */
+struct mafat_detection {
+  int class_id;
+  float confidence; /* above the threshold */
+  float x, y, w, h;
+};
+
+/* Most confident first; of equals the lower class, then the earlier head, cell
+ * (row by row) and anchor. */
+struct mafat_detections {
+  struct mafat_detection *list;
+  size_t n;
+};
+
+/* The boxes of the last run; none for a network without detection heads. thresh
+ * and nms as Darknet's (0.5, 0.45). */
+int mafat_model_detect(const struct mafat_model *model, float thresh, float nms,
+                       struct mafat_detections **out, struct mafat_diagnostic *d);
+void mafat_detections_close(struct mafat_detections **detections);
+
+/* The last layer's output: its shape, and a copy in channel, row, column order. */
+void mafat_model_output_shape(const struct mafat_model *model, int *h, int *w, int *c);
+void mafat_model_read_output(const struct mafat_model *model, float *chw);
+
+/* The plan in force as text, and the bytes it was predicted to need: what a
+ * memory cgroup will count for the process. Valid until the model is closed. */
+const char *mafat_model_plan(const struct mafat_model *model);
+size_t mafat_model_charge_bytes(const struct mafat_model *model);
+
+/* "0.1.0" */
+const char *mafat_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

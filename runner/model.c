@@ -1,0 +1,250 @@
+#include "runner/model.h"
+
+#include "runner/process.h"
+#include "search/coarse.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const char *mafat_version(void)
+{
+  return MAFAT_VERSION;
+}
+
+void mafat_model_defaults(struct mafat_model_options *options)
+{
+  *options = (struct mafat_model_options){.memory_bytes = 0};
+}
+
+/* ---- opening ---- */
+
+static struct mafat_image_input image_input(const struct mafat_network *n)
+{
+  return (struct mafat_image_input){n->input.w, n->input.h, n->input.c,
+                                    n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
+}
+
+static size_t file_bytes(const char *path)
+{
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+}
+
+static int check_picture_channels(const struct mafat_network *n, struct mafat_diagnostic *d)
+{
+  if (n->input.c == 1 || n->input.c == 3) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                    "%s: expected a network of 1 or 3 input channels for pictures, found %d: give it raw floats (--input)",
+                    n->path, n->input.c);
+}
+
+static int look_at_picture(struct mafat_model *m, const struct mafat_model_options *o,
+                           struct mafat_diagnostic *d)
+{
+  if (o->floats_only) return MAFAT_OK;
+  struct mafat_image_input input = image_input(m->network);
+  int code = check_picture_channels(m->network, d);
+  if (code) return code;
+  if (!o->picture) {
+    m->around.image_bytes = mafat_image_bytes_assumed(&input);
+    return MAFAT_OK;
+  }
+  struct mafat_image *image;
+  code = mafat_image_open(&image, o->picture, &input, d);
+  if (code && o->picture_may_fail) {
+    m->around.image_bytes = mafat_image_bytes_assumed(&input);
+    return MAFAT_OK;
+  }
+  if (code) return code;
+  m->around.image_bytes = mafat_image_bytes(image);
+  m->around.file_bytes = file_bytes(o->picture);
+  mafat_image_close(&image);
+  return MAFAT_OK;
+}
+
+void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p)
+{
+  mafat_predict(p, m->network, m->layout, &m->around);
+}
+
+size_t mafat_model_charge_bytes(const struct mafat_model *m)
+{
+  struct mafat_prediction p;
+  mafat_model_predict(m, &p);
+  return p.charge_bytes;
+}
+
+static int choose_plan(struct mafat_model *m, const char *plan, struct mafat_diagnostic *d)
+{
+  bool fits;
+  int code;
+  if (plan) {
+    if ((code = mafat_plan_read(&m->plan, plan, m->network, m->n_layers, d)) ||
+        (code = mafat_layout_make(&m->layout, m->network, m->plan, d)))
+      return code;
+  } else if ((code = mafat_search_coarse(&m->plan, &m->layout, &fits, m->network, m->n_layers,
+                                         &m->around, m->budget_bytes, d))) {
+    return code;
+  }
+  if (mafat_plan_write(m->plan, m->plan_text, sizeof m->plan_text) >= sizeof m->plan_text)
+    strcpy(m->plan_text + sizeof m->plan_text - 4, "...");
+  size_t charge = mafat_model_charge_bytes(m);
+  if (charge <= m->budget_bytes || m->best_effort) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.80s needs %zu bytes, the budget (%s) is %zu bytes%s",
+                    m->plan_text, charge, m->budget_source, m->budget_bytes,
+                    plan ? "" : "; it is the smallest of the plans tried");
+}
+
+static int open_model(struct mafat_model *m, const char *cfg_path, const char *weights_path,
+                      const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  int code;
+  m->around.process_bytes = mafat_process_resident_bytes();
+  m->best_effort = o->best_effort;
+  m->kernels = mafat_kernels_find(o->cpu);
+  if (!m->kernels)
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level, portable or avx2, found %.60s", o->cpu);
+  if ((code = mafat_network_read(&m->network, cfg_path, &o->warnings, d))) return code;
+  m->n_layers = o->layers ? o->layers : m->network->n_layers;
+  if (m->n_layers < 1 || m->n_layers > m->network->n_layers)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers, found %d", cfg_path,
+                      m->network->n_layers, m->n_layers);
+  m->picture_w = m->network->input.w;
+  m->picture_h = m->network->input.h;
+  if ((code = look_at_picture(m, o, d))) return code;
+  m->budget_bytes = o->memory_bytes;
+  m->budget_source = "--memory";
+  if (!m->budget_bytes) m->budget_bytes = mafat_process_budget(&m->budget_source);
+  if ((code = choose_plan(m, o->plan, d))) return code;
+  double before = mafat_process_now_ms();
+  if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->n_layers, &o->warnings, d)))
+    return code;
+  m->load_ms = mafat_process_now_ms() - before;
+  struct mafat_executor_options options;
+  mafat_executor_defaults(&options);
+  options.kernels = m->kernels;
+  return mafat_executor_open(&m->executor, m->network, m->plan, m->layout, m->weights, &options, d);
+}
+
+int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
+                     const struct mafat_model_options *options, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct mafat_model *m = calloc(1, sizeof *m);
+  if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
+  int code = open_model(m, cfg_path, weights_path, options, d);
+  if (code == MAFAT_OK) *out = m;
+  else mafat_model_close(&m);
+  return code;
+}
+
+void mafat_model_close(struct mafat_model **model)
+{
+  if (!model || !*model) return;
+  struct mafat_model *m = *model;
+  mafat_executor_close(&m->executor);
+  mafat_weights_close(&m->weights);
+  mafat_layout_close(&m->layout);
+  mafat_plan_close(&m->plan);
+  mafat_network_close(&m->network);
+  free(m);
+  *model = NULL;
+}
+
+/* ---- running ---- */
+
+int mafat_model_read_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
+{
+  struct mafat_image_input input = image_input(m->network);
+  struct mafat_image *image = NULL;
+  int code = check_picture_channels(m->network, d);
+  if (code == MAFAT_OK) code = mafat_image_open(&image, path, &input, d);
+  if (code) return code;
+  struct mafat_surroundings around = m->around;
+  struct mafat_prediction p;
+  around.image_bytes = mafat_image_bytes(image);
+  around.file_bytes = file_bytes(path);
+  mafat_predict(&p, m->network, m->layout, &around);
+  if (p.charge_bytes > m->budget_bytes && !m->best_effort) {
+    code = mafat_fail(d, MAFAT_ELIMIT,
+                      "%.200s: does not fit: decoding this picture needs %zu bytes in all, the budget (%s) is %zu bytes",
+                      path, p.charge_bytes, m->budget_source, m->budget_bytes);
+  } else {
+    const struct mafat_image_info *info = mafat_image_describe(image);
+    m->picture_w = info->width;
+    m->picture_h = info->height;
+    m->around = around;
+    struct mafat_image_target target;
+    target.pixels = mafat_executor_input(m->executor, &target.row_stride);
+    if (target.pixels) code = mafat_image_read(image, &target, d);
+  }
+  mafat_image_close(&image);
+  return code;
+}
+
+int mafat_model_run_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
+{
+  int code = mafat_model_read_picture(m, path, d);
+  return code ? code : mafat_executor_run(m->executor, d);
+}
+
+int mafat_model_run_floats(struct mafat_model *m, const float *chw, size_t n,
+                           struct mafat_diagnostic *d)
+{
+  struct mafat_shape in = m->network->input;
+  size_t expected = (size_t)in.h * (size_t)in.w * (size_t)in.c;
+  if (n != expected)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected %zu floats of input, found %zu", m->network->path,
+                      expected, n);
+  m->picture_w = in.w;
+  m->picture_h = in.h;
+  mafat_executor_set_input(m->executor, chw);
+  return mafat_executor_run(m->executor, d);
+}
+
+/* ---- answers ---- */
+
+static float output_at(const void *context, int layer, int c, int y, int x)
+{
+  return mafat_executor_output_at(context, layer, c, y, x);
+}
+
+struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
+{
+  struct mafat_detect_input in;
+  mafat_detect_defaults(&in);
+  in.at = output_at;
+  in.context = m->executor;
+  in.picture_w = m->picture_w;
+  in.picture_h = m->picture_h;
+  in.n_layers = m->n_layers;
+  return in;
+}
+
+int mafat_model_detect(const struct mafat_model *m, float thresh, float nms,
+                       struct mafat_detections **out, struct mafat_diagnostic *d)
+{
+  struct mafat_detect_input in = mafat_model_detect_input(m);
+  in.thresh = thresh;
+  in.nms = nms;
+  return mafat_detect(out, m->network, &in, d);
+}
+
+void mafat_model_output_shape(const struct mafat_model *m, int *h, int *w, int *c)
+{
+  struct mafat_shape out = m->network->layers[m->n_layers - 1].out;
+  *h = out.h;
+  *w = out.w;
+  *c = out.c;
+}
+
+void mafat_model_read_output(const struct mafat_model *m, float *chw)
+{
+  mafat_executor_read_output(m->executor, m->n_layers - 1, chw);
+}
+
+const char *mafat_model_plan(const struct mafat_model *m)
+{
+  return m->plan_text;
+}

@@ -1,0 +1,41 @@
+/* A model's inside: what include/mafat.h keeps opaque, and what run_inference
+ * asks beyond it. Network, plan, layout, weights and executor, in the order in
+ * which they are made. */
+#ifndef MAFAT_RUNNER_MODEL_H
+#define MAFAT_RUNNER_MODEL_H
+
+#include "include/mafat.h"
+#include "predictor/predict.h"
+#include "runner/detect.h"
+#include "runner/executor.h"
+#include "runner/image.h"
+
+enum { MAFAT_PLAN_TEXT = 8192 };
+
+struct mafat_model {
+  struct mafat_network *network;
+  int n_layers;
+  struct mafat_surroundings around;
+  size_t budget_bytes;
+  const char *budget_source;
+  bool best_effort;
+  struct mafat_plan *plan;
+  struct mafat_layout *layout;
+  char plan_text[MAFAT_PLAN_TEXT];
+  struct mafat_weights *weights;
+  struct mafat_executor *executor;
+  const struct mafat_kernels *kernels;
+  int picture_w, picture_h; /* of the last run: what boxes are relative to */
+  double load_ms;           /* reading and packing the weights */
+};
+
+/* The bytes of running a picture with these surroundings. */
+void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p);
+
+/* The first half of mafat_model_run_picture: decodes into the arena. */
+int mafat_model_read_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d);
+
+/* How mafat_detect reads this model's last run; thresholds are Darknet's. */
+struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m);
+
+#endif

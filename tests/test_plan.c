@@ -1,0 +1,345 @@
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/schedule.h"
+#include "tests/support.h"
+
+Suite *plan_suite(void);
+
+/* Six layers: 0 and 1 keep 24 x 32, 2 halves it, 3 and 4 keep 12 x 16, 5 is 6 x 8. */
+static const char chain[] = "[net]\nheight=24\nwidth=32\nchannels=3\n"
+                            "[convolutional]\nfilters=8\nsize=3\npad=1\n[convolutional]\nfilters=8\nsize=1\n"
+                            "[maxpool]\nsize=2\nstride=2\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
+                            "[convolutional]\nfilters=8\nsize=1\n[maxpool]\nsize=2\nstride=2\n";
+
+/* Layer 2 (reorg) and layers 5, 6, 7 cannot be tiled. */
+static const char mixed[] = "[net]\nheight=24\nwidth=32\nchannels=4\n"
+                            "[convolutional]\nfilters=8\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
+                            "[reorg]\nstride=2\n[convolutional]\nfilters=8\nsize=3\npad=1\n"
+                            "[maxpool]\nsize=2\nstride=2\n[avgpool]\n[connected]\noutput=5\n[softmax]\n";
+
+/* ---- reading ---- */
+
+struct reading {
+  const char *text, *cfg;
+  const char *canonical; /* what is written back */
+};
+
+static const struct reading readings[] = {
+    {"1x1", chain, "1x1/NoCut"},
+    {"1x1/NoCut", chain, "1x1/NoCut"},
+    {"5x5/4/2x2", chain, "5x5/4/2x2"},                         /* the paper's notation */
+    {"2x2/NoCut", chain, "2x2/NoCut"},
+    {"3x2/1/2x3/2/1x1/5/6x8", chain, "3x2/1/2x3/2/1x1/5/6x8"}, /* any number of groups, a cut anywhere */
+    {"1x1/1/1x1/2/1x1/3/1x1/4/1x1/5/1x1", chain, "1x1/1/1x1/2/1x1/3/1x1/4/1x1/5/1x1"},
+    {"[2,5]x[4]", chain, "[2,5]x[4]/NoCut"},
+    {"[1,2,3,4,5]x[]/5/1x1", chain, "[1,2,3,4,5]x[]/5/1x1"},
+    {"[]x[]", chain, "1x1/NoCut"},
+    {"[2]x2", chain, "[2]x[4]/NoCut"},                         /* the even side becomes given, too */
+    {"1x1:balanced", chain, "1x1/NoCut"},                      /* nothing to balance */
+    {"2x2:balanced/4/1x1", chain, "2x2:balanced/4/1x1"},
+    {"007x08/3/2x1", chain, "7x8/3/2x1"},
+    {"24x32/2/1x1", chain, "24x32/2/1x1"},                     /* as many tiles as pixels */
+    {"2x2", mixed, "2x2/2/1x1/3/2x2/5/1x1"},
+    {"1x1", mixed, "1x1/NoCut"},                               /* whole maps need no split */
+    {"5x9", mixed, "5x9/2/1x1/3/3x4/5/1x1"},       /* behind a split: at most a tile per pixel */
+    {"[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1", mixed, "[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1"},
+};
+
+/* Groups follow each other without holes, and so do their boundaries. */
+static bool covers(const struct mafat_plan *plan, const struct mafat_network *n)
+{
+  int at = 0;
+  for (int i = 0; i < plan->n_groups; i++) {
+    const struct mafat_group *g = &plan->groups[i];
+    struct mafat_shape out = n->layers[g->end - 1].out;
+    if (g->first != at || g->end <= at || g->row_bounds[0] || g->col_bounds[0]) return false;
+    if (g->row_bounds[g->n_rows] != out.h || g->col_bounds[g->n_cols] != out.w || !g->generator) return false;
+    for (int k = 0; k < g->n_rows; k++)
+      if (g->row_bounds[k] >= g->row_bounds[k + 1]) return false;
+    for (int k = 0; k < g->n_cols; k++)
+      if (g->col_bounds[k] >= g->col_bounds[k + 1]) return false;
+    at = g->end;
+  }
+  return at == plan->n_layers;
+}
+
+static bool same_plans(const struct mafat_plan *a, const struct mafat_plan *b)
+{
+  if (a->n_layers != b->n_layers || a->n_groups != b->n_groups) return false;
+  for (int i = 0; i < a->n_groups; i++) {
+    const struct mafat_group *g = &a->groups[i], *h = &b->groups[i];
+    if (g->first != h->first || g->end != h->end || g->n_rows != h->n_rows || g->n_cols != h->n_cols ||
+        g->given != h->given || g->balanced != h->balanced)
+      return false;
+    if (memcmp(g->row_bounds, h->row_bounds, (size_t)(g->n_rows + 1) * sizeof(int)) ||
+        memcmp(g->col_bounds, h->col_bounds, (size_t)(g->n_cols + 1) * sizeof(int)))
+      return false;
+  }
+  return true;
+}
+
+START_TEST(plans_are_read_and_written)
+{
+  const struct reading *r = &readings[_i];
+  char text[TEST_PLAN_ROOM];
+  struct mafat_network *n = test_network(r->cfg);
+  struct mafat_plan *plan = test_plan(n, r->text), *again;
+  ck_assert_msg(covers(plan, n), "%s: groups or boundaries have holes", r->text);
+  ck_assert_uint_eq(mafat_plan_write(plan, text, sizeof text), strlen(text));
+  ck_assert_msg(strcmp(text, r->canonical) == 0, "%s is written as %s, expected %s", r->text, text, r->canonical);
+  again = test_plan(n, text);
+  ck_assert_msg(same_plans(plan, again), "%s: reading %s back gives another plan", r->text, text);
+  mafat_plan_close(&plan);
+  mafat_plan_close(&again);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(random_plans_are_read_and_written)
+{
+  for (int i = 0; i < 100; i++) {
+    struct test_rng rng = test_rng((uint64_t)(_i * 100 + i));
+    struct test_network_style style = test_network_style();
+    char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM], written[2 * TEST_PLAN_ROOM];
+    test_random_network(&rng, &style, cfg, sizeof cfg);
+    struct mafat_network *n = test_network(cfg);
+    test_random_plan(&rng, n, n->n_layers, text, sizeof text);
+    struct mafat_plan *plan = test_plan(n, text), *again = NULL;
+    if (!covers(plan, n)) test_fail_case(cfg, text, "holes");
+    ck_assert_uint_lt(mafat_plan_write(plan, written, sizeof written), sizeof written);
+    struct mafat_diagnostic d = {""};
+    if (mafat_plan_read(&again, written, n, n->n_layers, &d) != MAFAT_OK) test_fail_case(cfg, text, "%s", d.text);
+    if (!same_plans(plan, again)) test_fail_case(cfg, text, "%s gives another plan", written);
+    mafat_plan_close(&plan);
+    mafat_plan_close(&again);
+    mafat_network_close(&n);
+  }
+}
+END_TEST
+
+START_TEST(written_text_fits_the_room)
+{
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan *plan = test_plan(n, "[2,5]x[4]");
+  char text[64];
+  for (size_t room = 0; room <= 20; room++) {
+    memset(text, '#', sizeof text);
+    ck_assert_uint_eq(mafat_plan_write(plan, text, room), strlen("[2,5]x[4]/NoCut"));
+    ck_assert_msg(text[room] == '#', "with room %zu it wrote more", room);
+    if (room) ck_assert_uint_eq(strlen(text), room - 1 < 15 ? room - 1 : 15);
+  }
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(a_plan_may_end_before_the_network)
+{
+  struct mafat_network *n = test_network(mixed);
+  struct mafat_plan *plan = NULL;
+  ck_assert_int_eq(mafat_plan_read(&plan, "3x4/1/2x2", n, 2, NULL), MAFAT_OK);
+  ck_assert_int_eq(plan->n_layers, 2);
+  ck_assert_int_eq(plan->groups[1].row_bounds[1], 6);
+  mafat_plan_close(&plan);
+  ck_assert_int_eq(mafat_plan_untiled(&plan, n, 5, NULL), MAFAT_OK);
+  ck_assert_int_eq(plan->n_groups, 1);
+  ck_assert(!mafat_group_is_tiled(&plan->groups[0]));
+  mafat_plan_close(&plan);
+  ck_assert_ptr_null(plan);
+  mafat_plan_close(&plan);
+  mafat_plan_close(NULL);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(every_layer_has_its_group)
+{
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan *plan = test_plan(n, "3x2/1/2x3/2/1x1/5/6x8");
+  static const int groups[] = {0, 1, 2, 2, 2, 3};
+  for (int l = 0; l < 6; l++) ck_assert_int_eq(mafat_plan_group_of(plan, l), groups[l]);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Boundaries stand for any map of the group: shares of it cover it once. */
+START_TEST(shares_cover_maps_of_any_size)
+{
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan *plan = test_plan(n, "[1,2,5]x[3]");
+  for (int extent = 1; extent < 60; extent++) {
+    int at = 0;
+    for (int part = 0; part < plan->groups[0].n_rows; part++) {
+      struct mafat_span s = mafat_group_share(&plan->groups[0], true, part, extent);
+      ck_assert_msg(s.begin == at && s.end >= at, "extent %d, part %d", extent, part);
+      at = s.end;
+    }
+    ck_assert_int_eq(at, extent);
+  }
+  struct mafat_span x = mafat_group_share(&plan->groups[0], false, 1, 8);
+  ck_assert(x.begin == 3 && x.end == 8);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- refusing ---- */
+
+struct refusal {
+  const char *text, *cfg, *message; /* a part of the diagnostic */
+};
+
+static const struct refusal refusals[] = {
+    {"", chain, "expected a grid like 5x5 at its end"},
+    {"x5", chain, "expected a grid like 5x5 at character 1, found x5"},
+    {"-1x1", chain, "expected a grid like 5x5 at character 1"},
+    {" 1x1", chain, "expected a grid like 5x5 at character 1"},
+    {"5", chain, "expected x between the sides of a grid at its end"},
+    {"5*5", chain, "expected x between the sides of a grid at character 2, found *5"},
+    {"5x", chain, "expected a grid like 5x5 at its end"},
+    {"5xy", chain, "expected a grid like 5x5 at character 3, found y"},
+    {"0x1", chain, "expected 1 to 65536 tiles a side, found 0"},
+    {"1x65537", chain, "expected 1 to 65536 tiles a side, found 65537"},
+    {"99999999999999999999x1", chain, "expected a smaller number at character 1"},
+    {"1048577x1", chain, "expected a smaller number"},
+    {"65536x65536", chain, "has more tiles than the output map has pixels (6 x 8, height x width)"},
+    {"7x8", chain, "the 7x8 group over layers 0..5 has more tiles"},
+    {"6x9", chain, "the 6x9 group over layers 0..5 has more tiles"},
+    {"2x2 /4/1x1", chain, "expected / before a cut at character 4"},
+    {"2x2/", chain, "expected a cut (a layer number) or NoCut at its end"},
+    {"2x2/nocut", chain, "expected a cut (a layer number) or NoCut at character 5, found nocut"},
+    {"2x2/0/1x1", chain, "expected a cut between 1 and 5, found 0"},
+    {"2x2/6/1x1", chain, "expected a cut between 1 and 5, found 6"},
+    {"2x2/4/1x1/4/1x1", chain, "expected a cut between 5 and 5, found 4"},
+    {"2x2/4/1x1/3/1x1", chain, "expected a cut between 5 and 5, found 3"},
+    {"2x2/4", chain, "expected / and a grid after a cut at its end"},
+    {"2x2/4x", chain, "expected / and a grid after a cut at character 6, found x"},
+    {"2x2/4/", chain, "expected a grid like 5x5 at its end"},
+    {"2x2/4/2x2/NoCut", chain, "expected a cut (a layer number) or NoCut"},
+    {"2x2/NoCut/4", chain, "expected a cut (a layer number) or NoCut"},
+    {"2x2:even", chain, "expected balanced at character 5, found even"},
+    {"2x2:", chain, "expected balanced at its end"},
+    {"[2]x[2]:balanced", chain, "boundaries are given or balanced, not both"},
+    {"[2", chain, "expected a comma or ] at its end"},
+    {"[2;3]x1", chain, "expected a comma or ] at character 3"},
+    {"[2,]x1", chain, "expected a boundary at character 4"},
+    {"[,2]x1", chain, "expected a boundary at character 2"},
+    {"[0]x1", chain, "expected rising boundaries above 0, found 0"},
+    {"[3,3]x1", chain, "expected rising boundaries above 0, found 3"},
+    {"[3,2]x1", chain, "expected rising boundaries above 0, found 2"},
+    {"[6]x[4]", chain, "has a row boundary outside the output map (6 x 8, height x width)"},
+    {"[3]x[4,8]", chain, "has a column boundary outside the output map"},
+    {"[3]x[5]", mixed, "given boundaries over layers 0..7, but layer 2 [reorg] cannot be tiled: cut there"},
+    {"1x1/2/[3]x[4]", mixed, "given boundaries over layers 2..7, but layer 2 [reorg] cannot be tiled: cut there"},
+};
+
+START_TEST(other_texts_are_refused)
+{
+  const struct refusal *r = &refusals[_i];
+  struct mafat_network *n = test_network(r->cfg);
+  struct mafat_plan *plan = NULL;
+  struct mafat_diagnostic d = {""};
+  int code = mafat_plan_read(&plan, r->text, n, n->n_layers, &d);
+  ck_assert_msg(code == MAFAT_EINVAL, "\"%s\": %s: %s", r->text, mafat_error_name(code), d.text);
+  ck_assert_msg(plan == NULL, "\"%s\"", r->text);
+  ck_assert_msg(strstr(d.text, r->message) && strncmp(d.text, "plan ", 5) == 0, "\"%s\": %s", r->text, d.text);
+  ck_assert_int_eq(mafat_plan_read(&plan, r->text, n, n->n_layers, NULL), MAFAT_EINVAL);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(layers_and_lengths_are_checked)
+{
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan *plan = NULL;
+  struct mafat_diagnostic d = {""};
+  ck_assert_int_eq(mafat_plan_read(&plan, "1x1", n, 0, &d), MAFAT_EINVAL);
+  ck_assert_str_eq(d.text, "expected 1 to 6 layers, found 0");
+  ck_assert_int_eq(mafat_plan_read(&plan, "1x1", n, 7, &d), MAFAT_EINVAL);
+  ck_assert_str_eq(d.text, "expected 1 to 6 layers, found 7");
+  char *long_text = calloc(1 << 17, 1);
+  memset(long_text, '1', (1 << 17) - 1);
+  ck_assert_int_eq(mafat_plan_read(&plan, long_text, n, 6, &d), MAFAT_EINVAL);
+  ck_assert_str_eq(d.text, "plan: the text is too long");
+  free(long_text);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- balanced boundaries ---- */
+
+static size_t plan_bytes(const struct mafat_network *n, const char *format, int rows, int cols)
+{
+  char text[64];
+  snprintf(text, sizeof text, format, rows, cols);
+  struct mafat_plan *plan = test_plan(n, text);
+  struct mafat_layout *layout = test_layout(n, plan);
+  size_t bytes = layout->total_bytes;
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  return bytes;
+}
+
+START_TEST(balanced_is_never_worse_than_even)
+{
+  for (int i = 0; i < 300; i++) {
+    struct test_rng rng = test_rng((uint64_t)(_i * 300 + i));
+    struct test_network_style style = test_network_style();
+    char cfg[TEST_CFG_ROOM];
+    style.edges = i % 2;
+    style.whole_maps = style.heads = false;
+    test_random_network(&rng, &style, cfg, sizeof cfg);
+    struct mafat_network *n = test_network(cfg);
+    struct mafat_shape out = n->layers[n->n_layers - 1].out;
+    int rows = test_random_int(&rng, 1, mafat_min(out.h, 6)), cols = test_random_int(&rng, 1, mafat_min(out.w, 6));
+    size_t even = plan_bytes(n, "%dx%d", rows, cols), balanced = plan_bytes(n, "%dx%d:balanced", rows, cols);
+    if (balanced > even)
+      test_fail_case(cfg, "balanced", "seed %d, %dx%d: %zu bytes balanced, %zu even", _i * 300 + i, rows, cols, balanced,
+                     even);
+    mafat_network_close(&n);
+  }
+}
+END_TEST
+
+/* Tiles at the map's edge grow back on one side only: they may be larger. */
+START_TEST(balanced_gives_the_edges_more)
+{
+  struct mafat_network *n = test_network("[net]\nheight=60\nwidth=60\nchannels=3\n"
+                                         "[convolutional]\nfilters=16\nsize=5\npad=1\n[convolutional]\nfilters=16\nsize=5\npad=1\n"
+                                         "[convolutional]\nfilters=16\nsize=5\npad=1\n");
+  struct mafat_plan *plan = test_plan(n, "4x1:balanced");
+  const int *b = plan->groups[0].row_bounds;
+  ck_assert_msg(b[1] - b[0] > b[2] - b[1] && b[4] - b[3] >= b[3] - b[2], "%d %d %d %d %d", b[0], b[1], b[2], b[3], b[4]);
+  ck_assert_uint_lt(plan_bytes(n, "%dx%d:balanced", 4, 1), plan_bytes(n, "%dx%d", 4, 1));
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+Suite *plan_suite(void)
+{
+  Suite *suite = suite_create("plan");
+  TCase *reading = tcase_create("reading");
+  tcase_set_timeout(reading, 20);
+  tcase_add_loop_test(reading, plans_are_read_and_written, 0, sizeof readings / sizeof *readings);
+  tcase_add_loop_test(reading, random_plans_are_read_and_written, 0, 10);
+  tcase_add_test(reading, written_text_fits_the_room);
+  tcase_add_test(reading, a_plan_may_end_before_the_network);
+  tcase_add_test(reading, every_layer_has_its_group);
+  tcase_add_test(reading, shares_cover_maps_of_any_size);
+  suite_add_tcase(suite, reading);
+  TCase *refusing = tcase_create("refusing");
+  tcase_add_loop_test(refusing, other_texts_are_refused, 0, sizeof refusals / sizeof *refusals);
+  tcase_add_test(refusing, layers_and_lengths_are_checked);
+  suite_add_tcase(suite, refusing);
+  TCase *balancing = tcase_create("balancing");
+  tcase_set_timeout(balancing, 20);
+  tcase_add_loop_test(balancing, balanced_is_never_worse_than_even, 0, 10);
+  tcase_add_test(balancing, balanced_gives_the_edges_more);
+  suite_add_tcase(suite, balancing);
+  return suite;
+}
