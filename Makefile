@@ -79,11 +79,11 @@ $(BUILD)/annotate: $(call objects,runner/annotate.c $(wildcard runner/annotate_*
 # --- tests -------------------------------------------------------------------
 
 # The unit tests fail allocations in turn and count those made while running.
-WRAPPED := malloc calloc realloc strdup mmap
+WRAPPED := malloc calloc realloc strdup free mmap
 
 $(BUILD)/unit_tests: $(call objects,$(TESTS) runner/options.c) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(foreach f,$(WRAPPED),-Wl,--wrap=$(f)) -o $@ $^ $(IMAGE_LIBS) $(call pkg,--libs,check json-c) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(foreach f,$(WRAPPED),-Wl,--wrap=$(f)) -o $@ $^ $(IMAGE_LIBS) $(call pkg,--libs,check json-c zlib) $(LDLIBS)
 
 ORACLE_CFLAGS := -I/usr/lib/darknet/include
 ORACLE_LIBS := -L/usr/lib/darknet -ldarknet -Wl,-rpath,/usr/lib/darknet -Wl,--allow-shlib-undefined

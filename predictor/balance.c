@@ -1,6 +1,6 @@
 #include "predictor/balance.h"
 
-#include "predictor/packing.h"
+#include "predictor/layout.h"
 #include "predictor/schedule.h"
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
  * on this axis times what one row (or column) of the layer costs. */
 struct balancer {
   const struct mafat_network *network;
+  const struct mafat_plan *plan;
   struct mafat_schedule *schedule;
   struct mafat_group *group;
   bool axis_y;
@@ -83,48 +84,75 @@ static bool cut_greedily(struct balancer *b, double limit, int n, int extent, in
   return at == extent;
 }
 
+/* Bisects for the least bytes that n tiles can stay under; bounds in `best`. */
+static void minimise_largest(struct balancer *b, int n, int *best, int *trial)
+{
+  const int *even = b->axis_y ? b->group->row_bounds : b->group->col_bounds;
+  int extent = even[n];
+  double low = 0, high = 0;
+  for (int part = 0; part < n; part++) { /* the even cut is feasible */
+    double bytes = tile_bytes(b, even[part], even[part + 1]);
+    if (bytes > high) high = bytes;
+  }
+  for (int i = 0; i <= n; i++) best[i] = even[i];
+  while (high - low > 64) {
+    double middle = low + (high - low) / 2;
+    if (!cut_greedily(b, middle, n, extent, trial)) {
+      low = middle;
+      continue;
+    }
+    for (int i = 0; i <= n; i++) best[i] = trial[i];
+    high = middle;
+  }
+}
+
+/* The group's peak as the layout has it; SIZE_MAX when it has none. */
+static size_t group_peak(const struct balancer *b)
+{
+  struct mafat_layout *layout;
+  if (mafat_layout_make(&layout, b->network, b->plan, NULL)) return SIZE_MAX;
+  size_t peak = layout->groups[b->group - b->plan->groups].peak_bytes;
+  mafat_layout_close(&layout);
+  return peak;
+}
+
+static void swap_bounds(int *a, int *b, int n)
+{
+  for (int i = 0; i <= n; i++) {
+    int t = a[i];
+    a[i] = b[i];
+    b[i] = t;
+  }
+}
+
+/* Every buffer is as large as its largest tile, whichever that is, and scratch
+ * counts too: so the layout decides whether the uneven cut is the better one. */
 static int balance_axis(struct balancer *b, bool axis_y)
 {
   struct mafat_group *g = b->group;
   b->axis_y = axis_y;
   int n = axis_y ? g->n_rows : g->n_cols;
   int *bounds = axis_y ? g->row_bounds : g->col_bounds;
-  int extent = bounds[n];
   if (n == 1) return MAFAT_OK;
   int *trial = malloc((size_t)(n + 1) * sizeof *trial);
   int *best = malloc((size_t)(n + 1) * sizeof *best);
-  if (!trial || !best) {
-    free(trial);
-    free(best);
-    return MAFAT_ENOMEM;
+  if (trial && best) {
+    find_units(b);
+    minimise_largest(b, n, best, trial);
+    size_t even_bytes = group_peak(b);
+    swap_bounds(bounds, best, n);
+    if (group_peak(b) >= even_bytes) swap_bounds(bounds, best, n);
   }
-  find_units(b);
-  double low = 0, high = 0;
-  for (int part = 0; part < n; part++) { /* the even cut is feasible */
-    double bytes = tile_bytes(b, bounds[part], bounds[part + 1]);
-    if (bytes > high) high = bytes;
-    best[part] = bounds[part];
-  }
-  best[n] = extent;
-  while (high - low > 64) {
-    double middle = low + (high - low) / 2;
-    if (cut_greedily(b, middle, n, extent, trial)) {
-      for (int i = 0; i <= n; i++) best[i] = trial[i];
-      high = middle;
-    } else {
-      low = middle;
-    }
-  }
-  for (int i = 0; i <= n; i++) bounds[i] = best[i];
+  int code = trial && best ? MAFAT_OK : MAFAT_ENOMEM;
   free(trial);
   free(best);
-  return MAFAT_OK;
+  return code;
 }
 
 int mafat_balance_group(const struct mafat_network *n, struct mafat_plan *plan, int group,
                         struct mafat_diagnostic *d)
 {
-  struct balancer b = {.network = n, .group = &plan->groups[group]};
+  struct balancer b = {.network = n, .plan = plan, .group = &plan->groups[group]};
   int code = mafat_schedule_open(&b.schedule, n, plan);
   b.unit_bytes = calloc((size_t)plan->n_layers, sizeof *b.unit_bytes);
   b.spans = calloc((size_t)plan->n_layers, sizeof *b.spans);

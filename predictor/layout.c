@@ -60,10 +60,10 @@ static void hold(struct maker *m, int tensor, struct mafat_box held)
 
 static uint64_t step_macs(const struct mafat_layer *l, const struct mafat_step *s)
 {
-  uint64_t macs = mafat_layer_macs(l, (uint64_t)mafat_box_area(s->out));
-  if (l->type != MAFAT_CONVOLUTIONAL) return macs;
-  return macs / (uint64_t)l->filters / (uint64_t)l->in.c * (uint64_t)mafat_span_size(s->filters) *
-         (uint64_t)mafat_span_size(s->channels);
+  uint64_t pixels = (uint64_t)mafat_box_area(s->out);
+  if (l->type != MAFAT_CONVOLUTIONAL) return mafat_layer_macs(l, pixels);
+  return pixels * (uint64_t)l->size * (uint64_t)l->size * (uint64_t)mafat_span_size(s->filters) *
+         (uint64_t)mafat_span_size(s->channels) / (uint64_t)l->groups;
 }
 
 static void walk(struct maker *m)

@@ -175,7 +175,7 @@ static struct aim aim_filter(const struct mafat_layer *head, int filter)
 {
   const struct mafat_head *h = &head->head;
   bool softmax = head->type == MAFAT_REGION && h->softmax;
-  if (head->type == MAFAT_DETECTION) return (struct aim){1, 0}; /* plain numbers, no logits */
+  if (head->type == MAFAT_DETECTION) return (struct aim){.3f, 0}; /* plain numbers, no logits */
   int entry = filter % (h->coords + 1 + h->classes);
   if (entry < h->coords) return (struct aim){.5f, 0};
   if (entry == h->coords) return softmax ? (struct aim){1.5f, 0} : (struct aim){1.5f, -2.5f};

@@ -1,6 +1,7 @@
 /* Every allocation is failed in turn: always MAFAT_ENOMEM, nothing leaks. */
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -3,6 +3,7 @@
 #include "runner/executor.h"
 #include "runner/layers.h"
 
+#include "tests/failing_malloc.h"
 #include "tests/generators.h"
 #include "tests/support.h"
 
@@ -270,6 +271,103 @@ START_TEST(test_levels_agree)
 }
 END_TEST
 
+/* ---- memory ---- */
+
+void *__real_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+
+static int n_maps;        /* calls of mmap since the test began */
+static int failing_map = -1; /* the call that fails; -1: none */
+
+void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+  if (n_maps++ == failing_map) return MAP_FAILED;
+  return __real_mmap(address, bytes, protection, flags, fd, offset);
+}
+
+/* The arena and the weights are all there is: no allocator is called between
+ * the first step and the last. */
+START_TEST(test_nothing_is_allocated_while_running)
+{
+  char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
+  struct test_rng rng = test_rng(9000 + (uint64_t)_i);
+  struct test_network_style style = test_network_style();
+  struct mafat_executor_options options;
+  struct mafat_executor *e;
+  failing_map = -1;
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_weights *w = test_weights(n, 1);
+  test_random_plan(&rng, n, n->n_layers, text, sizeof text);
+  struct mafat_plan *plan = test_plan(n, text);
+  struct mafat_layout *layout = test_layout(n, plan);
+  mafat_executor_defaults(&options);
+  ck_assert_int_eq(mafat_executor_open(&e, n, plan, layout, w, &options, NULL), MAFAT_OK);
+  failing_malloc_arm(-1);
+  n_maps = 0;
+  int code = mafat_executor_run(e, NULL);
+  int maps = n_maps;
+  long unfreed, allocations = failing_malloc_disarm(&unfreed);
+  ck_assert_int_eq(code, MAFAT_OK);
+  ck_assert_int_eq(allocations, 0);
+  ck_assert_int_eq(maps, 0);
+  mafat_executor_close(&e);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Opens weights and executor; every object is closed again, also after a failure. */
+static int open_both(const struct mafat_network *n, const struct mafat_plan *plan,
+                     const struct mafat_layout *layout, int fd)
+{
+  struct mafat_weights *w = NULL;
+  struct mafat_executor *e = NULL;
+  struct mafat_executor_options options;
+  mafat_executor_defaults(&options);
+  int code = mafat_weights_read(&w, fd, "weights", n, n->n_layers, NULL, NULL);
+  if (code == MAFAT_OK) code = mafat_executor_open(&e, n, plan, layout, w, &options, NULL);
+  else ck_assert_ptr_null(w);
+  mafat_executor_close(&e);
+  mafat_weights_close(&w);
+  return code;
+}
+
+START_TEST(test_every_failed_allocation_is_reported_and_leaks_nothing)
+{
+  char cfg[TEST_CFG_ROOM];
+  struct test_rng rng = test_rng(11000 + (uint64_t)_i);
+  struct test_network_style style = test_network_style();
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
+  struct mafat_layout *layout = test_layout(n, plan);
+  int fd = weights_file(n, 1), code = MAFAT_ENOMEM;
+  failing_map = -1;
+  for (long fail = 0; code != MAFAT_OK; fail++) {
+    long unfreed;
+    failing_malloc_arm(fail);
+    code = open_both(n, plan, layout, fd);
+    failing_malloc_disarm(&unfreed);
+    ck_assert(code == MAFAT_OK || code == MAFAT_ENOMEM);
+    ck_assert_int_eq(unfreed, 0);
+  }
+  for (failing_map = 0, code = MAFAT_ENOMEM; code != MAFAT_OK; failing_map++) {
+    n_maps = 0;
+    code = open_both(n, plan, layout, fd);
+    ck_assert(code == MAFAT_OK || code == MAFAT_ENOMEM);
+  }
+  ck_assert_int_ge(failing_map, 2); /* at least the arena was failed */
+  failing_map = -1;
+  close(fd);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* ---- Darknet's reorg, by its own definition ---- */
 
 /* out[in_index] = x[out_index], for in_index over (c, h, w) of the input. */
@@ -317,6 +415,8 @@ Suite *executor_suite(void)
   tcase_add_loop_test(t, test_rows_of_two_give_the_same_bits, 0, 200);
   tcase_add_test(t, test_rows_need_little_memory);
   tcase_add_loop_test(t, test_levels_agree, 0, 100);
+  tcase_add_loop_test(t, test_nothing_is_allocated_while_running, 0, 50);
+  tcase_add_loop_test(t, test_every_failed_allocation_is_reported_and_leaks_nothing, 0, 10);
   tcase_add_loop_test(t, test_reorg_has_darknets_index_order, 0, 2);
   suite_add_tcase(s, t);
   return s;

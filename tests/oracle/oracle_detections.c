@@ -64,10 +64,10 @@ static int descending(const void *a, const void *b)
   return (x < y) - (x > y);
 }
 
-/* Between the n_boxes-th and the next confidence. */
+/* Between the n_boxes-th and the next confidence, in the range of --thresh. */
 static float choose_thresh(network *net, int n_boxes)
 {
-  const float least = .001f;
+  const float least = .001f, most = .999f; /* [detection] may put out more than 1 */
   int n = 0, classes = net->layers[net->n - 1].classes;
   size_t used = 0;
   detection *dets = get_network_boxes(net, 1, 1, least, .5f, NULL, 1, &n);
@@ -79,7 +79,7 @@ static float choose_thresh(network *net, int n_boxes)
   if (all && used > (size_t)n_boxes) thresh = (all[n_boxes - 1] + all[n_boxes]) / 2;
   free(all);
   free_detections(dets, n);
-  return thresh;
+  return thresh < most ? thresh : most;
 }
 
 static void predict(network *net, const struct mafat_network *ours, const float *input)
@@ -279,8 +279,8 @@ static int read_options(int argc, char **argv, struct options *o)
   for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
     switch (c) {
     case 'p': o->program = optarg; break;
-    case 't': o->thresh = (float)atof(optarg); break;
-    case 'b': o->n_boxes = atoi(optarg); break;
+    case 't': o->thresh = strtof(optarg, NULL); break;
+    case 'b': o->n_boxes = (int)strtol(optarg, NULL, 10); break;
     case 'h': fputs(usage, stdout); return AGREES;
     default: return CANNOT;
     }

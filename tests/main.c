@@ -1,0 +1,46 @@
+/* Runs every suite; with arguments, those whose names are given. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUITES(X) \
+  X(box) X(cfg) X(network) X(packing) X(plan) X(schedule) X(arrange) X(layout) X(allocation) \
+  X(kernels) X(executor) X(image) X(detect) X(names) X(output) X(model)
+
+#define DECLARE(name) Suite *name##_suite(void);
+SUITES(DECLARE)
+
+static const struct {
+  const char *name;
+  Suite *(*make)(void);
+} suites[] = {
+#define ENTRY(name) {#name, name##_suite},
+    SUITES(ENTRY)
+};
+
+static int is_wanted(const char *name, int argc, char **argv)
+{
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], name) == 0) return 1;
+  return argc == 1;
+}
+
+int main(int argc, char **argv)
+{
+  SRunner *runner = srunner_create(NULL);
+  int n = 0;
+  for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
+    if (is_wanted(suites[i].name, argc, argv)) {
+      srunner_add_suite(runner, suites[i].make());
+      n++;
+    }
+  if (n == 0) {
+    fprintf(stderr, "unit_tests: no suite of that name\n");
+    return 2;
+  }
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
