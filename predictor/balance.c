@@ -106,14 +106,14 @@ static void minimise_largest(struct balancer *b, int n, int *best, int *trial)
   }
 }
 
-/* The group's peak as the layout has it; SIZE_MAX when it has none. */
-static size_t group_peak(const struct balancer *b)
+/* The group's peak as the layout has it; SIZE_MAX where it cannot be counted. */
+static int group_peak(const struct balancer *b, size_t *peak)
 {
   struct mafat_layout *layout;
-  if (mafat_layout_make(&layout, b->network, b->plan, NULL)) return SIZE_MAX;
-  size_t peak = layout->groups[b->group - b->plan->groups].peak_bytes;
+  int code = mafat_layout_make(&layout, b->network, b->plan, NULL);
+  *peak = code ? SIZE_MAX : layout->groups[b->group - b->plan->groups].peak_bytes;
   mafat_layout_close(&layout);
-  return peak;
+  return code == MAFAT_ELIMIT ? MAFAT_OK : code;
 }
 
 static void swap_bounds(int *a, int *b, int n)
@@ -134,16 +134,17 @@ static int balance_axis(struct balancer *b, bool axis_y)
   int n = axis_y ? g->n_rows : g->n_cols;
   int *bounds = axis_y ? g->row_bounds : g->col_bounds;
   if (n == 1) return MAFAT_OK;
+  size_t even_bytes, uneven_bytes;
   int *trial = malloc((size_t)(n + 1) * sizeof *trial);
   int *best = malloc((size_t)(n + 1) * sizeof *best);
-  if (trial && best) {
+  int code = trial && best ? group_peak(b, &even_bytes) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) {
     find_units(b);
     minimise_largest(b, n, best, trial);
-    size_t even_bytes = group_peak(b);
     swap_bounds(bounds, best, n);
-    if (group_peak(b) >= even_bytes) swap_bounds(bounds, best, n);
+    code = group_peak(b, &uneven_bytes);
+    if (code || uneven_bytes >= even_bytes) swap_bounds(bounds, best, n);
   }
-  int code = trial && best ? MAFAT_OK : MAFAT_ENOMEM;
   free(trial);
   free(best);
   return code;
