@@ -85,7 +85,7 @@ $(BUILD)/unit_tests: $(call objects,$(TESTS) runner/options.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(foreach f,$(WRAPPED),-Wl,--wrap=$(f)) -o $@ $^ $(IMAGE_LIBS) $(call pkg,--libs,check json-c zlib) $(LDLIBS)
 
-ORACLE_CFLAGS := -I/usr/lib/darknet/include
+ORACLE_CFLAGS := -isystem /usr/lib/darknet/include
 ORACLE_LIBS := -L/usr/lib/darknet -ldarknet -Wl,-rpath,/usr/lib/darknet -Wl,--allow-shlib-undefined
 $(BUILD)/obj/tests/oracle/%.o: EXTRA = $(ORACLE_CFLAGS) $(call pkg,--cflags,json-c)
 

@@ -4,7 +4,8 @@
  *
  * The file: a header of three int32 (major, minor, revision) and `seen` (8 bytes
  * from version 0.2 on, else 4), then per layer biases, [scales, means,
- * variances], weights, all little-endian fp32. major or minor above 1000 means
+ * variances], weights (connected layers: weights, then [scales, means,
+ * variances]), all little-endian fp32. major or minor above 1000 means
  * that connected layers are stored transposed. */
 #ifndef MAFAT_RUNNER_WEIGHTS_H
 #define MAFAT_RUNNER_WEIGHTS_H

@@ -20,6 +20,9 @@ static const char mixed[] = "[net]\nheight=24\nwidth=32\nchannels=4\n"
                             "[reorg]\nstride=2\n[convolutional]\nfilters=8\nsize=3\npad=1\n"
                             "[maxpool]\nsize=2\nstride=2\n[avgpool]\n[connected]\noutput=5\n[softmax]\n";
 
+/* A convolution behind a layer that leaves one pixel. */
+static const char single[] = "[net]\nheight=8\nwidth=8\nchannels=3\n[convolutional]\n[avgpool]\n[convolutional]\n";
+
 /* ---- reading ---- */
 
 struct reading {
@@ -45,6 +48,7 @@ static const struct reading readings[] = {
     {"2x2", mixed, "2x2/2/1x1/3/2x2/5/1x1"},
     {"1x1", mixed, "1x1/NoCut"},                               /* whole maps need no split */
     {"5x9", mixed, "5x9/2/1x1/3/3x4/5/1x1"},       /* behind a split: at most a tile per pixel */
+    {"2x2:balanced", single, "2x2:balanced/1/1x1/2/1x1"},      /* one tile is not balanced */
     {"[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1", mixed, "[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1"},
 };
 

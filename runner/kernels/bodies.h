@@ -234,12 +234,13 @@ static void scale_channels(const float *x, int x_pixel_floats, float *y, int y_p
 
 static void softmax(const float *in, float *out, size_t n, float temperature)
 {
-  float largest = -FLT_MAX, sum = 0;
+  float largest = -FLT_MAX;
+  double sum = 0; /* a float loses a digit over a thousand classes */
   for (size_t i = 0; i < n; i++)
     if (in[i] > largest) largest = in[i];
   for (size_t i = 0; i < n; i++) out[i] = exponential(in[i] / temperature - largest / temperature);
   for (size_t i = 0; i < n; i++) sum += out[i];
-  for (size_t i = 0; i < n; i++) out[i] /= sum;
+  for (size_t i = 0; i < n; i++) out[i] = (float)(out[i] / sum);
 }
 
 const struct mafat_kernels LEVEL_TABLE = {

@@ -1,0 +1,576 @@
+#!/usr/bin/env bash
+# Checks build/run_inference through its command line. Run from the project's root; BUILD names the build folder (default: build).
+# Needs nothing but the shell's usual tools: networks and pictures are made here, weights by make_weights. jq or python3 (to validate
+# JSON) and a JPEG (from cjpeg or models/shapes) are used where there are any.
+set -u
+
+build=${BUILD:-build}
+case $build in /*) ;; *) build=$PWD/$build ;; esac
+program=$build/run_inference
+jpegs=("$PWD"/models/shapes/holdout/*.jpg)
+folder=$(mktemp -d) || exit 1
+io=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$folder"; rm -rf "$folder" "$io"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$folder" || exit 1
+failed=0
+
+ok() { printf 'ok %s\n' "$1"; }
+skip() { printf 'skip %s: %s\n' "$1" "$2"; }
+fail() {
+  printf 'FAIL %s: %s\n' "$1" "$2"
+  failed=1
+}
+
+# Runs the program, 20 s at most: exit status in $code, its streams in out and err. Standard input is passed on.
+out=$io/out err=$io/err
+run() {
+  timeout 20 "$program" "$@" >"$out" 2>"$err"
+  code=$?
+}
+
+# expect NAME STATUS [TEXT]: the exit status, and TEXT on stderr. 0 without TEXT: whatever stderr says; a failure without --json says
+# nothing on stdout, and its message on stderr is one line.
+expect() {
+  if [ "$code" -ne "$2" ]; then
+    fail "$1" "exit status $code instead of $2; $(head -c 300 "$err")"
+  elif [ -n "${3-}" ] && ! grep -qF -e "$3" "$err"; then
+    fail "$1" "expected '$3' on stderr, found: $(head -c 300 "$err")"
+  elif [ "$2" -ge 2 ] && [ "$(wc -l <"$err")" -ne 1 ]; then
+    fail "$1" "expected one line on stderr, found: $(head -c 300 "$err")"
+  elif [ "$2" -ge 2 ] && [ -s "$out" ]; then
+    fail "$1" "expected nothing on stdout, found: $(head -c 300 "$out")"
+  else
+    ok "$1"
+  fi
+}
+
+# bad NAME TEXT ARGUMENT...: refused with exit status 2 and TEXT.
+bad() {
+  local name=$1 text=$2
+  shift 2
+  run "$@"
+  expect "$name" 2 "$text"
+}
+
+check() { # NAME WHY COMMAND...: the command must succeed
+  local name=$1 why=$2
+  shift 2
+  if "$@"; then ok "$name"; else fail "$name" "$why"; fi
+}
+
+same() { check "$1" "$2 and $3 differ" cmp -s "$2" "$3"; }
+bytes() { wc -c <"$1" | tr -d ' '; }
+
+# Every line of the file is one JSON object.
+if command -v jq >/dev/null; then
+  valid_json() { [ "$(jq -c 'type' "$1" 2>/dev/null | sort -u)" = '"object"' ] && [ "$(jq -c . "$1" | wc -l)" -eq "$(wc -l <"$1")" ]; }
+elif command -v python3 >/dev/null; then
+  valid_json() {
+    local line
+    while IFS= read -r line; do python3 -m json.tool <<<"$line" >/dev/null 2>&1 || return 1; done <"$1"
+    [ -s "$1" ]
+  }
+else
+  skip json-validation 'neither jq nor python3'
+  valid_json() { [ "$(grep -c '^{.*}$' "$1")" -eq "$(wc -l <"$1")" ]; }
+fi
+
+# value KEY [LINE]: of a number or string on a line of $out.
+value() { sed -n "${2:-1}p" "$out" | sed -n 's/.*"'"$1"'":\("[^"]*"\|[^],}]*\).*/\1/p'; }
+count() { grep -o "$1" "$2" | wc -l; } # occurrences in a file
+
+for tool in run_inference make_weights; do
+  if [ ! -x "$build/$tool" ]; then
+    fail "$tool" "not in $build: run make first"
+    exit 1
+  fi
+done
+
+# ---- Networks, weights, pictures
+
+net() { printf '[net]\nwidth=%d\nheight=%d\nchannels=%d\n' "$@"; }
+conv() { printf '[convolutional]\nfilters=%d\nsize=%d\npad=1\nactivation=%s\n' "$@"; }
+
+# Everything that tiles; maps of 32 x 40 (height x width) and, in layers 1 to 4, of 16 x 20.
+{
+  net 40 32 3
+  conv 8 3 leaky
+  printf 'batch_normalize=1\n[maxpool]\nsize=2\nstride=2\n'
+  conv 20 3 leaky
+  conv 20 1 mish
+  printf '[shortcut]\nfrom=-2\nactivation=linear\n[upsample]\nstride=2\n[route]\nlayers=-1,0\n'
+  conv 6 3 linear
+} >plain.cfg
+{
+  net 64 64 3
+  conv 8 3 leaky
+  printf '[maxpool]\nsize=4\nstride=4\n'
+  conv 24 1 linear
+  printf '[yolo]\nmask=0,1,2\nanchors=4,4, 8,8, 16,16\nclasses=3\nnum=3\n'
+} >yolo.cfg
+{
+  net 24 24 3
+  conv 7 3 leaky
+  printf '[avgpool]\n[softmax]\n'
+} >class.cfg
+for channels in 1 2 17; do
+  {
+    net 8 6 $channels
+    conv 5 3 leaky
+  } >channels$channels.cfg
+done
+for cfg in *.cfg; do
+  "$build/make_weights" --quiet "$cfg" "${cfg%.cfg}.weights" || { fail make_weights "$cfg"; exit 1; }
+done
+model="plain.cfg plain.weights"
+
+# ppm WIDTH HEIGHT > FILE: plain text, some pattern.
+ppm() {
+  awk -v w="$1" -v h="$2" 'BEGIN {
+    print "P3 # made by a test\n" w, h, 255
+    for (i = 0; i < w * h; i++) print (i * 37) % 256, (i * 11 + 40) % 256, int(i / w) * 5 % 256
+  }'
+}
+ppm 50 37 >a.ppm
+ppm 31 64 >b.ppm
+ppm 1 1 >pixel.ppm
+printf '\211\120\116\107\015\012\032\012\000\000\000\015\111\110\104\122\000\000\000\002\000\000\000\002\010\002\000\000\000\375\324\232\163' >c.png
+printf '\000\000\000\021\111\104\101\124\170\234\143\070\221\142\304\045\042\307\000\241\000\032\344\003\065\162\107\153' >>c.png
+printf '\032\000\000\000\000\111\105\116\104\256\102\140\202' >>c.png
+printf 'cat\ndog\n' >two.names
+
+# ---- Help, version, misuse
+
+options='memory plan layers cpu input dump-output repeat names thresh nms json report best-effort quiet version help'
+run --help
+check help "exit status $code, or not on stdout" test "$code" -eq 0 -a -s "$out" -a ! -s "$err"
+cp "$out" "$io/help"
+for option in $options; do
+  check "help --$option" 'not explained' grep -qE -e "--$option([ ,]|\$)" "$io/help"
+done
+check help-status 'does not explain the exit status' grep -q 'Exit status' "$io/help"
+run --version
+check version "exit status $code" test "$code" -eq 0 -a "$(wc -l <"$out")" -eq 1 -a ! -s "$err"
+check version-text "found: $(cat "$out")" grep -qE '^run_inference [0-9]+\.[0-9]+' "$out"
+for option in --help --version; do
+  "$program" $option >/dev/full 2>"$err"
+  code=$?
+  check "full $option" "exit status $code instead of 1" test "$code" -eq 1
+done
+
+# An option is explained or refused, never ignored.
+for option in --threads=2 --search=best --predict --predictor=paper --bias=31M --algorithm=direct --nonsense; do
+  name=${option%%=*}
+  if grep -qE -e "$name " "$io/help"; then
+    skip "unknown $name" 'it exists'
+    continue
+  fi
+  bad "unknown $name" "unknown option $name" "$option" $model a.ppm
+  bad "unknown $name last" "unknown option $name" $model a.ppm "$option"
+done
+bad unknown-short 'unknown option' -x $model a.ppm
+for option in memory plan layers cpu input dump-output repeat names thresh nms; do
+  bad "value missing --$option" "--$option expects a value" $model a.ppm "--$option"
+done
+for option in json report best-effort quiet; do
+  bad "value unwanted --$option" "--$option" "--$option=3" $model a.ppm
+done
+
+bad arguments-none 'expected MODEL.cfg MODEL.weights IMAGE...'
+bad arguments-one 'expected MODEL.cfg MODEL.weights IMAGE..., found 1 argument' plain.cfg
+bad arguments-two 'expected an image or --input' $model
+bad arguments-input-and-image '--input takes the place of images, found a.ppm' --input a.ppm $model a.ppm
+
+# expects OPTION WHAT VALUE...
+expects() {
+  local option=$1 what=$2
+  shift 2
+  for text; do
+    bad "$option '$text'" "$option expects $what" "$option" "$text" $model a.ppm
+    check "$option '$text' named" "found: $(cat "$err")" grep -qF ", found $text" "$err"
+  done
+}
+expects --memory 'a size like 64M, 16384K or bytes' 0 -1 1.5M 64X 64MX M '' ' 64M' 0x10 99999999999999999999 99999999999G
+expects --layers 'a number' 0 -1 x 1x '' 99999999999
+expects --repeat 'a number from 1 to 1000000' 0 -1 x '' 1000001 1e3
+expects --thresh 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
+expects --nms 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
+expects --cpu 'portable' sse9 '' AVX2 portable2
+bad layers-too-many '--layers expects at most 8 for plain.cfg, found 9' --layers 9 $model a.ppm
+
+# ---- Bad files
+
+bad cfg-missing 'no-such.cfg: cannot open' no-such.cfg plain.weights a.ppm
+bad cfg-folder 'expected a cfg file, found a directory' . plain.weights a.ppm
+# cfg NAME TEXT CONTENT
+bad_cfg() {
+  printf "$3" >"$io/bad.cfg"
+  bad "cfg $1" "$io/bad.cfg$2" "$io/bad.cfg" plain.weights a.ppm
+}
+start='[net]\nwidth=40\nheight=32\nchannels=3\n'
+bad_cfg empty ': expected a section [net]' ''
+bad_cfg binary ':1: ' '\001\002\377[net'
+bad_cfg words ':1: expected key=value' 'good morning\n'
+bad_cfg no-net ':1: expected the first section to be [net]' '[convolutional]\nfilters=1\n'
+bad_cfg no-layers ': expected layers' "$start"
+bad_cfg no-size ':1: [net] expects height, width and channels' '[net]\nwidth=3\n[maxpool]\n'
+bad_cfg unknown-layer ':5: ' "$start[nonsense]\n"
+bad_cfg number ':6: filters expects a whole number, found many' "$start[convolutional]\nfilters=many\n"
+bad_cfg range ':6: filters expects 1 to' "$start[convolutional]\nfilters=0\n"
+bad_cfg huge ':6: filters' "$start[convolutional]\nfilters=99999999999999999999\n"
+bad_cfg activation ':6: activation [nonsense] is not supported' "$start[convolutional]\nactivation=nonsense\n"
+bad_cfg route ':5: layers in layer 0 [route] expects an earlier layer, found 7' "$start[route]\nlayers=7\n"
+bad_cfg window ':5: layer [convolutional] has a window larger' "$start[convolutional]\nsize=99\n"
+printf '[net]\nwidth=40\nheight=32\nchannels=3\n[maxpool]\nsize=1\nstride=1\nnonsense=3\n' >"$io/unknown.cfg"
+head -c 20 plain.weights >"$io/none.weights"
+run "$io/unknown.cfg" "$io/none.weights" a.ppm
+expect cfg-unknown-key 0 "warning: $io/unknown.cfg:8: unknown key nonsense in [maxpool] is ignored"
+
+for kind in plain yolo; do
+  size=$(bytes $kind.weights)
+  head -c $((size - 3)) $kind.weights >"$io/short.weights"
+  bad "weights-short $kind" "expected $size bytes for $kind.cfg, found $((size - 3)): the file ends in layer" $kind.cfg "$io/short.weights" a.ppm
+done
+check weights-short-layer "found: $(cat "$err")" grep -qF 'in layer 2 [convolutional]' "$err"
+head -c 100 plain.weights >"$io/short.weights"
+bad weights-cut "expected $(bytes plain.weights) bytes for plain.cfg, found 100: the file ends in layer 0 [convolutional]" plain.cfg "$io/short.weights" a.ppm
+for size in 0 10; do
+  head -c $size plain.weights >"$io/short.weights"
+  bad "weights-header $size" "$io/short.weights: expected a weights header" plain.cfg "$io/short.weights" a.ppm
+done
+bad weights-kind 'a.ppm: expected a weights header' plain.cfg a.ppm a.ppm
+{ cat yolo.weights; printf more; } >"$io/long.weights"
+bad weights-surplus-head "expected $(bytes yolo.weights) bytes for yolo.cfg, found $(($(bytes yolo.weights) + 4)): 4 too many" yolo.cfg "$io/long.weights" a.ppm
+{ cat plain.weights; printf more; } >"$io/long.weights"
+run plain.cfg "$io/long.weights" a.ppm
+expect weights-surplus 0 'warning: '
+check weights-surplus-text "found: $(cat "$err")" grep -qF '4 bytes beyond the last layer of plain.cfg are ignored' "$err"
+bad weights-missing 'no-such.weights: cannot open' plain.cfg no-such.weights a.ppm
+bad weights-folder '.: expected a regular file of weights' plain.cfg . a.ppm
+bad weights-device '/dev/zero: expected a regular file of weights' plain.cfg /dev/zero a.ppm
+
+: >"$io/empty.ppm"
+head -c 400 a.ppm >"$io/cut.ppm"
+head -c 60 c.png >"$io/cut.png"
+printf '\377\330\377' >"$io/cut.jpg"
+printf 'P6 0 4 255\n' >"$io/nothing.ppm"
+printf 'P6 1048577 1 255\n' >"$io/wide.ppm"
+bad image-missing 'no-such.ppm: cannot open' $model no-such.ppm
+bad image-folder '.: expected a picture, found a directory' $model .
+bad image-empty 'expected a picture, found an empty file' $model "$io/empty.ppm"
+bad image-cut 'truncated PPM picture: the file ends after' $model "$io/cut.ppm"
+bad image-kind 'plain.cfg: expected a JPEG, PNG, PPM or PGM picture' $model plain.cfg
+bad image-size 'damaged PPM picture: expected a width and a height, found 0x4' $model "$io/nothing.ppm"
+bad image-device '/dev/zero: expected a regular file' $model /dev/zero
+for format in png jpg; do
+  run $model "$io/cut.$format"
+  check "image-cut $format" "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(wc -l <"$err")" -eq 1
+done
+run $model "$io/wide.ppm"
+check image-wide "exit status $code: $(cat "$err")" grep -q 'wide.ppm: expected a picture of at most [0-9]* pixels to a side, found 1048577x1' "$err"
+bad image-channels 'channels2.cfg: expected a network of 1 or 3 input channels for pictures, found 2: use --input' channels2.cfg channels2.weights a.ppm
+run channels1.cfg channels1.weights a.ppm
+expect image-grey 0
+
+bad names-missing 'no-such.names: cannot open' --names no-such.names $model a.ppm
+bad names-folder '.: cannot read' --names . $model a.ppm
+printf 'a\0b\n' >"$io/nul.names"
+bad names-binary 'expected text, found a NUL byte' --names "$io/nul.names" $model a.ppm
+
+# ---- Plans
+
+# bad_plan SPEC TEXT
+bad_plan() { bad "plan '${1:0:24}'" "$2" --plan "$1" $model a.ppm; }
+bad_plan '' 'expected a grid like 5x5 at its end'
+bad_plan nonsense 'plan nonsense: expected a grid like 5x5 at character 1'
+bad_plan 5 'plan 5: expected x between the sides of a grid at its end'
+bad_plan 5x 'expected a grid like 5x5 at its end'
+bad_plan 0x1 'expected 1 to 65536 tiles a side, found 0'
+bad_plan 1x65537 'expected 1 to 65536 tiles a side, found 65537'
+bad_plan 1x99999999999999999999 'expected a smaller number at character 3'
+bad_plan -1x1 'expected a grid like 5x5 at character 1'
+bad_plan 2x2:even 'expected balanced at character 5, found even'
+bad_plan '[4]x2:balanced' 'boundaries are given or balanced, not both'
+bad_plan '[0]x2' 'expected rising boundaries above 0, found 0'
+bad_plan '[9,9]x2' 'expected rising boundaries above 0, found 9'
+bad_plan '[9;9]x2' 'expected a comma or ] at character 3'
+bad_plan '[9' 'expected a comma or ] at its end'
+bad_plan '[x]x2' 'expected a boundary at character 2'
+bad_plan '[32]x1' 'has a row boundary outside the output map (32 x 40, height x width)'
+bad_plan '1x[40]' 'has a column boundary outside the output map'
+bad_plan 33x1 'the 33x1 group over layers 0..7 has more tiles than the output map has pixels (32 x 40, height x width)'
+bad_plan 1x41 'has more tiles than the output map has pixels'
+bad_plan 65536x65536 'has more tiles than the output map has pixels'
+bad_plan 2x2,4 'expected / before a cut at character 4, found ,4'
+bad_plan 2x2/ 'expected a cut (a layer number) or NoCut at its end'
+bad_plan 2x2/cut 'expected a cut (a layer number) or NoCut at character 5, found cut'
+bad_plan 2x2/4 'expected / and a grid after a cut at its end'
+bad_plan 2x2/0/2x2 'expected a cut between 1 and 7, found 0'
+bad_plan 2x2/8/2x2 'expected a cut between 1 and 7, found 8'
+bad_plan 2x2/4/2x2/4/2x2 'expected a cut between 5 and 7, found 4'
+bad_plan 2x2/NoCut/2x2 'plan 2x2/NoCut/2x2: expected'
+bad_plan "$(printf '1x1/1/%.0s' {1..12000})1x1" 'plan: the text is too long'
+bad plan-layers 'expected a cut between 1 and 1, found 4' --layers 2 --plan 2x2/4/2x2 $model a.ppm
+bad plan-untileable 'but layer 1 [avgpool] cannot be tiled: cut there' --plan '[4]x1' class.cfg class.weights a.ppm
+
+# Every plan gives the same output, bit for bit, at each level.
+for cpu in portable ''; do
+  run --quiet ${cpu:+--cpu $cpu} --plan 1x1/NoCut --dump-output "$io/whole$cpu" $model a.ppm
+  expect "plan ${cpu:-default} 1x1/NoCut" 0
+  for plan in 2x2/NoCut 3x3 1x7/NoCut 32x40/NoCut 5x5/4/2x2 4x1/2/1x4/5/3x2 2x3:balanced/NoCut 5x5:balanced/3/3x3:balanced \
+    '[9,19]x[12]/NoCut' '[1]x[]' '[2,3,15]x[19]/5/[31]x[1,2,39]' '3x3/1/[7]x2/2/2x2:balanced/7/1x5'; do
+    rm -f "$io/tiled"
+    run --quiet --json ${cpu:+--cpu $cpu} --plan "$plan" --dump-output "$io/tiled" $model a.ppm
+    same "plan ${cpu:-default} $plan" "$io/whole$cpu" "$io/tiled"
+    # The plan as printed is a plan, and the same one.
+    printed=$(value plan | tr -d '"')
+    run --quiet --json --plan "$printed" $model a.ppm
+    check "plan ${cpu:-default} $plan printed" "$printed became $(value plan)" test "$(value plan)" = "\"$printed\""
+  done
+done
+run --quiet --dump-output "$io/chosen" $model a.ppm
+same plan-chosen "$io/whole" "$io/chosen"
+for model_name in yolo class; do # heads and whole-map layers behind a grid
+  run --quiet --plan 1x1/NoCut --dump-output "$io/head-whole" $model_name.cfg $model_name.weights b.ppm
+  run --quiet --plan 4x4/NoCut --dump-output "$io/head-tiled" $model_name.cfg $model_name.weights b.ppm
+  same "plan $model_name" "$io/head-whole" "$io/head-tiled"
+done
+
+# Levels differ by rounding only.
+floats() { od -An -v -tf4 -w4 "$1"; }
+paste <(floats "$io/whole") <(floats "$io/wholeportable") | awk '
+  { d = $1 > $2 ? $1 - $2 : $2 - $1; a = $1 < 0 ? -$1 : $1; if (d > worst) worst = d; if (a > most) most = a }
+  END { exit !(NR > 0 && most > 0 && worst <= 1e-5 * most) }' && code=0 || code=1
+check cpu-tolerance 'portable and the default differ by more than 1e-5 of the largest value' test $code -eq 0
+run --json --cpu portable $model a.ppm
+check cpu-portable "found $(value cpu)" test "$(value cpu)" = '"portable"'
+
+# ---- Memory
+
+for arguments in '' '--plan 1x1/NoCut' '--plan 4x4/2/2x2 --best-effort' '--best-effort'; do
+  run --memory 1 $arguments $model a.ppm
+  case $arguments in
+  *best-effort) expect "memory '$arguments'" 0 ;;
+  *)
+    expect "memory '$arguments'" 3 'does not fit: plan '
+    needed=$(sed -n 's/.* needs \([0-9]*\) bytes, the budget (--memory) is 1 bytes.*/\1/p' "$err")
+    check "memory '$arguments' bytes" "found: $(cat "$err")" test "${needed:-0}" -gt 65536
+    # The process is a few pages larger or smaller each time.
+    run --memory $((${needed:-0} + (1 << 20))) $arguments $model a.ppm
+    expect "memory '$arguments' enough" 0
+    ;;
+  esac
+done
+run --memory 1 --plan 3x2 --best-effort --json $model a.ppm
+check best-effort-plan "found $(value plan)" test "$(value plan)" = '"3x2/NoCut"'
+for size in 1073741824 1048576K 1048576k 1024M 1024m 1G 1g 1GB 1GiB; do
+  run --json --memory $size $model a.ppm
+  check "memory $size" "found $(value memory_budget_bytes)" test "$(value memory_budget_bytes)" = 1073741824
+done
+run --json --memory 1 $model a.ppm
+check memory-json "exit status $code, $(cat "$out")" test "$code" -eq 3 -a "$(value exit_code)" = 3
+
+# ---- Layers, raw input and output, repetitions
+
+n=0
+for size in 40960 10240 25600 25600 25600 102400 143360 30720; do # of 8, 8, 20, 20, 20, 20, 28 and 6 maps
+  n=$((n + 1))
+  run --quiet --layers $n --dump-output "$io/layer$n" $model a.ppm
+  check "layers $n" "exit status $code, $(bytes "$io/layer$n") bytes instead of $size; $(cat "$err")" test "$(bytes "$io/layer$n")" -eq $size
+done
+same layers-all "$io/layer8" "$io/whole"
+run --json --layers 3 $model a.ppm
+check layers-json "found $(value layers)" test "$(value layers)" = 3
+
+head -c 15360 "$io/layer1" >"$io/input"
+run --quiet --input "$io/input" --dump-output "$io/raw1" $model
+expect input 0
+run --quiet --input "$io/input" --plan 5x5/3/2x2 --dump-output "$io/raw2" $model
+same input-plan "$io/raw1" "$io/raw2"
+check input-size "$(bytes "$io/raw1") bytes" test "$(bytes "$io/raw1")" -eq 30720
+if cmp -s "$io/raw1" "$io/whole"; then fail input-read 'another input gives the same output'; else ok input-read; fi
+run --json --input "$io/input" $model
+check input-json "exit status $code: $(cat "$out")" valid_json "$out"
+for size in 0 15359 15361; do
+  head -c $size "$io/layer1" >"$io/wrong"
+  bad "input $size" "$io/wrong: expected a file of 15360 bytes (3 x 32 x 40 floats), found $size" --input "$io/wrong" $model
+done
+bad input-missing 'no-such: cannot open' --input no-such $model
+bad input-folder '.: expected a file of 15360 bytes' --input . $model
+for channels in 1 2 17; do # of 8 x 6
+  head -c $((192 * channels)) "$io/layer1" >"$io/input$channels"
+  run --quiet --input "$io/input$channels" --plan 1x1/NoCut --dump-output "$io/raw1" channels$channels.cfg channels$channels.weights
+  run --quiet --input "$io/input$channels" --plan 3x4/NoCut --dump-output "$io/raw2" channels$channels.cfg channels$channels.weights
+  check "input-channels $channels" "exit status $code; $(cat "$err")" test "$code" -eq 0 -a "$(bytes "$io/raw1")" -eq 960
+  same "input-channels $channels plan" "$io/raw1" "$io/raw2"
+done
+
+for repeat in 1 2 7; do
+  run --json --repeat $repeat --dump-output "$io/repeated" $model a.ppm
+  latencies=$(sed 's/.*"latencies_ms":\[\([^]]*\)\].*/\1/' "$out" | tr ',' '\n' | grep -c '^[0-9]')
+  check "repeat $repeat" "found $latencies latencies" test "$latencies" -eq $repeat
+  same "repeat $repeat output" "$io/whole" "$io/repeated"
+done
+
+# ---- Results
+
+keys='image network width height layers plan algorithm threads cpu memory_budget_bytes arena_bytes predicted_charge_bytes
+  predicted_resident_bytes measured_resident_bytes vm_hwm_bytes load_ms image_ms layers_ms latency_ms latencies_ms total_ms swap_in_bytes
+  swap_out_bytes swap_scope major_faults weights_read_bytes detections'
+run --json --thresh 0 --names two.names yolo.cfg yolo.weights a.ppm
+expect json 0
+check json-valid "found: $(head -c 300 "$out")" valid_json "$out"
+check json-quiet "found on stderr: $(cat "$err")" test ! -s "$err"
+for key in $keys label class confidence box x y; do
+  check "json $key" 'missing' grep -qF "\"$key\":" "$out"
+done
+check json-image "found $(value image)" test "$(value image)" = '"a.ppm"'
+check json-weights "found $(value weights_read_bytes)" test "$(value weights_read_bytes)" -ge $(($(bytes yolo.weights) - 20))
+for label in cat dog 'class 2'; do
+  check "names '$label'" "not among the labels" grep -qF "\"label\":\"$label\"" "$out"
+done
+all=$(count '"confidence":' "$out")
+check thresh-0 'no detections' test "$all" -gt 0
+check thresh-0-limit "$all detections from 16 x 16 x 3 boxes of 3 classes" test "$all" -le 2304
+run --json --thresh 0 --nms 1 yolo.cfg yolo.weights a.ppm
+check nms-1 'fewer detections than with suppression' test "$(count '"confidence":' "$out")" -ge "$all"
+unsuppressed=$(count '"confidence":' "$out")
+run --json --thresh 0 --nms 0.01 yolo.cfg yolo.weights a.ppm
+few=$(count '"confidence":' "$out")
+check nms-0.01 "$few detections instead of 1 to $all" test "$few" -ge 1 -a "$few" -lt "$all"
+run --json --thresh 0 --nms 0 yolo.cfg yolo.weights a.ppm
+check nms-0 'suppresses, though in Darknet 0 means none' test "$(count '"confidence":' "$out")" -eq "$unsuppressed"
+run --json --thresh 1 yolo.cfg yolo.weights a.ppm
+check thresh-1 'something is surer than sure' test "$code" -eq 0 -a "$(count '"confidence":' "$out")" -eq 0
+run --json --thresh 0.3 yolo.cfg yolo.weights a.ppm
+least=$(grep -o '"confidence":[^,]*' "$out" | cut -d: -f2 | sort -g | head -n 1)
+check thresh-0.3 "least confidence $least" awk -v x="${least:-1}" 'BEGIN { exit !(x > 0.3) }'
+run --json yolo.cfg yolo.weights a.ppm
+cp "$out" "$io/default"
+run --json --thresh 0.5 --nms 0.45 yolo.cfg yolo.weights a.ppm
+check thresh-default 'not 0.5 and 0.45' test "$(grep -o '"detections":.*' "$out")" = "$(grep -o '"detections":.*' "$io/default")"
+
+run --thresh 0 --names two.names yolo.cfg yolo.weights a.ppm
+check text "exit status $code, $(head -n 1 "$out")" grep -qE "^a.ppm: [0-9]+ detections? in [0-9.]+ ms\$" "$out"
+check text-lines 'not one line for each detection' test "$(wc -l <"$out")" -eq "$((all + 1))"
+check text-label 'no line for a cat' grep -qE '^  cat [0-9]+ %  \(-?[0-9]+, -?[0-9]+\) [0-9]+ x [0-9]+$' "$out"
+check text-note "found on stderr: $(cat "$err")" grep -q '^plan .*, arena .*; budget ' "$err"
+run --json class.cfg class.weights a.ppm
+check classes 'no classes in the JSON' grep -qE '"detections":\[\],"classes":\[\{"label":"class [0-6]"' "$out"
+run class.cfg class.weights a.ppm
+check classes-text "found: $(cat "$out")" grep -q '^a.ppm: classified in ' "$out"
+
+run --report --plan 2x2/4/1x3 $model a.ppm
+expect report 0
+check report-head "found: $(head -n 3 "$out")" grep -qE '^layers +ms +MACs +GMAC/s +bytes$' "$out"
+check report-groups 'not a row for each group' test "$(grep -cE '^(0-3|4-7) +(2x2|1x3) tiles ' "$out")" -eq 2
+check report-layers 'not a row for each layer' test "$(grep -cE '^  [0-7] +(convolutional|maxpool|shortcut|upsample|route)' "$out")" -eq 8
+check report-total 'no total' grep -qE '^total +arena +[0-9.]+ +[0-9]+ ' "$out"
+
+run --quiet plain.cfg "$io/long.weights" a.ppm
+check quiet "exit status $code, found on stderr: $(cat "$err")" test "$code" -eq 0 -a ! -s "$err"
+bad quiet-errors 'no-such.ppm: cannot open' --quiet $model no-such.ppm
+run $model -- a.ppm
+expect double-dash 0
+
+# ---- Kinds of pictures, strange names
+
+run $model c.png
+if [ "$code" -eq 2 ] && grep -q 'without' "$err"; then skip png 'built without libpng'; else expect png 0; fi
+jpeg=
+if command -v cjpeg >/dev/null; then
+  { printf 'P6 16 16 255\n'; head -c 768 /dev/zero | tr '\0' 'Q'; } | cjpeg >jpeg.jpg && jpeg=jpeg.jpg
+elif [ -f "${jpegs[0]}" ]; then
+  jpeg=${jpegs[0]}
+fi
+if [ -z "$jpeg" ]; then
+  skip jpeg 'neither cjpeg nor a picture in models/shapes/holdout'
+else
+  run $model "$jpeg"
+  if [ "$code" -eq 2 ] && grep -q 'without' "$err"; then skip jpeg 'built without libjpeg'; else expect jpeg 0; fi
+fi
+run $model pixel.ppm
+expect picture-of-a-pixel 0
+strange=$(printf 'line\nbreak "quoted" \\ \303\244 \377 \033[31m.ppm')
+cp a.ppm "$strange"
+run --json $model "$strange"
+check strange-name "exit status $code: $(cat "$out")" test "$code" -eq 0 -a "$(wc -l <"$out")" -eq 1
+check strange-name-json "found: $(head -c 200 "$out")" valid_json "$out"
+run $model "$strange"
+check strange-name-text "more than one line on stdout" test "$code" -eq 0 -a "$(wc -l <"$out")" -eq 1
+rm -f "$strange"
+bad name-long 'aaaa' $model "$(printf 'a%.0s' {1..6000})"
+bad name-empty 'cannot open' $model ''
+
+# ---- Several pictures
+
+run --json $model a.ppm no-such.ppm . "$io/empty.ppm" "$io/cut.ppm" plain.cfg b.ppm
+check several "exit status $code instead of 2" test "$code" -eq 2
+check several-valid "found: $(head -c 300 "$out")" valid_json "$out"
+check several-lines "$(wc -l <"$out") lines instead of 7" test "$(wc -l <"$out")" -eq 7
+check several-errors 'not an error with an exit status for each bad one' \
+  test "$(sed -n 2,6p "$out" | grep -c '^{"image":".*","error":".*","exit_code":2}$')" -eq 5
+check several-runs 'not a result for each good one' test "$(sed -n '1p;7p' "$out" | grep -c '"detections":\[')" -eq 2
+check several-messages "$(wc -l <"$err") messages instead of 5" test "$(wc -l <"$err")" -eq 5
+run $model no-such.ppm a.ppm
+check several-first "exit status $code, $(cat "$out")" test "$code" -eq 2 -a "$(grep -c '^a.ppm: run' "$out")" -eq 1
+run --quiet --dump-output "$io/several" $model b.ppm a.ppm
+same several-again "$io/whole" "$io/several" # nothing of the first is left in the second
+printf 'a.ppm\n\nno-such.ppm\nb.ppm' >"$io/list"
+run --json $model - <"$io/list"
+check list "exit status $code, $(wc -l <"$out") lines" test "$code" -eq 2 -a "$(wc -l <"$out")" -eq 3
+check list-order 'not in the order of the list' test "$(value image 1)$(value image 2)$(value image 3)" = '"a.ppm""no-such.ppm""b.ppm"'
+run --json $model pixel.ppm - b.ppm <<<a.ppm
+check list-among "exit status $code" test "$code" -eq 0 -a "$(value image 1)$(value image 2)$(value image 3)" = '"pixel.ppm""a.ppm""b.ppm"'
+run --json $model no-such.ppm
+check single-error "found: $(cat "$out")" test "$code" -eq 2 -a "$(value exit_code)" = 2
+run --json no-such.cfg plain.weights a.ppm
+check early-error "found: $(cat "$out")" test "$code" -eq 2 -a "$(value image)" = '"a.ppm"'
+check early-error-valid 'not JSON' valid_json "$out"
+
+# ---- Failing to write
+
+for format in '' --json --report; do
+  "$program" $format $model a.ppm b.ppm >/dev/full 2>"$err"
+  code=$?
+  check "full '$format'" "exit status $code instead of 1; $(cat "$err")" test "$code" -eq 1
+  check "full '$format' message" "found: $(cat "$err")" grep -q 'standard output\|cannot write' "$err"
+done
+"$program" $model a.ppm >&- 2>"$err"
+code=$?
+check closed-stdout "exit status $code: $(cat "$err")" test "$code" -eq 1 -a -s "$err"
+timeout 20 "$program" --repeat 3 --json $model a.ppm b.ppm 2>"$err" | true
+code=${PIPESTATUS[0]}
+check closed-pipe "exit status $code" test "$code" -le 1
+"$program" --quiet --dump-output "$io/closed" $model a.ppm >"$out" 2>&- <&-
+same closed-others "$io/whole" "$io/closed"
+printf 'kept\n' >kept
+run --dump-output no/such/folder $model a.ppm
+check dump-no-folder "exit status $code: $(cat "$err")" test "$code" -eq 1 -a "$(grep -c 'no/such/folder: cannot' "$err")" -eq 1
+run --dump-output . $model a.ppm
+check dump-folder "exit status $code: $(cat "$err")" test "$code" -eq 1
+run --dump-output kept/x $model a.ppm
+check dump-in-file "exit status $code: $(cat "$err")" test "$code" -eq 1
+mkdir limited
+# Files may not grow beyond 8 KiB; standard error is a pipe for that reason.
+(trap '' XFSZ && ulimit -f 8 && exec "$program" --quiet --dump-output limited/dump $model a.ppm) 2>&1 | cat >"$err"
+code=${PIPESTATUS[0]}
+check dump-limited "exit status $code, $(cat "$err")" test "$code" -eq 1 -a "$(grep -c 'limited/dump: cannot write' "$err")" -eq 1
+check dump-limited-rest "left behind: $(ls -A limited)" test -z "$(ls -A limited)"
+mkdir locked
+chmod 555 locked
+if [ -w locked ]; then
+  skip dump-locked 'the superuser may write everywhere'
+else
+  run --dump-output locked/dump $model a.ppm
+  check dump-locked "exit status $code: $(cat "$err")" test "$code" -eq 1
+fi
+
+# ---- Nothing is left behind
+
+rm -rf limited locked kept
+left=$(ls -A | grep -vxE '(plain|yolo|class|channels(1|2|17))\.(cfg|weights)|(a|b|pixel)\.ppm|c\.png|jpeg\.jpg|two\.names')
+check nothing-left "found $left" test -z "$left"
+
+exit $failed

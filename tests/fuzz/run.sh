@@ -1,0 +1,33 @@
+#!/bin/sh
+# Builds the fuzz targets and runs each for a while: run.sh [SECONDS [TARGET...]].
+# Findings (crashes, leaks, 10 s without an answer) stay in $BUILD/fuzz.
+set -eu
+cd "$(dirname "$0")/../.."
+seconds=${1:-60}
+[ $# -gt 0 ] && shift
+[ $# -gt 0 ] || set -- cfg plan weights image
+folder=${BUILD:-build}/fuzz
+flags="-std=c11 -D_GNU_SOURCE -I. -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
+command -v clang > /dev/null || { echo "fuzz: clang is not installed" >&2; exit 1; }
+mkdir -p "$folder"
+tests/fuzz/make_seeds.sh "$folder/seeds"
+
+for target in "$@"; do
+  sources="network/*.c predictor/*.c" options="-max_len=6000" libraries=
+  case $target in
+  cfg) options="$options -dict=$folder/seeds/cfg.dict" ;;
+  plan) options="-max_len=256" ;;
+  weights) sources="$sources runner/weights.c" ;;
+  image) sources="network/error.c runner/image*.c" libraries="-ljpeg -lpng" ;;
+  *) echo "fuzz: expected cfg, plan, weights or image, found $target" >&2; exit 2 ;;
+  esac
+  # shellcheck disable=SC2086 # lists of words
+  clang $flags -o "$folder/fuzz_$target" "tests/fuzz/fuzz_$target.c" $sources $libraries -lm
+  mkdir -p "$folder/seeds/$target"
+  echo "fuzz_$target for $seconds s"
+  # shellcheck disable=SC2086
+  "$folder/fuzz_$target" $options -timeout=10 -rss_limit_mb=1500 -max_total_time="$seconds" -print_final_stats=1 \
+    -artifact_prefix="$folder/$target-" "$folder/seeds/$target" > "$folder/$target.log" 2>&1 ||
+    { tail -40 "$folder/$target.log" >&2; exit 1; }
+  grep -E 'number_of_executed_units|peak_rss' "$folder/$target.log"
+done
