@@ -102,7 +102,9 @@ static int parse_header(struct mafat_cfg *cfg, char *line, size_t length,
 static int parse_option(struct mafat_cfg *cfg, char *line, int number,
                         int *n_options, struct mafat_diagnostic *d)
 {
-  char *equals = strchr(line, '=');
+  char *equals = strchr(line, '='), *comment = strchr(line, '#');
+  if (comment) *comment = '\0'; /* Darknet's atoi stops there too */
+  if (comment && equals > comment) equals = NULL;
   if (!equals || equals == line || equals[1] == '\0')
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected key=value, found %.80s",
                       cfg->path, number, line);
@@ -187,10 +189,9 @@ const struct mafat_cfg_option *mafat_cfg_find(struct mafat_cfg_section *s,
   return NULL;
 }
 
-/* A number may be followed by the end, a comma of a list, or a comment. */
 static bool ends_number(const char *end)
 {
-  return *end == '\0' || *end == ',' || *end == '#' || *end == ';';
+  return *end == '\0' || *end == ',' || *end == ';';
 }
 
 static int read_int(const struct mafat_cfg *cfg, const struct mafat_cfg_option *o,
@@ -254,7 +255,7 @@ int mafat_cfg_float(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
 static int count_entries(const char *text)
 {
   int n = *text != '\0';
-  for (; *text; text++) n += text[0] == ',' && text[1] != '\0' && text[1] != '#';
+  for (; *text; text++) n += text[0] == ',' && text[1] != '\0';
   return n;
 }
 

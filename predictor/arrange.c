@@ -144,21 +144,23 @@ static bool promote_highest(struct arranger *a, size_t total)
 size_t mafat_arrange(struct mafat_block *blocks, int n)
 {
   static const before orders[] = {larger, earlier, longer, heavier};
-  enum { PROMOTIONS = 40 };
+  enum { PROMOTIONS = 40, EFFORT = 20000000 }; /* a placement costs about n^2 */
   if (n == 0) return 0;
   struct arranger a = {.blocks = blocks, .n = n, .best_total = SIZE_MAX};
   size_t bound = mafat_arrange_lower_bound(blocks, n);
+  long long affordable = EFFORT / ((long long)n * n);
+  int promotions = affordable < PROMOTIONS ? (int)affordable : PROMOTIONS;
   a.order = malloc((size_t)n * sizeof *a.order);
   a.placed = malloc((size_t)n * sizeof *a.placed);
   a.best = malloc((size_t)n * sizeof *a.best);
   if (a.order && a.placed && a.best) {
-    /* A chain ping-pongs between the two ends: exact for every chain. */
+    /* A chain ping-pongs between the two ends: exact for every untiled chain. */
     sort_order(&a, earlier);
     place_all(&a, bound);
     for (size_t o = 0; o < sizeof orders / sizeof *orders && a.best_total > bound; o++) {
       sort_order(&a, orders[o]);
       size_t total = place_all(&a, 0);
-      for (int i = 0; i < PROMOTIONS && a.best_total > bound && promote_highest(&a, total); i++)
+      for (int i = 0; i < promotions && a.best_total > bound && promote_highest(&a, total); i++)
         total = place_all(&a, i % 2 ? bound : 0);
     }
     for (int i = 0; i < n; i++) blocks[i].offset = a.best[i];

@@ -32,11 +32,24 @@ int mafat_panel_end(const struct mafat_layer *l, int first)
   return mafat_min(group_end, block_end);
 }
 
+static size_t times(size_t a, size_t b)
+{
+  size_t product;
+  return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
+}
+
 /* Weights that one filter has. */
 static size_t taps_per_filter(const struct mafat_layer *l)
 {
-  if (l->type == MAFAT_CONNECTED) return (size_t)l->in.h * (size_t)l->in.w * (size_t)l->in.c;
-  return (size_t)(l->in.c / l->groups) * (size_t)l->size * (size_t)l->size;
+  if (l->type == MAFAT_CONNECTED)
+    return times(times((size_t)l->in.h, (size_t)l->in.w), (size_t)l->in.c);
+  return times(times((size_t)(l->in.c / l->groups), (size_t)l->size), (size_t)l->size);
+}
+
+/* Floats of panels of a summed width: their weights, scales and biases. */
+static size_t panel_floats(size_t width, size_t taps)
+{
+  return taps > SIZE_MAX - 2 ? SIZE_MAX : times(width, taps + 2);
 }
 
 static int greatest_common_divisor(int a, int b)
@@ -63,7 +76,7 @@ static size_t run_floats(size_t taps, int n, int step)
 {
   size_t width = (size_t)(n / step) * (size_t)mafat_panel_width(step);
   if (n % step) width += (size_t)mafat_panel_width(n % step);
-  return width * (taps + 2);
+  return panel_floats(width, taps);
 }
 
 size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter)
@@ -78,7 +91,7 @@ size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter)
   size_t width = walk_widths(l, first_filter % period);
   if (first_filter >= period)
     width += (size_t)(first_filter / period) * walk_widths(l, period);
-  return width * (taps + 2);
+  return panel_floats(width, taps);
 }
 
 size_t mafat_packed_floats(const struct mafat_layer *l)
@@ -89,7 +102,8 @@ size_t mafat_packed_floats(const struct mafat_layer *l)
     return mafat_packed_offset(l, l->out.c);
   case MAFAT_LOCAL: {
     struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-    return (size_t)(n.biases + n.weights);
+    uint64_t floats = n.biases + n.weights;
+    return floats > SIZE_MAX ? SIZE_MAX : (size_t)floats;
   }
   case MAFAT_BATCHNORM:
     return 2 * (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);

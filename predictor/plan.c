@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PLAN_TEXT = 1 << 16, MAX_TILES_PER_AXIS = 1 << 16 };
+enum {
+  MAX_PLAN_TEXT = 1 << 16,
+  MAX_TILES_PER_AXIS = 1 << 16,
+  MAX_TILE_STEPS = 1 << 24 /* tiles x layers of a group: 608 x 608 tiles of 16 layers are 6 million */
+};
 
 /* The text being read. */
 struct parser {
@@ -152,6 +156,8 @@ static int lay_group(struct parser *p, struct mafat_plan *plan, const struct wri
   if (w->n_rows > out.h || w->n_cols > out.w) why = "has more tiles than the output map has pixels";
   if (w->rows && w->rows[w->n_rows - 2] >= out.h) why = "has a row boundary outside the output map";
   if (w->cols && w->cols[w->n_cols - 2] >= out.w) why = "has a column boundary outside the output map";
+  if (!why && (long long)w->n_rows * w->n_cols * (end - first) > MAX_TILE_STEPS)
+    why = "has more tiles than a run can walk through";
   if (why)
     return mafat_fail(p->d, MAFAT_EINVAL,
                       "plan %.60s: the %dx%d group over layers %d..%d %s (%d x %d, height x width)", p->text,
@@ -161,7 +167,7 @@ static int lay_group(struct parser *p, struct mafat_plan *plan, const struct wri
   g->n_rows = w->n_rows;
   g->n_cols = w->n_cols;
   g->given = w->rows || w->cols;
-  g->balanced = w->balanced;
+  g->balanced = w->balanced && w->n_rows * w->n_cols > 1;
   g->row_bounds = make_bounds(w->rows, w->n_rows, out.h);
   g->col_bounds = make_bounds(w->cols, w->n_cols, out.w);
   if (!g->row_bounds || !g->col_bounds)

@@ -48,7 +48,8 @@ static bool plan_convolution(const struct mafat_layer *l, int rows, int cols,
 
 static bool plan_flat(const struct mafat_layer *l, struct mafat_scratch *s)
 {
-  s->flat_floats = (size_t)l->in.h * (size_t)l->in.w * (size_t)l->in.c;
+  if (__builtin_mul_overflow((size_t)l->in.h * (size_t)l->in.w, (size_t)l->in.c, &s->flat_floats))
+    return false;
   return append(s, &s->flat_offset, s->flat_floats, sizeof(float));
 }
 

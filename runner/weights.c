@@ -339,7 +339,7 @@ static int map_packed(struct mafat_weights *w, const struct reader *r)
     w->offsets[l] = floats;
     floats += (mafat_packed_floats(&w->network->layers[l]) + 15) / 16 * 16;
   }
-  if (w->packed_bytes == 0) return MAFAT_OK;
+  if (w->packed_bytes == 0) w->packed_bytes = 64; /* a network without weights: pointers stay valid */
   void *map = mmap(NULL, w->packed_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED)
     return mafat_fail(r->d, MAFAT_ENOMEM, "%s: cannot map %zu bytes for the weights: %s", r->name,

@@ -184,7 +184,7 @@ for plan in 1x1/NoCut 5x5/4/2x2 3x2/2/2x2/4/1x1 4x4:balanced/5/2x2 '[10,20]x[7]/
 done
 
 # Headers of both widths, then zeros: too short, exact for one network, too long.
-for payload in 0 40 48 400 1000 2624 4000; do
+for payload in 0 40 48 400 1584 2288 4000; do
   { printf '\0\0\0\0\001\0\0\0\0\0\0\0\0\0\0\0'; head -c "$payload" /dev/zero; } > "$1/weights/narrow-$payload"
   { printf '\0\0\0\0\002\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'; head -c "$payload" /dev/zero; } > "$1/weights/wide-$payload"
   { printf '\001\004\0\0\002\0\0\0\0\0\0\0\0\0\0\0'; head -c "$payload" /dev/zero; } > "$1/weights/transposed-$payload"
