@@ -57,7 +57,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 # Kernels are written once and compiled once per level.
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/avx2.o: EXTRA = -O3 -march=x86-64-v3
-$(BUILD)/obj/runner/annotate.o: EXTRA = $(call pkg,--cflags,gdlib json-c libexif)
+$(call objects,runner/annotate.c $(wildcard runner/annotate_*.c)): EXTRA = $(call pkg,--cflags,gdlib json-c libexif)
 $(BUILD)/obj/tests/%.o: EXTRA = $(call pkg,--cflags,check json-c)
 
 $(LIB): $(call objects,$(LIBRARY))

@@ -124,7 +124,8 @@ static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
 {
   char *free_text = cfg->text;
   int number = 0, n_options = 0, code = MAFAT_OK;
-  for (size_t begin = 0; begin < bytes && code == MAFAT_OK;) {
+  size_t bom = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* some editors' UTF-8 mark */
+  for (size_t begin = bom; begin < bytes && code == MAFAT_OK;) {
     const char *newline = memchr(text + begin, '\n', bytes - begin);
     size_t end = newline ? (size_t)(newline - text) : bytes;
     number++;

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *mafat_error_name(int code)
 {
@@ -21,9 +22,14 @@ int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
 {
   if (d) {
     va_list args;
+    char whole[8192]; /* paths may be long, and what matters stands behind them */
+    enum { HEAD = 150, TAIL = sizeof d->text - HEAD - sizeof "..." };
     va_start(args, format);
-    vsnprintf(d->text, sizeof d->text, format, args);
+    vsnprintf(whole, sizeof whole, format, args);
     va_end(args);
+    size_t length = strlen(whole);
+    if (length < sizeof d->text) memcpy(d->text, whole, length + 1);
+    else snprintf(d->text, sizeof d->text, "%.*s...%s", HEAD, whole, whole + length - TAIL);
   }
   return code;
 }

@@ -246,7 +246,8 @@ static enum status annotate(const struct options *options,
 }
 
 /* Every picture is tried; the gravest status is returned. */
-static enum status annotate_all(const struct options *options, const struct mafat_annotate_json *json)
+static enum status annotate_all(const struct options *options,
+                                const struct mafat_annotate_json *json)
 {
   const char *folder;
   enum status status = resolve_output(options, json->n, &folder);
@@ -275,6 +276,7 @@ static enum status annotate_all(const struct options *options, const struct mafa
   return n_errors == json->n ? FAILED : status;
 }
 
+/* On failure, which has been reported, *json may be NULL. */
 static enum status read_json(const struct options *options, struct mafat_annotate_json **json)
 {
   struct mafat_annotate_mistake mistake;

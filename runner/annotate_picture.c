@@ -184,7 +184,7 @@ damaged:
   return NULL;
 }
 
-/* NULL with the problem, or with gd_message beside it. */
+/* NULL: *problem says why, and gd_message what gd said about it, if anything. */
 static gdImagePtr decode(unsigned char *data, int bytes, const char **problem)
 {
   gdImagePtr stored;
@@ -294,6 +294,7 @@ int mafat_annotate_picture_write(gdImagePtr im, const char *path, struct mafat_d
 {
   int bytes = 0, fd = -1, code = MAFAT_EIO;
   char *temporary = NULL;
+  gdSetErrorMethod(keep_gd_message);
   gdImageInterlace(im, 0);
   void *data =
       is_jpeg_name(path) ? gdImageJpegPtr(im, &bytes, JPEG_QUALITY) : gdImagePngPtr(im, &bytes);

@@ -93,10 +93,10 @@ static int check_size(const struct mafat_image_decoder *decoder, struct mafat_di
     return mafat_fail(d, MAFAT_EFORMAT, "%s: damaged %s picture: expected a width and a height, found %dx%d",
                       decoder->name, decoder->format, decoder->width, decoder->height);
   if (decoder->width > MAFAT_IMAGE_MAX_SIDE || decoder->height > MAFAT_IMAGE_MAX_SIDE)
-    return mafat_fail(d, MAFAT_ELIMIT, "%s: expected a picture of at most %d pixels to a side, found %dx%d",
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a picture of at most %d pixels to a side, found %dx%d",
                       decoder->name, MAFAT_IMAGE_MAX_SIDE, decoder->width, decoder->height);
   if ((int64_t)decoder->width * decoder->height > MAFAT_IMAGE_MAX_PIXELS)
-    return mafat_fail(d, MAFAT_ELIMIT, "%s: expected a picture of at most %d pixels, found %dx%d",
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a picture of at most %d pixels, found %dx%d",
                       decoder->name, MAFAT_IMAGE_MAX_PIXELS, decoder->width, decoder->height);
   return MAFAT_OK;
 }

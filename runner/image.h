@@ -53,8 +53,8 @@ struct mafat_image_target {
 /* Opens the regular file `path` and reads its header.
  * MAFAT_EIO: missing, unreadable, a directory, a pipe or a device.
  * MAFAT_EFORMAT: empty, damaged, not a picture of a known format.
- * MAFAT_EUNSUPPORTED: a format or a coding that this build cannot read.
- * MAFAT_ELIMIT: more than 2^20 pixels to a side or 2^30 in all.
+ * MAFAT_EUNSUPPORTED: a format or a coding that this build cannot read; more
+ * than 2^20 pixels to a side or 2^30 in all.
  * MAFAT_ENOMEM, MAFAT_EINVAL (the input). *out is NULL after a failure. */
 int mafat_image_open(struct mafat_image **out, const char *path,
                      const struct mafat_image_input *input,

@@ -151,9 +151,9 @@ static void on_progress(j_common_ptr cinfo)
   enum { MAX_SCANS = 500 };
   struct jpeg *jpeg = cinfo->client_data;
   if (jpeg->cinfo.input_scan_number <= MAX_SCANS) return;
-  mafat_fail(jpeg->diagnostic, MAFAT_ELIMIT, "%s: JPEG picture: expected at most %d scans, found more",
+  mafat_fail(jpeg->diagnostic, MAFAT_EUNSUPPORTED, "%s: JPEG picture: expected at most %d scans, found more",
              jpeg->base.name, MAX_SCANS);
-  give_up(jpeg, MAFAT_ELIMIT);
+  give_up(jpeg, MAFAT_EUNSUPPORTED);
 }
 
 /* Runs a step that calls libjpeg. A step owns nothing: all it acquires is

@@ -100,15 +100,15 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
                       const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int code;
-  m->around.process_bytes = mafat_process_resident_bytes();
   m->best_effort = o->best_effort;
   m->kernels = mafat_kernels_find(o->cpu);
   if (!m->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level, portable or avx2, found %.60s", o->cpu);
   if ((code = mafat_network_read(&m->network, cfg_path, &o->warnings, d))) return code;
+  m->around.process_bytes = mafat_process_resident_bytes(); /* with the network */
   m->n_layers = o->layers ? o->layers : m->network->n_layers;
   if (m->n_layers < 1 || m->n_layers > m->network->n_layers)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers, found %d", cfg_path,
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", cfg_path,
                       m->network->n_layers, m->n_layers);
   m->picture_w = m->network->input.w;
   m->picture_h = m->network->input.h;
@@ -116,7 +116,18 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   m->budget_bytes = o->memory_bytes;
   m->budget_source = "--memory";
   if (!m->budget_bytes) m->budget_bytes = mafat_process_budget(&m->budget_source);
-  if ((code = choose_plan(m, o->plan, d))) return code;
+  code = choose_plan(m, o->plan, d);
+  if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
+    /* The first of several pictures is no measure of the others: judge the plan
+     * by an ordinary one, and refuse this picture when its turn comes. */
+    struct mafat_image_input input = image_input(m->network);
+    mafat_layout_close(&m->layout);
+    mafat_plan_close(&m->plan);
+    m->around.image_bytes = mafat_image_bytes_assumed(&input);
+    m->around.file_bytes = 0;
+    code = choose_plan(m, o->plan, d);
+  }
+  if (code) return code;
   double before = mafat_process_now_ms();
   if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->n_layers, &o->warnings, d)))
     return code;

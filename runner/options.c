@@ -35,11 +35,13 @@ const char mafat_options_help[] =
     "Detections\n"
     "  --names FILE         labels, one a line\n"
     "  --thresh X           least confidence, default 0.5\n"
-    "  --nms X              overlap above which the weaker box goes, default 0.45\n"
+    "  --nms X              overlap above which the weaker box goes, default 0.45;\n"
+    "                       0 keeps all\n"
     "\n"
     "Output\n"
     "  --json               one JSON object per image on standard output\n"
     "  --report             a table per group and layer: milliseconds, MACs, bytes\n"
+    "                       (with --json on standard error)\n"
     "  --dump-output FILE   raw float32 output (CHW) of the last layer run\n"
     "  --quiet              no warnings, no notes\n"
     "  --version, --help\n"
@@ -50,7 +52,7 @@ const char mafat_options_help[] =
     "Examples\n"
     "  run_inference --names coco.names yolov3-tiny.cfg yolov3-tiny.weights dog.jpg\n"
     "  run_inference --memory 64M --json yolov2.cfg yolov2.weights dog.jpg | jq .plan\n"
-    "  run_inference --layers 16 --plan 5x5/8/2x2 --report yolov2.cfg yolov2.weights dog.jpg\n";
+    "  run_inference --layers 16 --plan 5x5/8/2x2 yolov2.cfg yolov2.weights dog.jpg\n";
 
 void mafat_options_defaults(struct mafat_options *o)
 {
@@ -166,6 +168,10 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
     if (option == 'h') option = OPTION_HELP;
     if (option == ':')
       return mafat_fail(d, MAFAT_EINVAL, "%.100s expects a value: see --help", argv[optind - 1]);
+    if (option == '?' && optopt > 255)
+      return mafat_fail(d, MAFAT_EINVAL, "%.100s: this option expects no value", argv[optind - 1]);
+    if (option == '?' && optopt)
+      return mafat_fail(d, MAFAT_EINVAL, "unknown option -%c: see --help", optopt);
     if (option == '?')
       return mafat_fail(d, MAFAT_EINVAL, "unknown option %.100s: see --help", argv[optind - 1]);
     if ((code = read_option(o, option, d))) return code;
@@ -180,6 +186,9 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
   o->n_images = argc - optind - 2;
   if (o->input && o->n_images)
     return mafat_fail(d, MAFAT_EINVAL, "--input takes the place of images, found %.100s too", o->images[0]);
+  if (o->dump_output && (o->n_images > 1 || (o->n_images == 1 && strcmp(o->images[0], "-") == 0)))
+    return mafat_fail(d, MAFAT_EINVAL, "--dump-output expects one image, found %s",
+                      o->n_images > 1 ? "several" : "a list");
   if (!o->input && !o->n_images)
     return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input: see --help");
   return MAFAT_OK;

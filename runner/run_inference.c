@@ -37,15 +37,20 @@ static int exit_status(int code)
   }
 }
 
+/* Paths may hold anything: control characters do not reach the terminal. */
 static void complain(const char *text)
 {
-  fprintf(stderr, "run_inference: %s\n", text);
+  fputs("run_inference: ", stderr);
+  for (; *text; text++) fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, stderr);
+  fputc('\n', stderr);
 }
 
 static void print_warning(void *context, const char *text)
 {
   const struct session *s = context;
-  if (!s->options.quiet) fprintf(stderr, "run_inference: warning: %s\n", text);
+  char line[600];
+  snprintf(line, sizeof line, "warning: %s", text);
+  if (!s->options.quiet) complain(line);
 }
 
 /* Its header decides what decoding costs. A list that is still to be read is
@@ -54,6 +59,8 @@ static const char *picture_to_look_at(const struct mafat_options *o)
 {
   return o->input || strcmp(o->images[0], "-") == 0 ? NULL : o->images[0];
 }
+
+static int check_dump_output(struct session *s);
 
 static int open_session(struct session *s)
 {
@@ -70,6 +77,7 @@ static int open_session(struct session *s)
   m.picture_may_fail = o->n_images > 1;
   m.floats_only = o->input != NULL;
   m.warnings = (struct mafat_warning_sink){print_warning, s};
+  if ((code = check_dump_output(s))) return code;
   if (o->names && (code = mafat_names_read(&s->names, o->names, &s->d))) return code;
   s->latencies_ms = calloc((size_t)o->repeat, sizeof *s->latencies_ms);
   if (!s->latencies_ms) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
@@ -93,7 +101,7 @@ static int read_raw_input(struct session *s)
   size_t row_bytes = (size_t)in.w * sizeof(float), expected = row_bytes * (size_t)in.h * (size_t)in.c;
   int code = MAFAT_OK;
   float *row = malloc(row_bytes);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
   struct stat st;
   if (!row) {
     code = mafat_fail(&s->d, MAFAT_ENOMEM, "%s: out of memory", path);
@@ -103,7 +111,12 @@ static int read_raw_input(struct session *s)
     code = mafat_fail(&s->d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
     goto done;
   }
-  if (!S_ISREG(st.st_mode) || (size_t)st.st_size != expected) {
+  if (!S_ISREG(st.st_mode)) {
+    code = mafat_fail(&s->d, MAFAT_EIO, "%s: expected a regular file of %zu bytes (%d x %d x %d floats)", path,
+                      expected, in.c, in.h, in.w);
+    goto done;
+  }
+  if ((size_t)st.st_size != expected) {
     code = mafat_fail(&s->d, MAFAT_EFORMAT, "%s: expected a file of %zu bytes (%d x %d x %d floats), found %lld",
                       path, expected, in.c, in.h, in.w, (long long)st.st_size);
     goto done;
@@ -127,25 +140,58 @@ done:
   return code;
 }
 
-/* Writes the last layer's output; a failed file is removed. */
+static bool write_output(struct session *s, FILE *file)
+{
+  int layer = s->model->n_layers - 1;
+  struct mafat_shape out = s->model->network->layers[layer].out;
+  for (int c = 0; c < out.c; c++)
+    for (int y = 0; y < out.h; y++)
+      for (int x = 0; x < out.w; x++) {
+        float value = mafat_executor_output_at(s->model->executor, layer, c, y, x);
+        if (fwrite(&value, sizeof value, 1, file) != 1) return false;
+      }
+  return true;
+}
+
+/* Writes the last layer's output beside its place and renames it, so that a
+ * failure leaves nothing half-written; devices and links are written directly. */
 static int dump_output(struct session *s)
 {
   const char *path = s->options.dump_output;
-  int layer = s->model->n_layers - 1;
-  struct mafat_shape out = s->model->network->layers[layer].out;
-  FILE *file = fopen(path, "wb");
+  struct stat st;
+  bool direct = lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
+  char beside[4096];
+  int n = snprintf(beside, sizeof beside, "%s%s", path, direct ? "" : ".part");
+  if (n < 0 || (size_t)n >= sizeof beside)
+    return mafat_fail(&s->d, MAFAT_EINVAL, "--dump-output: the path is too long");
+  FILE *file = fopen(beside, "wb");
   if (!file) return mafat_fail(&s->d, MAFAT_EIO, "%s: cannot create: %s", path, strerror(errno));
-  bool good = true;
-  for (int c = 0; c < out.c && good; c++)
-    for (int y = 0; y < out.h && good; y++)
-      for (int x = 0; x < out.w && good; x++) {
-        float value = mafat_executor_output_at(s->model->executor, layer, c, y, x);
-        good = fwrite(&value, sizeof value, 1, file) == 1;
-      }
-  if (fclose(file) == 0 && good) return MAFAT_OK;
+  bool good = write_output(s, file);
+  if (fclose(file) != 0) good = false;
+  if (good && (direct || rename(beside, path) == 0)) return MAFAT_OK;
   int code = mafat_fail(&s->d, MAFAT_EIO, "%s: cannot write: %s", path, strerror(errno));
-  unlink(path);
+  if (!direct) unlink(beside);
   return code;
+}
+
+static bool is_same_file(const char *path, const struct stat *st)
+{
+  struct stat other;
+  return path && stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+}
+
+/* The output must not be written over what it is made from. */
+static int check_dump_output(struct session *s)
+{
+  const struct mafat_options *o = &s->options;
+  struct stat st;
+  if (!o->dump_output || stat(o->dump_output, &st) != 0 || !S_ISREG(st.st_mode)) return MAFAT_OK;
+  const char *inputs[] = {o->cfg, o->weights, o->names, o->input, o->n_images ? o->images[0] : NULL};
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+    if (is_same_file(inputs[i], &st))
+      return mafat_fail(&s->d, MAFAT_EINVAL, "--dump-output expects a file of its own, found %.200s, which is read",
+                        inputs[i]);
+  return MAFAT_OK;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -295,7 +341,9 @@ static int print_table(struct session *s)
   }
   rows[n++] = (struct mafat_report_row){MAFAT_ROW_TOTAL, 0, s->model->n_layers - 1, "arena", total_ms,
                                         (int64_t)s->model->layout->macs, (int64_t)s->model->layout->total_bytes};
-  int code = mafat_output_table(rows, n, &s->out);
+  struct mafat_writer table;
+  mafat_writer_open(&table, s->options.json ? STDERR_FILENO : STDOUT_FILENO);
+  int code = mafat_output_table(rows, n, &table);
   free(rows);
   free(texts);
   return code ? mafat_fail(&s->d, code, "cannot write the report") : MAFAT_OK;
@@ -364,6 +412,10 @@ static int run_list(struct session *s, int status)
     if (line[length - 1] == '\n') line[--length] = '\0';
     if (length > 0) status = merge_status(status, run_and_tell(s, line), false);
     if (s->out.error) break;
+  }
+  if (ferror(stdin)) {
+    fprintf(stderr, "run_inference: standard input: cannot read the list: %s\n", strerror(errno));
+    status = merge_status(status, EXIT_INPUT, false);
   }
   free(line);
   return status;

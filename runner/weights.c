@@ -31,6 +31,7 @@ struct reader {
   uint64_t left;        /* floats of the run that are not yet in a chunk */
   float *chunk;
   size_t n, used;       /* floats in the chunk, and taken from it */
+  bool not_finite;      /* a weight was NaN or infinite */
 };
 
 static int read_at(struct reader *r, uint64_t position, void *to, size_t bytes)
@@ -52,6 +53,19 @@ static int read_at(struct reader *r, uint64_t position, void *to, size_t bytes)
   return MAFAT_OK;
 }
 
+/* NaN and infinity have all exponent bits set. */
+static bool all_finite(const float *x, size_t n)
+{
+  uint32_t largest = 0;
+  for (size_t i = 0; i < n; i++) {
+    uint32_t bits;
+    memcpy(&bits, &x[i], sizeof bits);
+    bits &= 0x7f800000u;
+    largest = bits > largest ? bits : largest;
+  }
+  return largest != 0x7f800000u;
+}
+
 /* The next `floats` floats will be taken in order from `position`. */
 static void seek_to(struct reader *r, uint64_t position, uint64_t floats)
 {
@@ -67,6 +81,7 @@ static int take_run(struct reader *r, uint64_t wanted, const float **run, size_t
     size_t floats = r->left < CHUNK_FLOATS ? (size_t)r->left : CHUNK_FLOATS;
     int code = read_at(r, r->position, r->chunk, floats * sizeof(float));
     if (code) return code;
+    r->not_finite = r->not_finite || !all_finite(r->chunk, floats);
     r->position += floats * sizeof(float);
     r->left -= floats;
     r->n = floats;
@@ -169,6 +184,7 @@ static int read_affine(struct reader *r, const struct affine_source *from, int f
   uint64_t at = (uint64_t)first * sizeof(float), step = from->n * sizeof(float);
   int code = read_at(r, from->biases_at + at, bias, bytes);
   for (int i = 0; i < n; i++) scale[i] = 1;
+  if (code == MAFAT_OK) r->not_finite = r->not_finite || !all_finite(bias, (size_t)n);
   if (code || from->scales_at == 0) return code;
   at += from->scales_at;
   if ((code = read_at(r, at, gamma, bytes)) || (code = read_at(r, at + step, mean, bytes)) ||
@@ -176,6 +192,7 @@ static int read_affine(struct reader *r, const struct affine_source *from, int f
     return code;
   for (int i = 0; i < n; i++)
     fold_normalization(gamma[i], mean[i], variance[i], &scale[i], &bias[i]);
+  r->not_finite = r->not_finite || !all_finite(scale, (size_t)n) || !all_finite(bias, (size_t)n);
   return MAFAT_OK;
 }
 
@@ -317,12 +334,19 @@ static int pack_layer(struct reader *r, const struct mafat_layer *l, uint64_t po
   }
 }
 
-static int pack_all(struct mafat_weights *w, struct reader *r, const struct header *h)
+static int pack_all(struct mafat_weights *w, struct reader *r, const struct header *h,
+                    const struct mafat_warning_sink *warnings)
 {
   uint64_t position = h->bytes;
+  bool warned = false;
   for (int l = 0; l < w->n_layers; l++) {
     int code = pack_layer(r, &w->network->layers[l], position, h, w->packed + w->offsets[l]);
     if (code) return code;
+    if (r->not_finite && !warned) {
+      mafat_warn(warnings, "%s: layer %d [%s] has weights that are not finite numbers: so will its output be",
+                 r->name, l, mafat_layer_type_name(w->network->layers[l].type));
+      warned = true;
+    }
     position += layer_floats(&w->network->layers[l]) * sizeof(float);
   }
   return MAFAT_OK;
@@ -373,7 +397,7 @@ int mafat_weights_read(struct mafat_weights **out, int fd, const char *name,
       (code = check_length(&r, n, &h, (uint64_t)st.st_size, warnings)) ||
       (code = map_packed(w, &r)))
     goto done;
-  code = pack_all(w, &r, &h);
+  code = pack_all(w, &r, &h, warnings);
   w->bytes_read = r.bytes_read;
 done:
   free(r.chunk);

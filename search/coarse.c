@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-enum { MAX_TILES = 5, NO_CUT = 0 };
+enum { MAX_TILES = 5, MAX_CUTS = 16, NO_CUT = 0 };
 
 /* A candidate with its cost; owns what it points at. */
 struct candidate {
@@ -71,8 +71,9 @@ int mafat_search_coarse(struct mafat_plan **plan, struct mafat_layout **layout, 
   *plan = NULL;
   *layout = NULL;
   *fits = false;
-  for (int cut = n_layers; cut != NO_CUT && !*fits;
-       cut = earlier_cut(n, cut == n_layers ? n_layers + 1 : cut))
+  int n_cuts = 0;
+  for (int cut = n_layers; cut != NO_CUT && n_cuts < MAX_CUTS && !*fits;
+       cut = earlier_cut(n, cut == n_layers ? n_layers + 1 : cut), n_cuts++)
     for (int tiles = 1; tiles <= MAX_TILES && !*fits; tiles++) {
       char text[64];
       struct candidate c;

@@ -162,6 +162,24 @@ sed 's/"class": 16/"class": 17/' one.json >class.json
 run -q -o class.png class.json
 if cmp -s boxed.png class.png; then fail class-colour 'two classes look alike'; else ok class-colour; fi
 
+# A confidence above 1, as linear heads put out, is shown as 100 %, but is the surer one.
+sed 's/0.94/1/' one.json >sure.json
+run -q -o sure.png sure.json
+if cmp -s boxed.png sure.png; then fail confidence-shown '94 % and 100 % look alike'; else ok confidence-shown; fi
+for confidence in 1.004 1.01 1.73 250 1e308; do
+    sed "s/0.94/$confidence/" one.json >surer.json
+    run -q -t 1 -o surer.png surer.json
+    expect "confidence $confidence" 0 ''
+    if cmp -s sure.png surer.png; then ok "confidence $confidence same"; else fail "confidence $confidence same" 'it is not shown as 100 %'; fi
+done
+surer=$(echo "$dog" | sed 's/0.94/1.5/; s/16/17/; s/"x": 8/"x": 16/')
+surest=$(echo "$dog" | sed 's/0.94/1.6/')
+echo "{\"image\": \"squares.pgm\", \"detections\": [$surer, $surest]}" >rising.json
+echo "{\"image\": \"squares.pgm\", \"detections\": [$surest, $surer]}" >falling.json
+run -q -o rising.png rising.json
+run -q -o falling.png falling.json
+if cmp -s rising.png falling.png; then ok confidence-order; else fail confidence-order 'the surest is not on top'; fi
+
 # boxed NAME X Y WIDTH HEIGHT: draws one box into NAME.png
 boxed() {
     name=$1
@@ -344,9 +362,9 @@ for class in '"1"' 1.5 -1 2147483648 99999999999999999999 true; do
     field class 'a whole number from 0, found' "\"class\": $class"
 done
 field box 'an object with x, y, width and height, found nothing' '"class": 1'
-field confidence 'a number from 0 to 1, found nothing' '"class": 1, "box": {}'
-for confidence in '"1"' 1.01 -1 NaN Infinity -Infinity 1e999 '[]'; do
-    field confidence 'a number from 0 to 1, found' "\"class\": 1, \"box\": {}, \"confidence\": $confidence"
+field confidence 'a finite number, at least 0, found nothing' '"class": 1, "box": {}'
+for confidence in '"1"' -0.01 -1 NaN Infinity -Infinity 1e999 '[]'; do
+    field confidence 'a finite number, at least 0, found' "\"class\": 1, \"box\": {}, \"confidence\": $confidence"
 done
 start='"class": 1, "confidence": 0.5, "box": {'
 field box.x 'a finite number, found "7"' "$start\"x\": \"7\"}"

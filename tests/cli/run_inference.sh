@@ -515,8 +515,10 @@ check several-runs 'not a result for each good one' test "$(sed -n '1p;7p' "$out
 check several-messages "$(wc -l <"$err") messages instead of 5" test "$(wc -l <"$err")" -eq 5
 run $model no-such.ppm a.ppm
 check several-first "exit status $code, $(cat "$out")" test "$code" -eq 2 -a "$(grep -c '^a.ppm: run' "$out")" -eq 1
-run --quiet --dump-output "$io/several" $model b.ppm a.ppm
-same several-again "$io/whole" "$io/several" # nothing of the first is left in the second
+run --quiet --dump-output "$io/several" $model b.ppm a.ppm # whose output would it be?
+check several-dump "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'one image' "$err")" -eq 1
+run --quiet --dump-output a.ppm $model a.ppm
+check dump-over-input "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'which is read' "$err")" -eq 1
 printf 'a.ppm\n\nno-such.ppm\nb.ppm' >"$io/list"
 run --json $model - <"$io/list"
 check list "exit status $code, $(wc -l <"$out") lines" test "$code" -eq 2 -a "$(wc -l <"$out")" -eq 3
