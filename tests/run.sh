@@ -31,6 +31,7 @@ for script in tests/cli/*.sh tests/valgrind.sh tests/oracle/run.sh; do
     grep -q '^FAIL ' "$log" || { echo "FAIL $script: exit status not 0" >>"$log"; }
   fi
   grep -E '^(FAIL|skip) ' "$log"
+  grep -E '^   ' "$log" # lists, such as what becomes of every cfg
   grep -cE '^ok ' "$log" | sed 's/$/ checks passed/'
   grep -qE '^FAIL ' "$log" && tail -n 40 "$log"
   count "$log"
