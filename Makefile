@@ -2,12 +2,14 @@
 
 VERSION := 0.1.0
 BUILD   ?= build
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 V       ?= 0
 
 OPT      ?= -O2
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
-CPPFLAGS += -D_GNU_SOURCE -DMAFAT_VERSION='"$(VERSION)"' -I.
+CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DMAFAT_VERSION='"$(VERSION)"' -I.
 CFLAGS   += -std=c11 $(OPT) -g $(WARNINGS) -ffp-contract=off $(SANITIZE)
 LDFLAGS  += $(SANITIZE)
 LDLIBS   += -lm
@@ -40,7 +42,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libmafat.a
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test check check-asan check-valgrind check-includes oracle fuzz bench clean packages run-demo run-tests lint
+.PHONY: all help demo test check check-asan check-valgrind check-includes oracle fuzz bench clean packages run-demo run-tests
 
 all: $(BUILD)/run_inference $(BUILD)/make_weights $(if $(call pkg,--exists --print-errors,gdlib json-c libexif),,$(if $(call has,gd.h),$(BUILD)/annotate)) ## build the programs (default)
 
@@ -79,7 +81,7 @@ $(BUILD)/annotate: $(call objects,runner/annotate.c $(wildcard runner/annotate_*
 # --- tests -------------------------------------------------------------------
 
 # The unit tests fail allocations in turn and count those made while running.
-WRAPPED := malloc calloc realloc strdup free mmap
+WRAPPED := malloc calloc realloc strdup free mmap mmap64
 
 $(BUILD)/unit_tests: $(call objects,$(TESTS) runner/options.c) $(LIB)
 	$(call say,LD,$@)
@@ -108,6 +110,9 @@ check: all $(BUILD)/unit_tests ## unit tests only
 
 oracle: all $(ORACLES) ## compare with libdarknet, layer by layer
 	BUILD=$(BUILD) ./tests/oracle/run.sh
+
+bench: all $(BUILD)/oracle_speed ## time beside Debian's Darknet, interleaved, medians
+	@BUILD=$(BUILD) ./scripts/bench.sh
 
 check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests

@@ -61,6 +61,8 @@ static void hold(struct maker *m, int tensor, struct mafat_box held)
 static uint64_t step_macs(const struct mafat_layer *l, const struct mafat_step *s)
 {
   uint64_t pixels = (uint64_t)mafat_box_area(s->out);
+  if (l->type == MAFAT_CONNECTED) /* all of the input for some of the outputs */
+    return mafat_layer_macs(l, 1) / (uint64_t)l->out.c * (uint64_t)mafat_span_size(s->filters);
   if (l->type != MAFAT_CONVOLUTIONAL) return mafat_layer_macs(l, pixels);
   return pixels * (uint64_t)l->size * (uint64_t)l->size * (uint64_t)mafat_span_size(s->filters) *
          (uint64_t)mafat_span_size(s->channels) / (uint64_t)l->groups;
@@ -76,7 +78,9 @@ static void walk(struct maker *m)
     e->out_rows = most(e->out_rows, mafat_span_size(step.out.y));
     e->out_cols = most(e->out_cols, mafat_span_size(step.out.x));
     hold(m, step.layer, step.held);
-    layout->groups[step.group].macs += step_macs(&m->network->layers[step.layer], &step);
+    uint64_t macs = step_macs(&m->network->layers[step.layer], &step);
+    layout->layer_macs[step.layer] += macs;
+    layout->groups[step.group].macs += macs;
   }
   for (int t = MAFAT_INPUT; t < m->plan->n_layers; t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(m->network, t);
@@ -150,6 +154,24 @@ static int size_tensor(struct maker *m, int tensor)
   return MAFAT_OK;
 }
 
+/* No scratch outlives its step: where layers take turns, they share a buffer
+ * that is as large as the largest of them wants. */
+static int share_scratch(struct maker *m, int layer, size_t bytes)
+{
+  struct mafat_layout *layout = m->layout;
+  const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, layer)];
+  if (g->generator->lifetime(g) != MAFAT_LIFE_GROUP)
+    return add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, layer, layer);
+  for (int l = g->first; l < layer; l++) {
+    int shared = layout->scratch_buffers[l];
+    if (shared < 0) continue;
+    size_t rounded = (bytes + 63) / 64 * 64;
+    if (layout->buffers[shared].bytes < rounded) layout->buffers[shared].bytes = rounded;
+    return shared;
+  }
+  return add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, g->first, g->end - 1);
+}
+
 static int size_scratch(struct maker *m, int layer)
 {
   const struct extent *e = &m->extents[layer + 1];
@@ -157,12 +179,10 @@ static int size_scratch(struct maker *m, int layer)
   if (e->out_rows == 0) return MAFAT_OK;
   struct mafat_scratch *s = &m->layout->scratch[layer];
   int code = mafat_scratch_plan(&m->network->layers[layer], e->out_rows, e->out_cols, s);
-  if (code || s->bytes == 0) return code;
-  if (s->bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
-  const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, layer)];
-  bool whole = g->generator->lifetime(g) == MAFAT_LIFE_GROUP;
-  m->layout->scratch_buffers[layer] = add_buffer(m, MAFAT_TAG_SCRATCH, layer, s->bytes,
-                                                 whole ? g->first : layer, whole ? g->end - 1 : layer);
+  size_t bytes = mafat_scratch_bytes(s, m->layout->n_workers);
+  if (code || bytes == 0) return code;
+  if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+  m->layout->scratch_buffers[layer] = share_scratch(m, layer, bytes);
   return MAFAT_OK;
 }
 
@@ -220,14 +240,16 @@ static int make(struct maker *m)
   size_t n = (size_t)m->plan->n_layers;
   int code = mafat_schedule_open(&m->schedule, m->network, m->plan);
   layout->n_layers = m->plan->n_layers;
+  layout->n_workers = 1;
   layout->buffers = calloc(2 * n + 1, sizeof *layout->buffers);
   layout->tensors = calloc(n + 1, sizeof *layout->tensors);
   layout->scratch = calloc(n, sizeof *layout->scratch);
   layout->scratch_buffers = calloc(n, sizeof *layout->scratch_buffers);
+  layout->layer_macs = calloc(n, sizeof *layout->layer_macs);
   layout->groups = calloc((size_t)m->plan->n_groups, sizeof *layout->groups);
   m->extents = calloc(n + 1, sizeof *m->extents);
   if (code || !layout->buffers || !layout->tensors || !layout->scratch ||
-      !layout->scratch_buffers || !layout->groups || !m->extents)
+      !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents)
     return MAFAT_ENOMEM;
   find_pads(m);
   walk(m);
@@ -266,6 +288,7 @@ void mafat_layout_close(struct mafat_layout **layout)
   free((*layout)->tensors);
   free((*layout)->scratch);
   free((*layout)->scratch_buffers);
+  free((*layout)->layer_macs);
   free((*layout)->groups);
   free(*layout);
   *layout = NULL;

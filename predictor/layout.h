@@ -44,12 +44,14 @@ struct mafat_layout {
   int n_buffers;
   struct mafat_tensor_layout *tensors; /* [tensor + 1] */
   struct mafat_scratch *scratch;       /* [layer] */
-  int *scratch_buffers;                /* [layer]: index or -1 */
+  int *scratch_buffers;                /* [layer]: index or -1; layers that take turns share one */
+  int n_workers;                       /* scratch slots; 1 until there are threads */
   size_t total_bytes;                  /* the arena */
   size_t bound_bytes;                  /* largest sum of live bytes: total can not be less */
   size_t tag_bytes[MAFAT_N_TAGS];      /* live at the peak */
   int peak_time;
   uint64_t macs, redundant_macs;
+  uint64_t *layer_macs;                /* [layer], with what is computed again */
   struct mafat_group_cost *groups;     /* [group] */
 };
 

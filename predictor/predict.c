@@ -2,7 +2,7 @@
 
 static size_t pages(size_t bytes)
 {
-  return (bytes + MAFAT_PAGE - 1) / MAFAT_PAGE * MAFAT_PAGE;
+  return bytes > SIZE_MAX - MAFAT_PAGE ? SIZE_MAX : (bytes + MAFAT_PAGE - 1) / MAFAT_PAGE * MAFAT_PAGE;
 }
 
 /* Sums that saturate: a plan beyond the address space never fits. */

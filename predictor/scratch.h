@@ -1,5 +1,5 @@
-/* Working memory of one step, as one record per layer: where in the scratch
- * buffer what lies. A pure function of shapes and of the largest box, so that a
+/* Working memory of one step, as one record per layer: a part that all workers
+ * share, then a slot for each worker, and where in them what lies. A pure function of shapes and of the largest box, so that a
  * plan costs the same on every machine: pointers count 8 bytes everywhere. */
 #ifndef MAFAT_PREDICTOR_SCRATCH_H
 #define MAFAT_PREDICTOR_SCRATCH_H
@@ -10,14 +10,18 @@ struct mafat_scratch {
   int n_pieces;         /* most pieces a kernel call sees */
   int rows_per_call;    /* output rows that one kernel call computes at most */
   int in_rows;          /* input rows these read */
+  /* In a worker's slot: */
   size_t pieces_offset; /* n_pieces records of MAFAT_SCRATCH_PIECE bytes */
   size_t in_offset;     /* n_pieces * in_rows pointers */
   size_t out_offset;    /* 2 * rows_per_call pointers */
   size_t zero_offset;   /* a row of zeros for the padding above and below */
   size_t zero_floats;
+  size_t pixel_offset;  /* all channels of one pixel, for the heads */
+  size_t slot_bytes;    /* multiple of 64 */
+  /* Shared: */
   size_t flat_offset;   /* the input in Darknet's CHW order, for layers that sum in it */
   size_t flat_floats;
-  size_t bytes;         /* of all of it; a multiple of 64 */
+  size_t shared_bytes;  /* multiple of 64 */
 };
 
 enum {
@@ -29,5 +33,14 @@ enum {
 /* For boxes of at most rows x cols output pixels. Returns MAFAT_ELIMIT when the
  * bytes overflow. */
 int mafat_scratch_plan(const struct mafat_layer *l, int rows, int cols, struct mafat_scratch *s);
+
+/* Bytes for n workers; SIZE_MAX on overflow. */
+size_t mafat_scratch_bytes(const struct mafat_scratch *s, int n_workers);
+
+/* A worker's slot in a step's scratch memory (NULL stays NULL). */
+static inline char *mafat_scratch_slot(const struct mafat_scratch *s, char *memory, int worker)
+{
+  return memory ? memory + s->shared_bytes + (size_t)worker * s->slot_bytes : NULL;
+}
 
 #endif

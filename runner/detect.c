@@ -384,7 +384,7 @@ int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
 
 void mafat_detections_close(struct mafat_detections **detections)
 {
-  if (!*detections) return;
+  if (!detections || !*detections) return;
   free((*detections)->list);
   free(*detections);
   *detections = NULL;
@@ -402,7 +402,9 @@ bool mafat_detect_has_head(const struct mafat_network *n, int n_layers)
 int mafat_classify_layer(const struct mafat_network *n, int n_layers)
 {
   int last = n_layers - 1;
-  while (last >= 0 && mafat_layer_is_alias(&n->layers[last])) last--;
+  /* Not routes: they may name any layer, and the [softmax] above one may be dead. */
+  while (last >= 0 && (n->layers[last].type == MAFAT_DROPOUT || n->layers[last].type == MAFAT_COST))
+    last--;
   return last >= 0 && n->layers[last].type == MAFAT_SOFTMAX ? last : -1;
 }
 

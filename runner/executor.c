@@ -119,10 +119,11 @@ static int run_step(struct mafat_executor *e, const struct mafat_step *step)
 {
   const struct mafat_layout *layout = e->layout;
   int scratch = layout->scratch_buffers[step->layer];
+  char *memory = scratch < 0 ? NULL : e->tensors.arena + layout->buffers[scratch].offset;
   struct mafat_worker worker = {
       .tensors = &e->tensors, .kernels = e->options.kernels, .weights = e->weights,
-      .scratch = &layout->scratch[step->layer],
-      .scratch_memory = scratch < 0 ? NULL : e->tensors.arena + layout->buffers[scratch].offset};
+      .scratch = &layout->scratch[step->layer], .index = 0, .shared_memory = memory,
+      .slot_memory = mafat_scratch_slot(&layout->scratch[step->layer], memory, 0)};
   if (!layout->tensors[step->layer + 1].external) e->tensors.held[step->layer + 1] = step->held;
   int code = mafat_layers_run(&worker, step);
   if (code == MAFAT_OK) zero_pads(&e->tensors, step->layer, step->out, step->filters);
@@ -149,6 +150,11 @@ int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
     if (e->options.observe) e->options.observe(e->options.observe_context, e, &step);
   }
   return MAFAT_OK;
+}
+
+void mafat_executor_forget(struct mafat_executor *e)
+{
+  madvise(e->tensors.arena, e->layout->total_bytes, MADV_DONTNEED);
 }
 
 void mafat_executor_read_output(const struct mafat_executor *e, int layer, float *chw)

@@ -39,6 +39,10 @@ void mafat_executor_set_input_row(struct mafat_executor *e, int c, int y, const 
 
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d);
 
+/* Gives the arena's pages back to the system until they are touched again: for
+ * decoding a large picture after a run, when nothing in the arena matters. */
+void mafat_executor_forget(struct mafat_executor *e);
+
 /* Copies what layer `layer` puts out (through renaming layers too) as floats in
  * CHW order. Valid for outputs of the network after a run, and within observe
  * for the layer of the step. */

@@ -4,28 +4,52 @@
 
 #include <string.h>
 
-/* Each ladder runs from old to new and ends at the first missing feature. */
+static bool always(void)
+{
+  return true;
+}
+
+#if defined(__x86_64__)
+static bool has_avx2(void)
+{
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#define X86(table) (table)
+#else
+#define has_avx2 always
+#define X86(table) NULL
+#endif
+
+/* Every level there is, slowest first; those of other machines have no table. */
+static const struct {
+  const char *name;
+  const struct mafat_kernels *table;
+  bool (*is_supported)(void);
+} levels[] = {
+    {"portable", &mafat_kernels_portable, always},
+    {"avx2", X86(&mafat_kernels_avx2), has_avx2},
+};
+
+enum { N_LEVELS = sizeof levels / sizeof *levels };
+
 int mafat_kernels_list(const struct mafat_kernels **list, int room)
 {
   int n = 0;
-  if (n < room) list[n] = &mafat_kernels_portable;
-  n++;
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return n;
-  if (n < room) list[n] = &mafat_kernels_avx2;
-  n++;
-#endif
+  for (int i = 0; i < N_LEVELS; i++) {
+    if (!levels[i].table || !levels[i].is_supported()) continue;
+    if (n < room) list[n] = levels[i].table;
+    n++;
+  }
   return n;
 }
 
 const struct mafat_kernels *mafat_kernels_find(const char *highest)
 {
-  static const char *const known[] = {"portable", "avx2"};
-  const struct mafat_kernels *list[8];
-  int n = mafat_kernels_list(list, 8);
-  if (!highest) return list[n - 1];
-  for (int k = 0; k < (int)(sizeof known / sizeof *known); k++)
-    if (strcmp(highest, known[k]) == 0) return list[k < n ? k : n - 1];
-  return NULL;
+  const struct mafat_kernels *best = NULL;
+  for (int i = 0; i < N_LEVELS; i++) {
+    if (levels[i].table && levels[i].is_supported()) best = levels[i].table;
+    if (highest && strcmp(highest, levels[i].name) == 0) return best;
+  }
+  return highest ? NULL : best;
 }

@@ -63,9 +63,10 @@ struct mafat_pool_call {
   int n_channels, in_pixel_floats, out_pixel_floats;
 };
 
-/* y = activation(alpha * x + beta * z), pixel by pixel. */
+/* y = activation(alpha * x + beta * z), pixel by pixel; without z,
+ * y = activation(x), and alpha and beta play no part. */
 struct mafat_add_call {
-  const float *x, *z; /* z may be NULL: beta and z play no part */
+  const float *x, *z; /* z may be NULL */
   float *y;
   int n_cols, n_channels;
   int x_pixel_floats, z_pixel_floats, y_pixel_floats; /* x: 0 pixels apart is not allowed */
@@ -90,7 +91,8 @@ struct mafat_kernels {
 };
 
 /* The best level of this CPU whose name is at most `highest` ("portable",
- * "avx2"; NULL: the best there is). NULL for an unknown name. */
+ * "avx2"; NULL: the best there is). NULL for an unknown name; a level of another
+ * machine means the best that this one has below it. */
 const struct mafat_kernels *mafat_kernels_find(const char *highest);
 /* All levels this CPU can run, slowest first; returns how many. */
 int mafat_kernels_list(const struct mafat_kernels **list, int room);

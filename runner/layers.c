@@ -42,7 +42,7 @@ static int run_maxpool(const struct mafat_worker *w, const struct mafat_step *st
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
-  const float **rows = (const float **)(w->scratch_memory + w->scratch->in_offset);
+  const float **rows = (const float **)(w->slot_memory + w->scratch->in_offset);
   struct mafat_runs runs = mafat_runs_of(&l->sources, step->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
@@ -87,7 +87,7 @@ static int run_avgpool(const struct mafat_worker *w, const struct mafat_step *st
   return MAFAT_OK;
 }
 
-/* Row by row: y = activation(alpha * x), or a copy where alpha is 1. */
+/* Row by row: y = activation(x). */
 static void copy_rows(const struct mafat_worker *w, const struct mafat_step *step,
                       enum mafat_activation activation)
 {
@@ -288,7 +288,7 @@ static int run_reorg(const struct mafat_worker *w, const struct mafat_step *step
 static int run_softmax(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
-  float *flat = (float *)(w->scratch_memory + w->scratch->flat_offset);
+  float *flat = (float *)(w->shared_memory + w->scratch->flat_offset);
   mafat_layers_flatten(w->tensors, &l->sources, l->in, flat);
   size_t n = w->scratch->flat_floats / (size_t)l->groups;
   for (int g = 0; g < l->groups; g++)
@@ -300,7 +300,7 @@ static int run_softmax(const struct mafat_worker *w, const struct mafat_step *st
 static int run_detection(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
-  float *flat = (float *)(w->scratch_memory + w->scratch->flat_offset);
+  float *flat = (float *)(w->shared_memory + w->scratch->flat_offset);
   mafat_layers_flatten(w->tensors, &l->sources, l->in, flat);
   size_t classes = (size_t)l->head.classes;
   for (size_t cell = 0; l->head.softmax && cell < (size_t)l->head.side * (size_t)l->head.side; cell++)
@@ -338,7 +338,7 @@ static int run_boxes(const struct mafat_worker *w, const struct mafat_step *step
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
-  float *pixel = (float *)(w->scratch_memory + w->scratch->flat_offset);
+  float *pixel = (float *)(w->slot_memory + w->scratch->pixel_offset);
   int per_box = l->head.classes + l->head.coords + 1;
   for (int y = 0; y < l->out.h; y++)
     for (int x = 0; x < l->out.w; x++) {

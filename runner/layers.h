@@ -15,8 +15,9 @@ struct mafat_worker {
   const struct mafat_kernels *kernels;
   struct mafat_weights *weights;
   const struct mafat_scratch *scratch; /* of the step's layer */
-  char *scratch_memory;                /* this worker's slot in the arena; NULL when none is needed */
-  int index;                           /* 0 ... workers - 1 */
+  char *shared_memory;                 /* scratch that all workers of the step share */
+  char *slot_memory;                   /* this worker's own; NULL when none is needed */
+  int index;                           /* 0 ... layout->n_workers - 1 */
 };
 
 /* MAFAT_OK, or what reading weights failed with. */

@@ -33,7 +33,7 @@ static void open_convolution(struct convolution *c, const struct mafat_worker *w
                              const struct mafat_step *step)
 {
   const struct mafat_scratch *s = w->scratch;
-  char *memory = w->scratch_memory;
+  char *memory = w->slot_memory;
   *c = (struct convolution){.worker = w, .step = step,
                             .layer = &w->tensors->network->layers[step->layer]};
   c->pieces = (struct mafat_conv_piece *)(memory + s->pieces_offset);
@@ -217,7 +217,7 @@ int mafat_layers_connect(const struct mafat_worker *w, const struct mafat_step *
 {
   struct convolution c;
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
-  float *flat = (float *)(w->scratch_memory + w->scratch->flat_offset);
+  float *flat = (float *)(w->shared_memory + w->scratch->flat_offset);
   open_convolution(&c, w, step);
   mafat_layers_flatten(w->tensors, &l->sources, l->in, flat);
   const float *row = flat;
@@ -248,7 +248,7 @@ int mafat_layers_connect(const struct mafat_worker *w, const struct mafat_step *
 int mafat_layers_local(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
-  float *flat = (float *)(w->scratch_memory + w->scratch->flat_offset);
+  float *flat = (float *)(w->shared_memory + w->scratch->flat_offset);
   struct mafat_weights_slice slice;
   int code = mafat_weights_slice(w->weights, step->layer, step->filters, step->channels, &slice);
   if (code) return code;

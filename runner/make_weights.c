@@ -217,8 +217,9 @@ static uint64_t seed_state(uint64_t seed)
 
 static void show_progress(struct writer *w)
 {
+  if (w->percent < 0) return; /* also without any weights: total is 0 */
   int percent = (int)(w->done * 100 / w->total);
-  if (w->percent < 0 || percent == w->percent) return;
+  if (percent == w->percent) return;
   w->percent = percent;
   fprintf(stderr, "\rwriting weights %3d %%%s", percent, percent == 100 ? "\n" : "");
 }

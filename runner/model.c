@@ -165,6 +165,10 @@ void mafat_model_close(struct mafat_model **model)
 
 /* ---- running ---- */
 
+/* A decoder that takes more than this meets an arena without pages, as the
+ * prediction has it; for smaller ones faulting them in again is not worth it. */
+enum { LARGE_DECODER = 512 << 10 };
+
 int mafat_model_read_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
 {
   struct mafat_image_input input = image_input(m->network);
@@ -186,6 +190,7 @@ int mafat_model_read_picture(struct mafat_model *m, const char *path, struct maf
     m->picture_w = info->width;
     m->picture_h = info->height;
     m->around = around;
+    if (around.image_bytes > LARGE_DECODER) mafat_executor_forget(m->executor);
     struct mafat_image_target target;
     target.pixels = mafat_executor_input(m->executor, &target.row_stride);
     if (target.pixels) code = mafat_image_read(image, &target, d);

@@ -113,7 +113,7 @@ done:
 
 void mafat_names_close(struct mafat_names **names)
 {
-  if (!*names) return;
+  if (!names || !*names) return;
   free((*names)->starts);
   free((*names)->text);
   free(*names);

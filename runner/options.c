@@ -84,7 +84,7 @@ static bool read_count(const char *text, int *value)
   char *end;
   errno = 0;
   long n = strtol(text, &end, 10);
-  if (errno || end == text || *end || n < 1 || n > 1000000) return false;
+  if (errno || end == text || *end || n < 1 || n > 10000) return false;
   *value = (int)n;
   return true;
 }
@@ -144,7 +144,7 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   case OPTION_INPUT: o->input = optarg; return MAFAT_OK;
   case OPTION_DUMP: o->dump_output = optarg; return MAFAT_OK;
   case OPTION_REPEAT:
-    return read_count(optarg, &o->repeat) ? MAFAT_OK : expects(d, "repeat", "a number from 1 to 1000000");
+    return read_count(optarg, &o->repeat) ? MAFAT_OK : expects(d, "repeat", "a number from 1 to 10000");
   case OPTION_NAMES: o->names = optarg; return MAFAT_OK;
   case OPTION_THRESH:
     return read_fraction(optarg, &o->thresh) ? MAFAT_OK : expects(d, "thresh", "a number from 0 to 1");

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,7 +201,7 @@ static int compare_doubles(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Sorts a copy in place of the caller's order being kept: n is small. */
+/* Sorts a copy: the caller's order stays. */
 static double median(const double *values, int n)
 {
   double *sorted = malloc((size_t)n * sizeof *sorted);
@@ -302,11 +303,6 @@ static int64_t tensor_bytes(const struct session *s, int layer)
   return (int64_t)((tensor < 0 ? 0 : l->buffers[tensor].bytes) + (scratch < 0 ? 0 : l->buffers[scratch].bytes));
 }
 
-static uint64_t whole_macs(const struct mafat_layer *l)
-{
-  return mafat_layer_macs(l, (uint64_t)l->out.h * (uint64_t)l->out.w);
-}
-
 static int print_table(struct session *s)
 {
   size_t n = 0, room = (size_t)s->model->n_layers + (size_t)s->model->plan->n_groups + 1;
@@ -333,7 +329,7 @@ static int print_table(struct session *s)
       if (layer->size > 0)
         snprintf(texts[n] + length, sizeof *texts - (size_t)length, " %dx%d", layer->size, layer->size);
       rows[n] = (struct mafat_report_row){MAFAT_ROW_LAYER, l, l, texts[n], ms[l],
-                                          (int64_t)whole_macs(layer), tensor_bytes(s, l)};
+                                          (int64_t)s->model->layout->layer_macs[l], tensor_bytes(s, l)};
       head->ms += ms[l];
       n++;
     }
@@ -440,6 +436,9 @@ int main(int argc, char **argv)
   static struct session s; /* large buffers: not on the stack */
   s.start_ms = mafat_process_now_ms();
   signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, with a message */
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 128 << 10); /* fixed: what a decoder frees goes back at once */
+#endif
   mafat_options_defaults(&s.options);
   mafat_writer_open(&s.out, STDOUT_FILENO);
   int code = mafat_options_read(&s.options, argc, argv, &s.d);

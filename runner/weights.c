@@ -297,7 +297,10 @@ static int pack_connected(struct reader *r, const struct mafat_layer *l, uint64_
 static int pack_local(struct reader *r, const struct mafat_layer *l, uint64_t position, float *packed)
 {
   struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-  return read_at(r, position, packed, (size_t)(n.biases + n.weights) * sizeof(float));
+  size_t floats = (size_t)(n.biases + n.weights);
+  int code = read_at(r, position, packed, floats * sizeof(float));
+  if (code == MAFAT_OK) r->not_finite = r->not_finite || !all_finite(packed, floats);
+  return code;
 }
 
 /* A layer of its own has scales, means and variances, but no biases. */
@@ -318,6 +321,7 @@ static int pack_batchnorm(struct reader *r, const struct mafat_layer *l, uint64_
       bias[i] = 0;
       fold_normalization(scale[i], mean[i - c], variance[i - c], &scale[i], &bias[i]);
     }
+    r->not_finite = r->not_finite || !all_finite(scale + c, (size_t)n) || !all_finite(bias + c, (size_t)n);
   }
   return code;
 }

@@ -25,6 +25,10 @@ static int make_candidate(struct candidate *c, const char *text, const struct ma
   int code = mafat_plan_read(&c->plan, text, n, n_layers, d);
   if (code == MAFAT_EINVAL) return MAFAT_OK; /* more tiles than pixels: no candidate here */
   if (code == MAFAT_OK) code = mafat_layout_make(&c->layout, n, c->plan, d);
+  if (code == MAFAT_ELIMIT) { /* beyond the address space: finer tiles may not be */
+    release(c);
+    return MAFAT_OK;
+  }
   if (code) {
     release(c);
     return code;

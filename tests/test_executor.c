@@ -273,8 +273,10 @@ END_TEST
 
 /* ---- memory ---- */
 
+/* With 64-bit file offsets the C library's mmap goes by the second name. */
 void *__real_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 
 static int n_maps;        /* calls of mmap since the test began */
 static int failing_map = -1; /* the call that fails; -1: none */
@@ -283,6 +285,11 @@ void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd
 {
   if (n_maps++ == failing_map) return MAP_FAILED;
   return __real_mmap(address, bytes, protection, flags, fd, offset);
+}
+
+void *__wrap_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+  return __wrap_mmap(address, bytes, protection, flags, fd, offset);
 }
 
 /* The arena and the weights are all there is: no allocator is called between

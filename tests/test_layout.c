@@ -111,7 +111,7 @@ static void run_step(struct replay *r, const struct mafat_step *step)
   r->begun[step->layer + 1] = true;
   r->boxes[step->layer + 1] = step->held;
   int scratch = layout->scratch_buffers[step->layer];
-  require((scratch >= 0) == (layout->scratch[step->layer].bytes > 0), r->s, "layer %d's scratch", step->layer);
+  require((scratch >= 0) == (mafat_scratch_bytes(&layout->scratch[step->layer], 1) > 0), r->s, "layer %d's scratch", step->layer);
   if (scratch >= 0) claim(r, scratch, SCRATCH + step->layer);
   for (int i = 0; i < l->sources.n; i++)
     check_source(r, step, l->sources.list[i].tensor,

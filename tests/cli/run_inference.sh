@@ -193,7 +193,7 @@ expects() {
 }
 expects --memory 'a size like 64M, 16384K or bytes' 0 -1 1.5M 64X 64MX M '' ' 64M' 0x10 99999999999999999999 99999999999G
 expects --layers 'a number' 0 -1 x 1x '' 99999999999
-expects --repeat 'a number from 1 to 1000000' 0 -1 x '' 1000001 1e3
+expects --repeat 'a number from 1 to 10000' 0 -1 x '' 10001 1e3
 expects --thresh 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
 expects --nms 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
 expects --cpu 'portable' sse9 '' AVX2 portable2
