@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define SUITES(X) \
-  X(box) X(cfg) X(network) X(packing) X(plan) X(schedule) X(arrange) X(layout) X(allocation) \
+  X(box) X(cfg) X(network) X(packing) X(plan) X(schedule) X(arrange) X(layout) X(predict) X(allocation) \
   X(kernels) X(executor) X(image) X(detect) X(names) X(output) X(model)
 
 #define DECLARE(name) Suite *name##_suite(void);

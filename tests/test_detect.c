@@ -7,6 +7,8 @@
 
 #include "runner/detect.h"
 
+#include "tests/support.h"
+
 Suite *detect_suite(void);
 
 /* ---- A network of heads only, and their tensors. ---- */
@@ -586,6 +588,19 @@ START_TEST(test_classifier_is_recognised)
 }
 END_TEST
 
+/* A route may name any layer: the [softmax] above it may be dead, without a tensor. */
+START_TEST(test_a_softmax_that_nobody_reads_classifies_nothing)
+{
+  struct mafat_network *n = test_network("[net]\nwidth=4\nheight=4\nchannels=3\n"
+                                         "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n"
+                                         "[softmax]\n"
+                                         "[route]\nlayers=0\n");
+  ck_assert_int_eq(mafat_classify_layer(n, 3), -1);
+  ck_assert_int_eq(mafat_classify_layer(n, 2), 1);
+  mafat_network_close(&n);
+}
+END_TEST
+
 START_TEST(test_classify)
 {
   static const struct mafat_shape shapes[] = {{1, 1, 8}, {2, 2, 2}};
@@ -663,6 +678,7 @@ Suite *detect_suite(void)
   TCase *classes = tcase_create("classes");
   tcase_add_test(classes, test_classifier_is_recognised);
   tcase_add_test(classes, test_classify);
+  tcase_add_test(classes, test_a_softmax_that_nobody_reads_classifies_nothing);
   tcase_add_test(classes, test_classify_refuses);
   suite_add_tcase(s, classes);
   return s;

@@ -2,7 +2,10 @@
  * runs it on floats and on a picture, reads the answers. */
 #include "include/mafat.h"
 
+#include "tests/picture_writer.h"
+
 #include <check.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +136,39 @@ START_TEST(test_wrong_arguments_are_explained)
   mafat_model_close(&m);
   mafat_model_close(&m);
   mafat_model_close(NULL);
+  mafat_detections_close(NULL);
+}
+END_TEST
+
+static size_t resident_bytes(void)
+{
+  char line[128];
+  size_t kilobytes = 0;
+  FILE *file = fopen("/proc/self/smaps_rollup", "r");
+  while (file && fgets(line, sizeof line, file)) sscanf(line, "Rss: %zu", &kilobytes);
+  if (file) fclose(file);
+  return kilobytes * 1024;
+}
+
+/* The arena is full when the second picture comes: a large decoder must not be
+ * added to it. The arena here has 25 MB, the coefficients of each picture 12. */
+START_TEST(test_the_second_large_picture_costs_no_more_than_the_first)
+{
+  static const char wide_cfg[] = "[net]\nwidth=512\nheight=512\nchannels=3\n"
+                                 "[convolutional]\nfilters=24\nsize=1\nactivation=leaky\n";
+  static const int header[5] = {0, 2, 0, 0, 0};
+  static const float weights[24 + 24 * 3];
+  struct jpeg_style progressive = {.colours = JPEG_YCC, .progressive = true};
+  mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as run_inference has it */
+  write_file(cfg_path, wide_cfg, strlen(wide_cfg), "", 0);
+  write_file(weights_path, header, sizeof header, weights, sizeof weights);
+  picture_write_jpeg(picture_path, 1600, 1200, &progressive);
+  struct mafat_model *m = open_model("1x1/NoCut");
+  ck_assert_int_eq(mafat_model_run_picture(m, picture_path, NULL), MAFAT_OK);
+  size_t first = resident_bytes();
+  ck_assert_int_eq(mafat_model_run_picture(m, picture_path, NULL), MAFAT_OK);
+  if (first) ck_assert_uint_le(resident_bytes(), first + (1 << 20));
+  mafat_model_close(&m);
 }
 END_TEST
 
@@ -154,6 +190,7 @@ Suite *model_suite(void)
   tcase_add_test(t, test_plans_give_the_same_floats);
   tcase_add_test(t, test_a_budget_that_is_too_small_names_the_bytes);
   tcase_add_test(t, test_wrong_arguments_are_explained);
+  tcase_add_test(t, test_the_second_large_picture_costs_no_more_than_the_first);
   tcase_add_test(t, test_every_code_has_a_name);
   suite_add_tcase(s, t);
   return s;

@@ -80,6 +80,9 @@ run 'several pictures, one damaged' 2 "$BUILD/run_inference" "$dir/net.cfg" "$we
 run 'no such picture' 2 "$BUILD/run_inference" "$dir/net.cfg" "$weights" "$dir/none.jpg"
 run 'no such plan' 2 "$BUILD/run_inference" --plan 99x99/NoCut "$dir/net.cfg" "$weights" "$dir/noise.ppm"
 run 'too little memory' 3 "$BUILD/run_inference" --memory 64K "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+printf '[net]\nwidth=8\nheight=8\nchannels=3\n[maxpool]\nsize=2\nstride=2\n' >"$dir/bare.cfg"
+run 'make_weights for no weights' 0 "$BUILD/make_weights" "$dir/bare.cfg" "$dir/bare.weights"
+run 'a network without weights' 0 "$BUILD/run_inference" "$dir/bare.cfg" "$dir/bare.weights" "$dir/noise.ppm"
 head -c 3000 "$weights" >"$dir/short.weights"
 run 'short weights' 2 "$BUILD/run_inference" "$dir/net.cfg" "$dir/short.weights" "$dir/noise.ppm"
 exit $failures

@@ -1,0 +1,77 @@
+/* Sums of bytes: what counts together at the peak, and that nothing wraps. */
+#include "predictor/predict.h"
+
+#include "tests/support.h"
+
+#include <check.h>
+
+Suite *predict_suite(void);
+
+static struct mafat_network *network;
+static struct mafat_plan *plan;
+static struct mafat_layout *layout;
+
+static void make_layout(void)
+{
+  network = test_network("[net]\nwidth=64\nheight=64\nchannels=3\n"
+                         "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n"
+                         "[maxpool]\nsize=2\nstride=2\n");
+  plan = test_plan(network, "1x1/NoCut");
+  layout = test_layout(network, plan);
+}
+
+static void release_layout(void)
+{
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  mafat_network_close(&network);
+}
+
+static struct mafat_prediction predict(size_t process, size_t image, size_t file)
+{
+  struct mafat_surroundings around = {process, image, file};
+  struct mafat_prediction p;
+  mafat_predict(&p, network, layout, &around);
+  return p;
+}
+
+START_TEST(test_the_parts_are_those_of_the_layout)
+{
+  struct mafat_prediction p = predict(1 << 20, 0, 0);
+  size_t live = p.activations + p.scratch + p.input;
+  ck_assert_uint_eq(live, layout->bound_bytes);
+  ck_assert_uint_eq(p.weights, mafat_packed_bytes(network, 2));
+  ck_assert_uint_ge(p.resident_bytes, p.process + p.weights + layout->total_bytes);
+  ck_assert_uint_le(p.resident_bytes, p.process + p.weights + layout->total_bytes + 3 * MAFAT_PAGE);
+  ck_assert_uint_eq(p.charge_bytes, p.resident_bytes + MAFAT_KERNEL_CHARGE);
+}
+END_TEST
+
+/* The decoder is gone before the layers run: the larger of the two counts. */
+START_TEST(test_a_small_decoder_hides_behind_the_layers)
+{
+  ck_assert_uint_eq(predict(0, 4096, 0).resident_bytes, predict(0, 0, 0).resident_bytes);
+  ck_assert_uint_gt(predict(0, 64 << 20, 0).resident_bytes, (64 << 20) + predict(0, 0, 0).process);
+  ck_assert_uint_eq(predict(0, 0, 8192).charge_bytes, predict(0, 0, 0).charge_bytes + 8192);
+}
+END_TEST
+
+START_TEST(test_sums_saturate)
+{
+  ck_assert_uint_eq(predict(0, SIZE_MAX, 0).charge_bytes, SIZE_MAX);
+  ck_assert_uint_eq(predict(SIZE_MAX - 5, 0, 0).charge_bytes, SIZE_MAX);
+  ck_assert_uint_eq(predict(0, 0, SIZE_MAX).charge_bytes, SIZE_MAX);
+}
+END_TEST
+
+Suite *predict_suite(void)
+{
+  Suite *s = suite_create("predict");
+  TCase *t = tcase_create("predict");
+  tcase_add_checked_fixture(t, make_layout, release_layout);
+  tcase_add_test(t, test_the_parts_are_those_of_the_layout);
+  tcase_add_test(t, test_a_small_decoder_hides_behind_the_layers);
+  tcase_add_test(t, test_sums_saturate);
+  suite_add_tcase(s, t);
+  return s;
+}
