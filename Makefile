@@ -25,6 +25,13 @@ PNG  ?= $(call has,png.h)
 IMAGE_LIBS := $(if $(JPEG),-ljpeg) $(if $(PNG),-lpng)
 IMAGE_FLAGS := $(if $(JPEG),,-DMAFAT_WITHOUT_JPEG) $(if $(PNG),,-DMAFAT_WITHOUT_PNG)
 MACHINE := $(shell $(CC) -dumpmachine)
+ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo yes)
+missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(ANNOTATE),,annotate)
+ifneq ($(strip $(missing)),)
+ifeq ($(filter clean help packages test demo,$(MAKECMDGOALS)),)
+$(info building without: $(missing) (scripts/packages.sh installs what they need))
+endif
+endif
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 # --- sources -----------------------------------------------------------------
@@ -44,7 +51,7 @@ LIB := $(BUILD)/libmafat.a
 .DEFAULT_GOAL := all
 .PHONY: all help demo test check check-asan check-valgrind check-includes oracle fuzz bench clean packages run-demo run-tests
 
-all: $(BUILD)/run_inference $(BUILD)/make_weights $(if $(call pkg,--exists --print-errors,gdlib json-c libexif),,$(if $(call has,gd.h),$(BUILD)/annotate)) ## build the programs (default)
+all: $(BUILD)/run_inference $(BUILD)/make_weights $(if $(ANNOTATE),$(BUILD)/annotate) ## build the programs (default)
 
 help: ## list targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20

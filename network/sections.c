@@ -644,8 +644,14 @@ void mafat_sections_warn_unknown(const struct mafat_cfg *cfg,
 {
   for (int i = 0; i < cfg->n_sections; i++)
     for (int j = 0; j < cfg->sections[i].n_options; j++) {
-      const struct mafat_cfg_option *o = &cfg->sections[i].options[j];
-      if (!o->used && !is_training_key(o->key))
+      const struct mafat_cfg_section *s = &cfg->sections[i];
+      const struct mafat_cfg_option *o = &s->options[j];
+      int first = 0;
+      while (strcmp(s->options[first].key, o->key) != 0) first++;
+      if (first < j)
+        mafat_warn(warnings, "%s:%d: key %.60s in [%s] was given before: its first value counts",
+                   cfg->path, o->line, o->key, s->type);
+      else if (!o->used && !is_training_key(o->key))
         mafat_warn(warnings, "%s:%d: unknown key %.60s in [%s] is ignored", cfg->path, o->line,
                    o->key, cfg->sections[i].type);
     }

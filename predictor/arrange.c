@@ -141,10 +141,29 @@ static bool promote_highest(struct arranger *a, size_t total)
   return false;
 }
 
+/* Fisher and Yates, from a fixed seed: the same arena every time. */
+static void shuffle(struct arranger *a, uint32_t *seed)
+{
+  for (int i = a->n - 1; i > 0; i--) {
+    *seed = *seed * 1664525u + 1013904223u;
+    int j = (int)((*seed >> 8) % (uint32_t)(i + 1)), t = a->order[i];
+    a->order[i] = a->order[j];
+    a->order[j] = t;
+  }
+}
+
+/* Tries one order, then others with what sticks out moved to the front. */
+static void try_order(struct arranger *a, size_t bound, int promotions)
+{
+  size_t total = place_all(a, 0);
+  for (int i = 0; i < promotions && a->best_total > bound && promote_highest(a, total); i++)
+    total = place_all(a, i % 2 ? bound : 0);
+}
+
 size_t mafat_arrange(struct mafat_block *blocks, int n)
 {
   static const before orders[] = {larger, earlier, longer, heavier};
-  enum { PROMOTIONS = 40, EFFORT = 20000000 }; /* a placement costs about n^2 */
+  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 20000000 }; /* a placement costs about n^2 */
   if (n == 0) return 0;
   struct arranger a = {.blocks = blocks, .n = n, .best_total = SIZE_MAX};
   size_t bound = mafat_arrange_lower_bound(blocks, n);
@@ -159,9 +178,12 @@ size_t mafat_arrange(struct mafat_block *blocks, int n)
     place_all(&a, bound);
     for (size_t o = 0; o < sizeof orders / sizeof *orders && a.best_total > bound; o++) {
       sort_order(&a, orders[o]);
-      size_t total = place_all(&a, 0);
-      for (int i = 0; i < promotions && a.best_total > bound && promote_highest(&a, total); i++)
-        total = place_all(&a, i % 2 ? bound : 0);
+      try_order(&a, bound, promotions);
+    }
+    uint32_t seed = 1;
+    for (int i = 0; i < SHUFFLES && i < affordable && a.best_total > bound; i++) {
+      shuffle(&a, &seed);
+      try_order(&a, bound, promotions / 4);
     }
     for (int i = 0; i < n; i++) blocks[i].offset = a.best[i];
   }

@@ -26,9 +26,9 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_network *n,
   };
   /* The decoder is gone before the first layer runs: it only meets the input. */
   int input = layout->tensors[0].buffer;
-  size_t decoding = plus(input < 0 ? 0 : layout->buffers[input].bytes, around->image_bytes);
-  size_t arena = pages(layout->total_bytes);
-  size_t work = arena > pages(decoding) ? arena : pages(decoding);
-  p->resident_bytes = plus(plus(p->process, pages(p->weights)), work);
-  p->charge_bytes = plus(plus(p->resident_bytes, MAFAT_KERNEL_CHARGE), pages(around->file_bytes));
+  size_t decoding = pages(plus(input < 0 ? 0 : layout->buffers[input].bytes, around->image_bytes));
+  size_t arena = pages(layout->total_bytes), rest = plus(p->process, pages(p->weights));
+  p->resident_bytes = plus(rest, arena);
+  p->charge_bytes = plus(plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes)),
+                         MAFAT_GROUP_CHARGE);
 }

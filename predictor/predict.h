@@ -13,8 +13,9 @@ struct mafat_surroundings {
 
 struct mafat_prediction {
   size_t process, weights, activations, scratch, input, image, io; /* at the peak */
-  size_t resident_bytes; /* compare with Rss while the arena is fully touched */
-  size_t charge_bytes;   /* compare with a memory cgroup's peak and with budgets */
+  size_t resident_bytes; /* compare with Rss while the arena is fully touched, after the layers */
+  size_t charge_bytes;   /* compare with a memory cgroup's peak and with budgets; while the picture
+                            is decoded or the layers run, whichever takes more */
 };
 
 enum {
@@ -22,8 +23,9 @@ enum {
   /* Code, stack and heap pages that a run touches for the first time after the
    * process has been measured: kernels, decoders, detections. */
   MAFAT_LATE_PAGES = 1152 << 10,
-  /* Kernel memory that a group charges for one process. */
-  MAFAT_KERNEL_CHARGE = 288 << 10
+  /* What a group is charged beyond resident pages: kernel memory (about 0.28 MB)
+   * and what the kernel reads ahead of a cold program and its libraries. */
+  MAFAT_GROUP_CHARGE = 1312 << 10
 };
 
 void mafat_predict(struct mafat_prediction *p, const struct mafat_network *n,

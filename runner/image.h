@@ -22,6 +22,10 @@
 
 #include "network/error.h"
 
+/* Page cache that a picture's file takes at most, however long it is: what lies
+ * behind the reader is dropped. */
+enum { MAFAT_IMAGE_FILE_WINDOW = 1 << 20 };
+
 struct mafat_image;
 
 enum mafat_fit {

@@ -21,6 +21,7 @@ enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
 struct mafat_image_source {
   int fd;
   off_t position;      /* in the file, of the first byte behind the buffer */
+  off_t dropped;       /* up to here the page cache was given back */
   const uint8_t *next; /* `left` bytes not yet taken */
   size_t left;
   uint8_t buffer[16384];

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "runner/image_decoder.h"
@@ -22,6 +23,12 @@ int mafat_image_source_fill(struct mafat_image_source *source)
                                         source->buffer, sizeof source->buffer);
   if (got < 0) return -1;
   source->position += got;
+  /* A file is read once: behind the reader its pages would only fill the
+   * memory group's page cache. Small files stay, they may be read again soon. */
+  if (source->position - source->dropped >= MAFAT_IMAGE_FILE_WINDOW) {
+    posix_fadvise(source->fd, 0, source->position, POSIX_FADV_DONTNEED);
+    source->dropped = source->position;
+  }
   source->next = source->buffer;
   source->left = (size_t)got;
   return got > 0;

@@ -25,10 +25,12 @@ static struct mafat_image_input image_input(const struct mafat_network *n)
                                     n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
 }
 
+/* Page cache that reading the picture takes. */
 static size_t file_bytes(const char *path)
 {
   struct stat st;
-  return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return 0;
+  return st.st_size < MAFAT_IMAGE_FILE_WINDOW ? (size_t)st.st_size : MAFAT_IMAGE_FILE_WINDOW;
 }
 
 static int check_picture_channels(const struct mafat_network *n, struct mafat_diagnostic *d)

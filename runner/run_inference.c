@@ -303,6 +303,13 @@ static int64_t tensor_bytes(const struct session *s, int layer)
   return (int64_t)((tensor < 0 ? 0 : l->buffers[tensor].bytes) + (scratch < 0 ? 0 : l->buffers[scratch].bytes));
 }
 
+/* The arena beyond the largest sum of live buffers, percent. */
+static double arena_excess(const struct session *s)
+{
+  const struct mafat_layout *l = s->model->layout;
+  return l->bound_bytes ? 100 * ((double)l->total_bytes / (double)l->bound_bytes - 1) : 0;
+}
+
 static int print_table(struct session *s)
 {
   size_t n = 0, room = (size_t)s->model->n_layers + (size_t)s->model->plan->n_groups + 1;
@@ -335,8 +342,10 @@ static int print_table(struct session *s)
     }
     total_ms += head->ms;
   }
-  rows[n++] = (struct mafat_report_row){MAFAT_ROW_TOTAL, 0, s->model->n_layers - 1, "arena", total_ms,
+  snprintf(texts[n], sizeof *texts, "arena, +%.1f %% of bound", arena_excess(s));
+  rows[n] = (struct mafat_report_row){MAFAT_ROW_TOTAL, 0, s->model->n_layers - 1, texts[n], total_ms,
                                         (int64_t)s->model->layout->macs, (int64_t)s->model->layout->total_bytes};
+  n++;
   struct mafat_writer table;
   mafat_writer_open(&table, s->options.json ? STDERR_FILENO : STDOUT_FILENO);
   int code = mafat_output_table(rows, n, &table);
@@ -347,8 +356,8 @@ static int print_table(struct session *s)
 
 static void print_memory_note(const struct session *s, const struct mafat_run_report *r)
 {
-  fprintf(stderr, "plan %.120s, arena %.2f MB, weights %.2f MB; resident: predicted %.2f MB, measured %.2f MB; budget %.2f MB (%s)\n",
-          s->model->plan_text, (double)s->model->layout->total_bytes / 1048576, (double)mafat_weights_bytes(s->model->weights) / 1048576,
+  fprintf(stderr, "plan %.120s, arena %.2f MB (%.1f %% above the least possible), weights %.2f MB; resident: predicted %.2f MB, measured %.2f MB; budget %.2f MB (%s)\n",
+          s->model->plan_text, (double)s->model->layout->total_bytes / 1048576, arena_excess(s), (double)mafat_weights_bytes(s->model->weights) / 1048576,
           (double)r->predicted_resident_bytes / 1048576, (double)r->measured_resident_bytes / 1048576,
           (double)s->model->budget_bytes / 1048576, s->model->budget_source);
 }

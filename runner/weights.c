@@ -338,19 +338,15 @@ static int pack_layer(struct reader *r, const struct mafat_layer *l, uint64_t po
   }
 }
 
-static int pack_all(struct mafat_weights *w, struct reader *r, const struct header *h,
-                    const struct mafat_warning_sink *warnings)
+static int pack_all(struct mafat_weights *w, struct reader *r, const struct header *h)
 {
   uint64_t position = h->bytes;
-  bool warned = false;
   for (int l = 0; l < w->n_layers; l++) {
     int code = pack_layer(r, &w->network->layers[l], position, h, w->packed + w->offsets[l]);
     if (code) return code;
-    if (r->not_finite && !warned) {
-      mafat_warn(warnings, "%s: layer %d [%s] has weights that are not finite numbers: so will its output be",
-                 r->name, l, mafat_layer_type_name(w->network->layers[l].type));
-      warned = true;
-    }
+    if (r->not_finite)
+      return mafat_fail(r->d, MAFAT_EFORMAT, "%s: layer %d [%s] has weights that are not finite numbers",
+                        r->name, l, mafat_layer_type_name(w->network->layers[l].type));
     position += layer_floats(&w->network->layers[l]) * sizeof(float);
   }
   return MAFAT_OK;
@@ -401,7 +397,7 @@ int mafat_weights_read(struct mafat_weights **out, int fd, const char *name,
       (code = check_length(&r, n, &h, (uint64_t)st.st_size, warnings)) ||
       (code = map_packed(w, &r)))
     goto done;
-  code = pack_all(w, &r, &h, warnings);
+  code = pack_all(w, &r, &h);
   w->bytes_read = r.bytes_read;
 done:
   free(r.chunk);

@@ -24,7 +24,8 @@ struct mafat_weights_slice {
 
 /* Reads and packs the weights of the first n_layers. The file's length is
  * checked against the whole cfg: too short is MAFAT_EFORMAT naming bytes and
- * layer; a surplus is an error with a detection head, a warning without. */
+ * layer; a surplus is an error with a detection head, a warning without. NaN
+ * and infinite weights are MAFAT_EFORMAT. */
 int mafat_weights_open(struct mafat_weights **out, const char *path,
                        const struct mafat_network *n, int n_layers,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
