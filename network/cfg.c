@@ -1,63 +1,12 @@
 #include "network/cfg.h"
 
+#include "network/text_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* Reads a whole regular file into *text. */
-static int read_text(const char *path, char **text, size_t *bytes,
-                     struct mafat_diagnostic *d)
-{
-  int code = MAFAT_OK;
-  char *buffer = NULL;
-  size_t size = 0, room = 0;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat st;
-  if (fd < 0 || fstat(fd, &st) != 0) {
-    code = mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
-    goto done;
-  }
-  if (S_ISDIR(st.st_mode)) {
-    code = mafat_fail(d, MAFAT_EIO, "%s: expected a cfg file, found a directory", path);
-    goto done;
-  }
-  for (;;) {
-    if (size == room) {
-      room = room ? room * 2 : 16384;
-      char *grown = realloc(buffer, room);
-      if (!grown) {
-        code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-        goto done;
-      }
-      buffer = grown;
-    }
-    ssize_t got = read(fd, buffer + size, room - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      code = mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno));
-      goto done;
-    }
-    if (got == 0) break;
-    size += (size_t)got;
-    if (size > MAFAT_CFG_MAX_BYTES) {
-      code = mafat_fail(d, MAFAT_EFORMAT, "%s: expected a cfg file of at most %d bytes, found more",
-                        path, MAFAT_CFG_MAX_BYTES);
-      goto done;
-    }
-  }
-  *text = buffer;
-  *bytes = size;
-  buffer = NULL;
-done:
-  free(buffer);
-  if (fd >= 0) close(fd);
-  return code;
-}
 
 int mafat_cfg_read(struct mafat_cfg **out, const char *path,
                    struct mafat_diagnostic *d)
@@ -65,7 +14,7 @@ int mafat_cfg_read(struct mafat_cfg **out, const char *path,
   char *text = NULL;
   size_t bytes = 0;
   *out = NULL;
-  int code = read_text(path, &text, &bytes, d);
+  int code = mafat_text_file_read(path, "a cfg file", MAFAT_CFG_MAX_BYTES, &text, &bytes, d);
   if (code == MAFAT_OK) code = mafat_cfg_parse(out, path, text, bytes, d);
   free(text);
   return code;

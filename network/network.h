@@ -46,7 +46,7 @@ enum mafat_activation {
 enum {
   MAFAT_INPUT = -1,       /* the tensor that the image is decoded into */
   MAFAT_MAX_LAYERS = 4096,
-  MAFAT_MAX_EXTENT = 1 << 20, /* of any map, in pixels; and of any channel count */
+  MAFAT_MAX_EXTENT = 1 << 20, /* of a map, in pixels a side; of filters and groups */
   MAFAT_CHANNEL_BLOCK = 16 /* channels stored side by side; unit of summation */
 };
 
@@ -148,9 +148,9 @@ struct mafat_shape mafat_network_tensor_shape(const struct mafat_network *n, int
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self);
 
-/* Span of rows (axis_y) or columns of a source tensor that the span `out` of a
- * layer's output reads; unclipped `window` for the padding, clipped result
- * returned. For `from` of a shortcut use mafat_layer_from_span. */
+/* Span of rows (axis_y) or columns of the sources that the span `out` of a
+ * layer's output reads, inside the map; where it reads padding only, the pixel
+ * beside it. For `from` of a shortcut use mafat_layer_from_span. */
 struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, bool axis_y,
                                       struct mafat_span out);
 struct mafat_span mafat_layer_from_span(const struct mafat_layer *l, bool axis_y,

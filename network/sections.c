@@ -94,16 +94,11 @@ static int append_output(struct mafat_network *net, struct mafat_sources *to, in
   return code;
 }
 
-static struct mafat_shape output_shape(const struct mafat_network *n, int index)
-{
-  return index == MAFAT_INPUT ? n->input : n->layers[index].out;
-}
-
 /* The ordinary edge: from the layer above, or from the input. */
 static int connect_to_previous(struct reader *r)
 {
   int previous = r->index - 1; /* -1 is MAFAT_INPUT */
-  r->layer->in = output_shape(r->network, previous);
+  r->layer->in = mafat_network_tensor_shape(r->network, previous);
   int code = append_output(r->network, &r->layer->sources, previous, 0, r->layer->in.c);
   return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
 }
@@ -226,7 +221,7 @@ static int add_route_source(struct reader *r, int number, int groups, int group_
   struct mafat_layer *l = r->layer;
   int index, code = resolve_index(r, "layers", number, &index);
   if (code) return code;
-  struct mafat_shape s = output_shape(r->network, index);
+  struct mafat_shape s = mafat_network_tensor_shape(r->network, index);
   if (l->in.c == 0) l->in = (struct mafat_shape){s.h, s.w, 0};
   if (s.h != l->in.h || s.w != l->in.w)
     return mafat_fail(r->d, MAFAT_EFORMAT,
@@ -286,7 +281,7 @@ static int read_shortcut(struct reader *r)
       (code = get_float(r, "alpha", &l->alpha)) || (code = get_float(r, "beta", &l->beta)) ||
       (code = get_activation(r, MAFAT_LINEAR)))
     goto done;
-  l->from_shape = output_shape(r->network, index);
+  l->from_shape = mafat_network_tensor_shape(r->network, index);
   if (!shortcut_sizes_agree(l->from_shape, l->in)) {
     code = mafat_fail(r->d, MAFAT_EFORMAT,
                       "%s:%d: shortcut expects maps that differ by one whole factor, found %d x %d and %d x %d",

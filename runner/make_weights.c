@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "network/network.h"
+#include "runner/weights.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, ".weights files are little-endian");
 
@@ -306,20 +307,10 @@ static void put_header(FILE *file)
   fwrite(&seen, sizeof seen, 1, file);
 }
 
-static uint64_t count_floats(const struct mafat_network *n)
-{
-  uint64_t sum = 0;
-  for (int i = 0; i < n->n_layers; i++) {
-    struct mafat_weight_counts c = mafat_layer_weight_counts(&n->layers[i]);
-    sum += c.biases + c.normalization + c.weights;
-  }
-  return sum;
-}
-
 static int write_weights(FILE *file, const struct mafat_network *n, const struct options *o,
                          struct mafat_diagnostic *d)
 {
-  struct writer w = {.file = file, .state = seed_state(o->seed), .total = count_floats(n)};
+  struct writer w = {.file = file, .state = seed_state(o->seed), .total = mafat_weights_payload_bytes(n) / sizeof(float)};
   struct recipe *recipes = NULL;
   bool silent = o->quiet || w.total < PROGRESS_BYTES / sizeof(float) || !isatty(STDERR_FILENO);
   w.percent = silent ? -1 : 0;

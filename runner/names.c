@@ -1,13 +1,11 @@
 #include "runner/names.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
+#include "network/text_file.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct mafat_names {
   char *text;       /* of the file, every line ended by a NUL */
@@ -17,39 +15,8 @@ struct mafat_names {
 
 struct text {
   char *bytes;
-  size_t n, room;
+  size_t n;
 };
-
-/* Makes sure that one more byte fits beside the NUL that ends the text. */
-static int make_room(struct text *t)
-{
-  if (t->room - t->n > 1) return MAFAT_OK;
-  size_t room = t->room ? 2 * t->room : 4096;
-  char *grown = realloc(t->bytes, room);
-  if (!grown) return MAFAT_ENOMEM;
-  t->bytes = grown;
-  t->room = room;
-  return MAFAT_OK;
-}
-
-static int read_text(struct text *t, int fd, const char *path, struct mafat_diagnostic *d)
-{
-  for (;;) {
-    if (make_room(t)) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-    ssize_t got = read(fd, t->bytes + t->n, t->room - t->n - 1);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno));
-    t->n += (size_t)got;
-    if (t->n > MAFAT_NAMES_MAX_BYTES)
-      return mafat_fail(d, MAFAT_EFORMAT, "%s: expected labels of at most %d bytes in all, found more",
-                        path, MAFAT_NAMES_MAX_BYTES);
-    if (got == 0) break;
-  }
-  if (t->n && memchr(t->bytes, 0, t->n))
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected text, found a NUL byte", path);
-  t->bytes[t->n] = 0;
-  return MAFAT_OK;
-}
 
 /* A last line without a newline counts, an empty one behind the last newline
  * does not. */
@@ -92,22 +59,22 @@ static int make_names(struct mafat_names *names, struct text *t, const char *pat
 
 int mafat_names_read(struct mafat_names **out, const char *path, struct mafat_diagnostic *d)
 {
-  struct text text = {NULL, 0, 0};
+  struct text text;
   struct mafat_names *names = NULL;
   *out = NULL;
-  int code, fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
-  if ((code = read_text(&text, fd, path, d))) goto done;
+  int code = mafat_text_file_read(path, "labels", MAFAT_NAMES_MAX_BYTES, &text.bytes, &text.n, d);
+  if (code) return code;
+  if (memchr(text.bytes, 0, text.n)) {
+    code = mafat_fail(d, MAFAT_EFORMAT, "%s: expected text, found a NUL byte", path);
+    goto done;
+  }
   names = calloc(1, sizeof *names);
   code = names ? make_names(names, &text, path, d)
                : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  if (code)
-    mafat_names_close(&names);
-  else
-    *out = names;
+  if (code) mafat_names_close(&names);
+  else *out = names;
 done:
   free(text.bytes);
-  close(fd);
   return code;
 }
 

@@ -274,7 +274,7 @@ run channels1.cfg channels1.weights a.ppm
 expect image-grey 0
 
 bad names-missing 'no-such.names: cannot open' --names no-such.names $model a.ppm
-bad names-folder '.: cannot read' --names . $model a.ppm
+bad names-folder 'found a directory' --names . $model a.ppm
 printf 'a\0b\n' >"$io/nul.names"
 bad names-binary 'expected text, found a NUL byte' --names "$io/nul.names" $model a.ppm
 
