@@ -15,6 +15,7 @@ const char *mafat_tag_name(enum mafat_tag tag)
 /* What the dry walk learns of a tensor and of a layer's steps. */
 struct extent {
   int rows, cols;         /* largest held box; cols with the padding */
+  int pixel_floats;       /* largest held range of channels */
   int out_rows, out_cols; /* largest computed box */
 };
 
@@ -47,13 +48,14 @@ static void find_pads(struct maker *m)
   }
 }
 
-static void hold(struct maker *m, int tensor, struct mafat_box held)
+static void hold(struct maker *m, int tensor, struct mafat_box held, struct mafat_span channels)
 {
   struct extent *e = &m->extents[tensor + 1];
   const struct mafat_tensor_layout *t = &m->layout->tensors[tensor + 1];
-  int w = mafat_network_tensor_shape(m->network, tensor).w;
+  struct mafat_shape shape = mafat_network_tensor_shape(m->network, tensor);
   int cols = mafat_span_size(held.x) + (held.x.begin == 0 ? t->left : 0) +
-             (held.x.end == w ? t->right : 0);
+             (held.x.end == shape.w ? t->right : 0);
+  e->pixel_floats = most(e->pixel_floats, mafat_pixel_floats_of(shape.c, channels));
   e->rows = most(e->rows, mafat_span_size(held.y));
   e->cols = most(e->cols, cols);
 }
@@ -77,7 +79,7 @@ static void walk(struct maker *m)
     struct extent *e = &m->extents[step.layer + 1];
     e->out_rows = most(e->out_rows, mafat_span_size(step.out.y));
     e->out_cols = most(e->out_cols, mafat_span_size(step.out.x));
-    hold(m, step.layer, step.held);
+    hold(m, step.layer, step.held, step.held_channels);
     uint64_t macs = step_macs(&m->network->layers[step.layer], &step);
     layout->layer_macs[step.layer] += macs;
     layout->groups[step.group].macs += macs;
@@ -86,7 +88,7 @@ static void walk(struct maker *m)
     struct mafat_shape shape = mafat_network_tensor_shape(m->network, t);
     if (m->schedule->usage[t + 1].needed && m->schedule->usage[t + 1].external &&
         (t == MAFAT_INPUT || m->extents[t + 1].rows > 0))
-      hold(m, t, mafat_box_full(shape.h, shape.w));
+      hold(m, t, mafat_box_full(shape.h, shape.w), mafat_span(0, shape.c));
   }
   for (int g = 0; g < m->plan->n_groups; g++) {
     uint64_t once = 0;
@@ -142,8 +144,8 @@ static int size_tensor(struct maker *m, int tensor)
   t->external = m->schedule->usage[tensor + 1].external;
   t->rows = e->rows;
   t->cols = e->cols;
-  size_t pixel = (size_t)mafat_pixel_floats(mafat_network_tensor_shape(m->network, tensor).c), bytes;
-  if (__builtin_mul_overflow(pixel, (size_t)t->cols, &t->row_floats) ||
+  size_t bytes;
+  if (__builtin_mul_overflow((size_t)e->pixel_floats, (size_t)t->cols, &t->row_floats) ||
       __builtin_mul_overflow(t->row_floats, (size_t)t->rows * sizeof(float), &bytes) ||
       bytes > SIZE_MAX / 4)
     return MAFAT_ELIMIT;

@@ -5,8 +5,9 @@
  * A tensor is stored as rows of channel blocks,
  *     [row][block][left + columns + right][width of the block]
  * where left and right are zero columns for the padding of its readers at the
- * true edges of the map. Row y of the map lies in slot y % rows of its buffer:
- * whole maps, tiles and rolling windows are addressed alike. */
+ * true edges of the map. Row y of the map lies in slot y % rows of its buffer,
+ * and a buffer may hold some blocks only: whole maps, tiles, rolling windows and
+ * panels are addressed alike. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_H
 #define MAFAT_PREDICTOR_LAYOUT_H
 

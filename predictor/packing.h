@@ -45,6 +45,15 @@ static inline int mafat_pixel_floats(int channels)
   return last * MAFAT_CHANNEL_BLOCK + mafat_block_width(channels, last);
 }
 
+/* Floats a pixel occupies in the blocks that channels [begin, end) lie in. */
+static inline int mafat_pixel_floats_of(int channels, struct mafat_span part)
+{
+  int floats = 0;
+  for (int b = part.begin / MAFAT_CHANNEL_BLOCK; b < mafat_n_blocks(part.end); b++)
+    floats += mafat_block_width(channels, b);
+  return floats;
+}
+
 struct mafat_piece {
   int tensor, block;
   int lane;     /* first channel within the block */

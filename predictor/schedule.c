@@ -52,6 +52,7 @@ struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
                              .layer = layer,
                              .out = out,
                              .held = held,
+                             .held_channels = {0, l->out.c},
                              .filters = {0, l->out.c},
                              .channels = {0, l->in.c}};
 }

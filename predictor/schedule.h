@@ -16,6 +16,7 @@ struct mafat_step {
   struct mafat_box out;
   struct mafat_box held; /* pixels of the layer's output its buffer holds after
                             this step; older rows may be overwritten */
+  struct mafat_span held_channels; /* and channels of them, beginning at a block */
   struct mafat_span filters, channels;
 };
 

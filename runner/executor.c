@@ -55,7 +55,7 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
   e->tensors.arena = arena;
   for (int t = MAFAT_INPUT; t < plan->n_layers; t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(n, t);
-    e->tensors.held[t + 1] = mafat_box_full(shape.h, shape.w);
+    e->tensors.held[t + 1] = (struct mafat_held){mafat_box_full(shape.h, shape.w), 0};
   }
 done:
   if (code == MAFAT_OK) *out = e;
@@ -124,7 +124,9 @@ static int run_step(struct mafat_executor *e, const struct mafat_step *step)
       .tensors = &e->tensors, .kernels = e->options.kernels, .weights = e->weights,
       .scratch = &layout->scratch[step->layer], .index = 0, .shared_memory = memory,
       .slot_memory = mafat_scratch_slot(&layout->scratch[step->layer], memory, 0)};
-  if (!layout->tensors[step->layer + 1].external) e->tensors.held[step->layer + 1] = step->held;
+  if (!layout->tensors[step->layer + 1].external)
+    e->tensors.held[step->layer + 1] =
+        (struct mafat_held){step->held, step->held_channels.begin / MAFAT_CHANNEL_BLOCK};
   int code = mafat_layers_run(&worker, step);
   if (code == MAFAT_OK) zero_pads(&e->tensors, step->layer, step->out, step->filters);
   return code;

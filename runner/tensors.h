@@ -6,25 +6,32 @@
 
 #include "predictor/layout.h"
 
+/* What a buffer holds now. */
+struct mafat_held {
+  struct mafat_box box;
+  int first_block; /* of its channels */
+};
+
 struct mafat_tensors {
   const struct mafat_network *network;
   const struct mafat_layout *layout;
   char *arena;
-  struct mafat_box *held; /* [tensor + 1]: pixels that the buffer holds now */
+  struct mafat_held *held; /* [tensor + 1] */
 };
 
 /* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
- * true edge of the map. The pixel must be held. */
+ * true edge of the map. Pixel and block must be held. */
 static inline float *mafat_tensors_pixel(const struct mafat_tensors *t, int tensor, int block, int y,
                                          int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor + 1];
-  struct mafat_span held = t->held[tensor + 1].x;
+  const struct mafat_held *h = &t->held[tensor + 1];
+  struct mafat_span held = h->box.x;
   int channels = mafat_network_tensor_shape(t->network, tensor).c;
   size_t column = (size_t)(x - held.begin + (held.begin == 0 ? l->left : 0));
   return (float *)(t->arena + t->layout->buffers[l->buffer].offset) +
          (size_t)(y % l->rows) * l->row_floats +
-         (size_t)block * MAFAT_CHANNEL_BLOCK * (size_t)l->cols +
+         (size_t)(block - h->first_block) * MAFAT_CHANNEL_BLOCK * (size_t)l->cols +
          column * (size_t)mafat_block_width(channels, block);
 }
 

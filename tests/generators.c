@@ -6,7 +6,7 @@ enum { ROWS_AT_A_TIME = 2, SLICE_PIECES = 2 };
 
 /* ---- rows ---- */
 
-static enum mafat_lifetime rows_lifetime(const struct mafat_group *g)
+static enum mafat_lifetime taking_turns(const struct mafat_group *g)
 {
   (void)g;
   return MAFAT_LIFE_GROUP;
@@ -84,7 +84,7 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
   }
 }
 
-const struct mafat_generator test_generator_rows = {"rows of 2", rows_lifetime, rows_next};
+const struct mafat_generator test_generator_rows = {"rows of 2", taking_turns, rows_next};
 
 /* ---- panels ---- */
 
@@ -144,3 +144,34 @@ static bool panels_next(struct mafat_schedule *s, struct mafat_step *step)
 }
 
 const struct mafat_generator test_generator_panels = {"panels", panels_lifetime, panels_next};
+
+/* ---- a convolution and the 1x1 behind it ---- */
+
+/* tile_y: first filter of the panel; tile_x: 0 for the first layer's turn, 1 for
+ * the second's. */
+static bool fused_next(struct mafat_schedule *s, struct mafat_step *step)
+{
+  const struct mafat_group *g = &s->plan->groups[s->group];
+  const struct mafat_layer *wide = &s->network->layers[g->first];
+  if (!s->begun) {
+    s->begun = true;
+    s->tile_x = s->tile_y = 0;
+  }
+  if (s->tile_y >= wide->out.c) return false;
+  int layer = g->first + s->tile_x;
+  const struct mafat_layer *l = &s->network->layers[layer];
+  struct mafat_box map = mafat_box_full(l->out.h, l->out.w);
+  struct mafat_span panel = {s->tile_y, mafat_panel_end(wide, s->tile_y)};
+  *step = mafat_schedule_step(s, layer, map, map);
+  if (s->tile_x == 0) {
+    step->filters = step->held_channels = panel;
+    s->tile_x = 1;
+  } else {
+    step->channels = panel;
+    s->tile_x = 0;
+    s->tile_y = panel.end;
+  }
+  return true;
+}
+
+const struct mafat_generator test_generator_fused = {"fused panels", taking_turns, fused_next};

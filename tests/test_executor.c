@@ -238,6 +238,41 @@ START_TEST(test_rows_need_little_memory)
 }
 END_TEST
 
+/* A 3x3 of 200 filters and the 1x1 behind it, by panels of 32: the tensor between
+ * them is never held whole, and no bit changes. */
+START_TEST(test_fused_panels_never_hold_the_wide_tensor)
+{
+  struct mafat_network *n = test_network("[net]\nwidth=21\nheight=17\nchannels=3\n"
+                                         "[convolutional]\nfilters=24\nsize=3\npad=1\nactivation=leaky\n"
+                                         "[convolutional]\nfilters=200\nsize=3\npad=1\nbatch_normalize=1\nactivation=mish\n"
+                                         "[convolutional]\nfilters=19\nsize=1\nactivation=leaky\n"
+                                         "[maxpool]\nsize=2\nstride=2\n");
+  struct mafat_weights *w = test_weights(n, 4);
+  struct mafat_plan *plan = test_plan(n, "1x1/1/1x1/3/1x1");
+  struct mafat_layout *whole = test_layout(n, plan);
+  const struct mafat_kernels *levels[8];
+  int n_levels = mafat_kernels_list(levels, 8);
+  for (int l = 0; l < n_levels; l++) {
+    plan->groups[1].generator = &mafat_generator_grid;
+    float *reference = run_plan(n, plan, w, levels[l]);
+    plan->groups[1].generator = &test_generator_fused;
+    float *out = run_plan(n, plan, w, levels[l]);
+    ck_assert_mem_eq(out, reference, output_floats(n) * sizeof *out);
+    free(out);
+    free(reference);
+  }
+  struct mafat_layout *fused = test_layout(n, plan);
+  ck_assert_uint_eq(whole->buffers[whole->tensors[1 + 1].buffer].bytes, (21 * 17 * 200 * 4 + 63) / 64 * 64);
+  ck_assert_uint_eq(fused->buffers[fused->tensors[1 + 1].buffer].bytes, (21 * 17 * 32 * 4 + 63) / 64 * 64);
+  ck_assert_uint_eq(fused->macs, whole->macs);
+  mafat_layout_close(&fused);
+  mafat_layout_close(&whole);
+  mafat_plan_close(&plan);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* Levels of one class agree bit for bit; across classes within 1e-5. */
 START_TEST(test_levels_agree)
 {
@@ -421,6 +456,7 @@ Suite *executor_suite(void)
   tcase_add_loop_test(t, test_any_plan_gives_the_same_bits, 0, 500);
   tcase_add_loop_test(t, test_rows_of_two_give_the_same_bits, 0, 200);
   tcase_add_test(t, test_rows_need_little_memory);
+  tcase_add_test(t, test_fused_panels_never_hold_the_wide_tensor);
   tcase_add_loop_test(t, test_levels_agree, 0, 100);
   tcase_add_loop_test(t, test_nothing_is_allocated_while_running, 0, 50);
   tcase_add_loop_test(t, test_every_failed_allocation_is_reported_and_leaks_nothing, 0, 10);
