@@ -32,6 +32,7 @@ struct search {
   size_t n_boxes, boxes_room;
   struct entry *entries;
   size_t n_entries, entries_room;
+  size_t held_bytes; /* of both lists */
 };
 
 /* A head while it is read. */
@@ -47,12 +48,21 @@ void mafat_detect_defaults(struct mafat_detect_input *in)
 
 /* ---- Growing lists ---- */
 
-static int grow(void **list, size_t *room, size_t item_bytes)
+static bool has_room(const struct search *s, size_t bytes)
+{
+  size_t room = s->in->room_bytes;
+  return room == 0 || (s->held_bytes <= room && bytes <= room - s->held_bytes);
+}
+
+static int grow(struct search *s, void **list, size_t *room, size_t item_bytes)
 {
   size_t more = *room ? 2 * *room : 64, bytes;
   if (more < *room || __builtin_mul_overflow(more, item_bytes, &bytes)) return MAFAT_ENOMEM;
+  size_t added = bytes - *room * item_bytes;
+  if (!has_room(s, added)) return MAFAT_ELIMIT;
   void *grown = realloc(*list, bytes);
   if (!grown) return MAFAT_ENOMEM;
+  s->held_bytes += added;
   *list = grown;
   *room = more;
   return MAFAT_OK;
@@ -63,7 +73,8 @@ static int append_box(struct search *s, struct box b)
   if (s->n_boxes == UINT32_MAX) return MAFAT_ENOMEM;
   if (s->n_boxes == s->boxes_room) {
     void *list = s->boxes;
-    if (grow(&list, &s->boxes_room, sizeof b)) return MAFAT_ENOMEM;
+    int code = grow(s, &list, &s->boxes_room, sizeof b);
+    if (code) return code;
     s->boxes = list;
   }
   s->boxes[s->n_boxes++] = b;
@@ -74,7 +85,8 @@ static int append_entry(struct search *s, struct entry e)
 {
   if (s->n_entries == s->entries_room) {
     void *list = s->entries;
-    if (grow(&list, &s->entries_room, sizeof e)) return MAFAT_ENOMEM;
+    int code = grow(s, &list, &s->entries_room, sizeof e);
+    if (code) return code;
     s->entries = list;
   }
   s->entries[s->n_entries++] = e;
@@ -337,7 +349,12 @@ static int make_results(struct mafat_detections **out, const struct search *s)
   size_t bytes;
   struct mafat_detections *made = calloc(1, sizeof *made);
   if (!made) return MAFAT_ENOMEM;
+  int code = MAFAT_ENOMEM;
   if (__builtin_mul_overflow(s->n_entries, sizeof *made->list, &bytes)) goto fail;
+  if (!has_room(s, bytes)) {
+    code = MAFAT_ELIMIT;
+    goto fail;
+  }
   if (bytes && !(made->list = malloc(bytes))) goto fail;
   for (; made->n < s->n_entries; made->n++)
     made->list[made->n] = to_pixels(s, &s->entries[made->n]);
@@ -345,7 +362,7 @@ static int make_results(struct mafat_detections **out, const struct search *s)
   return MAFAT_OK;
 fail:
   mafat_detections_close(&made);
-  return MAFAT_ENOMEM;
+  return code;
 }
 
 static int check_input(const struct mafat_network *n, const struct mafat_detect_input *in,
@@ -376,7 +393,10 @@ int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
     qsort(s.entries, s.n_entries, sizeof *s.entries, compare_results);
   }
   if (code == MAFAT_OK) code = make_results(out, &s);
-  if (code) mafat_fail(d, code, "out of memory for %zu detections", s.n_entries);
+  if (code == MAFAT_ELIMIT)
+    mafat_fail(d, code, "does not fit: more than %zu boxes above the threshold %g, %zu bytes are left for them: raise --thresh",
+               s.n_entries, (double)in->thresh, in->room_bytes);
+  else if (code) mafat_fail(d, code, "out of memory for %zu detections", s.n_entries);
   free(s.entries);
   free(s.boxes);
   return code;

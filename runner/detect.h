@@ -30,6 +30,7 @@ struct mafat_detect_input {
   float thresh;             /* least confidence, exclusive; not negative */
   float nms;                /* greatest overlap (IoU) within a class; 0: no suppression, as in Darknet */
   int n_layers;             /* of the network, that were run; heads beyond are ignored */
+  size_t room_bytes;        /* for candidates and results together; 0: no bound */
 };
 
 /* Darknet's thresholds; the rest is zero and the caller's to fill. */
@@ -38,7 +39,8 @@ void mafat_detect_defaults(struct mafat_detect_input *in);
 /* All detection heads among the first n_layers; a network without one gives an
  * empty list. Confidences that are not finite and boxes that are not numbers
  * are left out; boxes too large for a float are cut to 1e9 pixels.
- * MAFAT_EINVAL (thresholds, picture, n_layers), MAFAT_ENOMEM. *out is NULL
+ * MAFAT_EINVAL (thresholds, picture, n_layers), MAFAT_ENOMEM; MAFAT_ELIMIT:
+ * they would not fit into room_bytes. *out is NULL
  * after a failure. Time grows with the square of what is found of one class. */
 int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
                  const struct mafat_detect_input *in, struct mafat_diagnostic *d);

@@ -223,6 +223,8 @@ int mafat_model_run_floats(struct mafat_model *m, const float *chw, size_t n,
 
 /* ---- answers ---- */
 
+enum { DETECTIONS_SHARE = 256 << 10 }; /* of MAFAT_LATE_PAGES */
+
 static float output_at(const void *context, int layer, int c, int y, int x)
 {
   return mafat_executor_output_at(context, layer, c, y, x);
@@ -237,6 +239,11 @@ struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
   in.picture_w = m->picture_w;
   in.picture_h = m->picture_h;
   in.n_layers = m->n_layers;
+  if (!m->best_effort) {
+    /* What the budget leaves, and the heap that the prediction has counted. */
+    size_t charge = mafat_model_charge_bytes(m);
+    in.room_bytes = DETECTIONS_SHARE + (m->budget_bytes > charge ? m->budget_bytes - charge : 0);
+  }
   return in;
 }
 

@@ -376,7 +376,7 @@ static int run_image(struct session *s, const char *path)
   fill_report(s, path, &m, &report);
   if ((code = find_answers(s, &report, &detections, top))) {
     mafat_detections_close(&detections);
-    return EXIT_RUNNING;
+    return code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING;
   }
   report.total_ms = mafat_process_now_ms() - s->start_ms;
   code = s->options.json ? mafat_output_run_json(&report, &s->out) : mafat_output_run_text(&report, &s->out);

@@ -509,6 +509,10 @@ START_TEST(test_many_candidates)
   ck_assert_int_eq(mafat_detect(&found, &network, &in, &diagnostic), MAFAT_OK);
   ck_assert_uint_eq(found->n, (size_t)SIDE * SIDE * 2 * CLASSES);
   mafat_detections_close(&found);
+  in.room_bytes = 1 << 20; /* 128,000 results alone take three times that */
+  ck_assert_int_eq(mafat_detect(&found, &network, &in, &diagnostic), MAFAT_ELIMIT);
+  ck_assert_ptr_null(found);
+  ck_assert_ptr_nonnull(strstr(diagnostic.text, "raise --thresh"));
   free(all);
 }
 END_TEST
