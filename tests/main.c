@@ -6,7 +6,7 @@
 
 #define SUITES(X) \
   X(box) X(cfg) X(network) X(packing) X(plan) X(schedule) X(arrange) X(layout) X(predict) X(allocation) \
-  X(kernels) X(executor) X(image) X(detect) X(names) X(output) X(model)
+  X(weights) X(kernels) X(executor) X(image) X(detect) X(names) X(output) X(model)
 
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)

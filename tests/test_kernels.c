@@ -219,6 +219,39 @@ START_TEST(test_maxpool_sees_only_the_map)
 }
 END_TEST
 
+START_TEST(test_add_and_scale_match_their_formulas)
+{
+  int n_levels = mafat_kernels_list(levels, 8);
+  const struct mafat_kernels *k = levels[_i % n_levels];
+  state = (uint32_t)_i * 2654435761u + 11;
+  int n = random_in(1, 16), pixel = n + random_in(0, 3), cols = random_in(1, 9);
+  enum mafat_activation a = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1);
+  bool has_z = random_in(0, 2) > 0;
+  struct mafat_add_call call = {.x = input[0], .z = has_z ? input[1] : NULL, .y = output[0] + GUARD,
+                                .n_cols = cols, .n_channels = n, .x_pixel_floats = pixel,
+                                .z_pixel_floats = 2 * pixel, .y_pixel_floats = n, .alpha = .75f,
+                                .beta = -1.25f, .activation = a};
+  fill(input[0], 1024);
+  fill(input[1], 1024);
+  fill(scale, 64);
+  fill(bias, 64);
+  fill(output[0], 2048);
+  fill(output[1], 2048);
+  memcpy(expected, output, sizeof output);
+  for (int col = 0; col < cols; col++)
+    for (int ch = 0; ch < n; ch++) {
+      float x = input[0][col * pixel + ch], z = input[1][col * 2 * pixel + ch];
+      volatile float scaled = .75f * x;
+      expected[0][GUARD + col * n + ch] = activated(k, has_z ? madd(k, -1.25f, z, scaled) : x, a);
+      expected[1][GUARD + col * n + ch] = activated(k, madd(k, x, scale[ch], bias[ch]), a);
+    }
+  k->add(&call);
+  k->scale(input[0], pixel, output[1] + GUARD, n, cols, n, scale, bias, a);
+  ck_assert_msg(memcmp(output, expected, sizeof output) == 0, "%s case %d: %d channels, z %d, %s", k->name, _i, n,
+                has_z, mafat_activation_name(a));
+}
+END_TEST
+
 /* The formulas of Darknet (and of AlexeyAB's fork) in double precision. */
 static double exact_activation(double x, enum mafat_activation a)
 {
@@ -322,6 +355,7 @@ Suite *kernels_suite(void)
   tcase_add_loop_test(t, test_conv_matches_the_written_order, 0, 2000);
   tcase_add_loop_test(t, test_depthwise_matches_the_written_order, 0, 500);
   tcase_add_loop_test(t, test_maxpool_sees_only_the_map, 0, 500);
+  tcase_add_loop_test(t, test_add_and_scale_match_their_formulas, 0, 500);
   tcase_add_loop_test(t, test_activations_are_darknets, 0, MAFAT_N_ACTIVATIONS);
   tcase_add_loop_test(t, test_activation_of_an_array_is_that_of_each_element, 0, MAFAT_N_ACTIVATIONS);
   tcase_add_loop_test(t, test_activations_survive_extremes, 0, MAFAT_N_ACTIVATIONS);
