@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fuzz/networks.h"
+
 #include "predictor/layout.h"
 
 static const char *const cfgs[] = {
@@ -28,22 +30,7 @@ static const char *const cfgs[] = {
 
 enum { N_CFGS = sizeof cfgs / sizeof *cfgs };
 
-static void require(bool holds)
-{
-  if (!holds) abort();
-}
-
 static struct mafat_network *networks[N_CFGS];
-
-static void make_networks(void)
-{
-  for (int i = 0; i < N_CFGS; i++) {
-    struct mafat_cfg *cfg = NULL;
-    require(mafat_cfg_parse(&cfg, "fuzz", cfgs[i], strlen(cfgs[i]), NULL) == MAFAT_OK);
-    require(mafat_network_make(&networks[i], cfg, NULL, NULL) == MAFAT_OK);
-    mafat_cfg_close(&cfg);
-  }
-}
 
 static void check_bounds(const int *bounds, int n, int extent)
 {
@@ -88,7 +75,7 @@ static void check_rewriting(const struct mafat_network *n, const struct mafat_pl
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-  if (!networks[0]) make_networks();
+  if (!networks[0]) make_networks(cfgs, N_CFGS, networks);
   char *text = malloc(n + 1);
   if (!text) abort();
   if (n) memcpy(text, bytes, n);

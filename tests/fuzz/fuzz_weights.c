@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/fuzz/networks.h"
+
 #include "runner/weights.h"
 
 static const char *const cfgs[] = {
@@ -24,22 +26,7 @@ static const char *const cfgs[] = {
 
 enum { N_CFGS = sizeof cfgs / sizeof *cfgs };
 
-static void require(bool holds)
-{
-  if (!holds) abort();
-}
-
 static struct mafat_network *networks[N_CFGS];
-
-static void make_networks(void)
-{
-  for (int i = 0; i < N_CFGS; i++) {
-    struct mafat_cfg *cfg = NULL;
-    require(mafat_cfg_parse(&cfg, "fuzz", cfgs[i], strlen(cfgs[i]), NULL) == MAFAT_OK);
-    require(mafat_network_make(&networks[i], cfg, NULL, NULL) == MAFAT_OK);
-    mafat_cfg_close(&cfg);
-  }
-}
 
 static bool has_panels(const struct mafat_layer *l)
 {
@@ -67,7 +54,7 @@ static void touch_slices(struct mafat_weights *w, const struct mafat_network *n)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-  if (!networks[0]) make_networks();
+  if (!networks[0]) make_networks(cfgs, N_CFGS, networks);
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
   if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) abort();
   for (int i = 0; i < N_CFGS; i++) {

@@ -1,0 +1,27 @@
+/* What fuzz targets share that hold a reader against fixed networks. */
+#ifndef MAFAT_TESTS_FUZZ_NETWORKS_H
+#define MAFAT_TESTS_FUZZ_NETWORKS_H
+
+#include "network/network.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Ends the run: libFuzzer keeps the input that broke the promise. */
+static inline void require(bool holds)
+{
+  if (!holds) abort();
+}
+
+/* Makes networks[i] from the text cfgs[i]. */
+static inline void make_networks(const char *const *cfgs, int n, struct mafat_network **networks)
+{
+  for (int i = 0; i < n; i++) {
+    struct mafat_cfg *cfg = NULL;
+    require(mafat_cfg_parse(&cfg, "fuzz", cfgs[i], strlen(cfgs[i]), NULL) == MAFAT_OK);
+    require(mafat_network_make(&networks[i], cfg, NULL, NULL) == MAFAT_OK);
+    mafat_cfg_close(&cfg);
+  }
+}
+
+#endif
