@@ -41,7 +41,7 @@ PREDICTOR := $(wildcard predictor/*.c)
 SEARCH    := $(wildcard search/*.c)
 PROGRAMS  := runner/run_inference.c runner/make_weights.c runner/annotate.c
 RUNNER    := $(filter-out $(PROGRAMS) runner/options.c $(wildcard runner/annotate_*.c),$(wildcard runner/*.c))
-KERNELS   := runner/kernels/portable.c $(if $(filter x86_64-%,$(MACHINE)),runner/kernels/avx2.c)
+KERNELS   := runner/kernels/portable.c $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c))
 LIBRARY   := $(NETWORK) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
 TESTS     := $(wildcard tests/*.c)
 
@@ -65,7 +65,8 @@ $(BUILD)/obj/%.o: %.c Makefile
 
 # Kernels are written once and compiled once per level.
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
-$(BUILD)/obj/runner/kernels/avx2.o: EXTRA = -O3 -march=x86-64-v3
+$(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = -O3 -march=x86-64-v3
+$(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = -O3 -march=x86-64-v4 -mprefer-vector-width=512
 $(call objects,runner/annotate.c $(wildcard runner/annotate_*.c)): EXTRA = $(call pkg,--cflags,gdlib json-c libexif)
 $(BUILD)/obj/tests/%.o: EXTRA = $(call pkg,--cflags,check json-c)
 

@@ -15,9 +15,17 @@ static bool has_avx2(void)
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
+
+static bool has_avx512(void)
+{
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512cd");
+}
 #define X86(table) (table)
 #else
 #define has_avx2 always
+#define has_avx512 always
 #define X86(table) NULL
 #endif
 
@@ -29,6 +37,7 @@ static const struct {
 } levels[] = {
     {"portable", &mafat_kernels_portable, always},
     {"avx2", X86(&mafat_kernels_avx2), has_avx2},
+    {"avx512", X86(&mafat_kernels_avx512), has_avx512},
 };
 
 enum { N_LEVELS = sizeof levels / sizeof *levels };

@@ -105,7 +105,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   m->best_effort = o->best_effort;
   m->kernels = mafat_kernels_find(o->cpu);
   if (!m->kernels)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level, portable or avx2, found %.60s", o->cpu);
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
   if ((code = mafat_network_read(&m->network, cfg_path, &o->warnings, d))) return code;
   m->around.process_bytes = mafat_process_resident_bytes(); /* with the network */
   m->n_layers = o->layers ? o->layers : m->network->n_layers;

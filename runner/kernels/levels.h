@@ -6,5 +6,6 @@
 
 extern const struct mafat_kernels mafat_kernels_portable;
 extern const struct mafat_kernels mafat_kernels_avx2; /* x86-64 only */
+extern const struct mafat_kernels mafat_kernels_avx512; /* x86-64 only */
 
 #endif

@@ -1,86 +1,27 @@
-/* The few vector operations the kernels need, for the level this file is
- * compiled for. Included by kernel sources only.
+/* The few vector operations that the kernels are written on. A level's file
+ * names its vector header (LEVEL_VECTOR), which defines
  *
- * MADD is the one multiply-add of a class: fused where the hardware fuses,
- * two roundings in the plain class. Sources are compiled with
- * -ffp-contract=off, so that nothing else fuses. */
+ *   VECTOR_LANES   floats in a vector
+ *   VECTOR_PIXELS  pixels of a convolution tile, chosen for the register file
+ *   VECTOR_SEGMENTS  runs of 16 filters that a tile covers: 1 or 2
+ *   VECTOR_FUSED   1: vec_madd and scalar_madd round once, 0: twice
+ *   vec            the type
+ *   vec_load, vec_store, vec_all, vec_add, vec_sub, vec_mul, vec_max
+ *   vec_madd(a, b, c)     a * b + c, the one multiply-add of the level's class
+ *   vec_accumulate(&sum, a, b)  sum = vec_madd(a, b, sum)
+ *   scalar_madd(a, b, c)  the same for one float
+ *   vec_load_n, vec_store_n  the first n lanes, 1 <= n; others read as 0 and
+ *                            are not touched in memory; n may exceed the lanes
+ *   vec_load_panel(p, n)  a vector of a panel that has n more filters: panels
+ *                         are 8 wide or a multiple of it, so only wider vectors mask
+ *
+ * vec_max(a, b) is a > b ? a : b, as Darknet's pooling compares: a NaN in a
+ * loses. Sources are compiled with -ffp-contract=off: nothing else fuses. */
 #ifndef MAFAT_RUNNER_KERNELS_VECTOR_H
 #define MAFAT_RUNNER_KERNELS_VECTOR_H
 
-#include <string.h>
+#include LEVEL_VECTOR
 
-#if defined(__AVX2__) && defined(__FMA__)
-
-#include <immintrin.h>
-
-#define VECTOR_FUSED 1
-#define VECTOR_LANES 8
-typedef __m256 vec;
-
-static inline vec vec_load(const float *p) { return _mm256_loadu_ps(p); }
-static inline void vec_store(float *p, vec v) { _mm256_storeu_ps(p, v); }
-static inline vec vec_all(float x) { return _mm256_set1_ps(x); }
-static inline vec vec_madd(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
-static inline vec vec_mul(vec a, vec b) { return _mm256_mul_ps(a, b); }
-/* a > b ? a : b, as Darknet's pooling compares: a NaN in a loses. */
-static inline vec vec_max(vec a, vec b) { return _mm256_max_ps(a, b); }
-static inline float scalar_madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-
-static inline __m256i vec_mask(int n)
-{
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
-/* The first n lanes; the others read as 0 and are not touched in memory. */
-static inline vec vec_load_n(const float *p, int n)
-{
-  return n >= 8 ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, vec_mask(n));
-}
-
-static inline void vec_store_n(float *p, vec v, int n)
-{
-  if (n >= 8) _mm256_storeu_ps(p, v);
-  else _mm256_maskstore_ps(p, vec_mask(n), v);
-}
-
-#else
-
-#define VECTOR_FUSED 0
-#define VECTOR_LANES 4
-typedef float vec __attribute__((vector_size(16)));
-
-static inline vec vec_load(const float *p)
-{
-  vec v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-
-static inline void vec_store(float *p, vec v) { memcpy(p, &v, sizeof v); }
-static inline vec vec_all(float x) { return (vec){x, x, x, x}; }
-static inline vec vec_madd(vec a, vec b, vec c) { return a * b + c; }
-static inline vec vec_mul(vec a, vec b) { return a * b; }
-static inline float scalar_madd(float a, float b, float c) { return a * b + c; }
-
-static inline vec vec_max(vec a, vec b)
-{
-  typedef int mask __attribute__((vector_size(16)));
-  mask m = a > b;
-  return (vec)(((mask)a & m) | ((mask)b & ~m));
-}
-
-static inline vec vec_load_n(const float *p, int n)
-{
-  vec v = {0, 0, 0, 0};
-  memcpy(&v, p, (size_t)(n < 4 ? n : 4) * sizeof *p);
-  return v;
-}
-
-static inline void vec_store_n(float *p, vec v, int n)
-{
-  memcpy(p, &v, (size_t)(n < 4 ? n : 4) * sizeof *p);
-}
-
-#endif
+#define INLINE static inline __attribute__((always_inline))
 
 #endif

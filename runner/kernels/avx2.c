@@ -1,7 +1,0 @@
-/* The same kernels for x86-64-v3: 8-lane vectors with fused multiply-add.
- * Compiled with -march=x86-64-v3; called only where cpuid says so. */
-#include "runner/kernels/levels.h"
-
-#define LEVEL_NAME "avx2"
-#define LEVEL_TABLE mafat_kernels_avx2
-#include "runner/kernels/bodies.h"

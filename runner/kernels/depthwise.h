@@ -1,0 +1,83 @@
+/* Depthwise convolution: each channel by itself, vectors of channels. Included by
+ * bodies.h. */
+
+enum { DEPTHWISE_PIXELS = 4 };
+
+/* P outputs of a row for one vector of channels, any window and stride. */
+INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int col, int v, const int P)
+{
+  const size_t in_pixel = (size_t)c->in_pixel_floats, step = in_pixel * (size_t)c->stride;
+  const int n = c->n_channels - v;
+  const float *w = c->weights + v;
+  vec sum[DEPTHWISE_PIXELS];
+#pragma GCC unroll 4
+  for (int p = 0; p < P; p++) sum[p] = vec_all(0.0f);
+  for (int ky = 0; ky < c->size; ky++) {
+    const float *in = c->rows[row * c->stride + ky] + (size_t)col * step + v;
+    for (int kx = 0; kx < c->size; kx++, w += c->width, in += in_pixel) {
+      vec weight = vec_load_n(w, n);
+#pragma GCC unroll 4
+      for (int p = 0; p < P; p++) sum[p] = vec_madd(vec_load_n(in + (size_t)p * step, n), weight, sum[p]);
+    }
+  }
+  const vec scale = vec_load_n(c->scale + v, n), bias = vec_load_n(c->bias + v, n);
+#pragma GCC unroll 4
+  for (int p = 0; p < P; p++) sum[p] = vec_madd(sum[p], scale, bias);
+  activate_vectors(sum, P, c->activation);
+  float *out = c->out[row] + (size_t)col * (size_t)c->out_pixel_floats + v;
+#pragma GCC unroll 4
+  for (int p = 0; p < P; p++, out += c->out_pixel_floats) vec_store_n(out, sum[p], n);
+}
+
+/* The usual case, 3x3: a window's columns are loaded once for all outputs that
+ * see them. */
+INLINE void depthwise_tile3(const struct mafat_depthwise_call *c, int row, int col, int v, const int P,
+                            const int STRIDE)
+{
+  const size_t in_pixel = (size_t)c->in_pixel_floats;
+  const int n = c->n_channels - v;
+  vec sum[DEPTHWISE_PIXELS];
+#pragma GCC unroll 4
+  for (int p = 0; p < P; p++) sum[p] = vec_all(0.0f);
+#pragma GCC unroll 3
+  for (int ky = 0; ky < 3; ky++) {
+    const float *in = c->rows[row * STRIDE + ky] + (size_t)(col * STRIDE) * in_pixel + v;
+    const float *w = c->weights + 3 * ky * c->width + v;
+    const vec w0 = vec_load_n(w, n), w1 = vec_load_n(w + c->width, n), w2 = vec_load_n(w + 2 * c->width, n);
+    vec x[(DEPTHWISE_PIXELS - 1) * 2 + 3];
+#pragma GCC unroll 9
+    for (int i = 0; i < (P - 1) * STRIDE + 3; i++) x[i] = vec_load_n(in + (size_t)i * in_pixel, n);
+#pragma GCC unroll 4
+    for (int p = 0; p < P; p++) {
+      sum[p] = vec_madd(x[p * STRIDE], w0, sum[p]);
+      sum[p] = vec_madd(x[p * STRIDE + 1], w1, sum[p]);
+      sum[p] = vec_madd(x[p * STRIDE + 2], w2, sum[p]);
+    }
+  }
+  const vec scale = vec_load_n(c->scale + v, n), bias = vec_load_n(c->bias + v, n);
+#pragma GCC unroll 4
+  for (int p = 0; p < P; p++) sum[p] = vec_madd(sum[p], scale, bias);
+  activate_vectors(sum, P, c->activation);
+  float *out = c->out[row] + (size_t)col * (size_t)c->out_pixel_floats + v;
+#pragma GCC unroll 4
+  for (int p = 0; p < P; p++, out += c->out_pixel_floats) vec_store_n(out, sum[p], n);
+}
+
+static void depthwise(const struct mafat_depthwise_call *c)
+{
+#define ALONG_ROW(TILE4, TILE1) \
+  do { \
+    int col = 0; \
+    for (; col + DEPTHWISE_PIXELS <= c->n_cols; col += DEPTHWISE_PIXELS) TILE4; \
+    for (; col < c->n_cols; col++) TILE1; \
+  } while (0)
+  for (int row = 0; row < c->n_rows; row++)
+    for (int v = 0; v < c->n_channels; v += VECTOR_LANES)
+      if (c->size == 3 && c->stride == 1)
+        ALONG_ROW(depthwise_tile3(c, row, col, v, DEPTHWISE_PIXELS, 1), depthwise_tile3(c, row, col, v, 1, 1));
+      else if (c->size == 3 && c->stride == 2)
+        ALONG_ROW(depthwise_tile3(c, row, col, v, DEPTHWISE_PIXELS, 2), depthwise_tile3(c, row, col, v, 1, 2));
+      else
+        ALONG_ROW(depthwise_tile(c, row, col, v, DEPTHWISE_PIXELS), depthwise_tile(c, row, col, v, 1));
+#undef ALONG_ROW
+}

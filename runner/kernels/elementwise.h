@@ -1,0 +1,56 @@
+/* Kernels without sums over channels: bound by memory, not arithmetic.
+ * Included by bodies.h. */
+
+static void maxpool(const struct mafat_pool_call *c)
+{
+  const size_t in_pixel = (size_t)c->in_pixel_floats;
+  for (int col = 0; col < c->n_cols; col++) {
+    int x0 = c->first_col + col * c->stride, x1 = x0 + c->size;
+    if (x0 < c->in_begin) x0 = c->in_begin;
+    if (x1 > c->in_end) x1 = c->in_end;
+    float *out = c->out + (size_t)col * (size_t)c->out_pixel_floats;
+    for (int v = 0; v < c->n_channels; v += VECTOR_LANES) {
+      const int lanes = c->n_channels - v;
+      vec most = vec_all(-FLT_MAX);
+      for (int r = 0; r < c->n_rows; r++)
+        for (int x = x0; x < x1; x++)
+          most = vec_max(vec_load_n(c->rows[r] + (size_t)x * in_pixel + v, lanes), most);
+      vec_store_n(out + v, most, lanes);
+    }
+  }
+}
+
+static void add(const struct mafat_add_call *c)
+{
+  for (int col = 0; col < c->n_cols; col++) {
+    const float *x = c->x + (size_t)col * (size_t)c->x_pixel_floats;
+    const float *z = c->z ? c->z + (size_t)col * (size_t)c->z_pixel_floats : NULL;
+    float *y = c->y + (size_t)col * (size_t)c->y_pixel_floats;
+    for (int ch = 0; ch < c->n_channels; ch++)
+      y[ch] = z ? scalar_madd(c->beta, z[ch], c->alpha * x[ch]) : x[ch];
+    if (c->activation != MAFAT_LINEAR) activate_array(y, (size_t)c->n_channels, c->activation);
+  }
+}
+
+static void scale_channels(const float *x, int x_pixel_floats, float *y, int y_pixel_floats,
+                           int n_cols, int n_channels, const float *scale, const float *bias,
+                           enum mafat_activation activation)
+{
+  for (int col = 0; col < n_cols; col++) {
+    const float *from = x + (size_t)col * (size_t)x_pixel_floats;
+    float *to = y + (size_t)col * (size_t)y_pixel_floats;
+    for (int ch = 0; ch < n_channels; ch++) to[ch] = scalar_madd(from[ch], scale[ch], bias[ch]);
+    activate_array(to, (size_t)n_channels, activation);
+  }
+}
+
+static void softmax(const float *in, float *out, size_t n, float temperature)
+{
+  float largest = -FLT_MAX;
+  double sum = 0; /* a float loses a digit over a thousand classes */
+  for (size_t i = 0; i < n; i++)
+    if (in[i] > largest) largest = in[i];
+  for (size_t i = 0; i < n; i++) out[i] = exponential(in[i] / temperature - largest / temperature);
+  for (size_t i = 0; i < n; i++) sum += out[i];
+  for (size_t i = 0; i < n; i++) out[i] = (float)(out[i] / sum);
+}

@@ -1,0 +1,57 @@
+/* Four lanes by the compiler's vector extension: SSE2, NEON or scalars,
+ * whatever the target has. Plain class. See vector.h. */
+#ifndef MAFAT_RUNNER_KERNELS_VECTOR_PORTABLE_H
+#define MAFAT_RUNNER_KERNELS_VECTOR_PORTABLE_H
+
+#include <string.h>
+
+#define VECTOR_FUSED 0
+#define VECTOR_LANES 4
+/* Two pixels x four vectors, four weights and a broadcast: 13 of 16 registers. */
+#define VECTOR_PIXELS 2
+#define VECTOR_SEGMENTS 1
+typedef float vec __attribute__((vector_size(16)));
+
+static inline vec vec_load(const float *p)
+{
+  vec v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+
+static inline void vec_store(float *p, vec v) { memcpy(p, &v, sizeof v); }
+static inline vec vec_all(float x) { return (vec){x, x, x, x}; }
+static inline vec vec_add(vec a, vec b) { return a + b; }
+static inline vec vec_sub(vec a, vec b) { return a - b; }
+static inline vec vec_mul(vec a, vec b) { return a * b; }
+static inline vec vec_madd(vec a, vec b, vec c) { return a * b + c; }
+static inline void vec_accumulate(vec *sum, vec a, vec b) { *sum = vec_madd(a, b, *sum); }
+static inline float scalar_madd(float a, float b, float c) { return a * b + c; }
+
+static inline vec vec_max(vec a, vec b)
+{
+  typedef int mask __attribute__((vector_size(16)));
+  mask m = a > b;
+  return (vec)(((mask)a & m) | ((mask)b & ~m));
+}
+
+static inline vec vec_load_n(const float *p, int n)
+{
+  vec v = {0, 0, 0, 0};
+  if (n >= 4) return vec_load(p);
+  memcpy(&v, p, (size_t)n * sizeof *p);
+  return v;
+}
+
+static inline void vec_store_n(float *p, vec v, int n)
+{
+  memcpy(p, &v, (size_t)(n < 4 ? n : 4) * sizeof *p);
+}
+
+static inline vec vec_load_panel(const float *p, int n)
+{
+  (void)n;
+  return vec_load(p);
+}
+
+#endif

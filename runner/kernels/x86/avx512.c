@@ -1,0 +1,6 @@
+/* The kernels for x86-64-v4: 16-lane vectors, masks, 32 registers. Compiled with
+ * -march=x86-64-v4; called only where cpuid says so. */
+#define LEVEL_NAME "avx512"
+#define LEVEL_TABLE mafat_kernels_avx512
+#define LEVEL_VECTOR "runner/kernels/x86/vector_avx512.h"
+#include "runner/kernels/bodies.h"

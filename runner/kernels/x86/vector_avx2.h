@@ -1,0 +1,54 @@
+/* Eight lanes with fused multiply-add. See ../vector.h. */
+#ifndef MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX2_H
+#define MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX2_H
+
+#include <immintrin.h>
+#include <string.h>
+
+#define VECTOR_FUSED 1
+#define VECTOR_LANES 8
+/* Six pixels x two vectors, two weights and a broadcast: 15 of 16 registers. */
+#define VECTOR_PIXELS 6
+#define VECTOR_SEGMENTS 1
+typedef __m256 vec;
+
+static inline vec vec_load(const float *p) { return _mm256_loadu_ps(p); }
+static inline void vec_store(float *p, vec v) { _mm256_storeu_ps(p, v); }
+static inline vec vec_all(float x) { return _mm256_set1_ps(x); }
+static inline vec vec_add(vec a, vec b) { return _mm256_add_ps(a, b); }
+static inline vec vec_sub(vec a, vec b) { return _mm256_sub_ps(a, b); }
+static inline vec vec_mul(vec a, vec b) { return _mm256_mul_ps(a, b); }
+static inline vec vec_madd(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
+/* Written out, for the compiler would otherwise overwrite the weight instead of
+ * the sum here and there, and then run out of registers. */
+static inline void vec_accumulate(vec *sum, vec a, vec b)
+{
+  __asm__("vfmadd231ps %2, %1, %0" : "+x"(*sum) : "x"(a), "x"(b));
+}
+
+static inline vec vec_max(vec a, vec b) { return _mm256_max_ps(a, b); }
+static inline float scalar_madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+
+static inline __m256i vec_mask(int n)
+{
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+static inline vec vec_load_n(const float *p, int n)
+{
+  return n >= 8 ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, vec_mask(n));
+}
+
+static inline void vec_store_n(float *p, vec v, int n)
+{
+  if (n >= 8) _mm256_storeu_ps(p, v);
+  else _mm256_maskstore_ps(p, vec_mask(n), v);
+}
+
+static inline vec vec_load_panel(const float *p, int n)
+{
+  (void)n;
+  return vec_load(p);
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* Sixteen lanes with masks and fused multiply-add. See ../vector.h. */
+#ifndef MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX512_H
+#define MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX512_H
+
+#include <immintrin.h>
+#include <string.h>
+
+#define VECTOR_FUSED 1
+#define VECTOR_LANES 16
+/* Fourteen pixels x two vectors, two weights and a broadcast: 31 of 32 registers. */
+#define VECTOR_PIXELS 14
+#define VECTOR_SEGMENTS 2
+typedef __m512 vec;
+
+static inline vec vec_load(const float *p) { return _mm512_loadu_ps(p); }
+static inline void vec_store(float *p, vec v) { _mm512_storeu_ps(p, v); }
+static inline vec vec_all(float x) { return _mm512_set1_ps(x); }
+static inline vec vec_add(vec a, vec b) { return _mm512_add_ps(a, b); }
+static inline vec vec_sub(vec a, vec b) { return _mm512_sub_ps(a, b); }
+static inline vec vec_mul(vec a, vec b) { return _mm512_mul_ps(a, b); }
+static inline vec vec_madd(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
+static inline void vec_accumulate(vec *sum, vec a, vec b) { *sum = vec_madd(a, b, *sum); }
+static inline vec vec_max(vec a, vec b) { return _mm512_max_ps(a, b); }
+static inline float scalar_madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+
+static inline __mmask16 vec_mask(int n)
+{
+  return (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1u);
+}
+
+static inline vec vec_load_n(const float *p, int n) { return _mm512_maskz_loadu_ps(vec_mask(n), p); }
+static inline void vec_store_n(float *p, vec v, int n) { _mm512_mask_storeu_ps(p, vec_mask(n), v); }
+static inline vec vec_load_panel(const float *p, int n) { return vec_load_n(p, n); }
+
+#endif
