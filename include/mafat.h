@@ -45,7 +45,12 @@ struct mafat_model_options {
                            cgroups, else the memory that is available */
   const char *plan;     /* NULL (default): the first of the paper's configurations that fits */
   int layers;           /* run the first so many layers; 0 (default): all */
-  const char *cpu;      /* highest kernel level, "portable" or "avx2"; NULL (default): the best */
+  const char *algorithm; /* of convolutions: "direct", "winograd" (3x3 layers of stride 1), or "auto"
+                           (NULL, default): for each layer the faster one; direct everywhere if only
+                           that fits */
+  int threads;          /* that compute, the caller's included; default 1 */
+  const char *cpu;      /* highest kernel level: "portable", "avx2", "avx512", "neon"; NULL (default):
+                           the best of this CPU */
   bool best_effort;     /* run the smallest plan even if it does not fit; default false */
   const char *picture;  /* its header says what decoding costs; NULL (default): an upright
                            baseline JPEG of 12 megapixels */

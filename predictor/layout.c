@@ -1,7 +1,9 @@
 #include "predictor/layout.h"
 
 #include "predictor/arrange.h"
+#include "predictor/fusion.h"
 #include "predictor/schedule.h"
+#include "predictor/winograd.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +39,7 @@ static void find_pads(struct maker *m)
 {
   for (int l = 0; l < m->plan->n_layers; l++) {
     if (!mafat_schedule_runs(m->schedule, l)) continue;
-    const struct mafat_layer *layer = &m->network->layers[l];
+    const struct mafat_layer *layer = &m->network->layers[mafat_fusion_reader(m->plan, l)];
     int left, right;
     mafat_layer_pads(layer, &left, &right);
     for (int i = 0; i < layer->sources.n; i++) {
@@ -60,14 +62,78 @@ static void hold(struct maker *m, int tensor, struct mafat_box held, struct mafa
   e->cols = most(e->cols, cols);
 }
 
-static uint64_t step_macs(const struct mafat_layer *l, const struct mafat_step *s)
+/* Pixels, filters and channels that one layer of a step computes. */
+struct work {
+  int layer;
+  struct mafat_box box;
+  struct mafat_span filters, channels;
+};
+
+static uint64_t work_macs(const struct mafat_layer *l, const struct work *w)
 {
-  uint64_t pixels = (uint64_t)mafat_box_area(s->out);
+  uint64_t pixels = (uint64_t)mafat_box_area(w->box);
   if (l->type == MAFAT_CONNECTED) /* all of the input for some of the outputs */
-    return mafat_layer_macs(l, 1) / (uint64_t)l->out.c * (uint64_t)mafat_span_size(s->filters);
+    return mafat_layer_macs(l, 1) / (uint64_t)l->out.c * (uint64_t)mafat_span_size(w->filters);
   if (l->type != MAFAT_CONVOLUTIONAL) return mafat_layer_macs(l, pixels);
-  return pixels * (uint64_t)l->size * (uint64_t)l->size * (uint64_t)mafat_span_size(s->filters) *
-         (uint64_t)mafat_span_size(s->channels) / (uint64_t)l->groups;
+  return pixels * (uint64_t)l->size * (uint64_t)l->size * (uint64_t)mafat_span_size(w->filters) *
+         (uint64_t)mafat_span_size(w->channels) / (uint64_t)l->groups;
+}
+
+/* The same as the kernels do it. */
+static uint64_t work_padded_macs(const struct mafat_plan *plan, const struct mafat_layer *l,
+                                 const struct work *w)
+{
+  if (l->type != MAFAT_CONVOLUTIONAL && l->type != MAFAT_CONNECTED) return work_macs(l, w);
+  uint64_t width = 0, filters = (uint64_t)mafat_span_size(w->filters);
+  for (int f = w->filters.begin, end; f < w->filters.end; f = end) {
+    end = mafat_min(mafat_panel_end(l, f), w->filters.end);
+    width += (uint64_t)mafat_panel_width(end - f);
+  }
+  if (filters == 0) return 0;
+  if (plan->algorithms[w->layer] == MAFAT_WINOGRAD)
+    return (uint64_t)mafat_winograd_tiles(mafat_span_size(w->box.y)) *
+           (uint64_t)mafat_winograd_tiles(mafat_span_size(w->box.x)) * MAFAT_WINOGRAD_PRODUCTS * width *
+           (uint64_t)mafat_span_size(w->channels);
+  return work_macs(l, w) / filters * width;
+}
+
+/* Everything a step computes: its layer, and the one inside. */
+static int step_work(const struct maker *m, const struct mafat_step *s, struct work work[2])
+{
+  int inner = m->plan->inner[s->layer];
+  work[0] = (struct work){s->layer, s->out, s->filters, s->channels};
+  if (inner < 0) return 1;
+  work[0].channels = mafat_span(0, m->network->layers[s->layer].in.c);
+  work[1] = (struct work){inner,
+                          {mafat_fusion_inner_span(m->plan, m->network, s->layer, true, s->out.y),
+                           mafat_fusion_inner_span(m->plan, m->network, s->layer, false, s->out.x)},
+                          s->filters, s->channels};
+  if (mafat_layer_is_depthwise(&m->network->layers[inner]))
+    work[1].filters = mafat_span(0, m->network->layers[inner].out.c);
+  return 2;
+}
+
+static void count_step(struct maker *m, const struct mafat_step *step)
+{
+  struct work work[2];
+  for (int i = 0, n = step_work(m, step, work); i < n; i++) {
+    const struct mafat_layer *l = &m->network->layers[work[i].layer];
+    uint64_t macs = work_macs(l, &work[i]);
+    m->layout->layer_macs[work[i].layer] += macs;
+    m->layout->groups[step->group].macs += macs;
+    m->layout->groups[step->group].padded_macs += work_padded_macs(m->plan, l, &work[i]);
+  }
+}
+
+/* MACs of a layer, and of the one inside it, over the whole map. */
+static uint64_t macs_once(const struct maker *m, int layer)
+{
+  uint64_t macs = 0;
+  for (int l = layer; l >= 0; l = m->plan->inner[l]) {
+    struct mafat_shape out = m->network->layers[l].out;
+    macs += mafat_layer_macs(&m->network->layers[l], (uint64_t)out.h * (uint64_t)out.w);
+  }
+  return macs;
 }
 
 static void walk(struct maker *m)
@@ -80,9 +146,7 @@ static void walk(struct maker *m)
     e->out_rows = most(e->out_rows, mafat_span_size(step.out.y));
     e->out_cols = most(e->out_cols, mafat_span_size(step.out.x));
     hold(m, step.layer, step.held, step.held_channels);
-    uint64_t macs = step_macs(&m->network->layers[step.layer], &step);
-    layout->layer_macs[step.layer] += macs;
-    layout->groups[step.group].macs += macs;
+    count_step(m, &step);
   }
   for (int t = MAFAT_INPUT; t < m->plan->n_layers; t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(m->network, t);
@@ -93,14 +157,12 @@ static void walk(struct maker *m)
   for (int g = 0; g < m->plan->n_groups; g++) {
     uint64_t once = 0;
     for (int l = m->plan->groups[g].first; l < m->plan->groups[g].end; l++)
-      if (m->extents[l + 1].rows > 0) {
-        struct mafat_shape out = m->network->layers[l].out;
-        once += mafat_layer_macs(&m->network->layers[l], (uint64_t)out.h * (uint64_t)out.w);
-      }
+      if (m->extents[l + 1].rows > 0) once += macs_once(m, l);
     struct mafat_group_cost *cost = &layout->groups[g];
     cost->redundant_macs = cost->macs > once ? cost->macs - once : 0;
     layout->macs += cost->macs;
     layout->redundant_macs += cost->redundant_macs;
+    layout->padded_macs += cost->padded_macs;
   }
 }
 
@@ -180,7 +242,7 @@ static int size_scratch(struct maker *m, int layer)
   m->layout->scratch_buffers[layer] = -1;
   if (e->out_rows == 0) return MAFAT_OK;
   struct mafat_scratch *s = &m->layout->scratch[layer];
-  int code = mafat_scratch_plan(&m->network->layers[layer], e->out_rows, e->out_cols, s);
+  int code = mafat_scratch_plan(m->plan, m->network, layer, e->out_rows, e->out_cols, s);
   size_t bytes = mafat_scratch_bytes(s, m->layout->n_workers);
   if (code || bytes == 0) return code;
   if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
@@ -242,7 +304,7 @@ static int make(struct maker *m)
   size_t n = (size_t)m->plan->n_layers;
   int code = mafat_schedule_open(&m->schedule, m->network, m->plan);
   layout->n_layers = m->plan->n_layers;
-  layout->n_workers = 1;
+  layout->n_workers = m->plan->n_threads;
   layout->buffers = calloc(2 * n + 1, sizeof *layout->buffers);
   layout->tensors = calloc(n + 1, sizeof *layout->tensors);
   layout->scratch = calloc(n, sizeof *layout->scratch);

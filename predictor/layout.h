@@ -36,7 +36,7 @@ struct mafat_tensor_layout {
 
 struct mafat_group_cost {
   size_t peak_bytes; /* largest sum of live buffers while the group runs */
-  uint64_t macs, redundant_macs;
+  uint64_t macs, redundant_macs, padded_macs;
 };
 
 struct mafat_layout {
@@ -46,12 +46,14 @@ struct mafat_layout {
   struct mafat_tensor_layout *tensors; /* [tensor + 1] */
   struct mafat_scratch *scratch;       /* [layer] */
   int *scratch_buffers;                /* [layer]: index or -1; layers that take turns share one */
-  int n_workers;                       /* scratch slots; 1 until there are threads */
+  int n_workers;                       /* scratch slots: the plan's threads */
   size_t total_bytes;                  /* the arena */
   size_t bound_bytes;                  /* largest sum of live bytes: total can not be less */
   size_t tag_bytes[MAFAT_N_TAGS];      /* live at the peak */
   int peak_time;
-  uint64_t macs, redundant_macs;
+  uint64_t macs, redundant_macs;       /* as direct convolution counts, whatever the algorithm */
+  uint64_t padded_macs;                /* what kernels multiply: panels filled up with zeros, tiles
+                                          that reach over the edge, Winograd's fewer products */
   uint64_t *layer_macs;                /* [layer], with what is computed again */
   struct mafat_group_cost *groups;     /* [group] */
 };

@@ -1,6 +1,8 @@
 #include "predictor/plan.h"
 
 #include "predictor/balance.h"
+#include "predictor/fusion.h"
+#include "predictor/winograd.h"
 #include "predictor/schedule.h"
 
 #include <ctype.h>
@@ -237,30 +239,67 @@ static int parse_plan(struct parser *p, struct mafat_plan *plan)
   return code;
 }
 
+void mafat_plan_defaults(struct mafat_plan_options *options)
+{
+  *options = (struct mafat_plan_options){.algorithm = MAFAT_AUTO, .n_threads = 1};
+}
+
+static int choose_algorithms(struct mafat_plan *plan, const struct mafat_network *n,
+                             enum mafat_algorithm wanted)
+{
+  plan->algorithms = calloc((size_t)plan->n_layers, sizeof *plan->algorithms);
+  if (!plan->algorithms) return MAFAT_ENOMEM;
+  for (int l = 0; l < plan->n_layers; l++) {
+    const struct mafat_layer *layer = &n->layers[l];
+    bool winograd = wanted == MAFAT_AUTO ? mafat_winograd_pays(layer)
+                                         : wanted == MAFAT_WINOGRAD && mafat_winograd_applies(layer);
+    plan->algorithms[l] = winograd ? MAFAT_WINOGRAD : MAFAT_DIRECT;
+  }
+  return MAFAT_OK;
+}
+
+/* What groups and shapes decide, once the groups are laid. */
+static int complete(struct mafat_plan *plan, const struct mafat_network *n,
+                    const struct mafat_plan_options *options, struct mafat_diagnostic *d)
+{
+  int code = choose_algorithms(plan, n, options->algorithm);
+  if (code == MAFAT_OK) code = mafat_fusion_find(plan, n, !options->keep_all);
+  if (code) return mafat_fail(d, code, "plan: out of memory");
+  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++)
+    if (plan->groups[g].balanced) code = mafat_balance_group(n, plan, g, d);
+  return code;
+}
+
 int mafat_plan_read(struct mafat_plan **out, const char *text,
                     const struct mafat_network *network, int n_layers,
-                    struct mafat_diagnostic *d)
+                    const struct mafat_plan_options *options, struct mafat_diagnostic *d)
 {
+  struct mafat_plan_options defaults;
+  mafat_plan_defaults(&defaults);
+  if (!options) options = &defaults;
   *out = NULL;
   if (n_layers < 1 || n_layers > network->n_layers)
     return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d layers, found %d", network->n_layers, n_layers);
+  if (options->n_threads < 1 || options->n_threads > MAFAT_MAX_THREADS)
+    return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d threads, found %d", MAFAT_MAX_THREADS,
+                      options->n_threads);
   if (strlen(text) > MAX_PLAN_TEXT) return mafat_fail(d, MAFAT_EINVAL, "plan: the text is too long");
   struct mafat_plan *plan = calloc(1, sizeof *plan);
   if (!plan) return mafat_fail(d, MAFAT_ENOMEM, "plan: out of memory");
   plan->n_layers = n_layers;
+  plan->n_threads = options->n_threads;
   struct parser p = {text, text, network, n_layers, d};
   int code = parse_plan(&p, plan);
-  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++)
-    if (plan->groups[g].balanced) code = mafat_balance_group(network, plan, g, d);
+  if (code == MAFAT_OK) code = complete(plan, network, options, d);
   if (code == MAFAT_OK) *out = plan;
   else mafat_plan_close(&plan);
   return code;
 }
 
 int mafat_plan_untiled(struct mafat_plan **out, const struct mafat_network *network, int n_layers,
-                       struct mafat_diagnostic *d)
+                       const struct mafat_plan_options *options, struct mafat_diagnostic *d)
 {
-  return mafat_plan_read(out, "1x1/NoCut", network, n_layers, d);
+  return mafat_plan_read(out, "1x1/NoCut", network, n_layers, options, d);
 }
 
 void mafat_plan_close(struct mafat_plan **plan)
@@ -271,6 +310,9 @@ void mafat_plan_close(struct mafat_plan **plan)
     free((*plan)->groups[g].col_bounds);
   }
   free((*plan)->groups);
+  free((*plan)->algorithms);
+  free((*plan)->inner);
+  free((*plan)->outer);
   free(*plan);
   *plan = NULL;
 }
@@ -324,4 +366,21 @@ struct mafat_span mafat_group_share(const struct mafat_group *g, bool axis_y, in
   int whole = bounds[axis_y ? g->n_rows : g->n_cols];
   return mafat_span((int)((long long)bounds[part] * extent / whole),
                     (int)((long long)bounds[part + 1] * extent / whole));
+}
+
+static const char *const algorithm_names[] = {"auto", "direct", "winograd"};
+
+const char *mafat_algorithm_name(enum mafat_algorithm algorithm)
+{
+  return algorithm_names[algorithm];
+}
+
+bool mafat_algorithm_find(enum mafat_algorithm *algorithm, const char *name)
+{
+  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++)
+    if (strcmp(name, algorithm_names[a]) == 0) {
+      *algorithm = (enum mafat_algorithm)a;
+      return true;
+    }
+  return false;
 }

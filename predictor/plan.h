@@ -17,6 +17,20 @@
 
 struct mafat_generator; /* schedule.h: one per way of cutting */
 
+enum { MAFAT_MAX_THREADS = 64 };
+
+enum mafat_algorithm {
+  MAFAT_AUTO,    /* for each layer the one that is expected to be faster */
+  MAFAT_DIRECT,
+  MAFAT_WINOGRAD /* F(4x4, 3x3), where it applies; the others are direct */
+};
+
+struct mafat_plan_options {
+  enum mafat_algorithm algorithm; /* default MAFAT_AUTO */
+  int n_threads;                  /* default 1 */
+  bool keep_all;  /* every layer's output exists: nothing is computed inside its reader; default false */
+};
+
 struct mafat_group {
   int first, end;             /* layers [first, end) */
   int n_rows, n_cols;         /* tiles of the output map: N x M */
@@ -31,16 +45,23 @@ struct mafat_plan {
   int n_layers; /* layers [0, n_layers) of the network are run */
   struct mafat_group *groups;
   int n_groups;
+  int n_threads;
+  enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or MAFAT_WINOGRAD */
+  int *inner; /* [layer]: the layer that is computed inside its step (fusion.h), or -1 */
+  int *outer; /* [layer]: the layer in whose step it is computed, or -1: in its own */
 };
 
-/* Reads a plan for the first n_layers of a network. MAFAT_EINVAL with the
- * reason when the text is no plan, or not one for this network. */
+void mafat_plan_defaults(struct mafat_plan_options *options);
+
+/* Reads a plan for the first n_layers of a network; without options (NULL) by the
+ * defaults. MAFAT_EINVAL with the reason when the text is no plan, or not one
+ * for this network. */
 int mafat_plan_read(struct mafat_plan **out, const char *text,
                     const struct mafat_network *network, int n_layers,
-                    struct mafat_diagnostic *d);
+                    const struct mafat_plan_options *options, struct mafat_diagnostic *d);
 /* One group of one tile: layer by layer, whole maps. */
 int mafat_plan_untiled(struct mafat_plan **out, const struct mafat_network *network, int n_layers,
-                       struct mafat_diagnostic *d);
+                       const struct mafat_plan_options *options, struct mafat_diagnostic *d);
 void mafat_plan_close(struct mafat_plan **plan);
 
 /* Writes the canonical text, at most `room` bytes with the NUL; returns the
@@ -55,16 +76,12 @@ static inline bool mafat_group_is_tiled(const struct mafat_group *g)
   return g->n_rows * g->n_cols > 1;
 }
 
-/* Granularity that a layer's algorithm rounds boxes out to: 1 for direct. */
-static inline int mafat_plan_granularity(const struct mafat_plan *plan, int layer)
-{
-  (void)plan;
-  (void)layer;
-  return 1;
-}
-
 /* The share of tile row (or column) `part` in a map of `extent` rows that lies
  * in the group, where bounds are given on the group's output map. */
 struct mafat_span mafat_group_share(const struct mafat_group *g, bool axis_y, int part, int extent);
+
+/* "auto", "direct", "winograd". */
+const char *mafat_algorithm_name(enum mafat_algorithm algorithm);
+bool mafat_algorithm_find(enum mafat_algorithm *algorithm, const char *name);
 
 #endif

@@ -1,5 +1,7 @@
 #include "predictor/schedule.h"
 
+#include "predictor/fusion.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +56,7 @@ struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
                              .held = held,
                              .held_channels = {0, l->out.c},
                              .filters = {0, l->out.c},
-                             .channels = {0, l->in.c}};
+                             .channels = {0, s->network->layers[mafat_fusion_reader(s->plan, layer)].in.c}};
 }
 
 /* Adds what `reader` needs of its sources inside the group to their boxes. */
@@ -86,11 +88,12 @@ void mafat_schedule_tile_boxes(const struct mafat_schedule *s, const struct mafa
       continue;
     }
     if (!mafat_layer_is_tileable(layer)) *b = mafat_box_full(layer->out.h, layer->out.w);
-    int granularity = mafat_plan_granularity(s->plan, l);
+    int granularity = mafat_fusion_granularity(s->plan, l);
     b->y = mafat_span_round_out(b->y, granularity, layer->out.h);
     b->x = mafat_span_round_out(b->x, granularity, layer->out.w);
-    need_sources(&layer->sources, mafat_layer_in_span(layer, true, b->y),
-                 mafat_layer_in_span(layer, false, b->x), g->first, boxes);
+    need_sources(mafat_fusion_sources(s->plan, s->network, l),
+                 mafat_fusion_in_span(s->plan, s->network, l, true, b->y),
+                 mafat_fusion_in_span(s->plan, s->network, l, false, b->x), g->first, boxes);
     if (layer->from.n)
       need_sources(&layer->from, mafat_layer_from_span(layer, true, b->y),
                    mafat_layer_from_span(layer, false, b->x), g->first, boxes);

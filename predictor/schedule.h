@@ -7,8 +7,8 @@
 #include "predictor/plan.h"
 #include "predictor/usage.h"
 
-/* Compute channels [filters) of pixels `out` of a layer from input channels
- * [channels). A convolution may get its input channels in several steps: the
+/* Compute channels [filters) of pixels `out` of a layer (and what is fused into
+ * it: fusion.h) from input channels [channels). A direct convolution may get its input channels in several steps: the
  * first begins at 0, the last ends at in.c and finishes (scale, bias,
  * activation); in between the output tensor holds the raw sums. */
 struct mafat_step {

@@ -1,13 +1,30 @@
 #include "predictor/scratch.h"
 
+#include "predictor/fusion.h"
 #include "predictor/packing.h"
+#include "predictor/winograd.h"
 
 #include <stdint.h>
 #include <string.h>
 
+enum {
+  /* Winograd's turns: so many tiles keep the kernel transforms' share small; the
+   * values of a turn should not be much larger than a second-level cache, and
+   * transforms of a small layer are kept for the whole step. */
+  TURN_TILES = 96,
+  TURN_VALUES_BYTES = 2 << 20,
+  TURN_CHANNELS = 64,
+  KEPT_WEIGHTS_BYTES = 1280 << 10
+};
+
 static int at_least(int n, int least)
 {
   return n > least ? n : least;
+}
+
+static int round_up_division(int n, int by)
+{
+  return (n + by - 1) / by;
 }
 
 /* Output rows per kernel call: as many as keep the pointer table and the
@@ -19,6 +36,14 @@ static int choose_rows(const struct mafat_layer *l, int n_pieces, int rows, int 
   int by_cache = at_least((int)(MAFAT_SCRATCH_INPUT_BYTES / row_bytes) / l->stride, 4);
   int by_pointers = (MAFAT_SCRATCH_POINTERS / n_pieces - l->size) / l->stride + 1;
   return mafat_min(rows, at_least(mafat_min(by_cache, by_pointers), 1));
+}
+
+/* Fewer rows per call where threads would otherwise find too few calls. */
+static int share_rows(int rows_per_call, int rows, int units_per_call, int n_threads)
+{
+  if (n_threads == 1) return rows_per_call;
+  int calls = round_up_division(MAFAT_SCRATCH_UNITS * n_threads, at_least(units_per_call, 1));
+  return mafat_min(rows_per_call, at_least(round_up_division(rows, calls), 1));
 }
 
 /* Appends n objects of `size` bytes to a part of the scratch, aligned to 64;
@@ -41,17 +66,93 @@ static bool append_tables(struct mafat_scratch *s)
          append(slot, &s->out_offset, 2 * (size_t)s->rows_per_call, 8);
 }
 
-static bool plan_convolution(const struct mafat_layer *l, int rows, int cols,
-                             struct mafat_scratch *s)
+struct request {
+  const struct mafat_plan *plan;
+  const struct mafat_layer *layer; /* the one that reads the input */
+  int rows, cols;                  /* of its output, at most */
+  bool pool;                       /* pooled in the store */
+};
+
+static int n_panels(const struct mafat_layer *l)
 {
-  s->n_pieces = mafat_layer_is_depthwise(l)
-                    ? 1
-                    : mafat_pieces(&l->sources, mafat_span(0, l->in.c), NULL, 0);
-  s->rows_per_call = choose_rows(l, s->n_pieces, rows, cols);
-  s->in_rows = (s->rows_per_call - 1) * l->stride + l->size;
+  return round_up_division(l->out.c, MAFAT_PANEL);
+}
+
+/* A row as long as the taps of `cols` outputs. */
+static bool append_zeros(struct mafat_scratch *s, const struct mafat_layer *l, int cols)
+{
   s->zero_floats = ((size_t)(cols - 1) * (size_t)l->stride + (size_t)l->size) * MAFAT_CHANNEL_BLOCK;
-  if (l->pad == 0) s->zero_floats = 0;
-  return append_tables(s) && append(&s->slot_bytes, &s->zero_offset, s->zero_floats, sizeof(float));
+  return append(&s->slot_bytes, &s->zero_offset, s->zero_floats, sizeof(float));
+}
+
+static bool plan_convolution(const struct request *r, struct mafat_scratch *s)
+{
+  const struct mafat_layer *l = r->layer;
+  bool depthwise = mafat_layer_is_depthwise(l);
+  s->n_pieces = depthwise ? 1 : mafat_pieces(&l->sources, mafat_span(0, l->in.c), NULL, 0);
+  s->rows_per_call = choose_rows(l, s->n_pieces, r->rows, r->cols);
+  int units = depthwise ? mafat_n_blocks(l->out.c) : l->groups > 1 ? l->groups : n_panels(l);
+  s->rows_per_call = share_rows(s->rows_per_call, r->rows, units, r->plan->n_threads);
+  if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
+  s->in_rows = (s->rows_per_call - 1) * l->stride + l->size;
+  return append_tables(s) && (l->pad == 0 || append_zeros(s, l, r->cols));
+}
+
+/* A depthwise layer inside a 1x1: its rows lie in the slot, and the 1x1 reads
+ * them from there. The tables serve both in turn. */
+static bool plan_inner_depthwise(const struct request *r, struct mafat_scratch *s)
+{
+  const struct mafat_layer *l = r->layer;
+  s->n_pieces = mafat_n_blocks(l->out.c);
+  s->inner_cols = r->cols;
+  if (__builtin_mul_overflow((size_t)mafat_pixel_floats(l->out.c), (size_t)r->cols, &s->inner_row_floats) ||
+      s->inner_row_floats > SIZE_MAX / 8)
+    return false;
+  size_t fitting = MAFAT_SCRATCH_INNER_BYTES / (s->inner_row_floats * sizeof(float));
+  s->rows_per_call = mafat_min(r->rows, fitting < 64 ? at_least((int)fitting, 1) : 64);
+  s->rows_per_call = share_rows(s->rows_per_call, r->rows, 1, r->plan->n_threads);
+  s->in_rows = (s->rows_per_call - 1) * l->stride + l->size;
+  size_t floats;
+  if (__builtin_mul_overflow(s->inner_row_floats, (size_t)s->rows_per_call, &floats)) return false;
+  return append_tables(s) && (l->pad == 0 || append_zeros(s, l, r->cols)) &&
+         append(&s->slot_bytes, &s->inner_offset, floats, sizeof(float));
+}
+
+/* Rows of tiles in a turn. */
+static int choose_tile_rows(const struct mafat_layer *l, int tiles_across, int tiles_down)
+{
+  double tile_bytes = (double)MAFAT_WINOGRAD_PRODUCTS * l->in.c * sizeof(float);
+  int by_bytes = (int)(TURN_VALUES_BYTES / (tile_bytes * tiles_across));
+  int rows = at_least(mafat_min(round_up_division(TURN_TILES, tiles_across), by_bytes), 1);
+  rows = mafat_min(rows, tiles_down);
+  return round_up_division(tiles_down, round_up_division(tiles_down, rows)); /* even turns */
+}
+
+static bool plan_winograd(const struct request *r, struct mafat_scratch *s)
+{
+  const struct mafat_layer *l = r->layer;
+  int across = mafat_winograd_tiles(r->cols), down = mafat_winograd_tiles(r->rows);
+  size_t points = MAFAT_WINOGRAD_PRODUCTS, width = 0, kept, values, sums;
+  for (int f = 0; f < l->filters; f = mafat_panel_end(l, f))
+    width += (size_t)mafat_panel_width(mafat_panel_end(l, f) - f);
+  s->n_pieces = mafat_pieces(&l->sources, mafat_span(0, l->in.c), NULL, 0);
+  s->in_rows = MAFAT_WINOGRAD_PRODUCTS; /* a row per point; the transforms use six of them */
+  s->rows_per_call = MAFAT_WINOGRAD_PRODUCTS;
+  s->tile_rows = choose_tile_rows(l, across, down);
+  s->n_tiles = s->tile_rows * across;
+  if (__builtin_mul_overflow(points * (size_t)l->in.c, width, &kept) ||
+      __builtin_mul_overflow(points * (size_t)l->in.c, (size_t)s->n_tiles, &values) ||
+      __builtin_mul_overflow(points * MAFAT_PANEL, (size_t)s->n_tiles, &sums))
+    return false;
+  s->keep_weights = down > s->tile_rows && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
+  /* A turn ends at a piece, so it may go beyond by one piece less a channel. */
+  s->turn_channels = mafat_min(TURN_CHANNELS, l->in.c);
+  size_t held = points * (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * MAFAT_PANEL;
+  return append_tables(s) && append_zeros(s, l, across * MAFAT_WINOGRAD_OUTPUTS) &&
+         append(&s->shared_bytes, &s->values_offset, values, sizeof(float)) &&
+         append(s->keep_weights ? &s->shared_bytes : &s->slot_bytes, &s->kernel_offset,
+                s->keep_weights ? kept : held, sizeof(float)) &&
+         append(&s->slot_bytes, &s->sums_offset, sums, sizeof(float));
 }
 
 static bool plan_flat(const struct mafat_layer *l, struct mafat_scratch *s)
@@ -61,13 +162,30 @@ static bool plan_flat(const struct mafat_layer *l, struct mafat_scratch *s)
   return append(&s->shared_bytes, &s->flat_offset, s->flat_floats, sizeof(float));
 }
 
-int mafat_scratch_plan(const struct mafat_layer *l, int rows, int cols, struct mafat_scratch *s)
+static bool plan_convolutional(const struct mafat_plan *plan, const struct mafat_network *n, int layer,
+                               int rows, int cols, struct mafat_scratch *s)
 {
+  int reader = mafat_fusion_reader(plan, layer);
+  const struct mafat_layer *outer = &n->layers[layer];
+  struct request r = {plan, &n->layers[reader], rows, cols, reader != layer && outer->type == MAFAT_MAXPOOL};
+  if (r.pool) {
+    r.rows = mafat_min(2 * rows, r.layer->out.h);
+    r.cols = mafat_min(2 * cols, r.layer->out.w);
+  }
+  if (reader != layer && !r.pool) return plan_inner_depthwise(&r, s);
+  if (plan->algorithms[reader] == MAFAT_WINOGRAD) return plan_winograd(&r, s);
+  return plan_convolution(&r, s);
+}
+
+int mafat_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n, int layer,
+                       int rows, int cols, struct mafat_scratch *s)
+{
+  const struct mafat_layer *l = &n->layers[layer];
   memset(s, 0, sizeof *s);
   bool fits = true;
-  switch (l->type) {
+  switch (n->layers[mafat_fusion_reader(plan, layer)].type) {
   case MAFAT_CONVOLUTIONAL:
-    fits = plan_convolution(l, rows, cols, s);
+    fits = plan_convolutional(plan, n, layer, rows, cols, s);
     break;
   case MAFAT_MAXPOOL:
     s->in_rows = l->size;

@@ -1,10 +1,11 @@
 /* Working memory of one step, as one record per layer: a part that all workers
- * share, then a slot for each worker, and where in them what lies. A pure function of shapes and of the largest box, so that a
+ * share, then a slot for each worker, and where in them what lies. A pure
+ * function of shapes, of the largest box and of the number of threads, so that a
  * plan costs the same on every machine: pointers count 8 bytes everywhere. */
 #ifndef MAFAT_PREDICTOR_SCRATCH_H
 #define MAFAT_PREDICTOR_SCRATCH_H
 
-#include "network/network.h"
+#include "predictor/plan.h"
 
 struct mafat_scratch {
   int n_pieces;         /* most pieces a kernel call sees */
@@ -17,22 +18,37 @@ struct mafat_scratch {
   size_t zero_offset;   /* a row of zeros for the padding above and below */
   size_t zero_floats;
   size_t pixel_offset;  /* all channels of one pixel, for the heads */
+  size_t inner_offset;  /* rows_per_call rows of a fused depthwise layer's output */
+  size_t inner_row_floats; /* from one of them to the next: [block][column][width of the block] */
+  int inner_cols;       /* columns of such a row */
   size_t slot_bytes;    /* multiple of 64 */
   /* Shared: */
   size_t flat_offset;   /* the input in Darknet's CHW order, for layers that sum in it */
   size_t flat_floats;
+  /* Winograd: */
+  int tile_rows;        /* rows of tiles in a turn */
+  int n_tiles;          /* tiles in a turn, at most */
+  int turn_channels;    /* input channels whose transformed weights exist at a time */
+  bool keep_weights;    /* all of them exist, made once a step */
+  size_t values_offset; /* shared: the transformed input, [piece][point][tile][channel] */
+  size_t kernel_offset; /* transformed weights, [point][channel][width]: kept ones shared, one panel
+                           after the other; else in the slot */
+  size_t sums_offset;   /* slot: products before the output transform, [segment][point][tile][16] */
   size_t shared_bytes;  /* multiple of 64 */
 };
 
 enum {
   MAFAT_SCRATCH_PIECE = 64,
   MAFAT_SCRATCH_POINTERS = 2048,       /* input row pointers per call, where more than one row fits */
-  MAFAT_SCRATCH_INPUT_BYTES = 512 << 10 /* input of one call: stays in a second-level cache */
+  MAFAT_SCRATCH_INPUT_BYTES = 512 << 10, /* input of one call: stays in a second-level cache */
+  MAFAT_SCRATCH_INNER_BYTES = 128 << 10, /* rows of a fused depthwise layer */
+  MAFAT_SCRATCH_UNITS = 8              /* pieces of work for each thread, at least, where rows allow */
 };
 
-/* For boxes of at most rows x cols output pixels. Returns MAFAT_ELIMIT when the
- * bytes overflow. */
-int mafat_scratch_plan(const struct mafat_layer *l, int rows, int cols, struct mafat_scratch *s);
+/* For steps of at most rows x cols output pixels of a layer. Returns MAFAT_ELIMIT
+ * when the bytes overflow. */
+int mafat_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n, int layer,
+                       int rows, int cols, struct mafat_scratch *s);
 
 /* Bytes for n workers; SIZE_MAX on overflow. */
 size_t mafat_scratch_bytes(const struct mafat_scratch *s, int n_workers);

@@ -1,5 +1,7 @@
 #include "predictor/usage.h"
 
+#include "predictor/fusion.h"
+
 #include <string.h>
 
 static void note_reads(const struct mafat_plan *plan, struct mafat_usage *usage,
@@ -29,7 +31,7 @@ void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *pl
       note_reads(plan, usage, &out, plan->n_layers);
     /* A renaming layer reads nothing itself: its readers read what is behind it. */
     if (mafat_layer_is_alias(layer) || !usage[l + 1].needed) continue;
-    note_reads(plan, usage, &layer->sources, l);
+    note_reads(plan, usage, mafat_fusion_sources(plan, n, l), l);
     note_reads(plan, usage, &layer->from, l);
   }
 }

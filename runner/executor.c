@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,9 @@ struct mafat_executor {
   struct mafat_executor_options options;
   struct mafat_schedule *schedule;
   struct mafat_tensors tensors;
+  struct mafat_team *team;
+  struct mafat_step step; /* being run by the team */
+  atomic_int step_code;   /* what a worker failed with */
   double *layer_ms;
 };
 
@@ -46,6 +50,7 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
     code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
     goto done;
   }
+  if ((code = mafat_team_open(&e->team, layout->n_workers, d))) goto done;
   void *arena = mmap(NULL, layout->total_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (arena == MAP_FAILED) {
     code = mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map an arena of %zu bytes: %s", n->path,
@@ -68,6 +73,7 @@ void mafat_executor_close(struct mafat_executor **executor)
   if (!executor || !*executor) return;
   struct mafat_executor *e = *executor;
   if (e->tensors.arena) munmap(e->tensors.arena, e->layout->total_bytes);
+  mafat_team_close(&e->team);
   mafat_schedule_close(&e->schedule);
   free(e->tensors.held);
   free(e->layer_ms);
@@ -115,41 +121,52 @@ void mafat_executor_set_input(struct mafat_executor *e, const float *chw)
     for (int y = 0; y < s.h; y++, chw += s.w) mafat_executor_set_input_row(e, c, y, chw);
 }
 
-static int run_step(struct mafat_executor *e, const struct mafat_step *step)
+/* One worker's share of the current step. */
+static void work(void *context, int index)
 {
-  const struct mafat_layout *layout = e->layout;
-  int scratch = layout->scratch_buffers[step->layer];
-  char *memory = scratch < 0 ? NULL : e->tensors.arena + layout->buffers[scratch].offset;
+  struct mafat_executor *e = context;
+  const struct mafat_scratch *scratch = &e->layout->scratch[e->step.layer];
+  int buffer = e->layout->scratch_buffers[e->step.layer];
+  char *memory = buffer < 0 ? NULL : e->tensors.arena + e->layout->buffers[buffer].offset;
   struct mafat_worker worker = {
-      .tensors = &e->tensors, .kernels = e->options.kernels, .weights = e->weights,
-      .scratch = &layout->scratch[step->layer], .index = 0, .shared_memory = memory,
-      .slot_memory = mafat_scratch_slot(&layout->scratch[step->layer], memory, 0)};
-  if (!layout->tensors[step->layer + 1].external)
+      .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .team = e->team,
+      .weights = e->weights, .scratch = scratch, .index = index, .shared_memory = memory,
+      .slot_memory = mafat_scratch_slot(scratch, memory, index)};
+  int code = mafat_layers_run(&worker, &e->step);
+  if (code) atomic_store(&e->step_code, code);
+}
+
+static int run_step(struct mafat_executor *e)
+{
+  const struct mafat_step *step = &e->step;
+  if (!e->layout->tensors[step->layer + 1].external)
     e->tensors.held[step->layer + 1] =
         (struct mafat_held){step->held, step->held_channels.begin / MAFAT_CHANNEL_BLOCK};
-  int code = mafat_layers_run(&worker, step);
+  atomic_store(&e->step_code, MAFAT_OK);
+  mafat_team_run(e->team, work, e);
+  int code = atomic_load(&e->step_code);
   if (code == MAFAT_OK) zero_pads(&e->tensors, step->layer, step->out, step->filters);
   return code;
 }
 
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
-  struct mafat_step step;
+  const struct mafat_step *step = &e->step;
   struct mafat_shape in = e->network->input;
   memset(e->layer_ms, 0, (size_t)e->plan->n_layers * sizeof *e->layer_ms);
   if (e->layout->tensors[0].buffer >= 0)
     zero_pads(&e->tensors, MAFAT_INPUT, mafat_box_full(in.h, in.w), mafat_span(0, in.c));
   mafat_schedule_rewind(e->schedule);
   double before = mafat_process_now_ms();
-  while (mafat_schedule_next(e->schedule, &step)) {
-    int code = run_step(e, &step);
+  while (mafat_schedule_next(e->schedule, &e->step)) {
+    int code = run_step(e);
     if (code)
-      return mafat_fail(d, code, "%s: layer %d [%s]: %s", e->network->path, step.layer,
-                        mafat_layer_type_name(e->network->layers[step.layer].type), mafat_error_name(code));
+      return mafat_fail(d, code, "%s: layer %d [%s]: %s", e->network->path, step->layer,
+                        mafat_layer_type_name(e->network->layers[step->layer].type), mafat_error_name(code));
     double after = mafat_process_now_ms();
-    e->layer_ms[step.layer] += after - before;
+    e->layer_ms[step->layer] += after - before;
     before = after;
-    if (e->options.observe) e->options.observe(e->options.observe_context, e, &step);
+    if (e->options.observe) e->options.observe(e->options.observe_context, e, step);
   }
   return MAFAT_OK;
 }

@@ -1,5 +1,7 @@
 #include "runner/layers.h"
 
+#include "predictor/fusion.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -356,24 +358,52 @@ static int run_boxes(const struct mafat_worker *w, const struct mafat_step *step
   return MAFAT_OK;
 }
 
+/* ---- who does what ---- */
+
+/* A step whose rows are independent of each other, in shares of rows. */
+static int run_rows(const struct mafat_worker *w, const struct mafat_step *step,
+                    int (*run)(const struct mafat_worker *w, const struct mafat_step *step))
+{
+  int n_rows = mafat_span_size(step->out.y), n_workers = mafat_team_size(w->team);
+  int shares = n_workers == 1 ? 1 : mafat_min(n_rows, 4 * n_workers);
+  for (int unit; (unit = mafat_team_take(w->team, shares)) >= 0;) {
+    struct mafat_step part = *step;
+    struct mafat_span share = mafat_span_share(n_rows, shares, unit);
+    part.out.y = mafat_span(step->out.y.begin + share.begin, step->out.y.begin + share.end);
+    int code = run(w, &part);
+    if (code) return code;
+  }
+  return MAFAT_OK;
+}
+
+/* Small or rare layers: not worth dividing. */
+static int run_alone(const struct mafat_worker *w, const struct mafat_step *step,
+                     int (*run)(const struct mafat_worker *w, const struct mafat_step *step))
+{
+  return w->index == 0 ? run(w, step) : MAFAT_OK;
+}
+
 int mafat_layers_run(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  switch (w->tensors->network->layers[step->layer].type) {
-  case MAFAT_CONVOLUTIONAL: return mafat_layers_convolve(w, step);
+  int reader = mafat_fusion_reader(w->plan, step->layer);
+  switch (w->tensors->network->layers[reader].type) {
+  case MAFAT_CONVOLUTIONAL:
+    if (w->plan->algorithms[reader] == MAFAT_WINOGRAD) return mafat_layers_winograd(w, step);
+    return mafat_layers_direct(w, step);
   case MAFAT_CONNECTED: return mafat_layers_connect(w, step);
   case MAFAT_LOCAL: return mafat_layers_local(w, step);
-  case MAFAT_MAXPOOL: return run_maxpool(w, step);
-  case MAFAT_AVGPOOL: return run_avgpool(w, step);
-  case MAFAT_SHORTCUT: return run_shortcut(w, step);
-  case MAFAT_UPSAMPLE: return run_upsample(w, step);
-  case MAFAT_REORG: return run_reorg(w, step);
-  case MAFAT_BATCHNORM: return run_batchnorm(w, step);
-  case MAFAT_CROP: return run_crop(w, step);
-  case MAFAT_ACTIVATION_LAYER: return run_activation(w, step);
-  case MAFAT_SOFTMAX: return run_softmax(w, step);
+  case MAFAT_MAXPOOL: return run_rows(w, step, run_maxpool);
+  case MAFAT_AVGPOOL: return run_alone(w, step, run_avgpool);
+  case MAFAT_SHORTCUT: return run_rows(w, step, run_shortcut);
+  case MAFAT_UPSAMPLE: return run_rows(w, step, run_upsample);
+  case MAFAT_REORG: return run_alone(w, step, run_reorg);
+  case MAFAT_BATCHNORM: return run_rows(w, step, run_batchnorm);
+  case MAFAT_CROP: return run_rows(w, step, run_crop);
+  case MAFAT_ACTIVATION_LAYER: return run_rows(w, step, run_activation);
+  case MAFAT_SOFTMAX: return run_alone(w, step, run_softmax);
   case MAFAT_REGION:
-  case MAFAT_YOLO: return run_boxes(w, step);
-  case MAFAT_DETECTION: return run_detection(w, step);
+  case MAFAT_YOLO: return run_alone(w, step, run_boxes);
+  case MAFAT_DETECTION: return run_alone(w, step, run_detection);
   default:
     assert(!"a renaming layer has no steps");
     return MAFAT_EUNSUPPORTED;

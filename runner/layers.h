@@ -6,13 +6,16 @@
 
 #include "predictor/schedule.h"
 #include "runner/kernels.h"
+#include "runner/team.h"
 #include "runner/tensors.h"
 #include "runner/weights.h"
 
 /* What a step needs beside the tensors; one per worker. */
 struct mafat_worker {
   const struct mafat_tensors *tensors;
+  const struct mafat_plan *plan;
   const struct mafat_kernels *kernels;
+  struct mafat_team *team;             /* those who run this step together */
   struct mafat_weights *weights;
   const struct mafat_scratch *scratch; /* of the step's layer */
   char *shared_memory;                 /* scratch that all workers of the step share */
@@ -20,12 +23,14 @@ struct mafat_worker {
   int index;                           /* 0 ... layout->n_workers - 1 */
 };
 
-/* MAFAT_OK, or what reading weights failed with. */
+/* This worker's share of a step; all workers of the team call it. MAFAT_OK, or
+ * what reading weights failed with. */
 int mafat_layers_run(const struct mafat_worker *w, const struct mafat_step *step);
 
-/* The layers that sum (convolutional, connected, local); in layers_conv.c. */
-int mafat_layers_convolve(const struct mafat_worker *w, const struct mafat_step *step);
-int mafat_layers_connect(const struct mafat_worker *w, const struct mafat_step *step);
+/* The layers that sum, with what is fused into them; in files of their names. */
+int mafat_layers_direct(const struct mafat_worker *w, const struct mafat_step *step);
+int mafat_layers_winograd(const struct mafat_worker *w, const struct mafat_step *step);
+int mafat_layers_connect(const struct mafat_worker *w, const struct mafat_step *step); /* layers_flat.c */
 int mafat_layers_local(const struct mafat_worker *w, const struct mafat_step *step);
 
 /* Copies a layer's whole input in Darknet's CHW order. */

@@ -14,7 +14,7 @@ const char *mafat_version(void)
 
 void mafat_model_defaults(struct mafat_model_options *options)
 {
-  *options = (struct mafat_model_options){.memory_bytes = 0};
+  *options = (struct mafat_model_options){.memory_bytes = 0, .threads = 1};
 }
 
 /* ---- opening ---- */
@@ -77,25 +77,40 @@ size_t mafat_model_charge_bytes(const struct mafat_model *m)
   return p.charge_bytes;
 }
 
-static int choose_plan(struct mafat_model *m, const char *plan, struct mafat_diagnostic *d)
+/* The given plan, or the one that the search finds, with one algorithm. */
+static int make_plan(struct mafat_model *m, const struct mafat_model_options *o,
+                     enum mafat_algorithm algorithm, struct mafat_diagnostic *d)
 {
+  struct mafat_plan_options options;
   bool fits;
-  int code;
-  if (plan) {
-    if ((code = mafat_plan_read(&m->plan, plan, m->network, m->n_layers, d)) ||
-        (code = mafat_layout_make(&m->layout, m->network, m->plan, d)))
-      return code;
-  } else if ((code = mafat_search_coarse(&m->plan, &m->layout, &fits, m->network, m->n_layers,
-                                         &m->around, m->budget_bytes, d))) {
-    return code;
-  }
+  mafat_plan_defaults(&options);
+  options.algorithm = m->algorithm = algorithm;
+  options.n_threads = o->threads;
+  mafat_layout_close(&m->layout);
+  mafat_plan_close(&m->plan);
+  if (!o->plan)
+    return mafat_search_coarse(&m->plan, &m->layout, &fits, m->network, m->n_layers, &options, &m->around,
+                               m->budget_bytes, d);
+  int code = mafat_plan_read(&m->plan, o->plan, m->network, m->n_layers, &options, d);
+  return code ? code : mafat_layout_make(&m->layout, m->network, m->plan, d);
+}
+
+static int choose_plan(struct mafat_model *m, const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  enum mafat_algorithm algorithm = MAFAT_AUTO;
+  if (o->algorithm && !mafat_algorithm_find(&algorithm, o->algorithm))
+    return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd), found %.60s", o->algorithm);
+  int code = make_plan(m, o, algorithm, d);
+  if (code == MAFAT_OK && algorithm == MAFAT_AUTO && mafat_model_charge_bytes(m) > m->budget_bytes)
+    code = make_plan(m, o, MAFAT_DIRECT, d); /* the one that needs the least scratch */
+  if (code) return code;
   if (mafat_plan_write(m->plan, m->plan_text, sizeof m->plan_text) >= sizeof m->plan_text)
     strcpy(m->plan_text + sizeof m->plan_text - 4, "...");
   size_t charge = mafat_model_charge_bytes(m);
   if (charge <= m->budget_bytes || m->best_effort) return MAFAT_OK;
   return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.80s needs %zu bytes, the budget (%s) is %zu bytes%s",
                     m->plan_text, charge, m->budget_source, m->budget_bytes,
-                    plan ? "" : "; it is the smallest of the plans tried");
+                    o->plan ? "" : "; it is the smallest of the plans tried");
 }
 
 static int open_model(struct mafat_model *m, const char *cfg_path, const char *weights_path,
@@ -118,7 +133,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   m->budget_bytes = o->memory_bytes;
   m->budget_source = "--memory";
   if (!m->budget_bytes) m->budget_bytes = mafat_process_budget(&m->budget_source);
-  code = choose_plan(m, o->plan, d);
+  code = choose_plan(m, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
     /* The first of several pictures is no measure of the others: judge the plan
      * by an ordinary one, and refuse this picture when its turn comes. */
@@ -127,7 +142,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     mafat_plan_close(&m->plan);
     m->around.image_bytes = mafat_image_bytes_assumed(&input);
     m->around.file_bytes = 0;
-    code = choose_plan(m, o->plan, d);
+    code = choose_plan(m, o, d);
   }
   if (code) return code;
   double before = mafat_process_now_ms();

@@ -1,5 +1,6 @@
 #include "runner/options.h"
 
+#include "predictor/plan.h"
 #include "runner/kernels.h"
 
 #include <ctype.h>
@@ -29,8 +30,12 @@ const char mafat_options_help[] =
     "                       5x5:balanced evens out the tiles' bytes; [9,19]x[12]/NoCut\n"
     "                       cuts at given rows and columns. Default: the paper's\n"
     "                       configurations from coarse to fine, the first that fits\n"
+    "  --algorithm NAME     convolutions: direct, winograd (3x3 layers of stride 1), or\n"
+    "                       auto (default): for each layer the one expected to be\n"
+    "                       faster; direct everywhere where only that fits\n"
+    "  --threads N          compute with N threads, default 1; the same bits\n"
     "  --best-effort        run the smallest plan even if it does not fit\n"
-    "  --cpu LEVEL          highest kernel level to use: portable, avx2\n"
+    "  --cpu LEVEL          highest kernel level to use: portable, avx2, avx512, neon\n"
     "\n"
     "Detections\n"
     "  --names FILE         labels, one a line\n"
@@ -56,7 +61,7 @@ const char mafat_options_help[] =
 
 void mafat_options_defaults(struct mafat_options *o)
 {
-  *o = (struct mafat_options){.repeat = 1, .thresh = .5f, .nms = .45f};
+  *o = (struct mafat_options){.repeat = 1, .threads = 1, .thresh = .5f, .nms = .45f};
 }
 
 bool mafat_options_size(const char *text, size_t *bytes)
@@ -99,7 +104,7 @@ static bool read_fraction(const char *text, float *value)
 }
 
 enum {
-  OPTION_MEMORY = 256, OPTION_PLAN, OPTION_LAYERS, OPTION_CPU, OPTION_INPUT, OPTION_DUMP,
+  OPTION_MEMORY = 256, OPTION_PLAN, OPTION_LAYERS, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_INPUT, OPTION_DUMP,
   OPTION_REPEAT, OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_JSON, OPTION_REPORT,
   OPTION_BEST_EFFORT, OPTION_QUIET, OPTION_VERSION, OPTION_HELP
 };
@@ -108,6 +113,8 @@ static const struct option long_options[] = {
     {"memory", required_argument, NULL, OPTION_MEMORY},
     {"plan", required_argument, NULL, OPTION_PLAN},
     {"layers", required_argument, NULL, OPTION_LAYERS},
+    {"algorithm", required_argument, NULL, OPTION_ALGORITHM},
+    {"threads", required_argument, NULL, OPTION_THREADS},
     {"cpu", required_argument, NULL, OPTION_CPU},
     {"input", required_argument, NULL, OPTION_INPUT},
     {"dump-output", required_argument, NULL, OPTION_DUMP},
@@ -138,9 +145,17 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   case OPTION_PLAN: o->plan = optarg; return MAFAT_OK;
   case OPTION_LAYERS:
     return read_count(optarg, &o->layers) ? MAFAT_OK : expects(d, "layers", "a number from 1 on");
+  case OPTION_ALGORITHM: {
+    enum mafat_algorithm found;
+    o->algorithm = optarg;
+    return mafat_algorithm_find(&found, optarg) ? MAFAT_OK : expects(d, "algorithm", "auto, direct or winograd");
+  }
+  case OPTION_THREADS:
+    return read_count(optarg, &o->threads) && o->threads <= MAFAT_MAX_THREADS
+               ? MAFAT_OK : expects(d, "threads", "a number from 1 to 64");
   case OPTION_CPU:
     o->cpu = optarg;
-    return mafat_kernels_find(optarg) ? MAFAT_OK : expects(d, "cpu", "portable or avx2");
+    return mafat_kernels_find(optarg) ? MAFAT_OK : expects(d, "cpu", "portable, avx2, avx512 or neon");
   case OPTION_INPUT: o->input = optarg; return MAFAT_OK;
   case OPTION_DUMP: o->dump_output = optarg; return MAFAT_OK;
   case OPTION_REPEAT:

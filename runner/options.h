@@ -11,6 +11,8 @@ struct mafat_options {
   size_t memory_bytes;    /* --memory; 0: find out */
   const char *plan;       /* --plan; NULL: choose */
   int layers;             /* --layers; 0: all */
+  const char *algorithm;  /* --algorithm; NULL: auto */
+  int threads;            /* --threads, default 1 */
   const char *cpu;        /* --cpu; NULL: the best there is */
   const char *input;      /* --input; NULL: an image */
   const char *dump_output;

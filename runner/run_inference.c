@@ -23,6 +23,7 @@ struct session {
   struct mafat_model *model;
   struct mafat_names *names;
   double *latencies_ms; /* (repeat) */
+  double *layers_ms;    /* (repeat) */
   double start_ms;
   struct mafat_writer out;
   struct mafat_diagnostic d;
@@ -72,6 +73,8 @@ static int open_session(struct session *s)
   m.memory_bytes = o->memory_bytes;
   m.plan = o->plan;
   m.layers = o->layers;
+  m.algorithm = o->algorithm;
+  m.threads = o->threads;
   m.cpu = o->cpu;
   m.best_effort = o->best_effort;
   m.picture = picture_to_look_at(o);
@@ -81,7 +84,8 @@ static int open_session(struct session *s)
   if ((code = check_dump_output(s))) return code;
   if (o->names && (code = mafat_names_read(&s->names, o->names, &s->d))) return code;
   s->latencies_ms = calloc((size_t)o->repeat, sizeof *s->latencies_ms);
-  if (!s->latencies_ms) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
+  s->layers_ms = calloc((size_t)o->repeat, sizeof *s->layers_ms);
+  if (!s->latencies_ms || !s->layers_ms) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
   return mafat_model_open(&s->model, o->cfg, o->weights, &m, &s->d);
 }
 
@@ -90,6 +94,7 @@ static void close_session(struct session *s)
   mafat_model_close(&s->model);
   mafat_names_close(&s->names);
   free(s->latencies_ms);
+  free(s->layers_ms);
 }
 
 /* ---- one picture ---- */
@@ -232,10 +237,11 @@ static int infer(struct session *s, const char *path, struct measurement *m, boo
     if ((code = mafat_executor_run(s->model->executor, &s->d))) return code;
     double after = mafat_process_now_ms();
     m->image_ms = between - before;
-    m->layers_ms = after - between;
+    s->layers_ms[i] = after - between;
     s->latencies_ms[i] = after - before;
     *running = false;
   }
+  m->layers_ms = median(s->layers_ms, s->options.repeat);
   return MAFAT_OK;
 }
 
@@ -252,9 +258,9 @@ static void fill_report(const struct session *s, const char *path, const struct 
   r->network_h = s->model->network->input.h;
   r->n_layers = s->model->n_layers;
   r->plan = s->model->plan_text;
-  r->algorithm = "direct";
+  r->algorithm = mafat_algorithm_name(s->model->algorithm);
   r->cpu = s->model->kernels->name;
-  r->threads = 1;
+  r->threads = s->model->plan->n_threads;
   r->memory_budget_bytes = s->model->budget_bytes > INT64_MAX ? -1 : (int64_t)s->model->budget_bytes;
   r->arena_bytes = (int64_t)s->model->layout->total_bytes;
   r->predicted_charge_bytes = (int64_t)predicted.charge_bytes;
@@ -310,6 +316,27 @@ static double arena_excess(const struct session *s)
   return l->bound_bytes ? 100 * ((double)l->total_bytes / (double)l->bound_bytes - 1) : 0;
 }
 
+/* "convolutional 3x3 winograd", "convolutional 3x3 (in 7)", "maxpool 2x2" */
+static void describe_layer(const struct session *s, int l, char *text, size_t room)
+{
+  const struct mafat_layer *layer = &s->model->network->layers[l];
+  const struct mafat_plan *plan = s->model->plan;
+  char size[32] = "", where[32] = "";
+  if (layer->size > 0) snprintf(size, sizeof size, " %dx%d", layer->size, layer->size);
+  if (plan->outer[l] >= 0) snprintf(where, sizeof where, " (in %d)", plan->outer[l]);
+  snprintf(text, room, "%s%s%s%s", mafat_layer_type_name(layer->type), size,
+           plan->algorithms[l] == MAFAT_WINOGRAD ? " winograd" : "", where);
+}
+
+/* What is computed inside another layer's step counts there. */
+static uint64_t step_macs(const struct session *s, int l)
+{
+  const struct mafat_plan *plan = s->model->plan;
+  const uint64_t *macs = s->model->layout->layer_macs;
+  if (plan->outer[l] >= 0) return 0;
+  return macs[l] + (plan->inner[l] >= 0 ? macs[plan->inner[l]] : 0);
+}
+
 static int print_table(struct session *s)
 {
   size_t n = 0, room = (size_t)s->model->n_layers + (size_t)s->model->plan->n_groups + 1;
@@ -331,12 +358,9 @@ static int print_table(struct session *s)
                                       (int64_t)s->model->layout->groups[g].peak_bytes};
     n++;
     for (int l = group->first; l < group->end; l++) {
-      const struct mafat_layer *layer = &s->model->network->layers[l];
-      int length = snprintf(texts[n], sizeof *texts, "%s", mafat_layer_type_name(layer->type));
-      if (layer->size > 0)
-        snprintf(texts[n] + length, sizeof *texts - (size_t)length, " %dx%d", layer->size, layer->size);
+      describe_layer(s, l, texts[n], sizeof *texts);
       rows[n] = (struct mafat_report_row){MAFAT_ROW_LAYER, l, l, texts[n], ms[l],
-                                          (int64_t)s->model->layout->layer_macs[l], tensor_bytes(s, l)};
+                                          (int64_t)step_macs(s, l), tensor_bytes(s, l)};
       head->ms += ms[l];
       n++;
     }
@@ -360,6 +384,10 @@ static void print_memory_note(const struct session *s, const struct mafat_run_re
           s->model->plan_text, (double)s->model->layout->total_bytes / 1048576, arena_excess(s), (double)mafat_weights_bytes(s->model->weights) / 1048576,
           (double)r->predicted_resident_bytes / 1048576, (double)r->measured_resident_bytes / 1048576,
           (double)s->model->budget_bytes / 1048576, s->model->budget_source);
+  fprintf(stderr, "%s, %d thread%s, kernels %s; multiply-adds: %.1f million as direct convolution, %.1f million with padding as computed\n",
+          mafat_algorithm_name(s->model->algorithm), s->model->plan->n_threads,
+          s->model->plan->n_threads == 1 ? "" : "s", s->model->kernels->name,
+          (double)s->model->layout->macs * 1e-6, (double)s->model->layout->padded_macs * 1e-6);
 }
 
 /* Runs and prints one picture; returns an exit status. */

@@ -18,11 +18,12 @@ static void release(struct candidate *c)
 }
 
 static int make_candidate(struct candidate *c, const char *text, const struct mafat_network *n,
-                          int n_layers, const struct mafat_surroundings *around,
+                          int n_layers, const struct mafat_plan_options *options,
+                          const struct mafat_surroundings *around,
                           struct mafat_diagnostic *d)
 {
   *c = (struct candidate){NULL, NULL, SIZE_MAX};
-  int code = mafat_plan_read(&c->plan, text, n, n_layers, d);
+  int code = mafat_plan_read(&c->plan, text, n, n_layers, options, d);
   if (code == MAFAT_EINVAL) return MAFAT_OK; /* more tiles than pixels: no candidate here */
   if (code == MAFAT_OK) code = mafat_layout_make(&c->layout, n, c->plan, d);
   if (code == MAFAT_ELIMIT) { /* beyond the address space: finer tiles may not be */
@@ -68,6 +69,7 @@ static bool consider(struct candidate *best, struct candidate *c, size_t budget)
 
 int mafat_search_coarse(struct mafat_plan **plan, struct mafat_layout **layout, bool *fits,
                         const struct mafat_network *n, int n_layers,
+                        const struct mafat_plan_options *options,
                         const struct mafat_surroundings *around, size_t budget,
                         struct mafat_diagnostic *d)
 {
@@ -83,7 +85,7 @@ int mafat_search_coarse(struct mafat_plan **plan, struct mafat_layout **layout, 
       struct candidate c;
       if (cut == n_layers) snprintf(text, sizeof text, "%dx%d/NoCut", tiles, tiles);
       else snprintf(text, sizeof text, "%dx%d/%d/2x2", tiles, tiles, cut);
-      int code = make_candidate(&c, text, n, n_layers, around, d);
+      int code = make_candidate(&c, text, n, n_layers, options, around, d);
       if (code) {
         release(&best);
         return code;

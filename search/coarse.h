@@ -12,6 +12,7 @@
  * Errors: MAFAT_ENOMEM, MAFAT_ELIMIT. */
 int mafat_search_coarse(struct mafat_plan **plan, struct mafat_layout **layout, bool *fits,
                         const struct mafat_network *n, int n_layers,
+                        const struct mafat_plan_options *options,
                         const struct mafat_surroundings *around, size_t budget,
                         struct mafat_diagnostic *d);
 

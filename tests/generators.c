@@ -1,5 +1,6 @@
 #include "tests/generators.h"
 
+#include "predictor/fusion.h"
 #include "predictor/packing.h"
 
 enum { ROWS_AT_A_TIME = 2, SLICE_PIECES = 2 };
@@ -37,9 +38,10 @@ static int first_row_needed(struct mafat_schedule *s, const struct mafat_group *
     const struct mafat_layer *reader = &s->network->layers[l];
     if (!mafat_schedule_runs(s, l) || *done(s, l) >= reader->out.h) continue;
     struct mafat_span left = {*done(s, l), reader->out.h};
-    for (int i = 0; i < reader->sources.n; i++)
-      if (reader->sources.list[i].tensor == t) {
-        int row = mafat_layer_in_span(reader, true, left).begin;
+    const struct mafat_sources *sources = mafat_fusion_sources(s->plan, s->network, l);
+    for (int i = 0; i < sources->n; i++)
+      if (sources->list[i].tensor == t) {
+        int row = mafat_fusion_in_span(s->plan, s->network, l, true, left).begin;
         if (row < first) first = row;
       }
     for (int i = 0; i < reader->from.n; i++)
@@ -66,9 +68,12 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
   if (l == g->end) return false;
   for (;;) {
     const struct mafat_layer *layer = &s->network->layers[l];
-    int begin = *done(s, l), end = mafat_min(begin + ROWS_AT_A_TIME, layer->out.h);
-    struct mafat_span rows = {begin, end};
-    int source = lacking_source(s, &layer->sources, g->first, mafat_layer_in_span(layer, true, rows).end);
+    struct mafat_span rows = {*done(s, l), *done(s, l) + ROWS_AT_A_TIME};
+    rows = mafat_span_round_out(rows, mafat_fusion_granularity(s->plan, l), layer->out.h);
+    rows = mafat_span_clip(rows, layer->out.h);
+    int begin = rows.begin, end = rows.end;
+    int source = lacking_source(s, mafat_fusion_sources(s->plan, s->network, l), g->first,
+                                mafat_fusion_in_span(s->plan, s->network, l, true, rows).end);
     if (source < 0 && layer->from.n)
       source = lacking_source(s, &layer->from, g->first, mafat_layer_from_span(layer, true, rows).end);
     if (source >= 0) {
@@ -94,9 +99,12 @@ static enum mafat_lifetime panels_lifetime(const struct mafat_group *g)
   return MAFAT_LIFE_ONCE;
 }
 
-static bool takes_slices(const struct mafat_layer *l)
+/* Raw sums lie in the output: not pooled, not transformed. */
+static bool takes_slices(const struct mafat_schedule *s, int layer)
 {
-  return l->type == MAFAT_CONVOLUTIONAL && l->groups == 1;
+  const struct mafat_layer *l = &s->network->layers[layer];
+  return l->type == MAFAT_CONVOLUTIONAL && l->groups == 1 && s->plan->inner[layer] < 0 &&
+         s->plan->algorithms[layer] == MAFAT_DIRECT;
 }
 
 static bool takes_panels(const struct mafat_layer *l)
@@ -129,10 +137,10 @@ static bool panels_next(struct mafat_schedule *s, struct mafat_step *step)
   *step = mafat_schedule_step(s, s->layer, map, map);
   if (takes_panels(l)) {
     step->filters = mafat_span(s->tile_y, mafat_panel_end(l, s->tile_y));
-    if (takes_slices(l)) step->channels = mafat_span(s->tile_x, slice_end(l, s->tile_x));
+    if (takes_slices(s, s->layer)) step->channels = mafat_span(s->tile_x, slice_end(l, s->tile_x));
   }
   s->tile_x = step->channels.end;
-  if (s->tile_x >= l->in.c) {
+  if (s->tile_x >= step->channels.end && !(takes_slices(s, s->layer) && s->tile_x < l->in.c)) {
     s->tile_x = 0;
     s->tile_y = step->filters.end;
   }

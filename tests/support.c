@@ -21,13 +21,28 @@ struct mafat_network *test_network(const char *cfg_text)
   return n;
 }
 
-struct mafat_plan *test_plan(const struct mafat_network *n, const char *plan_text)
+struct mafat_plan *test_plan_with(const struct mafat_network *n, const char *plan_text,
+                                  const struct mafat_plan_options *options)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_plan *plan = NULL;
-  int code = mafat_plan_read(&plan, plan_text, n, n->n_layers, &d);
+  int code = mafat_plan_read(&plan, plan_text, n, n->n_layers, options, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   return plan;
+}
+
+struct mafat_plan *test_plan(const struct mafat_network *n, const char *plan_text)
+{
+  return test_plan_with(n, plan_text, NULL);
+}
+
+struct mafat_plan_options test_plain_options(void)
+{
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  options.algorithm = MAFAT_DIRECT;
+  options.keep_all = true;
+  return options;
 }
 
 struct mafat_layout *test_layout(const struct mafat_network *n, const struct mafat_plan *plan)

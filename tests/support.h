@@ -11,7 +11,12 @@
 /* ---- objects from text; a failure fails the test with the diagnostic ---- */
 
 struct mafat_network *test_network(const char *cfg_text);
+/* By the default options; or by given ones. */
 struct mafat_plan *test_plan(const struct mafat_network *n, const char *plan_text);
+struct mafat_plan *test_plan_with(const struct mafat_network *n, const char *plan_text,
+                                  const struct mafat_plan_options *options);
+/* Direct convolution, every layer's output kept: the paper's way. */
+struct mafat_plan_options test_plain_options(void);
 struct mafat_layout *test_layout(const struct mafat_network *n, const struct mafat_plan *plan);
 
 /* A network file of the Darknet distribution, NULL when it is not installed. */

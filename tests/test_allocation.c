@@ -62,7 +62,7 @@ static int read_network(struct bench *b)
 static int read_plan(struct bench *b)
 {
   struct mafat_plan *plan = NULL;
-  int code = mafat_plan_read(&plan, b->plan_text, b->network, b->network->n_layers, &b->d);
+  int code = mafat_plan_read(&plan, b->plan_text, b->network, b->network->n_layers, NULL, &b->d);
   if (code != MAFAT_OK && plan) code = 1;
   mafat_plan_close(&plan);
   return code;

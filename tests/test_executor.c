@@ -139,6 +139,17 @@ static int set_generator(const struct mafat_network *n, struct mafat_plan *plan,
   return set;
 }
 
+/* The same algorithm as the reference, everything else as it comes. */
+static struct mafat_plan_options random_options(struct test_rng *rng, enum mafat_algorithm algorithm)
+{
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  options.algorithm = algorithm;
+  options.keep_all = test_random_chance(rng, 30);
+  options.n_threads = test_random_chance(rng, 40) ? test_random_int(rng, 2, 4) : 1;
+  return options;
+}
+
 /* One network: reference, then random plans and the tests' own generators. */
 static void check_network(const char *cfg, struct test_rng *rng, const struct mafat_kernels *kernels,
                           int n_plans)
@@ -146,22 +157,27 @@ static void check_network(const char *cfg, struct test_rng *rng, const struct ma
   char text[TEST_PLAN_ROOM];
   struct mafat_network *n = test_network(cfg);
   struct mafat_weights *w = test_weights(n, test_random(rng));
-  struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
+  struct mafat_plan_options options = test_plain_options();
+  options.algorithm = (enum mafat_algorithm)test_random_int(rng, MAFAT_AUTO, MAFAT_WINOGRAD);
+  struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
   size_t floats = output_floats(n);
   float *reference = run_plan(n, plan, w, kernels);
   mafat_plan_close(&plan);
   if (!all_finite(reference, floats)) test_fail_case(cfg, "1x1/NoCut", "an output is not finite");
   for (int i = 0; i < n_plans; i++) {
     test_random_plan(rng, n, n->n_layers, text, sizeof text);
-    plan = test_plan(n, text);
+    options = random_options(rng, options.algorithm);
+    plan = test_plan_with(n, text, &options);
     const char *generator = "grid";
     if (i % 3 == 1 && set_generator(n, plan, &test_generator_rows)) generator = "rows of 2";
     if (i % 3 == 2 && set_generator(n, plan, &test_generator_panels)) generator = "panels";
     float *out = run_plan(n, plan, w, kernels);
     for (size_t f = 0; f < floats; f++)
       if (memcmp(&out[f], &reference[f], sizeof *out) != 0)
-        test_fail_case(cfg, text, "%s, %s: output %zu of %zu is %.9g, untiled %.9g", kernels->name,
-                       generator, f, floats, (double)out[f], (double)reference[f]);
+        test_fail_case(cfg, text, "%s, %s, %s%s, %d threads: output %zu of %zu is %.9g, untiled %.9g",
+                       kernels->name, generator, mafat_algorithm_name(options.algorithm),
+                       options.keep_all ? "" : ", fused", options.n_threads, f, floats, (double)out[f],
+                       (double)reference[f]);
     free(out);
     mafat_plan_close(&plan);
   }
@@ -223,7 +239,8 @@ START_TEST(test_rows_need_little_memory)
                                          "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n"
                                          "[maxpool]\nsize=2\nstride=2\n"
                                          "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n");
-  struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
+  struct mafat_plan_options options = test_plain_options();
+  struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
   struct mafat_layout *whole = test_layout(n, plan);
   set_generator(n, plan, &test_generator_rows);
   struct mafat_layout *rows = test_layout(n, plan);

@@ -115,7 +115,7 @@ START_TEST(random_plans_are_read_and_written)
     if (!covers(plan, n)) test_fail_case(cfg, text, "holes");
     ck_assert_uint_lt(mafat_plan_write(plan, written, sizeof written), sizeof written);
     struct mafat_diagnostic d = {""};
-    if (mafat_plan_read(&again, written, n, n->n_layers, &d) != MAFAT_OK) test_fail_case(cfg, text, "%s", d.text);
+    if (mafat_plan_read(&again, written, n, n->n_layers, NULL, &d) != MAFAT_OK) test_fail_case(cfg, text, "%s", d.text);
     if (!same_plans(plan, again)) test_fail_case(cfg, text, "%s gives another plan", written);
     mafat_plan_close(&plan);
     mafat_plan_close(&again);
@@ -144,11 +144,11 @@ START_TEST(a_plan_may_end_before_the_network)
 {
   struct mafat_network *n = test_network(mixed);
   struct mafat_plan *plan = NULL;
-  ck_assert_int_eq(mafat_plan_read(&plan, "3x4/1/2x2", n, 2, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_plan_read(&plan, "3x4/1/2x2", n, 2, NULL, NULL), MAFAT_OK);
   ck_assert_int_eq(plan->n_layers, 2);
   ck_assert_int_eq(plan->groups[1].row_bounds[1], 6);
   mafat_plan_close(&plan);
-  ck_assert_int_eq(mafat_plan_untiled(&plan, n, 5, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_plan_untiled(&plan, n, 5, NULL, NULL), MAFAT_OK);
   ck_assert_int_eq(plan->n_groups, 1);
   ck_assert(!mafat_group_is_tiled(&plan->groups[0]));
   mafat_plan_close(&plan);
@@ -247,11 +247,11 @@ START_TEST(other_texts_are_refused)
   struct mafat_network *n = test_network(r->cfg);
   struct mafat_plan *plan = NULL;
   struct mafat_diagnostic d = {""};
-  int code = mafat_plan_read(&plan, r->text, n, n->n_layers, &d);
+  int code = mafat_plan_read(&plan, r->text, n, n->n_layers, NULL, &d);
   ck_assert_msg(code == MAFAT_EINVAL, "\"%s\": %s: %s", r->text, mafat_error_name(code), d.text);
   ck_assert_msg(plan == NULL, "\"%s\"", r->text);
   ck_assert_msg(strstr(d.text, r->message) && strncmp(d.text, "plan ", 5) == 0, "\"%s\": %s", r->text, d.text);
-  ck_assert_int_eq(mafat_plan_read(&plan, r->text, n, n->n_layers, NULL), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_plan_read(&plan, r->text, n, n->n_layers, NULL, NULL), MAFAT_EINVAL);
   mafat_network_close(&n);
 }
 END_TEST
@@ -261,13 +261,13 @@ START_TEST(layers_and_lengths_are_checked)
   struct mafat_network *n = test_network(chain);
   struct mafat_plan *plan = NULL;
   struct mafat_diagnostic d = {""};
-  ck_assert_int_eq(mafat_plan_read(&plan, "1x1", n, 0, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_plan_read(&plan, "1x1", n, 0, NULL, &d), MAFAT_EINVAL);
   ck_assert_str_eq(d.text, "expected 1 to 6 layers, found 0");
-  ck_assert_int_eq(mafat_plan_read(&plan, "1x1", n, 7, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_plan_read(&plan, "1x1", n, 7, NULL, &d), MAFAT_EINVAL);
   ck_assert_str_eq(d.text, "expected 1 to 6 layers, found 7");
   char *long_text = calloc(1 << 17, 1);
   memset(long_text, '1', (1 << 17) - 1);
-  ck_assert_int_eq(mafat_plan_read(&plan, long_text, n, 6, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_plan_read(&plan, long_text, n, 6, NULL, &d), MAFAT_EINVAL);
   ck_assert_str_eq(d.text, "plan: the text is too long");
   free(long_text);
   mafat_network_close(&n);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/fusion.h"
 #include "predictor/schedule.h"
 #include "tests/support.h"
 
@@ -83,7 +84,8 @@ static void close_marks(struct marks *m, const struct mafat_network *n)
   free(m);
 }
 
-/* A random network and plan; the seed names the case. */
+/* A random network and plan, every other one fused and with Winograd; the seed
+ * names the case. */
 struct subject {
   char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
   struct mafat_network *network;
@@ -100,7 +102,9 @@ static struct subject open_subject(int seed)
   test_random_network(&rng, &style, s.cfg, sizeof s.cfg);
   s.network = test_network(s.cfg);
   test_random_plan(&rng, s.network, s.network->n_layers, s.text, sizeof s.text);
-  s.plan = test_plan(s.network, s.text);
+  struct mafat_plan_options options = test_plain_options();
+  if (seed % 2) options = (struct mafat_plan_options){.algorithm = MAFAT_WINOGRAD, .n_threads = 1};
+  s.plan = test_plan_with(s.network, s.text, &options);
   ck_assert_int_eq(mafat_schedule_open(&s.schedule, s.network, s.plan), MAFAT_OK);
   return s;
 }
@@ -137,7 +141,9 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
   clear_marks(marks, s->network);
   for (int l = g->end - 1; l >= g->first; l--) {
     const struct mafat_layer *layer = &s->network->layers[l];
-    if (!mafat_schedule_runs(s->schedule, l)) continue;
+    int outer = s->plan->outer[l];
+    if (outer < 0 && !mafat_schedule_runs(s->schedule, l)) continue;
+    if (outer >= 0 && !mafat_schedule_runs(s->schedule, outer)) continue;
     if (s->schedule->usage[l + 1].external) {
       struct mafat_span y = mafat_group_share(g, true, ty, layer->out.h);
       struct mafat_span x = mafat_group_share(g, false, tx, layer->out.w);
@@ -145,7 +151,10 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
         for (int j = x.begin; j < x.end; j++) mark(&marks[l + 1], i, j);
       if (mafat_span_is_empty(y) != mafat_span_is_empty(x)) exact = false;
     }
-    struct mafat_box needed = hull(&marks[l + 1]), b = boxes[l];
+    struct mafat_box needed = hull(&marks[l + 1]), b = outer < 0 ? boxes[l] : needed;
+    int granularity = outer < 0 ? mafat_fusion_granularity(s->plan, l) : 1;
+    needed.y = mafat_span_round_out(needed.y, granularity, layer->out.h);
+    needed.x = mafat_span_round_out(needed.x, granularity, layer->out.w);
     require(contains(b, needed), s, "tile %d,%d: layer %d lacks pixels that are read", ty, tx, l);
     require(!exact || mafat_box_area(b) == mafat_box_area(needed), s,
             "tile %d,%d: layer %d computes rows %d..%d, columns %d..%d; %d..%d, %d..%d are needed", ty, tx, l,
@@ -191,13 +200,15 @@ struct progress {
 static void check_reads(const struct subject *s, const struct progress *p, const struct mafat_step *step, int tile)
 {
   const struct mafat_layer *l = &s->network->layers[step->layer];
-  const struct mafat_sources *lists[] = {&l->sources, &l->from};
+  const struct mafat_sources *lists[] = {mafat_fusion_sources(s->plan, s->network, step->layer), &l->from};
   for (int k = 0; k < 2; k++)
     for (int i = 0; i < lists[k]->n; i++) {
       int tensor = lists[k]->list[i].tensor;
       struct mafat_box read = {
-          k ? mafat_layer_from_span(l, true, step->out.y) : mafat_layer_in_span(l, true, step->out.y),
-          k ? mafat_layer_from_span(l, false, step->out.x) : mafat_layer_in_span(l, false, step->out.x)};
+          k ? mafat_layer_from_span(l, true, step->out.y)
+            : mafat_fusion_in_span(s->plan, s->network, step->layer, true, step->out.y),
+          k ? mafat_layer_from_span(l, false, step->out.x)
+            : mafat_fusion_in_span(s->plan, s->network, step->layer, false, step->out.x)};
       if (tensor == MAFAT_INPUT || mafat_box_is_empty(read)) continue;
       if (tensor >= s->plan->groups[step->group].first) {
         require(p->at_tile[tensor + 1] == tile && contains(p->boxes[tensor + 1], read), s,
@@ -222,7 +233,7 @@ static void check_run(const struct subject *s, struct progress *p)
     require(step.group >= group, s, "group %d runs after group %d", step.group, group);
     require(!mafat_layer_is_alias(l), s, "layer %d only renames, yet it is run", step.layer);
     require(step.filters.begin == 0 && step.filters.end == l->out.c && step.channels.begin == 0 &&
-                step.channels.end == l->in.c,
+                step.channels.end == s->network->layers[mafat_fusion_reader(s->plan, step.layer)].in.c,
             s, "layer %d is run in parts", step.layer);
     require(!mafat_box_is_empty(step.out) && contains(step.held, step.out) &&
                 contains(mafat_box_full(l->out.h, l->out.w), step.out),

@@ -43,7 +43,7 @@ static void lay_out(const struct mafat_network *n, const char *text)
   struct mafat_diagnostic d = {""};
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
-  int code = mafat_plan_read(&plan, text, n, n->n_layers, &d);
+  int code = mafat_plan_read(&plan, text, n, n->n_layers, NULL, &d);
   if (code == MAFAT_OK) code = mafat_layout_make(&layout, n, plan, &d);
   require(code == MAFAT_OK || d.text[0]);
   require(!layout || (layout->total_bytes >= layout->bound_bytes && layout->total_bytes % 64 == 0));

@@ -60,7 +60,7 @@ static void check_rewriting(const struct mafat_network *n, const struct mafat_pl
   size_t length = mafat_plan_write(plan, text, sizeof text);
   if (length >= 1 << 16) return; /* longer than a plan may be */
   require(strlen(text) == length);
-  require(mafat_plan_read(&again, text, n, plan->n_layers, NULL) == MAFAT_OK);
+  require(mafat_plan_read(&again, text, n, plan->n_layers, NULL, NULL) == MAFAT_OK);
   require(again->n_groups == plan->n_groups);
   for (int i = 0; i < plan->n_groups; i++) {
     const struct mafat_group *a = &plan->groups[i], *b = &again->groups[i];
@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     struct mafat_diagnostic d = {""};
     struct mafat_plan *plan = NULL;
     struct mafat_layout *layout = NULL;
-    int code = mafat_plan_read(&plan, text, networks[i], networks[i]->n_layers, &d);
+    int code = mafat_plan_read(&plan, text, networks[i], networks[i]->n_layers, NULL, &d);
     require((code == MAFAT_OK) == (plan != NULL));
     if (plan) {
       check_groups(networks[i], plan);

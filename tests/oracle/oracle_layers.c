@@ -221,8 +221,8 @@ static int open_ours(struct ours *o, const struct options *options, struct mafat
   int code = mafat_network_read(&o->network, options->cfg, NULL, d);
   if (code) return code;
   int n = o->network->n_layers;
-  code = options->plan ? mafat_plan_read(&o->plan, options->plan, o->network, n, d)
-                       : mafat_plan_untiled(&o->plan, o->network, n, d);
+  code = options->plan ? mafat_plan_read(&o->plan, options->plan, o->network, n, NULL, d)
+                       : mafat_plan_untiled(&o->plan, o->network, n, NULL, d);
   if (code == MAFAT_OK) code = mafat_layout_make(&o->layout, o->network, o->plan, d);
   if (code == MAFAT_OK && options->weights)
     code = mafat_weights_open(&o->weights, options->weights, o->network, n, NULL, d);

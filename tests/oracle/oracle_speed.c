@@ -37,7 +37,7 @@ static int open_ours(struct ours *o, const struct mafat_network *n, struct mafat
   struct mafat_executor_options options;
   int code;
   mafat_executor_defaults(&options);
-  if ((code = mafat_plan_read(&o->plan, text, n, layers, d)) ||
+  if ((code = mafat_plan_read(&o->plan, text, n, layers, NULL, d)) ||
       (code = mafat_layout_make(&o->layout, n, o->plan, d)))
     return code;
   return mafat_executor_open(&o->executor, n, o->plan, o->layout, w, &options, d);

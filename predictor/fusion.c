@@ -1,0 +1,89 @@
+#include "predictor/fusion.h"
+
+#include "predictor/usage.h"
+#include "predictor/winograd.h"
+
+#include <stdlib.h>
+
+static bool is_pooled(const struct mafat_layer *conv, const struct mafat_layer *pool)
+{
+  return pool->type == MAFAT_MAXPOOL && pool->size == 2 && pool->stride == 2 && pool->pad == 0 &&
+         conv->type == MAFAT_CONVOLUTIONAL && conv->groups == 1;
+}
+
+static bool is_pointwise(const struct mafat_layer *l)
+{
+  return l->type == MAFAT_CONVOLUTIONAL && l->size == 1 && l->stride == 1 && l->pad == 0 && l->groups == 1;
+}
+
+/* The layer all of whose output, and nothing else, `l` reads; -1 if there is none. */
+static int sole_source(const struct mafat_network *n, const struct mafat_layer *l)
+{
+  if (l->sources.n != 1 || l->from.n) return -1;
+  struct mafat_source s = l->sources.list[0];
+  if (s.tensor == MAFAT_INPUT || s.first != 0 || s.n != n->layers[s.tensor].out.c) return -1;
+  return s.tensor;
+}
+
+static void count_readers(const struct mafat_network *n, const struct mafat_plan *plan,
+                          const struct mafat_usage *usage, int *readers)
+{
+  for (int l = 0; l < plan->n_layers; l++) {
+    const struct mafat_layer *layer = &n->layers[l];
+    if (usage[l + 1].last_use == plan->n_layers) readers[l] += 2; /* an output of the network */
+    if (!usage[l + 1].needed || mafat_layer_is_alias(layer)) continue;
+    for (int i = 0; i < layer->sources.n; i++)
+      if (layer->sources.list[i].tensor >= 0) readers[layer->sources.list[i].tensor]++;
+    for (int i = 0; i < layer->from.n; i++)
+      if (layer->from.list[i].tensor >= 0) readers[layer->from.list[i].tensor]++;
+  }
+}
+
+int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse)
+{
+  size_t n_layers = (size_t)plan->n_layers;
+  struct mafat_usage *usage = calloc(n_layers + 1, sizeof *usage);
+  int *readers = calloc(n_layers, sizeof *readers);
+  plan->inner = malloc(n_layers * sizeof *plan->inner);
+  plan->outer = malloc(n_layers * sizeof *plan->outer);
+  bool enough = usage && readers && plan->inner && plan->outer;
+  if (enough) {
+    for (int l = 0; l < plan->n_layers; l++) plan->inner[l] = plan->outer[l] = -1;
+    mafat_usage_find(n, plan, usage);
+    count_readers(n, plan, usage, readers);
+    for (int l = 0; l < plan->n_layers && fuse; l++) {
+      const struct mafat_layer *layer = &n->layers[l];
+      int k = usage[l + 1].needed ? sole_source(n, layer) : -1;
+      if (k < 0 || readers[k] != 1 || plan->inner[k] >= 0 ||
+          mafat_plan_group_of(plan, k) != mafat_plan_group_of(plan, l))
+        continue;
+      if (!is_pooled(&n->layers[k], layer) &&
+          !(is_pointwise(layer) && mafat_layer_is_depthwise(&n->layers[k])))
+        continue;
+      plan->inner[l] = k;
+      plan->outer[k] = l;
+    }
+  }
+  free(usage);
+  free(readers);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,
+                                          int layer, bool axis_y, struct mafat_span out)
+{
+  return plan->inner[layer] < 0 ? out : mafat_layer_in_span(&n->layers[layer], axis_y, out);
+}
+
+struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const struct mafat_network *n,
+                                       int layer, bool axis_y, struct mafat_span out)
+{
+  return mafat_layer_in_span(&n->layers[mafat_fusion_reader(plan, layer)], axis_y,
+                             mafat_fusion_inner_span(plan, n, layer, axis_y, out));
+}
+
+int mafat_fusion_granularity(const struct mafat_plan *plan, int layer)
+{
+  if (plan->algorithms[mafat_fusion_reader(plan, layer)] != MAFAT_WINOGRAD) return 1;
+  return plan->inner[layer] >= 0 ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
+}

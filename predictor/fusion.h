@@ -1,0 +1,46 @@
+/* Layers that are computed inside the step of the layer that reads them, so that
+ * what lies between never exists as a map:
+ *
+ *   - a convolution whose only reader is a 2x2 maxpool of stride 2: pooled in
+ *     the store;
+ *   - a depthwise convolution whose only reader is a 1x1 convolution: computed
+ *     a few rows at a time into scratch.
+ *
+ * Both layers must lie in one group. Nothing is computed twice for it, and no
+ * bit changes, so plans do not mention it. The functions below give the
+ * geometry of such a step as one: whoever asks a layer for its sources or its
+ * input spans asks here. */
+#ifndef MAFAT_PREDICTOR_FUSION_H
+#define MAFAT_PREDICTOR_FUSION_H
+
+#include "predictor/plan.h"
+
+/* Fills plan->inner and plan->outer; with `fuse` false, with nothing. */
+int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse);
+
+/* The layer whose input a step of `layer` reads: the inner one, or itself. */
+static inline int mafat_fusion_reader(const struct mafat_plan *plan, int layer)
+{
+  return plan->inner[layer] >= 0 ? plan->inner[layer] : layer;
+}
+
+static inline const struct mafat_sources *mafat_fusion_sources(const struct mafat_plan *plan,
+                                                               const struct mafat_network *n, int layer)
+{
+  return &n->layers[mafat_fusion_reader(plan, layer)].sources;
+}
+
+/* Span of the inner layer's output that the span `out` of `layer` is made from;
+ * `out` itself where there is no inner layer. */
+struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,
+                                          int layer, bool axis_y, struct mafat_span out);
+
+/* Span of the sources that the span `out` reads (network.h: mafat_layer_in_span). */
+struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const struct mafat_network *n,
+                                       int layer, bool axis_y, struct mafat_span out);
+
+/* What boxes of a layer's output are rounded out to: 1, with Winograd its tiles
+ * of 4 (of 2 pooled pixels). */
+int mafat_fusion_granularity(const struct mafat_plan *plan, int layer);
+
+#endif

@@ -1,0 +1,171 @@
+#include "runner/team.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  SPINS_BEFORE_SLEEP = 4000, /* some ten microseconds: the next step usually follows at once */
+  SPINS_BEFORE_YIELD = 1000  /* within a step: somebody else may have our partner's processor */
+};
+
+struct member {
+  struct mafat_team *team;
+  int worker;
+  pthread_t thread;
+};
+
+struct mafat_team {
+  int n_workers, n_started;
+  void (*work)(void *context, int worker);
+  void *context;
+  atomic_int next;          /* unit */
+  atomic_int arrived;       /* at the barrier */
+  atomic_uint barriers;     /* passed so far */
+  atomic_uint calls;        /* of run */
+  atomic_int sleeping;
+  atomic_bool quit;
+  pthread_mutex_t mutex;    /* of the condition */
+  pthread_cond_t wake;
+  struct member *members;   /* [n_workers - 1] */
+};
+
+static inline void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__) || (defined(__arm__) && __ARM_ARCH >= 7)
+  __asm__ volatile("yield");
+#endif
+}
+
+void mafat_team_barrier(struct mafat_team *t)
+{
+  if (!t || t->n_workers == 1) {
+    if (t) atomic_store_explicit(&t->next, 0, memory_order_relaxed);
+    return;
+  }
+  unsigned passed = atomic_load_explicit(&t->barriers, memory_order_relaxed);
+  if (atomic_fetch_add_explicit(&t->arrived, 1, memory_order_acq_rel) == t->n_workers - 1) {
+    atomic_store_explicit(&t->arrived, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->barriers, passed + 1, memory_order_release);
+    return;
+  }
+  for (int spins = 0; atomic_load_explicit(&t->barriers, memory_order_acquire) == passed; spins++)
+    if (spins < SPINS_BEFORE_YIELD) pause_briefly();
+    else sched_yield();
+}
+
+int mafat_team_take(struct mafat_team *t, int n)
+{
+  int unit = t->n_workers == 1 ? t->next++ : atomic_fetch_add_explicit(&t->next, 1, memory_order_relaxed);
+  return unit < n ? unit : -1;
+}
+
+/* Waits for the call after `seen`: spins, then sleeps. */
+static void await_call(struct mafat_team *t, unsigned seen)
+{
+  for (int spins = 0; spins < SPINS_BEFORE_SLEEP; spins++) {
+    if (atomic_load_explicit(&t->calls, memory_order_acquire) != seen) return;
+    pause_briefly();
+  }
+  pthread_mutex_lock(&t->mutex);
+  atomic_fetch_add(&t->sleeping, 1);
+  while (atomic_load(&t->calls) == seen) pthread_cond_wait(&t->wake, &t->mutex);
+  atomic_fetch_sub(&t->sleeping, 1);
+  pthread_mutex_unlock(&t->mutex);
+}
+
+static void *live(void *argument)
+{
+  struct member *m = argument;
+  struct mafat_team *t = m->team;
+  for (unsigned seen = 0;; seen++) {
+    await_call(t, seen);
+    if (atomic_load_explicit(&t->quit, memory_order_acquire)) return NULL;
+    t->work(t->context, m->worker);
+    mafat_team_barrier(t);
+  }
+}
+
+/* Starts what all threads wait for. */
+static void call(struct mafat_team *t)
+{
+  atomic_fetch_add(&t->calls, 1);
+  if (atomic_load(&t->sleeping) == 0) return;
+  pthread_mutex_lock(&t->mutex);
+  pthread_cond_broadcast(&t->wake);
+  pthread_mutex_unlock(&t->mutex);
+}
+
+void mafat_team_run(struct mafat_team *t, void (*work)(void *context, int worker), void *context)
+{
+  atomic_store_explicit(&t->next, 0, memory_order_relaxed);
+  if (t->n_workers == 1) {
+    work(context, 0);
+    return;
+  }
+  t->work = work;
+  t->context = context;
+  call(t);
+  work(context, 0);
+  mafat_team_barrier(t);
+}
+
+int mafat_team_size(const struct mafat_team *t)
+{
+  return t->n_workers;
+}
+
+static int start_threads(struct mafat_team *t)
+{
+  pthread_attr_t attributes;
+  int refused = pthread_attr_init(&attributes);
+  if (refused) return refused;
+  refused = pthread_attr_setstacksize(&attributes, MAFAT_TEAM_STACK_BYTES);
+  for (int i = 0; i < t->n_workers - 1 && !refused; i++) {
+    t->members[i] = (struct member){.team = t, .worker = i + 1};
+    refused = pthread_create(&t->members[i].thread, &attributes, live, &t->members[i]);
+    if (!refused) t->n_started++;
+  }
+  pthread_attr_destroy(&attributes);
+  return refused;
+}
+
+int mafat_team_open(struct mafat_team **out, int n_workers, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct mafat_team *t = calloc(1, sizeof *t);
+  if (!t) return mafat_fail(d, MAFAT_ENOMEM, "threads: out of memory");
+  t->n_workers = n_workers;
+  pthread_mutex_init(&t->mutex, NULL);
+  pthread_cond_init(&t->wake, NULL);
+  t->members = calloc((size_t)n_workers, sizeof *t->members);
+  int refused = t->members ? start_threads(t) : 0;
+  if (!t->members || refused) {
+    mafat_team_close(&t);
+    return mafat_fail(d, MAFAT_ENOMEM, "cannot start %d threads: %s", n_workers,
+                      refused ? strerror(refused) : "out of memory");
+  }
+  *out = t;
+  return MAFAT_OK;
+}
+
+void mafat_team_close(struct mafat_team **team)
+{
+  if (!team || !*team) return;
+  struct mafat_team *t = *team;
+  if (t->n_started) {
+    atomic_store_explicit(&t->quit, true, memory_order_release);
+    call(t);
+    for (int i = 0; i < t->n_started; i++) pthread_join(t->members[i].thread, NULL);
+  }
+  pthread_cond_destroy(&t->wake);
+  pthread_mutex_destroy(&t->mutex);
+  free(t->members);
+  free(t);
+  *team = NULL;
+}

@@ -1,0 +1,31 @@
+/* Threads that run one step together: POSIX threads, made once, woken for each
+ * step. All of them call the same function; what it does is divided into units
+ * that they take in turn, so a thread that the system holds up takes fewer. The
+ * caller's thread is worker 0. */
+#ifndef MAFAT_RUNNER_TEAM_H
+#define MAFAT_RUNNER_TEAM_H
+
+#include "network/error.h"
+
+struct mafat_team;
+
+enum { MAFAT_TEAM_STACK_BYTES = 256 << 10 }; /* mapped for each thread; a few pages are touched */
+
+/* n_workers >= 1, the caller included. MAFAT_ENOMEM when the system refuses a
+ * thread. */
+int mafat_team_open(struct mafat_team **out, int n_workers, struct mafat_diagnostic *d);
+void mafat_team_close(struct mafat_team **team);
+
+int mafat_team_size(const struct mafat_team *team);
+
+/* work(context, worker) on every worker, 0 ... n_workers - 1; returns when all
+ * have. Writes of one call are seen by the next. */
+void mafat_team_run(struct mafat_team *team, void (*work)(void *context, int worker), void *context);
+
+/* For use inside `work`. The next unit that nobody has taken, -1 when all n
+ * are. */
+int mafat_team_take(struct mafat_team *team, int n);
+/* Waits for all workers; then units can be taken anew, from 0. */
+void mafat_team_barrier(struct mafat_team *team);
+
+#endif
