@@ -11,9 +11,9 @@ enum {
   /* Winograd's turns: so many tiles keep the kernel transforms' share small; the
    * values of a turn should not be much larger than a second-level cache, and
    * transforms of a small layer are kept for the whole step. */
-  TURN_TILES = 96,
-  TURN_VALUES_BYTES = 2 << 20,
-  TURN_CHANNELS = 64,
+  TURN_TILES = 128,
+  TURN_VALUES_BYTES = 8 << 20,
+  TURN_CHANNELS = 128,
   KEPT_WEIGHTS_BYTES = 1280 << 10
 };
 
