@@ -138,7 +138,7 @@ static bool plan_winograd(const struct request *r, struct mafat_scratch *s)
   s->n_pieces = mafat_pieces(&l->sources, mafat_span(0, l->in.c), NULL, 0);
   s->in_rows = MAFAT_WINOGRAD_PRODUCTS; /* a row per point; the transforms use six of them */
   s->rows_per_call = MAFAT_WINOGRAD_PRODUCTS;
-  s->tile_rows = choose_tile_rows(l, across, down);
+  s->tile_rows = share_rows(choose_tile_rows(l, across, down), down, n_panels(l), r->plan->n_threads);
   s->n_tiles = s->tile_rows * across;
   if (__builtin_mul_overflow(points * (size_t)l->in.c, width, &kept) ||
       __builtin_mul_overflow(points * (size_t)l->in.c, (size_t)s->n_tiles, &values) ||
@@ -149,9 +149,8 @@ static bool plan_winograd(const struct request *r, struct mafat_scratch *s)
   s->turn_channels = mafat_min(TURN_CHANNELS, l->in.c);
   size_t held = points * (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * MAFAT_PANEL;
   return append_tables(s) && append_zeros(s, l, across * MAFAT_WINOGRAD_OUTPUTS) &&
-         append(&s->shared_bytes, &s->values_offset, values, sizeof(float)) &&
-         append(s->keep_weights ? &s->shared_bytes : &s->slot_bytes, &s->kernel_offset,
-                s->keep_weights ? kept : held, sizeof(float)) &&
+         append(&s->slot_bytes, &s->values_offset, values, sizeof(float)) &&
+         append(&s->slot_bytes, &s->kernel_offset, s->keep_weights ? kept : held, sizeof(float)) &&
          append(&s->slot_bytes, &s->sums_offset, sums, sizeof(float));
 }
 

@@ -21,19 +21,18 @@ struct mafat_scratch {
   size_t inner_offset;  /* rows_per_call rows of a fused depthwise layer's output */
   size_t inner_row_floats; /* from one of them to the next: [block][column][width of the block] */
   int inner_cols;       /* columns of such a row */
-  size_t slot_bytes;    /* multiple of 64 */
-  /* Shared: */
-  size_t flat_offset;   /* the input in Darknet's CHW order, for layers that sum in it */
-  size_t flat_floats;
-  /* Winograd: */
+  /* Winograd, in the slot too: */
   int tile_rows;        /* rows of tiles in a turn */
   int n_tiles;          /* tiles in a turn, at most */
   int turn_channels;    /* input channels whose transformed weights exist at a time */
   bool keep_weights;    /* all of them exist, made once a step */
-  size_t values_offset; /* shared: the transformed input, [piece][point][tile][channel] */
-  size_t kernel_offset; /* transformed weights, [point][channel][width]: kept ones shared, one panel
-                           after the other; else in the slot */
-  size_t sums_offset;   /* slot: products before the output transform, [segment][point][tile][16] */
+  size_t values_offset; /* the transformed input, [piece][point][tile][channel] */
+  size_t kernel_offset; /* transformed weights, [point][channel][width]; kept ones panel by panel */
+  size_t sums_offset;   /* products before the output transform, [segment][point][tile][16] */
+  size_t slot_bytes;    /* multiple of 64 */
+  /* Shared: */
+  size_t flat_offset;   /* the input in Darknet's CHW order, for layers that sum in it */
+  size_t flat_floats;
   size_t shared_bytes;  /* multiple of 64 */
 };
 

@@ -81,8 +81,9 @@ void mafat_executor_close(struct mafat_executor **executor)
   *executor = NULL;
 }
 
-/* Zeroes the padding columns beside rows [y) of a tensor, where the box that was
- * written touches the map's true edge: a buffer's last owner left its own bytes. */
+/* Zeroes the padding columns beside a box of a tensor, where it touches the map's
+ * true edge: the buffer's last owner left its own bytes there. No kernel writes
+ * them, so it does not matter when in the step this is done. */
 static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_box box,
                       struct mafat_span channels)
 {
@@ -132,6 +133,10 @@ static void work(void *context, int index)
       .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .team = e->team,
       .weights = e->weights, .scratch = scratch, .index = index, .shared_memory = memory,
       .slot_memory = mafat_scratch_slot(scratch, memory, index)};
+  struct mafat_box box = e->step.out;
+  struct mafat_span share = mafat_span_share(mafat_span_size(box.y), e->layout->n_workers, index);
+  box.y = mafat_span(box.y.begin + share.begin, box.y.begin + share.end);
+  zero_pads(&e->tensors, e->step.layer, box, e->step.filters);
   int code = mafat_layers_run(&worker, &e->step);
   if (code) atomic_store(&e->step_code, code);
 }
@@ -144,9 +149,7 @@ static int run_step(struct mafat_executor *e)
         (struct mafat_held){step->held, step->held_channels.begin / MAFAT_CHANNEL_BLOCK};
   atomic_store(&e->step_code, MAFAT_OK);
   mafat_team_run(e->team, work, e);
-  int code = atomic_load(&e->step_code);
-  if (code == MAFAT_OK) zero_pads(&e->tensors, step->layer, step->out, step->filters);
-  return code;
+  return atomic_load(&e->step_code);
 }
 
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)

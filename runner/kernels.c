@@ -3,6 +3,10 @@
 #include "runner/kernels/levels.h"
 
 #include <string.h>
+#if defined(__arm__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 
 static bool always(void)
 {
@@ -29,6 +33,20 @@ static bool has_avx512(void)
 #define X86(table) NULL
 #endif
 
+#if defined(__aarch64__)
+#define has_neon always
+#define ARM(table) (table)
+#elif defined(__arm__)
+static bool has_neon(void)
+{
+  return getauxval(AT_HWCAP) & HWCAP_NEON;
+}
+#define ARM(table) (table)
+#else
+#define has_neon always
+#define ARM(table) NULL
+#endif
+
 /* Every level there is, slowest first; those of other machines have no table. */
 static const struct {
   const char *name;
@@ -36,6 +54,7 @@ static const struct {
   bool (*is_supported)(void);
 } levels[] = {
     {"portable", &mafat_kernels_portable, always},
+    {"neon", ARM(&mafat_kernels_neon), has_neon},
     {"avx2", X86(&mafat_kernels_avx2), has_avx2},
     {"avx512", X86(&mafat_kernels_avx512), has_avx512},
 };

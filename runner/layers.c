@@ -366,7 +366,7 @@ static int run_rows(const struct mafat_worker *w, const struct mafat_step *step,
 {
   int n_rows = mafat_span_size(step->out.y), n_workers = mafat_team_size(w->team);
   int shares = n_workers == 1 ? 1 : mafat_min(n_rows, 4 * n_workers);
-  for (int unit; (unit = mafat_team_take(w->team, shares)) >= 0;) {
+  for (int unit; (unit = mafat_team_take(w->team, w->index, shares)) >= 0;) {
     struct mafat_step part = *step;
     struct mafat_span share = mafat_span_share(n_rows, shares, unit);
     part.out.y = mafat_span(step->out.y.begin + share.begin, step->out.y.begin + share.end);

@@ -102,7 +102,7 @@ static int run_ordinary(struct convolution *c)
   int n_panels = convolution_n_panels(c), current = -1;
   struct block block = {{0, 0}, 0};
   convolution_list_pieces(c, all.channels);
-  for (int unit; (unit = mafat_team_take(c->worker->team, n_blocks(c) * n_panels)) >= 0;) {
+  for (int unit; (unit = mafat_team_take(c->worker->team, c->worker->index, n_blocks(c) * n_panels)) >= 0;) {
     if (unit / n_panels != current) {
       current = unit / n_panels;
       block = block_of(c, current);
@@ -121,7 +121,7 @@ static int run_grouped(struct convolution *c)
   int filters = l->filters / l->groups, channels = l->in.c / l->groups;
   struct mafat_span wanted = c->step->filters;
   int first = wanted.begin / filters, n_groups = (wanted.end - 1) / filters + 1 - first;
-  for (int unit; (unit = mafat_team_take(c->worker->team, n_blocks(c) * n_groups)) >= 0;) {
+  for (int unit; (unit = mafat_team_take(c->worker->team, c->worker->index, n_blocks(c) * n_groups)) >= 0;) {
     struct block block = block_of(c, unit / n_groups);
     int g = first + unit % n_groups;
     struct group group = {mafat_span_clip(wanted, (g + 1) * filters),
@@ -171,7 +171,7 @@ static int run_depthwise_rows(struct convolution *c, const struct mafat_run *run
 static int run_depthwise(struct convolution *c)
 {
   const struct mafat_tensors *t = c->worker->tensors;
-  for (int unit; (unit = mafat_team_take(c->worker->team, n_blocks(c))) >= 0;) {
+  for (int unit; (unit = mafat_team_take(c->worker->team, c->worker->index, n_blocks(c))) >= 0;) {
     struct mafat_span rows = block_of(c, unit).sums;
     struct mafat_runs runs = mafat_runs_of(&c->layer->sources, c->step->filters);
     struct mafat_run run;
@@ -238,7 +238,7 @@ static int run_pointwise_rows(struct convolution *c, struct mafat_span rows)
 
 static int run_separable(struct convolution *c)
 {
-  for (int unit; (unit = mafat_team_take(c->worker->team, n_blocks(c))) >= 0;) {
+  for (int unit; (unit = mafat_team_take(c->worker->team, c->worker->index, n_blocks(c))) >= 0;) {
     struct mafat_span rows = block_of(c, unit).sums;
     int code = run_inner_rows(c, rows);
     if (code == MAFAT_OK) code = run_pointwise_rows(c, rows);

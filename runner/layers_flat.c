@@ -14,7 +14,7 @@ int mafat_layers_connect(const struct mafat_worker *w, const struct mafat_step *
   const float *row = flat;
   int inputs = (int)w->scratch->flat_floats;
   struct mafat_conv_piece piece = {&row, inputs, 0};
-  for (int unit; (unit = mafat_team_take(w->team, convolution_n_panels(&c))) >= 0;) {
+  for (int unit; (unit = mafat_team_take(w->team, w->index, convolution_n_panels(&c))) >= 0;) {
     struct mafat_span filters = convolution_panel(&c, unit);
     struct mafat_conv_call call = {.pieces = &piece, .n_pieces = 1, .n_rows = 1, .n_cols = 1,
                                    .size = 1, .stride = 1, .activation = l->activation,

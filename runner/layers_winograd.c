@@ -1,10 +1,13 @@
 /* Winograd convolution. A step is done in turns of a few rows of tiles:
  *
- *   1. input -> values (all channels), shared by the workers
+ *   1. input -> values (all channels)
  *   2. for each panel of filters: weights -> transformed weights, a few channels
  *      at a time (or all of them once a step, where they are kept); 36 matrix
- *      products, values times weights -> sums
- *   3. sums -> outputs
+ *      products, values times weights -> sums; sums -> outputs
+ *
+ * A unit of work is a panel of a turn. Workers share nothing but input and
+ * output: who begins a turn makes its values anew, which costs little beside
+ * fetching them from another processor's cache.
  *
  * A product's channels are summed in the order of a direct convolution; splits
  * between turns of channels store and reload the sums exactly. */
@@ -21,11 +24,6 @@ struct winograd {
   float *values, *kernels, *sums;
 };
 
-static float *shared(const struct mafat_worker *w, size_t offset)
-{
-  return (float *)(w->shared_memory + offset);
-}
-
 static void open_winograd(struct winograd *g, const struct mafat_worker *w, const struct mafat_step *step)
 {
   convolution_open(&g->c, w, step);
@@ -33,9 +31,8 @@ static void open_winograd(struct winograd *g, const struct mafat_worker *w, cons
   g->scratch = w->scratch;
   g->tiles_across = mafat_winograd_tiles(mafat_span_size(g->c.box.x));
   g->tiles_down = mafat_winograd_tiles(mafat_span_size(g->c.box.y));
-  g->values = shared(w, w->scratch->values_offset);
-  g->kernels = w->scratch->keep_weights ? shared(w, w->scratch->kernel_offset)
-                                        : (float *)(w->slot_memory + w->scratch->kernel_offset);
+  g->values = (float *)(w->slot_memory + w->scratch->values_offset);
+  g->kernels = (float *)(w->slot_memory + w->scratch->kernel_offset);
   g->sums = (float *)(w->slot_memory + w->scratch->sums_offset);
 }
 
@@ -69,12 +66,11 @@ static float *kept_panel(const struct winograd *g, int panel)
 
 static int keep_weights(const struct winograd *g)
 {
-  const struct mafat_worker *w = g->c.worker;
-  for (int panel; (panel = mafat_team_take(w->team, convolution_n_panels(&g->c))) >= 0;) {
+  for (int panel = 0; panel < convolution_n_panels(&g->c); panel++) {
     struct mafat_weights_slice slice;
     int code = transform_weights(g, convolution_panel(&g->c, panel), 0, g->c.n_pieces, kept_panel(g, panel), &slice);
     if (code) return code;
-    mafat_weights_release(w->weights, &slice);
+    mafat_weights_release(g->c.worker->weights, &slice);
   }
   return MAFAT_OK;
 }
@@ -105,57 +101,50 @@ static void transform_input(const struct winograd *g, int tile_row, int i)
 
 /* ---- products and output ---- */
 
-/* Tiles [tiles) of the turn, for one panel. */
-struct part {
-  struct mafat_span filters;
-  struct mafat_span rows; /* of tiles, within the turn */
-  int first_tile, n_tiles;
-};
-
 /* Pieces [first, end) into the sums; [point][channel][width] are their weights. */
-static void multiply(const struct winograd *g, const struct part *part, int first, int end,
+static void multiply(const struct winograd *g, struct mafat_span filters, int first, int end,
                      const float *weights, size_t point_floats, int width)
 {
   const struct convolution *c = &g->c;
-  int n_filters = mafat_span_size(part->filters);
+  int n_filters = mafat_span_size(filters);
   for (int i = first; i < end; i++) {
     int n = c->references[i].n;
     const float **rows = c->in_rows + (size_t)(i - first) * MAFAT_WINOGRAD_PRODUCTS;
     for (int point = 0; point < MAFAT_WINOGRAD_PRODUCTS; point++)
-      rows[point] = piece_values(g, i) + ((size_t)point * (size_t)g->n_tiles + (size_t)part->first_tile) * (size_t)n;
+      rows[point] = piece_values(g, i) + (size_t)point * (size_t)g->n_tiles * (size_t)n;
     c->pieces[i - first] = (struct mafat_conv_piece){rows, n, n};
   }
   struct mafat_conv_call call = {
       .pieces = c->pieces, .n_pieces = end - first, .n_rows = MAFAT_WINOGRAD_PRODUCTS,
-      .n_cols = part->n_tiles, .size = 1, .stride = 1, .weights = weights,
+      .n_cols = g->n_tiles, .size = 1, .stride = 1, .weights = weights,
       .weights_row_floats = point_floats, .width = width, .start = first == 0};
   for (int f = 0; f < n_filters; f += MAFAT_CHANNEL_BLOCK) {
     float **rows = c->out_rows + (size_t)call.n_segments * MAFAT_WINOGRAD_PRODUCTS;
     for (int point = 0; point < MAFAT_WINOGRAD_PRODUCTS; point++)
       rows[point] = g->sums + (size_t)(call.n_segments * MAFAT_WINOGRAD_PRODUCTS + point) *
-                                  (size_t)part->n_tiles * MAFAT_CHANNEL_BLOCK;
+                                  (size_t)g->n_tiles * MAFAT_CHANNEL_BLOCK;
     call.segments[call.n_segments++] = (struct mafat_conv_segment){
         rows, mafat_min(n_filters - f, MAFAT_CHANNEL_BLOCK), MAFAT_CHANNEL_BLOCK};
   }
   c->worker->kernels->conv(&call);
 }
 
-static void transform_output(struct winograd *g, const struct part *part, const float *scale,
+static void transform_output(struct winograd *g, struct mafat_span filters, const float *scale,
                              const float *bias)
 {
   struct convolution *c = &g->c;
   int height = c->pool ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
-  for (int row = part->rows.begin; row < part->rows.end; row++) {
+  for (int row = 0; row < g->n_rows; row++) {
     int begin = (g->first_row + row) * MAFAT_WINOGRAD_OUTPUTS; /* row of sums within the box */
     int n = mafat_min(MAFAT_WINOGRAD_OUTPUTS, mafat_span_size(c->box.y) - begin);
     int y = c->step->out.y.begin + (g->first_row + row) * height;
     struct mafat_conv_segment segments[2];
-    int n_segments = convolution_point_at_output(c, part->filters, y, c->pool ? (n + 1) / 2 : n, segments);
+    int n_segments = convolution_point_at_output(c, filters, y, c->pool ? (n + 1) / 2 : n, segments);
     for (int s = 0; s < n_segments; s++) {
-      const float *sums = g->sums + (size_t)s * MAFAT_WINOGRAD_PRODUCTS * (size_t)part->n_tiles * MAFAT_CHANNEL_BLOCK;
+      const float *sums = g->sums + (size_t)s * MAFAT_WINOGRAD_PRODUCTS * (size_t)g->n_tiles * MAFAT_CHANNEL_BLOCK;
       struct mafat_winograd_output_call call = {
-          .values = sums + (size_t)(row - part->rows.begin) * (size_t)g->tiles_across * MAFAT_CHANNEL_BLOCK,
-          .point_floats = (size_t)part->n_tiles * MAFAT_CHANNEL_BLOCK, .tile_floats = MAFAT_CHANNEL_BLOCK,
+          .values = sums + (size_t)row * (size_t)g->tiles_across * MAFAT_CHANNEL_BLOCK,
+          .point_floats = (size_t)g->n_tiles * MAFAT_CHANNEL_BLOCK, .tile_floats = MAFAT_CHANNEL_BLOCK,
           .n_tiles = g->tiles_across, .rows = segments[s].rows, .n_rows = n,
           .n_cols = mafat_span_size(c->box.x), .n_filters = segments[s].n_filters,
           .pixel_floats = segments[s].pixel_floats, .scale = scale + s * MAFAT_CHANNEL_BLOCK,
@@ -173,66 +162,51 @@ static int turn_of_pieces(const struct winograd *g, int first)
   return i;
 }
 
-static int run_part(struct winograd *g, const struct part *part, int panel)
+static int run_panel(struct winograd *g, int panel)
 {
   struct convolution *c = &g->c;
   struct mafat_weights *weights = c->worker->weights;
+  struct mafat_span filters = convolution_panel(c, panel);
   struct mafat_weights_slice slice;
   int code, n = c->n_pieces;
   if (g->scratch->keep_weights) {
-    code = mafat_weights_slice(weights, c->index, part->filters, mafat_span(0, c->layer->in.c), &slice);
+    code = mafat_weights_slice(weights, c->index, filters, mafat_span(0, c->layer->in.c), &slice);
     if (code) return code;
-    multiply(g, part, 0, n, kept_panel(g, panel), (size_t)c->layer->in.c * (size_t)slice.width, slice.width);
+    multiply(g, filters, 0, n, kept_panel(g, panel), (size_t)c->layer->in.c * (size_t)slice.width, slice.width);
   } else {
     for (int first = 0, end; first < n; first = end) {
       end = turn_of_pieces(g, first);
-      code = transform_weights(g, part->filters, first, end, g->kernels, &slice);
+      code = transform_weights(g, filters, first, end, g->kernels, &slice);
       if (code) return code;
       int channels = (end < n ? c->references[end].position : c->layer->in.c) - c->references[first].position;
-      multiply(g, part, first, end, g->kernels, (size_t)channels * (size_t)slice.width, slice.width);
+      multiply(g, filters, first, end, g->kernels, (size_t)channels * (size_t)slice.width, slice.width);
       if (end < n) mafat_weights_release(weights, &slice);
     }
   }
-  transform_output(g, part, slice.scale, slice.bias);
+  transform_output(g, filters, slice.scale, slice.bias);
   mafat_weights_release(weights, &slice);
   return MAFAT_OK;
 }
 
-/* Panels of the turn; where there are fewer panels than workers, also its rows
- * of tiles are divided. */
-static int run_panels(struct winograd *g)
+static void begin_turn(struct winograd *g, int turn)
 {
-  const struct mafat_worker *w = g->c.worker;
-  int n_panels = convolution_n_panels(&g->c), shares = 1;
-  if (n_panels < mafat_team_size(w->team)) shares = mafat_min(mafat_team_size(w->team), g->n_rows);
-  for (int unit; (unit = mafat_team_take(w->team, n_panels * shares)) >= 0;) {
-    struct part part = {.filters = convolution_panel(&g->c, unit / shares),
-                        .rows = mafat_span_share(g->n_rows, shares, unit % shares)};
-    part.first_tile = part.rows.begin * g->tiles_across;
-    part.n_tiles = mafat_span_size(part.rows) * g->tiles_across;
-    int code = run_part(g, &part, unit / shares);
-    if (code) return code;
-  }
-  return MAFAT_OK;
+  g->first_row = turn * g->scratch->tile_rows;
+  g->n_rows = mafat_min(g->scratch->tile_rows, g->tiles_down - g->first_row);
+  g->n_tiles = g->n_rows * g->tiles_across;
+  for (int i = 0; i < g->c.n_pieces; i++)
+    for (int row = 0; row < g->n_rows; row++) transform_input(g, row, i);
 }
 
 int mafat_layers_winograd(const struct mafat_worker *w, const struct mafat_step *step)
 {
   struct winograd g;
-  int code = MAFAT_OK;
   open_winograd(&g, w, step);
-  if (w->scratch->keep_weights) {
-    code = keep_weights(&g);
-    mafat_team_barrier(w->team);
-  }
-  for (g.first_row = 0; g.first_row < g.tiles_down; g.first_row += w->scratch->tile_rows) {
-    g.n_rows = mafat_min(w->scratch->tile_rows, g.tiles_down - g.first_row);
-    g.n_tiles = g.n_rows * g.tiles_across;
-    for (int unit; (unit = mafat_team_take(w->team, g.n_rows * g.c.n_pieces)) >= 0;)
-      transform_input(&g, unit % g.n_rows, unit / g.n_rows);
-    mafat_team_barrier(w->team);
-    if (code == MAFAT_OK) code = run_panels(&g); /* after a failure: only the barriers */
-    mafat_team_barrier(w->team);
+  int n_panels = convolution_n_panels(&g.c), turn = -1, code = MAFAT_OK;
+  int n_turns = (g.tiles_down + w->scratch->tile_rows - 1) / w->scratch->tile_rows;
+  for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
+    if (turn < 0 && w->scratch->keep_weights && (code = keep_weights(&g))) break;
+    if (unit / n_panels != turn) begin_turn(&g, turn = unit / n_panels);
+    code = run_panel(&g, unit % n_panels);
   }
   return code;
 }

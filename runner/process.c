@@ -79,7 +79,7 @@ void mafat_process_swap_bytes(uint64_t *in, uint64_t *out)
 
 /* The least limit of a group and its ancestors: path is below root. "max" and
  * the kernel's "unlimited" read as very large numbers or as no number. */
-static void least_limit(const char *root, const char *path, const char *file, size_t *least)
+static void least_limit(const char *root, const char *path, const char *file, uint64_t *least)
 {
   char name[4096], text[64];
   size_t length = strlen(path);
@@ -88,7 +88,7 @@ static void least_limit(const char *root, const char *path, const char *file, si
     if (n > 0 && (size_t)n < sizeof name && read_small(name, text, sizeof text) && text[0] >= '0' &&
         text[0] <= '9') {
       unsigned long long limit = strtoull(text, NULL, 10);
-      if (limit < *least) *least = (size_t)limit;
+      if (limit < *least) *least = limit;
     }
     if (length == 0) return;
     while (length > 0 && path[length - 1] != '/') length--;
@@ -96,10 +96,10 @@ static void least_limit(const char *root, const char *path, const char *file, si
   }
 }
 
-static size_t cgroup_limit(void)
+static uint64_t cgroup_limit(void)
 {
   char text[SMALL_FILE];
-  size_t least = SIZE_MAX;
+  uint64_t least = UINT64_MAX;
   if (!read_small("/proc/self/cgroup", text, sizeof text)) return least;
   for (char *line = text, *next; line && *line; line = next) {
     next = strchr(line, '\n');
@@ -120,6 +120,12 @@ static size_t cgroup_limit(void)
   return least;
 }
 
+/* A 32-bit process may run where there is more memory than it can address. */
+static size_t to_size(uint64_t bytes)
+{
+  return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+}
+
 size_t mafat_process_budget(const char **source)
 {
   char text[SMALL_FILE];
@@ -128,13 +134,13 @@ size_t mafat_process_budget(const char **source)
     find_number(text, "MemTotal:", 1024, &total);
     find_number(text, "MemAvailable:", 1024, &available);
   }
-  size_t limit = cgroup_limit();
-  if (limit < total || (total == 0 && limit < (size_t)1 << 60)) {
+  uint64_t limit = cgroup_limit();
+  if (limit < total || (total == 0 && limit < (uint64_t)1 << 60)) {
     *source = "cgroup limit";
-    return limit;
+    return to_size(limit);
   }
   *source = available ? "available memory" : "unknown";
-  return available ? (size_t)available : SIZE_MAX;
+  return available ? to_size(available) : SIZE_MAX;
 }
 
 double mafat_process_now_ms(void)

@@ -7,8 +7,14 @@
 #include <string.h>
 
 enum {
-  SPINS_BEFORE_SLEEP = 4000, /* some ten microseconds: the next step usually follows at once */
+  SPINS_BEFORE_SLEEP = 20000, /* some hundred microseconds: the next step usually follows at once */
   SPINS_BEFORE_YIELD = 1000  /* within a step: somebody else may have our partner's processor */
+};
+
+/* On cache lines of their own: every worker writes its counter all the time. */
+struct counter {
+  atomic_int taken; /* units of the worker's share */
+  char apart[124];
 };
 
 struct member {
@@ -21,7 +27,7 @@ struct mafat_team {
   int n_workers, n_started;
   void (*work)(void *context, int worker);
   void *context;
-  atomic_int next;          /* unit */
+  struct counter counters[MAFAT_TEAM_MOST]; /* [worker] */
   atomic_int arrived;       /* at the barrier */
   atomic_uint barriers;     /* passed so far */
   atomic_uint calls;        /* of run */
@@ -41,16 +47,22 @@ static inline void pause_briefly(void)
 #endif
 }
 
+static void forget_units(struct mafat_team *t)
+{
+  for (int w = 0; w < t->n_workers; w++)
+    atomic_store_explicit(&t->counters[w].taken, 0, memory_order_relaxed);
+}
+
 void mafat_team_barrier(struct mafat_team *t)
 {
-  if (!t || t->n_workers == 1) {
-    if (t) atomic_store_explicit(&t->next, 0, memory_order_relaxed);
+  if (t->n_workers == 1) {
+    forget_units(t);
     return;
   }
   unsigned passed = atomic_load_explicit(&t->barriers, memory_order_relaxed);
   if (atomic_fetch_add_explicit(&t->arrived, 1, memory_order_acq_rel) == t->n_workers - 1) {
     atomic_store_explicit(&t->arrived, 0, memory_order_relaxed);
-    atomic_store_explicit(&t->next, 0, memory_order_relaxed);
+    forget_units(t);
     atomic_store_explicit(&t->barriers, passed + 1, memory_order_release);
     return;
   }
@@ -59,10 +71,22 @@ void mafat_team_barrier(struct mafat_team *t)
     else sched_yield();
 }
 
-int mafat_team_take(struct mafat_team *t, int n)
+static int share_begin(const struct mafat_team *t, int worker, int n)
 {
-  int unit = t->n_workers == 1 ? t->next++ : atomic_fetch_add_explicit(&t->next, 1, memory_order_relaxed);
-  return unit < n ? unit : -1;
+  return (int)((long long)n * worker / t->n_workers);
+}
+
+int mafat_team_take(struct mafat_team *t, int worker, int n)
+{
+  for (int i = 0; i < t->n_workers; i++) {
+    int w = (worker + i) % t->n_workers;
+    int begin = share_begin(t, w, n), end = share_begin(t, w + 1, n);
+    atomic_int *taken = &t->counters[w].taken;
+    if (atomic_load_explicit(taken, memory_order_relaxed) >= end - begin) continue;
+    int unit = begin + atomic_fetch_add_explicit(taken, 1, memory_order_relaxed);
+    if (unit < end) return unit;
+  }
+  return -1;
 }
 
 /* Waits for the call after `seen`: spins, then sleeps. */
@@ -103,8 +127,8 @@ static void call(struct mafat_team *t)
 
 void mafat_team_run(struct mafat_team *t, void (*work)(void *context, int worker), void *context)
 {
-  atomic_store_explicit(&t->next, 0, memory_order_relaxed);
   if (t->n_workers == 1) {
+    forget_units(t);
     work(context, 0);
     return;
   }
@@ -120,6 +144,25 @@ int mafat_team_size(const struct mafat_team *t)
   return t->n_workers;
 }
 
+/* A thread for each processor: then each keeps to one, for some kernels leave two
+ * that wait for each other on the same. The caller's thread is not ours to bind:
+ * it finds the one that is left. */
+static void bind_threads(struct mafat_team *t)
+{
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != t->n_workers) return;
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &allowed)) cpu++; /* the first is the caller's */
+  for (int i = 0; i < t->n_started; i++) {
+    cpu_set_t one;
+    do cpu++;
+    while (!CPU_ISSET(cpu, &allowed));
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    pthread_setaffinity_np(t->members[i].thread, sizeof one, &one); /* a refusal costs speed only */
+  }
+}
+
 static int start_threads(struct mafat_team *t)
 {
   pthread_attr_t attributes;
@@ -132,6 +175,7 @@ static int start_threads(struct mafat_team *t)
     if (!refused) t->n_started++;
   }
   pthread_attr_destroy(&attributes);
+  if (!refused) bind_threads(t);
   return refused;
 }
 

@@ -1,7 +1,9 @@
 /* Threads that run one step together: POSIX threads, made once, woken for each
- * step. All of them call the same function; what it does is divided into units
- * that they take in turn, so a thread that the system holds up takes fewer. The
- * caller's thread is worker 0. */
+ * step. All of them call the same function; what it does is divided into units.
+ * Each worker begins with its own share of them, the same part of every step, so
+ * that it finds in its cache what it wrote before; who is done takes from the
+ * others, so a thread that the system holds up does less. The caller's thread is
+ * worker 0. */
 #ifndef MAFAT_RUNNER_TEAM_H
 #define MAFAT_RUNNER_TEAM_H
 
@@ -9,7 +11,10 @@
 
 struct mafat_team;
 
-enum { MAFAT_TEAM_STACK_BYTES = 256 << 10 }; /* mapped for each thread; a few pages are touched */
+enum {
+  MAFAT_TEAM_MOST = 64,
+  MAFAT_TEAM_STACK_BYTES = 256 << 10 /* mapped for each thread; a few pages are touched */
+};
 
 /* n_workers >= 1, the caller included. MAFAT_ENOMEM when the system refuses a
  * thread. */
@@ -22,9 +27,9 @@ int mafat_team_size(const struct mafat_team *team);
  * have. Writes of one call are seen by the next. */
 void mafat_team_run(struct mafat_team *team, void (*work)(void *context, int worker), void *context);
 
-/* For use inside `work`. The next unit that nobody has taken, -1 when all n
- * are. */
-int mafat_team_take(struct mafat_team *team, int n);
+/* For use inside `work`. The next of n units that nobody has taken: of the
+ * worker's share, then of the others'; -1 when all are taken. */
+int mafat_team_take(struct mafat_team *team, int worker, int n);
 /* Waits for all workers; then units can be taken anew, from 0. */
 void mafat_team_barrier(struct mafat_team *team);
 

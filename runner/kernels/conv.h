@@ -18,6 +18,40 @@ struct conv_tile {
 /* Keeps a value in a register: the compiler may not recompute it from others. */
 #define OPAQUE(x) __asm__("" : "+r"(x))
 
+#ifdef VECTOR_BY_LANE
+/* Adds n taps that lie side by side; pixels are `step` bytes apart. Four taps of
+ * a pixel are one load, every multiply-add picks its lane, and a weight is
+ * loaded while the one before is in use: in-order cores wait for loads. */
+INLINE const float *conv_run(vec sum[TILE_PIXELS][TILE_VECTORS], const char *in, size_t step,
+                             const float *w, int width, int n, int n_filters, const int P,
+                             const int NV)
+{
+  (void)n_filters; /* a panel's end is a vector's end */
+  for (; n >= VECTOR_LANES; n -= VECTOR_LANES, in += sizeof(vec)) {
+    vec x[TILE_PIXELS], weight, next = vec_load(w);
+#pragma GCC unroll 16
+    for (int p = 0; p < P; p++) x[p] = vec_load((const float *)(in + (size_t)p * step));
+#pragma GCC unroll 16
+    for (int i = 0; i < VECTOR_LANES * NV; i++) {
+      const int lane = i / NV, v = i % NV;
+      weight = next;
+      if (v + 1 == NV) w += width;
+      if (i + 1 < VECTOR_LANES * NV) next = vec_load(w + (v + 1) % NV * VECTOR_LANES);
+#pragma GCC unroll 16
+      for (int p = 0; p < P; p++) vec_accumulate_lane(&sum[p][v], weight, x[p], lane);
+    }
+  }
+  for (; n > 0; n--, in += sizeof(float), w += width)
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; v++) {
+      const vec weight = vec_load(w + v * VECTOR_LANES);
+#pragma GCC unroll 16
+      for (int p = 0; p < P; p++)
+        vec_accumulate(&sum[p][v], vec_all(*(const float *)(in + (size_t)p * step)), weight);
+    }
+  return w;
+}
+#else
 /* Adds n taps that lie side by side: per tap P broadcasts, NV weights, P * NV
  * multiply-adds. Pixels are `step` bytes apart: five of them are reached from
  * one base with the scaled addresses of x86 (0, 1, 2, 4 times step, 1 times 3
@@ -62,6 +96,7 @@ INLINE const float *conv_run(vec sum[TILE_PIXELS][TILE_VECTORS], const char *in,
 #undef TAP
   return w;
 }
+#endif
 
 /* P output pixels x NV vectors of filters from column `col` on of row `row`. */
 INLINE void conv_tile(const struct mafat_conv_call *c, const float *w, int first_filter, int row,

@@ -5,6 +5,7 @@
 #include "runner/kernels.h"
 
 extern const struct mafat_kernels mafat_kernels_portable;
+extern const struct mafat_kernels mafat_kernels_neon; /* aarch64 and armv7 only */
 extern const struct mafat_kernels mafat_kernels_avx2; /* x86-64 only */
 extern const struct mafat_kernels mafat_kernels_avx512; /* x86-64 only */
 
