@@ -10,7 +10,7 @@ V       ?= 0
 OPT      ?= -O2
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DMAFAT_VERSION='"$(VERSION)"' -I.
-CFLAGS   += -std=c11 $(OPT) -g $(WARNINGS) -ffp-contract=off $(SANITIZE)
+CFLAGS   += -std=c11 -pthread $(OPT) -g $(WARNINGS) -ffp-contract=off $(SANITIZE)
 LDFLAGS  += $(SANITIZE)
 LDLIBS   += -lm
 
@@ -41,7 +41,8 @@ PREDICTOR := $(wildcard predictor/*.c)
 SEARCH    := $(wildcard search/*.c)
 PROGRAMS  := runner/run_inference.c runner/make_weights.c runner/annotate.c
 RUNNER    := $(filter-out $(PROGRAMS) runner/options.c $(wildcard runner/annotate_*.c),$(wildcard runner/*.c))
-KERNELS   := runner/kernels/portable.c $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c))
+KERNELS   := runner/kernels/portable.c $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
+             $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
 LIBRARY   := $(NETWORK) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
 TESTS     := $(wildcard tests/*.c)
 
@@ -67,6 +68,8 @@ $(BUILD)/obj/%.o: %.c Makefile
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = -O3 -march=x86-64-v3
 $(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = -O3 -march=x86-64-v4 -mprefer-vector-width=512
+# Scheduled before registers are given out, the 32 of aarch64 would not do.
+$(BUILD)/obj/runner/kernels/arm/neon.o: EXTRA = -O3 $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon,-fno-schedule-insns -Wno-ignored-optimization-argument)
 $(call objects,runner/annotate.c $(wildcard runner/annotate_*.c)): EXTRA = $(call pkg,--cflags,gdlib json-c libexif)
 $(BUILD)/obj/tests/%.o: EXTRA = $(call pkg,--cflags,check json-c)
 
@@ -119,8 +122,8 @@ check: all $(BUILD)/unit_tests ## unit tests only
 oracle: all $(ORACLES) ## compare with libdarknet, layer by layer
 	BUILD=$(BUILD) ./tests/oracle/run.sh
 
-bench: all $(BUILD)/oracle_speed ## time beside Debian's Darknet, interleaved, medians
-	@BUILD=$(BUILD) ./scripts/bench.sh
+bench: all ## time and memory beside other programs, end to end, interleaved, medians
+	@BUILD=$(BUILD) ./scripts/bench.sh $(BENCH)
 
 check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests
@@ -142,6 +145,8 @@ demo: packages ## install what is missing, build, show what it does
 
 run-demo: all
 	@BUILD=$(BUILD) ./scripts/demo.sh
+
+include arm.mk
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD)

@@ -167,9 +167,46 @@ static void activate_rows(const struct mafat_worker *w, const struct mafat_step 
   }
 }
 
+/* Two tensors of one shape, each by itself: one pass instead of three. */
+static bool adds_alike(const struct mafat_layer *l)
+{
+  const struct mafat_source *x = l->sources.list, *z = l->from.list;
+  return l->sources.n == 1 && l->from.n == 1 && l->from_shape.w == l->out.w &&
+         l->from_shape.h == l->out.h && z->n >= l->out.c && x->first % MAFAT_CHANNEL_BLOCK == 0 &&
+         z->first % MAFAT_CHANNEL_BLOCK == 0;
+}
+
+static void add_alike(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_layer *l = &t->network->layers[step->layer];
+  const struct mafat_source *z = l->from.list;
+  struct mafat_runs runs = mafat_runs_of(&l->sources, step->filters);
+  struct mafat_run run;
+  while (mafat_runs_next(&runs, &run)) {
+    int z_block = z->first / MAFAT_CHANNEL_BLOCK + run.out_block;
+    struct mafat_add_call call = {
+        .n_cols = mafat_span_size(step->out.x), .n_channels = run.n,
+        .x_pixel_floats = mafat_tensors_pixel_floats(t, run.tensor, run.block),
+        .z_pixel_floats = mafat_tensors_pixel_floats(t, z->tensor, z_block),
+        .y_pixel_floats = mafat_tensors_pixel_floats(t, step->layer, run.out_block),
+        .alpha = l->alpha, .beta = l->beta, .activation = l->activation};
+    for (int y = step->out.y.begin; y < step->out.y.end; y++) {
+      call.x = mafat_tensors_pixel(t, run.tensor, run.block, y, step->out.x.begin) + run.lane;
+      call.z = mafat_tensors_pixel(t, z->tensor, z_block, y, step->out.x.begin) + run.out_lane;
+      call.y = out_row(w, step, &run, y);
+      w->kernels->add(&call);
+    }
+  }
+}
+
 static int run_shortcut(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
+  if (adds_alike(l)) {
+    add_alike(w, step);
+    return MAFAT_OK;
+  }
   copy_rows(w, step, MAFAT_LINEAR);
   add_from(w, step);
   activate_rows(w, step, l->activation);
@@ -259,6 +296,58 @@ static float input_at(const struct mafat_tensors *t, const struct mafat_layer *l
   return *mafat_tensors_element(t, s->tensor, s->first + c, rest / l->in.w, rest % l->in.w);
 }
 
+/* An element of a map in Darknet's CHW order, stepped through without divisions. */
+struct cursor {
+  struct mafat_shape shape;
+  int c, y, x;
+};
+
+static struct cursor cursor_at(struct mafat_shape shape, long long flat)
+{
+  long long plane = (long long)shape.h * shape.w;
+  return (struct cursor){shape, (int)(flat / plane), (int)(flat % plane / shape.w), (int)(flat % shape.w)};
+}
+
+/* n elements on, at most a row. */
+static void cursor_advance(struct cursor *at, int n)
+{
+  at->x += n;
+  if (at->x < at->shape.w) return;
+  at->x -= at->shape.w;
+  if (++at->y < at->shape.h) return;
+  at->y = 0;
+  at->c++;
+}
+
+static float *element_behind(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                             const struct cursor *at)
+{
+  int i = 0, c = at->c;
+  while (c >= sources->list[i].n) c -= sources->list[i++].n;
+  return mafat_tensors_element(t, sources->list[i].tensor, sources->list[i].first + c, at->y, at->x);
+}
+
+/* The usual direction: row by row of the larger factors, whose elements are
+ * `stride` apart in the input. */
+static void reorg_forward(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_layer *l = &t->network->layers[step->layer];
+  int s = l->stride, depth = l->in.c / (s * s);
+  struct cursor out = cursor_at(l->out, 0);
+  for (int k = 0; k < l->in.c; k++)
+    for (int j = 0; j < l->in.h; j++) {
+      long long c2 = k % depth, offset = k / depth;
+      struct cursor in =
+          cursor_at(l->in, offset % s + (long long)l->in.w * s * ((long long)j * s + offset / s + (long long)l->in.h * s * c2));
+      for (int i = 0; i < l->in.w; i++) {
+        *mafat_tensors_element(t, step->layer, out.c, out.y, out.x) = *element_behind(t, &l->sources, &in);
+        cursor_advance(&in, s);
+        cursor_advance(&out, 1);
+      }
+    }
+}
+
 /* Darknet's reorg in its own index order: with h, w, c of the input taken as the
  * larger side's factors, flat element (k, j, i) pairs with the element of a
  * (c / stride^2, h * stride, w * stride) map. */
@@ -266,6 +355,10 @@ static int run_reorg(const struct mafat_worker *w, const struct mafat_step *step
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
+  if (!l->extra && !l->reverse && l->stride <= l->in.w) {
+    reorg_forward(w, step);
+    return MAFAT_OK;
+  }
   long long s = l->stride, h = l->in.h, width = l->in.w, depth = l->in.c / (s * s);
   long long inputs = h * width * l->in.c, index = 0;
   for (int c = 0; c < l->out.c; c++)
@@ -335,11 +428,53 @@ static void activate_box(const struct mafat_worker *w, const struct mafat_layer 
   else k->activate(classes, (size_t)h->classes, MAFAT_LOGISTIC);
 }
 
+/* yolo with its channels in blocks of their own: whole rows of a block are
+ * activated at once, what must stay as it is (width, height) is copied after. */
+static bool activates_by_rows(const struct mafat_layer *l)
+{
+  return l->type == MAFAT_YOLO && !l->head.new_coords && l->sources.n == 1 &&
+         l->sources.list[0].first % MAFAT_CHANNEL_BLOCK == 0;
+}
+
+static void activate_row(const struct mafat_worker *w, const struct mafat_step *step,
+                         const struct mafat_run *run, int y)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_head *h = &t->network->layers[step->layer].head;
+  int in_pixel = mafat_tensors_pixel_floats(t, run->tensor, run->block), per_box = h->classes + h->coords + 1;
+  int out_pixel = mafat_tensors_pixel_floats(t, step->layer, run->out_block), n_cols = mafat_span_size(step->out.x);
+  struct mafat_add_call call = {
+      .x = mafat_tensors_pixel(t, run->tensor, run->block, y, step->out.x.begin) + run->lane,
+      .y = out_row(w, step, run, y), .n_cols = n_cols, .n_channels = run->n, .x_pixel_floats = in_pixel,
+      .y_pixel_floats = out_pixel, .activation = MAFAT_LOGISTIC};
+  w->kernels->add(&call);
+  for (int c = 0; c < run->n; c++) {
+    int entry = (run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane + c) % per_box;
+    if (entry > 3) continue;
+    for (int x = 0; x < n_cols; x++) {
+      float *out = call.y + (size_t)x * (size_t)out_pixel + c;
+      *out = entry < 2 ? *out * h->scale_xy - .5f * (h->scale_xy - 1) : call.x[(size_t)x * (size_t)in_pixel + (size_t)c];
+    }
+  }
+}
+
+static void activate_boxes_by_rows(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  struct mafat_runs runs = mafat_runs_of(&w->tensors->network->layers[step->layer].sources, step->filters);
+  struct mafat_run run;
+  while (mafat_runs_next(&runs, &run))
+    for (int y = step->out.y.begin; y < step->out.y.end; y++) activate_row(w, step, &run, y);
+}
+
 /* region and yolo: pixel by pixel, all channels gathered. */
 static int run_boxes(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
+  if (activates_by_rows(l)) {
+    activate_boxes_by_rows(w, step);
+    return MAFAT_OK;
+  }
   float *pixel = (float *)(w->slot_memory + w->scratch->pixel_offset);
   int per_box = l->head.classes + l->head.coords + 1;
   for (int y = 0; y < l->out.h; y++)

@@ -122,7 +122,7 @@ static int read_raw_input(struct session *s)
                       expected, in.c, in.h, in.w);
     goto done;
   }
-  if ((size_t)st.st_size != expected) {
+  if ((uint64_t)st.st_size != expected) {
     code = mafat_fail(&s->d, MAFAT_EFORMAT, "%s: expected a file of %zu bytes (%d x %d x %d floats), found %lld",
                       path, expected, in.c, in.h, in.w, (long long)st.st_size);
     goto done;
@@ -261,7 +261,8 @@ static void fill_report(const struct session *s, const char *path, const struct 
   r->algorithm = mafat_algorithm_name(s->model->algorithm);
   r->cpu = s->model->kernels->name;
   r->threads = s->model->plan->n_threads;
-  r->memory_budget_bytes = s->model->budget_bytes > INT64_MAX ? -1 : (int64_t)s->model->budget_bytes;
+  uint64_t budget = s->model->budget_bytes;
+  r->memory_budget_bytes = budget == SIZE_MAX || budget > INT64_MAX ? -1 : (int64_t)budget;
   r->arena_bytes = (int64_t)s->model->layout->total_bytes;
   r->predicted_charge_bytes = (int64_t)predicted.charge_bytes;
   r->predicted_resident_bytes = (int64_t)predicted.resident_bytes;

@@ -325,23 +325,17 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* With 64-bit file offsets the C library's mmap goes by the second name. */
-void *__real_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
-void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+/* With 64-bit file offsets, calls of mmap are calls of mmap64. */
+void *__real_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 
 static int n_maps;        /* calls of mmap since the test began */
 static int failing_map = -1; /* the call that fails; -1: none */
 
-void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
-{
-  if (n_maps++ == failing_map) return MAP_FAILED;
-  return __real_mmap(address, bytes, protection, flags, fd, offset);
-}
-
 void *__wrap_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-  return __wrap_mmap(address, bytes, protection, flags, fd, offset);
+  if (n_maps++ == failing_map) return MAP_FAILED;
+  return __real_mmap64(address, bytes, protection, flags, fd, offset);
 }
 
 /* The arena and the weights are all there is: no allocator is called between

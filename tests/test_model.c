@@ -140,6 +140,7 @@ START_TEST(test_wrong_arguments_are_explained)
 }
 END_TEST
 
+#ifndef MAFAT_WITHOUT_JPEG
 /* 0 where it says nothing: AddressSanitizer keeps freed memory for a while. */
 static size_t resident_bytes(void)
 {
@@ -175,6 +176,7 @@ START_TEST(test_the_second_large_picture_costs_no_more_than_the_first)
   mafat_model_close(&m);
 }
 END_TEST
+#endif
 
 START_TEST(test_every_code_has_a_name)
 {
@@ -194,7 +196,9 @@ Suite *model_suite(void)
   tcase_add_test(t, test_plans_give_the_same_floats);
   tcase_add_test(t, test_a_budget_that_is_too_small_names_the_bytes);
   tcase_add_test(t, test_wrong_arguments_are_explained);
+#ifndef MAFAT_WITHOUT_JPEG
   tcase_add_test(t, test_the_second_large_picture_costs_no_more_than_the_first);
+#endif
   tcase_add_test(t, test_every_code_has_a_name);
   suite_add_tcase(s, t);
   return s;

@@ -145,8 +145,14 @@ INLINE void conv_tile(const struct mafat_conv_call *c, const float *w, int first
       for (int p = 0; p < P; p++) y[p] = vec_madd(y[p], scale, bias);
       activate_vectors(y, P, c->activation);
     }
+    /* Masked stores are slow: only where lanes are missing. */
+    if (n >= VECTOR_LANES) {
 #pragma GCC unroll 16
-    for (int p = 0; p < P; p++, out += t->pixel[s]) vec_store_n(out, y[p], n);
+      for (int p = 0; p < P; p++, out += t->pixel[s]) vec_store(out, y[p]);
+    } else {
+#pragma GCC unroll 16
+      for (int p = 0; p < P; p++, out += t->pixel[s]) vec_store_n(out, y[p], n);
+    }
   }
 }
 
@@ -256,6 +262,12 @@ static void conv_plain(const struct mafat_conv_call *c, int first_segment, int f
 
 static void conv(const struct mafat_conv_call *c)
 {
+#ifdef LEVEL_NARROW
+  if (c->n_segments == 1 && c->segments[0].n_filters <= VECTOR_LANES / 2) {
+    LEVEL_NARROW.conv(c);
+    return;
+  }
+#endif
   for (int s = 0, first = 0; s < c->n_segments; s += VECTOR_SEGMENTS) {
     int n = 0;
     for (int i = s; i < s + VECTOR_SEGMENTS && i < c->n_segments; i++) n += c->segments[i].n_filters;

@@ -4,10 +4,10 @@
 enum { DEPTHWISE_PIXELS = 4 };
 
 /* P outputs of a row for one vector of channels, any window and stride. */
-INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int col, int v, const int P)
+INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
+                           const int P)
 {
   const size_t in_pixel = (size_t)c->in_pixel_floats, step = in_pixel * (size_t)c->stride;
-  const int n = c->n_channels - v;
   const float *w = c->weights + v;
   vec sum[DEPTHWISE_PIXELS];
 #pragma GCC unroll 4
@@ -31,11 +31,10 @@ INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int co
 
 /* The usual case, 3x3: a window's columns are loaded once for all outputs that
  * see them. */
-INLINE void depthwise_tile3(const struct mafat_depthwise_call *c, int row, int col, int v, const int P,
-                            const int STRIDE)
+INLINE void depthwise_tile3(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
+                            const int P, const int STRIDE)
 {
   const size_t in_pixel = (size_t)c->in_pixel_floats;
-  const int n = c->n_channels - v;
   vec sum[DEPTHWISE_PIXELS];
 #pragma GCC unroll 4
   for (int p = 0; p < P; p++) sum[p] = vec_all(0.0f);
@@ -63,7 +62,8 @@ INLINE void depthwise_tile3(const struct mafat_depthwise_call *c, int row, int c
   for (int p = 0; p < P; p++, out += c->out_pixel_floats) vec_store_n(out, sum[p], n);
 }
 
-static void depthwise(const struct mafat_depthwise_call *c)
+/* All rows for one vector of n channels. */
+INLINE void depthwise_vector(const struct mafat_depthwise_call *c, int v, const int n)
 {
 #define ALONG_ROW(TILE4, TILE1) \
   do { \
@@ -72,12 +72,24 @@ static void depthwise(const struct mafat_depthwise_call *c)
     for (; col < c->n_cols; col++) TILE1; \
   } while (0)
   for (int row = 0; row < c->n_rows; row++)
-    for (int v = 0; v < c->n_channels; v += VECTOR_LANES)
-      if (c->size == 3 && c->stride == 1)
-        ALONG_ROW(depthwise_tile3(c, row, col, v, DEPTHWISE_PIXELS, 1), depthwise_tile3(c, row, col, v, 1, 1));
-      else if (c->size == 3 && c->stride == 2)
-        ALONG_ROW(depthwise_tile3(c, row, col, v, DEPTHWISE_PIXELS, 2), depthwise_tile3(c, row, col, v, 1, 2));
-      else
-        ALONG_ROW(depthwise_tile(c, row, col, v, DEPTHWISE_PIXELS), depthwise_tile(c, row, col, v, 1));
+    if (c->size == 3 && c->stride == 1)
+      ALONG_ROW(depthwise_tile3(c, row, col, v, n, DEPTHWISE_PIXELS, 1), depthwise_tile3(c, row, col, v, n, 1, 1));
+    else if (c->size == 3 && c->stride == 2)
+      ALONG_ROW(depthwise_tile3(c, row, col, v, n, DEPTHWISE_PIXELS, 2), depthwise_tile3(c, row, col, v, n, 1, 2));
+    else
+      ALONG_ROW(depthwise_tile(c, row, col, v, n, DEPTHWISE_PIXELS), depthwise_tile(c, row, col, v, n, 1));
 #undef ALONG_ROW
+}
+
+static void depthwise(const struct mafat_depthwise_call *c)
+{
+#ifdef LEVEL_NARROW
+  if (c->n_channels <= VECTOR_LANES / 2) {
+    LEVEL_NARROW.depthwise(c);
+    return;
+  }
+#endif
+  for (int v = 0; v < c->n_channels; v += VECTOR_LANES)
+    if (v + VECTOR_LANES <= c->n_channels) depthwise_vector(c, v, VECTOR_LANES);
+    else depthwise_vector(c, v, c->n_channels - v);
 }

@@ -9,6 +9,8 @@
  *   vec_load, vec_store, vec_all, vec_add, vec_sub, vec_mul, vec_max
  *   vec_madd(a, b, c)     a * b + c, the one multiply-add of the level's class
  *   vec_accumulate(&sum, a, b)  sum = vec_madd(a, b, sum)
+ *   vec_accumulate_lane(&sum, a, b, lane)  sum = vec_madd(a, b's lane in all, sum):
+ *                         only where VECTOR_BY_LANE is defined, and conv.h prefers it
  *   scalar_madd(a, b, c)  the same for one float
  *   vec_load_n, vec_store_n  the first n lanes, 1 <= n; others read as 0 and
  *                            are not touched in memory; n may exceed the lanes

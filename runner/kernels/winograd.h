@@ -45,39 +45,45 @@ INLINE void transform_weights(const vec g[3], vec out[WINDOW])
   out[5] = g[2];
 }
 
+/* One channel, one vector of n filters; taps are `tap` floats apart. */
+INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_floats, const int n)
+{
+  vec columns[3][WINDOW], line[WINDOW];
+#pragma GCC unroll 3
+  for (int x = 0; x < 3; x++) {
+    vec taps[3];
+#pragma GCC unroll 3
+    for (int y = 0; y < 3; y++) taps[y] = vec_load_panel(g + (size_t)(3 * y + x) * tap, n);
+    transform_weights(taps, columns[x]);
+  }
+#pragma GCC unroll 6
+  for (int y = 0; y < WINDOW; y++) {
+    vec taps[3] = {columns[0][y], columns[1][y], columns[2][y]};
+    transform_weights(taps, line);
+#pragma GCC unroll 6
+    for (int x = 0; x < WINDOW; x++) vec_store_n(out + (size_t)(WINDOW * y + x) * point_floats, line[x], n);
+  }
+}
+
 static void winograd_weights(const float *weights, int n_channels, int width, float *values,
                              size_t point_floats)
 {
   const size_t tap = (size_t)n_channels * (size_t)width;
-  for (int ch = 0; ch < n_channels; ch++)
+  for (size_t ch = 0; ch < (size_t)n_channels; ch++)
     for (int v = 0; v < width; v += VECTOR_LANES) {
-      const float *g = weights + (size_t)ch * (size_t)width + v;
-      float *out = values + (size_t)ch * (size_t)width + v;
-      const int n = width - v;
-      vec columns[3][WINDOW], line[WINDOW];
-#pragma GCC unroll 3
-      for (int x = 0; x < 3; x++) {
-        vec taps[3];
-#pragma GCC unroll 3
-        for (int y = 0; y < 3; y++) taps[y] = vec_load_panel(g + (size_t)(3 * y + x) * tap, n);
-        transform_weights(taps, columns[x]);
-      }
-#pragma GCC unroll 6
-      for (int y = 0; y < WINDOW; y++) {
-        vec taps[3] = {columns[0][y], columns[1][y], columns[2][y]};
-        transform_weights(taps, line);
-#pragma GCC unroll 6
-        for (int x = 0; x < WINDOW; x++)
-          vec_store_n(out + (size_t)(WINDOW * y + x) * point_floats, line[x], n);
-      }
+      const float *g = weights + ch * (size_t)width + v;
+      float *out = values + ch * (size_t)width + v;
+      if (v + VECTOR_LANES <= width) weights_tile(g, tap, out, point_floats, VECTOR_LANES);
+      else weights_tile(g, tap, out, point_floats, width - v);
     }
 }
 
-/* One tile, one vector of channels; `inside`: all 6 columns exist. */
-INLINE void input_tile(const struct mafat_winograd_input_call *c, int tile, int v, const bool inside)
+/* One tile, one vector of n channels; `inside`: all 6 columns exist. */
+INLINE void input_tile(const struct mafat_winograd_input_call *c, int tile, int v, const int n,
+                       const bool inside)
 {
   const size_t pixel = (size_t)c->pixel_floats;
-  const int first = tile * OUTPUTS, n = c->n_channels - v;
+  const int first = tile * OUTPUTS;
   float *out = c->values + (size_t)tile * (size_t)c->tile_floats + v;
   vec columns[WINDOW][WINDOW], line[WINDOW];
 #pragma GCC unroll 6
@@ -105,17 +111,19 @@ static void winograd_input(const struct mafat_winograd_input_call *c)
 {
   for (int tile = 0; tile < c->n_tiles; tile++)
     for (int v = 0; v < c->n_channels; v += VECTOR_LANES)
-      if (tile * OUTPUTS + WINDOW <= c->n_cols) input_tile(c, tile, v, true);
-      else input_tile(c, tile, v, false);
+      if (tile * OUTPUTS + WINDOW <= c->n_cols && v + VECTOR_LANES <= c->n_channels)
+        input_tile(c, tile, v, VECTOR_LANES, true);
+      else
+        input_tile(c, tile, v, c->n_channels - v, false);
 }
 
 /* Stores one finished tile, or the largest of each 2 x 2 of it, as far as rows
  * and columns exist. */
-INLINE void store_tile(const struct mafat_winograd_output_call *c, int tile, int v,
+INLINE void store_tile(const struct mafat_winograd_output_call *c, int tile, int v, const int n,
                        const vec y[OUTPUTS][OUTPUTS])
 {
   const size_t pixel = (size_t)c->pixel_floats;
-  const int n = c->n_filters - v, first = tile * OUTPUTS;
+  const int first = tile * OUTPUTS;
   const int n_cols = c->n_cols - first < OUTPUTS ? c->n_cols - first : OUTPUTS;
   if (!c->pool) {
 #pragma GCC unroll 4
@@ -146,36 +154,43 @@ INLINE void store_tile(const struct mafat_winograd_output_call *c, int tile, int
   }
 }
 
+/* One tile, one vector of n filters. */
+INLINE void output_tile(const struct mafat_winograd_output_call *c, int tile, int v, const int n,
+                        vec scale, vec bias)
+{
+  const float *values = c->values + (size_t)tile * (size_t)c->tile_floats + v;
+  vec columns[WINDOW][OUTPUTS], y[OUTPUTS][OUTPUTS];
+#pragma GCC unroll 6
+  for (int x = 0; x < WINDOW; x++) {
+    vec m[WINDOW];
+#pragma GCC unroll 6
+    for (int row = 0; row < WINDOW; row++)
+      m[row] = vec_load_n(values + (size_t)(WINDOW * row + x) * c->point_floats, n);
+    transform_output(m, columns[x]);
+  }
+#pragma GCC unroll 4
+  for (int row = 0; row < OUTPUTS; row++) {
+    vec m[WINDOW];
+#pragma GCC unroll 6
+    for (int x = 0; x < WINDOW; x++) m[x] = columns[x][row];
+    transform_output(m, y[row]);
+  }
+  /* All sixteen in one place: the activation is chosen once a tile. */
+#pragma GCC unroll 4
+  for (int row = 0; row < OUTPUTS; row++)
+#pragma GCC unroll 4
+    for (int col = 0; col < OUTPUTS; col++) y[row][col] = vec_madd(y[row][col], scale, bias);
+  activate_vectors(y[0], OUTPUTS * OUTPUTS, c->activation);
+  store_tile(c, tile, v, n, (const vec(*)[OUTPUTS])y);
+}
+
 static void winograd_output(const struct mafat_winograd_output_call *c)
 {
   for (int v = 0; v < c->n_filters; v += VECTOR_LANES) {
-    const vec scale = vec_load_panel(c->scale + v, c->n_filters - v);
-    const vec bias = vec_load_panel(c->bias + v, c->n_filters - v);
-    for (int tile = 0; tile < c->n_tiles; tile++) {
-      const float *values = c->values + (size_t)tile * (size_t)c->tile_floats + v;
-      vec columns[WINDOW][OUTPUTS], y[OUTPUTS][OUTPUTS];
-#pragma GCC unroll 6
-      for (int x = 0; x < WINDOW; x++) {
-        vec m[WINDOW];
-#pragma GCC unroll 6
-        for (int row = 0; row < WINDOW; row++)
-          m[row] = vec_load_n(values + (size_t)(WINDOW * row + x) * c->point_floats, c->n_filters - v);
-        transform_output(m, columns[x]);
-      }
-#pragma GCC unroll 4
-      for (int row = 0; row < OUTPUTS; row++) {
-        vec m[WINDOW];
-#pragma GCC unroll 6
-        for (int x = 0; x < WINDOW; x++) m[x] = columns[x][row];
-        transform_output(m, y[row]);
-      }
-      /* All sixteen in one place: the activation is chosen once a tile. */
-#pragma GCC unroll 4
-      for (int row = 0; row < OUTPUTS; row++)
-#pragma GCC unroll 4
-        for (int col = 0; col < OUTPUTS; col++) y[row][col] = vec_madd(y[row][col], scale, bias);
-      activate_vectors(y[0], OUTPUTS * OUTPUTS, c->activation);
-      store_tile(c, tile, v, (const vec(*)[OUTPUTS])y);
-    }
+    const int n = c->n_filters - v;
+    const vec scale = vec_load_panel(c->scale + v, n), bias = vec_load_panel(c->bias + v, n);
+    for (int tile = 0; tile < c->n_tiles; tile++)
+      if (n >= VECTOR_LANES) output_tile(c, tile, v, VECTOR_LANES, scale, bias);
+      else output_tile(c, tile, v, n, scale, bias);
   }
 }

@@ -29,7 +29,13 @@ static inline __mmask16 vec_mask(int n)
 }
 
 static inline vec vec_load_n(const float *p, int n) { return _mm512_maskz_loadu_ps(vec_mask(n), p); }
-static inline void vec_store_n(float *p, vec v, int n) { _mm512_mask_storeu_ps(p, vec_mask(n), v); }
+
+static inline void vec_store_n(float *p, vec v, int n)
+{
+  if (n >= 16) _mm512_storeu_ps(p, v); /* masked stores are slow */
+  else _mm512_mask_storeu_ps(p, vec_mask(n), v);
+}
+
 static inline vec vec_load_panel(const float *p, int n) { return vec_load_n(p, n); }
 
 #endif

@@ -1,0 +1,26 @@
+# The cross-builds that `make check-arm` runs under qemu-user.
+
+# A cross-build has no library but libc: no decoders, no annotate, and the unit
+# tests on tests/arm/check.h, without the suites that need libjpeg, libpng, json-c.
+ARM_TRIPLETS := aarch64-linux-gnu arm-linux-gnueabihf
+ARM_TESTS = $(filter-out tests/picture_writer.c tests/test_image.c tests/test_output.c,$(wildcard tests/*.c)) \
+            tests/arm/check.c
+ARM_CHECKS = unit_tests $(if $(wildcard tests/kernel_check),kernel_check)
+arm_make = CPPFLAGS='-Itests/arm -DMAFAT_TESTS_WITHOUT_LIBRARIES' $(MAKE) --no-print-directory $(if $(filter 1,$(V)),,-s) \
+           CC=$(1)-gcc BUILD=$(BUILD)/$(1) JPEG= PNG= ANNOTATE= missing= pkg= TESTS='$(ARM_TESTS)'
+
+$(BUILD)/arm_floats: $(BUILD)/obj/tests/arm/floats.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(LDLIBS)
+
+.PHONY: check-arm run-arm $(ARM_TRIPLETS)
+
+$(ARM_TRIPLETS):
+	@$(call arm_make,$@) all $(ARM_CHECKS:%=$(BUILD)/$@/%)
+
+run-arm: all $(BUILD)/arm_floats $(ARM_TRIPLETS)
+	@BUILD=$(BUILD) ./tests/arm.sh $(ARM_TRIPLETS)
+
+check-arm: ## cross-build for aarch64 and armv7, test under qemu-user
+	@./scripts/packages.sh packages-arm.txt
+	@$(MAKE) --no-print-directory run-arm

@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# tests/arm.sh TRIPLET...: the cross-builds in BUILD/TRIPLET under qemu-user: unit
+# tests, kernels, and inference, whose outputs are compared with those of BUILD.
+# The fused class has the same bits everywhere; plain ones agree within 1e-5 of
+# the largest output. Set MAFAT_MODELS for yolo-fastest as well.
+set -u
+BUILD=${BUILD:-build}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 143' TERM INT
+photo=models/shapes/holdout/000000.jpg
+tiles=(--plan 4x4/4/3x5 --threads 2)
+failures=0
+
+ok() { echo "ok $*"; }
+skip() { echo "skip $*"; }
+fail() {
+  echo "FAIL $*"
+  failures=1
+}
+
+# emulate TRIPLET PROGRAM ARGUMENT...
+emulate() {
+  local triplet=$1 processor=${1%%-*} qemu
+  shift
+  qemu=$(command -v "qemu-$processor-static" || command -v "qemu-$processor") || return 127
+  QEMU_LD_PREFIX=/usr/$triplet timeout 1800 "$qemu" "$@"
+}
+
+# ---- what to run, and what the host says ----
+
+side() { sed -n "s/^ *$1 *= *\([0-9]*\).*/\1/p" "$2" | head -n 1; } # width or height of a cfg
+
+# heads CFG: for each head the number of layers up to it
+heads() { awk '/^\[/ { if ($1 ~ /^\[(yolo|region|detection)\]/) print n; n++ }' "$1"; }
+
+models=(models/shapes/shapes)
+if [ -n "${MAFAT_MODELS:-}" ]; then models+=("$MAFAT_MODELS/yolo-fastest-1.1"); else
+  skip "arm yolo-fastest: MAFAT_MODELS does not name the folder with the trained networks"
+fi
+
+# infer OUT MODEL ALGORITHM OPTION... -- PROGRAM...: the output of each head, OUT.LAYERS, and a JSON line, OUT.json
+infer() {
+  local out=$1 model=$2 options=(--algorithm "$3") layers
+  shift 3
+  while [ "$1" != -- ]; do
+    options+=("$1")
+    shift
+  done
+  shift
+  for layers in $(heads "$model.cfg"); do
+    "$@" --memory 1G --quiet --json --layers "$layers" --input "$dir/$(basename "$model").raw" \
+      --dump-output "$out.$layers" "${options[@]}" "$model.cfg" "$model.weights" >"$out.json" || return 1
+  done
+}
+
+# Only what was found: times and bytes are another machine's.
+detections() { sed 's/.*"detections"/"detections"/' "$1"; }
+
+host_level=
+for model in "${models[@]}"; do
+  name=$(basename "$model")
+  "$BUILD/arm_floats" picture $photo "$(side width "$model.cfg")" "$(side height "$model.cfg")" \
+    "$dir/$name.raw" "$dir/$name.ppm" || exit 1
+  for algorithm in direct winograd; do
+    infer "$dir/$name.best.$algorithm" "$model" $algorithm -- "$BUILD/run_inference" || exit 1
+    infer "$dir/$name.portable.$algorithm" "$model" $algorithm --cpu portable -- "$BUILD/run_inference" || exit 1
+  done
+  host_level=$(sed 's/.*"cpu": *"\([a-z0-9]*\)".*/\1/' "$dir/$name.best.direct.json")
+done
+"$BUILD/run_inference" --json --quiet --cpu portable models/shapes/shapes.cfg models/shapes/shapes.weights \
+  "$dir/shapes.ppm" >"$dir/picture.json" || exit 1
+
+# ---- the same, emulated ----
+
+# outputs TRIPLET MODEL LEVEL ALGORITHM EXPECTED TOLERANCE OPTION...
+outputs() {
+  local triplet=$1 model=$2 level=$3 algorithm=$4 expected=$5 tolerance=$6 layers text
+  shift 6
+  local model_name what out
+  model_name=$(basename "$model")
+  what="$triplet $model_name $level $algorithm${*:+ $*}"
+  out=$dir/$triplet.$model_name.$level
+  if ! infer "$out" "$model" "$algorithm" --cpu "$level" "$@" -- emulate "$triplet" "$BUILD/$triplet/run_inference" 2>"$out.err"; then
+    fail "$what: $(tail -n 1 "$out.err")"
+    return
+  fi
+  if ! grep -q "\"cpu\": *\"$level\"" "$out.json"; then
+    fail "$what: ran at another level"
+    return
+  fi
+  for layers in $(heads "$model.cfg"); do
+    if text=$("$BUILD/arm_floats" compare "$out.$layers" "$dir/$model_name.$expected.$algorithm.$layers" "$tolerance" 2>&1); then
+      ok "$what, $layers layers: $text"
+    else
+      fail "$what, $layers layers: $text"
+    fi
+  done
+}
+
+inference() { # TRIPLET
+  local triplet=$1 model expected tolerance
+  for model in "${models[@]}"; do
+    outputs "$triplet" "$model" portable direct portable 1e-5
+    case $triplet,$host_level in
+    aarch64*,portable)
+      skip "$triplet neon: the host has no level of the fused class to compare with"
+      continue
+      ;;
+    aarch64*) expected=best tolerance=0 ;;
+    *) expected=portable tolerance=1e-5 ;;
+    esac
+    outputs "$triplet" "$model" neon direct $expected $tolerance
+    outputs "$triplet" "$model" neon direct $expected $tolerance "${tiles[@]}"
+    outputs "$triplet" "$model" neon winograd $expected $tolerance "${tiles[@]}"
+  done
+}
+
+# A picture from file to boxes: the plain class's arithmetic is IEEE's, and so are reading and detecting.
+picture() { # TRIPLET
+  local triplet=$1 out=$dir/$1.picture
+  if emulate "$triplet" "$BUILD/$triplet/run_inference" --memory 1G --json --quiet --cpu portable \
+    models/shapes/shapes.cfg models/shapes/shapes.weights "$dir/shapes.ppm" >"$out" 2>"$out.err" &&
+    grep -q '"confidence"' "$out" && diff <(detections "$out") <(detections "$dir/picture.json") >"$out.err"; then
+    ok "$triplet picture: the host's boxes"
+  else
+    fail "$triplet picture: $(head -n 3 "$out.err")"
+  fi
+}
+
+# More memory than a 32-bit process can address must not wrap to less.
+budget() { # TRIPLET
+  local triplet=$1 out=$dir/$1.budget bytes least=1073741824 most=9223372036854775807
+  [ "${triplet%%-*}" = arm ] && most=4294967295
+  emulate "$triplet" "$BUILD/$triplet/run_inference" --json --quiet models/shapes/shapes.cfg \
+    models/shapes/shapes.weights "$dir/shapes.ppm" >"$out" 2>&1
+  bytes=$(sed -n 's/.*"memory_budget_bytes": *\([0-9a-z]*\).*/\1/p' "$out")
+  if [ "$(sed -n 's/^MemAvailable: *\([0-9]*\).*/\1/p' /proc/meminfo)" -lt 2097152 ]; then
+    skip "$triplet budget: less than 2 GB available"
+  elif [ "$bytes" = null ] || { [ -n "$bytes" ] && [ "$bytes" -ge $least ] && [ "$bytes" -le "$most" ]; }; then
+    ok "$triplet budget"
+  else
+    fail "$triplet budget: $bytes bytes; $(tail -n 1 "$out")"
+  fi
+}
+
+# armv7 does not promise NEON.
+without_neon() { # TRIPLET
+  local triplet=$1 out=$dir/$1.without
+  QEMU_CPU=max,neon=off emulate "$triplet" "$BUILD/$triplet/run_inference" --memory 1G --json --quiet --cpu neon \
+    models/shapes/shapes.cfg models/shapes/shapes.weights "$dir/shapes.ppm" >"$out" 2>&1
+  if grep -q '"cpu": *"portable"' "$out"; then ok "$triplet without NEON: portable"; else
+    fail "$triplet without NEON: $(tail -n 1 "$out")"
+  fi
+}
+
+# The last line of a test program tells.
+program() { # TRIPLET PROGRAM
+  local triplet=$1 program=$2 out=$dir/$1.$2
+  [ -x "$BUILD/$triplet/$program" ] || { skip "$triplet $program: not built"; return; }
+  if emulate "$triplet" "$BUILD/$triplet/$program" >"$out" 2>&1; then
+    ok "$triplet $program: $(tail -n 1 "$out")"
+  else
+    fail "$triplet $program: $(tail -n 20 "$out")"
+  fi
+}
+
+everything() { # TRIPLET
+  emulate "$1" "$BUILD/$1/run_inference" --version >/dev/null || {
+    fail "$1: run_inference does not start under qemu-user"
+    return $failures
+  }
+  inference "$1"
+  picture "$1"
+  budget "$1"
+  [ "${1%%-*}" = arm ] && without_neon "$1"
+  program "$1" kernel_check
+  program "$1" unit_tests
+  return $failures
+}
+
+# All processors at once: emulation is slow.
+declare -A jobs
+for triplet in "$@"; do
+  everything "$triplet" >"$dir/$triplet.log" 2>&1 &
+  jobs[$triplet]=$!
+done
+status=$failures
+for triplet in "$@"; do
+  wait "${jobs[$triplet]}" || status=1
+  cat "$dir/$triplet.log"
+done
+exit $status
