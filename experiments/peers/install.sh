@@ -1,0 +1,27 @@
+#!/bin/sh
+# Installs the peers that run.py compares with: Debian packages as root or by sudo, onnxruntime's npm package into the
+# build folder. They are heavy (0.7 GB), so neither packages.txt nor any other target asks for them.
+set -eu
+cd "$(dirname "$0")/../.."
+build=${BUILD:-build}
+onnxruntime=1.30.0
+
+blas() { readlink -f "$(ldconfig -p | sed -n 's/.*libblas\.so\.3 .*=> //p' | head -n 1)" 2>/dev/null || true; }
+
+packages="gcc g++ pkg-config darknet libopencv-dev python3-onnx"
+command -v node >/dev/null 2>&1 || packages="$packages nodejs"
+command -v npm >/dev/null 2>&1 || packages="$packages npm"
+list=$(mktemp)
+trap 'rm -f "$list"' EXIT INT TERM
+echo "$packages" | tr ' ' '\n' >"$list"
+before=$(blas)
+./scripts/packages.sh "$list"
+# Another BLAS would be found by every program of this machine.
+[ "$before" = "$(blas)" ] ||
+  echo "install.sh: libblas.so.3 has changed; to undo: update-alternatives --config libblas.so.3-$(gcc -print-multiarch)" >&2
+
+# Its install script would fetch CUDA; the library for CPUs lies in the package.
+mkdir -p "$build/peers"
+[ -d "$build/peers/node_modules/onnxruntime-node" ] ||
+  npm install --prefix "$build/peers" --ignore-scripts --no-audit --no-fund --silent "onnxruntime-node@$onnxruntime"
+echo "install.sh: everything is there; make bench"

@@ -1,0 +1,101 @@
+/* What the small programs of the peers share: the command line, the clock and
+ * the one JSON object on standard output, whose fields bear the names of
+ * run_inference --json. For C and for C++.
+ *     peer [--repeat N] [--dump FILE] MODEL.cfg MODEL.weights PICTURE
+ *     peer --idle       loads no model: the resident bytes of its libraries */
+#ifndef MAFAT_EXPERIMENTS_PEERS_PEER_H
+#define MAFAT_EXPERIMENTS_PEERS_PEER_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PEER_MAX_REPEAT = 1000 };
+
+struct peer {
+  const char *version;
+  int repeat, idle;
+  const char *dump; /* raw float32 output of the last layer, or NULL */
+  const char *cfg, *weights, *picture;
+  FILE *out; /* the real standard output; the libraries' talk is dropped */
+  int n_latencies, n_detections;
+  double load_ms, image_ms, layers_ms; /* the latter two of the last run */
+  double latencies_ms[PEER_MAX_REPEAT];
+};
+
+static inline double peer_now_ms(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static inline void peer_fail(const char *what)
+{
+  fprintf(stderr, "%s\n", what);
+  exit(1);
+}
+
+static inline long peer_resident_bytes(void)
+{
+  char line[256];
+  long kilobytes = -1;
+  FILE *file = fopen("/proc/self/smaps_rollup", "r");
+  while (file && kilobytes < 0 && fgets(line, sizeof line, file)) sscanf(line, "Rss: %ld", &kilobytes);
+  if (file) fclose(file);
+  return kilobytes < 0 ? -1 : kilobytes * 1024;
+}
+
+static inline void peer_begin(struct peer *p, int argc, char **argv)
+{
+  int i = 1;
+  memset(p, 0, sizeof *p);
+  p->repeat = 1;
+  for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
+    if (strcmp(argv[i], "--idle") == 0) p->idle = 1;
+    else if (strcmp(argv[i], "--repeat") == 0 && i + 1 < argc) p->repeat = atoi(argv[++i]);
+    else if (strcmp(argv[i], "--dump") == 0 && i + 1 < argc) p->dump = argv[++i];
+    else peer_fail("expected --repeat N, --dump FILE or --idle");
+  }
+  if (p->repeat < 1 || p->repeat > PEER_MAX_REPEAT) peer_fail("--repeat expects a number from 1 to 1000");
+  if (!p->idle && argc - i != 3) peer_fail("expected MODEL.cfg MODEL.weights PICTURE");
+  if (!p->idle) {
+    p->cfg = argv[i];
+    p->weights = argv[i + 1];
+    p->picture = argv[i + 2];
+  }
+  p->out = fdopen(dup(STDOUT_FILENO), "w");
+  if (!p->out || !freopen("/dev/null", "w", stdout)) peer_fail("no standard output");
+}
+
+/* One run: picture from before to between, layers from between to now. */
+static inline void peer_add_run(struct peer *p, double before, double between)
+{
+  double now = peer_now_ms();
+  p->image_ms = between - before;
+  p->layers_ms = now - between;
+  p->latencies_ms[p->n_latencies++] = now - before;
+}
+
+static inline void peer_dump(const struct peer *p, const float *values, size_t n)
+{
+  FILE *file = fopen(p->dump, "wb");
+  if (!file || fwrite(values, sizeof *values, n, file) != n || fclose(file) != 0) peer_fail("cannot write --dump");
+}
+
+static inline void peer_report(const struct peer *p)
+{
+  fprintf(p->out, "{\"version\":\"%s\",\"measured_resident_bytes\":%ld", p->version, peer_resident_bytes());
+  if (!p->idle) {
+    fprintf(p->out, ",\"load_ms\":%.6f,\"image_ms\":%.6f,\"layers_ms\":%.6f,\"n_detections\":%d,\"latencies_ms\":[",
+            p->load_ms, p->image_ms, p->layers_ms, p->n_detections);
+    for (int i = 0; i < p->n_latencies; i++) fprintf(p->out, "%s%.6f", i ? "," : "", p->latencies_ms[i]);
+    fputc(']', p->out);
+  }
+  fputs("}\n", p->out);
+  if (fclose(p->out) != 0) peer_fail("cannot write to standard output");
+}
+
+#endif

@@ -1,0 +1,231 @@
+"""Who runs it: mafat, the yardstick and the peers. Each program is built or found once, and then gives command lines."""
+
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import threading
+import time
+
+from workloads import Unavailable
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DEBIAN_PYTHON = "/usr/bin/python3"   # python3-onnx is Debian's; another python3 may come first in PATH
+TIMEOUT_SECONDS = 1800
+
+
+class Failed(Exception):
+    """A program ended with an error; the message is its last line."""
+
+
+class Run:
+    """One finished process."""
+
+    def __init__(self, output, total_ms, cpu_share):
+        self.output = output
+        self.total_ms = total_ms     # from before it was started until its first line of output had arrived
+        self.cpu_share = cpu_share   # CPU time over elapsed time: below 1, it waited for files or for other processes
+
+
+def last_line(text, code):
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "exit status %d" % code
+
+
+def start(command, cpus, log, cwd=None, env=None):
+    """Starts a process on the given CPUs: it inherits them, so that no other program is started in between."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL, cwd=cwd,
+                                env=dict(os.environ, **(env or {})))
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def cpu_seconds():
+    """Of all processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def run(command, cpus, folder, cwd=None, env=None):
+    """Runs a program to its end."""
+    with open(os.path.join(folder, "log"), "w+", encoding="utf-8", errors="replace") as log:
+        cpu_before, before = cpu_seconds(), time.perf_counter()
+        process = start(command, cpus, log, cwd, env)
+        timer = threading.Timer(TIMEOUT_SECONDS, process.kill)
+        timer.start()
+        try:
+            first = process.stdout.readline()
+            total_ms = (time.perf_counter() - before) * 1e3
+            rest, _ = process.communicate()
+            share = (cpu_seconds() - cpu_before) / (time.perf_counter() - before)
+        finally:
+            timer.cancel()
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        if process.returncode != 0:
+            log.seek(0)
+            raise Failed(last_line(log.read(), process.returncode))
+    return Run((first + rest).decode("utf-8", "replace"), total_ms, share)
+
+
+def compile_program(command, hint):
+    if not shutil.which(command[0]):
+        raise Unavailable("%s is missing; %s" % (command[0], hint))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        errors = [line for line in done.stderr.splitlines() if "error" in line]
+        raise Unavailable("does not compile (%s); %s" % (errors[0].split("error: ")[-1] if errors else "?", hint))
+
+
+class Mafat:
+    """This build's run_inference."""
+
+    name = "mafat"
+    tolerance = 1e-4
+    level = "unknown"   # of kernels, once it has run
+
+    def __init__(self, build):
+        self.program = os.path.join(build, "run_inference")
+        if not os.path.exists(self.program):
+            raise Unavailable("%s is missing; make" % self.program)
+        text = subprocess.run([self.program, "--help"], capture_output=True, text=True, check=True).stdout
+        self.has_algorithms, self.has_threads = "--algorithm" in text, "--threads" in text
+        self.version = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+
+    def command(self, files, picture, repeat, options=(), dump=None):
+        return ([self.program, "--json", "--quiet", "--repeat", str(repeat), *options] +
+                (["--dump-output", dump] if dump else []) + [files.cfg, files.weights, picture])
+
+    def files(self, files, picture):
+        return [files.cfg, files.weights, picture]
+
+
+class Peer:
+    """Programs that print one JSON object, as peer.h says."""
+
+    environment = None
+    tolerance = 1e-4   # of the largest value
+    hint = "experiments/peers/install.sh"
+
+    def command(self, files, picture, repeat, options=(), dump=None):
+        return ([*self.program, "--repeat", str(repeat), *options] + (["--dump", dump] if dump else []) +
+                self.model(files) + [picture])
+
+    def model(self, files):
+        return [files.cfg, files.weights]
+
+    def files(self, files, picture):
+        return self.model(files) + [picture]
+
+    def prepare(self, files, folder):
+        """Writes what the peer reads beyond cfg and weights."""
+
+    def idle(self, cpus, folder):
+        """What the process holds that loaded its libraries and no model; and the library's version."""
+        report = json.loads(run([*self.program, "--idle"], cpus, folder, env=self.environment).output)
+        self.version = report["version"]
+        return report["measured_resident_bytes"]
+
+
+class Darknet(Peer):
+    """Debian's libdarknet."""
+
+    name = "Darknet"
+    hint = "apt-get install darknet"
+    library = "/usr/lib/darknet"
+
+    def __init__(self, build):
+        self.program = [os.path.join(build, "peers", "peer_darknet")]
+        if not os.path.exists(os.path.join(self.library, "include", "darknet.h")):
+            raise Unavailable("libdarknet is missing; %s" % self.hint)
+        package = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "darknet"], capture_output=True, text=True,
+                                 check=False) if shutil.which("dpkg-query") else None
+        version = package.stdout.strip() if package and package.returncode == 0 else "unknown"
+        compile_program(["gcc", "-std=c11", "-D_GNU_SOURCE", '-DDARKNET_VERSION="%s"' % version, "-O2", "-isystem", self.library + "/include",
+                         "-o", *self.program, os.path.join(HERE, "peer_darknet.c"),
+                         "-L" + self.library, "-ldarknet", "-Wl,-rpath," + self.library,
+                         "-Wl,--allow-shlib-undefined", "-lm"], self.hint)
+
+
+class OpenCV(Peer):
+    """OpenCV's DNN module."""
+
+    name = "OpenCV DNN"
+    tolerance = 2e-4   # its batch norm has the 1e-6 below the root, Darknet's beside it: trained variances are small
+    hint = "apt-get install --no-install-recommends g++ pkg-config libopencv-dev"
+
+    def __init__(self, build):
+        self.program = [os.path.join(build, "peers", "peer_opencv")]
+        found = shutil.which("pkg-config") and subprocess.run(
+            ["pkg-config", "--cflags-only-I", "opencv4"], capture_output=True, text=True, check=False)
+        if not found or found.returncode != 0:
+            raise Unavailable("its headers are missing; %s" % self.hint)
+        compile_program(["g++", "-std=c++17", "-O2", *found.stdout.split(), "-o", *self.program,
+                         os.path.join(HERE, "peer_opencv.cpp"),
+                         "-lopencv_dnn", "-lopencv_imgcodecs", "-lopencv_core"], self.hint)
+
+
+class OnnxRuntime(Peer):
+    """onnxruntime by its package for node."""
+
+    name = "onnxruntime"
+
+    def __init__(self, build):
+        modules = os.path.join(build, "peers", "node_modules")
+        if not shutil.which("node"):
+            raise Unavailable("node is missing; %s" % self.hint)
+        if not os.path.isdir(os.path.join(modules, "onnxruntime-node")):
+            raise Unavailable("onnxruntime-node is missing; %s" % self.hint)
+        if subprocess.run([DEBIAN_PYTHON, "-c", "import onnx"], capture_output=True, check=False).returncode != 0:
+            raise Unavailable("python3-onnx, which its models are written with, is missing; "
+                              "apt-get install --no-install-recommends python3-onnx")
+        self.program = ["node", os.path.join(HERE, "peer_onnxruntime.js")]
+        self.environment = {"NODE_PATH": os.path.abspath(modules)}
+
+    def model(self, files):
+        return [files.onnx]
+
+    def prepare(self, files, folder):
+        run([DEBIAN_PYTHON, os.path.join(HERE, "write_onnx.py"), files.cfg, files.weights, files.onnx],
+            os.sched_getaffinity(0), folder)
+
+
+class Yardstick:
+    """A hard-wired YOLOv2 that shows what speed is reachable; found by the variable MAFAT_YARDSTICK."""
+
+    name = "yardstick"
+    settings = {"direct": ["-R", "2"],
+                "winograd, 4 rows": ["-R", "4", "-k", "dwwdwwdw", "-wl", "1", "-us", "32"],
+                "winograd, 8 rows": ["-R", "8", "-k", "dwwdwwdw", "-wl", "1", "-us", "64"]}
+
+    def __init__(self, folder, cpus):
+        source = os.environ.get("MAFAT_YARDSTICK")
+        if not source:
+            raise Unavailable("MAFAT_YARDSTICK does not name its folder")
+        self.folder = folder   # it reads w.bin and img.bin where it runs
+        self.program = os.path.join(folder, "net")
+        compile_program(["gcc", "-O3", "-march=native", "-w", "-o", self.program, os.path.join(source, "net.c"), "-lm"],
+                        "it needs AVX-512")
+        try:
+            run([self.program], cpus, folder, cwd=folder)   # the first call writes its weights, and stops
+        except Failed as error:
+            raise Unavailable("does not run (%s)" % error) from None
+
+    def command(self, options, layers, repeat):
+        return [self.program, *options, *(["-last", "12"] if layers == 16 else []), "-reps", str(min(repeat, 60))]
+
+    @staticmethod
+    def read(output):
+        """Its line of text: milliseconds and bytes."""
+        match = re.search(r"best ([\d.]+) avg ([\d.]+) .* HWM (\d+) kB", output)
+        if not match:
+            raise Failed("printed something unexpected")
+        return {"best_ms": float(match.group(1)), "average_ms": float(match.group(2)),
+                "peak_resident_bytes": int(match.group(3)) * 1024}
+

@@ -1,0 +1,158 @@
+"""Samples -> medians -> a markdown table and a CSV."""
+
+import csv
+import os
+import statistics
+
+MEGABYTE = 1048576
+COLUMNS = ("workload", "program", "setting", "metric", "value", "unit", "machine", "kernel", "commit", "date")
+UNITS = {"ms": "ms", "bytes": "bytes", "difference": "ratio", "share": "ratio"}
+
+
+class Row:
+    """One line of a workload's table: who ran it, how, and everything that was measured."""
+
+    def __init__(self, program, setting, picture, options=(), cpus=None):
+        self.program, self.setting, self.picture = program, setting, picture
+        self.options, self.cpus = list(options), cpus
+        self.repeat = 0
+        self.samples = {}      # metric -> one value a round
+        self.failure = None    # why it is not measured any more
+
+    @property
+    def name(self):
+        return self.program.name
+
+    def key(self):
+        """JPEG and PPM of one setting give one result."""
+        return self.name, self.setting
+
+    def add(self, metric, value):
+        if value is not None and value >= 0:
+            self.samples.setdefault(metric, []).append(value)
+
+    def median(self, metric):
+        return statistics.median(self.samples[metric]) if self.samples.get(metric) else None
+
+
+def number(value, decimals=1):
+    return "" if value is None else "%.*f" % (decimals, value)
+
+
+def milliseconds(value):
+    return number(value, 1 if value is None or value < 1000 else 0)
+
+
+def megabytes(value):
+    return number(None if value is None else value / MEGABYTE)
+
+
+def ratio(above, below):
+    return number(above / below, 2) if above and below else ""
+
+
+def table(heads, lines):
+    rows = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    return "\n".join(rows + ["| " + " | ".join(line) + " |" for line in lines]) + "\n"
+
+
+def is_reference(row):
+    """What the peers are compared with: the first of our rows that saw the same picture."""
+    return row.name == "mafat"
+
+
+def speed_table(rows):
+    reference = {}
+    for row in rows:
+        if is_reference(row) and not row.failure:
+            reference.setdefault(row.picture, row)
+    lines = []
+    for row in rows:
+        if row.name == "yardstick" or not row.samples.get("warm_ms"):
+            continue
+        ours = reference.get(row.picture)
+        warm, layers = row.median("warm_ms"), row.median("layers_ms")
+        difference = row.median("difference")
+        lines.append([
+            row.name, row.setting, row.picture.upper(), milliseconds(row.median("first_ms")), milliseconds(warm),
+            ratio(warm, ours and ours.median("warm_ms")), milliseconds(layers),
+            ratio(layers, ours and ours.median("layers_ms")), milliseconds(row.median("total_ms")),
+            megabytes(row.median("resident_bytes")), megabytes(row.median("resident_without_idle_bytes")),
+            "reference" if difference is None else "%.0e%s" % (difference, " **differs**" if difference > row.program.tolerance else "")])
+    return table(["program", "setting", "picture", "first ms", "warm ms", "x mafat", "layers ms", "x mafat",
+                  "cold total ms", "resident MB", "less idle MB", "difference"], lines)
+
+
+def yardstick_lines(workload, rows):
+    """Per algorithm: the yardstick's best setting beside our row that was fed a PPM."""
+    lines = []
+    for algorithm in ("direct", "winograd"):
+        theirs = [row for row in rows if row.name == "yardstick" and row.setting.startswith(algorithm) and row.median("best_ms")]
+        ours = [row for row in rows if row.name == "mafat" and row.picture == "ppm" and row.median("layers_ms") and
+                row.setting in (algorithm, "default")]
+        if not theirs or not ours or (algorithm == "winograd" and ours[0].setting == "default"):
+            continue
+        best = min(theirs, key=lambda row: row.median("best_ms"))
+        best_ms, our = best.median("best_ms"), ours[0]
+        lines.append([workload.title, best.setting, number(best_ms), number(best.median("average_ms")),
+                      number(our.median("layers_ms")), ratio(our.median("layers_ms"), best_ms),
+                      number(our.median("best_ms")), ratio(our.median("best_ms"), best_ms),
+                      megabytes(best.median("peak_resident_bytes")), megabytes(our.median("resident_bytes"))])
+    return lines
+
+
+def markdown(results, idle, versions, notes, about):
+    parts = ["# mafat beside other programs\n",
+             "%(machine)s, Linux %(kernel)s, commit %(commit)s, %(date)s; medians of interleaved rounds: %(runs)d; "
+             "one thread on one CPU unless the setting says otherwise. README.md beside this file says what each column "
+             "means. Written by run.py.\n" % about,
+             "; ".join(versions) + ".\n", quietness(results)]
+    for workload, rows in results:
+        parts += ["## %s\n" % workload.title, speed_table(rows)]
+    lines = [line for workload, rows in results for line in yardstick_lines(workload, rows)]
+    if lines:
+        parts += ["## Beside the yardstick\n",
+                  table(["network", "yardstick", "its best ms", "its average ms", "mafat layers ms", "ratio",
+                         "mafat best latency ms", "ratio", "its peak MB", "mafat resident MB"], lines)]
+    if idle:
+        parts += ["## Idle processes\n",
+                  table(["program", "resident MB"], [[name, megabytes(value)] for name, value in idle.items()])]
+    if notes:
+        parts += ["## Not measured\n", "".join("- %s\n" % note for note in notes)]
+    return "\n".join(parts)
+
+
+def quietness(results):
+    """A pinned process on a quiet machine has its CPU to itself, but for loading its files."""
+    shares = [share for _, rows in results for row in rows for share in row.samples.get("cpu_share", [])
+              if len(row.cpus) == 1]
+    return "The timed processes had %.0f %% of their CPU (median; least: %.0f %%).\n" % (
+        100 * statistics.median(shares), 100 * min(shares)) if shares else ""
+
+
+def csv_lines(results, idle, about):
+    tail = [about["machine"], about["kernel"], about["commit"], about["date"]]
+    for name, value in idle.items():
+        yield ["", name, "idle", "resident_bytes", "%d" % value, "bytes"] + tail
+    for workload, rows in results:
+        for row in rows:
+            setting = row.setting + (", " + row.picture if row.picture else "")
+            for metric, samples in row.samples.items():
+                unit = UNITS[metric.rsplit("_", 1)[-1]]
+                yield [workload.name, row.name, setting, metric, "%.9g" % statistics.median(samples), unit] + tail
+                if metric == "warm_ms" and len(samples) > 1:
+                    for suffix, value in (("least", min(samples)), ("most", max(samples))):
+                        yield [workload.name, row.name, setting, "%s_%s" % (metric, suffix), "%.9g" % value, unit] + tail
+
+
+def write(folder, results, idle, versions, notes, about):
+    """Both files; returns the markdown."""
+    os.makedirs(folder, exist_ok=True)
+    text = markdown(results, idle, versions, notes, about)
+    with open(os.path.join(folder, "results.md"), "w", encoding="utf-8") as file:
+        file.write(text)
+    with open(os.path.join(folder, "results.csv"), "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(csv_lines(results, idle, about))
+    return text

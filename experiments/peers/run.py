@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+"""mafat beside other programs that run the same networks: end to end, in one run, interleaved, medians.
+
+README.md beside this file has the protocol. What is missing is reported and left out.
+"""
+
+import argparse
+import array
+import datetime
+import json
+import os
+import platform
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True   # nothing but results is written into the tree
+
+import programs
+import report
+from programs import Failed
+from workloads import WORKLOADS, Unavailable, make_probe, prepare, probe_depths
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PAPER_PLAN = "5x5/8/2x2"
+
+
+def read_options():
+    names = [workload.name for workload in WORKLOADS]
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--workload", action="append", choices=names, metavar="NAME",
+                        help="only this one; may be repeated: " + ", ".join(names))
+    parser.add_argument("--runs", type=int, default=int(os.environ.get("RUNS", 5)), metavar="N",
+                        help="rounds; every program runs once a round (default: 5, or the variable RUNS)")
+    parser.add_argument("--quick", action="store_true", help="one round of few repetitions: does everything work?")
+    parser.add_argument("--check", action="store_true", help="only compare the results with ours; nothing is timed")
+    parser.add_argument("--cpu", type=int, metavar="N", help="the CPU to run on (default: the last one)")
+    parser.add_argument("--build", default=os.environ.get("BUILD", os.path.join(ROOT, "build")), metavar="FOLDER",
+                        help="where run_inference is (default: build, or the variable BUILD)")
+    parser.add_argument("--output", metavar="FOLDER",
+                        help="for results.md and results.csv (default: beside this file; of a part of the workloads or a "
+                             "quick run: the build folder's peers/)")
+    options = parser.parse_args()
+    if options.runs < 1:
+        parser.error("--runs expects a number from 1 on")
+    if options.cpu is not None and options.cpu not in os.sched_getaffinity(0):
+        parser.error("--cpu expects one of %s" % sorted(os.sched_getaffinity(0)))
+    options.build = os.path.abspath(options.build)
+    if options.quick:
+        options.runs = 1
+    if not options.output:
+        partial = options.quick or options.workload
+        options.output = os.path.join(options.build, "peers") if partial else HERE
+    options.workloads = [w for w in WORKLOADS if not options.workload or w.name in options.workload]
+    return options
+
+
+class Bench:
+    """One run of everything: options, programs, where files go, what was found missing."""
+
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.all_cpus = os.sched_getaffinity(0)
+        self.cpus = {max(self.all_cpus) if options.cpu is None else options.cpu}
+        self.notes, self.idle, self.results = [], {}, []
+        self.failed = False      # ours failed, or a result differs
+        self.mafat = programs.Mafat(options.build)
+        self.peers = self.find_peers()
+        self.yardstick = None
+
+    # ---- messages ----
+
+    def progress(self, text):
+        if sys.stderr.isatty():
+            print("\r\033[K" + text, end="", file=sys.stderr, flush=True)
+
+    def note(self, text):
+        """What is left out goes to the terminal and into the results, without this machine's paths."""
+        for path in (self.folder, self.options.build, ROOT, os.environ.get("MAFAT_YARDSTICK"), os.environ.get("MAFAT_MODELS")):
+            if path:
+                text = text.replace(path.rstrip("/") + "/", "")
+        if text not in self.notes:
+            self.notes.append(text)
+            self.progress("")
+            print(text, file=sys.stderr)
+
+    # ---- programs ----
+
+    def find_peers(self):
+        found = []
+        for kind in (programs.Darknet, programs.OpenCV, programs.OnnxRuntime):
+            self.progress("building " + kind.name)
+            try:
+                peer = kind(self.options.build)
+                self.idle[peer.name] = statistics.median(peer.idle(self.cpus, self.folder) for _ in range(3))
+                found.append(peer)
+            except (Unavailable, Failed) as reason:
+                self.note("%s: %s" % (kind.name, reason))
+        return found
+
+    def find_yardstick(self):
+        if self.options.check or not any(workload.is_yolov2 for workload in self.options.workloads):
+            return
+        self.progress("building the yardstick")
+        folder = os.path.join(self.folder, "yardstick")
+        os.mkdir(folder)
+        try:
+            self.yardstick = programs.Yardstick(folder, self.cpus)
+        except Unavailable as reason:
+            self.note("yardstick: %s" % reason)
+
+    def algorithm(self, name):
+        """Options that choose how convolutions run, or None where run_inference has no choice."""
+        return ["--algorithm", name] if self.mafat.has_algorithms else None
+
+    def our_rows(self, workload):
+        """The first of a picture is what peers are compared with."""
+        rows = []
+
+        def add(setting, picture, options, cpus=self.cpus):
+            if options is not None:
+                rows.append(report.Row(self.mafat, setting, picture, options, cpus))
+
+        best, best_options = ("auto", self.algorithm("auto")) if self.mafat.has_algorithms else ("default", [])
+        add(best, "jpg", best_options)
+        add("direct", "jpg", self.algorithm("direct"))
+        if workload.layers:
+            add(PAPER_PLAN, "jpg", ["--plan", PAPER_PLAN])
+        if workload.is_yolov2 and self.mafat.has_threads and len(self.all_cpus) > 1:
+            add(best + ", 2 threads", "jpg", best_options + ["--threads", "2"], self.all_cpus)
+        add(best, "ppm", best_options)
+        if workload.is_yolov2:
+            add("direct", "ppm", self.algorithm("direct"))
+            add("winograd", "ppm", self.algorithm("winograd"))
+        return rows
+
+    def rows(self, workload):
+        rows = self.our_rows(workload)
+        if self.yardstick and workload.is_yolov2:
+            rows += [report.Row(self.yardstick, setting, "", options, self.cpus)
+                     for setting, options in self.yardstick.settings.items()]
+        rows += [report.Row(peer, "1 thread", "ppm" if isinstance(peer, programs.OnnxRuntime) else "jpg", (), self.cpus)
+                 for peer in self.peers]
+        for row in rows:
+            slow = isinstance(row.program, programs.Darknet)
+            row.repeat = 2 if self.options.quick or slow else workload.repeat
+        return rows
+
+    def give_up(self, workload, row, reason):
+        row.failure = str(reason)
+        not_ours = "" if row.program is self.mafat else "not supported by the peer: "
+        self.note("%s, %s, %s: %s%s" % (workload.name, row.name, row.setting, not_ours, reason))
+        self.failed |= row.program is self.mafat
+
+    # ---- the same results? ----
+
+    def dump(self, row, files):
+        path = os.path.join(self.folder, "dump")
+        if hasattr(row.program, "prepare"):
+            row.program.prepare(files, self.folder)
+        command = row.program.command(files, files.ppm, 1, row.options, path)
+        try:
+            programs.run(command, row.cpus, self.folder, env=getattr(row.program, "environment", None))
+            values = array.array("f")
+            with open(path, "rb") as file:
+                values.frombytes(file.read())
+        finally:
+            for rest in {path, files.onnx}:
+                if os.path.exists(rest):
+                    os.unlink(rest)
+        return values
+
+    def compare(self, workload, rows, files):
+        """Every program's output before each head, against our direct convolutions, relative to the largest value."""
+        checked = {}
+        for row in rows:
+            if row.program is not self.yardstick:
+                checked.setdefault(row.key(), row)
+        reference = next((row for row in checked.values() if row.setting == "direct"), rows[0])
+        for depth in probe_depths(files):
+            probe = make_probe(files, depth)
+            self.progress("%s: comparing layer %d, %s" % (workload.name, depth - 1, reference.name))
+            expected = self.dump(reference, probe)
+            largest = max(max(expected), -min(expected)) or 1
+            for row in checked.values():
+                if row is reference or row.failure:
+                    continue
+                self.progress("%s: comparing layer %d, %s" % (workload.name, depth - 1, row.name))
+                try:
+                    found = self.dump(row, probe)
+                    if len(found) != len(expected):
+                        raise Failed("puts out %d values of layer %d instead of %d" % (len(found), depth - 1, len(expected)))
+                    row.add("difference", max(abs(a - b) for a, b in zip(found, expected)) / largest)
+                except Failed as reason:
+                    self.give_up(workload, row, reason)
+        for row in rows:   # the worst of all heads, also in the rows of the other picture
+            judged = checked.get(row.key())
+            if judged and judged.samples.get("difference"):
+                row.samples["difference"] = [max(judged.samples["difference"])]
+            if judged and judged.failure:
+                row.failure = judged.failure
+
+    def print_comparison(self, workload, rows):
+        seen = set()
+        for row in rows:
+            difference = row.median("difference")
+            if row.key() in seen or difference is None:
+                continue
+            seen.add(row.key())
+            good = difference <= row.program.tolerance
+            self.failed |= not good
+            if self.options.check or not good:
+                self.progress("")
+                print("%s %s, %s, %s: %.1e of the largest value" % (
+                    "ok" if good else "FAIL", workload.name, row.name, row.setting, difference))
+
+    # ---- timing ----
+
+    def measure_yardstick(self, workload, row):
+        command = row.program.command(row.options, workload.layers, row.repeat)
+        answer = row.program.read(programs.run(command, row.cpus, self.folder, cwd=row.program.folder).output)
+        for metric, value in answer.items():
+            row.add(metric, value)
+
+    def measure(self, row, files):
+        environment = getattr(row.program, "environment", None)
+        picture = getattr(files, row.picture)
+        command = row.program.command(files, picture, row.repeat, row.options)
+        process = programs.run(command, row.cpus, self.folder, env=environment)
+        answer = json.loads(process.output)
+        latencies = answer["latencies_ms"]
+        row.add("cpu_share", process.cpu_share)
+        row.add("first_ms", latencies[0])
+        row.add("warm_ms", statistics.median(latencies[1:]))
+        row.add("best_ms", min(latencies))
+        for metric in ("load_ms", "image_ms", "layers_ms"):
+            row.add(metric, answer[metric])
+        row.add("resident_bytes", answer["measured_resident_bytes"])
+        if row.program is self.mafat:
+            self.mafat.level = answer["cpu"]
+        if row.name in self.idle:
+            row.add("resident_without_idle_bytes", max(0, answer["measured_resident_bytes"] - self.idle[row.name]))
+        drop_from_page_cache(row.program.files(files, picture))
+        command = row.program.command(files, picture, 1, row.options)
+        row.add("total_ms", programs.run(command, row.cpus, self.folder, env=environment).total_ms)
+
+    def time(self, workload, rows, files):
+        for i in range(self.options.runs):
+            for row in rows:
+                if row.failure:
+                    continue
+                self.progress("%s: round %d of %d, %s %s" % (workload.name, i + 1, self.options.runs, row.name, row.setting))
+                try:
+                    if row.program is self.yardstick:
+                        self.measure_yardstick(workload, row)
+                    else:
+                        self.measure(row, files)
+                except Failed as reason:
+                    self.give_up(workload, row, reason)
+
+    def run_workload(self, workload):
+        self.progress("%s: making its files" % workload.name)
+        folder = os.path.join(self.folder, workload.name)
+        os.mkdir(folder)
+        try:
+            files = prepare(workload, folder, os.path.join(self.options.build, "make_weights"))
+            rows = self.rows(workload)
+            self.compare(workload, rows, files)
+            self.print_comparison(workload, rows)
+            if not self.options.check:
+                for row in rows:
+                    if not row.failure and hasattr(row.program, "prepare"):
+                        row.program.prepare(files, self.folder)
+                self.time(workload, rows, files)
+                self.results.append((workload, rows))
+                self.write()
+        except Unavailable as reason:
+            self.note("%s: skipped: %s" % (workload.name, reason))
+        except Failed as reason:
+            self.note("%s: %s" % (workload.name, reason))
+            self.failed = True
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    # ---- results ----
+
+    def versions(self):
+        return (["mafat %s (%s kernels)" % (self.mafat.version, self.mafat.level)] +
+                ["%s %s" % (peer.name, peer.version) for peer in self.peers])
+
+    def write(self):
+        return report.write(self.options.output, self.results, self.idle, self.versions(), self.notes,
+                            dict(describe_machine(), runs=self.options.runs))
+
+    def run(self):
+        if not self.mafat.has_algorithms:
+            self.note("mafat: this run_inference has no --algorithm: the rows auto, direct and winograd are left out")
+        if not self.mafat.has_threads:
+            self.note("mafat: this run_inference has no --threads: the rows of two threads are left out")
+        self.find_yardstick()
+        for workload in self.options.workloads:
+            self.run_workload(workload)
+        self.progress("")
+        if self.results:
+            print(self.write(), end="")
+        return 1 if self.failed else 0
+
+
+def drop_from_page_cache(paths):
+    for path in paths:
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)   # what is still to be written is not dropped
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(fd)
+
+
+def describe_machine():
+    machine = platform.machine()
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith("model name"):
+                machine = line.split(":", 1)[1].strip()
+                break
+    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    return {"machine": "%s, %d CPUs" % (machine, os.cpu_count()), "kernel": platform.release(),
+            "commit": commit.stdout.strip() or "unknown",
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
+
+
+def main():
+    options = read_options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    os.makedirs(os.path.join(options.build, "peers"), exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory(prefix="run-", dir=os.path.join(options.build, "peers")) as folder:
+            return Bench(options, folder).run()
+    except Unavailable as reason:
+        print("run.py: %s" % reason, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
