@@ -19,7 +19,8 @@ say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2))
 
 # --- what this machine has ---------------------------------------------------
 
-has = $(shell printf '\#include <stdio.h>\n\#include <$(1)>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
+hash := \#
+has = $(shell printf '$(hash)include <stdio.h>\n$(hash)include <$(1)>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
 JPEG ?= $(call has,jpeglib.h)
 PNG  ?= $(call has,png.h)
 IMAGE_LIBS := $(if $(JPEG),-ljpeg) $(if $(PNG),-lpng)
@@ -98,6 +99,26 @@ $(BUILD)/unit_tests: $(call objects,$(TESTS) runner/options.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(foreach f,$(WRAPPED),-Wl,--wrap=$(f)) -o $@ $^ $(IMAGE_LIBS) $(call pkg,--libs,check json-c zlib) $(LDLIBS)
 
+# Every kernel of every level against the reference; its --bench also times
+# oneDNN and OpenBLAS where they are installed (they are linked into nothing else).
+DNNL ?= $(call has,dnnl.h)
+DNNL_LIBS ?= -ldnnl -lgomp
+OPENBLAS ?= $(shell pkg-config --exists openblas 2>/dev/null && echo yes)
+OPENBLAS_CFLAGS ?= $(call pkg,--cflags,openblas)
+OPENBLAS_LIBS ?= $(call pkg,--libs,openblas)
+KERNEL_CHECK := $(wildcard tests/kernel_check/*.c) tests/kernel_exact.c $(wildcard tests/kernel_reference_*.c)
+X86 := $(filter x86_64-%,$(MACHINE))
+$(BUILD)/obj/tests/kernel_check/peak_%.o: EXTRA = -O3
+$(BUILD)/obj/tests/kernel_check/peak_avx2.o: EXTRA = -O3 $(if $(X86),-march=x86-64-v3)
+$(BUILD)/obj/tests/kernel_check/peak_avx512.o: EXTRA = -O3 $(if $(X86),-march=x86-64-v4 -mprefer-vector-width=512)
+$(BUILD)/obj/tests/kernel_check/peak_neon.o: EXTRA = -O3 $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon)
+$(BUILD)/obj/tests/kernel_check/bench_dnnl.o: EXTRA = $(if $(DNNL),-DHAVE_DNNL $(DNNL_CFLAGS))
+$(BUILD)/obj/tests/kernel_check/bench_openblas.o: EXTRA = -O3 $(if $(OPENBLAS),-DHAVE_OPENBLAS $(OPENBLAS_CFLAGS))
+
+$(BUILD)/kernel_check: $(call objects,$(KERNEL_CHECK)) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(if $(DNNL),$(DNNL_LIBS)) $(if $(OPENBLAS),$(OPENBLAS_LIBS)) $(LDLIBS)
+
 ORACLE_CFLAGS := -isystem /usr/lib/darknet/include
 ORACLE_LIBS := -L/usr/lib/darknet -ldarknet -Wl,-rpath,/usr/lib/darknet -Wl,--allow-shlib-undefined
 $(BUILD)/obj/tests/oracle/%.o: EXTRA = $(ORACLE_CFLAGS) $(call pkg,--cflags,json-c)
@@ -113,11 +134,12 @@ packages:
 test: packages ## install what is missing, build, run every test
 	@$(MAKE) --no-print-directory run-tests
 
-run-tests: all $(BUILD)/unit_tests $(ORACLES) check-includes
+run-tests: all $(BUILD)/unit_tests $(BUILD)/kernel_check $(ORACLES) check-includes
 	@BUILD=$(BUILD) ./tests/run.sh
 
-check: all $(BUILD)/unit_tests ## unit tests only
+check: all $(BUILD)/unit_tests $(BUILD)/kernel_check ## unit tests and the kernel checker only
 	$(BUILD)/unit_tests
+	$(BUILD)/kernel_check
 
 oracle: all $(ORACLES) ## compare with libdarknet, layer by layer
 	BUILD=$(BUILD) ./tests/oracle/run.sh

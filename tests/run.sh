@@ -28,6 +28,16 @@ else
   [ $status = 0 ] || [ $((f + e)) -gt 0 ] || failed=$((failed + 1)) # died after its summary
 fi
 
+echo "== kernel_check"
+if "$BUILD/kernel_check" >"$log" 2>&1; then
+  lines=$(grep -c ' intact$' "$log")
+  echo "$lines checks passed"
+  passed=$((passed + lines))
+else
+  cat "$log"
+  failed=$((failed + 1))
+fi
+
 for script in tests/cli/*.sh tests/valgrind.sh tests/oracle/run.sh; do
   echo "== $script"
   if ! bash "$script" >"$log" 2>&1; then

@@ -1,10 +1,11 @@
-/* Every kernel of every level against a reference that is written as the
- * contract reads: one accumulator, pieces in order, ky, kx, channel, then scale
- * and bias, then the activation; fused where the level says so. Bits must agree.
- * Bytes beside the outputs must stay as they were. */
+/* Every kernel of every level against the reference of its class, which is
+ * written as the contract reads (kernel_reference.h). Bits must agree. Bytes beside
+ * the outputs must stay as they were. kernel_check does the same at length. */
 #include "runner/kernels.h"
 
 #include "predictor/packing.h"
+#include "tests/kernel_exact.h"
+#include "tests/kernel_reference.h"
 
 #include <check.h>
 #include <float.h>
@@ -15,7 +16,7 @@
 
 Suite *kernels_suite(void);
 
-enum { MAX_FLOATS = 1 << 16, GUARD = 16 };
+enum { MAX_FLOATS = 1 << 16, MAX_OUTPUTS = 1 << 15, GUARD = 16 };
 
 static uint32_t state = 1;
 
@@ -37,158 +38,150 @@ static void fill(float *x, size_t n)
   for (size_t i = 0; i < n; i++) x[i] = (float)(random_bits() >> 8) / 8388608.0f - 1.0f;
 }
 
-/* The multiply-add of a level's class. */
-static float madd(const struct mafat_kernels *k, float a, float b, float c)
-{
-  if (k->fused) return fmaf(a, b, c);
-  volatile float product = a * b;
-  return product + c;
-}
-
 static float activated(const struct mafat_kernels *k, float x, enum mafat_activation a)
 {
   k->activate(&x, 1, a);
   return x;
 }
 
-/* Storage of one random convolution call. */
+enum { MAX_IN_ROWS = 64, MAX_OUT_ROWS = 36, OUT_ROW_FLOATS = 512 };
+
+/* Storage of one random call. */
 static float input[8][MAX_FLOATS], weights[MAX_FLOATS], scale[64], bias[64];
-static float output[2][MAX_FLOATS], expected[2][MAX_FLOATS];
-static const float *in_rows[8][64];
-static float *out_rows[2][8];
+static float output[2][MAX_OUTPUTS], expected[2][MAX_OUTPUTS];
+static const float *in_rows[8][MAX_IN_ROWS];
+static float *out_rows[2][MAX_OUT_ROWS];
+
+static const struct mafat_kernels *levels[8];
+
+/* The level that loop test `i` is about, and random numbers of its own. */
+static const struct mafat_kernels *begin_case(int i, uint32_t salt)
+{
+  int n_levels = mafat_kernels_list(levels, 8);
+  state = (uint32_t)i * 2654435761u + salt;
+  fill(scale, 64);
+  fill(bias, 64);
+  fill(weights, MAX_FLOATS);
+  fill(output[0], MAX_OUTPUTS);
+  fill(output[1], MAX_OUTPUTS);
+  for (int s = 0; s < 2; s++)
+    for (int r = 0; r < MAX_OUT_ROWS; r++) out_rows[s][r] = output[s] + GUARD + r * OUT_ROW_FLOATS;
+  return levels[i % n_levels];
+}
+
+/* Runs the call by the reference into `expected`, then by the level into `output`. */
+#define RUN_BOTH(k, CALL) \
+  do { \
+    static float before[2][MAX_OUTPUTS]; \
+    memcpy(before, output, sizeof output); \
+    mafat_reference_of(k)->CALL; \
+    memcpy(expected, output, sizeof output); \
+    memcpy(output, before, sizeof output); \
+    (k)->CALL; \
+  } while (0)
+
+static bool bits_agree(void)
+{
+  return memcmp(output, expected, sizeof output) == 0;
+}
 
 struct conv_case {
   struct mafat_conv_piece pieces[8];
   struct mafat_conv_call call;
-  int n_filters;
+  int n_filters, n_channels;
 };
 
-static void make_conv_case(struct conv_case *c)
+/* Inputs, weights and outputs for the call's shape. */
+static void fill_conv_case(struct conv_case *c)
 {
   struct mafat_conv_call *call = &c->call;
-  memset(c, 0, sizeof *c);
-  call->size = random_in(1, 4) == 4 ? 5 : random_in(0, 1) ? 3 : random_in(1, 2);
-  call->stride = random_in(1, 3);
-  call->n_rows = random_in(1, 3);
-  call->n_cols = random_in(1, 15);
-  call->n_pieces = random_in(1, 4);
-  call->start = random_in(0, 3) > 0;
-  call->finish = random_in(0, 3) > 0;
-  call->activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1);
-  c->n_filters = random_in(1, 32);
-  call->width = mafat_panel_width(c->n_filters);
-  int in_rows_needed = (call->n_rows - 1) * call->stride + call->size;
+  int n_rows = (call->n_rows - 1) * call->stride + call->size;
   for (int p = 0; p < call->n_pieces; p++) {
     int n = random_in(1, 16), pixel = n + random_in(0, 3);
     size_t row = (size_t)((call->n_cols - 1) * call->stride + call->size) * (size_t)pixel;
-    fill(input[p], row * (size_t)in_rows_needed);
-    for (int r = 0; r < in_rows_needed; r++) in_rows[p][r] = input[p] + row * (size_t)r;
+    fill(input[p], row * (size_t)n_rows);
+    for (int r = 0; r < n_rows; r++) in_rows[p][r] = input[p] + row * (size_t)r;
     c->pieces[p] = (struct mafat_conv_piece){in_rows[p], n, pixel};
+    c->n_channels += n;
   }
+  c->n_filters = random_in(1, 32);
   call->pieces = c->pieces;
-  fill(weights, MAX_FLOATS);
-  fill(scale, 64);
-  fill(bias, 64);
+  call->width = mafat_panel_width(c->n_filters);
   call->weights = weights;
   call->scale = scale;
   call->bias = bias;
-  fill(output[0], MAX_FLOATS);
-  fill(output[1], MAX_FLOATS);
+  call->activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1);
   for (int f = 0; f < c->n_filters; f += 16) {
-    int s = call->n_segments++, n = mafat_min(16, c->n_filters - f), pixel = n + random_in(0, 2);
-    for (int r = 0; r < call->n_rows; r++) out_rows[s][r] = output[s] + GUARD + r * 1024;
-    call->segments[s] = (struct mafat_conv_segment){out_rows[s], n, pixel};
+    int s = call->n_segments++, n = mafat_min(16, c->n_filters - f);
+    call->segments[s] = (struct mafat_conv_segment){out_rows[s], n, n + random_in(0, 2)};
   }
-  memcpy(expected, output, sizeof output);
 }
 
-static float reference_sum(const struct mafat_kernels *k, const struct conv_case *c, int filter,
-                           int row, int col, float sum)
+static void check_conv_case(const struct mafat_kernels *k, const struct conv_case *c, int i)
 {
-  const struct mafat_conv_call *call = &c->call;
-  const float *w = call->weights + filter;
-  for (int p = 0; p < call->n_pieces; p++)
-    for (int ky = 0; ky < call->size; ky++)
-      for (int kx = 0; kx < call->size; kx++)
-        for (int ch = 0; ch < c->pieces[p].n_channels; ch++, w += call->width)
-          sum = madd(k, c->pieces[p].rows[row * call->stride + ky]
-                                         [(col * call->stride + kx) * c->pieces[p].pixel_floats + ch],
-                     *w, sum);
-  return sum;
+  RUN_BOTH(k, conv(&c->call));
+  ck_assert_msg(bits_agree(),
+                "%s case %d: size %d stride %d, %d filters, %d pieces, %d x %d, start %d finish %d pool %d, %s",
+                k->name, i, c->call.size, c->call.stride, c->n_filters, c->call.n_pieces, c->call.n_rows,
+                c->call.n_cols, c->call.start, c->call.finish, c->call.pool,
+                mafat_activation_name(c->call.activation));
 }
-
-static void reference_conv(const struct mafat_kernels *k, const struct conv_case *c)
-{
-  const struct mafat_conv_call *call = &c->call;
-  for (int f = 0; f < c->n_filters; f++)
-    for (int row = 0; row < call->n_rows; row++)
-      for (int col = 0; col < call->n_cols; col++) {
-        float *y = &expected[f / 16][GUARD + row * 1024 + col * call->segments[f / 16].pixel_floats + f % 16];
-        float sum = reference_sum(k, c, f, row, col, call->start ? 0.0f : *y);
-        *y = call->finish ? activated(k, madd(k, sum, scale[f], bias[f]), call->activation) : sum;
-      }
-}
-
-static const struct mafat_kernels *levels[8];
 
 START_TEST(test_conv_matches_the_written_order)
 {
-  int n_levels = mafat_kernels_list(levels, 8);
-  const struct mafat_kernels *k = levels[_i % n_levels];
-  state = (uint32_t)_i * 2654435761u + 1;
-  struct conv_case c;
-  make_conv_case(&c);
-  reference_conv(k, &c);
-  k->conv(&c.call);
-  ck_assert_msg(memcmp(output, expected, sizeof output) == 0,
-                "%s case %d: size %d stride %d, %d filters, %d pieces, %d x %d, start %d finish %d, %s", k->name,
-                _i, c.call.size, c.call.stride, c.n_filters, c.call.n_pieces, c.call.n_rows, c.call.n_cols,
-                c.call.start, c.call.finish, mafat_activation_name(c.call.activation));
+  const struct mafat_kernels *k = begin_case(_i, 1);
+  struct conv_case c = {.call = {.size = random_in(1, 4) == 4 ? 5 : random_in(0, 1) ? 3 : random_in(1, 2),
+                                 .stride = random_in(1, 3), .n_rows = random_in(1, 3), .n_cols = random_in(1, 15),
+                                 .n_pieces = random_in(1, 4), .start = random_in(0, 3) > 0,
+                                 .finish = random_in(0, 3) > 0}};
+  fill_conv_case(&c);
+  check_conv_case(k, &c, _i);
+}
+END_TEST
+
+START_TEST(test_pooled_conv_stores_the_largest_of_each_2_x_2)
+{
+  const struct mafat_kernels *k = begin_case(_i, 5);
+  struct conv_case c = {.call = {.size = random_in(0, 1) ? 3 : random_in(1, 5), .stride = random_in(1, 2),
+                                 .n_rows = random_in(1, 5), .n_cols = random_in(1, 31), .n_pieces = random_in(1, 2),
+                                 .start = true, .finish = true, .pool = true}};
+  fill_conv_case(&c);
+  check_conv_case(k, &c, _i);
+}
+END_TEST
+
+START_TEST(test_rows_of_a_conv_may_have_weights_of_their_own)
+{
+  const struct mafat_kernels *k = begin_case(_i, 9);
+  struct conv_case c = {.call = {.size = 1, .stride = 1, .n_rows = MAFAT_WINOGRAD_POINTS, .n_cols = random_in(1, 15),
+                                 .n_pieces = random_in(1, 3), .start = random_in(0, 3) > 0,
+                                 .finish = random_in(0, 3) == 0}};
+  fill_conv_case(&c);
+  c.call.weights_row_floats = (size_t)(c.n_channels * c.call.width + random_in(0, 9));
+  check_conv_case(k, &c, _i);
 }
 END_TEST
 
 START_TEST(test_depthwise_matches_the_written_order)
 {
-  int n_levels = mafat_kernels_list(levels, 8);
-  const struct mafat_kernels *k = levels[_i % n_levels];
-  state = (uint32_t)_i * 2654435761u + 7;
+  const struct mafat_kernels *k = begin_case(_i, 7);
   int n = random_in(1, 16);
   struct mafat_depthwise_call call = {
       .rows = in_rows[0], .out = out_rows[0], .n_channels = n, .in_pixel_floats = n + random_in(0, 3),
       .out_pixel_floats = n + random_in(0, 2), .n_rows = random_in(1, 3), .n_cols = random_in(1, 15),
       .size = random_in(1, 5), .stride = random_in(1, 2), .weights = weights, .scale = scale, .bias = bias,
       .width = mafat_panel_width(n), .activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1)};
-  fill(weights, 1024);
-  fill(scale, 64);
-  fill(bias, 64);
   fill(input[0], MAX_FLOATS);
-  fill(output[0], MAX_FLOATS);
   for (int r = 0; r < (call.n_rows - 1) * call.stride + call.size; r++) in_rows[0][r] = input[0] + r * 1024;
-  for (int r = 0; r < call.n_rows; r++) out_rows[0][r] = output[0] + GUARD + r * 1024;
-  memcpy(expected, output, sizeof output);
-  for (int row = 0; row < call.n_rows; row++)
-    for (int col = 0; col < call.n_cols; col++)
-      for (int ch = 0; ch < n; ch++) {
-        float sum = 0;
-        for (int ky = 0; ky < call.size; ky++)
-          for (int kx = 0; kx < call.size; kx++)
-            sum = madd(k, in_rows[0][row * call.stride + ky][(col * call.stride + kx) * call.in_pixel_floats + ch],
-                       weights[(ky * call.size + kx) * call.width + ch], sum);
-        expected[0][GUARD + row * 1024 + col * call.out_pixel_floats + ch] =
-            activated(k, madd(k, sum, scale[ch], bias[ch]), call.activation);
-      }
-  k->depthwise(&call);
-  ck_assert_msg(memcmp(output[0], expected[0], sizeof output[0]) == 0,
-                "%s case %d: size %d stride %d, %d channels, %s", k->name, _i, call.size, call.stride, n,
-                mafat_activation_name(call.activation));
+  RUN_BOTH(k, depthwise(&call));
+  ck_assert_msg(bits_agree(), "%s case %d: size %d stride %d, %d channels, %s", k->name, _i, call.size, call.stride,
+                n, mafat_activation_name(call.activation));
 }
 END_TEST
 
 START_TEST(test_maxpool_sees_only_the_map)
 {
-  int n_levels = mafat_kernels_list(levels, 8);
-  const struct mafat_kernels *k = levels[_i % n_levels];
-  state = (uint32_t)_i * 2654435761u + 3;
+  const struct mafat_kernels *k = begin_case(_i, 3);
   int n = random_in(1, 16), cols = random_in(1, 12);
   struct mafat_pool_call call = {.rows = in_rows[0], .n_rows = random_in(1, 3), .in_begin = 0,
                                  .size = random_in(1, 4), .stride = random_in(1, 2), .n_cols = cols,
@@ -198,32 +191,19 @@ START_TEST(test_maxpool_sees_only_the_map)
   call.in_end = call.first_col + (cols - 1) * call.stride + random_in(1, call.size);
   if (call.in_end < 1) call.in_end = 1;
   for (int i = 0; i < 4096; i++) input[0][i] = FLT_MAX; /* outside: must not be seen */
-  fill(output[0], 4096);
   for (int r = 0; r < call.n_rows; r++) {
     in_rows[0][r] = input[0] + 64 + r * 1024;
     fill(input[0] + 64 + r * 1024, (size_t)(call.in_end * n));
   }
-  memcpy(expected[0], output[0], sizeof output[0]);
-  for (int col = 0; col < cols; col++)
-    for (int ch = 0; ch < n; ch++) {
-      float most = -FLT_MAX;
-      for (int r = 0; r < call.n_rows; r++)
-        for (int x = 0; x < call.size; x++) {
-          int at = call.first_col + col * call.stride + x;
-          if (at >= 0 && at < call.in_end && in_rows[0][r][at * n + ch] > most) most = in_rows[0][r][at * n + ch];
-        }
-      expected[0][GUARD + col * n + ch] = most;
-    }
-  k->maxpool(&call);
-  ck_assert_msg(memcmp(output[0], expected[0], sizeof output[0]) == 0, "%s case %d", k->name, _i);
+  RUN_BOTH(k, maxpool(&call));
+  ck_assert_msg(bits_agree(), "%s case %d", k->name, _i);
+  for (int i = 0; i < cols * n; i++) ck_assert_msg(call.out[i] < 1, "%s case %d saw beyond the map", k->name, _i);
 }
 END_TEST
 
 START_TEST(test_add_and_scale_match_their_formulas)
 {
-  int n_levels = mafat_kernels_list(levels, 8);
-  const struct mafat_kernels *k = levels[_i % n_levels];
-  state = (uint32_t)_i * 2654435761u + 11;
+  const struct mafat_kernels *k = begin_case(_i, 11);
   int n = random_in(1, 16), pixel = n + random_in(0, 3), cols = random_in(1, 9);
   enum mafat_activation a = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1);
   bool has_z = random_in(0, 2) > 0;
@@ -233,59 +213,104 @@ START_TEST(test_add_and_scale_match_their_formulas)
                                 .beta = -1.25f, .activation = a};
   fill(input[0], 1024);
   fill(input[1], 1024);
-  fill(scale, 64);
-  fill(bias, 64);
-  fill(output[0], 2048);
-  fill(output[1], 2048);
-  memcpy(expected, output, sizeof output);
-  for (int col = 0; col < cols; col++)
-    for (int ch = 0; ch < n; ch++) {
-      float x = input[0][col * pixel + ch], z = input[1][col * 2 * pixel + ch];
-      volatile float scaled = .75f * x;
-      expected[0][GUARD + col * n + ch] = activated(k, has_z ? madd(k, -1.25f, z, scaled) : x, a);
-      expected[1][GUARD + col * n + ch] = activated(k, madd(k, x, scale[ch], bias[ch]), a);
-    }
-  k->add(&call);
-  k->scale(input[0], pixel, output[1] + GUARD, n, cols, n, scale, bias, a);
-  ck_assert_msg(memcmp(output, expected, sizeof output) == 0, "%s case %d: %d channels, z %d, %s", k->name, _i, n,
-                has_z, mafat_activation_name(a));
+  RUN_BOTH(k, add(&call));
+  ck_assert_msg(bits_agree(), "%s add, case %d: %d channels, z %d, %s", k->name, _i, n, has_z, mafat_activation_name(a));
+  RUN_BOTH(k, scale(input[0], pixel, output[1] + GUARD, n, cols, n, scale, bias, a));
+  ck_assert_msg(bits_agree(), "%s scale, case %d: %d channels, %s", k->name, _i, n, mafat_activation_name(a));
 }
 END_TEST
 
-/* The formulas of Darknet (and of AlexeyAB's fork) in double precision. */
-static double exact_activation(double x, enum mafat_activation a)
+/* The transforms: the bits of the class, and near what double precision says. */
+
+static void assert_near(float found, struct mafat_exact exact, const char *what, int i)
 {
-  switch (a) {
-  case MAFAT_LINEAR: return x;
-  case MAFAT_LEAKY: return x > 0 ? x : .1 * x;
-  case MAFAT_RELU: return x > 0 ? x : 0;
-  case MAFAT_RELU6: return x > 0 ? (x < 6 ? x : 6) : 0;
-  case MAFAT_LOGISTIC: return 1 / (1 + exp(-x));
-  case MAFAT_MISH: return x * tanh(log1p(exp(x)));
-  case MAFAT_SWISH: return x / (1 + exp(-x));
-  case MAFAT_ELU: return x >= 0 ? x : exp(x) - 1;
-  case MAFAT_SELU: return 1.0507 * (x >= 0 ? x : 1.6732 * (exp(x) - 1));
-  case MAFAT_TANH: return tanh(x);
-  case MAFAT_HARDTAN: return x < -1 ? -1 : x > 1 ? 1 : x;
-  case MAFAT_RAMP: return (x > 0 ? x : 0) + .1 * x;
-  case MAFAT_LOGGY: return 2 / (1 + exp(-x)) - 1;
-  case MAFAT_PLSE: return x < -4 ? .01 * (x + 4) : x > 4 ? .01 * (x - 4) + 1 : .125 * x + .5;
-  case MAFAT_STAIR: {
-    int n = (int)floor(x);
-    return n % 2 == 0 ? floor(x / 2) : (x - n) + floor(x / 2);
-  }
-  case MAFAT_RELIE: return x > 0 ? x : .01 * x;
-  case MAFAT_LHTAN: return x < 0 ? .001 * x : x > 1 ? .001 * (x - 1) + 1 : x;
-  default: ck_abort_msg("activation without a formula"); return 0;
+  ck_assert_msg(fabs(found - exact.value) <= 1e-6 * exact.magnitude, "%s, case %d: expected %.9g, found %.9g", what, i,
+                exact.value, found);
+}
+
+START_TEST(test_winograd_weights_are_transformed)
+{
+  const struct mafat_kernels *k = begin_case(_i, 13);
+  int n = random_in(1, 16), width = 8 * random_in(1, 4);
+  size_t point = (size_t)(n * width + random_in(0, 9));
+  float *values = output[0] + GUARD;
+  RUN_BOTH(k, winograd_weights(weights, n, width, values, point));
+  ck_assert_msg(bits_agree(), "%s case %d: %d channels, width %d", k->name, _i, n, width);
+  for (int lane = 0; lane < n * width; lane++) {
+    double g[3][3];
+    struct mafat_exact exact[6][6];
+    for (int tap = 0; tap < 9; tap++) g[tap / 3][tap % 3] = weights[tap * n * width + lane];
+    mafat_exact_winograd_weights(g, exact);
+    for (int p = 0; p < MAFAT_WINOGRAD_POINTS; p++)
+      assert_near(values[(size_t)p * point + (size_t)lane], exact[p / 6][p % 6], k->name, _i);
   }
 }
+END_TEST
+
+START_TEST(test_winograd_input_is_transformed)
+{
+  const struct mafat_kernels *k = begin_case(_i, 17);
+  int n = random_in(1, 16), n_tiles = random_in(1, 5), pixel = n + random_in(0, 3);
+  struct mafat_winograd_input_call call = {
+      .rows = in_rows[0], .n_cols = random_in(4 * n_tiles - 3, 4 * n_tiles + 2), .n_channels = n,
+      .pixel_floats = pixel, .n_tiles = n_tiles, .values = output[0] + GUARD, .tile_floats = n + random_in(0, 3)};
+  call.point_floats = (size_t)(n_tiles * call.tile_floats);
+  fill(input[0], MAX_FLOATS);
+  for (int y = 0; y < 6; y++) in_rows[0][y] = input[0] + y * 1024;
+  RUN_BOTH(k, winograd_input(&call));
+  ck_assert_msg(bits_agree(), "%s case %d: %d channels, %d tiles, %d columns", k->name, _i, n, n_tiles, call.n_cols);
+  for (int tile = 0; tile < n_tiles; tile++)
+    for (int ch = 0; ch < n; ch++) {
+      double d[6][6];
+      struct mafat_exact exact[6][6];
+      for (int y = 0; y < 6; y++)
+        for (int x = 0; x < 6; x++)
+          d[y][x] = 4 * tile + x < call.n_cols ? in_rows[0][y][(4 * tile + x) * pixel + ch] : 0;
+      mafat_exact_winograd_input(d, exact);
+      for (int p = 0; p < MAFAT_WINOGRAD_POINTS; p++)
+        assert_near(call.values[(size_t)p * call.point_floats + (size_t)(tile * call.tile_floats + ch)],
+                    exact[p / 6][p % 6], k->name, _i);
+    }
+}
+END_TEST
+
+START_TEST(test_winograd_output_is_transformed)
+{
+  const struct mafat_kernels *k = begin_case(_i, 19);
+  int n = random_in(1, 16), n_tiles = random_in(1, 5);
+  struct mafat_winograd_output_call call = {
+      .values = input[0], .tile_floats = n + random_in(0, 3), .n_tiles = n_tiles, .rows = out_rows[0],
+      .n_rows = random_in(1, 4), .n_cols = random_in(4 * n_tiles - 3, 4 * n_tiles), .n_filters = n,
+      .pixel_floats = n + random_in(0, 3), .scale = scale, .bias = bias, .pool = random_in(0, 1),
+      .activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1)};
+  call.point_floats = (size_t)(n_tiles * call.tile_floats);
+  fill(input[0], MAX_FLOATS);
+  RUN_BOTH(k, winograd_output(&call));
+  ck_assert_msg(bits_agree(), "%s case %d: %d filters, %d x %d, pool %d, %s", k->name, _i, n, call.n_rows, call.n_cols,
+                call.pool, mafat_activation_name(call.activation));
+  call.pool = false;
+  call.activation = MAFAT_LINEAR;
+  k->winograd_output(&call);
+  for (int col = 0; col < call.n_cols; col++)
+    for (int f = 0; f < n; f++) {
+      double m[6][6];
+      struct mafat_exact exact[4][4];
+      for (int p = 0; p < MAFAT_WINOGRAD_POINTS; p++)
+        m[p / 6][p % 6] = input[0][(size_t)p * call.point_floats + (size_t)(col / 4 * call.tile_floats + f)];
+      mafat_exact_winograd_output(m, exact);
+      for (int row = 0; row < call.n_rows; row++)
+        assert_near(out_rows[0][row][col * call.pixel_floats + f],
+                    mafat_exact_finish(exact[row][col % 4], scale[f], bias[f], MAFAT_LINEAR), k->name, _i);
+    }
+}
+END_TEST
 
 START_TEST(test_activations_are_darknets)
 {
   int n_levels = mafat_kernels_list(levels, 8);
   for (int l = 0; l < n_levels; l++)
     for (float x = -90; x < 90; x += 0.0137f) {
-      double want = exact_activation(x, (enum mafat_activation)_i);
+      double want = mafat_exact_activation(x, (enum mafat_activation)_i);
       float got = activated(levels[l], x, (enum mafat_activation)_i);
       double tolerance = 4e-7 * fmax(1, fabs(want));
       ck_assert_msg(fabs(got - want) <= tolerance, "%s %s(%g): expected %.9g, found %.9g", levels[l]->name,
@@ -347,20 +372,41 @@ START_TEST(test_levels_are_found_by_name)
 }
 END_TEST
 
+START_TEST(test_a_level_is_the_best_below_its_name)
+{
+  int n_levels = mafat_kernels_list(levels, 8);
+  ck_assert_int_ge(n_levels, 1);
+  for (int l = 0; l < n_levels; l++) ck_assert_ptr_eq(mafat_kernels_find(levels[l]->name), levels[l]);
+  ck_assert_ptr_eq(mafat_kernels_find(NULL), levels[n_levels - 1]);
+#if defined(__x86_64__)
+  /* Every processor with AVX-512 has AVX2. */
+  for (int l = 0; l < n_levels; l++)
+    if (strcmp(levels[l]->name, "avx512") == 0) ck_assert_str_eq(levels[l - 1]->name, "avx2");
+  ck_assert_ptr_ne(mafat_kernels_find("avx512"), NULL);
+#endif
+}
+END_TEST
+
 Suite *kernels_suite(void)
 {
   Suite *s = suite_create("kernels");
   TCase *t = tcase_create("kernels");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, test_conv_matches_the_written_order, 0, 2000);
+  tcase_add_loop_test(t, test_pooled_conv_stores_the_largest_of_each_2_x_2, 0, 500);
+  tcase_add_loop_test(t, test_rows_of_a_conv_may_have_weights_of_their_own, 0, 300);
   tcase_add_loop_test(t, test_depthwise_matches_the_written_order, 0, 500);
   tcase_add_loop_test(t, test_maxpool_sees_only_the_map, 0, 500);
   tcase_add_loop_test(t, test_add_and_scale_match_their_formulas, 0, 500);
+  tcase_add_loop_test(t, test_winograd_weights_are_transformed, 0, 60);
+  tcase_add_loop_test(t, test_winograd_input_is_transformed, 0, 200);
+  tcase_add_loop_test(t, test_winograd_output_is_transformed, 0, 200);
   tcase_add_loop_test(t, test_activations_are_darknets, 0, MAFAT_N_ACTIVATIONS);
   tcase_add_loop_test(t, test_activation_of_an_array_is_that_of_each_element, 0, MAFAT_N_ACTIVATIONS);
   tcase_add_loop_test(t, test_activations_survive_extremes, 0, MAFAT_N_ACTIVATIONS);
   tcase_add_test(t, test_softmax_sums_to_one);
   tcase_add_test(t, test_levels_are_found_by_name);
+  tcase_add_test(t, test_a_level_is_the_best_below_its_name);
   suite_add_tcase(s, t);
   return s;
 }

@@ -57,7 +57,7 @@ static inline float hyperbolic_tangent(float x)
 
 static inline float stair(float x)
 {
-  float n = __builtin_floorf(x), half = __builtin_floorf(x * 0.5f);
+  float n = __builtin_floorf(x), half = __builtin_floorf(n * 0.5f); /* x / 2 may underflow to -0 */
   return n - 2.0f * __builtin_floorf(n * 0.5f) == 0.0f ? half : (x - n) + half;
 }
 
@@ -71,7 +71,11 @@ static inline float plse(float x)
 static inline float activate_scalar(float x, enum mafat_activation a)
 {
   switch (a) {
-  case MAFAT_LEAKY: return x > 0.0f ? x : 0.1f * x;
+  /* Products outside the choice: inside, where they might trap, loops stay scalar. */
+  case MAFAT_LEAKY: {
+    float low = 0.1f * x;
+    return x > 0.0f ? x : low;
+  }
   case MAFAT_RELU: return x > 0.0f ? x : 0.0f;
   case MAFAT_RELU6: return x > 0.0f ? (x < 6.0f ? x : 6.0f) : 0.0f;
   case MAFAT_LOGISTIC: return logistic(x);
@@ -85,8 +89,14 @@ static inline float activate_scalar(float x, enum mafat_activation a)
   case MAFAT_LOGGY: return 2.0f / (1.0f + exponential(-x)) - 1.0f;
   case MAFAT_PLSE: return plse(x);
   case MAFAT_STAIR: return stair(x);
-  case MAFAT_RELIE: return x > 0.0f ? x : 0.01f * x;
-  case MAFAT_LHTAN: return x < 0.0f ? 0.001f * x : (x > 1.0f ? 0.001f * (x - 1.0f) + 1.0f : x);
+  case MAFAT_RELIE: {
+    float low = 0.01f * x;
+    return x > 0.0f ? x : low;
+  }
+  case MAFAT_LHTAN: {
+    float low = 0.001f * x, high = 0.001f * (x - 1.0f) + 1.0f;
+    return x < 0.0f ? low : (x > 1.0f ? high : x);
+  }
   default: return x;
   }
 }

@@ -1,0 +1,340 @@
+#include "tests/kernel_check/bench.h"
+
+#include "tests/kernel_check/peak.h"
+
+#include "predictor/packing.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+enum { MAX_LEVELS = 8 };
+
+/* Milliseconds that this thread has computed: other programs on the machine do not
+ * count, nor does a library's idle thread. Everyone has been told to use one. */
+static double now_ms(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* --- peaks --- */
+
+static const struct {
+  const char *level;
+  peak_function *run;
+} peaks[] = {
+    {"portable", peak_portable},
+#if defined(__x86_64__)
+    {"avx2", peak_avx2},
+    {"avx512", peak_avx512},
+#endif
+#if defined(__arm__) || defined(__aarch64__)
+    {"neon", peak_neon},
+#endif
+};
+
+/* The best of so many trials of a few milliseconds; 0 for a level without a loop. */
+static double measure_peak(const struct mafat_kernels *k, int n_trials)
+{
+  enum { LOOPS = 1000000 };
+  float start[1024];
+  double best = 0;
+  for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++) {
+    if (strcmp(peaks[i].level, k->name) != 0) continue;
+    for (int t = 0; t < n_trials; t++) {
+      for (int f = 0; f < 1024; f++) start[f] = 1.0f / (float)(f + 1);
+      double before = now_ms(), operations = peaks[i].run(start, LOOPS);
+      best = fmax(best, operations / (now_ms() - before) * 1e-6);
+    }
+  }
+  return best;
+}
+
+/* --- a shape --- */
+
+static bool has_taps(const struct bench_shape *s)
+{
+  return strcmp(s->kernel, "conv") == 0 || strcmp(s->kernel, "depthwise") == 0;
+}
+
+static double shape_outputs(const struct bench_shape *s)
+{
+  return (double)bench_out(s->h, s->stride) * bench_out(s->w, s->stride) * s->filters;
+}
+
+/* Products and sums; comparisons of a pooling. */
+static double shape_operations(const struct bench_shape *s)
+{
+  double taps = (double)s->size * s->size;
+  if (strcmp(s->kernel, "conv") == 0) return shape_outputs(s) * 2 * taps * s->c;
+  if (strcmp(s->kernel, "depthwise") == 0) return shape_outputs(s) * 2 * taps;
+  if (strcmp(s->kernel, "maxpool") == 0) return shape_outputs(s) * taps;
+  return shape_outputs(s) * (strcmp(s->kernel, "add") == 0 ? 3 : 2);
+}
+
+/* Input, weights and output, each touched once. */
+static double shape_bytes(const struct bench_shape *s)
+{
+  double input = (double)s->h * s->w * s->c, taps = (double)s->size * s->size;
+  double weights = !has_taps(s) ? 0 : strcmp(s->kernel, "conv") == 0 ? taps * s->c * s->filters : taps * s->c;
+  if (strcmp(s->kernel, "add") == 0) input *= 2;
+  return 4 * (input + weights + shape_outputs(s));
+}
+
+static int data_open(struct bench_data *d, const struct bench_shape *s)
+{
+  size_t n_input = (size_t)s->h * (size_t)s->w * (size_t)s->c;
+  size_t n_weights = (size_t)(s->size * s->size) * (size_t)s->filters *
+                     (size_t)(strcmp(s->kernel, "conv") == 0 ? s->c : 1);
+  uint32_t state = 1;
+  d->input = malloc(n_input * sizeof(float));
+  d->weights = malloc(n_weights * sizeof(float));
+  d->bias = malloc((size_t)s->filters * sizeof(float));
+  if (!d->input || !d->weights || !d->bias) return -1;
+  struct {
+    float *x;
+    size_t n;
+  } arrays[] = {{d->input, n_input}, {d->weights, n_weights}, {d->bias, (size_t)s->filters}};
+  for (int a = 0; a < 3; a++)
+    for (size_t i = 0; i < arrays[a].n; i++) {
+      state = state * 1664525u + 1013904223u;
+      arrays[a].x[i] = (float)(state >> 8) / 8388608.0f - 1.0f;
+    }
+  return 0;
+}
+
+static void data_close(struct bench_data *d)
+{
+  free(d->input);
+  free(d->weights);
+  free(d->bias);
+}
+
+/* --- timing --- */
+
+struct timing {
+  int repeats; /* of a run, so that it lasts a few milliseconds */
+  double *ms, median;
+  double difference; /* from the first contender, relative to its largest output; NAN: not compared */
+};
+
+static double time_once(const struct bench_contender *c, int repeats)
+{
+  double before = now_ms();
+  for (int i = 0; i < repeats; i++) c->run(c->state);
+  return (now_ms() - before) / repeats;
+}
+
+static int compare(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* All contenders in turn, `runs` times over. */
+static int time_all(const struct bench_contender *list, int n, int runs, struct timing *t)
+{
+  enum { WARM_UPS = 2 };
+  for (int i = 0; i < n; i++) {
+    double ms = 0;
+    t[i].ms = malloc((size_t)runs * sizeof *t[i].ms);
+    if (!t[i].ms) return -1;
+    for (int w = 0; w < WARM_UPS; w++) ms = time_once(&list[i], 1);
+    t[i].repeats = ms < 5 ? (int)(5 / fmax(ms, 1e-3)) + 1 : 1;
+  }
+  for (int r = 0; r < runs; r++)
+    for (int i = 0; i < n; i++) t[i].ms[r] = time_once(&list[i], t[i].repeats);
+  for (int i = 0; i < n; i++) {
+    qsort(t[i].ms, (size_t)runs, sizeof *t[i].ms, compare);
+    t[i].median = t[i].ms[runs / 2];
+  }
+  return 0;
+}
+
+static int compare_outputs(const struct bench_shape *s, const struct bench_contender *list, int n, struct timing *t)
+{
+  size_t n_outputs = (size_t)shape_outputs(s);
+  float *first = malloc(2 * n_outputs * sizeof *first), *other = first + n_outputs;
+  if (!first) return -1;
+  double largest = 0;
+  list[0].read(list[0].state, first);
+  for (size_t i = 0; i < n_outputs; i++) largest = fmax(largest, fabs(first[i]));
+  for (int c = 0; c < n; c++) {
+    double most = 0;
+    list[c].read(list[c].state, other);
+    for (size_t i = 0; i < n_outputs; i++) {
+      double off = fabs((double)other[i] - first[i]);
+      most = off <= most ? most : off; /* a NaN is taken */
+    }
+    t[c].difference = largest > 0 ? most / largest : most;
+  }
+  free(first);
+  return 0;
+}
+
+/* --- printing --- */
+
+struct printer {
+  const struct bench_options *options;
+  double peaks[MAX_LEVELS];
+  bool first; /* no result has been printed */
+};
+
+/* The peak that a contender is held against: its level's; of others, the highest. */
+static double peak_of(const struct printer *p, const struct mafat_kernels *level)
+{
+  double highest = 0;
+  for (int i = 0; i < p->options->n_levels; i++) {
+    if (p->options->levels[i] == level) return p->peaks[i];
+    highest = fmax(highest, p->peaks[i]);
+  }
+  return highest;
+}
+
+/* Once more: the clock of a processor that has worked for a while may be higher. */
+static void raise_peaks(struct printer *p, int n_trials)
+{
+  for (int i = 0; i < p->options->n_levels; i++)
+    p->peaks[i] = fmax(p->peaks[i], measure_peak(p->options->levels[i], n_trials));
+}
+
+static void cpu_name(char *name, size_t room)
+{
+  char line[256], *at;
+  struct utsname u;
+  FILE *f = fopen("/proc/cpuinfo", "r");
+  snprintf(name, room, "%s", uname(&u) == 0 ? u.machine : "unknown");
+  while (f && fgets(line, sizeof line, f))
+    if (strncmp(line, "model name", 10) == 0 && (at = strchr(line, ':'))) {
+      at += strspn(at, ": \t");
+      at[strcspn(at, "\n\"\\")] = 0;
+      snprintf(name, room, "%s", at);
+      break;
+    }
+  if (f) fclose(f);
+}
+
+static void print_peaks(const struct printer *p)
+{
+  const struct bench_options *o = p->options;
+  for (int i = 0; i < o->n_levels; i++)
+    printf(o->json ? "%s\"%s\": %.2f" : "%s%s %.1f", i ? ", " : "", o->levels[i]->name, p->peaks[i]);
+}
+
+static void print_head(const struct printer *p)
+{
+  char cpu[256];
+  cpu_name(cpu, sizeof cpu);
+  if (p->options->json) {
+    printf("{\"machine\": {\"cpu\": \"%s\"}, \"runs\": %d, \"results\": [", cpu, p->options->runs);
+  } else {
+    printf("%s; medians of %d runs; peaks in GFLOP/s: ", cpu, p->options->runs);
+    print_peaks(p);
+    printf("\n");
+  }
+  fflush(stdout);
+}
+
+static void print_tail(const struct printer *p)
+{
+  if (!p->options->json) return;
+  printf("],\n\"peak_gflops\": {");
+  print_peaks(p);
+  printf("}}\n");
+}
+
+static void print_shape(const struct bench_shape *s)
+{
+  printf("\n%s: %s, %d x %d x %d -> %d, size %d stride %d, %.1f MFLOP\n", s->name, s->kernel, s->h, s->w, s->c,
+         s->filters, s->size, s->stride, shape_operations(s) * 1e-6);
+  printf("  %-20s %10s %9s %8s %8s %11s\n", "", "ms", "GFLOP/s", "% peak", "GB/s", "difference");
+}
+
+static void print_json_result(struct printer *p, const struct bench_shape *s, const struct bench_contender *c,
+                              const struct timing *t)
+{
+  double gflops = shape_operations(s) / t->median * 1e-6, peak = peak_of(p, c->level);
+  printf("%s\n  {\"layer\": \"%s\", \"kernel\": \"%s\", \"height\": %d, \"width\": %d, \"channels\": %d, "
+         "\"filters\": %d, \"size\": %d, \"stride\": %d, \"contender\": \"%s\", \"ms\": %.6g, \"gflops\": %.5g, "
+         "\"percent_of_peak\": ",
+         p->first ? "" : ",", s->name, s->kernel, s->h, s->w, s->c, s->filters, s->size, s->stride, c->name, t->median,
+         gflops);
+  printf(peak > 0 ? "%.4g" : "null", 100 * gflops / peak);
+  printf(", \"gigabytes_per_second\": %.4g, \"difference\": ", shape_bytes(s) / t->median * 1e-6);
+  printf(isfinite(t->difference) ? "%.3g}" : "null}", t->difference);
+  p->first = false;
+}
+
+static void print_result(struct printer *p, const struct bench_shape *s, const struct bench_contender *c,
+                         const struct timing *t)
+{
+  double gflops = shape_operations(s) / t->median * 1e-6, peak = peak_of(p, c->level);
+  if (p->options->json) {
+    print_json_result(p, s, c, t);
+    return;
+  }
+  printf("  %-20s %10.3f %9.2f %8.1f %8.2f %11.2g\n", c->name, t->median, gflops, peak > 0 ? 100 * gflops / peak : NAN,
+         shape_bytes(s) / t->median * 1e-6, t->difference);
+}
+
+/* --- a bench --- */
+
+static int list_contenders(const struct bench_options *o, const struct bench_shape *s, const struct bench_data *d,
+                           struct bench_contender *list)
+{
+  int n = 0;
+  for (int i = 0; i < o->n_levels && n >= 0; i++) n = bench_ours(s, d, o->levels[i], list, n);
+  if (n >= 0) n = bench_dnnl(s, d, list, n);
+  if (n >= 0) n = bench_openblas(s, d, list, n);
+  return n;
+}
+
+static int bench_shape(struct printer *p, const struct bench_shape *s)
+{
+  struct bench_data data = {0};
+  struct bench_contender list[BENCH_MAX_CONTENDERS] = {0};
+  struct timing timings[BENCH_MAX_CONTENDERS] = {0};
+  int code = -1, n = data_open(&data, s) ? -1 : list_contenders(p->options, s, &data, list);
+  raise_peaks(p, 5);
+  if (n < 0 || time_all(list, n, p->options->runs, timings) || compare_outputs(s, list, n, timings)) goto out;
+  if (!p->options->json) print_shape(s);
+  for (int i = 0; i < n; i++) print_result(p, s, &list[i], &timings[i]);
+  fflush(stdout);
+  code = 0;
+out:
+  for (int i = 0; i < BENCH_MAX_CONTENDERS; i++) {
+    if (i < n || n < 0)
+      if (list[i].state && list[i].close) list[i].close(list[i].state);
+    free(timings[i].ms);
+  }
+  data_close(&data);
+  return code;
+}
+
+static bool is_wanted(const struct bench_options *o, const struct bench_shape *s)
+{
+  /* Winograd's transforms are measured with the convolution they make up. */
+  bool kernel = !o->kernel || strcmp(o->kernel, s->kernel) == 0 ||
+                (strncmp(o->kernel, "winograd", 8) == 0 && strcmp(s->kernel, "conv") == 0 && s->size == 3 && s->stride == 1);
+  return kernel && (!o->shape || strstr(s->name, o->shape));
+}
+
+int bench_run(const struct bench_options *o)
+{
+  struct printer p = {.options = o, .first = true};
+  int n = 0;
+  for (int i = 0; i < bench_n_shapes; i++) n += is_wanted(o, &bench_shapes[i]);
+  if (n == 0) return -2;
+  raise_peaks(&p, 30);
+  print_head(&p);
+  for (int i = 0; i < bench_n_shapes; i++)
+    if (is_wanted(o, &bench_shapes[i]) && bench_shape(&p, &bench_shapes[i])) return -1;
+  print_tail(&p);
+  return 0;
+}

@@ -1,0 +1,45 @@
+/* Layers of the networks of Debian's darknet package and of Yolo-Fastest. */
+#include "tests/kernel_check/bench.h"
+
+const struct bench_shape bench_shapes[] = {
+    /* name, kernel, h, w, c, filters, size, stride */
+    {"yolov2/0", "conv", 608, 608, 3, 32, 3, 1},
+    {"yolov2/2", "conv", 304, 304, 32, 64, 3, 1},
+    {"yolov2/4", "conv", 152, 152, 64, 128, 3, 1},
+    {"yolov2/5", "conv", 152, 152, 128, 64, 1, 1},
+    {"yolov2/8", "conv", 76, 76, 128, 256, 3, 1},
+    {"yolov2/9", "conv", 76, 76, 256, 128, 1, 1},
+    {"yolov2/12", "conv", 38, 38, 256, 512, 3, 1},
+    {"yolov2/13", "conv", 38, 38, 512, 256, 1, 1},
+    {"yolov2/16", "conv", 38, 38, 256, 512, 3, 1},
+    {"yolov2/18", "conv", 19, 19, 512, 1024, 3, 1},
+    {"yolov2/24", "conv", 19, 19, 1024, 1024, 3, 1},
+    {"yolov2/29", "conv", 19, 19, 1280, 1024, 3, 1},
+    {"yolov2/30", "conv", 19, 19, 1024, 425, 1, 1},
+    {"yolov3/1", "conv", 416, 416, 32, 64, 3, 2},
+    {"yolov3/12", "conv", 104, 104, 128, 256, 3, 2},
+    {"yolov3/37", "conv", 52, 52, 256, 512, 3, 2},
+    {"resnet50/0", "conv", 256, 256, 3, 64, 7, 2},
+    {"resnet50/2", "conv", 64, 64, 64, 64, 1, 1},
+    {"resnet50/4", "conv", 64, 64, 64, 256, 1, 1},
+    {"resnet50/14", "conv", 64, 64, 256, 128, 1, 1},
+    {"resnet50/30", "conv", 16, 16, 1024, 256, 1, 1},
+    {"resnet50/62", "conv", 8, 8, 512, 2048, 1, 1},
+    {"yolo-fastest/0", "conv", 320, 320, 3, 8, 3, 2},
+    {"yolo-fastest/1", "conv", 160, 160, 8, 8, 1, 1},
+    {"yolo-fastest/3", "conv", 160, 160, 8, 4, 1, 1},
+    {"yolo-fastest/9", "conv", 160, 160, 4, 24, 1, 1},
+    {"yolo-fastest/24", "conv", 40, 40, 32, 8, 1, 1},
+    {"yolo-fastest/60", "conv", 20, 20, 96, 24, 1, 1},
+    {"yolo-fastest/2", "depthwise", 160, 160, 8, 8, 3, 1},
+    {"yolo-fastest/10", "depthwise", 160, 160, 24, 24, 3, 2},
+    {"yolo-fastest/61", "depthwise", 20, 20, 136, 136, 3, 1},
+    {"yolo-fastest/110", "depthwise", 10, 10, 96, 96, 5, 1},
+    {"yolov2/1", "maxpool", 608, 608, 32, 32, 2, 2},
+    {"yolov2/17", "maxpool", 38, 38, 512, 512, 2, 2},
+    {"resnet50/6", "add", 64, 64, 256, 256, 1, 1},
+    {"yolov3/61", "add", 26, 26, 512, 512, 1, 1},
+    {"batchnorm", "scale", 64, 64, 256, 256, 1, 1},
+};
+
+const int bench_n_shapes = sizeof bench_shapes / sizeof *bench_shapes;

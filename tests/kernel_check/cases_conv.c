@@ -1,0 +1,208 @@
+/* Convolution: shapes that networks have and shapes that they do not. */
+#include "tests/kernel_check/check.h"
+
+#include "predictor/packing.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+  MAX_PIECES = 6,
+  MAX_IN_ROWS = 36,
+  MACS = 200000 /* of a case, about */
+};
+
+/* What a case is about; the rest of it is random. */
+enum shape {
+  USUAL,
+  NARROW,   /* one column */
+  WIDE,     /* up to 700 columns */
+  POOLED,   /* the largest of each 2 x 2 is stored */
+  POINTS,   /* every row has weights of its own, as in Winograd's products */
+  CONNECTED /* one piece of many channels, one output */
+};
+
+struct conv_case {
+  struct mafat_conv_call call;
+  struct mafat_conv_piece pieces[MAX_PIECES];
+  const float *in_rows[MAX_PIECES][MAX_IN_ROWS];
+  enum shape shape;
+  enum values values;
+  int n_filters, n_channels;
+};
+
+static struct conv_case conv_case;
+
+static void run_conv(const struct mafat_kernels *k, const void *call)
+{
+  k->conv(call);
+}
+
+static int choose_size(void)
+{
+  static const int favoured[] = {1, 3, 5, 7, 2, 4};
+  return one_in(4) ? random_in(1, 11) : favoured[one_in(3) ? random_in(2, 5) : random_in(0, 1)];
+}
+
+static void choose_shape(struct conv_case *c)
+{
+  struct mafat_conv_call *call = &c->call;
+  static const enum shape shapes[] = {USUAL, USUAL, USUAL, USUAL, NARROW, WIDE, POOLED, POOLED, POINTS, CONNECTED};
+  c->shape = shapes[random_in(0, 9)];
+  c->n_filters = one_in(3) ? 32 : one_in(3) ? 16 : random_in(1, 32);
+  call->size = choose_size();
+  call->stride = one_in(2) ? 1 : random_in(1, 4);
+  call->n_pieces = random_in(1, MAX_PIECES);
+  call->n_rows = random_in(1, 6);
+  call->n_cols = one_in(3) ? random_in(1, 60) : random_in(1, 15);
+  call->activation = (enum mafat_activation)(one_in(2) ? random_in(MAFAT_LINEAR, MAFAT_RELU)
+                                                       : random_in(0, MAFAT_N_ACTIVATIONS - 1));
+  call->start = !one_in(4);
+  call->finish = !one_in(4);
+  if (c->shape == NARROW) call->n_cols = 1;
+  if (c->shape == WIDE) call->n_cols = random_in(100, 700);
+  if (c->shape == POOLED) call->pool = call->start = call->finish = true;
+  if (c->shape == POINTS || c->shape == CONNECTED) call->size = call->stride = 1;
+  if (c->shape == POINTS) call->n_rows = one_in(2) ? 36 : random_in(1, 36);
+  if (c->shape == CONNECTED) call->n_pieces = call->n_rows = call->n_cols = 1;
+}
+
+static long macs(const struct conv_case *c)
+{
+  const struct mafat_conv_call *call = &c->call;
+  long channels = 0;
+  for (int p = 0; p < call->n_pieces; p++) channels += c->pieces[p].n_channels;
+  return channels * call->size * call->size * c->n_filters * call->n_rows * call->n_cols;
+}
+
+static void choose_channels(struct conv_case *c)
+{
+  struct mafat_conv_call *call = &c->call;
+  for (int p = 0; p < call->n_pieces; p++) c->pieces[p].n_channels = one_in(2) ? 16 : random_in(1, 16);
+  if (c->shape == CONNECTED) c->pieces[0].n_channels = one_in(2) ? random_in(17, 3000) : random_in(1, 16);
+  while (macs(c) > MACS) {
+    if (call->n_pieces > 1) call->n_pieces--;
+    else if (call->n_rows > 2) call->n_rows -= 2; /* odd stays odd */
+    else if (c->pieces[0].n_channels > 1) c->pieces[0].n_channels /= 2;
+    else if (c->n_filters > 1) c->n_filters /= 2;
+    else break;
+  }
+  for (int p = 0; p < call->n_pieces; p++) {
+    c->pieces[p].pixel_floats = c->pieces[p].n_channels + (one_in(2) ? 0 : random_in(1, 20));
+    c->n_channels += c->pieces[p].n_channels;
+  }
+}
+
+/* Every row between pages of its own; now and then one row stands for several,
+ * as the row of zeros does. */
+static void make_inputs(struct conv_case *c)
+{
+  const struct mafat_conv_call *call = &c->call;
+  int n_rows = (call->n_rows - 1) * call->stride + call->size;
+  int n_pixels = (call->n_cols - 1) * call->stride + call->size;
+  for (int p = 0; p < call->n_pieces; p++) {
+    struct mafat_conv_piece *piece = &c->pieces[p];
+    for (int r = 0; r < n_rows; r++)
+      c->in_rows[p][r] = r > 0 && one_in(8)
+                             ? c->in_rows[p][r - 1]
+                             : input_pixels(n_pixels, piece->n_channels, piece->pixel_floats, c->values);
+    piece->rows = c->in_rows[p];
+  }
+}
+
+/* Panels are `width` floats a tap: the filters', then zeros. */
+static float *make_panel(float *panel, size_t n_taps, int n_filters, int width, enum values v)
+{
+  memset(panel, 0, n_taps * (size_t)width * sizeof *panel);
+  for (size_t i = 0; i < n_taps; i++) fill(panel + i * (size_t)width, (size_t)n_filters, v);
+  return panel;
+}
+
+static void make_weights(struct conv_case *c)
+{
+  struct mafat_conv_call *call = &c->call;
+  /* Huge or denormal weights as well as inputs would overflow, or say nothing. */
+  enum values v = c->values == ZEROS || c->values == SPARSE ? c->values : ORDINARY;
+  size_t n_taps = (size_t)(c->n_channels * call->size * call->size);
+  int width = mafat_panel_width(c->n_filters);
+  if (c->shape == POINTS) {
+    call->weights_row_floats = n_taps * (size_t)width + (one_in(2) ? 0 : (size_t)random_in(1, 100));
+    float *panels = weight_floats((size_t)(call->n_rows - 1) * call->weights_row_floats + n_taps * (size_t)width);
+    for (int r = 0; r < call->n_rows; r++)
+      make_panel(panels + (size_t)r * call->weights_row_floats, n_taps, c->n_filters, width, v);
+    call->weights = panels;
+  } else {
+    call->weights = make_panel(weight_floats(n_taps * (size_t)width), n_taps, c->n_filters, width, v);
+  }
+  call->width = width;
+  call->scale = make_panel(input_floats((size_t)width), 1, c->n_filters, width, v);
+  call->bias = make_panel(input_floats((size_t)width), 1, c->n_filters, width, v);
+}
+
+static void make_outputs(struct conv_case *c, struct check_call *check)
+{
+  struct mafat_conv_call *call = &c->call;
+  for (int f = 0; f < c->n_filters; f += MAFAT_CHANNEL_BLOCK) {
+    struct check_view *v = &check->views[check->n_views++];
+    v->n_rows = call->pool ? (call->n_rows + 1) / 2 : call->n_rows;
+    v->n_cols = call->pool ? (call->n_cols + 1) / 2 : call->n_cols;
+    v->n_lanes = mafat_min(MAFAT_CHANNEL_BLOCK, c->n_filters - f);
+    v->pixel_floats = v->n_lanes + (one_in(2) ? 0 : random_in(1, 20));
+    call->segments[call->n_segments++] = (struct mafat_conv_segment){v->rows, v->n_lanes, v->pixel_floats};
+  }
+  check_place_outputs(check, !call->start);
+}
+
+/* The largest of the sums (row, col) ... that one output stands for. */
+static struct check_value exact_output(const struct conv_case *c, int filter, int row, int col)
+{
+  const struct mafat_conv_call *call = &c->call;
+  const int step = call->pool ? 2 : 1, n_terms = c->n_channels * call->size * call->size;
+  struct check_value most = {-INFINITY, 0};
+  for (int y = row * step; y < (row + 1) * step && y < call->n_rows; y++)
+    for (int x = col * step; x < (col + 1) * step && x < call->n_cols; x++) {
+      const struct mafat_conv_segment *s = &call->segments[filter / MAFAT_CHANNEL_BLOCK];
+      double before = call->start ? 0 : s->rows[y][x * s->pixel_floats + filter % MAFAT_CHANNEL_BLOCK];
+      struct mafat_exact sum = mafat_exact_conv(call, filter, y, x, before);
+      most.value = fmax(most.value, sum.value);
+      most.tolerance = fmax(most.tolerance, check_tolerance(sum, n_terms, call->activation));
+    }
+  return most;
+}
+
+static void compute_exact(const struct conv_case *c, struct check_call *check)
+{
+  size_t n = 0;
+  for (int s = 0; s < check->n_views; s++) {
+    const struct check_view *v = &check->views[s];
+    for (int row = 0; row < v->n_rows; row++)
+      for (int col = 0; col < v->n_cols; col++)
+        for (int lane = 0; lane < v->n_lanes; lane++)
+          check->exact[n++] = exact_output(c, s * MAFAT_CHANNEL_BLOCK + lane, row, col);
+  }
+}
+
+void check_conv(struct check *check)
+{
+  struct conv_case *c = &conv_case;
+  const struct mafat_conv_call *call = &c->call;
+  memset(c, 0, sizeof *c);
+  inputs_reset();
+  c->values = random_values();
+  choose_shape(c);
+  choose_channels(c);
+  c->call.pieces = c->pieces;
+  make_inputs(c);
+  make_weights(c);
+  struct check_call run = {.kernel = "conv", .run = run_conv, .call = call,
+                           .ordinary = c->values == ORDINARY, .denormals = has_denormals(c->values)};
+  make_outputs(c, &run);
+  compute_exact(c, &run);
+  snprintf(run.text, sizeof run.text,
+           "size %d stride %d, %d channels in %d pieces, %d filters, %d x %d%s%s%s%s, %s, %s values", call->size,
+           call->stride, c->n_channels, call->n_pieces, c->n_filters, call->n_rows, call->n_cols,
+           call->pool ? " pooled" : "", call->weights_row_floats ? " with weights of their own" : "",
+           call->start ? "" : ", continued", call->finish ? "" : ", raw",
+           mafat_activation_name(call->activation), values_name(c->values));
+  check_run(check, &run);
+}

@@ -1,0 +1,120 @@
+/* Depthwise convolution and max pooling: channels by themselves. */
+#include "tests/kernel_check/check.h"
+
+#include "predictor/packing.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX_IN_ROWS = 36, MAX_TAPS = 121 };
+
+static const float *in_rows[MAX_IN_ROWS];
+
+static void run_depthwise(const struct mafat_kernels *k, const void *call)
+{
+  k->depthwise(call);
+}
+
+/* A run may begin at any lane of its panel: only its own lanes may be read. */
+static const float *make_weights(int n_taps, int n_channels, int width, enum values v)
+{
+  return input_pixels(n_taps, n_channels, width, v);
+}
+
+void check_depthwise(struct check *check)
+{
+  const enum values values = random_values(), of_weights = values == SPARSE ? SPARSE : ORDINARY;
+  const int n = one_in(3) ? 16 : random_in(1, 16);
+  struct mafat_depthwise_call call = {
+      .rows = in_rows, .n_channels = n, .in_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
+      .out_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .n_rows = random_in(1, 5),
+      .n_cols = one_in(8) ? random_in(100, 700) : one_in(4) ? 1 : random_in(1, 40),
+      .size = one_in(2) ? 3 : random_in(1, 11), .stride = one_in(2) ? random_in(1, 2) : random_in(1, 4),
+      .width = mafat_panel_width(n), .activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1)};
+  if (call.n_cols > 40) call.size = mafat_min(call.size, 3);
+  const int n_rows = (call.n_rows - 1) * call.stride + call.size;
+  inputs_reset();
+  for (int r = 0; r < n_rows; r++)
+    in_rows[r] = input_pixels((call.n_cols - 1) * call.stride + call.size, n, call.in_pixel_floats, values);
+  call.weights = make_weights(call.size * call.size, n, call.width, of_weights);
+  call.scale = make_weights(1, n, n, of_weights);
+  call.bias = make_weights(1, n, n, of_weights);
+
+  struct check_call run = {.kernel = "depthwise", .run = run_depthwise, .call = &call, .n_views = 1,
+                           .ordinary = values == ORDINARY, .denormals = has_denormals(values)};
+  run.views[0] = (struct check_view){.n_rows = call.n_rows, .n_cols = call.n_cols, .n_lanes = n,
+                                     .pixel_floats = call.out_pixel_floats};
+  call.out = run.views[0].rows;
+  check_place_outputs(&run, false);
+  struct check_value *exact = run.exact;
+  for (int row = 0; row < call.n_rows; row++)
+    for (int col = 0; col < call.n_cols; col++)
+      for (int ch = 0; ch < n; ch++) {
+        struct mafat_exact y = mafat_exact_depthwise(&call, ch, row, col);
+        *exact++ = (struct check_value){y.value, check_tolerance(y, call.size * call.size, call.activation)};
+      }
+  snprintf(run.text, sizeof run.text, "size %d stride %d, %d channels, %d x %d, %s, %s values", call.size,
+           call.stride, n, call.n_rows, call.n_cols, mafat_activation_name(call.activation), values_name(values));
+  check_run(check, &run);
+}
+
+static void run_maxpool(const struct mafat_kernels *k, const void *call)
+{
+  k->maxpool(call);
+}
+
+/* NaN, which loses every comparison, and infinities among the values. */
+static void add_oddities(float *x, int n)
+{
+  static const float odd[] = {NAN, INFINITY, -INFINITY, FLT_MAX, -FLT_MAX};
+  for (int i = 0; i < n; i++)
+    if (one_in(6)) x[i] = odd[random_in(0, 4)];
+}
+
+static double exact_maximum(const struct mafat_pool_call *c, int col, int ch)
+{
+  double most = -FLT_MAX;
+  for (int r = 0; r < c->n_rows; r++)
+    for (int x = c->first_col + col * c->stride; x < c->first_col + col * c->stride + c->size; x++)
+      if (x >= c->in_begin && x < c->in_end)
+        most = fmax(most, c->rows[r][(ptrdiff_t)x * c->in_pixel_floats + ch]);
+  return most;
+}
+
+void check_maxpool(struct check *check)
+{
+  enum values values = random_values();
+  const bool odd = one_in(4);
+  const int n = one_in(3) ? 16 : random_in(1, 16);
+  struct mafat_pool_call call = {
+      .rows = in_rows, .size = one_in(2) ? 2 : random_in(1, 13), .stride = random_in(1, 4),
+      .n_cols = one_in(8) ? random_in(100, 700) : random_in(1, 30), .n_channels = n,
+      .in_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
+      .out_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .in_begin = random_in(-3, 3)};
+  call.n_rows = random_in(1, call.size);
+  call.first_col = call.in_begin - random_in(0, call.size - 1);
+  int seen = call.first_col + (call.n_cols - 1) * call.stride + call.size; /* behind the last tap */
+  call.in_end = seen - random_in(0, call.size - 1);
+  if (call.in_end <= call.in_begin) call.in_end = call.in_begin + 1;
+  inputs_reset();
+  for (int r = 0; r < call.n_rows; r++) {
+    float *row = input_pixels(call.in_end - call.in_begin, n, call.in_pixel_floats, values);
+    for (int x = 0; odd && x < call.in_end - call.in_begin; x++) add_oddities(row + x * call.in_pixel_floats, n);
+    in_rows[r] = row - (ptrdiff_t)call.in_begin * call.in_pixel_floats;
+  }
+  struct check_call run = {.kernel = "maxpool", .run = run_maxpool, .call = &call, .n_views = 1,
+                           .ordinary = values == ORDINARY && !odd, .denormals = has_denormals(values)};
+  run.views[0] = (struct check_view){.n_rows = 1, .n_cols = call.n_cols, .n_lanes = n,
+                                     .pixel_floats = call.out_pixel_floats};
+  check_place_outputs(&run, false);
+  call.out = run.views[0].rows[0];
+  for (int col = 0; col < call.n_cols; col++)
+    for (int ch = 0; ch < n; ch++)
+      run.exact[col * n + ch] = (struct check_value){exact_maximum(&call, col, ch), 0};
+  snprintf(run.text, sizeof run.text,
+           "size %d stride %d, %d channels, %d rows, columns %d ... %d from %d, %d outputs, %s values%s", call.size,
+           call.stride, n, call.n_rows, call.in_begin, call.in_end, call.first_col, call.n_cols,
+           values_name(values), odd ? " with NaN and infinities" : "");
+  check_run(check, &run);
+}

@@ -1,0 +1,397 @@
+/* Winograd's F(4x4, 3x3): the three transforms, and a convolution put together
+ * from them and from `conv` with a row per point. */
+#include "tests/kernel_check/check.h"
+
+#include "predictor/packing.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+  TILE = MAFAT_WINOGRAD_TILE,
+  WINDOW = MAFAT_WINOGRAD_WINDOW,
+  POINTS = MAFAT_WINOGRAD_POINTS,
+  MAX_CHANNELS = 512,
+  USUAL_CHANNELS = 48,
+  MAX_SIDE = 16,
+  MAX_TILES = MAX_SIDE / TILE
+};
+
+/* Relative to the magnitudes of what is summed. */
+static const double transform_bound = 1e-6;
+
+static struct check_call transform_call(const char *kernel, void (*run)(const struct mafat_kernels *, const void *),
+                                        const void *call, enum values v)
+{
+  return (struct check_call){.kernel = kernel, .run = run, .call = call, .n_views = 1,
+                             .ordinary = v == ORDINARY, .denormals = has_denormals(v)};
+}
+
+static struct check_value transformed(struct mafat_exact y)
+{
+  return (struct check_value){y.value, transform_bound * y.magnitude + 1e-43};
+}
+
+/* Where output (row, column, lane) of the only view lies among the exact values. */
+static struct check_value *exact_at(const struct check_call *c, int row, int col, int lane)
+{
+  const struct check_view *v = &c->views[0];
+  return &c->exact[((size_t)row * (size_t)v->n_cols + (size_t)col) * (size_t)v->n_lanes + (size_t)lane];
+}
+
+/* --- weights --- */
+
+struct weights_call {
+  const float *weights;
+  int n_channels, width;
+  float *values;
+  size_t point_floats;
+};
+
+static void run_weights(const struct mafat_kernels *k, const void *call)
+{
+  const struct weights_call *c = call;
+  k->winograd_weights(c->weights, c->n_channels, c->width, c->values, c->point_floats);
+}
+
+/* Views have rows with random gaps; points lie the same number of floats apart. */
+static void even_rows(struct check_view *v, size_t row_floats)
+{
+  for (int r = 1; r < v->n_rows; r++) v->rows[r] = v->rows[0] + (size_t)r * row_floats;
+}
+
+/* Lays the view's rows out `gap` floats apart; returns from one row to the next. */
+static size_t place_points(struct check_call *c, int gap)
+{
+  struct check_view *v = &c->views[0];
+  size_t row = (size_t)(v->n_cols - 1) * (size_t)v->pixel_floats + (size_t)v->n_lanes, pitch = row + (size_t)gap;
+  /* One long row first, so that its end is the page's end in a part of the cases. */
+  const struct check_view points = *v;
+  *v = (struct check_view){.n_rows = 1, .n_cols = 1, .n_lanes = (int)(pitch * (size_t)(points.n_rows - 1) + row)};
+  check_place_outputs(c, false);
+  float *first = v->rows[0];
+  *v = points;
+  v->rows[0] = first;
+  even_rows(v, pitch);
+  return pitch;
+}
+
+void check_winograd_weights(struct check *check)
+{
+  const enum values values = random_values();
+  struct weights_call call = {.n_channels = random_in(1, 24), .width = 8 * random_in(1, 4)};
+  size_t n = (size_t)(9 * call.n_channels * call.width);
+  float *weights = weight_floats(n);
+  fill(weights, n, values);
+  call.weights = weights;
+  struct check_call run = transform_call("winograd_weights", run_weights, &call, values);
+  run.views[0] = (struct check_view){.n_rows = POINTS, .n_cols = call.n_channels, .n_lanes = call.width,
+                                     .pixel_floats = call.width};
+  call.point_floats = place_points(&run, one_in(2) ? 0 : random_in(1, 40));
+  call.values = run.views[0].rows[0];
+  for (int ch = 0; ch < call.n_channels; ch++)
+    for (int f = 0; f < call.width; f++) {
+      double g[3][3];
+      struct mafat_exact out[WINDOW][WINDOW];
+      for (int tap = 0; tap < 9; tap++) g[tap / 3][tap % 3] = weights[(tap * call.n_channels + ch) * call.width + f];
+      mafat_exact_winograd_weights(g, out);
+      for (int p = 0; p < POINTS; p++) *exact_at(&run, p, ch, f) = transformed(out[p / WINDOW][p % WINDOW]);
+    }
+  snprintf(run.text, sizeof run.text, "%d channels, width %d, %s values", call.n_channels, call.width,
+           values_name(values));
+  check_run(check, &run);
+}
+
+/* --- input --- */
+
+static void run_input(const struct mafat_kernels *k, const void *call)
+{
+  k->winograd_input(call);
+}
+
+static void exact_input(const struct mafat_winograd_input_call *c, int tile, int ch, struct check_call *run)
+{
+  double d[WINDOW][WINDOW];
+  struct mafat_exact out[WINDOW][WINDOW];
+  for (int p = 0; p < POINTS; p++) {
+    int x = tile * TILE + p % WINDOW;
+    d[p / WINDOW][p % WINDOW] = x < c->n_cols ? c->rows[p / WINDOW][x * c->pixel_floats + ch] : 0;
+  }
+  mafat_exact_winograd_input(d, out);
+  for (int p = 0; p < POINTS; p++) *exact_at(run, p, tile, ch) = transformed(out[p / WINDOW][p % WINDOW]);
+}
+
+void check_winograd_input(struct check *check)
+{
+  const enum values values = random_values();
+  const int n = one_in(2) ? 16 : random_in(1, 16), n_tiles = one_in(8) ? random_in(20, 175) : random_in(1, 12);
+  const float *rows[WINDOW];
+  struct mafat_winograd_input_call call = {
+      .rows = rows, .n_channels = n, .pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .n_tiles = n_tiles,
+      .tile_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
+      .n_cols = one_in(2) ? n_tiles * TILE + 2 : random_in(TILE * (n_tiles - 1) + 1, TILE * n_tiles + 2)};
+  inputs_reset();
+  for (int y = 0; y < WINDOW; y++)
+    rows[y] = y > 0 && one_in(8) ? rows[y - 1] : input_pixels(call.n_cols, n, call.pixel_floats, values);
+  struct check_call run = transform_call("winograd_input", run_input, &call, values);
+  run.views[0] = (struct check_view){.n_rows = POINTS, .n_cols = n_tiles, .n_lanes = n, .pixel_floats = call.tile_floats};
+  call.point_floats = place_points(&run, one_in(2) ? 0 : random_in(1, 40));
+  call.values = run.views[0].rows[0];
+  for (int tile = 0; tile < n_tiles; tile++)
+    for (int ch = 0; ch < n; ch++) exact_input(&call, tile, ch, &run);
+  snprintf(run.text, sizeof run.text, "%d channels, %d tiles, %d columns, %s values", n, n_tiles, call.n_cols,
+           values_name(values));
+  check_run(check, &run);
+}
+
+/* --- output --- */
+
+static void run_output(const struct mafat_kernels *k, const void *call)
+{
+  k->winograd_output(call);
+}
+
+/* Takes finished sums into the view, which may be pooled: its exact values must
+ * be -infinity before. */
+static void take_exact(struct check_call *run, bool pool, int row, int col, int lane, struct check_value y)
+{
+  struct check_value *most = exact_at(run, pool ? row / 2 : row, pool ? col / 2 : col, lane);
+  most->value = fmax(most->value, y.value);
+  most->tolerance = fmax(most->tolerance, y.tolerance);
+}
+
+static void begin_exact(struct check_call *run)
+{
+  for (size_t i = 0; i < check_n_outputs(run); i++) run->exact[i] = (struct check_value){-INFINITY, 0};
+}
+
+static void exact_output(const struct mafat_winograd_output_call *c, int tile, int f, struct check_call *run)
+{
+  double m[WINDOW][WINDOW];
+  struct mafat_exact out[TILE][TILE];
+  for (int p = 0; p < POINTS; p++)
+    m[p / WINDOW][p % WINDOW] = c->values[(size_t)p * c->point_floats + (size_t)(tile * c->tile_floats + f)];
+  mafat_exact_winograd_output(m, out);
+  for (int row = 0; row < c->n_rows; row++)
+    for (int col = tile * TILE; col < (tile + 1) * TILE && col < c->n_cols; col++) {
+      struct mafat_exact y = mafat_exact_finish(out[row][col % TILE], c->scale[f], c->bias[f], c->activation);
+      double tolerance = 1.76 * transform_bound * y.magnitude + 4e-7 * fmax(1, fabs(y.value));
+      take_exact(run, c->pool, row, col, f, (struct check_value){y.value, tolerance});
+    }
+}
+
+/* n lanes of which the first are random, as a panel's scale and bias. */
+static const float *panel_lanes(int n, int width, enum values v)
+{
+  float *x = input_floats((size_t)width);
+  memset(x, 0, (size_t)width * sizeof *x);
+  fill(x, (size_t)n, v);
+  return x;
+}
+
+void check_winograd_output(struct check *check)
+{
+  const enum values values = random_values();
+  const int n = one_in(2) ? 16 : random_in(1, 16), n_tiles = one_in(8) ? random_in(20, 175) : random_in(1, 12);
+  struct mafat_winograd_output_call call = {
+      .n_filters = n, .n_tiles = n_tiles, .tile_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
+      .n_rows = random_in(1, TILE), .pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .pool = one_in(3),
+      .n_cols = one_in(2) ? n_tiles * TILE : random_in(TILE * (n_tiles - 1) + 1, TILE * n_tiles),
+      .activation = (enum mafat_activation)(one_in(2) ? random_in(MAFAT_LINEAR, MAFAT_RELU)
+                                                      : random_in(0, MAFAT_N_ACTIVATIONS - 1))};
+  inputs_reset();
+  size_t point = (size_t)(n_tiles - 1) * (size_t)call.tile_floats + (size_t)n;
+  call.point_floats = point + (one_in(2) ? 0 : (size_t)random_in(1, 40));
+  float *sums = weight_floats((POINTS - 1) * call.point_floats + point);
+  for (int p = 0; p < POINTS; p++)
+    for (int t = 0; t < n_tiles; t++)
+      fill(sums + (size_t)p * call.point_floats + (size_t)(t * call.tile_floats), (size_t)n, values);
+  call.values = sums;
+  call.scale = panel_lanes(n, mafat_panel_width(n), ORDINARY);
+  call.bias = panel_lanes(n, mafat_panel_width(n), ORDINARY);
+  struct check_call run = transform_call("winograd_output", run_output, &call, values);
+  run.views[0] = (struct check_view){.n_rows = call.pool ? (call.n_rows + 1) / 2 : call.n_rows,
+                                     .n_cols = call.pool ? (call.n_cols + 1) / 2 : call.n_cols, .n_lanes = n,
+                                     .pixel_floats = call.pixel_floats};
+  call.rows = run.views[0].rows;
+  check_place_outputs(&run, false);
+  begin_exact(&run);
+  for (int tile = 0; tile < n_tiles; tile++)
+    for (int f = 0; f < n; f++) exact_output(&call, tile, f, &run);
+  snprintf(run.text, sizeof run.text, "%d filters, %d tiles, %d x %d%s, %s, %s values", n, n_tiles, call.n_rows,
+           call.n_cols, call.pool ? " pooled" : "", mafat_activation_name(call.activation), values_name(values));
+  check_run(check, &run);
+}
+
+/* --- the whole convolution --- */
+
+/* A map of h x w with one pixel of padding, one panel of up to 32 filters. */
+struct winograd_case {
+  int h, w, n_channels, n_pieces, n_filters, width;
+  bool pool;
+  enum mafat_activation activation;
+  const float *rows[MAX_CHANNELS / 16][MAX_SIDE + 6]; /* [piece][padded row] */
+  int piece_channels[MAX_CHANNELS / 16];
+  const float *weights, *scale, *bias; /* as `conv` reads them */
+  struct check_view *views;
+};
+
+/* Transformed numbers between the calls. */
+static float input_values[POINTS * MAX_TILES * MAX_CHANNELS], sums[POINTS * MAX_TILES * 32];
+static float weight_values[POINTS * MAX_CHANNELS * 32];
+static struct winograd_case winograd_case;
+
+/* Transforms the inputs of a row of tiles, piece by piece. */
+static void transform_inputs(const struct mafat_kernels *k, const struct winograd_case *c, int tile_row, int n_tiles)
+{
+  for (int p = 0; p < c->n_pieces; p++) {
+    const struct mafat_winograd_input_call input = {
+        .rows = c->rows[p] + tile_row * TILE, .n_cols = c->w + 2, .n_channels = c->piece_channels[p],
+        .pixel_floats = c->piece_channels[p], .n_tiles = n_tiles, .values = input_values + p * 16,
+        .point_floats = (size_t)(n_tiles * MAX_CHANNELS), .tile_floats = MAX_CHANNELS};
+    k->winograd_input(&input);
+  }
+}
+
+/* A matrix product for each point. */
+static void multiply(const struct mafat_kernels *k, const struct winograd_case *c, int n_tiles)
+{
+  const float *in_rows[MAX_CHANNELS / 16][POINTS];
+  float *out_rows[2][POINTS];
+  struct mafat_conv_piece pieces[MAX_CHANNELS / 16];
+  for (int p = 0; p < c->n_pieces; p++) {
+    for (int i = 0; i < POINTS; i++) in_rows[p][i] = input_values + i * n_tiles * MAX_CHANNELS + p * 16;
+    pieces[p] = (struct mafat_conv_piece){in_rows[p], c->piece_channels[p], MAX_CHANNELS};
+  }
+  struct mafat_conv_call call = {
+      .pieces = pieces, .n_pieces = c->n_pieces, .n_rows = POINTS, .n_cols = n_tiles, .size = 1, .stride = 1,
+      .weights = weight_values, .weights_row_floats = (size_t)(c->n_channels * c->width), .width = c->width,
+      .start = true};
+  for (int f = 0; f < c->n_filters; f += 16) {
+    int s = call.n_segments++;
+    for (int i = 0; i < POINTS; i++) out_rows[s][i] = sums + i * n_tiles * 32 + f;
+    call.segments[s] = (struct mafat_conv_segment){out_rows[s], mafat_min(16, c->n_filters - f), 32};
+  }
+  k->conv(&call);
+}
+
+static void run_whole(const struct mafat_kernels *k, const void *call)
+{
+  const struct winograd_case *c = call;
+  const int n_tiles = (c->w + TILE - 1) / TILE;
+  /* Pieces one after the other, as `conv` wants them at every point. */
+  const float *weights = c->weights;
+  for (int p = 0; p < c->n_pieces; p++) {
+    k->winograd_weights(weights, c->piece_channels[p], c->width, weight_values + p * 16 * c->width,
+                        (size_t)(c->n_channels * c->width));
+    weights += 9 * c->piece_channels[p] * c->width;
+  }
+  for (int row = 0; row < c->h; row += TILE) {
+    transform_inputs(k, c, row / TILE, n_tiles);
+    multiply(k, c, n_tiles);
+    for (int f = 0; f < c->n_filters; f += 16) {
+      const struct check_view *v = &c->views[f / 16];
+      const struct mafat_winograd_output_call output = {
+          .values = sums + f, .point_floats = (size_t)(n_tiles * 32), .tile_floats = 32, .n_tiles = n_tiles,
+          .rows = v->rows + (c->pool ? row / 2 : row), .n_rows = mafat_min(TILE, c->h - row), .n_cols = c->w,
+          .n_filters = v->n_lanes, .pixel_floats = v->pixel_floats, .scale = c->scale + f, .bias = c->bias + f,
+          .activation = c->activation, .pool = c->pool};
+      k->winograd_output(&output);
+    }
+  }
+}
+
+static void make_map(struct winograd_case *c)
+{
+  const int padded = (c->h + TILE - 1) / TILE * TILE + 2;
+  for (int p = 0; p < c->n_pieces; p++) {
+    int n = c->piece_channels[p] = mafat_min(16, c->n_channels - 16 * p);
+    float *zeros = input_floats((size_t)((c->w + 2) * n));
+    memset(zeros, 0, (size_t)((c->w + 2) * n) * sizeof *zeros);
+    for (int y = 0; y < padded; y++) {
+      c->rows[p][y] = zeros;
+      if (y == 0 || y > c->h) continue;
+      float *row = input_pixels(c->w + 2, n, n, ORDINARY);
+      memset(row, 0, (size_t)n * sizeof *row);
+      memset(row + (c->w + 1) * n, 0, (size_t)n * sizeof *row);
+      c->rows[p][y] = row;
+    }
+  }
+}
+
+/* Of the largest output. */
+static const double whole_bound = 1e-5;
+
+/* The direct convolution, in double precision. Few outputs may all be small by
+ * cancellation: their terms count instead. */
+static void exact_whole(const struct winograd_case *c, struct check_call *run)
+{
+  struct mafat_conv_piece pieces[MAX_CHANNELS / 16];
+  for (int p = 0; p < c->n_pieces; p++)
+    pieces[p] = (struct mafat_conv_piece){c->rows[p], c->piece_channels[p], c->piece_channels[p]};
+  const struct mafat_conv_call direct = {
+      .pieces = pieces, .n_pieces = c->n_pieces, .n_rows = c->h, .n_cols = c->w, .size = 3, .stride = 1,
+      .weights = c->weights, .scale = c->scale, .bias = c->bias, .width = c->width, .activation = c->activation,
+      .start = true, .finish = true};
+  const bool few = check_n_outputs(run) < 512;
+  size_t n = 0;
+  double largest = 0;
+  for (int s = 0; s < run->n_views; s++) {
+    const struct check_view *v = &run->views[s];
+    const int step = c->pool ? 2 : 1;
+    for (int i = 0; i < v->n_rows * v->n_cols * v->n_lanes; i++, n++) {
+      int lane = i % v->n_lanes, col = i / v->n_lanes % v->n_cols, row = i / v->n_lanes / v->n_cols;
+      double most = -INFINITY;
+      for (int y = row * step; y < (row + 1) * step && y < c->h; y++)
+        for (int x = col * step; x < (col + 1) * step && x < c->w; x++) {
+          struct mafat_exact sum = mafat_exact_conv(&direct, s * 16 + lane, y, x, 0);
+          most = fmax(most, sum.value);
+          largest = fmax(largest, few ? sum.magnitude : fabs(sum.value));
+        }
+      run->exact[n].value = most;
+    }
+  }
+  for (size_t i = 0; i < n; i++) run->exact[i].tolerance = whole_bound * largest;
+}
+
+void check_winograd(struct check *check)
+{
+  struct winograd_case *c = &winograd_case;
+  *c = (struct winograd_case){.h = random_in(1, MAX_SIDE), .w = random_in(1, MAX_SIDE),
+                              .n_channels = one_in(2) ? USUAL_CHANNELS : random_in(1, USUAL_CHANNELS),
+                              .n_filters = random_in(1, 8), .pool = one_in(3),
+                              .activation = one_in(2) ? MAFAT_LEAKY : MAFAT_LINEAR};
+  if (one_in(3)) { /* more filters, of a smaller map */
+    c->n_filters = random_in(9, 32);
+    c->h = mafat_min(c->h, 6);
+    c->w = mafat_min(c->w, 9);
+  }
+  if (one_in(8)) { /* many channels, of one row of tiles */
+    c->n_channels = random_in(USUAL_CHANNELS, MAX_CHANNELS);
+    c->n_filters = random_in(1, 8);
+    c->h = mafat_min(c->h, TILE);
+  }
+  c->n_pieces = mafat_n_blocks(c->n_channels);
+  c->width = mafat_panel_width(c->n_filters);
+  inputs_reset();
+  make_map(c);
+  size_t n_taps = (size_t)(9 * c->n_channels);
+  float *weights = weight_floats(n_taps * (size_t)c->width);
+  memset(weights, 0, n_taps * (size_t)c->width * sizeof *weights);
+  for (size_t i = 0; i < n_taps; i++) fill(weights + i * (size_t)c->width, (size_t)c->n_filters, ORDINARY);
+  c->weights = weights;
+  c->scale = panel_lanes(c->n_filters, c->width, ORDINARY);
+  c->bias = panel_lanes(c->n_filters, c->width, ORDINARY);
+
+  struct check_call run = {.kernel = "winograd", .run = run_whole, .call = c, .ordinary = true};
+  c->views = run.views;
+  for (int f = 0; f < c->n_filters; f += 16)
+    run.views[run.n_views++] = (struct check_view){
+        .n_rows = c->pool ? (c->h + 1) / 2 : c->h, .n_cols = c->pool ? (c->w + 1) / 2 : c->w,
+        .n_lanes = mafat_min(16, c->n_filters - f), .pixel_floats = 16 + random_in(0, 4)};
+  check_place_outputs(&run, false);
+  exact_whole(c, &run);
+  snprintf(run.text, sizeof run.text, "map %d x %d, %d channels, %d filters%s, %s", c->h, c->w, c->n_channels,
+           c->n_filters, c->pool ? ", pooled" : "", mafat_activation_name(c->activation));
+  check_run(check, &run);
+}

@@ -1,0 +1,213 @@
+/* kernel_check: every kernel of every level on random and nasty shapes, its
+ * arrays between pages that fault, against the reference of its class (bits) and
+ * double precision (error). --bench: how fast, beside oneDNN and OpenBLAS. */
+#include "tests/kernel_check/bench.h"
+#include "tests/kernel_check/check.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum status { DONE = 0, FAILED = 1, MISUSE = 2 };
+
+static const char usage[] =
+    "usage: kernel_check [options]\n"
+    "Compare every kernel of every level that this CPU runs with the reference of its class.\n"
+    "\n"
+    "  --kernel NAME  this kernel only: conv, winograd_weights, winograd_input,\n"
+    "                 winograd_output, winograd (a whole convolution), depthwise, maxpool,\n"
+    "                 add, scale, activate, softmax\n"
+    "  --cpu LEVEL    this level only: portable, avx2, avx512, neon\n"
+    "  --seed N       the first case's seed; each case has the next (default: 1)\n"
+    "  --cases N      of every kernel and level (default: 200 to 3000)\n"
+    "  --bench        time layers of real networks instead\n"
+    "  --shape TEXT   with --bench: layers whose name has TEXT in it\n"
+    "  --runs N       with --bench: medians of N runs (default: 5)\n"
+    "  --json         with --bench: one JSON object\n"
+    "  --help         this text\n"
+    "\n"
+    "Exit status: 0 all is well, 1 a kernel failed (how to repeat it is printed), 2 misuse.\n";
+
+struct options {
+  const char *kernel, *cpu, *shape;
+  uint64_t seed;
+  int cases; /* 0: each kernel's own */
+  int runs;
+  bool bench, json;
+};
+
+static const struct {
+  const char *name;
+  check_case *run;
+  int n_cases;
+} kernels[] = {
+    {"conv", check_conv, 3000},
+    {"winograd_weights", check_winograd_weights, 300},
+    {"winograd_input", check_winograd_input, 600},
+    {"winograd_output", check_winograd_output, 600},
+    {"winograd", check_winograd, 200},
+    {"depthwise", check_depthwise, 1500},
+    {"maxpool", check_maxpool, 1500},
+    {"add", check_add, 1500},
+    {"scale", check_scale, 1500},
+    {"activate", check_activate, 1500},
+    {"softmax", check_softmax, 300},
+};
+
+enum { N_KERNELS = sizeof kernels / sizeof *kernels };
+
+/* --- options --- */
+
+static bool read_number(const char *option, const char *text, unsigned long long most, unsigned long long *n)
+{
+  char *end;
+  errno = 0;
+  *n = strtoull(text, &end, 10);
+  if (text[0] >= '0' && text[0] <= '9' && !*end && !errno && *n <= most) return true;
+  fprintf(stderr, "kernel_check: --%s expects a whole number up to %llu, not '%s'\n", option, most, text);
+  return false;
+}
+
+static bool is_kernel(const char *name)
+{
+  for (int i = 0; i < N_KERNELS; i++)
+    if (strcmp(kernels[i].name, name) == 0) return true;
+  fprintf(stderr, "kernel_check: --kernel expects a kernel (--help lists them), not '%s'\n", name);
+  return false;
+}
+
+/* DONE, or MISUSE after a message; *help if that is all that is asked for. */
+static enum status read_options(struct options *o, int argc, char **argv, bool *help)
+{
+  enum { KERNEL = 256, CPU, SEED, CASES, BENCH, SHAPE, RUNS, JSON, HELP };
+  static const struct option list[] = {
+      {"kernel", required_argument, NULL, KERNEL}, {"cpu", required_argument, NULL, CPU},
+      {"seed", required_argument, NULL, SEED},     {"cases", required_argument, NULL, CASES},
+      {"bench", no_argument, NULL, BENCH},         {"shape", required_argument, NULL, SHAPE},
+      {"runs", required_argument, NULL, RUNS},     {"json", no_argument, NULL, JSON},
+      {"help", no_argument, NULL, HELP},           {0}};
+  int c;
+  unsigned long long n = 0;
+  *o = (struct options){.seed = 1, .runs = 5};
+  *help = false;
+  while ((c = getopt_long(argc, argv, "", list, NULL)) != -1) {
+    switch (c) {
+    case KERNEL: o->kernel = optarg; break;
+    case CPU: o->cpu = optarg; break;
+    case SHAPE: o->shape = optarg; break;
+    case BENCH: o->bench = true; break;
+    case JSON: o->json = true; break;
+    case HELP: *help = true; return DONE;
+    case SEED:
+      if (!read_number("seed", optarg, UINT64_MAX / 2, &n)) return MISUSE;
+      o->seed = n;
+      break;
+    case CASES:
+      if (!read_number("cases", optarg, 1000000000, &n)) return MISUSE;
+      o->cases = (int)n;
+      break;
+    case RUNS:
+      if (!read_number("runs", optarg, 1000, &n)) return MISUSE;
+      o->runs = n > 0 ? (int)n : 1;
+      break;
+    default: return MISUSE; /* getopt_long has said why */
+    }
+  }
+  if (optind < argc) {
+    fprintf(stderr, "kernel_check: expects options only, not '%s'\n", argv[optind]);
+    return MISUSE;
+  }
+  if (!o->bench && (o->json || o->shape)) {
+    fprintf(stderr, "kernel_check: --json and --shape go with --bench\n");
+    return MISUSE;
+  }
+  return !o->kernel || is_kernel(o->kernel) ? DONE : MISUSE;
+}
+
+/* The levels to check: all, or the one that is asked for. */
+static enum status choose_levels(const char *cpu, const struct mafat_kernels **levels, int *n)
+{
+  int n_all = mafat_kernels_list(levels, MAX_LEVELS);
+  *n = n_all < MAX_LEVELS ? n_all : MAX_LEVELS;
+  if (!cpu) return DONE;
+  for (int i = 0; i < *n; i++)
+    if (strcmp(levels[i]->name, cpu) == 0) {
+      levels[0] = levels[i];
+      *n = 1;
+      return DONE;
+    }
+  fprintf(stderr, "kernel_check: --cpu expects a level of this machine (");
+  for (int i = 0; i < *n; i++) fprintf(stderr, "%s%s", i ? ", " : "", levels[i]->name);
+  fprintf(stderr, "), not '%s'\n", cpu);
+  return MISUSE;
+}
+
+/* --- the check --- */
+
+static void print_result(const char *kernel, const struct check_result *r)
+{
+  printf("%-17s %-9s %6d   %11.2g   %-4s  %s\n", kernel, r->level->name, r->n_cases, r->worst,
+         r->bits ? "yes" : "NO", r->guards ? "intact" : "BROKEN");
+  fflush(stdout);
+}
+
+/* How many calls failed. */
+static int check_kernel(int kernel, const struct options *o, const struct mafat_kernels *const *levels, int n_levels)
+{
+  struct check check = {.n_levels = n_levels};
+  int n = o->cases ? o->cases : kernels[kernel].n_cases, n_failures = 0;
+  for (int i = 0; i < n_levels; i++)
+    check.levels[i] = (struct check_result){.level = levels[i], .bits = true, .guards = true};
+  for (int i = 0; i < n; i++) {
+    check.seed = o->seed + (uint64_t)i;
+    random_seed(check.seed);
+    kernels[kernel].run(&check);
+  }
+  for (int i = 0; i < n_levels; i++) {
+    print_result(kernels[kernel].name, &check.levels[i]);
+    n_failures += check.levels[i].n_failures;
+  }
+  return n_failures;
+}
+
+static enum status check_all(const struct options *o, const struct mafat_kernels *const *levels, int n_levels)
+{
+  int n_failures = 0;
+  if (check_open()) {
+    fprintf(stderr, "kernel_check: not enough memory\n");
+    return FAILED;
+  }
+  printf("kernel            level      cases   worst error   bits  guards\n");
+  for (int i = 0; i < N_KERNELS; i++)
+    if (!o->kernel || strcmp(o->kernel, kernels[i].name) == 0) n_failures += check_kernel(i, o, levels, n_levels);
+  if (n_failures) fprintf(stderr, "kernel_check: %d calls failed, seeds from %llu on\n", n_failures,
+                          (unsigned long long)o->seed);
+  return n_failures ? FAILED : DONE;
+}
+
+static enum status bench_all(const struct options *o, const struct mafat_kernels *const *levels, int n_levels)
+{
+  const struct bench_options options = {.levels = levels, .n_levels = n_levels, .kernel = o->kernel,
+                                        .shape = o->shape, .runs = o->runs, .json = o->json};
+  int code = bench_run(&options);
+  if (code == -1) fprintf(stderr, "kernel_check: not enough memory\n");
+  if (code == -2) fprintf(stderr, "kernel_check: --bench has no such layer of that kernel\n");
+  return code == 0 ? DONE : code == -2 ? MISUSE : FAILED;
+}
+
+int main(int argc, char **argv)
+{
+  struct options o;
+  const struct mafat_kernels *levels[MAX_LEVELS];
+  int n_levels;
+  bool help;
+  enum status status = read_options(&o, argc, argv, &help);
+  if (status == DONE && help) {
+    fputs(usage, stdout);
+    return DONE;
+  }
+  if (status == DONE) status = choose_levels(o.cpu, levels, &n_levels);
+  if (status != DONE) return status;
+  return o.bench ? bench_all(&o, levels, n_levels) : check_all(&o, levels, n_levels);
+}
