@@ -140,14 +140,18 @@ static bool plan_winograd(const struct request *r, struct mafat_scratch *s)
   s->rows_per_call = MAFAT_WINOGRAD_PRODUCTS;
   s->tile_rows = share_rows(choose_tile_rows(l, across, down), down, n_panels(l), r->plan->n_threads);
   s->n_tiles = s->tile_rows * across;
-  if (__builtin_mul_overflow(points * (size_t)l->in.c, width, &kept) ||
-      __builtin_mul_overflow(points * (size_t)l->in.c, (size_t)s->n_tiles, &values) ||
-      __builtin_mul_overflow(points * MAFAT_PANEL, (size_t)s->n_tiles, &sums))
+  if (__builtin_mul_overflow((size_t)l->in.c, width, &kept) || kept > SIZE_MAX / 1024) return false;
+  /* Each panel's points are padded. */
+  kept = points * (kept + (size_t)n_panels(l) * 32);
+  size_t point = mafat_scratch_point_floats((size_t)s->n_tiles * MAFAT_CHANNEL_BLOCK);
+  if (__builtin_mul_overflow(points * (size_t)s->n_pieces, point, &values) ||
+      __builtin_mul_overflow(points * 2, point, &sums))
     return false;
   s->keep_weights = down > s->tile_rows && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
   /* A turn ends at a piece, so it may go beyond by one piece less a channel. */
   s->turn_channels = mafat_min(TURN_CHANNELS, l->in.c);
-  size_t held = points * (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * MAFAT_PANEL;
+  size_t held = points * mafat_scratch_point_floats(
+                             (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * MAFAT_PANEL);
   return append_tables(s) && append_zeros(s, l, across * MAFAT_WINOGRAD_OUTPUTS) &&
          append(&s->slot_bytes, &s->values_offset, values, sizeof(float)) &&
          append(&s->slot_bytes, &s->kernel_offset, s->keep_weights ? kept : held, sizeof(float)) &&

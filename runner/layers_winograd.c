@@ -47,7 +47,7 @@ static int transform_weights(const struct winograd *g, struct mafat_span filters
   int channel_end = end < c->n_pieces ? c->references[end].position : c->layer->in.c;
   int code = mafat_weights_slice(c->worker->weights, c->index, filters, mafat_span(channel, channel_end), slice);
   if (code) return code;
-  size_t width = (size_t)slice->width, point = (size_t)(channel_end - channel) * width;
+  size_t width = (size_t)slice->width, point = mafat_scratch_point_floats((size_t)(channel_end - channel) * width);
   const float *weights = slice->weights;
   for (int i = first; i < end; i++) {
     int n = c->references[i].n;
@@ -61,7 +61,8 @@ static int transform_weights(const struct winograd *g, struct mafat_span filters
 /* Where a kept panel begins: all before it are full. */
 static float *kept_panel(const struct winograd *g, int panel)
 {
-  return g->kernels + (size_t)panel * MAFAT_WINOGRAD_PRODUCTS * (size_t)g->c.layer->in.c * MAFAT_PANEL;
+  return g->kernels + (size_t)panel * MAFAT_WINOGRAD_PRODUCTS *
+                          mafat_scratch_point_floats((size_t)g->c.layer->in.c * MAFAT_PANEL);
 }
 
 static int keep_weights(const struct winograd *g)
@@ -77,10 +78,16 @@ static int keep_weights(const struct winograd *g)
 
 /* ---- input ---- */
 
+/* From one point to the next, in values and in sums. */
+static size_t point_floats(const struct winograd *g)
+{
+  return mafat_scratch_point_floats((size_t)g->n_tiles * MAFAT_CHANNEL_BLOCK);
+}
+
 /* Values of piece i: [point][tile][channel]. */
 static float *piece_values(const struct winograd *g, int i)
 {
-  return g->values + (size_t)g->c.references[i].position * MAFAT_WINOGRAD_PRODUCTS * (size_t)g->n_tiles;
+  return g->values + (size_t)i * MAFAT_WINOGRAD_PRODUCTS * point_floats(g);
 }
 
 /* One row of tiles of one piece. */
@@ -94,7 +101,7 @@ static void transform_input(const struct winograd *g, int tile_row, int i)
   struct mafat_winograd_input_call call = {
       .rows = c->in_rows, .n_cols = mafat_span_size(c->box.x) + c->layer->size - 1, .n_channels = p->n,
       .pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, p->tensor, p->block),
-      .n_tiles = g->tiles_across, .point_floats = (size_t)g->n_tiles * (size_t)p->n, .tile_floats = p->n,
+      .n_tiles = g->tiles_across, .point_floats = point_floats(g), .tile_floats = p->n,
       .values = piece_values(g, i) + (size_t)tile_row * (size_t)g->tiles_across * (size_t)p->n};
   c->worker->kernels->winograd_input(&call);
 }
@@ -103,7 +110,7 @@ static void transform_input(const struct winograd *g, int tile_row, int i)
 
 /* Pieces [first, end) into the sums; [point][channel][width] are their weights. */
 static void multiply(const struct winograd *g, struct mafat_span filters, int first, int end,
-                     const float *weights, size_t point_floats, int width)
+                     const float *weights, size_t weights_point, int width)
 {
   const struct convolution *c = &g->c;
   int n_filters = mafat_span_size(filters);
@@ -111,18 +118,17 @@ static void multiply(const struct winograd *g, struct mafat_span filters, int fi
     int n = c->references[i].n;
     const float **rows = c->in_rows + (size_t)(i - first) * MAFAT_WINOGRAD_PRODUCTS;
     for (int point = 0; point < MAFAT_WINOGRAD_PRODUCTS; point++)
-      rows[point] = piece_values(g, i) + (size_t)point * (size_t)g->n_tiles * (size_t)n;
+      rows[point] = piece_values(g, i) + (size_t)point * point_floats(g);
     c->pieces[i - first] = (struct mafat_conv_piece){rows, n, n};
   }
   struct mafat_conv_call call = {
       .pieces = c->pieces, .n_pieces = end - first, .n_rows = MAFAT_WINOGRAD_PRODUCTS,
       .n_cols = g->n_tiles, .size = 1, .stride = 1, .weights = weights,
-      .weights_row_floats = point_floats, .width = width, .start = first == 0};
+      .weights_row_floats = weights_point, .width = width, .start = first == 0};
   for (int f = 0; f < n_filters; f += MAFAT_CHANNEL_BLOCK) {
     float **rows = c->out_rows + (size_t)call.n_segments * MAFAT_WINOGRAD_PRODUCTS;
     for (int point = 0; point < MAFAT_WINOGRAD_PRODUCTS; point++)
-      rows[point] = g->sums + (size_t)(call.n_segments * MAFAT_WINOGRAD_PRODUCTS + point) *
-                                  (size_t)g->n_tiles * MAFAT_CHANNEL_BLOCK;
+      rows[point] = g->sums + (size_t)(call.n_segments * MAFAT_WINOGRAD_PRODUCTS + point) * point_floats(g);
     call.segments[call.n_segments++] = (struct mafat_conv_segment){
         rows, mafat_min(n_filters - f, MAFAT_CHANNEL_BLOCK), MAFAT_CHANNEL_BLOCK};
   }
@@ -141,10 +147,10 @@ static void transform_output(struct winograd *g, struct mafat_span filters, cons
     struct mafat_conv_segment segments[2];
     int n_segments = convolution_point_at_output(c, filters, y, c->pool ? (n + 1) / 2 : n, segments);
     for (int s = 0; s < n_segments; s++) {
-      const float *sums = g->sums + (size_t)s * MAFAT_WINOGRAD_PRODUCTS * (size_t)g->n_tiles * MAFAT_CHANNEL_BLOCK;
+      const float *sums = g->sums + (size_t)s * MAFAT_WINOGRAD_PRODUCTS * point_floats(g);
       struct mafat_winograd_output_call call = {
           .values = sums + (size_t)row * (size_t)g->tiles_across * MAFAT_CHANNEL_BLOCK,
-          .point_floats = (size_t)g->n_tiles * MAFAT_CHANNEL_BLOCK, .tile_floats = MAFAT_CHANNEL_BLOCK,
+          .point_floats = point_floats(g), .tile_floats = MAFAT_CHANNEL_BLOCK,
           .n_tiles = g->tiles_across, .rows = segments[s].rows, .n_rows = n,
           .n_cols = mafat_span_size(c->box.x), .n_filters = segments[s].n_filters,
           .pixel_floats = segments[s].pixel_floats, .scale = scale + s * MAFAT_CHANNEL_BLOCK,
@@ -172,14 +178,16 @@ static int run_panel(struct winograd *g, int panel)
   if (g->scratch->keep_weights) {
     code = mafat_weights_slice(weights, c->index, filters, mafat_span(0, c->layer->in.c), &slice);
     if (code) return code;
-    multiply(g, filters, 0, n, kept_panel(g, panel), (size_t)c->layer->in.c * (size_t)slice.width, slice.width);
+    multiply(g, filters, 0, n, kept_panel(g, panel),
+             mafat_scratch_point_floats((size_t)c->layer->in.c * (size_t)slice.width), slice.width);
   } else {
     for (int first = 0, end; first < n; first = end) {
       end = turn_of_pieces(g, first);
       code = transform_weights(g, filters, first, end, g->kernels, &slice);
       if (code) return code;
       int channels = (end < n ? c->references[end].position : c->layer->in.c) - c->references[first].position;
-      multiply(g, filters, first, end, g->kernels, (size_t)channels * (size_t)slice.width, slice.width);
+      multiply(g, filters, first, end, g->kernels,
+               mafat_scratch_point_floats((size_t)channels * (size_t)slice.width), slice.width);
       if (end < n) mafat_weights_release(weights, &slice);
     }
   }

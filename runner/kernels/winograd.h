@@ -79,9 +79,15 @@ static void winograd_weights(const float *weights, int n_channels, int width, fl
                              size_t point_floats)
 {
   const size_t tap = (size_t)n_channels * (size_t)width;
+  const float *next = weights + 9 * tap; /* what follows in the panel, or nothing of ours */
   for (size_t ch = 0; ch < (size_t)n_channels; ch++)
     for (int v = 0; v < width; v += VECTOR_LANES) {
       const float *g = weights + ch * (size_t)width + v;
+      /* Nine streams of two lines each are more than processors foresee, and late
+       * layers' weights come from memory: fetch the next piece line by line. */
+      if (v % 16 == 0)
+        for (int line = 0; line < 9; line++)
+          __builtin_prefetch(next + 9 * (ch * (size_t)width + (size_t)v) + 16 * line);
       float *out = values + ch * (size_t)width + v;
       if (v + VECTOR_LANES <= width) weights_tile(g, tap, out, point_floats, VECTOR_LANES);
       else weights_tile(g, tap, out, point_floats, width - v);
