@@ -16,10 +16,23 @@ static bool is_pointwise(const struct mafat_layer *l)
   return l->type == MAFAT_CONVOLUTIONAL && l->size == 1 && l->stride == 1 && l->pad == 0 && l->groups == 1;
 }
 
+bool mafat_fusion_adds_alike(const struct mafat_layer *l)
+{
+  if (l->type != MAFAT_SHORTCUT || l->sources.n != 1 || l->from.n != 1) return false;
+  struct mafat_source x = l->sources.list[0], z = l->from.list[0];
+  return l->from_shape.w == l->out.w && l->from_shape.h == l->out.h && z.n >= l->out.c &&
+         x.first % MAFAT_CHANNEL_BLOCK == 0 && z.first % MAFAT_CHANNEL_BLOCK == 0;
+}
+
+static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *shortcut)
+{
+  return mafat_fusion_adds_alike(shortcut) && conv->type == MAFAT_CONVOLUTIONAL && conv->groups == 1;
+}
+
 /* The layer all of whose output, and nothing else, `l` reads; -1 if there is none. */
 static int sole_source(const struct mafat_network *n, const struct mafat_layer *l)
 {
-  if (l->sources.n != 1 || l->from.n) return -1;
+  if (l->sources.n != 1) return -1;
   struct mafat_source s = l->sources.list[0];
   if (s.tensor == MAFAT_INPUT || s.first != 0 || s.n != n->layers[s.tensor].out.c) return -1;
   return s.tensor;
@@ -54,11 +67,10 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
     for (int l = 0; l < plan->n_layers && fuse; l++) {
       const struct mafat_layer *layer = &n->layers[l];
       int k = usage[l + 1].needed ? sole_source(n, layer) : -1;
-      if (k < 0 || readers[k] != 1 || plan->inner[k] >= 0 ||
-          mafat_plan_group_of(plan, k) != mafat_plan_group_of(plan, l))
-        continue;
-      if (!is_pooled(&n->layers[k], layer) &&
-          !(is_pointwise(layer) && mafat_layer_is_depthwise(&n->layers[k])))
+      if (k < 0 || readers[k] != 1 || mafat_plan_group_of(plan, k) != mafat_plan_group_of(plan, l)) continue;
+      const struct mafat_layer *inner = &n->layers[k];
+      if (!is_added(inner, layer) && !(is_pooled(inner, layer) && plan->inner[k] < 0) &&
+          !(is_pointwise(layer) && mafat_layer_is_depthwise(inner)))
         continue;
       plan->inner[l] = k;
       plan->outer[k] = l;
@@ -72,7 +84,9 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
 struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                           int layer, bool axis_y, struct mafat_span out)
 {
-  return plan->inner[layer] < 0 ? out : mafat_layer_in_span(&n->layers[layer], axis_y, out);
+  for (; plan->inner[layer] >= 0; layer = plan->inner[layer])
+    out = mafat_layer_in_span(&n->layers[layer], axis_y, out);
+  return out;
 }
 
 struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const struct mafat_network *n,
@@ -82,8 +96,8 @@ struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const stru
                              mafat_fusion_inner_span(plan, n, layer, axis_y, out));
 }
 
-int mafat_fusion_granularity(const struct mafat_plan *plan, int layer)
+int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   if (plan->algorithms[mafat_fusion_reader(plan, layer)] != MAFAT_WINOGRAD) return 1;
-  return plan->inner[layer] >= 0 ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
+  return n->layers[layer].type == MAFAT_MAXPOOL ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
 }

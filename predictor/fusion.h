@@ -4,9 +4,11 @@
  *   - a convolution whose only reader is a 2x2 maxpool of stride 2: pooled in
  *     the store;
  *   - a depthwise convolution whose only reader is a 1x1 convolution: computed
- *     a few rows at a time into scratch.
+ *     a few rows at a time into scratch;
+ *   - a convolution (and the depthwise inside it) whose only reader is a shortcut
+ *     that adds a map of the same size: added to where it was stored.
  *
- * Both layers must lie in one group. Nothing is computed twice for it, and no
+ * All must lie in one group. Nothing is computed twice for it, and no
  * bit changes, so plans do not mention it. The functions below give the
  * geometry of such a step as one: whoever asks a layer for its sources or its
  * input spans asks here. */
@@ -18,10 +20,11 @@
 /* Fills plan->inner and plan->outer; with `fuse` false, with nothing. */
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse);
 
-/* The layer whose input a step of `layer` reads: the inner one, or itself. */
+/* The layer whose input a step of `layer` reads: the innermost one, or itself. */
 static inline int mafat_fusion_reader(const struct mafat_plan *plan, int layer)
 {
-  return plan->inner[layer] >= 0 ? plan->inner[layer] : layer;
+  while (plan->inner[layer] >= 0) layer = plan->inner[layer];
+  return layer;
 }
 
 static inline const struct mafat_sources *mafat_fusion_sources(const struct mafat_plan *plan,
@@ -30,8 +33,8 @@ static inline const struct mafat_sources *mafat_fusion_sources(const struct mafa
   return &n->layers[mafat_fusion_reader(plan, layer)].sources;
 }
 
-/* Span of the inner layer's output that the span `out` of `layer` is made from;
- * `out` itself where there is no inner layer. */
+/* Span of the innermost layer's output that the span `out` of `layer` is made
+ * from; `out` itself where nothing is inside. */
 struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                           int layer, bool axis_y, struct mafat_span out);
 
@@ -41,6 +44,10 @@ struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const stru
 
 /* What boxes of a layer's output are rounded out to: 1, with Winograd its tiles
  * of 4 (of 2 pooled pixels). */
-int mafat_fusion_granularity(const struct mafat_plan *plan, int layer);
+int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
+
+/* Two tensors of one shape, each by itself, in blocks of their own: what a
+ * shortcut can add in one pass. */
+bool mafat_fusion_adds_alike(const struct mafat_layer *shortcut);
 
 #endif

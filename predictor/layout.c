@@ -62,6 +62,8 @@ static void hold(struct maker *m, int tensor, struct mafat_box held, struct mafa
   e->cols = most(e->cols, cols);
 }
 
+enum { MAX_CHAIN = 3 }; /* layers that one step computes: depthwise, 1x1, shortcut */
+
 /* Pixels, filters and channels that one layer of a step computes. */
 struct work {
   int layer;
@@ -97,25 +99,26 @@ static uint64_t work_padded_macs(const struct mafat_plan *plan, const struct maf
   return work_macs(l, w) / filters * width;
 }
 
-/* Everything a step computes: its layer, and the one inside. */
-static int step_work(const struct maker *m, const struct mafat_step *s, struct work work[2])
+/* Everything a step computes: its layer, and those inside. */
+static int step_work(const struct maker *m, const struct mafat_step *s, struct work work[MAX_CHAIN])
 {
-  int inner = m->plan->inner[s->layer];
-  work[0] = (struct work){s->layer, s->out, s->filters, s->channels};
-  if (inner < 0) return 1;
-  work[0].channels = mafat_span(0, m->network->layers[s->layer].in.c);
-  work[1] = (struct work){inner,
-                          {mafat_fusion_inner_span(m->plan, m->network, s->layer, true, s->out.y),
-                           mafat_fusion_inner_span(m->plan, m->network, s->layer, false, s->out.x)},
-                          s->filters, s->channels};
-  if (mafat_layer_is_depthwise(&m->network->layers[inner]))
-    work[1].filters = mafat_span(0, m->network->layers[inner].out.c);
-  return 2;
+  const struct mafat_layer *layers = m->network->layers;
+  int n = 0;
+  struct mafat_box box = s->out;
+  for (int l = s->layer; l >= 0; l = m->plan->inner[l]) {
+    bool innermost = m->plan->inner[l] < 0, depthwise = mafat_layer_is_depthwise(&layers[l]);
+    work[n++] = (struct work){l, box,
+                              depthwise && l != s->layer ? mafat_span(0, layers[l].out.c) : s->filters,
+                              innermost ? s->channels : mafat_span(0, layers[l].in.c)};
+    box = (struct mafat_box){mafat_layer_in_span(&layers[l], true, box.y),
+                             mafat_layer_in_span(&layers[l], false, box.x)};
+  }
+  return n;
 }
 
 static void count_step(struct maker *m, const struct mafat_step *step)
 {
-  struct work work[2];
+  struct work work[MAX_CHAIN];
   for (int i = 0, n = step_work(m, step, work); i < n; i++) {
     const struct mafat_layer *l = &m->network->layers[work[i].layer];
     uint64_t macs = work_macs(l, &work[i]);

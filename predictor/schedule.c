@@ -88,7 +88,7 @@ void mafat_schedule_tile_boxes(const struct mafat_schedule *s, const struct mafa
       continue;
     }
     if (!mafat_layer_is_tileable(layer)) *b = mafat_box_full(layer->out.h, layer->out.w);
-    int granularity = mafat_fusion_granularity(s->plan, l);
+    int granularity = mafat_fusion_granularity(s->plan, s->network, l);
     b->y = mafat_span_round_out(b->y, granularity, layer->out.h);
     b->x = mafat_span_round_out(b->x, granularity, layer->out.w);
     need_sources(mafat_fusion_sources(s->plan, s->network, l),

@@ -11,7 +11,7 @@ enum {
   /* Winograd's turns: so many tiles keep the kernel transforms' share small; the
    * values of a turn should not be much larger than a second-level cache, and
    * transforms of a small layer are kept for the whole step. */
-  TURN_TILES = 128,
+  TURN_TILES = 64,
   TURN_VALUES_BYTES = 8 << 20,
   TURN_CHANNELS = 128,
   KEPT_WEIGHTS_BYTES = 1280 << 10
@@ -169,13 +169,12 @@ static bool plan_convolutional(const struct mafat_plan *plan, const struct mafat
                                int rows, int cols, struct mafat_scratch *s)
 {
   int reader = mafat_fusion_reader(plan, layer);
-  const struct mafat_layer *outer = &n->layers[layer];
-  struct request r = {plan, &n->layers[reader], rows, cols, reader != layer && outer->type == MAFAT_MAXPOOL};
+  struct request r = {plan, &n->layers[reader], rows, cols, n->layers[layer].type == MAFAT_MAXPOOL};
   if (r.pool) {
     r.rows = mafat_min(2 * rows, r.layer->out.h);
     r.cols = mafat_min(2 * cols, r.layer->out.w);
   }
-  if (reader != layer && !r.pool) return plan_inner_depthwise(&r, s);
+  if (mafat_layer_is_depthwise(r.layer) && reader != layer) return plan_inner_depthwise(&r, s);
   if (plan->algorithms[reader] == MAFAT_WINOGRAD) return plan_winograd(&r, s);
   return plan_convolution(&r, s);
 }

@@ -19,7 +19,10 @@ void convolution_open(struct convolution *c, const struct mafat_worker *w, const
   char *memory = w->slot_memory;
   int index = mafat_fusion_reader(w->plan, step->layer);
   *c = (struct convolution){.worker = w, .step = step, .layer = &n->layers[index], .index = index};
-  c->pool = index != step->layer && n->layers[step->layer].type == MAFAT_MAXPOOL;
+  const struct mafat_layer *outermost = &n->layers[step->layer];
+  c->pool = outermost->type == MAFAT_MAXPOOL;
+  c->shortcut = outermost->type == MAFAT_SHORTCUT ? outermost : NULL;
+  c->pointwise = index != step->layer && mafat_layer_is_depthwise(c->layer) ? w->plan->outer[index] : -1;
   c->box.y = mafat_fusion_inner_span(w->plan, n, step->layer, true, step->out.y);
   c->box.x = mafat_fusion_inner_span(w->plan, n, step->layer, false, step->out.x);
   c->in_y = mafat_layer_in_span(c->layer, true, c->box.y);
@@ -66,6 +69,31 @@ int convolution_point_at_output(struct convolution *c, struct mafat_span filters
     f = end;
   }
   return n_segments;
+}
+
+void convolution_add(const struct convolution *c, struct mafat_span filters, int y0, int n)
+{
+  const struct mafat_layer *l = c->shortcut;
+  if (!l) return;
+  const struct mafat_tensors *t = c->worker->tensors;
+  const struct mafat_source *z = l->from.list;
+  int layer = c->step->layer, x = c->step->out.x.begin;
+  for (int f = filters.begin, end; f < filters.end; f = end) {
+    int block = f / MAFAT_CHANNEL_BLOCK, z_block = z->first / MAFAT_CHANNEL_BLOCK + block;
+    int lane = f % MAFAT_CHANNEL_BLOCK;
+    end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
+    int pixel = mafat_tensors_pixel_floats(t, layer, block);
+    struct mafat_add_call call = {.n_cols = mafat_span_size(c->step->out.x), .n_channels = end - f,
+                                  .x_pixel_floats = pixel, .y_pixel_floats = pixel,
+                                  .z_pixel_floats = mafat_tensors_pixel_floats(t, z->tensor, z_block),
+                                  .alpha = l->alpha, .beta = l->beta, .activation = l->activation};
+    for (int y = y0; y < y0 + n; y++) {
+      call.y = mafat_tensors_pixel(t, layer, block, y, x) + lane;
+      call.x = call.y;
+      call.z = mafat_tensors_pixel(t, z->tensor, z_block, y, x) + lane;
+      c->worker->kernels->add(&call);
+    }
+  }
 }
 
 struct mafat_span convolution_panel(const struct convolution *c, int unit)

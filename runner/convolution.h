@@ -6,13 +6,15 @@
 #include "runner/layers.h"
 
 /* One convolution step being run by one worker. Where the step's layer is a
- * maxpool, the convolution is the layer inside it, and everything here is in its
- * rows and columns but for `out_rows`. */
+ * maxpool or a shortcut, the convolution is a layer inside it; under a maxpool
+ * everything here is in the convolution's rows and columns but for `out_rows`. */
 struct convolution {
   const struct mafat_worker *worker;
   const struct mafat_step *step;
-  const struct mafat_layer *layer; /* the convolution */
+  const struct mafat_layer *layer; /* the convolution that reads the input */
   int index;                       /* its number: whose weights */
+  int pointwise;                   /* the 1x1 that a depthwise lies inside, or -1 */
+  const struct mafat_layer *shortcut; /* adds to what is stored, or NULL */
   bool pool;                       /* stores the largest of each 2 x 2 */
   struct mafat_box box;            /* of sums */
   struct mafat_span in_y;          /* input rows that may be read: the rest counts as zero */
@@ -39,6 +41,10 @@ void convolution_point_at_rows(const struct convolution *c, const struct mafat_p
  * output; returns how many. */
 int convolution_point_at_output(struct convolution *c, struct mafat_span filters, int y0, int n,
                                 struct mafat_conv_segment segments[2]);
+
+/* Adds the shortcut's other map, if there is one, to the finished filters of rows
+ * [y0, y0 + n) where they lie. */
+void convolution_add(const struct convolution *c, struct mafat_span filters, int y0, int n);
 
 /* The panel's `unit`-th of the filters of a step, panels counted from its first. */
 struct mafat_span convolution_panel(const struct convolution *c, int unit);

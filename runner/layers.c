@@ -167,15 +167,7 @@ static void activate_rows(const struct mafat_worker *w, const struct mafat_step 
   }
 }
 
-/* Two tensors of one shape, each by itself: one pass instead of three. */
-static bool adds_alike(const struct mafat_layer *l)
-{
-  const struct mafat_source *x = l->sources.list, *z = l->from.list;
-  return l->sources.n == 1 && l->from.n == 1 && l->from_shape.w == l->out.w &&
-         l->from_shape.h == l->out.h && z->n >= l->out.c && x->first % MAFAT_CHANNEL_BLOCK == 0 &&
-         z->first % MAFAT_CHANNEL_BLOCK == 0;
-}
-
+/* One pass instead of three. */
 static void add_alike(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_tensors *t = w->tensors;
@@ -203,7 +195,7 @@ static void add_alike(const struct mafat_worker *w, const struct mafat_step *ste
 static int run_shortcut(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
-  if (adds_alike(l)) {
+  if (mafat_fusion_adds_alike(l)) {
     add_alike(w, step);
     return MAFAT_OK;
   }

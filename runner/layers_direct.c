@@ -93,6 +93,7 @@ static int run_panel(struct convolution *c, const struct group *g, struct mafat_
     mafat_weights_release(c->worker->weights, &slice);
     i += count;
   }
+  if (call.finish) convolution_add(c, filters, block->out_y, n);
   return MAFAT_OK;
 }
 
@@ -211,7 +212,7 @@ static int run_inner_rows(struct convolution *c, struct mafat_span rows)
 /* The 1x1 over rows that lie in the slot. */
 static int run_pointwise_rows(struct convolution *c, struct mafat_span rows)
 {
-  int layer = c->step->layer, n = mafat_span_size(rows);
+  int layer = c->pointwise, n = mafat_span_size(rows);
   const struct mafat_layer *outer = &c->worker->tensors->network->layers[layer];
   int channels = outer->in.c, n_pieces = mafat_n_blocks(channels);
   for (int b = 0; b < n_pieces; b++) {
@@ -232,6 +233,7 @@ static int run_pointwise_rows(struct convolution *c, struct mafat_span rows)
     call.n_segments = convolution_point_at_output(c, filters, rows.begin, n, call.segments);
     c->worker->kernels->conv(&call);
     mafat_weights_release(c->worker->weights, &slice);
+    convolution_add(c, filters, rows.begin, n);
   }
   return MAFAT_OK;
 }
@@ -251,7 +253,7 @@ int mafat_layers_direct(const struct mafat_worker *w, const struct mafat_step *s
 {
   struct convolution c;
   convolution_open(&c, w, step);
-  if (c.index != step->layer && !c.pool) return run_separable(&c);
+  if (c.pointwise >= 0) return run_separable(&c);
   if (mafat_layer_is_depthwise(c.layer)) return run_depthwise(&c);
   if (c.layer->groups > 1) return run_grouped(&c);
   return run_ordinary(&c);

@@ -157,6 +157,7 @@ static void transform_output(struct winograd *g, struct mafat_span filters, cons
           .bias = bias + s * MAFAT_CHANNEL_BLOCK, .activation = c->layer->activation, .pool = c->pool};
       c->worker->kernels->winograd_output(&call);
     }
+    convolution_add(c, filters, y, n);
   }
 }
 

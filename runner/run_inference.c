@@ -334,8 +334,10 @@ static uint64_t step_macs(const struct session *s, int l)
 {
   const struct mafat_plan *plan = s->model->plan;
   const uint64_t *macs = s->model->layout->layer_macs;
+  uint64_t sum = 0;
   if (plan->outer[l] >= 0) return 0;
-  return macs[l] + (plan->inner[l] >= 0 ? macs[plan->inner[l]] : 0);
+  for (; l >= 0; l = plan->inner[l]) sum += macs[l];
+  return sum;
 }
 
 static int print_table(struct session *s)

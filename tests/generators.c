@@ -69,7 +69,7 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
   for (;;) {
     const struct mafat_layer *layer = &s->network->layers[l];
     struct mafat_span rows = {*done(s, l), *done(s, l) + ROWS_AT_A_TIME};
-    rows = mafat_span_round_out(rows, mafat_fusion_granularity(s->plan, l), layer->out.h);
+    rows = mafat_span_round_out(rows, mafat_fusion_granularity(s->plan, s->network, l), layer->out.h);
     rows = mafat_span_clip(rows, layer->out.h);
     int begin = rows.begin, end = rows.end;
     int source = lacking_source(s, mafat_fusion_sources(s->plan, s->network, l), g->first,

@@ -265,12 +265,12 @@ static uint64_t count_macs(const struct subject *s, int group)
   ck_assert_int_eq(mafat_schedule_open(&schedule, s->network, s->plan), MAFAT_OK);
   while (mafat_schedule_next(schedule, &step)) {
     if (step.group != group) continue;
-    macs += layer_macs(&s->network->layers[step.layer], step.out);
-    int inner = s->plan->inner[step.layer];
-    if (inner < 0) continue;
-    struct mafat_box box = {mafat_layer_in_span(&s->network->layers[step.layer], true, step.out.y),
-                            mafat_layer_in_span(&s->network->layers[step.layer], false, step.out.x)};
-    macs += layer_macs(&s->network->layers[inner], box);
+    struct mafat_box box = step.out;
+    for (int l = step.layer; l >= 0; l = s->plan->inner[l]) {
+      const struct mafat_layer *layer = &s->network->layers[l];
+      macs += layer_macs(layer, box);
+      box = (struct mafat_box){mafat_layer_in_span(layer, true, box.y), mafat_layer_in_span(layer, false, box.x)};
+    }
   }
   mafat_schedule_close(&schedule);
   return macs;

@@ -152,7 +152,7 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
       if (mafat_span_is_empty(y) != mafat_span_is_empty(x)) exact = false;
     }
     struct mafat_box needed = hull(&marks[l + 1]), b = outer < 0 ? boxes[l] : needed;
-    int granularity = outer < 0 ? mafat_fusion_granularity(s->plan, l) : 1;
+    int granularity = outer < 0 ? mafat_fusion_granularity(s->plan, s->network, l) : 1;
     needed.y = mafat_span_round_out(needed.y, granularity, layer->out.h);
     needed.x = mafat_span_round_out(needed.x, granularity, layer->out.w);
     require(contains(b, needed), s, "tile %d,%d: layer %d lacks pixels that are read", ty, tx, l);
