@@ -1,6 +1,7 @@
 #!/bin/sh
 # What mafat does, in a minute: coloured shapes found under a 16 MB budget with
-# the embedded model, then YOLOv2 at 608 x 608, untiled and as MAFAT's tiles.
+# the embedded model, then YOLOv2 at 608 x 608, untiled and as MAFAT's tiles, by
+# direct convolution and with Winograd's, and that plan and threads change no bit.
 set -eu
 build=${BUILD:-build}
 out=$build/demo
@@ -35,25 +36,40 @@ if [ ! -f "$cfg" ] || [ ! -f "$picture" ]; then
   exit 0
 fi
 echo
-echo "2. YOLOv2 at 608 x 608, all 32 layers, generated weights, one thread"
+echo "2. YOLOv2 at 608 x 608, generated weights, one thread, medians of 3 runs"
 weights=$out/yolov2.weights
-trap 'rm -f "$weights"' EXIT INT TERM
+trap 'rm -f "$weights" "$out"/*.floats' EXIT INT TERM
 "$build/make_weights" --quiet "$cfg" "$weights"
-for plan in 1x1/NoCut 5x5/8/2x2; do
-  "$build/run_inference" --quiet --json --plan "$plan" "$cfg" "$weights" "$picture" >"$out/yolov2.json"
-  printf '   %-10s arena %9s, resident: predicted %9s, measured %9s, %s\n' "$plan" \
+
+yolov2() { # PLAN ALGORITHM OPTION...: a row of the table; the last layer's output stays in PLAN-ALGORITHM.floats
+  plan=$1 algorithm=$2
+  shift 2
+  "$build/run_inference" --quiet --json --repeat 3 --plan "$plan" --algorithm "$algorithm" "$@" \
+    --dump-output "$out/$(echo "$plan" | tr / -)-$algorithm.floats" "$cfg" "$weights" "$picture" >"$out/yolov2.json"
+  printf '   %-10s %-9s %9s %21s %10s %10s\n' "$plan" "$algorithm" \
     "$(megabytes "$(field arena_bytes "$out/yolov2.json")")" \
     "$(megabytes "$(field predicted_resident_bytes "$out/yolov2.json")")" \
     "$(megabytes "$(field measured_resident_bytes "$out/yolov2.json")")" \
     "$(milliseconds "$(field layers_ms "$out/yolov2.json")")"
+}
+heading() { # TEXT
+  printf '   %-20s %9s %21s %10s %10s\n' "$1" arena "resident: predicted" measured layers
+}
+
+heading "the whole network"
+yolov2 1x1/NoCut auto
+yolov2 5x5/8/2x2 auto
+heading "its first 16 layers"
+for algorithm in direct auto; do
+  yolov2 1x1/NoCut $algorithm --layers 16
+  yolov2 5x5/8/2x2 $algorithm --layers 16
 done
-echo "   and its first 16 layers, the paper's experiment (13 MB of weights)"
-for plan in 1x1/NoCut 5x5/8/2x2; do
-  "$build/run_inference" --quiet --json --layers 16 --plan "$plan" "$cfg" "$weights" "$picture" \
-    >"$out/yolov2.json"
-  printf '   %-10s arena %9s, resident: predicted %9s, measured %9s, %s\n' "$plan" \
-    "$(megabytes "$(field arena_bytes "$out/yolov2.json")")" \
-    "$(megabytes "$(field predicted_resident_bytes "$out/yolov2.json")")" \
-    "$(megabytes "$(field measured_resident_bytes "$out/yolov2.json")")" \
-    "$(milliseconds "$(field layers_ms "$out/yolov2.json")")"
+echo "   Tiles take less memory and compute their overlap again. direct takes the least memory; auto is Winograd's"
+echo "   convolution for each layer where it is expected to be faster."
+for algorithm in direct auto; do
+  cmp "$out/1x1-NoCut-$algorithm.floats" "$out/5x5-8-2x2-$algorithm.floats"
 done
+cp "$out/1x1-NoCut-auto.floats" "$out/one-thread.floats"
+yolov2 1x1/NoCut auto --layers 16 --threads 2 >/dev/null
+cmp "$out/1x1-NoCut-auto.floats" "$out/one-thread.floats"
+echo "   Outputs of one algorithm: the same bits untiled, in tiles, and with two threads."

@@ -114,6 +114,16 @@ conv() { printf '[convolutional]\nfilters=%d\nsize=%d\npad=1\nactivation=%s\n' "
   conv 7 3 leaky
   printf '[avgpool]\n[softmax]\n'
 } >class.cfg
+# Where Winograd pays, and needs much more memory: 128 channels. Layer 1 is computed inside 2, layer 3, a depthwise one, inside 4.
+{
+  net 40 32 3
+  conv 128 1 leaky
+  conv 64 3 leaky
+  printf '[maxpool]\nsize=2\nstride=2\n'
+  conv 64 3 leaky
+  printf 'groups=64\n'
+  conv 5 1 linear
+} >wide.cfg
 for channels in 1 2 17; do
   {
     net 8 6 $channels
@@ -142,7 +152,7 @@ printf 'cat\ndog\n' >two.names
 
 # ---- Help, version, misuse
 
-options='memory plan layers cpu input dump-output repeat names thresh nms json report best-effort quiet version help'
+options='memory plan layers algorithm threads cpu input dump-output repeat names thresh nms json report best-effort quiet version help'
 run --help
 check help "exit status $code, or not on stdout" test "$code" -eq 0 -a -s "$out" -a ! -s "$err"
 cp "$out" "$io/help"
@@ -160,7 +170,7 @@ for option in --help --version; do
 done
 
 # An option is explained or refused, never ignored.
-for option in --threads=2 --search=best --predict --predictor=paper --bias=31M --algorithm=direct --nonsense; do
+for option in --search=best --predict --predictor=paper --bias=31M --nonsense; do
   name=${option%%=*}
   if grep -qE -e "$name " "$io/help"; then
     skip "unknown $name" 'it exists'
@@ -170,7 +180,7 @@ for option in --threads=2 --search=best --predict --predictor=paper --bias=31M -
   bad "unknown $name last" "unknown option $name" $model a.ppm "$option"
 done
 bad unknown-short 'unknown option' -x $model a.ppm
-for option in memory plan layers cpu input dump-output repeat names thresh nms; do
+for option in memory plan layers algorithm threads cpu input dump-output repeat names thresh nms; do
   bad "value missing --$option" "--$option expects a value" $model a.ppm "--$option"
 done
 for option in json report best-effort quiet; do
@@ -196,7 +206,9 @@ expects --layers 'a number' 0 -1 x 1x '' 99999999999
 expects --repeat 'a number from 1 to 10000' 0 -1 x '' 10001 1e3
 expects --thresh 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
 expects --nms 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
-expects --cpu 'portable' sse9 '' AVX2 portable2
+expects --cpu 'portable, avx2, avx512 or neon' sse9 '' AVX2 portable2 avx5120
+expects --threads 'a number from 1 to 64' 0 65 -1 x '' 2x 1.5 1e1 99999999999
+expects --algorithm 'auto, direct or winograd' fft '' Direct winograd2 auto,direct
 bad layers-too-many 'found 9' --layers 9 $model a.ppm
 
 # ---- Bad files
@@ -337,14 +349,75 @@ for model_name in yolo class; do # heads and whole-map layers behind a grid
   same "plan $model_name" "$io/head-whole" "$io/head-tiled"
 done
 
-# Levels differ by rounding only.
+# near FILE FILE TOLERANCE: floats that differ by at most so much of the largest.
 floats() { od -An -v -tf4 -w4 "$1"; }
-paste <(floats "$io/whole") <(floats "$io/wholeportable") | awk '
-  { d = $1 > $2 ? $1 - $2 : $2 - $1; a = $1 < 0 ? -$1 : $1; if (d > worst) worst = d; if (a > most) most = a }
-  END { exit !(NR > 0 && most > 0 && worst <= 1e-5 * most) }' && code=0 || code=1
-check cpu-tolerance 'portable and the default differ by more than 1e-5 of the largest value' test $code -eq 0
-run --json --cpu portable $model a.ppm
-check cpu-portable "found $(value cpu)" test "$(value cpu)" = '"portable"'
+near() {
+  paste <(floats "$1") <(floats "$2") | awk -v tolerance="$3" '
+    { d = $1 > $2 ? $1 - $2 : $2 - $1; a = $1 < 0 ? -$1 : $1; if (d > worst) worst = d; if (a > most) most = a }
+    NF != 2 || $1 $2 ~ /n/ { bad = 1 } # of different length, or no number
+    END { exit !(!bad && most > 0 && worst <= tolerance * most) }'
+}
+differ() { ! cmp -s "$1" "$2"; }
+
+# ---- Levels, algorithms, threads
+
+check cpu-tolerance 'portable and the default differ by more than 1e-5 of the largest value' near "$io/whole" "$io/wholeportable" 1e-5
+levels='portable neon avx2 avx512' # slowest first
+place() { set -- "$1" ${levels%%"$1"*}; echo $#; }
+for cpu in $levels; do # each is accepted everywhere, and means the best that there is up to it
+  run --quiet --json --cpu $cpu --dump-output "$io/level-$cpu" $model a.ppm
+  found=$(value cpu | tr -d '"')
+  check "cpu $cpu" "exit status $code, ran $found" test "$code" -eq 0 -a "$(place "${found:-none}")" -le "$(place $cpu)"
+done
+same cpu-fused "$io/level-avx2" "$io/level-avx512" # one class
+
+wide="wide.cfg wide.weights"
+for network in plain wide; do
+  files="$network.cfg $network.weights"
+  for algorithm in auto direct winograd; do
+    run --quiet --json --plan 1x1/NoCut --algorithm $algorithm --dump-output "$io/$network-$algorithm" $files a.ppm
+    check "algorithm $network $algorithm" "exit status $code, found $(value algorithm), $(value threads) threads" \
+      test "$code" -eq 0 -a "$(value algorithm),$(value threads)" = "\"$algorithm\",1"
+    for plan in 1x1/NoCut 3x2/1/2x4; do
+      for threads in 1 2 3; do
+        rm -f "$io/threads"
+        run --quiet --json --algorithm $algorithm --plan $plan --threads $threads --dump-output "$io/threads" $files a.ppm
+        same "algorithm $network $algorithm $plan, threads $threads" "$io/$network-$algorithm" "$io/threads"
+        check "json-threads $threads" "found $(value threads)" test "$(value threads)" = $threads
+      done
+    done
+  done
+  check "algorithm $network bits" 'direct and winograd are the same' differ "$io/$network-direct" "$io/$network-winograd"
+  check "algorithm $network tolerance" 'direct and winograd differ by more than 2e-5 of the largest value' \
+    near "$io/$network-direct" "$io/$network-winograd" 2e-5
+done
+run --quiet --cpu portable --algorithm winograd --dump-output "$io/wide-portable" $wide a.ppm
+check algorithm-portable 'winograd of two levels differs by more than 2e-5 of the largest value' near "$io/wide-winograd" "$io/wide-portable" 2e-5
+same algorithm-auto "$io/wide-auto" "$io/wide-winograd" # its only 3x3 layer of stride 1 is worth it
+run --quiet --threads 64 --dump-output "$io/threads" $model a.ppm # more than there are rows to share, and likely processors
+same threads-64 "$io/whole" "$io/threads"
+boxes() { grep -o '"detections":.*' "$out"; }
+for options in '--threads 1' '--threads 2' '--threads 3' '--threads 2 --plan 4x3' '--threads 3 --plan 5x5/2/2x2'; do
+  run --json --thresh 0 $options yolo.cfg yolo.weights b.ppm
+  [ "$options" != '--threads 1' ] || boxes >"$io/boxes"
+  check "detections $options" 'other boxes than with one thread' test "$code" -eq 0 -a "$(boxes)" = "$(cat "$io/boxes")"
+done
+
+# Where only direct fits, auto is direct. A refusal names the bytes of the smallest plan.
+needs() { # OPTION...
+  run --quiet --memory 1 "$@" $wide a.ppm
+  sed -n 's/.* needs \([0-9]*\) bytes.*/\1/p' "$err"
+}
+for plan in '--plan 1x1/NoCut' ''; do
+  least=$(needs --algorithm direct $plan) most=$(needs --algorithm winograd $plan)
+  between=$(((least + most) / 2))
+  check "fallback${plan:+ $plan} bytes" "direct needs $least, winograd $most" test "$least" -lt "$most"
+  run --quiet --json --memory $between $plan --algorithm auto --dump-output "$io/fallback" $wide a.ppm
+  check "fallback${plan:+ $plan}" "exit status $code, found $(value algorithm): $(cat "$err")" test "$code" -eq 0 -a "$(value algorithm)" = '"direct"'
+  same "fallback${plan:+ $plan} bits" "$io/wide-direct" "$io/fallback"
+  run --quiet --memory $between $plan --algorithm winograd $wide a.ppm
+  expect "fallback${plan:+ $plan} named" 3 'does not fit: '
+done
 
 # ---- Memory
 
@@ -467,6 +540,15 @@ check report-head "found: $(head -n 3 "$out")" grep -qE '^layers +ms +MACs +GMAC
 check report-groups 'not a row for each group' test "$(grep -cE '^(0-3|4-7) +(2x2|1x3) tiles ' "$out")" -eq 2
 check report-layers 'not a row for each layer' test "$(grep -cE '^  [0-7] +(convolutional|maxpool|shortcut|upsample|route)' "$out")" -eq 8
 check report-total 'no total' grep -qE '^total +arena, [+][0-9.]+ % of bound +[0-9.]+ +[0-9]+ ' "$out"
+run --report --algorithm direct $model a.ppm
+check report-plain 'winograd, or a layer in another, where there is none' test "$(grep -cE 'winograd|[(]in' "$out")" -eq 0
+run --report $wide a.ppm
+check report-winograd "found: $(cat "$out")" grep -qE '^  1 +convolutional 3x3 winograd [(]in 2[)]' "$out"
+check report-depthwise "found: $(cat "$out")" grep -qE '^  3 +convolutional 3x3 [(]in 4[)] +0[.]0+ +0 ' "$out"
+note='[0-9.]+ million as direct convolution, [0-9.]+ million with padding as computed'
+check text-macs "found on stderr: $(cat "$err")" grep -qE "^auto, 1 thread, kernels [a-z0-9]+; multiply-adds: $note\$" "$err"
+run --algorithm direct --threads 2 $wide a.ppm
+check text-threads "found on stderr: $(cat "$err")" grep -qE "^direct, 2 threads, kernels [a-z0-9]+; multiply-adds: $note\$" "$err"
 
 run --quiet plain.cfg "$io/long.weights" a.ppm
 check quiet "exit status $code, found on stderr: $(cat "$err")" test "$code" -eq 0 -a ! -s "$err"
@@ -572,7 +654,7 @@ check dump-locked "exit status $code: $(cat "$err")" test "$code" -eq 1 -a "$(gr
 # ---- Nothing is left behind
 
 rm -rf limited locked kept
-left=$(ls -A | grep -vxE '(plain|yolo|class|channels(1|2|17))\.(cfg|weights)|(a|b|pixel)\.ppm|c\.png|jpeg\.jpg|two\.names')
+left=$(ls -A | grep -vxE '(plain|yolo|class|wide|channels(1|2|17))\.(cfg|weights)|(a|b|pixel)\.ppm|c\.png|jpeg\.jpg|two\.names')
 check nothing-left "found $left" test -z "$left"
 
 exit $failed
