@@ -14,6 +14,7 @@
 enum {
   MAX_PLAN_TEXT = 1 << 16,
   MAX_TILES_PER_AXIS = 1 << 16,
+  DEFAULT_ROWS = 4,
   MAX_TILE_STEPS = 1 << 24 /* tiles x layers of a group: 608 x 608 tiles of 16 layers are 6 million */
 };
 
@@ -29,6 +30,7 @@ struct parser {
 struct written_group {
   int n_rows, n_cols;
   int *rows, *cols; /* inner boundaries, when given */
+  int rolling;      /* rows a step, when not a grid */
   bool balanced;
 };
 
@@ -114,6 +116,14 @@ static int take_side(struct parser *p, int **bounds, int *n_parts)
 static int take_group(struct parser *p, struct written_group *w)
 {
   int code;
+  if (take(p, "rows")) {
+    w->n_rows = w->n_cols = 1;
+    w->rolling = DEFAULT_ROWS;
+    if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
+    if ((code = take_number(p, "rows a step", &w->rolling))) return code;
+    if (w->rolling >= 1) return MAFAT_OK;
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected at least 1 row a step, found 0", p->text);
+  }
   if ((code = take_side(p, &w->rows, &w->n_rows))) return code;
   if (!take(p, "x")) return expected(p, "x between the sides of a grid");
   if ((code = take_side(p, &w->cols, &w->n_cols))) return code;
@@ -168,6 +178,8 @@ static int lay_group(struct parser *p, struct mafat_plan *plan, const struct wri
   if (!g) return mafat_fail(p->d, MAFAT_ENOMEM, "plan %.60s: out of memory", p->text);
   g->n_rows = w->n_rows;
   g->n_cols = w->n_cols;
+  g->rows = w->rolling;
+  if (g->rows) g->generator = &mafat_generator_rows;
   g->given = w->rows || w->cols;
   g->balanced = w->balanced && w->n_rows * w->n_cols > 1;
   g->row_bounds = make_bounds(w->rows, w->n_rows, out.h);
@@ -183,7 +195,7 @@ static int lay_run(struct parser *p, struct mafat_plan *plan, const struct writt
                    int first, int end)
 {
   static const struct written_group whole = {.n_rows = 1, .n_cols = 1};
-  if (w->n_rows == 1 && w->n_cols == 1) return lay_group(p, plan, &whole, first, end);
+  if (w->n_rows == 1 && w->n_cols == 1 && !w->rolling) return lay_group(p, plan, &whole, first, end);
   for (int begin = first; begin < end;) {
     bool tileable = mafat_layer_is_tileable(&p->network->layers[begin]);
     int stop = begin + 1;
@@ -339,7 +351,9 @@ size_t mafat_plan_write(const struct mafat_plan *plan, char *text, size_t room)
   for (int i = 0; i < plan->n_groups; i++) {
     const struct mafat_group *g = &plan->groups[i];
     if (i) append_text(text, room, &length, "/%d/", g->first);
-    if (g->given) {
+    if (g->rows) {
+      append_text(text, room, &length, "rows%d", g->rows);
+    } else if (g->given) {
       write_bounds(g->row_bounds, g->n_rows, text, room, &length);
       append_text(text, room, &length, "x", 0);
       write_bounds(g->col_bounds, g->n_cols, text, room, &length);

@@ -8,8 +8,10 @@
  *   5x5:balanced/8/2x2    boundaries that minimise the largest tile's bytes
  *   [100,204]x[152]/8/1x1 given inner boundaries on the group's output map:
  *                         rows 0, 100, 204, end; columns 0, 152, end
- * A layer that cannot be tiled inside an N x M group splits it: it becomes a
- * 1x1 group of its own, and what follows starts a new group. */
+ *   rows4/12/1x1          layers 0..11 as a pipeline of rolling windows, at least
+ *                         four rows at a time (rows: by four)
+ * A layer that cannot be cut inside a tiled group or one of rows splits it: it
+ * becomes a 1x1 group of its own, and what follows starts a new group. */
 #ifndef MAFAT_PREDICTOR_PLAN_H
 #define MAFAT_PREDICTOR_PLAN_H
 
@@ -36,6 +38,7 @@ struct mafat_group {
   int n_rows, n_cols;         /* tiles of the output map: N x M */
   bool balanced;              /* boundaries were computed, not even */
   bool given;                 /* boundaries stood in the text */
+  int rows;                   /* 0, or: rolling windows, at least so many rows a step */
   int *row_bounds;            /* (n_rows + 1) on the output map's rows: 0 ... h */
   int *col_bounds;            /* (n_cols + 1) */
   const struct mafat_generator *generator;

@@ -47,6 +47,8 @@ struct mafat_generator {
 
 /* N x M tiles of the group's output, each computed depth-first (FTP, MAFAT). */
 extern const struct mafat_generator mafat_generator_grid;
+/* Rolling windows of rows: nothing is computed twice (schedule_rows.c). */
+extern const struct mafat_generator mafat_generator_rows;
 
 int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network *n,
                         const struct mafat_plan *plan);

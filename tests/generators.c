@@ -3,93 +3,13 @@
 #include "predictor/fusion.h"
 #include "predictor/packing.h"
 
-enum { ROWS_AT_A_TIME = 2, SLICE_PIECES = 2 };
-
-/* ---- rows ---- */
+enum { SLICE_PIECES = 2 };
 
 static enum mafat_lifetime taking_turns(const struct mafat_group *g)
 {
   (void)g;
   return MAFAT_LIFE_GROUP;
 }
-
-/* Rows of layer l that are done: kept in the schedule's boxes. */
-static int *done(struct mafat_schedule *s, int l)
-{
-  return &s->boxes[l].y.end;
-}
-
-/* A source inside the group that lacks rows below `end`; -1 when none does. */
-static int lacking_source(struct mafat_schedule *s, const struct mafat_sources *sources, int first,
-                          int end)
-{
-  for (int i = 0; i < sources->n; i++) {
-    int t = sources->list[i].tensor;
-    if (t >= first && *done(s, t) < end) return t;
-  }
-  return -1;
-}
-
-/* First row of tensor t that a layer of the group still has to read. */
-static int first_row_needed(struct mafat_schedule *s, const struct mafat_group *g, int t)
-{
-  int first = s->network->layers[t].out.h;
-  for (int l = t + 1; l < g->end; l++) {
-    const struct mafat_layer *reader = &s->network->layers[l];
-    if (!mafat_schedule_runs(s, l) || *done(s, l) >= reader->out.h) continue;
-    struct mafat_span left = {*done(s, l), reader->out.h};
-    const struct mafat_sources *sources = mafat_fusion_sources(s->plan, s->network, l);
-    for (int i = 0; i < sources->n; i++)
-      if (sources->list[i].tensor == t) {
-        int row = mafat_fusion_in_span(s->plan, s->network, l, true, left).begin;
-        if (row < first) first = row;
-      }
-    for (int i = 0; i < reader->from.n; i++)
-      if (reader->from.list[i].tensor == t) {
-        struct mafat_span in = mafat_layer_from_span(reader, true, left);
-        if (!mafat_span_is_empty(in) && in.begin < first) first = in.begin;
-      }
-  }
-  return first;
-}
-
-static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
-{
-  const struct mafat_group *g = &s->plan->groups[s->group];
-  if (!s->begun) {
-    s->begun = true;
-    for (int l = g->first; l < g->end; l++) *done(s, l) = 0;
-  }
-  /* From an unfinished external layer back to one whose sources are ready. */
-  int l = g->first;
-  while (l < g->end && !(mafat_schedule_runs(s, l) && s->usage[l + 1].external &&
-                         *done(s, l) < s->network->layers[l].out.h))
-    l++;
-  if (l == g->end) return false;
-  for (;;) {
-    const struct mafat_layer *layer = &s->network->layers[l];
-    struct mafat_span rows = {*done(s, l), *done(s, l) + ROWS_AT_A_TIME};
-    rows = mafat_span_round_out(rows, mafat_fusion_granularity(s->plan, s->network, l), layer->out.h);
-    rows = mafat_span_clip(rows, layer->out.h);
-    int begin = rows.begin, end = rows.end;
-    int source = lacking_source(s, mafat_fusion_sources(s->plan, s->network, l), g->first,
-                                mafat_fusion_in_span(s->plan, s->network, l, true, rows).end);
-    if (source < 0 && layer->from.n)
-      source = lacking_source(s, &layer->from, g->first, mafat_layer_from_span(layer, true, rows).end);
-    if (source >= 0) {
-      l = source;
-      continue;
-    }
-    *done(s, l) = end;
-    int keep = first_row_needed(s, g, l);
-    struct mafat_span x = {0, layer->out.w};
-    *step = mafat_schedule_step(s, l, (struct mafat_box){rows, x},
-                                (struct mafat_box){{keep < begin ? keep : begin, end}, x});
-    return true;
-  }
-}
-
-const struct mafat_generator test_generator_rows = {"rows of 2", taking_turns, rows_next};
 
 /* ---- panels ---- */
 

@@ -1,14 +1,10 @@
-/* Three small ways of cutting that only the tests know: they prove that layout,
- * executor and kernels take rolling windows, panels and channel slices without
- * knowing who made the steps. */
+/* Two small ways of cutting that only the tests know: they prove that layout,
+ * executor and kernels take panels and channel slices without knowing who made
+ * the steps. */
 #ifndef MAFAT_TESTS_GENERATORS_H
 #define MAFAT_TESTS_GENERATORS_H
 
 #include "predictor/schedule.h"
-
-/* The group's output flows out two rows at a time through rolling windows of
- * rows; nothing is computed twice. For groups of tileable layers. */
-extern const struct mafat_generator test_generator_rows;
 
 /* A group of two convolutions, the second 1x1: as soon as a panel of the first
  * is there, the second takes it as a slice of its input channels. The wide

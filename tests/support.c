@@ -537,6 +537,12 @@ static void write_grid(struct planner *p, int first, int end)
   bool whole_maps;
   struct mafat_shape finest = finest_grid(p->network, first, end, &whole_maps);
   int style = test_random_int(p->rng, 0, 99);
+  if (test_random_chance(p->rng, 25)) {
+    int rows = test_random_int(p->rng, 0, 9);
+    if (rows) write_plan(p, "rows%d", rows);
+    else write_plan(p, "rows");
+    return;
+  }
   if (style < 20 && !whole_maps) {
     write_given(p, finest.h);
     write_plan(p, "x");

@@ -59,8 +59,8 @@ void test_random_network(struct test_rng *rng, const struct test_network_style *
                          char *cfg_text, size_t room);
 
 /* Writes a plan for the first n_layers of n: one to five groups, cuts anywhere,
- * grids of up to 6 x 6, even, balanced or with given boundaries; sometimes one
- * tile per pixel row. `room` of at least TEST_PLAN_ROOM. */
+ * grids of up to 6 x 6, even, balanced or with given boundaries, sometimes one
+ * tile per pixel row; or rolling windows of rows. `room` of at least TEST_PLAN_ROOM. */
 void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
                       char *plan_text, size_t room);
 

@@ -229,7 +229,8 @@ static void check_run(const struct subject *s, struct progress *p)
   mafat_schedule_rewind(s->schedule);
   while (mafat_schedule_next(s->schedule, &step)) {
     const struct mafat_layer *l = &s->network->layers[step.layer];
-    if (step.group != group || step.layer <= previous) tile++;
+    bool takes_turns = s->plan->groups[step.group].rows > 0;
+    if (step.group != group || (step.layer <= previous && !takes_turns)) tile++;
     require(step.group >= group, s, "group %d runs after group %d", step.group, group);
     require(!mafat_layer_is_alias(l), s, "layer %d only renames, yet it is run", step.layer);
     require(step.filters.begin == 0 && step.filters.end == l->out.c && step.channels.begin == 0 &&
@@ -241,7 +242,7 @@ static void check_run(const struct subject *s, struct progress *p)
     check_reads(s, p, &step, tile);
     for (int y = step.out.y.begin; y < step.out.y.end; y++)
       for (int x = step.out.x.begin; x < step.out.x.end; x++) mark(&p->computed[step.layer + 1], y, x);
-    p->boxes[step.layer + 1] = step.out;
+    p->boxes[step.layer + 1] = step.held;
     p->at_tile[step.layer + 1] = tile;
     group = step.group;
     previous = step.layer;

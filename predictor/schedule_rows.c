@@ -1,0 +1,115 @@
+/* A group as a pipeline of rows. Every layer keeps a rolling window of what its
+ * readers still need. The next step is found by demand: from the first unfinished
+ * output of the group back to a layer whose own sources are ready. */
+#include "predictor/schedule.h"
+
+#include "predictor/fusion.h"
+#include "predictor/packing.h"
+#include "predictor/winograd.h"
+
+enum {
+  /* Pixels a step should have, lest what a step costs by itself shows: calls
+   * and row pointers; for Winograd, transforming the weights. */
+  STEP_PIXELS = 192,
+  WINOGRAD_STEP_PIXELS = 768
+};
+
+static enum mafat_lifetime rows_lifetime(const struct mafat_group *g)
+{
+  (void)g;
+  return MAFAT_LIFE_GROUP;
+}
+
+/* Rows of layer l that are done: kept in the schedule's boxes. */
+static int *done(struct mafat_schedule *s, int l)
+{
+  return &s->boxes[l].y.end;
+}
+
+static bool is_done(struct mafat_schedule *s, int l)
+{
+  return *done(s, l) >= s->network->layers[l].out.h;
+}
+
+/* Rows of layer l's next step: more than asked for where the map is narrow. */
+static struct mafat_span next_rows(struct mafat_schedule *s, const struct mafat_group *g, int l)
+{
+  const struct mafat_layer *layer = &s->network->layers[l];
+  int reader = mafat_fusion_reader(s->plan, l), begin = *done(s, l);
+  bool winograd = s->plan->algorithms[reader] == MAFAT_WINOGRAD;
+  int pixels = winograd ? WINOGRAD_STEP_PIXELS : STEP_PIXELS, width = s->network->layers[reader].out.w;
+  int rows = (pixels + width - 1) / width;
+  /* Pooled, half as many rows of twice the pixels. */
+  if (layer->type == MAFAT_MAXPOOL && reader != l) rows = (rows + 1) / 2;
+  if (rows < g->rows) rows = g->rows;
+  rows = mafat_round_up(rows, mafat_fusion_granularity(s->plan, s->network, l));
+  /* A last step of a few rows costs like a whole one. */
+  int left = layer->out.h - begin;
+  return mafat_span(begin, left < rows + rows / 2 ? layer->out.h : begin + rows);
+}
+
+/* A source inside the group that lacks rows below `end`; -1 when none does. */
+static int lacking_source(struct mafat_schedule *s, const struct mafat_sources *sources, int first,
+                          int end)
+{
+  for (int i = 0; i < sources->n; i++) {
+    int t = sources->list[i].tensor;
+    if (t >= first && *done(s, t) < end) return t;
+  }
+  return -1;
+}
+
+static bool reads(const struct mafat_sources *sources, int tensor)
+{
+  for (int i = 0; i < sources->n; i++)
+    if (sources->list[i].tensor == tensor) return true;
+  return false;
+}
+
+/* First row of tensor t that a layer of the group still has to read. */
+static int first_row_needed(struct mafat_schedule *s, const struct mafat_group *g, int t)
+{
+  int first = s->network->layers[t].out.h;
+  for (int l = t + 1; l < g->end; l++) {
+    const struct mafat_layer *reader = &s->network->layers[l];
+    if (!mafat_schedule_runs(s, l) || is_done(s, l)) continue;
+    struct mafat_span left = {*done(s, l), reader->out.h};
+    if (reads(mafat_fusion_sources(s->plan, s->network, l), t))
+      first = mafat_min(first, mafat_fusion_in_span(s->plan, s->network, l, true, left).begin);
+    if (!reads(&reader->from, t)) continue;
+    struct mafat_span in = mafat_layer_from_span(reader, true, left);
+    if (!mafat_span_is_empty(in)) first = mafat_min(first, in.begin);
+  }
+  return first;
+}
+
+static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
+{
+  const struct mafat_group *g = &s->plan->groups[s->group];
+  if (!s->begun) {
+    s->begun = true;
+    for (int l = g->first; l < g->end; l++) *done(s, l) = 0;
+  }
+  int l = g->first;
+  while (l < g->end && !(mafat_schedule_runs(s, l) && s->usage[l + 1].external && !is_done(s, l))) l++;
+  if (l == g->end) return false;
+  for (;;) {
+    const struct mafat_layer *layer = &s->network->layers[l];
+    struct mafat_span rows = next_rows(s, g, l);
+    int source = lacking_source(s, mafat_fusion_sources(s->plan, s->network, l), g->first,
+                                mafat_fusion_in_span(s->plan, s->network, l, true, rows).end);
+    if (source < 0 && layer->from.n)
+      source = lacking_source(s, &layer->from, g->first, mafat_layer_from_span(layer, true, rows).end);
+    if (source >= 0) {
+      l = source;
+      continue;
+    }
+    *done(s, l) = rows.end;
+    struct mafat_span x = {0, layer->out.w};
+    int keep = mafat_min(first_row_needed(s, g, l), rows.begin);
+    *step = mafat_schedule_step(s, l, (struct mafat_box){rows, x}, (struct mafat_box){{keep, rows.end}, x});
+    return true;
+  }
+}
+
+const struct mafat_generator mafat_generator_rows = {"rows", rows_lifetime, rows_next};
