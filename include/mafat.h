@@ -43,7 +43,7 @@ struct mafat_warning_sink {
 struct mafat_model_options {
   size_t memory_bytes;  /* budget for the whole process; 0 (default): the smallest limit of its
                            cgroups, else the memory that is available */
-  const char *plan;     /* NULL (default): the first of the paper's configurations that fits */
+  const char *plan;     /* NULL (default): rows down to the best cut, or the first tiling that fits */
   int layers;           /* run the first so many layers; 0 (default): all */
   const char *algorithm; /* of convolutions: "direct", "winograd" (3x3 layers of stride 1), or "auto"
                            (NULL, default): for each layer the faster one; direct everywhere if only

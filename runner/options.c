@@ -25,17 +25,21 @@ const char mafat_options_help[] =
     "How to run it\n"
     "  --memory SIZE        budget for the whole process: 64M, 16384K, bytes. Default:\n"
     "                       the smallest limit of its cgroups, else available memory\n"
-    "  --plan SPEC          use this plan: 5x5/8/2x2 runs layers 0..7 in 5 x 5 tiles and\n"
-    "                       the rest in 2 x 2; 2x2/NoCut; any number of groups;\n"
-    "                       5x5:balanced evens out the tiles' bytes; [9,19]x[12]/NoCut\n"
-    "                       cuts at given rows and columns. Default: the paper's\n"
-    "                       configurations from coarse to fine, the first that fits\n"
+    "  --plan SPEC          use this plan: rows4/8/1x1 runs layers 0..7 as a pipeline of\n"
+    "                       rolling windows of at least 4 rows, the rest layer by\n"
+    "                       layer; 5x5/8/2x2 in 5 x 5 tiles and 2 x 2; 2x2/NoCut; any\n"
+    "                       number of groups; 5x5:balanced evens out the tiles' bytes;\n"
+    "                       [9,19]x[12]/NoCut cuts at given rows and columns.\n"
+    "                       Default: rows down to the cut that needs least; where\n"
+    "                       that does not fit, tiles from coarse to fine\n"
     "  --algorithm NAME     convolutions: direct, winograd (3x3 layers of stride 1), or\n"
     "                       auto (default): for each layer the one expected to be\n"
-    "                       faster; direct everywhere where only that fits\n"
-    "  --threads N          compute with N threads, default 1; the same bits\n"
+    "                       faster; direct everywhere where only that fits. They\n"
+    "                       differ by rounding; direct needs the least memory\n"
+    "  --threads N          compute with N threads, 1 to 64, default 1; changes no bit\n"
     "  --best-effort        run the smallest plan even if it does not fit\n"
-    "  --cpu LEVEL          highest kernel level to use: portable, avx2, avx512, neon\n"
+    "  --cpu LEVEL          highest kernel level to use: portable, neon, avx2, avx512;\n"
+    "                       default: the best of this CPU\n"
     "\n"
     "Detections\n"
     "  --names FILE         labels, one a line\n"
@@ -89,7 +93,7 @@ static bool read_count(const char *text, int *value)
   char *end;
   errno = 0;
   long n = strtol(text, &end, 10);
-  if (errno || end == text || *end || n < 1 || n > 10000) return false;
+  if (!isdigit((unsigned char)*text) || errno || *end || n < 1 || n > 10000) return false;
   *value = (int)n;
   return true;
 }

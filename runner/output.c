@@ -438,7 +438,7 @@ int mafat_output_run_text(const struct mafat_run_report *r, struct mafat_writer 
 
 /* ---- The table ---- */
 
-enum { LAYERS_WIDTH = 11, WHAT_WIDTH = 28, MS_WIDTH = 10, COUNT_WIDTH = 15, RATE_WIDTH = 8 };
+enum { LAYERS_WIDTH = 11, WHAT_WIDTH = 36, MS_WIDTH = 10, COUNT_WIDTH = 15, RATE_WIDTH = 8 };
 
 static void put_right(struct mafat_writer *w, const char *text, int width)
 {

@@ -222,7 +222,7 @@ static double median(const double *values, int n)
 struct measurement {
   uint64_t swap_in, swap_out;
   long faults;
-  double image_ms, layers_ms; /* of the last inference */
+  double image_ms, layers_ms; /* median of the repetitions */
 };
 
 /* repeat times: picture, layers. MAFAT_EIO from here on is a failure of running. */
@@ -355,7 +355,8 @@ static int print_table(struct session *s)
   for (int g = 0; g < s->model->plan->n_groups; g++) {
     const struct mafat_group *group = &s->model->plan->groups[g];
     struct mafat_report_row *head = &rows[n];
-    snprintf(texts[n], sizeof *texts, "%dx%d tiles", group->n_rows, group->n_cols);
+    if (group->rows) snprintf(texts[n], sizeof *texts, "rows, at least %d", group->rows);
+    else snprintf(texts[n], sizeof *texts, "%dx%d tiles", group->n_rows, group->n_cols);
     *head = (struct mafat_report_row){MAFAT_ROW_GROUP, group->first, group->end - 1, texts[n], 0,
                                       (int64_t)s->model->layout->groups[g].macs,
                                       (int64_t)s->model->layout->groups[g].peak_bytes};

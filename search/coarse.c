@@ -55,16 +55,21 @@ static int earlier_cut(const struct mafat_network *n, int cut)
   return NO_CUT;
 }
 
-/* Tries one text: true when the search is over, with `best` the answer. */
-static bool consider(struct candidate *best, struct candidate *c, size_t budget)
+/* Keeps the better one of `best` and what `text` says. */
+static int consider(struct candidate *best, const char *text, const struct mafat_network *n, int n_layers,
+                    const struct mafat_plan_options *options,
+                    const struct mafat_surroundings *around, struct mafat_diagnostic *d)
 {
-  if (!c->plan || c->charge_bytes >= best->charge_bytes) {
-    release(c);
-    return false;
+  struct candidate c;
+  int code = make_candidate(&c, text, n, n_layers, options, around, d);
+  if (code) return code;
+  if (!c.plan || c.charge_bytes >= best->charge_bytes) {
+    release(&c);
+    return MAFAT_OK;
   }
   release(best);
-  *best = *c;
-  return best->charge_bytes <= budget;
+  *best = c;
+  return MAFAT_OK;
 }
 
 int mafat_search_coarse(struct mafat_plan **plan, struct mafat_layout **layout, bool *fits,
@@ -74,25 +79,30 @@ int mafat_search_coarse(struct mafat_plan **plan, struct mafat_layout **layout, 
                         struct mafat_diagnostic *d)
 {
   struct candidate best = {NULL, NULL, SIZE_MAX};
+  char text[64];
   *plan = NULL;
   *layout = NULL;
   *fits = false;
-  int n_cuts = 0;
-  for (int cut = n_layers; cut != NO_CUT && n_cuts < MAX_CUTS && !*fits;
-       cut = earlier_cut(n, cut == n_layers ? n_layers + 1 : cut), n_cuts++)
-    for (int tiles = 1; tiles <= MAX_TILES && !*fits; tiles++) {
-      char text[64];
-      struct candidate c;
+  int code = consider(&best, "1x1/NoCut", n, n_layers, options, around, d), n_cuts = 0;
+  for (int cut = n_layers; code == MAFAT_OK && cut != NO_CUT && n_cuts < MAX_CUTS; cut = earlier_cut(n, cut), n_cuts++) {
+    if (cut == n_layers) snprintf(text, sizeof text, "rows/NoCut");
+    else snprintf(text, sizeof text, "rows/%d/1x1", cut);
+    code = consider(&best, text, n, n_layers, options, around, d);
+  }
+  n_cuts = 0;
+  for (int cut = n_layers; code == MAFAT_OK && cut != NO_CUT && n_cuts < MAX_CUTS && best.charge_bytes > budget;
+       cut = earlier_cut(n, cut), n_cuts++)
+    for (int tiles = 2; tiles <= MAX_TILES && code == MAFAT_OK && best.charge_bytes > budget; tiles++) {
       if (cut == n_layers) snprintf(text, sizeof text, "%dx%d/NoCut", tiles, tiles);
       else snprintf(text, sizeof text, "%dx%d/%d/2x2", tiles, tiles, cut);
-      int code = make_candidate(&c, text, n, n_layers, options, around, d);
-      if (code) {
-        release(&best);
-        return code;
-      }
-      *fits = consider(&best, &c, budget);
+      code = consider(&best, text, n, n_layers, options, around, d);
     }
+  if (code) {
+    release(&best);
+    return code;
+  }
   *plan = best.plan;
   *layout = best.layout;
+  *fits = best.charge_bytes <= budget;
   return best.plan ? MAFAT_OK : mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", n->path);
 }

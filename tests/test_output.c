@@ -380,16 +380,16 @@ START_TEST(test_table)
       {MAFAT_ROW_GROUP, 0, 7, "5x5 tiles", 100, 2500000000, 12582912},
       {MAFAT_ROW_LAYER, 0, 0, "convolutional 3x3", 10.5, 315000000, 1048576},
       {MAFAT_ROW_LAYER, 1, 1, NULL, NAN, -1, -1},
-      {MAFAT_ROW_GROUP, 8, 8, "a name longer than its column is", 0, 0, 0},
+      {MAFAT_ROW_GROUP, 8, 8, "a name that is longer than its column is", 0, 0, 0},
       {MAFAT_ROW_TOTAL, 0, 0, "", 1e300, INT64_MAX, INT64_MAX}};
   ck_assert_int_eq(mafat_output_table(rows, 4, &writer), MAFAT_OK);
   ck_assert_str_eq(
       take(),
-      "layers                                          ms            MACs   GMAC/s           bytes\n"
-      "0-7         5x5 tiles                      100.000      2500000000    25.00        12582912\n"
-      "  0         convolutional 3x3               10.500       315000000    30.00         1048576\n"
-      "  1                                              -               -        -               -\n"
-      "8           a name longer than its column is     0.000               0        -               0\n");
+      "layers                                                  ms            MACs   GMAC/s           bytes\n"
+      "0-7         5x5 tiles                              100.000      2500000000    25.00        12582912\n"
+      "  0         convolutional 3x3                       10.500       315000000    30.00         1048576\n"
+      "  1                                                      -               -        -               -\n"
+      "8           a name that is longer than its column is     0.000               0        -               0\n");
   ck_assert_int_eq(mafat_output_table(&rows[4], 1, &writer), MAFAT_OK);
   ck_assert_ptr_nonnull(strstr(take(), "\ntotal "));
 }

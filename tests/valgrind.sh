@@ -71,18 +71,20 @@ head -c 5000 "$dir/noise.ppm" >"$dir/short.ppm"
 weights=$dir/net.weights
 
 run make_weights 0 "$BUILD/make_weights" --quiet "$dir/net.cfg" "$weights"
-run untiled 0 "$BUILD/run_inference" --thresh 0.01 "$dir/net.cfg" "$weights" "$dir/noise.ppm"
-run tiled 0 "$BUILD/run_inference" --plan 3x2:balanced/3/2x2 --json --report --repeat 2 \
+run untiled 0 "$BUILD/run_inference_dynamic" --thresh 0.01 "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+run tiled 0 "$BUILD/run_inference_dynamic" --plan 3x2:balanced/3/2x2 --json --report --repeat 2 \
   "$dir/net.cfg" "$weights" "$dir/noise.ppm"
-run portable 0 "$BUILD/run_inference" --cpu portable "$dir/net.cfg" "$weights" "$dir/noise.ppm"
-run 'several pictures, one damaged' 2 "$BUILD/run_inference" "$dir/net.cfg" "$weights" \
+run 'rows, two threads' 0 "$BUILD/run_inference_dynamic" --plan rows2/3/1x1 --threads 2 --algorithm winograd \
+  "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+run portable 0 "$BUILD/run_inference_dynamic" --cpu portable "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+run 'several pictures, one damaged' 2 "$BUILD/run_inference_dynamic" "$dir/net.cfg" "$weights" \
   "$dir/noise.ppm" "$dir/short.ppm" "$dir/noise.ppm"
-run 'no such picture' 2 "$BUILD/run_inference" "$dir/net.cfg" "$weights" "$dir/none.jpg"
-run 'no such plan' 2 "$BUILD/run_inference" --plan 99x99/NoCut "$dir/net.cfg" "$weights" "$dir/noise.ppm"
-run 'too little memory' 3 "$BUILD/run_inference" --memory 64K "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+run 'no such picture' 2 "$BUILD/run_inference_dynamic" "$dir/net.cfg" "$weights" "$dir/none.jpg"
+run 'no such plan' 2 "$BUILD/run_inference_dynamic" --plan 99x99/NoCut "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+run 'too little memory' 3 "$BUILD/run_inference_dynamic" --memory 64K "$dir/net.cfg" "$weights" "$dir/noise.ppm"
 printf '[net]\nwidth=8\nheight=8\nchannels=3\n[maxpool]\nsize=2\nstride=2\n' >"$dir/bare.cfg"
 run 'make_weights for no weights' 0 "$BUILD/make_weights" "$dir/bare.cfg" "$dir/bare.weights"
-run 'a network without weights' 0 "$BUILD/run_inference" "$dir/bare.cfg" "$dir/bare.weights" "$dir/noise.ppm"
+run 'a network without weights' 0 "$BUILD/run_inference_dynamic" "$dir/bare.cfg" "$dir/bare.weights" "$dir/noise.ppm"
 head -c 3000 "$weights" >"$dir/short.weights"
-run 'short weights' 2 "$BUILD/run_inference" "$dir/net.cfg" "$dir/short.weights" "$dir/noise.ppm"
+run 'short weights' 2 "$BUILD/run_inference_dynamic" "$dir/net.cfg" "$dir/short.weights" "$dir/noise.ppm"
 exit $failures

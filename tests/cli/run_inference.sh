@@ -541,7 +541,7 @@ check report-groups 'not a row for each group' test "$(grep -cE '^(0-3|4-7) +(2x
 check report-layers 'not a row for each layer' test "$(grep -cE '^  [0-7] +(convolutional|maxpool|shortcut|upsample|route)' "$out")" -eq 8
 check report-total 'no total' grep -qE '^total +arena, [+][0-9.]+ % of bound +[0-9.]+ +[0-9]+ ' "$out"
 run --report --algorithm direct $model a.ppm
-check report-plain 'winograd, or a layer in another, where there is none' test "$(grep -cE 'winograd|[(]in' "$out")" -eq 0
+check report-plain 'winograd where there is none' test "$(grep -c winograd "$out")" -eq 0
 run --report $wide a.ppm
 check report-winograd "found: $(cat "$out")" grep -qE '^  1 +convolutional 3x3 winograd [(]in 2[)]' "$out"
 check report-depthwise "found: $(cat "$out")" grep -qE '^  3 +convolutional 3x3 [(]in 4[)] +0[.]0+ +0 ' "$out"
