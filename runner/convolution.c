@@ -1,6 +1,7 @@
 #include "runner/convolution.h"
 
 #include "predictor/fusion.h"
+#include "predictor/winograd.h"
 
 #include <assert.h>
 #include <string.h>
@@ -11,6 +12,18 @@ enum { REFERENCE_OFFSET = MAFAT_SCRATCH_PIECE / 2 };
 _Static_assert(sizeof(struct mafat_conv_piece) <= REFERENCE_OFFSET, "piece record");
 _Static_assert(sizeof(struct mafat_piece) <= MAFAT_SCRATCH_PIECE - REFERENCE_OFFSET, "piece record");
 _Static_assert(sizeof(void *) <= 8, "scratch counts 8 bytes per pointer");
+
+/* Does the step read rows that count as zero? Most do not. */
+static bool reads_outside(const struct convolution *c)
+{
+  const struct mafat_layer *l = c->layer;
+  bool winograd = c->worker->plan->algorithms[c->index] == MAFAT_WINOGRAD;
+  int n = mafat_span_size(c->box.y);
+  if (winograd) n = mafat_winograd_tiles(n) * MAFAT_WINOGRAD_OUTPUTS;
+  struct mafat_span rows =
+      mafat_span_window(mafat_span(c->box.y.begin, c->box.y.begin + n), l->size, l->stride, l->pad);
+  return rows.begin < c->in_y.begin || rows.end > c->in_y.end;
+}
 
 void convolution_open(struct convolution *c, const struct mafat_worker *w, const struct mafat_step *step)
 {
@@ -32,7 +45,7 @@ void convolution_open(struct convolution *c, const struct mafat_worker *w, const
   c->in_rows = (const float **)(memory + s->in_offset);
   c->out_rows = (float **)(memory + s->out_offset);
   c->zeros = (float *)(memory + s->zero_offset);
-  if (s->zero_floats) memset(c->zeros, 0, s->zero_floats * sizeof(float));
+  if (s->zero_floats && reads_outside(c)) memset(c->zeros, 0, s->zero_floats * sizeof(float));
 }
 
 void convolution_list_pieces(struct convolution *c, struct mafat_span channels)
