@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "predictor/layout.h"
+#include "runner/team.h"
 #include "tests/failing_malloc.h"
 #include "tests/support.h"
 
@@ -68,6 +69,27 @@ static int read_plan(struct bench *b)
   return code;
 }
 
+/* With every choice that options leave open. */
+static int read_plan_with_options(struct bench *b)
+{
+  static const struct mafat_plan_options options = {.algorithm = MAFAT_WINOGRAD, .n_threads = 4};
+  struct mafat_plan *plan = NULL;
+  int code = mafat_plan_read(&plan, b->plan_text, b->network, b->network->n_layers, &options, &b->d);
+  if (code == MAFAT_OK && plan->inner[5] != 4) code = 1; /* the convolution in its shortcut */
+  if (code != MAFAT_OK && plan) code = 1;
+  mafat_plan_close(&plan);
+  return code;
+}
+
+static int open_team(struct bench *b)
+{
+  struct mafat_team *team = NULL;
+  int code = mafat_team_open(&team, 3, &b->d);
+  if (code != MAFAT_OK && team) code = 1;
+  mafat_team_close(&team);
+  return code;
+}
+
 static int make_layout(struct bench *b)
 {
   struct mafat_layout *layout = NULL;
@@ -92,7 +114,9 @@ static const struct row rows[] = {
     {"mafat_plan_read, given", read_plan, "[2,5]x[7,9,11]/6/1x1", 8},
     {"mafat_plan_read, balanced", read_plan, "3x3:balanced/6/2x2", 15},
     {"mafat_plan_read, refused", read_plan, "[2,5]x[7,9]/5/[3]x[2]:balanced", -1},
+    {"mafat_plan_read, algorithms and fusion", read_plan_with_options, "1x1", 9},
     {"mafat_layout_make", make_layout, "2x3/4/2x2", 12},
+    {"mafat_team_open", open_team, "1x1", 2},
 };
 
 START_TEST(refused_memory_is_reported_and_nothing_leaks)

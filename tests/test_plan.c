@@ -274,6 +274,91 @@ START_TEST(layers_and_lengths_are_checked)
 }
 END_TEST
 
+/* ---- options ---- */
+
+START_TEST(the_defaults_are_auto_on_one_thread)
+{
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan_options options;
+  memset(&options, 0xff, sizeof options);
+  mafat_plan_defaults(&options);
+  ck_assert_int_eq(options.algorithm, MAFAT_AUTO);
+  ck_assert_int_eq(options.n_threads, 1);
+  ck_assert(!options.keep_all);
+  struct mafat_plan *by_none = test_plan(n, "2x2/4/1x1"), *by_default = test_plan_with(n, "2x2/4/1x1", &options);
+  ck_assert(same_plans(by_none, by_default));
+  ck_assert_int_eq(by_none->n_threads, by_default->n_threads);
+  ck_assert_mem_eq(by_none->algorithms, by_default->algorithms, 6 * sizeof *by_none->algorithms);
+  ck_assert_mem_eq(by_none->inner, by_default->inner, 6 * sizeof *by_none->inner);
+  mafat_plan_close(&by_none);
+  mafat_plan_close(&by_default);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(threads_are_1_to_64)
+{
+  static const int counts[] = {1, 2, 64, 0, -1, 65, 1 << 30};
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    struct mafat_plan *plan = NULL;
+    struct mafat_diagnostic d = {""};
+    char message[64];
+    options.n_threads = counts[i];
+    int code = mafat_plan_read(&plan, "1x1", n, n->n_layers, &options, &d);
+    if (counts[i] >= 1 && counts[i] <= MAFAT_MAX_THREADS) {
+      ck_assert_msg(code == MAFAT_OK && plan->n_threads == counts[i], "%d threads: %s", counts[i], d.text);
+    } else {
+      snprintf(message, sizeof message, "expected 1 to 64 threads, found %d", counts[i]);
+      ck_assert_msg(code == MAFAT_EINVAL && !plan, "%d threads: %s", counts[i], mafat_error_name(code));
+      ck_assert_str_eq(d.text, message);
+      ck_assert_int_eq(mafat_plan_untiled(&plan, n, n->n_layers, &options, NULL), MAFAT_EINVAL);
+    }
+    mafat_plan_close(&plan);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(algorithms_are_found_by_their_names)
+{
+  static const char *const strangers[] = {"", "Auto", "direc", "directly", "winograd ", "gemm", "0"};
+  enum mafat_algorithm found;
+  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++) {
+    found = (enum mafat_algorithm)((a + 1) % 3);
+    ck_assert(mafat_algorithm_find(&found, mafat_algorithm_name((enum mafat_algorithm)a)));
+    ck_assert_int_eq(found, a);
+  }
+  ck_assert_str_eq(mafat_algorithm_name(MAFAT_AUTO), "auto");
+  ck_assert_str_eq(mafat_algorithm_name(MAFAT_DIRECT), "direct");
+  ck_assert_str_eq(mafat_algorithm_name(MAFAT_WINOGRAD), "winograd");
+  for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+    found = MAFAT_DIRECT;
+    ck_assert_msg(!mafat_algorithm_find(&found, strangers[i]), "\"%s\"", strangers[i]);
+    ck_assert_int_eq(found, MAFAT_DIRECT);
+  }
+}
+END_TEST
+
+/* Options are no part of a plan's text. */
+START_TEST(options_leave_the_text_alone)
+{
+  struct mafat_network *n = test_network(chain);
+  char text[TEST_PLAN_ROOM];
+  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++)
+    for (int keep_all = 0; keep_all < 2; keep_all++) {
+      struct mafat_plan_options options = {(enum mafat_algorithm)a, 1 + 3 * keep_all, keep_all};
+      struct mafat_plan *plan = test_plan_with(n, "3x2/4/[1,2]x[3]", &options);
+      mafat_plan_write(plan, text, sizeof text);
+      ck_assert_str_eq(text, "3x2/4/[1,2]x[3]");
+      mafat_plan_close(&plan);
+    }
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* ---- balanced boundaries ---- */
 
 static size_t plan_bytes(const struct mafat_network *n, const char *format, int rows, int cols)
@@ -340,6 +425,12 @@ Suite *plan_suite(void)
   tcase_add_loop_test(refusing, other_texts_are_refused, 0, sizeof refusals / sizeof *refusals);
   tcase_add_test(refusing, layers_and_lengths_are_checked);
   suite_add_tcase(suite, refusing);
+  TCase *options = tcase_create("options");
+  tcase_add_test(options, the_defaults_are_auto_on_one_thread);
+  tcase_add_test(options, threads_are_1_to_64);
+  tcase_add_test(options, algorithms_are_found_by_their_names);
+  tcase_add_test(options, options_leave_the_text_alone);
+  suite_add_tcase(suite, options);
   TCase *balancing = tcase_create("balancing");
   tcase_set_timeout(balancing, 20);
   tcase_add_loop_test(balancing, balanced_is_never_worse_than_even, 0, 10);

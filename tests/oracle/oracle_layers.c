@@ -1,7 +1,10 @@
 /* Our results against libdarknet's, layer by layer: both get the same input and
- * run the whole network; every layer's output that exists as a whole map is
- * compared. Softmax, which turns differences of its input into larger ones, is
- * fed with libdarknet's own input instead. */
+ * run the whole network, every layer from its own earlier ones; every layer's
+ * output that exists as a whole map is compared, for each level of kernels and
+ * each algorithm. Softmax, which turns differences of its input into larger ones,
+ * is fed with libdarknet's own input instead. Nothing is computed inside its
+ * reader in these runs; that this changes no bit of what the network puts out is
+ * looked at last, with one thread and with two. */
 #include <getopt.h>
 #include <math.h>
 #include <string.h>
@@ -10,12 +13,13 @@
 #include "tests/oracle/oracle.h"
 
 enum status { AGREES = 0, DIFFERS = 1, CANNOT = 2 };
+enum { MOST_LEVELS = 8 };
 
 static const double SOFTMAX_TOLERANCE = 1e-6;
 
 struct options {
   double tolerance;
-  const char *plan, *picture, *cpu;
+  const char *plan, *picture, *cpu, *algorithm; /* NULL: the default */
   bool verbose, layout_only;
   const char *cfg, *weights;
 };
@@ -28,18 +32,30 @@ static const char usage[] =
     "  --tolerance T   of max|difference| / max|output| in a layer (default: 2e-5)\n"
     "  --plan TEXT     run by this plan (default: layer by layer)\n"
     "  --image FILE    feed a picture (default: noise)\n"
-    "  --cpu LEVEL     kernels to use (default: the best)\n"
+    "  --cpu LEVEL     kernels to use (default: every level that this CPU has)\n"
+    "  --algorithm A   of convolutions: direct, winograd, auto (default: direct and winograd,\n"
+    "                  one after the other; auto for what is computed inside its reader)\n"
     "  --verbose       a line for every layer\n"
     "  --layout-only   run nothing, print weight bytes, multiply-accumulates, arena bytes\n"
     "\n"
     "Exit status: 0 all agree, 1 a layer differs, 2 something could not be loaded.\n";
 
-/* Everything of ours that a run needs. */
-struct ours {
+/* What all runs share. */
+struct bench {
+  struct options options;
   struct mafat_network *network;
+  struct mafat_weights *weights;
+  network *darknet; /* after its own run */
+  float *input;
+  bool good;        /* all agree so far */
+};
+
+/* One way to run it. */
+struct run {
+  const struct mafat_kernels *kernels;
+  struct mafat_plan_options how;
   struct mafat_plan *plan;
   struct mafat_layout *layout;
-  struct mafat_weights *weights;
 };
 
 struct worst {
@@ -47,10 +63,10 @@ struct worst {
   int layer; /* -1: none yet */
 };
 
+/* One run beside libdarknet's. */
 struct comparison {
-  const struct options *options;
-  const struct ours *ours;
-  const network *darknet;
+  const struct bench *bench;
+  const struct run *run;
   int *last_step; /* [layer]: number of the step that completes it, -1: never runs */
   int step;
   float *values;  /* room for the largest output */
@@ -79,9 +95,9 @@ static void judge(const struct comparison *c, int index, const char *what, doubl
                   double tolerance, struct worst *worst)
 {
   bool good = ratio <= tolerance;
-  if (!good || c->options->verbose) {
+  if (!good || c->bench->options.verbose) {
     char text[256];
-    describe(c->ours->network, index, text, sizeof text);
+    describe(c->bench->network, index, text, sizeof text);
     printf("%s%s: %s differs by %.2e of its maximum\n", good ? "  " : "  TOO FAR ", text, what, ratio);
   }
   if (worst->layer < 0 || !(ratio <= worst->ratio)) *worst = (struct worst){ratio, index};
@@ -112,8 +128,8 @@ static bool is_softmax(const struct mafat_layer *l, size_t i)
 
 static void compare_output(struct comparison *c, const struct mafat_executor *e, int index)
 {
-  const struct mafat_layer *l = &c->ours->network->layers[index];
-  const float *reference = c->darknet->layers[index].output;
+  const struct mafat_layer *l = &c->bench->network->layers[index];
+  const float *reference = c->bench->darknet->layers[index].output;
   double difference = 0, largest = 0;
   if (l->type == MAFAT_SOFTMAX) return;
   mafat_executor_read_output(e, index, c->values);
@@ -123,30 +139,30 @@ static void compare_output(struct comparison *c, const struct mafat_executor *e,
     if (!(d <= difference)) difference = d; /* also when d is no number */
     if (!(r <= largest)) largest = r;
   }
-  judge(c, index, "output", ratio_of(difference, largest), c->options->tolerance, &c->output);
+  judge(c, index, "output", ratio_of(difference, largest), c->bench->options.tolerance, &c->output);
   c->n_compared++;
 }
 
 static void observe(void *context, struct mafat_executor *e, const struct mafat_step *step)
 {
   struct comparison *c = context;
-  struct mafat_shape out = c->ours->network->layers[step->layer].out;
+  struct mafat_shape out = c->bench->network->layers[step->layer].out;
   if (c->step++ != c->last_step[step->layer]) return;
   bool whole = step->held.y.begin == 0 && step->held.x.begin == 0 && step->held.y.end == out.h &&
                step->held.x.end == out.w;
-  if (whole || c->ours->layout->tensors[step->layer + 1].external) compare_output(c, e, step->layer);
+  if (whole || c->run->layout->tensors[step->layer + 1].external) compare_output(c, e, step->layer);
   else c->n_hidden++;
 }
 
 /* One softmax: n values, `stride` apart, of what libdarknet's layer read. */
-static double softmax_ratio(const struct comparison *c, const struct mafat_kernels *k, int index,
-                            size_t first, size_t n, size_t stride, float temperature)
+static double softmax_ratio(const struct comparison *c, int index, size_t first, size_t n, size_t stride,
+                            float temperature)
 {
-  const float *in = c->darknet->layers[index - 1].output + first;
-  const float *reference = c->darknet->layers[index].output + first;
+  const float *in = c->bench->darknet->layers[index - 1].output + first;
+  const float *reference = c->bench->darknet->layers[index].output + first;
   double difference = 0, largest = 0;
   for (size_t i = 0; i < n; i++) c->values[i] = in[i * stride];
-  k->softmax(c->values, c->values, n, temperature);
+  c->run->kernels->softmax(c->values, c->values, n, temperature);
   for (size_t i = 0; i < n; i++) {
     double d = fabs((double)c->values[i] - (double)reference[i * stride]);
     if (!(d <= difference)) difference = d;
@@ -156,9 +172,9 @@ static double softmax_ratio(const struct comparison *c, const struct mafat_kerne
 }
 
 /* All of a layer's softmaxes: how many, how long each. */
-static void compare_softmaxes(struct comparison *c, const struct mafat_kernels *k, int index)
+static void compare_softmaxes(struct comparison *c, int index)
 {
-  const struct mafat_layer *l = &c->ours->network->layers[index];
+  const struct mafat_layer *l = &c->bench->network->layers[index];
   const struct mafat_head *h = &l->head;
   size_t pixels = (size_t)l->out.h * (size_t)l->out.w, per_box = (size_t)(h->coords + 1 + h->classes);
   size_t count = 0, n = 0, stride = 1;
@@ -179,7 +195,7 @@ static void compare_softmaxes(struct comparison *c, const struct mafat_kernels *
     size_t first = i * n;
     if (l->type == MAFAT_REGION)
       first = (i / pixels * per_box + (size_t)h->coords + !h->background) * pixels + i % pixels;
-    double ratio = softmax_ratio(c, k, index, first, n, stride, l->type == MAFAT_SOFTMAX ? l->temperature : 1);
+    double ratio = softmax_ratio(c, index, first, n, stride, l->type == MAFAT_SOFTMAX ? l->temperature : 1);
     if (!(ratio <= worst)) worst = ratio;
   }
   if (count) judge(c, index, "softmax", worst, SOFTMAX_TOLERANCE, &c->softmax);
@@ -191,15 +207,15 @@ static int find_last_steps(struct comparison *c, struct mafat_diagnostic *d)
 {
   struct mafat_schedule *s = NULL;
   struct mafat_step step;
-  int n_layers = c->ours->network->n_layers;
+  int n_layers = c->bench->network->n_layers;
   size_t largest = 0;
   for (int i = 0; i < n_layers; i++) {
-    size_t n = floats_of(c->ours->network->layers[i].out);
+    size_t n = floats_of(c->bench->network->layers[i].out);
     if (n > largest) largest = n;
   }
   c->last_step = malloc((size_t)n_layers * sizeof *c->last_step);
   c->values = malloc(largest * sizeof *c->values);
-  if (!c->last_step || !c->values || mafat_schedule_open(&s, c->ours->network, c->ours->plan))
+  if (!c->last_step || !c->values || mafat_schedule_open(&s, c->bench->network, c->run->plan))
     return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
   for (int i = 0; i < n_layers; i++) c->last_step[i] = -1;
   for (int i = 0; mafat_schedule_next(s, &step); i++) c->last_step[step.layer] = i;
@@ -207,60 +223,58 @@ static int find_last_steps(struct comparison *c, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-static void close_ours(struct ours *o)
+static void close_run(struct run *r)
 {
-  mafat_weights_close(&o->weights);
-  mafat_layout_close(&o->layout);
-  mafat_plan_close(&o->plan);
-  mafat_network_close(&o->network);
+  mafat_layout_close(&r->layout);
+  mafat_plan_close(&r->plan);
 }
 
-/* Up to the layout; the weights when there are any. */
-static int open_ours(struct ours *o, const struct options *options, struct mafat_diagnostic *d)
+static int open_run(struct run *r, const struct bench *b, struct mafat_diagnostic *d)
 {
-  int code = mafat_network_read(&o->network, options->cfg, NULL, d);
-  if (code) return code;
-  int n = o->network->n_layers;
-  code = options->plan ? mafat_plan_read(&o->plan, options->plan, o->network, n, NULL, d)
-                       : mafat_plan_untiled(&o->plan, o->network, n, NULL, d);
-  if (code == MAFAT_OK) code = mafat_layout_make(&o->layout, o->network, o->plan, d);
-  if (code == MAFAT_OK && options->weights)
-    code = mafat_weights_open(&o->weights, options->weights, o->network, n, NULL, d);
-  return code;
+  const struct mafat_network *n = b->network;
+  const char *plan = b->options.plan;
+  int code = plan ? mafat_plan_read(&r->plan, plan, n, n->n_layers, &r->how, d)
+                  : mafat_plan_untiled(&r->plan, n, n->n_layers, &r->how, d);
+  return code ? code : mafat_layout_make(&r->layout, n, r->plan, d);
 }
 
-static int run_ours(struct comparison *c, const struct mafat_kernels *kernels, const float *input,
-                    struct mafat_diagnostic *d)
+static struct mafat_plan_options how_to_run(enum mafat_algorithm algorithm, bool keep_all, int n_threads)
 {
-  const struct ours *o = c->ours;
-  struct mafat_executor *e = NULL;
+  struct mafat_plan_options how;
+  mafat_plan_defaults(&how);
+  how.algorithm = algorithm;
+  how.keep_all = keep_all;
+  how.n_threads = n_threads;
+  return how;
+}
+
+/* Runs it; the executor is left open for its outputs. */
+static int execute(struct mafat_executor **e, const struct bench *b, const struct run *r, struct comparison *c,
+                   struct mafat_diagnostic *d)
+{
   struct mafat_executor_options options;
   mafat_executor_defaults(&options);
-  options.kernels = kernels;
-  options.observe = observe;
-  options.observe_context = c;
-  int code = mafat_executor_open(&e, o->network, o->plan, o->layout, o->weights, &options, d);
+  options.kernels = r->kernels;
+  if (c) {
+    options.observe = observe;
+    options.observe_context = c;
+  }
+  int code = mafat_executor_open(e, b->network, r->plan, r->layout, b->weights, &options, d);
   if (code) return code;
-  mafat_executor_set_input(e, input);
-  code = mafat_executor_run(e, d);
-  int last = o->network->n_layers - 1;
-  if (code == MAFAT_OK && o->network->layers[last].type == MAFAT_ROUTE) compare_output(c, e, last);
-  mafat_executor_close(&e);
-  return code;
+  mafat_executor_set_input(*e, b->input);
+  return mafat_executor_run(*e, d);
 }
 
-static int compare_shapes(const struct comparison *c, struct mafat_diagnostic *d)
+static int compare_shapes(const struct mafat_network *n, const network *darknet, struct mafat_diagnostic *d)
 {
-  const struct mafat_network *n = c->ours->network;
-  if (c->darknet->n != n->n_layers)
-    return mafat_fail(d, MAFAT_EFORMAT, "Darknet sees %d layers, ours %d", c->darknet->n, n->n_layers);
-  if ((size_t)c->darknet->inputs != floats_of(n->input))
-    return mafat_fail(d, MAFAT_EFORMAT, "Darknet takes %d inputs, ours %zu", c->darknet->inputs,
-                      floats_of(n->input));
+  if (darknet->n != n->n_layers)
+    return mafat_fail(d, MAFAT_EFORMAT, "Darknet sees %d layers, ours %d", darknet->n, n->n_layers);
+  if ((size_t)darknet->inputs != floats_of(n->input))
+    return mafat_fail(d, MAFAT_EFORMAT, "Darknet takes %d inputs, ours %zu", darknet->inputs, floats_of(n->input));
   for (int i = 0; i < n->n_layers; i++)
-    if ((size_t)c->darknet->layers[i].outputs != floats_of(n->layers[i].out))
+    if ((size_t)darknet->layers[i].outputs != floats_of(n->layers[i].out))
       return mafat_fail(d, MAFAT_EFORMAT, "layer %d [%s]: Darknet puts out %d values, ours %zu", i,
-                        mafat_layer_type_name(n->layers[i].type), c->darknet->layers[i].outputs,
+                        mafat_layer_type_name(n->layers[i].type), darknet->layers[i].outputs,
                         floats_of(n->layers[i].out));
   return MAFAT_OK;
 }
@@ -271,55 +285,153 @@ static const char *base_name(const char *path)
   return slash ? slash + 1 : path;
 }
 
-static void report(const struct comparison *c, const struct mafat_kernels *kernels)
+static void print_run(const struct bench *b, const struct run *r)
+{
+  printf("%s (%dx%d, plan %s, %s, %s): ", base_name(b->options.cfg), b->network->input.w, b->network->input.h,
+         b->options.plan ? b->options.plan : "1x1/NoCut", r->kernels->name, mafat_algorithm_name(r->how.algorithm));
+}
+
+static void report(const struct comparison *c)
 {
   char text[256] = "none";
-  if (c->output.layer >= 0) describe(c->ours->network, c->output.layer, text, sizeof text);
-  printf("%s (%s, %dx%d, plan %s): %d layers compared", base_name(c->options->cfg), kernels->name,
-         c->ours->network->input.w, c->ours->network->input.h,
-         c->options->plan ? c->options->plan : "1x1/NoCut", c->n_compared);
+  if (c->output.layer >= 0) describe(c->bench->network, c->output.layer, text, sizeof text);
+  print_run(c->bench, c->run);
+  printf("%d layers compared", c->n_compared);
   if (c->n_hidden) printf(" (%d are never whole)", c->n_hidden);
   if (c->softmax.layer >= 0) printf(", softmax %.1e", c->softmax.ratio);
   printf(", worst %.1e at %s\n", c->output.ratio, text);
 }
 
-static int compare_networks(struct comparison *c, struct mafat_diagnostic *d)
+/* Every layer of one run, beside libdarknet's. */
+static int compare_layers(struct bench *b, struct run run, struct mafat_diagnostic *d)
 {
-  const struct options *o = c->options;
-  const struct mafat_network *n = c->ours->network;
-  const struct mafat_kernels *kernels = mafat_kernels_find(o->cpu);
-  network *darknet = NULL;
-  float *input = NULL;
-  int w, h, code;
-  if (!kernels) return mafat_fail(d, MAFAT_EINVAL, "--cpu: unknown level '%s'", o->cpu);
-  if ((code = oracle_load(&darknet, o->cfg, o->weights, d))) return code;
-  c->darknet = darknet;
-  if ((code = compare_shapes(c, d)) || (code = find_last_steps(c, d))) goto done;
-  bool shows = o->picture && (n->input.c == 1 || n->input.c == 3);
-  input = shows ? oracle_picture(darknet, o->picture, &w, &h) : oracle_noise(darknet);
-  if (!input) {
-    code = mafat_fail(d, MAFAT_ENOMEM, "out of memory");
-    goto done;
+  struct comparison c = {.bench = b, .run = &run, .output = {0, -1}, .softmax = {0, -1}};
+  struct mafat_executor *e = NULL;
+  int last = b->network->n_layers - 1;
+  int code = open_run(&run, b, d);
+  if (code == MAFAT_OK) code = find_last_steps(&c, d);
+  if (code == MAFAT_OK) code = execute(&e, b, &run, &c, d);
+  if (code == MAFAT_OK) {
+    if (b->network->layers[last].type == MAFAT_ROUTE) compare_output(&c, e, last);
+    for (int i = 0; i <= last; i++) compare_softmaxes(&c, i);
+    report(&c);
+    b->good &= c.n_compared > 0 && c.output.ratio <= b->options.tolerance && c.softmax.ratio <= SOFTMAX_TOLERANCE;
   }
-  network_predict(darknet, input);
-  for (int i = 0; i < n->n_layers; i++)
-    if (n->layers[i].type == MAFAT_YOLO) oracle_update_yolo(darknet, i, &n->layers[i]);
-  if ((code = run_ours(c, kernels, input, d))) goto done;
-  for (int i = 0; i < n->n_layers; i++) compare_softmaxes(c, kernels, i);
-  report(c, kernels);
-done:
-  free(input);
-  free(c->last_step);
-  free(c->values);
-  free_network(darknet);
+  mafat_executor_close(&e);
+  close_run(&run);
+  free(c.last_step);
+  free(c.values);
   return code;
 }
 
-static int print_layout(const struct ours *o)
+/* What the network puts out: the heads and the last layer. */
+static bool is_output(const struct mafat_network *n, int layer)
 {
-  printf("%llu %llu %zu\n", (unsigned long long)mafat_weights_payload_bytes(o->network),
-         (unsigned long long)o->layout->macs, o->layout->total_bytes);
-  return AGREES;
+  return layer == n->n_layers - 1 || mafat_layer_is_head(&n->layers[layer]);
+}
+
+static size_t output_floats(const struct mafat_network *n)
+{
+  size_t floats = 0;
+  for (int i = 0; i < n->n_layers; i++) floats += is_output(n, i) ? floats_of(n->layers[i].out) : 0;
+  return floats;
+}
+
+static int compute_outputs(const struct bench *b, struct run run, float *outputs, struct mafat_diagnostic *d)
+{
+  struct mafat_executor *e = NULL;
+  int code = open_run(&run, b, d);
+  if (code == MAFAT_OK) code = execute(&e, b, &run, NULL, d);
+  for (int i = 0; code == MAFAT_OK && i < b->network->n_layers; i++)
+    if (is_output(b->network, i)) {
+      mafat_executor_read_output(e, i, outputs);
+      outputs += floats_of(b->network->layers[i].out);
+    }
+  mafat_executor_close(&e);
+  close_run(&run);
+  return code;
+}
+
+/* Layers computed inside their readers, on one thread and on two: the same bits. */
+static int compare_fused(struct bench *b, const struct mafat_kernels *kernels, enum mafat_algorithm algorithm,
+                         struct mafat_diagnostic *d)
+{
+  size_t bytes = output_floats(b->network) * sizeof(float);
+  const char *bits[3] = {NULL};
+  float *kept = malloc(bytes), *fused = malloc(bytes);
+  int code = kept && fused ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory");
+  struct run run = {.kernels = kernels, .how = how_to_run(algorithm, true, 1)};
+  if (code == MAFAT_OK) code = compute_outputs(b, run, kept, d);
+  for (int n_threads = 1; n_threads <= 2 && code == MAFAT_OK; n_threads++) {
+    run.how = how_to_run(algorithm, false, n_threads);
+    code = compute_outputs(b, run, fused, d);
+    bool same = code == MAFAT_OK && memcmp(fused, kept, bytes) == 0;
+    bits[n_threads] = same ? "the same" : "OTHER";
+    b->good &= same;
+  }
+  if (code == MAFAT_OK) {
+    print_run(b, &run);
+    printf("fused on one thread: %s bits, on two: %s\n", bits[1], bits[2]);
+  }
+  free(kept);
+  free(fused);
+  return code;
+}
+
+/* Every level and algorithm that was asked for. */
+static int compare_runs(struct bench *b, struct mafat_diagnostic *d)
+{
+  const struct mafat_kernels *levels[MOST_LEVELS];
+  enum mafat_algorithm algorithms[] = {MAFAT_DIRECT, MAFAT_WINOGRAD}, when_fused = MAFAT_AUTO;
+  int n_levels = mafat_kernels_list(levels, MOST_LEVELS), n_algorithms = 2, code = MAFAT_OK;
+  if (b->options.cpu) {
+    levels[0] = mafat_kernels_find(b->options.cpu);
+    n_levels = 1;
+  }
+  if (b->options.algorithm) {
+    mafat_algorithm_find(&when_fused, b->options.algorithm);
+    algorithms[0] = when_fused;
+    n_algorithms = 1;
+  }
+  for (int l = n_levels - 1; l >= 0 && code == MAFAT_OK; l--) {
+    for (int a = 0; a < n_algorithms && code == MAFAT_OK; a++)
+      code = compare_layers(b, (struct run){.kernels = levels[l], .how = how_to_run(algorithms[a], true, 1)}, d);
+    if (code == MAFAT_OK) code = compare_fused(b, levels[l], when_fused, d);
+  }
+  return code;
+}
+
+static int compare_networks(struct bench *b, struct mafat_diagnostic *d)
+{
+  const struct mafat_network *n = b->network;
+  int w, h, code;
+  if ((code = oracle_load(&b->darknet, b->options.cfg, b->options.weights, d))) return code;
+  if ((code = compare_shapes(n, b->darknet, d))) goto done;
+  bool shows = b->options.picture && (n->input.c == 1 || n->input.c == 3);
+  b->input = shows ? oracle_picture(b->darknet, b->options.picture, &w, &h) : oracle_noise(b->darknet);
+  if (!b->input) {
+    code = mafat_fail(d, MAFAT_ENOMEM, "out of memory");
+    goto done;
+  }
+  network_predict(b->darknet, b->input);
+  for (int i = 0; i < n->n_layers; i++)
+    if (n->layers[i].type == MAFAT_YOLO) oracle_update_yolo(b->darknet, i, &n->layers[i]);
+  code = compare_runs(b, d);
+done:
+  free(b->input);
+  free_network(b->darknet);
+  return code;
+}
+
+static int print_layout(const struct bench *b, struct mafat_diagnostic *d)
+{
+  struct run run = {.how = how_to_run(MAFAT_AUTO, false, 1)};
+  int code = open_run(&run, b, d);
+  if (code == MAFAT_OK)
+    printf("%llu %llu %zu\n", (unsigned long long)mafat_weights_payload_bytes(b->network),
+           (unsigned long long)run.layout->macs, run.layout->total_bytes);
+  close_run(&run);
+  return code;
 }
 
 /* -1: go on; else the exit status. */
@@ -328,8 +440,10 @@ static int read_options(int argc, char **argv, struct options *o)
   static const struct option names[] = {
       {"tolerance", required_argument, NULL, 't'}, {"plan", required_argument, NULL, 'p'},
       {"image", required_argument, NULL, 'i'},     {"cpu", required_argument, NULL, 'c'},
-      {"verbose", no_argument, NULL, 'v'},         {"layout-only", no_argument, NULL, 'l'},
-      {"help", no_argument, NULL, 'h'},            {NULL, 0, NULL, 0}};
+      {"algorithm", required_argument, NULL, 'a'}, {"verbose", no_argument, NULL, 'v'},
+      {"layout-only", no_argument, NULL, 'l'},     {"help", no_argument, NULL, 'h'},
+      {NULL, 0, NULL, 0}};
+  enum mafat_algorithm algorithm;
   char *end;
   for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
     switch (c) {
@@ -342,7 +456,20 @@ static int read_options(int argc, char **argv, struct options *o)
       break;
     case 'p': o->plan = optarg; break;
     case 'i': o->picture = optarg; break;
-    case 'c': o->cpu = optarg; break;
+    case 'c':
+      if (!mafat_kernels_find(optarg)) {
+        fprintf(stderr, "oracle_layers: --cpu: unknown level '%s'\n", optarg);
+        return CANNOT;
+      }
+      o->cpu = optarg;
+      break;
+    case 'a':
+      if (!mafat_algorithm_find(&algorithm, optarg)) {
+        fprintf(stderr, "oracle_layers: --algorithm expects auto, direct or winograd, found '%s'\n", optarg);
+        return CANNOT;
+      }
+      o->algorithm = optarg;
+      break;
     case 'v': o->verbose = true; break;
     case 'l': o->layout_only = true; break;
     case 'h': fputs(usage, stdout); return AGREES;
@@ -360,23 +487,16 @@ static int read_options(int argc, char **argv, struct options *o)
 
 int main(int argc, char **argv)
 {
-  struct options options = {.tolerance = 2e-5};
-  struct ours ours = {NULL, NULL, NULL, NULL};
+  struct bench b = {.options = {.tolerance = 2e-5}, .good = true};
   struct mafat_diagnostic d = {""};
-  int status = read_options(argc, argv, &options);
+  int status = read_options(argc, argv, &b.options);
   if (status >= 0) return status;
-  struct comparison c = {.options = &options, .ours = &ours, .output = {0, -1}, .softmax = {0, -1}};
-  int code = open_ours(&ours, &options, &d);
-  if (code == MAFAT_OK && options.layout_only) status = print_layout(&ours);
-  else if (code == MAFAT_OK) code = compare_networks(&c, &d);
-  if (code != MAFAT_OK) {
-    fprintf(stderr, "oracle_layers: %s\n", d.text);
-    status = CANNOT;
-  } else if (!options.layout_only) {
-    bool good = c.n_compared > 0 && c.output.ratio <= options.tolerance &&
-                c.softmax.ratio <= SOFTMAX_TOLERANCE;
-    status = good ? AGREES : DIFFERS;
-  }
-  close_ours(&ours);
-  return status;
+  int code = mafat_network_read(&b.network, b.options.cfg, NULL, &d);
+  if (code == MAFAT_OK && b.options.weights)
+    code = mafat_weights_open(&b.weights, b.options.weights, b.network, b.network->n_layers, NULL, &d);
+  if (code == MAFAT_OK) code = b.options.layout_only ? print_layout(&b, &d) : compare_networks(&b, &d);
+  if (code != MAFAT_OK) fprintf(stderr, "oracle_layers: %s\n", d.text);
+  mafat_weights_close(&b.weights);
+  mafat_network_close(&b.network);
+  return code != MAFAT_OK ? CANNOT : b.good ? AGREES : DIFFERS;
 }
