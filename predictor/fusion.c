@@ -92,8 +92,13 @@ struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const s
 struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                        int layer, bool axis_y, struct mafat_span out)
 {
-  return mafat_layer_in_span(&n->layers[mafat_fusion_reader(plan, layer)], axis_y,
-                             mafat_fusion_inner_span(plan, n, layer, axis_y, out));
+  int reader = mafat_fusion_reader(plan, layer);
+  const struct mafat_layer *l = &n->layers[reader];
+  out = mafat_fusion_inner_span(plan, n, layer, axis_y, out);
+  /* Pooling an odd map leaves out its last row, which is in the last tile. */
+  if (plan->algorithms[reader] == MAFAT_WINOGRAD)
+    out = mafat_span_round_out(out, MAFAT_WINOGRAD_OUTPUTS, axis_y ? l->out.h : l->out.w);
+  return mafat_layer_in_span(l, axis_y, out);
 }
 
 int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n, int layer)

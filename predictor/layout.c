@@ -5,6 +5,7 @@
 #include "predictor/schedule.h"
 #include "predictor/winograd.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,7 @@ static int step_work(const struct maker *m, const struct mafat_step *s, struct w
   int n = 0;
   struct mafat_box box = s->out;
   for (int l = s->layer; l >= 0; l = m->plan->inner[l]) {
+    assert(n < MAX_CHAIN);
     bool innermost = m->plan->inner[l] < 0, depthwise = mafat_layer_is_depthwise(&layers[l]);
     work[n++] = (struct work){l, box,
                               depthwise && l != s->layer ? mafat_span(0, layers[l].out.c) : s->filters,
@@ -128,7 +130,7 @@ static void count_step(struct maker *m, const struct mafat_step *step)
   }
 }
 
-/* MACs of a layer, and of the one inside it, over the whole map. */
+/* MACs of a layer, and of those inside it, over the whole map. */
 static uint64_t macs_once(const struct maker *m, int layer)
 {
   uint64_t macs = 0;

@@ -15,6 +15,7 @@ enum {
   MAX_PLAN_TEXT = 1 << 16,
   MAX_TILES_PER_AXIS = 1 << 16,
   DEFAULT_ROWS = 4,
+  MAX_ROW_LOOKS = 1 << 26, /* steps of rows x layers looked at for each: yolov3 has a third of a million */
   MAX_TILE_STEPS = 1 << 24 /* tiles x layers of a group: 608 x 608 tiles of 16 layers are 6 million */
 };
 
@@ -160,6 +161,15 @@ static int *make_bounds(const int *inner, int n, int extent)
   return bounds;
 }
 
+/* Every step of rows is found by looking at the group's layers. */
+static long long row_looks(const struct mafat_network *n, int rolling, int first, int end)
+{
+  long long steps = 0;
+  if (!rolling) return 0;
+  for (int l = first; l < end; l++) steps += n->layers[l].out.h / rolling + 1;
+  return steps * (end - first);
+}
+
 static int lay_group(struct parser *p, struct mafat_plan *plan, const struct written_group *w,
                      int first, int end)
 {
@@ -170,6 +180,11 @@ static int lay_group(struct parser *p, struct mafat_plan *plan, const struct wri
   if (w->cols && w->cols[w->n_cols - 2] >= out.w) why = "has a column boundary outside the output map";
   if (!why && (long long)w->n_rows * w->n_cols * (end - first) > MAX_TILE_STEPS)
     why = "has more tiles than a run can walk through";
+  if (!why && row_looks(p->network, w->rolling, first, end) > MAX_ROW_LOOKS)
+    why = "has more steps of rows than a run can walk through";
+  if (why && w->rolling)
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: the rows%d group over layers %d..%d %s", p->text,
+                      w->rolling, first, end - 1, why);
   if (why)
     return mafat_fail(p->d, MAFAT_EINVAL,
                       "plan %.60s: the %dx%d group over layers %d..%d %s (%d x %d, height x width)", p->text,

@@ -15,8 +15,9 @@ static size_t plus(size_t a, size_t b)
 void mafat_predict(struct mafat_prediction *p, const struct mafat_network *n,
                    const struct mafat_layout *layout, const struct mafat_surroundings *around)
 {
+  size_t threads = (size_t)layout->n_workers - 1;
   *p = (struct mafat_prediction){
-      .process = plus(around->process_bytes, MAFAT_LATE_PAGES),
+      .process = plus(around->process_bytes, MAFAT_LATE_PAGES + threads * MAFAT_THREAD_PAGES),
       .weights = mafat_packed_bytes(n, layout->n_layers),
       .activations = layout->tag_bytes[MAFAT_TAG_ACTIVATIONS],
       .scratch = layout->tag_bytes[MAFAT_TAG_SCRATCH],
@@ -30,5 +31,5 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_network *n,
   size_t arena = pages(layout->total_bytes), rest = plus(p->process, pages(p->weights));
   p->resident_bytes = plus(rest, arena);
   p->charge_bytes = plus(plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes)),
-                         MAFAT_GROUP_CHARGE);
+                         MAFAT_GROUP_CHARGE + threads * MAFAT_THREAD_CHARGE);
 }

@@ -25,7 +25,10 @@ enum {
   MAFAT_LATE_PAGES = 1152 << 10,
   /* What a group is charged beyond resident pages: kernel memory (about 0.28 MB)
    * and what the kernel reads ahead of a cold program and its libraries. */
-  MAFAT_GROUP_CHARGE = 1312 << 10
+  MAFAT_GROUP_CHARGE = 1312 << 10,
+  /* For each thread beside the first: stack and descriptor, and the kernel's memory. */
+  MAFAT_THREAD_PAGES = 12 << 10,
+  MAFAT_THREAD_CHARGE = 24 << 10
 };
 
 void mafat_predict(struct mafat_prediction *p, const struct mafat_network *n,

@@ -38,7 +38,7 @@ void convolution_open(struct convolution *c, const struct mafat_worker *w, const
   c->pointwise = index != step->layer && mafat_layer_is_depthwise(c->layer) ? w->plan->outer[index] : -1;
   c->box.y = mafat_fusion_inner_span(w->plan, n, step->layer, true, step->out.y);
   c->box.x = mafat_fusion_inner_span(w->plan, n, step->layer, false, step->out.x);
-  c->in_y = mafat_layer_in_span(c->layer, true, c->box.y);
+  c->in_y = mafat_fusion_in_span(w->plan, n, step->layer, true, step->out.y);
   c->pieces = (struct mafat_conv_piece *)(memory + s->pieces_offset);
   c->references =
       (struct mafat_piece *)(memory + s->pieces_offset + (size_t)s->n_pieces * REFERENCE_OFFSET);

@@ -17,7 +17,9 @@ static bool always(void)
 static bool has_avx2(void)
 {
   __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  /* The rest of x86-64-v3 came with these on every processor. */
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2");
 }
 
 static bool has_avx512(void)

@@ -95,11 +95,12 @@ static int make_plan(struct mafat_model *m, const struct mafat_model_options *o,
   return code ? code : mafat_layout_make(&m->layout, m->network, m->plan, d);
 }
 
-/* Direct convolution needs the least scratch: where Winograd does not fit, or
- * fits only in tiles that compute much again, it may be the better one. */
+/* Direct convolution needs the least scratch: where Winograd does not fit, it is
+ * taken, and where that fits only in tiles that compute much again, it may be the
+ * better one. */
 static int try_direct(struct mafat_model *m, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
-  bool fits = mafat_model_charge_bytes(m) <= m->budget_bytes;
+  bool fits = m->layout && mafat_model_charge_bytes(m) <= m->budget_bytes;
   if (fits && (o->plan || m->layout->redundant_macs == 0)) return MAFAT_OK;
   struct mafat_plan *plan = m->plan;
   struct mafat_layout *layout = m->layout;
@@ -127,7 +128,7 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   if (o->algorithm && !mafat_algorithm_find(&algorithm, o->algorithm))
     return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd), found %.60s", o->algorithm);
   int code = make_plan(m, o, algorithm, d);
-  if (code == MAFAT_OK && algorithm == MAFAT_AUTO) code = try_direct(m, o, d);
+  if ((code == MAFAT_OK || code == MAFAT_ELIMIT) && algorithm == MAFAT_AUTO) code = try_direct(m, o, d);
   if (code) return code;
   if (mafat_plan_write(m->plan, m->plan_text, sizeof m->plan_text) >= sizeof m->plan_text)
     strcpy(m->plan_text + sizeof m->plan_text - 4, "...");

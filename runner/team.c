@@ -1,14 +1,20 @@
 #include "runner/team.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum {
-  SPINS_BEFORE_SLEEP = 20000, /* some hundred microseconds: the next step usually follows at once */
-  SPINS_BEFORE_YIELD = 1000  /* within a step: somebody else may have our partner's processor */
+  /* With a processor for each worker, what is waited for usually comes within some
+   * ten microseconds, and waking a thread takes as long. */
+  SPINS = 4000,
+  /* With fewer processors, spinning takes one away from who is waited for. */
+  SPINS_CROWDED = 50
 };
 
 /* On cache lines of their own: every worker writes its counter all the time. */
@@ -25,13 +31,15 @@ struct member {
 
 struct mafat_team {
   int n_workers, n_started;
+  int spins;                /* before a thread waits in the kernel */
   void (*work)(void *context, int worker);
   void *context;
   struct counter counters[MAFAT_TEAM_MOST]; /* [worker] */
   atomic_int arrived;       /* at the barrier */
   atomic_uint barriers;     /* passed so far */
   atomic_uint calls;        /* of run */
-  atomic_int sleeping;
+  atomic_int sleeping;      /* waiting for a call */
+  atomic_int blocked;       /* waiting in the barrier */
   atomic_bool quit;
   pthread_mutex_t mutex;    /* of the condition */
   pthread_cond_t wake;
@@ -63,12 +71,19 @@ void mafat_team_barrier(struct mafat_team *t)
   if (atomic_fetch_add_explicit(&t->arrived, 1, memory_order_acq_rel) == t->n_workers - 1) {
     atomic_store_explicit(&t->arrived, 0, memory_order_relaxed);
     forget_units(t);
-    atomic_store_explicit(&t->barriers, passed + 1, memory_order_release);
+    atomic_store(&t->barriers, passed + 1);
+    if (atomic_load(&t->blocked))
+      syscall(SYS_futex, &t->barriers, FUTEX_WAKE_PRIVATE, MAFAT_TEAM_MOST, NULL, NULL, 0);
     return;
   }
-  for (int spins = 0; atomic_load_explicit(&t->barriers, memory_order_acquire) == passed; spins++)
-    if (spins < SPINS_BEFORE_YIELD) pause_briefly();
-    else sched_yield();
+  for (int i = 0; i < t->spins; i++) {
+    if (atomic_load_explicit(&t->barriers, memory_order_acquire) != passed) return;
+    pause_briefly();
+  }
+  atomic_fetch_add(&t->blocked, 1);
+  while (atomic_load(&t->barriers) == passed)
+    syscall(SYS_futex, &t->barriers, FUTEX_WAIT_PRIVATE, passed, NULL, NULL, 0);
+  atomic_fetch_sub(&t->blocked, 1);
 }
 
 static int share_begin(const struct mafat_team *t, int worker, int n)
@@ -92,7 +107,7 @@ int mafat_team_take(struct mafat_team *t, int worker, int n)
 /* Waits for the call after `seen`: spins, then sleeps. */
 static void await_call(struct mafat_team *t, unsigned seen)
 {
-  for (int spins = 0; spins < SPINS_BEFORE_SLEEP; spins++) {
+  for (int i = 0; i < t->spins; i++) {
     if (atomic_load_explicit(&t->calls, memory_order_acquire) != seen) return;
     pause_briefly();
   }
@@ -147,10 +162,12 @@ int mafat_team_size(const struct mafat_team *t)
 /* A thread for each processor: then each keeps to one, for some kernels leave two
  * that wait for each other on the same. The caller's thread is not ours to bind:
  * it finds the one that is left. */
-static void bind_threads(struct mafat_team *t)
+static void fit_processors(struct mafat_team *t)
 {
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != t->n_workers) return;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  if (CPU_COUNT(&allowed) < t->n_workers) t->spins = SPINS_CROWDED;
+  if (CPU_COUNT(&allowed) != t->n_workers) return;
   int cpu = 0;
   while (!CPU_ISSET(cpu, &allowed)) cpu++; /* the first is the caller's */
   for (int i = 0; i < t->n_started; i++) {
@@ -175,7 +192,7 @@ static int start_threads(struct mafat_team *t)
     if (!refused) t->n_started++;
   }
   pthread_attr_destroy(&attributes);
-  if (!refused) bind_threads(t);
+  if (!refused) fit_processors(t);
   return refused;
 }
 
@@ -185,6 +202,7 @@ int mafat_team_open(struct mafat_team **out, int n_workers, struct mafat_diagnos
   struct mafat_team *t = calloc(1, sizeof *t);
   if (!t) return mafat_fail(d, MAFAT_ENOMEM, "threads: out of memory");
   t->n_workers = n_workers;
+  t->spins = SPINS;
   pthread_mutex_init(&t->mutex, NULL);
   pthread_cond_init(&t->wake, NULL);
   t->members = calloc((size_t)n_workers, sizeof *t->members);
