@@ -122,21 +122,22 @@ void mafat_executor_set_input(struct mafat_executor *e, const float *chw)
     for (int y = 0; y < s.h; y++, chw += s.w) mafat_executor_set_input_row(e, c, y, chw);
 }
 
+static struct mafat_worker worker_of(struct mafat_executor *e, int index)
+{
+  const struct mafat_scratch *scratch = &e->layout->scratch[e->step.layer];
+  int buffer = e->layout->scratch_buffers[e->step.layer];
+  char *memory = buffer < 0 ? NULL : e->tensors.arena + e->layout->buffers[buffer].offset;
+  return (struct mafat_worker){
+      .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .team = e->team,
+      .weights = e->weights, .scratch = scratch, .index = index, .shared_memory = memory,
+      .slot_memory = mafat_scratch_slot(scratch, memory, index)};
+}
+
 /* One worker's share of the current step. */
 static void work(void *context, int index)
 {
   struct mafat_executor *e = context;
-  const struct mafat_scratch *scratch = &e->layout->scratch[e->step.layer];
-  int buffer = e->layout->scratch_buffers[e->step.layer];
-  char *memory = buffer < 0 ? NULL : e->tensors.arena + e->layout->buffers[buffer].offset;
-  struct mafat_worker worker = {
-      .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .team = e->team,
-      .weights = e->weights, .scratch = scratch, .index = index, .shared_memory = memory,
-      .slot_memory = mafat_scratch_slot(scratch, memory, index)};
-  struct mafat_box box = e->step.out;
-  struct mafat_span share = mafat_span_share(mafat_span_size(box.y), e->layout->n_workers, index);
-  box.y = mafat_span(box.y.begin + share.begin, box.y.begin + share.end);
-  zero_pads(&e->tensors, e->step.layer, box, e->step.filters);
+  struct mafat_worker worker = worker_of(e, index);
   int code = mafat_layers_run(&worker, &e->step);
   if (code) atomic_store(&e->step_code, code);
 }
@@ -148,6 +149,9 @@ static int run_step(struct mafat_executor *e)
     e->tensors.held[step->layer + 1] =
         (struct mafat_held){step->held, step->held_channels.begin / MAFAT_CHANNEL_BLOCK};
   atomic_store(&e->step_code, MAFAT_OK);
+  zero_pads(&e->tensors, step->layer, step->out, step->filters);
+  struct mafat_worker caller = worker_of(e, 0);
+  mafat_layers_prepare(&caller, step);
   mafat_team_run(e->team, work, e);
   return atomic_load(&e->step_code);
 }

@@ -510,6 +510,13 @@ static int run_alone(const struct mafat_worker *w, const struct mafat_step *step
   return w->index == 0 ? run(w, step) : MAFAT_OK;
 }
 
+void mafat_layers_prepare(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
+  if (l->type == MAFAT_CONNECTED)
+    mafat_layers_flatten(w->tensors, &l->sources, l->in, (float *)(w->shared_memory + w->scratch->flat_offset));
+}
+
 int mafat_layers_run(const struct mafat_worker *w, const struct mafat_step *step)
 {
   int reader = mafat_fusion_reader(w->plan, step->layer);

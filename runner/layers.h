@@ -23,6 +23,8 @@ struct mafat_worker {
   int index;                           /* 0 ... layout->n_workers - 1 */
 };
 
+/* What must be there before any worker begins; the caller does it alone. */
+void mafat_layers_prepare(const struct mafat_worker *w, const struct mafat_step *step);
 /* This worker's share of a step; all workers of the team call it. MAFAT_OK, or
  * what reading weights failed with. */
 int mafat_layers_run(const struct mafat_worker *w, const struct mafat_step *step);

@@ -9,8 +9,6 @@ int mafat_layers_connect(const struct mafat_worker *w, const struct mafat_step *
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   float *flat = (float *)(w->shared_memory + w->scratch->flat_offset);
   convolution_open(&c, w, step);
-  if (w->index == 0) mafat_layers_flatten(w->tensors, &l->sources, l->in, flat);
-  mafat_team_barrier(w->team);
   const float *row = flat;
   int inputs = (int)w->scratch->flat_floats;
   struct mafat_conv_piece piece = {&row, inputs, 0};

@@ -12,9 +12,11 @@
 enum {
   /* With a processor for each worker, what is waited for usually comes within some
    * ten microseconds, and waking a thread takes as long. */
-  SPINS = 4000,
-  /* With fewer processors, spinning takes one away from who is waited for. */
-  SPINS_CROWDED = 50
+  SPINS = 20000,
+  SPINS_AT_END = 1000,
+  /* With fewer processors, waiting takes one away from who is waited for. */
+  SPINS_CROWDED = 50,
+  CLOSED = 1 << 30 /* in `inside`: nobody may join any more */
 };
 
 /* On cache lines of their own: every worker writes its counter all the time. */
@@ -31,15 +33,14 @@ struct member {
 
 struct mafat_team {
   int n_workers, n_started;
-  int spins;                /* before a thread waits in the kernel */
+  bool crowded;             /* fewer processors than workers */
   void (*work)(void *context, int worker);
   void *context;
   struct counter counters[MAFAT_TEAM_MOST]; /* [worker] */
-  atomic_int arrived;       /* at the barrier */
-  atomic_uint barriers;     /* passed so far */
+  atomic_int inside;        /* threads that have joined the call, and whether it is closed */
+  atomic_bool awaited;      /* the caller sleeps until they have left */
   atomic_uint calls;        /* of run */
   atomic_int sleeping;      /* waiting for a call */
-  atomic_int blocked;       /* waiting in the barrier */
   atomic_bool quit;
   pthread_mutex_t mutex;    /* of the condition */
   pthread_cond_t wake;
@@ -61,29 +62,32 @@ static void forget_units(struct mafat_team *t)
     atomic_store_explicit(&t->counters[w].taken, 0, memory_order_relaxed);
 }
 
-void mafat_team_barrier(struct mafat_team *t)
+static void leave(struct mafat_team *t)
 {
-  if (t->n_workers == 1) {
-    forget_units(t);
-    return;
-  }
-  unsigned passed = atomic_load_explicit(&t->barriers, memory_order_relaxed);
-  if (atomic_fetch_add_explicit(&t->arrived, 1, memory_order_acq_rel) == t->n_workers - 1) {
-    atomic_store_explicit(&t->arrived, 0, memory_order_relaxed);
-    forget_units(t);
-    atomic_store(&t->barriers, passed + 1);
-    if (atomic_load(&t->blocked))
-      syscall(SYS_futex, &t->barriers, FUTEX_WAKE_PRIVATE, MAFAT_TEAM_MOST, NULL, NULL, 0);
-    return;
-  }
-  for (int i = 0; i < t->spins; i++) {
-    if (atomic_load_explicit(&t->barriers, memory_order_acquire) != passed) return;
+  atomic_fetch_sub(&t->inside, 1);
+  if (atomic_load(&t->awaited)) syscall(SYS_futex, &t->inside, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* False when the call is over: whoever comes late is not needed. */
+static bool join(struct mafat_team *t)
+{
+  if (!(atomic_fetch_add(&t->inside, 1) & CLOSED)) return true;
+  leave(t);
+  return false;
+}
+
+/* Lets nobody join any more, and waits for those who have. */
+static void finish_call(struct mafat_team *t)
+{
+  atomic_fetch_or(&t->inside, CLOSED);
+  for (int i = 0; i < (t->crowded ? SPINS_CROWDED : SPINS_AT_END); i++) {
+    if (atomic_load(&t->inside) == CLOSED) return;
     pause_briefly();
   }
-  atomic_fetch_add(&t->blocked, 1);
-  while (atomic_load(&t->barriers) == passed)
-    syscall(SYS_futex, &t->barriers, FUTEX_WAIT_PRIVATE, passed, NULL, NULL, 0);
-  atomic_fetch_sub(&t->blocked, 1);
+  atomic_store(&t->awaited, true);
+  for (int seen; (seen = atomic_load(&t->inside)) != CLOSED;)
+    syscall(SYS_futex, &t->inside, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+  atomic_store(&t->awaited, false);
 }
 
 static int share_begin(const struct mafat_team *t, int worker, int n)
@@ -107,7 +111,7 @@ int mafat_team_take(struct mafat_team *t, int worker, int n)
 /* Waits for the call after `seen`: spins, then sleeps. */
 static void await_call(struct mafat_team *t, unsigned seen)
 {
-  for (int i = 0; i < t->spins; i++) {
+  for (int i = 0; i < (t->crowded ? SPINS_CROWDED : SPINS); i++) {
     if (atomic_load_explicit(&t->calls, memory_order_acquire) != seen) return;
     pause_briefly();
   }
@@ -122,11 +126,13 @@ static void *live(void *argument)
 {
   struct member *m = argument;
   struct mafat_team *t = m->team;
-  for (unsigned seen = 0;; seen++) {
+  for (unsigned seen = 0;;) {
     await_call(t, seen);
-    if (atomic_load_explicit(&t->quit, memory_order_acquire)) return NULL;
+    seen = atomic_load(&t->calls);
+    if (atomic_load(&t->quit)) return NULL;
+    if (!join(t)) continue;
     t->work(t->context, m->worker);
-    mafat_team_barrier(t);
+    leave(t);
   }
 }
 
@@ -142,16 +148,17 @@ static void call(struct mafat_team *t)
 
 void mafat_team_run(struct mafat_team *t, void (*work)(void *context, int worker), void *context)
 {
+  forget_units(t);
   if (t->n_workers == 1) {
-    forget_units(t);
     work(context, 0);
     return;
   }
   t->work = work;
   t->context = context;
+  atomic_fetch_and(&t->inside, ~CLOSED);
   call(t);
   work(context, 0);
-  mafat_team_barrier(t);
+  finish_call(t);
 }
 
 int mafat_team_size(const struct mafat_team *t)
@@ -166,7 +173,7 @@ static void fit_processors(struct mafat_team *t)
 {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  if (CPU_COUNT(&allowed) < t->n_workers) t->spins = SPINS_CROWDED;
+  if (CPU_COUNT(&allowed) < t->n_workers) t->crowded = true;
   if (CPU_COUNT(&allowed) != t->n_workers) return;
   int cpu = 0;
   while (!CPU_ISSET(cpu, &allowed)) cpu++; /* the first is the caller's */
@@ -202,7 +209,7 @@ int mafat_team_open(struct mafat_team **out, int n_workers, struct mafat_diagnos
   struct mafat_team *t = calloc(1, sizeof *t);
   if (!t) return mafat_fail(d, MAFAT_ENOMEM, "threads: out of memory");
   t->n_workers = n_workers;
-  t->spins = SPINS;
+  atomic_init(&t->inside, CLOSED);
   pthread_mutex_init(&t->mutex, NULL);
   pthread_cond_init(&t->wake, NULL);
   t->members = calloc((size_t)n_workers, sizeof *t->members);
@@ -221,7 +228,7 @@ void mafat_team_close(struct mafat_team **team)
   if (!team || !*team) return;
   struct mafat_team *t = *team;
   if (t->n_started) {
-    atomic_store_explicit(&t->quit, true, memory_order_release);
+    atomic_store(&t->quit, true);
     call(t);
     for (int i = 0; i < t->n_started; i++) pthread_join(t->members[i].thread, NULL);
   }

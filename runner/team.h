@@ -23,14 +23,14 @@ void mafat_team_close(struct mafat_team **team);
 
 int mafat_team_size(const struct mafat_team *team);
 
-/* work(context, worker) on every worker, 0 ... n_workers - 1; returns when all
- * have. Writes of one call are seen by the next. */
+/* Calls work(context, worker) on the caller's thread as worker 0 and on those of
+ * the others that come in time, and returns when all of these have returned: a
+ * thread that the system does not let run is not waited for, so `work` must take
+ * what it does as units. Writes of one call are seen by the next. */
 void mafat_team_run(struct mafat_team *team, void (*work)(void *context, int worker), void *context);
 
 /* For use inside `work`. The next of n units that nobody has taken: of the
  * worker's share, then of the others'; -1 when all are taken. */
 int mafat_team_take(struct mafat_team *team, int worker, int n);
-/* Waits for all workers; then units can be taken anew, from 0. */
-void mafat_team_barrier(struct mafat_team *team);
 
 #endif

@@ -62,18 +62,21 @@ boxes() {
     fi
 }
 
-# draw_grid, draw_plan N_LAYERS, pick WORD...: random ones in $drawn (in a subshell, RANDOM would forget its seed). A grid is
-# sometimes balanced.
-draw_grid() {
+# draw_group, draw_plan N_LAYERS, pick WORD...: random ones in $drawn (in a subshell, RANDOM would forget its seed). A group is a
+# grid, sometimes balanced, or rolling windows of rows.
+draw_group() {
     drawn=$((RANDOM % 5 + 1))x$((RANDOM % 5 + 1))
-    [ $((RANDOM % 3)) -ne 0 ] || drawn=$drawn:balanced
+    case $((RANDOM % 4)) in
+        0) drawn=$drawn:balanced ;;
+        1) drawn=rows$((RANDOM % 8 + 1)) ;;
+    esac
 }
 draw_plan() {
     local plan cut=0
-    draw_grid
+    draw_group
     plan=$drawn
     while cut=$((cut + 1 + RANDOM % $1)) && [ $cut -lt "$1" ]; do
-        draw_grid
+        draw_group
         plan=$plan/$cut/$drawn
     done
     drawn=$plan
@@ -90,15 +93,17 @@ infer() {
 }
 
 # plans NAME CFG WEIGHTS: random plans, on one to four threads, give the bits of the untiled run on one by the same algorithm, in
-# the last layer's output and in what is detected. A plan with more tiles than a map has pixels is refused and drawn anew.
+# the last layer's output and in what is detected. The algorithm is auto or, drawn once for the network, direct or winograd. A
+# plan with more tiles than a map has pixels is refused and drawn anew.
 plans() {
-    local name=$1 cfg=$2 weights=$3 n_layers drawn plan text algorithm threads answer=$folder/answer reference tries=0 n=0 good=0
+    local name=$1 cfg=$2 weights=$3 n_layers drawn plan text algorithm other threads answer=$folder/answer reference tries=0 n=0 good=0
     n_layers=$(($(grep -c '^\[' "$cfg") - 1))
     RANDOM=$(($(printf %s "$name" | cksum | cut -d' ' -f1) % 32768))
+    pick direct winograd && other=$drawn
     rm -f "$answer".*
     for ((; n < 6 && tries < 200; tries++)); do
         draw_plan "$n_layers" && plan=$drawn
-        pick auto direct winograd && algorithm=$drawn reference=$answer.$drawn
+        pick auto "$other" && algorithm=$drawn reference=$answer.$drawn
         threads=$((RANDOM % 4 + 1))
         text="$name plan $plan, $algorithm, threads $threads"
         if [ ! -e "$reference" ] && ! infer "$reference" "$cfg" "$weights" 1x1/NoCut "$algorithm" 1; then
