@@ -169,12 +169,10 @@ int mafat_team_size(const struct mafat_team *t)
 /* A thread for each processor: then each keeps to one, for some kernels leave two
  * that wait for each other on the same. The caller's thread is not ours to bind:
  * it finds the one that is left. */
-static void fit_processors(struct mafat_team *t)
+static void bind_threads(struct mafat_team *t)
 {
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  if (CPU_COUNT(&allowed) < t->n_workers) t->crowded = true;
-  if (CPU_COUNT(&allowed) != t->n_workers) return;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != t->n_workers) return;
   int cpu = 0;
   while (!CPU_ISSET(cpu, &allowed)) cpu++; /* the first is the caller's */
   for (int i = 0; i < t->n_started; i++) {
@@ -199,7 +197,7 @@ static int start_threads(struct mafat_team *t)
     if (!refused) t->n_started++;
   }
   pthread_attr_destroy(&attributes);
-  if (!refused) fit_processors(t);
+  if (!refused) bind_threads(t);
   return refused;
 }
 
@@ -210,6 +208,8 @@ int mafat_team_open(struct mafat_team **out, int n_workers, struct mafat_diagnos
   if (!t) return mafat_fail(d, MAFAT_ENOMEM, "threads: out of memory");
   t->n_workers = n_workers;
   atomic_init(&t->inside, CLOSED);
+  cpu_set_t allowed;
+  t->crowded = sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) < n_workers;
   pthread_mutex_init(&t->mutex, NULL);
   pthread_cond_init(&t->wake, NULL);
   t->members = calloc((size_t)n_workers, sizeof *t->members);
