@@ -156,7 +156,7 @@ static int run_step(struct mafat_executor *e)
   return atomic_load(&e->step_code);
 }
 
-int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
+static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
   const struct mafat_step *step = &e->step;
   struct mafat_shape in = e->network->input;
@@ -176,6 +176,14 @@ int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
     if (e->options.observe) e->options.observe(e->options.observe_context, e, step);
   }
   return MAFAT_OK;
+}
+
+int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
+{
+  mafat_team_gather(e->team);
+  int code = run_schedule(e, d);
+  mafat_team_disperse(e->team);
+  return code;
 }
 
 void mafat_executor_forget(struct mafat_executor *e)

@@ -469,7 +469,7 @@ static int run_boxes(const struct mafat_worker *w, const struct mafat_step *step
   }
   float *pixel = (float *)(w->slot_memory + w->scratch->pixel_offset);
   int per_box = l->head.classes + l->head.coords + 1;
-  for (int y = 0; y < l->out.h; y++)
+  for (int y = step->out.y.begin; y < step->out.y.end; y++)
     for (int x = 0; x < l->out.w; x++) {
       struct mafat_runs runs = mafat_runs_of(&l->sources, mafat_span(0, l->in.c));
       struct mafat_run run;
@@ -536,7 +536,7 @@ int mafat_layers_run(const struct mafat_worker *w, const struct mafat_step *step
   case MAFAT_ACTIVATION_LAYER: return run_rows(w, step, run_activation);
   case MAFAT_SOFTMAX: return run_alone(w, step, run_softmax);
   case MAFAT_REGION:
-  case MAFAT_YOLO: return run_alone(w, step, run_boxes);
+  case MAFAT_YOLO: return run_rows(w, step, run_boxes);
   case MAFAT_DETECTION: return run_alone(w, step, run_detection);
   default:
     assert(!"a renaming layer has no steps");

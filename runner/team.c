@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 enum {
-  /* With a processor for each worker, what is waited for usually comes within some
-   * ten microseconds, and waking a thread takes as long. */
-  SPINS = 20000,
-  SPINS_AT_END = 1000,
+  /* With a processor for each worker, what is waited for (the next step, another's
+   * last unit) usually comes within a millisecond, and waking a thread takes a tenth
+   * of that. */
+  SPINS = 50000,
   /* With fewer processors, waiting takes one away from who is waited for. */
   SPINS_CROWDED = 50,
   CLOSED = 1 << 30 /* in `inside`: nobody may join any more */
@@ -34,6 +34,8 @@ struct member {
 struct mafat_team {
   int n_workers, n_started;
   bool crowded;             /* fewer processors than workers */
+  bool bound;               /* a processor for each worker */
+  cpu_set_t caller_cpu, before; /* the one that is left for the caller; where it was allowed */
   void (*work)(void *context, int worker);
   void *context;
   struct counter counters[MAFAT_TEAM_MOST]; /* [worker] */
@@ -80,7 +82,7 @@ static bool join(struct mafat_team *t)
 static void finish_call(struct mafat_team *t)
 {
   atomic_fetch_or(&t->inside, CLOSED);
-  for (int i = 0; i < (t->crowded ? SPINS_CROWDED : SPINS_AT_END); i++) {
+  for (int i = 0; i < (t->crowded ? SPINS_CROWDED : SPINS); i++) {
     if (atomic_load(&t->inside) == CLOSED) return;
     pause_briefly();
   }
@@ -161,20 +163,34 @@ void mafat_team_run(struct mafat_team *t, void (*work)(void *context, int worker
   finish_call(t);
 }
 
+void mafat_team_gather(struct mafat_team *t)
+{
+  if (t->bound && sched_getaffinity(0, sizeof t->before, &t->before) == 0)
+    sched_setaffinity(0, sizeof t->caller_cpu, &t->caller_cpu);
+}
+
+void mafat_team_disperse(struct mafat_team *t)
+{
+  if (t->bound) sched_setaffinity(0, sizeof t->before, &t->before);
+}
+
 int mafat_team_size(const struct mafat_team *t)
 {
   return t->n_workers;
 }
 
 /* A thread for each processor: then each keeps to one, for some kernels leave two
- * that wait for each other on the same. The caller's thread is not ours to bind:
- * it finds the one that is left. */
+ * that wait for each other on the same. The caller's thread is bound only between
+ * gather and disperse. */
 static void bind_threads(struct mafat_team *t)
 {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != t->n_workers) return;
   int cpu = 0;
   while (!CPU_ISSET(cpu, &allowed)) cpu++; /* the first is the caller's */
+  CPU_ZERO(&t->caller_cpu);
+  CPU_SET(cpu, &t->caller_cpu);
+  t->bound = t->n_workers > 1;
   for (int i = 0; i < t->n_started; i++) {
     cpu_set_t one;
     do cpu++;

@@ -29,6 +29,11 @@ int mafat_team_size(const struct mafat_team *team);
  * what it does as units. Writes of one call are seen by the next. */
 void mafat_team_run(struct mafat_team *team, void (*work)(void *context, int worker), void *context);
 
+/* Around many calls in a row, by the thread that makes them: where there is a
+ * processor for each worker, it keeps to the one that the others leave. */
+void mafat_team_gather(struct mafat_team *team);
+void mafat_team_disperse(struct mafat_team *team);
+
 /* For use inside `work`. The next of n units that nobody has taken: of the
  * worker's share, then of the others'; -1 when all are taken. */
 int mafat_team_take(struct mafat_team *team, int worker, int n);
