@@ -53,23 +53,26 @@ yolov2() { # PLAN ALGORITHM OPTION...: a row of the table; the last layer's outp
     "$(milliseconds "$(field layers_ms "$out/yolov2.json")")"
 }
 heading() { # TEXT
-  printf '   %-20s %9s %21s %10s %10s\n' "$1" arena "resident: predicted" measured layers
+  printf '   %-22s %9s %21s %10s %10s\n' "$1" arena "resident: predicted" measured layers
 }
 
 heading "the whole network"
 yolov2 1x1/NoCut auto
+yolov2 rows4/8/1x1 auto
 yolov2 5x5/8/2x2 auto
 heading "its first 16 layers"
 for algorithm in direct auto; do
   yolov2 1x1/NoCut $algorithm --layers 16
+  yolov2 rows4/12/1x1 $algorithm --layers 16
   yolov2 5x5/8/2x2 $algorithm --layers 16
 done
-echo "   Tiles take less memory and compute their overlap again. direct takes the least memory; auto is Winograd's"
+echo "   Rows take less memory and compute nothing again, tiles compute their overlap again. direct takes the least memory; auto is Winograd's"
 echo "   convolution for each layer where it is expected to be faster."
 for algorithm in direct auto; do
   cmp "$out/1x1-NoCut-$algorithm.floats" "$out/5x5-8-2x2-$algorithm.floats"
+  cmp "$out/1x1-NoCut-$algorithm.floats" "$out/rows4-12-1x1-$algorithm.floats"
 done
 cp "$out/1x1-NoCut-auto.floats" "$out/one-thread.floats"
 yolov2 1x1/NoCut auto --layers 16 --threads 2 >/dev/null
 cmp "$out/1x1-NoCut-auto.floats" "$out/one-thread.floats"
-echo "   Outputs of one algorithm: the same bits untiled, in tiles, and with two threads."
+echo "   Outputs of one algorithm: the same bits untiled, in rows, in tiles, and with two threads."
