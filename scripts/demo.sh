@@ -46,7 +46,7 @@ yolov2() { # PLAN ALGORITHM OPTION...: a row of the table; the last layer's outp
   shift 2
   "$build/run_inference" --quiet --json --repeat 3 --plan "$plan" --algorithm "$algorithm" "$@" \
     --dump-output "$out/$(echo "$plan" | tr / -)-$algorithm.floats" "$cfg" "$weights" "$picture" >"$out/yolov2.json"
-  printf '   %-10s %-9s %9s %21s %10s %10s\n' "$plan" "$algorithm" \
+  printf '   %-12s %-9s %9s %21s %10s %10s\n' "$plan" "$algorithm" \
     "$(megabytes "$(field arena_bytes "$out/yolov2.json")")" \
     "$(megabytes "$(field predicted_resident_bytes "$out/yolov2.json")")" \
     "$(megabytes "$(field measured_resident_bytes "$out/yolov2.json")")" \
