@@ -7,6 +7,19 @@ enum {
   DEPTHWISE_PIXELS = VECTOR_PIXELS >= 14 ? 8 : 4
 };
 
+/* Ends P sums and stores them. */
+INLINE void finish_outputs(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
+                           const int P, vec *sum)
+{
+  const vec scale = vec_load_n(c->scale + v, n), bias = vec_load_n(c->bias + v, n);
+#pragma GCC unroll 8
+  for (int p = 0; p < P; p++) sum[p] = vec_madd(sum[p], scale, bias);
+  activate_vectors(sum, P, c->activation);
+  float *out = c->out[row] + (size_t)col * (size_t)c->out_pixel_floats + v;
+#pragma GCC unroll 8
+  for (int p = 0; p < P; p++, out += c->out_pixel_floats) vec_store_n(out, sum[p], n);
+}
+
 /* P outputs of a row for one vector of channels, any window and stride. */
 INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
                            const int P)
@@ -24,13 +37,7 @@ INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int co
       for (int p = 0; p < P; p++) sum[p] = vec_madd(vec_load_n(in + (size_t)p * step, n), weight, sum[p]);
     }
   }
-  const vec scale = vec_load_n(c->scale + v, n), bias = vec_load_n(c->bias + v, n);
-#pragma GCC unroll 8
-  for (int p = 0; p < P; p++) sum[p] = vec_madd(sum[p], scale, bias);
-  activate_vectors(sum, P, c->activation);
-  float *out = c->out[row] + (size_t)col * (size_t)c->out_pixel_floats + v;
-#pragma GCC unroll 8
-  for (int p = 0; p < P; p++, out += c->out_pixel_floats) vec_store_n(out, sum[p], n);
+  finish_outputs(c, row, col, v, n, P, sum);
 }
 
 /* The usual case, 3x3: a window's columns are loaded once for all outputs that
@@ -57,13 +64,7 @@ INLINE void depthwise_tile3(const struct mafat_depthwise_call *c, int row, int c
       sum[p] = vec_madd(x[p * STRIDE + 2], w2, sum[p]);
     }
   }
-  const vec scale = vec_load_n(c->scale + v, n), bias = vec_load_n(c->bias + v, n);
-#pragma GCC unroll 8
-  for (int p = 0; p < P; p++) sum[p] = vec_madd(sum[p], scale, bias);
-  activate_vectors(sum, P, c->activation);
-  float *out = c->out[row] + (size_t)col * (size_t)c->out_pixel_floats + v;
-#pragma GCC unroll 8
-  for (int p = 0; p < P; p++, out += c->out_pixel_floats) vec_store_n(out, sum[p], n);
+  finish_outputs(c, row, col, v, n, P, sum);
 }
 
 /* P outputs from column `col` on; STRIDE: of a 3x3 window, 0 for any other. */
