@@ -15,14 +15,22 @@
 #include "predictor/plan.h"
 #include "predictor/scratch.h"
 
-enum mafat_tag { MAFAT_TAG_INPUT, MAFAT_TAG_ACTIVATIONS, MAFAT_TAG_SCRATCH, MAFAT_N_TAGS };
+enum mafat_tag {
+  MAFAT_TAG_INPUT,
+  MAFAT_TAG_ACTIVATIONS,
+  MAFAT_TAG_SCRATCH,
+  MAFAT_TAG_WEIGHTS, /* loaded layers; kept ones are not in the arena */
+  MAFAT_TAG_IO,      /* ring, panel and affine buffer of streamed weights */
+  MAFAT_N_TAGS
+};
 
 struct mafat_buffer {
   enum mafat_tag tag;
-  int tensor;      /* whose it is: MAFAT_INPUT or a layer */
+  int tensor;      /* whose it is: MAFAT_INPUT or a layer; of I/O: MAFAT_INPUT */
   size_t bytes;    /* multiple of 64 */
   size_t offset;   /* in the arena */
-  int first, last; /* times (layer numbers) of its life, inclusive */
+  int first, last; /* times of its life, inclusive: layer l runs at 2 * plan->position[l], when
+                      Winograd may transform its input ahead of all else, and one later */
 };
 
 struct mafat_tensor_layout {
@@ -47,6 +55,10 @@ struct mafat_layout {
   struct mafat_scratch *scratch;       /* [layer] */
   int *scratch_buffers;                /* [layer]: index or -1; layers that take turns share one */
   int n_workers;                       /* scratch slots: the plan's threads */
+  int *weights_buffers;                /* [layer]: of loaded layers, packed; -1 */
+  int ring_buffer, panel_buffer, affine_buffer; /* of streamed weights (fetches.h); -1 */
+  size_t kept_bytes;                   /* weights that are in no buffer: kept, packed */
+  uint64_t bytes_read;                 /* of the weights file, in every run */
   size_t total_bytes;                  /* the arena */
   size_t bound_bytes;                  /* largest sum of live bytes: total can not be less */
   size_t tag_bytes[MAFAT_N_TAGS];      /* live at the peak */

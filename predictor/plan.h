@@ -10,6 +10,14 @@
  *                         rows 0, 100, 204, end; columns 0, 152, end
  *   rows4/12/1x1          layers 0..11 as a pipeline of rolling windows, at least
  *                         four rows at a time (rows: by four)
+ *   rows4/12/panels       the rest whole maps, 32 filters at a time; where a
+ *                         convolution is read by 1x1s and pools only, they take each
+ *                         panel as it comes, and the wide map never exists
+ *                         (panels:apart: it does)
+ *   rows4:loaded/12/panels:streamed
+ *                         weights of the rows read in every run, in memory while they
+ *                         run; those of the rest streamed a panel at a time (without
+ *                         such a word they are kept from run to run)
  * A layer that cannot be cut inside a tiled group or one of rows splits it: it
  * becomes a 1x1 group of its own, and what follows starts a new group. */
 #ifndef MAFAT_PREDICTOR_PLAN_H
@@ -27,9 +35,17 @@ enum mafat_algorithm {
   MAFAT_WINOGRAD /* F(4x4, 3x3), where it applies; the others are direct */
 };
 
+/* Where a layer's weights are while the plan runs. */
+enum mafat_residence {
+  MAFAT_KEPT,    /* in memory of their own, read when the model is opened */
+  MAFAT_LOADED,  /* in the arena, read anew in every run, while the layer's group runs */
+  MAFAT_STREAMED /* in the arena's ring, a panel at a time, just before a step needs them */
+};
+
 struct mafat_plan_options {
   enum mafat_algorithm algorithm; /* default MAFAT_AUTO */
   int n_threads;                  /* default 1 */
+  bool packed; /* weights come from a packed file, in kernel order; default false: Darknet's */
   bool keep_all;  /* every layer's output exists: nothing is computed inside its reader; default false */
 };
 
@@ -39,6 +55,9 @@ struct mafat_group {
   bool balanced;              /* boundaries were computed, not even */
   bool given;                 /* boundaries stood in the text */
   int rows;                   /* 0, or: rolling windows, at least so many rows a step */
+  bool panels;                /* a few filters of the whole map at a time */
+  bool apart;                 /* panels: no layer is computed panel by panel with its readers */
+  enum mafat_residence weights; /* as written; what of it applies to a layer: plan->residence */
   int *row_bounds;            /* (n_rows + 1) on the output map's rows: 0 ... h */
   int *col_bounds;            /* (n_cols + 1) */
   const struct mafat_generator *generator;
@@ -52,7 +71,20 @@ struct mafat_plan {
   enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or MAFAT_WINOGRAD */
   int *inner; /* [layer]: the layer that is computed inside its step (fusion.h), or -1 */
   int *outer; /* [layer]: the layer in whose step it is computed, or -1: in its own */
+  bool packed;                     /* the weights file is in kernel order */
+  enum mafat_residence *residence; /* [layer]: of those that have weights */
+  int *fan; /* [layer]: the convolution whose panels this layer takes one after the other, itself
+               for that convolution, or -1 (order.h) */
+  int *order;    /* the layers as they are run */
+  int *position; /* [layer]: in order; the members of a fan have that of its convolution */
 };
+
+/* Are the layer's steps panels of filters, MAFAT_PANEL for each thread? `layer` as
+ * in a step: fused ones go by their outermost. */
+bool mafat_plan_divides(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
+/* Winograd: is the input transformed in a step of its own, for all the steps of
+ * panels that follow? */
+bool mafat_plan_transforms(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
 
 void mafat_plan_defaults(struct mafat_plan_options *options);
 

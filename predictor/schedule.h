@@ -11,7 +11,14 @@
  * it: fusion.h) from input channels [channels). A direct convolution may get its input channels in several steps: the
  * first begins at 0, the last ends at in.c and finishes (scale, bias,
  * activation); in between the output tensor holds the raw sums. */
+enum mafat_step_kind {
+  MAFAT_STEP_COMPUTE,
+  MAFAT_STEP_TRANSFORM, /* Winograd: the input of the following steps of this layer, into scratch */
+  MAFAT_STEP_INPUT      /* rows of the picture; layer is MAFAT_INPUT */
+};
+
 struct mafat_step {
+  enum mafat_step_kind kind;
   int group, layer;
   struct mafat_box out;
   struct mafat_box held; /* pixels of the layer's output its buffer holds after
