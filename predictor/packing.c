@@ -22,6 +22,21 @@ int mafat_pieces(const struct mafat_sources *sources, struct mafat_span channels
   return n;
 }
 
+int mafat_slice_end(const struct mafat_sources *sources, int channel, int n)
+{
+  int position = 0, end = channel;
+  for (int i = 0; i < sources->n; position += sources->list[i++].n) {
+    struct mafat_source s = sources->list[i];
+    if (position + s.n <= channel) continue;
+    if (end - channel >= n) return end;
+    /* Pieces of a source end with its blocks, and with the source. */
+    int first = s.first + (end - position), wanted = n - (end - channel);
+    int block_end = mafat_round_up(first + wanted, MAFAT_CHANNEL_BLOCK);
+    end = mafat_min(position + block_end - s.first, position + s.n);
+  }
+  return end;
+}
+
 int mafat_panel_end(const struct mafat_layer *l, int first)
 {
   if (mafat_layer_is_depthwise(l)) return mafat_min(first + MAFAT_CHANNEL_BLOCK, l->out.c);

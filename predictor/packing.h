@@ -66,6 +66,10 @@ struct mafat_piece {
 int mafat_pieces(const struct mafat_sources *sources, struct mafat_span channels,
                  struct mafat_piece *pieces, int room);
 
+/* End of a slice of at least n input channels, if there are so many, that begins at
+ * `channel`: where a piece ends. */
+int mafat_slice_end(const struct mafat_sources *sources, int channel, int n);
+
 /* End of the panel that begins at filter `first`; panels cross neither group
  * edges nor, in grouped convolutions, channel blocks. */
 int mafat_panel_end(const struct mafat_layer *l, int first);

@@ -2,8 +2,9 @@
 
 #include "predictor/balance.h"
 #include "predictor/fusion.h"
-#include "predictor/winograd.h"
+#include "predictor/order.h"
 #include "predictor/schedule.h"
+#include "predictor/winograd.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -32,7 +33,10 @@ struct written_group {
   int n_rows, n_cols;
   int *rows, *cols; /* inner boundaries, when given */
   int rolling;      /* rows a step, when not a grid */
+  bool panels;      /* not a grid either */
+  bool apart;
   bool balanced;
+  enum mafat_residence weights;
 };
 
 static void release_written(struct written_group *w)
@@ -114,27 +118,52 @@ static int take_side(struct parser *p, int **bounds, int *n_parts)
   return MAFAT_OK;
 }
 
-static int take_group(struct parser *p, struct written_group *w)
+static int take_rows(struct parser *p, struct written_group *w)
 {
-  int code;
-  if (take(p, "rows")) {
-    w->n_rows = w->n_cols = 1;
-    w->rolling = DEFAULT_ROWS;
-    if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
-    if ((code = take_number(p, "rows a step", &w->rolling))) return code;
-    if (w->rolling >= 1) return MAFAT_OK;
-    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected at least 1 row a step, found 0", p->text);
-  }
-  if ((code = take_side(p, &w->rows, &w->n_rows))) return code;
+  w->n_rows = w->n_cols = 1;
+  w->rolling = DEFAULT_ROWS;
+  if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
+  int code = take_number(p, "rows a step", &w->rolling);
+  if (code || w->rolling >= 1) return code;
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected at least 1 row a step, found 0", p->text);
+}
+
+static int take_grid(struct parser *p, struct written_group *w)
+{
+  int code = take_side(p, &w->rows, &w->n_rows);
+  if (code) return code;
   if (!take(p, "x")) return expected(p, "x between the sides of a grid");
-  if ((code = take_side(p, &w->cols, &w->n_cols))) return code;
+  return take_side(p, &w->cols, &w->n_cols);
+}
+
+/* The words behind a colon: how, and where weights are. */
+static int take_words(struct parser *p, struct written_group *w)
+{
+  bool grid = !w->rolling && !w->panels;
   while (take(p, ":")) {
-    if (!take(p, "balanced")) return expected(p, "balanced");
-    w->balanced = true;
+    if (take(p, "loaded")) w->weights = MAFAT_LOADED;
+    else if (take(p, "streamed")) w->weights = MAFAT_STREAMED;
+    else if (grid && take(p, "balanced")) w->balanced = true;
+    else if (w->panels && take(p, "apart")) w->apart = true;
+    else
+      return expected(p, grid ? "balanced, loaded or streamed"
+                        : w->panels ? "apart, loaded or streamed" : "loaded or streamed");
   }
   if (w->balanced && (w->rows || w->cols))
     return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: boundaries are given or balanced, not both", p->text);
   return MAFAT_OK;
+}
+
+static int take_group(struct parser *p, struct written_group *w)
+{
+  int code = MAFAT_OK;
+  if (take(p, "panels")) {
+    w->n_rows = w->n_cols = 1;
+    w->panels = true;
+  } else {
+    code = take(p, "rows") ? take_rows(p, w) : take_grid(p, w);
+  }
+  return code ? code : take_words(p, w);
 }
 
 /* ---- laying groups over the network ---- */
@@ -194,7 +223,11 @@ static int lay_group(struct parser *p, struct mafat_plan *plan, const struct wri
   g->n_rows = w->n_rows;
   g->n_cols = w->n_cols;
   g->rows = w->rolling;
+  g->panels = w->panels;
+  g->apart = w->apart;
+  g->weights = w->weights;
   if (g->rows) g->generator = &mafat_generator_rows;
+  if (g->panels) g->generator = &mafat_generator_panels;
   g->given = w->rows || w->cols;
   g->balanced = w->balanced && w->n_rows * w->n_cols > 1;
   g->row_bounds = make_bounds(w->rows, w->n_rows, out.h);
@@ -209,7 +242,8 @@ static int lay_group(struct parser *p, struct mafat_plan *plan, const struct wri
 static int lay_run(struct parser *p, struct mafat_plan *plan, const struct written_group *w,
                    int first, int end)
 {
-  static const struct written_group whole = {.n_rows = 1, .n_cols = 1};
+  struct written_group whole = {.n_rows = 1, .n_cols = 1, .weights = w->weights};
+  if (w->panels) return lay_group(p, plan, w, first, end);
   if (w->n_rows == 1 && w->n_cols == 1 && !w->rolling) return lay_group(p, plan, &whole, first, end);
   for (int begin = first; begin < end;) {
     bool tileable = mafat_layer_is_tileable(&p->network->layers[begin]);
@@ -285,12 +319,65 @@ static int choose_algorithms(struct mafat_plan *plan, const struct mafat_network
   return MAFAT_OK;
 }
 
+static bool has_weights(const struct mafat_layer *l)
+{
+  return l->type == MAFAT_CONVOLUTIONAL || l->type == MAFAT_CONNECTED || l->type == MAFAT_LOCAL ||
+         l->type == MAFAT_BATCHNORM;
+}
+
+/* Can a step of the layer be some of its filters, with nothing but their weights? */
+static bool is_divisible(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, layer)];
+  const struct mafat_layer *l = &n->layers[mafat_fusion_reader(plan, layer)];
+  if (mafat_order_takes_panels(plan, layer)) return false;
+  if (l->type == MAFAT_CONNECTED) return g->panels;
+  return l->type == MAFAT_CONVOLUTIONAL && l->groups == 1 && (g->panels || g->rows);
+}
+
+/* The layer in whose step `layer` is computed, at last. */
+static int outermost(const struct mafat_plan *plan, int layer)
+{
+  while (plan->outer[layer] >= 0) layer = plan->outer[layer];
+  return layer;
+}
+
+static int choose_residence(struct mafat_plan *plan, const struct mafat_network *n)
+{
+  plan->residence = calloc((size_t)plan->n_layers, sizeof *plan->residence);
+  if (!plan->residence) return MAFAT_ENOMEM;
+  for (int l = 0; l < plan->n_layers; l++) {
+    enum mafat_residence wanted = plan->groups[mafat_plan_group_of(plan, l)].weights;
+    int step = outermost(plan, l);
+    bool divisible = mafat_fusion_reader(plan, step) == l && is_divisible(plan, n, step);
+    if (!has_weights(&n->layers[l])) continue;
+    plan->residence[l] = wanted == MAFAT_STREAMED && !divisible ? MAFAT_LOADED : wanted;
+  }
+  return MAFAT_OK;
+}
+
+bool mafat_plan_divides(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, layer)];
+  return is_divisible(plan, n, layer) &&
+         (g->panels || plan->residence[mafat_fusion_reader(plan, layer)] == MAFAT_STREAMED);
+}
+
+bool mafat_plan_transforms(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return plan->algorithms[mafat_fusion_reader(plan, layer)] == MAFAT_WINOGRAD &&
+         mafat_plan_divides(plan, n, layer);
+}
+
 /* What groups and shapes decide, once the groups are laid. */
 static int complete(struct mafat_plan *plan, const struct mafat_network *n,
                     const struct mafat_plan_options *options, struct mafat_diagnostic *d)
 {
   int code = choose_algorithms(plan, n, options->algorithm);
   if (code == MAFAT_OK) code = mafat_fusion_find(plan, n, !options->keep_all);
+  if (code == MAFAT_OK) code = mafat_order_find_fans(plan, n, !options->keep_all);
+  if (code == MAFAT_OK) code = mafat_order_find(plan, n);
+  if (code == MAFAT_OK) code = choose_residence(plan, n);
   if (code) return mafat_fail(d, code, "plan: out of memory");
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++)
     if (plan->groups[g].balanced) code = mafat_balance_group(n, plan, g, d);
@@ -315,6 +402,7 @@ int mafat_plan_read(struct mafat_plan **out, const char *text,
   if (!plan) return mafat_fail(d, MAFAT_ENOMEM, "plan: out of memory");
   plan->n_layers = n_layers;
   plan->n_threads = options->n_threads;
+  plan->packed = options->packed;
   struct parser p = {text, text, network, n_layers, d};
   int code = parse_plan(&p, plan);
   if (code == MAFAT_OK) code = complete(plan, network, options, d);
@@ -340,6 +428,10 @@ void mafat_plan_close(struct mafat_plan **plan)
   free((*plan)->algorithms);
   free((*plan)->inner);
   free((*plan)->outer);
+  free((*plan)->residence);
+  free((*plan)->fan);
+  free((*plan)->order);
+  free((*plan)->position);
   free(*plan);
   *plan = NULL;
 }
@@ -366,7 +458,9 @@ size_t mafat_plan_write(const struct mafat_plan *plan, char *text, size_t room)
   for (int i = 0; i < plan->n_groups; i++) {
     const struct mafat_group *g = &plan->groups[i];
     if (i) append_text(text, room, &length, "/%d/", g->first);
-    if (g->rows) {
+    if (g->panels) {
+      append_text(text, room, &length, "panels", 0);
+    } else if (g->rows) {
       append_text(text, room, &length, "rows%d", g->rows);
     } else if (g->given) {
       write_bounds(g->row_bounds, g->n_rows, text, room, &length);
@@ -377,6 +471,9 @@ size_t mafat_plan_write(const struct mafat_plan *plan, char *text, size_t room)
       append_text(text, room, &length, "%d", g->n_cols);
     }
     if (g->balanced) append_text(text, room, &length, ":balanced", 0);
+    if (g->apart) append_text(text, room, &length, ":apart", 0);
+    if (g->weights == MAFAT_LOADED) append_text(text, room, &length, ":loaded", 0);
+    if (g->weights == MAFAT_STREAMED) append_text(text, room, &length, ":streamed", 0);
   }
   if (plan->n_groups == 1) append_text(text, room, &length, "/NoCut", 0);
   return length;

@@ -1,6 +1,7 @@
 #include "predictor/schedule.h"
 
 #include "predictor/fusion.h"
+#include "predictor/packing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +37,23 @@ void mafat_schedule_close(struct mafat_schedule **s)
 void mafat_schedule_rewind(struct mafat_schedule *s)
 {
   s->group = 0;
-  s->begun = false;
+  s->begun = s->dividing = false;
+  s->input_rows = 0;
+}
+
+/* All of the picture at once, where the first group does not ask for its rows. */
+static bool next_whole_input(struct mafat_schedule *s, struct mafat_step *step)
+{
+  struct mafat_shape in = s->network->input;
+  if (s->input_rows == in.h || !s->usage[0].needed || !s->usage[0].external) return false;
+  s->input_rows = in.h;
+  *step = mafat_schedule_input_step(s, mafat_span(0, in.h), 0);
+  return true;
 }
 
 bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step)
 {
+  if (next_whole_input(s, step)) return true;
   for (; s->group < s->plan->n_groups; s->group++, s->begun = false)
     if (s->plan->groups[s->group].generator->next(s, step)) return true;
   return false;
@@ -50,13 +63,71 @@ struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
                                       struct mafat_box out, struct mafat_box held)
 {
   const struct mafat_layer *l = &s->network->layers[layer];
+  struct mafat_shape in = s->network->layers[mafat_fusion_reader(s->plan, layer)].in;
   return (struct mafat_step){.group = s->group,
                              .layer = layer,
                              .out = out,
                              .held = held,
                              .held_channels = {0, l->out.c},
                              .filters = {0, l->out.c},
-                             .channels = {0, s->network->layers[mafat_fusion_reader(s->plan, layer)].in.c}};
+                             .channels = {0, l->type == MAFAT_CONNECTED ? in.h * in.w * in.c : in.c}};
+}
+
+struct mafat_step mafat_schedule_input_step(const struct mafat_schedule *s, struct mafat_span rows, int keep)
+{
+  struct mafat_shape in = s->network->input;
+  struct mafat_span all = {0, in.c}, x = {0, in.w};
+  return (struct mafat_step){.kind = MAFAT_STEP_INPUT, .group = s->group, .layer = MAFAT_INPUT,
+                             .out = {rows, x}, .held = {{keep, rows.end}, x}, .held_channels = all,
+                             .filters = all, .channels = all};
+}
+
+/* ---- panels and slices ---- */
+
+void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step)
+{
+  s->divided = step;
+  s->dividing = true;
+  s->transformed = !mafat_plan_transforms(s->plan, s->network, step.layer);
+  s->filter = s->channel = 0;
+}
+
+/* Slices keep what is streamed at a time small. Pooled sums are not stored, so
+ * they are not continued; Winograd's are, in scratch. */
+static int slice_end(const struct mafat_schedule *s)
+{
+  int reader = mafat_fusion_reader(s->plan, s->divided.layer), all = s->divided.channels.end;
+  const struct mafat_layer *l = &s->network->layers[reader];
+  bool pooled = reader != s->divided.layer && s->network->layers[s->divided.layer].type == MAFAT_MAXPOOL;
+  if (s->plan->residence[reader] != MAFAT_STREAMED || (pooled && s->plan->algorithms[reader] == MAFAT_DIRECT))
+    return all;
+  bool connected = l->type == MAFAT_CONNECTED;
+  int taps = connected ? 1 : l->size * l->size, width = MAFAT_PANEL * s->plan->n_threads;
+  int n = MAFAT_SLICE_FLOATS / (width * taps);
+  if (n < MAFAT_PANEL) n = MAFAT_PANEL;
+  return connected ? mafat_min(s->channel + n, all) : mafat_slice_end(&l->sources, s->channel, n);
+}
+
+bool mafat_schedule_next_part(struct mafat_schedule *s, struct mafat_step *part)
+{
+  const struct mafat_step *whole = &s->divided;
+  *part = *whole;
+  if (!s->transformed) {
+    s->transformed = true;
+    part->kind = MAFAT_STEP_TRANSFORM;
+    return true;
+  }
+  if (s->filter >= whole->filters.end) {
+    s->dividing = false;
+    return false;
+  }
+  part->filters = mafat_span(s->filter, mafat_min(s->filter + MAFAT_PANEL * s->plan->n_threads, whole->filters.end));
+  part->channels = mafat_span(s->channel, slice_end(s));
+  s->channel = part->channels.end;
+  if (s->channel < whole->channels.end) return true;
+  s->channel = 0;
+  s->filter = part->filters.end;
+  return true;
 }
 
 /* Adds what `reader` needs of its sources inside the group to their boxes. */

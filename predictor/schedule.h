@@ -27,6 +27,8 @@ struct mafat_step {
   struct mafat_span filters, channels;
 };
 
+enum { MAFAT_SLICE_FLOATS = 32 * 9 * 256 }; /* of a panel's weights in one slice of input channels, about */
+
 /* How long the buffers of a group's inner tensors live. */
 enum mafat_lifetime {
   MAFAT_LIFE_ONCE,     /* each layer runs once: from its step to its last reader */
@@ -42,6 +44,14 @@ struct mafat_schedule {
   bool begun;                /* the generator has begun this group */
   struct mafat_box *boxes;   /* [layer]: the current tile's boxes, or whatever the generator keeps */
   int tile_y, tile_x, layer; /* position, for the generator */
+  int input_rows;            /* of the picture that have been asked for */
+  /* A step of rows or of a map that is divided into panels and slices of input
+   * channels: what is done of it. */
+  struct mafat_step divided;
+  bool dividing, transformed;
+  int filter, channel;
+  int divided_from;          /* first filter of the panel that a fan's readers take */
+  int fan_reader;            /* position in order of the next of them; 0: none */
 };
 
 struct mafat_generator {
@@ -56,6 +66,8 @@ struct mafat_generator {
 extern const struct mafat_generator mafat_generator_grid;
 /* Rolling windows of rows: nothing is computed twice (schedule_rows.c). */
 extern const struct mafat_generator mafat_generator_rows;
+/* The whole map, a panel of filters at a time (schedule_panels.c). */
+extern const struct mafat_generator mafat_generator_panels;
 
 int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network *n,
                         const struct mafat_plan *plan);
@@ -73,6 +85,14 @@ static inline bool mafat_schedule_runs(const struct mafat_schedule *s, int layer
 /* A step for a whole layer box: all filters, all channels. */
 struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
                                       struct mafat_box out, struct mafat_box held);
+
+/* Rows of the picture, of which those from `keep` on are still needed. */
+struct mafat_step mafat_schedule_input_step(const struct mafat_schedule *s, struct mafat_span rows, int keep);
+
+/* Begins to hand out `step`, which holds all filters and channels of a layer that
+ * is divided (mafat_plan_divides), and its next part; false at its end. */
+void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step);
+bool mafat_schedule_next_part(struct mafat_schedule *s, struct mafat_step *part);
 
 /* Grows back through a group: boxes[l] for every layer of group g, given what
  * boxes of its external tensors tile (ty, tx) has to produce. */

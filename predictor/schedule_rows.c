@@ -48,15 +48,17 @@ static struct mafat_span next_rows(struct mafat_schedule *s, const struct mafat_
   return mafat_span(begin, left < rows + rows / 2 ? layer->out.h : begin + rows);
 }
 
-/* A source inside the group that lacks rows below `end`; -1 when none does. */
+enum { NONE = -2 }; /* MAFAT_INPUT is -1 */
+
+/* A source inside the group, or the picture, that lacks rows below `end`; or NONE. */
 static int lacking_source(struct mafat_schedule *s, const struct mafat_sources *sources, int first,
                           int end)
 {
   for (int i = 0; i < sources->n; i++) {
     int t = sources->list[i].tensor;
-    if (t >= first && *done(s, t) < end) return t;
+    if (t == MAFAT_INPUT ? s->input_rows < end : t >= first && *done(s, t) < end) return t;
   }
-  return -1;
+  return NONE;
 }
 
 static bool reads(const struct mafat_sources *sources, int tensor)
@@ -69,7 +71,7 @@ static bool reads(const struct mafat_sources *sources, int tensor)
 /* First row of tensor t that a layer of the group still has to read. */
 static int first_row_needed(struct mafat_schedule *s, const struct mafat_group *g, int t)
 {
-  int first = s->network->layers[t].out.h;
+  int first = mafat_network_tensor_shape(s->network, t).h;
   for (int l = t + 1; l < g->end; l++) {
     const struct mafat_layer *reader = &s->network->layers[l];
     if (!mafat_schedule_runs(s, l) || is_done(s, l)) continue;
@@ -83,24 +85,40 @@ static int first_row_needed(struct mafat_schedule *s, const struct mafat_group *
   return first;
 }
 
+/* The picture's rows down to `end`, for a layer of the group. */
+static struct mafat_step ask_for_input(struct mafat_schedule *s, const struct mafat_group *g, int end)
+{
+  struct mafat_span rows = {s->input_rows, end};
+  s->input_rows = end;
+  return mafat_schedule_input_step(s, rows, mafat_min(first_row_needed(s, g, MAFAT_INPUT), rows.begin));
+}
+
 static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
 {
   const struct mafat_group *g = &s->plan->groups[s->group];
   if (!s->begun) {
     s->begun = true;
+    s->dividing = false;
     for (int l = g->first; l < g->end; l++) *done(s, l) = 0;
   }
+  if (s->dividing && mafat_schedule_next_part(s, step)) return true;
   int l = g->first;
   while (l < g->end && !(mafat_schedule_runs(s, l) && s->usage[l + 1].external && !is_done(s, l))) l++;
   if (l == g->end) return false;
   for (;;) {
     const struct mafat_layer *layer = &s->network->layers[l];
     struct mafat_span rows = next_rows(s, g, l);
-    int source = lacking_source(s, mafat_fusion_sources(s->plan, s->network, l), g->first,
-                                mafat_fusion_in_span(s->plan, s->network, l, true, rows).end);
-    if (source < 0 && layer->from.n)
-      source = lacking_source(s, &layer->from, g->first, mafat_layer_from_span(layer, true, rows).end);
-    if (source >= 0) {
+    int end = mafat_fusion_in_span(s->plan, s->network, l, true, rows).end;
+    int source = lacking_source(s, mafat_fusion_sources(s->plan, s->network, l), g->first, end);
+    if (source == NONE && layer->from.n) {
+      end = mafat_layer_from_span(layer, true, rows).end;
+      source = lacking_source(s, &layer->from, g->first, end);
+    }
+    if (source == MAFAT_INPUT) {
+      *step = ask_for_input(s, g, end);
+      return true;
+    }
+    if (source != NONE) {
       l = source;
       continue;
     }
@@ -108,7 +126,9 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
     struct mafat_span x = {0, layer->out.w};
     int keep = mafat_min(first_row_needed(s, g, l), rows.begin);
     *step = mafat_schedule_step(s, l, (struct mafat_box){rows, x}, (struct mafat_box){{keep, rows.end}, x});
-    return true;
+    if (!mafat_plan_divides(s->plan, s->network, l)) return true;
+    mafat_schedule_divide(s, *step);
+    return mafat_schedule_next_part(s, step);
   }
 }
 

@@ -12,8 +12,10 @@ static void note_reads(const struct mafat_plan *plan, struct mafat_usage *usage,
     struct mafat_usage *u = &usage[tensor + 1];
     u->needed = true;
     if (reader > u->last_use) u->last_use = reader;
-    if (tensor == MAFAT_INPUT || reader == plan->n_layers ||
-        mafat_plan_group_of(plan, tensor) != mafat_plan_group_of(plan, reader))
+    /* The picture comes to a first group of rows as it asks for it. */
+    if (tensor == MAFAT_INPUT ? reader >= plan->groups[0].end || !plan->groups[0].rows
+                              : reader == plan->n_layers || mafat_plan_group_of(plan, tensor) !=
+                                                                mafat_plan_group_of(plan, reader))
       u->external = true;
   }
 }

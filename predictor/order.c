@@ -1,0 +1,190 @@
+#include "predictor/order.h"
+
+#include "predictor/fusion.h"
+#include "predictor/packing.h"
+#include "predictor/usage.h"
+
+#include <stdlib.h>
+
+static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
+                 const struct mafat_usage *usage, int layer)
+{
+  return usage[layer + 1].needed && !mafat_layer_is_alias(&n->layers[layer]) && plan->outer[layer] < 0;
+}
+
+static bool reads(const struct mafat_sources *sources, int tensor)
+{
+  for (int i = 0; i < sources->n; i++)
+    if (sources->list[i].tensor == tensor) return true;
+  return false;
+}
+
+static bool step_reads(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int tensor)
+{
+  return reads(mafat_fusion_sources(plan, n, layer), tensor) || reads(&n->layers[layer].from, tensor);
+}
+
+/* ---- fans ---- */
+
+/* All of the convolution's output, and nothing else, is what the step reads. */
+static bool reads_whole(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int wide)
+{
+  const struct mafat_sources *s = mafat_fusion_sources(plan, n, layer);
+  return s->n == 1 && s->list[0].tensor == wide && s->list[0].first == 0 &&
+         s->list[0].n == n->layers[wide].out.c && !reads(&n->layers[layer].from, wide);
+}
+
+static bool sums_slices(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[mafat_fusion_reader(plan, layer)];
+  return n->layers[layer].type != MAFAT_MAXPOOL && l->type == MAFAT_CONVOLUTIONAL && l->size == 1 &&
+         l->stride == 1 && l->pad == 0 && l->groups == 1;
+}
+
+static bool can_spread(const struct mafat_plan *plan, const struct mafat_network *n,
+                       const struct mafat_usage *usage, int wide)
+{
+  const struct mafat_layer *l = &n->layers[wide];
+  const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, wide)];
+  if (!g->panels || g->apart || !runs(plan, n, usage, wide) || plan->inner[wide] >= 0) return false;
+  if (l->type != MAFAT_CONVOLUTIONAL || l->groups != 1 || plan->fan[wide] >= 0) return false;
+  if (usage[wide + 1].external || l->out.c <= MAFAT_PANEL * plan->n_threads) return false;
+  bool sums = false;
+  for (int r = wide + 1; r < g->end; r++) {
+    if (!runs(plan, n, usage, r) || !step_reads(plan, n, r, wide)) continue;
+    bool pools = n->layers[r].type == MAFAT_MAXPOOL && plan->inner[r] < 0;
+    if (!reads_whole(plan, n, r, wide) || !(pools || sums_slices(plan, n, r))) return false;
+    /* What a shortcut adds must be there before the fan begins. */
+    for (int i = 0; i < n->layers[r].from.n; i++)
+      if (n->layers[r].from.list[i].tensor > wide) return false;
+    sums = sums || !pools;
+  }
+  return sums;
+}
+
+int mafat_order_find_fans(struct mafat_plan *plan, const struct mafat_network *n, bool spread)
+{
+  struct mafat_usage *usage = calloc((size_t)plan->n_layers + 1, sizeof *usage);
+  plan->fan = malloc((size_t)plan->n_layers * sizeof *plan->fan);
+  bool enough = usage && plan->fan;
+  if (enough) {
+    for (int l = 0; l < plan->n_layers; l++) plan->fan[l] = -1;
+    mafat_usage_find(n, plan, usage);
+    for (int l = 0; l < plan->n_layers && spread; l++) {
+      if (!can_spread(plan, n, usage, l)) continue;
+      plan->fan[l] = l;
+      for (int r = l + 1; r < plan->n_layers; r++)
+        if (runs(plan, n, usage, r) && step_reads(plan, n, r, l)) plan->fan[r] = l;
+    }
+  }
+  free(usage);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+/* ---- order ---- */
+
+struct orderer {
+  struct mafat_plan *plan;
+  const struct mafat_network *network;
+  struct mafat_usage *usage;
+  int *readers; /* [tensor]: steps that have yet to read it; many where a later group does */
+  bool *placed; /* [layer] */
+  int n_placed;
+};
+
+enum { MANY_READERS = 1 << 20 };
+
+static double tensor_floats(const struct orderer *o, int tensor)
+{
+  struct mafat_shape s = mafat_network_tensor_shape(o->network, tensor);
+  return (double)s.h * s.w * s.c;
+}
+
+static void place(struct orderer *o, int layer)
+{
+  struct mafat_plan *plan = o->plan;
+  if (o->placed[layer]) return;
+  if (plan->inner[layer] >= 0) place(o, plan->inner[layer]);
+  o->placed[layer] = true;
+  plan->position[layer] = o->n_placed;
+  plan->order[o->n_placed++] = layer;
+  if (!runs(plan, o->network, o->usage, layer)) return;
+  const struct mafat_sources *both[] = {mafat_fusion_sources(plan, o->network, layer), &o->network->layers[layer].from};
+  for (int b = 0; b < 2; b++)
+    for (int i = 0; i < both[b]->n; i++)
+      if (both[b]->list[i].tensor >= 0) o->readers[both[b]->list[i].tensor]--;
+  for (int r = layer + 1; mafat_order_is_wide(plan, layer) && r < plan->n_layers; r++)
+    if (plan->fan[r] == layer) {
+      place(o, r);
+      plan->position[r] = plan->position[layer];
+    }
+}
+
+/* Sources are there, and more is freed by the layer than its output takes. */
+static bool should_hoist(const struct orderer *o, const struct mafat_group *g, int layer)
+{
+  const struct mafat_plan *plan = o->plan;
+  if (o->placed[layer] || plan->fan[layer] >= 0 || !runs(plan, o->network, o->usage, layer)) return false;
+  const struct mafat_sources *both[] = {mafat_fusion_sources(plan, o->network, layer), &o->network->layers[layer].from};
+  double freed = 0;
+  for (int b = 0; b < 2; b++)
+    for (int i = 0; i < both[b]->n; i++) {
+      int t = both[b]->list[i].tensor;
+      if (t == MAFAT_INPUT) continue;
+      if (t >= g->first && !o->placed[t]) return false;
+      if (o->readers[t] == 1) freed += tensor_floats(o, t);
+    }
+  return freed > tensor_floats(o, layer);
+}
+
+static void hoist_what_frees(struct orderer *o, const struct mafat_group *g)
+{
+  for (int l = g->first; l < g->end; l++)
+    if (should_hoist(o, g, l)) {
+      place(o, l);
+      l = g->first - 1; /* it may have freed another */
+    }
+}
+
+static void count_readers(struct orderer *o)
+{
+  const struct mafat_plan *plan = o->plan;
+  for (int l = 0; l < plan->n_layers; l++) {
+    if (o->usage[l + 1].external) o->readers[l] += MANY_READERS;
+    if (!runs(plan, o->network, o->usage, l)) continue;
+    const struct mafat_sources *both[] = {mafat_fusion_sources(plan, o->network, l), &o->network->layers[l].from};
+    for (int b = 0; b < 2; b++)
+      for (int i = 0; i < both[b]->n; i++)
+        if (both[b]->list[i].tensor >= 0) o->readers[both[b]->list[i].tensor]++;
+  }
+}
+
+int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
+{
+  size_t n_layers = (size_t)plan->n_layers;
+  struct orderer o = {.plan = plan, .network = n};
+  o.usage = calloc(n_layers + 1, sizeof *o.usage);
+  o.readers = calloc(n_layers, sizeof *o.readers);
+  o.placed = calloc(n_layers, sizeof *o.placed);
+  plan->order = malloc(n_layers * sizeof *plan->order);
+  plan->position = malloc(n_layers * sizeof *plan->position);
+  bool enough = o.usage && o.readers && o.placed && plan->order && plan->position;
+  if (enough) {
+    mafat_usage_find(n, plan, o.usage);
+    count_readers(&o);
+    for (int i = 0; i < plan->n_groups; i++) {
+      const struct mafat_group *g = &plan->groups[i];
+      bool once = !g->rows && !mafat_group_is_tiled(g);
+      for (int l = g->first; l < g->end; l++) {
+        /* An inner layer comes with its outer one. */
+        if (o.placed[l] || plan->outer[l] >= 0) continue;
+        place(&o, l);
+        if (once) hoist_what_frees(&o, g);
+      }
+    }
+  }
+  free(o.usage);
+  free(o.readers);
+  free(o.placed);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
+}
