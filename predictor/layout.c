@@ -1,17 +1,20 @@
 #include "predictor/layout.h"
 
 #include "predictor/arrange.h"
+#include "predictor/fetches.h"
 #include "predictor/fusion.h"
+#include "predictor/order.h"
 #include "predictor/schedule.h"
 #include "predictor/winograd.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char *mafat_tag_name(enum mafat_tag tag)
 {
-  static const char *const names[MAFAT_N_TAGS] = {"input", "activations", "scratch"};
+  static const char *const names[MAFAT_N_TAGS] = {"input", "activations", "scratch", "weights", "io"};
   return (unsigned)tag < MAFAT_N_TAGS ? names[tag] : "unknown";
 }
 
@@ -22,12 +25,18 @@ struct extent {
   int out_rows, out_cols; /* largest computed box */
 };
 
+/* First and last time of a life, inclusive. */
+struct times {
+  int first, last;
+};
+
 struct maker {
   const struct mafat_network *network;
   const struct mafat_plan *plan;
   struct mafat_schedule *schedule;
   struct mafat_layout *layout;
   struct extent *extents; /* [tensor + 1] */
+  struct times *lives;    /* [tensor + 1] */
 };
 
 static int most(int a, int b)
@@ -75,8 +84,8 @@ struct work {
 static uint64_t work_macs(const struct mafat_layer *l, const struct work *w)
 {
   uint64_t pixels = (uint64_t)mafat_box_area(w->box);
-  if (l->type == MAFAT_CONNECTED) /* all of the input for some of the outputs */
-    return mafat_layer_macs(l, 1) / (uint64_t)l->out.c * (uint64_t)mafat_span_size(w->filters);
+  if (l->type == MAFAT_CONNECTED)
+    return (uint64_t)mafat_span_size(w->filters) * (uint64_t)mafat_span_size(w->channels);
   if (l->type != MAFAT_CONVOLUTIONAL) return mafat_layer_macs(l, pixels);
   return pixels * (uint64_t)l->size * (uint64_t)l->size * (uint64_t)mafat_span_size(w->filters) *
          (uint64_t)mafat_span_size(w->channels) / (uint64_t)l->groups;
@@ -150,8 +159,9 @@ static void walk(struct maker *m)
     struct extent *e = &m->extents[step.layer + 1];
     e->out_rows = most(e->out_rows, mafat_span_size(step.out.y));
     e->out_cols = most(e->out_cols, mafat_span_size(step.out.x));
+    if (step.kind == MAFAT_STEP_TRANSFORM) continue;
     hold(m, step.layer, step.held, step.held_channels);
-    count_step(m, &step);
+    if (step.kind == MAFAT_STEP_COMPUTE) count_step(m, &step);
   }
   for (int t = MAFAT_INPUT; t < m->plan->n_layers; t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(m->network, t);
@@ -171,34 +181,87 @@ static void walk(struct maker *m)
   }
 }
 
-/* First and last time of a tensor's life. */
-static void find_life(const struct maker *m, int tensor, int *first, int *last)
+/* ---- times ---- */
+
+static struct times group_times(const struct mafat_group *g)
 {
-  const struct mafat_usage *u = &m->schedule->usage[tensor + 1];
-  *first = tensor == MAFAT_INPUT ? 0 : tensor;
-  *last = most(u->last_use, *first);
-  if (tensor != MAFAT_INPUT) {
-    const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, tensor)];
-    enum mafat_lifetime life = g->generator->lifetime(g);
-    if (life == MAFAT_LIFE_GROUP || (life == MAFAT_LIFE_PER_TILE && u->external)) {
-      *first = g->first;
-      *last = most(*last, g->end - 1);
-    }
-  }
-  if (u->last_use >= 0 && u->last_use < m->plan->n_layers) {
-    const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, u->last_use)];
-    bool comes_from_outside = tensor == MAFAT_INPUT || tensor < g->first;
-    if (comes_from_outside && g->generator->lifetime(g) != MAFAT_LIFE_ONCE) *last = g->end - 1;
-  }
-  *last = mafat_min(*last, m->plan->n_layers - 1);
+  return (struct times){2 * g->first, 2 * g->end - 1};
 }
 
-static int add_buffer(struct maker *m, enum mafat_tag tag, int tensor, size_t bytes, int first,
-                      int last)
+/* When a step's own memory is in use: scratch and loaded weights. */
+static struct times step_times(const struct maker *m, int layer)
+{
+  const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, layer)];
+  int position = m->plan->position[layer];
+  if (g->generator->lifetime(g) == MAFAT_LIFE_GROUP) return group_times(g);
+  return (struct times){2 * position, 2 * position + 1};
+}
+
+static void live(struct maker *m, int tensor, int time)
+{
+  struct times *t = &m->lives[tensor + 1];
+  if (time < t->first) t->first = time;
+  if (time > t->last) t->last = time;
+}
+
+static void live_through(struct maker *m, int tensor, struct times times)
+{
+  live(m, tensor, times.first);
+  live(m, tensor, times.last);
+}
+
+/* A step of `layer` reads `sources`, at `time` where layers do not take turns. */
+static void note_reads(struct maker *m, const struct mafat_group *g, const struct mafat_sources *sources,
+                       int time)
+{
+  bool turns = g->generator->lifetime(g) != MAFAT_LIFE_ONCE;
+  for (int i = 0; i < sources->n; i++) {
+    int t = sources->list[i].tensor;
+    bool outside = t == MAFAT_INPUT || t < g->first;
+    live(m, t, turns && outside ? group_times(g).last : time);
+  }
+}
+
+/* Where Winograd transforms the input ahead of all else, that is the last that is
+ * read of it, and the output may take its place. */
+static void note_step(struct maker *m, int layer)
+{
+  const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, layer)];
+  enum mafat_lifetime life = g->generator->lifetime(g);
+  int begin = 2 * m->plan->position[layer], end = begin + 1;
+  int wide = m->plan->fan[layer] >= 0 ? m->plan->fan[layer] : layer;
+  bool once = life == MAFAT_LIFE_ONCE;
+  note_reads(m, g, mafat_fusion_sources(m->plan, m->network, layer),
+             once && mafat_plan_transforms(m->plan, m->network, layer) ? begin : end);
+  note_reads(m, g, &m->network->layers[layer].from, end);
+  if (once) {
+    live(m, layer, mafat_plan_transforms(m->plan, m->network, wide) ? end : begin);
+    live(m, layer, end);
+  } else if (life == MAFAT_LIFE_GROUP || m->schedule->usage[layer + 1].external) {
+    live_through(m, layer, group_times(g));
+  } else {
+    live_through(m, layer, (struct times){begin, end});
+  }
+  if (m->schedule->usage[layer + 1].last_use == m->plan->n_layers) live(m, layer, 2 * m->plan->n_layers - 1);
+}
+
+static void find_lives(struct maker *m)
+{
+  for (int t = MAFAT_INPUT; t < m->plan->n_layers; t++) m->lives[t + 1] = (struct times){INT_MAX, -1};
+  for (int l = 0; l < m->plan->n_layers; l++)
+    if (mafat_schedule_runs(m->schedule, l)) note_step(m, l);
+  if (m->lives[0].last >= 0) live(m, MAFAT_INPUT, 0);
+  if (!m->schedule->usage[0].external && m->lives[0].last >= 0)
+    live_through(m, MAFAT_INPUT, group_times(&m->plan->groups[0]));
+}
+
+/* ---- buffers ---- */
+
+static int add_buffer(struct maker *m, enum mafat_tag tag, int tensor, size_t bytes, struct times times)
 {
   struct mafat_layout *layout = m->layout;
   layout->buffers[layout->n_buffers] =
-      (struct mafat_buffer){tag, tensor, (bytes + 63) / 64 * 64, 0, first, last};
+      (struct mafat_buffer){tag, tensor, (bytes + 63) / 64 * 64, 0, times.first, times.last};
   return layout->n_buffers++;
 }
 
@@ -216,10 +279,8 @@ static int size_tensor(struct maker *m, int tensor)
       __builtin_mul_overflow(t->row_floats, (size_t)t->rows * sizeof(float), &bytes) ||
       bytes > SIZE_MAX / 4)
     return MAFAT_ELIMIT;
-  int first, last;
-  find_life(m, tensor, &first, &last);
   t->buffer = add_buffer(m, tensor == MAFAT_INPUT ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS, tensor,
-                         bytes, first, last);
+                         bytes, m->lives[tensor + 1]);
   return MAFAT_OK;
 }
 
@@ -230,7 +291,7 @@ static int share_scratch(struct maker *m, int layer, size_t bytes)
   struct mafat_layout *layout = m->layout;
   const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, layer)];
   if (g->generator->lifetime(g) != MAFAT_LIFE_GROUP)
-    return add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, layer, layer);
+    return add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, step_times(m, layer));
   for (int l = g->first; l < layer; l++) {
     int shared = layout->scratch_buffers[l];
     if (shared < 0) continue;
@@ -238,7 +299,7 @@ static int share_scratch(struct maker *m, int layer, size_t bytes)
     if (layout->buffers[shared].bytes < rounded) layout->buffers[shared].bytes = rounded;
     return shared;
   }
-  return add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, g->first, g->end - 1);
+  return add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, group_times(g));
 }
 
 static int size_scratch(struct maker *m, int layer)
@@ -252,6 +313,54 @@ static int size_scratch(struct maker *m, int layer)
   if (code || bytes == 0) return code;
   if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
   m->layout->scratch_buffers[layer] = share_scratch(m, layer, bytes);
+  return MAFAT_OK;
+}
+
+/* Weights of the layers that a step computes: kept ones are counted, loaded ones
+ * get buffers. */
+static int size_weights(struct maker *m, int layer)
+{
+  struct mafat_layout *layout = m->layout;
+  for (int l = layer; l >= 0; l = m->plan->inner[l]) {
+    size_t floats = mafat_packed_floats(&m->network->layers[l]);
+    if (floats == 0 || m->plan->residence[l] == MAFAT_STREAMED) continue;
+    if (floats > SIZE_MAX / 16) return MAFAT_ELIMIT;
+    size_t bytes = (floats * sizeof(float) + 63) / 64 * 64;
+    if (m->plan->residence[l] == MAFAT_LOADED)
+      layout->weights_buffers[l] = add_buffer(m, MAFAT_TAG_WEIGHTS, l, bytes, step_times(m, layer));
+    else if (__builtin_add_overflow(layout->kept_bytes, bytes, &layout->kept_bytes))
+      return MAFAT_ELIMIT;
+  }
+  return MAFAT_OK;
+}
+
+/* The ring and what belongs to it, from the first step that reads weights to the
+ * last. */
+static int size_io(struct maker *m)
+{
+  struct mafat_layout *layout = m->layout;
+  struct mafat_fetch_sizes sizes;
+  struct times times = {INT_MAX, -1};
+  int code = mafat_fetches_size(m->network, m->plan, &sizes);
+  if (code) return code;
+  layout->bytes_read = sizes.bytes_read;
+  for (int layer = 0; layer < m->plan->n_layers; layer++) {
+    if (!mafat_schedule_runs(m->schedule, layer)) continue;
+    struct times step = step_times(m, layer);
+    for (int l = layer; l >= 0; l = m->plan->inner[l]) {
+      if (m->plan->residence[l] == MAFAT_KEPT) continue;
+      if (step.first < times.first) times.first = step.first;
+      if (step.last > times.last) times.last = step.last;
+    }
+  }
+  if (times.last < 0) return MAFAT_OK;
+  const size_t bytes[] = {sizes.ring_bytes ? sizes.ring_bytes + MAFAT_FETCH_ALIGNMENT : 0,
+                          sizes.panel_bytes, sizes.affine_bytes};
+  int *const buffers[] = {&layout->ring_buffer, &layout->panel_buffer, &layout->affine_buffer};
+  for (int i = 0; i < 3; i++) {
+    if (bytes[i] > SIZE_MAX / 4) return MAFAT_ELIMIT;
+    if (bytes[i]) *buffers[i] = add_buffer(m, MAFAT_TAG_IO, MAFAT_INPUT, bytes[i], times);
+  }
   return MAFAT_OK;
 }
 
@@ -271,7 +380,7 @@ static void find_peaks(struct maker *m)
 {
   struct mafat_layout *layout = m->layout;
   for (int g = 0; g < m->plan->n_groups; g++)
-    for (int time = m->plan->groups[g].first; time < m->plan->groups[g].end; time++) {
+    for (int time = 2 * m->plan->groups[g].first; time < 2 * m->plan->groups[g].end; time++) {
       size_t tags[MAFAT_N_TAGS], sum = live_bytes(layout, time, tags);
       if (sum > layout->groups[g].peak_bytes) layout->groups[g].peak_bytes = sum;
       if (sum <= layout->bound_bytes) continue;
@@ -290,9 +399,10 @@ static int arrange(struct mafat_layout *layout)
   for (int b = 0; b < layout->n_buffers; b++) {
     const struct mafat_buffer *from = &layout->buffers[b];
     if (__builtin_add_overflow(sum, from->bytes, &sum)) code = MAFAT_ELIMIT;
-    if (from->tag != MAFAT_TAG_SCRATCH) hint = hint == 1 ? 2 : 1;
+    bool map = from->tag == MAFAT_TAG_INPUT || from->tag == MAFAT_TAG_ACTIVATIONS;
+    if (map) hint = hint == 1 ? 2 : 1;
     blocks[b] = (struct mafat_block){.bytes = from->bytes, .first = from->first, .last = from->last,
-                                     .end_hint = from->tag == MAFAT_TAG_SCRATCH ? 0 : hint};
+                                     .end_hint = map ? hint : 0};
   }
   if (code == MAFAT_OK) {
     layout->total_bytes = mafat_arrange(blocks, layout->n_buffers);
@@ -310,22 +420,29 @@ static int make(struct maker *m)
   int code = mafat_schedule_open(&m->schedule, m->network, m->plan);
   layout->n_layers = m->plan->n_layers;
   layout->n_workers = m->plan->n_threads;
-  layout->buffers = calloc(2 * n + 1, sizeof *layout->buffers);
+  layout->ring_buffer = layout->panel_buffer = layout->affine_buffer = -1;
+  layout->buffers = calloc(3 * n + 4, sizeof *layout->buffers); /* maps, scratch, weights; input, I/O */
   layout->tensors = calloc(n + 1, sizeof *layout->tensors);
   layout->scratch = calloc(n, sizeof *layout->scratch);
   layout->scratch_buffers = calloc(n, sizeof *layout->scratch_buffers);
+  layout->weights_buffers = malloc(n * sizeof *layout->weights_buffers);
   layout->layer_macs = calloc(n, sizeof *layout->layer_macs);
   layout->groups = calloc((size_t)m->plan->n_groups, sizeof *layout->groups);
   m->extents = calloc(n + 1, sizeof *m->extents);
-  if (code || !layout->buffers || !layout->tensors || !layout->scratch ||
+  m->lives = malloc((n + 1) * sizeof *m->lives);
+  if (code || !layout->weights_buffers || !m->lives || !layout->buffers || !layout->tensors || !layout->scratch ||
       !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents)
     return MAFAT_ENOMEM;
+  for (size_t l = 0; l < n; l++) layout->weights_buffers[l] = -1;
   find_pads(m);
+  find_lives(m);
   walk(m);
   for (int t = MAFAT_INPUT; t < m->plan->n_layers && code == MAFAT_OK; t++) {
     code = size_tensor(m, t);
     if (code == MAFAT_OK && t >= 0) code = size_scratch(m, t);
+    if (code == MAFAT_OK && t >= 0 && mafat_schedule_runs(m->schedule, t)) code = size_weights(m, t);
   }
+  if (code == MAFAT_OK) code = size_io(m);
   if (code == MAFAT_OK) code = arrange(layout);
   if (code == MAFAT_OK) find_peaks(m);
   return code;
@@ -340,6 +457,7 @@ int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
   int code = m.layout ? make(&m) : MAFAT_ENOMEM;
   mafat_schedule_close(&m.schedule);
   free(m.extents);
+  free(m.lives);
   if (code == MAFAT_OK) {
     *out = m.layout;
     return MAFAT_OK;
@@ -357,6 +475,7 @@ void mafat_layout_close(struct mafat_layout **layout)
   free((*layout)->tensors);
   free((*layout)->scratch);
   free((*layout)->scratch_buffers);
+  free((*layout)->weights_buffers);
   free((*layout)->layer_macs);
   free((*layout)->groups);
   free(*layout);

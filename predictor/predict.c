@@ -12,23 +12,27 @@ static size_t plus(size_t a, size_t b)
   return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
 }
 
-void mafat_predict(struct mafat_prediction *p, const struct mafat_network *n,
-                   const struct mafat_layout *layout, const struct mafat_surroundings *around)
+void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
+                   const struct mafat_surroundings *around)
 {
   size_t threads = (size_t)layout->n_workers - 1;
   *p = (struct mafat_prediction){
       .process = plus(around->process_bytes, MAFAT_LATE_PAGES + threads * MAFAT_THREAD_PAGES),
-      .weights = mafat_packed_bytes(n, layout->n_layers),
+      .weights = plus(layout->kept_bytes, layout->tag_bytes[MAFAT_TAG_WEIGHTS]),
       .activations = layout->tag_bytes[MAFAT_TAG_ACTIVATIONS],
       .scratch = layout->tag_bytes[MAFAT_TAG_SCRATCH],
       .input = layout->tag_bytes[MAFAT_TAG_INPUT],
       .image = around->image_bytes,
-      .io = around->file_bytes,
+      .io = plus(layout->tag_bytes[MAFAT_TAG_IO], around->file_bytes),
   };
-  /* The decoder is gone before the first layer runs: it only meets the input. */
+  size_t arena = pages(layout->total_bytes), rest = plus(p->process, pages(layout->kept_bytes));
+  /* A whole picture is decoded before the first layer runs, and the decoder only
+   * meets the input; one that comes row by row lives beside the layers. */
   int input = layout->tensors[0].buffer;
-  size_t decoding = pages(plus(input < 0 ? 0 : layout->buffers[input].bytes, around->image_bytes));
-  size_t arena = pages(layout->total_bytes), rest = plus(p->process, pages(p->weights));
+  bool by_rows = input >= 0 && !layout->tensors[0].external;
+  size_t decoding = by_rows ? plus(arena, plus(around->image_bytes, around->turned_bytes))
+                            : plus(input < 0 ? 0 : layout->buffers[input].bytes, around->image_bytes);
+  decoding = pages(decoding);
   p->resident_bytes = plus(rest, arena);
   p->charge_bytes = plus(plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes)),
                          MAFAT_GROUP_CHARGE + threads * MAFAT_THREAD_CHARGE);

@@ -8,6 +8,7 @@
 struct mafat_surroundings {
   size_t process_bytes; /* resident before the weights and the arena exist */
   size_t image_bytes;   /* decoder state, beside the network's input */
+  size_t turned_bytes;  /* beside that, when a plan asks for rows and the picture has none to pull */
   size_t file_bytes;    /* page cache the picture's file brings in */
 };
 
@@ -31,7 +32,7 @@ enum {
   MAFAT_THREAD_CHARGE = 24 << 10
 };
 
-void mafat_predict(struct mafat_prediction *p, const struct mafat_network *n,
-                   const struct mafat_layout *layout, const struct mafat_surroundings *around);
+void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
+                   const struct mafat_surroundings *around);
 
 #endif

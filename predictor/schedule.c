@@ -188,11 +188,11 @@ static bool grid_next(struct mafat_schedule *s, struct mafat_step *step)
     mafat_schedule_tile_boxes(s, g, 0, 0, s->boxes);
   }
   for (;;) {
-    for (; s->layer < g->end; s->layer++) {
-      struct mafat_box box = s->boxes[s->layer];
+    while (s->layer < g->end) { /* a position in the plan's order */
+      int layer = s->plan->order[s->layer++];
+      struct mafat_box box = s->boxes[layer];
       if (mafat_box_is_empty(box)) continue;
-      *step = mafat_schedule_step(s, s->layer, box, box);
-      s->layer++;
+      *step = mafat_schedule_step(s, layer, box, box);
       return true;
     }
     if (++s->tile_x == g->n_cols) {

@@ -71,6 +71,7 @@ struct request {
   const struct mafat_layer *layer; /* the one that reads the input */
   int rows, cols;                  /* of its output, at most */
   bool pool;                       /* pooled in the store */
+  bool transforms;                 /* Winograd's input in a step of its own */
 };
 
 static int n_panels(const struct mafat_layer *l)
@@ -138,7 +139,9 @@ static bool plan_winograd(const struct request *r, struct mafat_scratch *s)
   s->n_pieces = mafat_pieces(&l->sources, mafat_span(0, l->in.c), NULL, 0);
   s->in_rows = MAFAT_WINOGRAD_PRODUCTS; /* a row per point; the transforms use six of them */
   s->rows_per_call = MAFAT_WINOGRAD_PRODUCTS;
-  s->tile_rows = share_rows(choose_tile_rows(l, across, down), down, n_panels(l), r->plan->n_threads);
+  s->shared_values = r->transforms;
+  s->tile_rows = s->shared_values ? down
+                                  : share_rows(choose_tile_rows(l, across, down), down, n_panels(l), r->plan->n_threads);
   s->n_tiles = s->tile_rows * across;
   if (__builtin_mul_overflow((size_t)l->in.c, width, &kept) || kept > SIZE_MAX / 1024) return false;
   /* Each panel's points are padded. */
@@ -152,10 +155,13 @@ static bool plan_winograd(const struct request *r, struct mafat_scratch *s)
   s->turn_channels = mafat_min(TURN_CHANNELS, l->in.c);
   size_t held = points * mafat_scratch_point_floats(
                              (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * MAFAT_PANEL);
+  s->sums_floats = sums;
+  if (s->shared_values && __builtin_mul_overflow(sums, (size_t)r->plan->n_threads, &sums)) return false;
+  size_t *part = s->shared_values ? &s->shared_bytes : &s->slot_bytes;
   return append_tables(s) && append_zeros(s, l, across * MAFAT_WINOGRAD_OUTPUTS) &&
-         append(&s->slot_bytes, &s->values_offset, values, sizeof(float)) &&
+         append(part, &s->values_offset, values, sizeof(float)) &&
          append(&s->slot_bytes, &s->kernel_offset, s->keep_weights ? kept : held, sizeof(float)) &&
-         append(&s->slot_bytes, &s->sums_offset, sums, sizeof(float));
+         append(part, &s->sums_offset, sums, sizeof(float));
 }
 
 static bool plan_flat(const struct mafat_layer *l, struct mafat_scratch *s)
@@ -169,7 +175,8 @@ static bool plan_convolutional(const struct mafat_plan *plan, const struct mafat
                                int rows, int cols, struct mafat_scratch *s)
 {
   int reader = mafat_fusion_reader(plan, layer);
-  struct request r = {plan, &n->layers[reader], rows, cols, n->layers[layer].type == MAFAT_MAXPOOL};
+  struct request r = {plan, &n->layers[reader], rows, cols,
+                      n->layers[layer].type == MAFAT_MAXPOOL, mafat_plan_transforms(plan, n, layer)};
   if (r.pool) {
     r.rows = mafat_min(2 * rows, r.layer->out.h);
     r.cols = mafat_min(2 * cols, r.layer->out.w);

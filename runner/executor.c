@@ -21,6 +21,10 @@ struct mafat_executor {
   struct mafat_team *team;
   struct mafat_step step; /* being run by the team */
   atomic_int step_code;   /* what a worker failed with */
+  struct mafat_input_source source;
+  const float *floats;    /* of mafat_executor_set_input */
+  bool source_failed;
+  double input_ms;
   double *layer_ms;
 };
 
@@ -99,28 +103,57 @@ static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_bo
     }
 }
 
-float *mafat_executor_input(struct mafat_executor *e, size_t *row_floats)
+/* ---- input ---- */
+
+void mafat_executor_set_source(struct mafat_executor *e, struct mafat_input_source source)
+{
+  e->source = source;
+}
+
+float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_floats)
 {
   const struct mafat_tensor_layout *l = &e->layout->tensors[0];
   assert(e->network->input.c <= MAFAT_CHANNEL_BLOCK);
   *row_floats = l->row_floats;
   if (l->buffer < 0) return NULL;
-  return mafat_tensors_pixel(&e->tensors, MAFAT_INPUT, 0, 0, 0);
+  return mafat_tensors_pixel(&e->tensors, MAFAT_INPUT, 0, y, 0);
 }
 
 void mafat_executor_set_input_row(struct mafat_executor *e, int c, int y, const float *row)
 {
-  if (e->layout->tensors[0].buffer < 0) return; /* nothing reads the input */
   for (int x = 0; x < e->network->input.w; x++)
     *mafat_tensors_element(&e->tensors, MAFAT_INPUT, c, y, x) = row[x];
 }
 
-void mafat_executor_set_input(struct mafat_executor *e, const float *chw)
+static int read_floats(void *context, struct mafat_executor *e, struct mafat_span rows,
+                       struct mafat_diagnostic *d)
 {
   struct mafat_shape s = e->network->input;
+  (void)context;
+  (void)d;
   for (int c = 0; c < s.c; c++)
-    for (int y = 0; y < s.h; y++, chw += s.w) mafat_executor_set_input_row(e, c, y, chw);
+    for (int y = rows.begin; y < rows.end; y++)
+      mafat_executor_set_input_row(e, c, y, e->floats + ((size_t)c * (size_t)s.h + (size_t)y) * (size_t)s.w);
+  return MAFAT_OK;
 }
+
+void mafat_executor_set_input(struct mafat_executor *e, const float *chw)
+{
+  e->floats = chw;
+  e->source = (struct mafat_input_source){read_floats, NULL};
+}
+
+static int read_input(struct mafat_executor *e, struct mafat_diagnostic *d)
+{
+  const struct mafat_step *step = &e->step;
+  zero_pads(&e->tensors, MAFAT_INPUT, step->out, step->filters);
+  int code = e->source.read_rows ? e->source.read_rows(e->source.context, e, step->out.y, d)
+                                 : mafat_fail(d, MAFAT_EINVAL, "%s: no input was set", e->network->path);
+  e->source_failed = code != MAFAT_OK;
+  return code;
+}
+
+/* ---- steps ---- */
 
 static struct mafat_worker worker_of(struct mafat_executor *e, int index)
 {
@@ -142,48 +175,84 @@ static void work(void *context, int index)
   if (code) atomic_store(&e->step_code, code);
 }
 
-static int run_step(struct mafat_executor *e)
+/* What the step's layer holds from now on; its padding, once: when the first
+ * slice of input channels comes. */
+static void begin_output(struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
   if (!e->layout->tensors[step->layer + 1].external)
     e->tensors.held[step->layer + 1] =
         (struct mafat_held){step->held, step->held_channels.begin / MAFAT_CHANNEL_BLOCK};
+  if (step->channels.begin == 0) zero_pads(&e->tensors, step->layer, step->out, step->filters);
+}
+
+static int compute(struct mafat_executor *e, struct mafat_diagnostic *d)
+{
+  const struct mafat_step *step = &e->step;
   atomic_store(&e->step_code, MAFAT_OK);
-  zero_pads(&e->tensors, step->layer, step->out, step->filters);
   struct mafat_worker caller = worker_of(e, 0);
-  mafat_layers_prepare(&caller, step);
+  if (step->kind == MAFAT_STEP_COMPUTE) mafat_layers_prepare(&caller, step);
   mafat_team_run(e->team, work, e);
-  return atomic_load(&e->step_code);
+  int code = atomic_load(&e->step_code);
+  if (code == MAFAT_OK) return code;
+  return mafat_fail(d, code, "%s: layer %d [%s]: %s", e->network->path, step->layer,
+                    mafat_layer_type_name(e->network->layers[step->layer].type), mafat_error_name(code));
+}
+
+static int run_step(struct mafat_executor *e, long long number, struct mafat_diagnostic *d)
+{
+  const struct mafat_step *step = &e->step;
+  int code = mafat_weights_acquire(e->weights, number, step, d);
+  if (code) return code;
+  if (step->kind == MAFAT_STEP_INPUT) {
+    e->tensors.held[0] = (struct mafat_held){step->held, 0};
+    return read_input(e, d);
+  }
+  if (step->kind == MAFAT_STEP_COMPUTE) begin_output(e);
+  code = compute(e, d);
+  mafat_weights_release_step(e->weights, step);
+  return code;
 }
 
 static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
   const struct mafat_step *step = &e->step;
-  struct mafat_shape in = e->network->input;
+  long long number = 0;
   memset(e->layer_ms, 0, (size_t)e->plan->n_layers * sizeof *e->layer_ms);
-  if (e->layout->tensors[0].buffer >= 0)
-    zero_pads(&e->tensors, MAFAT_INPUT, mafat_box_full(in.h, in.w), mafat_span(0, in.c));
+  e->input_ms = 0;
+  e->source_failed = false;
   mafat_schedule_rewind(e->schedule);
   double before = mafat_process_now_ms();
   while (mafat_schedule_next(e->schedule, &e->step)) {
-    int code = run_step(e);
-    if (code)
-      return mafat_fail(d, code, "%s: layer %d [%s]: %s", e->network->path, step->layer,
-                        mafat_layer_type_name(e->network->layers[step->layer].type), mafat_error_name(code));
+    int code = run_step(e, number++, d);
+    if (code) return code;
     double after = mafat_process_now_ms();
-    e->layer_ms[step->layer] += after - before;
+    *(step->layer == MAFAT_INPUT ? &e->input_ms : &e->layer_ms[step->layer]) += after - before;
     before = after;
-    if (e->options.observe) e->options.observe(e->options.observe_context, e, step);
+    if (e->options.observe && step->kind == MAFAT_STEP_COMPUTE) e->options.observe(e->options.observe_context, e, step);
   }
   return MAFAT_OK;
 }
 
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
+  mafat_weights_begin(e->weights, e->tensors.arena);
   mafat_team_gather(e->team);
   int code = run_schedule(e, d);
   mafat_team_disperse(e->team);
+  if (code == MAFAT_OK) return mafat_weights_end(e->weights, d);
+  mafat_weights_stop(e->weights);
   return code;
+}
+
+bool mafat_executor_source_failed(const struct mafat_executor *e)
+{
+  return e->source_failed;
+}
+
+double mafat_executor_input_ms(const struct mafat_executor *e)
+{
+  return e->input_ms;
 }
 
 void mafat_executor_forget(struct mafat_executor *e)

@@ -27,17 +27,31 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
                         const struct mafat_executor_options *options, struct mafat_diagnostic *d);
 void mafat_executor_close(struct mafat_executor **e);
 
-/* Where the image goes: pixel (0, 0), channels interleaved, input.h rows of
- * *row_floats floats. Only for inputs of at most 16 channels. Must be filled
- * anew before every run, for the arena is reused. NULL when no layer that runs
- * reads the input. */
-float *mafat_executor_input(struct mafat_executor *e, size_t *row_floats);
-/* The same from floats in Darknet's CHW order, any number of channels: all of
- * them, or row y of channel c. */
+/* Where a run's input comes from: asked for rows [rows) of it, in order, as the
+ * plan needs them; each row once. Fails with a code and a diagnostic. */
+struct mafat_input_source {
+  int (*read_rows)(void *context, struct mafat_executor *e, struct mafat_span rows,
+                   struct mafat_diagnostic *d);
+  void *context;
+};
+
+/* Of the runs that follow; what the context points at stays the caller's. */
+void mafat_executor_set_source(struct mafat_executor *e, struct mafat_input_source source);
+/* Floats in Darknet's CHW order; they must live until the run is over. */
 void mafat_executor_set_input(struct mafat_executor *e, const float *chw);
+
+/* For sources, while they are asked. Row y of the input, pixel 0, channels
+ * interleaved; only for inputs of at most 16 channels. NULL when no layer that
+ * runs reads the input: then no source is asked. *row_floats: to row y + 1. */
+float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_floats);
+/* Sets row y of channel c, any number of channels. */
 void mafat_executor_set_input_row(struct mafat_executor *e, int c, int y, const float *row);
 
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d);
+/* Did the last run fail because its source did? */
+bool mafat_executor_source_failed(const struct mafat_executor *e);
+/* Milliseconds that the source took in the last run. */
+double mafat_executor_input_ms(const struct mafat_executor *e);
 
 /* Gives the arena's pages back to the system until they are touched again: for
  * decoding a large picture after a run, when nothing in the arena matters. */

@@ -513,7 +513,8 @@ static int run_alone(const struct mafat_worker *w, const struct mafat_step *step
 void mafat_layers_prepare(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
-  if (l->type == MAFAT_CONNECTED)
+  bool first = step->filters.begin == 0 && step->channels.begin == 0;
+  if (l->type == MAFAT_CONNECTED && first) /* the steps of panels that follow find it there */
     mafat_layers_flatten(w->tensors, &l->sources, l->in, (float *)(w->shared_memory + w->scratch->flat_offset));
 }
 

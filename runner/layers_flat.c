@@ -9,16 +9,17 @@ int mafat_layers_connect(const struct mafat_worker *w, const struct mafat_step *
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   float *flat = (float *)(w->shared_memory + w->scratch->flat_offset);
   convolution_open(&c, w, step);
-  const float *row = flat;
+  const float *row = flat + step->channels.begin;
   int inputs = (int)w->scratch->flat_floats;
-  struct mafat_conv_piece piece = {&row, inputs, 0};
+  struct mafat_conv_piece piece = {&row, mafat_span_size(step->channels), 0};
   for (int unit; (unit = mafat_team_take(w->team, w->index, convolution_n_panels(&c))) >= 0;) {
     struct mafat_span filters = convolution_panel(&c, unit);
     struct mafat_conv_call call = {.pieces = &piece, .n_pieces = 1, .n_rows = 1, .n_cols = 1,
                                    .size = 1, .stride = 1, .activation = l->activation,
-                                   .start = true, .finish = true};
+                                   .start = step->channels.begin == 0,
+                                   .finish = step->channels.end == inputs};
     struct mafat_weights_slice slice;
-    int code = mafat_weights_slice(w->weights, step->layer, filters, mafat_span(0, inputs), &slice);
+    int code = mafat_weights_slice(w->weights, step->layer, filters, step->channels, &slice);
     if (code) return code;
     call.n_segments = convolution_point_at_output(&c, filters, 0, 1, call.segments);
     call.weights = slice.weights;

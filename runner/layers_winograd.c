@@ -1,4 +1,4 @@
-/* Winograd convolution. A step is done in turns of a few rows of tiles:
+/* Winograd convolution. A step of all filters is done in turns of a few rows of tiles:
  *
  *   1. input -> values (all channels)
  *   2. for each panel of filters: weights -> transformed weights, a few channels
@@ -8,6 +8,11 @@
  * A unit of work is a panel of a turn. Workers share nothing but input and
  * output: who begins a turn makes its values anew, which costs little beside
  * fetching them from another processor's cache.
+ *
+ * Where steps are panels and slices of input channels (plan.h:
+ * mafat_plan_transforms), there is one turn: a step of its own makes the values of
+ * all its tiles, the steps behind it share them, and sums that wait for the next
+ * slice lie in shared scratch.
  *
  * A product's channels are summed in the order of a direct convolution; splits
  * between turns of channels store and reload the sums exactly. */
@@ -27,13 +32,20 @@ struct winograd {
 static void open_winograd(struct winograd *g, const struct mafat_worker *w, const struct mafat_step *step)
 {
   convolution_open(&g->c, w, step);
-  convolution_list_pieces(&g->c, step->channels);
+  convolution_list_pieces(&g->c, mafat_span(0, g->c.layer->in.c));
   g->scratch = w->scratch;
   g->tiles_across = mafat_winograd_tiles(mafat_span_size(g->c.box.x));
   g->tiles_down = mafat_winograd_tiles(mafat_span_size(g->c.box.y));
-  g->values = (float *)(w->slot_memory + w->scratch->values_offset);
+  char *memory = w->scratch->shared_values ? w->shared_memory : w->slot_memory;
+  g->values = (float *)(memory + w->scratch->values_offset);
   g->kernels = (float *)(w->slot_memory + w->scratch->kernel_offset);
-  g->sums = (float *)(w->slot_memory + w->scratch->sums_offset);
+  g->sums = (float *)(memory + w->scratch->sums_offset);
+}
+
+/* First channel of piece i; behind the last piece, the number of channels. */
+static int piece_position(const struct convolution *c, int i)
+{
+  return i < c->n_pieces ? c->references[i].position : c->layer->in.c;
 }
 
 /* ---- weights ---- */
@@ -43,8 +55,7 @@ static int transform_weights(const struct winograd *g, struct mafat_span filters
                              float *values, struct mafat_weights_slice *slice)
 {
   const struct convolution *c = &g->c;
-  int channel = c->references[first].position;
-  int channel_end = end < c->n_pieces ? c->references[end].position : c->layer->in.c;
+  int channel = piece_position(c, first), channel_end = piece_position(c, end);
   int code = mafat_weights_slice(c->worker->weights, c->index, filters, mafat_span(channel, channel_end), slice);
   if (code) return code;
   size_t width = (size_t)slice->width, point = mafat_scratch_point_floats((size_t)(channel_end - channel) * width);
@@ -170,6 +181,25 @@ static int turn_of_pieces(const struct winograd *g, int first)
   return i;
 }
 
+/* Products of pieces [first, end), added to the sums. The slice is that of the
+ * last ones. */
+static int add_pieces(const struct winograd *g, struct mafat_span filters, int first, int end,
+                      struct mafat_weights_slice *slice)
+{
+  const struct convolution *c = &g->c;
+  for (int next; first < end; first = next) {
+    next = mafat_min(turn_of_pieces(g, first), end);
+    int code = transform_weights(g, filters, first, next, g->kernels, slice);
+    if (code) return code;
+    int channels = piece_position(c, next) - piece_position(c, first);
+    multiply(g, filters, first, next, g->kernels,
+             mafat_scratch_point_floats((size_t)channels * (size_t)slice->width), slice->width);
+    if (next < end) mafat_weights_release(c->worker->weights, slice);
+  }
+  return MAFAT_OK;
+}
+
+/* One panel over the turn, from all input channels. */
 static int run_panel(struct winograd *g, int panel)
 {
   struct convolution *c = &g->c;
@@ -183,15 +213,8 @@ static int run_panel(struct winograd *g, int panel)
     multiply(g, filters, 0, n, kept_panel(g, panel),
              mafat_scratch_point_floats((size_t)c->layer->in.c * (size_t)slice.width), slice.width);
   } else {
-    for (int first = 0, end; first < n; first = end) {
-      end = turn_of_pieces(g, first);
-      code = transform_weights(g, filters, first, end, g->kernels, &slice);
-      if (code) return code;
-      int channels = (end < n ? c->references[end].position : c->layer->in.c) - c->references[first].position;
-      multiply(g, filters, first, end, g->kernels,
-               mafat_scratch_point_floats((size_t)channels * (size_t)slice.width), slice.width);
-      if (end < n) mafat_weights_release(weights, &slice);
-    }
+    code = add_pieces(g, filters, 0, n, &slice);
+    if (code) return code;
   }
   transform_output(g, filters, slice.scale, slice.bias);
   mafat_weights_release(weights, &slice);
@@ -207,16 +230,71 @@ static void begin_turn(struct winograd *g, int turn)
     for (int row = 0; row < g->n_rows; row++) transform_input(g, row, i);
 }
 
+/* ---- steps of panels and slices ---- */
+
+/* The one turn: all tiles. */
+static void take_all_tiles(struct winograd *g)
+{
+  g->first_row = 0;
+  g->n_rows = g->tiles_down;
+  g->n_tiles = g->n_rows * g->tiles_across;
+}
+
+static void run_transform(struct winograd *g)
+{
+  const struct mafat_worker *w = g->c.worker;
+  for (int unit; (unit = mafat_team_take(w->team, w->index, g->c.n_pieces * g->n_rows)) >= 0;)
+    transform_input(g, unit % g->n_rows, unit / g->n_rows);
+}
+
+static int find_piece(const struct convolution *c, int channel)
+{
+  int i = 0;
+  while (i < c->n_pieces && c->references[i].position < channel) i++;
+  return i;
+}
+
+static int run_slices(struct winograd *g)
+{
+  struct convolution *c = &g->c;
+  const struct mafat_worker *w = c->worker;
+  struct mafat_span channels = c->step->channels;
+  int first = find_piece(c, channels.begin), end = find_piece(c, channels.end);
+  float *sums = g->sums;
+  for (int unit; (unit = mafat_team_take(w->team, w->index, convolution_n_panels(c))) >= 0;) {
+    struct mafat_span filters = convolution_panel(c, unit);
+    struct mafat_weights_slice slice;
+    g->sums = sums + (size_t)unit * g->scratch->sums_floats;
+    int code = add_pieces(g, filters, first, end, &slice);
+    if (code) return code;
+    if (channels.end == c->layer->in.c) transform_output(g, filters, slice.scale, slice.bias);
+    mafat_weights_release(w->weights, &slice);
+  }
+  return MAFAT_OK;
+}
+
+/* ---- steps of all filters ---- */
+
+static int run_turns(struct winograd *g)
+{
+  const struct mafat_worker *w = g->c.worker;
+  int n_panels = convolution_n_panels(&g->c), turn = -1, code = MAFAT_OK;
+  int n_turns = (g->tiles_down + g->scratch->tile_rows - 1) / g->scratch->tile_rows;
+  for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
+    if (turn < 0 && g->scratch->keep_weights && (code = keep_weights(g))) break;
+    if (unit / n_panels != turn) begin_turn(g, turn = unit / n_panels);
+    code = run_panel(g, unit % n_panels);
+  }
+  return code;
+}
+
 int mafat_layers_winograd(const struct mafat_worker *w, const struct mafat_step *step)
 {
   struct winograd g;
   open_winograd(&g, w, step);
-  int n_panels = convolution_n_panels(&g.c), turn = -1, code = MAFAT_OK;
-  int n_turns = (g.tiles_down + w->scratch->tile_rows - 1) / w->scratch->tile_rows;
-  for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
-    if (turn < 0 && w->scratch->keep_weights && (code = keep_weights(&g))) break;
-    if (unit / n_panels != turn) begin_turn(&g, turn = unit / n_panels);
-    code = run_panel(&g, unit % n_panels);
-  }
-  return code;
+  if (!g.scratch->shared_values) return run_turns(&g);
+  take_all_tiles(&g);
+  if (step->kind == MAFAT_STEP_COMPUTE) return run_slices(&g);
+  run_transform(&g);
+  return MAFAT_OK;
 }

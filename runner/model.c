@@ -1,5 +1,6 @@
 #include "runner/model.h"
 
+#include "runner/input.h"
 #include "runner/process.h"
 #include "search/coarse.h"
 
@@ -41,6 +42,14 @@ static int check_picture_channels(const struct mafat_network *n, struct mafat_di
                     n->path, n->input.c);
 }
 
+static void look_at_image(struct mafat_surroundings *around, const struct mafat_image *image, const char *path,
+                          const struct mafat_network *n)
+{
+  around->image_bytes = mafat_image_bytes(image);
+  around->turned_bytes = mafat_input_turned_bytes(image, n->input);
+  around->file_bytes = file_bytes(path);
+}
+
 static int look_at_picture(struct mafat_model *m, const struct mafat_model_options *o,
                            struct mafat_diagnostic *d)
 {
@@ -59,15 +68,14 @@ static int look_at_picture(struct mafat_model *m, const struct mafat_model_optio
     return MAFAT_OK;
   }
   if (code) return code;
-  m->around.image_bytes = mafat_image_bytes(image);
-  m->around.file_bytes = file_bytes(o->picture);
+  look_at_image(&m->around, image, o->picture, m->network);
   mafat_image_close(&image);
   return MAFAT_OK;
 }
 
 void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p)
 {
-  mafat_predict(p, m->network, m->layout, &m->around);
+  mafat_predict(p, m->layout, &m->around);
 }
 
 size_t mafat_model_charge_bytes(const struct mafat_model *m)
@@ -167,7 +175,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     mafat_layout_close(&m->layout);
     mafat_plan_close(&m->plan);
     m->around.image_bytes = mafat_image_bytes_assumed(&input);
-    m->around.file_bytes = 0;
+    m->around.file_bytes = m->around.turned_bytes = 0;
     code = choose_plan(m, o, d);
   }
   if (code) return code;
@@ -212,40 +220,78 @@ void mafat_model_close(struct mafat_model **model)
  * prediction has it; for smaller ones faulting them in again is not worth it. */
 enum { LARGE_DECODER = 512 << 10 };
 
-int mafat_model_read_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
+/* Does the plan take the picture row by row? */
+static bool takes_rows(const struct mafat_model *m)
+{
+  const struct mafat_tensor_layout *input = &m->layout->tensors[0];
+  return input->buffer >= 0 && !input->external;
+}
+
+/* Opens the picture, whose decoder must fit too. */
+static int open_picture(struct mafat_model *m, const char *path, struct mafat_image **image,
+                        struct mafat_diagnostic *d)
 {
   struct mafat_image_input input = image_input(m->network);
-  struct mafat_image *image = NULL;
   int code = check_picture_channels(m->network, d);
-  if (code == MAFAT_OK) code = mafat_image_open(&image, path, &input, d);
+  if (code == MAFAT_OK) code = mafat_image_open(image, path, &input, d);
   if (code) return code;
   struct mafat_surroundings around = m->around;
   struct mafat_prediction p;
-  around.image_bytes = mafat_image_bytes(image);
-  around.file_bytes = file_bytes(path);
-  mafat_predict(&p, m->network, m->layout, &around);
-  if (p.charge_bytes > m->budget_bytes && !m->best_effort) {
-    code = mafat_fail(d, MAFAT_ELIMIT,
+  look_at_image(&around, *image, path, m->network);
+  mafat_predict(&p, m->layout, &around);
+  if (p.charge_bytes > m->budget_bytes && !m->best_effort)
+    return mafat_fail(d, MAFAT_ELIMIT,
                       "%.200s: does not fit: decoding this picture needs %zu bytes in all, the budget (%s) is %zu bytes",
                       path, p.charge_bytes, m->budget_source, m->budget_bytes);
-  } else {
-    const struct mafat_image_info *info = mafat_image_describe(image);
-    m->picture_w = info->width;
-    m->picture_h = info->height;
-    m->around = around;
-    if (around.image_bytes > LARGE_DECODER) mafat_executor_forget(m->executor);
-    struct mafat_image_target target;
-    target.pixels = mafat_executor_input(m->executor, &target.row_stride);
-    if (target.pixels) code = mafat_image_read(image, &target, d);
-  }
-  mafat_image_close(&image);
+  const struct mafat_image_info *info = mafat_image_describe(*image);
+  m->picture_w = info->width;
+  m->picture_h = info->height;
+  m->around = around;
+  if (!takes_rows(m) && around.image_bytes > LARGE_DECODER) mafat_executor_forget(m->executor);
+  return MAFAT_OK;
+}
+
+/* Runs on a source; what opening it took is part of the input's time. */
+static int run_source(struct mafat_model *m, struct mafat_input_source source, double opened_at,
+                      struct mafat_diagnostic *d)
+{
+  double before = mafat_process_now_ms();
+  mafat_executor_set_source(m->executor, source);
+  int code = mafat_executor_run(m->executor, d);
+  double input_ms = mafat_executor_input_ms(m->executor);
+  m->input_failed = code && mafat_executor_source_failed(m->executor);
+  m->image_ms = before - opened_at + input_ms;
+  m->layers_ms = mafat_process_now_ms() - before - input_ms;
   return code;
 }
 
 int mafat_model_run_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
 {
-  int code = mafat_model_read_picture(m, path, d);
-  return code ? code : mafat_executor_run(m->executor, d);
+  double before = mafat_process_now_ms();
+  struct mafat_image *image = NULL;
+  struct mafat_picture_input input = {0};
+  m->input_failed = true;
+  int code = open_picture(m, path, &image, d);
+  if (code == MAFAT_OK) code = mafat_input_picture_open(&input, image, m->network->input, takes_rows(m), d);
+  if (code == MAFAT_OK) {
+    code = run_source(m, mafat_input_picture_source(&input), before, d);
+    if (code == MAFAT_OK && (code = mafat_input_picture_finish(&input, d))) m->input_failed = true;
+  }
+  mafat_input_picture_close(&input);
+  mafat_image_close(&image);
+  return code;
+}
+
+int mafat_model_run_raw(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
+{
+  double before = mafat_process_now_ms();
+  struct mafat_raw_input input;
+  m->input_failed = true;
+  int code = mafat_input_raw_open(&input, path, m->network->input, d);
+  if (code) return code;
+  code = run_source(m, mafat_input_raw_source(&input), before, d);
+  mafat_input_raw_close(&input);
+  return code;
 }
 
 int mafat_model_run_floats(struct mafat_model *m, const float *chw, size_t n,

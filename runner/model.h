@@ -27,14 +27,16 @@ struct mafat_model {
   struct mafat_executor *executor;
   const struct mafat_kernels *kernels;
   int picture_w, picture_h; /* of the last run: what boxes are relative to */
-  double load_ms;           /* reading and packing the weights */
+  double load_ms;           /* reading and packing the weights that are kept */
+  double image_ms, layers_ms; /* of the last run: its input; all else */
+  bool input_failed;        /* the last run failed for its input, not for running */
 };
 
 /* The bytes of running a picture with these surroundings. */
 void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p);
 
-/* The first half of mafat_model_run_picture: decodes into the arena. */
-int mafat_model_read_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d);
+/* mafat_model_run_floats on a file of little-endian floats. */
+int mafat_model_run_raw(struct mafat_model *m, const char *path, struct mafat_diagnostic *d);
 
 /* How mafat_detect reads this model's last run; thresholds are Darknet's. */
 struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m);

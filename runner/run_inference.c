@@ -99,53 +99,6 @@ static void close_session(struct session *s)
 
 /* ---- one picture ---- */
 
-/* Raw floats, channel by channel, row by row, straight into the arena. */
-static int read_raw_input(struct session *s)
-{
-  const char *path = s->options.input;
-  struct mafat_shape in = s->model->network->input;
-  size_t row_bytes = (size_t)in.w * sizeof(float), expected = row_bytes * (size_t)in.h * (size_t)in.c;
-  int code = MAFAT_OK;
-  float *row = malloc(row_bytes);
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
-  struct stat st;
-  if (!row) {
-    code = mafat_fail(&s->d, MAFAT_ENOMEM, "%s: out of memory", path);
-    goto done;
-  }
-  if (fd < 0 || fstat(fd, &st) != 0) {
-    code = mafat_fail(&s->d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
-    goto done;
-  }
-  if (!S_ISREG(st.st_mode)) {
-    code = mafat_fail(&s->d, MAFAT_EIO, "%s: expected a regular file of %zu bytes (%d x %d x %d floats)", path,
-                      expected, in.c, in.h, in.w);
-    goto done;
-  }
-  if ((uint64_t)st.st_size != expected) {
-    code = mafat_fail(&s->d, MAFAT_EFORMAT, "%s: expected a file of %zu bytes (%d x %d x %d floats), found %lld",
-                      path, expected, in.c, in.h, in.w, (long long)st.st_size);
-    goto done;
-  }
-  for (int c = 0; c < in.c; c++)
-    for (int y = 0; y < in.h; y++) {
-      for (size_t got = 0; got < row_bytes;) {
-        ssize_t n = read(fd, (char *)row + got, row_bytes - got);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) {
-          code = mafat_fail(&s->d, MAFAT_EIO, "%s: cannot read: %s", path, n ? strerror(errno) : "it became shorter");
-          goto done;
-        }
-        got += (size_t)n;
-      }
-      mafat_executor_set_input_row(s->model->executor, c, y, row);
-    }
-done:
-  free(row);
-  if (fd >= 0) close(fd);
-  return code;
-}
-
 static bool write_output(struct session *s, FILE *file)
 {
   int layer = s->model->n_layers - 1;
@@ -225,21 +178,18 @@ struct measurement {
   double image_ms, layers_ms; /* median of the repetitions */
 };
 
-/* repeat times: picture, layers. MAFAT_EIO from here on is a failure of running. */
+/* repeat times. MAFAT_EIO while *running is a failure of running. */
 static int infer(struct session *s, const char *path, struct measurement *m, bool *running)
 {
+  struct mafat_model *model = s->model;
   for (int i = 0; i < s->options.repeat; i++) {
-    double before = mafat_process_now_ms();
-    int code = s->options.input ? read_raw_input(s) : mafat_model_read_picture(s->model, path, &s->d);
+    int code = s->options.input ? mafat_model_run_raw(model, s->options.input, &s->d)
+                                : mafat_model_run_picture(model, path, &s->d);
+    *running = code && !model->input_failed;
     if (code) return code;
-    *running = true;
-    double between = mafat_process_now_ms();
-    if ((code = mafat_executor_run(s->model->executor, &s->d))) return code;
-    double after = mafat_process_now_ms();
-    m->image_ms = between - before;
-    s->layers_ms[i] = after - between;
-    s->latencies_ms[i] = after - before;
-    *running = false;
+    m->image_ms = model->image_ms;
+    s->layers_ms[i] = model->layers_ms;
+    s->latencies_ms[i] = model->image_ms + model->layers_ms;
   }
   m->layers_ms = median(s->layers_ms, s->options.repeat);
   return MAFAT_OK;

@@ -42,6 +42,12 @@ int mafat_weights_slice(struct mafat_weights *w, int layer, struct mafat_span fi
                         struct mafat_span channels, struct mafat_weights_slice *slice);
 void mafat_weights_release(struct mafat_weights *w, struct mafat_weights_slice *slice);
 
+/* STUB */
+static inline void mafat_weights_begin(struct mafat_weights *w, char *arena) { (void)w; (void)arena; }
+static inline int mafat_weights_acquire(struct mafat_weights *w, long long n, const void *step, struct mafat_diagnostic *d) { (void)w; (void)n; (void)step; (void)d; return 0; }
+static inline void mafat_weights_release_step(struct mafat_weights *w, const void *step) { (void)w; (void)step; }
+static inline int mafat_weights_end(struct mafat_weights *w, struct mafat_diagnostic *d) { (void)w; (void)d; return 0; }
+static inline void mafat_weights_stop(struct mafat_weights *w) { (void)w; }
 size_t mafat_weights_bytes(const struct mafat_weights *w);     /* resident, packed */
 uint64_t mafat_weights_bytes_read(const struct mafat_weights *w); /* from the file, so far */
 

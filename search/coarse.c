@@ -35,7 +35,7 @@ static int make_candidate(struct candidate *c, const char *text, const struct ma
     return code;
   }
   struct mafat_prediction p;
-  mafat_predict(&p, n, c->layout, around);
+  mafat_predict(&p, c->layout, around);
   c->charge_bytes = p.charge_bytes;
   return MAFAT_OK;
 }

@@ -537,12 +537,6 @@ static void write_grid(struct planner *p, int first, int end)
   bool whole_maps;
   struct mafat_shape finest = finest_grid(p->network, first, end, &whole_maps);
   int style = test_random_int(p->rng, 0, 99);
-  if (test_random_chance(p->rng, 25)) {
-    int rows = test_random_int(p->rng, 0, 9);
-    if (rows) write_plan(p, "rows%d", rows);
-    else write_plan(p, "rows");
-    return;
-  }
   if (style < 20 && !whole_maps) {
     write_given(p, finest.h);
     write_plan(p, "x");
@@ -555,6 +549,21 @@ static void write_grid(struct planner *p, int first, int end)
   write_plan(p, "%dx%d%s", rows, cols, style >= 85 ? ":balanced" : "");
 }
 
+static void write_group(struct planner *p, int first, int end)
+{
+  static const char *const words[] = {"", "", ":loaded", ":streamed"};
+  if (test_random_chance(p->rng, 25)) {
+    int rows = test_random_int(p->rng, 0, 9);
+    if (rows) write_plan(p, "rows%d", rows);
+    else write_plan(p, "rows");
+  } else if (test_random_chance(p->rng, 33)) {
+    write_plan(p, "panels%s", test_random_chance(p->rng, 30) ? ":apart" : "");
+  } else {
+    write_grid(p, first, end);
+  }
+  write_plan(p, "%s", PICK(p->rng, words));
+}
+
 void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
                       char *plan_text, size_t room)
 {
@@ -563,7 +572,7 @@ void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n
   for (int left = groups; left > 0; left--) {
     int end = left == 1 ? n_layers : test_random_int(rng, first + 1, n_layers - left + 1);
     if (first) write_plan(&p, "/%d/", first);
-    write_grid(&p, first, end);
+    write_group(&p, first, end);
     first = end;
   }
   if (groups == 1 && test_random_chance(rng, 50)) write_plan(&p, "/NoCut");

@@ -353,7 +353,8 @@ START_TEST(options_leave_the_text_alone)
   char text[TEST_PLAN_ROOM];
   for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++)
     for (int keep_all = 0; keep_all < 2; keep_all++) {
-      struct mafat_plan_options options = {(enum mafat_algorithm)a, 1 + 3 * keep_all, keep_all};
+      struct mafat_plan_options options = {
+          .algorithm = (enum mafat_algorithm)a, .n_threads = 1 + 3 * keep_all, .keep_all = keep_all};
       struct mafat_plan *plan = test_plan_with(n, "3x2/4/[1,2]x[3]", &options);
       mafat_plan_write(plan, text, sizeof text);
       ck_assert_str_eq(text, "3x2/4/[1,2]x[3]");

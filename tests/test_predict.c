@@ -29,9 +29,9 @@ static void release_layout(void)
 
 static struct mafat_prediction predict(size_t process, size_t image, size_t file)
 {
-  struct mafat_surroundings around = {process, image, file};
+  struct mafat_surroundings around = {.process_bytes = process, .image_bytes = image, .file_bytes = file};
   struct mafat_prediction p;
-  mafat_predict(&p, network, layout, &around);
+  mafat_predict(&p, layout, &around);
   return p;
 }
 

@@ -218,7 +218,8 @@ static int find_last_steps(struct comparison *c, struct mafat_diagnostic *d)
   if (!c->last_step || !c->values || mafat_schedule_open(&s, c->bench->network, c->run->plan))
     return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
   for (int i = 0; i < n_layers; i++) c->last_step[i] = -1;
-  for (int i = 0; mafat_schedule_next(s, &step); i++) c->last_step[step.layer] = i;
+  for (int i = 0; mafat_schedule_next(s, &step);)
+    if (step.kind == MAFAT_STEP_COMPUTE) c->last_step[step.layer] = i++;
   mafat_schedule_close(&s);
   return MAFAT_OK;
 }
