@@ -21,13 +21,18 @@ say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2))
 
 hash := \#
 has = $(shell printf '$(hash)include <stdio.h>\n$(hash)include <$(1)>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
+has_archive = $(filter /%,$(shell $(CC) -print-file-name=$(1)))
 JPEG ?= $(call has,jpeglib.h)
 PNG  ?= $(call has,png.h)
+URING ?= $(call has,liburing.h)
 IMAGE_LIBS := $(if $(JPEG),-ljpeg) $(if $(PNG),-lpng)
 IMAGE_FLAGS := $(if $(JPEG),,-DMAFAT_WITHOUT_JPEG) $(if $(PNG),,-DMAFAT_WITHOUT_PNG)
+# By its archive where that is there: no program needs the shared library for it.
+URING_LIBS := $(if $(URING),$(or $(call has_archive,liburing.a),-luring))
+URING_FLAGS := $(if $(URING),,-DMAFAT_WITHOUT_URING)
 MACHINE := $(shell $(CC) -dumpmachine)
 ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo yes)
-missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(ANNOTATE),,annotate)
+missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate)
 ifneq ($(strip $(missing)),)
 ifeq ($(filter clean help packages test demo,$(MAKECMDGOALS)),)
 $(info building without: $(missing) (scripts/packages.sh installs what they need))
@@ -35,9 +40,8 @@ endif
 endif
 # run_inference is linked statically where the static libraries are there:
 # a dynamic loader and shared libraries cost 2.7 MB of resident memory.
-has_archive = $(filter /%,$(shell $(CC) -print-file-name=$(1)))
-STATIC ?= $(if $(and $(call has_archive,libc.a),$(if $(JPEG),$(call has_archive,libjpeg.a),yes),$(if $(PNG),$(call has_archive,libpng.a),yes)),$(if $(SANITIZE),,1))
-STATIC_LIBS := $(IMAGE_LIBS) $(if $(PNG),-lz)
+STATIC ?= $(if $(and $(call has_archive,libc.a),$(if $(JPEG),$(call has_archive,libjpeg.a),yes),$(if $(PNG),$(call has_archive,libpng.a),yes),$(if $(URING),$(call has_archive,liburing.a),yes)),$(if $(SANITIZE),,1))
+STATIC_LIBS := $(IMAGE_LIBS) $(if $(PNG),-lz) $(URING_LIBS)
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 # --- sources -----------------------------------------------------------------
@@ -68,7 +72,7 @@ help: ## list targets
 $(BUILD)/obj/%.o: %.c Makefile
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(IMAGE_FLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(IMAGE_FLAGS) $(URING_FLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
 
 # Kernels are written once and compiled once per level.
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
@@ -85,16 +89,16 @@ $(LIB): $(call objects,$(LIBRARY))
 
 $(BUILD)/run_inference: $(call objects,runner/run_inference.c runner/options.c) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(STATIC)),-static -o $@ $^ $(STATIC_LIBS),-o $@ $^ $(IMAGE_LIBS)) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(STATIC)),-static -o $@ $^ $(STATIC_LIBS),-o $@ $^ $(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
 # For valgrind, which sees no heap in a static program.
 $(BUILD)/run_inference_dynamic: $(call objects,runner/run_inference.c runner/options.c) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
 $(BUILD)/make_weights: $(call objects,runner/make_weights.c) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
 $(BUILD)/annotate: $(call objects,runner/annotate.c $(wildcard runner/annotate_*.c))
 	$(call say,LD,$@)
@@ -107,7 +111,7 @@ WRAPPED := malloc calloc realloc strdup free mmap mmap64
 
 $(BUILD)/unit_tests: $(call objects,$(TESTS) runner/options.c) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(foreach f,$(WRAPPED),-Wl,--wrap=$(f)) -o $@ $^ $(IMAGE_LIBS) $(call pkg,--libs,check json-c zlib) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(foreach f,$(WRAPPED),-Wl,--wrap=$(f)) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,check json-c zlib) $(LDLIBS)
 
 # Every kernel of every level against the reference; its --bench also times
 # oneDNN and OpenBLAS where they are installed (they are linked into nothing else).
@@ -127,7 +131,7 @@ $(BUILD)/obj/tests/kernel_check/bench_openblas.o: EXTRA = -O3 $(if $(OPENBLAS),-
 
 $(BUILD)/kernel_check: $(call objects,$(KERNEL_CHECK)) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(if $(DNNL),$(DNNL_LIBS)) $(if $(OPENBLAS),$(OPENBLAS_LIBS)) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(if $(DNNL),$(DNNL_LIBS)) $(if $(OPENBLAS),$(OPENBLAS_LIBS)) $(URING_LIBS) $(LDLIBS)
 
 ORACLE_CFLAGS := -isystem /usr/lib/darknet/include
 ORACLE_LIBS := -L/usr/lib/darknet -ldarknet -Wl,-rpath,/usr/lib/darknet -Wl,--allow-shlib-undefined
@@ -136,7 +140,7 @@ $(BUILD)/obj/tests/oracle/%.o: EXTRA = $(ORACLE_CFLAGS) $(call pkg,--cflags,json
 ORACLES := $(patsubst tests/oracle/%.c,$(BUILD)/%,$(wildcard tests/oracle/oracle_*.c))
 $(ORACLES): $(BUILD)/%: $(BUILD)/obj/tests/oracle/%.o $(call objects,$(filter-out $(wildcard tests/oracle/oracle_*.c),$(wildcard tests/oracle/*.c)) tests/picture_writer.c) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ORACLE_LIBS) $(IMAGE_LIBS) $(call pkg,--libs,json-c) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ORACLE_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,json-c) $(LDLIBS)
 
 packages:
 	@./scripts/packages.sh packages.txt

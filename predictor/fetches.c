@@ -1,4 +1,364 @@
 #include "predictor/fetches.h"
+
+#include "predictor/packing.h"
+
+#include <stdlib.h>
 #include <string.h>
-int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_fetch_sizes *sizes)
-{ (void)n; (void)plan; memset(sizes, 0, sizeof *sizes); return 0; }
+
+/* What is left to fetch of a layer: in stages, each once. */
+enum stage {
+  STAGE_AFFINE, /* per-filter values of Darknet's file */
+  STAGE_BEHIND, /* those that a connected layer has behind its weights */
+  STAGE_WEIGHTS,
+  STAGE_DONE
+};
+
+struct mafat_fetches {
+  const struct mafat_network *network;
+  const struct mafat_plan *plan;     /* NULL: whole layers */
+  struct mafat_schedule *schedule;   /* NULL likewise */
+  int n_layers;
+  bool packed, transposed;
+  uint64_t *positions;               /* [layer]: in the file */
+  bool *wanted;                      /* [layer]: whole layers: all, or those */
+  bool *loaded;                      /* [layer]: fetched in this run */
+  int affine_layer;                  /* whose per-filter values were fetched last, or -1 */
+  struct mafat_step step;            /* being fetched */
+  long long step_number;
+  int layer;                         /* of the step, or -1: the next step */
+  int next_layer;                    /* whole layers: of which none has been fetched */
+  enum stage stage;
+  bool streamed;                     /* the layer: only what the step needs */
+  int filter, input;                 /* next of them */
+  uint64_t done;                     /* bytes of the layer, copied as they are */
+};
+
+/* ---- sizes of a layer ---- */
+
+static uint64_t file_floats(const struct mafat_layer *l)
+{
+  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
+  return n.biases + n.normalization + n.weights;
+}
+
+/* Of one filter, all channels. */
+static uint64_t filter_floats(const struct mafat_layer *l)
+{
+  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
+  return n.weights / n.biases;
+}
+
+static size_t image_bytes(const struct mafat_layer *l)
+{
+  return mafat_packed_floats(l) * sizeof(float);
+}
+
+static uint64_t align(uint64_t bytes)
+{
+  return (bytes + MAFAT_FETCH_ALIGNMENT - 1) / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT;
+}
+
+/* Sizes of single fetches are below those of their layer's packed image, or near:
+ * once these are known to fit, nothing overflows. */
+static int find_positions(struct mafat_fetches *f)
+{
+  uint64_t position = 0;
+  for (int l = 0; l < f->n_layers; l++) {
+    const struct mafat_layer *layer = &f->network->layers[l];
+    size_t floats = mafat_packed_floats(layer);
+    uint64_t in_file = file_floats(layer);
+    if (floats > SIZE_MAX / 16 || in_file > SIZE_MAX / 16) return MAFAT_ELIMIT;
+    uint64_t bytes = f->packed ? align((uint64_t)floats * sizeof(float)) : in_file * sizeof(float);
+    f->positions[l] = position;
+    if (__builtin_add_overflow(position, bytes, &position)) return MAFAT_ELIMIT;
+  }
+  return MAFAT_OK;
+}
+
+/* ---- opening ---- */
+
+static int open_common(struct mafat_fetches **out, const struct mafat_network *n, int n_layers, bool packed)
+{
+  *out = NULL;
+  struct mafat_fetches *f = calloc(1, sizeof *f);
+  if (!f) return MAFAT_ENOMEM;
+  f->network = n;
+  f->n_layers = n_layers;
+  f->packed = packed;
+  f->positions = calloc((size_t)n_layers + 1, sizeof *f->positions);
+  f->wanted = calloc((size_t)n_layers + 1, sizeof *f->wanted);
+  f->loaded = calloc((size_t)n_layers + 1, sizeof *f->loaded);
+  int code = f->positions && f->wanted && f->loaded ? find_positions(f) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) *out = f;
+  else mafat_fetches_close(&f);
+  return code;
+}
+
+int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n,
+                       const struct mafat_plan *plan)
+{
+  struct mafat_fetches *f;
+  *out = NULL;
+  int code = open_common(&f, n, plan->n_layers, plan->packed);
+  if (code) return code;
+  f->plan = plan;
+  if ((code = mafat_schedule_open(&f->schedule, n, plan))) {
+    mafat_fetches_close(&f);
+    return code;
+  }
+  mafat_fetches_rewind(f);
+  *out = f;
+  return MAFAT_OK;
+}
+
+int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
+                              const bool *wanted, bool packed, bool transposed)
+{
+  int code = open_common(out, n, n_layers, packed);
+  if (code) return code;
+  for (int l = 0; l < n_layers; l++) (*out)->wanted[l] = !wanted || wanted[l];
+  (*out)->transposed = transposed;
+  mafat_fetches_rewind(*out);
+  return MAFAT_OK;
+}
+
+void mafat_fetches_close(struct mafat_fetches **fetches)
+{
+  if (!fetches || !*fetches) return;
+  struct mafat_fetches *f = *fetches;
+  mafat_schedule_close(&f->schedule);
+  free(f->positions);
+  free(f->wanted);
+  free(f->loaded);
+  free(f);
+  *fetches = NULL;
+}
+
+void mafat_fetches_rewind(struct mafat_fetches *f)
+{
+  if (f->schedule) mafat_schedule_rewind(f->schedule);
+  memset(f->loaded, 0, (size_t)f->n_layers * sizeof *f->loaded);
+  f->affine_layer = f->layer = -1;
+  f->next_layer = 0;
+  f->step_number = f->schedule ? -1 : 0;
+}
+
+/* ---- layer by layer ---- */
+
+/* Takes up f->layer: what of it has to be fetched now? */
+static void begin_layer(struct mafat_fetches *f)
+{
+  const struct mafat_layer *l = &f->network->layers[f->layer];
+  enum mafat_residence residence = f->plan ? f->plan->residence[f->layer] : MAFAT_LOADED;
+  f->streamed = residence == MAFAT_STREAMED;
+  f->stage = STAGE_DONE;
+  f->done = 0;
+  f->filter = f->streamed ? f->step.filters.begin : 0;
+  f->input = 0;
+  if (residence == MAFAT_KEPT || mafat_packed_floats(l) == 0) return;
+  if (residence == MAFAT_LOADED && f->loaded[f->layer]) return;
+  f->loaded[f->layer] = true;
+  if (f->packed || l->type == MAFAT_LOCAL) {
+    f->stage = STAGE_WEIGHTS;
+    return;
+  }
+  /* The whole panel comes with its first slice, and stays for the others. */
+  if (f->streamed && f->step.channels.begin > 0) return;
+  f->stage = f->streamed && f->affine_layer == f->layer ? STAGE_WEIGHTS : STAGE_AFFINE;
+  if (l->type != MAFAT_BATCHNORM) f->affine_layer = f->layer;
+}
+
+/* To the next layer whose weights are needed; false at the end. */
+static bool next_layer(struct mafat_fetches *f)
+{
+  if (!f->schedule) {
+    while (f->next_layer < f->n_layers && !f->wanted[f->next_layer]) f->next_layer++;
+    if (f->next_layer == f->n_layers) return false;
+    f->layer = f->next_layer++;
+    begin_layer(f);
+    return true;
+  }
+  if (f->layer >= 0) f->layer = f->plan->inner[f->layer];
+  while (f->layer < 0) {
+    if (!mafat_schedule_next(f->schedule, &f->step)) return false;
+    f->step_number++;
+    if (mafat_fetches_step_has_weights(&f->step)) f->layer = f->step.layer;
+  }
+  begin_layer(f);
+  return true;
+}
+
+/* ---- the stages ---- */
+
+/* Per-filter values, as they lie in Darknet's file: of convolutions all in front of
+ * the weights, of connected layers the normalization behind them. */
+static void fetch_affine(struct mafat_fetches *f, struct mafat_fetch *fetch)
+{
+  const struct mafat_layer *l = &f->network->layers[f->layer];
+  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
+  bool connected = l->type == MAFAT_CONNECTED;
+  uint64_t floats = connected ? n.biases : n.biases + n.normalization;
+  fetch->bytes = (size_t)(floats * sizeof(float));
+  fetch->filters = mafat_span(0, l->out.c);
+  fetch->kind = n.biases == 0                          ? MAFAT_FETCH_NORMALIZATION
+                : connected || n.normalization == 0 ? MAFAT_FETCH_BIASES
+                                                    : MAFAT_FETCH_AFFINE;
+  fetch->last = l->type == MAFAT_BATCHNORM;
+  f->stage = fetch->last ? STAGE_DONE : connected && n.normalization ? STAGE_BEHIND : STAGE_WEIGHTS;
+}
+
+static void fetch_behind(struct mafat_fetches *f, struct mafat_fetch *fetch)
+{
+  const struct mafat_layer *l = &f->network->layers[f->layer];
+  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
+  fetch->kind = MAFAT_FETCH_NORMALIZATION;
+  fetch->filters = mafat_span(0, l->out.c);
+  fetch->position += (n.biases + n.weights) * sizeof(float);
+  fetch->bytes = (size_t)(n.normalization * sizeof(float));
+  f->stage = STAGE_WEIGHTS;
+}
+
+/* How many things of `bytes` each, of `left`, make a fetch. Their number lets the
+ * next one begin with a panel, or with a vector of one. */
+static int how_many(uint64_t bytes, int left)
+{
+  uint64_t fit = MAFAT_FETCH_BYTES / bytes;
+  if (fit >= (uint64_t)left) return left;
+  int n = fit < 1 ? 1 : (int)fit;
+  if (n >= MAFAT_PANEL) return n - n % MAFAT_PANEL;
+  while (n & (n - 1)) n &= n - 1;
+  return n;
+}
+
+static void fetch_filters(struct mafat_fetches *f, struct mafat_fetch *fetch)
+{
+  const struct mafat_layer *l = &f->network->layers[f->layer];
+  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
+  uint64_t bytes = filter_floats(l) * sizeof(float);
+  uint64_t before = n.biases + (l->type == MAFAT_CONNECTED ? 0 : n.normalization);
+  int end = f->streamed ? f->step.filters.end : l->out.c;
+  fetch->kind = MAFAT_FETCH_FILTERS;
+  fetch->filters = mafat_span(f->filter, f->filter + how_many(bytes, end - f->filter));
+  fetch->position += before * sizeof(float) + (uint64_t)f->filter * bytes;
+  fetch->bytes = (size_t)((uint64_t)mafat_span_size(fetch->filters) * bytes);
+  f->filter = fetch->filters.end;
+  if (f->filter == end) f->stage = STAGE_DONE;
+  fetch->last = !f->streamed && f->stage == STAGE_DONE;
+}
+
+static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
+{
+  const struct mafat_layer *l = &f->network->layers[f->layer];
+  uint64_t bytes = (uint64_t)l->out.c * sizeof(float);
+  int inputs = (int)filter_floats(l);
+  fetch->kind = MAFAT_FETCH_TRANSPOSED;
+  fetch->filters = mafat_span(0, l->out.c);
+  fetch->channels = mafat_span(f->input, f->input + how_many(bytes, inputs - f->input));
+  fetch->position += bytes + (uint64_t)f->input * bytes;
+  fetch->bytes = (size_t)((uint64_t)mafat_span_size(fetch->channels) * bytes);
+  f->input = fetch->channels.end;
+  if (f->input == inputs) f->stage = STAGE_DONE;
+  fetch->last = f->stage == STAGE_DONE;
+}
+
+/* The whole image, or what a local layer has in either file, in pieces. */
+static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
+{
+  uint64_t left = image_bytes(&f->network->layers[f->layer]) - f->done;
+  fetch->kind = MAFAT_FETCH_COPY;
+  fetch->into = f->done;
+  fetch->position += f->done;
+  fetch->bytes = (size_t)(left < MAFAT_FETCH_BYTES ? left : MAFAT_FETCH_BYTES);
+  f->done += fetch->bytes;
+  if (fetch->bytes == left) f->stage = STAGE_DONE;
+  fetch->last = f->stage == STAGE_DONE;
+}
+
+/* A slice of one panel; of several at once, where they lie behind each other. */
+static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
+{
+  const struct mafat_layer *l = &f->network->layers[f->layer];
+  struct mafat_span channels = f->step.channels, panel = {f->filter, mafat_panel_end(l, f->filter)};
+  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;
+  size_t inputs = (size_t)filter_floats(l) / taps, width = (size_t)mafat_panel_width(mafat_span_size(panel));
+  bool finishes = (size_t)channels.end == inputs;
+  size_t begin = mafat_packed_offset(l, panel.begin) + (size_t)channels.begin * taps * width;
+  size_t floats = ((size_t)mafat_span_size(channels) * taps + (finishes ? 2 : 0)) * width;
+  while (finishes && channels.begin == 0 && panel.end < f->step.filters.end) {
+    size_t more = mafat_packed_offset(l, mafat_panel_end(l, panel.end)) - begin;
+    if (more > MAFAT_FETCH_BYTES / sizeof(float)) break;
+    floats = more;
+    panel.end = mafat_panel_end(l, panel.end);
+  }
+  fetch->kind = MAFAT_FETCH_SLICE;
+  fetch->filters = panel;
+  fetch->channels = channels;
+  fetch->position += (uint64_t)begin * sizeof(float);
+  fetch->bytes = floats * sizeof(float);
+  f->filter = panel.end;
+  if (f->filter >= f->step.filters.end) f->stage = STAGE_DONE;
+}
+
+static void fetch_weights(struct mafat_fetches *f, struct mafat_fetch *fetch)
+{
+  const struct mafat_layer *l = &f->network->layers[f->layer];
+  if (f->packed && f->streamed) fetch_slice(f, fetch);
+  else if (f->packed || l->type == MAFAT_LOCAL) fetch_copy(f, fetch);
+  else if (f->transposed && l->type == MAFAT_CONNECTED) fetch_transposed(f, fetch);
+  else fetch_filters(f, fetch);
+}
+
+bool mafat_fetches_next(struct mafat_fetches *f, struct mafat_fetch *fetch)
+{
+  while (f->layer < 0 || f->stage == STAGE_DONE)
+    if (!next_layer(f)) return false;
+  *fetch = (struct mafat_fetch){
+      .layer = f->layer, .position = f->positions[f->layer], .step = f->step_number};
+  if (f->stage == STAGE_AFFINE) fetch_affine(f, fetch);
+  else if (f->stage == STAGE_BEHIND) fetch_behind(f, fetch);
+  else fetch_weights(f, fetch);
+  return true;
+}
+
+/* ---- sizes of a run ---- */
+
+static size_t most(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+/* Buffers that filters of Darknet's file go through. */
+static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes *sizes)
+{
+  const struct mafat_layer *l = &f->network->layers[f->layer];
+  if (f->packed || (l->type != MAFAT_CONVOLUTIONAL && l->type != MAFAT_CONNECTED)) return;
+  sizes->affine_bytes = most(sizes->affine_bytes, 2 * (size_t)l->out.c * sizeof(float));
+  if (!f->streamed) return;
+  struct mafat_span filters = f->step.filters;
+  size_t floats = mafat_packed_offset(l, filters.end) - mafat_packed_offset(l, filters.begin);
+  sizes->panel_bytes = most(sizes->panel_bytes, floats * sizeof(float));
+}
+
+int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *plan,
+                       struct mafat_fetch_sizes *sizes)
+{
+  struct mafat_fetches *f;
+  struct mafat_fetch fetch;
+  size_t largest = 0, slices = 0; /* slices: of the step, which needs them together */
+  long long step = -1;
+  *sizes = (struct mafat_fetch_sizes){0};
+  int code = mafat_fetches_open(&f, n, plan);
+  if (code) return code;
+  while (mafat_fetches_next(f, &fetch)) {
+    size_t window = mafat_fetch_window(fetch.bytes);
+    if (fetch.step != step || fetch.kind != MAFAT_FETCH_SLICE) slices = 0;
+    if (__builtin_add_overflow(slices, window, &slices)) code = MAFAT_ELIMIT;
+    if (__builtin_add_overflow(sizes->bytes_read, (uint64_t)fetch.bytes, &sizes->bytes_read)) code = MAFAT_ELIMIT;
+    largest = most(largest, slices);
+    step = fetch.step;
+    size_packing(f, sizes);
+  }
+  if (__builtin_mul_overflow(largest, (size_t)MAFAT_RING_FETCHES, &sizes->ring_bytes)) code = MAFAT_ELIMIT;
+  mafat_fetches_close(&f);
+  return code;
+}
