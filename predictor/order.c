@@ -41,6 +41,24 @@ static bool sums_slices(const struct mafat_plan *plan, const struct mafat_networ
          l->stride == 1 && l->pad == 0 && l->groups == 1;
 }
 
+/* Of a map in kernel layout, about. */
+static double map_floats(struct mafat_shape s)
+{
+  return (double)s.h * s.w * s.c;
+}
+
+/* The readers' weights are there as long as the fan is, if not for good: is that
+ * less than the map that is saved? */
+static bool saves_memory(const struct mafat_plan *plan, const struct mafat_network *n, int wide)
+{
+  const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, wide)];
+  double weights = 0;
+  for (int r = wide + 1; r < g->end && g->weights != MAFAT_KEPT; r++)
+    if (n->layers[r].type == MAFAT_CONVOLUTIONAL && reads(&n->layers[r].sources, wide))
+      weights += (double)mafat_packed_floats(&n->layers[r]);
+  return weights < map_floats(n->layers[wide].out);
+}
+
 static bool can_spread(const struct mafat_plan *plan, const struct mafat_network *n,
                        const struct mafat_usage *usage, int wide)
 {
@@ -59,7 +77,7 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
       if (n->layers[r].from.list[i].tensor > wide) return false;
     sums = sums || !pools;
   }
-  return sums;
+  return sums && saves_memory(plan, n, wide);
 }
 
 int mafat_order_find_fans(struct mafat_plan *plan, const struct mafat_network *n, bool spread)
@@ -96,8 +114,7 @@ enum { MANY_READERS = 1 << 20 };
 
 static double tensor_floats(const struct orderer *o, int tensor)
 {
-  struct mafat_shape s = mafat_network_tensor_shape(o->network, tensor);
-  return (double)s.h * s.w * s.c;
+  return map_floats(mafat_network_tensor_shape(o->network, tensor));
 }
 
 static void place(struct orderer *o, int layer)

@@ -3,6 +3,7 @@
 #include "predictor/balance.h"
 #include "predictor/fusion.h"
 #include "predictor/order.h"
+#include "predictor/packing.h"
 #include "predictor/schedule.h"
 #include "predictor/winograd.h"
 
@@ -16,6 +17,7 @@ enum {
   MAX_PLAN_TEXT = 1 << 16,
   MAX_TILES_PER_AXIS = 1 << 16,
   DEFAULT_ROWS = 4,
+  SMALL_FLOATS = 20 << 10, /* of a layer whose weights are loaded rather than streamed row by row */
   MAX_ROW_LOOKS = 1 << 26, /* steps of rows x layers looked at for each: yolov3 has a third of a million */
   MAX_TILE_STEPS = 1 << 24 /* tiles x layers of a group: 608 x 608 tiles of 16 layers are 6 million */
 };
@@ -351,7 +353,9 @@ static int choose_residence(struct mafat_plan *plan, const struct mafat_network 
     int step = outermost(plan, l);
     bool divisible = mafat_fusion_reader(plan, step) == l && is_divisible(plan, n, step);
     if (!has_weights(&n->layers[l])) continue;
-    plan->residence[l] = wanted == MAFAT_STREAMED && !divisible ? MAFAT_LOADED : wanted;
+    /* Rows come back to a layer again and again: small ones are read once. */
+    bool small = plan->groups[mafat_plan_group_of(plan, l)].rows && mafat_packed_floats(&n->layers[l]) <= SMALL_FLOATS;
+    plan->residence[l] = wanted == MAFAT_STREAMED && (!divisible || small) ? MAFAT_LOADED : wanted;
   }
   return MAFAT_OK;
 }

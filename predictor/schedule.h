@@ -27,7 +27,7 @@ struct mafat_step {
   struct mafat_span filters, channels;
 };
 
-enum { MAFAT_SLICE_FLOATS = 32 * 9 * 256 }; /* of a panel's weights in one slice of input channels, about */
+enum { MAFAT_SLICE_FLOATS = 32 * 9 * 128 }; /* of a panel's weights in one slice of input channels, about */
 
 /* How long the buffers of a group's inner tensors live. */
 enum mafat_lifetime {

@@ -8,10 +8,11 @@
 #include "predictor/winograd.h"
 
 enum {
-  /* Pixels a step should have, lest what a step costs by itself shows: calls
-   * and row pointers; for Winograd, transforming the weights. */
-  STEP_PIXELS = 192,
-  WINOGRAD_STEP_PIXELS = 768
+  /* Pixels a step should have for each row that was asked for, lest what a step
+   * costs by itself shows: calls and row pointers; for Winograd, transforming the
+   * weights. So narrow maps come in more rows than wide ones. */
+  STEP_PIXELS = 48,
+  WINOGRAD_STEP_PIXELS = 192
 };
 
 static enum mafat_lifetime rows_lifetime(const struct mafat_group *g)
@@ -37,8 +38,9 @@ static struct mafat_span next_rows(struct mafat_schedule *s, const struct mafat_
   const struct mafat_layer *layer = &s->network->layers[l];
   int reader = mafat_fusion_reader(s->plan, l), begin = *done(s, l);
   bool winograd = s->plan->algorithms[reader] == MAFAT_WINOGRAD;
-  int pixels = winograd ? WINOGRAD_STEP_PIXELS : STEP_PIXELS, width = s->network->layers[reader].out.w;
-  int rows = (pixels + width - 1) / width;
+  int width = s->network->layers[reader].out.w;
+  long long pixels = (long long)g->rows * (winograd ? WINOGRAD_STEP_PIXELS : STEP_PIXELS);
+  int rows = (int)((pixels + width - 1) / width);
   /* Pooled, half as many rows of twice the pixels. */
   if (layer->type == MAFAT_MAXPOOL && reader != l) rows = (rows + 1) / 2;
   if (rows < g->rows) rows = g->rows;

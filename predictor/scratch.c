@@ -14,6 +14,7 @@ enum {
   TURN_TILES = 64,
   TURN_VALUES_BYTES = 8 << 20,
   TURN_CHANNELS = 128,
+  SLICE_CHANNELS = 64, /* where the input is transformed in a step of its own: memory is scarce there */
   KEPT_WEIGHTS_BYTES = 1280 << 10
 };
 
@@ -152,7 +153,7 @@ static bool plan_winograd(const struct request *r, struct mafat_scratch *s)
     return false;
   s->keep_weights = down > s->tile_rows && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
   /* A turn ends at a piece, so it may go beyond by one piece less a channel. */
-  s->turn_channels = mafat_min(TURN_CHANNELS, l->in.c);
+  s->turn_channels = mafat_min(s->shared_values ? SLICE_CHANNELS : TURN_CHANNELS, l->in.c);
   size_t held = points * mafat_scratch_point_floats(
                              (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * MAFAT_PANEL);
   s->sums_floats = sums;
