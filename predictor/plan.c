@@ -244,7 +244,9 @@ static int lay_group(struct parser *p, struct mafat_plan *plan, const struct wri
 static int lay_run(struct parser *p, struct mafat_plan *plan, const struct written_group *w,
                    int first, int end)
 {
-  struct written_group whole = {.n_rows = 1, .n_cols = 1, .weights = w->weights};
+  /* Where weights are streamed, what cannot be cut by rows is by panels. */
+  struct written_group whole = {.n_rows = 1, .n_cols = 1, .weights = w->weights,
+                                .panels = w->rolling && w->weights == MAFAT_STREAMED};
   if (w->panels) return lay_group(p, plan, w, first, end);
   if (w->n_rows == 1 && w->n_cols == 1 && !w->rolling) return lay_group(p, plan, &whole, first, end);
   for (int begin = first; begin < end;) {

@@ -90,14 +90,13 @@ static int make_plan(struct mafat_model *m, const struct mafat_model_options *o,
                      enum mafat_algorithm algorithm, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options;
-  bool fits;
   mafat_plan_defaults(&options);
   options.algorithm = m->algorithm = algorithm;
   options.n_threads = o->threads;
   mafat_layout_close(&m->layout);
   mafat_plan_close(&m->plan);
   if (!o->plan)
-    return mafat_search_coarse(&m->plan, &m->layout, &fits, m->network, m->n_layers, &options, &m->around,
+    return mafat_search_coarse(&m->plan, &m->layout, m->network, m->n_layers, &options, &m->around,
                                m->budget_bytes, d);
   int code = mafat_plan_read(&m->plan, o->plan, m->network, m->n_layers, &options, d);
   return code ? code : mafat_layout_make(&m->layout, m->network, m->plan, d);

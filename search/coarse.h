@@ -5,14 +5,14 @@
 
 #include "predictor/predict.h"
 
-/* First what computes nothing twice: whole maps, or rows down to a cut and whole
- * maps from there on, for each cut (after a layer that shrinks its map): the one
- * that needs least, for they are about equally fast. If that is more than
- * `budget`, for each cut (none, then from the last to the first) and each top
- * tiling 2x2 ... 5x5 with 2x2 below the cut: the first plan that fits. Where none
- * does, *fits is false and the plan is the one that needs least of all.
+/* First what computes nothing twice and keeps its weights: whole maps, or rows down
+ * to a cut and whole maps from there on, for each cut (after a layer that shrinks
+ * its map): the one that needs least, for they are about equally fast. If that is
+ * more than `budget`, the same with panels below the cut and weights that are read
+ * in every run: of those that fit, the one with the least to compute and to read.
+ * Tiles come last. Where nothing fits, the plan is the one that needs least of all.
  * Errors: MAFAT_ENOMEM, MAFAT_ELIMIT. */
-int mafat_search_coarse(struct mafat_plan **plan, struct mafat_layout **layout, bool *fits,
+int mafat_search_coarse(struct mafat_plan **plan, struct mafat_layout **layout,
                         const struct mafat_network *n, int n_layers,
                         const struct mafat_plan_options *options,
                         const struct mafat_surroundings *around, size_t budget,
