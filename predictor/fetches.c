@@ -358,7 +358,10 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
     step = fetch.step;
     size_packing(f, sizes);
   }
-  if (__builtin_mul_overflow(largest, (size_t)MAFAT_RING_FETCHES, &sizes->ring_bytes)) code = MAFAT_ELIMIT;
+  /* Two of the largest, so that one is read while the other is used; more of small ones. */
+  size_t usual = largest < mafat_fetch_window(MAFAT_FETCH_BYTES) ? largest : mafat_fetch_window(MAFAT_FETCH_BYTES);
+  if (__builtin_mul_overflow(largest, (size_t)2, &sizes->ring_bytes)) code = MAFAT_ELIMIT;
+  sizes->ring_bytes = most(sizes->ring_bytes, usual * MAFAT_RING_FETCHES);
   mafat_fetches_close(&f);
   return code;
 }

@@ -15,8 +15,8 @@
 enum {
   MAFAT_FETCH_ALIGNMENT = 4096, /* direct I/O: at most; what a plan costs does not depend on the disk */
   MAFAT_FETCH_BYTES = 144 << 10, /* of one read, wherever the plan leaves a choice */
-  MAFAT_RING_FETCHES = 4 /* so many of the largest fetch the ring holds; where a step reads several
-                            slices, of the largest step's */
+  MAFAT_RING_FETCHES = 4 /* of that size that the ring holds; of larger ones, or of the slices that a
+                            step needs together, two */
 };
 
 struct mafat_fetch_sizes {

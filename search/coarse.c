@@ -124,10 +124,11 @@ static int try_kept(struct search *s, int cut)
   return consider_cut(s, true, "rows", cut, "1x1");
 }
 
-/* Weights read in every run: those of the rows once or in every step. */
+/* Weights read in every run: those of the rows not, once, or in every step. */
 static int try_streamed(struct search *s, int cut)
 {
-  static const char *const heads[] = {"rows4:loaded", "rows4:streamed", "rows2:loaded", "rows2:streamed", "rows1:streamed"};
+  static const char *const heads[] = {"rows4", "rows4:loaded", "rows4:streamed", "rows2", "rows2:loaded", "rows2:streamed",
+                                      "rows1:streamed"};
   int code = MAFAT_OK;
   for (size_t i = 0; i < sizeof heads / sizeof *heads && code == MAFAT_OK; i++)
     code = consider_cut(s, false, heads[i], cut, "panels:streamed");
