@@ -188,13 +188,20 @@ static struct times group_times(const struct mafat_group *g)
   return (struct times){2 * g->first, 2 * g->end - 1};
 }
 
-/* When a step's own memory is in use: scratch and loaded weights. */
+/* When a step's own memory is in use: scratch. */
 static struct times step_times(const struct maker *m, int layer)
 {
   const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, layer)];
   int position = m->plan->position[layer];
   if (g->generator->lifetime(g) == MAFAT_LIFE_GROUP) return group_times(g);
   return (struct times){2 * position, 2 * position + 1};
+}
+
+/* Loaded weights, and what they are read through: in all tiles the same. */
+static struct times weights_times(const struct maker *m, int layer)
+{
+  const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, layer)];
+  return g->generator->lifetime(g) == MAFAT_LIFE_ONCE ? step_times(m, layer) : group_times(g);
 }
 
 static void live(struct maker *m, int tensor, int time)
@@ -327,7 +334,7 @@ static int size_weights(struct maker *m, int layer)
     if (floats > SIZE_MAX / 16) return MAFAT_ELIMIT;
     size_t bytes = (floats * sizeof(float) + 63) / 64 * 64;
     if (m->plan->residence[l] == MAFAT_LOADED)
-      layout->weights_buffers[l] = add_buffer(m, MAFAT_TAG_WEIGHTS, l, bytes, step_times(m, layer));
+      layout->weights_buffers[l] = add_buffer(m, MAFAT_TAG_WEIGHTS, l, bytes, weights_times(m, layer));
     else if (__builtin_add_overflow(layout->kept_bytes, bytes, &layout->kept_bytes))
       return MAFAT_ELIMIT;
   }
@@ -346,7 +353,7 @@ static int size_io(struct maker *m)
   layout->bytes_read = sizes.bytes_read;
   for (int layer = 0; layer < m->plan->n_layers; layer++) {
     if (!mafat_schedule_runs(m->schedule, layer)) continue;
-    struct times step = step_times(m, layer);
+    struct times step = weights_times(m, layer);
     for (int l = layer; l >= 0; l = m->plan->inner[l]) {
       if (m->plan->residence[l] == MAFAT_KEPT) continue;
       if (step.first < times.first) times.first = step.first;

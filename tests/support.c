@@ -317,6 +317,39 @@ static bool shortcut(struct author *a)
   return false;
 }
 
+/* Wide, then 1x1s and maxpools that take its panels; sometimes inside a shortcut, or
+ * with a second reader. */
+static bool fan(struct author *a)
+{
+  static const int wide[] = {33, 48, 64, 96}, narrow[] = {3, 16, 24, 40};
+  int before = a->n - 1, channels = here(a).c, filters = PICK(a->rng, wide);
+  int size = test_random_chance(a->rng, 60) ? 3 : 1;
+  if (!add_conv(a, &(struct conv){filters, size, 1, 1, 0, true}) &&
+      !add_conv(a, &(struct conv){filters, 1, 1, 1, 0, false}))
+    return false;
+  int first = a->n - 1;
+  bool adds = a->style->edges && before >= 0 && test_random_chance(a->rng, 30);
+  if (!add_conv(a, &(struct conv){adds ? channels : PICK(a->rng, narrow), 1, 1, 1, 0, false})) return true;
+  if (adds) {
+    write_cfg(a, "[shortcut]\nfrom=%d\nactivation=%s\n\n", layer_number(a, before), any_activation(a));
+    put(a, here(a).h, here(a).w, channels);
+  }
+  if (!a->style->edges || test_random_chance(a->rng, 40)) return true;
+  struct mafat_shape one = here(a), two = a->shapes[first];
+  write_cfg(a, "[route]\nlayers=%d\n\n", layer_number(a, first));
+  put(a, two.h, two.w, two.c);
+  if (test_random_chance(a->rng, 60)) {
+    write_cfg(a, "[maxpool]\nsize=3\nstride=1\n\n");
+    put(a, two.h, two.w, two.c);
+  } else if (!add_conv(a, &(struct conv){PICK(a->rng, narrow), 1, 1, 1, 0, false})) {
+    return true;
+  }
+  if (one.c + here(a).c > a->style->max_channels) return true;
+  write_cfg(a, "[route]\nlayers=-1,-3\n\n");
+  put(a, one.h, one.w, one.c + here(a).c);
+  return true;
+}
+
 static bool upsample(struct author *a)
 {
   struct mafat_shape in = here(a);
@@ -464,6 +497,8 @@ static void add_layer(struct author *a)
     else if (dice < 68 && style->heads && style->edges && a->n > 0) {
       added = map_head(a) && route(a); /* and on from an earlier layer, as in yolov3 */
     }
+  } else if (dice >= 70 && dice < 80) {
+    added = fan(a);
   }
   if (!added && !random_conv(a)) add_conv(a, &(struct conv){8, 1, 1, 1, 0, false});
 }

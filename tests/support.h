@@ -40,7 +40,7 @@ bool test_random_chance(struct test_rng *rng, int percent);
 /* ---- random networks and plans ---- */
 
 struct test_network_style {
-  int min_layers, max_layers; /* 4, 14; motifs of several layers may go past by 4 */
+  int min_layers, max_layers; /* 4, 14; motifs of several layers may go past by 6 */
   int max_extent;             /* 40: of any map, pixels a side */
   int max_channels;           /* 192: of any layer */
   long long max_macs;         /* 3000000: of one layer */
@@ -60,7 +60,8 @@ void test_random_network(struct test_rng *rng, const struct test_network_style *
 
 /* Writes a plan for the first n_layers of n: one to five groups, cuts anywhere,
  * grids of up to 6 x 6, even, balanced or with given boundaries, sometimes one
- * tile per pixel row; or rolling windows of rows. `room` of at least TEST_PLAN_ROOM. */
+ * tile per pixel row; or rolling windows of rows, or panels; weights kept, loaded or
+ * streamed. `room` of at least TEST_PLAN_ROOM. */
 void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
                       char *plan_text, size_t room);
 

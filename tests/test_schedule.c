@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "predictor/fusion.h"
+#include "predictor/order.h"
+#include "predictor/packing.h"
 #include "predictor/schedule.h"
 #include "tests/support.h"
 
@@ -84,8 +86,8 @@ static void close_marks(struct marks *m, const struct mafat_network *n)
   free(m);
 }
 
-/* A random network and plan, every other one fused and with Winograd; the seed
- * names the case. */
+/* A random network and plan; the seed names the case. Every other one keeps all
+ * maps and is direct; the others are fused, of any algorithm, on some threads. */
 struct subject {
   char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
   struct mafat_network *network;
@@ -93,17 +95,26 @@ struct subject {
   struct mafat_schedule *schedule;
 };
 
+static struct mafat_plan_options options_of(int seed)
+{
+  static const int threads[] = {1, 1, 2, 8};
+  struct mafat_plan_options options = test_plain_options();
+  if (seed % 2)
+    options = (struct mafat_plan_options){.algorithm = seed % 4 == 1 ? MAFAT_WINOGRAD : MAFAT_DIRECT,
+                                          .n_threads = threads[seed / 4 % 4]};
+  return options;
+}
+
 static struct subject open_subject(int seed)
 {
   struct subject s;
   struct test_rng rng = test_rng((uint64_t)seed);
   struct test_network_style style = test_network_style();
+  struct mafat_plan_options options = options_of(seed);
   style.max_extent = 33;
   test_random_network(&rng, &style, s.cfg, sizeof s.cfg);
   s.network = test_network(s.cfg);
   test_random_plan(&rng, s.network, s.network->n_layers, s.text, sizeof s.text);
-  struct mafat_plan_options options = test_plain_options();
-  if (seed % 2) options = (struct mafat_plan_options){.algorithm = MAFAT_WINOGRAD, .n_threads = 1};
   s.plan = test_plan_with(s.network, s.text, &options);
   ck_assert_int_eq(mafat_schedule_open(&s.schedule, s.network, s.plan), MAFAT_OK);
   return s;
@@ -155,6 +166,8 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
     int granularity = outer < 0 ? mafat_fusion_granularity(s->plan, s->network, l) : 1;
     needed.y = mafat_span_round_out(needed.y, granularity, layer->out.h);
     needed.x = mafat_span_round_out(needed.x, granularity, layer->out.w);
+    if (!mafat_layer_is_tileable(layer) && !mafat_box_is_empty(needed))
+      needed = mafat_box_full(layer->out.h, layer->out.w);
     require(contains(b, needed), s, "tile %d,%d: layer %d lacks pixels that are read", ty, tx, l);
     require(!exact || mafat_box_area(b) == mafat_box_area(needed), s,
             "tile %d,%d: layer %d computes rows %d..%d, columns %d..%d; %d..%d, %d..%d are needed", ty, tx, l,
@@ -190,85 +203,334 @@ END_TEST
 
 /* ---- the steps of a run ---- */
 
-/* What has been computed of each tensor: whole maps, and the tile at hand. */
-struct progress {
-  struct marks *computed;
-  int *at_tile; /* [tensor + 1]: number of the tile that computed it last */
-  struct mafat_box *boxes;
+/* How far a layer has come. */
+struct state {
+  struct mafat_box held; /* what its buffer holds, once it is finished */
+  int at_tile;           /* number of the tile that finished it last; -1: none */
+  int rows;              /* done in a group of rows */
+  bool done;             /* the whole map, in a group that runs each layer once */
+  bool begun;            /* some parts of `out` have come, others have not */
+  struct mafat_box out;  /* that the parts make */
+  int filter, channel;   /* of the next part */
+  struct mafat_span panel; /* of filters, complete: what a fan's readers may take */
+  bool transformed;
 };
 
-static void check_reads(const struct subject *s, const struct progress *p, const struct mafat_step *step, int tile)
+/* What has been computed of each tensor: whole maps, and the tile at hand. */
+struct progress {
+  const struct subject *s;
+  struct marks *computed;
+  struct state *states; /* [tensor + 1] */
+  int tile, group;
+  int position; /* of the last step in the plan's order */
+  int open;     /* the layer whose parts have not all come, or -1 */
+  int input_rows, input_rows_read;
+};
+
+static int most(int a, int b)
 {
-  const struct mafat_layer *l = &s->network->layers[step->layer];
-  const struct mafat_sources *lists[] = {mafat_fusion_sources(s->plan, s->network, step->layer), &l->from};
-  for (int k = 0; k < 2; k++)
-    for (int i = 0; i < lists[k]->n; i++) {
-      int tensor = lists[k]->list[i].tensor;
-      struct mafat_box read = {
-          k ? mafat_layer_from_span(l, true, step->out.y)
-            : mafat_fusion_in_span(s->plan, s->network, step->layer, true, step->out.y),
-          k ? mafat_layer_from_span(l, false, step->out.x)
-            : mafat_fusion_in_span(s->plan, s->network, step->layer, false, step->out.x)};
-      if (tensor == MAFAT_INPUT || mafat_box_is_empty(read)) continue;
-      if (tensor >= s->plan->groups[step->group].first) {
-        require(p->at_tile[tensor + 1] == tile && contains(p->boxes[tensor + 1], read), s,
-                "layer %d reads what its tile has not computed of layer %d", step->layer, tensor);
-        continue;
-      }
-      for (int y = read.y.begin; y < read.y.end; y++)
-        for (int x = read.x.begin; x < read.x.end; x++)
-          require(p->computed[tensor + 1].pixels[y * p->computed[tensor + 1].shape.w + x], s,
-                  "layer %d reads pixel %d,%d of layer %d, which no step has computed", step->layer, y, x, tensor);
-    }
+  return a > b ? a : b;
 }
 
-static void check_run(const struct subject *s, struct progress *p)
+static bool runs_once(const struct mafat_group *g)
+{
+  return !g->rows && !mafat_group_is_tiled(g);
+}
+
+/* The channels that a step of the layer sums over, all of them. */
+static int all_channels(const struct subject *s, int layer)
+{
+  const struct mafat_layer *reader = &s->network->layers[mafat_fusion_reader(s->plan, layer)];
+  return reader->type == MAFAT_CONNECTED ? reader->in.h * reader->in.w * reader->in.c : reader->in.c;
+}
+
+static bool is_computed(const struct marks *m, struct mafat_box read)
+{
+  for (int y = read.y.begin; y < read.y.end; y++)
+    for (int x = read.x.begin; x < read.x.end; x++)
+      if (!m->pixels[y * m->shape.w + x]) return false;
+  return true;
+}
+
+static void check_read(struct progress *p, const struct mafat_step *step, int tensor, struct mafat_box read)
+{
+  const struct subject *s = p->s;
+  const struct state *t = &p->states[tensor + 1];
+  if (mafat_box_is_empty(read)) return;
+  if (tensor == MAFAT_INPUT) {
+    p->input_rows_read = read.y.end > p->input_rows_read ? read.y.end : p->input_rows_read;
+    require(contains(t->held, read), s, "layer %d reads rows %d..%d of the picture, %d..%d are there", step->layer,
+            read.y.begin, read.y.end, t->held.y.begin, t->held.y.end);
+  } else if (mafat_order_takes_panels(s->plan, step->layer) && s->plan->fan[step->layer] == tensor) {
+    require(p->open == tensor || p->states[tensor + 1].at_tile == p->tile, s, "layer %d takes a panel of layer %d",
+            step->layer, tensor);
+  } else if (tensor >= s->plan->groups[step->group].first) {
+    require(!mafat_order_is_wide(s->plan, tensor), s, "layer %d reads all of layer %d, which is a panel", step->layer,
+            tensor);
+    require(t->at_tile == p->tile && !t->begun && contains(t->held, read), s,
+            "layer %d reads what its tile has not computed of layer %d", step->layer, tensor);
+  } else {
+    require(is_computed(&p->computed[tensor + 1], read), s,
+            "layer %d reads pixels of layer %d that no step has computed", step->layer, tensor);
+  }
+}
+
+/* Where the input is transformed in a step of its own, only that step reads it. */
+static void check_reads(struct progress *p, const struct mafat_step *step)
+{
+  const struct subject *s = p->s;
+  const struct mafat_layer *l = &s->network->layers[step->layer];
+  const struct mafat_sources *sources = mafat_fusion_sources(s->plan, s->network, step->layer);
+  bool transforms = mafat_plan_transforms(s->plan, s->network, step->layer);
+  for (int i = 0; i < sources->n && (!transforms || step->kind == MAFAT_STEP_TRANSFORM); i++)
+    check_read(p, step, sources->list[i].tensor,
+               (struct mafat_box){mafat_fusion_in_span(s->plan, s->network, step->layer, true, step->out.y),
+                                  mafat_fusion_in_span(s->plan, s->network, step->layer, false, step->out.x)});
+  for (int i = 0; i < l->from.n && step->kind == MAFAT_STEP_COMPUTE; i++)
+    check_read(p, step, l->from.list[i].tensor,
+               (struct mafat_box){mafat_layer_from_span(l, true, step->out.y),
+                                  mafat_layer_from_span(l, false, step->out.x)});
+}
+
+/* Every row once, in order; all of them ahead of all else unless the first group asks. */
+static void take_input(struct progress *p, const struct mafat_step *step)
+{
+  const struct subject *s = p->s;
+  struct mafat_shape in = s->network->input;
+  struct mafat_box map = mafat_box_full(in.h, in.w);
+  require(step->layer == MAFAT_INPUT && s->schedule->usage[0].needed, s, "nobody needs the picture");
+  require(p->open < 0, s, "rows of the picture between the parts of layer %d", p->open);
+  require(step->out.y.begin == p->input_rows && step->out.y.end > p->input_rows && contains(map, step->out) &&
+              mafat_span_size(step->out.x) == in.w && contains(step->held, step->out) && contains(map, step->held),
+          s, "rows %d..%d of the picture, after %d", step->out.y.begin, step->out.y.end, p->input_rows);
+  require(step->filters.begin == 0 && step->filters.end == in.c && step->held_channels.begin == 0 &&
+              step->held_channels.end == in.c, s, "some channels of the picture");
+  if (s->schedule->usage[0].external)
+    require(mafat_span_size(step->out.y) == in.h && p->position < 0, s, "the picture comes in parts");
+  else
+    require(step->group == 0 && s->plan->groups[0].rows, s, "group %d asks for rows of the picture", step->group);
+  p->input_rows = step->out.y.end;
+  p->states[0].held = step->held;
+}
+
+/* A new box of a layer: nothing of an earlier one is left, nothing comes twice. */
+static void begin_box(struct progress *p, const struct mafat_step *step)
+{
+  const struct subject *s = p->s;
+  struct state *t = &p->states[step->layer + 1];
+  const struct mafat_group *g = &s->plan->groups[step->group];
+  require(p->open < 0 || s->plan->fan[step->layer] == p->open, s, "layer %d begins between the parts of layer %d",
+          step->layer, p->open);
+  require(!t->done, s, "layer %d is run twice", step->layer);
+  require(!g->rows || step->out.y.begin == t->rows, s, "layer %d computes row %d after row %d", step->layer,
+          step->out.y.begin, t->rows);
+  t->begun = true;
+  t->transformed = false;
+  t->out = step->out;
+  t->filter = t->channel = 0;
+  if (!mafat_order_takes_panels(s->plan, step->layer)) p->open = step->layer;
+}
+
+static void check_readers_took(const struct progress *p, int wide)
+{
+  for (int r = 0; r < p->s->plan->n_layers; r++) {
+    const struct state *t = &p->states[r + 1];
+    if (p->s->plan->fan[r] != wide || r == wide) continue;
+    require(most(t->filter, t->channel) == p->states[wide + 1].panel.end || t->done, p->s,
+            "layer %d has not taken the last panel of layer %d", r, wide);
+  }
+}
+
+/* A fan's reader takes the panel that is there: a maxpool as filters, a 1x1 as
+ * channels; once. */
+static void take_panel(struct progress *p, const struct mafat_step *step)
+{
+  const struct subject *s = p->s;
+  struct state *t = &p->states[step->layer + 1];
+  struct mafat_span panel = p->states[s->plan->fan[step->layer] + 1].panel;
+  bool pools = s->network->layers[step->layer].type == MAFAT_MAXPOOL;
+  struct mafat_span part = pools ? step->filters : step->channels, rest = pools ? step->channels : step->filters;
+  int all = pools ? all_channels(s, step->layer) : s->network->layers[step->layer].out.c;
+  require(part.begin == panel.begin && part.end == panel.end && rest.begin == 0 && rest.end == all, s,
+          "layer %d takes [%d, %d) where the panel is [%d, %d)", step->layer, part.begin, part.end, panel.begin, panel.end);
+  require((pools ? t->filter : t->channel) == part.begin, s, "layer %d takes a panel twice, or leaves one out", step->layer);
+  *(pools ? &t->filter : &t->channel) = part.end;
+  t->begun = part.end < s->network->layers[s->plan->fan[step->layer]].out.c;
+}
+
+/* Slices of input channels end where pieces end; only what is streamed has them,
+ * and whose sums can be continued. */
+static void check_slice(const struct subject *s, const struct mafat_step *step, int all)
+{
+  int reader = mafat_fusion_reader(s->plan, step->layer);
+  const struct mafat_layer *l = &s->network->layers[reader];
+  struct mafat_piece pieces[256];
+  if (mafat_span_size(step->channels) == all) return;
+  require(s->plan->residence[reader] == MAFAT_STREAMED, s, "layer %d is kept, yet sliced", step->layer);
+  require(reader == step->layer || s->network->layers[step->layer].type != MAFAT_MAXPOOL ||
+              s->plan->algorithms[reader] == MAFAT_WINOGRAD, s, "layer %d pools slices", step->layer);
+  if (l->type == MAFAT_CONNECTED || step->channels.end == all) return;
+  int n = mafat_pieces(&l->sources, mafat_span(0, all), pieces, 256), i = 0;
+  ck_assert_int_le(n, 256);
+  while (i < n && pieces[i].position + pieces[i].n < step->channels.end) i++;
+  require(i < n && pieces[i].position + pieces[i].n == step->channels.end, s,
+          "a slice of layer %d ends at channel %d, in a piece", step->layer, step->channels.end);
+}
+
+/* Panels in order; in each the channels from 0 to the end. */
+static void take_part(struct progress *p, const struct mafat_step *step)
+{
+  const struct subject *s = p->s;
+  struct state *t = &p->states[step->layer + 1];
+  int filters = s->network->layers[step->layer].out.c, channels = all_channels(s, step->layer);
+  int panel = MAFAT_PANEL * s->plan->n_threads;
+  bool wide = mafat_order_is_wide(s->plan, step->layer);
+  if (!mafat_plan_divides(s->plan, s->network, step->layer)) panel = filters;
+  require(step->filters.begin == t->filter && step->filters.end == mafat_min(t->filter + panel, filters), s,
+          "layer %d: filters [%d, %d) after %d", step->layer, step->filters.begin, step->filters.end, t->filter);
+  require(step->channels.begin == t->channel && step->channels.begin < step->channels.end &&
+              step->channels.end <= channels, s, "layer %d: channels [%d, %d) after %d", step->layer,
+          step->channels.begin, step->channels.end, t->channel);
+  require(t->transformed == mafat_plan_transforms(s->plan, s->network, step->layer), s,
+          "layer %d's input is not transformed", step->layer);
+  require(step->held_channels.begin == (wide ? step->filters.begin : 0) &&
+              step->held_channels.end == (wide ? step->filters.end : filters), s,
+          "layer %d holds channels [%d, %d)", step->layer, step->held_channels.begin, step->held_channels.end);
+  check_slice(s, step, channels);
+  if (wide && t->channel == 0 && t->filter > 0) check_readers_took(p, step->layer);
+  t->channel = step->channels.end;
+  t->panel = mafat_span(0, 0);
+  if (t->channel < channels) return;
+  t->channel = 0;
+  t->filter = step->filters.end;
+  t->panel = step->filters;
+  t->begun = t->filter < filters;
+}
+
+static void finish_box(struct progress *p, const struct mafat_step *step)
+{
+  struct state *t = &p->states[step->layer + 1];
+  for (int y = step->out.y.begin; y < step->out.y.end; y++)
+    for (int x = step->out.x.begin; x < step->out.x.end; x++) mark(&p->computed[step->layer + 1], y, x);
+  t->held = step->held;
+  t->at_tile = p->tile;
+  t->rows = step->out.y.end;
+  t->done = runs_once(&p->s->plan->groups[step->group]);
+  if (p->open == step->layer) p->open = -1;
+}
+
+/* Groups one after the other; where each layer runs once, in the plan's order. */
+static void check_place(struct progress *p, const struct mafat_step *step)
+{
+  const struct subject *s = p->s;
+  const struct mafat_group *g = &s->plan->groups[step->group];
+  int position = s->plan->position[step->layer];
+  require(step->group >= p->group && step->layer >= g->first && step->layer < g->end, s, "layer %d in group %d after %d",
+          step->layer, step->group, p->group);
+  require(!runs_once(g) || position >= p->position, s, "layer %d runs before its place", step->layer);
+  if (step->group != p->group || (mafat_group_is_tiled(g) && position <= p->position)) p->tile++;
+  p->group = step->group;
+  p->position = position;
+}
+
+static void take_step(struct progress *p, const struct mafat_step *step)
+{
+  const struct subject *s = p->s;
+  const struct mafat_layer *l = &s->network->layers[step->layer];
+  struct state *t = &p->states[step->layer + 1];
+  check_place(p, step);
+  require(!mafat_layer_is_alias(l) && s->plan->outer[step->layer] < 0, s, "layer %d has no step, yet it is run",
+          step->layer);
+  require(!mafat_box_is_empty(step->out) && contains(step->held, step->out) &&
+              contains(mafat_box_full(l->out.h, l->out.w), step->out),
+          s, "layer %d computes a box outside its map", step->layer);
+  if (!t->begun) begin_box(p, step);
+  require(contains(t->out, step->out) && contains(step->out, t->out), s, "parts of layer %d are of two boxes", step->layer);
+  require(p->open < 0 || p->open == step->layer || s->plan->fan[step->layer] == p->open, s,
+          "layer %d runs between the parts of layer %d", step->layer, p->open);
+  check_reads(p, step);
+  if (step->kind == MAFAT_STEP_TRANSFORM) {
+    require(mafat_plan_transforms(s->plan, s->network, step->layer) && !t->transformed && t->filter == 0 &&
+                t->channel == 0, s, "layer %d's input is transformed once more", step->layer);
+    t->transformed = true;
+    return;
+  }
+  if (mafat_order_takes_panels(s->plan, step->layer)) take_panel(p, step);
+  else take_part(p, step);
+  if (!t->begun) finish_box(p, step);
+}
+
+static void check_end(const struct progress *p)
+{
+  const struct subject *s = p->s;
+  require(p->open < 0, s, "layer %d is not finished", p->open);
+  for (int t = 0; t < s->plan->n_layers; t++) {
+    const struct marks *m = &p->computed[t + 1];
+    if (mafat_order_is_wide(s->plan, t)) check_readers_took(p, t);
+    if (!mafat_schedule_runs(s->schedule, t)) continue;
+    bool panels = s->plan->groups[mafat_plan_group_of(s->plan, t)].panels;
+    if (panels) require(p->states[t + 1].done, s, "layer %d is not run", t);
+    if (panels || s->schedule->usage[t + 1].external)
+      require(is_computed(m, mafat_box_full(m->shape.h, m->shape.w)), s, "the steps leave a hole in layer %d", t);
+  }
+  if (s->schedule->usage[0].needed && !s->schedule->usage[0].external)
+    require(p->input_rows == p->input_rows_read, s, "%d rows of the picture came, %d were read", p->input_rows,
+            p->input_rows_read);
+}
+
+static void check_run(const struct subject *s)
 {
   struct mafat_step step;
-  int tile = 0, previous = -1, group = 0;
+  struct progress p = {.s = s, .computed = open_marks(s->network), .open = -1, .position = -1};
+  p.states = calloc((size_t)s->network->n_layers + 1, sizeof *p.states);
+  for (int t = 0; t <= s->network->n_layers; t++) p.states[t].at_tile = -1;
   mafat_schedule_rewind(s->schedule);
   while (mafat_schedule_next(s->schedule, &step)) {
-    const struct mafat_layer *l = &s->network->layers[step.layer];
-    bool takes_turns = s->plan->groups[step.group].rows > 0;
-    if (step.group != group || (step.layer <= previous && !takes_turns)) tile++;
-    require(step.group >= group, s, "group %d runs after group %d", step.group, group);
-    require(!mafat_layer_is_alias(l), s, "layer %d only renames, yet it is run", step.layer);
-    require(step.filters.begin == 0 && step.filters.end == l->out.c && step.channels.begin == 0 &&
-                step.channels.end == s->network->layers[mafat_fusion_reader(s->plan, step.layer)].in.c,
-            s, "layer %d is run in parts", step.layer);
-    require(!mafat_box_is_empty(step.out) && contains(step.held, step.out) &&
-                contains(mafat_box_full(l->out.h, l->out.w), step.out),
-            s, "layer %d computes a box outside its map", step.layer);
-    check_reads(s, p, &step, tile);
-    for (int y = step.out.y.begin; y < step.out.y.end; y++)
-      for (int x = step.out.x.begin; x < step.out.x.end; x++) mark(&p->computed[step.layer + 1], y, x);
-    p->boxes[step.layer + 1] = step.held;
-    p->at_tile[step.layer + 1] = tile;
-    group = step.group;
-    previous = step.layer;
+    if (step.kind == MAFAT_STEP_INPUT) take_input(&p, &step);
+    else take_step(&p, &step);
   }
-  for (int t = 0; t < s->plan->n_layers; t++)
-    if (mafat_schedule_runs(s->schedule, t) && s->schedule->usage[t + 1].external) {
-      const struct marks *m = &p->computed[t + 1];
-      for (int i = 0; i < m->shape.h * m->shape.w; i++)
-        require(m->pixels[i], s, "the tiles leave a hole in layer %d", t);
-    }
+  check_end(&p);
+  free(p.states);
+  close_marks(p.computed, s->network);
 }
 
 START_TEST(steps_compute_what_later_steps_read)
 {
   for (int i = 0; i < NETWORKS_PER_CASE; i++) {
     struct subject s = open_subject(_i * NETWORKS_PER_CASE + i);
-    struct progress p = {.computed = open_marks(s.network)};
-    p.at_tile = calloc((size_t)s.network->n_layers + 1, sizeof *p.at_tile);
-    p.boxes = calloc((size_t)s.network->n_layers + 1, sizeof *p.boxes);
-    for (int t = 0; t <= s.network->n_layers; t++) p.at_tile[t] = -1;
-    check_run(&s, &p);
-    free(p.at_tile);
-    free(p.boxes);
-    close_marks(p.computed, s.network);
+    check_run(&s);
     close_subject(&s);
   }
+}
+END_TEST
+
+/* The random cases are worth something: every kind of step and of part is among them. */
+START_TEST(every_kind_of_step_is_met)
+{
+  int fans = 0, pooled_panels = 0, slices = 0, connected_slices = 0, transforms = 0, row_transforms = 0, input_rows = 0;
+  for (int seed = 0; seed < CASES * NETWORKS_PER_CASE; seed++) {
+    struct subject s = open_subject(seed);
+    struct mafat_step step;
+    while (mafat_schedule_next(s.schedule, &step)) {
+      if (step.kind == MAFAT_STEP_TRANSFORM) {
+        transforms++;
+        row_transforms += s.plan->groups[step.group].rows > 0;
+      }
+      input_rows += step.kind == MAFAT_STEP_INPUT && step.out.y.begin > 0;
+      if (step.kind != MAFAT_STEP_COMPUTE) continue;
+      bool taken = mafat_order_takes_panels(s.plan, step.layer);
+      fans += taken && step.channels.begin > 0;
+      pooled_panels += taken && step.filters.begin > 0;
+      bool slice = !taken && step.channels.begin > 0;
+      slices += slice;
+      connected_slices += slice && s.network->layers[step.layer].type == MAFAT_CONNECTED;
+    }
+    close_subject(&s);
+  }
+  ck_assert_msg(fans > 20 && pooled_panels > 0 && slices > 20 && connected_slices > 0 && transforms > 20 &&
+                    row_transforms > 20 && input_rows > 20,
+                "fans %d, pooled %d, slices %d, connected %d, transforms %d, in rows %d, rows of the picture %d", fans,
+                pooled_panels, slices, connected_slices, transforms, row_transforms, input_rows);
 }
 END_TEST
 
@@ -318,6 +580,7 @@ Suite *schedule_suite(void)
   tcase_set_timeout(geometry, 60);
   tcase_add_loop_test(geometry, boxes_are_the_hull_of_what_is_read, 0, CASES);
   tcase_add_loop_test(geometry, steps_compute_what_later_steps_read, 0, CASES);
+  tcase_add_test(geometry, every_kind_of_step_is_met);
   suite_add_tcase(suite, geometry);
   TCase *order = tcase_create("order");
   tcase_add_test(order, a_rewound_schedule_repeats_itself);
