@@ -172,7 +172,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   }
   if (code) return code;
   double before = mafat_process_now_ms();
-  if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->n_layers, &o->warnings, d)))
+  if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->plan, m->layout, NULL, &o->warnings, d)))
     return code;
   m->load_ms = mafat_process_now_ms() - before;
   struct mafat_executor_options options;
