@@ -74,6 +74,8 @@ $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(IMAGE_FLAGS) $(URING_FLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
 
+# Loops over all of a weights file, while a layer waits for it.
+$(call objects,runner/pack.c runner/packed_file.c): EXTRA = -O3
 # Kernels are written once and compiled once per level.
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = -O3 -march=x86-64-v3

@@ -293,7 +293,8 @@ static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
   fetch->kind = MAFAT_FETCH_SLICE;
   fetch->filters = panel;
   fetch->channels = channels;
-  fetch->position += (uint64_t)begin * sizeof(float);
+  fetch->into = (uint64_t)begin * sizeof(float);
+  fetch->position += fetch->into;
   fetch->bytes = floats * sizeof(float);
   f->filter = panel.end;
   if (f->filter >= f->step.filters.end) f->stage = STAGE_DONE;

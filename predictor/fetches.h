@@ -33,7 +33,7 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
 enum mafat_fetch_kind {
   MAFAT_FETCH_SLICE, /* packed file: panels `filters`, inputs `channels`; with the last of them scale
                         and bias. Several panels only where channels are all there are */
-  MAFAT_FETCH_COPY,  /* floats that go to the layer's packed image as they are, from byte `into` on */
+  MAFAT_FETCH_COPY,  /* floats that go to the layer's packed image as they are */
   /* Darknet's file: */
   MAFAT_FETCH_FILTERS,      /* weights of whole filters */
   MAFAT_FETCH_TRANSPOSED,   /* weights of whole inputs `channels` of a transposed connected layer */
@@ -48,7 +48,7 @@ struct mafat_fetch {
   struct mafat_span filters, channels;
   uint64_t position; /* bytes behind where the layers begin in the file: Darknet's header, or
                         a packed file's first image */
-  uint64_t into;     /* MAFAT_FETCH_COPY */
+  uint64_t into;     /* byte of the packed image that it begins at: slices and copies */
   size_t bytes;
   bool last;         /* of a loaded (or kept) layer */
   long long step;    /* number of the step that needs it, from 0 on; of layers without a run: 0 */

@@ -93,6 +93,7 @@ static int make_plan(struct mafat_model *m, const struct mafat_model_options *o,
   mafat_plan_defaults(&options);
   options.algorithm = m->algorithm = algorithm;
   options.n_threads = o->threads;
+  options.packed = m->packed;
   mafat_layout_close(&m->layout);
   mafat_plan_close(&m->plan);
   if (!o->plan)
@@ -163,6 +164,8 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   m->picture_w = m->network->input.w;
   m->picture_h = m->network->input.h;
   if ((code = look_at_picture(m, o, d))) return code;
+  /* A file that is missing is told once a plan is known to fit. */
+  if (mafat_weights_probe(weights_path, &m->packed, NULL)) m->packed = false;
   m->budget_bytes = o->memory_bytes;
   m->budget_source = "--memory";
   if (!m->budget_bytes) m->budget_bytes = mafat_process_budget(&m->budget_source);
@@ -179,7 +182,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   }
   if (code) return code;
   double before = mafat_process_now_ms();
-  if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->n_layers, &o->warnings, d)))
+  if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->plan, m->layout, NULL, &o->warnings, d)))
     return code;
   m->load_ms = mafat_process_now_ms() - before;
   struct mafat_executor_options options;

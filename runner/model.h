@@ -19,6 +19,7 @@ struct mafat_model {
   size_t budget_bytes;
   const char *budget_source;
   bool best_effort;
+  bool packed;                    /* the weights file is in kernel order */
   enum mafat_algorithm algorithm; /* what the plan was made with */
   struct mafat_plan *plan;
   struct mafat_layout *layout;

@@ -1,473 +1,563 @@
 #include "runner/weights.h"
 
+#include "runner/pack.h"
+#include "runner/stream.h"
+#include "runner/weights_file.h"
+
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "weights files are little-endian");
+/* What is known of a layer's weights in the file. */
+struct trust {
+  bool checked;      /* all of them have been read once, and were good */
+  uint64_t left;     /* packed: bytes that have not been */
+  uint64_t checksum; /* packed: of those that have */
+};
 
-enum { CHUNK_FLOATS = 16384 }; /* read at a time: the file never lies in memory whole */
+/* Of a step whose layer is streamed. */
+struct streamed {
+  int layer; /* -1: no layer is */
+  struct mafat_span filters, channels;
+  const float *panels[MAFAT_MAX_THREADS]; /* packed file: the slice of each panel, in the ring */
+};
 
 struct mafat_weights {
   const struct mafat_network *network;
-  float *packed;        /* one mapping for all layers */
-  size_t packed_bytes;
-  size_t *offsets;      /* [layer]: floats before the layer's first panel */
+  const struct mafat_plan *plan;     /* NULL: all is kept */
+  const struct mafat_layout *layout;
   int n_layers;
+  struct mafat_weights_file *file;
+  float *kept;                       /* one mapping */
+  size_t kept_bytes;
+  struct mafat_pack_image *images;   /* [layer]: kept, loaded, or the panels that a step needs */
+  struct trust *trust;               /* [layer] */
+  struct mafat_piece *pieces;        /* room for packing */
+  float *affine;                     /* of the layer that is being packed: scales, then biases */
+  struct mafat_fetches *fetches;     /* of a run: NULL where it reads nothing */
+  struct mafat_stream *stream;
+  size_t ring_bytes;
+  struct streamed step;
+  char *arena;
+  bool begun;                        /* a run has something in the ring, or has had */
+  /* Of reads that are over, where runs read nothing. */
   uint64_t bytes_read;
+  const char *method;
+  bool direct;
 };
 
-/* A file being read forwards from any position. */
-struct reader {
-  int fd;
-  const char *name;
-  struct mafat_diagnostic *d;
-  uint64_t bytes_read;
-  uint64_t position;    /* of the next chunk, bytes */
-  uint64_t left;        /* floats of the run that are not yet in a chunk */
-  float *chunk;
-  size_t n, used;       /* floats in the chunk, and taken from it */
-  bool not_finite;      /* a weight was NaN or infinite */
-};
-
-static int read_at(struct reader *r, uint64_t position, void *to, size_t bytes)
+static const char *layer_name(const struct mafat_weights *w, int layer)
 {
-  char *at = to;
-  while (bytes > 0) {
-    ssize_t got = pread(r->fd, at, bytes, (off_t)position);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0)
-      return mafat_fail(r->d, MAFAT_EIO, "%s: cannot read: %s", r->name, strerror(errno));
-    if (got == 0)
-      return mafat_fail(r->d, MAFAT_EFORMAT, "%s: ended while being read, at byte %llu", r->name,
-                        (unsigned long long)position);
-    at += got;
-    position += (uint64_t)got;
-    bytes -= (size_t)got;
-    r->bytes_read += (uint64_t)got;
+  return mafat_layer_type_name(w->network->layers[layer].type);
+}
+
+static bool is_packed(const struct mafat_weights *w)
+{
+  return w->file->packed;
+}
+
+/* ---- taking in what was read ---- */
+
+static int refuse(const struct mafat_weights *w, int layer, struct mafat_diagnostic *d)
+{
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] has weights that are not finite numbers",
+                    w->file->name, layer, layer_name(w, layer));
+}
+
+/* Everything is looked at once. */
+static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
+                 struct mafat_diagnostic *d)
+{
+  struct trust *t = &w->trust[fetch->layer];
+  if (t->checked) return MAFAT_OK;
+  if (!is_packed(w)) /* normalization: once it is folded */
+    return fetch->kind == MAFAT_FETCH_NORMALIZATION || fetch->kind == MAFAT_FETCH_AFFINE ||
+           mafat_pack_is_finite((const float *)(const void *)data, fetch->bytes / sizeof(float))
+               ? MAFAT_OK : refuse(w, fetch->layer, d);
+  t->checksum += mafat_packed_checksum(data, fetch->into / sizeof(float), fetch->bytes);
+  t->left -= fetch->bytes;
+  if (t->left > 0) return MAFAT_OK;
+  t->checked = true;
+  return mafat_packed_check_layer(&w->file->entries[fetch->layer], t->checksum, w->file->name, w->network,
+                                  fetch->layer, d);
+}
+
+/* Per-filter values: to the affine buffer; of batchnorm layers to their image. */
+static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch, const float *values,
+                       struct mafat_diagnostic *d)
+{
+  const struct mafat_layer *l = &w->network->layers[fetch->layer];
+  bool alone = l->type == MAFAT_BATCHNORM;
+  size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
+  float *scale = alone ? w->images[fetch->layer].floats : w->affine, *bias = scale + room;
+  if (alone) memset(scale, 0, 2 * room * sizeof *scale);
+  if (fetch->kind != MAFAT_FETCH_NORMALIZATION) {
+    mafat_pack_biases(values, n, scale, bias);
+    values += n;
   }
-  return MAFAT_OK;
+  if (fetch->kind != MAFAT_FETCH_BIASES) mafat_pack_normalization(values, n, scale, bias);
+  bool good = w->trust[fetch->layer].checked || (mafat_pack_is_finite(scale, n) && mafat_pack_is_finite(bias, n));
+  return good ? MAFAT_OK : refuse(w, fetch->layer, d);
 }
 
-/* NaN and infinity have all exponent bits set. */
-static bool all_finite(const float *x, size_t n)
+static void take_slices(struct mafat_weights *w, const struct mafat_fetch *fetch, const float *values)
 {
-  uint32_t largest = 0;
-  for (size_t i = 0; i < n; i++) {
-    uint32_t bits;
-    memcpy(&bits, &x[i], sizeof bits);
-    bits &= 0x7f800000u;
-    largest = bits > largest ? bits : largest;
-  }
-  return largest != 0x7f800000u;
+  const struct mafat_layer *l = &w->network->layers[fetch->layer];
+  size_t first = mafat_packed_offset(l, fetch->filters.begin);
+  for (int f = fetch->filters.begin; f < fetch->filters.end; f = mafat_panel_end(l, f))
+    w->step.panels[(f - w->step.filters.begin) / MAFAT_PANEL] = values + (mafat_packed_offset(l, f) - first);
 }
 
-/* The next `floats` floats will be taken in order from `position`. */
-static void seek_to(struct reader *r, uint64_t position, uint64_t floats)
+static int take_in(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
+                   struct mafat_diagnostic *d)
 {
-  r->position = position;
-  r->left = floats;
-  r->n = r->used = 0;
-}
-
-/* Some of the next `wanted` floats: at least one, from the chunk in memory. */
-static int take_run(struct reader *r, uint64_t wanted, const float **run, size_t *n)
-{
-  if (r->used == r->n) {
-    size_t floats = r->left < CHUNK_FLOATS ? (size_t)r->left : CHUNK_FLOATS;
-    int code = read_at(r, r->position, r->chunk, floats * sizeof(float));
-    if (code) return code;
-    r->not_finite = r->not_finite || !all_finite(r->chunk, floats);
-    r->position += floats * sizeof(float);
-    r->left -= floats;
-    r->n = floats;
-    r->used = 0;
-  }
-  *n = wanted < r->n - r->used ? (size_t)wanted : r->n - r->used;
-  *run = r->chunk + r->used;
-  r->used += *n;
-  return MAFAT_OK;
-}
-
-/* ---- header and length ---- */
-
-struct header {
-  uint64_t bytes;
-  bool transposed;
-};
-
-static int read_header(struct reader *r, uint64_t file_bytes, struct header *h)
-{
-  int32_t version[3];
-  if (file_bytes < sizeof version + 4)
-    return mafat_fail(r->d, MAFAT_EFORMAT, "%s: expected a weights header of 16 or 20 bytes, found %llu bytes",
-                      r->name, (unsigned long long)file_bytes);
-  int code = read_at(r, 0, version, sizeof version);
+  const struct mafat_layer *l = &w->network->layers[fetch->layer];
+  const float *values = (const float *)(const void *)data;
+  const float *scale = w->affine, *bias = scale + l->out.c;
+  struct mafat_pack_image image = w->images[fetch->layer];
+  int code = check(w, fetch, data, d);
   if (code) return code;
-  int major = version[0], minor = version[1];
-  if (major < 0 || minor < 0 || major > 1 << 20 || minor > 1 << 20)
-    return mafat_fail(r->d, MAFAT_EFORMAT, "%s: expected a weights header, found version %d.%d", r->name,
-                      major, minor);
-  bool wide = major * 10 + minor >= 2 && major < 1000 && minor < 1000;
-  h->bytes = sizeof version + (wide ? 8 : 4);
-  h->transposed = major > 1000 || minor > 1000;
-  return MAFAT_OK;
-}
-
-static uint64_t layer_floats(const struct mafat_layer *l)
-{
-  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-  return n.biases + n.normalization + n.weights;
-}
-
-uint64_t mafat_weights_payload_bytes(const struct mafat_network *n)
-{
-  uint64_t floats = 0;
-  for (int l = 0; l < n->n_layers; l++) floats += layer_floats(&n->layers[l]);
-  return floats * sizeof(float);
-}
-
-/* The file must hold what the whole cfg asks for, no less, and with a
- * detection head no more: a backbone cut from a longer file is legitimate. */
-static int check_length(const struct reader *r, const struct mafat_network *n,
-                        const struct header *h, uint64_t file_bytes,
-                        const struct mafat_warning_sink *warnings)
-{
-  uint64_t end = h->bytes;
-  bool has_head = false;
-  for (int l = 0; l < n->n_layers; l++) {
-    end += layer_floats(&n->layers[l]) * sizeof(float);
-    has_head = has_head || mafat_layer_is_head(&n->layers[l]);
-    if (end > file_bytes)
-      return mafat_fail(r->d, MAFAT_EFORMAT,
-                        "%s: expected %llu bytes for %s, found %llu: the file ends in layer %d [%s]", r->name,
-                        (unsigned long long)(h->bytes + mafat_weights_payload_bytes(n)), n->path,
-                        (unsigned long long)file_bytes, l, mafat_layer_type_name(n->layers[l].type));
-  }
-  if (end == file_bytes) return MAFAT_OK;
-  if (has_head)
-    return mafat_fail(r->d, MAFAT_EFORMAT, "%s: expected %llu bytes for %s, found %llu: %llu too many", r->name,
-                      (unsigned long long)end, n->path, (unsigned long long)file_bytes,
-                      (unsigned long long)(file_bytes - end));
-  mafat_warn(warnings, "%s: %llu bytes beyond the last layer of %s are ignored", r->name,
-             (unsigned long long)(file_bytes - end), n->path);
-  return MAFAT_OK;
-}
-
-/* ---- packing ---- */
-
-/* Where a layer's per-filter values lie in the file, bytes. */
-struct affine_source {
-  uint64_t biases_at;
-  uint64_t scales_at; /* 0: no normalization; then means and variances follow */
-  uint64_t n;         /* values of each kind */
-};
-
-static void fold_normalization(float gamma, float mean, float variance, float *scale, float *bias)
-{
-  /* Double precision, and Darknet's epsilon added to the deviation. */
-  double factor = (double)gamma / (__builtin_sqrt((double)variance) + .000001);
-  *scale = (float)factor;
-  *bias = (float)((double)*bias - (double)mean * factor);
-}
-
-/* Scale and bias of filters [first, first + n), n at most a panel. */
-static int read_affine(struct reader *r, const struct affine_source *from, int first, int n,
-                       float *scale, float *bias)
-{
-  float gamma[MAFAT_PANEL], mean[MAFAT_PANEL], variance[MAFAT_PANEL];
-  size_t bytes = (size_t)n * sizeof(float);
-  uint64_t at = (uint64_t)first * sizeof(float), step = from->n * sizeof(float);
-  int code = read_at(r, from->biases_at + at, bias, bytes);
-  for (int i = 0; i < n; i++) scale[i] = 1;
-  if (code == MAFAT_OK) r->not_finite = r->not_finite || !all_finite(bias, (size_t)n);
-  if (code || from->scales_at == 0) return code;
-  at += from->scales_at;
-  if ((code = read_at(r, at, gamma, bytes)) || (code = read_at(r, at + step, mean, bytes)) ||
-      (code = read_at(r, at + 2 * step, variance, bytes)))
-    return code;
-  for (int i = 0; i < n; i++)
-    fold_normalization(gamma[i], mean[i], variance[i], &scale[i], &bias[i]);
-  r->not_finite = r->not_finite || !all_finite(scale, (size_t)n) || !all_finite(bias, (size_t)n);
-  return MAFAT_OK;
-}
-
-/* One filter's weights (channel, ky, kx) into lane `lane` of its panel. */
-static int pack_filter(struct reader *r, const struct mafat_piece *pieces, int n_pieces, int taps,
-                       float *panel, int width)
-{
-  for (int p = 0; p < n_pieces; p++) {
-    float *base = panel + (size_t)(pieces[p].position - pieces[0].position) * (size_t)taps * (size_t)width;
-    for (int c = 0; c < pieces[p].n; c++)
-      for (int t = 0; t < taps;) {
-        const float *run;
-        size_t n;
-        int code = take_run(r, (uint64_t)(taps - t), &run, &n);
-        if (code) return code;
-        for (size_t i = 0; i < n; i++)
-          base[((size_t)(t + (int)i) * (size_t)pieces[p].n + (size_t)c) * (size_t)width] = run[i];
-        t += (int)n;
-      }
+  switch (fetch->kind) {
+  case MAFAT_FETCH_SLICE: take_slices(w, fetch, values); break;
+  case MAFAT_FETCH_COPY: memcpy((char *)image.floats + fetch->into, data, fetch->bytes); break;
+  case MAFAT_FETCH_FILTERS:
+    mafat_pack_filters(l, fetch->filters, values, scale, bias, w->pieces, image);
+    break;
+  case MAFAT_FETCH_TRANSPOSED: mafat_pack_inputs(l, fetch->channels, values, scale, bias, image); break;
+  default: return take_affine(w, fetch, values, d);
   }
   return MAFAT_OK;
 }
 
-/* A piece per channel block of the concatenated sources of one group. */
-static int list_pieces(const struct mafat_layer *l, int group, struct mafat_piece **pieces, int *n)
+/* ---- a run ---- */
+
+static float *in_arena(const struct mafat_weights *w, int buffer)
 {
-  int per_group = l->in.c / l->groups;
-  struct mafat_span channels = {group * per_group, (group + 1) * per_group};
-  *n = mafat_pieces(&l->sources, channels, NULL, 0);
-  struct mafat_piece *grown = realloc(*pieces, (size_t)*n * sizeof *grown);
-  if (!grown) return MAFAT_ENOMEM;
-  *pieces = grown;
-  mafat_pieces(&l->sources, channels, grown, *n);
-  return MAFAT_OK;
+  return buffer < 0 ? NULL : (float *)(void *)(w->arena + w->layout->buffers[buffer].offset);
 }
 
-static int pack_convolution(struct reader *r, const struct mafat_layer *l, uint64_t position,
-                            float *packed)
+static char *ring_in_arena(const struct mafat_weights *w)
 {
-  struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
-  uint64_t biases_end = position + counts.biases * sizeof(float);
-  struct affine_source affine = {position, l->batch_normalize ? biases_end : 0, counts.biases};
-  struct mafat_piece single = {.n = 1}, *listed = NULL; /* depthwise: one channel per filter */
-  const struct mafat_piece *pieces = &single;
-  bool depthwise = mafat_layer_is_depthwise(l);
-  int taps = l->size * l->size, n_pieces = 1, group = -1, code = MAFAT_OK;
-  int channels = l->in.c / l->groups, filters_per_group = l->filters / l->groups;
-  seek_to(r, biases_end + counts.normalization * sizeof(float), counts.weights);
-  for (int first = 0; first < l->filters && code == MAFAT_OK;) {
-    int end = mafat_panel_end(l, first), width = mafat_panel_width(end - first);
-    if (!depthwise && first / filters_per_group != group) {
-      group = first / filters_per_group;
-      if ((code = list_pieces(l, group, &listed, &n_pieces))) break;
-      pieces = listed;
-    }
-    for (int f = first; f < end && code == MAFAT_OK; f++)
-      code = pack_filter(r, pieces, n_pieces, taps, packed + (f - first), width);
-    float *scale = packed + (size_t)channels * (size_t)taps * (size_t)width;
-    if (code == MAFAT_OK) code = read_affine(r, &affine, first, end - first, scale, scale + width);
-    packed = scale + 2 * width;
-    first = end;
-  }
-  free(listed);
-  return code == MAFAT_ENOMEM ? mafat_fail(r->d, code, "%s: out of memory", r->name) : code;
+  uintptr_t at = (uintptr_t)(w->arena + w->layout->buffers[w->layout->ring_buffer].offset);
+  return w->arena + w->layout->buffers[w->layout->ring_buffer].offset +
+         (MAFAT_FETCH_ALIGNMENT - at % MAFAT_FETCH_ALIGNMENT) % MAFAT_FETCH_ALIGNMENT;
 }
 
-/* [output][input], or [input][output] in transposed files, into panels. In
- * connected layers the normalization follows the weights. */
-static int pack_connected(struct reader *r, const struct mafat_layer *l, uint64_t position,
-                          bool transposed, float *packed)
+/* What a first run that failed has seen of a layer does not count. */
+static void forget_parts(struct mafat_weights *w)
 {
-  struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
-  uint64_t outputs = counts.biases, inputs = counts.weights / outputs;
-  uint64_t weights_at = position + outputs * sizeof(float);
-  struct affine_source affine = {
-      position, l->batch_normalize ? weights_at + counts.weights * sizeof(float) : 0, outputs};
-  int code;
-  seek_to(r, weights_at, counts.weights);
-  for (uint64_t outer = 0; outer < (transposed ? inputs : outputs); outer++)
-    for (uint64_t inner = 0; inner < (transposed ? outputs : inputs);) {
-      const float *run;
-      size_t n;
-      if ((code = take_run(r, (transposed ? outputs : inputs) - inner, &run, &n))) return code;
-      for (size_t i = 0; i < n; i++, inner++) {
-        uint64_t o = transposed ? inner : outer, in = transposed ? outer : inner;
-        int first = (int)(o / MAFAT_PANEL) * MAFAT_PANEL;
-        size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, first) - first);
-        packed[mafat_packed_offset(l, first) + in * width + o % MAFAT_PANEL] = run[i];
-      }
-    }
-  for (int first = 0; first < l->out.c;) {
-    int end = mafat_panel_end(l, first), width = mafat_panel_width(end - first);
-    float *scale = packed + mafat_packed_offset(l, first) + inputs * (uint64_t)width;
-    if ((code = read_affine(r, &affine, first, end - first, scale, scale + width))) return code;
-    first = end;
-  }
-  return MAFAT_OK;
+  for (int l = 0; l < w->n_layers; l++)
+    if (!w->trust[l].checked)
+      w->trust[l] = (struct trust){.left = (uint64_t)mafat_packed_floats(&w->network->layers[l]) * sizeof(float)};
 }
 
-/* Kept as the file has it: biases (filter, y, x), then per location
- * (filter, channel, ky, kx). */
-static int pack_local(struct reader *r, const struct mafat_layer *l, uint64_t position, float *packed)
+void mafat_weights_begin(struct mafat_weights *w, char *arena)
 {
-  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-  size_t floats = (size_t)(n.biases + n.weights);
-  int code = read_at(r, position, packed, floats * sizeof(float));
-  if (code == MAFAT_OK) r->not_finite = r->not_finite || !all_finite(packed, floats);
-  return code;
+  if (!w->stream) return;
+  w->arena = arena;
+  w->begun = false;
+  w->step.layer = -1;
+  w->affine = in_arena(w, w->layout->affine_buffer);
+  for (int l = 0; l < w->n_layers; l++)
+    if (w->layout->weights_buffers[l] >= 0)
+      w->images[l] = (struct mafat_pack_image){in_arena(w, w->layout->weights_buffers[l]), 0};
+  forget_parts(w);
+  mafat_stream_rewind(w->stream, ring_in_arena(w), w->ring_bytes);
 }
 
-/* A layer of its own has scales, means and variances, but no biases. */
-static int pack_batchnorm(struct reader *r, const struct mafat_layer *l, uint64_t position,
-                          float *packed)
+/* Where the step's streamed layer, if it has one, will be. */
+static void prepare_step(struct mafat_weights *w, const struct mafat_step *step)
 {
-  uint64_t bytes = (uint64_t)l->in.c * sizeof(float);
-  float *scale = packed, *bias = packed + mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
-  float mean[MAFAT_PANEL], variance[MAFAT_PANEL];
-  int code = read_at(r, position, scale, (size_t)bytes);
-  for (int c = 0; c < l->in.c && code == MAFAT_OK; c += MAFAT_PANEL) {
-    int n = mafat_min(MAFAT_PANEL, l->in.c - c);
-    uint64_t at = position + bytes + (uint64_t)c * sizeof(float);
-    if ((code = read_at(r, at, mean, (size_t)n * sizeof(float))) ||
-        (code = read_at(r, at + bytes, variance, (size_t)n * sizeof(float))))
-      break;
-    for (int i = c; i < c + n; i++) {
-      bias[i] = 0;
-      fold_normalization(scale[i], mean[i - c], variance[i - c], &scale[i], &bias[i]);
-    }
-    r->not_finite = r->not_finite || !all_finite(scale + c, (size_t)n) || !all_finite(bias + c, (size_t)n);
-  }
-  return code;
-}
-
-static int pack_layer(struct reader *r, const struct mafat_layer *l, uint64_t position,
-                      const struct header *h, float *packed)
-{
-  switch (l->type) {
-  case MAFAT_CONVOLUTIONAL: return pack_convolution(r, l, position, packed);
-  case MAFAT_CONNECTED: return pack_connected(r, l, position, h->transposed, packed);
-  case MAFAT_LOCAL: return pack_local(r, l, position, packed);
-  case MAFAT_BATCHNORM: return pack_batchnorm(r, l, position, packed);
-  default: return MAFAT_OK;
+  w->step.layer = -1;
+  if (!mafat_fetches_step_has_weights(step)) return;
+  for (int l = step->layer; l >= 0; l = w->plan->inner[l]) {
+    if (w->plan->residence[l] != MAFAT_STREAMED) continue;
+    w->step.layer = l;
+    w->step.filters = step->filters;
+    w->step.channels = step->channels;
+    if (!is_packed(w))
+      w->images[l] = (struct mafat_pack_image){in_arena(w, w->layout->panel_buffer),
+                                               mafat_packed_offset(&w->network->layers[l], step->filters.begin)};
   }
 }
 
-static int pack_all(struct mafat_weights *w, struct reader *r, const struct header *h)
+int mafat_weights_acquire(struct mafat_weights *w, long long step_number, const struct mafat_step *step,
+                          struct mafat_diagnostic *d)
 {
-  uint64_t position = h->bytes;
-  for (int l = 0; l < w->n_layers; l++) {
-    int code = pack_layer(r, &w->network->layers[l], position, h, w->packed + w->offsets[l]);
+  if (!w->stream) return MAFAT_OK;
+  prepare_step(w, step);
+  while (mafat_stream_next_step(w->stream) == step_number) {
+    struct mafat_fetch fetch;
+    const char *data;
+    w->begun = true;
+    int code = mafat_stream_take(w->stream, &fetch, &data, d);
+    if (code == MAFAT_OK) code = take_in(w, &fetch, data, d);
     if (code) return code;
-    if (r->not_finite)
-      return mafat_fail(r->d, MAFAT_EFORMAT, "%s: layer %d [%s] has weights that are not finite numbers",
-                        r->name, l, mafat_layer_type_name(w->network->layers[l].type));
-    position += layer_floats(&w->network->layers[l]) * sizeof(float);
+    /* Slices come last in a step, and stay until it ends. */
+    if (fetch.kind != MAFAT_FETCH_SLICE) mafat_stream_free(w->stream);
+  }
+  return w->begun ? mafat_stream_submit(w->stream, d) : MAFAT_OK;
+}
+
+void mafat_weights_release_step(struct mafat_weights *w, const struct mafat_step *step)
+{
+  (void)step;
+  if (!w->stream || !w->begun) return;
+  mafat_stream_free(w->stream);
+  mafat_stream_submit(w->stream, NULL); /* what fails is tried again, and told, by acquire */
+  w->step.layer = -1;
+}
+
+int mafat_weights_end(struct mafat_weights *w, struct mafat_diagnostic *d)
+{
+  if (!w->stream) return MAFAT_OK;
+  assert(mafat_stream_next_step(w->stream) < 0);
+  int code = mafat_reads_check(w->file->reads, d);
+  for (int l = 0; l < w->n_layers && code == MAFAT_OK; l++)
+    w->trust[l].checked = w->trust[l].checked || !is_packed(w);
+  return code;
+}
+
+void mafat_weights_stop(struct mafat_weights *w)
+{
+  if (w->stream) mafat_stream_stop(w->stream);
+}
+
+/* ---- slices ---- */
+
+static size_t taps_of(const struct mafat_layer *l)
+{
+  return l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;
+}
+
+static size_t inputs_of(const struct mafat_layer *l)
+{
+  if (l->type == MAFAT_CONNECTED) return (size_t)l->in.h * (size_t)l->in.w * (size_t)l->in.c;
+  return mafat_layer_is_depthwise(l) ? 1 : (size_t)(l->in.c / l->groups);
+}
+
+/* Of a panel whose slice of the step's channels lies in the ring. */
+static void slice_in_ring(const struct mafat_weights *w, const struct mafat_layer *l, struct mafat_span filters,
+                          struct mafat_span channels, struct mafat_weights_slice *slice)
+{
+  const struct streamed *s = &w->step;
+  const float *panel = s->panels[(filters.begin - s->filters.begin) / MAFAT_PANEL];
+  size_t row = taps_of(l) * (size_t)slice->width;
+  bool complete = (size_t)s->channels.end == inputs_of(l);
+  slice->weights = panel + (size_t)(channels.begin - s->channels.begin) * row;
+  slice->scale = complete ? panel + (size_t)mafat_span_size(s->channels) * row : NULL;
+  slice->bias = complete ? slice->scale + slice->width : NULL;
+}
+
+int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_span filters,
+                        struct mafat_span channels, struct mafat_weights_slice *slice)
+{
+  const struct mafat_layer *l = &w->network->layers[layer];
+  struct mafat_pack_image image = w->images[layer];
+  if (l->type == MAFAT_BATCHNORM) {
+    *slice = (struct mafat_weights_slice){
+        .scale = image.floats, .bias = image.floats + mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
+    return MAFAT_OK;
+  }
+  if (l->type == MAFAT_LOCAL) {
+    uint64_t biases = mafat_layer_weight_counts(l).biases;
+    *slice = (struct mafat_weights_slice){.bias = image.floats, .weights = image.floats + biases};
+    return MAFAT_OK;
+  }
+  slice->width = mafat_panel_width(mafat_panel_end(l, filters.begin) - filters.begin);
+  if (w->plan && w->plan->residence[layer] == MAFAT_STREAMED && is_packed(w)) {
+    assert(layer == w->step.layer);
+    slice_in_ring(w, l, filters, channels, slice);
+    return MAFAT_OK;
+  }
+  const float *panel = image.floats + (mafat_packed_offset(l, filters.begin) - image.before);
+  size_t row = taps_of(l) * (size_t)slice->width;
+  slice->weights = panel + (size_t)channels.begin * row;
+  slice->scale = panel + inputs_of(l) * row;
+  slice->bias = slice->scale + slice->width;
+  return MAFAT_OK;
+}
+
+void mafat_weights_release(const struct mafat_weights *w, struct mafat_weights_slice *slice)
+{
+  (void)w;
+  memset(slice, 0, sizeof *slice);
+}
+
+/* ---- opening: what is kept ---- */
+
+/* Layers that are read now: all, or those that steps need and the plan keeps. */
+static int find_kept(const struct mafat_weights *w, bool *kept, bool *used)
+{
+  for (int l = 0; l < w->n_layers; l++) kept[l] = !w->plan;
+  if (!w->plan) return MAFAT_OK;
+  struct mafat_schedule *s;
+  struct mafat_step step;
+  int code = mafat_schedule_open(&s, w->network, w->plan);
+  if (code) return code;
+  while (mafat_schedule_next(s, &step))
+    for (int l = step.layer; l >= 0; l = w->plan->inner[l]) used[l] = true;
+  mafat_schedule_close(&s);
+  for (int l = 0; l < w->n_layers; l++) kept[l] = used[l] && w->plan->residence[l] == MAFAT_KEPT;
+  return MAFAT_OK;
+}
+
+static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diagnostic *d)
+{
+  size_t bytes = 0;
+  for (int l = 0; l < w->n_layers; l++) {
+    size_t layer_bytes, floats = kept[l] ? mafat_packed_floats(&w->network->layers[l]) : 0;
+    if (__builtin_mul_overflow(floats, sizeof(float), &layer_bytes) ||
+        __builtin_add_overflow(layer_bytes, (size_t)63, &layer_bytes) ||
+        __builtin_add_overflow(bytes, layer_bytes / 64 * 64, &bytes))
+      return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
+  }
+  w->kept_bytes = bytes;
+  if (bytes == 0) return MAFAT_OK;
+  void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (map == MAP_FAILED)
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map %zu bytes for the weights: %s", w->file->name, bytes,
+                      strerror(errno));
+  w->kept = map;
+  float *at = w->kept;
+  for (int l = 0; l < w->n_layers; l++) {
+    if (!kept[l]) continue;
+    w->images[l].floats = at;
+    at += (mafat_packed_floats(&w->network->layers[l]) + 15) / 16 * 16;
   }
   return MAFAT_OK;
 }
 
-static int map_packed(struct mafat_weights *w, const struct reader *r)
+/* Of all layers that will be packed. */
+static size_t largest_affine(const struct mafat_weights *w)
 {
   size_t floats = 0;
-  w->packed_bytes = mafat_packed_bytes(w->network, w->n_layers);
-  w->offsets = calloc((size_t)w->n_layers + 1, sizeof *w->offsets);
-  if (!w->offsets || w->packed_bytes == SIZE_MAX)
-    return mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->name);
-  for (int l = 0; l < w->n_layers; l++) {
-    w->offsets[l] = floats;
-    floats += (mafat_packed_floats(&w->network->layers[l]) + 15) / 16 * 16;
-  }
-  if (w->packed_bytes == 0) w->packed_bytes = 64; /* a network without weights: pointers stay valid */
-  void *map = mmap(NULL, w->packed_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (map == MAP_FAILED)
-    return mafat_fail(r->d, MAFAT_ENOMEM, "%s: cannot map %zu bytes for the weights: %s", r->name,
-                      w->packed_bytes, strerror(errno));
-  w->packed = map;
-  return MAFAT_OK;
+  for (int l = 0; l < w->n_layers; l++)
+    if (floats < 2 * (size_t)w->network->layers[l].out.c) floats = 2 * (size_t)w->network->layers[l].out.c;
+  return floats;
 }
 
-int mafat_weights_read(struct mafat_weights **out, int fd, const char *name,
-                       const struct mafat_network *n, int n_layers,
-                       const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+enum { KEPT_RING_FETCHES = 6 };
+
+/* Reads all the fetches in one go, packing what has come while the rest comes. */
+static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char *ring, size_t ring_bytes,
+                    struct mafat_diagnostic *d)
+{
+  struct mafat_stream *s;
+  struct mafat_fetch fetch;
+  const char *data;
+  int code = mafat_stream_open(&s, w->file->reads, fetches, w->file->layers_at);
+  if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
+  mafat_stream_rewind(s, ring, ring_bytes);
+  while (code == MAFAT_OK && mafat_stream_next_step(s) >= 0) {
+    if ((code = mafat_stream_take(s, &fetch, &data, d)) || (code = take_in(w, &fetch, data, d))) break;
+    if (fetch.last) w->trust[fetch.layer].checked = true;
+    mafat_stream_free(s);
+  }
+  mafat_stream_close(&s);
+  return code;
+}
+
+static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_diagnostic *d)
+{
+  struct mafat_fetches *fetches;
+  struct mafat_fetch fetch;
+  size_t largest = 0, ring_bytes;
+  void *ring = MAP_FAILED;
+  int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, is_packed(w), w->file->transposed);
+  if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
+  while (mafat_fetches_next(fetches, &fetch))
+    if (fetch.bytes > largest) largest = fetch.bytes;
+  ring_bytes = mafat_fetch_window(largest) * KEPT_RING_FETCHES;
+  if (largest > 0) {
+    w->affine = malloc(largest_affine(w) * sizeof *w->affine);
+    ring = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    code = w->affine && ring != MAP_FAILED ? take_all(w, fetches, ring, ring_bytes, d)
+                                           : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
+    if (ring != MAP_FAILED) munmap(ring, ring_bytes);
+    free(w->affine);
+    w->affine = NULL;
+  }
+  mafat_fetches_close(&fetches);
+  return code;
+}
+
+/* ---- opening: what is read in runs ---- */
+
+static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_diagnostic *d)
+{
+  struct mafat_fetch_sizes sizes;
+  bool any = false;
+  for (int l = 0; l < w->n_layers && w->plan; l++) {
+    const struct mafat_layer *layer = &w->network->layers[l];
+    if (!used[l] || w->plan->residence[l] == MAFAT_KEPT || mafat_packed_floats(layer) == 0) continue;
+    any = true;
+    if (layer->type == MAFAT_CONNECTED && w->file->transposed)
+      return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                        "%s: layer %d [connected] lies transposed, which cannot be read a part at a time: "
+                        "build/pack_weights makes a file that can", w->file->name, l);
+  }
+  if (!any) return MAFAT_OK;
+  if (w->plan->packed != is_packed(w))
+    return mafat_fail(d, MAFAT_EINVAL, "%s: the plan was made for a %s file", w->file->name,
+                      w->plan->packed ? "packed weights" : "Darknet weights");
+  int code = mafat_fetches_size(w->network, w->plan, &sizes);
+  if (code == MAFAT_OK) code = mafat_fetches_open(&w->fetches, w->network, w->plan);
+  if (code == MAFAT_OK) code = mafat_stream_open(&w->stream, w->file->reads, w->fetches, w->file->layers_at);
+  w->ring_bytes = sizes.ring_bytes;
+  return code ? mafat_fail(d, code, "%s: %s", w->file->name, mafat_error_name(code)) : MAFAT_OK;
+}
+
+/* ---- opening ---- */
+
+static int allocate(struct mafat_weights *w)
+{
+  size_t n = (size_t)w->n_layers + 1, room = 1;
+  for (int l = 0; l < w->n_layers; l++) {
+    size_t pieces = (size_t)mafat_pack_pieces(&w->network->layers[l]);
+    if (pieces > room) room = pieces;
+  }
+  w->images = calloc(n, sizeof *w->images);
+  w->trust = calloc(n, sizeof *w->trust);
+  w->pieces = calloc(room, sizeof *w->pieces);
+  return w->images && w->trust && w->pieces ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+static int open_store(struct mafat_weights *w, struct mafat_diagnostic *d)
+{
+  size_t n = (size_t)w->n_layers + 1;
+  bool *kept = calloc(n, sizeof *kept), *used = calloc(n, sizeof *used);
+  int code = kept && used ? allocate(w) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) code = find_kept(w, kept, used);
+  if (code) {
+    mafat_fail(d, code, "%s: out of memory", w->file->name);
+    goto done;
+  }
+  forget_parts(w);
+  if ((code = prepare_runs(w, used, d)) || (code = map_kept(w, kept, d)) || (code = read_kept(w, kept, d)))
+    goto done;
+  code = mafat_reads_check(w->file->reads, d);
+done:
+  free(kept);
+  free(used);
+  return code;
+}
+
+/* What reading takes is given back where no run needs it. */
+static void end_reading(struct mafat_weights *w)
+{
+  w->bytes_read = mafat_reads_bytes(w->file->reads);
+  w->method = mafat_reads_method_name(w->file->reads);
+  w->direct = mafat_reads_direct(w->file->reads);
+  if (!w->stream) mafat_reads_close(&w->file->reads);
+}
+
+static int open_weights(struct mafat_weights **out, const char *path, struct mafat_weights model,
+                        const struct mafat_weights_options *options, const struct mafat_warning_sink *warnings,
+                        struct mafat_diagnostic *d)
 {
   *out = NULL;
-  struct reader r = {.fd = fd, .name = name, .d = d};
-  struct header h = {0, false};
-  struct stat st;
-  struct mafat_weights *w = calloc(1, sizeof *w);
-  r.chunk = malloc(CHUNK_FLOATS * sizeof *r.chunk);
-  int code = MAFAT_OK;
-  if (!w || !r.chunk) {
-    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
-    goto done;
-  }
-  w->network = n;
-  w->n_layers = n_layers;
-  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    code = mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of weights", name);
-    goto done;
-  }
-  if ((code = read_header(&r, (uint64_t)st.st_size, &h)) ||
-      (code = check_length(&r, n, &h, (uint64_t)st.st_size, warnings)) ||
-      (code = map_packed(w, &r)))
-    goto done;
-  code = pack_all(w, &r, &h);
-  w->bytes_read = r.bytes_read;
-done:
-  free(r.chunk);
+  struct mafat_weights *w = malloc(sizeof *w);
+  if (!w) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  *w = model;
+  w->step.layer = -1;
+  enum mafat_reads_method method = options ? options->method : MAFAT_READS_AUTO;
+  int code = mafat_weights_file_open(&w->file, path, method, w->network, warnings, d);
+  if (code == MAFAT_OK) code = open_store(w, d);
+  if (code == MAFAT_OK) end_reading(w);
   if (code == MAFAT_OK) *out = w;
   else mafat_weights_close(&w);
   return code;
 }
 
-int mafat_weights_open(struct mafat_weights **out, const char *path,
-                       const struct mafat_network *n, int n_layers,
+void mafat_weights_defaults(struct mafat_weights_options *options)
+{
+  *options = (struct mafat_weights_options){.method = MAFAT_READS_AUTO};
+}
+
+int mafat_weights_open(struct mafat_weights **out, const char *path, const struct mafat_network *n,
+                       const struct mafat_plan *plan, const struct mafat_layout *layout,
+                       const struct mafat_weights_options *options,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
-  *out = NULL;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
-  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
-  int code = mafat_weights_read(out, fd, path, n, n_layers, warnings, d);
-  close(fd);
-  return code;
+  struct mafat_weights model = {.network = n, .plan = plan, .layout = layout, .n_layers = plan->n_layers};
+  return open_weights(out, path, model, options, warnings, d);
+}
+
+int mafat_weights_open_kept(struct mafat_weights **out, const char *path, const struct mafat_network *n,
+                            int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+{
+  struct mafat_weights model = {.network = n, .n_layers = n_layers};
+  return open_weights(out, path, model, NULL, warnings, d);
 }
 
 void mafat_weights_close(struct mafat_weights **weights)
 {
   if (!weights || !*weights) return;
   struct mafat_weights *w = *weights;
-  if (w->packed) munmap(w->packed, w->packed_bytes);
-  free(w->offsets);
+  mafat_stream_close(&w->stream);
+  mafat_fetches_close(&w->fetches);
+  mafat_weights_file_close(&w->file);
+  if (w->kept) munmap(w->kept, w->kept_bytes);
+  free(w->images);
+  free(w->trust);
+  free(w->pieces);
   free(w);
   *weights = NULL;
 }
 
-int mafat_weights_slice(struct mafat_weights *w, int layer, struct mafat_span filters,
-                        struct mafat_span channels, struct mafat_weights_slice *slice)
+int mafat_weights_probe(const char *path, bool *packed, struct mafat_diagnostic *d)
 {
-  const struct mafat_layer *l = &w->network->layers[layer];
-  const float *packed = w->packed + w->offsets[layer];
-  if (l->type == MAFAT_BATCHNORM) {
-    *slice = (struct mafat_weights_slice){
-        .scale = packed, .bias = packed + mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
-    return MAFAT_OK;
-  }
-  if (l->type == MAFAT_LOCAL) {
-    uint64_t biases = mafat_layer_weight_counts(l).biases;
-    *slice = (struct mafat_weights_slice){.bias = packed, .weights = packed + biases};
-    return MAFAT_OK;
-  }
-  const float *panel = packed + mafat_packed_offset(l, filters.begin);
-  int width = mafat_panel_width(mafat_panel_end(l, filters.begin) - filters.begin);
-  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;
-  size_t inputs = l->type == MAFAT_CONNECTED ? (size_t)l->in.h * (size_t)l->in.w * (size_t)l->in.c
-                  : mafat_layer_is_depthwise(l) ? 1
-                                                : (size_t)(l->in.c / l->groups);
-  slice->width = width;
-  slice->weights = panel + (size_t)channels.begin * taps * (size_t)width;
-  slice->scale = panel + inputs * taps * (size_t)width;
-  slice->bias = slice->scale + width;
-  return MAFAT_OK;
+  char magic[MAFAT_PACKED_MAGIC_BYTES];
+  *packed = false;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not hang us */
+  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
+  ssize_t got;
+  do got = pread(fd, magic, sizeof magic, 0);
+  while (got < 0 && errno == EINTR);
+  int code = got < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno)) : MAFAT_OK;
+  *packed = got == (ssize_t)sizeof magic && memcmp(magic, mafat_packed_magic, sizeof magic) == 0;
+  close(fd);
+  return code;
 }
 
-void mafat_weights_release(struct mafat_weights *w, struct mafat_weights_slice *slice)
-{
-  (void)w;
-  memset(slice, 0, sizeof *slice);
-}
+/* ---- for a report ---- */
 
 size_t mafat_weights_bytes(const struct mafat_weights *w)
 {
-  return w->packed_bytes;
+  return w->kept_bytes;
 }
 
 uint64_t mafat_weights_bytes_read(const struct mafat_weights *w)
 {
-  return w->bytes_read;
+  return w->stream ? mafat_reads_bytes(w->file->reads) : w->bytes_read;
+}
+
+bool mafat_weights_reads_in_runs(const struct mafat_weights *w)
+{
+  return w->stream != NULL;
+}
+
+const char *mafat_weights_reads_method(const struct mafat_weights *w)
+{
+  return w->method;
+}
+
+bool mafat_weights_reads_directly(const struct mafat_weights *w)
+{
+  return w->direct;
+}
+
+uint64_t mafat_weights_payload_bytes(const struct mafat_network *n)
+{
+  uint64_t floats = 0;
+  for (int l = 0; l < n->n_layers; l++) {
+    struct mafat_weight_counts c = mafat_layer_weight_counts(&n->layers[l]);
+    floats += c.biases + c.normalization + c.weights;
+  }
+  return floats * sizeof(float);
 }

@@ -1,5 +1,7 @@
 #include "tests/support.h"
 
+#include "runner/weights.h"
+
 #include <check.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,6 +54,14 @@ struct mafat_layout *test_layout(const struct mafat_network *n, const struct maf
   int code = mafat_layout_make(&layout, n, plan, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   return layout;
+}
+
+int test_weights_from(struct mafat_weights **w, int fd, const struct mafat_network *n, int n_layers,
+                      const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+{
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return mafat_weights_open_kept(w, path, n, n_layers, warnings, d);
 }
 
 struct mafat_network *test_darknet_network(const char *cfg_name)

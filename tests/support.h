@@ -19,6 +19,11 @@ struct mafat_plan *test_plan_with(const struct mafat_network *n, const char *pla
 struct mafat_plan_options test_plain_options(void);
 struct mafat_layout *test_layout(const struct mafat_network *n, const struct mafat_plan *plan);
 
+/* Weights of the first n_layers, all kept, from an open file. */
+struct mafat_weights;
+int test_weights_from(struct mafat_weights **w, int fd, const struct mafat_network *n, int n_layers,
+                      const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
+
 /* A network file of the Darknet distribution, NULL when it is not installed. */
 struct mafat_network *test_darknet_network(const char *cfg_name);
 

@@ -59,7 +59,7 @@ static struct mafat_weights *test_weights(const struct mafat_network *n, uint64_
   struct mafat_weights *w;
   struct mafat_diagnostic d;
   int fd = weights_file(n, seed);
-  int code = mafat_weights_read(&w, fd, "weights", n, n->n_layers, NULL, &d);
+  int code = test_weights_from(&w, fd, n, n->n_layers, NULL, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   close(fd);
   return w;
@@ -391,7 +391,7 @@ static int open_both(const struct mafat_network *n, const struct mafat_plan *pla
   struct mafat_executor *e = NULL;
   struct mafat_executor_options options;
   mafat_executor_defaults(&options);
-  int code = mafat_weights_read(&w, fd, "weights", n, n->n_layers, NULL, NULL);
+  int code = test_weights_from(&w, fd, n, n->n_layers, NULL, NULL);
   if (code == MAFAT_OK) code = mafat_executor_open(&e, n, plan, layout, w, &options, NULL);
   else ck_assert_ptr_null(w);
   mafat_executor_close(&e);

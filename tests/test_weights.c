@@ -59,7 +59,7 @@ static int read_file(struct mafat_weights **w, const struct mafat_network *n)
   int fd = memfd_create("weights", 0);
   n_warnings = 0;
   ck_assert_int_eq(write(fd, file, file_bytes), (ssize_t)file_bytes);
-  int code = mafat_weights_read(w, fd, "a.weights", n, n->n_layers, &sink, &diagnostic);
+  int code = test_weights_from(w, fd, n, n->n_layers, &sink, &diagnostic);
   close(fd);
   return code;
 }

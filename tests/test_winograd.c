@@ -193,7 +193,7 @@ static struct mafat_weights *open_weights(const struct problem *p, const struct 
   ck_assert_int_eq(write(fd, header, sizeof header), sizeof header);
   ck_assert_int_eq(write(fd, p->biases, (size_t)biases), biases);
   ck_assert_int_eq(write(fd, p->weights, (size_t)weights), weights);
-  int code = mafat_weights_read(&w, fd, "weights", n, n->n_layers, NULL, &d);
+  int code = test_weights_from(&w, fd, n, n->n_layers, NULL, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   close(fd);
   return w;

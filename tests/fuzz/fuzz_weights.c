@@ -1,6 +1,7 @@
 /* libFuzzer target: any bytes, as the .weights file of three fixed networks.
  * Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -56,12 +57,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
   if (!networks[0]) make_networks(cfgs, N_CFGS, networks);
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
+  char path[64];
   if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) abort();
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   for (int i = 0; i < N_CFGS; i++) {
     struct mafat_diagnostic d = {""};
     struct mafat_weights *w = NULL;
-    require(lseek(fd, 0, SEEK_SET) == 0);
-    int code = mafat_weights_read(&w, fd, "fuzz", networks[i], networks[i]->n_layers, NULL, &d);
+    int code = mafat_weights_open_kept(&w, path, networks[i], networks[i]->n_layers, NULL, &d);
     require((code == MAFAT_OK) == (w != NULL));
     require(code == MAFAT_OK || d.text[0]);
     if (w) touch_slices(w, networks[i]);

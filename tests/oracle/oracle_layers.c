@@ -494,7 +494,7 @@ int main(int argc, char **argv)
   if (status >= 0) return status;
   int code = mafat_network_read(&b.network, b.options.cfg, NULL, &d);
   if (code == MAFAT_OK && b.options.weights)
-    code = mafat_weights_open(&b.weights, b.options.weights, b.network, b.network->n_layers, NULL, &d);
+    code = mafat_weights_open_kept(&b.weights, b.options.weights, b.network, b.network->n_layers, NULL, &d);
   if (code == MAFAT_OK) code = b.options.layout_only ? print_layout(&b, &d) : compare_networks(&b, &d);
   if (code != MAFAT_OK) fprintf(stderr, "oracle_layers: %s\n", d.text);
   mafat_weights_close(&b.weights);
