@@ -49,7 +49,7 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 NETWORK   := $(wildcard network/*.c)
 PREDICTOR := $(wildcard predictor/*.c)
 SEARCH    := $(wildcard search/*.c)
-PROGRAMS  := runner/run_inference.c runner/make_weights.c runner/annotate.c
+PROGRAMS  := runner/run_inference.c runner/make_weights.c runner/pack_weights.c runner/annotate.c
 RUNNER    := $(filter-out $(PROGRAMS) runner/options.c $(wildcard runner/annotate_*.c),$(wildcard runner/*.c))
 KERNELS   := runner/kernels/portable.c $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
@@ -62,7 +62,7 @@ LIB := $(BUILD)/libmafat.a
 .DEFAULT_GOAL := all
 .PHONY: all help demo test check check-asan check-valgrind check-includes oracle fuzz bench clean packages run-demo run-tests
 
-all: $(BUILD)/run_inference $(BUILD)/make_weights $(if $(ANNOTATE),$(BUILD)/annotate) ## build the programs (default)
+all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) ## build the programs (default)
 
 help: ## list targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -99,6 +99,10 @@ $(BUILD)/run_inference_dynamic: $(call objects,runner/run_inference.c runner/opt
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
 $(BUILD)/make_weights: $(call objects,runner/make_weights.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
+
+$(BUILD)/pack_weights: $(call objects,runner/pack_weights.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 

@@ -46,16 +46,18 @@ struct panel {
   bool ends;   /* with the panel's last filter */
 };
 
+int mafat_pack_panel_begin(const struct mafat_layer *l, int filter)
+{
+  if (l->groups <= 1 || l->type != MAFAT_CONVOLUTIONAL) return filter / MAFAT_PANEL * MAFAT_PANEL;
+  /* They begin with blocks or groups. */
+  int per_group = l->filters / l->groups, block = filter / MAFAT_CHANNEL_BLOCK * MAFAT_CHANNEL_BLOCK;
+  int group = filter / per_group * per_group;
+  return mafat_layer_is_depthwise(l) || block > group ? block : group;
+}
+
 static struct panel find_panel(const struct mafat_layer *l, struct mafat_pack_image image, int filter, int end)
 {
-  int first = filter;
-  if (l->groups <= 1 || l->type != MAFAT_CONVOLUTIONAL) {
-    first = filter / MAFAT_PANEL * MAFAT_PANEL;
-  } else { /* they begin with blocks or groups */
-    int per_group = l->filters / l->groups, block = filter / MAFAT_CHANNEL_BLOCK * MAFAT_CHANNEL_BLOCK;
-    int group = filter / per_group * per_group;
-    first = mafat_layer_is_depthwise(l) || block > group ? block : group;
-  }
+  int first = mafat_pack_panel_begin(l, filter);
   struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
   int panel_end = mafat_panel_end(l, first);
   size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;

@@ -19,6 +19,9 @@ bool mafat_pack_is_finite(const float *x, size_t n);
 void mafat_pack_biases(const float *biases, size_t n, float *scale, float *bias);
 void mafat_pack_normalization(const float *values, size_t n, float *scale, float *bias);
 
+/* First filter of the panel that a filter is in. */
+int mafat_pack_panel_begin(const struct mafat_layer *l, int filter);
+
 /* Pieces of one group of a layer at most: the room that packing wants. */
 int mafat_pack_pieces(const struct mafat_layer *l);
 /* Whole filters (filter, channel, ky, kx) of a convolutional or connected layer, any

@@ -123,9 +123,9 @@ static uint64_t checksum_of_header(const struct mafat_packed_header *h)
   return mafat_hash(MAFAT_HASH_START, h, offsetof(struct mafat_packed_header, header_checksum));
 }
 
-static uint64_t checksum_of_table(const struct mafat_packed_entry *entries, const struct mafat_network *n)
+static uint64_t checksum_of_table(const struct mafat_packed_entry *entries, uint64_t n)
 {
-  return mafat_hash(MAFAT_HASH_START, entries, (size_t)n->n_layers * sizeof *entries);
+  return mafat_hash(MAFAT_HASH_START, entries, (size_t)n * sizeof *entries);
 }
 
 void mafat_packed_seal(const struct mafat_network *n, const struct mafat_packed_entry *entries,
@@ -136,7 +136,7 @@ void mafat_packed_seal(const struct mafat_network *n, const struct mafat_packed_
   h->version = MAFAT_PACKED_VERSION;
   h->n_layers = (uint64_t)n->n_layers;
   h->network_hash = mafat_packed_network_hash(n);
-  h->table_checksum = checksum_of_table(entries, n);
+  h->table_checksum = checksum_of_table(entries, h->n_layers);
   h->header_checksum = checksum_of_header(h);
 }
 
@@ -152,6 +152,12 @@ int mafat_packed_check_header(const struct mafat_packed_header *h, const char *n
                       name, MAFAT_PACKED_VERSION, h->version);
   if (h->header_checksum != checksum_of_header(h))
     return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged: its checksum differs", name);
+  uint64_t end_of_table = mafat_packed_images_at(MAFAT_MAX_LAYERS);
+  if (h->n_layers <= MAFAT_MAX_LAYERS) end_of_table = mafat_packed_images_at((int)h->n_layers);
+  if (!n && (h->n_layers > MAFAT_MAX_LAYERS || file_bytes < end_of_table))
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at least %llu bytes for the table of layers, found %llu", name,
+                      (unsigned long long)end_of_table, (unsigned long long)file_bytes);
+  if (!n) return MAFAT_OK;
   if (h->n_layers != (uint64_t)n->n_layers || h->network_hash != mafat_packed_network_hash(n))
     return mafat_fail(d, MAFAT_EFORMAT,
                       "%s: packed for another network than %s (%llu layers, here %d; or shapes differ): "
@@ -164,19 +170,26 @@ int mafat_packed_check_header(const struct mafat_packed_header *h, const char *n
   return MAFAT_OK;
 }
 
-int mafat_packed_check_table(const struct mafat_packed_header *h, const struct mafat_packed_entry *entries,
-                             const char *name, const struct mafat_network *n, struct mafat_diagnostic *d)
+static const char *type_name(const struct mafat_network *n, int layer)
 {
-  if (h->table_checksum != checksum_of_table(entries, n))
+  return n ? mafat_layer_type_name(n->layers[layer].type) : "?";
+}
+
+int mafat_packed_check_table(const struct mafat_packed_header *h, const struct mafat_packed_entry *entries,
+                             const char *name, uint64_t file_bytes, const struct mafat_network *n,
+                             struct mafat_diagnostic *d)
+{
+  if (h->table_checksum != checksum_of_table(entries, h->n_layers))
     return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: its checksum differs", name);
-  uint64_t offset = mafat_packed_images_at(n->n_layers);
-  for (int l = 0; l < n->n_layers; l++) {
-    uint64_t bytes = (uint64_t)mafat_packed_floats(&n->layers[l]) * sizeof(float);
-    if (entries[l].offset != offset || entries[l].bytes != bytes)
+  uint64_t offset = mafat_packed_images_at((int)h->n_layers);
+  for (int l = 0; l < (int)h->n_layers; l++) {
+    uint64_t bytes = n ? (uint64_t)mafat_packed_floats(&n->layers[l]) * sizeof(float) : entries[l].bytes;
+    if (entries[l].offset != offset || entries[l].bytes != bytes || bytes % sizeof(float) != 0)
       return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: layer %d [%s] is not where it should be",
-                        name, l, mafat_layer_type_name(n->layers[l].type));
-    offset += bytes;
-    align(&offset);
+                        name, l, type_name(n, l));
+    if (__builtin_add_overflow(offset, bytes, &offset) || !align(&offset) || offset > file_bytes)
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in layer %d [%s]", name,
+                        (unsigned long long)file_bytes, l, type_name(n, l));
   }
   return MAFAT_OK;
 }
@@ -186,6 +199,6 @@ int mafat_packed_check_layer(const struct mafat_packed_entry *entry, uint64_t ch
 {
   if (checksum == entry->checksum) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] is damaged: expected checksum %016llx, found %016llx", name,
-                    layer, mafat_layer_type_name(n->layers[layer].type), (unsigned long long)entry->checksum,
+                    layer, type_name(n, layer), (unsigned long long)entry->checksum,
                     (unsigned long long)checksum);
 }

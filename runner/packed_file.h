@@ -62,13 +62,14 @@ void mafat_packed_lay_out(const struct mafat_network *n, struct mafat_packed_ent
 void mafat_packed_seal(const struct mafat_network *n, const struct mafat_packed_entry *entries,
                        struct mafat_packed_header *header);
 
-/* Is this the header of a packed file of this network, of so many bytes? `name` for
- * messages. MAFAT_EFORMAT, MAFAT_EUNSUPPORTED (another version). */
+/* Is this the header of a packed file of this network (NULL: of any), of so many bytes?
+ * `name` for messages. MAFAT_EFORMAT, MAFAT_EUNSUPPORTED (another version). */
 int mafat_packed_check_header(const struct mafat_packed_header *header, const char *name, uint64_t file_bytes,
                               const struct mafat_network *n, struct mafat_diagnostic *d);
-/* And its table, n->n_layers entries? MAFAT_EFORMAT. */
+/* And its table, of header->n_layers entries? MAFAT_EFORMAT. */
 int mafat_packed_check_table(const struct mafat_packed_header *header, const struct mafat_packed_entry *entries,
-                             const char *name, const struct mafat_network *n, struct mafat_diagnostic *d);
+                             const char *name, uint64_t file_bytes, const struct mafat_network *n,
+                             struct mafat_diagnostic *d);
 /* MAFAT_EFORMAT, saying so, when the sum of all words of a layer is not what it should be. */
 int mafat_packed_check_layer(const struct mafat_packed_entry *entry, uint64_t checksum, const char *name,
                              const struct mafat_network *n, int layer, struct mafat_diagnostic *d);

@@ -89,7 +89,7 @@ static int read_table(struct mafat_weights_file *f, const struct mafat_network *
                                      : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->name);
   if (code == MAFAT_OK) {
     memcpy(f->entries, beginning + MAFAT_PACKED_ALIGNMENT, bytes);
-    code = mafat_packed_check_table(&f->header, f->entries, f->name, n, d);
+    code = mafat_packed_check_table(&f->header, f->entries, f->name, mafat_reads_file_bytes(f->reads), n, d);
   }
   free(beginning);
   return code;
