@@ -222,7 +222,7 @@ static void fetch_behind(struct mafat_fetches *f, struct mafat_fetch *fetch)
  * next one begin with a panel, or with a vector of one. */
 static int how_many(uint64_t bytes, int left)
 {
-  uint64_t fit = MAFAT_FETCH_BYTES / bytes;
+  uint64_t fit = MAFAT_FETCH_FILTERS_BYTES / bytes;
   if (fit >= (uint64_t)left) return left;
   int n = fit < 1 ? 1 : (int)fit;
   if (n >= MAFAT_PANEL) return n - n % MAFAT_PANEL;
@@ -363,6 +363,9 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
   size_t usual = largest < mafat_fetch_window(MAFAT_FETCH_BYTES) ? largest : mafat_fetch_window(MAFAT_FETCH_BYTES);
   if (__builtin_mul_overflow(largest, (size_t)2, &sizes->ring_bytes)) code = MAFAT_ELIMIT;
   sizes->ring_bytes = most(sizes->ring_bytes, usual * MAFAT_RING_FETCHES);
+  /* The filters of the next panel, while this one is used; each read has its window. */
+  size_t ahead = sizes->panel_bytes ? mafat_fetch_window(sizes->panel_bytes) + 8 * MAFAT_FETCH_ALIGNMENT : 0;
+  sizes->ring_bytes = most(sizes->ring_bytes, ahead);
   mafat_fetches_close(&f);
   return code;
 }

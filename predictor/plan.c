@@ -17,6 +17,9 @@ enum {
   MAX_PLAN_TEXT = 1 << 16,
   MAX_TILES_PER_AXIS = 1 << 16,
   DEFAULT_ROWS = 4,
+  DEFAULT_RING = 8,
+  LEAST_RING = 2,
+  MOST_RING = 64,
   SMALL_FLOATS = 20 << 10, /* of a layer whose weights are loaded rather than streamed row by row */
   MAX_ROW_LOOKS = 1 << 26, /* steps of rows x layers looked at for each: yolov3 has a third of a million */
   MAX_TILE_STEPS = 1 << 24 /* tiles x layers of a group: 608 x 608 tiles of 16 layers are 6 million */
@@ -39,6 +42,7 @@ struct written_group {
   bool apart;
   bool balanced;
   enum mafat_residence weights;
+  int ring;
 };
 
 static void release_written(struct written_group *w)
@@ -138,19 +142,33 @@ static int take_grid(struct parser *p, struct written_group *w)
   return take_side(p, &w->cols, &w->n_cols);
 }
 
+/* "streamed", "streamed4" */
+static int take_ring(struct parser *p, struct written_group *w)
+{
+  w->weights = MAFAT_STREAMED;
+  w->ring = DEFAULT_RING;
+  if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
+  int code = take_number(p, "reads in the ring", &w->ring);
+  if (code || (w->ring >= LEAST_RING && w->ring <= MOST_RING)) return code;
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected a ring of %d to %d reads, found %d", p->text, LEAST_RING,
+                    MOST_RING, w->ring);
+}
+
 /* The words behind a colon: how, and where weights are. */
 static int take_words(struct parser *p, struct written_group *w)
 {
   bool grid = !w->rolling && !w->panels;
-  while (take(p, ":")) {
+  int code = MAFAT_OK;
+  while (code == MAFAT_OK && take(p, ":")) {
     if (take(p, "loaded")) w->weights = MAFAT_LOADED;
-    else if (take(p, "streamed")) w->weights = MAFAT_STREAMED;
+    else if (take(p, "streamed")) code = take_ring(p, w);
     else if (grid && take(p, "balanced")) w->balanced = true;
     else if (w->panels && take(p, "apart")) w->apart = true;
     else
       return expected(p, grid ? "balanced, loaded or streamed"
                         : w->panels ? "apart, loaded or streamed" : "loaded or streamed");
   }
+  if (code) return code;
   if (w->balanced && (w->rows || w->cols))
     return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: boundaries are given or balanced, not both", p->text);
   return MAFAT_OK;
@@ -228,6 +246,7 @@ static int lay_group(struct parser *p, struct mafat_plan *plan, const struct wri
   g->panels = w->panels;
   g->apart = w->apart;
   g->weights = w->weights;
+  g->ring = w->ring;
   if (g->rows) g->generator = &mafat_generator_rows;
   if (g->panels) g->generator = &mafat_generator_panels;
   g->given = w->rows || w->cols;
@@ -245,7 +264,7 @@ static int lay_run(struct parser *p, struct mafat_plan *plan, const struct writt
                    int first, int end)
 {
   /* Where weights are streamed, what cannot be cut by rows is by panels. */
-  struct written_group whole = {.n_rows = 1, .n_cols = 1, .weights = w->weights,
+  struct written_group whole = {.n_rows = 1, .n_cols = 1, .weights = w->weights, .ring = w->ring,
                                 .panels = w->rolling && w->weights == MAFAT_STREAMED};
   if (w->panels) return lay_group(p, plan, w, first, end);
   if (w->n_rows == 1 && w->n_cols == 1 && !w->rolling) return lay_group(p, plan, &whole, first, end);
@@ -480,6 +499,7 @@ size_t mafat_plan_write(const struct mafat_plan *plan, char *text, size_t room)
     if (g->apart) append_text(text, room, &length, ":apart", 0);
     if (g->weights == MAFAT_LOADED) append_text(text, room, &length, ":loaded", 0);
     if (g->weights == MAFAT_STREAMED) append_text(text, room, &length, ":streamed", 0);
+    if (g->weights == MAFAT_STREAMED && g->ring != DEFAULT_RING) append_text(text, room, &length, "%d", g->ring);
   }
   if (plan->n_groups == 1) append_text(text, room, &length, "/NoCut", 0);
   return length;

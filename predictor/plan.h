@@ -18,6 +18,7 @@
  *                         weights of the rows read in every run, in memory while they
  *                         run; those of the rest streamed a panel at a time (without
  *                         such a word they are kept from run to run)
+ *   panels:streamed4      in a ring of four reads instead of eight
  * A layer that cannot be cut inside a tiled group or one of rows splits it: it
  * becomes a 1x1 group of its own, and what follows starts a new group. */
 #ifndef MAFAT_PREDICTOR_PLAN_H
@@ -57,6 +58,7 @@ struct mafat_group {
   int rows;                   /* 0, or: rolling windows, at least so many rows a step */
   bool panels;                /* a few filters of the whole map at a time */
   bool apart;                 /* panels: no layer is computed panel by panel with its readers */
+  int ring;                   /* streamed: reads that the ring holds */
   enum mafat_residence weights; /* as written; what of it applies to a layer: plan->residence */
   int *row_bounds;            /* (n_rows + 1) on the output map's rows: 0 ... h */
   int *col_bounds;            /* (n_cols + 1) */
