@@ -139,16 +139,29 @@ static int take_grid(struct parser *p, struct written_group *w)
 /* The words behind a colon: how, and where weights are. */
 static int take_words(struct parser *p, struct written_group *w)
 {
-  bool grid = !w->rolling && !w->panels;
+  bool grid = !w->rolling && !w->panels, again = false;
   while (take(p, ":")) {
-    if (take(p, "loaded")) w->weights = MAFAT_LOADED;
-    else if (take(p, "streamed")) w->weights = MAFAT_STREAMED;
-    else if (grid && take(p, "balanced")) w->balanced = true;
-    else if (w->panels && take(p, "apart")) w->apart = true;
-    else
+    bool weighed = w->weights != MAFAT_KEPT;
+    if (take(p, "loaded")) {
+      again = again || weighed;
+      w->weights = MAFAT_LOADED;
+    } else if (take(p, "streamed")) {
+      again = again || weighed;
+      w->weights = MAFAT_STREAMED;
+    } else if (grid && take(p, "balanced")) {
+      again = again || w->balanced;
+      w->balanced = true;
+    } else if (w->panels && take(p, "apart")) {
+      again = again || w->apart;
+      w->apart = true;
+    } else {
       return expected(p, grid ? "balanced, loaded or streamed"
                         : w->panels ? "apart, loaded or streamed" : "loaded or streamed");
+    }
   }
+  if (again)
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: words stand once, and weights are loaded or streamed, not both",
+                      p->text);
   if (w->balanced && (w->rows || w->cols))
     return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: boundaries are given or balanced, not both", p->text);
   return MAFAT_OK;
