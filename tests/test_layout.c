@@ -222,6 +222,19 @@ static void check_weights(const struct replay *r, const struct mafat_step *step)
 
 /* ---- steps ---- */
 
+/* Values of all tiles, then sums of as many panels as workers have. */
+static void check_shared(const struct replay *r, int layer)
+{
+  const struct mafat_scratch *s = &r->s->layout->scratch[layer];
+  const struct mafat_layer *l = &r->s->network->layers[mafat_fusion_reader(r->s->plan, layer)];
+  size_t values = (size_t)s->n_tiles * 36 * (size_t)l->in.c * sizeof(float);
+  size_t sums = (size_t)s->n_tiles * 36 * MAFAT_PANEL * sizeof(float) * (size_t)r->s->plan->n_threads;
+  require(s->sums_floats * sizeof(float) * (size_t)r->s->plan->n_threads >= sums &&
+              s->values_offset + values <= s->sums_offset &&
+              s->sums_offset + s->sums_floats * sizeof(float) * (size_t)r->s->plan->n_threads <= s->shared_bytes,
+          r->s, "layer %d's values and sums exceed its scratch", layer);
+}
+
 /* Of a fan's convolution, its scratch outlives the steps of the readers. */
 static void use_scratch(struct replay *r, const struct mafat_step *step)
 {
@@ -232,6 +245,7 @@ static void use_scratch(struct replay *r, const struct mafat_step *step)
   require((scratch >= 0) == (bytes > 0), r->s, "layer %d's scratch", step->layer);
   require(scratch < 0 || layout->buffers[scratch].bytes >= bytes, r->s, "layer %d's scratch is small", step->layer);
   require(layout->scratch[step->layer].shared_values == transforms, r->s, "layer %d's values", step->layer);
+  if (transforms) check_shared(r, step->layer);
   if (transforms && step->kind == MAFAT_STEP_COMPUTE) check_owned(r, scratch, SCRATCH + step->layer, step->layer);
   if (scratch >= 0) claim(r, scratch, SCRATCH + step->layer);
 }
