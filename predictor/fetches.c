@@ -340,6 +340,15 @@ static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes
   sizes->panel_bytes = most(sizes->panel_bytes, floats * sizeof(float));
 }
 
+/* As many as any group asks for. */
+static size_t reads_in_ring(const struct mafat_plan *plan)
+{
+  int reads = MAFAT_RING_READS;
+  for (int g = 0; g < plan->n_groups; g++)
+    if (plan->groups[g].ring > reads) reads = plan->groups[g].ring;
+  return (size_t)reads;
+}
+
 int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *plan,
                        struct mafat_fetch_sizes *sizes)
 {
@@ -362,7 +371,7 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
   /* Two of the largest, so that one is read while the other is used; more of small ones. */
   size_t usual = largest < mafat_fetch_window(MAFAT_FETCH_BYTES) ? largest : mafat_fetch_window(MAFAT_FETCH_BYTES);
   if (__builtin_mul_overflow(largest, (size_t)2, &sizes->ring_bytes)) code = MAFAT_ELIMIT;
-  sizes->ring_bytes = most(sizes->ring_bytes, usual * MAFAT_RING_FETCHES);
+  sizes->ring_bytes = most(sizes->ring_bytes, usual * reads_in_ring(plan));
   /* The filters of the next panel, while this one is used; each read has its window. */
   size_t ahead = sizes->panel_bytes ? mafat_fetch_window(sizes->panel_bytes) + 8 * MAFAT_FETCH_ALIGNMENT : 0;
   sizes->ring_bytes = most(sizes->ring_bytes, ahead);

@@ -16,3 +16,70 @@ enum {
   MAFAT_FETCH_ALIGNMENT = 4096, /* direct I/O: at most; what a plan costs does not depend on the disk */
   MAFAT_FETCH_BYTES = 144 << 10, /* of one read, wherever the plan leaves a choice */
   MAFAT_FETCH_FILTERS_BYTES = 192 << 10, /* the same of Darknet's filters, which are packed 4 at a time or more */
+  MAFAT_RING_READS = 4 /* of that size that the ring holds at least; of larger ones, or of the slices
+                          that a step needs together, two */
+};
+
+struct mafat_fetch_sizes {
+  size_t ring_bytes;   /* 0: nothing is read while the plan runs */
+  size_t panel_bytes;  /* where filters of Darknet's file are packed for a step */
+  size_t affine_bytes; /* scales and biases of a layer of Darknet's file */
+  uint64_t bytes_read; /* in one run, without what alignment adds */
+};
+
+/* Walks all the fetches of a run. MAFAT_ENOMEM; MAFAT_ELIMIT on overflow. */
+int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *plan,
+                       struct mafat_fetch_sizes *sizes);
+
+enum mafat_fetch_kind {
+  MAFAT_FETCH_SLICE, /* packed file: panels `filters`, inputs `channels`; with the last of them scale
+                        and bias. Several panels only where channels are all there are */
+  MAFAT_FETCH_COPY,  /* floats that go to the layer's packed image as they are */
+  /* Darknet's file: */
+  MAFAT_FETCH_FILTERS,      /* weights of whole filters */
+  MAFAT_FETCH_TRANSPOSED,   /* weights of whole inputs `channels` of a transposed connected layer */
+  MAFAT_FETCH_BIASES,       /* of all the layer's filters */
+  MAFAT_FETCH_NORMALIZATION, /* their scales, means and variances; of a batchnorm layer, too */
+  MAFAT_FETCH_AFFINE        /* both, one behind the other */
+};
+
+struct mafat_fetch {
+  enum mafat_fetch_kind kind;
+  int layer;
+  struct mafat_span filters, channels;
+  uint64_t position; /* bytes behind where the layers begin in the file: Darknet's header, or
+                        a packed file's first image */
+  uint64_t into;     /* byte of the packed image that it begins at: slices and copies */
+  size_t bytes;
+  bool last;         /* of a loaded (or kept) layer */
+  long long step;    /* number of the step that needs it, from 0 on; of layers without a run: 0 */
+};
+
+struct mafat_fetches;
+
+/* The fetches of a run. MAFAT_ENOMEM; MAFAT_ELIMIT on overflow. */
+int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n,
+                       const struct mafat_plan *plan);
+/* Those of whole layers, each once, in order: of the first n_layers those that are
+ * wanted[layer] (NULL: all). `transposed`: so are connected layers in Darknet's file. */
+int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
+                              const bool *wanted, bool packed, bool transposed);
+void mafat_fetches_close(struct mafat_fetches **f);
+void mafat_fetches_rewind(struct mafat_fetches *f);
+/* The next one, false at the end. Allocates nothing. */
+bool mafat_fetches_next(struct mafat_fetches *f, struct mafat_fetch *fetch);
+
+/* What a fetch of so many bytes takes of a ring at most: it may begin and end within
+ * a unit of alignment. */
+static inline size_t mafat_fetch_window(size_t bytes)
+{
+  return (bytes + 2 * MAFAT_FETCH_ALIGNMENT - 1) / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT;
+}
+
+/* Does the step need the weights of its layers, or does it only prepare? */
+static inline bool mafat_fetches_step_has_weights(const struct mafat_step *step)
+{
+  return step->kind == MAFAT_STEP_COMPUTE;
+}
+
+#endif

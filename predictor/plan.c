@@ -1,6 +1,7 @@
 #include "predictor/plan.h"
 
 #include "predictor/balance.h"
+#include "predictor/fetches.h"
 #include "predictor/fusion.h"
 #include "predictor/order.h"
 #include "predictor/packing.h"
@@ -18,9 +19,9 @@ enum {
   MAX_TILES_PER_AXIS = 1 << 16,
   DEFAULT_ROWS = 4,
   DEFAULT_RING = 8,
-  LEAST_RING = 2,
+  LEAST_RING = MAFAT_RING_READS,
   MOST_RING = 64,
-  SMALL_FLOATS = 20 << 10, /* of a layer whose weights are loaded rather than streamed row by row */
+  SMALL_FLOATS = 20 << 10,
   MAX_ROW_LOOKS = 1 << 26, /* steps of rows x layers looked at for each: yolov3 has a third of a million */
   MAX_TILE_STEPS = 1 << 24 /* tiles x layers of a group: 608 x 608 tiles of 16 layers are 6 million */
 };
@@ -157,18 +158,31 @@ static int take_ring(struct parser *p, struct written_group *w)
 /* The words behind a colon: how, and where weights are. */
 static int take_words(struct parser *p, struct written_group *w)
 {
-  bool grid = !w->rolling && !w->panels;
+  bool grid = !w->rolling && !w->panels, again = false;
   int code = MAFAT_OK;
   while (code == MAFAT_OK && take(p, ":")) {
-    if (take(p, "loaded")) w->weights = MAFAT_LOADED;
-    else if (take(p, "streamed")) code = take_ring(p, w);
-    else if (grid && take(p, "balanced")) w->balanced = true;
-    else if (w->panels && take(p, "apart")) w->apart = true;
-    else
+    bool weighed = w->weights != MAFAT_KEPT;
+    if (take(p, "loaded")) {
+      again = again || weighed;
+      w->weights = MAFAT_LOADED;
+    } else if (take(p, "streamed")) {
+      again = again || weighed;
+      code = take_ring(p, w);
+    } else if (grid && take(p, "balanced")) {
+      again = again || w->balanced;
+      w->balanced = true;
+    } else if (w->panels && take(p, "apart")) {
+      again = again || w->apart;
+      w->apart = true;
+    } else {
       return expected(p, grid ? "balanced, loaded or streamed"
                         : w->panels ? "apart, loaded or streamed" : "loaded or streamed");
+    }
   }
   if (code) return code;
+  if (again)
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: words stand once, and weights are loaded or streamed, not both",
+                      p->text);
   if (w->balanced && (w->rows || w->cols))
     return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: boundaries are given or balanced, not both", p->text);
   return MAFAT_OK;
@@ -325,7 +339,7 @@ static int parse_plan(struct parser *p, struct mafat_plan *plan)
 
 void mafat_plan_defaults(struct mafat_plan_options *options)
 {
-  *options = (struct mafat_plan_options){.algorithm = MAFAT_AUTO, .n_threads = 1};
+  *options = (struct mafat_plan_options){.algorithm = MAFAT_AUTO, .n_threads = 1, .small_floats = SMALL_FLOATS};
 }
 
 static int choose_algorithms(struct mafat_plan *plan, const struct mafat_network *n,
@@ -365,7 +379,7 @@ static int outermost(const struct mafat_plan *plan, int layer)
   return layer;
 }
 
-static int choose_residence(struct mafat_plan *plan, const struct mafat_network *n)
+static int choose_residence(struct mafat_plan *plan, const struct mafat_network *n, int small_floats)
 {
   plan->residence = calloc((size_t)plan->n_layers, sizeof *plan->residence);
   if (!plan->residence) return MAFAT_ENOMEM;
@@ -375,7 +389,7 @@ static int choose_residence(struct mafat_plan *plan, const struct mafat_network 
     bool divisible = mafat_fusion_reader(plan, step) == l && is_divisible(plan, n, step);
     if (!has_weights(&n->layers[l])) continue;
     /* Rows come back to a layer again and again: small ones are read once. */
-    bool small = plan->groups[mafat_plan_group_of(plan, l)].rows && mafat_packed_floats(&n->layers[l]) <= SMALL_FLOATS;
+    bool small = plan->groups[mafat_plan_group_of(plan, l)].rows && mafat_packed_floats(&n->layers[l]) <= (size_t)small_floats;
     plan->residence[l] = wanted == MAFAT_STREAMED && (!divisible || small) ? MAFAT_LOADED : wanted;
   }
   return MAFAT_OK;
@@ -402,7 +416,7 @@ static int complete(struct mafat_plan *plan, const struct mafat_network *n,
   if (code == MAFAT_OK) code = mafat_fusion_find(plan, n, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find_fans(plan, n, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(plan, n);
-  if (code == MAFAT_OK) code = choose_residence(plan, n);
+  if (code == MAFAT_OK) code = choose_residence(plan, n, options->small_floats);
   if (code) return mafat_fail(d, code, "plan: out of memory");
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++)
     if (plan->groups[g].balanced) code = mafat_balance_group(n, plan, g, d);

@@ -46,6 +46,8 @@ enum mafat_residence {
 struct mafat_plan_options {
   enum mafat_algorithm algorithm; /* default MAFAT_AUTO */
   int n_threads;                  /* default 1 */
+  int small_floats; /* layers whose weights are packed into so many at most are loaded rather than
+                       streamed row by row; default 20480 */
   bool packed; /* weights come from a packed file, in kernel order; default false: Darknet's */
   bool keep_all;  /* every layer's output exists: nothing is computed inside its reader; default false */
 };

@@ -222,6 +222,19 @@ static void check_weights(const struct replay *r, const struct mafat_step *step)
 
 /* ---- steps ---- */
 
+/* Values of all tiles, then sums of as many panels as workers have. */
+static void check_shared(const struct replay *r, int layer)
+{
+  const struct mafat_scratch *s = &r->s->layout->scratch[layer];
+  const struct mafat_layer *l = &r->s->network->layers[mafat_fusion_reader(r->s->plan, layer)];
+  size_t values = (size_t)s->n_tiles * 36 * (size_t)l->in.c * sizeof(float);
+  size_t sums = (size_t)s->n_tiles * 36 * MAFAT_PANEL * sizeof(float) * (size_t)r->s->plan->n_threads;
+  require(s->sums_floats * sizeof(float) * (size_t)r->s->plan->n_threads >= sums &&
+              s->values_offset + values <= s->sums_offset &&
+              s->sums_offset + s->sums_floats * sizeof(float) * (size_t)r->s->plan->n_threads <= s->shared_bytes,
+          r->s, "layer %d's values and sums exceed its scratch", layer);
+}
+
 /* Of a fan's convolution, its scratch outlives the steps of the readers. */
 static void use_scratch(struct replay *r, const struct mafat_step *step)
 {
@@ -232,6 +245,7 @@ static void use_scratch(struct replay *r, const struct mafat_step *step)
   require((scratch >= 0) == (bytes > 0), r->s, "layer %d's scratch", step->layer);
   require(scratch < 0 || layout->buffers[scratch].bytes >= bytes, r->s, "layer %d's scratch is small", step->layer);
   require(layout->scratch[step->layer].shared_values == transforms, r->s, "layer %d's values", step->layer);
+  if (transforms) check_shared(r, step->layer);
   if (transforms && step->kind == MAFAT_STEP_COMPUTE) check_owned(r, scratch, SCRATCH + step->layer, step->layer);
   if (scratch >= 0) claim(r, scratch, SCRATCH + step->layer);
 }
@@ -371,13 +385,15 @@ START_TEST(untiled_chains_waste_nothing)
 END_TEST
 
 /* In a tiled group inputs, outputs and inner tensors live together; shuffled
- * orders find what no sorted one does. */
+ * orders find what no sorted one does. Buffers that live from group to group, as
+ * the ring does, may cost a little. */
 START_TEST(tiled_chains_waste_nothing)
 {
   for (int i = 0; i < 1500; i++) {
     struct subject s = open_subject(i, true);
-    require(s.layout->total_bytes == s.layout->bound_bytes, &s, "total %zu, bound %zu", s.layout->total_bytes,
-            s.layout->bound_bytes);
+    size_t bound = s.layout->bound_bytes, waste = s.layout->ring_buffer < 0 ? 0 : bound / 100;
+    require(s.layout->total_bytes >= bound && s.layout->total_bytes <= bound + waste, &s, "total %zu, bound %zu",
+            s.layout->total_bytes, bound);
     close_subject(&s);
   }
 }

@@ -105,6 +105,58 @@ START_TEST(pieces_stop_at_the_room)
 }
 END_TEST
 
+/* Slices end where pieces end: at the first of them that makes n channels. */
+START_TEST(slices_end_with_the_first_piece_that_makes_n)
+{
+  struct test_rng rng = test_rng(500 + (uint64_t)_i);
+  for (int trial = 0; trial < 400; trial++) {
+    struct mafat_source list[5];
+    struct mafat_sources sources = {list, test_random_int(&rng, 1, 5)};
+    struct mafat_piece pieces[64];
+    int total = 0, wanted = test_random_int(&rng, 1, 120);
+    for (int i = 0; i < sources.n; i++) {
+      list[i] = (struct mafat_source){i - 1, test_random_int(&rng, 0, 40), test_random_int(&rng, 1, 100)};
+      total += list[i].n;
+    }
+    int n = mafat_pieces(&sources, mafat_span(0, total), pieces, 64), next = 0;
+    ck_assert_int_le(n, 64);
+    for (int channel = 0, end; channel < total; channel = end) {
+      end = mafat_slice_end(&sources, channel, wanted);
+      int expected = channel;
+      while (expected < total && expected - channel < wanted) expected += pieces[next++].n;
+      ck_assert_msg(end == expected, "%d channels from %d of %d: up to %d, expected %d", wanted, channel, total, end,
+                    expected);
+    }
+    ck_assert_int_eq(next, n);
+  }
+}
+END_TEST
+
+START_TEST(slices_of_known_sources)
+{
+  struct mafat_source list[] = {{4, 0, 24}, {2, 8, 40}}; /* pieces end at 16, 24, 32, 48, 64 */
+  struct mafat_sources sources = {list, 2};
+  static const struct {
+    int channel, n, end;
+  } rows[] = {{0, 1, 16},   {0, 16, 16},  {0, 17, 24}, {0, 24, 24},  {0, 25, 32},  {0, 33, 48},
+              {0, 64, 64},  {0, 1000, 64}, {16, 8, 24}, {16, 9, 32}, {24, 1, 32}, {32, 17, 64},
+              {48, 16, 64}, {48, 17, 64}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    ck_assert_msg(mafat_slice_end(&sources, rows[i].channel, rows[i].n) == rows[i].end, "%d from %d: %d", rows[i].n,
+                  rows[i].channel, mafat_slice_end(&sources, rows[i].channel, rows[i].n));
+}
+END_TEST
+
+START_TEST(parts_of_a_pixel_are_whole_blocks)
+{
+  ck_assert_int_eq(mafat_pixel_floats_of(70, mafat_span(0, 70)), mafat_pixel_floats(70));
+  ck_assert_int_eq(mafat_pixel_floats_of(70, mafat_span(32, 64)), 32);
+  ck_assert_int_eq(mafat_pixel_floats_of(70, mafat_span(64, 70)), 8);
+  ck_assert_int_eq(mafat_pixel_floats_of(70, mafat_span(32, 70)), 40);
+  ck_assert_int_eq(mafat_pixel_floats_of(3, mafat_span(0, 3)), 3);
+}
+END_TEST
+
 /* ---- panels ---- */
 
 struct shape {
@@ -209,6 +261,9 @@ Suite *packing_suite(void)
   tcase_add_loop_test(channels, pieces_cover_every_channel_once_in_order, 0, 5);
   tcase_add_test(channels, pieces_end_at_blocks_and_sources);
   tcase_add_test(channels, pieces_stop_at_the_room);
+  tcase_add_loop_test(channels, slices_end_with_the_first_piece_that_makes_n, 0, 5);
+  tcase_add_test(channels, slices_of_known_sources);
+  tcase_add_test(channels, parts_of_a_pixel_are_whole_blocks);
   suite_add_tcase(suite, channels);
   TCase *weights = tcase_create("weights");
   tcase_set_timeout(weights, 20);

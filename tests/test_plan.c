@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/fusion.h"
 #include "predictor/schedule.h"
 #include "tests/support.h"
 
@@ -50,6 +51,21 @@ static const struct reading readings[] = {
     {"5x9", mixed, "5x9/2/1x1/3/3x4/5/1x1"},       /* behind a split: at most a tile per pixel */
     {"2x2:balanced", single, "2x2:balanced/1/1x1/2/1x1"},      /* one tile is not balanced */
     {"[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1", mixed, "[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1"},
+    {"rows", chain, "rows4/NoCut"},
+    {"rows7", mixed, "rows7/2/1x1/3/rows7/5/1x1"},
+    {"panels", chain, "panels/NoCut"},
+    {"panels/NoCut", chain, "panels/NoCut"},
+    {"panels", mixed, "panels/NoCut"},                         /* whole maps */
+    {"panels:apart/3/panels", chain, "panels:apart/3/panels"},
+    {"rows4:loaded/2/panels:streamed", chain, "rows4:loaded/2/panels:streamed"},
+    {"rows:streamed", mixed, "rows4:streamed/2/panels:streamed/3/rows4:streamed/5/panels:streamed"},
+    {"2x2:loaded", mixed, "2x2:loaded/2/1x1:loaded/3/2x2:loaded/5/1x1:loaded"},
+    {"1x1:streamed", chain, "1x1:streamed/NoCut"},
+    {"1x1:loaded/3/3x4:streamed", chain, "1x1:loaded/3/3x4:streamed"},
+    {"[2]x[4]:loaded", chain, "[2]x[4]:loaded/NoCut"},
+    {"panels:streamed:apart", chain, "panels:apart:streamed/NoCut"}, /* in any order */
+    {"2x2:loaded:balanced/4/1x1", chain, "2x2:balanced:loaded/4/1x1"},
+    {"1x1:balanced:loaded", chain, "1x1:loaded/NoCut"},
 };
 
 /* Groups follow each other without holes, and so do their boundaries. */
@@ -76,13 +92,17 @@ static bool same_plans(const struct mafat_plan *a, const struct mafat_plan *b)
   for (int i = 0; i < a->n_groups; i++) {
     const struct mafat_group *g = &a->groups[i], *h = &b->groups[i];
     if (g->first != h->first || g->end != h->end || g->n_rows != h->n_rows || g->n_cols != h->n_cols ||
-        g->given != h->given || g->balanced != h->balanced)
+        g->given != h->given || g->balanced != h->balanced || g->rows != h->rows || g->panels != h->panels ||
+        g->apart != h->apart || g->weights != h->weights || g->generator != h->generator)
       return false;
     if (memcmp(g->row_bounds, h->row_bounds, (size_t)(g->n_rows + 1) * sizeof(int)) ||
         memcmp(g->col_bounds, h->col_bounds, (size_t)(g->n_cols + 1) * sizeof(int)))
       return false;
   }
-  return true;
+  size_t bytes = (size_t)a->n_layers * sizeof(int);
+  return !memcmp(a->fan, b->fan, bytes) && !memcmp(a->order, b->order, bytes) &&
+         !memcmp(a->position, b->position, bytes) &&
+         !memcmp(a->residence, b->residence, (size_t)a->n_layers * sizeof *a->residence);
 }
 
 START_TEST(plans_are_read_and_written)
@@ -229,8 +249,30 @@ static const struct refusal refusals[] = {
     {"2x2/4/", chain, "expected a grid like 5x5 at its end"},
     {"2x2/4/2x2/NoCut", chain, "expected a cut (a layer number) or NoCut"},
     {"2x2/NoCut/4", chain, "expected a cut (a layer number) or NoCut"},
-    {"2x2:even", chain, "expected balanced at character 5, found even"},
-    {"2x2:", chain, "expected balanced at its end"},
+    {"2x2:even", chain, "expected balanced, loaded or streamed at character 5, found even"},
+    {"2x2:", chain, "expected balanced, loaded or streamed at its end"},
+    {"2x2:apart", chain, "expected balanced, loaded or streamed at character 5, found apart"},
+    {"2x2:kept", chain, "expected balanced, loaded or streamed at character 5, found kept"},
+    {"2x2:loadedly", chain, "expected / before a cut at character 11, found ly"},
+    {"2x2loaded", chain, "expected / before a cut at character 4, found loaded"},
+    {":loaded", chain, "expected a grid like 5x5 at character 1, found :loaded"},
+    {"panel", chain, "expected a grid like 5x5 at character 1, found panel"},
+    {"panels4", chain, "expected / before a cut at character 7, found 4"},
+    {"panelsx2", chain, "expected / before a cut at character 7, found x2"},
+    {"panels:", chain, "expected apart, loaded or streamed at its end"},
+    {"panels:balanced", chain, "expected apart, loaded or streamed at character 8, found balanced"},
+    {"panels:apart:balanced", chain, "expected apart, loaded or streamed at character 14, found balanced"},
+    {"rows:", chain, "expected loaded or streamed at its end"},
+    {"rows:apart", chain, "expected loaded or streamed at character 6, found apart"},
+    {"rows4:balanced", chain, "expected loaded or streamed at character 7, found balanced"},
+    {"rows4:streamed3", chain, "expected a ring of 4 to 64 reads, found 3"},
+    {"2x2:loaded:streamed", chain, "words stand once, and weights are loaded or streamed, not both"},
+    {"rows:loaded:loaded", chain, "words stand once"},
+    {"2x2:balanced:balanced", chain, "words stand once"},
+    {"panels:apart:streamed:apart", chain, "words stand once"},
+    {"[2]x[2]:loaded:balanced", chain, "boundaries are given or balanced, not both"},
+    {"panels/NoCut:loaded", chain, "expected a cut (a layer number) or NoCut"},
+    {"panels/4/panels/NoCut", chain, "expected a cut (a layer number) or NoCut"},
     {"[2]x[2]:balanced", chain, "boundaries are given or balanced, not both"},
     {"[2", chain, "expected a comma or ] at its end"},
     {"[2;3]x1", chain, "expected a comma or ] at character 3"},
@@ -364,6 +406,76 @@ START_TEST(options_leave_the_text_alone)
 }
 END_TEST
 
+/* ---- where weights are, which layers are divided ---- */
+
+/* An ordinary convolution (0), a depthwise one inside a 1x1 (1, 2), groups (3),
+ * batchnorm (4), a wide convolution and a 1x1 behind it (5, 6), a maxpool with a
+ * convolution inside (7, 8), a convolution inside a shortcut (9, 10), weights of
+ * each pixel's own (11), a convolution (12), connected (13, 14). */
+static const char weighty[] =
+    "[net]\nheight=12\nwidth=16\nchannels=3\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
+    "[convolutional]\nfilters=16\ngroups=16\nsize=3\npad=1\n[convolutional]\nfilters=24\nsize=1\n"
+    "[convolutional]\nfilters=24\ngroups=2\nsize=3\npad=1\n[batchnorm]\n"
+    "[convolutional]\nfilters=64\nsize=3\npad=1\n[convolutional]\nfilters=8\nsize=1\n"
+    "[convolutional]\nfilters=8\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
+    "[convolutional]\nfilters=8\nsize=3\npad=1\n[shortcut]\nfrom=-2\n"
+    "[local]\nfilters=5\nsize=3\npad=1\n[convolutional]\nfilters=9\nsize=3\npad=1\n"
+    "[connected]\noutput=40\n[connected]\noutput=7\n";
+
+struct residence_row {
+  const char *plan;
+  int n_threads;
+  bool keep_all;
+  const char *residence; /* of each layer: kept, loaded, streamed, or without weights */
+  const char *divided;   /* the steps of which are panels */
+};
+
+static const struct residence_row residence_rows[] = {
+    {"1x1", 1, false, "kkkkkkkk-k-kkkk", "..............."},
+    {"1x1:loaded", 1, false, "llllllll-l-llll", "..............."},
+    {"1x1:streamed", 1, false, "llllllll-l-llll", "..............."},
+    {"2x2:streamed", 1, false, "llllllll-l-llll", "..............."},
+    {"2x2:balanced:streamed/5/1x1", 1, false, "lllllkkk-k-kkkk", "..............."},
+    {"rows", 1, false, "kkkkkkkk-k-kkkk", "..............."},
+    {"rows:loaded", 1, false, "llllllll-l-llll", "..............."},
+    /* The local layer and the connected ones are groups of their own: of panels. */
+    {"rows:streamed", 1, false, "sllllsss-s-lsss", "d....dd.d.d.ddd"},
+    {"rows:streamed", 1, true, "slsllsss-s-lsss", "d.d..ddd.d..ddd"},
+    {"panels", 1, false, "kkkkkkkk-k-kkkk", "d....d..d.d.ddd"},
+    {"panels:loaded", 1, false, "llllllll-l-llll", "d....d..d.d.ddd"},
+    {"panels:streamed", 1, false, "sllllsls-s-lsss", "d....d..d.d.ddd"}, /* 6 takes the panels of 5 */
+    {"panels:apart:streamed", 1, false, "sllllsss-s-lsss", "d....dd.d.d.ddd"},
+    {"panels:streamed", 2, false, "sllllsss-s-lsss", "d....dd.d.d.ddd"}, /* 64 filters are one panel */
+    {"panels:streamed", 1, true, "slsllsss-s-lsss", "d.d..ddd.d..ddd"},
+    {"panels:streamed/6/rows:streamed/11/panels", 1, false, "sllllsss-s-kkkk", "d....dd.d.d.ddd"},
+    {"rows:loaded/5/panels/7/1x1:streamed", 1, false, "lllllkkl-l-llll", ".....d........."},
+};
+
+START_TEST(weights_are_where_they_can_be)
+{
+  const struct residence_row *r = &residence_rows[_i];
+  struct mafat_network *n = test_network(weighty);
+  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++) {
+    struct mafat_plan_options options = {
+        .algorithm = (enum mafat_algorithm)a, .n_threads = r->n_threads, .keep_all = r->keep_all};
+    struct mafat_plan *plan = test_plan_with(n, r->plan, &options);
+    char residence[16] = "", divided[16] = "";
+    for (int l = 0; l < n->n_layers; l++) {
+      bool weighs = mafat_packed_floats(&n->layers[l]) > 0;
+      bool divides = plan->outer[l] < 0 && mafat_plan_divides(plan, n, l);
+      residence[l] = weighs ? "kls"[plan->residence[l]] : '-';
+      divided[l] = divides ? 'd' : '.';
+      bool winograd = plan->algorithms[mafat_fusion_reader(plan, l)] == MAFAT_WINOGRAD;
+      if (plan->outer[l] < 0) ck_assert_int_eq(mafat_plan_transforms(plan, n, l), divides && winograd);
+    }
+    ck_assert_msg(strcmp(residence, r->residence) == 0 && strcmp(divided, r->divided) == 0,
+                  "%s: %s, expected %s; divided %s, expected %s", r->plan, residence, r->residence, divided, r->divided);
+    mafat_plan_close(&plan);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* ---- balanced boundaries ---- */
 
 static size_t plan_bytes(const struct mafat_network *n, const char *format, int rows, int cols)
@@ -436,6 +548,9 @@ Suite *plan_suite(void)
   tcase_add_test(options, algorithms_are_found_by_their_names);
   tcase_add_test(options, options_leave_the_text_alone);
   suite_add_tcase(suite, options);
+  TCase *weights = tcase_create("weights");
+  tcase_add_loop_test(weights, weights_are_where_they_can_be, 0, sizeof residence_rows / sizeof *residence_rows);
+  suite_add_tcase(suite, weights);
   TCase *balancing = tcase_create("balancing");
   tcase_set_timeout(balancing, 20);
   tcase_add_loop_test(balancing, balanced_is_never_worse_than_even, 0, 10);

@@ -11,13 +11,18 @@ static struct mafat_network *network;
 static struct mafat_plan *plan;
 static struct mafat_layout *layout;
 
-static void make_layout(void)
+static void lay(const char *text)
 {
   network = test_network("[net]\nwidth=64\nheight=64\nchannels=3\n"
                          "[convolutional]\nfilters=32\nsize=3\npad=1\nactivation=leaky\n"
                          "[maxpool]\nsize=2\nstride=2\n");
-  plan = test_plan(network, "1x1/NoCut");
+  plan = test_plan(network, text);
   layout = test_layout(network, plan);
+}
+
+static void make_layout(void)
+{
+  lay("1x1/NoCut");
 }
 
 static void release_layout(void)
@@ -25,6 +30,13 @@ static void release_layout(void)
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   mafat_network_close(&network);
+}
+
+/* Of another plan. */
+static void lay_again(const char *text)
+{
+  release_layout();
+  lay(text);
 }
 
 static struct mafat_prediction predict(size_t process, size_t image, size_t file)
@@ -57,6 +69,54 @@ START_TEST(test_a_small_decoder_hides_behind_the_layers)
 }
 END_TEST
 
+static size_t charge_of(size_t image, size_t turned)
+{
+  struct mafat_surroundings around = {.image_bytes = image, .turned_bytes = turned};
+  struct mafat_prediction p;
+  mafat_predict(&p, layout, &around);
+  ck_assert_uint_eq(p.resident_bytes, predict(0, 0, 0).resident_bytes);
+  ck_assert_uint_eq(p.image, image);
+  return p.charge_bytes;
+}
+
+/* A picture that comes by rows is decoded while the layers run: the decoder, and the
+ * picture turned in memory, lie beside the arena. */
+START_TEST(test_a_picture_by_rows_lies_beside_the_layers)
+{
+  lay_again("rows/NoCut");
+  size_t none = charge_of(0, 0);
+  ck_assert_uint_eq(charge_of(4096, 0), none + 4096);
+  ck_assert_uint_eq(charge_of(8192, 64 << 20), none + 8192 + (64 << 20));
+  ck_assert_uint_eq(charge_of(0, SIZE_MAX - 4096), SIZE_MAX);
+  ck_assert_uint_eq(charge_of(SIZE_MAX, 1), SIZE_MAX);
+}
+END_TEST
+
+START_TEST(test_a_whole_picture_is_never_turned)
+{
+  static const char *const texts[] = {"1x1/NoCut", "2x2/NoCut", "panels/NoCut", "1x1/1/rows"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    lay_again(texts[i]);
+    ck_assert_uint_eq(charge_of(4096, 64 << 20), charge_of(0, 0));
+    ck_assert_uint_gt(charge_of(64 << 20, 0), charge_of(0, 0));
+  }
+}
+END_TEST
+
+/* Loaded weights are counted once: in the arena. */
+START_TEST(test_loaded_weights_are_in_the_arena)
+{
+  size_t bytes = mafat_packed_bytes(network, 2), kept = layout->total_bytes;
+  lay_again("1x1:loaded/NoCut");
+  struct mafat_prediction p = predict(0, 0, 0);
+  ck_assert_uint_eq(layout->kept_bytes, 0);
+  ck_assert_uint_ge(layout->total_bytes, kept + bytes);
+  ck_assert_uint_eq(p.weights, bytes);
+  ck_assert_uint_eq(p.weights + p.activations + p.scratch + p.input + p.io, layout->bound_bytes);
+  ck_assert_uint_eq(p.resident_bytes, p.process + (layout->total_bytes + MAFAT_PAGE - 1) / MAFAT_PAGE * MAFAT_PAGE);
+}
+END_TEST
+
 START_TEST(test_sums_saturate)
 {
   ck_assert_uint_eq(predict(0, SIZE_MAX, 0).charge_bytes, SIZE_MAX);
@@ -72,6 +132,9 @@ Suite *predict_suite(void)
   tcase_add_checked_fixture(t, make_layout, release_layout);
   tcase_add_test(t, test_the_parts_are_those_of_the_layout);
   tcase_add_test(t, test_a_small_decoder_hides_behind_the_layers);
+  tcase_add_test(t, test_a_picture_by_rows_lies_beside_the_layers);
+  tcase_add_test(t, test_a_whole_picture_is_never_turned);
+  tcase_add_test(t, test_loaded_weights_are_in_the_arena);
   tcase_add_test(t, test_sums_saturate);
   suite_add_tcase(s, t);
   return s;

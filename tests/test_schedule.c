@@ -1,4 +1,5 @@
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -445,7 +446,8 @@ static void take_step(struct progress *p, const struct mafat_step *step)
               contains(mafat_box_full(l->out.h, l->out.w), step->out),
           s, "layer %d computes a box outside its map", step->layer);
   if (!t->begun) begin_box(p, step);
-  require(contains(t->out, step->out) && contains(step->out, t->out), s, "parts of layer %d are of two boxes", step->layer);
+  require(contains(t->out, step->out) && contains(step->out, t->out), s, "parts of layer %d are of two boxes",
+          step->layer);
   require(p->open < 0 || p->open == step->layer || s->plan->fan[step->layer] == p->open, s,
           "layer %d runs between the parts of layer %d", step->layer, p->open);
   check_reads(p, step);
@@ -534,23 +536,101 @@ START_TEST(every_kind_of_step_is_met)
 }
 END_TEST
 
+/* What one step needs of a layer's weights is about MAFAT_SLICE_FLOATS at most. */
+struct slice_row {
+  const char *what, *cfg, *plan;
+  int layer, n_threads;
+  enum mafat_algorithm algorithm;
+  const char *parts; /* of the layer's first box: filters x channels, the input's transform */
+};
+
+#define NET64 "[net]\nheight=16\nwidth=16\nchannels=64\n"
+#define CONV80 "[convolutional]\nfilters=80\nsize=3\npad=1\n"
+#define POOL "[maxpool]\nsize=2\nstride=2\n"
+
+static const struct slice_row slice_rows[] = {
+    {"kept", NET64 CONV80, "panels", 0, 1, MAFAT_DIRECT, "32x64 32x64 16x64 "},
+    {"kept in rows", NET64 CONV80, "rows16", 0, 1, MAFAT_DIRECT, "80x64 "},
+    {"loaded", NET64 CONV80, "panels:loaded", 0, 8, MAFAT_DIRECT, "80x64 "},
+    {"loaded in rows", NET64 CONV80, "rows16:loaded", 0, 8, MAFAT_DIRECT, "80x64 "},
+    {"few channels", NET64 CONV80, "panels:streamed", 0, 1, MAFAT_DIRECT, "32x64 32x64 16x64 "},
+    {"wider panels, fewer channels", NET64 CONV80, "panels:streamed", 0, 2, MAFAT_DIRECT, "64x64 16x64 "},
+    {"the fewest channels", NET64 CONV80, "panels:streamed", 0, 8, MAFAT_DIRECT, "80x32 80x32 "},
+    {"in rows", NET64 CONV80, "rows16:streamed", 0, 8, MAFAT_DIRECT, "80x32 80x32 "},
+    {"Winograd", NET64 CONV80, "panels:streamed", 0, 8, MAFAT_WINOGRAD, "transform 80x32 80x32 "},
+    {"Winograd in rows", NET64 CONV80, "rows16:streamed", 0, 8, MAFAT_WINOGRAD, "transform 80x32 80x32 "},
+    {"Winograd, kept", NET64 CONV80, "panels", 0, 1, MAFAT_WINOGRAD, "transform 32x64 32x64 16x64 "},
+    {"Winograd, kept in rows", NET64 CONV80, "rows16", 0, 1, MAFAT_WINOGRAD, "80x64 "},
+    {"Winograd, loaded in rows", NET64 CONV80, "rows16:loaded", 0, 1, MAFAT_WINOGRAD, "80x64 "},
+    {"pooled sums are not stored", NET64 CONV80 POOL, "panels:streamed", 1, 8, MAFAT_DIRECT, "80x64 "},
+    {"Winograd's are", NET64 CONV80 POOL, "panels:streamed", 1, 8, MAFAT_WINOGRAD, "transform 80x32 80x32 "},
+    {"inside a shortcut", NET64 CONV80 CONV80 "[shortcut]\nfrom=0\n", "panels:streamed", 2, 8, MAFAT_DIRECT,
+     "80x32 80x32 80x16 "},
+    {"5x5", NET64 "[convolutional]\nfilters=8\nsize=5\npad=1\n", "panels:streamed", 0, 2, MAFAT_DIRECT, "8x32 8x32 "},
+    {"connected", "[net]\nheight=8\nwidth=8\nchannels=64\n[connected]\noutput=40\n", "panels:streamed", 0, 1,
+     MAFAT_DIRECT, "32x1152 32x1152 32x1152 32x640 8x1152 8x1152 8x1152 8x640 "},
+    {"connected, kept", "[net]\nheight=8\nwidth=8\nchannels=64\n[connected]\noutput=40\n", "panels", 0, 1,
+     MAFAT_DIRECT, "32x4096 8x4096 "},
+    {"tiles", NET64 CONV80, "2x2:streamed", 0, 8, MAFAT_DIRECT, "80x64 "},
+};
+
+START_TEST(parts_of_known_layers)
+{
+  const struct slice_row *r = &slice_rows[_i];
+  struct mafat_network *n = test_network(r->cfg);
+  struct mafat_plan_options options = {.algorithm = r->algorithm, .n_threads = r->n_threads};
+  struct mafat_plan *plan = test_plan_with(n, r->plan, &options);
+  struct mafat_schedule *s = NULL;
+  struct mafat_step step;
+  char parts[256] = "";
+  size_t used = 0;
+  ck_assert_int_eq(mafat_schedule_open(&s, n, plan), MAFAT_OK);
+  while (mafat_schedule_next(s, &step)) {
+    if (step.layer != r->layer || step.out.y.begin > 0 || step.out.x.begin > 0) continue;
+    int filters = mafat_span_size(step.filters), channels = mafat_span_size(step.channels);
+    used += (size_t)(step.kind == MAFAT_STEP_TRANSFORM
+                         ? snprintf(parts + used, sizeof parts - used, "transform ")
+                         : snprintf(parts + used, sizeof parts - used, "%dx%d ", filters, channels));
+  }
+  ck_assert_msg(strcmp(parts, r->parts) == 0, "%s: %s, expected %s", r->what, parts, r->parts);
+  mafat_schedule_close(&s);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+static bool same_spans(struct mafat_span a, struct mafat_span b)
+{
+  return a.begin == b.begin && a.end == b.end;
+}
+
+static bool same_steps(const struct mafat_step *a, const struct mafat_step *b)
+{
+  return a->kind == b->kind && a->group == b->group && a->layer == b->layer && same_spans(a->out.y, b->out.y) &&
+         same_spans(a->out.x, b->out.x) && same_spans(a->held.y, b->held.y) && same_spans(a->held.x, b->held.x) &&
+         same_spans(a->held_channels, b->held_channels) && same_spans(a->filters, b->filters) &&
+         same_spans(a->channels, b->channels);
+}
+
+/* From its end, and from wherever a run stopped. */
 START_TEST(a_rewound_schedule_repeats_itself)
 {
-  struct subject s = open_subject(7);
-  struct mafat_step first[4096], step;
-  int n = 0, again = 0;
-  memset(first, 0, sizeof first);
-  while (n < 4096 && mafat_schedule_next(s.schedule, &first[n])) n++;
-  ck_assert(n > 0 && n < 4096);
-  ck_assert(!mafat_schedule_next(s.schedule, &step));
-  mafat_schedule_rewind(s.schedule);
-  for (; mafat_schedule_next(s.schedule, &step); again++) {
-    ck_assert_int_eq(step.layer, first[again].layer);
-    ck_assert_int_eq(step.out.y.begin, first[again].out.y.begin);
-    ck_assert_int_eq(step.out.x.end, first[again].out.x.end);
+  enum { MOST = 4096 };
+  struct mafat_step *first = calloc(MOST, sizeof *first), step;
+  for (int seed = 0; seed < 50; seed++) {
+    struct subject s = open_subject(seed);
+    int n = 0;
+    while (n < MOST && mafat_schedule_next(s.schedule, &first[n])) n++;
+    ck_assert(n > 0 && n < MOST);
+    ck_assert(!mafat_schedule_next(s.schedule, &step));
+    for (int stop = n; stop > 0; stop = stop * 3 / 4) {
+      mafat_schedule_rewind(s.schedule);
+      for (int i = 0; i < stop; i++)
+        require(mafat_schedule_next(s.schedule, &step) && same_steps(&step, &first[i]), &s, "step %d differs", i);
+    }
+    close_subject(&s);
   }
-  ck_assert_int_eq(again, n);
-  close_subject(&s);
+  free(first);
 }
 END_TEST
 
@@ -581,6 +661,7 @@ Suite *schedule_suite(void)
   tcase_add_loop_test(geometry, boxes_are_the_hull_of_what_is_read, 0, CASES);
   tcase_add_loop_test(geometry, steps_compute_what_later_steps_read, 0, CASES);
   tcase_add_test(geometry, every_kind_of_step_is_met);
+  tcase_add_loop_test(geometry, parts_of_known_layers, 0, sizeof slice_rows / sizeof *slice_rows);
   suite_add_tcase(suite, geometry);
   TCase *order = tcase_create("order");
   tcase_add_test(order, a_rewound_schedule_repeats_itself);
