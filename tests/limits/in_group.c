@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -187,6 +188,7 @@ static int run(const struct request *r)
   uint64_t swap_seen = 0;
   int gate[2], status;
   bool late = false;
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* and with this process goes the child: PTRACE_O_EXITKILL */
   sigemptyset(&child_signal);
   sigaddset(&child_signal, SIGCHLD);
   sigprocmask(SIG_BLOCK, &child_signal, NULL);
