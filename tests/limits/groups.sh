@@ -4,6 +4,19 @@
 
 cgroup_root=/sys/fs/cgroup
 
+enabled='' # controllers that were switched on for the root's children (v2), until groups_restore
+
+enable() { # CONTROLLER
+  grep -qw "$1" $cgroup_root/cgroup.subtree_control && return
+  echo "+$1" 2>/dev/null >$cgroup_root/cgroup.subtree_control && enabled="$enabled $1"
+}
+
+groups_restore() {
+  local controller
+  for controller in $enabled; do echo "-$controller" 2>/dev/null >$cgroup_root/cgroup.subtree_control; done
+  enabled=
+}
+
 # groups_find: sets $version to 1 or 2; fails with the reason in $reason.
 groups_find() {
   reason=
@@ -35,7 +48,7 @@ group_make() {
     return 1
   fi
   if [ "$version" = 2 ] && [ ! -e "$group/memory.max" ]; then
-    echo +memory 2>/dev/null >$cgroup_root/cgroup.subtree_control
+    enable memory
     [ -e "$group/memory.max" ] || reason="$cgroup_root/cgroup.subtree_control does not take +memory"
     [ -z "$reason" ]
   fi
@@ -110,7 +123,7 @@ throttle_make() {
     [ "$(cat "$throttle/blkio.throttle.read_bps_device")" = "$2 $3" ] || return 1
   else
     reason="$cgroup_root has no io controller that throttles"
-    [ -e "$group/io.max" ] || echo +io 2>/dev/null >$cgroup_root/cgroup.subtree_control
+    [ -e "$group/io.max" ] || enable io
     echo "$2 rbps=$3" 2>/dev/null >"$group/io.max" || return 1
     grep -q "rbps=$3" "$group/io.max" || return 1
   fi

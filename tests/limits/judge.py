@@ -6,6 +6,7 @@ JSON 1: objects instead of text."""
 
 import json
 import os
+import re
 import statistics
 import sys
 
@@ -190,6 +191,11 @@ def compare_bits(by_kind):
     return found
 
 
+def once(reasons):
+    """Reasons that differ by their numbers only are told once, with the first one's."""
+    return list({re.sub(r"[0-9.,]+", "#", reason): reason for reason in reversed(reasons)}.values())[::-1]
+
+
 def median_of(runs):
     found = [r["latency_ms"] for r in runs if r["outcome"] == "done"]
     return statistics.median(found) if found else None
@@ -209,7 +215,7 @@ def verdict(folder, n_wanted, time, only_limited, bar, swap_note):
     for run in limited:
         found = complaints(run, unlimited, time == "fail")
         passed += not found
-        reasons += [r for r in found if r not in reasons]
+        reasons += found
     for name, others in (("without a limit", unlimited), ("against", against)):
         reasons += ["the run %s: %s" % (name, o["message"] or o["outcome"]) for o in others[:1] if o["outcome"] != "done"]
     if not only_limited and not unlimited and passed:
@@ -239,6 +245,7 @@ def verdict(folder, n_wanted, time, only_limited, bar, swap_note):
         reasons.append("%.2f times the time of the run that it is measured against; the bar is %.2f" % (result["against_ratio"], bar))
     if passed == n_wanted and not reasons:
         result["verdict"] = "pass"
+    result["reasons"] = once(reasons)
     return result
 
 

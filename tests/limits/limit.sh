@@ -124,6 +124,7 @@ clean() {
   exec 5>&-
   [ -z "$reader" ] || { kill "$reader" && wait "$reader"; } 2>/dev/null
   end_group
+  groups_restore
   [ -z "$swap_file" ] || swapoff "$swap_file"
   [ -z "$work" ] || rm -rf "$work"
 }
