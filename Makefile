@@ -60,7 +60,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libmafat.a
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test check check-asan check-valgrind check-includes oracle fuzz bench clean packages run-demo run-tests
+.PHONY: all help demo test check check-asan check-valgrind check-includes oracle fuzz bench limits clean packages run-demo run-tests
 
 all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) ## build the programs (default)
 
@@ -148,13 +148,18 @@ $(ORACLES): $(BUILD)/%: $(BUILD)/obj/tests/oracle/%.o $(call objects,$(filter-ou
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ORACLE_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,json-c) $(LDLIBS)
 
+# What starts a program inside a memory group, and sees what it leaves there.
+$(BUILD)/in_group: $(call objects,tests/limits/in_group.c)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+
 packages:
 	@./scripts/packages.sh packages.txt
 
 test: packages ## install what is missing, build, run every test
 	@$(MAKE) --no-print-directory run-tests
 
-run-tests: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(ORACLES) check-includes
+run-tests: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/in_group $(ORACLES) check-includes
 	@BUILD=$(BUILD) ./tests/run.sh
 
 check: all $(BUILD)/unit_tests $(BUILD)/kernel_check ## unit tests and the kernel checker only
@@ -166,6 +171,9 @@ oracle: all $(ORACLES) ## compare with libdarknet, layer by layer
 
 bench: all ## time and memory beside other programs, end to end, interleaved, medians
 	@BUILD=$(BUILD) ./scripts/bench.sh $(BENCH)
+
+limits: all $(BUILD)/in_group ## which networks run in which memory limits, in groups of their own (root; LIMITS='--floor NAME', '--help')
+	@BUILD=$(BUILD) ./tests/limits/run.sh $(LIMITS)
 
 check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests

@@ -1,0 +1,314 @@
+#!/usr/bin/env bash
+# Does a run of run_inference stay inside a memory limit? Runs it in a fresh memory group, from files that are in no page cache,
+# with swap at hand, beside the same run without a limit, in turn. Needs root and a memory controller (control groups v1 or v2);
+# exit status 0 it passes, 1 it does not, 2 misuse, 77 cannot be tried here. --help lists the options.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/limits/groups.sh
+. "$here/groups.sh"
+
+usage() {
+  cat <<'HELP'
+usage: limit.sh [options] -- build/run_inference ARGUMENT... IMAGE [--against build/run_inference ARGUMENT... IMAGE]
+
+Runs the command inside a memory limit, and without one but with --memory LIMIT, so that it plans the same. It passes when
+every run inside the limit ends well, swaps nothing, has at most 10 major faults in each inference after the first, finds what
+the run without a limit finds, and takes at most 1.25 times as long (median of a process's inferences). One more run of each
+compares the last layer's bits.
+The last argument is the picture; each process runs it --repeat times, each time an inference with figures of its own.
+
+  --limit SIZE          of the group: 10M, 10.5M, 16384K, bytes (default: 10M)
+  --runs N              processes inside the limit, each beside one without (default: 5)
+  --repeat N            inferences in each process (default: 3)
+  --against COMMAND...  another command that is run in turn with it, for the ratio of their times; last
+  --against-limit SIZE  its limit (default: none)
+  --bar RATIO           against that command, at most (default: a figure only)
+  --time fail|report    whether times decide, or are figures only (default: fail)
+  --swap SIZE           of the swap file that is made where no swap is on (default: 256M)
+  --warm                files are read into the page cache before a run: what it costs after the first time
+  --timeout SECONDS     of one process (default: 300)
+  --only-limited        no runs without a limit: nothing to compare with
+  --read-bps BYTES      reads of the disk at most so fast, in every run
+  --no-copy FILE        used as it is, only evicted: no other program uses it (may be repeated)
+  --json                one JSON object per process and one for the verdict, instead of text
+  --check               only says whether it can be tried here
+  --help
+
+Files are copied to a folder of its own in TMPDIR (default: the build folder, BUILD), which must be on a disk.
+HELP
+}
+
+misuse() {
+  echo "limit.sh: $1; --help lists the options" >&2
+  exit 2
+}
+cannot() {
+  echo "limit.sh: $1" >&2
+  exit 77
+}
+number() { [[ $2 =~ ^[1-9][0-9]*$ ]] || misuse "$1 expects a whole number from 1, found '$2'"; }
+bytes_of() { numfmt --from=iec -- "$2" 2>/dev/null || misuse "$1 expects a size such as 10M, found '$2'"; }
+
+limit=10485760 n_runs=5 repeat=3 against_limit='' bar='' time=fail swap_bytes=268435456 warm=0 timeout=300 only_limited=0
+read_bps='' json=0 check=0
+declare -A as_it_is=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+  option=$1
+  shift
+  case $option in
+    --help) usage && exit 0 ;;
+    --warm) warm=1 && continue ;;
+    --only-limited) only_limited=1 && continue ;;
+    --json) json=1 && continue ;;
+    --check) check=1 && continue ;;
+  esac
+  [ $# -gt 0 ] || misuse "$option: unknown, or its value is missing"
+  value=$1
+  shift
+  case $option in
+    --limit) limit=$(bytes_of "$option" "$value") || exit 2 ;;
+    --runs) number "$option" "$value" && n_runs=$value ;;
+    --repeat) number "$option" "$value" && repeat=$value ;;
+    --against-limit) against_limit=$(bytes_of "$option" "$value") || exit 2 ;;
+    --bar) bar=$value ;;
+    --time)
+      case $value in fail | report) time=$value ;; *) misuse "--time expects fail or report, found '$value'" ;; esac
+      ;;
+    --swap) swap_bytes=$(bytes_of "$option" "$value") || exit 2 ;;
+    --timeout) number "$option" "$value" && timeout=$value ;;
+    --read-bps) number "$option" "$value" && read_bps=$value ;;
+    --no-copy) as_it_is[$(realpath -- "$value")]=1 ;;
+    *) misuse "unknown option $option" ;;
+  esac
+done
+[ $# -eq 0 ] || shift
+
+groups_find || cannot "$reason"
+command -v python3 >/dev/null || cannot 'needs python3'
+build=${BUILD:-build}
+tool=$build/in_group
+[ -x "$tool" ] || cannot "needs $tool (make limits builds it)"
+
+# ---- What is made, and goes again
+
+place=${TMPDIR:-$build}
+name=mafat-limit.$$
+work='' group='' throttle='' runner='' reader='' swap_file=''
+cleaned=0
+
+# leftovers: of earlier calls that were killed before they could clean up.
+leftovers() {
+  local path
+  for path in "$cgroup_root"/{memory/,blkio/,}mafat-limit.*; do
+    [ ! -d "$path" ] || kill -0 "${path##*.}" 2>/dev/null || group_remove "$path"
+  done
+  for path in "$place"/mafat-limit.*; do
+    [ -d "$path" ] || continue
+    kill -0 "${path##*.}" 2>/dev/null && continue
+    if grep -qF "$(realpath "$path")/swap " /proc/swaps; then swapoff "$path/swap"; fi
+    rm -rf "$path"
+  done
+}
+
+end_group() {
+  [ -z "$group" ] || group_remove "$group"
+  [ -z "$throttle" ] || group_remove "$throttle"
+  group='' throttle=''
+}
+
+clean() {
+  [ $cleaned = 0 ] || return
+  cleaned=1
+  trap '' HUP INT TERM
+  [ -z "$runner" ] || { kill -KILL "$runner" && wait "$runner"; } 2>/dev/null
+  exec 5>&-
+  [ -z "$reader" ] || { kill "$reader" && wait "$reader"; } 2>/dev/null
+  end_group
+  groups_restore
+  [ -z "$swap_file" ] || swapoff "$swap_file"
+  [ -z "$work" ] || rm -rf "$work"
+}
+trap clean EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+make_work() {
+  mkdir -p "$place" && place=$(realpath "$place") || exit 2
+  leftovers
+  case $(stat -fc %T "$place") in
+    tmpfs | ramfs) cannot "$place is in memory: files there cannot be evicted. Set TMPDIR to a folder on a disk" ;;
+  esac
+  mkdir "$place/$name" || exit 2
+  work=$place/$name
+}
+
+# switch_swap_on: a file of its own, unless the machine has swap that is no other call's. Sets $swap_note.
+switch_swap_on() {
+  local others
+  others=$(grep -v '^Filename' /proc/swaps | grep -v '/mafat-limit\.[0-9]*/swap ' | awk '{ print $1 }' | tr '\n' ' ')
+  if [ -n "$others" ]; then
+    swap_note="on ${others% }"
+    return
+  fi
+  swap_note='none: swapon is not possible here, what would swap is killed'
+  { fallocate -l "$swap_bytes" "$work/swap" || dd if=/dev/zero of="$work/swap" bs=1M count=$((swap_bytes >> 20)); } 2>/dev/null
+  chmod 600 "$work/swap"
+  mkswap "$work/swap" >/dev/null 2>&1 || return
+  swap_file=$work/swap
+  if swapon "$swap_file" 2>/dev/null; then
+    swap_note="a file of its own, $((swap_bytes >> 20)) MiB"
+  else
+    swap_file=
+  fi
+}
+
+# ---- Commands: files are replaced by private copies, the picture is repeated
+
+declare -A copied=()
+files=()
+
+copy_of() { # FILE: its copy in $copy
+  local path
+  path=$(realpath -- "$1")
+  copy=${copied[$path]-}
+  [ -z "$copy" ] || return 0
+  if [ -n "${as_it_is[$path]-}" ]; then
+    copy=$path
+  else
+    copy=$work/files/${#copied[@]}-$(basename "$path")
+    cp -- "$path" "$copy" || exit 2
+  fi
+  copied[$path]=$copy
+  files+=("$copy")
+}
+
+has() { # WORD WORD...: the first is one of the others, or its start is, up to "="
+  local word=$1 other
+  shift
+  for other; do [ "$other" != "$word" ] && [[ $other != "$word="* ]] || return 0; done
+  return 1
+}
+
+# prepare ARGUMENT...: the command with its private files in $command
+prepare() {
+  local word after=''
+  [ $# -ge 2 ] || misuse 'expected a command after --: build/run_inference MODEL.cfg MODEL.weights IMAGE'
+  for word in --repeat --input --dump-output; do
+    ! has "$word" "$@" || misuse "$word belongs to limit.sh itself"
+  done
+  [ -f "${!#}" ] || misuse "the last word of the command is no picture: ${!#}"
+  command=()
+  for word; do
+    if [ -f "$word" ] && [[ $after != --plan && $after != --memory ]]; then
+      copy_of "$word"
+      command+=("$copy")
+    else
+      command+=("$word")
+    fi
+    after=$word
+  done
+  command=("${command[0]}" --json --quiet "${command[@]:1}")
+}
+
+# one KIND LIMIT COMMAND...: one process in a group of its own; what is known of it goes to a folder in $work/runs. Kinds that end
+# in -bits run once and leave the last layer's digest, the others run the picture $repeat times.
+n_done=0
+one() {
+  local kind=$1 bound=$2 folder report=() status=0 n=$repeat line=()
+  shift 2
+  line=("$@")
+  if [[ $kind == *-bits ]]; then
+    n=1
+    line=("$1" --dump-output "$work/bits" "${@:2}")
+  else
+    while [ $((${#line[@]} - $#)) -lt $((repeat - 1)) ]; do line+=("${!#}"); done
+  fi
+  n_done=$((n_done + 1))
+  folder=$work/runs/$(printf %04d $n_done)-$kind
+  mkdir "$folder"
+  if [ $warm = 1 ]; then
+    cat "${files[@]}" >/dev/null
+  else
+    "$tool" evict "${files[@]}" || exit 77
+  fi
+  group_make "$name" || cannot "$reason"
+  limit_kept=
+  [ -z "$bound" ] || group_limit "$group" "$bound" || cannot "$reason"
+  report=(--join "$group/cgroup.procs" --group "$group" --timeout "$timeout" --report "$folder")
+  if [ -n "$read_bps" ]; then
+    throttle_make "$name" "$disk" "$read_bps" || cannot "$reason"
+    [ -z "$throttle" ] || report+=(--join "$throttle/cgroup.procs")
+  fi
+  {
+    echo "kind $kind"
+    echo "limit_bytes ${limit_kept:-0}"
+    echo "repeat $n"
+    echo "version $version"
+  } >"$folder/what"
+  exec 5<>"$work/bits" # held open, so that neither end waits for the other
+  sha256sum <"$work/bits" >"$folder/bits" 5>&- &
+  reader=$!
+  grep -E '^pswp(in|out) ' /proc/vmstat >"$folder/vmstat.before"
+  "$tool" run "${report[@]}" -- "${line[@]}" >"$folder/out" 2>"$folder/err" </dev/null 5>&- &
+  runner=$!
+  wait "$runner" || status=$?
+  runner=
+  grep -E '^pswp(in|out) ' /proc/vmstat >"$folder/vmstat.after"
+  exec 5>&-
+  wait "$reader"
+  reader=
+  group_read "$group" "$folder"
+  end_group
+  if [ $status != 0 ]; then
+    cat "$folder/err" >&2
+    exit 2
+  fi
+  python3 "$here/judge.py" run $json "$folder"
+}
+
+if [ $check = 1 ]; then
+  make_work
+  group_make "$name" || cannot "$reason"
+  group_limit "$group" 1073741824 || cannot "$reason"
+  echo "limit.sh: control groups v$version"
+  exit 0
+fi
+
+ours=() other=()
+while [ $# -gt 0 ] && [ "$1" != --against ]; do
+  ours+=("$1")
+  shift
+done
+[ $# -eq 0 ] || { shift && other=("$@"); }
+[ -z "$bar" ] || [ ${#other[@]} -gt 0 ] || misuse '--bar needs --against'
+
+make_work
+mkdir "$work/files" "$work/runs"
+mkfifo "$work/bits"
+disk=
+[ -z "$read_bps" ] || disk_of "$work" || cannot "$reason"
+prepare "${ours[@]}"
+limited=("${command[@]}") unlimited=("${command[@]}")
+has --memory "${command[@]}" || unlimited=("${command[0]}" --memory "$limit" "${command[@]:1}")
+if [ ${#other[@]} -gt 0 ]; then
+  prepare "${other[@]}"
+  other=("${command[@]}")
+fi
+switch_swap_on
+[ $json = 1 ] || echo "limit $limit bytes, control groups v$version, swap: $swap_note; $([ $warm = 1 ] && echo warm || echo cold)"
+
+# round SUFFIX: the run, and what it is compared with
+round() {
+  one "limited$1" "$limit" "${limited[@]}"
+  well=0
+  ! grep -qx 'exit 0' "$work/runs/$(printf %04d $n_done)-limited$1/outcome" || well=1
+  [ $only_limited = 1 ] || one "unlimited$1" '' "${unlimited[@]}"
+  [ ${#other[@]} -eq 0 ] || one "against$1" "$against_limit" "${other[@]}"
+}
+for ((k = 0; k < n_runs; k++)); do
+  round ''
+  [ "$well" = 1 ] || [ "$n_runs" -gt 1 ] || break
+done
+[ "$well" = 0 ] || [ $only_limited = 1 ] || round -bits
+python3 "$here/judge.py" verdict $json "$work/runs" "$n_runs" "$time" "$only_limited" "${bar:-0}" "$swap_note"
