@@ -1,6 +1,7 @@
 /* Any plan, the same bits: random networks under random plans, and under two
  * ways of cutting that only the tests know. */
 #include "runner/executor.h"
+#include "runner/packer.h"
 #include "runner/layers.h"
 
 #include "tests/failing_malloc.h"
@@ -65,6 +66,42 @@ static struct mafat_weights *test_weights(const struct mafat_network *n, uint64_
   return w;
 }
 
+/* The same numbers as files: Darknet's, and packed. */
+struct weights_files {
+  char darknet[64], packed[64];
+};
+
+static int temporary_file(char path[64])
+{
+  snprintf(path, 64, "%s/mafat-executor-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+  int fd = mkstemp(path);
+  ck_assert_int_ge(fd, 0);
+  return fd;
+}
+
+static struct weights_files make_files(const struct mafat_network *n, uint64_t seed)
+{
+  struct weights_files f;
+  struct mafat_diagnostic d;
+  char chunk[4096];
+  int from = weights_file(n, seed), fd = temporary_file(f.darknet);
+  ck_assert_int_eq(lseek(from, 0, SEEK_SET), 0);
+  for (ssize_t got; (got = read(from, chunk, sizeof chunk)) > 0;) ck_assert_int_eq(write(fd, chunk, (size_t)got), got);
+  close(from);
+  close(fd);
+  fd = temporary_file(f.packed);
+  int code = mafat_packer_write(f.darknet, n, fd, f.packed, NULL, NULL, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  close(fd);
+  return f;
+}
+
+static void remove_files(const struct weights_files *f)
+{
+  unlink(f->darknet);
+  unlink(f->packed);
+}
+
 /* ---- running ---- */
 
 /* The network's outputs: the last layer and every head, one after the other. */
@@ -86,11 +123,11 @@ static void read_outputs(const struct mafat_executor *e, const struct mafat_netw
     }
 }
 
-/* Runs a plan in an arena full of NaN: whoever reads what nobody wrote shows. */
-static float *run_plan(const struct mafat_network *n, const struct mafat_plan *plan,
-                       struct mafat_weights *w, const struct mafat_kernels *kernels)
+/* Runs a plan `times` times in an arena full of NaN: whoever reads what nobody
+ * wrote shows. */
+static float *run_often(const struct mafat_network *n, const struct mafat_plan *plan, const struct mafat_layout *layout,
+                        struct mafat_weights *w, const struct mafat_kernels *kernels, int times)
 {
-  struct mafat_layout *layout = test_layout(n, plan);
   struct mafat_executor_options options;
   struct mafat_executor *e;
   struct mafat_diagnostic d;
@@ -98,19 +135,44 @@ static float *run_plan(const struct mafat_network *n, const struct mafat_plan *p
   options.kernels = kernels;
   int code = mafat_executor_open(&e, n, plan, layout, w, &options, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
-
   size_t inputs = (size_t)n->input.h * (size_t)n->input.w * (size_t)n->input.c;
   float *input = malloc(inputs * sizeof *input);
   struct test_rng rng = test_rng(99);
   for (size_t i = 0; i < inputs; i++) input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
   mafat_executor_set_input(e, input);
-  code = mafat_executor_run(e, &d);
-  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  for (int i = 0; i < times; i++) {
+    memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
+    code = mafat_executor_run(e, &d);
+    ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  }
   free(input);
   float *out = malloc(output_floats(n) * sizeof *out);
   read_outputs(e, n, out);
   mafat_executor_close(&e);
+  return out;
+}
+
+/* With weights that are kept, whatever the plan says. */
+static float *run_plan(const struct mafat_network *n, const struct mafat_plan *plan,
+                       struct mafat_weights *w, const struct mafat_kernels *kernels)
+{
+  struct mafat_layout *layout = test_layout(n, plan);
+  float *out = run_often(n, plan, layout, w, kernels, 1);
+  mafat_layout_close(&layout);
+  return out;
+}
+
+/* With weights from a file, as the plan says; twice, for the second run reads anew. */
+static float *run_from_file(const struct mafat_network *n, const struct mafat_plan *plan,
+                            const struct weights_files *files, const struct mafat_kernels *kernels)
+{
+  struct mafat_layout *layout = test_layout(n, plan);
+  struct mafat_weights *w;
+  struct mafat_diagnostic d;
+  int code = mafat_weights_open(&w, plan->packed ? files->packed : files->darknet, n, plan, layout, NULL, NULL, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  float *out = run_often(n, plan, layout, w, kernels, 2);
+  mafat_weights_close(&w);
   mafat_layout_close(&layout);
   return out;
 }
@@ -134,13 +196,15 @@ static struct mafat_plan_options random_options(struct test_rng *rng, enum mafat
   return options;
 }
 
-/* One network: reference, then random plans. */
+/* One network: reference, then random plans, with kept weights and from files. */
 static void check_network(const char *cfg, struct test_rng *rng, const struct mafat_kernels *kernels,
                           int n_plans)
 {
   char text[TEST_PLAN_ROOM];
   struct mafat_network *n = test_network(cfg);
-  struct mafat_weights *w = test_weights(n, test_random(rng));
+  uint64_t seed = test_random(rng);
+  struct mafat_weights *w = test_weights(n, seed);
+  struct weights_files files = make_files(n, seed);
   struct mafat_plan_options options = test_plain_options();
   options.algorithm = (enum mafat_algorithm)test_random_int(rng, MAFAT_AUTO, MAFAT_WINOGRAD);
   struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
@@ -151,18 +215,21 @@ static void check_network(const char *cfg, struct test_rng *rng, const struct ma
   for (int i = 0; i < n_plans; i++) {
     test_random_plan(rng, n, n->n_layers, text, sizeof text);
     options = random_options(rng, options.algorithm);
+    options.packed = i % 3 == 2;
     plan = test_plan_with(n, text, &options);
-    float *out = run_plan(n, plan, w, kernels);
+    float *out = i % 3 ? run_from_file(n, plan, &files, kernels) : run_plan(n, plan, w, kernels);
     for (size_t f = 0; f < floats; f++)
       if (memcmp(&out[f], &reference[f], sizeof *out) != 0)
-        test_fail_case(cfg, text, "%s, %s%s, %d threads: output %zu of %zu is %.9g, untiled %.9g",
+        test_fail_case(cfg, text, "%s, %s%s, %d threads, weights %s: output %zu of %zu is %.9g, untiled %.9g",
                        kernels->name, mafat_algorithm_name(options.algorithm),
-                       options.keep_all ? "" : ", fused", options.n_threads, f, floats, (double)out[f],
+                       options.keep_all ? "" : ", fused", options.n_threads,
+                       i % 3 == 0 ? "kept" : options.packed ? "packed" : "Darknet's", f, floats, (double)out[f],
                        (double)reference[f]);
     free(out);
     mafat_plan_close(&plan);
   }
   free(reference);
+  remove_files(&files);
   mafat_weights_close(&w);
   mafat_network_close(&n);
 }
