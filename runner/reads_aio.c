@@ -23,6 +23,7 @@ const struct reads_method reads_aio = {.name = "aio", .ring_bytes = 1, .open = o
 struct ring {
   int fd;
   aio_context_t context;
+  struct iocb blocks[MAFAT_READS_DEPTH]; /* [slot]; the kernel copies them, valgrind looks again at the end */
 };
 
 static int open_ring(void *memory, int fd)
@@ -41,10 +42,10 @@ static void close_ring(void *memory)
 static int start(void *memory, unsigned slot, void *to, size_t bytes, uint64_t offset)
 {
   struct ring *r = memory;
-  struct iocb block = {.aio_data = slot, .aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (uint32_t)r->fd,
-                       .aio_buf = (uintptr_t)to, .aio_nbytes = bytes, .aio_offset = (int64_t)offset};
-  struct iocb *blocks[] = {&block}; /* the kernel copies it */
-  long taken = syscall(SYS_io_submit, r->context, 1L, blocks);
+  struct iocb *block = &r->blocks[slot];
+  *block = (struct iocb){.aio_data = slot, .aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (uint32_t)r->fd,
+                         .aio_buf = (uintptr_t)to, .aio_nbytes = bytes, .aio_offset = (int64_t)offset};
+  long taken = syscall(SYS_io_submit, r->context, 1L, &block);
   return taken == 1 ? 0 : taken == 0 ? EAGAIN : errno;
 }
 
