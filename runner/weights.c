@@ -81,9 +81,10 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
   t->checksum += mafat_packed_checksum(data, fetch->into / sizeof(float), fetch->bytes);
   t->left -= fetch->bytes;
   if (t->left > 0) return MAFAT_OK;
-  t->checked = true;
-  return mafat_packed_check_layer(&w->file->entries[fetch->layer], t->checksum, w->file->name, w->network,
-                                  fetch->layer, d);
+  int code = mafat_packed_check_layer(&w->file->entries[fetch->layer], t->checksum, w->file->name, w->network,
+                                      fetch->layer, d);
+  t->checked = code == MAFAT_OK;
+  return code;
 }
 
 /* Per-filter values: to the affine buffer; of batchnorm layers to their image. */
