@@ -83,11 +83,13 @@ $(LIB): $(call objects,$(LIBRARY))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+# Stripped: what the kernel reads ahead of a program counts in a memory group,
+# debugging information too.  run_inference_dynamic keeps its own.
 $(BUILD)/run_inference: $(call objects,runner/run_inference.c runner/options.c) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(STATIC)),-static -o $@ $^ $(STATIC_LIBS),-o $@ $^ $(IMAGE_LIBS)) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(SANITIZE),,-s) $(if $(filter 1,$(STATIC)),-static -o $@ $^ $(STATIC_LIBS),-o $@ $^ $(IMAGE_LIBS)) $(LDLIBS)
 
-# For valgrind, which sees no heap in a static program.
+# For debuggers, and for valgrind, which sees no heap in a static program.
 $(BUILD)/run_inference_dynamic: $(call objects,runner/run_inference.c runner/options.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(LDLIBS)
