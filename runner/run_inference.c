@@ -225,6 +225,20 @@ struct measurement {
   double image_ms, layers_ms; /* median of the repetitions */
 };
 
+/* Where the budget is tight, what reading the model and decoding left in the
+ * heap (80 KB) goes back before the layers run. Not elsewhere: to fault it in
+ * again costs 0.2 ms a picture. */
+static void trim_heap(const struct session *s)
+{
+#ifdef __GLIBC__
+  enum { PLENTY = 1 << 20 };
+  size_t budget = s->model->budget_bytes, charge = mafat_model_charge_bytes(s->model);
+  if (charge >= budget || budget - charge < PLENTY) malloc_trim(0);
+#else
+  (void)s;
+#endif
+}
+
 /* repeat times: picture, layers. MAFAT_EIO from here on is a failure of running. */
 static int infer(struct session *s, const char *path, struct measurement *m, bool *running)
 {
@@ -233,6 +247,7 @@ static int infer(struct session *s, const char *path, struct measurement *m, boo
     int code = s->options.input ? read_raw_input(s) : mafat_model_read_picture(s->model, path, &s->d);
     if (code) return code;
     *running = true;
+    trim_heap(s);
     double between = mafat_process_now_ms();
     if ((code = mafat_executor_run(s->model->executor, &s->d))) return code;
     double after = mafat_process_now_ms();
