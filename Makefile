@@ -20,6 +20,7 @@ say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' $(1) $(2))
 # --- what this machine has ---------------------------------------------------
 
 hash := \#
+comma := ,
 has = $(shell printf '$(hash)include <stdio.h>\n$(hash)include <$(1)>\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo yes)
 has_archive = $(filter /%,$(shell $(CC) -print-file-name=$(1)))
 JPEG ?= $(call has,jpeglib.h)
@@ -42,6 +43,8 @@ endif
 # a dynamic loader and shared libraries cost 2.7 MB of resident memory.
 STATIC ?= $(if $(and $(call has_archive,libc.a),$(if $(JPEG),$(call has_archive,libjpeg.a),yes),$(if $(PNG),$(call has_archive,libpng.a),yes),$(if $(URING),$(call has_archive,liburing.a),yes)),$(if $(SANITIZE),,1))
 STATIC_LIBS := $(IMAGE_LIBS) $(if $(PNG),-lz) $(URING_LIBS)
+# Where GNU ld does it, the code that runs stands together.
+ORDER := $(if $(filter 1,$(STATIC)),$(if $(findstring GNU ld,$(shell $(CC) $(LDFLAGS) -Wl,--version 2>/dev/null)),runner/run_inference.ld))
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 # --- sources -----------------------------------------------------------------
@@ -89,11 +92,14 @@ $(LIB): $(call objects,$(LIBRARY))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/run_inference: $(call objects,runner/run_inference.c runner/options.c) $(LIB)
+# Stripped: what the kernel reads ahead of a program counts in a memory group,
+# debugging information too.  run_inference_dynamic keeps its own.
+$(BUILD)/run_inference: $(call objects,runner/run_inference.c runner/options.c) $(LIB) $(ORDER)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(STATIC)),-static -o $@ $^ $(STATIC_LIBS),-o $@ $^ $(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(SANITIZE),,-s) $(if $(filter 1,$(STATIC)),-static) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
+	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
-# For valgrind, which sees no heap in a static program.
+# For debuggers, and for valgrind, which sees no heap in a static program.
 $(BUILD)/run_inference_dynamic: $(call objects,runner/run_inference.c runner/options.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)

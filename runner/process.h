@@ -19,6 +19,11 @@ void mafat_process_swap_bytes(uint64_t *in, uint64_t *out);
  * ancestors), else MemAvailable; *source says which. SIZE_MAX if unknown. */
 size_t mafat_process_budget(const char **source);
 
+/* From here on a page of this program's code that is missing is read alone: under
+ * a tight limit what the kernel would read ahead (128 KB to megabytes a time)
+ * drives out other pages in use. */
+void mafat_process_read_code_by_pages(void);
+
 /* Milliseconds of CLOCK_MONOTONIC. */
 double mafat_process_now_ms(void);
 
