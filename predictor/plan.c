@@ -21,6 +21,7 @@ enum {
   DEFAULT_RING = 8,
   LEAST_RING = MAFAT_RING_READS,
   MOST_RING = 64,
+  MOST_LOADED_KB = 1 << 20,
   SMALL_FLOATS = 20 << 10,
   MAX_ROW_LOOKS = 1 << 26, /* steps of rows x layers looked at for each: yolov3 has a third of a million */
   MAX_TILE_STEPS = 1 << 24 /* tiles x layers of a group: 608 x 608 tiles of 16 layers are 6 million */
@@ -43,7 +44,7 @@ struct written_group {
   bool apart;
   bool balanced;
   enum mafat_residence weights;
-  int ring;
+  int ring, loaded_kb;
 };
 
 static void release_written(struct written_group *w)
@@ -155,6 +156,20 @@ static int take_ring(struct parser *p, struct written_group *w)
                     MOST_RING, w->ring);
 }
 
+/* "loaded", "loaded300" */
+static int take_loaded(struct parser *p, struct written_group *w)
+{
+  w->weights = MAFAT_LOADED;
+  if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
+  int code = take_number(p, "kilobytes", &w->loaded_kb);
+  if (code) return code;
+  w->weights = MAFAT_STREAMED;
+  w->ring = DEFAULT_RING;
+  if (w->loaded_kb >= 1 && w->loaded_kb <= MOST_LOADED_KB) return MAFAT_OK;
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d kilobytes of a layer, found %d", p->text,
+                    MOST_LOADED_KB, w->loaded_kb);
+}
+
 /* The words behind a colon: how, and where weights are. */
 static int take_words(struct parser *p, struct written_group *w)
 {
@@ -164,7 +179,7 @@ static int take_words(struct parser *p, struct written_group *w)
     bool weighed = w->weights != MAFAT_KEPT;
     if (take(p, "loaded")) {
       again = again || weighed;
-      w->weights = MAFAT_LOADED;
+      code = take_loaded(p, w);
     } else if (take(p, "streamed")) {
       again = again || weighed;
       code = take_ring(p, w);
@@ -261,6 +276,7 @@ static int lay_group(struct parser *p, struct mafat_plan *plan, const struct wri
   g->apart = w->apart;
   g->weights = w->weights;
   g->ring = w->ring;
+  g->loaded_kb = w->loaded_kb;
   if (g->rows) g->generator = &mafat_generator_rows;
   if (g->panels) g->generator = &mafat_generator_panels;
   g->given = w->rows || w->cols;
@@ -279,6 +295,7 @@ static int lay_run(struct parser *p, struct mafat_plan *plan, const struct writt
 {
   /* Where weights are streamed, what cannot be cut by rows is by panels. */
   struct written_group whole = {.n_rows = 1, .n_cols = 1, .weights = w->weights, .ring = w->ring,
+                                .loaded_kb = w->loaded_kb,
                                 .panels = w->rolling && w->weights == MAFAT_STREAMED};
   if (w->panels) return lay_group(p, plan, w, first, end);
   if (w->n_rows == 1 && w->n_cols == 1 && !w->rolling) return lay_group(p, plan, &whole, first, end);
@@ -384,13 +401,14 @@ static int choose_residence(struct mafat_plan *plan, const struct mafat_network 
   plan->residence = calloc((size_t)plan->n_layers, sizeof *plan->residence);
   if (!plan->residence) return MAFAT_ENOMEM;
   for (int l = 0; l < plan->n_layers; l++) {
-    enum mafat_residence wanted = plan->groups[mafat_plan_group_of(plan, l)].weights;
+    const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, l)];
     int step = outermost(plan, l);
     bool divisible = mafat_fusion_reader(plan, step) == l && is_divisible(plan, n, step);
     if (!has_weights(&n->layers[l])) continue;
     /* Rows come back to a layer again and again: small ones are read once. */
-    bool small = plan->groups[mafat_plan_group_of(plan, l)].rows && mafat_packed_floats(&n->layers[l]) <= (size_t)small_floats;
-    plan->residence[l] = wanted == MAFAT_STREAMED && (!divisible || small) ? MAFAT_LOADED : wanted;
+    size_t small = g->loaded_kb ? (size_t)g->loaded_kb << 8 : g->rows ? (size_t)small_floats : 0;
+    bool loaded = !divisible || mafat_packed_floats(&n->layers[l]) <= small;
+    plan->residence[l] = g->weights == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights;
   }
   return MAFAT_OK;
 }
@@ -512,8 +530,9 @@ size_t mafat_plan_write(const struct mafat_plan *plan, char *text, size_t room)
     if (g->balanced) append_text(text, room, &length, ":balanced", 0);
     if (g->apart) append_text(text, room, &length, ":apart", 0);
     if (g->weights == MAFAT_LOADED) append_text(text, room, &length, ":loaded", 0);
-    if (g->weights == MAFAT_STREAMED) append_text(text, room, &length, ":streamed", 0);
-    if (g->weights == MAFAT_STREAMED && g->ring != DEFAULT_RING) append_text(text, room, &length, "%d", g->ring);
+    if (g->loaded_kb) append_text(text, room, &length, ":loaded%d", g->loaded_kb);
+    else if (g->weights == MAFAT_STREAMED) append_text(text, room, &length, ":streamed", 0);
+    if (g->weights == MAFAT_STREAMED && !g->loaded_kb && g->ring != DEFAULT_RING) append_text(text, room, &length, "%d", g->ring);
   }
   if (plan->n_groups == 1) append_text(text, room, &length, "/NoCut", 0);
   return length;

@@ -19,6 +19,8 @@
  *                         run; those of the rest streamed a panel at a time (without
  *                         such a word they are kept from run to run)
  *   panels:streamed4      in a ring of four reads instead of eight
+ *   rows4:loaded300       layers of at most 300 KB of weights are loaded, the others
+ *                         streamed, in every step of rows anew (streamed: 80 KB)
  * A layer that cannot be cut inside a tiled group or one of rows splits it: it
  * becomes a 1x1 group of its own, and what follows starts a new group. */
 #ifndef MAFAT_PREDICTOR_PLAN_H
@@ -61,6 +63,7 @@ struct mafat_group {
   bool panels;                /* a few filters of the whole map at a time */
   bool apart;                 /* panels: no layer is computed panel by panel with its readers */
   int ring;                   /* streamed: reads that the ring holds */
+  int loaded_kb;              /* streamed: but loaded, where a layer has at most so many kilobytes; 0: not given */
   enum mafat_residence weights; /* as written; what of it applies to a layer: plan->residence */
   int *row_bounds;            /* (n_rows + 1) on the output map's rows: 0 ... h */
   int *col_bounds;            /* (n_cols + 1) */

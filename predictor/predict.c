@@ -17,7 +17,8 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
 {
   size_t threads = (size_t)layout->n_workers - 1;
   *p = (struct mafat_prediction){
-      .process = plus(around->process_bytes, MAFAT_LATE_PAGES + threads * MAFAT_THREAD_PAGES),
+      .process = plus(plus(around->process_bytes, around->late_bytes),
+                      threads ? MAFAT_THREADED_PAGES + threads * MAFAT_THREAD_PAGES : 0),
       .weights = plus(layout->kept_bytes, layout->tag_bytes[MAFAT_TAG_WEIGHTS]),
       .activations = layout->tag_bytes[MAFAT_TAG_ACTIVATIONS],
       .scratch = layout->tag_bytes[MAFAT_TAG_SCRATCH],

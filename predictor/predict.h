@@ -7,6 +7,8 @@
 /* What the plan does not decide. */
 struct mafat_surroundings {
   size_t process_bytes; /* resident before the weights and the arena exist */
+  size_t late_bytes;    /* code, stack and heap pages that a run touches for the first time after
+                           that: kernels, decoders, detections */
   size_t image_bytes;   /* decoder state, beside the network's input */
   size_t turned_bytes;  /* beside that, when a plan asks for rows and the picture has none to pull */
   size_t file_bytes;    /* page cache the picture's file brings in */
@@ -21,14 +23,15 @@ struct mafat_prediction {
 
 enum {
   MAFAT_PAGE = 4096,
-  /* Code, stack and heap pages that a run touches for the first time after the
-   * process has been measured: kernels, decoders, detections. */
-  MAFAT_LATE_PAGES = 1152 << 10,
-  /* What a group is charged beyond resident pages: kernel memory (about 0.28 MB)
-   * and what the kernel reads ahead of a cold program and its libraries. */
-  MAFAT_GROUP_CHARGE = 1312 << 10,
+  /* late_bytes of a static and of a dynamic program. */
+  MAFAT_LATE_PAGES = 704 << 10,
+  MAFAT_LATE_PAGES_DYNAMIC = 1152 << 10,
+  /* What a group is charged beyond resident pages: kernel memory (about 0.28 MB).
+   * What the kernel reads ahead of a cold program is given back under pressure. */
+  MAFAT_GROUP_CHARGE = 384 << 10,
   /* For each thread beside the first: stack and descriptor, and the kernel's memory. */
   MAFAT_THREAD_PAGES = 12 << 10,
+  MAFAT_THREADED_PAGES = 208 << 10, /* for the first of them: code */
   MAFAT_THREAD_CHARGE = 24 << 10
 };
 

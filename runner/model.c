@@ -157,6 +157,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
   if ((code = mafat_network_read(&m->network, cfg_path, &o->warnings, d))) return code;
   m->around.process_bytes = mafat_process_resident_bytes(); /* with the network */
+  m->around.late_bytes = mafat_process_is_static() ? MAFAT_LATE_PAGES : MAFAT_LATE_PAGES_DYNAMIC;
   m->n_layers = o->layers ? o->layers : m->network->n_layers;
   if (m->n_layers < 1 || m->n_layers > m->network->n_layers)
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", cfg_path,
@@ -312,7 +313,7 @@ int mafat_model_run_floats(struct mafat_model *m, const float *chw, size_t n,
 
 /* ---- answers ---- */
 
-enum { DETECTIONS_SHARE = 256 << 10 }; /* of MAFAT_LATE_PAGES */
+enum { DETECTIONS_SHARE = 128 << 10 }; /* of MAFAT_LATE_PAGES */
 
 static float output_at(const void *context, int layer, int c, int y, int x)
 {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -151,6 +152,15 @@ void mafat_process_read_code_by_pages(void)
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   uintptr_t from = (uintptr_t)__executable_start / page * page, to = (uintptr_t)edata / page * page;
   madvise((void *)from, to - from, MADV_RANDOM); /* advice: failing does no harm */
+  int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* what was read ahead; not what is mapped */
+  close(fd);
+}
+
+bool mafat_process_is_static(void)
+{
+  return getauxval(AT_BASE) == 0;
 }
 
 double mafat_process_now_ms(void)

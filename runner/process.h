@@ -3,6 +3,7 @@
 #ifndef MAFAT_RUNNER_PROCESS_H
 #define MAFAT_RUNNER_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,10 +20,13 @@ void mafat_process_swap_bytes(uint64_t *in, uint64_t *out);
  * ancestors), else MemAvailable; *source says which. SIZE_MAX if unknown. */
 size_t mafat_process_budget(const char **source);
 
-/* From here on a page of this program's code that is missing is read alone: under
- * a tight limit what the kernel would read ahead (128 KB to megabytes a time)
- * drives out other pages in use. */
+/* Gives back what was read ahead of this program's file, and from here on a page of
+ * its code that is missing is read alone: under a tight limit what the kernel would
+ * read ahead (128 KB to megabytes a time) drives out other pages in use. */
 void mafat_process_read_code_by_pages(void);
+
+/* Was this program linked statically, without a loader? */
+bool mafat_process_is_static(void);
 
 /* Milliseconds of CLOCK_MONOTONIC. */
 double mafat_process_now_ms(void);
