@@ -41,7 +41,7 @@ static const char usage[] =
     "\n"
     "Examples\n"
     "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
-    "  run_inference --memory 24M yolov2.cfg yolov2.packed dog.jpg\n";
+    "  run_inference yolov2.cfg yolov2.packed dog.jpg\n";
 
 /* ---- progress ---- */
 

@@ -41,19 +41,23 @@ static void remove_paths(void)
 static void write_darknet(const struct mafat_network *n, uint64_t seed)
 {
   struct test_rng rng = test_rng(seed);
-  int32_t header[5] = {0, 2, 0, 0, 0};
-  FILE *file = fopen(darknet_path, "wb");
-  ck_assert_uint_eq(fwrite(header, sizeof header, 1, file), 1);
-  for (uint64_t i = 0; i < mafat_weights_payload_bytes(n) / sizeof(float); i++) {
+  const int32_t header[5] = {0, 2, 0, 0, 0};
+  size_t floats = (size_t)mafat_weights_payload_bytes(n) / sizeof(float), bytes = sizeof header + floats * sizeof(float);
+  char *file = malloc(bytes);
+  memcpy(file, header, sizeof header);
+  for (size_t i = 0; i < floats; i++) {
     float x = .25f + (float)(test_random(&rng) >> 8) / 16777216.0f;
-    ck_assert_uint_eq(fwrite(&x, sizeof x, 1, file), 1);
+    memcpy(file + sizeof header + i * sizeof x, &x, sizeof x);
   }
-  ck_assert_int_eq(fclose(file), 0);
+  int fd = open(darknet_path, O_WRONLY | O_TRUNC | O_CREAT, 0600);
+  ck_assert_int_eq(write(fd, file, bytes), (ssize_t)bytes);
+  close(fd);
+  free(file);
 }
 
 static int pack(const struct mafat_network *n)
 {
-  int fd = open(packed_path, O_RDWR | O_TRUNC);
+  int fd = open(packed_path, O_RDWR | O_TRUNC | O_CREAT, 0600);
   int code = mafat_packer_write(darknet_path, n, fd, packed_path, NULL, NULL, &diagnostic);
   close(fd);
   return code;
@@ -297,7 +301,7 @@ static void compare_plans(const struct mafat_network *n, enum mafat_reads_method
 {
   struct mafat_weights *kept = open_kept(darknet_path, n, n->n_layers);
   for (int text = 0; text < N_PLAN_TEXTS; text++)
-    for (int n_threads = 1; n_threads <= 3; n_threads++)
+    for (int n_threads = 1; n_threads <= 3; n_threads += 2)
       for (int packed = 0; packed < 2; packed++) {
         struct mafat_plan *plan = make_plan(n, text, n_threads, packed);
         if (plan) compare_run(n, plan, method, kept);
@@ -633,7 +637,7 @@ Suite *streaming_suite(void)
   tcase_set_timeout(t, 60);
   tcase_add_checked_fixture(t, make_paths, remove_paths);
   tcase_add_loop_test(t, packed_files_hold_what_is_kept, 0, 12);
-  tcase_add_loop_test(t, any_residence_gives_the_same_slices, 0, 6);
+  tcase_add_loop_test(t, any_residence_gives_the_same_slices, 0, 4);
   tcase_add_loop_test(t, any_way_of_reading_gives_the_same_slices, MAFAT_READS_AUTO, MAFAT_READS_THREAD + 1);
   tcase_add_loop_test(t, fetches_are_counted_and_come_in_order, 0, 20);
   tcase_add_loop_test(t, each_byte_is_read_once_where_each_layer_runs_once, 0, 3);

@@ -1,4 +1,5 @@
-/* libFuzzer target: any bytes, as the .weights file of three fixed networks.
+/* libFuzzer target: any bytes, as the .weights file of three fixed networks, and as a
+ * packed one, whose header is sealed for the last bytes to get past it.
  * Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +10,8 @@
 
 #include "tests/fuzz/networks.h"
 
+#include "runner/packed_file.h"
+#include "runner/packer.h"
 #include "runner/weights.h"
 
 static const char *const cfgs[] = {
@@ -52,14 +55,9 @@ static void touch_slices(struct mafat_weights *w, const struct mafat_network *n)
   }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+/* Opens what the file holds now, for every network. */
+static void try_file(const char *path)
 {
-  if (!networks[0]) make_networks(cfgs, N_CFGS, networks);
-  int fd = memfd_create("fuzz", MFD_CLOEXEC);
-  char path[64];
-  if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) abort();
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   for (int i = 0; i < N_CFGS; i++) {
     struct mafat_diagnostic d = {""};
     struct mafat_weights *w = NULL;
@@ -69,6 +67,48 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     if (w) touch_slices(w, networks[i]);
     mafat_weights_close(&w);
   }
+  struct mafat_diagnostic d = {""};
+  int code = mafat_packer_check(path, NULL, &d);
+  require(code == MAFAT_OK || d.text[0]);
+}
+
+static void write_at(int fd, const void *data, size_t bytes, long offset)
+{
+  if (pwrite(fd, data, bytes, offset) != (ssize_t)bytes) abort();
+}
+
+/* The bytes behind a packed header that is right for the first network, or nearly:
+ * the first byte says which, and whether its table is. */
+static void try_packed(int fd, const char *path, const uint8_t *bytes, size_t n)
+{
+  struct mafat_packed_header h = {.version = 0};
+  struct mafat_packed_entry entries[16];
+  if (n == 0) return;
+  const struct mafat_network *network = networks[bytes[0] % N_CFGS];
+  size_t table = (size_t)network->n_layers * sizeof entries[0];
+  require(network->n_layers <= 16);
+  memset(entries, 0, sizeof entries);
+  mafat_packed_lay_out(network, entries);
+  if (bytes[0] & 0x80) memcpy(entries, bytes, n < table ? n : table);
+  mafat_packed_seal(network, entries, &h);
+  if (ftruncate(fd, 0) != 0) abort();
+  if (ftruncate(fd, (off_t)mafat_packed_file_bytes(network)) != 0) abort();
+  write_at(fd, &h, sizeof h, 0);
+  write_at(fd, entries, table, MAFAT_PACKED_ALIGNMENT);
+  write_at(fd, bytes, n, (long)mafat_packed_images_at(network->n_layers));
+  try_file(path);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+  char path[64];
+  if (!networks[0]) make_networks(cfgs, N_CFGS, networks);
+  int fd = memfd_create("fuzz", MFD_CLOEXEC);
+  if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) abort();
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  try_file(path);
+  try_packed(fd, path, bytes, n);
   close(fd);
   return 0;
 }

@@ -17,7 +17,8 @@ for target in "$@"; do
   case $target in
   cfg) options="$options -dict=$folder/seeds/cfg.dict" ;;
   plan) options="-max_len=256" ;;
-  weights) sources="$sources runner/weights.c" ;;
+  weights) sources="$sources runner/weights*.c runner/packed_file.c runner/pack.c runner/packer.c runner/stream.c runner/reads*.c"
+    libraries="-luring" ;;
   image) sources="network/error.c runner/image*.c" libraries="-ljpeg -lpng" ;;
   *) echo "fuzz: expected cfg, plan, weights or image, found $target" >&2; exit 2 ;;
   esac

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# Checks build/pack_weights through its command line. Run from the project's root; BUILD names the build folder (default: build).
+set -u
+
+build=${BUILD:-build}
+case $build in /*) ;; *) build=$PWD/$build ;; esac
+program=$build/pack_weights
+man=$PWD/doc/man/pack_weights.1
+folder=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$folder" || exit 1
+failed=0
+
+ok() { printf 'ok %s\n' "$1"; }
+skip() { printf 'skip %s: %s\n' "$1" "$2"; }
+fail() {
+  printf 'FAIL %s: %s\n' "$1" "$2"
+  failed=1
+}
+
+run() {
+  timeout 20 "$program" "$@" >out 2>err
+  code=$?
+}
+
+# expect NAME STATUS [TEXT]: the exit status, TEXT on stderr, and one line of it where it failed.
+expect() {
+  if [ "$code" -ne "$2" ]; then
+    fail "$1" "exit status $code instead of $2; $(head -c 300 err)"
+  elif [ -n "${3-}" ] && ! grep -qF -e "$3" err; then
+    fail "$1" "expected '$3' on stderr, found: $(head -c 300 err)"
+  elif [ "$2" -ne 0 ] && [ "$(wc -l <err)" -ne 1 ]; then
+    fail "$1" "expected one line on stderr, found: $(head -c 300 err)"
+  elif [ "$2" -eq 0 ] && [ -s err ]; then
+    fail "$1" "expected nothing on stderr, found: $(head -c 300 err)"
+  else
+    ok "$1"
+  fi
+}
+
+if [ ! -x "$program" ]; then
+  fail pack_weights "$program is not there"
+  exit 1
+fi
+
+net='[net]\nwidth=32\nheight=32\nchannels=3\n[convolutional]\nbatch_normalize=1\nfilters=24\nsize=3\npad=1\nactivation=leaky\n[maxpool]\n'
+printf "$net"'[convolutional]\nfilters=40\nsize=1\nactivation=linear\n' >a.cfg
+printf "$net"'[convolutional]\nfilters=41\nsize=1\nactivation=linear\n' >b.cfg
+"$build/make_weights" --quiet a.cfg a.weights || fail make_weights a.cfg
+
+run --help
+{ [ $code -eq 0 ] && grep -q '^usage: pack_weights' out && [ ! -s err ] && ok help; } || fail help "status $code"
+for option in $(sed -n 's/^  \(--[a-z]*\).*/\1/p' out); do
+  grep -qF -e "Fl -${option#--}" "$man" || fail "man page" "$option is missing"
+done
+run; expect "no arguments" 2 "expected MODEL.cfg"
+run --nonsense a.cfg a.weights a.packed; expect "unknown option" 2 "--nonsense"
+run --check; expect "check without a file" 2 "expected one FILE.packed"
+
+run a.cfg a.weights a.packed; expect pack 0
+{ [ -s a.packed ] && [ ! -e a.packed.part ] && ok "nothing else is left"; } || fail "nothing else is left" "$(ls)"
+run --check a.packed; expect check 0
+run a.cfg a.weights a.packed; expect "an existing file stays" 2 "--force"
+run --force a.cfg a.weights a.packed; expect force 0
+run a.cfg a.weights same.packed
+{ cmp -s a.packed same.packed && ok "the same file again"; } || fail "the same file again" "they differ"
+
+run no.cfg a.weights x.packed; expect "no cfg" 2 no.cfg
+run a.cfg no.weights x.packed; expect "no weights" 2 no.weights
+run b.cfg a.weights x.packed; expect "weights of another cfg" 2 "the file ends in layer 2"
+run a.cfg a.packed x.packed; expect "packed already" 2 "packed"
+run a.cfg a.weights no-such-folder/x.packed; expect "no folder" 1 no-such-folder
+run --check a.weights; expect "check of Darknet's file" 2 MAFATPK1
+head -c 100 a.packed >short.packed
+run --check short.packed; expect "check of a short file" 2 short.packed
+[ ! -e x.packed ] && [ ! -e x.packed.part ] || fail "failures leave nothing" "$(ls)"
+
+# Layer 2 begins behind header, table and layer 0.
+cp a.packed damaged.packed
+printf 'x' | dd of=damaged.packed bs=1 seek=12300 conv=notrunc 2>dd.log
+run --check damaged.packed; expect "check of a damaged file" 2 "is damaged"
+
+if [ -c /dev/full ]; then
+  ln -s /dev/full full.packed.part
+  run --force a.cfg a.weights full.packed; expect "a full disk" 1 "cannot write"
+fi
+
+# Interrupted: a network large enough to be met at work.
+printf '[net]\nwidth=64\nheight=64\nchannels=64\n[connected]\noutput=600\nactivation=linear\n' >large.cfg
+"$build/make_weights" --quiet large.cfg large.weights
+"$program" large.cfg large.weights large.packed 2>err &
+pid=$!
+sleep .1
+if kill -TERM $pid 2>kill.log; then
+  wait $pid
+  code=$?
+  { [ $code -eq 143 ] && [ ! -e large.packed ] && [ ! -e large.packed.part ] && ok interrupted; } ||
+    fail interrupted "status $code; $(ls large*)"
+else
+  wait $pid
+  skip interrupted "it was done before"
+fi
+
+# Inferences are the same.
+"$build/make_weights" --quiet a.cfg a.weights
+printf 'P6\n8 8\n255\n%192s' ' ' | tr ' ' 'm' >picture.ppm
+if "$build/run_inference" --json a.cfg a.weights picture.ppm >darknet.json 2>err; then
+  "$build/run_inference" --dump-output darknet.raw a.cfg a.weights picture.ppm >out 2>&1
+  "$build/run_inference" --dump-output packed.raw a.cfg a.packed picture.ppm >out 2>&1
+  { [ -s darknet.raw ] && cmp -s darknet.raw packed.raw && ok "run_inference takes it"; } ||
+    fail "run_inference takes it" "$(head -c 300 out)"
+else
+  skip "run_inference takes it" "$(head -c 100 err)"
+fi
+exit $failed
