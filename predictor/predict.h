@@ -28,7 +28,7 @@ enum {
   MAFAT_LATE_PAGES_DYNAMIC = 1152 << 10,
   /* What a group is charged beyond resident pages: kernel memory (about 0.28 MB).
    * What the kernel reads ahead of a cold program is given back under pressure. */
-  MAFAT_GROUP_CHARGE = 384 << 10,
+  MAFAT_GROUP_CHARGE = 352 << 10,
   /* For each thread beside the first: stack and descriptor, and the kernel's memory. */
   MAFAT_THREAD_PAGES = 12 << 10,
   MAFAT_THREADED_PAGES = 208 << 10, /* for the first of them: code */
