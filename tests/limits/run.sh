@@ -121,7 +121,8 @@ made() {
   return 1
 }
 
-# prepare: cfg, weights and picture of the taken case in $the_cfg, $kept_weights (Darknet's), $the_weights, $picture; fails with $why
+# prepare: cfg, weights and picture of the taken case in $the_cfg, $kept_weights (Darknet's), $the_weights, $picture,
+# and whether weights are $random; fails with $why
 prepare() {
   local source=$cfg stem
   why='' picture=/usr/share/darknet/data/dog.jpg
@@ -138,6 +139,8 @@ prepare() {
   [ -f "$source" ] || return 1
   why="$picture is missing"
   [ -f "$picture" ] || return 1
+  random=yes
+  [ ! -f "${source%.cfg}.weights" ] || random=no
   stem=$cache/$(basename "$source" .cfg)
   the_cfg=$stem.cfg kept_weights=$stem.weights
   if [ "$size" = - ]; then
@@ -169,7 +172,8 @@ prepare() {
 compose() {
   local options=() other
   [ "$layers" = - ] || options+=(--layers "$layers")
-  [ "$goal" != caught ] || options+=(--best-effort)
+  case $goal in caught | stretch) options+=(--best-effort) ;; esac # also what is predicted not to fit
+  [ "$random" = no ] || options+=(--thresh 0.7) # random weights see boxes everywhere
   words=(--limit "$limit_bytes" --repeat "$repeat" --time "$time" --no-copy "$the_weights")
   command=(-- "$build/run_inference" "${options[@]}" --algorithm "$algorithm")
   [ "$plan" = - ] || command+=(--plan "$plan")
