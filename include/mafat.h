@@ -43,7 +43,9 @@ struct mafat_warning_sink {
 struct mafat_model_options {
   size_t memory_bytes;  /* budget for the whole process; 0 (default): the smallest limit of its
                            cgroups, else the memory that is available */
-  const char *plan;     /* NULL (default): rows down to the best cut, or the first tiling that fits */
+  const char *plan;     /* as in run_inference --plan. NULL (default): whole maps, or rows down to the
+                           cut that needs least; where that does not fit, plans that read their weights
+                           in every run, then tiles from coarse to fine */
   int layers;           /* run the first so many layers; 0 (default): all */
   const char *algorithm; /* of convolutions: "direct", "winograd" (3x3 layers of stride 1), or "auto"
                            (NULL, default): for each layer the faster one; direct everywhere if only
@@ -64,7 +66,9 @@ void mafat_model_defaults(struct mafat_model_options *options);
 struct mafat_model;
 
 /* Reads the network, chooses the plan, checks it against the budget, reads the
- * weights and maps the arena. MAFAT_ELIMIT: does not fit, the diagnostic names
+ * weights that the plan keeps and maps the arena. weights_path: Darknet's file, or
+ * one that pack_weights made of it; if the plan reads weights in runs, it stays open
+ * and must not change until the model is closed. MAFAT_ELIMIT: does not fit, the diagnostic names
  * the bytes; MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_EIO: the files;
  * MAFAT_EINVAL: the options; MAFAT_ENOMEM. *out is NULL after a failure. */
 int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
@@ -72,7 +76,9 @@ int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char 
 void mafat_model_close(struct mafat_model **model);
 
 /* Decodes a JPEG, PNG or PPM file into the network's input and runs it.
- * MAFAT_ELIMIT when this picture's decoder does not fit into the budget. */
+ * MAFAT_ELIMIT when this picture's decoder does not fit into the budget; where
+ * weights are read in runs, MAFAT_EIO when the file has changed, MAFAT_EFORMAT when
+ * it turns out to be damaged. */
 int mafat_model_run_picture(struct mafat_model *model, const char *path,
                             struct mafat_diagnostic *d);
 /* Runs on floats in channel, row, column order: n is the input's size. */

@@ -13,8 +13,10 @@
 
 const char mafat_options_help[] =
     "Usage: run_inference [options] MODEL.cfg MODEL.weights IMAGE...\n"
-    "Runs a Darknet network inside a memory budget. IMAGE: JPEG, PNG or PPM;\n"
-    "\"-\" reads a list of paths from standard input.\n"
+    "Runs a Darknet network inside a memory budget. MODEL.weights: Darknet's file, or\n"
+    "one made of it by pack_weights, which plans with streamed weights need less\n"
+    "memory for. IMAGE: JPEG, PNG or PPM; \"-\" reads a list of paths from standard\n"
+    "input.\n"
     "\n"
     "What to run\n"
     "  --layers N           run the first N layers only (the paper's experiments: 16)\n"
@@ -25,13 +27,20 @@ const char mafat_options_help[] =
     "How to run it\n"
     "  --memory SIZE        budget for the whole process: 64M, 16384K, bytes. Default:\n"
     "                       the smallest limit of its cgroups, else available memory\n"
-    "  --plan SPEC          use this plan: rows4/8/1x1 runs layers 0..7 as a pipeline of\n"
-    "                       rolling windows of at least 4 rows, the rest layer by\n"
-    "                       layer; 5x5/8/2x2 in 5 x 5 tiles and 2 x 2; 2x2/NoCut; any\n"
-    "                       number of groups; 5x5:balanced evens out the tiles' bytes;\n"
-    "                       [9,19]x[12]/NoCut cuts at given rows and columns.\n"
-    "                       Default: rows down to the cut that needs least; where\n"
-    "                       that does not fit, tiles from coarse to fine\n"
+    "  --plan SPEC          use this plan: groups of layers and the cuts between them, as\n"
+    "                       in 5x5/8/2x2, rows4/12/1x1 or 2x2/NoCut. A group is\n"
+    "                         rows4     a pipeline of rolling windows, 4 rows or more\n"
+    "                         panels    whole maps, 32 filters at a time\n"
+    "                         1x1       whole maps\n"
+    "                         5x5       tiles; 5x5:balanced evens out their bytes;\n"
+    "                                   [9,19]x[12] cuts at given rows and columns\n"
+    "                       Its weights are kept, or read anew for every picture:\n"
+    "                         :loaded   in memory while the group runs\n"
+    "                         :streamed a part at a time, just before it is needed\n"
+    "                       Example: rows2:streamed/12/panels:streamed\n"
+    "                       Default: whole maps, or rows down to the cut that needs\n"
+    "                       least; where that does not fit, rows and panels that read\n"
+    "                       their weights, then tiles from coarse to fine\n"
     "  --algorithm NAME     convolutions: direct, winograd (3x3 layers of stride 1), or\n"
     "                       auto (default): for each layer the one expected to be\n"
     "                       faster; direct everywhere where only that fits. They\n"
@@ -61,7 +70,8 @@ const char mafat_options_help[] =
     "Examples\n"
     "  run_inference --names coco.names yolov3-tiny.cfg yolov3-tiny.weights dog.jpg\n"
     "  run_inference --memory 64M --json yolov2.cfg yolov2.weights dog.jpg | jq .plan\n"
-    "  run_inference --layers 16 --plan 5x5/8/2x2 yolov2.cfg yolov2.weights dog.jpg\n";
+    "  run_inference --layers 16 --plan 5x5/8/2x2 yolov2.cfg yolov2.weights dog.jpg\n"
+    "  run_inference --memory 10M yolov2.cfg yolov2.packed dog.jpg\n";
 
 void mafat_options_defaults(struct mafat_options *o)
 {

@@ -1,7 +1,8 @@
 #!/bin/sh
 # What mafat does, in a minute: coloured shapes found under a 16 MB budget with
-# the embedded model, then YOLOv2 at 608 x 608, untiled and as MAFAT's tiles, by
-# direct convolution and with Winograd's, and that plan and threads change no bit.
+# the embedded model, then YOLOv2 at 608 x 608, untiled, as MAFAT's tiles and with
+# its weights on disk, by direct convolution and with Winograd's, and that plan and
+# threads change no bit.
 set -eu
 build=${BUILD:-build}
 out=$build/demo
@@ -37,29 +38,35 @@ if [ ! -f "$cfg" ] || [ ! -f "$picture" ]; then
 fi
 echo
 echo "2. YOLOv2 at 608 x 608, generated weights, one thread, medians of 3 runs"
-weights=$out/yolov2.weights
-trap 'rm -f "$weights" "$out"/*.floats' EXIT INT TERM
+weights=$out/yolov2.weights packed=$out/yolov2.packed
+trap 'rm -f "$weights" "$packed" "$packed.part" "$out"/*.floats' EXIT
+trap 'exit 1' INT TERM
 "$build/make_weights" --quiet "$cfg" "$weights"
+"$build/pack_weights" --quiet --force "$cfg" "$weights" "$packed"
 
 yolov2() { # PLAN ALGORITHM OPTION...: a row of the table; the last layer's output stays in PLAN-ALGORITHM.floats
-  plan=$1 algorithm=$2
+  plan=$1 algorithm=$2 file=$weights
   shift 2
+  case $plan in *streamed*) file=$packed ;; esac
   "$build/run_inference" --quiet --json --repeat 3 --plan "$plan" --algorithm "$algorithm" "$@" \
-    --dump-output "$out/$(echo "$plan" | tr / -)-$algorithm.floats" "$cfg" "$weights" "$picture" >"$out/yolov2.json"
-  printf '   %-12s %-9s %9s %21s %10s %10s\n' "$plan" "$algorithm" \
+    --dump-output "$out/$(echo "$plan" | tr / -)-$algorithm.floats" "$cfg" "$file" "$picture" >"$out/yolov2.json"
+  printf '   %-34s %-8s %9s %21s %10s %10s\n' "$plan" "$algorithm" \
     "$(megabytes "$(field arena_bytes "$out/yolov2.json")")" \
     "$(megabytes "$(field predicted_resident_bytes "$out/yolov2.json")")" \
     "$(megabytes "$(field measured_resident_bytes "$out/yolov2.json")")" \
     "$(milliseconds "$(field layers_ms "$out/yolov2.json")")"
 }
 heading() { # TEXT
-  printf '   %-22s %9s %21s %10s %10s\n' "$1" arena "resident: predicted" measured layers
+  printf '   %-43s %9s %21s %10s %10s\n' "$1" arena "resident: predicted" measured layers
 }
 
 heading "the whole network"
 yolov2 1x1/NoCut auto
 yolov2 rows4/8/1x1 auto
 yolov2 5x5/8/2x2 auto
+yolov2 rows2:streamed/12/panels:streamed auto
+cmp "$out/1x1-NoCut-auto.floats" "$out/rows2:streamed-12-panels:streamed-auto.floats"
+echo "   The last row reads its weights from a packed file on disk (build/pack_weights) for every picture; the others keep 194 MB of them."
 heading "its first 16 layers"
 for algorithm in direct auto; do
   yolov2 1x1/NoCut $algorithm --layers 16
