@@ -259,8 +259,8 @@ run plain.cfg "$io/long.weights" a.ppm
 expect weights-surplus 0 'warning: '
 check weights-surplus-text "found: $(cat "$err")" grep -qF '4 bytes beyond the last layer of plain.cfg are ignored' "$err"
 bad weights-missing 'no-such.weights: cannot open' plain.cfg no-such.weights a.ppm
-bad weights-folder '.: expected a regular file of weights' plain.cfg . a.ppm
-bad weights-device '/dev/zero: expected a regular file of weights' plain.cfg /dev/zero a.ppm
+bad weights-folder '.: expected a regular file' plain.cfg . a.ppm
+bad weights-device '/dev/zero: expected a regular file' plain.cfg /dev/zero a.ppm
 
 : >"$io/empty.ppm"
 head -c 400 a.ppm >"$io/cut.ppm"
