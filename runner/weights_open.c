@@ -60,7 +60,17 @@ static size_t largest_affine(const struct mafat_weights *w)
   return floats;
 }
 
-enum { KEPT_RING_FETCHES = 6 };
+enum { MOST_KEPT_READS = 6 };
+
+/* The arena has no pages yet: what a run will take of memory, a ring may take now. At
+ * least two of the largest reads, and never more than all that is read. */
+static size_t size_kept_ring(const struct mafat_weights *w, size_t largest, size_t sum)
+{
+  size_t least = 2 * mafat_fetch_window(largest), most = MOST_KEPT_READS * mafat_fetch_window(largest);
+  size_t arena = w->layout ? w->layout->total_bytes / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT : most;
+  size_t bytes = arena < least ? least : arena < most ? arena : most;
+  return sum < bytes ? sum : bytes;
+}
 
 /* Reads all the fetches in one go, packing what has come while the rest comes. */
 static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char *ring, size_t ring_bytes,
@@ -85,13 +95,15 @@ static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_dia
 {
   struct mafat_fetches *fetches;
   struct mafat_fetch fetch;
-  size_t largest = 0, ring_bytes;
+  size_t largest = 0, sum = 0, ring_bytes;
   void *ring = MAP_FAILED;
   int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->packed, w->file->transposed);
   if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
-  while (mafat_fetches_next(fetches, &fetch))
+  while (mafat_fetches_next(fetches, &fetch)) {
     if (fetch.bytes > largest) largest = fetch.bytes;
-  ring_bytes = mafat_fetch_window(largest) * KEPT_RING_FETCHES;
+    sum += mafat_fetch_window(fetch.bytes);
+  }
+  ring_bytes = size_kept_ring(w, largest, sum);
   if (largest > 0) {
     w->affine = malloc(largest_affine(w) * sizeof *w->affine);
     ring = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
