@@ -16,7 +16,7 @@ $(BUILD)/arm_floats: $(BUILD)/obj/tests/arm/floats.o $(LIB)
 .PHONY: check-arm run-arm $(ARM_TRIPLETS)
 
 $(ARM_TRIPLETS):
-	@$(call arm_make,$@) all $(ARM_CHECKS:%=$(BUILD)/$@/%)
+	+@$(call arm_make,$@) all $(ARM_CHECKS:%=$(BUILD)/$@/%)
 
 run-arm: all $(BUILD)/arm_floats $(ARM_TRIPLETS)
 	@BUILD=$(BUILD) ./tests/arm.sh $(ARM_TRIPLETS)
