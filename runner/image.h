@@ -24,7 +24,7 @@
 
 /* Page cache that a picture's file takes at most, however long it is: what lies
  * behind the reader is dropped. */
-enum { MAFAT_IMAGE_FILE_WINDOW = 1 << 20 };
+enum { MAFAT_IMAGE_FILE_WINDOW = 256 << 10 };
 
 struct mafat_image;
 

@@ -17,18 +17,26 @@ ssize_t mafat_image_source_peek(int fd, off_t offset, uint8_t *bytes, size_t n)
   return (ssize_t)got;
 }
 
+/* A file is read once: behind the reader its pages would only fill the memory
+ * group's page cache, and so would the megabytes that the kernel reads ahead. Small
+ * files stay, they may be read again soon. */
+static void mind_page_cache(const struct mafat_image_source *source, off_t *dropped)
+{
+  enum { AHEAD = MAFAT_IMAGE_FILE_WINDOW / 4, BEHIND = MAFAT_IMAGE_FILE_WINDOW / 2 };
+  if (source->position == 0) posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead but ours */
+  if (source->position % AHEAD == 0) posix_fadvise(source->fd, source->position, 2 * AHEAD, POSIX_FADV_WILLNEED);
+  if (source->position - *dropped < BEHIND || source->position <= MAFAT_IMAGE_FILE_WINDOW) return;
+  posix_fadvise(source->fd, 0, source->position, POSIX_FADV_DONTNEED);
+  *dropped = source->position;
+}
+
 int mafat_image_source_fill(struct mafat_image_source *source)
 {
+  mind_page_cache(source, &source->dropped);
   ssize_t got = mafat_image_source_peek(source->fd, source->position,
                                         source->buffer, sizeof source->buffer);
   if (got < 0) return -1;
   source->position += got;
-  /* A file is read once: behind the reader its pages would only fill the
-   * memory group's page cache. Small files stay, they may be read again soon. */
-  if (source->position - source->dropped >= MAFAT_IMAGE_FILE_WINDOW) {
-    posix_fadvise(source->fd, 0, source->position, POSIX_FADV_DONTNEED);
-    source->dropped = source->position;
-  }
   source->next = source->buffer;
   source->left = (size_t)got;
   return got > 0;

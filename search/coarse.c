@@ -1,6 +1,7 @@
 #include "search/coarse.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
   MAX_TILES = 5,
@@ -124,15 +125,31 @@ static int try_kept(struct search *s, int cut)
   return consider_cut(s, true, "rows", cut, "1x1");
 }
 
-/* Weights read in every run: those of the rows not, once, or in every step. */
+/* Weights read in every run: those of the rows not, once, or in every step; through
+ * a ring of so many reads (plan.h). */
+static int consider_streamed(struct search *s, int cut, const char *ring)
+{
+  static const char *const heads[] = {"rows4", "rows4:loaded", "rows4:loaded300", "rows4:streamed", "rows2",
+                                      "rows2:loaded", "rows2:loaded300", "rows2:streamed", "rows1:streamed"};
+  int code = MAFAT_OK;
+  for (size_t i = 0; i < sizeof heads / sizeof *heads && code == MAFAT_OK; i++) {
+    bool streams = strstr(heads[i], "streamed");
+    char head[32], tail[32];
+    snprintf(head, sizeof head, "%s%s", heads[i], streams ? ring : "");
+    snprintf(tail, sizeof tail, "panels:streamed%s", ring);
+    code = consider_cut(s, false, head, cut, tail);
+  }
+  return code;
+}
+
 static int try_streamed(struct search *s, int cut)
 {
-  static const char *const heads[] = {"rows4", "rows4:loaded", "rows4:streamed", "rows2", "rows2:loaded", "rows2:streamed",
-                                      "rows1:streamed"};
-  int code = MAFAT_OK;
-  for (size_t i = 0; i < sizeof heads / sizeof *heads && code == MAFAT_OK; i++)
-    code = consider_cut(s, false, heads[i], cut, "panels:streamed");
-  return code;
+  return consider_streamed(s, cut, "");
+}
+
+static int try_small_ring(struct search *s, int cut)
+{
+  return consider_streamed(s, cut, "4");
 }
 
 static int try_tiles(struct search *s, int cut)
@@ -153,7 +170,7 @@ int mafat_search_coarse(struct mafat_plan **plan, struct mafat_layout **layout,
                         struct mafat_diagnostic *d)
 {
   struct search s = {n, n_layers, options, around, budget, {NULL, NULL, SIZE_MAX, 0}, d};
-  int (*const tries[])(struct search *s, int cut) = {try_kept, try_streamed, try_tiles};
+  int (*const tries[])(struct search *s, int cut) = {try_kept, try_streamed, try_small_ring, try_tiles};
   *plan = NULL;
   *layout = NULL;
   int code = consider(&s, true, "1x1/NoCut");
