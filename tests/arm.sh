@@ -70,6 +70,7 @@ for model in "${models[@]}"; do
 done
 "$BUILD/run_inference" --json --quiet --cpu portable models/shapes/shapes.cfg models/shapes/shapes.weights \
   "$dir/shapes.ppm" >"$dir/picture.json" || exit 1
+"$BUILD/pack_weights" --quiet models/shapes/shapes.cfg models/shapes/shapes.weights "$dir/shapes.packed" || exit 1
 
 # ---- the same, emulated ----
 
@@ -128,6 +129,32 @@ picture() { # TRIPLET
   fi
 }
 
+# A packed file has the same bytes wherever it is made, and a run that reads its weights the same bits as one that keeps them.
+packed() { # TRIPLET
+  local triplet=$1 out=$dir/$1.packed model=models/shapes/shapes what file layers
+  local pack=(emulate "$triplet" "$BUILD/$triplet/pack_weights" --quiet) run=(emulate "$triplet" "$BUILD/$triplet/run_inference")
+  if "${pack[@]}" $model.cfg $model.weights "$out" 2>"$out.err" && cmp "$out" "$dir/shapes.packed" 2>"$out.err" &&
+    "${pack[@]}" --check "$out" 2>"$out.err"; then
+    ok "$triplet pack_weights: the host's bytes"
+  else
+    fail "$triplet pack_weights: $(tail -n 1 "$out.err")"
+    return
+  fi
+  infer "$out.kept" $model direct --plan 1x1/NoCut -- "${run[@]}" 2>"$out.err"
+  for file in $model.weights "$out"; do
+    for layers in $(heads $model.cfg); do
+      what="$triplet weights read while running, ${file##*.}, $layers layers"
+      if "${run[@]}" --memory 1G --quiet --json --layers "$layers" --input "$dir/shapes.raw" --algorithm direct \
+        --plan rows4:loaded/5/panels:streamed --dump-output "$out.read" $model.cfg "$file" >"$out.json" 2>"$out.err" &&
+        cmp "$out.read" "$out.kept.$layers" 2>"$out.err"; then
+        ok "$what: the bits of weights that are kept"
+      else
+        fail "$what: $(tail -n 1 "$out.err")"
+      fi
+    done
+  done
+}
+
 # More memory than a 32-bit process can address must not wrap to less.
 budget() { # TRIPLET
   local triplet=$1 out=$dir/$1.budget bytes least=1073741824 most=9223372036854775807
@@ -172,6 +199,7 @@ everything() { # TRIPLET
   }
   inference "$1"
   picture "$1"
+  packed "$1"
   budget "$1"
   [ "${1%%-*}" = arm ] && without_neon "$1"
   program "$1" kernel_check

@@ -322,6 +322,36 @@ START_TEST(a_range_may_go_past_the_end)
 }
 END_TEST
 
+/* A file with a hole: more bytes than 32 bits count. */
+static void read_far(const void *argument)
+{
+  const struct way *w = argument;
+  const uint64_t far = UINT64_C(5) << 30;
+  struct mafat_diagnostic d = {""};
+  struct mafat_reads *r = NULL;
+  char *memory = map_memory(2 * PAGE);
+  ck_assert_msg(mafat_reads_open(&r, w->file->path, w->method, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_uint_eq(mafat_reads_file_bytes(r), far + 3);
+  ck_assert_msg(mafat_reads_submit(r, 0, memory, PAGE, far, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_reads_submit(r, 1, memory + PAGE, PAGE, far - PAGE, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_reads_wait(r, 0, &d) == MAFAT_OK && mafat_reads_wait(r, 1, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(memcmp(memory, "far", 3), 0);
+  ck_assert_int_eq(memory[PAGE], 0);
+  mafat_reads_close(&r);
+  munmap(memory, 2 * PAGE);
+}
+
+START_TEST(positions_have_more_than_32_bits)
+{
+  struct file f = make_file("/var/tmp", 0);
+  int fd = open(f.path, O_WRONLY);
+  if (pwrite(fd, "far", 3, (off_t)5 << 30) == 3) run_way(_i, &f, read_far);
+  else printf("skip reads beyond 4 GB: /var/tmp takes no such file\n");
+  close(fd);
+  remove_file(&f);
+}
+END_TEST
+
 static void leave_no_pages(const void *argument)
 {
   const struct way *w = argument;
@@ -663,6 +693,7 @@ Suite *reads_suite(void)
   tcase_add_loop_test(ways, random_ranges_have_the_bytes_of_the_file, 0, N_WAYS);
   tcase_add_loop_test(ways, a_file_in_memory_is_read_too, 0, N_WAYS);
   tcase_add_loop_test(ways, a_range_may_go_past_the_end, 0, N_WAYS);
+  tcase_add_loop_test(ways, positions_have_more_than_32_bits, 0, N_WAYS);
   tcase_add_loop_test(ways, nothing_stays_in_the_page_cache, 0, N_WAYS);
   tcase_add_loop_test(ways, submitting_and_waiting_allocate_nothing, 0, N_WAYS);
   tcase_add_loop_test(ways, closing_waits_for_what_is_under_way, 0, N_WAYS);
