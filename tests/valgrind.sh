@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run_inference and make_weights under valgrind: no error, no leak, also on the
+# run_inference, make_weights and pack_weights under valgrind: no error, no leak, also on the
 # ways that end in a message. Small networks, so that it takes seconds.
 set -u
 BUILD=${BUILD:-build}
@@ -87,4 +87,14 @@ run 'make_weights for no weights' 0 "$BUILD/make_weights" "$dir/bare.cfg" "$dir/
 run 'a network without weights' 0 "$BUILD/run_inference_dynamic" "$dir/bare.cfg" "$dir/bare.weights" "$dir/noise.ppm"
 head -c 3000 "$weights" >"$dir/short.weights"
 run 'short weights' 2 "$BUILD/run_inference_dynamic" "$dir/net.cfg" "$dir/short.weights" "$dir/noise.ppm"
+packed=$dir/net.packed
+run pack_weights 0 "$BUILD/pack_weights" --quiet "$dir/net.cfg" "$weights" "$packed"
+run 'pack_weights --check' 0 "$BUILD/pack_weights" --check --quiet "$packed"
+run 'packing short weights' 2 "$BUILD/pack_weights" --quiet "$dir/net.cfg" "$dir/short.weights" "$dir/short.packed"
+plan=rows2:loaded/3/panels:streamed
+for file in "$weights" "$packed"; do
+  run "read while running, ${file##*.}" 0 "$BUILD/run_inference_dynamic" --plan $plan --repeat 2 "$dir/net.cfg" "$file" "$dir/noise.ppm"
+  run "and a picture damaged" 2 "$BUILD/run_inference_dynamic" --plan $plan "$dir/net.cfg" "$file" "$dir/noise.ppm" \
+    "$dir/short.ppm" "$dir/noise.ppm"
+done
 exit $failures
