@@ -157,7 +157,8 @@ static bool plan_winograd(const struct request *r, struct mafat_scratch *s)
   size_t held = points * mafat_scratch_point_floats(
                              (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * MAFAT_PANEL);
   s->sums_floats = sums;
-  if (s->shared_values && __builtin_mul_overflow(sums, (size_t)r->plan->n_threads, &sums)) return false;
+  size_t panels = (size_t)mafat_min(r->plan->n_threads, n_panels(l)); /* of a step */
+  if (s->shared_values && __builtin_mul_overflow(sums, panels, &sums)) return false;
   size_t *part = s->shared_values ? &s->shared_bytes : &s->slot_bytes;
   return append_tables(s) && append_zeros(s, l, across * MAFAT_WINOGRAD_OUTPUTS) &&
          append(part, &s->values_offset, values, sizeof(float)) &&

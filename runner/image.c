@@ -2,6 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -206,8 +209,13 @@ size_t mafat_image_bytes_assumed(const struct mafat_image_input *input)
   return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT), WIDTH, input->w, NAME_BYTES);
 }
 
+enum { LARGE_DECODER = 128 << 10 };
+
+/* The layers run beside what stays of it: the heap keeps what it may use again, up to
+ * a quarter of a megabyte of a progressive JPEG's coefficients, unless told. */
 static void release_decoding(struct mafat_image *im)
 {
+  bool large = im->decoder && im->info.decoder_bytes > LARGE_DECODER;
   if (im->decoder) im->decoder->ops->close(im->decoder);
   im->decoder = NULL;
   free(im->rows[0]);
@@ -215,6 +223,11 @@ static void release_decoding(struct mafat_image *im)
   free(im->across_taps);
   im->rows[0] = im->rows[1] = NULL;
   im->across_taps = NULL;
+#ifdef __GLIBC__
+  if (large) malloc_trim(0);
+#else
+  (void)large;
+#endif
 }
 
 static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)

@@ -111,20 +111,26 @@ static int write_file(const struct mafat_network *n, const struct options *o,
   return code;
 }
 
+/* Neither a folder nor a device is a source, or gives way to a file. */
+static int check_paths(const struct options *o, struct mafat_diagnostic *d)
+{
+  struct stat in, out;
+  bool exists = lstat(o->out, &out) == 0;
+  if (exists && !o->force) return mafat_fail(d, MAFAT_EINVAL, "%s: exists; --force replaces it", o->out);
+  if (exists && !S_ISREG(out.st_mode) && !S_ISLNK(out.st_mode))
+    return mafat_fail(d, MAFAT_EINVAL, "%s: exists, and is no regular file: not replaced", o->out);
+  if (stat(o->weights, &in) != 0 || access(o->weights, R_OK) != 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->weights, strerror(errno));
+  if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", o->weights);
+  if (exists && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the weights", o->out);
+  return MAFAT_OK;
+}
+
 static int pack(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   struct mafat_network *n = NULL;
-  struct stat st;
-  if (!o->force && lstat(o->out, &st) == 0) {
-    mafat_fail(d, MAFAT_EINVAL, "%s: exists; --force replaces it", o->out);
-    return BAD_INPUT;
-  }
-  if (mafat_network_read(&n, o->cfg, NULL, d) != MAFAT_OK) return BAD_INPUT;
-  if (access(o->weights, R_OK) != 0) {
-    mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->weights, strerror(errno));
-    mafat_network_close(&n);
-    return BAD_INPUT;
-  }
+  if (check_paths(o, d) != MAFAT_OK || mafat_network_read(&n, o->cfg, NULL, d) != MAFAT_OK) return BAD_INPUT;
   int code = write_file(n, o, progress, d);
   mafat_network_close(&n);
   return code == MAFAT_OK ? DONE : code == MAFAT_EIO || code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;

@@ -320,7 +320,7 @@ static int print_table(struct session *s)
     const struct mafat_group *group = &s->model->plan->groups[g];
     struct mafat_report_row *head = &rows[n];
     if (group->rows) snprintf(texts[n], sizeof *texts, "rows, at least %d", group->rows);
-    else if (group->panels) snprintf(texts[n], sizeof *texts, "panels");
+    else if (group->panels) snprintf(texts[n], sizeof *texts, "panels of filters");
     else snprintf(texts[n], sizeof *texts, "%dx%d tiles", group->n_rows, group->n_cols);
     *head = (struct mafat_report_row){MAFAT_ROW_GROUP, group->first, group->end - 1, texts[n], 0,
                                       (int64_t)s->model->layout->groups[g].macs,

@@ -222,17 +222,19 @@ static void check_weights(const struct replay *r, const struct mafat_step *step)
 
 /* ---- steps ---- */
 
-/* Values of all tiles, then sums of as many panels as workers have. */
+/* Values of all tiles, then sums of the panels that a step has: one for each worker,
+ * where there are so many; no more is kept. */
 static void check_shared(const struct replay *r, int layer)
 {
   const struct mafat_scratch *s = &r->s->layout->scratch[layer];
   const struct mafat_layer *l = &r->s->network->layers[mafat_fusion_reader(r->s->plan, layer)];
+  size_t panels = (size_t)mafat_min((l->out.c + MAFAT_PANEL - 1) / MAFAT_PANEL, r->s->plan->n_threads);
   size_t values = (size_t)s->n_tiles * 36 * (size_t)l->in.c * sizeof(float);
-  size_t sums = (size_t)s->n_tiles * 36 * MAFAT_PANEL * sizeof(float) * (size_t)r->s->plan->n_threads;
-  require(s->sums_floats * sizeof(float) * (size_t)r->s->plan->n_threads >= sums &&
-              s->values_offset + values <= s->sums_offset &&
-              s->sums_offset + s->sums_floats * sizeof(float) * (size_t)r->s->plan->n_threads <= s->shared_bytes,
+  size_t sums = s->sums_floats * sizeof(float) * panels;
+  require(sums >= (size_t)s->n_tiles * 36 * MAFAT_PANEL * sizeof(float) * panels &&
+              s->values_offset + values <= s->sums_offset && s->sums_offset + sums <= s->shared_bytes,
           r->s, "layer %d's values and sums exceed its scratch", layer);
+  require(s->shared_bytes < s->sums_offset + sums + 64, r->s, "layer %d has room for sums of more panels", layer);
 }
 
 /* Of a fan's convolution, its scratch outlives the steps of the readers. */

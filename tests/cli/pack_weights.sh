@@ -63,6 +63,12 @@ run a.cfg a.weights a.packed; expect pack 0
 run --check a.packed; expect check 0
 run a.cfg a.weights a.packed; expect "an existing file stays" 2 "--force"
 run --force a.cfg a.weights a.packed; expect force 0
+run --force a.cfg a.weights a.weights; expect "the weights stay" 2 "a file of its own"
+run --force a.cfg a.weights .; expect "a folder stays" 2 "no regular file"
+mkfifo pipe
+run --force a.cfg a.weights pipe; expect "a pipe stays" 2 "no regular file"
+run a.cfg pipe b.packed; expect "weights from a pipe" 2 "expected a regular file"
+rm pipe
 run a.cfg a.weights same.packed
 { cmp -s a.packed same.packed && ok "the same file again"; } || fail "the same file again" "they differ"
 
