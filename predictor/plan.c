@@ -164,7 +164,6 @@ static int take_loaded(struct parser *p, struct written_group *w)
   int code = take_number(p, "kilobytes", &w->loaded_kb);
   if (code) return code;
   w->weights = MAFAT_STREAMED;
-  w->ring = DEFAULT_RING;
   if (w->loaded_kb >= 1 && w->loaded_kb <= MOST_LOADED_KB) return MAFAT_OK;
   return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d kilobytes of a layer, found %d", p->text,
                     MOST_LOADED_KB, w->loaded_kb);

@@ -62,7 +62,7 @@ struct mafat_group {
   int rows;                   /* 0, or: rolling windows, at least so many rows a step */
   bool panels;                /* a few filters of the whole map at a time */
   bool apart;                 /* panels: no layer is computed panel by panel with its readers */
-  int ring;                   /* streamed: reads that the ring holds */
+  int ring;                   /* streamed: reads that the ring holds; 0: as few as can be, or as others want */
   int loaded_kb;              /* streamed: but loaded, where a layer has at most so many kilobytes; 0: not given */
   enum mafat_residence weights; /* as written; what of it applies to a layer: plan->residence */
   int *row_bounds;            /* (n_rows + 1) on the output map's rows: 0 ... h */

@@ -12,6 +12,7 @@ enum {
    * costs by itself shows: calls and row pointers; for Winograd, transforming the
    * weights. So narrow maps come in more rows than wide ones. */
   STEP_PIXELS = 48,
+  STREAMED_STEP_PIXELS = 144, /* reading the weights anew should not take longer than the step */
   WINOGRAD_STEP_PIXELS = 192
 };
 
@@ -39,7 +40,9 @@ static struct mafat_span next_rows(struct mafat_schedule *s, const struct mafat_
   int reader = mafat_fusion_reader(s->plan, l), begin = *done(s, l);
   bool winograd = s->plan->algorithms[reader] == MAFAT_WINOGRAD;
   int width = s->network->layers[reader].out.w;
-  long long pixels = (long long)g->rows * (winograd ? WINOGRAD_STEP_PIXELS : STEP_PIXELS);
+  bool streamed = s->plan->residence[reader] == MAFAT_STREAMED;
+  long long pixels = winograd ? WINOGRAD_STEP_PIXELS : streamed ? STREAMED_STEP_PIXELS : STEP_PIXELS;
+  pixels *= g->rows;
   int rows = (int)((pixels + width - 1) / width);
   /* Pooled, half as many rows of twice the pixels. */
   if (layer->type == MAFAT_MAXPOOL && reader != l) rows = (rows + 1) / 2;
