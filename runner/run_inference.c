@@ -357,6 +357,11 @@ static void print_memory_note(const struct session *s, const struct mafat_run_re
           mafat_algorithm_name(s->model->algorithm), s->model->plan->n_threads,
           s->model->plan->n_threads == 1 ? "" : "s", s->model->kernels->name,
           (double)s->model->layout->macs * 1e-6, (double)s->model->layout->padded_macs * 1e-6);
+  const struct mafat_weights *w = s->model->weights;
+  if (mafat_weights_reads_in_runs(w))
+    fprintf(stderr, "%.2f MB of weights read for every picture, by %s, %s\n",
+            (double)s->model->layout->bytes_read / 1048576, mafat_weights_reads_method(w),
+            mafat_weights_reads_directly(w) ? "past the page cache (O_DIRECT)" : "dropped from the page cache behind");
 }
 
 /* Runs and prints one picture; returns an exit status. */

@@ -561,6 +561,11 @@ note='[0-9.]+ million as direct convolution, [0-9.]+ million with padding as com
 check text-macs "found on stderr: $(cat "$err")" grep -qE "^auto, 1 thread, kernels [a-z0-9]+; multiply-adds: $note\$" "$err"
 run --algorithm direct --threads 2 $wide a.ppm
 check text-threads "found on stderr: $(cat "$err")" grep -qE "^direct, 2 threads, kernels [a-z0-9]+; multiply-adds: $note\$" "$err"
+check text-kept 'reading is told of weights that are kept' test "$(grep -c 'for every picture' "$err")" -eq 0
+run --report --plan panels:streamed $model a.ppm
+check report-panels "found: $(cat "$out")" grep -qE '^0-7 +panels of filters ' "$out"
+check text-reads "found on stderr: $(cat "$err")" grep -qE \
+  '^[0-9.]+ MB of weights read for every picture, by (io_uring|aio|thread), (past|dropped from) the page cache' "$err"
 
 run --quiet plain.cfg "$io/long.weights" a.ppm
 check quiet "exit status $code, found on stderr: $(cat "$err")" test "$code" -eq 0 -a ! -s "$err"
