@@ -19,9 +19,20 @@ static bool reads(const struct mafat_sources *sources, int tensor)
   return false;
 }
 
+/* All that a step reads: the sources, and what a shortcut adds. */
+struct reading {
+  const struct mafat_sources *lists[2];
+};
+
+static struct reading reading_of(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return (struct reading){{mafat_fusion_sources(plan, n, layer), &n->layers[layer].from}};
+}
+
 static bool step_reads(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int tensor)
 {
-  return reads(mafat_fusion_sources(plan, n, layer), tensor) || reads(&n->layers[layer].from, tensor);
+  struct reading r = reading_of(plan, n, layer);
+  return reads(r.lists[0], tensor) || reads(r.lists[1], tensor);
 }
 
 /* ---- fans ---- */
@@ -117,6 +128,15 @@ static double tensor_floats(const struct orderer *o, int tensor)
   return map_floats(mafat_network_tensor_shape(o->network, tensor));
 }
 
+/* One reader more, or one less, of each tensor that the step reads. */
+static void add_to_readers(struct orderer *o, int layer, int by)
+{
+  struct reading r = reading_of(o->plan, o->network, layer);
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < r.lists[k]->n; i++)
+      if (r.lists[k]->list[i].tensor >= 0) o->readers[r.lists[k]->list[i].tensor] += by;
+}
+
 static void place(struct orderer *o, int layer)
 {
   struct mafat_plan *plan = o->plan;
@@ -126,10 +146,7 @@ static void place(struct orderer *o, int layer)
   plan->position[layer] = o->n_placed;
   plan->order[o->n_placed++] = layer;
   if (!runs(plan, o->network, o->usage, layer)) return;
-  const struct mafat_sources *both[] = {mafat_fusion_sources(plan, o->network, layer), &o->network->layers[layer].from};
-  for (int b = 0; b < 2; b++)
-    for (int i = 0; i < both[b]->n; i++)
-      if (both[b]->list[i].tensor >= 0) o->readers[both[b]->list[i].tensor]--;
+  add_to_readers(o, layer, -1);
   for (int r = layer + 1; mafat_order_is_wide(plan, layer) && r < plan->n_layers; r++)
     if (plan->fan[r] == layer) {
       place(o, r);
@@ -142,11 +159,11 @@ static bool should_hoist(const struct orderer *o, const struct mafat_group *g, i
 {
   const struct mafat_plan *plan = o->plan;
   if (o->placed[layer] || plan->fan[layer] >= 0 || !runs(plan, o->network, o->usage, layer)) return false;
-  const struct mafat_sources *both[] = {mafat_fusion_sources(plan, o->network, layer), &o->network->layers[layer].from};
+  struct reading r = reading_of(plan, o->network, layer);
   double freed = 0;
-  for (int b = 0; b < 2; b++)
-    for (int i = 0; i < both[b]->n; i++) {
-      int t = both[b]->list[i].tensor;
+  for (int k = 0; k < 2; k++)
+    for (int i = 0; i < r.lists[k]->n; i++) {
+      int t = r.lists[k]->list[i].tensor;
       if (t == MAFAT_INPUT) continue;
       if (t >= g->first && !o->placed[t]) return false;
       if (o->readers[t] == 1) freed += tensor_floats(o, t);
@@ -168,11 +185,7 @@ static void count_readers(struct orderer *o)
   const struct mafat_plan *plan = o->plan;
   for (int l = 0; l < plan->n_layers; l++) {
     if (o->usage[l + 1].external) o->readers[l] += MANY_READERS;
-    if (!runs(plan, o->network, o->usage, l)) continue;
-    const struct mafat_sources *both[] = {mafat_fusion_sources(plan, o->network, l), &o->network->layers[l].from};
-    for (int b = 0; b < 2; b++)
-      for (int i = 0; i < both[b]->n; i++)
-        if (both[b]->list[i].tensor >= 0) o->readers[both[b]->list[i].tensor]++;
+    if (runs(plan, o->network, o->usage, l)) add_to_readers(o, l, 1);
   }
 }
 
