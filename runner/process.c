@@ -147,7 +147,7 @@ size_t mafat_process_budget(const char **source)
 
 extern char __executable_start[], edata[]; /* by the linker */
 
-void mafat_process_read_code_by_pages(void)
+void mafat_process_trim_code(void)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   uintptr_t from = (uintptr_t)__executable_start / page * page, to = (uintptr_t)edata / page * page;

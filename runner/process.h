@@ -23,7 +23,7 @@ size_t mafat_process_budget(const char **source);
 /* Gives back what was read ahead of this program's file, and from here on a page of
  * its code that is missing is read alone: under a tight limit what the kernel would
  * read ahead (128 KB to megabytes a time) drives out other pages in use. */
-void mafat_process_read_code_by_pages(void);
+void mafat_process_trim_code(void);
 
 /* Was this program linked statically, without a loader? */
 bool mafat_process_is_static(void);

@@ -185,7 +185,7 @@ static void make_room(const struct session *s)
   enum { PLENTY = 1 << 20 };
   size_t budget = s->model->budget_bytes, charge = mafat_model_charge_bytes(s->model);
   if (charge < budget && budget - charge >= PLENTY) return;
-  mafat_process_read_code_by_pages();
+  mafat_process_trim_code();
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif
