@@ -2,7 +2,6 @@
 
 #include "runner/input.h"
 #include "runner/process.h"
-#include "search/coarse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +74,7 @@ static int look_at_picture(struct mafat_model *m, const struct mafat_model_optio
 
 void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p)
 {
-  mafat_predict(p, m->layout, &m->around);
+  mafat_predict(p, m->choice.layout, &m->around);
 }
 
 size_t mafat_model_charge_bytes(const struct mafat_model *m)
@@ -85,66 +84,25 @@ size_t mafat_model_charge_bytes(const struct mafat_model *m)
   return p.charge_bytes;
 }
 
-/* The given plan, or the one that the search finds, with one algorithm. */
-static int make_plan(struct mafat_model *m, const struct mafat_model_options *o,
-                     enum mafat_algorithm algorithm, struct mafat_diagnostic *d)
-{
-  struct mafat_plan_options options;
-  mafat_plan_defaults(&options);
-  options.algorithm = m->algorithm = algorithm;
-  options.n_threads = o->threads;
-  options.packed = m->packed;
-  mafat_layout_close(&m->layout);
-  mafat_plan_close(&m->plan);
-  if (!o->plan)
-    return mafat_search_coarse(&m->plan, &m->layout, m->network, m->n_layers, &options, &m->around,
-                               m->budget_bytes, d);
-  int code = mafat_plan_read(&m->plan, o->plan, m->network, m->n_layers, &options, d);
-  return code ? code : mafat_layout_make(&m->layout, m->network, m->plan, d);
-}
-
-/* Direct convolution needs the least scratch: where Winograd does not fit, it is
- * taken, and where that fits only in tiles that compute much again, it may be the
- * better one. */
-static int try_direct(struct mafat_model *m, const struct mafat_model_options *o, struct mafat_diagnostic *d)
-{
-  bool fits = m->layout && mafat_model_charge_bytes(m) <= m->budget_bytes;
-  if (fits && (o->plan || m->layout->redundant_macs == 0)) return MAFAT_OK;
-  struct mafat_plan *plan = m->plan;
-  struct mafat_layout *layout = m->layout;
-  m->plan = NULL;
-  m->layout = NULL;
-  int code = make_plan(m, o, MAFAT_DIRECT, d);
-  bool better = code == MAFAT_OK && (!fits || (mafat_model_charge_bytes(m) <= m->budget_bytes &&
-                                               m->layout->padded_macs < layout->padded_macs));
-  if (!better) {
-    mafat_layout_close(&m->layout);
-    mafat_plan_close(&m->plan);
-    m->plan = plan;
-    m->layout = layout;
-    m->algorithm = MAFAT_AUTO;
-    return fits ? MAFAT_OK : code;
-  }
-  mafat_layout_close(&layout);
-  mafat_plan_close(&plan);
-  return MAFAT_OK;
-}
-
+/* The given plan, or the one that the search finds. */
 static int choose_plan(struct mafat_model *m, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
-  enum mafat_algorithm algorithm = MAFAT_AUTO;
-  if (o->algorithm && !mafat_algorithm_find(&algorithm, o->algorithm))
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  m->algorithm = MAFAT_AUTO;
+  if (o->algorithm && !mafat_algorithm_find(&m->algorithm, o->algorithm))
     return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd), found %.60s", o->algorithm);
-  int code = make_plan(m, o, algorithm, d);
-  if ((code == MAFAT_OK || code == MAFAT_ELIMIT) && algorithm == MAFAT_AUTO) code = try_direct(m, o, d);
-  if (code) return code;
-  if (mafat_plan_write(m->plan, m->plan_text, sizeof m->plan_text) >= sizeof m->plan_text)
-    strcpy(m->plan_text + sizeof m->plan_text - 4, "...");
-  size_t charge = mafat_model_charge_bytes(m);
-  if (charge <= m->budget_bytes || m->best_effort) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.80s needs %zu bytes, the budget (%s) is %zu bytes%s",
-                    m->plan_text, charge, m->budget_source, m->budget_bytes,
-                    o->plan ? "" : "; it is the smallest of the plans tried");
+  mafat_plan_defaults(&options);
+  options.algorithm = m->algorithm;
+  options.n_threads = o->threads;
+  options.packed = m->packed;
+  mafat_calibration_defaults(&calibration, m->kernels->name);
+  struct mafat_choice_request request = {
+      .search = {m->network, m->n_layers, &options, &m->around, &calibration},
+      .plan = o->plan, .budget_bytes = m->budget_bytes, .budget_source = m->budget_source,
+      .best_effort = m->best_effort};
+  mafat_choice_close(&m->choice);
+  return mafat_choose(&m->choice, &request, d);
 }
 
 static int open_model(struct mafat_model *m, const char *cfg_path, const char *weights_path,
@@ -175,21 +133,19 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     /* The first of several pictures is no measure of the others: judge the plan
      * by an ordinary one, and refuse this picture when its turn comes. */
     struct mafat_image_input input = image_input(m->network);
-    mafat_layout_close(&m->layout);
-    mafat_plan_close(&m->plan);
     m->around.image_bytes = mafat_image_bytes_assumed(&input);
     m->around.file_bytes = m->around.turned_bytes = 0;
     code = choose_plan(m, o, d);
   }
   if (code) return code;
   double before = mafat_process_now_ms();
-  if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->plan, m->layout, NULL, &o->warnings, d)))
+  if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->choice.plan, m->choice.layout, NULL, &o->warnings, d)))
     return code;
   m->load_ms = mafat_process_now_ms() - before;
   struct mafat_executor_options options;
   mafat_executor_defaults(&options);
   options.kernels = m->kernels;
-  return mafat_executor_open(&m->executor, m->network, m->plan, m->layout, m->weights, &options, d);
+  return mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
 }
 
 int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
@@ -210,8 +166,7 @@ void mafat_model_close(struct mafat_model **model)
   struct mafat_model *m = *model;
   mafat_executor_close(&m->executor);
   mafat_weights_close(&m->weights);
-  mafat_layout_close(&m->layout);
-  mafat_plan_close(&m->plan);
+  mafat_choice_close(&m->choice);
   mafat_network_close(&m->network);
   free(m);
   *model = NULL;
@@ -226,7 +181,7 @@ enum { LARGE_DECODER = 512 << 10 };
 /* Does the plan take the picture row by row? */
 static bool takes_rows(const struct mafat_model *m)
 {
-  const struct mafat_tensor_layout *input = &m->layout->tensors[0];
+  const struct mafat_tensor_layout *input = &m->choice.layout->tensors[0];
   return input->buffer >= 0 && !input->external;
 }
 
@@ -241,7 +196,7 @@ static int open_picture(struct mafat_model *m, const char *path, struct mafat_im
   struct mafat_surroundings around = m->around;
   struct mafat_prediction p;
   look_at_image(&around, *image, path, m->network);
-  mafat_predict(&p, m->layout, &around);
+  mafat_predict(&p, m->choice.layout, &around);
   if (p.charge_bytes > m->budget_bytes && !m->best_effort)
     return mafat_fail(d, MAFAT_ELIMIT,
                       "%.200s: does not fit: decoding this picture needs %zu bytes in all, the budget (%s) is %zu bytes",
@@ -361,5 +316,5 @@ void mafat_model_read_output(const struct mafat_model *m, float *chw)
 
 const char *mafat_model_plan(const struct mafat_model *m)
 {
-  return m->plan_text;
+  return m->choice.text;
 }

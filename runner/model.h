@@ -5,12 +5,10 @@
 #define MAFAT_RUNNER_MODEL_H
 
 #include "include/mafat.h"
-#include "predictor/predict.h"
+#include "runner/choose.h"
 #include "runner/detect.h"
 #include "runner/executor.h"
 #include "runner/image.h"
-
-enum { MAFAT_PLAN_TEXT = 8192 };
 
 struct mafat_model {
   struct mafat_network *network;
@@ -21,9 +19,7 @@ struct mafat_model {
   bool best_effort;
   bool packed;                    /* the weights file is in kernel order */
   enum mafat_algorithm algorithm; /* what the plan was made with */
-  struct mafat_plan *plan;
-  struct mafat_layout *layout;
-  char plan_text[MAFAT_PLAN_TEXT];
+  struct mafat_choice choice;     /* plan and layout */
   struct mafat_weights *weights;
   struct mafat_executor *executor;
   const struct mafat_kernels *kernels;

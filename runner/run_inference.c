@@ -221,13 +221,13 @@ static void fill_report(const struct session *s, const char *path, const struct 
   r->network_w = s->model->network->input.w;
   r->network_h = s->model->network->input.h;
   r->n_layers = s->model->n_layers;
-  r->plan = s->model->plan_text;
+  r->plan = s->model->choice.text;
   r->algorithm = mafat_algorithm_name(s->model->algorithm);
   r->cpu = s->model->kernels->name;
-  r->threads = s->model->plan->n_threads;
+  r->threads = s->model->choice.plan->n_threads;
   uint64_t budget = s->model->budget_bytes;
   r->memory_budget_bytes = budget == SIZE_MAX || budget > INT64_MAX ? -1 : (int64_t)budget;
-  r->arena_bytes = (int64_t)s->model->layout->total_bytes;
+  r->arena_bytes = (int64_t)s->model->choice.layout->total_bytes;
   r->predicted_charge_bytes = (int64_t)predicted.charge_bytes;
   r->predicted_resident_bytes = (int64_t)predicted.resident_bytes;
   r->measured_resident_bytes = (int64_t)mafat_process_resident_bytes();
@@ -269,7 +269,7 @@ static int find_answers(struct session *s, struct mafat_run_report *r,
 
 static int64_t tensor_bytes(const struct session *s, int layer)
 {
-  const struct mafat_layout *l = s->model->layout;
+  const struct mafat_layout *l = s->model->choice.layout;
   int tensor = l->tensors[layer + 1].buffer, scratch = l->scratch_buffers[layer];
   return (int64_t)((tensor < 0 ? 0 : l->buffers[tensor].bytes) + (scratch < 0 ? 0 : l->buffers[scratch].bytes));
 }
@@ -277,7 +277,7 @@ static int64_t tensor_bytes(const struct session *s, int layer)
 /* The arena beyond the largest sum of live buffers, percent. */
 static double arena_excess(const struct session *s)
 {
-  const struct mafat_layout *l = s->model->layout;
+  const struct mafat_layout *l = s->model->choice.layout;
   return l->bound_bytes ? 100 * ((double)l->total_bytes / (double)l->bound_bytes - 1) : 0;
 }
 
@@ -285,7 +285,7 @@ static double arena_excess(const struct session *s)
 static void describe_layer(const struct session *s, int l, char *text, size_t room)
 {
   const struct mafat_layer *layer = &s->model->network->layers[l];
-  const struct mafat_plan *plan = s->model->plan;
+  const struct mafat_plan *plan = s->model->choice.plan;
   char size[32] = "", where[32] = "";
   if (layer->size > 0) snprintf(size, sizeof size, " %dx%d", layer->size, layer->size);
   if (plan->outer[l] >= 0) snprintf(where, sizeof where, " (in %d)", plan->outer[l]);
@@ -296,8 +296,8 @@ static void describe_layer(const struct session *s, int l, char *text, size_t ro
 /* What is computed inside another layer's step counts there. */
 static uint64_t step_macs(const struct session *s, int l)
 {
-  const struct mafat_plan *plan = s->model->plan;
-  const uint64_t *macs = s->model->layout->layer_macs;
+  const struct mafat_plan *plan = s->model->choice.plan;
+  const uint64_t *macs = s->model->choice.layout->layer_macs;
   uint64_t sum = 0;
   if (plan->outer[l] >= 0) return 0;
   for (; l >= 0; l = plan->inner[l]) sum += macs[l];
@@ -306,7 +306,7 @@ static uint64_t step_macs(const struct session *s, int l)
 
 static int print_table(struct session *s)
 {
-  size_t n = 0, room = (size_t)s->model->n_layers + (size_t)s->model->plan->n_groups + 1;
+  size_t n = 0, room = (size_t)s->model->n_layers + (size_t)s->model->choice.plan->n_groups + 1;
   struct mafat_report_row *rows = calloc(room, sizeof *rows);
   char(*texts)[64] = calloc(room, sizeof *texts);
   if (!rows || !texts) {
@@ -316,15 +316,15 @@ static int print_table(struct session *s)
   }
   const double *ms = mafat_executor_layer_ms(s->model->executor);
   double total_ms = 0;
-  for (int g = 0; g < s->model->plan->n_groups; g++) {
-    const struct mafat_group *group = &s->model->plan->groups[g];
+  for (int g = 0; g < s->model->choice.plan->n_groups; g++) {
+    const struct mafat_group *group = &s->model->choice.plan->groups[g];
     struct mafat_report_row *head = &rows[n];
     if (group->rows) snprintf(texts[n], sizeof *texts, "rows, at least %d", group->rows);
     else if (group->panels) snprintf(texts[n], sizeof *texts, "panels of filters");
     else snprintf(texts[n], sizeof *texts, "%dx%d tiles", group->n_rows, group->n_cols);
     *head = (struct mafat_report_row){MAFAT_ROW_GROUP, group->first, group->end - 1, texts[n], 0,
-                                      (int64_t)s->model->layout->groups[g].macs,
-                                      (int64_t)s->model->layout->groups[g].peak_bytes};
+                                      (int64_t)s->model->choice.layout->groups[g].macs,
+                                      (int64_t)s->model->choice.layout->groups[g].peak_bytes};
     n++;
     for (int l = group->first; l < group->end; l++) {
       describe_layer(s, l, texts[n], sizeof *texts);
@@ -337,7 +337,7 @@ static int print_table(struct session *s)
   }
   snprintf(texts[n], sizeof *texts, "arena, +%.1f %% of bound", arena_excess(s));
   rows[n] = (struct mafat_report_row){MAFAT_ROW_TOTAL, 0, s->model->n_layers - 1, texts[n], total_ms,
-                                        (int64_t)s->model->layout->macs, (int64_t)s->model->layout->total_bytes};
+                                        (int64_t)s->model->choice.layout->macs, (int64_t)s->model->choice.layout->total_bytes};
   n++;
   struct mafat_writer table;
   mafat_writer_open(&table, s->options.json ? STDERR_FILENO : STDOUT_FILENO);
@@ -350,17 +350,17 @@ static int print_table(struct session *s)
 static void print_memory_note(const struct session *s, const struct mafat_run_report *r)
 {
   fprintf(stderr, "plan %.120s, arena %.2f MB (%.1f %% above the least possible), weights %.2f MB; resident: predicted %.2f MB, measured %.2f MB; budget %.2f MB (%s)\n",
-          s->model->plan_text, (double)s->model->layout->total_bytes / 1048576, arena_excess(s), (double)mafat_weights_bytes(s->model->weights) / 1048576,
+          s->model->choice.text, (double)s->model->choice.layout->total_bytes / 1048576, arena_excess(s), (double)mafat_weights_bytes(s->model->weights) / 1048576,
           (double)r->predicted_resident_bytes / 1048576, (double)r->measured_resident_bytes / 1048576,
           (double)s->model->budget_bytes / 1048576, s->model->budget_source);
   fprintf(stderr, "%s, %d thread%s, kernels %s; multiply-adds: %.1f million as direct convolution, %.1f million with padding as computed\n",
-          mafat_algorithm_name(s->model->algorithm), s->model->plan->n_threads,
-          s->model->plan->n_threads == 1 ? "" : "s", s->model->kernels->name,
-          (double)s->model->layout->macs * 1e-6, (double)s->model->layout->padded_macs * 1e-6);
+          mafat_algorithm_name(s->model->algorithm), s->model->choice.plan->n_threads,
+          s->model->choice.plan->n_threads == 1 ? "" : "s", s->model->kernels->name,
+          (double)s->model->choice.layout->macs * 1e-6, (double)s->model->choice.layout->padded_macs * 1e-6);
   const struct mafat_weights *w = s->model->weights;
   if (mafat_weights_reads_in_runs(w))
     fprintf(stderr, "%.2f MB of weights read for every picture, by %s, %s\n",
-            (double)s->model->layout->bytes_read / 1048576, mafat_weights_reads_method(w),
+            (double)s->model->choice.layout->bytes_read / 1048576, mafat_weights_reads_method(w),
             mafat_weights_reads_directly(w) ? "past the page cache (O_DIRECT)" : "dropped from the page cache behind");
 }
 

@@ -1,0 +1,18 @@
+/* What a plan costs in milliseconds, before anything runs. */
+#ifndef MAFAT_PREDICTOR_LATENCY_H
+#define MAFAT_PREDICTOR_LATENCY_H
+
+#include "predictor/calibration.h"
+#include "predictor/layout.h"
+
+struct mafat_latency {
+  double total_ms;   /* of the layers and of waiting for weights; the picture's decoding is not in it */
+  double compute_ms; /* of that: kernels */
+  double reading_ms; /* reading weights, were it alone; most of it runs beside the kernels */
+};
+
+/* MAFAT_ENOMEM. */
+int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network *n, const struct mafat_plan *plan,
+                          const struct mafat_layout *layout, const struct mafat_calibration *c);
+
+#endif

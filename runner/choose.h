@@ -1,0 +1,36 @@
+/* Which plan is run, or would be, for a budget: the given one or what a search finds,
+ * and what it is predicted to cost. Without weights and without a picture. */
+#ifndef MAFAT_RUNNER_CHOOSE_H
+#define MAFAT_RUNNER_CHOOSE_H
+
+#include "predictor/latency.h"
+#include "search/best.h"
+
+enum { MAFAT_PLAN_TEXT = 8192 };
+
+struct mafat_choice_request {
+  struct mafat_search_request search;
+  const char *plan;       /* NULL: search */
+  bool greedy;            /* search: the paper's, by the paper's predictor */
+  size_t bias_bytes;      /* of that predictor */
+  size_t budget_bytes;
+  const char *budget_source; /* for messages: "--memory" */
+  bool best_effort;       /* where nothing fits: the smallest plan, and no error */
+};
+
+struct mafat_choice {
+  struct mafat_plan *plan;
+  struct mafat_layout *layout;
+  struct mafat_prediction prediction;
+  struct mafat_latency latency;
+  char text[MAFAT_PLAN_TEXT]; /* the plan's canonical text, as a file name is cut short */
+  bool fits;                  /* prediction.charge_bytes within the budget */
+};
+
+/* MAFAT_ELIMIT when it does not fit: the message names the bytes and the plan. The
+ * choice is to be closed even then. Others: what plans, layouts and searches give. */
+int mafat_choose(struct mafat_choice *choice, const struct mafat_choice_request *request,
+                 struct mafat_diagnostic *d);
+void mafat_choice_close(struct mafat_choice *choice);
+
+#endif
