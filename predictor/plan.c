@@ -1,12 +1,12 @@
 #include "predictor/plan.h"
 
+#include "predictor/algorithms.h"
 #include "predictor/balance.h"
 #include "predictor/fetches.h"
 #include "predictor/fusion.h"
 #include "predictor/order.h"
 #include "predictor/packing.h"
 #include "predictor/schedule.h"
-#include "predictor/winograd.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -45,12 +45,15 @@ struct written_group {
   bool balanced;
   enum mafat_residence weights;
   int ring, loaded_kb;
+  struct mafat_algorithm_word direct, winograd;
 };
 
 static void release_written(struct written_group *w)
 {
   free(w->rows);
   free(w->cols);
+  mafat_algorithms_release(&w->direct);
+  mafat_algorithms_release(&w->winograd);
   memset(w, 0, sizeof *w);
 }
 
@@ -188,14 +191,24 @@ static int take_words(struct parser *p, struct written_group *w)
     } else if (w->panels && take(p, "apart")) {
       again = again || w->apart;
       w->apart = true;
+    } else if (take(p, "direct")) {
+      again = again || w->direct.given;
+      code = mafat_algorithms_take(&w->direct, p->text, &p->at, p->d);
+    } else if (take(p, "winograd")) {
+      again = again || w->winograd.given;
+      code = mafat_algorithms_take(&w->winograd, p->text, &p->at, p->d);
     } else {
-      return expected(p, grid ? "balanced, loaded or streamed"
-                        : w->panels ? "apart, loaded or streamed" : "loaded or streamed");
+      return expected(p, grid ? "balanced, loaded, streamed, direct or winograd"
+                        : w->panels ? "apart, loaded, streamed, direct or winograd"
+                                    : "loaded, streamed, direct or winograd");
     }
   }
   if (code) return code;
   if (again)
     return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: words stand once, and weights are loaded or streamed, not both",
+                      p->text);
+  if (w->direct.given && w->winograd.given && (!w->direct.n || !w->winograd.n))
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected layers behind :direct and :winograd where both stand",
                       p->text);
   if (w->balanced && (w->rows || w->cols))
     return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: boundaries are given or balanced, not both", p->text);
@@ -341,6 +354,8 @@ static int parse_plan(struct parser *p, struct mafat_plan *plan)
         break;
       }
     }
+    if ((code = mafat_algorithms_apply(plan, p->network, first, end, MAFAT_DIRECT, &w.direct, p->text, p->d))) break;
+    if ((code = mafat_algorithms_apply(plan, p->network, first, end, MAFAT_WINOGRAD, &w.winograd, p->text, p->d))) break;
     if ((code = lay_run(p, plan, &w, first, end)) || last) break;
     release_written(&w);
     if (!take(p, "/")) {
@@ -356,20 +371,6 @@ static int parse_plan(struct parser *p, struct mafat_plan *plan)
 void mafat_plan_defaults(struct mafat_plan_options *options)
 {
   *options = (struct mafat_plan_options){.algorithm = MAFAT_AUTO, .n_threads = 1, .small_floats = SMALL_FLOATS};
-}
-
-static int choose_algorithms(struct mafat_plan *plan, const struct mafat_network *n,
-                             enum mafat_algorithm wanted)
-{
-  plan->algorithms = calloc((size_t)plan->n_layers, sizeof *plan->algorithms);
-  if (!plan->algorithms) return MAFAT_ENOMEM;
-  for (int l = 0; l < plan->n_layers; l++) {
-    const struct mafat_layer *layer = &n->layers[l];
-    bool winograd = wanted == MAFAT_AUTO ? mafat_winograd_pays(layer)
-                                         : wanted == MAFAT_WINOGRAD && mafat_winograd_applies(layer);
-    plan->algorithms[l] = winograd ? MAFAT_WINOGRAD : MAFAT_DIRECT;
-  }
-  return MAFAT_OK;
 }
 
 static bool has_weights(const struct mafat_layer *l)
@@ -429,8 +430,7 @@ bool mafat_plan_transforms(const struct mafat_plan *plan, const struct mafat_net
 static int complete(struct mafat_plan *plan, const struct mafat_network *n,
                     const struct mafat_plan_options *options, struct mafat_diagnostic *d)
 {
-  int code = choose_algorithms(plan, n, options->algorithm);
-  if (code == MAFAT_OK) code = mafat_fusion_find(plan, n, !options->keep_all);
+  int code = mafat_fusion_find(plan, n, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find_fans(plan, n, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(plan, n);
   if (code == MAFAT_OK) code = choose_residence(plan, n, options->small_floats);
@@ -459,8 +459,10 @@ int mafat_plan_read(struct mafat_plan **out, const char *text,
   plan->n_layers = n_layers;
   plan->n_threads = options->n_threads;
   plan->packed = options->packed;
+  plan->wanted = options->algorithm;
   struct parser p = {text, text, network, n_layers, d};
-  int code = parse_plan(&p, plan);
+  int code = mafat_algorithms_default(plan, network);
+  code = code ? mafat_fail(d, code, "plan: out of memory") : parse_plan(&p, plan);
   if (code == MAFAT_OK) code = complete(plan, network, options, d);
   if (code == MAFAT_OK) *out = plan;
   else mafat_plan_close(&plan);
@@ -507,7 +509,7 @@ static void write_bounds(const int *bounds, int n, char *text, size_t room, size
   append_text(text, room, length, "]", 0);
 }
 
-size_t mafat_plan_write(const struct mafat_plan *plan, char *text, size_t room)
+size_t mafat_plan_write(const struct mafat_plan *plan, const struct mafat_network *network, char *text, size_t room)
 {
   size_t length = 0;
   if (room) text[0] = '\0';
@@ -532,6 +534,8 @@ size_t mafat_plan_write(const struct mafat_plan *plan, char *text, size_t room)
     if (g->loaded_kb) append_text(text, room, &length, ":loaded%d", g->loaded_kb);
     else if (g->weights == MAFAT_STREAMED) append_text(text, room, &length, ":streamed", 0);
     if (g->weights == MAFAT_STREAMED && !g->loaded_kb && g->ring != DEFAULT_RING) append_text(text, room, &length, "%d", g->ring);
+    size_t left = length < room ? room - length : 0;
+    length += mafat_algorithms_write(plan, network, g->first, g->end, left ? text + length : NULL, left);
   }
   if (plan->n_groups == 1) append_text(text, room, &length, "/NoCut", 0);
   return length;

@@ -21,6 +21,9 @@
  *   panels:streamed4      in a ring of four reads instead of eight
  *   rows4:loaded300       layers of at most 300 KB of weights are loaded, the others
  *                         streamed, in every step of rows anew (streamed: 80 KB)
+ *   rows4:direct/12/panels:direct22,26-28
+ *                         which algorithm convolutions use, where it is not the one
+ *                         that the options give: all of the group's, or some (:winograd)
  * A layer that cannot be cut inside a tiled group or one of rows splits it: it
  * becomes a 1x1 group of its own, and what follows starts a new group. */
 #ifndef MAFAT_PREDICTOR_PLAN_H
@@ -46,7 +49,7 @@ enum mafat_residence {
 };
 
 struct mafat_plan_options {
-  enum mafat_algorithm algorithm; /* default MAFAT_AUTO */
+  enum mafat_algorithm algorithm; /* where the text says nothing else; default MAFAT_AUTO */
   int n_threads;                  /* default 1 */
   int small_floats; /* layers whose weights are packed into so many at most are loaded rather than
                        streamed row by row; default 20480 */
@@ -75,6 +78,7 @@ struct mafat_plan {
   struct mafat_group *groups;
   int n_groups;
   int n_threads;
+  enum mafat_algorithm wanted;      /* the options': what no word of a group says otherwise */
   enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or MAFAT_WINOGRAD */
   int *inner; /* [layer]: the layer that is computed inside its step (fusion.h), or -1 */
   int *outer; /* [layer]: the layer in whose step it is computed, or -1: in its own */
@@ -108,7 +112,7 @@ void mafat_plan_close(struct mafat_plan **plan);
 
 /* Writes the canonical text, at most `room` bytes with the NUL; returns the
  * length it needs without the NUL. Reading it back gives the same plan. */
-size_t mafat_plan_write(const struct mafat_plan *plan, char *text, size_t room);
+size_t mafat_plan_write(const struct mafat_plan *plan, const struct mafat_network *network, char *text, size_t room);
 
 /* The group that runs a layer. */
 int mafat_plan_group_of(const struct mafat_plan *plan, int layer);

@@ -14,7 +14,7 @@ static int take(struct mafat_choice *c, const struct mafat_choice_request *r, co
   if (code == MAFAT_OK) code = mafat_layout_make(&c->layout, s->network, c->plan, d);
   if (code) return code;
   mafat_predict(&c->prediction, c->layout, s->around);
-  if (mafat_plan_write(c->plan, c->text, sizeof c->text) >= sizeof c->text)
+  if (mafat_plan_write(c->plan, s->network, c->text, sizeof c->text) >= sizeof c->text)
     strcpy(c->text + sizeof c->text - 4, "...");
   c->fits = c->prediction.charge_bytes <= r->budget_bytes;
   code = mafat_latency_predict(&c->latency, s->network, c->plan, c->layout, s->calibration);

@@ -22,7 +22,7 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
     mafat_predict(&p, layout, r->around);
     mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
     char text[8192];
-    mafat_plan_write(plan, text, sizeof text);
+    mafat_plan_write(plan, r->network, text, sizeof text);
     if (f->n == 0 || (p.charge_bytes > f->list[f->n - 1].charge_bytes && latency.total_ms < f->list[f->n - 1].ms))
       f->list[f->n++] = (struct mafat_candidate){strdup(text), p.charge_bytes, latency.total_ms};
     mafat_layout_close(&layout);

@@ -24,6 +24,12 @@ static const char mixed[] = "[net]\nheight=24\nwidth=32\nchannels=4\n"
 /* A convolution behind a layer that leaves one pixel. */
 static const char single[] = "[net]\nheight=8\nwidth=8\nchannels=3\n[convolutional]\n[avgpool]\n[convolutional]\n";
 
+/* 3x3 layers of stride 1, 0 and 1 faster by Winograd; 3 is a maxpool. */
+static const char vgg[] = "[net]\nheight=64\nwidth=64\nchannels=64\n"
+                          "[convolutional]\nfilters=64\nsize=3\npad=1\n[convolutional]\nfilters=64\nsize=3\npad=1\n"
+                          "[convolutional]\nfilters=4\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
+                          "[convolutional]\nfilters=64\nsize=3\npad=1\n";
+
 /* ---- reading ---- */
 
 struct reading {
@@ -66,6 +72,21 @@ static const struct reading readings[] = {
     {"panels:streamed:apart", chain, "panels:apart:streamed/NoCut"}, /* in any order */
     {"2x2:loaded:balanced/4/1x1", chain, "2x2:balanced:loaded/4/1x1"},
     {"1x1:balanced:loaded", chain, "1x1:loaded/NoCut"},
+    {"1x1:winograd", chain, "1x1:winograd/NoCut"},             /* 0 and 3; of few channels: by default direct */
+    {"1x1:direct", chain, "1x1/NoCut"},                        /* what is so anyway is not written */
+    {"1x1:winograd0", chain, "1x1:winograd0/NoCut"},
+    {"1x1:winograd0,3", chain, "1x1:winograd/NoCut"},
+    {"1x1:winograd0-5", chain, "1x1:winograd/NoCut"},
+    {"rows4:winograd/3/panels:winograd3:direct5", chain, "rows4:winograd/3/panels:winograd"},
+    {"2x2:winograd3:balanced/4/1x1:direct", chain, "2x2:balanced:winograd3/4/1x1"},
+    {"rows:streamed:winograd3/4/1x1", chain, "rows4:streamed:winograd3/4/1x1"},
+    {"1x1:winograd", vgg, "1x1:winograd/NoCut"},
+    {"1x1:direct", vgg, "1x1:direct/NoCut"},                   /* by default Winograd: 0, 1 */
+    {"1x1:direct1:winograd2", vgg, "1x1:direct1:winograd2/NoCut"},
+    {"1x1:direct0,4", vgg, "1x1:direct0/NoCut"},
+    {"1x1:winograd2-4", vgg, "1x1:winograd/NoCut"},
+    {"1x1:direct0:winograd2,4", vgg, "1x1:direct0:winograd2-4/NoCut"},
+    {"rows:direct0/2/panels:winograd4", vgg, "rows4:direct0/2/panels:winograd4"},
 };
 
 /* Groups follow each other without holes, and so do their boundaries. */
@@ -102,6 +123,7 @@ static bool same_plans(const struct mafat_plan *a, const struct mafat_plan *b)
   size_t bytes = (size_t)a->n_layers * sizeof(int);
   return !memcmp(a->fan, b->fan, bytes) && !memcmp(a->order, b->order, bytes) &&
          !memcmp(a->position, b->position, bytes) &&
+         !memcmp(a->algorithms, b->algorithms, (size_t)a->n_layers * sizeof *a->algorithms) &&
          !memcmp(a->residence, b->residence, (size_t)a->n_layers * sizeof *a->residence);
 }
 
@@ -112,7 +134,7 @@ START_TEST(plans_are_read_and_written)
   struct mafat_network *n = test_network(r->cfg);
   struct mafat_plan *plan = test_plan(n, r->text), *again;
   ck_assert_msg(covers(plan, n), "%s: groups or boundaries have holes", r->text);
-  ck_assert_uint_eq(mafat_plan_write(plan, text, sizeof text), strlen(text));
+  ck_assert_uint_eq(mafat_plan_write(plan, n, text, sizeof text), strlen(text));
   ck_assert_msg(strcmp(text, r->canonical) == 0, "%s is written as %s, expected %s", r->text, text, r->canonical);
   again = test_plan(n, text);
   ck_assert_msg(same_plans(plan, again), "%s: reading %s back gives another plan", r->text, text);
@@ -133,7 +155,7 @@ START_TEST(random_plans_are_read_and_written)
     test_random_plan(&rng, n, n->n_layers, text, sizeof text);
     struct mafat_plan *plan = test_plan(n, text), *again = NULL;
     if (!covers(plan, n)) test_fail_case(cfg, text, "holes");
-    ck_assert_uint_lt(mafat_plan_write(plan, written, sizeof written), sizeof written);
+    ck_assert_uint_lt(mafat_plan_write(plan, n, written, sizeof written), sizeof written);
     struct mafat_diagnostic d = {""};
     if (mafat_plan_read(&again, written, n, n->n_layers, NULL, &d) != MAFAT_OK) test_fail_case(cfg, text, "%s", d.text);
     if (!same_plans(plan, again)) test_fail_case(cfg, text, "%s gives another plan", written);
@@ -151,7 +173,7 @@ START_TEST(written_text_fits_the_room)
   char text[64];
   for (size_t room = 0; room <= 20; room++) {
     memset(text, '#', sizeof text);
-    ck_assert_uint_eq(mafat_plan_write(plan, text, room), strlen("[2,5]x[4]/NoCut"));
+    ck_assert_uint_eq(mafat_plan_write(plan, n, text, room), strlen("[2,5]x[4]/NoCut"));
     ck_assert_msg(text[room] == '#', "with room %zu it wrote more", room);
     if (room) ck_assert_uint_eq(strlen(text), room - 1 < 15 ? room - 1 : 15);
   }
@@ -249,23 +271,34 @@ static const struct refusal refusals[] = {
     {"2x2/4/", chain, "expected a grid like 5x5 at its end"},
     {"2x2/4/2x2/NoCut", chain, "expected a cut (a layer number) or NoCut"},
     {"2x2/NoCut/4", chain, "expected a cut (a layer number) or NoCut"},
-    {"2x2:even", chain, "expected balanced, loaded or streamed at character 5, found even"},
-    {"2x2:", chain, "expected balanced, loaded or streamed at its end"},
-    {"2x2:apart", chain, "expected balanced, loaded or streamed at character 5, found apart"},
-    {"2x2:kept", chain, "expected balanced, loaded or streamed at character 5, found kept"},
+    {"2x2:even", chain, "expected balanced, loaded, streamed, direct or winograd at character 5, found even"},
+    {"2x2:", chain, "expected balanced, loaded, streamed, direct or winograd at its end"},
+    {"2x2:apart", chain, "expected balanced, loaded, streamed, direct or winograd at character 5, found apart"},
+    {"2x2:kept", chain, "expected balanced, loaded, streamed, direct or winograd at character 5, found kept"},
     {"2x2:loadedly", chain, "expected / before a cut at character 11, found ly"},
     {"2x2loaded", chain, "expected / before a cut at character 4, found loaded"},
     {":loaded", chain, "expected a grid like 5x5 at character 1, found :loaded"},
     {"panel", chain, "expected a grid like 5x5 at character 1, found panel"},
     {"panels4", chain, "expected / before a cut at character 7, found 4"},
     {"panelsx2", chain, "expected / before a cut at character 7, found x2"},
-    {"panels:", chain, "expected apart, loaded or streamed at its end"},
-    {"panels:balanced", chain, "expected apart, loaded or streamed at character 8, found balanced"},
-    {"panels:apart:balanced", chain, "expected apart, loaded or streamed at character 14, found balanced"},
-    {"rows:", chain, "expected loaded or streamed at its end"},
-    {"rows:apart", chain, "expected loaded or streamed at character 6, found apart"},
-    {"rows4:balanced", chain, "expected loaded or streamed at character 7, found balanced"},
+    {"panels:", chain, "expected apart, loaded, streamed, direct or winograd at its end"},
+    {"panels:balanced", chain, "expected apart, loaded, streamed, direct or winograd at character 8, found balanced"},
+    {"panels:apart:balanced", chain, "expected apart, loaded, streamed, direct or winograd at character 14, found balanced"},
+    {"rows:", chain, "expected loaded, streamed, direct or winograd at its end"},
+    {"rows:apart", chain, "expected loaded, streamed, direct or winograd at character 6, found apart"},
+    {"rows4:balanced", chain, "expected loaded, streamed, direct or winograd at character 7, found balanced"},
     {"rows4:streamed3", chain, "expected a ring of 4 to 64 reads, found 3"},
+    {"1x1:direct:winograd", chain, "expected layers behind :direct and :winograd where both stand"},
+    {"1x1:direct1:winograd", chain, "expected layers behind :direct and :winograd where both stand"},
+    {"1x1:direct3:direct4", chain, "words stand once"},
+    {"1x1:direct6", chain, "expected layers 0 to 5 behind :direct, found 6"},
+    {"1x1/2/1x1:direct1-3", chain, "expected layers 2 to 5 behind :direct, found 1"},
+    {"1x1:winograd1", chain, "expected a 3x3 convolution of stride 1 behind :winograd, found layer 1 [convolutional]"},
+    {"1x1:direct3-1", chain, "expected layers in rising order, found 3-1"},
+    {"1x1:direct3,", chain, "expected a layer at character 13, found its end"},
+    {"1x1:direct3-x", chain, "expected a layer at character 13, found x"},
+    {"1x1:direct99999", chain, "expected a layer of the group at character 14"},
+    {"1x1:direct-3", chain, "expected / before a cut at character 11, found -3"},
     {"2x2:loaded:streamed", chain, "words stand once, and weights are loaded or streamed, not both"},
     {"rows:loaded:loaded", chain, "words stand once"},
     {"2x2:balanced:balanced", chain, "words stand once"},
@@ -398,7 +431,7 @@ START_TEST(options_leave_the_text_alone)
       struct mafat_plan_options options = {
           .algorithm = (enum mafat_algorithm)a, .n_threads = 1 + 3 * keep_all, .keep_all = keep_all};
       struct mafat_plan *plan = test_plan_with(n, "3x2/4/[1,2]x[3]", &options);
-      mafat_plan_write(plan, text, sizeof text);
+      mafat_plan_write(plan, n, text, sizeof text);
       ck_assert_str_eq(text, "3x2/4/[1,2]x[3]");
       mafat_plan_close(&plan);
     }

@@ -57,7 +57,7 @@ static void check_rewriting(const struct mafat_network *n, const struct mafat_pl
 {
   static char text[1 << 17];
   struct mafat_plan *again = NULL;
-  size_t length = mafat_plan_write(plan, text, sizeof text);
+  size_t length = mafat_plan_write(plan, n, text, sizeof text);
   if (length >= 1 << 16) return; /* longer than a plan may be */
   require(strlen(text) == length);
   require(mafat_plan_read(&again, text, n, plan->n_layers, NULL, NULL) == MAFAT_OK);
