@@ -6,6 +6,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a layer's step reads: `list` 0, and what a shortcut adds, 1. */
+static const struct mafat_sources *step_sources(const struct mafat_schedule *s, int layer, int list)
+{
+  return list ? &s->network->layers[layer].from : mafat_fusion_sources(s->plan, s->network, layer);
+}
+
+/* Calls `note` with each layer that has steps and each tensor that these read. */
+static void for_readers(struct mafat_schedule *s, void (*note)(struct mafat_schedule *s, int layer, int tensor))
+{
+  for (int l = 0; l < s->plan->n_layers; l++)
+    for (int list = 0; list < 2 && mafat_schedule_runs(s, l); list++) {
+      const struct mafat_sources *sources = step_sources(s, l, list);
+      for (int i = 0; i < sources->n; i++) note(s, l, sources->list[i].tensor);
+    }
+}
+
+static void count_reader(struct mafat_schedule *s, int layer, int tensor)
+{
+  (void)layer;
+  s->readers_at[tensor + 2]++;
+}
+
+static void put_reader(struct mafat_schedule *s, int layer, int tensor)
+{
+  s->readers[s->readers_at[tensor + 1]++] = layer;
+}
+
+static int list_readers(struct mafat_schedule *s)
+{
+  int n = s->plan->n_layers;
+  s->readers_at = calloc((size_t)n + 2, sizeof *s->readers_at);
+  if (!s->readers_at) return MAFAT_ENOMEM;
+  for_readers(s, count_reader);
+  for (int t = 0; t <= n; t++) s->readers_at[t + 1] += s->readers_at[t];
+  s->readers = calloc((size_t)s->readers_at[n + 1] + 1, sizeof *s->readers);
+  if (!s->readers) return MAFAT_ENOMEM;
+  for_readers(s, put_reader);
+  for (int t = n; t >= 0; t--) s->readers_at[t + 1] = s->readers_at[t];
+  s->readers_at[0] = 0;
+  return MAFAT_OK;
+}
+
 int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network *n,
                         const struct mafat_plan *plan)
 {
@@ -16,11 +58,13 @@ int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network 
   s->plan = plan;
   s->usage = calloc((size_t)plan->n_layers + 1, sizeof *s->usage);
   s->boxes = calloc((size_t)plan->n_layers, sizeof *s->boxes);
-  if (!s->usage || !s->boxes) {
+  s->waiting = calloc((size_t)plan->n_layers, sizeof *s->waiting);
+  bool enough = s->usage && s->boxes && s->waiting;
+  if (enough) mafat_usage_find(n, plan, s->usage);
+  if (!enough || list_readers(s)) {
     mafat_schedule_close(&s);
     return MAFAT_ENOMEM;
   }
-  mafat_usage_find(n, plan, s->usage);
   *out = s;
   return MAFAT_OK;
 }
@@ -30,6 +74,9 @@ void mafat_schedule_close(struct mafat_schedule **s)
   if (!s || !*s) return;
   free((*s)->usage);
   free((*s)->boxes);
+  free((*s)->readers);
+  free((*s)->readers_at);
+  free((*s)->waiting);
   free(*s);
   *s = NULL;
 }

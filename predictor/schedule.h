@@ -40,10 +40,13 @@ struct mafat_schedule {
   const struct mafat_network *network;
   const struct mafat_plan *plan;
   struct mafat_usage *usage; /* [tensor + 1] */
+  int *readers;              /* layers that have steps, by what these read: of tensor t those from */
+  int *readers_at;           /* readers[readers_at[t + 1]] up to readers[readers_at[t + 2]], rising */
   int group;                 /* being run */
   bool begun;                /* the generator has begun this group */
   struct mafat_box *boxes;   /* [layer]: the current tile's boxes, or whatever the generator keeps */
   int tile_y, tile_x, layer; /* position, for the generator */
+  int *waiting, n_waiting;   /* rows: layers that wait for rows of the one behind them in the list */
   int input_rows;            /* of the picture that have been asked for */
   /* A step of rows or of a map that is divided into panels and slices of input
    * channels: what is done of it. */

@@ -1,6 +1,7 @@
 /* A group as a pipeline of rows. Every layer keeps a rolling window of what its
  * readers still need. The next step is found by demand: from the first unfinished
- * output of the group back to a layer whose own sources are ready. */
+ * output of the group back to a layer whose own sources are ready; who asked for its
+ * rows looks again after each of its steps. */
 #include "predictor/schedule.h"
 
 #include "predictor/fusion.h"
@@ -77,9 +78,11 @@ static bool reads(const struct mafat_sources *sources, int tensor)
 static int first_row_needed(struct mafat_schedule *s, const struct mafat_group *g, int t)
 {
   int first = mafat_network_tensor_shape(s->network, t).h;
-  for (int l = t + 1; l < g->end; l++) {
+  for (int i = s->readers_at[t + 1]; i < s->readers_at[t + 2]; i++) {
+    int l = s->readers[i];
     const struct mafat_layer *reader = &s->network->layers[l];
-    if (!mafat_schedule_runs(s, l) || is_done(s, l)) continue;
+    if (l >= g->end) break;
+    if (is_done(s, l)) continue;
     struct mafat_span left = {*done(s, l), reader->out.h};
     if (reads(mafat_fusion_sources(s->plan, s->network, l), t))
       first = mafat_min(first, mafat_fusion_in_span(s->plan, s->network, l, true, left).begin);
@@ -98,19 +101,40 @@ static struct mafat_step ask_for_input(struct mafat_schedule *s, const struct ma
   return mafat_schedule_input_step(s, rows, mafat_min(first_row_needed(s, g, MAFAT_INPUT), rows.begin));
 }
 
+/* The group's next unfinished output waits first. False at the group's end. */
+static bool begin_waiting(struct mafat_schedule *s, const struct mafat_group *g)
+{
+  while (s->layer < g->end &&
+         !(mafat_schedule_runs(s, s->layer) && s->usage[s->layer + 1].external && !is_done(s, s->layer)))
+    s->layer++;
+  if (s->layer == g->end) return false;
+  s->waiting[s->n_waiting++] = s->layer;
+  return true;
+}
+
+/* The step of layer l, whose sources are there. */
+static struct mafat_step compute_rows(struct mafat_schedule *s, const struct mafat_group *g, int l, struct mafat_span rows)
+{
+  struct mafat_span x = {0, s->network->layers[l].out.w};
+  *done(s, l) = rows.end;
+  int keep = mafat_min(first_row_needed(s, g, l), rows.begin);
+  return mafat_schedule_step(s, l, (struct mafat_box){rows, x}, (struct mafat_box){{keep, rows.end}, x});
+}
+
 static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
 {
   const struct mafat_group *g = &s->plan->groups[s->group];
   if (!s->begun) {
     s->begun = true;
     s->dividing = false;
+    s->layer = g->first;
+    s->n_waiting = 0;
     for (int l = g->first; l < g->end; l++) *done(s, l) = 0;
   }
   if (s->dividing && mafat_schedule_next_part(s, step)) return true;
-  int l = g->first;
-  while (l < g->end && !(mafat_schedule_runs(s, l) && s->usage[l + 1].external && !is_done(s, l))) l++;
-  if (l == g->end) return false;
+  if (s->n_waiting == 0 && !begin_waiting(s, g)) return false;
   for (;;) {
+    int l = s->waiting[s->n_waiting - 1];
     const struct mafat_layer *layer = &s->network->layers[l];
     struct mafat_span rows = next_rows(s, g, l);
     int end = mafat_fusion_in_span(s->plan, s->network, l, true, rows).end;
@@ -124,13 +148,11 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
       return true;
     }
     if (source != NONE) {
-      l = source;
+      s->waiting[s->n_waiting++] = source;
       continue;
     }
-    *done(s, l) = rows.end;
-    struct mafat_span x = {0, layer->out.w};
-    int keep = mafat_min(first_row_needed(s, g, l), rows.begin);
-    *step = mafat_schedule_step(s, l, (struct mafat_box){rows, x}, (struct mafat_box){{keep, rows.end}, x});
+    s->n_waiting--;
+    *step = compute_rows(s, g, l, rows);
     if (!mafat_plan_divides(s->plan, s->network, l)) return true;
     mafat_schedule_divide(s, *step);
     return mafat_schedule_next_part(s, step);
