@@ -37,6 +37,7 @@ struct maker {
   struct mafat_layout *layout;
   struct extent *extents; /* [tensor + 1] */
   struct times *lives;    /* [tensor + 1] */
+  bool outline;           /* sizes alone */
 };
 
 static int most(int a, int b)
@@ -150,6 +151,13 @@ static uint64_t macs_once(const struct maker *m, int layer)
   return macs;
 }
 
+/* The other parts of a step hold what its first one does. */
+static void skip_parts(struct maker *m, const struct mafat_step *step)
+{
+  if (m->schedule->dividing && m->schedule->divided.layer == step->layer && !mafat_order_is_wide(m->plan, step->layer))
+    mafat_schedule_skip_parts(m->schedule);
+}
+
 static void walk(struct maker *m)
 {
   struct mafat_step step;
@@ -161,7 +169,8 @@ static void walk(struct maker *m)
     e->out_cols = most(e->out_cols, mafat_span_size(step.out.x));
     if (step.kind == MAFAT_STEP_TRANSFORM) continue;
     hold(m, step.layer, step.held, step.held_channels);
-    if (step.kind == MAFAT_STEP_COMPUTE) count_step(m, &step);
+    if (m->outline) skip_parts(m, &step);
+    else if (step.kind == MAFAT_STEP_COMPUTE) count_step(m, &step);
   }
   for (int t = MAFAT_INPUT; t < m->plan->n_layers; t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(m->network, t);
@@ -371,30 +380,32 @@ static int size_io(struct maker *m)
   return MAFAT_OK;
 }
 
-static size_t live_bytes(const struct mafat_layout *layout, int time, size_t tags[MAFAT_N_TAGS])
-{
-  size_t sum = 0;
-  memset(tags, 0, MAFAT_N_TAGS * sizeof *tags);
-  for (int b = 0; b < layout->n_buffers; b++)
-    if (layout->buffers[b].first <= time && time <= layout->buffers[b].last) {
-      sum += layout->buffers[b].bytes;
-      tags[layout->buffers[b].tag] += layout->buffers[b].bytes;
-    }
-  return sum;
-}
-
-static void find_peaks(struct maker *m)
+/* Bytes that live at each time, by tag: sums of what begins and what ended. */
+static int find_peaks(struct maker *m)
 {
   struct mafat_layout *layout = m->layout;
-  for (int g = 0; g < m->plan->n_groups; g++)
-    for (int time = 2 * m->plan->groups[g].first; time < 2 * m->plan->groups[g].end; time++) {
-      size_t tags[MAFAT_N_TAGS], sum = live_bytes(layout, time, tags);
-      if (sum > layout->groups[g].peak_bytes) layout->groups[g].peak_bytes = sum;
-      if (sum <= layout->bound_bytes) continue;
-      layout->bound_bytes = sum;
-      layout->peak_time = time;
-      memcpy(layout->tag_bytes, tags, sizeof tags);
-    }
+  size_t n_times = 2 * (size_t)m->plan->n_layers, live[MAFAT_N_TAGS] = {0};
+  size_t(*changes)[MAFAT_N_TAGS] = calloc(n_times + 1, sizeof *changes); /* modulo 2^n: some are negative */
+  if (!changes) return MAFAT_ENOMEM;
+  for (int b = 0; b < layout->n_buffers; b++) {
+    const struct mafat_buffer *buffer = &layout->buffers[b];
+    if (buffer->first > buffer->last) continue; /* nobody reads it */
+    changes[buffer->first][buffer->tag] += buffer->bytes;
+    changes[buffer->last + 1][buffer->tag] -= buffer->bytes;
+  }
+  int g = 0;
+  for (size_t time = 0; time < n_times; time++) {
+    size_t sum = 0;
+    while ((int)time >= 2 * m->plan->groups[g].end) g++;
+    for (int tag = 0; tag < MAFAT_N_TAGS; tag++) sum += live[tag] += changes[time][tag];
+    if (sum > layout->groups[g].peak_bytes) layout->groups[g].peak_bytes = sum;
+    if (sum <= layout->bound_bytes) continue;
+    layout->bound_bytes = sum;
+    layout->peak_time = (int)time;
+    memcpy(layout->tag_bytes, live, sizeof live);
+  }
+  free(changes);
+  return MAFAT_OK;
 }
 
 static int arrange(struct mafat_layout *layout)
@@ -449,17 +460,18 @@ static int make(struct maker *m)
     if (code == MAFAT_OK && t >= 0) code = size_scratch(m, t);
     if (code == MAFAT_OK && t >= 0 && mafat_schedule_runs(m->schedule, t)) code = size_weights(m, t);
   }
-  if (code == MAFAT_OK) code = size_io(m);
-  if (code == MAFAT_OK) code = arrange(layout);
-  if (code == MAFAT_OK) find_peaks(m);
+  if (code == MAFAT_OK && !m->outline) code = size_io(m);
+  if (code == MAFAT_OK && !m->outline) code = arrange(layout);
+  if (code == MAFAT_OK) code = find_peaks(m);
+  if (m->outline) layout->total_bytes = layout->bound_bytes;
   return code;
 }
 
-int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
-                      const struct mafat_plan *plan, struct mafat_diagnostic *d)
+static int make_layout(struct mafat_layout **out, const struct mafat_network *n, const struct mafat_plan *plan,
+                       bool outline, struct mafat_diagnostic *d)
 {
   *out = NULL;
-  struct maker m = {.network = n, .plan = plan};
+  struct maker m = {.network = n, .plan = plan, .outline = outline};
   m.layout = calloc(1, sizeof *m.layout);
   int code = m.layout ? make(&m) : MAFAT_ENOMEM;
   mafat_schedule_close(&m.schedule);
@@ -473,6 +485,18 @@ int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
   return mafat_fail(d, code, "%s: %s", n->path,
                     code == MAFAT_ELIMIT ? "the plan's buffers are larger than the address space"
                                          : "out of memory");
+}
+
+int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
+                      const struct mafat_plan *plan, struct mafat_diagnostic *d)
+{
+  return make_layout(out, n, plan, false, d);
+}
+
+int mafat_layout_outline(struct mafat_layout **out, const struct mafat_network *n,
+                         const struct mafat_plan *plan, struct mafat_diagnostic *d)
+{
+  return make_layout(out, n, plan, true, d);
 }
 
 void mafat_layout_close(struct mafat_layout **layout)

@@ -177,6 +177,13 @@ bool mafat_schedule_next_part(struct mafat_schedule *s, struct mafat_step *part)
   return true;
 }
 
+void mafat_schedule_skip_parts(struct mafat_schedule *s)
+{
+  s->transformed = true;
+  s->filter = s->divided.filters.end;
+  s->channel = 0;
+}
+
 /* Adds what `reader` needs of its sources inside the group to their boxes. */
 static void need_sources(const struct mafat_sources *sources, struct mafat_span y,
                          struct mafat_span x, int first, struct mafat_box *boxes)

@@ -96,6 +96,9 @@ struct mafat_step mafat_schedule_input_step(const struct mafat_schedule *s, stru
  * is divided (mafat_plan_divides), and its next part; false at its end. */
 void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step);
 bool mafat_schedule_next_part(struct mafat_schedule *s, struct mafat_step *part);
+/* Behind the first part of a divided step: goes on behind the last. For walks that
+ * know what the parts are; not of a fan, whose readers take part in it. */
+void mafat_schedule_skip_parts(struct mafat_schedule *s);
 
 /* Grows back through a group: boxes[l] for every layer of group g, given what
  * boxes of its external tensors tile (ty, tx) has to produce. */
