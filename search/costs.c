@@ -1,0 +1,294 @@
+#include "search/costs.h"
+
+#include "predictor/fusion.h"
+#include "predictor/layout.h"
+#include "predictor/order.h"
+#include "predictor/packing.h"
+#include "predictor/winograd.h"
+#include "predictor/work.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the ways ---- */
+
+static void list_ways(struct mafat_costs *c)
+{
+  static const int rows[] = {1, 2, 3, 4, 6, 8, 16};
+  c->ways[c->n_ways++] = (struct mafat_way){MAFAT_WAY_WHOLE, 0, false};
+  for (int streamed = 0; streamed < 2; streamed++) {
+    c->ways[c->n_ways++] = (struct mafat_way){MAFAT_WAY_PANELS, 0, streamed};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+      c->ways[c->n_ways++] = (struct mafat_way){MAFAT_WAY_ROWS, rows[i], streamed};
+  }
+}
+
+static void write_way(const struct mafat_way *w, char *text, size_t room)
+{
+  const char *weights = w->streamed ? ":streamed" : "";
+  if (w->cut == MAFAT_WAY_ROWS) snprintf(text, room, "rows%d%s/NoCut", w->rows, weights);
+  else snprintf(text, room, "%s%s/NoCut", w->cut == MAFAT_WAY_WHOLE ? "1x1" : "panels", weights);
+}
+
+/* ---- walking one of them ---- */
+
+/* Work that was counted before: a layer's steps are alike but for the first and the
+ * last. */
+struct memo {
+  int rows, first;
+  double ns;
+};
+
+struct walk {
+  const struct mafat_search_request *request;
+  struct mafat_costs *costs;
+  struct mafat_plan *plan;
+  struct mafat_layout *layout;
+  struct mafat_schedule *schedule;
+  struct mafat_work_context context;
+  struct memo *memos; /* [layer][2] */
+};
+
+static double price(const struct walk *w, const struct mafat_step *step)
+{
+  const struct mafat_calibration *c = w->request->calibration;
+  struct mafat_work work = {{0}};
+  mafat_work_add_step(&w->context, step, &work);
+  return mafat_work_ns(&work, c, w->plan->n_threads);
+}
+
+/* The whole of a divided step, from its first part on. */
+static double price_parts(struct walk *w, struct mafat_step *step)
+{
+  double ns = price(w, step);
+  int layer = step->layer;
+  while (w->schedule->dividing && w->schedule->divided.layer == layer && mafat_schedule_next_part(w->schedule, step))
+    ns += price(w, step);
+  return ns;
+}
+
+static double price_step(struct walk *w, struct mafat_step *step)
+{
+  int rows = mafat_span_size(step->out.y), first = step->out.y.begin == 0;
+  bool divided = w->schedule->dividing && w->schedule->divided.layer == step->layer;
+  if (mafat_order_is_wide(w->plan, step->layer)) return price(w, step); /* readers come between its parts */
+  if (w->plan->groups[step->group].rows) {
+    struct memo *m = &w->memos[2 * step->layer + first];
+    if (m->rows == rows) {
+      if (divided) mafat_schedule_skip_parts(w->schedule);
+      return m->ns;
+    }
+    *m = (struct memo){rows, first, divided ? price_parts(w, step) : price(w, step)};
+    return m->ns;
+  }
+  return price(w, step);
+}
+
+static struct mafat_layer_cost *cost_at(struct mafat_costs *c, int way, int algorithm, int layer)
+{
+  return &c->table[((size_t)way * 2 + (size_t)algorithm) * (size_t)c->n_layers + (size_t)layer];
+}
+
+static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
+{
+  const struct mafat_layout *layout = w->layout;
+  int n = w->plan->n_layers;
+  for (int l = 0; l < n; l++) {
+    int map = layout->tensors[l + 1].buffer, scratch = layout->scratch_buffers[l];
+    if (map >= 0) costs[l].held_bytes = (float)layout->buffers[map].bytes;
+    if (scratch >= 0) costs[l].scratch_bytes = (float)mafat_scratch_bytes(&layout->scratch[l], layout->n_workers);
+    costs[l].loaded = w->plan->residence[mafat_fusion_reader(w->plan, l)] == MAFAT_LOADED;
+  }
+  for (int b = 0; b < layout->n_buffers; b++) {
+    const struct mafat_buffer *buffer = &layout->buffers[b];
+    if (buffer->tag == MAFAT_TAG_WEIGHTS || buffer->tag == MAFAT_TAG_IO || buffer->first > buffer->last) continue;
+    for (int at = buffer->first / 2; at <= buffer->last / 2; at++) costs[w->plan->order[at]].live_bytes += (float)buffer->bytes;
+  }
+}
+
+static int walk_way(struct walk *w, int way, int algorithm, struct mafat_diagnostic *d)
+{
+  struct mafat_costs *c = w->costs;
+  struct mafat_layer_cost *costs = cost_at(c, way, algorithm, 0);
+  struct mafat_step step;
+  mafat_work_open(&w->context, c->network, w->plan, w->layout, w->request->calibration);
+  memset(w->memos, 0, 2 * (size_t)c->n_layers * sizeof *w->memos);
+  if (mafat_schedule_open(&w->schedule, c->network, w->plan)) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
+  mafat_schedule_rewind(w->schedule);
+  while (mafat_schedule_next(w->schedule, &step)) {
+    if (step.layer < 0) continue;
+    costs[step.layer].ns += (float)price_step(w, &step);
+    if (step.kind == MAFAT_STEP_COMPUTE && step.channels.begin == 0 && step.filters.begin == 0) costs[step.layer].reads++;
+    else if (step.kind == MAFAT_STEP_TRANSFORM) costs[step.layer].reads++;
+  }
+  take_sizes(w, costs);
+  mafat_schedule_close(&w->schedule);
+  return MAFAT_OK;
+}
+
+static int make_way(struct walk *w, int way, int algorithm, enum mafat_algorithm wanted, struct mafat_diagnostic *d)
+{
+  struct mafat_plan_options options = *w->request->options;
+  char text[48];
+  options.algorithm = wanted;
+  write_way(&w->costs->ways[way], text, sizeof text);
+  int code = mafat_plan_read(&w->plan, text, w->costs->network, w->costs->n_layers, &options, d);
+  if (code == MAFAT_OK) code = mafat_layout_outline(&w->layout, w->costs->network, w->plan, d);
+  if (code == MAFAT_OK) code = walk_way(w, way, algorithm, d);
+  mafat_layout_close(&w->layout);
+  mafat_plan_close(&w->plan);
+  return code;
+}
+
+/* ---- what does not depend on the way ---- */
+
+static void describe_layers(struct mafat_costs *c, const struct mafat_plan *plan, const struct mafat_layout *layout,
+                            const struct mafat_usage *usage)
+{
+  const struct mafat_network *n = c->network;
+  for (int l = 0; l < c->n_layers; l++) {
+    c->runs[l] = usage[l + 1].needed && !mafat_layer_is_alias(&n->layers[l]) && plan->outer[l] < 0;
+    c->reader[l] = mafat_fusion_reader(plan, l);
+    c->has_choice[l] = c->choice && c->runs[l] && mafat_winograd_applies(&n->layers[c->reader[l]]);
+    c->splits[l] = !mafat_layer_is_tileable(&n->layers[l]) && !mafat_layer_is_alias(&n->layers[l]);
+    for (int i = l; c->runs[l] && i >= 0; i = plan->inner[i])
+      c->weights_bytes[l] += (float)(mafat_packed_floats(&n->layers[i]) * sizeof(float));
+  }
+  for (int t = MAFAT_INPUT; t < c->n_layers; t++) {
+    int buffer = layout->tensors[t + 1].buffer;
+    c->map_bytes[t + 1] = buffer < 0 ? 0 : (float)layout->buffers[buffer].bytes;
+    c->last_use[t + 1] = usage[t + 1].last_use;
+  }
+}
+
+/* ---- cuts ---- */
+
+/* Bytes of maps that lie across a cut. */
+static double crossing_bytes(const struct mafat_costs *c, int cut)
+{
+  double sum = 0;
+  for (int t = MAFAT_INPUT; t < cut; t++)
+    if (c->last_use[t + 1] >= cut) sum += c->map_bytes[t + 1];
+  return sum;
+}
+
+/* Takes away the cuts that least promise to be good ones: across much more than
+ * their neighbours. */
+static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
+{
+  while (c->n_blocks > max_blocks) {
+    int worst = 1;
+    double most = -1;
+    for (int i = 1; i < c->n_blocks; i++) {
+      double least = fmin(i > 1 ? crossing[i - 1] : INFINITY, i + 1 < c->n_blocks ? crossing[i + 1] : INFINITY);
+      double badness = crossing[i] / fmax(least, 1);
+      if (badness > most) {
+        most = badness;
+        worst = i;
+      }
+    }
+    memmove(c->cuts + worst, c->cuts + worst + 1, (size_t)(c->n_blocks - worst) * sizeof *c->cuts);
+    memmove(crossing + worst, crossing + worst + 1, (size_t)(c->n_blocks - worst) * sizeof *crossing);
+    c->n_blocks--;
+  }
+}
+
+/* Before every layer with steps, but between layers that are computed inside each other. */
+static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int max_blocks)
+{
+  double *crossing = calloc((size_t)c->n_layers + 1, sizeof *crossing);
+  int inside = 0; /* behind the furthest layer that has begun inside another */
+  if (!crossing) return MAFAT_ENOMEM;
+  c->n_blocks = 0;
+  for (int l = 0; l < c->n_layers; l++) {
+    bool clean = l >= inside && (l == 0 || !mafat_layer_is_alias(&c->network->layers[l - 1]) || c->runs[l]);
+    if (plan->outer[l] >= inside) inside = plan->outer[l];
+    if (!clean) continue;
+    crossing[c->n_blocks] = crossing_bytes(c, l);
+    c->cuts[c->n_blocks++] = l;
+  }
+  c->cuts[c->n_blocks] = c->n_layers;
+  thin_cuts(c, crossing, max_blocks);
+  free(crossing);
+  return MAFAT_OK;
+}
+
+/* ---- all of it ---- */
+
+static bool allocate(struct mafat_costs *c)
+{
+  size_t n = (size_t)c->n_layers;
+  c->table = calloc((size_t)c->n_ways * 2 * n, sizeof *c->table);
+  c->runs = calloc(n, sizeof *c->runs);
+  c->has_choice = calloc(n, sizeof *c->has_choice);
+  c->reader = calloc(n, sizeof *c->reader);
+  c->weights_bytes = calloc(n, sizeof *c->weights_bytes);
+  c->map_bytes = calloc(n + 1, sizeof *c->map_bytes);
+  c->last_use = calloc(n + 1, sizeof *c->last_use);
+  c->splits = calloc(n, sizeof *c->splits);
+  c->cuts = calloc(n + 1, sizeof *c->cuts);
+  return c->table && c->runs && c->has_choice && c->reader && c->weights_bytes && c->map_bytes && c->last_use &&
+         c->splits && c->cuts;
+}
+
+/* Maps, usage and cuts, from the plan that has everything. */
+static int describe(struct mafat_costs *c, const struct mafat_search_request *r, int max_blocks,
+                    struct mafat_diagnostic *d)
+{
+  struct mafat_plan *plan = NULL;
+  struct mafat_layout *layout = NULL;
+  struct mafat_usage *usage = calloc((size_t)c->n_layers + 1, sizeof *usage);
+  int code = usage ? mafat_plan_read(&plan, "1x1/NoCut", c->network, c->n_layers, r->options, d) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) code = mafat_layout_outline(&layout, c->network, plan, d);
+  if (code == MAFAT_OK) {
+    mafat_usage_find(c->network, plan, usage);
+    describe_layers(c, plan, layout, usage);
+    code = find_cuts(c, plan, max_blocks);
+  }
+  free(usage);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  return code;
+}
+
+int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request *r, int max_blocks,
+                     struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct mafat_costs *c = calloc(1, sizeof *c);
+  if (!c) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->network->path);
+  c->network = r->network;
+  c->n_layers = r->n_layers;
+  c->choice = r->options->algorithm == MAFAT_AUTO;
+  list_ways(c);
+  struct walk w = {.request = r, .costs = c};
+  w.memos = calloc(2 * (size_t)c->n_layers, sizeof *w.memos);
+  int code = w.memos && allocate(c) ? describe(c, r, max_blocks, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->network->path);
+  for (int way = 0; way < c->n_ways && code == MAFAT_OK; way++) {
+    code = make_way(&w, way, 0, c->choice ? MAFAT_DIRECT : r->options->algorithm, d);
+    if (code == MAFAT_OK && c->choice) code = make_way(&w, way, 1, MAFAT_WINOGRAD, d);
+  }
+  free(w.memos);
+  if (code == MAFAT_OK) *out = c;
+  else mafat_costs_close(&c);
+  return code;
+}
+
+void mafat_costs_close(struct mafat_costs **costs)
+{
+  if (!costs || !*costs) return;
+  struct mafat_costs *c = *costs;
+  free(c->table);
+  free(c->runs);
+  free(c->has_choice);
+  free(c->reader);
+  free(c->weights_bytes);
+  free(c->map_bytes);
+  free(c->last_use);
+  free(c->splits);
+  free(c->cuts);
+  free(c);
+  *costs = NULL;
+}
