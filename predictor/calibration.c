@@ -4,11 +4,11 @@
 #include <string.h>
 
 static const char *const term_names[MAFAT_N_TERMS] = {
-    "step", "unit", "conv_macs", "conv_taps", "conv_runs", "point_macs", "point_taps", "point_runs", "tiles",
-    "outputs", "pooled", "costly", "winograd_inputs", "winograd_kernels", "winograd_macs", "winograd_taps",
-    "winograd_runs", "winograd_outputs", "winograd_far", "winograd_cold", "depthwise_macs", "depthwise_outputs", "pool_taps", "moved",
-    "gathered", "reordered", "box_values", "dense_macs", "weights_far", "weights_cold", "weights_streamed", "maps_far",
-    "maps_cold"};
+    "step", "unit", "conv_macs", "point_macs", "winograd_macs", "taps", "runs", "tiles", "narrow_taps",
+    "pooled", "costly", "winograd_inputs", "winograd_kernels", "winograd_outputs",
+    "depthwise_macs", "pool_taps", "pool_outputs", "moved", "gathered", "reordered", "box_values",
+    "class_values", "dense_macs", "weights_far", "weights_cold", "read_far", "read_cold",
+    "written_far", "written_cold", "winograd_far", "winograd_cold"};
 
 const char *mafat_term_name(enum mafat_term term)
 {
@@ -17,16 +17,16 @@ const char *mafat_term_name(enum mafat_term term)
 
 /* Measured on an AMD EPYC of the fourth generation at about 3.7 GHz, one core of two. */
 static const double avx512_ns[MAFAT_N_TERMS] = {
-    [MAFAT_TERM_STEP] = 60, [MAFAT_TERM_UNIT] = 590,
-    [MAFAT_TERM_CONV_MACS] = 0.01801, [MAFAT_TERM_CONV_TAPS] = 0.0369, [MAFAT_TERM_CONV_RUNS] = 9.5,
-    [MAFAT_TERM_POINT_MACS] = 0.02109, [MAFAT_TERM_TILES] = 16.5, [MAFAT_TERM_POOLED] = 0.064,
-    [MAFAT_TERM_COSTLY] = 1, [MAFAT_TERM_WINOGRAD_INPUTS] = 17.8, [MAFAT_TERM_WINOGRAD_KERNELS] = 3.73,
-    [MAFAT_TERM_WINOGRAD_MACS] = 0.01919, [MAFAT_TERM_WINOGRAD_RUNS] = 5.56,
-    [MAFAT_TERM_WINOGRAD_FAR] = 0.0096, [MAFAT_TERM_WINOGRAD_COLD] = 0.128,
-    [MAFAT_TERM_DEPTHWISE_MACS] = 0.01195, [MAFAT_TERM_POOL_TAPS] = 0.26, [MAFAT_TERM_MOVED] = 0.142,
-    [MAFAT_TERM_GATHERED] = 0.672, [MAFAT_TERM_REORDERED] = 15.8, [MAFAT_TERM_BOX_VALUES] = 1.09,
-    [MAFAT_TERM_DENSE_MACS] = 0.02, [MAFAT_TERM_WEIGHTS_FAR] = 0.0188, [MAFAT_TERM_WEIGHTS_COLD] = 0.0112,
-    [MAFAT_TERM_WEIGHTS_STREAMED] = 0.0112, [MAFAT_TERM_MAPS_FAR] = 0.013, [MAFAT_TERM_MAPS_COLD] = 0.0405};
+    [MAFAT_TERM_STEP] = 380, [MAFAT_TERM_UNIT] = 419, [MAFAT_TERM_CONV_MACS] = 0.019,
+    [MAFAT_TERM_POINT_MACS] = 0.0212, [MAFAT_TERM_WINOGRAD_MACS] = 0.0204, [MAFAT_TERM_TILES] = 17.1,
+    [MAFAT_TERM_NARROW_TAPS] = 1.45, [MAFAT_TERM_POOLED] = 0.118, [MAFAT_TERM_COSTLY] = 1,
+    [MAFAT_TERM_WINOGRAD_INPUTS] = 17.6, [MAFAT_TERM_WINOGRAD_KERNELS] = 4.05,
+    [MAFAT_TERM_DEPTHWISE_MACS] = 0.0138, [MAFAT_TERM_POOL_TAPS] = 0.0356, [MAFAT_TERM_POOL_OUTPUTS] = 0.895,
+    [MAFAT_TERM_MOVED] = 0.22, [MAFAT_TERM_GATHERED] = 0.646, [MAFAT_TERM_REORDERED] = 15.7,
+    [MAFAT_TERM_BOX_VALUES] = 0.702, [MAFAT_TERM_CLASS_VALUES] = 5.68, [MAFAT_TERM_DENSE_MACS] = 0.02,
+    [MAFAT_TERM_WEIGHTS_FAR] = 0.0129, [MAFAT_TERM_WEIGHTS_COLD] = 0.00186, [MAFAT_TERM_READ_FAR] = 0.011,
+    [MAFAT_TERM_READ_COLD] = 0.0406, [MAFAT_TERM_WRITTEN_FAR] = 0.0128, [MAFAT_TERM_WRITTEN_COLD] = 0.0383,
+    [MAFAT_TERM_WINOGRAD_FAR] = 0.00844, [MAFAT_TERM_WINOGRAD_COLD] = 0.115};
 
 void mafat_calibration_defaults(struct mafat_calibration *c, const char *cpu)
 {

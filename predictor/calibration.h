@@ -11,39 +11,39 @@
 
 /* What kernels do, as predictor/work.c counts it. */
 enum mafat_term {
-  MAFAT_TERM_STEP,            /* steps, and layers inside them */
-  MAFAT_TERM_UNIT,            /* kernel calls: a block of rows times a panel */
-  MAFAT_TERM_CONV_MACS,       /* products of 3x3 and larger, whole vectors */
-  MAFAT_TERM_CONV_TAPS,       /* the same, register tiles times taps */
-  MAFAT_TERM_CONV_RUNS,       /* inner loops begun */
-  MAFAT_TERM_POINT_MACS,      /* of 1x1 convolutions */
-  MAFAT_TERM_POINT_TAPS,
-  MAFAT_TERM_POINT_RUNS,
-  MAFAT_TERM_TILES,           /* register tiles begun and stored */
-  MAFAT_TERM_OUTPUTS,         /* sums stored, or stored and taken up again */
-  MAFAT_TERM_POOLED,          /* sums pooled in the store */
-  MAFAT_TERM_COSTLY,          /* outputs through exp, tanh and the like */
-  MAFAT_TERM_WINOGRAD_INPUTS, /* tiles times channels transformed */
+  MAFAT_TERM_STEP,             /* steps, and layers inside them */
+  MAFAT_TERM_UNIT,             /* kernel calls: a block of rows times a panel */
+  MAFAT_TERM_CONV_MACS,        /* products of 3x3 and larger, whole vectors */
+  MAFAT_TERM_POINT_MACS,       /* of 1x1 convolutions */
+  MAFAT_TERM_WINOGRAD_MACS,    /* of transformed tiles */
+  MAFAT_TERM_TAPS,             /* register tiles times taps, of all three */
+  MAFAT_TERM_RUNS,             /* inner loops begun */
+  MAFAT_TERM_TILES,            /* register tiles begun and stored */
+  MAFAT_TERM_NARROW_TAPS,      /* the same of panels that half a vector holds (avx512) */
+  MAFAT_TERM_POOLED,           /* sums pooled in the store */
+  MAFAT_TERM_COSTLY,           /* outputs through exp, tanh and the like */
+  MAFAT_TERM_WINOGRAD_INPUTS,  /* tiles times channels transformed */
   MAFAT_TERM_WINOGRAD_KERNELS, /* channels times filters transformed */
-  MAFAT_TERM_WINOGRAD_MACS,
-  MAFAT_TERM_WINOGRAD_TAPS,
-  MAFAT_TERM_WINOGRAD_RUNS,
   MAFAT_TERM_WINOGRAD_OUTPUTS, /* tiles times filters transformed */
-  MAFAT_TERM_WINOGRAD_FAR,    /* bytes of transformed input written or read beyond a core's caches */
-  MAFAT_TERM_WINOGRAD_COLD,
   MAFAT_TERM_DEPTHWISE_MACS,
-  MAFAT_TERM_DEPTHWISE_OUTPUTS,
-  MAFAT_TERM_POOL_TAPS,       /* maxpool layers: outputs times window */
-  MAFAT_TERM_MOVED,           /* floats copied, added, scaled, activated */
-  MAFAT_TERM_GATHERED,        /* floats taken one by one: flattening, upsampling, averages */
-  MAFAT_TERM_REORDERED,       /* the same across all of a map: reorg */
-  MAFAT_TERM_BOX_VALUES,      /* values of detection heads, softmax */
-  MAFAT_TERM_DENSE_MACS,      /* connected and local layers */
-  MAFAT_TERM_WEIGHTS_FAR,     /* bytes of weights from the third-level cache */
-  MAFAT_TERM_WEIGHTS_COLD,    /* bytes of weights from memory */
-  MAFAT_TERM_WEIGHTS_STREAMED, /* bytes of weights that were just read */
-  MAFAT_TERM_MAPS_FAR,        /* bytes of maps read and written, likewise */
-  MAFAT_TERM_MAPS_COLD,
+  MAFAT_TERM_POOL_TAPS,        /* maxpool layers: outputs times the window, where it lies in the map */
+  MAFAT_TERM_POOL_OUTPUTS,
+  MAFAT_TERM_MOVED,            /* floats copied, added, scaled, activated */
+  MAFAT_TERM_GATHERED,         /* floats taken one by one: flattening, upsampling, averages */
+  MAFAT_TERM_REORDERED,        /* the same across all of a map: reorg */
+  MAFAT_TERM_BOX_VALUES,       /* values of heads, activated row by row */
+  MAFAT_TERM_CLASS_VALUES,     /* values of heads taken pixel by pixel; softmax */
+  MAFAT_TERM_DENSE_MACS,       /* connected and local layers */
+  /* Bytes that lie farther away than a core's own caches, and those of them that
+   * come from memory: the price of the latter is on top. */
+  MAFAT_TERM_WEIGHTS_FAR,
+  MAFAT_TERM_WEIGHTS_COLD,
+  MAFAT_TERM_READ_FAR,         /* of maps */
+  MAFAT_TERM_READ_COLD,
+  MAFAT_TERM_WRITTEN_FAR,
+  MAFAT_TERM_WRITTEN_COLD,
+  MAFAT_TERM_WINOGRAD_FAR,     /* of transformed inputs */
+  MAFAT_TERM_WINOGRAD_COLD,
   MAFAT_N_TERMS
 };
 

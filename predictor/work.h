@@ -22,6 +22,8 @@ struct mafat_work_context {
   const struct mafat_layout *layout;
   const struct mafat_calibration *calibration;
   double run_bytes;     /* touched in a run: what comes once a run comes from so far away */
+  int turn_group;       /* the group that turn_bytes holds for */
+  double turn_bytes;    /* touched between two visits of a layer of that group */
 };
 
 void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n, const struct mafat_plan *plan,
@@ -29,7 +31,7 @@ void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n
 
 /* Adds a step's work to *work: with several threads, that of the one that has most
  * to do. */
-void mafat_work_add_step(const struct mafat_work_context *c, const struct mafat_step *step,
+void mafat_work_add_step(struct mafat_work_context *c, const struct mafat_step *step,
                          struct mafat_work *work);
 
 #endif

@@ -205,7 +205,6 @@ int main(int argc, char **argv)
   b.kernels = mafat_kernels_find(cpu);
   if (!b.kernels) die("no such kernel level");
   mafat_calibration_defaults(&b.calibration, b.kernels->name);
-  if (getenv("NEAR")) b.calibration.near_bytes = atof(getenv("NEAR")) * 1048576, b.calibration.far_bytes = atof(getenv("FAR")) * 1048576;
   struct mafat_shape in = b.network->input;
   size_t n = (size_t)in.h * (size_t)in.w * (size_t)in.c;
   b.input = malloc(n * sizeof *b.input);
