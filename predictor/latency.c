@@ -72,13 +72,6 @@ static bool take(struct pipeline *p, long long number)
   return true;
 }
 
-static double step_ns(const struct mafat_calibration *c, const struct mafat_plan *plan, const struct mafat_work *w)
-{
-  double ns = plan->n_threads > 1 ? c->thread_step_ns : 0;
-  for (int t = 0; t < MAFAT_N_TERMS; t++) ns += w->n[t] * c->ns[t];
-  return ns;
-}
-
 int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network *n, const struct mafat_plan *plan,
                           const struct mafat_layout *layout, const struct mafat_calibration *calibration)
 {
@@ -101,7 +94,7 @@ int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network 
       while (take(&p, number)) {}
       if (p.begun) submit(&p);
       mafat_work_add_step(&context, &step, &work);
-      double ns = step_ns(calibration, plan, &work);
+      double ns = mafat_work_ns(&work, calibration, plan->n_threads);
       compute += ns;
       p.now += ns;
       free_taken(&p);

@@ -34,4 +34,12 @@ void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n
 void mafat_work_add_step(struct mafat_work_context *c, const struct mafat_step *step,
                          struct mafat_work *work);
 
+/* Nanoseconds of a step's work, shared by so many threads. */
+static inline double mafat_work_ns(const struct mafat_work *work, const struct mafat_calibration *c, int n_threads)
+{
+  double ns = n_threads > 1 ? c->thread_step_ns : 0;
+  for (int t = 0; t < MAFAT_N_TERMS; t++) ns += work->n[t] * c->ns[t];
+  return ns;
+}
+
 #endif

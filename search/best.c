@@ -1,49 +1,462 @@
+/* Dynamic programming over cuts. For a given size of the arena, the fastest sequence
+ * of groups is found from the costs of layers and spans; then the arena is made
+ * smaller than what that sequence needs, and so on until nothing fits: so every
+ * exchange of bytes for milliseconds is met. Kept weights add to all groups alike; they
+ * have a price per byte, and several prices are tried. What this proposes is laid out
+ * and timed exactly, and what no other beats is the front. */
 #include "search/best.h"
 
-#include "search/coarse.h"
+#include "predictor/algorithms.h"
+#include "predictor/fetches.h"
+#include "search/front.h"
+#include "search/spans.h"
 
-#include "predictor/latency.h"
-
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int mafat_search_front(struct mafat_front **out, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+enum {
+  MAX_BLOCKS = 64,
+  MAX_STEPS = 150,     /* arenas tried for a price */
+  MAX_FINALISTS = 56,
+  TEXT = 8192
+};
+
+static const double ARENA_STEP = 0.965; /* each arena is at least so much smaller than the one before */
+
+/* Groups that run each layer once, as the text has them. */
+enum once { ONCE_WHOLE, ONCE_WHOLE_LOADED, ONCE_PANELS, ONCE_PANELS_STREAMED, N_ONCE };
+
+static const char *const once_names[N_ONCE] = {"1x1", "1x1:loaded", "panels", "panels:streamed"};
+
+enum { ROWS = N_ONCE, N_STATES }; /* what the group that ends at a cut is */
+
+/* How the cheapest sequence of groups up to a cut ends. */
+struct state {
+  float cost; /* ns, and the price of kept weights; INFINITY: nothing fits */
+  float ns, kept, peak;
+  int from, from_state;
+  const struct mafat_span_option *option; /* of rows */
+};
+
+/* A sequence of groups that was proposed, before it is laid out. */
+struct proposal {
+  char *text;
+  double bytes, ns;
+};
+
+struct search {
+  const struct mafat_search_request *request;
+  struct mafat_costs *costs;
+  struct mafat_spans *spans;
+  int once_ways[N_ONCE];
+  struct mafat_fetch_sizes fetch;
+  struct state *states;     /* [cut][N_STATES] */
+  float group_ns;           /* what a group more must be worth */
+  double arena, price;      /* bytes for maps, scratch and loaded weights; ns per byte kept */
+  bool reads;               /* are there loaded or streamed weights? */
+  int ring;                 /* reads in it */
+  struct proposal *proposals;
+  int n_proposals, room;
+  struct mafat_diagnostic *d;
+};
+
+/* ---- blocks of layers that run once ---- */
+
+struct once_cost {
+  float ns, peak, kept;
+};
+
+static int once_way(const struct mafat_costs *c, enum once once)
 {
-  *out = NULL;
-  struct mafat_front *f = calloc(1, sizeof *f);
-  f->list = calloc(8, sizeof *f->list);
-  for (size_t budget = (size_t)1 << 20; f->n < 8 && budget; budget <<= 2) {
-    struct mafat_plan *plan;
-    struct mafat_layout *layout;
-    struct mafat_prediction p;
-    struct mafat_latency latency;
-    int code = mafat_search_coarse(&plan, &layout, r->network, r->n_layers, r->options, r->around, budget, d);
-    if (code) return code;
-    mafat_predict(&p, layout, r->around);
-    mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
-    char text[8192];
-    mafat_plan_write(plan, r->network, text, sizeof text);
-    if (f->n == 0 || (p.charge_bytes > f->list[f->n - 1].charge_bytes && latency.total_ms < f->list[f->n - 1].ms))
-      f->list[f->n++] = (struct mafat_candidate){strdup(text), p.charge_bytes, latency.total_ms};
-    mafat_layout_close(&layout);
-    mafat_plan_close(&plan);
+  for (int w = 0; w < c->n_ways; w++) {
+    const struct mafat_way *way = &c->ways[w];
+    if (way->cut == (once < ONCE_PANELS ? MAFAT_WAY_WHOLE : MAFAT_WAY_PANELS) &&
+        way->streamed == (once == ONCE_PANELS_STREAMED))
+      return w;
   }
-  *out = f;
+  return 0;
+}
+
+static double read_ns_of(const struct search *s)
+{
+  return s->request->calibration->disk_ns;
+}
+
+/* One layer by one algorithm. */
+static struct once_cost cost_once(const struct search *s, enum once once, enum mafat_algorithm algorithm, int layer)
+{
+  const struct mafat_layer_cost *cost = mafat_cost_of(s->costs, s->once_ways[once], algorithm, layer);
+  float weights = s->costs->weights_bytes[layer];
+  struct once_cost sum = {cost->ns, cost->live_bytes, 0};
+  bool loaded = once == ONCE_WHOLE_LOADED || (once == ONCE_PANELS_STREAMED && cost->loaded);
+  if (once == ONCE_WHOLE || once == ONCE_PANELS) {
+    sum.kept = weights;
+    return sum;
+  }
+  const struct mafat_calibration *k = s->request->calibration;
+  bool packed = s->request->options->packed;
+  if (loaded || !packed) sum.ns += weights * (float)(packed ? k->copy_ns : k->pack_ns);
+  if (loaded) sum.peak += weights;
+  sum.ns = (float)mafat_spans_overlap(sum.ns, weights * read_ns_of(s));
+  return sum;
+}
+
+/* The layer's algorithm in a group that runs it once: the faster one that fits. */
+static enum mafat_algorithm choose_once(const struct search *s, enum once once, int layer, struct once_cost *cost)
+{
+  *cost = cost_once(s, once, MAFAT_DIRECT, layer);
+  if (!s->costs->has_choice[layer]) return MAFAT_DIRECT;
+  struct once_cost winograd = cost_once(s, once, MAFAT_WINOGRAD, layer);
+  bool fits = winograd.peak <= s->arena, direct_fits = cost->peak <= s->arena;
+  if (!fits || (direct_fits && cost->ns <= winograd.ns)) return MAFAT_DIRECT;
+  *cost = winograd;
+  return MAFAT_WINOGRAD;
+}
+
+static bool add_block_once(const struct search *s, enum once once, int block, struct once_cost *sum)
+{
+  const struct mafat_costs *c = s->costs;
+  *sum = (struct once_cost){0, 0, 0};
+  for (int l = c->cuts[block]; l < c->cuts[block + 1]; l++) {
+    struct once_cost cost;
+    if (!c->runs[l]) continue;
+    choose_once(s, once, l, &cost);
+    if (cost.peak > s->arena) return false;
+    sum->ns += cost.ns;
+    sum->kept += cost.kept;
+    if (cost.peak > sum->peak) sum->peak = cost.peak;
+  }
+  return true;
+}
+
+/* ---- dynamic programming ---- */
+
+static struct state *state_at(const struct search *s, int cut, int state)
+{
+  return &s->states[cut * N_STATES + state];
+}
+
+/* What is near by costs that are near should not be cut to pieces for it. */
+static const double GROUP_SHARE = 0.002; /* of the time of the plan that runs whole maps */
+
+static void extend(const struct search *s, int from, int from_state, int to, int to_state, const struct once_cost *add,
+                   const struct mafat_span_option *option)
+{
+  const struct state *before = state_at(s, from, from_state);
+  struct state *after = state_at(s, to, to_state);
+  bool same = from > 0 && from_state == to_state && to_state != ROWS;
+  float cost = before->cost + add->ns + (float)s->price * add->kept + (same ? 0 : s->group_ns);
+  if (!(cost < after->cost)) return;
+  *after = (struct state){cost, before->ns + add->ns, before->kept + add->kept,
+                          add->peak > before->peak ? add->peak : before->peak, from, from_state, option};
+}
+
+static bool reads_weights(enum once once)
+{
+  return once == ONCE_WHOLE_LOADED || once == ONCE_PANELS_STREAMED;
+}
+
+/* All that can follow a state. */
+static void extend_all(const struct search *s, int from, int from_state, const struct once_cost *blocks,
+                       const bool *fits)
+{
+  int n = s->costs->n_blocks;
+  for (int once = 0; once < N_ONCE; once++)
+    if (fits[once]) extend(s, from, from_state, from + 1, once, &blocks[once], NULL);
+  for (int to = from + 1; to <= n; to++) {
+    int at = from * (n + 1) + to;
+    for (int o = s->spans->at[at]; o < s->spans->at[at + 1]; o++) {
+      const struct mafat_span_option *option = &s->spans->options[o];
+      if (option->bytes > s->arena || (!s->reads && option->weighing != MAFAT_WEIGH_KEPT)) continue;
+      struct once_cost add = {option->ns, option->bytes, option->kept_bytes};
+      extend(s, from, from_state, to, ROWS, &add, option);
+    }
+  }
+}
+
+/* The best state at the end, or -1. */
+static int solve(const struct search *s)
+{
+  int n = s->costs->n_blocks, best = -1;
+  for (int i = 0; i < (n + 1) * N_STATES; i++) s->states[i].cost = INFINITY;
+  *state_at(s, 0, 0) = (struct state){0};
+  for (int from = 0; from < n; from++) {
+    struct once_cost blocks[N_ONCE];
+    bool fits[N_ONCE];
+    for (int once = 0; once < N_ONCE; once++)
+      fits[once] = (s->reads || !reads_weights(once)) && add_block_once(s, once, from, &blocks[once]);
+    for (int state = 0; state < N_STATES; state++)
+      if (state_at(s, from, state)->cost < INFINITY) extend_all(s, from, state, blocks, fits);
+  }
+  for (int state = 0; state < N_STATES; state++)
+    if (state_at(s, n, state)->cost < INFINITY && (best < 0 || state_at(s, n, state)->cost < state_at(s, n, best)->cost))
+      best = state;
+  return best;
+}
+
+/* ---- the text of a sequence ---- */
+
+struct text {
+  char text[TEXT];
+  size_t length;
+};
+
+static void append(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(struct text *t, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  int n = vsnprintf(t->text + t->length, sizeof t->text - t->length, format, arguments);
+  va_end(arguments);
+  if (n > 0) t->length += (size_t)n;
+  if (t->length >= sizeof t->text) t->length = sizeof t->text - 1;
+}
+
+static void append_rows(const struct search *s, struct text *t, const struct mafat_span_option *o)
+{
+  append(t, "rows%d", o->rows);
+  switch (o->weighing) {
+  case MAFAT_WEIGH_LOADED: append(t, ":loaded"); break;
+  case MAFAT_WEIGH_SOME: append(t, ":loaded%d", o->loaded_kb); break;
+  case MAFAT_WEIGH_STREAMED: append(t, ":streamed%d", s->ring); break;
+  default: break;
+  }
+}
+
+/* Does the group of rows do this layer by Winograd? */
+static bool rows_take_winograd(const struct search *s, const struct mafat_span_option *o, int layer)
+{
+  const struct mafat_costs *c = s->costs;
+  int way = mafat_spans_way(c, o->rows, mafat_spans_weighs(c, o, layer) == MAFAT_STREAMED);
+  return !o->direct && c->has_choice[layer] &&
+         mafat_cost_of(c, way, MAFAT_WINOGRAD, layer)->ns < mafat_cost_of(c, way, MAFAT_DIRECT, layer)->ns;
+}
+
+/* Words for the algorithms of a group's layers, where they are not the options'. */
+static void append_algorithms(const struct search *s, struct text *t, enum mafat_algorithm *algorithms, int first, int end)
+{
+  struct mafat_plan plan = {.n_layers = s->costs->n_layers, .wanted = s->request->options->algorithm,
+                            .algorithms = algorithms};
+  if (!s->costs->choice) return;
+  t->length += mafat_algorithms_write(&plan, s->costs->network, first, end, t->text + t->length, sizeof t->text - t->length);
+  if (t->length >= sizeof t->text) t->length = sizeof t->text - 1;
+}
+
+/* A group of the sequence. */
+struct part {
+  int begin, end, state;
+  const struct mafat_span_option *option;
+};
+
+static int list_parts(const struct search *s, int state, struct part *parts)
+{
+  int n = 0;
+  for (int cut = s->costs->n_blocks; cut > 0;) {
+    const struct state *at = state_at(s, cut, state);
+    bool joins = n > 0 && state != ROWS && parts[n - 1].state == state && parts[n - 1].begin == cut;
+    if (joins) parts[n - 1].begin = at->from;
+    else parts[n++] = (struct part){at->from, cut, state, at->option};
+    state = at->from_state;
+    cut = at->from;
+  }
+  for (int i = 0; i < n / 2; i++) {
+    struct part swap = parts[i];
+    parts[i] = parts[n - 1 - i];
+    parts[n - 1 - i] = swap;
+  }
+  return n;
+}
+
+static void write_parts(const struct search *s, const struct part *parts, int n, enum mafat_algorithm *algorithms,
+                        struct text *t)
+{
+  const struct mafat_costs *c = s->costs;
+  for (int i = 0; i < n; i++) {
+    int first = c->cuts[parts[i].begin], end = c->cuts[parts[i].end];
+    if (i > 0) append(t, "/%d/", first);
+    for (int l = first; l < end; l++) {
+      struct once_cost cost;
+      if (!c->has_choice[l]) continue;
+      algorithms[c->reader[l]] = parts[i].state == ROWS
+                                     ? (rows_take_winograd(s, parts[i].option, l) ? MAFAT_WINOGRAD : MAFAT_DIRECT)
+                                     : choose_once(s, (enum once)parts[i].state, l, &cost);
+    }
+    if (parts[i].state == ROWS) append_rows(s, t, parts[i].option);
+    else append(t, "%s", once_names[parts[i].state]);
+    if (parts[i].state == ONCE_PANELS_STREAMED) append(t, "%d", s->ring);
+    append_algorithms(s, t, algorithms, first, end);
+  }
+  if (n == 1) append(t, "/NoCut");
+}
+
+/* ---- proposals ---- */
+
+static double io_bytes(const struct search *s)
+{
+  if (!s->reads) return 0;
+  size_t usual = mafat_fetch_window(s->request->options->packed ? MAFAT_FETCH_BYTES : MAFAT_FETCH_FILTERS_BYTES);
+  size_t ring = usual * (size_t)s->ring;
+  return (double)(ring > s->fetch.ring_bytes ? ring : s->fetch.ring_bytes) + (double)s->fetch.panel_bytes +
+         (double)s->fetch.affine_bytes;
+}
+
+static int propose(struct search *s, int state)
+{
+  struct part parts[MAX_BLOCKS + 1];
+  struct text t = {.length = 0};
+  const struct state *end = state_at(s, s->costs->n_blocks, state);
+  enum mafat_algorithm *algorithms = calloc((size_t)s->costs->n_layers, sizeof *algorithms);
+  if (!algorithms) return MAFAT_ENOMEM;
+  for (int l = 0; l < s->costs->n_layers; l++) algorithms[l] = MAFAT_DIRECT;
+  write_parts(s, parts, list_parts(s, state, parts), algorithms, &t);
+  free(algorithms);
+  if (s->n_proposals == s->room) {
+    int room = 2 * s->room + 64;
+    struct proposal *grown = realloc(s->proposals, (size_t)room * sizeof *grown);
+    if (!grown) return MAFAT_ENOMEM;
+    s->proposals = grown;
+    s->room = room;
+  }
+  char *text = strdup(t.text);
+  if (!text) return MAFAT_ENOMEM;
+  s->proposals[s->n_proposals++] = (struct proposal){text, (double)end->peak + end->kept + io_bytes(s), end->ns};
   return MAFAT_OK;
 }
 
-void mafat_front_close(struct mafat_front **front)
+/* From the largest arena to the smallest, at one price of kept weights. */
+static int descend(struct search *s, double price, bool reads, int ring)
 {
-  if (!front || !*front) return;
-  for (int i = 0; i < (*front)->n; i++) free((*front)->list[i].text);
-  free((*front)->list);
-  free(*front);
-  *front = NULL;
+  s->price = price;
+  s->reads = reads;
+  s->ring = ring;
+  s->arena = 1e15;
+  for (int i = 0; i < MAX_STEPS; i++) {
+    int state = solve(s);
+    if (state < 0) { if (getenv("DBG")) fprintf(stderr, "price %g ring %d: %d steps, arena %.2f MiB infeasible\n", price, ring, i, s->arena/1048576); return MAFAT_OK; }
+    int code = propose(s, state);
+    if (code) return code;
+    double peak = state_at(s, s->costs->n_blocks, state)->peak;
+    s->arena = fmin(nextafter(peak, 0) - 64, s->arena * ARENA_STEP);
+    if (s->arena > peak) s->arena = peak * ARENA_STEP;
+  }
+  return MAFAT_OK;
 }
 
-const struct mafat_candidate *mafat_front_within(const struct mafat_front *front, size_t budget)
+static int propose_all(struct search *s)
 {
-  const struct mafat_candidate *best = NULL;
-  for (int i = 0; i < front->n && front->list[i].charge_bytes <= budget; i++) best = &front->list[i];
-  return best;
+  double disk = read_ns_of(s), dear = 1e6;
+  int code = descend(s, 0, false, 0);
+  /* A kept byte saves at most what reading it costs. */
+  if (code == MAFAT_OK) code = descend(s, disk * 0.03, true, 8);
+  if (code == MAFAT_OK) code = descend(s, disk * 0.3, true, 8);
+  if (code == MAFAT_OK) code = descend(s, dear, true, 8);
+  if (code == MAFAT_OK) code = descend(s, dear, true, 4);
+  return code;
+}
+
+/* ---- finalists ---- */
+
+static int by_bytes(const void *a, const void *b)
+{
+  const struct proposal *x = a, *y = b;
+  if (x->bytes < y->bytes || x->bytes > y->bytes) return x->bytes < y->bytes ? -1 : 1;
+  if (x->ns < y->ns || x->ns > y->ns) return x->ns < y->ns ? -1 : 1;
+  return strcmp(x->text, y->text);
+}
+
+/* What is near enough to the front, by costs that are near enough: in each of so many
+ * equal ratios of bytes the fastest. The rest is freed. */
+static void choose_finalists(struct search *s)
+{
+  enum { SLACK_PERCENT = 4 };
+  double fastest = INFINITY;
+  int n = 0;
+  qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
+  if (s->n_proposals == 0) return;
+  double least = fmax(s->proposals[0].bytes, 1), most = fmax(s->proposals[s->n_proposals - 1].bytes, least);
+  double ratio = pow(most / least, 1.0 / MAX_FINALISTS) * (1 + 1e-9), limit = least * ratio;
+  for (int i = 0; i < s->n_proposals; i++) {
+    struct proposal *p = &s->proposals[i];
+    bool near = p->ns <= fastest * (1 + SLACK_PERCENT / 100.0);
+    if (p->ns < fastest) fastest = p->ns;
+    if (near && n > 0 && p->bytes <= limit && i > 0) { /* in the same bin as the last one */
+      struct proposal *last = &s->proposals[n - 1];
+      if (p->ns < last->ns) {
+        free(last->text);
+        *last = *p;
+      } else {
+        free(p->text);
+      }
+    } else if (near) {
+      while (p->bytes > limit) limit *= ratio;
+      s->proposals[n++] = *p;
+    } else {
+      free(p->text);
+    }
+  }
+  s->n_proposals = n;
+}
+
+/* Plans that are there whatever the costs say. */
+static const char *const seeds[] = {"1x1/NoCut", "rows/NoCut", "panels:streamed4/NoCut", "rows1:streamed4/NoCut"};
+
+static int lay_out(struct search *s, struct mafat_front *f)
+{
+  int code = MAFAT_OK;
+  for (size_t i = 0; i < sizeof seeds / sizeof *seeds && code == MAFAT_OK; i++)
+    code = mafat_front_add(f, s->request, seeds[i], s->d);
+  for (int i = 0; i < s->n_proposals && code == MAFAT_OK; i++)
+    { code = mafat_front_add(f, s->request, s->proposals[i].text, s->d); if (getenv("DBG")) fprintf(stderr, "%.2f MiB %.1f ms -> %.2f MiB %.1f ms %s\n", s->proposals[i].bytes/1048576, s->proposals[i].ns*1e-6, (f->list[f->n-1].charge_bytes-1900e3)/1048576., f->list[f->n-1].ms, s->proposals[i].text); }
+  mafat_front_reduce(f);
+  if (code == MAFAT_OK && f->n == 0)
+    code = mafat_fail(s->d, MAFAT_ELIMIT, "%s: no plan has countable bytes", s->request->network->path);
+  return code;
+}
+
+/* ---- the search ---- */
+
+static int find_fetch_sizes(struct search *s)
+{
+  struct mafat_plan *plan = NULL;
+  int code = mafat_plan_read(&plan, "panels:streamed4/NoCut", s->request->network, s->request->n_layers,
+                             s->request->options, s->d);
+  if (code == MAFAT_OK) code = mafat_fetches_size(s->request->network, plan, &s->fetch);
+  mafat_plan_close(&plan);
+  return code;
+}
+
+static int search(struct search *s, struct mafat_front *f)
+{
+  int code = mafat_costs_make(&s->costs, s->request, MAX_BLOCKS, s->d);
+  if (code == MAFAT_OK) code = find_fetch_sizes(s);
+  if (code) return code;
+  for (int once = 0; once < N_ONCE; once++) s->once_ways[once] = once_way(s->costs, (enum once)once);
+  for (int l = 0; l < s->costs->n_layers; l++)
+    s->group_ns += (float)GROUP_SHARE * mafat_cost_of(s->costs, s->once_ways[ONCE_WHOLE], MAFAT_DIRECT, l)->ns;
+  code = mafat_spans_make(&s->spans, s->costs, s->request);
+  s->states = calloc((size_t)(s->costs->n_blocks + 1) * N_STATES, sizeof *s->states);
+  if (!s->states) code = MAFAT_ENOMEM;
+  if (code == MAFAT_OK) code = propose_all(s);
+  if (code) return mafat_fail(s->d, code, "%s: out of memory", s->request->network->path);
+  choose_finalists(s);
+  return lay_out(s, f);
+}
+
+int mafat_search_front(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+{
+  struct search s = {.request = request, .d = d};
+  *out = NULL;
+  struct mafat_front *f = calloc(1, sizeof *f);
+  int code = f ? search(&s, f) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", request->network->path);
+  for (int i = 0; i < s.n_proposals; i++) free(s.proposals[i].text);
+  free(s.proposals);
+  free(s.states);
+  mafat_spans_close(&s.spans);
+  mafat_costs_close(&s.costs);
+  if (code == MAFAT_OK) *out = f;
+  else mafat_front_close(&f);
+  return code;
 }

@@ -51,7 +51,7 @@ struct walk {
   struct memo *memos; /* [layer][2] */
 };
 
-static double price(const struct walk *w, const struct mafat_step *step)
+static double price(struct walk *w, const struct mafat_step *step)
 {
   const struct mafat_calibration *c = w->request->calibration;
   struct mafat_work work = {{0}};

@@ -1,0 +1,82 @@
+#include "search/front.h"
+
+#include "predictor/latency.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* By bytes, then by milliseconds, then by text: the same order every time. */
+static int compare(const void *a, const void *b)
+{
+  const struct mafat_candidate *x = a, *y = b;
+  if (x->charge_bytes != y->charge_bytes) return x->charge_bytes < y->charge_bytes ? -1 : 1;
+  if (x->ms < y->ms || x->ms > y->ms) return x->ms < y->ms ? -1 : 1;
+  size_t m = strlen(x->text), n = strlen(y->text);
+  if (m != n) return m < n ? -1 : 1; /* of equals the simpler */
+  return strcmp(x->text, y->text);
+}
+
+void mafat_front_reduce(struct mafat_front *f)
+{
+  int n = 0;
+  qsort(f->list, (size_t)f->n, sizeof *f->list, compare);
+  for (int i = 0; i < f->n; i++) {
+    if (n > 0 && f->list[i].ms >= f->list[n - 1].ms) free(f->list[i].text);
+    else f->list[n++] = f->list[i];
+  }
+  f->n = n;
+}
+
+static int measure(struct mafat_candidate *c, const struct mafat_search_request *r, const char *text,
+                   struct mafat_diagnostic *d)
+{
+  struct mafat_plan *plan = NULL;
+  struct mafat_layout *layout = NULL;
+  struct mafat_prediction bytes;
+  struct mafat_latency latency;
+  int code = mafat_plan_read(&plan, text, r->network, r->n_layers, r->options, d);
+  if (code == MAFAT_OK) code = mafat_layout_make(&layout, r->network, plan, d);
+  if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
+  if (code == MAFAT_OK) {
+    mafat_predict(&bytes, layout, r->around);
+    c->charge_bytes = bytes.charge_bytes;
+    c->ms = latency.total_ms;
+  }
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  return code;
+}
+
+int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r, const char *text,
+                    struct mafat_diagnostic *d)
+{
+  struct mafat_candidate c = {0};
+  int code = measure(&c, r, text, d);
+  if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
+  if (code) return code;
+  c.text = strdup(text);
+  struct mafat_candidate *grown = realloc(f->list, (size_t)(f->n + 1) * sizeof *grown);
+  if (grown) f->list = grown;
+  if (!grown || !c.text) {
+    free(c.text);
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->network->path);
+  }
+  f->list[f->n++] = c;
+  return MAFAT_OK;
+}
+
+void mafat_front_close(struct mafat_front **front)
+{
+  if (!front || !*front) return;
+  for (int i = 0; i < (*front)->n; i++) free((*front)->list[i].text);
+  free((*front)->list);
+  free(*front);
+  *front = NULL;
+}
+
+const struct mafat_candidate *mafat_front_within(const struct mafat_front *front, size_t budget)
+{
+  const struct mafat_candidate *best = NULL;
+  for (int i = 0; i < front->n && front->list[i].charge_bytes <= budget; i++) best = &front->list[i];
+  return best;
+}
