@@ -18,15 +18,18 @@ size_t mafat_arrange_lower_bound(const struct mafat_block *blocks, int n)
   return most;
 }
 
-/* Working state: `order` is a priority list; `placed` the placed indices, by
- * rising offset. */
+/* Working state: `order` is a priority list of the blocks that are arranged by trial:
+ * those alive where it is tight; the others find room afterwards. `placed`: the placed
+ * indices, by rising offset. */
 struct arranger {
   struct mafat_block *blocks;
-  int n;
+  int n, n_tight;
+  bool *tight;
   int *order, *placed;
   int n_placed;
-  size_t *best;
+  size_t *best; /* of the tight blocks */
   size_t best_total;
+  size_t *kept; /* of all, when the rest had found room */
 };
 
 static bool overlap_in_time(const struct mafat_block *a, const struct mafat_block *b)
@@ -79,7 +82,7 @@ static size_t place_all(struct arranger *a, size_t top)
 {
   size_t total = 0;
   a->n_placed = 0;
-  for (int i = 0; i < a->n; i++) {
+  for (int i = 0; i < a->n_tight; i++) {
     struct mafat_block *b = &a->blocks[a->order[i]];
     bool hang = top && b->end_hint == 2;
     place(a, a->order[i], hang ? highest_fit(a, b, top) : lowest_fit(a, b));
@@ -87,7 +90,7 @@ static size_t place_all(struct arranger *a, size_t top)
   }
   if (total < a->best_total) {
     a->best_total = total;
-    for (int i = 0; i < a->n; i++) a->best[i] = a->blocks[i].offset;
+    for (int i = 0; i < a->n_tight; i++) a->best[a->order[i]] = a->blocks[a->order[i]].offset;
   }
   return total;
 }
@@ -118,8 +121,10 @@ static bool heavier(const struct mafat_block *x, const struct mafat_block *y)
 /* Insertion sort: stable, so that equal buffers keep their order. */
 static void sort_order(struct arranger *a, before is_before)
 {
+  int n = 0;
   for (int i = 0; i < a->n; i++) {
-    int j = i;
+    if (!a->tight[i]) continue;
+    int j = n++;
     for (; j > 0 && is_before(&a->blocks[i], &a->blocks[a->order[j - 1]]); j--)
       a->order[j] = a->order[j - 1];
     a->order[j] = i;
@@ -129,7 +134,7 @@ static void sort_order(struct arranger *a, before is_before)
 /* Moves the buffer that sticks out highest to the front of the order. */
 static bool promote_highest(struct arranger *a, size_t total)
 {
-  for (int i = 0; i < a->n; i++) {
+  for (int i = 0; i < a->n_tight; i++) {
     const struct mafat_block *b = &a->blocks[a->order[i]];
     if (b->offset + b->bytes < total) continue;
     if (i == 0) return false;
@@ -144,7 +149,7 @@ static bool promote_highest(struct arranger *a, size_t total)
 /* Fisher and Yates, from a fixed seed: the same arena every time. */
 static void shuffle(struct arranger *a, uint32_t *seed)
 {
-  for (int i = a->n - 1; i > 0; i--) {
+  for (int i = a->n_tight - 1; i > 0; i--) {
     *seed = *seed * 1664525u + 1013904223u;
     int j = (int)((*seed >> 8) % (uint32_t)(i + 1)), t = a->order[i];
     a->order[i] = a->order[j];
@@ -160,35 +165,96 @@ static void try_order(struct arranger *a, size_t bound, int promotions)
     total = place_all(a, i % 2 ? bound : 0);
 }
 
-size_t mafat_arrange(struct mafat_block *blocks, int n)
+/* Which blocks are alive at a time when more than a part of the bound is. */
+static void find_tight(struct arranger *a, size_t bound, size_t part)
+{
+  a->n_tight = 0;
+  for (int i = 0; i < a->n; i++) a->tight[i] = false;
+  for (int i = 0; i < a->n; i++) {
+    size_t sum = 0;
+    int time = a->blocks[i].first; /* the sum grows only where one begins */
+    for (int j = 0; j < a->n; j++)
+      if (a->blocks[j].first <= time && time <= a->blocks[j].last) sum += a->blocks[j].bytes;
+    if (sum < bound / 4 * part) continue;
+    for (int j = 0; j < a->n; j++)
+      if (a->blocks[j].first <= time && time <= a->blocks[j].last && !a->tight[j]) {
+        a->tight[j] = true;
+        a->n_tight++;
+      }
+  }
+}
+
+/* Tries orders of the tight blocks until one reaches the bound or the effort is spent. */
+static void try_orders(struct arranger *a, size_t bound)
 {
   static const before orders[] = {larger, earlier, longer, heavier};
-  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 20000000 }; /* a placement costs about n^2 */
-  if (n == 0) return 0;
-  struct arranger a = {.blocks = blocks, .n = n, .best_total = SIZE_MAX};
-  size_t bound = mafat_arrange_lower_bound(blocks, n);
-  long long affordable = EFFORT / ((long long)n * n);
+  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 10000000 }; /* a placement costs about n^2 */
+  a->best_total = a->n_tight ? SIZE_MAX : 0;
+  if (a->n_tight == 0) return;
+  long long affordable = EFFORT / ((long long)a->n_tight * a->n_tight);
   int promotions = affordable < PROMOTIONS ? (int)affordable : PROMOTIONS;
+  /* A chain ping-pongs between the two ends: exact for every untiled chain. */
+  sort_order(a, earlier);
+  place_all(a, bound);
+  for (size_t o = 0; o < sizeof orders / sizeof *orders && a->best_total > bound; o++) {
+    sort_order(a, orders[o]);
+    try_order(a, bound, promotions);
+  }
+  uint32_t seed = 1;
+  for (int i = 0; i < SHUFFLES && i < affordable && a->best_total > bound; i++) {
+    shuffle(a, &seed);
+    try_order(a, bound, promotions / 4);
+  }
+}
+
+/* The best order's offsets, and room for all other blocks. Returns the arena. */
+static size_t place_rest(struct arranger *a)
+{
+  size_t total = a->best_total;
+  a->n_placed = 0;
+  for (int i = 0; i < a->n; i++)
+    if (a->tight[i]) place(a, i, a->best[i]);
+  for (int i = 0; i < a->n; i++) {
+    struct mafat_block *b = &a->blocks[i];
+    if (a->tight[i]) continue;
+    place(a, i, lowest_fit(a, b));
+    if (b->offset + b->bytes > total) total = b->offset + b->bytes;
+  }
+  return total;
+}
+
+/* Remembers the offsets of all blocks. */
+static size_t keep_offsets(struct arranger *a, size_t total)
+{
+  for (int i = 0; i < a->n; i++) a->kept[i] = a->blocks[i].offset;
+  return total;
+}
+
+size_t mafat_arrange(struct mafat_block *blocks, int n)
+{
+  if (n == 0) return 0;
+  struct arranger a = {.blocks = blocks, .n = n};
+  size_t bound = mafat_arrange_lower_bound(blocks, n), total = SIZE_MAX;
   a.order = malloc((size_t)n * sizeof *a.order);
   a.placed = malloc((size_t)n * sizeof *a.placed);
   a.best = malloc((size_t)n * sizeof *a.best);
-  if (a.order && a.placed && a.best) {
-    /* A chain ping-pongs between the two ends: exact for every untiled chain. */
-    sort_order(&a, earlier);
-    place_all(&a, bound);
-    for (size_t o = 0; o < sizeof orders / sizeof *orders && a.best_total > bound; o++) {
-      sort_order(&a, orders[o]);
-      try_order(&a, bound, promotions);
+  a.tight = malloc((size_t)n * sizeof *a.tight);
+  a.kept = malloc((size_t)n * sizeof *a.kept);
+  if (a.order && a.placed && a.best && a.tight && a.kept) {
+    /* What is alive where most of the bound is; if the rest then sticks out, more. */
+    for (int part = 3; part >= 0 && total > bound; part -= 3) {
+      find_tight(&a, bound, (size_t)part);
+      try_orders(&a, bound);
+      size_t best = place_rest(&a);
+      if (best < total) total = keep_offsets(&a, best);
+      if (total == a.best_total) break;
     }
-    uint32_t seed = 1;
-    for (int i = 0; i < SHUFFLES && i < affordable && a.best_total > bound; i++) {
-      shuffle(&a, &seed);
-      try_order(&a, bound, promotions / 4);
-    }
-    for (int i = 0; i < n; i++) blocks[i].offset = a.best[i];
+    for (int i = 0; i < n; i++) blocks[i].offset = a.kept[i];
   }
   free(a.order);
   free(a.placed);
   free(a.best);
-  return a.best_total;
+  free(a.tight);
+  free(a.kept);
+  return total;
 }

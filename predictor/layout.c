@@ -37,7 +37,7 @@ struct maker {
   struct mafat_layout *layout;
   struct extent *extents; /* [tensor + 1] */
   struct times *lives;    /* [tensor + 1] */
-  bool outline;           /* sizes alone */
+  bool outline, sketch;   /* layout.h */
 };
 
 static int most(int a, int b)
@@ -461,17 +461,15 @@ static int make(struct maker *m)
     if (code == MAFAT_OK && t >= 0 && mafat_schedule_runs(m->schedule, t)) code = size_weights(m, t);
   }
   if (code == MAFAT_OK && !m->outline) code = size_io(m);
-  if (code == MAFAT_OK && !m->outline) code = arrange(layout);
+  if (code == MAFAT_OK && !m->outline && !m->sketch) code = arrange(layout);
   if (code == MAFAT_OK) code = find_peaks(m);
-  if (m->outline) layout->total_bytes = layout->bound_bytes;
+  if (m->outline || m->sketch) layout->total_bytes = layout->bound_bytes;
   return code;
 }
 
-static int make_layout(struct mafat_layout **out, const struct mafat_network *n, const struct mafat_plan *plan,
-                       bool outline, struct mafat_diagnostic *d)
+static int make_layout(struct mafat_layout **out, struct maker m, struct mafat_diagnostic *d)
 {
   *out = NULL;
-  struct maker m = {.network = n, .plan = plan, .outline = outline};
   m.layout = calloc(1, sizeof *m.layout);
   int code = m.layout ? make(&m) : MAFAT_ENOMEM;
   mafat_schedule_close(&m.schedule);
@@ -482,7 +480,7 @@ static int make_layout(struct mafat_layout **out, const struct mafat_network *n,
     return MAFAT_OK;
   }
   mafat_layout_close(&m.layout);
-  return mafat_fail(d, code, "%s: %s", n->path,
+  return mafat_fail(d, code, "%s: %s", m.network->path,
                     code == MAFAT_ELIMIT ? "the plan's buffers are larger than the address space"
                                          : "out of memory");
 }
@@ -490,13 +488,19 @@ static int make_layout(struct mafat_layout **out, const struct mafat_network *n,
 int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
                       const struct mafat_plan *plan, struct mafat_diagnostic *d)
 {
-  return make_layout(out, n, plan, false, d);
+  return make_layout(out, (struct maker){.network = n, .plan = plan}, d);
 }
 
 int mafat_layout_outline(struct mafat_layout **out, const struct mafat_network *n,
                          const struct mafat_plan *plan, struct mafat_diagnostic *d)
 {
-  return make_layout(out, n, plan, true, d);
+  return make_layout(out, (struct maker){.network = n, .plan = plan, .outline = true}, d);
+}
+
+int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n,
+                        const struct mafat_plan *plan, struct mafat_diagnostic *d)
+{
+  return make_layout(out, (struct maker){.network = n, .plan = plan, .sketch = true}, d);
 }
 
 void mafat_layout_close(struct mafat_layout **layout)

@@ -73,10 +73,13 @@ struct mafat_layout {
 /* MAFAT_ELIMIT when sizes overflow. */
 int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
                       const struct mafat_plan *plan, struct mafat_diagnostic *d);
-/* The same without what a search can do without: buffers have no offsets (total_bytes
- * is bound_bytes), reads are not counted and have no buffers, MACs are not counted. */
+/* The same without what a search can do without. An outline has no offsets
+ * (total_bytes is bound_bytes), reads are not counted and have no buffers, MACs are not
+ * counted; a sketch has only no offsets. */
 int mafat_layout_outline(struct mafat_layout **out, const struct mafat_network *n,
                          const struct mafat_plan *plan, struct mafat_diagnostic *d);
+int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n,
+                        const struct mafat_plan *plan, struct mafat_diagnostic *d);
 void mafat_layout_close(struct mafat_layout **layout);
 
 const char *mafat_tag_name(enum mafat_tag tag);
