@@ -188,7 +188,7 @@ static void find_tight(struct arranger *a, size_t bound, size_t part)
 static void try_orders(struct arranger *a, size_t bound)
 {
   static const before orders[] = {larger, earlier, longer, heavier};
-  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 10000000 }; /* a placement costs about n^2 */
+  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 3000000 }; /* a placement costs about n^2 */
   a->best_total = a->n_tight ? SIZE_MAX : 0;
   if (a->n_tight == 0) return;
   long long affordable = EFFORT / ((long long)a->n_tight * a->n_tight);

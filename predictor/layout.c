@@ -170,7 +170,7 @@ static void walk(struct maker *m)
     if (step.kind == MAFAT_STEP_TRANSFORM) continue;
     hold(m, step.layer, step.held, step.held_channels);
     if (m->outline) skip_parts(m, &step);
-    else if (step.kind == MAFAT_STEP_COMPUTE) count_step(m, &step);
+    else if (step.kind == MAFAT_STEP_COMPUTE && !m->sketch) count_step(m, &step);
   }
   for (int t = MAFAT_INPUT; t < m->plan->n_layers; t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(m->network, t);

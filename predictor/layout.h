@@ -75,7 +75,7 @@ int mafat_layout_make(struct mafat_layout **out, const struct mafat_network *n,
                       const struct mafat_plan *plan, struct mafat_diagnostic *d);
 /* The same without what a search can do without. An outline has no offsets
  * (total_bytes is bound_bytes), reads are not counted and have no buffers, MACs are not
- * counted; a sketch has only no offsets. */
+ * counted; a sketch counts reads. */
 int mafat_layout_outline(struct mafat_layout **out, const struct mafat_network *n,
                          const struct mafat_plan *plan, struct mafat_diagnostic *d);
 int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n,

@@ -159,13 +159,19 @@ static bool reads_weights(enum once once)
   return once == ONCE_WHOLE_LOADED || once == ONCE_PANELS_STREAMED;
 }
 
-/* All that can follow a state. */
-static void extend_all(const struct search *s, int from, int from_state, const struct once_cost *blocks,
-                       const bool *fits)
+/* The cheapest state at a cut, or -1. */
+static int cheapest(const struct search *s, int cut)
+{
+  int best = -1;
+  for (int state = 0; state < N_STATES; state++)
+    if (state_at(s, cut, state)->cost < (best < 0 ? INFINITY : state_at(s, cut, best)->cost)) best = state;
+  return best;
+}
+
+/* Groups of rows behind a cut. */
+static void extend_by_rows(const struct search *s, int from, int from_state)
 {
   int n = s->costs->n_blocks;
-  for (int once = 0; once < N_ONCE; once++)
-    if (fits[once]) extend(s, from, from_state, from + 1, once, &blocks[once], NULL);
   for (int to = from + 1; to <= n; to++) {
     int at = from * (n + 1) + to;
     for (int o = s->spans->at[at]; o < s->spans->at[at + 1]; o++) {
@@ -177,24 +183,28 @@ static void extend_all(const struct search *s, int from, int from_state, const s
   }
 }
 
-/* The best state at the end, or -1. */
+/* A block more of a group that runs each layer once. */
+static void extend_by_block(const struct search *s, int from, enum once once)
+{
+  struct once_cost block;
+  if ((!s->reads && reads_weights(once)) || !add_block_once(s, once, from, &block)) return;
+  for (int state = 0; state < N_STATES; state++)
+    if (state_at(s, from, state)->cost < INFINITY) extend(s, from, state, from + 1, (int)once, &block, NULL);
+}
+
+/* The state of the cheapest sequence, or -1. */
 static int solve(const struct search *s)
 {
-  int n = s->costs->n_blocks, best = -1;
+  int n = s->costs->n_blocks;
   for (int i = 0; i < (n + 1) * N_STATES; i++) s->states[i].cost = INFINITY;
   *state_at(s, 0, 0) = (struct state){0};
   for (int from = 0; from < n; from++) {
-    struct once_cost blocks[N_ONCE];
-    bool fits[N_ONCE];
-    for (int once = 0; once < N_ONCE; once++)
-      fits[once] = (s->reads || !reads_weights(once)) && add_block_once(s, once, from, &blocks[once]);
-    for (int state = 0; state < N_STATES; state++)
-      if (state_at(s, from, state)->cost < INFINITY) extend_all(s, from, state, blocks, fits);
+    int best = cheapest(s, from);
+    if (best < 0) continue;
+    for (int once = 0; once < N_ONCE; once++) extend_by_block(s, from, (enum once)once);
+    extend_by_rows(s, from, best);
   }
-  for (int state = 0; state < N_STATES; state++)
-    if (state_at(s, n, state)->cost < INFINITY && (best < 0 || state_at(s, n, state)->cost < state_at(s, n, best)->cost))
-      best = state;
-  return best;
+  return cheapest(s, n);
 }
 
 /* ---- the text of a sequence ---- */
@@ -335,7 +345,7 @@ static int descend(struct search *s, double price, bool reads, int ring)
   s->arena = 1e15;
   for (int i = 0; i < MAX_STEPS; i++) {
     int state = solve(s);
-    if (state < 0) { if (getenv("DBG")) fprintf(stderr, "price %g ring %d: %d steps, arena %.2f MiB infeasible\n", price, ring, i, s->arena/1048576); return MAFAT_OK; }
+    if (state < 0) return MAFAT_OK;
     int code = propose(s, state);
     if (code) return code;
     double peak = state_at(s, s->costs->n_blocks, state)->peak;
@@ -409,7 +419,9 @@ static int lay_out(struct search *s, struct mafat_front *f)
   for (size_t i = 0; i < sizeof seeds / sizeof *seeds && code == MAFAT_OK; i++)
     code = mafat_front_add(f, s->request, seeds[i], s->d);
   for (int i = 0; i < s->n_proposals && code == MAFAT_OK; i++)
-    { code = mafat_front_add(f, s->request, s->proposals[i].text, s->d); if (getenv("DBG")) fprintf(stderr, "%.2f MiB %.1f ms -> %.2f MiB %.1f ms %s\n", s->proposals[i].bytes/1048576, s->proposals[i].ns*1e-6, (f->list[f->n-1].charge_bytes-1900e3)/1048576., f->list[f->n-1].ms, s->proposals[i].text); }
+    code = mafat_front_add(f, s->request, s->proposals[i].text, s->d);
+  mafat_front_reduce(f);
+  if (code == MAFAT_OK) code = mafat_front_arrange(f, s->request, s->d);
   mafat_front_reduce(f);
   if (code == MAFAT_OK && f->n == 0)
     code = mafat_fail(s->d, MAFAT_ELIMIT, "%s: no plan has countable bytes", s->request->network->path);

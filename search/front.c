@@ -27,16 +27,20 @@ void mafat_front_reduce(struct mafat_front *f)
   f->n = n;
 }
 
+typedef int (*layout_function)(struct mafat_layout **out, const struct mafat_network *n, const struct mafat_plan *plan,
+                               struct mafat_diagnostic *d);
+
+/* Bytes, by a layout of this kind, and with `time` milliseconds. */
 static int measure(struct mafat_candidate *c, const struct mafat_search_request *r, const char *text,
-                   struct mafat_diagnostic *d)
+                   layout_function lay_out, bool time, struct mafat_diagnostic *d)
 {
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
   struct mafat_prediction bytes;
-  struct mafat_latency latency;
+  struct mafat_latency latency = {.total_ms = c->ms};
   int code = mafat_plan_read(&plan, text, r->network, r->n_layers, r->options, d);
-  if (code == MAFAT_OK) code = mafat_layout_make(&layout, r->network, plan, d);
-  if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
+  if (code == MAFAT_OK) code = lay_out(&layout, r->network, plan, d);
+  if (code == MAFAT_OK && time) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
   if (code == MAFAT_OK) {
     mafat_predict(&bytes, layout, r->around);
     c->charge_bytes = bytes.charge_bytes;
@@ -51,7 +55,7 @@ int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
                     struct mafat_diagnostic *d)
 {
   struct mafat_candidate c = {0};
-  int code = measure(&c, r, text, d);
+  int code = measure(&c, r, text, mafat_layout_sketch, true, d);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
   if (code) return code;
   c.text = strdup(text);
@@ -63,6 +67,14 @@ int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
   }
   f->list[f->n++] = c;
   return MAFAT_OK;
+}
+
+int mafat_front_arrange(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+{
+  int code = MAFAT_OK;
+  for (int i = 0; i < f->n && code == MAFAT_OK; i++)
+    code = measure(&f->list[i], r, f->list[i].text, mafat_layout_make, false, d);
+  return code;
 }
 
 void mafat_front_close(struct mafat_front **front)
