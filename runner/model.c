@@ -1,5 +1,6 @@
 #include "runner/model.h"
 
+#include "runner/budget.h"
 #include "runner/input.h"
 #include "runner/process.h"
 #include "runner/surroundings.h"
@@ -73,7 +74,12 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if (mafat_weights_probe(weights_path, &m->packed, NULL)) m->packed = false;
   m->budget_bytes = o->memory_bytes;
   m->budget_source = "--memory";
-  if (!m->budget_bytes) m->budget_bytes = mafat_process_budget(&m->budget_source);
+  if (!m->budget_bytes) {
+    struct mafat_budget budget;
+    mafat_budget_find(&budget, "");
+    m->budget_bytes = budget.bytes;
+    m->budget_source = budget.source;
+  }
   code = choose_plan(m, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
     /* The first of several pictures is no measure of the others: judge the plan

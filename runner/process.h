@@ -1,5 +1,5 @@
-/* What the system says of this process: resident bytes, faults, swap, and how
- * much memory it may use. Reads /proc and /sys through a small stack buffer. */
+/* What the system says of this process: resident bytes, faults, swap. Reads /proc
+ * through a small stack buffer. */
 #ifndef MAFAT_RUNNER_PROCESS_H
 #define MAFAT_RUNNER_PROCESS_H
 
@@ -15,10 +15,6 @@ size_t mafat_process_peak_bytes(void);
 long mafat_process_major_faults(void);
 /* Pages swapped in and out so far, system-wide, as bytes. */
 void mafat_process_swap_bytes(uint64_t *in, uint64_t *out);
-
-/* The smallest memory limit among this process's cgroups (v1, v2, hybrid; all
- * ancestors), else MemAvailable; *source says which. SIZE_MAX if unknown. */
-size_t mafat_process_budget(const char **source);
 
 /* Gives back what was read ahead of this program's file, and from here on a page of
  * its code that is missing is read alone: under a tight limit what the kernel would
