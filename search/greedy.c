@@ -1,11 +1,69 @@
 #include "search/greedy.h"
 
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  MOST_TILES = 5,
+  PAPER_LAYERS = 16,
+  PAPER_LEAST_CUT = 8, /* of 2, 4, 8 and 12 the paper searches 8 and 12 */
+  NO_MORE = 0
+};
+
+/* The paper's network, by its structure: a chain of 16 convolutions and maxpools, the
+ * maxpools where YOLOv2 (and Darknet-19, whose front it is) has them. */
+static bool is_papers(const struct mafat_network *n, int n_layers)
+{
+  if (n_layers != PAPER_LAYERS) return false;
+  for (int l = 0; l < n_layers; l++) {
+    const struct mafat_layer *layer = &n->layers[l];
+    bool pooled = l == 1 || l == 3 || l == 7 || l == 11;
+    if (layer->type != (pooled ? MAFAT_MAXPOOL : MAFAT_CONVOLUTIONAL)) return false;
+    if (layer->sources.n != 1 || layer->sources.list[0].tensor != l - 1) return false;
+  }
+  return true;
+}
+
+/* From the network's end, which is no cut, to its front. */
+static int next_cut(const struct mafat_network *n, int cut, int least)
+{
+  for (int l = cut - 2; l >= 0 && l + 1 >= least; l--)
+    if (n->layers[l].type == MAFAT_MAXPOOL) return l + 1;
+  return NO_MORE;
+}
+
+/* What the paper's predictor says of a plan. MAFAT_EINVAL: not one for these maps. */
+static int predict(size_t *bytes, const char *text, const struct mafat_network *n, int n_layers, size_t bias_bytes,
+                   struct mafat_diagnostic *d)
+{
+  struct mafat_plan *plan;
+  struct mafat_paper_prediction *p = NULL;
+  int code = mafat_plan_read(&plan, text, n, n_layers, NULL, d);
+  if (code) return code;
+  code = mafat_paper_predict(&p, n, plan, bias_bytes, d);
+  if (code == MAFAT_OK) *bytes = p->bytes;
+  mafat_paper_prediction_close(&p);
+  mafat_plan_close(&plan);
+  return code;
+}
+
 int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_network *n, int n_layers,
                         size_t limit_bytes, size_t bias_bytes, struct mafat_diagnostic *d)
 {
-  (void)choice;
-  (void)n_layers;
-  (void)limit_bytes;
-  (void)bias_bytes;
-  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: the greedy search is not there yet", n->path);
+  bool papers = is_papers(n, n_layers);
+  int least = papers ? PAPER_LEAST_CUT : 1;
+  memset(choice, 0, sizeof *choice);
+  for (int cut = n_layers; cut != NO_MORE; cut = next_cut(n, cut, least))
+    for (int tiles = 1; tiles <= MOST_TILES; tiles++) {
+      struct mafat_greedy_choice c = {.fits = false};
+      if (cut == n_layers) snprintf(c.text, sizeof c.text, "%dx%d/NoCut", tiles, tiles);
+      else snprintf(c.text, sizeof c.text, "%dx%d/%d/2x2", tiles, tiles, cut);
+      int code = predict(&c.bytes, c.text, n, n_layers, bias_bytes, d);
+      if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT) continue; /* more tiles than pixels; beyond any limit */
+      if (code) return code;
+      c.fits = c.bytes < limit_bytes;
+      if (c.fits || papers || !choice->text[0] || c.bytes < choice->bytes) *choice = c;
+      if (c.fits) return MAFAT_OK;
+    }
+  return choice->text[0] ? MAFAT_OK : mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", n->path);
 }
