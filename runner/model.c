@@ -1,6 +1,6 @@
 #include "runner/model.h"
 
-#include "runner/budget.h"
+#include "predictor/paper.h"
 #include "runner/input.h"
 #include "runner/process.h"
 #include "runner/surroundings.h"
@@ -15,7 +15,7 @@ const char *mafat_version(void)
 
 void mafat_model_defaults(struct mafat_model_options *options)
 {
-  *options = (struct mafat_model_options){.memory_bytes = 0, .threads = 1};
+  *options = (struct mafat_model_options){.memory_bytes = 0, .bias_bytes = MAFAT_PAPER_BIAS, .threads = 1};
 }
 
 /* ---- opening ---- */
@@ -35,20 +35,16 @@ size_t mafat_model_charge_bytes(const struct mafat_model *m)
 /* The given plan, or the one that the search finds. */
 static int choose_plan(struct mafat_model *m, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
-  struct mafat_plan_options options;
-  struct mafat_calibration calibration;
-  m->algorithm = MAFAT_AUTO;
-  if (o->algorithm && !mafat_algorithm_find(&m->algorithm, o->algorithm))
-    return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd), found %.60s", o->algorithm);
-  mafat_plan_defaults(&options);
-  options.algorithm = m->algorithm;
-  options.n_threads = o->threads;
-  options.packed = m->packed;
-  mafat_calibration_defaults(&calibration, m->kernels->name);
-  struct mafat_choice_request request = {
-      .search = {m->network, m->n_layers, &options, &m->around, &calibration},
-      .plan = o->plan, .budget_bytes = m->budget_bytes, .budget_source = m->budget_source,
-      .best_effort = m->best_effort};
+  struct mafat_choice_request request;
+  struct mafat_choice_basis basis;
+  int code = mafat_choose_prepare(&request, &basis, o, m->packed, m->kernels->name, d);
+  if (code) return code;
+  request.search.network = m->network;
+  request.search.n_layers = m->n_layers;
+  request.search.around = &m->around;
+  m->algorithm = basis.options.algorithm;
+  m->budget_bytes = request.budget_bytes;
+  m->budget_source = request.budget_source;
   mafat_choice_close(&m->choice);
   return mafat_choose(&m->choice, &request, d);
 }
@@ -72,14 +68,6 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
   /* A file that is missing is told once a plan is known to fit. */
   if (mafat_weights_probe(weights_path, &m->packed, NULL)) m->packed = false;
-  m->budget_bytes = o->memory_bytes;
-  m->budget_source = "--memory";
-  if (!m->budget_bytes) {
-    struct mafat_budget budget;
-    mafat_budget_find(&budget, "");
-    m->budget_bytes = budget.bytes;
-    m->budget_source = budget.source;
-  }
   code = choose_plan(m, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
     /* The first of several pictures is no measure of the others: judge the plan
