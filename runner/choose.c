@@ -3,15 +3,19 @@
 #include "runner/budget.h"
 #include "search/greedy.h"
 
-#include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Plan and layout of a text, and what they cost. */
-static int take(struct mafat_choice *c, const struct mafat_choice_request *r, const char *text,
-                struct mafat_diagnostic *d)
+static int take(struct mafat_choice *c, const struct mafat_choice_request *r, enum mafat_algorithm algorithm,
+                const char *text, struct mafat_diagnostic *d)
 {
   const struct mafat_search_request *s = &r->search;
-  int code = mafat_plan_read(&c->plan, text, s->network, s->n_layers, s->options, d);
+  struct mafat_plan_options options = *s->options;
+  mafat_choice_close(c);
+  c->algorithm = options.algorithm = algorithm;
+  c->fits = false;
+  int code = mafat_plan_read(&c->plan, text, s->network, s->n_layers, &options, d);
   if (code == MAFAT_OK) code = mafat_layout_make(&c->layout, s->network, c->plan, d);
   if (code) return code;
   mafat_predict(&c->prediction, c->layout, s->around);
@@ -22,6 +26,20 @@ static int take(struct mafat_choice *c, const struct mafat_choice_request *r, co
   return code ? mafat_fail(d, code, "%s: out of memory", s->network->path) : MAFAT_OK;
 }
 
+/* Direct convolution needs the least scratch: where a text does not fit otherwise, it
+ * is taken. */
+static int take_text(struct mafat_choice *c, const struct mafat_choice_request *r, const char *text,
+                     struct mafat_diagnostic *d)
+{
+  enum mafat_algorithm algorithm = r->search.options->algorithm;
+  int code = take(c, r, algorithm, text, d);
+  if (algorithm != MAFAT_AUTO || c->fits || (code && code != MAFAT_ELIMIT)) return code;
+  size_t bytes = code ? SIZE_MAX : c->prediction.charge_bytes;
+  code = take(c, r, MAFAT_DIRECT, text, d);
+  if (code || c->prediction.charge_bytes < bytes) return code;
+  return take(c, r, algorithm, text, d);
+}
+
 static int take_best(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
   struct mafat_front *made = NULL;
@@ -29,7 +47,7 @@ static int take_best(struct mafat_choice *c, const struct mafat_choice_request *
   if (code) return code;
   const struct mafat_front *front = r->front ? r->front : made;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);
-  code = take(c, r, found ? found->text : front->list[0].text, d);
+  code = take(c, r, r->search.options->algorithm, found ? found->text : front->list[0].text, d);
   mafat_front_close(&made);
   return code;
 }
@@ -38,7 +56,7 @@ static int take_greedy(struct mafat_choice *c, const struct mafat_choice_request
 {
   struct mafat_greedy_choice greedy;
   int code = mafat_search_greedy(&greedy, r->search.network, r->search.n_layers, r->budget_bytes, r->bias_bytes, d);
-  return code ? code : take(c, r, greedy.text, d);
+  return code ? code : take_text(c, r, greedy.text, d);
 }
 
 static int find_search(bool *greedy, const char *name, struct mafat_diagnostic *d)
@@ -71,7 +89,7 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
 int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
   memset(c, 0, sizeof *c);
-  int code = r->plan ? take(c, r, r->plan, d) : r->greedy ? take_greedy(c, r, d) : take_best(c, r, d);
+  int code = r->plan ? take_text(c, r, r->plan, d) : r->greedy ? take_greedy(c, r, d) : take_best(c, r, d);
   return code || c->fits || r->best_effort ? code : mafat_choice_refuse(c, r, d);
 }
 

@@ -26,6 +26,7 @@ struct mafat_choice {
   struct mafat_layout *layout;
   struct mafat_prediction prediction;
   struct mafat_latency latency;
+  enum mafat_algorithm algorithm; /* what the plan was made with */
   char text[MAFAT_PLAN_TEXT]; /* the plan's canonical text, as a file name is cut short */
   bool fits;                  /* prediction.charge_bytes within the budget */
 };
@@ -43,7 +44,9 @@ int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choi
                          const struct mafat_model_options *o, bool packed, const char *cpu,
                          struct mafat_diagnostic *d);
 
-/* MAFAT_ELIMIT when it does not fit: the message names the bytes and the plan. The
+/* Where a given plan, or the greedy search's, does not fit with algorithms chosen
+ * by layer, it is made with direct convolution; the best search has its own choice of them.
+ * MAFAT_ELIMIT when it does not fit: the message names the bytes and the plan. The
  * choice is to be closed even then. Others: what plans, layouts and searches give. */
 int mafat_choose(struct mafat_choice *choice, const struct mafat_choice_request *request,
                  struct mafat_diagnostic *d);

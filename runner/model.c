@@ -42,11 +42,12 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   request.search.network = m->network;
   request.search.n_layers = m->n_layers;
   request.search.around = &m->around;
-  m->algorithm = basis.options.algorithm;
   m->budget_bytes = request.budget_bytes;
   m->budget_source = request.budget_source;
   mafat_choice_close(&m->choice);
-  return mafat_choose(&m->choice, &request, d);
+  code = mafat_choose(&m->choice, &request, d);
+  m->algorithm = m->choice.algorithm;
+  return code;
 }
 
 static int open_model(struct mafat_model *m, const char *cfg_path, const char *weights_path,
