@@ -23,7 +23,8 @@ static int take(struct mafat_choice *c, const struct mafat_choice_request *r, en
     strcpy(c->text + sizeof c->text - 4, "...");
   c->fits = c->prediction.charge_bytes <= r->budget_bytes;
   code = mafat_latency_predict(&c->latency, s->network, c->plan, c->layout, s->calibration);
-  return code ? mafat_fail(d, code, "%s: out of memory", s->network->path) : MAFAT_OK;
+  if (code == MAFAT_OK) return MAFAT_OK;
+  return mafat_fail(d, code, "%s: %s", s->network->path, code == MAFAT_ENOMEM ? "out of memory" : "sizes overflow");
 }
 
 /* Direct convolution needs the least scratch: where a text does not fit otherwise, it
