@@ -14,7 +14,7 @@ static int look_around(struct mafat_query *q, const struct mafat_model_options *
   int channels = q->network->input.c;
   q->picture = o->picture;
   q->floats_only = o->floats_only || (!o->picture && channels != 1 && channels != 3);
-  struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only};
+  struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only, q->kernels};
   return mafat_surroundings_measure(&q->around, &request, d);
 }
 
@@ -151,10 +151,25 @@ const char *mafat_residence_name(enum mafat_residence weights)
 int mafat_query_parts(const struct mafat_answer *a, struct mafat_part parts[MAFAT_PARTS])
 {
   const struct mafat_prediction *p = &a->choice.prediction;
+  const struct mafat_layout *l = a->choice.layout;
+  bool by_rows = l->tensors[0].buffer >= 0 && !l->tensors[0].external; /* the picture is decoded meanwhile */
   const struct mafat_part list[] = {
-      {"process", p->process}, {"weights", p->weights}, {"activations", p->activations}, {"input", p->input},
-      {"scratch", p->scratch}, {"image", p->image}, {"io", p->io},
+      {"process", p->process, false},
+      {"threads", p->threads, false},
+      {"weights", p->weights, false},
+      {"activations", p->activations, false},
+      {"input", p->input, false},
+      {"scratch", p->scratch, false},
+      {"io", p->io, false},
+      {"image", p->image, !by_rows},
+      {"kernel", p->kernel, false},
   };
-  memcpy(parts, list, sizeof list);
-  return (int)(sizeof list / sizeof *list);
+  int n = (int)(sizeof list / sizeof *list);
+  size_t rest = p->charge_bytes;
+  for (int i = 0; i < n; i++) {
+    parts[i] = list[i];
+    if (!list[i].before) rest = list[i].bytes < rest ? rest - list[i].bytes : 0;
+  }
+  parts[n++] = (struct mafat_part){"rest", rest, false};
+  return n;
 }

@@ -71,11 +71,13 @@ const char *mafat_residence_name(enum mafat_residence weights); /* "kept", "load
 struct mafat_part {
   const char *name; /* "process" */
   size_t bytes;
+  bool before;      /* the layers run, and not while they do: no part of their sum */
 };
 
-enum { MAFAT_PARTS = 10 };
+enum { MAFAT_PARTS = 12 };
 
-/* What the charge consists of; returns how many parts. */
+/* What the charge consists of, the last part being the rest: gaps of the arena, rounding
+ * up, what is charged ahead. Returns how many parts. */
 int mafat_query_parts(const struct mafat_answer *a, struct mafat_part parts[MAFAT_PARTS]);
 
 #endif

@@ -40,6 +40,19 @@ static void put_breakdown(const struct mafat_answer *a, struct mafat_writer *w)
   mafat_json_end(w, "}");
 }
 
+static void put_peak(const struct mafat_query *q, const struct mafat_answer *a, struct mafat_writer *w)
+{
+  const struct mafat_peak *peak = &a->choice.prediction.peak;
+  char text[128];
+  mafat_peak_describe(peak, q->network, text, sizeof text);
+  mafat_json_key(w, "peak_buffer");
+  mafat_json_begin(w, "{");
+  mafat_json_string(w, "name", text);
+  mafat_json_count(w, "layer", peak->layer); /* none: null */
+  put_bytes(w, "bytes", peak->bytes);
+  mafat_json_end(w, "}");
+}
+
 static void put_group(const struct mafat_answer *a, int g, struct mafat_writer *w)
 {
   const struct mafat_group *group = &a->choice.plan->groups[g];
@@ -93,6 +106,7 @@ int mafat_query_write_json(const struct mafat_query *q, const struct mafat_answe
   mafat_json_string(w, "least_plan", a->least->text);
   mafat_json_number(w, "least_latency_ms", a->least->ms);
   put_breakdown(a, w);
+  put_peak(q, a, w);
   mafat_json_key(w, "groups");
   mafat_json_begin(w, "[");
   for (int g = 0; g < a->choice.plan->n_groups; g++) put_group(a, g, w);

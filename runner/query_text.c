@@ -157,7 +157,7 @@ static void put_parts(const struct mafat_answer *a, struct mafat_writer *w)
     if (!parts[i].bytes) continue;
     put_padded(w, parts[i].name, 12);
     put_mb_cell(w, parts[i].bytes);
-    mafat_writer_put(w, "\n");
+    mafat_writer_put(w, parts[i].before ? "  before the layers run\n" : "\n");
   }
   put_padded(w, "resident", 12);
   put_mb_cell(w, a->choice.prediction.resident_bytes);
@@ -187,6 +187,18 @@ static void put_bar(struct mafat_writer *w, size_t bytes, size_t largest)
   mafat_writer_put(w, " peak");
 }
 
+static void put_peak(const struct mafat_query *q, const struct mafat_answer *a, struct mafat_writer *w)
+{
+  const struct mafat_peak *peak = &a->choice.prediction.peak;
+  char text[128];
+  mafat_peak_describe(peak, q->network, text, sizeof text);
+  mafat_writer_put(w, "\nlargest at the peak: ");
+  mafat_writer_put(w, text);
+  mafat_writer_put(w, ", ");
+  put_mb(w, peak->bytes);
+  mafat_writer_put(w, "\n");
+}
+
 static void put_groups(const struct mafat_answer *a, struct mafat_writer *w)
 {
   const struct mafat_plan *plan = a->choice.plan;
@@ -195,7 +207,7 @@ static void put_groups(const struct mafat_answer *a, struct mafat_writer *w)
   mafat_writer_put(w, "\nlayers    ");
   put_padded(w, "cut", CUT_WIDTH);
   put_padded(w, "weights", WEIGHTS_WIDTH);
-  mafat_writer_put(w, "       MB at the group's peak\n");
+  mafat_writer_put(w, " arena MB\n");
   for (int g = 0; g < plan->n_groups; g++) {
     const struct mafat_group *group = &plan->groups[g];
     char text[MAFAT_CUT_TEXT];
@@ -222,5 +234,6 @@ int mafat_query_write_text(const struct mafat_query *q, const struct mafat_answe
   put_paper(q, a, w);
   put_parts(a, w);
   put_groups(a, w);
+  put_peak(q, a, w);
   return mafat_writer_flush(w, NULL);
 }

@@ -109,6 +109,8 @@ awk 'BEGIN { print "P3\n80 60\n255"; for (i = 0; i < 80 * 60; i++) print i % 256
 all='all(k in a for k in ("plan", "fits", "predicted_charge_bytes", "predicted_resident_bytes", "least_charge_bytes", "breakdown",
   "groups", "macs", "redundant_macs", "padded_macs", "weights_read_bytes", "predicted_latency_ms"))'
 parts='all(k in a["breakdown"] for k in ("process", "weights", "activations", "scratch", "image", "io"))'
+adds_up='a["predicted_charge_bytes"] in (sum(a["breakdown"].values()), sum(a["breakdown"].values()) - a["breakdown"]["image"])'
+peak='a["peak_buffer"]["bytes"] > 0 and a["peak_buffer"]["name"]'
 groups_are='all(k in g for k in ("first", "last", "cut", "weights", "peak_bytes", "macs", "redundant_macs") for g in a["groups"])'
 covered='a["groups"][0]["first"] == 0 and a["groups"][-1]["last"] == a["network"]["layers"] - 1 and
   all(x["last"] + 1 == y["first"] for x, y in zip(a["groups"], a["groups"][1:]))'
@@ -121,7 +123,7 @@ answer() { # NAME ARGUMENT...: as text and as JSON, with exit status 0
   predict "$@"
   expect "$name text" 0
   for line in 'plan +[^ ]+$' 'fits +yes: needs [0-9.]+ MB' 'least +[0-9.]+ MB, [0-9.]+ ms: plan [^ ]+$' 'time +[0-9.]+ ms' \
-    'work +[0-9.]+ million multiply-adds, ' 'reads +' 'process +[0-9.]+$' 'resident +[0-9.]+ ' 'charge +[0-9.]+ '; do
+    'work +[0-9.]+ million multiply-adds, ' 'reads +' 'process +[0-9.]+$' 'resident +[0-9.]+ ' 'charge +[0-9.]+ ' 'largest at the peak: [a-z].*, [0-9.]+ MB$'; do
     says "$name text ${line%% *}" "^$line"
   done
   check "$name peak" "found: $(cat "$out")" test "$(grep -cE '^[0-9-]+ .* [0-9.]+ #{40} peak$' "$out")" -ge 1
@@ -129,7 +131,7 @@ answer() { # NAME ARGUMENT...: as text and as JSON, with exit status 0
   predict --json "$@"
   expect "$name" 0
   json "$name fields" "$all" "$parts" "$groups_are"
-  json "$name figures" 'a["fits"] is True' "$covered" "$sums" "$sane"
+  json "$name figures" 'a["fits"] is True' "$covered" "$sums" "$sane" "$adds_up" "$peak"
 }
 answer plain plain.cfg
 json assumed 'a["weights_assumed"] and a["image_assumed"] and a["weights_file"] == "darknet" and a["image"] is None'
