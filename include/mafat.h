@@ -43,9 +43,11 @@ struct mafat_warning_sink {
 struct mafat_model_options {
   size_t memory_bytes;  /* budget for the whole process; 0 (default): the smallest limit of its
                            cgroups, else the memory that is available */
-  const char *plan;     /* as in run_inference --plan. NULL (default): whole maps, or rows down to the
-                           cut that needs least; where that does not fit, plans that read their weights
-                           in every run, then tiles from coarse to fine */
+  const char *plan;     /* as in run_inference --plan. NULL (default): search for one */
+  const char *search;   /* "best" (NULL, default): the plan within the budget that is predicted to be the
+                           fastest; "greedy": the one that MAFAT's own search finds, by its own
+                           predictor. Whether it may run is decided by its predicted bytes all the same */
+  size_t bias_bytes;    /* greedy: what MAFAT's predictor adds to its tiles; default 31 MB, the authors' */
   int layers;           /* run the first so many layers; 0 (default): all */
   const char *algorithm; /* of convolutions: "direct", "winograd" (3x3 layers of stride 1), or "auto"
                            (NULL, default): for each layer the faster one; direct everywhere if only

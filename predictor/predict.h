@@ -7,15 +7,27 @@
 /* What the plan does not decide. */
 struct mafat_surroundings {
   size_t process_bytes; /* resident before the weights and the arena exist */
-  size_t late_bytes;    /* code, stack and heap pages that a run touches for the first time after
-                           that: kernels, decoders, detections */
+  size_t late_bytes;    /* what comes to that beside weights and arena: records of plan and layout;
+                           code where it could not be made resident before */
+  size_t jpeg_bytes, png_bytes; /* code of the decoders that are used, 0: not */
   size_t image_bytes;   /* decoder state, beside the network's input */
   size_t turned_bytes;  /* beside that, when a plan asks for rows and the picture has none to pull */
   size_t file_bytes;    /* page cache the picture's file brings in */
 };
 
+/* The largest of what lives at the peak: it decides how high that is. */
+struct mafat_peak {
+  enum mafat_tag tag;
+  bool kept;    /* weights that are kept, all of them: no layer */
+  int layer;    /* whose it is; MAFAT_INPUT: the network's input, or I/O's */
+  size_t bytes;
+};
+
 struct mafat_prediction {
-  size_t process, weights, activations, scratch, input, image, io; /* at the peak */
+  /* At the peak of the arena; process is what the plan does not decide. kernel, and the picture, are
+   * charged and not resident. */
+  size_t process, weights, activations, scratch, input, image, io, threads, kernel;
+  struct mafat_peak peak;
   size_t resident_bytes; /* compare with Rss while the arena is fully touched, after the layers */
   size_t charge_bytes;   /* compare with a memory cgroup's peak and with budgets; while the picture
                             is decoded or the layers run, whichever takes more */
@@ -23,17 +35,27 @@ struct mafat_prediction {
 
 enum {
   MAFAT_PAGE = 4096,
-  /* late_bytes of a static and of a dynamic program. */
-  MAFAT_LATE_PAGES = 704 << 10,
-  MAFAT_LATE_PAGES_DYNAMIC = 1152 << 10,
-  /* What a group is charged beyond resident pages: kernel memory (about 0.28 MB).
-   * What the kernel reads ahead of a cold program is given back under pressure. */
-  MAFAT_GROUP_CHARGE = 352 << 10,
-  /* For each thread beside the first: stack and descriptor, and the kernel's memory. */
+  /* For each thread beside the first, touched of its stack, with its descriptor; and the
+   * kernel's stack and record of it. */
   MAFAT_THREAD_PAGES = 12 << 10,
-  MAFAT_THREADED_PAGES = 208 << 10, /* for the first of them: code */
-  MAFAT_THREAD_CHARGE = 24 << 10
+  MAFAT_THREAD_CHARGE = 24 << 10,
+  /* The kernel's own for a process: stack and record of its thread, mappings, open files,
+   * their inodes, io_uring, the upper page tables (memory.kmem.usage_in_bytes was 115 to 145 KB,
+   * with 20 to 40 KB of page tables). No process can read it that is not in a group of its own. */
+  MAFAT_KERNEL_BYTES = 96 << 10,
+  MAFAT_PAGE_TABLE = 512,         /* bytes mapped for each byte of the lowest tables */
+  MAFAT_PAGE_TABLES = 8 * MAFAT_PAGE, /* that are begun: code, heap, stack, arena */
+  /* A processor takes 64 pages from the group at a time, and gives back late what it does not use. */
+  MAFAT_CHARGE_AHEAD = 64 * MAFAT_PAGE
 };
+
+/* Groups' own peaks are in the layout (layout.h: mafat_group_cost): beside those bytes of
+ * its arena, a group meets this in resident bytes, in every group the same. */
+size_t mafat_prediction_beside_arena(const struct mafat_prediction *p, const struct mafat_layout *layout);
+
+/* "activations of layer 16 [convolutional]", "scratch of layer 3 [convolutional]",
+ * "input", "kept weights", "I/O". Written like snprintf. */
+int mafat_peak_describe(const struct mafat_peak *peak, const struct mafat_network *n, char *text, size_t room);
 
 void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
                    const struct mafat_surroundings *around);

@@ -1,16 +1,21 @@
 #include "runner/choose.h"
 
+#include "runner/budget.h"
 #include "search/greedy.h"
 
-#include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Plan and layout of a text, and what they cost. */
-static int take(struct mafat_choice *c, const struct mafat_choice_request *r, const char *text,
-                struct mafat_diagnostic *d)
+static int take(struct mafat_choice *c, const struct mafat_choice_request *r, enum mafat_algorithm algorithm,
+                const char *text, struct mafat_diagnostic *d)
 {
   const struct mafat_search_request *s = &r->search;
-  int code = mafat_plan_read(&c->plan, text, s->network, s->n_layers, s->options, d);
+  struct mafat_plan_options options = *s->options;
+  mafat_choice_close(c);
+  c->algorithm = options.algorithm = algorithm;
+  c->fits = false;
+  int code = mafat_plan_read(&c->plan, text, s->network, s->n_layers, &options, d);
   if (code == MAFAT_OK) code = mafat_layout_make(&c->layout, s->network, c->plan, d);
   if (code) return code;
   mafat_predict(&c->prediction, c->layout, s->around);
@@ -18,17 +23,33 @@ static int take(struct mafat_choice *c, const struct mafat_choice_request *r, co
     strcpy(c->text + sizeof c->text - 4, "...");
   c->fits = c->prediction.charge_bytes <= r->budget_bytes;
   code = mafat_latency_predict(&c->latency, s->network, c->plan, c->layout, s->calibration);
-  return code ? mafat_fail(d, code, "%s: out of memory", s->network->path) : MAFAT_OK;
+  if (code == MAFAT_OK) return MAFAT_OK;
+  return mafat_fail(d, code, "%s: %s", s->network->path, code == MAFAT_ENOMEM ? "out of memory" : "sizes overflow");
+}
+
+/* Direct convolution needs the least scratch: where a text does not fit otherwise, it
+ * is taken. */
+static int take_text(struct mafat_choice *c, const struct mafat_choice_request *r, const char *text,
+                     struct mafat_diagnostic *d)
+{
+  enum mafat_algorithm algorithm = r->search.options->algorithm;
+  int code = take(c, r, algorithm, text, d);
+  if (algorithm != MAFAT_AUTO || c->fits || (code && code != MAFAT_ELIMIT)) return code;
+  size_t bytes = code ? SIZE_MAX : c->prediction.charge_bytes;
+  code = take(c, r, MAFAT_DIRECT, text, d);
+  if (code || c->prediction.charge_bytes < bytes) return code;
+  return take(c, r, algorithm, text, d);
 }
 
 static int take_best(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
-  struct mafat_front *front;
-  int code = mafat_search_front(&front, &r->search, d);
+  struct mafat_front *made = NULL;
+  int code = r->front ? MAFAT_OK : mafat_search_front(&made, &r->search, d);
   if (code) return code;
+  const struct mafat_front *front = r->front ? r->front : made;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);
-  code = take(c, r, found ? found->text : front->list[0].text, d);
-  mafat_front_close(&front);
+  code = take(c, r, r->search.options->algorithm, found ? found->text : front->list[0].text, d);
+  mafat_front_close(&made);
   return code;
 }
 
@@ -36,17 +57,48 @@ static int take_greedy(struct mafat_choice *c, const struct mafat_choice_request
 {
   struct mafat_greedy_choice greedy;
   int code = mafat_search_greedy(&greedy, r->search.network, r->search.n_layers, r->budget_bytes, r->bias_bytes, d);
-  return code ? code : take(c, r, greedy.text, d);
+  return code ? code : take_text(c, r, greedy.text, d);
+}
+
+static int find_search(bool *greedy, const char *name, struct mafat_diagnostic *d)
+{
+  *greedy = name && strcmp(name, "greedy") == 0;
+  if (!name || *greedy || strcmp(name, "best") == 0) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL, "expected a search (best, greedy), found %.60s", name);
+}
+
+int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_basis *basis,
+                         const struct mafat_model_options *o, bool packed, const char *cpu,
+                         struct mafat_diagnostic *d)
+{
+  struct mafat_budget budget = {o->memory_bytes, "--memory"};
+  mafat_plan_defaults(&basis->options);
+  basis->options.algorithm = MAFAT_AUTO;
+  basis->options.n_threads = o->threads;
+  basis->options.packed = packed;
+  if (o->algorithm && !mafat_algorithm_find(&basis->options.algorithm, o->algorithm))
+    return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd), found %.60s", o->algorithm);
+  mafat_calibration_defaults(&basis->calibration, cpu);
+  if (!budget.bytes) mafat_budget_find(&budget, "");
+  *r = (struct mafat_choice_request){
+      .search = {.options = &basis->options, .calibration = &basis->calibration},
+      .plan = o->plan, .bias_bytes = o->bias_bytes,
+      .budget_bytes = budget.bytes, .budget_source = budget.source, .best_effort = o->best_effort};
+  return find_search(&r->greedy, o->search, d);
 }
 
 int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
   memset(c, 0, sizeof *c);
-  int code = r->plan ? take(c, r, r->plan, d) : r->greedy ? take_greedy(c, r, d) : take_best(c, r, d);
-  if (code || c->fits || r->best_effort) return code;
-  return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.80s needs %zu bytes, the budget (%s) is %zu bytes%s",
-                    c->text, c->prediction.charge_bytes, r->budget_source, r->budget_bytes,
-                    r->plan || r->greedy ? "" : "; no plan needs less");
+  int code = r->plan ? take_text(c, r, r->plan, d) : r->greedy ? take_greedy(c, r, d) : take_best(c, r, d);
+  return code || c->fits || r->best_effort ? code : mafat_choice_refuse(c, r, d);
+}
+
+int mafat_choice_refuse(const struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+{
+  const char *searched = r->plan ? "" : r->greedy ? "; it is what --search greedy takes" : "; no plan needs less";
+  return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the budget (%s) is %zu bytes%s",
+                    c->text, c->prediction.charge_bytes, r->budget_source, r->budget_bytes, searched);
 }
 
 void mafat_choice_close(struct mafat_choice *c)

@@ -3,6 +3,7 @@
 #ifndef MAFAT_RUNNER_CHOOSE_H
 #define MAFAT_RUNNER_CHOOSE_H
 
+#include "include/mafat.h"
 #include "predictor/latency.h"
 #include "search/best.h"
 
@@ -13,9 +14,11 @@ struct mafat_choice_request {
   const char *plan;       /* NULL: search */
   bool greedy;            /* search: the paper's, by the paper's predictor */
   size_t bias_bytes;      /* of that predictor */
+  const struct mafat_front *front; /* what this very search has found, where that is known; NULL: it is made */
   size_t budget_bytes;
   const char *budget_source; /* for messages: "--memory" */
-  bool best_effort;       /* where nothing fits: the smallest plan, and no error */
+  bool best_effort;       /* where nothing fits: no error; it is the smallest plan, or the one
+                             given, or the one that the greedy search falls back to */
 };
 
 struct mafat_choice {
@@ -23,14 +26,33 @@ struct mafat_choice {
   struct mafat_layout *layout;
   struct mafat_prediction prediction;
   struct mafat_latency latency;
+  enum mafat_algorithm algorithm; /* what the plan was made with */
   char text[MAFAT_PLAN_TEXT]; /* the plan's canonical text, as a file name is cut short */
   bool fits;                  /* prediction.charge_bytes within the budget */
 };
 
-/* MAFAT_ELIMIT when it does not fit: the message names the bytes and the plan. The
+/* What a request points at. */
+struct mafat_choice_basis {
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+};
+
+/* A request as the options of a model have it, budget included; the weights file is
+ * packed or not, kernels are of the level `cpu`. What is left to fill in: the network,
+ * its layers, its surroundings. MAFAT_EINVAL. */
+int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choice_basis *basis,
+                         const struct mafat_model_options *o, bool packed, const char *cpu,
+                         struct mafat_diagnostic *d);
+
+/* Where a given plan, or the greedy search's, does not fit with algorithms chosen
+ * by layer, it is made with direct convolution; the best search has its own choice of them.
+ * MAFAT_ELIMIT when it does not fit: the message names the bytes and the plan. The
  * choice is to be closed even then. Others: what plans, layouts and searches give. */
 int mafat_choose(struct mafat_choice *choice, const struct mafat_choice_request *request,
                  struct mafat_diagnostic *d);
+/* What is said of one that does not fit: MAFAT_ELIMIT. */
+int mafat_choice_refuse(const struct mafat_choice *choice, const struct mafat_choice_request *request,
+                        struct mafat_diagnostic *d);
 void mafat_choice_close(struct mafat_choice *choice);
 
 #endif

@@ -1,6 +1,6 @@
 #include "runner/options.h"
 
-#include "predictor/plan.h"
+#include "predictor/paper.h"
 #include "runner/kernels.h"
 
 #include <ctype.h>
@@ -13,6 +13,7 @@
 
 const char mafat_options_help[] =
     "Usage: run_inference [options] MODEL.cfg MODEL.weights IMAGE...\n"
+    "       run_inference --predict [options] MODEL.cfg [MODEL.weights [IMAGE]]\n"
     "Runs a Darknet network inside a memory budget. MODEL.weights: Darknet's file, or\n"
     "one made of it by pack_weights, which plans with streamed weights need less\n"
     "memory for. IMAGE: JPEG, PNG or PPM; \"-\" reads a list of paths from standard\n"
@@ -27,6 +28,7 @@ const char mafat_options_help[] =
     "How to run it\n"
     "  --memory SIZE        budget for the whole process: 64M, 16384K, bytes. Default:\n"
     "                       the smallest limit of its cgroups, else available memory\n"
+    "                       less an eighth (16M at least) that is left to others\n"
     "  --plan SPEC          use this plan: groups of layers and the cuts between them, as\n"
     "                       in 5x5/8/2x2, rows4/12/1x1 or 2x2/NoCut. A group is\n"
     "                         rows4     a pipeline of rolling windows, 4 rows or more\n"
@@ -38,9 +40,10 @@ const char mafat_options_help[] =
     "                         :loaded   in memory while the group runs\n"
     "                         :streamed a part at a time, just before it is needed\n"
     "                       Example: rows2:streamed/12/panels:streamed\n"
-    "                       Default: whole maps, or rows down to the cut that needs\n"
-    "                       least; where that does not fit, rows and panels that read\n"
-    "                       their weights, then tiles from coarse to fine\n"
+    "  --search NAME        without --plan: best (default), of the plans within the\n"
+    "                       budget the one that is predicted to be the fastest; or\n"
+    "                       greedy, MAFAT's Algorithm 2 by its own predictor. Whether\n"
+    "                       a plan may run is decided by its exact bytes\n"
     "  --algorithm NAME     convolutions: direct, winograd (3x3 layers of stride 1), or\n"
     "                       auto (default): for each layer the one expected to be\n"
     "                       faster; direct everywhere where only that fits. They\n"
@@ -50,6 +53,19 @@ const char mafat_options_help[] =
     "  --cpu LEVEL          highest kernel level to use: portable, neon, avx2, avx512;\n"
     "                       default: the best of this CPU\n"
     "\n"
+    "Only to ask\n"
+    "  --predict            run nothing, read no weights: the plan, its bytes and where\n"
+    "                       they go, milliseconds, the least it could run in. Without\n"
+    "                       MODEL.weights Darknet's file is assumed, without IMAGE a\n"
+    "                       JPEG of 12 megapixels\n"
+    "  --sweep [SIZES]      with it: a table over budgets, as in --sweep 8M,16M,64M;\n"
+    "                       default: from the least that fits to the most of use\n"
+    "  --pareto             with it: all plans that no other beats in both bytes and\n"
+    "                       milliseconds\n"
+    "  --predictor NAME     exact (default), or paper: MAFAT's Algorithm 1, which knows\n"
+    "                       tiles only; stands beside the exact bytes\n"
+    "  --bias SIZE          what Algorithm 1 adds to its tiles, default 31M\n"
+    "\n"
     "Detections\n"
     "  --names FILE         labels, one a line\n"
     "  --thresh X           least confidence, default 0.5\n"
@@ -57,7 +73,8 @@ const char mafat_options_help[] =
     "                       0 keeps all\n"
     "\n"
     "Output\n"
-    "  --json               one JSON object per image on standard output\n"
+    "  --json               one JSON object per image on standard output; with\n"
+    "                       --predict one, or one array of plans\n"
     "  --report             a table per group and layer: milliseconds, MACs, bytes\n"
     "                       (with --json on standard error)\n"
     "  --dump-output FILE   raw float32 output (CHW) of the last layer run\n"
@@ -65,17 +82,20 @@ const char mafat_options_help[] =
     "  --version, --help\n"
     "\n"
     "Exit status: 0 done, 1 failed while running, 2 misuse or bad input,\n"
-    "3 does not fit (the message names the bytes needed).\n"
+    "3 does not fit (the message names the bytes needed, and the plan that needs them;\n"
+    "with --predict the answer is printed all the same).\n"
     "\n"
     "Examples\n"
     "  run_inference --names coco.names yolov3-tiny.cfg yolov3-tiny.weights dog.jpg\n"
     "  run_inference --memory 64M --json yolov2.cfg yolov2.weights dog.jpg | jq .plan\n"
     "  run_inference --layers 16 --plan 5x5/8/2x2 yolov2.cfg yolov2.weights dog.jpg\n"
-    "  run_inference --memory 10M yolov2.cfg yolov2.packed dog.jpg\n";
+    "  run_inference --memory 10M yolov2.cfg yolov2.packed dog.jpg\n"
+    "  run_inference --predict --memory 16M yolov2.cfg\n"
+    "  run_inference --predict --sweep yolov2.cfg yolov2.packed dog.jpg\n";
 
 void mafat_options_defaults(struct mafat_options *o)
 {
-  *o = (struct mafat_options){.repeat = 1, .threads = 1, .thresh = .5f, .nms = .45f};
+  *o = (struct mafat_options){.repeat = 1, .threads = 1, .bias_bytes = MAFAT_PAPER_BIAS, .thresh = .5f, .nms = .45f};
 }
 
 bool mafat_options_size(const char *text, size_t *bytes)
@@ -117,19 +137,27 @@ static bool read_fraction(const char *text, float *value)
   return true;
 }
 
+/* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_PLAN, OPTION_LAYERS, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_INPUT, OPTION_DUMP,
-  OPTION_REPEAT, OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_JSON, OPTION_REPORT,
-  OPTION_BEST_EFFORT, OPTION_QUIET, OPTION_VERSION, OPTION_HELP
+  OPTION_MEMORY = 256, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
+  OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_INPUT, OPTION_DUMP, OPTION_REPEAT,
+  OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
+  OPTION_VERSION, OPTION_HELP, OPTION_END
 };
 
 static const struct option long_options[] = {
     {"memory", required_argument, NULL, OPTION_MEMORY},
     {"plan", required_argument, NULL, OPTION_PLAN},
+    {"search", required_argument, NULL, OPTION_SEARCH},
     {"layers", required_argument, NULL, OPTION_LAYERS},
     {"algorithm", required_argument, NULL, OPTION_ALGORITHM},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"cpu", required_argument, NULL, OPTION_CPU},
+    {"predict", no_argument, NULL, OPTION_PREDICT},
+    {"predictor", required_argument, NULL, OPTION_PREDICTOR},
+    {"bias", required_argument, NULL, OPTION_BIAS},
+    {"sweep", optional_argument, NULL, OPTION_SWEEP},
+    {"pareto", no_argument, NULL, OPTION_PARETO},
     {"input", required_argument, NULL, OPTION_INPUT},
     {"dump-output", required_argument, NULL, OPTION_DUMP},
     {"repeat", required_argument, NULL, OPTION_REPEAT},
@@ -150,6 +178,43 @@ static int expects(struct mafat_diagnostic *d, const char *option, const char *w
   return mafat_fail(d, MAFAT_EINVAL, "--%s expects %s, found %.100s", option, what, optarg);
 }
 
+static bool is_one_of(const char *text, const char *one, const char *other)
+{
+  return strcmp(text, one) == 0 || strcmp(text, other) == 0;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+  size_t x = *(const size_t *)a, y = *(const size_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* "8M,16M,64M" into o->sweep_bytes; false if it is no such list. */
+static bool read_sizes(struct mafat_options *o, const char *list)
+{
+  for (o->n_sweep = 0; o->n_sweep < MAFAT_SWEEP_SIZES;) {
+    char size[32];
+    size_t n = strcspn(list, ",");
+    if (n >= sizeof size) return false;
+    memcpy(size, list, n);
+    size[n] = '\0';
+    if (!mafat_options_size(size, &o->sweep_bytes[o->n_sweep++])) return false;
+    if (!list[n]) {
+      qsort(o->sweep_bytes, (size_t)o->n_sweep, sizeof *o->sweep_bytes, compare_sizes);
+      return true;
+    }
+    list += n + 1;
+  }
+  return false;
+}
+
+/* The list may be left out: after a space, what is no list is no value of the option. */
+static int read_sweep(struct mafat_options *o, const char *list, struct mafat_diagnostic *d)
+{
+  if (!list || read_sizes(o, list)) return MAFAT_OK;
+  return expects(d, "sweep", "up to 64 sizes like 8M,16M,64M");
+}
+
 static int read_option(struct mafat_options *o, int option, struct mafat_diagnostic *d)
 {
   switch (option) {
@@ -157,6 +222,9 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
     return mafat_options_size(optarg, &o->memory_bytes)
                ? MAFAT_OK : expects(d, "memory", "a size like 64M, 16384K or bytes");
   case OPTION_PLAN: o->plan = optarg; return MAFAT_OK;
+  case OPTION_SEARCH:
+    o->search = optarg;
+    return is_one_of(optarg, "best", "greedy") ? MAFAT_OK : expects(d, "search", "best or greedy");
   case OPTION_LAYERS:
     return read_count(optarg, &o->layers) ? MAFAT_OK : expects(d, "layers", "a number from 1 on");
   case OPTION_ALGORITHM: {
@@ -170,6 +238,16 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   case OPTION_CPU:
     o->cpu = optarg;
     return mafat_kernels_find(optarg) ? MAFAT_OK : expects(d, "cpu", "portable, avx2, avx512 or neon");
+  case OPTION_PREDICT: o->predict = true; return MAFAT_OK;
+  case OPTION_PREDICTOR:
+    o->paper = strcmp(optarg, "paper") == 0;
+    return is_one_of(optarg, "exact", "paper") ? MAFAT_OK : expects(d, "predictor", "exact or paper");
+  case OPTION_BIAS:
+    if (strcmp(optarg, "0") == 0) o->bias_bytes = 0;
+    else if (!mafat_options_size(optarg, &o->bias_bytes)) return expects(d, "bias", "0 or a size like 31M");
+    return MAFAT_OK;
+  case OPTION_SWEEP: o->sweep = true; return read_sweep(o, optarg, d);
+  case OPTION_PARETO: o->pareto = true; return MAFAT_OK;
   case OPTION_INPUT: o->input = optarg; return MAFAT_OK;
   case OPTION_DUMP: o->dump_output = optarg; return MAFAT_OK;
   case OPTION_REPEAT:
@@ -188,8 +266,89 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   }
 }
 
+/* ---- what makes sense together ---- */
+
+static const char *option_name(int option)
+{
+  return long_options[option - OPTION_MEMORY].name;
+}
+
+/* Options that exclude each other, and why. */
+static const struct {
+  int one, other;
+  const char *why;
+} exclusions[] = {
+    {OPTION_REPEAT, OPTION_PREDICT, "nothing is run"},
+    {OPTION_DUMP, OPTION_PREDICT, "nothing is run"},
+    {OPTION_NAMES, OPTION_PREDICT, "nothing is run"},
+    {OPTION_THRESH, OPTION_PREDICT, "nothing is run"},
+    {OPTION_NMS, OPTION_PREDICT, "nothing is run"},
+    {OPTION_REPORT, OPTION_PREDICT, "nothing is run"},
+    {OPTION_SEARCH, OPTION_PLAN, "the plan is given"},
+    {OPTION_SWEEP, OPTION_PLAN, "the plan is given"},
+    {OPTION_PARETO, OPTION_PLAN, "the plan is given"},
+    {OPTION_SWEEP, OPTION_PARETO, "each is a table of its own"},
+    {OPTION_SWEEP, OPTION_MEMORY, "it lists its own budgets"},
+    {OPTION_SWEEP, OPTION_BEST_EFFORT, "what does not fit is listed too"},
+    {OPTION_PARETO, OPTION_BEST_EFFORT, "all plans are listed"},
+};
+
+static int check_together(const struct mafat_options *o, const bool *given, struct mafat_diagnostic *d)
+{
+#define GIVEN(option) given[(option) - OPTION_MEMORY]
+  for (size_t i = 0; i < sizeof exclusions / sizeof *exclusions; i++)
+    if (GIVEN(exclusions[i].one) && GIVEN(exclusions[i].other))
+      return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --%s: %s", option_name(exclusions[i].one),
+                        option_name(exclusions[i].other), exclusions[i].why);
+  bool greedy = o->search && strcmp(o->search, "greedy") == 0;
+  if ((o->sweep || o->pareto) && !o->predict)
+    return mafat_fail(d, MAFAT_EINVAL, "--%s expects --predict", o->sweep ? "sweep" : "pareto");
+  if (o->pareto && greedy)
+    return mafat_fail(d, MAFAT_EINVAL, "--pareto makes no sense with --search greedy: it lists the best plans");
+  if (o->paper && !greedy && !(o->predict && o->plan))
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "--predictor paper knows tiles only: it expects --search greedy, or --predict and --plan");
+  if (GIVEN(OPTION_BIAS) && !o->paper && !greedy)
+    return mafat_fail(d, MAFAT_EINVAL, "--bias expects --predictor paper or --search greedy");
+#undef GIVEN
+  return MAFAT_OK;
+}
+
+/* ---- the command line ---- */
+
+/* What stands behind the options, when nothing is to be run. */
+static int read_question(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
+{
+  if (n < 1 || n > 3)
+    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d argument%s: see --help",
+                      n, n == 1 ? "" : "s");
+  o->cfg = rest[0];
+  o->weights = n > 1 ? rest[1] : NULL;
+  o->images = rest + (n > 1 ? 2 : 1);
+  o->n_images = n > 2;
+  return MAFAT_OK;
+}
+
+static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
+{
+  if (n < 2)
+    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help",
+                      n, n == 1 ? "" : "s");
+  o->cfg = rest[0];
+  o->weights = rest[1];
+  o->images = rest + 2;
+  o->n_images = n - 2;
+  if (o->dump_output && (o->n_images > 1 || (o->n_images == 1 && strcmp(o->images[0], "-") == 0)))
+    return mafat_fail(d, MAFAT_EINVAL, "--dump-output expects one image, found %s",
+                      o->n_images > 1 ? "several" : "a list");
+  if (!o->input && !o->n_images)
+    return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input: see --help");
+  return MAFAT_OK;
+}
+
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d)
 {
+  bool given[OPTION_END - OPTION_MEMORY] = {false};
   int option, code;
   opterr = 0; /* the message is ours */
   optind = 1;
@@ -205,20 +364,15 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
       return mafat_fail(d, MAFAT_EINVAL, "unknown option %.100s: see --help", argv[optind - 1]);
     if ((code = read_option(o, option, d))) return code;
     if (o->show_help || o->show_version) return MAFAT_OK;
+    given[option - OPTION_MEMORY] = true;
+    /* "--sweep 8M,16M": getopt would take an optional value behind = only. */
+    if (option == OPTION_SWEEP && !optarg && optind < argc && read_sizes(o, argv[optind])) optind++;
+    else if (option == OPTION_SWEEP && !optarg) o->n_sweep = 0;
   }
-  if (argc - optind < 2)
-    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help",
-                      argc - optind, argc - optind == 1 ? "" : "s");
-  o->cfg = argv[optind];
-  o->weights = argv[optind + 1];
-  o->images = argv + optind + 2;
-  o->n_images = argc - optind - 2;
-  if (o->input && o->n_images)
-    return mafat_fail(d, MAFAT_EINVAL, "--input takes the place of images, found %.100s too", o->images[0]);
-  if (o->dump_output && (o->n_images > 1 || (o->n_images == 1 && strcmp(o->images[0], "-") == 0)))
-    return mafat_fail(d, MAFAT_EINVAL, "--dump-output expects one image, found %s",
-                      o->n_images > 1 ? "several" : "a list");
-  if (!o->input && !o->n_images)
-    return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input: see --help");
-  return MAFAT_OK;
+  if ((code = check_together(o, given, d))) return code;
+  int n = argc - optind;
+  code = o->predict ? read_question(o, n, argv + optind, d) : read_run(o, n, argv + optind, d);
+  if (code == MAFAT_OK && o->input && o->n_images)
+    code = mafat_fail(d, MAFAT_EINVAL, "--input takes the place of images, found %.100s too", o->images[0]);
+  return code;
 }

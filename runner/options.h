@@ -4,12 +4,21 @@
 
 #include "network/error.h"
 
+enum { MAFAT_SWEEP_SIZES = 64 };
+
 struct mafat_options {
-  const char *cfg, *weights;
+  const char *cfg, *weights; /* NULL: left out, with --predict */
   char **images;          /* the rest of the command line; "-" reads a list from stdin */
   int n_images;
   size_t memory_bytes;    /* --memory; 0: find out */
-  const char *plan;       /* --plan; NULL: choose */
+  const char *plan;       /* --plan; NULL: search */
+  const char *search;     /* --search; NULL: best */
+  bool predict;           /* --predict: nothing is run */
+  bool paper;             /* --predictor paper */
+  size_t bias_bytes;      /* --bias, default 31 MB; of the paper's predictor */
+  bool sweep, pareto;     /* --predict: for many budgets */
+  size_t sweep_bytes[MAFAT_SWEEP_SIZES]; /* --sweep (n_sweep), ascending; none: budgets that make sense */
+  int n_sweep;
   int layers;             /* --layers; 0: all */
   const char *algorithm;  /* --algorithm; NULL: auto */
   int threads;            /* --threads, default 1 */

@@ -1,10 +1,5 @@
 /* What a run says: text for people, JSON for scripts, a table of where the time
- * went. Written through a small buffer straight to a file descriptor, without an
- * allocation, so that saying something costs nothing of the memory budget.
- *
- * Text from outside (paths, labels) may hold anything: JSON gets it escaped,
- * people get '?' for control characters, both get U+FFFD for what is not UTF-8.
- * Numbers have a point whatever the locale, and are never NaN or infinite.
+ * went.
  *
  * Every mafat_output_* writes whole lines and flushes; MAFAT_EIO when the
  * descriptor refuses (the reason: mafat_writer_flush), now or earlier. Only the
@@ -16,18 +11,7 @@
 
 #include "runner/detect.h"
 #include "runner/names.h"
-
-struct mafat_writer {
-  int fd;     /* the caller's, not closed */
-  int error;  /* errno of the first failure; nothing is written after it */
-  bool comma; /* JSON: the next member of the open object follows another */
-  size_t used;
-  char buffer[4096];
-};
-
-void mafat_writer_open(struct mafat_writer *w, int fd);
-/* Everything to the descriptor. MAFAT_EIO with the reason. */
-int mafat_writer_flush(struct mafat_writer *w, struct mafat_diagnostic *d);
+#include "runner/writer.h"
 
 enum mafat_run_kind {
   MAFAT_RUN_OTHER,     /* part of a network, or one without a known end */

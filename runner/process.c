@@ -1,6 +1,9 @@
 #include "runner/process.h"
 
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,74 +80,6 @@ void mafat_process_swap_bytes(uint64_t *in, uint64_t *out)
   find_number(text, "pswpout ", page, out);
 }
 
-/* ---- limits ---- */
-
-/* The least limit of a group and its ancestors: path is below root. "max" and
- * the kernel's "unlimited" read as very large numbers or as no number. */
-static void least_limit(const char *root, const char *path, const char *file, uint64_t *least)
-{
-  char name[4096], text[64];
-  size_t length = strlen(path);
-  for (;;) {
-    int n = snprintf(name, sizeof name, "%s%.*s/%s", root, (int)length, path, file);
-    if (n > 0 && (size_t)n < sizeof name && read_small(name, text, sizeof text) && text[0] >= '0' &&
-        text[0] <= '9') {
-      unsigned long long limit = strtoull(text, NULL, 10);
-      if (limit < *least) *least = limit;
-    }
-    if (length == 0) return;
-    while (length > 0 && path[length - 1] != '/') length--;
-    if (length > 0) length--;
-  }
-}
-
-static uint64_t cgroup_limit(void)
-{
-  char text[SMALL_FILE];
-  uint64_t least = UINT64_MAX;
-  if (!read_small("/proc/self/cgroup", text, sizeof text)) return least;
-  for (char *line = text, *next; line && *line; line = next) {
-    next = strchr(line, '\n');
-    if (next) *next++ = '\0';
-    char *controllers = strchr(line, ':');
-    char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-    if (!path) continue;
-    *path++ = '\0';
-    controllers++;
-    if (strcmp(path, "/") == 0) path++;
-    if (*controllers == '\0') { /* v2; below "unified" on hybrid systems */
-      least_limit("/sys/fs/cgroup", path, "memory.max", &least);
-      least_limit("/sys/fs/cgroup/unified", path, "memory.max", &least);
-    } else if (strcmp(controllers, "memory") == 0) {
-      least_limit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes", &least);
-    }
-  }
-  return least;
-}
-
-/* A 32-bit process may run where there is more memory than it can address. */
-static size_t to_size(uint64_t bytes)
-{
-  return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
-}
-
-size_t mafat_process_budget(const char **source)
-{
-  char text[SMALL_FILE];
-  uint64_t total = 0, available = 0;
-  if (read_small("/proc/meminfo", text, sizeof text)) {
-    find_number(text, "MemTotal:", 1024, &total);
-    find_number(text, "MemAvailable:", 1024, &available);
-  }
-  uint64_t limit = cgroup_limit();
-  if (limit < total || (total == 0 && limit < (uint64_t)1 << 60)) {
-    *source = "cgroup limit";
-    return to_size(limit);
-  }
-  *source = available ? "available memory" : "unknown";
-  return available ? to_size(available) : SIZE_MAX;
-}
-
 extern char __executable_start[], edata[]; /* by the linker */
 
 void mafat_process_trim_code(void)
@@ -156,6 +91,28 @@ void mafat_process_trim_code(void)
   if (fd < 0) return;
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* what was read ahead; not what is mapped */
   close(fd);
+}
+
+void mafat_process_populate(const char *begin, const char *end)
+{
+  enum { POPULATE_READ = 22 }; /* Linux 5.14 */
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  uintptr_t from = (uintptr_t)begin / page * page, to = ((uintptr_t)end + page - 1) / page * page;
+  if (madvise((void *)from, to - from, POPULATE_READ) == 0) return;
+  for (; from < to; from += page) (void)*(volatile const char *)from;
+}
+
+void mafat_process_touch_stack(void)
+{
+  volatile char room[MAFAT_PROCESS_STACK];
+  for (size_t i = 0; i < sizeof room; i += 1024) room[i] = 0;
+}
+
+void mafat_process_trim_heap(void)
+{
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 bool mafat_process_is_static(void)

@@ -1,11 +1,13 @@
-/* What the system says of this process: resident bytes, faults, swap, and how
- * much memory it may use. Reads /proc and /sys through a small stack buffer. */
+/* What the system says of this process: resident bytes, faults, swap. Reads /proc
+ * through a small stack buffer. */
 #ifndef MAFAT_RUNNER_PROCESS_H
 #define MAFAT_RUNNER_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { MAFAT_PROCESS_STACK = 20 << 10 };
 
 /* Rss of /proc/self/smaps_rollup (exact, unlike the batched VmRSS), bytes; falls
  * back to /proc/self/statm. 0 where /proc is absent. */
@@ -16,14 +18,17 @@ long mafat_process_major_faults(void);
 /* Pages swapped in and out so far, system-wide, as bytes. */
 void mafat_process_swap_bytes(uint64_t *in, uint64_t *out);
 
-/* The smallest memory limit among this process's cgroups (v1, v2, hybrid; all
- * ancestors), else MemAvailable; *source says which. SIZE_MAX if unknown. */
-size_t mafat_process_budget(const char **source);
-
 /* Gives back what was read ahead of this program's file, and from here on a page of
  * its code that is missing is read alone: under a tight limit what the kernel would
  * read ahead (128 KB to megabytes a time) drives out other pages in use. */
 void mafat_process_trim_code(void);
+
+/* Makes pages of this program's file resident that would be when they are entered. */
+void mafat_process_populate(const char *begin, const char *end);
+/* Touches so much of the stack below the caller's as anything here takes. */
+void mafat_process_touch_stack(void);
+/* Gives freed pages of the heap back to the system. */
+void mafat_process_trim_heap(void);
 
 /* Was this program linked statically, without a loader? */
 bool mafat_process_is_static(void);

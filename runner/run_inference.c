@@ -1,10 +1,12 @@
-/* run_inference: runs a Darknet network on pictures inside a memory budget.
- * Read top to bottom: the model is opened, then run picture by picture. */
+/* run_inference: runs a Darknet network on pictures inside a memory budget, or says
+ * what that would cost. Read top to bottom: the model is opened, then run picture by
+ * picture. */
 #include "runner/detect.h"
 #include "runner/model.h"
 #include "runner/options.h"
 #include "runner/output.h"
 #include "runner/process.h"
+#include "runner/query.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +27,7 @@ struct session {
   double *latencies_ms; /* (repeat) */
   double *layers_ms;    /* (repeat) */
   double start_ms;
+  bool answered; /* --predict: on standard output */
   struct mafat_writer out;
   struct mafat_diagnostic d;
 };
@@ -59,19 +62,18 @@ static void print_warning(void *context, const char *text)
  * taken for ordinary JPEGs. */
 static const char *picture_to_look_at(const struct mafat_options *o)
 {
-  return o->input || strcmp(o->images[0], "-") == 0 ? NULL : o->images[0];
+  return o->input || !o->n_images || strcmp(o->images[0], "-") == 0 ? NULL : o->images[0];
 }
 
-static int check_dump_output(struct session *s);
-
-static int open_session(struct session *s)
+static struct mafat_model_options model_options(struct session *s)
 {
   const struct mafat_options *o = &s->options;
   struct mafat_model_options m;
-  int code;
   mafat_model_defaults(&m);
   m.memory_bytes = o->memory_bytes;
   m.plan = o->plan;
+  m.search = o->search;
+  m.bias_bytes = o->bias_bytes;
   m.layers = o->layers;
   m.algorithm = o->algorithm;
   m.threads = o->threads;
@@ -81,6 +83,16 @@ static int open_session(struct session *s)
   m.picture_may_fail = o->n_images > 1;
   m.floats_only = o->input != NULL;
   m.warnings = (struct mafat_warning_sink){print_warning, s};
+  return m;
+}
+
+static int check_dump_output(struct session *s);
+
+static int open_session(struct session *s)
+{
+  const struct mafat_options *o = &s->options;
+  struct mafat_model_options m = model_options(s);
+  int code;
   if ((code = check_dump_output(s))) return code;
   if (o->names && (code = mafat_names_read(&s->names, o->names, &s->d))) return code;
   s->latencies_ms = calloc((size_t)o->repeat, sizeof *s->latencies_ms);
@@ -186,9 +198,7 @@ static void make_room(const struct session *s)
   size_t budget = s->model->budget_bytes, charge = mafat_model_charge_bytes(s->model);
   if (charge < budget && budget - charge >= PLENTY) return;
   mafat_process_trim_code();
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
+  mafat_process_trim_heap();
 }
 
 /* repeat times. MAFAT_EIO while *running is a failure of running. */
@@ -375,6 +385,7 @@ static int run_image(struct session *s, const char *path)
   mafat_process_swap_bytes(&m.swap_in, &m.swap_out);
   int code = infer(s, path, &m, &running);
   if (code) return running ? EXIT_RUNNING : exit_status(code);
+  mafat_process_trim_heap(); /* of what the picture's decoder left */
   fill_report(s, path, &m, &report);
   if ((code = find_answers(s, &report, &detections, top))) {
     mafat_detections_close(&detections);
@@ -442,6 +453,59 @@ static int run_all(struct session *s)
   return status;
 }
 
+/* ---- --predict: nothing is run ---- */
+
+/* What does not fit is told, and why the exit status is not 0. */
+static int answer_one(struct session *s, const struct mafat_query *q)
+{
+  struct mafat_answer a;
+  int code = mafat_query_answer(&a, q, s->options.paper, &s->d);
+  if (code == MAFAT_OK) {
+    s->answered = true;
+    code = s->options.json ? mafat_query_write_json(q, &a, &s->out) : mafat_query_write_text(q, &a, &s->out);
+    if (code == MAFAT_OK && !a.choice.fits && !s->options.best_effort)
+      code = mafat_choice_refuse(&a.choice, &q->request, &s->d); /* the answer stands */
+  }
+  mafat_answer_close(&a);
+  return code;
+}
+
+static int answer_table(struct session *s, const struct mafat_query *q)
+{
+  struct mafat_options *o = &s->options;
+  const struct mafat_candidate *least = &q->front->list[0];
+  bool any;
+  if (o->sweep && !o->n_sweep) o->n_sweep = mafat_query_budgets(q, o->sweep_bytes, MAFAT_SWEEP_SIZES);
+  int code = o->sweep ? mafat_query_write_sweep(q, o->sweep_bytes, o->n_sweep, o->json, &s->out, &any, &s->d)
+                      : mafat_query_write_front(q, o->json, &s->out, &any);
+  if (code || any) return code;
+  s->answered = true;
+  size_t budget = o->sweep ? o->sweep_bytes[o->n_sweep - 1] : q->request.budget_bytes;
+  return mafat_fail(&s->d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the %s is %zu bytes", least->text,
+                    least->charge_bytes, o->sweep ? "largest budget" : "budget", budget);
+}
+
+/* Returns an exit status. */
+static int predict(struct session *s)
+{
+  const struct mafat_options *o = &s->options;
+  struct mafat_model_options m = model_options(s);
+  struct mafat_query *query;
+  int code = mafat_query_open(&query, o->cfg, o->weights, &m, &s->d);
+  if (code == MAFAT_OK) code = o->sweep || o->pareto ? answer_table(s, query) : answer_one(s, query);
+  mafat_query_close(&query);
+  if (code == MAFAT_OK) return 0;
+  int status = exit_status(code);
+  if (s->out.error) {
+    mafat_fail(&s->d, MAFAT_EIO, "cannot write to standard output: %s", strerror(s->out.error));
+    status = EXIT_RUNNING;
+  } else if (o->json && !s->answered) {
+    mafat_output_error_json(picture_to_look_at(o), s->d.text, status, &s->out);
+  }
+  complain(s->d.text);
+  return status;
+}
+
 int main(int argc, char **argv)
 {
   static struct session s; /* large buffers: not on the stack */
@@ -458,9 +522,10 @@ int main(int argc, char **argv)
     return EXIT_INPUT;
   }
   if (s.options.show_help || s.options.show_version) {
-    fputs(s.options.show_help ? mafat_options_help : "run_inference " MAFAT_VERSION "\n", stdout);
-    return fflush(stdout) == 0 ? 0 : EXIT_RUNNING;
+    int said = fputs(s.options.show_help ? mafat_options_help : "run_inference " MAFAT_VERSION "\n", stdout);
+    return said >= 0 && fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_RUNNING;
   }
+  if (s.options.predict) return predict(&s);
   int status;
   code = open_session(&s);
   if (code) {

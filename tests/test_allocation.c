@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "predictor/layout.h"
+#include "runner/choose.h"
 #include "runner/team.h"
 #include "tests/failing_malloc.h"
 #include "tests/support.h"
@@ -99,6 +100,23 @@ static int make_layout(struct bench *b)
   return code;
 }
 
+/* Too small a budget: with one algorithm, then with the other. */
+static int choose_given(struct bench *b)
+{
+  static const struct mafat_plan_options options = {.algorithm = MAFAT_AUTO, .n_threads = 1};
+  struct mafat_surroundings around = {0};
+  struct mafat_calibration calibration;
+  struct mafat_choice choice;
+  mafat_calibration_defaults(&calibration, "portable");
+  struct mafat_choice_request request = {
+      .search = {b->network, b->network->n_layers, &options, &around, &calibration},
+      .plan = b->plan_text, .budget_bytes = 1, .budget_source = "a test", .best_effort = true};
+  int code = mafat_choose(&choice, &request, &b->d);
+  if (code == MAFAT_OK && (!choice.layout || choice.fits)) code = 1;
+  mafat_choice_close(&choice);
+  return code;
+}
+
 struct row {
   const char *name;
   call make;
@@ -116,6 +134,7 @@ static const struct row rows[] = {
     {"mafat_plan_read, refused", read_plan, "[2,5]x[7,9]/5/[3]x[2]:balanced", -1},
     {"mafat_plan_read, algorithms and fusion", read_plan_with_options, "1x1", 9},
     {"mafat_layout_make", make_layout, "2x3/4/2x2", 12},
+    {"mafat_choose, given plan", choose_given, "2x3/4/2x2", 40},
     {"mafat_team_open", open_team, "1x1", 2},
 };
 

@@ -152,7 +152,8 @@ printf 'cat\ndog\n' >two.names
 
 # ---- Help, version, misuse
 
-options='memory plan layers algorithm threads cpu input dump-output repeat names thresh nms json report best-effort quiet version help'
+options='memory plan search layers algorithm threads cpu predict predictor bias sweep pareto input dump-output repeat names thresh nms
+  json report best-effort quiet version help'
 run --help
 check help "exit status $code, or not on stdout" test "$code" -eq 0 -a -s "$out" -a ! -s "$err"
 cp "$out" "$io/help"
@@ -170,7 +171,7 @@ for option in --help --version; do
 done
 
 # An option is explained or refused, never ignored.
-for option in --search=best --predict --predictor=paper --bias=31M --nonsense; do
+for option in --calibrate --nonsense; do
   name=${option%%=*}
   if grep -qE -e "$name " "$io/help"; then
     skip "unknown $name" 'it exists'
@@ -180,10 +181,10 @@ for option in --search=best --predict --predictor=paper --bias=31M --nonsense; d
   bad "unknown $name last" "unknown option $name" $model a.ppm "$option"
 done
 bad unknown-short 'unknown option' -x $model a.ppm
-for option in memory plan layers algorithm threads cpu input dump-output repeat names thresh nms; do
+for option in memory plan search layers algorithm threads cpu predictor bias input dump-output repeat names thresh nms; do
   bad "value missing --$option" "--$option expects a value" $model a.ppm "--$option"
 done
-for option in json report best-effort quiet; do
+for option in json report best-effort quiet predict pareto; do
   bad "value unwanted --$option" "--$option" "--$option=3" $model a.ppm
 done
 

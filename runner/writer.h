@@ -1,0 +1,59 @@
+/* What results are written with: text for people and JSON for scripts, through a
+ * small buffer straight to a file descriptor, without an allocation, so that saying
+ * something costs nothing of the memory budget.
+ *
+ * Text from outside (paths, labels) may hold anything: JSON gets it escaped,
+ * people get '?' for control characters, both get U+FFFD for what is not UTF-8.
+ * Numbers have a point whatever the locale, and are never NaN or infinite. */
+#ifndef MAFAT_RUNNER_WRITER_H
+#define MAFAT_RUNNER_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "network/error.h"
+
+struct mafat_writer {
+  int fd;     /* the caller's, not closed */
+  int error;  /* errno of the first failure; nothing is written after it */
+  bool comma; /* JSON: the next member of the open object follows another */
+  size_t used;
+  char buffer[4096];
+};
+
+void mafat_writer_open(struct mafat_writer *w, int fd);
+/* Everything to the descriptor. MAFAT_EIO with the reason. */
+int mafat_writer_flush(struct mafat_writer *w, struct mafat_diagnostic *d);
+
+/* ---- text ---- */
+
+enum { MAFAT_NUMBER_ROOM = 352 }; /* %.1f of DBL_MAX has 311 characters */
+
+/* Not finite: "-". */
+const char *mafat_format_fixed(char room[MAFAT_NUMBER_ROOM], double value, int decimals);
+const char *mafat_format_integer(char room[MAFAT_NUMBER_ROOM], int64_t value);
+
+void mafat_writer_put(struct mafat_writer *w, const char *text); /* our own text, as it is */
+void mafat_writer_put_plain(struct mafat_writer *w, const char *text); /* from outside */
+void mafat_writer_put_spaces(struct mafat_writer *w, int n);
+void mafat_writer_put_right(struct mafat_writer *w, const char *text, int width);
+void mafat_writer_put_fixed(struct mafat_writer *w, double value, int decimals);
+void mafat_writer_put_integer(struct mafat_writer *w, int64_t value);
+
+/* ---- JSON ---- */
+
+/* Goes before every key and every element of an array. */
+void mafat_json_separate(struct mafat_writer *w);
+void mafat_json_key(struct mafat_writer *w, const char *key);
+/* `bracket` is { or [, and } or ]. */
+void mafat_json_begin(struct mafat_writer *w, const char *bracket);
+void mafat_json_end(struct mafat_writer *w, const char *bracket);
+void mafat_json_string(struct mafat_writer *w, const char *key, const char *text); /* NULL: null */
+void mafat_json_count(struct mafat_writer *w, const char *key, int64_t value); /* negative: null */
+void mafat_json_number(struct mafat_writer *w, const char *key, double value); /* not finite: null */
+void mafat_json_put_number(struct mafat_writer *w, double value);
+/* Closes the object and the line. MAFAT_EIO when the descriptor refuses, now or earlier. */
+int mafat_json_finish_line(struct mafat_writer *w);
+
+#endif

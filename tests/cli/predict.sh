@@ -1,0 +1,363 @@
+#!/usr/bin/env bash
+# Checks run_inference --predict, its tables, --search and the budget's rules through the command line. Run from the project's root;
+# BUILD names the build folder (default: build). Needs python3 to read JSON. Networks of Debian's darknet package are used where they
+# are installed; a memory group is made where that is allowed (root).
+set -u
+
+build=${BUILD:-build}
+case $build in /*) ;; *) build=$PWD/$build ;; esac
+program=$build/run_inference
+root=$PWD
+shapes=$root/models/shapes
+cfgs=/usr/share/darknet/cfg
+# shellcheck source=tests/limits/groups.sh
+. "$root/tests/limits/groups.sh"
+folder=$(mktemp -d) || exit 1
+groups=()
+leave() {
+  local i
+  for ((i = ${#groups[@]} - 1; i >= 0; i--)); do group_remove "${groups[i]}"; done
+  groups_restore
+  rm -rf "$folder"
+}
+trap leave EXIT
+trap 'exit 1' HUP INT TERM
+cd "$folder" || exit 1
+failed=0
+
+ok() { printf 'ok %s\n' "$1"; }
+skip() { printf 'skip %s: %s\n' "$1" "$2"; }
+fail() {
+  printf 'FAIL %s: %s\n' "$1" "$2"
+  failed=1
+}
+check() { # NAME WHY COMMAND...: the command must succeed
+  local name=$1 why=$2
+  shift 2
+  if "$@"; then ok "$name"; else fail "$name" "$why"; fi
+}
+
+out=$folder/out err=$folder/err
+run() {
+  timeout 60 "$program" "$@" >"$out" 2>"$err"
+  code=$?
+}
+predict() { run --predict "$@"; }
+# expect NAME STATUS [TEXT]: 0 says nothing on stderr, the others one line with TEXT.
+expect() {
+  if [ "$code" -ne "$2" ]; then
+    fail "$1" "exit status $code instead of $2; $(head -c 300 "$err")"
+  elif [ "$(wc -l <"$err")" -ne $(($2 > 0)) ]; then
+    fail "$1" "expected $(($2 > 0)) lines on stderr, found: $(head -c 300 "$err")"
+  elif [ -n "${3-}" ] && ! grep -qF -e "$3" "$err"; then
+    fail "$1" "expected '$3' on stderr, found: $(head -c 300 "$err")"
+  else
+    ok "$1"
+  fi
+}
+bad() { # NAME TEXT ARGUMENT...: refused with exit status 2, nothing on stdout
+  local name=$1 text=$2
+  shift 2
+  run "$@"
+  if [ -s "$out" ]; then fail "$name" "expected nothing on stdout, found: $(head -c 300 "$out")"; else expect "$name" 2 "$text"; fi
+}
+says() { check "$1" "found: $(cat "$out")" grep -qE -e "$2" "$out"; } # NAME PATTERN: a line on stdout
+
+# json NAME EXPRESSION...: python's, true of the answer `a` on stdout; b: the one in $folder/before.
+cat >told.py <<'PYTHON'
+import json, sys
+def read(path):
+    try:
+        return [json.loads(line) for line in open(path)]
+    except FileNotFoundError:
+        return None
+lines = read(sys.argv[1])
+assert len(lines) == 1, "%d lines" % len(lines)
+a, before = lines[0], read(sys.argv[2])
+b = before[0] if before else None
+for expression in sys.argv[3:]:
+    assert eval("(" + expression + ")"), "not so: %s in %.900s" % (expression, a)
+PYTHON
+json() {
+  local name=$1 said
+  shift
+  if said=$(python3 told.py "$out" "$folder/before" "$@" 2>&1); then ok "$name"; else fail "$name" "$(tail -n 1 <<<"$said")"; fi
+}
+field() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$out" "$1"; }
+
+for tool in "$program" "$build/make_weights" "$build/pack_weights"; do
+  [ -x "$tool" ] || { fail "$tool" 'is not there: run make first'; exit 1; }
+done
+if ! command -v python3 >/dev/null; then
+  skip predict 'needs python3'
+  exit 0
+fi
+
+# ---- Networks, weights, pictures
+
+net() { printf '[net]\nwidth=%d\nheight=%d\nchannels=%d\n' "$@"; }
+conv() { printf '[convolutional]\nfilters=%d\nsize=%d\npad=1\nactivation=leaky\n' "$@"; }
+pool() { printf '[maxpool]\nsize=2\nstride=2\n'; }
+{ net 96 64 3; conv 16 3; pool; conv 32 3; pool; conv 256 3; conv 256 3; conv 64 1; } >plain.cfg
+{ net 32 32 17; conv 16 3; pool; conv 8 1; } >channels17.cfg
+"$build/make_weights" --quiet plain.cfg plain.weights && "$build/pack_weights" --quiet plain.cfg plain.weights plain.packed ||
+  { fail weights 'cannot be made'; exit 1; }
+awk 'BEGIN { print "P3\n80 60\n255"; for (i = 0; i < 80 * 60; i++) print i % 256, i * 7 % 256, i * 31 % 256 }' >a.ppm
+
+# ---- One plan
+
+all='all(k in a for k in ("plan", "fits", "predicted_charge_bytes", "predicted_resident_bytes", "least_charge_bytes", "breakdown",
+  "groups", "macs", "redundant_macs", "padded_macs", "weights_read_bytes", "predicted_latency_ms"))'
+parts='all(k in a["breakdown"] for k in ("process", "weights", "activations", "scratch", "image", "io"))'
+adds_up='a["predicted_charge_bytes"] in (sum(a["breakdown"].values()), sum(a["breakdown"].values()) - a["breakdown"]["image"])'
+peak='a["peak_buffer"]["bytes"] > 0 and a["peak_buffer"]["name"]'
+groups_are='all(k in g for k in ("first", "last", "cut", "weights", "peak_bytes", "macs", "redundant_macs") for g in a["groups"])'
+covered='a["groups"][0]["first"] == 0 and a["groups"][-1]["last"] == a["network"]["layers"] - 1 and
+  all(x["last"] + 1 == y["first"] for x, y in zip(a["groups"], a["groups"][1:]))'
+sums='all(a[k] == sum(g[k] for g in a["groups"]) for k in ("macs", "redundant_macs", "padded_macs"))'
+sane='a["least_charge_bytes"] <= a["predicted_charge_bytes"] and a["predicted_resident_bytes"] < a["predicted_charge_bytes"] and
+  a["predicted_latency_ms"] > 0 and (not a["fits"] or a["predicted_charge_bytes"] <= a["memory_budget_bytes"])'
+answer() { # NAME ARGUMENT...: as text and as JSON, with exit status 0
+  local name=$1
+  shift
+  predict "$@"
+  expect "$name text" 0
+  for line in 'plan +[^ ]+$' 'fits +yes: needs [0-9.]+ MB' 'least +[0-9.]+ MB, [0-9.]+ ms: plan [^ ]+$' 'time +[0-9.]+ ms' \
+    'work +[0-9.]+ million multiply-adds, ' 'reads +' 'process +[0-9.]+$' 'resident +[0-9.]+ ' 'charge +[0-9.]+ ' 'largest at the peak: [a-z].*, [0-9.]+ MB$'; do
+    says "$name text ${line%% *}" "^$line"
+  done
+  check "$name peak" "found: $(cat "$out")" test "$(grep -cE '^[0-9-]+ .* [0-9.]+ #{40} peak$' "$out")" -ge 1
+  check "$name ascii" 'not only ASCII' test -z "$(tr -d '\000-\177' <"$out")"
+  predict --json "$@"
+  expect "$name" 0
+  json "$name fields" "$all" "$parts" "$groups_are"
+  json "$name figures" 'a["fits"] is True' "$covered" "$sums" "$sane" "$adds_up" "$peak"
+}
+answer plain plain.cfg
+json assumed 'a["weights_assumed"] and a["image_assumed"] and a["weights_file"] == "darknet" and a["image"] is None'
+predict plain.cfg
+says assumed-text "^plain.cfg: 96 x 64, 7 layers; Darknet's weights \(assumed\); a JPEG of 12 megapixels \(assumed\)$"
+answer weights plain.cfg plain.weights
+json weights-given 'not a["weights_assumed"] and a["weights_file"] == "darknet"'
+answer packed plain.cfg plain.packed
+json packed-given 'not a["weights_assumed"] and a["weights_file"] == "packed"'
+answer image plain.cfg plain.packed a.ppm
+json image-given 'a["image"] == "a.ppm" and not a["image_assumed"]'
+predict plain.cfg plain.packed a.ppm
+says image-text '^plain.cfg: 96 x 64, 7 layers; packed weights; a.ppm$'
+predict --json plain.cfg plain.weights -
+json image-list 'a["image"] is None and a["image_assumed"]'
+predict --json --input no-such-file plain.cfg
+json input 'a["breakdown"]["image"] == 0 and not a["image_assumed"]'
+answer channels channels17.cfg
+json channels-floats 'not a["image_assumed"]'
+[ ! -d "$shapes" ] || answer shapes "$shapes/shapes.cfg" "$shapes/shapes.weights"
+for name in yolov2 densenet201; do
+  if [ -r $cfgs/$name.cfg ]; then answer $name $cfgs/$name.cfg; else skip $name 'the darknet package is not installed'; fi
+done
+
+# The file is not read: its first bytes say what it is.
+head -c 64 plain.packed >stub.packed
+predict --json plain.cfg stub.packed
+json weights-unread 'a["fits"] and a["weights_file"] == "packed"'
+
+# What would run is what is told of, by the same bytes but for some pages of the process.
+same() { # NAME ARGUMENT...
+  local name=$1
+  shift
+  predict --json "$@"
+  cp "$out" before
+  run --json "$@"
+  json "$name runs so" 'all(a[k] == b[k] for k in ("plan", "algorithm", "threads", "cpu", "arena_bytes"))' \
+    'abs(a["predicted_charge_bytes"] - b["predicted_charge_bytes"]) <= 131072'
+  rm before
+}
+files='plain.cfg plain.weights a.ppm'
+same default $files
+same tiles --plan 3x3/4/2x2 $files
+same threads --threads 2 --algorithm direct $files
+same greedy --search greedy --memory 64M $files
+same packed --plan rows2:streamed/4/panels:streamed plain.cfg plain.packed a.ppm
+same layers --layers 3 --cpu portable $files
+predict --json --plan rows2:streamed/4/panels:streamed plain.cfg plain.packed
+json cuts '[(g["cut"], g["weights"]) for g in a["groups"]] == [("rows2", "streamed"), ("panels", "streamed")]' \
+  'a["weights_read_bytes"] > 0 and a["breakdown"]["io"] > 0'
+predict --json --plan '5x5:balanced/2/[9]x[3,5]' --layers 4 plain.cfg
+json cuts-tiles '[(g["cut"], g["weights"]) for g in a["groups"]] == [("5x5:balanced", "kept"), ("[9]x[3,5]", "kept")]' \
+  'a["redundant_macs"] > 0'
+
+# ---- What does not fit
+
+predict --memory 1 plain.cfg
+expect unfit 3 'the budget (--memory) is 1 bytes; no plan needs less'
+says unfit-text '^fits +no: needs [0-9.]+ MB, the budget \(--memory\) is 0.00 MB$'
+predict --memory 1 --json plain.cfg
+expect unfit-json 3 'does not fit: plan '
+json unfit-answer "$all" 'a["fits"] is False and a["memory_budget_bytes"] == 1 and a["budget_source"] == "--memory"' \
+  'a["plan"] == a["least_plan"] and abs(a["predicted_charge_bytes"] - a["least_charge_bytes"]) <= 65536'
+needed=$(field least_charge_bytes) plan=$(field least_plan)
+check unfit-names "found: $(cat "$err")" grep -qE "plan $plan needs [0-9]+ bytes" "$err"
+predict --memory $((needed + 65536)) --json plain.cfg
+expect enough 0
+json enough-fits 'a["fits"] and a["predicted_charge_bytes"] <= a["memory_budget_bytes"]'
+predict --memory 1 --best-effort plain.cfg
+expect best-effort 0
+predict --memory 1 --plan 2x2 --json plain.cfg
+expect unfit-plan 3 'does not fit: plan 2x2/NoCut needs'
+json unfit-plan-least 'a["plan"] == "2x2/NoCut" and not a["fits"] and a["least_charge_bytes"] < a["predicted_charge_bytes"]'
+run --memory 1 $files
+expect run-unfit 3 'the budget (--memory) is 1 bytes; no plan needs less'
+check run-unfit-plan "found: $(cat "$err")" grep -qE 'plan [^ ]+ needs [0-9]+ bytes' "$err"
+run --memory 1 --quiet --best-effort $files
+expect run-best-effort 0
+
+# ---- Tables
+
+rises='all(x["predicted_charge_bytes"] < y["predicted_charge_bytes"] and x["predicted_latency_ms"] > y["predicted_latency_ms"] for x, y in zip(a, a[1:]))'
+monotone='all(x["predicted_latency_ms"] >= y["predicted_latency_ms"] for x, y in zip(a, a[1:]) if x["fits"]) and
+  all(x["memory_budget_bytes"] < y["memory_budget_bytes"] and x["fits"] <= y["fits"] for x, y in zip(a, a[1:]))'
+within='all(r["fits"] == (r["predicted_charge_bytes"] <= r["memory_budget_bytes"]) for r in a)'
+for network in plain.cfg $cfgs/yolov2.cfg; do
+  [ -r "$network" ] || continue
+  name=$(basename "$network" .cfg)
+  predict --sweep --json "$network"
+  expect "sweep $name" 0
+  json "sweep $name table" "$monotone" "$within" 'all(r["fits"] for r in a)' 'all(r["plan"] for r in a)'
+  cp "$out" before
+  predict --sweep "$network"
+  says "sweep $name head" '^budget_MB +fits +needs_MB +ms +plan$'
+  rows=$(grep -cE '^ *[0-9.]+ +(yes|no) +[0-9.]+ +[0-9.]+ +[^ ]+$' "$out")
+  check "sweep $name rows" "$rows rows: $(cat "$out")" test "$rows" = "$(python3 -c 'import json; print(len(json.load(open("before"))))')"
+  predict --sweep 64M,1M,8M,8192M --json "$network"
+  json "sweep $name sizes" '[r["memory_budget_bytes"] >> 20 for r in a] == [1, 8, 64, 8192]' "$monotone" "$within" 'not a[0]["fits"]'
+  predict --pareto --json "$network"
+  expect "pareto $name" 0
+  json "pareto $name front" "$rises" 'sum(r["taken"] for r in a) == 1' 'b[-1]["plan"] == a[-1]["plan"]'
+  rm before
+done
+predict --sweep=64M plain.cfg
+check sweep-equals "exit status $code: $(cat "$out")" test "$code" -eq 0 -a "$(wc -l <"$out")" -eq 2
+predict plain.cfg --sweep
+check sweep-last "exit status $code: $(cat "$err")" test "$code" -eq 0
+predict --sweep 1K,2K plain.cfg
+expect sweep-unfit 3 'the largest budget is 2048 bytes'
+check sweep-unfit-rows "found: $(cat "$out")" test "$(grep -c ' no ' "$out")" -eq 2
+predict --pareto --memory 1 --json plain.cfg
+expect pareto-unfit 3 'does not fit: plan '
+json pareto-unfit-rows "$rises" 'not any(r["taken"] for r in a)'
+predict --pareto plain.cfg
+says pareto-head '^taken +needs_MB +ms +plan$'
+check pareto-taken "found: $(cat "$out")" test "$(grep -cE '^ +yes +' "$out")" -eq 1
+
+# ---- The paper's
+
+if [ -r $cfgs/yolov2.cfg ]; then
+  sixteen="--layers 16 $cfgs/yolov2.cfg"
+  predict --json --plan 1x1/NoCut $sixteen
+  json paper '185 << 20 > a["paper_bytes"] > 170 << 20 and a["paper_bias_bytes"] == 31 << 20'
+  predict --plan 1x1/NoCut $sixteen
+  says paper-text '^paper +Algorithm 1 would say 17[0-9].[0-9]+ MB, of which 31.00 MB bias; layer 2, tile \(0, 0\)$'
+  predict --json --plan 1x1/NoCut --predictor paper --bias 0 $sixteen
+  json paper-bias 'a["paper_bytes"] < 150 << 20 and a["paper_bias_bytes"] == 0'
+  predict --json --search greedy --memory 256M $sixteen
+  json greedy 'a["plan"] == "1x1/NoCut" and a["search"] == "greedy" and a["paper_bytes"] < 256 << 20'
+  predict --sweep --search greedy --json $sixteen
+  json greedy-sweep '[r["memory_budget_bytes"] >> 20 for r in a] == [16, 32, 48, 64, 80, 96, 128, 192, 256]' "$within" \
+    'all(r["paper_bytes"] < r["memory_budget_bytes"] or r["plan"] == "5x5/8/2x2" for r in a)' 'a[0]["plan"] == "5x5/8/2x2"'
+  # What may run is decided by the exact bytes, whatever the paper's predictor says.
+  predict --json --search greedy --memory 8M $sixteen
+  expect greedy-unfit 3 'it is what --search greedy takes'
+  json greedy-unfit-answer 'not a["fits"] and a["plan"] == "5x5/8/2x2"'
+  predict --json --search greedy --memory 32M $sixteen
+  json greedy-fits 'a["fits"] and a["paper_bytes"] > 32 << 20'
+else
+  skip paper 'the darknet package is not installed'
+fi
+predict --json --plan rows4/NoCut plain.cfg
+json paper-rows '"paper_bytes" not in a'
+bad paper-rows-asked '' --predict --predictor paper --plan rows4/NoCut plain.cfg
+run --json --search greedy --memory 64M $files
+check greedy-runs "exit status $code: $(cat "$err")" test "$code" -eq 0
+json greedy-plan 'a["plan"].split("/")[0] in ("1x1", "2x2", "3x3", "4x4", "5x5")'
+run --json --search best $files
+check best-runs "exit status $code: $(cat "$err")" test "$code" -eq 0
+
+# ---- Refusals
+
+expects() { # OPTION WHAT VALUE...
+  local option=$1 what=$2
+  shift 2
+  for text; do bad "$option '$text'" "$option expects $what, found $text" --predict "$option=$text" plain.cfg; done
+}
+expects --search 'best or greedy' '' fast Best
+expects --predictor 'exact or paper' '' papers
+expects --bias '0 or a size like 31M' '' -1 x 00x
+expects --sweep 'up to 64 sizes like 8M,16M,64M' '' , 8M, ,8M 0 8M,,9M 8M,x "8M 9M"
+bad 'too many sizes' '--sweep expects up to 64 sizes' --predict "--sweep=$(printf '1M,%.0s' {1..64})1M" plain.cfg
+for option in --repeat=2 --dump-output=x --names=x --thresh=0.1 --nms=0.1 --report; do
+  bad "predict $option" "${option%=*} makes no sense with --predict: nothing is run" --predict $option plain.cfg
+done
+bad 'plan and search' '--search makes no sense with --plan' --search best --plan 2x2 $files
+bad 'plan and sweep' '--sweep makes no sense with --plan' --predict --sweep --plan 2x2 plain.cfg
+bad 'plan and pareto' '--pareto makes no sense with --plan' --predict --pareto --plan 2x2 plain.cfg
+bad 'sweep and pareto' '--sweep makes no sense with --pareto' --predict --sweep --pareto plain.cfg
+bad 'sweep and memory' '--sweep makes no sense with --memory' --predict --sweep --memory 1M plain.cfg
+bad 'sweep and best effort' '--sweep makes no sense with --best-effort' --predict --sweep --best-effort plain.cfg
+bad 'pareto and best effort' '--pareto makes no sense with --best-effort' --predict --pareto --best-effort plain.cfg
+bad 'pareto and greedy' '--pareto makes no sense with --search greedy' --predict --pareto --search greedy plain.cfg
+bad 'sweep alone' '--sweep expects --predict' --sweep $files
+bad 'pareto alone' '--pareto expects --predict' --pareto $files
+bad 'predictor alone' '--predictor paper knows tiles only' --predict --predictor paper plain.cfg
+bad 'predictor running' '--predictor paper knows tiles only' --predictor paper --plan 2x2 $files
+bad 'bias alone' '--bias expects --predictor paper or --search greedy' --predict --bias 1M plain.cfg
+bad 'nothing' 'expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found 0 arguments' --predict
+bad 'too much' 'with --predict, found 4 arguments' --predict $files a.ppm
+bad 'input and image' '--input takes the place of images' --predict --input x $files
+bad 'run without weights' 'expected MODEL.cfg MODEL.weights IMAGE..., found 1 argument' plain.cfg
+bad 'no cfg' 'no-such.cfg: cannot open' --predict no-such.cfg
+bad 'no weights' 'no-such.weights' --predict plain.cfg no-such.weights
+bad 'no image' 'no-such.ppm: cannot open' --predict plain.cfg plain.weights no-such.ppm
+bad 'no plan' 'expected a grid like 5x5' --predict --plan nonsense plain.cfg
+bad 'too many layers' 'found 8' --predict --layers 8 plain.cfg
+bad 'image of 17 channels' 'expected a network of 1 or 3 input channels' --predict channels17.cfg plain.weights a.ppm
+predict --json no-such.cfg
+expect error-json-status 2 'cannot open'
+json error-json 'a["exit_code"] == 2 and "no-such.cfg" in a["error"]'
+for kind in '' --json --sweep '--sweep --json' --pareto; do
+  # shellcheck disable=SC2086 # options
+  "$program" --predict $kind plain.cfg >/dev/full 2>"$err"
+  code=$?
+  check "full '$kind'" "exit status $code: $(cat "$err")" test "$code" -eq 1 -a "$(wc -l <"$err")" -eq 1
+done
+
+# ---- The group's limit is the budget
+
+grouped() { # ARGUMENT...: in the group $inner
+  (echo 0 >"$inner/cgroup.procs" && exec timeout 60 "$program" "$@") >"$out" 2>"$err"
+  code=$?
+}
+if groups_find && group_make mafat-predict-$$ && groups+=("$group") && [ "$version" = 1 ] && mkdir "$group/inner"; then
+  outer=$group inner=$group/inner
+  groups+=("$inner")
+  group_limit "$outer" $((24 << 20)) && group_limit "$inner" $((48 << 20)) || fail group "$reason"
+  grouped --predict --json plain.cfg
+  json group-outer 'a["memory_budget_bytes"] == 24 << 20 and a["budget_source"] == "cgroup limit" and a["fits"]'
+  group_limit "$inner" $((20 << 20))
+  grouped --predict --json plain.cfg
+  json group-inner 'a["memory_budget_bytes"] == 20 << 20 and a["budget_source"] == "cgroup limit"'
+  grouped --predict --json --memory 30M plain.cfg
+  json group-memory 'a["memory_budget_bytes"] == 30 << 20 and a["budget_source"] == "--memory"'
+  grouped --quiet --json $files
+  json group-run 'a["memory_budget_bytes"] == 20 << 20 and a["predicted_charge_bytes"] <= 20 << 20'
+  if [ -r $cfgs/yolov2.cfg ]; then
+    group_limit "$inner" $((8 << 20)) # the answer itself takes little
+    echo 0 >"$inner/memory.max_usage_in_bytes"
+    grouped --predict --json $cfgs/yolov2.cfg
+    most=$(cat "$inner/memory.max_usage_in_bytes")
+    check group-small "exit status $code, $most bytes: $(cat "$err")" test "$code" -le 3 -a "$code" -ne 1 -a "$most" -le $((8 << 20))
+    json group-small-budget 'a["memory_budget_bytes"] == 8 << 20'
+  fi
+else
+  skip group "${reason:-groups in groups are tried on control groups v1}"
+fi
+exit $failed
