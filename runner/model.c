@@ -2,10 +2,10 @@
 
 #include "runner/input.h"
 #include "runner/process.h"
+#include "runner/surroundings.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 const char *mafat_version(void)
 {
@@ -18,59 +18,6 @@ void mafat_model_defaults(struct mafat_model_options *options)
 }
 
 /* ---- opening ---- */
-
-static struct mafat_image_input image_input(const struct mafat_network *n)
-{
-  return (struct mafat_image_input){n->input.w, n->input.h, n->input.c,
-                                    n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
-}
-
-/* Page cache that reading the picture takes. */
-static size_t file_bytes(const char *path)
-{
-  struct stat st;
-  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return 0;
-  return st.st_size < MAFAT_IMAGE_FILE_WINDOW ? (size_t)st.st_size : MAFAT_IMAGE_FILE_WINDOW;
-}
-
-static int check_picture_channels(const struct mafat_network *n, struct mafat_diagnostic *d)
-{
-  if (n->input.c == 1 || n->input.c == 3) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EUNSUPPORTED,
-                    "%s: expected a network of 1 or 3 input channels for pictures, found %d: give it raw floats (--input)",
-                    n->path, n->input.c);
-}
-
-static void look_at_image(struct mafat_surroundings *around, const struct mafat_image *image, const char *path,
-                          const struct mafat_network *n)
-{
-  around->image_bytes = mafat_image_bytes(image);
-  around->turned_bytes = mafat_input_turned_bytes(image, n->input);
-  around->file_bytes = file_bytes(path);
-}
-
-static int look_at_picture(struct mafat_model *m, const struct mafat_model_options *o,
-                           struct mafat_diagnostic *d)
-{
-  if (o->floats_only) return MAFAT_OK;
-  struct mafat_image_input input = image_input(m->network);
-  int code = check_picture_channels(m->network, d);
-  if (code) return code;
-  if (!o->picture) {
-    m->around.image_bytes = mafat_image_bytes_assumed(&input);
-    return MAFAT_OK;
-  }
-  struct mafat_image *image;
-  code = mafat_image_open(&image, o->picture, &input, d);
-  if (code && o->picture_may_fail) {
-    m->around.image_bytes = mafat_image_bytes_assumed(&input);
-    return MAFAT_OK;
-  }
-  if (code) return code;
-  look_at_image(&m->around, image, o->picture, m->network);
-  mafat_image_close(&image);
-  return MAFAT_OK;
-}
 
 void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p)
 {
@@ -114,15 +61,14 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if (!m->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
   if ((code = mafat_network_read(&m->network, cfg_path, &o->warnings, d))) return code;
-  m->around.process_bytes = mafat_process_resident_bytes(); /* with the network */
-  m->around.late_bytes = mafat_process_is_static() ? MAFAT_LATE_PAGES : MAFAT_LATE_PAGES_DYNAMIC;
   m->n_layers = o->layers ? o->layers : m->network->n_layers;
   if (m->n_layers < 1 || m->n_layers > m->network->n_layers)
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", cfg_path,
                       m->network->n_layers, m->n_layers);
   m->picture_w = m->network->input.w;
   m->picture_h = m->network->input.h;
-  if ((code = look_at_picture(m, o, d))) return code;
+  struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only};
+  if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
   /* A file that is missing is told once a plan is known to fit. */
   if (mafat_weights_probe(weights_path, &m->packed, NULL)) m->packed = false;
   m->budget_bytes = o->memory_bytes;
@@ -132,9 +78,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
     /* The first of several pictures is no measure of the others: judge the plan
      * by an ordinary one, and refuse this picture when its turn comes. */
-    struct mafat_image_input input = image_input(m->network);
-    m->around.image_bytes = mafat_image_bytes_assumed(&input);
-    m->around.file_bytes = m->around.turned_bytes = 0;
+    mafat_surroundings_assume_picture(&m->around, m->network);
     code = choose_plan(m, o, d);
   }
   if (code) return code;
@@ -189,13 +133,13 @@ static bool takes_rows(const struct mafat_model *m)
 static int open_picture(struct mafat_model *m, const char *path, struct mafat_image **image,
                         struct mafat_diagnostic *d)
 {
-  struct mafat_image_input input = image_input(m->network);
-  int code = check_picture_channels(m->network, d);
+  struct mafat_image_input input;
+  int code = mafat_surroundings_input(&input, m->network, d);
   if (code == MAFAT_OK) code = mafat_image_open(image, path, &input, d);
   if (code) return code;
   struct mafat_surroundings around = m->around;
   struct mafat_prediction p;
-  look_at_image(&around, *image, path, m->network);
+  mafat_surroundings_set_picture(&around, *image, path, m->network);
   mafat_predict(&p, m->choice.layout, &around);
   if (p.charge_bytes > m->budget_bytes && !m->best_effort)
     return mafat_fail(d, MAFAT_ELIMIT,
