@@ -17,8 +17,8 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
 {
   size_t threads = (size_t)layout->n_workers - 1;
   *p = (struct mafat_prediction){
-      .process = plus(plus(around->process_bytes, around->late_bytes),
-                      threads ? MAFAT_THREADED_PAGES + threads * MAFAT_THREAD_PAGES : 0),
+      .process = plus(around->process_bytes, around->late_bytes + around->jpeg_bytes + around->png_bytes),
+      .threads = threads * MAFAT_THREAD_PAGES,
       .weights = plus(layout->kept_bytes, layout->tag_bytes[MAFAT_TAG_WEIGHTS]),
       .activations = layout->tag_bytes[MAFAT_TAG_ACTIVATIONS],
       .scratch = layout->tag_bytes[MAFAT_TAG_SCRATCH],
@@ -26,7 +26,7 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
       .image = around->image_bytes,
       .io = plus(layout->tag_bytes[MAFAT_TAG_IO], around->file_bytes),
   };
-  size_t arena = pages(layout->total_bytes), rest = plus(p->process, pages(layout->kept_bytes));
+  size_t arena = pages(layout->total_bytes), rest = plus(p->process + p->threads, pages(layout->kept_bytes));
   /* A whole picture is decoded before the first layer runs, and the decoder only
    * meets the input; one that comes row by row lives beside the layers. */
   int input = layout->tensors[0].buffer;

@@ -67,7 +67,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
                       m->network->n_layers, m->n_layers);
   m->picture_w = m->network->input.w;
   m->picture_h = m->network->input.h;
-  struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only};
+  struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels};
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
   /* A file that is missing is told once a plan is known to fit. */
   if (mafat_weights_probe(weights_path, &m->packed, NULL)) m->packed = false;
@@ -89,6 +89,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   struct mafat_executor_options options;
   mafat_executor_defaults(&options);
   options.kernels = m->kernels;
+  mafat_process_trim_heap(); /* of what searching and reading left there */
   return mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
 }
 

@@ -1,6 +1,9 @@
 #include "runner/process.h"
 
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +159,28 @@ void mafat_process_trim_code(void)
   if (fd < 0) return;
   posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* what was read ahead; not what is mapped */
   close(fd);
+}
+
+void mafat_process_populate(const char *begin, const char *end)
+{
+  enum { POPULATE_READ = 22 }; /* Linux 5.14 */
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  uintptr_t from = (uintptr_t)begin / page * page, to = ((uintptr_t)end + page - 1) / page * page;
+  if (madvise((void *)from, to - from, POPULATE_READ) == 0) return;
+  for (; from < to; from += page) (void)*(volatile const char *)from;
+}
+
+void mafat_process_touch_stack(void)
+{
+  volatile char room[MAFAT_PROCESS_STACK];
+  for (size_t i = 0; i < sizeof room; i += 1024) room[i] = 0;
+}
+
+void mafat_process_trim_heap(void)
+{
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 bool mafat_process_is_static(void)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { MAFAT_PROCESS_STACK = 20 << 10 };
+
 /* Rss of /proc/self/smaps_rollup (exact, unlike the batched VmRSS), bytes; falls
  * back to /proc/self/statm. 0 where /proc is absent. */
 size_t mafat_process_resident_bytes(void);
@@ -24,6 +26,13 @@ size_t mafat_process_budget(const char **source);
  * its code that is missing is read alone: under a tight limit what the kernel would
  * read ahead (128 KB to megabytes a time) drives out other pages in use. */
 void mafat_process_trim_code(void);
+
+/* Makes pages of this program's file resident that would be when they are entered. */
+void mafat_process_populate(const char *begin, const char *end);
+/* Touches so much of the stack below the caller's as anything here takes. */
+void mafat_process_touch_stack(void);
+/* Gives freed pages of the heap back to the system. */
+void mafat_process_trim_heap(void);
 
 /* Was this program linked statically, without a loader? */
 bool mafat_process_is_static(void);

@@ -186,9 +186,7 @@ static void make_room(const struct session *s)
   size_t budget = s->model->budget_bytes, charge = mafat_model_charge_bytes(s->model);
   if (charge < budget && budget - charge >= PLENTY) return;
   mafat_process_trim_code();
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
+  mafat_process_trim_heap();
 }
 
 /* repeat times. MAFAT_EIO while *running is a failure of running. */
@@ -375,6 +373,7 @@ static int run_image(struct session *s, const char *path)
   mafat_process_swap_bytes(&m.swap_in, &m.swap_out);
   int code = infer(s, path, &m, &running);
   if (code) return running ? EXIT_RUNNING : exit_status(code);
+  mafat_process_trim_heap(); /* of what the picture's decoder left */
   fill_report(s, path, &m, &report);
   if ((code = find_answers(s, &report, &detections, top))) {
     mafat_detections_close(&detections);

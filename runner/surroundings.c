@@ -3,7 +3,76 @@
 #include "runner/input.h"
 #include "runner/process.h"
 
+#include <string.h>
 #include <sys/stat.h>
+
+enum {
+  /* One more window of code or constants, on a path that nobody has stepped through,
+   * and the heap of an open file. */
+  LATE_WINDOW = 64 << 10,
+  /* Of a program whose code does not stand together: kernels, decoders, detections,
+   * measured with glibc 2.36. */
+  LATE_ELSEWHERE = 1152 << 10,
+  /* Records of a layer in plan, layout, schedule, executor and weights, and what there is once. */
+  LAYER_BYTES = 640,
+  RECORDS_BYTES = 32 << 10
+};
+
+/* ---- code ---- */
+
+/* By the linker, in this order; NULL where it was not asked to. */
+extern const char mafat_run_png[] __attribute__((weak)), mafat_run_portable[] __attribute__((weak)),
+    mafat_run_avx2[] __attribute__((weak)), mafat_run_jpeg[] __attribute__((weak)),
+    mafat_run_common[] __attribute__((weak)), mafat_run_best[] __attribute__((weak)),
+    mafat_run_end[] __attribute__((weak));
+
+static bool code_stands_together(void)
+{
+  return mafat_run_end != NULL;
+}
+
+/* A few filters that are left over from panels or, where each group is computed by
+ * itself, are all there are: avx512 leaves them to avx2 (runner/kernels/conv.h). */
+static bool has_narrow_calls(const struct mafat_network *n)
+{
+  enum { NARROW = 8 };
+  for (int i = 0; i < n->n_layers; i++) {
+    const struct mafat_layer *l = &n->layers[i];
+    if (l->type != MAFAT_CONVOLUTIONAL && l->type != MAFAT_CONNECTED) continue;
+    bool depthwise = l->type == MAFAT_CONVOLUTIONAL && mafat_layer_is_depthwise(l);
+    int filters = l->type == MAFAT_CONVOLUTIONAL && !depthwise ? l->out.c / l->groups : l->out.c;
+    int left = filters % (depthwise ? MAFAT_CHANNEL_BLOCK : MAFAT_PANEL);
+    if (left >= 1 && left <= NARROW) return true;
+  }
+  return false;
+}
+
+static void populate_code(const struct mafat_network *n, const struct mafat_kernels *kernels)
+{
+  const char *name = (kernels ? kernels : mafat_kernels_find(NULL))->name;
+  bool avx512 = strcmp(name, "avx512") == 0, avx2 = strcmp(name, "avx2") == 0;
+  if (strcmp(name, "portable") == 0) mafat_process_populate(mafat_run_portable, mafat_run_avx2);
+  if (avx2 || (avx512 && has_narrow_calls(n))) mafat_process_populate(mafat_run_avx2, mafat_run_jpeg);
+  if (avx512 || strcmp(name, "neon") == 0) mafat_process_populate(mafat_run_best, mafat_run_end);
+  mafat_process_populate(mafat_run_common, mafat_run_best);
+}
+
+/* A decoder's code is resident from its first picture on. */
+static void count_decoder(struct mafat_surroundings *around, const char *format)
+{
+  bool jpeg = strcmp(format, "JPEG") == 0, png = strcmp(format, "PNG") == 0;
+  if (!code_stands_together()) return;
+  if (jpeg && !around->jpeg_bytes) {
+    around->jpeg_bytes = (size_t)(mafat_run_common - mafat_run_jpeg);
+    mafat_process_populate(mafat_run_jpeg, mafat_run_common);
+  }
+  if (png && !around->png_bytes) {
+    around->png_bytes = (size_t)(mafat_run_portable - mafat_run_png);
+    mafat_process_populate(mafat_run_png, mafat_run_portable);
+  }
+}
+
+/* ---- pictures ---- */
 
 /* Page cache that reading the picture takes. */
 static size_t file_bytes(const char *path)
@@ -32,6 +101,7 @@ int mafat_surroundings_input(struct mafat_image_input *input, const struct mafat
 void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
                                     const char *path, const struct mafat_network *n)
 {
+  count_decoder(around, mafat_image_describe(image)->format);
   around->image_bytes = mafat_image_bytes(image);
   around->turned_bytes = mafat_input_turned_bytes(image, n->input);
   around->file_bytes = file_bytes(path);
@@ -40,6 +110,7 @@ void mafat_surroundings_set_picture(struct mafat_surroundings *around, const str
 void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n)
 {
   struct mafat_image_input input = image_input(n);
+  count_decoder(around, "JPEG");
   around->image_bytes = mafat_image_bytes_assumed(&input);
   around->turned_bytes = around->file_bytes = 0;
 }
@@ -52,10 +123,12 @@ static int look_at_picture(struct mafat_surroundings *around, const struct mafat
   if (r->floats_only) return MAFAT_OK;
   int code = mafat_surroundings_input(&input, r->network, d);
   if (code) return code;
-  mafat_surroundings_assume_picture(around, r->network);
-  if (!r->picture) return MAFAT_OK;
-  code = mafat_image_open(&image, r->picture, &input, d);
-  if (code) return r->picture_may_fail ? MAFAT_OK : code;
+  code = r->picture ? mafat_image_open(&image, r->picture, &input, d) : MAFAT_EINVAL;
+  if (code) {
+    if (r->picture && !r->picture_may_fail) return code;
+    mafat_surroundings_assume_picture(around, r->network);
+    return MAFAT_OK;
+  }
   mafat_surroundings_set_picture(around, image, r->picture, r->network);
   mafat_image_close(&image);
   return MAFAT_OK;
@@ -64,8 +137,12 @@ static int look_at_picture(struct mafat_surroundings *around, const struct mafat
 int mafat_surroundings_measure(struct mafat_surroundings *around,
                                const struct mafat_surroundings_request *r, struct mafat_diagnostic *d)
 {
+  if (code_stands_together()) populate_code(r->network, r->kernels);
+  mafat_process_touch_stack();
+  mafat_process_trim_heap();
   *around = (struct mafat_surroundings){
       .process_bytes = mafat_process_resident_bytes(),
-      .late_bytes = mafat_process_is_static() ? MAFAT_LATE_PAGES : MAFAT_LATE_PAGES_DYNAMIC};
+      .late_bytes = RECORDS_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
+                    (code_stands_together() ? LATE_WINDOW : LATE_ELSEWHERE)};
   return look_at_picture(around, r, d);
 }

@@ -1,17 +1,25 @@
 /* What a run needs beside its weights and its arena, whatever the plan: this
  * process as it stands, and the decoder of a picture. Measured, and looked up in
- * the picture's header; used by those who run and by those who only ask. */
+ * the picture's header; used by those who run and by those who only ask.
+ *
+ * The kernel maps a program's code as it is entered, 64 KB around a fault where its
+ * cache has them. So that the process can be measured before anything runs, the
+ * code that a run will enter is made resident first: it stands together, in parts
+ * (runner/run_inference.ld). Where it does not, in a program that is not linked that
+ * way, what will come is a guess. */
 #ifndef MAFAT_RUNNER_SURROUNDINGS_H
 #define MAFAT_RUNNER_SURROUNDINGS_H
 
 #include "predictor/predict.h"
 #include "runner/image.h"
+#include "runner/kernels.h"
 
 struct mafat_surroundings_request {
   const struct mafat_network *network; /* has been read: it is part of what is resident */
   const char *picture;   /* its header decides what decoding costs; NULL: an ordinary one is assumed */
   bool picture_may_fail; /* a picture that cannot be opened is taken for an ordinary one */
   bool floats_only;      /* no picture at all, raw floats come */
+  const struct mafat_kernels *kernels; /* that will run; NULL: this processor's best */
 };
 
 /* MAFAT_EUNSUPPORTED: the network has channels that no picture has. Errors of

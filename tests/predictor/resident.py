@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Is what was predicted to be resident what was measured? Runs networks, plans, budgets and pictures, and compares.
+
+usage: resident.py [--whole] [--seed N] [--only CFG] [--csv FILE]
+
+Without --whole a sample of small networks. Weights are made, random ones, one file at a time; BUILD names the build folder,
+MAFAT_MODELS the folder with the trained Yolo-Fastest. Exit status 0: all within the bar."""
+
+import argparse
+import csv
+import glob
+import json
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+BUILD = os.environ.get("BUILD", "build")
+CFGS = "/usr/share/darknet/cfg"
+DOG = "/usr/share/darknet/data/dog.jpg"
+SLACK_BYTES, SLACK_SHARE = 256 << 10, 0.02   # above what is measured, at most; never below
+SAMPLE = ["cifar", "tiny", "yolov3-tiny"]
+RUNS_OF_A_CFG, RUNS_OF_OURS = 4, 20
+
+
+def bar(measured):
+    return SLACK_BYTES + SLACK_SHARE * measured
+
+
+# ---- pictures
+
+def write_ppm(path, w, h, rng):
+    with open(path, "wb") as file:
+        file.write(b"P6\n%d %d\n255\n" % (w, h) + rng.randbytes(w * h * 3))
+
+
+def write_png(path, w, h, rng):
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    rows = b"".join(b"\0" + rng.randbytes(w * 3) for _ in range(h))
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", w, h, 8, 2, 0, 0, 0)) +
+                   chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b""))
+
+
+def write_floats(path, n):
+    with open(path, "wb") as file:
+        file.write(struct.pack("<f", 0.5) * n)
+
+
+# ---- networks
+
+class Network:
+    """A cfg, its weights of both kinds where they are wanted, and pictures for it, in a folder of their own."""
+
+    def __init__(self, cfg, weights, folder, rng):
+        self.cfg, self.folder = cfg, folder
+        self.name = os.path.basename(cfg)[:-4]
+        text = re.sub(r"[#;].*", "", open(cfg, encoding="utf-8").read())
+        net = text[:text.find("[", text.find("]"))]
+        self.n_layers = len(re.findall(r"^\s*\[", text, re.M)) - 1
+
+        def value(key, default):
+            found = re.findall(r"^\s*%s\s*=\s*(\d+)" % key, net, re.M)
+            return int(found[-1]) if found else default
+        self.shape = value("height", 0), value("width", 0), value("channels", 0)
+        self.weights = {"darknet": weights or os.path.join(folder, "weights"), "packed": os.path.join(folder, "packed")}
+        if not weights:
+            subprocess.run([BUILD + "/make_weights", "--quiet", cfg, self.weights["darknet"]], check=True)
+        pictures = os.path.join(folder, "picture.")
+        write_ppm(pictures + "ppm", 500, 375, rng)
+        write_png(pictures + "png", 500, 375, rng)
+        h, w, c = self.shape
+        write_floats(pictures + "raw", h * w * c)
+        self.pictures = {"ppm": pictures + "ppm", "png": pictures + "png", "raw": pictures + "raw"}
+        jpegs = [DOG] if os.path.exists(DOG) else sorted(glob.glob("models/shapes/holdout/*.jpg"))
+        if jpegs:
+            self.pictures["jpeg"] = jpegs[0]
+        if c not in (1, 3):
+            self.pictures = {"raw": pictures + "raw"}
+
+    def weights_of(self, kind):
+        if kind == "packed" and not os.path.exists(self.weights[kind]):
+            made = subprocess.run([BUILD + "/pack_weights", self.cfg, self.weights["darknet"], self.weights[kind]],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if made.returncode:
+                return self.weights["darknet"]
+        return self.weights[kind]
+
+    def close(self):
+        shutil.rmtree(self.folder)
+
+
+def run(network, options, kind, picture):
+    """The run's JSON, or None, and the exit status."""
+    words = [BUILD + "/run_inference", "--json", "--quiet", "--thresh", "0.9"] + options
+    path = network.pictures[picture]
+    words += ["--input", path] if picture == "raw" else []
+    words += [network.cfg, network.weights_of(kind)] + ([] if picture == "raw" else [path])
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    lines = done.stdout.decode(errors="replace").splitlines()
+    answer = json.loads(lines[-1]) if lines else {}
+    return answer, done.returncode, " ".join(words[3:])
+
+
+# ---- what is tried
+
+def random_plan(network, rng):
+    streams = rng.choice(["", "", ":loaded", ":streamed", ":streamed%d" % rng.randint(4, 16), ":loaded%d" % rng.choice([100, 300])])
+    cut = rng.randint(1, max(1, network.n_layers - 1))
+    first = rng.choice(["rows%d" % rng.randint(1, 8), "%dx%d" % (rng.randint(1, 5), rng.randint(1, 5)), "panels"])
+    last = rng.choice(["1x1", "panels", "2x2", "rows%d" % rng.randint(1, 8), "panels:apart"])
+    group = (lambda text: text if "x" in text or ":apart" in text else text + streams)
+    if rng.random() < 0.2:
+        return "%dx%d/NoCut" % (rng.randint(1, 5), rng.randint(1, 5))
+    return "%s/%d/%s" % (group(first), cut, group(last))
+
+
+def needed(answer):
+    found = re.search(r"needs (\d+) bytes", json.dumps(answer))
+    return int(found.group(1)) if found else None
+
+
+def draws(network, n, rng):
+    """n runs: (what it is, options, kind of weights, picture). Budgets lie between the floor and what an unlimited run takes."""
+    answer, status, _ = run(network, ["--memory", "1K"], "packed", next(iter(network.pictures)))
+    floor = needed(answer) if status == 3 else None
+    for i in range(n):
+        kind = rng.choice(["darknet", "packed"])
+        options = ["--threads", str(rng.choice([1, 1, 2])), "--algorithm", rng.choice(["auto", "auto", "direct", "winograd"])]
+        picture = rng.choice(sorted(network.pictures))
+        if i == 0:
+            yield "unlimited", ["--threads", "1"], "darknet", picture
+        elif i % 3 == 1:
+            yield "plan", options + ["--plan", random_plan(network, rng)], kind, picture
+        elif floor:
+            yield "budget", options + ["--memory", str(int(floor * rng.choice([1.0, 1.1, 1.3, 1.6, 2.2, 3, 5])))], kind, picture
+        else:
+            yield "unlimited", options, kind, picture
+
+
+def networks(whole, only):
+    """(cfg, weights or None)"""
+    models = os.environ.get("MAFAT_MODELS", "")
+    ours = [("models/shapes/shapes.cfg", "models/shapes/shapes.weights")]
+    ours += [(cfg, cfg[:-4] + ".weights") for cfg in sorted(glob.glob(os.path.join(models, "*.cfg"))) if models]
+    for cfg, weights in ours:
+        if not only or only in cfg:
+            yield cfg, weights if os.path.exists(weights) else None, RUNS_OF_OURS if whole else 8
+    for cfg in sorted(glob.glob(CFGS + "/*.cfg")):
+        name = os.path.basename(cfg)[:-4]
+        if (whole or name in SAMPLE or only) and (not only or only == name):
+            yield cfg, None, RUNS_OF_A_CFG if whole else 6
+
+
+def runnable(cfg):
+    """A cfg that is refused by name and line has nothing to predict."""
+    done = subprocess.run([BUILD + "/run_inference", "--json", "--quiet", cfg, "/dev/null", DOG], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, cwd=os.getcwd())
+    return b".cfg:" not in done.stderr + done.stdout
+
+
+def judge(answer):
+    """Bytes above the measured, and whether that is within the bar."""
+    over = answer["predicted_resident_bytes"] - answer["measured_resident_bytes"]
+    return over, 0 <= over <= bar(answer["measured_resident_bytes"])
+
+
+def try_network(cfg, weights, n, folder, rng, rows):
+    network = Network(cfg, weights, tempfile.mkdtemp(dir=folder), rng)
+    done = tries = 0
+    while done < n and tries < 4 * n:
+        for what, options, kind, picture in draws(network, n - done, rng):
+            tries += 1
+            answer, status, command = run(network, options, kind, picture)
+            if status == 0:
+                over, good = judge(answer)
+                rows.append((over, good, network.name, what, answer["plan"], answer, picture, command))
+                done += 1
+            elif status not in (2, 3):  # a plan that cannot be, a budget that is too small
+                rows.append((0, False, network.name, what, "exit %d" % status, {}, picture, command))
+                done += 1
+    network.close()
+
+
+def show(rows, n):
+    print("%9s %10s %10s  %-18s %2s %-5s %-9s %s" % ("above", "predicted", "measured", "network", "th", "image", "what", "plan"))
+    worst = sorted(rows, key=lambda r: -r[0])
+    for over, _, name, what, plan, a, picture, _ in (worst if len(rows) <= 2 * n else worst[:n] + worst[-n:]):
+        print("%9d %10d %10d  %-18s %2d %-5s %-9s %s" % (over, a.get("predicted_resident_bytes", 0), a.get("measured_resident_bytes", 0),
+                                                         name, a.get("threads", 0), picture, what, plan[:70]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description="predicted against measured resident bytes")
+    parser.add_argument("--whole", action="store_true", help="every network, 200 runs and more (half an hour)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", help="this network alone")
+    parser.add_argument("--csv", help="a line per run")
+    o = parser.parse_args()
+    rng, rows = random.Random(o.seed), []
+    folder = tempfile.mkdtemp(prefix="predictor.", dir=os.environ.get("TMPDIR", BUILD))
+    try:
+        for cfg, weights, n in networks(o.whole, o.only):
+            if not runnable(cfg):
+                continue
+            if sys.stderr.isatty():
+                print("\r\033[K%s" % cfg, end="", file=sys.stderr)
+            try_network(cfg, weights, n, folder, random.Random("%d %s" % (o.seed, cfg)), rows)
+    finally:
+        shutil.rmtree(folder)
+    if o.csv:
+        with open(o.csv, "w", newline="") as file:
+            out = csv.writer(file)
+            out.writerow(["above", "within", "network", "what", "plan", "predicted", "measured", "threads", "picture", "command"])
+            for over, good, name, what, plan, a, picture, command in rows:
+                out.writerow([over, good, name, what, plan, a.get("predicted_resident_bytes"), a.get("measured_resident_bytes"),
+                              a.get("threads"), picture, command])
+    show(rows, 8)
+    bad = [r for r in rows if not r[1]]
+    for r in bad[:40]:
+        print("FAIL predictor %s: %d above the measured: run_inference %s" % (r[2], r[0], r[7]))
+    below, above = -min((r[0] for r in rows), default=0), max((r[0] for r in rows), default=0)
+    print("%s predictor: %d runs of %d networks, resident bytes predicted %d to %d above the measured, %d outside the bar" %
+          ("FAIL" if bad or not rows else "ok", len(rows), len({r[2] for r in rows}), -below, above, len(bad)))
+    sys.exit(1 if bad or not rows else 0)
+
+
+if __name__ == "__main__":
+    main()
