@@ -1,5 +1,7 @@
 #include "predictor/predict.h"
 
+#include <stdio.h>
+
 static size_t pages(size_t bytes)
 {
   return bytes > SIZE_MAX - MAFAT_PAGE ? SIZE_MAX : (bytes + MAFAT_PAGE - 1) / MAFAT_PAGE * MAFAT_PAGE;
@@ -10,6 +12,31 @@ static size_t plus(size_t a, size_t b)
 {
   size_t sum;
   return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
+}
+
+static struct mafat_peak find_peak(const struct mafat_layout *layout)
+{
+  struct mafat_peak peak = {.tag = MAFAT_TAG_WEIGHTS, .kept = true, .layer = MAFAT_INPUT, .bytes = layout->kept_bytes};
+  for (int i = 0; i < layout->n_buffers; i++) {
+    const struct mafat_buffer *b = &layout->buffers[i];
+    if (b->first > layout->peak_time || b->last < layout->peak_time || b->bytes <= peak.bytes) continue;
+    peak = (struct mafat_peak){.tag = b->tag, .layer = b->tensor, .bytes = b->bytes};
+  }
+  return peak;
+}
+
+int mafat_peak_describe(const struct mafat_peak *peak, const struct mafat_network *n, char *text, size_t room)
+{
+  if (peak->kept) return snprintf(text, room, "kept weights");
+  if (peak->layer == MAFAT_INPUT) return snprintf(text, room, "%s", mafat_tag_name(peak->tag));
+  return snprintf(text, room, "%s of layer %d [%s]", mafat_tag_name(peak->tag), peak->layer,
+                  mafat_layer_type_name(n->layers[peak->layer].type));
+}
+
+size_t mafat_prediction_beside_arena(const struct mafat_prediction *p, const struct mafat_layout *layout)
+{
+  size_t arena = pages(layout->total_bytes);
+  return p->resident_bytes > arena ? p->resident_bytes - arena : 0;
 }
 
 void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
@@ -26,7 +53,8 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
       .image = around->image_bytes,
       .io = plus(layout->tag_bytes[MAFAT_TAG_IO], around->file_bytes),
   };
-  size_t arena = pages(layout->total_bytes), rest = plus(p->process + p->threads, pages(layout->kept_bytes));
+  p->peak = find_peak(layout);
+  size_t arena = pages(layout->total_bytes), rest = plus(plus(p->process, p->threads), pages(layout->kept_bytes));
   /* A whole picture is decoded before the first layer runs, and the decoder only
    * meets the input; one that comes row by row lives beside the layers. */
   int input = layout->tensors[0].buffer;
@@ -35,6 +63,8 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
                             : plus(input < 0 ? 0 : layout->buffers[input].bytes, around->image_bytes);
   decoding = pages(decoding);
   p->resident_bytes = plus(rest, arena);
-  p->charge_bytes = plus(plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes)),
-                         MAFAT_GROUP_CHARGE + threads * MAFAT_THREAD_CHARGE);
+  p->kernel = plus(MAFAT_KERNEL_BYTES + MAFAT_PAGE_TABLES + threads * MAFAT_THREAD_CHARGE,
+                   pages(p->resident_bytes / MAFAT_PAGE_TABLE));
+  size_t user = plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes));
+  p->charge_bytes = plus(plus(user, p->kernel), MAFAT_CHARGE_AHEAD);
 }

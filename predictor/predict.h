@@ -15,8 +15,19 @@ struct mafat_surroundings {
   size_t file_bytes;    /* page cache the picture's file brings in */
 };
 
+/* The largest of what lives at the peak: it decides how high that is. */
+struct mafat_peak {
+  enum mafat_tag tag;
+  bool kept;    /* weights that are kept, all of them: no layer */
+  int layer;    /* whose it is; MAFAT_INPUT: the network's input, or I/O's */
+  size_t bytes;
+};
+
 struct mafat_prediction {
-  size_t process, weights, activations, scratch, input, image, io, threads; /* at the peak */
+  /* At the peak of the arena; process is what the plan does not decide. kernel, and the picture, are
+   * charged and not resident. */
+  size_t process, weights, activations, scratch, input, image, io, threads, kernel;
+  struct mafat_peak peak;
   size_t resident_bytes; /* compare with Rss while the arena is fully touched, after the layers */
   size_t charge_bytes;   /* compare with a memory cgroup's peak and with budgets; while the picture
                             is decoded or the layers run, whichever takes more */
@@ -24,13 +35,27 @@ struct mafat_prediction {
 
 enum {
   MAFAT_PAGE = 4096,
-  /* What a group is charged beyond resident pages: kernel memory (about 0.28 MB).
-   * What the kernel reads ahead of a cold program is given back under pressure. */
-  MAFAT_GROUP_CHARGE = 352 << 10,
-  /* For each thread beside the first: stack and descriptor, and the kernel's memory. */
+  /* For each thread beside the first, touched of its stack, with its descriptor; and the
+   * kernel's stack and record of it. */
   MAFAT_THREAD_PAGES = 12 << 10,
-  MAFAT_THREAD_CHARGE = 24 << 10
+  MAFAT_THREAD_CHARGE = 24 << 10,
+  /* The kernel's own for a process: stack and record of its thread, mappings, open files,
+   * their inodes, io_uring, the upper page tables (memory.kmem.usage_in_bytes was 115 to 145 KB,
+   * with 20 to 40 KB of page tables). No process can read it that is not in a group of its own. */
+  MAFAT_KERNEL_BYTES = 96 << 10,
+  MAFAT_PAGE_TABLE = 512,         /* bytes mapped for each byte of the lowest tables */
+  MAFAT_PAGE_TABLES = 8 * MAFAT_PAGE, /* that are begun: code, heap, stack, arena */
+  /* A processor takes 64 pages from the group at a time, and gives back late what it does not use. */
+  MAFAT_CHARGE_AHEAD = 64 * MAFAT_PAGE
 };
+
+/* Groups' own peaks are in the layout (layout.h: mafat_group_cost): beside those bytes of
+ * its arena, a group meets this in resident bytes, in every group the same. */
+size_t mafat_prediction_beside_arena(const struct mafat_prediction *p, const struct mafat_layout *layout);
+
+/* "activations of layer 16 [convolutional]", "scratch of layer 3 [convolutional]",
+ * "input", "kept weights", "I/O". Written like snprintf. */
+int mafat_peak_describe(const struct mafat_peak *peak, const struct mafat_network *n, char *text, size_t room);
 
 void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
                    const struct mafat_surroundings *around);

@@ -55,7 +55,7 @@ START_TEST(test_the_parts_are_those_of_the_layout)
   ck_assert_uint_eq(p.weights, mafat_packed_bytes(network, 2));
   ck_assert_uint_ge(p.resident_bytes, p.process + p.weights + layout->total_bytes);
   ck_assert_uint_le(p.resident_bytes, p.process + p.weights + layout->total_bytes + 3 * MAFAT_PAGE);
-  ck_assert_uint_eq(p.charge_bytes, p.resident_bytes + MAFAT_GROUP_CHARGE);
+  ck_assert_uint_eq(p.charge_bytes, p.resident_bytes + p.kernel + MAFAT_CHARGE_AHEAD);
 }
 END_TEST
 
@@ -117,6 +117,61 @@ START_TEST(test_loaded_weights_are_in_the_arena)
 }
 END_TEST
 
+/* Every thread beside the first has a stack, in the process and in the kernel. */
+START_TEST(test_threads_are_counted_apart)
+{
+  struct mafat_prediction one = predict(1 << 20, 0, 0);
+  layout->n_workers = 3;
+  struct mafat_prediction three = predict(1 << 20, 0, 0);
+  ck_assert_uint_eq(one.threads, 0);
+  ck_assert_uint_eq(three.threads, 2 * MAFAT_THREAD_PAGES);
+  ck_assert_uint_eq(three.process, one.process);
+  ck_assert_uint_eq(three.resident_bytes, one.resident_bytes + three.threads);
+  ck_assert_uint_ge(three.charge_bytes, one.charge_bytes + three.threads + 2 * MAFAT_THREAD_CHARGE);
+}
+END_TEST
+
+/* The kernel keeps eight bytes for each page of 4096, in tables of its own. */
+START_TEST(test_page_tables_grow_with_what_is_mapped)
+{
+  struct mafat_prediction small = predict(0, 0, 0), large = predict((size_t)512 << 20, 0, 0);
+  ck_assert_uint_ge(large.kernel, small.kernel + (1 << 20));
+  ck_assert_uint_le(large.kernel, small.kernel + (1 << 20) + MAFAT_PAGE);
+}
+END_TEST
+
+static void check_peak(const char *text, const char *expected)
+{
+  char name[64];
+  lay_again(text);
+  struct mafat_prediction p = predict(0, 0, 0);
+  mafat_peak_describe(&p.peak, network, name, sizeof name);
+  ck_assert_str_eq(name, expected);
+  ck_assert_uint_le(p.peak.bytes, p.activations + p.scratch + p.input + p.weights + p.io);
+}
+
+/* 64 x 64 x 32 floats are the largest buffer of maps; rows keep few of them. */
+START_TEST(test_the_buffer_that_decides_the_peak_has_a_name)
+{
+  check_peak("1x1/NoCut", "activations of layer 1 [maxpool]");
+  check_peak("1x1/1/1x1", "activations of layer 0 [convolutional]");
+}
+END_TEST
+
+START_TEST(test_kept_weights_may_decide_it)
+{
+  release_layout();
+  network = test_network("[net]\nwidth=8\nheight=8\nchannels=3\n"
+                         "[convolutional]\nfilters=256\nsize=3\npad=1\nactivation=leaky\n"
+                         "[convolutional]\nfilters=256\nsize=3\npad=1\nactivation=leaky\n");
+  plan = test_plan(network, "1x1/NoCut");
+  layout = test_layout(network, plan);
+  struct mafat_prediction p = predict(0, 0, 0);
+  ck_assert(p.peak.kept);
+  ck_assert_uint_eq(p.peak.bytes, layout->kept_bytes);
+}
+END_TEST
+
 START_TEST(test_sums_saturate)
 {
   ck_assert_uint_eq(predict(0, SIZE_MAX, 0).charge_bytes, SIZE_MAX);
@@ -135,6 +190,10 @@ Suite *predict_suite(void)
   tcase_add_test(t, test_a_picture_by_rows_lies_beside_the_layers);
   tcase_add_test(t, test_a_whole_picture_is_never_turned);
   tcase_add_test(t, test_loaded_weights_are_in_the_arena);
+  tcase_add_test(t, test_threads_are_counted_apart);
+  tcase_add_test(t, test_page_tables_grow_with_what_is_mapped);
+  tcase_add_test(t, test_the_buffer_that_decides_the_peak_has_a_name);
+  tcase_add_test(t, test_kept_weights_may_decide_it);
   tcase_add_test(t, test_sums_saturate);
   suite_add_tcase(s, t);
   return s;
