@@ -1,5 +1,6 @@
 #include "runner/model.h"
 
+#include "runner/calibrate_file.h"
 #include "runner/input.h"
 #include "runner/process.h"
 
@@ -96,7 +97,7 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   options.algorithm = m->algorithm;
   options.n_threads = o->threads;
   options.packed = m->packed;
-  mafat_calibration_defaults(&calibration, m->kernels->name);
+  mafat_calibration_load(&calibration, m->kernels->name, &o->warnings);
   struct mafat_choice_request request = {
       .search = {m->network, m->n_layers, &options, &m->around, &calibration},
       .plan = o->plan, .budget_bytes = m->budget_bytes, .budget_source = m->budget_source,
