@@ -50,6 +50,7 @@ enum mafat_term {
 struct mafat_calibration {
   char cpu[16];  /* kernel level it holds for: "avx512" ... */
   bool measured; /* on this machine; else built-in */
+  double fit_error; /* median relative error of what it was made from, layer by layer; 0: not known */
   int lanes, tile_pixels, tile_vectors; /* of the level's kernels: floats of a vector, register tile */
   double near_bytes, far_bytes; /* what a core's own caches hold; what the cache before memory does */
   double ns[MAFAT_N_TERMS];     /* nanoseconds of one of each */

@@ -12,6 +12,7 @@
 #include "predictor/latency.h"
 #include "predictor/predict.h"
 #include "predictor/work.h"
+#include "runner/calibrate_file.h"
 #include "runner/executor.h"
 #include "runner/process.h"
 
@@ -204,7 +205,7 @@ int main(int argc, char **argv)
   if (!b.n_layers) b.n_layers = b.network->n_layers;
   b.kernels = mafat_kernels_find(cpu);
   if (!b.kernels) die("no such kernel level");
-  mafat_calibration_defaults(&b.calibration, b.kernels->name);
+  mafat_calibration_load(&b.calibration, b.kernels->name, NULL);
   struct mafat_shape in = b.network->input;
   size_t n = (size_t)in.h * (size_t)in.w * (size_t)in.c;
   b.input = malloc(n * sizeof *b.input);
