@@ -535,7 +535,7 @@ size_t mafat_plan_write(const struct mafat_plan *plan, const struct mafat_networ
     else if (g->weights == MAFAT_STREAMED) append_text(text, room, &length, ":streamed", 0);
     if (g->weights == MAFAT_STREAMED && !g->loaded_kb && g->ring != DEFAULT_RING) append_text(text, room, &length, "%d", g->ring);
     size_t left = length < room ? room - length : 0;
-    length += mafat_algorithms_write(plan, network, g->first, g->end, left ? text + length : NULL, left);
+    if (network) length += mafat_algorithms_write(plan, network, g->first, g->end, left ? text + length : NULL, left);
   }
   if (plan->n_groups == 1) append_text(text, room, &length, "/NoCut", 0);
   return length;

@@ -111,7 +111,8 @@ int mafat_plan_untiled(struct mafat_plan **out, const struct mafat_network *netw
 void mafat_plan_close(struct mafat_plan **plan);
 
 /* Writes the canonical text, at most `room` bytes with the NUL; returns the
- * length it needs without the NUL. Reading it back gives the same plan. */
+ * length it needs without the NUL. Reading it back gives the same plan; without a
+ * network (NULL) words for algorithms are left out. */
 size_t mafat_plan_write(const struct mafat_plan *plan, const struct mafat_network *network, char *text, size_t room);
 
 /* The group that runs a layer. */

@@ -138,7 +138,7 @@ void mafat_query_cut_text(const struct mafat_plan *plan, int group, char text[MA
   only.loaded_kb = 0;
   one.groups = &only;
   one.n_groups = 1;
-  mafat_plan_write(&one, text, MAFAT_CUT_TEXT);
+  mafat_plan_write(&one, NULL, text, MAFAT_CUT_TEXT);
   char *end = strstr(text, "/NoCut");
   if (end) *end = '\0';
 }
