@@ -63,7 +63,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libmafat.a
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test check check-latency check-asan check-valgrind check-includes oracle fuzz bench limits clean packages run-demo run-tests
+.PHONY: all help demo test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits clean packages run-demo run-tests
 
 all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) ## build the programs (default)
 
@@ -188,6 +188,13 @@ limits: all $(BUILD)/in_group ## which networks run in which memory limits, in g
 
 check-latency: all $(BUILD)/time_plans ## how well latency is predicted, on random plans of real networks (LATENCY='--help')
 	@BUILD=$(BUILD) ./tests/search/check_latency.py $(LATENCY)
+
+check-predictor: all $(BUILD)/in_group ## predicted against measured bytes, a sample (PREDICT=--whole: 200 runs and more; PREDICT=--limits: against the least memory limits, root)
+	@BUILD=$(BUILD) ./tests/predictor/run.sh $(PREDICT)
+
+check-search: all $(BUILD)/time_plans ## the plan that the search chooses beside sixty others, timed: half an hour (SEARCH='--only ...', '--help')
+	$(Q)tests/search/check_search.py --build $(BUILD) $(SEARCH)
+
 
 check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests

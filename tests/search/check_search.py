@@ -85,7 +85,7 @@ def draw(rng, network, choice, budget, n_layers, winograds, n):
     steps = [t for p in front[:: max(len(front) // 8, 1)] for t in neighbours(p, n_layers, winograds)]
     rng.shuffle(steps)
     chance = []
-    for _ in range(12):
+    for _ in range(50):
         if len(chance) < n // 3:
             chance += fitting([random_plan(rng, n_layers, budget > 64 << 20) for _ in range(60)])
     pool = {r["plan"]: r for r in fitting(front + steps[:200]) + near + chance}
