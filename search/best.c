@@ -20,7 +20,7 @@
 enum {
   MAX_BLOCKS = 64,
   MAX_STEPS = 150,     /* arenas tried for a price */
-  MAX_FINALISTS = 56,
+  MAX_FINALISTS = 44,
   TEXT = 8192
 };
 
@@ -140,7 +140,7 @@ static struct state *state_at(const struct search *s, int cut, int state)
 }
 
 /* What is near by costs that are near should not be cut to pieces for it. */
-static const double GROUP_SHARE = 0.002; /* of the time of the plan that runs whole maps */
+static const double GROUP_SHARE = 0.004; /* of the time of the plan that runs whole maps */
 
 static void extend(const struct search *s, int from, int from_state, int to, int to_state, const struct once_cost *add,
                    const struct mafat_span_option *option)
@@ -411,7 +411,8 @@ static void choose_finalists(struct search *s)
 }
 
 /* Plans that are there whatever the costs say. */
-static const char *const seeds[] = {"1x1/NoCut", "rows/NoCut", "panels:streamed4/NoCut", "rows1:streamed4/NoCut"};
+static const char *const seeds[] = {"1x1/NoCut", "rows/NoCut", "panels:streamed/NoCut", "panels:streamed4/NoCut",
+                                   "rows1:streamed4/NoCut"};
 
 static int lay_out(struct search *s, struct mafat_front *f)
 {
@@ -452,7 +453,7 @@ static int search(struct search *s, struct mafat_front *f)
   s->states = calloc((size_t)(s->costs->n_blocks + 1) * N_STATES, sizeof *s->states);
   if (!s->states) code = MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = propose_all(s);
-  if (code) return mafat_fail(s->d, code, "%s: out of memory", s->request->network->path);
+  if (code) return code;
   choose_finalists(s);
   return lay_out(s, f);
 }
@@ -462,7 +463,7 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
   struct search s = {.request = request, .d = d};
   *out = NULL;
   struct mafat_front *f = calloc(1, sizeof *f);
-  int code = f ? search(&s, f) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", request->network->path);
+  int code = f ? search(&s, f) : MAFAT_ENOMEM;
   for (int i = 0; i < s.n_proposals; i++) free(s.proposals[i].text);
   free(s.proposals);
   free(s.states);
@@ -470,5 +471,5 @@ int mafat_search_front(struct mafat_front **out, const struct mafat_search_reque
   mafat_costs_close(&s.costs);
   if (code == MAFAT_OK) *out = f;
   else mafat_front_close(&f);
-  return code;
+  return code == MAFAT_ENOMEM ? mafat_fail(d, code, "%s: out of memory", request->network->path) : code;
 }

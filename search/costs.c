@@ -108,14 +108,14 @@ static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
   }
 }
 
-static int walk_way(struct walk *w, int way, int algorithm, struct mafat_diagnostic *d)
+static int walk_way(struct walk *w, int way, int algorithm)
 {
   struct mafat_costs *c = w->costs;
   struct mafat_layer_cost *costs = cost_at(c, way, algorithm, 0);
   struct mafat_step step;
   mafat_work_open(&w->context, c->network, w->plan, w->layout, w->request->calibration);
   memset(w->memos, 0, 2 * (size_t)c->n_layers * sizeof *w->memos);
-  if (mafat_schedule_open(&w->schedule, c->network, w->plan)) return mafat_fail(d, MAFAT_ENOMEM, "out of memory");
+  if (mafat_schedule_open(&w->schedule, c->network, w->plan)) return MAFAT_ENOMEM;
   mafat_schedule_rewind(w->schedule);
   while (mafat_schedule_next(w->schedule, &step)) {
     if (step.layer < 0) continue;
@@ -136,7 +136,7 @@ static int make_way(struct walk *w, int way, int algorithm, enum mafat_algorithm
   write_way(&w->costs->ways[way], text, sizeof text);
   int code = mafat_plan_read(&w->plan, text, w->costs->network, w->costs->n_layers, &options, d);
   if (code == MAFAT_OK) code = mafat_layout_outline(&w->layout, w->costs->network, w->plan, d);
-  if (code == MAFAT_OK) code = walk_way(w, way, algorithm, d);
+  if (code == MAFAT_OK) code = walk_way(w, way, algorithm);
   mafat_layout_close(&w->layout);
   mafat_plan_close(&w->plan);
   return code;
@@ -258,14 +258,14 @@ int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request
 {
   *out = NULL;
   struct mafat_costs *c = calloc(1, sizeof *c);
-  if (!c) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->network->path);
+  if (!c) return MAFAT_ENOMEM;
   c->network = r->network;
   c->n_layers = r->n_layers;
   c->choice = r->options->algorithm == MAFAT_AUTO;
   list_ways(c);
   struct walk w = {.request = r, .costs = c};
   w.memos = calloc(2 * (size_t)c->n_layers, sizeof *w.memos);
-  int code = w.memos && allocate(c) ? describe(c, r, max_blocks, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->network->path);
+  int code = w.memos && allocate(c) ? describe(c, r, max_blocks, d) : MAFAT_ENOMEM;
   for (int way = 0; way < c->n_ways && code == MAFAT_OK; way++) {
     code = make_way(&w, way, 0, c->choice ? MAFAT_DIRECT : r->options->algorithm, d);
     if (code == MAFAT_OK && c->choice) code = make_way(&w, way, 1, MAFAT_WINOGRAD, d);

@@ -63,7 +63,7 @@ int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
   if (grown) f->list = grown;
   if (!grown || !c.text) {
     free(c.text);
-    return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->network->path);
+    return MAFAT_ENOMEM;
   }
   f->list[f->n++] = c;
   return MAFAT_OK;
