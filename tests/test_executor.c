@@ -1,5 +1,6 @@
 /* Any plan, the same bits: random networks under random plans, and under two
  * ways of cutting that only the tests know. */
+#include "predictor/winograd.h"
 #include "runner/executor.h"
 #include "runner/packer.h"
 #include "runner/layers.h"
@@ -196,6 +197,15 @@ static struct mafat_plan_options random_options(struct test_rng *rng, enum mafat
   return options;
 }
 
+/* As words behind groups would have it: each layer one or the other, by bits of a
+ * number; 0: as the options say. */
+static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits)
+{
+  for (int l = 0; bits && l < plan->n_layers; l++)
+    if (mafat_winograd_applies(&n->layers[l]))
+      plan->algorithms[l] = bits >> l % 32 & 1 ? MAFAT_WINOGRAD : MAFAT_DIRECT;
+}
+
 /* One network: reference, then random plans, with kept weights and from files. */
 static void check_network(const char *cfg, struct test_rng *rng, const struct mafat_kernels *kernels,
                           int n_plans)
@@ -208,6 +218,8 @@ static void check_network(const char *cfg, struct test_rng *rng, const struct ma
   struct mafat_plan_options options = test_plain_options();
   options.algorithm = (enum mafat_algorithm)test_random_int(rng, MAFAT_AUTO, MAFAT_WINOGRAD);
   struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
+  uint64_t bits = test_random_chance(rng, 40) ? test_random(rng) : 0;
+  mix_algorithms(plan, n, bits);
   size_t floats = output_floats(n);
   float *reference = run_plan(n, plan, w, kernels);
   mafat_plan_close(&plan);
@@ -217,6 +229,7 @@ static void check_network(const char *cfg, struct test_rng *rng, const struct ma
     options = random_options(rng, options.algorithm);
     options.packed = i % 3 == 2;
     plan = test_plan_with(n, text, &options);
+    mix_algorithms(plan, n, bits);
     float *out = i % 3 ? run_from_file(n, plan, &files, kernels) : run_plan(n, plan, w, kernels);
     for (size_t f = 0; f < floats; f++)
       if (memcmp(&out[f], &reference[f], sizeof *out) != 0)
