@@ -63,7 +63,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libmafat.a
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test check check-asan check-valgrind check-includes oracle fuzz bench limits clean packages run-demo run-tests
+.PHONY: all help demo test check check-asan check-predictor check-valgrind check-includes oracle fuzz bench limits clean packages run-demo run-tests
 
 all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) ## build the programs (default)
 
@@ -180,6 +180,9 @@ bench: all ## time and memory beside other programs, end to end, interleaved, me
 
 limits: all $(BUILD)/in_group ## which networks run in which memory limits, in groups of their own (root; LIMITS='--floor NAME', '--help')
 	@BUILD=$(BUILD) ./tests/limits/run.sh $(LIMITS)
+
+check-predictor: all $(BUILD)/in_group ## predicted against measured bytes, a sample (PREDICT=--whole: 200 runs and more; PREDICT=--limits: against the least memory limits, root)
+	@BUILD=$(BUILD) ./tests/predictor/run.sh $(PREDICT)
 
 check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests

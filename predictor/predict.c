@@ -33,6 +33,12 @@ int mafat_peak_describe(const struct mafat_peak *peak, const struct mafat_networ
                   mafat_layer_type_name(n->layers[peak->layer].type));
 }
 
+bool mafat_predict_holds(size_t predicted_bytes, size_t measured_bytes)
+{
+  return predicted_bytes >= measured_bytes &&
+         predicted_bytes - measured_bytes <= measured_bytes / 50 + MAFAT_PREDICT_SLACK;
+}
+
 size_t mafat_prediction_beside_arena(const struct mafat_prediction *p, const struct mafat_layout *layout)
 {
   size_t arena = pages(layout->total_bytes);

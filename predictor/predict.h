@@ -57,6 +57,10 @@ size_t mafat_prediction_beside_arena(const struct mafat_prediction *p, const str
  * "input", "kept weights", "I/O". Written like snprintf. */
 int mafat_peak_describe(const struct mafat_peak *peak, const struct mafat_network *n, char *text, size_t room);
 
+/* A prediction may be so much above what is measured: 2 % of that and this. Never below. */
+enum { MAFAT_PREDICT_SLACK = 256 << 10 };
+bool mafat_predict_holds(size_t predicted_bytes, size_t measured_bytes);
+
 void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
                    const struct mafat_surroundings *around);
 

@@ -130,6 +130,30 @@ static int choose_tile_rows(const struct mafat_layer *l, int tiles_across, int t
   return round_up_division(tiles_down, round_up_division(tiles_down, rows)); /* even turns */
 }
 
+/* Values of all tiles, kernels and sums of the panels of a step. */
+static bool append_shared_turn(struct mafat_scratch *s, size_t values, int panels)
+{
+  size_t kernels, sums, *part = &s->shared_bytes;
+  s->n_turns = 1;
+  if (__builtin_mul_overflow(s->kernel_floats, (size_t)panels, &kernels) ||
+      __builtin_mul_overflow(s->sums_floats, (size_t)panels, &sums))
+    return false;
+  return append(part, &s->values_offset, values, sizeof(float)) &&
+         append(part, &s->kernel_offset, kernels, sizeof(float)) &&
+         append(part, &s->sums_offset, sums, sizeof(float));
+}
+
+/* A turn for each worker that may find work: there are not more workers at work than units. */
+static bool append_turns(struct mafat_scratch *s, size_t values, int n_threads, size_t units)
+{
+  size_t *part = &s->turn_bytes;
+  s->n_turns = units < (size_t)n_threads ? (int)units : n_threads;
+  return append(part, &s->values_offset, values, sizeof(float)) &&
+         append(part, &s->kernel_offset, s->kernel_floats, sizeof(float)) &&
+         append(part, &s->sums_offset, s->sums_floats, sizeof(float)) &&
+         !__builtin_mul_overflow(s->turn_bytes, (size_t)s->n_turns, &s->shared_bytes);
+}
+
 static bool plan_winograd(const struct request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
@@ -157,13 +181,11 @@ static bool plan_winograd(const struct request *r, struct mafat_scratch *s)
   size_t held = points * mafat_scratch_point_floats(
                              (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * MAFAT_PANEL);
   s->sums_floats = sums;
-  size_t panels = (size_t)mafat_min(r->plan->n_threads, n_panels(l)); /* of a step */
-  if (s->shared_values && __builtin_mul_overflow(sums, panels, &sums)) return false;
-  size_t *part = s->shared_values ? &s->shared_bytes : &s->slot_bytes;
+  s->kernel_floats = s->keep_weights ? kept : held;
   return append_tables(s) && append_zeros(s, l, across * MAFAT_WINOGRAD_OUTPUTS) &&
-         append(part, &s->values_offset, values, sizeof(float)) &&
-         append(&s->slot_bytes, &s->kernel_offset, s->keep_weights ? kept : held, sizeof(float)) &&
-         append(part, &s->sums_offset, sums, sizeof(float));
+         (s->shared_values ? append_shared_turn(s, values, mafat_min(r->plan->n_threads, n_panels(l)))
+                           : append_turns(s, values, r->plan->n_threads,
+                                          (size_t)round_up_division(down, s->tile_rows) * (size_t)n_panels(l)));
 }
 
 static bool plan_flat(const struct mafat_layer *l, struct mafat_scratch *s)

@@ -21,18 +21,23 @@ struct mafat_scratch {
   size_t inner_offset;  /* rows_per_call rows of a fused depthwise layer's output */
   size_t inner_row_floats; /* from one of them to the next: [block][column][width of the block] */
   int inner_cols;       /* columns of such a row */
-  /* Winograd, in the slot too; where the input is transformed in a step of its own
-   * (plan.h: mafat_plan_transforms), values and the sums of each panel are shared: */
+  size_t slot_bytes;    /* multiple of 64 */
+  /* Winograd, shared. As many workers as there are units of work in the largest step have
+   * a turn of their own: values, kernels, sums. Where the input is transformed in a step of
+   * its own (plan.h: mafat_plan_transforms), values are one for all, and each panel of a
+   * step has kernels and sums. */
   bool shared_values;
   int tile_rows;        /* rows of tiles in a turn */
   int n_tiles;          /* tiles in a turn, at most */
   int turn_channels;    /* input channels whose transformed weights exist at a time */
   bool keep_weights;    /* all of them exist, made once a step */
+  int n_turns;          /* turns that exist at once; at most the number of threads */
+  size_t turn_bytes;    /* from one to the next, multiple of 64; 0 where values are shared */
   size_t values_offset; /* the transformed input, [piece][point][tile][channel], as for 16 channels */
   size_t kernel_offset; /* transformed weights, [point][channel][width]; kept ones panel by panel */
+  size_t kernel_floats; /* of a panel */
   size_t sums_offset;   /* products before the output transform, [segment][point][tile][16] */
   size_t sums_floats;   /* of a panel */
-  size_t slot_bytes;    /* multiple of 64 */
   /* Shared: */
   size_t flat_offset;   /* the input in Darknet's CHW order, for layers that sum in it */
   size_t flat_floats;

@@ -20,6 +20,8 @@
 
 #include "predictor/winograd.h"
 
+#include <assert.h>
+
 struct winograd {
   struct convolution c;
   const struct mafat_scratch *scratch;
@@ -29,6 +31,16 @@ struct winograd {
   float *values, *kernels, *sums;
 };
 
+/* The turn's memory; where values are shared, there is one. */
+static void use_turn(struct winograd *g, int turn)
+{
+  assert(turn < g->scratch->n_turns);
+  char *memory = g->c.worker->shared_memory + (size_t)turn * g->scratch->turn_bytes;
+  g->values = (float *)(memory + g->scratch->values_offset);
+  g->kernels = (float *)(memory + g->scratch->kernel_offset);
+  g->sums = (float *)(memory + g->scratch->sums_offset);
+}
+
 static void open_winograd(struct winograd *g, const struct mafat_worker *w, const struct mafat_step *step)
 {
   convolution_open(&g->c, w, step);
@@ -36,10 +48,7 @@ static void open_winograd(struct winograd *g, const struct mafat_worker *w, cons
   g->scratch = w->scratch;
   g->tiles_across = mafat_winograd_tiles(mafat_span_size(g->c.box.x));
   g->tiles_down = mafat_winograd_tiles(mafat_span_size(g->c.box.y));
-  char *memory = w->scratch->shared_values ? w->shared_memory : w->slot_memory;
-  g->values = (float *)(memory + w->scratch->values_offset);
-  g->kernels = (float *)(w->slot_memory + w->scratch->kernel_offset);
-  g->sums = (float *)(memory + w->scratch->sums_offset);
+  use_turn(g, 0);
 }
 
 /* First channel of piece i; behind the last piece, the number of channels. */
@@ -260,10 +269,11 @@ static int run_slices(struct winograd *g)
   const struct mafat_worker *w = c->worker;
   struct mafat_span channels = c->step->channels;
   int first = find_piece(c, channels.begin), end = find_piece(c, channels.end);
-  float *sums = g->sums;
+  float *kernels = g->kernels, *sums = g->sums;
   for (int unit; (unit = mafat_team_take(w->team, w->index, convolution_n_panels(c))) >= 0;) {
     struct mafat_span filters = convolution_panel(c, unit);
     struct mafat_weights_slice slice;
+    g->kernels = kernels + (size_t)unit * g->scratch->kernel_floats;
     g->sums = sums + (size_t)unit * g->scratch->sums_floats;
     int code = add_pieces(g, filters, first, end, &slice);
     if (code) return code;
@@ -281,6 +291,8 @@ static int run_turns(struct winograd *g)
   int n_panels = convolution_n_panels(&g->c), turn = -1, code = MAFAT_OK;
   int n_turns = (g->tiles_down + g->scratch->tile_rows - 1) / g->scratch->tile_rows;
   for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
+    /* With fewer turns than workers, the first unit of each is nobody else's. */
+    if (turn < 0) use_turn(g, g->scratch->n_turns < mafat_team_size(w->team) ? unit : w->index);
     if (turn < 0 && g->scratch->keep_weights && (code = keep_weights(g))) break;
     if (unit / n_panels != turn) begin_turn(g, turn = unit / n_panels);
     code = run_panel(g, unit % n_panels);

@@ -56,6 +56,18 @@ size_t mafat_process_resident_bytes(void)
   return 0;
 }
 
+size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes)
+{
+  unsigned char pages[SMALL_FILE];
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), sum = 0;
+  for (size_t at = 0; at < bytes; at += sizeof pages * page) {
+    size_t length = bytes - at < sizeof pages * page ? bytes - at : sizeof pages * page;
+    if (mincore((char *)begin + at, length, pages) != 0) return bytes;
+    for (size_t i = 0; i < (length + page - 1) / page; i++) sum += pages[i] & 1 ? page : 0;
+  }
+  return sum;
+}
+
 size_t mafat_process_peak_bytes(void)
 {
   char text[SMALL_FILE];

@@ -12,6 +12,8 @@ enum { MAFAT_PROCESS_STACK = 20 << 10 };
 /* Rss of /proc/self/smaps_rollup (exact, unlike the batched VmRSS), bytes; falls
  * back to /proc/self/statm. 0 where /proc is absent. */
 size_t mafat_process_resident_bytes(void);
+/* Those of `bytes` of a mapping, as far as they are in memory; `bytes` where the system does not say. */
+size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes);
 /* VmHWM, bytes. Reported, never judged: the kernel batches it. */
 size_t mafat_process_peak_bytes(void);
 long mafat_process_major_faults(void);

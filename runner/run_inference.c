@@ -190,13 +190,18 @@ struct measurement {
   double image_ms, layers_ms; /* median of the repetitions */
 };
 
+static bool is_tight(const struct session *s)
+{
+  enum { PLENTY = 1 << 20 };
+  size_t budget = s->model->budget_bytes, charge = mafat_model_charge_bytes(s->model);
+  return charge >= budget || budget - charge < PLENTY;
+}
+
 /* Where the budget is tight, what reading the model left in the heap (80 KB) goes
  * back before the first run. */
 static void make_room(const struct session *s)
 {
-  enum { PLENTY = 1 << 20 };
-  size_t budget = s->model->budget_bytes, charge = mafat_model_charge_bytes(s->model);
-  if (charge < budget && budget - charge >= PLENTY) return;
+  if (!is_tight(s)) return;
   mafat_process_trim_code();
   mafat_process_trim_heap();
 }
@@ -359,10 +364,14 @@ static int print_table(struct session *s)
 
 static void print_memory_note(const struct session *s, const struct mafat_run_report *r)
 {
-  fprintf(stderr, "plan %.120s, arena %.2f MB (%.1f %% above the least possible), weights %.2f MB; resident: predicted %.2f MB, measured %.2f MB; budget %.2f MB (%s)\n",
+  struct mafat_prediction p;
+  char peak[96];
+  mafat_model_predict(s->model, &p);
+  mafat_peak_describe(&p.peak, s->model->network, peak, sizeof peak);
+  fprintf(stderr, "plan %.120s, arena %.2f MB (%.1f %% above the least possible), weights %.2f MB; resident: predicted %.2f MB, measured %.2f MB, of which %s %.2f MB; budget %.2f MB (%s)\n",
           s->model->choice.text, (double)s->model->choice.layout->total_bytes / 1048576, arena_excess(s), (double)mafat_weights_bytes(s->model->weights) / 1048576,
           (double)r->predicted_resident_bytes / 1048576, (double)r->measured_resident_bytes / 1048576,
-          (double)s->model->budget_bytes / 1048576, s->model->budget_source);
+          peak, (double)p.peak.bytes / 1048576, (double)s->model->budget_bytes / 1048576, s->model->budget_source);
   fprintf(stderr, "%s, %d thread%s, kernels %s; multiply-adds: %.1f million as direct convolution, %.1f million with padding as computed\n",
           mafat_algorithm_name(s->model->algorithm), s->model->choice.plan->n_threads,
           s->model->choice.plan->n_threads == 1 ? "" : "s", s->model->kernels->name,
@@ -372,6 +381,24 @@ static void print_memory_note(const struct session *s, const struct mafat_run_re
     fprintf(stderr, "%.2f MB of weights read for every picture, by %s, %s\n",
             (double)s->model->choice.layout->bytes_read / 1048576, mafat_weights_reads_method(w),
             mafat_weights_reads_directly(w) ? "past the page cache (O_DIRECT)" : "dropped from the page cache behind");
+}
+
+/* What was measured is compared with what was predicted: the arena page by page, and the
+ * rest. Where the budget is tight the kernel may have taken code back: that is no mistake. */
+static void check_prediction(struct session *s, const struct mafat_run_report *r)
+{
+  const struct mafat_model *m = s->model;
+  size_t predicted = (size_t)r->predicted_resident_bytes, measured = (size_t)r->measured_resident_bytes;
+  if (measured == 0 || mafat_predict_holds(predicted, measured)) return;
+  size_t arena = m->choice.layout->total_bytes;
+  long long off = (long long)predicted - (long long)measured;
+  long long arena_off = (long long)arena - (long long)mafat_process_resident_bytes_of(mafat_executor_arena(m->executor), arena);
+  bool below = off < 0, in_arena = !below && 2 * arena_off > off;
+  if (!below && !in_arena && is_tight(s)) return;
+  char text[200];
+  snprintf(text, sizeof text, "%zu bytes are resident, %zu were predicted: the %s takes %lld bytes %s than predicted", measured,
+           predicted, in_arena ? "arena" : "process", below ? -off : in_arena ? arena_off : off - arena_off, below ? "more" : "less");
+  print_warning(s, text);
 }
 
 /* Runs and prints one picture; returns an exit status. */
@@ -397,6 +424,7 @@ static int run_image(struct session *s, const char *path)
   if (code == MAFAT_OK && s->options.report) code = print_table(s);
   if (code == MAFAT_OK && s->options.dump_output) code = dump_output(s);
   if (code == MAFAT_OK && !s->options.json && !s->options.quiet) print_memory_note(s, &report);
+  if (code == MAFAT_OK) check_prediction(s, &report);
   mafat_detections_close(&detections);
   return code ? EXIT_RUNNING : 0;
 }

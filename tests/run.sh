@@ -38,7 +38,7 @@ else
   failed=$((failed + 1))
 fi
 
-for script in tests/cli/*.sh tests/valgrind.sh tests/oracle/run.sh 'tests/limits/run.sh --sample'; do
+for script in tests/cli/*.sh tests/valgrind.sh tests/oracle/run.sh tests/predictor/run.sh 'tests/limits/run.sh --sample'; do
   echo "== $script"
   # shellcheck disable=SC2086 # a script and its option
   if ! bash $script >"$log" 2>&1; then

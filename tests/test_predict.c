@@ -4,6 +4,7 @@
 #include "tests/support.h"
 
 #include <check.h>
+#include <stdio.h>
 
 Suite *predict_suite(void);
 
@@ -172,6 +173,42 @@ START_TEST(test_kept_weights_may_decide_it)
 }
 END_TEST
 
+START_TEST(test_a_prediction_is_never_below_and_little_above)
+{
+  size_t measured = (size_t)100 << 20, most = measured + measured / 50 + MAFAT_PREDICT_SLACK;
+  ck_assert(mafat_predict_holds(measured, measured));
+  ck_assert(!mafat_predict_holds(measured - 1, measured));
+  ck_assert(mafat_predict_holds(most, measured));
+  ck_assert(!mafat_predict_holds(most + 1, measured));
+}
+END_TEST
+
+static size_t winograd_scratch(int filters, int side, int n_threads)
+{
+  char cfg[256];
+  struct mafat_scratch scratch;
+  snprintf(cfg, sizeof cfg, "[net]\nwidth=%d\nheight=%d\nchannels=3\n"
+           "[convolutional]\nfilters=64\nsize=3\npad=1\nactivation=leaky\n"
+           "[convolutional]\nfilters=%d\nsize=3\npad=1\nactivation=leaky\n", side, side, filters);
+  release_layout();
+  network = test_network(cfg);
+  plan = test_plan(network, "1x1/NoCut");
+  layout = test_layout(network, plan);
+  plan->algorithms[1] = MAFAT_WINOGRAD;
+  plan->n_threads = n_threads;
+  ck_assert_int_eq(mafat_scratch_plan(plan, network, 1, side, side, &scratch), MAFAT_OK);
+  return mafat_scratch_bytes(&scratch, n_threads);
+}
+
+/* Eight threads, of which one finds something to do, have one turn's memory. */
+START_TEST(test_threads_without_work_have_no_turn)
+{
+  size_t one = winograd_scratch(32, 4, 1), eight = winograd_scratch(32, 4, 8);
+  ck_assert_uint_lt(eight, one + one / 4);
+  ck_assert_uint_gt(winograd_scratch(256, 64, 8), 4 * winograd_scratch(256, 64, 1) / 2);
+}
+END_TEST
+
 START_TEST(test_sums_saturate)
 {
   ck_assert_uint_eq(predict(0, SIZE_MAX, 0).charge_bytes, SIZE_MAX);
@@ -194,6 +231,8 @@ Suite *predict_suite(void)
   tcase_add_test(t, test_page_tables_grow_with_what_is_mapped);
   tcase_add_test(t, test_the_buffer_that_decides_the_peak_has_a_name);
   tcase_add_test(t, test_kept_weights_may_decide_it);
+  tcase_add_test(t, test_a_prediction_is_never_below_and_little_above);
+  tcase_add_test(t, test_threads_without_work_have_no_turn);
   tcase_add_test(t, test_sums_saturate);
   suite_add_tcase(s, t);
   return s;

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Is what was predicted to be resident what was measured? Runs networks, plans, budgets and pictures, and compares.
 
-usage: resident.py [--whole] [--seed N] [--only CFG] [--csv FILE]
-
-Without --whole a sample of small networks. Weights are made, random ones, one file at a time; BUILD names the build folder,
-MAFAT_MODELS the folder with the trained Yolo-Fastest. Exit status 0: all within the bar."""
+Never below, at most 2 % and 256 KiB above. Without --whole a sample of small networks. Weights are made, random ones, for one
+network at a time; BUILD names the build folder, MAFAT_MODELS the folder with the trained Yolo-Fastest. Exit status 0: all within
+the bar."""
 
 import argparse
 import csv
@@ -98,14 +97,19 @@ class Network:
 
 def run(network, options, kind, picture):
     """The run's JSON, or None, and the exit status."""
-    words = [BUILD + "/run_inference", "--json", "--quiet", "--thresh", "0.9"] + options
+    words = [BUILD + "/run_inference", "--json", "--thresh", "0.9"] + options
+    if "2" in options[1:2]:  # often enough that both threads find work
+        words += ["--repeat", "5"]
     path = network.pictures[picture]
     words += ["--input", path] if picture == "raw" else []
     words += [network.cfg, network.weights_of(kind)] + ([] if picture == "raw" else [path])
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     lines = done.stdout.decode(errors="replace").splitlines()
     answer = json.loads(lines[-1]) if lines else {}
-    return answer, done.returncode, " ".join(words[3:])
+    warned = done.stderr.count(b"bytes are resident")
+    if answer and warned and judge(answer)[1] and answer["threads"] <= len(os.sched_getaffinity(0)):
+        sys.exit("FAIL predictor: warns of what is within the bar: " + " ".join(words))
+    return answer, done.returncode, " ".join(words[2:])
 
 
 # ---- what is tried
@@ -166,9 +170,11 @@ def runnable(cfg):
 
 
 def judge(answer):
-    """Bytes above the measured, and whether that is within the bar."""
+    """Bytes above the measured, and whether that is within the bar. A thread that never finds work, because the others have
+    its processor, touches nothing of its own: then the prediction is what it may take."""
     over = answer["predicted_resident_bytes"] - answer["measured_resident_bytes"]
-    return over, 0 <= over <= bar(answer["measured_resident_bytes"])
+    idle = answer["threads"] > len(os.sched_getaffinity(0))
+    return over, 0 <= over and (idle or over <= bar(answer["measured_resident_bytes"]))
 
 
 def try_network(cfg, weights, n, folder, rng, rows):
@@ -226,8 +232,10 @@ def main():
     for r in bad[:40]:
         print("FAIL predictor %s: %d above the measured: run_inference %s" % (r[2], r[0], r[7]))
     below, above = -min((r[0] for r in rows), default=0), max((r[0] for r in rows), default=0)
-    print("%s predictor: %d runs of %d networks, resident bytes predicted %d to %d above the measured, %d outside the bar" %
-          ("FAIL" if bad or not rows else "ok", len(rows), len({r[2] for r in rows}), -below, above, len(bad)))
+    crowded = sum(1 for r in rows if r[5].get("threads", 0) > len(os.sched_getaffinity(0)))
+    note = "; %d of two threads on one processor, which may be above it" % crowded if crowded else ""
+    print("%s predictor: %d runs of %d networks, resident bytes predicted %d to %d above the measured, %d outside the bar%s" %
+          ("FAIL" if bad or not rows else "ok", len(rows), len({r[2] for r in rows}), -below, above, len(bad), note))
     sys.exit(1 if bad or not rows else 0)
 
 

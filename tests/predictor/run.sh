@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Predicted against measured bytes. Without an option a sample of runs, in less than a minute; --whole: more than 200 runs of
+# every network that runs; --limits: predicted charge against the least memory limit that passes (root). Other words go to
+# resident.py or, behind --limits, to limits.py; both have --help. BUILD names the build folder.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+export BUILD=${BUILD:-build}
+if ! command -v python3 >/dev/null; then
+  echo 'skip predictor: needs python3'
+  exit 0
+fi
+if [ "${1-}" = --limits ]; then
+  shift
+  exec python3 tests/predictor/limits.py "$@"
+fi
+exec python3 tests/predictor/resident.py "$@"
