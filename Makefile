@@ -63,7 +63,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libmafat.a
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test check check-asan check-predictor check-valgrind check-includes oracle fuzz bench limits clean packages run-demo run-tests
+.PHONY: all help demo test check check-asan check-latency check-predictor check-valgrind check-includes oracle fuzz bench limits clean packages run-demo run-tests
 
 all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) ## build the programs (default)
 
@@ -159,6 +159,11 @@ $(BUILD)/in_group: $(call objects,tests/limits/in_group.c)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
+# Plans of one network timed in turns, beside what the latency model says.
+$(BUILD)/time_plans: $(call objects,tests/search/time_plans.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
+
 packages:
 	@./scripts/packages.sh packages.txt
 
@@ -183,6 +188,9 @@ limits: all $(BUILD)/in_group ## which networks run in which memory limits, in g
 
 check-predictor: all $(BUILD)/in_group ## predicted against measured bytes, a sample (PREDICT=--whole: 200 runs and more; PREDICT=--limits: against the least memory limits, root)
 	@BUILD=$(BUILD) ./tests/predictor/run.sh $(PREDICT)
+
+check-latency: all $(BUILD)/time_plans ## how well latency is predicted, on random plans of real networks (LATENCY='--help')
+	@BUILD=$(BUILD) ./tests/search/check_latency.py $(LATENCY)
 
 check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests

@@ -1,4 +1,6 @@
-/* What a plan costs in milliseconds, before anything runs. */
+/* What a plan costs in milliseconds, before anything runs. The schedule is walked dry:
+ * each step's work (work.h) at the calibration's prices, and beside it the reads that
+ * the plan makes (fetches.h), as far ahead as its ring lets them. */
 #ifndef MAFAT_PREDICTOR_LATENCY_H
 #define MAFAT_PREDICTOR_LATENCY_H
 
@@ -6,12 +8,13 @@
 #include "predictor/layout.h"
 
 struct mafat_latency {
-  double total_ms;   /* of the layers and of waiting for weights; the picture's decoding is not in it */
+  double total_ms;   /* of all steps; the picture's decoding is not in it */
   double compute_ms; /* of that: kernels */
   double reading_ms; /* reading weights, were it alone; most of it runs beside the kernels */
+  double waiting_ms; /* of the total: until weights are there */
 };
 
-/* MAFAT_ENOMEM. */
+/* MAFAT_ENOMEM; MAFAT_ELIMIT. */
 int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network *n, const struct mafat_plan *plan,
                           const struct mafat_layout *layout, const struct mafat_calibration *c);
 

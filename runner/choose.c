@@ -1,6 +1,7 @@
 #include "runner/choose.h"
 
 #include "runner/budget.h"
+#include "runner/calibrate_file.h"
 #include "search/greedy.h"
 
 #include <stdint.h>
@@ -78,7 +79,7 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   basis->options.packed = packed;
   if (o->algorithm && !mafat_algorithm_find(&basis->options.algorithm, o->algorithm))
     return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd), found %.60s", o->algorithm);
-  mafat_calibration_defaults(&basis->calibration, cpu);
+  mafat_calibration_load(&basis->calibration, cpu, &o->warnings);
   if (!budget.bytes) mafat_budget_find(&budget, "");
   *r = (struct mafat_choice_request){
       .search = {.options = &basis->options, .calibration = &basis->calibration},

@@ -1,0 +1,631 @@
+#include "runner/calibrate.h"
+
+#include "predictor/latency.h"
+#include "predictor/predict.h"
+#include "predictor/work.h"
+#include "runner/budget.h"
+#include "runner/calibrate_file.h"
+#include "runner/calibrate_fit.h"
+#include "runner/calibrate_networks.h"
+#include "runner/executor.h"
+#include "runner/packer.h"
+#include "runner/process.h"
+#include "runner/reads.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_ROUNDS = 15, LEAST_ROUNDS = 3 };
+
+/* What each network is run under: every kind of group, both algorithms. */
+static const struct {
+  enum mafat_algorithm algorithm;
+  const char *plan;
+} plans[] = {{MAFAT_AUTO, "1x1/NoCut"},    {MAFAT_DIRECT, "1x1/NoCut"}, {MAFAT_AUTO, "panels/NoCut"},
+             {MAFAT_AUTO, "rows1/NoCut"},  {MAFAT_AUTO, "rows4/NoCut"}, {MAFAT_AUTO, "rows16/NoCut"},
+             {MAFAT_DIRECT, "rows2/NoCut"}, {MAFAT_AUTO, "2x2/NoCut"},  {MAFAT_DIRECT, "4x4/NoCut"}};
+
+enum { N_PLANS = sizeof plans / sizeof *plans };
+
+void mafat_calibrate_defaults(struct mafat_calibrate_options *options)
+{
+  *options = (struct mafat_calibrate_options){.seconds = 20};
+}
+
+/* ---- files that go away ---- */
+
+enum { DARKNET_FILE, PACKED_FILE, N_FILES };
+
+/* Their names, for the signal handler; "" where there is no such file. */
+static char temporary[N_FILES][MAFAT_CALIBRATION_PATH + 32];
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
+
+static void remove_files(void)
+{
+  for (int i = 0; i < N_FILES; i++)
+    if (temporary[i][0]) unlink(temporary[i]);
+}
+
+static void give_up(int signal_number)
+{
+  remove_files();
+  _exit(128 + signal_number);
+}
+
+/* Made, empty, and open. */
+static int open_file(int which, const char *folder, int *fd, struct mafat_diagnostic *d)
+{
+  char name[sizeof temporary[0]];
+  snprintf(name, sizeof name, "%s/calibrating-%ld-%d", folder, (long)getpid(), which);
+  *fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (*fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", name, strerror(errno));
+  memcpy(temporary[which], name, sizeof name);
+  return MAFAT_OK;
+}
+
+static void remove_file(int which)
+{
+  if (temporary[which][0]) unlink(temporary[which]);
+  temporary[which][0] = '\0';
+}
+
+/* ---- a network under its plans ---- */
+
+struct run {
+  struct mafat_plan *plan;
+  struct mafat_layout *layout;
+  struct mafat_executor *executor;
+  double *layer_ns; /* [round][layer] */
+};
+
+struct subject {
+  struct mafat_network *network;
+  struct mafat_weights *weights;
+  struct run runs[N_PLANS];
+  int n_runs;
+};
+
+struct bench {
+  const struct mafat_kernels *kernels;
+  const struct mafat_calibrate_options *options;
+  struct mafat_calibration *calibration;
+  struct mafat_calibrate_scale scale;
+  struct subject subjects[MAFAT_CALIBRATE_NETWORKS];
+  float *input; /* enough for the largest */
+  int n_rounds;
+  char folder[MAFAT_CALIBRATION_PATH];
+};
+
+static void show_progress(const struct bench *b, double share)
+{
+  if (b->options->progress) b->options->progress(b->options->context, share);
+}
+
+static void close_run(struct run *r)
+{
+  mafat_executor_close(&r->executor);
+  mafat_layout_close(&r->layout);
+  mafat_plan_close(&r->plan);
+  free(r->layer_ns);
+  *r = (struct run){0};
+}
+
+static void close_subject(struct subject *s)
+{
+  for (int i = 0; i < s->n_runs; i++) close_run(&s->runs[i]);
+  mafat_weights_close(&s->weights);
+  mafat_network_close(&s->network);
+  *s = (struct subject){0};
+}
+
+/* Its plan and its layout. */
+static int plan_run(struct run *r, const struct mafat_network *n, const char *text,
+                    const struct mafat_plan_options *options, struct mafat_diagnostic *d)
+{
+  int code = mafat_plan_read(&r->plan, text, n, n->n_layers, options, d);
+  return code ? code : mafat_layout_make(&r->layout, n, r->plan, d);
+}
+
+static int open_executor(const struct bench *b, struct run *r, const struct mafat_network *n,
+                         struct mafat_weights *weights, struct mafat_diagnostic *d)
+{
+  struct mafat_executor_options options;
+  mafat_executor_defaults(&options);
+  options.kernels = b->kernels;
+  int code = mafat_executor_open(&r->executor, n, r->plan, r->layout, weights, &options, d);
+  if (code == MAFAT_OK) mafat_executor_set_input(r->executor, b->input);
+  return code;
+}
+
+static int plan_subject(struct bench *b, struct subject *s, int number, struct mafat_diagnostic *d)
+{
+  int code = mafat_calibrate_network(&s->network, number, b->scale, d);
+  for (int i = 0; code == MAFAT_OK && i < N_PLANS; i++) {
+    struct mafat_plan_options options;
+    mafat_plan_defaults(&options);
+    options.algorithm = plans[i].algorithm;
+    code = plan_run(&s->runs[s->n_runs++], s->network, plans[i].plan, &options, d);
+  }
+  return code;
+}
+
+/* All of them at once, for they take turns: bytes. */
+static size_t bytes_of(const struct bench *b)
+{
+  size_t bytes = 0, input = 0;
+  for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++) {
+    const struct subject *s = &b->subjects[i];
+    bytes += s->runs[0].layout->kept_bytes;
+    for (int r = 0; r < s->n_runs; r++) bytes += s->runs[r].layout->total_bytes;
+    size_t floats = (size_t)s->network->input.h * (size_t)s->network->input.w * (size_t)s->network->input.c;
+    if (input < floats) input = floats;
+  }
+  return bytes + input * sizeof(float);
+}
+
+static void close_subjects(struct bench *b)
+{
+  for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++) close_subject(&b->subjects[i]);
+}
+
+static int plan_subjects(struct bench *b, struct mafat_diagnostic *d)
+{
+  int code = MAFAT_OK;
+  for (int i = 0; code == MAFAT_OK && i < MAFAT_CALIBRATE_NETWORKS; i++) code = plan_subject(b, &b->subjects[i], i, d);
+  return code;
+}
+
+/* The largest networks that leave half of the memory alone. */
+static int choose_scale(struct bench *b, int least_extent, struct mafat_diagnostic *d)
+{
+  static const struct mafat_calibrate_scale scales[] = {{1, 1}, {2, 1}, {2, 2}, {4, 2}, {4, 4}};
+  struct mafat_budget found = {.bytes = b->options->memory_bytes};
+  if (!found.bytes) mafat_budget_find(&found, "");
+  size_t budget = found.bytes, bytes = 0;
+  for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+    if (scales[i].extent < least_extent) continue;
+    close_subjects(b);
+    b->scale = scales[i];
+    int code = plan_subjects(b, d);
+    if (code) return code;
+    if ((bytes = bytes_of(b)) > budget / 2) continue;
+    if (scales[i].channels > 1 || scales[i].extent > least_extent)
+      mafat_warn(&b->options->warnings, "little memory: measured with smaller networks, in %.1f MB", (double)bytes / 1e6);
+    return MAFAT_OK;
+  }
+  return mafat_fail(d, MAFAT_ELIMIT, "calibrating needs %.1f MB of memory, and there are %.1f MB", 2e-6 * (double)bytes,
+                    1e-6 * (double)budget);
+}
+
+static int write_darknet(struct bench *b, const struct mafat_network *n, struct mafat_diagnostic *d)
+{
+  int fd, code = open_file(DARKNET_FILE, b->folder, &fd, d);
+  if (code) return code;
+  code = mafat_calibrate_write_weights(n, fd, d);
+  if (close(fd) != 0 && code == MAFAT_OK)
+    code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", temporary[DARKNET_FILE], strerror(errno));
+  return code;
+}
+
+static int open_subject(struct bench *b, struct subject *s, struct mafat_diagnostic *d)
+{
+  int code = write_darknet(b, s->network, d);
+  if (code == MAFAT_OK)
+    code = mafat_weights_open_kept(&s->weights, temporary[DARKNET_FILE], s->network, s->network->n_layers, NULL, d);
+  remove_file(DARKNET_FILE);
+  for (int i = 0; code == MAFAT_OK && i < s->n_runs; i++) {
+    struct run *r = &s->runs[i];
+    r->layer_ns = calloc((size_t)MOST_ROUNDS * (size_t)s->network->n_layers, sizeof *r->layer_ns);
+    code = r->layer_ns ? open_executor(b, r, s->network, s->weights, d)
+                       : mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+  }
+  return code;
+}
+
+static int open_subjects(struct bench *b, struct mafat_diagnostic *d)
+{
+  size_t most = 0;
+  for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++) {
+    struct mafat_shape in = b->subjects[i].network->input;
+    size_t floats = (size_t)in.h * (size_t)in.w * (size_t)in.c;
+    if (most < floats) most = floats;
+  }
+  b->input = malloc(most * sizeof *b->input);
+  if (!b->input) return mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+  for (size_t i = 0; i < most; i++) b->input[i] = (float)((uint32_t)i * 2654435761u >> 8) / 16777216.0f;
+  int code = MAFAT_OK;
+  for (int i = 0; code == MAFAT_OK && i < MAFAT_CALIBRATE_NETWORKS; i++) code = open_subject(b, &b->subjects[i], d);
+  return code;
+}
+
+/* ---- kernels ---- */
+
+/* Every network under every plan, once; what `round` -1 takes is not noted. */
+static int run_round(struct bench *b, int round, struct mafat_diagnostic *d)
+{
+  for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++) {
+    struct subject *s = &b->subjects[i];
+    size_t n = (size_t)s->network->n_layers;
+    for (int r = 0; r < s->n_runs; r++) {
+      int code = mafat_executor_run(s->runs[r].executor, d);
+      if (code) return code;
+      const double *ms = mafat_executor_layer_ms(s->runs[r].executor);
+      for (size_t l = 0; round >= 0 && l < n; l++) s->runs[r].layer_ns[(size_t)round * n + l] = ms[l] * 1e6;
+    }
+  }
+  return MAFAT_OK;
+}
+
+/* As many rounds as there is time for. */
+static int run_rounds(struct bench *b, struct mafat_diagnostic *d)
+{
+  double begin = mafat_process_now_ms(), end = begin + b->options->seconds * 1e3;
+  int code = run_round(b, -1, d);
+  double round_ms = mafat_process_now_ms() - begin;
+  for (b->n_rounds = 0; code == MAFAT_OK && b->n_rounds < MOST_ROUNDS; b->n_rounds++) {
+    double now = mafat_process_now_ms();
+    show_progress(b, 0.1 + 0.7 * (now - begin) / (end - begin));
+    if (b->n_rounds >= LEAST_ROUNDS && now + round_ms > end) break;
+    code = run_round(b, b->n_rounds, d);
+  }
+  return code;
+}
+
+static int compare(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Of the rounds: others only make them longer, so a little below the median. */
+static double typical(const double *values, size_t step, int n)
+{
+  double sorted[MOST_ROUNDS];
+  for (int i = 0; i < n; i++) sorted[i] = values[(size_t)i * step];
+  qsort(sorted, (size_t)n, sizeof *sorted, compare);
+  return sorted[(n - 1) * 2 / 5];
+}
+
+struct samples {
+  double *counts, *ns;
+  size_t n;
+};
+
+/* What the layers of a run were asked to do, and how long they took. */
+static int add_samples(struct samples *samples, const struct bench *b, const struct subject *s, const struct run *r)
+{
+  size_t n_layers = (size_t)s->network->n_layers;
+  struct mafat_work *work = calloc(n_layers, sizeof *work);
+  struct mafat_work_context context;
+  struct mafat_schedule *schedule = NULL;
+  struct mafat_step step;
+  int code = work ? mafat_schedule_open(&schedule, s->network, r->plan) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) {
+    mafat_work_open(&context, s->network, r->plan, r->layout, b->calibration);
+    mafat_schedule_rewind(schedule);
+    while (mafat_schedule_next(schedule, &step))
+      if (step.layer >= 0) mafat_work_add_step(&context, &step, &work[step.layer]);
+    for (size_t l = 0; l < n_layers; l++) {
+      if (work[l].n[MAFAT_TERM_STEP] == 0) continue;
+      memcpy(samples->counts + samples->n * MAFAT_N_TERMS, work[l].n, sizeof work[l].n);
+      samples->ns[samples->n++] = typical(r->layer_ns + l, n_layers, b->n_rounds);
+    }
+  }
+  mafat_schedule_close(&schedule);
+  free(work);
+  return code;
+}
+
+static int fit(struct bench *b, struct mafat_diagnostic *d)
+{
+  struct samples samples = {NULL, NULL, 0};
+  size_t most = 0;
+  for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++)
+    most += (size_t)b->subjects[i].n_runs * (size_t)b->subjects[i].network->n_layers;
+  samples.counts = malloc(most * MAFAT_N_TERMS * sizeof *samples.counts);
+  samples.ns = malloc(most * sizeof *samples.ns);
+  int code = samples.counts && samples.ns ? MAFAT_OK : MAFAT_ENOMEM;
+  for (int i = 0; code == MAFAT_OK && i < MAFAT_CALIBRATE_NETWORKS; i++)
+    for (int r = 0; code == MAFAT_OK && r < b->subjects[i].n_runs; r++)
+      code = add_samples(&samples, b, &b->subjects[i], &b->subjects[i].runs[r]);
+  if (code == MAFAT_OK)
+    code = mafat_fit_prices(samples.n, MAFAT_N_TERMS, samples.counts, samples.ns, b->calibration->ns,
+                            &b->calibration->fit_error);
+  free(samples.counts);
+  free(samples.ns);
+  return code ? mafat_fail(d, code, "calibration: out of memory") : MAFAT_OK;
+}
+
+/* ---- threads ---- */
+
+static int usable_processors(void)
+{
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* What a shared step costs more: small steps of two threads, beside what the prices say. */
+static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
+{
+  enum { NETWORK = 3 };
+  struct subject *s = &b->subjects[NETWORK];
+  struct run r = {0};
+  struct mafat_latency latency;
+  struct mafat_plan_options options;
+  struct mafat_schedule *schedule = NULL;
+  struct mafat_step step;
+  double ms[MOST_ROUNDS], n_steps = 0;
+  if (usable_processors() < 2) return MAFAT_OK;
+  mafat_plan_defaults(&options);
+  options.n_threads = 2;
+  int code = plan_run(&r, s->network, "rows2/NoCut", &options, d);
+  if (code == MAFAT_OK) code = open_executor(b, &r, s->network, s->weights, d);
+  for (int i = -2; code == MAFAT_OK && i < MOST_ROUNDS; i++) {
+    double before = mafat_process_now_ms();
+    code = mafat_executor_run(r.executor, d);
+    if (i >= 0) ms[i] = mafat_process_now_ms() - before - mafat_executor_input_ms(r.executor);
+  }
+  b->calibration->thread_step_ns = 0;
+  if (code == MAFAT_OK && (mafat_schedule_open(&schedule, s->network, r.plan) ||
+                           mafat_latency_predict(&latency, s->network, r.plan, r.layout, b->calibration)))
+    code = mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+  if (code == MAFAT_OK) {
+    mafat_schedule_rewind(schedule);
+    while (mafat_schedule_next(schedule, &step)) n_steps += step.layer >= 0;
+    double more = (typical(ms, 1, MOST_ROUNDS) - latency.total_ms) * 1e6 / n_steps;
+    b->calibration->thread_step_ns = more > 0 ? more : 0;
+  }
+  mafat_schedule_close(&schedule);
+  close_run(&r);
+  return code;
+}
+
+/* ---- disk ---- */
+
+enum { READ_BYTES = 144 << 10, READS = 4, LONE_READS = 24, DISK_PASSES = 4 };
+
+static double processor_ns(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* All of the file, several reads under way; nanoseconds of a byte. */
+static int read_in_a_row(struct mafat_reads *reads, char *memory, double *byte_ns, double *read_ns,
+                         struct mafat_diagnostic *d)
+{
+  uint64_t n = mafat_reads_file_bytes(reads) / READ_BYTES;
+  double begin = mafat_process_now_ms(), processor = processor_ns();
+  int code = MAFAT_OK;
+  for (uint64_t i = 0; code == MAFAT_OK && i < n + READS; i++) {
+    unsigned slot = (unsigned)(i % READS);
+    if (i >= READS && i - READS < n) code = mafat_reads_wait(reads, slot, d);
+    if (code == MAFAT_OK && i < n)
+      code = mafat_reads_submit(reads, slot, memory + slot * READ_BYTES, READ_BYTES, i * READ_BYTES, d);
+  }
+  if (n > 0) {
+    *byte_ns = (mafat_process_now_ms() - begin) * 1e6 / (double)(n * READ_BYTES);
+    *read_ns = (processor_ns() - processor) / (double)n;
+  }
+  return code;
+}
+
+/* One by one, each a step farther; nanoseconds of a read. */
+static int read_alone(struct mafat_reads *reads, char *memory, double *ns, struct mafat_diagnostic *d)
+{
+  uint64_t n = mafat_reads_file_bytes(reads) / READ_BYTES;
+  double all[LONE_READS];
+  for (uint64_t i = 0; i < LONE_READS; i++) {
+    double before = mafat_process_now_ms();
+    int code = mafat_reads_submit(reads, 0, memory, READ_BYTES, i * 7 % n * READ_BYTES, d);
+    if (code == MAFAT_OK) code = mafat_reads_wait(reads, 0, d);
+    if (code) return code;
+    all[i] = (mafat_process_now_ms() - before) * 1e6;
+  }
+  qsort(all, LONE_READS, sizeof *all, compare);
+  *ns = all[LONE_READS / 2];
+  return MAFAT_OK;
+}
+
+static int measure_disk(struct bench *b, const char *path, struct mafat_diagnostic *d)
+{
+  struct mafat_reads *reads = NULL;
+  struct mafat_calibration *c = b->calibration;
+  double byte_ns[DISK_PASSES], read_ns[DISK_PASSES], alone = 0;
+  int code = mafat_reads_open(&reads, path, MAFAT_READS_AUTO, d);
+  if (code) return code;
+  char *memory = mmap(NULL, READS * READ_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+  bool enough = mafat_reads_file_bytes(reads) >= 8 * READ_BYTES;
+  for (int i = 0; code == MAFAT_OK && enough && i < DISK_PASSES; i++)
+    code = read_in_a_row(reads, memory, &byte_ns[i], &read_ns[i], d);
+  if (code == MAFAT_OK && enough) code = read_alone(reads, memory, &alone, d);
+  if (code == MAFAT_OK && enough) {
+    c->disk_ns = typical(byte_ns, 1, DISK_PASSES);
+    c->read_ns = typical(read_ns, 1, DISK_PASSES);
+    c->disk_wait_ns = alone > READ_BYTES * c->disk_ns ? alone - READ_BYTES * c->disk_ns : 0;
+  }
+  if (memory != MAP_FAILED) munmap(memory, READS * READ_BYTES);
+  mafat_reads_close(&reads);
+  return code;
+}
+
+/* What taking weights in costs the processor for a byte: a run that loads them all, less
+ * one that has them. */
+static int measure_loading(struct bench *b, struct subject *s, const char *path, bool packed, double *ns,
+                           struct mafat_diagnostic *d)
+{
+  enum { RUNS = 5 };
+  struct run r = {0};
+  struct mafat_weights *weights = NULL;
+  struct mafat_plan_options options;
+  double loaded[RUNS], kept[RUNS];
+  mafat_plan_defaults(&options);
+  options.packed = packed;
+  int code = plan_run(&r, s->network, "1x1:loaded/NoCut", &options, d);
+  if (code == MAFAT_OK) code = mafat_weights_open(&weights, path, s->network, r.plan, r.layout, NULL, NULL, d);
+  if (code == MAFAT_OK) code = open_executor(b, &r, s->network, weights, d);
+  for (int i = -1; code == MAFAT_OK && i < RUNS; i++) {
+    double begin = processor_ns();
+    code = mafat_executor_run(r.executor, d);
+    double middle = processor_ns();
+    if (code == MAFAT_OK) code = mafat_executor_run(s->runs[0].executor, d);
+    if (i < 0) continue;
+    loaded[i] = middle - begin;
+    kept[i] = processor_ns() - middle;
+  }
+  if (code == MAFAT_OK && r.layout->bytes_read > 0) {
+    double bytes = (double)r.layout->bytes_read, more = typical(loaded, 1, RUNS) - typical(kept, 1, RUNS);
+    more -= bytes / READ_BYTES * b->calibration->read_ns;
+    *ns = more > 0 ? more / bytes : 0;
+  }
+  close_run(&r);
+  mafat_weights_close(&weights);
+  return code;
+}
+
+/* Where the disk is too full for the files, the built-in figures stay. */
+static int measure_files(struct bench *b, struct mafat_diagnostic *d)
+{
+  struct subject *s = &b->subjects[0];
+  int fd, code = write_darknet(b, s->network, d);
+  if (code == MAFAT_OK && (code = open_file(PACKED_FILE, b->folder, &fd, d)) == MAFAT_OK) {
+    code = mafat_packer_write(temporary[DARKNET_FILE], s->network, fd, temporary[PACKED_FILE], NULL, NULL, d);
+    fsync(fd);
+    close(fd);
+  }
+  if (code == MAFAT_OK) code = measure_disk(b, temporary[PACKED_FILE], d);
+  show_progress(b, 0.9);
+  if (code == MAFAT_OK) code = measure_loading(b, s, temporary[PACKED_FILE], true, &b->calibration->copy_ns, d);
+  if (code == MAFAT_OK) code = measure_loading(b, s, temporary[DARKNET_FILE], false, &b->calibration->pack_ns, d);
+  remove_file(DARKNET_FILE);
+  remove_file(PACKED_FILE);
+  return code;
+}
+
+/* ---- all of it ---- */
+
+/* By what the processor says of itself; where it says nothing, the built-in sizes. */
+static void find_caches(struct mafat_calibration *c)
+{
+  long near = 0, far = 0;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  near = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  far = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+  if (near >= 128 << 10 && near <= 4 << 20) c->near_bytes = (double)near;
+  /* Others use it too. */
+  if (far >= 1 << 20) c->far_bytes = (double)far * 3 / 8;
+  if (c->far_bytes > 12 << 20) c->far_bytes = 12 << 20;
+  if (c->far_bytes < c->near_bytes) c->far_bytes = c->near_bytes;
+}
+
+/* Smaller pictures where the processor is slow: what is on an ordinary machine 2 ms is
+ * tried first. */
+static int find_speed(struct bench *b, int *least_extent, struct mafat_diagnostic *d)
+{
+  enum { NETWORK = 3 };
+  struct subject s = {0};
+  b->scale = (struct mafat_calibrate_scale){1, 1};
+  int code = plan_subject(b, &s, NETWORK, d);
+  if (code == MAFAT_OK) {
+    struct mafat_shape in = s.network->input;
+    b->input = calloc((size_t)in.h * (size_t)in.w * (size_t)in.c, sizeof *b->input);
+    code = b->input ? open_subject(b, &s, d) : mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+  }
+  double ms = 0;
+  for (int i = 0; code == MAFAT_OK && i < 2; i++) {
+    double before = mafat_process_now_ms();
+    code = mafat_executor_run(s.runs[1].executor, d);
+    ms = mafat_process_now_ms() - before;
+  }
+  *least_extent = ms < 8 ? 1 : ms < 30 ? 2 : 4;
+  close_subject(&s);
+  free(b->input);
+  b->input = NULL;
+  return code;
+}
+
+static int measure(struct bench *b, struct mafat_diagnostic *d)
+{
+  int least_extent = 1, code = mafat_calibration_folder(b->folder, sizeof b->folder, true, d);
+  find_caches(b->calibration);
+  if (code == MAFAT_OK) code = find_speed(b, &least_extent, d);
+  if (code == MAFAT_OK) code = choose_scale(b, least_extent, d);
+  show_progress(b, 0.05);
+  if (code == MAFAT_OK) code = open_subjects(b, d);
+  show_progress(b, 0.1);
+  if (code == MAFAT_OK) code = run_rounds(b, d);
+  if (code == MAFAT_OK) code = fit(b, d);
+  show_progress(b, 0.8);
+  if (code == MAFAT_OK) code = measure_threads(b, d);
+  if (code == MAFAT_OK && measure_files(b, d) != MAFAT_OK)
+    mafat_warn(&b->options->warnings, "%s; the built-in figures of the disk are used", d->text);
+  show_progress(b, 1);
+  return code;
+}
+
+int mafat_calibrate(struct mafat_calibration *out, const struct mafat_kernels *kernels,
+                    const struct mafat_calibrate_options *options, struct mafat_diagnostic *d)
+{
+  struct mafat_diagnostic own;
+  struct sigaction ending = {.sa_handler = give_up}, before[N_SIGNALS];
+  mafat_calibration_defaults(out, kernels->name);
+  struct bench *b = calloc(1, sizeof *b);
+  if (!b) return mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+  b->kernels = kernels;
+  b->options = options;
+  b->calibration = out;
+  for (int i = 0; i < N_SIGNALS; i++) sigaction(ending_signals[i], &ending, &before[i]);
+  int code = measure(b, d ? d : &own);
+  remove_file(DARKNET_FILE);
+  remove_file(PACKED_FILE);
+  for (int i = 0; i < N_SIGNALS; i++) sigaction(ending_signals[i], &before[i], NULL);
+  close_subjects(b);
+  free(b->input);
+  free(b);
+  out->measured = code == MAFAT_OK;
+  if (code) mafat_calibration_defaults(out, kernels->name);
+  return code;
+}
+
+/* ---- for people ---- */
+
+static double per(double ns, double n)
+{
+  return ns > 0 ? n / ns : 0;
+}
+
+size_t mafat_calibrate_describe(const struct mafat_calibration *c, char *text, size_t room)
+{
+  const double *ns = c->ns;
+  int n = snprintf(text, room,
+                   "%s kernels, one thread:\n"
+                   "  3x3 and larger    %8.1f GFLOP/s\n"
+                   "  1x1               %8.1f GFLOP/s\n"
+                   "  Winograd products %8.1f GFLOP/s (of a direct convolution: %.1f)\n"
+                   "  depthwise         %8.1f GFLOP/s\n"
+                   "memory: maps %.1f GB/s read, %.1f GB/s written; weights %.1f GB/s\n"
+                   "disk: %.2f GB/s, %.0f us for a read; %.1f us of the processor for each\n"
+                   "weights taken in: %.1f GB/s from a packed file, %.1f GB/s from Darknet's\n"
+                   "a step of several threads: %.1f us more\n"
+                   "median error of a layer: %.1f %%\n",
+                   c->cpu, per(ns[MAFAT_TERM_CONV_MACS], 2), per(ns[MAFAT_TERM_POINT_MACS], 2),
+                   per(ns[MAFAT_TERM_WINOGRAD_MACS], 2), per(ns[MAFAT_TERM_WINOGRAD_MACS], 8),
+                   per(ns[MAFAT_TERM_DEPTHWISE_MACS], 2), per(ns[MAFAT_TERM_READ_FAR] + ns[MAFAT_TERM_READ_COLD], 1),
+                   per(ns[MAFAT_TERM_WRITTEN_FAR] + ns[MAFAT_TERM_WRITTEN_COLD], 1),
+                   per(ns[MAFAT_TERM_WEIGHTS_FAR] + ns[MAFAT_TERM_WEIGHTS_COLD], 1), per(c->disk_ns, 1),
+                   c->disk_wait_ns * 1e-3, c->read_ns * 1e-3, per(c->copy_ns, 1), per(c->pack_ns, 1),
+                   c->thread_step_ns * 1e-3, c->fit_error * 100);
+  return n < 0 ? 0 : (size_t)n;
+}
