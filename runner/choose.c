@@ -3,6 +3,7 @@
 #include "search/greedy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Plan and layout of a text, and what they cost. */
@@ -27,8 +28,11 @@ static int take_best(struct mafat_choice *c, const struct mafat_choice_request *
   int code = mafat_search_front(&front, &r->search, d);
   if (code) return code;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);
-  code = take(c, r, found ? found->text : front->list[0].text, d);
+  /* The front goes first: what stays of the heap lies where it was. */
+  char *text = strdup(found ? found->text : front->list[0].text);
   mafat_front_close(&front);
+  code = text ? take(c, r, text, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->search.network->path);
+  free(text);
   return code;
 }
 
