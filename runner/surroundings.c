@@ -12,7 +12,7 @@ enum {
   LATE_WINDOW = 64 << 10,
   /* Of a program whose code does not stand together: kernels, decoders, detections,
    * measured with glibc 2.36. */
-  LATE_ELSEWHERE = 1152 << 10,
+  LATE_ELSEWHERE = 640 << 10,
   /* Records of a layer in plan, layout, schedule, executor and weights, and what there is once. */
   LAYER_BYTES = 640,
   RECORDS_BYTES = 48 << 10
