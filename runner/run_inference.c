@@ -44,12 +44,22 @@ static int exit_status(int code)
   }
 }
 
-/* Paths may hold anything: control characters do not reach the terminal. */
+/* Paths may hold anything: control characters do not reach the terminal. At once, and
+ * not through stdio, whose code no other message needs. */
 static void complain(const char *text)
 {
-  fputs("run_inference: ", stderr);
-  for (; *text; text++) fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, stderr);
-  fputc('\n', stderr);
+  char line[1200];
+  int n = snprintf(line, sizeof line, "run_inference: %s", text);
+  size_t length = n < 0 ? 0 : (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
+  for (size_t i = 0; i < length; i++)
+    if ((unsigned char)line[i] < ' ' || line[i] == 127) line[i] = '?';
+  line[length++] = '\n';
+  for (size_t done = 0; done < length;) {
+    ssize_t got = write(STDERR_FILENO, line + done, length - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return;
+    done += (size_t)got;
+  }
 }
 
 static void print_warning(void *context, const char *text)
