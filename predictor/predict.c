@@ -50,7 +50,7 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
 {
   size_t threads = (size_t)layout->n_workers - 1;
   *p = (struct mafat_prediction){
-      .process = plus(around->process_bytes, around->late_bytes + around->jpeg_bytes + around->png_bytes),
+      .process = plus(around->process_bytes, around->late_bytes + around->decoder_bytes),
       .threads = threads * MAFAT_THREAD_PAGES,
       .weights = plus(layout->kept_bytes, layout->tag_bytes[MAFAT_TAG_WEIGHTS]),
       .activations = layout->tag_bytes[MAFAT_TAG_ACTIVATIONS],

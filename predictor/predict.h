@@ -4,12 +4,15 @@
 
 #include "predictor/layout.h"
 
+enum { MAFAT_DECODER_JPEG = 1, MAFAT_DECODER_PNG = 2 };
+
 /* What the plan does not decide. */
 struct mafat_surroundings {
   size_t process_bytes; /* resident before the weights and the arena exist */
   size_t late_bytes;    /* what comes to that beside weights and arena: records of plan and layout;
                            code where it could not be made resident before */
-  size_t jpeg_bytes, png_bytes; /* code of the decoders that are used, 0: not */
+  unsigned decoders;    /* MAFAT_DECODER_*: whose code is resident */
+  size_t decoder_bytes; /* of it, what came after process_bytes was measured */
   size_t image_bytes;   /* decoder state, beside the network's input */
   size_t turned_bytes;  /* beside that, when a plan asks for rows and the picture has none to pull */
   size_t file_bytes;    /* page cache the picture's file brings in */

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Stack that is touched here stays resident: longer paths and lines are passed over. */
+/* Runs come through here. Stack that is touched stays resident: longer paths and lines are
+ * passed over. And of the C library only what runs use anyway is called
+ * (run_inference.ld): each other function could bring 64 KB. */
 enum { PATH_ROOM = 1024, LINE_ROOM = 2048 };
 
 /* ---- files, line by line ---- */
@@ -66,7 +68,7 @@ static bool find_number(const char *root, const char *path, const char *key, uin
   while (lines_next(&l)) {
     const char *at = l.line + n;
     if (found || strncmp(l.line, key, n) != 0) continue;
-    at += strspn(at, " \t");
+    while (*at == ' ' || *at == '\t') at++;
     if (*at < '0' || *at > '9') continue;
     *value = strtoull(at, NULL, 10);
     found = true;
@@ -122,16 +124,23 @@ static bool unescape(char *to, const char *from)
   return true;
 }
 
+/* The next of fields with spaces between them; NULL behind the last. */
+static char *next_field(char **rest)
+{
+  char *field = *rest, *end = field ? strchr(field, ' ') : NULL;
+  if (end) *end++ = '\0';
+  *rest = end;
+  return field;
+}
+
 /* "36 35 0:31 ROOT POINT rw,noatime master:1 - cgroup cgroup rw,memory" */
 static bool read_mount(struct mount *m, char *line, bool v2)
 {
-  char *fields[5], *rest = line;
+  char *fields[5], *rest = line, *field;
   for (int i = 0; i < 5; i++)
-    if (!(fields[i] = strsep(&rest, " "))) return false;
-  rest = rest ? strstr(rest, " - ") : NULL;
-  if (!rest) return false;
-  rest += 3;
-  const char *type = strsep(&rest, " "), *source = strsep(&rest, " ");
+    if (!(fields[i] = next_field(&rest))) return false;
+  while ((field = next_field(&rest)) && strcmp(field, "-") != 0) {}
+  const char *type = next_field(&rest), *source = next_field(&rest);
   if (!source || strcmp(type, v2 ? "cgroup2" : "cgroup") != 0) return false;
   return (v2 || (rest && has_word(rest, "memory"))) && unescape(m->root, fields[3]) && unescape(m->point, fields[4]);
 }

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 enum { MOST_ROUNDS = 15, LEAST_ROUNDS = 3 };
+static const double BUSY = 1.1; /* runs of the same that differ more say that something else runs */
 
 /* What each network is run under: every kind of group, both algorithms. */
 static const struct {
@@ -188,9 +189,9 @@ static int plan_subjects(struct bench *b, struct mafat_diagnostic *d)
 static int choose_scale(struct bench *b, int least_extent, struct mafat_diagnostic *d)
 {
   static const struct mafat_calibrate_scale scales[] = {{1, 1}, {2, 1}, {2, 2}, {4, 2}, {4, 4}};
-  struct mafat_budget found;
-  mafat_budget_find(&found, "");
-  size_t budget = b->options->memory_bytes ? b->options->memory_bytes : found.bytes, bytes = 0;
+  struct mafat_budget found = {.bytes = b->options->memory_bytes};
+  if (!found.bytes) mafat_budget_find(&found, "");
+  size_t budget = found.bytes, bytes = 0;
   for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
     if (scales[i].extent < least_extent) continue;
     close_subjects(b);
@@ -265,39 +266,59 @@ static int run_round(struct bench *b, int round, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-/* As many rounds as there is time for. */
-static int run_rounds(struct bench *b, struct mafat_diagnostic *d)
-{
-  double begin = mafat_process_now_ms(), end = begin + b->options->seconds * 1e3;
-  int code = run_round(b, -1, d);
-  double round_ms = mafat_process_now_ms() - begin;
-  for (b->n_rounds = 0; code == MAFAT_OK && b->n_rounds < MOST_ROUNDS; b->n_rounds++) {
-    double now = mafat_process_now_ms();
-    show_progress(b, 0.1 + 0.7 * (now - begin) / (end - begin));
-    if (b->n_rounds >= LEAST_ROUNDS && now + round_ms > end) break;
-    code = run_round(b, b->n_rounds, d);
-  }
-  return code;
-}
-
 static int compare(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-/* Of the rounds: others only make them longer, so a little below the median. */
-static double typical(const double *values, size_t step, int n)
+/* As many rounds as there is time for. */
+static int run_rounds(struct bench *b, struct mafat_diagnostic *d)
+{
+  double begin = mafat_process_now_ms(), end = begin + b->options->seconds * 1e3, longest;
+  int code = run_round(b, -1, d);
+  longest = mafat_process_now_ms() - begin;
+  for (b->n_rounds = 0; code == MAFAT_OK && b->n_rounds < MOST_ROUNDS; b->n_rounds++) {
+    double now = mafat_process_now_ms();
+    show_progress(b, 0.1 + 0.7 * (now - begin) / (end - begin));
+    if (b->n_rounds >= LEAST_ROUNDS && now + longest > end) break;
+    code = run_round(b, b->n_rounds, d);
+  }
+  return code;
+}
+
+/* The median. */
+static double typical(const double *values, int n)
 {
   double sorted[MOST_ROUNDS];
-  for (int i = 0; i < n; i++) sorted[i] = values[(size_t)i * step];
+  memcpy(sorted, values, (size_t)n * sizeof *sorted);
   qsort(sorted, (size_t)n, sizeof *sorted, compare);
-  return sorted[(n - 1) * 2 / 5];
+  return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+/* The rounds in which a run was fastest, a third of them, and three at least: whatever
+ * else the machine does only makes runs longer, and often for a while. */
+static int choose_rounds(const struct run *r, int n_rounds, size_t n_layers, int *chosen, double *busy)
+{
+  double sums[MOST_ROUNDS], sorted[MOST_ROUNDS];
+  int n = 0, wanted = mafat_min(n_rounds, n_rounds / 3 > LEAST_ROUNDS ? n_rounds / 3 : LEAST_ROUNDS);
+  for (int i = 0; i < n_rounds; i++) {
+    sums[i] = 0;
+    for (size_t l = 0; l < n_layers; l++) sums[i] += r->layer_ns[(size_t)i * n_layers + l];
+    sorted[i] = sums[i];
+  }
+  qsort(sorted, (size_t)n_rounds, sizeof *sorted, compare);
+  for (int i = 0; i < n_rounds && n < wanted; i++)
+    if (sums[i] <= sorted[wanted - 1]) chosen[n++] = i;
+  *busy = sorted[wanted - 1] / sorted[0];
+  return n;
 }
 
 struct samples {
   double *counts, *ns;
   size_t n;
+  double busy[MAFAT_CALIBRATE_NETWORKS * N_PLANS]; /* how much longer the slowest run took that counts */
+  int n_runs;
 };
 
 /* What the layers of a run were asked to do, and how long they took. */
@@ -308,16 +329,20 @@ static int add_samples(struct samples *samples, const struct bench *b, const str
   struct mafat_work_context context;
   struct mafat_schedule *schedule = NULL;
   struct mafat_step step;
+  int chosen[MOST_ROUNDS], n_chosen;
+  double values[MOST_ROUNDS];
   int code = work ? mafat_schedule_open(&schedule, s->network, r->plan) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) {
     mafat_work_open(&context, s->network, r->plan, r->layout, b->calibration);
     mafat_schedule_rewind(schedule);
     while (mafat_schedule_next(schedule, &step))
       if (step.layer >= 0) mafat_work_add_step(&context, &step, &work[step.layer]);
+    n_chosen = choose_rounds(r, b->n_rounds, n_layers, chosen, &samples->busy[samples->n_runs++]);
     for (size_t l = 0; l < n_layers; l++) {
       if (work[l].n[MAFAT_TERM_STEP] == 0) continue;
       memcpy(samples->counts + samples->n * MAFAT_N_TERMS, work[l].n, sizeof work[l].n);
-      samples->ns[samples->n++] = typical(r->layer_ns + l, n_layers, b->n_rounds);
+      for (int i = 0; i < n_chosen; i++) values[i] = r->layer_ns[(size_t)chosen[i] * n_layers + l];
+      samples->ns[samples->n++] = typical(values, n_chosen);
     }
   }
   mafat_schedule_close(&schedule);
@@ -327,7 +352,7 @@ static int add_samples(struct samples *samples, const struct bench *b, const str
 
 static int fit(struct bench *b, struct mafat_diagnostic *d)
 {
-  struct samples samples = {NULL, NULL, 0};
+  struct samples samples = {.n = 0};
   size_t most = 0;
   for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++)
     most += (size_t)b->subjects[i].n_runs * (size_t)b->subjects[i].network->n_layers;
@@ -340,6 +365,10 @@ static int fit(struct bench *b, struct mafat_diagnostic *d)
   if (code == MAFAT_OK)
     code = mafat_fit_prices(samples.n, MAFAT_N_TERMS, samples.counts, samples.ns, b->calibration->ns,
                             &b->calibration->fit_error);
+  qsort(samples.busy, (size_t)samples.n_runs, sizeof *samples.busy, compare);
+  if (code == MAFAT_OK && samples.busy[samples.n_runs / 2] > BUSY)
+    mafat_warn(&b->options->warnings, "the machine was busy: runs of the same took up to %.0f %% longer; better measured again",
+               (samples.busy[samples.n_runs / 2] - 1) * 100);
   free(samples.counts);
   free(samples.ns);
   return code ? mafat_fail(d, code, "calibration: out of memory") : MAFAT_OK;
@@ -381,7 +410,7 @@ static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
   if (code == MAFAT_OK) {
     mafat_schedule_rewind(schedule);
     while (mafat_schedule_next(schedule, &step)) n_steps += step.layer >= 0;
-    double more = (typical(ms, 1, MOST_ROUNDS) - latency.total_ms) * 1e6 / n_steps;
+    double more = (typical(ms, MOST_ROUNDS) - latency.total_ms) * 1e6 / n_steps;
     b->calibration->thread_step_ns = more > 0 ? more : 0;
   }
   mafat_schedule_close(&schedule);
@@ -451,8 +480,8 @@ static int measure_disk(struct bench *b, const char *path, struct mafat_diagnost
     code = read_in_a_row(reads, memory, &byte_ns[i], &read_ns[i], d);
   if (code == MAFAT_OK && enough) code = read_alone(reads, memory, &alone, d);
   if (code == MAFAT_OK && enough) {
-    c->disk_ns = typical(byte_ns, 1, DISK_PASSES);
-    c->read_ns = typical(read_ns, 1, DISK_PASSES);
+    c->disk_ns = typical(byte_ns, DISK_PASSES);
+    c->read_ns = typical(read_ns, DISK_PASSES);
     c->disk_wait_ns = alone > READ_BYTES * c->disk_ns ? alone - READ_BYTES * c->disk_ns : 0;
   }
   if (memory != MAP_FAILED) munmap(memory, READS * READ_BYTES);
@@ -485,7 +514,7 @@ static int measure_loading(struct bench *b, struct subject *s, const char *path,
     kept[i] = processor_ns() - middle;
   }
   if (code == MAFAT_OK && r.layout->bytes_read > 0) {
-    double bytes = (double)r.layout->bytes_read, more = typical(loaded, 1, RUNS) - typical(kept, 1, RUNS);
+    double bytes = (double)r.layout->bytes_read, more = typical(loaded, RUNS) - typical(kept, RUNS);
     more -= bytes / READ_BYTES * b->calibration->read_ns;
     *ns = more > 0 ? more / bytes : 0;
   }

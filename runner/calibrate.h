@@ -11,7 +11,7 @@
 
 struct mafat_calibrate_options {
   double seconds;      /* that measuring may take, about; default 20 */
-  size_t memory_bytes; /* that it may take; default 0: what mafat_process_budget says */
+  size_t memory_bytes; /* that it may take; default 0: what mafat_budget_find says */
   /* Told the share that is done, now and then; default NULL. */
   void (*progress)(void *context, double share);
   void *context;

@@ -5,6 +5,7 @@
 #include "search/greedy.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Plan and layout of a text, and what they cost. */
@@ -49,8 +50,12 @@ static int take_best(struct mafat_choice *c, const struct mafat_choice_request *
   if (code) return code;
   const struct mafat_front *front = r->front ? r->front : made;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);
-  code = take(c, r, r->search.options->algorithm, found ? found->text : front->list[0].text, d);
+  /* The front goes first: what stays of the heap lies where it was. */
+  char *text = strdup(found ? found->text : front->list[0].text);
   mafat_front_close(&made);
+  code = text ? take(c, r, r->search.options->algorithm, text, d)
+              : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->search.network->path);
+  free(text);
   return code;
 }
 

@@ -14,6 +14,7 @@
 const char mafat_options_help[] =
     "Usage: run_inference [options] MODEL.cfg MODEL.weights IMAGE...\n"
     "       run_inference --predict [options] MODEL.cfg [MODEL.weights [IMAGE]]\n"
+    "       run_inference --calibrate\n"
     "Runs a Darknet network inside a memory budget. MODEL.weights: Darknet's file, or\n"
     "one made of it by pack_weights, which plans with streamed weights need less\n"
     "memory for. IMAGE: JPEG, PNG or PPM; \"-\" reads a list of paths from standard\n"
@@ -65,6 +66,9 @@ const char mafat_options_help[] =
     "  --predictor NAME     exact (default), or paper: MAFAT's Algorithm 1, which knows\n"
     "                       tiles only; stands beside the exact bytes\n"
     "  --bias SIZE          what Algorithm 1 adds to its tiles, default 31M\n"
+    "  --calibrate          measure this machine for predicted milliseconds, in less than\n"
+    "                       a minute; kept in the user's cache folder, for each --cpu\n"
+    "                       LEVEL. Without it built-in figures are used\n"
     "\n"
     "Detections\n"
     "  --names FILE         labels, one a line\n"
@@ -140,7 +144,7 @@ static bool read_fraction(const char *text, float *value)
 /* In the order of long_options. */
 enum {
   OPTION_MEMORY = 256, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
-  OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_INPUT, OPTION_DUMP, OPTION_REPEAT,
+  OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
 };
@@ -158,6 +162,7 @@ static const struct option long_options[] = {
     {"bias", required_argument, NULL, OPTION_BIAS},
     {"sweep", optional_argument, NULL, OPTION_SWEEP},
     {"pareto", no_argument, NULL, OPTION_PARETO},
+    {"calibrate", no_argument, NULL, OPTION_CALIBRATE},
     {"input", required_argument, NULL, OPTION_INPUT},
     {"dump-output", required_argument, NULL, OPTION_DUMP},
     {"repeat", required_argument, NULL, OPTION_REPEAT},
@@ -248,6 +253,7 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
     return MAFAT_OK;
   case OPTION_SWEEP: o->sweep = true; return read_sweep(o, optarg, d);
   case OPTION_PARETO: o->pareto = true; return MAFAT_OK;
+  case OPTION_CALIBRATE: o->calibrate = true; return MAFAT_OK;
   case OPTION_INPUT: o->input = optarg; return MAFAT_OK;
   case OPTION_DUMP: o->dump_output = optarg; return MAFAT_OK;
   case OPTION_REPEAT:
@@ -314,6 +320,17 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
   return MAFAT_OK;
 }
 
+/* It measures the machine, whatever is to be run. */
+static int check_calibrate(const bool *given, int n, char **rest, struct mafat_diagnostic *d)
+{
+  for (int option = OPTION_MEMORY; option < OPTION_END; option++) {
+    bool allowed = option == OPTION_CALIBRATE || option == OPTION_MEMORY || option == OPTION_CPU || option == OPTION_QUIET;
+    if (given[option - OPTION_MEMORY] && !allowed)
+      return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --calibrate: there is no model", option_name(option));
+  }
+  return n ? mafat_fail(d, MAFAT_EINVAL, "--calibrate expects no model, found %.100s", rest[0]) : MAFAT_OK;
+}
+
 /* ---- the command line ---- */
 
 /* What stands behind the options, when nothing is to be run. */
@@ -369,8 +386,9 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
     if (option == OPTION_SWEEP && !optarg && optind < argc && read_sizes(o, argv[optind])) optind++;
     else if (option == OPTION_SWEEP && !optarg) o->n_sweep = 0;
   }
-  if ((code = check_together(o, given, d))) return code;
   int n = argc - optind;
+  if (o->calibrate) return check_calibrate(given, n, argv + optind, d);
+  if ((code = check_together(o, given, d))) return code;
   code = o->predict ? read_question(o, n, argv + optind, d) : read_run(o, n, argv + optind, d);
   if (code == MAFAT_OK && o->input && o->n_images)
     code = mafat_fail(d, MAFAT_EINVAL, "--input takes the place of images, found %.100s too", o->images[0]);

@@ -14,6 +14,7 @@ struct mafat_options {
   const char *plan;       /* --plan; NULL: search */
   const char *search;     /* --search; NULL: best */
   bool predict;           /* --predict: nothing is run */
+  bool calibrate;         /* --calibrate: there is no model */
   bool paper;             /* --predictor paper */
   size_t bias_bytes;      /* --bias, default 31 MB; of the paper's predictor */
   bool sweep, pareto;     /* --predict: for many budgets */

@@ -1,6 +1,8 @@
 /* run_inference: runs a Darknet network on pictures inside a memory budget, or says
  * what that would cost. Read top to bottom: the model is opened, then run picture by
  * picture. */
+#include "runner/calibrate.h"
+#include "runner/calibrate_file.h"
 #include "runner/detect.h"
 #include "runner/model.h"
 #include "runner/options.h"
@@ -42,12 +44,22 @@ static int exit_status(int code)
   }
 }
 
-/* Paths may hold anything: control characters do not reach the terminal. */
+/* Paths may hold anything: control characters do not reach the terminal. At once, and
+ * not through stdio, whose code no other message needs. */
 static void complain(const char *text)
 {
-  fputs("run_inference: ", stderr);
-  for (; *text; text++) fputc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, stderr);
-  fputc('\n', stderr);
+  char line[1200];
+  int n = snprintf(line, sizeof line, "run_inference: %s", text);
+  size_t length = n < 0 ? 0 : (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
+  for (size_t i = 0; i < length; i++)
+    if ((unsigned char)line[i] < ' ' || line[i] == 127) line[i] = '?';
+  line[length++] = '\n';
+  for (size_t done = 0; done < length;) {
+    ssize_t got = write(STDERR_FILENO, line + done, length - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return;
+    done += (size_t)got;
+  }
 }
 
 static void print_warning(void *context, const char *text)
@@ -534,6 +546,42 @@ static int predict(struct session *s)
   return status;
 }
 
+/* ---- --calibrate ---- */
+
+static void print_progress(void *context, double share)
+{
+  (void)context;
+  fprintf(stderr, "\r[%3.0f %%] ", 100 * share);
+}
+
+/* Returns an exit status. */
+static int calibrate(struct session *s)
+{
+  const struct mafat_options *o = &s->options;
+  struct mafat_calibrate_options c;
+  struct mafat_calibration found;
+  char text[2048], path[MAFAT_CALIBRATION_PATH];
+  mafat_calibrate_defaults(&c);
+  c.memory_bytes = o->memory_bytes;
+  c.progress = !o->quiet && isatty(STDERR_FILENO) ? print_progress : NULL;
+  c.warnings = (struct mafat_warning_sink){print_warning, s};
+  int code = mafat_calibrate(&found, mafat_kernels_find(o->cpu), &c, &s->d);
+  if (c.progress) fputs("\r        \r", stderr);
+  if (code == MAFAT_OK) code = mafat_calibration_store(&found, path, &s->d);
+  if (code) {
+    complain(s->d.text);
+    return code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING;
+  }
+  mafat_calibrate_describe(&found, text, sizeof text);
+  mafat_writer_put(&s->out, text);
+  mafat_writer_put(&s->out, "kept in ");
+  mafat_writer_put_plain(&s->out, path);
+  mafat_writer_put(&s->out, "\n");
+  if (mafat_writer_flush(&s->out, &s->d) == MAFAT_OK) return 0;
+  complain(s->d.text);
+  return EXIT_RUNNING;
+}
+
 int main(int argc, char **argv)
 {
   static struct session s; /* large buffers: not on the stack */
@@ -553,6 +601,7 @@ int main(int argc, char **argv)
     int said = fputs(s.options.show_help ? mafat_options_help : "run_inference " MAFAT_VERSION "\n", stdout);
     return said >= 0 && fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_RUNNING;
   }
+  if (s.options.calibrate) return calibrate(&s);
   if (s.options.predict) return predict(&s);
   int status;
   code = open_session(&s);

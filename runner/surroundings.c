@@ -12,10 +12,10 @@ enum {
   LATE_WINDOW = 64 << 10,
   /* Of a program whose code does not stand together: kernels, decoders, detections,
    * measured with glibc 2.36. */
-  LATE_ELSEWHERE = 1152 << 10,
+  LATE_ELSEWHERE = 640 << 10,
   /* Records of a layer in plan, layout, schedule, executor and weights, and what there is once. */
   LAYER_BYTES = 640,
-  RECORDS_BYTES = 32 << 10
+  RECORDS_BYTES = 48 << 10
 };
 
 /* ---- code ---- */
@@ -57,19 +57,17 @@ static void populate_code(const struct mafat_network *n, const struct mafat_kern
   mafat_process_populate(mafat_run_common, mafat_run_best);
 }
 
-/* A decoder's code is resident from its first picture on. */
+/* A decoder's code is resident from its first picture on. That of the first picture is
+ * part of what is measured then. */
 static void count_decoder(struct mafat_surroundings *around, const char *format)
 {
   bool jpeg = strcmp(format, "JPEG") == 0, png = strcmp(format, "PNG") == 0;
-  if (!code_stands_together()) return;
-  if (jpeg && !around->jpeg_bytes) {
-    around->jpeg_bytes = (size_t)(mafat_run_common - mafat_run_jpeg);
-    mafat_process_populate(mafat_run_jpeg, mafat_run_common);
-  }
-  if (png && !around->png_bytes) {
-    around->png_bytes = (size_t)(mafat_run_portable - mafat_run_png);
-    mafat_process_populate(mafat_run_png, mafat_run_portable);
-  }
+  unsigned decoder = jpeg ? MAFAT_DECODER_JPEG : png ? MAFAT_DECODER_PNG : 0;
+  if (!code_stands_together() || !decoder || around->decoders & decoder) return;
+  const char *begin = jpeg ? mafat_run_jpeg : mafat_run_png, *end = jpeg ? mafat_run_common : mafat_run_portable;
+  mafat_process_populate(begin, end);
+  around->decoders |= decoder;
+  if (around->process_bytes) around->decoder_bytes += (size_t)(end - begin);
 }
 
 /* ---- pictures ---- */
@@ -137,12 +135,13 @@ static int look_at_picture(struct mafat_surroundings *around, const struct mafat
 int mafat_surroundings_measure(struct mafat_surroundings *around,
                                const struct mafat_surroundings_request *r, struct mafat_diagnostic *d)
 {
+  *around = (struct mafat_surroundings){.late_bytes = RECORDS_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
+                                                      (code_stands_together() ? LATE_WINDOW : LATE_ELSEWHERE)};
+  int code = look_at_picture(around, r, d);
+  if (code) return code;
   if (code_stands_together()) populate_code(r->network, r->kernels);
   mafat_process_touch_stack();
   mafat_process_trim_heap();
-  *around = (struct mafat_surroundings){
-      .process_bytes = mafat_process_resident_bytes(),
-      .late_bytes = RECORDS_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
-                    (code_stands_together() ? LATE_WINDOW : LATE_ELSEWHERE)};
-  return look_at_picture(around, r, d);
+  around->process_bytes = mafat_process_resident_bytes();
+  return MAFAT_OK;
 }

@@ -24,6 +24,7 @@ trap leave EXIT
 trap 'exit 1' HUP INT TERM
 cd "$folder" || exit 1
 failed=0
+export XDG_CACHE_HOME=$folder/cache # no calibration is there
 
 ok() { printf 'ok %s\n' "$1"; }
 skip() { printf 'skip %s: %s\n' "$1" "$2"; }
@@ -329,6 +330,27 @@ for kind in '' --json --sweep '--sweep --json' --pareto; do
   code=$?
   check "full '$kind'" "exit status $code: $(cat "$err")" test "$code" -eq 1 -a "$(wc -l <"$err")" -eq 1
 done
+
+# ---- Measuring the machine
+
+for arguments in --predict --json --layers=2 --plan=1x1 --sweep --search=best --threads=2; do
+  bad "calibrate $arguments" "${arguments%=*} makes no sense with --calibrate: there is no model" --calibrate $arguments
+done
+bad 'calibrate a model' '--calibrate expects no model, found plain.cfg' --calibrate plain.cfg
+XDG_CACHE_HOME=/dev/null/no run --calibrate --quiet
+expect calibrate-nowhere 1
+predict --json plain.cfg
+json calibrated-not 'a["calibrated"] is False'
+run --calibrate --quiet
+expect calibrate 0
+says calibrate-text 'GFLOP/s'
+says calibrate-path "^kept in $XDG_CACHE_HOME/mafat/calibration-"
+check calibrate-left "found: $(ls "$XDG_CACHE_HOME/mafat")" test "$(ls -A "$XDG_CACHE_HOME/mafat" | wc -l)" -eq 1
+predict --json plain.cfg
+expect calibrated-predict 0
+json calibrated 'a["calibrated"] is True' 'a["predicted_latency_ms"] > 0'
+predict plain.cfg
+says calibrated-text "^time .* \\(by this machine's calibration\\)$"
 
 # ---- The group's limit is the budget
 
