@@ -410,9 +410,10 @@ static void choose_finalists(struct search *s)
   s->n_proposals = n;
 }
 
-/* Plans that are there whatever the costs say. */
-static const char *const seeds[] = {"1x1/NoCut", "rows/NoCut", "panels:streamed/NoCut", "panels:streamed4/NoCut",
-                                   "rows1:streamed4/NoCut"};
+/* Plans that are there whatever the costs say. Grids are among them as such only: rows
+ * need less and compute nothing twice, so tables of tiles would be made for nothing. */
+static const char *const seeds[] = {"1x1/NoCut", "rows/NoCut", "2x2/NoCut", "3x3/NoCut", "panels:streamed/NoCut",
+                                    "panels:streamed4/NoCut", "rows1:streamed4/NoCut"};
 
 static int lay_out(struct search *s, struct mafat_front *f)
 {
