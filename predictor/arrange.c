@@ -29,6 +29,7 @@ struct arranger {
   int n_placed;
   size_t *best; /* of the tight blocks */
   size_t best_total;
+  long long left; /* placements of all the tight blocks that may still be tried */
   size_t *kept; /* of all, when the rest had found room */
 };
 
@@ -82,6 +83,7 @@ static size_t place_all(struct arranger *a, size_t top)
 {
   size_t total = 0;
   a->n_placed = 0;
+  a->left--;
   for (int i = 0; i < a->n_tight; i++) {
     struct mafat_block *b = &a->blocks[a->order[i]];
     bool hang = top && b->end_hint == 2;
@@ -161,7 +163,7 @@ static void shuffle(struct arranger *a, uint32_t *seed)
 static void try_order(struct arranger *a, size_t bound, int promotions)
 {
   size_t total = place_all(a, 0);
-  for (int i = 0; i < promotions && a->best_total > bound && promote_highest(a, total); i++)
+  for (int i = 0; i < promotions && a->left > 0 && a->best_total > bound && promote_highest(a, total); i++)
     total = place_all(a, i % 2 ? bound : 0);
 }
 
@@ -188,22 +190,21 @@ static void find_tight(struct arranger *a, size_t bound, size_t part)
 static void try_orders(struct arranger *a, size_t bound)
 {
   static const before orders[] = {larger, earlier, longer, heavier};
-  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 3000000 }; /* a placement costs about n^2 */
+  enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 4000000 }; /* a placement costs about n^2 */
   a->best_total = a->n_tight ? SIZE_MAX : 0;
   if (a->n_tight == 0) return;
-  long long affordable = EFFORT / ((long long)a->n_tight * a->n_tight);
-  int promotions = affordable < PROMOTIONS ? (int)affordable : PROMOTIONS;
+  a->left = EFFORT / ((long long)a->n_tight * a->n_tight) + 1;
   /* A chain ping-pongs between the two ends: exact for every untiled chain. */
   sort_order(a, earlier);
   place_all(a, bound);
   for (size_t o = 0; o < sizeof orders / sizeof *orders && a->best_total > bound; o++) {
     sort_order(a, orders[o]);
-    try_order(a, bound, promotions);
+    try_order(a, bound, PROMOTIONS);
   }
   uint32_t seed = 1;
-  for (int i = 0; i < SHUFFLES && i < affordable && a->best_total > bound; i++) {
+  for (int i = 0; i < SHUFFLES && a->left > 0 && a->best_total > bound; i++) {
     shuffle(a, &seed);
-    try_order(a, bound, promotions / 4);
+    try_order(a, bound, PROMOTIONS / 4);
   }
 }
 
