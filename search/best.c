@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum {
-  MAX_BLOCKS = 64,
+  MAX_BLOCKS = 72,
   MAX_STEPS = 150,     /* arenas tried for a price */
   MAX_FINALISTS = 44,
   TEXT = 8192
@@ -336,21 +336,27 @@ static int propose(struct search *s, int state)
   return MAFAT_OK;
 }
 
-/* From the largest arena to the smallest, at one price of kept weights. */
+/* From the largest arena to the smallest, at one price of kept weights: in steps, and
+ * at the end, where a step was too large, as closely as can be. */
 static int descend(struct search *s, double price, bool reads, int ring)
 {
+  double peak = 1e15, ratio = ARENA_STEP;
   s->price = price;
   s->reads = reads;
   s->ring = ring;
-  s->arena = 1e15;
+  s->arena = peak;
   for (int i = 0; i < MAX_STEPS; i++) {
     int state = solve(s);
-    if (state < 0) return MAFAT_OK;
+    if (state < 0 && ratio == 1) return MAFAT_OK;
+    if (state < 0) {
+      ratio = 1;
+      s->arena = peak * (1 - 1e-4);
+      continue;
+    }
     int code = propose(s, state);
     if (code) return code;
-    double peak = state_at(s, s->costs->n_blocks, state)->peak;
-    s->arena = fmin(nextafter(peak, 0) - 64, s->arena * ARENA_STEP);
-    if (s->arena > peak) s->arena = peak * ARENA_STEP;
+    peak = fmin(state_at(s, s->costs->n_blocks, state)->peak, s->arena);
+    s->arena = fmin(peak * (1 - 1e-4), s->arena * ratio);
   }
   return MAFAT_OK;
 }
@@ -392,7 +398,7 @@ static void choose_finalists(struct search *s)
     struct proposal *p = &s->proposals[i];
     bool near = p->ns <= fastest * (1 + SLACK_PERCENT / 100.0);
     if (p->ns < fastest) fastest = p->ns;
-    if (near && n > 0 && p->bytes <= limit && i > 0) { /* in the same bin as the last one */
+    if (near && n > 1 && p->bytes <= limit) { /* in the last one's bin; the smallest of all has its own */
       struct proposal *last = &s->proposals[n - 1];
       if (p->ns < last->ns) {
         free(last->text);

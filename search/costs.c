@@ -174,24 +174,31 @@ static double crossing_bytes(const struct mafat_costs *c, int cut)
   return sum;
 }
 
-/* Takes away the cuts that least promise to be good ones: across much more than
- * their neighbours. */
+static void drop_cut(struct mafat_costs *c, double *crossing, int i)
+{
+  memmove(c->cuts + i, c->cuts + i + 1, (size_t)(c->n_blocks - i) * sizeof *c->cuts);
+  memmove(crossing + i, crossing + i + 1, (size_t)(c->n_blocks - i) * sizeof *crossing);
+  c->n_blocks--;
+}
+
+/* Takes away cuts: where more lies across than across both neighbours, then where
+ * they are nearest to each other, of these the ones with most across. */
 static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
 {
+  double before = crossing[0];
+  for (int i = 1; i + 1 < c->n_blocks && c->n_blocks > max_blocks;) {
+    bool is_top = crossing[i] > before && crossing[i] > crossing[i + 1];
+    before = crossing[i];
+    if (is_top) drop_cut(c, crossing, i);
+    else i++;
+  }
   while (c->n_blocks > max_blocks) {
     int worst = 1;
-    double most = -1;
-    for (int i = 1; i < c->n_blocks; i++) {
-      double least = fmin(i > 1 ? crossing[i - 1] : INFINITY, i + 1 < c->n_blocks ? crossing[i + 1] : INFINITY);
-      double badness = crossing[i] / fmax(least, 1);
-      if (badness > most) {
-        most = badness;
-        worst = i;
-      }
+    for (int i = 2; i < c->n_blocks; i++) {
+      int room = c->cuts[i + 1] - c->cuts[i - 1], least = c->cuts[worst + 1] - c->cuts[worst - 1];
+      if (room < least || (room == least && crossing[i] > crossing[worst])) worst = i;
     }
-    memmove(c->cuts + worst, c->cuts + worst + 1, (size_t)(c->n_blocks - worst) * sizeof *c->cuts);
-    memmove(crossing + worst, crossing + worst + 1, (size_t)(c->n_blocks - worst) * sizeof *crossing);
-    c->n_blocks--;
+    drop_cut(c, crossing, worst);
   }
 }
 
