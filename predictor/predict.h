@@ -57,7 +57,7 @@ enum {
 size_t mafat_prediction_beside_arena(const struct mafat_prediction *p, const struct mafat_layout *layout);
 
 /* "activations of layer 16 [convolutional]", "scratch of layer 3 [convolutional]",
- * "input", "kept weights", "I/O". Written like snprintf. */
+ * "input", "kept weights", "io". Written like snprintf. */
 int mafat_peak_describe(const struct mafat_peak *peak, const struct mafat_network *n, char *text, size_t room);
 
 /* A prediction may be so much above what is measured: 2 % of that and this. Never below. */

@@ -208,7 +208,7 @@ int mafat_model_run_floats(struct mafat_model *m, const float *chw, size_t n,
 
 /* ---- answers ---- */
 
-enum { DETECTIONS_SHARE = 128 << 10 }; /* of MAFAT_LATE_PAGES */
+enum { DETECTIONS_SHARE = 128 << 10 }; /* of late_bytes and MAFAT_CHARGE_AHEAD */
 
 static float output_at(const void *context, int layer, int c, int y, int x)
 {
@@ -225,7 +225,7 @@ struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
   in.picture_h = m->picture_h;
   in.n_layers = m->n_layers;
   if (!m->best_effort) {
-    /* What the budget leaves, and the heap that the prediction has counted. */
+    /* What the budget leaves, and what the prediction has counted for late pages. */
     size_t charge = mafat_model_charge_bytes(m);
     in.room_bytes = DETECTIONS_SHARE + (m->budget_bytes > charge ? m->budget_bytes - charge : 0);
   }
