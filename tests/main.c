@@ -13,8 +13,8 @@
 #endif
 
 #define SUITES(X) \
-  X(box) X(cfg) X(network) X(packing) X(plan) X(fusion) X(order) X(schedule) X(arrange) X(layout) X(predict) X(paper) \
-  X(greedy) X(allocation) X(team) X(reads) X(weights) X(streaming) X(kernels) X(winograd) X(executor) X(detect) X(names) \
+  X(box) X(cfg) X(network) X(packing) X(plan) X(fusion) X(order) X(schedule) X(arrange) X(layout) X(predict) X(latency) X(paper) \
+  X(greedy) X(allocation) X(team) X(reads) X(weights) X(streaming) X(kernels) X(winograd) X(executor) X(detect) X(names) X(calibration) \
   X(budget) X(model) LIBRARY_SUITES(X)
 
 #define DECLARE(name) Suite *name##_suite(void);

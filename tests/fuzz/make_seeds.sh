@@ -1,9 +1,9 @@
 #!/bin/sh
 # Writes small seed corpora for the fuzz targets: make_seeds.sh FOLDER
-# creates FOLDER/cfg, FOLDER/plan and FOLDER/weights, and FOLDER/cfg.dict.
+# creates FOLDER/cfg, FOLDER/plan, FOLDER/weights and FOLDER/calibration, and FOLDER/cfg.dict.
 set -eu
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
-mkdir -p "$1/cfg" "$1/plan" "$1/weights"
+mkdir -p "$1/cfg" "$1/plan" "$1/weights" "$1/calibration"
 
 cat > "$1/cfg/chain" <<'END'
 # a chain
@@ -189,3 +189,12 @@ for payload in 0 40 48 400 1584 2288 4000; do
   { printf '\0\0\0\0\002\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'; head -c "$payload" /dev/zero; } > "$1/weights/wide-$payload"
   { printf '\001\004\0\0\002\0\0\0\0\0\0\0\0\0\0\0'; head -c "$payload" /dev/zero; } > "$1/weights/transposed-$payload"
 done
+
+{ printf 'mafat calibration 1\ncpu avx512\nfit_error 0.05\nnear_bytes 1048576\nfar_bytes 1.25829e+07\n'
+  for word in thread_step_ns disk_ns disk_wait_ns read_ns copy_ns pack_ns step unit conv_macs point_macs winograd_macs \
+    taps runs tiles narrow_taps pooled costly winograd_inputs winograd_kernels winograd_outputs \
+    depthwise_macs pool_taps pool_outputs moved gathered reordered box_values class_values dense_macs \
+    weights_far weights_cold read_far read_cold written_far written_cold winograd_far winograd_cold; do
+    echo "$word 0.25"
+  done
+  echo end; } > "$1/calibration/1"

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- cfg plan weights image
+[ $# -gt 0 ] || set -- cfg plan weights image calibration
 folder=${BUILD:-build}/fuzz
 flags="-std=c11 -D_GNU_SOURCE -I. -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 command -v clang > /dev/null || { echo "fuzz: clang is not installed" >&2; exit 1; }
@@ -19,8 +19,9 @@ for target in "$@"; do
   plan) options="-max_len=256" ;;
   weights) sources="$sources runner/weights*.c runner/packed_file.c runner/pack.c runner/packer.c runner/stream.c runner/reads*.c"
     libraries="-luring" ;;
+  calibration) options="-max_len=2500" sources="network/error.c predictor/calibration.c runner/calibrate_file.c" ;;
   image) sources="network/error.c runner/image*.c" libraries="-ljpeg -lpng" ;;
-  *) echo "fuzz: expected cfg, plan, weights or image, found $target" >&2; exit 2 ;;
+  *) echo "fuzz: expected cfg, plan, weights, image or calibration, found $target" >&2; exit 2 ;;
   esac
   # shellcheck disable=SC2086 # lists of words
   clang $flags -o "$folder/fuzz_$target" "tests/fuzz/fuzz_$target.c" $sources $libraries -lm

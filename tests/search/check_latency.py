@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """How well latency is predicted: random plans of real networks, timed in turns, beside
 what the model says with this machine's calibration (run_inference --calibrate), which
-has seen none of these networks. Of each plan the faster half of the rounds counts, for what else
-the machine does only makes them longer. Prints, per network and over all, the error's median and worst, the
+has seen none of these networks. Runs that something else held up do not count. Prints, per network and over all, the error's median and worst, the
 share of pairs of plans more than 8 % apart that are ordered right, and how far the plan
 that the model likes best is from the best that was measured.
 
@@ -81,10 +80,18 @@ def measure(name, options):
     seen = {}
     for line in output.splitlines():
         j = json.loads(line)
-        seen.setdefault((j["algorithm"], j["plan"]), (j["predicted_ms"], j["ms"]))
-    # What else the machine does only makes runs longer: of each plan the faster half counts.
-    half = (options.rounds + 1) // 2
-    return {key: (p, statistics.median(sorted(ms)[:half])) for key, (p, ms) in seen.items()}
+        seen.setdefault((j["algorithm"], j["plan"]), (j["predicted_ms"], j["ms"], j["pace"]))
+    # What else the machine does only makes runs longer, often for minutes: a run counts when
+    # plain arithmetic just before it was as fast as ever, and of those the faster half.
+    best = min(min(pace) for _, _, pace in seen.values())
+    good = {}
+    for key, (predicted, ms, pace) in seen.items():
+        quiet = sorted(m for m, p in zip(ms, pace) if p < 1.1 * best)
+        if len(quiet) > 1:
+            good[key] = predicted, statistics.median(quiet[:(len(quiet) + 1) // 2])
+    if len(good) < len(seen):
+        print(f"{name}: {len(seen) - len(good)} of {len(seen)} plans were never timed undisturbed")
+    return good, best
 
 
 def judge(seen):
@@ -120,12 +127,12 @@ def main():
     options = p.parse_args()
     all_errors, all_right, all_pairs, everything = [], 0, 0, []
     for name in options.networks:
-        seen = measure(name, options)
+        seen, pace = measure(name, options)
         errors, right, pairs = judge(seen)
         best = min(m for _, m in seen.values())
         chosen = min(seen.values())[1] / best - 1
         short = os.path.basename(name.split(",")[0]).removesuffix(".cfg")
-        line(short, errors, right, pairs, f"  chosen {chosen * 100:+.1f} %")
+        line(short, errors, right, pairs, f"  chosen {chosen * 100:+.1f} %  pace {pace:.2f}")
         everything += [(abs(pr / m - 1), pr, m, short, *key) for key, (pr, m) in seen.items()]
         all_errors, all_right, all_pairs = all_errors + errors, all_right + right, all_pairs + pairs
     line("all", all_errors, all_right, all_pairs)

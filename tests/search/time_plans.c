@@ -3,7 +3,8 @@
  * standard input, writes a line of JSON for each:
  *
  *   {"plan": ..., "algorithm": ..., "charge_bytes": N, "predicted_ms": X,
- *    "ms": [X, ...]}                   one a round
+ *    "ms": [X, ...], "pace": [X, ...]} one a round; pace: milliseconds of the same
+ *                                      arithmetic just before, for knowing when the machine was slow
  *
  * with --layers-ms also "layers": [{"layer": N, "ms": median, "terms": {name: count}}],
  * for looking at what the latency model is made of. --rounds 0 runs nothing.
@@ -31,7 +32,7 @@ struct entry {
   struct mafat_weights *own; /* NULL: all kept, from the shared store */
   struct mafat_executor *executor;
   double charge, predicted;
-  double ms[MAX_ROUNDS];
+  double ms[MAX_ROUNDS], pace[MAX_ROUNDS];
   double *layers_ms; /* [round][layer] */
 };
 
@@ -115,11 +116,21 @@ static void read_entries(struct bench *b)
   }
 }
 
-static void run(struct bench *b, struct entry *e, int round)
+/* A chain of multiplications: as long as the processor is as fast. */
+static double pace(void)
 {
   double before = mafat_process_now_ms();
+  volatile double x = 1;
+  for (int i = 0; i < 400000; i++) x = x * 1.0000001;
+  return mafat_process_now_ms() - before;
+}
+
+static void run(struct bench *b, struct entry *e, int round)
+{
+  double slow = pace(), before = mafat_process_now_ms();
   need(mafat_executor_run(e->executor, &b->d), b);
   if (round < 0) return;
+  e->pace[round] = slow;
   e->ms[round] = mafat_process_now_ms() - before - mafat_executor_input_ms(e->executor);
   if (b->layers_ms)
     memcpy(e->layers_ms + (size_t)round * (size_t)b->n_layers, mafat_executor_layer_ms(e->executor),
@@ -177,6 +188,8 @@ static void print_entry(const struct bench *b, const struct entry *e)
   printf("{\"plan\": \"%s\", \"algorithm\": \"%s\", \"charge_bytes\": %.0f, \"predicted_ms\": %.4f, \"bytes_read\": %.0f, \"ms\": [",
          e->text, mafat_algorithm_name(e->algorithm), e->charge, e->predicted, (double)e->layout->bytes_read);
   for (int r = 0; r < b->rounds; r++) printf("%s%.4f", r ? ", " : "", e->ms[r]);
+  printf("], \"pace\": [");
+  for (int r = 0; r < b->rounds; r++) printf("%s%.4f", r ? ", " : "", e->pace[r]);
   printf("]");
   if (b->layers_ms) print_layers(b, e);
   printf("}\n");
