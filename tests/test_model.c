@@ -125,6 +125,23 @@ START_TEST(test_a_budget_that_is_too_small_names_the_bytes)
 }
 END_TEST
 
+START_TEST(test_a_search_is_best_or_greedy)
+{
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_model *m;
+  mafat_model_defaults(&options);
+  options.search = "greedy";
+  ck_assert_int_eq(mafat_model_open(&m, cfg_path, weights_path, &options, &d), MAFAT_OK);
+  ck_assert_ptr_nonnull(strstr("1x1/NoCut 2x2/NoCut 3x3/NoCut 4x4/NoCut 5x5/NoCut", mafat_model_plan(m)));
+  mafat_model_close(&m);
+  options.search = "fastest";
+  ck_assert_int_eq(mafat_model_open(&m, cfg_path, weights_path, &options, &d), MAFAT_EINVAL);
+  ck_assert_ptr_null(m);
+  ck_assert_ptr_nonnull(strstr(d.text, "expected a search (best, greedy), found fastest"));
+}
+END_TEST
+
 START_TEST(test_wrong_arguments_are_explained)
 {
   struct mafat_model *m = open_model(NULL);
@@ -195,6 +212,7 @@ Suite *model_suite(void)
   tcase_add_test(t, test_a_model_runs_on_a_picture);
   tcase_add_test(t, test_plans_give_the_same_floats);
   tcase_add_test(t, test_a_budget_that_is_too_small_names_the_bytes);
+  tcase_add_test(t, test_a_search_is_best_or_greedy);
   tcase_add_test(t, test_wrong_arguments_are_explained);
 #ifndef MAFAT_WITHOUT_JPEG
   tcase_add_test(t, test_the_second_large_picture_costs_no_more_than_the_first);
