@@ -300,12 +300,12 @@ static double typical(const double *values, int n)
   return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-/* The rounds in which a run was fastest, a third of them, and three at least: whatever
- * else the machine does only makes runs longer, and often for a while. */
+/* The rounds in which a run was fastest, a third of them: whatever else the machine does
+ * only makes runs longer, and often for a while. *busy: by how much, as a rule. */
 static int choose_rounds(const struct run *r, int n_rounds, size_t n_layers, int *chosen, double *busy)
 {
   double sums[MOST_ROUNDS], sorted[MOST_ROUNDS];
-  int n = 0, wanted = mafat_min(n_rounds, n_rounds / 3 > LEAST_ROUNDS ? n_rounds / 3 : LEAST_ROUNDS);
+  int n = 0, wanted = (n_rounds + 2) / 3;
   for (int i = 0; i < n_rounds; i++) {
     sums[i] = 0;
     for (size_t l = 0; l < n_layers; l++) sums[i] += r->layer_ns[(size_t)i * n_layers + l];
@@ -314,14 +314,14 @@ static int choose_rounds(const struct run *r, int n_rounds, size_t n_layers, int
   qsort(sorted, (size_t)n_rounds, sizeof *sorted, compare);
   for (int i = 0; i < n_rounds && n < wanted; i++)
     if (sums[i] <= sorted[wanted - 1]) chosen[n++] = i;
-  *busy = sorted[wanted - 1] / sorted[0];
+  *busy = sorted[n_rounds / 2] / sorted[0];
   return n;
 }
 
 struct samples {
   double *counts, *ns;
   size_t n;
-  double busy[MAFAT_CALIBRATE_NETWORKS * N_PLANS]; /* how much longer the slowest run took that counts */
+  double busy[MAFAT_CALIBRATE_NETWORKS * N_PLANS]; /* how much longer runs of the same took, as a rule */
   int n_runs;
 };
 
@@ -371,7 +371,7 @@ static int fit(struct bench *b, struct mafat_diagnostic *d)
                             &b->calibration->fit_error);
   qsort(samples.busy, (size_t)samples.n_runs, sizeof *samples.busy, compare);
   if (code == MAFAT_OK && samples.busy[samples.n_runs / 2] > BUSY)
-    mafat_warn(&b->options->warnings, "the machine was busy: runs of the same took up to %.0f %% longer; better measured again",
+    mafat_warn(&b->options->warnings, "the machine was busy: as a rule runs took %.0f %% longer than the same at another time",
                (samples.busy[samples.n_runs / 2] - 1) * 100);
   free(samples.counts);
   free(samples.ns);
@@ -582,7 +582,7 @@ static int find_speed(struct bench *b, int *least_extent, struct mafat_diagnosti
     code = mafat_executor_run(s.runs[1].executor, d);
     ms = mafat_process_now_ms() - before;
   }
-  *least_extent = ms < 8 ? 1 : ms < 30 ? 2 : 4;
+  *least_extent = ms < 5 ? 1 : ms < 20 ? 2 : 4;
   close_subject(&s);
   free(b->input);
   b->input = NULL;
