@@ -2,6 +2,7 @@
 
 #include "runner/budget.h"
 #include "runner/calibrate_file.h"
+#include "runner/process.h"
 #include "search/greedy.h"
 
 #include <stdint.h>
@@ -20,7 +21,9 @@ static int take(struct mafat_choice *c, const struct mafat_choice_request *r, en
   int code = mafat_plan_read(&c->plan, text, s->network, s->n_layers, &options, d);
   if (code == MAFAT_OK) code = mafat_layout_make(&c->layout, s->network, c->plan, d);
   if (code) return code;
-  mafat_predict(&c->prediction, c->layout, s->around);
+  struct mafat_surroundings around = *s->around;
+  around.process_bytes += c->left_bytes;
+  mafat_predict(&c->prediction, c->layout, &around);
   if (mafat_plan_write(c->plan, s->network, c->text, sizeof c->text) >= sizeof c->text)
     strcpy(c->text + sizeof c->text - 4, "...");
   c->fits = c->prediction.charge_bytes <= r->budget_bytes;
@@ -43,10 +46,24 @@ static int take_text(struct mafat_choice *c, const struct mafat_choice_request *
   return take(c, r, algorithm, text, d);
 }
 
+int mafat_choose_search(struct mafat_front **front, const struct mafat_search_request *search, size_t *left_bytes,
+                        struct mafat_diagnostic *d)
+{
+  size_t before = mafat_process_resident_bytes();
+  int code = mafat_search_front(front, search, d);
+  if (code) return code;
+  mafat_process_trim_heap();
+  size_t after = mafat_process_resident_bytes();
+  *left_bytes = after > before ? after - before : 0;
+  for (int i = 0; i < (*front)->n; i++) (*front)->list[i].charge_bytes += *left_bytes;
+  return MAFAT_OK;
+}
+
 static int take_best(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
   struct mafat_front *made = NULL;
-  int code = r->front ? MAFAT_OK : mafat_search_front(&made, &r->search, d);
+  c->left_bytes = r->left_bytes;
+  int code = r->front ? MAFAT_OK : mafat_choose_search(&made, &r->search, &c->left_bytes, d);
   if (code) return code;
   const struct mafat_front *front = r->front ? r->front : made;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);

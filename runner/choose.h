@@ -14,7 +14,8 @@ struct mafat_choice_request {
   const char *plan;       /* NULL: search */
   bool greedy;            /* search: the paper's, by the paper's predictor */
   size_t bias_bytes;      /* of that predictor */
-  const struct mafat_front *front; /* what this very search has found, where that is known; NULL: it is made */
+  const struct mafat_front *front; /* of mafat_choose_search, where that is known; NULL: it is searched */
+  size_t left_bytes;      /* and what that search has left resident */
   size_t budget_bytes;
   const char *budget_source; /* for messages: "--memory" */
   bool best_effort;       /* where nothing fits: no error; it is the smallest plan, or the one
@@ -29,6 +30,7 @@ struct mafat_choice {
   enum mafat_algorithm algorithm; /* what the plan was made with */
   char text[MAFAT_PLAN_TEXT]; /* the plan's canonical text, as a file name is cut short */
   bool fits;                  /* prediction.charge_bytes within the budget */
+  size_t left_bytes;          /* that searching for it has left resident: part of the prediction */
 };
 
 /* What a request points at. */
@@ -43,6 +45,12 @@ struct mafat_choice_basis {
 int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choice_basis *basis,
                          const struct mafat_model_options *o, bool packed, const char *cpu,
                          struct mafat_diagnostic *d);
+
+/* The front of the best search. Searching enters code and leaves holes in the heap:
+ * what is resident of it afterwards is measured, *left_bytes, and added to all plans of
+ * the front. Errors: best.h. */
+int mafat_choose_search(struct mafat_front **front, const struct mafat_search_request *search, size_t *left_bytes,
+                        struct mafat_diagnostic *d);
 
 /* Where a given plan, or the greedy search's, does not fit with algorithms chosen
  * by layer, it is made with direct convolution; the best search has its own choice of them.

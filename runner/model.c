@@ -46,6 +46,7 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   m->budget_source = request.budget_source;
   mafat_choice_close(&m->choice);
   code = mafat_choose(&m->choice, &request, d);
+  m->around.process_bytes += m->choice.left_bytes;
   m->algorithm = m->choice.algorithm;
   return code;
 }

@@ -303,7 +303,7 @@ bad_plan 0x1 'expected 1 to 65536 tiles a side, found 0'
 bad_plan 1x65537 'expected 1 to 65536 tiles a side, found 65537'
 bad_plan 1x99999999999999999999 'expected a smaller number at character 3'
 bad_plan -1x1 'expected a grid like 5x5 at character 1'
-bad_plan 2x2:even 'expected balanced, loaded or streamed at character 5, found even'
+bad_plan 2x2:even 'expected balanced, loaded, streamed, direct or winograd at character 5, found even'
 bad_plan '[4]x2:balanced' 'boundaries are given or balanced, not both'
 bad_plan '[0]x2' 'expected rising boundaries above 0, found 0'
 bad_plan '[9,9]x2' 'expected rising boundaries above 0, found 9'
@@ -342,8 +342,13 @@ for cpu in portable ''; do
     check "plan ${cpu:-default} $plan printed" "$printed became $(value plan)" test "$(value plan)" = "\"$printed\""
   done
 done
-run --quiet --dump-output "$io/chosen" $model a.ppm
-same plan-chosen "$io/whole" "$io/chosen"
+# The search chooses algorithms layer by layer, and its plan says so: as a given plan it gives the same bits.
+run --quiet --json --dump-output "$io/chosen" $model a.ppm
+run --quiet --plan "$(value plan | tr -d '"')" --dump-output "$io/again" $model a.ppm
+same plan-chosen "$io/chosen" "$io/again"
+run --quiet --algorithm direct --dump-output "$io/chosen-direct" $model a.ppm
+run --quiet --algorithm direct --plan 1x1/NoCut --dump-output "$io/again" $model a.ppm
+same plan-chosen-direct "$io/chosen-direct" "$io/again"
 for model_name in yolo class; do # heads and whole-map layers behind a grid
   run --quiet --plan 1x1/NoCut --dump-output "$io/head-whole" $model_name.cfg $model_name.weights b.ppm
   run --quiet --plan 4x4/NoCut --dump-output "$io/head-tiled" $model_name.cfg $model_name.weights b.ppm
@@ -359,6 +364,7 @@ near() {
     END { exit !(!bad && most > 0 && worst <= tolerance * most) }'
 }
 differ() { ! cmp -s "$1" "$2"; }
+check plan-chosen-near 'the chosen algorithms differ from direct by more than 2e-5 of the largest value' near "$io/chosen-direct" "$io/chosen" 2e-5
 
 # ---- Levels, algorithms, threads
 
@@ -395,7 +401,7 @@ done
 run --quiet --cpu portable --algorithm winograd --dump-output "$io/wide-portable" $wide a.ppm
 check algorithm-portable 'winograd of two levels differs by more than 2e-5 of the largest value' near "$io/wide-winograd" "$io/wide-portable" 2e-5
 same algorithm-auto "$io/wide-auto" "$io/wide-winograd" # its only 3x3 layer of stride 1 is worth it
-run --quiet --threads 64 --dump-output "$io/threads" $model a.ppm # more than there are rows to share, and likely processors
+run --quiet --threads 64 --plan 1x1/NoCut --dump-output "$io/threads" $model a.ppm # more than there are rows to share, and likely processors
 same threads-64 "$io/whole" "$io/threads"
 boxes() { grep -o '"detections":.*' "$out"; }
 for options in '--threads 1' '--threads 2' '--threads 3' '--threads 2 --plan 4x3' '--threads 3 --plan 5x5/2/2x2'; do
@@ -404,7 +410,7 @@ for options in '--threads 1' '--threads 2' '--threads 3' '--threads 2 --plan 4x3
   check "detections $options" 'other boxes than with one thread' test "$code" -eq 0 -a "$(boxes)" = "$(cat "$io/boxes")"
 done
 
-# Where only direct fits, auto is direct. A refusal names the bytes of the smallest plan.
+# Where only direct fits, auto is direct: of a given plan everywhere, of a chosen one where it must. A refusal names the bytes of the smallest plan.
 needs() { # OPTION...
   run --quiet --memory 1 "$@" $wide a.ppm
   sed -n 's/.* needs \([0-9]*\) bytes.*/\1/p' "$err"
@@ -414,8 +420,11 @@ for plan in '--plan 1x1/NoCut' ''; do
   between=$(((least + most) / 2))
   check "fallback${plan:+ $plan} bytes" "direct needs $least, winograd $most" test "$least" -lt "$most"
   run --quiet --json --memory $between $plan --algorithm auto --dump-output "$io/fallback" $wide a.ppm
-  check "fallback${plan:+ $plan}" "exit status $code, found $(value algorithm): $(cat "$err")" test "$code" -eq 0 -a "$(value algorithm)" = '"direct"'
-  same "fallback${plan:+ $plan} bits" "$io/wide-direct" "$io/fallback"
+  check "fallback${plan:+ $plan}" "exit status $code: $(cat "$err")" test "$code" -eq 0
+  if [ -n "$plan" ]; then
+    check "fallback $plan algorithm" "found $(value algorithm)" test "$(value algorithm)" = '"direct"'
+    same "fallback $plan bits" "$io/wide-direct" "$io/fallback"
+  fi
   run --quiet --memory $between $plan --algorithm winograd $wide a.ppm
   expect "fallback${plan:+ $plan} named" 3 'does not fit: '
 done
@@ -453,14 +462,14 @@ for size in 40960 10240 25600 25600 25600 102400 143360 30720; do # of 8, 8, 20,
   run --quiet --layers $n --dump-output "$io/layer$n" $model a.ppm
   check "layers $n" "exit status $code, $(bytes "$io/layer$n") bytes instead of $size; $(cat "$err")" test "$(bytes "$io/layer$n")" -eq $size
 done
-same layers-all "$io/layer8" "$io/whole"
+same layers-all "$io/layer8" "$io/chosen"
 run --json --layers 3 $model a.ppm
 check layers-json "found $(value layers)" test "$(value layers)" = 3
 
 head -c 15360 "$io/layer1" >"$io/input"
-run --quiet --input "$io/input" --dump-output "$io/raw1" $model
+run --quiet --input "$io/input" --algorithm direct --dump-output "$io/raw1" $model
 expect input 0
-run --quiet --input "$io/input" --plan 5x5/3/2x2 --dump-output "$io/raw2" $model
+run --quiet --input "$io/input" --algorithm direct --plan 5x5/3/2x2 --dump-output "$io/raw2" $model
 same input-plan "$io/raw1" "$io/raw2"
 check input-size "$(bytes "$io/raw1") bytes" test "$(bytes "$io/raw1")" -eq 30720
 if cmp -s "$io/raw1" "$io/whole"; then fail input-read 'another input gives the same output'; else ok input-read; fi
@@ -484,7 +493,7 @@ for repeat in 1 2 7; do
   run --json --repeat $repeat --dump-output "$io/repeated" $model a.ppm
   latencies=$(sed 's/.*"latencies_ms":\[\([^]]*\)\].*/\1/' "$out" | tr ',' '\n' | grep -c '^[0-9]')
   check "repeat $repeat" "found $latencies latencies" test "$latencies" -eq $repeat
-  same "repeat $repeat output" "$io/whole" "$io/repeated"
+  same "repeat $repeat output" "$io/chosen" "$io/repeated"
 done
 
 # Opening reads the weights through a ring that takes the arena's place: where the arena is small, so is the ring.
@@ -646,7 +655,7 @@ timeout 20 "$program" --repeat 3 --json $model a.ppm b.ppm 2>"$err" | true
 code=${PIPESTATUS[0]}
 check closed-pipe "exit status $code" test "$code" -le 1
 "$program" --quiet --dump-output "$io/closed" $model a.ppm >"$out" 2>&- <&-
-same closed-others "$io/whole" "$io/closed"
+same closed-others "$io/chosen" "$io/closed"
 printf 'kept\n' >kept
 run --dump-output no/such/folder $model a.ppm
 check dump-no-folder "exit status $code: $(cat "$err")" test "$code" -eq 1 -a "$(grep -c 'no/such/folder: cannot' "$err")" -eq 1
