@@ -50,8 +50,8 @@ struct mafat_model_options {
   size_t bias_bytes;    /* greedy: what MAFAT's predictor adds to its tiles; default 31 MB, the authors' */
   int layers;           /* run the first so many layers; 0 (default): all */
   const char *algorithm; /* of convolutions: "direct", "winograd" (3x3 layers of stride 1), or "auto"
-                           (NULL, default): for each layer the faster one; direct everywhere if only
-                           that fits */
+                           (NULL, default): for each layer the faster one that fits; of a given
+                           plan by shapes, direct everywhere if only that fits */
   int threads;          /* that compute, the caller's included; default 1 */
   const char *cpu;      /* highest kernel level: "portable", "avx2", "avx512", "neon"; NULL (default):
                            the best of this CPU */
