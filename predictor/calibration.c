@@ -8,7 +8,7 @@ static const char *const term_names[MAFAT_N_TERMS] = {
     "pooled", "costly", "winograd_inputs", "winograd_kernels", "winograd_outputs",
     "depthwise_macs", "pool_taps", "pool_outputs", "moved", "gathered", "reordered", "box_values",
     "class_values", "dense_macs", "weights_far", "weights_cold", "read_far", "read_cold",
-    "written_far", "written_cold", "winograd_far", "winograd_cold"};
+    "written_first", "written_far", "written_cold", "winograd_far", "winograd_cold"};
 
 const char *mafat_term_name(enum mafat_term term)
 {
@@ -26,7 +26,7 @@ static const double avx512_ns[MAFAT_N_TERMS] = {
     [MAFAT_TERM_MOVED] = 0.241, [MAFAT_TERM_GATHERED] = 0.578, [MAFAT_TERM_REORDERED] = 12.6,
     [MAFAT_TERM_BOX_VALUES] = 0.388, [MAFAT_TERM_CLASS_VALUES] = 4.19, [MAFAT_TERM_DENSE_MACS] = 0.0474,
     [MAFAT_TERM_WEIGHTS_FAR] = 0.0285, [MAFAT_TERM_WEIGHTS_COLD] = 0.00201, [MAFAT_TERM_READ_FAR] = 0.0175,
-    [MAFAT_TERM_READ_COLD] = 0.0493, [MAFAT_TERM_WRITTEN_FAR] = 0.0167, [MAFAT_TERM_WRITTEN_COLD] = 0.0186,
+    [MAFAT_TERM_READ_COLD] = 0.0493, [MAFAT_TERM_WRITTEN_FIRST] = 0.1, [MAFAT_TERM_WRITTEN_FAR] = 0.0167, [MAFAT_TERM_WRITTEN_COLD] = 0.0186,
     [MAFAT_TERM_WINOGRAD_FAR] = 0.00918, [MAFAT_TERM_WINOGRAD_COLD] = 0.104};
 
 static const double avx2_ns[MAFAT_N_TERMS] = {
@@ -39,7 +39,7 @@ static const double avx2_ns[MAFAT_N_TERMS] = {
     [MAFAT_TERM_GATHERED] = 0.58, [MAFAT_TERM_REORDERED] = 12.7, [MAFAT_TERM_BOX_VALUES] = 0.397,
     [MAFAT_TERM_CLASS_VALUES] = 4, [MAFAT_TERM_DENSE_MACS] = 0.0575, [MAFAT_TERM_WEIGHTS_FAR] = 0.0753,
     [MAFAT_TERM_WEIGHTS_COLD] = 0.00329, [MAFAT_TERM_READ_FAR] = 0.0266, [MAFAT_TERM_READ_COLD] = 0.0621,
-    [MAFAT_TERM_WRITTEN_FAR] = 0.0141, [MAFAT_TERM_WRITTEN_COLD] = 0.0447, [MAFAT_TERM_WINOGRAD_FAR] = 0.0102,
+    [MAFAT_TERM_WRITTEN_FIRST] = 0.1, [MAFAT_TERM_WRITTEN_FAR] = 0.0141, [MAFAT_TERM_WRITTEN_COLD] = 0.0447, [MAFAT_TERM_WINOGRAD_FAR] = 0.0102,
     [MAFAT_TERM_WINOGRAD_COLD] = 0.121};
 
 static const double portable_ns[MAFAT_N_TERMS] = {
@@ -51,7 +51,7 @@ static const double portable_ns[MAFAT_N_TERMS] = {
     [MAFAT_TERM_POOL_OUTPUTS] = 0.611, [MAFAT_TERM_MOVED] = 0.91, [MAFAT_TERM_GATHERED] = 0.334,
     [MAFAT_TERM_REORDERED] = 12.8, [MAFAT_TERM_BOX_VALUES] = 2.14, [MAFAT_TERM_CLASS_VALUES] = 8.67,
     [MAFAT_TERM_DENSE_MACS] = 0.0989, [MAFAT_TERM_WEIGHTS_FAR] = 0.0787, [MAFAT_TERM_WEIGHTS_COLD] = 0.0058,
-    [MAFAT_TERM_READ_FAR] = 0.0203, [MAFAT_TERM_READ_COLD] = 0.104, [MAFAT_TERM_WRITTEN_FAR] = 0.0589,
+    [MAFAT_TERM_READ_FAR] = 0.0203, [MAFAT_TERM_READ_COLD] = 0.104, [MAFAT_TERM_WRITTEN_FIRST] = 0.1, [MAFAT_TERM_WRITTEN_FAR] = 0.0589,
     [MAFAT_TERM_WRITTEN_COLD] = 0.0169, [MAFAT_TERM_WINOGRAD_FAR] = 0.0184, [MAFAT_TERM_WINOGRAD_COLD] = 0.293};
 
 #ifdef __arm__

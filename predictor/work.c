@@ -3,12 +3,11 @@
 #include "predictor/fusion.h"
 #include "predictor/winograd.h"
 
-#include <math.h>
-
 void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n, const struct mafat_plan *plan,
                      const struct mafat_layout *layout, const struct mafat_calibration *calibration)
 {
-  *c = (struct mafat_work_context){n, plan, layout, calibration, 0, -1, 0};
+  *c = (struct mafat_work_context){.network = n, .plan = plan, .layout = layout, .calibration = calibration,
+                                    .turn_group = -1, .fresh_layer = -1};
   c->run_bytes = (double)layout->kept_bytes + (double)layout->total_bytes;
 }
 
@@ -182,16 +181,32 @@ static double map_bytes(struct mafat_shape s)
 }
 
 /* The share of a step's rows that go to a rolling window for the first time in a run. */
-static double first_touched(const struct counting *c)
+static double fresh_window(const struct counting *c)
 {
   const struct mafat_step *step = c->step;
   int rows = c->context->layout->tensors[step->layer + 1].rows - step->out.y.begin, n = mafat_span_size(step->out.y);
   return rows <= 0 ? 0 : rows >= n ? 1 : (double)rows / n;
 }
 
+/* The share of a map's buffer that lies where none has lain before: beyond the end of all
+ * so far. */
+static double fresh_map(const struct counting *c)
+{
+  struct mafat_work_context *context = c->context;
+  const struct mafat_layout *layout = context->layout;
+  int layer = c->step->layer, buffer = layout->tensors[layer + 1].buffer;
+  if (context->fresh_layer == layer || buffer < 0) return buffer < 0 ? 0 : context->fresh;
+  double begin = (double)layout->buffers[buffer].offset, bytes = (double)layout->buffers[buffer].bytes;
+  double beyond_all = begin + bytes - (begin > context->touched_bytes ? begin : context->touched_bytes);
+  context->fresh_layer = layer;
+  context->fresh = beyond_all > 0 && bytes > 0 ? beyond_all / bytes : 0;
+  if (begin + bytes > context->touched_bytes) context->touched_bytes = begin + bytes;
+  return context->fresh;
+}
+
 /* What a step reads was written by the step before, or lies all around in a map. What
  * it writes goes to where something lay that nobody needs any more: in a rolling window
- * since the last turn, else a layer or two. */
+ * since the last turn, else a layer or two; or to where nothing was yet. */
 static void add_maps(struct counting *c, double in_bytes, double out_bytes)
 {
   const struct mafat_layer *l = c->layer;
@@ -199,12 +214,10 @@ static void add_maps(struct counting *c, double in_bytes, double out_bytes)
   bool turns = takes_turns(c);
   double read = turns ? in_bytes + out_bytes : maps, written = turns ? turn_bytes(c) : 2 * maps < arena ? 2 * maps : arena;
   add_bytes(c, MAFAT_TERM_READ_FAR, MAFAT_TERM_READ_COLD, in_bytes, read);
-  if (group_of(c)->rows) {
-    double first = out_bytes * first_touched(c);
-    add_bytes(c, MAFAT_TERM_WRITTEN_FAR, MAFAT_TERM_WRITTEN_COLD, first, INFINITY);
-    out_bytes -= first;
-  }
-  add_bytes(c, MAFAT_TERM_WRITTEN_FAR, MAFAT_TERM_WRITTEN_COLD, out_bytes, written);
+  if (out_bytes <= 0) return;
+  double fresh = out_bytes * (group_of(c)->rows ? fresh_window(c) : fresh_map(c));
+  add(c, MAFAT_TERM_WRITTEN_FIRST, fresh);
+  add_bytes(c, MAFAT_TERM_WRITTEN_FAR, MAFAT_TERM_WRITTEN_COLD, out_bytes - fresh, written);
 }
 
 static double in_bytes_of(const struct counting *c)
@@ -242,7 +255,9 @@ static void count_direct(struct counting *c, const struct mafat_scratch *scratch
   if (pool) add(c, MAFAT_TERM_POOLED, pixels * filters);
   if (is_costly(l->activation) && c->channels.end == l->in.c) add(c, MAFAT_TERM_COSTLY, pixels * filters);
   add_weights(c, channels * taps * filters * 4, blocks);
-  add_maps(c, in_bytes_of(c), pixels * filters * (pool ? 1 : 4) * stores);
+  int inner = c->context->plan->inner[c->index];
+  bool separable = inner >= 0 && mafat_layer_is_depthwise(&c->context->network->layers[inner]);
+  add_maps(c, separable ? 0 : in_bytes_of(c), pixels * filters * (pool ? 1 : 4) * stores);
 }
 
 static void count_depthwise(struct counting *c)
@@ -251,7 +266,8 @@ static void count_depthwise(struct counting *c)
   double outputs = pixels_of(c->box) * l->out.c;
   add(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * l->size * l->size);
   if (is_costly(l->activation)) add(c, MAFAT_TERM_COSTLY, outputs);
-  add_maps(c, in_bytes_of(c), outputs * 4);
+  /* Inside a 1x1 it writes a few rows, again and again: they stay near. */
+  add_maps(c, in_bytes_of(c), c->index == c->step->layer ? outputs * 4 : 0);
 }
 
 /* Tiles are transformed `times` times, into values of so many bytes at a time. */
