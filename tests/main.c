@@ -13,7 +13,7 @@
 #endif
 
 #define SUITES(X) \
-  X(box) X(cfg) X(network) X(packing) X(plan) X(fusion) X(order) X(schedule) X(arrange) X(layout) X(predict) \
+  X(box) X(cfg) X(network) X(packing) X(plan) X(fusion) X(order) X(schedule) X(arrange) X(layout) X(predict) X(surroundings) \
   X(allocation) X(team) X(reads) X(weights) X(streaming) X(kernels) X(winograd) X(executor) X(detect) X(names) \
   X(model) LIBRARY_SUITES(X)
 
