@@ -354,7 +354,7 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
 {
   struct mafat_fetches *f;
   struct mafat_fetch fetch;
-  size_t largest = 0, slices = 0; /* slices: of the step, which needs them together */
+  size_t largest = 0, slices = 0, all = 0; /* slices: of the step, which needs them together */
   long long step = -1;
   *sizes = (struct mafat_fetch_sizes){0};
   int code = mafat_fetches_open(&f, n, plan);
@@ -364,6 +364,7 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
     if (fetch.step != step || fetch.kind != MAFAT_FETCH_SLICE) slices = 0;
     if (__builtin_add_overflow(slices, window, &slices)) code = MAFAT_ELIMIT;
     if (__builtin_add_overflow(sizes->bytes_read, (uint64_t)fetch.bytes, &sizes->bytes_read)) code = MAFAT_ELIMIT;
+    if (__builtin_add_overflow(all, window, &all)) all = SIZE_MAX;
     largest = most(largest, slices);
     step = fetch.step;
     size_packing(f, sizes);
@@ -375,6 +376,7 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
   /* The filters of the next panel, while this one is used; each read has its window. */
   size_t ahead = sizes->panel_bytes ? mafat_fetch_window(sizes->panel_bytes) + 8 * MAFAT_FETCH_ALIGNMENT : 0;
   sizes->ring_bytes = most(sizes->ring_bytes, ahead);
+  if (sizes->ring_bytes > all) sizes->ring_bytes = all; /* a run that reads less than a ring fills no ring */
   mafat_fetches_close(&f);
   return code;
 }

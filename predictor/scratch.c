@@ -154,6 +154,13 @@ static bool append_turns(struct mafat_scratch *s, size_t values, int n_threads, 
          !__builtin_mul_overflow(s->turn_bytes, (size_t)s->n_turns, &s->shared_bytes);
 }
 
+static int widest_piece(const struct mafat_sources *sources)
+{
+  int widest = 1;
+  for (int i = 0; i < sources->n; i++) widest = at_least(mafat_min(sources->list[i].n, MAFAT_CHANNEL_BLOCK), widest);
+  return widest;
+}
+
 static bool plan_winograd(const struct request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
@@ -171,9 +178,11 @@ static bool plan_winograd(const struct request *r, struct mafat_scratch *s)
   if (__builtin_mul_overflow((size_t)l->in.c, width, &kept) || kept > SIZE_MAX / 1024) return false;
   /* Each panel's points are padded. */
   kept = points * (kept + (size_t)n_panels(l) * 32);
+  s->piece_channels = widest_piece(&l->sources);
   size_t point = mafat_scratch_point_floats((size_t)s->n_tiles * MAFAT_CHANNEL_BLOCK);
-  if (__builtin_mul_overflow(points * (size_t)s->n_pieces, point, &values) ||
-      __builtin_mul_overflow(points * 2, point, &sums))
+  size_t values_point = mafat_scratch_point_floats((size_t)s->n_tiles * (size_t)s->piece_channels);
+  if (__builtin_mul_overflow(points * (size_t)s->n_pieces, values_point, &values) ||
+      __builtin_mul_overflow(points * (size_t)mafat_n_blocks(mafat_min(l->filters, MAFAT_PANEL)), point, &sums))
     return false;
   s->keep_weights = down > s->tile_rows && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
   /* A turn ends at a piece, so it may go beyond by one piece less a channel. */

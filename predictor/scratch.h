@@ -33,7 +33,8 @@ struct mafat_scratch {
   bool keep_weights;    /* all of them exist, made once a step */
   int n_turns;          /* turns that exist at once; at most the number of threads */
   size_t turn_bytes;    /* from one to the next, multiple of 64; 0 where values are shared */
-  size_t values_offset; /* the transformed input, [piece][point][tile][channel], as for 16 channels */
+  int piece_channels;   /* of the widest piece: as many have room in each */
+  size_t values_offset; /* the transformed input, [piece][point][tile][channel] */
   size_t kernel_offset; /* transformed weights, [point][channel][width]; kept ones panel by panel */
   size_t kernel_floats; /* of a panel */
   size_t sums_offset;   /* products before the output transform, [segment][point][tile][16] */

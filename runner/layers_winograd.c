@@ -98,16 +98,21 @@ static int keep_weights(const struct winograd *g)
 
 /* ---- input ---- */
 
-/* From one point to the next, in values and in sums. */
+/* From one point to the next, in sums and in values. */
 static size_t point_floats(const struct winograd *g)
 {
   return mafat_scratch_point_floats((size_t)g->n_tiles * MAFAT_CHANNEL_BLOCK);
 }
 
+static size_t values_point_floats(const struct winograd *g)
+{
+  return mafat_scratch_point_floats((size_t)g->n_tiles * (size_t)g->scratch->piece_channels);
+}
+
 /* Values of piece i: [point][tile][channel]. */
 static float *piece_values(const struct winograd *g, int i)
 {
-  return g->values + (size_t)i * MAFAT_WINOGRAD_PRODUCTS * point_floats(g);
+  return g->values + (size_t)i * MAFAT_WINOGRAD_PRODUCTS * values_point_floats(g);
 }
 
 /* One row of tiles of one piece. */
@@ -122,7 +127,7 @@ static void transform_input(const struct winograd *g, int tile_row, int i)
   struct mafat_winograd_input_call call = {
       .rows = c->in_rows, .n_cols = mafat_span_size(cols) + c->layer->size - 1, .n_channels = p->n,
       .pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, p->tensor, p->block),
-      .n_tiles = g->tiles_across, .point_floats = point_floats(g), .tile_floats = p->n,
+      .n_tiles = g->tiles_across, .point_floats = values_point_floats(g), .tile_floats = p->n,
       .values = piece_values(g, i) + (size_t)tile_row * (size_t)g->tiles_across * (size_t)p->n};
   c->worker->kernels->winograd_input(&call);
 }
@@ -139,7 +144,7 @@ static void multiply(const struct winograd *g, struct mafat_span filters, int fi
     int n = c->references[i].n;
     const float **rows = c->in_rows + (size_t)(i - first) * MAFAT_WINOGRAD_PRODUCTS;
     for (int point = 0; point < MAFAT_WINOGRAD_PRODUCTS; point++)
-      rows[point] = piece_values(g, i) + (size_t)point * point_floats(g);
+      rows[point] = piece_values(g, i) + (size_t)point * values_point_floats(g);
     c->pieces[i - first] = (struct mafat_conv_piece){rows, n, n};
   }
   struct mafat_conv_call call = {

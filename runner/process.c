@@ -4,6 +4,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +126,12 @@ void mafat_process_trim_heap(void)
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif
+}
+
+int mafat_process_processors(void)
+{
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
 }
 
 bool mafat_process_is_static(void)

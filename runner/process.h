@@ -32,6 +32,9 @@ void mafat_process_touch_stack(void);
 /* Gives freed pages of the heap back to the system. */
 void mafat_process_trim_heap(void);
 
+/* Processors that this process may use; 1 where the system does not say. */
+int mafat_process_processors(void);
+
 /* Was this program linked statically, without a loader? */
 bool mafat_process_is_static(void);
 

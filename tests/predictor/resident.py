@@ -99,7 +99,7 @@ def run(network, options, kind, picture):
     """The run's JSON, or None, and the exit status."""
     words = [BUILD + "/run_inference", "--json", "--thresh", "0.9"] + options
     if "2" in options[1:2]:  # often enough that both threads find work
-        words += ["--repeat", "5"]
+        words += ["--repeat", "3"]
     path = network.pictures[picture]
     words += ["--input", path] if picture == "raw" else []
     words += [network.cfg, network.weights_of(kind)] + ([] if picture == "raw" else [path])
