@@ -30,17 +30,17 @@ void mafat_front_reduce(struct mafat_front *f)
 typedef int (*layout_function)(struct mafat_layout **out, const struct mafat_network *n, const struct mafat_plan *plan,
                                struct mafat_diagnostic *d);
 
-/* Bytes, by a layout of this kind, and with `time` milliseconds. */
+/* Bytes and milliseconds, by a layout of this kind. */
 static int measure(struct mafat_candidate *c, const struct mafat_search_request *r, const char *text,
-                   layout_function lay_out, bool time, struct mafat_diagnostic *d)
+                   layout_function lay_out, struct mafat_diagnostic *d)
 {
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
   struct mafat_prediction bytes;
-  struct mafat_latency latency = {.total_ms = c->ms};
+  struct mafat_latency latency;
   int code = mafat_plan_read(&plan, text, r->network, r->n_layers, r->options, d);
   if (code == MAFAT_OK) code = lay_out(&layout, r->network, plan, d);
-  if (code == MAFAT_OK && time) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
+  if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
   if (code == MAFAT_OK) {
     mafat_predict(&bytes, layout, r->around);
     c->charge_bytes = bytes.charge_bytes;
@@ -55,7 +55,7 @@ int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
                     struct mafat_diagnostic *d)
 {
   struct mafat_candidate c = {0};
-  int code = measure(&c, r, text, mafat_layout_sketch, true, d);
+  int code = measure(&c, r, text, mafat_layout_sketch, d);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
   if (code) return code;
   c.text = strdup(text);
@@ -73,7 +73,8 @@ int mafat_front_arrange(struct mafat_front *f, const struct mafat_search_request
 {
   int code = MAFAT_OK;
   for (int i = 0; i < f->n && code == MAFAT_OK; i++)
-    code = measure(&f->list[i], r, f->list[i].text, mafat_layout_make, false, d);
+    code = measure(&f->list[i], r, f->list[i].text, mafat_layout_make, d);
+  mafat_front_reduce(f);
   return code;
 }
 

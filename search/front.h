@@ -14,7 +14,7 @@ void mafat_front_reduce(struct mafat_front *front);
 int mafat_front_add(struct mafat_front *front, const struct mafat_search_request *request, const char *text,
                     struct mafat_diagnostic *d);
 
-/* Of each plan the arena as it is. */
+/* Of each plan the arena as it is: what others beat then goes. */
 int mafat_front_arrange(struct mafat_front *front, const struct mafat_search_request *request,
                         struct mafat_diagnostic *d);
 
