@@ -40,7 +40,7 @@ enum mafat_term {
   MAFAT_TERM_WEIGHTS_COLD,
   MAFAT_TERM_READ_FAR,         /* of maps */
   MAFAT_TERM_READ_COLD,
-  MAFAT_TERM_WRITTEN_FIRST,    /* to memory that the run has not touched before */
+  MAFAT_TERM_WRITTEN_FIRST,    /* to rolling windows that the run has not touched before */
   MAFAT_TERM_WRITTEN_FAR,
   MAFAT_TERM_WRITTEN_COLD,
   MAFAT_TERM_WINOGRAD_FAR,     /* of transformed inputs */

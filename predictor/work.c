@@ -7,7 +7,7 @@ void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n
                      const struct mafat_layout *layout, const struct mafat_calibration *calibration)
 {
   *c = (struct mafat_work_context){.network = n, .plan = plan, .layout = layout, .calibration = calibration,
-                                    .turn_group = -1, .fresh_layer = -1};
+                                    .turn_group = -1};
   c->run_bytes = (double)layout->kept_bytes + (double)layout->total_bytes;
 }
 
@@ -188,25 +188,10 @@ static double fresh_window(const struct counting *c)
   return rows <= 0 ? 0 : rows >= n ? 1 : (double)rows / n;
 }
 
-/* The share of a map's buffer that lies where none has lain before: beyond the end of all
- * so far. */
-static double fresh_map(const struct counting *c)
-{
-  struct mafat_work_context *context = c->context;
-  const struct mafat_layout *layout = context->layout;
-  int layer = c->step->layer, buffer = layout->tensors[layer + 1].buffer;
-  if (context->fresh_layer == layer || buffer < 0) return buffer < 0 ? 0 : context->fresh;
-  double begin = (double)layout->buffers[buffer].offset, bytes = (double)layout->buffers[buffer].bytes;
-  double beyond_all = begin + bytes - (begin > context->touched_bytes ? begin : context->touched_bytes);
-  context->fresh_layer = layer;
-  context->fresh = beyond_all > 0 && bytes > 0 ? beyond_all / bytes : 0;
-  if (begin + bytes > context->touched_bytes) context->touched_bytes = begin + bytes;
-  return context->fresh;
-}
-
 /* What a step reads was written by the step before, or lies all around in a map. What
  * it writes goes to where something lay that nobody needs any more: in a rolling window
- * since the last turn, else a layer or two; or to where nothing was yet. */
+ * since the last turn, or for the first time; else a layer or two. (A whole map's first
+ * lines come as fast as its others: there are many in a row.) */
 static void add_maps(struct counting *c, double in_bytes, double out_bytes)
 {
   const struct mafat_layer *l = c->layer;
@@ -215,7 +200,7 @@ static void add_maps(struct counting *c, double in_bytes, double out_bytes)
   double read = turns ? in_bytes + out_bytes : maps, written = turns ? turn_bytes(c) : 2 * maps < arena ? 2 * maps : arena;
   add_bytes(c, MAFAT_TERM_READ_FAR, MAFAT_TERM_READ_COLD, in_bytes, read);
   if (out_bytes <= 0) return;
-  double fresh = out_bytes * (group_of(c)->rows ? fresh_window(c) : fresh_map(c));
+  double fresh = group_of(c)->rows ? out_bytes * fresh_window(c) : 0;
   add(c, MAFAT_TERM_WRITTEN_FIRST, fresh);
   add_bytes(c, MAFAT_TERM_WRITTEN_FAR, MAFAT_TERM_WRITTEN_COLD, out_bytes - fresh, written);
 }

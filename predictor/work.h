@@ -24,9 +24,6 @@ struct mafat_work_context {
   double run_bytes;     /* touched in a run: what comes once a run comes from so far away */
   int turn_group;       /* the group that turn_bytes holds for */
   double turn_bytes;    /* touched between two visits of a layer of that group */
-  double touched_bytes; /* of the arena, by maps so far */
-  int fresh_layer;      /* the layer that `fresh` holds for */
-  double fresh;         /* share of its map that goes where nothing was yet */
 };
 
 void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n, const struct mafat_plan *plan,
