@@ -15,10 +15,7 @@ enum {
   LATE_ELSEWHERE = 640 << 10,
   /* Records of a layer in plan, layout, schedule, executor and weights, and what there is once. */
   LAYER_BYTES = 640,
-  RECORDS_BYTES = 48 << 10,
-  /* Small blocks that the search has freed and the allocator keeps at hand (glibc: 7 of each
-   * size for a thread): they hold their pages. 84 KB were seen. */
-  SEARCHED_BYTES = 64 << 10
+  RECORDS_BYTES = 48 << 10
 };
 
 /* ---- code ---- */
@@ -138,7 +135,7 @@ static int look_at_picture(struct mafat_surroundings *around, const struct mafat
 int mafat_surroundings_measure(struct mafat_surroundings *around,
                                const struct mafat_surroundings_request *r, struct mafat_diagnostic *d)
 {
-  *around = (struct mafat_surroundings){.late_bytes = RECORDS_BYTES + SEARCHED_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
+  *around = (struct mafat_surroundings){.late_bytes = RECORDS_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
                                                       (code_stands_together() ? LATE_WINDOW : LATE_ELSEWHERE)};
   int code = look_at_picture(around, r, d);
   if (code) return code;
