@@ -151,7 +151,14 @@ static uint64_t macs_once(const struct maker *m, int layer)
   return macs;
 }
 
-/* The other parts of a step hold what its first one does. */
+/* The other parts of a step hold what its first one does; but a fan's panels, which take
+ * turns in a buffer. */
+static bool is_first_part(const struct maker *m, const struct mafat_step *step)
+{
+  return (step->filters.begin == 0 && step->channels.begin == 0) || step->layer < 0 ||
+         m->plan->fan[step->layer] >= 0;
+}
+
 static void skip_parts(struct maker *m, const struct mafat_step *step)
 {
   if (m->schedule->dividing && m->schedule->divided.layer == step->layer && !mafat_order_is_wide(m->plan, step->layer))
@@ -168,7 +175,7 @@ static void walk(struct maker *m)
     e->out_rows = most(e->out_rows, mafat_span_size(step.out.y));
     e->out_cols = most(e->out_cols, mafat_span_size(step.out.x));
     if (step.kind == MAFAT_STEP_TRANSFORM) continue;
-    hold(m, step.layer, step.held, step.held_channels);
+    if (is_first_part(m, &step)) hold(m, step.layer, step.held, step.held_channels);
     if (m->outline) skip_parts(m, &step);
     else if (step.kind == MAFAT_STEP_COMPUTE && !m->sketch) count_step(m, &step);
   }

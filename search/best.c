@@ -20,7 +20,7 @@
 enum {
   MAX_BLOCKS = 72,
   MAX_STEPS = 150,     /* arenas tried for a price */
-  MAX_FINALISTS = 44,
+  MAX_FINALISTS = 36,
   TEXT = 8192
 };
 
