@@ -52,7 +52,8 @@ struct mafat_model_options {
   const char *algorithm; /* of convolutions: "direct", "winograd" (3x3 layers of stride 1), or "auto"
                            (NULL, default): for each layer the faster one that fits; of a given
                            plan by shapes, direct everywhere if only that fits */
-  int threads;          /* that compute, the caller's included; default 1 */
+  int threads;          /* that compute, the caller's included; default 1; 0: as many as are predicted to
+                           be the fastest, up to the processors */
   const char *cpu;      /* highest kernel level: "portable", "avx2", "avx512", "neon"; NULL (default):
                            the best of this CPU */
   bool best_effort;     /* run the smallest plan even if it does not fit; default false */

@@ -11,12 +11,13 @@
 
 /* Plan and layout of a text, and what they cost. */
 static int take(struct mafat_choice *c, const struct mafat_choice_request *r, enum mafat_algorithm algorithm,
-                const char *text, struct mafat_diagnostic *d)
+                int threads, const char *text, struct mafat_diagnostic *d)
 {
   const struct mafat_search_request *s = &r->search;
   struct mafat_plan_options options = *s->options;
   mafat_choice_close(c);
   c->algorithm = options.algorithm = algorithm;
+  options.n_threads = threads;
   c->fits = false;
   int code = mafat_plan_read(&c->plan, text, s->network, s->n_layers, &options, d);
   if (code == MAFAT_OK) code = mafat_layout_make(&c->layout, s->network, c->plan, d);
@@ -38,12 +39,13 @@ static int take_text(struct mafat_choice *c, const struct mafat_choice_request *
                      struct mafat_diagnostic *d)
 {
   enum mafat_algorithm algorithm = r->search.options->algorithm;
-  int code = take(c, r, algorithm, text, d);
+  int threads = r->search.most_threads ? r->search.most_threads : r->search.options->n_threads;
+  int code = take(c, r, algorithm, threads, text, d);
   if (algorithm != MAFAT_AUTO || c->fits || (code && code != MAFAT_ELIMIT)) return code;
   size_t bytes = code ? SIZE_MAX : c->prediction.charge_bytes;
-  code = take(c, r, MAFAT_DIRECT, text, d);
+  code = take(c, r, MAFAT_DIRECT, threads, text, d);
   if (code || c->prediction.charge_bytes < bytes) return code;
-  return take(c, r, algorithm, text, d);
+  return take(c, r, algorithm, threads, text, d);
 }
 
 int mafat_choose_search(struct mafat_front **front, const struct mafat_search_request *search, size_t *left_bytes,
@@ -67,10 +69,12 @@ static int take_best(struct mafat_choice *c, const struct mafat_choice_request *
   if (code) return code;
   const struct mafat_front *front = r->front ? r->front : made;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);
+  if (!found) found = &front->list[0];
+  int threads = found->threads;
   /* The front goes first: what stays of the heap lies where it was. */
-  char *text = strdup(found ? found->text : front->list[0].text);
+  char *text = strdup(found->text);
   mafat_front_close(&made);
-  code = text ? take(c, r, r->search.options->algorithm, text, d)
+  code = text ? take(c, r, r->search.options->algorithm, threads, text, d)
               : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->search.network->path);
   free(text);
   return code;
@@ -90,6 +94,13 @@ static int find_search(bool *greedy, const char *name, struct mafat_diagnostic *
   return mafat_fail(d, MAFAT_EINVAL, "expected a search (best, greedy), found %.60s", name);
 }
 
+/* That a plan can be made for. */
+static int processors(void)
+{
+  int n = mafat_process_processors();
+  return n < 1 ? 1 : n > MAFAT_MAX_THREADS ? MAFAT_MAX_THREADS : n;
+}
+
 int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_basis *basis,
                          const struct mafat_model_options *o, bool packed, const char *cpu,
                          struct mafat_diagnostic *d)
@@ -97,14 +108,15 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   struct mafat_budget budget = {o->memory_bytes, "--memory"};
   mafat_plan_defaults(&basis->options);
   basis->options.algorithm = MAFAT_AUTO;
-  basis->options.n_threads = o->threads;
+  basis->options.n_threads = o->threads ? o->threads : 1;
   basis->options.packed = packed;
   if (o->algorithm && !mafat_algorithm_find(&basis->options.algorithm, o->algorithm))
     return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd), found %.60s", o->algorithm);
   mafat_calibration_load(&basis->calibration, cpu, &o->warnings);
   if (!budget.bytes) mafat_budget_find(&budget, "");
   *r = (struct mafat_choice_request){
-      .search = {.options = &basis->options, .calibration = &basis->calibration},
+      .search = {.options = &basis->options, .calibration = &basis->calibration,
+                 .most_threads = o->threads ? 0 : processors()},
       .plan = o->plan, .bias_bytes = o->bias_bytes,
       .budget_bytes = budget.bytes, .budget_source = budget.source, .best_effort = o->best_effort};
   return find_search(&r->greedy, o->search, d);

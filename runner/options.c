@@ -53,7 +53,8 @@ const char mafat_options_help[] =
     "                       only that fits. They differ by rounding; direct needs\n"
     "                       the least memory\n"
     "  --threads N          compute with N threads, 1 to 64, default 1; changes no bit\n"
-    "                       of a plan\n"
+    "                       of a plan; auto: up to the processors, as many as are\n"
+    "                       predicted to be the fastest within the budget\n"
     "  --best-effort        run the smallest plan even if it does not fit\n"
     "  --cpu LEVEL          highest kernel level to use: portable, neon, avx2, avx512;\n"
     "                       default: the best of this CPU\n"
@@ -242,8 +243,12 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
     return mafat_algorithm_find(&found, optarg) ? MAFAT_OK : expects(d, "algorithm", "auto, direct or winograd");
   }
   case OPTION_THREADS:
+    if (strcmp(optarg, "auto") == 0) {
+      o->threads = 0;
+      return MAFAT_OK;
+    }
     return read_count(optarg, &o->threads) && o->threads <= MAFAT_MAX_THREADS
-               ? MAFAT_OK : expects(d, "threads", "a number from 1 to 64");
+               ? MAFAT_OK : expects(d, "threads", "a number from 1 to 64, or auto");
   case OPTION_CPU:
     o->cpu = optarg;
     return mafat_kernels_find(optarg) ? MAFAT_OK : expects(d, "cpu", "portable, avx2, avx512 or neon");

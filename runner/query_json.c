@@ -12,7 +12,7 @@ static void put_bool(struct mafat_writer *w, const char *key, bool value)
   mafat_writer_put(w, value ? "true" : "false");
 }
 
-static void put_question(const struct mafat_query *q, struct mafat_writer *w)
+static void put_question(const struct mafat_query *q, const struct mafat_answer *a, struct mafat_writer *w)
 {
   mafat_json_string(w, "cfg", q->cfg);
   mafat_json_key(w, "network");
@@ -25,7 +25,7 @@ static void put_question(const struct mafat_query *q, struct mafat_writer *w)
   put_bool(w, "weights_assumed", q->weights_assumed);
   mafat_json_string(w, "image", q->picture);
   put_bool(w, "image_assumed", !q->picture && !q->floats_only);
-  mafat_json_count(w, "threads", q->basis.options.n_threads);
+  mafat_json_count(w, "threads", a->choice.plan->n_threads);
   mafat_json_string(w, "cpu", q->kernels->name);
   mafat_json_string(w, "search", q->request.plan ? NULL : q->request.greedy ? "greedy" : "best");
 }
@@ -93,7 +93,7 @@ static void put_costs(const struct mafat_query *q, const struct mafat_answer *a,
 int mafat_query_write_json(const struct mafat_query *q, const struct mafat_answer *a, struct mafat_writer *w)
 {
   mafat_json_begin(w, "{");
-  put_question(q, w);
+  put_question(q, a, w);
   mafat_json_string(w, "plan", a->choice.text);
   mafat_json_string(w, "algorithm", mafat_algorithm_name(a->choice.algorithm));
   put_bool(w, "fits", a->choice.fits);

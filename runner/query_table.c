@@ -8,6 +8,7 @@ struct row {
   const char *plan;
   size_t charge_bytes;
   double ms;
+  int threads;         /* 0: as the options say */
   size_t paper_bytes;  /* greedy: what it went by */
 };
 
@@ -30,6 +31,7 @@ static void begin(const struct table *t)
   else mafat_writer_put(t->writer, "taken");
   mafat_writer_put(t->writer, "  needs_MB        ms");
   if (t->sweep && t->query->request.greedy) mafat_writer_put(t->writer, "  paper_MB");
+  if (t->query->request.search.most_threads) mafat_writer_put(t->writer, "  threads");
   mafat_writer_put(t->writer, "  plan\n");
 }
 
@@ -47,6 +49,7 @@ static void put_line(const struct table *t, const struct row *r)
   put_cell(w, (double)r->charge_bytes / 1048576, 2, MB_WIDTH);
   put_cell(w, r->ms, 1, MS_WIDTH);
   if (t->sweep && t->query->request.greedy) put_cell(w, (double)r->paper_bytes / 1048576, 2, MB_WIDTH);
+  if (t->query->request.search.most_threads) put_cell(w, r->threads, 0, 9);
   mafat_writer_put(w, "  ");
   mafat_writer_put(w, r->plan);
   mafat_writer_put(w, "\n");
@@ -61,6 +64,7 @@ static void put_object(const struct table *t, const struct row *r)
   mafat_json_key(w, t->sweep ? "fits" : "taken");
   mafat_writer_put(w, r->taken ? "true" : "false");
   mafat_json_string(w, "plan", r->plan);
+  mafat_json_count(w, "threads", r->threads ? r->threads : t->query->basis.options.n_threads);
   mafat_json_count(w, "predicted_charge_bytes", (int64_t)r->charge_bytes);
   mafat_json_number(w, "predicted_latency_ms", r->ms);
   if (t->sweep && t->query->request.greedy) mafat_json_count(w, "paper_bytes", (int64_t)r->paper_bytes);
@@ -88,7 +92,7 @@ static void sweep_best(const struct table *t, size_t budget, bool *any)
   const struct mafat_candidate *found = mafat_front_within(t->query->front, budget);
   const struct mafat_candidate *c = found ? found : &t->query->front->list[0];
   if (found) *any = true;
-  put_row(t, &(struct row){budget, found != NULL, c->text, c->charge_bytes, c->ms, 0});
+  put_row(t, &(struct row){budget, found != NULL, c->text, c->charge_bytes, c->ms, c->threads, 0});
 }
 
 static int sweep_greedy(const struct table *t, size_t budget, bool *any, struct mafat_diagnostic *d)
@@ -100,7 +104,7 @@ static int sweep_greedy(const struct table *t, size_t budget, bool *any, struct 
   if (code == MAFAT_OK) {
     const struct mafat_choice *c = &a.choice;
     if (c->fits) *any = true;
-    put_row(t, &(struct row){budget, c->fits, c->text, c->prediction.charge_bytes, c->latency.total_ms, a.paper->bytes});
+    put_row(t, &(struct row){budget, c->fits, c->text, c->prediction.charge_bytes, c->latency.total_ms, c->plan->n_threads, a.paper->bytes});
   }
   mafat_answer_close(&a);
   return code;
@@ -128,7 +132,7 @@ int mafat_query_write_front(const struct mafat_query *q, bool json, struct mafat
   begin(&t);
   for (int i = 0; i < q->front->n; i++) {
     const struct mafat_candidate *c = &q->front->list[i];
-    put_row(&t, &(struct row){0, c == taken, c->text, c->charge_bytes, c->ms, 0});
+    put_row(&t, &(struct row){0, c == taken, c->text, c->charge_bytes, c->ms, c->threads, 0});
   }
   return end(&t);
 }

@@ -60,7 +60,7 @@ static const char *who_chose(const struct mafat_query *q)
 static void put_plan(const struct mafat_query *q, const struct mafat_answer *a, struct mafat_writer *w)
 {
   char text[160];
-  int threads = q->basis.options.n_threads;
+  int threads = a->choice.plan->n_threads;
   put_label(w, "plan");
   mafat_writer_put(w, a->choice.text);
   snprintf(text, sizeof text, "\n%*s(%s; %s, %d thread%s, kernels %s)\n", LABEL_WIDTH, "", who_chose(q),

@@ -8,6 +8,7 @@
 
 #include "predictor/algorithms.h"
 #include "predictor/fetches.h"
+#include "predictor/packing.h"
 #include "search/front.h"
 #include "search/spans.h"
 
@@ -428,11 +429,6 @@ static int lay_out(struct search *s, struct mafat_front *f)
     code = mafat_front_add(f, s->request, seeds[i], s->d);
   for (int i = 0; i < s->n_proposals && code == MAFAT_OK; i++)
     code = mafat_front_add(f, s->request, s->proposals[i].text, s->d);
-  mafat_front_reduce(f);
-  if (code == MAFAT_OK) code = mafat_front_arrange(f, s->request, s->d);
-  mafat_front_reduce(f);
-  if (code == MAFAT_OK && f->n == 0)
-    code = mafat_fail(s->d, MAFAT_ELIMIT, "%s: no plan has countable bytes", s->request->network->path);
   return code;
 }
 
@@ -465,17 +461,45 @@ static int search(struct search *s, struct mafat_front *f)
   return lay_out(s, f);
 }
 
-int mafat_search_front(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+/* Adds the finalists for one number of threads. */
+static int search_threads(struct mafat_front *f, const struct mafat_search_request *request, int threads,
+                          struct mafat_diagnostic *d)
 {
-  struct search s = {.request = request, .d = d};
-  *out = NULL;
-  struct mafat_front *f = calloc(1, sizeof *f);
-  int code = f ? search(&s, f) : MAFAT_ENOMEM;
+  struct mafat_plan_options options = *request->options;
+  struct mafat_search_request r = *request;
+  struct search s = {.request = &r, .d = d};
+  options.n_threads = threads;
+  r.options = &options;
+  int code = search(&s, f);
   for (int i = 0; i < s.n_proposals; i++) free(s.proposals[i].text);
   free(s.proposals);
   free(s.states);
   mafat_spans_close(&s.spans);
   mafat_costs_close(&s.costs);
+  return code;
+}
+
+/* One, two, four ... and as many as there may be. */
+static int search_all_threads(struct mafat_front *f, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+{
+  int most = request->most_threads, code = MAFAT_OK;
+  if (!most) return search_threads(f, request, request->options->n_threads, d);
+  for (int threads = 1; threads <= most && code == MAFAT_OK;) {
+    code = search_threads(f, request, threads, d);
+    threads = threads == most ? most + 1 : mafat_min(2 * threads, most);
+  }
+  return code;
+}
+
+int mafat_search_front(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct mafat_front *f = calloc(1, sizeof *f);
+  int code = f ? search_all_threads(f, request, d) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) mafat_front_reduce(f);
+  if (code == MAFAT_OK && f->n == 0)
+    code = mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", request->network->path);
+  if (code == MAFAT_OK) code = mafat_front_arrange(f, request, d);
   if (code == MAFAT_OK) *out = f;
   else mafat_front_close(&f);
   return code == MAFAT_ENOMEM ? mafat_fail(d, code, "%s: out of memory", request->network->path) : code;

@@ -11,11 +11,13 @@ struct mafat_search_request {
   const struct mafat_plan_options *options; /* algorithm: MAFAT_AUTO leaves the choice, layer by layer, to the search */
   const struct mafat_surroundings *around;
   const struct mafat_calibration *calibration;
+  int most_threads; /* 0: as many as the options have; else up to so many, as the search finds best */
 };
 
 /* A plan, by its text (plan.h), and what it is predicted to need. */
 struct mafat_candidate {
   char *text;
+  int threads;
   size_t charge_bytes;
   double ms;
 };

@@ -11,6 +11,7 @@ static int compare(const void *a, const void *b)
   const struct mafat_candidate *x = a, *y = b;
   if (x->charge_bytes != y->charge_bytes) return x->charge_bytes < y->charge_bytes ? -1 : 1;
   if (x->ms < y->ms || x->ms > y->ms) return x->ms < y->ms ? -1 : 1;
+  if (x->threads != y->threads) return x->threads < y->threads ? -1 : 1;
   size_t m = strlen(x->text), n = strlen(y->text);
   if (m != n) return m < n ? -1 : 1; /* of equals the simpler */
   return strcmp(x->text, y->text);
@@ -38,7 +39,9 @@ static int measure(struct mafat_candidate *c, const struct mafat_search_request 
   struct mafat_layout *layout = NULL;
   struct mafat_prediction bytes;
   struct mafat_latency latency;
-  int code = mafat_plan_read(&plan, text, r->network, r->n_layers, r->options, d);
+  struct mafat_plan_options options = *r->options;
+  options.n_threads = c->threads;
+  int code = mafat_plan_read(&plan, text, r->network, r->n_layers, &options, d);
   if (code == MAFAT_OK) code = lay_out(&layout, r->network, plan, d);
   if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
   if (code == MAFAT_OK) {
@@ -54,7 +57,7 @@ static int measure(struct mafat_candidate *c, const struct mafat_search_request 
 int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r, const char *text,
                     struct mafat_diagnostic *d)
 {
-  struct mafat_candidate c = {0};
+  struct mafat_candidate c = {.threads = r->options->n_threads};
   int code = measure(&c, r, text, mafat_layout_sketch, d);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
   if (code) return code;

@@ -9,7 +9,7 @@
  * sorts them by bytes. Texts of the others are freed. */
 void mafat_front_reduce(struct mafat_front *front);
 
-/* Adds a plan with its prediction, for an arena without holes; a text that is no plan
+/* Adds a plan for the options' threads with its prediction, for an arena without holes; a text that is no plan
  * for the network is passed over. MAFAT_ENOMEM. */
 int mafat_front_add(struct mafat_front *front, const struct mafat_search_request *request, const char *text,
                     struct mafat_diagnostic *d);

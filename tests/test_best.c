@@ -27,13 +27,15 @@ static void set_up(struct search *s, struct mafat_network *n)
   s->network = n;
   mafat_plan_defaults(&s->options);
   mafat_calibration_defaults(&s->calibration, "avx2");
-  s->request = (struct mafat_search_request){n, n->n_layers, &s->options, &around, &s->calibration};
+  s->request = (struct mafat_search_request){
+      .network = n, .n_layers = n->n_layers, .options = &s->options, .around = &around, .calibration = &s->calibration};
 }
 
 static void random_options(struct search *s, struct test_rng *rng)
 {
   s->options.packed = test_random_chance(rng, 50);
   s->options.n_threads = test_random_int(rng, 1, 4);
+  if (test_random_chance(rng, 30)) s->request.most_threads = test_random_int(rng, 1, 3);
   s->options.algorithm = test_random_chance(rng, 60) ? MAFAT_AUTO : test_random_chance(rng, 50) ? MAFAT_DIRECT : MAFAT_WINOGRAD;
   s->request.n_layers = test_random_int(rng, 1, s->network->n_layers);
 }
@@ -47,20 +49,22 @@ static struct mafat_front *find_front(const struct search *s)
 }
 
 /* Bytes and milliseconds of a text, by the predictor. */
-static struct mafat_candidate predict(const struct search *s, const char *text)
+static struct mafat_candidate predict(const struct search *s, const char *text, int threads)
 {
+  struct mafat_plan_options options = s->options;
+  options.n_threads = threads;
   struct mafat_plan *plan;
   struct mafat_layout *layout;
   struct mafat_prediction p;
   struct mafat_latency latency;
   struct mafat_diagnostic d = {""};
-  ck_assert_msg(mafat_plan_read(&plan, text, s->network, s->request.n_layers, &s->options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_plan_read(&plan, text, s->network, s->request.n_layers, &options, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_msg(mafat_layout_make(&layout, s->network, plan, &d) == MAFAT_OK, "%s", d.text);
   mafat_predict(&p, layout, &around);
   ck_assert_int_eq(mafat_latency_predict(&latency, s->network, plan, layout, &s->calibration), MAFAT_OK);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
-  return (struct mafat_candidate){NULL, p.charge_bytes, latency.total_ms};
+  return (struct mafat_candidate){.threads = threads, .charge_bytes = p.charge_bytes, .ms = latency.total_ms};
 }
 
 /* More bytes buy fewer milliseconds, and what the front says is what the predictor says. */
@@ -69,8 +73,10 @@ static void check_front(const struct search *s, const struct mafat_front *f, con
   if (f->n < 1) test_fail_case(cfg, "", "the front is empty");
   for (int i = 0; i < f->n; i++) {
     const struct mafat_candidate *c = &f->list[i];
-    struct mafat_candidate again = predict(s, c->text);
+    struct mafat_candidate again = predict(s, c->text, c->threads);
     if (again.charge_bytes != c->charge_bytes) test_fail_case(cfg, c->text, "%zu bytes, predicted %zu", c->charge_bytes, again.charge_bytes);
+    if (s->request.most_threads ? c->threads > s->request.most_threads : c->threads != s->options.n_threads)
+      test_fail_case(cfg, c->text, "%d threads", c->threads);
     if (again.ms < c->ms || again.ms > c->ms) test_fail_case(cfg, c->text, "%g ms, predicted %g", c->ms, again.ms);
     if (i == 0) continue;
     if (c->charge_bytes <= c[-1].charge_bytes || c->ms >= c[-1].ms)
@@ -128,7 +134,7 @@ START_TEST(a_front_beats_the_usual_plans)
     struct mafat_plan *plan;
     if (mafat_plan_read(&plan, usual[i], s.network, s.network->n_layers, &s.options, NULL)) continue;
     mafat_plan_close(&plan);
-    struct mafat_candidate c = predict(&s, usual[i]);
+    struct mafat_candidate c = predict(&s, usual[i], 1);
     const struct mafat_candidate *found = mafat_front_within(f, c.charge_bytes);
     /* The tables that the search adds up are near, not exact. */
     if (f->list[0].charge_bytes > c.charge_bytes + c.charge_bytes / 16)
