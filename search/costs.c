@@ -128,6 +128,12 @@ static int walk_way(struct walk *w, int way, int algorithm)
   return MAFAT_OK;
 }
 
+/* Rows of networks that are too deep for so few at a time. */
+static void rule_out(struct mafat_costs *c, int way, int algorithm)
+{
+  for (int l = 0; l < c->n_layers; l++) cost_at(c, way, algorithm, l)->ns = INFINITY;
+}
+
 static int make_way(struct walk *w, int way, int algorithm, enum mafat_algorithm wanted, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *w->request->options;
@@ -139,7 +145,9 @@ static int make_way(struct walk *w, int way, int algorithm, enum mafat_algorithm
   if (code == MAFAT_OK) code = walk_way(w, way, algorithm);
   mafat_layout_close(&w->layout);
   mafat_plan_close(&w->plan);
-  return code;
+  if (code != MAFAT_EINVAL) return code;
+  rule_out(w->costs, way, algorithm);
+  return MAFAT_OK;
 }
 
 /* ---- what does not depend on the way ---- */

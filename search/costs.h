@@ -14,7 +14,7 @@ struct mafat_way {
 };
 
 struct mafat_layer_cost {
-  float ns;            /* of all its steps */
+  float ns;            /* of all its steps; INFINITY: no plan goes this way through all of the network */
   float reads;         /* passes over its weights that are read from the file, when streamed */
   float held_bytes;    /* of its output, as far as it exists inside a group of this way */
   float scratch_bytes;
