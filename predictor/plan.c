@@ -407,7 +407,8 @@ static int outermost(const struct mafat_plan *plan, int layer)
   return layer;
 }
 
-static int choose_residence(struct mafat_plan *plan, const struct mafat_network *n, int small_floats)
+static int choose_residence(struct mafat_plan *plan, const struct mafat_network *n,
+                            const struct mafat_plan_options *options)
 {
   plan->residence = calloc((size_t)plan->n_layers, sizeof *plan->residence);
   if (!plan->residence) return MAFAT_ENOMEM;
@@ -415,9 +416,9 @@ static int choose_residence(struct mafat_plan *plan, const struct mafat_network 
     const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, l)];
     int step = outermost(plan, l);
     bool divisible = mafat_fusion_reader(plan, step) == l && is_divisible(plan, n, step);
-    if (!has_weights(&n->layers[l])) continue;
+    if (!has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l])) continue;
     /* Rows come back to a layer again and again: small ones are read once. */
-    size_t small = g->loaded_kb ? (size_t)g->loaded_kb << 8 : g->rows ? (size_t)small_floats : 0;
+    size_t small = g->loaded_kb ? (size_t)g->loaded_kb << 8 : g->rows ? (size_t)options->small_floats : 0;
     bool loaded = !divisible || mafat_packed_floats(&n->layers[l]) <= small;
     plan->residence[l] = g->weights == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights;
   }
@@ -444,7 +445,7 @@ static int complete(struct mafat_plan *plan, const struct mafat_network *n,
   int code = mafat_fusion_find(plan, n, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find_fans(plan, n, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(plan, n);
-  if (code == MAFAT_OK) code = choose_residence(plan, n, options->small_floats);
+  if (code == MAFAT_OK) code = choose_residence(plan, n, options);
   if (code) return mafat_fail(d, code, "plan: out of memory");
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++)
     if (plan->groups[g].balanced) code = mafat_balance_group(n, plan, g, d);

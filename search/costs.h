@@ -35,6 +35,7 @@ struct mafat_costs {
   bool *has_choice;               /* [layer]: inside it, a convolution that can be either */
   int *reader;                    /* [layer]: that convolution, or itself */
   float *weights_bytes;           /* [layer]: packed, with those inside */
+  bool *must_keep;                /* [layer]: these are kept in every plan */
   float *map_bytes;               /* [tensor + 1]: whole, 0 where it never exists */
   int *last_use;                  /* [tensor + 1] */
   bool *splits;                   /* [layer]: cannot be cut by rows */
