@@ -23,7 +23,7 @@ enum {
   MOST_RING = 64,
   MOST_LOADED_KB = 1 << 20,
   SMALL_FLOATS = 20 << 10,
-  MAX_ROW_LOOKS = 1 << 26, /* steps of rows x layers looked at for each: yolov3 has a third of a million */
+  MAX_ROW_LOOKS = 1 << 23, /* steps of rows, looked at by their layers, neighbours and readers: yolov3 has 50000 */
   MAX_TILE_STEPS = 1 << 24 /* tiles x layers of a group: 608 x 608 tiles of 16 layers are 6 million */
 };
 
@@ -251,13 +251,24 @@ static int *make_bounds(const int *inner, int n, int extent)
   return bounds;
 }
 
-/* Every step of rows is found by looking at the group's layers. */
+static long long row_steps(const struct mafat_network *n, int rolling, int tensor)
+{
+  return mafat_network_tensor_shape(n, tensor).h / rolling + 1;
+}
+
+/* Every step of rows looks at what the layer reads and at who reads what it writes. */
 static long long row_looks(const struct mafat_network *n, int rolling, int first, int end)
 {
-  long long steps = 0;
+  long long looks = 0;
   if (!rolling) return 0;
-  for (int l = first; l < end; l++) steps += n->layers[l].out.h / rolling + 1;
-  return steps * (end - first);
+  for (int l = first; l < end; l++) {
+    const struct mafat_sources *lists[] = {&n->layers[l].sources, &n->layers[l].from};
+    looks += row_steps(n, rolling, l);
+    for (int i = 0; i < 2; i++)
+      for (int s = 0; s < lists[i]->n; s++)
+        looks += row_steps(n, rolling, l) + row_steps(n, rolling, lists[i]->list[s].tensor);
+  }
+  return looks;
 }
 
 static int lay_group(struct parser *p, struct mafat_plan *plan, const struct written_group *w,
@@ -396,7 +407,8 @@ static int outermost(const struct mafat_plan *plan, int layer)
   return layer;
 }
 
-static int choose_residence(struct mafat_plan *plan, const struct mafat_network *n, int small_floats)
+static int choose_residence(struct mafat_plan *plan, const struct mafat_network *n,
+                            const struct mafat_plan_options *options)
 {
   plan->residence = calloc((size_t)plan->n_layers, sizeof *plan->residence);
   if (!plan->residence) return MAFAT_ENOMEM;
@@ -404,9 +416,9 @@ static int choose_residence(struct mafat_plan *plan, const struct mafat_network 
     const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, l)];
     int step = outermost(plan, l);
     bool divisible = mafat_fusion_reader(plan, step) == l && is_divisible(plan, n, step);
-    if (!has_weights(&n->layers[l])) continue;
+    if (!has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l])) continue;
     /* Rows come back to a layer again and again: small ones are read once. */
-    size_t small = g->loaded_kb ? (size_t)g->loaded_kb << 8 : g->rows ? (size_t)small_floats : 0;
+    size_t small = g->loaded_kb ? (size_t)g->loaded_kb << 8 : g->rows ? (size_t)options->small_floats : 0;
     bool loaded = !divisible || mafat_packed_floats(&n->layers[l]) <= small;
     plan->residence[l] = g->weights == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights;
   }
@@ -433,7 +445,7 @@ static int complete(struct mafat_plan *plan, const struct mafat_network *n,
   int code = mafat_fusion_find(plan, n, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find_fans(plan, n, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(plan, n);
-  if (code == MAFAT_OK) code = choose_residence(plan, n, options->small_floats);
+  if (code == MAFAT_OK) code = choose_residence(plan, n, options);
   if (code) return mafat_fail(d, code, "plan: out of memory");
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++)
     if (plan->groups[g].balanced) code = mafat_balance_group(n, plan, g, d);

@@ -54,6 +54,8 @@ struct mafat_plan_options {
   int small_floats; /* layers whose weights are packed into so many at most are loaded rather than
                        streamed row by row; default 20480 */
   bool packed; /* weights come from a packed file, in kernel order; default false: Darknet's */
+  bool transposed; /* Darknet's, and connected layers lie transposed in it: these cannot be read a part
+                      at a time, so they are kept, whatever the text says; default false */
   bool keep_all;  /* every layer's output exists: nothing is computed inside its reader; default false */
 };
 
@@ -98,6 +100,11 @@ bool mafat_plan_divides(const struct mafat_plan *plan, const struct mafat_networ
 bool mafat_plan_transforms(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
 
 void mafat_plan_defaults(struct mafat_plan_options *options);
+/* Are the layer's weights kept in every plan? */
+static inline bool mafat_plan_must_keep(const struct mafat_plan_options *options, const struct mafat_layer *l)
+{
+  return options->transposed && l->type == MAFAT_CONNECTED;
+}
 
 /* Reads a plan for the first n_layers of a network; without options (NULL) by the
  * defaults. MAFAT_EINVAL with the reason when the text is no plan, or not one

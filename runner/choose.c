@@ -102,14 +102,15 @@ static int processors(void)
 }
 
 int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_basis *basis,
-                         const struct mafat_model_options *o, bool packed, const char *cpu,
+                         const struct mafat_model_options *o, const struct mafat_weights_kind *kind, const char *cpu,
                          struct mafat_diagnostic *d)
 {
   struct mafat_budget budget = {o->memory_bytes, "--memory"};
   mafat_plan_defaults(&basis->options);
   basis->options.algorithm = MAFAT_AUTO;
   basis->options.n_threads = o->threads ? o->threads : 1;
-  basis->options.packed = packed;
+  basis->options.packed = kind->packed;
+  basis->options.transposed = kind->transposed;
   if (o->algorithm && !mafat_algorithm_find(&basis->options.algorithm, o->algorithm))
     return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd), found %.60s", o->algorithm);
   mafat_calibration_load(&basis->calibration, cpu, &o->warnings);

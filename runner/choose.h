@@ -5,6 +5,7 @@
 
 #include "include/mafat.h"
 #include "predictor/latency.h"
+#include "runner/weights.h"
 #include "search/best.h"
 
 enum { MAFAT_PLAN_TEXT = 8192 };
@@ -40,10 +41,10 @@ struct mafat_choice_basis {
 };
 
 /* A request as the options of a model have it, budget included; the weights file is
- * packed or not, kernels are of the level `cpu`. What is left to fill in: the network,
+ * of this kind, kernels are of the level `cpu`. What is left to fill in: the network,
  * its layers, its surroundings. MAFAT_EINVAL. */
 int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choice_basis *basis,
-                         const struct mafat_model_options *o, bool packed, const char *cpu,
+                         const struct mafat_model_options *o, const struct mafat_weights_kind *kind, const char *cpu,
                          struct mafat_diagnostic *d);
 
 /* The front of the best search. Searching enters code and leaves holes in the heap:

@@ -37,7 +37,7 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
 {
   struct mafat_choice_request request;
   struct mafat_choice_basis basis;
-  int code = mafat_choose_prepare(&request, &basis, o, m->packed, m->kernels->name, d);
+  int code = mafat_choose_prepare(&request, &basis, o, &m->kind, m->kernels->name, d);
   if (code) return code;
   request.search.network = m->network;
   request.search.n_layers = m->n_layers;
@@ -69,7 +69,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels};
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
   /* A file that is missing is told once a plan is known to fit. */
-  if (mafat_weights_probe(weights_path, &m->packed, NULL)) m->packed = false;
+  mafat_weights_probe(weights_path, &m->kind, NULL);
   code = choose_plan(m, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
     /* The first of several pictures is no measure of the others: judge the plan

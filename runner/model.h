@@ -17,7 +17,7 @@ struct mafat_model {
   size_t budget_bytes;
   const char *budget_source;
   bool best_effort;
-  bool packed;                    /* the weights file is in kernel order */
+  struct mafat_weights_kind kind; /* of the weights file */
   enum mafat_algorithm algorithm; /* what the plan was made with */
   struct mafat_choice choice;     /* plan and layout */
   struct mafat_weights *weights;

@@ -22,7 +22,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
                       const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int code;
-  bool packed = false;
+  struct mafat_weights_kind kind = {0};
   q->cfg = cfg;
   q->weights_assumed = !weights;
   q->kernels = mafat_kernels_find(o->cpu);
@@ -34,8 +34,8 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", cfg, q->network->n_layers,
                       q->n_layers);
   if ((code = look_around(q, o, d))) return code;
-  if (weights && (code = mafat_weights_probe(weights, &packed, d))) return code;
-  if ((code = mafat_choose_prepare(&q->request, &q->basis, o, packed, q->kernels->name, d))) return code;
+  if (weights && (code = mafat_weights_probe(weights, &kind, d))) return code;
+  if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d))) return code;
   q->request.search.network = q->network;
   q->request.search.n_layers = q->n_layers;
   q->request.search.around = &q->around;

@@ -34,9 +34,15 @@ struct mafat_weights_options {
 
 void mafat_weights_defaults(struct mafat_weights_options *options);
 
-/* Is the file packed (packed_file.h)? By its first bytes, before there is a plan.
- * MAFAT_EIO. */
-int mafat_weights_probe(const char *path, bool *packed, struct mafat_diagnostic *d);
+/* What a plan has to know of a weights file. */
+struct mafat_weights_kind {
+  bool packed;     /* packed_file.h; else Darknet's */
+  bool transposed; /* Darknet's: its connected layers are (weights_file.h) */
+};
+
+/* By the file's first bytes, before there is a plan. MAFAT_EIO: then it is taken for
+ * Darknet's. */
+int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struct mafat_diagnostic *d);
 
 /* Opens a file for a plan and its layout, all of which must outlive it, and reads the layers
  * that are kept; layers that no step needs are not read. The file is checked as

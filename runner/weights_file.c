@@ -28,6 +28,13 @@ static int read_beginning(const struct mafat_weights_file *f, void *to, size_t b
 
 enum { NARROW_HEADER_BYTES = 16, WIDE_HEADER_BYTES = 20 };
 
+bool mafat_weights_file_transposes(const char beginning[MAFAT_WEIGHTS_BEGINNING])
+{
+  int32_t version[2];
+  memcpy(version, beginning, sizeof version);
+  return version[0] > 1000 || version[1] > 1000;
+}
+
 static int read_darknet_header(struct mafat_weights_file *f, const char *beginning, struct mafat_diagnostic *d)
 {
   int32_t version[3];
@@ -41,7 +48,7 @@ static int read_darknet_header(struct mafat_weights_file *f, const char *beginni
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a weights header, found version %d.%d", f->name, major, minor);
   bool wide = major * 10 + minor >= 2 && major < 1000 && minor < 1000;
   f->layers_at = wide ? WIDE_HEADER_BYTES : NARROW_HEADER_BYTES;
-  f->transposed = major > 1000 || minor > 1000;
+  f->transposed = mafat_weights_file_transposes(beginning);
   return MAFAT_OK;
 }
 

@@ -22,6 +22,12 @@ struct mafat_weights_file {
   struct mafat_packed_entry *entries;  /* packed: [layer] */
 };
 
+/* What tells the kinds of files apart: a packed one's magic bytes, Darknet's major and minor. */
+enum { MAFAT_WEIGHTS_BEGINNING = MAFAT_PACKED_MAGIC_BYTES };
+
+/* Are connected layers transposed in a file of Darknet's that begins so? */
+bool mafat_weights_file_transposes(const char beginning[MAFAT_WEIGHTS_BEGINNING]);
+
 /* The file's length is checked against the whole cfg. Too short is MAFAT_EFORMAT
  * naming bytes and layer; a surplus is an error with a detection head, a warning
  * without. */

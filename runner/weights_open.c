@@ -241,17 +241,19 @@ void mafat_weights_close(struct mafat_weights **weights)
   *weights = NULL;
 }
 
-int mafat_weights_probe(const char *path, bool *packed, struct mafat_diagnostic *d)
+int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struct mafat_diagnostic *d)
 {
-  char magic[MAFAT_PACKED_MAGIC_BYTES];
-  *packed = false;
+  char beginning[MAFAT_WEIGHTS_BEGINNING];
+  *kind = (struct mafat_weights_kind){0};
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not hang us */
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
   ssize_t got;
-  do got = pread(fd, magic, sizeof magic, 0);
+  do got = pread(fd, beginning, sizeof beginning, 0);
   while (got < 0 && errno == EINTR);
   int code = got < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno)) : MAFAT_OK;
-  *packed = got == (ssize_t)sizeof magic && memcmp(magic, mafat_packed_magic, sizeof magic) == 0;
+  bool whole = got == (ssize_t)sizeof beginning;
+  kind->packed = whole && memcmp(beginning, mafat_packed_magic, sizeof mafat_packed_magic) == 0;
+  kind->transposed = whole && !kind->packed && mafat_weights_file_transposes(beginning);
   close(fd);
   return code;
 }

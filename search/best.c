@@ -93,7 +93,7 @@ static struct once_cost cost_once(const struct search *s, enum once once, enum m
   float weights = s->costs->weights_bytes[layer];
   struct once_cost sum = {cost->ns, cost->live_bytes, 0};
   bool loaded = once == ONCE_WHOLE_LOADED || (once == ONCE_PANELS_STREAMED && cost->loaded);
-  if (once == ONCE_WHOLE || once == ONCE_PANELS) {
+  if (once == ONCE_WHOLE || once == ONCE_PANELS || s->costs->must_keep[layer]) {
     sum.kept = weights;
     return sum;
   }

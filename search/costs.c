@@ -128,6 +128,12 @@ static int walk_way(struct walk *w, int way, int algorithm)
   return MAFAT_OK;
 }
 
+/* Rows of networks that are too deep for so few at a time. */
+static void rule_out(struct mafat_costs *c, int way, int algorithm)
+{
+  for (int l = 0; l < c->n_layers; l++) cost_at(c, way, algorithm, l)->ns = INFINITY;
+}
+
 static int make_way(struct walk *w, int way, int algorithm, enum mafat_algorithm wanted, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *w->request->options;
@@ -139,12 +145,15 @@ static int make_way(struct walk *w, int way, int algorithm, enum mafat_algorithm
   if (code == MAFAT_OK) code = walk_way(w, way, algorithm);
   mafat_layout_close(&w->layout);
   mafat_plan_close(&w->plan);
-  return code;
+  if (code != MAFAT_EINVAL) return code;
+  rule_out(w->costs, way, algorithm);
+  return MAFAT_OK;
 }
 
 /* ---- what does not depend on the way ---- */
 
-static void describe_layers(struct mafat_costs *c, const struct mafat_plan *plan, const struct mafat_layout *layout,
+static void describe_layers(struct mafat_costs *c, const struct mafat_plan_options *options,
+                            const struct mafat_plan *plan, const struct mafat_layout *layout,
                             const struct mafat_usage *usage)
 {
   const struct mafat_network *n = c->network;
@@ -153,6 +162,7 @@ static void describe_layers(struct mafat_costs *c, const struct mafat_plan *plan
     c->reader[l] = mafat_fusion_reader(plan, l);
     c->has_choice[l] = c->choice && c->runs[l] && mafat_winograd_applies(&n->layers[c->reader[l]]);
     c->splits[l] = !mafat_layer_is_tileable(&n->layers[l]) && !mafat_layer_is_alias(&n->layers[l]);
+    c->must_keep[l] = mafat_plan_must_keep(options, &n->layers[l]);
     for (int i = l; c->runs[l] && i >= 0; i = plan->inner[i])
       c->weights_bytes[l] += (float)(mafat_packed_floats(&n->layers[i]) * sizeof(float));
   }
@@ -232,12 +242,13 @@ static bool allocate(struct mafat_costs *c)
   c->has_choice = calloc(n, sizeof *c->has_choice);
   c->reader = calloc(n, sizeof *c->reader);
   c->weights_bytes = calloc(n, sizeof *c->weights_bytes);
+  c->must_keep = calloc(n, sizeof *c->must_keep);
   c->map_bytes = calloc(n + 1, sizeof *c->map_bytes);
   c->last_use = calloc(n + 1, sizeof *c->last_use);
   c->splits = calloc(n, sizeof *c->splits);
   c->cuts = calloc(n + 1, sizeof *c->cuts);
-  return c->table && c->runs && c->has_choice && c->reader && c->weights_bytes && c->map_bytes && c->last_use &&
-         c->splits && c->cuts;
+  return c->table && c->runs && c->has_choice && c->reader && c->weights_bytes && c->must_keep &&
+         c->map_bytes && c->last_use && c->splits && c->cuts;
 }
 
 /* Maps, usage and cuts, from the plan that has everything. */
@@ -251,7 +262,7 @@ static int describe(struct mafat_costs *c, const struct mafat_search_request *r,
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, c->network, plan, d);
   if (code == MAFAT_OK) {
     mafat_usage_find(c->network, plan, usage);
-    describe_layers(c, plan, layout, usage);
+    describe_layers(c, r->options, plan, layout, usage);
     code = find_cuts(c, plan, max_blocks);
   }
   free(usage);
@@ -292,6 +303,7 @@ void mafat_costs_close(struct mafat_costs **costs)
   free(c->has_choice);
   free(c->reader);
   free(c->weights_bytes);
+  free(c->must_keep);
   free(c->map_bytes);
   free(c->last_use);
   free(c->splits);

@@ -14,7 +14,7 @@ struct mafat_way {
 };
 
 struct mafat_layer_cost {
-  float ns;            /* of all its steps */
+  float ns;            /* of all its steps; INFINITY: no plan goes this way through all of the network */
   float reads;         /* passes over its weights that are read from the file, when streamed */
   float held_bytes;    /* of its output, as far as it exists inside a group of this way */
   float scratch_bytes;
@@ -35,6 +35,7 @@ struct mafat_costs {
   bool *has_choice;               /* [layer]: inside it, a convolution that can be either */
   int *reader;                    /* [layer]: that convolution, or itself */
   float *weights_bytes;           /* [layer]: packed, with those inside */
+  bool *must_keep;                /* [layer]: these are kept in every plan */
   float *map_bytes;               /* [tensor + 1]: whole, 0 where it never exists */
   int *last_use;                  /* [tensor + 1] */
   bool *splits;                   /* [layer]: cannot be cut by rows */

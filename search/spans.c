@@ -1,5 +1,6 @@
 #include "search/spans.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,6 +176,7 @@ static void add(struct block_cost *sum, const struct block_cost *block)
 
 static int append(struct builder *b, const struct mafat_span_option *list, int n)
 {
+  if (n == 0) return MAFAT_OK;
   if (b->n_options + n > b->room) {
     int room = 2 * b->room + n + 1024;
     struct mafat_span_option *grown = realloc(b->spans->options, (size_t)room * sizeof *grown);
@@ -211,7 +213,7 @@ static int build_from(struct builder *b, int begin)
           option.kept_bytes = sum->kept;
           option.ns = (float)mafat_spans_overlap(sum->ns, sum->reading_ns);
           option.direct = direct;
-          count = put(list, count, &option);
+          if (isfinite(option.ns)) count = put(list, count, &option);
         }
     if (append(b, list, count)) return MAFAT_ENOMEM;
   }

@@ -34,6 +34,7 @@ static void set_up(struct search *s, struct mafat_network *n)
 static void random_options(struct search *s, struct test_rng *rng)
 {
   s->options.packed = test_random_chance(rng, 50);
+  s->options.transposed = !s->options.packed && test_random_chance(rng, 30);
   s->options.n_threads = test_random_int(rng, 1, 4);
   if (test_random_chance(rng, 30)) s->request.most_threads = test_random_int(rng, 1, 3);
   s->options.algorithm = test_random_chance(rng, 60) ? MAFAT_AUTO : test_random_chance(rng, 50) ? MAFAT_DIRECT : MAFAT_WINOGRAD;
@@ -115,6 +116,42 @@ START_TEST(a_front_is_what_it_says)
     mafat_front_close(&f);
     mafat_network_close(&s.network);
   }
+}
+END_TEST
+
+/* Hundreds of layers; and maps so tall that rows are no plan. */
+START_TEST(deep_and_tall_networks_have_a_front)
+{
+  static const struct {
+    int layers, h, w, size;
+  } shapes[] = {{1200, 64, 64, 3}, {64, 1 << 20, 1, 1}};
+  enum { ROOM = 128 << 10 };
+  char *cfg = malloc(ROOM);
+  struct search s;
+  int n = snprintf(cfg, ROOM, "[net]\nheight=%d\nwidth=%d\nchannels=3\n", shapes[_i].h, shapes[_i].w);
+  for (int l = 0; l < shapes[_i].layers; l++)
+    n += snprintf(cfg + n, (size_t)(ROOM - n), "[convolutional]\nfilters=8\nsize=%d\npad=1\n", shapes[_i].size);
+  set_up(&s, test_network(cfg));
+  struct mafat_front *f = find_front(&s);
+  check_front(&s, f, "deep or tall");
+  mafat_front_close(&f);
+  mafat_network_close(&s.network);
+  free(cfg);
+}
+END_TEST
+
+/* A layer that cannot be cut first, and nothing to compute at all. */
+START_TEST(odd_networks_have_a_front)
+{
+  static const char *const layers[] = {"[connected]\noutput=16\n[softmax]\n", "[dropout]\n", "[softmax]\n", "[avgpool]\n"};
+  char cfg[256];
+  struct search s;
+  snprintf(cfg, sizeof cfg, "[net]\nheight=4\nwidth=1\nchannels=3\n%s", layers[_i]);
+  set_up(&s, test_network(cfg));
+  struct mafat_front *f = find_front(&s);
+  check_front(&s, f, cfg);
+  mafat_front_close(&f);
+  mafat_network_close(&s.network);
 }
 END_TEST
 
@@ -235,6 +272,8 @@ Suite *best_suite(void)
   TCase *front = tcase_create("front");
   tcase_set_timeout(front, 120);
   tcase_add_loop_test(front, a_front_is_what_it_says, 0, 20);
+  tcase_add_loop_test(front, deep_and_tall_networks_have_a_front, 0, 2);
+  tcase_add_loop_test(front, odd_networks_have_a_front, 0, 4);
   tcase_add_loop_test(front, a_front_beats_the_usual_plans, 0, 40);
   tcase_add_loop_test(front, the_same_request_gives_the_same_front, 0, 10);
   suite_add_tcase(suite, front);

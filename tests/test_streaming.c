@@ -260,17 +260,22 @@ static const char *const plan_texts[] = {"panels:streamed", "rows4:streamed", "r
                                          "2x2:loaded/%d/panels:loaded", "panels:apart:streamed", "1x1:loaded"};
 enum { N_PLAN_TEXTS = sizeof plan_texts / sizeof *plan_texts };
 
-static struct mafat_plan *make_plan(const struct mafat_network *n, int text, int n_threads, bool packed)
+static struct mafat_plan *make_plan_with(const struct mafat_network *n, int text, const struct mafat_plan_options *o)
 {
   char plan_text[64];
   struct mafat_plan *plan;
+  snprintf(plan_text, sizeof plan_text, plan_texts[text], n->n_layers / 3);
+  int code = mafat_plan_read(&plan, plan_text, n, n->n_layers, o, &diagnostic);
+  return code == MAFAT_OK ? plan : NULL; /* not every text is a plan of every network */
+}
+
+static struct mafat_plan *make_plan(const struct mafat_network *n, int text, int n_threads, bool packed)
+{
   struct mafat_plan_options o;
   mafat_plan_defaults(&o);
   o.n_threads = n_threads;
   o.packed = packed;
-  snprintf(plan_text, sizeof plan_text, plan_texts[text], n->n_layers / 3);
-  int code = mafat_plan_read(&plan, plan_text, n, n->n_layers, &o, &diagnostic);
-  return code == MAFAT_OK ? plan : NULL; /* not every text is a plan of every network */
+  return make_plan_with(n, text, &o);
 }
 
 /* ---- the same bytes ---- */
@@ -563,11 +568,15 @@ START_TEST(weights_that_are_no_numbers_are_refused_in_the_first_run)
 }
 END_TEST
 
-/* Transposed connected layers: kept or packed, but not read in parts. */
+/* Transposed connected layers: kept or packed, but not read in parts. A plan that knows
+ * of them keeps them. */
 START_TEST(transposed_layers_want_packing)
 {
+  struct mafat_plan_options o;
+  struct mafat_weights_kind kind;
   int32_t version[3] = {1001, 0, 0};
   struct mafat_network *n = test_network("[net]\nwidth=20\nheight=20\nchannels=3\n"
+                                         "[convolutional]\nfilters=70\nsize=3\npad=1\n"
                                          "[connected]\noutput=150\nbatch_normalize=1\n[connected]\noutput=37\n");
   write_darknet(n, 4);
   overwrite(darknet_path, 0, version, sizeof version);
@@ -587,6 +596,19 @@ START_TEST(transposed_layers_want_packing)
     free_arena(&a);
     mafat_plan_close(&plan);
   }
+  ck_assert_int_eq(mafat_weights_probe(packed_path, &kind, &diagnostic), MAFAT_OK);
+  ck_assert(kind.packed && !kind.transposed);
+  ck_assert_int_eq(mafat_weights_probe(darknet_path, &kind, &diagnostic), MAFAT_OK);
+  ck_assert(!kind.packed && kind.transposed);
+  mafat_plan_defaults(&o);
+  o.transposed = true;
+  for (int text = 0; text < N_PLAN_TEXTS; text++) {
+    struct mafat_plan *plan = make_plan_with(n, text, &o);
+    if (!plan) continue;
+    ck_assert_int_eq(plan->residence[1], MAFAT_KEPT);
+    compare_run(n, plan, MAFAT_READS_AUTO, kept);
+    mafat_plan_close(&plan);
+  }
   mafat_weights_close(&kept);
   mafat_network_close(&n);
 }
@@ -594,13 +616,13 @@ END_TEST
 
 START_TEST(files_are_told_apart)
 {
-  bool packed;
+  struct mafat_weights_kind kind;
   write_wide();
-  ck_assert_int_eq(mafat_weights_probe(darknet_path, &packed, &diagnostic), MAFAT_OK);
-  ck_assert(!packed);
-  ck_assert_int_eq(mafat_weights_probe(packed_path, &packed, &diagnostic), MAFAT_OK);
-  ck_assert(packed);
-  ck_assert_int_eq(mafat_weights_probe("/no/such/file", &packed, &diagnostic), MAFAT_EIO);
+  ck_assert_int_eq(mafat_weights_probe(darknet_path, &kind, &diagnostic), MAFAT_OK);
+  ck_assert(!kind.packed && !kind.transposed);
+  ck_assert_int_eq(mafat_weights_probe(packed_path, &kind, &diagnostic), MAFAT_OK);
+  ck_assert(kind.packed && !kind.transposed);
+  ck_assert_int_eq(mafat_weights_probe("/no/such/file", &kind, &diagnostic), MAFAT_EIO);
   ck_assert_int_eq(run_wide(packed_path, 0, false, NULL), MAFAT_EINVAL);
   ck_assert_int_eq(run_wide(darknet_path, 0, true, NULL), MAFAT_EINVAL);
 }

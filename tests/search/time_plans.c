@@ -40,7 +40,8 @@ struct bench {
   struct mafat_network *network;
   const char *weights_path;
   int n_layers, threads, rounds;
-  bool packed, layers_ms;
+  struct mafat_weights_kind kind;
+  bool layers_ms;
   const struct mafat_kernels *kernels;
   struct mafat_calibration calibration;
   struct mafat_weights *shared;
@@ -75,7 +76,8 @@ static bool open_entry(struct bench *b, struct entry *e)
   mafat_plan_defaults(&options);
   options.algorithm = e->algorithm;
   options.n_threads = b->threads;
-  options.packed = b->packed;
+  options.packed = b->kind.packed;
+  options.transposed = b->kind.transposed;
   if (mafat_plan_read(&e->plan, e->text, b->network, b->n_layers, &options, &b->d) ||
       mafat_layout_make(&e->layout, b->network, e->plan, &b->d)) {
     fprintf(stderr, "time_plans: %s: %s\n", e->text, b->d.text);
@@ -214,7 +216,7 @@ int main(int argc, char **argv)
   if (argc - optind != 2 || b.rounds < 0 || b.rounds > MAX_ROUNDS) die("expected CFG WEIGHTS");
   need(mafat_network_read(&b.network, argv[optind], NULL, &b.d), &b);
   b.weights_path = argv[optind + 1];
-  need(mafat_weights_probe(b.weights_path, &b.packed, &b.d), &b);
+  need(mafat_weights_probe(b.weights_path, &b.kind, &b.d), &b);
   if (!b.n_layers) b.n_layers = b.network->n_layers;
   b.kernels = mafat_kernels_find(cpu);
   if (!b.kernels) die("no such kernel level");
