@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 
-STEP, WITHIN = 256 << 10, 512 << 10
+STEP, WITHIN, TIMES = 256 << 10, 512 << 10, 3
 BUILD = os.environ.get("BUILD", "build")
 # Rows and panels, kept, loaded and streamed weights, both algorithms, pictures in rows and whole.
 CASES = ["yolov2-16-8", "yolov2-16-6", "yolov2-16-10-auto", "yolov2-7", "resnet50", "densenet201", "yolo-fastest-4",
@@ -42,13 +42,20 @@ class Case:
         return json.loads(done.stdout)["predicted_charge_bytes"]
 
     def passes(self, limit):
-        """The verdict; None where it cannot be tried."""
+        """The verdict, and why. A time alone is tried again, for others use the machine too; swap and faults are not."""
+        for _ in range(TIMES):
+            good, reasons = self.try_limit(limit)
+            if good or not all("times the time" in reason for reason in reasons):
+                break
+        return good, "; ".join(reasons)
+
+    def try_limit(self, limit):
         done = subprocess.run(["bash", "tests/limits/limit.sh", "--json", "--limit", str(limit)] + self.options + ["--"] + self.command,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if done.returncode not in (0, 1):
             raise LookupError(done.stderr.strip().splitlines()[-1])
         verdict = json.loads(done.stdout.splitlines()[-1])
-        return done.returncode == 0, "; ".join(verdict["reasons"])
+        return done.returncode == 0, verdict["reasons"]
 
 
 def mebibytes(n):
