@@ -39,12 +39,6 @@ bool mafat_predict_holds(size_t predicted_bytes, size_t measured_bytes)
          predicted_bytes - measured_bytes <= measured_bytes / 50 + MAFAT_PREDICT_SLACK;
 }
 
-size_t mafat_prediction_beside_arena(const struct mafat_prediction *p, const struct mafat_layout *layout)
-{
-  size_t arena = pages(layout->total_bytes);
-  return p->resident_bytes > arena ? p->resident_bytes - arena : 0;
-}
-
 void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
                    const struct mafat_surroundings *around)
 {

@@ -52,10 +52,6 @@ enum {
   MAFAT_CHARGE_AHEAD = 64 * MAFAT_PAGE
 };
 
-/* Groups' own peaks are in the layout (layout.h: mafat_group_cost): beside those bytes of
- * its arena, a group meets this in resident bytes, in every group the same. */
-size_t mafat_prediction_beside_arena(const struct mafat_prediction *p, const struct mafat_layout *layout);
-
 /* "activations of layer 16 [convolutional]", "scratch of layer 3 [convolutional]",
  * "input", "kept weights", "io". Written like snprintf. */
 int mafat_peak_describe(const struct mafat_peak *peak, const struct mafat_network *n, char *text, size_t room);

@@ -11,8 +11,8 @@ enum {
 
 /* 3x3, stride 1, one group. */
 bool mafat_winograd_applies(const struct mafat_layer *l);
-/* Is it expected to be faster than direct convolution? A function of the
- * layer's shape alone, so that no plan changes the algorithm. */
+/* Is it expected to be faster than direct convolution? A function of the layer's shape
+ * alone, on any machine: what a plan takes where nothing says otherwise. */
 bool mafat_winograd_pays(const struct mafat_layer *l);
 
 /* Tiles that cover n pixels of a side. */

@@ -65,12 +65,14 @@ static void give_up(int signal_number)
 /* Made, empty, and open. */
 static int open_file(int which, const char *folder, int *fd, struct mafat_diagnostic *d)
 {
-  char name[sizeof temporary[0]];
-  snprintf(name, sizeof name, "%s/calibrating-%ld-%d", folder, (long)getpid(), which);
+  char *name = temporary[which];
+  snprintf(name, sizeof temporary[which], "%s/calibrating-%ld-%d", folder, (long)getpid(), which);
+  unlink(name); /* left by a process of this number that was killed */
   *fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (*fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", name, strerror(errno));
-  memcpy(temporary[which], name, sizeof name);
-  return MAFAT_OK;
+  if (*fd >= 0) return MAFAT_OK;
+  int code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", name, strerror(errno));
+  name[0] = '\0';
+  return code;
 }
 
 static void remove_file(int which)
@@ -488,8 +490,8 @@ static int measure_disk(struct bench *b, const char *path, struct mafat_diagnost
     c->read_ns = typical(read_ns, DISK_PASSES);
     c->disk_wait_ns = alone > READ_BYTES * c->disk_ns ? alone - READ_BYTES * c->disk_ns : 0;
   }
+  mafat_reads_close(&reads); /* first: it waits for reads into the memory */
   if (memory != MAP_FAILED) munmap(memory, READS * READ_BYTES);
-  mafat_reads_close(&reads);
   return code;
 }
 

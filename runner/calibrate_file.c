@@ -143,7 +143,7 @@ size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, si
 /* At most `room` bytes; how many there were, or 0. */
 static size_t read_file(const char *path, char *text, size_t room)
 {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
   size_t n = 0;
   if (fd < 0) return 0;
   for (ssize_t got; n < room && (got = read(fd, text + n, room - n)) > 0;) n += (size_t)got;
@@ -216,7 +216,7 @@ int mafat_calibration_load(struct mafat_calibration *c, const char *cpu, const s
   struct mafat_diagnostic d;
   mafat_calibration_defaults(c, cpu);
   if (file_path(path, sizeof path, cpu, false, NULL)) return MAFAT_EIO;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return MAFAT_EIO;
   close(fd);
   int code = mafat_calibration_parse(c, cpu, path, text, read_file(path, text, sizeof text), &d);

@@ -38,7 +38,8 @@ static void begin(const struct table *t)
 static void put_cell(struct mafat_writer *w, double value, int decimals, int width)
 {
   char room[MAFAT_NUMBER_ROOM];
-  mafat_writer_put_right(w, mafat_format_fixed(room, value, decimals), width);
+  mafat_writer_put(w, " "); /* also where a number is wider */
+  mafat_writer_put_right(w, mafat_format_fixed(room, value, decimals), width - 1);
 }
 
 static void put_line(const struct table *t, const struct row *r)

@@ -335,7 +335,7 @@ static int print_table(struct session *s)
 {
   size_t n = 0, room = (size_t)s->model->n_layers + (size_t)s->model->choice.plan->n_groups + 1;
   struct mafat_report_row *rows = calloc(room, sizeof *rows);
-  char(*texts)[64] = calloc(room, sizeof *texts);
+  char(*texts)[96] = calloc(room, sizeof *texts);
   if (!rows || !texts) {
     free(rows);
     free(texts);

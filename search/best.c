@@ -391,8 +391,8 @@ static void choose_finalists(struct search *s)
   enum { SLACK_PERCENT = 4 };
   double fastest = INFINITY;
   int n = 0;
-  qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
   if (s->n_proposals == 0) return;
+  qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
   double least = fmax(s->proposals[0].bytes, 1), most = fmax(s->proposals[s->n_proposals - 1].bytes, least);
   double ratio = pow(most / least, 1.0 / MAX_FINALISTS) * (1 + 1e-9), limit = least * ratio;
   for (int i = 0; i < s->n_proposals; i++) {

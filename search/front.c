@@ -20,6 +20,7 @@ static int compare(const void *a, const void *b)
 void mafat_front_reduce(struct mafat_front *f)
 {
   int n = 0;
+  if (f->n == 0) return;
   qsort(f->list, (size_t)f->n, sizeof *f->list, compare);
   for (int i = 0; i < f->n; i++) {
     if (n > 0 && f->list[i].ms >= f->list[n - 1].ms) free(f->list[i].text);

@@ -52,7 +52,7 @@ static void check_groups(const struct mafat_network *n, const struct mafat_plan 
   require(at == plan->n_layers);
 }
 
-/* Reading back what is written gives the same groups and boundaries. */
+/* Reading back what is written gives the same groups, boundaries, algorithms, and places of weights. */
 static void check_rewriting(const struct mafat_network *n, const struct mafat_plan *plan)
 {
   static char text[1 << 17];
@@ -66,9 +66,13 @@ static void check_rewriting(const struct mafat_network *n, const struct mafat_pl
     const struct mafat_group *a = &plan->groups[i], *b = &again->groups[i];
     require(a->first == b->first && a->end == b->end);
     require(a->n_rows == b->n_rows && a->n_cols == b->n_cols);
+    require(a->rows == b->rows && a->panels == b->panels && a->apart == b->apart && a->weights == b->weights);
+    require(a->ring == b->ring && a->loaded_kb == b->loaded_kb);
     require(!memcmp(a->row_bounds, b->row_bounds, (size_t)(a->n_rows + 1) * sizeof(int)));
     require(!memcmp(a->col_bounds, b->col_bounds, (size_t)(a->n_cols + 1) * sizeof(int)));
   }
+  require(!memcmp(plan->algorithms, again->algorithms, (size_t)plan->n_layers * sizeof *plan->algorithms));
+  require(!memcmp(plan->residence, again->residence, (size_t)plan->n_layers * sizeof *plan->residence));
   mafat_plan_close(&again);
 }
 
