@@ -124,10 +124,10 @@ class Network:
         return json.loads(run.stdout)
 
     def time_plans(self, texts, rounds):
-        """One record a plan: {"plan", "charge_bytes", "predicted_ms", "ms": [...]}; with 0
+        """Interleaved, each run right behind one of the same plan that is not timed. One record a plan: {"plan", "charge_bytes", "predicted_ms", "ms": [...]}; with 0
         rounds nothing is run. The bytes are without what the process itself needs."""
         lines = "".join(f"auto {text}\n" for text in texts)
-        run = subprocess.run([*self.time, "--rounds", str(rounds), *self.files], input=lines, capture_output=True, text=True)
+        run = subprocess.run([*self.time, "--warm", "--rounds", str(rounds), *self.files], input=lines, capture_output=True, text=True)
         if run.returncode:
             raise RuntimeError(run.stderr.strip()[-300:])
         return [json.loads(line) for line in run.stdout.splitlines()]

@@ -2,14 +2,15 @@
  * else the machine does meets them all alike. Reads lines "ALGORITHM PLAN" from
  * standard input, writes a line of JSON for each:
  *
- *   {"plan": ..., "algorithm": ..., "charge_bytes": N, "predicted_ms": X,
+ *   {"plan": canonical text, "algorithm": ..., "charge_bytes": N, "predicted_ms": X,
  *    "ms": [X, ...], "pace": [X, ...]} one a round; pace: milliseconds of the same
  *                                      arithmetic just before, for knowing when the machine was slow
  *
  * with --layers-ms also "layers": [{"layer": N, "ms": median, "terms": {name: count}}],
- * for looking at what the latency model is made of. --rounds 0 runs nothing.
+ * for looking at what the latency model is made of. --rounds 0 runs nothing. --warm: each
+ * plan once more just before, for others have driven its arena from the caches.
  *
- *   time_plans [--layers N] [--threads N] [--rounds N] [--cpu LEVEL] [--layers-ms] CFG WEIGHTS */
+ *   time_plans [--layers N] [--threads N] [--rounds N] [--cpu LEVEL] [--layers-ms] [--warm] CFG WEIGHTS */
 #include "predictor/latency.h"
 #include "predictor/predict.h"
 #include "predictor/work.h"
@@ -41,7 +42,7 @@ struct bench {
   const char *weights_path;
   int n_layers, threads, rounds;
   struct mafat_weights_kind kind;
-  bool layers_ms;
+  bool layers_ms, warm;
   const struct mafat_kernels *kernels;
   struct mafat_calibration calibration;
   struct mafat_weights *shared;
@@ -187,8 +188,10 @@ static void print_layers(const struct bench *b, const struct entry *e)
 
 static void print_entry(const struct bench *b, const struct entry *e)
 {
+  char text[MAX_TEXT];
+  mafat_plan_write(e->plan, b->network, text, sizeof text);
   printf("{\"plan\": \"%s\", \"algorithm\": \"%s\", \"charge_bytes\": %.0f, \"predicted_ms\": %.4f, \"bytes_read\": %.0f, \"ms\": [",
-         e->text, mafat_algorithm_name(e->algorithm), e->charge, e->predicted, (double)e->layout->bytes_read);
+         text, mafat_algorithm_name(e->algorithm), e->charge, e->predicted, (double)e->layout->bytes_read);
   for (int r = 0; r < b->rounds; r++) printf("%s%.4f", r ? ", " : "", e->ms[r]);
   printf("], \"pace\": [");
   for (int r = 0; r < b->rounds; r++) printf("%s%.4f", r ? ", " : "", e->pace[r]);
@@ -202,7 +205,7 @@ int main(int argc, char **argv)
   static struct bench b = {.threads = 1, .rounds = 5};
   static const struct option options[] = {{"layers", required_argument, NULL, 'l'}, {"threads", required_argument, NULL, 't'},
                                           {"rounds", required_argument, NULL, 'r'}, {"cpu", required_argument, NULL, 'c'},
-                                          {"layers-ms", no_argument, NULL, 'm'}, {NULL, 0, NULL, 0}};
+                                          {"layers-ms", no_argument, NULL, 'm'}, {"warm", no_argument, NULL, 'w'}, {NULL, 0, NULL, 0}};
   const char *cpu = NULL;
   for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
     switch (o) {
@@ -211,6 +214,7 @@ int main(int argc, char **argv)
     case 'r': b.rounds = atoi(optarg); break;
     case 'c': cpu = optarg; break;
     case 'm': b.layers_ms = true; break;
+    case 'w': b.warm = true; break;
     default: die("see the head of time_plans.c");
     }
   if (argc - optind != 2 || b.rounds < 0 || b.rounds > MAX_ROUNDS) die("expected CFG WEIGHTS");
@@ -231,7 +235,10 @@ int main(int argc, char **argv)
     if (open_entry(&b, &b.entries[i])) b.entries[n_open++] = b.entries[i];
   b.n = n_open;
   for (int round = -1; b.rounds && round < b.rounds; round++)
-    for (int i = 0; i < b.n; i++) run(&b, &b.entries[i], round);
+    for (int i = 0; i < b.n; i++) {
+      if (b.warm && round >= 0) run(&b, &b.entries[i], -1);
+      run(&b, &b.entries[i], round);
+    }
   for (int i = 0; i < b.n; i++) print_entry(&b, &b.entries[i]);
   return 0;
 }
