@@ -114,7 +114,7 @@ def line(name, errors, right, pairs, chosen=""):
 
 
 def main():
-    p = argparse.ArgumentParser(usage=__doc__)
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--seed", type=int, default=77)
     p.add_argument("--plans", type=int, default=20)
     p.add_argument("--rounds", type=int, default=9)
