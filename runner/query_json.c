@@ -3,7 +3,8 @@
 
 static void put_bytes(struct mafat_writer *w, const char *key, size_t bytes)
 {
-  mafat_json_count(w, key, bytes > INT64_MAX ? -1 : (int64_t)bytes);
+  uint64_t count = bytes;
+  mafat_json_count(w, key, count > INT64_MAX ? -1 : (int64_t)count);
 }
 
 static void put_bool(struct mafat_writer *w, const char *key, bool value)

@@ -89,5 +89,11 @@ void check_fail(const char *file, int line, const char *format, ...)
   } while (0)
 #define ck_assert_double_eq_tol(a, b, tolerance) CHECK_DOUBLES(a, b, tolerance)
 #define ck_assert_float_eq_tol(a, b, tolerance) CHECK_DOUBLES(a, b, tolerance)
+#define CHECK_DOUBLE(a, op, b) CHECK_COMPARE(double, "%.17g", a, op, b)
+#define ck_assert_double_eq(a, b) CHECK_DOUBLE(a, ==, b)
+#define ck_assert_double_lt(a, b) CHECK_DOUBLE(a, <, b)
+#define ck_assert_double_le(a, b) CHECK_DOUBLE(a, <=, b)
+#define ck_assert_double_gt(a, b) CHECK_DOUBLE(a, >, b)
+#define ck_assert_double_ge(a, b) CHECK_DOUBLE(a, >=, b)
 
 #endif
