@@ -406,6 +406,15 @@ static void count_layer(struct counting *c, const struct mafat_scratch *scratch,
   else count_direct(c, scratch, pool);
 }
 
+/* A step of its own that transforms the input of those behind it. */
+static void count_transform(struct counting *c)
+{
+  int down = mafat_winograd_tiles(mafat_span_size(c->box.y)), across = mafat_winograd_tiles(mafat_span_size(c->box.x));
+  double tiles = (double)across * down, channels = c->layer->in.c;
+  share(c, down * (double)mafat_n_blocks(c->layer->in.c));
+  count_winograd_input(c, tiles, 1, tiles * channels * MAFAT_WINOGRAD_PRODUCTS * 4);
+}
+
 void mafat_work_add_step(struct mafat_work_context *context, const struct mafat_step *step,
                          struct mafat_work *work)
 {
@@ -423,15 +432,11 @@ void mafat_work_add_step(struct mafat_work_context *context, const struct mafat_
                          .n = work->n};
     if (mafat_layer_is_depthwise(l) && index != step->layer) c.filters = mafat_span(0, l->out.c);
     add(&c, MAFAT_TERM_STEP, 1);
-    if (step->kind == MAFAT_STEP_TRANSFORM) {
-      if (!innermost) goto inner;
-      share(&c, mafat_winograd_tiles(mafat_span_size(box.y)) * (double)round_up_division(l->in.c, 16));
-      double tiles = (double)mafat_winograd_tiles(mafat_span_size(box.x)) * mafat_winograd_tiles(mafat_span_size(box.y));
-      count_winograd_input(&c, tiles, 1, tiles * l->in.c * MAFAT_WINOGRAD_PRODUCTS * 4);
-    } else if (!wraps) {
-      count_layer(&c, scratch, pool);
+    if (step->kind != MAFAT_STEP_TRANSFORM) {
+      if (!wraps) count_layer(&c, scratch, pool);
+    } else if (innermost) {
+      count_transform(&c);
     }
-  inner:
     pool = wraps;
     box = (struct mafat_box){mafat_layer_in_span(l, true, box.y), mafat_layer_in_span(l, false, box.x)};
   }
