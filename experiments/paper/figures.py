@@ -136,7 +136,9 @@ def figure_4(runs, _):
     if not limits or plans.SEARCH not in runs.labels():
         return None
     axis = limit_axis(limits)
-    return [plot.Panel(TITLES["fig4"] % NETWORK, axis, plot.latency_axis(), compared(runs, axis, limits))], 1, None
+    theirs = [(axis.at(limit_bytes(limit)), plans.TABLE_1[limit][3]) for limit in limits]
+    series = compared(runs, axis, limits) + [plot.Series("the paper's Algorithm 2, on a Raspberry Pi 3", theirs, "#8d99ae", dash=3, point=1)]
+    return [plot.Panel(TITLES["fig4"] % NETWORK, axis, plot.latency_axis(), series)], 1, (1200, 820)
 
 
 def figure_5(runs, _):

@@ -62,4 +62,5 @@ class Search:
         return "%.1f MB out, %.1f MB in" % tuple((row[column] or 0) / 1048576 for column in ("swap_out_bytes", "swap_in_bytes"))
 
     def runs(self):
-        return sum(map(len, self.tried.values()))
+        """(all, those in the least limit)"""
+        return sum(map(len, self.tried.values())), len(self.tried.get(self.found(), []))

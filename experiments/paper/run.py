@@ -220,9 +220,10 @@ class Paper:
         for label, search in searches.items():
             own = [row for row in rows if row["label"] == label]
             said = self.predicted.get(label, {})
+            n_runs, n_dry = search.runs()
             charges = [row["predicted_charge_bytes"] for row in own if row["predicted_charge_bytes"]]
             lines[label] = {"label": label, "paper_bytes": said.get("paper_bytes"), "predicted_charge_bytes": max(charges, default=None),
-                            "least_bytes": search.found(), "step_bytes": search.step, "below": search.below(), "runs": search.runs(), **{
+                            "least_bytes": search.found(), "step_bytes": search.step, "below": search.below(), "runs": n_runs, "dry_runs": n_dry, **{
                                 name: own[-1][name] for name in ("swap", "cgroup", "machine", "kernel", "commit", "date")}}
         with open(path + ".part", "w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, measured.LIMIT_COLUMNS, lineterminator="\n")
