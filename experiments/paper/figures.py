@@ -79,10 +79,10 @@ def figure_1(runs, _):
               for text, column, shade, style, point in (
                   ("out, system-wide", "system_swap_out_bytes", colour, "linespoints", 5),
                   ("in, system-wide", "system_swap_in_bytes", "#f08a7e", "linespoints", 7),
-                  ("out, the group's own", "swap_out_bytes", "#222222", "points", 4),
-                  ("in, the group's own", "swap_in_bytes", "#222222", "points", 6))]
+                  ("in, the group's own", "swap_in_bytes", "#222222", "points", 6),
+                  ("most in swap at once, of the group", "swap_peak_bytes", "#6a4c93", "linespoints", 4))]
     return [plot.Panel("latency", axis, plot.latency_axis(), [plot.Series("Darknet", latencies(runs, plans.DARKNET, axis, limits), colour)], legend=None),
-            plot.Panel("swapped in one inference and the loading before", axis, swapped, series)], 1, (1200, 1150)
+            plot.Panel("swapped by one inference and the loading before it", axis, swapped, series)], 1, (1200, 1150)
 
 
 def figure_2(_, limits):

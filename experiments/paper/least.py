@@ -59,7 +59,7 @@ class Search:
             return {"oom": "killed: out of memory", "timeout": "time-out"}.get(row["outcome"], row["outcome"])
         if row["exit_status"] != 0:
             return "failed"
-        return "%.1f MB out, %.1f MB in" % tuple((row[column] or 0) / 1048576 for column in ("swap_out_bytes", "swap_in_bytes"))
+        return "%.1f MB in swap at once, %.1f MB read back" % tuple((row[column] or 0) / 1048576 for column in ("swap_peak_bytes", "swap_in_bytes"))
 
     def runs(self):
         """(all, those in the least limit)"""

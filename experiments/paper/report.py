@@ -105,9 +105,9 @@ def what_was_run(runs, limits):
     about = ["Machine: %s; Linux %s; memory groups %s; CPU %s." % tuple(
         listed(runs.texts(column)) if runs.texts(column) else "unknown" for column in ("machine", "kernel", "cgroup", "cpus")),
         "Swap: %s." % "; ".join(runs.texts("swap") or ["unknown"]),
-        "mafat at commit %s, measured on %s: %d runs%s." % (
-            listed(runs.texts("commit") or ["unknown"]), span_of_days(runs), len(runs.rows),
-            " and the search for %d least limits" % len(limits) if limits else "")]
+        "mafat at commit %s, measured on %s: %d runs, %.0f minutes%s." % (
+            listed(runs.texts("commit") or ["unknown"]), span_of_days(runs), len(runs.rows), sum(row["wall_ms"] or 0 for row in runs.rows) / 60e3,
+            "; and the search for %d least limits, %d runs" % (len(limits), sum(line["runs"] or 0 for line in limits.values())) if limits else "")]
     return "## What was run\n\n" + paragraph(
         "The first %d layers of `yolov2.cfg` at 608 x 608 with random weights, on dog.jpg, on one CPU. Every run is a process of its own in a fresh memory" % plans.LAYERS,
         "group (`build/memory_limit`), swap at hand, its files evicted from the page cache before it starts. Latency is taken by the process itself, from before the",
@@ -117,31 +117,28 @@ def what_was_run(runs, limits):
 
 # ---- figure 1 ----
 
-def swapped(runs, label, limit, column="swap_out_bytes"):
-    return runs.median(label, limit, column)
-
-
 def darknet_swaps(runs):
     """(the least limit without swap, the greatest with), as far as tried."""
-    known = [(limit, swapped(runs, plans.DARKNET, limit)) for limit in runs.limits([plans.DARKNET]) if limit is not None]
-    dry = [limit for limit, value in known if value == 0]
-    wet = [limit for limit, value in known if value]
-    return min(dry, default=None), max(wet, default=None)
+    known = [limit for limit in runs.limits([plans.DARKNET]) if limit is not None and runs.good(plans.DARKNET, limit)]
+    dry = [limit for limit in known if runs.is_dry(plans.DARKNET, limit)]
+    return min(dry, default=None), max(set(known) - set(dry), default=None)
 
 
 def observers_sentence(runs):
     """Does what the paper saw, system-wide once a second, say what the group's own counters say?"""
-    worst, at = 0, None
+    worst, at, what = 0, None, ""
     for limit in runs.limits([plans.DARKNET]):
-        own, system = swapped(runs, plans.DARKNET, limit), swapped(runs, plans.DARKNET, limit, "system_swap_out_bytes")
-        if own and system is not None and own >= 10 * MEGABYTE and abs(system / own - 1) >= worst:
-            worst, at = abs(system / own - 1), limit
+        for name in ("swap_in_bytes", "swap_out_bytes"):   # of its own, a v1 group counts only what comes in
+            own, system = (runs.median(plans.DARKNET, limit, prefix + name) for prefix in ("", "system_"))
+            if own and system is not None and own >= 10 * MEGABYTE and abs(system / own - 1) >= worst:
+                worst, at, what = abs(system / own - 1), limit, "read from" if name == "swap_in_bytes" else "written to"
     if at is None:
         return ""
-    if worst <= 0.05:
-        return "What the whole system wrote to swap, read once a second as in the paper, is within %.1f %% of the group's own counter at every limit where it is more than 10 MB." % max(0.1, 100 * worst)
-    return "What the whole system wrote to swap, read once a second as in the paper, differs from the group's own counter by up to %.0f %% (at %s MB): others swap too, and a group's pages may still be written after it has ended." % (
-        100 * worst, limit_text(at))
+    if worst <= 0.1:
+        return "What the whole system %s swap, taken once a second as in the paper, is within %.1f %% of the group's own counter at every limit where it is more than 10 MB." % (
+            what, max(0.1, 100 * worst))
+    return "What the whole system %s swap, taken once a second as in the paper, differs from the group's own counter by up to %.0f %% (at %s MB): others may swap as well, pages are read ahead, and a group's pages may still be written after it has ended." % (
+        what, 100 * worst, limit_text(at))
 
 
 def darknet_sentences(runs):
@@ -199,15 +196,15 @@ def figure_1(runs, limits, buffers, drawn):
         return ""
     lines = []
     for limit in reversed(here):
-        lines.append([limit_text(limit), latency_cell(runs, plans.DARKNET, limit)] +
-                     [mb(swapped(runs, plans.DARKNET, limit, column)) for column in ("system_swap_out_bytes", "system_swap_in_bytes", "swap_out_bytes", "swap_in_bytes")])
+        lines.append([limit_text(limit), latency_cell(runs, plans.DARKNET, limit)] + [
+            mb(runs.median(plans.DARKNET, limit, column)) for column in ("system_swap_out_bytes", "system_swap_in_bytes", "swap_in_bytes", "swap_peak_bytes")])
     measured = limits.get(plans.DARKNET)
     return "## Figure 1: Darknet\n\n" + picture("fig1", "Darknet: latency and swapped bytes against the memory limit", drawn) + "\n" + paragraph(
         *darknet_sentences(runs),
         "The least limit in which it swaps nothing is %s MB (to %s MB, by bisection)." % (mb(measured["least_bytes"], 0), mb(measured["step_bytes"], 0))
         if measured and measured["least_bytes"] else "",
         observers_sentence(runs)) + "\n" + table(
-            ["limit MB", "ms", "system: swapped out MB", "in MB", "its group: out MB", "in MB"], lines) + "\n" + buffers_text(buffers)
+            ["limit MB", "ms", "swapped out MB, system-wide", "in MB, system-wide", "in MB, its group", "most in swap at once MB, its group"], lines) + "\n" + buffers_text(buffers)
 
 
 # ---- figure 2 ----
@@ -327,8 +324,8 @@ def speed_up_lines(runs, limits, measured):
     for limit in limits:
         darknet, search, best = runs.median(plans.DARKNET, limit), runs.median(plans.SEARCH, limit), runs.best(limit, measured)[1]
         if runs.rows_of(plans.DARKNET, limit):
-            lines.append([limit_text(limit), latency_cell(runs, plans.DARKNET, limit), mb(swapped(runs, plans.DARKNET, limit)),
-                          latency_cell(runs, plans.SEARCH, limit), mb(swapped(runs, plans.SEARCH, limit)),
+            lines.append([limit_text(limit), latency_cell(runs, plans.DARKNET, limit), mb(runs.median(plans.DARKNET, limit, "swap_in_bytes")),
+                          latency_cell(runs, plans.SEARCH, limit), mb(runs.median(plans.SEARCH, limit, "swap_in_bytes")),
                           times(darknet / search) if darknet and search else "", times(darknet / best) if darknet and best else "",
                           "%.2f" % plans.SPEED_UPS[limit] if limit in plans.SPEED_UPS else ""])
     return lines
@@ -381,7 +378,7 @@ def figure_4(runs, drawn):
         "Milliseconds; the paper's on a Raspberry Pi 3. *over best*: how much longer Algorithm 2's choice takes than the best measured plan; *within 5 %*: how many of the measured plans are that near to the best.\n\n" + \
         table(["limit MB", "paper: best measured", "Algorithm 2", "over best", "here: best measured", "within 5 %", "Algorithm 2", "over best"],
               table_1_lines(runs, limits, measured)) + "\nBeside Darknet; *speed-up* is Darknet's time over the other's:\n\n" + \
-        table(["limit MB", "Darknet ms", "swapped out MB", "Algorithm 2 ms", "swapped out MB", "its speed-up", "the best plan's", "the paper's"],
+        table(["limit MB", "Darknet ms", "swapped in MB", "Algorithm 2 ms", "swapped in MB", "its speed-up", "the best plan's", "the paper's"],
               speed_up_lines(runs, list(reversed(runs.limits([plans.DARKNET]))), measured))
 
 
@@ -481,7 +478,7 @@ def slow_down(runs, limit):
 def markdown(runs, limits, buffers, drawn=tuple(FIGURES)):
     head = ("# The paper again\n\n" + paragraph(
         "J. Farley, A. Gerstlauer, *MAFAT: Memory-Aware Fusing and Tiling of Neural Networks for Accelerated Edge Inference* (2021), Figures 1 to 4 and Table 1, repeated with",
-        "mafat beside Debian's Darknet; then the same with everything mafat has. `make paper` runs it (as root; about an hour, `PAPER=--quick` in minutes, `PAPER=--help`) and writes",
+        "mafat beside Debian's Darknet; then the same with everything mafat has. `make paper` runs it (as root; within two hours, `PAPER=--quick` in minutes; `PAPER=--help`) and writes",
         "this page from [runs.csv](runs.csv), [limits.csv](limits.csv) and [darknet.csv](darknet.csv); `make paper PAPER=--report-only` writes it anew from them without running anything."))
     parts = [head, what_was_run(runs, limits), figure_1(runs, limits, buffers, drawn), figure_2(limits, drawn), figure_3(runs, limits, drawn),
              figure_4(runs, drawn), figure_5(runs, drawn), differences(runs, limits)]

@@ -147,8 +147,13 @@ class Paper:
             if not self.options.quiet:
                 print("%s: %d of %d: %s" % (NAME, n, len(self.stages), what), file=sys.stderr)
             stage()
-            if os.path.exists(self.path(measured.RUNS)):
-                write_report(self.options.work, not self.options.no_figures)
+            self.report()
+
+    def report(self):
+        """Of what there is so far, for who looks or stops here."""
+        path = self.path(measured.RUNS)
+        if os.path.exists(path) and measured.sweep_rows.read_rows(path):
+            write_report(self.options.work, not self.options.no_figures)
 
     # ---- stages
 
