@@ -81,7 +81,8 @@ def figure_1(runs, _):
                   ("in, system-wide", "system_swap_in_bytes", "#f08a7e", "linespoints", 7),
                   ("in, the group's own", "swap_in_bytes", "#222222", "points", 6),
                   ("most in swap at once, of the group", "swap_peak_bytes", "#6a4c93", "linespoints", 4))]
-    return [plot.Panel("latency", axis, plot.latency_axis(), [plot.Series("Darknet", latencies(runs, plans.DARKNET, axis, limits), colour)], legend=None),
+    darknet = plot.Series("Darknet", latencies(runs, plans.DARKNET, axis, limits), colour)
+    return [plot.Panel("latency", axis, plot.latency_axis(), [darknet], legend=None),
             plot.Panel("swapped by one inference and the loading before it", axis, swapped, series)], 1, (1200, 1150)
 
 
@@ -93,10 +94,12 @@ def figure_2(_, limits):
             return None
         x = plot.Axis("tiles above", None, 0.4, 5.6, [(top, "%dx%d" % (top, top)) for top, _ in lines])
         y = plot.Axis("MB", None, 0, 190)
-        series = [plot.Series(name, [(top + offset, megabytes(line[column])) for top, line in lines if line[column] is not None], colour, "bars", width=0.25)
-                  for name, column, offset, colour in (("Algorithm 1, as printed", "paper_bytes", -0.27, "#8d99ae"),
-                                                       ("exact prediction", "predicted_charge_bytes", 0, "#1d4e89"),
-                                                       ("measured: least without swap", "least_bytes", 0.27, TILES))]
+        series = []
+        for name, column, offset, colour in (("Algorithm 1, as printed", "paper_bytes", -0.27, "#8d99ae"),
+                                             ("exact prediction", "predicted_charge_bytes", 0, "#1d4e89"),
+                                             ("measured: least without swap", "least_bytes", 0.27, TILES)):
+            points = [(top + offset, megabytes(line[column])) for top, line in lines if line[column] is not None]
+            series.append(plot.Series(name, points, colour, "bars", width=0.25))
         if key != "NoCut":
             series.append(plot.Series("the paper's measured floor", [(5, plans.PAPER_FLOOR)], "#222222", "points", point=2))
         panels.append(plot.Panel(text, x, y, series, legend="inside top right vertical"))
@@ -114,7 +117,8 @@ def figure_3(runs, _):
     right = []
     for i, cut in enumerate((None, 4, 8, 12)):
         labels = [plan for plan in cut_plans(cut) if plan in runs.labels()]
-        right.append(plot.Series("cut at %d" % cut if cut else "NoCut", best_of(runs, labels, axis, limits), SEQUENCE[(0, 1, 2, 4)[i]], point=4 + i))
+        points = best_of(runs, labels, axis, limits)
+        right.append(plot.Series("cut at %d" % cut if cut else "NoCut", points, SEQUENCE[(0, 1, 2, 4)[i]], point=4 + i))
     return [plot.Panel("tilings, cut at 8, 2x2 below", axis, plot.latency_axis(), left),
             plot.Panel("cuts, each with its best tiling above (2x2 below)", axis, plot.latency_axis(), right)], 1, (1200, 1150)
 
