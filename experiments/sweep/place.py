@@ -10,8 +10,8 @@ from sweep.cells import Misuse
 from sweep.files import in_memory
 
 PREFIX = "mafat-sweep-"
-# $1: where the pipe can be read, $2: the folder. Says that it is there, waits, removes.
-GUARD = 'trap "" HUP INT TERM; echo ready; cat "$1" >/dev/null; rm -rf -- "$2"'
+# $1: where the pipe can be read, $2: the folder. Says that it is there, perhaps to nobody any more, waits, removes.
+GUARD = 'trap "" HUP INT TERM PIPE; echo ready 2>/dev/null; cat "$1" >/dev/null; rm -rf -- "$2"'
 SWAP = os.path.join(EXPERIMENTS, "swap.sh")
 
 

@@ -115,7 +115,6 @@ class Writer:
         self.path, self.rows, self.file = path, [], None
         self.made = not os.path.exists(path)
         try:
-            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
             self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise Misuse("%s: cannot be written (%s)" % (path, error.strerror)) from None

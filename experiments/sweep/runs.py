@@ -309,8 +309,8 @@ class Session:
     def limit_command(self, cell, prepared, report, extra=()):
         """Of memory_limit; extra: more of its options."""
         evict = [] if self.options.warm else [word for path in prepared.evicted for word in ("--evict", path)]
-        return [self.limiter, "--limit", "none" if cell.limit is None else str(cell.limit), "--swap", self.group_swap(),
-                "--cpus", self.options.cpus, "--timeout", "%g" % self.options.timeout, "--json", "-o", report, *evict, *extra,
+        limit = ["--limit", str(cell.limit), "--swap", self.group_swap()] if cell.limit else ["--limit", "none"]
+        return [self.limiter, *limit, "--cpus", self.options.cpus, "--timeout", "%g" % self.options.timeout, "--json", "-o", report, *evict, *extra,
                 "--", *prepared.command]
 
     def measure(self, cell, tick=None, extra=()):
@@ -338,7 +338,7 @@ class Session:
         try:
             found = json.loads(report)
         except ValueError:
-            raise Stopped("memory_limit: %s" % self.files.clean(programs.last_line(err, status))) from None
+            raise Stopped(self.files.clean(programs.last_line(err, status))) from None
         if found["outcome"] == "interrupted":
             raise Stopped("a run was interrupted from outside: %s" % cell)
         row = {column: found.get(column) for column in csv_rows.COLUMNS}
