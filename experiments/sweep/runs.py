@@ -28,7 +28,7 @@ import programs
 from sweep import ROOT
 from sweep import rows as csv_rows
 from sweep.cells import Misuse, read_size
-from sweep.files import Files
+from sweep.files import Files, find_program
 from sweep.place import SWAP, Place
 
 CHUNK = 1 << 20
@@ -245,9 +245,8 @@ class Session:
         self.try_limiter()
         base = os.environ.get("TMPDIR") or os.path.join(self.options.build, "sweep")
         place = Place(base, self.options.swap if self.options.swap not in ("none", "asis") else None)
-        with self.signals.held():
-            self.place = place
-            place.open()
+        self.place = place
+        place.open(self.signals.held)
         self.files = Files(place.folder, self.options.build)
         self.about = machine.describe_machine()
         if self.about["commit"] == "unknown":
@@ -406,6 +405,8 @@ class Session:
         progress = Progress(self.options.quiet, len(todo))
         try:
             progress.show("files, swap, programs", time.monotonic())
+            for who in sorted({cell.program.who for cell in todo}):
+                find_program(who, self.options.build)   # before anything is made
             for cell in todo:
                 self.prepare(cell)
             begun = False

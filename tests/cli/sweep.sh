@@ -65,6 +65,7 @@ bad() {
   fi
 }
 touch out err
+mkfifo pipe
 
 run --help
 check help "status $code, $(head -c 200 err)" test "$code,$(head -c 15 out),$(wc -c <err)" = '0,usage: sweep.sh,0'
@@ -90,6 +91,7 @@ bad "no PNG" "a.jpg" --csv a.csv --plot a.jpg "${own[@]}"
 bad "swap" "'much'" --swap much --csv a.csv "${own[@]}"
 BUILD=$folder bad "missing memory_limit" "memory_limit is missing; make" --csv a.csv "${own[@]}"
 echo 'a,b' >other.csv
+bad "no file for the CSV" "regular file" --csv pipe "${own[@]}"
 bad "a CSV of something else" "heading" --csv other.csv "${own[@]}"
 
 needs() { [ -x "$build/$1" ] || { skip sweep "needs $build/$1" && exit $failed; }; }
@@ -99,6 +101,10 @@ if ! "$build/memory_limit" --limit 64M -o /dev/null -- true 2>err; then
   exit $failed
 fi
 bad "no such CPU" "cpu" --cpus 9999 --csv a.csv "${own[@]}"
+mkdir bare
+for name in memory_limit run_inference; do ln -s "$build/$name" bare/; done
+BUILD=$folder/bare bad "missing peer" "install" --csv a.csv --program onnxruntime "${own[@]}"
+BUILD=$folder/bare bad "missing pack_weights" "pack_weights is missing; make" --csv a.csv --program mafat-packed "${own[@]}"
 bad "a swap file that does not fit" "disk" --swap 900000G --csv a.csv "${own[@]}"
 
 # rows CSV EXPRESSION: over the list r of its rows; prints what it is
