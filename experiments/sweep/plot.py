@@ -272,9 +272,11 @@ def draw(png, panels, columns=1, size=None, title=None):
         script = "\n".join(["set encoding utf8",
                             "set terminal %s size %d,%d font %s noenhanced %s" % (terminal, width, height, quote(FONT), extra),
                             "set output %s" % quote(path + ".part")] + body + ["unset output", ""])
-        done = subprocess.run(["gnuplot", "-"], input=script, capture_output=True, text=True, check=False)
-        if done.returncode != 0 or not os.path.exists(path + ".part"):
+        try:
+            done = subprocess.run(["gnuplot", "-"], input=script, capture_output=True, text=True, check=False)
+            if done.returncode != 0 or not os.path.exists(path + ".part"):
+                raise Missing("gnuplot: %s" % (done.stderr.strip().splitlines() or ["no output"])[-1])
+            os.replace(path + ".part", path)
+        finally:
             if os.path.exists(path + ".part"):
                 os.unlink(path + ".part")
-            raise Missing("gnuplot: %s" % (done.stderr.strip().splitlines() or ["no output"])[-1])
-        os.replace(path + ".part", path)
