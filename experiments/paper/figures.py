@@ -33,12 +33,12 @@ def limit_axis(limits, size=None):
     numbers = [limit for limit in limits if limit] + ([axis.none] if None in limits else [])
     if not numbers or first == last:
         return axis
-    per_octave = width / math.log2(max(numbers) / min(numbers))
+    per_octave = width / math.log2(max(numbers) / min(numbers) * 1.12 ** 2)
     kept = []
     for number in sorted(numbers, key=lambda n: (n != axis.none, math.log2(n) % 1 != 0, n % 16 != 0, n)):
         text = "none" if None in limits and number == axis.none else "%g" % number
-        half = 7.3 * len(text) + 3   # pixels
-        if all(abs(math.log2(number / other)) * per_octave >= half + 7.3 * len(other_text) + 3 for other, other_text in kept):
+        half = 7.3 * len(text) + 4   # pixels
+        if all(abs(math.log2(number / other)) * per_octave >= half + 7.3 * len(other_text) + 4 for other, other_text in kept):
             kept.append((number, text))
     axis.ticks = sorted(kept)
     return axis
@@ -73,8 +73,8 @@ def figure_1(runs, _):
     if not limits:
         return None
     axis, colour = limit_axis(limits), plot.COLOURS["darknet"]
-    ticks = [(ZERO_MB, "0")] + [(10 ** n, "%d MB" % 10 ** n if n < 3 else "%d GB" % 10 ** (n - 3)) for n in range(0, 7)]
-    swapped = plot.Axis("swapped", 10, ZERO_MB / 1.5, None, ticks)
+    ticks = [(ZERO_MB, "0")] + [(10 ** n, "%d" % 10 ** n) for n in range(0, 7)]
+    swapped = plot.Axis("swapped, MB", 10, ZERO_MB / 1.5, None, ticks)
     series = [plot.Series(text, swapped_points(runs, limits, axis, column), shade, style, point=point)
               for text, column, shade, style, point in (
                   ("out, system-wide", "system_swap_out_bytes", colour, "linespoints", 5),
