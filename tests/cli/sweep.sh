@@ -149,6 +149,10 @@ bad "another program of that label" "label 'big'" --csv a.csv --swap none --prog
 check "one sweep at a time" "$(cat err)" grep -q 'another sweep' err
 run --csv a.csv --fresh --swap none --limits 16M --repeats 1 "${own[@]}"
 is "fresh" a.csv 'len(r) == 1'
+if command -v script >/dev/null; then
+  script -qec "$sweep --csv a.csv --swap none --limits 16M --repeats 3 ${own[*]}" /dev/null </dev/null >out 2>err
+  check "progress on a terminal" "$(cat out)" grep -q '1/2, [0-9]* s left: fast, mafat, 16M, run 3' out
+fi
 
 # ---- However it ends, nothing stays
 
@@ -173,7 +177,7 @@ settled() { # SECONDS
 }
 RANDOM=$(date +%N | sed 's/^0*//')
 # shellcheck disable=SC2054 # commas are meant
-arguments=(--csv k.csv --limits none,64M,32M,16M,12M,8M,6M,4M --repeats 5 --quiet --program mafat --program 'two: mafat --threads 2 --plan 2x2/NoCut' "${own[@]}")
+arguments=(--csv k.csv --limits none,64M,32M,16M,12M,8M,6M,4M --repeats 3 --quiet --program mafat --program 'two: mafat --threads 2 --plan 2x2/NoCut' "${own[@]}")
 set -m # a background job of its own process group, in which INT is not ignored
 strikes='' wrong=''
 for strike in INT:none KILL:32M TERM:none HUP:32M KILL:none INT:32M KILL:none TERM:32M KILL:32M KILL:none; do
@@ -194,7 +198,7 @@ done
 set +m
 check "killed at any moment:$strikes" "$wrong" test -z "$wrong"
 run --swap none "${arguments[@]}"
-is "gone on with to its end" k.csv 'len(r) == 80 and len({rows.key(row) for row in r}) == 80'
+is "gone on with to its end" k.csv 'len(r) == 48 and len({rows.key(row) for row in r}) == 48'
 check "nothing stays" "$(left)" settled 0
 
 # ---- What fails for real
@@ -212,5 +216,13 @@ run --csv c.csv --swap none --limits none --repeats 2 --timeout 0.4 --patience 0
 is "a time-out is a row, and is not repeated" c.csv '[row["outcome"] for row in r] == ["timeout"]'
 run --csv c.csv --swap none --limits none --repeats 1 --layers 1 --program darknet "${slow[@]}"
 is "the first layers of Darknet" c.csv 'r[-1]["layers"] == 1 and rows.succeeded(r[-1])'
+darknet=$build/peers/peer_darknet
+head -n 10 slow.cfg | sed s/batch=8/batch=1/ >cut.cfg
+"$darknet" --dump cut.dump cut.cfg slow.weights dot.ppm >out 2>err
+"$darknet" --layers 1 --marks marks --dump layers.dump slow.cfg slow.weights dot.ppm >out 2>err
+check "Darknet cut off has the same bits" "$(tail -n 1 err)" cmp cut.dump layers.dump
+# shellcheck disable=SC2016 # awk's
+check "when its layers ran" "$(head -n 5 marks)" awk '$3 > $4 || $3 < last { bad = 1 } { last = $4; types = types " " $2 }
+  END { exit bad || types != " image convolutional" }' marks
 check "nothing stays" "$(left)" settled 0
 exit $failed
