@@ -33,7 +33,8 @@ URING_LIBS := $(if $(URING),$(or $(call has_archive,liburing.a),-luring))
 URING_FLAGS := $(if $(URING),,-DMAFAT_WITHOUT_URING)
 MACHINE := $(shell $(CC) -dumpmachine)
 ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo yes)
-missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate)
+MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
+missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
 ifneq ($(strip $(missing)),)
 ifeq ($(filter clean help packages test demo,$(MAKECMDGOALS)),)
 $(info building without: $(missing) (scripts/packages.sh installs what they need))
@@ -65,7 +66,7 @@ LIB := $(BUILD)/libmafat.a
 .DEFAULT_GOAL := all
 .PHONY: all help demo test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits clean packages run-demo run-tests
 
-all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) ## build the programs (default)
+all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) ## build the programs (default)
 
 help: ## list targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -115,6 +116,17 @@ $(BUILD)/pack_weights: $(call objects,runner/pack_weights.c) $(LIB)
 $(BUILD)/annotate: $(call objects,runner/annotate.c $(wildcard runner/annotate_*.c))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(call pkg,--libs,gdlib json-c libexif) $(LDLIBS)
+
+# --- experiments -------------------------------------------------------------
+
+# Statically where that can be, so that it runs in an initramfs, and takes little beside
+# what it watches. The linker warns of functions that look up users; none of them is called.
+MEMORY_LIMIT_STATIC ?= $(if $(and $(call has_archive,libc.a),$(call has_archive,libcgroup.a),$(call has_archive,libproc2.a)),$(if $(SANITIZE),,1))
+LD_QUIET := $(if $(shell $(CC) $(LDFLAGS) -Wl,--help 2>/dev/null | grep -e --no-warnings),-Wl$(comma)--no-warnings)
+
+$(BUILD)/memory_limit: $(call objects,$(wildcard experiments/memory_limit/*.c)) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(MEMORY_LIMIT_STATIC)),-static $(LD_QUIET)) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 
 # --- tests -------------------------------------------------------------------
 

@@ -209,7 +209,8 @@ void mafat_json_end(struct mafat_writer *w, const char *bracket)
 
 void mafat_json_string(struct mafat_writer *w, const char *key, const char *text)
 {
-  mafat_json_key(w, key);
+  if (key) mafat_json_key(w, key);
+  else mafat_json_separate(w);
   if (!text) {
     mafat_writer_put(w, "null");
     return;

@@ -49,7 +49,8 @@ void mafat_json_key(struct mafat_writer *w, const char *key);
 /* `bracket` is { or [, and } or ]. */
 void mafat_json_begin(struct mafat_writer *w, const char *bracket);
 void mafat_json_end(struct mafat_writer *w, const char *bracket);
-void mafat_json_string(struct mafat_writer *w, const char *key, const char *text); /* NULL: null */
+/* Text NULL: null. Key NULL: an element of an array. */
+void mafat_json_string(struct mafat_writer *w, const char *key, const char *text);
 void mafat_json_count(struct mafat_writer *w, const char *key, int64_t value); /* negative: null */
 void mafat_json_number(struct mafat_writer *w, const char *key, double value); /* not finite: null */
 void mafat_json_put_number(struct mafat_writer *w, double value);

@@ -126,9 +126,11 @@ def sweep(arguments):
         csv = os.path.join(settings.build, "sweep", network.name + ".csv")
         os.makedirs(os.path.dirname(csv), exist_ok=True)
     found = runs.run(cells.grid([network], programs, limits, options.repeats), csv, settings)
-    mine = {name: labels for name, labels in rows.points(found).items() if name == (network.name, network.layers)}
+    name, labels = (network.name, network.layers), [program.label for program in programs]
+    points = rows.points(found)[name]
+    mine = {name: {label: points[label] for label in labels + [label for label in points if label not in labels]}}
     if not options.quiet:
-        print(figure.table(mine) + "rows: " + os.path.relpath(csv))
+        print(figure.table(mine) + "rows: " + (csv if options.csv else os.path.relpath(csv)))
     if options.plot:
         try:
             figure.draw(options.plot, mine)

@@ -27,7 +27,7 @@ import machine
 import programs
 from sweep import ROOT
 from sweep import rows as csv_rows
-from sweep.cells import Misuse, limit_text, read_size
+from sweep.cells import Misuse, read_size
 from sweep.files import Files
 from sweep.place import SWAP, Place
 
@@ -123,7 +123,7 @@ class Progress:
     def show(self, text, since):
         if not self.shown:
             return
-        width = os.get_terminal_size(sys.stderr.fileno()).columns
+        width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
         full = 20 * self.done // max(1, self.total)
         left = "" if self.left_s is None else ", %s left" % duration(max(0.0, self.left_s - (time.monotonic() - since)))
         line = "[%s%s] %d/%d%s: %s" % ("#" * full, "." * (20 - full), self.done, self.total, left, text)
@@ -208,7 +208,7 @@ def swap_text(state, cost):
     """In words, from swap.sh's status and cost."""
     if not state or not state["swaps"]:
         return "none is on"
-    texts = ["%s on %s of %s" % (swap["kind"], swap["disk"] or swap["device"], limit_text(swap["size_bytes"])) for swap in state["swaps"]]
+    texts = ["%s on %s of %.2f GB" % (swap["kind"], swap["disk"] or swap["device"], swap["size_bytes"] / (1 << 30)) for swap in state["swaps"]]
     if cost:
         texts.append("a page out %.1f us, in %.1f us, at random %.1f us" % (cost["out_us"], cost["in_us"], cost["in_random_us"]))
     return "; ".join(texts + (["behind zswap"] if state["zswap"] else []))
@@ -285,7 +285,10 @@ class Session:
     def prepare(self, cell):
         """The cell's command and files (files.Prepared)."""
         self.open()
-        return self.files.prepare(cell.network, cell.program)
+        try:
+            return self.files.prepare(cell.network, cell.program)
+        except OSError as error:   # a disk that is full
+            raise Misuse(self.files.clean(str(error))) from None
 
     # ---- One run
 
@@ -346,8 +349,8 @@ class Session:
                    date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"))
         answer = read_answer(out)
         if found["outcome"] == "exit" and found["exit_status"] == 0 and answer:
-            row.update({name: answer.get(name) for name in ("load_ms", "plan", "algorithm", "arena_bytes", "predicted_charge_bytes")},
-                       latency_ms=answer["latencies_ms"][0], resident_bytes=answer["measured_resident_bytes"])
+            row.update({name: answer.get(name) for name in ("plan", "algorithm", "arena_bytes", "predicted_charge_bytes")},
+                       latency_ms=round(answer["latencies_ms"][0], 3), load_ms=round(answer["load_ms"], 3), resident_bytes=answer["measured_resident_bytes"])
         else:
             lines = [line for line in err.splitlines() if line.strip()]
             row["message"] = self.files.clean(lines[-1]) if lines else None
@@ -465,7 +468,7 @@ def main(function, name):
     except Misuse as reason:
         say(reason)
         return 2
-    except Stopped as reason:
+    except (Stopped, OSError) as reason:
         say(reason)
         return 1
     except Interrupted as signalled:

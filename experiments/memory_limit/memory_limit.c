@@ -1,0 +1,144 @@
+/* Runs a command in a control group of its own, under a memory limit, and reports how it
+ * ended. What it makes goes again in every case: see guard.h. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "experiments/memory_limit/check.h"
+#include "experiments/memory_limit/files.h"
+#include "experiments/memory_limit/group.h"
+#include "experiments/memory_limit/guard.h"
+#include "experiments/memory_limit/options.h"
+#include "experiments/memory_limit/place.h"
+#include "experiments/memory_limit/report.h"
+#include "experiments/memory_limit/watch.h"
+
+enum { ENDED_OTHERWISE = 1, CANNOT = 2, AFTER_SIGNAL = 128, TIMELINE_BUFFER = 1 << 20 };
+
+static int cannot(const struct why *why, const struct place *p)
+{
+  if (p && *p->help) fprintf(stderr, "memory_limit: %s; this would help: %s\n", why->text, p->help);
+  else fprintf(stderr, "memory_limit: %s\n", why->text);
+  return CANNOT;
+}
+
+static int print(const char *text)
+{
+  if (fputs(text, stdout) >= 0 && fflush(stdout) == 0) return 0;
+  perror("memory_limit: standard output");
+  return ENDED_OTHERWISE;
+}
+
+/* ---- a group, from its making to its end ---- */
+
+struct session {
+  struct place place;
+  struct group group;
+  struct guard guard;
+  struct signals signals;
+};
+
+/* On failure nothing is left. */
+static bool session_begin(struct session *s, const struct options *o, struct why *why)
+{
+  if (!group_name(&s->group, &s->place, getpid(), o->cpus != NULL, why)) return false;
+  signals_block(&s->signals);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the command leaves running is ours to reap */
+  group_sweep(&s->place);
+  if (!guard_start(&s->guard, &s->group, why)) return false;
+  return place_prepare(&s->place, o->cpus != NULL, s->guard.pid, why) && group_make(&s->group, o, why);
+}
+
+static bool session_end(struct session *s)
+{
+  bool gone = group_remove(&s->group);
+  guard_end(&s->guard);
+  place_restore(&s->place);
+  return gone;
+}
+
+/* ---- --check ---- */
+
+static int check(struct session *s, struct options *o, bool found, struct why why)
+{
+  struct check c = {.possible = found, .why = why};
+  struct output output;
+  if (!output_open(&output, o->output, STDOUT_FILENO, &why)) return cannot(&why, NULL);
+  o->limit_bytes = 1 << 30;
+  o->cpus = "0";
+  cpus_read(o->cpus, &o->cpu_set);
+  if (found) c.possible = session_begin(s, o, &c.why);
+  check_machine(&c, c.possible ? &s->group : NULL);
+  if (found) session_end(s);
+  bool written = output_empty(&output, &why) && check_write(output.fd, &c, &s->place, o->format);
+  output_close(&output, true);
+  if (!written) fprintf(stderr, "memory_limit: the answer cannot be written\n");
+  return c.possible && written ? 0 : CANNOT;
+}
+
+/* ---- a command ---- */
+
+static int status_of(const struct watch *w)
+{
+  if (w->outcome == OUTCOME_INTERRUPTED) return AFTER_SIGNAL + w->interrupted_by;
+  return w->outcome == OUTCOME_EXIT && w->exit_status == 0 ? 0 : ENDED_OTHERWISE;
+}
+
+/* Everything that can fail without a group has been tried. */
+static int run_inside(struct session *s, const struct options *o, const char *path, struct output *report, struct output *timeline)
+{
+  static char buffer[TIMELINE_BUFFER];
+  struct why why;
+  struct watch w;
+  FILE *samples = NULL;
+  bool begun = session_begin(s, o, &why), ran = false, written = true;
+  if (begun && timeline->path && output_empty(timeline, &why) && (samples = fdopen(dup(timeline->fd), "w")) != NULL)
+    setvbuf(samples, buffer, _IOFBF, sizeof buffer);
+  if (begun) ran = watch_run(&w, &s->group, o, path, &s->signals, samples, &why);
+  if (samples) written = fclose(samples) == 0;
+  bool gone = session_end(s);
+  if (!ran) return cannot(&why, NULL);
+  written = output_empty(report, &why) && report_write(report->fd, o, &s->group, &w) && written;
+  if (!gone) fprintf(stderr, "memory_limit: %s cannot be removed\n", s->group.folder);
+  if (!written) fprintf(stderr, "memory_limit: %s cannot be written\n", !report->path ? "the report" : report->path);
+  return written ? status_of(&w) : CANNOT;
+}
+
+static int run(struct session *s, const struct options *o)
+{
+  char path[PATH_ROOM];
+  struct why why;
+  struct output report, timeline;
+  if (!program_find(path, sizeof path, o->command[0], &why)) return cannot(&why, NULL);
+  for (int i = 0; i < o->n_evicts; i++)
+    if (!file_evict(o->evicts[i], &why)) return cannot(&why, NULL);
+  if (!output_open(&report, o->output, STDERR_FILENO, &why)) return cannot(&why, NULL);
+  if (!output_open(&timeline, o->timeline, -1, &why)) {
+    output_close(&report, false);
+    return cannot(&why, NULL);
+  }
+  int status = run_inside(s, o, path, &report, &timeline);
+  output_close(&report, status != CANNOT);
+  output_close(&timeline, status != CANNOT);
+  return status;
+}
+
+int main(int argc, char **argv)
+{
+  static struct session session;
+  struct options o;
+  struct why why = {""};
+  bool in_scope = place_in_scope();
+  if (!options_read(&o, argc, argv, &why)) return cannot(&why, NULL);
+  if (o.help) return print(options_help);
+  if (o.version) return print("memory_limit " MAFAT_VERSION "\n");
+  signal(SIGPIPE, SIG_DFL);
+  bool found = place_find(&session.place, o.parent, in_scope, &why);
+  if (!found && session.place.scope_may_help) place_enter_scope(argv);
+  if (o.check) return check(&session, &o, found, why);
+  return found ? run(&session, &o) : cannot(&why, &session.place);
+}

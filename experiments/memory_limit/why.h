@@ -1,0 +1,14 @@
+/* Why something cannot be done: one line for the user, without the program's name. */
+#ifndef MAFAT_MEMORY_LIMIT_WHY_H
+#define MAFAT_MEMORY_LIMIT_WHY_H
+
+#include <stdbool.h>
+
+struct why {
+  char text[1024];
+};
+
+/* Fills it and returns false, so that callers can return its value. */
+__attribute__((format(printf, 2, 3))) bool why_not(struct why *why, const char *format, ...);
+
+#endif
