@@ -171,6 +171,11 @@ $(BUILD)/in_group: $(call objects,tests/limits/in_group.c)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
+# What a page of swap costs; needs no library.
+$(BUILD)/swap_cost: $(call objects,experiments/swap_cost.c)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(STATIC)),-static) -o $@ $^
+
 # Plans of one network timed in turns, beside what the latency model says.
 $(BUILD)/time_plans: $(call objects,tests/search/time_plans.c) $(LIB)
 	$(call say,LD,$@)
