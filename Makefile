@@ -64,9 +64,9 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libmafat.a
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits figure clean packages run-demo run-figure run-tests
+.PHONY: all help demo test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
 
-all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) ## build the programs (default)
+all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
 help: ## list targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -202,6 +202,12 @@ bench: all ## time and memory beside other programs, end to end, interleaved, me
 
 limits: all $(BUILD)/in_group ## which networks run in which memory limits, in groups of their own (root; LIMITS='--floor NAME', '--help')
 	@BUILD=$(BUILD) ./tests/limits/run.sh $(LIMITS)
+
+paper: packages ## the paper's figures and table under memory limits, beside Darknet (root; an hour, PAPER=--quick some minutes; PAPER='--help')
+	@$(MAKE) --no-print-directory run-paper
+
+run-paper: all $(BUILD)/memory_limit $(BUILD)/swap_cost
+	@BUILD=$(BUILD) ./experiments/paper/run.py $(PAPER)
 
 figure: packages ## latency against the memory limit, beside other programs: experiments/limits (root; three quarters of an hour, FIGURE=--quick: five minutes; FIGURE=--help)
 	@$(MAKE) --no-print-directory run-figure

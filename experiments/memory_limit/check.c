@@ -143,6 +143,10 @@ static void write_json(struct mafat_writer *out, const struct check *c, const st
 
 static void put_mebibytes(struct mafat_writer *out, int64_t bytes)
 {
+  if (bytes < 0) {
+    mafat_writer_put(out, "unknown");
+    return;
+  }
   mafat_writer_put_fixed(out, (double)bytes / 1048576, 0);
   mafat_writer_put(out, " MiB");
 }
@@ -158,8 +162,8 @@ static void write_text(struct mafat_writer *out, const struct check *c, const st
     mafat_writer_put_plain(out, p->mount);
     mafat_writer_put(out, *p->parent ? "/" : "");
     mafat_writer_put_plain(out, p->parent);
-    mafat_writer_put(out, ", by ");
-    mafat_writer_put(out, means_name(p->means));
+    mafat_writer_put(out, ", ");
+    mafat_writer_put(out, means_text(p->means));
   }
   mafat_writer_put(out, "\ncontrollers:");
   for (int i = 0; i < c->n_controllers; i++) {

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ static void let_go(int keep)
   if (chdir("/") != 0) _exit(1);
 }
 
-static void keep_watch(int pipe, const struct group *g)
+static void keep_watch(int line, const struct group *g)
 {
   char byte;
   ssize_t n;
@@ -28,8 +29,9 @@ static void keep_watch(int pipe, const struct group *g)
   prctl(PR_SET_NAME, "mafat-guard");
   const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
   for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) signal(ignored[i], SIG_IGN);
-  let_go(pipe);
-  while ((n = read(pipe, &byte, 1)) < 0 && errno == EINTR) continue;
+  let_go(line);
+  if (write(line, "", 1) != 1) _exit(0); /* nothing has been made yet */
+  while ((n = read(line, &byte, 1)) < 0 && errno == EINTR) continue;
   if (n == 1) _exit(0);
   group_remove(g);
   place_restore(g->place);
@@ -39,16 +41,18 @@ static void keep_watch(int pipe, const struct group *g)
 bool guard_start(struct guard *guard, const struct group *g, struct why *why)
 {
   int ends[2];
+  char byte;
   *guard = (struct guard){0};
-  if (pipe2(ends, O_CLOEXEC) != 0) return why_not(why, "a pipe cannot be made: %s", strerror(errno));
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return why_not(why, "a socket cannot be made: %s", strerror(errno));
   guard->pid = fork();
   if (guard->pid == 0) {
     close(ends[1]);
     keep_watch(ends[0], g);
   }
   close(ends[0]);
-  guard->pipe = ends[1];
-  if (guard->pid > 0) return true;
+  guard->line = ends[1];
+  /* In its session before anything is made: what kills our process group then spares it. */
+  if (guard->pid > 0 && read(guard->line, &byte, 1) == 1) return true;
   int error = errno;
   close(ends[1]);
   guard->pid = 0;
@@ -58,8 +62,8 @@ bool guard_start(struct guard *guard, const struct group *g, struct why *why)
 void guard_end(struct guard *guard)
 {
   if (!guard->pid) return;
-  while (write(guard->pipe, "", 1) < 0 && errno == EINTR) continue;
-  close(guard->pipe);
+  while (write(guard->line, "", 1) < 0 && errno == EINTR) continue;
+  close(guard->line);
   while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR) continue;
   guard->pid = 0;
 }

@@ -9,7 +9,7 @@
 
 struct guard {
   pid_t pid; /* 0: none */
-  int pipe;  /* as long as this end is open, it waits */
+  int line;  /* as long as this end is open, it waits */
 };
 
 /* Before the group is made; the guard keeps a copy of its name. */

@@ -29,6 +29,12 @@ const char *means_name(enum means means)
   return names[means];
 }
 
+const char *means_text(enum means means)
+{
+  static const char *const texts[] = {"", "as root", "in a group of this user's", "in a scope of systemd-run's"};
+  return texts[means];
+}
+
 /* ---- small files ---- */
 
 bool file_read(const char *path, char *text, size_t room)
@@ -235,7 +241,8 @@ static bool take_parent(struct place *p, const char *option, struct why *why)
   if (strstr(parent, "..")) return why_not(why, "--parent expects a group of %s, found '%s'", p->mount, option);
   p->means = geteuid() == 0 ? MEANS_ROOT : MEANS_DELEGATED;
   if (is_usable(p, parent, why)) return true;
-  help_with(p, "mkdir -p %s/%s && chown -R %d %s/%s    (as root)", p->mount, parent, (int)geteuid(), p->mount, parent);
+  if (geteuid() == 0) help_with(p, "mkdir -p %s/%s", p->mount, parent);
+  else help_with(p, "mkdir -p %s/%s && chown -R %d %s/%s    (as root)", p->mount, parent, (int)geteuid(), p->mount, parent);
   return false;
 }
 
@@ -255,7 +262,9 @@ static bool choose_parent(struct place *p, bool in_scope, struct why *why)
   p->means = in_scope ? MEANS_SYSTEMD_RUN : MEANS_DELEGATED;
   if (*p->own && is_usable(p, p->own, &other)) return true;
   p->scope_may_help = p->version == 2 && !in_scope;
-  p->help[0] = '\0';
+  bool almost = *p->own && *p->help; /* a group that was handed over, but is used otherwise */
+  if (almost) *why = other;
+  if (almost && !in_scope) return false;
   help_user(p);
   if (in_scope) return why_not(why, "systemd-run made a scope without the memory controller: %s", other.text);
   return why_not(why, "groups in %s are root's, and none there is this user's", p->mount);
@@ -360,6 +369,7 @@ bool place_in_scope(void)
   /* systemd-run --scope becomes what it starts: the process stays the same. */
   const char *value = getenv(SCOPE_VARIABLE);
   bool in_scope = value && atol(value) == (long)getpid();
+  if (in_scope && strchr(value, '+')) unsetenv("XDG_RUNTIME_DIR"); /* it was only set for systemd-run */
   unsetenv(SCOPE_VARIABLE);
   return in_scope;
 }
@@ -389,7 +399,8 @@ void place_enter_scope(char **argv)
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   if (length <= 0) return;
   self[length] = '\0';
-  if (!getenv("XDG_RUNTIME_DIR")) {
+  bool add_folder = !getenv("XDG_RUNTIME_DIR");
+  if (add_folder) {
     char folder[64];
     snprintf(folder, sizeof folder, "/run/user/%d", (int)geteuid());
     setenv("XDG_RUNTIME_DIR", folder, 1);
@@ -401,7 +412,7 @@ void place_enter_scope(char **argv)
   memcpy(words, begin, sizeof begin);
   words[n_begin] = self;
   if (n > 1) memcpy(words + n_begin + 1, argv + 1, (n - 1) * sizeof *words);
-  snprintf(value, sizeof value, "%d", (int)getpid());
+  snprintf(value, sizeof value, "%d%s", (int)getpid(), add_folder ? "+" : "");
   setenv(SCOPE_VARIABLE, value, 1);
   execvp(words[0], words);
   unsetenv(SCOPE_VARIABLE);

@@ -46,6 +46,7 @@ bool place_in_scope(void);
 
 const char *layout_name(enum layout layout);
 const char *means_name(enum means means); /* NULL for MEANS_NONE */
+const char *means_text(enum means means); /* for people: "as root" */
 
 /* ---- small files of the hierarchy ---- */
 

@@ -173,8 +173,8 @@ static void put_outcome(struct mafat_writer *out, const struct group *g, const s
   mafat_writer_put_fixed(out, w->system_ms, 1);
   mafat_writer_put(out, ")\n  control groups ");
   mafat_writer_put(out, g->place->version == 1 ? "v1" : "v2");
-  mafat_writer_put(out, g->place->layout == LAYOUT_HYBRID ? " (hybrid) by " : " by ");
-  mafat_writer_put(out, means_name(g->place->means));
+  mafat_writer_put(out, g->place->layout == LAYOUT_HYBRID ? " (hybrid) " : " ");
+  mafat_writer_put(out, means_text(g->place->means));
 }
 
 static bool write_text(struct mafat_writer *out, const struct options *o, const struct group *g, const struct watch *w)

@@ -79,14 +79,18 @@ static bool start_child(struct child *c, const struct options *o, const char *pa
   return true;
 }
 
+/* It stops once more on its way out, being traced. */
 static void abandon(struct child *c)
 {
+  int status;
   close(c->gate);
   close(c->failure);
   kill(c->pid, SIGKILL);
-  while (waitpid(c->pid, NULL, __WALL) != c->pid || errno == EINTR) {
-    if (errno == ECHILD) break;
-    ptrace(PTRACE_CONT, c->pid, NULL, NULL);
+  for (;;) {
+    pid_t who = waitpid(c->pid, &status, __WALL);
+    if (who < 0 && errno != EINTR) return;
+    if (who == c->pid && !WIFSTOPPED(status)) return;
+    if (who == c->pid) ptrace(PTRACE_CONT, c->pid, NULL, NULL);
   }
 }
 
@@ -97,6 +101,7 @@ struct sampler {
   struct counters_system system;
   FILE *timeline;
   int64_t start_ns;
+  bool over; /* the command has been seen at its exit: what follows is its taking down */
 };
 
 static void put_bytes(FILE *file, int64_t bytes)
@@ -147,6 +152,7 @@ static void resume(struct watch *w, struct sampler *s, pid_t pid, int status)
   if (event == PTRACE_EVENT_EXIT) {
     sample(w, s, pid, &w->at_exit);
     counters_process(pid, &w->process);
+    s->over = true;
   }
   /* Stopped by a signal, as by Ctrl-Z: it stays so until SIGCONT. */
   if (event == PTRACE_EVENT_STOP && signal != SIGTRAP) ptrace(PTRACE_LISTEN, pid, NULL, NULL);
@@ -161,6 +167,12 @@ static int wait_for_signal(const struct signals *signals, int64_t until_ns)
   struct timespec left = {left_ns / 1000000000, left_ns % 1000000000};
   int signal = sigtimedwait(&signals->watched, NULL, &left);
   return signal > 0 ? signal : 0;
+}
+
+static void interrupt(struct watch *w, int signal)
+{
+  w->outcome = OUTCOME_INTERRUPTED;
+  w->interrupted_by = signal;
 }
 
 /* Until the command has ended: its wait status and usage. */
@@ -186,18 +198,24 @@ static void follow(struct watch *w, struct sampler *s, const struct child *c, co
       group_kill(s->group);
     }
     if (at_ns >= next_ns) {
-      sample(w, s, c->pid, &memory);
+      if (!s->over) sample(w, s, c->pid, &memory);
       next_ns += interval_ns;
       if (next_ns <= now_ns()) next_ns = now_ns() + interval_ns; /* what was missed is missed */
     }
     int signal = wait_for_signal(signals, killed || next_ns < late_ns ? next_ns : late_ns);
     if (signal && signal != SIGCHLD && !killed) {
-      w->outcome = OUTCOME_INTERRUPTED;
-      w->interrupted_by = signal;
+      interrupt(w, signal);
       killed = true;
     }
     if (killed) group_kill(s->group); /* again: what forks is quick */
   }
+}
+
+/* A signal to the whole process group, as Ctrl-C's, may have ended the command first. */
+static void take_pending(struct watch *w, const struct signals *signals)
+{
+  for (int signal; (signal = wait_for_signal(signals, 0)) != 0;)
+    if (signal != SIGCHLD && w->outcome != OUTCOME_TIMEOUT) interrupt(w, signal);
 }
 
 static double ms_of(struct timeval t) { return (double)t.tv_sec * 1e3 + (double)t.tv_usec * 1e-3; }
@@ -249,6 +267,7 @@ bool watch_run(struct watch *w, const struct group *g, const struct options *o, 
   close(child.gate);
   if (opened) follow(w, &s, &child, o, signals, &status, &usage);
   w->wall_ms = (double)(now_ns() - s.start_ns) * 1e-6;
+  take_pending(w, signals);
   end_rest(g);
   w->system_swap = counters_system_read(&s.system, 1);
   counters_system_close(&s.system);

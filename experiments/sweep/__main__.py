@@ -1,5 +1,11 @@
 """experiments/sweep.sh: one network under many memory limits, by many programs. The help text is there, in HELP."""
 
+import signal
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)   # while modules are imported: no traceback; runs.Session takes over
+
+# pylint: disable=wrong-import-position
 import argparse
 import os
 import shutil
@@ -134,7 +140,8 @@ def sweep(arguments):
         print(figure.table(mine) + "rows: " + (csv if options.csv else os.path.relpath(csv)))
     if options.plot:
         try:
-            figure.draw(options.plot, mine)
+            with runs.Signals():
+                figure.draw(options.plot, mine)
         except (Missing, OSError) as reason:
             raise runs.Stopped(str(reason)) from None
     return 0

@@ -16,6 +16,11 @@ class Misuse(Exception):
     """Something in the options, the files or this machine forbids it; the message is one line."""
 
 
+def tidy(text):
+    """As the CSV keeps a name: one line, single spaces."""
+    return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
+
+
 def read_size(text, what):
     """10M, 10.5M, 16384K or bytes, in bytes."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
@@ -52,7 +57,7 @@ class Network:
 
     def __init__(self, cfg, weights, image, layers=None, name=None):
         self.cfg, self.weights, self.image = cfg, weights, image
-        self.name = name or os.path.splitext(os.path.basename(cfg))[0]
+        self.name = tidy(name or os.path.splitext(os.path.basename(cfg))[0])
         self.part = layers
         for path, what in ((cfg, "cfg"), (weights, "weights"), (image, "picture")):
             if path and not os.path.isfile(path):
@@ -85,8 +90,8 @@ class Program:
         self.who, self.options = words[0], words[1:]
         if not self.who.startswith("mafat") and self.options not in ([], [COLD_LIBRARIES]):
             raise Misuse("--program '%s': %s takes no options but %s" % (text, self.who, COLD_LIBRARIES))
-        self.label = match.group(1).strip() if match else " ".join(words)
-        self.options_text = " ".join(self.options)
+        self.label = tidy(match.group(1) if match else " ".join(words))
+        self.options_text = tidy(" ".join(self.options))
 
 
 class Cell:

@@ -25,15 +25,24 @@ def libraries_of(program):
     return re.findall(r"(/\S+) \(0x", found)
 
 
+def find_program(who, build):
+    """Builds it where it is ours to build. Raises Misuse where it is missing: the message says what would install it."""
+    try:
+        program = KINDS[who](build)
+    except workloads.Unavailable as missing:
+        raise Misuse("%s: %s" % (who, missing)) from None
+    if who == "mafat-packed":
+        program.packer = os.path.join(build, "pack_weights")
+        if not os.access(program.packer, os.X_OK):
+            raise Misuse("%s: %s is missing; make" % (who, program.packer))
+    return program
+
+
 class Runner:
-    """A program that is there, with a private copy of what is ours. Raises Misuse where it is missing."""
+    """A program that is there, with a private copy of what is ours."""
 
     def __init__(self, who, build, folder):
-        try:
-            self.peer = KINDS[who](build)
-        except workloads.Unavailable as missing:
-            raise Misuse("%s: %s" % (who, missing)) from None
-        self.who = who
+        self.peer = find_program(who, build)
         self.binary = None        # evicted before each run
         self.libraries = []       # in the page cache before each run
         self.environment = getattr(self.peer, "environment", None) or {}
@@ -50,10 +59,6 @@ class Runner:
                 shutil.copy2(program, self.binary)
             self.peer.program = self.binary if isinstance(self.peer.program, str) else [self.binary]
             self.libraries = libraries_of(self.binary)
-        if who == "mafat-packed":
-            self.packer = os.path.join(build, "pack_weights")
-            if not os.access(self.packer, os.X_OK):
-                raise Misuse("%s: %s is missing; make" % (who, self.packer))
 
 
 class Prepared:
@@ -147,7 +152,7 @@ class Files:
             packed = workloads.Files(files.folder, network.name)
             packed.weights = files.packed
             if not os.path.exists(files.packed):
-                self.call([runner.packer, "--quiet", files.cfg, files.weights, files.packed], "pack_weights")
+                self.call([runner.peer.packer, "--quiet", files.cfg, files.weights, files.packed], "pack_weights")
             files = packed
         command = runner.peer.command(files, picture, 1, options)
         evicted = ([runner.binary] if runner.binary else []) + runner.peer.files(files, picture)

@@ -277,9 +277,11 @@ def run(commands, png, size, font=FONT):
         script = "\n".join(["set encoding utf8",
                             "set terminal %s size %d,%d font %s noenhanced %s" % (terminal, *size, quote(font), extra),
                             "set output %s" % quote(path + ".part"), commands, "unset output", ""])
-        done = subprocess.run(["gnuplot", "-"], input=script, capture_output=True, text=True, check=False)
-        if done.returncode != 0 or not os.path.exists(path + ".part"):
+        try:
+            done = subprocess.run(["gnuplot", "-"], input=script, capture_output=True, text=True, check=False)
+            if done.returncode != 0 or not os.path.exists(path + ".part"):
+                raise Missing("gnuplot: %s" % (done.stderr.strip().splitlines() or ["no output"])[-1])
+            os.replace(path + ".part", path)
+        finally:
             if os.path.exists(path + ".part"):
                 os.unlink(path + ".part")
-            raise Missing("gnuplot: %s" % (done.stderr.strip().splitlines() or ["no output"])[-1])
-        os.replace(path + ".part", path)

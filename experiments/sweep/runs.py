@@ -28,7 +28,7 @@ import programs
 from sweep import ROOT
 from sweep import rows as csv_rows
 from sweep.cells import Misuse, read_size
-from sweep.files import Files
+from sweep.files import Files, find_program
 from sweep.place import SWAP, Place
 
 CHUNK = 1 << 20
@@ -246,9 +246,8 @@ class Session:
         self.try_limiter()
         base = os.environ.get("TMPDIR") or os.path.join(self.options.build, "sweep")
         place = Place(base, self.options.swap if self.options.swap not in ("none", "asis") else None)
-        with self.signals.held():
-            self.place = place
-            place.open()
+        self.place = place
+        place.open(self.signals.held)
         self.files = Files(place.folder, self.options.build)
         self.about = machine.describe_machine()
         if self.about["commit"] == "unknown":
@@ -310,8 +309,8 @@ class Session:
     def limit_command(self, cell, prepared, report, extra=()):
         """Of memory_limit; extra: more of its options."""
         evict = [] if self.options.warm else [word for path in prepared.evicted for word in ("--evict", path)]
-        return [self.limiter, "--limit", "none" if cell.limit is None else str(cell.limit), "--swap", self.group_swap(),
-                "--cpus", self.options.cpus, "--timeout", "%g" % self.options.timeout, "--json", "-o", report, *evict, *extra,
+        limit = ["--limit", str(cell.limit), "--swap", self.group_swap()] if cell.limit else ["--limit", "none"]
+        return [self.limiter, *limit, "--cpus", self.options.cpus, "--timeout", "%g" % self.options.timeout, "--json", "-o", report, *evict, *extra,
                 "--", *prepared.command]
 
     def measure(self, cell, tick=None, extra=()):
@@ -341,7 +340,7 @@ class Session:
         try:
             found = json.loads(report)
         except ValueError:
-            raise Stopped("memory_limit: %s" % self.files.clean(programs.last_line(err, status))) from None
+            raise Stopped(self.files.clean(programs.last_line(err, status))) from None
         if found["outcome"] == "interrupted":
             raise Stopped("a run was interrupted from outside: %s" % cell)
         row = {column: found.get(column) for column in csv_rows.COLUMNS}
@@ -410,6 +409,8 @@ class Session:
         progress = Progress(self.options.quiet, len(todo))
         try:
             progress.show("files, swap, programs", time.monotonic())
+            for who in sorted({cell.program.who for cell in todo}):
+                find_program(who, self.options.build)   # before anything is made
             for cell in todo:
                 self.prepare(cell)
             begun = False
