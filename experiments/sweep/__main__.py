@@ -25,7 +25,8 @@ What is run
   --limits LIST         256M,64M,10.5M,none (default: 256M,192M,128M,96M,80M,64M,48M,32M,16M)
   --program WORDS       mafat, mafat-packed (weights packed first), darknet, opencv or onnxruntime; ours with options of
                         run_inference: 'mafat --plan 5x5/8/2x2 --best-effort'. 'LABEL: WORDS' names it (default: the words).
-                        May be repeated (default: mafat). Ours is not told the limit, it finds it
+                        May be repeated (default: mafat). Ours is not told the limit, it finds it. A peer takes one option:
+                        'opencv --cold-libraries', its libraries are not cached outside its group
   --layers N            the first N layers only
   --repeats N           runs of each program at each limit (default: 3)
 How it is run

@@ -43,7 +43,8 @@ class Options:
     parent: str = None          # a memory group that this user may make groups in (memory_limit --parent)
     seed: int = None            # of the order; None: another one each time
     patience: float = 20        # seconds; slower is run once at that limit
-    give_up: bool = False       # what failed at a limit by time-out or OOM is not tried at smaller ones
+    give_up: bool = False       # what failed at a limit by an outcome of give_up_for is not tried at smaller ones
+    give_up_for: tuple = ("oom", "timeout")
     fresh: bool = False         # the CSV is started anew
     quiet: bool = False
     build: str = None           # None: the variable BUILD, or build/
@@ -320,7 +321,9 @@ class Session:
         report, out, err = (os.path.join(self.place.folder, name) for name in ("report", "out", "err"))
         with contextlib.suppress(FileNotFoundError):
             os.unlink(report)
-        self.cache(prepared.libraries + (prepared.evicted if self.options.warm else []))
+        self.cache(([] if prepared.cold_libraries else prepared.libraries) + (prepared.evicted if self.options.warm else []))
+        if prepared.cold_libraries:
+            machine.drop_from_page_cache(prepared.libraries)
         with open(out, "wb") as out_file, open(err, "wb") as err_file:
             with self.signals.held():
                 self.child = subprocess.Popen(self.limit_command(cell, prepared, report, extra), stdin=subprocess.DEVNULL,
@@ -367,8 +370,9 @@ class Session:
         if self.options.give_up and cell.limit is not None and cell.repeat == 1:
             larger = [row for row in rows if csv_rows.key(row)[:3] == cell.key()[:3] and (row["limit_bytes"] or 1 << 62) > cell.limit]
             limits = {row["limit_bytes"] for row in larger}
+            failures = (*self.options.give_up_for, "given-up")
             for limit in limits:
-                if all(row["outcome"] in ("oom", "timeout", "given-up") for row in larger if row["limit_bytes"] == limit):
+                if all(row["outcome"] in failures for row in larger if row["limit_bytes"] == limit):
                     return "given-up"
         return None
 
