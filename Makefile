@@ -66,7 +66,7 @@ LIB := $(BUILD)/libmafat.a
 .DEFAULT_GOAL := all
 .PHONY: all help demo test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits clean packages run-demo run-tests
 
-all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) ## build the programs (default)
+all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
 help: ## list targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -170,6 +170,11 @@ $(ORACLES): $(BUILD)/%: $(BUILD)/obj/tests/oracle/%.o $(call objects,$(filter-ou
 $(BUILD)/in_group: $(call objects,tests/limits/in_group.c)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+
+# What a page of swap costs; needs no library.
+$(BUILD)/swap_cost: $(call objects,experiments/swap_cost.c)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(STATIC)),-static) -o $@ $^
 
 # Plans of one network timed in turns, beside what the latency model says.
 $(BUILD)/time_plans: $(call objects,tests/search/time_plans.c) $(LIB)

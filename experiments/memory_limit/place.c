@@ -264,7 +264,9 @@ static bool choose_parent(struct place *p, bool in_scope, struct why *why)
   p->means = in_scope ? MEANS_SYSTEMD_RUN : MEANS_DELEGATED;
   if (*p->own && is_usable(p, p->own, &other)) return true;
   p->scope_may_help = p->version == 2 && !in_scope;
-  p->help[0] = '\0';
+  bool almost = *p->own && *p->help; /* a group that was handed over, but is used otherwise */
+  if (almost) *why = other;
+  if (almost && !in_scope) return false;
   help_user(p);
   if (in_scope) return why_not(why, "systemd-run made a scope without the memory controller: %s", other.text);
   return why_not(why, "groups in %s are root's, and none there is this user's", p->mount);

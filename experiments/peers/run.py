@@ -6,14 +6,11 @@ README.md beside this file has the protocol. What is missing is reported and lef
 
 import argparse
 import array
-import datetime
 import json
 import os
-import platform
 import shutil
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 
@@ -21,11 +18,11 @@ sys.dont_write_bytecode = True   # nothing but results is written into the tree
 
 import programs
 import report
+from machine import ROOT, describe_machine, drop_from_page_cache
 from programs import Failed
 from workloads import WORKLOADS, Unavailable, make_probe, prepare, probe_depths
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
 PAPER_PLAN = "5x5/8/2x2"
 
 
@@ -308,29 +305,6 @@ class Bench:
         if self.results:
             print(self.write(), end="")
         return 1 if self.failed else 0
-
-
-def drop_from_page_cache(paths):
-    for path in paths:
-        fd = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(fd)   # what is still to be written is not dropped
-            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(fd)
-
-
-def describe_machine():
-    machine = platform.machine()
-    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-        for line in file:
-            if line.startswith("model name"):
-                machine = line.split(":", 1)[1].strip()
-                break
-    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
-    return {"machine": "%s, %d CPUs" % (machine, os.cpu_count()), "kernel": platform.release(),
-            "commit": commit.stdout.strip() or "unknown",
-            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
 
 
 def main():

@@ -1,0 +1,44 @@
+"""What measurements say of the machine, and what they ask of it."""
+
+import datetime
+import os
+import platform
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def read_first(path, start):
+    """The value of the first line `start ...: value`, or of the whole file where start is empty; None: there is none."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            if not start:
+                return file.read().strip("\0 \n") or None
+            for line in file:
+                if line.startswith(start):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return None
+
+
+def describe_machine():
+    machine = (read_first("/proc/device-tree/model", "") or read_first("/proc/cpuinfo", "model name") or
+               read_first("/proc/cpuinfo", "Model") or platform.machine())
+    try:
+        commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True,
+                                check=False).stdout.strip()
+    except OSError:
+        commit = ""   # no git
+    return {"machine": "%s, %d CPUs" % (machine, os.cpu_count()), "kernel": platform.release(), "commit": commit or "unknown",
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")}
+
+
+def drop_from_page_cache(paths):
+    for path in paths:
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)   # what is still to be written is not dropped
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(fd)

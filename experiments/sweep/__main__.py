@@ -1,0 +1,157 @@
+"""experiments/sweep.sh: one network under many memory limits, by many programs. The help text is there, in HELP."""
+
+import signal
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)   # while modules are imported: no traceback; runs.Session takes over
+
+# pylint: disable=wrong-import-position
+import argparse
+import os
+import shutil
+import sys
+
+from sweep import cells, figure, rows, runs
+from sweep.cells import Misuse
+from sweep.plot import Missing
+
+HELP = """usage: sweep.sh [options] MODEL.cfg MODEL.weights IMAGE
+
+Runs a network on a picture under one memory limit after the other, each run in a memory group of its own, from files that are
+in no page cache, with swap at hand, and appends a row for each to a CSV. Rows that are there are not run again, so an
+interrupted sweep is gone on with by the same command. Killed, refused and timed-out runs are rows too.
+
+What is run
+  --limits LIST         256M,64M,10.5M,none (default: 256M,192M,128M,96M,80M,64M,48M,32M,16M)
+  --program WORDS       mafat, mafat-packed (weights packed first), darknet, opencv or onnxruntime; ours with options of
+                        run_inference: 'mafat --plan 5x5/8/2x2 --best-effort'. 'LABEL: WORDS' names it (default: the words).
+                        May be repeated (default: mafat). Ours is not told the limit, it finds it
+  --layers N            the first N layers only
+  --repeats N           runs of each program at each limit (default: 3)
+How it is run
+  --timeout SECONDS     of one run (default: 120)
+  --patience SECONDS    what took longer at a limit is run once there (default: 20)
+  --give-up             what failed by time-out or for memory in all its runs at a limit is not tried at smaller ones
+  --cpus LIST           for the runs (default: the last CPU)
+  --swap SIZE|none|asis a swap file of its own while it runs (default: 2G); none: what would swap is killed; asis: what is on
+  --warm                files are in the page cache before each run, instead of evicted
+  --seed N              of the random order (default: another one each time)
+What comes of it
+  --csv FILE            (default: BUILD/sweep/MODEL.csv, BUILD: build)
+  --fresh               starts the CSV anew
+  --plot FILE.png       latency against the limit, of all the CSV has of this network; also FILE.svg (gnuplot)
+  --quiet               no progress, no table
+  --help
+
+Exit status: 0 done, 1 it could not go on, 2 misuse or not possible here, 128 + N after signal N.
+
+Examples
+  sweep.sh --limits 64M,32M,16M,8M model.cfg model.weights dog.jpg
+  sweep.sh --layers 16 --program mafat --program darknet --plot latency.png yolov2.cfg yolov2.weights dog.jpg
+"""
+LIMITS = "256M,192M,128M,96M,80M,64M,48M,32M,16M"
+
+
+class Parser(argparse.ArgumentParser):
+    """Misuse is one line."""
+
+    def error(self, message):
+        raise Misuse("%s; --help lists the options" % message)
+
+
+def number(kind, least, what):
+    def read(text):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not least <= value <= 1e9:
+            raise argparse.ArgumentTypeError("expects %s, found '%s'" % (what, text))
+        return value
+    return read
+
+
+COUNT = number(int, 1, "a whole number from 1")
+SECONDS = number(float, 0.01, "seconds")
+
+
+def read_options(arguments):
+    parser = Parser(prog="sweep.sh", add_help=False, allow_abbrev=False)
+    parser.add_argument("--limits", default=LIMITS)
+    parser.add_argument("--program", action="append")
+    parser.add_argument("--layers", type=COUNT)
+    parser.add_argument("--repeats", type=COUNT, default=3)
+    parser.add_argument("--timeout", type=SECONDS, default=120)
+    parser.add_argument("--patience", type=SECONDS, default=20)
+    parser.add_argument("--give-up", action="store_true")
+    parser.add_argument("--cpus")
+    parser.add_argument("--swap", default="2G")
+    parser.add_argument("--warm", action="store_true")
+    parser.add_argument("--seed", type=number(int, 0, "a whole number"))
+    parser.add_argument("--csv")
+    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--plot")
+    parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("files", nargs="*")
+    options = parser.parse_intermixed_args(arguments)
+    if len(options.files) != 3:
+        parser.error("expected MODEL.cfg MODEL.weights IMAGE, found %d of them" % len(options.files))
+    if options.plot and not options.plot.endswith(".png"):
+        parser.error("--plot expects a file .png, found '%s'" % options.plot)
+    return options
+
+
+def read_programs(texts):
+    programs = [cells.Program(text) for text in texts or ["mafat"]]
+    labels = [program.label for program in programs]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise Misuse("two programs are called '%s'; 'LABEL: WORDS' names one" % label)
+    return programs
+
+
+def can_plot(path):
+    if not shutil.which("gnuplot"):
+        raise Misuse("--plot needs gnuplot; apt-get install --no-install-recommends gnuplot-nox")
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise Misuse("--plot %s: cannot be written" % path)
+
+
+def sweep(arguments):
+    options = read_options(arguments)
+    limits, programs = cells.read_limits(options.limits), read_programs(options.program)
+    cfg, weights, image = options.files
+    network = cells.Network(cfg, weights, image, options.layers)
+    settings = runs.Options(timeout=options.timeout, cpus=options.cpus, swap=options.swap, warm=options.warm, seed=options.seed,
+                            patience=options.patience, give_up=options.give_up, fresh=options.fresh, quiet=options.quiet)
+    csv = options.csv
+    if options.plot:
+        can_plot(options.plot)
+    if not csv:
+        csv = os.path.join(settings.build, "sweep", network.name + ".csv")
+        os.makedirs(os.path.dirname(csv), exist_ok=True)
+    found = runs.run(cells.grid([network], programs, limits, options.repeats), csv, settings)
+    name, labels = (network.name, network.layers), [program.label for program in programs]
+    points = rows.points(found)[name]
+    mine = {name: {label: points[label] for label in labels + [label for label in points if label not in labels]}}
+    if not options.quiet:
+        print(figure.table(mine) + "rows: " + (csv if options.csv else os.path.relpath(csv)))
+    if options.plot:
+        try:
+            with runs.Signals():
+                figure.draw(options.plot, mine)
+        except (Missing, OSError) as reason:
+            raise runs.Stopped(str(reason)) from None
+    return 0
+
+
+def main():
+    if "--help" in sys.argv[1:]:
+        print(HELP, end="")
+        return 0
+    return runs.main(lambda: sweep(sys.argv[1:]), "sweep.sh")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""What is run: networks, programs, limits; a Cell is one run."""
+
+import os
+import re
+import shlex
+
+from workloads import read_text, split_sections
+
+PROGRAMS = ("mafat", "mafat-packed", "darknet", "opencv", "onnxruntime")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+class Misuse(Exception):
+    """Something in the options, the files or this machine forbids it; the message is one line."""
+
+
+def tidy(text):
+    """As the CSV keeps a name: one line, single spaces."""
+    return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
+
+
+def read_size(text, what):
+    """10M, 10.5M, 16384K or bytes, in bytes."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    size = int(float(match.group(1)) * UNITS[match.group(2).upper()]) if match else 0
+    if not match or size <= 0 or size >= 1 << 60:
+        raise Misuse("%s expects a size such as 64M, 16384K or bytes, found '%s'" % (what, text))
+    return size
+
+
+def read_limits(text, what="--limits"):
+    """A list of sizes; "none" is None. In whole pages, as the kernel keeps them; none twice."""
+    limits = []
+    for word in text.split(","):
+        limit = None if word.strip() == "none" else read_size(word, what) // PAGE * PAGE
+        if limit == 0:
+            raise Misuse("%s: '%s' is less than a page" % (what, word.strip()))
+        if limit not in limits:
+            limits.append(limit)
+    return limits
+
+
+def limit_text(limit):
+    """The shortest way to write a limit: none, 64M, 10.5M, 16388K."""
+    if limit is None:
+        return "none"
+    for unit in ("G", "M"):
+        if limit % (UNITS[unit] // 8) == 0 and limit >= UNITS[unit]:
+            return "%g%s" % (limit / UNITS[unit], unit)
+    return "%dK" % (limit >> 10) if limit % 1024 == 0 else "%d" % limit
+
+
+class Network:
+    """cfg, weights and picture, as given. layers: the first N only, None: all. weights: None: made by make_weights."""
+
+    def __init__(self, cfg, weights, image, layers=None, name=None):
+        self.cfg, self.weights, self.image = cfg, weights, image
+        self.name = tidy(name or os.path.splitext(os.path.basename(cfg))[0])
+        self.part = layers
+        for path, what in ((cfg, "cfg"), (weights, "weights"), (image, "picture")):
+            if path and not os.path.isfile(path):
+                raise Misuse("%s: no such file; the %s is expected there" % (path, what))
+        try:
+            n_layers = len(split_sections(read_text(cfg))) - 1
+        except (OSError, UnicodeDecodeError) as error:
+            raise Misuse("%s: cannot be read as a cfg (%s)" % (cfg, error)) from None
+        if n_layers < 1:
+            raise Misuse("%s: expected a Darknet cfg, found no layers" % cfg)
+        if layers is not None and not 1 <= layers <= n_layers:
+            raise Misuse("--layers expects a number from 1 to the %d of %s, found %d" % (n_layers, os.path.basename(cfg), layers))
+        self.layers = layers or n_layers   # as rows say it
+
+    def __str__(self):
+        return self.name if not self.part else "%s, first %d layers" % (self.name, self.part)
+
+
+class Program:
+    """'WHO OPTION...', or 'LABEL: WHO OPTION...'. The label is the words where none is given."""
+
+    def __init__(self, text):
+        match = re.match(r"([^:]+):\s+(.*)", text, re.DOTALL)
+        try:
+            words = shlex.split(match.group(2) if match else text)
+        except ValueError as error:
+            raise Misuse("--program '%s': %s" % (text, error)) from None
+        if not words or words[0] not in PROGRAMS:
+            raise Misuse("--program expects one of %s and its options, found '%s'" % (", ".join(PROGRAMS), text))
+        self.who, self.options = words[0], words[1:]
+        if self.options and not self.who.startswith("mafat"):
+            raise Misuse("--program '%s': %s takes no options" % (text, self.who))
+        self.label = tidy(match.group(1) if match else " ".join(words))
+        self.options_text = tidy(" ".join(self.options))
+
+
+class Cell:
+    """One run. limit: bytes, or None for a group without one; repeat: 1, 2 ..."""
+
+    def __init__(self, network, program, limit, repeat=1):
+        self.network, self.program, self.limit, self.repeat = network, program, limit, repeat
+
+    def key(self):
+        """What a row of the CSV is known by (rows.key())."""
+        return self.network.name, self.network.layers, self.program.label, self.limit, self.repeat
+
+    def point(self):
+        """All repeats together."""
+        return self.key()[:-1]
+
+    def __str__(self):
+        return "%s, %s, %s, run %d" % (self.network, self.program.label, limit_text(self.limit), self.repeat)
+
+
+def grid(networks, programs, limits, repeats):
+    """Every network by every program at every limit, `repeats` times."""
+    return [Cell(network, program, limit, repeat) for repeat in range(1, repeats + 1)
+            for network in networks for program in programs for limit in limits]

@@ -1,0 +1,83 @@
+"""What a sweep makes outside its CSV - a work folder and a swap file - and who removes it: a guard in a session of its own
+that waits for the end of a pipe. The kernel closes the other end however the sweep ends."""
+
+import os
+import shutil
+import subprocess
+
+from sweep import EXPERIMENTS
+from sweep.cells import Misuse
+from sweep.files import in_memory
+
+PREFIX = "mafat-sweep-"
+# $1: where the pipe can be read, $2: the folder. Says that it is there, perhaps to nobody any more, waits, removes.
+GUARD = 'trap "" HUP INT TERM PIPE; echo ready 2>/dev/null; cat "$1" >/dev/null; rm -rf -- "$2"'
+SWAP = os.path.join(EXPERIMENTS, "swap.sh")
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def remove_leftovers(base):
+    """Of sweeps that were killed together with their guards."""
+    for name in os.listdir(base):
+        pid = name[len(PREFIX):]
+        if name.startswith(PREFIX) and pid.isdigit() and not alive(int(pid)):
+            shutil.rmtree(os.path.join(base, name), ignore_errors=True)
+
+
+class Place:
+    """swap: a size for swap.sh, or None. base: a folder on a disk."""
+
+    def __init__(self, base, swap=None):
+        try:
+            os.makedirs(base, exist_ok=True)
+            if in_memory(base):
+                raise Misuse("%s is in memory: files there cannot be evicted; TMPDIR names a folder on a disk" % base)
+            remove_leftovers(base)
+        except OSError as error:
+            raise Misuse("%s: %s" % (base, error.strerror)) from None
+        self.folder = os.path.join(os.path.realpath(base), PREFIX + str(os.getpid()))
+        self.guard, self.pipe, self.ready = None, None, False
+        self.swap = swap
+
+    def open(self, held):
+        """held: in it no signal comes between. Raises Misuse where there is no swap to be had: the message is swap.sh's."""
+        reading, self.pipe = os.pipe()
+        command = ["sh", "-c", GUARD, "guard", "/dev/fd/%d" % reading, self.folder]
+        if self.swap:
+            command = [SWAP, "with", self.swap, *command]
+        try:
+            os.mkdir(self.folder)
+            with open(os.path.join(self.folder, "guard"), "w+", encoding="utf-8", errors="replace") as errors:
+                with held():   # from here on it removes what there is, whatever becomes of this process
+                    self.guard = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
+                                                  pass_fds=[reading], start_new_session=True, cwd="/")
+                self.ready = self.guard.stdout.readline().strip() == b"ready"
+                if not self.ready:
+                    errors.seek(0)
+                    lines = errors.read().strip().splitlines()
+                    raise Misuse("%s; --swap asis or none does without" % (lines[-1] if lines else "%s: ended early" % command[0]))
+        except OSError as error:
+            raise Misuse("%s: %s" % (self.folder, error.strerror)) from None
+        finally:
+            os.close(reading)
+
+    def close(self):
+        if self.pipe is not None:
+            os.close(self.pipe)
+            self.pipe = None
+        if self.guard:
+            if not self.ready:
+                self.guard.terminate()   # still making the swap file, perhaps for minutes
+            self.guard.wait()
+            self.guard.stdout.close()
+            self.guard = None
+        shutil.rmtree(self.folder, ignore_errors=True)

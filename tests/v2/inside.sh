@@ -1,0 +1,194 @@
+#!/bin/busybox sh
+# The first process of the machine that run.sh boots, in an initramfs. Prints to the second serial port a line "ok NAME",
+# "FAIL NAME: why" or "report NAME JSON" (judge.py reads those) for each thing tried, at the end "finished". The kernel's
+# command line says which layout (v2_layout): v2, mixed or disabled.
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t devtmpfs none /dev
+mkdir -p /tmp /data /sys/fs/cgroup
+chmod 1777 /tmp
+exec </dev/null >/dev/ttyS1 2>&1
+stty raw <&1 # line feeds as they are
+echo root:x:0:0::/:/bin/sh >/etc/passwd
+echo user:x:1000:1000::/tmp:/bin/sh >>/etc/passwd
+
+root=/sys/fs/cgroup
+ok() { echo "ok $1"; }
+fail() { echo "FAIL $1: $(echo "$2" | tr '\n' ' ')"; }
+check() { # NAME WHY COMMAND...: the command must succeed
+  name=$1 why=$2
+  shift 2
+  if "$@"; then ok "$name"; else fail "$name" "$why"; fi
+}
+# limited NAME STATUS OPTION... -- COMMAND...: its report goes to judge.py, its exit status must be so
+limited() {
+  name=$1 expected=$2
+  shift 2
+  rm -f /tmp/report
+  memory_limit --json -o /tmp/report "$@" >/tmp/out 2>/tmp/err
+  status=$?
+  if [ $status = "$expected" ] && [ -s /tmp/report ]; then
+    echo "report $name $(cat /tmp/report)"
+  else
+    fail "$name" "exit status $status instead of $expected; $(cat /tmp/err)"
+  fi
+}
+# refused NAME TEXT COMMAND...: exit status 2 and one line that has the text
+refused() {
+  name=$1 text=$2
+  shift 2
+  "$@" >/tmp/out 2>/tmp/err
+  status=$?
+  if [ $status = 2 ] && [ "$(wc -l </tmp/err)" = 1 ] && grep -qF -e "$text" /tmp/err; then ok "$name"; else
+    fail "$name" "exit status $status; $(cat /tmp/out /tmp/err)"
+  fi
+}
+no_groups() { [ -z "$(find $root -name 'mafat-*')" ]; }
+# soon COMMAND...: becomes true within ten seconds
+soon() {
+  tries=100
+  until "$@"; do
+    tries=$((tries - 1))
+    [ $tries -gt 0 ] || return 1
+    sleep 0.1
+  done
+}
+allocate() { echo "dd if=/dev/zero of=/dev/null bs=$1 count=1"; } # holds so much anonymous memory, all of it written
+as_user() { su user -c "exec $*"; }
+
+modules() {
+  while read -r module; do insmod "/modules/$module"; done </modules/order
+  soon test -b /dev/vdb
+}
+
+disks() { # swap, and files that are in no page cache
+  mkswap /dev/vda >/dev/null && swapon /dev/vda && mke2fs /dev/vdb >/dev/null && mount -t ext2 /dev/vdb /data &&
+    cp /files/* /data && sync && umount /data && mount -t ext2 /dev/vdb /data
+}
+
+limits() { # PREFIX: the same on each layout
+  limited "$1unlimited" 0 -- $(allocate 20M)
+  limited "$1limit" 0 --limit 64M --swap none -- $(allocate 20M)
+  limited "$1killed" 1 --limit 16M --swap none -- $(allocate 40M)
+  limited "$1swapping" 0 --limit 16M --swap all --timeline /tmp/timeline -- $(allocate 40M)
+  check "$1swapping: its timeline" "$(head -n 4 /tmp/timeline)" \
+    eval 'awk -F, "/^[0-9]/ { n++; if (\$5 > most) most = \$5 } END { exit !(n > 3 && most > 16777216) }" /tmp/timeline'
+  limited "$1swap-limit" 1 --limit 16M --swap 8M -- $(allocate 40M)
+  limited "$1timeout" 1 --timeout 1 -- sh -c 'sleep 60 & sleep 60'
+  limited "$1failed" 1 -- sh -c 'exit 3'
+  limited "$1signal" 1 -- sh -c 'kill -SEGV $$'
+  limited "$1cpus" 0 --cpus 1 -- grep Cpus_allowed_list /proc/self/status
+  check "$1cpus: as the command sees it" "$(cat /tmp/out)" test "$(awk '{ print $2 }' /tmp/out)" = 1
+  check "$1no group is left" "$(find $root -name 'mafat-*')" no_groups
+}
+
+killed_itself() { # PREFIX: memory_limit by SIGKILL, and by SIGTERM
+  memory_limit --limit 64M -- sleep 77 2>/dev/null &
+  pid=$!
+  soon pidof sleep >/dev/null
+  kill -KILL $pid
+  check "$1memory_limit is killed: no group is left" "$(find $root -name 'mafat-*')" soon no_groups
+  check "$1memory_limit is killed: nor the command" "$(ps)" eval '! ps | grep -q "[s]leep 77"'
+  memory_limit --json -o /tmp/report --limit 64M -- sleep 77 2>/dev/null &
+  pid=$!
+  soon pidof sleep >/dev/null
+  kill -TERM $pid
+  wait $pid
+  check "$1memory_limit is stopped: exit status" $? test $? = 143
+  echo "report $1interrupted $(cat /tmp/report)"
+  check "$1memory_limit is stopped: no group is left" "$(find $root -name 'mafat-*')" no_groups
+}
+
+inference() { # PREFIX
+  limited "$1inference" 0 --limit 8M --swap all --evict /data/run_inference --evict /data/shapes.weights -- \
+    /data/run_inference --json --names /data/shapes.names /data/shapes.cfg /data/shapes.weights /data/picture.jpg
+  echo "inference $1inference $(cat /tmp/out)"
+  memory_limit -o /tmp/report --limit 1M -- /data/run_inference --json /data/shapes.cfg /data/shapes.weights /data/picture.jpg >/tmp/out 2>/tmp/err
+  check "$1inference: what does not fit is refused" "$(cat /tmp/out /tmp/err /tmp/report)" grep -q 'does not fit' /tmp/err
+}
+
+users() { # without root: only where a group was handed over
+  refused 'a user without a group' 'sudo' as_user memory_limit --limit 64M -- true
+  echo +memory +cpuset >$root/cgroup.subtree_control
+  mkdir -p $root/handed/shell
+  chown -R user $root/handed
+  echo $$ >$root/handed/shell/cgroup.procs
+  limited_as_user 'a user with a group: --parent' --parent handed
+  limited_as_user 'a user with a group: a swapping command' --parent handed --limit 16M -- $(allocate 40M)
+  rm -f /tmp/report
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  as_user "sh -c 'echo \$\$ >$root/handed/shell/cgroup.procs; exec memory_limit --json -o /tmp/report --limit 64M -- true'" 2>/tmp/err
+  check 'a user in a group that others are in: says what would help' "$(cat /tmp/err)" grep -q 'processes of its own' /tmp/err
+  mkdir $root/handed/alone && chown -R user $root/handed/alone
+  (
+    sh -c 'echo $PPID' >$root/handed/alone/cgroup.procs
+    exec su user -c 'exec memory_limit --json -o /tmp/report --limit 64M --swap none -- true'
+  ) 2>/tmp/err
+  check 'a user alone in a group' "$(cat /tmp/err)" test -s /tmp/report
+  echo "report alone $(cat /tmp/report)"
+  echo $$ >$root/cgroup.procs
+  check 'users: no group is left' "$(find $root -name 'mafat-*')" no_groups
+  rmdir $root/handed/alone $root/handed/shell $root/handed || fail 'users: their groups are as they were' "$(find $root/handed)"
+}
+limited_as_user() { # NAME OPTION... [-- COMMAND...]
+  name=$1
+  shift
+  case "$*" in *' -- '*) ;; *) set -- "$@" --limit 64M --swap none -- true ;; esac
+  rm -f /tmp/report
+  as_user memory_limit --json -o /tmp/report "$@" 2>/tmp/err
+  check "$name" "exit status $?, $(cat /tmp/err)" test -s /tmp/report
+  echo "report $name $(cat /tmp/report)"
+}
+
+v2() {
+  mount -t cgroup2 none $root
+  check 'check' "$(memory_limit --check 2>&1)" memory_limit --check >/dev/null
+  echo "report check $(memory_limit --check --json)"
+  limits ''
+  killed_itself ''
+  inference ''
+  limited 'swap_cost' 0 --limit 8M -- swap_cost --size 32M --seconds 2
+  echo "report cost $(cat /tmp/out)"
+  users
+}
+
+# mixed: v1 with its memory controller, v2 beside it without one; then v2 with it, and v1 beside it.
+mixed() {
+  mount -t tmpfs none $root
+  mkdir $root/memory $root/cpuset $root/unified
+  mount -t cgroup -o cpuset none $root/cpuset
+  mount -t cgroup2 none $root/unified
+  limited 'v2 beside v1: limit' 0 --limit 64M --swap none -- $(allocate 20M)
+  limited 'v2 beside v1: killed' 1 --limit 16M --swap none -- $(allocate 40M)
+  check 'v2 beside v1: no group is left' "$(find $root -name 'mafat-*')" no_groups
+  echo -memory >$root/unified/cgroup.subtree_control
+  umount $root/unified
+  if soon mount -t cgroup -o memory none $root/memory 2>/dev/null; then
+    mount -t cgroup2 none $root/unified
+    echo "report v1-check $(memory_limit --check --json)"
+    limits 'v1: '
+    killed_itself 'v1: '
+    inference 'v1: '
+  else
+    echo 'skip v1: the memory controller does not move from v2 to v1'
+  fi
+}
+
+disabled() {
+  mount -t cgroup2 none $root
+  refused 'memory controller off: says what would help' 'cgroup_enable=memory' memory_limit --limit 64M -- true
+  memory_limit --check >/tmp/out 2>&1
+  check 'memory controller off: --check' "$(cat /tmp/out)" grep -q 'cgroup_enable=memory' /tmp/out
+  umount $root
+  refused 'no control groups: says what would help' 'mount -t cgroup2' memory_limit --limit 64M -- true
+}
+
+check 'modules' "$(dmesg | tail -n 3)" modules
+check 'disks' "$(cat /proc/swaps /proc/mounts)" disks
+# shellcheck disable=SC2154 # of the kernel's command line
+$v2_layout
+echo finished
+sleep 0.2 # the serial port
+reboot -f

@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# Boots a Debian kernel in an emulated machine and tries memory_limit, swap and one inference there: control groups v2 for real,
+# whatever this machine has. Needs no root. BUILD names the build folder. --help lists the options; README.md tells more.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$root" || exit 1
+here=tests/v2
+build=${BUILD:-build}
+cache=$build/v2
+accel=${V2_ACCEL:-tcg}
+
+usage() {
+  cat <<'HELP'
+usage: run.sh [--console]
+
+Boots a Debian kernel in qemu-system-x86_64 (its control groups in three layouts) and runs build/memory_limit, build/swap_cost and
+build/run_inference there. The kernel is an installed one, else one that apt downloads to the build folder, once.
+
+  --console   shows the machines' consoles at the end
+  --help
+
+The variable V2_ACCEL=kvm takes hardware virtualisation; without it everything is emulated, which takes a minute.
+HELP
+}
+case ${1-} in
+  '' | --console) console=${1-} ;;
+  --help) usage && exit 0 ;;
+  *)
+    echo "run.sh: expected --console or nothing, found '$1'; --help lists the options" >&2
+    exit 2
+    ;;
+esac
+skip() {
+  echo "skip v2: $1"
+  exit 0
+}
+
+work='' machines=()
+# shellcheck disable=SC2317 # called by a trap
+clean() {
+  trap '' HUP INT TERM
+  [ ${#machines[@]} -eq 0 ] || { kill "${machines[@]}" && wait; } 2>/dev/null
+  [ -z "$work" ] || rm -rf "$work"
+}
+trap clean EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+[ "$(uname -m)" = x86_64 ] || skip 'its machine is an x86-64'
+for tool in qemu-system-x86_64 busybox cpio python3; do
+  command -v $tool >/dev/null || skip "needs $tool (packages.txt)"
+done
+busybox=$(command -v busybox)
+if ldd "$busybox" >/dev/null 2>&1; then skip "$busybox is not static (busybox-static)"; fi
+for program in memory_limit swap_cost run_inference; do
+  [ -x "$build/$program" ] || skip "needs $build/$program"
+  if ldd "$build/$program" >/dev/null 2>&1; then skip "$build/$program is not static"; fi
+done
+# Of a run that was killed; a machine ends within three minutes in any case.
+find "$cache" -maxdepth 1 -name 'run.*' -mmin +10 -exec rm -rf {} + 2>/dev/null
+mkdir -p "$cache" && work=$(mktemp -d "$cache/run.XXXXXX") || exit 1
+
+# ---- A kernel and its modules
+
+wanted='virtio_pci virtio_blk ext4' # modules; what they need is found
+maybe=crc32c_generic               # what ext4 asks modprobe for, by another name; newer kernels have it built in
+
+module_file() { # NAME FOLDER: its path in the folder; nothing for one that is not there
+  find "$2" -name "$1.ko*" -o -name "${1//_/-}.ko*" | head -n 1
+}
+
+# take_modules FOLDER: those wanted, and before each what it needs, uncompressed, in $work/kernel; their order beside them
+take_modules() {
+  local name
+  for name in $maybe; do take_module "$name" "$1"; done
+  for name in $wanted; do take_module "$name" "$1" || return 1; done
+}
+take_module() {
+  local file to=$work/kernel/modules/$1.ko other
+  [ ! -e "$to" ] || return 0
+  grep -qE "/(${1}|${1//_/-})\.ko" "$2/modules.builtin" && return
+  file=$(module_file "$1" "$2")
+  case $file in
+    *.ko) cp "$file" "$to" ;;
+    *.xz) xz -dc "$file" >"$to" ;;
+    *.zst) zstd -qdc "$file" >"$to" ;;
+    *.gz) gzip -dc "$file" >"$to" ;;
+    *) false ;;
+  esac || return 1
+  for other in $(grep -aozE 'depends=[^[:cntrl:]]*' "$to" | tr '\0' '\n' | sed 's/^depends=//' | tr ',' ' '); do
+    take_module "$other" "$2" || return 1
+  done
+  echo "$1.ko" >>"$work/kernel/modules/order"
+}
+
+# take_kernel IMAGE FOLDER: an image and the modules of its folder become the cache's
+take_kernel() {
+  rm -rf "$work/kernel" && mkdir -p "$work/kernel/modules"
+  [ -r "$1" ] && [ -e "$2/modules.builtin" ] && take_modules "$2" && cp "$1" "$work/kernel/vmlinuz" || return 1
+  basename "$2" >"$work/kernel/version"
+  rm -rf "$cache/kernel" && mv "$work/kernel" "$cache/kernel"
+}
+
+find_kernel() {
+  local image package
+  [ ! -e "$cache/kernel/version" ] || return 0
+  for image in /boot/vmlinuz-*; do
+    ! take_kernel "$image" "/lib/modules/${image#*/vmlinuz-}" 2>/dev/null || return 0
+  done
+  command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || skip 'no kernel with modules is installed, and there is no apt to download one'
+  package=$(apt-cache depends linux-image-amd64 2>/dev/null | sed -n 's/^ *|\{0,1\}Depends: //p' | head -n 1)
+  [ -n "$package" ] || skip 'apt knows no linux-image-amd64 (apt-get update)'
+  [ ! -t 2 ] || echo "downloading $package" >&2
+  (cd "$work" && timeout 300 apt-get download "$package") >"$work/log" 2>&1 || skip "$package cannot be downloaded: $(tail -n 1 "$work/log")"
+  mkdir "$work/unpacked"
+  dpkg-deb --fsys-tarfile "$work"/*.deb | tar -x -C "$work/unpacked" --wildcards '*/boot/vmlinuz-*' '*/modules.builtin' '*/kernel/crypto/*' \
+    '*/kernel/fs/ext4/*' '*/kernel/fs/jbd2/*' '*/kernel/fs/mbcache*' '*/kernel/drivers/virtio/*' '*/kernel/drivers/block/virtio*' '*/kernel/lib/*' ||
+    skip "$package cannot be unpacked"
+  image=$(printf '%s\n' "$work"/unpacked/boot/vmlinuz-* | head -n 1)
+  take_kernel "$image" "$(printf '%s\n' "$work"/unpacked/*lib/modules/"${image#*/vmlinuz-}" "$work"/unpacked/usr/lib/modules/"${image#*/vmlinuz-}" | head -n 1)" ||
+    skip "$package has not the modules that are needed: $wanted"
+}
+
+# ---- The machine
+
+picture=$(printf '%s\n' models/shapes/holdout/*.jpg | head -n 1)
+
+make_initramfs() {
+  local to=$work/initramfs program
+  mkdir -p "$to"/{bin,dev,etc,proc,sys,files,modules}
+  cp "$cache"/kernel/modules/* "$to/modules"
+  cp "$busybox" "$to/bin/busybox"
+  for program in memory_limit swap_cost; do
+    strip -o "$to/bin/$program" "$build/$program" 2>/dev/null || cp "$build/$program" "$to/bin"
+  done
+  cp "$build/run_inference" models/shapes/shapes.{cfg,weights,names} "$to/files"
+  cp "$picture" "$to/files/picture.jpg"
+  cp $here/inside.sh "$to/init" && chmod 755 "$to/init"
+  (cd "$to" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$work/initramfs.gz"
+}
+
+boot() { # LAYOUT KERNEL-OPTION...: its results in $work/LAYOUT, its console in $work/LAYOUT.console
+  local layout=$1 model=max
+  shift
+  [ "$accel" = tcg ] || model=host
+  truncate -s 256M "$work/$layout.swap"
+  truncate -s 32M "$work/$layout.disk"
+  timeout -k 5 150 qemu-system-x86_64 -accel "$accel" -cpu $model -smp 2 -m 512 -nodefaults -display none -no-reboot \
+    -serial "file:$work/$layout.console" -serial "file:$work/$layout" -kernel "$cache/kernel/vmlinuz" -initrd "$work/initramfs.gz" \
+    -append "console=ttyS0 loglevel=4 panic=-1 v2_layout=$layout $*" \
+    -drive "if=virtio,format=raw,file=$work/$layout.swap" -drive "if=virtio,format=raw,file=$work/$layout.disk" \
+    </dev/null >"$work/$layout.qemu" 2>&1 &
+  machines+=($!)
+}
+
+find_kernel
+make_initramfs
+boot v2
+boot mixed
+boot disabled cgroup_disable=memory
+wait "${machines[@]}"
+machines=()
+
+echo "   Linux $(cat "$cache/kernel/version"), $accel"
+failed=0
+for layout in v2 mixed disabled; do
+  grep -E '^(ok|FAIL|skip) ' "$work/$layout"
+  grep -q '^FAIL ' "$work/$layout" && failed=1
+  if ! grep -qx finished "$work/$layout"; then
+    echo "FAIL the machine ($layout) does not finish: $(head -n 3 "$work/$layout.qemu") $(tail -n 2 "$work/$layout" "$work/$layout.console" | tr '\n' ' ')"
+    failed=1
+  fi
+  python3 $here/judge.py "$build" "$picture" "$work/$layout" || failed=1
+  [ -z "$console" ] || cat "$work/$layout.console"
+done
+exit $failed
