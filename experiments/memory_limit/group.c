@@ -62,6 +62,7 @@ static bool set_bytes(const struct group *g, const char *file, int64_t bytes, in
   int error = set_value(g, "memory", file, text);
   if (error) return why_not(why, "%s/%s does not take %s: %s", g->folder, file, text, cgroup_strerror(error));
   if (!get_bytes(g, file, kept)) return why_not(why, "%s/%s cannot be read back", g->folder, file);
+  if (*kept == 0 && bytes > 0) return why_not(why, "%s/%s: %s bytes are less than a page", g->folder, file, text);
   if (*kept > bytes || bytes - *kept >= ROUNDING)
     return why_not(why, "%s/%s was set to %" PRId64 " and is %" PRId64, g->folder, file, bytes, *kept);
   return true;

@@ -95,17 +95,18 @@ static int run_inside(struct session *s, const struct options *o, const char *pa
   struct why why;
   struct watch w;
   FILE *samples = NULL;
-  bool begun = session_begin(s, o, &why), ran = false, written = true;
+  const char *failed = NULL; /* what could not be written */
+  bool begun = session_begin(s, o, &why), ran = false;
   if (begun && timeline->path && output_empty(timeline, &why) && (samples = fdopen(dup(timeline->fd), "w")) != NULL)
     setvbuf(samples, buffer, _IOFBF, sizeof buffer);
   if (begun) ran = watch_run(&w, &s->group, o, path, &s->signals, samples, &why);
-  if (samples) written = fclose(samples) == 0;
+  if (samples && fclose(samples) != 0) failed = timeline->path;
   bool gone = session_end(s);
-  if (!ran) return cannot(&why, NULL);
-  written = output_empty(report, &why) && report_write(report->fd, o, &s->group, &w) && written;
   if (!gone) fprintf(stderr, "memory_limit: %s cannot be removed\n", s->group.folder);
-  if (!written) fprintf(stderr, "memory_limit: %s cannot be written\n", !report->path ? "the report" : report->path);
-  return written ? status_of(&w) : CANNOT;
+  if (!ran) return cannot(&why, NULL);
+  if (!output_empty(report, &why) || !report_write(report->fd, o, &s->group, &w)) failed = report->path ? report->path : "the report";
+  if (failed) fprintf(stderr, "memory_limit: %s cannot be written\n", failed);
+  return failed ? CANNOT : status_of(&w);
 }
 
 static int run(struct session *s, const struct options *o)

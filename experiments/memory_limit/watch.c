@@ -79,14 +79,18 @@ static bool start_child(struct child *c, const struct options *o, const char *pa
   return true;
 }
 
+/* It stops once more on its way out, being traced. */
 static void abandon(struct child *c)
 {
+  int status;
   close(c->gate);
   close(c->failure);
   kill(c->pid, SIGKILL);
-  while (waitpid(c->pid, NULL, __WALL) != c->pid || errno == EINTR) {
-    if (errno == ECHILD) break;
-    ptrace(PTRACE_CONT, c->pid, NULL, NULL);
+  for (;;) {
+    pid_t who = waitpid(c->pid, &status, __WALL);
+    if (who < 0 && errno != EINTR) return;
+    if (who == c->pid && !WIFSTOPPED(status)) return;
+    if (who == c->pid) ptrace(PTRACE_CONT, c->pid, NULL, NULL);
   }
 }
 

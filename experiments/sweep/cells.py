@@ -7,12 +7,18 @@ import shlex
 from workloads import read_text, split_sections
 
 PROGRAMS = ("mafat", "mafat-packed", "darknet", "opencv", "onnxruntime")
+COLD_LIBRARIES = "--cold-libraries"   # of a peer: its group pays for them
 PAGE = os.sysconf("SC_PAGE_SIZE")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class Misuse(Exception):
     """Something in the options, the files or this machine forbids it; the message is one line."""
+
+
+def tidy(text):
+    """As the CSV keeps a name: one line, single spaces."""
+    return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
 
 
 def read_size(text, what):
@@ -51,7 +57,7 @@ class Network:
 
     def __init__(self, cfg, weights, image, layers=None, name=None):
         self.cfg, self.weights, self.image = cfg, weights, image
-        self.name = name or os.path.splitext(os.path.basename(cfg))[0]
+        self.name = tidy(name or os.path.splitext(os.path.basename(cfg))[0])
         self.part = layers
         for path, what in ((cfg, "cfg"), (weights, "weights"), (image, "picture")):
             if path and not os.path.isfile(path):
@@ -82,10 +88,10 @@ class Program:
         if not words or words[0] not in PROGRAMS:
             raise Misuse("--program expects one of %s and its options, found '%s'" % (", ".join(PROGRAMS), text))
         self.who, self.options = words[0], words[1:]
-        if self.options and not self.who.startswith("mafat"):
-            raise Misuse("--program '%s': %s takes no options" % (text, self.who))
-        self.label = match.group(1).strip() if match else " ".join(words)
-        self.options_text = " ".join(self.options)
+        if not self.who.startswith("mafat") and self.options not in ([], [COLD_LIBRARIES]):
+            raise Misuse("--program '%s': %s takes no options but %s" % (text, self.who, COLD_LIBRARIES))
+        self.label = tidy(match.group(1) if match else " ".join(words))
+        self.options_text = tidy(" ".join(self.options))
 
 
 class Cell:

@@ -8,7 +8,7 @@ import subprocess
 
 import programs
 import workloads
-from sweep.cells import Misuse
+from sweep.cells import COLD_LIBRARIES, Misuse
 
 KINDS = {"mafat": programs.Mafat, "mafat-packed": programs.Mafat, "darknet": programs.Darknet, "opencv": programs.OpenCV,
          "onnxruntime": programs.OnnxRuntime}
@@ -25,15 +25,24 @@ def libraries_of(program):
     return re.findall(r"(/\S+) \(0x", found)
 
 
+def find_program(who, build):
+    """Builds it where it is ours to build. Raises Misuse where it is missing: the message says what would install it."""
+    try:
+        program = KINDS[who](build)
+    except workloads.Unavailable as missing:
+        raise Misuse("%s: %s" % (who, missing)) from None
+    if who == "mafat-packed":
+        program.packer = os.path.join(build, "pack_weights")
+        if not os.access(program.packer, os.X_OK):
+            raise Misuse("%s: %s is missing; make" % (who, program.packer))
+    return program
+
+
 class Runner:
-    """A program that is there, with a private copy of what is ours. Raises Misuse where it is missing."""
+    """A program that is there, with a private copy of what is ours."""
 
     def __init__(self, who, build, folder):
-        try:
-            self.peer = KINDS[who](build)
-        except workloads.Unavailable as missing:
-            raise Misuse("%s: %s" % (who, missing)) from None
-        self.who = who
+        self.peer = find_program(who, build)
         self.binary = None        # evicted before each run
         self.libraries = []       # in the page cache before each run
         self.environment = getattr(self.peer, "environment", None) or {}
@@ -50,17 +59,15 @@ class Runner:
                 shutil.copy2(program, self.binary)
             self.peer.program = self.binary if isinstance(self.peer.program, str) else [self.binary]
             self.libraries = libraries_of(self.binary)
-        if who == "mafat-packed":
-            self.packer = os.path.join(build, "pack_weights")
-            if not os.access(self.packer, os.X_OK):
-                raise Misuse("%s: %s is missing; make" % (who, self.packer))
 
 
 class Prepared:
-    """One program on one network: the command, the files to evict, the files that are cached, the environment."""
+    """One program on one network: the command, the files to evict, its libraries, whether these are evicted too as far as
+    nobody else has them mapped (else they are cached), the environment."""
 
-    def __init__(self, command, evicted, libraries, environment):
-        self.command, self.evicted, self.libraries, self.environment = command, evicted, libraries, environment
+    def __init__(self, command, evicted, libraries, cold_libraries, environment):
+        self.command, self.evicted, self.environment = command, evicted, environment
+        self.libraries, self.cold_libraries = libraries, cold_libraries
 
 
 class Files:
@@ -130,7 +137,7 @@ class Files:
         if program.who in ("opencv", "onnxruntime"):
             files, options = self.part(network), []
         else:
-            files, options = self.source(network), layers + program.options
+            files, options = self.source(network), layers + [word for word in program.options if word != COLD_LIBRARIES]
         picture = files.jpg
         if program.who == "onnxruntime":
             picture = files.ppm
@@ -145,8 +152,8 @@ class Files:
             packed = workloads.Files(files.folder, network.name)
             packed.weights = files.packed
             if not os.path.exists(files.packed):
-                self.call([runner.packer, "--quiet", files.cfg, files.weights, files.packed], "pack_weights")
+                self.call([runner.peer.packer, "--quiet", files.cfg, files.weights, files.packed], "pack_weights")
             files = packed
         command = runner.peer.command(files, picture, 1, options)
         evicted = ([runner.binary] if runner.binary else []) + runner.peer.files(files, picture)
-        return Prepared(command, evicted, runner.libraries, runner.environment)
+        return Prepared(command, evicted, runner.libraries, COLD_LIBRARIES in program.options, runner.environment)

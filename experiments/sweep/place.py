@@ -10,8 +10,8 @@ from sweep.cells import Misuse
 from sweep.files import in_memory
 
 PREFIX = "mafat-sweep-"
-# $1: where the pipe can be read, $2: the folder. Says that it is there, waits, removes.
-GUARD = 'trap "" HUP INT TERM; echo ready; cat "$1" >/dev/null; rm -rf -- "$2"'
+# $1: where the pipe can be read, $2: the folder. Says that it is there, perhaps to nobody any more, waits, removes.
+GUARD = 'trap "" HUP INT TERM PIPE; echo ready 2>/dev/null; cat "$1" >/dev/null; rm -rf -- "$2"'
 SWAP = os.path.join(EXPERIMENTS, "swap.sh")
 
 
@@ -45,11 +45,11 @@ class Place:
         except OSError as error:
             raise Misuse("%s: %s" % (base, error.strerror)) from None
         self.folder = os.path.join(os.path.realpath(base), PREFIX + str(os.getpid()))
-        self.guard, self.pipe = None, None
+        self.guard, self.pipe, self.ready = None, None, False
         self.swap = swap
 
-    def open(self):
-        """Raises Misuse where there is no swap to be had: the message is swap.sh's."""
+    def open(self, held):
+        """held: in it no signal comes between. Raises Misuse where there is no swap to be had: the message is swap.sh's."""
         reading, self.pipe = os.pipe()
         command = ["sh", "-c", GUARD, "guard", "/dev/fd/%d" % reading, self.folder]
         if self.swap:
@@ -57,13 +57,14 @@ class Place:
         try:
             os.mkdir(self.folder)
             with open(os.path.join(self.folder, "guard"), "w+", encoding="utf-8", errors="replace") as errors:
-                # From here on it removes what there is, whatever becomes of this process.
-                self.guard = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
-                                              pass_fds=[reading], start_new_session=True, cwd="/")
-                if self.guard.stdout.readline().strip() != b"ready":
+                with held():   # from here on it removes what there is, whatever becomes of this process
+                    self.guard = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
+                                                  pass_fds=[reading], start_new_session=True, cwd="/")
+                self.ready = self.guard.stdout.readline().strip() == b"ready"
+                if not self.ready:
                     errors.seek(0)
                     lines = errors.read().strip().splitlines()
-                    raise Misuse(lines[-1] if lines else "%s: ended early" % command[0])
+                    raise Misuse("%s; --swap asis or none does without" % (lines[-1] if lines else "%s: ended early" % command[0]))
         except OSError as error:
             raise Misuse("%s: %s" % (self.folder, error.strerror)) from None
         finally:
@@ -74,6 +75,8 @@ class Place:
             os.close(self.pipe)
             self.pipe = None
         if self.guard:
+            if not self.ready:
+                self.guard.terminate()   # still making the swap file, perhaps for minutes
             self.guard.wait()
             self.guard.stdout.close()
             self.guard = None

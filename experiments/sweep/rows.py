@@ -4,9 +4,10 @@ import csv
 import fcntl
 import io
 import os
+import stat
 import statistics
 
-from sweep.cells import Misuse
+from sweep.cells import Misuse, tidy
 
 TEXTS = ("network", "program", "label", "options", "outcome", "plan", "algorithm", "message", "swap", "cgroup", "cpus",
          "machine", "kernel", "commit", "date")
@@ -25,7 +26,7 @@ def heading():
 def text_of(row):
     """One line. A break in a value would make two of it."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow([" ".join(str(row[c]).split()) if row.get(c) is not None else "" for c in COLUMNS])
+    csv.writer(out, lineterminator="\n").writerow([tidy(str(row[c])) if row.get(c) is not None else "" for c in COLUMNS])
     return out.getvalue()
 
 
@@ -44,7 +45,7 @@ def read_rows(path):
     """The whole rows of a CSV, in its order, as dictionaries; a last line without an end is left out. Raises Misuse."""
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
-    lines = text[:text.rfind("\n") + 1].splitlines()
+    lines = text.split("\n")[:-1]
     if not lines:
         return []
     if lines[0] + "\n" != heading():
@@ -115,11 +116,12 @@ class Writer:
         self.path, self.rows, self.file = path, [], None
         self.made = not os.path.exists(path)
         try:
-            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
             self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise Misuse("%s: cannot be written (%s)" % (path, error.strerror)) from None
         try:
+            if not stat.S_ISREG(os.fstat(self.file).st_mode):
+                raise Misuse("%s: expected a regular file" % path)
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not fresh:
                 self.rows = read_rows(path)
@@ -143,7 +145,7 @@ class Writer:
 
     def append(self, row):
         line = text_of(row)
-        os.write(self.file, line.encode("utf-8", "replace"))
+        os.write(self.file, line.encode())
         self.rows.append(read_line(next(csv.reader([line]))))
 
     def close(self):
