@@ -64,7 +64,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libmafat.a
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits clean packages run-demo run-tests
+.PHONY: all help demo test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
 
 all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -197,6 +197,18 @@ bench: all ## time and memory beside other programs, end to end, interleaved, me
 
 limits: all ## which networks run in which memory limits, in groups of their own (root; LIMITS='--floor NAME', '--help')
 	@BUILD=$(BUILD) ./tests/limits/run.sh $(LIMITS)
+
+paper: packages ## the paper's figures and table under memory limits, beside Darknet (root; an hour, PAPER=--quick some minutes; PAPER='--help')
+	@$(MAKE) --no-print-directory run-paper
+
+run-paper: all $(BUILD)/memory_limit $(BUILD)/swap_cost
+	@BUILD=$(BUILD) ./experiments/paper/run.py $(PAPER)
+
+figure: packages ## latency against the memory limit, beside other programs: experiments/limits (root; three quarters of an hour, FIGURE=--quick: five minutes; FIGURE=--help)
+	@$(MAKE) --no-print-directory run-figure
+
+run-figure: all $(BUILD)/memory_limit $(BUILD)/swap_cost
+	@BUILD=$(BUILD) ./experiments/limits/run.py $(FIGURE)
 
 check-latency: all $(BUILD)/time_plans ## how well latency is predicted, on random plans of real networks (LATENCY='--help')
 	@BUILD=$(BUILD) ./tests/search/check_latency.py $(LATENCY)

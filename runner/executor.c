@@ -23,6 +23,7 @@ struct mafat_executor {
   atomic_int step_code;   /* what a worker failed with */
   struct mafat_input_source source;
   const float *floats;    /* of mafat_executor_set_input */
+  struct mafat_step_watch watch;
   bool source_failed;
   double input_ms;
   double *layer_ms;
@@ -108,6 +109,11 @@ static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_bo
 void mafat_executor_set_source(struct mafat_executor *e, struct mafat_input_source source)
 {
   e->source = source;
+}
+
+void mafat_executor_set_watch(struct mafat_executor *e, struct mafat_step_watch watch)
+{
+  e->watch = watch;
 }
 
 float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_floats)
@@ -228,6 +234,7 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
     if (code) return code;
     double after = mafat_process_now_ms();
     *(step->layer == MAFAT_INPUT ? &e->input_ms : &e->layer_ms[step->layer]) += after - before;
+    if (e->watch.ran) e->watch.ran(e->watch.context, step, before, after);
     before = after;
     if (e->options.observe && step->kind == MAFAT_STEP_COMPUTE) e->options.observe(e->options.observe_context, e, step);
   }

@@ -47,6 +47,16 @@ float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_flo
 /* Sets row y of channel c, any number of channels. */
 void mafat_executor_set_input_row(struct mafat_executor *e, int c, int y, const float *row);
 
+/* Told of every step of the runs that follow, when it began and when it ended
+ * (mafat_process_now_ms). */
+struct mafat_step_watch {
+  void (*ran)(void *context, const struct mafat_step *step, double from_ms, double to_ms);
+  void *context;
+};
+
+/* A function of NULL: nobody is told, as at the start. */
+void mafat_executor_set_watch(struct mafat_executor *e, struct mafat_step_watch watch);
+
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d);
 /* Did the last run fail because its source did? */
 bool mafat_executor_source_failed(const struct mafat_executor *e);

@@ -86,6 +86,8 @@ const char mafat_options_help[] =
     "                       --predict one, or one array of plans\n"
     "  --report             a table per group and layer: milliseconds, MACs, bytes\n"
     "                       (with --json on standard error)\n"
+    "  --marks FILE         when each layer ran: index, type, start and end in\n"
+    "                       nanoseconds of CLOCK_MONOTONIC\n"
     "  --dump-output FILE   raw float32 output (CHW) of the last layer run\n"
     "  --quiet              no warnings, no notes\n"
     "  --version, --help\n"
@@ -149,7 +151,7 @@ static bool read_fraction(const char *text, float *value)
 /* In the order of long_options. */
 enum {
   OPTION_MEMORY = 256, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
-  OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_REPEAT,
+  OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
 };
@@ -170,6 +172,7 @@ static const struct option long_options[] = {
     {"calibrate", no_argument, NULL, OPTION_CALIBRATE},
     {"input", required_argument, NULL, OPTION_INPUT},
     {"dump-output", required_argument, NULL, OPTION_DUMP},
+    {"marks", required_argument, NULL, OPTION_MARKS},
     {"repeat", required_argument, NULL, OPTION_REPEAT},
     {"names", required_argument, NULL, OPTION_NAMES},
     {"thresh", required_argument, NULL, OPTION_THRESH},
@@ -265,6 +268,7 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   case OPTION_CALIBRATE: o->calibrate = true; return MAFAT_OK;
   case OPTION_INPUT: o->input = optarg; return MAFAT_OK;
   case OPTION_DUMP: o->dump_output = optarg; return MAFAT_OK;
+  case OPTION_MARKS: o->marks = optarg; return MAFAT_OK;
   case OPTION_REPEAT:
     return read_count(optarg, &o->repeat) ? MAFAT_OK : expects(d, "repeat", "a number from 1 to 10000");
   case OPTION_NAMES: o->names = optarg; return MAFAT_OK;
@@ -295,6 +299,7 @@ static const struct {
 } exclusions[] = {
     {OPTION_REPEAT, OPTION_PREDICT, "nothing is run"},
     {OPTION_DUMP, OPTION_PREDICT, "nothing is run"},
+    {OPTION_MARKS, OPTION_PREDICT, "nothing is run"},
     {OPTION_NAMES, OPTION_PREDICT, "nothing is run"},
     {OPTION_THRESH, OPTION_PREDICT, "nothing is run"},
     {OPTION_NMS, OPTION_PREDICT, "nothing is run"},

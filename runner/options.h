@@ -26,6 +26,7 @@ struct mafat_options {
   const char *cpu;        /* --cpu; NULL: the best there is */
   const char *input;      /* --input; NULL: an image */
   const char *dump_output;
+  const char *marks;      /* --marks; NULL: nobody asks when layers ran */
   int repeat;             /* --repeat, default 1 */
   const char *names;
   float thresh;           /* default 0.5, as Darknet's detector */

@@ -4,6 +4,7 @@
 #include "runner/calibrate.h"
 #include "runner/calibrate_file.h"
 #include "runner/detect.h"
+#include "runner/marks.h"
 #include "runner/model.h"
 #include "runner/options.h"
 #include "runner/output.h"
@@ -31,6 +32,8 @@ struct session {
   double start_ms;
   bool answered; /* --predict: on standard output */
   struct mafat_writer out;
+  struct mafat_marks marks;
+  int marks_fd; /* -1: no --marks */
   struct mafat_diagnostic d;
 };
 
@@ -98,23 +101,38 @@ static struct mafat_model_options model_options(struct session *s)
   return m;
 }
 
-static int check_dump_output(struct session *s);
+static int check_output_file(struct session *s, const char *option, const char *path);
+
+/* --marks: into a file that is emptied first. */
+static int open_marks(struct session *s)
+{
+  const char *path = s->options.marks;
+  if (!path) return MAFAT_OK;
+  s->marks_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (s->marks_fd < 0) return mafat_fail(&s->d, MAFAT_EIO, "%s: cannot create: %s", path, strerror(errno));
+  mafat_marks_begin(&s->marks, s->model->network, s->marks_fd);
+  mafat_executor_set_watch(s->model->executor, (struct mafat_step_watch){mafat_marks_step, &s->marks});
+  return MAFAT_OK;
+}
 
 static int open_session(struct session *s)
 {
   const struct mafat_options *o = &s->options;
   struct mafat_model_options m = model_options(s);
   int code;
-  if ((code = check_dump_output(s))) return code;
+  if ((code = check_output_file(s, "dump-output", o->dump_output)) || (code = check_output_file(s, "marks", o->marks)))
+    return code;
   if (o->names && (code = mafat_names_read(&s->names, o->names, &s->d))) return code;
   s->latencies_ms = calloc((size_t)o->repeat, sizeof *s->latencies_ms);
   s->layers_ms = calloc((size_t)o->repeat, sizeof *s->layers_ms);
   if (!s->latencies_ms || !s->layers_ms) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
-  return mafat_model_open(&s->model, o->cfg, o->weights, &m, &s->d);
+  if ((code = mafat_model_open(&s->model, o->cfg, o->weights, &m, &s->d))) return code;
+  return open_marks(s);
 }
 
 static void close_session(struct session *s)
 {
+  if (s->marks_fd >= 0) close(s->marks_fd);
   mafat_model_close(&s->model);
   mafat_names_close(&s->names);
   free(s->latencies_ms);
@@ -163,16 +181,16 @@ static bool is_same_file(const char *path, const struct stat *st)
   return path && stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
 }
 
-/* The output must not be written over what it is made from. */
-static int check_dump_output(struct session *s)
+/* Nothing is written over what it is made from. path: NULL where the option is not given. */
+static int check_output_file(struct session *s, const char *option, const char *path)
 {
   const struct mafat_options *o = &s->options;
   struct stat st;
-  if (!o->dump_output || stat(o->dump_output, &st) != 0 || !S_ISREG(st.st_mode)) return MAFAT_OK;
+  if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return MAFAT_OK;
   const char *inputs[] = {o->cfg, o->weights, o->names, o->input, o->n_images ? o->images[0] : NULL};
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
     if (is_same_file(inputs[i], &st))
-      return mafat_fail(&s->d, MAFAT_EINVAL, "--dump-output expects a file of its own, found %.200s, which is read",
+      return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects a file of its own, found %.200s, which is read", option,
                         inputs[i]);
   return MAFAT_OK;
 }
@@ -440,6 +458,7 @@ static int run_image(struct session *s, const char *path)
   if (code) mafat_fail(&s->d, code, "cannot write to standard output: %s", strerror(s->out.error));
   if (code == MAFAT_OK && s->options.report) code = print_table(s);
   if (code == MAFAT_OK && s->options.dump_output) code = dump_output(s);
+  if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
   if (code == MAFAT_OK && !s->options.json && !s->options.quiet) print_memory_note(s, &report);
   if (code == MAFAT_OK) check_prediction(s, &report);
   mafat_detections_close(&detections);
@@ -590,6 +609,7 @@ static int calibrate(struct session *s)
 int main(int argc, char **argv)
 {
   static struct session s; /* large buffers: not on the stack */
+  s.marks_fd = -1;
   s.start_ms = mafat_process_now_ms();
   signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, with a message */
 #ifdef __GLIBC__

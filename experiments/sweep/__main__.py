@@ -25,7 +25,8 @@ What is run
   --limits LIST         256M,64M,10.5M,none (default: 256M,192M,128M,96M,80M,64M,48M,32M,16M)
   --program WORDS       mafat, mafat-packed (weights packed first), darknet, opencv or onnxruntime; ours with options of
                         run_inference: 'mafat --plan 5x5/8/2x2 --best-effort'. 'LABEL: WORDS' names it (default: the words).
-                        May be repeated (default: mafat). Ours is not told the limit, it finds it
+                        May be repeated (default: mafat). Ours is not told the limit, it finds it. A peer takes one option:
+                        'opencv --cold-libraries', its libraries are not cached outside its group
   --layers N            the first N layers only
   --repeats N           runs of each program at each limit (default: 3)
 How it is run
@@ -34,6 +35,7 @@ How it is run
   --give-up             what failed by time-out or for memory in all its runs at a limit is not tried at smaller ones
   --cpus LIST           for the runs (default: the last CPU)
   --swap SIZE|none|asis a swap file of its own while it runs (default: 2G); none: what would swap is killed; asis: what is on
+  --parent GROUP        a memory group of this user's, where it may not make others (memory_limit --check)
   --warm                files are in the page cache before each run, instead of evicted
   --seed N              of the random order (default: another one each time)
 What comes of it
@@ -86,6 +88,7 @@ def read_options(arguments):
     parser.add_argument("--give-up", action="store_true")
     parser.add_argument("--cpus")
     parser.add_argument("--swap", default="2G")
+    parser.add_argument("--parent")
     parser.add_argument("--warm", action="store_true")
     parser.add_argument("--seed", type=number(int, 0, "a whole number"))
     parser.add_argument("--csv")
@@ -123,8 +126,8 @@ def sweep(arguments):
     limits, programs = cells.read_limits(options.limits), read_programs(options.program)
     cfg, weights, image = options.files
     network = cells.Network(cfg, weights, image, options.layers)
-    settings = runs.Options(timeout=options.timeout, cpus=options.cpus, swap=options.swap, warm=options.warm, seed=options.seed,
-                            patience=options.patience, give_up=options.give_up, fresh=options.fresh, quiet=options.quiet)
+    settings = runs.Options(timeout=options.timeout, cpus=options.cpus, swap=options.swap, parent=options.parent, warm=options.warm,
+                            seed=options.seed, patience=options.patience, give_up=options.give_up, fresh=options.fresh, quiet=options.quiet)
     csv = options.csv
     if options.plot:
         can_plot(options.plot)

@@ -7,6 +7,7 @@ import shlex
 from workloads import read_text, split_sections
 
 PROGRAMS = ("mafat", "mafat-packed", "darknet", "opencv", "onnxruntime")
+COLD_LIBRARIES = "--cold-libraries"   # of a peer: its group pays for them
 PAGE = os.sysconf("SC_PAGE_SIZE")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -87,8 +88,8 @@ class Program:
         if not words or words[0] not in PROGRAMS:
             raise Misuse("--program expects one of %s and its options, found '%s'" % (", ".join(PROGRAMS), text))
         self.who, self.options = words[0], words[1:]
-        if self.options and not self.who.startswith("mafat"):
-            raise Misuse("--program '%s': %s takes no options" % (text, self.who))
+        if not self.who.startswith("mafat") and self.options not in ([], [COLD_LIBRARIES]):
+            raise Misuse("--program '%s': %s takes no options but %s" % (text, self.who, COLD_LIBRARIES))
         self.label = tidy(match.group(1) if match else " ".join(words))
         self.options_text = tidy(" ".join(self.options))
 

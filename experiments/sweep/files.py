@@ -8,7 +8,7 @@ import subprocess
 
 import programs
 import workloads
-from sweep.cells import Misuse
+from sweep.cells import COLD_LIBRARIES, Misuse
 
 KINDS = {"mafat": programs.Mafat, "mafat-packed": programs.Mafat, "darknet": programs.Darknet, "opencv": programs.OpenCV,
          "onnxruntime": programs.OnnxRuntime}
@@ -62,10 +62,12 @@ class Runner:
 
 
 class Prepared:
-    """One program on one network: the command, the files to evict, the files that are cached, the environment."""
+    """One program on one network: the command, the files to evict, its libraries, whether these are evicted too as far as
+    nobody else has them mapped (else they are cached), the environment."""
 
-    def __init__(self, command, evicted, libraries, environment):
-        self.command, self.evicted, self.libraries, self.environment = command, evicted, libraries, environment
+    def __init__(self, command, evicted, libraries, cold_libraries, environment):
+        self.command, self.evicted, self.environment = command, evicted, environment
+        self.libraries, self.cold_libraries = libraries, cold_libraries
 
 
 class Files:
@@ -135,7 +137,7 @@ class Files:
         if program.who in ("opencv", "onnxruntime"):
             files, options = self.part(network), []
         else:
-            files, options = self.source(network), layers + program.options
+            files, options = self.source(network), layers + [word for word in program.options if word != COLD_LIBRARIES]
         picture = files.jpg
         if program.who == "onnxruntime":
             picture = files.ppm
@@ -154,4 +156,4 @@ class Files:
             files = packed
         command = runner.peer.command(files, picture, 1, options)
         evicted = ([runner.binary] if runner.binary else []) + runner.peer.files(files, picture)
-        return Prepared(command, evicted, runner.libraries, runner.environment)
+        return Prepared(command, evicted, runner.libraries, COLD_LIBRARIES in program.options, runner.environment)

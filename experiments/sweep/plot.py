@@ -256,22 +256,27 @@ set key samplen 2.5 spacing 1.2 width -1 font ",16"
 def draw(png, panels, columns=1, size=None, title=None):
     """Writes `png` and the SVG beside it. Panels stand in rows of `columns`; size: (width, height) in pixels.
     Raises Missing where gnuplot is not there or fails."""
-    if not shutil.which("gnuplot"):
-        raise Missing("gnuplot is missing; apt-get install --no-install-recommends gnuplot-nox")
     rows = -(-len(panels) // columns)
     width, height = size or (WIDTH, HEIGHT if rows == 1 else int(HEIGHT * 0.72) * rows)
-    stem = os.path.splitext(png)[0]
     body = []
     for number, panel in enumerate(panels):
         body += [RESET, Sheet(panel, number).text()]
     if len(panels) > 1 or title:
         head = "set multiplot layout %d,%d %s" % (rows, columns, "title %s" % quote(title) if title else "")
         body = [head] + body + ["unset multiplot"]
+    run("\n".join(body), png, (width, height))
+
+
+def run(commands, png, size, font=FONT):
+    """gnuplot's commands, drawn to `png` and to the SVG beside it, or to neither. Raises Missing."""
+    if not shutil.which("gnuplot"):
+        raise Missing("gnuplot is missing; apt-get install --no-install-recommends gnuplot-nox")
+    stem = os.path.splitext(png)[0]
     for terminal, path in (("pngcairo", png), ("svg", stem + ".svg")):
         extra = "background '#ffffff' rounded" if terminal == "svg" else "rounded"
         script = "\n".join(["set encoding utf8",
-                            "set terminal %s size %d,%d font %s noenhanced %s" % (terminal, width, height, quote(FONT), extra),
-                            "set output %s" % quote(path + ".part")] + body + ["unset output", ""])
+                            "set terminal %s size %d,%d font %s noenhanced %s" % (terminal, *size, quote(font), extra),
+                            "set output %s" % quote(path + ".part"), commands, "unset output", ""])
         try:
             done = subprocess.run(["gnuplot", "-"], input=script, capture_output=True, text=True, check=False)
             if done.returncode != 0 or not os.path.exists(path + ".part"):

@@ -152,7 +152,7 @@ printf 'cat\ndog\n' >two.names
 
 # ---- Help, version, misuse
 
-options='memory plan search layers algorithm threads cpu predict predictor bias sweep pareto calibrate input dump-output repeat names thresh nms
+options='memory plan search layers algorithm threads cpu predict predictor bias sweep pareto calibrate input dump-output marks repeat names thresh nms
   json report best-effort quiet version help'
 run --help
 check help "exit status $code, or not on stdout" test "$code" -eq 0 -a -s "$out" -a ! -s "$err"
@@ -181,7 +181,7 @@ for option in --nonsense; do
   bad "unknown $name last" "unknown option $name" $model a.ppm "$option"
 done
 bad unknown-short 'unknown option' -x $model a.ppm
-for option in memory plan search layers algorithm threads cpu predictor bias input dump-output repeat names thresh nms; do
+for option in memory plan search layers algorithm threads cpu predictor bias input dump-output marks repeat names thresh nms; do
   bad "value missing --$option" "--$option expects a value" $model a.ppm "--$option"
 done
 for option in json report best-effort quiet predict pareto calibrate; do
@@ -628,6 +628,32 @@ run --quiet --dump-output "$io/several" $model b.ppm a.ppm # whose output would 
 check several-dump "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'one image' "$err")" -eq 1
 run --quiet --dump-output a.ppm $model a.ppm
 check dump-over-input "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'which is read' "$err")" -eq 1
+
+# ---- When layers ran
+
+# marks OF-WHAT: lines of index, type, start, end; each begins where none before is running.
+marks() {
+  check "marks $1" "found: $(head -n 3 "$io/marks")" awk '
+    NF != 4 || $3 > $4 || $3 < end || ($1 == -1) != ($2 == "image") { exit 1 } { end = $4 }
+    END { if (NR < 2) exit 1 }' "$io/marks"
+}
+run --quiet --json --plan 2x2/4/1x3 --marks "$io/marks" $model a.ppm
+expect marks-run 0
+marks tiles
+check marks-turns 'not one of layer 3 for each tile' test "$(grep -c '^3 convolutional ' "$io/marks")" -eq 4
+marked=$(cut -d' ' -f1 "$io/marks" | sort -nu | tr '\n' ' ')
+check marks-layers "found: $marked" test "$marked" = '-1 0 1 2 3 4 5 7 ' # 6, a route, only renames
+run --quiet --json --plan rows2/NoCut --repeat 2 --marks "$io/marks" $model a.ppm
+marks rows
+check marks-picture 'not one beginning for each run' test "$(grep -c '^-1 image ' "$io/marks")" -ge 2
+run --quiet --marks a.ppm $model a.ppm
+check marks-over-input "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'marks expects a file of its own' "$err")" -eq 1
+run --quiet --marks no/such/folder $model a.ppm
+check marks-no-folder "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'no/such/folder: cannot' "$err")" -eq 1
+run --quiet --marks /dev/full $model a.ppm
+check marks-full "exit status $code: $(cat "$err")" test "$code" -eq 1 -a "$(grep -c 'cannot write' "$err")" -eq 1
+bad marks-predict '--marks makes no sense with --predict' --predict --marks "$io/marks" plain.cfg
+
 printf 'a.ppm\n\nno-such.ppm\nb.ppm' >"$io/list"
 run --json $model - <"$io/list"
 check list "exit status $code, $(wc -l <"$out") lines" test "$code" -eq 2 -a "$(wc -l <"$out")" -eq 3

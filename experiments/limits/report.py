@@ -1,0 +1,170 @@
+"""README.md of this folder, from the CSV alone."""
+
+import math
+
+import figure
+from sweep import rows
+from sweep.cells import limit_text
+
+MB = figure.MB
+TITLES = {16: "First 16 layers", None: "The whole network"}
+NEEDED_RATIO = 50   # at 16 MB, first 16 layers: the aim
+
+
+def time_text(ms):
+    return "%.0f ms" % ms if ms < 999.5 else "%.1f s" % (ms / 1e3) if ms < 99950 else "%.0f s" % (ms / 1e3)
+
+
+def megabytes(value):
+    if value is None:
+        return ""
+    value /= MB
+    return "0" if value == 0 else "%.1f" % value if value < 9.95 else "%.0f" % value
+
+
+def table(heads, lines, right=1):
+    """The first `right` columns are text, the others are set to the right."""
+    texts = ["| " + " | ".join(heads) + " |", "|" + "---|" * right + "---:|" * (len(heads) - right)]
+    return "\n".join(texts + ["| " + " | ".join(line) + " |" for line in lines]) + "\n"
+
+
+def swap_in(point):
+    return point.median("swap_in_bytes")
+
+
+def cell(point):
+    """A latency, bold without swapping; what went wrong, and how often."""
+    if point is None:
+        return ""
+    n_bad = len(point.rows) - len(point.good)
+    failure = {"oom": "killed", "timeout": "time-out", "refused": "refused", "given-up": "-"}.get(point.mark, point.mark)
+    if not point.good:
+        return failure
+    text = time_text(point.latency_ms)
+    text = text if figure.swapped(point) else "**%s**" % text
+    return text + (", %s %d of %d" % (failure, n_bad, len(point.rows)) if n_bad else "")
+
+
+def by_size(limits):
+    return sorted(limits, key=lambda limit: -(limit or 1 << 62))
+
+
+def latency_table(labels, order):
+    shown = [label for label in order if label in labels]
+    limits = by_size({point.limit for points in labels.values() for point in points})
+    return table(["limit, MB"] + shown,
+                 [[limit_text(limit).rstrip("M") if limit else "none"] + [cell(figure.at(labels[label], limit)) for label in shown] for limit in limits])
+
+
+def swap_table(labels, order):
+    """MB swapped in, by the groups' counters, where some program did."""
+    shown = [label for label in order if any(figure.swapped(point) for point in labels.get(label, []))]
+    limits = [limit for limit in by_size({point.limit for points in labels.values() for point in points})
+              if any(figure.swapped(point) for label in shown for point in [figure.at(labels[label], limit)] if point and point.good)]
+    lines = []
+    for limit in limits:
+        points = [figure.at(labels[label], limit) for label in shown]
+        lines.append([limit_text(limit).rstrip("M") if limit else "none"] +
+                     [megabytes(swap_in(point)) if point and point.good else "" for point in points])
+    return table(["limit, MB"] + shown, lines) if lines else "Nobody swapped.\n"
+
+
+def beside_table(labels, order, limit):
+    """Everything at one limit, against the faster of ours."""
+    points = {label: figure.at(labels[label], limit) for label in order if label in labels and figure.at(labels[label], limit)}
+    ours = [points[label] for label in figure.OURS if label in points and points[label].good]
+    best = min((point.latency_ms for point in ours), default=None)
+    answer = min((point.median("wall_ms") for point in ours), default=None)
+    lines = []
+    for label, point in points.items():
+        line = [label, "%d of %d" % (len(point.good), len([row for row in point.rows if row["outcome"] != "given-up"]))]
+        if point.good:
+            line += [time_text(point.latency_ms), "%.0f" % (point.latency_ms / best) if best and label not in figure.OURS else "",
+                     time_text(point.median("load_ms")), time_text(point.median("wall_ms")),
+                     "%.0f" % (point.median("wall_ms") / answer) if answer and label not in figure.OURS else "",
+                     megabytes(swap_in(point)), megabytes(point.median("system_swap_out_bytes")), "%d" % point.median("major_faults")]
+        else:
+            line += [cell(point)] + [""] * 7
+        lines.append(line)
+    return table(["program", "runs that ended well", "latency", "times ours", "opening the network", "whole process", "times ours",
+                  "swapped in, MB", "out, whole machine, MB", "major faults"], lines)
+
+
+def lead_text(labels):
+    """The sentence that counts."""
+    found, cold = figure.lead(labels), figure.lead({label: points for label, points in labels.items()
+                                                    if label in figure.OURS or label not in figure.CURVES}, cold=True)
+    if not found:
+        return ""
+    ours, theirs, name = found
+    mine = [point for label in figure.OURS for point in [figure.at(labels.get(label, []), figure.SHOWN_LIMIT)] if point]
+    swaps = sum(row[column] or 0 for point in mine for row in point.rows for column in ("swap_in_bytes", "swap_peak_bytes"))
+    text = "In %d MB mafat takes %s and swaps %s; %s, the fastest other program that survives, takes %s: **%.0f times** as long" % (
+        figure.SHOWN_LIMIT // MB, time_text(ours), "%d pages" % math.ceil(swaps / 4096), name, time_text(theirs), theirs / ours)
+    if cold:
+        text += ", with libraries that nobody has cached for it (%s) %s: %.0f times" % (cold[2], time_text(cold[1]), cold[1] / cold[0])
+    return text + "."
+
+
+def least_text(labels):
+    texts = []
+    for label in figure.OURS[::-1]:
+        ran = [point for point in labels.get(label, []) if point.good and point.limit]
+        refused = [point for point in labels.get(label, []) if point.mark == "refused" and not point.good]
+        if ran and refused:
+            least = min(ran, key=lambda point: point.limit)
+            texts.append("%s in %s MB, %s" % (label, ("%.3f" % (least.limit / MB)).rstrip("0").rstrip("."), time_text(least.latency_ms)))
+    return "Least: %s. Anything less it refuses before it reads weights (exit status 3), and says so much." % "; ".join(texts) if texts else ""
+
+
+def section(key, labels, order):
+    title = TITLES.get(key[1], TITLES[None])
+    parts = ["## %s\n" % title, lead_text(labels) + "\n", least_text(labels) + "\n", latency_table(labels, order),
+             "Swapped in, MB, by each group's own counter:\n", swap_table(labels, order)]
+    limit = figure.SHOWN_LIMIT
+    if any(figure.at(points, limit) for points in labels.values()):
+        parts += ["Everything at %s MB:\n" % limit_text(limit).rstrip("M"), beside_table(labels, order, limit)]
+    return "\n".join(part for part in parts if part.strip())
+
+
+def said(found, column):
+    """A column's values, each once, in the order of the rows."""
+    return "; ".join(dict.fromkeys(str(row[column]) for row in found if row[column]))
+
+
+PROTOCOL = """## Protocol
+
+A run is one process in a fresh memory group of its own (`build/memory_limit`), on one CPU, from files that are in no page cache, with swap at hand: that of
+[experiments/sweep](../sweep/README.md), which says it in full. What matters here:
+
+- **Latency** is that of the first picture, taken inside the process, from before the picture is opened to after the last layer; opening the network is
+  apart, and so is what it swaps. Medians of %(repeats)s runs in random order; what took longer than %(patience)s is run once at that limit.
+- **mafat** is given nothing but the network and the picture: it finds its group's limit, and the plan for it. *packed weights* are the same weights, packed once by
+  `pack_weights`; they are no file that another program made.
+- **Peers** are those of [experiments/peers](../peers/README.md), their libraries already in the page cache, outside the group, which does not pay for them. That favours them. In rows
+  with *libraries cold* the group pays, as on a device that has no memory beside it; libraries that other processes have mapped stay.
+- A **time-out** comes after %(timeout)s; what timed out is not tried at smaller limits (-). **killed** is the kernel's OOM killer, which comes although swap is free where
+  too much is wanted at once. **refused** is mafat's own answer.
+- Bold latencies are those of runs whose group had nothing in swap, ever.
+
+    make figure                      # all of it, about three quarters of an hour, as root; FIGURE=--quick: five minutes; FIGURE=--help
+    experiments/limits/run.py --draw # only figure and this file, from runs.csv
+
+## Where
+
+"""
+
+
+def markdown(found, order):
+    networks = rows.points(found)
+    keys = sorted(networks, key=lambda key: key[1])
+    timeouts = [row["wall_ms"] for row in found if row["outcome"] == "timeout"]
+    about = {"repeats": max(row["repeat"] for row in found), "patience": "20 s",
+             "timeout": "%.0f s" % (max(timeouts) / 1e3) if timeouts else "300 s"}
+    parts = ["# Latency against the memory limit\n", "![Latency of YOLOv2 against the memory limit](limits.png)\n",
+             "YOLOv2 at 608 x 608 with random weights, on one thread, beside Darknet, OpenCV DNN and onnxruntime. Written by `run.py` from `runs.csv`.\n"]
+    parts += [section(key, networks[key], order) for key in keys]
+    parts.append(PROTOCOL % about + "".join("- %s: %s\n" % (name, said(found, column)) for name, column in (
+        ("machine", "machine"), ("Linux", "kernel"), ("groups", "cgroup"), ("CPU", "cpus"), ("swap", "swap"), ("commit", "commit"))) +
+        "- date: %s\n" % min(row["date"] for row in found)[:10])
+    return "\n".join(parts)

@@ -1,0 +1,66 @@
+"""The least limit in which a program swaps nothing, as the paper measures it: lowered until swap appears. Here by bisection; which
+limit is asked next follows from what was asked, so that a search goes on where it was interrupted."""
+
+
+def is_dry(row):
+    """It ended well, and its group swapped nothing."""
+    return (row["outcome"] == "exit" and row["exit_status"] == 0 and
+            not (row["swap_out_bytes"] or row["swap_in_bytes"] or row["swap_peak_bytes"]))
+
+
+class Search:
+    """Of one label. start: bytes, a guess, rounded up to whole steps; step: bytes; confirmations: dry runs beside the first."""
+
+    def __init__(self, start, step, confirmations=2):
+        self.step, self.confirmations = step, confirmations
+        self.start = -(-start // step) * step
+        self.tried = {}   # limit -> rows
+
+    def add(self, row):
+        self.tried.setdefault(row["limit_bytes"], []).append(row)
+
+    def bounds(self):
+        """(the greatest limit in which a run was not dry, the least one above in which all were); None: not known."""
+        wet = max((limit for limit, rows in self.tried.items() if not all(map(is_dry, rows))), default=None)
+        dry = min((limit for limit, rows in self.tried.items() if all(map(is_dry, rows)) and (wet is None or limit > wet)), default=None)
+        return wet, dry
+
+    def stride(self):
+        """Doubles while only one side is known."""
+        return self.step << max(0, len(self.tried) - 1)
+
+    def next(self):
+        """(limit, which run of it) to be tried, or None when it is found."""
+        wet, dry = self.bounds()
+        if dry is None:
+            limit = self.start if wet is None else wet + self.stride()
+        elif wet is None:
+            if dry <= self.step:
+                return None
+            limit = max(self.step, dry - self.stride())
+        elif dry - wet > self.step:
+            limit = wet + (dry - wet) // (2 * self.step) * self.step
+        elif len(self.tried[dry]) <= self.confirmations:
+            limit = dry
+        else:
+            return None
+        return limit, len(self.tried.get(limit, [])) + 1
+
+    def found(self):
+        return None if self.next() else self.bounds()[1]
+
+    def below(self):
+        """What happened one step below, in words."""
+        wet = self.bounds()[0]
+        if wet is None:
+            return ""
+        row = next(row for row in self.tried[wet] if not is_dry(row))
+        if row["outcome"] != "exit":
+            return {"oom": "killed: out of memory", "timeout": "time-out"}.get(row["outcome"], row["outcome"])
+        if row["exit_status"] != 0:
+            return "failed"
+        return "%.1f MB in swap at once, %.1f MB read back" % tuple((row[column] or 0) / 1048576 for column in ("swap_peak_bytes", "swap_in_bytes"))
+
+    def runs(self):
+        """(all, those in the least limit)"""
+        return sum(map(len, self.tried.values())), len(self.tried.get(self.found(), []))
