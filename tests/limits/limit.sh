@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Does a run of run_inference stay inside a memory limit? Runs it in a fresh memory group, from files that are in no page cache,
-# with swap at hand, beside the same run without a limit, in turn. Needs root and a memory controller (control groups v1 or v2);
-# exit status 0 it passes, 1 it does not, 2 misuse, 77 cannot be tried here. --help lists the options.
+# Does a run of run_inference stay inside a memory limit? Runs it by memory_limit in a fresh group, from files that are in no page
+# cache, with swap at hand, beside the same run without a limit, in turn. Needs what memory_limit --check asks for; exit status 0
+# it passes, 1 it does not, 2 misuse, 77 cannot be tried here. --help lists the options.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/limits/groups.sh
-. "$here/groups.sh"
+# shellcheck source=tests/limits/disk.sh
+. "$here/disk.sh"
 
 usage() {
   cat <<'HELP'
@@ -83,24 +83,26 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# -eq 0 ] || shift
 
-groups_find || cannot "$reason"
 command -v python3 >/dev/null || cannot 'needs python3'
 build=${BUILD:-build}
-tool=$build/in_group
-[ -x "$tool" ] || cannot "needs $tool (make limits builds it)"
+tool=$build/memory_limit
+[ -x "$tool" ] || cannot "needs $tool (make builds it, with libcgroup-dev and libproc2-dev)"
+answer=$("$tool" --check --json) ||
+  cannot "$(python3 -c 'import json, sys; a = json.loads(sys.argv[1]); print(a["reason"], *(a["command"] and ["this would help:", a["command"]] or []))' "$answer")"
+read -r version mount < <(python3 -c 'import json, sys; a = json.loads(sys.argv[1]); print(a["cgroup"], a["mount"])' "$answer")
 
 # ---- What is made, and goes again
 
 place=${TMPDIR:-$build}
 name=mafat-limit.$$
-work='' group='' throttle='' runner='' reader='' swap_file=''
+work='' throttle='' runner='' reader='' swap_file=''
 cleaned=0
 
 # leftovers: of earlier calls that were killed before they could clean up.
 leftovers() {
   local path
-  for path in "$cgroup_root"/{memory/,blkio/,}mafat-limit.*; do
-    [ ! -d "$path" ] || kill -0 "${path##*.}" 2>/dev/null || group_remove "$path"
+  for path in "$mount"/mafat-limit.* "$(dirname "$mount")"/blkio/mafat-limit.*; do
+    kill -0 "${path##*.}" 2>/dev/null || throttle_remove "$path"
   done
   for path in "$place"/mafat-limit.*; do
     [ -d "$path" ] || continue
@@ -110,21 +112,14 @@ leftovers() {
   done
 }
 
-end_group() {
-  [ -z "$group" ] || group_remove "$group"
-  [ -z "$throttle" ] || group_remove "$throttle"
-  group='' throttle=''
-}
-
 clean() {
   [ $cleaned = 0 ] || return
   cleaned=1
   trap '' HUP INT TERM
-  [ -z "$runner" ] || { kill -KILL "$runner" && wait "$runner"; } 2>/dev/null
+  [ -z "$runner" ] || { kill -TERM "$runner" && wait "$runner"; } 2>/dev/null # it cleans up before it goes
   exec 5>&-
   [ -z "$reader" ] || { kill "$reader" && wait "$reader"; } 2>/dev/null
-  end_group
-  groups_restore
+  [ -z "$throttle" ] || throttle_remove "$throttle"
   [ -z "$swap_file" ] || swapoff "$swap_file"
   [ -z "$work" ] || rm -rf "$work"
 }
@@ -215,7 +210,7 @@ prepare() {
 # in -bits run once and leave the last layer's digest, the others run the picture $repeat times.
 n_done=0
 one() {
-  local kind=$1 bound=$2 folder report=() status=0 n=$repeat line=()
+  local kind=$1 bound=$2 folder options=() status=0 n=$repeat line=() file
   shift 2
   line=("$@")
   if [[ $kind == *-bits ]]; then
@@ -227,51 +222,47 @@ one() {
   n_done=$((n_done + 1))
   folder=$work/runs/$(printf %04d $n_done)-$kind
   mkdir "$folder"
+  options=(--timeout "$timeout" --json -o "$folder/report" --limit "${bound:-none}")
   if [ $warm = 1 ]; then
     cat "${files[@]}" >/dev/null
   else
-    "$tool" evict "${files[@]}" || exit 77
+    for file in "${files[@]}"; do options+=(--evict "$file"); done
   fi
-  group_make "$name" || cannot "$reason"
-  limit_kept=
-  [ -z "$bound" ] || group_limit "$group" "$bound" || cannot "$reason"
-  report=(--join "$group/cgroup.procs" --group "$group" --timeout "$timeout" --report "$folder")
   if [ -n "$read_bps" ]; then
-    throttle_make "$name" "$disk" "$read_bps" || cannot "$reason"
-    [ -z "$throttle" ] || report+=(--join "$throttle/cgroup.procs")
+    throttle_make "$name" "$disk" "$read_bps" "$version" "$mount" || cannot "$reason"
+    if [ "$version" = v1 ]; then options+=(--join "$throttle/cgroup.procs"); else options+=(--parent "$name"); fi
   fi
   {
     echo "kind $kind"
-    echo "limit_bytes ${limit_kept:-0}"
     echo "repeat $n"
-    echo "version $version"
   } >"$folder/what"
   exec 5<>"$work/bits" # held open, so that neither end waits for the other
   sha256sum <"$work/bits" >"$folder/bits" 5>&- &
   reader=$!
-  grep -E '^pswp(in|out) ' /proc/vmstat >"$folder/vmstat.before"
-  "$tool" run "${report[@]}" -- "${line[@]}" >"$folder/out" 2>"$folder/err" </dev/null 5>&- &
+  "$tool" "${options[@]}" -- "${line[@]}" >"$folder/out" 2>"$folder/err" </dev/null 5>&- &
   runner=$!
   wait "$runner" || status=$?
   runner=
-  grep -E '^pswp(in|out) ' /proc/vmstat >"$folder/vmstat.after"
   exec 5>&-
   wait "$reader"
   reader=
-  group_read "$group" "$folder"
-  end_group
-  if [ $status != 0 ]; then
-    cat "$folder/err" >&2
-    exit 2
+  if [ -n "$throttle" ]; then
+    throttle_remove "$throttle"
+    throttle=
+  fi
+  if [ $status -gt 1 ]; then
+    reason=$(tail -n 1 "$folder/err")
+    case $reason in
+      *'cannot be run'* | *'no such program'* | *'no program that may be run'*) echo "limit.sh: ${reason#memory_limit: }" >&2 && exit 2 ;;
+      *) cannot "${reason#memory_limit: }" ;;
+    esac
   fi
   python3 "$here/judge.py" run $json "$folder"
 }
 
 if [ $check = 1 ]; then
   make_work
-  group_make "$name" || cannot "$reason"
-  group_limit "$group" 1073741824 || cannot "$reason"
-  echo "limit.sh: control groups v$version"
+  echo "limit.sh: control groups $version"
   exit 0
 fi
 
@@ -296,13 +287,13 @@ if [ ${#other[@]} -gt 0 ]; then
   other=("${command[@]}")
 fi
 switch_swap_on
-[ $json = 1 ] || echo "limit $limit bytes, control groups v$version, swap: $swap_note; $([ $warm = 1 ] && echo warm || echo cold)"
+[ $json = 1 ] || echo "limit $limit bytes, control groups $version, swap: $swap_note; $([ $warm = 1 ] && echo warm || echo cold)"
 
 # round SUFFIX: the run, and what it is compared with
 round() {
   one "limited$1" "$limit" "${limited[@]}"
   well=0
-  ! grep -qx 'exit 0' "$work/runs/$(printf %04d $n_done)-limited$1/outcome" || well=1
+  ! grep -q '"outcome":"exit","exit_status":0' "$work/runs/$(printf %04d $n_done)-limited$1/report" || well=1
   [ $only_limited = 1 ] || one "unlimited$1" '' "${unlimited[@]}"
   [ ${#other[@]} -eq 0 ] || one "against$1" "$against_limit" "${other[@]}"
 }
