@@ -52,6 +52,7 @@ bytes_of() { numfmt --from=iec -- "$2" 2>/dev/null || misuse "$1 expects a size 
 limit=10485760 n_runs=5 repeat=3 against_limit='' bar='' time=fail swap_bytes=268435456 warm=0 timeout=300 only_limited=0
 read_bps='' json=0 check=0
 declare -A as_it_is=()
+arguments=("$@")
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   option=$1
   shift
@@ -95,7 +96,7 @@ read -r version mount < <(python3 -c 'import json, sys; a = json.loads(sys.argv[
 
 place=${TMPDIR:-$build}
 name=mafat-limit.$$
-work='' throttle='' runner='' reader='' swap_file=''
+work='' throttle='' runner='' reader=''
 cleaned=0
 
 # leftovers: of earlier calls that were killed before they could clean up.
@@ -106,9 +107,7 @@ leftovers() {
   done
   for path in "$place"/mafat-limit.*; do
     [ -d "$path" ] || continue
-    kill -0 "${path##*.}" 2>/dev/null && continue
-    if grep -qF "$(realpath "$path")/swap " /proc/swaps; then swapoff "$path/swap"; fi
-    rm -rf "$path"
+    kill -0 "${path##*.}" 2>/dev/null || rm -rf "$path"
   done
 }
 
@@ -120,7 +119,6 @@ clean() {
   exec 5>&-
   [ -z "$reader" ] || { kill "$reader" && wait "$reader"; } 2>/dev/null
   [ -z "$throttle" ] || throttle_remove "$throttle"
-  [ -z "$swap_file" ] || swapoff "$swap_file"
   [ -z "$work" ] || rm -rf "$work"
 }
 trap clean EXIT
@@ -128,34 +126,29 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-make_work() {
+find_place() {
   mkdir -p "$place" && place=$(realpath "$place") || exit 2
   leftovers
   case $(stat -fc %T "$place") in
     tmpfs | ramfs) cannot "$place is in memory: files there cannot be evicted. Set TMPDIR to a folder on a disk" ;;
   esac
-  mkdir "$place/$name" || exit 2
-  work=$place/$name
 }
 
-# switch_swap_on: a file of its own, unless the machine has swap that is no other call's. Sets $swap_note.
-switch_swap_on() {
-  local others
-  others=$(grep -v '^Filename' /proc/swaps | grep -v '/mafat-limit\.[0-9]*/swap ' | awk '{ print $1 }' | tr '\n' ' ')
+# need_swap: where no swap is on that will stay, swap.sh makes a file for this very call, which starts again as its command.
+# What is on goes to $swap_note.
+need_swap() {
+  local others swap=$here/../../experiments/swap.sh why
+  if grep -q "/mafat-swap-with-$PPID " /proc/swaps; then
+    swap_note="a file of its own, $((swap_bytes >> 20)) MiB"
+    return
+  fi
+  others=$(awk 'NR > 1 && $1 !~ "/mafat-swap-with-[0-9]*$" { print $1 }' /proc/swaps | tr '\n' ' ')
   if [ -n "$others" ]; then
     swap_note="on ${others% }"
     return
   fi
-  swap_note='none: swapon is not possible here, what would swap is killed'
-  { fallocate -l "$swap_bytes" "$work/swap" || dd if=/dev/zero of="$work/swap" bs=1M count=$((swap_bytes >> 20)); } 2>/dev/null
-  chmod 600 "$work/swap"
-  mkswap "$work/swap" >/dev/null 2>&1 || return
-  swap_file=$work/swap
-  if swapon "$swap_file" 2>/dev/null; then
-    swap_note="a file of its own, $((swap_bytes >> 20)) MiB"
-  else
-    swap_file=
-  fi
+  why=$("$swap" with "$swap_bytes" --folder "$place" true 2>&1) && exec "$swap" with "$swap_bytes" --folder "$place" -- "$0" "${arguments[@]}"
+  swap_note="none (${why#swap.sh: }), what would swap is killed"
 }
 
 # ---- Commands: files are replaced by private copies, the picture is repeated
@@ -261,7 +254,7 @@ one() {
 }
 
 if [ $check = 1 ]; then
-  make_work
+  find_place
   echo "limit.sh: control groups $version"
   exit 0
 fi
@@ -274,7 +267,10 @@ done
 [ $# -eq 0 ] || { shift && other=("$@"); }
 [ -z "$bar" ] || [ ${#other[@]} -gt 0 ] || misuse '--bar needs --against'
 
-make_work
+find_place
+need_swap
+mkdir "$place/$name" || exit 2
+work=$place/$name
 mkdir "$work/files" "$work/runs"
 mkfifo "$work/bits"
 disk=
@@ -286,7 +282,6 @@ if [ ${#other[@]} -gt 0 ]; then
   prepare "${other[@]}"
   other=("${command[@]}")
 fi
-switch_swap_on
 [ $json = 1 ] || echo "limit $limit bytes, control groups $version, swap: $swap_note; $([ $warm = 1 ] && echo warm || echo cold)"
 
 # round SUFFIX: the run, and what it is compared with
