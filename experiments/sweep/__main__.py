@@ -2,10 +2,9 @@
 
 import signal
 
-if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)   # while modules are imported: no traceback; runs.Session takes over
 
-# pylint: disable=wrong-import-position
 import argparse
 import os
 import shutil
