@@ -2,10 +2,9 @@
 
 import signal
 
-if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)   # while modules are imported: no traceback; runs.Session takes over
 
-# pylint: disable=wrong-import-position
 import argparse
 import os
 import shutil
@@ -35,6 +34,7 @@ How it is run
   --give-up             what failed by time-out or for memory in all its runs at a limit is not tried at smaller ones
   --cpus LIST           for the runs (default: the last CPU)
   --swap SIZE|none|asis a swap file of its own while it runs (default: 2G); none: what would swap is killed; asis: what is on
+  --parent GROUP        a memory group of this user's, where it may not make others (memory_limit --check)
   --warm                files are in the page cache before each run, instead of evicted
   --seed N              of the random order (default: another one each time)
 What comes of it
@@ -87,6 +87,7 @@ def read_options(arguments):
     parser.add_argument("--give-up", action="store_true")
     parser.add_argument("--cpus")
     parser.add_argument("--swap", default="2G")
+    parser.add_argument("--parent")
     parser.add_argument("--warm", action="store_true")
     parser.add_argument("--seed", type=number(int, 0, "a whole number"))
     parser.add_argument("--csv")
@@ -124,8 +125,8 @@ def sweep(arguments):
     limits, programs = cells.read_limits(options.limits), read_programs(options.program)
     cfg, weights, image = options.files
     network = cells.Network(cfg, weights, image, options.layers)
-    settings = runs.Options(timeout=options.timeout, cpus=options.cpus, swap=options.swap, warm=options.warm, seed=options.seed,
-                            patience=options.patience, give_up=options.give_up, fresh=options.fresh, quiet=options.quiet)
+    settings = runs.Options(timeout=options.timeout, cpus=options.cpus, swap=options.swap, parent=options.parent, warm=options.warm,
+                            seed=options.seed, patience=options.patience, give_up=options.give_up, fresh=options.fresh, quiet=options.quiet)
     csv = options.csv
     if options.plot:
         can_plot(options.plot)

@@ -40,6 +40,7 @@ class Options:
     cpus: str = None            # None: the last CPU that this process may use
     swap: str = "2G"            # a file of its own of this size; "none": what would swap is killed; "asis": what is on
     warm: bool = False          # files are in the page cache instead of evicted
+    parent: str = None          # a memory group that this user may make groups in (memory_limit --parent)
     seed: int = None            # of the order; None: another one each time
     patience: float = 20        # seconds; slower is run once at that limit
     give_up: bool = False       # what failed at a limit by an outcome of give_up_for is not tried at smaller ones
@@ -146,10 +147,10 @@ def took_s(row):
 
 
 def estimate(cell, rows, timeout):
-    """Seconds that a run will take: as long as the same did, else as at the nearest limit, else as all did on average."""
+    """Seconds that a run will take: as long as at the nearest limit, else as all did on average. There are rows."""
     same = [row for row in rows if csv_rows.key(row)[:3] == cell.key()[:3] and row["outcome"] != "given-up"]
     if not same:
-        return sum(map(took_s, rows)) / len(rows) if rows else min(5.0, timeout)
+        return min(timeout, sum(map(took_s, rows)) / len(rows))
     far = 1 << 40
     nearest = min(same, key=lambda row: abs(math.log((row["limit_bytes"] or far) / (cell.limit or far))))
     return min(timeout, took_s(nearest))
@@ -274,13 +275,15 @@ class Session:
         """Does a group with a limit and these CPUs work here? memory_limit knows best, and says what would help."""
         if not os.access(self.limiter, os.X_OK):
             raise Misuse("%s is missing; make %s" % (self.limiter, self.limiter.replace(ROOT + "/", "")))
-        command = [self.limiter, "--limit", "64M", "--swap", self.group_swap(), "--cpus", self.options.cpus, "-o", os.devnull, "--", "true"]
+        command = [self.limiter, *self.group_options(64 << 20), "-o", os.devnull, "--", "true"]
         status, _, err = self.call(command)
         if status != 0:
             raise Misuse(programs.last_line(err, status))
 
-    def group_swap(self):
-        return "none" if self.options.swap == "none" else "all"
+    def group_options(self, limit):
+        """Of memory_limit, for a group with this limit."""
+        options = ["--limit", str(limit), "--swap", "none" if self.options.swap == "none" else "all"] if limit else ["--limit", "none"]
+        return options + ["--cpus", self.options.cpus] + (["--parent", self.options.parent] if self.options.parent else [])
 
     def prepare(self, cell):
         """The cell's command and files (files.Prepared)."""
@@ -309,8 +312,7 @@ class Session:
     def limit_command(self, cell, prepared, report, extra=()):
         """Of memory_limit; extra: more of its options."""
         evict = [] if self.options.warm else [word for path in prepared.evicted for word in ("--evict", path)]
-        limit = ["--limit", str(cell.limit), "--swap", self.group_swap()] if cell.limit else ["--limit", "none"]
-        return [self.limiter, *limit, "--cpus", self.options.cpus, "--timeout", "%g" % self.options.timeout, "--json", "-o", report, *evict, *extra,
+        return [self.limiter, *self.group_options(cell.limit), "--timeout", "%g" % self.options.timeout, "--json", "-o", report, *evict, *extra,
                 "--", *prepared.command]
 
     def measure(self, cell, tick=None, extra=()):
@@ -419,7 +421,8 @@ class Session:
                 why = self.skip(cell, writer.rows)
                 if why != "slow":
                     now = time.monotonic()
-                    progress.left_s = sum(estimate(other, writer.rows, self.options.timeout) for other in [cell, *todo])
+                    if writer.rows:
+                        progress.left_s = sum(estimate(other, writer.rows, self.options.timeout) for other in [cell, *todo])
                     progress.show(str(cell), now)
                     row = self.given_up(cell) if why else self.measure(cell, lambda: progress.show(str(cell), now))
                     with self.signals.held():

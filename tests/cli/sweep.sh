@@ -89,7 +89,8 @@ bad "a folder for the CSV" "." --csv . "${own[@]}"
 bad "no folder for the figure" "no-folder/a.png" --csv a.csv --plot no-folder/a.png "${own[@]}"
 bad "no PNG" "a.jpg" --csv a.csv --plot a.jpg "${own[@]}"
 bad "swap" "'much'" --swap much --csv a.csv "${own[@]}"
-BUILD=$folder bad "missing memory_limit" "memory_limit is missing; make" --csv a.csv "${own[@]}"
+mkdir empty && ln -s "$build/run_inference" empty/
+BUILD=$folder/empty bad "missing memory_limit" "memory_limit is missing; make" --csv a.csv "${own[@]}"
 echo 'a,b' >other.csv
 bad "no file for the CSV" "regular file" --csv pipe "${own[@]}"
 bad "a CSV of something else" "heading" --csv other.csv "${own[@]}"
@@ -109,7 +110,7 @@ bad "a swap file that does not fit" "disk" --swap 900000G --csv a.csv "${own[@]}
 
 # rows CSV EXPRESSION: over the list r of its rows; prints what it is
 rows() {
-  PYTHONPATH=$experiments python3 -B -c '
+  PYTHONPATH=$experiments python3 -B -S -c '
 import sys
 from sweep import rows
 r = rows.read_rows(sys.argv[1])
@@ -117,7 +118,7 @@ of = lambda label: [row for row in r if row["label"] == label]
 print(eval(sys.argv[2]))' "$1" "$2"
 }
 # is NAME CSV EXPRESSION: it must be true
-is() { check "$1" "$(rows "$2" r 2>&1 | tail -c 600); $(head -c 300 err)" test "$(rows "$2" "$3")" = True; }
+is() { check "$1" "status $code, $(rows "$2" 'len(r), r[-1]' 2>&1 | tail -n 1 | head -c 600); $(head -c 300 err)" test "$(rows "$2" "$3")" = True; }
 
 run --csv a.csv --swap none --limits none,16M --repeats 2 --program mafat --program 'packed: mafat-packed --threads 1' --program 'bad: mafat --plan 9x9x9' \
   --program 'big: mafat --memory 1M' --plot a.png "${own[@]}"
@@ -148,6 +149,10 @@ bad "another program of that label" "label 'big'" --csv a.csv --swap none --prog
 check "one sweep at a time" "$(cat err)" grep -q 'another sweep' err
 run --csv a.csv --fresh --swap none --limits 16M --repeats 1 "${own[@]}"
 is "fresh" a.csv 'len(r) == 1'
+if command -v script >/dev/null; then
+  script -qec "$sweep --csv a.csv --swap none --limits 16M --repeats 3 ${own[*]}" /dev/null </dev/null >out 2>err
+  check "progress on a terminal" "$(cat out)" grep -q '1/2, [0-9]* s left: fast, mafat, 16M, run 3' out
+fi
 
 # ---- However it ends, nothing stays
 
@@ -172,13 +177,13 @@ settled() { # SECONDS
 }
 RANDOM=$(date +%N | sed 's/^0*//')
 # shellcheck disable=SC2054 # commas are meant
-arguments=(--csv k.csv --limits none,64M,32M,16M,12M,8M,6M,4M --repeats 5 --quiet --program mafat --program 'two: mafat --threads 2 --plan 2x2/NoCut' "${own[@]}")
+arguments=(--csv k.csv --limits none,64M,32M,16M,12M,8M,6M,4M --quiet --program mafat --program 'two: mafat --threads 2 --plan 2x2/NoCut' "${own[@]}")
 set -m # a background job of its own process group, in which INT is not ignored
 strikes='' wrong=''
 for strike in INT:none KILL:32M TERM:none HUP:32M KILL:none INT:32M KILL:none TERM:32M KILL:32M KILL:none; do
-  signal=${strike%:*} swap=${strike#*:} seconds=4
+  signal=${strike%:*} swap=${strike#*:} seconds=3
   [ "$swap" != none ] || seconds=2
-  "$sweep" --swap "$swap" "${arguments[@]}" >out 2>err &
+  "$sweep" --swap "$swap" --repeats 50 "${arguments[@]}" >out 2>err &
   pid=$!
   sleep "$((RANDOM % seconds)).$((RANDOM % 10))$((RANDOM % 10))"
   kill -s "$signal" $pid 2>/dev/null
@@ -192,8 +197,9 @@ for strike in INT:none KILL:32M TERM:none HUP:32M KILL:none INT:32M KILL:none TE
 done
 set +m
 check "killed at any moment:$strikes" "$wrong" test -z "$wrong"
-run --swap none "${arguments[@]}"
-is "gone on with to its end" k.csv 'len(r) == 80 and len({rows.key(row) for row in r}) == 30'
+rounds=$(rows k.csv 'max(row["repeat"] for row in r)')
+run --swap none --repeats "$rounds" "${arguments[@]}"
+is "gone on with to its end" k.csv "len(r) == 16 * $rounds and len({rows.key(row) for row in r}) == 16 * $rounds"
 check "nothing stays" "$(left)" settled 0
 
 # ---- What fails for real
@@ -211,5 +217,13 @@ run --csv c.csv --swap none --limits none --repeats 2 --timeout 0.4 --patience 0
 is "a time-out is a row, and is not repeated" c.csv '[row["outcome"] for row in r] == ["timeout"]'
 run --csv c.csv --swap none --limits none --repeats 1 --layers 1 --program darknet "${slow[@]}"
 is "the first layers of Darknet" c.csv 'r[-1]["layers"] == 1 and rows.succeeded(r[-1])'
+darknet=$build/peers/peer_darknet
+head -n 10 slow.cfg | sed s/batch=8/batch=1/ >cut.cfg
+"$darknet" --dump cut.dump cut.cfg slow.weights dot.ppm >out 2>err
+"$darknet" --layers 1 --marks marks --dump layers.dump slow.cfg slow.weights dot.ppm >out 2>err
+check "Darknet cut off has the same bits" "$(tail -n 1 err)" cmp cut.dump layers.dump
+# shellcheck disable=SC2016 # awk's
+check "when its layers ran" "$(head -n 5 marks)" awk '$3 > $4 || $3 < last { bad = 1 } { last = $4; types = types " " $2 }
+  END { exit bad || types != " image convolutional" }' marks
 check "nothing stays" "$(left)" settled 0
 exit $failed
