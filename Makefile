@@ -166,11 +166,6 @@ $(ORACLES): $(BUILD)/%: $(BUILD)/obj/tests/oracle/%.o $(call objects,$(filter-ou
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ORACLE_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,json-c) $(LDLIBS)
 
-# What starts a program inside a memory group, and sees what it leaves there.
-$(BUILD)/in_group: $(call objects,tests/limits/in_group.c)
-	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
-
 # What a page of swap costs; needs no library.
 $(BUILD)/swap_cost: $(call objects,experiments/swap_cost.c)
 	$(call say,LD,$@)
@@ -187,7 +182,7 @@ packages:
 test: packages ## install what is missing, build, run every test
 	@$(MAKE) --no-print-directory run-tests
 
-run-tests: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/in_group $(ORACLES) check-includes
+run-tests: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(ORACLES) check-includes
 	@BUILD=$(BUILD) ./tests/run.sh
 
 check: all $(BUILD)/unit_tests $(BUILD)/kernel_check ## unit tests and the kernel checker only
@@ -200,7 +195,7 @@ oracle: all $(ORACLES) ## compare with libdarknet, layer by layer
 bench: all ## time and memory beside other programs, end to end, interleaved, medians
 	@BUILD=$(BUILD) ./scripts/bench.sh $(BENCH)
 
-limits: all $(BUILD)/in_group ## which networks run in which memory limits, in groups of their own (root; LIMITS='--floor NAME', '--help')
+limits: all ## which networks run in which memory limits, in groups of their own (root; LIMITS='--floor NAME', '--help')
 	@BUILD=$(BUILD) ./tests/limits/run.sh $(LIMITS)
 
 paper: packages ## the paper's figures and table under memory limits, beside Darknet (root; an hour, PAPER=--quick some minutes; PAPER='--help')
@@ -218,7 +213,7 @@ run-figure: all $(BUILD)/memory_limit $(BUILD)/swap_cost
 check-latency: all $(BUILD)/time_plans ## how well latency is predicted, on random plans of real networks (LATENCY='--help')
 	@BUILD=$(BUILD) ./tests/search/check_latency.py $(LATENCY)
 
-check-predictor: all $(BUILD)/in_group ## predicted against measured bytes, a sample (PREDICT=--whole: 200 runs and more; PREDICT=--limits: against the least memory limits, root)
+check-predictor: all ## predicted against measured bytes, a sample (PREDICT=--whole: 200 runs and more; PREDICT=--limits: against the least memory limits, root)
 	@BUILD=$(BUILD) ./tests/predictor/run.sh $(PREDICT)
 
 check-search: all $(BUILD)/time_plans ## the plan that the search chooses beside sixty others, timed: half an hour (SEARCH='--only ...', '--help')

@@ -283,6 +283,13 @@ static pid_t pid_in(const char *name)
   return (!*end || strcmp(end, "-supervisor") == 0) && pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
 }
 
+/* Has it processes that are numbered elsewhere, in another container? They show as 0. */
+static bool is_foreign(const char *folder)
+{
+  char path[PATH_ROOM];
+  return path_join(path, folder, "", "cgroup.procs") && file_has_word(path, "0");
+}
+
 static void sweep_folder(const char *mount, const char *parent)
 {
   char folder[PATH_ROOM], path[PATH_ROOM];
@@ -293,7 +300,8 @@ static void sweep_folder(const char *mount, const char *parent)
     pid_t pid = pid_in(entry->d_name);
     /* One of our own number is an earlier process's as well. */
     if (pid == 0 || (pid != getpid() && (kill(pid, 0) == 0 || errno != ESRCH))) continue;
-    if (path_join(path, folder, entry->d_name, "") && stat(path, &st) == 0 && (geteuid() == 0 || st.st_uid == geteuid()))
+    if (path_join(path, folder, entry->d_name, "") && stat(path, &st) == 0 && (geteuid() == 0 || st.st_uid == geteuid()) &&
+        !is_foreign(path))
       remove_folder(path);
   }
   if (dir) closedir(dir);

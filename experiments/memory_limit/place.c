@@ -168,6 +168,17 @@ static bool is_alone(const struct place *p)
          !strchr(text, '\n');
 }
 
+/* ---- what would help ---- */
+
+__attribute__((format(printf, 2, 3))) static void help_with(struct place *p, const char *format, ...)
+{
+  va_list values;
+  if (*p->help) return; /* the more particular one */
+  va_start(values, format);
+  vsnprintf(p->help, sizeof p->help, format, values);
+  va_end(values);
+}
+
 /* ---- v2: where controllers can be handed down ---- */
 
 /* Is the controller there for groups below the parent, or can it be? */
@@ -190,7 +201,7 @@ static bool can_hand_down(struct place *p, const char *parent, struct why *why)
     snprintf(name, sizeof name, "mafat-%d-supervisor", (int)getpid());
     return path_join(p->leaf, p->mount, parent, name) || why_not(why, "%s: too long", folder);
   }
-  snprintf(p->help, sizeof p->help, "mkdir %s/others && for p in $(cat %s/cgroup.procs); do echo $p >%s/others/cgroup.procs; done", folder, folder, folder);
+  help_with(p, "mkdir %s/others && for p in $(cat %s/cgroup.procs); do echo $p >%s/others/cgroup.procs; done", folder, folder, folder);
   return why_not(why, "%s has processes of its own, so that no limited group can be made below it", folder);
 }
 
@@ -207,15 +218,6 @@ static bool is_usable(struct place *p, const char *parent, struct why *why)
   if (p->version == 2 && !can_hand_down(p, parent, why)) return false;
   strcpy(p->parent, parent);
   return true;
-}
-
-__attribute__((format(printf, 2, 3))) static void help_with(struct place *p, const char *format, ...)
-{
-  va_list values;
-  if (*p->help) return; /* the more particular one */
-  va_start(values, format);
-  vsnprintf(p->help, sizeof p->help, format, values);
-  va_end(values);
 }
 
 static bool has_systemd(void) { return access("/run/systemd/system", F_OK) == 0; }

@@ -33,12 +33,12 @@ def limit_axis(limits, size=None):
     numbers = [limit for limit in limits if limit] + ([axis.none] if None in limits else [])
     if not numbers or first == last:
         return axis
-    per_octave = width / math.log2(max(numbers) / min(numbers))
+    per_octave = width / math.log2(max(numbers) / min(numbers) * 1.12 ** 2)
     kept = []
     for number in sorted(numbers, key=lambda n: (n != axis.none, math.log2(n) % 1 != 0, n % 16 != 0, n)):
         text = "none" if None in limits and number == axis.none else "%g" % number
-        half = 7.3 * len(text) + 3   # pixels
-        if all(abs(math.log2(number / other)) * per_octave >= half + 7.3 * len(other_text) + 3 for other, other_text in kept):
+        half = 7.3 * len(text) + 4   # pixels
+        if all(abs(math.log2(number / other)) * per_octave >= half + 7.3 * len(other_text) + 4 for other, other_text in kept):
             kept.append((number, text))
     axis.ticks = sorted(kept)
     return axis
@@ -73,15 +73,16 @@ def figure_1(runs, _):
     if not limits:
         return None
     axis, colour = limit_axis(limits), plot.COLOURS["darknet"]
-    ticks = [(ZERO_MB, "0")] + [(10 ** n, "%d MB" % 10 ** n if n < 3 else "%d GB" % 10 ** (n - 3)) for n in range(0, 7)]
-    swapped = plot.Axis("swapped", 10, ZERO_MB / 1.5, None, ticks)
+    ticks = [(ZERO_MB, "0")] + [(10 ** n, "%d" % 10 ** n) for n in range(0, 7)]
+    swapped = plot.Axis("swapped, MB", 10, ZERO_MB / 1.5, None, ticks)
     series = [plot.Series(text, swapped_points(runs, limits, axis, column), shade, style, point=point)
               for text, column, shade, style, point in (
                   ("out, system-wide", "system_swap_out_bytes", colour, "linespoints", 5),
                   ("in, system-wide", "system_swap_in_bytes", "#f08a7e", "linespoints", 7),
                   ("in, the group's own", "swap_in_bytes", "#222222", "points", 6),
                   ("most in swap at once, of the group", "swap_peak_bytes", "#6a4c93", "linespoints", 4))]
-    return [plot.Panel("latency", axis, plot.latency_axis(), [plot.Series("Darknet", latencies(runs, plans.DARKNET, axis, limits), colour)], legend=None),
+    darknet = plot.Series("Darknet", latencies(runs, plans.DARKNET, axis, limits), colour)
+    return [plot.Panel("latency", axis, plot.latency_axis(), [darknet], legend=None),
             plot.Panel("swapped by one inference and the loading before it", axis, swapped, series)], 1, (1200, 1150)
 
 
@@ -93,10 +94,12 @@ def figure_2(_, limits):
             return None
         x = plot.Axis("tiles above", None, 0.4, 5.6, [(top, "%dx%d" % (top, top)) for top, _ in lines])
         y = plot.Axis("MB", None, 0, 190)
-        series = [plot.Series(name, [(top + offset, megabytes(line[column])) for top, line in lines if line[column] is not None], colour, "bars", width=0.25)
-                  for name, column, offset, colour in (("Algorithm 1, as printed", "paper_bytes", -0.27, "#8d99ae"),
-                                                       ("exact prediction", "predicted_charge_bytes", 0, "#1d4e89"),
-                                                       ("measured: least without swap", "least_bytes", 0.27, TILES))]
+        series = []
+        for name, column, offset, colour in (("Algorithm 1, as printed", "paper_bytes", -0.27, "#8d99ae"),
+                                             ("exact prediction", "predicted_charge_bytes", 0, "#1d4e89"),
+                                             ("measured: least without swap", "least_bytes", 0.27, TILES)):
+            points = [(top + offset, megabytes(line[column])) for top, line in lines if line[column] is not None]
+            series.append(plot.Series(name, points, colour, "bars", width=0.25))
         if key != "NoCut":
             series.append(plot.Series("the paper's measured floor", [(5, plans.PAPER_FLOOR)], "#222222", "points", point=2))
         panels.append(plot.Panel(text, x, y, series, legend="inside top right vertical"))
@@ -114,7 +117,8 @@ def figure_3(runs, _):
     right = []
     for i, cut in enumerate((None, 4, 8, 12)):
         labels = [plan for plan in cut_plans(cut) if plan in runs.labels()]
-        right.append(plot.Series("cut at %d" % cut if cut else "NoCut", best_of(runs, labels, axis, limits), SEQUENCE[(0, 1, 2, 4)[i]], point=4 + i))
+        points = best_of(runs, labels, axis, limits)
+        right.append(plot.Series("cut at %d" % cut if cut else "NoCut", points, SEQUENCE[(0, 1, 2, 4)[i]], point=4 + i))
     return [plot.Panel("tilings, cut at 8, 2x2 below", axis, plot.latency_axis(), left),
             plot.Panel("cuts, each with its best tiling above (2x2 below)", axis, plot.latency_axis(), right)], 1, (1200, 1150)
 

@@ -10,8 +10,8 @@ from sweep.cells import Misuse
 MEGABYTE = 1048576
 
 RUNS, LIMITS, BUFFERS = "runs.csv", "limits.csv", "darknet.csv"
-LIMIT_COLUMNS = ("label", "paper_bytes", "predicted_charge_bytes", "least_bytes", "step_bytes", "below", "runs", "dry_runs", "swap", "cgroup", "machine", "kernel",
-                 "commit", "date")
+LIMIT_COLUMNS = ("label", "paper_bytes", "predicted_charge_bytes", "least_bytes", "step_bytes", "below", "runs", "dry_runs", "swap", "cgroup",
+                 "machine", "kernel", "commit", "date")
 BUFFER_COLUMNS = ("layer", "type", "width", "height", "channels", "buffer", "allocated_bytes", "resident_bytes")
 TEXTS = ("label", "below", "swap", "cgroup", "machine", "kernel", "commit", "date", "type", "buffer")
 

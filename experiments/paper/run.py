@@ -135,7 +135,8 @@ class Paper:
         return Program("%s: %s" % (label, text))
 
     def cells(self, labels, limits, repeats=1, first=1):
-        return [Cell(self.network, self.program(label), limit, repeat) for repeat in range(first, first + repeats) for label in labels for limit in limits]
+        return [Cell(self.network, self.program(label), limit, repeat)
+                for repeat in range(first, first + repeats) for label in labels for limit in limits]
 
     def measure(self, cells, timeout=None):
         """-> all rows of runs.csv."""
@@ -256,12 +257,15 @@ def output_of(command, what):
 
 def darknet_buffers(build, files):
     """darknet_memory's CSV."""
-    library, program = programs.Darknet.library, os.path.join(build, "paper", "darknet_memory")
+    library, source = programs.Darknet.library, os.path.join(HERE, "darknet_memory.c")
+    program = os.path.join(build, "paper", "darknet_memory")
     if not os.path.exists(os.path.join(library, "include", "darknet.h")):
-        raise Misuse("libdarknet is missing; apt-get install darknet")
+        raise Misuse("libdarknet is missing; %s" % programs.Darknet.hint)
+    if os.path.exists(program) and os.path.getmtime(program) < os.path.getmtime(source):
+        os.unlink(program)
     try:
-        programs.compile_program(["gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-isystem", library + "/include", "-o", program, os.path.join(HERE, "darknet_memory.c"),
-                                  "-L" + library, "-ldarknet", "-Wl,-rpath," + library, "-Wl,--allow-shlib-undefined", "-lm"], programs.Darknet.hint)
+        programs.compile_program(["gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-isystem", library + "/include", "-o", program, source, "-L" + library,
+                                  "-ldarknet", "-Wl,-rpath," + library, "-Wl,--allow-shlib-undefined", "-lm"], programs.Darknet.hint)
     except workloads.Unavailable as reason:
         raise Misuse("darknet_memory: %s" % reason) from None
     return output_of([program, files.cfg, files.weights, files.jpg], "darknet_memory")

@@ -144,7 +144,7 @@ rm "$folder"/*
 # ---- With a command
 
 ls /proc/self/fd <<<'its input' >"$stubs/descriptors"
-run with 16M --folder "$folder" --last sh -c 'cat; grep -c mafat-swap-with /proc/swaps; ls /proc/self/fd; exit 7' <<<'its input'
+run with 16M --folder "$folder" --last sh -c 'cat; grep -c "^$1/mafat-swap-with" /proc/swaps; ls /proc/self/fd; exit 7' sh "$folder" <<<'its input'
 check 'with: the exit status of the command' "$code" test $code = 7
 check 'with: its input and the swap' "$(cat "$out")" test "$(head -n 2 "$out" | xargs)" = 'its input 1'
 check 'with: no descriptor of ours' "$(cat "$out")" cmp -s "$stubs/descriptors" <(tail -n +3 "$out")

@@ -12,7 +12,6 @@ import sys
 
 FAULTS_LATER = 10          # major faults in an inference after the first, at most
 TIME_RATIO = 1.25          # of the same run without a limit
-CHARGE_BATCH = 64 * 4096   # v1 charges memory and swap a batch ahead, also where that is refused
 NO_BITS = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"   # sha256 of nothing
 
 
@@ -24,66 +23,30 @@ def text(folder, name):
         return ""
 
 
-def pairs(folder, name):
-    """Lines of a key and a number, as in memory.stat; "key: 12 kB" as well."""
-    found = {}
-    for line in text(folder, name).splitlines():
-        words = line.replace(":", " ").split()
-        if len(words) >= 2 and words[1].isdigit():
-            found[words[0]] = int(words[1]) * (1024 if words[2:3] == ["kB"] else 1)
-    return found
+def swap_of(report):
+    """The most of the group's swap that there is evidence of, in bytes: seen, or swapped out and back in between two looks."""
+    seen = [report[k] or 0 for k in ("swap_peak_bytes", "swap_in_bytes", "swap_out_bytes")]
+    return max(seen + [(report["refaults_anon"] or 0) * os.sysconf("SC_PAGESIZE")])
 
 
-def number(folder, name):
-    words = text(folder, name).split()
-    return int(words[0]) if words and words[0].isdigit() else None
-
-
-def first_of(*values):
-    return next((v for v in values if v is not None), None)
-
-
-def swap_of(folder, run):
-    """The most of the group's swap that there is evidence of, in bytes."""
-    at_exit = pairs(folder, "exit.stat")
-    after = pairs(folder, "memory.stat")
-    seen = [run["swap_seen_bytes"] or 0, at_exit.get("swap", 0), number(folder, "exit.swap") or 0,
-            number(folder, "memory.swap.peak") or 0]
-    # Swapped out and back in between two looks: v1 counts refaults of anonymous pages, new kernels swap by group.
-    page = os.sysconf("SC_PAGESIZE")
-    seen.append(page * (after.get("workingset_refault_anon", 0)))
-    seen.append(page * after.get("pswpout", 0))
-    # v1: memory and swap together were once more than memory can be; only where anything on the machine was swapped out.
-    both, memory = number(folder, "memory.memsw.max_usage_in_bytes"), number(folder, "memory.max_usage_in_bytes")
-    if both and memory and run["pswpout"] > 0 and both - memory > CHARGE_BATCH * (os.cpu_count() or 1):
-        seen.append(both - memory)
-    return max(seen)
+def outcome_of(report):
+    if report["oom_kills"] or report["outcome"] == "oom":
+        return "killed: out of memory"
+    if report["outcome"] == "exit":
+        return "exit %d" % report["exit_status"]
+    return report["outcome"] + (" %d" % report["signal"] if report["outcome"] == "signal" else "")
 
 
 def read_run(folder):
     what = dict(line.split(" ", 1) for line in text(folder, "what").splitlines())
-    usage = {k: float(v) for k, v in (line.split() for line in text(folder, "usage").splitlines())}
-    before, after = pairs(folder, "vmstat.before"), pairs(folder, "vmstat.after")
-    status, io, at_exit = pairs(folder, "exit.status"), pairs(folder, "exit.io"), pairs(folder, "exit.stat")
-    events = pairs(folder, "memory.events")
-    oom = first_of(events.get("oom_kill"), pairs(folder, "memory.oom_control").get("oom_kill"), 0)
-    run = {"kind": what["kind"], "limit_bytes": int(what["limit_bytes"]) or None, "outcome": text(folder, "outcome").strip(),
-           "message": None, "oom_kills": oom}
-    run["elapsed_ms"] = usage.get("elapsed_ms")
-    run["swap_seen_bytes"] = int(usage.get("swap_seen_bytes", 0))
-    run["pswpin"] = after.get("pswpin", 0) - before.get("pswpin", 0)
-    run["pswpout"] = after.get("pswpout", 0) - before.get("pswpout", 0)
-    run["swap_bytes"] = swap_of(folder, run)
-    run["peak_bytes"] = first_of(number(folder, "memory.max_usage_in_bytes"), number(folder, "memory.peak"))
-    run["limit_hits"] = first_of(number(folder, "memory.failcnt"), events.get("max"))
-    run["vm_hwm_bytes"] = status.get("VmHWM")
-    run["anon_bytes"] = first_of(at_exit.get("anon"), at_exit.get("rss"))
-    run["cache_bytes"] = first_of(at_exit.get("file"), at_exit.get("cache"))
-    stat = pairs(folder, "memory.stat")
-    run["refaults_file"] = stat.get("workingset_refault_file")
-    run["refaults_anon"] = stat.get("workingset_refault_anon")
-    run["process_major_faults"] = int(usage.get("major_faults", 0))
-    run["read_bytes"] = io.get("read_bytes")
+    report = json.loads(text(folder, "report"))
+    page = os.sysconf("SC_PAGESIZE")
+    run = {"kind": what["kind"], "limit_bytes": report["limit_bytes"], "outcome": outcome_of(report), "message": None,
+           "oom_kills": report["oom_kills"] or 0, "elapsed_ms": report["wall_ms"], "swap_seen_bytes": report["swap_peak_bytes"],
+           "pswpin": (report["system_swap_in_bytes"] or 0) // page, "pswpout": (report["system_swap_out_bytes"] or 0) // page,
+           "swap_bytes": swap_of(report), "process_major_faults": report["major_faults"]}
+    for key in ("peak_bytes", "limit_hits", "vm_hwm_bytes", "anon_bytes", "cache_bytes", "refaults_file", "refaults_anon", "read_bytes"):
+        run[key] = report[key]
     answers = []
     for line in text(folder, "out").splitlines():
         try:
@@ -105,9 +68,7 @@ def read_run(folder):
     run["answer"] = answer[0] if answer else None
     digest = text(folder, "bits").split()
     run["bits"] = digest[0] if digest and digest[0] != NO_BITS else None
-    if oom:
-        run["outcome"] = "killed: out of memory"
-    elif run["outcome"] == "exit 0" and len(good) == int(what["repeat"]):
+    if run["outcome"] == "exit 0" and len(good) == int(what["repeat"]):
         run["outcome"] = "done"
     elif run["outcome"] == "exit 3":
         run["outcome"] = "does not fit"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Does a run of run_inference stay inside a memory limit? Runs it in a fresh memory group, from files that are in no page cache,
-# with swap at hand, beside the same run without a limit, in turn. Needs root and a memory controller (control groups v1 or v2);
-# exit status 0 it passes, 1 it does not, 2 misuse, 77 cannot be tried here. --help lists the options.
+# Does a run of run_inference stay inside a memory limit? Runs it by memory_limit in a fresh group, from files that are in no page
+# cache, with swap at hand, beside the same run without a limit, in turn. Needs what memory_limit --check asks for; exit status 0
+# it passes, 1 it does not, 2 misuse, 77 cannot be tried here. --help lists the options.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=tests/limits/groups.sh
-. "$here/groups.sh"
+# shellcheck source=tests/limits/disk.sh
+. "$here/disk.sh"
 
 usage() {
   cat <<'HELP'
@@ -52,6 +52,7 @@ bytes_of() { numfmt --from=iec -- "$2" 2>/dev/null || misuse "$1 expects a size 
 limit=10485760 n_runs=5 repeat=3 against_limit='' bar='' time=fail swap_bytes=268435456 warm=0 timeout=300 only_limited=0
 read_bps='' json=0 check=0
 declare -A as_it_is=()
+arguments=("$@")
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   option=$1
   shift
@@ -83,49 +84,41 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# -eq 0 ] || shift
 
-groups_find || cannot "$reason"
 command -v python3 >/dev/null || cannot 'needs python3'
 build=${BUILD:-build}
-tool=$build/in_group
-[ -x "$tool" ] || cannot "needs $tool (make limits builds it)"
+tool=$build/memory_limit
+[ -x "$tool" ] || cannot "needs $tool (make builds it, with libcgroup-dev and libproc2-dev)"
+answer=$("$tool" --check --json) ||
+  cannot "$(python3 -c 'import json, sys; a = json.loads(sys.argv[1]); print(a["reason"], *(a["command"] and ["this would help:", a["command"]] or []))' "$answer")"
+read -r version mount < <(python3 -c 'import json, sys; a = json.loads(sys.argv[1]); print(a["cgroup"], a["mount"])' "$answer")
 
 # ---- What is made, and goes again
 
 place=${TMPDIR:-$build}
 name=mafat-limit.$$
-work='' group='' throttle='' runner='' reader='' swap_file=''
+work='' throttle='' runner='' reader=''
 cleaned=0
 
 # leftovers: of earlier calls that were killed before they could clean up.
 leftovers() {
   local path
-  for path in "$cgroup_root"/{memory/,blkio/,}mafat-limit.*; do
-    [ ! -d "$path" ] || kill -0 "${path##*.}" 2>/dev/null || group_remove "$path"
+  for path in "$mount"/mafat-limit.* "$(dirname "$mount")"/blkio/mafat-limit.*; do
+    kill -0 "${path##*.}" 2>/dev/null || throttle_remove "$path"
   done
   for path in "$place"/mafat-limit.*; do
     [ -d "$path" ] || continue
-    kill -0 "${path##*.}" 2>/dev/null && continue
-    if grep -qF "$(realpath "$path")/swap " /proc/swaps; then swapoff "$path/swap"; fi
-    rm -rf "$path"
+    kill -0 "${path##*.}" 2>/dev/null || rm -rf "$path"
   done
-}
-
-end_group() {
-  [ -z "$group" ] || group_remove "$group"
-  [ -z "$throttle" ] || group_remove "$throttle"
-  group='' throttle=''
 }
 
 clean() {
   [ $cleaned = 0 ] || return
   cleaned=1
   trap '' HUP INT TERM
-  [ -z "$runner" ] || { kill -KILL "$runner" && wait "$runner"; } 2>/dev/null
+  [ -z "$runner" ] || { kill -TERM "$runner" && wait "$runner"; } 2>/dev/null # it cleans up before it goes
   exec 5>&-
   [ -z "$reader" ] || { kill "$reader" && wait "$reader"; } 2>/dev/null
-  end_group
-  groups_restore
-  [ -z "$swap_file" ] || swapoff "$swap_file"
+  [ -z "$throttle" ] || throttle_remove "$throttle"
   [ -z "$work" ] || rm -rf "$work"
 }
 trap clean EXIT
@@ -133,34 +126,29 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-make_work() {
+find_place() {
   mkdir -p "$place" && place=$(realpath "$place") || exit 2
   leftovers
   case $(stat -fc %T "$place") in
     tmpfs | ramfs) cannot "$place is in memory: files there cannot be evicted. Set TMPDIR to a folder on a disk" ;;
   esac
-  mkdir "$place/$name" || exit 2
-  work=$place/$name
 }
 
-# switch_swap_on: a file of its own, unless the machine has swap that is no other call's. Sets $swap_note.
-switch_swap_on() {
-  local others
-  others=$(grep -v '^Filename' /proc/swaps | grep -v '/mafat-limit\.[0-9]*/swap ' | awk '{ print $1 }' | tr '\n' ' ')
+# need_swap: where no swap is on that will stay, swap.sh makes a file for this very call, which starts again as its command.
+# What is on goes to $swap_note.
+need_swap() {
+  local others swap=$here/../../experiments/swap.sh why
+  if grep -q "/mafat-swap-with-$PPID " /proc/swaps; then
+    swap_note="a file of its own, $((swap_bytes >> 20)) MiB"
+    return
+  fi
+  others=$(awk 'NR > 1 && $1 !~ "/mafat-swap-with-[0-9]*$" { print $1 }' /proc/swaps | tr '\n' ' ')
   if [ -n "$others" ]; then
     swap_note="on ${others% }"
     return
   fi
-  swap_note='none: swapon is not possible here, what would swap is killed'
-  { fallocate -l "$swap_bytes" "$work/swap" || dd if=/dev/zero of="$work/swap" bs=1M count=$((swap_bytes >> 20)); } 2>/dev/null
-  chmod 600 "$work/swap"
-  mkswap "$work/swap" >/dev/null 2>&1 || return
-  swap_file=$work/swap
-  if swapon "$swap_file" 2>/dev/null; then
-    swap_note="a file of its own, $((swap_bytes >> 20)) MiB"
-  else
-    swap_file=
-  fi
+  why=$("$swap" with "$swap_bytes" --folder "$place" true 2>&1) && exec "$swap" with "$swap_bytes" --folder "$place" -- "$0" "${arguments[@]}"
+  swap_note="none (${why#swap.sh: }), what would swap is killed"
 }
 
 # ---- Commands: files are replaced by private copies, the picture is repeated
@@ -215,7 +203,7 @@ prepare() {
 # in -bits run once and leave the last layer's digest, the others run the picture $repeat times.
 n_done=0
 one() {
-  local kind=$1 bound=$2 folder report=() status=0 n=$repeat line=()
+  local kind=$1 bound=$2 folder options=() status=0 n=$repeat line=() file
   shift 2
   line=("$@")
   if [[ $kind == *-bits ]]; then
@@ -227,51 +215,47 @@ one() {
   n_done=$((n_done + 1))
   folder=$work/runs/$(printf %04d $n_done)-$kind
   mkdir "$folder"
+  options=(--timeout "$timeout" --json -o "$folder/report" --limit "${bound:-none}")
   if [ $warm = 1 ]; then
     cat "${files[@]}" >/dev/null
   else
-    "$tool" evict "${files[@]}" || exit 77
+    for file in "${files[@]}"; do options+=(--evict "$file"); done
   fi
-  group_make "$name" || cannot "$reason"
-  limit_kept=
-  [ -z "$bound" ] || group_limit "$group" "$bound" || cannot "$reason"
-  report=(--join "$group/cgroup.procs" --group "$group" --timeout "$timeout" --report "$folder")
   if [ -n "$read_bps" ]; then
-    throttle_make "$name" "$disk" "$read_bps" || cannot "$reason"
-    [ -z "$throttle" ] || report+=(--join "$throttle/cgroup.procs")
+    throttle_make "$name" "$disk" "$read_bps" "$version" "$mount" || cannot "$reason"
+    if [ "$version" = v1 ]; then options+=(--join "$throttle/cgroup.procs"); else options+=(--parent "$name"); fi
   fi
   {
     echo "kind $kind"
-    echo "limit_bytes ${limit_kept:-0}"
     echo "repeat $n"
-    echo "version $version"
   } >"$folder/what"
   exec 5<>"$work/bits" # held open, so that neither end waits for the other
   sha256sum <"$work/bits" >"$folder/bits" 5>&- &
   reader=$!
-  grep -E '^pswp(in|out) ' /proc/vmstat >"$folder/vmstat.before"
-  "$tool" run "${report[@]}" -- "${line[@]}" >"$folder/out" 2>"$folder/err" </dev/null 5>&- &
+  "$tool" "${options[@]}" -- "${line[@]}" >"$folder/out" 2>"$folder/err" </dev/null 5>&- &
   runner=$!
   wait "$runner" || status=$?
   runner=
-  grep -E '^pswp(in|out) ' /proc/vmstat >"$folder/vmstat.after"
   exec 5>&-
   wait "$reader"
   reader=
-  group_read "$group" "$folder"
-  end_group
-  if [ $status != 0 ]; then
-    cat "$folder/err" >&2
-    exit 2
+  if [ -n "$throttle" ]; then
+    throttle_remove "$throttle"
+    throttle=
+  fi
+  if [ $status -gt 1 ]; then
+    reason=$(tail -n 1 "$folder/err")
+    case $reason in
+      *'cannot be run'* | *'no such program'* | *'no program that may be run'*) echo "limit.sh: ${reason#memory_limit: }" >&2 && exit 2 ;;
+      *) cannot "${reason#memory_limit: }" ;;
+    esac
   fi
   python3 "$here/judge.py" run $json "$folder"
 }
 
 if [ $check = 1 ]; then
-  make_work
-  group_make "$name" || cannot "$reason"
-  group_limit "$group" 1073741824 || cannot "$reason"
-  echo "limit.sh: control groups v$version"
+  find_place
+  echo "limit.sh: control groups $version"
   exit 0
 fi
 
@@ -283,7 +267,10 @@ done
 [ $# -eq 0 ] || { shift && other=("$@"); }
 [ -z "$bar" ] || [ ${#other[@]} -gt 0 ] || misuse '--bar needs --against'
 
-make_work
+find_place
+need_swap
+mkdir "$place/$name" || exit 2
+work=$place/$name
 mkdir "$work/files" "$work/runs"
 mkfifo "$work/bits"
 disk=
@@ -295,14 +282,13 @@ if [ ${#other[@]} -gt 0 ]; then
   prepare "${other[@]}"
   other=("${command[@]}")
 fi
-switch_swap_on
-[ $json = 1 ] || echo "limit $limit bytes, control groups v$version, swap: $swap_note; $([ $warm = 1 ] && echo warm || echo cold)"
+[ $json = 1 ] || echo "limit $limit bytes, control groups $version, swap: $swap_note; $([ $warm = 1 ] && echo warm || echo cold)"
 
 # round SUFFIX: the run, and what it is compared with
 round() {
   one "limited$1" "$limit" "${limited[@]}"
   well=0
-  ! grep -qx 'exit 0' "$work/runs/$(printf %04d $n_done)-limited$1/outcome" || well=1
+  ! grep -q '"outcome":"exit","exit_status":0' "$work/runs/$(printf %04d $n_done)-limited$1/report" || well=1
   [ $only_limited = 1 ] || one "unlimited$1" '' "${unlimited[@]}"
   [ ${#other[@]} -eq 0 ] || one "against$1" "$against_limit" "${other[@]}"
 }
