@@ -13,13 +13,15 @@ WEIGHTS = {16: 13717396}          # bytes of Darknet's file; whole: the next
 WEIGHTS_WHOLE = 203934264
 LOW_MS, STRIP = 50, 1.55          # where y begins; a row of kills above the time-outs is so many times as high as the one below
 MB = plot.MEGABYTE
-# Label in the CSV: what the figure calls it, colour, symbol, width, dash. In the order of drawing: ours last, on top.
-CURVES = {"Darknet": ("Darknet", plot.COLOURS["darknet"], 7, 4, 1),
-          "OpenCV DNN": ("OpenCV DNN", plot.COLOURS["opencv"], 7, 4, 1),
-          "onnxruntime": ("onnxruntime", plot.COLOURS["onnxruntime"], 7, 4, 1),
-          "mafat": ("mafat", plot.COLOURS["mafat"], 7, 6, 1),
-          "mafat, packed weights": ("packed", plot.COLOURS["mafat"], 5, 3, 2)}
+# Label in the CSV: what the figure calls it, colour, symbol, width, dash, how far beside its limit a time-out stands, so that
+# none hides another. In the order of drawing: ours last, on top.
+CURVES = {"Darknet": ("Darknet", plot.COLOURS["darknet"], 7, 4, 1, 1),
+          "OpenCV DNN": ("OpenCV DNN", plot.COLOURS["opencv"], 7, 4, 1, 1.07),
+          "onnxruntime": ("onnxruntime", plot.COLOURS["onnxruntime"], 7, 4, 1, 0.93),
+          "mafat": ("mafat", plot.COLOURS["mafat"], 7, 6, 1, 1),
+          "mafat, packed weights": ("packed", plot.COLOURS["mafat"], 5, 3, 2, 1)}
 OURS = ("mafat, packed weights", "mafat")
+FREE = {"OpenCV DNN, libraries free": "OpenCV DNN", "onnxruntime, libraries free": "onnxruntime"}   # as whom they are drawn, thinner
 SHOWN_LIMIT = 16 * MB             # where the distance to the fastest peer is told
 
 
@@ -32,12 +34,13 @@ def at(points, limit):
     return next((point for point in points if point.limit == limit), None)
 
 
-def lead(labels, limit=SHOWN_LIMIT, cold=False):
-    """(our best latency, the fastest peer's, its label) at a limit, of those that survive; None where one is missing."""
+def lead(labels, limit=SHOWN_LIMIT, free=True):
+    """(our best latency, the fastest peer's, its label) at a limit, of those that survive, free: with libraries for nothing
+    too; None where one is missing."""
     found = {label: at(points, limit) for label, points in labels.items()}
     good = {label: point.latency_ms for label, point in found.items() if point and point.good}
     ours = min((ms for label, ms in good.items() if label in OURS), default=None)
-    peers = {ms: label for label, ms in good.items() if label not in OURS and (cold or label in CURVES)}
+    peers = {ms: label for label, ms in good.items() if label not in OURS and (free or label not in FREE)}
     return (ours, min(peers), peers[min(peers)]) if ours and peers else None
 
 
@@ -76,14 +79,14 @@ class Scale:
     """Both axes, the same for all panels but for the limits that are ticks."""
 
     def __init__(self, networks):
-        everything = [point for labels in networks.values() for label, points in labels.items() if label in CURVES for point in points]
+        everything = [point for labels in networks.values() for label, points in labels.items() if label in CURVES or label in FREE for point in points]
         self.limits = sorted({point.limit for point in everything if point.limit})
         self.none = self.limits[-1] / MB * 2.1 if self.limits else 64
         self.low = (self.limits[0] / MB if self.limits else 32) / 1.25
         self.high = self.none * 1.35
         times = [point.latency_ms for point in everything if point.good] + [point.timeout_ms for point in everything if point.timeout_ms]
         self.top = max(times, default=1000) * 1.6
-        killed = [label for label in CURVES if any(point.mark == "oom" for labels in networks.values() for point in labels.get(label, []))]
+        killed = [label for label in [*CURVES, *FREE] if any(point.mark == "oom" for labels in networks.values() for point in labels.get(label, []))]
         self.rows = {label: self.top * STRIP ** (n + 0.6) for n, label in enumerate(killed)}
         self.end = self.top * STRIP ** (len(killed) + 0.2) if killed else self.top
         self.axis = plot.LimitAxis({point.limit for point in everything} | {None})
@@ -103,17 +106,20 @@ class Scale:
                 "set ytics nomirror (%s)" % ", ".join("%s %g" % pair for pair in zip(texts, times))]
 
 
-def draw_curve(canvas, scale, points, style):
-    _, colour, symbol, width, dash = style
+def draw_curve(canvas, scale, points, style, thin=False):
+    _, colour, symbol, width, dash, _ = style
+    size = 1.9
+    if thin:
+        width, dash, size = 2.5, 4, 1.4
     ink = "linecolor rgb %s" % plot.quote(colour)
     good = [(scale.x(point.limit), point.latency_ms) for point in points if point.good]
     solid, across = plot.solid_parts(scale.axis, good)
     canvas.plot(solid, "lines %s linewidth %d dashtype %d" % (ink, width, dash))
     canvas.plot(across, "lines %s linewidth %g dashtype 3" % (ink, max(2, width / 2)))
-    canvas.plot(good, "points %s pointtype %d pointsize 1.9" % (ink, symbol))
+    canvas.plot(good, "points %s pointtype %d pointsize %g" % (ink, symbol, size))
     canvas.plot([(scale.x(point.limit), point.latency_ms) for point in points if point.good and swapped(point)],
-                "points linecolor rgb 'white' pointtype %d pointsize 1.05" % symbol)
-    timeouts = [(scale.x(point.limit), point.timeout_ms) for point in points if point.mark == "timeout"]
+                "points linecolor rgb 'white' pointtype %d pointsize %g" % (symbol, size * 0.55))
+    timeouts = [(scale.x(point.limit) * style[-1], point.timeout_ms) for point in points if point.mark == "timeout"]
     canvas.plot(timeouts, "points %s linewidth 3.5 pointtype 8 pointsize 2.6" % ink)
     first = next((point for point in points if point.mark == "timeout"), None)
     last = [pair for pair in good if first and pair[0] > scale.x(first.limit)]
@@ -126,8 +132,9 @@ def draw_kills(canvas, scale, labels):
         return
     canvas.line(("graph 0", number(scale.top)), ("graph 1", number(scale.top)), "nohead linewidth 1.5 linecolor rgb '#bbbbbb'")
     for label, y in scale.rows.items():
+        ink = "linecolor rgb %s" % plot.quote(CURVES[FREE.get(label, label)][1])
         canvas.plot([(scale.x(point.limit), y) for point in labels.get(label, []) if point.mark == "oom"],
-                    "points linecolor rgb %s linewidth 4 pointtype 2 pointsize 1.7" % plot.quote(CURVES[label][1]))
+                    "points %s pointtype 2 %s" % (ink, "linewidth 2.5 pointsize 1.2" if label in FREE else "linewidth 4 pointsize 1.7"))
 
 
 def draw_names(canvas, scale, labels):
@@ -173,6 +180,9 @@ def panel(number_, scale, title, labels, weights):
     x = number(weights / MB)
     canvas.line((x, "graph 0"), (x, number(scale.top)), "nohead back linewidth 2 dashtype 2 linecolor rgb '#888888'")
     canvas.label("weights: %.0f MB" % (weights / MB), x, number(scale.top / 1.15), "#666666", "right rotate by 90 offset -1.1,0", "small")
+    for label, as_whom in FREE.items():
+        if label in labels:
+            draw_curve(canvas, scale, labels[label], CURVES[as_whom], thin=True)
     for label, style in CURVES.items():
         if label in labels:
             draw_curve(canvas, scale, labels[label], style)
@@ -185,11 +195,12 @@ def panel(number_, scale, title, labels, weights):
 def legend():
     """A panel without axes: what the symbols mean, in a row."""
     ink = "linecolor rgb '#333333'"
-    entries = [("filled: no page swapped", ["points %s pointtype 7 pointsize 1.9" % ink]),
-               ("hollow: it swaps", ["points %s pointtype 7 pointsize 1.9" % ink, "points linecolor rgb 'white' pointtype 7 pointsize 1.05"]),
+    entries = [("nothing swapped", ["points %s pointtype 7 pointsize 1.9" % ink]),
+               ("swaps", ["points %s pointtype 7 pointsize 1.9" % ink, "points linecolor rgb 'white' pointtype 7 pointsize 1.05"]),
                ("time-out", ["points %s linewidth 3.5 pointtype 8 pointsize 2.6" % ink]),
                ("killed: out of memory", ["points %s linewidth 4 pointtype 2 pointsize 1.7" % ink]),
-               ("mafat from packed weights", ["lines linecolor rgb %s linewidth 3 dashtype 2" % plot.quote(plot.COLOURS["mafat"]),
+               ("its libraries free", ["lines %s linewidth 2.5 dashtype 4" % ink, "points %s pointtype 7 pointsize 1.4" % ink]),
+               ("mafat, packed weights", ["lines linecolor rgb %s linewidth 3 dashtype 2" % plot.quote(plot.COLOURS["mafat"]),
                                               "points linecolor rgb %s pointtype 5 pointsize 1.9" % plot.quote(plot.COLOURS["mafat"])])]
     canvas, x = Canvas(9), 0.005
     for text, styles in entries:

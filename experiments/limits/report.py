@@ -80,30 +80,35 @@ def beside_table(labels, order, limit):
         line = [label, "%d of %d" % (len(point.good), len([row for row in point.rows if row["outcome"] != "given-up"]))]
         if point.good:
             line += [time_text(point.latency_ms), "%.0f" % (point.latency_ms / best) if best and label not in figure.OURS else "",
-                     time_text(point.median("load_ms")), time_text(point.median("wall_ms")),
+                     megabytes(point.median("resident_bytes")), time_text(point.median("load_ms")), time_text(point.median("wall_ms")),
                      "%.0f" % (point.median("wall_ms") / answer) if answer and label not in figure.OURS else "",
                      megabytes(swap_in(point)), megabytes(point.median("system_swap_out_bytes")), "%d" % point.median("major_faults")]
         else:
-            line += [cell(point)] + [""] * 7
+            line += [cell(point)] + [""] * 8
         lines.append(line)
-    return table(["program", "runs that ended well", "latency", "times ours", "opening the network", "whole process", "times ours",
+    return table(["program", "runs that ended well", "latency", "times ours", "resident, MB", "opening the network", "whole process", "times ours",
                   "swapped in, MB", "out, whole machine, MB", "major faults"], lines)
 
 
 def lead_text(labels):
     """The sentence that counts."""
-    found, cold = figure.lead(labels), figure.lead({label: points for label, points in labels.items()
-                                                    if label in figure.OURS or label not in figure.CURVES}, cold=True)
-    if not found:
+    limit = figure.SHOWN_LIMIT
+    here = {label: point for label, points in labels.items() for point in [figure.at(points, limit)] if point}
+    mine = [here[label] for label in figure.OURS if label in here and here[label].good]
+    if not mine:
         return ""
-    ours, theirs, name = found
-    mine = [point for label in figure.OURS for point in [figure.at(labels.get(label, []), figure.SHOWN_LIMIT)] if point]
     swaps = sum(row[column] or 0 for point in mine for row in point.rows for column in ("swap_in_bytes", "swap_peak_bytes"))
-    text = "In %d MB mafat takes %s and swaps %s; %s, the fastest other program that survives, takes %s: **%.0f times** as long" % (
-        figure.SHOWN_LIMIT // MB, time_text(ours), "%d pages" % math.ceil(swaps / 4096), name, time_text(theirs), theirs / ours)
-    if cold:
-        text += ", with libraries that nobody has cached for it (%s) %s: %.0f times" % (cold[2], time_text(cold[1]), cold[1] / cold[0])
-    return text + "."
+    text = "In %d MB mafat takes %s and swaps %d pages. " % (limit // MB, time_text(min(point.latency_ms for point in mine)), math.ceil(swaps / 4096))
+    counted, free = figure.lead(labels, free=False), figure.lead(labels)
+    if counted:
+        text += "%s, the fastest other program that survives, takes %s: **%.0f times** as long. " % (counted[2], time_text(counted[1]), counted[1] / counted[0])
+    elif any(label not in figure.OURS and label not in figure.FREE for label in here):
+        text += "**No other program gives an answer** (%s). " % ", ".join(
+            "%s: %s" % (label, cell(point)) for label, point in here.items() if label not in figure.OURS and label not in figure.FREE)
+    if free and free[2] in figure.FREE:
+        text += "With its libraries for nothing, in memory that nobody counts, %s takes %s, **%.0f times** as long, and has %s MB resident." % (
+            figure.FREE[free[2]], time_text(free[1]), free[1] / free[0], megabytes(here[free[2]].median("resident_bytes")))
+    return text.strip()
 
 
 def least_text(labels):
@@ -141,8 +146,11 @@ A run is one process in a fresh memory group of its own (`build/memory_limit`), 
   apart, and so is what it swaps. Medians of %(repeats)s runs in random order; what took longer than %(patience)s is run once at that limit.
 - **mafat** is given nothing but the network and the picture: it finds its group's limit, and the plan for it. *packed weights* are the same weights, packed once by
   `pack_weights`; they are no file that another program made.
-- **Peers** are those of [experiments/peers](../peers/README.md), their libraries already in the page cache, outside the group, which does not pay for them. That favours them. In rows
-  with *libraries cold* the group pays, as on a device that has no memory beside it; libraries that other processes have mapped stay.
+- **Peers** are those of [experiments/peers](../peers/README.md), as Debian and npm ship them, with copies of their libraries that no other process has: a group pays for all that its
+  program uses, as a device does that has no more memory than the limit. What does not fit is read again and again, which is no swapping, and shows in major faults and in
+  the time that opening the network takes: from exec to the answer OpenCV needs far longer than its latency. *libraries free*: they are in the page cache already,
+  outside the group, which does not count them; then a program has several times the limit in memory. (Debian's OpenCV and Darknet are linked with hundreds of libraries
+  for pictures and windows; one built for a device would lie between the two.)
 - A **time-out** comes after %(timeout)s; what timed out is not tried at smaller limits (-). **killed** is the kernel's OOM killer, which comes although swap is free where
   too much is wanted at once. **refused** is mafat's own answer.
 - Bold latencies are those of runs whose group had nothing in swap, ever.
@@ -160,7 +168,7 @@ def markdown(found, order):
     keys = sorted(networks, key=lambda key: key[1])
     timeouts = [row["wall_ms"] for row in found if row["outcome"] == "timeout"]
     about = {"repeats": max(row["repeat"] for row in found), "patience": "20 s",
-             "timeout": "%.0f s" % (max(timeouts) / 1e3) if timeouts else "300 s"}
+             "timeout": "%.0f s" % (max(timeouts) / 1e3) if timeouts else "180 s"}
     parts = ["# Latency against the memory limit\n", "![Latency of YOLOv2 against the memory limit](limits.png)\n",
              "YOLOv2 at 608 x 608 with random weights, on one thread, beside Darknet, OpenCV DNN and onnxruntime. Written by `run.py` from `runs.csv`.\n"]
     parts += [section(key, networks[key], order) for key in keys]

@@ -14,6 +14,7 @@ import shutil
 
 from sweep import cells, plot, rows, runs
 from sweep.cells import Misuse
+from sweep.place import results_folder
 
 import figure
 import report
@@ -30,7 +31,7 @@ says; the peers (experiments/peers/install.sh); gnuplot. About three quarters of
   --limits LIST         other limits than its own, for all programs: none,64M,16M
   --program LABEL       only this one (may be repeated): {labels}
   --repeats N           runs of each program at each limit (default: 3)
-  --timeout SECONDS     of one run (default: 300)
+  --timeout SECONDS     of one run (default: 180)
   --patience SECONDS    what took longer at a limit is run once there (default: 20)
   --swap SIZE|none|asis (default: 4G) a swap file of its own while it runs; none: what would swap is killed; asis: what is on
   --cpus LIST           for the runs (default: the last CPU)
@@ -46,20 +47,21 @@ here, 128 + N after signal N.
 """
 
 # Label: words of a sweep's program. The order is that of tables; figure.py says how each is drawn.
-PROGRAMS = {"mafat": "mafat", "mafat, packed weights": "mafat-packed", "Darknet": "darknet", "OpenCV DNN": "opencv",
-            "onnxruntime": "onnxruntime", "OpenCV DNN, libraries cold": "opencv --cold-libraries",
-            "onnxruntime, libraries cold": "onnxruntime --cold-libraries"}
+PROGRAMS = {"mafat": "mafat", "mafat, packed weights": "mafat-packed", "Darknet": "darknet --cold-libraries",
+            "OpenCV DNN": "opencv --cold-libraries", "onnxruntime": "onnxruntime --cold-libraries",
+            "OpenCV DNN, libraries free": "opencv", "onnxruntime, libraries free": "onnxruntime"}
 PARTS = {"first16": 16, "whole": None}   # layers
 
 # What is run: part and kind of program -> limits.
 OURS = "none,512M,256M,128M,64M,48M,32M,24M,20M,16M,14M,12M,10M,9M,8M,7M,6M,5M,4M"
-PEERS = "none,512M,256M,192M,128M,96M,64M,48M,32M,24M,16M,12M,8M,4M"
-LIMITS = {("first16", "ours"): OURS, ("first16", "peers"): PEERS, ("first16", "cold"): "64M,32M,16M",
-          ("whole", "ours"): "1G," + OURS, ("whole", "peers"): "1G," + PEERS, ("whole", "cold"): ""}
+PEERS = "none,512M,256M,128M,64M,48M,32M,24M,16M,8M,4M"
+FREE = "none,512M,256M,192M,128M,96M,64M,48M,32M,24M,16M,12M,8M,4M"
+LIMITS = {("first16", "ours"): OURS, ("first16", "peers"): PEERS, ("first16", "free"): FREE,
+          ("whole", "ours"): "1G," + OURS, ("whole", "peers"): "1G," + PEERS, ("whole", "free"): "1G," + FREE}
 QUICK_OURS = "none,64M,32M,16M,10M,8M,6M,4M"
-QUICK = {("first16", "ours"): QUICK_OURS, ("first16", "peers"): "none,256M,64M,16M", ("first16", "cold"): "16M",
-         ("whole", "ours"): "256M," + QUICK_OURS, ("whole", "peers"): "none,256M,64M", ("whole", "cold"): ""}
-QUICK_TIMEOUT = 20
+QUICK = {("first16", "ours"): QUICK_OURS, ("first16", "peers"): "none,256M,64M,16M", ("first16", "free"): "64M,16M",
+         ("whole", "ours"): "256M," + QUICK_OURS, ("whole", "peers"): "none,256M,64M", ("whole", "free"): "64M"}
+TIMEOUT, QUICK_TIMEOUT = 180, 20
 STEP = 128 << 10   # least limits are tried in these steps
 
 
@@ -100,7 +102,7 @@ def read_options(arguments):
     parser.add_argument("--quiet", action="store_true")
     options = parser.parse_args(arguments)
     options.repeats = options.repeats or (1 if options.quick else 3)
-    options.timeout = options.timeout or (QUICK_TIMEOUT if options.quick else 300)
+    options.timeout = options.timeout or (QUICK_TIMEOUT if options.quick else TIMEOUT)
     if options.limits:
         cells.read_limits(options.limits)
     build = os.path.abspath(os.environ.get("BUILD") or os.path.join(os.path.dirname(os.path.dirname(HERE)), "build"))
@@ -120,7 +122,7 @@ def networks(options):
 
 
 def kind(words):
-    return "ours" if words.startswith("mafat") else "cold" if cells.COLD_LIBRARIES in words else "peers"
+    return "ours" if words.startswith("mafat") else "peers" if cells.COLD_LIBRARIES in words else "free"
 
 
 def all_cells(options):
@@ -155,7 +157,7 @@ def least_cells(options, found):
 def measure(options):
     settings = runs.Options(timeout=options.timeout, cpus=options.cpus, swap=options.swap, seed=options.seed, patience=options.patience,
                             give_up=True, give_up_for=("timeout",), fresh=options.fresh, quiet=options.quiet, name="limits")
-    with runs.Session(settings) as session:
+    with results_folder(options.folder), runs.Session(settings) as session:
         found = session.run(all_cells(options), options.csv)
         if not options.limits:
             session.run(least_cells(options, found), options.csv)

@@ -25,7 +25,7 @@ What is run
   --program WORDS       mafat, mafat-packed (weights packed first), darknet, opencv or onnxruntime; ours with options of
                         run_inference: 'mafat --plan 5x5/8/2x2 --best-effort'. 'LABEL: WORDS' names it (default: the words).
                         May be repeated (default: mafat). Ours is not told the limit, it finds it. A peer takes one option:
-                        'opencv --cold-libraries', its libraries are not cached outside its group
+                        'opencv --cold-libraries', copies of its libraries, which its own group pays for
   --layers N            the first N layers only
   --repeats N           runs of each program at each limit (default: 3)
 How it is run

@@ -7,7 +7,7 @@ import shlex
 from workloads import read_text, split_sections
 
 PROGRAMS = ("mafat", "mafat-packed", "darknet", "opencv", "onnxruntime")
-COLD_LIBRARIES = "--cold-libraries"   # of a peer: its group pays for them
+COLD_LIBRARIES = "--cold-libraries"   # of a peer: copies of its own, its group pays for them
 PAGE = os.sysconf("SC_PAGE_SIZE")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 

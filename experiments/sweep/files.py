@@ -25,6 +25,13 @@ def libraries_of(program):
     return re.findall(r"(/\S+) \(0x", found)
 
 
+def is_foreign(path):
+    """Of npm's packages: for another system or processor."""
+    machine = {"x86_64": "x64", "aarch64": "arm64"}.get(os.uname().machine, "?")
+    parts = path.split(os.sep)
+    return "bin" in parts and any(part in ("darwin", "win32") or part in ("x64", "arm64") and part != machine for part in parts)
+
+
 def find_program(who, build):
     """Builds it where it is ours to build. Raises Misuse where it is missing: the message says what would install it."""
     try:
@@ -50,8 +57,7 @@ class Runner:
             node = os.path.realpath(shutil.which("node"))
             package = os.path.join(self.environment["NODE_PATH"], "onnxruntime-node", "bin")
             found = [os.path.join(root, name) for root, _, names in os.walk(package) for name in names]
-            mine = [path for path in found if "/%s/" % {"x86_64": "x64", "aarch64": "arm64"}.get(os.uname().machine, "?") in path]
-            self.libraries = [node, *libraries_of(node), *(path for path in mine if "/linux/" in path)]
+            self.libraries = [node, *libraries_of(node), *(path for path in found if not is_foreign(path))]
         else:
             program = self.peer.program if isinstance(self.peer.program, str) else self.peer.program[0]
             self.binary = os.path.join(folder, os.path.basename(program))
@@ -59,15 +65,41 @@ class Runner:
                 shutil.copy2(program, self.binary)
             self.peer.program = self.binary if isinstance(self.peer.program, str) else [self.binary]
             self.libraries = libraries_of(self.binary)
+        self.copies = os.path.join(folder, who + "-libraries")
+
+    def copy_libraries(self):
+        """Copies of its own, which no other process has mapped: the words before its command that make it take them, and the files."""
+        copied = not os.path.isdir(self.copies)
+        words = ["env", "LD_LIBRARY_PATH=" + self.copies]
+        if copied:
+            os.mkdir(self.copies)
+        if "NODE_PATH" in self.environment:
+            modules = os.path.join(self.copies, "node_modules")
+            words.append("NODE_PATH=" + modules)
+            if copied:
+                shutil.copytree(self.environment["NODE_PATH"], modules,
+                                ignore=lambda folder, names: [name for name in names if is_foreign(os.path.join(folder, name))])
+        if copied:
+            found = {path for library in self.libraries for path in [library, *libraries_of(library)]}
+            for path in found:
+                if not os.path.basename(path).startswith("ld-"):   # the loader is found by its path
+                    shutil.copy2(path, self.copies)
+        return words, [os.path.join(root, name) for root, _, names in os.walk(self.copies) for name in names]
+
+    def cold_command(self, command):
+        """The same with libraries of its own, and these."""
+        words, files = self.copy_libraries()
+        program = os.path.join(self.copies, os.path.basename(os.path.realpath(shutil.which(command[0]))))
+        return [*words, program if os.path.exists(program) else command[0], *command[1:]], files
 
 
 class Prepared:
-    """One program on one network: the command, the files to evict, its libraries, whether these are evicted too as far as
-    nobody else has them mapped (else they are cached), the environment."""
+    """One program on one network: the command, the files to evict, libraries that are to be in the page cache, libraries
+    that are evicted too, the environment."""
 
-    def __init__(self, command, evicted, libraries, cold_libraries, environment):
+    def __init__(self, command, evicted, environment):
         self.command, self.evicted, self.environment = command, evicted, environment
-        self.libraries, self.cold_libraries = libraries, cold_libraries
+        self.cached_libraries, self.cold_libraries = [], []
 
 
 class Files:
@@ -156,4 +188,9 @@ class Files:
             files = packed
         command = runner.peer.command(files, picture, 1, options)
         evicted = ([runner.binary] if runner.binary else []) + runner.peer.files(files, picture)
-        return Prepared(command, evicted, runner.libraries, COLD_LIBRARIES in program.options, runner.environment)
+        prepared = Prepared(command, evicted, runner.environment)
+        if COLD_LIBRARIES in program.options:
+            prepared.command, prepared.cold_libraries = runner.cold_command(command)
+        else:
+            prepared.cached_libraries = runner.libraries
+        return prepared

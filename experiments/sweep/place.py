@@ -1,6 +1,7 @@
 """What a sweep makes outside its CSV - a work folder and a swap file - and who removes it: a guard in a session of its own
 that waits for the end of a pipe. The kernel closes the other end however the sweep ends."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -31,6 +32,24 @@ def remove_leftovers(base):
         pid = name[len(PREFIX):]
         if name.startswith(PREFIX) and pid.isdigit() and not alive(int(pid)):
             shutil.rmtree(os.path.join(base, name), ignore_errors=True)
+
+
+@contextlib.contextmanager
+def results_folder(folder):
+    """There, and writable, before anything runs; gone again where nothing came of it. Raises Misuse."""
+    made = not os.path.isdir(folder)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise Misuse("--folder %s: %s" % (folder, error.strerror)) from None
+    try:
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise Misuse("--folder %s: cannot be written" % folder)
+        yield
+    finally:
+        if made:
+            with contextlib.suppress(OSError):   # not empty: something came of it
+                os.rmdir(folder)
 
 
 class Place:

@@ -321,9 +321,8 @@ class Session:
         report, out, err = (os.path.join(self.place.folder, name) for name in ("report", "out", "err"))
         with contextlib.suppress(FileNotFoundError):
             os.unlink(report)
-        self.cache(([] if prepared.cold_libraries else prepared.libraries) + (prepared.evicted if self.options.warm else []))
-        if prepared.cold_libraries:
-            machine.drop_from_page_cache(prepared.libraries)
+        self.cache(prepared.cached_libraries + (prepared.evicted if self.options.warm else []))
+        machine.drop_from_page_cache(prepared.cold_libraries)
         with open(out, "wb") as out_file, open(err, "wb") as err_file:
             with self.signals.held():
                 self.child = subprocess.Popen(self.limit_command(cell, prepared, report, extra), stdin=subprocess.DEVNULL,

@@ -1,7 +1,6 @@
 """experiments/timeline.sh: memory and swap over the time of one inference. The help text is there, in HELP."""
 
 import argparse
-import contextlib
 import os
 import shutil
 import sys
@@ -9,6 +8,7 @@ import time
 
 from sweep import ROOT, cells, plot, runs
 from sweep.cells import Misuse
+from sweep.place import results_folder
 from timeline import figure, report, traces
 from workloads import CFGS, PICTURE
 
@@ -17,7 +17,7 @@ HELP = """usage: timeline.sh [options] [MODEL.cfg MODEL.weights IMAGE]
 Runs a network on a picture under one memory limit, a program after the other, and draws for each the memory of its group and
 what it has in swap over time, its layers marked. Without a network: the first 16 layers of YOLOv2, random weights.
 
-  --limit SIZE|none     of each program's memory group (default: 32M)
+  --limit SIZE|none     of each program's memory group (default: 64M)
   --layers N            the first N layers only
   --program WORDS       as sweep.sh has it: mafat, mafat-packed, darknet, opencv or onnxruntime; ours with options of
                         run_inference. 'LABEL: WORDS' names it. May be repeated. The default is Darknet, the paper's
@@ -63,7 +63,7 @@ def number(kind, least):
 
 def read_options(arguments):
     parser = Parser(prog="timeline.sh", add_help=False, allow_abbrev=False)
-    parser.add_argument("--limit", default="32M")
+    parser.add_argument("--limit", default="64M")
     parser.add_argument("--layers", type=number(int, 1))
     parser.add_argument("--program", action="append")
     parser.add_argument("--interval", type=number(int, 1))
@@ -103,25 +103,6 @@ def cells_of(options):
     return cells.grid([network_of(options)], programs, limits, 1)
 
 
-@contextlib.contextmanager
-def folder_for(options):
-    """There, and writable, before anything runs; gone again where nothing came of it."""
-    made = not os.path.isdir(options.folder)
-    try:
-        os.makedirs(options.folder, exist_ok=True)
-    except OSError as error:
-        raise Misuse("--folder %s: %s" % (options.folder, error.strerror)) from None
-    try:
-        if not os.access(options.folder, os.W_OK | os.X_OK):
-            raise Misuse("--folder %s: cannot be written" % options.folder)
-        yield
-    except BaseException:
-        if made:
-            with contextlib.suppress(OSError):
-                os.rmdir(options.folder)
-        raise
-
-
 def measure(options):
     settings = runs.Options(timeout=options.timeout, cpus=options.cpus, swap=options.swap, quiet=options.quiet, name="timeline")
     todo = cells_of(options)
@@ -147,7 +128,7 @@ def timeline(arguments):
     if not shutil.which("gnuplot"):
         raise Misuse("gnuplot is missing; apt-get install --no-install-recommends gnuplot-nox")
     if not options.draw:
-        with folder_for(options):
+        with results_folder(options.folder):
             found = measure(options)
             try:
                 traces.write(options.folder, found)

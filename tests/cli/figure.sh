@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# The figure of latency against the memory limit (experiments/limits) from the rows that are stored: what is in the repository is what
+# they give, and what is refused. Nothing is measured but a last small part, where a memory group can be made. From the project's root.
+set -u
+
+build=${BUILD:-build}
+build=$(realpath -m "$build")
+export BUILD=$build
+program=$PWD/experiments/limits/run.py
+stored=$PWD/experiments/limits
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
+out=$folder/out err=$folder/err
+failed=0
+
+ok() { printf 'ok figure %s\n' "$1"; }
+skip() { printf 'skip figure %s: %s\n' "$1" "$2"; }
+fail() {
+  printf 'FAIL figure %s: %s\n' "$1" "$2"
+  failed=1
+}
+check() { # NAME WHY COMMAND...: the command must succeed
+  local name=$1 why=$2
+  shift 2
+  if "$@" >"$folder/log" 2>&1; then ok "$name"; else fail "$name" "$why; $(tail -n 1 "$folder/log")"; fi
+}
+run() {
+  timeout 60 "$program" "$@" >"$out" 2>"$err"
+  code=$?
+}
+bad() { # NAME TEXT ARGUMENT...: refused with exit status 2 and one line that has the text
+  local name=$1 text=$2
+  shift 2
+  run "$@"
+  if [ $code = 2 ] && [ ! -s "$out" ] && [ "$(wc -l <"$err")" = 1 ] && grep -qF -e "$text" "$err"; then ok "$name"; else
+    fail "$name" "exit status $code, $(head -c 300 "$out" "$err")"
+  fi
+}
+picture() { # STEM WIDTH: a whole PNG of that width and a well-formed SVG
+  python3 - "$@" <<'PYTHON'
+import struct, sys, xml.dom.minidom
+stem, width = sys.argv[1], int(sys.argv[2])
+with open(stem + ".png", "rb") as file:
+    png = file.read()
+assert png.startswith(b"\x89PNG\r\n\x1a\n") and png.endswith(b"IEND\xaeB`\x82"), "not a whole PNG"
+assert struct.unpack(">I", png[16:20])[0] == width, "not %d pixels wide" % width
+assert xml.dom.minidom.parse(stem + ".svg").documentElement.tagName == "svg"
+PYTHON
+}
+
+if ! command -v python3 >/dev/null; then
+  skip everything 'python3 is missing'
+  exit 0
+fi
+
+# ---- Misuse
+
+run --help
+check help "exit status $code" test $code = 0 -a ! -s "$err"
+for option in quick part limits program repeats timeout patience swap cpus seed folder fresh draw quiet; do
+  check "help: --$option" 'not explained' grep -qE -e "^  --$option( |\$)" "$out"
+done
+if ! command -v gnuplot >/dev/null; then
+  bad 'without gnuplot' 'gnuplot is missing' --draw --folder "$folder"
+  skip 'everything else' 'gnuplot is missing'
+  exit $failed
+fi
+bad 'an unknown option' '--fast' --fast
+bad 'an unknown part' 'third' --part third
+bad 'an unknown program' 'ncnn' --program ncnn
+bad 'a bad limit' "found '3X'" --limits 64M,3X
+for option in repeats timeout patience seed; do
+  bad "a bad number: --$option" "found 'many'" --$option many
+done
+bad 'no rows to draw' 'no such file' --draw --folder "$folder"
+bad 'a bad size of swap' '--swap' --swap 12Q --folder "$folder/none"
+printf 'a,b\n1,2\n' >"$folder/runs.csv"
+bad 'rows of something else' 'its heading is not that of a sweep' --draw --folder "$folder"
+head -n 1 "$stored/runs.csv" >"$folder/runs.csv"
+bad 'no row' 'has no rows' --draw --folder "$folder"
+{ head -n 1 "$stored/runs.csv" && printf 'yolov2,16\n'; } >"$folder/runs.csv"
+bad 'half a row' 'runs.csv:2:' --draw --folder "$folder"
+rm "$folder/runs.csv"
+BUILD=$folder/nobuild
+bad 'nothing built' ' is missing; make' --quick --folder "$folder/none"
+BUILD=$build
+check 'nothing is left of what was refused' "found: $(ls "$folder")" test ! -e "$folder/none"
+
+# ---- From the stored rows
+
+cp "$stored/runs.csv" "$folder"
+run --draw --quiet --folder "$folder"
+check 'drawn again' "exit status $code, $(head -n 1 "$err")" test $code = 0 -a ! -s "$err"
+check 'README.md is what the rows give' 'differs: experiments/limits/run.py --draw' cmp "$stored/README.md" "$folder/README.md"
+check 'the picture' 'damaged' picture "$folder/limits" 1600
+check 'the stored picture' 'damaged' picture "$stored/limits" 1600
+check 'all programs in both parts' 'some are missing' python3 - "$folder/runs.csv" <<'PYTHON'
+import csv, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    rows = list(csv.DictReader(file))
+found = {(row["layers"], row["program"]) for row in rows}
+assert found >= {(layers, program) for layers in ("16", "32") for program in ("mafat", "mafat-packed", "darknet", "opencv", "onnxruntime")}, found
+ours = [row for row in rows if row["program"].startswith("mafat") and row["exit_status"] == "0"]
+assert all(row["swap_in_bytes"] == row["swap_peak_bytes"] == "0" for row in ours), "ours swapped"
+PYTHON
+# A killed program, one that timed out, and nobody but ours: drawn all the same.
+grep -E '^network|,mafat,' "$stored/runs.csv" >"$folder/runs.csv"
+run --draw --quiet --folder "$folder"
+check 'mafat alone' "exit status $code, $(head -n 1 "$err")" picture "$folder/limits" 1600
+python3 - "$stored/runs.csv" "$folder/runs.csv" <<'PYTHON'
+import csv, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    rows = list(csv.DictReader(file))
+with open(sys.argv[2], "w", encoding="utf-8") as file:
+    writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        if row["program"] != "mafat" and row["outcome"] != "given-up":
+            row.update(latency_ms="", outcome="timeout" if row["program"] == "darknet" else "oom", exit_status="")
+        writer.writerow(row)
+PYTHON
+run --draw --quiet --folder "$folder"
+check 'nobody else survives' "exit status $code, $(head -n 1 "$err")" picture "$folder/limits" 1600
+check 'nobody else survives: told' 'not as killed' grep -q '| killed |' "$folder/README.md"
+
+exit $failed
