@@ -7,9 +7,7 @@ import json
 import math
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True   # nothing but results is written into the tree
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -186,11 +184,14 @@ class Paper:
         """What Darknet's buffers are, and what Algorithm 1 and the exact predictor say of the plans."""
         if os.path.exists(self.path(measured.BUFFERS)) and os.path.exists(self.path("predicted.json")):
             return
-        with tempfile.TemporaryDirectory(prefix="files-", dir=self.options.work) as folder:
-            workload = workloads.Workload("yolov2-16", "", "yolov2", 1, layers=plans.LAYERS)
-            files = workloads.prepare(workload, folder, os.path.join(self.options.build, "make_weights"))
-            write_whole(self.path(measured.BUFFERS), darknet_buffers(self.options.build, files))
-            write_whole(self.path("predicted.json"), json.dumps({plan: predict(self.options.build, plan, files) for plan in figure_2_plans()}))
+        self.session.open()   # its folder goes however this ends
+        folder = os.path.join(self.session.place.folder, "buffers")
+        os.mkdir(folder)
+        workload = workloads.Workload("yolov2-16", "", "yolov2", 1, layers=plans.LAYERS)
+        files = workloads.prepare(workload, folder, os.path.join(self.options.build, "make_weights"))
+        write_whole(self.path(measured.BUFFERS), darknet_buffers(self.session, files))
+        write_whole(self.path("predicted.json"), json.dumps({plan: predict(self.session, plan, files) for plan in figure_2_plans()}))
+        shutil.rmtree(folder)
 
     def least_of_plans(self):
         with open(self.path("predicted.json"), encoding="utf-8") as file:
@@ -255,17 +256,17 @@ def write_whole(path, text):
     os.replace(path + ".part", path)
 
 
-def output_of(command, what):
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode != 0:
-        raise Misuse("%s: %s" % (what, programs.last_line(done.stderr, done.returncode)))
-    return done.stdout
+def output_of(session, command, what):
+    status, out, err = session.call(command)
+    if status != 0:
+        raise Misuse("%s: %s" % (what, programs.last_line(err, status)))
+    return out
 
 
-def darknet_buffers(build, files):
+def darknet_buffers(session, files):
     """darknet_memory's CSV."""
     library, source = programs.Darknet.library, os.path.join(HERE, "darknet_memory.c")
-    program = os.path.join(build, "paper", "darknet_memory")
+    program = os.path.join(session.options.build, "paper", "darknet_memory")
     if not os.path.exists(os.path.join(library, "include", "darknet.h")):
         raise Misuse("libdarknet is missing; %s" % programs.Darknet.hint)
     if os.path.exists(program) and os.path.getmtime(program) < os.path.getmtime(source):
@@ -275,12 +276,12 @@ def darknet_buffers(build, files):
                                   "-ldarknet", "-Wl,-rpath," + library, "-Wl,--allow-shlib-undefined", "-lm"], programs.Darknet.hint)
     except workloads.Unavailable as reason:
         raise Misuse("darknet_memory: %s" % reason) from None
-    return output_of([program, files.cfg, files.weights, files.jpg], "darknet_memory")
+    return output_of(session, [program, files.cfg, files.weights, files.jpg], "darknet_memory")
 
 
-def predict(build, plan, files):
-    text = output_of([os.path.join(build, "run_inference"), "--predict", "--json", "--quiet", "--predictor", "paper", "--bias", "%dM" % plans.BIAS,
-                      "--algorithm", "direct", "--plan", plan, files.cfg, files.weights, files.jpg], "run_inference")
+def predict(session, plan, files):
+    text = output_of(session, [os.path.join(session.options.build, "run_inference"), "--predict", "--json", "--quiet", "--predictor", "paper",
+                               "--bias", "%dM" % plans.BIAS, "--algorithm", "direct", "--plan", plan, files.cfg, files.weights, files.jpg], "run_inference")
     found = json.loads(text)
     return {name: found[name] for name in ("paper_bytes", "predicted_charge_bytes")}
 
