@@ -36,7 +36,7 @@ ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
 ifneq ($(strip $(missing)),)
-ifeq ($(filter clean help packages test demo,$(MAKECMDGOALS)),)
+ifeq ($(filter clean help packages test demo paper figure,$(MAKECMDGOALS)),)
 $(info building without: $(missing) (scripts/packages.sh installs what they need))
 endif
 endif
@@ -198,13 +198,13 @@ bench: all ## time and memory beside other programs, end to end, interleaved, me
 limits: all ## which networks run in which memory limits, in groups of their own (root; LIMITS='--floor NAME', '--help')
 	@BUILD=$(BUILD) ./tests/limits/run.sh $(LIMITS)
 
-paper: packages ## the paper's figures and table under memory limits, beside Darknet (root; an hour, PAPER=--quick some minutes; PAPER='--help')
+paper: packages ## the paper's figures and table under memory limits, beside Darknet (root; within two hours, PAPER=--quick some minutes; PAPER='--help')
 	@$(MAKE) --no-print-directory run-paper
 
 run-paper: all $(BUILD)/memory_limit $(BUILD)/swap_cost
 	@BUILD=$(BUILD) ./experiments/paper/run.py $(PAPER)
 
-figure: packages ## latency against the memory limit, beside other programs: experiments/limits (root; three quarters of an hour, FIGURE=--quick: five minutes; FIGURE=--help)
+figure: packages ## latency against the memory limit, beside the other programs that are there (root; three quarters of an hour, FIGURE=--quick five minutes; FIGURE='--help')
 	@$(MAKE) --no-print-directory run-figure
 
 run-figure: all $(BUILD)/memory_limit $(BUILD)/swap_cost
@@ -218,7 +218,6 @@ check-predictor: all ## predicted against measured bytes, a sample (PREDICT=--wh
 
 check-search: all $(BUILD)/time_plans ## the plan that the search chooses beside sixty others, timed: half an hour (SEARCH='--only ...', '--help')
 	$(Q)tests/search/check_search.py --build $(BUILD) $(SEARCH)
-
 
 check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests

@@ -213,7 +213,7 @@ switch_on() {
 # make KIND: a swap file of $size in $asked, switched on, and its guard
 make() {
   local bytes ready='' system
-  [[ $size =~ ^[0-9]+(\.[0-9]+)?[KMGT]?$ ]] && bytes=$(numfmt --from=iec -- "$size" 2>/dev/null) && [ "$bytes" -ge 1048576 ] ||
+  [[ $size =~ ^[0-9]+(\.[0-9]+)?[KMGT]?$ ]] && bytes=$(LC_ALL=C numfmt --from=iec -- "$size" 2>/dev/null) && [ "$bytes" -ge 1048576 ] ||
     misuse "expected a size such as 64M or 2G, at least 1M, found '$size'"
   [ "$(id -u)" = 0 ] || cannot "a swap file needs root: sudo $self ..."
   find_folder

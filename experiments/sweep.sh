@@ -2,4 +2,5 @@
 # One network under many memory limits, by many programs: --help, and experiments/sweep/README.md.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH} exec python3 -B -S -m sweep "$@"
+# By its folder, not by -m: that would look for modules in the folder one is in, too.
+PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH} exec python3 -B -S "$here/sweep" "$@"

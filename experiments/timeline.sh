@@ -2,4 +2,5 @@
 # Memory and swap over the time of one inference: --help, and experiments/timeline/README.md.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH} exec python3 -B -m timeline "$@"
+# By its folder, not by -m: that would look for modules in the folder one is in, too.
+PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH} exec python3 -B -S "$here/timeline" "$@"

@@ -26,8 +26,12 @@ SHOWN_LIMIT = 16 * MB             # where the distance to the fastest peer is to
 
 
 def swapped(point):
-    """Did the runs that ended well swap? By the counters of their groups."""
-    return any((point.median(column) or 0) > 0 for column in ("swap_peak_bytes", "swap_in_bytes"))
+    """Did one of the runs that ended well swap?"""
+    return any(map(rows.swapped, point.good))
+
+
+def times(ratio):
+    return "%.1f" % ratio if ratio < 9.95 else "%.0f" % ratio
 
 
 def at(points, limit):
@@ -154,12 +158,12 @@ def draw_names(canvas, scale, labels):
 
 def draw_lead(canvas, scale, labels):
     found = lead(labels)
-    if not found:
+    if not found or found[1] < 1.5 * found[0]:   # no room for an arrow, and nothing to be told
         return
     ours, theirs, _ = found
     x = number(scale.x(SHOWN_LIMIT))
     canvas.line((x, number(ours * 1.13)), (x, number(theirs / 1.13)), "heads size graph 0.012,20 filled front linewidth 2.5 linecolor rgb '#222222'")
-    canvas.label("%.0f times" % (theirs / ours), x, number(ours ** 0.68 * theirs ** 0.32), "#222222", "left offset 0.7,0")
+    canvas.label("%s times" % times(theirs / ours), x, number(ours ** 0.68 * theirs ** 0.32), "#222222", "left offset 0.7,0")
 
 
 def draw_floor(canvas, scale, labels):

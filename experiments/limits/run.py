@@ -3,30 +3,31 @@
 
 import os
 import re
+import shutil
 import sys
 
 sys.dont_write_bytecode = True   # nothing but results is written into the tree
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
-import argparse
-import shutil
+from sweep import cells, plot, rows, runs   # noqa: E402
+from sweep.arguments import COUNT, SECONDS, WHOLE, Parser, build_folder   # noqa: E402
+from sweep.cells import Misuse   # noqa: E402
+from sweep.files import find_program   # noqa: E402
+from sweep.place import results_folder   # noqa: E402
 
-from sweep import cells, plot, rows, runs
-from sweep.cells import Misuse
-from sweep.place import results_folder
+import figure   # noqa: E402
+import report   # noqa: E402
 
-import figure
-import report
-from workloads import CFGS, PICTURE
-
-HELP = """usage: run.py [options]
+HELP = """usage: make figure FIGURE='options', or experiments/limits/run.py options
 
 Runs YOLOv2 at 608 x 608, whole and its first 16 layers, by mafat, Darknet, OpenCV DNN and onnxruntime under memory limits from
 4 MB to none, and makes of it limits.png, limits.svg, runs.csv and README.md. Needs root, or what build/memory_limit --check
-says; the peers (experiments/peers/install.sh); gnuplot. About three quarters of an hour; an interrupted run is gone on with.
+says; gnuplot; and the peers (experiments/peers/install.sh): those that are missing are named and left out. About three quarters
+of an hour. Rows are kept in BUILD/limits/whole, so the same command goes on with an interrupted run; when all is done, what came
+of it goes to experiments/limits.
 
-  --quick               few limits, one run each: within five minutes
+  --quick               few limits, one run each: within five minutes. All in BUILD/limits/quick
   --part NAME           first16 or whole only (may be repeated)
   --limits LIST         other limits than its own, for all programs: none,64M,16M
   --program LABEL       only this one (may be repeated): {labels}
@@ -35,10 +36,11 @@ says; the peers (experiments/peers/install.sh); gnuplot. About three quarters of
   --patience SECONDS    what took longer at a limit is run once there (default: 20)
   --swap SIZE|none|asis (default: 4G) a swap file of its own while it runs; none: what would swap is killed; asis: what is on
   --cpus LIST           for the runs (default: the last CPU)
+  --parent GROUP        a memory group of this user's, where it may not make others (memory_limit --check)
   --seed N              of the random order
-  --folder FOLDER       for what comes of it (default: beside this file; of a part or a quick run: BUILD/limits)
+  --folder FOLDER       for the rows and what comes of them (default: see above; of a part BUILD/limits/whole)
   --fresh               starts the CSV anew
-  --draw                runs nothing: figure and README.md from the CSV that is there
+  --draw                runs nothing: figure and README.md from the CSV that is there (default: in experiments/limits)
   --quiet               no progress
   --help
 
@@ -63,39 +65,22 @@ QUICK = {("first16", "ours"): QUICK_OURS, ("first16", "peers"): "none,256M,64M,1
          ("whole", "ours"): "256M," + QUICK_OURS, ("whole", "peers"): "none,256M,64M", ("whole", "free"): "64M"}
 TIMEOUT, QUICK_TIMEOUT = 180, 20
 STEP = 128 << 10   # least limits are tried in these steps
-
-
-class Parser(argparse.ArgumentParser):
-    """Misuse is one line."""
-
-    def error(self, message):
-        raise Misuse("%s; --help lists the options" % message)
-
-
-def number(kind, least):
-    def read(text):
-        try:
-            value = kind(text)
-        except ValueError:
-            value = None
-        if value is None or not least <= value <= 1e9:
-            raise argparse.ArgumentTypeError("expects a number from %s, found '%s'" % (least, text))
-        return value
-    return read
+CSV = "runs.csv"
 
 
 def read_options(arguments):
-    parser = Parser(prog="limits/run.py", add_help=False, allow_abbrev=False)
+    parser = Parser("limits/run.py")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--part", action="append", choices=PARTS)
     parser.add_argument("--limits")
     parser.add_argument("--program", action="append", choices=PROGRAMS)
-    parser.add_argument("--repeats", type=number(int, 1))
-    parser.add_argument("--timeout", type=number(float, 0.01))
-    parser.add_argument("--patience", type=number(float, 0.01), default=20)
+    parser.add_argument("--repeats", type=COUNT)
+    parser.add_argument("--timeout", type=SECONDS)
+    parser.add_argument("--patience", type=SECONDS, default=20)
     parser.add_argument("--swap", default="4G")
     parser.add_argument("--cpus")
-    parser.add_argument("--seed", type=number(int, 0))
+    parser.add_argument("--parent")
+    parser.add_argument("--seed", type=WHOLE)
     parser.add_argument("--folder")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--draw", action="store_true")
@@ -105,34 +90,46 @@ def read_options(arguments):
     options.timeout = options.timeout or (QUICK_TIMEOUT if options.quick else TIMEOUT)
     if options.limits:
         cells.read_limits(options.limits)
-    build = os.path.abspath(os.environ.get("BUILD") or os.path.join(os.path.dirname(os.path.dirname(HERE)), "build"))
     partial = options.quick or options.part or options.limits or options.program
-    options.folder = os.path.abspath(options.folder or (os.path.join(build, "limits") if partial and not options.draw else HERE))
-    options.csv = os.path.join(options.folder, "runs.csv")
+    if options.folder or options.draw:
+        options.work = options.folder = os.path.abspath(options.folder or HERE)
+    else:   # rows of another machine are in the repository: a run begins with its own
+        options.work = os.path.join(build_folder(), "limits", "quick" if options.quick else "whole")
+        options.folder = options.work if partial else HERE
     return options
 
 
 def networks(options):
-    """{part: Network}: the weights are made, the picture is Darknet's."""
-    cfg = os.path.join(CFGS, "yolov2.cfg")
-    for path in (cfg, PICTURE):
-        if not os.path.isfile(path):
-            raise Misuse("%s is missing; experiments/peers/install.sh" % path)
-    return {part: cells.Network(cfg, None, PICTURE, layers) for part, layers in PARTS.items() if part in (options.part or PARTS)}
+    """{part: Network}"""
+    return {part: cells.yolov2(layers) for part, layers in PARTS.items() if part in (options.part or PARTS)}
 
 
 def kind(words):
     return "ours" if words.startswith("mafat") else "peers" if cells.COLD_LIBRARIES in words else "free"
 
 
-def all_cells(options):
+def available(options):
+    """{label: Program} of what is to be run. Peers that are missing are named and left out, but for those that were asked for."""
+    chosen = {label: cells.Program("%s: %s" % (label, words)) for label, words in PROGRAMS.items() if label in (options.program or PROGRAMS)}
+    missing = {}
+    for who in dict.fromkeys(program.who for program in chosen.values()):   # ours first
+        try:
+            find_program(who, build_folder())
+        except Misuse as reason:
+            if who.startswith("mafat") or options.program:
+                raise
+            missing[who] = reason
+    for reason in missing.values():
+        print("limits: left out: %s" % reason, file=sys.stderr)
+    return {label: program for label, program in chosen.items() if program.who not in missing}
+
+
+def all_cells(options, programs):
     table, found = QUICK if options.quick else LIMITS, []
     for part, network in networks(options).items():
-        for label, words in PROGRAMS.items():
-            limits = options.limits or table[part, kind(words)]
-            if limits and label in (options.program or PROGRAMS):
-                program = cells.Program("%s: %s" % (label, words))
-                found += cells.grid([network], [program], cells.read_limits(limits), options.repeats)
+        for label, program in programs.items():
+            limits = options.limits or table[part, kind(PROGRAMS[label])]
+            found += cells.grid([network], [program], cells.read_limits(limits), options.repeats)
     return found
 
 
@@ -143,32 +140,49 @@ def least_bytes(found, network, label):
     return max((int(match.group(1)) for match in said if match), default=None)
 
 
-def least_cells(options, found):
+def least_cells(options, programs, found):
     """Ours at the least limit that it names itself, in whole steps."""
     more = []
     for network in networks(options).values():
-        for label, words in PROGRAMS.items():
+        for label, program in programs.items():
             least = least_bytes(found, network, label)
-            if kind(words) == "ours" and least and label in (options.program or PROGRAMS):
-                more += cells.grid([network], [cells.Program("%s: %s" % (label, words))], [-(-least // STEP) * STEP], options.repeats)
+            if kind(PROGRAMS[label]) == "ours" and least:
+                more += cells.grid([network], [program], [-(-least // STEP) * STEP], options.repeats)
     return more
 
 
+def n_rows(options, csv):
+    return len(rows.read_rows(csv)) if os.path.exists(csv) and not options.fresh else 0
+
+
 def measure(options):
-    settings = runs.Options(timeout=options.timeout, cpus=options.cpus, swap=options.swap, seed=options.seed, patience=options.patience,
-                            give_up=True, give_up_for=("timeout",), fresh=options.fresh, quiet=options.quiet, name="limits")
-    with results_folder(options.folder), runs.Session(settings) as session:
-        found = session.run(all_cells(options), options.csv)
-        if not options.limits:
-            session.run(least_cells(options, found), options.csv)
+    settings = runs.Options(timeout=options.timeout, cpus=options.cpus, swap=options.swap, parent=options.parent, seed=options.seed,
+                            patience=options.patience, give_up=True, give_up_for=("timeout",), fresh=options.fresh, quiet=options.quiet)
+    csv = os.path.join(options.work, CSV)
+    before, programs = n_rows(options, csv), available(options)
+    with results_folder(options.folder), results_folder(options.work), runs.Session(settings) as session:
+        try:
+            found = session.run(all_cells(options, programs), csv)
+            if not options.limits:
+                found = session.run(least_cells(options, programs, found), csv)
+        except (runs.Interrupted, runs.Stopped):
+            if os.path.exists(csv):
+                print("limits: what was measured is in %s; the same command goes on from there" % os.path.relpath(csv), file=sys.stderr)
+            raise
+        if len(found) == before:
+            print("limits: nothing was run: %s has all rows; --fresh starts it anew" % os.path.relpath(csv), file=sys.stderr)
+        if options.folder != options.work:
+            shutil.copyfile(csv, os.path.join(options.folder, CSV + ".part"))
+            os.replace(os.path.join(options.folder, CSV + ".part"), os.path.join(options.folder, CSV))
 
 
 def write(options):
-    if not os.path.isfile(options.csv):
-        raise Misuse("%s: no such file; without --draw it is made" % options.csv)
-    found = rows.read_rows(options.csv)
+    csv = os.path.join(options.folder, CSV)
+    if not os.path.isfile(csv):
+        raise Misuse("%s: no such file; without --draw it is made" % csv)
+    found = rows.read_rows(csv)
     if not found:
-        raise Misuse("%s: has no rows" % options.csv)
+        raise Misuse("%s: has no rows" % csv)
     text = report.markdown(found, list(PROGRAMS))
     try:
         figure.draw(os.path.join(options.folder, "limits.png"), found)

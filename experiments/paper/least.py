@@ -1,18 +1,20 @@
 """The least limit in which a program swaps nothing, as the paper measures it: lowered until swap appears. Here by bisection; which
 limit is asked next follows from what was asked, so that a search goes on where it was interrupted."""
 
+from sweep import rows as sweep_rows
+
 
 def is_dry(row):
     """It ended well, and its group swapped nothing."""
-    return (row["outcome"] == "exit" and row["exit_status"] == 0 and
-            not (row["swap_out_bytes"] or row["swap_in_bytes"] or row["swap_peak_bytes"]))
+    return row["outcome"] == "exit" and row["exit_status"] == 0 and not sweep_rows.swapped(row)
 
 
 class Search:
-    """Of one label. start: bytes, a guess, rounded up to whole steps; step: bytes; confirmations: dry runs beside the first."""
+    """Of one label. start: bytes, a guess, rounded up to whole steps; step: bytes; confirmations: dry runs beside the first; most:
+    bytes, where it gives up, as for a program that never ends well."""
 
-    def __init__(self, start, step, confirmations=2):
-        self.step, self.confirmations = step, confirmations
+    def __init__(self, start, step, confirmations=2, most=1 << 50):
+        self.step, self.confirmations, self.most = step, confirmations, most
         self.start = -(-start // step) * step
         self.tried = {}   # limit -> rows
 
@@ -32,6 +34,8 @@ class Search:
     def next(self):
         """(limit, which run of it) to be tried, or None when it is found."""
         wet, dry = self.bounds()
+        if dry is None and wet is not None and wet >= self.most:
+            return None
         if dry is None:
             limit = self.start if wet is None else wet + self.stride()
         elif wet is None:

@@ -91,7 +91,7 @@ class Runs:
     def is_dry(self, label, limit):
         """Some run ended well, and none of those swapped."""
         good = self.good(label, limit)
-        return bool(good) and not any(row["swap_out_bytes"] or row["swap_in_bytes"] or row["swap_peak_bytes"] for row in good)
+        return bool(good) and not any(map(sweep_rows.swapped, good))
 
     def best(self, limit, labels):
         """The quickest of the labels by medians, and its ms. Where some were run more often than the others, these alone are asked:
@@ -114,8 +114,8 @@ def read_runs(folder):
     path = os.path.join(folder, RUNS)
     try:
         rows = sweep_rows.read_rows(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise Misuse("%s: %s; make paper writes it" % (path, getattr(error, "strerror", None) or "no text")) from None
+    except OSError as error:
+        raise Misuse("%s: %s; make paper writes it" % (path, error.strerror)) from None
     if not rows:
         raise Misuse("%s: expected runs, found none" % path)
     return Runs(rows)

@@ -19,7 +19,8 @@ hours, `PAPER=--quick` in minutes; `PAPER=--help`) and writes this page from [ru
 
 PROTOCOL = """The first %d layers of `yolov2.cfg` at 608 x 608 with random weights, on dog.jpg, on one CPU. Every run is a process of its own in
 a fresh memory group (`build/memory_limit`), swap at hand, its files evicted from the page cache before it starts. Latency is taken by the
-process itself, from before the picture is opened to after the last layer; of several runs the median. MB are 1048576 bytes, as the groups
+process itself, from before the picture is opened to after the last layer; of several runs the median; a process that takes more than 20 s is
+run once at its limit. MB are 1048576 bytes, as the groups
 count them.
 """
 
@@ -98,10 +99,11 @@ class Report:
     # ---- figure 1
 
     def darknet_swaps(self):
-        """(the least limit without swap, the greatest with), as far as tried."""
+        """(the least limit from which on it swaps nothing, the greatest in which it does), as far as tried."""
         known = [limit for limit in self.runs.limits([plans.DARKNET]) if limit is not None and self.runs.good(plans.DARKNET, limit)]
         dry = [limit for limit in known if self.runs.is_dry(plans.DARKNET, limit)]
-        return min(dry, default=None), max(set(known) - set(dry), default=None)
+        wet = max(set(known) - set(dry), default=None)
+        return min((limit for limit in dry if wet is None or limit > wet), default=None), wet
 
     def darknet_slow_down(self, limit):
         free, tight = self.darknet(None), self.darknet(limit)
@@ -228,9 +230,12 @@ class Report:
             "%s at %s MB" % (plan, words.listed(found)) for plan, found in groups.items())
 
     def room_sentence(self, limits):
-        """Where every plan fits, the limit does not matter: all runs of a plan together."""
-        least = max((megabytes(self.limits[label]["least_bytes"] or 0) for label in self.tiles if label in self.limits), default=None)
-        roomy = [limit for limit in limits if least and limit >= least]
+        """Where no plan swaps: all runs of a plan together."""
+        roomy = []
+        for limit in reversed(limits):
+            if not all(self.runs.is_dry(label, limit) for label in self.tiles if self.runs.rows_of(label, limit)):
+                break
+            roomy.append(limit)
         medians = {}
         for label in self.tiles:
             found = [row["latency_ms"] for limit in roomy for row in self.runs.good(label, limit)]
@@ -239,7 +244,7 @@ class Report:
         if len(medians) < 2:
             return ""
         quickest, slowest = min(medians, key=medians.get), max(medians, key=medians.get)
-        return ("From %s MB on all plans fit, the limit does not matter any more, and they differ by what they compute again: over all runs there,"
+        return ("From %s MB on no plan swaps, and they differ by what they compute again: over all runs there,"
                 " the median of the quickest, %s, is %s ms, of the slowest, %s, %s ms: %s times as long." % (
                     words.limit(min(roomy)), quickest, ms(medians[quickest]), slowest, ms(medians[slowest]),
                     words.times(medians[slowest] / medians[quickest])))
@@ -279,12 +284,13 @@ class Report:
         if not excess:
             return
         worst = max(excess, key=excess.get)
-        chosen = self.runs.plan(plans.SEARCH, worst)
+        chosen, best = self.runs.plan(plans.SEARCH, worst), self.runs.best(worst, self.tiles)[0]
         yield "Algorithm 2's choice takes at most %.0f %% longer than the best measured plan (at %s MB); the paper: within 6 %%." % (
             100 * max(excess[worst], 0), words.limit(worst))
-        if excess[worst] > 0.06 and plans.is_plan(chosen) and plans.cut_of(chosen) is None and plans.top_of(chosen) > 1:
+        if (excess[worst] > 0.06 and plans.is_plan(chosen) and plans.cut_of(chosen) is None and plans.top_of(chosen) > 1 and
+                self.runs.is_dry(best, worst)):
             yield ("There it chooses %s: all 16 layers in one group, whose tiles overlap most and compute most again. By Algorithm 1 it is the first"
-                   " that fits; in what our kernels need, %s fits as well." % (chosen, self.runs.best(worst, self.tiles)[0]))
+                   " that fits; in what our kernels need, %s fits as well." % (chosen, best))
 
     def same_choice_sentence(self, limits):
         rows = [limit for limit in limits if limit in plans.TABLE_1 and self.runs.plan(plans.SEARCH, limit)]
@@ -413,7 +419,7 @@ class Report:
 
     def differences(self):
         points = [self.no_scratch(), self.no_reuse(), self.other_darknet(),
-                  "**Another swap.** An SD card there; here: %s." % " / ".join(self.all("swap")), self.other_processor(),
+                  "**Another swap.** A Raspberry Pi's there; here: %s." % " / ".join(self.all("swap")), self.other_processor(),
                   "**Swap is counted by the group**, not by the system once a second; the system's figures stand beside it in"
                   " Figure 1."]
         return parts("## Where and why our numbers differ from the paper's\n", "".join("- %s\n" % point for point in points))

@@ -4,19 +4,19 @@ below, in HELP; README.md beside this file is what comes of it."""
 
 import csv
 import json
+import math
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True   # nothing but results is written into the tree
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
-from sweep import ROOT, plot, runs   # noqa: E402 (it adds peers/ to the path)
-from sweep.__main__ import COUNT, SECONDS, Parser, number   # noqa: E402
-from sweep.cells import Cell, Misuse, Network, Program, read_limits   # noqa: E402
+from sweep import plot, runs   # noqa: E402 (it adds peers/ to the path)
+from sweep.arguments import COUNT, SECONDS, WHOLE, Parser, build_folder   # noqa: E402
+from sweep.cells import Cell, Misuse, Program, read_limits, yolov2   # noqa: E402
+from sweep.place import results_folder   # noqa: E402
 import programs     # noqa: E402
 import workloads    # noqa: E402
 import figures      # noqa: E402
@@ -50,6 +50,7 @@ interrupted. When all is done, CSV files, figures and README.md go to experiment
   --timeout SECONDS     of one run (default: 120; Darknet below 64M: 1800)
   --swap SIZE|asis      a swap file of its own (default: 2G), or what is on
   --cpus LIST           for the runs (default: the last CPU)
+  --parent GROUP        a memory group of this user's, where it may not make others (memory_limit --check)
   --seed N              of the random order (default: another one each time)
   --output FOLDER       (default: experiments/paper; of a part of the limits or plans BUILD/paper/whole)
   --no-figures          gnuplot is not needed
@@ -93,21 +94,21 @@ class Settings:
 
 
 def read_options():
-    parser = Parser(prog="run.py", add_help=False, allow_abbrev=False)
+    parser = Parser("run.py")
     for flag in ("--quick", "--report-only", "--fresh", "--no-figures", "--quiet", "--help"):
         parser.add_argument(flag, action="store_true")
-    for name in ("--limits", "--our-limits", "--darknet-limits", "--plans", "--cpus", "--output"):
+    for name in ("--limits", "--our-limits", "--darknet-limits", "--plans", "--cpus", "--parent", "--output"):
         parser.add_argument(name)
     parser.add_argument("--repeats", type=COUNT)
-    parser.add_argument("--again", type=number(int, 0, "a whole number"))
+    parser.add_argument("--again", type=WHOLE)
     parser.add_argument("--timeout", type=SECONDS)
     parser.add_argument("--swap", default="2G")
-    parser.add_argument("--seed", type=int)
+    parser.add_argument("--seed", type=WHOLE)
     options = parser.parse_args()
     if options.help:
         print(HELP % (Settings().limits, len(plans.ALL_PLANS)), end="")
         sys.exit(0)
-    options.build = os.path.abspath(os.environ.get("BUILD") or os.path.join(ROOT, "build"))
+    options.build = build_folder()
     options.work = os.path.join(options.build, "paper", "quick" if options.quick else "whole")
     part = options.limits or options.our_limits or options.darknet_limits or options.plans
     options.output = os.path.abspath(options.output or (options.work if options.quick or part and not options.report_only else HERE))
@@ -121,8 +122,7 @@ class Paper:
 
     def __init__(self, options, settings, session):
         self.options, self.settings, self.session = options, settings, session
-        cfg = os.path.join(workloads.CFGS, "yolov2.cfg")
-        self.network = Network(cfg, None, workloads.PICTURE, plans.LAYERS, "yolov2")
+        self.network = yolov2(plans.LAYERS)
         self.stages = [("Darknet's buffers", self.buffers), ("the least limits of ten plans", self.least_of_plans),
                        ("every plan once, Algorithm 2, mafat, Darknet", self.everything), ("the best plans again", self.best_again),
                        ("Darknet in little memory", self.slow), ("the least limit of Darknet", self.least_of_darknet)]
@@ -184,11 +184,14 @@ class Paper:
         """What Darknet's buffers are, and what Algorithm 1 and the exact predictor say of the plans."""
         if os.path.exists(self.path(measured.BUFFERS)) and os.path.exists(self.path("predicted.json")):
             return
-        with tempfile.TemporaryDirectory(prefix="files-", dir=self.options.work) as folder:
-            workload = workloads.Workload("yolov2-16", "", "yolov2", 1, layers=plans.LAYERS)
-            files = workloads.prepare(workload, folder, os.path.join(self.options.build, "make_weights"))
-            write_whole(self.path(measured.BUFFERS), darknet_buffers(self.options.build, files))
-            write_whole(self.path("predicted.json"), json.dumps({plan: predict(self.options.build, plan, files) for plan in figure_2_plans()}))
+        self.session.open()   # its folder goes however this ends
+        folder = os.path.join(self.session.place.folder, "buffers")
+        os.mkdir(folder)
+        workload = workloads.Workload("yolov2-16", "", "yolov2", 1, layers=plans.LAYERS)
+        files = workloads.prepare(workload, folder, os.path.join(self.options.build, "make_weights"))
+        write_whole(self.path(measured.BUFFERS), darknet_buffers(self.session, files))
+        write_whole(self.path("predicted.json"), json.dumps({plan: predict(self.session, plan, files) for plan in figure_2_plans()}))
+        shutil.rmtree(folder)
 
     def least_of_plans(self):
         with open(self.path("predicted.json"), encoding="utf-8") as file:
@@ -203,10 +206,12 @@ class Paper:
 
     def search(self, starts, step, timeout):
         """Asks one limit of every label in turn, until the least is known of each."""
-        self.session.options.timeout = timeout
-        searches = {label: least.Search(start, step, self.settings.confirmations) for label, start in starts.items()}
+        most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")   # a larger limit limits nothing
+        searches = {label: least.Search(start, step, self.settings.confirmations, most) for label, start in starts.items()}
         path, added = self.path("probes.csv"), set()
         rows = measured.sweep_rows.read_rows(path) if os.path.exists(path) else []
+        self.session.options.timeout = timeout
+        patience, self.session.options.patience = self.session.options.patience, math.inf   # what is slow is confirmed, too
         while True:
             for row in rows:
                 if row["label"] in searches and measured.sweep_rows.key(row) not in added:
@@ -216,7 +221,10 @@ class Paper:
             cells = [Cell(self.network, self.program(label), *asked) for label, asked in following.items() if asked]
             if not cells:
                 break
-            rows = self.session.run(cells, path)
+            before, rows = len(rows), self.session.run(cells, path)
+            if len(rows) == before:
+                raise runs.Stopped("%s: rows are missing between others; without the file they are measured anew" % path)
+        self.session.options.patience = patience
         self.write_limits(rows, searches)
 
     def write_limits(self, rows, searches):
@@ -248,17 +256,17 @@ def write_whole(path, text):
     os.replace(path + ".part", path)
 
 
-def output_of(command, what):
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode != 0:
-        raise Misuse("%s: %s" % (what, programs.last_line(done.stderr, done.returncode)))
-    return done.stdout
+def output_of(session, command, what):
+    status, out, err = session.call(command)
+    if status != 0:
+        raise Misuse("%s: %s" % (what, programs.last_line(err, status)))
+    return out
 
 
-def darknet_buffers(build, files):
+def darknet_buffers(session, files):
     """darknet_memory's CSV."""
     library, source = programs.Darknet.library, os.path.join(HERE, "darknet_memory.c")
-    program = os.path.join(build, "paper", "darknet_memory")
+    program = os.path.join(session.options.build, "paper", "darknet_memory")
     if not os.path.exists(os.path.join(library, "include", "darknet.h")):
         raise Misuse("libdarknet is missing; %s" % programs.Darknet.hint)
     if os.path.exists(program) and os.path.getmtime(program) < os.path.getmtime(source):
@@ -268,12 +276,12 @@ def darknet_buffers(build, files):
                                   "-ldarknet", "-Wl,-rpath," + library, "-Wl,--allow-shlib-undefined", "-lm"], programs.Darknet.hint)
     except workloads.Unavailable as reason:
         raise Misuse("darknet_memory: %s" % reason) from None
-    return output_of([program, files.cfg, files.weights, files.jpg], "darknet_memory")
+    return output_of(session, [program, files.cfg, files.weights, files.jpg], "darknet_memory")
 
 
-def predict(build, plan, files):
-    text = output_of([os.path.join(build, "run_inference"), "--predict", "--json", "--quiet", "--predictor", "paper", "--bias", "%dM" % plans.BIAS,
-                      "--algorithm", "direct", "--plan", plan, files.cfg, files.weights, files.jpg], "run_inference")
+def predict(session, plan, files):
+    text = output_of(session, [os.path.join(session.options.build, "run_inference"), "--predict", "--json", "--quiet", "--predictor", "paper",
+                               "--bias", "%dM" % plans.BIAS, "--algorithm", "direct", "--plan", plan, files.cfg, files.weights, files.jpg], "run_inference")
     found = json.loads(text)
     return {name: found[name] for name in ("paper_bytes", "predicted_charge_bytes")}
 
@@ -287,7 +295,6 @@ def write_report(folder, with_figures):
 
 
 def publish(work, output):
-    os.makedirs(output, exist_ok=True)
     for name in (measured.RUNS, measured.LIMITS, measured.BUFFERS):
         if os.path.exists(os.path.join(work, name)):
             shutil.copyfile(os.path.join(work, name), os.path.join(output, name + ".part"))
@@ -313,14 +320,16 @@ def work():
 
 
 def measure(options, settings):
-    if options.fresh:
-        shutil.rmtree(options.work, ignore_errors=True)   # of earlier runs of ours, in the build folder
-    os.makedirs(options.work, exist_ok=True)
-    sweep_options = runs.Options(timeout=settings.timeout, cpus=options.cpus, swap=options.swap, seed=options.seed, quiet=options.quiet,
-                                 build=options.build, name=NAME)
+    sweep_options = runs.Options(timeout=settings.timeout, cpus=options.cpus, swap=options.swap, parent=options.parent, seed=options.seed,
+                                 quiet=options.quiet, build=options.build)
     try:
-        with runs.Session(sweep_options) as session:
-            Paper(options, settings, session).run()
+        with results_folder(options.output), results_folder(options.work), runs.Session(sweep_options) as session:
+            paper = Paper(options, settings, session)
+            if options.fresh and os.listdir(options.work):
+                session.open()   # before anything is dropped that could not be measured again
+                shutil.rmtree(options.work)   # of earlier runs of ours, in the build folder
+                os.mkdir(options.work)
+            paper.run()
     except (runs.Interrupted, runs.Stopped):
         print("%s: what was measured is in %s; the same command goes on from there" % (NAME, os.path.relpath(options.work)), file=sys.stderr)
         raise

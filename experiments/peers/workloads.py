@@ -49,12 +49,13 @@ class Files:
 
 
 def read_text(path):
-    with open(path, encoding="utf-8") as file:
+    """Of whatever encoding, as comments in a cfg are: write_text() writes the same bytes again."""
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
         return file.read()
 
 
 def write_text(path, text):
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
         file.write(text)
 
 

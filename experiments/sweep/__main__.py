@@ -5,12 +5,12 @@ import signal
 if __name__ == "__main__" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)   # while modules are imported: no traceback; runs.Session takes over
 
-import argparse
 import os
 import shutil
 import sys
 
 from sweep import cells, figure, rows, runs
+from sweep.arguments import COUNT, SECONDS, WHOLE, Parser
 from sweep.cells import Misuse
 from sweep.plot import Missing
 
@@ -53,31 +53,8 @@ Examples
 LIMITS = "256M,192M,128M,96M,80M,64M,48M,32M,16M"
 
 
-class Parser(argparse.ArgumentParser):
-    """Misuse is one line."""
-
-    def error(self, message):
-        raise Misuse("%s; --help lists the options" % message)
-
-
-def number(kind, least, what):
-    def read(text):
-        try:
-            value = kind(text)
-        except ValueError:
-            value = None
-        if value is None or not least <= value <= 1e9:
-            raise argparse.ArgumentTypeError("expects %s, found '%s'" % (what, text))
-        return value
-    return read
-
-
-COUNT = number(int, 1, "a whole number from 1")
-SECONDS = number(float, 0.01, "seconds")
-
-
 def read_options(arguments):
-    parser = Parser(prog="sweep.sh", add_help=False, allow_abbrev=False)
+    parser = Parser("sweep.sh")
     parser.add_argument("--limits", default=LIMITS)
     parser.add_argument("--program", action="append")
     parser.add_argument("--layers", type=COUNT)
@@ -89,7 +66,7 @@ def read_options(arguments):
     parser.add_argument("--swap", default="2G")
     parser.add_argument("--parent")
     parser.add_argument("--warm", action="store_true")
-    parser.add_argument("--seed", type=number(int, 0, "a whole number"))
+    parser.add_argument("--seed", type=WHOLE)
     parser.add_argument("--csv")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--plot")
@@ -103,15 +80,6 @@ def read_options(arguments):
     return options
 
 
-def read_programs(texts):
-    programs = [cells.Program(text) for text in texts or ["mafat"]]
-    labels = [program.label for program in programs]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise Misuse("two programs are called '%s'; 'LABEL: WORDS' names one" % label)
-    return programs
-
-
 def can_plot(path):
     if not shutil.which("gnuplot"):
         raise Misuse("--plot needs gnuplot; apt-get install --no-install-recommends gnuplot-nox")
@@ -122,7 +90,7 @@ def can_plot(path):
 
 def sweep(arguments):
     options = read_options(arguments)
-    limits, programs = cells.read_limits(options.limits), read_programs(options.program)
+    limits, programs = cells.read_limits(options.limits), cells.read_programs(options.program or ["mafat"])
     cfg, weights, image = options.files
     network = cells.Network(cfg, weights, image, options.layers)
     settings = runs.Options(timeout=options.timeout, cpus=options.cpus, swap=options.swap, parent=options.parent, warm=options.warm,

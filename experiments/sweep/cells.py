@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 
-from workloads import read_text, split_sections
+from workloads import CFGS, PICTURE, read_text, split_sections
 
 PROGRAMS = ("mafat", "mafat-packed", "darknet", "opencv", "onnxruntime")
 COLD_LIBRARIES = "--cold-libraries"   # of a peer: copies of its own, its group pays for them
@@ -64,7 +64,7 @@ class Network:
                 raise Misuse("%s: no such file; the %s is expected there" % (path, what))
         try:
             n_layers = len(split_sections(read_text(cfg))) - 1
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
             raise Misuse("%s: cannot be read as a cfg (%s)" % (cfg, error)) from None
         if n_layers < 1:
             raise Misuse("%s: expected a Darknet cfg, found no layers" % cfg)
@@ -74,6 +74,15 @@ class Network:
 
     def __str__(self):
         return self.name if not self.part else "%s, first %d layers" % (self.name, self.part)
+
+
+def yolov2(layers=None):
+    """Debian's cfg and picture, weights made. Raises Misuse where the package is missing."""
+    cfg = os.path.join(CFGS, "yolov2.cfg")
+    for path in (cfg, PICTURE):
+        if not os.path.isfile(path):
+            raise Misuse("%s is missing; apt-get install darknet" % path)
+    return Network(cfg, None, PICTURE, layers)
 
 
 class Program:
@@ -92,6 +101,15 @@ class Program:
             raise Misuse("--program '%s': %s takes no options but %s" % (text, self.who, COLD_LIBRARIES))
         self.label = tidy(match.group(1) if match else " ".join(words))
         self.options_text = tidy(" ".join(self.options))
+
+
+def read_programs(texts):
+    programs = [Program(text) for text in texts]
+    labels = [program.label for program in programs]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise Misuse("two programs are called '%s'; 'LABEL: WORDS' names one" % label)
+    return programs
 
 
 class Cell:

@@ -68,37 +68,39 @@ class Runner:
         self.copies = os.path.join(folder, who + "-libraries")
 
     def copy_libraries(self):
-        """Copies of its own, which no other process has mapped: the words before its command that make it take them, and the files."""
-        copied = not os.path.isdir(self.copies)
+        """Of its own, which no other process has mapped: the words before its command that make it take them, and the files."""
+        missing = not os.path.isdir(self.copies)
         words = ["env", "LD_LIBRARY_PATH=" + self.copies]
-        if copied:
+        if missing:
             os.mkdir(self.copies)
         if "NODE_PATH" in self.environment:
             modules = os.path.join(self.copies, "node_modules")
             words.append("NODE_PATH=" + modules)
-            if copied:
+            if missing:
                 shutil.copytree(self.environment["NODE_PATH"], modules,
                                 ignore=lambda folder, names: [name for name in names if is_foreign(os.path.join(folder, name))])
-        if copied:
+        if missing:
             found = {path for library in self.libraries for path in [library, *libraries_of(library)]}
             for path in found:
                 if not os.path.basename(path).startswith("ld-"):   # the loader is found by its path
                     shutil.copy2(path, self.copies)
         return words, [os.path.join(root, name) for root, _, names in os.walk(self.copies) for name in names]
 
-    def cold_command(self, command):
-        """The same with libraries of its own, and these."""
-        words, files = self.copy_libraries()
-        program = os.path.join(self.copies, os.path.basename(os.path.realpath(shutil.which(command[0]))))
-        return [*words, program if os.path.exists(program) else command[0], *command[1:]], files
+    def make_cold(self, prepared):
+        """Gives it libraries of its own."""
+        words, prepared.cold_libraries = self.copy_libraries()
+        program, *options = prepared.command
+        copy = os.path.join(self.copies, os.path.basename(os.path.realpath(shutil.which(program))))   # of node: it is a library here
+        prepared.command = [*words, copy if os.path.exists(copy) else program, *options]
+        prepared.first_option = len(words) + 1
 
 
 class Prepared:
-    """One program on one network: the command, the files to evict, libraries that are to be in the page cache, libraries
-    that are evicted too, the environment."""
+    """One program on one network: the command, where its options begin, the files to evict, libraries that are to be in the page
+    cache, libraries that are evicted too, the environment."""
 
     def __init__(self, command, evicted, environment):
-        self.command, self.evicted, self.environment = command, evicted, environment
+        self.command, self.first_option, self.evicted, self.environment = command, 1, evicted, environment
         self.cached_libraries, self.cold_libraries = [], []
 
 
@@ -190,7 +192,7 @@ class Files:
         evicted = ([runner.binary] if runner.binary else []) + runner.peer.files(files, picture)
         prepared = Prepared(command, evicted, runner.environment)
         if COLD_LIBRARIES in program.options:
-            prepared.command, prepared.cold_libraries = runner.cold_command(command)
+            runner.make_cold(prepared)
         else:
             prepared.cached_libraries = runner.libraries
         return prepared

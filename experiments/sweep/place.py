@@ -41,10 +41,10 @@ def results_folder(folder):
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise Misuse("--folder %s: %s" % (folder, error.strerror)) from None
+        raise Misuse("%s: %s" % (folder, error.strerror)) from None
     try:
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise Misuse("--folder %s: cannot be written" % folder)
+            raise Misuse("%s: cannot be written" % folder)
         yield
     finally:
         if made:

@@ -43,7 +43,7 @@ def read_line(values):
 
 def read_rows(path):
     """The whole rows of a CSV, in its order, as dictionaries; a last line without an end is left out. Raises Misuse."""
-    with open(path, encoding="utf-8", newline="") as file:
+    with open(path, encoding="utf-8", errors="replace", newline="") as file:
         text = file.read()
     lines = text.split("\n")[:-1]
     if not lines:
@@ -67,6 +67,12 @@ def key(row):
 
 def succeeded(row):
     return row["outcome"] == "exit" and row["exit_status"] == 0 and row["latency_ms"] is not None
+
+
+def swapped(row):
+    """Did its group swap, by its own counters? Where this machine has none, did the whole machine?"""
+    own = [row[column] for column in ("swap_peak_bytes", "swap_in_bytes", "swap_out_bytes") if row[column] is not None]
+    return any(own) if own else bool(row["system_swap_in_bytes"] or row["system_swap_out_bytes"])
 
 
 def mark(row):
@@ -129,9 +135,9 @@ class Writer:
             self.made = False
             self.close()
             raise Misuse("%s: another sweep is writing to it" % path) from None
-        except (Misuse, UnicodeDecodeError) as error:
+        except Misuse:
             self.close()
-            raise Misuse(str(error)) from None
+            raise
         self.fresh = fresh
 
     def begin(self):

@@ -27,7 +27,8 @@ import machine
 import programs
 from sweep import ROOT
 from sweep import rows as csv_rows
-from sweep.cells import Misuse, read_size
+from sweep.arguments import build_folder
+from sweep.cells import Misuse, read_size, tidy
 from sweep.files import Files, find_program
 from sweep.place import SWAP, Place
 
@@ -48,13 +49,12 @@ class Options:
     fresh: bool = False         # the CSV is started anew
     quiet: bool = False
     build: str = None           # None: the variable BUILD, or build/
-    name: str = "sweep"         # who speaks
 
     def __post_init__(self):
-        self.build = os.path.abspath(self.build or os.environ.get("BUILD") or os.path.join(ROOT, "build"))
+        self.build = os.path.abspath(self.build or build_folder())
         self.cpus = self.cpus or str(max(os.sched_getaffinity(0)))
         if self.swap not in ("none", "asis"):
-            read_size(self.swap, "--swap")
+            self.swap = str(read_size(self.swap, "--swap"))   # however it was written
 
 
 LIBC = ctypes.CDLL(None)
@@ -146,14 +146,18 @@ def took_s(row):
     return (row["wall_ms"] or 0) / 1e3
 
 
-def estimate(cell, rows, timeout):
-    """Seconds that a run will take: as long as at the nearest limit, else as all did on average. There are rows."""
-    same = [row for row in rows if csv_rows.key(row)[:3] == cell.key()[:3] and row["outcome"] != "given-up"]
-    if not same:
-        return min(timeout, sum(map(took_s, rows)) / len(rows))
-    far = 1 << 40
-    nearest = min(same, key=lambda row: abs(math.log((row["limit_bytes"] or far) / (cell.limit or far))))
-    return min(timeout, took_s(nearest))
+def time_left_s(cells, rows, timeout):
+    """What the cells will take: each as long as its program did at the nearest limit, else as all did on average. There are rows."""
+    by_label, mean_s = {}, sum(map(took_s, rows)) / len(rows)
+    for row in rows:
+        if row["outcome"] != "given-up":
+            by_label.setdefault(csv_rows.key(row)[:3], []).append(row)
+    far, left = 1 << 40, 0.0
+    for cell in cells:
+        same = by_label.get(cell.key()[:3])
+        nearest = min(same, key=lambda row: abs(math.log((row["limit_bytes"] or far) / (cell.limit or far)))) if same else None
+        left += min(timeout, took_s(nearest) if nearest else mean_s)
+    return left
 
 
 def order(cells, seed, give_up):
@@ -177,7 +181,7 @@ def digest(path):
 
 
 class Meta:
-    """Beside the CSV: which cfg, weights and picture its networks' names stand for."""
+    """Beside the CSV: which cfg, weights and picture its networks' names stand for, and whether they were in the page cache."""
 
     def __init__(self, csv, fresh):
         self.csv, self.path = csv, csv + ".meta.json"
@@ -189,14 +193,15 @@ class Meta:
             except (OSError, ValueError, KeyError, TypeError):
                 raise Misuse("%s: not written by a sweep; without it, rows of another network cannot be told apart" % self.path) from None
 
-    def check(self, network, known):
-        """known: whether the CSV has rows of that name."""
-        found = {"cfg": digest(network.cfg), "weights": digest(network.weights), "picture": digest(network.image)}
-        before = self.networks.get(network.name) if known else None
+    def check(self, network, warm, known):
+        """known: whether the CSV has rows of that name. Raises Misuse where they are of something else."""
+        found = {"cfg": digest(network.cfg), "weights": digest(network.weights), "picture": digest(network.image),
+                 "page cache": "warm" if warm else "cold"}
+        before = self.networks.get(network.name, {}) if known else {}
         for what, value in found.items():
-            if before and before.get(what) != value:
-                raise Misuse("%s: its rows of %s were measured with other %s; --fresh starts it anew, --csv takes another file"
-                             % (self.csv, network.name, what))
+            if before.get(what, value) != value:
+                raise Misuse("%s: its rows of %s were measured with %s; --fresh starts it anew, --csv takes another file"
+                             % (self.csv, network.name, "another " + what if what != "page cache" else "a %s page cache" % before[what]))
         self.networks[network.name] = found
 
     def write(self):
@@ -380,14 +385,18 @@ class Session:
         meta = Meta(writer.path, self.options.fresh)
         names = {row["network"] for row in writer.rows}
         for network in {cell.network.name: cell.network for cell in cells}.values():
-            meta.check(network, network.name in names)
-        programs_of = {csv_rows.key(row)[:3]: (row["program"], row["options"]) for row in writer.rows}
+            meta.check(network, self.options.warm, network.name in names)
+        here = tidy(machine.describe_machine()["machine"])
+        known = {csv_rows.key(row)[:3]: (row["program"], row["options"], row["machine"]) for row in writer.rows}
         for cell in cells:
-            ours = cell.program.who, cell.program.options_text
-            theirs = programs_of.setdefault(cell.key()[:3], ours)
-            if theirs != ours:
+            ours = cell.program.who, cell.program.options_text, here
+            theirs = known.setdefault(cell.key()[:3], ours)
+            if theirs[:2] != ours[:2]:
                 raise Misuse("label '%s' stands for '%s' already; give this one another ('LABEL: %s')" %
-                             (cell.program.label, " ".join(theirs).strip(), " ".join(ours).strip()))
+                             (cell.program.label, " ".join(theirs[:2]).strip(), " ".join(ours[:2]).strip()))
+            if theirs[2] != here:
+                raise Misuse("%s: its rows of %s are of another machine (%s); --fresh starts it anew, --csv takes another file" %
+                             (writer.path, cell.program.label, theirs[2]))
         return meta
 
     def run(self, cells, path):
@@ -420,8 +429,8 @@ class Session:
                 why = self.skip(cell, writer.rows)
                 if why != "slow":
                     now = time.monotonic()
-                    if writer.rows:
-                        progress.left_s = sum(estimate(other, writer.rows, self.options.timeout) for other in [cell, *todo])
+                    if writer.rows and progress.shown:
+                        progress.left_s = time_left_s([cell, *todo], writer.rows, self.options.timeout)
                     progress.show(str(cell), now)
                     row = self.given_up(cell) if why else self.measure(cell, lambda: progress.show(str(cell), now))
                     with self.signals.held():

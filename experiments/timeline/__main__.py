@@ -1,16 +1,15 @@
 """experiments/timeline.sh: memory and swap over the time of one inference. The help text is there, in HELP."""
 
-import argparse
 import os
 import shutil
 import sys
 import time
 
-from sweep import ROOT, cells, plot, runs
+from sweep import cells, plot, runs
+from sweep.arguments import COUNT, SECONDS, Parser, build_folder
 from sweep.cells import Misuse
 from sweep.place import results_folder
 from timeline import figure, report, traces
-from workloads import CFGS, PICTURE
 
 HELP = """usage: timeline.sh [options] [MODEL.cfg MODEL.weights IMAGE]
 
@@ -26,6 +25,7 @@ what it has in swap over time, its layers marked. Without a network: the first 1
   --timeout SECONDS     of one run (default: 600)
   --swap SIZE|none|asis (default: 2G) a swap file of its own while it runs; none: what would swap is killed; asis: what is on
   --cpus LIST           for the runs (default: the last CPU)
+  --parent GROUP        a memory group of this user's, where it may not make others (memory_limit --check)
   --folder FOLDER       for timeline.png and .svg, runs.csv, samples.csv, marks.csv and README.md (default: BUILD/timeline)
   --draw                runs nothing: figure and README.md from the CSVs in the folder
   --quiet               no progress
@@ -42,34 +42,16 @@ PROGRAMS = ("Darknet, untiled: darknet", "MAFAT's tiles: mafat --plan 5x5/8/2x2 
 LAYERS = 16   # of the default network: the paper's
 
 
-class Parser(argparse.ArgumentParser):
-    """Misuse is one line."""
-
-    def error(self, message):
-        raise Misuse("%s; --help lists the options" % message)
-
-
-def number(kind, least):
-    def read(text):
-        try:
-            value = kind(text)
-        except ValueError:
-            value = None
-        if value is None or not least <= value <= 1e6:
-            raise argparse.ArgumentTypeError("expects a number from %s, found '%s'" % (least, text))
-        return value
-    return read
-
-
 def read_options(arguments):
-    parser = Parser(prog="timeline.sh", add_help=False, allow_abbrev=False)
+    parser = Parser("timeline.sh")
     parser.add_argument("--limit", default="64M")
-    parser.add_argument("--layers", type=number(int, 1))
+    parser.add_argument("--layers", type=COUNT)
     parser.add_argument("--program", action="append")
-    parser.add_argument("--interval", type=number(int, 1))
-    parser.add_argument("--timeout", type=number(float, 0.01), default=600)
+    parser.add_argument("--interval", type=COUNT)
+    parser.add_argument("--timeout", type=SECONDS, default=600)
     parser.add_argument("--swap", default="2G")
     parser.add_argument("--cpus")
+    parser.add_argument("--parent")
     parser.add_argument("--folder")
     parser.add_argument("--draw", action="store_true")
     parser.add_argument("--quiet", action="store_true")
@@ -77,34 +59,25 @@ def read_options(arguments):
     options = parser.parse_intermixed_args(arguments)
     if len(options.files) not in (0, 3):
         parser.error("expected MODEL.cfg MODEL.weights IMAGE or nothing, found %d arguments" % len(options.files))
-    build = os.path.abspath(os.environ.get("BUILD") or os.path.join(ROOT, "build"))
-    options.folder = os.path.abspath(options.folder or os.path.join(build, "timeline"))
+    options.folder = os.path.abspath(options.folder or os.path.join(build_folder(), "timeline"))
     return options
 
 
 def network_of(options):
     if options.files:
         return cells.Network(*options.files, options.layers)
-    cfg = os.path.join(CFGS, "yolov2.cfg")
-    if not os.path.isfile(cfg):
-        raise Misuse("%s is missing; experiments/peers/install.sh, or name a network" % cfg)
-    return cells.Network(cfg, None, PICTURE, options.layers or LAYERS)
+    return cells.yolov2(options.layers or LAYERS)
 
 
 def cells_of(options):
     limits = cells.read_limits(options.limit, "--limit")
     if len(limits) != 1:
         raise Misuse("--limit expects one size or none, found '%s'" % options.limit)
-    programs = [cells.Program(text) for text in options.program or PROGRAMS]
-    labels = [program.label for program in programs]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise Misuse("two programs are called '%s'; 'LABEL: WORDS' names one" % label)
-    return cells.grid([network_of(options)], programs, limits, 1)
+    return cells.grid([network_of(options)], cells.read_programs(options.program or PROGRAMS), limits, 1)
 
 
 def measure(options):
-    settings = runs.Options(timeout=options.timeout, cpus=options.cpus, swap=options.swap, quiet=options.quiet, name="timeline")
+    settings = runs.Options(timeout=options.timeout, cpus=options.cpus, swap=options.swap, parent=options.parent, quiet=options.quiet)
     todo = cells_of(options)
     progress = runs.Progress(options.quiet, len(todo))
     with runs.Session(settings) as session:

@@ -1,6 +1,6 @@
 """The figure: for each program memory and swap over its own time, and below which layer runs. PNG and SVG."""
 
-from sweep import plot
+from sweep import plot, rows
 from timeline.traces import PICTURE
 
 MB = plot.MEGABYTE
@@ -36,14 +36,20 @@ def outcome(trace):
 
 
 def swap_text(trace):
-    if not trace.most("swap_bytes") and not trace.row["swap_in_bytes"]:
+    if not trace.most("swap_bytes") and not rows.swapped(trace.row):
         return "nothing swapped"
     known = trace.row["swap_in_bytes"]
     return "%s in swap at most" % size(trace.most("swap_bytes")) + (", %s read back" % size(known) if known is not None else "")
 
 
+def named(trace):
+    """Its label; what read packed weights is told to have."""
+    packed = trace.row["program"] == "mafat-packed" and "packed" not in trace.label
+    return trace.label + (" (packed weights)" if packed else "")
+
+
 def title(trace):
-    return "%s: %s; at most %s of memory; %s" % (trace.label, outcome(trace), size(trace.most("usage_bytes")), swap_text(trace))
+    return "%s: %s; at most %s of memory; %s" % (named(trace), outcome(trace), size(trace.most("usage_bytes")), swap_text(trace))
 
 
 def rounded(value):

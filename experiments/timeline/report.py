@@ -2,7 +2,7 @@
 
 from sweep.cells import limit_text
 from timeline import figure
-from timeline.figure import duration, size
+from timeline.figure import duration, named, size
 
 
 def known(value, text):
@@ -11,7 +11,7 @@ def known(value, text):
 
 def line(trace):
     row = trace.row
-    return [trace.label, "`%s`" % row["plan"] if row["plan"] else "", figure.outcome(trace), known(row["load_ms"], duration),
+    return [named(trace), "`%s`" % row["plan"] if row["plan"] else "", figure.outcome(trace), known(row["load_ms"], duration),
             size(trace.most("usage_bytes")), size(trace.most("swap_bytes")), known(row["swap_in_bytes"], size),
             known(row["system_swap_out_bytes"], size), known(row["major_faults"], lambda n: "%d" % n)]
 
@@ -25,7 +25,7 @@ def table(traces):
 def slowest_layers(trace):
     """Where the time went, for programs that run a layer at a time."""
     turns = sorted(((end - start, low) for low, high, cut, start, end in trace.groups() if not cut), reverse=True)[:3]
-    return "%s spends most of its time in layers %s." % (trace.label, ", ".join("%d (%s)" % (layer, duration(ms)) for ms, layer in turns)) if len(turns) == 3 else ""
+    return "%s takes longest for layers %s." % (named(trace), ", ".join("%d (%s)" % (layer, duration(ms)) for ms, layer in turns)) if len(turns) == 3 else ""
 
 
 HOW = """## How to read it
@@ -37,7 +37,8 @@ HOW = """## How to read it
 - Before the first layer the program opens the network: Darknet reads all weights then. Its first layers touch memory that it had never used, and the kernel makes room.
 
 Every program has a fresh memory group and one CPU, its files are in no page cache, and swap is at hand: the protocol is that of [experiments/sweep](%(sweep)s).
-The group is sampled from outside (`build/memory_limit --timeline`), every millisecond for ours, every 10 for others; `samples.csv` has 1000 of them at most. Marks are
+The group is sampled from outside (`build/memory_limit --timeline`), if not told otherwise every millisecond for ours, every 10 for others; `samples.csv` has 1000 of a
+program at most. MB are 1048576 bytes. Marks are
 the programs' own (`run_inference --marks`, `peer_darknet --marks`), on the same clock.
 
     experiments/timeline.sh --limit %(limit)s                   # --help: other limits, networks, programs

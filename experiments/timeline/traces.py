@@ -98,7 +98,7 @@ def measure(session, cell, interval_ms, tick=None):
         if os.path.exists(path):
             os.unlink(path)
     if cell.program.who in MARKED and "--marks" not in prepared.command:
-        prepared.command[1:1] = ["--marks", marks]
+        prepared.command[prepared.first_option:prepared.first_option] = ["--marks", marks]
     row = session.measure(cell, tick, extra=["--timeline", samples, "--interval", str(interval_ms)])
     start_ns, found = read_samples(samples)
     return Trace(rows.read_line(next(csv.reader([rows.text_of(row)]))), thin(found), read_marks(marks, start_ns))

@@ -58,7 +58,7 @@ fi
 
 run --help
 check help "exit status $code" test $code = 0 -a ! -s "$err"
-for option in quick part limits program repeats timeout patience swap cpus seed folder fresh draw quiet; do
+for option in quick part limits program repeats timeout patience swap cpus parent seed folder fresh draw quiet; do
   check "help: --$option" 'not explained' grep -qE -e "^  --$option( |\$)" "$out"
 done
 if ! command -v gnuplot >/dev/null; then
@@ -108,6 +108,7 @@ PYTHON
 grep -E '^network|,mafat,' "$stored/runs.csv" >"$folder/runs.csv"
 run --draw --quiet --folder "$folder"
 check 'mafat alone' "exit status $code, $(head -n 1 "$err")" picture "$folder/limits" 1600
+check 'mafat alone: who is not there is named' "$(sed -n 5p "$folder/README.md")" grep -q '(not here: Darknet, OpenCV DNN, onnxruntime)' "$folder/README.md"
 python3 - "$stored/runs.csv" "$folder/runs.csv" <<'PYTHON'
 import csv, sys
 with open(sys.argv[1], encoding="utf-8") as file:
@@ -123,5 +124,51 @@ PYTHON
 run --draw --quiet --folder "$folder"
 check 'nobody else survives' "exit status $code, $(head -n 1 "$err")" picture "$folder/limits" 1600
 check 'nobody else survives: told' 'not as killed' grep -q '| killed |' "$folder/README.md"
+
+# ---- Where the rows are kept, and who is left out
+
+[ -x "$build/run_inference" ] || { skip 'who is left out' "needs $build/run_inference" && exit $failed; }
+mkdir "$folder/bare" && ln -s "$build/run_inference" "$build/pack_weights" "$folder/bare" # no peer is installed there
+BUILD=$folder/bare check 'a peer that is missing is left out; a run begins with rows of its own' "$(cat "$folder/log")" python3 - "$stored" "$folder/bare" <<'PYTHON'
+import contextlib, io, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import run
+from sweep.cells import Misuse
+said = io.StringIO()
+with contextlib.redirect_stderr(said):
+    labels = set(run.available(run.read_options([])))
+assert {"mafat", "mafat, packed weights"} <= labels and not any("onnxruntime" in label for label in labels), labels
+assert "limits: left out: onnxruntime: " in said.getvalue(), said.getvalue()
+try:
+    run.available(run.read_options(["--program", "onnxruntime"]))
+    raise AssertionError("a peer that was asked for is left out")
+except Misuse:
+    pass
+for arguments, work, folder in (([], "whole", run.HERE), (["--quick"], "quick", None), (["--part", "whole"], "whole", None)):
+    options = run.read_options(arguments)
+    assert options.work == "%s/limits/%s" % (sys.argv[2], work) and options.folder == (folder or options.work), (options.work, options.folder)
+PYTHON
+# What it says of other rows: the times are those of the rows, and nothing is claimed of what was not counted.
+check 'sentences follow the rows' 'they do not' python3 - "$stored" <<'PYTHON'
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import run, report
+from sweep import rows
+def row(label, ms=None, outcome="exit", **more):
+    return dict(dict.fromkeys(rows.COLUMNS), network="yolov2", layers=16, label=label, limit_bytes=16 << 20, repeat=1, outcome=outcome,
+                exit_status=0 if ms else None, latency_ms=ms, load_ms=1, wall_ms=ms or 60e3, resident_bytes=1 << 20, **more)
+def lead(*found):
+    return report.lead_text(rows.points(found)["yolov2", 16])
+dry = {"swap_in_bytes": 0, "swap_peak_bytes": 0}
+assert lead(row("mafat", 100, **dry), row("Darknet", outcome="timeout")) == \
+    "In 16 MB mafat takes 100 ms and swaps 0 pages. **No other program that was run gives an answer** (Darknet: time-out after 60.0 s)."
+assert lead(row("mafat", 100), row("OpenCV DNN", 60)) == \
+    "In 16 MB mafat takes 100 ms. OpenCV DNN, the fastest other program that survives, takes 60 ms: **0.6 times** as long."
+assert lead(row("mafat", 100, **dry), row("mafat, packed weights", 90, swap_in_bytes=0, swap_peak_bytes=5000)) == \
+    "In 16 MB mafat with packed weights takes 90 ms and swaps 2 pages."
+assert not rows.swapped(row("mafat", 100, **dry)) and rows.swapped(row("mafat", 100, system_swap_out_bytes=4096))
+PYTHON
 
 exit $failed

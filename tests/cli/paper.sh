@@ -168,7 +168,7 @@ check 'help' "exit status $code" sh -c "[ $code = 0 ] && grep -q -e --report-onl
 check 'least limits are found by bisection' 'wrong' python3 - "$root" <<'PYTHON'
 import sys
 sys.dont_write_bytecode = True
-sys.path.insert(0, sys.argv[1] + "/experiments/paper")
+sys.path[:0] = [sys.argv[1] + "/experiments/paper", sys.argv[1] + "/experiments"]
 import least
 STEP = 1 << 18
 def row(limit, need):
@@ -183,6 +183,17 @@ for need in (1, STEP, 5 * STEP, 5 * STEP + 1, 91 * STEP + 7, 2560 * STEP):
             search.add(row(asked[0], need))
             asked = search.next()
         assert search.found() == -(-need // STEP) * STEP, (need, start, search.found())
+# A program that never ends well: given up, not asked for ever.
+search = least.Search(4 * STEP, STEP, most=4096 * STEP)
+asked = search.next()
+while asked:
+    assert search.runs()[0] < 20
+    search.add(dict(row(asked[0], 0), exit_status=1))
+    asked = search.next()
+assert search.found() is None and search.below() == "failed"
+# Without counters of a group's own, the machine's decide.
+unknown = dict(row(STEP, 0), swap_out_bytes=None, swap_in_bytes=None, swap_peak_bytes=None, system_swap_in_bytes=0, system_swap_out_bytes=4096)
+assert not least.is_dry(unknown) and least.is_dry(dict(unknown, system_swap_out_bytes=0))
 PYTHON
 
 # ---- the report in the repository

@@ -1,0 +1,40 @@
+"""What the command lines of all experiments have in common."""
+
+import argparse
+import os
+
+from sweep import ROOT
+from sweep.cells import Misuse
+
+
+class Parser(argparse.ArgumentParser):
+    """Misuse is one line; options are not abbreviated, and each program has a help text of its own."""
+
+    def __init__(self, name):
+        super().__init__(prog=name, add_help=False, allow_abbrev=False)
+
+    def error(self, message):
+        raise Misuse("%s; --help lists the options" % message)
+
+
+def number(kind, least, what):
+    """Reads an int or a float."""
+    def read(text):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not least <= value <= 1e9:
+            raise argparse.ArgumentTypeError("expects %s, found '%s'" % (what, text))
+        return value
+    return read
+
+
+COUNT = number(int, 1, "a whole number from 1")
+WHOLE = number(int, 0, "a whole number")
+SECONDS = number(float, 0.01, "seconds")
+
+
+def build_folder():
+    """The variable BUILD, or build/."""
+    return os.path.abspath(os.environ.get("BUILD") or os.path.join(ROOT, "build"))
