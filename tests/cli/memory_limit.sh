@@ -318,8 +318,12 @@ json cpus-by 'a["cpus"] == "'"$first"'" and a["cpus_by"] in ("cpuset", "affinity
 inherited='import os, signal; print(sorted(os.listdir("/proc/self/fd")), signal.pthread_sigmask(signal.SIG_BLOCK, []))
 print([signal.getsignal(s) for s in signal.valid_signals()], sorted(os.environ.items()))'
 timeout 60 python3 -c "$inherited" >as-it-is 2>"$err"
-limited -- python3 -c "$inherited"
+limited --timeline line.csv -- python3 -c "$inherited"
 check inherits "found: $(diff as-it-is "$out")" cmp -s as-it-is "$out"
+timeout 60 "$program" --timeline line.csv -o closed -- true <&- >&- 2>&-
+check streams-closed "exit status $?" test $? -eq 0 -a -s closed -a -s line.csv
+timeout 60 "$program" -- true 2>&-
+check stderr-closed "the report is nowhere, exit status $?" test $? -eq 2
 other=/sys/fs/cgroup/blkio/mafat-test-$$
 if [ "$version" = v1 ] && mkdir "$other" 2>/dev/null; then
   own+=("$other")
