@@ -163,7 +163,6 @@ int main(int argc, char **argv)
   if (!options_read(&o, argc, argv, &why)) return cannot(&why, NULL);
   if (o.help) return print(options_help);
   if (o.version) return print("memory_limit " MAFAT_VERSION "\n");
-  signal(SIGPIPE, SIG_DFL);
   bool found = place_find(&session.place, o.parent, in_scope, &why);
   if (!found && session.place.scope_may_help) place_enter_scope(argv);
   if (o.check) return check(&session, &o, found, why);

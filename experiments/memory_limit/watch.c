@@ -30,7 +30,10 @@ void signals_block(struct signals *s)
   }
   signal(SIGCHLD, SIG_DFL);
   sigaddset(&s->watched, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &s->watched, &s->before);
+  sigset_t blocked = s->watched;
+  sigaddset(&blocked, SIGPIPE);
+  sigaddset(&blocked, SIGXFSZ);
+  sigprocmask(SIG_BLOCK, &blocked, &s->before);
 }
 
 static int64_t now_ns(void)

@@ -28,7 +28,8 @@ struct watch {
 };
 
 /* The signals that end the watch, and SIGCHLD. Blocked from before the group is made to
- * the end, so that none comes at a wrong moment; the command gets what was before. */
+ * the end, so that none comes at a wrong moment, as are those of a write that fails: that
+ * is an error like others. The command gets what was before. */
 struct signals {
   sigset_t watched, before;
 };

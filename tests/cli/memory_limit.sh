@@ -447,4 +447,14 @@ check no-guard "no group mafat-$pid is left" test -n "$(left $pid)"
 limited -- true
 check swept "left: $(left $pid)" test -z "$(left $pid)"
 check swept-processes "running: $(running $word)" until_gone running $word
+# One that was killed alone is not missed.
+"$program" --json -o "$report" -- sh -c 'until [ -e go ]; do sleep 0.01; done' &
+pid=$!
+until [ -n "$(left $pid)" ]; do sleep 0.01; done
+kill -KILL "$(pgrep -P $pid | while read -r child; do grep -lx mafat-guard "/proc/$child/comm"; done | tr -dc '0-9\n')"
+touch go
+wait $pid
+check guard-killed "exit status $?" test $? -eq 0
+json guard-killed-json 'a["outcome"] == "exit"'
+check guard-killed-group "left: $(left $pid)" test -z "$(left $pid)"
 exit $failed
