@@ -47,9 +47,7 @@ struct session {
 static bool session_begin(struct session *s, const struct options *o, struct why *why)
 {
   if (!group_name(&s->group, &s->place, getpid(), o->cpus != NULL, why)) return false;
-  signals_block(&s->signals);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != s->parent) raise(SIGTERM); /* it died before that */
+  signals_block(&s->signals, s->parent);
   prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the command leaves running is ours to reap */
   group_sweep(&s->place);
   if (!guard_start(&s->guard, &s->group, why)) return false;

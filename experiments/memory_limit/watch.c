@@ -19,7 +19,11 @@ const char *outcome_name(enum outcome outcome)
   return names[outcome];
 }
 
-void signals_block(struct signals *s)
+/* Sent when the thread ends that started us, which may not be the end of the parent. Of its own, as SIGTERM may be
+ * ignored. */
+#define PARENT_ENDED SIGRTMIN
+
+void signals_block(struct signals *s, pid_t parent)
 {
   sigemptyset(&s->watched);
   const int ends[] = {SIGINT, SIGTERM, SIGHUP};
@@ -30,10 +34,14 @@ void signals_block(struct signals *s)
   }
   signal(SIGCHLD, SIG_DFL);
   sigaddset(&s->watched, SIGCHLD);
+  sigaddset(&s->watched, PARENT_ENDED);
   sigset_t blocked = s->watched;
   sigaddset(&blocked, SIGPIPE);
   sigaddset(&blocked, SIGXFSZ);
   sigprocmask(SIG_BLOCK, &blocked, &s->before);
+  s->parent = parent;
+  prctl(PR_SET_PDEATHSIG, PARENT_ENDED);
+  if (getppid() != parent) raise(PARENT_ENDED); /* it died before that */
 }
 
 static int64_t now_ns(void)
@@ -169,6 +177,8 @@ static int wait_for_signal(const struct signals *signals, int64_t until_ns)
   if (left_ns < 0) left_ns = 0;
   struct timespec left = {left_ns / 1000000000, left_ns % 1000000000};
   int signal = sigtimedwait(&signals->watched, NULL, &left);
+  /* A parent of another container is always 0. */
+  if (signal == PARENT_ENDED) return signals->parent != 0 && getppid() == signals->parent ? SIGCHLD : SIGTERM;
   return signal > 0 ? signal : 0;
 }
 

@@ -431,12 +431,24 @@ for k in range(n):
         assert report["outcome"] == "interrupted", report
 PYTHON
 if said=$(python3 end.py "$program" "$mount" "$word" "$first" 25 2>&1); then ok ended; else fail ended "$(tail -n 1 <<<"$said")"; fi
-sh -c "'$program' -o ended -- sleep $word & echo \$! >pid; wait" &
-parent=$!
-until [ -n "$(running $word)" ]; do sleep 0.01; done
-{ kill -KILL $parent && wait $parent; } 2>/dev/null
-check parent-gone "running: $(running $word)" until_gone running $word
-check parent-gone-group "left: $(left "$(cat pid)")" until_gone left "$(cat pid)"
+for before in '' "trap '' TERM;"; do
+  sh -c "$before '$program' -o ended -- sleep $word & echo \$! >pid; wait" &
+  parent=$!
+  until [ -n "$(running $word)" ]; do sleep 0.01; done
+  { kill -KILL $parent && wait $parent; } 2>/dev/null
+  check "parent-gone $before" "running: $(running $word)" until_gone running $word
+  check "parent-gone-group $before" "left: $(left "$(cat pid)")" until_gone left "$(cat pid)"
+done
+cat >thread.py <<'PYTHON'
+"""Only the thread ends that started memory_limit."""
+import subprocess, sys, threading
+started = []
+thread = threading.Thread(target=lambda: started.append(subprocess.Popen(sys.argv[1:])))
+thread.start(), thread.join()
+sys.exit(started[0].wait())
+PYTHON
+timeout 60 python3 thread.py "$program" --json -o "$report" -- sleep 0.3
+check parent-thread "exit status $?" test $? -eq 0
 # A guard that was killed as well leaves the group to the next call.
 "$program" -o ended -- sleep $word &
 pid=$!
