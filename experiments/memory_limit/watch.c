@@ -188,6 +188,24 @@ static void interrupt(struct watch *w, int signal)
   w->interrupted_by = signal;
 }
 
+/* The command also where it has gone to another group, as root may. */
+static void kill_all(const struct group *g, pid_t pid)
+{
+  kill(pid, SIGKILL);
+  group_kill(g);
+}
+
+/* What the command left running is ours; it has ended. */
+static void reap_others(pid_t pid)
+{
+  for (;;) {
+    siginfo_t one = {0};
+    if (waitid(P_ALL, 0, &one, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || one.si_pid == 0 || one.si_pid == pid ||
+        waitpid(one.si_pid, NULL, WNOHANG | __WALL) <= 0)
+      return;
+  }
+}
+
 /* Until the command has ended: its wait status and usage. */
 static void follow(struct watch *w, struct sampler *s, const struct child *c, const struct options *o, const struct signals *signals, int *status,
                    struct rusage *usage)
@@ -208,7 +226,7 @@ static void follow(struct watch *w, struct sampler *s, const struct child *c, co
     if (at_ns >= late_ns && !killed) {
       w->outcome = OUTCOME_TIMEOUT;
       killed = true;
-      group_kill(s->group);
+      kill_all(s->group, c->pid);
     }
     if (at_ns >= next_ns) {
       if (!s->over) sample(w, s, c->pid, &memory);
@@ -220,7 +238,8 @@ static void follow(struct watch *w, struct sampler *s, const struct child *c, co
       interrupt(w, signal);
       killed = true;
     }
-    if (killed) group_kill(s->group); /* again: what forks is quick */
+    if (signal == SIGCHLD) reap_others(c->pid);
+    if (killed) kill_all(s->group, c->pid); /* again: what forks is quick */
   }
 }
 

@@ -218,6 +218,16 @@ check timeout-rest "running: $(running $word)" until_gone running $word
 limited -- sh -c "setsid sh -c 'sleep $word; sleep $word' & sleep $word & exit 0"
 expect rest 0
 check rest-killed "running: $(running $word)" until_gone running $word
+if [ "$(id -u)" = 0 ]; then # a command that goes to another group, as su and its like do
+  timeout -s KILL 10 "$program" --timeout 0.2 --json -o "$report" -- sh -c "echo \$\$ >'$mount/cgroup.procs' && exec sleep $word"
+  check gone-elsewhere "exit status $?" test $? -eq 1
+  json gone-elsewhere-json 'a["outcome"] == "timeout" and a["signal"] == 9'
+  check gone-elsewhere-killed "running: $(running $word)" until_gone running $word
+fi
+# What the command's children leave becomes memory_limit's, and does not stay as zombies.
+# shellcheck disable=SC2016
+limited -- sh -c 'for k in 1 2 3 4 5 6 7 8 9; do (sleep 0 &); done; sleep 0.3; grep -l "^PPid:.$PPID$" /proc/[0-9]*/status | wc -l'
+check orphans "found: $(cat "$out")" test "$(cat "$out")" -le 2
 # shellcheck disable=SC2016
 limited -- sh -c 'trap "" TERM INT HUP; mkdir -p sub; echo $0 $1' 'a "b"' 'c,d'
 check words "found: $(cat "$out")" grep -qxF 'a "b" c,d' "$out"
