@@ -83,9 +83,17 @@ bool group_name(struct group *g, const struct place *p, pid_t pid, bool cpuset, 
   return true;
 }
 
+bool group_is_free(struct group *g, struct why *why)
+{
+  if (strcmp(g->folder, g->cpuset_folder) != 0 && access(g->cpuset_folder, F_OK) == 0) g->cpuset_folder[0] = '\0';
+  if (access(g->folder, F_OK) != 0) return true;
+  why_not(why, "%s is there already, and not ours: another container's?", g->folder);
+  g->folder[0] = g->cpuset_folder[0] = '\0';
+  return false;
+}
+
 static bool make_folder(const struct group *g, struct why *why)
 {
-  if (access(g->folder, F_OK) == 0) return why_not(why, "%s is there already", g->folder);
   if (g->place->version == 2) { /* by hand: see place.c */
     if (mkdir(g->folder, 0755) == 0) return true;
     return why_not(why, "%s cannot be made: %s", g->folder, strerror(errno));

@@ -50,7 +50,7 @@ static bool session_begin(struct session *s, const struct options *o, struct why
   signals_block(&s->signals, s->parent);
   prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the command leaves running is ours to reap */
   group_sweep(&s->place);
-  if (!guard_start(&s->guard, &s->group, why)) return false;
+  if (!group_is_free(&s->group, why) || !guard_start(&s->guard, &s->group, why)) return false;
   return place_prepare(&s->place, o->cpus != NULL, s->guard.pid, why) && group_make(&s->group, o, why);
 }
 

@@ -479,4 +479,18 @@ wait $pid
 check guard-killed "exit status $?" test $? -eq 0
 json guard-killed-json 'a["outcome"] == "exit"'
 check guard-killed-group "left: $(left $pid)" test -z "$(left $pid)"
+# Another container's process of the same number: its group stays as it is.
+if [ "$(id -u)" = 0 ] && [ ! -e "$mount/mafat-1" ] && unshare --pid --fork --mount-proc true 2>/dev/null; then
+  mkdir "$mount/mafat-1" && own+=("$mount/mafat-1")
+  sleep $word &
+  pid=$!
+  echo $pid >"$mount/mafat-1/cgroup.procs"
+  timeout 5 unshare --pid --fork --mount-proc "$program" -o made -- true 2>"$err"
+  code=$?
+  expect same-number 2 'is there already'
+  check same-number-lives 'it was killed' kill -0 $pid
+  { kill $pid && wait $pid; } 2>/dev/null
+else
+  skip same-number 'needs root and a PID namespace of its own'
+fi
 exit $failed
