@@ -157,14 +157,14 @@ static bool limit_is_the_least(const struct group *g, struct why *why)
 {
   char path[PATH_ROOM], text[64], group[PATH_ROOM];
   strcpy(group, g->place->parent);
-  for (bool top = !*group; !top; top = !*group) {
+  for (;;) { /* the top as well: a container's has a limit */
     path_join(path, g->place->mount, group, g->place->version == 1 ? "memory.limit_in_bytes" : "memory.max");
     if (file_read(path, text, sizeof text) && isdigit((unsigned char)*text) && strtoll(text, NULL, 10) < g->limit_bytes)
       return why_not(why, "%s limits memory to %s bytes already", path, text);
+    if (!*group) return true;
     char *slash = strrchr(group, '/');
     *(slash ? slash : group) = '\0';
   }
-  return true;
 }
 
 bool group_make(struct group *g, const struct options *o, struct why *why)

@@ -306,6 +306,17 @@ echo kept >kept
 bad kept-output 'no such program' -o kept -- no-such-program
 check kept 'a file that was there has changed' grep -qx kept kept
 check none-left 'groups are left' test "$(find "$mount" -maxdepth 1 -name 'mafat-*' | wc -l)" -le "$before"
+small=$mount/mafat-test-small-$$
+if [ "$(id -u)" = 0 ] && [ "$version" = v1 ] && mkdir "$small"; then
+  own+=("$small")
+  echo 8M >"$small/memory.limit_in_bytes"
+  bad limit-above "$small/memory.limit_in_bytes limits memory to 8388608 bytes already" --parent "${small##*/}" --limit 16M -- true
+  # What a container sees as the top.
+  unshare --mount sh -c "mount --bind '$small' '$mount' && exec '$program' --limit 16M -- true" >"$out" 2>"$err"
+  code=$?
+  expect limit-above-container 2 "$mount/memory.limit_in_bytes limits memory to 8388608 bytes already"
+  check limit-above-left "left: $(ls "$small")" test -z "$(find "$small" -mindepth 1 -type d)"
+fi
 
 # ---- Cold files, CPUs, further groups, what the command inherits
 
