@@ -57,8 +57,14 @@ struct child {
   pid_t pid;
   int gate;    /* one byte lets it go; closed without one, it gives up */
   int failure; /* errno of its exec comes here; nothing if it became the command */
-  bool traced;
 };
+
+/* What dies with the process is read as it stands at its exit, where it stops so. False where that is forbidden, or done: it
+ * is not known then, or known already. */
+static bool trace(pid_t pid)
+{
+  return ptrace(PTRACE_SEIZE, pid, NULL, (void *)(intptr_t)(PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)) == 0;
+}
 
 static void become_command(const struct options *o, const char *path, const struct signals *s, int gate, int failure)
 {
@@ -85,8 +91,7 @@ static bool start_child(struct child *c, const struct options *o, const char *pa
   close(failure[1]);
   c->gate = gate[1];
   c->failure = failure[0];
-  /* What dies with the process is read as it stands at its exit. Where tracing is forbidden, that is not known. */
-  c->traced = ptrace(PTRACE_SEIZE, c->pid, NULL, (void *)(intptr_t)(PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)) == 0;
+  trace(c->pid);
   return true;
 }
 
@@ -112,7 +117,7 @@ struct sampler {
   struct counters_system system;
   FILE *timeline;
   int64_t start_ns;
-  bool over; /* the command has been seen at its exit: what follows is its taking down */
+  bool over; /* the command's first thread has been seen at its exit: what follows is its taking down, mostly */
 };
 
 static void put_bytes(FILE *file, int64_t bytes)
@@ -188,6 +193,28 @@ static void interrupt(struct watch *w, int signal)
   w->interrupted_by = signal;
 }
 
+static void forget_exit(struct watch *w)
+{
+  memset(&w->at_exit, -1, sizeof w->at_exit); /* NOT_COUNTED */
+  memset(&w->process, -1, sizeof w->process);
+}
+
+/* A sample when one is due. */
+static void look(struct watch *w, struct sampler *s, pid_t pid)
+{
+  struct group_memory memory;
+  if (s->over && trace(pid)) { /* another thread has become a program, under this number */
+    s->over = false;
+    forget_exit(w);
+  }
+  if (!s->over) {
+    sample(w, s, pid, &memory);
+  } else if (counters_resident(pid) > 0) { /* other threads run on */
+    sample(w, s, pid, &memory);
+    if (counters_resident(pid) > 0) w->at_exit = memory;
+  }
+}
+
 /* The command also where it has gone to another group, as root may. */
 static void kill_all(const struct group *g, pid_t pid)
 {
@@ -213,7 +240,6 @@ static void follow(struct watch *w, struct sampler *s, const struct child *c, co
   int64_t interval_ns = (int64_t)o->interval_ms * 1000000, next_ns = s->start_ns;
   int64_t late_ns = o->timeout_s > 0 ? s->start_ns + (int64_t)(o->timeout_s * 1e9) : INT64_MAX;
   bool killed = false;
-  struct group_memory memory;
   for (;;) {
     pid_t who = wait4(c->pid, status, WNOHANG | __WALL, usage);
     if (who < 0 && errno != EINTR) return;
@@ -229,7 +255,7 @@ static void follow(struct watch *w, struct sampler *s, const struct child *c, co
       kill_all(s->group, c->pid);
     }
     if (at_ns >= next_ns) {
-      if (!s->over) sample(w, s, c->pid, &memory);
+      look(w, s, c->pid);
       next_ns += interval_ns;
       if (next_ns <= now_ns()) next_ns = now_ns() + interval_ns; /* what was missed is missed */
     }
@@ -285,8 +311,7 @@ bool watch_run(struct watch *w, const struct group *g, const struct options *o, 
   struct rusage usage = {0};
   int status = 0, error = 0;
   *w = (struct watch){.exit_status = -1, .anon_peak_bytes = NOT_COUNTED, .cache_peak_bytes = NOT_COUNTED, .swap_peak_bytes = NOT_COUNTED};
-  memset(&w->at_exit, -1, sizeof w->at_exit);
-  memset(&w->process, -1, sizeof w->process);
+  forget_exit(w);
   if (!start_child(&child, o, path, signals, why)) return false;
   if (!group_join(g, o, child.pid, why)) {
     abandon(&child);
