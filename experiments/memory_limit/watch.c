@@ -320,9 +320,9 @@ bool watch_run(struct watch *w, const struct group *g, const struct options *o, 
   counters_system_open(&s.system);
   s.start_ns = now_ns();
   begin_timeline(&s);
-  bool opened = write(child.gate, "", 1) == 1;
+  while (write(child.gate, "", 1) < 0 && errno == EINTR) continue; /* it may have been killed already */
   close(child.gate);
-  if (opened) follow(w, &s, &child, o, signals, &status, &usage);
+  follow(w, &s, &child, o, signals, &status, &usage);
   w->wall_ms = (double)(now_ns() - s.start_ns) * 1e-6;
   take_pending(w, signals);
   end_rest(g);
