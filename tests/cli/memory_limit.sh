@@ -243,11 +243,11 @@ json inside-json 'a["outcome"] == "exit" and a["oom_kills"] == 0 and 30 * MIB < 
 limited -- python3 -c "import os, threading
 threading.Thread(target=os.execvp, args=('python3', ['python3', '-c', '''$hog
 import time; time.sleep(0.2)''', '32'])).start()"
-json thread-execs 'a["outcome"] == "exit" and 30 * MIB < a["anon_peak_bytes"] < 60 * MIB and a["vm_hwm_bytes"] > 32 * MIB and a["n_samples"] > 20'
+json thread-execs 'a["outcome"] == "exit" and 30 * MIB < a["anon_peak_bytes"] < 60 * MIB and a["vm_hwm_bytes"] > 32 * MIB and a["n_samples"] > 12'
 limited -- python3 -c "import ctypes, os, sys, threading, time
 def later(): time.sleep(0.1); b = bytearray(b'1' * (32 << 20)); time.sleep(0.1); os._exit(5)
 threading.Thread(target=later).start(); ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 0)"
-json thread-ends 'a["exit_status"] == 5 and a["anon_peak_bytes"] > 30 * MIB and a["anon_bytes"] > 30 * MIB and a["n_samples"] > 15'
+json thread-ends 'a["exit_status"] == 5 and a["anon_peak_bytes"] > 30 * MIB and a["anon_bytes"] > 30 * MIB and a["n_samples"] > 12'
 if [ "$accounts" = 1 ]; then
   limited --limit 24M --swap none -- python3 -c "$hog" 64
   expect oom 1
