@@ -231,8 +231,9 @@ make() {
   exec {hold}>"/proc/$$/fd/${GUARD[1]}" # unlike a duplicate, programs that are started have it
   umask_before=$(umask)
   umask 077
-  rm -f -- "$file" # of an earlier process of this number
-  { : >"$file"; } 2>/dev/null || cannot "$folder: no file can be made there"
+  rm -f -- "$file" "$file.log" # of an earlier process of this number
+  # Anybody may put a link where they will be, in a folder like /var/tmp: new files only.
+  (set -C && : >"$file" && : >"$file.log") 2>/dev/null || cannot "$folder: no file can be made there"
   exec {held}<"$file" && flock -n "$held"
   [ "$system" != btrfs ] || chattr +C "$file"
   if ! { run fallocate -l "$bytes" "$file" && switch_on; } 2>"$file.log"; then # some want every block written

@@ -1,6 +1,7 @@
 #include "experiments/memory_limit/counters.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <libcgroup.h>
 #include <libproc2/vmstat.h>
 #include <stdio.h>
@@ -130,16 +131,34 @@ void counters_process(pid_t pid, struct process_memory *p)
   read_proc(pid, "io", io, N_LINES(io));
 }
 
-int64_t counters_resident(pid_t pid)
+static int64_t resident_of(const char *folder)
 {
   char path[64];
   long long pages = NOT_COUNTED;
-  snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+  snprintf(path, sizeof path, "%s/statm", folder);
   FILE *in = fopen(path, "re");
   if (!in) return NOT_COUNTED;
   bool read = fscanf(in, "%*d %lld", &pages) == 1;
   fclose(in);
   return read ? pages * sysconf(_SC_PAGESIZE) : NOT_COUNTED;
+}
+
+int64_t counters_resident(pid_t pid)
+{
+  char folder[48];
+  snprintf(folder, sizeof folder, "/proc/%d", (int)pid);
+  int64_t bytes = resident_of(folder);
+  if (bytes != 0) return bytes;
+  snprintf(folder, sizeof folder, "/proc/%d/task", (int)pid);
+  DIR *threads = opendir(folder);
+  for (struct dirent *entry; bytes == 0 && threads && (entry = readdir(threads));) {
+    if (!isdigit((unsigned char)*entry->d_name)) continue;
+    snprintf(folder, sizeof folder, "/proc/%d/task/%.10s", (int)pid, entry->d_name);
+    int64_t of_thread = resident_of(folder);
+    if (of_thread > 0) bytes = of_thread;
+  }
+  if (threads) closedir(threads);
+  return bytes;
 }
 
 /* ---- the system ---- */

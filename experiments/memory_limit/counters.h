@@ -35,7 +35,8 @@ struct system_swap {
 void counters_memory(const struct group *g, struct group_memory *memory);
 void counters_events(const struct group *g, struct group_events *events);
 void counters_process(pid_t pid, struct process_memory *process);
-int64_t counters_resident(pid_t pid); /* bytes of the process now */
+/* Bytes of the process now, also when its first thread has ended and others run on; 0: all have. */
+int64_t counters_resident(pid_t pid);
 
 /* Opens /proc/vmstat; where that fails, nothing is counted. */
 struct counters_system {

@@ -83,9 +83,17 @@ bool group_name(struct group *g, const struct place *p, pid_t pid, bool cpuset, 
   return true;
 }
 
+bool group_is_free(struct group *g, struct why *why)
+{
+  if (strcmp(g->folder, g->cpuset_folder) != 0 && access(g->cpuset_folder, F_OK) == 0) g->cpuset_folder[0] = '\0';
+  if (access(g->folder, F_OK) != 0) return true;
+  why_not(why, "%s is there already, and not ours: another container's?", g->folder);
+  g->folder[0] = g->cpuset_folder[0] = '\0';
+  return false;
+}
+
 static bool make_folder(const struct group *g, struct why *why)
 {
-  if (access(g->folder, F_OK) == 0) return why_not(why, "%s is there already", g->folder);
   if (g->place->version == 2) { /* by hand: see place.c */
     if (mkdir(g->folder, 0755) == 0) return true;
     return why_not(why, "%s cannot be made: %s", g->folder, strerror(errno));
@@ -149,14 +157,14 @@ static bool limit_is_the_least(const struct group *g, struct why *why)
 {
   char path[PATH_ROOM], text[64], group[PATH_ROOM];
   strcpy(group, g->place->parent);
-  for (bool top = !*group; !top; top = !*group) {
+  for (;;) { /* the top as well: a container's has a limit */
     path_join(path, g->place->mount, group, g->place->version == 1 ? "memory.limit_in_bytes" : "memory.max");
     if (file_read(path, text, sizeof text) && isdigit((unsigned char)*text) && strtoll(text, NULL, 10) < g->limit_bytes)
       return why_not(why, "%s limits memory to %s bytes already", path, text);
+    if (!*group) return true;
     char *slash = strrchr(group, '/');
     *(slash ? slash : group) = '\0';
   }
-  return true;
 }
 
 bool group_make(struct group *g, const struct options *o, struct why *why)

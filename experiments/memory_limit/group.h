@@ -25,6 +25,10 @@ bool group_name(struct group *g, const struct place *p, pid_t pid, bool cpuset, 
 /* Kills what is in groups of processes that are gone, and removes them. */
 void group_sweep(const struct place *p);
 
+/* Is its name free still? Another container's process may have our number; then it is
+ * named no more, so that nothing of the other's is touched. */
+bool group_is_free(struct group *g, struct why *why);
+
 /* Makes it, sets its limits and CPUs, and sees by reading back that they hold. On
  * failure something may be there: group_remove(). */
 bool group_make(struct group *g, const struct options *o, struct why *why);

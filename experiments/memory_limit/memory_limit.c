@@ -1,5 +1,6 @@
 /* Runs a command in a control group of its own, under a memory limit, and reports how it
  * ended. What it makes goes again in every case: see guard.h. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,12 +47,10 @@ struct session {
 static bool session_begin(struct session *s, const struct options *o, struct why *why)
 {
   if (!group_name(&s->group, &s->place, getpid(), o->cpus != NULL, why)) return false;
-  signals_block(&s->signals);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != s->parent) raise(SIGTERM); /* it died before that */
+  signals_block(&s->signals, s->parent);
   prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the command leaves running is ours to reap */
   group_sweep(&s->place);
-  if (!guard_start(&s->guard, &s->group, why)) return false;
+  if (!group_is_free(&s->group, why) || !guard_start(&s->guard, &s->group, why)) return false;
   return place_prepare(&s->place, o->cpus != NULL, s->guard.pid, why) && group_make(&s->group, o, why);
 }
 
@@ -95,18 +94,27 @@ static int status_of(const struct watch *w)
   return w->outcome == OUTCOME_EXIT && w->exit_status == 0 ? 0 : ENDED_OTHERWISE;
 }
 
+/* A stream to the emptied file, which the command does not inherit. */
+static FILE *timeline_begin(struct output *timeline, struct why *why)
+{
+  static char buffer[TIMELINE_BUFFER];
+  FILE *samples = output_empty(timeline, why) ? fdopen(fcntl(timeline->fd, F_DUPFD_CLOEXEC, 0), "w") : NULL;
+  if (samples) setvbuf(samples, buffer, _IOFBF, sizeof buffer);
+  else why_not(why, "%s cannot be written", timeline->path);
+  return samples;
+}
+
 /* Everything that can fail without a group has been tried. */
 static int run_inside(struct session *s, const struct options *o, const char *path, struct output *report, struct output *timeline)
 {
-  static char buffer[TIMELINE_BUFFER];
   struct why why;
   struct watch w;
   FILE *samples = NULL;
   const char *failed = NULL; /* what could not be written */
   bool begun = session_begin(s, o, &why), ran = false;
-  if (begun && timeline->path && output_empty(timeline, &why) && (samples = fdopen(dup(timeline->fd), "w")) != NULL)
-    setvbuf(samples, buffer, _IOFBF, sizeof buffer);
+  if (begun && timeline->path) begun = (samples = timeline_begin(timeline, &why)) != NULL;
   if (begun) ran = watch_run(&w, &s->group, o, path, &s->signals, samples, &why);
+  if (samples && ferror(samples)) failed = timeline->path;
   if (samples && fclose(samples) != 0) failed = timeline->path;
   bool gone = session_end(s);
   if (!gone) fprintf(stderr, "memory_limit: %s cannot be removed\n", s->group.folder);
@@ -135,6 +143,13 @@ static int run(struct session *s, const struct options *o)
   return status;
 }
 
+/* What was closed stays so for the command, but no file of ours takes its number. */
+static void fill_standard_streams(void)
+{
+  for (int fd = 0; fd < 3; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0) return;
+}
+
 int main(int argc, char **argv)
 {
   static struct session session;
@@ -142,10 +157,10 @@ int main(int argc, char **argv)
   session.parent = getppid();
   struct why why = {""};
   bool in_scope = place_in_scope();
+  fill_standard_streams();
   if (!options_read(&o, argc, argv, &why)) return cannot(&why, NULL);
   if (o.help) return print(options_help);
   if (o.version) return print("memory_limit " MAFAT_VERSION "\n");
-  signal(SIGPIPE, SIG_DFL);
   bool found = place_find(&session.place, o.parent, in_scope, &why);
   if (!found && session.place.scope_may_help) place_enter_scope(argv);
   if (o.check) return check(&session, &o, found, why);

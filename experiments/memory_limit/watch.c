@@ -19,7 +19,11 @@ const char *outcome_name(enum outcome outcome)
   return names[outcome];
 }
 
-void signals_block(struct signals *s)
+/* Sent when the thread ends that started us, which may not be the end of the parent. Of its own, as SIGTERM may be
+ * ignored. */
+#define PARENT_ENDED SIGRTMIN
+
+void signals_block(struct signals *s, pid_t parent)
 {
   sigemptyset(&s->watched);
   const int ends[] = {SIGINT, SIGTERM, SIGHUP};
@@ -30,7 +34,14 @@ void signals_block(struct signals *s)
   }
   signal(SIGCHLD, SIG_DFL);
   sigaddset(&s->watched, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &s->watched, &s->before);
+  sigaddset(&s->watched, PARENT_ENDED);
+  sigset_t blocked = s->watched;
+  sigaddset(&blocked, SIGPIPE);
+  sigaddset(&blocked, SIGXFSZ);
+  sigprocmask(SIG_BLOCK, &blocked, &s->before);
+  s->parent = parent;
+  prctl(PR_SET_PDEATHSIG, PARENT_ENDED);
+  if (getppid() != parent) raise(PARENT_ENDED); /* it died before that */
 }
 
 static int64_t now_ns(void)
@@ -46,8 +57,14 @@ struct child {
   pid_t pid;
   int gate;    /* one byte lets it go; closed without one, it gives up */
   int failure; /* errno of its exec comes here; nothing if it became the command */
-  bool traced;
 };
+
+/* What dies with the process is read as it stands at its exit, where it stops so. False where that is forbidden, or done: it
+ * is not known then, or known already. */
+static bool trace(pid_t pid)
+{
+  return ptrace(PTRACE_SEIZE, pid, NULL, (void *)(intptr_t)(PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)) == 0;
+}
 
 static void become_command(const struct options *o, const char *path, const struct signals *s, int gate, int failure)
 {
@@ -74,8 +91,7 @@ static bool start_child(struct child *c, const struct options *o, const char *pa
   close(failure[1]);
   c->gate = gate[1];
   c->failure = failure[0];
-  /* What dies with the process is read as it stands at its exit. Where tracing is forbidden, that is not known. */
-  c->traced = ptrace(PTRACE_SEIZE, c->pid, NULL, (void *)(intptr_t)(PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL)) == 0;
+  trace(c->pid);
   return true;
 }
 
@@ -101,7 +117,7 @@ struct sampler {
   struct counters_system system;
   FILE *timeline;
   int64_t start_ns;
-  bool over; /* the command has been seen at its exit: what follows is its taking down */
+  bool over; /* the command's first thread has been seen at its exit: what follows is its taking down, mostly */
 };
 
 static void put_bytes(FILE *file, int64_t bytes)
@@ -166,6 +182,8 @@ static int wait_for_signal(const struct signals *signals, int64_t until_ns)
   if (left_ns < 0) left_ns = 0;
   struct timespec left = {left_ns / 1000000000, left_ns % 1000000000};
   int signal = sigtimedwait(&signals->watched, NULL, &left);
+  /* A parent of another container is always 0. */
+  if (signal == PARENT_ENDED) return signals->parent != 0 && getppid() == signals->parent ? SIGCHLD : SIGTERM;
   return signal > 0 ? signal : 0;
 }
 
@@ -175,6 +193,46 @@ static void interrupt(struct watch *w, int signal)
   w->interrupted_by = signal;
 }
 
+static void forget_exit(struct watch *w)
+{
+  memset(&w->at_exit, -1, sizeof w->at_exit); /* NOT_COUNTED */
+  memset(&w->process, -1, sizeof w->process);
+}
+
+/* A sample when one is due. */
+static void look(struct watch *w, struct sampler *s, pid_t pid)
+{
+  struct group_memory memory;
+  if (s->over && trace(pid)) { /* another thread has become a program, under this number */
+    s->over = false;
+    forget_exit(w);
+  }
+  if (!s->over) {
+    sample(w, s, pid, &memory);
+  } else if (counters_resident(pid) > 0) { /* other threads run on */
+    sample(w, s, pid, &memory);
+    if (counters_resident(pid) > 0) w->at_exit = memory;
+  }
+}
+
+/* The command also where it has gone to another group, as root may. */
+static void kill_all(const struct group *g, pid_t pid)
+{
+  kill(pid, SIGKILL);
+  group_kill(g);
+}
+
+/* What the command left running is ours; it has ended. */
+static void reap_others(pid_t pid)
+{
+  for (;;) {
+    siginfo_t one = {0};
+    if (waitid(P_ALL, 0, &one, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || one.si_pid == 0 || one.si_pid == pid ||
+        waitpid(one.si_pid, NULL, WNOHANG | __WALL) <= 0)
+      return;
+  }
+}
+
 /* Until the command has ended: its wait status and usage. */
 static void follow(struct watch *w, struct sampler *s, const struct child *c, const struct options *o, const struct signals *signals, int *status,
                    struct rusage *usage)
@@ -182,7 +240,6 @@ static void follow(struct watch *w, struct sampler *s, const struct child *c, co
   int64_t interval_ns = (int64_t)o->interval_ms * 1000000, next_ns = s->start_ns;
   int64_t late_ns = o->timeout_s > 0 ? s->start_ns + (int64_t)(o->timeout_s * 1e9) : INT64_MAX;
   bool killed = false;
-  struct group_memory memory;
   for (;;) {
     pid_t who = wait4(c->pid, status, WNOHANG | __WALL, usage);
     if (who < 0 && errno != EINTR) return;
@@ -195,10 +252,10 @@ static void follow(struct watch *w, struct sampler *s, const struct child *c, co
     if (at_ns >= late_ns && !killed) {
       w->outcome = OUTCOME_TIMEOUT;
       killed = true;
-      group_kill(s->group);
+      kill_all(s->group, c->pid);
     }
     if (at_ns >= next_ns) {
-      if (!s->over) sample(w, s, c->pid, &memory);
+      look(w, s, c->pid);
       next_ns += interval_ns;
       if (next_ns <= now_ns()) next_ns = now_ns() + interval_ns; /* what was missed is missed */
     }
@@ -207,7 +264,8 @@ static void follow(struct watch *w, struct sampler *s, const struct child *c, co
       interrupt(w, signal);
       killed = true;
     }
-    if (killed) group_kill(s->group); /* again: what forks is quick */
+    if (signal == SIGCHLD) reap_others(c->pid);
+    if (killed) kill_all(s->group, c->pid); /* again: what forks is quick */
   }
 }
 
@@ -253,8 +311,7 @@ bool watch_run(struct watch *w, const struct group *g, const struct options *o, 
   struct rusage usage = {0};
   int status = 0, error = 0;
   *w = (struct watch){.exit_status = -1, .anon_peak_bytes = NOT_COUNTED, .cache_peak_bytes = NOT_COUNTED, .swap_peak_bytes = NOT_COUNTED};
-  memset(&w->at_exit, -1, sizeof w->at_exit);
-  memset(&w->process, -1, sizeof w->process);
+  forget_exit(w);
   if (!start_child(&child, o, path, signals, why)) return false;
   if (!group_join(g, o, child.pid, why)) {
     abandon(&child);
@@ -263,9 +320,9 @@ bool watch_run(struct watch *w, const struct group *g, const struct options *o, 
   counters_system_open(&s.system);
   s.start_ns = now_ns();
   begin_timeline(&s);
-  bool opened = write(child.gate, "", 1) == 1;
+  while (write(child.gate, "", 1) < 0 && errno == EINTR) continue; /* it may have been killed already */
   close(child.gate);
-  if (opened) follow(w, &s, &child, o, signals, &status, &usage);
+  follow(w, &s, &child, o, signals, &status, &usage);
   w->wall_ms = (double)(now_ns() - s.start_ns) * 1e-6;
   take_pending(w, signals);
   end_rest(g);

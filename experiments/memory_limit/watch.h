@@ -27,12 +27,14 @@ struct watch {
   int64_t n_samples;
 };
 
-/* The signals that end the watch, and SIGCHLD. Blocked from before the group is made to
- * the end, so that none comes at a wrong moment; the command gets what was before. */
+/* The signals that end the watch, that of the parent's end, and SIGCHLD. Blocked from
+ * before the group is made to the end, so that none comes at a wrong moment, as are those
+ * of a write that fails: that is an error like others. The command gets what was before. */
 struct signals {
   sigset_t watched, before;
+  pid_t parent; /* who started us */
 };
-void signals_block(struct signals *s);
+void signals_block(struct signals *s, pid_t parent);
 
 /* Runs the command at `path` in the group, kills what it leaves. `timeline` may be NULL.
  * False with the reason if it could not be run. */

@@ -218,6 +218,16 @@ check timeout-rest "running: $(running $word)" until_gone running $word
 limited -- sh -c "setsid sh -c 'sleep $word; sleep $word' & sleep $word & exit 0"
 expect rest 0
 check rest-killed "running: $(running $word)" until_gone running $word
+if [ "$(id -u)" = 0 ]; then # a command that goes to another group, as su and its like do
+  timeout -s KILL 10 "$program" --timeout 0.2 --json -o "$report" -- sh -c "echo \$\$ >'$mount/cgroup.procs' && exec sleep $word"
+  check gone-elsewhere "exit status $?" test $? -eq 1
+  json gone-elsewhere-json 'a["outcome"] == "timeout" and a["signal"] == 9'
+  check gone-elsewhere-killed "running: $(running $word)" until_gone running $word
+fi
+# What the command's children leave becomes memory_limit's, and does not stay as zombies.
+# shellcheck disable=SC2016
+limited -- sh -c 'for k in 1 2 3 4 5 6 7 8 9; do (sleep 0 &); done; sleep 0.3; grep -l "^PPid:.$PPID$" /proc/[0-9]*/status | wc -l'
+check orphans "found: $(cat "$out")" test "$(cat "$out")" -le 2
 # shellcheck disable=SC2016
 limited -- sh -c 'trap "" TERM INT HUP; mkdir -p sub; echo $0 $1' 'a "b"' 'c,d'
 check words "found: $(cat "$out")" grep -qxF 'a "b" c,d' "$out"
@@ -229,6 +239,15 @@ limited --limit 64M -- python3 -c "$hog" 32
 expect inside 0
 json inside-json 'a["outcome"] == "exit" and a["oom_kills"] == 0 and 30 * MIB < a["anon_peak_bytes"] < 60 * MIB' \
   'a["peak_bytes"] is None or 32 * MIB < a["peak_bytes"] <= 64 * MIB' 'a["vm_hwm_bytes"] > 32 * MIB and a["user_ms"] + a["system_ms"] > 0'
+# Neither a thread that becomes another program nor the end of the first thread alone is the command's end.
+limited -- python3 -c "import os, threading
+threading.Thread(target=os.execvp, args=('python3', ['python3', '-c', '''$hog
+import time; time.sleep(0.2)''', '32'])).start()"
+json thread-execs 'a["outcome"] == "exit" and 30 * MIB < a["anon_peak_bytes"] < 60 * MIB and a["vm_hwm_bytes"] > 32 * MIB and a["n_samples"] > 12'
+limited -- python3 -c "import ctypes, os, sys, threading, time
+def later(): time.sleep(0.1); b = bytearray(b'1' * (32 << 20)); time.sleep(0.1); os._exit(5)
+threading.Thread(target=later).start(); ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 0)"
+json thread-ends 'a["exit_status"] == 5 and a["anon_peak_bytes"] > 30 * MIB and a["anon_bytes"] > 30 * MIB and a["n_samples"] > 12'
 if [ "$accounts" = 1 ]; then
   limited --limit 24M --swap none -- python3 -c "$hog" 64
   expect oom 1
@@ -296,6 +315,17 @@ echo kept >kept
 bad kept-output 'no such program' -o kept -- no-such-program
 check kept 'a file that was there has changed' grep -qx kept kept
 check none-left 'groups are left' test "$(find "$mount" -maxdepth 1 -name 'mafat-*' | wc -l)" -le "$before"
+small=$mount/mafat-test-small-$$
+if [ "$(id -u)" = 0 ] && [ "$version" = v1 ] && mkdir "$small"; then
+  own+=("$small")
+  echo 8M >"$small/memory.limit_in_bytes"
+  bad limit-above "$small/memory.limit_in_bytes limits memory to 8388608 bytes already" --parent "${small##*/}" --limit 16M -- true
+  # What a container sees as the top.
+  unshare --mount sh -c "mount --bind '$small' '$mount' && exec '$program' --limit 16M -- true" >"$out" 2>"$err"
+  code=$?
+  expect limit-above-container 2 "$mount/memory.limit_in_bytes limits memory to 8388608 bytes already"
+  check limit-above-left "left: $(ls "$small")" test -z "$(find "$small" -mindepth 1 -type d)"
+fi
 
 # ---- Cold files, CPUs, further groups, what the command inherits
 
@@ -318,8 +348,12 @@ json cpus-by 'a["cpus"] == "'"$first"'" and a["cpus_by"] in ("cpuset", "affinity
 inherited='import os, signal; print(sorted(os.listdir("/proc/self/fd")), signal.pthread_sigmask(signal.SIG_BLOCK, []))
 print([signal.getsignal(s) for s in signal.valid_signals()], sorted(os.environ.items()))'
 timeout 60 python3 -c "$inherited" >as-it-is 2>"$err"
-limited -- python3 -c "$inherited"
+limited --timeline line.csv -- python3 -c "$inherited"
 check inherits "found: $(diff as-it-is "$out")" cmp -s as-it-is "$out"
+timeout 60 "$program" --timeline line.csv -o closed -- true <&- >&- 2>&-
+check streams-closed "exit status $?" test $? -eq 0 -a -s closed -a -s line.csv
+timeout 60 "$program" -- true 2>&-
+check stderr-closed "the report is nowhere, exit status $?" test $? -eq 2
 other=/sys/fs/cgroup/blkio/mafat-test-$$
 if [ "$version" = v1 ] && mkdir "$other" 2>/dev/null; then
   own+=("$other")
@@ -427,12 +461,24 @@ for k in range(n):
         assert report["outcome"] == "interrupted", report
 PYTHON
 if said=$(python3 end.py "$program" "$mount" "$word" "$first" 25 2>&1); then ok ended; else fail ended "$(tail -n 1 <<<"$said")"; fi
-sh -c "'$program' -o ended -- sleep $word & echo \$! >pid; wait" &
-parent=$!
-until [ -n "$(running $word)" ]; do sleep 0.01; done
-{ kill -KILL $parent && wait $parent; } 2>/dev/null
-check parent-gone "running: $(running $word)" until_gone running $word
-check parent-gone-group "left: $(left "$(cat pid)")" until_gone left "$(cat pid)"
+for before in '' "trap '' TERM;"; do
+  sh -c "$before '$program' -o ended -- sleep $word & echo \$! >pid; wait" &
+  parent=$!
+  until [ -n "$(running $word)" ]; do sleep 0.01; done
+  { kill -KILL $parent && wait $parent; } 2>/dev/null
+  check "parent-gone $before" "running: $(running $word)" until_gone running $word
+  check "parent-gone-group $before" "left: $(left "$(cat pid)")" until_gone left "$(cat pid)"
+done
+cat >thread.py <<'PYTHON'
+"""Only the thread ends that started memory_limit."""
+import subprocess, sys, threading
+started = []
+thread = threading.Thread(target=lambda: started.append(subprocess.Popen(sys.argv[1:])))
+thread.start(), thread.join()
+sys.exit(started[0].wait())
+PYTHON
+timeout 60 python3 thread.py "$program" --json -o "$report" -- sleep 0.3
+check parent-thread "exit status $?" test $? -eq 0
 # A guard that was killed as well leaves the group to the next call.
 "$program" -o ended -- sleep $word &
 pid=$!
@@ -443,4 +489,28 @@ check no-guard "no group mafat-$pid is left" test -n "$(left $pid)"
 limited -- true
 check swept "left: $(left $pid)" test -z "$(left $pid)"
 check swept-processes "running: $(running $word)" until_gone running $word
+# One that was killed alone is not missed.
+"$program" --json -o "$report" -- sh -c 'until [ -e go ]; do sleep 0.01; done' &
+pid=$!
+until [ -n "$(left $pid)" ]; do sleep 0.01; done
+kill -KILL "$(pgrep -P $pid | while read -r child; do grep -lx mafat-guard "/proc/$child/comm"; done | tr -dc '0-9\n')"
+touch go
+wait $pid
+check guard-killed "exit status $?" test $? -eq 0
+json guard-killed-json 'a["outcome"] == "exit"'
+check guard-killed-group "left: $(left $pid)" test -z "$(left $pid)"
+# Another container's process of the same number: its group stays as it is.
+if [ "$(id -u)" = 0 ] && [ ! -e "$mount/mafat-1" ] && unshare --pid --fork --mount-proc true 2>/dev/null; then
+  mkdir "$mount/mafat-1" && own+=("$mount/mafat-1")
+  sleep $word &
+  pid=$!
+  echo $pid >"$mount/mafat-1/cgroup.procs"
+  timeout 5 unshare --pid --fork --mount-proc "$program" -o made -- true 2>"$err"
+  code=$?
+  expect same-number 2 'is there already'
+  check same-number-lives 'it was killed' kill -0 $pid
+  { kill $pid && wait $pid; } 2>/dev/null
+else
+  skip same-number 'needs root and a PID namespace of its own'
+fi
 exit $failed

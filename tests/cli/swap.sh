@@ -158,6 +158,12 @@ mkdir "$folder/a folder"
 run with 8M --folder "$folder/a folder" --last cat /proc/swaps
 check 'with: a folder with a blank in its name' "$(cat "$out")" grep -qF 'a\040folder/mafat-swap-with' "$out"
 rmdir "$folder/a folder" || fail 'with: a folder with a blank: nothing is left' "$(ls "$folder"/*)"
+echo "another's" >"$stubs/victim"
+sh -c 'for end in "" .log; do ln -s "$1/victim" "$2/mafat-swap-with-$$$end"; done
+  exec "$3" with 8M --folder "$2" --last true' sh "$stubs" "$folder" "$swap" 2>"$err"
+code=$?
+check 'with: links where its files will be' "exit status $code; $(cat "$err" "$stubs/victim")" test "$code $(cat "$stubs/victim")" = "0 another's"
+gone 'with: links: nothing is left'
 
 "$swap" with 8M --folder "$folder" --last sleep 30 &
 first=$!

@@ -178,7 +178,7 @@ def verdict(folder, n_wanted, time, only_limited, bar, swap_note):
         passed += not found
         reasons += found
     for name, others in (("without a limit", unlimited), ("against", against)):
-        reasons += ["the run %s: %s" % (name, o["message"] or o["outcome"]) for o in others[:1] if o["outcome"] != "done"]
+        reasons += ["the run %s: %s" % (name, o["message"] or o["outcome"]) for o in others if o["outcome"] != "done"][:1]
     if not only_limited and not unlimited and passed:
         reasons.append("nothing to compare with")
     last = limited[-1]

@@ -229,9 +229,10 @@ one() {
     echo "kind $kind"
     echo "repeat $n"
   } >"$folder/what"
-  exec 5<>"$work/bits" # held open, so that neither end waits for the other
-  sha256sum <"$work/bits" >"$folder/bits" 5>&- &
+  exec 5<>"$work/bits" 6<"$work/bits" # held open, so that neither end waits for the other
+  sha256sum <&6 >"$folder/bits" 5>&- 6<&- &
   reader=$!
+  exec 6<&-
   "$tool" "${options[@]}" -- "${line[@]}" >"$folder/out" 2>"$folder/err" </dev/null 5>&- &
   runner=$!
   wait "$runner" || status=$?
