@@ -89,7 +89,7 @@ def time_text(ms):
 
 def latency_axis(label="latency", low=None, high=None):
     """Milliseconds, log."""
-    ticks = [(n * 10 ** power, time_text(n * 10 ** power)) for power in range(-1, 7) for n in (1, 2, 5)]
+    ticks = [(n * 10 ** power, time_text(n * 10 ** power)) for power in range(-1, 7) for n in (1, 2, 3, 4, 5, 7)]
     return Axis(label, 10, low, high, ticks)
 
 
@@ -134,8 +134,9 @@ def block(name, points):
 def ticks_text(axis, low, high):
     """Those within the range, thinned where they are many."""
     inside = [(value, text) for value, text in axis.ticks if low <= axis.scale(value) <= high]
-    if axis.log == 10 and len(inside) > 9:
-        inside = [(value, text) for value, text in inside if abs(math.log10(value) % 1) < 1e-6]
+    for digits in ((1, 2, 5), (1,)):   # fewer where they are many
+        if axis.log == 10 and len(inside) > 9:
+            inside = [(value, text) for value, text in inside if round(value / 10 ** math.floor(math.log10(value) + 1e-9)) in digits]
     return "(%s)" % ", ".join("%s %.9g" % (quote(text), value) for value, text in inside)
 
 
