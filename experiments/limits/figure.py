@@ -145,9 +145,9 @@ def draw_names(canvas, scale, labels):
     """Each curve's name beside its right end, moved apart where they would touch."""
     ends = []
     for label, points in labels.items():
-        good = [point for point in points if point.good]
-        if label in CURVES and label != OURS[0] and good:
-            ends.append([math.log(good[0].latency_ms), scale.x(good[0].limit), CURVES[label]])
+        ends_at = [(point.latency_ms, point.limit) for point in points if point.good] or [(point.timeout_ms, point.limit) for point in points if point.timeout_ms]
+        if label in CURVES and label != OURS[0] and ends_at:
+            ends.append([math.log(ends_at[0][0]), scale.x(ends_at[0][1]), CURVES[label]])
     ends.sort(key=lambda end: end[0])
     step = math.log(scale.end / LOW_MS) * 0.052
     for i in range(1, len(ends)):

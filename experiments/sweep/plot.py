@@ -121,7 +121,8 @@ class Panel:
 
 
 def quote(text):
-    return '"%s"' % str(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    """For gnuplot, which runs what stands in backquotes, but not between single quotes."""
+    return "'%s'" % str(text).replace("'", "''").replace("\n", " ")
 
 
 def block(name, points):
