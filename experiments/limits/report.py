@@ -158,8 +158,7 @@ A run is one process in a fresh memory group of its own (`build/memory_limit`), 
 [experiments/sweep](../sweep/README.md), which says it in full. What matters here:
 
 - **Latency** is that of the first picture, taken inside the process, from before the picture is opened to after the last layer; opening the network is
-  apart, and so is what it swaps. Medians of up to %(repeats)s runs, limit by limit from the largest down, programs in random order; what is slow (20 s, if not told
-  otherwise) is run once at that limit.
+  apart, and so is what it swaps. Medians of up to %(repeats)s runs; what is slow is run once at that limit.
 - **mafat** is given nothing but the network and the picture: it finds its group's limit, and the plan for it. *packed weights* are the same weights, packed once by
   `pack_weights`; they are no file that another program made.
 - **Peers** are those of [experiments/peers](../peers/README.md), as Debian and npm ship them, with copies of their libraries that no other process has: a group pays for all that its
