@@ -132,11 +132,11 @@ is "what does not fit is a row" a.csv '{(row["outcome"], row["exit_status"]) for
 is "the machine is in it" a.csv 'all(row[name] for row in r for name in ("machine", "kernel", "commit", "date", "swap", "cgroup", "cpus"))'
 is "no paths of the work folder" a.csv 'not any("mafat-sweep-" in str(row) for row in r)'
 if [ -s a.png ] && [ -s a.svg ]; then ok figure; else command -v gnuplot >/dev/null && fail figure "$(cat err)"; fi
+check "a table" "$(cat out)" grep -q '^limit  *mafat' out
 if command -v gnuplot >/dev/null; then
   run --csv q.csv --swap none --limits 16M --repeats 1 --plot q.png --program "o'ne \" \`touch ran\`: mafat" "${own[@]}"
   check "a name is no command" "status $code, $(head -c 300 err)" test -s q.svg -a ! -e ran
 fi
-check "a table" "$(cat out)" grep -q '^limit  *mafat' out
 cp a.csv before.csv
 run --csv a.csv --swap none --limits none,16M --repeats 2 --program mafat "${own[@]}"
 check "nothing is run twice" "status $code, $(diff a.csv before.csv)" cmp -s a.csv before.csv
