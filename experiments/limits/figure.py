@@ -101,7 +101,8 @@ class Scale:
 
     def commands(self, with_times):
         powers = [2 ** n for n in range(0, 20) if self.low <= 2 ** n <= (self.limits[-1] / MB if self.limits else 0)]
-        ticks = ["%s %g" % (plot.quote("%g" % n if n < 1024 else "%g GB" % (n / 1024)), n) for n in powers]
+        names = {512: "", 1024: "1G"}   # where texts would touch
+        ticks = ["%s %g" % (plot.quote(names.get(n, "%g" % n)), n) for n in powers]
         ticks.append('"none" %.9g' % self.none)
         times = [10 ** n for n in range(0, 8) if LOW_MS <= 10 ** n <= self.top]
         texts = [plot.quote(plot.time_text(ms)) if with_times else '""' for ms in times]
@@ -230,7 +231,7 @@ def script(found):
     share = 0.9 / len(chosen)
     lines = ["set multiplot title %s font ',%d'" % (plot.quote("Latency of one picture under a memory limit, one thread, cold"), SIZES["title"]), COMMON]
     for n, (title, labels, weights) in enumerate(chosen):
-        lines += ["set lmargin at screen %.4f" % (0.075 + n * (share + 0.025)), "set rmargin at screen %.4f" % (0.075 + n * (share + 0.025) + share - 0.105),
+        lines += ["set lmargin at screen %.4f" % (0.075 + n * (share + 0.025)), "set rmargin at screen %.4f" % (0.075 + n * (share + 0.025) + share - 0.117),
                   "set tmargin at screen 0.87", "set bmargin at screen 0.175", 'set xlabel "memory limit, MB" offset 0,0.3',
                   panel(n, scale, title, labels, weights), "unset arrow", "unset label", "unset object"]
     lines += ["set lmargin at screen 0.03", "set rmargin at screen 0.99", "set tmargin at screen 0.075", "set bmargin at screen 0.015", "unset border",
