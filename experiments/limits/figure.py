@@ -1,7 +1,6 @@
 """The figure: latency against the memory limit, a panel for each part of the network; PNG and SVG."""
 
 import math
-import os
 
 from sweep import plot, rows
 

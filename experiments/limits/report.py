@@ -100,7 +100,7 @@ def swap_words(points):
 
 def failure_words(label, point):
     """How a program failed, in a sentence."""
-    words = {"timeout": "time-out after %s" % time_text(point.timeout_ms or 0), "given-up": "time-out with more memory already", "oom": "killed: out of memory"}
+    words = {"timeout": "time-out after %s" % time_text(point.timeout_ms or 0), "given-up": "timed out with more memory already", "oom": "killed: out of memory"}
     return "%s: %s" % (label, words.get(point.mark, point.mark))
 
 
@@ -185,12 +185,16 @@ def timeouts_text(found):
     return "some minutes" if not seconds else "%d s" % seconds[-1] if len(seconds) == 1 else "%d to %d s" % (seconds[0], seconds[-1])
 
 
+def listed(names):
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def beside_whom(found, order):
     """Who was run, and who was not."""
     names = [figure.FREE.get(label, label) for label in order if label not in figure.OURS]
     run = {figure.FREE.get(row["label"], row["label"]) for row in found}
     here, missing = ([name for name in dict.fromkeys(names) if (name in run) == there] for there in (True, False))
-    return (", beside " + ", ".join(here) if here else "") + (" (not here: %s)" % ", ".join(missing) if missing else "")
+    return (", beside " + listed(here) if here else "") + (" (not here: %s)" % listed(missing) if missing else "")
 
 
 def markdown(found, order):

@@ -1,6 +1,6 @@
 """What a sweep's rows show: latency against the limit, as a figure and as a table."""
 
-from sweep import plot, rows
+from sweep import plot
 from sweep.cells import limit_text
 
 SYMBOLS = (7, 5, 9, 13, 15, 11)   # gnuplot's, filled

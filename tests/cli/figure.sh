@@ -108,7 +108,7 @@ PYTHON
 grep -E '^network|,mafat,' "$stored/runs.csv" >"$folder/runs.csv"
 run --draw --quiet --folder "$folder"
 check 'mafat alone' "exit status $code, $(head -n 1 "$err")" picture "$folder/limits" 1600
-check 'mafat alone: who is not there is named' "$(sed -n 5p "$folder/README.md")" grep -q '(not here: Darknet, OpenCV DNN, onnxruntime)' "$folder/README.md"
+check 'mafat alone: who is not there is named' "$(sed -n 5p "$folder/README.md")" grep -q '(not here: Darknet, OpenCV DNN and onnxruntime)' "$folder/README.md"
 python3 - "$stored/runs.csv" "$folder/runs.csv" <<'PYTHON'
 import csv, sys
 with open(sys.argv[1], encoding="utf-8") as file:
