@@ -238,17 +238,19 @@ static int kill_listed(const char *folder)
   return n;
 }
 
+enum removal { KILL, REMOVE_EMPTY, REMOVE };
+
 /* Groups that the command made below its own come first. By hand: libcgroup would move processes to the parent, not kill them. */
-static void visit(const char *folder, bool remove)
+static void visit(const char *folder, enum removal removal)
 {
   char path[PATH_ROOM];
   DIR *dir = opendir(folder);
   for (struct dirent *entry; dir && (entry = readdir(dir));)
-    if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && path_join(path, folder, entry->d_name, "")) visit(path, remove);
+    if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && path_join(path, folder, entry->d_name, "")) visit(path, removal);
   if (dir) closedir(dir);
-  if (kill_listed(folder) > 0 || !remove) return;
+  if (removal != REMOVE_EMPTY && (kill_listed(folder) > 0 || removal == KILL)) return;
   /* v1: without it, what is cached would keep the dead group in the kernel. */
-  if (path_join(path, folder, "", "memory.force_empty")) file_write(path, "0");
+  if (removal == REMOVE && path_join(path, folder, "", "memory.force_empty")) file_write(path, "0");
   rmdir(folder);
 }
 
@@ -258,7 +260,7 @@ static void kill_below(const char *folder, bool remove)
   if (!*folder) return;
   /* v2, from Linux 5.14 on: all at once, also what forks meanwhile. */
   if (path_join(path, folder, "", "cgroup.kill")) file_write(path, "1");
-  visit(folder, remove);
+  visit(folder, remove ? REMOVE : KILL);
 }
 
 void group_kill(const struct group *g) { kill_below(g->folder, false); }
@@ -291,11 +293,39 @@ static pid_t pid_in(const char *name)
   return (!*end || strcmp(end, "-supervisor") == 0) && pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
 }
 
-/* Has it processes that are numbered elsewhere, in another container? They show as 0. */
-static bool is_foreign(const char *folder)
+/* Is this process numbered where we are, and not in a container below? */
+static bool is_numbered_here(int pid)
+{
+  char path[64], line[256];
+  bool here = true;
+  int first, second;
+  snprintf(path, sizeof path, "/proc/%d/status", pid);
+  FILE *file = fopen(path, "re");
+  while (file && fgets(line, sizeof line, file))
+    if (sscanf(line, "NSpid: %d %d", &first, &second) == 2) here = false;
+  if (file) fclose(file);
+  return here;
+}
+
+enum whose { NOBODYS, OURS, ANOTHERS };
+
+/* A group with groups below it. Processes of another container show as 0 or, on v1, not at all: nobody's is what is seen. */
+static enum whose whose_is(const char *folder)
 {
   char path[PATH_ROOM];
-  return path_join(path, folder, "", "cgroup.procs") && file_has_word(path, "0");
+  int pid;
+  enum whose whose = NOBODYS;
+  FILE *file = path_join(path, folder, "", "cgroup.procs") ? fopen(path, "re") : NULL;
+  while (file && whose != OURS && fscanf(file, "%d", &pid) == 1) whose = pid > 0 && is_numbered_here(pid) ? OURS : ANOTHERS;
+  if (file) fclose(file);
+  DIR *dir = opendir(folder);
+  for (struct dirent *entry; whose != OURS && dir && (entry = readdir(dir));) {
+    if (entry->d_type != DT_DIR || entry->d_name[0] == '.' || !path_join(path, folder, entry->d_name, "")) continue;
+    enum whose below = whose_is(path);
+    if (below != NOBODYS) whose = below;
+  }
+  if (dir) closedir(dir);
+  return whose;
 }
 
 static void sweep_folder(const char *mount, const char *parent)
@@ -308,9 +338,11 @@ static void sweep_folder(const char *mount, const char *parent)
     pid_t pid = pid_in(entry->d_name);
     /* One of our own number is an earlier process's as well. */
     if (pid == 0 || (pid != getpid() && (kill(pid, 0) == 0 || errno != ESRCH))) continue;
-    if (path_join(path, folder, entry->d_name, "") && stat(path, &st) == 0 && (geteuid() == 0 || st.st_uid == geteuid()) &&
-        !is_foreign(path))
-      remove_folder(path);
+    if (!path_join(path, folder, entry->d_name, "") || stat(path, &st) != 0 || (geteuid() != 0 && st.st_uid != geteuid())) continue;
+    enum whose whose = whose_is(path);
+    if (whose == OURS) remove_folder(path);
+    /* The kernel refuses where it is another's after all. */
+    if (whose == NOBODYS) visit(path, REMOVE_EMPTY);
   }
   if (dir) closedir(dir);
 }

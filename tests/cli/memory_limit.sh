@@ -499,18 +499,29 @@ wait $pid
 check guard-killed "exit status $?" test $? -eq 0
 json guard-killed-json 'a["outcome"] == "exit"'
 check guard-killed-group "left: $(left $pid)" test -z "$(left $pid)"
-# Another container's process of the same number: its group stays as it is.
-if [ "$(id -u)" = 0 ] && [ ! -e "$mount/mafat-1" ] && unshare --pid --fork --mount-proc true 2>/dev/null; then
-  mkdir "$mount/mafat-1" && own+=("$mount/mafat-1")
+# Another container's process of the same number, or of a number that nobody has here: its group stays as it is.
+others=$mount/mafat-test-others-$$
+if [ "$(id -u)" = 0 ] && [ "$version" = v1 ] && unshare --pid --fork --mount-proc true 2>/dev/null && mkdir "$others"; then
+  mkdir "$others/mafat-1" "$others/mafat-4194999" "$others/mafat-4194998"
+  own+=("$others/mafat-1" "$others/mafat-4194999" "$others/mafat-4194998" "$others")
   sleep $word &
   pid=$!
-  echo $pid >"$mount/mafat-1/cgroup.procs"
-  timeout 5 unshare --pid --fork --mount-proc "$program" -o made -- true 2>"$err"
+  echo $pid >"$others/mafat-1/cgroup.procs"
+  timeout 5 unshare --pid --fork --mount-proc "$program" --parent "${others##*/}" -o made -- true 2>"$err"
   code=$?
   expect same-number 2 'is there already'
-  check same-number-lives 'it was killed' kill -0 $pid
+  check others-empty 'not swept' test ! -e "$others/mafat-4194998" -a ! -e "$others/mafat-4194999"
+  mkdir "$others/mafat-4194999"
+  unshare --pid --fork sleep $word 2>/dev/null &
+  inner=$!
+  until child=$(pgrep -P $inner); do sleep 0.01; done
+  echo "$child" >"$others/mafat-4194999/cgroup.procs"
+  limited --parent "${others##*/}" -- true
+  check others-inside 'killed' test -n "$(cat "$others/mafat-4194999/cgroup.procs")"
+  { kill -KILL "$child" && wait $inner; } 2>/dev/null
+  check others-live 'it was killed' kill -0 $pid
   { kill $pid && wait $pid; } 2>/dev/null
 else
-  skip same-number 'needs root and a PID namespace of its own'
+  skip same-number 'needs root, control groups v1 and a PID namespace'
 fi
 exit $failed
