@@ -234,7 +234,8 @@ check words "found: $(cat "$out")" grep -qxF 'a "b" c,d' "$out"
 
 hog='import sys; b = bytearray(int(sys.argv[1]) << 20)
 for k in range(len(b) // 4096): b[4096 * k] = k % 251 + 1
-if len(sys.argv) > 2: b = b[::-1]'
+if len(sys.argv) > 2: b = b[::-1]
+import time; time.sleep(0.1)' # so that it is sampled
 limited --limit 64M -- python3 -c "$hog" 32
 expect inside 0
 json inside-json 'a["outcome"] == "exit" and a["oom_kills"] == 0 and 30 * MIB < a["anon_peak_bytes"] < 60 * MIB' \
@@ -471,13 +472,16 @@ for before in '' "trap '' TERM;"; do
 done
 cat >thread.py <<'PYTHON'
 """Only the thread ends that started memory_limit."""
-import subprocess, sys, threading
-started = []
-thread = threading.Thread(target=lambda: started.append(subprocess.Popen(sys.argv[1:])))
+import subprocess, sys, threading, time
+def start():
+    global started
+    started = subprocess.Popen(sys.argv[1:])
+    time.sleep(0.3)
+thread = threading.Thread(target=start)
 thread.start(), thread.join()
-sys.exit(started[0].wait())
+sys.exit(started.wait())
 PYTHON
-timeout 60 python3 thread.py "$program" --json -o "$report" -- sleep 0.3
+timeout 60 python3 thread.py "$program" --json -o "$report" -- sleep 0.6
 check parent-thread "exit status $?" test $? -eq 0
 # A guard that was killed as well leaves the group to the next call.
 "$program" -o ended -- sleep $word &
