@@ -12,30 +12,12 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 out=$folder/out err=$folder/err
-failed=0
-
-ok() { printf 'ok figure %s\n' "$1"; }
-skip() { printf 'skip figure %s: %s\n' "$1" "$2"; }
-fail() {
-  printf 'FAIL figure %s: %s\n' "$1" "$2"
-  failed=1
-}
-check() { # NAME WHY COMMAND...: the command must succeed
-  local name=$1 why=$2
-  shift 2
-  if "$@" >"$folder/log" 2>&1; then ok "$name"; else fail "$name" "$why; $(tail -n 1 "$folder/log")"; fi
-}
+suite=figure log=$folder/log
+# shellcheck source=tests/check.sh
+. "$PWD/tests/check.sh"
 run() {
   timeout 60 "$program" "$@" >"$out" 2>"$err"
   code=$?
-}
-bad() { # NAME TEXT ARGUMENT...: refused with exit status 2 and one line that has the text
-  local name=$1 text=$2
-  shift 2
-  run "$@"
-  if [ $code = 2 ] && [ ! -s "$out" ] && [ "$(wc -l <"$err")" = 1 ] && grep -qF -e "$text" "$err"; then ok "$name"; else
-    fail "$name" "exit status $code, $(head -c 300 "$out" "$err")"
-  fi
 }
 picture() { # STEM WIDTH: a whole PNG of that width and a well-formed SVG
   python3 - "$@" <<'PYTHON'

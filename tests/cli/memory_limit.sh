@@ -20,19 +20,8 @@ leave() {
 trap leave EXIT
 trap 'exit 1' HUP INT TERM
 cd "$folder" || exit 1
-failed=0
-
-ok() { printf 'ok %s\n' "$1"; }
-skip() { printf 'skip %s: %s\n' "$1" "$2"; }
-fail() {
-  printf 'FAIL %s: %s\n' "$1" "$2"
-  failed=1
-}
-check() { # NAME WHY COMMAND...: the command must succeed
-  local name=$1 why=$2
-  shift 2
-  if "$@"; then ok "$name"; else fail "$name" "$why"; fi
-}
+# shellcheck source=tests/check.sh
+. "$root/tests/check.sh"
 
 out=$folder/out err=$folder/err report=$folder/report
 run() {

@@ -9,19 +9,9 @@ sample=$root/tests/data/paper
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
-failed=0
-
-ok() { printf 'ok paper %s\n' "$1"; }
-skip() { printf 'skip paper %s: %s\n' "$1" "$2"; }
-fail() {
-  printf 'FAIL paper %s: %s\n' "$1" "$2"
-  failed=1
-}
-check() { # NAME WHY COMMAND...: the command must succeed
-  local name=$1 why=$2
-  shift 2
-  if "$@" >"$folder/log" 2>&1; then ok "$name"; else fail "$name" "$why; $(tail -n 1 "$folder/log")"; fi
-}
+suite=paper log=$folder/log
+# shellcheck source=tests/check.sh
+. "$root/tests/check.sh"
 
 if ! command -v python3 >/dev/null; then
   skip everything 'python3 is missing'

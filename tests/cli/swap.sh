@@ -13,30 +13,11 @@ mkdir "$folder" "$stubs" || exit 1
 trap 'rm -rf "$folder" "$stubs"' EXIT
 trap 'exit 1' HUP INT TERM
 out=$stubs/out err=$stubs/err
-failed=0
-
-ok() { printf 'ok %s\n' "$1"; }
-skip() { printf 'skip %s: %s\n' "$1" "$2"; }
-fail() {
-  printf 'FAIL %s: %s\n' "$1" "$2"
-  failed=1
-}
-check() { # NAME WHY COMMAND...: the command must succeed
-  local name=$1 why=$2
-  shift 2
-  if "$@"; then ok "$name"; else fail "$name" "$why"; fi
-}
+# shellcheck source=tests/check.sh
+. "$PWD/tests/check.sh"
 run() {
   timeout 60 "$swap" "$@" >"$out" 2>"$err"
   code=$?
-}
-bad() { # NAME TEXT ARGUMENT...: refused with exit status 2 and one line that has the text
-  local name=$1 text=$2
-  shift 2
-  run "$@"
-  if [ $code = 2 ] && [ ! -s "$out" ] && [ "$(wc -l <"$err")" = 1 ] && grep -qF -e "$text" "$err"; then ok "$name"; else
-    fail "$name" "exit status $code, $(head -c 300 "$out" "$err")"
-  fi
 }
 is_on() { grep -qF "$folder/mafat-swap-$1-" /proc/swaps; }
 guards() { pgrep -f "swap.sh guard $folder/" >/dev/null; }

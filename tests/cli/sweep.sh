@@ -20,19 +20,8 @@ trap leave EXIT
 trap 'exit 1' HUP INT TERM
 mkdir "$TMPDIR"
 cd "$folder" || exit 1
-failed=0
-
-ok() { printf 'ok %s\n' "$1"; }
-skip() { printf 'skip %s: %s\n' "$1" "$2"; }
-fail() {
-  printf 'FAIL %s: %s\n' "$1" "$2"
-  failed=1
-}
-check() { # NAME WHY COMMAND...: the command must succeed
-  local name=$1 why=$2
-  shift 2
-  if "$@"; then ok "$name"; else fail "$name" "$why"; fi
-}
+# shellcheck source=tests/check.sh
+. "${experiments%/experiments}/tests/check.sh"
 
 if ! command -v python3 >/dev/null; then
   skip sweep "needs python3"

@@ -13,30 +13,12 @@ mkdir "$folder" || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 out=$folder/out err=$folder/err
-failed=0
-
-ok() { printf 'ok timeline %s\n' "$1"; }
-skip() { printf 'skip timeline %s: %s\n' "$1" "$2"; }
-fail() {
-  printf 'FAIL timeline %s: %s\n' "$1" "$2"
-  failed=1
-}
-check() { # NAME WHY COMMAND...: the command must succeed
-  local name=$1 why=$2
-  shift 2
-  if "$@" >"$folder/log" 2>&1; then ok "$name"; else fail "$name" "$why; $(tail -n 1 "$folder/log")"; fi
-}
+suite=timeline log=$folder/log
+# shellcheck source=tests/check.sh
+. "$PWD/tests/check.sh"
 run() {
   TMPDIR=$folder timeout 120 "$program" "$@" >"$out" 2>"$err"
   code=$?
-}
-bad() { # NAME TEXT ARGUMENT...: refused with exit status 2 and one line that has the text
-  local name=$1 text=$2
-  shift 2
-  run "$@"
-  if [ $code = 2 ] && [ ! -s "$out" ] && [ "$(wc -l <"$err")" = 1 ] && grep -qF -e "$text" "$err"; then ok "$name"; else
-    fail "$name" "exit status $code, $(head -c 300 "$out" "$err")"
-  fi
 }
 picture() { # STEM: a whole PNG and a well-formed SVG
   python3 - "$1" <<'PYTHON'
