@@ -96,8 +96,8 @@ class Signals:
             signal.signal(number, handler)
 
     def take(self, number, _frame):
-        for other in self.before:
-            signal.signal(other, signal.SIG_IGN)   # one is enough; cleaning up is not interrupted
+        for other in self.before:   # one is enough; cleaning up is not interrupted
+            signal.signal(other, lambda *_: None)   # not SIG_IGN: a program that is just being started would inherit it
         if self.depth:
             self.pending = number
         else:
