@@ -47,7 +47,11 @@ cannot() {
   exit 77
 }
 number() { [[ $2 =~ ^[1-9][0-9]*$ ]] || misuse "$1 expects a whole number from 1, found '$2'"; }
-bytes_of() { LC_ALL=C numfmt --from=iec -- "$2" 2>/dev/null || misuse "$1 expects a size such as 10M, found '$2'"; }
+bytes_of() {
+  local bytes
+  bytes=$(LC_ALL=C numfmt --from=iec -- "$2" 2>/dev/null) && [ "$bytes" -gt 0 ] && echo "$bytes" ||
+    misuse "$1 expects a size such as 10M, found '$2'"
+}
 
 limit=10485760 n_runs=5 repeat=3 against_limit='' bar='' time=fail swap_bytes=268435456 warm=0 timeout=300 only_limited=0
 read_bps='' json=0 check=0
