@@ -197,11 +197,20 @@ static bool attach(const struct group *g, const char *controller, pid_t pid, str
   return !error || why_not(why, "%s cannot be joined (%s): %s", g->folder, controller, cgroup_strerror(error));
 }
 
+/* Any other file would be written into, and root may. */
+static bool is_procs_file(const char *path, const struct statfs *fs)
+{
+  const char *slash = strrchr(path, '/');
+  bool of_groups = (uint32_t)fs->f_type == CGROUP_SUPER_MAGIC || (uint32_t)fs->f_type == CGROUP2_SUPER_MAGIC;
+  return of_groups && strcmp(slash ? slash + 1 : path, "cgroup.procs") == 0;
+}
+
 static bool join_other(const struct group *g, const char *procs, pid_t pid, struct why *why)
 {
   struct statfs fs;
   char text[32];
   if (statfs(procs, &fs) != 0) return why_not(why, "--join %s: %s", procs, strerror(errno));
+  if (!is_procs_file(procs, &fs)) return why_not(why, "--join expects a group's cgroup.procs file, found %s", procs);
   if (g->place->version == 2 && (uint32_t)fs.f_type == CGROUP2_SUPER_MAGIC)
     return why_not(why, "--join %s: a process is in one group of v2 alone; --parent makes ours below another", procs);
   snprintf(text, sizeof text, "%d", (int)pid);

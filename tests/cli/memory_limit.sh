@@ -293,6 +293,9 @@ bad output-full '/dev/full cannot be written' -o /dev/full -- true
 bad evict-missing '--evict no-such-file: No such file' -o made --evict no-such-file -- true
 bad evict-folder '--evict expects a file' -o made --evict . -- true
 bad join-missing '--join no/such/cgroup.procs: No such file' -o made --join no/such/cgroup.procs -- true
+echo precious >cgroup.procs
+bad join-no-group "--join expects a group's cgroup.procs file" -o made --join cgroup.procs -- true
+check join-writes-nothing "found: $(cat cgroup.procs)" test "$(cat cgroup.procs)" = precious
 bad parent-missing 'there is no such group' -o made --parent "no-such-$$" -- true
 bad parent-outside '--parent expects a group' -o made --parent ../.. -- true
 bad cpus-missing 'not all of them are there' -o made --cpus 1000 -- true
