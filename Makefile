@@ -54,38 +54,53 @@ NETWORK   := $(wildcard network/*.c)
 PREDICTOR := $(wildcard predictor/*.c)
 SEARCH    := $(wildcard search/*.c)
 PROGRAMS  := runner/run_inference.c runner/make_weights.c runner/pack_weights.c runner/annotate.c
-RUNNER    := $(filter-out $(PROGRAMS) runner/options.c $(wildcard runner/annotate_*.c),$(wildcard runner/*.c))
+# Of run_inference, and not of the library.
+PROGRAM   := runner/options.c runner/trim_code.c
+RUNNER    := $(filter-out $(PROGRAMS) $(PROGRAM) $(wildcard runner/annotate_*.c),$(wildcard runner/*.c))
 KERNELS   := runner/kernels/portable.c $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
 LIBRARY   := $(NETWORK) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
 TESTS     := $(wildcard tests/*.c)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+pic_objects = $(patsubst %.c,$(BUILD)/pic/%.o,$(1))
+both = $(call objects,$(1)) $(call pic_objects,$(1))
 LIB := $(BUILD)/libmafat.a
+# The same, shared: its number goes up when a program linked with it has to be built again.
+SONAME := libmafat.so.0
+SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
 .PHONY: all help demo test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
 
-all: $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
+all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
 help: ## list targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 # --- compiling ---------------------------------------------------------------
 
+compile = $(CC) $(CPPFLAGS) $(IMAGE_FLAGS) $(URING_FLAGS) $(CFLAGS) $(EXTRA) -MMD -MP
+
 $(BUILD)/obj/%.o: %.c Makefile
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(IMAGE_FLAGS) $(URING_FLAGS) $(CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
+	$(Q)$(compile) -c $< -o $@
+
+# For libmafat.so: only what include/mafat.h declares can be seen from outside.
+$(BUILD)/pic/%.o: %.c Makefile
+	$(call say,CC,"$< (shared)")
+	@mkdir -p $(@D)
+	$(Q)$(compile) -fPIC -fvisibility=hidden -c $< -o $@
 
 # Loops over all of a weights file, while a layer waits for it.
-$(call objects,runner/pack.c runner/packed_file.c): EXTRA = -O3
+$(call both,runner/pack.c runner/packed_file.c): EXTRA = -O3
 # Kernels are written once and compiled once per level.
-$(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
-$(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = -O3 -march=x86-64-v3
-$(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = -O3 -march=x86-64-v4 -mprefer-vector-width=512
+$(BUILD)/obj/runner/kernels/%.o $(BUILD)/pic/runner/kernels/%.o: EXTRA = -O3
+$(BUILD)/obj/runner/kernels/x86/avx2.o $(BUILD)/pic/runner/kernels/x86/avx2.o: EXTRA = -O3 -march=x86-64-v3
+$(BUILD)/obj/runner/kernels/x86/avx512.o $(BUILD)/pic/runner/kernels/x86/avx512.o: EXTRA = -O3 -march=x86-64-v4 -mprefer-vector-width=512
 # Scheduled before registers are given out, the 32 of aarch64 would not do.
-$(BUILD)/obj/runner/kernels/arm/neon.o: EXTRA = -O3 $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon,-fno-schedule-insns -Wno-ignored-optimization-argument)
+$(BUILD)/obj/runner/kernels/arm/neon.o $(BUILD)/pic/runner/kernels/arm/neon.o: EXTRA = -O3 $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon,-fno-schedule-insns -Wno-ignored-optimization-argument)
 $(call objects,runner/annotate.c $(wildcard runner/annotate_*.c)): EXTRA = $(call pkg,--cflags,gdlib json-c libexif)
 $(BUILD)/obj/tests/%.o: EXTRA = $(call pkg,--cflags,check json-c)
 
@@ -93,15 +108,24 @@ $(LIB): $(call objects,$(LIBRARY))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+# The decoders' own names stay inside, too, where one comes from an archive.
+$(SHARED): $(call pic_objects,$(LIBRARY))
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL $(if $(SANITIZE),,-Wl,-z,defs) \
+	  -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
+$(BUILD)/libmafat.so: $(SHARED)
+	$(Q)ln -sf $(SONAME) $@
+
 # Stripped: what the kernel reads ahead of a program counts in a memory group,
 # debugging information too.  run_inference_dynamic keeps its own.
-$(BUILD)/run_inference: $(call objects,runner/run_inference.c runner/options.c) $(LIB) $(ORDER)
+$(BUILD)/run_inference: $(call objects,runner/run_inference.c $(PROGRAM)) $(LIB) $(ORDER)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(SANITIZE),,-s) $(if $(filter 1,$(STATIC)),-static) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
 # For debuggers, and for valgrind, which sees no heap in a static program.
-$(BUILD)/run_inference_dynamic: $(call objects,runner/run_inference.c runner/options.c) $(LIB)
+$(BUILD)/run_inference_dynamic: $(call objects,runner/run_inference.c $(PROGRAM)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
@@ -133,7 +157,7 @@ $(BUILD)/memory_limit: $(call objects,$(wildcard experiments/memory_limit/*.c)) 
 # The unit tests fail allocations in turn and count those made while running.
 WRAPPED := malloc calloc realloc strdup free mmap mmap64
 
-$(BUILD)/unit_tests: $(call objects,$(TESTS) runner/options.c) $(LIB)
+$(BUILD)/unit_tests: $(call objects,$(TESTS) $(PROGRAM)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(foreach f,$(WRAPPED),-Wl,--wrap=$(f)) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,check json-c zlib) $(LDLIBS)
 
@@ -245,4 +269,4 @@ include arm.mk
 clean: ## remove everything that was built
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/pic -name '*.d' 2>/dev/null)

@@ -12,6 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What a shared library of mafat shows; of the rest it shows nothing. */
+#ifdef __GNUC__
+#define MAFAT_API __attribute__((visibility("default")))
+#else
+#define MAFAT_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -32,7 +39,7 @@ struct mafat_diagnostic {
 };
 
 /* A short English name for a code; never NULL, also for unknown codes. */
-const char *mafat_error_name(int code);
+MAFAT_API const char *mafat_error_name(int code);
 
 #ifdef __GNUC__
 #define MAFAT_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
@@ -42,7 +49,7 @@ const char *mafat_error_name(int code);
 
 /* For callbacks: formats into d, which may be NULL, and returns code. What is too long
  * for it loses its middle. */
-int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...) MAFAT_PRINTF(3, 4);
+MAFAT_API int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...) MAFAT_PRINTF(3, 4);
 
 /* Receives warnings: text is one line without a newline. NULL is "nobody". */
 struct mafat_warning_sink {
@@ -74,7 +81,7 @@ struct mafat_model_options {
   struct mafat_warning_sink warnings; /* default: nobody */
 };
 
-void mafat_model_defaults(struct mafat_model_options *options);
+MAFAT_API void mafat_model_defaults(struct mafat_model_options *options);
 
 struct mafat_model;
 
@@ -84,18 +91,18 @@ struct mafat_model;
  * and must not change until the model is closed. MAFAT_ELIMIT: does not fit, the diagnostic names
  * the bytes; MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_EIO: the files;
  * MAFAT_EINVAL: the options; MAFAT_ENOMEM. *out is NULL after a failure. */
-int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
+MAFAT_API int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
                      const struct mafat_model_options *options, struct mafat_diagnostic *d);
-void mafat_model_close(struct mafat_model **model);
+MAFAT_API void mafat_model_close(struct mafat_model **model);
 
 /* Decodes a JPEG, PNG or PPM file into the network's input and runs it.
  * MAFAT_ELIMIT when this picture's decoder does not fit into the budget; where
  * weights are read in runs, MAFAT_EIO when the file has changed, MAFAT_EFORMAT when
  * it turns out to be damaged. */
-int mafat_model_run_picture(struct mafat_model *model, const char *path,
+MAFAT_API int mafat_model_run_picture(struct mafat_model *model, const char *path,
                             struct mafat_diagnostic *d);
 /* Runs on floats in channel, row, column order: n is the input's size. */
-int mafat_model_run_floats(struct mafat_model *model, const float *chw, size_t n,
+MAFAT_API int mafat_model_run_floats(struct mafat_model *model, const float *chw, size_t n,
                            struct mafat_diagnostic *d);
 
 /* A box with a class. x, y: top left corner, in pixels of the last picture (of
@@ -116,35 +123,35 @@ struct mafat_detections {
 /* The boxes of the last run; none for a network without detection heads. thresh
  * and nms as Darknet's (0.5, 0.45). MAFAT_EINVAL: there is no output to read, for no run
  * has ended well, or the model has rested since. */
-int mafat_model_detect(const struct mafat_model *model, float thresh, float nms,
+MAFAT_API int mafat_model_detect(const struct mafat_model *model, float thresh, float nms,
                        struct mafat_detections **out, struct mafat_diagnostic *d);
-void mafat_detections_close(struct mafat_detections **detections);
+MAFAT_API void mafat_detections_close(struct mafat_detections **detections);
 
 /* Of the network: its input, the layers that are run, and what one of these puts out.
  * MAFAT_EINVAL: there is no such layer. */
-void mafat_model_input_shape(const struct mafat_model *model, int *h, int *w, int *c);
-int mafat_model_n_layers(const struct mafat_model *model);
-int mafat_model_layer_shape(const struct mafat_model *model, int layer, int *h, int *w, int *c);
+MAFAT_API void mafat_model_input_shape(const struct mafat_model *model, int *h, int *w, int *c);
+MAFAT_API int mafat_model_n_layers(const struct mafat_model *model);
+MAFAT_API int mafat_model_layer_shape(const struct mafat_model *model, int layer, int *h, int *w, int *c);
 /* The last layer's output: its shape, and a copy in channel, row, column order; zeros
  * where there is none to read. */
-void mafat_model_output_shape(const struct mafat_model *model, int *h, int *w, int *c);
-void mafat_model_read_output(const struct mafat_model *model, float *chw);
+MAFAT_API void mafat_model_output_shape(const struct mafat_model *model, int *h, int *w, int *c);
+MAFAT_API void mafat_model_read_output(const struct mafat_model *model, float *chw);
 /* The same of any layer that stays readable after a run: the last one and the detection
  * heads. MAFAT_EINVAL: another layer, or there is no output to read (mafat_model_detect). */
-int mafat_model_read_layer(const struct mafat_model *model, int layer, float *chw,
+MAFAT_API int mafat_model_read_layer(const struct mafat_model *model, int layer, float *chw,
                            struct mafat_diagnostic *d);
 
 /* Gives the pages of the arena back to the system until the next run, which gets them
  * again (milliseconds); the outputs of the last run are gone. Weights that are kept stay. */
-void mafat_model_rest(struct mafat_model *model);
+MAFAT_API void mafat_model_rest(struct mafat_model *model);
 
 /* The plan in force as text, and the bytes it was predicted to need: what a
  * memory cgroup will count for the process. Valid until the model is closed. */
-const char *mafat_model_plan(const struct mafat_model *model);
-size_t mafat_model_charge_bytes(const struct mafat_model *model);
+MAFAT_API const char *mafat_model_plan(const struct mafat_model *model);
+MAFAT_API size_t mafat_model_charge_bytes(const struct mafat_model *model);
 
 /* "0.1.0" */
-const char *mafat_version(void);
+MAFAT_API const char *mafat_version(void);
 
 #ifdef __cplusplus
 }

@@ -93,19 +93,6 @@ void mafat_process_swap_bytes(uint64_t *in, uint64_t *out)
   find_number(text, "pswpout ", page, out);
 }
 
-extern char __executable_start[], edata[]; /* by the linker */
-
-void mafat_process_trim_code(void)
-{
-  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  uintptr_t from = (uintptr_t)__executable_start / page * page, to = (uintptr_t)edata / page * page;
-  madvise((void *)from, to - from, MADV_RANDOM); /* advice: failing does no harm */
-  int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* what was read ahead; not what is mapped */
-  close(fd);
-}
-
 void mafat_process_populate(const char *begin, const char *end)
 {
   enum { POPULATE_READ = 22 }; /* Linux 5.14 */

@@ -20,11 +20,6 @@ long mafat_process_major_faults(void);
 /* Pages swapped in and out so far, system-wide, as bytes. */
 void mafat_process_swap_bytes(uint64_t *in, uint64_t *out);
 
-/* Gives back what was read ahead of this program's file, and from here on a page of
- * its code that is missing is read alone: under a tight limit what the kernel would
- * read ahead (128 KB to megabytes a time) drives out other pages in use. */
-void mafat_process_trim_code(void);
-
 /* Makes pages of this program's file resident that would be when they are entered. */
 void mafat_process_populate(const char *begin, const char *end);
 /* Touches so much of the stack below the caller's as anything here takes. */

@@ -10,6 +10,7 @@
 #include "runner/output.h"
 #include "runner/process.h"
 #include "runner/query.h"
+#include "runner/trim_code.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -232,7 +233,7 @@ static bool is_tight(const struct session *s)
 static void make_room(const struct session *s)
 {
   if (!is_tight(s)) return;
-  mafat_process_trim_code();
+  mafat_trim_code();
   mafat_process_trim_heap();
 }
 
