@@ -34,9 +34,12 @@ URING_FLAGS := $(if $(URING),,-DMAFAT_WITHOUT_URING)
 MACHINE := $(shell $(CC) -dumpmachine)
 ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo yes)
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
+# The drop-in for programs of Darknet's library: $(BUILD)/mafat/libmafat-darknet.so and
+# $(BUILD)/mafat/libdarknet.so, where Darknet's header is there. Installed if this names them.
+DROPIN ?=
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
 ifneq ($(strip $(missing)),)
-ifeq ($(filter clean help packages test demo paper figure,$(MAKECMDGOALS)),)
+ifeq ($(filter clean help packages test demo paper figure uninstall deb,$(MAKECMDGOALS)),)
 $(info building without: $(missing) (scripts/packages.sh installs what they need))
 endif
 endif
@@ -264,6 +267,7 @@ demo: packages ## install what is missing, build, show what it does
 run-demo: all
 	@BUILD=$(BUILD) ./scripts/demo.sh
 
+include install.mk
 include arm.mk
 
 clean: ## remove everything that was built
