@@ -96,6 +96,7 @@ struct mafat_layer {
   float alpha, beta;          /* shortcut: alpha * in + beta * from */
   float scale;                /* upsample */
   float temperature;          /* softmax */
+  bool output;                /* can be read after a run because somebody asked for it */
   struct mafat_head head;
 };
 
@@ -128,6 +129,12 @@ static inline bool mafat_layer_is_alias(const struct mafat_layer *l)
 static inline bool mafat_layer_is_head(const struct mafat_layer *l)
 {
   return l->type == MAFAT_REGION || l->type == MAFAT_YOLO || l->type == MAFAT_DETECTION;
+}
+
+/* Is it an output of the first n_layers: the last of them, a head, or one that was asked for? */
+static inline bool mafat_network_is_output(const struct mafat_network *n, int n_layers, int layer)
+{
+  return layer == n_layers - 1 || mafat_layer_is_head(&n->layers[layer]) || n->layers[layer].output;
 }
 
 /* One group per channel and one filter per group. */
