@@ -9,7 +9,8 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg,
 /* Reads section s as layer `index`; the layers before it are complete. */
 int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_cfg *cfg,
                               struct mafat_cfg_section *s, struct mafat_diagnostic *d);
-/* One warning per key that nothing reads and that is not known from training. */
+/* One warning per key that nothing reads and that is not known from training; one
+ * where boxes would not lie where the picture's objects are. */
 void mafat_sections_warn_unknown(const struct mafat_cfg *cfg,
                                  const struct mafat_warning_sink *warnings);
 
