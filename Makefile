@@ -34,9 +34,12 @@ URING_FLAGS := $(if $(URING),,-DMAFAT_WITHOUT_URING)
 MACHINE := $(shell $(CC) -dumpmachine)
 ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo yes)
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
+# The drop-in for programs of Darknet's library: $(BUILD)/mafat/libmafat-darknet.so and
+# $(BUILD)/mafat/libdarknet.so, where Darknet's header is there. Installed if this names them.
+DROPIN ?=
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
 ifneq ($(strip $(missing)),)
-ifeq ($(filter clean help packages test demo paper figure,$(MAKECMDGOALS)),)
+ifeq ($(filter clean help packages test demo paper figure uninstall deb,$(MAKECMDGOALS)),)
 $(info building without: $(missing) (scripts/packages.sh installs what they need))
 endif
 endif
@@ -71,7 +74,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
+.PHONY: all help demo darknet test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -264,6 +267,10 @@ demo: packages ## install what is missing, build, show what it does
 run-demo: all
 	@BUILD=$(BUILD) ./scripts/demo.sh
 
+darknet: ## Darknet itself from Debian's source package, patched: BUILD/darknet/darknet, libdarknet.so (DARKNET=--opencv, '--help')
+	@BUILD=$(BUILD) ./darknet_patch/apply.sh $(DARKNET)
+
+include install.mk
 include arm.mk
 
 clean: ## remove everything that was built

@@ -41,6 +41,16 @@ struct mafat_diagnostic {
 /* A short English name for a code; never NULL, also for unknown codes. */
 MAFAT_API const char *mafat_error_name(int code);
 
+#ifdef __GNUC__
+#define MAFAT_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
+#else
+#define MAFAT_PRINTF(format, first)
+#endif
+
+/* For callbacks: formats into d, which may be NULL, and returns code. What is too long
+ * for it loses its middle. */
+MAFAT_API int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...) MAFAT_PRINTF(3, 4);
+
 /* Receives warnings: text is one line without a newline. NULL is "nobody". */
 struct mafat_warning_sink {
   void (*warn)(void *context, const char *text);
@@ -55,7 +65,10 @@ struct mafat_model_options {
                            fastest; "greedy": the one that MAFAT's own search finds, by its own
                            predictor. Whether it may run is decided by its predicted bytes all the same */
   size_t bias_bytes;    /* greedy: what MAFAT's predictor adds to its tiles; default 31 MB, the authors' */
-  int layers;           /* run the first so many layers; 0 (default): all */
+  int layers;           /* run the first so many layers; 0 (default): all. What comes after them may be
+                           layers that are not known: then it is as if the cfg, and the weights file,
+                           ended there */
+  int width, height;    /* of the input, in place of the cfg's; 0 (default): the cfg's */
   const char *algorithm; /* of convolutions: "direct", "winograd" (3x3 layers of stride 1), or "auto"
                            (NULL, default): for each layer the faster one that fits; of a given
                            plan by shapes, direct everywhere if only that fits */
@@ -111,14 +124,34 @@ struct mafat_detections {
 };
 
 /* The boxes of the last run; none for a network without detection heads. thresh
- * and nms as Darknet's (0.5, 0.45). */
+ * and nms as Darknet's (0.5, 0.45). MAFAT_EINVAL: there is no output to read, for no run
+ * has ended well, or the model has rested since. */
 MAFAT_API int mafat_model_detect(const struct mafat_model *model, float thresh, float nms,
                        struct mafat_detections **out, struct mafat_diagnostic *d);
 MAFAT_API void mafat_detections_close(struct mafat_detections **detections);
 
-/* The last layer's output: its shape, and a copy in channel, row, column order. */
+/* Of the network: its input, the layers that are run, and what one of these puts out.
+ * MAFAT_EINVAL: there is no such layer. */
+MAFAT_API void mafat_model_input_shape(const struct mafat_model *model, int *h, int *w, int *c);
+MAFAT_API int mafat_model_n_layers(const struct mafat_model *model);
+MAFAT_API int mafat_model_layer_shape(const struct mafat_model *model, int layer, int *h, int *w, int *c);
+/* The last layer's output: its shape, and a copy in channel, row, column order; zeros
+ * where there is none to read. */
 MAFAT_API void mafat_model_output_shape(const struct mafat_model *model, int *h, int *w, int *c);
 MAFAT_API void mafat_model_read_output(const struct mafat_model *model, float *chw);
+/* The same of any layer that stays readable after a run: the last one and the detection
+ * heads. MAFAT_EINVAL: another layer, or there is no output to read (mafat_model_detect). */
+MAFAT_API int mafat_model_read_layer(const struct mafat_model *model, int layer, float *chw,
+                           struct mafat_diagnostic *d);
+
+/* Gives the pages of the arena back to the system until the next run, which gets them
+ * again (milliseconds); the outputs of the last run are gone. Weights that are kept stay. */
+MAFAT_API void mafat_model_rest(struct mafat_model *model);
+
+/* How many of a cfg's layers, from the first on, this library runs, and how many there are.
+ * Where it does not run all, *why names the first that it does not. MAFAT_EFORMAT, MAFAT_EIO:
+ * the cfg, which *why explains too. */
+MAFAT_API int mafat_cfg_known_layers(const char *cfg_path, int *known, int *all, struct mafat_diagnostic *why);
 
 /* The plan in force as text, and the bytes it was predicted to need: what a
  * memory cgroup will count for the process. Valid until the model is closed. */

@@ -96,6 +96,7 @@ struct mafat_layer {
   float alpha, beta;          /* shortcut: alpha * in + beta * from */
   float scale;                /* upsample */
   float temperature;          /* softmax */
+  bool output;                /* can be read after a run because somebody asked for it */
   struct mafat_head head;
 };
 
@@ -105,8 +106,20 @@ struct mafat_network {
   bool letterbox;           /* keep the picture's proportions (letter_box=0: stretch) */
   struct mafat_layer *layers;
   int n_layers;
+  bool cut;                 /* the cfg goes on, with layers that cannot be read */
 };
 
+/* What somebody wants otherwise than the cfg has it. */
+struct mafat_network_wish {
+  int width, height; /* of the input; 0: the cfg's */
+  int n_layers;      /* 0, or: what comes after so many layers may be unreadable, and then is left out */
+};
+
+/* `wish` may be NULL: all of the cfg as it is. MAFAT_EINVAL: sizes that no input has. */
+int mafat_network_read_as(struct mafat_network **out, const char *path, const struct mafat_network_wish *wish,
+                          const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
+int mafat_network_make_as(struct mafat_network **out, struct mafat_cfg *cfg, const struct mafat_network_wish *wish,
+                          const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 int mafat_network_read(struct mafat_network **out, const char *path,
                        const struct mafat_warning_sink *warnings,
                        struct mafat_diagnostic *d);
@@ -128,6 +141,12 @@ static inline bool mafat_layer_is_alias(const struct mafat_layer *l)
 static inline bool mafat_layer_is_head(const struct mafat_layer *l)
 {
   return l->type == MAFAT_REGION || l->type == MAFAT_YOLO || l->type == MAFAT_DETECTION;
+}
+
+/* Is it an output of the first n_layers: the last of them, a head, or one that was asked for? */
+static inline bool mafat_network_is_output(const struct mafat_network *n, int n_layers, int layer)
+{
+  return layer == n_layers - 1 || mafat_layer_is_head(&n->layers[layer]) || n->layers[layer].output;
 }
 
 /* One group per channel and one filter per group. */

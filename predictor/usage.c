@@ -29,7 +29,7 @@ void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *pl
     const struct mafat_layer *layer = &n->layers[l];
     struct mafat_source self;
     struct mafat_sources out = mafat_network_output_sources(n, l, &self);
-    if (l == plan->n_layers - 1 || mafat_layer_is_head(layer))
+    if (mafat_network_is_output(n, plan->n_layers, l))
       note_reads(plan, usage, &out, plan->n_layers);
     /* A renaming layer reads nothing itself: its readers read what is behind it. */
     if (mafat_layer_is_alias(layer) || !usage[l + 1].needed) continue;

@@ -25,6 +25,7 @@ struct mafat_executor {
   const float *floats;    /* of mafat_executor_set_input */
   struct mafat_step_watch watch;
   bool source_failed;
+  bool has_output;
   double input_ms;
   double *layer_ms;
 };
@@ -245,11 +246,18 @@ int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
   mafat_weights_begin(e->weights, e->tensors.arena);
   mafat_team_gather(e->team);
+  e->has_output = false;
   int code = run_schedule(e, d);
   mafat_team_disperse(e->team);
-  if (code == MAFAT_OK) return mafat_weights_end(e->weights, d);
-  mafat_weights_stop(e->weights);
+  if (code == MAFAT_OK) code = mafat_weights_end(e->weights, d);
+  else mafat_weights_stop(e->weights);
+  e->has_output = code == MAFAT_OK;
   return code;
+}
+
+bool mafat_executor_has_output(const struct mafat_executor *e)
+{
+  return e->has_output;
 }
 
 bool mafat_executor_source_failed(const struct mafat_executor *e)
@@ -264,6 +272,7 @@ double mafat_executor_input_ms(const struct mafat_executor *e)
 
 void mafat_executor_forget(struct mafat_executor *e)
 {
+  e->has_output = false;
   madvise(e->tensors.arena, e->layout->total_bytes, MADV_DONTNEED);
 }
 

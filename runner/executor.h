@@ -67,6 +67,8 @@ double mafat_executor_input_ms(const struct mafat_executor *e);
  * decoding a large picture after a run, when nothing in the arena matters. */
 void mafat_executor_forget(struct mafat_executor *e);
 
+/* Is there an output to read: has the last run ended well, and kept its pages? */
+bool mafat_executor_has_output(const struct mafat_executor *e);
 /* Copies what layer `layer` puts out (through renaming layers too) as floats in
  * CHW order. Valid for outputs of the network after a run, and within observe
  * for the layer of the step. */

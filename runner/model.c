@@ -59,11 +59,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   m->kernels = mafat_kernels_find(o->cpu);
   if (!m->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
-  if ((code = mafat_network_read(&m->network, cfg_path, &o->warnings, d))) return code;
-  m->n_layers = o->layers ? o->layers : m->network->n_layers;
-  if (m->n_layers < 1 || m->n_layers > m->network->n_layers)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", cfg_path,
-                      m->network->n_layers, m->n_layers);
+  if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
   m->picture_w = m->network->input.w;
   m->picture_h = m->network->input.h;
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels};
@@ -233,26 +229,77 @@ struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
   return in;
 }
 
+static int check_output(const struct mafat_model *m, struct mafat_diagnostic *d)
+{
+  if (mafat_executor_has_output(m->executor)) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL, "%s: no output to read: no run has ended well, or the model has rested since",
+                    m->network->path);
+}
+
 int mafat_model_detect(const struct mafat_model *m, float thresh, float nms,
                        struct mafat_detections **out, struct mafat_diagnostic *d)
 {
   struct mafat_detect_input in = mafat_model_detect_input(m);
+  *out = NULL;
+  int code = check_output(m, d);
+  if (code) return code;
   in.thresh = thresh;
   in.nms = nms;
   return mafat_detect(out, m->network, &in, d);
 }
 
+static void put_shape(struct mafat_shape s, int *h, int *w, int *c)
+{
+  *h = s.h;
+  *w = s.w;
+  *c = s.c;
+}
+
+void mafat_model_input_shape(const struct mafat_model *m, int *h, int *w, int *c)
+{
+  put_shape(m->network->input, h, w, c);
+}
+
+int mafat_model_n_layers(const struct mafat_model *m)
+{
+  return m->n_layers;
+}
+
+int mafat_model_layer_shape(const struct mafat_model *m, int layer, int *h, int *w, int *c)
+{
+  if (layer < 0 || layer >= m->n_layers) return MAFAT_EINVAL;
+  put_shape(m->network->layers[layer].out, h, w, c);
+  return MAFAT_OK;
+}
+
 void mafat_model_output_shape(const struct mafat_model *m, int *h, int *w, int *c)
 {
-  struct mafat_shape out = m->network->layers[m->n_layers - 1].out;
-  *h = out.h;
-  *w = out.w;
-  *c = out.c;
+  mafat_model_layer_shape(m, m->n_layers - 1, h, w, c);
+}
+
+int mafat_model_read_layer(const struct mafat_model *m, int layer, float *chw, struct mafat_diagnostic *d)
+{
+  if (layer < 0 || layer >= m->n_layers)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected a layer from 0 to %d, found %d", m->network->path,
+                      m->n_layers - 1, layer);
+  if (!mafat_network_is_output(m->network, m->n_layers, layer))
+    return mafat_fail(d, MAFAT_EINVAL, "%s: layer %d [%s] cannot be read: it is no output of the network",
+                      m->network->path, layer, mafat_layer_type_name(m->network->layers[layer].type));
+  int code = check_output(m, d);
+  if (code == MAFAT_OK) mafat_executor_read_output(m->executor, layer, chw);
+  return code;
 }
 
 void mafat_model_read_output(const struct mafat_model *m, float *chw)
 {
-  mafat_executor_read_output(m->executor, m->n_layers - 1, chw);
+  struct mafat_shape s = m->network->layers[m->n_layers - 1].out;
+  if (mafat_model_read_layer(m, m->n_layers - 1, chw, NULL) != MAFAT_OK)
+    memset(chw, 0, (size_t)s.h * (size_t)s.w * (size_t)s.c * sizeof *chw);
+}
+
+void mafat_model_rest(struct mafat_model *m)
+{
+  mafat_executor_forget(m->executor);
 }
 
 const char *mafat_model_plan(const struct mafat_model *m)

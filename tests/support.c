@@ -3,10 +3,12 @@
 #include "runner/weights.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* ---- objects from text ---- */
@@ -63,6 +65,61 @@ int test_weights_from(struct mafat_weights **w, int fd, const struct mafat_netwo
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   return mafat_weights_open_kept(w, path, n, n_layers, warnings, d);
+}
+
+/* ---- files in memory ---- */
+
+static void write_floats(int fd, struct test_rng *rng, uint64_t n, float least, float most)
+{
+  float chunk[1024];
+  while (n > 0) {
+    size_t count = n < 1024 ? (size_t)n : 1024;
+    for (size_t i = 0; i < count; i++)
+      chunk[i] = least + (most - least) * (float)(test_random(rng) >> 8) / 16777216.0f;
+    ck_assert_int_eq(write(fd, chunk, count * sizeof *chunk), (ssize_t)(count * sizeof *chunk));
+    n -= count;
+  }
+}
+
+int test_weights_file(const struct mafat_network *n, uint64_t seed)
+{
+  struct test_rng rng = test_rng(seed);
+  int fd = memfd_create("weights", 0);
+  int32_t header[5] = {0, 2, 0, 0, 0};
+  ck_assert_int_ge(fd, 0);
+  ck_assert_int_eq(write(fd, header, sizeof header), sizeof header);
+  for (int l = 0; l < n->n_layers; l++) {
+    const struct mafat_layer *layer = &n->layers[l];
+    struct mafat_weight_counts c = mafat_layer_weight_counts(layer);
+    uint64_t each = c.normalization / 3;
+    float range = c.weights ? 1.7f / sqrtf((float)c.weights / (float)layer->out.c) : 1;
+    bool connected = layer->type == MAFAT_CONNECTED;
+    write_floats(fd, &rng, c.biases, -.2f, .2f);
+    if (connected) write_floats(fd, &rng, c.weights, -range, range);
+    write_floats(fd, &rng, each, .6f, 1.4f);
+    write_floats(fd, &rng, each, -.3f, .3f);
+    write_floats(fd, &rng, each, .5f, 1.5f);
+    if (!connected) write_floats(fd, &rng, c.weights, -range, range);
+  }
+  return fd;
+}
+
+struct test_model_files test_model_files(const char *cfg_text, uint64_t seed)
+{
+  struct mafat_network *n = test_network(cfg_text);
+  struct test_model_files f = {.cfg_fd = memfd_create("cfg", 0), .weights_fd = test_weights_file(n, seed)};
+  mafat_network_close(&n);
+  ck_assert_int_ge(f.cfg_fd, 0);
+  ck_assert_int_eq(write(f.cfg_fd, cfg_text, strlen(cfg_text)), (ssize_t)strlen(cfg_text));
+  snprintf(f.cfg, sizeof f.cfg, "/proc/self/fd/%d", f.cfg_fd);
+  snprintf(f.weights, sizeof f.weights, "/proc/self/fd/%d", f.weights_fd);
+  return f;
+}
+
+void test_model_files_close(const struct test_model_files *f)
+{
+  close(f->cfg_fd);
+  close(f->weights_fd);
 }
 
 struct mafat_network *test_darknet_network(const char *cfg_name)

@@ -24,6 +24,18 @@ struct mafat_weights;
 int test_weights_from(struct mafat_weights **w, int fd, const struct mafat_network *n, int n_layers,
                       const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 
+/* Darknet's file of random numbers that keep activations in range, in memory: a descriptor. */
+int test_weights_file(const struct mafat_network *n, uint64_t seed);
+
+/* A cfg and such weights for it, both in memory, by paths that can be opened. */
+struct test_model_files {
+  int cfg_fd, weights_fd;
+  char cfg[32], weights[32];
+};
+
+struct test_model_files test_model_files(const char *cfg_text, uint64_t seed);
+void test_model_files_close(const struct test_model_files *files);
+
 /* A network file of the Darknet distribution, NULL when it is not installed. */
 struct mafat_network *test_darknet_network(const char *cfg_name);
 

@@ -20,47 +20,11 @@ Suite *executor_suite(void);
 
 /* ---- weights in memory ---- */
 
-static void write_floats(int fd, struct test_rng *rng, uint64_t n, float least, float most)
-{
-  float chunk[1024];
-  while (n > 0) {
-    size_t count = n < 1024 ? (size_t)n : 1024;
-    for (size_t i = 0; i < count; i++)
-      chunk[i] = least + (most - least) * (float)(test_random(rng) >> 8) / 16777216.0f;
-    ck_assert_int_eq(write(fd, chunk, count * sizeof *chunk), (ssize_t)(count * sizeof *chunk));
-    n -= count;
-  }
-}
-
-/* A weights file of random numbers that keep activations in range. */
-static int weights_file(const struct mafat_network *n, uint64_t seed)
-{
-  struct test_rng rng = test_rng(seed);
-  int fd = memfd_create("weights", 0);
-  int32_t header[5] = {0, 2, 0, 0, 0};
-  ck_assert_int_ge(fd, 0);
-  ck_assert_int_eq(write(fd, header, sizeof header), sizeof header);
-  for (int l = 0; l < n->n_layers; l++) {
-    const struct mafat_layer *layer = &n->layers[l];
-    struct mafat_weight_counts c = mafat_layer_weight_counts(layer);
-    uint64_t each = c.normalization / 3;
-    float range = c.weights ? 1.7f / sqrtf((float)c.weights / (float)layer->out.c) : 1;
-    bool connected = layer->type == MAFAT_CONNECTED;
-    write_floats(fd, &rng, c.biases, -.2f, .2f);
-    if (connected) write_floats(fd, &rng, c.weights, -range, range);
-    write_floats(fd, &rng, each, .6f, 1.4f);
-    write_floats(fd, &rng, each, -.3f, .3f);
-    write_floats(fd, &rng, each, .5f, 1.5f);
-    if (!connected) write_floats(fd, &rng, c.weights, -range, range);
-  }
-  return fd;
-}
-
 static struct mafat_weights *test_weights(const struct mafat_network *n, uint64_t seed)
 {
   struct mafat_weights *w;
   struct mafat_diagnostic d;
-  int fd = weights_file(n, seed);
+  int fd = test_weights_file(n, seed);
   int code = test_weights_from(&w, fd, n, n->n_layers, NULL, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   close(fd);
@@ -85,7 +49,7 @@ static struct weights_files make_files(const struct mafat_network *n, uint64_t s
   struct weights_files f;
   struct mafat_diagnostic d;
   char chunk[4096];
-  int from = weights_file(n, seed), fd = temporary_file(f.darknet);
+  int from = test_weights_file(n, seed), fd = temporary_file(f.darknet);
   ck_assert_int_eq(lseek(from, 0, SEEK_SET), 0);
   for (ssize_t got; (got = read(from, chunk, sizeof chunk)) > 0;) ck_assert_int_eq(write(fd, chunk, (size_t)got), got);
   close(from);
@@ -489,7 +453,7 @@ START_TEST(test_every_failed_allocation_is_reported_and_leaks_nothing)
   struct mafat_network *n = test_network(cfg);
   struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
   struct mafat_layout *layout = test_layout(n, plan);
-  int fd = weights_file(n, 1), code = MAFAT_ENOMEM;
+  int fd = test_weights_file(n, 1), code = MAFAT_ENOMEM;
   failing_map = -1;
   for (long fail = 0; code != MAFAT_OK; fail++) {
     long unfreed;
