@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* Takes the options that are ours out of a command line, with one dash or two; returns how many arguments are left. What begins with two dashes
- * and is not known, a value that is missing or none: one line, exit status 2. */
+/* Takes the options that are ours out of a command line, with one dash or two; returns how many arguments are left. A value that is missing
+ * or none: one line, exit status 2. */
 int instrument_options(int argc, char **argv);
-void instrument_check(int argc, char **argv); /* they are for commands that only infer */
+void instrument_check(int argc, char **argv); /* they are for commands that only infer; what else begins with two dashes there is not known */
 
 /* --layers: a network of so many layers, whatever follows. After its cfg has been counted, before a layer is made. */
 void instrument_layers(network *net);

@@ -187,6 +187,25 @@ check "classifier predict: dump, trace" "$(tail -n 1 err)" test $code = 0 -a "$(
 code=$?
 check "classes without a name are numbers" "$(head -n 3 out)" test $code = 0 -a "$(grep -cE '^ *[0-9.]+%: [0-9]+$' out)" -gt 0
 
+# A camera's file, say, that is written anew while the network runs: its input comes out of a pipe, so it has begun when that is open.
+mkfifo floats
+cp "$photo" latest.jpg
+{ head -c 100 "$photo" >latest.jpg && head -c 307200 input; } >floats &
+detector test "$shapes/shapes.weights" latest.jpg --input floats
+code=$?
+wait
+check "a picture that is changed meanwhile" "exit status $code, $(tail -n 1 err)" test $code = 0 -a -s predictions.jpg -a "$(grep -c 'latest.jpg was changed' err)" = 1
+
+sed 's/$/\r/' "$shapes/shapes.cfg" >dos.cfg
+sed 's/$/\r/' "$shapes/shapes.names" >dos.names
+printf 'classes=6\r\nnames=dos.names\r\n' >dos.data
+detector test "$shapes/shapes.weights" "$photo" --boxes && mv out unix.out
+"$darknet" detector test dos.data dos.cfg "$shapes/shapes.weights" "$photo" --boxes >out 2>err
+check "lines that end in CR LF" "$(tail -n 1 err)" diff <(grep ^box unix.out) <(grep ^box out)
+sed 's/^subdivisions=.*/subdivisions=8/' "$shapes/shapes.cfg" >eighth.cfg
+"$darknet" detector test shapes.data eighth.cfg "$shapes/shapes.weights" "$photo" --boxes >out 2>err
+check "a batch less than its subdivisions is one" "$(tail -n 1 err)" diff <(grep ^box unix.out) <(grep ^box out)
+
 # --- validation --------------------------------------------------------------------
 
 mkdir -p data images labels
@@ -225,6 +244,10 @@ printf '[net]\nwidth=8\nheight=8\nchannels=3\n[maxpool]\n[route]\nlayers=4\n' >b
 refused "a route to nowhere" "layer 1: [route] reads layer 4" detector test shapes.data bad.cfg weights "$photo"
 printf '[net]\nwidth=8\nheight=8\nchannels=3\n[yolo]\nclasses=6\nnum=3\n' >bad.cfg
 refused "a head that does not fit" "layer 0: as a head" detector test shapes.data bad.cfg weights "$photo"
+printf '[net]\nwidth=8\nheight=8\nchannels=3\n[maxpool]\nstride=0\n' >bad.cfg
+refused "a stride of 0" "stride=0" detector test shapes.data bad.cfg weights "$photo"
+printf '[net]\nwidth=100000\nheight=100000\nchannels=3\n[maxpool]\n' >bad.cfg
+refused "an input too large to count" "30000000000 values" detector test shapes.data bad.cfg weights "$photo"
 refused "missing weights" "none.weights" detector test shapes.data "${network[0]}" none.weights "$photo"
 head -c 50000 "${network[1]}" >short.weights
 refused "weights too short" "short.weights: too short for this network: it ends within layer" detector test shapes.data "${network[0]}" short.weights "$photo"
