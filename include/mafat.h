@@ -123,6 +123,12 @@ MAFAT_API void mafat_model_close(struct mafat_model **model);
  * it turns out to be damaged. */
 MAFAT_API int mafat_model_run_picture(struct mafat_model *model, const char *path,
                             struct mafat_diagnostic *d);
+/* The same of a picture in memory: w x h pixels of 1 (grey), 3 (red, green, blue) or 4 (the last one
+ * is not looked at) interleaved bytes, rows from the top down, `stride` bytes from one to the next.
+ * To the bit what a PPM file of them gives. They are in no budget but the caller's.
+ * MAFAT_EINVAL: no such picture. */
+MAFAT_API int mafat_model_run_pixels(struct mafat_model *model, const unsigned char *pixels, int w, int h, int channels,
+                                     size_t stride, struct mafat_diagnostic *d);
 /* Runs on floats in channel, row, column order: n is the input's size. */
 MAFAT_API int mafat_model_run_floats(struct mafat_model *model, const float *chw, size_t n,
                            struct mafat_diagnostic *d);

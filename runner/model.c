@@ -132,13 +132,14 @@ static bool takes_rows(const struct mafat_model *m)
   return input->buffer >= 0 && !input->external;
 }
 
-/* Opens the picture, whose decoder must fit too. */
-static int open_picture(struct mafat_model *m, const char *path, struct mafat_image **image,
-                        struct mafat_diagnostic *d)
+/* Opens the picture, in a file or, with pixels, in memory, whose decoder must fit too. */
+static int open_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
+                        struct mafat_image **image, struct mafat_diagnostic *d)
 {
   struct mafat_image_input input;
   int code = mafat_surroundings_input(&input, m->network, d);
-  if (code == MAFAT_OK) code = mafat_image_open(image, path, &input, d);
+  if (code == MAFAT_OK)
+    code = pixels ? mafat_image_open_pixels(image, pixels, &input, d) : mafat_image_open(image, path, &input, d);
   if (code) return code;
   struct mafat_surroundings around = m->around;
   struct mafat_prediction p;
@@ -147,7 +148,7 @@ static int open_picture(struct mafat_model *m, const char *path, struct mafat_im
   if (p.charge_bytes > m->budget_bytes && !m->best_effort)
     return mafat_fail(d, MAFAT_ELIMIT,
                       "%.200s: does not fit: decoding this picture needs %zu bytes in all, the budget (%s) is %zu bytes",
-                      path, p.charge_bytes, m->budget_source, m->budget_bytes);
+                      pixels ? "pixels" : path, p.charge_bytes, m->budget_source, m->budget_bytes);
   const struct mafat_image_info *info = mafat_image_describe(*image);
   m->picture_w = info->width;
   m->picture_h = info->height;
@@ -175,13 +176,14 @@ static int run_source(struct mafat_model *m, struct mafat_input_source source, d
   return run_input(m, opened_at, d);
 }
 
-int mafat_model_run_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
+static int run_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
+                       struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
   struct mafat_image *image = NULL;
   struct mafat_picture_input input = {0};
   m->input_failed = true;
-  int code = open_picture(m, path, &image, d);
+  int code = open_picture(m, path, pixels, &image, d);
   if (code == MAFAT_OK) code = mafat_input_picture_open(&input, image, m->network->input, takes_rows(m), d);
   if (code == MAFAT_OK) {
     code = run_source(m, mafat_input_picture_source(&input), before, d);
@@ -190,6 +192,18 @@ int mafat_model_run_picture(struct mafat_model *m, const char *path, struct mafa
   mafat_input_picture_close(&input);
   mafat_image_close(&image);
   return code;
+}
+
+int mafat_model_run_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
+{
+  return run_picture(m, path, NULL, d);
+}
+
+int mafat_model_run_pixels(struct mafat_model *m, const unsigned char *pixels, int w, int h, int channels,
+                           size_t stride, struct mafat_diagnostic *d)
+{
+  struct mafat_image_pixels p = {pixels, w, h, channels, stride};
+  return run_picture(m, NULL, &p, d);
 }
 
 int mafat_model_run_raw(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
