@@ -258,6 +258,47 @@ START_TEST(test_what_failed_is_told)
 }
 END_TEST
 
+/* No program shall take the boxes of one picture for another's. */
+START_TEST(test_after_a_run_that_failed_there_is_nothing_to_read)
+{
+  struct mafat_model *m = open_model(detector, NULL);
+  const unsigned char pixels[12] = {0};
+  for (int way = 0; way < 4; way++) {
+    struct mafat_detections *found;
+    struct mafat_diagnostic d;
+    ck_assert_int_eq(mafat_model_run_floats(m, input, INPUTS, &d), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_detect(m, .5f, .45f, &found, &d), MAFAT_OK);
+    mafat_detections_close(&found);
+    int code = way == 0   ? mafat_model_run_picture(m, "/nonexistent.jpg", &d)
+               : way == 1 ? mafat_model_run_floats(m, input, INPUTS - 1, &d)
+               : way == 2 ? mafat_model_run_raw(m, picture_path, &d)
+                          : mafat_model_run_pixels(m, pixels, 2, 2, 2, 4, &d);
+    ck_assert_int_lt(code, 0);
+    ck_assert_int_eq(mafat_model_detect(m, .5f, .45f, &found, &d), MAFAT_EINVAL);
+    ck_assert_ptr_null(found);
+    ck_assert_ptr_nonnull(strstr(d.text, "the last one failed"));
+  }
+  mafat_model_close(&m);
+}
+END_TEST
+
+START_TEST(test_what_is_left_out_is_usual_or_refused)
+{
+  struct mafat_diagnostic d;
+  struct mafat_model *m = open_model(detector, NULL);
+  mafat_model_close(&m);
+  ck_assert_int_eq(mafat_model_open(&m, cfg_path(detector), weights_path, NULL, &d), MAFAT_OK);
+  mafat_model_close(&m);
+  ck_assert_int_eq(mafat_model_open(&m, cfg_path(detector), NULL, NULL, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_open(&m, NULL, weights_path, NULL, &d), MAFAT_EINVAL);
+  struct mafat_query *q = open_query(detector, NULL);
+  mafat_query_close(&q);
+  ck_assert_int_eq(mafat_query_open(&q, NULL, NULL, NULL, &d), MAFAT_EINVAL);
+  ck_assert_ptr_null(q);
+  ck_assert(m == NULL);
+}
+END_TEST
+
 START_TEST(test_a_file_of_floats_is_as_good_as_floats)
 {
   static float from_floats[OUT_C * OUT_H * OUT_W], from_file[OUT_C * OUT_H * OUT_W];
@@ -615,6 +656,8 @@ Suite *api_suite(void)
   tcase_add_test(models, test_what_is_not_there_is_not_filled);
   tcase_add_test(models, test_a_run_leaves_its_times);
   tcase_add_test(models, test_what_failed_is_told);
+  tcase_add_test(models, test_after_a_run_that_failed_there_is_nothing_to_read);
+  tcase_add_test(models, test_what_is_left_out_is_usual_or_refused);
   tcase_add_test(models, test_a_file_of_floats_is_as_good_as_floats);
   tcase_add_test(models, test_a_watch_is_told_of_every_step);
   tcase_add_test(models, test_classes_come_likeliest_first);
