@@ -265,6 +265,7 @@ run-demo: all
 	@BUILD=$(BUILD) ./scripts/demo.sh
 
 include arm.mk
+include darknet_patch/dropin.mk
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD)
