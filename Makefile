@@ -71,7 +71,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
+.PHONY: all help demo darknet test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -263,6 +263,9 @@ demo: packages ## install what is missing, build, show what it does
 
 run-demo: all
 	@BUILD=$(BUILD) ./scripts/demo.sh
+
+darknet: ## Darknet itself from Debian's source package, patched: BUILD/darknet/darknet, libdarknet.so (DARKNET=--opencv, '--help')
+	@BUILD=$(BUILD) ./darknet_patch/apply.sh $(DARKNET)
 
 include arm.mk
 include darknet_patch/dropin.mk

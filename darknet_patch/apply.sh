@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# Builds Darknet from Debian's source package with the patches of this folder. See --help.
+set -u
+here=$(cd "$(dirname "$0")" && pwd) || exit 1
+name=$(basename "$0")
+
+version=0.0.0+git20180914.61c9d02e-2
+orig=darknet_${version%-*}.orig.tar.xz
+debian=darknet_$version.debian.tar.xz
+mirror=${MAFAT_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+suite=bookworm
+folder=${BUILD:-build}/darknet
+opencv=
+unpatched=
+tree=
+
+usage() {
+  cat <<END
+usage: darknet_patch/$name [--build DIR] [--opencv] [--unpatched] [--source DIR]
+
+Fetches Debian's source package darknet $version, verifies it against SHA256SUMS, applies
+Debian's patches and ours and builds, with the compiler flags that Debian's build has:
+DIR/darknet, DIR/libdarknet.so and DIR/libdarknet.a. What is up to date is left alone.
+
+  --build DIR   where to; default \$BUILD/darknet, that is $folder
+  --opencv      with OpenCV (libopencv-dev, g++), into DIR/opencv/; default: without, pictures
+                are then decoded by stb_image and demo has no camera
+  --unpatched   as Debian has it, into DIR/unpatched/, for comparisons
+  --source DIR  builds nothing: the patched source into DIR, which must not be there yet
+  --help        this text
+
+MAFAT_DARKNET_SOURCE names a folder where the package's files may lie already;
+MAFAT_DEBIAN_MIRROR another mirror than $mirror. The package is fetched by apt with a
+list and a state folder of its own: the system's lists stay as they are.
+END
+}
+
+die() { # STATUS TEXT
+  say ''
+  printf '%s: %s\n' "$name" "$2" >&2
+  exit "$1"
+}
+say() { # what it does now: one line that is written over on a terminal, else a line each
+  if [ -t 2 ]; then printf '\r\033[K%s' "$1" >&2; elif [ -n "$1" ]; then printf '%s\n' "$1" >&2; fi
+}
+
+while [ $# -gt 0 ]; do
+  case $1 in
+    --build) [ $# -gt 1 ] || die 2 "--build expects a folder"; folder=$2; shift ;;
+    --build=*) folder=${1#*=} ;;
+    --source) [ $# -gt 1 ] || die 2 "--source expects a folder"; tree=$2; shift ;;
+    --opencv) opencv=1 ;;
+    --unpatched) unpatched=1 ;;
+    --help) usage; exit 0 ;;
+    *) die 2 "unknown argument $1 (--help lists them)" ;;
+  esac
+  shift
+done
+[ -n "$folder" ] || die 2 "--build expects a folder"
+if [ -n "$tree" ]; then
+  [ ! -e "$tree" ] || die 2 "$tree is there already"
+  tree=$(realpath -m "$tree")
+fi
+mkdir -p "$folder" && folder=$(cd "$folder" && pwd) || die 1 "cannot make $folder"
+
+work=$(mktemp -d "$folder/work.XXXXXX") || die 1 "cannot write to $folder"
+trap 'rm -rf "$work"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# --- the package's files -----------------------------------------------------
+
+verified() { (cd "$1" 2>/dev/null && sha256sum --quiet --status -c "$here/SHA256SUMS" 2>/dev/null); }
+
+fetch() { # into the folder $1
+  local state=$work/apt
+  command -v apt-get >/dev/null || die 1 "no apt-get here: put $orig and $debian into a folder and name it by MAFAT_DARKNET_SOURCE"
+  mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$1" || die 1 "cannot write to $folder"
+  printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$mirror" "$suite" >"$state/sources.list"
+  # What apt would read and write of the system's is all replaced; as root it would fetch as a user who may not write here.
+  cat >"$state/apt.conf" <<END
+Dir::Etc::sourcelist "$state/sources.list";
+Dir::Etc::sourceparts "-";
+Dir::State "$state";
+Dir::State::lists "$state/lists";
+Dir::State::status "/dev/null";
+Dir::Cache "$state/cache";
+APT::Sandbox::User "root";
+Acquire::Languages "none";
+Acquire::Retries "3";
+Acquire::http::Timeout "30";
+END
+  say "darknet: fetching the list of Debian's source packages"
+  APT_CONFIG=$state/apt.conf apt-get -q update >"$work/log" 2>&1 || die 1 "cannot reach $mirror: $(tail -n 1 "$work/log")"
+  say "darknet: fetching $orig"
+  (cd "$1" && APT_CONFIG=$state/apt.conf apt-get -q source --download-only "darknet=$version" >"$work/log" 2>&1) ||
+    die 1 "cannot fetch darknet $version from $mirror: $(tail -n 1 "$work/log")"
+  verified "$1" || die 1 "what $mirror gave is not what SHA256SUMS says"
+}
+
+package=$folder/debian
+if [ -n "${MAFAT_DARKNET_SOURCE:-}" ] && verified "$MAFAT_DARKNET_SOURCE"; then
+  package=$(cd "$MAFAT_DARKNET_SOURCE" && pwd)
+elif ! verified "$package"; then
+  fetch "$package"
+fi
+
+# --- is there anything to do? ------------------------------------------------
+
+mapfile -t series <"$here/series"
+[ -z "$unpatched" ] || series=()
+patches=("${series[@]/#/$here/}")
+sources=("$here"/*.[ch])
+target=$folder${unpatched:+/unpatched}${opencv:+/opencv}
+compiler=$(gcc --version 2>/dev/null | head -n 1) || true
+[ -n "$compiler" ] || die 1 "no gcc here"
+key=$( (printf '%s\n' "$compiler" "$opencv" "$unpatched" && cat "$here/SHA256SUMS" "$here/$name" "${patches[@]}" "${sources[@]}") | sha256sum)
+if [ -z "$tree" ] && [ "$(cat "$target/built" 2>/dev/null)" = "$key" ] && [ -x "$target/darknet" ] && [ -f "$target/libdarknet.so" ] && [ -f "$target/libdarknet.a" ]; then
+  say ''
+  exit 0
+fi
+
+# --- unpack, patch -----------------------------------------------------------
+
+say "darknet: unpacking, patching"
+apply() { # PATCH: lines of ours have no context, so they must fit exactly
+  patch --batch --quiet --forward --fuzz=0 --no-backup-if-mismatch -p1 <"$1" >"$work/log" 2>&1 || die 1 "$(basename "$1") does not apply: $(tail -n 1 "$work/log")"
+}
+mkdir "$work/source" && cd "$work/source" || die 1 "cannot write to $folder"
+tar -xJf "$package/$orig" --strip-components=1 && tar -xJf "$package/$debian" || die 1 "cannot unpack $package/$orig"
+while read -r patch; do apply "debian/patches/$patch"; done < <(sed 's/#.*//; /^[[:space:]]*$/d' debian/patches/series)
+if [ -z "$unpatched" ]; then
+  for patch in "${patches[@]}"; do apply "$patch"; done
+  cp "${sources[@]}" src/ || die 1 "cannot write to $folder"
+fi
+if [ -n "$tree" ]; then
+  cd "$folder" && mv "$work/source" "$tree" || die 1 "cannot write $tree"
+  say ''
+  exit 0
+fi
+
+# --- build -------------------------------------------------------------------
+
+# Debian's rules call `make OPENCV=1`, and the Makefile's own flags (-Ofast -fPIC ...) override what debhelper exports. Without OpenCV the
+# one C++ file is empty and C will do. Nothing of a make that calls this may get in.
+flags=(OPENCV=0 "CPP=gcc -x c")
+[ -z "$opencv" ] || flags=(OPENCV=1)
+make=(env -u MAKEFLAGS -u MFLAGS -u MAKEOVERRIDES -u MAKELEVEL make "${flags[@]}")
+all=$(find src examples -name '*.c' | wc -l)
+"${make[@]}" obj backup results >"$work/log" 2>&1 || die 1 "make: $(tail -n 1 "$work/log")"
+"${make[@]}" -k -j"$(nproc)" all >>"$work/log" 2>&1 &
+building=$!
+trap 'kill "$building" 2>/dev/null; exit 130' INT
+while kill -0 "$building" 2>/dev/null; do
+  [ ! -t 2 ] || say "darknet: compiling, $(find obj -name '*.o' | wc -l) of about $all files"
+  sleep 0.2
+done
+wait "$building" || {
+  cp "$work/log" "$folder/build.log"
+  die 1 "does not build; $folder/build.log: $(grep -m 1 -E 'error|Error|No such file' "$work/log")"
+}
+trap 'exit 130' INT
+
+mkdir -p "$target/include" && rm -rf "$target/built" "$target/source" || die 1 "cannot write to $target"
+mv darknet libdarknet.so libdarknet.a "$target/" && cp include/darknet.h "$target/include/" || die 1 "cannot write to $target"
+[ -n "$unpatched" ] || cp "$here"/*.h "$target/include/"
+printf '%s\n' "$key" >"$target/built"
+say "darknet: built $target/darknet"
+[ ! -t 2 ] || echo >&2

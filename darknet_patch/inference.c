@@ -1,0 +1,316 @@
+#include "inference.h"
+
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gemm.h"
+#include "option_list.h"
+
+static int mode;          /* INFERENCE_... */
+static int recurrent;     /* the layer that is being made is */
+static int filled;        /* the network that is being made gets all its weights from a file */
+
+void inference_fail(int status, const char *format, ...)
+{
+    va_list arguments;
+    fflush(stdout);
+    fputs("darknet: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(status);
+}
+
+/* --- which mode ------------------------------------------------------------------------------------------------------------------------ */
+
+void inference_only(int wanted)
+{
+    mode = wanted;
+}
+
+int inference_mode(void)
+{
+    return mode;
+}
+
+struct command {
+    const char *name;
+    const char *verbs; /* each followed by a space; NULL: the command has none */
+    int mode;
+};
+
+/* What trains or asks for gradients is not in here, and what is in doubt is not either. Those that look at outputs inside keep them. */
+static const struct command commands[] = {
+    {"detector", "test valid valid2 recall demo ", INFERENCE_LEAN},
+    {"detect", NULL, INFERENCE_LEAN},
+    {"classifier", "predict fout demo gun threat test csv label valid validmulti valid10 validcrop validfull ", INFERENCE_LEAN},
+    {"classifier", "try ", INFERENCE_ONLY},
+    {"classify", NULL, INFERENCE_LEAN},
+    {"yolo", "test valid recall demo ", INFERENCE_LEAN},
+    {"coco", "test valid recall demo ", INFERENCE_LEAN},
+    {"tag", "test ", INFERENCE_LEAN},
+    {"regressor", "test demo ", INFERENCE_ONLY},
+    {"segmenter", "test demo ", INFERENCE_ONLY},
+    {"isegmenter", "test demo ", INFERENCE_ONLY},
+    {"speed", NULL, INFERENCE_ONLY},
+};
+
+static int has_verb(const char *verbs, const char *verb)
+{
+    size_t length = strlen(verb);
+    for (const char *at = verbs; *at; at = strchr(at, ' ') + 1) {
+        if (strncmp(at, verb, length) == 0 && at[length] == ' ') return 1;
+    }
+    return 0;
+}
+
+void inference_command(int argc, char **argv)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
+        if (argc < 2 || strcmp(argv[1], commands[i].name) != 0) continue;
+        if (commands[i].verbs && (argc < 3 || !argv[2] || !has_verb(commands[i].verbs, argv[2]))) continue;
+        mode = commands[i].mode;
+    }
+    if (!mode) return;
+    /* What is freed goes back to the system at once, and does not stay below what is allocated next. */
+    mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 128 * 1024);
+}
+
+/* --- what is made ---------------------------------------------------------------------------------------------------------------------- */
+
+void inference_layer(LAYER_TYPE type)
+{
+    /* They are made of other layers, whose gradients they zero and move along in time even when they only infer. */
+    recurrent = type == RNN || type == GRU || type == LSTM || type == CRNN;
+}
+
+int inference_trains(void)
+{
+    return !mode || recurrent;
+}
+
+void inference_weights(const char *file)
+{
+    filled = mode && file && file[0];
+}
+
+void inference_options(list *options)
+{
+    /* Layers that the file leaves as they are made: their random values depend on all that were drawn before. */
+    if (option_find(options, "dontload") || option_find(options, "numload") || option_find(options, "dontloadscales")) filled = 0;
+}
+
+int inference_loads(void)
+{
+    return filled;
+}
+
+/* --- what runs ------------------------------------------------------------------------------------------------------------------------- */
+
+/* Gives the whole pages within a buffer back to the system. They read as zeros until they are written. */
+static void give_back(void *buffer, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = ((uintptr_t)buffer + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)buffer + bytes) / page * page;
+    if (buffer && end > begin) madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+/* Whether the output of layer i is read after the forward pass, or by layers in ways that are not followed here. */
+static int stays(const network *net, int i)
+{
+    const layer *l = &net->layers[i];
+    if (l->truth || i == net->n - 1 || l->output == net->output) return 1;
+    switch (l->type) {
+    case YOLO: case REGION: case DETECTION: case ISEG:
+    case RNN: case GRU: case LSTM: case CRNN:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int reads(const network *net, int i, const float *output)
+{
+    const layer *l = &net->layers[i];
+    if (l->type == ROUTE) {
+        for (int k = 0; k < l->n; ++k) {
+            if (net->layers[l->input_layers[k]].output == output) return 1;
+        }
+        return 0;
+    }
+    if (l->type == SHORTCUT && net->layers[l->index].output == output) return 1;
+    return i > 0 && net->layers[i - 1].output == output;
+}
+
+/* Gives the output of layer j back unless something behind layer i reads it. A dropout has the output of the layer before it. */
+static void release(const network *net, int j, int i)
+{
+    const layer *from = &net->layers[j];
+    for (int k = 0; k < net->n; ++k) {
+        if (net->layers[k].output == from->output && stays(net, k)) return;
+        if (k > i && reads(net, k, from->output)) return;
+    }
+    give_back(from->output, (size_t)from->outputs * from->batch * sizeof(float));
+}
+
+void inference_done(const network *net, int i)
+{
+    const layer *l = &net->layers[i];
+    if (mode < INFERENCE_ONLY || net->train) return;
+    if (l->workspace_size) give_back(net->workspace, inference_workspace(*l));
+    if (mode < INFERENCE_LEAN) return;
+    release(net, i, i);
+    if (l->type == ROUTE) {
+        for (int k = 0; k < l->n; ++k) release(net, l->input_layers[k], i);
+    } else if (i > 0) {
+        release(net, i - 1, i);
+    }
+    if (l->type == SHORTCUT) release(net, l->index, i);
+}
+
+/* Columns of so many bytes stay in a cache while every filter goes over them. */
+enum { BAND_BYTES = 1 << 20 };
+
+static int band_rows(layer l)
+{
+    size_t row = (size_t)l.out_w * l.size * l.size * (l.c / l.groups) * sizeof(float);
+    int rows = row ? (int)(BAND_BYTES / row) : 0;
+    return rows < 1 ? 1 : rows < l.out_h ? rows : l.out_h;
+}
+
+size_t inference_workspace(layer l)
+{
+    if (!mode || l.type != CONVOLUTIONAL) return l.workspace_size;
+    if (l.size == 1) return 0;
+    return (size_t)band_rows(l) * l.out_w * l.size * l.size * (l.c / l.groups) * sizeof(float);
+}
+
+/* One value of every output pixel in rows [begin, end): input channel c at ky, kx of the filter. */
+static void column_row(layer l, const float *channel, int ky, int kx, int begin, int end, float *to)
+{
+    for (int y = begin; y < end; ++y) {
+        int in_y = y * l.stride + ky - l.pad;
+        const float *row = in_y >= 0 && in_y < l.h ? channel + (size_t)in_y * l.w : NULL;
+        for (int x = 0; x < l.out_w; ++x) {
+            int in_x = x * l.stride + kx - l.pad;
+            *to++ = row && in_x >= 0 && in_x < l.w ? row[in_x] : 0;
+        }
+    }
+}
+
+int inference_convolves(layer l, const float *input, float *weights, float *output, float *workspace)
+{
+    int channels = l.c / l.groups;
+    int depth = l.size * l.size * channels;
+    int pixels = l.out_w * l.out_h;
+    int rows = band_rows(l);
+    if (!mode || l.size == 1 || rows >= l.out_h) return 0;
+    for (int begin = 0; begin < l.out_h; begin += rows) {
+        int end = begin + rows < l.out_h ? begin + rows : l.out_h;
+        int n = (end - begin) * l.out_w;
+        float *to = workspace;
+        for (int i = 0; i < depth; ++i, to += n) {
+            const float *channel = input + (size_t)(i / (l.size * l.size)) * l.h * l.w;
+            column_row(l, channel, i / l.size % l.size, i % l.size, begin, end, to);
+        }
+        gemm(0, 0, l.n / l.groups, n, depth, 1, weights, depth, workspace, n, 1, output + (size_t)begin * l.out_w, pixels);
+    }
+    return 1;
+}
+
+/* --- around it ------------------------------------------------------------------------------------------------------------------------- */
+
+void inference_drop_picture(image *im, const char *file)
+{
+    struct stat status;
+    /* A pipe could not be read again. */
+    if (mode < INFERENCE_LEAN || stat(file, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    free_image(*im);
+    im->data = NULL;
+}
+
+void inference_reload_picture(image *im, char *file)
+{
+    if (im->data) return;
+    image again = load_image_color(file, 0, 0);
+    if (again.w != im->w || again.h != im->h) inference_fail(1, "%s was changed meanwhile", file);
+    *im = again;
+}
+
+image inference_character(image **alphabet, int size, int character)
+{
+    char file[256];
+    if (!alphabet[size][character].data && mode) {
+        snprintf(file, sizeof file, "/usr/share/darknet/data/labels/%d_%d.png", character, size);
+        alphabet[size][character] = load_image_color(file, 0, 0);
+    }
+    return alphabet[size][character];
+}
+
+char *inference_line(char *line)
+{
+    char *shorter = mode ? realloc(line, strlen(line) + 1) : NULL;
+    return shorter ? shorter : line;
+}
+
+/* Layers that recurrent ones are made of. free_layer would not do: some of their buffers are also the outer layer's. */
+static void free_inner(layer *inner, layer outer)
+{
+    if (!inner) return;
+    if (inner->output == outer.output) inner->output = NULL;
+    if (inner->delta == outer.delta) inner->delta = NULL;
+    free_layer(*inner);
+    free(inner);
+}
+
+void inference_free_layer(layer l)
+{
+    float *buffers[] = {
+        l.bias_m, l.bias_v, l.scale_m, l.scale_v, l.loss, l.temp_cpu, l.temp2_cpu, l.temp3_cpu, l.dh_cpu, l.prev_state_cpu,
+        l.prev_cell_cpu, l.cell_cpu, l.f_cpu, l.i_cpu, l.g_cpu, l.o_cpu, l.c_cpu, l.dc_cpu,
+    };
+    layer *inner[] = {
+        l.input_layer, l.self_layer, l.output_layer, l.wz, l.uz, l.wr, l.ur, l.wh, l.uh, l.uo, l.wo, l.uf, l.wf, l.ui, l.wi, l.ug, l.wg,
+    };
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; ++i) free(buffers[i]);
+    for (size_t i = 0; i < sizeof inner / sizeof inner[0]; ++i) free_inner(inner[i], l);
+    free(l.mask);
+    free(l.counts);
+    for (int i = 0; l.sums && i < 90; ++i) free(l.sums[i]);
+    free(l.sums);
+}
+
+static void free_tree(tree *t)
+{
+    if (!t) return;
+    for (int i = 0; t->name && i < t->n; ++i) free(t->name[i]);
+    free(t->name);
+    free(t->leaf);
+    free(t->parent);
+    free(t->child);
+    free(t->group);
+    free(t->group_size);
+    free(t->group_offset);
+    free(t);
+}
+
+void inference_free_network(network *net)
+{
+    for (int i = 0; i < net->n; ++i) {
+        if (net->layers[i].softmax_tree != net->hierarchy) free_tree(net->layers[i].softmax_tree);
+    }
+    free_tree(net->hierarchy);
+    free(net->seen);
+    free(net->t);
+    free(net->cost);
+    free(net->workspace);
+    free(net->scales);
+    free(net->steps);
+}
