@@ -1,4 +1,4 @@
-#include "darknet_patch/bridge.h"
+#include "bridge.h"
 
 #include <mafat.h>
 
@@ -551,11 +551,8 @@ bool mafat_bridge_resize(const struct mafat_bridge_darknet *darknet, network *ne
   return true;
 }
 
-bool mafat_bridge_free(const struct mafat_bridge_darknet *darknet, network *net)
+static void free_forgotten(network *net)
 {
-  if (!mafat_bridge_owns(net) || skeleton.on) return false;
-  struct bridge *b = bridge_of(&net->layers[0]);
-  /* What Darknet's own leaves behind. */
   free(net->seen);
   free(net->t);
   free(net->cost);
@@ -566,6 +563,13 @@ bool mafat_bridge_free(const struct mafat_bridge_darknet *darknet, network *net)
     free(net->layers[i].mask);
     free(net->layers[i].loss);
   }
+}
+
+bool mafat_bridge_free(const struct mafat_bridge_darknet *darknet, network *net)
+{
+  if (!mafat_bridge_owns(net) || skeleton.on) return false;
+  struct bridge *b = bridge_of(&net->layers[0]);
+  if (!darknet->frees_all) free_forgotten(net);
   skeleton.on = true;
   darknet->free_network(net);
   skeleton.on = false;

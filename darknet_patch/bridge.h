@@ -38,6 +38,7 @@ struct mafat_bridge_darknet {
   network *(*parse_network_cfg)(char *);
   int (*resize_network)(network *, int, int);
   void (*free_network)(network *);
+  bool frees_all; /* does it free what Debian's forgets? */
 };
 
 /* From now on networks are libmafat's; the settings are copied, their texts are not. */

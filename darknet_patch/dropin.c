@@ -11,7 +11,7 @@
  * the facade beside this one (libdarknet.so), which is empty and needs first this library, then
  * Debian's. Every other call goes through as it came: as a jump, so that the C library, which
  * searches the caller's RUNPATH, sees the same caller. */
-#include "darknet_patch/bridge.h"
+#include "bridge.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -157,7 +157,7 @@ static bool takes_part(void *real)
 
 static struct mafat_bridge_darknet darknet_functions(void *caller)
 {
-  struct mafat_bridge_darknet d;
+  struct mafat_bridge_darknet d = {.frees_all = false};
   *(void **)&d.parse_network_cfg = find_real("parse_network_cfg", caller);
   *(void **)&d.resize_network = find_real("resize_network", caller);
   *(void **)&d.free_network = find_real("free_network", caller);
