@@ -65,7 +65,10 @@ struct mafat_model_options {
                            fastest; "greedy": the one that MAFAT's own search finds, by its own
                            predictor. Whether it may run is decided by its predicted bytes all the same */
   size_t bias_bytes;    /* greedy: what MAFAT's predictor adds to its tiles; default 31 MB, the authors' */
-  int layers;           /* run the first so many layers; 0 (default): all */
+  int layers;           /* run the first so many layers; 0 (default): all. What comes after them may be
+                           layers that are not known: then it is as if the cfg, and the weights file,
+                           ended there */
+  int width, height;    /* of the input, in place of the cfg's; 0 (default): the cfg's */
   const char *algorithm; /* of convolutions: "direct", "winograd" (3x3 layers of stride 1), or "auto"
                            (NULL, default): for each layer the faster one that fits; of a given
                            plan by shapes, direct everywhere if only that fits */
@@ -144,6 +147,11 @@ MAFAT_API int mafat_model_read_layer(const struct mafat_model *model, int layer,
 /* Gives the pages of the arena back to the system until the next run, which gets them
  * again (milliseconds); the outputs of the last run are gone. Weights that are kept stay. */
 MAFAT_API void mafat_model_rest(struct mafat_model *model);
+
+/* How many of a cfg's layers, from the first on, this library runs, and how many there are.
+ * Where it does not run all, *why names the first that it does not. MAFAT_EFORMAT, MAFAT_EIO:
+ * the cfg, which *why explains too. */
+MAFAT_API int mafat_cfg_known_layers(const char *cfg_path, int *known, int *all, struct mafat_diagnostic *why);
 
 /* The plan in force as text, and the bytes it was predicted to need: what a
  * memory cgroup will count for the process. Valid until the model is closed. */

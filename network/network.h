@@ -106,8 +106,20 @@ struct mafat_network {
   bool letterbox;           /* keep the picture's proportions (letter_box=0: stretch) */
   struct mafat_layer *layers;
   int n_layers;
+  bool cut;                 /* the cfg goes on, with layers that cannot be read */
 };
 
+/* What somebody wants otherwise than the cfg has it. */
+struct mafat_network_wish {
+  int width, height; /* of the input; 0: the cfg's */
+  int n_layers;      /* 0, or: what comes after so many layers may be unreadable, and then is left out */
+};
+
+/* `wish` may be NULL: all of the cfg as it is. MAFAT_EINVAL: sizes that no input has. */
+int mafat_network_read_as(struct mafat_network **out, const char *path, const struct mafat_network_wish *wish,
+                          const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
+int mafat_network_make_as(struct mafat_network **out, struct mafat_cfg *cfg, const struct mafat_network_wish *wish,
+                          const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 int mafat_network_read(struct mafat_network **out, const char *path,
                        const struct mafat_warning_sink *warnings,
                        struct mafat_diagnostic *d);

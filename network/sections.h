@@ -4,13 +4,14 @@
 
 #include "network/network.h"
 
-int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg,
+/* `wish`: sizes in place of the cfg's. */
+int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, const struct mafat_network_wish *wish,
                             struct mafat_diagnostic *d);
 /* Reads section s as layer `index`; the layers before it are complete. */
 int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_cfg *cfg,
                               struct mafat_cfg_section *s, struct mafat_diagnostic *d);
-/* One warning per key that nothing reads and that is not known from training. */
-void mafat_sections_warn_unknown(const struct mafat_cfg *cfg,
+/* One warning per key of the first n sections that nothing reads and that is not known from training. */
+void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, int n,
                                  const struct mafat_warning_sink *warnings);
 
 #endif

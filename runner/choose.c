@@ -94,6 +94,20 @@ static int find_search(bool *greedy, const char *name, struct mafat_diagnostic *
   return mafat_fail(d, MAFAT_EINVAL, "expected a search (best, greedy), found %.60s", name);
 }
 
+int mafat_choose_network(struct mafat_network **network, int *n_layers, const char *cfg,
+                         const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  struct mafat_network_wish wish = {o->width, o->height, o->layers};
+  int code = mafat_network_read_as(network, cfg, &wish, &o->warnings, d);
+  if (code) return code;
+  int all = (*network)->n_layers;
+  *n_layers = o->layers ? o->layers : all;
+  if (*n_layers < 1 || *n_layers > all)
+    code = mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", cfg, all, *n_layers);
+  if (code) mafat_network_close(network);
+  return code;
+}
+
 /* That a plan can be made for. */
 static int processors(void)
 {

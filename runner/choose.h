@@ -40,6 +40,11 @@ struct mafat_choice_basis {
   struct mafat_calibration calibration;
 };
 
+/* The network of a cfg, and how many of its layers are run, as the options of a model have
+ * them. MAFAT_EINVAL: no such layers, no such size; what reading the cfg gives. */
+int mafat_choose_network(struct mafat_network **network, int *n_layers, const char *cfg,
+                         const struct mafat_model_options *o, struct mafat_diagnostic *d);
+
 /* A request as the options of a model have it, budget included; the weights file is
  * of this kind, kernels are of the level `cpu`. What is left to fill in: the network,
  * its layers, its surroundings. MAFAT_EINVAL. */

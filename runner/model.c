@@ -59,11 +59,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   m->kernels = mafat_kernels_find(o->cpu);
   if (!m->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
-  if ((code = mafat_network_read(&m->network, cfg_path, &o->warnings, d))) return code;
-  m->n_layers = o->layers ? o->layers : m->network->n_layers;
-  if (m->n_layers < 1 || m->n_layers > m->network->n_layers)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", cfg_path,
-                      m->network->n_layers, m->n_layers);
+  if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
   m->picture_w = m->network->input.w;
   m->picture_h = m->network->input.h;
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels};

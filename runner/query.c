@@ -28,11 +28,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   q->kernels = mafat_kernels_find(o->cpu);
   if (!q->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
-  if ((code = mafat_network_read(&q->network, cfg, &o->warnings, d))) return code;
-  q->n_layers = o->layers ? o->layers : q->network->n_layers;
-  if (q->n_layers < 1 || q->n_layers > q->network->n_layers)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", cfg, q->network->n_layers,
-                      q->n_layers);
+  if ((code = mafat_choose_network(&q->network, &q->n_layers, cfg, o, d))) return code;
   if ((code = look_around(q, o, d))) return code;
   if (weights && (code = mafat_weights_probe(weights, &kind, d))) return code;
   if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d))) return code;

@@ -59,7 +59,8 @@ static uint64_t layer_bytes(const struct mafat_layer *l)
 }
 
 /* The file must hold what the whole cfg asks for, no less, and with a
- * detection head no more: a backbone cut from a longer file is legitimate. */
+ * detection head no more: a backbone cut from a longer file is legitimate. Of a network
+ * that is cut nobody knows how much more. */
 static int check_length(const struct mafat_weights_file *f, const struct mafat_network *n,
                         const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
@@ -74,7 +75,7 @@ static int check_length(const struct mafat_weights_file *f, const struct mafat_n
                         f->name, (unsigned long long)whole, n->path, (unsigned long long)file_bytes, l,
                         mafat_layer_type_name(n->layers[l].type));
   }
-  if (end == file_bytes) return MAFAT_OK;
+  if (end == file_bytes || n->cut) return MAFAT_OK;
   if (has_head)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %llu bytes for %s, found %llu: %llu too many", f->name,
                       (unsigned long long)end, n->path, (unsigned long long)file_bytes,

@@ -9,6 +9,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 Suite *layers_suite(void);
 
@@ -173,6 +174,155 @@ START_TEST(test_a_model_that_rests_holds_no_page_of_its_arena)
 }
 END_TEST
 
+/* ---- another size, part of a cfg ---- */
+
+#define BODY "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n[maxpool]\nsize=2\nstride=2\n"
+#define BODY_ONLY "[net]\nwidth=24\nheight=16\nchannels=3\n" BODY
+
+/* The last layer's output of a cfg under options, with weights from another cfg's file. */
+static float *output_of(const char *cfg, const struct test_model_files *weights,
+                        const struct mafat_model_options *options, size_t *n)
+{
+  struct test_model_files f = test_model_files(BODY_ONLY, 1);
+  struct mafat_model *m;
+  struct mafat_diagnostic d;
+  int h, w, c;
+  ck_assert_int_eq(ftruncate(f.cfg_fd, 0), 0);
+  ck_assert_int_eq(pwrite(f.cfg_fd, cfg, strlen(cfg), 0), (ssize_t)strlen(cfg));
+  int code = mafat_model_open(&m, f.cfg, weights->weights, options, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  run(m);
+  mafat_model_output_shape(m, &h, &w, &c);
+  *n = (size_t)h * (size_t)w * (size_t)c;
+  float *out = malloc(*n * sizeof *out);
+  mafat_model_read_output(m, out);
+  mafat_model_close(&m);
+  test_model_files_close(&f);
+  return out;
+}
+
+static void check_alike(const char *cfg, const struct mafat_model_options *options, const char *other,
+                        const struct mafat_model_options *others, const struct test_model_files *weights)
+{
+  size_t n, m;
+  float *a = output_of(cfg, weights, options, &n), *b = output_of(other, weights, others, &m);
+  ck_assert_uint_eq(n, m);
+  ck_assert_mem_eq(a, b, n * sizeof *a);
+  free(a);
+  free(b);
+}
+
+START_TEST(test_a_size_that_is_given_is_as_if_the_cfg_had_it)
+{
+  struct mafat_model_options options = default_options(), plain = options;
+  struct test_model_files f = test_model_files(BODY_ONLY, 1);
+  options.width = 32;
+  options.height = 12;
+  check_alike(BODY_ONLY, &options, "[net]\nwidth=32\nheight=12\nchannels=3\n" BODY, &plain, &f);
+  options.height = 0;
+  check_alike(BODY_ONLY, &options, "[net]\nwidth=32\nheight=16\nchannels=3\n" BODY, &plain, &f);
+  test_model_files_close(&f);
+}
+END_TEST
+
+START_TEST(test_a_size_that_no_input_has_is_refused)
+{
+  struct mafat_model_options options = default_options();
+  struct test_model_files f = test_model_files(BODY_ONLY, 1);
+  struct test_model_files flat = test_model_files("[net]\ninputs=12\n[connected]\noutput=3\n", 1);
+  struct mafat_model *m;
+  struct mafat_diagnostic d;
+  options.width = -1;
+  ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_EINVAL);
+  ck_assert_ptr_nonnull(strstr(d.text, "expected an input of 1 to 1048576 pixels a side, found 16 x -1"));
+  options.width = 1 << 21;
+  ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_EINVAL);
+  options.width = 4;
+  ck_assert_int_eq(mafat_model_open(&m, flat.cfg, flat.weights, &options, &d), MAFAT_EINVAL);
+  ck_assert_ptr_nonnull(strstr(d.text, "no width and height"));
+  options.width = 1;
+  ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_OK);
+  mafat_model_close(&m);
+  test_model_files_close(&f);
+  test_model_files_close(&flat);
+}
+END_TEST
+
+/* Of two layers that are known and what follows them; weights of a longer network. */
+START_TEST(test_what_follows_the_first_layers_need_not_be_known)
+{
+  static const char unknown[] = BODY_ONLY "[lstm]\noutput=3\n[convolutional]\nfilters=99\n";
+  static const char damaged[] = BODY_ONLY "[route]\nlayers=17\n";
+  struct mafat_model_options options = default_options(), plain = options;
+  struct test_model_files f = test_model_files(BODY_ONLY "[convolutional]\nfilters=6\n[yolo]\nclasses=1\n", 1);
+  struct mafat_model *m;
+  struct mafat_diagnostic d;
+  options.layers = 2;
+  check_alike(unknown, &options, BODY_ONLY, &plain, &f);
+  check_alike(damaged, &options, BODY_ONLY, &plain, &f);
+  ck_assert_int_eq(ftruncate(f.cfg_fd, 0), 0);
+  ck_assert_int_eq(pwrite(f.cfg_fd, unknown, sizeof unknown - 1, 0), (ssize_t)sizeof unknown - 1);
+  for (options.layers = 0; options.layers < 6; options.layers += options.layers ? 1 : 3) {
+    ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_EUNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(d.text, ":13: layer [lstm] is not supported"));
+  }
+  test_model_files_close(&f);
+}
+END_TEST
+
+static void note_warning(void *context, const char *text)
+{
+  strncat(context, text, 200);
+}
+
+START_TEST(test_no_warning_comes_of_what_is_not_looked_at)
+{
+  struct mafat_model_options options = default_options();
+  struct test_model_files f = test_model_files(BODY_ONLY, 1);
+  struct mafat_model *m;
+  static char heard[1024];
+  const char *tail = "[lstm]\nsurely=1\n";
+  ck_assert_int_eq(pwrite(f.cfg_fd, tail, strlen(tail), (off_t)strlen(BODY_ONLY)), (ssize_t)strlen(tail));
+  options.layers = 2;
+  options.warnings = (struct mafat_warning_sink){note_warning, heard};
+  ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, NULL), MAFAT_OK);
+  ck_assert_str_eq(heard, "");
+  mafat_model_close(&m);
+  test_model_files_close(&f);
+}
+END_TEST
+
+static void check_known(const char *tail, int want_known, int want_all, const char *why)
+{
+  struct test_model_files f = test_model_files(BODY_ONLY, 1);
+  struct mafat_diagnostic d = {""};
+  int known = -1, all = -1;
+  ck_assert_int_eq(pwrite(f.cfg_fd, tail, strlen(tail), (off_t)strlen(BODY_ONLY)), (ssize_t)strlen(tail));
+  int code = mafat_cfg_known_layers(f.cfg, &known, &all, &d);
+  test_model_files_close(&f);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(known, want_known);
+  ck_assert_int_eq(all, want_all);
+  ck_assert_msg(strstr(d.text, why) != NULL, "%s", d.text);
+}
+
+START_TEST(test_how_many_layers_are_known)
+{
+  struct test_model_files f = test_model_files(BODY_ONLY, 1);
+  struct mafat_diagnostic d;
+  int known, all;
+  check_known("", 2, 2, "");
+  check_known("[lstm]\noutput=3\n[softmax]\n", 2, 4, ":13: layer [lstm] is not supported");
+  check_known("[softmax]\n[convolutional]\nbinary=1\n", 3, 4, "binary=1 in [convolutional] is not supported");
+  ck_assert_int_eq(mafat_cfg_known_layers("/nonexistent.cfg", &known, &all, &d), MAFAT_EIO);
+  ck_assert_ptr_nonnull(strstr(d.text, "/nonexistent.cfg: cannot open"));
+  ck_assert_int_eq(pwrite(f.cfg_fd, "[nut]\n", 6, 0), 6);
+  ck_assert_int_eq(mafat_cfg_known_layers(f.cfg, &known, &all, &d), MAFAT_EFORMAT);
+  ck_assert(known == 0 && all == 0);
+  test_model_files_close(&f);
+}
+END_TEST
+
 Suite *layers_suite(void)
 {
   Suite *s = suite_create("layers");
@@ -183,6 +333,11 @@ Suite *layers_suite(void)
   tcase_add_test(t, test_other_layers_are_refused_by_name);
   tcase_add_test(t, test_before_the_first_run_there_is_no_output);
   tcase_add_test(t, test_a_model_that_rests_holds_no_page_of_its_arena);
+  tcase_add_test(t, test_a_size_that_is_given_is_as_if_the_cfg_had_it);
+  tcase_add_test(t, test_a_size_that_no_input_has_is_refused);
+  tcase_add_test(t, test_what_follows_the_first_layers_need_not_be_known);
+  tcase_add_test(t, test_no_warning_comes_of_what_is_not_looked_at);
+  tcase_add_test(t, test_how_many_layers_are_known);
   suite_add_tcase(s, t);
   return s;
 }
