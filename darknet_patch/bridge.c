@@ -8,19 +8,6 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#ifdef SHIM
-static int mafat_cfg_known_layers(const char *cfg, int *known, int *all, struct mafat_diagnostic *why)
-{
-  FILE *f = fopen(cfg, "r"); char line[1000]; int bad = 0;
-  *known = *all = -1;
-  if (!f) return mafat_fail(why, MAFAT_EIO, "%s: no such file", cfg);
-  while (fgets(line, sizeof line, f)) if (line[0] == '[') {
-    if (strncmp(line, "[lstm", 5) == 0 || strncmp(line, "[normal", 7) == 0) { bad = 1; mafat_fail(why, -4, "%s: unknown %s", cfg, line); }
-    ++*all; if (!bad) ++*known; }
-  fclose(f);
-  return 0;
-}
-#endif
 enum { EXIT_RUNNING = 1, EXIT_INPUT = 2, EXIT_DOES_NOT_FIT = 3 };
 
 /* What libmafat knows of a network. The first layer points to it by a field that no
@@ -445,9 +432,9 @@ static int open_model(struct bridge *b, const network *net, struct mafat_diagnos
 #ifndef SHIM
   o.outputs = b->outputs;
   o.n_outputs = b->n_outputs;
+#endif
   o.width = b->w;
   o.height = b->h;
-#endif
   o.floats_only = true;
   o.warnings = (struct mafat_warning_sink){warn, NULL};
   size_t bytes = room_bytes(b, net);
