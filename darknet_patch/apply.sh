@@ -158,7 +158,7 @@ while kill -0 "$building" 2>/dev/null; do
 done
 wait "$building" || {
   cp "$work/log" "$folder/build.log"
-  die 1 "does not build; $folder/build.log: $(grep -m 1 -E 'error|Error|No such file' "$work/log")"
+  die 1 "does not build; $folder/build.log: $(grep -m 1 -E 'error: |Error [0-9]|No such file' "$work/log")"
 }
 trap 'exit 130' INT
 

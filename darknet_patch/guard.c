@@ -1,0 +1,79 @@
+#include "guard.h"
+
+#include <errno.h>
+
+#include "inference.h"
+
+int guard_display(void)
+{
+    static int told;
+    const char *x11 = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    if ((x11 && *x11) || (wayland && *wayland)) return 1;
+    if (!told) fprintf(stderr, "darknet: no display (DISPLAY, WAYLAND_DISPLAY): no window is opened\n");
+    told = 1;
+    return 0;
+}
+
+void guard_error(const char *text)
+{
+    int length = (int)strlen(text);
+    while (length > 0 && strchr("\n.", text[length - 1])) --length;
+    inference_fail(2, "%.*s", length, text);
+}
+
+void guard_picture(const char *file, const char *why)
+{
+    FILE *there = fopen(file, "rb");
+    const char *reason = there ? why : strerror(errno);
+    if (there) fclose(there);
+    if (inference_mode()) inference_fail(2, "cannot load the picture %s: %s", file, reason);
+}
+
+void guard_source(int index, int layer, const char *type)
+{
+    if (index < 0 || index >= layer) inference_fail(2, "layer %d: [%s] reads layer %d, which is none before it", layer, type, index);
+}
+
+void guard_head(layer l, int index, int inputs)
+{
+    if (l.outputs != inputs) inference_fail(2, "layer %d: as a head it expects %d values, the layer before has %d", index, l.outputs, inputs);
+}
+
+static int least_batch;
+
+void guard_batch(int least)
+{
+    least_batch = least;
+}
+
+int guard_least_batch(int batch)
+{
+    return batch < least_batch ? least_batch : batch;
+}
+
+void guard_weights(FILE *from, const char *file, int i)
+{
+    if (!inference_mode() || (!feof(from) && !ferror(from))) return;
+    if (ferror(from)) inference_fail(2, "cannot read %s: %s", file, strerror(errno));
+    inference_fail(2, "%s: too short for this network: it ends within layer %d", file, i);
+}
+
+static char **known_names;
+static int n_names;
+
+char **guard_names(char **names, int n)
+{
+    known_names = names;
+    n_names = n;
+    return names;
+}
+
+void guard_classes(char **names, int classes)
+{
+    if (names == known_names && classes > n_names) inference_fail(2, "the network has %d classes, but there are only %d names", classes, n_names);
+}
+
+int guard_named(char **names, int index)
+{
+    return index >= 0 && (names != known_names || index < n_names);
+}

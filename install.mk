@@ -1,0 +1,67 @@
+# `make install`, `make uninstall`, `make deb`.  DESTDIR stands before every path;
+# an installed file that holds paths (mafat.pc) does not know of it.
+
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR     ?= $(PREFIX)/share/man
+DOCDIR     ?= $(PREFIX)/share/doc/mafat
+INSTALL    ?= install
+
+# Build folder's name of a program:installed name. libcgroup and libproc2 are under the LGPL,
+# and nothing is gained by a static swap_cost: linked dynamically in what is handed on.
+SHIPPED := run_inference make_weights pack_weights swap_cost_dynamic:swap_cost \
+           $(if $(ANNOTATE),annotate) $(if $(MEMORY_LIMIT),memory_limit_dynamic:memory_limit)
+built_name = $(firstword $(subst :, ,$(1)))
+installed_name = $(lastword $(subst :, ,$(1)))
+PROGRAM_NAMES := $(foreach p,$(SHIPPED),$(call installed_name,$(p)))
+MAN_PAGES := $(PROGRAM_NAMES:%=%.1) libmafat.3 $(if $(DROPIN),mafat-darknet.7)
+DOCUMENTS := README.md CHANGELOG.md LICENSE
+man_section = $(subst .,,$(suffix $(1)))
+
+INSTALLED = $(PROGRAM_NAMES:%=$(BINDIR)/%) $(LIBDIR)/$(SONAME) $(LIBDIR)/libmafat.so $(LIBDIR)/libmafat.a \
+            $(LIBDIR)/pkgconfig/mafat.pc $(INCLUDEDIR)/mafat.h $(DOCUMENTS:%=$(DOCDIR)/%) \
+            $(foreach m,$(MAN_PAGES),$(MANDIR)/man$(call man_section,$(m))/$(m)) \
+            $(if $(DROPIN),$(LIBDIR)/mafat/libmafat-darknet.so $(LIBDIR)/mafat/libdarknet.so)
+FOLDERS = $(sort $(dir $(INSTALLED)))
+# Folders of nobody else: removed with the last file.
+OWN_FOLDERS = $(DOCDIR) $(LIBDIR)/mafat
+
+# A library in the system's own folders is found by name after this.
+tell_loader = [ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || PATH=$$PATH:/usr/sbin:/sbin ldconfig
+
+$(BUILD)/swap_cost_dynamic: $(call objects,experiments/swap_cost.c)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
+
+$(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard experiments/memory_limit/*.c)) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
+
+.PHONY: install uninstall deb
+
+install: $(SHARED) $(BUILD)/libmafat.so $(LIB) $(DROPIN) $(foreach p,$(SHIPPED),$(BUILD)/$(call built_name,$(p))) ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR)
+	$(Q)$(INSTALL) -d $(FOLDERS:%='$(DESTDIR)%')
+	$(Q)$(foreach p,$(SHIPPED),$(INSTALL) -s -m 755 $(BUILD)/$(call built_name,$(p)) '$(DESTDIR)$(BINDIR)/$(call installed_name,$(p))' &&) true
+	$(Q)$(INSTALL) -s -m 644 $(SHARED) '$(DESTDIR)$(LIBDIR)'
+	$(Q)$(INSTALL) -m 644 $(LIB) '$(DESTDIR)$(LIBDIR)'
+	$(Q)ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libmafat.so'
+	$(Q)$(if $(DROPIN),$(INSTALL) -s -m 644 $(DROPIN) '$(DESTDIR)$(LIBDIR)/mafat')
+	$(Q)sed -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
+	  -e 's|@PRIVATE@|$(strip $(IMAGE_LIBS) $(if $(PNG),-lz) $(if $(URING),-luring)) -pthread $(LDLIBS)|' mafat.pc.in >'$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
+	$(Q)chmod 644 '$(DESTDIR)$(LIBDIR)/pkgconfig/mafat.pc'
+	$(Q)$(INSTALL) -m 644 include/mafat.h '$(DESTDIR)$(INCLUDEDIR)'
+	$(Q)$(foreach m,$(MAN_PAGES),$(INSTALL) -m 644 doc/man/$(m) '$(DESTDIR)$(MANDIR)/man$(call man_section,$(m))' &&) true
+	$(Q)$(if $(DROPIN),sed -i 's|/usr/local/lib/|$(LIBDIR)/|' '$(DESTDIR)$(MANDIR)/man7/mafat-darknet.7')
+	$(Q)$(INSTALL) -m 644 $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
+	$(Q)$(tell_loader)
+
+uninstall: ## remove what `make install` put there (the same variables)
+	$(Q)rm -f $(INSTALLED:%='$(DESTDIR)%')
+	$(Q)rmdir $(OWN_FOLDERS:%='$(DESTDIR)%') 2>/dev/null || true
+	$(Q)$(tell_loader)
+
+# Needs debhelper and lintian, no root.
+deb: ## Debian packages, into BUILD/deb (debhelper, lintian)
+	@BUILD=$(BUILD) ./scripts/deb.sh

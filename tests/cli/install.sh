@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Checks make install: what is put where, what it needs, that programs in C build against it and run, that uninstall leaves
+# nothing. Run from the project's root; BUILD names the build folder (default: build).
+set -u
+build=${BUILD:-build}
+# shellcheck disable=SC2034 # by tests/check.sh
+suite=install
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+# shellcheck source=tests/check.sh
+. tests/check.sh
+
+shapes=models/shapes
+picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
+cc=${CC:-gcc}
+
+# Whoever started the tests may run make itself: its job server is not handed on, its variables are.
+installs() { # TARGET ROOT PREFIX
+  MAKEFLAGS=${MAKEFLAGS:+$(printf '%s' "$MAKEFLAGS" | sed 's/ *--jobserver-[^ ]*//g; s/-j[0-9]*//')} \
+    make --no-print-directory BUILD="$build" DESTDIR="$2" PREFIX="$3" "$1"
+}
+needed() { # FILE: the shared libraries it names, without their versions, one a line
+  readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort
+}
+
+root=$work/root
+check install 'make install failed' installs install "$root" /usr
+[ "$failed" = 0 ] || exit 1
+lib=$root/usr/lib
+
+# ---- What is there
+
+has() { [ -s "$root/usr/$1" ] || fail there "$1 is missing"; }
+for name in run_inference make_weights pack_weights swap_cost; do has "bin/$name"; done
+[ -x "$build/annotate" ] && has bin/annotate
+[ -x "$build/memory_limit" ] && has bin/memory_limit
+for name in lib/libmafat.a lib/libmafat.so lib/libmafat.so.0 lib/pkgconfig/mafat.pc include/mafat.h share/man/man3/libmafat.3 share/doc/mafat/README.md; do
+  has "$name"
+done
+for program in "$root"/usr/bin/*; do has "share/man/man1/${program##*/}.1"; done
+[ "$failed" = 0 ] && ok there
+check modes 'a file that others may write to' test -z "$(find "$root" -type f -perm /022)"
+check paths 'the place where it was put together is in what was installed' test -z "$(grep -rl "$work" "$root")"
+
+# ---- Which names can be seen: the header's, no more and no fewer
+
+sed -n 's/^MAFAT_API .*[ *]\(mafat_[a-z0-9_]*\)(.*/\1/p' include/mafat.h | sort >"$work/declared"
+sed -n 's/^[a-z].*[ *]\(mafat_[a-z0-9_]*\)(.*/\1/p' include/mafat.h | sort >"$work/without"
+nm -D --defined-only "$lib/libmafat.so.0" | awk '{ print $NF }' | sort >"$work/seen"
+if [ -s "$work/declared" ] && diff "$work/declared" "$work/seen" >"$log"; then ok symbols; else fail symbols "declared and visible differ: $(head -c 300 "$log")"; fi
+check api "functions of mafat.h without MAFAT_API: $(head -c 200 "$work/without")" test ! -s "$work/without"
+unknown=$(sed -n 's/^\.Fn \(mafat_[a-z0-9_]*\).*/\1/p' doc/man/libmafat.3 | sort -u | comm -23 - "$work/declared" | tr '\n' ' ')
+check manual "libmafat.3 names functions that are none: $unknown" test -z "$unknown"
+[ "$(readelf -d "$lib/libmafat.so.0" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')" = libmafat.so.0 ]
+check soname 'not libmafat.so.0' test $? = 0
+check text 'libmafat.so.0 has code that is relocated' test -z "$(readelf -d "$lib/libmafat.so.0" | grep TEXTREL)"
+check rpath 'a program or library has a search path' test -z "$(readelf -d "$root"/usr/bin/* "$lib/libmafat.so.0" 2>/dev/null | grep -E 'RPATH|RUNPATH')"
+
+# ---- What the programs need. The LGPL asks that these two can be replaced.
+
+if [ -x "$root/usr/bin/memory_limit" ]; then
+  for name in libcgroup libproc2; do
+    check "needs $name" 'memory_limit is not linked with it dynamically' grep -qx "$name" <(needed "$root/usr/bin/memory_limit")
+  done
+fi
+for program in "$root"/usr/bin/*; do # nothing of ours that would have to be found
+  needed "$program" | grep -q mafat && fail needs "${program##*/} needs libmafat"
+done
+others=$(needed "$lib/libmafat.so.0" | grep -vxE 'libc|libm|libjpeg|libpng[0-9]*|libz|liburing|libgcc_s|libpthread|ld-linux.*')
+check needs "libmafat.so.0 needs more than decoders: $others" test -z "$others"
+
+# ---- Programs in C: the example of the manual, shared and static
+
+sed -n '/^#include <mafat.h>/,/^\.Ed/{/^\.Ed/!p}' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$work/boxes.c"
+if ! command -v pkg-config >/dev/null; then
+  skip example 'no pkg-config'
+else
+  export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
+  read -ra shared <<<"$(pkg-config --cflags --libs mafat)"
+  read -ra static <<<"$(pkg-config --static --cflags --libs mafat)"
+  export LC_ALL=C
+  boxes() { # NAME PROGRAM: what it prints is what run_inference finds
+    local found wanted
+    found=$(LD_LIBRARY_PATH=$lib "$work/$2" "$shapes/shapes.cfg" "$shapes/shapes.weights" "$picture" 2>"$log" | grep -c '^class ')
+    wanted=$("$root/usr/bin/run_inference" --quiet --memory 32M --thresh 0.5 --names "$shapes/shapes.names" \
+      "$shapes/shapes.cfg" "$shapes/shapes.weights" "$picture" 2>>"$log" | grep -c '%')
+    if [ "$found" -gt 0 ] && [ "$found" = "$wanted" ]; then ok "$1"; else
+      fail "$1" "$found boxes, run_inference finds $wanted; $(tail -n 1 "$log")"
+    fi
+  }
+  if "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror -o "$work/shared" "$work/boxes.c" "${shared[@]}" >"$log" 2>&1; then
+    boxes 'example shared' shared
+    check 'example needs' 'it is not linked with libmafat.so' grep -qx libmafat <(needed "$work/shared")
+  else fail 'example shared' "$(head -n 1 "$log")"; fi
+  if [ "$(printf 'int main(void) { return 0; }' | "$cc" -static -x c -o "$work/none" - 2>&1)" ]; then
+    skip 'example static' 'no static libc'
+  elif "$cc" -std=c11 -static -o "$work/static" "$work/boxes.c" "${static[@]}" >"$log" 2>&1; then
+    boxes 'example static' static
+  else fail 'example static' "$(head -n 1 "$log")"; fi
+fi
+if command -v g++ >/dev/null; then
+  echo 'int main() { mafat_model_options o; mafat_model_defaults(&o); return mafat_version() == nullptr; }' | sed '1i #include <mafat.h>' >"$work/one.cc"
+  check 'from C++' 'the header does not compile' g++ -Wall -Werror -I"$root/usr/include" -fsyntax-only "$work/one.cc"
+else skip 'from C++' 'no g++'; fi
+
+# ---- Manual pages, of everything
+
+for page in doc/man/*; do
+  if command -v mandoc >/dev/null; then check "page ${page##*/}" 'mandoc' mandoc -T lint -W warning "$page"
+  elif command -v man >/dev/null; then check "page ${page##*/}" 'man' test -z "$(man --warnings -E UTF-8 -l "$page" 2>&1 >/dev/null)"
+  else skip "page ${page##*/}" 'neither mandoc nor man'; fi
+done
+
+# ---- Other places, with blanks, and back
+
+far="$work/far away"
+check 'other places' 'make install failed' installs install "$far" /opt/mafat
+check 'pkg-config elsewhere' 'mafat.pc does not name /opt/mafat/lib' grep -qx 'libdir=/opt/mafat/lib' "$far/opt/mafat/lib/pkgconfig/mafat.pc"
+for gone in "$far:/opt/mafat" "$root:/usr"; do
+  check "uninstall ${gone##*:}" 'make uninstall failed' installs uninstall "${gone%:*}" "${gone##*:}"
+  left=$(cd "${gone%:*}" && find . ! -type d -o -name mafat -type d -path '*/share/doc/*' -o -path '*/lib/mafat')
+  check "uninstall leaves nothing in ${gone##*:}" "$left" test -z "$left"
+done
+exit "$failed"
