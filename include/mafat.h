@@ -68,6 +68,10 @@ struct mafat_model_options {
   int layers;           /* run the first so many layers; 0 (default): all. What comes after them may be
                            layers that are not known: then it is as if the cfg, and the weights file,
                            ended there */
+  const int *outputs;   /* layers whose output can be read after a run, beside the last one's and the
+                           heads': they exist whole to its end, which costs memory; n_outputs of them,
+                           default none. Read while the model is opened, not kept */
+  int n_outputs;
   int width, height;    /* of the input, in place of the cfg's; 0 (default): the cfg's */
   const char *algorithm; /* of convolutions: "direct", "winograd" (3x3 layers of stride 1), or "auto"
                            (NULL, default): for each layer the faster one that fits; of a given
@@ -139,8 +143,8 @@ MAFAT_API int mafat_model_layer_shape(const struct mafat_model *model, int layer
  * where there is none to read. */
 MAFAT_API void mafat_model_output_shape(const struct mafat_model *model, int *h, int *w, int *c);
 MAFAT_API void mafat_model_read_output(const struct mafat_model *model, float *chw);
-/* The same of any layer that stays readable after a run: the last one and the detection
- * heads. MAFAT_EINVAL: another layer, or there is no output to read (mafat_model_detect). */
+/* The same of any layer that stays readable after a run: the last one, the detection
+ * heads and those of the options' outputs. MAFAT_EINVAL: another layer, or there is no output to read (mafat_model_detect). */
 MAFAT_API int mafat_model_read_layer(const struct mafat_model *model, int layer, float *chw,
                            struct mafat_diagnostic *d);
 

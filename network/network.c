@@ -138,6 +138,20 @@ int mafat_network_read(struct mafat_network **out, const char *path,
   return mafat_network_read_as(out, path, NULL, warnings, d);
 }
 
+int mafat_network_ask_for(struct mafat_network *n, int n_layers, const int *layers, int count,
+                          struct mafat_diagnostic *d)
+{
+  if (count < 0 || (count > 0 && !layers))
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected a list of outputs, found %d of them in no list", n->path, count);
+  for (int i = 0; i < count; i++) {
+    if (layers[i] < 0 || layers[i] >= n_layers)
+      return mafat_fail(d, MAFAT_EINVAL, "%s: expected outputs of layers from 0 to %d, found %d", n->path, n_layers - 1,
+                        layers[i]);
+    n->layers[layers[i]].output = true;
+  }
+  return MAFAT_OK;
+}
+
 int mafat_cfg_known_layers(const char *path, int *known, int *all, struct mafat_diagnostic *why)
 {
   static const struct mafat_network_wish as_it_is;

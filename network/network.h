@@ -128,6 +128,12 @@ int mafat_network_make(struct mafat_network **out, struct mafat_cfg *cfg,
                        struct mafat_diagnostic *d);
 void mafat_network_close(struct mafat_network **network);
 
+/* Asks for layers that shall be outputs beside the last of the first n_layers and the heads:
+ * their maps exist whole and live to the end of a run, in any plan that is made from here on.
+ * MAFAT_EINVAL: no such layer. */
+int mafat_network_ask_for(struct mafat_network *n, int n_layers, const int *layers, int count,
+                          struct mafat_diagnostic *d);
+
 /* The cfg's word for a type: "convolutional". Complete: a test walks the enum. */
 const char *mafat_layer_type_name(enum mafat_layer_type type);
 const char *mafat_activation_name(enum mafat_activation activation);

@@ -274,6 +274,8 @@ static void find_lives(struct maker *m)
   for (int l = 0; l < m->plan->n_layers; l++)
     if (mafat_schedule_runs(m->schedule, l)) note_step(m, l);
   if (m->lives[0].last >= 0) live(m, MAFAT_INPUT, 0);
+  if (m->schedule->usage[0].last_use == m->plan->n_layers) /* a renaming layer puts it out */
+    live_through(m, MAFAT_INPUT, (struct times){0, 2 * m->plan->n_layers - 1});
   if (!m->schedule->usage[0].external && m->lives[0].last >= 0)
     live_through(m, MAFAT_INPUT, group_times(&m->plan->groups[0]));
 }

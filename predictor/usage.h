@@ -12,7 +12,7 @@ struct mafat_usage {
 };
 
 /* Fills usage[tensor + 1] for MAFAT_INPUT and every layer of the plan. Outputs
- * are the last layer and the detection heads. */
+ * are those of mafat_network_is_output. */
 void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *plan,
                       struct mafat_usage *usage);
 

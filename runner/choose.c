@@ -104,6 +104,7 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
   *n_layers = o->layers ? o->layers : all;
   if (*n_layers < 1 || *n_layers > all)
     code = mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", cfg, all, *n_layers);
+  if (code == MAFAT_OK) code = mafat_network_ask_for(*network, *n_layers, o->outputs, o->n_outputs, d);
   if (code) mafat_network_close(network);
   return code;
 }

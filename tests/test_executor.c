@@ -69,12 +69,12 @@ static void remove_files(const struct weights_files *f)
 
 /* ---- running ---- */
 
-/* The network's outputs: the last layer and every head, one after the other. */
+/* The network's outputs: the last layer, every head, and what was asked for, one after the other. */
 static size_t output_floats(const struct mafat_network *n)
 {
   size_t floats = 0;
   for (int l = 0; l < n->n_layers; l++)
-    if (l == n->n_layers - 1 || mafat_layer_is_head(&n->layers[l]))
+    if (mafat_network_is_output(n, n->n_layers, l))
       floats += (size_t)n->layers[l].out.h * (size_t)n->layers[l].out.w * (size_t)n->layers[l].out.c;
   return floats;
 }
@@ -82,10 +82,19 @@ static size_t output_floats(const struct mafat_network *n)
 static void read_outputs(const struct mafat_executor *e, const struct mafat_network *n, float *to)
 {
   for (int l = 0; l < n->n_layers; l++)
-    if (l == n->n_layers - 1 || mafat_layer_is_head(&n->layers[l])) {
+    if (mafat_network_is_output(n, n->n_layers, l)) {
       mafat_executor_read_output(e, l, to);
       to += (size_t)n->layers[l].out.h * (size_t)n->layers[l].out.w * (size_t)n->layers[l].out.c;
     }
+}
+
+static float *random_input(const struct mafat_network *n)
+{
+  size_t inputs = (size_t)n->input.h * (size_t)n->input.w * (size_t)n->input.c;
+  float *input = malloc(inputs * sizeof *input);
+  struct test_rng rng = test_rng(99);
+  for (size_t i = 0; i < inputs; i++) input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
+  return input;
 }
 
 /* Runs a plan `times` times in an arena full of NaN: whoever reads what nobody
@@ -100,10 +109,7 @@ static float *run_often(const struct mafat_network *n, const struct mafat_plan *
   options.kernels = kernels;
   int code = mafat_executor_open(&e, n, plan, layout, w, &options, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  size_t inputs = (size_t)n->input.h * (size_t)n->input.w * (size_t)n->input.c;
-  float *input = malloc(inputs * sizeof *input);
-  struct test_rng rng = test_rng(99);
-  for (size_t i = 0; i < inputs; i++) input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
+  float *input = random_input(n);
   mafat_executor_set_input(e, input);
   for (int i = 0; i < times; i++) {
     memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
@@ -222,6 +228,92 @@ START_TEST(test_any_plan_gives_the_same_bits)
   style.max_extent = 28;
   test_random_network(&rng, &style, cfg, sizeof cfg);
   check_network(cfg, &rng, levels[_i % n_levels], 9);
+}
+END_TEST
+
+/* ---- inner layers that can be read ---- */
+
+static size_t floats_of(const struct mafat_layer *l)
+{
+  return (size_t)l->out.h * (size_t)l->out.w * (size_t)l->out.c;
+}
+
+/* What layer `last` puts out where it is the last one, in a run without tiles. */
+static float *run_up_to(const struct mafat_network *n, int last, struct mafat_weights *w, enum mafat_algorithm algorithm,
+                        const struct mafat_kernels *kernels)
+{
+  struct mafat_plan_options options = test_plain_options();
+  struct mafat_executor_options e_options;
+  struct mafat_executor *e;
+  struct mafat_plan *plan;
+  options.algorithm = algorithm;
+  ck_assert_int_eq(mafat_plan_read(&plan, "1x1/NoCut", n, last + 1, &options, NULL), MAFAT_OK);
+  struct mafat_layout *layout = test_layout(n, plan);
+  mafat_executor_defaults(&e_options);
+  e_options.kernels = kernels;
+  ck_assert_int_eq(mafat_executor_open(&e, n, plan, layout, w, &e_options, NULL), MAFAT_OK);
+  float *input = random_input(n), *out = malloc(floats_of(&n->layers[last]) * sizeof *out);
+  mafat_executor_set_input(e, input);
+  ck_assert_int_eq(mafat_executor_run(e, NULL), MAFAT_OK);
+  mafat_executor_read_output(e, last, out);
+  free(input);
+  mafat_executor_close(&e);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  return out;
+}
+
+/* Any layer, renaming ones too, and those that no other needs. */
+static void ask_for_some(struct test_rng *rng, struct mafat_network *n)
+{
+  int layers[64], count = 0;
+  for (int l = 0; l < n->n_layers; l++) {
+    n->layers[l].output = false;
+    if (count < 64 && test_random_chance(rng, 30)) layers[count++] = l;
+  }
+  ck_assert_int_eq(mafat_network_ask_for(n, n->n_layers, layers, count, NULL), MAFAT_OK);
+}
+
+START_TEST(test_inner_layers_that_are_asked_for_have_the_same_bits)
+{
+  char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
+  struct test_rng rng = test_rng(13000 + (uint64_t)_i);
+  struct test_network_style style = test_network_style();
+  const struct mafat_kernels *levels[8];
+  int n_levels = mafat_kernels_list(levels, 8);
+  const struct mafat_kernels *kernels = levels[_i % n_levels];
+  style.max_macs = 400000;
+  style.max_extent = 28;
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  struct mafat_network *n = test_network(cfg);
+  uint64_t seed = test_random(&rng);
+  struct mafat_weights *w = test_weights(n, seed);
+  struct weights_files files = make_files(n, seed);
+  enum mafat_algorithm algorithm = (enum mafat_algorithm)test_random_int(&rng, MAFAT_AUTO, MAFAT_WINOGRAD);
+  float **references = calloc((size_t)n->n_layers, sizeof *references);
+  for (int l = 0; l < n->n_layers; l++) references[l] = run_up_to(n, l, w, algorithm, kernels);
+  for (int i = 0; i < 6; i++) {
+    ask_for_some(&rng, n);
+    test_random_plan(&rng, n, n->n_layers, text, sizeof text);
+    struct mafat_plan_options options = random_options(&rng, algorithm);
+    options.packed = i % 3 == 2;
+    struct mafat_plan *plan = test_plan_with(n, text, &options);
+    float *out = i % 3 ? run_from_file(n, plan, &files, kernels) : run_plan(n, plan, w, kernels), *at = out;
+    for (int l = 0; l < n->n_layers; l++) {
+      if (!mafat_network_is_output(n, n->n_layers, l)) continue;
+      if (memcmp(at, references[l], floats_of(&n->layers[l]) * sizeof *at) != 0)
+        test_fail_case(cfg, text, "%s: output of layer %d [%s] differs from the untiled run's", kernels->name, l,
+                       mafat_layer_type_name(n->layers[l].type));
+      at += floats_of(&n->layers[l]);
+    }
+    free(out);
+    mafat_plan_close(&plan);
+  }
+  for (int l = 0; l < n->n_layers; l++) free(references[l]);
+  free(references);
+  remove_files(&files);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
 }
 END_TEST
 
@@ -521,6 +613,7 @@ Suite *executor_suite(void)
   TCase *t = tcase_create("executor");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, test_any_plan_gives_the_same_bits, 0, 500);
+  tcase_add_loop_test(t, test_inner_layers_that_are_asked_for_have_the_same_bits, 0, 200);
   tcase_add_loop_test(t, test_a_pool_that_leaves_out_a_row_changes_no_bit, 0, 12);
   tcase_add_loop_test(t, test_one_group_gives_the_same_bits, 0, 200);
   tcase_add_test(t, test_rows_need_little_memory);

@@ -323,6 +323,94 @@ START_TEST(test_how_many_layers_are_known)
 }
 END_TEST
 
+/* ---- inner layers that are asked for ---- */
+
+/* A dropout renames: what layer 0 puts out is the input itself. */
+static const char chain[] = "[net]\nwidth=24\nheight=16\nchannels=3\n[dropout]\n"
+                            "[convolutional]\nfilters=40\nsize=3\npad=1\nactivation=leaky\n"
+                            "[maxpool]\nsize=2\nstride=2\n"
+                            "[convolutional]\nfilters=4\nsize=1\nactivation=linear\n";
+
+START_TEST(test_layers_that_are_asked_for_can_be_read)
+{
+  static const int outputs[] = {1, 0, 1};
+  static const char *const plans[] = {NULL, "1x1/NoCut", "rows2/NoCut", "2x2/NoCut", "panels/NoCut"};
+  struct test_model_files f = test_model_files(chain, 1);
+  struct mafat_model_options options = default_options(), first = options;
+  options.algorithm = first.algorithm = "direct";
+  first.layers = 2;
+  first.plan = "1x1/NoCut";
+  struct mafat_model *cut = open_model(&f, &first);
+  float *want = malloc(16 * 24 * 40 * sizeof *want), *out = malloc(16 * 24 * 40 * sizeof *out);
+  run(cut);
+  mafat_model_read_output(cut, want);
+  options.outputs = outputs;
+  options.n_outputs = 3;
+  for (int i = 0; i < 5; i++) {
+    options.plan = plans[i];
+    struct mafat_model *m = open_model(&f, &options);
+    run(m);
+    ck_assert_int_eq(mafat_model_read_layer(m, 1, out, NULL), MAFAT_OK);
+    ck_assert_mem_eq(out, want, 16 * 24 * 40 * sizeof *out);
+    ck_assert_int_eq(mafat_model_read_layer(m, 0, out, NULL), MAFAT_OK);
+    struct test_rng rng = test_rng(99);
+    for (int k = 0; k < 3 * 16 * 24; k++) ck_assert(out[k] == (float)(test_random(&rng) >> 8) / 16777216.0f);
+    ck_assert_int_eq(mafat_model_read_layer(m, 2, out, NULL), MAFAT_EINVAL);
+    mafat_model_close(&m);
+  }
+  free(want);
+  free(out);
+  mafat_model_close(&cut);
+  test_model_files_close(&f);
+}
+END_TEST
+
+/* By rows the wide map never exists; asked for, it does, and is counted. */
+START_TEST(test_what_an_output_costs_is_predicted)
+{
+  static const int wide = 1;
+  struct test_model_files f = test_model_files(chain, 1);
+  struct mafat_model_options options = default_options();
+  options.plan = "rows1/NoCut";
+  options.width = options.height = 128;
+  struct mafat_model *without = open_model(&f, &options);
+  options.outputs = &wide;
+  options.n_outputs = 1;
+  struct mafat_model *with = open_model(&f, &options);
+  size_t map = 128 * 128 * 40 * sizeof(float);
+  ck_assert_uint_lt(without->choice.layout->total_bytes, map);
+  ck_assert_uint_ge(with->choice.layout->total_bytes, map);
+  ck_assert_uint_ge(with->choice.prediction.resident_bytes, without->choice.prediction.resident_bytes + map / 2);
+  run(with);
+  ck_assert_uint_le(arena_pages(with), with->choice.layout->total_bytes + MAFAT_PAGE);
+  mafat_model_close(&without);
+  mafat_model_close(&with);
+  test_model_files_close(&f);
+}
+END_TEST
+
+START_TEST(test_outputs_that_are_no_layers_are_refused)
+{
+  int outputs[] = {0, 4};
+  struct test_model_files f = test_model_files(chain, 1);
+  struct mafat_model_options options = default_options();
+  struct mafat_model *m;
+  struct mafat_diagnostic d;
+  options.outputs = outputs;
+  options.n_outputs = 2;
+  ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_EINVAL);
+  ck_assert_ptr_nonnull(strstr(d.text, "expected outputs of layers from 0 to 3, found 4"));
+  outputs[1] = -1;
+  ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_EINVAL);
+  outputs[1] = 2;
+  options.layers = 2; /* that are run */
+  ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_EINVAL);
+  options.outputs = NULL;
+  ck_assert_int_eq(mafat_model_open(&m, f.cfg, f.weights, &options, &d), MAFAT_EINVAL);
+  test_model_files_close(&f);
+}
+END_TEST
+
 Suite *layers_suite(void)
 {
   Suite *s = suite_create("layers");
@@ -338,6 +426,9 @@ Suite *layers_suite(void)
   tcase_add_test(t, test_what_follows_the_first_layers_need_not_be_known);
   tcase_add_test(t, test_no_warning_comes_of_what_is_not_looked_at);
   tcase_add_test(t, test_how_many_layers_are_known);
+  tcase_add_test(t, test_layers_that_are_asked_for_can_be_read);
+  tcase_add_test(t, test_what_an_output_costs_is_predicted);
+  tcase_add_test(t, test_outputs_that_are_no_layers_are_refused);
   suite_add_tcase(s, t);
   return s;
 }
