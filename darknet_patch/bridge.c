@@ -399,8 +399,7 @@ bool mafat_bridge_parse(const struct mafat_bridge_darknet *darknet, char *cfg, n
   skeleton.at = 0;
   network *net = darknet->parse_network_cfg(cfg);
   skeleton.on = false;
-  if (known > net->n) stop(EXIT_INPUT, "%s: expected %d layers at least, found %d", cfg, known, net->n);
-  make_bridge(net, cfg, known);
+  make_bridge(net, cfg, known < net->n ? known : net->n);
   *out = net;
   return true;
 }
@@ -429,10 +428,8 @@ static int open_model(struct bridge *b, const network *net, struct mafat_diagnos
   o.plan = settings.plan;
   o.threads = settings.threads;
   o.layers = b->known;
-#ifndef SHIM
   o.outputs = b->outputs;
   o.n_outputs = b->n_outputs;
-#endif
   o.width = b->w;
   o.height = b->h;
   o.floats_only = true;

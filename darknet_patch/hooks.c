@@ -1,28 +1,20 @@
 #include "hooks.h"
 
 #include "inference.h"
+#include "instrument.h"
 
 static const struct mafat_bridge_darknet darknet = {parse_network_cfg, resize_network, free_network, true};
-
-static char *take(int argc, char **argv, char *name, char *expected)
-{
-    char *value = find_char_arg(argc, argv, name, 0);
-    if (!value && find_arg(argc, argv, name)) inference_fail(2, "%s expects %s", name, expected);
-    return value;
-}
 
 void mafat_command(int argc, char **argv)
 {
     struct mafat_bridge_settings s = {.memory_name = "-memory", .threads_name = "-threads", .outputs_name = "MAFAT_OUTPUTS", .mixes = true};
-    s.memory = take(argc, argv, "-memory", "a size, as in -memory 64M");
-    s.plan = take(argc, argv, "-plan", "a plan, as in -plan rows4/12/panels");
-    s.threads = take(argc, argv, "-threads", "a number, or auto");
-    s.outputs = getenv("MAFAT_OUTPUTS");
+    s.memory = instrument_given("memory");
+    s.plan = instrument_given("plan");
+    s.threads = instrument_given("threads");
+    s.outputs = instrument_given("dump") ? "all" : getenv("MAFAT_OUTPUTS");
     s.keeps_arena = argc > 2 && argv[2] && strcmp(argv[2], "demo") == 0;
-    if (!s.memory && !s.plan && !s.threads) return;
-    if (!s.memory && !s.plan) inference_fail(2, "-threads expects -memory or -plan beside it");
-    if (!inference_mode()) inference_fail(2, "%s %s: expected a command that only infers with -memory and -plan", argv[1], argc > 2 && argv[2] ? argv[2] : "");
-    mafat_bridge_start(&s);
+    if (s.memory || s.plan) mafat_bridge_start(&s);
+    else if (s.threads) inference_fail(2, "-threads expects -memory or -plan beside it");
 }
 
 network *mafat_parse(char *cfg)

@@ -4,8 +4,8 @@
 
 #include "bridge.h"
 
-/* Takes -memory SIZE, -plan PLAN and -threads N out of the command line; with -memory or -plan networks are libmafat's.
- * One line and exit status 2 where a value is missing or makes no sense, or the command does more than infer. */
+/* With -memory SIZE or -plan PLAN, and -threads N, networks are libmafat's from now on. One line and exit status 2 where
+ * a value makes no sense. */
 void mafat_command(int argc, char **argv);
 
 network *mafat_parse(char *cfg); /* NULL: not done */
