@@ -43,6 +43,7 @@ endif
 # run_inference is linked statically where the static libraries are there:
 # a dynamic loader and shared libraries cost 2.7 MB of resident memory.
 STATIC ?= $(if $(and $(call has_archive,libc.a),$(if $(JPEG),$(call has_archive,libjpeg.a),yes),$(if $(PNG),$(call has_archive,libpng.a),yes),$(if $(URING),$(call has_archive,liburing.a),yes)),$(if $(SANITIZE),,1))
+STRIPPED ?= $(if $(SANITIZE),,-s)
 STATIC_LIBS := $(IMAGE_LIBS) $(if $(PNG),-lz) $(URING_LIBS)
 # Where GNU ld does it, the code that runs stands together.
 ORDER := $(if $(filter 1,$(STATIC)),$(if $(findstring GNU ld,$(shell $(CC) $(LDFLAGS) -Wl,--version 2>/dev/null)),runner/run_inference.ld))
@@ -121,7 +122,7 @@ $(BUILD)/libmafat.so: $(SHARED)
 # debugging information too.  run_inference_dynamic keeps its own.
 $(BUILD)/run_inference: $(call objects,runner/run_inference.c $(PROGRAM)) $(LIB) $(ORDER)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(SANITIZE),,-s) $(if $(filter 1,$(STATIC)),-static) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
 # For debuggers, and for valgrind, which sees no heap in a static program.

@@ -39,9 +39,11 @@ $(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard experiments/memory_limi
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 
-.PHONY: install uninstall deb
+.PHONY: shipped install uninstall deb check-deb print-dropin
 
-install: $(SHARED) $(BUILD)/libmafat.so $(LIB) $(DROPIN) $(foreach p,$(SHIPPED),$(BUILD)/$(call built_name,$(p))) ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR)
+shipped: $(SHARED) $(BUILD)/libmafat.so $(LIB) $(DROPIN) $(foreach p,$(SHIPPED),$(BUILD)/$(call built_name,$(p)))
+
+install: shipped ## install (DESTDIR, PREFIX, BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DOCDIR)
 	$(Q)$(INSTALL) -d $(FOLDERS:%='$(DESTDIR)%')
 	$(Q)$(foreach p,$(SHIPPED),$(INSTALL) -s -m 755 $(BUILD)/$(call built_name,$(p)) '$(DESTDIR)$(BINDIR)/$(call installed_name,$(p))' &&) true
 	$(Q)$(INSTALL) -s -m 644 $(SHARED) '$(DESTDIR)$(LIBDIR)'
@@ -62,6 +64,13 @@ uninstall: ## remove what `make install` put there (the same variables)
 	$(Q)rmdir $(OWN_FOLDERS:%='$(DESTDIR)%') 2>/dev/null || true
 	$(Q)$(tell_loader)
 
-# Needs debhelper and lintian, no root.
-deb: ## Debian packages, into BUILD/deb (debhelper, lintian)
+deb: ## Debian packages, into BUILD/deb; lintian
+	@./scripts/packages.sh packages.txt
+	@./scripts/packages.sh packages-deb.txt
 	@BUILD=$(BUILD) ./scripts/deb.sh
+
+check-deb: deb ## the packages: installed, run, removed, in a copy of the system (root)
+	@BUILD=$(BUILD) ./tests/deb.sh
+
+print-dropin: # for debian/rules
+	@echo $(DROPIN)

@@ -57,6 +57,15 @@ struct mafat_warning_sink {
   void *context;
 };
 
+/* Memory that several models run in, one after the other: it grows to what the largest of them
+ * needs. To run two at once is MAFAT_EINVAL for the second, as is to open one that needs a larger
+ * arena meanwhile; whoever runs, or is opened, takes away what could be read of the others. It is
+ * closed after its models; closed before them, it goes with the last one. */
+struct mafat_arena;
+
+MAFAT_API int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d);
+MAFAT_API void mafat_arena_close(struct mafat_arena **arena);
+
 struct mafat_model_options {
   size_t memory_bytes;  /* budget for the whole process; 0 (default): the smallest limit of its
                            cgroups, else the memory that is available */
@@ -72,6 +81,7 @@ struct mafat_model_options {
                            heads': they exist whole to its end, which costs memory; n_outputs of them,
                            default none. Read while the model is opened, not kept */
   int n_outputs;
+  struct mafat_arena *arena; /* shared with other models; NULL (default): the model has one of its own */
   int width, height;    /* of the input, in place of the cfg's; 0 (default): the cfg's */
   const char *algorithm; /* of convolutions: "direct", "winograd" (3x3 layers of stride 1), or "auto"
                            (NULL, default): for each layer the faster one that fits; of a given
@@ -129,7 +139,7 @@ struct mafat_detections {
 
 /* The boxes of the last run; none for a network without detection heads. thresh
  * and nms as Darknet's (0.5, 0.45). MAFAT_EINVAL: there is no output to read, for no run
- * has ended well, or the model has rested since. */
+ * has ended well, the model has rested since, or another has used their arena. */
 MAFAT_API int mafat_model_detect(const struct mafat_model *model, float thresh, float nms,
                        struct mafat_detections **out, struct mafat_diagnostic *d);
 MAFAT_API void mafat_detections_close(struct mafat_detections **detections);
@@ -149,7 +159,8 @@ MAFAT_API int mafat_model_read_layer(const struct mafat_model *model, int layer,
                            struct mafat_diagnostic *d);
 
 /* Gives the pages of the arena back to the system until the next run, which gets them
- * again (milliseconds); the outputs of the last run are gone. Weights that are kept stay. */
+ * again (milliseconds); the outputs of the last run are gone. Weights that are kept stay. In a
+ * shared arena nothing happens while another model runs, or its output can be read. */
 MAFAT_API void mafat_model_rest(struct mafat_model *model);
 
 /* How many of a cfg's layers, from the first on, this library runs, and how many there are.

@@ -54,7 +54,8 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
       .io = plus(layout->tag_bytes[MAFAT_TAG_IO], around->file_bytes),
   };
   p->peak = find_peak(layout);
-  size_t arena = pages(layout->total_bytes), rest = plus(plus(p->process, p->threads), pages(layout->kept_bytes));
+  size_t own = pages(layout->total_bytes), shared = pages(around->arena_bytes);
+  size_t arena = own > shared ? own : shared, rest = plus(plus(p->process, p->threads), pages(layout->kept_bytes));
   /* A whole picture is decoded before the first layer runs, and the decoder only
    * meets the input; one that comes row by row lives beside the layers. */
   int input = layout->tensors[0].buffer;

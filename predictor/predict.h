@@ -11,6 +11,8 @@ struct mafat_surroundings {
   size_t process_bytes; /* resident before the weights and the arena exist */
   size_t late_bytes;    /* what comes to that beside weights and arena: records of plan and layout;
                            code where it could not be made resident before */
+  size_t arena_bytes;   /* of an arena that is there and shared: the plan takes its memory from it, and it
+                           may all be in use before or after. 0: none is */
   unsigned decoders;    /* MAFAT_DECODER_*: whose code is resident */
   size_t decoder_bytes; /* of it, what came after process_bytes was measured */
   size_t image_bytes;   /* decoder state, beside the network's input */

@@ -4,11 +4,9 @@
 #include "runner/process.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 struct mafat_executor {
   const struct mafat_network *network;
@@ -25,7 +23,8 @@ struct mafat_executor {
   const float *floats;    /* of mafat_executor_set_input */
   struct mafat_step_watch watch;
   bool source_failed;
-  bool has_output;
+  struct mafat_arena *arena;
+  bool joined;            /* the arena */
   double input_ms;
   double *layer_ms;
 };
@@ -57,13 +56,10 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
     goto done;
   }
   if ((code = mafat_team_open(&e->team, layout->n_workers, d))) goto done;
-  void *arena = mmap(NULL, layout->total_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (arena == MAP_FAILED) {
-    code = mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map an arena of %zu bytes: %s", n->path,
-                      layout->total_bytes, strerror(errno));
-    goto done;
-  }
-  e->tensors.arena = arena;
+  e->arena = options->arena;
+  if (!e->arena && (code = mafat_arena_open(&e->arena, d))) goto done;
+  if ((code = mafat_arena_join(e->arena, layout->total_bytes, n->path, d))) goto done;
+  e->joined = true;
   for (int t = MAFAT_INPUT; t < plan->n_layers; t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(n, t);
     e->tensors.held[t + 1] = (struct mafat_held){mafat_box_full(shape.h, shape.w), 0};
@@ -78,7 +74,8 @@ void mafat_executor_close(struct mafat_executor **executor)
 {
   if (!executor || !*executor) return;
   struct mafat_executor *e = *executor;
-  if (e->tensors.arena) munmap(e->tensors.arena, e->layout->total_bytes);
+  if (e->joined) mafat_arena_leave(e->arena, e);
+  if (!e->options.arena) mafat_arena_close(&e->arena);
   mafat_team_close(&e->team);
   mafat_schedule_close(&e->schedule);
   free(e->tensors.held);
@@ -244,20 +241,26 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
 
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
+  int code = mafat_arena_begin(e->arena, &e->tensors.arena, e->network->path, d);
+  if (code) return code;
   mafat_weights_begin(e->weights, e->tensors.arena);
   mafat_team_gather(e->team);
-  e->has_output = false;
-  int code = run_schedule(e, d);
+  code = run_schedule(e, d);
   mafat_team_disperse(e->team);
   if (code == MAFAT_OK) code = mafat_weights_end(e->weights, d);
   else mafat_weights_stop(e->weights);
-  e->has_output = code == MAFAT_OK;
+  mafat_arena_end(e->arena, e, code == MAFAT_OK);
   return code;
 }
 
-bool mafat_executor_has_output(const struct mafat_executor *e)
+bool mafat_executor_hold_output(struct mafat_executor *e)
 {
-  return e->has_output;
+  return mafat_arena_hold(e->arena, e, &e->tensors.arena);
+}
+
+void mafat_executor_unhold_output(struct mafat_executor *e)
+{
+  mafat_arena_unhold(e->arena);
 }
 
 bool mafat_executor_source_failed(const struct mafat_executor *e)
@@ -272,8 +275,12 @@ double mafat_executor_input_ms(const struct mafat_executor *e)
 
 void mafat_executor_forget(struct mafat_executor *e)
 {
-  e->has_output = false;
-  madvise(e->tensors.arena, e->layout->total_bytes, MADV_DONTNEED);
+  mafat_arena_forget(e->arena, NULL);
+}
+
+void mafat_executor_rest(struct mafat_executor *e)
+{
+  mafat_arena_forget(e->arena, e);
 }
 
 void mafat_executor_read_output(const struct mafat_executor *e, int layer, float *chw)
@@ -294,7 +301,7 @@ float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c,
 
 const void *mafat_executor_arena(const struct mafat_executor *e)
 {
-  return e->tensors.arena;
+  return mafat_arena_memory(e->arena);
 }
 
 const double *mafat_executor_layer_ms(const struct mafat_executor *e)

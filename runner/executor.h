@@ -1,11 +1,12 @@
 /* Runs a plan: walks the schedule and computes every step inside one arena of
- * exactly layout->total_bytes. Opening it maps the arena; running it calls no
+ * exactly layout->total_bytes, or the beginning of one that it shares. Opening it maps the arena; running it calls no
  * allocator and makes no system call that maps memory. */
 #ifndef MAFAT_RUNNER_EXECUTOR_H
 #define MAFAT_RUNNER_EXECUTOR_H
 
 #include "predictor/layout.h"
 #include "predictor/schedule.h"
+#include "runner/arena.h"
 #include "runner/kernels.h"
 #include "runner/weights.h"
 
@@ -13,6 +14,7 @@ struct mafat_executor;
 
 struct mafat_executor_options {
   const struct mafat_kernels *kernels; /* default: the best this CPU has */
+  struct mafat_arena *arena; /* where it runs; NULL, the default: in one of its own. Of another's it is a user */
   /* Called after every step, with the layer's tensor still alive; may be NULL. */
   void (*observe)(void *context, struct mafat_executor *e, const struct mafat_step *step);
   void *observe_context;
@@ -66,9 +68,14 @@ double mafat_executor_input_ms(const struct mafat_executor *e);
 /* Gives the arena's pages back to the system until they are touched again: for
  * decoding a large picture after a run, when nothing in the arena matters. */
 void mafat_executor_forget(struct mafat_executor *e);
+/* The same, unless the output of another who shares the arena lies there. */
+void mafat_executor_rest(struct mafat_executor *e);
 
-/* Is there an output to read: has the last run ended well, and kept its pages? */
-bool mafat_executor_has_output(const struct mafat_executor *e);
+/* Around reading in an arena that is shared: is there an output to read? Not where no run has
+ * ended well, or the pages were given back, or another has run in them. If there is, nobody
+ * else runs before unhold. */
+bool mafat_executor_hold_output(struct mafat_executor *e);
+void mafat_executor_unhold_output(struct mafat_executor *e);
 /* Copies what layer `layer` puts out (through renaming layers too) as floats in
  * CHW order. Valid for outputs of the network after a run, and within observe
  * for the layer of the step. */

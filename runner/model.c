@@ -62,7 +62,9 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
   m->picture_w = m->network->input.w;
   m->picture_h = m->network->input.h;
-  struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels};
+  struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels, o->arena};
+  /* Reading weights needs memory too, and counts on an arena without pages. */
+  if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
   /* A file that is missing is told once a plan is known to fit. */
   mafat_weights_probe(weights_path, &m->kind, NULL);
@@ -81,6 +83,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   struct mafat_executor_options options;
   mafat_executor_defaults(&options);
   options.kernels = m->kernels;
+  options.arena = o->arena;
   mafat_process_trim_heap(); /* of what searching and reading left there */
   return mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
 }
@@ -229,11 +232,12 @@ struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
   return in;
 }
 
-static int check_output(const struct mafat_model *m, struct mafat_diagnostic *d)
+/* From here to mafat_executor_unhold_output nobody runs in a shared arena. */
+static int hold_output(const struct mafat_model *m, struct mafat_diagnostic *d)
 {
-  if (mafat_executor_has_output(m->executor)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "%s: no output to read: no run has ended well, or the model has rested since",
-                    m->network->path);
+  if (mafat_executor_hold_output(m->executor)) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL, "%s: no output to read: no run has ended well, or the model has rested since, "
+                    "or another has used its arena", m->network->path);
 }
 
 int mafat_model_detect(const struct mafat_model *m, float thresh, float nms,
@@ -241,11 +245,13 @@ int mafat_model_detect(const struct mafat_model *m, float thresh, float nms,
 {
   struct mafat_detect_input in = mafat_model_detect_input(m);
   *out = NULL;
-  int code = check_output(m, d);
+  int code = hold_output(m, d);
   if (code) return code;
   in.thresh = thresh;
   in.nms = nms;
-  return mafat_detect(out, m->network, &in, d);
+  code = mafat_detect(out, m->network, &in, d);
+  mafat_executor_unhold_output(m->executor);
+  return code;
 }
 
 static void put_shape(struct mafat_shape s, int *h, int *w, int *c)
@@ -285,9 +291,11 @@ int mafat_model_read_layer(const struct mafat_model *m, int layer, float *chw, s
   if (!mafat_network_is_output(m->network, m->n_layers, layer))
     return mafat_fail(d, MAFAT_EINVAL, "%s: layer %d [%s] cannot be read: it is no output of the network",
                       m->network->path, layer, mafat_layer_type_name(m->network->layers[layer].type));
-  int code = check_output(m, d);
-  if (code == MAFAT_OK) mafat_executor_read_output(m->executor, layer, chw);
-  return code;
+  int code = hold_output(m, d);
+  if (code) return code;
+  mafat_executor_read_output(m->executor, layer, chw);
+  mafat_executor_unhold_output(m->executor);
+  return MAFAT_OK;
 }
 
 void mafat_model_read_output(const struct mafat_model *m, float *chw)
@@ -299,7 +307,7 @@ void mafat_model_read_output(const struct mafat_model *m, float *chw)
 
 void mafat_model_rest(struct mafat_model *m)
 {
-  mafat_executor_forget(m->executor);
+  mafat_executor_rest(m->executor);
 }
 
 const char *mafat_model_plan(const struct mafat_model *m)

@@ -14,7 +14,7 @@ static int look_around(struct mafat_query *q, const struct mafat_model_options *
   int channels = q->network->input.c;
   q->picture = o->picture;
   q->floats_only = o->floats_only || (!o->picture && channels != 1 && channels != 3);
-  struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only, q->kernels};
+  struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only, q->kernels, o->arena};
   return mafat_surroundings_measure(&q->around, &request, d);
 }
 

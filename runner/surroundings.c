@@ -132,6 +132,13 @@ static int look_at_picture(struct mafat_surroundings *around, const struct mafat
   return MAFAT_OK;
 }
 
+static void share_arena(struct mafat_surroundings *around, struct mafat_arena *arena)
+{
+  size_t resident;
+  around->arena_bytes = mafat_arena_bytes(arena, &resident);
+  around->process_bytes -= resident < around->process_bytes ? resident : around->process_bytes;
+}
+
 int mafat_surroundings_measure(struct mafat_surroundings *around,
                                const struct mafat_surroundings_request *r, struct mafat_diagnostic *d)
 {
@@ -143,5 +150,6 @@ int mafat_surroundings_measure(struct mafat_surroundings *around,
   mafat_process_touch_stack();
   mafat_process_trim_heap();
   around->process_bytes = mafat_process_resident_bytes();
+  if (r->arena) share_arena(around, r->arena);
   return MAFAT_OK;
 }

@@ -11,6 +11,7 @@
 #define MAFAT_RUNNER_SURROUNDINGS_H
 
 #include "predictor/predict.h"
+#include "runner/arena.h"
 #include "runner/image.h"
 #include "runner/kernels.h"
 
@@ -20,6 +21,7 @@ struct mafat_surroundings_request {
   bool picture_may_fail; /* a picture that cannot be opened is taken for an ordinary one */
   bool floats_only;      /* no picture at all, raw floats come */
   const struct mafat_kernels *kernels; /* that will run; NULL: this processor's best */
+  struct mafat_arena *arena; /* that the run will share: its pages are not counted twice; NULL: none */
 };
 
 /* MAFAT_EUNSUPPORTED: the network has channels that no picture has. Errors of

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/mman.h>
+#include <sys/types.h>
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
@@ -41,7 +43,7 @@ static bool refused(void)
 
 static void *count(void *p)
 {
-  alive += armed && p;
+  if (armed && p) alive++;
   return p;
 }
 
@@ -69,6 +71,36 @@ char *__wrap_strdup(const char *text)
 
 void __wrap_free(void *p)
 {
-  alive -= armed && p;
+  if (armed && p) alive--;
   __real_free(p);
+}
+
+/* ---- mappings: with 64-bit file offsets, calls of mmap are calls of mmap64 ---- */
+
+void *__real_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+
+static bool mmap_armed;
+static long mmap_victim, mapped;
+
+void failing_mmap_arm(long fail_at)
+{
+  mmap_victim = fail_at;
+  mapped = 0;
+  mmap_armed = true;
+}
+
+long failing_mmap_disarm(void)
+{
+  mmap_armed = false;
+  return mapped;
+}
+
+void *__wrap_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+  if (mmap_armed && mapped++ == mmap_victim) {
+    errno = ENOMEM;
+    return MAP_FAILED;
+  }
+  return __real_mmap64(address, bytes, protection, flags, fd, offset);
 }

@@ -1,7 +1,7 @@
 /* Fails chosen allocations and counts what is not freed. Works through the
  * linker: every object of the test program must be linked with
- *     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free
- * Outside failing_malloc_arm ... failing_malloc_disarm the wrappers only pass on. */
+ *     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free,--wrap=mmap64
+ * Outside arm ... disarm the wrappers only pass on; armed, for one thread. */
 #ifndef MAFAT_TESTS_FAILING_MALLOC_H
 #define MAFAT_TESTS_FAILING_MALLOC_H
 
@@ -10,5 +10,9 @@ void failing_malloc_arm(long fail_at);
 /* Ends it. The number of allocations that were asked for meanwhile, and in
  * *unfreed how many of them were not freed. */
 long failing_malloc_disarm(long *unfreed);
+
+/* The same of mappings: number `fail_at` fails. Ending it: how many were asked for. */
+void failing_mmap_arm(long fail_at);
+long failing_mmap_disarm(void);
 
 #endif

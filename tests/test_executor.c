@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 Suite *executor_suite(void);
@@ -470,19 +469,6 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* With 64-bit file offsets, calls of mmap are calls of mmap64. */
-void *__real_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
-void *__wrap_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
-
-static int n_maps;        /* calls of mmap since the test began */
-static int failing_map = -1; /* the call that fails; -1: none */
-
-void *__wrap_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
-{
-  if (n_maps++ == failing_map) return MAP_FAILED;
-  return __real_mmap64(address, bytes, protection, flags, fd, offset);
-}
-
 /* The arena and the weights are all there is: no allocator is called between
  * the first step and the last. */
 START_TEST(test_nothing_is_allocated_while_running)
@@ -492,7 +478,6 @@ START_TEST(test_nothing_is_allocated_while_running)
   struct test_network_style style = test_network_style();
   struct mafat_executor_options options;
   struct mafat_executor *e;
-  failing_map = -1;
   test_random_network(&rng, &style, cfg, sizeof cfg);
   struct mafat_network *n = test_network(cfg);
   struct mafat_weights *w = test_weights(n, 1);
@@ -504,9 +489,9 @@ START_TEST(test_nothing_is_allocated_while_running)
   float *input = calloc((size_t)n->input.h * (size_t)n->input.w * (size_t)n->input.c, sizeof *input);
   mafat_executor_set_input(e, input);
   failing_malloc_arm(-1);
-  n_maps = 0;
+  failing_mmap_arm(-1);
   int code = mafat_executor_run(e, NULL);
-  int maps = n_maps;
+  long maps = failing_mmap_disarm();
   long unfreed, allocations = failing_malloc_disarm(&unfreed);
   ck_assert_int_eq(code, MAFAT_OK);
   ck_assert_int_eq(allocations, 0);
@@ -546,7 +531,6 @@ START_TEST(test_every_failed_allocation_is_reported_and_leaks_nothing)
   struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
   struct mafat_layout *layout = test_layout(n, plan);
   int fd = test_weights_file(n, 1), code = MAFAT_ENOMEM;
-  failing_map = -1;
   for (long fail = 0; code != MAFAT_OK; fail++) {
     long unfreed;
     failing_malloc_arm(fail);
@@ -555,13 +539,14 @@ START_TEST(test_every_failed_allocation_is_reported_and_leaks_nothing)
     ck_assert(code == MAFAT_OK || code == MAFAT_ENOMEM);
     ck_assert_int_eq(unfreed, 0);
   }
-  for (failing_map = 0, code = MAFAT_ENOMEM; code != MAFAT_OK; failing_map++) {
-    n_maps = 0;
+  long failing_map = 0;
+  for (code = MAFAT_ENOMEM; code != MAFAT_OK; failing_map++) {
+    failing_mmap_arm(failing_map);
     code = open_both(n, plan, layout, fd);
+    failing_mmap_disarm();
     ck_assert(code == MAFAT_OK || code == MAFAT_ENOMEM);
   }
   ck_assert_int_ge(failing_map, 2); /* at least the arena was failed */
-  failing_map = -1;
   close(fd);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);

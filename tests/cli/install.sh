@@ -16,6 +16,7 @@ picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
 cc=${CC:-gcc}
 
 # Whoever started the tests may run make itself: its job server is not handed on, its variables are.
+# shellcheck disable=SC2317 # called by check
 installs() { # TARGET ROOT PREFIX
   MAKEFLAGS=${MAKEFLAGS:+$(printf '%s' "$MAKEFLAGS" | sed 's/ *--jobserver-[^ ]*//g; s/-j[0-9]*//')} \
     make --no-print-directory BUILD="$build" DESTDIR="$2" PREFIX="$3" "$1"
@@ -56,6 +57,9 @@ check manual "libmafat.3 names functions that are none: $unknown" test -z "$unkn
 check soname 'not libmafat.so.0' test $? = 0
 check text 'libmafat.so.0 has code that is relocated' test -z "$(readelf -d "$lib/libmafat.so.0" | grep TEXTREL)"
 check rpath 'a program or library has a search path' test -z "$(readelf -d "$root"/usr/bin/* "$lib/libmafat.so.0" 2>/dev/null | grep -E 'RPATH|RUNPATH')"
+
+version=$(sed -n 's/^VERSION *:= *//p' Makefile)
+check version "debian/changelog and the Makefile ($version) differ" test "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" = "$version"
 
 # ---- What the programs need. The LGPL asks that these two can be replaced.
 

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Builds Debian packages from a copy of the tree, without root, and asks lintian: BUILD/deb/*.deb. BUILD names the build folder
+# (default: build). Exits 1 when building failed or lintian found an error.
+set -eu
+build=${BUILD:-build}
+folder=$build/deb
+version=$(dpkg-parsechangelog -S Version)
+tree=$folder/mafat-$version
+
+rm -rf "$folder"
+mkdir -p "$tree"
+# shellcheck disable=SC2016 # the inner shell's
+if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then # what is there, and not ignored
+  git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' - |
+    tar -c --null -T - | tar -x -C "$tree"
+else
+  tar -c --exclude=./build --exclude="${folder%/deb}" . | tar -x -C "$tree"
+fi
+
+# Tests are `make test`'s.
+log=$folder/log
+if ! (cd "$tree" && env -u MAKEFLAGS -u MAKELEVEL -u BUILD DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS-nocheck} parallel=$(nproc)" \
+  dpkg-buildpackage -b -us -uc) >"$log" 2>&1; then
+  tail -n 30 "$log" >&2
+  echo "deb.sh: dpkg-buildpackage failed; all it said is in $log" >&2
+  exit 1
+fi
+rm -rf "$tree"
+ls "$folder"/*.deb
+lintian --allow-root --fail-on error "$folder"/*.changes

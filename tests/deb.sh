@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Checks the packages that `make deb` has built: they install, the installed programs run, a program in C builds with them,
+# and nothing is left when they are removed. Run from the project's root, as root; `make check-deb` builds them first. The
+# system itself is not touched: all this happens in a copy of it that writes to memory. BUILD names the build folder.
+set -u
+build=${BUILD:-build}
+# shellcheck disable=SC2034 # by tests/check.sh
+suite=deb
+# shellcheck source=tests/check.sh
+. tests/check.sh
+
+if [ "$(id -u)" != 0 ]; then skip install 'needs root'; exit 0; fi
+if [ "${1-}" != inside ]; then # in a mount namespace, with which all of it goes away
+  exec unshare --mount --propagation private bash "$0" inside
+fi
+
+work=$(mktemp -d) || exit 1
+trap 'cd /; umount -l "$work"; rmdir "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+root=$work/root
+if ! { mount -t tmpfs none "$work" && mkdir "$work"/{upper,work,root} &&
+  mount -t overlay overlay -o "lowerdir=/,upperdir=$work/upper,workdir=$work/work" "$root"; } 2>/dev/null; then
+  skip install 'no overlay of / here'
+  exit 0
+fi
+mount -t proc proc "$root/proc"
+mount --bind /dev "$root/dev"
+log=$work/log
+mkdir "$root/try"
+cp -r models/shapes "$build"/deb/*.deb doc/man/libmafat.3 "$root/try"
+rm -f "$root"/try/*-dbgsym_*.deb
+picture=$(cd models && find shapes/holdout -name '*.jpg' | sort | head -n 1)
+
+# shellcheck disable=SC2317 # called by check
+inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 sh -c "cd /try && $1"; }
+tries() { check "$1" "'$2' failed" inside "$2"; } # NAME COMMAND
+
+for file in "$root"/try/*.deb; do
+  dpkg-deb -c "$file" | sed -n 's/.* \.\(\/[^ ]*[^/ ]\)\( -> .*\)\{0,1\}$/\1/p'
+done | sort -u >"$work/files"
+packages=$(for file in "$root"/try/*.deb; do dpkg-deb -f "$file" Package; done | tr '\n' ' ')
+
+tries install 'dpkg -i *.deb'
+tries audit "dpkg --audit | wc -l | grep -qx 0 && dpkg --verify $packages"
+for program in run_inference make_weights pack_weights annotate memory_limit swap_cost; do
+  tries "$program" "$program --help && man -w $program"
+done
+tries 'libmafat(3)' 'man -w libmafat'
+tries 'make_weights runs' 'make_weights --quiet shapes/shapes.cfg random.weights'
+tries 'pack_weights runs' 'pack_weights --quiet shapes/shapes.cfg shapes/shapes.weights packed'
+tries 'run_inference runs' "run_inference --memory 16M --json --names shapes/shapes.names shapes/shapes.cfg packed $picture >found.json"
+tries 'annotate runs' 'annotate -o drawn/ <found.json && test -s drawn/*'
+tries 'LGPL libraries are shared' 'ldd /usr/bin/memory_limit | grep libcgroup && ldd /usr/bin/memory_limit | grep libproc2'
+sed -n '/^#include <mafat.h>/,/^\.Ed/{/^\.Ed/!p}' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$root/try/boxes.c"
+tries 'a program in C' "cc -o boxes boxes.c \$(pkg-config --cflags --libs mafat) && ./boxes shapes/shapes.cfg packed $picture | grep '^class '"
+case $packages in
+  *mafat-darknet*) tries 'the drop-in' "LD_PRELOAD=/usr/lib/$(uname -m)-linux-gnu/mafat/libmafat-darknet.so true && man -w mafat-darknet" ;;
+  *) skip 'the drop-in' 'not built' ;;
+esac
+
+tries remove "dpkg -P $packages"
+left=$(while read -r file; do # folders of others stay
+  [ ! -e "$root$file" ] && [ ! -L "$root$file" ] || [ -e "$file" ] || echo "$file"
+done <"$work/files" | head -n 3)
+check 'nothing is left' "left: $left" test -z "$left"
+exit "$failed"
