@@ -76,17 +76,24 @@ static void *symbol_in(const char *path, const char *name)
 /* A call that comes from a Darknet is meant for that one. */
 static void *find_beside(const char *name, void *caller)
 {
-  Dl_info from, to;
+  Dl_info from, to, here;
   if (!dladdr(caller, &from) || !from.dli_fname) return NULL;
+  if (!dladdr((void *)find_beside, &here) || from.dli_fbase == here.dli_fbase) return NULL;
+  if (dladdr((void *)find_beside, &to) && to.dli_fbase == from.dli_fbase) return NULL; /* one of our own, not a Darknet's */
   void *found = symbol_in(from.dli_fname, name);
   return found && dladdr(found, &to) && to.dli_fbase == from.dli_fbase ? found : NULL;
 }
 
-static void *find_real(const char *name, void *caller)
+static void *look_for(const char *name, void *caller)
 {
   void *found = find_beside(name, caller);
   if (!found) found = dlsym(RTLD_NEXT, name);
-  if (!found) found = symbol_in(MAFAT_DARKNET_LIBRARY, name); /* opened while the program runs: not among the next */
+  return found ? found : symbol_in(MAFAT_DARKNET_LIBRARY, name); /* opened while the program runs: not among the next */
+}
+
+static void *find_real(const char *name, void *caller)
+{
+  void *found = look_for(name, caller);
   if (!found) {
     fprintf(stderr, "mafat: expected a Darknet with %s(), found none\n", name);
     exit(2);
@@ -155,12 +162,13 @@ static bool takes_part(void *real)
   return same;
 }
 
+/* Others than Debian's may not have all of them. */
 static struct mafat_bridge_darknet darknet_functions(void *caller)
 {
   struct mafat_bridge_darknet d = {.frees_all = false};
-  *(void **)&d.parse_network_cfg = find_real("parse_network_cfg", caller);
-  *(void **)&d.resize_network = find_real("resize_network", caller);
-  *(void **)&d.free_network = find_real("free_network", caller);
+  *(void **)&d.parse_network_cfg = look_for("parse_network_cfg", caller);
+  *(void **)&d.resize_network = look_for("resize_network", caller);
+  *(void **)&d.free_network = look_for("free_network", caller);
   return d;
 }
 
@@ -168,9 +176,11 @@ static struct mafat_bridge_darknet darknet_functions(void *caller)
 
 static network *parse(char *cfg, void *caller)
 {
+  __typeof__(&parse_network_cfg) real;
+  *(void **)&real = find_real("parse_network_cfg", caller);
   struct mafat_bridge_darknet d = darknet_functions(caller);
   network *net;
-  return takes_part((void *)d.parse_network_cfg) && mafat_bridge_parse(&d, cfg, &net) ? net : d.parse_network_cfg(cfg);
+  return takes_part((void *)real) && mafat_bridge_parse(&d, cfg, &net) ? net : real(cfg);
 }
 
 VISIBLE network *parse_network_cfg(char *cfg)
@@ -184,7 +194,8 @@ VISIBLE network *load_network(char *cfg, char *weights, int clear)
   if (!takes_part((void *)real)) return real(cfg, weights, clear);
   mafat_bridge_expect(weights);
   network *net = parse(cfg, (void *)real);
-  if (weights && *weights) load_weights(net, weights);
+  if (weights && *weights && !mafat_bridge_load(net, weights, 0, net->n))
+    ((__typeof__(&load_weights))find_real("load_weights", (void *)real))(net, weights);
   if (clear) *net->seen = 0;
   mafat_bridge_expect("any");
   return net;
@@ -215,13 +226,13 @@ VISIBLE void save_weights(network *net, char *path)
 VISIBLE void free_network(network *net)
 {
   struct mafat_bridge_darknet d = darknet_functions(CALLER);
-  if (!mafat_bridge_free(&d, net)) d.free_network(net);
+  if (!mafat_bridge_free(&d, net)) REAL(free_network)(net);
 }
 
 VISIBLE int resize_network(network *net, int w, int h)
 {
   struct mafat_bridge_darknet d = darknet_functions(CALLER);
-  return mafat_bridge_resize(&d, net, w, h) ? 0 : d.resize_network(net, w, h);
+  return mafat_bridge_resize(&d, net, w, h) ? 0 : REAL(resize_network)(net, w, h);
 }
 
 /* Layers that put nothing out: an empty image, rather than one that points nowhere. */

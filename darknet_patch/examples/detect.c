@@ -9,10 +9,10 @@
 #define NMS .45f
 #define HIER .5f
 
-static void print_boxes(detection *boxes, int n, char **names)
+static void print_boxes(detection *boxes, int n, int classes, char **names)
 {
   for (int i = 0; i < n; i++)
-    for (int k = 0; k < boxes[i].classes; k++) {
+    for (int k = 0; k < classes; k++) {
       box b = boxes[i].bbox; /* its centre, in pixels of the picture */
       if (boxes[i].prob[k] > 0)
         printf("%s %.3f %.1f %.1f %.1f %.1f\n", names[k], boxes[i].prob[k], b.x - b.w / 2, b.y - b.h / 2, b.w, b.h);
@@ -32,10 +32,10 @@ int main(int argc, char **argv)
   for (int i = 5; i < argc; i++) {
     image picture = load_image_color(argv[i], 0, 0);
     network_predict_image(net, picture);
-    int n = 0;
+    int n = 0, classes = net->layers[net->n - 1].classes;
     detection *boxes = get_network_boxes(net, picture.w, picture.h, threshold, HIER, NULL, 0, &n);
-    do_nms_sort(boxes, n, net->layers[net->n - 1].classes, NMS);
-    print_boxes(boxes, n, names);
+    do_nms_sort(boxes, n, classes, NMS);
+    print_boxes(boxes, n, classes, names);
     free_detections(boxes, n);
     free_image(picture);
   }

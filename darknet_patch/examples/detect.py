@@ -43,14 +43,14 @@ free_boxes = declare(lib, "free_detections", None, POINTER(Detection), c_int)
 suppress = declare(lib, "do_nms_sort", None, POINTER(Detection), c_int, c_int, c_float)
 
 
-def detect(net, path, threshold):
+def detect(net, path, threshold, classes):
     """Yields (class, probability, left, top, width, height) in pixels of the picture."""
     picture, n = load_image(os.fsencode(path), 0, 0), c_int(0)
     predict(net, picture)
     boxes = get_boxes(net, picture.w, picture.h, threshold, HIER, None, 0, byref(n))
-    suppress(boxes, n, boxes[0].classes if n.value else 0, NMS)
+    suppress(boxes, n, classes, NMS)
     for found in boxes[:n.value]:
-        for k in range(found.classes):
+        for k in range(classes):
             if found.prob[k] > 0:
                 b = found.bbox
                 yield k, found.prob[k], b.x - b.w / 2, b.y - b.h / 2, b.w, b.h
@@ -66,7 +66,7 @@ def main():
         labels = file.read().splitlines()
     net = load_network(os.fsencode(cfg), os.fsencode(weights), 0)
     for path in pictures:
-        for k, p, *b in detect(net, path, float(threshold)):
+        for k, p, *b in detect(net, path, float(threshold), len(labels)):
             print(labels[k], f"{p:.3f}", *(f"{v:.1f}" for v in b))
     free_network(net)
 
