@@ -54,10 +54,11 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 NETWORK   := $(wildcard network/*.c)
 PREDICTOR := $(wildcard predictor/*.c)
 SEARCH    := $(wildcard search/*.c)
-PROGRAMS  := runner/run_inference.c runner/make_weights.c runner/pack_weights.c runner/annotate.c
-# Of run_inference, and not of the library.
-PROGRAM   := runner/options.c runner/trim_code.c
-RUNNER    := $(filter-out $(PROGRAMS) $(PROGRAM) $(wildcard runner/annotate_*.c),$(wildcard runner/*.c))
+PROGRAMS  := runner/make_weights.c runner/pack_weights.c runner/annotate.c
+# run_inference: on the public header alone, and not of the library.
+PROGRAM   := $(wildcard runner/program/*.c)
+MODULES   := $(filter-out %/run_inference.c,$(PROGRAM))
+RUNNER    := $(filter-out $(PROGRAMS) $(wildcard runner/annotate_*.c),$(wildcard runner/*.c))
 KERNELS   := runner/kernels/portable.c $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
 LIBRARY   := $(NETWORK) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
@@ -120,15 +121,16 @@ $(BUILD)/libmafat.so: $(SHARED)
 
 # Stripped: what the kernel reads ahead of a program counts in a memory group,
 # debugging information too.  run_inference_dynamic keeps its own.
-$(BUILD)/run_inference: $(call objects,runner/run_inference.c $(PROGRAM)) $(LIB) $(ORDER)
+$(BUILD)/run_inference: $(call objects,$(PROGRAM)) $(LIB) $(ORDER)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
 
-# For debuggers, and for valgrind, which sees no heap in a static program.
-$(BUILD)/run_inference_dynamic: $(call objects,runner/run_inference.c $(PROGRAM)) $(LIB)
+# For debuggers, and for valgrind, which sees no heap in a static program; and the proof
+# that what include/mafat.h declares is enough: libmafat.so shows nothing else.
+$(BUILD)/run_inference_dynamic: $(call objects,$(PROGRAM)) $(SHARED)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
 
 $(BUILD)/make_weights: $(call objects,runner/make_weights.c) $(LIB)
 	$(call say,LD,$@)
@@ -149,7 +151,7 @@ $(BUILD)/annotate: $(call objects,runner/annotate.c $(wildcard runner/annotate_*
 MEMORY_LIMIT_STATIC ?= $(if $(and $(call has_archive,libc.a),$(call has_archive,libcgroup.a),$(call has_archive,libproc2.a)),$(if $(SANITIZE),,1))
 LD_QUIET := $(if $(shell $(CC) $(LDFLAGS) -Wl,--help 2>/dev/null | grep -e --no-warnings),-Wl$(comma)--no-warnings)
 
-$(BUILD)/memory_limit: $(call objects,$(wildcard experiments/memory_limit/*.c)) $(LIB)
+$(BUILD)/memory_limit: $(call objects,$(wildcard experiments/memory_limit/*.c) runner/program/writer.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(MEMORY_LIMIT_STATIC)),-static $(LD_QUIET)) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 
@@ -158,7 +160,7 @@ $(BUILD)/memory_limit: $(call objects,$(wildcard experiments/memory_limit/*.c)) 
 # The unit tests fail allocations in turn and count those made while running.
 WRAPPED := malloc calloc realloc strdup free mmap mmap64
 
-$(BUILD)/unit_tests: $(call objects,$(TESTS) $(PROGRAM)) $(LIB)
+$(BUILD)/unit_tests: $(call objects,$(TESTS) $(MODULES)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(foreach f,$(WRAPPED),-Wl,--wrap=$(f)) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,check json-c zlib) $(LDLIBS)
 

@@ -35,7 +35,7 @@ $(BUILD)/swap_cost_dynamic: $(call objects,experiments/swap_cost.c)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^
 
-$(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard experiments/memory_limit/*.c)) $(LIB)
+$(BUILD)/memory_limit_dynamic: $(call objects,$(wildcard experiments/memory_limit/*.c) runner/program/writer.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 

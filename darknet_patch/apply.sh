@@ -64,7 +64,12 @@ fi
 mkdir -p "$folder" && folder=$(cd "$folder" && pwd) || die 1 "cannot make $folder"
 
 work=$(mktemp -d "$folder/work.XXXXXX") || die 1 "cannot write to $folder"
-trap 'rm -rf "$work"' EXIT
+building=
+clean_up() {
+  [ -z "$building" ] || kill "$building" 2>/dev/null
+  rm -rf "$work"
+}
+trap clean_up EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -74,9 +79,9 @@ trap 'exit 143' TERM
 verified() { (cd "$1" 2>/dev/null && sha256sum --quiet --status -c "$here/SHA256SUMS" 2>/dev/null); }
 
 fetch() { # into the folder $1
-  local state=$work/apt
+  local state=$work/apt new=$work/package
   command -v apt-get >/dev/null || die 1 "no apt-get here: put $orig and $debian into a folder and name it by MAFAT_DARKNET_SOURCE"
-  mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$1" || die 1 "cannot write to $folder"
+  mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$new" || die 1 "cannot write to $folder"
   printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$mirror" "$suite" >"$state/sources.list"
   # What apt would read and write of the system's is all replaced; as root it would fetch as a user who may not write here.
   cat >"$state/apt.conf" <<END
@@ -89,14 +94,16 @@ Dir::Cache "$state/cache";
 APT::Sandbox::User "root";
 Acquire::Languages "none";
 Acquire::Retries "3";
+APT::Update::Error-Mode "any";
 Acquire::http::Timeout "30";
 END
   say "darknet: fetching the list of Debian's source packages"
   APT_CONFIG=$state/apt.conf apt-get -q update >"$work/log" 2>&1 || die 1 "cannot reach $mirror: $(tail -n 1 "$work/log")"
   say "darknet: fetching $orig"
-  (cd "$1" && APT_CONFIG=$state/apt.conf apt-get -q source --download-only "darknet=$version" >"$work/log" 2>&1) ||
+  (cd "$new" && APT_CONFIG=$state/apt.conf apt-get -q source --download-only "darknet=$version" >"$work/log" 2>&1) ||
     die 1 "cannot fetch darknet $version from $mirror: $(tail -n 1 "$work/log")"
-  verified "$1" || die 1 "what $mirror gave is not what SHA256SUMS says"
+  verified "$new" || die 1 "what $mirror gave is not what SHA256SUMS says"
+  rm -rf "$1" && mv "$new" "$1" || die 1 "cannot write to $folder"
 }
 
 package=$folder/debian
@@ -181,16 +188,16 @@ all=$(find src examples -name '*.c' | wc -l)
 "${make[@]}" obj backup results >"$work/log" 2>&1 || die 1 "make: $(tail -n 1 "$work/log")"
 "${make[@]}" -k -j"$(nproc)" all >>"$work/log" 2>&1 &
 building=$!
-trap 'kill "$building" 2>/dev/null; exit 130' INT
 while kill -0 "$building" 2>/dev/null; do
   [ ! -t 2 ] || say "darknet: compiling, $(find obj -name '*.o' | wc -l) of about $all files"
   sleep 0.2
 done
 wait "$building" || {
   cp "$work/log" "$folder/build.log"
+  building=
   die 1 "does not build; $folder/build.log: $(grep -m 1 -E 'error: |Error [0-9]|No such file' "$work/log")"
 }
-trap 'exit 130' INT
+building=
 
 mkdir -p "$target/include" && rm -rf "$target/built" "$target/source" || die 1 "cannot write to $target"
 mv darknet libdarknet.so libdarknet.a "$target/" && cp include/darknet.h "$target/include/" || die 1 "cannot write to $target"

@@ -54,6 +54,7 @@ int guard_least_batch(int batch)
 void guard_weights(FILE *from, const char *file, int i)
 {
     if (!inference_mode() || (!feof(from) && !ferror(from))) return;
+    fputc('\n', stderr); /* a line was begun when loading began */
     if (ferror(from)) inference_fail(2, "cannot read %s: %s", file, strerror(errno));
     inference_fail(2, "%s: too short for this network: it ends within layer %d", file, i);
 }

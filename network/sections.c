@@ -43,7 +43,8 @@ static int refuse_keys(struct reader *r, const char *const *keys)
 {
   for (; *keys; keys++) {
     const struct mafat_cfg_option *o = mafat_cfg_find(r->section, *keys);
-    if (o && strcmp(o->value, "0") != 0)
+    bool off = o && (strcmp(o->value, "0") == 0 || strcmp(o->value, "none") == 0);
+    if (o && (!off || strcmp(o->key, "share_index") == 0)) /* its 0 is a layer */
       return mafat_fail(r->d, MAFAT_EUNSUPPORTED, "%s:%d: %s=%.60s in [%s] is not supported",
                         r->cfg->path, o->line, *keys, o->value, r->section->type);
   }
@@ -156,7 +157,7 @@ static int read_convolutional(struct reader *r)
   static const char *const refused[] = {"binary", "xnor", "flipped", "dot", "dontload", "numload",
                                         "dontloadscales", "stride_x", "stride_y", "antialiasing",
                                         "share_index", "assisted_excitation", "deform", "sway",
-                                        "rotate", "stretch", "stretch_sway", "coordconv", NULL};
+                                        "rotate", "stretch", "stretch_sway", "coordconv", "cbn", NULL};
   struct mafat_layer *l = r->layer;
   int dilation = 1, pad = 0, code;
   l->filters = l->size = l->stride = l->groups = 1;
@@ -186,7 +187,7 @@ static int read_convolutional(struct reader *r)
 static int read_maxpool(struct reader *r)
 {
   static const char *const refused[] = {"maxpool_depth", "antialiasing", "stride_x", "stride_y",
-                                        NULL};
+                                        "maxpool_zero_nonmax", NULL};
   struct mafat_layer *l = r->layer;
   int code;
   l->stride = 1;
@@ -624,22 +625,27 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, cons
 
 /* Keys of training, augmentation and display, which do not change an answer. */
 static const char *const training_keys[] = {
-    "absolute", "adam", "adversarial_lr", "angle", "aspect", "attention", "B1", "B2", "background",
-    "batch", "beta_nms", "bias_match", "blur", "burn_in", "center", "class_scale", "classfix",
-    "clip", "cls_normalizer", "contrastive", "coord_scale", "coords", "counters_per_class",
-    "cutmix", "decay", "delta_normalizer", "distance", "dropblock", "dynamic_minibatch",
-    "ema_alpha", "embedding_layer", "eps", "exposure", "flip", "focal_loss", "forced", "gamma",
-    "gaussian_noise", "hue", "ignore_thresh", "iou_loss", "iou_normalizer", "iou_thresh",
-    "iou_thresh_kind", "jitter", "label_smooth_eps", "labels", "learning_rate", "log", "map",
+    "absolute", "adam", "adversarial_lr", "angle", "aspect", "attention", "augment_speed", "B1",
+    "B2", "background", "badlabels_rejection_percentage", "batch", "beta_nms", "bias_match", "blur", "burn_in",
+    "burnin_update", "center", "class_scale", "classfix", "clip", "cls_normalizer", "contrastive",
+    "contrastive_color", "contrastive_jit_flip", "coord_scale", "coords", "counters_per_class",
+    "cutmix", "decay", "delta_normalizer", "dets_for_show", "dets_for_track", "distance",
+    "dont_update", "dontsave", "dropblock", "dropblock_size_abs", "dropblock_size_rel",
+    "dynamic_minibatch", "ema_alpha", "embedding_layer", "eps", "equidistant_point", "exposure",
+    "flip", "focal_loss", "forced", "gamma", "gaussian_noise", "grad_centr", "hue", "ignore_thresh",
+    "iou_loss", "iou_normalizer", "iou_thresh", "iou_thresh_kind", "jitter", "label_smooth_eps",
+    "labels", "learning_rate", "learning_rate_min", "letter_box", "log", "loss_scale", "map",
     "mask_scale", "max", "max_batches", "max_chart_loss", "max_crop", "max_delta", "max_ratio",
-    "min_crop", "min_ratio", "mixup", "momentum", "mosaic", "mosaic_bound", "nms_kind",
-    "noloss", "noobj", "noobject_scale", "notruth", "obj_normalizer", "object_scale",
+    "min_crop", "min_ratio", "mixup", "momentum", "mosaic", "mosaic_bound", "nms_kind", "noloss", "noobj",
+    "noobject_scale", "notruth", "num_sigmas_reject_badlabels", "obj_normalizer", "object_scale",
     "objectness_smooth", "onlyforward", "optimized_memory", "policy", "power", "probability",
-    "random", "ratio", "reorg", "rescore", "resize", "saturation", "scale", "scales", "seed",
-    "seen", "seq_scales", "sequential_subdivisions", "sgdr_cycle", "sgdr_mult", "shift", "show_details", "show_receptive_field",
-    "smooth", "sqrt", "step", "steps", "stopbackward", "subdivisions", "thresh", "time_steps",
-    "track", "train_only_bn", "truth", "truth_thresh", "try_fix_nan", "type", "use_cuda_graph",
-    "workspace_size_limit_MB", "loss_scale", "letter_box", "burnin_update", "dontsave",
+    "random", "ratio", "reorg", "rescore", "resize", "resize_step", "saturation", "scale", "scales",
+    "seed", "seen", "seq_scales", "sequential_subdivisions", "sgdr_cycle", "sgdr_mult", "shift",
+    "show_details", "show_receptive_field", "sim_thresh", "smooth", "sqrt", "step", "steps",
+    "stopbackward", "stream", "subdivisions", "thresh", "time_steps", "track", "track_ciou_norm",
+    "track_history_size", "train_only_bn", "truth", "truth_thresh", "try_fix_nan", "type",
+    "unsupervised", "use_cuda_graph", "wait_stream", "weights_reject_freq",
+    "workspace_size_limit_MB",
 };
 
 static bool is_training_key(const char *key)
@@ -649,9 +655,35 @@ static bool is_training_key(const char *key)
   return false;
 }
 
+/* Darknet's `detector test` takes no letterbox off these boxes; its `yolo test`
+ * stretches the picture, and so has nothing to take off. */
+static void warn_of_letterbox(const struct mafat_cfg *cfg, int n, const struct mafat_warning_sink *warnings)
+{
+  if (mafat_cfg_find(&cfg->sections[0], "letter_box")) return;
+  for (int i = 1; i < n; i++)
+    if (strcmp(cfg->sections[i].type, "detection") == 0)
+      mafat_warn(warnings, "%s:%d: boxes of [detection] are as Darknet's detector test gives them, off where pictures are not "
+                 "of the network's proportions; letter_box=0 in [net] stretches pictures, as its yolo test does",
+                 cfg->path, cfg->sections[i].line);
+}
+
+/* AlexeyAB's other ways of suppressing boxes; told once. */
+static void warn_of_suppression(const struct mafat_cfg *cfg, int n, const struct mafat_warning_sink *warnings)
+{
+  for (int i = 1; i < n; i++) {
+    const struct mafat_cfg_option *o = mafat_cfg_find(&cfg->sections[i], "nms_kind");
+    if (!o || strcmp(o->value, "default") == 0) continue;
+    mafat_warn(warnings, "%s:%d: nms_kind=%.60s in [%s] is ignored: boxes are suppressed by what they have in common alone, "
+               "as by pjreddie's Darknet", cfg->path, o->line, o->value, cfg->sections[i].type);
+    return;
+  }
+}
+
 void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, int n,
                                  const struct mafat_warning_sink *warnings)
 {
+  warn_of_letterbox(cfg, n, warnings);
+  warn_of_suppression(cfg, n, warnings);
   for (int i = 0; i < n; i++)
     for (int j = 0; j < cfg->sections[i].n_options; j++) {
       const struct mafat_cfg_section *s = &cfg->sections[i];

@@ -33,8 +33,6 @@
 
 struct mafat_generator; /* schedule.h: one per way of cutting */
 
-enum { MAFAT_MAX_THREADS = 64 };
-
 enum mafat_algorithm {
   MAFAT_AUTO,    /* for each layer the one that is expected to be faster */
   MAFAT_DIRECT,

@@ -34,6 +34,8 @@ static const struct {
              {MAFAT_AUTO, "rows1/NoCut"},  {MAFAT_AUTO, "rows4/NoCut"}, {MAFAT_AUTO, "rows16/NoCut"},
              {MAFAT_DIRECT, "rows2/NoCut"}, {MAFAT_AUTO, "2x2/NoCut"},  {MAFAT_DIRECT, "4x4/NoCut"}};
 
+_Static_assert(sizeof(((struct mafat_calibration_facts *)0)->path) == MAFAT_CALIBRATION_PATH, "one length");
+
 enum { N_PLANS = sizeof plans / sizeof *plans };
 
 void mafat_calibrate_defaults(struct mafat_calibrate_options *options)
@@ -286,7 +288,7 @@ static int run_rounds(struct bench *b, struct mafat_diagnostic *d)
   longest = mafat_process_now_ms() - begin;
   for (b->n_rounds = 0; code == MAFAT_OK && b->n_rounds < MOST_ROUNDS; b->n_rounds++) {
     double now = mafat_process_now_ms();
-    show_progress(b, 0.1 + 0.7 * (now - begin) / (end - begin));
+    show_progress(b, 0.1 + 0.7 * (now < end ? (now - begin) / (end - begin) : 1));
     if (b->n_rounds >= LEAST_ROUNDS && now + longest > end) break;
     code = run_round(b, b->n_rounds, d);
   }
@@ -610,8 +612,8 @@ static int measure(struct bench *b, struct mafat_diagnostic *d)
   return code;
 }
 
-int mafat_calibrate(struct mafat_calibration *out, const struct mafat_kernels *kernels,
-                    const struct mafat_calibrate_options *options, struct mafat_diagnostic *d)
+int mafat_calibrate_measure(struct mafat_calibration *out, const struct mafat_kernels *kernels,
+                            const struct mafat_calibrate_options *options, struct mafat_diagnostic *d)
 {
   struct mafat_diagnostic own;
   struct sigaction ending = {.sa_handler = give_up}, before[N_SIGNALS];
@@ -634,7 +636,7 @@ int mafat_calibrate(struct mafat_calibration *out, const struct mafat_kernels *k
   return code;
 }
 
-/* ---- for people ---- */
+/* ---- what is told ---- */
 
 static double per(double ns, double n)
 {
@@ -649,27 +651,41 @@ static double product_ns(const struct mafat_calibration *c, enum mafat_term macs
   return c->ns[macs] + (c->ns[MAFAT_TERM_TAPS] + c->ns[MAFAT_TERM_RUNS] / run + c->ns[MAFAT_TERM_TILES] / taps) / sums;
 }
 
-size_t mafat_calibrate_describe(const struct mafat_calibration *c, char *text, size_t room)
+void mafat_calibrate_describe(struct mafat_calibration_facts *f, const struct mafat_calibration *c)
 {
   const double *ns = c->ns;
-  double conv = product_ns(c, MAFAT_TERM_CONV_MACS, 9 * 256, 48), point = product_ns(c, MAFAT_TERM_POINT_MACS, 256, 16);
   double winograd = product_ns(c, MAFAT_TERM_WINOGRAD_MACS, 256, 16);
-  int n = snprintf(text, room,
-                   "%s kernels, one thread:\n"
-                   "  3x3 and larger    %8.1f GFLOP/s\n"
-                   "  1x1               %8.1f GFLOP/s\n"
-                   "  Winograd products %8.1f GFLOP/s (of a direct convolution: %.1f)\n"
-                   "  depthwise         %8.1f GFLOP/s\n"
-                   "memory: maps %.1f GB/s read, %.1f GB/s written; weights %.1f GB/s\n"
-                   "disk: %.2f GB/s, %.0f us for a read; %.1f us of the processor for each\n"
-                   "weights taken in: %.1f GB/s from a packed file, %.1f GB/s from Darknet's\n"
-                   "a step of several threads: %.1f us more\n"
-                   "median error of a layer: %.1f %%\n",
-                   c->cpu, per(conv, 2), per(point, 2), per(winograd, 2), per(winograd, 8),
-                   per(ns[MAFAT_TERM_DEPTHWISE_MACS], 2), per(ns[MAFAT_TERM_READ_FAR] + ns[MAFAT_TERM_READ_COLD], 1),
-                   per(ns[MAFAT_TERM_WRITTEN_FAR] + ns[MAFAT_TERM_WRITTEN_COLD], 1),
-                   per(ns[MAFAT_TERM_WEIGHTS_FAR] + ns[MAFAT_TERM_WEIGHTS_COLD], 1), per(c->disk_ns, 1),
-                   c->disk_wait_ns * 1e-3, c->read_ns * 1e-3, per(c->copy_ns, 1), per(c->pack_ns, 1),
-                   c->thread_step_ns * 1e-3, c->fit_error * 100);
-  return n < 0 ? 0 : (size_t)n;
+  *f = (struct mafat_calibration_facts){
+      .conv_gflops = per(product_ns(c, MAFAT_TERM_CONV_MACS, 9 * 256, 48), 2),
+      .point_gflops = per(product_ns(c, MAFAT_TERM_POINT_MACS, 256, 16), 2),
+      .winograd_gflops = per(winograd, 2),
+      .winograd_direct_gflops = per(winograd, 8),
+      .depthwise_gflops = per(ns[MAFAT_TERM_DEPTHWISE_MACS], 2),
+      .map_read_gbs = per(ns[MAFAT_TERM_READ_FAR] + ns[MAFAT_TERM_READ_COLD], 1),
+      .map_write_gbs = per(ns[MAFAT_TERM_WRITTEN_FAR] + ns[MAFAT_TERM_WRITTEN_COLD], 1),
+      .weights_gbs = per(ns[MAFAT_TERM_WEIGHTS_FAR] + ns[MAFAT_TERM_WEIGHTS_COLD], 1),
+      .disk_gbs = per(c->disk_ns, 1),
+      .disk_wait_us = c->disk_wait_ns * 1e-3,
+      .read_us = c->read_ns * 1e-3,
+      .packed_gbs = per(c->copy_ns, 1),
+      .darknet_gbs = per(c->pack_ns, 1),
+      .thread_step_us = c->thread_step_ns * 1e-3,
+      .fit_error = c->fit_error};
+  snprintf(f->cpu, sizeof f->cpu, "%s", c->cpu);
+}
+
+int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_calibrate_options *options,
+                    struct mafat_diagnostic *d)
+{
+  struct mafat_calibration found;
+  const struct mafat_kernels *kernels = mafat_kernels_find(options->cpu);
+  char path[MAFAT_CALIBRATION_PATH];
+  if (!kernels)
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", options->cpu);
+  int code = mafat_calibrate_measure(&found, kernels, options, d);
+  if (code == MAFAT_OK) code = mafat_calibration_store(&found, path, d);
+  if (code) return code;
+  mafat_calibrate_describe(out, &found);
+  memcpy(out->path, path, sizeof path);
+  return MAFAT_OK;
 }

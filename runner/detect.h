@@ -48,13 +48,6 @@ int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
 /* Is there a detection head among the first n_layers? */
 bool mafat_detect_has_head(const struct mafat_network *n, int n_layers);
 
-struct mafat_class_score {
-  int class;
-  float confidence;
-};
-
-enum { MAFAT_CLASSIFY_TOP = 5 }; /* classes that the program reports */
-
 /* The [softmax] that ends the first n_layers, renaming layers aside; -1 when the
  * network is no classifier. */
 int mafat_classify_layer(const struct mafat_network *n, int n_layers);

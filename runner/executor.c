@@ -224,7 +224,6 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
   long long number = 0;
   memset(e->layer_ms, 0, (size_t)e->plan->n_layers * sizeof *e->layer_ms);
   e->input_ms = 0;
-  e->source_failed = false;
   mafat_schedule_rewind(e->schedule);
   double before = mafat_process_now_ms();
   while (mafat_schedule_next(e->schedule, &e->step)) {
@@ -241,6 +240,7 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
 
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
+  e->source_failed = false;
   int code = mafat_arena_begin(e->arena, &e->tensors.arena, e->network->path, d);
   if (code) return code;
   mafat_weights_begin(e->weights, e->tensors.arena);

@@ -128,6 +128,20 @@ static void set_geometry(struct mafat_image *im)
       .whole = decoder->whole, .format = decoder->format, .decoder_bytes = decoder->bytes};
 }
 
+/* A picture of nothing yet; fd is the caller's if it fails. */
+static struct mafat_image *make_image(int fd, const char *name, const struct mafat_image_input *input)
+{
+  struct mafat_image *im = calloc(1, sizeof *im);
+  if (!im || !(im->name = strdup(name))) {
+    free(im);
+    return NULL;
+  }
+  im->source.fd = fd;
+  im->input = *input;
+  for (int i = 0; i < 256; i++) im->value[i] = (float)(i / 255.);
+  return im;
+}
+
 int mafat_image_open_fd(struct mafat_image **out, int fd, const char *name,
                         const struct mafat_image_input *input,
                         struct mafat_diagnostic *d)
@@ -138,15 +152,11 @@ int mafat_image_open_fd(struct mafat_image **out, int fd, const char *name,
   if (code == MAFAT_OK) code = check_file(fd, name, d);
   if (code != MAFAT_OK) goto fail;
 
-  im = calloc(1, sizeof *im);
-  if (im) im->source.fd = fd;
-  if (!im || !(im->name = strdup(name))) {
+  im = make_image(fd, name, input);
+  if (!im) {
     code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
     goto fail;
   }
-  im->input = *input;
-  for (int i = 0; i < 256; i++) im->value[i] = (float)(i / 255.);
-
   code = open_decoder(im, d);
   if (code == MAFAT_OK) code = check_size(im->decoder, d);
   if (code != MAFAT_OK) goto fail;
@@ -160,6 +170,39 @@ fail:
   else
     close(fd);
   return code;
+}
+
+static int check_pixels(const struct mafat_image_pixels *p, struct mafat_diagnostic *d)
+{
+  if (!p->bytes) return mafat_fail(d, MAFAT_EINVAL, "pixels: expected a picture, found none");
+  if (p->width < 1 || p->height < 1)
+    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected a width and a height, found %dx%d", p->width, p->height);
+  if (p->channels != 1 && p->channels != 3 && p->channels != 4)
+    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected 1, 3 or 4 channels, found %d", p->channels);
+  if (p->stride < (size_t)p->width * (size_t)p->channels)
+    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected at least %zu bytes from row to row, found %zu",
+                      (size_t)p->width * (size_t)p->channels, p->stride);
+  return MAFAT_OK;
+}
+
+int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_pixels *pixels,
+                            const struct mafat_image_input *input, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  int code = check_input(input, d);
+  if (code == MAFAT_OK) code = check_pixels(pixels, d);
+  if (code) return code;
+  struct mafat_image *im = make_image(-1, "pixels", input);
+  if (!im) return mafat_fail(d, MAFAT_ENOMEM, "pixels: out of memory");
+  code = mafat_image_pixels_open(&im->decoder, pixels, im->name, input->c, d);
+  if (code == MAFAT_OK) code = check_size(im->decoder, d);
+  if (code) {
+    mafat_image_close(&im);
+    return code;
+  }
+  set_geometry(im);
+  *out = im;
+  return MAFAT_OK;
 }
 
 int mafat_image_open(struct mafat_image **out, const char *path,
@@ -427,7 +470,7 @@ void mafat_image_close(struct mafat_image **im)
 {
   if (!im || !*im) return;
   release_decoding(*im);
-  close((*im)->source.fd);
+  if ((*im)->source.fd >= 0) close((*im)->source.fd);
   free((*im)->name);
   free(*im);
   *im = NULL;

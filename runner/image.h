@@ -45,7 +45,7 @@ struct mafat_image_info {
   int orientation;      /* EXIF, 1 to 8; 1 is as stored */
   bool turned;          /* upside down or sideways: rows cannot be pulled */
   bool whole;           /* progressive or interlaced: decoded before row 0 */
-  const char *format;   /* "JPEG", "PNG", "PPM", "PGM" */
+  const char *format;   /* "JPEG", "PNG", "PPM", "PGM", "pixels" */
   size_t decoder_bytes; /* the decoder's share of mafat_image_bytes() */
 };
 
@@ -63,6 +63,19 @@ struct mafat_image_target {
 int mafat_image_open(struct mafat_image **out, const char *path,
                      const struct mafat_image_input *input,
                      struct mafat_diagnostic *d);
+
+/* A picture that is in memory: rows from the top down, of width * channels interleaved bytes, as
+ * in a PPM or PGM, or with a fourth channel that is dropped. They stay the caller's, and where
+ * they are. */
+struct mafat_image_pixels {
+  const unsigned char *bytes;
+  int width, height, channels; /* 1 (grey), 3 (red, green, blue) or 4 (and alpha) */
+  size_t stride;               /* bytes from one row to the next, >= width * channels */
+};
+
+/* MAFAT_EINVAL: no such picture. MAFAT_EUNSUPPORTED, MAFAT_ENOMEM. */
+int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_pixels *pixels,
+                            const struct mafat_image_input *input, struct mafat_diagnostic *d);
 
 /* Valid until the picture is closed. */
 const struct mafat_image_info *mafat_image_describe(const struct mafat_image *im);

@@ -74,6 +74,10 @@ int mafat_image_ppm_open(struct mafat_image_decoder **out,
                          struct mafat_image_source *source, const char *name,
                          int channels, struct mafat_diagnostic *d);
 
+/* Needs no source. */
+int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from, const char *name,
+                            int channels, struct mafat_diagnostic *d);
+
 /* The bytes of a baseline JPEG with halved chroma. */
 size_t mafat_image_jpeg_bytes_assumed(int width, int height);
 

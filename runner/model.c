@@ -48,7 +48,15 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   code = mafat_choose(&m->choice, &request, d);
   m->around.process_bytes += m->choice.left_bytes;
   m->algorithm = m->choice.algorithm;
+  m->calibrated = basis.calibration.measured;
   return code;
+}
+
+/* What boxes are relative to where there is no picture. */
+static void forget_picture(struct mafat_model *m)
+{
+  m->picture_w = m->network->input.w;
+  m->picture_h = m->network->input.h;
 }
 
 static int open_model(struct mafat_model *m, const char *cfg_path, const char *weights_path,
@@ -60,8 +68,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if (!m->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
   if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
-  m->picture_w = m->network->input.w;
-  m->picture_h = m->network->input.h;
+  forget_picture(m);
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels, o->arena};
   /* Reading weights needs memory too, and counts on an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
@@ -125,13 +132,14 @@ static bool takes_rows(const struct mafat_model *m)
   return input->buffer >= 0 && !input->external;
 }
 
-/* Opens the picture, whose decoder must fit too. */
-static int open_picture(struct mafat_model *m, const char *path, struct mafat_image **image,
-                        struct mafat_diagnostic *d)
+/* Opens the picture, in a file or, with pixels, in memory, whose decoder must fit too. */
+static int open_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
+                        struct mafat_image **image, struct mafat_diagnostic *d)
 {
   struct mafat_image_input input;
   int code = mafat_surroundings_input(&input, m->network, d);
-  if (code == MAFAT_OK) code = mafat_image_open(image, path, &input, d);
+  if (code == MAFAT_OK)
+    code = pixels ? mafat_image_open_pixels(image, pixels, &input, d) : mafat_image_open(image, path, &input, d);
   if (code) return code;
   struct mafat_surroundings around = m->around;
   struct mafat_prediction p;
@@ -140,7 +148,7 @@ static int open_picture(struct mafat_model *m, const char *path, struct mafat_im
   if (p.charge_bytes > m->budget_bytes && !m->best_effort)
     return mafat_fail(d, MAFAT_ELIMIT,
                       "%.200s: does not fit: decoding this picture needs %zu bytes in all, the budget (%s) is %zu bytes",
-                      path, p.charge_bytes, m->budget_source, m->budget_bytes);
+                      pixels ? "pixels" : path, p.charge_bytes, m->budget_source, m->budget_bytes);
   const struct mafat_image_info *info = mafat_image_describe(*image);
   m->picture_w = info->width;
   m->picture_h = info->height;
@@ -149,12 +157,10 @@ static int open_picture(struct mafat_model *m, const char *path, struct mafat_im
   return MAFAT_OK;
 }
 
-/* Runs on a source; what opening it took is part of the input's time. */
-static int run_source(struct mafat_model *m, struct mafat_input_source source, double opened_at,
-                      struct mafat_diagnostic *d)
+/* Runs on the source that the executor has; what opening it took is part of the input's time. */
+static int run_input(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
-  mafat_executor_set_source(m->executor, source);
   int code = mafat_executor_run(m->executor, d);
   double input_ms = mafat_executor_input_ms(m->executor);
   m->input_failed = code && mafat_executor_source_failed(m->executor);
@@ -163,13 +169,21 @@ static int run_source(struct mafat_model *m, struct mafat_input_source source, d
   return code;
 }
 
-int mafat_model_run_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
+static int run_source(struct mafat_model *m, struct mafat_input_source source, double opened_at,
+                      struct mafat_diagnostic *d)
+{
+  mafat_executor_set_source(m->executor, source);
+  return run_input(m, opened_at, d);
+}
+
+static int run_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
+                       struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
   struct mafat_image *image = NULL;
   struct mafat_picture_input input = {0};
   m->input_failed = true;
-  int code = open_picture(m, path, &image, d);
+  int code = open_picture(m, path, pixels, &image, d);
   if (code == MAFAT_OK) code = mafat_input_picture_open(&input, image, m->network->input, takes_rows(m), d);
   if (code == MAFAT_OK) {
     code = run_source(m, mafat_input_picture_source(&input), before, d);
@@ -180,6 +194,18 @@ int mafat_model_run_picture(struct mafat_model *m, const char *path, struct mafa
   return code;
 }
 
+int mafat_model_run_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
+{
+  return run_picture(m, path, NULL, d);
+}
+
+int mafat_model_run_pixels(struct mafat_model *m, const unsigned char *pixels, int w, int h, int channels,
+                           size_t stride, struct mafat_diagnostic *d)
+{
+  struct mafat_image_pixels p = {pixels, w, h, channels, stride};
+  return run_picture(m, NULL, &p, d);
+}
+
 int mafat_model_run_raw(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
@@ -187,6 +213,7 @@ int mafat_model_run_raw(struct mafat_model *m, const char *path, struct mafat_di
   m->input_failed = true;
   int code = mafat_input_raw_open(&input, path, m->network->input, d);
   if (code) return code;
+  forget_picture(m);
   code = run_source(m, mafat_input_raw_source(&input), before, d);
   mafat_input_raw_close(&input);
   return code;
@@ -197,13 +224,33 @@ int mafat_model_run_floats(struct mafat_model *m, const float *chw, size_t n,
 {
   struct mafat_shape in = m->network->input;
   size_t expected = (size_t)in.h * (size_t)in.w * (size_t)in.c;
+  m->input_failed = true;
   if (n != expected)
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected %zu floats of input, found %zu", m->network->path,
                       expected, n);
-  m->picture_w = in.w;
-  m->picture_h = in.h;
+  forget_picture(m);
   mafat_executor_set_input(m->executor, chw);
-  return mafat_executor_run(m->executor, d);
+  return run_input(m, mafat_process_now_ms(), d);
+}
+
+static void tell_watch(void *context, const struct mafat_step *step, double from_ms, double to_ms)
+{
+  const struct mafat_model *m = context;
+  const struct mafat_step_facts facts = {
+      .layer = step->layer,
+      .channel_begin = step->filters.begin, .channel_end = step->filters.end,
+      .row_begin = step->out.y.begin, .row_end = step->out.y.end,
+      .col_begin = step->out.x.begin, .col_end = step->out.x.end,
+      .from_ms = from_ms, .to_ms = to_ms};
+  m->watch.ran(m->watch.context, &facts);
+}
+
+void mafat_model_set_watch(struct mafat_model *m, void (*ran)(void *context, const struct mafat_step_facts *step),
+                           void *context)
+{
+  m->watch.ran = ran;
+  m->watch.context = context;
+  mafat_executor_set_watch(m->executor, (struct mafat_step_watch){ran ? tell_watch : NULL, m});
 }
 
 /* ---- answers ---- */
@@ -254,6 +301,18 @@ int mafat_model_detect(const struct mafat_model *m, float thresh, float nms,
   return code;
 }
 
+int mafat_model_classify(const struct mafat_model *m, struct mafat_class_score *top, int k, int *n,
+                         struct mafat_diagnostic *d)
+{
+  struct mafat_detect_input in = mafat_model_detect_input(m);
+  *n = 0;
+  int code = hold_output(m, d);
+  if (code) return code;
+  code = mafat_classify(top, k, n, m->network, &in, d);
+  mafat_executor_unhold_output(m->executor);
+  return code;
+}
+
 static void put_shape(struct mafat_shape s, int *h, int *w, int *c)
 {
   *h = s.h;
@@ -283,7 +342,8 @@ void mafat_model_output_shape(const struct mafat_model *m, int *h, int *w, int *
   mafat_model_layer_shape(m, m->n_layers - 1, h, w, c);
 }
 
-int mafat_model_read_layer(const struct mafat_model *m, int layer, float *chw, struct mafat_diagnostic *d)
+/* Is it there to be read? Then it is held. */
+static int hold_layer(const struct mafat_model *m, int layer, struct mafat_diagnostic *d)
 {
   if (layer < 0 || layer >= m->n_layers)
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected a layer from 0 to %d, found %d", m->network->path,
@@ -291,11 +351,29 @@ int mafat_model_read_layer(const struct mafat_model *m, int layer, float *chw, s
   if (!mafat_network_is_output(m->network, m->n_layers, layer))
     return mafat_fail(d, MAFAT_EINVAL, "%s: layer %d [%s] cannot be read: it is no output of the network",
                       m->network->path, layer, mafat_layer_type_name(m->network->layers[layer].type));
-  int code = hold_output(m, d);
+  return hold_output(m, d);
+}
+
+int mafat_model_read_layer(const struct mafat_model *m, int layer, float *chw, struct mafat_diagnostic *d)
+{
+  int code = hold_layer(m, layer, d);
   if (code) return code;
   mafat_executor_read_output(m->executor, layer, chw);
   mafat_executor_unhold_output(m->executor);
   return MAFAT_OK;
+}
+
+int mafat_model_read_row(const struct mafat_model *m, int layer, int c, int y, float *row, struct mafat_diagnostic *d)
+{
+  int code = hold_layer(m, layer, d);
+  if (code) return code;
+  struct mafat_shape s = m->network->layers[layer].out;
+  if (c < 0 || c >= s.c || y < 0 || y >= s.h)
+    code = mafat_fail(d, MAFAT_EINVAL, "%s: layer %d: expected a row of %d x %d (channels, height), found channel %d, row %d",
+                      m->network->path, layer, s.c, s.h, c, y);
+  for (int x = 0; code == MAFAT_OK && x < s.w; x++) row[x] = mafat_executor_output_at(m->executor, layer, c, y, x);
+  mafat_executor_unhold_output(m->executor);
+  return code;
 }
 
 void mafat_model_read_output(const struct mafat_model *m, float *chw)

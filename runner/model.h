@@ -1,6 +1,5 @@
-/* A model's inside: what include/mafat.h keeps opaque, and what run_inference
- * asks beyond it. Network, plan, layout, weights and executor, in the order in
- * which they are made. */
+/* A model's inside: what include/mafat.h keeps opaque. Network, plan, layout, weights
+ * and executor, in the order in which they are made. */
 #ifndef MAFAT_RUNNER_MODEL_H
 #define MAFAT_RUNNER_MODEL_H
 
@@ -24,16 +23,18 @@ struct mafat_model {
   struct mafat_executor *executor;
   const struct mafat_kernels *kernels;
   int picture_w, picture_h; /* of the last run: what boxes are relative to */
+  bool calibrated;          /* latency is predicted by this machine's calibration */
   double load_ms;           /* reading and packing the weights that are kept */
   double image_ms, layers_ms; /* of the last run: its input; all else */
   bool input_failed;        /* the last run failed for its input, not for running */
+  struct {
+    void (*ran)(void *context, const struct mafat_step_facts *step);
+    void *context;
+  } watch;
 };
 
 /* The bytes of running a picture with these surroundings. */
 void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p);
-
-/* mafat_model_run_floats on a file of little-endian floats. */
-int mafat_model_run_raw(struct mafat_model *m, const char *path, struct mafat_diagnostic *d);
 
 /* How mafat_detect reads this model's last run; thresholds are Darknet's. */
 struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m);

@@ -1,5 +1,6 @@
 #include "runner/query.h"
 
+#include "runner/facts.h"
 #include "runner/surroundings.h"
 #include "runner/weights.h"
 
@@ -12,8 +13,8 @@
 static int look_around(struct mafat_query *q, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int channels = q->network->input.c;
-  q->picture = o->picture;
   q->floats_only = o->floats_only || (!o->picture && channels != 1 && channels != 3);
+  q->picture_assumed = !o->picture && !q->floats_only;
   struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only, q->kernels, o->arena};
   return mafat_surroundings_measure(&q->around, &request, d);
 }
@@ -23,8 +24,8 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
 {
   int code;
   struct mafat_weights_kind kind = {0};
-  q->cfg = cfg;
   q->weights_assumed = !weights;
+  q->threads = o->threads;
   q->kernels = mafat_kernels_find(o->cpu);
   if (!q->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
@@ -32,6 +33,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   if ((code = look_around(q, o, d))) return code;
   if (weights && (code = mafat_weights_probe(weights, &kind, d))) return code;
   if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d))) return code;
+  if (o->plan && !(q->request.plan = q->plan = strdup(o->plan))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
   q->request.search.network = q->network;
   q->request.search.n_layers = q->n_layers;
   q->request.search.around = &q->around;
@@ -58,35 +60,31 @@ void mafat_query_close(struct mafat_query **query)
   if (!query || !*query) return;
   mafat_front_close(&(*query)->front);
   mafat_network_close(&(*query)->network);
+  free((*query)->plan);
   free(*query);
   *query = NULL;
 }
 
-/* ---- answers ---- */
-
-static bool has_tiles_only(const struct mafat_plan *plan)
+void mafat_query_describe(const struct mafat_query *q, struct mafat_query_facts *f)
 {
-  for (int g = 0; g < plan->n_groups; g++)
-    if (plan->groups[g].rows || plan->groups[g].panels) return false;
-  return true;
+  *f = (struct mafat_query_facts){
+      .input_h = q->network->input.h, .input_w = q->network->input.w, .input_c = q->network->input.c,
+      .n_layers = q->n_layers,
+      .cpu = q->kernels->name,
+      .budget_bytes = q->request.budget_bytes,
+      .budget_source = q->request.budget_source,
+      .packed = q->basis.options.packed,
+      .weights_assumed = q->weights_assumed,
+      .floats_only = q->floats_only,
+      .picture_assumed = q->picture_assumed,
+      .plan_given = q->plan != NULL,
+      .greedy = q->request.greedy,
+      .threads = q->threads,
+      .bias_bytes = q->request.bias_bytes,
+      .n_front = q->front->n};
 }
 
-int mafat_query_answer(struct mafat_answer *a, const struct mafat_query *q, bool paper, struct mafat_diagnostic *d)
-{
-  *a = (struct mafat_answer){.budget_bytes = q->request.budget_bytes, .least = &q->front->list[0]};
-  int code = mafat_choose(&a->choice, &q->request, d);
-  if (code || (!paper && !has_tiles_only(a->choice.plan))) return code;
-  code = mafat_paper_predict(&a->paper, q->network, a->choice.plan, q->request.bias_bytes, d);
-  return code == MAFAT_EUNSUPPORTED && !paper ? MAFAT_OK : code;
-}
-
-void mafat_answer_close(struct mafat_answer *a)
-{
-  mafat_paper_prediction_close(&a->paper);
-  mafat_choice_close(&a->choice);
-}
-
-/* ---- budgets of a table ---- */
+/* ---- many budgets ---- */
 
 /* Table 1 of the paper, MB. */
 static const int paper_budgets[] = {16, 32, 48, 64, 80, 96, 128, 192, 256};
@@ -124,48 +122,87 @@ int mafat_query_budgets(const struct mafat_query *q, size_t *budgets, int room)
   return n;
 }
 
-/* ---- what is told ---- */
-
-void mafat_query_cut_text(const struct mafat_plan *plan, int group, char text[MAFAT_CUT_TEXT])
+int mafat_query_front(const struct mafat_query *q, int index, struct mafat_front_facts *f)
 {
-  struct mafat_group only = plan->groups[group];
-  struct mafat_plan one = *plan;
-  only.weights = MAFAT_KEPT;
-  only.loaded_kb = 0;
-  one.groups = &only;
-  one.n_groups = 1;
-  mafat_plan_write(&one, NULL, text, MAFAT_CUT_TEXT);
-  char *end = strstr(text, "/NoCut");
-  if (end) *end = '\0';
+  if (index < 0 || index >= q->front->n) return MAFAT_EINVAL;
+  const struct mafat_candidate *c = &q->front->list[index];
+  *f = (struct mafat_front_facts){c->text, c->threads, c->charge_bytes, c->ms};
+  return MAFAT_OK;
 }
 
-const char *mafat_residence_name(enum mafat_residence weights)
+/* ---- one budget ---- */
+
+static bool has_tiles_only(const struct mafat_plan *plan)
 {
-  return weights == MAFAT_KEPT ? "kept" : weights == MAFAT_LOADED ? "loaded" : "streamed";
+  for (int g = 0; g < plan->n_groups; g++)
+    if (plan->groups[g].rows || plan->groups[g].panels) return false;
+  return true;
 }
 
-int mafat_query_parts(const struct mafat_answer *a, struct mafat_part parts[MAFAT_PARTS])
+static int answer(struct mafat_answer *a, const struct mafat_query *q, size_t budget_bytes, struct mafat_diagnostic *d)
 {
-  const struct mafat_prediction *p = &a->choice.prediction;
-  const struct mafat_layout *l = a->choice.layout;
-  bool by_rows = l->tensors[0].buffer >= 0 && !l->tensors[0].external; /* the picture is decoded meanwhile */
-  const struct mafat_part list[] = {
-      {"process", p->process, false},
-      {"threads", p->threads, false},
-      {"weights", p->weights, false},
-      {"activations", p->activations, false},
-      {"input", p->input, false},
-      {"scratch", p->scratch, false},
-      {"io", p->io, false},
-      {"image", p->image, !by_rows},
-      {"kernel", p->kernel, false},
-  };
-  int n = (int)(sizeof list / sizeof *list);
-  size_t rest = p->charge_bytes;
-  for (int i = 0; i < n; i++) {
-    parts[i] = list[i];
-    if (!list[i].before) rest = list[i].bytes < rest ? rest - list[i].bytes : 0;
+  a->query = q;
+  a->request = q->request;
+  if (budget_bytes) a->request.budget_bytes = budget_bytes;
+  int code = mafat_choose(&a->choice, &a->request, d);
+  if (code || !has_tiles_only(a->choice.plan)) return code;
+  code = mafat_paper_predict(&a->paper, q->network, a->choice.plan, q->request.bias_bytes, d);
+  return code == MAFAT_EUNSUPPORTED ? MAFAT_OK : code;
+}
+
+int mafat_query_answer(struct mafat_answer **out, const struct mafat_query *q, size_t budget_bytes,
+                       struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct mafat_answer *a = calloc(1, sizeof *a);
+  if (!a) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
+  int code = answer(a, q, budget_bytes, d);
+  if (code == MAFAT_OK) *out = a;
+  else mafat_answer_close(&a);
+  return code;
+}
+
+void mafat_answer_close(struct mafat_answer **answer)
+{
+  if (!answer || !*answer) return;
+  mafat_paper_prediction_close(&(*answer)->paper);
+  mafat_choice_close(&(*answer)->choice);
+  free(*answer);
+  *answer = NULL;
+}
+
+void mafat_answer_describe(const struct mafat_answer *a, struct mafat_plan_facts *f)
+{
+  mafat_facts_plan(f, &a->choice, &a->choice.prediction);
+  f->calibrated = a->query->basis.calibration.measured;
+}
+
+int mafat_answer_layer(const struct mafat_answer *a, int layer, struct mafat_layer_facts *f)
+{
+  return mafat_facts_layer(f, a->query->network, &a->choice, layer);
+}
+
+int mafat_answer_group(const struct mafat_answer *a, int group, struct mafat_group_facts *f)
+{
+  int code = mafat_facts_group(f, &a->choice, group);
+  if (code == MAFAT_OK && a->paper) f->paper_bytes = a->paper->groups[group].peak_bytes;
+  return code;
+}
+
+int mafat_answer_check(const struct mafat_answer *a, struct mafat_diagnostic *d)
+{
+  return a->choice.fits ? MAFAT_OK : mafat_choice_refuse(&a->choice, &a->request, d);
+}
+
+int mafat_answer_paper(const struct mafat_answer *a, struct mafat_paper_facts *f, struct mafat_diagnostic *d)
+{
+  if (!a->paper) {
+    struct mafat_paper_prediction *none;
+    int code = mafat_paper_predict(&none, a->query->network, a->choice.plan, a->request.bias_bytes, d);
+    mafat_paper_prediction_close(&none); /* it knows nothing of this plan: the code says why */
+    return code ? code : MAFAT_EUNSUPPORTED;
   }
-  parts[n++] = (struct mafat_part){"rest", rest, false};
-  return n;
+  const struct mafat_paper_group *peak = &a->paper->groups[a->paper->peak_group];
+  *f = (struct mafat_paper_facts){a->paper->bytes, a->paper->peak_group, peak->peak_layer, peak->tile_row, peak->tile_col};
+  return MAFAT_OK;
 }

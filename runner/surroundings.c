@@ -76,7 +76,7 @@ static void count_decoder(struct mafat_surroundings *around, const char *format)
 static size_t file_bytes(const char *path)
 {
   struct stat st;
-  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return 0;
+  if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return 0;
   return st.st_size < MAFAT_IMAGE_FILE_WINDOW ? (size_t)st.st_size : MAFAT_IMAGE_FILE_WINDOW;
 }
 

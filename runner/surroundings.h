@@ -29,7 +29,8 @@ struct mafat_surroundings_request {
 int mafat_surroundings_measure(struct mafat_surroundings *around,
                                const struct mafat_surroundings_request *request, struct mafat_diagnostic *d);
 
-/* Changes what depends on the picture: to an opened one, to an ordinary one. */
+/* Changes what depends on the picture: to an opened one (`path` NULL: it is in no file), to an
+ * ordinary one. */
 void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
                                     const char *path, const struct mafat_network *n);
 void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n);

@@ -58,6 +58,19 @@ static uint64_t layer_bytes(const struct mafat_layer *l)
   return (n.biases + n.normalization + n.weights) * sizeof(float);
 }
 
+/* AlexeyAB's Darknet writes biases before a [batchnorm]'s other numbers, pjreddie's
+ * has none. */
+static int refuse_fork(const struct mafat_weights_file *f, const struct mafat_network *n, uint64_t surplus,
+                       struct mafat_diagnostic *d)
+{
+  uint64_t biases = 0;
+  for (int l = 0; l < n->n_layers; l++)
+    if (n->layers[l].type == MAFAT_BATCHNORM) biases += (uint64_t)n->layers[l].in.c * sizeof(float);
+  if (biases == 0 || surplus != biases) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: is %llu bytes too long for %s: [batchnorm] with biases, as AlexeyAB's Darknet "
+                    "writes it, is not supported", f->name, (unsigned long long)surplus, n->path);
+}
+
 /* The file must hold what the whole cfg asks for, no less, and with a
  * detection head no more: a backbone cut from a longer file is legitimate. Of a network
  * that is cut nobody knows how much more. */
@@ -76,6 +89,8 @@ static int check_length(const struct mafat_weights_file *f, const struct mafat_n
                         mafat_layer_type_name(n->layers[l].type));
   }
   if (end == file_bytes || n->cut) return MAFAT_OK;
+  int code = refuse_fork(f, n, file_bytes - end, d);
+  if (code) return code;
   if (has_head)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %llu bytes for %s, found %llu: %llu too many", f->name,
                       (unsigned long long)end, n->path, (unsigned long long)file_bytes,

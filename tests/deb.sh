@@ -53,10 +53,23 @@ tries 'annotate runs' 'annotate -o drawn/ <found.json && test -s drawn/*'
 tries 'LGPL libraries are shared' 'ldd /usr/bin/memory_limit | grep libcgroup && ldd /usr/bin/memory_limit | grep libproc2'
 sed -n '/^#include <mafat.h>/,/^\.Ed/{/^\.Ed/!p}' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$root/try/boxes.c"
 tries 'a program in C' "cc -o boxes boxes.c \$(pkg-config --cflags --libs mafat) && ./boxes shapes/shapes.cfg packed $picture | grep '^class '"
-case $packages in
-  *mafat-darknet*) tries 'the drop-in' "LD_PRELOAD=/usr/lib/$(uname -m)-linux-gnu/mafat/libmafat-darknet.so true && man -w mafat-darknet" ;;
-  *) skip 'the drop-in' 'not built' ;;
-esac
+cat >"$root/try/load.py" <<'PY'
+import ctypes, sys
+darknet = ctypes.CDLL(sys.argv[1])
+darknet.load_network.restype = ctypes.c_void_p
+darknet.load_network.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]
+assert darknet.load_network(b"shapes/shapes.cfg", b"shapes/shapes.weights", 0)
+PY
+libraries=/usr/lib/$(dpkg-architecture -q DEB_HOST_MULTIARCH)/mafat
+drop_in() { tries "$1" "MAFAT_MEMORY=256M $2 2>said; status=\$?; cat said; grep '^mafat: ' said && exit \$status"; }
+if [ ! -e "$root$libraries" ]; then skip 'the drop-in' 'not built'
+elif [ ! -x /usr/bin/python3 ]; then skip 'the drop-in' 'no python3'
+else
+  drop_in 'the drop-in, preloaded' "LD_PRELOAD=$libraries/libmafat-darknet.so python3 load.py /usr/lib/darknet/libdarknet.so"
+  drop_in 'the drop-in, by path' "python3 load.py $libraries/libdarknet.so"
+  drop_in 'the drop-in, by library path' "LD_LIBRARY_PATH=$libraries python3 load.py libdarknet.so"
+  tries 'mafat-darknet(7)' "man -l \$(man -w mafat-darknet) | grep $libraries"
+fi
 
 tries remove "dpkg -P $packages"
 left=$(while read -r file; do # folders of others stay

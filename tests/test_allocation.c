@@ -26,6 +26,7 @@ struct bench {
   const char *path, *plan_text;
   struct mafat_network *network;
   struct mafat_plan *plan;
+  struct mafat_query *query;
   struct mafat_diagnostic d;
 };
 
@@ -117,6 +118,26 @@ static int choose_given(struct bench *b)
   return code;
 }
 
+static int answer_query(struct bench *b)
+{
+  struct mafat_answer *a = NULL;
+  int code = mafat_query_answer(&a, b->query, 0, &b->d);
+  if (code != MAFAT_OK && a) code = 1;
+  mafat_answer_close(&a);
+  return code;
+}
+
+static struct mafat_query *open_query(const struct bench *b)
+{
+  struct mafat_model_options options;
+  struct mafat_query *q;
+  struct mafat_diagnostic d;
+  mafat_model_defaults(&options);
+  options.plan = b->plan_text;
+  ck_assert_msg(mafat_query_open(&q, b->path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
+  return q;
+}
+
 struct row {
   const char *name;
   call make;
@@ -135,6 +156,7 @@ static const struct row rows[] = {
     {"mafat_plan_read, algorithms and fusion", read_plan_with_options, "1x1", 9},
     {"mafat_layout_make", make_layout, "2x3/4/2x2", 12},
     {"mafat_choose, given plan", choose_given, "2x3/4/2x2", 40},
+    {"mafat_query_answer", answer_query, "2x3/4/2x2", 40},
     {"mafat_team_open", open_team, "1x1", 2},
 };
 
@@ -148,6 +170,7 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
   ck_assert(fd >= 0 && write(fd, cfg_text, sizeof cfg_text - 1) == (ssize_t)sizeof cfg_text - 1);
   close(fd);
   if (r->make == make_layout) b.plan = test_plan(b.network, r->plan);
+  if (r->make == answer_query) b.query = open_query(&b);
   failing_malloc_arm(-1);
   int whole = r->make(&b);
   n = failing_malloc_disarm(&unfreed);
@@ -164,6 +187,7 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
     ck_assert_msg(strstr(b.d.text, "out of memory") != NULL, "%s, allocation %ld: \"%s\"", r->name, i, b.d.text);
   }
   unlink(path);
+  mafat_query_close(&b.query);
   mafat_plan_close(&b.plan);
   mafat_network_close(&b.network);
 }

@@ -307,20 +307,24 @@ START_TEST(test_calibrating_leaves_nothing_behind)
 {
   struct mafat_calibrate_options options;
   struct mafat_calibration c;
+  struct mafat_calibration_facts facts;
   struct mafat_diagnostic d = {""};
   mafat_calibrate_defaults(&options);
   options.seconds = .1;
   options.memory_bytes = 64 << 20;
   leave_file();
-  int code = mafat_calibrate(&c, mafat_kernels_find(NULL), &options, &d);
+  int code = mafat_calibrate_measure(&c, mafat_kernels_find(NULL), &options, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   ck_assert(c.measured);
   ck_assert_double_gt(c.ns[MAFAT_TERM_CONV_MACS], 0);
   ck_assert_double_gt(c.disk_ns, 0);
   ck_assert_int_eq(n_files(), 0);
-  ck_assert_uint_lt(mafat_calibrate_describe(&c, text, sizeof text), sizeof text);
+  mafat_calibrate_describe(&facts, &c);
+  ck_assert_str_eq(facts.cpu, mafat_kernels_find(NULL)->name);
+  ck_assert_double_gt(facts.conv_gflops, 0);
+  ck_assert_double_gt(facts.disk_gbs, 0);
   options.memory_bytes = 1 << 20;
-  ck_assert_int_eq(mafat_calibrate(&c, mafat_kernels_find(NULL), &options, &d), MAFAT_ELIMIT);
+  ck_assert_int_eq(mafat_calibrate_measure(&c, mafat_kernels_find(NULL), &options, &d), MAFAT_ELIMIT);
   ck_assert(!c.measured);
 }
 END_TEST

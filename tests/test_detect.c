@@ -620,7 +620,7 @@ START_TEST(test_classify)
       ck_assert_int_eq(mafat_classify(top, k, &n, &network, &in, &diagnostic), MAFAT_OK);
       ck_assert_int_eq(n, most);
       for (int i = 0; i < n; i++) {
-        ck_assert_int_eq(top[i].class, expected[i]);
+        ck_assert_int_eq(top[i].class_id, expected[i]);
         ck_assert(top[i].confidence == values[expected[i]]);
       }
     }

@@ -7,6 +7,7 @@
 #include "tests/support.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -411,6 +412,97 @@ START_TEST(test_outputs_that_are_no_layers_are_refused)
 }
 END_TEST
 
+/* ---- pictures in memory ---- */
+
+/* Rows are further apart than they are long. */
+enum { PICTURE_W = 50, PICTURE_H = 33, STRIDE = 211, PIXEL_OUTPUTS = 8 * 12 * 4 };
+
+static void make_pixels(unsigned char *pixels, size_t bytes)
+{
+  struct test_rng rng = test_rng(3);
+  for (size_t i = 0; i < bytes; i++) pixels[i] = (unsigned char)test_random(&rng);
+}
+
+/* A PPM or PGM of the first channels of each pixel. */
+static void write_ppm(const char *path, const unsigned char *pixels, int channels, int kept)
+{
+  FILE *file = fopen(path, "wb");
+  fprintf(file, "P%d\n%d %d\n255\n", kept == 1 ? 5 : 6, PICTURE_W, PICTURE_H);
+  for (int y = 0; y < PICTURE_H; y++)
+    for (int x = 0; x < PICTURE_W; x++) fwrite(pixels + y * STRIDE + x * channels, 1, (size_t)kept, file);
+  fclose(file);
+}
+
+/* Of colours or grey, for a network that wants colours or grey, into a letterbox or stretched;
+ * whole or row by row. */
+START_TEST(test_pixels_give_the_bits_that_a_ppm_of_them_gives)
+{
+  static const int kinds[] = {1, 3, 4};
+  static unsigned char pixels[STRIDE * PICTURE_H];
+  static float want[PIXEL_OUTPUTS], got[PIXEL_OUTPUTS];
+  int channels = kinds[_i % 3], wanted = _i / 3 % 2 ? 1 : 3;
+  char cfg[512], path[] = "/tmp/mafat-pixels-XXXXXX";
+  snprintf(cfg, sizeof cfg,
+           "[net]\nwidth=24\nheight=16\nchannels=%d\nletter_box=%d\n"
+           "[convolutional]\nfilters=4\nsize=3\npad=1\nactivation=leaky\n[maxpool]\nsize=2\nstride=2\n", wanted, _i / 6 % 2);
+  int fd = mkstemp(path);
+  ck_assert_int_ge(fd, 0);
+  close(fd);
+  struct test_model_files f = test_model_files(cfg, 1);
+  struct mafat_model_options options = default_options();
+  struct mafat_diagnostic d;
+  options.floats_only = false;
+  options.plan = _i / 12 ? "rows1/NoCut" : "1x1/NoCut";
+  struct mafat_model *m = open_model(&f, &options);
+  make_pixels(pixels, sizeof pixels);
+  write_ppm(path, pixels, channels, channels == 4 ? 3 : channels);
+  int code = mafat_model_run_picture(m, path, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  mafat_model_read_output(m, want);
+  code = mafat_model_run_pixels(m, pixels, PICTURE_W, PICTURE_H, channels, STRIDE, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  mafat_model_read_output(m, got);
+  ck_assert_mem_eq(got, want, sizeof want);
+  ck_assert(m->picture_w == PICTURE_W && m->picture_h == PICTURE_H);
+  unlink(path);
+  mafat_model_close(&m);
+  test_model_files_close(&f);
+}
+END_TEST
+
+START_TEST(test_pixels_that_are_no_picture_are_refused)
+{
+  static unsigned char pixels[STRIDE * PICTURE_H];
+  static const struct {
+    int w, h, channels;
+    size_t stride;
+    const char *why;
+  } rows[] = {
+      {0, 4, 3, STRIDE, "expected a width and a height, found 0x4"},
+      {4, -1, 3, STRIDE, "found 4x-1"},
+      {4, 4, 2, STRIDE, "expected 1, 3 or 4 channels, found 2"},
+      {50, 4, 3, 149, "expected at least 150 bytes from row to row, found 149"},
+      {(1 << 20) + 1, 1, 1, 1 << 21, "at most 1048576 pixels to a side"},
+  };
+  struct test_model_files f = test_model_files(two_heads, 1), many = test_model_files("[net]\nwidth=8\nheight=8\nchannels=2\n[avgpool]\n", 1);
+  struct mafat_model_options options = default_options();
+  struct mafat_diagnostic d;
+  struct mafat_model *other = open_model(&many, &options);
+  options.floats_only = false;
+  struct mafat_model *m = open_model(&f, &options);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ck_assert_int_ne(mafat_model_run_pixels(m, pixels, rows[i].w, rows[i].h, rows[i].channels, rows[i].stride, &d), MAFAT_OK);
+    ck_assert_msg(strstr(d.text, rows[i].why) != NULL, "%s", d.text);
+  }
+  ck_assert_int_eq(mafat_model_run_pixels(m, NULL, 4, 4, 3, 12, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_run_pixels(other, pixels, 4, 4, 3, 12, &d), MAFAT_EUNSUPPORTED);
+  mafat_model_close(&m);
+  mafat_model_close(&other);
+  test_model_files_close(&f);
+  test_model_files_close(&many);
+}
+END_TEST
+
 Suite *layers_suite(void)
 {
   Suite *s = suite_create("layers");
@@ -429,6 +521,8 @@ Suite *layers_suite(void)
   tcase_add_test(t, test_layers_that_are_asked_for_can_be_read);
   tcase_add_test(t, test_what_an_output_costs_is_predicted);
   tcase_add_test(t, test_outputs_that_are_no_layers_are_refused);
+  tcase_add_loop_test(t, test_pixels_give_the_bits_that_a_ppm_of_them_gives, 0, 24);
+  tcase_add_test(t, test_pixels_that_are_no_picture_are_refused);
   suite_add_tcase(s, t);
   return s;
 }

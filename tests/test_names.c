@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runner/names.h"
+#include "runner/program/names.h"
 
 Suite *names_suite(void);
 

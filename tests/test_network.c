@@ -307,6 +307,7 @@ static const struct refusal refusals[] = {
     {NET "[conv]\ngroups=3\nfilters=3\n", MAFAT_EFORMAT, "expects groups that divide both channels and filters"},
     {NET "[conv]\ngroups=4\nfilters=3\n", MAFAT_EFORMAT, "expects groups that divide both channels and filters"},
     {NET "[conv]\nsize=3\ndilation=2\n", MAFAT_EUNSUPPORTED, "with dilation other than 1 is not supported"},
+    {NET "[conv]\n[conv]\nshare_index=0\n", MAFAT_EUNSUPPORTED, "a.cfg:7: share_index=0 in [conv] is not supported"},
     {NET "[conv]\nxnor=1\n", MAFAT_EUNSUPPORTED, "a.cfg:6: xnor=1 in [conv] is not supported"},
     {NET "[maxpool]\nsize=2\nmaxpool_depth=1\n", MAFAT_EUNSUPPORTED, "a.cfg:7: maxpool_depth=1 in [maxpool] is not supported"},
     {NET "[maxpool]\nsize=9\npadding=0\n", MAFAT_EFORMAT, "has a window larger than its padded input"},
@@ -397,7 +398,7 @@ END_TEST
 
 struct ear {
   int n;
-  char text[256];
+  char text[512];
 };
 
 static void listen(void *context, const char *text)
@@ -438,6 +439,30 @@ START_TEST(training_keys_are_not)
                         "[dropout]\nprobability=.5\n[yolo]\nclasses=1\nnum=2\njitter=.3\nignore_thresh = .7\n"
                         "truth_thresh = 1\nrandom=1\n[cost]\ntype=sse\n");
   ck_assert_msg(ear.n == 0, "%s", ear.text);
+}
+END_TEST
+
+#define YOLO NET "[conv]\nfilters=6\n[yolo]\nclasses=1\n"
+
+START_TEST(suppression_of_a_fork_is_told_once)
+{
+  struct ear ear = hear(YOLO "beta_nms=.7\nnms_kind=greedynms\n[route]\nlayers=0\n[yolo]\nclasses=1\nnms_kind=diounms\n");
+  ck_assert_int_eq(ear.n, 1);
+  ck_assert_ptr_nonnull(strstr(ear.text, "a.cfg:10: nms_kind=greedynms in [yolo] is ignored"));
+  ck_assert_int_eq(hear(YOLO "beta_nms=.7\nnms_kind=default\n").n, 0);
+}
+END_TEST
+
+START_TEST(letterboxed_boxes_of_detection_are_told)
+{
+  static const char *const letter_boxes[] = {"", "letter_box=0\n", "letter_box=1\n"};
+  for (int i = 0; i < 3; i++) {
+    char cfg[256];
+    snprintf(cfg, sizeof cfg, NET "%s[connected]\noutput=11\n[detection]\nclasses=1\nnum=2\nside=1\ncoords=4\n", letter_boxes[i]);
+    struct ear ear = hear(cfg);
+    ck_assert_int_eq(ear.n, i == 0);
+    if (i == 0) ck_assert_ptr_nonnull(strstr(ear.text, "a.cfg:7: boxes of [detection] are as Darknet's detector test gives them"));
+  }
 }
 END_TEST
 
@@ -487,6 +512,8 @@ Suite *network_suite(void)
   TCase *warnings = tcase_create("warnings");
   tcase_add_test(warnings, unknown_keys_are_named_with_their_line);
   tcase_add_test(warnings, training_keys_are_not);
+  tcase_add_test(warnings, suppression_of_a_fork_is_told_once);
+  tcase_add_test(warnings, letterboxed_boxes_of_detection_are_told);
   suite_add_tcase(suite, warnings);
   return suite;
 }

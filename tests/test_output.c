@@ -14,7 +14,7 @@
 
 #include <json-c/json.h>
 
-#include "runner/output.h"
+#include "runner/program/output.h"
 
 Suite *output_suite(void);
 
@@ -114,7 +114,7 @@ static struct mafat_run_report full_report(void)
       .measured_resident_bytes = 5, .vm_hwm_bytes = 6, .load_ms = 100.125, .image_ms = .5,
       .layers_ms = 12, .latency_ms = 12.5, .latencies_ms = latencies, .n_latencies = 3,
       .total_ms = 140, .swap_in_bytes = 0, .swap_out_bytes = 8192, .swap_scope = "cgroup",
-      .major_faults = 2, .weights_read_bytes = 203934260, .kind = MAFAT_RUN_DETECTS,
+      .major_faults = 2, .weights_read_bytes = 203934260, .kind = MAFAT_MODEL_DETECTOR,
       .detections = &detections};
 }
 
@@ -204,7 +204,7 @@ START_TEST(test_run_json_classes)
 {
   static const struct mafat_class_score scores[] = {{281, .5f}, {0, .25f}};
   struct mafat_run_report r = full_report();
-  r.kind = MAFAT_RUN_CLASSIFIES;
+  r.kind = MAFAT_MODEL_CLASSIFIER;
   r.detections = NULL;
   r.classes = scores;
   r.n_classes = 2;
@@ -363,10 +363,10 @@ START_TEST(test_run_text_of_other_networks)
   static const struct mafat_class_score scores[] = {{281, .47125f}, {0, .25f}};
   struct mafat_run_report r = full_report();
   r.detections = NULL;
-  r.kind = MAFAT_RUN_OTHER;
+  r.kind = MAFAT_MODEL_OTHER;
   ck_assert_int_eq(mafat_output_run_text(&r, &writer), MAFAT_OK);
   ck_assert_str_eq(take(), "dog.jpg: run in 12.5 ms\n");
-  r.kind = MAFAT_RUN_CLASSIFIES;
+  r.kind = MAFAT_MODEL_CLASSIFIER;
   r.classes = scores;
   r.n_classes = 2;
   ck_assert_int_eq(mafat_output_run_text(&r, &writer), MAFAT_OK);

@@ -253,7 +253,7 @@ START_TEST(a_team_may_be_closed_without_a_run)
 END_TEST
 
 static int failing_thread = -1; /* the pthread_create that fails, from 0; -1: none */
-static int n_threads;           /* that were asked for */
+static atomic_int n_threads;    /* that were asked for; by any suite's threads */
 
 /* The program's own definition stands before libc's, which it calls. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runner/writer.h"
+#include "runner/program/writer.h"
 
 /* The file has octal escapes for what is white space in a path. */
 static void unescape(char *text)

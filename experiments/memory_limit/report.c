@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runner/writer.h"
+#include "runner/program/writer.h"
 
 /* One member of the JSON, one column of the CSV. */
 struct field {

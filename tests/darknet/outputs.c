@@ -1,12 +1,14 @@
-/* outputs LIBRARY MODE CFG WEIGHTS INPUT TO: runs a network by a libdarknet.so on raw floats and writes the raw floats of layers to TO. MODE
- * is debian (nothing is asked for), or what inference_only() is given. Layers: those of the heads and the last; with modes that keep the outputs of
- * others all (but those of layers whose output is another's). MODE debian-heads, too, writes those of heads alone. Prints the peak of resident kB.
- * A further argument N runs load, predict, free N times. */
+/* outputs LIBRARY MODE CFG WEIGHTS INPUT TO [N]: loads a network by a libdarknet.so, runs it on raw floats, frees it; N times. Prints the peak of
+ * resident kB. MODE is debian (nothing is asked for) or what inference_only() is given. TO.heads gets the raw floats of the heads and of the last
+ * layer, TO those of all layers where they can be read: not in mode 2.
+ * MODE train: trains on the input for three steps instead, from first values that are always the same, and TO gets the weights. */
 #include <dlfcn.h>
 
 #include "darknet.h"
 
-static void *symbol(void *library, const char *name)
+static void *library;
+
+static void *symbol(const char *name)
 {
     void *found = dlsym(library, name);
     if (!found) {
@@ -15,6 +17,7 @@ static void *symbol(void *library, const char *name)
     }
     return found;
 }
+#define CALL(name) ((__typeof__(&(name)))symbol(#name))
 
 static long peak_kb(void)
 {
@@ -29,41 +32,51 @@ static long peak_kb(void)
 static void write_outputs(const network *net, int all, const char *file)
 {
     FILE *to = fopen(file, "wb");
-    for (int i = 0; i < net->n; ++i) {
+    for (int i = 0; to && i < net->n; ++i) {
         const layer *l = &net->layers[i];
         int head = l->type == YOLO || l->type == REGION || l->type == DETECTION || l->output == net->output;
-        if (!l->output || !(all || head)) continue;
-        fwrite(l->output, sizeof(float), l->outputs, to);
+        if (l->output && (all || head)) fwrite(l->output, sizeof(float), l->outputs, to);
     }
-    fclose(to);
+    if (to) fclose(to);
+}
+
+static void train(network *net, const float *input, char *to)
+{
+    for (int i = 0; i < net->inputs; ++i) net->input[i] = input[i];
+    for (int i = 0; i < net->truths; ++i) net->truth[i] = i % 3 == 0;
+    for (int step = 0; step < 3; ++step) CALL(train_network_datum)(net);
+    CALL(save_weights)(net, to);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 7) return 2;
-    void *library = dlopen(argv[1], RTLD_NOW);
-    if (!library) {
-        fprintf(stderr, "outputs: %s\n", dlerror());
+    if (argc < 7 || !(library = dlopen(argv[1], RTLD_NOW))) {
+        fprintf(stderr, "outputs: %s\n", argc < 7 ? "too few arguments" : dlerror());
         return 2;
     }
-    network *(*load)(char *, char *, int) = (network * (*)(char *, char *, int)) symbol(library, "load_network");
-    void (*set_batch)(network *, int) = (void (*)(network *, int))symbol(library, "set_batch_network");
-    float *(*predict)(network *, float *) = (float *(*)(network *, float *))symbol(library, "network_predict");
-    void (*release)(network *) = (void (*)(network *))symbol(library, "free_network");
-    int mode = strncmp(argv[2], "debian", 6) == 0 ? 0 : atoi(argv[2]);
-    if (strncmp(argv[2], "debian", 6) != 0) ((void (*)(int))symbol(library, "inference_only"))(mode);
+    int trains = strcmp(argv[2], "train") == 0;
+    int mode = atoi(argv[2]);
+    char heads[4096];
+    snprintf(heads, sizeof heads, "%s.heads", argv[6]);
+    if (mode) ((void (*)(int))symbol("inference_only"))(mode);
 
     for (int left = argc > 7 ? atoi(argv[7]) : 1; left > 0; --left) {
-        network *net = load(argv[3], argv[4], 0);
-        set_batch(net, 1);
+        srand(1);
+        network *net = CALL(load_network)(argv[3], argv[4], 0);
+        CALL(set_batch_network)(net, 1);
         float *input = calloc(net->inputs, sizeof(float));
         FILE *from = fopen(argv[5], "rb");
-        if (!from || fread(input, sizeof(float), net->inputs, from) != (size_t)net->inputs) return 2;
+        if (!input || !from || fread(input, sizeof(float), net->inputs, from) != (size_t)net->inputs) return 2;
         fclose(from);
-        predict(net, input);
-        write_outputs(net, mode < 2 && strcmp(argv[2], "debian-heads") != 0, argv[6]);
+        if (trains) {
+            train(net, input, argv[6]);
+        } else {
+            CALL(network_predict)(net, input);
+            write_outputs(net, 0, heads);
+            if (mode < 2) write_outputs(net, 1, argv[6]);
+        }
         free(input);
-        release(net);
+        CALL(free_network)(net);
     }
     printf("%ld\n", peak_kb());
     return 0;

@@ -50,12 +50,12 @@ layers() {
     fi
 }
 
-# boxes NAME CFG WEIGHTS [OPTION]...: labels, boxes and confidences through the program itself
+# boxes NAME CFG WEIGHTS [OPTION]...: labels, boxes and confidences through the program itself, on $shown
+shown=("$pictures/dog.jpg" "$pictures/person.jpg")
 boxes() {
     local name=$1 cfg=$2 weights=$3 text
     shift 3
-    if text=$("$build/oracle_detections" --program "$build/run_inference" "$@" "$cfg" "$weights" \
-        $pictures/dog.jpg $pictures/person.jpg 2>&1); then
+    if text=$("$build/oracle_detections" --program "$build/run_inference" "$@" "$cfg" "$weights" "${shown[@]}" 2>&1); then
         ok "$name boxes: ${text//$'\n'/; }"
     else
         fail "$name boxes: $text"
@@ -154,6 +154,8 @@ trained() {
         layers "$name" "$cfg" "$weights"
         layers "$name tiled" "$cfg" "$weights" --plan 3x3/8/2x2
         boxes "$name" "$cfg" "$weights" --thresh 0.3
+        local shown=("$pictures"/*.jpg)
+        boxes "$name every picture" "$cfg" "$weights" --thresh 0.05
         plans "$name" "$cfg" "$weights"
     else
         skip "$name" "$cfg and .weights not found"

@@ -1,15 +1,16 @@
-#include "runner/marks.h"
+#include "runner/program/marks.h"
 
-void mafat_marks_begin(struct mafat_marks *m, const struct mafat_network *n, int fd)
+void mafat_marks_begin(struct mafat_marks *m, const struct mafat_model *model, int fd)
 {
-  m->network = n;
+  m->model = model;
   m->open = false;
   mafat_writer_open(&m->out, fd);
 }
 
 static void put_line(struct mafat_marks *m)
 {
-  const char *type = m->layer == MAFAT_INPUT ? "image" : mafat_layer_type_name(m->network->layers[m->layer].type);
+  struct mafat_layer_facts layer;
+  const char *type = mafat_model_layer(m->model, m->layer, &layer) == MAFAT_OK ? layer.type : "image";
   mafat_writer_put_integer(&m->out, m->layer);
   mafat_writer_put(&m->out, " ");
   mafat_writer_put(&m->out, type);
@@ -21,14 +22,14 @@ static void put_line(struct mafat_marks *m)
   m->open = false;
 }
 
-void mafat_marks_step(void *context, const struct mafat_step *step, double from_ms, double to_ms)
+void mafat_marks_step(void *context, const struct mafat_step_facts *step)
 {
   struct mafat_marks *m = context;
   if (m->open && m->layer != step->layer) put_line(m);
-  if (!m->open) m->from_ms = from_ms;
+  if (!m->open) m->from_ms = step->from_ms;
   m->open = true;
   m->layer = step->layer;
-  m->to_ms = to_ms;
+  m->to_ms = step->to_ms;
 }
 
 int mafat_marks_end(struct mafat_marks *m, struct mafat_diagnostic *d)

@@ -4,20 +4,14 @@
  * Every mafat_output_* writes whole lines and flushes; MAFAT_EIO when the
  * descriptor refuses (the reason: mafat_writer_flush), now or earlier. Only the
  * program writes: nothing here prints on its own. */
-#ifndef MAFAT_RUNNER_OUTPUT_H
-#define MAFAT_RUNNER_OUTPUT_H
+#ifndef MAFAT_PROGRAM_OUTPUT_H
+#define MAFAT_PROGRAM_OUTPUT_H
 
 #include <stdint.h>
 
-#include "runner/detect.h"
-#include "runner/names.h"
-#include "runner/writer.h"
-
-enum mafat_run_kind {
-  MAFAT_RUN_OTHER,     /* part of a network, or one without a known end */
-  MAFAT_RUN_DETECTS,   /* has detection heads */
-  MAFAT_RUN_CLASSIFIES /* ends in softmax */
-};
+#include "include/mafat.h"
+#include "runner/program/names.h"
+#include "runner/program/writer.h"
 
 /* One inference, in the fields of --json. Numbers that are not known
  * are negative (bytes, counts) or NaN (milliseconds), strings NULL: JSON says
@@ -42,7 +36,7 @@ struct mafat_run_report {
   const char *swap_scope;    /* "cgroup" or "system" */
   int64_t major_faults, weights_read_bytes;
 
-  enum mafat_run_kind kind;
+  enum mafat_model_kind kind;
   const struct mafat_detections *detections; /* NULL: none */
   const struct mafat_class_score *classes;   /* (n_classes), of a classifier */
   int n_classes;
@@ -64,6 +58,10 @@ int mafat_output_run_text(const struct mafat_run_report *r, struct mafat_writer 
 /* {"image":..., "error":..., "exit_code":2} for an image that failed. */
 int mafat_output_error_json(const char *image, const char *message, int exit_code,
                             struct mafat_writer *w);
+
+/* "activations of layer 16 [convolutional]", "input": the largest thing at the peak. `type`: of
+ * its layer; NULL: it is no layer's. */
+void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *type, char *text, size_t room);
 
 enum mafat_row_kind { MAFAT_ROW_GROUP, MAFAT_ROW_LAYER, MAFAT_ROW_TOTAL };
 

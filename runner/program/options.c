@@ -1,7 +1,4 @@
-#include "runner/options.h"
-
-#include "predictor/paper.h"
-#include "runner/kernels.h"
+#include "runner/program/options.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,102 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char mafat_options_help[] =
-    "Usage: run_inference [options] MODEL.cfg MODEL.weights IMAGE...\n"
-    "       run_inference --predict [options] MODEL.cfg [MODEL.weights [IMAGE]]\n"
-    "       run_inference --calibrate\n"
-    "Runs a Darknet network inside a memory budget. MODEL.weights: Darknet's file, or\n"
-    "one made of it by pack_weights, which plans with streamed weights need less\n"
-    "memory for. IMAGE: JPEG, PNG or PPM; \"-\" reads a list of paths from standard\n"
-    "input.\n"
-    "\n"
-    "What to run\n"
-    "  --layers N           run the first N layers only (the paper's experiments: 16)\n"
-    "  --input FILE         raw little-endian float32 input, channel by channel (CHW),\n"
-    "                       instead of an image\n"
-    "  --repeat N           run N times in one process; latencies are reported\n"
-    "\n"
-    "How to run it\n"
-    "  --memory SIZE        budget for the whole process: 64M, 16384K, bytes. Default:\n"
-    "                       the smallest limit of its cgroups, else available memory\n"
-    "                       less an eighth (16M at least) that is left to others\n"
-    "  --plan SPEC          use this plan: groups of layers and the cuts between them, as\n"
-    "                       in 5x5/8/2x2, rows4/12/1x1 or 2x2/NoCut. A group is\n"
-    "                         rows4     a pipeline of rolling windows, 4 rows or more\n"
-    "                         panels    whole maps, 32 filters at a time\n"
-    "                         1x1       whole maps\n"
-    "                         5x5       tiles; 5x5:balanced evens out their bytes;\n"
-    "                                   [9,19]x[12] cuts at given rows and columns\n"
-    "                       Its weights are kept, or read anew for every picture:\n"
-    "                         :loaded   in memory while the group runs\n"
-    "                         :streamed a part at a time, just before it is needed\n"
-    "                       Its convolutions, where --algorithm auto is to be told:\n"
-    "                         :direct, :winograd   all of them; :direct22,26-28 some\n"
-    "                       Example: rows2:streamed/12/panels:streamed:direct29\n"
-    "  --search NAME        without --plan: best (default), of the plans within the\n"
-    "                       budget the one that is predicted to be the fastest; or\n"
-    "                       greedy, MAFAT's Algorithm 2 by its own predictor. Whether\n"
-    "                       a plan may run is decided by its exact bytes\n"
-    "  --algorithm NAME     convolutions: direct, winograd (3x3 layers of stride 1), or\n"
-    "                       auto (default): for each layer the faster one that\n"
-    "                       fits; of a given plan by shapes, direct everywhere where\n"
-    "                       only that fits. They differ by rounding; direct needs\n"
-    "                       the least memory\n"
-    "  --threads N          compute with N threads, 1 to 64, default 1; changes no bit\n"
-    "                       of a plan; auto: up to the processors, as many as are\n"
-    "                       predicted to be the fastest within the budget\n"
-    "  --best-effort        run the smallest plan even if it does not fit\n"
-    "  --cpu LEVEL          highest kernel level to use: portable, neon, avx2, avx512;\n"
-    "                       default: the best of this CPU\n"
-    "\n"
-    "Only to ask\n"
-    "  --predict            run nothing, read no weights: the plan, its bytes and where\n"
-    "                       they go, milliseconds, the least it could run in. Without\n"
-    "                       MODEL.weights Darknet's file is assumed, without IMAGE a\n"
-    "                       JPEG of 12 megapixels\n"
-    "  --sweep [SIZES]      with it: a table over budgets, as in --sweep 8M,16M,64M;\n"
-    "                       default: from the least that fits to the most of use\n"
-    "  --pareto             with it: all plans that no other beats in both bytes and\n"
-    "                       milliseconds\n"
-    "  --predictor NAME     exact (default), or paper: MAFAT's Algorithm 1, which knows\n"
-    "                       tiles only; stands beside the exact bytes\n"
-    "  --bias SIZE          what Algorithm 1 adds to its tiles, default 31M\n"
-    "  --calibrate          measure this machine for predicted milliseconds, in less than\n"
-    "                       a minute; kept in the user's cache folder, for each --cpu\n"
-    "                       LEVEL. Without it built-in figures are used\n"
-    "\n"
-    "Detections\n"
-    "  --names FILE         labels, one a line\n"
-    "  --thresh X           least confidence, default 0.5\n"
-    "  --nms X              overlap above which the weaker box goes, default 0.45;\n"
-    "                       0 keeps all\n"
-    "\n"
-    "Output\n"
-    "  --json               one JSON object per image on standard output; with\n"
-    "                       --predict one, or one array of plans\n"
-    "  --report             a table per group and layer: milliseconds, MACs, bytes\n"
-    "                       (with --json on standard error)\n"
-    "  --marks FILE         when each layer ran: index, type, start and end in\n"
-    "                       nanoseconds of CLOCK_MONOTONIC\n"
-    "  --dump-output FILE   raw float32 output (CHW) of the last layer run\n"
-    "  --quiet              no warnings, no notes\n"
-    "  --version, --help\n"
-    "\n"
-    "Exit status: 0 done, 1 failed while running, 2 misuse or bad input,\n"
-    "3 does not fit (the message names the bytes needed, and the plan that needs them;\n"
-    "with --predict the answer is printed all the same).\n"
-    "\n"
-    "Examples\n"
-    "  run_inference --names coco.names yolov3-tiny.cfg yolov3-tiny.weights dog.jpg\n"
-    "  run_inference --memory 64M --json yolov2.cfg yolov2.weights dog.jpg | jq .plan\n"
-    "  run_inference --layers 16 --plan 5x5/8/2x2 yolov2.cfg yolov2.weights dog.jpg\n"
-    "  run_inference --memory 10M yolov2.cfg yolov2.packed dog.jpg\n"
-    "  run_inference --predict --memory 16M yolov2.cfg\n"
-    "  run_inference --predict --sweep yolov2.cfg yolov2.packed dog.jpg\n";
-
 void mafat_options_defaults(struct mafat_options *o)
 {
-  *o = (struct mafat_options){.repeat = 1, .threads = 1, .bias_bytes = MAFAT_PAPER_BIAS, .thresh = .5f, .nms = .45f};
+  struct mafat_model_options m;
+  mafat_model_defaults(&m);
+  *o = (struct mafat_options){.repeat = 1, .threads = m.threads, .bias_bytes = m.bias_bytes, .thresh = .5f, .nms = .45f};
 }
 
 bool mafat_options_size(const char *text, size_t *bytes)
@@ -191,9 +97,14 @@ static int expects(struct mafat_diagnostic *d, const char *option, const char *w
   return mafat_fail(d, MAFAT_EINVAL, "--%s expects %s, found %.100s", option, what, optarg);
 }
 
-static bool is_one_of(const char *text, const char *one, const char *other)
+static const char *const searches[] = {"best", "greedy", NULL}, *const predictors[] = {"exact", "paper", NULL},
+                  *const algorithms[] = {"auto", "direct", "winograd", NULL},
+                  *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
+
+static bool is_one_of(const char *text, const char *const *list)
 {
-  return strcmp(text, one) == 0 || strcmp(text, other) == 0;
+  while (*list && strcmp(text, *list) != 0) list++;
+  return *list != NULL;
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -237,14 +148,12 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   case OPTION_PLAN: o->plan = optarg; return MAFAT_OK;
   case OPTION_SEARCH:
     o->search = optarg;
-    return is_one_of(optarg, "best", "greedy") ? MAFAT_OK : expects(d, "search", "best or greedy");
+    return is_one_of(optarg, searches) ? MAFAT_OK : expects(d, "search", "best or greedy");
   case OPTION_LAYERS:
     return read_count(optarg, &o->layers) ? MAFAT_OK : expects(d, "layers", "a number from 1 on");
-  case OPTION_ALGORITHM: {
-    enum mafat_algorithm found;
+  case OPTION_ALGORITHM:
     o->algorithm = optarg;
-    return mafat_algorithm_find(&found, optarg) ? MAFAT_OK : expects(d, "algorithm", "auto, direct or winograd");
-  }
+    return is_one_of(optarg, algorithms) ? MAFAT_OK : expects(d, "algorithm", "auto, direct or winograd");
   case OPTION_THREADS:
     if (strcmp(optarg, "auto") == 0) {
       o->threads = 0;
@@ -254,11 +163,11 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
                ? MAFAT_OK : expects(d, "threads", "a number from 1 to 64, or auto");
   case OPTION_CPU:
     o->cpu = optarg;
-    return mafat_kernels_find(optarg) ? MAFAT_OK : expects(d, "cpu", "portable, avx2, avx512 or neon");
+    return is_one_of(optarg, levels) ? MAFAT_OK : expects(d, "cpu", "portable, avx2, avx512 or neon");
   case OPTION_PREDICT: o->predict = true; return MAFAT_OK;
   case OPTION_PREDICTOR:
     o->paper = strcmp(optarg, "paper") == 0;
-    return is_one_of(optarg, "exact", "paper") ? MAFAT_OK : expects(d, "predictor", "exact or paper");
+    return is_one_of(optarg, predictors) ? MAFAT_OK : expects(d, "predictor", "exact or paper");
   case OPTION_BIAS:
     if (strcmp(optarg, "0") == 0) o->bias_bytes = 0;
     else if (!mafat_options_size(optarg, &o->bias_bytes)) return expects(d, "bias", "0 or a size like 31M");

@@ -5,14 +5,14 @@
  * Text from outside (paths, labels) may hold anything: JSON gets it escaped,
  * people get '?' for control characters, both get U+FFFD for what is not UTF-8.
  * Numbers have a point whatever the locale, and are never NaN or infinite. */
-#ifndef MAFAT_RUNNER_WRITER_H
-#define MAFAT_RUNNER_WRITER_H
+#ifndef MAFAT_PROGRAM_WRITER_H
+#define MAFAT_PROGRAM_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "network/error.h"
+#include "include/mafat.h"
 
 struct mafat_writer {
   int fd;     /* the caller's, not closed */

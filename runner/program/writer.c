@@ -1,4 +1,4 @@
-#include "runner/writer.h"
+#include "runner/program/writer.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* --predict --sweep and --pareto: a plan a line, or one array of objects. */
-#include "runner/query.h"
+#include "runner/program/answer.h"
 
 /* A line. */
 struct row {
@@ -8,12 +8,12 @@ struct row {
   const char *plan;
   size_t charge_bytes;
   double ms;
-  int threads;         /* 0: as the options say */
+  int threads;
   size_t paper_bytes;  /* greedy: what it went by */
 };
 
 struct table {
-  const struct mafat_query *query;
+  const struct mafat_question *question;
   bool sweep; /* else the front */
   bool json;
   struct mafat_writer *writer;
@@ -30,8 +30,8 @@ static void begin(const struct table *t)
   if (t->sweep) mafat_writer_put(t->writer, "budget_MB  fits");
   else mafat_writer_put(t->writer, "taken");
   mafat_writer_put(t->writer, "  needs_MB        ms");
-  if (t->sweep && t->query->request.greedy) mafat_writer_put(t->writer, "  paper_MB");
-  if (t->query->request.search.most_threads) mafat_writer_put(t->writer, "  threads");
+  if (t->sweep && t->question->facts.greedy) mafat_writer_put(t->writer, "  paper_MB");
+  if (t->question->facts.threads == 0) mafat_writer_put(t->writer, "  threads");
   mafat_writer_put(t->writer, "  plan\n");
 }
 
@@ -49,8 +49,8 @@ static void put_line(const struct table *t, const struct row *r)
   mafat_writer_put_right(w, r->taken ? "yes" : t->sweep ? "no" : "-", t->sweep ? 6 : 5);
   put_cell(w, (double)r->charge_bytes / 1048576, 2, MB_WIDTH);
   put_cell(w, r->ms, 1, MS_WIDTH);
-  if (t->sweep && t->query->request.greedy) put_cell(w, (double)r->paper_bytes / 1048576, 2, MB_WIDTH);
-  if (t->query->request.search.most_threads) put_cell(w, r->threads, 0, 9);
+  if (t->sweep && t->question->facts.greedy) put_cell(w, (double)r->paper_bytes / 1048576, 2, MB_WIDTH);
+  if (t->question->facts.threads == 0) put_cell(w, r->threads, 0, 9);
   mafat_writer_put(w, "  ");
   mafat_writer_put(w, r->plan);
   mafat_writer_put(w, "\n");
@@ -65,10 +65,10 @@ static void put_object(const struct table *t, const struct row *r)
   mafat_json_key(w, t->sweep ? "fits" : "taken");
   mafat_writer_put(w, r->taken ? "true" : "false");
   mafat_json_string(w, "plan", r->plan);
-  mafat_json_count(w, "threads", r->threads ? r->threads : t->query->basis.options.n_threads);
+  mafat_json_count(w, "threads", r->threads);
   mafat_json_count(w, "predicted_charge_bytes", (int64_t)r->charge_bytes);
   mafat_json_number(w, "predicted_latency_ms", r->ms);
-  if (t->sweep && t->query->request.greedy) mafat_json_count(w, "paper_bytes", (int64_t)r->paper_bytes);
+  if (t->sweep && t->question->facts.greedy) mafat_json_count(w, "paper_bytes", (int64_t)r->paper_bytes);
   mafat_json_end(w, "}");
 }
 
@@ -88,52 +88,66 @@ static int end(const struct table *t)
   return mafat_writer_flush(t->writer, NULL);
 }
 
+/* The fastest plan within the budget; false, and the least one, if there is none. */
+static bool find_within(const struct table *t, size_t budget, int *index, struct mafat_front_facts *found)
+{
+  struct mafat_front_facts next;
+  mafat_query_front(t->question->query, *index = 0, found);
+  if (found->charge_bytes > budget) return false;
+  for (int i = 1; mafat_query_front(t->question->query, i, &next) == MAFAT_OK && next.charge_bytes <= budget; i++) {
+    *index = i;
+    *found = next;
+  }
+  return true;
+}
+
 static void sweep_best(const struct table *t, size_t budget, bool *any)
 {
-  const struct mafat_candidate *found = mafat_front_within(t->query->front, budget);
-  const struct mafat_candidate *c = found ? found : &t->query->front->list[0];
-  if (found) *any = true;
-  put_row(t, &(struct row){budget, found != NULL, c->text, c->charge_bytes, c->ms, c->threads, 0});
+  struct mafat_front_facts f;
+  int index;
+  bool fits = find_within(t, budget, &index, &f);
+  if (fits) *any = true;
+  put_row(t, &(struct row){budget, fits, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
 }
 
 static int sweep_greedy(const struct table *t, size_t budget, bool *any, struct mafat_diagnostic *d)
 {
-  struct mafat_query query = *t->query;
-  struct mafat_answer a;
-  query.request.budget_bytes = budget;
-  int code = mafat_query_answer(&a, &query, true, d);
+  struct mafat_answer *a;
+  struct mafat_paper_facts paper;
+  int code = mafat_query_answer(&a, t->question->query, budget, d);
+  if (code == MAFAT_OK) code = mafat_answer_paper(a, &paper, d);
   if (code == MAFAT_OK) {
-    const struct mafat_choice *c = &a.choice;
-    if (c->fits) *any = true;
-    put_row(t, &(struct row){budget, c->fits, c->text, c->prediction.charge_bytes, c->latency.total_ms, c->plan->n_threads, a.paper->bytes});
+    struct mafat_plan_facts p;
+    mafat_answer_describe(a, &p);
+    if (p.fits) *any = true;
+    put_row(t, &(struct row){budget, p.fits, p.text, p.memory.charge_bytes, p.latency_ms, p.threads, paper.bytes});
   }
   mafat_answer_close(&a);
   return code;
 }
 
-int mafat_query_write_sweep(const struct mafat_query *q, const size_t *budgets, int n, bool json,
-                            struct mafat_writer *w, bool *any, struct mafat_diagnostic *d)
+int mafat_answer_write_sweep(const struct mafat_question *q, const size_t *budgets, int n, bool json,
+                             struct mafat_writer *w, bool *any, struct mafat_diagnostic *d)
 {
   struct table t = {q, true, json, w};
   int code = MAFAT_OK;
   *any = false;
   begin(&t);
   for (int i = 0; i < n && code == MAFAT_OK; i++) {
-    if (q->request.greedy) code = sweep_greedy(&t, budgets[i], any, d);
+    if (q->facts.greedy) code = sweep_greedy(&t, budgets[i], any, d);
     else sweep_best(&t, budgets[i], any);
   }
   return code ? code : end(&t);
 }
 
-int mafat_query_write_front(const struct mafat_query *q, bool json, struct mafat_writer *w, bool *any)
+int mafat_answer_write_front(const struct mafat_question *q, bool json, struct mafat_writer *w, bool *any)
 {
   struct table t = {q, false, json, w};
-  const struct mafat_candidate *taken = mafat_front_within(q->front, q->request.budget_bytes);
-  *any = taken != NULL;
+  struct mafat_front_facts f;
+  int taken;
+  *any = find_within(&t, q->facts.budget_bytes, &taken, &f);
   begin(&t);
-  for (int i = 0; i < q->front->n; i++) {
-    const struct mafat_candidate *c = &q->front->list[i];
-    put_row(&t, &(struct row){0, c == taken, c->text, c->charge_bytes, c->ms, c->threads, 0});
-  }
+  for (int i = 0; mafat_query_front(q->query, i, &f) == MAFAT_OK; i++)
+    put_row(&t, &(struct row){0, *any && i == taken, f.text, f.charge_bytes, f.latency_ms, f.threads, 0});
   return end(&t);
 }

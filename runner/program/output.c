@@ -1,4 +1,4 @@
-#include "runner/output.h"
+#include "runner/program/output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static void json_classes(struct mafat_writer *w, const struct mafat_run_report *
   for (int i = 0; i < r->n_classes; i++) {
     mafat_json_separate(w);
     mafat_json_begin(w, "{");
-    json_class(w, r->names, r->classes[i].class, r->classes[i].confidence);
+    json_class(w, r->names, r->classes[i].class_id, r->classes[i].confidence);
     mafat_json_end(w, "}");
   }
   mafat_json_end(w, "]");
@@ -111,7 +111,7 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_count(w, "major_faults", r->major_faults);
   mafat_json_count(w, "weights_read_bytes", r->weights_read_bytes);
   json_detections(w, r);
-  if (r->kind == MAFAT_RUN_CLASSIFIES) json_classes(w, r);
+  if (r->kind == MAFAT_MODEL_CLASSIFIER) json_classes(w, r);
   return mafat_json_finish_line(w);
 }
 
@@ -130,11 +130,11 @@ static void text_heading(struct mafat_writer *w, const struct mafat_run_report *
   size_t n = r->detections ? r->detections->n : 0;
   mafat_writer_put_plain(w, r->image ? r->image : "input");
   mafat_writer_put(w, ": ");
-  if (r->kind == MAFAT_RUN_DETECTS) {
+  if (r->kind == MAFAT_MODEL_DETECTOR) {
     mafat_writer_put_integer(w, (int64_t)n);
     mafat_writer_put(w, n == 1 ? " detection" : " detections");
   } else {
-    mafat_writer_put(w, r->kind == MAFAT_RUN_CLASSIFIES ? "classified" : "run");
+    mafat_writer_put(w, r->kind == MAFAT_MODEL_CLASSIFIER ? "classified" : "run");
   }
   if (isfinite(r->latency_ms)) {
     mafat_writer_put(w, " in ");
@@ -181,11 +181,17 @@ int mafat_output_run_text(const struct mafat_run_report *r, struct mafat_writer 
   text_heading(w, r);
   for (size_t i = 0; r->detections && i < r->detections->n; i++)
     text_detection(w, r->names, &r->detections->list[i]);
-  for (int i = 0; i < r->n_classes && r->kind == MAFAT_RUN_CLASSIFIES; i++) {
-    text_label(w, r->names, r->classes[i].class, r->classes[i].confidence, 1);
+  for (int i = 0; i < r->n_classes && r->kind == MAFAT_MODEL_CLASSIFIER; i++) {
+    text_label(w, r->names, r->classes[i].class_id, r->classes[i].confidence, 1);
     mafat_writer_put(w, "\n");
   }
   return mafat_writer_flush(w, NULL);
+}
+
+void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *type, char *text, size_t room)
+{
+  if (type) snprintf(text, room, "%s of layer %d [%s]", p->peak_name, p->peak_layer, type);
+  else snprintf(text, room, "%s", p->peak_name);
 }
 
 /* ---- The table ---- */

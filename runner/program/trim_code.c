@@ -1,4 +1,4 @@
-#include "runner/trim_code.h"
+#include "runner/program/trim_code.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* The names of a network's classes: a text file with one label a line, line 0
  * for class 0, as Darknet's data/coco.names. Read once, never changed, closed
  * by whoever opened it. */
-#ifndef MAFAT_RUNNER_NAMES_H
-#define MAFAT_RUNNER_NAMES_H
+#ifndef MAFAT_PROGRAM_NAMES_H
+#define MAFAT_PROGRAM_NAMES_H
 
-#include "network/error.h"
+#include "include/mafat.h"
 
 struct mafat_names;
 

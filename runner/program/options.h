@@ -1,8 +1,8 @@
 /* The command line of run_inference, read into one struct. */
-#ifndef MAFAT_RUNNER_OPTIONS_H
-#define MAFAT_RUNNER_OPTIONS_H
+#ifndef MAFAT_PROGRAM_OPTIONS_H
+#define MAFAT_PROGRAM_OPTIONS_H
 
-#include "network/error.h"
+#include "include/mafat.h"
 
 enum { MAFAT_SWEEP_SIZES = 64 };
 

@@ -1,11 +1,13 @@
-#include "runner/names.h"
+#include "runner/program/names.h"
 
-#include "network/text_file.h"
-
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct mafat_names {
   char *text;       /* of the file, every line ended by a NUL */
@@ -17,6 +19,43 @@ struct text {
   char *bytes;
   size_t n;
 };
+
+/* Reads to the end, which may be a pipe's, and a NUL behind it; the buffer grows by doubling. */
+static int read_all(struct text *t, int fd, const char *path, struct mafat_diagnostic *d)
+{
+  size_t room = 0;
+  for (ssize_t got = 1; got != 0;) {
+    if (t->n + 1 >= room) {
+      room = room ? room * 2 : 16384;
+      char *grown = realloc(t->bytes, room);
+      if (!grown) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+      t->bytes = grown;
+    }
+    got = read(fd, t->bytes + t->n, room - t->n - 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno));
+    t->n += (size_t)got;
+    t->bytes[t->n] = '\0';
+    if (t->n > MAFAT_NAMES_MAX_BYTES)
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: expected labels of at most %zu bytes in all, found more", path,
+                        (size_t)MAFAT_NAMES_MAX_BYTES);
+  }
+  return MAFAT_OK;
+}
+
+static int read_file(struct text *t, const char *path, struct mafat_diagnostic *d)
+{
+  struct stat st;
+  int code, fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || fstat(fd, &st) != 0)
+    code = mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
+  else if (S_ISDIR(st.st_mode))
+    code = mafat_fail(d, MAFAT_EIO, "%s: expected labels, found a directory", path);
+  else
+    code = read_all(t, fd, path, d);
+  if (fd >= 0) close(fd);
+  return code;
+}
 
 /* A last line without a newline counts, an empty one behind the last newline
  * does not. */
@@ -59,11 +98,11 @@ static int make_names(struct mafat_names *names, struct text *t, const char *pat
 
 int mafat_names_read(struct mafat_names **out, const char *path, struct mafat_diagnostic *d)
 {
-  struct text text;
+  struct text text = {NULL, 0};
   struct mafat_names *names = NULL;
   *out = NULL;
-  int code = mafat_text_file_read(path, "labels", MAFAT_NAMES_MAX_BYTES, &text.bytes, &text.n, d);
-  if (code) return code;
+  int code = read_file(&text, path, d);
+  if (code) goto done;
   if (memchr(text.bytes, 0, text.n)) {
     code = mafat_fail(d, MAFAT_EFORMAT, "%s: expected text, found a NUL byte", path);
     goto done;

@@ -1,0 +1,131 @@
+#include "runner/facts.h"
+
+#include "runner/model.h"
+#include "runner/process.h"
+
+#include <math.h>
+
+/* ---- bytes and plans ---- */
+
+static size_t without(size_t bytes, size_t part)
+{
+  return part < bytes ? bytes - part : 0;
+}
+
+static void fill_memory(struct mafat_memory_facts *f, const struct mafat_layout *l, const struct mafat_prediction *p)
+{
+  *f = (struct mafat_memory_facts){
+      .process = p->process, .threads = p->threads, .weights = p->weights, .activations = p->activations,
+      .input = p->input, .scratch = p->scratch, .io = p->io, .image = p->image, .kernel = p->kernel,
+      /* else the picture is decoded meanwhile */
+      .image_before = l->tensors[0].buffer < 0 || l->tensors[0].external,
+      .resident_bytes = p->resident_bytes, .charge_bytes = p->charge_bytes};
+  const size_t parts[] = {f->process, f->threads, f->weights, f->activations, f->input,
+                          f->scratch, f->io, f->kernel, f->image_before ? 0 : f->image};
+  f->rest = f->charge_bytes;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) f->rest = without(f->rest, parts[i]);
+}
+
+void mafat_facts_plan(struct mafat_plan_facts *f, const struct mafat_choice *c, const struct mafat_prediction *p)
+{
+  const struct mafat_layout *l = c->layout;
+  *f = (struct mafat_plan_facts){
+      .text = c->text,
+      .algorithm = mafat_algorithm_name(c->algorithm),
+      .threads = c->plan->n_threads,
+      .n_layers = c->plan->n_layers,
+      .n_groups = c->plan->n_groups,
+      .fits = c->fits,
+      .arena_bytes = l->total_bytes,
+      .arena_bound_bytes = l->bound_bytes,
+      .peak_name = p->peak.kept ? "kept weights" : mafat_tag_name(p->peak.tag),
+      .peak_layer = p->peak.kept ? MAFAT_INPUT : p->peak.layer,
+      .peak_bytes = p->peak.bytes,
+      .macs = l->macs,
+      .redundant_macs = l->redundant_macs,
+      .padded_macs = l->padded_macs,
+      .weights_read_bytes = l->bytes_read,
+      .latency_ms = c->latency.total_ms,
+      .compute_ms = c->latency.compute_ms,
+      .reading_ms = c->latency.reading_ms};
+  fill_memory(&f->memory, l, p);
+}
+
+/* ---- models ---- */
+
+static enum mafat_model_kind kind_of(const struct mafat_model *m)
+{
+  if (mafat_detect_has_head(m->network, m->n_layers)) return MAFAT_MODEL_DETECTOR;
+  return mafat_classify_layer(m->network, m->n_layers) < 0 ? MAFAT_MODEL_OTHER : MAFAT_MODEL_CLASSIFIER;
+}
+
+void mafat_model_describe(const struct mafat_model *m, struct mafat_model_facts *f)
+{
+  struct mafat_prediction p;
+  bool reads = mafat_weights_reads_in_runs(m->weights);
+  mafat_model_predict(m, &p);
+  *f = (struct mafat_model_facts){
+      .kind = kind_of(m),
+      .input_h = m->network->input.h, .input_w = m->network->input.w, .input_c = m->network->input.c,
+      .cpu = m->kernels->name,
+      .budget_bytes = m->budget_bytes,
+      .budget_source = m->budget_source,
+      .packed = m->kind.packed,
+      .kept_weights_bytes = mafat_weights_bytes(m->weights),
+      .reads_method = reads ? mafat_weights_reads_method(m->weights) : NULL,
+      .reads_directly = reads && mafat_weights_reads_directly(m->weights),
+      .load_ms = m->load_ms};
+  mafat_facts_plan(&f->plan, &m->choice, &p);
+  f->plan.fits = p.charge_bytes <= m->budget_bytes;
+  f->plan.calibrated = m->calibrated;
+}
+
+void mafat_model_last_run(const struct mafat_model *m, struct mafat_run_facts *f)
+{
+  *f = (struct mafat_run_facts){
+      .image_ms = m->image_ms, .layers_ms = m->layers_ms, .picture_w = m->picture_w, .picture_h = m->picture_h,
+      .input_failed = m->input_failed, .weights_read_bytes = mafat_weights_bytes_read(m->weights)};
+}
+
+/* ---- the process ---- */
+
+void mafat_process_measure(struct mafat_process_facts *f)
+{
+  *f = (struct mafat_process_facts){.resident_bytes = mafat_process_resident_bytes(),
+                                    .peak_bytes = mafat_process_peak_bytes(),
+                                    .major_faults = (uint64_t)mafat_process_major_faults()};
+  mafat_process_swap_bytes(&f->swap_in_bytes, &f->swap_out_bytes);
+}
+
+/* So near its budget that the kernel may have taken code back. */
+static bool is_tight(const struct mafat_model *m, size_t charge_bytes)
+{
+  enum { PLENTY = 1 << 20 };
+  return charge_bytes >= m->budget_bytes || m->budget_bytes - charge_bytes < PLENTY;
+}
+
+/* The arena is compared page by page, and the rest with the rest. Less of the process is no
+ * mistake where the budget is tight, nor where shared libraries' code was guessed; less of the
+ * arena is none where threads found no work. */
+void mafat_model_check(const struct mafat_model *m, size_t resident_bytes, struct mafat_check *c)
+{
+  struct mafat_prediction p;
+  mafat_model_predict(m, &p);
+  *c = (struct mafat_check){.holds = true, .predicted_bytes = p.resident_bytes, .measured_bytes = resident_bytes};
+#ifdef __SANITIZE_ADDRESS__
+  return; /* its shadow grows with every access */
+#endif
+  if (resident_bytes == 0 || mafat_predict_holds(p.resident_bytes, resident_bytes)) return;
+  if (p.resident_bytes < resident_bytes) {
+    c->holds = false;
+    c->off_bytes = resident_bytes - p.resident_bytes;
+    return;
+  }
+  size_t own = m->choice.layout->total_bytes, shared = m->around.arena_bytes, off = p.resident_bytes - resident_bytes;
+  size_t arena = own > shared ? own : shared;
+  long long arena_off = (long long)arena - (long long)mafat_process_resident_bytes_of(mafat_executor_arena(m->executor), arena);
+  c->in_arena = 2 * arena_off > (long long)off;
+  c->off_bytes = (size_t)(c->in_arena ? arena_off : (long long)off - arena_off);
+  if (c->in_arena) c->holds = m->choice.plan->n_threads > mafat_process_processors();
+  else c->holds = is_tight(m, p.charge_bytes) || !mafat_process_is_static();
+}

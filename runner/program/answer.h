@@ -1,0 +1,39 @@
+/* What --predict says: text for people, JSON for scripts, tables over budgets. */
+#ifndef MAFAT_PROGRAM_ANSWER_H
+#define MAFAT_PROGRAM_ANSWER_H
+
+#include "include/mafat.h"
+#include "runner/program/writer.h"
+
+/* A query as the command line asked for it. */
+struct mafat_question {
+  const struct mafat_query *query;
+  struct mafat_query_facts facts;
+  const char *cfg, *picture; /* picture NULL: none was named */
+};
+
+/* MAFAT_EIO when the descriptor refuses, now or earlier. */
+int mafat_answer_write_text(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w);
+int mafat_answer_write_json(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w);
+
+/* A table with a row for each budget, rising. As JSON one array of objects, on one line. *any:
+ * does one of them suffice? Also errors as of mafat_query_answer. */
+int mafat_answer_write_sweep(const struct mafat_question *q, const size_t *budgets, int n, bool json,
+                             struct mafat_writer *w, bool *any, struct mafat_diagnostic *d);
+/* The same of all the best plans; *any: does one of them fit the query's budget? */
+int mafat_answer_write_front(const struct mafat_question *q, bool json, struct mafat_writer *w, bool *any);
+
+/* ---- what text and JSON share ---- */
+
+struct mafat_part {
+  const char *name; /* "process" */
+  size_t bytes;
+  bool before;      /* the layers run, and not while they do: no part of their sum */
+};
+
+enum { MAFAT_PARTS = 12 };
+
+/* Returns how many parts. */
+int mafat_answer_parts(const struct mafat_memory_facts *m, struct mafat_part parts[MAFAT_PARTS]);
+
+#endif

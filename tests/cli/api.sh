@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# The public header is enough: run_inference is a program of it like others, and the README's example is one. Run from the
+# project's root; BUILD names the build folder (default: build).
+set -u
+build=${BUILD:-build}
+# shellcheck disable=SC2034 # by tests/check.sh
+suite=api
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 143' TERM INT
+log=$work/log
+# shellcheck source=tests/check.sh
+. tests/check.sh
+
+shapes=models/shapes
+picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
+cc=${CC:-gcc}
+program=$build/run_inference_dynamic
+
+# ---- Of the project it includes, and is linked with, what others have, too
+
+check includes 'a file includes what it may not' scripts/check_includes.sh
+mkdir "$work/alone" "$work/alone/include" "$work/alone/runner"
+cp include/mafat.h "$work/alone/include"
+cp -r runner/program "$work/alone/runner"
+check alone 'it does not compile where nothing but the header is' "$cc" -std=c11 -D_GNU_SOURCE -DMAFAT_VERSION='"0"' -I"$work/alone" \
+  -fsyntax-only "$work"/alone/runner/program/*.c
+if [ ! -x "$program" ]; then
+  skip linked "no $program: make BUILD=$build $program"
+else
+  sed -n 's/^MAFAT_API .*[ *]\(mafat_[a-z0-9_]*\)(.*/\1/p' include/mafat.h | sort >"$work/declared"
+  foreign=$(nm -D --undefined-only "$program" | sed -n 's/^ *U \(mafat_.*\)/\1/p' | sort | comm -23 - "$work/declared" | tr '\n' ' ')
+  check names "run_inference calls what mafat.h does not declare: $foreign" test -z "$foreign"
+  check needs 'it is not linked with libmafat.so.0' grep -q 'NEEDED.*libmafat.so.0' <(readelf -d "$program")
+  check decoders 'it needs a decoder' test -z "$(readelf -d "$program" | grep -E 'NEEDED.*(jpeg|png|uring)')"
+
+  # ---- The same answers, whichever way it is linked
+
+  answers() { # PROGRAM OPTION...: without times, and bytes that are measured
+    local one=$1
+    shift
+    "$one" --quiet "$@" 2>&1 | sed -E 's/"[a-z_]*(_ms|_bytes|faults)":[^,}]*,?//g; s/"latencies_ms":\[[^]]*\],?//; s/"breakdown":\{[^}]*\}//; s/[0-9.]+ (ms|MB|bytes)/N/g'
+  }
+  same() { # NAME OPTION...
+    local name=$1
+    shift
+    answers "$build/run_inference" "$@" >"$work/static"
+    answers "$program" "$@" >"$work/shared"
+    if [ -s "$work/static" ] && diff "$work/static" "$work/shared" >"$log"; then ok "same $name"; else
+      fail "same $name" "$(head -c 300 "$log")"
+    fi
+  }
+  same run --plan rows4/8/1x1 --json --names $shapes/shapes.names $shapes/shapes.cfg $shapes/shapes.weights "$picture"
+  same text --plan 3x3/4/1x1 $shapes/shapes.cfg $shapes/shapes.weights "$picture" "$picture"
+  same layers --plan 1x1/NoCut --layers 3 --dump-output "$work/floats" --json $shapes/shapes.cfg $shapes/shapes.weights "$picture"
+  same budget --memory 64K --json $shapes/shapes.cfg $shapes/shapes.weights "$picture"
+  same missing --json $shapes/shapes.cfg $shapes/shapes.weights /nonexistent.jpg
+  same option --plan 9 $shapes/shapes.cfg $shapes/shapes.weights "$picture"
+  same predict --predict --plan 3x3/4/1x1 --json $shapes/shapes.cfg
+fi
+
+# ---- The header by itself, and the README's example
+
+echo '#include "include/mafat.h"' >"$work/header.c"
+cp "$work/header.c" "$work/header.cc"
+check 'header as C99' 'it does not compile' "$cc" -std=c99 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.c"
+if command -v g++ >/dev/null; then
+  check 'header as C++' 'it does not compile' g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.cc"
+else skip 'header as C++' 'no g++'; fi
+
+# shellcheck disable=SC2016 # a fence
+sed -n '/^```c$/,/^```$/{/^```/!p}' README.md >"$work/budgets.c"
+if [ ! -s "$work/budgets.c" ]; then fail example 'the README has none'
+elif [ ! -e "$build/libmafat.so.0" ]; then skip example "no $build/libmafat.so.0"
+elif "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$work/budgets" "$work/budgets.c" "$build/libmafat.so.0" \
+    -Wl,-rpath,"$(realpath "$build")" >"$log" 2>&1; then
+  ok example
+  "$work/budgets" $shapes/shapes.cfg $shapes/shapes.weights "$picture" >"$work/said" 2>"$log"
+  status=$?
+  boxes=$("$build/run_inference" --quiet --memory 32M $shapes/shapes.cfg $shapes/shapes.weights "$picture" | grep -c '%')
+  if [ $status = 0 ] && [ "$(grep -c '^class ' "$work/said")" = "$boxes" ] && grep -q ' plans, the least needs ' "$work/said"; then ok 'example runs'; else
+    fail 'example runs' "exit status $status, $boxes boxes expected: $(head -c 300 "$work/said" "$log")"
+  fi
+  "$work/budgets" /nonexistent.cfg $shapes/shapes.weights "$picture" >/dev/null 2>"$work/said"
+  check 'example fails' "without a cfg it says: $(head -c 200 "$work/said")" grep -q '^/nonexistent.cfg: ' "$work/said"
+else fail example "$(head -n 1 "$log")"; fi
+exit "$failed"
