@@ -17,7 +17,7 @@ if [ ! -f "$lib" ]; then
   exit 0
 fi
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
+trap 'rm -rf "$folder" "$build/bridge.$$"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$folder" || exit 1
 log=$folder/log out=$folder/out err=$folder/err
@@ -166,7 +166,7 @@ ends 'running without weights' 2 'no weights have been loaded' "${network[@]}" f
 ends 'a larger batch than the cfg' 2 'batch of at most 1' "${network[@]}" twice single.cfg net.weights
 ends 'another temperature' 2 "the cfg's temperature" "${network[@]}" warm class.cfg class.weights
 
-{ sed '/avgpool/,$d' class.cfg; printf '[normalization]\n[convolutional]\nfilters=8\nsize=3\nstride=2\npad=1\nactivation=relu\n[route]\nlayers=-1,-4\n[avgpool]\n[softmax]\n'; } >mixed.cfg
+{ sed '/avgpool/,$d' class.cfg; printf '[normalization]\n[convolutional]\nfilters=8\nsize=3\nstride=1\npad=1\nactivation=relu\n[route]\nlayers=-1,-4\n[avgpool]\n[softmax]\n'; } >mixed.cfg
 sed '/route/,/^layers/d' mixed.cfg >foreign.cfg
 cat class.weights net.weights >foreign.weights
 ./network layers foreign.cfg foreign.weights net.1 2>/dev/null && with ./network layers foreign.cfg foreign.weights net.2 2>"$err"
@@ -257,5 +257,91 @@ detects 'yolov2 608' 0.15 yolov2.cfg yolov2.weights "${some[@]}"
 detects yolov3-tiny 0.02 $cfgs/yolov3-tiny.cfg tiny.weights $pictures/*.jpg
 xl=${MAFAT_MODELS:-}/yolo-fastest-1.1-xl
 if [ -f "$xl.cfg" ]; then detects Yolo-Fastest-xl 0.3 "$xl.cfg" "$xl.weights" $pictures/*.jpg; else skip Yolo-Fastest-xl 'MAFAT_MODELS does not name a folder with it'; fi
+
+# ---- the patched Darknet's commands with -memory: 0003
+
+if ! (cd "$root" && darknet_patch/apply.sh) >"$log" 2>&1; then
+  if grep -qE 'cannot (reach|fetch)|no apt-get' "$log"; then skip 'the patched Darknet' "$(tail -n 1 "$log")"; else fail 'the patched Darknet' "$(tail -n 1 "$log")"; fi
+  exit $failed
+fi
+darknet=$build/darknet/darknet
+unset DISPLAY WAYLAND_DISPLAY
+mkdir -p data results
+printf 'classes=80\nnames=%s\nvalid=%s\nresults=%s\neval=coco\n' "$names" "$folder/data/coco_val_5k.list" "$folder/results" >coco.data
+for picture in dog horses eagle person; do
+  cp $pictures/$picture.jpg data/
+  printf '1 0.5 0.5 0.3 0.4\n2 0.25 0.5 0.2 0.2\n' >data/$picture.txt
+  echo "$folder/data/$picture.jpg"
+done >data/coco_val_5k.list
+
+boxes_of() { awk -F'\t' '$1 == "box" { print $2, $3, $4, $5, $6, $7 }' "$1"; } # of -boxes
+commands() { # NAME THRESHOLD CFG WEIGHTS PICTURE MEMORY
+  $darknet detector test coco.data "$3" "$4" "$5" -thresh "$2" -boxes >"$out" 2>/dev/null && boxes_of "$out" >theirs
+  $darknet detector test coco.data "$3" "$4" "$5" -thresh "$2" -boxes -memory "$6" >"$out" 2>"$err" && boxes_of "$out" >ours
+  check "detector test, $1, -memory $6: same labels, boxes within a pixel" "$(tail -n 1 "$err")" same_boxes theirs ours "$2"
+}
+commands 'yolov2 608' 0.15 yolov2.cfg yolov2.weights $pictures/dog.jpg 16M
+commands yolov3-tiny 0.02 $cfgs/yolov3-tiny.cfg tiny.weights $pictures/dog.jpg 32M
+[ ! -f "$xl.cfg" ] || commands Yolo-Fastest-xl 0.3 "$xl.cfg" "$xl.weights" $pictures/dog.jpg 16M
+
+dumps() { # NAME CFG WEIGHTS [OPTION...]
+  local name=$1
+  rm -rf one two
+  $darknet classifier predict class.data "$2" "$3" $pictures/dog.jpg -dump one >classes.one 2>/dev/null
+  $darknet classifier predict class.data "$2" "$3" $pictures/dog.jpg -dump two -memory 64M "${@:4}" >classes.two 2>"$err"
+  check "classifier predict, $name: each layer within 2e-5" "$(tail -n 1 "$err")" compare --some one two
+  check "and the same classes" "$(paste classes.one classes.two | tail -n 1)" cmp <(cut -d: -f2 classes.one) <(cut -d: -f2 classes.two)
+}
+seq -f class%g 10 >class.names
+printf 'classes=10\nnames=class.names\ntop=3\n' >class.data
+dumps 'of one net' class.cfg class.weights -threads 2
+dumps 'Darknet runs the rest' mixed.cfg foreign.weights
+check 'and stderr says so' "$(grep mafat "$err")" grep -q '^mafat: .*\[normalization\].*: Darknet runs this layer and those behind it' "$err"
+$darknet detector test coco.data $cfgs/yolov3-tiny.cfg tiny.weights $pictures/dog.jpg -thresh 0.9 -dump one >/dev/null 2>&1
+rm -rf two
+$darknet detector test coco.data $cfgs/yolov3-tiny.cfg tiny.weights $pictures/dog.jpg -thresh 0.9 -dump two -memory 64M >"$out" 2>"$err"
+check 'detector test, yolov3-tiny: each layer within 2e-5' "$(tail -n 1 "$err")" compare --some one two
+
+numbers='import re, sys
+a, b = ([float(x) for x in re.findall(r"-?\d+\.?\d*", open(f).read())] for f in sys.argv[1:])
+assert a and len(a) == len(b) and all(abs(p - q) <= 1e-3 + 1e-4 * abs(p) for p, q in zip(a, b)), (len(a), len(b))'
+valid_cfg=$root/tests/darknet/valid.cfg
+"$build/make_weights" --quiet "$valid_cfg" valid.weights
+$darknet detector valid coco.data "$valid_cfg" valid.weights -out one >/dev/null 2>&1
+$darknet detector valid coco.data "$valid_cfg" valid.weights -out two -memory 32M >/dev/null 2>"$err"
+check 'detector valid: the same file' "$(tail -n 1 "$err")" python3 -c "$numbers" results/one.json results/two.json
+$darknet detector recall coco.data "$valid_cfg" valid.weights 2>&1 >/dev/null | grep 'RPs/Img' >one.txt
+$darknet detector recall coco.data "$valid_cfg" valid.weights -memory 32M 2>&1 >/dev/null | grep 'RPs/Img' >two.txt
+check 'detector recall: the same numbers' "$(tail -n 1 two.txt)" python3 -c "$numbers" one.txt two.txt
+
+tests=("$darknet" detector test coco.data)
+ends '-memory: a bad cfg' 2 'bad.cfg:7' "${tests[@]}" bad.cfg net.weights $pictures/dog.jpg -memory 16M
+ends '-memory: short weights' 2 'short.weights' "${tests[@]}" net.cfg short.weights $pictures/dog.jpg -memory 16M
+ends '-memory: too small' 3 'does not fit' "${tests[@]}" yolov2.cfg yolov2.weights $pictures/dog.jpg -memory 6M
+ends '-memory: no size' 2 '-memory: expected a size like 64M' "${tests[@]}" net.cfg net.weights $pictures/dog.jpg -memory much
+ends '-plan: none' 2 'plan' "${tests[@]}" net.cfg net.weights $pictures/dog.jpg -plan none
+code=0
+$darknet detector train coco.data net.cfg net.weights -memory 16M >/dev/null 2>"$err" || code=$?
+check '-memory is for commands that only infer' "exit status $code; $(tail -n 1 "$err")" test "$code" = 2
+
+# YOLOv2 whole in a group of 24 MB, everything in it counted: private copies of the program, its libraries and files, in no cache.
+grouped() {
+  local ev=() file
+  mkdir -p "$build/bridge.$$" && cp -L "$darknet" $(ldd "$darknet" | grep -o '/[^ ]*') yolov2.cfg yolov2.weights $pictures/dog.jpg "$names" "$build/bridge.$$/" || return 1
+  cd "$build/bridge.$$" || return 1
+  sync -f .
+  printf 'classes=80\nnames=coco.names\n' >coco.data
+  for file in *; do ev+=(--evict "$file"); done
+  "$root/experiments/swap.sh" with 256M --folder "$build" -- "$build/memory_limit" --limit 24M --swap all "${ev[@]}" --json -o report.json -- \
+    "./$(basename "$(ldd "$darknet" | grep -o '/[^ ]*ld-[^ ]*')")" --library-path . ./darknet detector test coco.data yolov2.cfg yolov2.weights dog.jpg -thresh 0.3 -memory 16M &&
+    python3 -c 'import json; r = json.load(open("report.json")); print("anonymous at most", r["anon_peak_bytes"])
+assert r["exit_status"] == 0 and r["swap_peak_bytes"] == 0 and r["swap_in_bytes"] == 0 and r["oom_kills"] == 0, r'
+}
+if "$build/memory_limit" --check >/dev/null 2>&1; then
+  check 'yolov2 608, -memory 16M in a group of 24 MB: no page swapped' 'it did not end well, or swapped' grouped
+  cd "$folder" && rm -rf "$build/bridge.$$"
+else
+  skip 'yolov2 608, -memory 16M in a group of 24 MB' 'no memory group can be made here'
+fi
 
 exit $failed

@@ -28,6 +28,7 @@ def read(path):
 
 some = sys.argv[1] == "--some"
 a, b = map(read, sys.argv[-2:])
+b = {layer: x for layer, x in b.items() if x or not some}
 if not b or (set(b) - set(a) if some else set(a) != set(b)):
     sys.exit(f"layers {sorted(a)} and {sorted(b)}")
 worst = 0.0, None
