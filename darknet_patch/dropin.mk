@@ -8,9 +8,9 @@ DROPIN := $(if $(and $(wildcard $(DARKNET_INCLUDE)/darknet.h),$(wildcard $(DARKN
 all: $(DROPIN)
 
 # dlopen() in dropin.c must end in a jump, so never without optimization.
-$(BUILD)/pic/darknet_patch/%.o: EXTRA = -O2 -foptimize-sibling-calls -isystem $(DARKNET_INCLUDE) -Iinclude -DMAFAT_DARKNET_LIBRARY='"$(DARKNET_LIBRARY)"'
+$(BUILD)/obj/darknet_patch/%.o: EXTRA = -O2 -fPIC -fvisibility=hidden -foptimize-sibling-calls -isystem $(DARKNET_INCLUDE) -Iinclude -DMAFAT_DARKNET_LIBRARY='"$(DARKNET_LIBRARY)"'
 
-$(BUILD)/mafat/libmafat-darknet.so: $(call pic_objects,darknet_patch/bridge.c darknet_patch/dropin.c) $(SHARED)
+$(BUILD)/mafat/libmafat-darknet.so: $(call objects,darknet_patch/bridge.c darknet_patch/dropin.c) $(SHARED)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmafat-darknet.so -Wl,--enable-new-dtags,-rpath,'$$ORIGIN/..' -Wl,-z,defs -o $@ $^ -ldl
