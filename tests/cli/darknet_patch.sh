@@ -30,8 +30,10 @@ check "apply.sh --help" "exit status not 0" darknet_patch/apply.sh --help
 darknet_patch/apply.sh --surprise >"$log" 2>&1
 [ $? = 2 ] && ok "apply.sh: an unknown argument" || fail "apply.sh: an unknown argument" "$(tail -n 1 "$log")"
 
-MAFAT_DEBIAN_MIRROR=http://localhost:9/debian darknet_patch/apply.sh --build "$folder/none" >"$log" 2>&1
+mkdir -p "$folder/none/work.killed"
+MAFAT_DARKNET_SOURCE=/ MAFAT_DEBIAN_MIRROR=http://localhost:9/debian darknet_patch/apply.sh --build "$folder/none" >"$log" 2>&1
 [ $? = 1 ] && grep -q 'cannot reach' "$log" && [ -z "$(ls -A "$folder/none")" ] && ok "apply.sh: no mirror" || fail "apply.sh: no mirror" "$(tail -n 1 "$log") $(ls -A "$folder/none")"
+check "apply.sh: a folder without the package" "$(head -n 1 "$log")" grep -q 'MAFAT_DARKNET_SOURCE' "$log"
 
 # --- built ---------------------------------------------------------------------
 
@@ -45,6 +47,9 @@ check "the system's package lists stay" "something in /var/lib/apt/lists is newe
 darknet=$build/darknet/darknet
 patched=$build/darknet/libdarknet.so
 check "what is up to date is left alone" "it built again" test ! "$log" -nt "$log" -a -z "$(darknet_patch/apply.sh --build "$build/darknet" 2>&1)"
+mkdir "$folder/a copy" && cp -r "$build/darknet/"{built,darknet,libdarknet.so,libdarknet.a,include} "$folder/a copy"
+CDPATH=/ MAFAT_DEBIAN_MIRROR=http://localhost:9/debian darknet_patch/apply.sh --build "$folder/a copy" >"$log" 2>&1
+check "what is up to date needs no package" "exit status $?, $(tail -n 1 "$log")" test $? = 0 -a ! -s "$log"
 debian=/usr/lib/darknet/libdarknet.so
 [ -f $debian ] || debian=
 check "outputs.c" "does not compile" gcc -O1 -Wall -Wextra -I"$build/darknet/include" -o "$folder/outputs" tests/darknet/outputs.c -ldl
