@@ -68,8 +68,6 @@ LIBRARY   := $(NETWORK) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
 TESTS     := $(wildcard tests/*.c)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
-pic_objects = $(patsubst %.c,$(BUILD)/pic/%.o,$(1))
-both = $(call objects,$(1)) $(call pic_objects,$(1))
 LIB := $(BUILD)/libmafat.a
 # The same, shared: its number goes up when a program linked with it has to be built again.
 SONAME := libmafat.so.0
@@ -85,27 +83,24 @@ help: ## list targets
 
 # --- compiling ---------------------------------------------------------------
 
-compile = $(CC) $(CPPFLAGS) $(IMAGE_FLAGS) $(URING_FLAGS) $(CFLAGS) $(EXTRA) -MMD -MP
-
 $(BUILD)/obj/%.o: %.c Makefile
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(compile) -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(IMAGE_FLAGS) $(URING_FLAGS) $(CFLAGS) $(SHAREABLE) $(EXTRA) -MMD -MP -c $< -o $@
 
-# For libmafat.so: only what include/mafat.h declares can be seen from outside.
-$(BUILD)/pic/%.o: %.c Makefile
-	$(call say,CC,"$< (shared)")
-	@mkdir -p $(@D)
-	$(Q)$(compile) -fPIC -fvisibility=hidden -c $< -o $@
+# The same objects for libmafat.a and libmafat.so: compilers that make executables
+# independent of their place, as Debian's does, make the same code of it. Only what
+# include/mafat.h declares can be seen from outside.
+$(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
 # Loops over all of a weights file, while a layer waits for it.
-$(call both,runner/pack.c runner/packed_file.c): EXTRA = -O3
+$(call objects,runner/pack.c runner/packed_file.c): EXTRA = -O3
 # Kernels are written once and compiled once per level.
-$(BUILD)/obj/runner/kernels/%.o $(BUILD)/pic/runner/kernels/%.o: EXTRA = -O3
-$(BUILD)/obj/runner/kernels/x86/avx2.o $(BUILD)/pic/runner/kernels/x86/avx2.o: EXTRA = -O3 -march=x86-64-v3
-$(BUILD)/obj/runner/kernels/x86/avx512.o $(BUILD)/pic/runner/kernels/x86/avx512.o: EXTRA = -O3 -march=x86-64-v4 -mprefer-vector-width=512
+$(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
+$(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = -O3 -march=x86-64-v3
+$(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = -O3 -march=x86-64-v4 -mprefer-vector-width=512
 # Scheduled before registers are given out, the 32 of aarch64 would not do.
-$(BUILD)/obj/runner/kernels/arm/neon.o $(BUILD)/pic/runner/kernels/arm/neon.o: EXTRA = -O3 $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon,-fno-schedule-insns -Wno-ignored-optimization-argument)
+$(BUILD)/obj/runner/kernels/arm/neon.o: EXTRA = -O3 $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon,-fno-schedule-insns -Wno-ignored-optimization-argument)
 $(call objects,runner/annotate.c $(wildcard runner/annotate_*.c)): EXTRA = $(call pkg,--cflags,gdlib json-c libexif)
 $(BUILD)/obj/tests/%.o: EXTRA = $(call pkg,--cflags,check json-c)
 
@@ -114,7 +109,7 @@ $(LIB): $(call objects,$(LIBRARY))
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 # The decoders' own names stay inside, too, where one comes from an archive.
-$(SHARED): $(call pic_objects,$(LIBRARY))
+$(SHARED): $(call objects,$(LIBRARY))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL $(if $(SANITIZE),,-Wl,-z,defs) \
 	  -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
@@ -279,4 +274,4 @@ include arm.mk
 clean: ## remove everything that was built
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD)/obj $(BUILD)/pic -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -131,7 +131,13 @@ fi
 # --- unpack, patch -----------------------------------------------------------
 
 say "darknet: unpacking, patching"
-apply() { # PATCH: lines of ours have no context, so they must fit exactly
+apply() { # PATCH: lines of ours have no context, so patch would put them anywhere; it must be applied to what it was made for
+  local base files
+  base=$(sed -n '1s/^# applies to //p' "$1")
+  mapfile -t files < <(sed -n 's,^--- a/\([^\t]*\).*,\1,p' "$1")
+  if [ -n "$base" ] && [ "$base" != "$(cat "${files[@]}" 2>/dev/null | sha256sum | cut -d ' ' -f 1)" ]; then
+    die 1 "$(basename "$1") was made for another source: make it anew (README.md)"
+  fi
   patch --batch --quiet --forward --fuzz=0 --no-backup-if-mismatch -p1 <"$1" >"$work/log" 2>&1 || die 1 "$(basename "$1") does not apply: $(tail -n 1 "$work/log")"
 }
 mkdir "$work/source" && cd "$work/source" || die 1 "cannot write to $folder"

@@ -20,8 +20,8 @@ unset DISPLAY WAYLAND_DISPLAY
 
 # --- the patches' text ---------------------------------------------------------
 
-# Headers, hunks without the name of a function, added lines; nothing of Darknet's.
-foreign() { awk '/^--- a\// || /^\+\+\+ b\// || /^@@ -[0-9,]+ \+[0-9,]+ @@$/ || /^\+/ { next } { print FILENAME ": " $0; found = 1 } END { exit !found }' "$1"; }
+# A checksum, headers, hunks without the name of a function, added lines; nothing of Darknet's.
+foreign() { awk 'NR == 1 && /^# applies to [0-9a-f]+$/ { sum = 1; next } /^--- a\// || /^\+\+\+ b\// || /^@@ -[0-9,]+ \+[0-9,]+ @@$/ || /^\+/ { next } { print FILENAME ": " $0; found = 1 } END { if (!sum) print "no checksum of what it applies to"; exit sum && !found }' "$1"; }
 for patch in darknet_patch/*.patch; do
   if text=$(foreign "$patch"); then fail "text of $(basename "$patch")" "$(head -n 1 <<<"$text")"; else ok "text of $(basename "$patch")"; fi
 done
