@@ -5,7 +5,8 @@
  * MAFAT_OK or a negative code and explain themselves in a diagnostic, which may
  * be NULL. Everything that is opened is closed by its opener; closing accepts
  * NULL. Separate models may be used from separate threads; one model is used by
- * one thread at a time.
+ * one thread at a time. After fork() the child may close what its parent has opened, and run
+ * models of one thread whose weights are kept; to run others there is MAFAT_EINVAL.
  *
  * Nothing here prints or exits, or changes signals, locale or the allocator's settings
  * (mafat_calibrate aside). Opening gives free memory of the heap back to the system
@@ -103,6 +104,7 @@ struct mafat_model_options {
   struct mafat_warning_sink warnings; /* default: nobody */
 };
 
+/* Options of NULL, for a model or a query, are these. */
 MAFAT_API void mafat_model_defaults(struct mafat_model_options *options);
 
 struct mafat_model;
@@ -149,8 +151,8 @@ struct mafat_detections {
 };
 
 /* The boxes of the last run; none for a network without detection heads. thresh
- * and nms as Darknet's (0.5, 0.45). MAFAT_EINVAL: there is no output to read, for no run
- * has ended well, the model has rested since, or another has used their arena. */
+ * and nms as Darknet's (0.5, 0.45). MAFAT_EINVAL: there is no output to read, for there was
+ * no run, the last one failed, the model has rested since, or another has used their arena. */
 MAFAT_API int mafat_model_detect(const struct mafat_model *model, float thresh, float nms,
                        struct mafat_detections **out, struct mafat_diagnostic *d);
 MAFAT_API void mafat_detections_close(struct mafat_detections **detections);
@@ -442,6 +444,7 @@ struct mafat_calibrate_options {
   struct mafat_warning_sink warnings; /* default: nobody */
 };
 
+/* Options of NULL are these. */
 MAFAT_API void mafat_calibrate_defaults(struct mafat_calibrate_options *options);
 
 /* Of one thread. 0: not known. */

@@ -1,5 +1,6 @@
 #include "network/cfg.h"
 
+#include "network/number.h"
 #include "network/text_file.h"
 
 #include <errno.h>
@@ -166,8 +167,8 @@ static int read_float(const struct mafat_cfg *cfg, const struct mafat_cfg_option
                       const char *text, float *value, const char **rest,
                       struct mafat_diagnostic *d)
 {
-  char *end;
-  float v = strtof(text, &end);
+  const char *end;
+  float v = mafat_number_read(text, &end);
   if (end == text || !ends_number(end) || !isfinite(v))
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: %s expects a number, found %.60s",
                       cfg->path, o->line, o->key, text);

@@ -25,14 +25,6 @@ static struct mafat_peak find_peak(const struct mafat_layout *layout)
   return peak;
 }
 
-int mafat_peak_describe(const struct mafat_peak *peak, const struct mafat_network *n, char *text, size_t room)
-{
-  if (peak->kept) return snprintf(text, room, "kept weights");
-  if (peak->layer == MAFAT_INPUT) return snprintf(text, room, "%s", mafat_tag_name(peak->tag));
-  return snprintf(text, room, "%s of layer %d [%s]", mafat_tag_name(peak->tag), peak->layer,
-                  mafat_layer_type_name(n->layers[peak->layer].type));
-}
-
 bool mafat_predict_holds(size_t predicted_bytes, size_t measured_bytes)
 {
   return predicted_bytes >= measured_bytes &&

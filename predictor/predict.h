@@ -54,10 +54,6 @@ enum {
   MAFAT_CHARGE_AHEAD = 64 * MAFAT_PAGE
 };
 
-/* "activations of layer 16 [convolutional]", "scratch of layer 3 [convolutional]",
- * "input", "kept weights", "io". Written like snprintf. */
-int mafat_peak_describe(const struct mafat_peak *peak, const struct mafat_network *n, char *text, size_t room);
-
 /* A prediction may be so much above what is measured: 2 % of that and this. Never below. */
 enum { MAFAT_PREDICT_SLACK = 256 << 10 };
 bool mafat_predict_holds(size_t predicted_bytes, size_t measured_bytes);

@@ -107,6 +107,13 @@ void mafat_arena_end(struct mafat_arena *a, const void *user, bool good)
   pthread_mutex_unlock(&a->mutex);
 }
 
+void mafat_arena_drop(struct mafat_arena *a, const void *user)
+{
+  pthread_mutex_lock(&a->mutex);
+  if (a->holder == user) a->holder = NULL;
+  pthread_mutex_unlock(&a->mutex);
+}
+
 bool mafat_arena_hold(struct mafat_arena *a, const void *user, char **memory)
 {
   pthread_mutex_lock(&a->mutex);

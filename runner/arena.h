@@ -20,6 +20,9 @@ void mafat_arena_leave(struct mafat_arena *a, const void *user);
 int mafat_arena_begin(struct mafat_arena *a, char **memory, const char *name, struct mafat_diagnostic *d);
 void mafat_arena_end(struct mafat_arena *a, const void *user, bool good);
 
+/* Of the user's, no output lies there any more. */
+void mafat_arena_drop(struct mafat_arena *a, const void *user);
+
 /* Around reading: false where no output of the user lies there; else nobody begins to run, and
  * nothing moves, before unhold. */
 bool mafat_arena_hold(struct mafat_arena *a, const void *user, char **memory);

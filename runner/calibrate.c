@@ -678,6 +678,9 @@ int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_cali
                     struct mafat_diagnostic *d)
 {
   struct mafat_calibration found;
+  struct mafat_calibrate_options usual;
+  mafat_calibrate_defaults(&usual);
+  if (!options) options = &usual;
   const struct mafat_kernels *kernels = mafat_kernels_find(options->cpu);
   char path[MAFAT_CALIBRATION_PATH];
   if (!kernels)

@@ -1,5 +1,7 @@
 #include "runner/calibrate_file.h"
 
+#include "network/number.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -60,10 +62,11 @@ static int read_line(struct reader *r, const char *word, char *value, size_t roo
 
 static int read_number(struct reader *r, const char *word, double least, double most, double *value)
 {
-  char text[NAME_ROOM], *end = text;
+  char text[NAME_ROOM];
+  const char *end = text;
   int code = read_line(r, word, text, sizeof text);
   if (code) return code;
-  double number = text[0] >= '0' && text[0] <= '9' ? (double)strtof(text, &end) : 0;
+  double number = text[0] >= '0' && text[0] <= '9' ? (double)mafat_number_read(text, &end) : 0;
   if (end == text || *end != '\0' || !(number >= least && number <= most))
     return mafat_fail(r->d, MAFAT_EFORMAT, "%s:%d: expected %s from %g to %g, found %s", r->name, r->line, word,
                       least, most, text);
@@ -109,18 +112,18 @@ struct writer {
   size_t room, length;
 };
 
-static void write_line(struct writer *w, const char *word, double value)
-{
-  char line[64];
-  int n = snprintf(line, sizeof line, "%s %.6g\n", word, value);
-  for (int i = 0; i < n; i++, w->length++)
-    if (w->length + 1 < w->room) w->text[w->length] = line[i];
-}
-
 static void write_text(struct writer *w, const char *text)
 {
   for (; *text; text++, w->length++)
     if (w->length + 1 < w->room) w->text[w->length] = *text;
+}
+
+static void write_line(struct writer *w, const char *word, double value)
+{
+  char line[64];
+  snprintf(line, sizeof line, "%s %.6g\n", word, value);
+  mafat_number_point(line);
+  write_text(w, line);
 }
 
 size_t mafat_calibration_write(const struct mafat_calibration *c, char *text, size_t room)

@@ -449,8 +449,8 @@ int mafat_classify(struct mafat_class_score *top, int k, int *n_top, const struc
     return mafat_fail(d, MAFAT_EINVAL, "expected at most %d layers, found %d", n->n_layers,
                       in->n_layers);
   int layer = mafat_classify_layer(n, in->n_layers);
-  if (layer < 0 || k < 1)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a network that ends in [softmax]");
+  if (layer < 0) return mafat_fail(d, MAFAT_EINVAL, "expected a network that ends in [softmax]");
+  if (k < 1) return mafat_fail(d, MAFAT_EINVAL, "expected room for 1 class or more, found %d", k);
   struct mafat_shape out = n->layers[layer].out;
   if ((int64_t)out.c * out.h * out.w > INT_MAX)
     return mafat_fail(d, MAFAT_ELIMIT, "layer %d [softmax] has too many classes", layer);

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct mafat_executor {
   const struct mafat_network *network;
@@ -24,6 +25,7 @@ struct mafat_executor {
   struct mafat_step_watch watch;
   bool source_failed;
   struct mafat_arena *arena;
+  pid_t process;          /* that opened it */
   bool joined;            /* the arena */
   double input_ms;
   double *layer_ms;
@@ -43,6 +45,7 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
   *out = NULL;
   struct mafat_executor *e = calloc(1, sizeof *e);
   if (!e) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
+  e->process = getpid();
   e->network = n;
   e->plan = plan;
   e->layout = layout;
@@ -238,10 +241,20 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
+/* A child of fork() has no threads of its parent's, and its reads would come out there. */
+static int check_process(const struct mafat_executor *e, struct mafat_diagnostic *d)
+{
+  if (mafat_team_is_here(e->team) && (!mafat_weights_reads_in_runs(e->weights) || e->process == getpid())) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL, "%s: was opened before fork(): with threads, or weights that are read in runs, "
+                    "only the parent can run it", e->network->path);
+}
+
 int mafat_executor_run(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
   e->source_failed = false;
-  int code = mafat_arena_begin(e->arena, &e->tensors.arena, e->network->path, d);
+  int code = check_process(e, d);
+  if (code) return code;
+  code = mafat_arena_begin(e->arena, &e->tensors.arena, e->network->path, d);
   if (code) return code;
   mafat_weights_begin(e->weights, e->tensors.arena);
   mafat_team_gather(e->team);
@@ -261,6 +274,11 @@ bool mafat_executor_hold_output(struct mafat_executor *e)
 void mafat_executor_unhold_output(struct mafat_executor *e)
 {
   mafat_arena_unhold(e->arena);
+}
+
+void mafat_executor_drop_output(struct mafat_executor *e)
+{
+  mafat_arena_drop(e->arena, e);
 }
 
 bool mafat_executor_source_failed(const struct mafat_executor *e)

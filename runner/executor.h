@@ -71,6 +71,8 @@ void mafat_executor_forget(struct mafat_executor *e);
 /* The same, unless the output of another who shares the arena lies there. */
 void mafat_executor_rest(struct mafat_executor *e);
 
+/* What the last run put out is no more to be read, for another one has been asked for. */
+void mafat_executor_drop_output(struct mafat_executor *e);
 /* Around reading in an arena that is shared: is there an output to read? Not where no run has
  * ended well, or the pages were given back, or another has run in them. If there is, nobody
  * else runs before unhold. */

@@ -98,10 +98,13 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
 int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
                      const struct mafat_model_options *options, struct mafat_diagnostic *d)
 {
+  struct mafat_model_options usual;
   *out = NULL;
+  if (!cfg_path || !weights_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
   struct mafat_model *m = calloc(1, sizeof *m);
   if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
-  int code = open_model(m, cfg_path, weights_path, options, d);
+  mafat_model_defaults(&usual);
+  int code = open_model(m, cfg_path, weights_path, options ? options : &usual, d);
   if (code == MAFAT_OK) *out = m;
   else mafat_model_close(&m);
   return code;
@@ -182,20 +185,32 @@ static int run_picture(struct mafat_model *m, const char *path, const struct maf
   double before = mafat_process_now_ms();
   struct mafat_image *image = NULL;
   struct mafat_picture_input input = {0};
-  m->input_failed = true;
   int code = open_picture(m, path, pixels, &image, d);
   if (code == MAFAT_OK) code = mafat_input_picture_open(&input, image, m->network->input, takes_rows(m), d);
   if (code == MAFAT_OK) {
     code = run_source(m, mafat_input_picture_source(&input), before, d);
-    if (code == MAFAT_OK && (code = mafat_input_picture_finish(&input, d))) m->input_failed = true;
+    if (code == MAFAT_OK && (code = mafat_input_picture_finish(&input, d))) {
+      m->input_failed = true;
+      mafat_executor_drop_output(m->executor);
+    }
   }
   mafat_input_picture_close(&input);
   mafat_image_close(&image);
   return code;
 }
 
+/* What a run that was asked for takes away, and what it wants to be given. */
+static int begin_run(struct mafat_model *m, const void *given, const char *what, struct mafat_diagnostic *d)
+{
+  m->input_failed = true;
+  mafat_executor_drop_output(m->executor);
+  return given ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "%s: expected %s, found none", m->network->path, what);
+}
+
 int mafat_model_run_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
 {
+  int code = begin_run(m, path, "a picture's path", d);
+  if (code) return code;
   return run_picture(m, path, NULL, d);
 }
 
@@ -203,6 +218,8 @@ int mafat_model_run_pixels(struct mafat_model *m, const unsigned char *pixels, i
                            size_t stride, struct mafat_diagnostic *d)
 {
   struct mafat_image_pixels p = {pixels, w, h, channels, stride};
+  int code = begin_run(m, pixels, "pixels", d);
+  if (code) return code;
   return run_picture(m, NULL, &p, d);
 }
 
@@ -210,8 +227,8 @@ int mafat_model_run_raw(struct mafat_model *m, const char *path, struct mafat_di
 {
   double before = mafat_process_now_ms();
   struct mafat_raw_input input;
-  m->input_failed = true;
-  int code = mafat_input_raw_open(&input, path, m->network->input, d);
+  int code = begin_run(m, path, "a path of floats", d);
+  if (code == MAFAT_OK) code = mafat_input_raw_open(&input, path, m->network->input, d);
   if (code) return code;
   forget_picture(m);
   code = run_source(m, mafat_input_raw_source(&input), before, d);
@@ -224,7 +241,8 @@ int mafat_model_run_floats(struct mafat_model *m, const float *chw, size_t n,
 {
   struct mafat_shape in = m->network->input;
   size_t expected = (size_t)in.h * (size_t)in.w * (size_t)in.c;
-  m->input_failed = true;
+  int code = begin_run(m, chw, "floats", d);
+  if (code) return code;
   if (n != expected)
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected %zu floats of input, found %zu", m->network->path,
                       expected, n);
@@ -283,7 +301,7 @@ struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
 static int hold_output(const struct mafat_model *m, struct mafat_diagnostic *d)
 {
   if (mafat_executor_hold_output(m->executor)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "%s: no output to read: no run has ended well, or the model has rested since, "
+  return mafat_fail(d, MAFAT_EINVAL, "%s: no output to read: there was no run, or the last one failed, or the model has rested since, "
                     "or another has used its arena", m->network->path);
 }
 

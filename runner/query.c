@@ -46,10 +46,13 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
 int mafat_query_open(struct mafat_query **out, const char *cfg, const char *weights,
                      const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
+  struct mafat_model_options usual;
   *out = NULL;
+  if (!cfg) return mafat_fail(d, MAFAT_EINVAL, "expected the path of a cfg");
   struct mafat_query *q = calloc(1, sizeof *q);
   if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
-  int code = open_query(q, cfg, weights, o, d);
+  mafat_model_defaults(&usual);
+  int code = open_query(q, cfg, weights, o ? o : &usual, d);
   if (code == MAFAT_OK) *out = q;
   else mafat_query_close(&q);
   return code;

@@ -24,6 +24,7 @@ struct queue {
 
 struct ring {
   int fd;
+  pid_t process; /* that has the thread: a child of fork() has it not */
   pthread_t thread;
   pthread_mutex_t mutex; /* of all that follows */
   pthread_cond_t work, results;
@@ -93,6 +94,7 @@ static int open_ring(void *memory, int fd)
 {
   struct ring *r = memory;
   r->fd = fd;
+  r->process = getpid();
   pthread_mutex_init(&r->mutex, NULL);
   pthread_cond_init(&r->work, NULL);
   pthread_cond_init(&r->results, NULL);
@@ -104,6 +106,7 @@ static int open_ring(void *memory, int fd)
 static void close_ring(void *memory)
 {
   struct ring *r = memory;
+  if (r->process != getpid()) return;
   pthread_mutex_lock(&r->mutex);
   r->quit = true;
   pthread_cond_signal(&r->work);

@@ -3,6 +3,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct mafat_team {
   int n_workers, n_started;
   bool crowded;             /* fewer processors than workers */
   bool bound;               /* a processor for each worker */
+  pid_t process;            /* that has the threads: a child of fork() has them not */
   cpu_set_t caller_cpu, before; /* the one that is left for the caller; where it was allowed */
   void (*work)(void *context, int worker);
   void *context;
@@ -179,6 +181,11 @@ int mafat_team_size(const struct mafat_team *t)
   return t->n_workers;
 }
 
+bool mafat_team_is_here(const struct mafat_team *t)
+{
+  return t->n_started == 0 || t->process == getpid();
+}
+
 /* A thread for each processor: then each keeps to one, for some kernels leave two
  * that wait for each other on the same. The caller's thread is bound only between
  * gather and disperse. */
@@ -201,17 +208,22 @@ static void bind_threads(struct mafat_team *t)
   }
 }
 
+/* With all signals blocked: they are for the program's threads, whose handlers may want more stack. */
 static int start_threads(struct mafat_team *t)
 {
   pthread_attr_t attributes;
+  sigset_t all, before;
   int refused = pthread_attr_init(&attributes);
   if (refused) return refused;
   refused = pthread_attr_setstacksize(&attributes, MAFAT_TEAM_STACK_BYTES);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   for (int i = 0; i < t->n_workers - 1 && !refused; i++) {
     t->members[i] = (struct member){.team = t, .worker = i + 1};
     refused = pthread_create(&t->members[i].thread, &attributes, live, &t->members[i]);
     if (!refused) t->n_started++;
   }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
   if (!refused) bind_threads(t);
   return refused;
@@ -223,6 +235,7 @@ int mafat_team_open(struct mafat_team **out, int n_workers, struct mafat_diagnos
   struct mafat_team *t = calloc(1, sizeof *t);
   if (!t) return mafat_fail(d, MAFAT_ENOMEM, "threads: out of memory");
   t->n_workers = n_workers;
+  t->process = getpid();
   atomic_init(&t->inside, CLOSED);
   cpu_set_t allowed;
   t->crowded = sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) < n_workers;
@@ -243,13 +256,13 @@ void mafat_team_close(struct mafat_team **team)
 {
   if (!team || !*team) return;
   struct mafat_team *t = *team;
-  if (t->n_started) {
+  if (mafat_team_is_here(t)) {
     atomic_store(&t->quit, true);
-    call(t);
+    if (t->n_started) call(t);
     for (int i = 0; i < t->n_started; i++) pthread_join(t->members[i].thread, NULL);
+    pthread_cond_destroy(&t->wake);
+    pthread_mutex_destroy(&t->mutex);
   }
-  pthread_cond_destroy(&t->wake);
-  pthread_mutex_destroy(&t->mutex);
   free(t->members);
   free(t);
   *team = NULL;

@@ -23,6 +23,10 @@ void mafat_team_close(struct mafat_team **team);
 
 int mafat_team_size(const struct mafat_team *team);
 
+/* Is this the process that has the threads, if there are any? In a child of fork() nothing can be
+ * run by them, and closing waits for none. */
+bool mafat_team_is_here(const struct mafat_team *team);
+
 /* Calls work(context, worker) on the caller's thread as worker 0 and on those of
  * the others that come in time, and returns when all of these have returned: a
  * thread that the system does not let run is not waited for, so `work` must take

@@ -3,6 +3,7 @@
 #include "runner/weights.h"
 
 #include <check.h>
+#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -142,6 +143,44 @@ void test_fail_case(const char *cfg_text, const char *plan_text, const char *for
   vsnprintf(why, sizeof why, format, args);
   va_end(args);
   ck_abort_msg("%s\nplan %s\n%s", why, plan_text, cfg_text);
+}
+
+/* ---- locales ---- */
+
+static bool set_comma_locale(void)
+{
+  static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_AT.UTF-8",
+                                      "nl_NL.UTF-8", "ps_AF.UTF-8", "ps_AF"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (setlocale(LC_ALL, names[i]) && strcmp(localeconv()->decimal_point, ".") != 0) return true;
+  return false;
+}
+
+/* One of numbers alone: made in a moment. */
+static void make_comma_locale(const char *folder)
+{
+  static const char source[] = "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\ngrouping 3;3\nEND LC_NUMERIC\n";
+  char path[64], command[256];
+  snprintf(path, sizeof path, "%s/source", folder);
+  FILE *file = fopen(path, "w");
+  if (!file) return;
+  fputs(source, file);
+  fclose(file);
+  snprintf(command, sizeof command, "localedef -c -i %s -f ANSI_X3.4-1968 %s/comma >/dev/null 2>&1", path, folder);
+  if (system(command) != 0) return; /* warnings, or there is none: seen when it is set */
+}
+
+bool test_comma_locale(void)
+{
+  char folder[] = "/tmp/mafat_locale_XXXXXX", command[64];
+  if (set_comma_locale()) return true;
+  if (!mkdtemp(folder)) return false;
+  make_comma_locale(folder);
+  setenv("LOCPATH", folder, 1);
+  bool set = setlocale(LC_NUMERIC, "comma") != NULL;
+  unsetenv("LOCPATH");
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  return system(command) == 0 && set;
 }
 
 /* ---- random numbers: splitmix64 ---- */

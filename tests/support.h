@@ -43,6 +43,10 @@ struct mafat_network *test_darknet_network(const char *cfg_name);
 void test_fail_case(const char *cfg_text, const char *plan_text, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Sets a locale that has another decimal point, made for the occasion where it can be, until
+ * setlocale(LC_ALL, "C"). False where there is none. */
+bool test_comma_locale(void);
+
 /* ---- random numbers ---- */
 
 struct test_rng {

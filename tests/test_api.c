@@ -258,6 +258,75 @@ START_TEST(test_what_failed_is_told)
 }
 END_TEST
 
+/* No program shall take the boxes of one picture for another's. */
+START_TEST(test_after_a_run_that_failed_there_is_nothing_to_read)
+{
+  struct mafat_model *m = open_model(detector, NULL);
+  const unsigned char pixels[12] = {0};
+  for (int way = 0; way < 8; way++) {
+    struct mafat_detections *found;
+    struct mafat_diagnostic d;
+    ck_assert_int_eq(mafat_model_run_floats(m, input, INPUTS, &d), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_detect(m, .5f, .45f, &found, &d), MAFAT_OK);
+    mafat_detections_close(&found);
+    int code = way == 0   ? mafat_model_run_picture(m, "/nonexistent.jpg", &d)
+               : way == 1 ? mafat_model_run_floats(m, input, INPUTS - 1, &d)
+               : way == 2 ? mafat_model_run_raw(m, picture_path, &d)
+               : way == 3 ? mafat_model_run_pixels(m, pixels, 2, 2, 2, 4, &d)
+               : way == 4 ? mafat_model_run_picture(m, NULL, &d)
+               : way == 5 ? mafat_model_run_floats(m, NULL, INPUTS, &d)
+               : way == 6 ? mafat_model_run_raw(m, NULL, &d)
+                          : mafat_model_run_pixels(m, NULL, 2, 2, 3, 6, &d);
+    ck_assert_int_lt(code, 0);
+    ck_assert_int_eq(mafat_model_detect(m, .5f, .45f, &found, &d), MAFAT_EINVAL);
+    ck_assert_ptr_null(found);
+    ck_assert_ptr_nonnull(strstr(d.text, "the last one failed"));
+  }
+  mafat_model_close(&m);
+}
+END_TEST
+
+/* Rows that no layer reads are decoded when all has been computed. */
+START_TEST(test_a_picture_that_is_damaged_where_nothing_is_read_fails_too)
+{
+  static const char every_fifth_row[] = "[net]\nwidth=32\nheight=24\nchannels=3\n"
+                                        "[convolutional]\nfilters=6\nsize=3\nstride=5\nactivation=linear\n";
+  char picture[13 + 32 * 24 * 3] = "P6\n32 24\n255\n";
+  struct mafat_diagnostic d;
+  struct mafat_run_facts run;
+  struct mafat_model *m = open_model(every_fifth_row, "rows1/NoCut");
+  float *output = malloc(6 * 5 * 6 * sizeof *output);
+  ck_assert_ptr_nonnull(output);
+  write_file(picture_path, picture, sizeof picture);
+  ck_assert_msg(mafat_model_run_picture(m, picture_path, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(mafat_model_read_layer(m, 0, output, &d), MAFAT_OK);
+  write_file(picture_path, picture, sizeof picture - 1);
+  ck_assert_int_eq(mafat_model_run_picture(m, picture_path, &d), MAFAT_EFORMAT);
+  mafat_model_last_run(m, &run);
+  ck_assert(run.input_failed);
+  ck_assert_int_eq(mafat_model_read_layer(m, 0, output, &d), MAFAT_EINVAL);
+  free(output);
+  mafat_model_close(&m);
+}
+END_TEST
+
+START_TEST(test_what_is_left_out_is_usual_or_refused)
+{
+  struct mafat_diagnostic d;
+  struct mafat_model *m = open_model(detector, NULL);
+  mafat_model_close(&m);
+  ck_assert_int_eq(mafat_model_open(&m, cfg_path(detector), weights_path, NULL, &d), MAFAT_OK);
+  mafat_model_close(&m);
+  ck_assert_int_eq(mafat_model_open(&m, cfg_path(detector), NULL, NULL, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_open(&m, NULL, weights_path, NULL, &d), MAFAT_EINVAL);
+  struct mafat_query *q = open_query(detector, NULL);
+  mafat_query_close(&q);
+  ck_assert_int_eq(mafat_query_open(&q, NULL, NULL, NULL, &d), MAFAT_EINVAL);
+  ck_assert_ptr_null(q);
+  ck_assert(m == NULL);
+}
+END_TEST
+
 START_TEST(test_a_file_of_floats_is_as_good_as_floats)
 {
   static float from_floats[OUT_C * OUT_H * OUT_W], from_file[OUT_C * OUT_H * OUT_W];
@@ -615,6 +684,9 @@ Suite *api_suite(void)
   tcase_add_test(models, test_what_is_not_there_is_not_filled);
   tcase_add_test(models, test_a_run_leaves_its_times);
   tcase_add_test(models, test_what_failed_is_told);
+  tcase_add_test(models, test_after_a_run_that_failed_there_is_nothing_to_read);
+  tcase_add_test(models, test_a_picture_that_is_damaged_where_nothing_is_read_fails_too);
+  tcase_add_test(models, test_what_is_left_out_is_usual_or_refused);
   tcase_add_test(models, test_a_file_of_floats_is_as_good_as_floats);
   tcase_add_test(models, test_a_watch_is_told_of_every_step);
   tcase_add_test(models, test_classes_come_likeliest_first);

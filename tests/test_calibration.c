@@ -11,6 +11,7 @@
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,22 @@ START_TEST(test_text_comes_back_as_it_was)
   ck_assert_double_eq(c.fit_error, written.fit_error);
   ck_assert_double_eq(c.disk_ns, written.disk_ns);
   for (int t = 0; t < MAFAT_N_TERMS; t++) ck_assert_double_eq(c.ns[t], written.ns[t]);
+}
+END_TEST
+
+START_TEST(test_text_is_the_same_in_every_locale)
+{
+  static char usual[sizeof text];
+  struct mafat_calibration c;
+  struct mafat_diagnostic d = {""};
+  size_t n = write_sample();
+  strcpy(usual, text);
+  if (!test_comma_locale()) return;
+  ck_assert_uint_eq(write_sample(), n);
+  ck_assert_str_eq(text, usual);
+  ck_assert_msg(mafat_calibration_parse(&c, "avx2", "file", text, n, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_double_eq(c.disk_ns, 1.5);
+  setlocale(LC_ALL, "C");
 }
 END_TEST
 
@@ -334,6 +351,7 @@ Suite *calibration_suite(void)
   Suite *suite = suite_create("calibration");
   TCase *tcase = tcase_create("text");
   tcase_add_test(tcase, test_text_comes_back_as_it_was);
+  tcase_add_test(tcase, test_text_is_the_same_in_every_locale);
   tcase_add_test(tcase, test_text_that_is_cut_short_is_refused);
   tcase_add_test(tcase, test_numbers_that_cannot_be_are_refused);
   tcase_add_test(tcase, test_every_level_has_built_in_figures);

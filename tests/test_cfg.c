@@ -1,10 +1,12 @@
 #include <check.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "network/cfg.h"
+#include "tests/support.h"
 
 Suite *cfg_suite(void);
 
@@ -179,15 +181,38 @@ static const struct float_look_up floats[] = {
     {"x", MAFAT_EFORMAT, 5},   {"1.5.2", MAFAT_EFORMAT, 5},
 };
 
-START_TEST(fractions)
+static void check_fraction(const struct float_look_up *l)
 {
-  const struct float_look_up *l = &floats[_i];
   struct mafat_cfg *cfg = with_value(l->value);
   float value = 5;
   ck_assert_msg(mafat_cfg_float(cfg, &cfg->sections[0], "key", &value, &diagnostic) == l->code, "%s", l->value);
   ck_assert_msg(value == l->expected, "%s: %g", l->value, (double)value);
   if (l->code) ck_assert_ptr_nonnull(strstr(diagnostic.text, "a.cfg:3: key expects a number, found "));
   mafat_cfg_close(&cfg);
+}
+
+START_TEST(fractions)
+{
+  check_fraction(&floats[_i]);
+}
+END_TEST
+
+/* The program that uses the library may have set any. */
+START_TEST(locales_change_no_number)
+{
+  struct mafat_cfg_section *s;
+  int n;
+  float *list;
+  if (!test_comma_locale()) return;
+  for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) check_fraction(&floats[i]);
+  struct mafat_cfg *cfg = with_value("1.5,2.25,.5,3,-1.75e1");
+  s = &cfg->sections[0];
+  ck_assert_int_eq(mafat_cfg_floats(cfg, s, "key", &list, &n, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(n, 5);
+  ck_assert(list[0] == 1.5f && list[1] == 2.25f && list[2] == .5f && list[3] == 3 && list[4] == -17.5f);
+  free(list);
+  mafat_cfg_close(&cfg);
+  setlocale(LC_ALL, "C");
 }
 END_TEST
 
@@ -314,6 +339,7 @@ Suite *cfg_suite(void)
   TCase *values = tcase_create("values");
   tcase_add_loop_test(values, whole_numbers, 0, COUNT(ints));
   tcase_add_loop_test(values, fractions, 0, COUNT(floats));
+  tcase_add_test(values, locales_change_no_number);
   tcase_add_test(values, absent_keys_leave_the_default);
   tcase_add_loop_test(values, lists_of_numbers, 0, COUNT(lists));
   suite_add_tcase(suite, values);

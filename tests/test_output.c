@@ -15,6 +15,7 @@
 #include <json-c/json.h>
 
 #include "runner/program/output.h"
+#include "tests/support.h"
 
 Suite *output_suite(void);
 
@@ -397,20 +398,10 @@ END_TEST
 
 /* ---- Locales. ---- */
 
-/* Any that has another decimal point; most machines have none. */
-static bool set_comma_locale(void)
-{
-  static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_AT.UTF-8",
-                                      "nl_NL.UTF-8", "ps_AF.UTF-8", "ps_AF"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (setlocale(LC_ALL, names[i]) && strcmp(localeconv()->decimal_point, ".") != 0) return true;
-  return false;
-}
-
 START_TEST(test_locale)
 {
   struct mafat_run_report r = full_report();
-  if (!set_comma_locale()) return;
+  if (!test_comma_locale()) return;
   struct json_object *o = run_object(&r);
   ck_assert_ptr_nonnull(strstr(written, "\"load_ms\":100.125,"));
   json_object_put(o);

@@ -153,21 +153,20 @@ START_TEST(test_page_tables_grow_with_what_is_mapped)
 }
 END_TEST
 
-static void check_peak(const char *text, const char *expected)
+static void check_peak(const char *text, int layer)
 {
-  char name[64];
   lay_again(text);
   struct mafat_prediction p = predict(0, 0, 0);
-  mafat_peak_describe(&p.peak, network, name, sizeof name);
-  ck_assert_str_eq(name, expected);
+  ck_assert(!p.peak.kept && p.peak.tag == MAFAT_TAG_ACTIVATIONS);
+  ck_assert_int_eq(p.peak.layer, layer);
   ck_assert_uint_le(p.peak.bytes, p.activations + p.scratch + p.input + p.weights + p.io);
 }
 
 /* 64 x 64 x 32 floats are the largest buffer of maps; rows keep few of them. */
 START_TEST(test_the_buffer_that_decides_the_peak_has_a_name)
 {
-  check_peak("1x1/NoCut", "activations of layer 1 [maxpool]");
-  check_peak("1x1/1/1x1", "activations of layer 0 [convolutional]");
+  check_peak("1x1/NoCut", 1);
+  check_peak("1x1/1/1x1", 0);
 }
 END_TEST
 

@@ -5,9 +5,14 @@
 #include "tests/support.h"
 
 #include <check.h>
+#include <dirent.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 Suite *threads_suite(void);
 
@@ -175,6 +180,74 @@ START_TEST(test_two_threads_that_want_one_arena_get_bits_or_a_refusal)
 }
 END_TEST
 
+/* Exit status of a child that runs and closes its parent's model: 0: right bits, 1: other ones,
+ * 2: refused with a reason. */
+static int live_in_a_child(struct subject *s)
+{
+  struct mafat_diagnostic d = {""};
+  alarm(20); /* for threads that are not there */
+  int code = mafat_model_run_floats(s->model, s->input, s->n_inputs, &d);
+  if (code == MAFAT_OK) mafat_model_read_output(s->model, s->output);
+  mafat_model_close(&s->model);
+  if (code) return code == MAFAT_EINVAL && strstr(d.text, "fork") ? 2 : 3;
+  return memcmp(s->output, s->alone, s->n_outputs * sizeof *s->output) != 0;
+}
+
+START_TEST(test_a_child_runs_what_needs_no_threads_and_closes_all)
+{
+  static const int expected[THREADS] = {0, 2, 2, 2};
+  struct subject s;
+  open_subject(&s, _i);
+  s.model = open_model(&s);
+  ck_assert_msg(s.model != NULL, "%s", s.d.text);
+  run_once(&s, s.model);
+  pid_t child = fork();
+  ck_assert_int_ge(child, 0);
+  if (child == 0) _exit(live_in_a_child(&s));
+  int status;
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_msg(WIFEXITED(status), "ended by signal %d", WTERMSIG(status));
+  ck_assert_int_eq(WEXITSTATUS(status), expected[_i]);
+  run_once(&s, s.model);
+  ck_assert_int_eq(s.good, 2);
+  mafat_model_close(&s.model);
+  close_subject(&s);
+}
+END_TEST
+
+/* Signals are the program's: its handlers may need more stack than workers have. */
+START_TEST(test_workers_take_no_signals)
+{
+  struct subject s;
+  char path[64], line[128];
+  int threads = 0, blocked = 0;
+  open_subject(&s, 2);
+  s.model = open_model(&s);
+  ck_assert_msg(s.model != NULL, "%s", s.d.text);
+  DIR *tasks = opendir("/proc/self/task");
+  ck_assert_ptr_nonnull(tasks);
+  for (struct dirent *t; (t = readdir(tasks));) {
+    if (t->d_name[0] == '.' || atoi(t->d_name) == getpid()) continue;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/status", t->d_name);
+    FILE *file = fopen(path, "r");
+    unsigned long long mask = 0;
+    while (file && fgets(line, sizeof line, file))
+      if (sscanf(line, "SigBlk: %llx", &mask) == 1) break;
+    if (file) fclose(file);
+    threads++;
+    blocked += (mask >> (SIGINT - 1) & 1) && (mask >> (SIGUSR1 - 1) & 1);
+  }
+  closedir(tasks);
+  ck_assert_int_ge(threads, 1);
+  ck_assert_int_ge(blocked, 1); /* a sanitizer has threads, too */
+  sigset_t own;
+  ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, NULL, &own), 0);
+  ck_assert_int_eq(sigismember(&own, SIGINT), 0);
+  mafat_model_close(&s.model);
+  close_subject(&s);
+}
+END_TEST
+
 Suite *threads_suite(void)
 {
   Suite *s = suite_create("threads");
@@ -182,6 +255,8 @@ Suite *threads_suite(void)
   tcase_set_timeout(t, 120);
   tcase_add_loop_test(t, test_separate_models_in_separate_threads_have_the_bits_that_they_have_alone, 0, 2);
   tcase_add_test(t, test_two_threads_that_want_one_arena_get_bits_or_a_refusal);
+  tcase_add_loop_test(t, test_a_child_runs_what_needs_no_threads_and_closes_all, 0, THREADS);
+  tcase_add_test(t, test_workers_take_no_signals);
   suite_add_tcase(s, t);
   return s;
 }
