@@ -34,9 +34,6 @@ URING_FLAGS := $(if $(URING),,-DMAFAT_WITHOUT_URING)
 MACHINE := $(shell $(CC) -dumpmachine)
 ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo yes)
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
-# The drop-in for programs of Darknet's library: $(BUILD)/mafat/libmafat-darknet.so and
-# $(BUILD)/mafat/libdarknet.so, where Darknet's header is there. Installed if this names them.
-DROPIN ?=
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
 ifneq ($(strip $(missing)),)
 ifeq ($(filter clean help packages test demo paper figure uninstall deb,$(MAKECMDGOALS)),)
@@ -265,9 +262,10 @@ demo: packages ## install what is missing, build, show what it does
 run-demo: all
 	@BUILD=$(BUILD) ./scripts/demo.sh
 
-darknet: ## Darknet itself from Debian's source package, patched: BUILD/darknet/darknet, libdarknet.so (DARKNET=--opencv, '--help')
+darknet: $(LIB) $(SHARED) ## Darknet itself from Debian's source package, patched: BUILD/darknet/darknet, libdarknet.so (DARKNET=--opencv, '--help')
 	@BUILD=$(BUILD) ./darknet_patch/apply.sh $(DARKNET)
 
+include darknet_patch/dropin.mk
 include install.mk
 include arm.mk
 

@@ -113,6 +113,30 @@ elif ! verified "$package"; then
   fetch "$package"
 fi
 
+# --- libmafat, for 0003 ------------------------------------------------------
+
+# In the program its archive, and those of what it needs where they are there: less to be resident than shared libraries.
+mafat=$(cd "${BUILD:-build}" 2>/dev/null && pwd) || mafat=
+mafat_libs=()
+if [ -z "$unpatched$tree" ]; then
+  [ -f "$mafat/libmafat.a" ] && [ -f "$mafat/libmafat.so.0" ] || die 1 "expected libmafat.a and libmafat.so.0 in ${BUILD:-build} (make builds them, BUILD names the folder)"
+  mafat_libs=("$mafat/libmafat.a")
+  for lib in jpeg png z uring; do
+    found=$(gcc -print-file-name=lib$lib.a)
+    case $found in
+      /*) mafat_libs+=("$found") ;;
+      *) if [ "$(gcc -print-file-name=lib$lib.so)" != lib$lib.so ]; then mafat_libs+=("-l$lib"); fi ;;
+    esac
+  done
+fi
+
+link_program() { # OUT OBJECT-OR-ARCHIVE...: as Darknet's Makefile does
+  local out=$1 extra=()
+  shift
+  [ -z "$opencv" ] || read -ra extra <<<"$(pkg-config --libs opencv4) -lstdc++"
+  gcc -o "$out" "$@" "${mafat_libs[@]}" "${extra[@]}" -lm -pthread
+}
+
 # --- is there anything to do? ------------------------------------------------
 
 mapfile -t series <"$here/series"
@@ -124,6 +148,11 @@ compiler=$(gcc --version 2>/dev/null | head -n 1) || true
 [ -n "$compiler" ] || die 1 "no gcc here"
 key=$( (printf '%s\n' "$compiler" "$opencv" "$unpatched" && cat "$here/SHA256SUMS" "$here/$name" "${patches[@]}" "${sources[@]}") | sha256sum)
 if [ -z "$tree" ] && [ "$(cat "$target/built" 2>/dev/null)" = "$key" ] && [ -x "$target/darknet" ] && [ -f "$target/libdarknet.so" ] && [ -f "$target/libdarknet.a" ]; then
+  if [ -z "$unpatched" ] && [ "$mafat/libmafat.a" -nt "$target/darknet" ]; then
+    link_program "$work/darknet" "$target/program.a" "$target/libdarknet.a" 2>"$work/log" && mv "$work/darknet" "$target/darknet" ||
+      die 1 "cannot link $target/darknet: $(grep -m 1 -E 'undefined|error|cannot' "$work/log")"
+    say "darknet: linked $target/darknet with $mafat/libmafat.a"
+  fi
   say ''
   exit 0
 fi
@@ -159,6 +188,7 @@ fi
 # one C++ file is empty and C will do. Nothing of a make that calls this may get in.
 flags=(OPENCV=0 "CPP=gcc -x c")
 [ -z "$opencv" ] || flags=(OPENCV=1)
+[ -n "$unpatched" ] || flags+=("MAFAT_CFLAGS=-I$here/../include" "MAFAT_PROGRAM_LIBS=${mafat_libs[*]}" "MAFAT_SHARED_LIBS=$mafat/libmafat.so.0 -Wl,-rpath,$mafat")
 make=(env -u MAKEFLAGS -u MFLAGS -u MAKEOVERRIDES -u MAKELEVEL make "${flags[@]}")
 all=$(find src examples -name '*.c' | wc -l)
 "${make[@]}" obj backup results >"$work/log" 2>&1 || die 1 "make: $(tail -n 1 "$work/log")"
@@ -177,7 +207,13 @@ building=
 
 mkdir -p "$target/include" && rm -rf "$target/built" "$target/source" || die 1 "cannot write to $target"
 mv darknet libdarknet.so libdarknet.a "$target/" && cp include/darknet.h "$target/include/" || die 1 "cannot write to $target"
-[ -n "$unpatched" ] || cp "$here"/*.h "$target/include/"
+if [ -z "$unpatched" ]; then
+  cp "$here"/*.h "$here/../include/mafat.h" "$target/include/" || die 1 "cannot write to $target"
+  for file in examples/*.c; do # for linking it again with another libmafat.a
+    object=obj/$(basename "$file" .c).o
+    [ ! -f "$object" ] || printf '%s\n' "$object"
+  done | xargs ar rcs "$target/program.a"
+fi
 printf '%s\n' "$key" >"$target/built"
 say "darknet: built $target/darknet"
 [ ! -t 2 ] || echo >&2

@@ -12,7 +12,7 @@
 /* --- options --------------------------------------------------------------------------------------------------------------------------- */
 
 static struct {
-    const char *layers, *dump, *input, *trace, *boxes;
+    const char *layers, *dump, *input, *trace, *boxes, *memory, *plan, *threads;
 } given;
 
 static const struct option {
@@ -25,6 +25,9 @@ static const struct option {
     {"dump", "a folder", &given.dump},
     {"input", "a file of raw floats", &given.input},
     {"boxes", NULL, &given.boxes},
+    {"memory", "a size, as in 64M", &given.memory},
+    {"plan", "a plan, as in rows4/12/panels", &given.plan},
+    {"threads", "a number, or auto", &given.threads},
 };
 
 static const struct option *find_option(const char *argument)
@@ -59,6 +62,14 @@ int instrument_options(int argc, char **argv)
     }
     for (int i = left; i < argc; ++i) argv[i] = NULL;
     return left;
+}
+
+const char *instrument_given(const char *name)
+{
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i) {
+        if (strcmp(options[i].name, name) == 0) return *options[i].to;
+    }
+    return NULL;
 }
 
 void instrument_check(int argc, char **argv)

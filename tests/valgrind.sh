@@ -97,4 +97,19 @@ for file in "$weights" "$packed"; do
   run "and a picture damaged" 2 "$BUILD/run_inference_dynamic" --plan $plan "$dir/net.cfg" "$file" "$dir/noise.ppm" \
     "$dir/short.ppm" "$dir/noise.ppm"
 done
+
+# Programs of Darknet's library through the drop-in: two networks, loaded, run and freed again and again.
+lib=$(realpath "$BUILD/mafat/libmafat-darknet.so" 2>/dev/null)
+if [ -z "$lib" ] || [ ! -f "$lib" ]; then
+  echo "skip valgrind 100 networks of Darknet's: the drop-in is not built"
+  exit $failures
+fi
+gcc -g -isystem /usr/lib/darknet/include tests/darknet/network.c -o "$dir/network" -L/usr/lib/darknet -ldarknet -Wl,-rpath,/usr/lib/darknet \
+  -Wl,--allow-shlib-undefined -pthread || failures=1
+printf '[net]\nwidth=16\nheight=16\nchannels=3\n[convolutional]\nfilters=6\nsize=3\nstride=2\nbatch_normalize=1\nactivation=leaky\n[dropout]\n[avgpool]\n[connected]\noutput=4\n[softmax]\n[cost]\n' >"$dir/class.cfg"
+sed 's/width=64/width=32/; s/height=48/height=32/; s/mish/leaky/' "$dir/net.cfg" >"$dir/head.cfg"
+"$BUILD/make_weights" --quiet "$dir/class.cfg" "$dir/class.weights" && "$BUILD/make_weights" --quiet "$dir/head.cfg" "$dir/head.weights"
+export LD_PRELOAD=$lib
+run 'load, predict, free: 100 times, two networks by the drop-in' 0 "$dir/network" cycles 100 "$dir/head.cfg" "$dir/head.weights" "$dir/class.cfg" "$dir/class.weights"
+unset LD_PRELOAD
 exit $failures
