@@ -61,3 +61,9 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
   size_t user = plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes));
   p->charge_bytes = plus(plus(user, p->kernel), MAFAT_CHARGE_AHEAD);
 }
+
+size_t mafat_predict_charge_with(size_t charge_bytes, size_t resident_bytes, size_t more_bytes)
+{
+  size_t tables = pages(plus(resident_bytes, more_bytes) / MAFAT_PAGE_TABLE) - pages(resident_bytes / MAFAT_PAGE_TABLE);
+  return plus(charge_bytes, plus(more_bytes, tables));
+}

@@ -61,4 +61,8 @@ bool mafat_predict_holds(size_t predicted_bytes, size_t measured_bytes);
 void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
                    const struct mafat_surroundings *around);
 
+/* The charge of that prediction were the process larger by so much: to the byte what
+ * mafat_predict would say. */
+size_t mafat_predict_charge_with(size_t charge_bytes, size_t resident_bytes, size_t more_bytes);
+
 #endif

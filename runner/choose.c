@@ -57,7 +57,11 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search_re
   mafat_process_trim_heap();
   size_t after = mafat_process_resident_bytes();
   *left_bytes = after > before ? after - before : 0;
-  for (int i = 0; i < (*front)->n; i++) (*front)->list[i].charge_bytes += *left_bytes;
+  for (int i = 0; i < (*front)->n; i++) {
+    struct mafat_candidate *c = &(*front)->list[i];
+    c->charge_bytes = mafat_predict_charge_with(c->charge_bytes, c->resident_bytes, *left_bytes);
+    c->resident_bytes += *left_bytes;
+  }
   return MAFAT_OK;
 }
 

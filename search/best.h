@@ -18,7 +18,7 @@ struct mafat_search_request {
 struct mafat_candidate {
   char *text;
   int threads;
-  size_t charge_bytes;
+  size_t charge_bytes, resident_bytes;
   double ms;
 };
 

@@ -48,6 +48,7 @@ static int measure(struct mafat_candidate *c, const struct mafat_search_request 
   if (code == MAFAT_OK) {
     mafat_predict(&bytes, layout, r->around);
     c->charge_bytes = bytes.charge_bytes;
+    c->resident_bytes = bytes.resident_bytes;
     c->ms = latency.total_ms;
   }
   mafat_layout_close(&layout);

@@ -61,6 +61,18 @@ START_TEST(test_the_parts_are_those_of_the_layout)
 END_TEST
 
 /* The decoder is gone before the layers run: the larger of the two counts. */
+/* So that what a table says of a plan is what a run of it is judged by, page tables and all. */
+START_TEST(test_a_larger_process_is_counted_to_the_byte)
+{
+  for (size_t process = 1 << 20; process < 24 << 20; process += 777777)
+    for (size_t more = 0; more < 6 << 20; more += 99 * 4096) {
+      struct mafat_prediction p = predict(process, 0, 0), larger = predict(process + more, 0, 0);
+      ck_assert_uint_eq(mafat_predict_charge_with(p.charge_bytes, p.resident_bytes, more), larger.charge_bytes);
+    }
+  ck_assert_uint_eq(mafat_predict_charge_with(SIZE_MAX, SIZE_MAX, 4096), SIZE_MAX);
+}
+END_TEST
+
 START_TEST(test_a_small_decoder_hides_behind_the_layers)
 {
   ck_assert_uint_eq(predict(0, 4096, 0).charge_bytes, predict(0, 0, 0).charge_bytes);
@@ -222,6 +234,7 @@ Suite *predict_suite(void)
   TCase *t = tcase_create("predict");
   tcase_add_checked_fixture(t, make_layout, release_layout);
   tcase_add_test(t, test_the_parts_are_those_of_the_layout);
+  tcase_add_test(t, test_a_larger_process_is_counted_to_the_byte);
   tcase_add_test(t, test_a_small_decoder_hides_behind_the_layers);
   tcase_add_test(t, test_a_picture_by_rows_lies_beside_the_layers);
   tcase_add_test(t, test_a_whole_picture_is_never_turned);
