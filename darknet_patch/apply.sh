@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds Darknet from Debian's source package with the patches of this folder. See --help.
 set -u
-here=$(cd "$(dirname "$0")" && pwd) || exit 1
-name=$(basename "$0")
+unset CDPATH # cd would print what it found by it
+here=$(dirname "$(realpath "$0")") || exit 1
+name=apply.sh
 
 version=0.0.0+git20180914.61c9d02e-2
 orig=darknet_${version%-*}.orig.tar.xz
@@ -61,18 +62,82 @@ if [ -n "$tree" ]; then
   [ ! -e "$tree" ] || die 2 "$tree is there already"
   tree=$(realpath -m "$tree")
 fi
-mkdir -p "$folder" && folder=$(cd "$folder" && pwd) || die 1 "cannot make $folder"
+mkdir -p -- "$folder" && folder=$(cd -- "$folder" && pwd) || die 1 "cannot make $folder"
 
+# --- libmafat, for 0003 ------------------------------------------------------
+
+# In the program its archive, and those of what it needs where they are there: less to be resident than shared libraries.
+mafat=$(cd "${BUILD:-build}" 2>/dev/null && pwd) || mafat=
+mafat_libs=()
+if [ -z "$unpatched$tree" ]; then
+  [ -f "$mafat/libmafat.a" ] && [ -f "$mafat/libmafat.so.0" ] || die 1 "expected libmafat.a and libmafat.so.0 in ${BUILD:-build} (make builds them, BUILD names the folder)"
+  mafat_libs=("$mafat/libmafat.a")
+  for lib in jpeg png z uring; do
+    found=$(gcc -print-file-name=lib$lib.a)
+    case $found in
+      /*) mafat_libs+=("$found") ;;
+      *) if [ "$(gcc -print-file-name=lib$lib.so)" != lib$lib.so ]; then mafat_libs+=("-l$lib"); fi ;;
+    esac
+  done
+fi
+
+link_program() { # OUT OBJECT-OR-ARCHIVE...: as Darknet's Makefile does
+  local out=$1 extra=()
+  shift
+  [ -z "$opencv" ] || read -ra extra <<<"$(pkg-config --libs opencv4) -lstdc++"
+  gcc -o "$out" "$@" "${mafat_libs[@]}" "${extra[@]}" -lm -pthread
+}
+
+# --- is there anything to do? ------------------------------------------------
+
+mapfile -t series <"$here/series"
+[ -z "$unpatched" ] || series=()
+patches=("${series[@]/#/$here/}")
+sources=("$here"/*.[ch])
+target=$folder${unpatched:+/unpatched}${opencv:+/opencv}
+compiler=$(gcc --version 2>/dev/null | head -n 1) || true
+[ -n "$compiler" ] || die 1 "no gcc here"
+key=$( (printf '%s\n' "$compiler" "$opencv" "$unpatched" && cat "$here/SHA256SUMS" "$here/$name" "${patches[@]}" "${sources[@]}") | sha256sum)
+is_built() {
+  [ -z "$tree" ] && [ "$(cat "$target/built" 2>/dev/null)" = "$key" ] && [ -x "$target/darknet" ] && [ -f "$target/libdarknet.so" ] &&
+    [ -f "$target/libdarknet.a" ] && [ -f "$target/include/darknet.h" ]
+}
+is_linked() { [ -n "$unpatched" ] || [ ! "$mafat/libmafat.a" -nt "$target/darknet" ]; }
+if is_built && is_linked; then
+  say ''
+  exit 0
+fi
+
+# One at a time. The lock is on the folder itself and stays with a make that outlives this script.
+exec 9<"$folder" || die 1 "cannot read $folder"
+if ! flock -n 9; then
+  say "darknet: waiting for another $name in $folder"
+  flock 9
+fi
+rm -rf "$folder"/work.?????? # of one that was killed
 work=$(mktemp -d "$folder/work.XXXXXX") || die 1 "cannot write to $folder"
 building=
 clean_up() {
-  [ -z "$building" ] || kill "$building" 2>/dev/null
+  if [ -n "$building" ]; then
+    kill "$building" 2>/dev/null
+    wait "$building" 2>/dev/null # what it is still writing could not be removed
+  fi
   rm -rf "$work"
 }
 trap clean_up EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+if is_built; then # by another meanwhile, or with an older libmafat
+  if ! is_linked; then
+    link_program "$work/darknet" "$target/program.a" "$target/libdarknet.a" 2>"$work/log" && mv "$work/darknet" "$target/darknet" ||
+      die 1 "cannot link $target/darknet: $(grep -m 1 -E 'undefined|error|cannot' "$work/log")"
+    say "darknet: linked $target/darknet with $mafat/libmafat.a"
+  fi
+  say ''
+  exit 0
+fi
 
 # --- the package's files -----------------------------------------------------
 
@@ -109,52 +174,9 @@ END
 package=$folder/debian
 if [ -n "${MAFAT_DARKNET_SOURCE:-}" ] && verified "$MAFAT_DARKNET_SOURCE"; then
   package=$(cd "$MAFAT_DARKNET_SOURCE" && pwd)
-elif ! verified "$package"; then
-  fetch "$package"
-fi
-
-# --- libmafat, for 0003 ------------------------------------------------------
-
-# In the program its archive, and those of what it needs where they are there: less to be resident than shared libraries.
-mafat=$(cd "${BUILD:-build}" 2>/dev/null && pwd) || mafat=
-mafat_libs=()
-if [ -z "$unpatched$tree" ]; then
-  [ -f "$mafat/libmafat.a" ] && [ -f "$mafat/libmafat.so.0" ] || die 1 "expected libmafat.a and libmafat.so.0 in ${BUILD:-build} (make builds them, BUILD names the folder)"
-  mafat_libs=("$mafat/libmafat.a")
-  for lib in jpeg png z uring; do
-    found=$(gcc -print-file-name=lib$lib.a)
-    case $found in
-      /*) mafat_libs+=("$found") ;;
-      *) if [ "$(gcc -print-file-name=lib$lib.so)" != lib$lib.so ]; then mafat_libs+=("-l$lib"); fi ;;
-    esac
-  done
-fi
-
-link_program() { # OUT OBJECT-OR-ARCHIVE...: as Darknet's Makefile does
-  local out=$1 extra=()
-  shift
-  [ -z "$opencv" ] || read -ra extra <<<"$(pkg-config --libs opencv4) -lstdc++"
-  gcc -o "$out" "$@" "${mafat_libs[@]}" "${extra[@]}" -lm -pthread
-}
-
-# --- is there anything to do? ------------------------------------------------
-
-mapfile -t series <"$here/series"
-[ -z "$unpatched" ] || series=()
-patches=("${series[@]/#/$here/}")
-sources=("$here"/*.[ch])
-target=$folder${unpatched:+/unpatched}${opencv:+/opencv}
-compiler=$(gcc --version 2>/dev/null | head -n 1) || true
-[ -n "$compiler" ] || die 1 "no gcc here"
-key=$( (printf '%s\n' "$compiler" "$opencv" "$unpatched" && cat "$here/SHA256SUMS" "$here/$name" "${patches[@]}" "${sources[@]}") | sha256sum)
-if [ -z "$tree" ] && [ "$(cat "$target/built" 2>/dev/null)" = "$key" ] && [ -x "$target/darknet" ] && [ -f "$target/libdarknet.so" ] && [ -f "$target/libdarknet.a" ]; then
-  if [ -z "$unpatched" ] && [ "$mafat/libmafat.a" -nt "$target/darknet" ]; then
-    link_program "$work/darknet" "$target/program.a" "$target/libdarknet.a" 2>"$work/log" && mv "$work/darknet" "$target/darknet" ||
-      die 1 "cannot link $target/darknet: $(grep -m 1 -E 'undefined|error|cannot' "$work/log")"
-    say "darknet: linked $target/darknet with $mafat/libmafat.a"
-  fi
-  say ''
-  exit 0
+else
+  [ -z "${MAFAT_DARKNET_SOURCE:-}" ] || say "darknet: $MAFAT_DARKNET_SOURCE (MAFAT_DARKNET_SOURCE) does not have the files that SHA256SUMS names"
+  verified "$package" || fetch "$package"
 fi
 
 # --- unpack, patch -----------------------------------------------------------
@@ -188,8 +210,11 @@ fi
 # one C++ file is empty and C will do. Nothing of a make that calls this may get in.
 flags=(OPENCV=0 "CPP=gcc -x c")
 [ -z "$opencv" ] || flags=(OPENCV=1)
-[ -n "$unpatched" ] || flags+=("MAFAT_CFLAGS=-I$here/../include" "MAFAT_PROGRAM_LIBS=${mafat_libs[*]}" "MAFAT_SHARED_LIBS=$mafat/libmafat.so.0 -Wl,-rpath,$mafat")
-make=(env -u MAKEFLAGS -u MFLAGS -u MAKEOVERRIDES -u MAKELEVEL make "${flags[@]}")
+if [ -z "$unpatched" ]; then # links, because make and its shell would take paths with spaces apart
+  mkdir mafat && ln -s "$here/../include/mafat.h" "$mafat/libmafat.a" "$mafat/libmafat.so.0" mafat/ || die 1 "cannot write to $folder"
+  flags+=(MAFAT_CFLAGS=-Imafat "MAFAT_PROGRAM_LIBS=mafat/libmafat.a ${mafat_libs[*]:1}" "MAFAT_SHARED_LIBS=mafat/libmafat.so.0 '-Wl,-rpath,$mafat'")
+fi
+make=(env -u MAKEFLAGS -u MFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u GNUMAKEFLAGS -u MAKEFILES make "${flags[@]}")
 all=$(find src examples -name '*.c' | wc -l)
 "${make[@]}" obj backup results >"$work/log" 2>&1 || die 1 "make: $(tail -n 1 "$work/log")"
 "${make[@]}" -k -j"$(nproc)" all >>"$work/log" 2>&1 &

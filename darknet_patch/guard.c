@@ -1,8 +1,11 @@
 #include "guard.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "inference.h"
+#include "list.h"
+#include "option_list.h"
 
 int guard_display(void)
 {
@@ -34,12 +37,34 @@ void guard_source(int index, int layer, const char *type)
     if (index < 0 || index >= layer) inference_fail(2, "layer %d: [%s] reads layer %d, which is none before it", layer, type, index);
 }
 
+static const char *value_of(const list *options, const char *key)
+{
+    for (const node *n = options->front; n; n = n->next) {
+        const kvp *pair = n->val;
+        if (strcmp(pair->key, key) == 0) return pair->val; /* by option_find it would count as read */
+    }
+    return NULL;
+}
+
+void guard_section(const list *options)
+{
+    static const char *const divisors[] = {"stride", "subdivisions", "groups"}, *const sides[] = {"width", "height", "channels"};
+    double product = 1;
+    for (int i = 0; i < 3; ++i) {
+        const char *divisor = value_of(options, divisors[i]), *side = value_of(options, sides[i]);
+        if (divisor && atoi(divisor) == 0) inference_fail(2, "the cfg says %s=%s", divisors[i], divisor);
+        if (side && atoi(side) < 0) inference_fail(2, "the cfg says %s=%s", sides[i], side);
+        product *= side ? atoi(side) : 1;
+    }
+    if (product > INT_MAX) inference_fail(2, "the cfg says %.0f values of input, more than can be counted", product);
+}
+
 void guard_head(layer l, int index, int inputs)
 {
     if (l.outputs != inputs) inference_fail(2, "layer %d: as a head it expects %d values, the layer before has %d", index, l.outputs, inputs);
 }
 
-static int least_batch;
+static int least_batch = 1;
 
 void guard_batch(int least)
 {
@@ -48,6 +73,7 @@ void guard_batch(int least)
 
 int guard_least_batch(int batch)
 {
+    if (batch < 1 && !inference_mode()) inference_fail(2, "the cfg's batch is less than its subdivisions");
     return batch < least_batch ? least_batch : batch;
 }
 

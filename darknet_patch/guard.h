@@ -15,10 +15,11 @@ void guard_error(const char *text) __attribute__((noreturn));
 void guard_picture(const char *file, const char *why); /* cannot be loaded; returns where Darknet trains, which goes on without it */
 
 /* A cfg. */
+void guard_section(const list *options);                   /* numbers that Darknet would divide by or multiply into too much */
 void guard_source(int index, int layer, const char *type); /* a layer that another one reads */
 void guard_head(layer l, int index, int inputs);           /* a head and what it reads */
 
-/* The next networks have at least so many pictures a batch, whatever their cfg says. */
+/* The next networks have at least so many pictures a batch, whatever their cfg says: one, where batch is less than subdivisions. */
 void guard_batch(int least);
 int guard_least_batch(int batch);
 

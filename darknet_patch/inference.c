@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "gemm.h"
+#include "guard.h"
 #include "option_list.h"
 
 static int mode;          /* INFERENCE_... */
@@ -102,6 +103,7 @@ void inference_weights(const char *file)
 
 void inference_options(list *options)
 {
+    if (mode) guard_section(options);
     /* Layers that the file leaves as they are made: their random values depend on all that were drawn before. */
     if (option_find(options, "dontload") || option_find(options, "numload") || option_find(options, "dontloadscales")) filled = 0;
 }
@@ -227,21 +229,37 @@ int inference_convolves(layer l, const float *input, float *weights, float *outp
 
 /* --- around it ------------------------------------------------------------------------------------------------------------------------- */
 
+static struct stat dropped; /* the file of the picture that is not held */
+
 void inference_drop_picture(image *im, const char *file)
 {
-    struct stat status;
     /* A pipe could not be read again. */
-    if (mode < INFERENCE_LEAN || stat(file, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    if (mode < INFERENCE_LEAN || stat(file, &dropped) != 0 || !S_ISREG(dropped.st_mode)) return;
     free_image(*im);
     im->data = NULL;
 }
 
+static int same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
 void inference_reload_picture(image *im, char *file)
 {
+    struct stat now;
     if (im->data) return;
-    image again = load_image_color(file, 0, 0);
-    if (again.w != im->w || again.h != im->h) inference_fail(1, "%s was changed meanwhile", file);
-    *im = again;
+    if (stat(file, &now) == 0 && now.st_dev == dropped.st_dev && now.st_ino == dropped.st_ino && now.st_size == dropped.st_size &&
+        same_time(now.st_mtim, dropped.st_mtim)) {
+        image again = load_image_color(file, 0, 0);
+        if (again.w == im->w && again.h == im->h) {
+            *im = again;
+            return;
+        }
+        free_image(again);
+    }
+    /* A camera's latest picture, say: what was found is still true of the one that was read. */
+    fprintf(stderr, "darknet: %s was changed while the network ran: boxes are drawn on black\n", file);
+    *im = make_image(im->w, im->h, 3);
 }
 
 image inference_character(image **alphabet, int size, int character)
@@ -256,6 +274,8 @@ image inference_character(image **alphabet, int size, int character)
 
 char *inference_line(char *line)
 {
+    size_t length = strlen(line);
+    if (mode && length > 0 && line[length - 1] == '\r') line[length - 1] = 0;
     char *shorter = mode ? realloc(line, strlen(line) + 1) : NULL;
     return shorter ? shorter : line;
 }

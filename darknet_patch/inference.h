@@ -43,12 +43,12 @@ void inference_done(const network *net, int i);
 int inference_convolves(layer l, const float *input, float *weights, float *output, float *workspace);
 size_t inference_workspace(layer l); /* bytes of the workspace that it uses */
 
-/* A picture's floats while the network runs: gone, and loaded again from the file if they are to be drawn on. */
+/* A picture's floats while the network runs: gone, and loaded again from the file if they are to be drawn on; black if that was changed meanwhile. */
 void inference_drop_picture(image *im, const char *file);
 void inference_reload_picture(image *im, char *file);
 
 image inference_character(image **alphabet, int size, int character); /* loads it when it is first asked for */
-char *inference_line(char *line);                                     /* no longer than its text */
+char *inference_line(char *line);                                     /* no longer than its text, and without the \r of other systems */
 void inference_free_layer(layer l);                                   /* what free_layer forgets */
 void inference_free_network(network *net);
 

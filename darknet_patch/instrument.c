@@ -46,7 +46,6 @@ int instrument_options(int argc, char **argv)
     for (int i = 1; i < argc; ++i) {
         const struct option *option = argv[i][0] == '-' && argv[i][1] ? find_option(argv[i]) : NULL;
         if (!option) {
-            if (argv[i][0] == '-' && argv[i][1] == '-') inference_fail(2, "unknown option %s", argv[i]);
             argv[left++] = argv[i];
             continue;
         }
@@ -74,7 +73,12 @@ const char *instrument_given(const char *name)
 
 void instrument_check(int argc, char **argv)
 {
-    if (inference_mode()) return;
+    if (inference_mode()) {
+        for (int i = 1; i < argc; ++i) {
+            if (argv[i][0] == '-' && argv[i][1] == '-') inference_fail(2, "unknown option %s", argv[i]);
+        }
+        return;
+    }
     for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i) {
         if (*options[i].to) {
             inference_fail(2, "--%s is for commands that only infer, not for %s %s", options[i].name, argc > 1 ? argv[1] : "none", argc > 2 ? argv[2] : "");

@@ -8,11 +8,11 @@
 extern "C" {
 #endif
 
-/* Takes the options that are ours out of a command line, with one dash or two; returns how many arguments are left. What begins with two dashes
- * and is not known, a value that is missing or none: one line, exit status 2. */
+/* Takes the options that are ours out of a command line, with one dash or two; returns how many arguments are left. A value that is missing
+ * or none: one line, exit status 2. */
 int instrument_options(int argc, char **argv);
 const char *instrument_given(const char *name); /* an option's value, "" where it has none; NULL: not given */
-void instrument_check(int argc, char **argv); /* they are for commands that only infer */
+void instrument_check(int argc, char **argv); /* they are for commands that only infer; what else begins with two dashes there is not known */
 
 /* --layers: a network of so many layers, whatever follows. After its cfg has been counted, before a layer is made. */
 void instrument_layers(network *net);

@@ -30,8 +30,10 @@ check "apply.sh --help" "exit status not 0" darknet_patch/apply.sh --help
 darknet_patch/apply.sh --surprise >"$log" 2>&1
 [ $? = 2 ] && ok "apply.sh: an unknown argument" || fail "apply.sh: an unknown argument" "$(tail -n 1 "$log")"
 
-MAFAT_DEBIAN_MIRROR=http://localhost:9/debian darknet_patch/apply.sh --build "$folder/none" >"$log" 2>&1
+mkdir -p "$folder/none/work.killed"
+MAFAT_DARKNET_SOURCE=/ MAFAT_DEBIAN_MIRROR=http://localhost:9/debian darknet_patch/apply.sh --build "$folder/none" >"$log" 2>&1
 [ $? = 1 ] && grep -q 'cannot reach' "$log" && [ -z "$(ls -A "$folder/none")" ] && ok "apply.sh: no mirror" || fail "apply.sh: no mirror" "$(tail -n 1 "$log") $(ls -A "$folder/none")"
+check "apply.sh: a folder without the package" "$(head -n 1 "$log")" grep -q 'MAFAT_DARKNET_SOURCE' "$log"
 
 # --- built ---------------------------------------------------------------------
 
@@ -45,6 +47,9 @@ check "the system's package lists stay" "something in /var/lib/apt/lists is newe
 darknet=$build/darknet/darknet
 patched=$build/darknet/libdarknet.so
 check "what is up to date is left alone" "it built again" test ! "$log" -nt "$log" -a -z "$(darknet_patch/apply.sh --build "$build/darknet" 2>&1)"
+mkdir "$folder/a copy" && cp -r "$build/darknet/"{built,darknet,libdarknet.so,libdarknet.a,include} "$folder/a copy"
+CDPATH=/ MAFAT_DEBIAN_MIRROR=http://localhost:9/debian darknet_patch/apply.sh --build "$folder/a copy" >"$log" 2>&1
+check "what is up to date needs no package" "exit status $?, $(tail -n 1 "$log")" test $? = 0 -a ! -s "$log"
 debian=/usr/lib/darknet/libdarknet.so
 [ -f $debian ] || debian=
 check "outputs.c" "does not compile" gcc -O1 -Wall -Wextra -I"$build/darknet/include" -o "$folder/outputs" tests/darknet/outputs.c -ldl
@@ -187,6 +192,25 @@ check "classifier predict: dump, trace" "$(tail -n 1 err)" test $code = 0 -a "$(
 code=$?
 check "classes without a name are numbers" "$(head -n 3 out)" test $code = 0 -a "$(grep -cE '^ *[0-9.]+%: [0-9]+$' out)" -gt 0
 
+# A camera's file, say, that is written anew while the network runs: its input comes out of a pipe, so it has begun when that is open.
+mkfifo floats
+cp "$photo" latest.jpg
+{ head -c 100 "$photo" >latest.jpg && head -c 307200 input; } >floats &
+detector test "$shapes/shapes.weights" latest.jpg --input floats
+code=$?
+wait
+check "a picture that is changed meanwhile" "exit status $code, $(tail -n 1 err)" test $code = 0 -a -s predictions.jpg -a "$(grep -c 'latest.jpg was changed' err)" = 1
+
+sed 's/$/\r/' "$shapes/shapes.cfg" >dos.cfg
+sed 's/$/\r/' "$shapes/shapes.names" >dos.names
+printf 'classes=6\r\nnames=dos.names\r\n' >dos.data
+detector test "$shapes/shapes.weights" "$photo" --boxes && mv out unix.out
+"$darknet" detector test dos.data dos.cfg "$shapes/shapes.weights" "$photo" --boxes >out 2>err
+check "lines that end in CR LF" "$(tail -n 1 err)" diff <(grep ^box unix.out) <(grep ^box out)
+sed 's/^subdivisions=.*/subdivisions=8/' "$shapes/shapes.cfg" >eighth.cfg
+"$darknet" detector test shapes.data eighth.cfg "$shapes/shapes.weights" "$photo" --boxes >out 2>err
+check "a batch less than its subdivisions is one" "$(tail -n 1 err)" diff <(grep ^box unix.out) <(grep ^box out)
+
 # --- validation --------------------------------------------------------------------
 
 mkdir -p data images labels
@@ -225,6 +249,10 @@ printf '[net]\nwidth=8\nheight=8\nchannels=3\n[maxpool]\n[route]\nlayers=4\n' >b
 refused "a route to nowhere" "layer 1: [route] reads layer 4" detector test shapes.data bad.cfg weights "$photo"
 printf '[net]\nwidth=8\nheight=8\nchannels=3\n[yolo]\nclasses=6\nnum=3\n' >bad.cfg
 refused "a head that does not fit" "layer 0: as a head" detector test shapes.data bad.cfg weights "$photo"
+printf '[net]\nwidth=8\nheight=8\nchannels=3\n[maxpool]\nstride=0\n' >bad.cfg
+refused "a stride of 0" "stride=0" detector test shapes.data bad.cfg weights "$photo"
+printf '[net]\nwidth=100000\nheight=100000\nchannels=3\n[maxpool]\n' >bad.cfg
+refused "an input too large to count" "30000000000 values" detector test shapes.data bad.cfg weights "$photo"
 refused "missing weights" "none.weights" detector test shapes.data "${network[0]}" none.weights "$photo"
 head -c 50000 "${network[1]}" >short.weights
 refused "weights too short" "short.weights: too short for this network: it ends within layer" detector test shapes.data "${network[0]}" short.weights "$photo"
