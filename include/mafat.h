@@ -54,7 +54,7 @@ MAFAT_API const char *mafat_error_name(int code);
 #endif
 
 /* For callbacks: formats into d, which may be NULL, and returns code. What is too long
- * for it loses its middle. */
+ * for it loses its middle, and control characters become question marks: it is one line. */
 MAFAT_API int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...) MAFAT_PRINTF(3, 4);
 
 /* Receives warnings: text is one line without a newline. NULL is "nobody". */
@@ -177,8 +177,8 @@ MAFAT_API int mafat_model_read_layer(const struct mafat_model *model, int layer,
 MAFAT_API void mafat_model_rest(struct mafat_model *model);
 
 /* How many of a cfg's layers, from the first on, this library runs, and how many there are.
- * Where it does not run all, *why names the first that it does not. MAFAT_EFORMAT, MAFAT_EIO:
- * the cfg, which *why explains too. */
+ * Where it does not run all, *why names the first that it does not. MAFAT_EFORMAT, MAFAT_EIO,
+ * MAFAT_EUNSUPPORTED (of [net] itself): the cfg, which *why explains too. */
 MAFAT_API int mafat_cfg_known_layers(const char *cfg_path, int *known, int *all, struct mafat_diagnostic *why);
 
 /* The plan in force as text, and the bytes it was predicted to need: what a

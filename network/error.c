@@ -18,6 +18,13 @@ const char *mafat_error_name(int code)
   }
 }
 
+/* Paths, plans and labels may hold anything; a message stays one line. */
+static void keep_to_one_line(char *text)
+{
+  for (; *text; text++)
+    if ((unsigned char)*text < ' ' || *text == 127) *text = '?';
+}
+
 int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
 {
   if (d) {
@@ -30,6 +37,7 @@ int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...)
     size_t length = strlen(whole);
     if (length < sizeof d->text) memcpy(d->text, whole, length + 1);
     else snprintf(d->text, sizeof d->text, "%.*s...%s", HEAD, whole, whole + length - TAIL);
+    keep_to_one_line(d->text);
   }
   return code;
 }
@@ -42,5 +50,6 @@ void mafat_warn(const struct mafat_warning_sink *sink, const char *format, ...)
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  keep_to_one_line(text);
   sink->warn(sink->context, text);
 }

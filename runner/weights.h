@@ -28,11 +28,10 @@ struct mafat_weights_slice {
   int width;            /* floats between taps; filters beyond the panel are zero */
 };
 
+/* NULL: the defaults. */
 struct mafat_weights_options {
   enum mafat_reads_method method; /* default MAFAT_READS_AUTO */
 };
-
-void mafat_weights_defaults(struct mafat_weights_options *options);
 
 /* What a plan has to know of a weights file. */
 struct mafat_weights_kind {

@@ -205,11 +205,6 @@ static int open_weights(struct mafat_weights **out, const char *path, struct maf
   return code;
 }
 
-void mafat_weights_defaults(struct mafat_weights_options *options)
-{
-  *options = (struct mafat_weights_options){.method = MAFAT_READS_AUTO};
-}
-
 int mafat_weights_open(struct mafat_weights **out, const char *path, const struct mafat_network *n,
                        const struct mafat_plan *plan, const struct mafat_layout *layout,
                        const struct mafat_weights_options *options,

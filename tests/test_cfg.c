@@ -322,6 +322,14 @@ START_TEST(nobody_need_listen)
 }
 END_TEST
 
+START_TEST(a_message_is_one_line)
+{
+  struct mafat_diagnostic d;
+  mafat_fail(&d, MAFAT_EIO, "a\nb\x1b[1m\x7f \xc3\xa9");
+  ck_assert_str_eq(d.text, "a?b?[1m? \xc3\xa9");
+}
+END_TEST
+
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
 Suite *cfg_suite(void)
@@ -350,6 +358,7 @@ Suite *cfg_suite(void)
   TCase *errors = tcase_create("errors");
   tcase_add_test(errors, every_code_has_a_name);
   tcase_add_test(errors, nobody_need_listen);
+  tcase_add_test(errors, a_message_is_one_line);
   suite_add_tcase(suite, errors);
   return suite;
 }
