@@ -425,6 +425,7 @@ static int open_model(struct bridge *b, const network *net, struct mafat_diagnos
   struct mafat_model_options o;
   mafat_model_defaults(&o);
   o.memory_bytes = settings.memory_bytes;
+  o.memory_name = settings.memory_name;
   o.plan = settings.plan;
   o.threads = settings.threads;
   o.layers = b->known;

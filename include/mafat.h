@@ -75,6 +75,8 @@ MAFAT_API void mafat_arena_close(struct mafat_arena **arena);
 struct mafat_model_options {
   size_t memory_bytes;  /* budget for the whole process; 0 (default): the smallest limit of its
                            cgroups, else the memory that is available */
+  const char *memory_name; /* what messages call it: "memory_bytes" (NULL, default), or your program's
+                           option. To live as long as the model or query */
   const char *plan;     /* as in run_inference --plan. NULL (default): search for one */
   const char *search;   /* "best" (NULL, default): the plan within the budget that is predicted to be the
                            fastest; "greedy": the one that MAFAT's own search finds, by its own
@@ -275,7 +277,7 @@ struct mafat_model_facts {
   int input_h, input_w, input_c;
   const char *cpu;           /* kernel level: "avx512" */
   size_t budget_bytes;       /* SIZE_MAX: not known */
-  const char *budget_source; /* "--memory" (the options'), "cgroup limit", "available memory", "unknown" */
+  const char *budget_source; /* the options' memory_name, "cgroup limit", "available memory", "unknown" */
   bool packed;               /* the weights file comes from pack_weights */
   size_t kept_weights_bytes; /* in memory from run to run */
   const char *reads_method;  /* of weights in runs: "io_uring", "aio", "thread"; NULL: all are kept */

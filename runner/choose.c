@@ -124,7 +124,7 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
                          const struct mafat_model_options *o, const struct mafat_weights_kind *kind, const char *cpu,
                          struct mafat_diagnostic *d)
 {
-  struct mafat_budget budget = {o->memory_bytes, "--memory"};
+  struct mafat_budget budget = {o->memory_bytes, o->memory_name ? o->memory_name : "memory_bytes"};
   mafat_plan_defaults(&basis->options);
   basis->options.algorithm = MAFAT_AUTO;
   basis->options.n_threads = o->threads ? o->threads : 1;

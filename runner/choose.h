@@ -18,7 +18,7 @@ struct mafat_choice_request {
   const struct mafat_front *front; /* of mafat_choose_search, where that is known; NULL: it is searched */
   size_t left_bytes;      /* and what that search has left resident */
   size_t budget_bytes;
-  const char *budget_source; /* for messages: "--memory" */
+  const char *budget_source; /* for messages: "cgroup limit" */
   bool best_effort;       /* where nothing fits: no error; it is the smallest plan, or the one
                              given, or the one that the greedy search falls back to */
 };

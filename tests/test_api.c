@@ -121,7 +121,7 @@ START_TEST(test_a_model_describes_itself)
   ck_assert_int_eq(f.kind, MAFAT_MODEL_DETECTOR);
   ck_assert(f.input_h == 24 && f.input_w == 32 && f.input_c == 3);
   ck_assert_uint_eq(f.budget_bytes, 1 << 30);
-  ck_assert_str_eq(f.budget_source, "--memory");
+  ck_assert_str_eq(f.budget_source, "memory_bytes");
   ck_assert(!f.packed && f.cpu[0]);
   ck_assert_ptr_nonnull(f.reads_method); /* the convolution of the second group */
   ck_assert_uint_gt(f.kept_weights_bytes, 0);
@@ -475,7 +475,7 @@ START_TEST(test_a_query_knows_what_it_assumed)
   struct mafat_query *q = open_query(detector, &options);
   mafat_query_describe(q, &f);
   ck_assert(f.input_h == 24 && f.input_w == 32 && f.input_c == 3 && f.n_layers == DETECTOR_LAYERS);
-  ck_assert(f.budget_bytes == 12345678 && strcmp(f.budget_source, "--memory") == 0);
+  ck_assert(f.budget_bytes == 12345678 && strcmp(f.budget_source, "memory_bytes") == 0);
   ck_assert(f.weights_assumed && f.picture_assumed && !f.floats_only && !f.packed && !f.plan_given && !f.greedy);
   ck_assert(f.threads == 1 && f.bias_bytes == 31 << 20 && f.n_front >= 1);
   mafat_query_close(&q);

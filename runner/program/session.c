@@ -62,6 +62,7 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   struct mafat_model_options m;
   mafat_model_defaults(&m);
   m.memory_bytes = o->memory_bytes;
+  m.memory_name = "--memory";
   m.plan = o->plan;
   m.search = o->search;
   m.bias_bytes = o->bias_bytes;

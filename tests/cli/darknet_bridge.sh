@@ -155,7 +155,7 @@ ends 'a bad cfg' 2 'bad.cfg:7' "${network[@]}" layers bad.cfg net.weights net.2
 ends 'no cfg' 2 'none.cfg' "${network[@]}" layers none.cfg net.weights net.2
 ends 'short weights' 2 'short.weights' "${network[@]}" layers net.cfg short.weights net.2
 ends 'no weights file' 2 'none.weights' "${network[@]}" layers net.cfg none.weights net.2
-ends 'too small a budget' 3 'does not fit' env MAFAT_MEMORY=1M LD_PRELOAD="$lib" ./network layers net.cfg net.weights net.2
+ends 'too small a budget' 3 'the budget (MAFAT_MEMORY)' env MAFAT_MEMORY=1M LD_PRELOAD="$lib" ./network layers net.cfg net.weights net.2
 ends 'a budget that is none' 2 "MAFAT_MEMORY: expected a size like 64M, 16384K or bytes, found 'much'" env MAFAT_MEMORY=much LD_PRELOAD="$lib" ./network layers net.cfg net.weights net.2
 ends 'threads that are none' 2 'MAFAT_THREADS: expected' env MAFAT_THREADS=0 LD_PRELOAD="$lib" ./network layers net.cfg net.weights net.2
 ends 'a plan that is none' 2 'plan' env MAFAT_PLAN=none LD_PRELOAD="$lib" ./network layers net.cfg net.weights net.2
@@ -317,7 +317,7 @@ check 'detector recall: the same numbers' "$(tail -n 1 two.txt)" python3 -c "$nu
 tests=("$darknet" detector test coco.data)
 ends '-memory: a bad cfg' 2 'bad.cfg:7' "${tests[@]}" bad.cfg net.weights $pictures/dog.jpg -memory 16M
 ends '-memory: short weights' 2 'short.weights' "${tests[@]}" net.cfg short.weights $pictures/dog.jpg -memory 16M
-ends '-memory: too small' 3 'does not fit' "${tests[@]}" yolov2.cfg yolov2.weights $pictures/dog.jpg -memory 6M
+ends '-memory: too small' 3 'the budget (-memory)' "${tests[@]}" yolov2.cfg yolov2.weights $pictures/dog.jpg -memory 6M
 ends '-memory: no size' 2 '-memory: expected a size like 64M' "${tests[@]}" net.cfg net.weights $pictures/dog.jpg -memory much
 ends '-plan: none' 2 'plan' "${tests[@]}" net.cfg net.weights $pictures/dog.jpg -plan none
 code=0

@@ -4,6 +4,7 @@
 set -u
 root=$PWD
 build=$(realpath -m "${BUILD:-build}")
+export BUILD=$build
 models=${MAFAT_MODELS:+$(realpath -- "$MAFAT_MODELS")}
 # shellcheck source=../check.sh
 . tests/check.sh

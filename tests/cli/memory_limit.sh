@@ -425,6 +425,8 @@ cat >end.py <<'PYTHON'
 import glob, json, os, random, signal, subprocess, sys, time
 program, mount, word, first, n = sys.argv[1:5] + [int(sys.argv[5])]
 rng = random.Random(20)
+# What this was started to ignore (by nohup, in the background), memory_limit would leave ignored, too.
+for by in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP): signal.signal(by, signal.SIG_DFL)
 def running():
     found = []
     for path in glob.glob("/proc/[0-9]*/cmdline"):
