@@ -32,6 +32,16 @@ void guard_picture(const char *file, const char *why)
     if (inference_mode()) inference_fail(2, "cannot load the picture %s: %s", file, reason);
 }
 
+void guard_path(const char *path, int room)
+{
+    if (strlen(path) >= (size_t)room) inference_fail(2, "a path of %zu characters; Darknet has room for %d: %.60s...", strlen(path), room - 1, path);
+}
+
+void guard_unwritten(const char *file)
+{
+    if (inference_mode()) inference_fail(1, "cannot write the picture %s", file);
+}
+
 void guard_source(int index, int layer, const char *type)
 {
     if (index < 0 || index >= layer) inference_fail(2, "layer %d: [%s] reads layer %d, which is none before it", layer, type, index);

@@ -241,6 +241,12 @@ refused() {
 network=("$shapes/shapes.cfg" "$shapes/shapes.weights")
 refused "a missing picture" "cannot load the picture none.jpg: No such file" detector test shapes.data "${network[@]}" none.jpg
 refused "no picture" "cannot load the picture shapes.data" detector test shapes.data "${network[@]}" shapes.data
+long=$(printf 'a%.0s' {1..400})
+refused "a long path of a picture" "room for 255" detector test shapes.data "${network[@]}" "$long.jpg"
+refused "a long path of what is drawn" "room for 251" detector test shapes.data "${network[@]}" "$photo" -out "$long"
+"$darknet" detector test shapes.data "${network[@]}" "$photo" -out missing/drawn >/dev/null 2>err
+code=$?
+check "a picture that cannot be written" "exit status $code, $(tail -n 1 err)" test $code = 1 -a "$(tail -n 1 err)" = "darknet: cannot write the picture missing/drawn.jpg"
 refused "a missing cfg" "none.cfg" detector test shapes.data none.cfg "${network[1]}" "$photo"
 refused "a folder for a cfg" "no sections" detector test shapes.data / "${network[1]}" "$photo"
 refused "weights for a cfg" "text before the first section" detector test shapes.data "${network[1]}" "$photo"

@@ -14,6 +14,8 @@
 #include <darknet.h>
 #include <stdint.h>
 
+#include "status.h"
+
 static float *make_input(const network *net, int pictures)
 {
   size_t n = (size_t)net->inputs * (size_t)pictures;
@@ -86,26 +88,16 @@ static int write_resized(char **a)
   return fclose(to);
 }
 
-static long resident_kb(void)
-{
-  char line[256];
-  long kb = 0;
-  FILE *status = fopen("/proc/self/status", "r");
-  while (status && fgets(line, sizeof line, status)) sscanf(line, "VmRSS: %ld", &kb);
-  if (status) fclose(status);
-  return kb;
-}
-
 static int cycle(int n, int networks, char **a)
 {
   network *nets[8];
   for (int i = 0; i < n; i++) {
-    if (i == n / 10) printf("%ld ", resident_kb());
+    if (i == n / 10) printf("%ld ", status_kb("VmRSS"));
     for (int k = 0; k < networks && k < 8; k++) nets[k] = load_network(a[2 * k], a[2 * k + 1], 0);
     for (int k = 0; k < networks && k < 8; k++) run(nets[k], 1);
     for (int k = 0; k < networks && k < 8; k++) free_network(nets[k]);
   }
-  printf("%ld\n", resident_kb());
+  printf("%ld\n", status_kb("VmRSS"));
   return 0;
 }
 

@@ -6,6 +6,8 @@
 
 #include "darknet.h"
 
+#include "status.h"
+
 static void *library;
 
 static void *symbol(const char *name)
@@ -18,16 +20,6 @@ static void *symbol(const char *name)
     return found;
 }
 #define CALL(name) ((__typeof__(&(name)))symbol(#name))
-
-static long peak_kb(void)
-{
-    char line[256];
-    long kb = 0;
-    FILE *status = fopen("/proc/self/status", "r");
-    while (status && fgets(line, sizeof line, status)) sscanf(line, "VmHWM: %ld", &kb);
-    if (status) fclose(status);
-    return kb;
-}
 
 static void write_outputs(const network *net, int all, const char *file)
 {
@@ -78,6 +70,6 @@ int main(int argc, char **argv)
         free(input);
         CALL(free_network)(net);
     }
-    printf("%ld\n", peak_kb());
+    printf("%ld\n", status_kb("VmHWM"));
     return 0;
 }

@@ -1,0 +1,20 @@
+/* One figure of /proc/self/status, in KB: "VmRSS", "VmHWM"; 0 where it is not told. */
+#ifndef TESTS_DARKNET_STATUS_H
+#define TESTS_DARKNET_STATUS_H
+
+#include <stdio.h>
+#include <string.h>
+
+static long status_kb(const char *field)
+{
+  char line[256];
+  long kb = 0;
+  size_t length = strlen(field);
+  FILE *status = fopen("/proc/self/status", "r");
+  while (status && fgets(line, sizeof line, status))
+    if (strncmp(line, field, length) == 0 && line[length] == ':') sscanf(line + length + 1, "%ld", &kb);
+  if (status) fclose(status);
+  return kb;
+}
+
+#endif
