@@ -46,23 +46,26 @@ STATIC ?= $(if $(and $(call has_archive,libc.a),$(if $(JPEG),$(call has_archive,
 STRIPPED ?= $(if $(SANITIZE),,-s)
 STATIC_LIBS := $(IMAGE_LIBS) $(if $(PNG),-lz) $(URING_LIBS)
 # Where GNU ld does it, the code that runs stands together.
-ORDER := $(if $(filter 1,$(STATIC)),$(if $(findstring GNU ld,$(shell $(CC) $(LDFLAGS) -Wl,--version 2>/dev/null)),runner/run_inference.ld))
+ORDER := $(if $(filter 1,$(STATIC)),$(if $(findstring GNU ld,$(shell $(CC) $(LDFLAGS) -Wl,--version 2>/dev/null)),runner/program/run_inference/run_inference.ld))
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 # --- sources -----------------------------------------------------------------
 
+BASE      := $(wildcard base/*.c)
 NETWORK   := $(wildcard network/*.c)
+FORMATS   := $(wildcard formats/*/*.c)
 PREDICTOR := $(wildcard predictor/*.c)
 SEARCH    := $(wildcard search/*.c)
-PROGRAMS  := runner/make_weights.c runner/pack_weights.c runner/annotate.c
-# run_inference: on the public header alone, and not of the library.
-PROGRAM   := $(wildcard runner/program/*.c)
-MODULES   := $(filter-out %/run_inference.c,$(PROGRAM))
-RUNNER    := $(filter-out $(PROGRAMS) $(wildcard runner/annotate_*.c),$(wildcard runner/*.c))
-KERNELS   := runner/kernels/portable.c $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
+# Of the library: all rooms of runner/ but the programs, and kernels by this machine's kind.
+RUNNER    := $(wildcard runner/*.c $(filter-out runner/program/% runner/kernels/%,$(wildcard runner/*/*.c)))
+KERNELS   := $(wildcard runner/kernels/*.c) $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
-LIBRARY   := $(NETWORK) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
-TESTS     := $(wildcard tests/*.c)
+LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
+# run_inference: on the public header alone, and not of the library.
+PROGRAM   := $(wildcard runner/program/run_inference/*.c) runner/program/writer.c
+MODULES   := $(filter-out %/run_inference.c,$(PROGRAM))
+ANNOTATOR := $(wildcard runner/program/annotate/*.c)
+TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/libmafat.a
@@ -91,19 +94,19 @@ $(BUILD)/obj/%.o: %.c Makefile
 $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
 # Loops over all of a weights file, while a layer waits for it.
-$(call objects,runner/pack.c runner/packed_file.c): EXTRA = -O3
+$(call objects,runner/weights/pack.c runner/weights/packed_file.c): EXTRA = -O3
 # Kernels are written once and compiled once per level.
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = -O3 -march=x86-64-v3
 $(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = -O3 -march=x86-64-v4 -mprefer-vector-width=512
 # Scheduled before registers are given out, the 32 of aarch64 would not do.
 $(BUILD)/obj/runner/kernels/arm/neon.o: EXTRA = -O3 $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon,-fno-schedule-insns -Wno-ignored-optimization-argument)
-$(call objects,runner/annotate.c $(wildcard runner/annotate_*.c)): EXTRA = $(call pkg,--cflags,gdlib json-c libexif)
+$(call objects,$(ANNOTATOR)): EXTRA = $(call pkg,--cflags,gdlib json-c libexif)
 $(BUILD)/obj/tests/%.o: EXTRA = $(call pkg,--cflags,check json-c)
 
 $(LIB): $(call objects,$(LIBRARY))
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar qcs $@ $^
 
 # The decoders' own names stay inside, too, where one comes from an archive.
 $(SHARED): $(call objects,$(LIBRARY))
@@ -127,15 +130,15 @@ $(BUILD)/run_inference_dynamic: $(call objects,$(PROGRAM)) $(SHARED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
 
-$(BUILD)/make_weights: $(call objects,runner/make_weights.c) $(LIB)
+$(BUILD)/make_weights: $(call objects,runner/program/make_weights.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
-$(BUILD)/pack_weights: $(call objects,runner/pack_weights.c) $(LIB)
+$(BUILD)/pack_weights: $(call objects,runner/program/pack_weights.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
-$(BUILD)/annotate: $(call objects,runner/annotate.c $(wildcard runner/annotate_*.c))
+$(BUILD)/annotate: $(call objects,$(ANNOTATOR))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(call pkg,--libs,gdlib json-c libexif) $(LDLIBS)
 
@@ -166,7 +169,7 @@ DNNL_LIBS ?= -ldnnl -lgomp
 OPENBLAS ?= $(shell pkg-config --exists openblas 2>/dev/null && echo yes)
 OPENBLAS_CFLAGS ?= $(call pkg,--cflags,openblas)
 OPENBLAS_LIBS ?= $(call pkg,--libs,openblas)
-KERNEL_CHECK := $(wildcard tests/kernel_check/*.c) tests/kernel_exact.c $(wildcard tests/kernel_reference_*.c)
+KERNEL_CHECK := $(wildcard tests/kernel_check/*.c) $(wildcard tests/kernels/*.c)
 X86 := $(filter x86_64-%,$(MACHINE))
 $(BUILD)/obj/tests/kernel_check/peak_%.o: EXTRA = -O3
 $(BUILD)/obj/tests/kernel_check/peak_avx2.o: EXTRA = -O3 $(if $(X86),-march=x86-64-v3)
@@ -184,7 +187,7 @@ ORACLE_LIBS := -L/usr/lib/darknet -ldarknet -Wl,-rpath,/usr/lib/darknet -Wl,--al
 $(BUILD)/obj/tests/oracle/%.o: EXTRA = $(ORACLE_CFLAGS) $(call pkg,--cflags,json-c)
 
 ORACLES := $(patsubst tests/oracle/%.c,$(BUILD)/%,$(wildcard tests/oracle/oracle_*.c))
-$(ORACLES): $(BUILD)/%: $(BUILD)/obj/tests/oracle/%.o $(call objects,$(filter-out $(wildcard tests/oracle/oracle_*.c),$(wildcard tests/oracle/*.c)) tests/picture_writer.c) $(LIB)
+$(ORACLES): $(BUILD)/%: $(BUILD)/obj/tests/oracle/%.o $(call objects,$(filter-out $(wildcard tests/oracle/oracle_*.c),$(wildcard tests/oracle/*.c)) tests/support/picture_writer.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ORACLE_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,json-c) $(LDLIBS)
 
@@ -254,7 +257,7 @@ check-includes: ## no folder includes what stands above it
 
 FUZZ_SECONDS ?= 60
 fuzz: ## fuzz each reader for FUZZ_SECONDS (clang, libclang-rt-14-dev)
-	BUILD=$(BUILD) ./tests/fuzz/run.sh $(FUZZ_SECONDS)
+	BUILD=$(BUILD) SOURCES='$(LIBRARY)' LIBRARIES='$(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)' ./tests/fuzz/run.sh $(FUZZ_SECONDS)
 
 demo: packages ## install what is missing, build, show what it does
 	@$(MAKE) --no-print-directory run-demo

@@ -1,5 +1,5 @@
-/* A model as plain data: layers, shapes, edges. Made from a .cfg, never changed
- * afterwards, made without weights.
+/* A model as plain data: layers, shapes, edges. Made by a reader in formats/, never
+ * changed afterwards, made without weights.
  *
  * A *tensor* is the output of a layer that computes something, or the network's
  * input (MAFAT_INPUT). Layers that only rename (route, dropout, cost) have no
@@ -8,9 +8,8 @@
 #ifndef MAFAT_NETWORK_NETWORK_H
 #define MAFAT_NETWORK_NETWORK_H
 
-#include "network/box.h"
-#include "network/cfg.h"
-#include "network/error.h"
+#include "base/box.h"
+#include "base/error.h"
 
 #include <stdint.h>
 
@@ -109,24 +108,9 @@ struct mafat_network {
   bool cut;                 /* the cfg goes on, with layers that cannot be read */
 };
 
-/* What somebody wants otherwise than the cfg has it. */
-struct mafat_network_wish {
-  int width, height; /* of the input; 0: the cfg's */
-  int n_layers;      /* 0, or: what comes after so many layers may be unreadable, and then is left out */
-};
-
-/* `wish` may be NULL: all of the cfg as it is. MAFAT_EINVAL: sizes that no input has. */
-int mafat_network_read_as(struct mafat_network **out, const char *path, const struct mafat_network_wish *wish,
-                          const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
-int mafat_network_make_as(struct mafat_network **out, struct mafat_cfg *cfg, const struct mafat_network_wish *wish,
-                          const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
-int mafat_network_read(struct mafat_network **out, const char *path,
-                       const struct mafat_warning_sink *warnings,
-                       struct mafat_diagnostic *d);
-int mafat_network_make(struct mafat_network **out, struct mafat_cfg *cfg,
-                       const struct mafat_warning_sink *warnings,
-                       struct mafat_diagnostic *d);
 void mafat_network_close(struct mafat_network **network);
+/* Leaves the first n layers. */
+void mafat_network_shorten(struct mafat_network *network, int n);
 
 /* Asks for layers that shall be outputs beside the last of the first n_layers and the heads:
  * their maps exist whole and live to the end of a run, in any plan that is made from here on.

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "network/error.h"
+#include "base/error.h"
 
 /* What kernels do, as predictor/work.c counts it. */
 enum mafat_term {

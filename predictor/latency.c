@@ -3,7 +3,7 @@
 #include "predictor/fetches.h"
 #include "predictor/work.h"
 
-/* A read that was begun: as in runner/stream.c. */
+/* A read that was begun: as in runner/weights/stream.c. */
 struct read {
   struct mafat_fetch fetch;
   double window; /* bytes of the ring */

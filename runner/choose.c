@@ -1,8 +1,9 @@
 #include "runner/choose.h"
 
-#include "runner/budget.h"
-#include "runner/calibrate_file.h"
-#include "runner/process.h"
+#include "formats/darknet/darknet.h"
+#include "runner/memory/budget.h"
+#include "runner/calibrate/calibrate_file.h"
+#include "runner/memory/process.h"
 #include "search/greedy.h"
 
 #include <stdint.h>
@@ -101,8 +102,8 @@ static int find_search(bool *greedy, const char *name, struct mafat_diagnostic *
 int mafat_choose_network(struct mafat_network **network, int *n_layers, const char *cfg,
                          const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
-  struct mafat_network_wish wish = {o->width, o->height, o->layers};
-  int code = mafat_network_read_as(network, cfg, &wish, &o->warnings, d);
+  struct mafat_darknet_wish wish = {o->width, o->height, o->layers};
+  int code = mafat_darknet_read(network, cfg, &wish, &o->warnings, d);
   if (code) return code;
   int all = (*network)->n_layers;
   *n_layers = o->layers ? o->layers : all;

@@ -5,7 +5,7 @@
 
 #include "include/mafat.h"
 #include "predictor/latency.h"
-#include "runner/weights.h"
+#include "runner/weights/weights.h"
 #include "search/best.h"
 
 enum { MAFAT_PLAN_TEXT = 8192 };

@@ -1,7 +1,7 @@
 #include "runner/executor.h"
 
-#include "runner/layers.h"
-#include "runner/process.h"
+#include "runner/layers/layers.h"
+#include "runner/memory/process.h"
 
 #include <assert.h>
 #include <stdatomic.h>

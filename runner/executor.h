@@ -6,9 +6,9 @@
 
 #include "predictor/layout.h"
 #include "predictor/schedule.h"
-#include "runner/arena.h"
-#include "runner/kernels.h"
-#include "runner/weights.h"
+#include "runner/memory/arena.h"
+#include "runner/kernels/kernels.h"
+#include "runner/weights/weights.h"
 
 struct mafat_executor;
 

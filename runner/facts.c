@@ -1,7 +1,7 @@
 #include "runner/facts.h"
 
 #include "runner/model.h"
-#include "runner/process.h"
+#include "runner/memory/process.h"
 
 #include <math.h>
 

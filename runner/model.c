@@ -1,9 +1,9 @@
 #include "runner/model.h"
 
 #include "predictor/paper.h"
-#include "runner/input.h"
-#include "runner/process.h"
-#include "runner/surroundings.h"
+#include "runner/image/input.h"
+#include "runner/memory/process.h"
+#include "runner/memory/surroundings.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "runner/choose.h"
 #include "runner/detect.h"
 #include "runner/executor.h"
-#include "runner/image.h"
+#include "runner/image/image.h"
 
 struct mafat_model {
   struct mafat_network *network;

@@ -1,8 +1,8 @@
 #include "runner/query.h"
 
 #include "runner/facts.h"
-#include "runner/surroundings.h"
-#include "runner/weights.h"
+#include "runner/memory/surroundings.h"
+#include "runner/weights/weights.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "predictor/paper.h"
 #include "runner/choose.h"
-#include "runner/kernels.h"
+#include "runner/kernels/kernels.h"
 
 /* What is asked, and all that does not depend on the budget. */
 struct mafat_query {

@@ -7,7 +7,7 @@
 #ifndef MAFAT_RUNNER_TEAM_H
 #define MAFAT_RUNNER_TEAM_H
 
-#include "network/error.h"
+#include "base/error.h"
 
 struct mafat_team;
 

@@ -6,7 +6,7 @@
  *   floats compare FOUND EXPECTED TOLERANCE
  *       two files of floats: differences of at most TOLERANCE times the largest
  *       magnitude expected; 0 asks for the same bits. Exit status 1 otherwise. */
-#include "runner/image.h"
+#include "runner/image/image.h"
 
 #include <math.h>
 #include <stdint.h>

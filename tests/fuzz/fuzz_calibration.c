@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runner/calibrate_file.h"
+#include "runner/calibrate/calibrate_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

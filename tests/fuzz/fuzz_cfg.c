@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "formats/darknet/darknet.h"
 #include "predictor/layout.h"
 #include "predictor/packing.h"
 
@@ -58,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   struct mafat_cfg *cfg = NULL;
   struct mafat_network *network = NULL;
   int code = mafat_cfg_parse(&cfg, "fuzz", (const char *)bytes, n, &d);
-  if (code == MAFAT_OK) code = mafat_network_make(&network, cfg, NULL, &d);
+  if (code == MAFAT_OK) code = mafat_darknet_make(&network, cfg, NULL, NULL, &d);
   require((code == MAFAT_OK) == (network != NULL));
   require(code == MAFAT_OK || d.text[0]);
   if (network) {

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runner/image_decoder.h"
+#include "runner/image/decoder.h"
 
 /* What a caller with a budget refuses before decoding. */
 static const size_t BUDGET_BYTES = (size_t)64 << 20;

@@ -10,9 +10,9 @@
 
 #include "tests/fuzz/networks.h"
 
-#include "runner/packed_file.h"
-#include "runner/packer.h"
-#include "runner/weights.h"
+#include "runner/weights/packed_file.h"
+#include "runner/weights/packer.h"
+#include "runner/weights/weights.h"
 
 static const char *const cfgs[] = {
     /* every way of packing a convolution: 3 channels, a route, groups, depthwise */

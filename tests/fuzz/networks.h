@@ -2,6 +2,7 @@
 #ifndef MAFAT_TESTS_FUZZ_NETWORKS_H
 #define MAFAT_TESTS_FUZZ_NETWORKS_H
 
+#include "formats/darknet/darknet.h"
 #include "network/network.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static inline void make_networks(const char *const *cfgs, int n, struct mafat_ne
   for (int i = 0; i < n; i++) {
     struct mafat_cfg *cfg = NULL;
     require(mafat_cfg_parse(&cfg, "fuzz", cfgs[i], strlen(cfgs[i]), NULL) == MAFAT_OK);
-    require(mafat_network_make(&networks[i], cfg, NULL, NULL) == MAFAT_OK);
+    require(mafat_darknet_make(&networks[i], cfg, NULL, NULL, NULL) == MAFAT_OK);
     mafat_cfg_close(&cfg);
   }
 }

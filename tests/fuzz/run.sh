@@ -1,5 +1,6 @@
 #!/bin/sh
 # Builds the fuzz targets and runs each for a while: run.sh [SECONDS [TARGET...]].
+# SOURCES and LIBRARIES: the library's, as `make fuzz` knows them.
 # Findings (crashes, leaks, 10 s without an answer) stay in $BUILD/fuzz.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -9,22 +10,32 @@ seconds=${1:-60}
 folder=${BUILD:-build}/fuzz
 flags="-std=c11 -D_GNU_SOURCE -I. -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 command -v clang > /dev/null || { echo "fuzz: clang is not installed" >&2; exit 1; }
-mkdir -p "$folder"
+mkdir -p "$folder/objects"
 tests/fuzz/make_seeds.sh "$folder/seeds"
 
+# The library once, instrumented; make says what it is made of and what it needs.
+# shellcheck disable=SC2086 # lists of words
+for source in $SOURCES; do
+  object=$folder/objects/$(printf %s "$source" | tr / _).o
+  case $source in
+  runner/kernels/x86/avx2.c) level=-march=x86-64-v3 ;;
+  runner/kernels/x86/avx512.c) level=-march=x86-64-v4 ;;
+  *) level= ;;
+  esac
+  [ "$object" -nt "$source" ] || clang $flags $level -c -o "$object" "$source"
+done
+
 for target in "$@"; do
-  sources="network/*.c predictor/*.c" options="-max_len=6000" libraries=
+  options="-max_len=6000"
   case $target in
   cfg) options="$options -dict=$folder/seeds/cfg.dict" ;;
   plan) options="-max_len=256" ;;
-  weights) sources="$sources runner/weights*.c runner/packed_file.c runner/pack.c runner/packer.c runner/stream.c runner/reads*.c"
-    libraries="-luring" ;;
-  calibration) options="-max_len=2500" sources="network/error.c predictor/calibration.c runner/calibrate_file.c" ;;
-  image) sources="network/error.c runner/image*.c" libraries="-ljpeg -lpng" ;;
+  calibration) options="-max_len=2500" ;;
+  weights | image) ;;
   *) echo "fuzz: expected cfg, plan, weights, image or calibration, found $target" >&2; exit 2 ;;
   esac
-  # shellcheck disable=SC2086 # lists of words
-  clang $flags -o "$folder/fuzz_$target" "tests/fuzz/fuzz_$target.c" $sources $libraries -lm
+  # shellcheck disable=SC2086
+  clang $flags -o "$folder/fuzz_$target" "tests/fuzz/fuzz_$target.c" "$folder"/objects/*.o $LIBRARIES
   mkdir -p "$folder/seeds/$target"
   echo "fuzz_$target for $seconds s"
   # shellcheck disable=SC2086

@@ -3,7 +3,7 @@
 #ifndef MAFAT_TESTS_KERNEL_CHECK_BENCH_H
 #define MAFAT_TESTS_KERNEL_CHECK_BENCH_H
 
-#include "runner/kernels.h"
+#include "runner/kernels/kernels.h"
 
 struct bench_options {
   const struct mafat_kernels *const *levels;

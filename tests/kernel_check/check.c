@@ -1,6 +1,6 @@
 #include "tests/kernel_check/check.h"
 
-#include "tests/kernel_reference.h"
+#include "tests/kernels/kernel_reference.h"
 
 #include <assert.h>
 #include <float.h>

@@ -8,7 +8,7 @@
 #ifndef MAFAT_TESTS_KERNEL_CHECK_CHECK_H
 #define MAFAT_TESTS_KERNEL_CHECK_CHECK_H
 
-#include "tests/kernel_exact.h"
+#include "tests/kernels/kernel_exact.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
 
 #include <json-c/json.h>
 
+#include "formats/darknet/darknet.h"
 #include "tests/oracle/oracle.h"
 
 enum status { AGREES = 0, DIFFERS = 1, CANNOT = 2 };
@@ -305,7 +306,7 @@ int main(int argc, char **argv)
   bool good = true;
   int status = read_options(argc, argv, &o);
   if (status >= 0) return status;
-  int code = mafat_network_read(&n, o.cfg, NULL, &d);
+  int code = mafat_darknet_read(&n, o.cfg, NULL, NULL, &d);
   if (code == MAFAT_OK && access(o.weights, R_OK) != 0)
     code = mafat_fail(&d, MAFAT_EIO, "%s: %s", o.weights, strerror(errno));
   if (code == MAFAT_OK) code = oracle_load(&net, o.cfg, o.weights, &d);

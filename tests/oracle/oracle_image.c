@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runner/image.h"
-#include "tests/picture_writer.h"
+#include "runner/image/image.h"
+#include "tests/support/picture_writer.h"
 
 static const double TOLERANCE = 1e-6;
 

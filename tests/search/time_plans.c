@@ -11,12 +11,13 @@
  * plan once more just before, for others have driven its arena from the caches.
  *
  *   time_plans [--layers N] [--threads N] [--rounds N] [--cpu LEVEL] [--layers-ms] [--warm] CFG WEIGHTS */
+#include "formats/darknet/darknet.h"
 #include "predictor/latency.h"
 #include "predictor/predict.h"
 #include "predictor/work.h"
-#include "runner/calibrate_file.h"
+#include "runner/calibrate/calibrate_file.h"
 #include "runner/executor.h"
-#include "runner/process.h"
+#include "runner/memory/process.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -218,7 +219,7 @@ int main(int argc, char **argv)
     default: die("see the head of time_plans.c");
     }
   if (argc - optind != 2 || b.rounds < 0 || b.rounds > MAX_ROUNDS) die("expected CFG WEIGHTS");
-  need(mafat_network_read(&b.network, argv[optind], NULL, &b.d), &b);
+  need(mafat_darknet_read(&b.network, argv[optind], NULL, NULL, &b.d), &b);
   b.weights_path = argv[optind + 1];
   need(mafat_weights_probe(b.weights_path, &b.kind, &b.d), &b);
   if (!b.n_layers) b.n_layers = b.network->n_layers;

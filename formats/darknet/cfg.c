@@ -1,0 +1,261 @@
+#include "formats/darknet/cfg.h"
+
+#include "base/number.h"
+#include "base/text_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int mafat_cfg_read(struct mafat_cfg **out, const char *path,
+                   struct mafat_diagnostic *d)
+{
+  char *text = NULL;
+  size_t bytes = 0;
+  *out = NULL;
+  int code = mafat_text_file_read(path, "a cfg file", MAFAT_CFG_MAX_BYTES, &text, &bytes, d);
+  if (code == MAFAT_OK) code = mafat_cfg_parse(out, path, text, bytes, d);
+  free(text);
+  return code;
+}
+
+static bool is_blank(char c)
+{
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
+}
+
+/* Copies one line without its blanks and ends it with NUL; returns its length. */
+static size_t strip_line(char *to, const char *from, size_t n)
+{
+  size_t length = 0;
+  for (size_t i = 0; i < n; i++)
+    if (!is_blank(from[i])) to[length++] = from[i];
+  to[length] = '\0';
+  return length;
+}
+
+static int parse_header(struct mafat_cfg *cfg, char *line, size_t length,
+                        int number, struct mafat_diagnostic *d)
+{
+  if (line[length - 1] != ']' || length < 3)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected a section like [net], found %.80s",
+                      cfg->path, number, line);
+  line[length - 1] = '\0';
+  struct mafat_cfg_section *s = &cfg->sections[cfg->n_sections++];
+  s->type = line + 1;
+  s->line = number;
+  return MAFAT_OK;
+}
+
+static int parse_option(struct mafat_cfg *cfg, char *line, int number,
+                        int *n_options, struct mafat_diagnostic *d)
+{
+  char *equals = strchr(line, '='), *comment = strchr(line, '#');
+  if (comment) *comment = '\0'; /* Darknet's atoi stops there too */
+  if (comment && equals > comment) equals = NULL;
+  if (!equals || equals == line || equals[1] == '\0')
+    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected key=value, found %.80s",
+                      cfg->path, number, line);
+  if (cfg->n_sections == 0)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected [net] before the first option, found %.80s",
+                      cfg->path, number, line);
+  *equals = '\0';
+  struct mafat_cfg_section *s = &cfg->sections[cfg->n_sections - 1];
+  struct mafat_cfg_option *o = &cfg->options[(*n_options)++];
+  *o = (struct mafat_cfg_option){.key = line, .value = equals + 1, .line = number};
+  if (s->n_options++ == 0) s->options = o;
+  return MAFAT_OK;
+}
+
+static int parse_lines(struct mafat_cfg *cfg, const char *text, size_t bytes,
+                       struct mafat_diagnostic *d)
+{
+  char *free_text = cfg->text;
+  int number = 0, n_options = 0, code = MAFAT_OK;
+  size_t bom = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* some editors' UTF-8 mark */
+  for (size_t begin = bom; begin < bytes && code == MAFAT_OK;) {
+    const char *newline = memchr(text + begin, '\n', bytes - begin);
+    size_t end = newline ? (size_t)(newline - text) : bytes;
+    number++;
+    char *line = free_text;
+    size_t length = strip_line(line, text + begin, end - begin);
+    begin = end + 1;
+    if (length == 0 || line[0] == '#' || line[0] == ';') continue;
+    if (strlen(line) != length)
+      return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected text, found a zero byte", cfg->path, number);
+    free_text += length + 1;
+    code = line[0] == '[' ? parse_header(cfg, line, length, number, d)
+                          : parse_option(cfg, line, number, &n_options, d);
+  }
+  if (code == MAFAT_OK && cfg->n_sections == 0)
+    code = mafat_fail(d, MAFAT_EFORMAT, "%s: expected a section [net], found none", cfg->path);
+  return code;
+}
+
+int mafat_cfg_parse(struct mafat_cfg **out, const char *name, const char *text,
+                    size_t text_bytes, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  if (text_bytes > MAFAT_CFG_MAX_BYTES)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: too large for a cfg file", name);
+  size_t n_lines = 1;
+  for (size_t i = 0; i < text_bytes; i++) n_lines += text[i] == '\n';
+  struct mafat_cfg *cfg = calloc(1, sizeof *cfg);
+  if (!cfg) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
+  int code;
+  cfg->path = strdup(name);
+  cfg->text = malloc(text_bytes + n_lines + 1);
+  cfg->sections = calloc(n_lines, sizeof *cfg->sections);
+  cfg->options = calloc(n_lines, sizeof *cfg->options);
+  if (!cfg->path || !cfg->text || !cfg->sections || !cfg->options)
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
+  else
+    code = parse_lines(cfg, text, text_bytes, d);
+  if (code == MAFAT_OK) *out = cfg;
+  else mafat_cfg_close(&cfg);
+  return code;
+}
+
+void mafat_cfg_close(struct mafat_cfg **cfg)
+{
+  if (!cfg || !*cfg) return;
+  free((*cfg)->path);
+  free((*cfg)->text);
+  free((*cfg)->sections);
+  free((*cfg)->options);
+  free(*cfg);
+  *cfg = NULL;
+}
+
+const struct mafat_cfg_option *mafat_cfg_find(struct mafat_cfg_section *s,
+                                              const char *key)
+{
+  for (int i = 0; i < s->n_options; i++)
+    if (strcmp(s->options[i].key, key) == 0) {
+      s->options[i].used = true;
+      return &s->options[i];
+    }
+  return NULL;
+}
+
+static bool ends_number(const char *end)
+{
+  return *end == '\0' || *end == ',' || *end == ';';
+}
+
+static int read_int(const struct mafat_cfg *cfg, const struct mafat_cfg_option *o,
+                    const char *text, int *value, const char **rest,
+                    struct mafat_diagnostic *d)
+{
+  char *end;
+  errno = 0;
+  long long v = strtoll(text, &end, 10);
+  if (end == text || !ends_number(end))
+    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: %s expects a whole number, found %.60s",
+                      cfg->path, o->line, o->key, text);
+  if (errno || v < INT_MIN || v > INT_MAX)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: %s=%.60s is out of range",
+                      cfg->path, o->line, o->key, text);
+  *value = (int)v;
+  *rest = end;
+  return MAFAT_OK;
+}
+
+static int read_float(const struct mafat_cfg *cfg, const struct mafat_cfg_option *o,
+                      const char *text, float *value, const char **rest,
+                      struct mafat_diagnostic *d)
+{
+  const char *end;
+  float v = mafat_number_read(text, &end);
+  if (end == text || !ends_number(end) || !isfinite(v))
+    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: %s expects a number, found %.60s",
+                      cfg->path, o->line, o->key, text);
+  *value = v;
+  *rest = end;
+  return MAFAT_OK;
+}
+
+int mafat_cfg_int(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
+                  const char *key, int least, int most, int *value,
+                  struct mafat_diagnostic *d)
+{
+  const struct mafat_cfg_option *o = mafat_cfg_find(s, key);
+  if (!o) return MAFAT_OK;
+  const char *rest;
+  int v, code = read_int(cfg, o, o->value, &v, &rest, d);
+  if (code) return code;
+  if (v < least || v > most)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: %s expects %d to %d, found %d",
+                      cfg->path, o->line, key, least, most, v);
+  *value = v;
+  return MAFAT_OK;
+}
+
+int mafat_cfg_float(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
+                    const char *key, float *value, struct mafat_diagnostic *d)
+{
+  const struct mafat_cfg_option *o = mafat_cfg_find(s, key);
+  if (!o) return MAFAT_OK;
+  const char *rest;
+  return read_float(cfg, o, o->value, value, &rest, d);
+}
+
+/* Entries of a list: commas plus one, a trailing comma being harmless. */
+static int count_entries(const char *text)
+{
+  int n = *text != '\0';
+  for (; *text; text++) n += text[0] == ',' && text[1] != '\0';
+  return n;
+}
+
+int mafat_cfg_ints(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
+                   const char *key, int **values, int *n,
+                   struct mafat_diagnostic *d)
+{
+  const struct mafat_cfg_option *o = mafat_cfg_find(s, key);
+  *values = NULL;
+  *n = 0;
+  if (!o) return MAFAT_OK;
+  int count = count_entries(o->value), code = MAFAT_OK;
+  int *list = calloc((size_t)count, sizeof *list);
+  if (!list) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg->path);
+  const char *text = o->value;
+  for (int i = 0; i < count && code == MAFAT_OK; i++) {
+    code = read_int(cfg, o, text, &list[i], &text, d);
+    if (code == MAFAT_OK && *text == ',') text++;
+  }
+  if (code) {
+    free(list);
+    return code;
+  }
+  *values = list;
+  *n = count;
+  return MAFAT_OK;
+}
+
+int mafat_cfg_floats(const struct mafat_cfg *cfg, struct mafat_cfg_section *s,
+                     const char *key, float **values, int *n,
+                     struct mafat_diagnostic *d)
+{
+  const struct mafat_cfg_option *o = mafat_cfg_find(s, key);
+  *values = NULL;
+  *n = 0;
+  if (!o) return MAFAT_OK;
+  int count = count_entries(o->value), code = MAFAT_OK;
+  float *list = calloc((size_t)count, sizeof *list);
+  if (!list) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg->path);
+  const char *text = o->value;
+  for (int i = 0; i < count && code == MAFAT_OK; i++) {
+    code = read_float(cfg, o, text, &list[i], &text, d);
+    if (code == MAFAT_OK && *text == ',') text++;
+  }
+  if (code) {
+    free(list);
+    return code;
+  }
+  *values = list;
+  *n = count;
+  return MAFAT_OK;
+}

@@ -1,0 +1,694 @@
+#include "runner/calibrate/calibrate.h"
+
+#include "predictor/latency.h"
+#include "predictor/predict.h"
+#include "predictor/work.h"
+#include "runner/memory/budget.h"
+#include "runner/calibrate/calibrate_file.h"
+#include "runner/calibrate/calibrate_fit.h"
+#include "runner/calibrate/calibrate_networks.h"
+#include "runner/executor.h"
+#include "runner/weights/packer.h"
+#include "runner/memory/process.h"
+#include "runner/weights/reads.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_ROUNDS = 15, LEAST_ROUNDS = 3 };
+static const double BUSY = 1.1; /* runs of the same that differ more say that something else runs */
+
+/* What each network is run under: every kind of group, both algorithms. */
+static const struct {
+  enum mafat_algorithm algorithm;
+  const char *plan;
+} plans[] = {{MAFAT_AUTO, "1x1/NoCut"},    {MAFAT_DIRECT, "1x1/NoCut"}, {MAFAT_AUTO, "panels/NoCut"},
+             {MAFAT_AUTO, "rows1/NoCut"},  {MAFAT_AUTO, "rows4/NoCut"}, {MAFAT_AUTO, "rows16/NoCut"},
+             {MAFAT_DIRECT, "rows2/NoCut"}, {MAFAT_AUTO, "2x2/NoCut"},  {MAFAT_DIRECT, "4x4/NoCut"}};
+
+_Static_assert(sizeof(((struct mafat_calibration_facts *)0)->path) == MAFAT_CALIBRATION_PATH, "one length");
+
+enum { N_PLANS = sizeof plans / sizeof *plans };
+
+void mafat_calibrate_defaults(struct mafat_calibrate_options *options)
+{
+  *options = (struct mafat_calibrate_options){.seconds = 20};
+}
+
+/* ---- files that go away ---- */
+
+enum { DARKNET_FILE, PACKED_FILE, N_FILES };
+
+/* Their names, for the signal handler; "" where there is no such file. */
+static char temporary[N_FILES][MAFAT_CALIBRATION_PATH + 32];
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
+
+static void remove_files(void)
+{
+  for (int i = 0; i < N_FILES; i++)
+    if (temporary[i][0]) unlink(temporary[i]);
+}
+
+static void give_up(int signal_number)
+{
+  remove_files();
+  _exit(128 + signal_number);
+}
+
+/* Made, empty, and open. */
+static int open_file(int which, const char *folder, int *fd, struct mafat_diagnostic *d)
+{
+  char *name = temporary[which];
+  snprintf(name, sizeof temporary[which], "%s/calibrating-%ld-%d", folder, (long)getpid(), which);
+  unlink(name); /* left by a process of this number that was killed */
+  *fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (*fd >= 0) return MAFAT_OK;
+  int code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", name, strerror(errno));
+  name[0] = '\0';
+  return code;
+}
+
+static void remove_file(int which)
+{
+  if (temporary[which][0]) unlink(temporary[which]);
+  temporary[which][0] = '\0';
+}
+
+/* ---- a network under its plans ---- */
+
+struct run {
+  struct mafat_plan *plan;
+  struct mafat_layout *layout;
+  struct mafat_executor *executor;
+  double *layer_ns; /* [round][layer] */
+};
+
+struct subject {
+  struct mafat_network *network;
+  struct mafat_weights *weights;
+  struct run runs[N_PLANS];
+  int n_runs;
+};
+
+struct bench {
+  const struct mafat_kernels *kernels;
+  const struct mafat_calibrate_options *options;
+  struct mafat_calibration *calibration;
+  struct mafat_calibrate_scale scale;
+  struct subject subjects[MAFAT_CALIBRATE_NETWORKS];
+  float *input; /* enough for the largest */
+  int n_rounds;
+  char folder[MAFAT_CALIBRATION_PATH];
+};
+
+static void show_progress(const struct bench *b, double share)
+{
+  if (b->options->progress) b->options->progress(b->options->context, share);
+}
+
+static void close_run(struct run *r)
+{
+  mafat_executor_close(&r->executor);
+  mafat_layout_close(&r->layout);
+  mafat_plan_close(&r->plan);
+  free(r->layer_ns);
+  *r = (struct run){0};
+}
+
+static void close_subject(struct subject *s)
+{
+  for (int i = 0; i < s->n_runs; i++) close_run(&s->runs[i]);
+  mafat_weights_close(&s->weights);
+  mafat_network_close(&s->network);
+  *s = (struct subject){0};
+}
+
+/* Its plan and its layout. */
+static int plan_run(struct run *r, const struct mafat_network *n, const char *text,
+                    const struct mafat_plan_options *options, struct mafat_diagnostic *d)
+{
+  int code = mafat_plan_read(&r->plan, text, n, n->n_layers, options, d);
+  return code ? code : mafat_layout_make(&r->layout, n, r->plan, d);
+}
+
+static int open_executor(const struct bench *b, struct run *r, const struct mafat_network *n,
+                         struct mafat_weights *weights, struct mafat_diagnostic *d)
+{
+  struct mafat_executor_options options;
+  mafat_executor_defaults(&options);
+  options.kernels = b->kernels;
+  int code = mafat_executor_open(&r->executor, n, r->plan, r->layout, weights, &options, d);
+  if (code == MAFAT_OK) mafat_executor_set_input(r->executor, b->input);
+  return code;
+}
+
+static int plan_subject(struct bench *b, struct subject *s, int number, struct mafat_diagnostic *d)
+{
+  int code = mafat_calibrate_network(&s->network, number, b->scale, d);
+  for (int i = 0; code == MAFAT_OK && i < N_PLANS; i++) {
+    struct mafat_plan_options options;
+    mafat_plan_defaults(&options);
+    options.algorithm = plans[i].algorithm;
+    code = plan_run(&s->runs[s->n_runs++], s->network, plans[i].plan, &options, d);
+    if (code == MAFAT_EINVAL) { /* more tiles than the smallest map has pixels */
+      close_run(&s->runs[--s->n_runs]);
+      code = MAFAT_OK;
+    }
+  }
+  return code;
+}
+
+/* All of them at once, for they take turns: bytes. */
+static size_t bytes_of(const struct bench *b)
+{
+  size_t bytes = 0, input = 0;
+  for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++) {
+    const struct subject *s = &b->subjects[i];
+    bytes += s->runs[0].layout->kept_bytes;
+    for (int r = 0; r < s->n_runs; r++) bytes += s->runs[r].layout->total_bytes;
+    size_t floats = (size_t)s->network->input.h * (size_t)s->network->input.w * (size_t)s->network->input.c;
+    if (input < floats) input = floats;
+  }
+  return bytes + input * sizeof(float);
+}
+
+static void close_subjects(struct bench *b)
+{
+  for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++) close_subject(&b->subjects[i]);
+}
+
+static int plan_subjects(struct bench *b, struct mafat_diagnostic *d)
+{
+  int code = MAFAT_OK;
+  for (int i = 0; code == MAFAT_OK && i < MAFAT_CALIBRATE_NETWORKS; i++) code = plan_subject(b, &b->subjects[i], i, d);
+  return code;
+}
+
+/* The largest networks that leave half of the memory alone. */
+static int choose_scale(struct bench *b, int least_extent, struct mafat_diagnostic *d)
+{
+  static const struct mafat_calibrate_scale scales[] = {{1, 1}, {2, 1}, {2, 2}, {4, 2}, {4, 4}};
+  struct mafat_budget found = {.bytes = b->options->memory_bytes};
+  if (!found.bytes) mafat_budget_find(&found, "");
+  size_t budget = found.bytes, bytes = 0;
+  for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+    if (scales[i].extent < least_extent) continue;
+    close_subjects(b);
+    b->scale = scales[i];
+    int code = plan_subjects(b, d);
+    if (code) return code;
+    if ((bytes = bytes_of(b)) > budget / 2) continue;
+    if (scales[i].channels > 1 || scales[i].extent > least_extent)
+      mafat_warn(&b->options->warnings, "little memory: measured with smaller networks, in %.1f MB", (double)bytes / 1e6);
+    return MAFAT_OK;
+  }
+  return mafat_fail(d, MAFAT_ELIMIT, "calibrating needs %.1f MB of memory, and there are %.1f MB", 2e-6 * (double)bytes,
+                    1e-6 * (double)budget);
+}
+
+static int write_darknet(struct bench *b, const struct mafat_network *n, struct mafat_diagnostic *d)
+{
+  int fd, code = open_file(DARKNET_FILE, b->folder, &fd, d);
+  if (code) return code;
+  code = mafat_calibrate_write_weights(n, fd, d);
+  if (close(fd) != 0 && code == MAFAT_OK)
+    code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", temporary[DARKNET_FILE], strerror(errno));
+  return code;
+}
+
+static int open_subject(struct bench *b, struct subject *s, struct mafat_diagnostic *d)
+{
+  int code = write_darknet(b, s->network, d);
+  if (code == MAFAT_OK)
+    code = mafat_weights_open_kept(&s->weights, temporary[DARKNET_FILE], s->network, s->network->n_layers, NULL, d);
+  remove_file(DARKNET_FILE);
+  for (int i = 0; code == MAFAT_OK && i < s->n_runs; i++) {
+    struct run *r = &s->runs[i];
+    r->layer_ns = calloc((size_t)MOST_ROUNDS * (size_t)s->network->n_layers, sizeof *r->layer_ns);
+    code = r->layer_ns ? open_executor(b, r, s->network, s->weights, d)
+                       : mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+  }
+  return code;
+}
+
+static int open_subjects(struct bench *b, struct mafat_diagnostic *d)
+{
+  size_t most = 0;
+  for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++) {
+    struct mafat_shape in = b->subjects[i].network->input;
+    size_t floats = (size_t)in.h * (size_t)in.w * (size_t)in.c;
+    if (most < floats) most = floats;
+  }
+  b->input = malloc(most * sizeof *b->input);
+  if (!b->input) return mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+  for (size_t i = 0; i < most; i++) b->input[i] = (float)((uint32_t)i * 2654435761u >> 8) / 16777216.0f;
+  int code = MAFAT_OK;
+  for (int i = 0; code == MAFAT_OK && i < MAFAT_CALIBRATE_NETWORKS; i++) code = open_subject(b, &b->subjects[i], d);
+  return code;
+}
+
+/* ---- kernels ---- */
+
+/* Every network under every plan, once; what `round` -1 takes is not noted. */
+static int run_round(struct bench *b, int round, struct mafat_diagnostic *d)
+{
+  for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++) {
+    struct subject *s = &b->subjects[i];
+    size_t n = (size_t)s->network->n_layers;
+    for (int r = 0; r < s->n_runs; r++) {
+      int code = mafat_executor_run(s->runs[r].executor, d);
+      if (code) return code;
+      const double *ms = mafat_executor_layer_ms(s->runs[r].executor);
+      for (size_t l = 0; round >= 0 && l < n; l++) s->runs[r].layer_ns[(size_t)round * n + l] = ms[l] * 1e6;
+    }
+  }
+  return MAFAT_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* As many rounds as there is time for. */
+static int run_rounds(struct bench *b, struct mafat_diagnostic *d)
+{
+  double begin = mafat_process_now_ms(), end = begin + b->options->seconds * 1e3, longest;
+  int code = run_round(b, -1, d);
+  longest = mafat_process_now_ms() - begin;
+  for (b->n_rounds = 0; code == MAFAT_OK && b->n_rounds < MOST_ROUNDS; b->n_rounds++) {
+    double now = mafat_process_now_ms();
+    show_progress(b, 0.1 + 0.7 * (now < end ? (now - begin) / (end - begin) : 1));
+    if (b->n_rounds >= LEAST_ROUNDS && now + longest > end) break;
+    code = run_round(b, b->n_rounds, d);
+  }
+  return code;
+}
+
+/* The median. */
+static double typical(const double *values, int n)
+{
+  double sorted[MOST_ROUNDS];
+  memcpy(sorted, values, (size_t)n * sizeof *sorted);
+  qsort(sorted, (size_t)n, sizeof *sorted, compare);
+  return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+/* The rounds in which a run was fastest, a third of them: whatever else the machine does
+ * only makes runs longer, and often for a while. *busy: by how much, as a rule. */
+static int choose_rounds(const struct run *r, int n_rounds, size_t n_layers, int *chosen, double *busy)
+{
+  double sums[MOST_ROUNDS], sorted[MOST_ROUNDS];
+  int n = 0, wanted = (n_rounds + 2) / 3;
+  for (int i = 0; i < n_rounds; i++) {
+    sums[i] = 0;
+    for (size_t l = 0; l < n_layers; l++) sums[i] += r->layer_ns[(size_t)i * n_layers + l];
+    sorted[i] = sums[i];
+  }
+  qsort(sorted, (size_t)n_rounds, sizeof *sorted, compare);
+  for (int i = 0; i < n_rounds && n < wanted; i++)
+    if (sums[i] <= sorted[wanted - 1]) chosen[n++] = i;
+  *busy = sorted[n_rounds / 2] / sorted[0];
+  return n;
+}
+
+struct samples {
+  double *counts, *ns;
+  size_t n;
+  double busy[MAFAT_CALIBRATE_NETWORKS * N_PLANS]; /* how much longer runs of the same took, as a rule */
+  int n_runs;
+};
+
+/* What the layers of a run were asked to do, and how long they took. */
+static int add_samples(struct samples *samples, const struct bench *b, const struct subject *s, const struct run *r)
+{
+  size_t n_layers = (size_t)s->network->n_layers;
+  struct mafat_work *work = calloc(n_layers, sizeof *work);
+  struct mafat_work_context context;
+  struct mafat_schedule *schedule = NULL;
+  struct mafat_step step;
+  int chosen[MOST_ROUNDS], n_chosen;
+  double values[MOST_ROUNDS];
+  int code = work ? mafat_schedule_open(&schedule, s->network, r->plan) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) {
+    mafat_work_open(&context, s->network, r->plan, r->layout, b->calibration);
+    mafat_schedule_rewind(schedule);
+    while (mafat_schedule_next(schedule, &step))
+      if (step.layer >= 0) mafat_work_add_step(&context, &step, &work[step.layer]);
+    n_chosen = choose_rounds(r, b->n_rounds, n_layers, chosen, &samples->busy[samples->n_runs++]);
+    for (size_t l = 0; l < n_layers; l++) {
+      if (work[l].n[MAFAT_TERM_STEP] == 0) continue;
+      memcpy(samples->counts + samples->n * MAFAT_N_TERMS, work[l].n, sizeof work[l].n);
+      for (int i = 0; i < n_chosen; i++) values[i] = r->layer_ns[(size_t)chosen[i] * n_layers + l];
+      samples->ns[samples->n++] = typical(values, n_chosen);
+    }
+  }
+  mafat_schedule_close(&schedule);
+  free(work);
+  return code;
+}
+
+static int fit(struct bench *b, struct mafat_diagnostic *d)
+{
+  struct samples samples = {.n = 0};
+  size_t most = 0;
+  for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++)
+    most += (size_t)b->subjects[i].n_runs * (size_t)b->subjects[i].network->n_layers;
+  samples.counts = malloc(most * MAFAT_N_TERMS * sizeof *samples.counts);
+  samples.ns = malloc(most * sizeof *samples.ns);
+  int code = samples.counts && samples.ns ? MAFAT_OK : MAFAT_ENOMEM;
+  for (int i = 0; code == MAFAT_OK && i < MAFAT_CALIBRATE_NETWORKS; i++)
+    for (int r = 0; code == MAFAT_OK && r < b->subjects[i].n_runs; r++)
+      code = add_samples(&samples, b, &b->subjects[i], &b->subjects[i].runs[r]);
+  if (code == MAFAT_OK)
+    code = mafat_fit_prices(samples.n, MAFAT_N_TERMS, samples.counts, samples.ns, b->calibration->ns,
+                            &b->calibration->fit_error);
+  qsort(samples.busy, (size_t)samples.n_runs, sizeof *samples.busy, compare);
+  if (code == MAFAT_OK && samples.busy[samples.n_runs / 2] > BUSY)
+    mafat_warn(&b->options->warnings, "the machine was busy: as a rule runs took %.0f %% longer than the same at another time",
+               (samples.busy[samples.n_runs / 2] - 1) * 100);
+  free(samples.counts);
+  free(samples.ns);
+  return code ? mafat_fail(d, code, "calibration: out of memory") : MAFAT_OK;
+}
+
+/* ---- threads ---- */
+
+static int usable_processors(void)
+{
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* What a shared step costs more: small steps of two threads, beside what the prices say. */
+static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
+{
+  enum { NETWORK = 3 };
+  struct subject *s = &b->subjects[NETWORK];
+  struct run r = {0};
+  struct mafat_latency latency;
+  struct mafat_plan_options options;
+  struct mafat_schedule *schedule = NULL;
+  struct mafat_step step;
+  double ms[MOST_ROUNDS], n_steps = 0;
+  if (usable_processors() < 2) return MAFAT_OK;
+  mafat_plan_defaults(&options);
+  options.n_threads = 2;
+  int code = plan_run(&r, s->network, "rows2/NoCut", &options, d);
+  if (code == MAFAT_OK) code = open_executor(b, &r, s->network, s->weights, d);
+  for (int i = -2; code == MAFAT_OK && i < MOST_ROUNDS; i++) {
+    double before = mafat_process_now_ms();
+    code = mafat_executor_run(r.executor, d);
+    if (i >= 0) ms[i] = mafat_process_now_ms() - before - mafat_executor_input_ms(r.executor);
+  }
+  b->calibration->thread_step_ns = 0;
+  if (code == MAFAT_OK && (mafat_schedule_open(&schedule, s->network, r.plan) ||
+                           mafat_latency_predict(&latency, s->network, r.plan, r.layout, b->calibration)))
+    code = mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+  if (code == MAFAT_OK) {
+    mafat_schedule_rewind(schedule);
+    while (mafat_schedule_next(schedule, &step)) n_steps += step.layer >= 0;
+    double more = (typical(ms, MOST_ROUNDS) - latency.total_ms) * 1e6 / n_steps;
+    b->calibration->thread_step_ns = more > 0 ? more : 0;
+  }
+  mafat_schedule_close(&schedule);
+  close_run(&r);
+  return code;
+}
+
+/* ---- disk ---- */
+
+enum { READ_BYTES = 144 << 10, READS = 4, LONE_READS = 24, DISK_PASSES = 4 };
+
+static double processor_ns(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* All of the file, several reads under way; nanoseconds of a byte. */
+static int read_in_a_row(struct mafat_reads *reads, char *memory, double *byte_ns, double *read_ns,
+                         struct mafat_diagnostic *d)
+{
+  uint64_t n = mafat_reads_file_bytes(reads) / READ_BYTES;
+  double begin = mafat_process_now_ms(), processor = processor_ns();
+  int code = MAFAT_OK;
+  for (uint64_t i = 0; code == MAFAT_OK && i < n + READS; i++) {
+    unsigned slot = (unsigned)(i % READS);
+    if (i >= READS && i - READS < n) code = mafat_reads_wait(reads, slot, d);
+    if (code == MAFAT_OK && i < n)
+      code = mafat_reads_submit(reads, slot, memory + slot * READ_BYTES, READ_BYTES, i * READ_BYTES, d);
+  }
+  if (n > 0) {
+    *byte_ns = (mafat_process_now_ms() - begin) * 1e6 / (double)(n * READ_BYTES);
+    *read_ns = (processor_ns() - processor) / (double)n;
+  }
+  return code;
+}
+
+/* One by one, each a step farther; nanoseconds of a read. */
+static int read_alone(struct mafat_reads *reads, char *memory, double *ns, struct mafat_diagnostic *d)
+{
+  uint64_t n = mafat_reads_file_bytes(reads) / READ_BYTES;
+  double all[LONE_READS];
+  for (uint64_t i = 0; i < LONE_READS; i++) {
+    double before = mafat_process_now_ms();
+    int code = mafat_reads_submit(reads, 0, memory, READ_BYTES, i * 7 % n * READ_BYTES, d);
+    if (code == MAFAT_OK) code = mafat_reads_wait(reads, 0, d);
+    if (code) return code;
+    all[i] = (mafat_process_now_ms() - before) * 1e6;
+  }
+  qsort(all, LONE_READS, sizeof *all, compare);
+  *ns = all[LONE_READS / 2];
+  return MAFAT_OK;
+}
+
+static int measure_disk(struct bench *b, const char *path, struct mafat_diagnostic *d)
+{
+  struct mafat_reads *reads = NULL;
+  struct mafat_calibration *c = b->calibration;
+  double byte_ns[DISK_PASSES], read_ns[DISK_PASSES], alone = 0;
+  int code = mafat_reads_open(&reads, path, MAFAT_READS_AUTO, d);
+  if (code) return code;
+  char *memory = mmap(NULL, READS * READ_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+  bool enough = mafat_reads_file_bytes(reads) >= 8 * READ_BYTES;
+  for (int i = 0; code == MAFAT_OK && enough && i < DISK_PASSES; i++)
+    code = read_in_a_row(reads, memory, &byte_ns[i], &read_ns[i], d);
+  if (code == MAFAT_OK && enough) code = read_alone(reads, memory, &alone, d);
+  if (code == MAFAT_OK && enough) {
+    c->disk_ns = typical(byte_ns, DISK_PASSES);
+    c->read_ns = typical(read_ns, DISK_PASSES);
+    c->disk_wait_ns = alone > READ_BYTES * c->disk_ns ? alone - READ_BYTES * c->disk_ns : 0;
+  }
+  mafat_reads_close(&reads); /* first: it waits for reads into the memory */
+  if (memory != MAP_FAILED) munmap(memory, READS * READ_BYTES);
+  return code;
+}
+
+/* What taking weights in costs the processor for a byte: a run that loads them all, less
+ * one that has them. */
+static int measure_loading(struct bench *b, struct subject *s, const char *path, bool packed, double *ns,
+                           struct mafat_diagnostic *d)
+{
+  enum { RUNS = 5 };
+  struct run r = {0};
+  struct mafat_weights *weights = NULL;
+  struct mafat_plan_options options;
+  double loaded[RUNS], kept[RUNS];
+  mafat_plan_defaults(&options);
+  options.packed = packed;
+  int code = plan_run(&r, s->network, "1x1:loaded/NoCut", &options, d);
+  if (code == MAFAT_OK) code = mafat_weights_open(&weights, path, s->network, r.plan, r.layout, NULL, NULL, d);
+  if (code == MAFAT_OK) code = open_executor(b, &r, s->network, weights, d);
+  for (int i = -1; code == MAFAT_OK && i < RUNS; i++) {
+    double begin = processor_ns();
+    code = mafat_executor_run(r.executor, d);
+    double middle = processor_ns();
+    if (code == MAFAT_OK) code = mafat_executor_run(s->runs[0].executor, d);
+    if (i < 0) continue;
+    loaded[i] = middle - begin;
+    kept[i] = processor_ns() - middle;
+  }
+  if (code == MAFAT_OK && r.layout->bytes_read > 0) {
+    double bytes = (double)r.layout->bytes_read, more = typical(loaded, RUNS) - typical(kept, RUNS);
+    more -= bytes / READ_BYTES * b->calibration->read_ns;
+    *ns = more > 0 ? more / bytes : 0;
+  }
+  close_run(&r);
+  mafat_weights_close(&weights);
+  return code;
+}
+
+/* Where the disk is too full for the files, the built-in figures stay. */
+static int measure_files(struct bench *b, struct mafat_diagnostic *d)
+{
+  struct subject *s = &b->subjects[0];
+  int fd, code = write_darknet(b, s->network, d);
+  if (code == MAFAT_OK && (code = open_file(PACKED_FILE, b->folder, &fd, d)) == MAFAT_OK) {
+    code = mafat_packer_write(temporary[DARKNET_FILE], s->network, fd, temporary[PACKED_FILE], NULL, NULL, d);
+    fsync(fd);
+    close(fd);
+  }
+  if (code == MAFAT_OK) code = measure_disk(b, temporary[PACKED_FILE], d);
+  show_progress(b, 0.9);
+  if (code == MAFAT_OK) code = measure_loading(b, s, temporary[PACKED_FILE], true, &b->calibration->copy_ns, d);
+  if (code == MAFAT_OK) code = measure_loading(b, s, temporary[DARKNET_FILE], false, &b->calibration->pack_ns, d);
+  remove_file(DARKNET_FILE);
+  remove_file(PACKED_FILE);
+  return code;
+}
+
+/* ---- all of it ---- */
+
+/* By what the processor says of itself; where it says nothing, the built-in sizes. */
+static void find_caches(struct mafat_calibration *c)
+{
+  long near = 0, far = 0;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  near = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  far = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+  if (near >= 128 << 10 && near <= 4 << 20) c->near_bytes = (double)near;
+  /* Others use it too. */
+  if (far >= 1 << 20) c->far_bytes = (double)far * 3 / 8;
+  if (c->far_bytes > 12 << 20) c->far_bytes = 12 << 20;
+  if (c->far_bytes < c->near_bytes) c->far_bytes = c->near_bytes;
+}
+
+/* Smaller pictures where the processor is slow: what is on an ordinary machine 2 ms is
+ * tried first. */
+static int find_speed(struct bench *b, int *least_extent, struct mafat_diagnostic *d)
+{
+  enum { NETWORK = 3 };
+  struct subject s = {0};
+  b->scale = (struct mafat_calibrate_scale){1, 1};
+  int code = plan_subject(b, &s, NETWORK, d);
+  if (code == MAFAT_OK) {
+    struct mafat_shape in = s.network->input;
+    b->input = calloc((size_t)in.h * (size_t)in.w * (size_t)in.c, sizeof *b->input);
+    code = b->input ? open_subject(b, &s, d) : mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+  }
+  double ms = 0;
+  for (int i = 0; code == MAFAT_OK && i < 2; i++) {
+    double before = mafat_process_now_ms();
+    code = mafat_executor_run(s.runs[1].executor, d);
+    ms = mafat_process_now_ms() - before;
+  }
+  *least_extent = ms < 5 ? 1 : ms < 20 ? 2 : 4;
+  close_subject(&s);
+  free(b->input);
+  b->input = NULL;
+  return code;
+}
+
+static int measure(struct bench *b, struct mafat_diagnostic *d)
+{
+  int least_extent = 1, code = mafat_calibration_folder(b->folder, sizeof b->folder, true, d);
+  find_caches(b->calibration);
+  if (code == MAFAT_OK) code = find_speed(b, &least_extent, d);
+  if (code == MAFAT_OK) code = choose_scale(b, least_extent, d);
+  show_progress(b, 0.05);
+  if (code == MAFAT_OK) code = open_subjects(b, d);
+  show_progress(b, 0.1);
+  if (code == MAFAT_OK) code = run_rounds(b, d);
+  if (code == MAFAT_OK) code = fit(b, d);
+  show_progress(b, 0.8);
+  if (code == MAFAT_OK) code = measure_threads(b, d);
+  if (code == MAFAT_OK && measure_files(b, d) != MAFAT_OK)
+    mafat_warn(&b->options->warnings, "%s; the built-in figures of the disk are used", d->text);
+  show_progress(b, 1);
+  return code;
+}
+
+int mafat_calibrate_measure(struct mafat_calibration *out, const struct mafat_kernels *kernels,
+                            const struct mafat_calibrate_options *options, struct mafat_diagnostic *d)
+{
+  struct mafat_diagnostic own;
+  struct sigaction ending = {.sa_handler = give_up}, before[N_SIGNALS];
+  mafat_calibration_defaults(out, kernels->name);
+  struct bench *b = calloc(1, sizeof *b);
+  if (!b) return mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
+  b->kernels = kernels;
+  b->options = options;
+  b->calibration = out;
+  for (int i = 0; i < N_SIGNALS; i++) sigaction(ending_signals[i], &ending, &before[i]);
+  int code = measure(b, d ? d : &own);
+  remove_file(DARKNET_FILE);
+  remove_file(PACKED_FILE);
+  for (int i = 0; i < N_SIGNALS; i++) sigaction(ending_signals[i], &before[i], NULL);
+  close_subjects(b);
+  free(b->input);
+  free(b);
+  out->measured = code == MAFAT_OK;
+  if (code) mafat_calibration_defaults(out, kernels->name);
+  return code;
+}
+
+/* ---- what is told ---- */
+
+static double per(double ns, double n)
+{
+  return ns > 0 ? n / ns : 0;
+}
+
+/* Nanoseconds of a product in a large layer: full register tiles, `taps` in a sum, `run` in an
+ * inner loop. */
+static double product_ns(const struct mafat_calibration *c, enum mafat_term macs, double taps, double run)
+{
+  double sums = (double)c->tile_pixels * c->tile_vectors * c->lanes;
+  return c->ns[macs] + (c->ns[MAFAT_TERM_TAPS] + c->ns[MAFAT_TERM_RUNS] / run + c->ns[MAFAT_TERM_TILES] / taps) / sums;
+}
+
+void mafat_calibrate_describe(struct mafat_calibration_facts *f, const struct mafat_calibration *c)
+{
+  const double *ns = c->ns;
+  double winograd = product_ns(c, MAFAT_TERM_WINOGRAD_MACS, 256, 16);
+  *f = (struct mafat_calibration_facts){
+      .conv_gflops = per(product_ns(c, MAFAT_TERM_CONV_MACS, 9 * 256, 48), 2),
+      .point_gflops = per(product_ns(c, MAFAT_TERM_POINT_MACS, 256, 16), 2),
+      .winograd_gflops = per(winograd, 2),
+      .winograd_direct_gflops = per(winograd, 8),
+      .depthwise_gflops = per(ns[MAFAT_TERM_DEPTHWISE_MACS], 2),
+      .map_read_gbs = per(ns[MAFAT_TERM_READ_FAR] + ns[MAFAT_TERM_READ_COLD], 1),
+      .map_write_gbs = per(ns[MAFAT_TERM_WRITTEN_FAR] + ns[MAFAT_TERM_WRITTEN_COLD], 1),
+      .weights_gbs = per(ns[MAFAT_TERM_WEIGHTS_FAR] + ns[MAFAT_TERM_WEIGHTS_COLD], 1),
+      .disk_gbs = per(c->disk_ns, 1),
+      .disk_wait_us = c->disk_wait_ns * 1e-3,
+      .read_us = c->read_ns * 1e-3,
+      .packed_gbs = per(c->copy_ns, 1),
+      .darknet_gbs = per(c->pack_ns, 1),
+      .thread_step_us = c->thread_step_ns * 1e-3,
+      .fit_error = c->fit_error};
+  snprintf(f->cpu, sizeof f->cpu, "%s", c->cpu);
+}
+
+int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_calibrate_options *options,
+                    struct mafat_diagnostic *d)
+{
+  struct mafat_calibration found;
+  struct mafat_calibrate_options usual;
+  mafat_calibrate_defaults(&usual);
+  if (!options) options = &usual;
+  const struct mafat_kernels *kernels = mafat_kernels_find(options->cpu);
+  char path[MAFAT_CALIBRATION_PATH];
+  if (!kernels)
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", options->cpu);
+  int code = mafat_calibrate_measure(&found, kernels, options, d);
+  if (code == MAFAT_OK) code = mafat_calibration_store(&found, path, d);
+  if (code) return code;
+  mafat_calibrate_describe(out, &found);
+  memcpy(out->path, path, sizeof path);
+  return MAFAT_OK;
+}

@@ -1,0 +1,119 @@
+/* Inside the picture reader: the file's bytes, the decoders that make rows of
+ * them, and Darknet's resizing. Included by image*.c and their tests only. */
+#ifndef MAFAT_RUNNER_IMAGE_DECODER_H
+#define MAFAT_RUNNER_IMAGE_DECODER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "runner/image/image.h"
+
+/* Of a picture; OpenCV's limits, so Darknet's. JPEG has its own, 65535 to a
+ * side. A few bytes can stand for any number of pixels: the second one bounds
+ * the time that a malicious file costs, to seconds. */
+enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
+
+/* ---- The file: one small buffer, filled by pread(2). ---- */
+
+struct mafat_image_source {
+  int fd;
+  off_t position;      /* in the file, of the first byte behind the buffer */
+  off_t dropped;       /* up to here the page cache was given back */
+  const uint8_t *next; /* `left` bytes not yet taken */
+  size_t left;
+  uint8_t buffer[16384];
+};
+
+/* Refills an emptied buffer: 1, 0 at the end of the file, -1 with errno. */
+int mafat_image_source_fill(struct mafat_image_source *source);
+
+/* Up to n bytes at `offset`, past the buffer: the count read, -1 with errno. */
+ssize_t mafat_image_source_peek(int fd, off_t offset, uint8_t *bytes, size_t n);
+
+/* The orientation (1 to 8) in the TIFF structure at `offset` of the file; 1
+ * when there is none or it makes no sense. */
+int mafat_image_exif_orientation(int fd, off_t offset, size_t length);
+
+/* ---- Decoders. ---- */
+
+struct mafat_image_decoder;
+
+struct mafat_image_decoder_ops {
+  /* The next stored row, top down: width * channels bytes, in a buffer of
+   * width * 3. */
+  int (*read_row)(struct mafat_image_decoder *decoder, uint8_t *row,
+                  struct mafat_diagnostic *d);
+  /* After the last row: is the rest of the file as it should be? */
+  int (*finish)(struct mafat_image_decoder *decoder, struct mafat_diagnostic *d);
+  void (*close)(struct mafat_image_decoder *decoder);
+};
+
+struct mafat_image_decoder {
+  const struct mafat_image_decoder_ops *ops;
+  const char *name;                  /* of the file; the picture's */
+  struct mafat_image_source *source; /* the picture's */
+  int width, height;                 /* as stored */
+  int channels;                      /* delivered, 1 or 3 */
+  int source_channels, orientation;
+  bool whole;
+  const char *format;
+  size_t bytes; /* heap at most, the decoder's own struct included */
+};
+
+/* Each is called once the signature matched, with the source at byte 0. */
+int mafat_image_jpeg_open(struct mafat_image_decoder **out,
+                          struct mafat_image_source *source, const char *name,
+                          int channels, struct mafat_diagnostic *d);
+int mafat_image_png_open(struct mafat_image_decoder **out,
+                         struct mafat_image_source *source, const char *name,
+                         int channels, struct mafat_diagnostic *d);
+int mafat_image_ppm_open(struct mafat_image_decoder **out,
+                         struct mafat_image_source *source, const char *name,
+                         int channels, struct mafat_diagnostic *d);
+
+/* Needs no source. */
+int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from, const char *name,
+                            int channels, struct mafat_diagnostic *d);
+
+/* The bytes of a baseline JPEG with halved chroma. */
+size_t mafat_image_jpeg_bytes_assumed(int width, int height);
+
+/* n pixels of red, green, blue -> grey, with OpenCV's integer weights. `grey`
+ * may be `rgb`. */
+void mafat_image_grey_row(const uint8_t *rgb, uint8_t *grey, int n);
+
+/* ---- Resizing, as Darknet does it. ---- */
+
+/* Where the resized picture lies in the input. */
+struct mafat_image_place {
+  int left, top, w, h;
+};
+
+/* Resizing `from` pixels of one axis to `to`. */
+struct mafat_image_axis {
+  int from, to;
+  float scale;
+};
+
+/* One output pixel along an axis: two neighbours and their weights. */
+struct mafat_image_tap {
+  int first, second;
+  float first_weight, second_weight;
+};
+
+struct mafat_image_place mafat_image_place_fit(int width, int height,
+                                               const struct mafat_image_input *input);
+struct mafat_image_axis mafat_image_axis_make(int from, int to);
+struct mafat_image_tap mafat_image_column_tap(const struct mafat_image_axis *axis, int i);
+struct mafat_image_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i);
+
+/* mafat_image_open() for a file that is open already. The picture owns fd,
+ * also when opening fails; the file's own position is neither used nor moved. */
+int mafat_image_open_fd(struct mafat_image **out, int fd, const char *name,
+                        const struct mafat_image_input *input,
+                        struct mafat_diagnostic *d);
+
+#endif

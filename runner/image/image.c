@@ -1,0 +1,477 @@
+#include "runner/image/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runner/image/decoder.h"
+
+/* The stored rows are either the upright picture's rows or its columns, first
+ * to last or last to first. In the order of decoding, each pair of neighbouring
+ * stored rows yields lines of the input: its rows, or its columns when the
+ * picture lies on its side. `along` resizes from stored row to stored row,
+ * `across` within one. */
+struct mafat_image {
+  char *name;
+  struct mafat_image_input input;
+  struct mafat_image_info info;
+  struct mafat_image_decoder *decoder;
+
+  bool sideways;      /* stored rows are upright columns */
+  bool along_reverse; /* the last of them is stored first */
+  bool across_reverse;
+  struct mafat_image_place place;
+  struct mafat_image_axis along, across;
+
+  uint8_t *rows[2];               /* stored row y is in rows[y % 2] */
+  struct mafat_image_tap *across_taps; /* positions are bytes in a stored row */
+  int n_decoded;                  /* stored rows so far */
+  int next_row;                   /* of the input */
+  bool failed;
+  float value[256]; /* byte -> [0, 1] */
+  struct mafat_image_source source;
+};
+
+static const float GREY = 0.5f;
+
+/* ---- Opening. ---- */
+
+static int check_file(int fd, const char *name, struct mafat_diagnostic *d)
+{
+  struct stat st;
+  if (fstat(fd, &st) != 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", name, strerror(errno));
+  if (S_ISDIR(st.st_mode))
+    return mafat_fail(d, MAFAT_EIO, "%s: expected a picture, found a directory", name);
+  if (!S_ISREG(st.st_mode))
+    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file, found a pipe, socket or device", name);
+  if (st.st_size == 0)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a picture, found an empty file", name);
+  return MAFAT_OK;
+}
+
+static int check_input(const struct mafat_image_input *input, struct mafat_diagnostic *d)
+{
+  if (input->w < 1 || input->h < 1 || input->w > MAFAT_IMAGE_MAX_SIDE ||
+      input->h > MAFAT_IMAGE_MAX_SIDE || (input->c != 1 && input->c != 3))
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "expected a network with a picture of 1 or 3 channels as its input, found %dx%dx%d",
+                      input->w, input->h, input->c);
+  return MAFAT_OK;
+}
+
+static int open_decoder(struct mafat_image *im, struct mafat_diagnostic *d)
+{
+  struct mafat_image_source *source = &im->source;
+  if (mafat_image_source_fill(source) < 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", im->name, strerror(errno));
+  const uint8_t *p = source->next;
+  size_t n = source->left;
+  int c = im->input.c;
+
+  if (n >= 3 && memcmp(p, "\xff\xd8\xff", 3) == 0)
+    return mafat_image_jpeg_open(&im->decoder, source, im->name, c, d);
+  if (n >= 8 && memcmp(p, "\x89PNG\r\n\x1a\n", 8) == 0)
+    return mafat_image_png_open(&im->decoder, source, im->name, c, d);
+  if (n >= 3 && p[0] == 'P' && strchr(" \t\n\v\f\r#", p[2]) && p[2] != 0) {
+    if (p[1] == '2' || p[1] == '3' || p[1] == '5' || p[1] == '6')
+      return mafat_image_ppm_open(&im->decoder, source, im->name, c, d);
+    if (p[1] == '1' || p[1] == '4' || p[1] == '7')
+      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a JPEG, PNG, PPM or PGM picture, found netpbm format P%c",
+                        im->name, p[1]);
+  }
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a JPEG, PNG, PPM or PGM picture, found none of them",
+                    im->name);
+}
+
+static int check_size(const struct mafat_image_decoder *decoder, struct mafat_diagnostic *d)
+{
+  if (decoder->width < 1 || decoder->height < 1)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: damaged %s picture: expected a width and a height, found %dx%d",
+                      decoder->name, decoder->format, decoder->width, decoder->height);
+  if (decoder->width > MAFAT_IMAGE_MAX_SIDE || decoder->height > MAFAT_IMAGE_MAX_SIDE)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a picture of at most %d pixels to a side, found %dx%d",
+                      decoder->name, MAFAT_IMAGE_MAX_SIDE, decoder->width, decoder->height);
+  if ((int64_t)decoder->width * decoder->height > MAFAT_IMAGE_MAX_PIXELS)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a picture of at most %d pixels, found %dx%d",
+                      decoder->name, MAFAT_IMAGE_MAX_PIXELS, decoder->width, decoder->height);
+  return MAFAT_OK;
+}
+
+/* EXIF orientations, as (stored rows are columns, along reversed, across
+ * reversed). */
+static void set_geometry(struct mafat_image *im)
+{
+  const struct mafat_image_decoder *decoder = im->decoder;
+  int o = decoder->orientation;
+  im->sideways = o >= 5;
+  im->along_reverse = o == 3 || o == 4 || o == 6 || o == 7;
+  im->across_reverse = o == 2 || o == 3 || o == 7 || o == 8;
+
+  int width = im->sideways ? decoder->height : decoder->width;
+  int height = im->sideways ? decoder->width : decoder->height;
+  im->place = mafat_image_place_fit(width, height, &im->input);
+  struct mafat_image_axis x = mafat_image_axis_make(width, im->place.w);
+  struct mafat_image_axis y = mafat_image_axis_make(height, im->place.h);
+  im->along = im->sideways ? x : y;
+  im->across = im->sideways ? y : x;
+
+  im->info = (struct mafat_image_info){
+      .width = width, .height = height, .source_channels = decoder->source_channels,
+      .orientation = o, .turned = im->sideways || im->along_reverse,
+      .whole = decoder->whole, .format = decoder->format, .decoder_bytes = decoder->bytes};
+}
+
+/* A picture of nothing yet; fd is the caller's if it fails. */
+static struct mafat_image *make_image(int fd, const char *name, const struct mafat_image_input *input)
+{
+  struct mafat_image *im = calloc(1, sizeof *im);
+  if (!im || !(im->name = strdup(name))) {
+    free(im);
+    return NULL;
+  }
+  im->source.fd = fd;
+  im->input = *input;
+  for (int i = 0; i < 256; i++) im->value[i] = (float)(i / 255.);
+  return im;
+}
+
+int mafat_image_open_fd(struct mafat_image **out, int fd, const char *name,
+                        const struct mafat_image_input *input,
+                        struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct mafat_image *im = NULL;
+  int code = check_input(input, d);
+  if (code == MAFAT_OK) code = check_file(fd, name, d);
+  if (code != MAFAT_OK) goto fail;
+
+  im = make_image(fd, name, input);
+  if (!im) {
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
+    goto fail;
+  }
+  code = open_decoder(im, d);
+  if (code == MAFAT_OK) code = check_size(im->decoder, d);
+  if (code != MAFAT_OK) goto fail;
+  set_geometry(im);
+  *out = im;
+  return MAFAT_OK;
+
+fail:
+  if (im)
+    mafat_image_close(&im);
+  else
+    close(fd);
+  return code;
+}
+
+static int check_pixels(const struct mafat_image_pixels *p, struct mafat_diagnostic *d)
+{
+  if (!p->bytes) return mafat_fail(d, MAFAT_EINVAL, "pixels: expected a picture, found none");
+  if (p->width < 1 || p->height < 1)
+    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected a width and a height, found %dx%d", p->width, p->height);
+  if (p->channels != 1 && p->channels != 3 && p->channels != 4)
+    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected 1, 3 or 4 channels, found %d", p->channels);
+  if (p->stride < (size_t)p->width * (size_t)p->channels)
+    return mafat_fail(d, MAFAT_EINVAL, "pixels: expected at least %zu bytes from row to row, found %zu",
+                      (size_t)p->width * (size_t)p->channels, p->stride);
+  return MAFAT_OK;
+}
+
+int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_pixels *pixels,
+                            const struct mafat_image_input *input, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  int code = check_input(input, d);
+  if (code == MAFAT_OK) code = check_pixels(pixels, d);
+  if (code) return code;
+  struct mafat_image *im = make_image(-1, "pixels", input);
+  if (!im) return mafat_fail(d, MAFAT_ENOMEM, "pixels: out of memory");
+  code = mafat_image_pixels_open(&im->decoder, pixels, im->name, input->c, d);
+  if (code == MAFAT_OK) code = check_size(im->decoder, d);
+  if (code) {
+    mafat_image_close(&im);
+    return code;
+  }
+  set_geometry(im);
+  *out = im;
+  return MAFAT_OK;
+}
+
+int mafat_image_open(struct mafat_image **out, const char *path,
+                     const struct mafat_image_input *input,
+                     struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  /* Opening a pipe without a writer would wait for one. */
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
+  return mafat_image_open_fd(out, fd, path, input, d);
+}
+
+const struct mafat_image_info *mafat_image_describe(const struct mafat_image *im)
+{
+  return &im->info;
+}
+
+/* ---- Memory. ---- */
+
+/* Decoders deliver fewer channels in place, from up to three. */
+static size_t row_bytes(int stored_width)
+{
+  return (size_t)stored_width * 3;
+}
+
+/* Sides are at most 2^20, so only the decoder's part can be large. */
+static size_t picture_bytes(size_t decoder_bytes, int stored_width, int n_taps, size_t name_bytes)
+{
+  enum { ALLOCATOR_SLACK = 256 };
+  size_t own = sizeof(struct mafat_image) + name_bytes + 2 * row_bytes(stored_width) +
+               (size_t)n_taps * sizeof(struct mafat_image_tap) + ALLOCATOR_SLACK;
+  size_t bytes;
+  return __builtin_add_overflow(decoder_bytes, own, &bytes) ? SIZE_MAX : bytes;
+}
+
+size_t mafat_image_bytes(const struct mafat_image *im)
+{
+  int stored_width = im->sideways ? im->info.height : im->info.width;
+  return picture_bytes(im->info.decoder_bytes, stored_width, im->across.to, strlen(im->name) + 1);
+}
+
+size_t mafat_image_bytes_assumed(const struct mafat_image_input *input)
+{
+  enum { WIDTH = 4000, HEIGHT = 3000, NAME_BYTES = 4096 };
+  return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT), WIDTH, input->w, NAME_BYTES);
+}
+
+enum { LARGE_DECODER = 128 << 10 };
+
+/* The layers run beside what stays of it: the heap keeps what it may use again, up to
+ * a quarter of a megabyte of a progressive JPEG's coefficients, unless told. */
+static void release_decoding(struct mafat_image *im)
+{
+  bool large = im->decoder && im->info.decoder_bytes > LARGE_DECODER;
+  if (im->decoder) im->decoder->ops->close(im->decoder);
+  im->decoder = NULL;
+  free(im->rows[0]);
+  free(im->rows[1]);
+  free(im->across_taps);
+  im->rows[0] = im->rows[1] = NULL;
+  im->across_taps = NULL;
+#ifdef __GLIBC__
+  if (large) malloc_trim(0);
+#else
+  (void)large;
+#endif
+}
+
+static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
+{
+  size_t bytes = row_bytes(im->decoder->width);
+  im->rows[0] = malloc(bytes);
+  im->rows[1] = malloc(bytes);
+  im->across_taps = malloc((size_t)im->across.to * sizeof *im->across_taps + 1);
+  if (!im->rows[0] || !im->rows[1] || !im->across_taps)
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", im->name);
+
+  for (int i = 0; i < im->across.to; i++) {
+    struct mafat_image_tap tap = im->sideways ? mafat_image_row_tap(&im->across, i)
+                                              : mafat_image_column_tap(&im->across, i);
+    if (im->across_reverse) {
+      tap.first = im->across.from - 1 - tap.first;
+      tap.second = im->across.from - 1 - tap.second;
+    }
+    tap.first *= im->input.c;
+    tap.second *= im->input.c;
+    im->across_taps[i] = tap;
+  }
+  return MAFAT_OK;
+}
+
+/* ---- Lines. ---- */
+
+static int decode_up_to(struct mafat_image *im, int n, struct mafat_diagnostic *d)
+{
+  while (im->n_decoded < n) {
+    int code = im->decoder->ops->read_row(im->decoder, im->rows[im->n_decoded % 2], d);
+    if (code != MAFAT_OK) return code;
+    im->n_decoded++;
+  }
+  return MAFAT_OK;
+}
+
+/* An upright row: first within the stored rows, then between them. */
+static void blend_row(const struct mafat_image *im, const struct mafat_image_tap *line,
+                      const uint8_t *first, const uint8_t *second, float *out)
+{
+  const float *value = im->value;
+  int c = im->input.c;
+  /* A picture of the network's size: every tap is one pixel, of weight 1. */
+  if (im->across.from == im->across.to && !im->across_reverse && line->second_weight == 0 &&
+      line->first_weight == 1) {
+    for (int i = 0; i < im->across.to * c; i++) out[i] = value[first[i]];
+    return;
+  }
+  for (int i = 0; i < im->across.to; i++) {
+    const struct mafat_image_tap *tap = &im->across_taps[i];
+    for (int k = 0; k < c; k++) {
+      float a = tap->first_weight * value[first[tap->first + k]] +
+                tap->second_weight * value[first[tap->second + k]];
+      float b = tap->first_weight * value[second[tap->first + k]] +
+                tap->second_weight * value[second[tap->second + k]];
+      *out++ = line->first_weight * a + line->second_weight * b;
+    }
+  }
+}
+
+/* An upright column: the same sums in the same order, so stored rows are
+ * blended first. */
+static void blend_column(const struct mafat_image *im, const struct mafat_image_tap *line,
+                         const uint8_t *first, const uint8_t *second, float *out,
+                         size_t stride)
+{
+  const float *value = im->value;
+  int c = im->input.c;
+  for (int i = 0; i < im->across.to; i++, out += stride) {
+    const struct mafat_image_tap *tap = &im->across_taps[i];
+    for (int k = 0; k < c; k++) {
+      float a = line->first_weight * value[first[tap->first + k]] +
+                line->second_weight * value[second[tap->first + k]];
+      float b = line->first_weight * value[first[tap->second + k]] +
+                line->second_weight * value[second[tap->second + k]];
+      out[k] = tap->first_weight * a + tap->second_weight * b;
+    }
+  }
+}
+
+/* Line i of the resized picture: a row, or a column with `stride` between its
+ * pixels. Lines come in the order in which their stored rows do. */
+static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
+                     struct mafat_diagnostic *d)
+{
+  struct mafat_image_tap line = im->sideways ? mafat_image_column_tap(&im->along, i)
+                                             : mafat_image_row_tap(&im->along, i);
+  if (im->along_reverse) {
+    line.first = im->along.from - 1 - line.first;
+    line.second = im->along.from - 1 - line.second;
+  }
+  int last = line.first > line.second ? line.first : line.second;
+  int code = decode_up_to(im, last + 1, d);
+  if (code != MAFAT_OK) return code;
+
+  const uint8_t *first = im->rows[line.first % 2], *second = im->rows[line.second % 2];
+  if (im->sideways)
+    blend_column(im, &line, first, second, out, stride);
+  else
+    blend_row(im, &line, first, second, out);
+  return MAFAT_OK;
+}
+
+static void fill_grey(float *out, int n_pixels, int c)
+{
+  for (size_t i = 0; i < (size_t)n_pixels * (size_t)c; i++) out[i] = GREY;
+}
+
+/* The rest of the file must be there and be sound, though no pixel of the input
+ * needs it. What decoding held is given back. */
+static int finish(struct mafat_image *im, struct mafat_diagnostic *d)
+{
+  int code = decode_up_to(im, im->decoder->height, d);
+  if (code == MAFAT_OK) code = im->decoder->ops->finish(im->decoder, d);
+  release_decoding(im);
+  return code;
+}
+
+static int begin(struct mafat_image *im, struct mafat_diagnostic *d)
+{
+  if (im->failed || im->next_row >= im->input.h)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: read already", im->name);
+  return im->rows[0] ? MAFAT_OK : start_decoding(im, d);
+}
+
+static int note_failure(struct mafat_image *im, int code)
+{
+  if (code != MAFAT_OK) {
+    im->failed = true;
+    release_decoding(im);
+  }
+  return code;
+}
+
+static int read_row(struct mafat_image *im, float *row, struct mafat_diagnostic *d)
+{
+  int c = im->input.c;
+  const struct mafat_image_place *place = &im->place;
+  int y = im->next_row - place->top;
+  if (y < 0 || y >= place->h || place->w == 0) {
+    fill_grey(row, im->input.w, c);
+  } else {
+    int right = place->left + place->w;
+    fill_grey(row, place->left, c);
+    int code = read_line(im, y, row + (size_t)place->left * (size_t)c, 0, d);
+    if (code != MAFAT_OK) return code;
+    fill_grey(row + (size_t)right * (size_t)c, im->input.w - right, c);
+  }
+  im->next_row++;
+  return im->next_row == im->input.h ? finish(im, d) : MAFAT_OK;
+}
+
+int mafat_image_read_row(struct mafat_image *im, float *row, struct mafat_diagnostic *d)
+{
+  if (im->info.turned)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: a turned picture has no rows to pull (EXIF orientation %d)",
+                      im->name, im->info.orientation);
+  int code = begin(im, d);
+  if (code == MAFAT_OK) code = read_row(im, row, d);
+  return note_failure(im, code);
+}
+
+static int read_turned(struct mafat_image *im, const struct mafat_image_target *target,
+                       struct mafat_diagnostic *d)
+{
+  size_t c = (size_t)im->input.c, stride = target->row_stride;
+  for (int y = 0; y < im->input.h; y++)
+    fill_grey(target->pixels + (size_t)y * stride, im->input.w, im->input.c);
+
+  float *corner = target->pixels + (size_t)im->place.top * stride + (size_t)im->place.left * c;
+  int n = im->across.to > 0 ? im->along.to : 0;
+  for (int k = 0; k < n; k++) {
+    int i = im->along_reverse ? n - 1 - k : k;
+    int code = read_line(im, i, corner + (size_t)i * (im->sideways ? c : stride), stride, d);
+    if (code != MAFAT_OK) return code;
+  }
+  im->next_row = im->input.h;
+  return finish(im, d);
+}
+
+int mafat_image_read(struct mafat_image *im, const struct mafat_image_target *target,
+                     struct mafat_diagnostic *d)
+{
+  if (im->next_row != 0)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: read already", im->name);
+  int code = begin(im, d);
+  if (code == MAFAT_OK && im->info.turned)
+    code = read_turned(im, target, d);
+  else
+    while (code == MAFAT_OK && im->next_row < im->input.h)
+      code = read_row(im, target->pixels + (size_t)im->next_row * target->row_stride, d);
+  return note_failure(im, code);
+}
+
+void mafat_image_close(struct mafat_image **im)
+{
+  if (!im || !*im) return;
+  release_decoding(*im);
+  if ((*im)->source.fd >= 0) close((*im)->source.fd);
+  free((*im)->name);
+  free(*im);
+  *im = NULL;
+}

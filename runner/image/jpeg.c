@@ -1,0 +1,375 @@
+/* JPEG by libjpeg-turbo. The library reports errors by a callback that must not
+ * return: every call into it that can fail goes through guarded(). */
+#include <stdlib.h>
+
+#include "runner/image/decoder.h"
+
+enum { MAX_COMPONENTS = 4 };
+
+/* What libjpeg's memory depends on. */
+struct frame {
+  int width, height, n_components;
+  int h[MAX_COMPONENTS], v[MAX_COMPONENTS]; /* sampling factors */
+  bool whole;
+};
+
+static size_t round_up(size_t n, size_t unit)
+{
+  return (n + unit - 1) / unit * unit;
+}
+
+/* An upper bound of libjpeg's heap. The sizes stay below 2^42: 65535 blocks'
+ * sides of at most 8192 + 4, 128 bytes each, four components. */
+static uint64_t frame_bytes(const struct frame *f)
+{
+  /* Huffman, colour and range tables and the pools' slack: 27 kB at most, as
+   * measured over 2000 pictures of all kinds. */
+  enum { TABLES = 48 * 1024, BLOCK = 8, BLOCK_BYTES = 128, ALIGN = 64 };
+  /* Enlarging chroma smoothly keeps two row groups of context. */
+  enum { ROW_GROUPS = BLOCK + 2 };
+
+  size_t h_max = 1, v_max = 1;
+  for (int i = 0; i < f->n_components; i++) {
+    if ((size_t)f->h[i] > h_max) h_max = (size_t)f->h[i];
+    if ((size_t)f->v[i] > v_max) v_max = (size_t)f->v[i];
+  }
+  size_t mcus_across = ((size_t)f->width + BLOCK * h_max - 1) / (BLOCK * h_max);
+  size_t mcus_down = ((size_t)f->height + BLOCK * v_max - 1) / (BLOCK * v_max);
+  size_t full_row = round_up(mcus_across * BLOCK * h_max, 2 * ALIGN);
+
+  uint64_t bytes = TABLES;
+  if (f->n_components == 4) bytes += full_row * 4; /* a row of CMYK */
+  for (int i = 0; i < f->n_components; i++) {
+    size_t blocks = mcus_across * (size_t)f->h[i];
+    size_t rows = mcus_down * (size_t)f->v[i];
+    size_t samples = round_up(blocks * BLOCK, 2 * ALIGN);
+    bytes += samples * (size_t)f->v[i] * ROW_GROUPS;
+    if ((size_t)f->h[i] < h_max || (size_t)f->v[i] < v_max)
+      bytes += full_row * v_max; /* enlarged */
+    if (f->whole)
+      bytes += (uint64_t)(blocks * BLOCK_BYTES + sizeof(void *)) * rows;
+  }
+  return bytes;
+}
+
+size_t mafat_image_jpeg_bytes_assumed(int width, int height)
+{
+  struct frame f = {width, height, 3, {2, 1, 1}, {2, 1, 1}, false};
+  return (size_t)frame_bytes(&f);
+}
+
+#ifdef MAFAT_WITHOUT_JPEG
+
+int mafat_image_jpeg_open(struct mafat_image_decoder **out,
+                          struct mafat_image_source *source, const char *name,
+                          int channels, struct mafat_diagnostic *d)
+{
+  (void)out, (void)source, (void)channels;
+  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: this build cannot read JPEG", name);
+}
+
+#else
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jpeglib.h>
+#include <jerror.h>
+
+struct jpeg {
+  struct mafat_image_decoder base;
+  struct jpeg_decompress_struct cinfo; /* client_data is this struct */
+  struct jpeg_error_mgr errors;
+  struct jpeg_source_mgr bytes;
+  struct jpeg_progress_mgr progress;
+  bool created, started, found_app1;
+  uint8_t *cmyk; /* (width, 4), of libjpeg's pool */
+  uint8_t *row;  /* where the step at work puts a row */
+
+  jmp_buf escape;
+  int code;
+  struct mafat_diagnostic *diagnostic;
+};
+
+/* ---- Errors. ---- */
+
+static void give_up(struct jpeg *jpeg, int code) __attribute__((noreturn));
+static void give_up(struct jpeg *jpeg, int code)
+{
+  jpeg->code = code;
+  longjmp(jpeg->escape, 1);
+}
+
+static int code_of_message(int message)
+{
+  switch (message) {
+  case JERR_OUT_OF_MEMORY: return MAFAT_ENOMEM;
+  case JERR_ARITH_NOTIMPL:
+  case JERR_BAD_PRECISION:
+  case JERR_CCIR601_NOTIMPL:
+  case JERR_COMPONENT_COUNT:
+  case JERR_CONVERSION_NOTIMPL:
+  case JERR_FRACT_SAMPLE_NOTIMPL:
+  case JERR_NOT_COMPILED:
+  case JERR_SOF_UNSUPPORTED: return MAFAT_EUNSUPPORTED;
+  default: return MAFAT_EFORMAT;
+  }
+}
+
+static void on_error(j_common_ptr cinfo)
+{
+  struct jpeg *jpeg = cinfo->client_data;
+  int code = code_of_message(cinfo->err->msg_code);
+  char reason[JMSG_LENGTH_MAX];
+  cinfo->err->format_message(cinfo, reason);
+  mafat_fail(jpeg->diagnostic, code, "%s: %s JPEG picture: %s", jpeg->base.name,
+             code == MAFAT_EFORMAT ? "damaged" : "cannot read this", reason);
+  give_up(jpeg, code);
+}
+
+/* libjpeg goes on, with invented pixels, where the coded data ends early or
+ * makes no sense; it calls that a warning. Other warnings are about oddities
+ * that cost no pixels, such as bytes between two markers. */
+static void on_message(j_common_ptr cinfo, int level)
+{
+  if (level >= 0) return;
+  switch (cinfo->err->msg_code) {
+  case JWRN_ARITH_BAD_CODE:
+  case JWRN_HIT_MARKER:
+  case JWRN_HUFF_BAD_CODE:
+  case JWRN_JPEG_EOF:
+  case JWRN_MUST_RESYNC: on_error(cinfo);
+  }
+}
+
+/* A few bytes of a progressive file are a scan, and every scan passes over the
+ * whole picture. Encoders write about ten. */
+static void on_progress(j_common_ptr cinfo)
+{
+  enum { MAX_SCANS = 500 };
+  struct jpeg *jpeg = cinfo->client_data;
+  if (jpeg->cinfo.input_scan_number <= MAX_SCANS) return;
+  mafat_fail(jpeg->diagnostic, MAFAT_EUNSUPPORTED, "%s: JPEG picture: expected at most %d scans, found more",
+             jpeg->base.name, MAX_SCANS);
+  give_up(jpeg, MAFAT_EUNSUPPORTED);
+}
+
+/* Runs a step that calls libjpeg. A step owns nothing: all it acquires is
+ * libjpeg's or hangs on *jpeg. */
+static int guarded(struct jpeg *jpeg, void (*step)(struct jpeg *),
+                   struct mafat_diagnostic *d)
+{
+  jpeg->diagnostic = d;
+  jpeg->code = MAFAT_OK;
+  if (setjmp(jpeg->escape) == 0) step(jpeg);
+  return jpeg->code;
+}
+
+/* ---- The file's bytes. ---- */
+
+static void init_source(j_decompress_ptr cinfo)
+{
+  (void)cinfo;
+}
+
+static boolean fill_input_buffer(j_decompress_ptr cinfo)
+{
+  struct jpeg *jpeg = cinfo->client_data;
+  struct mafat_image_source *source = jpeg->base.source;
+  int filled = mafat_image_source_fill(source);
+  if (filled < 0) {
+    mafat_fail(jpeg->diagnostic, MAFAT_EIO, "%s: cannot read: %s", jpeg->base.name, strerror(errno));
+    give_up(jpeg, MAFAT_EIO);
+  }
+  if (filled == 0) {
+    mafat_fail(jpeg->diagnostic, MAFAT_EFORMAT,
+               "%s: truncated JPEG picture: the file ends after %lld bytes, before its end marker",
+               jpeg->base.name, (long long)source->position);
+    give_up(jpeg, MAFAT_EFORMAT);
+  }
+  cinfo->src->next_input_byte = source->next;
+  cinfo->src->bytes_in_buffer = source->left;
+  return TRUE;
+}
+
+static void skip_input_data(j_decompress_ptr cinfo, long n)
+{
+  struct jpeg *jpeg = cinfo->client_data;
+  if (n <= 0) return;
+  size_t skip = (size_t)n;
+  if (skip > cinfo->src->bytes_in_buffer) {
+    jpeg->base.source->position += (off_t)(skip - cinfo->src->bytes_in_buffer);
+    skip = cinfo->src->bytes_in_buffer;
+  }
+  cinfo->src->next_input_byte += skip;
+  cinfo->src->bytes_in_buffer -= skip;
+}
+
+static unsigned take_byte(j_decompress_ptr cinfo)
+{
+  if (cinfo->src->bytes_in_buffer == 0) fill_input_buffer(cinfo);
+  cinfo->src->bytes_in_buffer--;
+  return *cinfo->src->next_input_byte++;
+}
+
+/* Only the first APP1 counts, whatever it is: so OpenCV, so Darknet. */
+static boolean on_app1(j_decompress_ptr cinfo)
+{
+  enum { LENGTH_BYTES = 2, EXIF_NAME_BYTES = 6 };
+  struct jpeg *jpeg = cinfo->client_data;
+  unsigned length = take_byte(cinfo) << 8;
+  length += take_byte(cinfo);
+  if (length < LENGTH_BYTES) ERREXIT(cinfo, JERR_BAD_LENGTH);
+  length -= LENGTH_BYTES;
+
+  off_t at = jpeg->base.source->position - (off_t)cinfo->src->bytes_in_buffer;
+  if (!jpeg->found_app1 && length > EXIF_NAME_BYTES)
+    jpeg->base.orientation = mafat_image_exif_orientation(
+        jpeg->base.source->fd, at + EXIF_NAME_BYTES, length - EXIF_NAME_BYTES);
+  jpeg->found_app1 = true;
+  skip_input_data(cinfo, (long)length);
+  return TRUE;
+}
+
+/* ---- Steps. ---- */
+
+static void read_header(struct jpeg *jpeg)
+{
+  struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+  jpeg_create_decompress(cinfo);
+  jpeg->created = true;
+
+  jpeg->progress.progress_monitor = on_progress;
+  cinfo->progress = &jpeg->progress;
+  jpeg->bytes = (struct jpeg_source_mgr){
+      .next_input_byte = jpeg->base.source->next,
+      .bytes_in_buffer = jpeg->base.source->left,
+      .init_source = init_source,
+      .fill_input_buffer = fill_input_buffer,
+      .skip_input_data = skip_input_data,
+      .resync_to_restart = jpeg_resync_to_restart,
+      .term_source = init_source};
+  cinfo->src = &jpeg->bytes;
+  jpeg_set_marker_processor(cinfo, JPEG_APP0 + 1, on_app1);
+  jpeg_read_header(cinfo, TRUE);
+}
+
+static void start(struct jpeg *jpeg)
+{
+  struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+  if (cinfo->num_components == 4)
+    cinfo->out_color_space = JCS_CMYK;
+  else
+    cinfo->out_color_space = jpeg->base.channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
+  jpeg_start_decompress(cinfo);
+  if (cinfo->out_color_space == JCS_CMYK)
+    jpeg->cmyk = cinfo->mem->alloc_large((j_common_ptr)cinfo, JPOOL_IMAGE,
+                                         (size_t)cinfo->output_width * 4);
+  jpeg->started = true;
+}
+
+static void read_row(struct jpeg *jpeg)
+{
+  JSAMPROW row = jpeg->cmyk ? jpeg->cmyk : jpeg->row;
+  if (jpeg_read_scanlines(&jpeg->cinfo, &row, 1) != 1) give_up(jpeg, MAFAT_EFORMAT);
+}
+
+static void finish(struct jpeg *jpeg)
+{
+  jpeg_finish_decompress(&jpeg->cinfo);
+}
+
+/* CMYK is taken as Adobe writes it, inverted, and by OpenCV's arithmetic: ink on
+ * a black that is full at 255. */
+static void cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, int n)
+{
+  for (int i = 0; i < n; i++, cmyk += 4, rgb += 3) {
+    int black = cmyk[3];
+    for (int k = 0; k < 3; k++)
+      rgb[k] = (uint8_t)(black - ((255 - cmyk[k]) * black >> 8));
+  }
+}
+
+/* ---- The decoder. ---- */
+
+static int jpeg_read_row(struct mafat_image_decoder *base, uint8_t *row,
+                         struct mafat_diagnostic *d)
+{
+  struct jpeg *jpeg = (struct jpeg *)base;
+  int code = MAFAT_OK;
+  if (!jpeg->started) code = guarded(jpeg, start, d);
+  if (code != MAFAT_OK) return code;
+  jpeg->row = row;
+  code = guarded(jpeg, read_row, d);
+  if (code != MAFAT_OK || !jpeg->cmyk) return code;
+  cmyk_to_rgb(jpeg->cmyk, row, base->width);
+  if (base->channels == 1) mafat_image_grey_row(row, row, base->width);
+  return MAFAT_OK;
+}
+
+static int jpeg_finish(struct mafat_image_decoder *base, struct mafat_diagnostic *d)
+{
+  return guarded((struct jpeg *)base, finish, d);
+}
+
+static void jpeg_close(struct mafat_image_decoder *base)
+{
+  struct jpeg *jpeg = (struct jpeg *)base;
+  if (jpeg->created) jpeg_destroy_decompress(&jpeg->cinfo);
+  free(jpeg);
+}
+
+static int describe(struct jpeg *jpeg, struct mafat_diagnostic *d)
+{
+  struct mafat_image_decoder *base = &jpeg->base;
+  struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+  if (cinfo->num_components > MAX_COMPONENTS || cinfo->num_components == 2)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a JPEG picture of 1, 3 or 4 components, found %d",
+                      base->name, cinfo->num_components);
+
+  base->format = "JPEG";
+  base->width = (int)cinfo->image_width;
+  base->height = (int)cinfo->image_height;
+  base->source_channels = cinfo->num_components;
+  base->whole = jpeg_has_multiple_scans(cinfo);
+
+  struct frame f = {base->width, base->height, cinfo->num_components, {0}, {0}, base->whole};
+  for (int i = 0; i < f.n_components; i++) {
+    f.h[i] = cinfo->comp_info[i].h_samp_factor;
+    f.v[i] = cinfo->comp_info[i].v_samp_factor;
+  }
+  uint64_t bytes = frame_bytes(&f) + sizeof *jpeg;
+  if (bytes > SIZE_MAX / 2)
+    return mafat_fail(d, MAFAT_ELIMIT, "%s: a JPEG picture of %dx%d needs more memory than this machine can address",
+                      base->name, base->width, base->height);
+  base->bytes = (size_t)bytes;
+  return MAFAT_OK;
+}
+
+int mafat_image_jpeg_open(struct mafat_image_decoder **out,
+                          struct mafat_image_source *source, const char *name,
+                          int channels, struct mafat_diagnostic *d)
+{
+  static const struct mafat_image_decoder_ops ops = {jpeg_read_row, jpeg_finish, jpeg_close};
+  struct jpeg *jpeg = calloc(1, sizeof *jpeg);
+  if (!jpeg) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
+  jpeg->base = (struct mafat_image_decoder){
+      .ops = &ops, .name = name, .source = source, .channels = channels, .orientation = 1};
+  jpeg->cinfo.err = jpeg_std_error(&jpeg->errors);
+  jpeg->cinfo.client_data = jpeg;
+  jpeg->errors.error_exit = on_error;
+  jpeg->errors.emit_message = on_message;
+
+  int code = guarded(jpeg, read_header, d);
+  if (code == MAFAT_OK) code = describe(jpeg, d);
+  if (code != MAFAT_OK) {
+    jpeg_close(&jpeg->base);
+    return code;
+  }
+  *out = &jpeg->base;
+  return MAFAT_OK;
+}
+
+#endif

@@ -1,0 +1,77 @@
+#include "runner/image/decoder.h"
+
+struct mafat_image_place mafat_image_place_fit(int width, int height,
+                                               const struct mafat_image_input *input)
+{
+  struct mafat_image_place place = {0, 0, input->w, input->h};
+  if (input->fit == MAFAT_FIT_STRETCH) return place;
+
+  /* The comparison is Darknet's, in float; only its products, int there, are
+   * wide enough here for every picture. */
+  if ((float)input->w / (float)width < (float)input->h / (float)height)
+    place.h = (int)((int64_t)height * input->w / width);
+  else
+    place.w = (int)((int64_t)width * input->h / height);
+
+  /* Rounding of the comparison must not push the picture over the edge. */
+  if (place.w > input->w) place.w = input->w;
+  if (place.h > input->h) place.h = input->h;
+  place.left = (input->w - place.w) / 2;
+  place.top = (input->h - place.h) / 2;
+  return place;
+}
+
+/* The scale of an axis that becomes one pixel long is never used: that pixel is
+ * the axis' last, as it is for Darknet's columns. Darknet's rows divide by zero
+ * there. An axis that becomes 0 long has no pixels; the input stays grey. */
+struct mafat_image_axis mafat_image_axis_make(int from, int to)
+{
+  struct mafat_image_axis axis = {from, to, 0};
+  if (to > 1) axis.scale = (float)(from - 1) / (float)(to - 1);
+  return axis;
+}
+
+static struct mafat_image_tap tap_at_last(const struct mafat_image_axis *axis)
+{
+  return (struct mafat_image_tap){axis->from - 1, axis->from - 1, 1, 0};
+}
+
+static struct mafat_image_tap tap_between(const struct mafat_image_axis *axis, int i)
+{
+  float position = (float)i * axis->scale;
+  int first = (int)position;
+  if (first > axis->from - 1) first = axis->from - 1;
+  float fraction = position - (float)first;
+  int second = first + 1 < axis->from ? first + 1 : first;
+  return (struct mafat_image_tap){first, second, 1 - fraction, fraction};
+}
+
+struct mafat_image_tap mafat_image_column_tap(const struct mafat_image_axis *axis, int i)
+{
+  if (i == axis->to - 1 || axis->from == 1) return tap_at_last(axis);
+  return tap_between(axis, i);
+}
+
+/* Darknet gives the last output row no second input row. Where rounding puts
+ * that row a little above the last input row, it comes out almost black:
+ * weights of 0.0001 and nothing. The networks were trained and are compared on
+ * such inputs, so this is kept. */
+struct mafat_image_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i)
+{
+  if (axis->to == 1) return tap_at_last(axis);
+  struct mafat_image_tap tap = tap_between(axis, i);
+  if (i == axis->to - 1 || axis->from == 1) {
+    tap.second = tap.first;
+    tap.second_weight = 0;
+  }
+  return tap;
+}
+
+void mafat_image_grey_row(const uint8_t *rgb, uint8_t *grey, int n)
+{
+  /* 0.299, 0.587 and the rest, of 2^14 */
+  enum { SHIFT = 14, RED = 4899, GREEN = 9617, BLUE = (1 << SHIFT) - RED - GREEN };
+  for (int i = 0; i < n; i++, rgb += 3)
+    grey[i] = (uint8_t)((rgb[0] * RED + rgb[1] * GREEN + rgb[2] * BLUE +
+                         (1 << (SHIFT - 1))) >> SHIFT);
+}

@@ -1,0 +1,92 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "runner/image/decoder.h"
+
+ssize_t mafat_image_source_peek(int fd, off_t offset, uint8_t *bytes, size_t n)
+{
+  size_t got = 0;
+  while (got < n) {
+    ssize_t more = pread(fd, bytes + got, n - got, offset + (off_t)got);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) return -1;
+    if (more == 0) break;
+    got += (size_t)more;
+  }
+  return (ssize_t)got;
+}
+
+/* A file is read once: behind the reader its pages would only fill the memory
+ * group's page cache, and so would the megabytes that the kernel reads ahead. Small
+ * files stay, they may be read again soon. */
+static void mind_page_cache(const struct mafat_image_source *source, off_t *dropped)
+{
+  enum { AHEAD = MAFAT_IMAGE_FILE_WINDOW / 4, BEHIND = MAFAT_IMAGE_FILE_WINDOW / 2 };
+  if (source->position == 0) posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead but ours */
+  if (source->position % AHEAD == 0) posix_fadvise(source->fd, source->position, 2 * AHEAD, POSIX_FADV_WILLNEED);
+  if (source->position - *dropped < BEHIND || source->position <= MAFAT_IMAGE_FILE_WINDOW) return;
+  posix_fadvise(source->fd, 0, source->position, POSIX_FADV_DONTNEED);
+  *dropped = source->position;
+}
+
+int mafat_image_source_fill(struct mafat_image_source *source)
+{
+  mind_page_cache(source, &source->dropped);
+  ssize_t got = mafat_image_source_peek(source->fd, source->position,
+                                        source->buffer, sizeof source->buffer);
+  if (got < 0) return -1;
+  source->position += got;
+  source->next = source->buffer;
+  source->left = (size_t)got;
+  return got > 0;
+}
+
+/* A TIFF structure read in place, a few bytes at a time: EXIF may be 64 kB
+ * long, and one number of it is wanted. */
+struct tiff {
+  int fd;
+  off_t offset;
+  size_t length;
+  bool little_endian;
+};
+
+static bool tiff_read(const struct tiff *tiff, size_t at, uint8_t *bytes, size_t n)
+{
+  if (at > tiff->length || n > tiff->length - at) return false;
+  return mafat_image_source_peek(tiff->fd, tiff->offset + (off_t)at, bytes, n) == (ssize_t)n;
+}
+
+static unsigned tiff_u16(const struct tiff *tiff, const uint8_t *p)
+{
+  return tiff->little_endian ? p[0] | (unsigned)p[1] << 8 : (unsigned)p[0] << 8 | p[1];
+}
+
+static uint32_t tiff_u32(const struct tiff *tiff, const uint8_t *p)
+{
+  uint32_t a = tiff_u16(tiff, p), b = tiff_u16(tiff, p + 2);
+  return tiff->little_endian ? a | b << 16 : a << 16 | b;
+}
+
+int mafat_image_exif_orientation(int fd, off_t offset, size_t length)
+{
+  enum { UPRIGHT = 1, TAG_ORIENTATION = 0x0112, ENTRY_BYTES = 12 };
+  struct tiff tiff = {fd, offset, length, false};
+  uint8_t header[8], count[2], entry[ENTRY_BYTES];
+
+  if (!tiff_read(&tiff, 0, header, sizeof header)) return UPRIGHT;
+  if (header[0] != header[1] || (header[0] != 'I' && header[0] != 'M')) return UPRIGHT;
+  tiff.little_endian = header[0] == 'I';
+  if (tiff_u16(&tiff, header + 2) != 42) return UPRIGHT;
+
+  size_t at = tiff_u32(&tiff, header + 4);
+  if (!tiff_read(&tiff, at, count, sizeof count)) return UPRIGHT;
+  at += sizeof count;
+  for (unsigned n = tiff_u16(&tiff, count); n > 0; n--, at += ENTRY_BYTES) {
+    if (!tiff_read(&tiff, at, entry, sizeof entry)) return UPRIGHT;
+    if (tiff_u16(&tiff, entry) != TAG_ORIENTATION) continue;
+    unsigned orientation = tiff_u16(&tiff, entry + 8);
+    return orientation >= 1 && orientation <= 8 ? (int)orientation : UPRIGHT;
+  }
+  return UPRIGHT;
+}

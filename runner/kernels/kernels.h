@@ -1,0 +1,141 @@
+/* The kernels: one table of function pointers per CPU level. A kernel sees
+ * rows, not tensors: arrays of row pointers in, arrays of row pointers out, a
+ * panel of filters, a range of input channels. Grid, rows and panels differ
+ * only in who fills the arrays. Kernels allocate nothing and read no globals.
+ *
+ * Order of summation, the same for every plan: per output element one
+ * accumulator starting at +0; pieces in order; within a piece ky, kx, channel;
+ * then scale and bias in one multiply-add, activation. Padding is multiplied.
+ * Levels of the *fused* class use a fused multiply-add for every product and
+ * agree bit for bit; *plain* rounds products, with bits of its own. */
+#ifndef MAFAT_RUNNER_KERNELS_KERNELS_H
+#define MAFAT_RUNNER_KERNELS_KERNELS_H
+
+#include "network/network.h"
+
+/* Channels of one block as a kernel sees them. */
+struct mafat_conv_piece {
+  const float *const *rows; /* [in_row]: at the first tap of the first output column */
+  int n_channels;           /* 1 ... 16 (a connected layer's one piece: any number) */
+  int pixel_floats;         /* between neighbouring columns */
+};
+
+/* Part of the panel's outputs that lies in one channel block. */
+struct mafat_conv_segment {
+  float *const *rows; /* [row]: at the first output column, at the segment's first lane */
+  int n_filters;      /* 16 where another segment follows */
+  int pixel_floats;
+};
+
+struct mafat_conv_call {
+  const struct mafat_conv_piece *pieces;
+  int n_pieces;
+  struct mafat_conv_segment segments[2];
+  int n_segments;
+  int n_rows, n_cols;   /* of sums; input row of tap ky for row r: r * stride + ky */
+  int size, stride;
+  const float *weights; /* [piece][ky][kx][channel][width] */
+  size_t weights_row_floats; /* row r has weights of its own, so far behind row r - 1's; 0: all share */
+  const float *scale, *bias;
+  int width;
+  enum mafat_activation activation;
+  bool start, finish;   /* begin at zero; end with scale, bias, activation (else raw sums) */
+  bool pool;            /* store the largest of each 2 x 2 finished outputs only, in half as many
+                           rows and columns (rounded up: the last may see one row or column) */
+};
+
+/* Winograd's F(4x4, 3x3) (Lavin and Gray, 2016): a tile of 4 x 4 outputs is made
+ * from 6 x 6 inputs d and filters g as A'[ (G g G') * (B' d B) ]A, with 36
+ * products a channel instead of 144. Transformed values are kept by point
+ * (0 ... 35), so that the products are 36 matrix products: calls of `conv` with
+ * a row per point. Tiles lie on a grid that begins at the map's origin. */
+enum { MAFAT_WINOGRAD_TILE = 4, MAFAT_WINOGRAD_WINDOW = 6, MAFAT_WINOGRAD_POINTS = 36 };
+
+/* B' d B for a row of tiles and one run of up to 16 channels. */
+struct mafat_winograd_input_call {
+  const float *const *rows; /* [6]: at the first column of tile 0 */
+  int n_cols;               /* columns that exist from there on; the rest count as zero */
+  int n_channels, pixel_floats;
+  int n_tiles;
+  float *values;            /* point p of tile t: values + p * point_floats + t * tile_floats */
+  size_t point_floats;
+  int tile_floats;
+};
+
+/* A'[...]A, scale, bias, activation for a row of tiles and up to 16 filters. */
+struct mafat_winograd_output_call {
+  const float *values; /* as above */
+  size_t point_floats;
+  int tile_floats;
+  int n_tiles;
+  float *const *rows;  /* [n_rows], with `pool` [(n_rows + 1) / 2]: at the first output column */
+  int n_rows, n_cols;  /* 1 ... 4 rows of sums; columns */
+  int n_filters, pixel_floats;
+  const float *scale, *bias;
+  enum mafat_activation activation;
+  bool pool;           /* as in a convolution */
+};
+
+/* One run of up to 16 channels, each filtered by itself: weights [ky][kx][width]. */
+struct mafat_depthwise_call {
+  const float *const *rows; /* [in_row]: at the first tap of the first output column */
+  float *const *out;        /* [row] */
+  int n_channels, in_pixel_floats, out_pixel_floats;
+  int n_rows, n_cols, size, stride;
+  const float *weights, *scale, *bias;
+  int width;
+  enum mafat_activation activation;
+};
+
+/* One row of output for a run of up to 16 channels. */
+struct mafat_pool_call {
+  const float *const *rows; /* [n_rows]: input rows inside the map, at column 0 of `in` */
+  int n_rows;               /* 1 ... size: the window's rows that lie inside the map */
+  int first_col;            /* input column of the first tap of output 0, may be negative */
+  int in_begin, in_end;     /* columns that exist: relative to the row pointers */
+  float *out;
+  int n_cols, size, stride;
+  int n_channels, in_pixel_floats, out_pixel_floats;
+};
+
+/* y = activation(alpha * x + beta * z), pixel by pixel; without z,
+ * y = activation(x), and alpha and beta play no part. */
+struct mafat_add_call {
+  const float *x, *z; /* z may be NULL */
+  float *y;
+  int n_cols, n_channels;
+  int x_pixel_floats, z_pixel_floats, y_pixel_floats; /* x: 0 pixels apart is not allowed */
+  float alpha, beta;
+  enum mafat_activation activation;
+};
+
+struct mafat_kernels {
+  const char *name; /* "portable", "avx2", "avx512", "neon" */
+  bool fused;
+  void (*conv)(const struct mafat_conv_call *c);
+  /* G g G' for n channels of a panel: weights [ky][kx][channel][width] to
+   * values + point * point_floats + channel * width. */
+  void (*winograd_weights)(const float *weights, int n_channels, int width, float *values,
+                           size_t point_floats);
+  void (*winograd_input)(const struct mafat_winograd_input_call *c);
+  void (*winograd_output)(const struct mafat_winograd_output_call *c);
+  void (*depthwise)(const struct mafat_depthwise_call *c);
+  void (*maxpool)(const struct mafat_pool_call *c);
+  void (*add)(const struct mafat_add_call *c);
+  /* y = activation(x * scale[channel] + bias[channel]) */
+  void (*scale)(const float *x, int x_pixel_floats, float *y, int y_pixel_floats, int n_cols,
+                int n_channels, const float *scale, const float *bias,
+                enum mafat_activation activation);
+  void (*activate)(float *x, size_t n, enum mafat_activation activation);
+  /* Softmax of n floats, `temperature` as Darknet has it. in and out may be one. */
+  void (*softmax)(const float *in, float *out, size_t n, float temperature);
+};
+
+/* The best level of this CPU whose name is at most `highest` ("portable", "avx2",
+ * "avx512", "neon"; NULL: the best there is). NULL for an unknown name; a level of another
+ * machine means the best that this one has below it. */
+const struct mafat_kernels *mafat_kernels_find(const char *highest);
+/* All levels this CPU can run, slowest first; returns how many. */
+int mafat_kernels_list(const struct mafat_kernels **list, int room);
+
+#endif

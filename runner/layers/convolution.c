@@ -1,0 +1,121 @@
+#include "runner/layers/convolution.h"
+
+#include "predictor/fusion.h"
+#include "predictor/winograd.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A scratch record holds a kernel piece in its first half, a reference in its second. */
+enum { REFERENCE_OFFSET = MAFAT_SCRATCH_PIECE / 2 };
+
+_Static_assert(sizeof(struct mafat_conv_piece) <= REFERENCE_OFFSET, "piece record");
+_Static_assert(sizeof(struct mafat_piece) <= MAFAT_SCRATCH_PIECE - REFERENCE_OFFSET, "piece record");
+_Static_assert(sizeof(void *) <= 8, "scratch counts 8 bytes per pointer");
+
+/* Does the step read rows that count as zero? Most do not. */
+static bool reads_outside(const struct convolution *c)
+{
+  const struct mafat_layer *l = c->layer;
+  bool winograd = c->worker->plan->algorithms[c->index] == MAFAT_WINOGRAD;
+  int n = mafat_span_size(c->box.y);
+  if (winograd) n = mafat_winograd_tiles(n) * MAFAT_WINOGRAD_OUTPUTS;
+  struct mafat_span rows =
+      mafat_span_window(mafat_span(c->box.y.begin, c->box.y.begin + n), l->size, l->stride, l->pad);
+  return rows.begin < c->in_y.begin || rows.end > c->in_y.end;
+}
+
+void convolution_open(struct convolution *c, const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_scratch *s = w->scratch;
+  const struct mafat_network *n = w->tensors->network;
+  char *memory = w->slot_memory;
+  int index = mafat_fusion_reader(w->plan, step->layer);
+  *c = (struct convolution){.worker = w, .step = step, .layer = &n->layers[index], .index = index};
+  const struct mafat_layer *outermost = &n->layers[step->layer];
+  c->pool = outermost->type == MAFAT_MAXPOOL;
+  c->shortcut = outermost->type == MAFAT_SHORTCUT ? outermost : NULL;
+  c->pointwise = index != step->layer && mafat_layer_is_depthwise(c->layer) ? w->plan->outer[index] : -1;
+  c->box.y = mafat_fusion_inner_span(w->plan, n, step->layer, true, step->out.y);
+  c->box.x = mafat_fusion_inner_span(w->plan, n, step->layer, false, step->out.x);
+  c->in_y = mafat_fusion_in_span(w->plan, n, step->layer, true, step->out.y);
+  c->pieces = (struct mafat_conv_piece *)(memory + s->pieces_offset);
+  c->references =
+      (struct mafat_piece *)(memory + s->pieces_offset + (size_t)s->n_pieces * REFERENCE_OFFSET);
+  c->in_rows = (const float **)(memory + s->in_offset);
+  c->out_rows = (float **)(memory + s->out_offset);
+  c->zeros = (float *)(memory + s->zero_offset);
+  if (s->zero_floats && reads_outside(c)) memset(c->zeros, 0, s->zero_floats * sizeof(float));
+}
+
+void convolution_list_pieces(struct convolution *c, struct mafat_span channels)
+{
+  c->n_pieces = mafat_pieces(&c->layer->sources, channels, c->references, c->worker->scratch->n_pieces);
+  assert(c->n_pieces <= c->worker->scratch->n_pieces);
+}
+
+void convolution_point_at_rows(const struct convolution *c, const struct mafat_piece *piece, int first,
+                               int n, int x, const float **rows)
+{
+  for (int r = 0; r < n; r++) {
+    int y = first + r;
+    rows[r] = y < c->in_y.begin || y >= c->in_y.end
+                  ? c->zeros
+                  : mafat_tensors_pixel(c->worker->tensors, piece->tensor, piece->block, y, x) + piece->lane;
+  }
+}
+
+int convolution_point_at_output(struct convolution *c, struct mafat_span filters, int y0, int n,
+                                struct mafat_conv_segment segments[2])
+{
+  const struct mafat_tensors *t = c->worker->tensors;
+  int layer = c->step->layer, n_segments = 0;
+  for (int f = filters.begin; f < filters.end;) {
+    int block = f / MAFAT_CHANNEL_BLOCK, lane = f % MAFAT_CHANNEL_BLOCK;
+    int end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
+    assert(n_segments < 2);
+    float **rows = c->out_rows + (size_t)n_segments * (size_t)c->worker->scratch->rows_per_call;
+    for (int r = 0; r < n; r++)
+      rows[r] = mafat_tensors_pixel(t, layer, block, y0 + r, c->step->out.x.begin) + lane;
+    segments[n_segments++] =
+        (struct mafat_conv_segment){rows, end - f, mafat_tensors_pixel_floats(t, layer, block)};
+    f = end;
+  }
+  return n_segments;
+}
+
+void convolution_add(const struct convolution *c, struct mafat_span filters, int y0, int n)
+{
+  const struct mafat_layer *l = c->shortcut;
+  if (!l) return;
+  const struct mafat_tensors *t = c->worker->tensors;
+  const struct mafat_source *z = l->from.list;
+  int layer = c->step->layer, x = c->step->out.x.begin;
+  for (int f = filters.begin, end; f < filters.end; f = end) {
+    int block = f / MAFAT_CHANNEL_BLOCK, z_block = z->first / MAFAT_CHANNEL_BLOCK + block;
+    int lane = f % MAFAT_CHANNEL_BLOCK;
+    end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
+    int pixel = mafat_tensors_pixel_floats(t, layer, block);
+    struct mafat_add_call call = {.n_cols = mafat_span_size(c->step->out.x), .n_channels = end - f,
+                                  .x_pixel_floats = pixel, .y_pixel_floats = pixel,
+                                  .z_pixel_floats = mafat_tensors_pixel_floats(t, z->tensor, z_block),
+                                  .alpha = l->alpha, .beta = l->beta, .activation = l->activation};
+    for (int y = y0; y < y0 + n; y++) {
+      call.y = mafat_tensors_pixel(t, layer, block, y, x) + lane;
+      call.x = call.y;
+      call.z = mafat_tensors_pixel(t, z->tensor, z_block, y, x) + lane;
+      c->worker->kernels->add(&call);
+    }
+  }
+}
+
+struct mafat_span convolution_panel(const struct convolution *c, int unit)
+{
+  int first = c->step->filters.begin + unit * MAFAT_PANEL;
+  return mafat_span(first, mafat_min(first + MAFAT_PANEL, c->step->filters.end));
+}
+
+int convolution_n_panels(const struct convolution *c)
+{
+  return (mafat_span_size(c->step->filters) + MAFAT_PANEL - 1) / MAFAT_PANEL;
+}

@@ -1,0 +1,317 @@
+/* Winograd convolution. A step of all filters is done in turns of a few rows of tiles:
+ *
+ *   1. input -> values (all channels)
+ *   2. for each panel of filters: weights -> transformed weights, a few channels
+ *      at a time (or all of them once a step, where they are kept); 36 matrix
+ *      products, values times weights -> sums; sums -> outputs
+ *
+ * A unit of work is a panel of a turn. Workers share nothing but input and
+ * output: who begins a turn makes its values anew, which costs little beside
+ * fetching them from another processor's cache.
+ *
+ * Where steps are panels and slices of input channels (plan.h:
+ * mafat_plan_transforms), there is one turn: a step of its own makes the values of
+ * all its tiles, the steps behind it share them, and sums that wait for the next
+ * slice lie in shared scratch.
+ *
+ * A product's channels are summed in the order of a direct convolution; splits
+ * between turns of channels store and reload the sums exactly. */
+#include "runner/layers/convolution.h"
+
+#include "predictor/winograd.h"
+
+#include <assert.h>
+
+struct winograd {
+  struct convolution c;
+  const struct mafat_scratch *scratch;
+  int tiles_across, tiles_down; /* of the whole box */
+  int first_row, n_rows;        /* of tiles: the turn */
+  int n_tiles;                  /* of the turn */
+  float *values, *kernels, *sums;
+};
+
+/* The turn's memory; where values are shared, there is one. */
+static void use_turn(struct winograd *g, int turn)
+{
+  assert(turn < g->scratch->n_turns);
+  char *memory = g->c.worker->shared_memory + (size_t)turn * g->scratch->turn_bytes;
+  g->values = (float *)(memory + g->scratch->values_offset);
+  g->kernels = (float *)(memory + g->scratch->kernel_offset);
+  g->sums = (float *)(memory + g->scratch->sums_offset);
+}
+
+static void open_winograd(struct winograd *g, const struct mafat_worker *w, const struct mafat_step *step)
+{
+  convolution_open(&g->c, w, step);
+  convolution_list_pieces(&g->c, mafat_span(0, g->c.layer->in.c));
+  g->scratch = w->scratch;
+  g->tiles_across = mafat_winograd_tiles(mafat_span_size(g->c.box.x));
+  g->tiles_down = mafat_winograd_tiles(mafat_span_size(g->c.box.y));
+  use_turn(g, 0);
+}
+
+/* First channel of piece i; behind the last piece, the number of channels. */
+static int piece_position(const struct convolution *c, int i)
+{
+  return i < c->n_pieces ? c->references[i].position : c->layer->in.c;
+}
+
+/* ---- weights ---- */
+
+/* Transforms pieces [first, end) of a panel: [point][channel][width]. */
+static int transform_weights(const struct winograd *g, struct mafat_span filters, int first, int end,
+                             float *values, struct mafat_weights_slice *slice)
+{
+  const struct convolution *c = &g->c;
+  int channel = piece_position(c, first), channel_end = piece_position(c, end);
+  int code = mafat_weights_slice(c->worker->weights, c->index, filters, mafat_span(channel, channel_end), slice);
+  if (code) return code;
+  size_t width = (size_t)slice->width, point = mafat_scratch_point_floats((size_t)(channel_end - channel) * width);
+  const float *weights = slice->weights;
+  for (int i = first; i < end; i++) {
+    int n = c->references[i].n;
+    c->worker->kernels->winograd_weights(weights, n, slice->width,
+                                         values + (size_t)(c->references[i].position - channel) * width, point);
+    weights += 9 * (size_t)n * width;
+  }
+  return MAFAT_OK;
+}
+
+/* Where a kept panel begins: all before it are full. */
+static float *kept_panel(const struct winograd *g, int panel)
+{
+  return g->kernels + (size_t)panel * MAFAT_WINOGRAD_PRODUCTS *
+                          mafat_scratch_point_floats((size_t)g->c.layer->in.c * MAFAT_PANEL);
+}
+
+static int keep_weights(const struct winograd *g)
+{
+  for (int panel = 0; panel < convolution_n_panels(&g->c); panel++) {
+    struct mafat_weights_slice slice;
+    int code = transform_weights(g, convolution_panel(&g->c, panel), 0, g->c.n_pieces, kept_panel(g, panel), &slice);
+    if (code) return code;
+    mafat_weights_release(g->c.worker->weights, &slice);
+  }
+  return MAFAT_OK;
+}
+
+/* ---- input ---- */
+
+/* From one point to the next, in sums and in values. */
+static size_t point_floats(const struct winograd *g)
+{
+  return mafat_scratch_point_floats((size_t)g->n_tiles * MAFAT_CHANNEL_BLOCK);
+}
+
+static size_t values_point_floats(const struct winograd *g)
+{
+  return mafat_scratch_point_floats((size_t)g->n_tiles * (size_t)g->scratch->piece_channels);
+}
+
+/* Values of piece i: [point][tile][channel]. */
+static float *piece_values(const struct winograd *g, int i)
+{
+  return g->values + (size_t)i * MAFAT_WINOGRAD_PRODUCTS * values_point_floats(g);
+}
+
+/* One row of tiles of one piece. */
+static void transform_input(const struct winograd *g, int tile_row, int i)
+{
+  const struct convolution *c = &g->c;
+  const struct mafat_piece *p = &c->references[i];
+  int y = c->box.y.begin + (g->first_row + tile_row) * MAFAT_WINOGRAD_OUTPUTS - c->layer->pad;
+  int x = c->box.x.begin - c->layer->pad;
+  struct mafat_span cols = mafat_span_round_out(c->box.x, MAFAT_WINOGRAD_OUTPUTS, c->layer->out.w);
+  convolution_point_at_rows(c, p, y, MAFAT_WINOGRAD_WINDOW, x, c->in_rows);
+  struct mafat_winograd_input_call call = {
+      .rows = c->in_rows, .n_cols = mafat_span_size(cols) + c->layer->size - 1, .n_channels = p->n,
+      .pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, p->tensor, p->block),
+      .n_tiles = g->tiles_across, .point_floats = values_point_floats(g), .tile_floats = p->n,
+      .values = piece_values(g, i) + (size_t)tile_row * (size_t)g->tiles_across * (size_t)p->n};
+  c->worker->kernels->winograd_input(&call);
+}
+
+/* ---- products and output ---- */
+
+/* Pieces [first, end) into the sums; [point][channel][width] are their weights. */
+static void multiply(const struct winograd *g, struct mafat_span filters, int first, int end,
+                     const float *weights, size_t weights_point, int width)
+{
+  const struct convolution *c = &g->c;
+  int n_filters = mafat_span_size(filters);
+  for (int i = first; i < end; i++) {
+    int n = c->references[i].n;
+    const float **rows = c->in_rows + (size_t)(i - first) * MAFAT_WINOGRAD_PRODUCTS;
+    for (int point = 0; point < MAFAT_WINOGRAD_PRODUCTS; point++)
+      rows[point] = piece_values(g, i) + (size_t)point * values_point_floats(g);
+    c->pieces[i - first] = (struct mafat_conv_piece){rows, n, n};
+  }
+  struct mafat_conv_call call = {
+      .pieces = c->pieces, .n_pieces = end - first, .n_rows = MAFAT_WINOGRAD_PRODUCTS,
+      .n_cols = g->n_tiles, .size = 1, .stride = 1, .weights = weights,
+      .weights_row_floats = weights_point, .width = width, .start = first == 0};
+  for (int f = 0; f < n_filters; f += MAFAT_CHANNEL_BLOCK) {
+    float **rows = c->out_rows + (size_t)call.n_segments * MAFAT_WINOGRAD_PRODUCTS;
+    for (int point = 0; point < MAFAT_WINOGRAD_PRODUCTS; point++)
+      rows[point] = g->sums + (size_t)(call.n_segments * MAFAT_WINOGRAD_PRODUCTS + point) * point_floats(g);
+    call.segments[call.n_segments++] = (struct mafat_conv_segment){
+        rows, mafat_min(n_filters - f, MAFAT_CHANNEL_BLOCK), MAFAT_CHANNEL_BLOCK};
+  }
+  c->worker->kernels->conv(&call);
+}
+
+static void transform_output(struct winograd *g, struct mafat_span filters, const float *scale,
+                             const float *bias)
+{
+  struct convolution *c = &g->c;
+  int height = c->pool ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
+  for (int row = 0; row < g->n_rows; row++) {
+    int begin = (g->first_row + row) * MAFAT_WINOGRAD_OUTPUTS; /* row of sums within the box */
+    int n = mafat_min(MAFAT_WINOGRAD_OUTPUTS, mafat_span_size(c->box.y) - begin);
+    int y = c->step->out.y.begin + (g->first_row + row) * height;
+    struct mafat_conv_segment segments[2];
+    int n_segments = convolution_point_at_output(c, filters, y, c->pool ? (n + 1) / 2 : n, segments);
+    for (int s = 0; s < n_segments; s++) {
+      const float *sums = g->sums + (size_t)s * MAFAT_WINOGRAD_PRODUCTS * point_floats(g);
+      struct mafat_winograd_output_call call = {
+          .values = sums + (size_t)row * (size_t)g->tiles_across * MAFAT_CHANNEL_BLOCK,
+          .point_floats = point_floats(g), .tile_floats = MAFAT_CHANNEL_BLOCK,
+          .n_tiles = g->tiles_across, .rows = segments[s].rows, .n_rows = n,
+          .n_cols = mafat_span_size(c->box.x), .n_filters = segments[s].n_filters,
+          .pixel_floats = segments[s].pixel_floats, .scale = scale + s * MAFAT_CHANNEL_BLOCK,
+          .bias = bias + s * MAFAT_CHANNEL_BLOCK, .activation = c->layer->activation, .pool = c->pool};
+      c->worker->kernels->winograd_output(&call);
+    }
+    convolution_add(c, filters, y, n);
+  }
+}
+
+/* How many pieces from `first` on are multiplied in one go. */
+static int turn_of_pieces(const struct winograd *g, int first)
+{
+  int channels = 0, i = first;
+  while (i < g->c.n_pieces && channels < g->scratch->turn_channels) channels += g->c.references[i++].n;
+  return i;
+}
+
+/* Products of pieces [first, end), added to the sums. The slice is that of the
+ * last ones. */
+static int add_pieces(const struct winograd *g, struct mafat_span filters, int first, int end,
+                      struct mafat_weights_slice *slice)
+{
+  const struct convolution *c = &g->c;
+  for (int next; first < end; first = next) {
+    next = mafat_min(turn_of_pieces(g, first), end);
+    int code = transform_weights(g, filters, first, next, g->kernels, slice);
+    if (code) return code;
+    int channels = piece_position(c, next) - piece_position(c, first);
+    multiply(g, filters, first, next, g->kernels,
+             mafat_scratch_point_floats((size_t)channels * (size_t)slice->width), slice->width);
+    if (next < end) mafat_weights_release(c->worker->weights, slice);
+  }
+  return MAFAT_OK;
+}
+
+/* One panel over the turn, from all input channels. */
+static int run_panel(struct winograd *g, int panel)
+{
+  struct convolution *c = &g->c;
+  struct mafat_weights *weights = c->worker->weights;
+  struct mafat_span filters = convolution_panel(c, panel);
+  struct mafat_weights_slice slice;
+  int code, n = c->n_pieces;
+  if (g->scratch->keep_weights) {
+    code = mafat_weights_slice(weights, c->index, filters, mafat_span(0, c->layer->in.c), &slice);
+    if (code) return code;
+    multiply(g, filters, 0, n, kept_panel(g, panel),
+             mafat_scratch_point_floats((size_t)c->layer->in.c * (size_t)slice.width), slice.width);
+  } else {
+    code = add_pieces(g, filters, 0, n, &slice);
+    if (code) return code;
+  }
+  transform_output(g, filters, slice.scale, slice.bias);
+  mafat_weights_release(weights, &slice);
+  return MAFAT_OK;
+}
+
+static void begin_turn(struct winograd *g, int turn)
+{
+  g->first_row = turn * g->scratch->tile_rows;
+  g->n_rows = mafat_min(g->scratch->tile_rows, g->tiles_down - g->first_row);
+  g->n_tiles = g->n_rows * g->tiles_across;
+  for (int i = 0; i < g->c.n_pieces; i++)
+    for (int row = 0; row < g->n_rows; row++) transform_input(g, row, i);
+}
+
+/* ---- steps of panels and slices ---- */
+
+/* The one turn: all tiles. */
+static void take_all_tiles(struct winograd *g)
+{
+  g->first_row = 0;
+  g->n_rows = g->tiles_down;
+  g->n_tiles = g->n_rows * g->tiles_across;
+}
+
+static void run_transform(struct winograd *g)
+{
+  const struct mafat_worker *w = g->c.worker;
+  for (int unit; (unit = mafat_team_take(w->team, w->index, g->c.n_pieces * g->n_rows)) >= 0;)
+    transform_input(g, unit % g->n_rows, unit / g->n_rows);
+}
+
+static int find_piece(const struct convolution *c, int channel)
+{
+  int i = 0;
+  while (i < c->n_pieces && c->references[i].position < channel) i++;
+  return i;
+}
+
+static int run_slices(struct winograd *g)
+{
+  struct convolution *c = &g->c;
+  const struct mafat_worker *w = c->worker;
+  struct mafat_span channels = c->step->channels;
+  int first = find_piece(c, channels.begin), end = find_piece(c, channels.end);
+  float *kernels = g->kernels, *sums = g->sums;
+  for (int unit; (unit = mafat_team_take(w->team, w->index, convolution_n_panels(c))) >= 0;) {
+    struct mafat_span filters = convolution_panel(c, unit);
+    struct mafat_weights_slice slice;
+    g->kernels = kernels + (size_t)unit * g->scratch->kernel_floats;
+    g->sums = sums + (size_t)unit * g->scratch->sums_floats;
+    int code = add_pieces(g, filters, first, end, &slice);
+    if (code) return code;
+    if (channels.end == c->layer->in.c) transform_output(g, filters, slice.scale, slice.bias);
+    mafat_weights_release(w->weights, &slice);
+  }
+  return MAFAT_OK;
+}
+
+/* ---- steps of all filters ---- */
+
+static int run_turns(struct winograd *g)
+{
+  const struct mafat_worker *w = g->c.worker;
+  int n_panels = convolution_n_panels(&g->c), turn = -1, code = MAFAT_OK;
+  int n_turns = (g->tiles_down + g->scratch->tile_rows - 1) / g->scratch->tile_rows;
+  for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
+    /* With fewer turns than workers, the first unit of each is nobody else's. */
+    if (turn < 0) use_turn(g, g->scratch->n_turns < mafat_team_size(w->team) ? unit : w->index);
+    if (turn < 0 && g->scratch->keep_weights && (code = keep_weights(g))) break;
+    if (unit / n_panels != turn) begin_turn(g, turn = unit / n_panels);
+    code = run_panel(g, unit % n_panels);
+  }
+  return code;
+}
+
+int mafat_layers_winograd(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  struct winograd g;
+  open_winograd(&g, w, step);
+  if (!g.scratch->shared_values) return run_turns(&g);
+  take_all_tiles(&g);
+  if (step->kind == MAFAT_STEP_COMPUTE) return run_slices(&g);
+  run_transform(&g);
+  return MAFAT_OK;
+}

@@ -1,0 +1,67 @@
+/* Tensors in the arena, addressed: where pixel (y, x) of a channel block lies.
+ * The one place that turns the layout's numbers into pointers. Internal to the
+ * executor and its layers. */
+#ifndef MAFAT_RUNNER_LAYERS_TENSORS_H
+#define MAFAT_RUNNER_LAYERS_TENSORS_H
+
+#include "predictor/layout.h"
+
+/* What a buffer holds now. */
+struct mafat_held {
+  struct mafat_box box;
+  int first_block; /* of its channels */
+};
+
+struct mafat_tensors {
+  const struct mafat_network *network;
+  const struct mafat_layout *layout;
+  char *arena;
+  struct mafat_held *held; /* [tensor + 1] */
+};
+
+/* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
+ * true edge of the map. Pixel and block must be held. */
+static inline float *mafat_tensors_pixel(const struct mafat_tensors *t, int tensor, int block, int y,
+                                         int x)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor + 1];
+  const struct mafat_held *h = &t->held[tensor + 1];
+  struct mafat_span held = h->box.x;
+  int channels = mafat_network_tensor_shape(t->network, tensor).c;
+  size_t column = (size_t)(x - held.begin + (held.begin == 0 ? l->left : 0));
+  return (float *)(t->arena + t->layout->buffers[l->buffer].offset) +
+         (size_t)(y % l->rows) * l->row_floats +
+         (size_t)(block - h->first_block) * MAFAT_CHANNEL_BLOCK * (size_t)l->cols +
+         column * (size_t)mafat_block_width(channels, block);
+}
+
+static inline int mafat_tensors_pixel_floats(const struct mafat_tensors *t, int tensor, int block)
+{
+  return mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block);
+}
+
+static inline float *mafat_tensors_element(const struct mafat_tensors *t, int tensor, int c, int y,
+                                           int x)
+{
+  return mafat_tensors_pixel(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) + c % MAFAT_CHANNEL_BLOCK;
+}
+
+/* Channels that lie in one block of a source and in one block of the output:
+ * what a kernel without sums handles in one go. */
+struct mafat_run {
+  int tensor, block, lane;   /* source */
+  int out_block, out_lane;
+  int n;
+};
+
+/* Iterates over the runs of output channels [begin, end). */
+struct mafat_runs {
+  const struct mafat_sources *sources;
+  int source, taken; /* position: source, and channels of it that are done */
+  int channel, end;  /* output channel */
+};
+
+struct mafat_runs mafat_runs_of(const struct mafat_sources *sources, struct mafat_span channels);
+bool mafat_runs_next(struct mafat_runs *runs, struct mafat_run *run);
+
+#endif

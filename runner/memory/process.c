@@ -1,0 +1,134 @@
+#include "runner/memory/process.h"
+
+#include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SMALL_FILE = 8192 };
+
+/* Reads at most room - 1 bytes and ends them with NUL; false if unreadable. */
+static bool read_small(const char *path, char *text, size_t room)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  size_t n = 0;
+  while (n < room - 1) {
+    ssize_t got = read(fd, text + n, room - 1 - n);
+    if (got <= 0) break;
+    n += (size_t)got;
+  }
+  close(fd);
+  text[n] = '\0';
+  return n > 0;
+}
+
+/* The number behind `key` at the start of a line, times unit. */
+static bool find_number(const char *text, const char *key, uint64_t unit, uint64_t *value)
+{
+  size_t n = strlen(key);
+  for (const char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
+    if (strncmp(line, key, n) == 0) {
+      *value = strtoull(line + n, NULL, 10) * unit;
+      return true;
+    }
+  return false;
+}
+
+size_t mafat_process_resident_bytes(void)
+{
+  char text[SMALL_FILE];
+  uint64_t bytes = 0;
+  if (read_small("/proc/self/smaps_rollup", text, sizeof text) && find_number(text, "Rss:", 1024, &bytes))
+    return (size_t)bytes;
+  unsigned long pages = 0;
+  if (read_small("/proc/self/statm", text, sizeof text) && sscanf(text, "%*u %lu", &pages) == 1)
+    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+  return 0;
+}
+
+size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes)
+{
+  unsigned char pages[SMALL_FILE];
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), sum = 0;
+  for (size_t at = 0; at < bytes; at += sizeof pages * page) {
+    size_t length = bytes - at < sizeof pages * page ? bytes - at : sizeof pages * page;
+    if (mincore((char *)begin + at, length, pages) != 0) return bytes;
+    for (size_t i = 0; i < (length + page - 1) / page; i++) sum += pages[i] & 1 ? page : 0;
+  }
+  return sum;
+}
+
+size_t mafat_process_peak_bytes(void)
+{
+  char text[SMALL_FILE];
+  uint64_t bytes = 0;
+  if (read_small("/proc/self/status", text, sizeof text)) find_number(text, "VmHWM:", 1024, &bytes);
+  return (size_t)bytes;
+}
+
+long mafat_process_major_faults(void)
+{
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_majflt : 0;
+}
+
+void mafat_process_swap_bytes(uint64_t *in, uint64_t *out)
+{
+  char text[SMALL_FILE];
+  uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  *in = *out = 0;
+  if (!read_small("/proc/vmstat", text, sizeof text)) return;
+  find_number(text, "pswpin ", page, in);
+  find_number(text, "pswpout ", page, out);
+}
+
+void mafat_process_populate(const char *begin, const char *end)
+{
+  enum { POPULATE_READ = 22 }; /* Linux 5.14 */
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  uintptr_t from = (uintptr_t)begin / page * page, to = ((uintptr_t)end + page - 1) / page * page;
+  if (madvise((void *)from, to - from, POPULATE_READ) == 0) return;
+  for (; from < to; from += page) (void)*(volatile const char *)from;
+}
+
+void mafat_process_touch_stack(void)
+{
+  volatile char room[MAFAT_PROCESS_STACK];
+  for (size_t i = 0; i < sizeof room; i += 1024) room[i] = 0;
+}
+
+void mafat_process_trim_heap(void)
+{
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+int mafat_process_processors(void)
+{
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+}
+
+bool mafat_process_is_static(void)
+{
+  return getauxval(AT_BASE) == 0;
+}
+
+double mafat_process_now_ms(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}

@@ -1,0 +1,39 @@
+/* What the system says of this process: resident bytes, faults, swap. Reads /proc
+ * through a small stack buffer. */
+#ifndef MAFAT_RUNNER_MEMORY_PROCESS_H
+#define MAFAT_RUNNER_MEMORY_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MAFAT_PROCESS_STACK = 20 << 10 };
+
+/* Rss of /proc/self/smaps_rollup (exact, unlike the batched VmRSS), bytes; falls
+ * back to /proc/self/statm. 0 where /proc is absent. */
+size_t mafat_process_resident_bytes(void);
+/* Those of `bytes` of a mapping, as far as they are in memory; `bytes` where the system does not say. */
+size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes);
+/* VmHWM, bytes. Reported, never judged: the kernel batches it. */
+size_t mafat_process_peak_bytes(void);
+long mafat_process_major_faults(void);
+/* Pages swapped in and out so far, system-wide, as bytes. */
+void mafat_process_swap_bytes(uint64_t *in, uint64_t *out);
+
+/* Makes pages of this program's file resident that would be when they are entered. */
+void mafat_process_populate(const char *begin, const char *end);
+/* Touches so much of the stack below the caller's as anything here takes. */
+void mafat_process_touch_stack(void);
+/* Gives freed pages of the heap back to the system. */
+void mafat_process_trim_heap(void);
+
+/* Processors that this process may use; 1 where the system does not say. */
+int mafat_process_processors(void);
+
+/* Was this program linked statically, without a loader? */
+bool mafat_process_is_static(void);
+
+/* Milliseconds of CLOCK_MONOTONIC. */
+double mafat_process_now_ms(void);
+
+#endif

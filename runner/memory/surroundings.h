@@ -1,0 +1,42 @@
+/* What a run needs beside its weights and its arena, whatever the plan: this
+ * process as it stands, and the decoder of a picture. Measured, and looked up in
+ * the picture's header; used by those who run and by those who only ask.
+ *
+ * The kernel maps a program's code as it is entered, 64 KB around a fault where its
+ * cache has them. So that the process can be measured before anything runs, the
+ * code that a run will enter is made resident first: it stands together, in parts
+ * (runner/program/run_inference/run_inference.ld). Where it does not, in a program that is not linked that
+ * way, what will come is a guess. */
+#ifndef MAFAT_RUNNER_MEMORY_SURROUNDINGS_H
+#define MAFAT_RUNNER_MEMORY_SURROUNDINGS_H
+
+#include "predictor/predict.h"
+#include "runner/memory/arena.h"
+#include "runner/image/image.h"
+#include "runner/kernels/kernels.h"
+
+struct mafat_surroundings_request {
+  const struct mafat_network *network; /* has been read: it is part of what is resident */
+  const char *picture;   /* its header decides what decoding costs; NULL: an ordinary one is assumed */
+  bool picture_may_fail; /* a picture that cannot be opened is taken for an ordinary one */
+  bool floats_only;      /* no picture at all, raw floats come */
+  const struct mafat_kernels *kernels; /* that will run; NULL: this processor's best */
+  struct mafat_arena *arena; /* that the run will share: its pages are not counted twice; NULL: none */
+};
+
+/* MAFAT_EUNSUPPORTED: the network has channels that no picture has. Errors of
+ * mafat_image_open(). */
+int mafat_surroundings_measure(struct mafat_surroundings *around,
+                               const struct mafat_surroundings_request *request, struct mafat_diagnostic *d);
+
+/* Changes what depends on the picture: to an opened one (`path` NULL: it is in no file), to an
+ * ordinary one. */
+void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
+                                    const char *path, const struct mafat_network *n);
+void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n);
+
+/* What the network wants of a picture; MAFAT_EUNSUPPORTED where it wants none. */
+int mafat_surroundings_input(struct mafat_image_input *input, const struct mafat_network *n,
+                             struct mafat_diagnostic *d);
+
+#endif

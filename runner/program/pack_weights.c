@@ -1,0 +1,199 @@
+/* pack_weights: a .weights file in the order that the kernels take it, for plans
+ * that read weights while they run. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/darknet/darknet.h"
+#include "runner/weights/packer.h"
+
+/* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
+enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
+
+struct options {
+  bool force, quiet, check;
+  const char *cfg, *weights, *out;
+};
+
+static const char usage[] =
+    "usage: pack_weights [--force] [--quiet] MODEL.cfg MODEL.weights OUT.packed\n"
+    "       pack_weights --check [--quiet] FILE.packed\n"
+    "Write MODEL.weights in the order that run_inference computes with, normalization\n"
+    "folded in. A packed file takes the place of the .weights file. Plans that read\n"
+    "weights while they run read it faster and need less memory: what is read is used\n"
+    "as it lies there, so that a part of a layer is enough.\n"
+    "\n"
+    "  --force    replace OUT.packed if it exists\n"
+    "  --check    read a packed file and compare its checksums; write nothing\n"
+    "  --quiet    no progress bar\n"
+    "  --help     this text\n"
+    "\n"
+    "The file fits one cfg: one whose layers differ in shape is refused. It holds about\n"
+    "as many bytes as the .weights file; packing takes a few megabytes of memory. The\n"
+    "output is written as OUT.packed.part and renamed when it is whole.\n"
+    "\n"
+    "Exit status: 0 done, 1 failed while running, 2 misuse or bad input.\n"
+    "\n"
+    "Examples\n"
+    "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
+    "  run_inference yolov2.cfg yolov2.packed dog.jpg\n";
+
+/* ---- progress ---- */
+
+struct bar {
+  const char *what;
+  int percent; /* shown last */
+};
+
+static void show_bar(void *context, uint64_t done, uint64_t total)
+{
+  struct bar *b = context;
+  int percent = total ? (int)((double)done * 100 / (double)total) : 100;
+  if (percent == b->percent) return;
+  b->percent = percent;
+  fprintf(stderr, "\r%s %3d %%%s", b->what, percent, percent == 100 ? "\n" : "");
+}
+
+static void end_bar(const struct bar *b)
+{
+  if (b->percent >= 0 && b->percent < 100) fputc('\n', stderr);
+}
+
+static void warn(void *context, const char *text)
+{
+  (void)context;
+  fprintf(stderr, "pack_weights: %s\n", text);
+}
+
+/* ---- the file ---- */
+
+/* The temporary name, for the signal handler; "" when there is no such file. */
+static char temporary[4096];
+
+static void give_up(int signal_number)
+{
+  if (temporary[0]) unlink(temporary);
+  _exit(128 + signal_number);
+}
+
+static int replace(const char *from, const char *to, bool force, struct mafat_diagnostic *d)
+{
+  /* A link fails where the name exists by now; some file systems have none. */
+  if (!force && link(from, to) == 0) {
+    unlink(from);
+    return MAFAT_OK;
+  }
+  if (!force && errno == EEXIST) return mafat_fail(d, MAFAT_EIO, "%s: exists; --force replaces it", to);
+  return rename(from, to) == 0 ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%s: %s", to, strerror(errno));
+}
+
+/* Under its own name only when it is whole. */
+static int write_file(const struct mafat_network *n, const struct options *o,
+                      const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+{
+  struct mafat_warning_sink sink = {warn, NULL};
+  char name[sizeof temporary];
+  if (snprintf(name, sizeof name, "%s.part", o->out) >= (int)sizeof name)
+    return mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
+  int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", name, strerror(errno));
+  memcpy(temporary, name, sizeof temporary);
+  int code = mafat_packer_write(o->weights, n, fd, o->out, progress, &sink, d);
+  if (close(fd) != 0 && code == MAFAT_OK) code = mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
+  if (code == MAFAT_OK) code = replace(name, o->out, o->force, d);
+  if (code != MAFAT_OK) unlink(name);
+  temporary[0] = 0;
+  return code;
+}
+
+/* Neither a folder nor a device is a source, or gives way to a file. */
+static int check_paths(const struct options *o, struct mafat_diagnostic *d)
+{
+  struct stat in, out;
+  bool exists = lstat(o->out, &out) == 0;
+  if (exists && !o->force) return mafat_fail(d, MAFAT_EINVAL, "%s: exists; --force replaces it", o->out);
+  if (exists && !S_ISREG(out.st_mode) && !S_ISLNK(out.st_mode))
+    return mafat_fail(d, MAFAT_EINVAL, "%s: exists, and is no regular file: not replaced", o->out);
+  if (stat(o->weights, &in) != 0 || access(o->weights, R_OK) != 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->weights, strerror(errno));
+  if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", o->weights);
+  if (exists && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the weights", o->out);
+  return MAFAT_OK;
+}
+
+static int pack(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+{
+  struct mafat_network *n = NULL;
+  if (check_paths(o, d) != MAFAT_OK || mafat_darknet_read(&n, o->cfg, NULL, NULL, d) != MAFAT_OK) return BAD_INPUT;
+  int code = write_file(n, o, progress, d);
+  mafat_network_close(&n);
+  return code == MAFAT_OK ? DONE : code == MAFAT_EIO || code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
+}
+
+static int check(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+{
+  int code = mafat_packer_check(o->out, progress, d);
+  return code == MAFAT_OK ? DONE : code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
+}
+
+/* ---- the command line ---- */
+
+static int misused(const char *what, const char *value)
+{
+  fprintf(stderr, "pack_weights: %s%s%s%s; --help lists the options\n", what, value ? " '" : "",
+          value ? value : "", value ? "'" : "");
+  return BAD_INPUT;
+}
+
+/* -1: go on; else the exit status. */
+static int read_options(int argc, char **argv, struct options *o)
+{
+  static const struct option names[] = {{"force", no_argument, NULL, 'f'},
+                                        {"check", no_argument, NULL, 'c'},
+                                        {"quiet", no_argument, NULL, 'q'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {NULL, 0, NULL, 0}};
+  opterr = 0;
+  for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+    switch (c) {
+    case 'f': o->force = true; break;
+    case 'c': o->check = true; break;
+    case 'q': o->quiet = true; break;
+    case 'h': fputs(usage, stdout); return DONE;
+    default: return misused("unknown option", argv[optind - 1]);
+    }
+  }
+  if (o->check && argc - optind != 1) return misused("expected one FILE.packed after --check", NULL);
+  if (!o->check && argc - optind != 3) return misused("expected MODEL.cfg, MODEL.weights and OUT.packed", NULL);
+  o->out = argv[argc - 1];
+  if (o->check) return -1;
+  o->cfg = argv[optind];
+  o->weights = argv[optind + 1];
+  return -1;
+}
+
+int main(int argc, char **argv)
+{
+  struct options o = {.force = false};
+  struct mafat_diagnostic d = {""};
+  int status = read_options(argc, argv, &o);
+  if (status >= 0) return status;
+  signal(SIGINT, give_up);
+  signal(SIGTERM, give_up);
+  signal(SIGHUP, give_up);
+  struct bar bar = {o.check ? "checking" : "packing", -1};
+  struct mafat_packer_progress progress = {o.quiet || !isatty(STDERR_FILENO) ? NULL : show_bar, &bar};
+  status = o.check ? check(&o, &progress, &d) : pack(&o, &progress, &d);
+  if (status != DONE) {
+    end_bar(&bar);
+    fprintf(stderr, "pack_weights: %s\n", d.text);
+  }
+  return status;
+}

@@ -1,0 +1,319 @@
+#include "runner/program/run_inference/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+void mafat_options_defaults(struct mafat_options *o)
+{
+  struct mafat_model_options m;
+  mafat_model_defaults(&m);
+  *o = (struct mafat_options){.repeat = 1, .threads = m.threads, .bias_bytes = m.bias_bytes, .thresh = .5f, .nms = .45f};
+}
+
+bool mafat_options_size(const char *text, size_t *bytes)
+{
+  if (!isdigit((unsigned char)*text)) return false;
+  char *end;
+  errno = 0;
+  unsigned long long n = strtoull(text, &end, 10), unit = 1;
+  if (errno) return false;
+  switch (*end) {
+  case 'k': case 'K': unit = 1ULL << 10; end++; break;
+  case 'm': case 'M': unit = 1ULL << 20; end++; break;
+  case 'g': case 'G': unit = 1ULL << 30; end++; break;
+  default: break;
+  }
+  if (unit > 1 && (strcmp(end, "iB") == 0 || strcmp(end, "B") == 0)) end += strlen(end);
+  unsigned long long product;
+  if (*end || n == 0 || __builtin_mul_overflow(n, unit, &product) || product > SIZE_MAX) return false;
+  *bytes = (size_t)product;
+  return true;
+}
+
+static bool read_count(const char *text, int *value)
+{
+  char *end;
+  errno = 0;
+  long n = strtol(text, &end, 10);
+  if (!isdigit((unsigned char)*text) || errno || *end || n < 1 || n > 10000) return false;
+  *value = (int)n;
+  return true;
+}
+
+static bool read_fraction(const char *text, float *value)
+{
+  char *end;
+  float x = strtof(text, &end);
+  if (end == text || *end || !isfinite(x) || x < 0 || x > 1) return false;
+  *value = x;
+  return true;
+}
+
+/* In the order of long_options. */
+enum {
+  OPTION_MEMORY = 256, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
+  OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
+  OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
+  OPTION_VERSION, OPTION_HELP, OPTION_END
+};
+
+static const struct option long_options[] = {
+    {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"plan", required_argument, NULL, OPTION_PLAN},
+    {"search", required_argument, NULL, OPTION_SEARCH},
+    {"layers", required_argument, NULL, OPTION_LAYERS},
+    {"algorithm", required_argument, NULL, OPTION_ALGORITHM},
+    {"threads", required_argument, NULL, OPTION_THREADS},
+    {"cpu", required_argument, NULL, OPTION_CPU},
+    {"predict", no_argument, NULL, OPTION_PREDICT},
+    {"predictor", required_argument, NULL, OPTION_PREDICTOR},
+    {"bias", required_argument, NULL, OPTION_BIAS},
+    {"sweep", optional_argument, NULL, OPTION_SWEEP},
+    {"pareto", no_argument, NULL, OPTION_PARETO},
+    {"calibrate", no_argument, NULL, OPTION_CALIBRATE},
+    {"input", required_argument, NULL, OPTION_INPUT},
+    {"dump-output", required_argument, NULL, OPTION_DUMP},
+    {"marks", required_argument, NULL, OPTION_MARKS},
+    {"repeat", required_argument, NULL, OPTION_REPEAT},
+    {"names", required_argument, NULL, OPTION_NAMES},
+    {"thresh", required_argument, NULL, OPTION_THRESH},
+    {"nms", required_argument, NULL, OPTION_NMS},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"report", no_argument, NULL, OPTION_REPORT},
+    {"best-effort", no_argument, NULL, OPTION_BEST_EFFORT},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static int expects(struct mafat_diagnostic *d, const char *option, const char *what)
+{
+  return mafat_fail(d, MAFAT_EINVAL, "--%s expects %s, found %.100s", option, what, optarg);
+}
+
+static const char *const searches[] = {"best", "greedy", NULL}, *const predictors[] = {"exact", "paper", NULL},
+                  *const algorithms[] = {"auto", "direct", "winograd", NULL},
+                  *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
+
+static bool is_one_of(const char *text, const char *const *list)
+{
+  while (*list && strcmp(text, *list) != 0) list++;
+  return *list != NULL;
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+  size_t x = *(const size_t *)a, y = *(const size_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* "8M,16M,64M" into o->sweep_bytes; false if it is no such list. */
+static bool read_sizes(struct mafat_options *o, const char *list)
+{
+  for (o->n_sweep = 0; o->n_sweep < MAFAT_SWEEP_SIZES;) {
+    char size[32];
+    size_t n = strcspn(list, ",");
+    if (n >= sizeof size) return false;
+    memcpy(size, list, n);
+    size[n] = '\0';
+    if (!mafat_options_size(size, &o->sweep_bytes[o->n_sweep++])) return false;
+    if (!list[n]) {
+      qsort(o->sweep_bytes, (size_t)o->n_sweep, sizeof *o->sweep_bytes, compare_sizes);
+      return true;
+    }
+    list += n + 1;
+  }
+  return false;
+}
+
+/* The list may be left out: after a space, what is no list is no value of the option. */
+static int read_sweep(struct mafat_options *o, const char *list, struct mafat_diagnostic *d)
+{
+  if (!list || read_sizes(o, list)) return MAFAT_OK;
+  return expects(d, "sweep", "up to 64 sizes like 8M,16M,64M");
+}
+
+static int read_option(struct mafat_options *o, int option, struct mafat_diagnostic *d)
+{
+  switch (option) {
+  case OPTION_MEMORY:
+    return mafat_options_size(optarg, &o->memory_bytes)
+               ? MAFAT_OK : expects(d, "memory", "a size like 64M, 16384K or bytes");
+  case OPTION_PLAN: o->plan = optarg; return MAFAT_OK;
+  case OPTION_SEARCH:
+    o->search = optarg;
+    return is_one_of(optarg, searches) ? MAFAT_OK : expects(d, "search", "best or greedy");
+  case OPTION_LAYERS:
+    return read_count(optarg, &o->layers) ? MAFAT_OK : expects(d, "layers", "a number from 1 on");
+  case OPTION_ALGORITHM:
+    o->algorithm = optarg;
+    return is_one_of(optarg, algorithms) ? MAFAT_OK : expects(d, "algorithm", "auto, direct or winograd");
+  case OPTION_THREADS:
+    if (strcmp(optarg, "auto") == 0) {
+      o->threads = 0;
+      return MAFAT_OK;
+    }
+    return read_count(optarg, &o->threads) && o->threads <= MAFAT_MAX_THREADS
+               ? MAFAT_OK : expects(d, "threads", "a number from 1 to 64, or auto");
+  case OPTION_CPU:
+    o->cpu = optarg;
+    return is_one_of(optarg, levels) ? MAFAT_OK : expects(d, "cpu", "portable, avx2, avx512 or neon");
+  case OPTION_PREDICT: o->predict = true; return MAFAT_OK;
+  case OPTION_PREDICTOR:
+    o->paper = strcmp(optarg, "paper") == 0;
+    return is_one_of(optarg, predictors) ? MAFAT_OK : expects(d, "predictor", "exact or paper");
+  case OPTION_BIAS:
+    if (strcmp(optarg, "0") == 0) o->bias_bytes = 0;
+    else if (!mafat_options_size(optarg, &o->bias_bytes)) return expects(d, "bias", "0 or a size like 31M");
+    return MAFAT_OK;
+  case OPTION_SWEEP: o->sweep = true; return read_sweep(o, optarg, d);
+  case OPTION_PARETO: o->pareto = true; return MAFAT_OK;
+  case OPTION_CALIBRATE: o->calibrate = true; return MAFAT_OK;
+  case OPTION_INPUT: o->input = optarg; return MAFAT_OK;
+  case OPTION_DUMP: o->dump_output = optarg; return MAFAT_OK;
+  case OPTION_MARKS: o->marks = optarg; return MAFAT_OK;
+  case OPTION_REPEAT:
+    return read_count(optarg, &o->repeat) ? MAFAT_OK : expects(d, "repeat", "a number from 1 to 10000");
+  case OPTION_NAMES: o->names = optarg; return MAFAT_OK;
+  case OPTION_THRESH:
+    return read_fraction(optarg, &o->thresh) ? MAFAT_OK : expects(d, "thresh", "a number from 0 to 1");
+  case OPTION_NMS:
+    return read_fraction(optarg, &o->nms) ? MAFAT_OK : expects(d, "nms", "a number from 0 to 1");
+  case OPTION_JSON: o->json = true; return MAFAT_OK;
+  case OPTION_REPORT: o->report = true; return MAFAT_OK;
+  case OPTION_BEST_EFFORT: o->best_effort = true; return MAFAT_OK;
+  case OPTION_QUIET: o->quiet = true; return MAFAT_OK;
+  case OPTION_VERSION: o->show_version = true; return MAFAT_OK;
+  default: o->show_help = true; return MAFAT_OK;
+  }
+}
+
+/* ---- what makes sense together ---- */
+
+static const char *option_name(int option)
+{
+  return long_options[option - OPTION_MEMORY].name;
+}
+
+/* Options that exclude each other, and why. */
+static const struct {
+  int one, other;
+  const char *why;
+} exclusions[] = {
+    {OPTION_REPEAT, OPTION_PREDICT, "nothing is run"},
+    {OPTION_DUMP, OPTION_PREDICT, "nothing is run"},
+    {OPTION_MARKS, OPTION_PREDICT, "nothing is run"},
+    {OPTION_NAMES, OPTION_PREDICT, "nothing is run"},
+    {OPTION_THRESH, OPTION_PREDICT, "nothing is run"},
+    {OPTION_NMS, OPTION_PREDICT, "nothing is run"},
+    {OPTION_REPORT, OPTION_PREDICT, "nothing is run"},
+    {OPTION_SEARCH, OPTION_PLAN, "the plan is given"},
+    {OPTION_SWEEP, OPTION_PLAN, "the plan is given"},
+    {OPTION_PARETO, OPTION_PLAN, "the plan is given"},
+    {OPTION_SWEEP, OPTION_PARETO, "each is a table of its own"},
+    {OPTION_SWEEP, OPTION_MEMORY, "it lists its own budgets"},
+    {OPTION_SWEEP, OPTION_BEST_EFFORT, "what does not fit is listed too"},
+    {OPTION_PARETO, OPTION_BEST_EFFORT, "all plans are listed"},
+};
+
+static int check_together(const struct mafat_options *o, const bool *given, struct mafat_diagnostic *d)
+{
+#define GIVEN(option) given[(option) - OPTION_MEMORY]
+  for (size_t i = 0; i < sizeof exclusions / sizeof *exclusions; i++)
+    if (GIVEN(exclusions[i].one) && GIVEN(exclusions[i].other))
+      return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --%s: %s", option_name(exclusions[i].one),
+                        option_name(exclusions[i].other), exclusions[i].why);
+  bool greedy = o->search && strcmp(o->search, "greedy") == 0;
+  if ((o->sweep || o->pareto) && !o->predict)
+    return mafat_fail(d, MAFAT_EINVAL, "--%s expects --predict", o->sweep ? "sweep" : "pareto");
+  if (o->pareto && greedy)
+    return mafat_fail(d, MAFAT_EINVAL, "--pareto makes no sense with --search greedy: it lists the best plans");
+  if (o->paper && !greedy && !(o->predict && o->plan))
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "--predictor paper knows tiles only: it expects --search greedy, or --predict and --plan");
+  if (GIVEN(OPTION_BIAS) && !o->paper && !greedy)
+    return mafat_fail(d, MAFAT_EINVAL, "--bias expects --predictor paper or --search greedy");
+#undef GIVEN
+  return MAFAT_OK;
+}
+
+/* It measures the machine, whatever is to be run. */
+static int check_calibrate(const bool *given, int n, char **rest, struct mafat_diagnostic *d)
+{
+  for (int option = OPTION_MEMORY; option < OPTION_END; option++) {
+    bool allowed = option == OPTION_CALIBRATE || option == OPTION_MEMORY || option == OPTION_CPU || option == OPTION_QUIET;
+    if (given[option - OPTION_MEMORY] && !allowed)
+      return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --calibrate: there is no model", option_name(option));
+  }
+  return n ? mafat_fail(d, MAFAT_EINVAL, "--calibrate expects no model, found %.100s", rest[0]) : MAFAT_OK;
+}
+
+/* ---- the command line ---- */
+
+/* What stands behind the options, when nothing is to be run. */
+static int read_question(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
+{
+  if (n < 1 || n > 3)
+    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d argument%s: see --help",
+                      n, n == 1 ? "" : "s");
+  o->cfg = rest[0];
+  o->weights = n > 1 ? rest[1] : NULL;
+  o->images = rest + (n > 1 ? 2 : 1);
+  o->n_images = n > 2;
+  return MAFAT_OK;
+}
+
+static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
+{
+  if (n < 2)
+    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help",
+                      n, n == 1 ? "" : "s");
+  o->cfg = rest[0];
+  o->weights = rest[1];
+  o->images = rest + 2;
+  o->n_images = n - 2;
+  if (o->dump_output && (o->n_images > 1 || (o->n_images == 1 && strcmp(o->images[0], "-") == 0)))
+    return mafat_fail(d, MAFAT_EINVAL, "--dump-output expects one image, found %s",
+                      o->n_images > 1 ? "several" : "a list");
+  if (!o->input && !o->n_images)
+    return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input: see --help");
+  return MAFAT_OK;
+}
+
+int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d)
+{
+  bool given[OPTION_END - OPTION_MEMORY] = {false};
+  int option, code;
+  opterr = 0; /* the message is ours */
+  optind = 1;
+  while ((option = getopt_long(argc, argv, ":h", long_options, NULL)) != -1) {
+    if (option == 'h') option = OPTION_HELP;
+    if (option == ':')
+      return mafat_fail(d, MAFAT_EINVAL, "%.100s expects a value: see --help", argv[optind - 1]);
+    if (option == '?' && optopt > 255)
+      return mafat_fail(d, MAFAT_EINVAL, "%.100s: this option expects no value", argv[optind - 1]);
+    if (option == '?' && optopt)
+      return mafat_fail(d, MAFAT_EINVAL, "unknown option -%c: see --help", optopt);
+    if (option == '?')
+      return mafat_fail(d, MAFAT_EINVAL, "unknown option %.100s: see --help", argv[optind - 1]);
+    if ((code = read_option(o, option, d))) return code;
+    if (o->show_help || o->show_version) return MAFAT_OK;
+    given[option - OPTION_MEMORY] = true;
+    /* "--sweep 8M,16M": getopt would take an optional value behind = only. */
+    if (option == OPTION_SWEEP && !optarg && optind < argc && read_sizes(o, argv[optind])) optind++;
+    else if (option == OPTION_SWEEP && !optarg) o->n_sweep = 0;
+  }
+  int n = argc - optind;
+  if (o->calibrate) return check_calibrate(given, n, argv + optind, d);
+  if ((code = check_together(o, given, d))) return code;
+  code = o->predict ? read_question(o, n, argv + optind, d) : read_run(o, n, argv + optind, d);
+  if (code == MAFAT_OK && o->input && o->n_images)
+    code = mafat_fail(d, MAFAT_EINVAL, "--input takes the place of images, found %.100s too", o->images[0]);
+  return code;
+}

@@ -1,0 +1,70 @@
+/* --predict: nothing is run. */
+#include "runner/program/run_inference/answer.h"
+#include "runner/program/run_inference/output.h"
+#include "runner/program/run_inference/session.h"
+
+#include <string.h>
+
+/* What was asked, beside the query. */
+static struct mafat_question make_question(const struct mafat_session *s, const struct mafat_query *query)
+{
+  struct mafat_question q = {.query = query, .cfg = s->options.cfg, .picture = mafat_session_picture(s)};
+  mafat_query_describe(query, &q.facts);
+  return q;
+}
+
+/* What does not fit is told, and why the exit status is not 0. */
+static int answer_one(struct mafat_session *s, const struct mafat_question *q, bool *told)
+{
+  struct mafat_answer *a;
+  struct mafat_paper_facts paper;
+  int code = mafat_query_answer(&a, q->query, 0, &s->d);
+  if (code == MAFAT_OK && s->options.paper) code = mafat_answer_paper(a, &paper, &s->d);
+  if (code == MAFAT_OK) {
+    *told = true;
+    code = s->options.json ? mafat_answer_write_json(q, a, &s->out) : mafat_answer_write_text(q, a, &s->out);
+    if (code == MAFAT_OK && !s->options.best_effort) code = mafat_answer_check(a, &s->d); /* the answer stands */
+  }
+  mafat_answer_close(&a);
+  return code;
+}
+
+static int answer_table(struct mafat_session *s, const struct mafat_question *q, bool *told)
+{
+  struct mafat_options *o = &s->options;
+  struct mafat_front_facts least;
+  bool any;
+  if (o->sweep && !o->n_sweep) o->n_sweep = mafat_query_budgets(q->query, o->sweep_bytes, MAFAT_SWEEP_SIZES);
+  int code = o->sweep ? mafat_answer_write_sweep(q, o->sweep_bytes, o->n_sweep, o->json, &s->out, &any, &s->d)
+                      : mafat_answer_write_front(q, o->json, &s->out, &any);
+  if (code || any) return code;
+  *told = true;
+  mafat_query_front(q->query, 0, &least);
+  size_t budget = o->sweep ? o->sweep_bytes[o->n_sweep - 1] : q->facts.budget_bytes;
+  return mafat_fail(&s->d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the %s is %zu bytes", least.text,
+                    least.charge_bytes, o->sweep ? "largest budget" : "budget", budget);
+}
+
+int mafat_session_predict(struct mafat_session *s)
+{
+  const struct mafat_options *o = &s->options;
+  struct mafat_model_options m = mafat_session_model_options(s);
+  struct mafat_query *query;
+  bool told = false; /* on standard output */
+  int code = mafat_query_open(&query, o->cfg, o->weights, &m, &s->d);
+  if (code == MAFAT_OK) {
+    struct mafat_question q = make_question(s, query);
+    code = o->sweep || o->pareto ? answer_table(s, &q, &told) : answer_one(s, &q, &told);
+  }
+  mafat_query_close(&query);
+  if (code == MAFAT_OK) return 0;
+  int status = mafat_session_exit_status(code);
+  if (s->out.error) {
+    mafat_fail(&s->d, MAFAT_EIO, "cannot write to standard output: %s", strerror(s->out.error));
+    status = EXIT_RUNNING;
+  } else if (o->json && !told) {
+    mafat_output_error_json(mafat_session_picture(s), s->d.text, status, &s->out);
+  }
+  mafat_session_complain(s->d.text);
+  return status;
+}

@@ -1,0 +1,357 @@
+/* run_inference: runs a Darknet network on pictures inside a memory budget, or says
+ * what that would cost. Read top to bottom: the model is opened, then run picture by
+ * picture. Of the library it uses nothing but its public header. */
+#include "include/mafat.h"
+#include "runner/program/run_inference/output.h"
+#include "runner/program/run_inference/report.h"
+#include "runner/program/run_inference/session.h"
+#include "runner/program/run_inference/trim_code.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CLASSES = 5 }; /* that are told */
+
+static int check_output_file(struct mafat_session *s, const char *option, const char *path);
+
+/* --marks: into a file that is emptied first. */
+static int open_marks(struct mafat_session *s)
+{
+  const char *path = s->options.marks;
+  if (!path) return MAFAT_OK;
+  s->marks_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (s->marks_fd < 0) return mafat_fail(&s->d, MAFAT_EIO, "%s: cannot create: %s", path, strerror(errno));
+  mafat_marks_begin(&s->marks, s->model, s->marks_fd);
+  mafat_model_set_watch(s->model, mafat_marks_step, &s->marks);
+  return MAFAT_OK;
+}
+
+static int open_session(struct mafat_session *s)
+{
+  const struct mafat_options *o = &s->options;
+  struct mafat_model_options m = mafat_session_model_options(s);
+  int code;
+  if ((code = check_output_file(s, "dump-output", o->dump_output)) || (code = check_output_file(s, "marks", o->marks)))
+    return code;
+  if (o->names && (code = mafat_names_read(&s->names, o->names, &s->d))) return code;
+  s->latencies_ms = calloc((size_t)o->repeat, sizeof *s->latencies_ms);
+  s->layers_ms = calloc((size_t)o->repeat, sizeof *s->layers_ms);
+  if (!s->latencies_ms || !s->layers_ms) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
+  if ((code = mafat_model_open(&s->model, o->cfg, o->weights, &m, &s->d))) return code;
+  return open_marks(s);
+}
+
+static void close_session(struct mafat_session *s)
+{
+  if (s->marks_fd >= 0) close(s->marks_fd);
+  mafat_model_close(&s->model);
+  mafat_names_close(&s->names);
+  free(s->latencies_ms);
+  free(s->layers_ms);
+}
+
+/* ---- one picture ---- */
+
+static bool write_rows(struct mafat_session *s, float *row, FILE *file)
+{
+  int height, width, channels, last = mafat_model_n_layers(s->model) - 1;
+  mafat_model_output_shape(s->model, &height, &width, &channels);
+  for (int c = 0; c < channels; c++)
+    for (int y = 0; y < height; y++)
+      if (mafat_model_read_row(s->model, last, c, y, row, NULL) != MAFAT_OK ||
+          fwrite(row, sizeof *row, (size_t)width, file) != (size_t)width)
+        return false;
+  return true;
+}
+
+static bool write_output(struct mafat_session *s, FILE *file)
+{
+  int height, width, channels;
+  mafat_model_output_shape(s->model, &height, &width, &channels);
+  float *row = malloc((size_t)width * sizeof *row);
+  bool good = row && write_rows(s, row, file);
+  free(row);
+  return good;
+}
+
+/* Writes the last layer's output beside its place and renames it, so that a
+ * failure leaves nothing half-written; devices and links are written directly. */
+static int dump_output(struct mafat_session *s)
+{
+  const char *path = s->options.dump_output;
+  struct stat st;
+  bool direct = lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
+  char beside[4096];
+  int n = snprintf(beside, sizeof beside, "%s%s", path, direct ? "" : ".part");
+  if (n < 0 || (size_t)n >= sizeof beside)
+    return mafat_fail(&s->d, MAFAT_EINVAL, "--dump-output: the path is too long");
+  FILE *file = fopen(beside, "wb");
+  if (!file) return mafat_fail(&s->d, MAFAT_EIO, "%s: cannot create: %s", path, strerror(errno));
+  bool good = write_output(s, file);
+  if (fclose(file) != 0) good = false;
+  if (good && (direct || rename(beside, path) == 0)) return MAFAT_OK;
+  int code = mafat_fail(&s->d, MAFAT_EIO, "%s: cannot write: %s", path, strerror(errno));
+  if (!direct) unlink(beside);
+  return code;
+}
+
+static bool is_same_file(const char *path, const struct stat *st)
+{
+  struct stat other;
+  return path && stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+}
+
+/* Nothing is written over what it is made from. path: NULL where the option is not given. */
+static int check_output_file(struct mafat_session *s, const char *option, const char *path)
+{
+  const struct mafat_options *o = &s->options;
+  struct stat st;
+  if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return MAFAT_OK;
+  const char *inputs[] = {o->cfg, o->weights, o->names, o->input, o->n_images ? o->images[0] : NULL};
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+    if (is_same_file(inputs[i], &st))
+      return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects a file of its own, found %.200s, which is read", option,
+                        inputs[i]);
+  return MAFAT_OK;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Sorts a copy: the caller's order stays. */
+static double median(const double *values, int n)
+{
+  double *sorted = malloc((size_t)n * sizeof *sorted);
+  if (!sorted) return values[0];
+  memcpy(sorted, values, (size_t)n * sizeof *sorted);
+  qsort(sorted, (size_t)n, sizeof *sorted, compare_doubles);
+  double middle = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+  free(sorted);
+  return middle;
+}
+
+/* Of the inferences of one picture: medians of the repetitions. */
+struct times {
+  double image_ms, layers_ms;
+};
+
+/* What is free in the heap goes back to the system. */
+static void trim_heap(void)
+{
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+/* Where the budget is tight, what reading the model left in the heap (80 KB) goes
+ * back before the first run. */
+static void make_room(const struct mafat_session *s)
+{
+  struct mafat_model_facts model;
+  enum { PLENTY = 1 << 20 };
+  mafat_model_describe(s->model, &model);
+  size_t budget = model.budget_bytes, charge = model.plan.memory.charge_bytes;
+  if (charge < budget && budget - charge >= PLENTY) return;
+  mafat_trim_code();
+  trim_heap();
+}
+
+/* repeat times. MAFAT_EIO while *running is a failure of running. */
+static int infer(struct mafat_session *s, const char *path, struct times *t, bool *running)
+{
+  struct mafat_run_facts run;
+  make_room(s);
+  for (int i = 0; i < s->options.repeat; i++) {
+    int code = s->options.input ? mafat_model_run_raw(s->model, s->options.input, &s->d)
+                                : mafat_model_run_picture(s->model, path, &s->d);
+    mafat_model_last_run(s->model, &run);
+    *running = code && !run.input_failed;
+    if (code) return code;
+    t->image_ms = run.image_ms;
+    s->layers_ms[i] = run.layers_ms;
+    s->latencies_ms[i] = run.image_ms + run.layers_ms;
+  }
+  t->layers_ms = median(s->layers_ms, s->options.repeat);
+  return MAFAT_OK;
+}
+
+/* before: measured before the inferences. */
+static void fill_report(const struct mafat_session *s, const char *path, const struct times *t,
+                        const struct mafat_process_facts *before, struct mafat_run_report *r)
+{
+  struct mafat_model_facts model;
+  struct mafat_process_facts process;
+  struct mafat_run_facts run;
+  mafat_model_describe(s->model, &model);
+  mafat_process_measure(&process);
+  mafat_model_last_run(s->model, &run);
+  mafat_run_report_defaults(r);
+  r->image = path;
+  r->network_w = model.input_w;
+  r->network_h = model.input_h;
+  r->n_layers = model.plan.n_layers;
+  r->plan = model.plan.text;
+  r->algorithm = model.plan.algorithm;
+  r->cpu = model.cpu;
+  r->threads = model.plan.threads;
+  uint64_t budget = model.budget_bytes;
+  r->memory_budget_bytes = budget == SIZE_MAX || budget > INT64_MAX ? -1 : (int64_t)budget;
+  r->arena_bytes = (int64_t)model.plan.arena_bytes;
+  r->predicted_charge_bytes = (int64_t)model.plan.memory.charge_bytes;
+  r->predicted_resident_bytes = (int64_t)model.plan.memory.resident_bytes;
+  r->measured_resident_bytes = (int64_t)process.resident_bytes;
+  r->vm_hwm_bytes = (int64_t)process.peak_bytes;
+  r->load_ms = model.load_ms;
+  r->image_ms = t->image_ms;
+  r->layers_ms = t->layers_ms;
+  r->latencies_ms = s->latencies_ms;
+  r->n_latencies = s->options.repeat;
+  r->latency_ms = median(s->latencies_ms, s->options.repeat);
+  r->swap_in_bytes = (int64_t)(process.swap_in_bytes - before->swap_in_bytes);
+  r->swap_out_bytes = (int64_t)(process.swap_out_bytes - before->swap_out_bytes);
+  r->swap_scope = "system";
+  r->major_faults = (int64_t)(process.major_faults - before->major_faults);
+  r->weights_read_bytes = (int64_t)run.weights_read_bytes;
+  r->kind = model.kind;
+  r->names = s->names;
+}
+
+static int find_answers(struct mafat_session *s, struct mafat_run_report *r, struct mafat_detections **detections,
+                        struct mafat_class_score *top)
+{
+  if (r->kind == MAFAT_MODEL_DETECTOR) {
+    int code = mafat_model_detect(s->model, s->options.thresh, s->options.nms, detections, &s->d);
+    r->detections = *detections;
+    return code;
+  }
+  if (r->kind != MAFAT_MODEL_CLASSIFIER) return MAFAT_OK;
+  r->classes = top;
+  return mafat_model_classify(s->model, top, CLASSES, &r->n_classes, &s->d);
+}
+
+/* Runs and prints one picture; returns an exit status. */
+static int run_image(struct mafat_session *s, const char *path)
+{
+  struct mafat_detections *detections = NULL;
+  struct mafat_class_score top[CLASSES];
+  struct mafat_run_report report;
+  struct mafat_process_facts before;
+  struct times times = {0};
+  bool running = false;
+  mafat_process_measure(&before);
+  int code = infer(s, path, &times, &running);
+  if (code) return running ? EXIT_RUNNING : mafat_session_exit_status(code);
+  trim_heap(); /* of what the picture's decoder left */
+  fill_report(s, path, &times, &before, &report);
+  if ((code = find_answers(s, &report, &detections, top))) {
+    mafat_detections_close(&detections);
+    return code == MAFAT_ELIMIT ? EXIT_DOES_NOT_FIT : EXIT_RUNNING;
+  }
+  report.total_ms = mafat_session_now_ms() - s->start_ms;
+  code = s->options.json ? mafat_output_run_json(&report, &s->out) : mafat_output_run_text(&report, &s->out);
+  if (code) mafat_fail(&s->d, code, "cannot write to standard output: %s", strerror(s->out.error));
+  if (code == MAFAT_OK && s->options.report) code = mafat_report_print_table(s);
+  if (code == MAFAT_OK && s->options.dump_output) code = dump_output(s);
+  if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
+  if (code == MAFAT_OK && !s->options.json && !s->options.quiet) mafat_report_print_note(s, &report);
+  if (code == MAFAT_OK) mafat_report_check(s, &report);
+  mafat_detections_close(&detections);
+  return code ? EXIT_RUNNING : 0;
+}
+
+/* ---- all pictures ---- */
+
+/* The worst of several pictures' statuses: a bad picture is bad input. */
+static int merge_status(int all, int one, bool single)
+{
+  if (one == 0) return all;
+  if (single || one == EXIT_RUNNING) return one;
+  return all == EXIT_RUNNING ? all : EXIT_INPUT;
+}
+
+static int run_and_tell(struct mafat_session *s, const char *path)
+{
+  int status = run_image(s, path);
+  if (status == 0) return 0;
+  if (s->options.json) mafat_output_error_json(path, s->d.text, status, &s->out);
+  mafat_session_complain(s->d.text);
+  return status;
+}
+
+/* Paths from standard input, one a line. */
+static int run_list(struct mafat_session *s, int status)
+{
+  char *line = NULL;
+  size_t room = 0;
+  ssize_t length;
+  while ((length = getline(&line, &room, stdin)) > 0) {
+    if (line[length - 1] == '\n') line[--length] = '\0';
+    if (length > 0) status = merge_status(status, run_and_tell(s, line), false);
+    if (s->out.error) break;
+  }
+  if (ferror(stdin)) {
+    fprintf(stderr, "run_inference: standard input: cannot read the list: %s\n", strerror(errno));
+    status = merge_status(status, EXIT_INPUT, false);
+  }
+  free(line);
+  return status;
+}
+
+static int run_all(struct mafat_session *s)
+{
+  const struct mafat_options *o = &s->options;
+  if (o->input) return run_and_tell(s, o->input);
+  int status = 0;
+  for (int i = 0; i < o->n_images && !s->out.error; i++) {
+    if (o->n_images > 1 && !o->quiet && isatty(STDERR_FILENO))
+      fprintf(stderr, "\r[%d/%d] ", i + 1, o->n_images);
+    if (strcmp(o->images[i], "-") == 0) status = run_list(s, status);
+    else status = merge_status(status, run_and_tell(s, o->images[i]), o->n_images == 1);
+  }
+  return status;
+}
+
+int main(int argc, char **argv)
+{
+  static struct mafat_session s; /* large buffers: not on the stack */
+  s.marks_fd = -1;
+  s.start_ms = mafat_session_now_ms();
+  signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, with a message */
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 128 << 10); /* fixed: what a decoder frees goes back at once */
+#endif
+  mafat_options_defaults(&s.options);
+  mafat_writer_open(&s.out, STDOUT_FILENO);
+  int code = mafat_options_read(&s.options, argc, argv, &s.d);
+  if (code) {
+    mafat_session_complain(s.d.text);
+    return EXIT_INPUT;
+  }
+  if (s.options.show_help || s.options.show_version) {
+    int said = fputs(s.options.show_help ? mafat_options_help : "run_inference " MAFAT_VERSION "\n", stdout);
+    return said >= 0 && fflush(stdout) == 0 && !ferror(stdout) ? 0 : EXIT_RUNNING;
+  }
+  if (s.options.calibrate) return mafat_session_calibrate(&s);
+  if (s.options.predict) return mafat_session_predict(&s);
+  int status;
+  code = open_session(&s);
+  if (code) {
+    status = mafat_session_exit_status(code);
+    if (s.options.json) mafat_output_error_json(s.options.n_images ? s.options.images[0] : s.options.input, s.d.text, status, &s.out);
+    mafat_session_complain(s.d.text);
+  } else {
+    status = run_all(&s);
+  }
+  close_session(&s);
+  return status;
+}

@@ -1,0 +1,42 @@
+/* One call of run_inference: its command line, and what its parts share. */
+#ifndef MAFAT_PROGRAM_SESSION_H
+#define MAFAT_PROGRAM_SESSION_H
+
+#include "include/mafat.h"
+#include "runner/program/run_inference/marks.h"
+#include "runner/program/run_inference/names.h"
+#include "runner/program/run_inference/options.h"
+#include "runner/program/writer.h"
+
+enum { EXIT_RUNNING = 1, EXIT_INPUT = 2, EXIT_DOES_NOT_FIT = 3 };
+
+struct mafat_session {
+  struct mafat_options options;
+  struct mafat_model *model;
+  struct mafat_names *names;
+  double *latencies_ms; /* (repeat) */
+  double *layers_ms;    /* (repeat) */
+  double start_ms;
+  struct mafat_writer out;
+  struct mafat_marks marks;
+  int marks_fd; /* -1: no --marks */
+  struct mafat_diagnostic d;
+};
+
+/* Milliseconds of CLOCK_MONOTONIC. */
+double mafat_session_now_ms(void);
+int mafat_session_exit_status(int code);
+/* One line on standard error. */
+void mafat_session_complain(const char *text);
+/* The same, for warning sinks; the context is the session. Nothing with --quiet. */
+void mafat_session_warn(void *context, const char *text);
+/* The picture whose header decides what decoding costs; NULL: none is known yet. */
+const char *mafat_session_picture(const struct mafat_session *s);
+/* The command line's, for a model or a query. */
+struct mafat_model_options mafat_session_model_options(struct mafat_session *s);
+
+/* Modes in which nothing is run: they return an exit status. */
+int mafat_session_predict(struct mafat_session *s);   /* predict.c */
+int mafat_session_calibrate(struct mafat_session *s); /* calibrate.c */
+
+#endif

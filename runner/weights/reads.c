@@ -1,0 +1,324 @@
+#include "runner/weights/reads.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runner/weights/reads_method.h"
+
+enum {
+  MOST_ALIGNMENT = 4096,
+  ORDINARY_ALIGNMENT = 64, /* of reads through the page cache, which need none: a line of the caches */
+  PROBE_BYTES = 2 * MOST_ALIGNMENT,
+  PATIENCE_MS = 1000       /* with a kernel that is short of memory for another read */
+};
+
+struct slot {
+  enum { FREE, UNDER_WAY, DONE } state;
+  char *memory;
+  size_t bytes;
+  uint64_t offset;
+  ssize_t result; /* as the method reports it */
+};
+
+struct mafat_reads {
+  char *path;
+  int fd;
+  bool direct;
+  size_t alignment, page_bytes;
+  struct stat opened;
+  const struct reads_method *method;
+  void *ring; /* the method's */
+  unsigned n_under_way;
+  uint64_t bytes_read;
+  struct slot slots[MAFAT_READS_DEPTH];
+};
+
+/* ---- reading ---- */
+
+static int fail_reading(const struct mafat_reads *r, int error, uint64_t offset, struct mafat_diagnostic *d)
+{
+  return mafat_fail(d, MAFAT_EIO, "%s: cannot read at byte %llu: %s", r->path, (unsigned long long)offset,
+                    strerror(error));
+}
+
+/* At once, by the caller. */
+static ssize_t read_now(int fd, void *to, size_t bytes, uint64_t offset)
+{
+  ssize_t got;
+  do got = pread(fd, to, bytes, (off_t)offset);
+  while (got < 0 && errno == EINTR);
+  return got < 0 ? -errno : got;
+}
+
+int mafat_reads_submit(struct mafat_reads *r, unsigned slot, void *memory, size_t bytes, uint64_t offset,
+                       struct mafat_diagnostic *d)
+{
+  assert(slot < MAFAT_READS_DEPTH && r->slots[slot].state == FREE);
+  assert(bytes > 0 && offset < mafat_reads_file_bytes(r));
+  assert(((uintptr_t)memory | bytes | offset) % r->alignment == 0);
+  struct slot *s = &r->slots[slot];
+  *s = (struct slot){.memory = memory, .bytes = bytes, .offset = offset};
+  const struct timespec moment = {.tv_nsec = 1000000};
+  int error, waited_ms = 0;
+  while ((error = r->method->start(r->ring, slot, memory, bytes, offset)) != 0)
+    if (error == EAGAIN && waited_ms++ < PATIENCE_MS) nanosleep(&moment, NULL);
+    else if (error != EINTR) return fail_reading(r, error, offset, d);
+  s->state = UNDER_WAY;
+  r->n_under_way++;
+  return MAFAT_OK;
+}
+
+/* Until one more read is done, whichever. 0 or an error number. */
+static int await_one(struct mafat_reads *r)
+{
+  unsigned slot;
+  ssize_t result;
+  int error;
+  do error = r->method->next(r->ring, &slot, &result);
+  while (error == EINTR);
+  if (error) return error;
+  assert(slot < MAFAT_READS_DEPTH && r->slots[slot].state == UNDER_WAY);
+  r->slots[slot].state = DONE;
+  r->slots[slot].result = result;
+  r->n_under_way--;
+  return 0;
+}
+
+/* Reads what a read that was interrupted or came short has left, which is rare. In
+ * *done what there is then, at least as far as the file went when it was opened. */
+static int complete(struct mafat_reads *r, const struct slot *s, size_t *done, struct mafat_diagnostic *d)
+{
+  uint64_t left = mafat_reads_file_bytes(r) - s->offset;
+  size_t needed = left < s->bytes ? (size_t)left : s->bytes;
+  size_t granule = r->direct ? r->alignment : 1;
+  ssize_t got = s->result;
+  if (got == -EINTR || got == -EAGAIN || got == -ECANCELED) got = read_now(r->fd, s->memory, s->bytes, s->offset);
+  for (size_t from = 0;; got = read_now(r->fd, s->memory + from, s->bytes - from, s->offset + from)) {
+    if (got < 0) return fail_reading(r, (int)-got, s->offset + from, d);
+    *done = from + (size_t)got;
+    if (*done >= needed) return MAFAT_OK;
+    /* A direct read ends within a granule only where the file does. */
+    size_t next = *done / granule * granule;
+    if (next == from)
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: ended while being read, at byte %llu", r->path,
+                        (unsigned long long)(s->offset + *done));
+    from = next;
+  }
+}
+
+/* The kernel keeps pages that are dropped in part, so that a page which this read
+ * shares with a neighbour goes with the later of them. */
+static void drop_pages(const struct mafat_reads *r, uint64_t offset, size_t bytes)
+{
+  uint64_t begin = offset / r->page_bytes * r->page_bytes;
+  uint64_t end = (offset + bytes + r->page_bytes - 1) / r->page_bytes * r->page_bytes;
+  if (!r->direct) posix_fadvise(r->fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
+}
+
+int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnostic *d)
+{
+  assert(slot < MAFAT_READS_DEPTH && r->slots[slot].state != FREE);
+  struct slot *s = &r->slots[slot];
+  while (s->state == UNDER_WAY) {
+    int error = await_one(r);
+    if (error) return fail_reading(r, error, s->offset, d);
+  }
+  size_t done = 0;
+  int code = complete(r, s, &done, d);
+  drop_pages(r, s->offset, s->bytes);
+  r->bytes_read += done;
+  s->state = FREE;
+  return code;
+}
+
+/* ---- opening ---- */
+
+static int open_file(struct mafat_reads *r, struct mafat_diagnostic *d)
+{
+  /* Nobody waits for a pipe's writer. */
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  r->fd = open(r->path, flags | O_DIRECT);
+  r->direct = r->fd >= 0;
+  if (r->fd < 0) r->fd = open(r->path, flags);
+  if (r->fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", r->path, strerror(errno));
+  if (fstat(r->fd, &r->opened) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", r->path, strerror(errno));
+  if (!S_ISREG(r->opened.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", r->path);
+  /* io_uring would take it as a wish to fail rather than wait for the disk. */
+  fcntl(r->fd, F_SETFL, r->direct ? O_DIRECT : 0);
+  return MAFAT_OK;
+}
+
+/* False where neither kernel nor file system tells. 0: no direct reads of this file. */
+static bool told_alignment(int fd, size_t *alignment)
+{
+#ifdef STATX_DIOALIGN
+  struct statx x;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &x) != 0 || !(x.stx_mask & STATX_DIOALIGN)) return false;
+  *alignment = x.stx_dio_mem_align > x.stx_dio_offset_align ? x.stx_dio_mem_align : x.stx_dio_offset_align;
+  return true;
+#else
+  (void)fd, (void)alignment;
+  return false;
+#endif
+}
+
+/* Whether a direct read of that alignment is accepted: 0 or the error number. Beside
+ * the beginning, if the file is long enough: there every alignment is good. */
+static int try_alignment(const struct mafat_reads *r, char *probe, size_t alignment)
+{
+  uint64_t offset = mafat_reads_file_bytes(r) > alignment ? alignment : 0;
+  ssize_t got = read_now(r->fd, probe + alignment, alignment, offset);
+  return got < 0 ? (int)-got : 0;
+}
+
+/* The smallest alignment of direct reads, or ordinary reads. A file system may accept
+ * O_DIRECT and then not read. */
+static int settle_alignment(struct mafat_reads *r, char *probe, struct mafat_diagnostic *d)
+{
+  size_t candidates[] = {512, MOST_ALIGNMENT};
+  int n = told_alignment(r->fd, &candidates[0]) ? 1 : 2;
+  for (int i = 0; r->direct && i < n; i++) {
+    r->alignment = candidates[i];
+    if (r->alignment == 0 || r->alignment > MOST_ALIGNMENT || (r->alignment & (r->alignment - 1))) continue;
+    int error = try_alignment(r, probe, r->alignment);
+    if (!error) return MAFAT_OK;
+    if (error == EIO) return fail_reading(r, error, 0, d);
+  }
+  if (r->direct) fcntl(r->fd, F_SETFL, 0);
+  r->direct = false;
+  r->alignment = ORDINARY_ALIGNMENT;
+  posix_fadvise(r->fd, 0, 0, POSIX_FADV_RANDOM); /* nothing is read ahead */
+  return MAFAT_OK;
+}
+
+static void close_ring(struct mafat_reads *r)
+{
+  while (r->n_under_way && await_one(r) == 0) {}
+  if (r->ring) r->method->close(r->ring);
+  free(r->ring);
+  r->ring = NULL;
+}
+
+/* Opens the method and reads the file's beginning by it: what a kernel lets open, it
+ * may still not let be used. */
+static int try_method(struct mafat_reads *r, const struct reads_method *method, char *probe,
+                      struct mafat_diagnostic *d)
+{
+  r->method = method;
+  r->ring = calloc(1, method->ring_bytes);
+  if (!r->ring) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->path);
+  int error = method->open(r->ring, r->fd);
+  if (error) {
+    free(r->ring);
+    r->ring = NULL;
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: cannot be read by %s: %s", r->path, method->name, strerror(error));
+  }
+  int code = MAFAT_OK;
+  if (r->opened.st_size > 0) code = mafat_reads_submit(r, 0, probe, r->alignment, 0, d);
+  if (r->opened.st_size > 0 && !code) code = mafat_reads_wait(r, 0, d);
+  if (code) close_ring(r);
+  r->bytes_read = 0;
+  return code == MAFAT_EIO ? MAFAT_EUNSUPPORTED : code;
+}
+
+/* AIO reads in the background only past the page cache. */
+static int choose_method(struct mafat_reads *r, enum mafat_reads_method wanted, char *probe,
+                         struct mafat_diagnostic *d)
+{
+  static const struct reads_method *const methods[] = {
+      [MAFAT_READS_URING] = &reads_uring, [MAFAT_READS_AIO] = &reads_aio, [MAFAT_READS_THREAD] = &reads_thread};
+  if (wanted != MAFAT_READS_AUTO) return try_method(r, methods[wanted], probe, d);
+  const enum mafat_reads_method second = r->direct ? MAFAT_READS_AIO : MAFAT_READS_THREAD;
+  const enum mafat_reads_method third = r->direct ? MAFAT_READS_THREAD : MAFAT_READS_AIO;
+  int code = try_method(r, methods[MAFAT_READS_URING], probe, d);
+  if (code == MAFAT_EUNSUPPORTED) code = try_method(r, methods[second], probe, d);
+  if (code == MAFAT_EUNSUPPORTED) code = try_method(r, methods[third], probe, d);
+  return code == MAFAT_EUNSUPPORTED ? MAFAT_EIO : code;
+}
+
+int mafat_reads_open(struct mafat_reads **out, const char *path, enum mafat_reads_method method,
+                     struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  int code;
+  char *probe = MAP_FAILED;
+  struct mafat_reads *r = calloc(1, sizeof *r);
+  if (!r) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  r->fd = -1;
+  r->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+  r->path = strdup(path);
+  if (r->path) probe = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED) {
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+    goto fail;
+  }
+  if ((code = open_file(r, d))) goto fail;
+  if ((code = settle_alignment(r, probe, d))) goto fail;
+  if ((code = choose_method(r, method, probe, d))) goto fail;
+  munmap(probe, PROBE_BYTES);
+  *out = r;
+  return MAFAT_OK;
+fail:
+  if (probe != MAP_FAILED) munmap(probe, PROBE_BYTES);
+  mafat_reads_close(&r);
+  return code;
+}
+
+void mafat_reads_close(struct mafat_reads **reads)
+{
+  if (!reads || !*reads) return;
+  struct mafat_reads *r = *reads;
+  close_ring(r);
+  if (r->fd >= 0) close(r->fd);
+  free(r->path);
+  free(r);
+  *reads = NULL;
+}
+
+/* ---- what it is ---- */
+
+int mafat_reads_check(const struct mafat_reads *r, struct mafat_diagnostic *d)
+{
+  struct stat now;
+  if (fstat(r->fd, &now) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", r->path, strerror(errno));
+  if (now.st_size != r->opened.st_size)
+    return mafat_fail(d, MAFAT_EIO, "%s: had %llu bytes when opened, now %llu", r->path,
+                      (unsigned long long)r->opened.st_size, (unsigned long long)now.st_size);
+  if (now.st_mtim.tv_sec != r->opened.st_mtim.tv_sec || now.st_mtim.tv_nsec != r->opened.st_mtim.tv_nsec)
+    return mafat_fail(d, MAFAT_EIO, "%s: was written to after it was opened", r->path);
+  if (now.st_nlink == 0 && r->opened.st_nlink > 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: was removed or replaced after it was opened", r->path);
+  return MAFAT_OK;
+}
+
+size_t mafat_reads_alignment(const struct mafat_reads *r)
+{
+  return r->alignment;
+}
+
+uint64_t mafat_reads_file_bytes(const struct mafat_reads *r)
+{
+  return (uint64_t)r->opened.st_size;
+}
+
+uint64_t mafat_reads_bytes(const struct mafat_reads *r)
+{
+  return r->bytes_read;
+}
+
+const char *mafat_reads_method_name(const struct mafat_reads *r)
+{
+  return r->method->name;
+}
+
+bool mafat_reads_direct(const struct mafat_reads *r)
+{
+  return r->direct;
+}

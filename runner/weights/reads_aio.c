@@ -1,0 +1,66 @@
+/* Linux AIO by its system calls; libaio adds nothing to them. */
+#include "runner/weights/reads_method.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Newer architectures of 32 bits have no io_getevents. */
+#if !defined SYS_io_setup || !defined SYS_io_getevents
+
+static int open_ring(void *memory, int fd)
+{
+  (void)memory, (void)fd;
+  return ENOSYS;
+}
+
+const struct reads_method reads_aio = {.name = "aio", .ring_bytes = 1, .open = open_ring};
+
+#else
+
+#include <linux/aio_abi.h>
+
+struct ring {
+  int fd;
+  aio_context_t context;
+  struct iocb blocks[MAFAT_READS_DEPTH]; /* [slot]; the kernel copies them, valgrind looks again at the end */
+};
+
+static int open_ring(void *memory, int fd)
+{
+  struct ring *r = memory;
+  r->fd = fd;
+  return syscall(SYS_io_setup, MAFAT_READS_DEPTH, &r->context) == 0 ? 0 : errno;
+}
+
+static void close_ring(void *memory)
+{
+  struct ring *r = memory;
+  syscall(SYS_io_destroy, r->context);
+}
+
+static int start(void *memory, unsigned slot, void *to, size_t bytes, uint64_t offset)
+{
+  struct ring *r = memory;
+  struct iocb *block = &r->blocks[slot];
+  *block = (struct iocb){.aio_data = slot, .aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (uint32_t)r->fd,
+                         .aio_buf = (uintptr_t)to, .aio_nbytes = bytes, .aio_offset = (int64_t)offset};
+  long taken = syscall(SYS_io_submit, r->context, 1L, &block);
+  return taken == 1 ? 0 : taken == 0 ? EAGAIN : errno;
+}
+
+static int next(void *memory, unsigned *slot, ssize_t *result)
+{
+  struct ring *r = memory;
+  struct io_event done;
+  long n = syscall(SYS_io_getevents, r->context, 1L, 1L, &done, NULL);
+  if (n != 1) return n == 0 ? EINTR : errno;
+  *slot = (unsigned)done.data;
+  *result = (ssize_t)done.res;
+  return 0;
+}
+
+const struct reads_method reads_aio = {
+    .name = "aio", .ring_bytes = sizeof(struct ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
+
+#endif

@@ -1,0 +1,141 @@
+#include "runner/weights/reads_method.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+enum { STACK_BYTES = 64 << 10 }; /* mapped; a page or two are touched */
+
+struct job {
+  char *memory;
+  size_t bytes;
+  uint64_t offset;
+  ssize_t result;
+};
+
+/* Slots in the order in which they came; no more than there are slots. */
+struct queue {
+  unsigned first, n;
+  unsigned slots[MAFAT_READS_DEPTH];
+};
+
+struct ring {
+  int fd;
+  pid_t process; /* that has the thread: a child of fork() has it not */
+  pthread_t thread;
+  pthread_mutex_t mutex; /* of all that follows */
+  pthread_cond_t work, results;
+  bool quit;
+  struct queue asked, done;
+  struct job jobs[MAFAT_READS_DEPTH]; /* [slot] */
+};
+
+static void put(struct queue *q, unsigned slot)
+{
+  q->slots[(q->first + q->n++) % MAFAT_READS_DEPTH] = slot;
+}
+
+static unsigned get(struct queue *q)
+{
+  unsigned slot = q->slots[q->first];
+  q->first = (q->first + 1) % MAFAT_READS_DEPTH;
+  q->n--;
+  return slot;
+}
+
+static void *read_jobs(void *memory)
+{
+  struct ring *r = memory;
+  pthread_mutex_lock(&r->mutex);
+  for (;;) {
+    while (r->asked.n == 0 && !r->quit) pthread_cond_wait(&r->work, &r->mutex);
+    if (r->asked.n == 0) break;
+    unsigned slot = get(&r->asked);
+    struct job *job = &r->jobs[slot];
+    pthread_mutex_unlock(&r->mutex);
+    job->result = pread(r->fd, job->memory, job->bytes, (off_t)job->offset);
+    if (job->result < 0) job->result = -errno;
+    pthread_mutex_lock(&r->mutex);
+    put(&r->done, slot);
+    pthread_cond_signal(&r->results);
+  }
+  pthread_mutex_unlock(&r->mutex);
+  return NULL;
+}
+
+/* With all signals blocked: they are for the program's threads, and the stack is small. */
+static int start_thread(struct ring *r)
+{
+  size_t least = (size_t)PTHREAD_STACK_MIN, stack = STACK_BYTES > least ? STACK_BYTES : least;
+  pthread_attr_t attributes;
+  int error = pthread_attr_init(&attributes);
+  if (error) return error;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  error = pthread_attr_setstacksize(&attributes, stack);
+  if (!error) error = pthread_create(&r->thread, &attributes, read_jobs, r);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  return error;
+}
+
+static void destroy(struct ring *r)
+{
+  pthread_cond_destroy(&r->results);
+  pthread_cond_destroy(&r->work);
+  pthread_mutex_destroy(&r->mutex);
+}
+
+static int open_ring(void *memory, int fd)
+{
+  struct ring *r = memory;
+  r->fd = fd;
+  r->process = getpid();
+  pthread_mutex_init(&r->mutex, NULL);
+  pthread_cond_init(&r->work, NULL);
+  pthread_cond_init(&r->results, NULL);
+  int error = start_thread(r);
+  if (error) destroy(r);
+  return error;
+}
+
+static void close_ring(void *memory)
+{
+  struct ring *r = memory;
+  if (r->process != getpid()) return;
+  pthread_mutex_lock(&r->mutex);
+  r->quit = true;
+  pthread_cond_signal(&r->work);
+  pthread_mutex_unlock(&r->mutex);
+  pthread_join(r->thread, NULL);
+  destroy(r);
+}
+
+static int start(void *memory, unsigned slot, void *to, size_t bytes, uint64_t offset)
+{
+  struct ring *r = memory;
+  pthread_mutex_lock(&r->mutex);
+  r->jobs[slot] = (struct job){.memory = to, .bytes = bytes, .offset = offset};
+  put(&r->asked, slot);
+  pthread_cond_signal(&r->work);
+  pthread_mutex_unlock(&r->mutex);
+  return 0;
+}
+
+static int next(void *memory, unsigned *slot, ssize_t *result)
+{
+  struct ring *r = memory;
+  pthread_mutex_lock(&r->mutex);
+  while (r->done.n == 0) pthread_cond_wait(&r->results, &r->mutex);
+  *slot = get(&r->done);
+  *result = r->jobs[*slot].result;
+  pthread_mutex_unlock(&r->mutex);
+  return 0;
+}
+
+const struct reads_method reads_thread = {
+    .name = "thread", .ring_bytes = sizeof(struct ring), .open = open_ring, .close = close_ring, .start = start, .next = next};

@@ -1,0 +1,69 @@
+#include "runner/weights/reads_method.h"
+
+#include <errno.h>
+
+#ifdef MAFAT_WITHOUT_URING
+
+static int open_ring(void *memory, int fd)
+{
+  (void)memory, (void)fd;
+  return ENOSYS;
+}
+
+const struct reads_method reads_uring = {.name = "io_uring", .ring_bytes = 1, .open = open_ring};
+
+#else
+
+#include <liburing.h>
+
+struct ring {
+  int fd;
+  struct io_uring uring;
+  struct io_uring_sqe *refused; /* an entry that the kernel has not taken: the next read's */
+  struct iovec vectors[MAFAT_READS_DEPTH]; /* [slot]; kernels before 5.5 look until the read is done */
+};
+
+static int open_ring(void *memory, int fd)
+{
+  struct ring *r = memory;
+  r->fd = fd;
+  return -io_uring_queue_init(MAFAT_READS_DEPTH, &r->uring, 0);
+}
+
+static void close_ring(void *memory)
+{
+  struct ring *r = memory;
+  io_uring_queue_exit(&r->uring);
+}
+
+/* Every read is submitted alone, so that there is always an entry. readv, for
+ * read came with 5.6. */
+static int start(void *memory, unsigned slot, void *to, size_t bytes, uint64_t offset)
+{
+  struct ring *r = memory;
+  struct io_uring_sqe *entry = r->refused ? r->refused : io_uring_get_sqe(&r->uring);
+  if (!entry) return EAGAIN;
+  r->vectors[slot] = (struct iovec){.iov_base = to, .iov_len = bytes};
+  io_uring_prep_readv(entry, r->fd, &r->vectors[slot], 1, offset);
+  io_uring_sqe_set_data(entry, &r->vectors[slot]);
+  int taken = io_uring_submit(&r->uring);
+  r->refused = taken == 1 ? NULL : entry;
+  return taken == 1 ? 0 : taken == 0 || taken == -EBUSY ? EAGAIN : -taken;
+}
+
+static int next(void *memory, unsigned *slot, ssize_t *result)
+{
+  struct ring *r = memory;
+  struct io_uring_cqe *done;
+  int error = io_uring_wait_cqe(&r->uring, &done);
+  if (error) return -error;
+  *slot = (unsigned)((struct iovec *)io_uring_cqe_get_data(done) - r->vectors);
+  *result = done->res;
+  io_uring_cqe_seen(&r->uring, done);
+  return 0;
+}
+
+const struct reads_method reads_uring = {
+    .name = "io_uring", .ring_bytes = sizeof(struct ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
+
+#endif

@@ -1,0 +1,144 @@
+#include "runner/weights/stream.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* A fetch in the ring: its number in the queue is its slot. */
+struct entry {
+  struct mafat_fetch fetch;
+  size_t begin, end; /* bytes of the ring */
+  size_t skip;       /* of them before the fetch's own: reads begin aligned */
+};
+
+struct mafat_stream {
+  struct mafat_reads *reads;
+  struct mafat_fetches *fetches;
+  uint64_t layers_at;
+  char *ring;
+  size_t ring_bytes;
+  struct mafat_fetch next; /* to be submitted */
+  bool has_next;
+  /* The queue: `n` entries from `first` on, round; the first n_taken have been taken. */
+  struct entry entries[MAFAT_READS_DEPTH];
+  unsigned first, n, n_taken;
+};
+
+int mafat_stream_open(struct mafat_stream **out, struct mafat_reads *reads, struct mafat_fetches *fetches,
+                      uint64_t layers_at)
+{
+  struct mafat_stream *s = calloc(1, sizeof *s);
+  *out = s;
+  if (!s) return MAFAT_ENOMEM;
+  s->reads = reads;
+  s->fetches = fetches;
+  s->layers_at = layers_at;
+  return MAFAT_OK;
+}
+
+void mafat_stream_close(struct mafat_stream **stream)
+{
+  if (!stream || !*stream) return;
+  mafat_stream_stop(*stream);
+  free(*stream);
+  *stream = NULL;
+}
+
+void mafat_stream_rewind(struct mafat_stream *s, char *ring, size_t ring_bytes)
+{
+  assert(s->n == 0 && (uintptr_t)ring % MAFAT_FETCH_ALIGNMENT == 0);
+  s->ring = ring;
+  s->ring_bytes = ring_bytes;
+  s->first = s->n_taken = 0;
+  mafat_fetches_rewind(s->fetches);
+  s->has_next = mafat_fetches_next(s->fetches, &s->next);
+}
+
+static struct entry *entry_at(struct mafat_stream *s, unsigned i)
+{
+  return &s->entries[(s->first + i) % MAFAT_READS_DEPTH];
+}
+
+static unsigned slot_of(const struct mafat_stream *s, unsigned i)
+{
+  return (s->first + i) % MAFAT_READS_DEPTH;
+}
+
+void mafat_stream_stop(struct mafat_stream *s)
+{
+  for (unsigned i = s->n_taken; i < s->n; i++) mafat_reads_wait(s->reads, slot_of(s, i), NULL);
+  s->n = s->n_taken = 0;
+  s->has_next = false;
+}
+
+/* A place of so many bytes behind the newest entry, or else at the beginning. */
+static bool find_place(const struct mafat_stream *s, size_t bytes, size_t *begin)
+{
+  *begin = 0;
+  if (s->n == 0) return bytes <= s->ring_bytes;
+  size_t oldest = s->entries[s->first].begin, newest_end = s->entries[slot_of(s, s->n - 1)].end;
+  if (newest_end > oldest) { /* free: behind the newest, and before the oldest */
+    if (s->ring_bytes - newest_end >= bytes) {
+      *begin = newest_end;
+      return true;
+    }
+    return bytes <= oldest;
+  }
+  *begin = newest_end;
+  return oldest - newest_end >= bytes;
+}
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+  return (bytes + unit - 1) / unit * unit;
+}
+
+/* False when there is no room for it now. */
+static bool submit_next(struct mafat_stream *s, int *code, struct mafat_diagnostic *d)
+{
+  struct entry *e = entry_at(s, s->n);
+  size_t unit = mafat_reads_alignment(s->reads);
+  uint64_t position = s->layers_at + s->next.position;
+  size_t skip = (size_t)(position % unit), bytes = round_up(skip + s->next.bytes, unit);
+  if (s->n == MAFAT_READS_DEPTH || !find_place(s, round_up(bytes, MAFAT_FETCH_ALIGNMENT), &e->begin)) return false;
+  e->fetch = s->next;
+  e->skip = skip;
+  e->end = e->begin + round_up(bytes, MAFAT_FETCH_ALIGNMENT);
+  *code = mafat_reads_submit(s->reads, slot_of(s, s->n), s->ring + e->begin, bytes, position - skip, d);
+  if (*code) return false;
+  s->n++;
+  s->has_next = mafat_fetches_next(s->fetches, &s->next);
+  return true;
+}
+
+int mafat_stream_submit(struct mafat_stream *s, struct mafat_diagnostic *d)
+{
+  int code = MAFAT_OK;
+  while (s->has_next && submit_next(s, &code, d)) {}
+  return code;
+}
+
+long long mafat_stream_next_step(const struct mafat_stream *s)
+{
+  if (s->n_taken < s->n) return s->entries[slot_of(s, s->n_taken)].fetch.step;
+  return s->has_next ? s->next.step : -1;
+}
+
+int mafat_stream_take(struct mafat_stream *s, struct mafat_fetch *fetch, const char **data,
+                      struct mafat_diagnostic *d)
+{
+  int code = mafat_stream_submit(s, d);
+  if (code) return code;
+  assert(s->n_taken < s->n); /* the ring holds what a step needs together */
+  unsigned slot = slot_of(s, s->n_taken++);
+  const struct entry *e = &s->entries[slot];
+  *fetch = e->fetch;
+  *data = s->ring + e->begin + e->skip;
+  return mafat_reads_wait(s->reads, slot, d);
+}
+
+void mafat_stream_free(struct mafat_stream *s)
+{
+  s->first = slot_of(s, s->n_taken);
+  s->n -= s->n_taken;
+  s->n_taken = 0;
+}

@@ -1,0 +1,274 @@
+#include "runner/weights/weights_store.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char *layer_name(const struct mafat_weights *w, int layer)
+{
+  return mafat_layer_type_name(w->network->layers[layer].type);
+}
+
+/* ---- taking in what was read ---- */
+
+static int refuse(const struct mafat_weights *w, int layer, struct mafat_diagnostic *d)
+{
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] has weights that are not finite numbers",
+                    w->file->name, layer, layer_name(w, layer));
+}
+
+/* Everything is looked at once. */
+static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
+                 struct mafat_diagnostic *d)
+{
+  struct trust *t = &w->trust[fetch->layer];
+  if (t->checked) return MAFAT_OK;
+  if (!w->file->packed) /* normalization: once it is folded */
+    return fetch->kind == MAFAT_FETCH_NORMALIZATION || fetch->kind == MAFAT_FETCH_AFFINE ||
+           mafat_pack_is_finite((const float *)(const void *)data, fetch->bytes / sizeof(float))
+               ? MAFAT_OK : refuse(w, fetch->layer, d);
+  t->checksum += mafat_packed_checksum(data, fetch->into / sizeof(float), fetch->bytes);
+  t->left -= fetch->bytes;
+  if (t->left > 0) return MAFAT_OK;
+  int code = mafat_packed_check_layer(&w->file->entries[fetch->layer], t->checksum, w->file->name, w->network,
+                                      fetch->layer, d);
+  t->checked = code == MAFAT_OK;
+  return code;
+}
+
+/* Per-filter values: to the affine buffer; of batchnorm layers to their image. */
+static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch, const float *values,
+                       struct mafat_diagnostic *d)
+{
+  const struct mafat_layer *l = &w->network->layers[fetch->layer];
+  bool alone = l->type == MAFAT_BATCHNORM;
+  size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
+  float *scale = alone ? w->images[fetch->layer].floats : w->affine, *bias = scale + room;
+  if (alone) memset(scale, 0, 2 * room * sizeof *scale);
+  if (fetch->kind != MAFAT_FETCH_NORMALIZATION) {
+    mafat_pack_biases(values, n, scale, bias);
+    values += n;
+  }
+  if (fetch->kind != MAFAT_FETCH_BIASES) mafat_pack_normalization(values, n, scale, bias);
+  bool good = w->trust[fetch->layer].checked || (mafat_pack_is_finite(scale, n) && mafat_pack_is_finite(bias, n));
+  return good ? MAFAT_OK : refuse(w, fetch->layer, d);
+}
+
+static void take_slices(struct mafat_weights *w, const struct mafat_fetch *fetch, const float *values)
+{
+  const struct mafat_layer *l = &w->network->layers[fetch->layer];
+  size_t first = mafat_packed_offset(l, fetch->filters.begin);
+  for (int f = fetch->filters.begin; f < fetch->filters.end; f = mafat_panel_end(l, f))
+    w->step.panels[(f - w->step.filters.begin) / MAFAT_PANEL] = values + (mafat_packed_offset(l, f) - first);
+}
+
+int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
+                          struct mafat_diagnostic *d)
+{
+  const struct mafat_layer *l = &w->network->layers[fetch->layer];
+  const float *values = (const float *)(const void *)data;
+  const float *scale = w->affine, *bias = scale + l->out.c;
+  struct mafat_pack_image image = w->images[fetch->layer];
+  int code = check(w, fetch, data, d);
+  if (code) return code;
+  switch (fetch->kind) {
+  case MAFAT_FETCH_SLICE: take_slices(w, fetch, values); break;
+  case MAFAT_FETCH_COPY: memcpy((char *)image.floats + fetch->into, data, fetch->bytes); break;
+  case MAFAT_FETCH_FILTERS:
+    mafat_pack_filters(l, fetch->filters, values, scale, bias, w->pieces, image);
+    break;
+  case MAFAT_FETCH_TRANSPOSED: mafat_pack_inputs(l, fetch->channels, values, scale, bias, image); break;
+  default: return take_affine(w, fetch, values, d);
+  }
+  return MAFAT_OK;
+}
+
+/* ---- a run ---- */
+
+static float *in_arena(const struct mafat_weights *w, int buffer)
+{
+  return buffer < 0 ? NULL : (float *)(void *)(w->arena + w->layout->buffers[buffer].offset);
+}
+
+static char *ring_in_arena(const struct mafat_weights *w)
+{
+  uintptr_t at = (uintptr_t)(w->arena + w->layout->buffers[w->layout->ring_buffer].offset);
+  return w->arena + w->layout->buffers[w->layout->ring_buffer].offset +
+         (MAFAT_FETCH_ALIGNMENT - at % MAFAT_FETCH_ALIGNMENT) % MAFAT_FETCH_ALIGNMENT;
+}
+
+void mafat_weights_forget_parts(struct mafat_weights *w)
+{
+  for (int l = 0; l < w->n_layers; l++)
+    if (!w->trust[l].checked)
+      w->trust[l] = (struct trust){.left = (uint64_t)mafat_packed_floats(&w->network->layers[l]) * sizeof(float)};
+}
+
+void mafat_weights_begin(struct mafat_weights *w, char *arena)
+{
+  if (!w->stream) return;
+  w->arena = arena;
+  w->begun = false;
+  w->step.layer = -1;
+  w->affine = in_arena(w, w->layout->affine_buffer);
+  for (int l = 0; l < w->n_layers; l++)
+    if (w->layout->weights_buffers[l] >= 0)
+      w->images[l] = (struct mafat_pack_image){in_arena(w, w->layout->weights_buffers[l]), 0};
+  mafat_weights_forget_parts(w); /* of a first run that failed */
+  mafat_stream_rewind(w->stream, ring_in_arena(w), w->ring_bytes);
+}
+
+/* Where the step's streamed layer, if it has one, will be. */
+static void prepare_step(struct mafat_weights *w, const struct mafat_step *step)
+{
+  w->step.layer = -1;
+  if (!mafat_fetches_step_has_weights(step)) return;
+  for (int l = step->layer; l >= 0; l = w->plan->inner[l]) {
+    if (w->plan->residence[l] != MAFAT_STREAMED) continue;
+    w->step.layer = l;
+    w->step.filters = step->filters;
+    w->step.channels = step->channels;
+    if (!w->file->packed)
+      w->images[l] = (struct mafat_pack_image){in_arena(w, w->layout->panel_buffer),
+                                               mafat_packed_offset(&w->network->layers[l], step->filters.begin)};
+  }
+}
+
+int mafat_weights_acquire(struct mafat_weights *w, long long step_number, const struct mafat_step *step,
+                          struct mafat_diagnostic *d)
+{
+  if (!w->stream) return MAFAT_OK;
+  prepare_step(w, step);
+  while (mafat_stream_next_step(w->stream) == step_number) {
+    struct mafat_fetch fetch;
+    const char *data;
+    w->begun = true;
+    int code = mafat_stream_take(w->stream, &fetch, &data, d);
+    if (code == MAFAT_OK) code = mafat_weights_take_in(w, &fetch, data, d);
+    if (code) return code;
+    /* Slices come last in a step, and stay until it ends. */
+    if (fetch.kind != MAFAT_FETCH_SLICE) mafat_stream_free(w->stream);
+  }
+  return w->begun ? mafat_stream_submit(w->stream, d) : MAFAT_OK;
+}
+
+void mafat_weights_release_step(struct mafat_weights *w, const struct mafat_step *step)
+{
+  (void)step;
+  if (!w->stream || !w->begun) return;
+  mafat_stream_free(w->stream);
+  mafat_stream_submit(w->stream, NULL); /* what fails is tried again, and told, by acquire */
+  w->step.layer = -1;
+}
+
+int mafat_weights_end(struct mafat_weights *w, struct mafat_diagnostic *d)
+{
+  if (!w->stream) return MAFAT_OK;
+  assert(mafat_stream_next_step(w->stream) < 0);
+  int code = mafat_reads_check(w->file->reads, d);
+  for (int l = 0; l < w->n_layers && code == MAFAT_OK; l++)
+    w->trust[l].checked = w->trust[l].checked || !w->file->packed;
+  return code;
+}
+
+void mafat_weights_stop(struct mafat_weights *w)
+{
+  if (w->stream) mafat_stream_stop(w->stream);
+}
+
+/* ---- slices ---- */
+
+static size_t taps_of(const struct mafat_layer *l)
+{
+  return l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;
+}
+
+static size_t inputs_of(const struct mafat_layer *l)
+{
+  if (l->type == MAFAT_CONNECTED) return (size_t)l->in.h * (size_t)l->in.w * (size_t)l->in.c;
+  return mafat_layer_is_depthwise(l) ? 1 : (size_t)(l->in.c / l->groups);
+}
+
+/* Of a panel whose slice of the step's channels lies in the ring. */
+static void slice_in_ring(const struct mafat_weights *w, const struct mafat_layer *l, struct mafat_span filters,
+                          struct mafat_span channels, struct mafat_weights_slice *slice)
+{
+  const struct streamed *s = &w->step;
+  const float *panel = s->panels[(filters.begin - s->filters.begin) / MAFAT_PANEL];
+  size_t row = taps_of(l) * (size_t)slice->width;
+  bool complete = (size_t)s->channels.end == inputs_of(l);
+  slice->weights = panel + (size_t)(channels.begin - s->channels.begin) * row;
+  slice->scale = complete ? panel + (size_t)mafat_span_size(s->channels) * row : NULL;
+  slice->bias = complete ? slice->scale + slice->width : NULL;
+}
+
+int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_span filters,
+                        struct mafat_span channels, struct mafat_weights_slice *slice)
+{
+  const struct mafat_layer *l = &w->network->layers[layer];
+  struct mafat_pack_image image = w->images[layer];
+  if (l->type == MAFAT_BATCHNORM) {
+    *slice = (struct mafat_weights_slice){
+        .scale = image.floats, .bias = image.floats + mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
+    return MAFAT_OK;
+  }
+  if (l->type == MAFAT_LOCAL) {
+    uint64_t biases = mafat_layer_weight_counts(l).biases;
+    *slice = (struct mafat_weights_slice){.bias = image.floats, .weights = image.floats + biases};
+    return MAFAT_OK;
+  }
+  slice->width = mafat_panel_width(mafat_panel_end(l, filters.begin) - filters.begin);
+  if (w->plan && w->plan->residence[layer] == MAFAT_STREAMED && w->file->packed) {
+    assert(layer == w->step.layer);
+    slice_in_ring(w, l, filters, channels, slice);
+    return MAFAT_OK;
+  }
+  const float *panel = image.floats + (mafat_packed_offset(l, filters.begin) - image.before);
+  size_t row = taps_of(l) * (size_t)slice->width;
+  slice->weights = panel + (size_t)channels.begin * row;
+  slice->scale = panel + inputs_of(l) * row;
+  slice->bias = slice->scale + slice->width;
+  return MAFAT_OK;
+}
+
+void mafat_weights_release(const struct mafat_weights *w, struct mafat_weights_slice *slice)
+{
+  (void)w;
+  memset(slice, 0, sizeof *slice);
+}
+
+/* ---- for a report ---- */
+
+size_t mafat_weights_bytes(const struct mafat_weights *w)
+{
+  return w->kept_bytes;
+}
+
+uint64_t mafat_weights_bytes_read(const struct mafat_weights *w)
+{
+  return w->stream ? mafat_reads_bytes(w->file->reads) : w->bytes_read;
+}
+
+bool mafat_weights_reads_in_runs(const struct mafat_weights *w)
+{
+  return w->stream != NULL;
+}
+
+const char *mafat_weights_reads_method(const struct mafat_weights *w)
+{
+  return w->method;
+}
+
+bool mafat_weights_reads_directly(const struct mafat_weights *w)
+{
+  return w->direct;
+}
+
+uint64_t mafat_weights_payload_bytes(const struct mafat_network *n)
+{
+  uint64_t floats = 0;
+  for (int l = 0; l < n->n_layers; l++) {
+    struct mafat_weight_counts c = mafat_layer_weight_counts(&n->layers[l]);
+    floats += c.biases + c.normalization + c.weights;
+  }
+  return floats * sizeof(float);
+}

@@ -1,0 +1,254 @@
+#include "runner/weights/weights_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- opening: what is kept ---- */
+
+/* Layers that are read now: all, or those that steps need and the plan keeps. */
+static int find_kept(const struct mafat_weights *w, bool *kept, bool *used)
+{
+  for (int l = 0; l < w->n_layers; l++) kept[l] = !w->plan;
+  if (!w->plan) return MAFAT_OK;
+  struct mafat_schedule *s;
+  struct mafat_step step;
+  int code = mafat_schedule_open(&s, w->network, w->plan);
+  if (code) return code;
+  while (mafat_schedule_next(s, &step))
+    for (int l = step.layer; l >= 0; l = w->plan->inner[l]) used[l] = true;
+  mafat_schedule_close(&s);
+  for (int l = 0; l < w->n_layers; l++) kept[l] = used[l] && w->plan->residence[l] == MAFAT_KEPT;
+  return MAFAT_OK;
+}
+
+static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diagnostic *d)
+{
+  size_t bytes = 0;
+  for (int l = 0; l < w->n_layers; l++) {
+    size_t layer_bytes, floats = kept[l] ? mafat_packed_floats(&w->network->layers[l]) : 0;
+    if (__builtin_mul_overflow(floats, sizeof(float), &layer_bytes) ||
+        __builtin_add_overflow(layer_bytes, (size_t)63, &layer_bytes) ||
+        __builtin_add_overflow(bytes, layer_bytes / 64 * 64, &bytes))
+      return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
+  }
+  w->kept_bytes = bytes;
+  if (bytes == 0) return MAFAT_OK;
+  void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (map == MAP_FAILED)
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map %zu bytes for the weights: %s", w->file->name, bytes,
+                      strerror(errno));
+  w->kept = map;
+  float *at = w->kept;
+  for (int l = 0; l < w->n_layers; l++) {
+    if (!kept[l]) continue;
+    w->images[l].floats = at;
+    at += (mafat_packed_floats(&w->network->layers[l]) + 15) / 16 * 16;
+  }
+  return MAFAT_OK;
+}
+
+/* Of all layers that will be packed. */
+static size_t largest_affine(const struct mafat_weights *w)
+{
+  size_t floats = 0;
+  for (int l = 0; l < w->n_layers; l++)
+    if (floats < 2 * (size_t)w->network->layers[l].out.c) floats = 2 * (size_t)w->network->layers[l].out.c;
+  return floats;
+}
+
+enum { MOST_KEPT_READS = 6 };
+
+/* The arena has no pages yet: what a run will take of memory, a ring may take now. At
+ * least two of the largest reads, and never more than all that is read. */
+static size_t size_kept_ring(const struct mafat_weights *w, size_t largest, size_t sum)
+{
+  size_t least = 2 * mafat_fetch_window(largest), most = MOST_KEPT_READS * mafat_fetch_window(largest);
+  size_t arena = w->layout ? w->layout->total_bytes / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT : most;
+  size_t bytes = arena < least ? least : arena < most ? arena : most;
+  return sum < bytes ? sum : bytes;
+}
+
+/* Reads all the fetches in one go, packing what has come while the rest comes. */
+static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char *ring, size_t ring_bytes,
+                    struct mafat_diagnostic *d)
+{
+  struct mafat_stream *s;
+  struct mafat_fetch fetch;
+  const char *data;
+  int code = mafat_stream_open(&s, w->file->reads, fetches, w->file->layers_at);
+  if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
+  mafat_stream_rewind(s, ring, ring_bytes);
+  while (code == MAFAT_OK && mafat_stream_next_step(s) >= 0) {
+    if ((code = mafat_stream_take(s, &fetch, &data, d)) || (code = mafat_weights_take_in(w, &fetch, data, d))) break;
+    if (fetch.last) w->trust[fetch.layer].checked = true;
+    mafat_stream_free(s);
+  }
+  mafat_stream_close(&s);
+  return code;
+}
+
+static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_diagnostic *d)
+{
+  struct mafat_fetches *fetches;
+  struct mafat_fetch fetch;
+  size_t largest = 0, sum = 0, ring_bytes;
+  void *ring = MAP_FAILED;
+  int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->packed, w->file->transposed);
+  if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
+  while (mafat_fetches_next(fetches, &fetch)) {
+    if (fetch.bytes > largest) largest = fetch.bytes;
+    sum += mafat_fetch_window(fetch.bytes);
+  }
+  ring_bytes = size_kept_ring(w, largest, sum);
+  if (largest > 0) {
+    w->affine = malloc(largest_affine(w) * sizeof *w->affine);
+    ring = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    code = w->affine && ring != MAP_FAILED ? take_all(w, fetches, ring, ring_bytes, d)
+                                           : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
+    if (ring != MAP_FAILED) munmap(ring, ring_bytes);
+    free(w->affine);
+    w->affine = NULL;
+  }
+  mafat_fetches_close(&fetches);
+  return code;
+}
+
+/* ---- opening: what is read in runs ---- */
+
+static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_diagnostic *d)
+{
+  struct mafat_fetch_sizes sizes;
+  bool any = false;
+  for (int l = 0; l < w->n_layers && w->plan; l++) {
+    const struct mafat_layer *layer = &w->network->layers[l];
+    if (!used[l] || w->plan->residence[l] == MAFAT_KEPT || mafat_packed_floats(layer) == 0) continue;
+    any = true;
+    if (layer->type == MAFAT_CONNECTED && w->file->transposed)
+      return mafat_fail(d, MAFAT_EUNSUPPORTED,
+                        "%s: layer %d [connected] lies transposed, which cannot be read a part at a time: "
+                        "build/pack_weights makes a file that can", w->file->name, l);
+  }
+  if (!any) return MAFAT_OK;
+  if (w->plan->packed != w->file->packed)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: the plan was made for a %s file", w->file->name,
+                      w->plan->packed ? "packed weights" : "Darknet weights");
+  int code = mafat_fetches_size(w->network, w->plan, &sizes);
+  if (code == MAFAT_OK) code = mafat_fetches_open(&w->fetches, w->network, w->plan);
+  if (code == MAFAT_OK) code = mafat_stream_open(&w->stream, w->file->reads, w->fetches, w->file->layers_at);
+  w->ring_bytes = sizes.ring_bytes;
+  return code ? mafat_fail(d, code, "%s: %s", w->file->name, mafat_error_name(code)) : MAFAT_OK;
+}
+
+/* ---- opening ---- */
+
+static int allocate(struct mafat_weights *w)
+{
+  size_t n = (size_t)w->n_layers + 1, room = 1;
+  for (int l = 0; l < w->n_layers; l++) {
+    size_t pieces = (size_t)mafat_pack_pieces(&w->network->layers[l]);
+    if (pieces > room) room = pieces;
+  }
+  w->images = calloc(n, sizeof *w->images);
+  w->trust = calloc(n, sizeof *w->trust);
+  w->pieces = calloc(room, sizeof *w->pieces);
+  return w->images && w->trust && w->pieces ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+static int open_store(struct mafat_weights *w, struct mafat_diagnostic *d)
+{
+  size_t n = (size_t)w->n_layers + 1;
+  bool *kept = calloc(n, sizeof *kept), *used = calloc(n, sizeof *used);
+  int code = kept && used ? allocate(w) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) code = find_kept(w, kept, used);
+  if (code) {
+    mafat_fail(d, code, "%s: out of memory", w->file->name);
+    goto done;
+  }
+  mafat_weights_forget_parts(w);
+  if ((code = prepare_runs(w, used, d)) || (code = map_kept(w, kept, d)) || (code = read_kept(w, kept, d)))
+    goto done;
+  code = mafat_reads_check(w->file->reads, d);
+done:
+  free(kept);
+  free(used);
+  return code;
+}
+
+/* What reading takes is given back where no run needs it. */
+static void end_reading(struct mafat_weights *w)
+{
+  w->bytes_read = mafat_reads_bytes(w->file->reads);
+  w->method = mafat_reads_method_name(w->file->reads);
+  w->direct = mafat_reads_direct(w->file->reads);
+  if (!w->stream) mafat_reads_close(&w->file->reads);
+}
+
+static int open_weights(struct mafat_weights **out, const char *path, struct mafat_weights model,
+                        const struct mafat_weights_options *options, const struct mafat_warning_sink *warnings,
+                        struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct mafat_weights *w = malloc(sizeof *w);
+  if (!w) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  *w = model;
+  w->step.layer = -1;
+  enum mafat_reads_method method = options ? options->method : MAFAT_READS_AUTO;
+  int code = mafat_weights_file_open(&w->file, path, method, w->network, warnings, d);
+  if (code == MAFAT_OK) code = open_store(w, d);
+  if (code == MAFAT_OK) end_reading(w);
+  if (code == MAFAT_OK) *out = w;
+  else mafat_weights_close(&w);
+  return code;
+}
+
+int mafat_weights_open(struct mafat_weights **out, const char *path, const struct mafat_network *n,
+                       const struct mafat_plan *plan, const struct mafat_layout *layout,
+                       const struct mafat_weights_options *options,
+                       const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+{
+  struct mafat_weights model = {.network = n, .plan = plan, .layout = layout, .n_layers = plan->n_layers};
+  return open_weights(out, path, model, options, warnings, d);
+}
+
+int mafat_weights_open_kept(struct mafat_weights **out, const char *path, const struct mafat_network *n,
+                            int n_layers, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+{
+  struct mafat_weights model = {.network = n, .n_layers = n_layers};
+  return open_weights(out, path, model, NULL, warnings, d);
+}
+
+void mafat_weights_close(struct mafat_weights **weights)
+{
+  if (!weights || !*weights) return;
+  struct mafat_weights *w = *weights;
+  mafat_stream_close(&w->stream);
+  mafat_fetches_close(&w->fetches);
+  mafat_weights_file_close(&w->file);
+  if (w->kept) munmap(w->kept, w->kept_bytes);
+  free(w->images);
+  free(w->trust);
+  free(w->pieces);
+  free(w);
+  *weights = NULL;
+}
+
+int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struct mafat_diagnostic *d)
+{
+  char beginning[MAFAT_WEIGHTS_BEGINNING];
+  *kind = (struct mafat_weights_kind){0};
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not hang us */
+  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
+  ssize_t got;
+  do got = pread(fd, beginning, sizeof beginning, 0);
+  while (got < 0 && errno == EINTR);
+  int code = got < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno)) : MAFAT_OK;
+  bool whole = got == (ssize_t)sizeof beginning;
+  kind->packed = whole && memcmp(beginning, mafat_packed_magic, sizeof mafat_packed_magic) == 0;
+  kind->transposed = whole && !kind->packed && mafat_weights_file_transposes(beginning);
+  close(fd);
+  return code;
+}

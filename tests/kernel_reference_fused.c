@@ -1,4 +1,0 @@
-/* Reference of the fused class. */
-#define REFERENCE_FUSED 1
-#define REFERENCE_TABLE mafat_reference_fused
-#include "tests/kernel_reference_body.h"

@@ -1,4 +1,0 @@
-/* Reference of the plain class. */
-#define REFERENCE_FUSED 0
-#define REFERENCE_TABLE mafat_reference_plain
-#include "tests/kernel_reference_body.h"

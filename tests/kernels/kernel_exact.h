@@ -1,0 +1,29 @@
+/* What the kernels compute, in double precision: the value, and the sum of the
+ * magnitudes of its terms, which rounding errors are in proportion to. */
+#ifndef MAFAT_TESTS_KERNELS_KERNEL_EXACT_H
+#define MAFAT_TESTS_KERNELS_KERNEL_EXACT_H
+
+#include "runner/kernels/kernels.h"
+
+struct mafat_exact {
+  double value, magnitude;
+};
+
+/* The formulas of Darknet (and of AlexeyAB's fork). */
+double mafat_exact_activation(double x, enum mafat_activation a);
+/* activation(x * scale + bias) */
+struct mafat_exact mafat_exact_finish(struct mafat_exact x, double scale, double bias,
+                                      enum mafat_activation a);
+/* One sum of a convolution, finished if the call says so; `before` is what the
+ * output holds if the call continues a sum. Never pooled. */
+struct mafat_exact mafat_exact_conv(const struct mafat_conv_call *c, int filter, int row, int col,
+                                    double before);
+struct mafat_exact mafat_exact_depthwise(const struct mafat_depthwise_call *c, int channel, int row,
+                                         int col);
+
+/* Winograd's F(4x4, 3x3): G g G', B' d B, A' m A. */
+void mafat_exact_winograd_weights(double g[3][3], struct mafat_exact out[6][6]);
+void mafat_exact_winograd_input(double d[6][6], struct mafat_exact out[6][6]);
+void mafat_exact_winograd_output(double m[6][6], struct mafat_exact out[4][4]);
+
+#endif

@@ -1,0 +1,159 @@
+/* The reference, compiled once per class. Sums are written here a second time,
+ * as the contract reads; activations and Winograd's transforms, whose operations
+ * no contract lists, are the kernels' own on vectors of one lane, and
+ * kernel_exact.h judges what they compute. The including file defines
+ * REFERENCE_FUSED and REFERENCE_TABLE. */
+#define LEVEL_VECTOR "tests/kernels/kernel_reference_vector.h"
+#include "runner/kernels/vector.h"
+
+#include "tests/kernels/kernel_reference.h"
+
+#include "runner/kernels/activation.h"
+#include "runner/kernels/finish.h"
+#include "runner/kernels/winograd.h"
+
+static float larger(float most, float next)
+{
+  return next > most ? next : most;
+}
+
+/* Where output `filter` of (row, col) lies. */
+static float *conv_output(const struct mafat_conv_call *c, int filter, int row, int col)
+{
+  int s = filter / MAFAT_CHANNEL_BLOCK;
+  return c->segments[s].rows[row] + (size_t)col * (size_t)c->segments[s].pixel_floats +
+         filter % MAFAT_CHANNEL_BLOCK;
+}
+
+static float conv_sum(const struct mafat_conv_call *c, int filter, int row, int col, float sum)
+{
+  const float *w = c->weights + (size_t)row * c->weights_row_floats + filter;
+  for (int p = 0; p < c->n_pieces; p++)
+    for (int ky = 0; ky < c->size; ky++)
+      for (int kx = 0; kx < c->size; kx++) {
+        const struct mafat_conv_piece *piece = &c->pieces[p];
+        const float *x = piece->rows[row * c->stride + ky] +
+                         (size_t)(col * c->stride + kx) * (size_t)piece->pixel_floats;
+        for (int ch = 0; ch < piece->n_channels; ch++, w += c->width) sum = scalar_madd(x[ch], *w, sum);
+      }
+  return sum;
+}
+
+static float conv_value(const struct mafat_conv_call *c, int filter, int row, int col)
+{
+  float sum = conv_sum(c, filter, row, col, c->start ? 0.0f : *conv_output(c, filter, row, col));
+  if (!c->finish) return sum;
+  return activate_scalar(scalar_madd(sum, c->scale[filter], c->bias[filter]), c->activation);
+}
+
+static void conv_pooled(const struct mafat_conv_call *c, int filter)
+{
+  for (int row = 0; row < c->n_rows; row += 2)
+    for (int col = 0; col < c->n_cols; col += 2) {
+      float most = -FLT_MAX;
+      for (int y = row; y < row + 2 && y < c->n_rows; y++)
+        for (int x = col; x < col + 2 && x < c->n_cols; x++)
+          most = larger(most, conv_value(c, filter, y, x));
+      *conv_output(c, filter, row / 2, col / 2) = most;
+    }
+}
+
+static void conv(const struct mafat_conv_call *c)
+{
+  int n_filters = 0;
+  for (int s = 0; s < c->n_segments; s++) n_filters += c->segments[s].n_filters;
+  for (int f = 0; f < n_filters; f++) {
+    if (c->pool) {
+      conv_pooled(c, f);
+      continue;
+    }
+    for (int row = 0; row < c->n_rows; row++)
+      for (int col = 0; col < c->n_cols; col++) *conv_output(c, f, row, col) = conv_value(c, f, row, col);
+  }
+}
+
+static void depthwise(const struct mafat_depthwise_call *c)
+{
+  for (int row = 0; row < c->n_rows; row++)
+    for (int col = 0; col < c->n_cols; col++)
+      for (int ch = 0; ch < c->n_channels; ch++) {
+        float sum = 0;
+        for (int ky = 0; ky < c->size; ky++)
+          for (int kx = 0; kx < c->size; kx++)
+            sum = scalar_madd(c->rows[row * c->stride + ky]
+                                     [(size_t)(col * c->stride + kx) * (size_t)c->in_pixel_floats + (size_t)ch],
+                              c->weights[(ky * c->size + kx) * c->width + ch], sum);
+        c->out[row][(size_t)col * (size_t)c->out_pixel_floats + (size_t)ch] =
+            activate_scalar(scalar_madd(sum, c->scale[ch], c->bias[ch]), c->activation);
+      }
+}
+
+static void maxpool(const struct mafat_pool_call *c)
+{
+  for (int col = 0; col < c->n_cols; col++)
+    for (int ch = 0; ch < c->n_channels; ch++) {
+      float most = -FLT_MAX;
+      for (int r = 0; r < c->n_rows; r++)
+        for (int kx = 0; kx < c->size; kx++) {
+          int x = c->first_col + col * c->stride + kx;
+          if (x >= c->in_begin && x < c->in_end)
+            most = larger(most, c->rows[r][(ptrdiff_t)x * c->in_pixel_floats + ch]);
+        }
+      c->out[(size_t)col * (size_t)c->out_pixel_floats + (size_t)ch] = most;
+    }
+}
+
+static void add(const struct mafat_add_call *c)
+{
+  for (int col = 0; col < c->n_cols; col++)
+    for (int ch = 0; ch < c->n_channels; ch++) {
+      float x = c->x[(size_t)col * (size_t)c->x_pixel_floats + (size_t)ch];
+      if (c->z) {
+        float scaled = c->alpha * x;
+        x = scalar_madd(c->beta, c->z[(size_t)col * (size_t)c->z_pixel_floats + (size_t)ch], scaled);
+      }
+      c->y[(size_t)col * (size_t)c->y_pixel_floats + (size_t)ch] = activate_scalar(x, c->activation);
+    }
+}
+
+static void scale_channels(const float *x, int x_pixel_floats, float *y, int y_pixel_floats,
+                           int n_cols, int n_channels, const float *scale, const float *bias,
+                           enum mafat_activation activation)
+{
+  for (int col = 0; col < n_cols; col++)
+    for (int ch = 0; ch < n_channels; ch++)
+      y[(size_t)col * (size_t)y_pixel_floats + (size_t)ch] = activate_scalar(
+          scalar_madd(x[(size_t)col * (size_t)x_pixel_floats + (size_t)ch], scale[ch], bias[ch]), activation);
+}
+
+static void activate(float *x, size_t n, enum mafat_activation a)
+{
+  for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], a);
+}
+
+static void softmax(const float *in, float *out, size_t n, float temperature)
+{
+  float largest = -FLT_MAX;
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) largest = larger(largest, in[i]);
+  for (size_t i = 0; i < n; i++) {
+    out[i] = exponential(in[i] / temperature - largest / temperature);
+    sum += out[i];
+  }
+  for (size_t i = 0; i < n; i++) out[i] = (float)(out[i] / sum);
+}
+
+const struct mafat_kernels REFERENCE_TABLE = {
+    .name = "reference",
+    .fused = REFERENCE_FUSED,
+    .conv = conv,
+    .winograd_weights = winograd_weights,
+    .winograd_input = winograd_input,
+    .winograd_output = winograd_output,
+    .depthwise = depthwise,
+    .maxpool = maxpool,
+    .add = add,
+    .scale = scale_channels,
+    .activate = activate,
+    .softmax = softmax,
+};

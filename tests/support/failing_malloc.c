@@ -1,0 +1,106 @@
+#include "tests/support/failing_malloc.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *p, size_t bytes);
+char *__real_strdup(const char *text);
+void __real_free(void *p);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_realloc(void *p, size_t bytes);
+char *__wrap_strdup(const char *text);
+void __wrap_free(void *p);
+
+static bool armed;
+static long victim, asked, alive;
+
+void failing_malloc_arm(long fail_at)
+{
+  victim = fail_at;
+  asked = alive = 0;
+  armed = true;
+}
+
+long failing_malloc_disarm(long *unfreed)
+{
+  armed = false;
+  *unfreed = alive;
+  return asked;
+}
+
+static bool refused(void)
+{
+  if (!armed || asked++ != victim) return false;
+  errno = ENOMEM;
+  return true;
+}
+
+static void *count(void *p)
+{
+  if (armed && p) alive++;
+  return p;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+  return refused() ? NULL : count(__real_malloc(bytes));
+}
+
+void *__wrap_calloc(size_t n, size_t bytes)
+{
+  return refused() ? NULL : count(__real_calloc(n, bytes));
+}
+
+void *__wrap_realloc(void *p, size_t bytes)
+{
+  if (refused()) return NULL;
+  void *grown = __real_realloc(p, bytes);
+  return p ? grown : count(grown);
+}
+
+char *__wrap_strdup(const char *text)
+{
+  return refused() ? NULL : count(__real_strdup(text));
+}
+
+void __wrap_free(void *p)
+{
+  if (armed && p) alive--;
+  __real_free(p);
+}
+
+/* ---- mappings: with 64-bit file offsets, calls of mmap are calls of mmap64 ---- */
+
+void *__real_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+
+static bool mmap_armed;
+static long mmap_victim, mapped;
+
+void failing_mmap_arm(long fail_at)
+{
+  mmap_victim = fail_at;
+  mapped = 0;
+  mmap_armed = true;
+}
+
+long failing_mmap_disarm(void)
+{
+  mmap_armed = false;
+  return mapped;
+}
+
+void *__wrap_mmap64(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+  if (mmap_armed && mapped++ == mmap_victim) {
+    errno = ENOMEM;
+    return MAP_FAILED;
+  }
+  return __real_mmap64(address, bytes, protection, flags, fd, offset);
+}

@@ -1,0 +1,18 @@
+/* Fails chosen allocations and counts what is not freed. Works through the
+ * linker: every object of the test program must be linked with
+ *     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free,--wrap=mmap64
+ * Outside arm ... disarm the wrappers only pass on; armed, for one thread. */
+#ifndef MAFAT_TESTS_SUPPORT_FAILING_MALLOC_H
+#define MAFAT_TESTS_SUPPORT_FAILING_MALLOC_H
+
+/* From now on allocation number `fail_at` (from 0) returns NULL; negative: none. */
+void failing_malloc_arm(long fail_at);
+/* Ends it. The number of allocations that were asked for meanwhile, and in
+ * *unfreed how many of them were not freed. */
+long failing_malloc_disarm(long *unfreed);
+
+/* The same of mappings: number `fail_at` fails. Ending it: how many were asked for. */
+void failing_mmap_arm(long fail_at);
+long failing_mmap_disarm(void);
+
+#endif

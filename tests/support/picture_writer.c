@@ -1,0 +1,231 @@
+#include "tests/support/picture_writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jpeglib.h>
+#include <png.h>
+
+unsigned picture_sample(int x, int y, int k)
+{
+  unsigned noise = (unsigned)x * 2654435761u ^ (unsigned)y * 2246822519u ^ (unsigned)k * 3266489917u;
+  noise = (noise ^ noise >> 15) * 2246822519u;
+  unsigned wave = (unsigned)(x * (300 + 170 * k) + y * (410 - 130 * k)) & 0x1ffff;
+  if (wave > 0xffff) wave = 0x1ffff - wave;
+  return (wave * 7 + (noise >> 16)) / 8;
+}
+
+static FILE *open_or_die(const char *path, const char *mode)
+{
+  /* Truncating a file makes ext4 write it out at close, some milliseconds. */
+  if (*mode == 'w') unlink(path);
+  FILE *file = fopen(path, mode);
+  if (!file) {
+    perror(path);
+    abort();
+  }
+  return file;
+}
+
+static void *allocate_or_die(size_t n)
+{
+  void *block = malloc(n);
+  if (!block) abort();
+  return block;
+}
+
+/* TIFF with two tags: a make, stored outside the directory, and the
+ * orientation. */
+static size_t make_exif(uint8_t *out, int orientation, bool big_endian)
+{
+  const uint16_t shorts[][2] = {/* offset, value */
+                                {8, 2},        {10, 0x010f}, {12, 2},  {22, 0x0112},
+                                {24, 3},       {2, 42},      {30, (uint16_t)orientation}};
+  const uint16_t longs[][2] = {{4, 8}, {14, 6}, {18, 38}, {26, 1}, {34, 0}};
+  enum { SIZE = 44 };
+  memset(out, 0, SIZE);
+  memset(out, big_endian ? 'M' : 'I', 2);
+  for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++) {
+    uint8_t *p = out + shorts[i][0];
+    p[big_endian ? 1 : 0] = (uint8_t)shorts[i][1];
+    p[big_endian ? 0 : 1] = (uint8_t)(shorts[i][1] >> 8);
+  }
+  for (size_t i = 0; i < sizeof longs / sizeof *longs; i++)
+    out[longs[i][0] + (big_endian ? 3 : 0)] = (uint8_t)longs[i][1];
+  memcpy(out + 38, "maker", 6);
+  return SIZE;
+}
+
+static int jpeg_channels(enum jpeg_colours colours)
+{
+  return colours == JPEG_GREY ? 1 : colours >= JPEG_CMYK ? 4 : 3;
+}
+
+static void set_jpeg_colours(struct jpeg_compress_struct *cinfo, enum jpeg_colours colours)
+{
+  static const J_COLOR_SPACE spaces[][2] = {/* handed over, stored */
+                                            [JPEG_GREY] = {JCS_GRAYSCALE, JCS_GRAYSCALE},
+                                            [JPEG_YCC] = {JCS_RGB, JCS_YCbCr},
+                                            [JPEG_RGB] = {JCS_RGB, JCS_RGB},
+                                            [JPEG_CMYK] = {JCS_CMYK, JCS_CMYK},
+                                            [JPEG_YCCK] = {JCS_CMYK, JCS_YCCK}};
+  cinfo->input_components = jpeg_channels(colours);
+  cinfo->in_color_space = spaces[colours][0];
+  jpeg_set_defaults(cinfo);
+  jpeg_set_colorspace(cinfo, spaces[colours][1]);
+}
+
+void picture_write_jpeg(const char *path, int width, int height, const struct jpeg_style *style)
+{
+  FILE *file = open_or_die(path, "wb");
+  struct jpeg_compress_struct cinfo;
+  struct jpeg_error_mgr errors;
+  cinfo.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&cinfo);
+  jpeg_stdio_dest(&cinfo, file);
+  cinfo.image_width = (JDIMENSION)width;
+  cinfo.image_height = (JDIMENSION)height;
+  set_jpeg_colours(&cinfo, style->colours);
+  jpeg_set_quality(&cinfo, 90, TRUE);
+  for (int i = 0; i < cinfo.num_components; i++) {
+    bool luma = i == 0 || i == 3;
+    cinfo.comp_info[i].h_samp_factor = luma && style->h && cinfo.num_components > 1 ? style->h : 1;
+    cinfo.comp_info[i].v_samp_factor = luma && style->v && cinfo.num_components > 1 ? style->v : 1;
+  }
+  cinfo.arith_code = style->arithmetic;
+  cinfo.restart_in_rows = style->restart_rows;
+  if (style->progressive) jpeg_simple_progression(&cinfo);
+  jpeg_start_compress(&cinfo, TRUE);
+
+  if (style->xmp_first) {
+    static const char xmp[] = "http://ns.adobe.com/xap/1.0/\0<x:xmpmeta/>";
+    jpeg_write_marker(&cinfo, JPEG_APP0 + 1, (const JOCTET *)xmp, sizeof xmp);
+  }
+  if (style->orientation) {
+    uint8_t exif[64] = "Exif\0";
+    size_t n = 6 + make_exif(exif + 6, style->orientation, style->big_endian);
+    jpeg_write_marker(&cinfo, JPEG_APP0 + 1, exif, (unsigned)n);
+  }
+
+  int channels = jpeg_channels(style->colours);
+  uint8_t *row = allocate_or_die((size_t)width * (size_t)channels);
+  for (int y = 0; y < height; y++) {
+    for (int i = 0; i < width * channels; i++)
+      row[i] = (uint8_t)(picture_sample(i / channels, y, i % channels) >> 8);
+    jpeg_write_scanlines(&cinfo, &row, 1);
+  }
+  jpeg_finish_compress(&cinfo);
+  jpeg_destroy_compress(&cinfo);
+  free(row);
+  fclose(file);
+}
+
+static int png_channels(int colour)
+{
+  return colour == PNG_COLOR_TYPE_RGB          ? 3
+         : colour == PNG_COLOR_TYPE_RGB_ALPHA  ? 4
+         : colour == PNG_COLOR_TYPE_GRAY_ALPHA ? 2
+                                               : 1;
+}
+
+static void set_png_chunks(png_structp png, png_infop info, const struct png_style *style)
+{
+  if (style->colour == PNG_COLOR_TYPE_PALETTE) {
+    png_color palette[256];
+    for (int i = 0; i < 256; i++)
+      palette[i] = (png_color){(png_byte)(i * 7), (png_byte)(255 - i), (png_byte)(i * 3 + 90)};
+    png_set_PLTE(png, info, palette, 1 << style->depth);
+  }
+  if (style->transparency) {
+    png_byte alphas[2] = {0, 100};
+    png_color_16 colour = {1, 100, 100, 100, 1};
+    png_set_tRNS(png, info, alphas, 2, &colour);
+  }
+  if (style->gamma) png_set_gAMA(png, info, 1 / 2.2);
+}
+
+static void pack_png_row(uint8_t *row, int width, int y, const struct png_style *style)
+{
+  int channels = png_channels(style->colour), depth = style->depth;
+  memset(row, 0, (size_t)width * (size_t)channels * 2);
+  for (int i = 0; i < width * channels; i++) {
+    unsigned sample = picture_sample(i / channels, y, i % channels);
+    if (depth == 16) {
+      row[2 * i] = (uint8_t)(sample >> 8);
+      row[2 * i + 1] = (uint8_t)sample;
+    } else {
+      row[i * depth / 8] |= (uint8_t)(sample >> (16 - depth) << (8 - depth - i * depth % 8));
+    }
+  }
+}
+
+void picture_write_png(const char *path, int width, int height, const struct png_style *style)
+{
+  FILE *file = open_or_die(path, "wb");
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+  png_infop info = png_create_info_struct(png), behind = png_create_info_struct(png);
+  if (!png || !info || !behind || setjmp(png_jmpbuf(png))) abort();
+  png_init_io(png, file);
+  png_set_IHDR(png, info, (png_uint_32)width, (png_uint_32)height, style->depth, style->colour,
+               style->interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  set_png_chunks(png, info, style);
+  uint8_t exif[64];
+  if (style->orientation) {
+    size_t n = make_exif(exif, style->orientation, false);
+    png_set_eXIf_1(png, style->exif_behind ? behind : info, (png_uint_32)n, exif);
+  }
+  png_set_compression_level(png, 1);
+  png_write_info(png, info);
+  size_t row_bytes = (size_t)width * (size_t)png_channels(style->colour) * 2;
+  uint8_t *row = allocate_or_die(row_bytes);
+  for (int pass = png_set_interlace_handling(png); pass > 0; pass--)
+    for (int y = 0; y < height; y++) {
+      pack_png_row(row, width, y, style);
+      png_write_row(png, row);
+    }
+  png_write_end(png, behind);
+  png_destroy_info_struct(png, &behind);
+  png_destroy_write_struct(&png, &info);
+  free(row);
+  fclose(file);
+}
+
+void picture_write_ppm(const char *path, int width, int height, char kind, int maxval)
+{
+  FILE *file = open_or_die(path, "wb");
+  int channels = kind == '3' || kind == '6' ? 3 : 1;
+  fprintf(file, "P%c\n# a comment\n%d # another\n %d\n%d\n", kind, width, height, maxval);
+  for (int y = 0; y < height; y++)
+    for (int i = 0; i < width * channels; i++) {
+      unsigned sample = picture_sample(i / channels, y, i % channels);
+      sample = sample * ((unsigned)maxval + 1) >> 16;
+      if (kind < '5') {
+        fprintf(file, "%u%s", sample, i % 11 == 10 ? "\n" : " ");
+      } else {
+        if (maxval > 255) putc((int)(sample >> 8), file);
+        putc((int)(sample & 255), file);
+      }
+    }
+  fclose(file);
+}
+
+void picture_write_bytes(const char *path, const void *bytes, size_t n)
+{
+  FILE *file = open_or_die(path, "wb");
+  if (fwrite(bytes, 1, n, file) != n || fclose(file) != 0) abort();
+}
+
+uint8_t *picture_read_bytes(const char *path, size_t *n)
+{
+  FILE *file = open_or_die(path, "rb");
+  fseek(file, 0, SEEK_END);
+  *n = (size_t)ftell(file);
+  rewind(file);
+  uint8_t *bytes = allocate_or_die(*n + 1);
+  if (fread(bytes, 1, *n, file) != *n) abort();
+  fclose(file);
+  return bytes;
+}

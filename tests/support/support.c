@@ -1,0 +1,722 @@
+#include "tests/support/support.h"
+
+#include "formats/darknet/darknet.h"
+#include "runner/weights/weights.h"
+
+#include <check.h>
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- objects from text ---- */
+
+struct mafat_network *test_network(const char *cfg_text)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_cfg *cfg = NULL;
+  struct mafat_network *n = NULL;
+  int code = mafat_cfg_parse(&cfg, "test.cfg", cfg_text, strlen(cfg_text), &d);
+  if (code == MAFAT_OK) code = mafat_darknet_make(&n, cfg, NULL, NULL, &d);
+  mafat_cfg_close(&cfg);
+  ck_assert_msg(code == MAFAT_OK, "%s\n%s", d.text, cfg_text);
+  return n;
+}
+
+struct mafat_plan *test_plan_with(const struct mafat_network *n, const char *plan_text,
+                                  const struct mafat_plan_options *options)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_plan *plan = NULL;
+  int code = mafat_plan_read(&plan, plan_text, n, n->n_layers, options, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  return plan;
+}
+
+struct mafat_plan *test_plan(const struct mafat_network *n, const char *plan_text)
+{
+  return test_plan_with(n, plan_text, NULL);
+}
+
+struct mafat_plan_options test_plain_options(void)
+{
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  options.algorithm = MAFAT_DIRECT;
+  options.keep_all = true;
+  options.small_floats = 0; /* the tests' networks are small */
+  return options;
+}
+
+struct mafat_layout *test_layout(const struct mafat_network *n, const struct mafat_plan *plan)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_layout *layout = NULL;
+  int code = mafat_layout_make(&layout, n, plan, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  return layout;
+}
+
+int test_weights_from(struct mafat_weights **w, int fd, const struct mafat_network *n, int n_layers,
+                      const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+{
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return mafat_weights_open_kept(w, path, n, n_layers, warnings, d);
+}
+
+/* ---- files in memory ---- */
+
+static void write_floats(int fd, struct test_rng *rng, uint64_t n, float least, float most)
+{
+  float chunk[1024];
+  while (n > 0) {
+    size_t count = n < 1024 ? (size_t)n : 1024;
+    for (size_t i = 0; i < count; i++)
+      chunk[i] = least + (most - least) * (float)(test_random(rng) >> 8) / 16777216.0f;
+    ck_assert_int_eq(write(fd, chunk, count * sizeof *chunk), (ssize_t)(count * sizeof *chunk));
+    n -= count;
+  }
+}
+
+int test_weights_file(const struct mafat_network *n, uint64_t seed)
+{
+  struct test_rng rng = test_rng(seed);
+  int fd = memfd_create("weights", 0);
+  int32_t header[5] = {0, 2, 0, 0, 0};
+  ck_assert_int_ge(fd, 0);
+  ck_assert_int_eq(write(fd, header, sizeof header), sizeof header);
+  for (int l = 0; l < n->n_layers; l++) {
+    const struct mafat_layer *layer = &n->layers[l];
+    struct mafat_weight_counts c = mafat_layer_weight_counts(layer);
+    uint64_t each = c.normalization / 3;
+    float range = c.weights ? 1.7f / sqrtf((float)c.weights / (float)layer->out.c) : 1;
+    bool connected = layer->type == MAFAT_CONNECTED;
+    write_floats(fd, &rng, c.biases, -.2f, .2f);
+    if (connected) write_floats(fd, &rng, c.weights, -range, range);
+    write_floats(fd, &rng, each, .6f, 1.4f);
+    write_floats(fd, &rng, each, -.3f, .3f);
+    write_floats(fd, &rng, each, .5f, 1.5f);
+    if (!connected) write_floats(fd, &rng, c.weights, -range, range);
+  }
+  return fd;
+}
+
+struct test_model_files test_model_files(const char *cfg_text, uint64_t seed)
+{
+  struct mafat_network *n = test_network(cfg_text);
+  struct test_model_files f = {.cfg_fd = memfd_create("cfg", 0), .weights_fd = test_weights_file(n, seed)};
+  mafat_network_close(&n);
+  ck_assert_int_ge(f.cfg_fd, 0);
+  ck_assert_int_eq(write(f.cfg_fd, cfg_text, strlen(cfg_text)), (ssize_t)strlen(cfg_text));
+  snprintf(f.cfg, sizeof f.cfg, "/proc/self/fd/%d", f.cfg_fd);
+  snprintf(f.weights, sizeof f.weights, "/proc/self/fd/%d", f.weights_fd);
+  return f;
+}
+
+void test_model_files_close(const struct test_model_files *f)
+{
+  close(f->cfg_fd);
+  close(f->weights_fd);
+}
+
+struct mafat_network *test_darknet_network(const char *cfg_name)
+{
+  char path[256];
+  struct mafat_diagnostic d = {""};
+  struct mafat_network *n = NULL;
+  snprintf(path, sizeof path, "/usr/share/darknet/cfg/%s", cfg_name);
+  if (access(path, R_OK) != 0) return NULL;
+  int code = mafat_darknet_read(&n, path, NULL, NULL, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  return n;
+}
+
+void test_fail_case(const char *cfg_text, const char *plan_text, const char *format, ...)
+{
+  char why[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(why, sizeof why, format, args);
+  va_end(args);
+  ck_abort_msg("%s\nplan %s\n%s", why, plan_text, cfg_text);
+}
+
+/* ---- locales ---- */
+
+static bool set_comma_locale(void)
+{
+  static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_AT.UTF-8",
+                                      "nl_NL.UTF-8", "ps_AF.UTF-8", "ps_AF"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (setlocale(LC_ALL, names[i]) && strcmp(localeconv()->decimal_point, ".") != 0) return true;
+  return false;
+}
+
+/* One of numbers alone: made in a moment. */
+static void make_comma_locale(const char *folder)
+{
+  static const char source[] = "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\ngrouping 3;3\nEND LC_NUMERIC\n";
+  char path[64], command[256];
+  snprintf(path, sizeof path, "%s/source", folder);
+  FILE *file = fopen(path, "w");
+  if (!file) return;
+  fputs(source, file);
+  fclose(file);
+  snprintf(command, sizeof command, "localedef -c -i %s -f ANSI_X3.4-1968 %s/comma >/dev/null 2>&1", path, folder);
+  if (system(command) != 0) return; /* warnings, or there is none: seen when it is set */
+}
+
+bool test_comma_locale(void)
+{
+  char folder[] = "/tmp/mafat_locale_XXXXXX", command[64];
+  if (set_comma_locale()) return true;
+  if (!mkdtemp(folder)) return false;
+  make_comma_locale(folder);
+  setenv("LOCPATH", folder, 1);
+  bool set = setlocale(LC_NUMERIC, "comma") != NULL;
+  unsetenv("LOCPATH");
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  return system(command) == 0 && set;
+}
+
+/* ---- random numbers: splitmix64 ---- */
+
+struct test_rng test_rng(uint64_t seed)
+{
+  return (struct test_rng){seed * 0x9e3779b97f4a7c15u + 1};
+}
+
+uint32_t test_random(struct test_rng *rng)
+{
+  uint64_t z = rng->state += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return (uint32_t)((z ^ (z >> 31)) >> 32);
+}
+
+int test_random_int(struct test_rng *rng, int least, int most)
+{
+  return least + (int)(test_random(rng) % (uint32_t)(most - least + 1));
+}
+
+bool test_random_chance(struct test_rng *rng, int percent)
+{
+  return test_random_int(rng, 0, 99) < percent;
+}
+
+#define PICK(rng, list) (list)[test_random_int(rng, 0, (int)(sizeof(list) / sizeof *(list)) - 1)]
+
+/* ---- random networks ---- */
+
+enum { MAX_GENERATED = 64 };
+
+struct author {
+  struct test_rng *rng;
+  const struct test_network_style *style;
+  char *text;
+  size_t room, length;
+  struct mafat_shape shapes[MAX_GENERATED]; /* of each layer written so far */
+  struct mafat_shape input;
+  int n;
+};
+
+struct test_network_style test_network_style(void)
+{
+  return (struct test_network_style){.min_layers = 4,
+                                     .max_layers = 14,
+                                     .max_extent = 40,
+                                     .max_channels = 192,
+                                     .max_macs = 3000000,
+                                     .edges = true,
+                                     .whole_maps = true,
+                                     .heads = true};
+}
+
+__attribute__((format(printf, 2, 3))) static void write_cfg(struct author *a, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  a->length += (size_t)vsnprintf(a->text + a->length, a->room - a->length, format, args);
+  va_end(args);
+  ck_assert_uint_lt(a->length, a->room);
+}
+
+static struct mafat_shape here(const struct author *a)
+{
+  return a->n ? a->shapes[a->n - 1] : a->input;
+}
+
+static void put(struct author *a, int h, int w, int c)
+{
+  ck_assert_int_lt(a->n, MAX_GENERATED);
+  a->shapes[a->n++] = (struct mafat_shape){h, w, c};
+}
+
+static bool same_map(struct mafat_shape a, struct mafat_shape b)
+{
+  return a.h == b.h && a.w == b.w;
+}
+
+static const char *any_activation(struct author *a)
+{
+  static const enum mafat_activation common[] = {MAFAT_LINEAR, MAFAT_LEAKY, MAFAT_RELU, MAFAT_MISH,
+                                                 MAFAT_SWISH, MAFAT_LOGISTIC};
+  if (test_random_chance(a->rng, 70)) return mafat_activation_name(PICK(a->rng, common));
+  return mafat_activation_name((enum mafat_activation)test_random_int(a->rng, 0, MAFAT_N_ACTIVATIONS - 1));
+}
+
+struct conv {
+  int filters, size, stride, groups;
+  int padding;
+  bool half_pad; /* pad=1: half the size */
+};
+
+static bool add_conv(struct author *a, const struct conv *c)
+{
+  struct mafat_shape in = here(a);
+  int pad = c->half_pad ? c->size / 2 : c->padding;
+  int h = in.h + 2 * pad - c->size, w = in.w + 2 * pad - c->size;
+  if (h < 0 || w < 0 || in.c % c->groups || c->filters % c->groups) return false;
+  h = h / c->stride + 1;
+  w = w / c->stride + 1;
+  long long macs = (long long)h * w * c->filters * (in.c / c->groups) * c->size * c->size;
+  if (macs > a->style->max_macs || h > a->style->max_extent || w > a->style->max_extent ||
+      c->filters > a->style->max_channels)
+    return false;
+  write_cfg(a, "[convolutional]\nfilters=%d\nsize=%d\nstride=%d\n", c->filters, c->size, c->stride);
+  if (c->half_pad) write_cfg(a, "pad=1\n");
+  else if (c->padding) write_cfg(a, "padding=%d\n", c->padding);
+  if (c->groups > 1) write_cfg(a, "groups=%d\n", c->groups);
+  if (test_random_chance(a->rng, 60)) write_cfg(a, "batch_normalize=1\n");
+  write_cfg(a, "activation=%s\n\n", any_activation(a));
+  put(a, h, w, c->filters);
+  return true;
+}
+
+static bool random_conv(struct author *a)
+{
+  static const int filters[] = {1, 3, 5, 8, 16, 16, 17, 24, 32, 33, 40, 64};
+  static const int sizes[] = {1, 1, 1, 2, 3, 3, 3, 3, 5, 7}, strides[] = {1, 1, 1, 1, 2, 2, 3};
+  struct conv c = {.filters = PICK(a->rng, filters), .size = PICK(a->rng, sizes), .stride = PICK(a->rng, strides),
+                   .groups = 1};
+  c.half_pad = test_random_chance(a->rng, 60);
+  if (!c.half_pad && test_random_chance(a->rng, 50)) c.padding = test_random_int(a->rng, 0, c.size);
+  return add_conv(a, &c);
+}
+
+static bool grouped_conv(struct author *a)
+{
+  static const int sizes[] = {1, 3, 3, 3, 5};
+  int channels = here(a).c;
+  struct conv c = {.size = PICK(a->rng, sizes), .stride = test_random_int(a->rng, 1, 2), .half_pad = true};
+  switch (test_random_int(a->rng, 0, 4)) {
+  case 0:
+  case 1: /* depthwise */
+    c.groups = c.filters = channels;
+    break;
+  case 2: /* depthwise with a multiplier */
+    c.groups = channels;
+    c.filters = 2 * channels;
+    break;
+  case 3: /* four channels a group, as in ResNeXt */
+    if (channels % 4) return false;
+    c.groups = channels / 4;
+    c.filters = c.groups * test_random_int(a->rng, 1, 5);
+    break;
+  default: /* any divisor */
+    c.groups = test_random_int(a->rng, 2, 8);
+    c.filters = c.groups * test_random_int(a->rng, 1, 12);
+    break;
+  }
+  return c.groups > 1 && add_conv(a, &c);
+}
+
+/* Channels 24 + 96: a concatenation that does not end at a block of 16. */
+static bool concatenation(struct author *a)
+{
+  static const int first[] = {24, 24, 3, 17, 20}, second[] = {96, 33, 8, 40};
+  int size = test_random_chance(a->rng, 50) ? 3 : 1;
+  if (!add_conv(a, &(struct conv){PICK(a->rng, first), 1, 1, 1, 0, false})) return false;
+  if (!add_conv(a, &(struct conv){PICK(a->rng, second), size, 1, 1, 0, true})) return true;
+  struct mafat_shape one = a->shapes[a->n - 2], two = here(a);
+  if (one.c + two.c > a->style->max_channels) return true;
+  bool newest_first = test_random_chance(a->rng, 50);
+  write_cfg(a, "[route]\nlayers=%s\n\n", newest_first ? "-1,-2" : "-2, -1");
+  put(a, one.h, one.w, one.c + two.c);
+  random_conv(a);
+  return true;
+}
+
+static bool maxpool(struct author *a)
+{
+  static const int sizes[] = {2, 2, 3, 5};
+  struct mafat_shape in = here(a);
+  int size = PICK(a->rng, sizes), stride = test_random_int(a->rng, 1, 2), padding = size - 1;
+  bool written = test_random_chance(a->rng, 35);
+  if (written) padding = test_random_int(a->rng, 0, size);
+  int h = in.h + padding - size, w = in.w + padding - size, pad = padding / 2;
+  if (h < 0 || w < 0) return false;
+  h = h / stride + 1;
+  w = w / stride + 1;
+  if ((h - 1) * stride - pad >= in.h || (w - 1) * stride - pad >= in.w) return false;
+  write_cfg(a, "[maxpool]\nsize=%d\nstride=%d\n", size, stride);
+  if (written) write_cfg(a, "padding=%d\n", padding);
+  write_cfg(a, "\n");
+  put(a, h, w, in.c);
+  return true;
+}
+
+/* A layer number, sometimes absolute, sometimes relative. */
+static int layer_number(struct author *a, int index)
+{
+  return test_random_chance(a->rng, 50) ? index : index - a->n;
+}
+
+static bool route(struct author *a)
+{
+  if (a->n == 0) return false;
+  int first = test_random_int(a->rng, 0, a->n - 1), wanted = test_random_int(a->rng, 1, 4), n = 1;
+  int list[4] = {first}, groups = 1, channels = a->shapes[first].c;
+  for (int i = a->n - 1; i >= 0 && n < wanted; i--)
+    if (same_map(a->shapes[i], a->shapes[first]) && test_random_chance(a->rng, 60) &&
+        channels + a->shapes[i].c <= a->style->max_channels) {
+      list[n++] = i;
+      channels += a->shapes[i].c;
+    }
+  if (test_random_chance(a->rng, 40)) {
+    groups = test_random_int(a->rng, 2, 4);
+    for (int i = 0; i < n; i++)
+      if (a->shapes[list[i]].c % groups) groups = 1;
+  }
+  write_cfg(a, "[route]\nlayers=");
+  for (int i = 0; i < n; i++) write_cfg(a, "%s%d", i ? "," : "", layer_number(a, list[i]));
+  write_cfg(a, "\n");
+  if (groups > 1) write_cfg(a, "groups=%d\ngroup_id=%d\n", groups, test_random_int(a->rng, 0, groups - 1));
+  write_cfg(a, "\n");
+  put(a, a->shapes[first].h, a->shapes[first].w, channels / groups);
+  return true;
+}
+
+/* Darknet: both maps relate by one whole factor. */
+static bool factors_agree(struct mafat_shape from, struct mafat_shape to)
+{
+  return from.w / to.w == from.h / to.h && to.w / from.w == to.h / from.h &&
+         (from.w / to.w || to.w / from.w);
+}
+
+static bool shortcut(struct author *a)
+{
+  struct mafat_shape in = here(a);
+  for (int attempt = 0; attempt < 8 && a->n > 0; attempt++) {
+    int from = test_random_int(a->rng, 0, a->n - 1);
+    if (!factors_agree(a->shapes[from], in)) continue;
+    if (!same_map(a->shapes[from], in) && attempt < 6) continue; /* unequal sizes are rare */
+    write_cfg(a, "[shortcut]\nfrom=%d\nactivation=%s\n", layer_number(a, from), any_activation(a));
+    if (test_random_chance(a->rng, 15)) write_cfg(a, "alpha=.5\nbeta=-2\n");
+    write_cfg(a, "\n");
+    put(a, in.h, in.w, in.c);
+    return true;
+  }
+  return false;
+}
+
+/* Wide, then 1x1s and maxpools that take its panels; sometimes inside a shortcut, or
+ * with a second reader. */
+static bool fan(struct author *a)
+{
+  static const int wide[] = {33, 48, 64, 96}, narrow[] = {3, 16, 24, 40};
+  int before = a->n - 1, channels = here(a).c, filters = PICK(a->rng, wide);
+  int size = test_random_chance(a->rng, 60) ? 3 : 1;
+  if (!add_conv(a, &(struct conv){filters, size, 1, 1, 0, true}) &&
+      !add_conv(a, &(struct conv){filters, 1, 1, 1, 0, false}))
+    return false;
+  int first = a->n - 1;
+  bool adds = a->style->edges && before >= 0 && test_random_chance(a->rng, 30);
+  if (!add_conv(a, &(struct conv){adds ? channels : PICK(a->rng, narrow), 1, 1, 1, 0, false})) return true;
+  if (adds) {
+    write_cfg(a, "[shortcut]\nfrom=%d\nactivation=%s\n\n", layer_number(a, before), any_activation(a));
+    put(a, here(a).h, here(a).w, channels);
+  }
+  if (!a->style->edges || test_random_chance(a->rng, 40)) return true;
+  struct mafat_shape one = here(a), two = a->shapes[first];
+  write_cfg(a, "[route]\nlayers=%d\n\n", layer_number(a, first));
+  put(a, two.h, two.w, two.c);
+  if (test_random_chance(a->rng, 60)) {
+    write_cfg(a, "[maxpool]\nsize=3\nstride=1\n\n");
+    put(a, two.h, two.w, two.c);
+  } else if (!add_conv(a, &(struct conv){PICK(a->rng, narrow), 1, 1, 1, 0, false})) {
+    return true;
+  }
+  if (one.c + here(a).c > a->style->max_channels) return true;
+  write_cfg(a, "[route]\nlayers=-1,-3\n\n");
+  put(a, one.h, one.w, one.c + here(a).c);
+  return true;
+}
+
+static bool upsample(struct author *a)
+{
+  struct mafat_shape in = here(a);
+  int stride = test_random_chance(a->rng, 80) ? 2 : 3;
+  if (in.h * stride > a->style->max_extent || in.w * stride > a->style->max_extent) return false;
+  write_cfg(a, "[upsample]\nstride=%d\n%s\n", stride, test_random_chance(a->rng, 20) ? "scale=.5\n" : "");
+  put(a, in.h * stride, in.w * stride, in.c);
+  return true;
+}
+
+static bool elementwise(struct author *a)
+{
+  struct mafat_shape in = here(a);
+  switch (test_random_int(a->rng, 0, 3)) {
+  case 0: write_cfg(a, "[dropout]\nprobability=.5\n\n"); break;
+  case 1: write_cfg(a, "[batchnorm]\n\n"); break;
+  case 2: write_cfg(a, "[activation]\nactivation=%s\n\n", any_activation(a)); break;
+  default: write_cfg(a, "[cost]\ntype=sse\n\n"); break;
+  }
+  put(a, in.h, in.w, in.c);
+  return true;
+}
+
+static bool crop(struct author *a)
+{
+  struct mafat_shape in = here(a);
+  if (in.h < 4 || in.w < 4) return false;
+  int h = test_random_int(a->rng, in.h - 3, in.h), w = test_random_int(a->rng, in.w - 3, in.w);
+  write_cfg(a, "[crop]\ncrop_height=%d\ncrop_width=%d\n%s\n", h, w,
+            test_random_chance(a->rng, 50) ? "noadjust=1\n" : "");
+  put(a, h, w, in.c);
+  return true;
+}
+
+static bool reorg(struct author *a)
+{
+  struct mafat_shape in = here(a);
+  if (in.c % 4) return false;
+  bool reverse = test_random_chance(a->rng, 40);
+  if (reverse) {
+    if (2 * in.h > a->style->max_extent || 2 * in.w > a->style->max_extent) return false;
+    write_cfg(a, "[reorg]\nstride=2\nreverse=1\n\n");
+    put(a, 2 * in.h, 2 * in.w, in.c / 4);
+    return true;
+  }
+  if (in.h % 2 || in.w % 2 || in.c * 4 > a->style->max_channels) return false;
+  write_cfg(a, "[reorg]\nstride=2\n\n");
+  put(a, in.h / 2, in.w / 2, in.c * 4);
+  return true;
+}
+
+static bool local(struct author *a)
+{
+  struct mafat_shape in = here(a);
+  int size = test_random_int(a->rng, 1, 3), pad = test_random_int(a->rng, 0, size / 2);
+  int filters = test_random_int(a->rng, 1, 6), stride = test_random_int(a->rng, 1, 2), less = pad ? 1 : size;
+  if (in.h < less || in.w < less) return false;
+  int h = (in.h - less) / stride + 1, w = (in.w - less) / stride + 1;
+  if ((long long)h * w * filters * in.c * size * size > 100000) return false;
+  write_cfg(a, "[local]\nfilters=%d\nsize=%d\nstride=%d\npad=%d\nactivation=%s\n\n", filters, size, stride, pad,
+            any_activation(a));
+  put(a, h, w, filters);
+  return true;
+}
+
+static long long floats(struct mafat_shape s)
+{
+  return (long long)s.h * s.w * s.c;
+}
+
+static bool connected(struct author *a)
+{
+  static const int outputs[] = {1, 7, 10, 32, 45, 64};
+  int output = PICK(a->rng, outputs);
+  if (floats(here(a)) > 6000) return false;
+  write_cfg(a, "[connected]\noutput=%d\n%sactivation=%s\n\n", output,
+            test_random_chance(a->rng, 40) ? "batch_normalize=1\n" : "", any_activation(a));
+  put(a, 1, 1, output);
+  return true;
+}
+
+static bool softmax(struct author *a)
+{
+  struct mafat_shape in = here(a);
+  int groups = test_random_int(a->rng, 1, 3);
+  if (floats(in) % groups) groups = 1;
+  write_cfg(a, "[softmax]\ngroups=%d\n%s\n", groups, test_random_chance(a->rng, 20) ? "temperature=2\n" : "");
+  put(a, in.h, in.w, in.c);
+  return true;
+}
+
+static bool avgpool(struct author *a)
+{
+  int channels = here(a).c;
+  write_cfg(a, "[avgpool]\n\n");
+  put(a, 1, 1, channels);
+  return true;
+}
+
+static bool map_head(struct author *a)
+{
+  int boxes = test_random_int(a->rng, 1, 3), classes = test_random_int(a->rng, 1, 6);
+  int channels = boxes * (classes + 5);
+  bool yolo = test_random_chance(a->rng, 60);
+  if (!add_conv(a, &(struct conv){channels, 1, 1, 1, 0, false})) return false;
+  write_cfg(a, "[%s]\nclasses=%d\nnum=%d\nanchors=%s\n", yolo ? "yolo" : "region", classes, yolo ? 3 : boxes,
+            yolo || boxes == 3 ? "1,2, 3,4, 5,6" : "1.5,2.25");
+  if (yolo) write_cfg(a, "mask=%s\n%s\n", boxes == 1 ? "1" : boxes == 2 ? "0,2" : "0,1,2",
+                      test_random_chance(a->rng, 30) ? "scale_x_y=1.1\n" : "");
+  else write_cfg(a, "coords=4\nsoftmax=%d\n\n", test_random_int(a->rng, 0, 1));
+  put(a, here(a).h, here(a).w, channels);
+  return true;
+}
+
+static bool vector_head(struct author *a)
+{
+  int side = test_random_int(a->rng, 1, 3), boxes = test_random_int(a->rng, 1, 2);
+  int classes = test_random_int(a->rng, 1, 4), outputs = side * side * (5 * boxes + classes);
+  if (floats(here(a)) > 6000) return false;
+  write_cfg(a, "[connected]\noutput=%d\nactivation=linear\n\n", outputs);
+  put(a, 1, 1, outputs);
+  write_cfg(a, "[detection]\nclasses=%d\ncoords=4\nside=%d\nnum=%d\nsqrt=1\n\n", classes, side, boxes);
+  put(a, 1, 1, outputs);
+  return true;
+}
+
+static void add_layer(struct author *a)
+{
+  const struct test_network_style *style = a->style;
+  int dice = test_random_int(a->rng, 0, 99);
+  bool added = false;
+  if (dice < 12) added = maxpool(a);
+  else if (dice < 24) added = grouped_conv(a);
+  else if (dice < 31) added = elementwise(a);
+  else if (dice < 34) added = crop(a);
+  else if (dice < 40) added = upsample(a);
+  else if (dice < 62 && style->edges) {
+    if (dice < 47) added = concatenation(a);
+    else if (dice < 54) added = route(a);
+    else added = shortcut(a);
+  } else if (dice < 70 && style->whole_maps) {
+    if (dice < 65) added = reorg(a);
+    else if (dice < 66) added = softmax(a);
+    else if (dice < 67) added = local(a);
+    else if (dice < 68 && style->heads && style->edges && a->n > 0) {
+      added = map_head(a) && route(a); /* and on from an earlier layer, as in yolov3 */
+    }
+  } else if (dice >= 70 && dice < 80) {
+    added = fan(a);
+  }
+  if (!added && !random_conv(a)) add_conv(a, &(struct conv){8, 1, 1, 1, 0, false});
+}
+
+static void finish(struct author *a)
+{
+  int dice = test_random_int(a->rng, 0, 99);
+  if (a->style->heads && dice < 20) map_head(a);
+  else if (a->style->heads && a->style->whole_maps && dice < 25) vector_head(a);
+  else if (a->style->whole_maps && dice < 50) {
+    if (test_random_chance(a->rng, 60)) avgpool(a);
+    if (test_random_chance(a->rng, 60)) connected(a);
+    if (test_random_chance(a->rng, 60)) softmax(a);
+  }
+}
+
+void test_random_network(struct test_rng *rng, const struct test_network_style *style,
+                         char *cfg_text, size_t room)
+{
+  static const int channels[] = {1, 3, 3, 3, 5, 17}, sides[] = {13, 17, 16, 19, 24, 32, 33};
+  struct author a = {.rng = rng, .style = style, .text = cfg_text, .room = room};
+  int layers = test_random_int(rng, style->min_layers, style->max_layers);
+  ck_assert_int_le(layers + 8, MAX_GENERATED);
+  a.input = (struct mafat_shape){mafat_min(PICK(rng, sides), style->max_extent),
+                                 mafat_min(PICK(rng, sides), style->max_extent), PICK(rng, channels)};
+  write_cfg(&a, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n\n", a.input.h, a.input.w, a.input.c);
+  while (a.n < layers) add_layer(&a);
+  finish(&a);
+}
+
+/* ---- random plans ---- */
+
+struct planner {
+  struct test_rng *rng;
+  const struct mafat_network *network;
+  char *text;
+  size_t room, length;
+};
+
+__attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  p->length += (size_t)vsnprintf(p->text + p->length, p->room - p->length, format, args);
+  va_end(args);
+  ck_assert_uint_lt(p->length, p->room);
+}
+
+/* A grid may be as fine as the output of the group's first tileable run. */
+static struct mafat_shape finest_grid(const struct mafat_network *n, int first, int end, bool *whole_maps)
+{
+  int stop = first;
+  while (stop < end && mafat_layer_is_tileable(&n->layers[stop])) stop++;
+  *whole_maps = stop < end;
+  if (stop == first) return (struct mafat_shape){6, 6, 1};
+  return n->layers[stop - 1].out;
+}
+
+static void write_given(struct planner *p, int extent)
+{
+  int n = 0;
+  write_plan(p, "[");
+  for (int at = test_random_int(p->rng, 1, extent); at < extent && n < 7;
+       at += test_random_int(p->rng, 1, extent / 2 + 1))
+    write_plan(p, "%s%d", n++ ? "," : "", at);
+  write_plan(p, "]");
+}
+
+static void write_grid(struct planner *p, int first, int end)
+{
+  bool whole_maps;
+  struct mafat_shape finest = finest_grid(p->network, first, end, &whole_maps);
+  int style = test_random_int(p->rng, 0, 99);
+  if (style < 20 && !whole_maps) {
+    write_given(p, finest.h);
+    write_plan(p, "x");
+    write_given(p, finest.w);
+    return;
+  }
+  int most_rows = style < 25 ? mafat_min(finest.h, 12) : mafat_min(finest.h, 6);
+  int rows = test_random_int(p->rng, 1, most_rows);
+  int cols = test_random_int(p->rng, 1, style < 25 ? mafat_min(finest.w, 2) : mafat_min(finest.w, 6));
+  write_plan(p, "%dx%d%s", rows, cols, style >= 85 ? ":balanced" : "");
+}
+
+static void write_group(struct planner *p, int first, int end)
+{
+  static const char *const words[] = {"", "", ":loaded", ":streamed"};
+  if (test_random_chance(p->rng, 25)) {
+    int rows = test_random_int(p->rng, 0, 9);
+    if (rows) write_plan(p, "rows%d", rows);
+    else write_plan(p, "rows");
+  } else if (test_random_chance(p->rng, 33)) {
+    write_plan(p, "panels%s", test_random_chance(p->rng, 30) ? ":apart" : "");
+  } else {
+    write_grid(p, first, end);
+  }
+  write_plan(p, "%s", PICK(p->rng, words));
+}
+
+void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
+                      char *plan_text, size_t room)
+{
+  struct planner p = {.rng = rng, .network = n, .text = plan_text, .room = room};
+  int groups = test_random_int(rng, 1, mafat_min(5, n_layers)), first = 0;
+  for (int left = groups; left > 0; left--) {
+    int end = left == 1 ? n_layers : test_random_int(rng, first + 1, n_layers - left + 1);
+    if (first) write_plan(&p, "/%d/", first);
+    write_group(&p, first, end);
+    first = end;
+  }
+  if (groups == 1 && test_random_chance(rng, 50)) write_plan(&p, "/NoCut");
+}

@@ -1,0 +1,89 @@
+/* What the suites share: networks from text, a deterministic generator of
+ * random numbers, and random small networks and plans that are always valid.
+ * The same seed gives the same texts on every machine. */
+#ifndef MAFAT_TESTS_SUPPORT_SUPPORT_H
+#define MAFAT_TESTS_SUPPORT_SUPPORT_H
+
+#include "predictor/layout.h"
+
+#include <stdint.h>
+
+/* ---- objects from text; a failure fails the test with the diagnostic ---- */
+
+struct mafat_network *test_network(const char *cfg_text);
+/* By the default options; or by given ones. */
+struct mafat_plan *test_plan(const struct mafat_network *n, const char *plan_text);
+struct mafat_plan *test_plan_with(const struct mafat_network *n, const char *plan_text,
+                                  const struct mafat_plan_options *options);
+/* Direct convolution, every layer's output kept: the paper's way. */
+struct mafat_plan_options test_plain_options(void);
+struct mafat_layout *test_layout(const struct mafat_network *n, const struct mafat_plan *plan);
+
+/* Weights of the first n_layers, all kept, from an open file. */
+struct mafat_weights;
+int test_weights_from(struct mafat_weights **w, int fd, const struct mafat_network *n, int n_layers,
+                      const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
+
+/* Darknet's file of random numbers that keep activations in range, in memory: a descriptor. */
+int test_weights_file(const struct mafat_network *n, uint64_t seed);
+
+/* A cfg and such weights for it, both in memory, by paths that can be opened. */
+struct test_model_files {
+  int cfg_fd, weights_fd;
+  char cfg[32], weights[32];
+};
+
+struct test_model_files test_model_files(const char *cfg_text, uint64_t seed);
+void test_model_files_close(const struct test_model_files *files);
+
+/* A network file of the Darknet distribution, NULL when it is not installed. */
+struct mafat_network *test_darknet_network(const char *cfg_name);
+
+/* Fails the test with what went wrong, the plan, and the network's cfg. */
+void test_fail_case(const char *cfg_text, const char *plan_text, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Sets a locale that has another decimal point, made for the occasion where it can be, until
+ * setlocale(LC_ALL, "C"). False where there is none. */
+bool test_comma_locale(void);
+
+/* ---- random numbers ---- */
+
+struct test_rng {
+  uint64_t state;
+};
+
+struct test_rng test_rng(uint64_t seed);
+uint32_t test_random(struct test_rng *rng);
+int test_random_int(struct test_rng *rng, int least, int most); /* both included */
+bool test_random_chance(struct test_rng *rng, int percent);
+
+/* ---- random networks and plans ---- */
+
+struct test_network_style {
+  int min_layers, max_layers; /* 4, 14; motifs of several layers may go past by 6 */
+  int max_extent;             /* 40: of any map, pixels a side */
+  int max_channels;           /* 192: of any layer */
+  long long max_macs;         /* 3000000: of one layer */
+  bool edges;                 /* true: routes, shortcuts; false: a chain */
+  bool whole_maps;            /* true: also layers that cannot be tiled, in the middle and at the end */
+  bool heads;                 /* true: sometimes a detection head or two */
+};
+
+enum { TEST_CFG_ROOM = 16384, TEST_PLAN_ROOM = 2048 };
+
+struct test_network_style test_network_style(void);
+
+/* Writes the text of a cfg that mafat_darknet_make accepts; `room` of at least
+ * TEST_CFG_ROOM. */
+void test_random_network(struct test_rng *rng, const struct test_network_style *style,
+                         char *cfg_text, size_t room);
+
+/* Writes a plan for the first n_layers of n: one to five groups, cuts anywhere,
+ * grids of up to 6 x 6, even, balanced or with given boundaries, sometimes one
+ * tile per pixel row; or rolling windows of rows, or panels; weights kept, loaded or
+ * streamed. `room` of at least TEST_PLAN_ROOM. */
+void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
+                      char *plan_text, size_t room);
+
+#endif

@@ -1,0 +1,520 @@
+#include <check.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/darknet/darknet.h"
+#include "network/network.h"
+#include "tests/support/support.h"
+
+Suite *network_suite(void);
+
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+
+/* ---- shapes against Darknet's formulas ---- */
+
+struct shape_row {
+  const char *sections; /* behind a [net] of 13 x 17 x 24 (height, width, channels) */
+  int h, w, c;          /* of the last layer */
+};
+
+static const struct shape_row shape_rows[] = {
+    /* (h + 2 * pad - size) / stride + 1 */
+    {"[convolutional]\n", 13, 17, 1},
+    {"[conv]\nfilters=5\nsize=3\n", 11, 15, 5},
+    {"[convolutional]\nfilters=5\nsize=3\npad=1\n", 13, 17, 5},
+    {"[convolutional]\nfilters=5\nsize=3\npad=1\npadding=7\n", 13, 17, 5}, /* pad=1 means half the size */
+    {"[convolutional]\nfilters=5\nsize=3\npadding=2\n", 15, 19, 5},
+    {"[convolutional]\nfilters=5\nsize=2\npad=1\n", 14, 18, 5},
+    {"[convolutional]\nfilters=5\nsize=3\npad=1\nstride=2\n", 7, 9, 5},
+    {"[convolutional]\nfilters=5\nsize=7\npad=1\nstride=3\n", 5, 6, 5},
+    {"[convolutional]\nfilters=48\nsize=3\npad=1\ngroups=24\n", 13, 17, 48},
+    /* (h + padding - size) / stride + 1, padding = size - 1 unless given */
+    {"[maxpool]\nsize=2\nstride=2\n", 7, 9, 24},
+    {"[max]\nstride=2\n", 7, 9, 24}, /* size defaults to the stride */
+    {"[maxpool]\n", 13, 17, 24},
+    {"[maxpool]\nsize=2\nstride=1\n", 13, 17, 24},
+    {"[maxpool]\nsize=2\nstride=2\npadding=0\n", 6, 8, 24},
+    {"[maxpool]\nsize=3\nstride=2\npadding=1\n", 6, 8, 24},
+    {"[maxpool]\nsize=13\nstride=1\n", 13, 17, 24},
+    {"[avgpool]\n", 1, 1, 24},
+    {"[avg]\n", 1, 1, 24},
+    {"[dropout]\n[route]\nlayers=0,0\n", 13, 17, 48},
+    {"[dropout]\n[route]\nlayers=-1\ngroups=3\ngroup_id=2\n", 13, 17, 8},
+    {"[conv]\nfilters=7\n[conv]\nfilters=9\n[shortcut]\nfrom=-2\n", 13, 17, 9},
+    {"[upsample]\n", 26, 34, 24},
+    {"[upsample]\nstride=3\n", 39, 51, 24},
+    {"[conv]\nsize=2\nfilters=24\n[reorg]\nstride=2\n", 6, 8, 96},
+    {"[reorg]\nstride=2\nreverse=1\n", 26, 34, 6},
+    {"[reorg]\nstride=2\nextra=5\n", 1, 1, 13 * 17 * 24 + 5},
+    {"[connected]\noutput=10\n", 1, 1, 10},
+    {"[conn]\n", 1, 1, 1},
+    /* local: h - size without pad, h - 1 with any */
+    {"[local]\nfilters=2\nsize=3\nstride=2\n", 6, 8, 2},
+    {"[local]\nfilters=2\nsize=3\nstride=2\npad=1\n", 7, 9, 2},
+    {"[batchnorm]\n", 13, 17, 24},
+    {"[crop]\ncrop_height=10\ncrop_width=12\n", 10, 12, 24},
+    {"[activation]\nactivation=relu\n", 13, 17, 24},
+    {"[dropout]\nprobability=.5\n", 13, 17, 24},
+    {"[cost]\n", 13, 17, 24},
+    {"[softmax]\ngroups=3\n", 13, 17, 24},
+    {"[soft]\n", 13, 17, 24},
+    {"[region]\nclasses=3\nnum=3\ncoords=4\n", 13, 17, 24},
+    {"[yolo]\nclasses=3\nnum=6\nmask=3,4,5\nanchors=1,2,3,4,5,6,7,8,9,10,11,12\n", 13, 17, 24},
+    {"[connected]\noutput=44\n[detection]\nclasses=1\ncoords=4\nside=2\nnum=2\n", 1, 1, 44},
+};
+
+static struct mafat_network *behind_net(const char *sections)
+{
+  char text[4096];
+  snprintf(text, sizeof text, "[net]\nheight=13\nwidth=17\nchannels=24\n%s", sections);
+  return test_network(text);
+}
+
+START_TEST(shapes_are_darknets)
+{
+  const struct shape_row *r = &shape_rows[_i];
+  struct mafat_network *n = behind_net(r->sections);
+  struct mafat_shape out = n->layers[n->n_layers - 1].out;
+  ck_assert_msg(out.h == r->h && out.w == r->w && out.c == r->c, "%s: %d x %d x %d", r->sections, out.h, out.w, out.c);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(every_type_has_a_row_and_a_name)
+{
+  bool seen[MAFAT_N_LAYER_TYPES] = {false};
+  for (int i = 0; i < COUNT(shape_rows); i++) {
+    struct mafat_network *n = behind_net(shape_rows[i].sections);
+    seen[n->layers[n->n_layers - 1].type] = true;
+    mafat_network_close(&n);
+  }
+  for (int t = 0; t < MAFAT_N_LAYER_TYPES; t++) {
+    const char *name = mafat_layer_type_name((enum mafat_layer_type)t);
+    ck_assert_msg(name && *name && strcmp(name, "unknown"), "type %d", t);
+    ck_assert_msg(seen[t], "no row for %s", name);
+    for (int other = 0; other < t; other++) ck_assert_str_ne(name, mafat_layer_type_name((enum mafat_layer_type)other));
+  }
+  ck_assert_str_eq(mafat_layer_type_name(MAFAT_N_LAYER_TYPES), "unknown");
+}
+END_TEST
+
+START_TEST(every_activation_is_read_by_its_name)
+{
+  for (int a = 0; a < MAFAT_N_ACTIVATIONS; a++) {
+    const char *name = mafat_activation_name((enum mafat_activation)a);
+    char sections[64];
+    ck_assert_msg(name && *name && strcmp(name, "unknown"), "activation %d", a);
+    snprintf(sections, sizeof sections, "[activation]\nactivation=%s\n", name);
+    struct mafat_network *n = behind_net(sections);
+    ck_assert_msg((int)n->layers[0].activation == a, "%s", name);
+    mafat_network_close(&n);
+  }
+  ck_assert_str_eq(mafat_activation_name(MAFAT_N_ACTIVATIONS), "unknown");
+}
+END_TEST
+
+START_TEST(defaults_are_darknets)
+{
+  struct mafat_network *n = behind_net("[convolutional]\n[activation]\n[connected]\n[local]\n[shortcut]\nfrom=-2\n"
+                                       "[upsample]\n[softmax]\n");
+  const struct mafat_layer *l = n->layers;
+  ck_assert(l[0].size == 1 && l[0].stride == 1 && l[0].groups == 1 && l[0].pad == 0 && !l[0].batch_normalize);
+  ck_assert_int_eq(l[0].activation, MAFAT_LOGISTIC);
+  ck_assert_int_eq(l[1].activation, MAFAT_LINEAR);
+  ck_assert_int_eq(l[2].activation, MAFAT_LOGISTIC);
+  ck_assert_int_eq(l[3].activation, MAFAT_LOGISTIC);
+  ck_assert(l[4].activation == MAFAT_LINEAR && l[4].alpha == 1 && l[4].beta == 1);
+  ck_assert(l[5].stride == 2 && l[5].scale == 1);
+  ck_assert(l[6].groups == 1 && l[6].temperature == 1);
+  ck_assert(n->letterbox);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(heads_hold_their_parameters)
+{
+  struct mafat_network *n = test_network(
+      "[net]\nheight=4\nwidth=4\nchannels=18\nletter_box=0\n"
+      "[yolo]\nclasses=4\nnum=3\nmask=2,0\nanchors=1,2, 3,4, 5,6\nscale_x_y=1.5\nnew_coords=1\n"
+      "[region]\nclasses=13\nnum=1\nsoftmax=1\nbackground=1\n");
+  const struct mafat_head *yolo = &n->layers[0].head, *region = &n->layers[1].head;
+  static const float masked[] = {5, 6, 1, 2};
+  ck_assert(!n->letterbox);
+  ck_assert(yolo->classes == 4 && yolo->n_anchors == 2 && yolo->coords == 4 && yolo->scale_xy == 1.5f && yolo->new_coords);
+  ck_assert_mem_eq(yolo->anchors, masked, sizeof masked);
+  ck_assert(region->classes == 13 && region->n_anchors == 1 && region->softmax && region->background);
+  ck_assert(region->anchors[0] == .5f && region->anchors[1] == .5f); /* as in Darknet where anchors are missing */
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- edges ---- */
+
+static void check_source(const struct mafat_sources *sources, int i, int tensor, int first, int n)
+{
+  const struct mafat_source *s = &sources->list[i];
+  ck_assert_int_lt(i, sources->n);
+  ck_assert_msg(s->tensor == tensor && s->first == first && s->n == n, "source %d: channels %d+%d of %d", i, s->first,
+                s->n, s->tensor);
+}
+
+START_TEST(renaming_layers_are_seen_through)
+{
+  struct mafat_network *n = behind_net("[dropout]\n"                              /* 0: the input */
+                                       "[conv]\nfilters=20\n[dropout]\n"          /* 1, 2 */
+                                       "[conv]\nfilters=40\n"                     /* 3 */
+                                       "[route]\nlayers=-1,-2,0\n"                /* 4: 40 + 20 + 24 */
+                                       "[route]\nlayers=4\ngroups=4\ngroup_id=1\n" /* 5: 21..42 */
+                                       "[cost]\n[conv]\nfilters=2\n[route]\nlayers=6,3\n");
+  const struct mafat_layer *l = n->layers;
+  check_source(&l[1].sources, 0, MAFAT_INPUT, 0, 24);
+  check_source(&l[3].sources, 0, 1, 0, 20);
+  ck_assert_int_eq(l[4].sources.n, 3);
+  check_source(&l[4].sources, 0, 3, 0, 40);
+  check_source(&l[4].sources, 1, 1, 0, 20);
+  check_source(&l[4].sources, 2, MAFAT_INPUT, 0, 24);
+  ck_assert_int_eq(l[7].sources.n, 2);
+  check_source(&l[7].sources, 0, 3, 21, 19);
+  check_source(&l[7].sources, 1, 1, 0, 2);
+  ck_assert_int_eq(l[8].sources.n, 3);
+  check_source(&l[8].sources, 2, 3, 0, 40);
+  ck_assert_int_eq(l[8].out.c, 61);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(route_groups_take_the_same_part_of_each_source)
+{
+  struct mafat_network *n = behind_net("[conv]\nfilters=20\n[conv]\nfilters=40\n[route]\nlayers=0,1\ngroups=2\ngroup_id=1\n");
+  ck_assert_int_eq(n->layers[2].out.c, 30);
+  check_source(&n->layers[2].sources, 0, 0, 10, 10);
+  check_source(&n->layers[2].sources, 1, 1, 20, 20);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(shortcuts_add_the_channels_both_have)
+{
+  struct mafat_network *n = behind_net("[conv]\nfilters=20\n[conv]\nfilters=8\n[shortcut]\nfrom=0\nalpha=2\nbeta=.5\n"
+                                       "[conv]\nfilters=50\n[route]\nlayers=0,1\n[shortcut]\nfrom=-2\n");
+  const struct mafat_layer *l = n->layers;
+  check_source(&l[2].sources, 0, 1, 0, 8);
+  check_source(&l[2].from, 0, 0, 0, 8);
+  ck_assert(l[2].from_shape.c == 20 && l[2].alpha == 2 && l[2].beta == .5f);
+  ck_assert_int_eq(l[5].sources.n, 2);
+  check_source(&l[5].from, 0, 3, 0, 28);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(depthwise_is_one_filter_a_channel)
+{
+  struct mafat_network *n = behind_net("[conv]\nfilters=24\ngroups=24\n[conv]\nfilters=48\ngroups=24\n[conv]\nfilters=24\n");
+  ck_assert(mafat_layer_is_depthwise(&n->layers[0]));
+  ck_assert(!mafat_layer_is_depthwise(&n->layers[1]));
+  ck_assert(!mafat_layer_is_depthwise(&n->layers[2]));
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(a_network_may_take_numbers_instead_of_a_picture)
+{
+  struct mafat_network *n = test_network("[net]\ninputs=30\n[connected]\noutput=4\n");
+  ck_assert(n->input.h == 1 && n->input.w == 1 && n->input.c == 30);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(pads_are_what_windows_reach)
+{
+  for (int seed = 0; seed < 300; seed++) {
+    struct test_rng rng = test_rng((uint64_t)seed);
+    struct test_network_style style = test_network_style();
+    char cfg[TEST_CFG_ROOM];
+    test_random_network(&rng, &style, cfg, sizeof cfg);
+    struct mafat_network *n = test_network(cfg);
+    for (int i = 0; i < n->n_layers; i++) {
+      const struct mafat_layer *l = &n->layers[i];
+      int left, right, first = -l->pad, last = (l->out.w - 1) * l->stride - l->pad + l->size - 1;
+      mafat_layer_pads(l, &left, &right);
+      if (l->type != MAFAT_CONVOLUTIONAL) ck_assert(left == 0 && right == 0);
+      else if (left != -first || right != (last >= l->in.w ? last - l->in.w + 1 : 0))
+        test_fail_case(cfg, "-", "layer %d: pads %d and %d", i, left, right);
+    }
+    mafat_network_close(&n);
+  }
+}
+END_TEST
+
+/* ---- weights and work ---- */
+
+struct count_row {
+  const char *sections;
+  unsigned biases, normalization, weights, macs;
+};
+
+static const struct count_row count_rows[] = {
+    {"[conv]\nfilters=5\nsize=3\npad=1\n", 5, 0, 5 * 24 * 9, 13 * 17 * 5 * 24 * 9},
+    {"[conv]\nfilters=5\nsize=3\npad=1\nbatch_normalize=1\n", 5, 15, 5 * 24 * 9, 13 * 17 * 5 * 24 * 9},
+    {"[conv]\nfilters=24\nsize=3\npad=1\ngroups=24\n", 24, 0, 24 * 9, 13 * 17 * 24 * 9},
+    {"[conv]\nfilters=48\nsize=1\ngroups=4\n", 48, 0, 48 * 6, 13 * 17 * 48 * 6},
+    {"[connected]\noutput=3\nbatch_normalize=1\n", 3, 9, 3 * 13 * 17 * 24, 3 * 13 * 17 * 24},
+    {"[local]\nfilters=2\nsize=3\n", 11 * 15 * 2, 0, 11 * 15 * 2 * 24 * 9, 11 * 15 * 2 * 24 * 9},
+    {"[batchnorm]\n", 0, 72, 0, 0},
+    {"[maxpool]\nsize=2\nstride=2\n", 0, 0, 0, 0},
+    {"[softmax]\n", 0, 0, 0, 0},
+};
+
+START_TEST(weights_and_work_are_counted)
+{
+  const struct count_row *r = &count_rows[_i];
+  struct mafat_network *n = behind_net(r->sections);
+  const struct mafat_layer *l = &n->layers[0];
+  struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
+  ck_assert_msg(counts.biases == r->biases && counts.normalization == r->normalization && counts.weights == r->weights,
+                "%s: %u, %u, %u", r->sections, (unsigned)counts.biases, (unsigned)counts.normalization,
+                (unsigned)counts.weights);
+  ck_assert_msg(mafat_layer_macs(l, (uint64_t)(l->out.h * l->out.w)) == r->macs, "%s", r->sections);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- refusing ---- */
+
+struct refusal {
+  const char *text;
+  int code;
+  const char *message;
+};
+
+#define NET "[net]\nheight=8\nwidth=8\nchannels=4\n"
+
+static const struct refusal refusals[] = {
+    {"[conv]\n", MAFAT_EFORMAT, "a.cfg:1: expected the first section to be [net], found [conv]"},
+    {"[net]\nheight=8\nwidth=8\n", MAFAT_EFORMAT, "a.cfg:1: [net] expects height, width and channels, found 8 x 8 x 0"},
+    {"[net]\nheight=8\nwidth=8\nchannels=3\ninputs=5\n[conv]\n", MAFAT_EFORMAT,
+     "a.cfg:1: [net] has inputs=5, but height x width x channels is 192"},
+    {"[net]\nheight=-8\n", MAFAT_EFORMAT, "a.cfg:2: height expects 0 to 1048576, found -8"},
+    {NET, MAFAT_EFORMAT, "a.cfg: expected layers after [net], found none"},
+    {NET "[lstm]\n", MAFAT_EUNSUPPORTED, "a.cfg:5: layer [lstm] is not supported"},
+    {NET "\n\n[net]\n", MAFAT_EUNSUPPORTED, "a.cfg:7: layer [net] is not supported"},
+    {NET "[conv]\nactivation=gelu\n", MAFAT_EUNSUPPORTED, "a.cfg:6: activation [gelu] is not supported"},
+    {NET "[conv]\nfilters=0\n", MAFAT_EFORMAT, "a.cfg:6: filters expects 1 to 1048576, found 0"},
+    {NET "[conv]\nsize=3\nstride=0\n", MAFAT_EFORMAT, "a.cfg:7: stride expects 1 to 4096, found 0"},
+    {NET "[conv]\nsize=three\n", MAFAT_EFORMAT, "a.cfg:6: size expects a whole number, found three"},
+    {NET "[conv]\nsize=9\n", MAFAT_EFORMAT, "a.cfg:5: layer [conv] has a window larger than its padded input"},
+    {NET "[conv]\ngroups=3\nfilters=3\n", MAFAT_EFORMAT, "expects groups that divide both channels and filters"},
+    {NET "[conv]\ngroups=4\nfilters=3\n", MAFAT_EFORMAT, "expects groups that divide both channels and filters"},
+    {NET "[conv]\nsize=3\ndilation=2\n", MAFAT_EUNSUPPORTED, "with dilation other than 1 is not supported"},
+    {NET "[conv]\n[conv]\nshare_index=0\n", MAFAT_EUNSUPPORTED, "a.cfg:7: share_index=0 in [conv] is not supported"},
+    {NET "[conv]\nxnor=1\n", MAFAT_EUNSUPPORTED, "a.cfg:6: xnor=1 in [conv] is not supported"},
+    {NET "[maxpool]\nsize=2\nmaxpool_depth=1\n", MAFAT_EUNSUPPORTED, "a.cfg:7: maxpool_depth=1 in [maxpool] is not supported"},
+    {NET "[maxpool]\nsize=9\npadding=0\n", MAFAT_EFORMAT, "has a window larger than its padded input"},
+    {NET "[maxpool]\nsize=2\npadding=4\n", MAFAT_EFORMAT, "has a window that sees only padding"},
+    {NET "[route]\nlayers=-1\n", MAFAT_EFORMAT, "a.cfg:5: layers in layer 0 [route] expects an earlier layer, found -1"},
+    {NET "[conv]\n[route]\nlayers=1\n", MAFAT_EFORMAT, "layers in layer 1 [route] expects an earlier layer, found 1"},
+    {NET "[conv]\n[route]\nlayers=0,-5\n", MAFAT_EFORMAT, "expects an earlier layer, found -5"},
+    {NET "[conv]\n[route]\n", MAFAT_EFORMAT, "a.cfg:6: layer [route] expects layers=, found none"},
+    {NET "[conv]\n[conv]\nsize=3\n[route]\nlayers=0,1\n", MAFAT_EFORMAT,
+     "a.cfg:8: route expects maps of one size, found 8 x 8 and 6 x 6 (layer 1)"},
+    {NET "[conv]\nfilters=5\n[route]\nlayers=0\ngroups=2\n", MAFAT_EFORMAT, "expects groups that divide its sources' channels"},
+    {NET "[conv]\n[route]\nlayers=0\ngroups=2\ngroup_id=2\n", MAFAT_EFORMAT, "group_id expects 0 to 1, found 2"},
+    {NET "[conv]\n[shortcut]\n", MAFAT_EFORMAT, "expects one layer in from="},
+    {NET "[conv]\n[conv]\n[shortcut]\nfrom=-2,-1\n", MAFAT_EUNSUPPORTED, "expects one layer in from="},
+    {NET "[conv]\n[shortcut]\nfrom=1\n", MAFAT_EFORMAT, "from in layer 1 [shortcut] expects an earlier layer, found 1"},
+    {NET "[conv]\n[crop]\ncrop_height=8\ncrop_width=3\n[shortcut]\nfrom=0\n", MAFAT_EFORMAT,
+     "shortcut expects maps that differ by one whole factor, found 8 x 8 and 8 x 3"},
+    {NET "[conv]\n[shortcut]\nfrom=0\nweights_type=per_channel\n", MAFAT_EUNSUPPORTED, "weights_type=per_channel in [shortcut] is not supported"},
+    {NET "[reorg]\nstride=3\n", MAFAT_EFORMAT, "expects channels divisible by stride squared"},
+    {NET "[conv]\nsize=2\nfilters=4\n[reorg]\nstride=2\n", MAFAT_EFORMAT, "and a map divisible by stride"},
+    {NET "[local]\nsize=9\n", MAFAT_EFORMAT, "has a window larger than its input"},
+    {NET "[crop]\ncrop_height=9\ncrop_width=3\n", MAFAT_EFORMAT, "layer [crop] is larger than its input"},
+    {NET "[softmax]\ngroups=3\n", MAFAT_EFORMAT, "expects groups that divide its inputs"},
+    {NET "[softmax]\ntree=a.tree\n", MAFAT_EUNSUPPORTED, "tree=a.tree in [softmax] is not supported"},
+    {NET "[yolo]\nclasses=1\nnum=1\n", MAFAT_EFORMAT,
+     "a.cfg:5: layer [yolo] expects 6 input channels (boxes x (classes + coordinates + 1)), found 4"},
+    {NET "[yolo]\nclasses=1\nnum=1\nmask=1\n", MAFAT_EFORMAT, "expects a mask of numbers below num="},
+    {NET "[region]\nclasses=1\nnum=1\nanchors=1,2,3\n", MAFAT_EFORMAT, "has more anchors than num= allows"},
+    {NET "[region]\nclasses=1\ncoords=5\n", MAFAT_EFORMAT, "coords expects 4 to 4, found 5"},
+    {NET "[detection]\nclasses=1\ncoords=4\nside=2\n", MAFAT_EFORMAT, "layer [detection] expects 24 inputs, found 256"},
+    {NET "[detection]\nclasses=1\n", MAFAT_EFORMAT, "expects coords=4"},
+    /* sizes that no memory holds and no integer counts */
+    {"[net]\nheight=1048576\nwidth=1048576\nchannels=3\n[conv]\n", MAFAT_EFORMAT, "[net] is too large: 1048576 x 1048576 x 3"},
+    {"[net]\nheight=20000\nwidth=20000\nchannels=1048576\n[conv]\n", MAFAT_EFORMAT, "[net] is too large"},
+    {"[net]\nheight=2147483648\n[conv]\n", MAFAT_EFORMAT, "height=2147483648 is out of range"},
+    {"[net]\nheight=1048577\n[conv]\n", MAFAT_EFORMAT, "height expects 0 to 1048576, found 1048577"},
+    {NET "[upsample]\nstride=4096\n", MAFAT_EFORMAT, "would put out 32768 x 32768 x 4"},
+    {NET "[upsample]\nstride=512\n[upsample]\nstride=512\n", MAFAT_EFORMAT, "layer 1 [upsample] would put out 2097152 x 2097152 x 4"},
+    {NET "[conv]\nfilters=1048576\n[conv]\nfilters=1048576\n", MAFAT_EFORMAT, "would have more than a terabyte of weights"},
+    {NET "[upsample]\nstride=1024\n[conv]\nfilters=1048576\n", MAFAT_EFORMAT, "layer 1 [conv] would put out 8192 x 8192 x 1048576"},
+    {NET "[upsample]\nstride=1024\n[connected]\noutput=67108864\n", MAFAT_EFORMAT, "would have more than a terabyte of weights"},
+};
+
+START_TEST(other_networks_are_refused)
+{
+  const struct refusal *r = &refusals[_i];
+  struct mafat_diagnostic d = {""};
+  struct mafat_cfg *cfg = NULL;
+  struct mafat_network *n = NULL;
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", r->text, strlen(r->text), &d), MAFAT_OK);
+  int code = mafat_darknet_make(&n, cfg, NULL, NULL, &d);
+  ck_assert_msg(code == r->code && n == NULL, "%s: %s: %s", r->text, mafat_error_name(code), d.text);
+  ck_assert_msg(strstr(d.text, r->message) != NULL && strncmp(d.text, "a.cfg:", 6) == 0, "%s: %s", r->text, d.text);
+  mafat_cfg_close(&cfg);
+}
+END_TEST
+
+START_TEST(too_many_layers_are_refused)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_cfg *cfg = NULL;
+  struct mafat_network *n = NULL;
+  static char text[1 << 16] = NET;
+  for (int i = 0; i <= MAFAT_MAX_LAYERS; i++) strcat(text + i * 10, "[dropout]\n");
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", text, strlen(text), &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_darknet_make(&n, cfg, NULL, NULL, &d), MAFAT_EFORMAT);
+  ck_assert_str_eq(d.text, "a.cfg: expected at most 4096 layers, found 4097");
+  mafat_cfg_close(&cfg);
+}
+END_TEST
+
+/* Each route doubles its sources: 40 of them would not fit into any memory. */
+START_TEST(routes_of_routes_are_refused)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_cfg *cfg = NULL;
+  struct mafat_network *n = NULL;
+  char text[2048] = "[net]\nheight=1\nwidth=1\nchannels=1\n[dropout]\n";
+  for (int i = 0; i < 24; i++) strcat(text, "[route]\nlayers=-1,-1\n");
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", text, strlen(text), &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_darknet_make(&n, cfg, NULL, NULL, &d), MAFAT_EUNSUPPORTED);
+  ck_assert_msg(strstr(d.text, "[route] has too many sources") != NULL, "%s", d.text);
+  mafat_cfg_close(&cfg);
+}
+END_TEST
+
+/* ---- warnings ---- */
+
+struct ear {
+  int n;
+  char text[512];
+};
+
+static void listen(void *context, const char *text)
+{
+  struct ear *ear = context;
+  snprintf(ear->text, sizeof ear->text, "%s", text);
+  ear->n++;
+}
+
+static struct ear hear(const char *text)
+{
+  struct ear ear = {0, ""};
+  struct mafat_warning_sink sink = {listen, &ear};
+  struct mafat_diagnostic d = {""};
+  struct mafat_cfg *cfg = NULL;
+  struct mafat_network *n = NULL;
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", text, strlen(text), &d), MAFAT_OK);
+  ck_assert_msg(mafat_darknet_make(&n, cfg, NULL, &sink, &d) == MAFAT_OK, "%s", d.text);
+  mafat_network_close(&n);
+  mafat_cfg_close(&cfg);
+  return ear;
+}
+
+START_TEST(unknown_keys_are_named_with_their_line)
+{
+  struct ear ear = hear(NET "[conv]\nfilters=2\nfliters=3\n");
+  ck_assert_int_eq(ear.n, 1);
+  ck_assert_str_eq(ear.text, "a.cfg:7: unknown key fliters in [conv] is ignored");
+  ck_assert_int_eq(hear(NET "hieght=3\n[conv]\nfliters=2\n[maxpool]\nfilters=3\n").n, 3);
+}
+END_TEST
+
+START_TEST(training_keys_are_not)
+{
+  struct ear ear = hear("[net]\nbatch=64\nsubdivisions=8\nheight=8\nwidth=8\nchannels=12\nmomentum=0.9\ndecay=0.0005\n"
+                        "angle=0\nsaturation = 1.5\nexposure = 1.5\nhue=.1\nlearning_rate=0.001\nburn_in=1000\n"
+                        "max_batches = 500200\npolicy=steps\nsteps=400000,450000\nscales=.1,.1\n"
+                        "[dropout]\nprobability=.5\n[yolo]\nclasses=1\nnum=2\njitter=.3\nignore_thresh = .7\n"
+                        "truth_thresh = 1\nrandom=1\n[cost]\ntype=sse\n");
+  ck_assert_msg(ear.n == 0, "%s", ear.text);
+}
+END_TEST
+
+#define YOLO NET "[conv]\nfilters=6\n[yolo]\nclasses=1\n"
+
+START_TEST(suppression_of_a_fork_is_told_once)
+{
+  struct ear ear = hear(YOLO "beta_nms=.7\nnms_kind=greedynms\n[route]\nlayers=0\n[yolo]\nclasses=1\nnms_kind=diounms\n");
+  ck_assert_int_eq(ear.n, 1);
+  ck_assert_ptr_nonnull(strstr(ear.text, "a.cfg:10: nms_kind=greedynms in [yolo] is ignored"));
+  ck_assert_int_eq(hear(YOLO "beta_nms=.7\nnms_kind=default\n").n, 0);
+}
+END_TEST
+
+START_TEST(letterboxed_boxes_of_detection_are_told)
+{
+  static const char *const letter_boxes[] = {"", "letter_box=0\n", "letter_box=1\n"};
+  for (int i = 0; i < 3; i++) {
+    char cfg[256];
+    snprintf(cfg, sizeof cfg, NET "%s[connected]\noutput=11\n[detection]\nclasses=1\nnum=2\nside=1\ncoords=4\n", letter_boxes[i]);
+    struct ear ear = hear(cfg);
+    ck_assert_int_eq(ear.n, i == 0);
+    if (i == 0) ck_assert_ptr_nonnull(strstr(ear.text, "a.cfg:7: boxes of [detection] are as Darknet's detector test gives them"));
+  }
+}
+END_TEST
+
+/* ---- every cfg that Debian's darknet package has ---- */
+
+static const struct {
+  const char *name;
+  int n_layers;
+} files[] = {{"yolov1.cfg", 32},     {"yolov1-tiny.cfg", 16}, {"yolov2.cfg", 32},   {"yolov2-tiny.cfg", 16},
+             {"yolov3.cfg", 107},    {"yolov3-tiny.cfg", 24}, {"yolov3-spp.cfg", 114}, {"densenet201.cfg", 305},
+             {"resnet50.cfg", 69},   {"resnext50.cfg", 69},   {"darknet19.cfg", 26}, {"alexnet.cfg", 14}};
+
+START_TEST(known_networks_are_read)
+{
+  struct mafat_network *n = test_darknet_network(files[_i].name);
+  if (!n) return; /* not installed */
+  ck_assert_msg(n->n_layers == files[_i].n_layers, "%s has %d layers, expected %d", files[_i].name, n->n_layers, files[_i].n_layers);
+  mafat_network_close(&n);
+}
+END_TEST
+
+Suite *network_suite(void)
+{
+  Suite *suite = suite_create("network");
+  TCase *shapes = tcase_create("shapes");
+  tcase_add_loop_test(shapes, shapes_are_darknets, 0, COUNT(shape_rows));
+  tcase_add_test(shapes, every_type_has_a_row_and_a_name);
+  tcase_add_test(shapes, every_activation_is_read_by_its_name);
+  tcase_add_test(shapes, defaults_are_darknets);
+  tcase_add_test(shapes, heads_hold_their_parameters);
+  tcase_add_test(shapes, a_network_may_take_numbers_instead_of_a_picture);
+  tcase_add_test(shapes, pads_are_what_windows_reach);
+  tcase_add_loop_test(shapes, weights_and_work_are_counted, 0, COUNT(count_rows));
+  tcase_add_loop_test(shapes, known_networks_are_read, 0, COUNT(files));
+  suite_add_tcase(suite, shapes);
+  TCase *edges = tcase_create("edges");
+  tcase_add_test(edges, renaming_layers_are_seen_through);
+  tcase_add_test(edges, route_groups_take_the_same_part_of_each_source);
+  tcase_add_test(edges, shortcuts_add_the_channels_both_have);
+  tcase_add_test(edges, depthwise_is_one_filter_a_channel);
+  suite_add_tcase(suite, edges);
+  TCase *refusing = tcase_create("refusing");
+  tcase_add_loop_test(refusing, other_networks_are_refused, 0, COUNT(refusals));
+  tcase_add_test(refusing, too_many_layers_are_refused);
+  tcase_add_test(refusing, routes_of_routes_are_refused);
+  suite_add_tcase(suite, refusing);
+  TCase *warnings = tcase_create("warnings");
+  tcase_add_test(warnings, unknown_keys_are_named_with_their_line);
+  tcase_add_test(warnings, training_keys_are_not);
+  tcase_add_test(warnings, suppression_of_a_fork_is_told_once);
+  tcase_add_test(warnings, letterboxed_boxes_of_detection_are_told);
+  suite_add_tcase(suite, warnings);
+  return suite;
+}

@@ -1,0 +1,191 @@
+#include <check.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/arrange.h"
+#include "tests/support/support.h"
+
+Suite *arrange_suite(void);
+
+enum { MOST = 64 };
+
+static bool live_together(const struct mafat_block *a, const struct mafat_block *b)
+{
+  return a->first <= b->last && b->first <= a->last;
+}
+
+static void check_arrangement(const struct mafat_block *blocks, int n, size_t total)
+{
+  size_t end = 0;
+  for (int i = 0; i < n; i++) {
+    const struct mafat_block *a = &blocks[i];
+    if (a->offset + a->bytes > end) end = a->offset + a->bytes;
+    for (int j = i + 1; j < n; j++) {
+      const struct mafat_block *b = &blocks[j];
+      if (live_together(a, b) && a->offset + a->bytes > b->offset && b->offset + b->bytes > a->offset)
+        ck_abort_msg("blocks %d and %d overlap", i, j);
+    }
+  }
+  ck_assert_uint_eq(total, end);
+  ck_assert_uint_ge(total, mafat_arrange_lower_bound(blocks, n));
+}
+
+static int random_blocks(struct test_rng *rng, struct mafat_block *blocks, int most, int times, int most_units)
+{
+  int n = test_random_int(rng, 1, most);
+  for (int i = 0; i < n; i++) {
+    int first = test_random_int(rng, 0, times - 1), last = test_random_int(rng, first, times - 1);
+    blocks[i] = (struct mafat_block){.bytes = 64 * (size_t)test_random_int(rng, 1, most_units),
+                                     .first = first,
+                                     .last = last,
+                                     .end_hint = test_random_int(rng, 0, 2)};
+  }
+  return n;
+}
+
+/* ---- the optimum of tiny cases, by trying every order ----
+ *
+ * Placing the blocks of some order, each as low as it goes, finds an optimum:
+ * take the order of an optimum's offsets. */
+
+struct search {
+  struct mafat_block blocks[8];
+  bool placed[8];
+  int n, n_placed;
+  size_t best;
+};
+
+static size_t lowest(const struct search *s, const struct mafat_block *b)
+{
+  size_t at = 0;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int i = 0; i < s->n; i++) {
+      const struct mafat_block *p = &s->blocks[i];
+      if (!s->placed[i] || !live_together(p, b) || p->offset >= at + b->bytes || p->offset + p->bytes <= at) continue;
+      at = p->offset + p->bytes;
+      moved = true;
+    }
+  }
+  return at;
+}
+
+static void try_orders(struct search *s, size_t height)
+{
+  if (height >= s->best) return;
+  if (s->n_placed == s->n) {
+    s->best = height;
+    return;
+  }
+  for (int i = 0; i < s->n; i++) {
+    if (s->placed[i]) continue;
+    struct mafat_block *b = &s->blocks[i];
+    b->offset = lowest(s, b);
+    s->placed[i] = true;
+    s->n_placed++;
+    try_orders(s, b->offset + b->bytes > height ? b->offset + b->bytes : height);
+    s->placed[i] = false;
+    s->n_placed--;
+  }
+}
+
+START_TEST(tiny_cases_are_close_to_the_optimum)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  int optimal = 0;
+  enum { TRIALS = 400 };
+  for (int trial = 0; trial < TRIALS; trial++) {
+    struct search s = {.best = SIZE_MAX};
+    s.n = random_blocks(&rng, s.blocks, 6, 5, 9);
+    struct mafat_block blocks[8];
+    memcpy(blocks, s.blocks, sizeof blocks);
+    size_t total = mafat_arrange(blocks, s.n);
+    check_arrangement(blocks, s.n, total);
+    try_orders(&s, 0);
+    ck_assert_msg(total >= s.best, "%zu bytes, less than the optimum %zu", total, s.best);
+    ck_assert_msg((double)total <= 1.25 * (double)s.best, "%zu bytes, the optimum is %zu", total, s.best);
+    optimal += total == s.best;
+  }
+  ck_assert_msg(optimal >= TRIALS * 98 / 100, "only %d of %d are optimal", optimal, TRIALS);
+}
+END_TEST
+
+START_TEST(blocks_do_not_overlap)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  for (int trial = 0; trial < 300; trial++) {
+    struct mafat_block blocks[MOST];
+    int n = random_blocks(&rng, blocks, MOST, 40, 1000);
+    check_arrangement(blocks, n, mafat_arrange(blocks, n));
+  }
+}
+END_TEST
+
+START_TEST(lower_bound_is_the_most_alive_at_one_time)
+{
+  struct test_rng rng = test_rng(1);
+  for (int trial = 0; trial < 500; trial++) {
+    struct mafat_block blocks[MOST];
+    int n = random_blocks(&rng, blocks, MOST, 30, 100);
+    size_t most = 0;
+    for (int time = 0; time < 30; time++) {
+      size_t sum = 0;
+      for (int i = 0; i < n; i++)
+        if (blocks[i].first <= time && time <= blocks[i].last) sum += blocks[i].bytes;
+      if (sum > most) most = sum;
+    }
+    ck_assert_uint_eq(mafat_arrange_lower_bound(blocks, n), most);
+  }
+}
+END_TEST
+
+/* Each buffer lives while it is written and while the next one is. */
+START_TEST(chains_reach_the_lower_bound)
+{
+  struct test_rng rng = test_rng(2);
+  for (int trial = 0; trial < 2000; trial++) {
+    struct mafat_block blocks[MOST];
+    int n = test_random_int(&rng, 1, MOST);
+    for (int i = 0; i < n; i++)
+      blocks[i] = (struct mafat_block){.bytes = 64 * (size_t)test_random_int(&rng, 1, 1000), .first = i, .last = i + 1,
+                                       .end_hint = 1 + i % 2};
+    size_t total = mafat_arrange(blocks, n);
+    check_arrangement(blocks, n, total);
+    ck_assert_uint_eq(total, mafat_arrange_lower_bound(blocks, n));
+  }
+}
+END_TEST
+
+START_TEST(the_same_blocks_get_the_same_offsets)
+{
+  struct test_rng rng = test_rng(3);
+  struct mafat_block a[MOST], b[MOST];
+  int n = random_blocks(&rng, a, MOST, 20, 1000);
+  memcpy(b, a, sizeof b);
+  ck_assert_uint_eq(mafat_arrange(a, n), mafat_arrange(b, n));
+  for (int i = 0; i < n; i++) ck_assert_uint_eq(a[i].offset, b[i].offset);
+}
+END_TEST
+
+START_TEST(nothing_takes_no_room)
+{
+  ck_assert_uint_eq(mafat_arrange(NULL, 0), 0);
+  ck_assert_uint_eq(mafat_arrange_lower_bound(NULL, 0), 0);
+}
+END_TEST
+
+Suite *arrange_suite(void)
+{
+  Suite *suite = suite_create("arrange");
+  TCase *blocks = tcase_create("blocks");
+  tcase_set_timeout(blocks, 30);
+  tcase_add_loop_test(blocks, tiny_cases_are_close_to_the_optimum, 0, 10);
+  tcase_add_loop_test(blocks, blocks_do_not_overlap, 0, 5);
+  tcase_add_test(blocks, lower_bound_is_the_most_alive_at_one_time);
+  tcase_add_test(blocks, chains_reach_the_lower_bound);
+  tcase_add_test(blocks, the_same_blocks_get_the_same_offsets);
+  tcase_add_test(blocks, nothing_takes_no_room);
+  suite_add_tcase(suite, blocks);
+  return suite;
+}

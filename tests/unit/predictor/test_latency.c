@@ -1,0 +1,276 @@
+/* The latency model: what is counted of a layer, what it costs, and when a run waits
+ * for its weights. */
+#include "predictor/latency.h"
+#include "predictor/work.h"
+
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+Suite *latency_suite(void);
+
+/* ---- a network, its plan and its layout ---- */
+
+static struct mafat_network *network;
+static struct mafat_plan *plan;
+static struct mafat_layout *layout;
+static struct mafat_calibration calibration;
+
+static void open_case(const char *cfg, const char *text, const struct mafat_plan_options *options)
+{
+  network = test_network(cfg);
+  plan = test_plan_with(network, text, options);
+  layout = test_layout(network, plan);
+  mafat_calibration_defaults(&calibration, "avx512");
+}
+
+static void close_case(void)
+{
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  mafat_network_close(&network);
+}
+
+/* Of the steps of a layer; MAFAT_INPUT: of all there are. */
+static struct mafat_work work_of(int layer)
+{
+  struct mafat_work work = {{0}};
+  struct mafat_work_context context;
+  struct mafat_schedule *s;
+  struct mafat_step step;
+  ck_assert_int_eq(mafat_schedule_open(&s, network, plan), MAFAT_OK);
+  mafat_work_open(&context, network, plan, layout, &calibration);
+  mafat_schedule_rewind(s);
+  while (mafat_schedule_next(s, &step))
+    if (layer == MAFAT_INPUT || step.layer == layer) mafat_work_add_step(&context, &step, &work);
+  mafat_schedule_close(&s);
+  return work;
+}
+
+static struct mafat_work count(const char *cfg, const char *text, enum mafat_algorithm algorithm)
+{
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  options.algorithm = algorithm;
+  open_case(cfg, text, &options);
+  struct mafat_work work = work_of(network->n_layers - 1);
+  close_case();
+  return work;
+}
+
+static struct mafat_latency predict(void)
+{
+  struct mafat_latency latency;
+  ck_assert_int_eq(mafat_latency_predict(&latency, network, plan, layout, &calibration), MAFAT_OK);
+  return latency;
+}
+
+/* ---- counts ---- */
+
+#define HEAD "[net]\nwidth=28\nheight=20\nchannels=16\n"
+
+START_TEST(test_products_of_a_direct_convolution)
+{
+  /* 28 columns are two tiles of 14, 40 filters are panels of 32 and 8: the narrow one
+   * is computed in tiles of 6. */
+  struct mafat_work w = count(HEAD "[convolutional]\nfilters=40\nsize=3\npad=1\n", "1x1/NoCut", MAFAT_DIRECT);
+  ck_assert_double_eq(w.n[MAFAT_TERM_CONV_MACS], 20.0 * 28 * 32 * 9 * 16);
+  ck_assert_double_eq(w.n[MAFAT_TERM_TAPS], 20.0 * 2 * 9 * 16);
+  ck_assert_double_eq(w.n[MAFAT_TERM_NARROW_TAPS], 20.0 * 5 * 9 * 16);
+  ck_assert_double_eq(w.n[MAFAT_TERM_TILES], 20.0 * (2 + 5));
+  ck_assert_double_eq(w.n[MAFAT_TERM_RUNS], 20.0 * (2 + 5) * 3);
+  ck_assert_double_eq(w.n[MAFAT_TERM_UNIT], 2);
+  ck_assert_double_eq(w.n[MAFAT_TERM_STEP], 1);
+  ck_assert_double_eq(w.n[MAFAT_TERM_POINT_MACS] + w.n[MAFAT_TERM_WINOGRAD_MACS], 0);
+}
+END_TEST
+
+START_TEST(test_products_of_winograd)
+{
+  /* 5 x 7 tiles of 4 x 4 outputs, 36 products each. */
+  struct mafat_work w = count(HEAD "[convolutional]\nfilters=32\nsize=3\npad=1\n", "1x1/NoCut", MAFAT_WINOGRAD);
+  ck_assert_double_eq(w.n[MAFAT_TERM_WINOGRAD_MACS], 36.0 * 35 * 32 * 16);
+  ck_assert_double_eq(w.n[MAFAT_TERM_WINOGRAD_INPUTS], 35.0 * 16);
+  ck_assert_double_eq(w.n[MAFAT_TERM_WINOGRAD_KERNELS], 16.0 * 32);
+  ck_assert_double_eq(w.n[MAFAT_TERM_WINOGRAD_OUTPUTS], 35.0 * 32);
+  ck_assert_double_eq(w.n[MAFAT_TERM_CONV_MACS], 0);
+}
+END_TEST
+
+START_TEST(test_rows_do_the_same_work_in_more_steps)
+{
+  const char *cfg = HEAD "[convolutional]\nfilters=32\nsize=1\n[convolutional]\nfilters=32\nsize=1\n";
+  struct mafat_work whole = count(cfg, "1x1/NoCut", MAFAT_DIRECT), rows = count(cfg, "rows1/NoCut", MAFAT_DIRECT);
+  ck_assert_double_eq(whole.n[MAFAT_TERM_POINT_MACS], 20.0 * 28 * 32 * 32);
+  ck_assert_double_eq(rows.n[MAFAT_TERM_POINT_MACS], whole.n[MAFAT_TERM_POINT_MACS]);
+  ck_assert_double_eq(whole.n[MAFAT_TERM_STEP], 1);
+  ck_assert_double_ge(rows.n[MAFAT_TERM_STEP], 9);
+}
+END_TEST
+
+START_TEST(test_tiles_compute_their_overlap_again)
+{
+  const char *cfg = HEAD "[convolutional]\nfilters=32\nsize=3\npad=1\n[convolutional]\nfilters=32\nsize=3\npad=1\n";
+  struct mafat_plan_options options = test_plain_options();
+  open_case(cfg, "2x1/NoCut", &options);
+  struct mafat_work first = work_of(0), second = work_of(1);
+  ck_assert_double_eq(first.n[MAFAT_TERM_CONV_MACS], 22.0 * 28 * 32 * 9 * 16);
+  ck_assert_double_eq(second.n[MAFAT_TERM_CONV_MACS], 20.0 * 28 * 32 * 9 * 32);
+  close_case();
+}
+END_TEST
+
+START_TEST(test_windows_of_a_maxpool_end_with_the_map)
+{
+  struct mafat_plan_options options = test_plain_options();
+  open_case("[net]\nwidth=4\nheight=4\nchannels=16\n[maxpool]\nsize=3\nstride=1\n", "1x1/NoCut", &options);
+  /* 2 + 3 + 3 + 2 columns, and rows. */
+  ck_assert_double_eq(work_of(0).n[MAFAT_TERM_POOL_TAPS], 10.0 * 10 * 16);
+  ck_assert_double_eq(work_of(0).n[MAFAT_TERM_POOL_OUTPUTS], 16.0 * 16);
+  close_case();
+}
+END_TEST
+
+START_TEST(test_threads_share_a_step)
+{
+  struct mafat_plan_options options = test_plain_options();
+  const char *cfg = HEAD "[convolutional]\nfilters=128\nsize=1\n";
+  open_case(cfg, "1x1/NoCut", &options);
+  double alone = work_of(0).n[MAFAT_TERM_POINT_MACS];
+  close_case();
+  options.n_threads = 2;
+  open_case(cfg, "1x1/NoCut", &options);
+  ck_assert_double_eq(work_of(0).n[MAFAT_TERM_POINT_MACS], alone / 2);
+  close_case();
+}
+END_TEST
+
+/* ---- prices ---- */
+
+START_TEST(test_every_price_that_is_counted_counts)
+{
+  struct test_rng rng = test_rng(_i);
+  struct test_network_style style = test_network_style();
+  char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  struct mafat_network *n = test_network(cfg);
+  test_random_plan(&rng, n, n->n_layers, text, sizeof text);
+  mafat_network_close(&n);
+  open_case(cfg, text, NULL);
+  struct mafat_work work = work_of(MAFAT_INPUT);
+  struct mafat_latency before = predict();
+  ck_assert_double_ge(before.total_ms, before.compute_ms);
+  for (int t = 0; t < MAFAT_N_TERMS; t++) {
+    calibration.ns[t] += 1000;
+    struct mafat_latency after = predict();
+    ck_assert_double_ge(work.n[t], 0);
+    double more = after.compute_ms - before.compute_ms;
+    if (more < work.n[t] * 1e-3 * .999999 - 1e-9 || more > work.n[t] * 1e-3 * 1.000001 + 1e-9)
+      test_fail_case(cfg, text, "%s: %g of them cost %g ms", mafat_term_name((enum mafat_term)t), work.n[t], more);
+    calibration.ns[t] -= 1000;
+  }
+  close_case();
+}
+END_TEST
+
+START_TEST(test_terms_have_names_of_their_own)
+{
+  for (int t = 0; t < MAFAT_N_TERMS; t++) {
+    const char *name = mafat_term_name((enum mafat_term)t);
+    ck_assert_ptr_nonnull(name);
+    ck_assert_uint_gt(strlen(name), 0);
+    for (int u = 0; u < t; u++) ck_assert_str_ne(name, mafat_term_name((enum mafat_term)u));
+  }
+}
+END_TEST
+
+/* ---- reading ---- */
+
+#define DEEP \
+  "[net]\nwidth=16\nheight=16\nchannels=64\n" \
+  "[convolutional]\nfilters=512\nsize=3\npad=1\n[convolutional]\nfilters=256\nsize=3\npad=1\n" \
+  "[convolutional]\nfilters=512\nsize=3\npad=1\n"
+
+static void open_streamed(const char *text, bool packed)
+{
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  options.packed = packed;
+  open_case(DEEP, text, &options);
+}
+
+START_TEST(test_kept_weights_are_not_waited_for)
+{
+  open_streamed("1x1/NoCut", true);
+  struct mafat_latency latency = predict();
+  ck_assert_double_eq(latency.reading_ms, 0);
+  ck_assert_double_eq(latency.waiting_ms, 0);
+  ck_assert_double_eq(latency.total_ms, latency.compute_ms);
+  close_case();
+}
+END_TEST
+
+START_TEST(test_a_fast_disk_is_not_waited_for)
+{
+  open_streamed("panels:streamed/NoCut", _i);
+  calibration.disk_ns = calibration.disk_wait_ns = calibration.read_ns = 0;
+  calibration.copy_ns = calibration.pack_ns = 0;
+  struct mafat_latency latency = predict();
+  ck_assert_double_eq(latency.waiting_ms, 0);
+  ck_assert_double_eq_tol(latency.total_ms, latency.compute_ms, 1e-9);
+  close_case();
+}
+END_TEST
+
+START_TEST(test_a_slow_disk_is_all_there_is)
+{
+  open_streamed(_i ? "panels:streamed/NoCut" : "1x1:loaded/NoCut", true);
+  double bytes = (double)layout->bytes_read;
+  calibration.disk_ns = 1000;
+  struct mafat_latency latency = predict();
+  ck_assert_double_eq_tol(latency.reading_ms, bytes * 1e-3, bytes * 1e-9);
+  ck_assert_double_ge(latency.total_ms, latency.reading_ms);
+  /* All but the first reads and the last step go on beside it. */
+  ck_assert_double_le(latency.total_ms, latency.reading_ms * 1.02 + latency.compute_ms);
+  ck_assert_double_eq_tol(latency.waiting_ms, latency.total_ms - latency.compute_ms, latency.total_ms * .02);
+  close_case();
+}
+END_TEST
+
+START_TEST(test_a_slower_disk_never_helps)
+{
+  open_streamed("rows2:streamed/1/panels:streamed/2/rows1:loaded", _i);
+  double before = 0;
+  for (calibration.disk_ns = .01; calibration.disk_ns < 1000; calibration.disk_ns *= 3) {
+    struct mafat_latency latency = predict();
+    ck_assert_double_ge(latency.total_ms, before);
+    ck_assert_double_ge(latency.total_ms * 1.000001, latency.reading_ms);
+    ck_assert_double_ge(latency.total_ms, latency.compute_ms);
+    before = latency.total_ms;
+  }
+  close_case();
+}
+END_TEST
+
+Suite *latency_suite(void)
+{
+  Suite *suite = suite_create("latency");
+  TCase *tcase = tcase_create("latency");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_test(tcase, test_products_of_a_direct_convolution);
+  tcase_add_test(tcase, test_products_of_winograd);
+  tcase_add_test(tcase, test_rows_do_the_same_work_in_more_steps);
+  tcase_add_test(tcase, test_tiles_compute_their_overlap_again);
+  tcase_add_test(tcase, test_windows_of_a_maxpool_end_with_the_map);
+  tcase_add_test(tcase, test_threads_share_a_step);
+  tcase_add_loop_test(tcase, test_every_price_that_is_counted_counts, 0, 60);
+  tcase_add_test(tcase, test_terms_have_names_of_their_own);
+  tcase_add_test(tcase, test_kept_weights_are_not_waited_for);
+  tcase_add_loop_test(tcase, test_a_fast_disk_is_not_waited_for, 0, 2);
+  tcase_add_loop_test(tcase, test_a_slow_disk_is_all_there_is, 0, 2);
+  tcase_add_loop_test(tcase, test_a_slower_disk_never_helps, 0, 2);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

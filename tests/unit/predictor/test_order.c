@@ -1,0 +1,300 @@
+/* In which order layers run, and which of them are fans. */
+#include "predictor/order.h"
+
+#include "predictor/fusion.h"
+#include "predictor/schedule.h"
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *order_suite(void);
+
+#define NET "[net]\nheight=14\nwidth=18\nchannels=8\n"
+#define CONV "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n"
+#define WIDE "[convolutional]\nfilters=80\nsize=3\npad=1\nactivation=leaky\n"
+#define NARROW "[convolutional]\nfilters=8\nsize=1\nactivation=leaky\n"
+#define POOL "[maxpool]\nsize=2\nstride=2\n"
+#define POOL3 "[maxpool]\nsize=3\nstride=1\n"
+#define HEAD \
+  "[convolutional]\nfilters=18\nsize=1\n[yolo]\nclasses=1\nnum=3\nmask=0,1,2\nanchors=1,2,3,4,5,6\n"
+
+/* The layers in order, or the fans they are of. */
+static void write_numbers(const int *numbers, int n, char *text, size_t room)
+{
+  size_t used = 0;
+  text[0] = '\0';
+  for (int i = 0; i < n; i++) {
+    const char *space = i ? " " : "";
+    used += (size_t)(numbers[i] < 0 ? snprintf(text + used, room - used, "%s-", space)
+                                    : snprintf(text + used, room - used, "%s%d", space, numbers[i]));
+  }
+}
+
+/* ---- fans ---- */
+
+struct fan_row {
+  const char *what, *cfg, *plan;
+  int n_threads;
+  bool keep_all;
+  const char *fan; /* for every layer the convolution whose panels it takes, or - */
+};
+
+static const struct fan_row fan_rows[] = {
+    {"a 1x1", NET WIDE NARROW, "panels", 1, false, "0 0"},
+    {"wide by a 1x1", NET "[convolutional]\nfilters=80\nsize=1\n" NARROW, "panels", 1, false, "0 0"},
+    {"in the second group", NET CONV WIDE NARROW, "1x1/1/panels", 1, false, "- 1 1"},
+    {"two 1x1s", NET WIDE NARROW "[route]\nlayers=0\n" NARROW "[route]\nlayers=1,3\n", "panels", 1, false, "0 0 - 0 -"},
+    {"a 1x1 and a maxpool", NET WIDE NARROW "[route]\nlayers=0\n" POOL3 "[route]\nlayers=1,3\n", "panels", 1, false,
+     "0 0 - 0 -"},
+    {"a maxpool, then a 1x1, as in yolov2",
+     NET WIDE POOL CONV "[route]\nlayers=0\n" NARROW "[reorg]\nstride=2\n[route]\nlayers=-1,2\n" CONV, "panels", 1, false,
+     "0 0 - - 0 - - -"},
+    {"behind dropout", NET WIDE "[dropout]\nprobability=.5\n" NARROW, "panels", 1, false, "0 - 0"},
+    {"a 1x1 inside a shortcut", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n", "panels", 1, false, "- 1 - 1"},
+    {"a shortcut that adds what an earlier group made", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n", "2x2/1/panels", 1,
+     false, "- 1 - 1"},
+    {"two fans", NET WIDE NARROW WIDE NARROW, "panels", 1, false, "0 0 2 2"},
+    {"a fan's reader begins none", NET WIDE "[convolutional]\nfilters=80\nsize=1\n" NARROW, "panels", 1, false, "0 0 -"},
+    {"nobody needs the other reader", NET WIDE NARROW "[route]\nlayers=0\n" CONV "[route]\nlayers=1\n", "panels", 1,
+     false, "0 0 - - -"},
+    {"more filters than a panel", NET "[convolutional]\nfilters=33\nsize=3\npad=1\n" NARROW, "panels", 1, false, "0 0"},
+    {"more than two threads' panels", NET WIDE NARROW, "panels", 2, false, "0 0"},
+    {"streamed", NET WIDE NARROW, "panels:streamed", 1, false, "0 0"},
+
+    {"no more filters than a panel", NET "[convolutional]\nfilters=32\nsize=3\npad=1\n" NARROW, "panels", 1, false, "- -"},
+    {"no more than three threads' panels", NET WIDE NARROW, "panels", 3, false, "- -"},
+    {"apart", NET WIDE NARROW, "panels:apart", 1, false, "- -"},
+    {"all maps are kept", NET WIDE NARROW, "panels", 1, true, "- -"},
+    {"whole maps", NET WIDE NARROW, "1x1", 1, false, "- -"},
+    {"rows", NET WIDE NARROW, "rows", 1, false, "- -"},
+    {"tiles", NET WIDE NARROW, "2x2", 1, false, "- -"},
+    {"a cut between them", NET WIDE NARROW, "panels/1/panels", 1, false, "- -"},
+    {"a later group reads it, too", NET WIDE NARROW "[route]\nlayers=0\n" NARROW "[route]\nlayers=1,3\n",
+     "panels/2/panels", 1, false, "- - - - -"},
+    {"a 3x3", NET WIDE CONV, "panels", 1, false, "- -"},
+    {"a 1x1 and a 3x3", NET WIDE NARROW "[route]\nlayers=0\n" CONV "[route]\nlayers=1,3\n", "panels", 1, false, "- - - - -"},
+    {"a maxpool alone", NET WIDE POOL3, "panels", 1, false, "- -"},
+    {"pooled in the store", NET WIDE POOL NARROW, "panels", 1, false, "- - -"},
+    {"a 1x1 that is pooled in the store", NET WIDE NARROW POOL, "panels", 1, false, "- - -"},
+    {"a 1x1 of stride 2", NET WIDE "[convolutional]\nfilters=8\nsize=1\nstride=2\n", "panels", 1, false, "- -"},
+    {"a 1x1 with padding", NET WIDE "[convolutional]\nfilters=8\nsize=1\npadding=1\n", "panels", 1, false, "- -"},
+    {"a 1x1 with groups", NET WIDE "[convolutional]\nfilters=8\nsize=1\ngroups=2\n", "panels", 1, false, "- -"},
+    {"a 1x1 with a depthwise convolution inside",
+     NET WIDE "[convolutional]\nfilters=80\ngroups=80\nsize=3\npad=1\n" NARROW, "panels", 1, false, "- - -"},
+    {"wide, with groups", NET "[convolutional]\nfilters=80\nsize=3\npad=1\ngroups=2\n" NARROW, "panels", 1, false, "- -"},
+    {"half of the channels", NET WIDE "[route]\nlayers=-1\ngroups=2\ngroup_id=0\n" NARROW, "panels", 1, false, "- - -"},
+    {"a concatenation", NET CONV WIDE "[route]\nlayers=0,1\n" NARROW, "panels", 1, false, "- - - -"},
+    {"a concatenation with itself", NET WIDE "[route]\nlayers=0,0\n" NARROW, "panels", 1, false, "- - -"},
+    {"an upsample", NET WIDE NARROW "[route]\nlayers=0\n[upsample]\nstride=2\n" POOL "[route]\nlayers=1,4\n", "panels", 1,
+     false, "- - - - - -"},
+    {"the network puts it out", NET WIDE NARROW HEAD "[route]\nlayers=0\n", "panels", 1, false, "- - - - -"},
+    {"a detection head", NET "[convolutional]\nfilters=48\nsize=1\n[yolo]\nclasses=11\nnum=3\nmask=0,1,2\n"
+                         "anchors=1,2,3,4,5,6\n[route]\nlayers=0\n" NARROW, "panels", 1, false, "- - - -"},
+    {"a shortcut that adds the wide map", NET WIDE "[convolutional]\nfilters=80\nsize=1\n[shortcut]\nfrom=0\n", "panels",
+     1, false, "- - -"},
+    {"a shortcut that adds what another reader makes",
+     NET WIDE NARROW "[route]\nlayers=0\n" NARROW "[shortcut]\nfrom=1\n", "panels", 1, false, "- - - - -"},
+};
+
+START_TEST(fans_are_these)
+{
+  const struct fan_row *r = &fan_rows[_i];
+  struct mafat_network *n = test_network(r->cfg);
+  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++) {
+    struct mafat_plan_options options = {
+        .algorithm = (enum mafat_algorithm)a, .n_threads = r->n_threads, .keep_all = r->keep_all};
+    struct mafat_plan *plan = test_plan_with(n, r->plan, &options);
+    char fan[256];
+    write_numbers(plan->fan, plan->n_layers, fan, sizeof fan);
+    ck_assert_msg(strcmp(fan, r->fan) == 0, "%s: %s, expected %s", r->what, fan, r->fan);
+    for (int l = 0; l < plan->n_layers; l++) {
+      ck_assert_int_eq(mafat_order_is_wide(plan, l), plan->fan[l] == l);
+      ck_assert_int_eq(mafat_order_takes_panels(plan, l), plan->fan[l] >= 0 && plan->fan[l] < l);
+      ck_assert_msg(plan->fan[l] < 0 || plan->position[l] == plan->position[plan->fan[l]], "%s: layer %d", r->what, l);
+    }
+    mafat_plan_close(&plan);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Of the wide map only a panel exists. */
+START_TEST(a_fan_saves_the_wide_map)
+{
+  struct mafat_network *n = test_network("[net]\nheight=32\nwidth=32\nchannels=8\n"
+                                         "[convolutional]\nfilters=256\nsize=3\npad=1\n" NARROW);
+  struct mafat_plan *fan = test_plan(n, "panels"), *apart = test_plan(n, "panels:apart");
+  struct mafat_layout *a = test_layout(n, fan), *b = test_layout(n, apart);
+  size_t pixels = 32 * 32 * sizeof(float);
+  ck_assert_uint_eq(a->buffers[a->tensors[1].buffer].bytes, pixels * 32);
+  ck_assert_uint_eq(b->buffers[b->tensors[1].buffer].bytes, pixels * 256);
+  ck_assert_uint_lt(a->total_bytes + pixels * 100, b->total_bytes);
+  ck_assert_uint_eq(a->macs, b->macs);
+  mafat_layout_close(&a);
+  mafat_layout_close(&b);
+  mafat_plan_close(&fan);
+  mafat_plan_close(&apart);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- order ---- */
+
+struct order_row {
+  const char *what, *cfg, *plan;
+  const char *order;
+};
+
+static const struct order_row order_rows[] = {
+    {"a chain", NET CONV CONV POOL3 CONV, "1x1", "0 1 2 3"},
+    {"a narrow reader far behind, once it is the last one",
+     NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "1x1", "0 1 4 2 3 5"},
+    {"the same in panels, apart",
+     NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "panels:apart", "0 1 4 2 3 5"},
+    {"as a fan", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "panels", "0 1 4 2 3 5"},
+    {"not in tiles", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "2x2", "0 1 2 3 4 5"},
+    {"not in rows", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "rows", "0 1 2 3 4 5"},
+    {"not across a cut", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "1x1/3/1x1",
+     "0 1 2 3 4 5"},
+    {"nor where it frees no more than it takes",
+     NET CONV POOL3 CONV "[route]\nlayers=0\n" NARROW "[route]\nlayers=2,4\n", "1x1", "0 1 2 3 4 5"},
+    {"of several readers the last",
+     NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=0\n" CONV "[route]\nlayers=2,4,6\n", "1x1",
+     "0 1 2 3 4 6 5 7"},
+    {"nor where the map is put out", NET WIDE POOL3 WIDE HEAD "[route]\nlayers=0\n" NARROW "[route]\nlayers=0\n", "1x1",
+     "0 1 2 3 4 5 6 7"},
+    {"one makes way for another",
+     NET WIDE POOL3 WIDE "[route]\nlayers=0\n[convolutional]\nfilters=40\nsize=1\n" NARROW "[route]\nlayers=2,5\n", "1x1",
+     "0 1 4 5 2 3 6"},
+    {"inner layers come with their outer ones", NET CONV "[route]\nlayers=0\n" POOL CONV, "1x1", "1 0 2 3"},
+    {"in rows, too", NET CONV "[route]\nlayers=0\n" POOL CONV, "rows", "1 0 2 3"},
+    {"a fan's 1x1 inside a shortcut", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n" CONV, "panels", "0 1 2 3 4"},
+    {"nobody needs the reader", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2\n", "1x1",
+     "0 1 2 3 4 5"},
+};
+
+START_TEST(layers_run_in_this_order)
+{
+  const struct order_row *r = &order_rows[_i];
+  struct mafat_network *n = test_network(r->cfg);
+  struct mafat_plan *plan = test_plan(n, r->plan);
+  char order[256];
+  write_numbers(plan->order, plan->n_layers, order, sizeof order);
+  ck_assert_msg(strcmp(order, r->order) == 0, "%s: %s, expected %s", r->what, order, r->order);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+static void check_sources(const struct mafat_plan *plan, const int *at, const struct mafat_sources *sources, int layer,
+                          const char *cfg, const char *text)
+{
+  for (int i = 0; i < sources->n; i++)
+    if (sources->list[i].tensor >= 0 && at[sources->list[i].tensor] >= at[layer])
+      test_fail_case(cfg, text, "layer %d of %d runs before its source %d", layer, plan->n_layers,
+                     sources->list[i].tensor);
+}
+
+/* Whatever the network: each group's layers once, sources first, what is computed
+ * inside a step just before it, and a fan's readers right behind it. */
+static void check_order(const struct mafat_network *n, const struct mafat_plan *plan, const char *cfg, const char *text)
+{
+  int *at = malloc((size_t)n->n_layers * sizeof *at), last = -1;
+  struct mafat_usage *usage = calloc((size_t)n->n_layers + 1, sizeof *usage);
+  mafat_usage_find(n, plan, usage);
+  for (int l = 0; l < n->n_layers; l++) at[l] = -1;
+  for (int i = 0; i < n->n_layers; i++) {
+    int layer = plan->order[i];
+    const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, layer)];
+    if (at[layer] >= 0 || i < g->first || i >= g->end) test_fail_case(cfg, text, "layer %d is misplaced", layer);
+    at[layer] = i;
+    if (g->rows || mafat_group_is_tiled(g)) {
+      if (plan->outer[layer] < 0 && layer < last) test_fail_case(cfg, text, "layer %d runs before its turn", layer);
+      last = plan->outer[layer] < 0 ? layer : last;
+    }
+  }
+  for (int l = 0; l < n->n_layers; l++) {
+    int wide = plan->fan[l], outer = plan->outer[l];
+    int place = mafat_order_takes_panels(plan, l) ? at[wide] : at[l];
+    if (plan->position[l] != place) test_fail_case(cfg, text, "layer %d has position %d", l, plan->position[l]);
+    if (outer >= 0 && at[outer] != at[l] + 1) test_fail_case(cfg, text, "layer %d is not beside layer %d", l, outer);
+    for (int i = place + 1; i < at[l]; i++) { /* all between are of the fan */
+      int between = plan->order[i];
+      while (plan->outer[between] >= 0) between = plan->outer[between];
+      if (plan->fan[between] != wide) test_fail_case(cfg, text, "layer %d parts a fan", between);
+    }
+    if (outer >= 0 || !usage[l + 1].needed || mafat_layer_is_alias(&n->layers[l])) continue;
+    check_sources(plan, at, mafat_fusion_sources(plan, n, l), l, cfg, text);
+    check_sources(plan, at, &n->layers[l].from, l, cfg, text);
+  }
+  free(at);
+  free(usage);
+}
+
+START_TEST(orders_of_random_plans_are_sound)
+{
+  for (int i = 0; i < 100; i++) {
+    char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
+    struct test_rng rng = test_rng(31000 + (uint64_t)(_i * 100 + i));
+    struct test_network_style style = test_network_style();
+    struct mafat_plan_options options = {.algorithm = (enum mafat_algorithm)(i % 3), .n_threads = 1 + i % 2,
+                                         .keep_all = i % 5 == 4};
+    test_random_network(&rng, &style, cfg, sizeof cfg);
+    struct mafat_network *n = test_network(cfg);
+    test_random_plan(&rng, n, n->n_layers, text, sizeof text);
+    if (i % 4 == 0) strcpy(text, "panels");
+    struct mafat_plan *plan = test_plan_with(n, text, &options);
+    check_order(n, plan, cfg, text);
+    mafat_plan_close(&plan);
+    mafat_network_close(&n);
+  }
+}
+END_TEST
+
+/* ---- yolov2 ---- */
+
+/* Layer 26 reads layer 16, as layer 17 does: run behind it, it lets go of that map
+ * before the deepest layers. */
+START_TEST(yolov2_lets_go_of_its_wide_map)
+{
+  static const char *const texts[] = {"1x1", "panels:apart", "panels", "rows/12/panels", "rows/12/1x1"};
+  struct mafat_network *n = test_darknet_network("yolov2.cfg");
+  if (!n) return; /* Debian's darknet package is not installed */
+  struct mafat_plan *plan = test_plan(n, texts[_i]);
+  struct mafat_layout *layout = test_layout(n, plan);
+  const int *order = plan->order;
+  int i = 0;
+  while (order[i] != 16) i++;
+  ck_assert_msg(order[i + 1] == 17 && order[i + 2] == 26 && order[i + 3] == 18, "%s: 16 %d %d %d", texts[_i], order[i + 1],
+                order[i + 2], order[i + 3]);
+  bool fan = _i == 2 || _i == 3;
+  ck_assert_int_eq(plan->fan[16], fan ? 16 : -1);
+  ck_assert_int_eq(plan->fan[17], fan ? 16 : -1);
+  ck_assert_int_eq(plan->fan[26], fan ? 16 : -1);
+  const struct mafat_buffer *wide = &layout->buffers[layout->tensors[16 + 1].buffer];
+  ck_assert_int_lt(wide->last, 2 * plan->position[18]);
+  ck_assert_uint_eq(wide->bytes, layout->tensors[16 + 1].row_floats * 38 * sizeof(float));
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+Suite *order_suite(void)
+{
+  Suite *suite = suite_create("order");
+  TCase *fans = tcase_create("fans");
+  tcase_add_loop_test(fans, fans_are_these, 0, sizeof fan_rows / sizeof *fan_rows);
+  tcase_add_test(fans, a_fan_saves_the_wide_map);
+  suite_add_tcase(suite, fans);
+  TCase *order = tcase_create("order");
+  tcase_set_timeout(order, 20);
+  tcase_add_loop_test(order, layers_run_in_this_order, 0, sizeof order_rows / sizeof *order_rows);
+  tcase_add_loop_test(order, orders_of_random_plans_are_sound, 0, 10);
+  tcase_add_loop_test(order, yolov2_lets_go_of_its_wide_map, 0, 5);
+  suite_add_tcase(suite, order);
+  return suite;
+}

@@ -1,0 +1,593 @@
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/fusion.h"
+#include "predictor/schedule.h"
+#include "tests/support/support.h"
+
+Suite *plan_suite(void);
+
+/* Six layers: 0 and 1 keep 24 x 32, 2 halves it, 3 and 4 keep 12 x 16, 5 is 6 x 8. */
+static const char chain[] = "[net]\nheight=24\nwidth=32\nchannels=3\n"
+                            "[convolutional]\nfilters=8\nsize=3\npad=1\n[convolutional]\nfilters=8\nsize=1\n"
+                            "[maxpool]\nsize=2\nstride=2\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
+                            "[convolutional]\nfilters=8\nsize=1\n[maxpool]\nsize=2\nstride=2\n";
+
+/* Layer 2 (reorg) and layers 5, 6, 7 cannot be tiled. */
+static const char mixed[] = "[net]\nheight=24\nwidth=32\nchannels=4\n"
+                            "[convolutional]\nfilters=8\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
+                            "[reorg]\nstride=2\n[convolutional]\nfilters=8\nsize=3\npad=1\n"
+                            "[maxpool]\nsize=2\nstride=2\n[avgpool]\n[connected]\noutput=5\n[softmax]\n";
+
+/* A convolution behind a layer that leaves one pixel. */
+static const char single[] = "[net]\nheight=8\nwidth=8\nchannels=3\n[convolutional]\n[avgpool]\n[convolutional]\n";
+
+/* 3x3 layers of stride 1, 0 and 1 faster by Winograd; 3 is a maxpool. */
+static const char vgg[] = "[net]\nheight=64\nwidth=64\nchannels=64\n"
+                          "[convolutional]\nfilters=64\nsize=3\npad=1\n[convolutional]\nfilters=64\nsize=3\npad=1\n"
+                          "[convolutional]\nfilters=4\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
+                          "[convolutional]\nfilters=64\nsize=3\npad=1\n";
+
+/* ---- reading ---- */
+
+struct reading {
+  const char *text, *cfg;
+  const char *canonical; /* what is written back */
+};
+
+static const struct reading readings[] = {
+    {"1x1", chain, "1x1/NoCut"},
+    {"1x1/NoCut", chain, "1x1/NoCut"},
+    {"5x5/4/2x2", chain, "5x5/4/2x2"},                         /* the paper's notation */
+    {"2x2/NoCut", chain, "2x2/NoCut"},
+    {"3x2/1/2x3/2/1x1/5/6x8", chain, "3x2/1/2x3/2/1x1/5/6x8"}, /* any number of groups, a cut anywhere */
+    {"1x1/1/1x1/2/1x1/3/1x1/4/1x1/5/1x1", chain, "1x1/1/1x1/2/1x1/3/1x1/4/1x1/5/1x1"},
+    {"[2,5]x[4]", chain, "[2,5]x[4]/NoCut"},
+    {"[1,2,3,4,5]x[]/5/1x1", chain, "[1,2,3,4,5]x[]/5/1x1"},
+    {"[]x[]", chain, "1x1/NoCut"},
+    {"[2]x2", chain, "[2]x[4]/NoCut"},                         /* the even side becomes given, too */
+    {"1x1:balanced", chain, "1x1/NoCut"},                      /* nothing to balance */
+    {"2x2:balanced/4/1x1", chain, "2x2:balanced/4/1x1"},
+    {"007x08/3/2x1", chain, "7x8/3/2x1"},
+    {"24x32/2/1x1", chain, "24x32/2/1x1"},                     /* as many tiles as pixels */
+    {"2x2", mixed, "2x2/2/1x1/3/2x2/5/1x1"},
+    {"1x1", mixed, "1x1/NoCut"},                               /* whole maps need no split */
+    {"5x9", mixed, "5x9/2/1x1/3/3x4/5/1x1"},       /* behind a split: at most a tile per pixel */
+    {"2x2:balanced", single, "2x2:balanced/1/1x1/2/1x1"},      /* one tile is not balanced */
+    {"[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1", mixed, "[3]x[5]/2/1x1/3/[1]x[2,3]/5/1x1"},
+    {"rows", chain, "rows4/NoCut"},
+    {"rows7", mixed, "rows7/2/1x1/3/rows7/5/1x1"},
+    {"panels", chain, "panels/NoCut"},
+    {"panels/NoCut", chain, "panels/NoCut"},
+    {"panels", mixed, "panels/NoCut"},                         /* whole maps */
+    {"panels:apart/3/panels", chain, "panels:apart/3/panels"},
+    {"rows4:loaded/2/panels:streamed", chain, "rows4:loaded/2/panels:streamed"},
+    {"rows:streamed", mixed, "rows4:streamed/2/panels:streamed/3/rows4:streamed/5/panels:streamed"},
+    {"2x2:loaded", mixed, "2x2:loaded/2/1x1:loaded/3/2x2:loaded/5/1x1:loaded"},
+    {"1x1:streamed", chain, "1x1:streamed/NoCut"},
+    {"1x1:loaded/3/3x4:streamed", chain, "1x1:loaded/3/3x4:streamed"},
+    {"[2]x[4]:loaded", chain, "[2]x[4]:loaded/NoCut"},
+    {"panels:streamed:apart", chain, "panels:apart:streamed/NoCut"}, /* in any order */
+    {"2x2:loaded:balanced/4/1x1", chain, "2x2:balanced:loaded/4/1x1"},
+    {"1x1:balanced:loaded", chain, "1x1:loaded/NoCut"},
+    {"1x1:winograd", chain, "1x1:winograd/NoCut"},             /* 0 and 3; of few channels: by default direct */
+    {"1x1:direct", chain, "1x1/NoCut"},                        /* what is so anyway is not written */
+    {"1x1:winograd0", chain, "1x1:winograd0/NoCut"},
+    {"1x1:winograd0,3", chain, "1x1:winograd/NoCut"},
+    {"1x1:winograd0-5", chain, "1x1:winograd/NoCut"},
+    {"rows4:winograd/3/panels:winograd3:direct5", chain, "rows4:winograd/3/panels:winograd"},
+    {"2x2:winograd3:balanced/4/1x1:direct", chain, "2x2:balanced:winograd3/4/1x1"},
+    {"rows:streamed:winograd3/4/1x1", chain, "rows4:streamed:winograd3/4/1x1"},
+    {"1x1:winograd", vgg, "1x1:winograd/NoCut"},
+    {"1x1:direct", vgg, "1x1:direct/NoCut"},                   /* by default Winograd: 0, 1 */
+    {"1x1:direct1:winograd2", vgg, "1x1:direct1:winograd2/NoCut"},
+    {"1x1:direct0,4", vgg, "1x1:direct0/NoCut"},
+    {"1x1:winograd2-4", vgg, "1x1:winograd/NoCut"},
+    {"1x1:direct0:winograd2,4", vgg, "1x1:direct0:winograd2-4/NoCut"},
+    {"rows:direct0/2/panels:winograd4", vgg, "rows4:direct0/2/panels:winograd4"},
+};
+
+/* Groups follow each other without holes, and so do their boundaries. */
+static bool covers(const struct mafat_plan *plan, const struct mafat_network *n)
+{
+  int at = 0;
+  for (int i = 0; i < plan->n_groups; i++) {
+    const struct mafat_group *g = &plan->groups[i];
+    struct mafat_shape out = n->layers[g->end - 1].out;
+    if (g->first != at || g->end <= at || g->row_bounds[0] || g->col_bounds[0]) return false;
+    if (g->row_bounds[g->n_rows] != out.h || g->col_bounds[g->n_cols] != out.w || !g->generator) return false;
+    for (int k = 0; k < g->n_rows; k++)
+      if (g->row_bounds[k] >= g->row_bounds[k + 1]) return false;
+    for (int k = 0; k < g->n_cols; k++)
+      if (g->col_bounds[k] >= g->col_bounds[k + 1]) return false;
+    at = g->end;
+  }
+  return at == plan->n_layers;
+}
+
+static bool same_plans(const struct mafat_plan *a, const struct mafat_plan *b)
+{
+  if (a->n_layers != b->n_layers || a->n_groups != b->n_groups) return false;
+  for (int i = 0; i < a->n_groups; i++) {
+    const struct mafat_group *g = &a->groups[i], *h = &b->groups[i];
+    if (g->first != h->first || g->end != h->end || g->n_rows != h->n_rows || g->n_cols != h->n_cols ||
+        g->given != h->given || g->balanced != h->balanced || g->rows != h->rows || g->panels != h->panels ||
+        g->apart != h->apart || g->weights != h->weights || g->generator != h->generator)
+      return false;
+    if (memcmp(g->row_bounds, h->row_bounds, (size_t)(g->n_rows + 1) * sizeof(int)) ||
+        memcmp(g->col_bounds, h->col_bounds, (size_t)(g->n_cols + 1) * sizeof(int)))
+      return false;
+  }
+  size_t bytes = (size_t)a->n_layers * sizeof(int);
+  return !memcmp(a->fan, b->fan, bytes) && !memcmp(a->order, b->order, bytes) &&
+         !memcmp(a->position, b->position, bytes) &&
+         !memcmp(a->algorithms, b->algorithms, (size_t)a->n_layers * sizeof *a->algorithms) &&
+         !memcmp(a->residence, b->residence, (size_t)a->n_layers * sizeof *a->residence);
+}
+
+START_TEST(plans_are_read_and_written)
+{
+  const struct reading *r = &readings[_i];
+  char text[TEST_PLAN_ROOM];
+  struct mafat_network *n = test_network(r->cfg);
+  struct mafat_plan *plan = test_plan(n, r->text), *again;
+  ck_assert_msg(covers(plan, n), "%s: groups or boundaries have holes", r->text);
+  ck_assert_uint_eq(mafat_plan_write(plan, n, text, sizeof text), strlen(text));
+  ck_assert_msg(strcmp(text, r->canonical) == 0, "%s is written as %s, expected %s", r->text, text, r->canonical);
+  again = test_plan(n, text);
+  ck_assert_msg(same_plans(plan, again), "%s: reading %s back gives another plan", r->text, text);
+  mafat_plan_close(&plan);
+  mafat_plan_close(&again);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(random_plans_are_read_and_written)
+{
+  for (int i = 0; i < 100; i++) {
+    struct test_rng rng = test_rng((uint64_t)(_i * 100 + i));
+    struct test_network_style style = test_network_style();
+    char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM], written[2 * TEST_PLAN_ROOM];
+    test_random_network(&rng, &style, cfg, sizeof cfg);
+    struct mafat_network *n = test_network(cfg);
+    test_random_plan(&rng, n, n->n_layers, text, sizeof text);
+    struct mafat_plan *plan = test_plan(n, text), *again = NULL;
+    if (!covers(plan, n)) test_fail_case(cfg, text, "holes");
+    ck_assert_uint_lt(mafat_plan_write(plan, n, written, sizeof written), sizeof written);
+    struct mafat_diagnostic d = {""};
+    if (mafat_plan_read(&again, written, n, n->n_layers, NULL, &d) != MAFAT_OK) test_fail_case(cfg, text, "%s", d.text);
+    if (!same_plans(plan, again)) test_fail_case(cfg, text, "%s gives another plan", written);
+    mafat_plan_close(&plan);
+    mafat_plan_close(&again);
+    mafat_network_close(&n);
+  }
+}
+END_TEST
+
+START_TEST(written_text_fits_the_room)
+{
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan *plan = test_plan(n, "[2,5]x[4]");
+  char text[64];
+  for (size_t room = 0; room <= 20; room++) {
+    memset(text, '#', sizeof text);
+    ck_assert_uint_eq(mafat_plan_write(plan, n, text, room), strlen("[2,5]x[4]/NoCut"));
+    ck_assert_msg(text[room] == '#', "with room %zu it wrote more", room);
+    if (room) ck_assert_uint_eq(strlen(text), room - 1 < 15 ? room - 1 : 15);
+  }
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(a_plan_may_end_before_the_network)
+{
+  struct mafat_network *n = test_network(mixed);
+  struct mafat_plan *plan = NULL;
+  ck_assert_int_eq(mafat_plan_read(&plan, "3x4/1/2x2", n, 2, NULL, NULL), MAFAT_OK);
+  ck_assert_int_eq(plan->n_layers, 2);
+  ck_assert_int_eq(plan->groups[1].row_bounds[1], 6);
+  mafat_plan_close(&plan);
+  ck_assert_int_eq(mafat_plan_untiled(&plan, n, 5, NULL, NULL), MAFAT_OK);
+  ck_assert_int_eq(plan->n_groups, 1);
+  ck_assert(!mafat_group_is_tiled(&plan->groups[0]));
+  mafat_plan_close(&plan);
+  ck_assert_ptr_null(plan);
+  mafat_plan_close(&plan);
+  mafat_plan_close(NULL);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(every_layer_has_its_group)
+{
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan *plan = test_plan(n, "3x2/1/2x3/2/1x1/5/6x8");
+  static const int groups[] = {0, 1, 2, 2, 2, 3};
+  for (int l = 0; l < 6; l++) ck_assert_int_eq(mafat_plan_group_of(plan, l), groups[l]);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Boundaries stand for any map of the group: shares of it cover it once. */
+START_TEST(shares_cover_maps_of_any_size)
+{
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan *plan = test_plan(n, "[1,2,5]x[3]");
+  for (int extent = 1; extent < 60; extent++) {
+    int at = 0;
+    for (int part = 0; part < plan->groups[0].n_rows; part++) {
+      struct mafat_span s = mafat_group_share(&plan->groups[0], true, part, extent);
+      ck_assert_msg(s.begin == at && s.end >= at, "extent %d, part %d", extent, part);
+      at = s.end;
+    }
+    ck_assert_int_eq(at, extent);
+  }
+  struct mafat_span x = mafat_group_share(&plan->groups[0], false, 1, 8);
+  ck_assert(x.begin == 3 && x.end == 8);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- refusing ---- */
+
+struct refusal {
+  const char *text, *cfg, *message; /* a part of the diagnostic */
+};
+
+static const struct refusal refusals[] = {
+    {"", chain, "expected a grid like 5x5 at its end"},
+    {"x5", chain, "expected a grid like 5x5 at character 1, found x5"},
+    {"-1x1", chain, "expected a grid like 5x5 at character 1"},
+    {" 1x1", chain, "expected a grid like 5x5 at character 1"},
+    {"rows0", chain, "expected at least 1 row a step, found 0"},
+    {"rows-1", chain, "expected / before a cut at character 5, found -1"},
+    {"rows4x4", chain, "expected / before a cut at character 6, found x4"},
+    {"rows99999999999", chain, "expected a smaller number"},
+    {"5", chain, "expected x between the sides of a grid at its end"},
+    {"5*5", chain, "expected x between the sides of a grid at character 2, found *5"},
+    {"5x", chain, "expected a grid like 5x5 at its end"},
+    {"5xy", chain, "expected a grid like 5x5 at character 3, found y"},
+    {"0x1", chain, "expected 1 to 65536 tiles a side, found 0"},
+    {"1x65537", chain, "expected 1 to 65536 tiles a side, found 65537"},
+    {"99999999999999999999x1", chain, "expected a smaller number at character 1"},
+    {"1048577x1", chain, "expected a smaller number"},
+    {"65536x65536", chain, "has more tiles than the output map has pixels (6 x 8, height x width)"},
+    {"7x8", chain, "the 7x8 group over layers 0..5 has more tiles"},
+    {"6x9", chain, "the 6x9 group over layers 0..5 has more tiles"},
+    {"2x2 /4/1x1", chain, "expected / before a cut at character 4"},
+    {"2x2/", chain, "expected a cut (a layer number) or NoCut at its end"},
+    {"2x2/nocut", chain, "expected a cut (a layer number) or NoCut at character 5, found nocut"},
+    {"2x2/0/1x1", chain, "expected a cut between 1 and 5, found 0"},
+    {"2x2/6/1x1", chain, "expected a cut between 1 and 5, found 6"},
+    {"2x2/4/1x1/4/1x1", chain, "expected a cut between 5 and 5, found 4"},
+    {"2x2/4/1x1/3/1x1", chain, "expected a cut between 5 and 5, found 3"},
+    {"2x2/4", chain, "expected / and a grid after a cut at its end"},
+    {"2x2/4x", chain, "expected / and a grid after a cut at character 6, found x"},
+    {"2x2/4/", chain, "expected a grid like 5x5 at its end"},
+    {"2x2/4/2x2/NoCut", chain, "expected a cut (a layer number) or NoCut"},
+    {"2x2/NoCut/4", chain, "expected a cut (a layer number) or NoCut"},
+    {"2x2:even", chain, "expected balanced, loaded, streamed, direct or winograd at character 5, found even"},
+    {"2x2:", chain, "expected balanced, loaded, streamed, direct or winograd at its end"},
+    {"2x2:apart", chain, "expected balanced, loaded, streamed, direct or winograd at character 5, found apart"},
+    {"2x2:kept", chain, "expected balanced, loaded, streamed, direct or winograd at character 5, found kept"},
+    {"2x2:loadedly", chain, "expected / before a cut at character 11, found ly"},
+    {"2x2loaded", chain, "expected / before a cut at character 4, found loaded"},
+    {":loaded", chain, "expected a grid like 5x5 at character 1, found :loaded"},
+    {"panel", chain, "expected a grid like 5x5 at character 1, found panel"},
+    {"panels4", chain, "expected / before a cut at character 7, found 4"},
+    {"panelsx2", chain, "expected / before a cut at character 7, found x2"},
+    {"panels:", chain, "expected apart, loaded, streamed, direct or winograd at its end"},
+    {"panels:balanced", chain, "expected apart, loaded, streamed, direct or winograd at character 8, found balanced"},
+    {"panels:apart:balanced", chain, "expected apart, loaded, streamed, direct or winograd at character 14, found balanced"},
+    {"rows:", chain, "expected loaded, streamed, direct or winograd at its end"},
+    {"rows:apart", chain, "expected loaded, streamed, direct or winograd at character 6, found apart"},
+    {"rows4:balanced", chain, "expected loaded, streamed, direct or winograd at character 7, found balanced"},
+    {"rows4:streamed3", chain, "expected a ring of 4 to 64 reads, found 3"},
+    {"1x1:direct:winograd", chain, "expected layers behind :direct and :winograd where both stand"},
+    {"1x1:direct1:winograd", chain, "expected layers behind :direct and :winograd where both stand"},
+    {"1x1:direct3:direct4", chain, "words stand once"},
+    {"1x1:direct6", chain, "expected layers 0 to 5 behind :direct, found 6"},
+    {"1x1/2/1x1:direct1-3", chain, "expected layers 2 to 5 behind :direct, found 1"},
+    {"1x1:winograd1", chain, "expected a 3x3 convolution of stride 1 behind :winograd, found layer 1 [convolutional]"},
+    {"1x1:direct3-1", chain, "expected layers in rising order, found 3-1"},
+    {"1x1:direct3,", chain, "expected a layer at character 13, found its end"},
+    {"1x1:direct3-x", chain, "expected a layer at character 13, found x"},
+    {"1x1:direct99999", chain, "expected a layer of the group at character 14"},
+    {"1x1:direct-3", chain, "expected / before a cut at character 11, found -3"},
+    {"2x2:loaded:streamed", chain, "words stand once, and weights are loaded or streamed, not both"},
+    {"rows:loaded:loaded", chain, "words stand once"},
+    {"2x2:balanced:balanced", chain, "words stand once"},
+    {"panels:apart:streamed:apart", chain, "words stand once"},
+    {"[2]x[2]:loaded:balanced", chain, "boundaries are given or balanced, not both"},
+    {"panels/NoCut:loaded", chain, "expected a cut (a layer number) or NoCut"},
+    {"panels/4/panels/NoCut", chain, "expected a cut (a layer number) or NoCut"},
+    {"[2]x[2]:balanced", chain, "boundaries are given or balanced, not both"},
+    {"[2", chain, "expected a comma or ] at its end"},
+    {"[2;3]x1", chain, "expected a comma or ] at character 3"},
+    {"[2,]x1", chain, "expected a boundary at character 4"},
+    {"[,2]x1", chain, "expected a boundary at character 2"},
+    {"[0]x1", chain, "expected rising boundaries above 0, found 0"},
+    {"[3,3]x1", chain, "expected rising boundaries above 0, found 3"},
+    {"[3,2]x1", chain, "expected rising boundaries above 0, found 2"},
+    {"[6]x[4]", chain, "has a row boundary outside the output map (6 x 8, height x width)"},
+    {"[3]x[4,8]", chain, "has a column boundary outside the output map"},
+    {"[3]x[5]", mixed, "given boundaries over layers 0..7, but layer 2 [reorg] cannot be tiled: cut there"},
+    {"1x1/2/[3]x[4]", mixed, "given boundaries over layers 2..7, but layer 2 [reorg] cannot be tiled: cut there"},
+};
+
+START_TEST(other_texts_are_refused)
+{
+  const struct refusal *r = &refusals[_i];
+  struct mafat_network *n = test_network(r->cfg);
+  struct mafat_plan *plan = NULL;
+  struct mafat_diagnostic d = {""};
+  int code = mafat_plan_read(&plan, r->text, n, n->n_layers, NULL, &d);
+  ck_assert_msg(code == MAFAT_EINVAL, "\"%s\": %s: %s", r->text, mafat_error_name(code), d.text);
+  ck_assert_msg(plan == NULL, "\"%s\"", r->text);
+  ck_assert_msg(strstr(d.text, r->message) && strncmp(d.text, "plan ", 5) == 0, "\"%s\": %s", r->text, d.text);
+  ck_assert_int_eq(mafat_plan_read(&plan, r->text, n, n->n_layers, NULL, NULL), MAFAT_EINVAL);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(layers_and_lengths_are_checked)
+{
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan *plan = NULL;
+  struct mafat_diagnostic d = {""};
+  ck_assert_int_eq(mafat_plan_read(&plan, "1x1", n, 0, NULL, &d), MAFAT_EINVAL);
+  ck_assert_str_eq(d.text, "expected 1 to 6 layers, found 0");
+  ck_assert_int_eq(mafat_plan_read(&plan, "1x1", n, 7, NULL, &d), MAFAT_EINVAL);
+  ck_assert_str_eq(d.text, "expected 1 to 6 layers, found 7");
+  char *long_text = calloc(1 << 17, 1);
+  memset(long_text, '1', (1 << 17) - 1);
+  ck_assert_int_eq(mafat_plan_read(&plan, long_text, n, 6, NULL, &d), MAFAT_EINVAL);
+  ck_assert_str_eq(d.text, "plan: the text is too long");
+  free(long_text);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- options ---- */
+
+START_TEST(the_defaults_are_auto_on_one_thread)
+{
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan_options options;
+  memset(&options, 0xff, sizeof options);
+  mafat_plan_defaults(&options);
+  ck_assert_int_eq(options.algorithm, MAFAT_AUTO);
+  ck_assert_int_eq(options.n_threads, 1);
+  ck_assert(!options.keep_all);
+  struct mafat_plan *by_none = test_plan(n, "2x2/4/1x1"), *by_default = test_plan_with(n, "2x2/4/1x1", &options);
+  ck_assert(same_plans(by_none, by_default));
+  ck_assert_int_eq(by_none->n_threads, by_default->n_threads);
+  ck_assert_mem_eq(by_none->algorithms, by_default->algorithms, 6 * sizeof *by_none->algorithms);
+  ck_assert_mem_eq(by_none->inner, by_default->inner, 6 * sizeof *by_none->inner);
+  mafat_plan_close(&by_none);
+  mafat_plan_close(&by_default);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(threads_are_1_to_64)
+{
+  static const int counts[] = {1, 2, 64, 0, -1, 65, 1 << 30};
+  struct mafat_network *n = test_network(chain);
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    struct mafat_plan *plan = NULL;
+    struct mafat_diagnostic d = {""};
+    char message[64];
+    options.n_threads = counts[i];
+    int code = mafat_plan_read(&plan, "1x1", n, n->n_layers, &options, &d);
+    if (counts[i] >= 1 && counts[i] <= MAFAT_MAX_THREADS) {
+      ck_assert_msg(code == MAFAT_OK && plan->n_threads == counts[i], "%d threads: %s", counts[i], d.text);
+    } else {
+      snprintf(message, sizeof message, "expected 1 to 64 threads, found %d", counts[i]);
+      ck_assert_msg(code == MAFAT_EINVAL && !plan, "%d threads: %s", counts[i], mafat_error_name(code));
+      ck_assert_str_eq(d.text, message);
+      ck_assert_int_eq(mafat_plan_untiled(&plan, n, n->n_layers, &options, NULL), MAFAT_EINVAL);
+    }
+    mafat_plan_close(&plan);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(algorithms_are_found_by_their_names)
+{
+  static const char *const strangers[] = {"", "Auto", "direc", "directly", "winograd ", "gemm", "0"};
+  enum mafat_algorithm found;
+  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++) {
+    found = (enum mafat_algorithm)((a + 1) % 3);
+    ck_assert(mafat_algorithm_find(&found, mafat_algorithm_name((enum mafat_algorithm)a)));
+    ck_assert_int_eq(found, a);
+  }
+  ck_assert_str_eq(mafat_algorithm_name(MAFAT_AUTO), "auto");
+  ck_assert_str_eq(mafat_algorithm_name(MAFAT_DIRECT), "direct");
+  ck_assert_str_eq(mafat_algorithm_name(MAFAT_WINOGRAD), "winograd");
+  for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+    found = MAFAT_DIRECT;
+    ck_assert_msg(!mafat_algorithm_find(&found, strangers[i]), "\"%s\"", strangers[i]);
+    ck_assert_int_eq(found, MAFAT_DIRECT);
+  }
+}
+END_TEST
+
+/* Options are no part of a plan's text. */
+START_TEST(options_leave_the_text_alone)
+{
+  struct mafat_network *n = test_network(chain);
+  char text[TEST_PLAN_ROOM];
+  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++)
+    for (int keep_all = 0; keep_all < 2; keep_all++) {
+      struct mafat_plan_options options = {
+          .algorithm = (enum mafat_algorithm)a, .n_threads = 1 + 3 * keep_all, .keep_all = keep_all};
+      struct mafat_plan *plan = test_plan_with(n, "3x2/4/[1,2]x[3]", &options);
+      mafat_plan_write(plan, n, text, sizeof text);
+      ck_assert_str_eq(text, "3x2/4/[1,2]x[3]");
+      mafat_plan_close(&plan);
+    }
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- where weights are, which layers are divided ---- */
+
+/* An ordinary convolution (0), a depthwise one inside a 1x1 (1, 2), groups (3),
+ * batchnorm (4), a wide convolution and a 1x1 behind it (5, 6), a maxpool with a
+ * convolution inside (7, 8), a convolution inside a shortcut (9, 10), weights of
+ * each pixel's own (11), a convolution (12), connected (13, 14). */
+static const char weighty[] =
+    "[net]\nheight=12\nwidth=16\nchannels=3\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
+    "[convolutional]\nfilters=16\ngroups=16\nsize=3\npad=1\n[convolutional]\nfilters=24\nsize=1\n"
+    "[convolutional]\nfilters=24\ngroups=2\nsize=3\npad=1\n[batchnorm]\n"
+    "[convolutional]\nfilters=64\nsize=3\npad=1\n[convolutional]\nfilters=8\nsize=1\n"
+    "[convolutional]\nfilters=8\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
+    "[convolutional]\nfilters=8\nsize=3\npad=1\n[shortcut]\nfrom=-2\n"
+    "[local]\nfilters=5\nsize=3\npad=1\n[convolutional]\nfilters=9\nsize=3\npad=1\n"
+    "[connected]\noutput=40\n[connected]\noutput=7\n";
+
+struct residence_row {
+  const char *plan;
+  int n_threads;
+  bool keep_all;
+  const char *residence; /* of each layer: kept, loaded, streamed, or without weights */
+  const char *divided;   /* the steps of which are panels */
+};
+
+static const struct residence_row residence_rows[] = {
+    {"1x1", 1, false, "kkkkkkkk-k-kkkk", "..............."},
+    {"1x1:loaded", 1, false, "llllllll-l-llll", "..............."},
+    {"1x1:streamed", 1, false, "llllllll-l-llll", "..............."},
+    {"2x2:streamed", 1, false, "llllllll-l-llll", "..............."},
+    {"2x2:balanced:streamed/5/1x1", 1, false, "lllllkkk-k-kkkk", "..............."},
+    {"rows", 1, false, "kkkkkkkk-k-kkkk", "..............."},
+    {"rows:loaded", 1, false, "llllllll-l-llll", "..............."},
+    /* The local layer and the connected ones are groups of their own: of panels. */
+    {"rows:streamed", 1, false, "sllllsss-s-lsss", "d....dd.d.d.ddd"},
+    {"rows:streamed", 1, true, "slsllsss-s-lsss", "d.d..ddd.d..ddd"},
+    {"panels", 1, false, "kkkkkkkk-k-kkkk", "d....d..d.d.ddd"},
+    {"panels:loaded", 1, false, "llllllll-l-llll", "d....d..d.d.ddd"},
+    {"panels:streamed", 1, false, "sllllsls-s-lsss", "d....d..d.d.ddd"}, /* 6 takes the panels of 5 */
+    {"panels:apart:streamed", 1, false, "sllllsss-s-lsss", "d....dd.d.d.ddd"},
+    {"panels:streamed", 2, false, "sllllsss-s-lsss", "d....dd.d.d.ddd"}, /* 64 filters are one panel */
+    {"panels:streamed", 1, true, "slsllsss-s-lsss", "d.d..ddd.d..ddd"},
+    {"panels:streamed/6/rows:streamed/11/panels", 1, false, "sllllsss-s-kkkk", "d....dd.d.d.ddd"},
+    {"rows:loaded/5/panels/7/1x1:streamed", 1, false, "lllllkkl-l-llll", ".....d........."},
+};
+
+START_TEST(weights_are_where_they_can_be)
+{
+  const struct residence_row *r = &residence_rows[_i];
+  struct mafat_network *n = test_network(weighty);
+  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++) {
+    struct mafat_plan_options options = {
+        .algorithm = (enum mafat_algorithm)a, .n_threads = r->n_threads, .keep_all = r->keep_all};
+    struct mafat_plan *plan = test_plan_with(n, r->plan, &options);
+    char residence[16] = "", divided[16] = "";
+    for (int l = 0; l < n->n_layers; l++) {
+      bool weighs = mafat_packed_floats(&n->layers[l]) > 0;
+      bool divides = plan->outer[l] < 0 && mafat_plan_divides(plan, n, l);
+      residence[l] = weighs ? "kls"[plan->residence[l]] : '-';
+      divided[l] = divides ? 'd' : '.';
+      bool winograd = plan->algorithms[mafat_fusion_reader(plan, l)] == MAFAT_WINOGRAD;
+      if (plan->outer[l] < 0) ck_assert_int_eq(mafat_plan_transforms(plan, n, l), divides && winograd);
+    }
+    ck_assert_msg(strcmp(residence, r->residence) == 0 && strcmp(divided, r->divided) == 0,
+                  "%s: %s, expected %s; divided %s, expected %s", r->plan, residence, r->residence, divided, r->divided);
+    mafat_plan_close(&plan);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- balanced boundaries ---- */
+
+static size_t plan_bytes(const struct mafat_network *n, const char *format, int rows, int cols)
+{
+  char text[64];
+  snprintf(text, sizeof text, format, rows, cols);
+  struct mafat_plan *plan = test_plan(n, text);
+  struct mafat_layout *layout = test_layout(n, plan);
+  size_t bytes = layout->total_bytes;
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  return bytes;
+}
+
+START_TEST(balanced_is_never_worse_than_even)
+{
+  for (int i = 0; i < 300; i++) {
+    struct test_rng rng = test_rng((uint64_t)(_i * 300 + i));
+    struct test_network_style style = test_network_style();
+    char cfg[TEST_CFG_ROOM];
+    style.edges = i % 2;
+    style.whole_maps = style.heads = false;
+    test_random_network(&rng, &style, cfg, sizeof cfg);
+    struct mafat_network *n = test_network(cfg);
+    struct mafat_shape out = n->layers[n->n_layers - 1].out;
+    int rows = test_random_int(&rng, 1, mafat_min(out.h, 6)), cols = test_random_int(&rng, 1, mafat_min(out.w, 6));
+    size_t even = plan_bytes(n, "%dx%d", rows, cols), balanced = plan_bytes(n, "%dx%d:balanced", rows, cols);
+    if (balanced > even)
+      test_fail_case(cfg, "balanced", "seed %d, %dx%d: %zu bytes balanced, %zu even", _i * 300 + i, rows, cols, balanced,
+                     even);
+    mafat_network_close(&n);
+  }
+}
+END_TEST
+
+/* Tiles at the map's edge grow back on one side only: they may be larger. */
+START_TEST(balanced_gives_the_edges_more)
+{
+  struct mafat_network *n = test_network("[net]\nheight=60\nwidth=60\nchannels=3\n"
+                                         "[convolutional]\nfilters=16\nsize=5\npad=1\n[convolutional]\nfilters=16\nsize=5\npad=1\n"
+                                         "[convolutional]\nfilters=16\nsize=5\npad=1\n");
+  struct mafat_plan *plan = test_plan(n, "4x1:balanced");
+  const int *b = plan->groups[0].row_bounds;
+  ck_assert_msg(b[1] - b[0] > b[2] - b[1] && b[4] - b[3] >= b[3] - b[2], "%d %d %d %d %d", b[0], b[1], b[2], b[3], b[4]);
+  ck_assert_uint_lt(plan_bytes(n, "%dx%d:balanced", 4, 1), plan_bytes(n, "%dx%d", 4, 1));
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+Suite *plan_suite(void)
+{
+  Suite *suite = suite_create("plan");
+  TCase *reading = tcase_create("reading");
+  tcase_set_timeout(reading, 20);
+  tcase_add_loop_test(reading, plans_are_read_and_written, 0, sizeof readings / sizeof *readings);
+  tcase_add_loop_test(reading, random_plans_are_read_and_written, 0, 10);
+  tcase_add_test(reading, written_text_fits_the_room);
+  tcase_add_test(reading, a_plan_may_end_before_the_network);
+  tcase_add_test(reading, every_layer_has_its_group);
+  tcase_add_test(reading, shares_cover_maps_of_any_size);
+  suite_add_tcase(suite, reading);
+  TCase *refusing = tcase_create("refusing");
+  tcase_add_loop_test(refusing, other_texts_are_refused, 0, sizeof refusals / sizeof *refusals);
+  tcase_add_test(refusing, layers_and_lengths_are_checked);
+  suite_add_tcase(suite, refusing);
+  TCase *options = tcase_create("options");
+  tcase_add_test(options, the_defaults_are_auto_on_one_thread);
+  tcase_add_test(options, threads_are_1_to_64);
+  tcase_add_test(options, algorithms_are_found_by_their_names);
+  tcase_add_test(options, options_leave_the_text_alone);
+  suite_add_tcase(suite, options);
+  TCase *weights = tcase_create("weights");
+  tcase_add_loop_test(weights, weights_are_where_they_can_be, 0, sizeof residence_rows / sizeof *residence_rows);
+  suite_add_tcase(suite, weights);
+  TCase *balancing = tcase_create("balancing");
+  tcase_set_timeout(balancing, 20);
+  tcase_add_loop_test(balancing, balanced_is_never_worse_than_even, 0, 10);
+  tcase_add_test(balancing, balanced_gives_the_edges_more);
+  suite_add_tcase(suite, balancing);
+  return suite;
+}

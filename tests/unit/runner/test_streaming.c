@@ -1,0 +1,681 @@
+/* Weights that are read while a plan runs: whatever the residence, the file and the
+ * way of reading, a slice holds the same bytes as one of weights that are kept. */
+#include "predictor/fetches.h"
+#include "predictor/fusion.h"
+#include "runner/weights/packed_file.h"
+#include "runner/weights/packer.h"
+#include "runner/weights/weights.h"
+
+#include "tests/support/failing_malloc.h"
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *streaming_suite(void);
+
+/* ---- files ---- */
+
+static char darknet_path[64], packed_path[64];
+static struct mafat_diagnostic diagnostic;
+
+static void make_paths(void)
+{
+  strcpy(darknet_path, "/tmp/mafat-test-XXXXXX");
+  strcpy(packed_path, "/tmp/mafat-test-XXXXXX");
+  close(mkstemp(darknet_path));
+  close(mkstemp(packed_path));
+}
+
+static void remove_paths(void)
+{
+  unlink(darknet_path);
+  unlink(packed_path);
+}
+
+/* Numbers that are also good as variances. */
+static void write_darknet(const struct mafat_network *n, uint64_t seed)
+{
+  struct test_rng rng = test_rng(seed);
+  const int32_t header[5] = {0, 2, 0, 0, 0};
+  size_t floats = (size_t)mafat_weights_payload_bytes(n) / sizeof(float), bytes = sizeof header + floats * sizeof(float);
+  char *file = malloc(bytes);
+  memcpy(file, header, sizeof header);
+  for (size_t i = 0; i < floats; i++) {
+    float x = .25f + (float)(test_random(&rng) >> 8) / 16777216.0f;
+    memcpy(file + sizeof header + i * sizeof x, &x, sizeof x);
+  }
+  int fd = open(darknet_path, O_WRONLY | O_TRUNC | O_CREAT, 0600);
+  ck_assert_int_eq(write(fd, file, bytes), (ssize_t)bytes);
+  close(fd);
+  free(file);
+}
+
+static int pack(const struct mafat_network *n)
+{
+  int fd = open(packed_path, O_RDWR | O_TRUNC | O_CREAT, 0600);
+  int code = mafat_packer_write(darknet_path, n, fd, packed_path, NULL, NULL, &diagnostic);
+  close(fd);
+  return code;
+}
+
+static void write_both(const struct mafat_network *n, uint64_t seed)
+{
+  write_darknet(n, seed);
+  ck_assert_msg(pack(n) == MAFAT_OK, "%s", diagnostic.text);
+}
+
+static void overwrite(const char *path, long offset, const void *data, size_t bytes)
+{
+  int fd = open(path, O_WRONLY);
+  ck_assert_int_eq(pwrite(fd, data, bytes, offset), (ssize_t)bytes);
+  close(fd);
+}
+
+static struct mafat_weights *open_kept(const char *path, const struct mafat_network *n, int n_layers)
+{
+  struct mafat_weights *w;
+  int code = mafat_weights_open_kept(&w, path, n, n_layers, NULL, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  return w;
+}
+
+/* ---- an arena of nothing but weights ---- */
+
+enum { GUARD = 4096 + 64 }; /* bytes that nobody may write; offsets that are multiples of 64 only */
+
+struct arena {
+  struct mafat_layout layout;
+  struct mafat_buffer *buffers;
+  int *weights_buffers;
+  char *memory;
+  size_t bytes;
+};
+
+static int add_buffer(struct arena *a, size_t bytes)
+{
+  if (bytes == 0) return -1;
+  a->buffers[a->layout.n_buffers] = (struct mafat_buffer){.offset = a->bytes, .bytes = bytes};
+  a->bytes += (bytes + 63) / 64 * 64 + GUARD;
+  return a->layout.n_buffers++;
+}
+
+static struct arena make_arena(const struct mafat_network *n, const struct mafat_plan *plan)
+{
+  struct mafat_fetch_sizes sizes;
+  struct arena a = {.bytes = GUARD};
+  ck_assert_int_eq(mafat_fetches_size(n, plan, &sizes), MAFAT_OK);
+  a.buffers = calloc((size_t)plan->n_layers + 3, sizeof *a.buffers);
+  a.weights_buffers = calloc((size_t)plan->n_layers, sizeof *a.weights_buffers);
+  for (int l = 0; l < plan->n_layers; l++)
+    a.weights_buffers[l] = plan->residence[l] == MAFAT_LOADED
+                               ? add_buffer(&a, mafat_packed_floats(&n->layers[l]) * sizeof(float)) : -1;
+  a.layout.ring_buffer = add_buffer(&a, sizes.ring_bytes ? sizes.ring_bytes + MAFAT_FETCH_ALIGNMENT : 0);
+  a.layout.panel_buffer = add_buffer(&a, sizes.panel_bytes);
+  a.layout.affine_buffer = add_buffer(&a, sizes.affine_bytes);
+  a.layout.weights_buffers = a.weights_buffers;
+  a.layout.buffers = a.buffers;
+  a.memory = aligned_alloc(64, a.bytes);
+  memset(a.memory, 0xa5, a.bytes);
+  return a;
+}
+
+static void check_guards(const struct arena *a)
+{
+  size_t at = 0;
+  for (int b = 0; b <= a->layout.n_buffers; b++) {
+    size_t end = b < a->layout.n_buffers ? a->buffers[b].offset : a->bytes;
+    for (; at < end; at++) ck_assert_msg((unsigned char)a->memory[at] == 0xa5, "byte %zu before buffer %d", at, b);
+    if (b < a->layout.n_buffers) at = end + (a->buffers[b].bytes + 63) / 64 * 64;
+  }
+}
+
+static void free_arena(struct arena *a)
+{
+  check_guards(a);
+  free(a->memory);
+  free(a->buffers);
+  free(a->weights_buffers);
+}
+
+/* ---- comparing ---- */
+
+static int inputs_of(const struct mafat_layer *l)
+{
+  if (l->type == MAFAT_CONNECTED) return l->in.h * l->in.w * l->in.c;
+  return l->in.c / l->groups;
+}
+
+static void compare_slices(const struct mafat_layer *l, int layer, const struct mafat_weights *a,
+                           const struct mafat_weights *b, struct mafat_span filters, struct mafat_span channels)
+{
+  struct mafat_weights_slice x, y;
+  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;
+  ck_assert_int_eq(mafat_weights_slice(a, layer, filters, channels, &x), MAFAT_OK);
+  ck_assert_int_eq(mafat_weights_slice(b, layer, filters, channels, &y), MAFAT_OK);
+  ck_assert_int_eq(x.width, y.width);
+  size_t width = (size_t)x.width * sizeof(float);
+  ck_assert_msg(memcmp(x.weights, y.weights, (size_t)mafat_span_size(channels) * taps * width) == 0,
+                "layer %d: weights of filters %d.. channels %d..%d", layer, filters.begin, channels.begin, channels.end);
+  if (channels.end == inputs_of(l))
+    ck_assert_msg(memcmp(x.scale, y.scale, width) == 0 && memcmp(x.bias, y.bias, width) == 0,
+                  "layer %d: scale and bias of filters %d..", layer, filters.begin);
+  mafat_weights_release(a, &x);
+  mafat_weights_release(b, &y);
+}
+
+/* Some filters and channels of a layer; whole, and by pieces. */
+static void compare_layer(const struct mafat_network *n, int layer, const struct mafat_weights *a,
+                          const struct mafat_weights *b, struct mafat_span filters, struct mafat_span channels)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  if (l->type == MAFAT_LOCAL || l->type == MAFAT_BATCHNORM) {
+    struct mafat_weights_slice x, y;
+    mafat_weights_slice(a, layer, filters, channels, &x);
+    mafat_weights_slice(b, layer, filters, channels, &y);
+    size_t bytes = mafat_packed_floats(l) * sizeof(float);
+    ck_assert(memcmp(x.scale ? x.scale : x.bias, y.scale ? y.scale : y.bias, bytes) == 0);
+    return;
+  }
+  for (int f = filters.begin; f < filters.end; f = mafat_panel_end(l, f)) {
+    struct mafat_span panel = {f, mafat_min(mafat_panel_end(l, f), filters.end)};
+    compare_slices(l, layer, a, b, panel, channels);
+    if (l->type == MAFAT_CONNECTED || l->groups > 1) continue;
+    for (int c = channels.begin, end; c < channels.end; c = end) {
+      end = mafat_min(mafat_slice_end(&l->sources, c, 1), channels.end);
+      compare_slices(l, layer, a, b, panel, mafat_span(c, end));
+    }
+  }
+}
+
+static void compare_step(const struct mafat_network *n, const struct mafat_plan *plan, const struct mafat_step *step,
+                         const struct mafat_weights *w, const struct mafat_weights *kept)
+{
+  if (step->kind != MAFAT_STEP_COMPUTE) return;
+  for (int l = step->layer; l >= 0; l = plan->inner[l]) {
+    const struct mafat_layer *layer = &n->layers[l];
+    if (mafat_packed_floats(layer) == 0) continue;
+    bool streamed = plan->residence[l] == MAFAT_STREAMED;
+    compare_layer(n, l, w, kept, streamed ? step->filters : mafat_span(0, layer->out.c),
+                  streamed ? step->channels : mafat_span(0, inputs_of(layer)));
+  }
+}
+
+/* A run of nothing but acquiring and releasing; with `kept`, compared. */
+static int walk(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_weights *w,
+                char *arena, const struct mafat_weights *kept)
+{
+  struct mafat_schedule *s;
+  struct mafat_step step;
+  long unfreed;
+  int code = MAFAT_OK;
+  ck_assert_int_eq(mafat_schedule_open(&s, n, plan), MAFAT_OK);
+  failing_malloc_arm(-1);
+  mafat_weights_begin(w, arena);
+  for (long long number = 0; code == MAFAT_OK && mafat_schedule_next(s, &step); number++) {
+    code = mafat_weights_acquire(w, number, &step, &diagnostic);
+    if (code) break;
+    if (kept) compare_step(n, plan, &step, w, kept);
+    mafat_weights_release_step(w, &step);
+  }
+  if (code == MAFAT_OK) code = mafat_weights_end(w, &diagnostic);
+  else mafat_weights_stop(w);
+  long allocations = failing_malloc_disarm(&unfreed);
+  if (!kept) ck_assert_int_eq(allocations, 0); /* Check's own, when something is compared */
+  mafat_schedule_close(&s);
+  return code;
+}
+
+/* ---- networks and plans ---- */
+
+static struct mafat_network *random_network(uint64_t seed, bool whole_maps)
+{
+  char cfg[TEST_CFG_ROOM];
+  struct test_rng rng = test_rng(seed);
+  struct test_network_style style = test_network_style();
+  style.whole_maps = whole_maps;
+  style.max_macs = 300000;
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  return test_network(cfg);
+}
+
+/* Wide enough for several slices and fetches of a layer, with a fan and a connected layer. */
+static const char wide_cfg[] =
+    "[net]\nwidth=8\nheight=8\nchannels=3\n"
+    "[convolutional]\nfilters=200\nsize=3\npad=1\nbatch_normalize=1\n"
+    "[convolutional]\nfilters=300\nsize=3\npad=1\n"
+    "[convolutional]\nfilters=70\nsize=1\nbatch_normalize=1\n"
+    "[maxpool]\nsize=2\nstride=2\n"
+    "[convolutional]\nfilters=70\nsize=3\npad=1\ngroups=70\n"
+    "[convolutional]\nfilters=400\nsize=1\n"
+    "[route]\nlayers=-1,-3\n"
+    "[convolutional]\nfilters=100\nsize=3\npad=1\nbatch_normalize=1\n"
+    "[connected]\noutput=150\nbatch_normalize=1\n[connected]\noutput=40\n[softmax]\n";
+
+static const char *const plan_texts[] = {"panels:streamed", "rows4:streamed", "rows4:loaded/%d/panels:streamed",
+                                         "2x2:loaded/%d/panels:loaded", "panels:apart:streamed", "1x1:loaded"};
+enum { N_PLAN_TEXTS = sizeof plan_texts / sizeof *plan_texts };
+
+static struct mafat_plan *make_plan_with(const struct mafat_network *n, int text, const struct mafat_plan_options *o)
+{
+  char plan_text[64];
+  struct mafat_plan *plan;
+  snprintf(plan_text, sizeof plan_text, plan_texts[text], n->n_layers / 3);
+  int code = mafat_plan_read(&plan, plan_text, n, n->n_layers, o, &diagnostic);
+  return code == MAFAT_OK ? plan : NULL; /* not every text is a plan of every network */
+}
+
+static struct mafat_plan *make_plan(const struct mafat_network *n, int text, int n_threads, bool packed)
+{
+  struct mafat_plan_options o;
+  mafat_plan_defaults(&o);
+  o.n_threads = n_threads;
+  o.packed = packed;
+  return make_plan_with(n, text, &o);
+}
+
+/* ---- the same bytes ---- */
+
+static void compare_run(const struct mafat_network *n, const struct mafat_plan *plan, enum mafat_reads_method method,
+                        const struct mafat_weights *kept)
+{
+  struct mafat_weights_options o = {method};
+  struct mafat_weights *w;
+  struct arena a = make_arena(n, plan);
+  int code = mafat_weights_open(&w, plan->packed ? packed_path : darknet_path, n, plan, &a.layout, &o, NULL, &diagnostic);
+  if (code == MAFAT_EUNSUPPORTED && method != MAFAT_READS_AUTO) {
+    free_arena(&a);
+    return; /* this kernel does without */
+  }
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  for (int run = 0; run < 3; run++) {
+    memset(a.memory, 0xa5, a.bytes);
+    code = walk(n, plan, w, a.memory, run == 1 ? NULL : kept);
+    ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+    check_guards(&a);
+  }
+  mafat_weights_close(&w);
+  free_arena(&a);
+}
+
+static void compare_plans(const struct mafat_network *n, enum mafat_reads_method method)
+{
+  struct mafat_weights *kept = open_kept(darknet_path, n, n->n_layers);
+  for (int text = 0; text < N_PLAN_TEXTS; text++)
+    for (int n_threads = 1; n_threads <= 3; n_threads += 2)
+      for (int packed = 0; packed < 2; packed++) {
+        struct mafat_plan *plan = make_plan(n, text, n_threads, packed);
+        if (plan) compare_run(n, plan, method, kept);
+        mafat_plan_close(&plan);
+      }
+  mafat_weights_close(&kept);
+}
+
+START_TEST(packed_files_hold_what_is_kept)
+{
+  struct mafat_network *n = random_network((uint64_t)_i + 1, true);
+  write_both(n, (uint64_t)_i);
+  struct mafat_weights *a = open_kept(darknet_path, n, n->n_layers), *b = open_kept(packed_path, n, n->n_layers);
+  ck_assert_uint_eq(mafat_weights_bytes(a), mafat_weights_bytes(b));
+  for (int l = 0; l < n->n_layers; l++)
+    if (mafat_packed_floats(&n->layers[l]))
+      compare_layer(n, l, a, b, mafat_span(0, n->layers[l].out.c), mafat_span(0, inputs_of(&n->layers[l])));
+  ck_assert_msg(mafat_packer_check(packed_path, NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  mafat_weights_close(&a);
+  mafat_weights_close(&b);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(any_residence_gives_the_same_slices)
+{
+  struct mafat_network *n = random_network((uint64_t)_i + 100, true);
+  write_both(n, (uint64_t)_i);
+  compare_plans(n, MAFAT_READS_AUTO);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(any_way_of_reading_gives_the_same_slices)
+{
+  struct mafat_network *n = test_network(wide_cfg);
+  write_both(n, 1);
+  compare_plans(n, (enum mafat_reads_method)_i);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- what is read ---- */
+
+START_TEST(fetches_are_counted_and_come_in_order)
+{
+  struct mafat_network *n = _i ? random_network((uint64_t)_i, true) : test_network(wide_cfg);
+  for (int text = 0; text < N_PLAN_TEXTS; text++)
+    for (int packed = 0; packed < 2; packed++) {
+      struct mafat_plan *plan = make_plan(n, text, 2, packed);
+      struct mafat_fetches *fetches;
+      struct mafat_fetch_sizes sizes;
+      struct mafat_fetch f;
+      uint64_t bytes = 0;
+      long long step = 0;
+      size_t of_step = 0, most_of_step = 0, all = 0; /* slices that lie in the ring together */
+      if (!plan) continue;
+      ck_assert_int_eq(mafat_fetches_size(n, plan, &sizes), MAFAT_OK);
+      ck_assert_int_eq(mafat_fetches_open(&fetches, n, plan), MAFAT_OK);
+      while (mafat_fetches_next(fetches, &f)) {
+        ck_assert_int_ge(f.step, step);
+        ck_assert_int_ne(plan->residence[f.layer], MAFAT_KEPT);
+        ck_assert_uint_gt(f.bytes, 0);
+        ck_assert_int_eq(f.kind == MAFAT_FETCH_SLICE, packed && plan->residence[f.layer] == MAFAT_STREAMED);
+        of_step = f.step == step && f.kind == MAFAT_FETCH_SLICE ? of_step + mafat_fetch_window(f.bytes)
+                                                               : mafat_fetch_window(f.bytes);
+        most_of_step = of_step > most_of_step ? of_step : most_of_step;
+        all += mafat_fetch_window(f.bytes);
+        step = f.step;
+        bytes += f.bytes;
+      }
+      ck_assert_uint_eq(bytes, sizes.bytes_read);
+      /* Two of the largest, or all there is to read. */
+      ck_assert_uint_le(2 * most_of_step < all ? 2 * most_of_step : all, sizes.ring_bytes);
+      ck_assert_uint_le(sizes.ring_bytes, all);
+      mafat_fetches_close(&fetches);
+      mafat_plan_close(&plan);
+    }
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(each_byte_is_read_once_where_each_layer_runs_once)
+{
+  struct mafat_network *n = test_network(wide_cfg);
+  struct mafat_fetch_sizes sizes;
+  uint64_t image = 0;
+  for (int l = 0; l < n->n_layers; l++) image += mafat_packed_floats(&n->layers[l]) * sizeof(float);
+  for (int packed = 0; packed < 2; packed++) {
+    struct mafat_plan *plan = make_plan(n, 0, 1 + _i, packed);
+    ck_assert_int_eq(mafat_fetches_size(n, plan, &sizes), MAFAT_OK);
+    ck_assert_uint_eq(sizes.bytes_read, packed ? image : mafat_weights_payload_bytes(n));
+    mafat_plan_close(&plan);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(kept_plans_read_nothing)
+{
+  struct mafat_network *n = test_network(wide_cfg);
+  struct mafat_plan *plan = test_plan(n, "rows4/3/panels");
+  struct mafat_fetch_sizes sizes;
+  ck_assert_int_eq(mafat_fetches_size(n, plan, &sizes), MAFAT_OK);
+  ck_assert(sizes.ring_bytes == 0 && sizes.panel_bytes == 0 && sizes.affine_bytes == 0 && sizes.bytes_read == 0);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- what goes wrong ---- */
+
+/* Opens a plan for the wide network and does as many runs as go well, up to three;
+ * `meddle` is called after opening. The code of what went wrong, or MAFAT_OK. */
+static int run_wide(const char *path, int text, bool packed, void (*meddle)(const char *path))
+{
+  struct mafat_network *n = test_network(wide_cfg);
+  struct mafat_plan *plan = make_plan(n, text, 1, packed);
+  struct arena a = make_arena(n, plan);
+  struct mafat_weights *w;
+  int code = mafat_weights_open(&w, path, n, plan, &a.layout, NULL, NULL, &diagnostic);
+  if (code == MAFAT_OK && meddle) meddle(path);
+  for (int i = 0; i < 3 && code == MAFAT_OK; i++) code = walk(n, plan, w, a.memory, NULL);
+  if (code && w) ck_assert_int_ne(walk(n, plan, w, a.memory, NULL), MAFAT_OK); /* it stays so */
+  mafat_weights_close(&w);
+  free_arena(&a);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+  return code;
+}
+
+static void write_wide(void)
+{
+  struct mafat_network *n = test_network(wide_cfg);
+  write_both(n, 2);
+  mafat_network_close(&n);
+}
+
+/* Bytes in the middle of a layer's image. */
+static long middle_of(const char *path, int layer)
+{
+  struct mafat_packed_entry e;
+  FILE *file = fopen(path, "rb");
+  fseek(file, MAFAT_PACKED_ALIGNMENT + layer * (long)sizeof e, SEEK_SET);
+  ck_assert_uint_eq(fread(&e, sizeof e, 1, file), 1);
+  fclose(file);
+  return (long)(e.offset + e.bytes / 8 * 4);
+}
+
+START_TEST(a_damaged_layer_is_found_however_it_is_read)
+{
+  static const int damaged[] = {0, 1, 4, 7, 8};
+  char expected[64];
+  float x = 1000;
+  write_wide();
+  struct mafat_network *n = test_network(wide_cfg);
+  int layer = damaged[_i];
+  overwrite(packed_path, middle_of(packed_path, layer), &x, sizeof x);
+  snprintf(expected, sizeof expected, "layer %d [", layer);
+  for (int text = -1; text < N_PLAN_TEXTS; text++) {
+    struct mafat_weights *w = NULL;
+    diagnostic.text[0] = 0;
+    int code = text < 0 ? mafat_weights_open_kept(&w, packed_path, n, n->n_layers, NULL, &diagnostic)
+                        : run_wide(packed_path, text, true, NULL);
+    ck_assert_int_eq(code, MAFAT_EFORMAT);
+    ck_assert_msg(strstr(diagnostic.text, expected) && strstr(diagnostic.text, "damaged"), "%s", diagnostic.text);
+  }
+  ck_assert_int_eq(mafat_packer_check(packed_path, NULL, &diagnostic), MAFAT_EFORMAT);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(header_and_table_are_checked)
+{
+  struct mafat_network *n = test_network(wide_cfg);
+  write_wide();
+  for (long at = 0; at < MAFAT_PACKED_ALIGNMENT + 24 * n->n_layers; at += 5) {
+    if (at >= (long)sizeof(struct mafat_packed_header) && at < MAFAT_PACKED_ALIGNMENT) continue;
+    struct mafat_weights *w;
+    unsigned char byte;
+    int fd = open(packed_path, O_RDONLY);
+    ck_assert_int_eq(pread(fd, &byte, 1, at), 1);
+    close(fd);
+    byte ^= 0x10;
+    overwrite(packed_path, at, &byte, 1);
+    ck_assert_int_ne(mafat_weights_open_kept(&w, packed_path, n, n->n_layers, NULL, &diagnostic), MAFAT_OK);
+    ck_assert_int_ne(mafat_packer_check(packed_path, NULL, &diagnostic), MAFAT_OK);
+    byte ^= 0x10;
+    overwrite(packed_path, at, &byte, 1);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(another_cfg_is_refused)
+{
+  static const char *const changes[][2] = {{"filters=400", "filters=401"},
+                                           {"groups=70", "groups=35"}, {"layers=-1,-3", "layers=-3,-1"},
+                                           {"filters=100\nsize=3", "filters=100\nsize=5"},
+                                           {"output=40", "output=41"}, {"[softmax]\n", ""}};
+  char cfg[1024];
+  struct mafat_weights *w;
+  write_wide();
+  const char *at = strstr(wide_cfg, changes[_i][0]);
+  snprintf(cfg, sizeof cfg, "%.*s%s%s", (int)(at - wide_cfg), wide_cfg, changes[_i][1], at + strlen(changes[_i][0]));
+  struct mafat_network *n = test_network(cfg);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, packed_path, n, n->n_layers, NULL, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_msg(strstr(diagnostic.text, "another network"), "%s", diagnostic.text);
+  mafat_network_close(&n);
+}
+END_TEST
+
+static void cut_short(const char *path)
+{
+  ck_assert_int_eq(truncate(path, 100000), 0);
+}
+
+static void replace(const char *path)
+{
+  char other[80];
+  snprintf(other, sizeof other, "%s.new", path);
+  close(open(other, O_CREAT | O_WRONLY, 0600));
+  ck_assert_int_eq(rename(other, path), 0);
+}
+
+static void write_into(const char *path)
+{
+  float x = .5f;
+  usleep(20000); /* times of modification come in ticks */
+  overwrite(path, 5000, &x, sizeof x);
+}
+
+START_TEST(a_file_that_changes_while_it_is_used_is_an_error)
+{
+  static void (*const meddlers[])(const char *) = {cut_short, replace, write_into};
+  for (int text = 0; text < 3; text++)
+    for (int packed = 0; packed < 2; packed++) {
+      write_wide();
+      int code = run_wide(packed ? packed_path : darknet_path, text, packed, meddlers[_i]);
+      ck_assert_msg(code == MAFAT_EIO || code == MAFAT_EFORMAT, "%d", code);
+    }
+}
+END_TEST
+
+START_TEST(weights_that_are_no_numbers_are_refused_in_the_first_run)
+{
+  float nan = __builtin_nanf("");
+  struct mafat_network *n = test_network(wide_cfg);
+  for (int text = 0; text < N_PLAN_TEXTS; text++) {
+    write_darknet(n, 3);
+    long places[] = {20, (long)(mafat_weights_payload_bytes(n) / 8 * 4), (long)mafat_weights_payload_bytes(n) + 16};
+    overwrite(darknet_path, places[_i], &nan, sizeof nan);
+    ck_assert_int_eq(run_wide(darknet_path, text, false, NULL), MAFAT_EFORMAT);
+    ck_assert_ptr_nonnull(strstr(diagnostic.text, "not finite"));
+    ck_assert_int_eq(pack(n), MAFAT_EFORMAT);
+    ck_assert_ptr_nonnull(strstr(diagnostic.text, "not finite"));
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Transposed connected layers: kept or packed, but not read in parts. A plan that knows
+ * of them keeps them. */
+START_TEST(transposed_layers_want_packing)
+{
+  struct mafat_plan_options o;
+  struct mafat_weights_kind kind;
+  int32_t version[3] = {1001, 0, 0};
+  struct mafat_network *n = test_network("[net]\nwidth=20\nheight=20\nchannels=3\n"
+                                         "[convolutional]\nfilters=70\nsize=3\npad=1\n"
+                                         "[connected]\noutput=150\nbatch_normalize=1\n[connected]\noutput=37\n");
+  write_darknet(n, 4);
+  overwrite(darknet_path, 0, version, sizeof version);
+  ck_assert_int_eq(truncate(darknet_path, 16 + (off_t)mafat_weights_payload_bytes(n)), 0);
+  ck_assert_msg(pack(n) == MAFAT_OK, "%s", diagnostic.text);
+  struct mafat_weights *kept = open_kept(darknet_path, n, n->n_layers), *w;
+  for (int packed = 0; packed < 2; packed++) {
+    struct mafat_plan *plan = make_plan(n, 0, 1, packed);
+    struct arena a = make_arena(n, plan);
+    if (packed) {
+      compare_run(n, plan, MAFAT_READS_AUTO, kept);
+    } else {
+      ck_assert_int_eq(mafat_weights_open(&w, darknet_path, n, plan, &a.layout, NULL, NULL, &diagnostic),
+                       MAFAT_EUNSUPPORTED);
+      ck_assert_ptr_nonnull(strstr(diagnostic.text, "pack_weights"));
+    }
+    free_arena(&a);
+    mafat_plan_close(&plan);
+  }
+  ck_assert_int_eq(mafat_weights_probe(packed_path, &kind, &diagnostic), MAFAT_OK);
+  ck_assert(kind.packed && !kind.transposed);
+  ck_assert_int_eq(mafat_weights_probe(darknet_path, &kind, &diagnostic), MAFAT_OK);
+  ck_assert(!kind.packed && kind.transposed);
+  mafat_plan_defaults(&o);
+  o.transposed = true;
+  for (int text = 0; text < N_PLAN_TEXTS; text++) {
+    struct mafat_plan *plan = make_plan_with(n, text, &o);
+    if (!plan) continue;
+    ck_assert_int_eq(plan->residence[1], MAFAT_KEPT);
+    compare_run(n, plan, MAFAT_READS_AUTO, kept);
+    mafat_plan_close(&plan);
+  }
+  mafat_weights_close(&kept);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(files_are_told_apart)
+{
+  struct mafat_weights_kind kind;
+  write_wide();
+  ck_assert_int_eq(mafat_weights_probe(darknet_path, &kind, &diagnostic), MAFAT_OK);
+  ck_assert(!kind.packed && !kind.transposed);
+  ck_assert_int_eq(mafat_weights_probe(packed_path, &kind, &diagnostic), MAFAT_OK);
+  ck_assert(kind.packed && !kind.transposed);
+  ck_assert_int_eq(mafat_weights_probe("/no/such/file", &kind, &diagnostic), MAFAT_EIO);
+  ck_assert_int_eq(run_wide(packed_path, 0, false, NULL), MAFAT_EINVAL);
+  ck_assert_int_eq(run_wide(darknet_path, 0, true, NULL), MAFAT_EINVAL);
+}
+END_TEST
+
+START_TEST(every_failed_allocation_is_reported)
+{
+  struct mafat_network *n = test_network(wide_cfg);
+  write_both(n, 5);
+  for (int packed = 0; packed < 2; packed++) {
+    struct mafat_plan *plan = make_plan(n, 2, 2, packed);
+    struct arena a = make_arena(n, plan);
+    int code = MAFAT_ENOMEM;
+    for (long fail_at = 0; code != MAFAT_OK; fail_at++) {
+      struct mafat_weights *w;
+      long unfreed;
+      failing_malloc_arm(fail_at);
+      code = mafat_weights_open(&w, packed ? packed_path : darknet_path, n, plan, &a.layout, NULL, NULL, NULL);
+      if (code) ck_assert_ptr_null(w);
+      mafat_weights_close(&w);
+      long asked = failing_malloc_disarm(&unfreed);
+      ck_assert_int_eq(unfreed, 0);
+      if (code) ck_assert_int_eq(code, MAFAT_ENOMEM);
+      else ck_assert_int_le(asked, fail_at);
+      ck_assert_int_lt(fail_at, 200);
+    }
+    free_arena(&a);
+    mafat_plan_close(&plan);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
+Suite *streaming_suite(void)
+{
+  Suite *s = suite_create("streaming");
+  TCase *t = tcase_create("streaming");
+  tcase_set_timeout(t, 60);
+  tcase_add_checked_fixture(t, make_paths, remove_paths);
+  tcase_add_loop_test(t, packed_files_hold_what_is_kept, 0, 12);
+  tcase_add_loop_test(t, any_residence_gives_the_same_slices, 0, 4);
+  tcase_add_loop_test(t, any_way_of_reading_gives_the_same_slices, MAFAT_READS_AUTO, MAFAT_READS_THREAD + 1);
+  tcase_add_loop_test(t, fetches_are_counted_and_come_in_order, 0, 20);
+  tcase_add_loop_test(t, each_byte_is_read_once_where_each_layer_runs_once, 0, 3);
+  tcase_add_test(t, kept_plans_read_nothing);
+  tcase_add_loop_test(t, a_damaged_layer_is_found_however_it_is_read, 0, 5);
+  tcase_add_test(t, header_and_table_are_checked);
+  tcase_add_loop_test(t, another_cfg_is_refused, 0, 6);
+  tcase_add_loop_test(t, a_file_that_changes_while_it_is_used_is_an_error, 0, 3);
+  tcase_add_loop_test(t, weights_that_are_no_numbers_are_refused_in_the_first_run, 0, 3);
+  tcase_add_test(t, transposed_layers_want_packing);
+  tcase_add_test(t, files_are_told_apart);
+  tcase_add_test(t, every_failed_allocation_is_reported);
+  suite_add_tcase(s, t);
+  return s;
+}

@@ -1,0 +1,289 @@
+/* The search for the best plans: what it promises of its front, on random networks
+ * and on real ones. That the plans are the best to measure is checked by timing them:
+ * tests/search/check_search.py. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/latency.h"
+#include "search/best.h"
+#include "tests/support/failing_malloc.h"
+#include "tests/support/support.h"
+
+Suite *best_suite(void);
+
+static const struct mafat_surroundings around = {.process_bytes = 900 << 10, .image_bytes = 200 << 10};
+
+struct search {
+  struct mafat_network *network;
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  struct mafat_search_request request;
+};
+
+static void set_up(struct search *s, struct mafat_network *n)
+{
+  s->network = n;
+  mafat_plan_defaults(&s->options);
+  mafat_calibration_defaults(&s->calibration, "avx2");
+  s->request = (struct mafat_search_request){
+      .network = n, .n_layers = n->n_layers, .options = &s->options, .around = &around, .calibration = &s->calibration};
+}
+
+static void random_options(struct search *s, struct test_rng *rng)
+{
+  s->options.packed = test_random_chance(rng, 50);
+  s->options.transposed = !s->options.packed && test_random_chance(rng, 30);
+  s->options.n_threads = test_random_int(rng, 1, 4);
+  if (test_random_chance(rng, 30)) s->request.most_threads = test_random_int(rng, 1, 3);
+  s->options.algorithm = test_random_chance(rng, 60) ? MAFAT_AUTO : test_random_chance(rng, 50) ? MAFAT_DIRECT : MAFAT_WINOGRAD;
+  s->request.n_layers = test_random_int(rng, 1, s->network->n_layers);
+}
+
+static struct mafat_front *find_front(const struct search *s)
+{
+  struct mafat_front *f;
+  struct mafat_diagnostic d = {""};
+  ck_assert_msg(mafat_search_front(&f, &s->request, &d) == MAFAT_OK, "%s", d.text);
+  return f;
+}
+
+/* Bytes and milliseconds of a text, by the predictor. */
+static struct mafat_candidate predict(const struct search *s, const char *text, int threads)
+{
+  struct mafat_plan_options options = s->options;
+  options.n_threads = threads;
+  struct mafat_plan *plan;
+  struct mafat_layout *layout;
+  struct mafat_prediction p;
+  struct mafat_latency latency;
+  struct mafat_diagnostic d = {""};
+  ck_assert_msg(mafat_plan_read(&plan, text, s->network, s->request.n_layers, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_msg(mafat_layout_make(&layout, s->network, plan, &d) == MAFAT_OK, "%s", d.text);
+  mafat_predict(&p, layout, &around);
+  ck_assert_int_eq(mafat_latency_predict(&latency, s->network, plan, layout, &s->calibration), MAFAT_OK);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  return (struct mafat_candidate){.threads = threads, .charge_bytes = p.charge_bytes, .ms = latency.total_ms};
+}
+
+/* More bytes buy fewer milliseconds, and what the front says is what the predictor says. */
+static void check_front(const struct search *s, const struct mafat_front *f, const char *cfg)
+{
+  if (f->n < 1) test_fail_case(cfg, "", "the front is empty");
+  for (int i = 0; i < f->n; i++) {
+    const struct mafat_candidate *c = &f->list[i];
+    struct mafat_candidate again = predict(s, c->text, c->threads);
+    if (again.charge_bytes != c->charge_bytes) test_fail_case(cfg, c->text, "%zu bytes, predicted %zu", c->charge_bytes, again.charge_bytes);
+    if (s->request.most_threads ? c->threads > s->request.most_threads : c->threads != s->options.n_threads)
+      test_fail_case(cfg, c->text, "%d threads", c->threads);
+    if (again.ms < c->ms || again.ms > c->ms) test_fail_case(cfg, c->text, "%g ms, predicted %g", c->ms, again.ms);
+    if (i == 0) continue;
+    if (c->charge_bytes <= c[-1].charge_bytes || c->ms >= c[-1].ms)
+      test_fail_case(cfg, c->text, "%zu bytes and %g ms follow %zu and %g", c->charge_bytes, c->ms, c[-1].charge_bytes, c[-1].ms);
+  }
+}
+
+/* A larger budget is never answered by a slower plan, and no plan is beyond its budget. */
+static void check_budgets(const struct mafat_front *f, const char *cfg)
+{
+  const struct mafat_candidate *before = NULL;
+  size_t least = f->list[0].charge_bytes, most = f->list[f->n - 1].charge_bytes;
+  ck_assert_ptr_null(mafat_front_within(f, least - 1));
+  ck_assert_ptr_eq(mafat_front_within(f, SIZE_MAX), &f->list[f->n - 1]);
+  for (size_t budget = least; budget <= most + 4096; budget += (most - least) / 97 + 1) {
+    const struct mafat_candidate *c = mafat_front_within(f, budget);
+    if (!c || c->charge_bytes > budget) test_fail_case(cfg, c ? c->text : "", "does not fit into %zu bytes", budget);
+    if (before && c->ms > before->ms) test_fail_case(cfg, c->text, "slower with %zu bytes", budget);
+    before = c;
+  }
+}
+
+START_TEST(a_front_is_what_it_says)
+{
+  for (int i = 0; i < 6; i++) {
+    struct test_rng rng = test_rng((uint64_t)(_i * 6 + i));
+    struct test_network_style style = test_network_style();
+    char cfg[TEST_CFG_ROOM];
+    struct search s;
+    test_random_network(&rng, &style, cfg, sizeof cfg);
+    set_up(&s, test_network(cfg));
+    random_options(&s, &rng);
+    struct mafat_front *f = find_front(&s);
+    check_front(&s, f, cfg);
+    check_budgets(f, cfg);
+    mafat_front_close(&f);
+    mafat_network_close(&s.network);
+  }
+}
+END_TEST
+
+/* Hundreds of layers; and maps so tall that rows are no plan. */
+START_TEST(deep_and_tall_networks_have_a_front)
+{
+  static const struct {
+    int layers, h, w, size;
+  } shapes[] = {{1200, 64, 64, 3}, {64, 1 << 20, 1, 1}};
+  enum { ROOM = 128 << 10 };
+  char *cfg = malloc(ROOM);
+  struct search s;
+  int n = snprintf(cfg, ROOM, "[net]\nheight=%d\nwidth=%d\nchannels=3\n", shapes[_i].h, shapes[_i].w);
+  for (int l = 0; l < shapes[_i].layers; l++)
+    n += snprintf(cfg + n, (size_t)(ROOM - n), "[convolutional]\nfilters=8\nsize=%d\npad=1\n", shapes[_i].size);
+  set_up(&s, test_network(cfg));
+  struct mafat_front *f = find_front(&s);
+  check_front(&s, f, "deep or tall");
+  mafat_front_close(&f);
+  mafat_network_close(&s.network);
+  free(cfg);
+}
+END_TEST
+
+/* A layer that cannot be cut first, and nothing to compute at all. */
+START_TEST(odd_networks_have_a_front)
+{
+  static const char *const layers[] = {"[connected]\noutput=16\n[softmax]\n", "[dropout]\n", "[softmax]\n", "[avgpool]\n"};
+  char cfg[256];
+  struct search s;
+  snprintf(cfg, sizeof cfg, "[net]\nheight=4\nwidth=1\nchannels=3\n%s", layers[_i]);
+  set_up(&s, test_network(cfg));
+  struct mafat_front *f = find_front(&s);
+  check_front(&s, f, cfg);
+  mafat_front_close(&f);
+  mafat_network_close(&s.network);
+}
+END_TEST
+
+/* The fastest and the smallest plan are at least as good as what one would try first. */
+START_TEST(a_front_beats_the_usual_plans)
+{
+  static const char *const usual[] = {"1x1/NoCut", "rows/NoCut", "panels:streamed/NoCut", "2x2/NoCut", "rows1:loaded/NoCut"};
+  struct test_rng rng = test_rng((uint64_t)_i);
+  struct test_network_style style = test_network_style();
+  char cfg[TEST_CFG_ROOM];
+  struct search s;
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  set_up(&s, test_network(cfg));
+  s.options.packed = true;
+  struct mafat_front *f = find_front(&s);
+  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+    struct mafat_plan *plan;
+    if (mafat_plan_read(&plan, usual[i], s.network, s.network->n_layers, &s.options, NULL)) continue;
+    mafat_plan_close(&plan);
+    struct mafat_candidate c = predict(&s, usual[i], 1);
+    const struct mafat_candidate *found = mafat_front_within(f, c.charge_bytes);
+    /* The tables that the search adds up are near, not exact. */
+    if (f->list[0].charge_bytes > c.charge_bytes + c.charge_bytes / 16)
+      test_fail_case(cfg, usual[i], "needs %zu bytes, the front's least is %zu", c.charge_bytes, f->list[0].charge_bytes);
+    if (found && found->ms > c.ms * 1.05) test_fail_case(cfg, usual[i], "%g ms, the front has %g (%s)", c.ms, found->ms, found->text);
+  }
+  mafat_front_close(&f);
+  mafat_network_close(&s.network);
+}
+END_TEST
+
+START_TEST(the_same_request_gives_the_same_front)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  struct test_network_style style = test_network_style();
+  char cfg[TEST_CFG_ROOM];
+  struct search s;
+  test_random_network(&rng, &style, cfg, sizeof cfg);
+  set_up(&s, test_network(cfg));
+  random_options(&s, &rng);
+  struct mafat_front *f = find_front(&s), *g = find_front(&s);
+  ck_assert_int_eq(f->n, g->n);
+  for (int i = 0; i < f->n; i++) {
+    ck_assert_str_eq(f->list[i].text, g->list[i].text);
+    ck_assert_uint_eq(f->list[i].charge_bytes, g->list[i].charge_bytes);
+  }
+  mafat_front_close(&f);
+  mafat_front_close(&g);
+  mafat_network_close(&s.network);
+}
+END_TEST
+
+/* ---- real networks ---- */
+
+struct real {
+  const char *cfg;
+  bool packed;
+  int layers;
+  double least_mib, most_mib; /* of which the front's least and fastest plan need no more */
+};
+
+static const struct real reals[] = {
+    {"yolov2", true, 0, 6, 215}, {"yolov2", true, 16, 6, 40}, {"yolov2", false, 0, 8, 215}, {"yolov3-tiny", true, 0, 5, 50},
+    {"resnet50", true, 0, 8, 110}, {"densenet201", true, 0, 7, 90}, {"yolov3", true, 0, 11, 280},
+};
+
+/* Whole networks of hundreds of megabytes in about ten. */
+START_TEST(real_networks_have_small_plans)
+{
+  const struct real *r = &reals[_i];
+  struct mafat_network *n = test_darknet_network(r->cfg);
+  if (!n) return; /* not installed */
+  struct search s;
+  set_up(&s, n);
+  s.options.packed = r->packed;
+  if (r->layers) s.request.n_layers = r->layers;
+  struct mafat_front *f = find_front(&s);
+  check_front(&s, f, r->cfg);
+  check_budgets(f, r->cfg);
+  double least = (double)f->list[0].charge_bytes / 1048576, most = (double)f->list[f->n - 1].charge_bytes / 1048576;
+  ck_assert_msg(least <= r->least_mib, "%s: least %.2f MiB (%s)", r->cfg, least, f->list[0].text);
+  ck_assert_msg(most <= r->most_mib, "%s: fastest in %.2f MiB (%s)", r->cfg, most, f->list[f->n - 1].text);
+  mafat_front_close(&f);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- refusing ---- */
+
+START_TEST(every_failed_allocation_is_told)
+{
+  struct search s;
+  set_up(&s, test_network("[net]\nheight=24\nwidth=32\nchannels=3\n"
+                          "[convolutional]\nfilters=16\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
+                          "[convolutional]\nfilters=16\nsize=3\npad=1\n"));
+  struct mafat_front *f = find_front(&s);
+  mafat_front_close(&f);
+  bool failed = true;
+  for (long at = 0; failed; at += 1 + at / 16) {
+    struct mafat_diagnostic d = {""};
+    long unfreed;
+    failing_malloc_arm(at);
+    int code = mafat_search_front(&f, &s.request, &d);
+    mafat_front_close(&f);
+    long asked = failing_malloc_disarm(&unfreed);
+    ck_assert_int_eq(unfreed, 0);
+    failed = asked > at;
+    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "allocation %ld of %ld: %s", at, asked, mafat_error_name(code));
+    ck_assert_msg(!failed || d.text[0], "allocation %ld: no message", at);
+  }
+  mafat_network_close(&s.network);
+}
+END_TEST
+
+Suite *best_suite(void)
+{
+  Suite *suite = suite_create("best");
+  TCase *front = tcase_create("front");
+  tcase_set_timeout(front, 120);
+  tcase_add_loop_test(front, a_front_is_what_it_says, 0, 20);
+  tcase_add_loop_test(front, deep_and_tall_networks_have_a_front, 0, 2);
+  tcase_add_loop_test(front, odd_networks_have_a_front, 0, 4);
+  tcase_add_loop_test(front, a_front_beats_the_usual_plans, 0, 40);
+  tcase_add_loop_test(front, the_same_request_gives_the_same_front, 0, 10);
+  suite_add_tcase(suite, front);
+  TCase *real = tcase_create("real");
+  tcase_set_timeout(real, 120);
+  tcase_add_loop_test(real, real_networks_have_small_plans, 0, sizeof reals / sizeof *reals);
+  suite_add_tcase(suite, real);
+  TCase *refusing = tcase_create("refusing");
+  tcase_set_timeout(refusing, 120);
+  tcase_add_test(refusing, every_failed_allocation_is_told);
+  suite_add_tcase(suite, refusing);
+  return suite;
+}
