@@ -4,16 +4,17 @@
 static void maxpool(const struct mafat_pool_call *c)
 {
   const size_t in_pixel = (size_t)c->in_pixel_floats;
+  const int apart = c->taps.dilation;
   for (int col = 0; col < c->n_cols; col++) {
-    int x0 = c->first_col + col * c->stride, x1 = x0 + c->size;
-    if (x0 < c->in_begin) x0 = c->in_begin;
+    int x0 = c->first_col + col * c->taps.stride, x1 = x0 + mafat_taps_reach(c->taps);
+    if (x0 < c->in_begin) x0 += (c->in_begin - x0 + apart - 1) / apart * apart;
     if (x1 > c->in_end) x1 = c->in_end;
     float *out = c->out + (size_t)col * (size_t)c->out_pixel_floats;
     for (int v = 0; v < c->n_channels; v += VECTOR_LANES) {
       const int lanes = c->n_channels - v;
       vec most = vec_all(-FLT_MAX);
       for (int r = 0; r < c->n_rows; r++)
-        for (int x = x0; x < x1; x++)
+        for (int x = x0; x < x1; x += apart)
           most = vec_max(vec_load_n(c->rows[r] + (size_t)x * in_pixel + v, lanes), most);
       vec_store_n(out + v, most, lanes);
     }

@@ -12,6 +12,7 @@
 #define MAFAT_RUNNER_KERNELS_KERNELS_H
 
 #include "network/network.h"
+#include "network/window.h"
 
 /* Channels of one block as a kernel sees them. */
 struct mafat_conv_piece {
@@ -32,8 +33,8 @@ struct mafat_conv_call {
   int n_pieces;
   struct mafat_conv_segment segments[2];
   int n_segments;
-  int n_rows, n_cols;   /* of sums; input row of tap ky for row r: r * stride + ky */
-  int size, stride;
+  int n_rows, n_cols;   /* of sums; input row of tap ky for row r: r * stride + ky * dilation */
+  struct mafat_window window; /* its padding is in the rows */
   const float *weights; /* [piece][ky][kx][channel][width] */
   size_t weights_row_floats; /* row r has weights of its own, so far behind row r - 1's; 0: all share */
   const float *scale, *bias;
@@ -81,7 +82,8 @@ struct mafat_depthwise_call {
   const float *const *rows; /* [in_row]: at the first tap of the first output column */
   float *const *out;        /* [row] */
   int n_channels, in_pixel_floats, out_pixel_floats;
-  int n_rows, n_cols, size, stride;
+  int n_rows, n_cols;
+  struct mafat_window window; /* its padding is in the rows */
   const float *weights, *scale, *bias;
   int width;
   enum mafat_activation activation;
@@ -91,10 +93,11 @@ struct mafat_depthwise_call {
 struct mafat_pool_call {
   const float *const *rows; /* [n_rows]: input rows inside the map, at column 0 of `in` */
   int n_rows;               /* 1 ... size: the window's rows that lie inside the map */
+  struct mafat_taps taps;   /* of columns; its padding is in first_col */
   int first_col;            /* input column of the first tap of output 0, may be negative */
   int in_begin, in_end;     /* columns that exist: relative to the row pointers */
   float *out;
-  int n_cols, size, stride;
+  int n_cols;
   int n_channels, in_pixel_floats, out_pixel_floats;
 };
 

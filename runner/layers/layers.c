@@ -52,7 +52,7 @@ static int run_maxpool(const struct mafat_worker *w, const struct mafat_step *st
     int origin = x0 < 0 ? 0 : x0; /* row pointers begin at a column that exists */
     struct mafat_pool_call call = {
         .rows = rows, .first_col = x0 - origin, .in_begin = 0, .in_end = l->in.w - origin,
-        .n_cols = mafat_span_size(step->out.x), .size = l->size, .stride = l->stride,
+        .n_cols = mafat_span_size(step->out.x), .taps = mafat_window_square(l->size, l->stride, l->pad).x,
         .n_channels = run.n,
         .in_pixel_floats = mafat_tensors_pixel_floats(t, run.tensor, run.block),
         .out_pixel_floats = mafat_tensors_pixel_floats(t, step->layer, run.out_block)};

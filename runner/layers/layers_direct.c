@@ -67,8 +67,7 @@ static int run_panel(struct convolution *c, const struct group *g, struct mafat_
   const struct mafat_layer *l = c->layer;
   int per_group = l->in.c / l->groups, group_begin = filters.begin / (l->filters / l->groups) * per_group;
   int n = mafat_span_size(block->sums);
-  struct mafat_conv_call call = {.n_rows = n, .n_cols = mafat_span_size(c->box.x), .size = l->size,
-                                 .stride = l->stride, .activation = l->activation, .pool = c->pool};
+  struct mafat_conv_call call = {.n_rows = n, .n_cols = mafat_span_size(c->box.x), .window = mafat_window_square(l->size, l->stride, l->pad), .activation = l->activation, .pool = c->pool};
   call.n_segments =
       convolution_point_at_output(c, filters, block->out_y, c->pool ? (n + 1) / 2 : n, call.segments);
   bool split = !c->pool && (size_t)mafat_span_size(g->channels) * (size_t)l->size * (size_t)l->size *
@@ -161,7 +160,7 @@ static int run_depthwise_rows(struct convolution *c, const struct mafat_run *run
       .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
       .in_pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, run->tensor, run->block),
       .out_pixel_floats = out_pixel_floats, .n_rows = n, .n_cols = mafat_span_size(c->box.x),
-      .size = l->size, .stride = l->stride, .weights = slice.weights + run->out_lane,
+      .window = mafat_window_square(l->size, l->stride, l->pad), .weights = slice.weights + run->out_lane,
       .scale = slice.scale + run->out_lane, .bias = slice.bias + run->out_lane, .width = slice.width,
       .activation = l->activation};
   c->worker->kernels->depthwise(&call);
@@ -228,7 +227,7 @@ static int run_pointwise_rows(struct convolution *c, struct mafat_span rows)
     if (code) return code;
     struct mafat_conv_call call = {
         .pieces = c->pieces, .n_pieces = n_pieces, .n_rows = n, .n_cols = mafat_span_size(c->box.x),
-        .size = 1, .stride = 1, .weights = slice.weights, .scale = slice.scale, .bias = slice.bias,
+        .window = mafat_window_square(1, 1, 0), .weights = slice.weights, .scale = slice.scale, .bias = slice.bias,
         .width = slice.width, .activation = outer->activation, .start = true, .finish = true};
     call.n_segments = convolution_point_at_output(c, filters, rows.begin, n, call.segments);
     c->worker->kernels->conv(&call);

@@ -149,7 +149,7 @@ static void multiply(const struct winograd *g, struct mafat_span filters, int fi
   }
   struct mafat_conv_call call = {
       .pieces = c->pieces, .n_pieces = end - first, .n_rows = MAFAT_WINOGRAD_PRODUCTS,
-      .n_cols = g->n_tiles, .size = 1, .stride = 1, .weights = weights,
+      .n_cols = g->n_tiles, .window = mafat_window_square(1, 1, 0), .weights = weights,
       .weights_row_floats = weights_point, .width = width, .start = first == 0};
   for (int f = 0; f < n_filters; f += MAFAT_CHANNEL_BLOCK) {
     float **rows = c->out_rows + (size_t)call.n_segments * MAFAT_WINOGRAD_PRODUCTS;

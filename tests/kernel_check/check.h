@@ -36,6 +36,9 @@ static inline bool has_denormals(enum values v) { return v == TINY || v == MIXED
 const char *values_name(enum values v);
 void fill(float *x, size_t n, enum values v);
 
+/* "size 3x3 stride 1x1 dilation 1x1", rows first; returns `text`. */
+const char *window_text(const struct mafat_window *w, char *text, size_t room);
+
 /* --- memory --- */
 
 enum {
