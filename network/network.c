@@ -22,6 +22,7 @@ static const char *const activation_names[MAFAT_N_ACTIVATIONS] = {
     [MAFAT_TANH] = "tanh",     [MAFAT_HARDTAN] = "hardtan",   [MAFAT_RAMP] = "ramp",
     [MAFAT_LOGGY] = "loggy",   [MAFAT_PLSE] = "plse",         [MAFAT_STAIR] = "stair",
     [MAFAT_RELIE] = "relie",   [MAFAT_LHTAN] = "lhtan",
+    [MAFAT_HARD_MISH] = "hard_mish",
 };
 
 const char *mafat_layer_type_name(enum mafat_layer_type type)

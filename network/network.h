@@ -38,8 +38,16 @@ enum mafat_layer_type {
 enum mafat_activation {
   MAFAT_LINEAR, MAFAT_LEAKY, MAFAT_RELU, MAFAT_RELU6, MAFAT_LOGISTIC,
   MAFAT_MISH, MAFAT_SWISH, MAFAT_ELU, MAFAT_SELU, MAFAT_TANH, MAFAT_HARDTAN,
-  MAFAT_RAMP, MAFAT_LOGGY, MAFAT_PLSE, MAFAT_STAIR, MAFAT_RELIE, MAFAT_LHTAN,
+  MAFAT_RAMP, MAFAT_LOGGY, MAFAT_PLSE, MAFAT_STAIR, MAFAT_RELIE, MAFAT_LHTAN, MAFAT_HARD_MISH,
   MAFAT_N_ACTIVATIONS
+};
+
+/* How maps are blended, element by element. */
+enum mafat_blend {
+  MAFAT_BLEND_ADD, /* alpha * x + beta * z */
+  MAFAT_BLEND_MUL,
+  MAFAT_BLEND_MAX, /* z where it is larger, x else */
+  MAFAT_N_BLENDS
 };
 
 enum {

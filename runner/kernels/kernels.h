@@ -101,14 +101,16 @@ struct mafat_pool_call {
   int n_channels, in_pixel_floats, out_pixel_floats;
 };
 
-/* y = activation(alpha * x + beta * z), pixel by pixel; without z,
- * y = activation(x), and alpha and beta play no part. */
-struct mafat_add_call {
+/* y = activation(x blended with z), pixel by pixel; without z, y = activation(x). A z
+ * whose pixels are 0 apart is one pixel for all columns. */
+struct mafat_blend_call {
+  enum mafat_blend blend;
   const float *x, *z; /* z may be NULL */
   float *y;
   int n_cols, n_channels;
-  int x_pixel_floats, z_pixel_floats, y_pixel_floats; /* x: 0 pixels apart is not allowed */
-  float alpha, beta;
+  int x_pixel_floats, z_pixel_floats, y_pixel_floats;
+  bool z_single;      /* a pixel of z is one float, for all channels */
+  float alpha, beta;  /* of MAFAT_BLEND_ADD */
   enum mafat_activation activation;
 };
 
@@ -124,7 +126,7 @@ struct mafat_kernels {
   void (*winograd_output)(const struct mafat_winograd_output_call *c);
   void (*depthwise)(const struct mafat_depthwise_call *c);
   void (*maxpool)(const struct mafat_pool_call *c);
-  void (*add)(const struct mafat_add_call *c);
+  void (*blend)(const struct mafat_blend_call *c);
   /* y = activation(x * scale[channel] + bias[channel]) */
   void (*scale)(const float *x, int x_pixel_floats, float *y, int y_pixel_floats, int n_cols,
                 int n_channels, const float *scale, const float *bias,

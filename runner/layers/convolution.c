@@ -96,7 +96,7 @@ void convolution_add(const struct convolution *c, struct mafat_span filters, int
     int lane = f % MAFAT_CHANNEL_BLOCK;
     end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
     int pixel = mafat_tensors_pixel_floats(t, layer, block);
-    struct mafat_add_call call = {.n_cols = mafat_span_size(c->step->out.x), .n_channels = end - f,
+    struct mafat_blend_call call = {.n_cols = mafat_span_size(c->step->out.x), .n_channels = end - f,
                                   .x_pixel_floats = pixel, .y_pixel_floats = pixel,
                                   .z_pixel_floats = mafat_tensors_pixel_floats(t, z->tensor, z_block),
                                   .alpha = l->alpha, .beta = l->beta, .activation = l->activation};
@@ -104,7 +104,7 @@ void convolution_add(const struct convolution *c, struct mafat_span filters, int
       call.y = mafat_tensors_pixel(t, layer, block, y, x) + lane;
       call.x = call.y;
       call.z = mafat_tensors_pixel(t, z->tensor, z_block, y, x) + lane;
-      c->worker->kernels->add(&call);
+      c->worker->kernels->blend(&call);
     }
   }
 }

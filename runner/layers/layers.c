@@ -98,7 +98,7 @@ static void copy_rows(const struct mafat_worker *w, const struct mafat_step *ste
   struct mafat_runs runs = mafat_runs_of(&l->sources, step->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
-    struct mafat_add_call call = {
+    struct mafat_blend_call call = {
         .n_cols = mafat_span_size(step->out.x), .n_channels = run.n,
         .x_pixel_floats = mafat_tensors_pixel_floats(t, run.tensor, run.block),
         .y_pixel_floats = mafat_tensors_pixel_floats(t, step->layer, run.out_block),
@@ -106,7 +106,7 @@ static void copy_rows(const struct mafat_worker *w, const struct mafat_step *ste
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
       call.x = mafat_tensors_pixel(t, run.tensor, run.block, y, step->out.x.begin) + run.lane;
       call.y = out_row(w, step, &run, y);
-      w->kernels->add(&call);
+      w->kernels->blend(&call);
     }
   }
 }
@@ -130,7 +130,7 @@ static void add_from(const struct mafat_worker *w, const struct mafat_step *step
   if (mafat_span_is_empty(xs)) return;
   while (mafat_runs_next(&runs, &run)) {
     int y_pixel = mafat_tensors_pixel_floats(t, step->layer, run.out_block);
-    struct mafat_add_call call = {
+    struct mafat_blend_call call = {
         .n_cols = mafat_span_size(xs), .n_channels = run.n,
         .z_pixel_floats = stride * mafat_tensors_pixel_floats(t, run.tensor, run.block),
         .x_pixel_floats = sample * y_pixel, .y_pixel_floats = sample * y_pixel,
@@ -140,7 +140,7 @@ static void add_from(const struct mafat_worker *w, const struct mafat_step *step
       call.z = mafat_tensors_pixel(t, run.tensor, run.block, y / sample * stride, xs.begin * stride) + run.lane;
       call.y = mafat_tensors_pixel(t, step->layer, run.out_block, y, xs.begin * sample) + run.out_lane;
       call.x = call.y;
-      w->kernels->add(&call);
+      w->kernels->blend(&call);
     }
   }
 }
@@ -177,7 +177,7 @@ static void add_alike(const struct mafat_worker *w, const struct mafat_step *ste
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
     int z_block = z->first / MAFAT_CHANNEL_BLOCK + run.out_block;
-    struct mafat_add_call call = {
+    struct mafat_blend_call call = {
         .n_cols = mafat_span_size(step->out.x), .n_channels = run.n,
         .x_pixel_floats = mafat_tensors_pixel_floats(t, run.tensor, run.block),
         .z_pixel_floats = mafat_tensors_pixel_floats(t, z->tensor, z_block),
@@ -187,7 +187,7 @@ static void add_alike(const struct mafat_worker *w, const struct mafat_step *ste
       call.x = mafat_tensors_pixel(t, run.tensor, run.block, y, step->out.x.begin) + run.lane;
       call.z = mafat_tensors_pixel(t, z->tensor, z_block, y, step->out.x.begin) + run.out_lane;
       call.y = out_row(w, step, &run, y);
-      w->kernels->add(&call);
+      w->kernels->blend(&call);
     }
   }
 }
@@ -435,11 +435,11 @@ static void activate_row(const struct mafat_worker *w, const struct mafat_step *
   const struct mafat_head *h = &t->network->layers[step->layer].head;
   int in_pixel = mafat_tensors_pixel_floats(t, run->tensor, run->block), per_box = h->classes + h->coords + 1;
   int out_pixel = mafat_tensors_pixel_floats(t, step->layer, run->out_block), n_cols = mafat_span_size(step->out.x);
-  struct mafat_add_call call = {
+  struct mafat_blend_call call = {
       .x = mafat_tensors_pixel(t, run->tensor, run->block, y, step->out.x.begin) + run->lane,
       .y = out_row(w, step, run, y), .n_cols = n_cols, .n_channels = run->n, .x_pixel_floats = in_pixel,
       .y_pixel_floats = out_pixel, .activation = MAFAT_LOGISTIC};
-  w->kernels->add(&call);
+  w->kernels->blend(&call);
   for (int c = 0; c < run->n; c++) {
     int entry = (run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane + c) % per_box;
     if (entry > 3) continue;

@@ -205,18 +205,18 @@ static void run_maxpool(void *state)
     }
 }
 
-static void run_add(void *state)
+static void run_blend(void *state)
 {
   const struct ours *o = state;
   for (int b = 0; b < o->n_blocks; b++)
     for (int y = 0; y < o->out.h; y++) {
       const int pixel = mafat_block_width(o->shape->c, b);
       const float *x = map_at(&o->in, b, y, 0);
-      const struct mafat_add_call call = {
+      const struct mafat_blend_call call = {
           .x = x, .z = o->other + (x - o->in.floats), .y = map_at(&o->out, b, y, 0), .n_cols = o->out.w,
           .n_channels = block_channels(o->shape->c, b), .x_pixel_floats = pixel, .z_pixel_floats = pixel,
           .y_pixel_floats = pixel, .alpha = 1, .beta = 1, .activation = MAFAT_LINEAR};
-      o->k->add(&call);
+      o->k->blend(&call);
     }
 }
 
@@ -427,7 +427,7 @@ int bench_ours(const struct bench_shape *s, const struct bench_data *d, const st
   static const struct {
     const char *kernel;
     void (*run)(void *state);
-  } runs[] = {{"conv", run_conv}, {"depthwise", run_depthwise}, {"maxpool", run_maxpool}, {"add", run_add},
+  } runs[] = {{"conv", run_conv}, {"depthwise", run_depthwise}, {"maxpool", run_maxpool}, {"blend", run_blend},
               {"scale", run_scale}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs && n >= 0; i++)
     if (is_kernel(s, runs[i].kernel)) n = append(s, d, k, "", runs[i].run, list, n);

@@ -26,6 +26,7 @@ double mafat_exact_activation(double x, enum mafat_activation a)
   }
   case MAFAT_RELIE: return x > 0 ? x : .01 * x;
   case MAFAT_LHTAN: return x < 0 ? .001 * x : x > 1 ? .001 * (x - 1) + 1 : x;
+  case MAFAT_HARD_MISH: return x > 0 ? x : x > -2 ? x * x / 2 + x : 0;
   default: assert(!"activation without a formula"); return 0;
   }
 }

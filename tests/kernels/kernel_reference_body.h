@@ -105,16 +105,21 @@ static void maxpool(const struct mafat_pool_call *c)
     }
 }
 
-static void add(const struct mafat_add_call *c)
+static float blend_values(const struct mafat_blend_call *c, float x, float z)
+{
+  if (c->blend == MAFAT_BLEND_MUL) return x * z;
+  if (c->blend == MAFAT_BLEND_MAX) return larger(x, z);
+  float scaled = c->alpha * x;
+  return scalar_madd(c->beta, z, scaled);
+}
+
+static void blend(const struct mafat_blend_call *c)
 {
   for (int col = 0; col < c->n_cols; col++)
     for (int ch = 0; ch < c->n_channels; ch++) {
-      float x = c->x[(size_t)col * (size_t)c->x_pixel_floats + (size_t)ch];
-      if (c->z) {
-        float scaled = c->alpha * x;
-        x = scalar_madd(c->beta, c->z[(size_t)col * (size_t)c->z_pixel_floats + (size_t)ch], scaled);
-      }
-      c->y[(size_t)col * (size_t)c->y_pixel_floats + (size_t)ch] = activate_scalar(x, c->activation);
+      float y = c->x[(size_t)col * (size_t)c->x_pixel_floats + (size_t)ch];
+      if (c->z) y = blend_values(c, y, c->z[(size_t)col * (size_t)c->z_pixel_floats + (size_t)(c->z_single ? 0 : ch)]);
+      c->y[(size_t)col * (size_t)c->y_pixel_floats + (size_t)ch] = activate_scalar(y, c->activation);
     }
 }
 
@@ -154,7 +159,7 @@ const struct mafat_kernels REFERENCE_TABLE = {
     .winograd_output = winograd_output,
     .depthwise = depthwise,
     .maxpool = maxpool,
-    .add = add,
+    .blend = blend,
     .scale = scale_channels,
     .activate = activate,
     .softmax = softmax,

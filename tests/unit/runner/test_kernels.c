@@ -209,20 +209,21 @@ START_TEST(test_maxpool_sees_only_the_map)
 }
 END_TEST
 
-START_TEST(test_add_and_scale_match_their_formulas)
+START_TEST(test_blend_and_scale_match_their_formulas)
 {
   const struct mafat_kernels *k = begin_case(_i, 11);
   int n = random_in(1, 16), pixel = n + random_in(0, 3), cols = random_in(1, 9);
   enum mafat_activation a = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1);
   bool has_z = random_in(0, 2) > 0;
-  struct mafat_add_call call = {.x = input[0], .z = has_z ? input[1] : NULL, .y = output[0] + GUARD,
+  struct mafat_blend_call call = {.blend = (enum mafat_blend)random_in(0, MAFAT_N_BLENDS - 1), .x = input[0],
+                                .z = has_z ? input[1] : NULL, .y = output[0] + GUARD, .z_single = random_in(0, 3) == 0,
                                 .n_cols = cols, .n_channels = n, .x_pixel_floats = pixel,
-                                .z_pixel_floats = 2 * pixel, .y_pixel_floats = n, .alpha = .75f,
+                                .z_pixel_floats = random_in(0, 2) * pixel, .y_pixel_floats = n, .alpha = .75f,
                                 .beta = -1.25f, .activation = a};
   fill(input[0], 1024);
   fill(input[1], 1024);
-  RUN_BOTH(k, add(&call));
-  ck_assert_msg(bits_agree(), "%s add, case %d: %d channels, z %d, %s", k->name, _i, n, has_z, mafat_activation_name(a));
+  RUN_BOTH(k, blend(&call));
+  ck_assert_msg(bits_agree(), "%s blend, case %d: %d channels, z %d, %s", k->name, _i, n, has_z, mafat_activation_name(a));
   RUN_BOTH(k, scale(input[0], pixel, output[1] + GUARD, n, cols, n, scale, bias, a));
   ck_assert_msg(bits_agree(), "%s scale, case %d: %d channels, %s", k->name, _i, n, mafat_activation_name(a));
 }
@@ -405,7 +406,7 @@ Suite *kernels_suite(void)
   tcase_add_loop_test(t, test_rows_of_a_conv_may_have_weights_of_their_own, 0, 300);
   tcase_add_loop_test(t, test_depthwise_matches_the_written_order, 0, 500);
   tcase_add_loop_test(t, test_maxpool_sees_only_the_map, 0, 500);
-  tcase_add_loop_test(t, test_add_and_scale_match_their_formulas, 0, 500);
+  tcase_add_loop_test(t, test_blend_and_scale_match_their_formulas, 0, 500);
   tcase_add_loop_test(t, test_winograd_weights_are_transformed, 0, 60);
   tcase_add_loop_test(t, test_winograd_input_is_transformed, 0, 200);
   tcase_add_loop_test(t, test_winograd_output_is_transformed, 0, 200);
