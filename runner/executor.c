@@ -305,7 +305,7 @@ void mafat_executor_read_output(const struct mafat_executor *e, int layer, float
 {
   struct mafat_source self;
   struct mafat_sources behind = mafat_network_output_sources(e->network, layer, &self);
-  mafat_layers_flatten(&e->tensors, &behind, e->network->layers[layer].out, chw);
+  mafat_tensors_flatten(&e->tensors, &behind, e->network->layers[layer].out, chw);
 }
 
 float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c, int y, int x)

@@ -5,33 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-void mafat_layers_flatten(const struct mafat_tensors *t, const struct mafat_sources *sources,
-                          struct mafat_shape shape, float *flat)
-{
-  struct mafat_runs runs = mafat_runs_of(sources, mafat_span(0, shape.c));
-  struct mafat_run run;
-  size_t plane = (size_t)shape.h * (size_t)shape.w;
-  while (mafat_runs_next(&runs, &run)) {
-    float *to = flat + (size_t)(run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane) * plane;
-    size_t pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);
-    for (int y = 0; y < shape.h; y++) {
-      const float *row = mafat_tensors_pixel(t, run.tensor, run.block, y, 0) + run.lane;
-      for (int x = 0; x < shape.w; x++)
-        for (int c = 0; c < run.n; c++)
-          to[(size_t)c * plane + (size_t)y * (size_t)shape.w + (size_t)x] = row[(size_t)x * pixel + (size_t)c];
-    }
-  }
-}
-
-static void unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape,
-                      const float *flat)
-{
-  for (int c = 0; c < shape.c; c++)
-    for (int y = 0; y < shape.h; y++)
-      for (int x = 0; x < shape.w; x++)
-        *mafat_tensors_element(t, tensor, c, y, x) = *flat++;
-}
-
 /* Where a run's channels of the step's row y begin. */
 static float *out_row(const struct mafat_worker *w, const struct mafat_step *step,
                       const struct mafat_run *run, int y)
@@ -376,11 +349,11 @@ static int run_softmax(const struct mafat_worker *w, const struct mafat_step *st
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   float *flat = (float *)(w->shared_memory + w->scratch->flat_offset);
-  mafat_layers_flatten(w->tensors, &l->sources, l->in, flat);
+  mafat_tensors_flatten(w->tensors, &l->sources, l->in, flat);
   size_t n = w->scratch->flat_floats / (size_t)l->groups;
   for (int g = 0; g < l->groups; g++)
     w->kernels->softmax(flat + (size_t)g * n, flat + (size_t)g * n, n, l->temperature);
-  unflatten(w->tensors, step->layer, l->out, flat);
+  mafat_tensors_unflatten(w->tensors, step->layer, l->out, flat);
   return MAFAT_OK;
 }
 
@@ -388,11 +361,11 @@ static int run_detection(const struct mafat_worker *w, const struct mafat_step *
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   float *flat = (float *)(w->shared_memory + w->scratch->flat_offset);
-  mafat_layers_flatten(w->tensors, &l->sources, l->in, flat);
+  mafat_tensors_flatten(w->tensors, &l->sources, l->in, flat);
   size_t classes = (size_t)l->head.classes;
   for (size_t cell = 0; l->head.softmax && cell < (size_t)l->head.side * (size_t)l->head.side; cell++)
     w->kernels->softmax(flat + cell * classes, flat + cell * classes, classes, 1);
-  unflatten(w->tensors, step->layer, l->out, flat);
+  mafat_tensors_unflatten(w->tensors, step->layer, l->out, flat);
   return MAFAT_OK;
 }
 
@@ -515,7 +488,7 @@ void mafat_layers_prepare(const struct mafat_worker *w, const struct mafat_step 
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   bool first = step->filters.begin == 0 && step->channels.begin == 0;
   if (l->type == MAFAT_CONNECTED && first) /* the steps of panels that follow find it there */
-    mafat_layers_flatten(w->tensors, &l->sources, l->in, (float *)(w->shared_memory + w->scratch->flat_offset));
+    mafat_tensors_flatten(w->tensors, &l->sources, l->in, (float *)(w->shared_memory + w->scratch->flat_offset));
 }
 
 int mafat_layers_run(const struct mafat_worker *w, const struct mafat_step *step)

@@ -7,7 +7,7 @@
 #include "predictor/schedule.h"
 #include "runner/kernels/kernels.h"
 #include "runner/team.h"
-#include "runner/layers/tensors.h"
+#include "runner/tensors.h"
 #include "runner/weights/weights.h"
 
 /* What a step needs beside the tensors; one per worker. */
@@ -34,9 +34,5 @@ int mafat_layers_direct(const struct mafat_worker *w, const struct mafat_step *s
 int mafat_layers_winograd(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_layers_connect(const struct mafat_worker *w, const struct mafat_step *step); /* layers_flat.c */
 int mafat_layers_local(const struct mafat_worker *w, const struct mafat_step *step);
-
-/* Copies a layer's whole input in Darknet's CHW order. */
-void mafat_layers_flatten(const struct mafat_tensors *t, const struct mafat_sources *sources,
-                          struct mafat_shape shape, float *flat);
 
 #endif

@@ -42,7 +42,7 @@ int mafat_layers_local(const struct mafat_worker *w, const struct mafat_step *st
   if (w->index != 0) return MAFAT_OK;
   int code = mafat_weights_slice(w->weights, step->layer, step->filters, step->channels, &slice);
   if (code) return code;
-  mafat_layers_flatten(w->tensors, &l->sources, l->in, flat);
+  mafat_tensors_flatten(w->tensors, &l->sources, l->in, flat);
   const float *weight = slice.weights;
   for (int oy = 0; oy < l->out.h; oy++)
     for (int ox = 0; ox < l->out.w; ox++)
