@@ -346,7 +346,7 @@ static void count_shortcut(struct counting *c, bool fused)
   if (is_costly(l->activation)) add(c, MAFAT_TERM_COSTLY, outputs);
 }
 
-/* As run_boxes does it (runner/layers/layers.c). */
+/* As they are run (runner/kinds/boxes.c). */
 static void count_boxes(struct counting *c)
 {
   const struct mafat_layer *l = c->layer;
