@@ -3,6 +3,7 @@
 #include "predictor/usage.h"
 #include "predictor/winograd.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static bool is_pooled(const struct mafat_layer *conv, const struct mafat_layer *pool)
@@ -81,11 +82,28 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
+int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n, struct mafat_link step,
+                       struct mafat_link links[MAFAT_FUSION_MOST])
+{
+  int n_links = 0;
+  struct mafat_box box = step.box;
+  for (int l = step.layer; l >= 0; l = mafat_fusion_inside(plan, l)) {
+    const struct mafat_layer *layer = &n->layers[l];
+    bool innermost = mafat_fusion_inside(plan, l) < 0, whole = mafat_layer_is_depthwise(layer) && l != step.layer;
+    assert(n_links < MAFAT_FUSION_MOST);
+    links[n_links++] = (struct mafat_link){l, box, whole ? mafat_span(0, layer->out.c) : step.filters,
+                                           innermost ? step.channels : mafat_span(0, layer->in.c)};
+    box = (struct mafat_box){mafat_layer_in_span(layer, true, box.y), mafat_layer_in_span(layer, false, box.x)};
+  }
+  return n_links;
+}
+
 struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                           int layer, bool axis_y, struct mafat_span out)
 {
-  for (; plan->inner[layer] >= 0; layer = plan->inner[layer])
-    out = mafat_layer_in_span(&n->layers[layer], axis_y, out);
+  int reader = mafat_fusion_reader(plan, layer);
+  for (int l = layer; l != reader; l = mafat_fusion_inside(plan, l))
+    out = mafat_layer_in_span(&n->layers[l], axis_y, out);
   return out;
 }
 

@@ -7,7 +7,6 @@
 #include "predictor/schedule.h"
 #include "predictor/winograd.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,16 +72,7 @@ static void hold(struct maker *m, int tensor, struct mafat_box held, struct mafa
   e->cols = most(e->cols, cols);
 }
 
-enum { MAX_CHAIN = 3 }; /* layers that one step computes: depthwise, 1x1, shortcut */
-
-/* Pixels, filters and channels that one layer of a step computes. */
-struct work {
-  int layer;
-  struct mafat_box box;
-  struct mafat_span filters, channels;
-};
-
-static uint64_t work_macs(const struct mafat_layer *l, const struct work *w)
+static uint64_t link_macs(const struct mafat_layer *l, const struct mafat_link *w)
 {
   uint64_t pixels = (uint64_t)mafat_box_area(w->box);
   if (l->type == MAFAT_CONNECTED)
@@ -93,10 +83,10 @@ static uint64_t work_macs(const struct mafat_layer *l, const struct work *w)
 }
 
 /* The same as the kernels do it. */
-static uint64_t work_padded_macs(const struct mafat_plan *plan, const struct mafat_layer *l,
-                                 const struct work *w)
+static uint64_t link_padded_macs(const struct mafat_plan *plan, const struct mafat_layer *l,
+                                 const struct mafat_link *w)
 {
-  if (l->type != MAFAT_CONVOLUTIONAL && l->type != MAFAT_CONNECTED) return work_macs(l, w);
+  if (l->type != MAFAT_CONVOLUTIONAL && l->type != MAFAT_CONNECTED) return link_macs(l, w);
   uint64_t width = 0, filters = (uint64_t)mafat_span_size(w->filters);
   for (int f = w->filters.begin, end; f < w->filters.end; f = end) {
     end = mafat_min(mafat_panel_end(l, f), w->filters.end);
@@ -107,36 +97,18 @@ static uint64_t work_padded_macs(const struct mafat_plan *plan, const struct maf
     return (uint64_t)mafat_winograd_tiles(mafat_span_size(w->box.y)) *
            (uint64_t)mafat_winograd_tiles(mafat_span_size(w->box.x)) * MAFAT_WINOGRAD_PRODUCTS * width *
            (uint64_t)mafat_span_size(w->channels);
-  return work_macs(l, w) / filters * width;
-}
-
-/* Everything a step computes: its layer, and those inside. */
-static int step_work(const struct maker *m, const struct mafat_step *s, struct work work[MAX_CHAIN])
-{
-  const struct mafat_layer *layers = m->network->layers;
-  int n = 0;
-  struct mafat_box box = s->out;
-  for (int l = s->layer; l >= 0; l = m->plan->inner[l]) {
-    assert(n < MAX_CHAIN);
-    bool innermost = m->plan->inner[l] < 0, depthwise = mafat_layer_is_depthwise(&layers[l]);
-    work[n++] = (struct work){l, box,
-                              depthwise && l != s->layer ? mafat_span(0, layers[l].out.c) : s->filters,
-                              innermost ? s->channels : mafat_span(0, layers[l].in.c)};
-    box = (struct mafat_box){mafat_layer_in_span(&layers[l], true, box.y),
-                             mafat_layer_in_span(&layers[l], false, box.x)};
-  }
-  return n;
+  return link_macs(l, w) / filters * width;
 }
 
 static void count_step(struct maker *m, const struct mafat_step *step)
 {
-  struct work work[MAX_CHAIN];
-  for (int i = 0, n = step_work(m, step, work); i < n; i++) {
-    const struct mafat_layer *l = &m->network->layers[work[i].layer];
-    uint64_t macs = work_macs(l, &work[i]);
-    m->layout->layer_macs[work[i].layer] += macs;
+  struct mafat_link links[MAFAT_FUSION_MOST], own = {step->layer, step->out, step->filters, step->channels};
+  for (int i = 0, n = mafat_fusion_links(m->plan, m->network, own, links); i < n; i++) {
+    const struct mafat_layer *l = &m->network->layers[links[i].layer];
+    uint64_t macs = link_macs(l, &links[i]);
+    m->layout->layer_macs[links[i].layer] += macs;
     m->layout->groups[step->group].macs += macs;
-    m->layout->groups[step->group].padded_macs += work_padded_macs(m->plan, l, &work[i]);
+    m->layout->groups[step->group].padded_macs += link_padded_macs(m->plan, l, &links[i]);
   }
 }
 
@@ -144,7 +116,7 @@ static void count_step(struct maker *m, const struct mafat_step *step)
 static uint64_t macs_once(const struct maker *m, int layer)
 {
   uint64_t macs = 0;
-  for (int l = layer; l >= 0; l = m->plan->inner[l]) {
+  for (int l = layer; l >= 0; l = mafat_fusion_inside(m->plan, l)) {
     struct mafat_shape out = m->network->layers[l].out;
     macs += mafat_layer_macs(&m->network->layers[l], (uint64_t)out.h * (uint64_t)out.w);
   }
@@ -346,7 +318,7 @@ static int size_scratch(struct maker *m, int layer)
 static int size_weights(struct maker *m, int layer)
 {
   struct mafat_layout *layout = m->layout;
-  for (int l = layer; l >= 0; l = m->plan->inner[l]) {
+  for (int l = layer; l >= 0; l = mafat_fusion_inside(m->plan, l)) {
     size_t floats = mafat_packed_floats(&m->network->layers[l]);
     if (floats == 0 || m->plan->residence[l] == MAFAT_STREAMED) continue;
     if (floats > SIZE_MAX / 16) return MAFAT_ELIMIT;
@@ -372,7 +344,7 @@ static int size_io(struct maker *m)
   for (int layer = 0; layer < m->plan->n_layers; layer++) {
     if (!mafat_schedule_runs(m->schedule, layer)) continue;
     struct times step = weights_times(m, layer);
-    for (int l = layer; l >= 0; l = m->plan->inner[l]) {
+    for (int l = layer; l >= 0; l = mafat_fusion_inside(m->plan, l)) {
       if (m->plan->residence[l] == MAFAT_KEPT) continue;
       if (step.first < times.first) times.first = step.first;
       if (step.last > times.last) times.last = step.last;

@@ -421,16 +421,14 @@ void mafat_work_add_step(struct mafat_work_context *context, const struct mafat_
   const struct mafat_network *n = context->network;
   if (step->kind == MAFAT_STEP_INPUT) return;
   const struct mafat_scratch *scratch = &context->layout->scratch[step->layer];
-  struct mafat_box box = step->out;
+  struct mafat_link links[MAFAT_FUSION_MOST], own = {step->layer, step->out, step->filters, step->channels};
+  int n_links = mafat_fusion_links(context->plan, n, own, links);
   bool pool = false;
-  for (int index = step->layer; index >= 0; index = context->plan->inner[index]) {
-    const struct mafat_layer *l = &n->layers[index];
-    bool innermost = context->plan->inner[index] < 0, wraps = l->type == MAFAT_MAXPOOL && !innermost;
-    struct counting c = {.context = context, .step = step, .layer = l, .index = index, .box = box,
-                         .filters = step->filters,
-                         .channels = innermost ? step->channels : mafat_span(0, l->in.c), .threads = 1,
-                         .n = work->n};
-    if (mafat_layer_is_depthwise(l) && index != step->layer) c.filters = mafat_span(0, l->out.c);
+  for (int i = 0; i < n_links; i++) {
+    const struct mafat_layer *l = &n->layers[links[i].layer];
+    bool innermost = i == n_links - 1, wraps = l->type == MAFAT_MAXPOOL && !innermost;
+    struct counting c = {.context = context, .step = step, .layer = l, .index = links[i].layer, .box = links[i].box,
+                         .filters = links[i].filters, .channels = links[i].channels, .threads = 1, .n = work->n};
     add(&c, MAFAT_TERM_STEP, 1);
     if (step->kind != MAFAT_STEP_TRANSFORM) {
       if (!wraps) count_layer(&c, scratch, pool);
@@ -438,6 +436,5 @@ void mafat_work_add_step(struct mafat_work_context *context, const struct mafat_
       count_transform(&c);
     }
     pool = wraps;
-    box = (struct mafat_box){mafat_layer_in_span(l, true, box.y), mafat_layer_in_span(l, false, box.x)};
   }
 }
