@@ -29,6 +29,12 @@ static inline int mafat_fusion_inside(const struct mafat_plan *plan, int layer)
   return plan->inner[layer];
 }
 
+/* Is what lies inside the layer pooled as it is stored? */
+static inline bool mafat_fusion_pools(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return mafat_fusion_inside(plan, layer) >= 0 && n->layers[layer].type == MAFAT_MAXPOOL;
+}
+
 /* The layer whose input a step of `layer` reads: the innermost one, or itself. */
 static inline int mafat_fusion_reader(const struct mafat_plan *plan, int layer)
 {

@@ -39,11 +39,6 @@ struct maker {
   bool outline, sketch;   /* layout.h */
 };
 
-static int most(int a, int b)
-{
-  return a > b ? a : b;
-}
-
 /* Padding that the readers of each tensor want beside it. */
 static void find_pads(struct maker *m)
 {
@@ -54,8 +49,8 @@ static void find_pads(struct maker *m)
     mafat_layer_pads(layer, &left, &right);
     for (int i = 0; i < layer->sources.n; i++) {
       struct mafat_tensor_layout *t = &m->layout->tensors[layer->sources.list[i].tensor + 1];
-      t->left = most(t->left, left);
-      t->right = most(t->right, right);
+      t->left = mafat_max(t->left, left);
+      t->right = mafat_max(t->right, right);
     }
   }
 }
@@ -67,9 +62,9 @@ static void hold(struct maker *m, int tensor, struct mafat_box held, struct mafa
   struct mafat_shape shape = mafat_network_tensor_shape(m->network, tensor);
   int cols = mafat_span_size(held.x) + (held.x.begin == 0 ? t->left : 0) +
              (held.x.end == shape.w ? t->right : 0);
-  e->pixel_floats = most(e->pixel_floats, mafat_pixel_floats_of(shape.c, channels));
-  e->rows = most(e->rows, mafat_span_size(held.y));
-  e->cols = most(e->cols, cols);
+  e->pixel_floats = mafat_max(e->pixel_floats, mafat_pixel_floats_of(shape.c, channels));
+  e->rows = mafat_max(e->rows, mafat_span_size(held.y));
+  e->cols = mafat_max(e->cols, cols);
 }
 
 static uint64_t link_macs(const struct mafat_layer *l, const struct mafat_link *w)
@@ -144,8 +139,8 @@ static void walk(struct maker *m)
   mafat_schedule_rewind(m->schedule);
   while (mafat_schedule_next(m->schedule, &step)) {
     struct extent *e = &m->extents[step.layer + 1];
-    e->out_rows = most(e->out_rows, mafat_span_size(step.out.y));
-    e->out_cols = most(e->out_cols, mafat_span_size(step.out.x));
+    e->out_rows = mafat_max(e->out_rows, mafat_span_size(step.out.y));
+    e->out_cols = mafat_max(e->out_cols, mafat_span_size(step.out.x));
     if (step.kind == MAFAT_STEP_TRANSFORM) continue;
     if (is_first_part(m, &step)) hold(m, step.layer, step.held, step.held_channels);
     if (m->outline) skip_parts(m, &step);

@@ -1,4 +1,5 @@
 /* Heads of boxes, one list of values for each anchor of each cell: region, yolo. */
+#include "predictor/kinds/boxes.h"
 #include "runner/kinds/rows.h"
 
 #include <string.h>
@@ -56,14 +57,8 @@ static int run_region(const struct mafat_worker *w, const struct mafat_step *ste
   return MAFAT_OK;
 }
 
-/* yolo with its channels in blocks of their own: whole rows of a block are
- * activated at once, what must stay as it is (width, height) is copied after. */
-static bool activates_by_rows(const struct mafat_layer *l)
-{
-  return !l->head.new_coords && l->sources.n == 1 &&
-         l->sources.list[0].first % MAFAT_CHANNEL_BLOCK == 0;
-}
-
+/* Whole rows of a block are activated at once, what must stay as it is (width, height) is copied
+ * after. */
 static void activate_row(const struct mafat_worker *w, const struct mafat_step *step,
                          const struct mafat_run *run, int y)
 {
@@ -96,7 +91,7 @@ static void activate_boxes_by_rows(const struct mafat_worker *w, const struct ma
 
 static int run_yolo(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  if (activates_by_rows(&w->tensors->network->layers[step->layer])) activate_boxes_by_rows(w, step);
+  if (mafat_boxes_run_by_rows(&w->tensors->network->layers[step->layer])) activate_boxes_by_rows(w, step);
   else run_pixels(w, step, activate_yolo_box);
   return MAFAT_OK;
 }
