@@ -3,18 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const type_names[MAFAT_N_LAYER_TYPES] = {
-    [MAFAT_CONVOLUTIONAL] = "convolutional", [MAFAT_MAXPOOL] = "maxpool",
-    [MAFAT_AVGPOOL] = "avgpool",             [MAFAT_ROUTE] = "route",
-    [MAFAT_SHORTCUT] = "shortcut",           [MAFAT_UPSAMPLE] = "upsample",
-    [MAFAT_REORG] = "reorg",                 [MAFAT_CONNECTED] = "connected",
-    [MAFAT_LOCAL] = "local",                 [MAFAT_BATCHNORM] = "batchnorm",
-    [MAFAT_CROP] = "crop",                   [MAFAT_ACTIVATION_LAYER] = "activation",
-    [MAFAT_DROPOUT] = "dropout",             [MAFAT_COST] = "cost",
-    [MAFAT_SOFTMAX] = "softmax",             [MAFAT_REGION] = "region",
-    [MAFAT_YOLO] = "yolo",                   [MAFAT_DETECTION] = "detection",
-};
-
 static const char *const activation_names[MAFAT_N_ACTIVATIONS] = {
     [MAFAT_LINEAR] = "linear", [MAFAT_LEAKY] = "leaky",       [MAFAT_RELU] = "relu",
     [MAFAT_RELU6] = "relu6",   [MAFAT_LOGISTIC] = "logistic", [MAFAT_MISH] = "mish",
@@ -23,11 +11,6 @@ static const char *const activation_names[MAFAT_N_ACTIVATIONS] = {
     [MAFAT_LOGGY] = "loggy",   [MAFAT_PLSE] = "plse",         [MAFAT_STAIR] = "stair",
     [MAFAT_RELIE] = "relie",   [MAFAT_LHTAN] = "lhtan",
 };
-
-const char *mafat_layer_type_name(enum mafat_layer_type type)
-{
-  return (unsigned)type < MAFAT_N_LAYER_TYPES ? type_names[type] : "unknown";
-}
 
 const char *mafat_activation_name(enum mafat_activation activation)
 {
@@ -69,25 +52,6 @@ int mafat_network_ask_for(struct mafat_network *n, int n_layers, const int *laye
     n->layers[layers[i]].output = true;
   }
   return MAFAT_OK;
-}
-
-bool mafat_layer_is_tileable(const struct mafat_layer *l)
-{
-  switch (l->type) {
-  case MAFAT_CONVOLUTIONAL:
-  case MAFAT_MAXPOOL:
-  case MAFAT_ROUTE:
-  case MAFAT_SHORTCUT:
-  case MAFAT_UPSAMPLE:
-  case MAFAT_BATCHNORM:
-  case MAFAT_CROP:
-  case MAFAT_ACTIVATION_LAYER:
-  case MAFAT_DROPOUT:
-  case MAFAT_COST:
-    return true;
-  default:
-    return false;
-  }
 }
 
 struct mafat_shape mafat_network_tensor_shape(const struct mafat_network *n, int tensor)

@@ -10,7 +10,7 @@
 
 #include "base/box.h"
 #include "base/error.h"
-#include "network/layer.h"
+#include "network/kind.h"
 
 #include <stdint.h>
 
@@ -33,37 +33,13 @@ void mafat_network_shorten(struct mafat_network *network, int n);
 int mafat_network_ask_for(struct mafat_network *n, int n_layers, const int *layers, int count,
                           struct mafat_diagnostic *d);
 
-/* The cfg's word for a type: "convolutional". Complete: a test walks the enum. */
-const char *mafat_layer_type_name(enum mafat_layer_type type);
 const char *mafat_activation_name(enum mafat_activation activation);
-
-/* Does it compute a tensor of its own, or only rename what it reads? */
-static inline bool mafat_layer_is_alias(const struct mafat_layer *l)
-{
-  return l->type == MAFAT_ROUTE || l->type == MAFAT_DROPOUT || l->type == MAFAT_COST;
-}
-
-static inline bool mafat_layer_is_head(const struct mafat_layer *l)
-{
-  return l->type == MAFAT_REGION || l->type == MAFAT_YOLO || l->type == MAFAT_DETECTION;
-}
 
 /* Is it an output of the first n_layers: the last of them, a head, or one that was asked for? */
 static inline bool mafat_network_is_output(const struct mafat_network *n, int n_layers, int layer)
 {
   return layer == n_layers - 1 || mafat_layer_is_head(&n->layers[layer]) || n->layers[layer].output;
 }
-
-/* One group per channel and one filter per group. */
-static inline bool mafat_layer_is_depthwise(const struct mafat_layer *l)
-{
-  return l->type == MAFAT_CONVOLUTIONAL && l->groups > 1 &&
-         l->groups == l->in.c && l->groups == l->filters;
-}
-
-/* Can a box of the output be computed from a box of the input? The others
- * (reorg's index order, softmax, connected, heads ...) need whole maps. */
-bool mafat_layer_is_tileable(const struct mafat_layer *l);
 
 /* Shape of a tensor (a layer's output or the network's input). */
 struct mafat_shape mafat_network_tensor_shape(const struct mafat_network *n, int tensor);

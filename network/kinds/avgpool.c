@@ -1,0 +1,7 @@
+/* The mean of each channel. */
+#include "network/kinds/kinds.h"
+
+const struct mafat_kind mafat_kind_avgpool = {
+    .name = "avgpool",
+    .along = MAFAT_ALONG_FILTERS,
+};

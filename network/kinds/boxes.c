@@ -1,0 +1,12 @@
+/* Heads whose cells are pixels: some boxes for each, with their classes. */
+#include "network/kinds/kinds.h"
+
+const struct mafat_kind mafat_kind_region = {
+    .name = "region",
+    .head = true,
+};
+
+const struct mafat_kind mafat_kind_yolo = {
+    .name = "yolo",
+    .head = true,
+};

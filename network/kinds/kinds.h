@@ -1,0 +1,26 @@
+/* The kinds that there are, each in the file named beside it. */
+#ifndef MAFAT_NETWORK_KINDS_KINDS_H
+#define MAFAT_NETWORK_KINDS_KINDS_H
+
+#include "network/kind.h"
+
+extern const struct mafat_kind mafat_kind_convolutional; /* conv.c */
+extern const struct mafat_kind mafat_kind_maxpool;       /* pool.c */
+extern const struct mafat_kind mafat_kind_avgpool;       /* avgpool.c */
+extern const struct mafat_kind mafat_kind_route;         /* alias.c */
+extern const struct mafat_kind mafat_kind_shortcut;      /* blend.c */
+extern const struct mafat_kind mafat_kind_upsample;      /* resize.c */
+extern const struct mafat_kind mafat_kind_reorg;         /* reorg.c */
+extern const struct mafat_kind mafat_kind_connected;     /* dense.c */
+extern const struct mafat_kind mafat_kind_local;         /* local.c */
+extern const struct mafat_kind mafat_kind_batchnorm;     /* norm.c */
+extern const struct mafat_kind mafat_kind_crop;          /* crop.c */
+extern const struct mafat_kind mafat_kind_activation;    /* activation.c */
+extern const struct mafat_kind mafat_kind_dropout;       /* alias.c */
+extern const struct mafat_kind mafat_kind_cost;          /* alias.c */
+extern const struct mafat_kind mafat_kind_softmax;       /* softmax.c */
+extern const struct mafat_kind mafat_kind_region;        /* boxes.c */
+extern const struct mafat_kind mafat_kind_yolo;          /* boxes.c */
+extern const struct mafat_kind mafat_kind_detection;     /* detection.c */
+
+#endif

@@ -1,0 +1,6 @@
+/* Blocks of pixels as channels of one pixel, or back, in Darknet's order. */
+#include "network/kinds/kinds.h"
+
+const struct mafat_kind mafat_kind_reorg = {
+    .name = "reorg",
+};

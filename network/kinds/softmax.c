@@ -1,0 +1,7 @@
+/* Probabilities, of the whole input or of equal parts of it. */
+#include "network/kinds/kinds.h"
+
+const struct mafat_kind mafat_kind_softmax = {
+    .name = "softmax",
+    .classifies = true,
+};
