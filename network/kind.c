@@ -27,3 +27,33 @@ const char *mafat_layer_type_name(enum mafat_layer_type type)
 {
   return (unsigned)type < MAFAT_N_LAYER_TYPES ? mafat_kind_of(type)->name : "unknown";
 }
+
+struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, bool axis_y, struct mafat_span out)
+{
+  return mafat_span_is_empty(out) ? mafat_span(0, 0) : mafat_kind_of(l->type)->in_span(l, 0, axis_y, out);
+}
+
+struct mafat_span mafat_layer_from_span(const struct mafat_layer *l, bool axis_y, struct mafat_span out)
+{
+  return mafat_span_is_empty(out) ? mafat_span(0, 0) : mafat_kind_of(l->type)->in_span(l, 1, axis_y, out);
+}
+
+void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right)
+{
+  *left = *right = 0;
+  if (mafat_kind_of(l->type)->pads) mafat_kind_of(l->type)->pads(l, left, right);
+}
+
+/* ---- shared by kinds ---- */
+
+struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  (void)l, (void)operand, (void)axis_y;
+  return out;
+}
+
+struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  (void)operand, (void)out;
+  return mafat_span(0, axis_y ? l->in.h : l->in.w);
+}

@@ -5,6 +5,7 @@
 #ifndef MAFAT_NETWORK_KIND_H
 #define MAFAT_NETWORK_KIND_H
 
+#include "base/box.h"
 #include "network/layer.h"
 
 /* What a step may be a part of. */
@@ -36,6 +37,13 @@ struct mafat_kind {
   bool adds;       /* its other operand (`from`) to its input */
   bool flat;       /* its input's height, width and channels are one list of channels to it */
   bool classifies; /* puts out a probability for each class */
+
+  /* What the span `out` of rows (axis_y) or columns of the output reads of an operand (0:
+   * `sources`, 1: `from`): inside the map, and all of it along an axis that it cannot be cut along.
+   * `out` is not empty. */
+  struct mafat_span (*in_span)(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
+  /* Zero columns beside the input that windows reach into; NULL: none. */
+  void (*pads)(const struct mafat_layer *l, int *left, int *right);
 };
 
 extern const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES];
@@ -47,6 +55,15 @@ static inline const struct mafat_kind *mafat_kind_of(enum mafat_layer_type type)
 
 /* The kind's name; "unknown" of what is none. */
 const char *mafat_layer_type_name(enum mafat_layer_type type);
+
+/* Span of rows (axis_y) or columns of the sources that the span `out` of a
+ * layer's output reads, inside the map; where it reads padding only, the pixel
+ * beside it. For `from` of a shortcut use mafat_layer_from_span. */
+struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, bool axis_y, struct mafat_span out);
+struct mafat_span mafat_layer_from_span(const struct mafat_layer *l, bool axis_y, struct mafat_span out);
+
+/* Zero columns that a convolution reads beside its input map's true edges. */
+void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right);
 
 /* ---- what others ask ---- */
 

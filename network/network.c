@@ -68,66 +68,6 @@ struct mafat_sources mafat_network_output_sources(const struct mafat_network *n,
   return (struct mafat_sources){self, 1};
 }
 
-/* Clips to the map, but keeps the pixel at the edge of a window that lies wholly
- * in the padding (padding >= size): the zeros it reads are stored beside it. */
-static struct mafat_span clip_to_touch(struct mafat_span s, int extent)
-{
-  if (s.begin >= extent) return mafat_span(extent - 1, extent);
-  if (s.end <= 0) return mafat_span(0, 1);
-  return mafat_span_clip(s, extent);
-}
-
-struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, bool axis_y,
-                                      struct mafat_span out)
-{
-  int extent = axis_y ? l->in.h : l->in.w;
-  if (mafat_span_is_empty(out)) return mafat_span(0, 0);
-  switch (l->type) {
-  case MAFAT_CONVOLUTIONAL:
-    return clip_to_touch(mafat_span_window(out, l->size, l->stride, l->pad), extent);
-  case MAFAT_MAXPOOL:
-    return mafat_span_clip(mafat_span_window(out, l->size, l->stride, l->pad), extent);
-  case MAFAT_UPSAMPLE:
-    return mafat_span(out.begin / l->stride, (out.end - 1) / l->stride + 1);
-  case MAFAT_CROP: {
-    int offset = axis_y ? l->crop_y : l->crop_x;
-    return mafat_span(out.begin + offset, out.end + offset);
-  }
-  case MAFAT_SHORTCUT:
-  case MAFAT_BATCHNORM:
-  case MAFAT_ACTIVATION_LAYER:
-  case MAFAT_ROUTE:
-  case MAFAT_DROPOUT:
-  case MAFAT_COST:
-    return out;
-  default:
-    return mafat_span(0, extent);
-  }
-}
-
-struct mafat_span mafat_layer_from_span(const struct mafat_layer *l, bool axis_y,
-                                        struct mafat_span out)
-{
-  int from = axis_y ? l->from_shape.h : l->from_shape.w;
-  int to = axis_y ? l->out.h : l->out.w;
-  int least = from < to ? from : to;
-  int stride = from / to > 1 ? from / to : 1, sample = to / from > 1 ? to / from : 1;
-  /* Output i * sample takes input i * stride, for i below the smaller extent. */
-  struct mafat_span i = mafat_span_clip(
-      mafat_span((out.begin + sample - 1) / sample, (out.end - 1) / sample + 1), least);
-  if (mafat_span_is_empty(out) || mafat_span_is_empty(i)) return mafat_span(0, 0);
-  return mafat_span(i.begin * stride, (i.end - 1) * stride + 1);
-}
-
-void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right)
-{
-  *left = *right = 0;
-  if (l->type != MAFAT_CONVOLUTIONAL) return;
-  int reach = (l->out.w - 1) * l->stride - l->pad + l->size - l->in.w;
-  *left = l->pad;
-  *right = reach > 0 ? reach : 0;
-}
-
 uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels)
 {
   uint64_t taps = (uint64_t)l->size * (uint64_t)l->size;

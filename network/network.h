@@ -8,7 +8,6 @@
 #ifndef MAFAT_NETWORK_NETWORK_H
 #define MAFAT_NETWORK_NETWORK_H
 
-#include "base/box.h"
 #include "base/error.h"
 #include "network/kind.h"
 
@@ -47,17 +46,6 @@ struct mafat_shape mafat_network_tensor_shape(const struct mafat_network *n, int
 /* What the output of layer `index` consists of: itself, or what it renames. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self);
-
-/* Span of rows (axis_y) or columns of the sources that the span `out` of a
- * layer's output reads, inside the map; where it reads padding only, the pixel
- * beside it. For `from` of a shortcut use mafat_layer_from_span. */
-struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, bool axis_y,
-                                      struct mafat_span out);
-struct mafat_span mafat_layer_from_span(const struct mafat_layer *l, bool axis_y,
-                                        struct mafat_span out);
-
-/* Zero columns that a convolution reads beside its input map's true edges. */
-void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right);
 
 /* Multiply-accumulates for `pixels` of the output map, all filters. */
 uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels);

@@ -4,4 +4,5 @@
 const struct mafat_kind mafat_kind_activation = {
     .name = "activation",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .in_span = mafat_kind_same_span,
 };

@@ -5,6 +5,7 @@ const struct mafat_kind mafat_kind_route = {
     .name = "route",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .alias = true,
+    .in_span = mafat_kind_same_span,
 };
 
 const struct mafat_kind mafat_kind_dropout = {
@@ -12,6 +13,7 @@ const struct mafat_kind mafat_kind_dropout = {
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .alias = true,
     .inert = true,
+    .in_span = mafat_kind_same_span,
 };
 
 const struct mafat_kind mafat_kind_cost = {
@@ -19,4 +21,5 @@ const struct mafat_kind mafat_kind_cost = {
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .alias = true,
     .inert = true,
+    .in_span = mafat_kind_same_span,
 };

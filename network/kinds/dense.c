@@ -6,4 +6,5 @@ const struct mafat_kind mafat_kind_connected = {
     .along = MAFAT_ALONG_FILTERS | MAFAT_ALONG_INPUTS,
     .weights = MAFAT_WEIGHTS_PANELS,
     .flat = true,
+    .in_span = mafat_kind_whole_span,
 };

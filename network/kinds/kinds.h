@@ -1,4 +1,4 @@
-/* The kinds that there are, each in the file named beside it. */
+/* The kinds that there are, each in the file named beside it, and what several of them share. */
 #ifndef MAFAT_NETWORK_KINDS_KINDS_H
 #define MAFAT_NETWORK_KINDS_KINDS_H
 
@@ -22,5 +22,9 @@ extern const struct mafat_kind mafat_kind_softmax;       /* softmax.c */
 extern const struct mafat_kind mafat_kind_region;        /* boxes.c */
 extern const struct mafat_kind mafat_kind_yolo;          /* boxes.c */
 extern const struct mafat_kind mafat_kind_detection;     /* detection.c */
+
+/* in_span of kinds that read the pixel they write, and of those that read whole maps. */
+struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
+struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
 
 #endif

@@ -4,4 +4,5 @@
 const struct mafat_kind mafat_kind_local = {
     .name = "local",
     .weights = MAFAT_WEIGHTS_PIXELS,
+    .in_span = mafat_kind_whole_span,
 };

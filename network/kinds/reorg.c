@@ -3,4 +3,5 @@
 
 const struct mafat_kind mafat_kind_reorg = {
     .name = "reorg",
+    .in_span = mafat_kind_whole_span,
 };

@@ -4,4 +4,5 @@
 const struct mafat_kind mafat_kind_softmax = {
     .name = "softmax",
     .classifies = true,
+    .in_span = mafat_kind_whole_span,
 };
