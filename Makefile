@@ -52,7 +52,7 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 # --- sources -----------------------------------------------------------------
 
 BASE      := $(wildcard base/*.c)
-NETWORK   := $(wildcard network/*.c)
+NETWORK   := $(wildcard network/*.c network/kinds/*.c)
 FORMATS   := $(wildcard formats/*/*.c)
 PREDICTOR := $(wildcard predictor/*.c predictor/kinds/*.c)
 SEARCH    := $(wildcard search/*.c)
