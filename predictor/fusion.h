@@ -32,7 +32,7 @@ static inline int mafat_fusion_inside(const struct mafat_plan *plan, int layer)
 /* Is what lies inside the layer pooled as it is stored? */
 static inline bool mafat_fusion_pools(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
-  return mafat_fusion_inside(plan, layer) >= 0 && n->layers[layer].type == MAFAT_MAXPOOL;
+  return mafat_fusion_inside(plan, layer) >= 0 && mafat_layer_pools(&n->layers[layer]);
 }
 
 /* The layer whose input a step of `layer` reads: the innermost one, or itself. */

@@ -70,9 +70,9 @@ static void hold(struct maker *m, int tensor, struct mafat_box held, struct mafa
 static uint64_t link_macs(const struct mafat_layer *l, const struct mafat_link *w)
 {
   uint64_t pixels = (uint64_t)mafat_box_area(w->box);
-  if (l->type == MAFAT_CONNECTED)
+  if (mafat_layer_is_flat(l))
     return (uint64_t)mafat_span_size(w->filters) * (uint64_t)mafat_span_size(w->channels);
-  if (l->type != MAFAT_CONVOLUTIONAL) return mafat_layer_macs(l, pixels);
+  if (!mafat_layer_convolves(l)) return mafat_layer_macs(l, pixels);
   return pixels * (uint64_t)l->size * (uint64_t)l->size * (uint64_t)mafat_span_size(w->filters) *
          (uint64_t)mafat_span_size(w->channels) / (uint64_t)l->groups;
 }
@@ -81,7 +81,7 @@ static uint64_t link_macs(const struct mafat_layer *l, const struct mafat_link *
 static uint64_t link_padded_macs(const struct mafat_plan *plan, const struct mafat_layer *l,
                                  const struct mafat_link *w)
 {
-  if (l->type != MAFAT_CONVOLUTIONAL && l->type != MAFAT_CONNECTED) return link_macs(l, w);
+  if (!mafat_layer_has_panels(l)) return link_macs(l, w);
   uint64_t width = 0, filters = (uint64_t)mafat_span_size(w->filters);
   for (int f = w->filters.begin, end; f < w->filters.end; f = end) {
     end = mafat_min(mafat_panel_end(l, f), w->filters.end);
