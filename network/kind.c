@@ -44,6 +44,29 @@ void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right)
   if (mafat_kind_of(l->type)->pads) mafat_kind_of(l->type)->pads(l, left, right);
 }
 
+struct mafat_matrix mafat_layer_matrix(const struct mafat_layer *l)
+{
+  const struct mafat_kind *kind = mafat_kind_of(l->type);
+  return kind->matrix ? kind->matrix(l) : (struct mafat_matrix){0, 0, 0};
+}
+
+struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l)
+{
+  const struct mafat_kind *kind = mafat_kind_of(l->type);
+  return kind->counts ? kind->counts(l) : (struct mafat_weight_counts){0, 0, 0};
+}
+
+uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels)
+{
+  const struct mafat_kind *kind = mafat_kind_of(l->type);
+  return kind->macs ? kind->macs(l, pixels, filters, channels) : 0;
+}
+
+uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels)
+{
+  return mafat_layer_part_macs(l, pixels, l->out.c, mafat_layer_channels(l));
+}
+
 /* ---- shared by kinds ---- */
 
 struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
@@ -56,4 +79,17 @@ struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand
 {
   (void)operand, (void)out;
   return mafat_span(0, axis_y ? l->in.h : l->in.w);
+}
+
+struct mafat_weight_counts mafat_kind_matrix_counts(const struct mafat_layer *l)
+{
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  uint64_t filters = (uint64_t)m.filters;
+  return (struct mafat_weight_counts){filters, l->batch_normalize ? 3 * filters : 0, filters * mafat_matrix_row(m)};
+}
+
+uint64_t mafat_kind_window_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels)
+{
+  uint64_t taps = (uint64_t)mafat_layer_matrix(l).taps;
+  return pixels * (uint64_t)filters * (uint64_t)(channels / l->groups) * taps;
 }
