@@ -1,28 +1,5 @@
 #include "network/kind.h"
 
-#include "network/kinds/kinds.h"
-
-const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
-    [MAFAT_CONVOLUTIONAL] = &mafat_kind_convolutional,
-    [MAFAT_MAXPOOL] = &mafat_kind_maxpool,
-    [MAFAT_AVGPOOL] = &mafat_kind_avgpool,
-    [MAFAT_ROUTE] = &mafat_kind_route,
-    [MAFAT_SHORTCUT] = &mafat_kind_shortcut,
-    [MAFAT_UPSAMPLE] = &mafat_kind_upsample,
-    [MAFAT_REORG] = &mafat_kind_reorg,
-    [MAFAT_CONNECTED] = &mafat_kind_connected,
-    [MAFAT_LOCAL] = &mafat_kind_local,
-    [MAFAT_BATCHNORM] = &mafat_kind_batchnorm,
-    [MAFAT_CROP] = &mafat_kind_crop,
-    [MAFAT_ACTIVATION_LAYER] = &mafat_kind_activation,
-    [MAFAT_DROPOUT] = &mafat_kind_dropout,
-    [MAFAT_COST] = &mafat_kind_cost,
-    [MAFAT_SOFTMAX] = &mafat_kind_softmax,
-    [MAFAT_REGION] = &mafat_kind_region,
-    [MAFAT_YOLO] = &mafat_kind_yolo,
-    [MAFAT_DETECTION] = &mafat_kind_detection,
-};
-
 const char *mafat_layer_type_name(enum mafat_layer_type type)
 {
   return (unsigned)type < MAFAT_N_LAYER_TYPES ? mafat_kind_of(type)->name : "unknown";
@@ -44,16 +21,25 @@ void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right)
   if (mafat_kind_of(l->type)->pads) mafat_kind_of(l->type)->pads(l, left, right);
 }
 
-/* ---- shared by kinds ---- */
-
-struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+struct mafat_matrix mafat_layer_matrix(const struct mafat_layer *l)
 {
-  (void)l, (void)operand, (void)axis_y;
-  return out;
+  const struct mafat_kind *kind = mafat_kind_of(l->type);
+  return kind->matrix ? kind->matrix(l) : (struct mafat_matrix){0, 0, 0};
 }
 
-struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l)
 {
-  (void)operand, (void)out;
-  return mafat_span(0, axis_y ? l->in.h : l->in.w);
+  const struct mafat_kind *kind = mafat_kind_of(l->type);
+  return kind->counts ? kind->counts(l) : (struct mafat_weight_counts){0, 0, 0};
+}
+
+uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels)
+{
+  const struct mafat_kind *kind = mafat_kind_of(l->type);
+  return kind->macs ? kind->macs(l, pixels, filters, channels) : 0;
+}
+
+uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels)
+{
+  return mafat_layer_part_macs(l, pixels, l->out.c, mafat_layer_channels(l));
 }

@@ -8,6 +8,9 @@
 #include "base/box.h"
 #include "network/layer.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* What a step may be a part of. */
 enum {
   MAFAT_ALONG_ROWS = 1,    /* rows of the output, from some rows of the input */
@@ -23,6 +26,23 @@ enum mafat_weights_form {
   MAFAT_WEIGHTS_PANELS, /* a matrix, in panels of filters with their scales and biases */
   MAFAT_WEIGHTS_PIXELS, /* a matrix of its own for every pixel of the output, as the file has them */
   MAFAT_WEIGHTS_AFFINE  /* a scale and a bias for each channel, nothing else */
+};
+
+/* What a layer multiplies its input with: a row of inputs x taps weights for each filter. Taps are
+ * the pixels of a window; a filter of a grouped convolution has its group's inputs alone. */
+struct mafat_matrix {
+  int filters, inputs, taps; /* all 0: none */
+};
+
+/* Weights of one filter. */
+static inline uint64_t mafat_matrix_row(struct mafat_matrix m)
+{
+  return (uint64_t)m.inputs * (uint64_t)m.taps;
+}
+
+/* Floats that a layer has in a .weights file, and how they are divided. */
+struct mafat_weight_counts {
+  uint64_t biases, normalization, weights; /* normalization: scales, means and variances together */
 };
 
 struct mafat_kind {
@@ -44,6 +64,11 @@ struct mafat_kind {
   struct mafat_span (*in_span)(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
   /* Zero columns beside the input that windows reach into; NULL: none. */
   void (*pads)(const struct mafat_layer *l, int *left, int *right);
+  struct mafat_matrix (*matrix)(const struct mafat_layer *l);         /* NULL: it has none */
+  struct mafat_weight_counts (*counts)(const struct mafat_layer *l);  /* NULL: without weights */
+  /* Multiply-accumulates of so many pixels and filters of the output, from so many channels
+   * (mafat_layer_channels); NULL: none. */
+  uint64_t (*macs)(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
 };
 
 extern const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES];
@@ -64,6 +89,14 @@ struct mafat_span mafat_layer_from_span(const struct mafat_layer *l, bool axis_y
 
 /* Zero columns that a convolution reads beside its input map's true edges. */
 void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right);
+
+struct mafat_matrix mafat_layer_matrix(const struct mafat_layer *l);
+struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l);
+
+/* Multiply-accumulates for `pixels` of the output map: all filters, or of a part of the filters
+ * the part that is summed over some of the channels. */
+uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels);
+uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
 
 /* ---- what others ask ---- */
 

@@ -11,8 +11,6 @@
 #include "base/error.h"
 #include "network/kind.h"
 
-#include <stdint.h>
-
 struct mafat_network {
   char *path;               /* of the cfg, for messages */
   struct mafat_shape input; /* of the image: h, w, c */
@@ -46,14 +44,5 @@ struct mafat_shape mafat_network_tensor_shape(const struct mafat_network *n, int
 /* What the output of layer `index` consists of: itself, or what it renames. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self);
-
-/* Multiply-accumulates for `pixels` of the output map, all filters. */
-uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels);
-
-/* Floats that the layer has in a .weights file, and how they are divided. */
-struct mafat_weight_counts {
-  uint64_t biases, normalization, weights; /* normalization: scales, means and variances together */
-};
-struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l);
 
 #endif

@@ -23,6 +23,11 @@ static void find_pads(const struct mafat_layer *l, int *left, int *right)
   *right = reach > 0 ? reach : 0;
 }
 
+static struct mafat_matrix matrix(const struct mafat_layer *l)
+{
+  return (struct mafat_matrix){l->filters, l->in.c / l->groups, l->size * l->size};
+}
+
 const struct mafat_kind mafat_kind_convolutional = {
     .name = "convolutional",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS | MAFAT_ALONG_INPUTS,
@@ -30,4 +35,7 @@ const struct mafat_kind mafat_kind_convolutional = {
     .convolves = true,
     .in_span = in_span,
     .pads = find_pads,
+    .matrix = matrix,
+    .counts = mafat_kind_matrix_counts,
+    .macs = mafat_kind_window_macs,
 };

@@ -27,4 +27,9 @@ extern const struct mafat_kind mafat_kind_detection;     /* detection.c */
 struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
 struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
 
+/* Counts of one matrix with a bias for each filter, normalized or not. */
+struct mafat_weight_counts mafat_kind_matrix_counts(const struct mafat_layer *l);
+/* Of windows over the channels of a group. */
+uint64_t mafat_kind_window_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
+
 #endif
