@@ -46,6 +46,7 @@ for program in run_inference make_weights pack_weights annotate memory_limit swa
   tries "$program" "$program --help && man -w $program"
 done
 tries 'libmafat(3)' 'man -w libmafat'
+tries 'mafat-plan(7)' 'man -w mafat-plan'
 tries 'make_weights runs' 'make_weights --quiet shapes/shapes.cfg random.weights'
 tries 'pack_weights runs' 'pack_weights --quiet shapes/shapes.cfg shapes/shapes.weights packed'
 tries 'run_inference runs' "run_inference --memory 16M --json --names shapes/shapes.names shapes/shapes.cfg packed $picture >found.json"
