@@ -74,9 +74,9 @@ done
 others=$(needed "$lib/libmafat.so.0" | grep -vxE 'libc|libm|libjpeg|libpng[0-9]*|libz|liburing|libgcc_s|libpthread|ld-linux.*')
 check needs "libmafat.so.0 needs more than decoders: $others" test -z "$others"
 
-# ---- Programs in C: the example of the manual, shared and static
+# ---- Programs in C: the first example of the manual, shared and static
 
-sed -n '/^#include <mafat.h>/,/^\.Ed/{/^\.Ed/!p}' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$work/boxes.c"
+sed -n '/^#include <mafat.h>/,/^\.Ed/{/^\.Ed/q;p}' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$work/boxes.c"
 if ! command -v pkg-config >/dev/null; then
   skip example 'no pkg-config'
 else
