@@ -169,8 +169,10 @@ void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, 
   mafat_count_maps(c, in_bytes, out_bytes);
 }
 
-void mafat_count_dense(struct mafat_counting *c, double macs, double units, double panels)
+void mafat_count_dense(struct mafat_counting *c, double units, double panels)
 {
+  double macs = (double)mafat_layer_part_macs(c->layer, (uint64_t)mafat_box_area(c->box), mafat_span_size(c->filters),
+                                              mafat_span_size(c->channels));
   mafat_count_share(c, units);
   mafat_count(c, MAFAT_TERM_UNIT, panels);
   mafat_count(c, MAFAT_TERM_DENSE_MACS, macs);

@@ -112,7 +112,7 @@ void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_byte
 /* Rows are shared out: n of `term`, and the maps. */
 void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, double in_bytes, double out_bytes);
 
-/* Sums over a flattened input, in so many units. */
-void mafat_count_dense(struct mafat_counting *c, double macs, double units, double panels);
+/* Sums over a flattened input of so many panels, shared out in so many units. */
+void mafat_count_dense(struct mafat_counting *c, double units, double panels);
 
 #endif

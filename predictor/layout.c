@@ -67,32 +67,29 @@ static void hold(struct maker *m, int tensor, struct mafat_box held, struct mafa
   e->cols = mafat_max(e->cols, cols);
 }
 
-static uint64_t link_macs(const struct mafat_layer *l, const struct mafat_link *w)
+/* What one layer of a step computes. */
+static uint64_t link_macs(const struct mafat_layer *l, const struct mafat_link *link)
 {
-  uint64_t pixels = (uint64_t)mafat_box_area(w->box);
-  if (mafat_layer_is_flat(l))
-    return (uint64_t)mafat_span_size(w->filters) * (uint64_t)mafat_span_size(w->channels);
-  if (!mafat_layer_convolves(l)) return mafat_layer_macs(l, pixels);
-  return pixels * (uint64_t)l->size * (uint64_t)l->size * (uint64_t)mafat_span_size(w->filters) *
-         (uint64_t)mafat_span_size(w->channels) / (uint64_t)l->groups;
+  return mafat_layer_part_macs(l, (uint64_t)mafat_box_area(link->box), mafat_span_size(link->filters),
+                               mafat_span_size(link->channels));
 }
 
 /* The same as the kernels do it. */
 static uint64_t link_padded_macs(const struct mafat_plan *plan, const struct mafat_layer *l,
-                                 const struct mafat_link *w)
+                                 const struct mafat_link *link)
 {
-  if (!mafat_layer_has_panels(l)) return link_macs(l, w);
-  uint64_t width = 0, filters = (uint64_t)mafat_span_size(w->filters);
-  for (int f = w->filters.begin, end; f < w->filters.end; f = end) {
-    end = mafat_min(mafat_panel_end(l, f), w->filters.end);
+  if (!mafat_layer_has_panels(l)) return link_macs(l, link);
+  uint64_t width = 0, filters = (uint64_t)mafat_span_size(link->filters);
+  for (int f = link->filters.begin, end; f < link->filters.end; f = end) {
+    end = mafat_min(mafat_panel_end(l, f), link->filters.end);
     width += (uint64_t)mafat_panel_width(end - f);
   }
   if (filters == 0) return 0;
-  if (plan->algorithms[w->layer] == MAFAT_WINOGRAD)
-    return (uint64_t)mafat_winograd_tiles(mafat_span_size(w->box.y)) *
-           (uint64_t)mafat_winograd_tiles(mafat_span_size(w->box.x)) * MAFAT_WINOGRAD_PRODUCTS * width *
-           (uint64_t)mafat_span_size(w->channels);
-  return link_macs(l, w) / filters * width;
+  if (plan->algorithms[link->layer] == MAFAT_WINOGRAD)
+    return (uint64_t)mafat_winograd_tiles(mafat_span_size(link->box.y)) *
+           (uint64_t)mafat_winograd_tiles(mafat_span_size(link->box.x)) * MAFAT_WINOGRAD_PRODUCTS * width *
+           (uint64_t)mafat_span_size(link->channels);
+  return link_macs(l, link) / filters * width;
 }
 
 static void count_step(struct maker *m, const struct mafat_step *step)

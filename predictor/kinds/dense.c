@@ -12,7 +12,7 @@ static bool plan_connected(const struct mafat_scratch_request *r, struct mafat_s
 static void count_connected(struct mafat_counting *c)
 {
   double panels = mafat_counting_width(c).panels;
-  mafat_count_dense(c, (double)mafat_span_size(c->filters) * mafat_span_size(c->channels), panels, panels);
+  mafat_count_dense(c, panels, panels);
 }
 
 const struct mafat_predictor_kind mafat_predictor_connected = {.scratch = plan_connected, .count = count_connected};

@@ -9,8 +9,7 @@ static bool plan_local(const struct mafat_scratch_request *r, struct mafat_scrat
 
 static void count_local(struct mafat_counting *c)
 {
-  double macs = (double)mafat_layer_macs(c->layer, (uint64_t)mafat_box_area(c->box));
-  mafat_count_dense(c, macs, 1, mafat_counting_width(c).panels);
+  mafat_count_dense(c, 1, mafat_counting_width(c).panels);
 }
 
 const struct mafat_predictor_kind mafat_predictor_local = {.scratch = plan_local, .count = count_local};
