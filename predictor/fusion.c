@@ -3,22 +3,18 @@
 #include "predictor/usage.h"
 #include "predictor/winograd.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static bool is_pooled(const struct mafat_layer *conv, const struct mafat_layer *pool)
 {
-  return pool->type == MAFAT_MAXPOOL && pool->size == 2 && pool->stride == 2 && pool->pad == 0 &&
-         conv->type == MAFAT_CONVOLUTIONAL && conv->groups == 1;
-}
-
-static bool is_pointwise(const struct mafat_layer *l)
-{
-  return l->type == MAFAT_CONVOLUTIONAL && l->size == 1 && l->stride == 1 && l->pad == 0 && l->groups == 1;
+  return mafat_layer_pools(pool) && pool->size == 2 && pool->stride == 2 && pool->pad == 0 &&
+         mafat_layer_is_ungrouped(conv);
 }
 
 bool mafat_fusion_adds_alike(const struct mafat_layer *l)
 {
-  if (l->type != MAFAT_SHORTCUT || l->sources.n != 1 || l->from.n != 1) return false;
+  if (!mafat_layer_adds(l) || l->sources.n != 1 || l->from.n != 1) return false;
   struct mafat_source x = l->sources.list[0], z = l->from.list[0];
   return l->from_shape.w == l->out.w && l->from_shape.h == l->out.h && z.n >= l->out.c &&
          x.first % MAFAT_CHANNEL_BLOCK == 0 && z.first % MAFAT_CHANNEL_BLOCK == 0;
@@ -26,7 +22,7 @@ bool mafat_fusion_adds_alike(const struct mafat_layer *l)
 
 static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *shortcut)
 {
-  return mafat_fusion_adds_alike(shortcut) && conv->type == MAFAT_CONVOLUTIONAL && conv->groups == 1;
+  return mafat_fusion_adds_alike(shortcut) && mafat_layer_is_ungrouped(conv);
 }
 
 /* The layer all of whose output, and nothing else, `l` reads; -1 if there is none. */
@@ -70,7 +66,7 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
       if (k < 0 || readers[k] != 1 || mafat_plan_group_of(plan, k) != mafat_plan_group_of(plan, l)) continue;
       const struct mafat_layer *inner = &n->layers[k];
       if (!is_added(inner, layer) && !(is_pooled(inner, layer) && plan->inner[k] < 0) &&
-          !(is_pointwise(layer) && mafat_layer_is_depthwise(inner)))
+          !(mafat_layer_is_pointwise(layer) && mafat_layer_is_depthwise(inner)))
         continue;
       plan->inner[l] = k;
       plan->outer[k] = l;
@@ -81,11 +77,28 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
+int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n, struct mafat_link step,
+                       struct mafat_link links[MAFAT_FUSION_MOST])
+{
+  int n_links = 0;
+  struct mafat_box box = step.box;
+  for (int l = step.layer; l >= 0; l = mafat_fusion_inside(plan, l)) {
+    const struct mafat_layer *layer = &n->layers[l];
+    bool innermost = mafat_fusion_inside(plan, l) < 0, whole = mafat_layer_is_depthwise(layer) && l != step.layer;
+    assert(n_links < MAFAT_FUSION_MOST);
+    links[n_links++] = (struct mafat_link){l, box, whole ? mafat_span(0, layer->out.c) : step.filters,
+                                           innermost ? step.channels : mafat_span(0, layer->in.c)};
+    box = (struct mafat_box){mafat_layer_in_span(layer, true, box.y), mafat_layer_in_span(layer, false, box.x)};
+  }
+  return n_links;
+}
+
 struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                           int layer, bool axis_y, struct mafat_span out)
 {
-  for (; plan->inner[layer] >= 0; layer = plan->inner[layer])
-    out = mafat_layer_in_span(&n->layers[layer], axis_y, out);
+  int reader = mafat_fusion_reader(plan, layer);
+  for (int l = layer; l != reader; l = mafat_fusion_inside(plan, l))
+    out = mafat_layer_in_span(&n->layers[l], axis_y, out);
   return out;
 }
 
@@ -104,5 +117,5 @@ struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const stru
 int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   if (plan->algorithms[mafat_fusion_reader(plan, layer)] != MAFAT_WINOGRAD) return 1;
-  return n->layers[layer].type == MAFAT_MAXPOOL ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
+  return mafat_fusion_pools(plan, n, layer) ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
 }

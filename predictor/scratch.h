@@ -53,6 +53,21 @@ enum {
   MAFAT_SCRATCH_UNITS = 8              /* pieces of work for each thread, at least, where rows allow */
 };
 
+/* For kinds of layers: steps of at most rows x cols output pixels of a layer. */
+struct mafat_scratch_request {
+  const struct mafat_plan *plan;
+  const struct mafat_network *network;
+  int layer, rows, cols;
+};
+
+/* Appends n objects of `size` bytes to a part of the scratch, aligned to 64;
+ * false on overflow. */
+bool mafat_scratch_append(size_t *part_bytes, size_t *offset, size_t n, size_t size);
+/* What a kernel call reads its arguments from: pieces, row pointers. */
+bool mafat_scratch_append_tables(struct mafat_scratch *s);
+/* The layer's whole input. */
+bool mafat_scratch_append_flat(struct mafat_scratch *s, const struct mafat_layer *l);
+
 /* For steps of at most rows x cols output pixels of a layer. Returns MAFAT_ELIMIT
  * when the bytes overflow. */
 int mafat_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n, int layer,

@@ -1,5 +1,6 @@
 #include "runner/facts.h"
 
+#include "predictor/fusion.h"
 #include "predictor/packing.h"
 #include "runner/model.h"
 
@@ -15,7 +16,7 @@ static uint64_t step_macs(const struct mafat_plan *plan, const struct mafat_layo
 {
   uint64_t sum = 0;
   if (plan->outer[layer] >= 0) return 0;
-  for (; layer >= 0; layer = plan->inner[layer]) sum += layout->layer_macs[layer];
+  for (int l = layer; l >= 0; l = mafat_fusion_inside(plan, l)) sum += layout->layer_macs[l];
   return sum;
 }
 

@@ -1,5 +1,7 @@
 #include "runner/weights/weights_store.h"
 
+#include "predictor/fusion.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -122,7 +124,7 @@ static void prepare_step(struct mafat_weights *w, const struct mafat_step *step)
 {
   w->step.layer = -1;
   if (!mafat_fetches_step_has_weights(step)) return;
-  for (int l = step->layer; l >= 0; l = w->plan->inner[l]) {
+  for (int l = step->layer; l >= 0; l = mafat_fusion_inside(w->plan, l)) {
     if (w->plan->residence[l] != MAFAT_STREAMED) continue;
     w->step.layer = l;
     w->step.filters = step->filters;

@@ -1,4 +1,4 @@
-/* The kernels on whole layers, called as runner/layers_conv.c calls them: rows
+/* The kernels on whole layers, called as runner/kinds/conv_direct.c calls them: rows
  * in bands that a cache holds, panels of 32 filters, channels in pieces. */
 #include "tests/kernel_check/bench.h"
 
