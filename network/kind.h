@@ -164,7 +164,7 @@ static inline bool mafat_layer_is_depthwise(const struct mafat_layer *l)
 /* Every pixel of all channels by itself: a 1x1 convolution. */
 static inline bool mafat_layer_is_pointwise(const struct mafat_layer *l)
 {
-  return mafat_layer_is_ungrouped(l) && l->size == 1 && l->stride == 1 && l->pad == 0;
+  return mafat_layer_is_ungrouped(l) && mafat_window_is_pixel(&l->window);
 }
 
 static inline bool mafat_layer_pools(const struct mafat_layer *l)

@@ -3,7 +3,7 @@
 #ifndef MAFAT_NETWORK_LAYER_H
 #define MAFAT_NETWORK_LAYER_H
 
-#include <stdbool.h>
+#include "network/window.h"
 
 enum mafat_layer_type {
   MAFAT_CONVOLUTIONAL,
@@ -89,9 +89,9 @@ struct mafat_layer {
   struct mafat_sources from;  /* shortcut: what is added */
   struct mafat_shape from_shape;
   enum mafat_activation activation;
-  int filters, size, stride, groups;
-  int pad;                    /* taps before the first pixel: convolution padding, pooling offset */
-  int padding;                /* maxpool: total padding as the cfg has it */
+  int filters, groups;        /* groups: of a convolution's channels and filters; of a softmax */
+  struct mafat_window window; /* convolution, maxpool, local */
+  int factor;                 /* upsample: outputs an input becomes, either way; reorg: side of a block */
   bool batch_normalize;
   bool reverse;               /* reorg */
   int extra;                  /* reorg: zeros appended to the flattened input */

@@ -30,6 +30,25 @@ static inline struct mafat_taps mafat_window_along(const struct mafat_window *w,
   return axis_y ? w->y : w->x;
 }
 
+/* One tap on every pixel: nothing slides. */
+static inline bool mafat_window_is_pixel(const struct mafat_window *w)
+{
+  return w->y.size == 1 && w->x.size == 1 && w->y.stride == 1 && w->x.stride == 1 &&
+         w->y.before == 0 && w->y.after == 0 && w->x.before == 0 && w->x.after == 0;
+}
+
+/* Is it `size` taps side by side, `stride` apart, both ways? Padding may be any. */
+static inline bool mafat_window_is_plain(const struct mafat_window *w, int size, int stride)
+{
+  return w->y.size == size && w->x.size == size && w->y.stride == stride && w->x.stride == stride &&
+         (size == 1 || (w->y.dilation == 1 && w->x.dilation == 1));
+}
+
+static inline bool mafat_window_is_padded(const struct mafat_window *w)
+{
+  return w->y.before || w->y.after || w->x.before || w->x.after;
+}
+
 /* Taps of both ways together. */
 static inline int mafat_window_area(const struct mafat_window *w)
 {

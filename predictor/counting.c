@@ -45,7 +45,9 @@ double mafat_counting_runs(const struct mafat_counting *c, struct mafat_span cha
   int n = mafat_span_size(channels);
   int full = n / MAFAT_CHANNEL_BLOCK, rest = n % MAFAT_CHANNEL_BLOCK;
   bool joined = rest < 4 || rest % 4 == 0;
-  return (double)c->layer->size * (full + (rest ? (joined ? 1 : c->layer->size) : 0));
+  const struct mafat_window *w = &c->layer->window;
+  double apart = w->x.size, together = w->x.dilation > 1 ? apart : 1;
+  return w->y.size * (full * together + (rest ? (joined ? together : apart) : 0));
 }
 
 void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double rows, int cols, struct mafat_width w,

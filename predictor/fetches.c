@@ -280,7 +280,7 @@ static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
   struct mafat_span channels = f->step.channels, panel = {f->filter, mafat_panel_end(l, f->filter)};
-  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;
+  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)mafat_window_area(&l->window);
   size_t inputs = (size_t)filter_floats(l) / taps, width = (size_t)mafat_panel_width(mafat_span_size(panel));
   bool finishes = (size_t)channels.end == inputs;
   size_t begin = mafat_packed_offset(l, panel.begin) + (size_t)channels.begin * taps * width;

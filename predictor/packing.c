@@ -58,7 +58,7 @@ static size_t taps_per_filter(const struct mafat_layer *l)
 {
   if (l->type == MAFAT_CONNECTED)
     return times(times((size_t)l->in.h, (size_t)l->in.w), (size_t)l->in.c);
-  return times(times((size_t)(l->in.c / l->groups), (size_t)l->size), (size_t)l->size);
+  return times(times((size_t)(l->in.c / l->groups), (size_t)l->window.y.size), (size_t)l->window.x.size);
 }
 
 /* Floats of panels of a summed width: their weights, scales and biases. */

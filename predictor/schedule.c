@@ -149,7 +149,7 @@ static int slice_end(const struct mafat_schedule *s)
   if (s->plan->residence[reader] != MAFAT_STREAMED || (pooled && s->plan->algorithms[reader] == MAFAT_DIRECT))
     return all;
   bool flat = mafat_layer_is_flat(l);
-  int taps = flat ? 1 : l->size * l->size, width = MAFAT_PANEL * s->plan->n_threads;
+  int taps = flat ? 1 : mafat_window_area(&l->window), width = MAFAT_PANEL * s->plan->n_threads;
   int n = MAFAT_SLICE_FLOATS / (width * taps);
   if (n < MAFAT_PANEL) n = MAFAT_PANEL;
   return flat ? mafat_min(s->channel + n, all) : mafat_slice_end(&l->sources, s->channel, n);

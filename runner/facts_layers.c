@@ -35,7 +35,7 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
       .type = mafat_layer_type_name(l->type),
       .in_h = l->in.h, .in_w = l->in.w, .in_c = l->in.c,
       .out_h = l->out.h, .out_w = l->out.w, .out_c = l->out.c,
-      .size = l->size, .stride = l->stride, .filters = l->filters,
+      .size = l->window.y.size, .stride = l->factor ? l->factor : l->window.y.stride, .filters = l->filters,
       .group = mafat_plan_group_of(c->plan, layer),
       .inside = c->plan->outer[layer],
       .algorithm = convolves ? mafat_algorithm_name(c->plan->algorithms[layer]) : NULL,

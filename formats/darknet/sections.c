@@ -121,48 +121,60 @@ enum {
   MAX_SOURCES = 4096 /* of a route: routes of routes would double them without end */
 };
 
+/* stride=, and what of it stride_x= and stride_y= say otherwise. */
+static int get_strides(struct reader *r)
+{
+  struct mafat_window *w = &r->layer->window;
+  int stride = 1, code = get_int(r, "stride", 1, MAX_WINDOW, &stride);
+  if (code) return code;
+  w->x.stride = w->y.stride = stride;
+  if ((code = get_int(r, "stride_x", 1, MAX_WINDOW, &w->x.stride))) return code;
+  return get_int(r, "stride_y", 1, MAX_WINDOW, &w->y.stride);
+}
+
 static int read_convolutional(struct reader *r)
 {
   static const char *const refused[] = {"binary", "xnor", "flipped", "dot", "dontload", "numload",
-                                        "dontloadscales", "stride_x", "stride_y", "antialiasing",
+                                        "dontloadscales", "antialiasing",
                                         "share_index", "assisted_excitation", "deform", "sway",
                                         "rotate", "stretch", "stretch_sway", "coordconv", "cbn", NULL};
   struct mafat_layer *l = r->layer;
-  int dilation = 1, pad = 0, code;
-  l->filters = l->size = l->stride = l->groups = 1;
+  int size = 1, dilation = 1, padding = 0, pad = 0, code;
+  l->filters = l->groups = 1;
   if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
       (code = get_int(r, "filters", 1, MAFAT_MAX_EXTENT, &l->filters)) ||
-      (code = get_int(r, "size", 1, MAX_WINDOW, &l->size)) ||
-      (code = get_int(r, "stride", 1, MAX_WINDOW, &l->stride)) ||
-      (code = get_int(r, "padding", 0, MAX_WINDOW, &l->pad)) ||
+      (code = get_int(r, "size", 1, MAX_WINDOW, &size)) ||
+      (code = get_int(r, "padding", 0, MAX_WINDOW, &padding)) ||
       (code = get_int(r, "pad", 0, INT_MAX, &pad)) ||
       (code = get_int(r, "groups", 1, MAFAT_MAX_EXTENT, &l->groups)) ||
       (code = get_int(r, "dilation", 1, MAX_WINDOW, &dilation)) ||
       (code = get_bool(r, "batch_normalize", &l->batch_normalize)) ||
       (code = get_activation(r, MAFAT_LOGISTIC)))
     return code;
-  if (pad) l->pad = l->size / 2;
-  if (dilation != 1 && l->size > 1)
-    return fail_here(r, MAFAT_EUNSUPPORTED, "with dilation other than 1 is not supported");
-  return MAFAT_OK;
+  if (size == 1) dilation = 1;
+  if (pad) padding = size / 2;
+  /* AlexeyAB's padding is dilated, the sizes of his maps are not: both agree where it is half a window. */
+  if (dilation > 1 && 2 * padding != size - 1)
+    return fail_here(r, MAFAT_EUNSUPPORTED, "with dilation expects an odd size and pad=1");
+  l->window = mafat_window_square(size, 1, padding * dilation);
+  l->window.y.dilation = l->window.x.dilation = dilation;
+  return get_strides(r);
 }
 
 static int read_maxpool(struct reader *r)
 {
-  static const char *const refused[] = {"maxpool_depth", "antialiasing", "stride_x", "stride_y",
-                                        "maxpool_zero_nonmax", NULL};
-  struct mafat_layer *l = r->layer;
-  int code;
-  l->stride = 1;
+  static const char *const refused[] = {"maxpool_depth", "antialiasing", "maxpool_zero_nonmax", NULL};
+  int stride = 1, code;
   if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
-      (code = get_int(r, "stride", 1, MAX_WINDOW, &l->stride)))
+      (code = get_int(r, "stride", 1, MAX_WINDOW, &stride)))
     return code;
-  l->size = l->stride;
-  if ((code = get_int(r, "size", 1, MAX_WINDOW, &l->size))) return code;
-  l->padding = l->size - 1;
-  if ((code = get_int(r, "padding", 0, MAX_WINDOW, &l->padding))) return code;
-  l->pad = l->padding / 2;
-  return MAFAT_OK;
+  int size = stride;
+  if ((code = get_int(r, "size", 1, MAX_WINDOW, &size))) return code;
+  int padding = size - 1; /* of both sides together */
+  if ((code = get_int(r, "padding", 0, MAX_WINDOW, &padding))) return code;
+  struct mafat_taps taps = {size, 1, 1, padding / 2, padding - padding / 2};
+  r->layer->window = (struct mafat_window){taps, taps};
+  return get_strides(r);
 }
 
 static int add_route_source(struct reader *r, int number, int groups, int group_id)
@@ -235,9 +247,9 @@ static int read_upsample(struct reader *r)
 {
   struct mafat_layer *l = r->layer;
   int code;
-  l->stride = 2;
+  l->factor = 2;
   l->scale = 1;
-  if ((code = connect_to_previous(r)) || (code = get_int(r, "stride", 1, MAX_WINDOW, &l->stride)))
+  if ((code = connect_to_previous(r)) || (code = get_int(r, "stride", 1, MAX_WINDOW, &l->factor)))
     return code;
   return get_float(r, "scale", &l->scale);
 }
@@ -247,9 +259,9 @@ static int read_reorg(struct reader *r)
   static const char *const refused[] = {"flatten", NULL};
   struct mafat_layer *l = r->layer;
   int code;
-  l->stride = 1;
+  l->factor = 1;
   if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
-      (code = get_int(r, "stride", 1, MAX_WINDOW, &l->stride)) ||
+      (code = get_int(r, "stride", 1, MAX_WINDOW, &l->factor)) ||
       (code = get_int(r, "extra", 0, MAFAT_MAX_EXTENT, &l->extra)))
     return code;
   return get_bool(r, "reverse", &l->reverse);
@@ -271,14 +283,15 @@ static int read_connected(struct reader *r)
 static int read_local(struct reader *r)
 {
   struct mafat_layer *l = r->layer;
-  int code;
-  l->filters = l->size = l->stride = l->groups = 1;
+  int size = 1, stride = 1, pad = 0, code;
+  l->filters = l->groups = 1;
   if ((code = connect_to_previous(r)) ||
       (code = get_int(r, "filters", 1, MAFAT_MAX_EXTENT, &l->filters)) ||
-      (code = get_int(r, "size", 1, MAX_WINDOW, &l->size)) ||
-      (code = get_int(r, "stride", 1, MAX_WINDOW, &l->stride)) ||
-      (code = get_int(r, "pad", 0, MAX_WINDOW, &l->pad)))
+      (code = get_int(r, "size", 1, MAX_WINDOW, &size)) ||
+      (code = get_int(r, "stride", 1, MAX_WINDOW, &stride)) ||
+      (code = get_int(r, "pad", 0, MAX_WINDOW, &pad)))
     return code;
+  l->window = mafat_window_square(size, stride, pad);
   return get_activation(r, MAFAT_LOGISTIC);
 }
 

@@ -11,10 +11,10 @@
  * input (256 channels at a time) small. */
 static int choose_rows(const struct mafat_layer *l, int n_pieces, int rows, int cols)
 {
-  long long in_cols = (long long)(cols - 1) * l->stride + l->size;
-  long long row_bytes = in_cols * mafat_min(l->in.c / l->groups, 256) * 4;
-  int by_cache = mafat_max((int)(MAFAT_SCRATCH_INPUT_BYTES / row_bytes) / l->stride, 4);
-  int by_pointers = (MAFAT_SCRATCH_POINTERS / n_pieces - l->size) / l->stride + 1;
+  const struct mafat_taps y = l->window.y;
+  long long row_bytes = (long long)mafat_taps_inputs(l->window.x, cols) * mafat_min(l->in.c / l->groups, 256) * 4;
+  int by_cache = mafat_max((int)(MAFAT_SCRATCH_INPUT_BYTES / row_bytes) / y.stride, 4);
+  int by_pointers = (MAFAT_SCRATCH_POINTERS / n_pieces - mafat_taps_reach(y)) / y.stride + 1;
   return mafat_min(rows, mafat_max(mafat_min(by_cache, by_pointers), 1));
 }
 
@@ -32,7 +32,7 @@ int mafat_conv_layer_panels(const struct mafat_layer *l)
 
 bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_layer *l, int cols)
 {
-  s->zero_floats = ((size_t)(cols - 1) * (size_t)l->stride + (size_t)l->size) * MAFAT_CHANNEL_BLOCK;
+  s->zero_floats = (size_t)mafat_taps_inputs(l->window.x, cols) * MAFAT_CHANNEL_BLOCK;
   return mafat_scratch_append(&s->slot_bytes, &s->zero_offset, s->zero_floats, sizeof(float));
 }
 
@@ -45,8 +45,8 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
   int units = depthwise ? mafat_n_blocks(l->out.c) : l->groups > 1 ? l->groups : mafat_conv_layer_panels(l);
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units, r->plan->n_threads);
   if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
-  s->in_rows = (s->rows_per_call - 1) * l->stride + l->size;
-  return mafat_scratch_append_tables(s) && (l->pad == 0 || mafat_conv_append_zeros(s, l, r->cols));
+  s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
+  return mafat_scratch_append_tables(s) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, l, r->cols));
 }
 
 /* A depthwise layer inside a 1x1: its rows lie in the slot, and the 1x1 reads
@@ -62,10 +62,10 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
   size_t fitting = MAFAT_SCRATCH_INNER_BYTES / (s->inner_row_floats * sizeof(float));
   s->rows_per_call = mafat_min(r->rows, fitting < 64 ? mafat_max((int)fitting, 1) : 64);
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, 1, r->plan->n_threads);
-  s->in_rows = (s->rows_per_call - 1) * l->stride + l->size;
+  s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
   size_t floats;
   if (__builtin_mul_overflow(s->inner_row_floats, (size_t)s->rows_per_call, &floats)) return false;
-  return mafat_scratch_append_tables(s) && (l->pad == 0 || mafat_conv_append_zeros(s, l, r->cols)) &&
+  return mafat_scratch_append_tables(s) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, l, r->cols)) &&
          mafat_scratch_append(&s->slot_bytes, &s->inner_offset, floats, sizeof(float));
 }
 
@@ -98,7 +98,7 @@ static void count_direct(struct mafat_counting *c)
   enum { SPLIT_CHANNELS = 256, SPLIT_BYTES = 256 << 10 };
   const struct mafat_layer *l = c->layer;
   struct mafat_width w = mafat_counting_width(c);
-  double channels = channels_per_filter(c), taps = (double)l->size * l->size;
+  double channels = channels_per_filter(c), taps = mafat_window_area(&l->window);
   int rows = mafat_span_size(c->box.y), cols = mafat_span_size(c->box.x);
   int per_call = c->scratch->rows_per_call > 0 ? c->scratch->rows_per_call : rows;
   double blocks = mafat_divide_up(rows, per_call), outputs = mafat_counting_outputs(c);
@@ -106,7 +106,7 @@ static void count_direct(struct mafat_counting *c)
   double calls = split ? (double)mafat_divide_up((int)channels, SPLIT_CHANNELS) : 1;
   mafat_count_share(c, l->groups > 1 ? blocks * l->groups : blocks * w.panels);
   mafat_count(c, MAFAT_TERM_UNIT, blocks * w.panels * calls);
-  mafat_count_tiles(c, l->size > 1 ? MAFAT_TERM_CONV_MACS : MAFAT_TERM_POINT_MACS, rows, cols, w, channels * taps,
+  mafat_count_tiles(c, taps > 1 ? MAFAT_TERM_CONV_MACS : MAFAT_TERM_POINT_MACS, rows, cols, w, channels * taps,
                     mafat_counting_runs(c, l->groups > 1 ? mafat_span(0, (int)channels) : c->channels), calls);
   double stores = calls * 2 - 1 + (c->channels.begin > 0 ? 1 : 0);
   if (c->pooled) mafat_count(c, MAFAT_TERM_POOLED, outputs);
@@ -120,7 +120,7 @@ static void count_depthwise(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   double outputs = mafat_counting_pixels(c) * l->out.c;
-  mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * l->size * l->size);
+  mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * mafat_window_area(&l->window));
   mafat_count_activation(c, outputs);
   /* Inside a 1x1 it writes a few rows, again and again: they stay near. */
   mafat_count_maps(c, mafat_counting_in_bytes(c), c->index == c->step->layer ? outputs * 4 : 0);

@@ -20,7 +20,7 @@ static void add_from(const struct mafat_worker *w, const struct mafat_step *step
   if (mafat_span_is_empty(xs)) return;
   while (mafat_runs_next(&runs, &run)) {
     int y_pixel = mafat_tensors_pixel_floats(t, step->layer, run.out_block);
-    struct mafat_add_call call = {
+    struct mafat_blend_call call = {
         .n_cols = mafat_span_size(xs), .n_channels = run.n,
         .z_pixel_floats = stride * mafat_tensors_pixel_floats(t, run.tensor, run.block),
         .x_pixel_floats = sample * y_pixel, .y_pixel_floats = sample * y_pixel,
@@ -30,7 +30,7 @@ static void add_from(const struct mafat_worker *w, const struct mafat_step *step
       call.z = mafat_tensors_pixel(t, run.tensor, run.block, y / sample * stride, xs.begin * stride) + run.lane;
       call.y = mafat_tensors_pixel(t, step->layer, run.out_block, y, xs.begin * sample) + run.out_lane;
       call.x = call.y;
-      w->kernels->add(&call);
+      w->kernels->blend(&call);
     }
   }
 }
@@ -67,7 +67,7 @@ static void add_alike(const struct mafat_worker *w, const struct mafat_step *ste
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
     int z_block = z->first / MAFAT_CHANNEL_BLOCK + run.out_block;
-    struct mafat_add_call call = {
+    struct mafat_blend_call call = {
         .n_cols = mafat_span_size(step->out.x), .n_channels = run.n,
         .x_pixel_floats = mafat_tensors_pixel_floats(t, run.tensor, run.block),
         .z_pixel_floats = mafat_tensors_pixel_floats(t, z->tensor, z_block),
@@ -77,7 +77,7 @@ static void add_alike(const struct mafat_worker *w, const struct mafat_step *ste
       call.x = mafat_tensors_pixel(t, run.tensor, run.block, y, step->out.x.begin) + run.lane;
       call.z = mafat_tensors_pixel(t, z->tensor, z_block, y, step->out.x.begin) + run.out_lane;
       call.y = mafat_rows_out(w, step, &run, y);
-      w->kernels->add(&call);
+      w->kernels->blend(&call);
     }
   }
 }

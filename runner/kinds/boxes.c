@@ -66,11 +66,11 @@ static void activate_row(const struct mafat_worker *w, const struct mafat_step *
   const struct mafat_head *h = &t->network->layers[step->layer].head;
   int in_pixel = mafat_tensors_pixel_floats(t, run->tensor, run->block), per_box = h->classes + h->coords + 1;
   int out_pixel = mafat_tensors_pixel_floats(t, step->layer, run->out_block), n_cols = mafat_span_size(step->out.x);
-  struct mafat_add_call call = {
+  struct mafat_blend_call call = {
       .x = mafat_tensors_pixel(t, run->tensor, run->block, y, step->out.x.begin) + run->lane,
       .y = mafat_rows_out(w, step, run, y), .n_cols = n_cols, .n_channels = run->n, .x_pixel_floats = in_pixel,
       .y_pixel_floats = out_pixel, .activation = MAFAT_LOGISTIC};
-  w->kernels->add(&call);
+  w->kernels->blend(&call);
   for (int c = 0; c < run->n; c++) {
     int entry = (run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane + c) % per_box;
     if (entry > 3) continue;

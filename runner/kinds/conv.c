@@ -21,7 +21,7 @@ static bool reads_outside(const struct mafat_conv *c)
   int n = mafat_span_size(c->box.y);
   if (winograd) n = mafat_winograd_tiles(n) * MAFAT_WINOGRAD_OUTPUTS;
   struct mafat_span rows =
-      mafat_span_window(mafat_span(c->box.y.begin, c->box.y.begin + n), l->size, l->stride, l->pad);
+      mafat_taps_span(l->window.y, mafat_span(c->box.y.begin, c->box.y.begin + n));
   return rows.begin < c->in_y.begin || rows.end > c->in_y.end;
 }
 

@@ -8,20 +8,20 @@ static int run_depthwise_rows(struct mafat_conv *c, const struct mafat_run *run,
                               struct mafat_span rows, int out_pixel_floats)
 {
   const struct mafat_layer *l = c->layer;
-  int block = run->out_block * MAFAT_CHANNEL_BLOCK, x = c->box.x.begin * l->stride - l->pad;
+  int block = run->out_block * MAFAT_CHANNEL_BLOCK, x = mafat_taps_first(l->window.x, c->box.x.begin);
   struct mafat_span panel = {block, mafat_panel_end(l, block)};
   struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0};
   struct mafat_weights_slice slice;
   int code = mafat_weights_slice(c->worker->weights, c->index, panel, mafat_span(0, 1), &slice);
   if (code) return code;
   int n = mafat_span_size(rows);
-  mafat_conv_point_at_rows(c, &piece, rows.begin * l->stride - l->pad, (n - 1) * l->stride + l->size, x,
-                            c->in_rows);
+  mafat_conv_point_at_rows(c, &piece, mafat_taps_first(l->window.y, rows.begin), mafat_taps_inputs(l->window.y, n), x,
+                           c->in_rows);
   struct mafat_depthwise_call call = {
       .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
       .in_pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, run->tensor, run->block),
       .out_pixel_floats = out_pixel_floats, .n_rows = n, .n_cols = mafat_span_size(c->box.x),
-      .size = l->size, .stride = l->stride, .weights = slice.weights + run->out_lane,
+      .window = l->window, .weights = slice.weights + run->out_lane,
       .scale = slice.scale + run->out_lane, .bias = slice.bias + run->out_lane, .width = slice.width,
       .activation = l->activation};
   c->worker->kernels->depthwise(&call);
@@ -88,7 +88,7 @@ static int run_pointwise_rows(struct mafat_conv *c, struct mafat_span rows)
     if (code) return code;
     struct mafat_conv_call call = {
         .pieces = c->pieces, .n_pieces = n_pieces, .n_rows = n, .n_cols = mafat_span_size(c->box.x),
-        .size = 1, .stride = 1, .weights = slice.weights, .scale = slice.scale, .bias = slice.bias,
+        .window = mafat_window_square(1, 1, 0), .weights = slice.weights, .scale = slice.scale, .bias = slice.bias,
         .width = slice.width, .activation = outer->activation, .start = true, .finish = true};
     call.n_segments = mafat_conv_point_at_output(c, filters, rows.begin, n, call.segments);
     c->worker->kernels->conv(&call);

@@ -17,8 +17,8 @@ struct group {
 static void point_at_input(struct mafat_conv *c, const struct mafat_conv_block *block)
 {
   const struct mafat_layer *l = c->layer;
-  int first = block->sums.begin * l->stride - l->pad, x = c->box.x.begin * l->stride - l->pad;
-  int n = (mafat_span_size(block->sums) - 1) * l->stride + l->size;
+  int first = mafat_taps_first(l->window.y, block->sums.begin), x = mafat_taps_first(l->window.x, c->box.x.begin);
+  int n = mafat_taps_inputs(l->window.y, mafat_span_size(block->sums));
   for (int i = 0; i < c->n_pieces; i++) {
     const struct mafat_piece *p = &c->references[i];
     const float **rows = c->in_rows + (size_t)i * (size_t)c->worker->scratch->in_rows;
@@ -46,11 +46,11 @@ static int run_panel(struct mafat_conv *c, const struct group *g, struct mafat_s
   const struct mafat_layer *l = c->layer;
   int per_group = l->in.c / l->groups, group_begin = filters.begin / (l->filters / l->groups) * per_group;
   int n = mafat_span_size(block->sums);
-  struct mafat_conv_call call = {.n_rows = n, .n_cols = mafat_span_size(c->box.x), .size = l->size,
-                                 .stride = l->stride, .activation = l->activation, .pool = c->pool};
+  struct mafat_conv_call call = {.n_rows = n, .n_cols = mafat_span_size(c->box.x), .window = l->window,
+                                 .activation = l->activation, .pool = c->pool};
   call.n_segments =
       mafat_conv_point_at_output(c, filters, block->out_y, c->pool ? (n + 1) / 2 : n, call.segments);
-  bool split = !c->pool && (size_t)mafat_span_size(g->channels) * (size_t)l->size * (size_t)l->size *
+  bool split = !c->pool && (size_t)mafat_span_size(g->channels) * (size_t)mafat_window_area(&l->window) *
                                    MAFAT_CHANNEL_BLOCK * sizeof(float) > SPLIT_BYTES;
   for (int i = 0; i < c->n_pieces;) {
     int count = split_pieces(c, i, split);

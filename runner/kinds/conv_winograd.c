@@ -120,12 +120,12 @@ static void transform_input(const struct winograd *g, int tile_row, int i)
 {
   const struct mafat_conv *c = &g->c;
   const struct mafat_piece *p = &c->references[i];
-  int y = c->box.y.begin + (g->first_row + tile_row) * MAFAT_WINOGRAD_OUTPUTS - c->layer->pad;
-  int x = c->box.x.begin - c->layer->pad;
+  int y = c->box.y.begin + (g->first_row + tile_row) * MAFAT_WINOGRAD_OUTPUTS - c->layer->window.y.before;
+  int x = c->box.x.begin - c->layer->window.x.before;
   struct mafat_span cols = mafat_span_round_out(c->box.x, MAFAT_WINOGRAD_OUTPUTS, c->layer->out.w);
   mafat_conv_point_at_rows(c, p, y, MAFAT_WINOGRAD_WINDOW, x, c->in_rows);
   struct mafat_winograd_input_call call = {
-      .rows = c->in_rows, .n_cols = mafat_span_size(cols) + c->layer->size - 1, .n_channels = p->n,
+      .rows = c->in_rows, .n_cols = mafat_taps_inputs(c->layer->window.x, mafat_span_size(cols)), .n_channels = p->n,
       .pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, p->tensor, p->block),
       .n_tiles = g->tiles_across, .point_floats = values_point_floats(g), .tile_floats = p->n,
       .values = piece_values(g, i) + (size_t)tile_row * (size_t)g->tiles_across * (size_t)p->n};

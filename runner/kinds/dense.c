@@ -23,7 +23,7 @@ static int run_connected(const struct mafat_worker *w, const struct mafat_step *
   for (int unit; (unit = mafat_team_take(w->team, w->index, mafat_conv_n_panels(&c))) >= 0;) {
     struct mafat_span filters = mafat_conv_panel(&c, unit);
     struct mafat_conv_call call = {.pieces = &piece, .n_pieces = 1, .n_rows = 1, .n_cols = 1,
-                                   .size = 1, .stride = 1, .activation = l->activation,
+                                   .window = mafat_window_square(1, 1, 0), .activation = l->activation,
                                    .start = step->channels.begin == 0,
                                    .finish = step->channels.end == inputs};
     struct mafat_weights_slice slice;

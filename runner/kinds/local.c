@@ -16,9 +16,9 @@ static int run_local(const struct mafat_worker *w, const struct mafat_step *step
       for (int f = 0; f < l->filters; f++) {
         float sum = 0;
         for (int c = 0; c < l->in.c; c++)
-          for (int ky = 0; ky < l->size; ky++)
-            for (int kx = 0; kx < l->size; kx++, weight++) {
-              int y = oy * l->stride + ky - l->pad, x = ox * l->stride + kx - l->pad;
+          for (int ky = 0; ky < l->window.y.size; ky++)
+            for (int kx = 0; kx < l->window.x.size; kx++, weight++) {
+              int y = mafat_taps_first(l->window.y, oy) + ky, x = mafat_taps_first(l->window.x, ox) + kx;
               if (y < 0 || y >= l->in.h || x < 0 || x >= l->in.w) continue;
               sum += *weight * flat[((size_t)c * (size_t)l->in.h + (size_t)y) * (size_t)l->in.w + (size_t)x];
             }

@@ -8,20 +8,19 @@ static int run_maxpool(const struct mafat_worker *w, const struct mafat_step *st
   struct mafat_runs runs = mafat_runs_of(&l->sources, step->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
-    int x0 = step->out.x.begin * l->stride - l->pad;
+    int x0 = mafat_taps_first(l->window.x, step->out.x.begin);
     int origin = x0 < 0 ? 0 : x0; /* row pointers begin at a column that exists */
     struct mafat_pool_call call = {
         .rows = rows, .first_col = x0 - origin, .in_begin = 0, .in_end = l->in.w - origin,
-        .n_cols = mafat_span_size(step->out.x), .size = l->size, .stride = l->stride,
+        .n_cols = mafat_span_size(step->out.x), .taps = l->window.x,
         .n_channels = run.n,
         .in_pixel_floats = mafat_tensors_pixel_floats(t, run.tensor, run.block),
         .out_pixel_floats = mafat_tensors_pixel_floats(t, step->layer, run.out_block)};
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
-      struct mafat_span in =
-          mafat_span_clip(mafat_span_window(mafat_span(y, y + 1), l->size, l->stride, l->pad), l->in.h);
+      int first = mafat_taps_first(l->window.y, y), end = first + mafat_taps_reach(l->window.y);
       call.n_rows = 0;
-      for (int iy = in.begin; iy < in.end; iy++)
-        rows[call.n_rows++] = mafat_tensors_pixel(t, run.tensor, run.block, iy, origin) + run.lane;
+      for (int iy = first; iy < mafat_min(end, l->in.h); iy += l->window.y.dilation)
+        if (iy >= 0) rows[call.n_rows++] = mafat_tensors_pixel(t, run.tensor, run.block, iy, origin) + run.lane;
       call.out = mafat_rows_out(w, step, &run, y);
       w->kernels->maxpool(&call);
     }

@@ -48,7 +48,7 @@ static void reorg_forward(const struct mafat_worker *w, const struct mafat_step 
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
-  int s = l->stride, depth = l->in.c / (s * s);
+  int s = l->factor, depth = l->in.c / (s * s);
   struct cursor out = cursor_at(l->out, 0);
   for (int k = 0; k < l->in.c; k++)
     for (int j = 0; j < l->in.h; j++) {
@@ -70,11 +70,11 @@ static int run_reorg(const struct mafat_worker *w, const struct mafat_step *step
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
-  if (!l->extra && !l->reverse && l->stride <= l->in.w) {
+  if (!l->extra && !l->reverse && l->factor <= l->in.w) {
     reorg_forward(w, step);
     return MAFAT_OK;
   }
-  long long s = l->stride, h = l->in.h, width = l->in.w, depth = l->in.c / (s * s);
+  long long s = l->factor, h = l->in.h, width = l->in.w, depth = l->in.c / (s * s);
   long long inputs = h * width * l->in.c, index = 0;
   for (int c = 0; c < l->out.c; c++)
     for (int y = 0; y < l->out.h; y++)

@@ -9,12 +9,12 @@ static int run_upsample(const struct mafat_worker *w, const struct mafat_step *s
   while (mafat_runs_next(&runs, &run)) {
     size_t in_pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);
     size_t out_pixel = (size_t)mafat_tensors_pixel_floats(t, step->layer, run.out_block);
-    int x0 = step->out.x.begin / l->stride;
+    int x0 = step->out.x.begin / l->factor;
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
-      const float *in = mafat_tensors_pixel(t, run.tensor, run.block, y / l->stride, x0) + run.lane;
+      const float *in = mafat_tensors_pixel(t, run.tensor, run.block, y / l->factor, x0) + run.lane;
       float *out = mafat_rows_out(w, step, &run, y);
       for (int x = step->out.x.begin; x < step->out.x.end; x++, out += out_pixel) {
-        const float *from = in + (size_t)(x / l->stride - x0) * in_pixel;
+        const float *from = in + (size_t)(x / l->factor - x0) * in_pixel;
         for (int c = 0; c < run.n; c++) out[c] = l->scale * from[c];
       }
     }

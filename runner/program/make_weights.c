@@ -97,18 +97,19 @@ static int sole_tensor(const struct mafat_sources *sources)
 }
 
 /* Share of a window's taps that lie in the map, averaged over it, along one axis. */
-static double coverage(const struct mafat_layer *l, int extent)
+static double coverage(struct mafat_taps t, int extent)
 {
-  double outside = (double)l->pad * (l->pad + 1) / l->stride;
-  return fmax(1 - outside / ((double)l->size * extent), 1. / l->size);
+  double padding = ((double)t.before * (t.before + 1) + (double)t.after * (t.after + 1)) / 2;
+  double outside = padding / ((double)t.stride * t.dilation);
+  return fmax(1 - outside / ((double)t.size * extent), 1. / t.size);
 }
 
 static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
 {
   double fan_in = (double)l->in.h * l->in.w * l->in.c; /* connected */
   if (l->type != MAFAT_CONNECTED)
-    fan_in = (double)l->size * l->size * (l->in.c / l->groups) * coverage(l, l->out.h) *
-             coverage(l, l->out.w);
+    fan_in = (double)l->window.y.size * l->window.x.size * (l->in.c / l->groups) *
+             coverage(l->window.y, l->out.h) * coverage(l->window.x, l->out.w);
   r->limit = (float)sqrt(3 * wanted_energy(l->activation) / (fan_in * in));
   r->energy = 1;
 }
@@ -126,7 +127,7 @@ static void cook_layer(const struct mafat_network *n, int index, struct recipe *
     weigh(l, in, r);
     break;
   case MAFAT_MAXPOOL:
-    if (l->size > 1) r->energy = 1.5f * in; /* measured on pictures */
+    if (mafat_window_area(&l->window) > 1) r->energy = 1.5f * in; /* measured on pictures */
     break;
   case MAFAT_AVGPOOL:
     r->energy = in / 2;

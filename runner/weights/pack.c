@@ -60,7 +60,7 @@ static struct panel find_panel(const struct mafat_layer *l, struct mafat_pack_im
   int first = mafat_pack_panel_begin(l, filter);
   struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
   int panel_end = mafat_panel_end(l, first);
-  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;
+  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)mafat_window_area(&l->window);
   return (struct panel){.floats = image.floats + (mafat_packed_offset(l, first) - image.before),
                         .width = (size_t)mafat_panel_width(panel_end - first),
                         .taps = taps,
@@ -117,7 +117,7 @@ static int list_pieces(const struct mafat_layer *l, int filter, struct mafat_pie
 {
   if (l->type == MAFAT_CONNECTED || mafat_layer_is_depthwise(l)) {
     struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-    uint64_t taps = l->type == MAFAT_CONNECTED ? 1 : (uint64_t)l->size * (uint64_t)l->size;
+    uint64_t taps = l->type == MAFAT_CONNECTED ? 1 : (uint64_t)mafat_window_area(&l->window);
     pieces[0] = (struct mafat_piece){.n = (int)(n.weights / n.biases / taps)};
     return 1;
   }

@@ -66,7 +66,8 @@ uint64_t mafat_packed_network_hash(const struct mafat_network *n)
     hash = hash_number(hash, l->batch_normalize);
     if (!convolutional) hash = hash_shape(hash, l->in); /* the size of the map does not matter to others */
     if (l->type == MAFAT_CONNECTED || l->type == MAFAT_BATCHNORM) continue;
-    hash = hash_number(hash, (uint64_t)l->size);
+    hash = hash_number(hash, (uint64_t)l->window.y.size);
+    if (l->window.x.size != l->window.y.size) hash = hash_number(hash, (uint64_t)l->window.x.size);
     hash = hash_number(hash, (uint64_t)l->groups);
     if (!convolutional) hash = hash_shape(hash, l->out);
     for (int s = 0; convolutional && s < l->sources.n; s++) { /* what pieces are made of */

@@ -181,7 +181,7 @@ void mafat_weights_stop(struct mafat_weights *w)
 
 static size_t taps_of(const struct mafat_layer *l)
 {
-  return l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;
+  return l->type == MAFAT_CONNECTED ? 1 : (size_t)mafat_window_area(&l->window);
 }
 
 static size_t inputs_of(const struct mafat_layer *l)
