@@ -212,7 +212,7 @@ packages:
 test: packages ## install what is missing, build, run every test
 	@$(MAKE) --no-print-directory run-tests
 
-run-tests: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(ORACLES) check-includes
+run-tests: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(ORACLES) check-includes check-kinds
 	@BUILD=$(BUILD) ./tests/run.sh
 
 check: all $(BUILD)/unit_tests $(BUILD)/kernel_check golden ## unit tests, the kernel checker and golden hashes only

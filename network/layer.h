@@ -45,6 +45,11 @@ struct mafat_shape {
   int h, w, c;
 };
 
+static inline long long mafat_shape_floats(struct mafat_shape s)
+{
+  return (long long)s.h * s.w * s.c;
+}
+
 /* Channels [first, first + n) of a tensor. */
 struct mafat_source {
   int tensor; /* layer index or MAFAT_INPUT */

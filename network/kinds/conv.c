@@ -1,6 +1,16 @@
 /* A convolution: windows over the channels of a group, with their weights. */
 #include "network/kinds/kinds.h"
 
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  if (l->in.c % l->groups || l->filters % l->groups)
+    return mafat_kind_refuse(subject, "expects groups that divide both channels and filters");
+  long long h = l->in.h + 2LL * l->pad - l->size, w = l->in.w + 2LL * l->pad - l->size;
+  if (h < 0 || w < 0) return mafat_kind_refuse(subject, "has a window larger than its padded input");
+  int code = mafat_kind_check_weights(subject, l->filters, (double)(l->in.c / l->groups) * l->size * l->size);
+  return code ? code : mafat_kind_put_out(l, subject, h / l->stride + 1, w / l->stride + 1, l->filters);
+}
+
 /* Clips to the map, but keeps the pixel at the edge of a window that lies wholly
  * in the padding (padding >= size): the zeros it reads are stored beside it. */
 static struct mafat_span clip_to_touch(struct mafat_span s, int extent)
@@ -33,6 +43,7 @@ const struct mafat_kind mafat_kind_convolutional = {
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS | MAFAT_ALONG_INPUTS,
     .weights = MAFAT_WEIGHTS_PANELS,
     .convolves = true,
+    .infer = infer,
     .in_span = in_span,
     .pads = find_pads,
     .matrix = matrix,

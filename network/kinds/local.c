@@ -1,6 +1,16 @@
 /* A convolution with weights of its own for every pixel. */
 #include "network/kinds/kinds.h"
 
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  /* Darknet's own rule: any pad counts as one for the size, as itself for the taps. */
+  int less = l->pad ? 1 : l->size;
+  if (l->in.h < less || l->in.w < less) return mafat_kind_refuse(subject, "has a window larger than its input");
+  int h = (l->in.h - less) / l->stride + 1, w = (l->in.w - less) / l->stride + 1;
+  int code = mafat_kind_check_weights(subject, (double)h * w * l->filters, (double)l->in.c * l->size * l->size);
+  return code ? code : mafat_kind_put_out(l, subject, h, w, l->filters);
+}
+
 /* Of one pixel; the others have others of this size. */
 static struct mafat_matrix matrix(const struct mafat_layer *l)
 {
@@ -16,6 +26,7 @@ static struct mafat_weight_counts counts(const struct mafat_layer *l)
 const struct mafat_kind mafat_kind_local = {
     .name = "local",
     .weights = MAFAT_WEIGHTS_PIXELS,
+    .infer = infer,
     .in_span = mafat_kind_whole_span,
     .matrix = matrix,
     .counts = counts,

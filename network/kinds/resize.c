@@ -1,6 +1,11 @@
 /* Every pixel several times. */
 #include "network/kinds/kinds.h"
 
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  return mafat_kind_put_out(l, subject, (long long)l->in.h * l->stride, (long long)l->in.w * l->stride, l->in.c);
+}
+
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {
   (void)operand, (void)axis_y;
@@ -10,5 +15,6 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 const struct mafat_kind mafat_kind_upsample = {
     .name = "upsample",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .infer = infer,
     .in_span = in_span,
 };
