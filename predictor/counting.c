@@ -171,6 +171,12 @@ void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, 
   mafat_count_maps(c, in_bytes, out_bytes);
 }
 
+void mafat_count_moved(struct mafat_counting *c)
+{
+  double outputs = mafat_counting_outputs(c), bytes = outputs * 4;
+  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs, bytes, bytes);
+}
+
 void mafat_count_dense(struct mafat_counting *c, double units, double panels)
 {
   double macs = (double)mafat_layer_part_macs(c->layer, (uint64_t)mafat_box_area(c->box), mafat_span_size(c->filters),

@@ -112,6 +112,9 @@ void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_byte
 /* Rows are shared out: n of `term`, and the maps. */
 void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, double in_bytes, double out_bytes);
 
+/* All of the output in one pass, from as much of the input. */
+void mafat_count_moved(struct mafat_counting *c);
+
 /* Sums over a flattened input of so many panels, shared out in so many units. */
 void mafat_count_dense(struct mafat_counting *c, double units, double panels);
 

@@ -80,34 +80,44 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
 int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n, struct mafat_link step,
                        struct mafat_link links[MAFAT_FUSION_MOST])
 {
-  int n_links = 0;
-  struct mafat_box box = step.box;
-  for (int l = step.layer; l >= 0; l = mafat_fusion_inside(plan, l)) {
-    const struct mafat_layer *layer = &n->layers[l];
-    bool innermost = mafat_fusion_inside(plan, l) < 0, whole = mafat_layer_is_depthwise(layer) && l != step.layer;
-    assert(n_links < MAFAT_FUSION_MOST);
-    links[n_links++] = (struct mafat_link){l, box, whole ? mafat_span(0, layer->out.c) : step.filters,
-                                           innermost ? step.channels : mafat_span(0, layer->in.c)};
-    box = (struct mafat_box){mafat_layer_in_span(layer, true, box.y), mafat_layer_in_span(layer, false, box.x)};
+  int n_links = 0, inside;
+  struct mafat_link link = step;
+  while ((inside = mafat_fusion_inside(plan, link.layer)) >= 0) {
+    const struct mafat_layer *outer = &n->layers[link.layer], *inner = &n->layers[inside];
+    assert(n_links < MAFAT_FUSION_MOST - 1);
+    link.channels = mafat_span(0, outer->in.c);
+    links[n_links++] = link;
+    link.layer = inside;
+    link.box.y = mafat_layer_in_span(outer, true, link.box.y);
+    link.box.x = mafat_layer_in_span(outer, false, link.box.x);
+    if (mafat_layer_is_depthwise(inner)) link.filters = mafat_span(0, inner->out.c);
   }
+  link.channels = step.channels;
+  links[n_links++] = link;
   return n_links;
+}
+
+/* The innermost layer, and the span of its output that `out` is made from. */
+static int find_reader(const struct mafat_plan *plan, const struct mafat_network *n, int layer, bool axis_y,
+                       struct mafat_span *out)
+{
+  for (int inside; (inside = mafat_fusion_inside(plan, layer)) >= 0; layer = inside)
+    *out = mafat_layer_in_span(&n->layers[layer], axis_y, *out);
+  return layer;
 }
 
 struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                           int layer, bool axis_y, struct mafat_span out)
 {
-  int reader = mafat_fusion_reader(plan, layer);
-  for (int l = layer; l != reader; l = mafat_fusion_inside(plan, l))
-    out = mafat_layer_in_span(&n->layers[l], axis_y, out);
+  find_reader(plan, n, layer, axis_y, &out);
   return out;
 }
 
 struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                        int layer, bool axis_y, struct mafat_span out)
 {
-  int reader = mafat_fusion_reader(plan, layer);
+  int reader = find_reader(plan, n, layer, axis_y, &out);
   const struct mafat_layer *l = &n->layers[reader];
-  out = mafat_fusion_inner_span(plan, n, layer, axis_y, out);
   /* Pooling an odd map leaves out its last row, which is in the last tile. */
   if (plan->algorithms[reader] == MAFAT_WINOGRAD)
     out = mafat_span_round_out(out, MAFAT_WINOGRAD_OUTPUTS, axis_y ? l->out.h : l->out.w);

@@ -38,7 +38,7 @@ static inline bool mafat_fusion_pools(const struct mafat_plan *plan, const struc
 /* The layer whose input a step of `layer` reads: the innermost one, or itself. */
 static inline int mafat_fusion_reader(const struct mafat_plan *plan, int layer)
 {
-  for (int l = layer; l >= 0; l = mafat_fusion_inside(plan, l)) layer = l;
+  while (mafat_fusion_inside(plan, layer) >= 0) layer = mafat_fusion_inside(plan, layer);
   return layer;
 }
 

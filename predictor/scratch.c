@@ -23,8 +23,9 @@ bool mafat_scratch_append_tables(struct mafat_scratch *s)
          mafat_scratch_append(slot, &s->out_offset, 2 * (size_t)s->rows_per_call, 8);
 }
 
-bool mafat_scratch_append_flat(struct mafat_scratch *s, const struct mafat_layer *l)
+bool mafat_scratch_plan_flat(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
+  const struct mafat_layer *l = &r->network->layers[r->layer];
   if (__builtin_mul_overflow((size_t)l->in.h * (size_t)l->in.w, (size_t)l->in.c, &s->flat_floats))
     return false;
   return mafat_scratch_append(&s->shared_bytes, &s->flat_offset, s->flat_floats, sizeof(float));

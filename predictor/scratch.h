@@ -65,8 +65,8 @@ struct mafat_scratch_request {
 bool mafat_scratch_append(size_t *part_bytes, size_t *offset, size_t n, size_t size);
 /* What a kernel call reads its arguments from: pieces, row pointers. */
 bool mafat_scratch_append_tables(struct mafat_scratch *s);
-/* The layer's whole input. */
-bool mafat_scratch_append_flat(struct mafat_scratch *s, const struct mafat_layer *l);
+/* The layer's whole input, in Darknet's order: all that some kinds need. */
+bool mafat_scratch_plan_flat(const struct mafat_scratch_request *r, struct mafat_scratch *s);
 
 /* For steps of at most rows x cols output pixels of a layer. Returns MAFAT_ELIMIT
  * when the bytes overflow. */

@@ -1,10 +1,4 @@
 #include "predictor/counting.h"
 #include "predictor/kinds/kind.h"
 
-static void count_crop(struct mafat_counting *c)
-{
-  double outputs = mafat_counting_outputs(c), bytes = outputs * 4;
-  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs, bytes, bytes);
-}
-
-const struct mafat_predictor_kind mafat_predictor_crop = {.count = count_crop};
+const struct mafat_predictor_kind mafat_predictor_crop = {.count = mafat_count_moved};

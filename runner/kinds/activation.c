@@ -1,3 +1,4 @@
+/* An activation by itself. */
 #include "runner/kinds/rows.h"
 
 static int run_activation(const struct mafat_worker *w, const struct mafat_step *step)

@@ -1,3 +1,4 @@
+/* Means of whole maps. */
 #include "runner/kinds/rows.h"
 
 static int run_avgpool(const struct mafat_worker *w, const struct mafat_step *step)

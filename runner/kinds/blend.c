@@ -1,4 +1,6 @@
+/* Two maps added, pixel by pixel. */
 #include "runner/kinds/rows.h"
+
 #include "predictor/fusion.h"
 
 /* The output already holds the first operand: adds the second where it lies.

@@ -1,6 +1,7 @@
 /* Heads of boxes, one list of values for each anchor of each cell: region, yolo. */
-#include "predictor/kinds/boxes.h"
 #include "runner/kinds/rows.h"
+
+#include "predictor/kinds/boxes.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
+/* Darknet's crop at inference: the middle, [0, 1] scaled to [-1, 1]. */
 #include "runner/kinds/rows.h"
 
-/* Darknet's crop at inference: the middle, [0, 1] scaled to [-1, 1]. */
 static int run_crop(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_tensors *t = w->tensors;

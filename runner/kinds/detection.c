@@ -1,3 +1,4 @@
+/* The first YOLO's head: a list for the whole map. */
 #include "runner/kinds/kind.h"
 
 static int run_detection(const struct mafat_worker *w, const struct mafat_step *step)

@@ -1,7 +1,7 @@
-#include "runner/kinds/kind.h"
-
 /* Weights of their own at every location; rare, so plain loops: products are
  * rounded in both classes. */
+#include "runner/kinds/kind.h"
+
 static int run_local(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];

@@ -1,3 +1,4 @@
+/* A scale and a bias for each channel. */
 #include "runner/kinds/rows.h"
 
 static int run_batchnorm(const struct mafat_worker *w, const struct mafat_step *step)

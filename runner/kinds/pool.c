@@ -1,3 +1,4 @@
+/* The largest of each window. */
 #include "runner/kinds/rows.h"
 
 static int run_maxpool(const struct mafat_worker *w, const struct mafat_step *step)

@@ -1,3 +1,4 @@
+/* Pixels of a square as channels of one, in Darknet's own order of indices. */
 #include "runner/kinds/kind.h"
 
 /* The element of a layer's input with index `flat` in Darknet's CHW order. */

@@ -1,3 +1,4 @@
+/* Every pixel as a square of them. */
 #include "runner/kinds/rows.h"
 
 static int run_upsample(const struct mafat_worker *w, const struct mafat_step *step)

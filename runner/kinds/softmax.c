@@ -1,3 +1,4 @@
+/* Softmax of the whole input, by groups. */
 #include "runner/kinds/kind.h"
 
 static int run_softmax(const struct mafat_worker *w, const struct mafat_step *step)
