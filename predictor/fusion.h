@@ -20,19 +20,6 @@
 /* Fills plan->inner and plan->outer; with `fuse` false, with nothing. */
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse);
 
-/* The layer whose input a step of `layer` reads: the innermost one, or itself. */
-static inline int mafat_fusion_reader(const struct mafat_plan *plan, int layer)
-{
-  while (plan->inner[layer] >= 0) layer = plan->inner[layer];
-  return layer;
-}
-
-static inline const struct mafat_sources *mafat_fusion_sources(const struct mafat_plan *plan,
-                                                               const struct mafat_network *n, int layer)
-{
-  return &n->layers[mafat_fusion_reader(plan, layer)].sources;
-}
-
 /* Span of the innermost layer's output that the span `out` of `layer` is made
  * from; `out` itself where nothing is inside. */
 struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,

@@ -2,6 +2,7 @@
 
 #include "predictor/fusion.h"
 #include "predictor/packing.h"
+#include "predictor/residence.h"
 #include "predictor/winograd.h"
 
 #include <stdint.h>
@@ -207,7 +208,7 @@ static bool plan_flat(const struct mafat_layer *l, struct mafat_scratch *s)
 static bool plan_convolutional(const struct mafat_plan *plan, const struct mafat_network *n, int layer,
                                int rows, int cols, struct mafat_scratch *s)
 {
-  int reader = mafat_fusion_reader(plan, layer);
+  int reader = mafat_plan_reader(plan, layer);
   struct request r = {plan, &n->layers[reader], rows, cols,
                       n->layers[layer].type == MAFAT_MAXPOOL, mafat_plan_transforms(plan, n, layer)};
   if (r.pool) {
@@ -225,7 +226,7 @@ int mafat_scratch_plan(const struct mafat_plan *plan, const struct mafat_network
   const struct mafat_layer *l = &n->layers[layer];
   memset(s, 0, sizeof *s);
   bool fits = true;
-  switch (n->layers[mafat_fusion_reader(plan, layer)].type) {
+  switch (n->layers[mafat_plan_reader(plan, layer)].type) {
   case MAFAT_CONVOLUTIONAL:
     fits = plan_convolutional(plan, n, layer, rows, cols, s);
     break;

@@ -30,7 +30,7 @@ void convolution_open(struct convolution *c, const struct mafat_worker *w, const
   const struct mafat_scratch *s = w->scratch;
   const struct mafat_network *n = w->tensors->network;
   char *memory = w->slot_memory;
-  int index = mafat_fusion_reader(w->plan, step->layer);
+  int index = mafat_plan_reader(w->plan, step->layer);
   *c = (struct convolution){.worker = w, .step = step, .layer = &n->layers[index], .index = index};
   const struct mafat_layer *outermost = &n->layers[step->layer];
   c->pool = outermost->type == MAFAT_MAXPOOL;

@@ -520,7 +520,7 @@ void mafat_layers_prepare(const struct mafat_worker *w, const struct mafat_step 
 
 int mafat_layers_run(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  int reader = mafat_fusion_reader(w->plan, step->layer);
+  int reader = mafat_plan_reader(w->plan, step->layer);
   switch (w->tensors->network->layers[reader].type) {
   case MAFAT_CONVOLUTIONAL:
     if (w->plan->algorithms[reader] == MAFAT_WINOGRAD) return mafat_layers_winograd(w, step);

@@ -7,6 +7,7 @@
 
 #include "formats/darknet/darknet.h"
 #include "predictor/layout.h"
+#include "predictor/planning.h"
 #include "runner/choose.h"
 #include "runner/team.h"
 #include "tests/support/failing_malloc.h"
