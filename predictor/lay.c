@@ -145,7 +145,7 @@ static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat
 static struct mafat_cut whole_cut(const struct mafat_group_spec *g)
 {
   if (g->cut.kind == MAFAT_CUT_ROWS && g->weights.residence == MAFAT_STREAMED)
-    return (struct mafat_cut){.kind = MAFAT_CUT_PANELS};
+    return mafat_cut_panels(false);
   return mafat_cut_grid(1, 1);
 }
 

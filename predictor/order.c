@@ -77,7 +77,8 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
 {
   const struct mafat_layer *l = &n->layers[wide];
   const struct mafat_group *g = mafat_plan_group(plan, wide);
-  if (g->cut.kind != MAFAT_CUT_PANELS || g->cut.as.panels.apart || !runs(plan, n, usage, wide) || plan->inner[wide] >= 0) return false;
+  if (g->cut.kind != MAFAT_CUT_PANELS || g->cut.as.panels.apart) return false;
+  if (!runs(plan, n, usage, wide) || plan->inner[wide] >= 0) return false;
   if (l->type != MAFAT_CONVOLUTIONAL || l->groups != 1 || plan->fan[wide] >= 0) return false;
   if (usage[wide + 1].external || l->out.c <= MAFAT_PANEL * plan->n_threads) return false;
   bool sums = false;

@@ -21,7 +21,7 @@ struct mafat_plan_options {
 /* A set of layers, which run together and one behind the other. */
 struct mafat_group {
   struct mafat_span at;     /* where its layers stand in plan->members, and in plan->order */
-  struct mafat_cut cut;     /* a grid's inner boundaries, where they were not even, are part of: */
+  struct mafat_cut cut;     /* inner boundaries of a grid that is not even point into these: */
   int *row_bounds;          /* (n_rows + 1) on the output map's rows: 0 ... h; NULL where it is no grid */
   int *col_bounds;          /* (n_cols + 1) */
   struct mafat_group_weights weights; /* as the spec has it; what of it applies to a layer: plan->residence */

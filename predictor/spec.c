@@ -190,7 +190,7 @@ static int take_side(struct parser *p, int **bounds, int *n_parts)
 
 static int take_rows(struct parser *p, struct mafat_cut *cut)
 {
-  *cut = (struct mafat_cut){.kind = MAFAT_CUT_ROWS};
+  *cut = mafat_cut_rows(0);
   if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
   int code = take_number(p, "rows a step", &cut->as.rows.least);
   if (code || cut->as.rows.least >= 1) return code;
@@ -209,7 +209,7 @@ static int take_cut(struct parser *p, struct mafat_cut *cut)
 {
   if (take(p, "rows")) return take_rows(p, cut);
   if (!take(p, "panels")) return take_grid(p, &cut->as.grid);
-  *cut = (struct mafat_cut){.kind = MAFAT_CUT_PANELS};
+  *cut = mafat_cut_panels(false);
   return MAFAT_OK;
 }
 

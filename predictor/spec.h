@@ -134,6 +134,16 @@ static inline struct mafat_cut mafat_cut_grid(int n_rows, int n_cols)
   return (struct mafat_cut){.kind = MAFAT_CUT_GRID, .as.grid = {.n_rows = n_rows, .n_cols = n_cols}};
 }
 
+static inline struct mafat_cut mafat_cut_rows(int least)
+{
+  return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {least}};
+}
+
+static inline struct mafat_cut mafat_cut_panels(bool apart)
+{
+  return (struct mafat_cut){.kind = MAFAT_CUT_PANELS, .as.panels = {apart}};
+}
+
 /* "auto", "direct", "winograd". */
 const char *mafat_algorithm_name(enum mafat_algorithm algorithm);
 bool mafat_algorithm_find(enum mafat_algorithm *algorithm, const char *name);

@@ -211,7 +211,7 @@ static void describe_rows(const struct search *s, const struct mafat_span_option
   static const enum mafat_residence residences[] = {[MAFAT_WEIGH_KEPT] = MAFAT_KEPT, [MAFAT_WEIGH_LOADED] = MAFAT_LOADED,
                                                     [MAFAT_WEIGH_SOME] = MAFAT_STREAMED,
                                                     [MAFAT_WEIGH_STREAMED] = MAFAT_STREAMED};
-  g->cut = (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {o->rows}};
+  g->cut = mafat_cut_rows(o->rows);
   g->weights.residence = residences[o->weighing];
   if (o->weighing == MAFAT_WEIGH_SOME) g->weights.loaded_kb = o->loaded_kb;
   if (o->weighing == MAFAT_WEIGH_STREAMED) g->weights.ring = s->ring;
@@ -219,7 +219,7 @@ static void describe_rows(const struct search *s, const struct mafat_span_option
 
 static void describe_once(const struct search *s, enum once once, struct mafat_group_spec *g)
 {
-  if (once == ONCE_PANELS || once == ONCE_PANELS_STREAMED) g->cut = (struct mafat_cut){.kind = MAFAT_CUT_PANELS};
+  if (once == ONCE_PANELS || once == ONCE_PANELS_STREAMED) g->cut = mafat_cut_panels(false);
   if (once == ONCE_WHOLE_LOADED) g->weights.residence = MAFAT_LOADED;
   if (once == ONCE_PANELS_STREAMED) g->weights = (struct mafat_group_weights){MAFAT_STREAMED, s->ring, 0};
 }
@@ -404,17 +404,20 @@ static void choose_finalists(struct search *s)
   s->n_proposals = n;
 }
 
+static const struct mafat_group_weights least_ring = {MAFAT_STREAMED, MAFAT_RING_READS, 0};
+
 /* Plans that are there whatever the costs say. Grids are among them as such only: rows
  * need less and compute nothing twice, so tables of tiles would be made for nothing. */
 static int add_seeds(struct search *s, struct mafat_front *f)
 {
-  const struct mafat_cut rows = {.kind = MAFAT_CUT_ROWS}, row = {.kind = MAFAT_CUT_ROWS, .as.rows = {1}};
-  const struct mafat_cut panels = {.kind = MAFAT_CUT_PANELS};
-  const struct mafat_group_weights streamed = {.residence = MAFAT_STREAMED}, least = {MAFAT_STREAMED, MAFAT_RING_READS, 0};
-  struct mafat_group_spec seeds[] = {{.cut = mafat_cut_grid(1, 1)}, {.cut = rows},
-                                     {.cut = mafat_cut_grid(2, 2)}, {.cut = mafat_cut_grid(3, 3)},
-                                     {.cut = panels, .weights = streamed}, {.cut = panels, .weights = least},
-                                     {.cut = row, .weights = least}};
+  const struct mafat_group_weights streamed = {.residence = MAFAT_STREAMED};
+  struct mafat_group_spec seeds[] = {{.cut = mafat_cut_grid(1, 1)},
+                                     {.cut = mafat_cut_rows(0)},
+                                     {.cut = mafat_cut_grid(2, 2)},
+                                     {.cut = mafat_cut_grid(3, 3)},
+                                     {.cut = mafat_cut_panels(false), .weights = streamed},
+                                     {.cut = mafat_cut_panels(false), .weights = least_ring},
+                                     {.cut = mafat_cut_rows(1), .weights = least_ring}};
   int code = MAFAT_OK;
   for (size_t i = 0; i < sizeof seeds / sizeof *seeds && code == MAFAT_OK; i++) {
     struct mafat_spec spec = {.groups = &seeds[i], .n_groups = 1};
@@ -435,8 +438,7 @@ static int lay_out(struct search *s, struct mafat_front *f)
 
 static int find_fetch_sizes(struct search *s)
 {
-  struct mafat_group_spec group = {.cut = {.kind = MAFAT_CUT_PANELS},
-                                   .weights = {MAFAT_STREAMED, MAFAT_RING_READS, 0}};
+  struct mafat_group_spec group = {.cut = mafat_cut_panels(false), .weights = least_ring};
   struct mafat_spec spec = {.groups = &group, .n_groups = 1};
   struct mafat_plan *plan = NULL;
   int code = mafat_plan_make(&plan, &spec, s->request->network, s->request->n_layers, s->request->options, s->d);

@@ -29,8 +29,8 @@ static void list_ways(struct mafat_costs *c)
 static struct mafat_group_spec group_of(const struct mafat_way *w)
 {
   struct mafat_group_spec g = {.cut = mafat_cut_grid(1, 1)};
-  if (w->cut == MAFAT_WAY_ROWS) g.cut = (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {w->rows}};
-  if (w->cut == MAFAT_WAY_PANELS) g.cut = (struct mafat_cut){.kind = MAFAT_CUT_PANELS};
+  if (w->cut == MAFAT_WAY_ROWS) g.cut = mafat_cut_rows(w->rows);
+  if (w->cut == MAFAT_WAY_PANELS) g.cut = mafat_cut_panels(false);
   if (w->streamed) g.weights.residence = MAFAT_STREAMED;
   return g;
 }

@@ -288,6 +288,11 @@ END_TEST
 
 /* ---- work and memory ---- */
 
+static bool is_balanced(const struct mafat_cut *cut)
+{
+  return mafat_cut_is_tiled(cut) && cut->as.grid.balanced;
+}
+
 /* No layer multiplies more, or less, for being computed inside another. */
 START_TEST(multiplications_are_conserved)
 {
@@ -304,7 +309,7 @@ START_TEST(multiplications_are_conserved)
   options.keep_all = true;
   struct mafat_plan *kept = test_plan_with(n, text, &options);
   for (int g = 0; g < fused->n_groups; g++)
-    if (mafat_cut_is_tiled(&fused->groups[g].cut) && fused->groups[g].cut.as.grid.balanced) goto done; /* by bytes: the boundaries differ */
+    if (is_balanced(&fused->groups[g].cut)) goto done; /* by bytes: the boundaries differ */
   struct mafat_layout *a = test_layout(n, fused), *b = test_layout(n, kept);
   for (int l = 0; l < n->n_layers; l++)
     if (a->layer_macs[l] != b->layer_macs[l])

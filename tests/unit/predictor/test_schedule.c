@@ -315,7 +315,8 @@ static void take_input(struct progress *p, const struct mafat_step *step)
   if (s->schedule->usage[0].external)
     require(mafat_span_size(step->out.y) == in.h && p->position < 0, s, "the picture comes in parts");
   else
-    require(step->group == 0 && s->plan->groups[0].cut.kind == MAFAT_CUT_ROWS, s, "group %d asks for rows of the picture", step->group);
+    require(step->group == 0 && s->plan->groups[0].cut.kind == MAFAT_CUT_ROWS, s,
+            "group %d asks for rows of the picture", step->group);
   p->input_rows = step->out.y.end;
   p->states[0].held = step->held;
 }

@@ -62,8 +62,8 @@ END_TEST
 START_TEST(what_is_read_is_in_the_struct)
 {
   struct mafat_spec *s;
-  ck_assert_int_eq(mafat_spec_read(&s, "[2,5]x3:loaded/4/rows2:loaded300/6/rows:streamed/9/panels:apart:streamed4:direct7-8", NULL),
-                   MAFAT_OK);
+  const char *text = "[2,5]x3:loaded/4/rows2:loaded300/6/rows:streamed/9/panels:apart:streamed4:direct7-8";
+  ck_assert_int_eq(mafat_spec_read(&s, text, NULL), MAFAT_OK);
   ck_assert_int_eq(s->n_groups, 4);
   const struct mafat_group_spec *g = s->groups;
   ck_assert(g[0].end == 4 && g[1].end == 6 && g[2].end == 9 && g[3].end == 0);
@@ -142,7 +142,7 @@ END_TEST
 START_TEST(a_spec_is_made_group_by_group)
 {
   struct mafat_spec *spec = mafat_spec_new();
-  struct mafat_group_spec rolling = {.end = 5, .cut = {.kind = MAFAT_CUT_ROWS, .as.rows = {3}}};
+  struct mafat_group_spec rolling = {.end = 5, .cut = mafat_cut_rows(3)};
   ck_assert_int_eq(mafat_spec_append(spec, &rolling), MAFAT_OK);
   struct mafat_group_spec *g = mafat_spec_add(spec);
   ck_assert_str_eq(test_spec_text(spec), "rows3/5/1x1"); /* what is usual */
