@@ -10,8 +10,8 @@
  *
  * All must lie in one group. Nothing is computed twice for it, and no
  * bit changes, so plans do not mention it. The functions below give the
- * geometry of such a step as one: whoever asks a layer for its sources or its
- * input spans asks here. */
+ * geometry of such a step as one: whoever asks a layer for its input spans asks
+ * here, and plan.h for its sources. */
 #ifndef MAFAT_PREDICTOR_FUSION_H
 #define MAFAT_PREDICTOR_FUSION_H
 
