@@ -263,7 +263,7 @@ check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 check-valgrind: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests ## a sample of the unit tests and the program under valgrind
 	BUILD=$(BUILD) ./tests/valgrind.sh
 
-check-includes: ## no folder includes what stands above it
+check-includes: ## no folder includes what stands above it, no files include each other, no folder is too full
 	@./scripts/check_includes.sh
 
 check-kinds: ## no more files outside kinds/ and formats/ name a kind of layer than scripts/kinds_named.txt lists

@@ -4,10 +4,13 @@
 #ifndef MAFAT_PREDICTOR_BALANCE_H
 #define MAFAT_PREDICTOR_BALANCE_H
 
-#include "predictor/plan.h"
+#include "predictor/lay.h"
 
-/* Replaces the even boundaries of one group. */
-int mafat_balance_group(const struct mafat_network *n, struct mafat_plan *plan, int group,
-                        struct mafat_diagnostic *d);
+/* Is it a grid whose boundaries are yet to be found? */
+bool mafat_balance_applies(const struct mafat_cut *cut);
+
+/* Puts boundaries into a spec where they are to be found, group by group. The spec is
+ * a plan's (mafat_plan_spec): none of its groups is split when it is laid. MAFAT_ENOMEM. */
+int mafat_balance(struct mafat_spec *spec, const struct mafat_ground *ground);
 
 #endif

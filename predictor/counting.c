@@ -101,9 +101,10 @@ static double turn_bytes(const struct mafat_counting *c)
   if (context->turn_group != c->step->group) {
     const struct mafat_group *g = group_of(c);
     double kept = 0;
-    for (int l = g->first; l < g->end; l++)
-      if (context->plan->residence[l] == MAFAT_KEPT)
-        kept += (double)mafat_packed_floats(&context->network->layers[l]) * 4;
+    for (int i = g->at.begin; i < g->at.end; i++) {
+      int l = context->plan->members[i];
+      if (context->plan->residence[l] == MAFAT_KEPT) kept += (double)mafat_packed_floats(&context->network->layers[l]) * 4;
+    }
     context->turn_group = c->step->group;
     context->turn_bytes = (double)context->layout->groups[c->step->group].peak_bytes + kept;
   }
@@ -113,7 +114,7 @@ static double turn_bytes(const struct mafat_counting *c)
 static bool takes_turns(const struct mafat_counting *c)
 {
   const struct mafat_group *g = group_of(c);
-  return g->rows || mafat_group_is_tiled(g);
+  return g->cut.kind == MAFAT_CUT_ROWS || mafat_group_is_tiled(g);
 }
 
 static bool is_first_visit(const struct mafat_counting *c)
@@ -152,7 +153,7 @@ void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_byte
   double written = turns ? turn_bytes(c) : 2 * maps < arena ? 2 * maps : arena;
   mafat_count_bytes(c, MAFAT_TERM_READ_FAR, MAFAT_TERM_READ_COLD, in_bytes, read);
   if (out_bytes <= 0) return;
-  double fresh = group_of(c)->rows ? out_bytes * fresh_window(c) : 0;
+  double fresh = group_of(c)->cut.kind == MAFAT_CUT_ROWS ? out_bytes * fresh_window(c) : 0;
   mafat_count(c, MAFAT_TERM_WRITTEN_FIRST, fresh);
   mafat_count_bytes(c, MAFAT_TERM_WRITTEN_FAR, MAFAT_TERM_WRITTEN_COLD, out_bytes - fresh, written);
 }

@@ -346,7 +346,7 @@ static size_t reads_in_ring(const struct mafat_plan *plan)
 {
   int reads = MAFAT_RING_READS;
   for (int g = 0; g < plan->n_groups; g++)
-    if (plan->groups[g].ring > reads) reads = plan->groups[g].ring;
+    if (plan->groups[g].weights.ring > reads) reads = plan->groups[g].weights.ring;
   return (size_t)reads;
 }
 

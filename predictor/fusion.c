@@ -63,7 +63,7 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
     for (int l = 0; l < plan->n_layers && fuse; l++) {
       const struct mafat_layer *layer = &n->layers[l];
       int k = usage[l + 1].needed ? sole_source(n, layer) : -1;
-      if (k < 0 || readers[k] != 1 || mafat_plan_group_of(plan, k) != mafat_plan_group_of(plan, l)) continue;
+      if (k < 0 || readers[k] != 1 || plan->group_of[k] != plan->group_of[l]) continue;
       const struct mafat_layer *inner = &n->layers[k];
       if (!is_added(inner, layer) && !(is_pooled(inner, layer) && plan->inner[k] < 0) &&
           !(mafat_layer_is_pointwise(layer) && mafat_layer_is_depthwise(inner)))
@@ -126,6 +126,6 @@ struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const stru
 
 int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
-  if (plan->algorithms[mafat_fusion_reader(plan, layer)] != MAFAT_WINOGRAD) return 1;
+  if (plan->algorithms[mafat_plan_reader(plan, layer)] != MAFAT_WINOGRAD) return 1;
   return mafat_fusion_pools(plan, n, layer) ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
 }

@@ -10,9 +10,9 @@
  *
  * All must lie in one group. Nothing is computed twice for it, and no
  * bit changes, so plans do not mention it. The functions below give the
- * geometry of such a step as one: whoever asks a layer for its sources or its
- * input spans asks here, and whoever wants all layers that a step computes walks
- * over them as below. */
+ * geometry of such a step as one: whoever asks a layer for its input spans asks
+ * here, plan.h for its sources, and whoever wants all layers that a step computes
+ * walks over them as below. */
 #ifndef MAFAT_PREDICTOR_FUSION_H
 #define MAFAT_PREDICTOR_FUSION_H
 
@@ -35,20 +35,6 @@ static inline bool mafat_fusion_pools(const struct mafat_plan *plan, const struc
   return mafat_fusion_inside(plan, layer) >= 0 && mafat_layer_pools(&n->layers[layer]);
 }
 
-/* The layer whose input a step of `layer` reads: the innermost one, or itself. */
-static inline int mafat_fusion_reader(const struct mafat_plan *plan, int layer)
-{
-  while (mafat_fusion_inside(plan, layer) >= 0) layer = mafat_fusion_inside(plan, layer);
-  return layer;
-}
-
-/* The layer in whose step `layer` is computed: the outermost one, or itself. */
-static inline int mafat_fusion_outermost(const struct mafat_plan *plan, int layer)
-{
-  while (plan->outer[layer] >= 0) layer = plan->outer[layer];
-  return layer;
-}
-
 enum { MAFAT_FUSION_MOST = 3 }; /* layers that one step computes: depthwise, 1x1, shortcut */
 
 /* What a step computes of one of its layers. */
@@ -61,12 +47,6 @@ struct mafat_link {
 /* The links of a step: `step` is its own layer's, the innermost comes last. Returns how many. */
 int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n, struct mafat_link step,
                        struct mafat_link links[MAFAT_FUSION_MOST]);
-
-static inline const struct mafat_sources *mafat_fusion_sources(const struct mafat_plan *plan,
-                                                               const struct mafat_network *n, int layer)
-{
-  return &n->layers[mafat_fusion_reader(plan, layer)].sources;
-}
 
 /* Span of the innermost layer's output that the span `out` of `layer` is made
  * from; `out` itself where nothing is inside. */

@@ -4,6 +4,7 @@
 #include "predictor/fetches.h"
 #include "predictor/fusion.h"
 #include "predictor/order.h"
+#include "predictor/residence.h"
 #include "predictor/schedule.h"
 #include "predictor/winograd.h"
 
@@ -44,7 +45,7 @@ static void find_pads(struct maker *m)
 {
   for (int l = 0; l < m->plan->n_layers; l++) {
     if (!mafat_schedule_runs(m->schedule, l)) continue;
-    const struct mafat_layer *layer = &m->network->layers[mafat_fusion_reader(m->plan, l)];
+    const struct mafat_layer *layer = &m->network->layers[mafat_plan_reader(m->plan, l)];
     int left, right;
     mafat_layer_pads(layer, &left, &right);
     for (int i = 0; i < layer->sources.n; i++) {
@@ -125,7 +126,7 @@ static bool is_first_part(const struct maker *m, const struct mafat_step *step)
 
 static void skip_parts(struct maker *m, const struct mafat_step *step)
 {
-  if (m->schedule->dividing && m->schedule->divided.layer == step->layer && !mafat_order_is_wide(m->plan, step->layer))
+  if (mafat_schedule_is_dividing(m->schedule, step->layer) && !mafat_order_is_wide(m->plan, step->layer))
     mafat_schedule_skip_parts(m->schedule);
 }
 
@@ -151,8 +152,8 @@ static void walk(struct maker *m)
   }
   for (int g = 0; g < m->plan->n_groups; g++) {
     uint64_t once = 0;
-    for (int l = m->plan->groups[g].first; l < m->plan->groups[g].end; l++)
-      if (m->extents[l + 1].rows > 0) once += macs_once(m, l);
+    for (int i = m->plan->groups[g].at.begin; i < m->plan->groups[g].at.end; i++)
+      if (m->extents[m->plan->members[i] + 1].rows > 0) once += macs_once(m, m->plan->members[i]);
     struct mafat_group_cost *cost = &layout->groups[g];
     cost->redundant_macs = cost->macs > once ? cost->macs - once : 0;
     layout->macs += cost->macs;
@@ -165,23 +166,23 @@ static void walk(struct maker *m)
 
 static struct times group_times(const struct mafat_group *g)
 {
-  return (struct times){2 * g->first, 2 * g->end - 1};
+  return (struct times){2 * g->at.begin, 2 * g->at.end - 1};
 }
 
 /* When a step's own memory is in use: scratch. */
 static struct times step_times(const struct maker *m, int layer)
 {
-  const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, layer)];
+  const struct mafat_group *g = mafat_plan_group(m->plan, layer);
   int position = m->plan->position[layer];
-  if (g->generator->lifetime(g) == MAFAT_LIFE_GROUP) return group_times(g);
+  if (mafat_group_lifetime(g) == MAFAT_LIFE_GROUP) return group_times(g);
   return (struct times){2 * position, 2 * position + 1};
 }
 
 /* Loaded weights, and what they are read through: in all tiles the same. */
 static struct times weights_times(const struct maker *m, int layer)
 {
-  const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, layer)];
-  return g->generator->lifetime(g) == MAFAT_LIFE_ONCE ? step_times(m, layer) : group_times(g);
+  const struct mafat_group *g = mafat_plan_group(m->plan, layer);
+  return mafat_group_lifetime(g) == MAFAT_LIFE_ONCE ? step_times(m, layer) : group_times(g);
 }
 
 static void live(struct maker *m, int tensor, int time)
@@ -198,14 +199,13 @@ static void live_through(struct maker *m, int tensor, struct times times)
 }
 
 /* A step of `layer` reads `sources`, at `time` where layers do not take turns. */
-static void note_reads(struct maker *m, const struct mafat_group *g, const struct mafat_sources *sources,
-                       int time)
+static void note_reads(struct maker *m, int group, const struct mafat_sources *sources, int time)
 {
-  bool turns = g->generator->lifetime(g) != MAFAT_LIFE_ONCE;
+  const struct mafat_group *g = &m->plan->groups[group];
+  bool turns = mafat_group_lifetime(g) != MAFAT_LIFE_ONCE;
   for (int i = 0; i < sources->n; i++) {
     int t = sources->list[i].tensor;
-    bool outside = t == MAFAT_INPUT || t < g->first;
-    live(m, t, turns && outside ? group_times(g).last : time);
+    live(m, t, turns && !mafat_plan_makes(m->plan, group, t) ? group_times(g).last : time);
   }
 }
 
@@ -213,14 +213,15 @@ static void note_reads(struct maker *m, const struct mafat_group *g, const struc
  * read of it, and the output may take its place. */
 static void note_step(struct maker *m, int layer)
 {
-  const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, layer)];
-  enum mafat_lifetime life = g->generator->lifetime(g);
+  int group = m->plan->group_of[layer];
+  const struct mafat_group *g = &m->plan->groups[group];
+  enum mafat_lifetime life = mafat_group_lifetime(g);
   int begin = 2 * m->plan->position[layer], end = begin + 1;
   int wide = m->plan->fan[layer] >= 0 ? m->plan->fan[layer] : layer;
   bool once = life == MAFAT_LIFE_ONCE;
-  note_reads(m, g, mafat_fusion_sources(m->plan, m->network, layer),
+  note_reads(m, group, mafat_plan_sources(m->plan, m->network, layer),
              once && mafat_plan_transforms(m->plan, m->network, layer) ? begin : end);
-  note_reads(m, g, &m->network->layers[layer].from, end);
+  note_reads(m, group, &m->network->layers[layer].from, end);
   if (once) {
     live(m, layer, mafat_plan_transforms(m->plan, m->network, wide) ? end : begin);
     live(m, layer, end);
@@ -278,11 +279,11 @@ static int size_tensor(struct maker *m, int tensor)
 static int share_scratch(struct maker *m, int layer, size_t bytes)
 {
   struct mafat_layout *layout = m->layout;
-  const struct mafat_group *g = &m->plan->groups[mafat_plan_group_of(m->plan, layer)];
-  if (g->generator->lifetime(g) != MAFAT_LIFE_GROUP)
+  const struct mafat_group *g = mafat_plan_group(m->plan, layer);
+  if (mafat_group_lifetime(g) != MAFAT_LIFE_GROUP)
     return add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, step_times(m, layer));
-  for (int l = g->first; l < layer; l++) {
-    int shared = layout->scratch_buffers[l];
+  for (int i = g->at.begin; m->plan->members[i] != layer; i++) {
+    int shared = layout->scratch_buffers[m->plan->members[i]];
     if (shared < 0) continue;
     size_t rounded = (bytes + 63) / 64 * 64;
     if (layout->buffers[shared].bytes < rounded) layout->buffers[shared].bytes = rounded;
@@ -369,7 +370,7 @@ static int find_peaks(struct maker *m)
   int g = 0;
   for (size_t time = 0; time < n_times; time++) {
     size_t sum = 0;
-    while ((int)time >= 2 * m->plan->groups[g].end) g++;
+    while ((int)time >= 2 * m->plan->groups[g].at.end) g++;
     for (int tag = 0; tag < MAFAT_N_TAGS; tag++) sum += live[tag] += changes[time][tag];
     if (sum > layout->groups[g].peak_bytes) layout->groups[g].peak_bytes = sum;
     if (sum <= layout->bound_bytes) continue;

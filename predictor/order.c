@@ -26,7 +26,7 @@ struct reading {
 
 static struct reading reading_of(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
-  return (struct reading){{mafat_fusion_sources(plan, n, layer), &n->layers[layer].from}};
+  return (struct reading){{mafat_plan_sources(plan, n, layer), &n->layers[layer].from}};
 }
 
 static bool step_reads(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int tensor)
@@ -40,14 +40,14 @@ static bool step_reads(const struct mafat_plan *plan, const struct mafat_network
 /* All of the convolution's output, and nothing else, is what the step reads. */
 static bool reads_whole(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int wide)
 {
-  const struct mafat_sources *s = mafat_fusion_sources(plan, n, layer);
+  const struct mafat_sources *s = mafat_plan_sources(plan, n, layer);
   return s->n == 1 && s->list[0].tensor == wide && s->list[0].first == 0 &&
          s->list[0].n == n->layers[wide].out.c && !reads(&n->layers[layer].from, wide);
 }
 
 static bool sums_slices(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
-  const struct mafat_layer *reader = &n->layers[mafat_fusion_reader(plan, layer)];
+  const struct mafat_layer *reader = &n->layers[mafat_plan_reader(plan, layer)];
   return !mafat_layer_pools(&n->layers[layer]) && mafat_layer_is_pointwise(reader);
 }
 
@@ -61,11 +61,13 @@ static double map_floats(struct mafat_shape s)
  * less than the map that is saved? */
 static bool saves_memory(const struct mafat_plan *plan, const struct mafat_network *n, int wide)
 {
-  const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, wide)];
+  const struct mafat_group *g = mafat_plan_group(plan, wide);
   double weights = 0;
-  for (int r = wide + 1; r < g->end && g->weights != MAFAT_KEPT; r++)
+  for (int i = g->at.begin; i < g->at.end && g->weights.residence != MAFAT_KEPT; i++) {
+    int r = plan->members[i];
     if (mafat_layer_convolves(&n->layers[r]) && reads(&n->layers[r].sources, wide))
       weights += (double)mafat_packed_floats(&n->layers[r]);
+  }
   return weights < map_floats(n->layers[wide].out);
 }
 
@@ -73,12 +75,14 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
                        const struct mafat_usage *usage, int wide)
 {
   const struct mafat_layer *l = &n->layers[wide];
-  const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, wide)];
-  if (!g->panels || g->apart || !runs(plan, n, usage, wide) || plan->inner[wide] >= 0) return false;
+  const struct mafat_group *g = mafat_plan_group(plan, wide);
+  if (g->cut.kind != MAFAT_CUT_PANELS || g->cut.as.panels.apart) return false;
+  if (!runs(plan, n, usage, wide) || plan->inner[wide] >= 0) return false;
   if (!mafat_layer_is_ungrouped(l) || plan->fan[wide] >= 0) return false;
   if (usage[wide + 1].external || l->out.c <= MAFAT_PANEL * plan->n_threads) return false;
   bool sums = false;
-  for (int r = wide + 1; r < g->end; r++) {
+  for (int at = g->at.begin; at < g->at.end; at++) {
+    int r = plan->members[at];
     if (!runs(plan, n, usage, r) || !step_reads(plan, n, r, wide)) continue;
     bool pools = mafat_layer_pools(&n->layers[r]) && plan->inner[r] < 0;
     if (!reads_whole(plan, n, r, wide) || !(pools || sums_slices(plan, n, r))) return false;
@@ -154,7 +158,7 @@ static void place(struct orderer *o, int layer)
 }
 
 /* Sources are there, and more is freed by the layer than its output takes. */
-static bool should_hoist(const struct orderer *o, const struct mafat_group *g, int layer)
+static bool should_hoist(const struct orderer *o, int layer)
 {
   const struct mafat_plan *plan = o->plan;
   if (o->placed[layer] || plan->fan[layer] >= 0 || !runs(plan, o->network, o->usage, layer)) return false;
@@ -164,7 +168,7 @@ static bool should_hoist(const struct orderer *o, const struct mafat_group *g, i
     for (int i = 0; i < r.lists[k]->n; i++) {
       int t = r.lists[k]->list[i].tensor;
       if (t == MAFAT_INPUT) continue;
-      if (t >= g->first && !o->placed[t]) return false;
+      if (!o->placed[t]) return false;
       if (o->readers[t] == 1) freed += tensor_floats(o, t);
     }
   return freed > tensor_floats(o, layer);
@@ -172,10 +176,10 @@ static bool should_hoist(const struct orderer *o, const struct mafat_group *g, i
 
 static void hoist_what_frees(struct orderer *o, const struct mafat_group *g)
 {
-  for (int l = g->first; l < g->end; l++)
-    if (should_hoist(o, g, l)) {
-      place(o, l);
-      l = g->first - 1; /* it may have freed another */
+  for (int i = g->at.begin; i < g->at.end; i++)
+    if (should_hoist(o, o->plan->members[i])) {
+      place(o, o->plan->members[i]);
+      i = g->at.begin - 1; /* it may have freed another */
     }
 }
 
@@ -203,8 +207,9 @@ int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
     count_readers(&o);
     for (int i = 0; i < plan->n_groups; i++) {
       const struct mafat_group *g = &plan->groups[i];
-      bool once = !g->rows && !mafat_group_is_tiled(g);
-      for (int l = g->first; l < g->end; l++) {
+      bool once = g->cut.kind != MAFAT_CUT_ROWS && !mafat_group_is_tiled(g);
+      for (int at = g->at.begin; at < g->at.end; at++) {
+        int l = plan->members[at];
         /* An inner layer comes with its outer one. */
         if (o.placed[l] || plan->outer[l] >= 0) continue;
         place(&o, l);

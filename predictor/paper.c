@@ -64,16 +64,30 @@ static bool consider(struct mafat_paper_group *g, const struct mafat_layer *l, i
   return true;
 }
 
+/* The same groups as the paper runs them: every layer by itself, directly. */
+struct plain {
+  struct mafat_plan plan; /* borrows all but these: */
+  enum mafat_algorithm *algorithms;
+  int *alone;
+  struct mafat_schedule *schedule;
+  struct mafat_box *boxes; /* [layer]: of a tile */
+};
+
 /* Algorithm 1. */
-static bool predict_group(struct mafat_paper_group *p, struct mafat_schedule *s, const struct mafat_group *g)
+static bool predict_group(struct mafat_paper_group *p, const struct plain *plain, int group)
 {
+  const struct mafat_schedule *s = plain->schedule;
+  const struct mafat_group *g = &s->plan->groups[group];
   p->peak_layer = -1;
-  for (int ty = 0; ty < g->n_rows; ty++)
-    for (int tx = 0; tx < g->n_cols; tx++) {
+  for (int ty = 0; ty < g->cut.as.grid.n_rows; ty++)
+    for (int tx = 0; tx < g->cut.as.grid.n_cols; tx++) {
       size_t before = p->peak_bytes;
-      mafat_schedule_tile_boxes(s, g, ty, tx, s->boxes);
-      for (int l = g->first; l < g->end; l++)
-        if (!mafat_box_is_empty(s->boxes[l]) && !consider(p, &s->network->layers[l], l, s->boxes[l])) return false;
+      mafat_schedule_tile_boxes(s, group, ty, tx, plain->boxes);
+      for (int i = g->at.begin; i < g->at.end; i++) {
+        int l = s->plan->members[i];
+        struct mafat_box box = plain->boxes[l];
+        if (!mafat_box_is_empty(box) && !consider(p, &s->network->layers[l], l, box)) return false;
+      }
       if (p->peak_bytes == before) continue;
       p->tile_row = ty;
       p->tile_col = tx;
@@ -81,19 +95,12 @@ static bool predict_group(struct mafat_paper_group *p, struct mafat_schedule *s,
   return true;
 }
 
-/* The same groups as the paper runs them: every layer by itself, directly. */
-struct plain {
-  struct mafat_plan plan; /* borrows all but these: */
-  enum mafat_algorithm *algorithms;
-  int *alone;
-  struct mafat_schedule *schedule;
-};
-
 static void close_plain(struct plain *p)
 {
   mafat_schedule_close(&p->schedule);
   free(p->algorithms);
   free(p->alone);
+  free(p->boxes);
 }
 
 static int open_plain(struct plain *p, const struct mafat_network *n, const struct mafat_plan *plan)
@@ -101,7 +108,8 @@ static int open_plain(struct plain *p, const struct mafat_network *n, const stru
   *p = (struct plain){.plan = *plan};
   p->plan.algorithms = p->algorithms = malloc((size_t)plan->n_layers * sizeof *p->algorithms);
   p->plan.inner = p->plan.outer = p->alone = malloc((size_t)plan->n_layers * sizeof *p->alone);
-  if (!p->algorithms || !p->alone) return MAFAT_ENOMEM;
+  p->boxes = malloc((size_t)plan->n_layers * sizeof *p->boxes);
+  if (!p->algorithms || !p->alone || !p->boxes) return MAFAT_ENOMEM;
   for (int l = 0; l < plan->n_layers; l++) {
     p->algorithms[l] = MAFAT_DIRECT;
     p->alone[l] = -1;
@@ -109,10 +117,10 @@ static int open_plain(struct plain *p, const struct mafat_network *n, const stru
   return mafat_schedule_open(&p->schedule, n, &p->plan);
 }
 
-static int predict_groups(struct mafat_paper_prediction *p, struct mafat_schedule *s, size_t bias_bytes)
+static int predict_groups(struct mafat_paper_prediction *p, const struct plain *plain, size_t bias_bytes)
 {
   for (int g = 0; g < p->n_groups; g++) {
-    if (!predict_group(&p->groups[g], s, &s->plan->groups[g])) return MAFAT_ELIMIT;
+    if (!predict_group(&p->groups[g], plain, g)) return MAFAT_ELIMIT;
     if (p->groups[g].peak_bytes > p->groups[p->peak_group].peak_bytes) p->peak_group = g;
   }
   bool overflow = __builtin_add_overflow(p->groups[p->peak_group].peak_bytes, bias_bytes, &p->bytes);
@@ -124,9 +132,10 @@ int mafat_paper_predict(struct mafat_paper_prediction **out, const struct mafat_
 {
   *out = NULL;
   for (const struct mafat_group *g = plan->groups; g < plan->groups + plan->n_groups; g++)
-    if (g->rows || g->panels)
+    if (g->cut.kind != MAFAT_CUT_GRID)
       return mafat_fail(d, MAFAT_EUNSUPPORTED, "the paper's predictor knows grids only, layers %d..%d are run in %s",
-                        g->first, g->end - 1, g->rows ? "rows" : "panels");
+                        plan->members[g->at.begin], plan->members[g->at.end - 1],
+                        g->cut.kind == MAFAT_CUT_ROWS ? "rows" : "panels");
   struct plain plain = {.schedule = NULL};
   struct mafat_paper_prediction *p = calloc(1, sizeof *p);
   int code = MAFAT_ENOMEM;
@@ -135,7 +144,7 @@ int mafat_paper_predict(struct mafat_paper_prediction **out, const struct mafat_
     p->n_groups = plan->n_groups;
     code = open_plain(&plain, n, plan);
   }
-  if (code == MAFAT_OK) code = predict_groups(p, plain.schedule, bias_bytes);
+  if (code == MAFAT_OK) code = predict_groups(p, &plain, bias_bytes);
   close_plain(&plain);
   if (code == MAFAT_OK) {
     *out = p;

@@ -36,36 +36,36 @@ enum mafat_lifetime {
   MAFAT_LIFE_GROUP     /* layers take turns: everything lives through the group */
 };
 
+enum mafat_lifetime mafat_group_lifetime(const struct mafat_group *g);
+
+/* A step that is handed out in parts, panels and slices of input channels: what is
+ * done of it. */
+struct mafat_division {
+  struct mafat_step whole;
+  bool going, transformed;
+  int filter, channel;
+};
+
 struct mafat_schedule {
   const struct mafat_network *network;
   const struct mafat_plan *plan;
   struct mafat_usage *usage; /* [tensor + 1] */
-  int *readers;              /* layers that have steps, by what these read: of tensor t those from */
-  int *readers_at;           /* readers[readers_at[t + 1]] up to readers[readers_at[t + 2]], rising */
   int group;                 /* being run */
-  bool begun;                /* the generator has begun this group */
-  struct mafat_box *boxes;   /* [layer]: the current tile's boxes, or whatever the generator keeps */
-  int tile_y, tile_x, layer; /* position, for the generator */
-  int *waiting, n_waiting;   /* rows: layers that wait for rows of the one behind them in the list */
+  bool begun;                /* its generator has begun it */
   int input_rows;            /* of the picture that have been asked for */
-  /* A step of rows or of a map that is divided into panels and slices of input
-   * channels: what is done of it. */
-  struct mafat_step divided;
-  bool dividing, transformed;
-  int filter, channel;
-  int divided_from;          /* first filter of the panel that a fan's readers take */
-  int fan_reader;            /* position in order of the next of them; 0: none */
+  struct mafat_division division;
+  void *states[MAFAT_N_CUTS]; /* [cut]: what its generator keeps, where groups are cut so; nobody else's */
 };
 
+/* What a way of cutting makes steps by. */
 struct mafat_generator {
-  const char *name;
-  enum mafat_lifetime (*lifetime)(const struct mafat_group *g);
-  /* Fills the group's next step, false when the group is done. On the first
-   * call for a group s->begun is false; the generator sets it. */
-  bool (*next)(struct mafat_schedule *s, struct mafat_step *step);
+  int (*open)(void **state, const struct mafat_schedule *s); /* MAFAT_ENOMEM; closed even then */
+  void (*close)(void *state);                                /* NULL: nothing */
+  void (*begin)(struct mafat_schedule *s);                   /* the group s->group, from its start */
+  bool (*next)(struct mafat_schedule *s, struct mafat_step *step); /* its next step, false when it is done */
 };
 
-/* N x M tiles of the group's output, each computed depth-first (FTP, MAFAT). */
+/* N x M tiles of the group's output, each computed depth-first (FTP, MAFAT: schedule_grid.c). */
 extern const struct mafat_generator mafat_generator_grid;
 /* Rolling windows of rows: nothing is computed twice (schedule_rows.c). */
 extern const struct mafat_generator mafat_generator_rows;
@@ -96,13 +96,17 @@ struct mafat_step mafat_schedule_input_step(const struct mafat_schedule *s, stru
  * is divided (mafat_plan_divides), and its next part; false at its end. */
 void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step);
 bool mafat_schedule_next_part(struct mafat_schedule *s, struct mafat_step *part);
+/* Do more parts of the layer's step follow, as far as is known? */
+static inline bool mafat_schedule_is_dividing(const struct mafat_schedule *s, int layer)
+{
+  return s->division.going && s->division.whole.layer == layer;
+}
 /* Behind the first part of a divided step: goes on behind the last. For walks that
  * know what the parts are; not of a fan, whose readers take part in it. */
 void mafat_schedule_skip_parts(struct mafat_schedule *s);
 
-/* Grows back through a group: boxes[l] for every layer of group g, given what
+/* Grows back through group number `group`, a grid: boxes[l] for every layer of it, given what
  * boxes of its external tensors tile (ty, tx) has to produce. */
-void mafat_schedule_tile_boxes(const struct mafat_schedule *s, const struct mafat_group *g, int ty,
-                               int tx, struct mafat_box *boxes);
+void mafat_schedule_tile_boxes(const struct mafat_schedule *s, int group, int ty, int tx, struct mafat_box *boxes);
 
 #endif

@@ -3,11 +3,27 @@
 #include "predictor/schedule.h"
 
 #include "predictor/order.h"
+#include "predictor/residence.h"
 
-static enum mafat_lifetime panels_lifetime(const struct mafat_group *g)
+#include <stdlib.h>
+
+struct panels {
+  int at;               /* in plan->order */
+  int next_reader;      /* in plan->order: while a fan's readers take a panel, the next of them; 0: none */
+  int first_filter;     /* of the panel that they take */
+};
+
+static int panels_open(void **state, const struct mafat_schedule *s)
 {
-  (void)g;
-  return MAFAT_LIFE_ONCE;
+  (void)s;
+  *state = calloc(1, sizeof(struct panels));
+  return *state ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+static void panels_begin(struct mafat_schedule *s)
+{
+  struct panels *p = s->states[MAFAT_CUT_PANELS];
+  *p = (struct panels){.at = s->plan->groups[s->group].at.begin};
 }
 
 static struct mafat_step whole_step(const struct mafat_schedule *s, int layer)
@@ -26,61 +42,53 @@ static struct mafat_step take_panel(const struct mafat_schedule *s, int reader, 
   return step;
 }
 
-static int layer_at(const struct mafat_schedule *s, int at)
+/* The next reader of the fan's panel that was computed last; false behind the last. */
+static bool next_reader(struct mafat_schedule *s, int wide, struct mafat_step *step)
 {
-  return s->plan->order[at];
-}
-
-/* s->layer: position in the plan's order. s->fan_reader: while a fan's readers take
- * a panel, the position of the next one; 0 otherwise. */
-static bool panels_next(struct mafat_schedule *s, struct mafat_step *step)
-{
-  const struct mafat_group *g = &s->plan->groups[s->group];
-  if (!s->begun) {
-    s->begun = true;
-    s->layer = g->first;
-    s->dividing = false;
-    s->fan_reader = 0;
-  }
-  for (;;) {
-    int layer = s->layer < g->end ? layer_at(s, s->layer) : -1;
-    if (s->fan_reader) { /* after a panel of the wide layer */
-      while (s->fan_reader < g->end) {
-        int reader = layer_at(s, s->fan_reader++);
-        if (s->plan->outer[reader] >= 0) continue; /* inside the next one */
-        if (s->plan->fan[reader] != layer) break;
-        *step = take_panel(s, reader, mafat_span(s->divided_from, s->filter));
-        return true;
-      }
-      s->fan_reader = 0;
-    }
-    if (s->dividing) {
-      int filter = s->filter;
-      if (mafat_schedule_next_part(s, step)) {
-        bool wide = mafat_order_is_wide(s->plan, layer);
-        if (wide) step->held_channels = step->filters;
-        if (wide && s->filter > filter) {
-          s->divided_from = filter;
-          s->fan_reader = s->layer + 1;
-        }
-        return true;
-      }
-      s->layer++;
-      continue;
-    }
-    if (layer < 0) return false;
-    if (!mafat_schedule_runs(s, layer) || mafat_order_takes_panels(s->plan, layer)) {
-      s->layer++;
-      continue;
-    }
-    if (mafat_plan_divides(s->plan, s->network, layer)) {
-      mafat_schedule_divide(s, whole_step(s, layer));
-      continue;
-    }
-    *step = whole_step(s, layer);
-    s->layer++;
+  struct panels *p = s->states[MAFAT_CUT_PANELS];
+  while (p->next_reader && p->next_reader < s->plan->groups[s->group].at.end) {
+    int reader = s->plan->order[p->next_reader++];
+    if (s->plan->outer[reader] >= 0) continue; /* inside the next one */
+    if (s->plan->fan[reader] != wide) break;
+    *step = take_panel(s, reader, mafat_span(p->first_filter, s->division.filter));
     return true;
   }
+  p->next_reader = 0;
+  return false;
 }
 
-const struct mafat_generator mafat_generator_panels = {"panels", panels_lifetime, panels_next};
+/* The next part of the layer that is divided; false behind the last. */
+static bool next_part(struct mafat_schedule *s, int layer, struct mafat_step *step)
+{
+  struct panels *p = s->states[MAFAT_CUT_PANELS];
+  int filter = s->division.filter;
+  if (!mafat_schedule_next_part(s, step)) return false;
+  if (!mafat_order_is_wide(s->plan, layer)) return true;
+  step->held_channels = step->filters;
+  if (s->division.filter > filter) {
+    p->first_filter = filter;
+    p->next_reader = p->at + 1;
+  }
+  return true;
+}
+
+static bool panels_next(struct mafat_schedule *s, struct mafat_step *step)
+{
+  struct panels *p = s->states[MAFAT_CUT_PANELS];
+  for (; p->at < s->plan->groups[s->group].at.end; p->at++) {
+    int layer = s->plan->order[p->at];
+    if (!s->division.going) {
+      if (!mafat_schedule_runs(s, layer) || mafat_order_takes_panels(s->plan, layer)) continue;
+      if (!mafat_plan_divides(s->plan, s->network, layer)) {
+        *step = whole_step(s, layer);
+        p->at++;
+        return true;
+      }
+      mafat_schedule_divide(s, whole_step(s, layer));
+    }
+    if (next_reader(s, layer, step) || next_part(s, layer, step)) return true;
+  }
+  return false;
+}
+
+const struct mafat_generator mafat_generator_panels = {panels_open, free, panels_begin, panels_next};

@@ -6,7 +6,9 @@
 
 #include "predictor/fusion.h"
 #include "predictor/packing.h"
-#include "predictor/winograd.h"
+#include "predictor/residence.h"
+
+#include <stdlib.h>
 
 enum {
   /* Pixels a step should have for each row that was asked for, lest what a step
@@ -17,37 +19,109 @@ enum {
   WINOGRAD_STEP_PIXELS = 192
 };
 
-static enum mafat_lifetime rows_lifetime(const struct mafat_group *g)
+/* ---- state ---- */
+
+struct rows {
+  int at;                    /* in plan->members: the output that is asked for */
+  int *done;                 /* [layer]: rows of it */
+  int *waiting, n_waiting;   /* layers that wait for rows of the one behind them in the list */
+  int *readers;              /* layers that have steps, by what these read: of tensor t those from */
+  int *readers_at;           /* readers[readers_at[t + 1]] up to readers[readers_at[t + 2]], rising */
+};
+
+static struct rows *state_of(const struct mafat_schedule *s)
 {
-  (void)g;
-  return MAFAT_LIFE_GROUP;
+  return s->states[MAFAT_CUT_ROWS];
 }
 
-/* Rows of layer l that are done: kept in the schedule's boxes. */
-static int *done(struct mafat_schedule *s, int l)
+/* Calls `note` with each layer that has steps and each tensor that these read. */
+static void for_readers(const struct mafat_schedule *s, struct rows *r,
+                        void (*note)(struct rows *r, int layer, int tensor))
 {
-  return &s->boxes[l].y.end;
+  for (int l = 0; l < s->plan->n_layers; l++) {
+    const struct mafat_sources *lists[] = {mafat_plan_sources(s->plan, s->network, l), &s->network->layers[l].from};
+    for (int list = 0; list < 2 && mafat_schedule_runs(s, l); list++)
+      for (int i = 0; i < lists[list]->n; i++) note(r, l, lists[list]->list[i].tensor);
+  }
 }
 
-static bool is_done(struct mafat_schedule *s, int l)
+static void count_reader(struct rows *r, int layer, int tensor)
 {
-  return *done(s, l) >= s->network->layers[l].out.h;
+  (void)layer;
+  r->readers_at[tensor + 2]++;
+}
+
+static void put_reader(struct rows *r, int layer, int tensor)
+{
+  r->readers[r->readers_at[tensor + 1]++] = layer;
+}
+
+static int list_readers(const struct mafat_schedule *s, struct rows *r)
+{
+  int n = s->plan->n_layers;
+  r->readers_at = calloc((size_t)n + 2, sizeof *r->readers_at);
+  if (!r->readers_at) return MAFAT_ENOMEM;
+  for_readers(s, r, count_reader);
+  for (int t = 0; t <= n; t++) r->readers_at[t + 1] += r->readers_at[t];
+  r->readers = calloc((size_t)r->readers_at[n + 1] + 1, sizeof *r->readers);
+  if (!r->readers) return MAFAT_ENOMEM;
+  for_readers(s, r, put_reader);
+  for (int t = n; t >= 0; t--) r->readers_at[t + 1] = r->readers_at[t];
+  r->readers_at[0] = 0;
+  return MAFAT_OK;
+}
+
+static int rows_open(void **state, const struct mafat_schedule *s)
+{
+  size_t n = (size_t)s->plan->n_layers;
+  struct rows *r = *state = calloc(1, sizeof *r);
+  if (!r) return MAFAT_ENOMEM;
+  r->done = calloc(n, sizeof *r->done);
+  r->waiting = calloc(n, sizeof *r->waiting);
+  return r->done && r->waiting ? list_readers(s, r) : MAFAT_ENOMEM;
+}
+
+static void rows_close(void *state)
+{
+  struct rows *r = state;
+  free(r->done);
+  free(r->waiting);
+  free(r->readers);
+  free(r->readers_at);
+  free(r);
+}
+
+static void rows_begin(struct mafat_schedule *s)
+{
+  const struct mafat_group *g = &s->plan->groups[s->group];
+  struct rows *r = state_of(s);
+  r->at = g->at.begin;
+  r->n_waiting = 0;
+  for (int i = g->at.begin; i < g->at.end; i++) r->done[s->plan->members[i]] = 0;
+}
+
+/* ---- steps ---- */
+
+static bool is_done(const struct mafat_schedule *s, int l)
+{
+  return state_of(s)->done[l] >= s->network->layers[l].out.h;
 }
 
 /* Rows of layer l's next step: more than asked for where the map is narrow. */
-static struct mafat_span next_rows(struct mafat_schedule *s, const struct mafat_group *g, int l)
+static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
 {
+  int least = s->plan->groups[s->group].cut.as.rows.least;
   const struct mafat_layer *layer = &s->network->layers[l];
-  int reader = mafat_fusion_reader(s->plan, l), begin = *done(s, l);
+  int reader = mafat_plan_reader(s->plan, l), begin = state_of(s)->done[l];
   bool winograd = s->plan->algorithms[reader] == MAFAT_WINOGRAD;
   int width = s->network->layers[reader].out.w;
   bool streamed = s->plan->residence[reader] == MAFAT_STREAMED;
   long long pixels = winograd ? WINOGRAD_STEP_PIXELS : streamed ? STREAMED_STEP_PIXELS : STEP_PIXELS;
-  pixels *= g->rows;
+  pixels *= least;
   int rows = (int)((pixels + width - 1) / width);
   /* Pooled, half as many rows of twice the pixels. */
   if (mafat_fusion_pools(s->plan, s->network, l)) rows = (rows + 1) / 2;
-  if (rows < g->rows) rows = g->rows;
+  if (rows < least) rows = least;
   rows = mafat_round_up(rows, mafat_fusion_granularity(s->plan, s->network, l));
   /* A last step of a few rows costs like a whole one. */
   int left = layer->out.h - begin;
@@ -57,12 +131,11 @@ static struct mafat_span next_rows(struct mafat_schedule *s, const struct mafat_
 enum { NONE = -2 }; /* MAFAT_INPUT is -1 */
 
 /* A source inside the group, or the picture, that lacks rows below `end`; or NONE. */
-static int lacking_source(struct mafat_schedule *s, const struct mafat_sources *sources, int first,
-                          int end)
+static int lacking_source(const struct mafat_schedule *s, const struct mafat_sources *sources, int end)
 {
   for (int i = 0; i < sources->n; i++) {
     int t = sources->list[i].tensor;
-    if (t == MAFAT_INPUT ? s->input_rows < end : t >= first && *done(s, t) < end) return t;
+    if (t == MAFAT_INPUT ? s->input_rows < end : s->plan->group_of[t] == s->group && state_of(s)->done[t] < end) return t;
   }
   return NONE;
 }
@@ -75,16 +148,16 @@ static bool reads(const struct mafat_sources *sources, int tensor)
 }
 
 /* First row of tensor t that a layer of the group still has to read. */
-static int first_row_needed(struct mafat_schedule *s, const struct mafat_group *g, int t)
+static int first_row_needed(const struct mafat_schedule *s, int t)
 {
+  const struct rows *r = state_of(s);
   int first = mafat_network_tensor_shape(s->network, t).h;
-  for (int i = s->readers_at[t + 1]; i < s->readers_at[t + 2]; i++) {
-    int l = s->readers[i];
+  for (int i = r->readers_at[t + 1]; i < r->readers_at[t + 2]; i++) {
+    int l = r->readers[i];
     const struct mafat_layer *reader = &s->network->layers[l];
-    if (l >= g->end) break;
-    if (is_done(s, l)) continue;
-    struct mafat_span left = {*done(s, l), reader->out.h};
-    if (reads(mafat_fusion_sources(s->plan, s->network, l), t))
+    if (s->plan->group_of[l] != s->group || is_done(s, l)) continue;
+    struct mafat_span left = {r->done[l], reader->out.h};
+    if (reads(mafat_plan_sources(s->plan, s->network, l), t))
       first = mafat_min(first, mafat_fusion_in_span(s->plan, s->network, l, true, left).begin);
     if (!reads(&reader->from, t)) continue;
     struct mafat_span in = mafat_layer_from_span(reader, true, left);
@@ -94,69 +167,72 @@ static int first_row_needed(struct mafat_schedule *s, const struct mafat_group *
 }
 
 /* The picture's rows down to `end`, for a layer of the group. */
-static struct mafat_step ask_for_input(struct mafat_schedule *s, const struct mafat_group *g, int end)
+static struct mafat_step ask_for_input(struct mafat_schedule *s, int end)
 {
   struct mafat_span rows = {s->input_rows, end};
   s->input_rows = end;
-  return mafat_schedule_input_step(s, rows, mafat_min(first_row_needed(s, g, MAFAT_INPUT), rows.begin));
+  return mafat_schedule_input_step(s, rows, mafat_min(first_row_needed(s, MAFAT_INPUT), rows.begin));
+}
+
+static bool is_asked_for(const struct mafat_schedule *s, int l)
+{
+  return mafat_schedule_runs(s, l) && s->usage[l + 1].external && !is_done(s, l);
 }
 
 /* The group's next unfinished output waits first. False at the group's end. */
-static bool begin_waiting(struct mafat_schedule *s, const struct mafat_group *g)
+static bool begin_waiting(struct mafat_schedule *s)
 {
-  while (s->layer < g->end &&
-         !(mafat_schedule_runs(s, s->layer) && s->usage[s->layer + 1].external && !is_done(s, s->layer)))
-    s->layer++;
-  if (s->layer == g->end) return false;
-  s->waiting[s->n_waiting++] = s->layer;
+  struct rows *r = state_of(s);
+  int end = s->plan->groups[s->group].at.end;
+  while (r->at < end && !is_asked_for(s, s->plan->members[r->at])) r->at++;
+  if (r->at == end) return false;
+  r->waiting[r->n_waiting++] = s->plan->members[r->at];
   return true;
 }
 
 /* The step of layer l, whose sources are there. */
-static struct mafat_step compute_rows(struct mafat_schedule *s, const struct mafat_group *g, int l, struct mafat_span rows)
+static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct mafat_span rows)
 {
   struct mafat_span x = {0, s->network->layers[l].out.w};
-  *done(s, l) = rows.end;
-  int keep = mafat_min(first_row_needed(s, g, l), rows.begin);
+  state_of(s)->done[l] = rows.end;
+  int keep = mafat_min(first_row_needed(s, l), rows.begin);
   return mafat_schedule_step(s, l, (struct mafat_box){rows, x}, (struct mafat_box){{keep, rows.end}, x});
+}
+
+/* What a step of these rows lacks first, a tensor or NONE; *end: rows of it down to there. */
+static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows, int *end)
+{
+  const struct mafat_layer *layer = &s->network->layers[l];
+  *end = mafat_fusion_in_span(s->plan, s->network, l, true, rows).end;
+  int source = lacking_source(s, mafat_plan_sources(s->plan, s->network, l), *end);
+  if (source != NONE || !layer->from.n) return source;
+  *end = mafat_layer_from_span(layer, true, rows).end;
+  return lacking_source(s, &layer->from, *end);
 }
 
 static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
 {
-  const struct mafat_group *g = &s->plan->groups[s->group];
-  if (!s->begun) {
-    s->begun = true;
-    s->dividing = false;
-    s->layer = g->first;
-    s->n_waiting = 0;
-    for (int l = g->first; l < g->end; l++) *done(s, l) = 0;
-  }
-  if (s->dividing && mafat_schedule_next_part(s, step)) return true;
-  if (s->n_waiting == 0 && !begin_waiting(s, g)) return false;
+  struct rows *r = state_of(s);
+  if (s->division.going && mafat_schedule_next_part(s, step)) return true;
+  if (r->n_waiting == 0 && !begin_waiting(s)) return false;
   for (;;) {
-    int l = s->waiting[s->n_waiting - 1];
-    const struct mafat_layer *layer = &s->network->layers[l];
-    struct mafat_span rows = next_rows(s, g, l);
-    int end = mafat_fusion_in_span(s->plan, s->network, l, true, rows).end;
-    int source = lacking_source(s, mafat_fusion_sources(s->plan, s->network, l), g->first, end);
-    if (source == NONE && layer->from.n) {
-      end = mafat_layer_from_span(layer, true, rows).end;
-      source = lacking_source(s, &layer->from, g->first, end);
-    }
+    int l = r->waiting[r->n_waiting - 1], end;
+    struct mafat_span rows = next_rows(s, l);
+    int source = lacking(s, l, rows, &end);
     if (source == MAFAT_INPUT) {
-      *step = ask_for_input(s, g, end);
+      *step = ask_for_input(s, end);
       return true;
     }
     if (source != NONE) {
-      s->waiting[s->n_waiting++] = source;
+      r->waiting[r->n_waiting++] = source;
       continue;
     }
-    s->n_waiting--;
-    *step = compute_rows(s, g, l, rows);
+    r->n_waiting--;
+    *step = compute_rows(s, l, rows);
     if (!mafat_plan_divides(s->plan, s->network, l)) return true;
     mafat_schedule_divide(s, *step);
     return mafat_schedule_next_part(s, step);
   }
 }
 
-const struct mafat_generator mafat_generator_rows = {"rows", rows_lifetime, rows_next};
+const struct mafat_generator mafat_generator_rows = {rows_open, rows_close, rows_begin, rows_next};

@@ -34,7 +34,7 @@ bool mafat_scratch_plan_flat(const struct mafat_scratch_request *r, struct mafat
 int mafat_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n, int layer,
                        int rows, int cols, struct mafat_scratch *s)
 {
-  const struct mafat_predictor_kind *kind = mafat_predictor_kind(n->layers[mafat_fusion_reader(plan, layer)].type);
+  const struct mafat_predictor_kind *kind = mafat_predictor_kind(n->layers[mafat_plan_reader(plan, layer)].type);
   struct mafat_scratch_request request = {plan, n, layer, rows, cols};
   memset(s, 0, sizeof *s);
   return !kind->scratch || kind->scratch(&request, s) ? MAFAT_OK : MAFAT_ELIMIT;

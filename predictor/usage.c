@@ -1,7 +1,5 @@
 #include "predictor/usage.h"
 
-#include "predictor/fusion.h"
-
 #include <string.h>
 
 static void note_reads(const struct mafat_plan *plan, struct mafat_usage *usage,
@@ -13,10 +11,9 @@ static void note_reads(const struct mafat_plan *plan, struct mafat_usage *usage,
     u->needed = true;
     if (reader > u->last_use) u->last_use = reader;
     /* The picture comes to a first group of rows as it asks for it. */
-    if (tensor == MAFAT_INPUT ? reader >= plan->groups[0].end || !plan->groups[0].rows
-                              : reader == plan->n_layers || mafat_plan_group_of(plan, tensor) !=
-                                                                mafat_plan_group_of(plan, reader))
-      u->external = true;
+    bool by_rows = tensor == MAFAT_INPUT && plan->groups[0].cut.kind == MAFAT_CUT_ROWS;
+    int group = tensor != MAFAT_INPUT ? plan->group_of[tensor] : by_rows ? 0 : -1;
+    if (reader == plan->n_layers || plan->group_of[reader] != group) u->external = true;
   }
 }
 
@@ -33,7 +30,7 @@ void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *pl
       note_reads(plan, usage, &out, plan->n_layers);
     /* A renaming layer reads nothing itself: its readers read what is behind it. */
     if (mafat_layer_is_alias(layer) || !usage[l + 1].needed) continue;
-    note_reads(plan, usage, mafat_fusion_sources(plan, n, l), l);
+    note_reads(plan, usage, mafat_plan_sources(plan, n, l), l);
     note_reads(plan, usage, &layer->from, l);
   }
 }

@@ -1,6 +1,7 @@
 #include "runner/choose.h"
 
 #include "formats/darknet/darknet.h"
+#include "predictor/planning.h"
 #include "runner/memory/budget.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/memory/process.h"
@@ -10,9 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Plan and layout of a text, and what they cost. */
+/* The plan's canonical text, as a file name is cut short. */
+static int write_text(struct mafat_choice *c, const struct mafat_network *n)
+{
+  struct mafat_spec *spec;
+  int code = mafat_plan_spec(&spec, c->plan, n);
+  if (code) return code;
+  if (mafat_spec_write(spec, c->text, sizeof c->text) >= sizeof c->text)
+    strcpy(c->text + sizeof c->text - 4, "...");
+  mafat_spec_close(&spec);
+  return MAFAT_OK;
+}
+
+/* Plan and layout of a spec, and what they cost. */
 static int take(struct mafat_choice *c, const struct mafat_choice_request *r, enum mafat_algorithm algorithm,
-                int threads, const char *text, struct mafat_diagnostic *d)
+                int threads, const struct mafat_spec *spec, struct mafat_diagnostic *d)
 {
   const struct mafat_search_request *s = &r->search;
   struct mafat_plan_options options = *s->options;
@@ -20,33 +33,41 @@ static int take(struct mafat_choice *c, const struct mafat_choice_request *r, en
   c->algorithm = options.algorithm = algorithm;
   options.n_threads = threads;
   c->fits = false;
-  int code = mafat_plan_read(&c->plan, text, s->network, s->n_layers, &options, d);
+  int code = mafat_plan_make(&c->plan, spec, s->network, s->n_layers, &options, d);
   if (code == MAFAT_OK) code = mafat_layout_make(&c->layout, s->network, c->plan, d);
   if (code) return code;
   struct mafat_surroundings around = *s->around;
   around.process_bytes += c->left_bytes;
   mafat_predict(&c->prediction, c->layout, &around);
-  if (mafat_plan_write(c->plan, s->network, c->text, sizeof c->text) >= sizeof c->text)
-    strcpy(c->text + sizeof c->text - 4, "...");
   c->fits = c->prediction.charge_bytes <= r->budget_bytes;
-  code = mafat_latency_predict(&c->latency, s->network, c->plan, c->layout, s->calibration);
+  code = write_text(c, s->network);
+  if (code == MAFAT_OK) code = mafat_latency_predict(&c->latency, s->network, c->plan, c->layout, s->calibration);
   if (code == MAFAT_OK) return MAFAT_OK;
   return mafat_fail(d, code, "%s: %s", s->network->path, code == MAFAT_ENOMEM ? "out of memory" : "sizes overflow");
 }
 
-/* Direct convolution needs the least scratch: where a text does not fit otherwise, it
+/* Direct convolution needs the least scratch: where a spec does not fit otherwise, it
  * is taken. */
-static int take_text(struct mafat_choice *c, const struct mafat_choice_request *r, const char *text,
+static int take_spec(struct mafat_choice *c, const struct mafat_choice_request *r, const struct mafat_spec *spec,
                      struct mafat_diagnostic *d)
 {
   enum mafat_algorithm algorithm = r->search.options->algorithm;
   int threads = r->search.most_threads ? r->search.most_threads : r->search.options->n_threads;
-  int code = take(c, r, algorithm, threads, text, d);
+  int code = take(c, r, algorithm, threads, spec, d);
   if (algorithm != MAFAT_AUTO || c->fits || (code && code != MAFAT_ELIMIT)) return code;
   size_t bytes = code ? SIZE_MAX : c->prediction.charge_bytes;
-  code = take(c, r, MAFAT_DIRECT, threads, text, d);
+  code = take(c, r, MAFAT_DIRECT, threads, spec, d);
   if (code || c->prediction.charge_bytes < bytes) return code;
-  return take(c, r, algorithm, threads, text, d);
+  return take(c, r, algorithm, threads, spec, d);
+}
+
+static int take_text(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
+{
+  struct mafat_spec *spec;
+  int code = mafat_spec_read(&spec, r->plan, d);
+  if (code == MAFAT_OK) code = take_spec(c, r, spec, d);
+  mafat_spec_close(&spec);
+  return code;
 }
 
 int mafat_choose_search(struct mafat_front **front, const struct mafat_search_request *search, size_t *left_bytes,
@@ -77,11 +98,12 @@ static int take_best(struct mafat_choice *c, const struct mafat_choice_request *
   if (!found) found = &front->list[0];
   int threads = found->threads;
   /* The front goes first: what stays of the heap lies where it was. */
-  char *text = strdup(found->text);
+  struct mafat_spec *spec;
+  code = mafat_spec_copy(&spec, found->spec);
   mafat_front_close(&made);
-  code = text ? take(c, r, r->search.options->algorithm, threads, text, d)
-              : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->search.network->path);
-  free(text);
+  code = code ? mafat_fail(d, code, "%s: out of memory", r->search.network->path)
+              : take(c, r, r->search.options->algorithm, threads, spec, d);
+  mafat_spec_close(&spec);
   return code;
 }
 
@@ -89,7 +111,8 @@ static int take_greedy(struct mafat_choice *c, const struct mafat_choice_request
 {
   struct mafat_greedy_choice greedy;
   int code = mafat_search_greedy(&greedy, r->search.network, r->search.n_layers, r->budget_bytes, r->bias_bytes, d);
-  return code ? code : take_text(c, r, greedy.text, d);
+  struct mafat_spec spec = mafat_greedy_spec(&greedy);
+  return code ? code : take_spec(c, r, &spec, d);
 }
 
 static int find_search(bool *greedy, const char *name, struct mafat_diagnostic *d)
@@ -146,7 +169,7 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
 int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
   memset(c, 0, sizeof *c);
-  int code = r->plan ? take_text(c, r, r->plan, d) : r->greedy ? take_greedy(c, r, d) : take_best(c, r, d);
+  int code = r->plan ? take_text(c, r, d) : r->greedy ? take_greedy(c, r, d) : take_best(c, r, d);
   return code || c->fits || r->best_effort ? code : mafat_choice_refuse(c, r, d);
 }
 

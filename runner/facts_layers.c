@@ -36,7 +36,7 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
       .in_h = l->in.h, .in_w = l->in.w, .in_c = l->in.c,
       .out_h = l->out.h, .out_w = l->out.w, .out_c = l->out.c,
       .size = l->window.y.size, .stride = l->factor ? l->factor : l->window.y.stride, .filters = l->filters,
-      .group = mafat_plan_group_of(c->plan, layer),
+      .group = c->plan->group_of[layer],
       .inside = c->plan->outer[layer],
       .algorithm = convolves ? mafat_algorithm_name(c->plan->algorithms[layer]) : NULL,
       .weights_bytes = mafat_packed_floats(l) * sizeof(float),
@@ -48,16 +48,11 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
   return MAFAT_OK;
 }
 
-/* The plan's text of this group alone, without what it says of weights. */
-static void write_cut(const struct mafat_plan *plan, int group, char *text, size_t room)
+/* The text of a cut alone, without what a plan says of weights. */
+static void write_cut(const struct mafat_cut *cut, char *text, size_t room)
 {
-  struct mafat_group only = plan->groups[group];
-  struct mafat_plan one = *plan;
-  only.weights = MAFAT_KEPT;
-  only.loaded_kb = 0;
-  one.groups = &only;
-  one.n_groups = 1;
-  mafat_plan_write(&one, NULL, text, room);
+  struct mafat_group_spec only = {.cut = *cut};
+  mafat_spec_write(&(struct mafat_spec){.groups = &only, .n_groups = 1}, text, room);
   char *end = strstr(text, "/NoCut");
   if (end) *end = '\0';
 }
@@ -67,13 +62,16 @@ int mafat_facts_group(struct mafat_group_facts *f, const struct mafat_choice *c,
   if (group < 0 || group >= c->plan->n_groups) return MAFAT_EINVAL;
   const struct mafat_group *g = &c->plan->groups[group];
   const struct mafat_group_cost *cost = &c->layout->groups[group];
+  enum mafat_cut_kind cut = g->cut.kind;
   *f = (struct mafat_group_facts){
-      .first = g->first, .last = g->end - 1,
-      .rows = g->rows, .panels = g->panels, .tile_rows = g->n_rows, .tile_cols = g->n_cols,
-      .weights = residence_name(g->weights),
+      .first = c->plan->members[g->at.begin], .last = c->plan->members[g->at.end - 1],
+      .rows = cut == MAFAT_CUT_ROWS ? g->cut.as.rows.least : 0, .panels = cut == MAFAT_CUT_PANELS,
+      .tile_rows = cut == MAFAT_CUT_GRID ? g->cut.as.grid.n_rows : 1,
+      .tile_cols = cut == MAFAT_CUT_GRID ? g->cut.as.grid.n_cols : 1,
+      .weights = residence_name(g->weights.residence),
       .peak_bytes = cost->peak_bytes,
       .macs = cost->macs, .redundant_macs = cost->redundant_macs, .padded_macs = cost->padded_macs};
-  write_cut(c->plan, group, f->cut, sizeof f->cut);
+  write_cut(&g->cut, f->cut, sizeof f->cut);
   return MAFAT_OK;
 }
 

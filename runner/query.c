@@ -19,6 +19,15 @@ static int look_around(struct mafat_query *q, const struct mafat_model_options *
   return mafat_surroundings_measure(&q->around, &request, d);
 }
 
+/* The texts of the front's plans, for whoever asks. */
+static bool write_front(struct mafat_query *q)
+{
+  bool enough = (q->front_texts = calloc((size_t)q->front->n, sizeof *q->front_texts)) != NULL;
+  for (int i = 0; i < q->front->n && enough; i++)
+    enough = (q->front_texts[i] = mafat_spec_text(q->front->list[i].spec)) != NULL;
+  return enough;
+}
+
 static int open_query(struct mafat_query *q, const char *cfg, const char *weights,
                       const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
@@ -38,6 +47,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   q->request.search.n_layers = q->n_layers;
   q->request.search.around = &q->around;
   if ((code = mafat_choose_search(&q->front, &q->request.search, &q->request.left_bytes, d))) return code;
+  if (!write_front(q)) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
   q->request.front = q->front;
   q->request.best_effort = true; /* what does not fit is told, not refused */
   return MAFAT_OK;
@@ -61,6 +71,8 @@ int mafat_query_open(struct mafat_query **out, const char *cfg, const char *weig
 void mafat_query_close(struct mafat_query **query)
 {
   if (!query || !*query) return;
+  for (int i = 0; (*query)->front_texts && i < (*query)->front->n; i++) free((*query)->front_texts[i]);
+  free((*query)->front_texts);
   mafat_front_close(&(*query)->front);
   mafat_network_close(&(*query)->network);
   free((*query)->plan);
@@ -129,7 +141,7 @@ int mafat_query_front(const struct mafat_query *q, int index, struct mafat_front
 {
   if (index < 0 || index >= q->front->n) return MAFAT_EINVAL;
   const struct mafat_candidate *c = &q->front->list[index];
-  *f = (struct mafat_front_facts){c->text, c->threads, c->charge_bytes, c->ms};
+  *f = (struct mafat_front_facts){q->front_texts[index], c->threads, c->charge_bytes, c->ms};
   return MAFAT_OK;
 }
 
@@ -138,7 +150,7 @@ int mafat_query_front(const struct mafat_query *q, int index, struct mafat_front
 static bool has_tiles_only(const struct mafat_plan *plan)
 {
   for (int g = 0; g < plan->n_groups; g++)
-    if (plan->groups[g].rows || plan->groups[g].panels) return false;
+    if (plan->groups[g].cut.kind != MAFAT_CUT_GRID) return false;
   return true;
 }
 

@@ -16,6 +16,7 @@ struct mafat_query {
   struct mafat_choice_basis basis;
   struct mafat_choice_request request; /* points into this struct */
   struct mafat_front *front;
+  char **front_texts;  /* (front->n) */
   char *plan;                          /* the options'; NULL: search */
   int threads;                         /* the options' */
   bool weights_assumed;                /* no file was named: Darknet's */

@@ -3,7 +3,9 @@
 # runner; formats know nothing of predictor. A file may include its own floor and those below
 # it. run_inference's own files (runner/program/run_inference) are users of the library, and
 # include of it nothing but its public header; nothing of the library includes programs.
-# Prints every include that climbs.
+# No files include each other in a circle, where x.c and x.h are one; no folder holds more than
+# 25 .c files, but those of kinds, which have one for each.
+# Prints every include that climbs, every circle, every folder that is too full.
 set -eu
 bad=0
 check() { # ALLOWED-PATTERN FILE...
@@ -35,4 +37,27 @@ files() { # FOLDER [FIND-ARGUMENT...]
   refuse 'runner/program/' $(files runner ! -path '*/program/*')
   check 'include/mafat\.h"|runner/program/(run_inference/|writer\.h)' $(files runner/program/run_inference)
 }
-[ $bad = 0 ] || { echo "check_includes: the lines above include what they may not" >&2; exit 1; }
+[ $bad = 0 ] || echo "check_includes: the lines above include what they may not" >&2
+
+# An include is looked for from the root, then beside the file. What is compiled into Darknet (darknet_patch) is its.
+sources() { # NAME-PATTERN
+  find include base network formats predictor search runner tests experiments -name "$1"
+}
+# shellcheck disable=SC2016 # for awk
+circles=$(sources '*.[ch]' | xargs awk '
+  function node(path) { sub(/\.[ch]$/, "", path); return path }
+  function is_there(path,    line) {
+    if (!(path in there)) { there[path] = (getline line < path) >= 0; close(path) }
+    return there[path]
+  }
+  FNR == 1 { folder = FILENAME; sub(/[^\/]*$/, "", folder) }
+  /^#include "/ {
+    split($0, words, "\"")
+    path = is_there(words[2]) ? words[2] : folder words[2]
+    if (node(path) != node(FILENAME)) print node(FILENAME), node(path)
+  }' | LC_ALL=C tsort 2>&1 >/dev/null | sed 's/^tsort: //; s/.*contains a loop:$/circle:/')
+[ -z "$circles" ] || { echo "$circles"; echo "check_includes: the files above include each other" >&2; bad=1; }
+
+full=$(sources '*.c' | sed 's|/[^/]*$||' | grep -v '/kinds$' | sort | uniq -c | awk '$1 > 25 { print $2 ": " $1 " .c files" }')
+[ -z "$full" ] || { echo "$full"; echo "check_includes: expected at most 25 .c files in a folder" >&2; bad=1; }
+exit $bad

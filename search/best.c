@@ -9,28 +9,22 @@
 #include "predictor/algorithms.h"
 #include "predictor/fetches.h"
 #include "predictor/packing.h"
-#include "search/front.h"
+#include "predictor/planning.h"
 #include "search/spans.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
   MAX_BLOCKS = 72,
   MAX_STEPS = 150,     /* arenas tried for a price */
-  MAX_FINALISTS = 36,
-  TEXT = 8192
+  MAX_FINALISTS = 36
 };
 
 static const double ARENA_STEP = 0.965; /* each arena is at least so much smaller than the one before */
 
-/* Groups that run each layer once, as the text has them. */
+/* Groups that run each layer once. */
 enum once { ONCE_WHOLE, ONCE_WHOLE_LOADED, ONCE_PANELS, ONCE_PANELS_STREAMED, N_ONCE };
-
-static const char *const once_names[N_ONCE] = {"1x1", "1x1:loaded", "panels", "panels:streamed"};
 
 enum { ROWS = N_ONCE, N_STATES }; /* what the group that ends at a cut is */
 
@@ -44,7 +38,7 @@ struct state {
 
 /* A sequence of groups that was proposed, before it is laid out. */
 struct proposal {
-  char *text;
+  struct mafat_spec *spec;
   double bytes, ns;
 };
 
@@ -55,6 +49,8 @@ struct search {
   int once_ways[N_ONCE];
   struct mafat_fetch_sizes fetch;
   struct state *states;     /* [cut][N_STATES] */
+  enum mafat_algorithm *algorithms; /* [layer]: in the sequence that is proposed */
+  int *layers;              /* 0, 1, 2 ... */
   float group_ns;           /* what a group more must be worth */
   double arena, price;      /* bytes for maps, scratch and loaded weights; ns per byte kept */
   bool reads;               /* are there loaded or streamed weights? */
@@ -208,33 +204,24 @@ static int solve(const struct search *s)
   return cheapest(s, n);
 }
 
-/* ---- the text of a sequence ---- */
+/* ---- the spec of a sequence ---- */
 
-struct text {
-  char text[TEXT];
-  size_t length;
-};
-
-static void append(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(struct text *t, const char *format, ...)
+static void describe_rows(const struct search *s, const struct mafat_span_option *o, struct mafat_group_spec *g)
 {
-  va_list arguments;
-  va_start(arguments, format);
-  int n = vsnprintf(t->text + t->length, sizeof t->text - t->length, format, arguments);
-  va_end(arguments);
-  if (n > 0) t->length += (size_t)n;
-  if (t->length >= sizeof t->text) t->length = sizeof t->text - 1;
+  static const enum mafat_residence residences[] = {[MAFAT_WEIGH_KEPT] = MAFAT_KEPT, [MAFAT_WEIGH_LOADED] = MAFAT_LOADED,
+                                                    [MAFAT_WEIGH_SOME] = MAFAT_STREAMED,
+                                                    [MAFAT_WEIGH_STREAMED] = MAFAT_STREAMED};
+  g->cut = mafat_cut_rows(o->rows);
+  g->weights.residence = residences[o->weighing];
+  if (o->weighing == MAFAT_WEIGH_SOME) g->weights.loaded_kb = o->loaded_kb;
+  if (o->weighing == MAFAT_WEIGH_STREAMED) g->weights.ring = s->ring;
 }
 
-static void append_rows(const struct search *s, struct text *t, const struct mafat_span_option *o)
+static void describe_once(const struct search *s, enum once once, struct mafat_group_spec *g)
 {
-  append(t, "rows%d", o->rows);
-  switch (o->weighing) {
-  case MAFAT_WEIGH_LOADED: append(t, ":loaded"); break;
-  case MAFAT_WEIGH_SOME: append(t, ":loaded%d", o->loaded_kb); break;
-  case MAFAT_WEIGH_STREAMED: append(t, ":streamed%d", s->ring); break;
-  default: break;
-  }
+  if (once == ONCE_PANELS || once == ONCE_PANELS_STREAMED) g->cut = mafat_cut_panels(false);
+  if (once == ONCE_WHOLE_LOADED) g->weights.residence = MAFAT_LOADED;
+  if (once == ONCE_PANELS_STREAMED) g->weights = (struct mafat_group_weights){MAFAT_STREAMED, s->ring, 0};
 }
 
 /* Does the group of rows do this layer by Winograd? */
@@ -244,16 +231,6 @@ static bool rows_take_winograd(const struct search *s, const struct mafat_span_o
   int way = mafat_spans_way(c, o->rows, mafat_spans_weighs(c, o, layer) == MAFAT_STREAMED);
   return !o->direct && c->has_choice[layer] &&
          mafat_cost_of(c, way, MAFAT_WINOGRAD, layer)->ns < mafat_cost_of(c, way, MAFAT_DIRECT, layer)->ns;
-}
-
-/* Words for the algorithms of a group's layers, where they are not the options'. */
-static void append_algorithms(const struct search *s, struct text *t, enum mafat_algorithm *algorithms, int first, int end)
-{
-  struct mafat_plan plan = {.n_layers = s->costs->n_layers, .wanted = s->request->options->algorithm,
-                            .algorithms = algorithms};
-  if (!s->costs->choice) return;
-  t->length += mafat_algorithms_write(&plan, s->costs->network, first, end, t->text + t->length, sizeof t->text - t->length);
-  if (t->length >= sizeof t->text) t->length = sizeof t->text - 1;
 }
 
 /* A group of the sequence. */
@@ -281,26 +258,42 @@ static int list_parts(const struct search *s, int state, struct part *parts)
   return n;
 }
 
-static void write_parts(const struct search *s, const struct part *parts, int n, enum mafat_algorithm *algorithms,
-                        struct text *t)
+static void choose_algorithms(const struct search *s, const struct part *part)
 {
   const struct mafat_costs *c = s->costs;
-  for (int i = 0; i < n; i++) {
-    int first = c->cuts[parts[i].begin], end = c->cuts[parts[i].end];
-    if (i > 0) append(t, "/%d/", first);
-    for (int l = first; l < end; l++) {
-      struct once_cost cost;
-      if (!c->has_choice[l]) continue;
-      algorithms[c->reader[l]] = parts[i].state == ROWS
-                                     ? (rows_take_winograd(s, parts[i].option, l) ? MAFAT_WINOGRAD : MAFAT_DIRECT)
-                                     : choose_once(s, (enum once)parts[i].state, l, &cost);
-    }
-    if (parts[i].state == ROWS) append_rows(s, t, parts[i].option);
-    else append(t, "%s", once_names[parts[i].state]);
-    if (parts[i].state == ONCE_PANELS_STREAMED) append(t, "%d", s->ring);
-    append_algorithms(s, t, algorithms, first, end);
+  for (int l = c->cuts[part->begin]; l < c->cuts[part->end]; l++) {
+    struct once_cost cost;
+    if (!c->has_choice[l]) continue;
+    s->algorithms[c->reader[l]] = part->state == ROWS
+                                      ? (rows_take_winograd(s, part->option, l) ? MAFAT_WINOGRAD : MAFAT_DIRECT)
+                                      : choose_once(s, (enum once)part->state, l, &cost);
   }
-  if (n == 1) append(t, "/NoCut");
+}
+
+/* A group, with words for its layers' algorithms where they are not the options'. */
+static int describe_part(const struct search *s, const struct part *part, struct mafat_spec *spec)
+{
+  const struct mafat_costs *c = s->costs;
+  int first = c->cuts[part->begin], end = c->cuts[part->end];
+  struct mafat_algorithm_choice choice = {c->network, s->request->options->algorithm, s->algorithms, s->layers + first,
+                                          end - first};
+  struct mafat_group_spec *g = mafat_spec_add(spec);
+  if (!g) return MAFAT_ENOMEM;
+  if (part->end < c->n_blocks) g->end = end;
+  choose_algorithms(s, part);
+  if (part->state == ROWS) describe_rows(s, part->option, g);
+  else describe_once(s, (enum once)part->state, g);
+  return c->choice ? mafat_algorithms_words(&choice, g) : MAFAT_OK;
+}
+
+static int describe(const struct search *s, int state, struct mafat_spec **out)
+{
+  struct part parts[MAX_BLOCKS + 1];
+  int n = list_parts(s, state, parts), code = (*out = mafat_spec_new()) ? MAFAT_OK : MAFAT_ENOMEM;
+  for (int l = 0; l < s->costs->n_layers; l++) s->algorithms[l] = MAFAT_DIRECT;
+  for (int i = 0; i < n && code == MAFAT_OK; i++) code = describe_part(s, &parts[i], *out);
+  if (code) mafat_spec_close(out);
+  return code;
 }
 
 /* ---- proposals ---- */
@@ -316,14 +309,8 @@ static double io_bytes(const struct search *s)
 
 static int propose(struct search *s, int state)
 {
-  struct part parts[MAX_BLOCKS + 1];
-  struct text t = {.length = 0};
   const struct state *end = state_at(s, s->costs->n_blocks, state);
-  enum mafat_algorithm *algorithms = calloc((size_t)s->costs->n_layers, sizeof *algorithms);
-  if (!algorithms) return MAFAT_ENOMEM;
-  for (int l = 0; l < s->costs->n_layers; l++) algorithms[l] = MAFAT_DIRECT;
-  write_parts(s, parts, list_parts(s, state, parts), algorithms, &t);
-  free(algorithms);
+  struct mafat_spec *spec;
   if (s->n_proposals == s->room) {
     int room = 2 * s->room + 64;
     struct proposal *grown = realloc(s->proposals, (size_t)room * sizeof *grown);
@@ -331,9 +318,9 @@ static int propose(struct search *s, int state)
     s->proposals = grown;
     s->room = room;
   }
-  char *text = strdup(t.text);
-  if (!text) return MAFAT_ENOMEM;
-  s->proposals[s->n_proposals++] = (struct proposal){text, (double)end->peak + end->kept + io_bytes(s), end->ns};
+  int code = describe(s, state, &spec);
+  if (code) return code;
+  s->proposals[s->n_proposals++] = (struct proposal){spec, (double)end->peak + end->kept + io_bytes(s), end->ns};
   return MAFAT_OK;
 }
 
@@ -381,7 +368,7 @@ static int by_bytes(const void *a, const void *b)
   const struct proposal *x = a, *y = b;
   if (x->bytes < y->bytes || x->bytes > y->bytes) return x->bytes < y->bytes ? -1 : 1;
   if (x->ns < y->ns || x->ns > y->ns) return x->ns < y->ns ? -1 : 1;
-  return strcmp(x->text, y->text);
+  return mafat_spec_compare(x->spec, y->spec, false);
 }
 
 /* What is near enough to the front, by costs that are near enough: in each of so many
@@ -402,33 +389,48 @@ static void choose_finalists(struct search *s)
     if (near && n > 1 && p->bytes <= limit) { /* in the last one's bin; the smallest of all has its own */
       struct proposal *last = &s->proposals[n - 1];
       if (p->ns < last->ns) {
-        free(last->text);
+        mafat_spec_close(&last->spec);
         *last = *p;
       } else {
-        free(p->text);
+        mafat_spec_close(&p->spec);
       }
     } else if (near) {
       while (p->bytes > limit) limit *= ratio;
       s->proposals[n++] = *p;
     } else {
-      free(p->text);
+      mafat_spec_close(&p->spec);
     }
   }
   s->n_proposals = n;
 }
 
+static const struct mafat_group_weights least_ring = {MAFAT_STREAMED, MAFAT_RING_READS, 0};
+
 /* Plans that are there whatever the costs say. Grids are among them as such only: rows
  * need less and compute nothing twice, so tables of tiles would be made for nothing. */
-static const char *const seeds[] = {"1x1/NoCut", "rows/NoCut", "2x2/NoCut", "3x3/NoCut", "panels:streamed/NoCut",
-                                    "panels:streamed4/NoCut", "rows1:streamed4/NoCut"};
+static int add_seeds(struct search *s, struct mafat_front *f)
+{
+  const struct mafat_group_weights streamed = {.residence = MAFAT_STREAMED};
+  struct mafat_group_spec seeds[] = {{.cut = mafat_cut_grid(1, 1)},
+                                     {.cut = mafat_cut_rows(0)},
+                                     {.cut = mafat_cut_grid(2, 2)},
+                                     {.cut = mafat_cut_grid(3, 3)},
+                                     {.cut = mafat_cut_panels(false), .weights = streamed},
+                                     {.cut = mafat_cut_panels(false), .weights = least_ring},
+                                     {.cut = mafat_cut_rows(1), .weights = least_ring}};
+  int code = MAFAT_OK;
+  for (size_t i = 0; i < sizeof seeds / sizeof *seeds && code == MAFAT_OK; i++) {
+    struct mafat_spec spec = {.groups = &seeds[i], .n_groups = 1};
+    code = mafat_front_add(f, s->request, &spec, s->d);
+  }
+  return code;
+}
 
 static int lay_out(struct search *s, struct mafat_front *f)
 {
-  int code = MAFAT_OK;
-  for (size_t i = 0; i < sizeof seeds / sizeof *seeds && code == MAFAT_OK; i++)
-    code = mafat_front_add(f, s->request, seeds[i], s->d);
+  int code = add_seeds(s, f);
   for (int i = 0; i < s->n_proposals && code == MAFAT_OK; i++)
-    code = mafat_front_add(f, s->request, s->proposals[i].text, s->d);
+    code = mafat_front_add(f, s->request, s->proposals[i].spec, s->d);
   return code;
 }
 
@@ -436,12 +438,24 @@ static int lay_out(struct search *s, struct mafat_front *f)
 
 static int find_fetch_sizes(struct search *s)
 {
+  struct mafat_group_spec group = {.cut = mafat_cut_panels(false), .weights = least_ring};
+  struct mafat_spec spec = {.groups = &group, .n_groups = 1};
   struct mafat_plan *plan = NULL;
-  int code = mafat_plan_read(&plan, "panels:streamed4/NoCut", s->request->network, s->request->n_layers,
-                             s->request->options, s->d);
+  int code = mafat_plan_make(&plan, &spec, s->request->network, s->request->n_layers, s->request->options, s->d);
   if (code == MAFAT_OK) code = mafat_fetches_size(s->request->network, plan, &s->fetch);
   mafat_plan_close(&plan);
   return code;
+}
+
+static int allocate(struct search *s)
+{
+  size_t n_layers = (size_t)s->costs->n_layers;
+  s->states = calloc((size_t)(s->costs->n_blocks + 1) * N_STATES, sizeof *s->states);
+  s->algorithms = calloc(n_layers, sizeof *s->algorithms);
+  s->layers = calloc(n_layers, sizeof *s->layers);
+  if (!s->states || !s->algorithms || !s->layers) return MAFAT_ENOMEM;
+  for (int l = 0; l < s->costs->n_layers; l++) s->layers[l] = l;
+  return MAFAT_OK;
 }
 
 static int search(struct search *s, struct mafat_front *f)
@@ -453,8 +467,7 @@ static int search(struct search *s, struct mafat_front *f)
   for (int l = 0; l < s->costs->n_layers; l++)
     s->group_ns += (float)GROUP_SHARE * mafat_cost_of(s->costs, s->once_ways[ONCE_WHOLE], MAFAT_DIRECT, l)->ns;
   code = mafat_spans_make(&s->spans, s->costs, s->request);
-  s->states = calloc((size_t)(s->costs->n_blocks + 1) * N_STATES, sizeof *s->states);
-  if (!s->states) code = MAFAT_ENOMEM;
+  if (code == MAFAT_OK) code = allocate(s);
   if (code == MAFAT_OK) code = propose_all(s);
   if (code) return code;
   choose_finalists(s);
@@ -471,9 +484,11 @@ static int search_threads(struct mafat_front *f, const struct mafat_search_reque
   options.n_threads = threads;
   r.options = &options;
   int code = search(&s, f);
-  for (int i = 0; i < s.n_proposals; i++) free(s.proposals[i].text);
+  for (int i = 0; i < s.n_proposals; i++) mafat_spec_close(&s.proposals[i].spec);
   free(s.proposals);
   free(s.states);
+  free(s.algorithms);
+  free(s.layers);
   mafat_spans_close(&s.spans);
   mafat_costs_close(&s.costs);
   return code;

@@ -4,11 +4,11 @@
 #include "predictor/layout.h"
 #include "predictor/order.h"
 #include "predictor/packing.h"
+#include "predictor/planning.h"
 #include "predictor/winograd.h"
 #include "predictor/work.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +25,14 @@ static void list_ways(struct mafat_costs *c)
   }
 }
 
-static void write_way(const struct mafat_way *w, char *text, size_t room)
+/* All of the network in one group. */
+static struct mafat_group_spec group_of(const struct mafat_way *w)
 {
-  const char *weights = w->streamed ? ":streamed" : "";
-  if (w->cut == MAFAT_WAY_ROWS) snprintf(text, room, "rows%d%s/NoCut", w->rows, weights);
-  else snprintf(text, room, "%s%s/NoCut", w->cut == MAFAT_WAY_WHOLE ? "1x1" : "panels", weights);
+  struct mafat_group_spec g = {.cut = mafat_cut_grid(1, 1)};
+  if (w->cut == MAFAT_WAY_ROWS) g.cut = mafat_cut_rows(w->rows);
+  if (w->cut == MAFAT_WAY_PANELS) g.cut = mafat_cut_panels(false);
+  if (w->streamed) g.weights.residence = MAFAT_STREAMED;
+  return g;
 }
 
 /* ---- walking one of them ---- */
@@ -64,7 +67,7 @@ static double price_parts(struct walk *w, struct mafat_step *step)
 {
   double ns = price(w, step);
   int layer = step->layer;
-  while (w->schedule->dividing && w->schedule->divided.layer == layer && mafat_schedule_next_part(w->schedule, step))
+  while (mafat_schedule_is_dividing(w->schedule, layer) && mafat_schedule_next_part(w->schedule, step))
     ns += price(w, step);
   return ns;
 }
@@ -72,9 +75,9 @@ static double price_parts(struct walk *w, struct mafat_step *step)
 static double price_step(struct walk *w, struct mafat_step *step)
 {
   int rows = mafat_span_size(step->out.y), first = step->out.y.begin == 0;
-  bool divided = w->schedule->dividing && w->schedule->divided.layer == step->layer;
+  bool divided = mafat_schedule_is_dividing(w->schedule, step->layer);
   if (mafat_order_is_wide(w->plan, step->layer)) return price(w, step); /* readers come between its parts */
-  if (w->plan->groups[step->group].rows) {
+  if (w->plan->groups[step->group].cut.kind == MAFAT_CUT_ROWS) {
     struct memo *m = &w->memos[2 * step->layer + first];
     if (m->rows == rows) {
       if (divided) mafat_schedule_skip_parts(w->schedule);
@@ -99,7 +102,7 @@ static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
     int map = layout->tensors[l + 1].buffer, scratch = layout->scratch_buffers[l];
     if (map >= 0) costs[l].held_bytes = (float)layout->buffers[map].bytes;
     if (scratch >= 0) costs[l].scratch_bytes = (float)mafat_scratch_bytes(&layout->scratch[l], layout->n_workers);
-    costs[l].loaded = w->plan->residence[mafat_fusion_reader(w->plan, l)] == MAFAT_LOADED;
+    costs[l].loaded = w->plan->residence[mafat_plan_reader(w->plan, l)] == MAFAT_LOADED;
   }
   for (int b = 0; b < layout->n_buffers; b++) {
     const struct mafat_buffer *buffer = &layout->buffers[b];
@@ -137,10 +140,10 @@ static void rule_out(struct mafat_costs *c, int way, int algorithm)
 static int make_way(struct walk *w, int way, int algorithm, enum mafat_algorithm wanted, struct mafat_diagnostic *d)
 {
   struct mafat_plan_options options = *w->request->options;
-  char text[48];
+  struct mafat_group_spec group = group_of(&w->costs->ways[way]);
+  struct mafat_spec spec = {.groups = &group, .n_groups = 1};
   options.algorithm = wanted;
-  write_way(&w->costs->ways[way], text, sizeof text);
-  int code = mafat_plan_read(&w->plan, text, w->costs->network, w->costs->n_layers, &options, d);
+  int code = mafat_plan_make(&w->plan, &spec, w->costs->network, w->costs->n_layers, &options, d);
   if (code == MAFAT_OK) code = mafat_layout_outline(&w->layout, w->costs->network, w->plan, d);
   if (code == MAFAT_OK) code = walk_way(w, way, algorithm);
   mafat_layout_close(&w->layout);
@@ -159,7 +162,7 @@ static void describe_layers(struct mafat_costs *c, const struct mafat_plan_optio
   const struct mafat_network *n = c->network;
   for (int l = 0; l < c->n_layers; l++) {
     c->runs[l] = usage[l + 1].needed && !mafat_layer_is_alias(&n->layers[l]) && plan->outer[l] < 0;
-    c->reader[l] = mafat_fusion_reader(plan, l);
+    c->reader[l] = mafat_plan_reader(plan, l);
     c->has_choice[l] = c->choice && c->runs[l] && mafat_winograd_applies(&n->layers[c->reader[l]]);
     c->splits[l] = !mafat_layer_is_tileable(&n->layers[l]) && !mafat_layer_is_alias(&n->layers[l]);
     c->must_keep[l] = mafat_plan_must_keep(options, &n->layers[l]);
@@ -258,7 +261,7 @@ static int describe(struct mafat_costs *c, const struct mafat_search_request *r,
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
   struct mafat_usage *usage = calloc((size_t)c->n_layers + 1, sizeof *usage);
-  int code = usage ? mafat_plan_read(&plan, "1x1/NoCut", c->network, c->n_layers, r->options, d) : MAFAT_ENOMEM;
+  int code = usage ? mafat_plan_untiled(&plan, c->network, c->n_layers, r->options, d) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, c->network, plan, d);
   if (code == MAFAT_OK) {
     mafat_usage_find(c->network, plan, usage);

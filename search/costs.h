@@ -4,7 +4,7 @@
 #ifndef MAFAT_SEARCH_COSTS_H
 #define MAFAT_SEARCH_COSTS_H
 
-#include "search/best.h"
+#include "search/request.h"
 
 /* How a group is cut, as far as its layers' time and memory go. */
 struct mafat_way {

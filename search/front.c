@@ -1,20 +1,18 @@
 #include "search/front.h"
 
 #include "predictor/latency.h"
+#include "predictor/planning.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* By bytes, then by milliseconds, then by text: the same order every time. */
+/* By bytes, then by milliseconds, then by text, of equals the simpler: the same order every time. */
 static int compare(const void *a, const void *b)
 {
   const struct mafat_candidate *x = a, *y = b;
   if (x->charge_bytes != y->charge_bytes) return x->charge_bytes < y->charge_bytes ? -1 : 1;
   if (x->ms < y->ms || x->ms > y->ms) return x->ms < y->ms ? -1 : 1;
   if (x->threads != y->threads) return x->threads < y->threads ? -1 : 1;
-  size_t m = strlen(x->text), n = strlen(y->text);
-  if (m != n) return m < n ? -1 : 1; /* of equals the simpler */
-  return strcmp(x->text, y->text);
+  return mafat_spec_compare(x->spec, y->spec, true);
 }
 
 void mafat_front_reduce(struct mafat_front *f)
@@ -23,7 +21,7 @@ void mafat_front_reduce(struct mafat_front *f)
   if (f->n == 0) return;
   qsort(f->list, (size_t)f->n, sizeof *f->list, compare);
   for (int i = 0; i < f->n; i++) {
-    if (n > 0 && f->list[i].ms >= f->list[n - 1].ms) free(f->list[i].text);
+    if (n > 0 && f->list[i].ms >= f->list[n - 1].ms) mafat_spec_close(&f->list[i].spec);
     else f->list[n++] = f->list[i];
   }
   f->n = n;
@@ -33,7 +31,7 @@ typedef int (*layout_function)(struct mafat_layout **out, const struct mafat_net
                                struct mafat_diagnostic *d);
 
 /* Bytes and milliseconds, by a layout of this kind. */
-static int measure(struct mafat_candidate *c, const struct mafat_search_request *r, const char *text,
+static int measure(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_spec *spec,
                    layout_function lay_out, struct mafat_diagnostic *d)
 {
   struct mafat_plan *plan = NULL;
@@ -42,7 +40,7 @@ static int measure(struct mafat_candidate *c, const struct mafat_search_request 
   struct mafat_latency latency;
   struct mafat_plan_options options = *r->options;
   options.n_threads = c->threads;
-  int code = mafat_plan_read(&plan, text, r->network, r->n_layers, &options, d);
+  int code = mafat_plan_make(&plan, spec, r->network, r->n_layers, &options, d);
   if (code == MAFAT_OK) code = lay_out(&layout, r->network, plan, d);
   if (code == MAFAT_OK) code = mafat_latency_predict(&latency, r->network, plan, layout, r->calibration);
   if (code == MAFAT_OK) {
@@ -56,20 +54,16 @@ static int measure(struct mafat_candidate *c, const struct mafat_search_request 
   return code;
 }
 
-int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r, const char *text,
+int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec,
                     struct mafat_diagnostic *d)
 {
   struct mafat_candidate c = {.threads = r->options->n_threads};
-  int code = measure(&c, r, text, mafat_layout_sketch, d);
+  int code = measure(&c, r, spec, mafat_layout_sketch, d);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
   if (code) return code;
-  c.text = strdup(text);
   struct mafat_candidate *grown = realloc(f->list, (size_t)(f->n + 1) * sizeof *grown);
   if (grown) f->list = grown;
-  if (!grown || !c.text) {
-    free(c.text);
-    return MAFAT_ENOMEM;
-  }
+  if (!grown || mafat_spec_copy(&c.spec, spec)) return MAFAT_ENOMEM;
   f->list[f->n++] = c;
   return MAFAT_OK;
 }
@@ -78,7 +72,7 @@ int mafat_front_arrange(struct mafat_front *f, const struct mafat_search_request
 {
   int code = MAFAT_OK;
   for (int i = 0; i < f->n && code == MAFAT_OK; i++)
-    code = measure(&f->list[i], r, f->list[i].text, mafat_layout_make, d);
+    code = measure(&f->list[i], r, f->list[i].spec, mafat_layout_make, d);
   mafat_front_reduce(f);
   return code;
 }
@@ -86,7 +80,7 @@ int mafat_front_arrange(struct mafat_front *f, const struct mafat_search_request
 void mafat_front_close(struct mafat_front **front)
 {
   if (!front || !*front) return;
-  for (int i = 0; i < (*front)->n; i++) free((*front)->list[i].text);
+  for (int i = 0; i < (*front)->n; i++) mafat_spec_close(&(*front)->list[i].spec);
   free((*front)->list);
   free(*front);
   *front = NULL;

@@ -1,21 +1,39 @@
-/* A front while it is being found: plans by their text, laid out and kept where no
- * other one beats them in both bytes and milliseconds. */
+/* Plans by their specs, none of which another one beats in both bytes and milliseconds;
+ * and how such a front is found: specs are laid out, and kept where none beats them. */
 #ifndef MAFAT_SEARCH_FRONT_H
 #define MAFAT_SEARCH_FRONT_H
 
-#include "search/best.h"
+#include "search/request.h"
+
+/* A plan, by its spec, and what it is predicted to need. */
+struct mafat_candidate {
+  struct mafat_spec *spec;
+  int threads;
+  size_t charge_bytes, resident_bytes;
+  double ms;
+};
+
+/* More bytes, fewer milliseconds, strictly. Never empty, once it is found. */
+struct mafat_front {
+  struct mafat_candidate *list; /* (n), by charge_bytes: the first needs least, the last is the fastest */
+  int n;
+};
+
+/* Adds a plan for the options' threads with its prediction, for an arena without holes; a spec that is none
+ * for the network is passed over. MAFAT_ENOMEM. */
+int mafat_front_add(struct mafat_front *front, const struct mafat_search_request *request,
+                    const struct mafat_spec *spec, struct mafat_diagnostic *d);
 
 /* Of candidates by (bytes, ms), in any order, keeps those that no other beats;
- * sorts them by bytes. Texts of the others are freed. */
+ * sorts them by bytes. Specs of the others are closed. */
 void mafat_front_reduce(struct mafat_front *front);
-
-/* Adds a plan for the options' threads with its prediction, for an arena without holes; a text that is no plan
- * for the network is passed over. MAFAT_ENOMEM. */
-int mafat_front_add(struct mafat_front *front, const struct mafat_search_request *request, const char *text,
-                    struct mafat_diagnostic *d);
 
 /* Of each plan the arena as it is: what others beat then goes. */
 int mafat_front_arrange(struct mafat_front *front, const struct mafat_search_request *request,
                         struct mafat_diagnostic *d);
+
+/* The fastest plan that needs at most `budget` bytes; NULL if there is none. */
+const struct mafat_candidate *mafat_front_within(const struct mafat_front *front, size_t budget);
+void mafat_front_close(struct mafat_front **front);
 
 #endif

@@ -1,10 +1,12 @@
 #include "search/greedy.h"
 
-#include <stdio.h>
+#include "predictor/planning.h"
+
 #include <string.h>
 
 enum {
   MOST_TILES = 5,
+  BEHIND_TILES = 2, /* of the group behind a cut */
   PAPER_LAYERS = 16,
   PAPER_LEAST_CUT = 8, /* of 2, 4, 8 and 12 the paper searches 8 and 12 */
   NO_MORE = 0
@@ -32,16 +34,27 @@ static int next_cut(const struct mafat_network *n, int cut, int least)
   return NO_MORE;
 }
 
-/* What the paper's predictor says of a plan. MAFAT_EINVAL: not one for these maps. */
-static int predict(size_t *bytes, const char *text, const struct mafat_network *n, int n_layers, size_t bias_bytes,
+/* TxT/NoCut, where the cut is the network's end; else TxT/CUT/2x2. */
+static struct mafat_greedy_choice choice_of(int tiles, int cut, int n_layers)
+{
+  struct mafat_greedy_choice c = {.n_groups = cut == n_layers ? 1 : 2};
+  c.groups[0].cut = mafat_cut_grid(tiles, tiles);
+  c.groups[1].cut = mafat_cut_grid(BEHIND_TILES, BEHIND_TILES);
+  if (c.n_groups > 1) c.groups[0].end = cut;
+  return c;
+}
+
+/* What the paper's predictor says of it. MAFAT_EINVAL: no plan for these maps. */
+static int predict(struct mafat_greedy_choice *c, const struct mafat_network *n, int n_layers, size_t bias_bytes,
                    struct mafat_diagnostic *d)
 {
+  struct mafat_spec spec = mafat_greedy_spec(c);
   struct mafat_plan *plan;
   struct mafat_paper_prediction *p = NULL;
-  int code = mafat_plan_read(&plan, text, n, n_layers, NULL, d);
+  int code = mafat_plan_make(&plan, &spec, n, n_layers, NULL, d);
   if (code) return code;
   code = mafat_paper_predict(&p, n, plan, bias_bytes, d);
-  if (code == MAFAT_OK) *bytes = p->bytes;
+  if (code == MAFAT_OK) c->bytes = p->bytes;
   mafat_paper_prediction_close(&p);
   mafat_plan_close(&plan);
   return code;
@@ -55,15 +68,13 @@ int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_n
   memset(choice, 0, sizeof *choice);
   for (int cut = n_layers; cut != NO_MORE; cut = next_cut(n, cut, least))
     for (int tiles = 1; tiles <= MOST_TILES; tiles++) {
-      struct mafat_greedy_choice c = {.fits = false};
-      if (cut == n_layers) snprintf(c.text, sizeof c.text, "%dx%d/NoCut", tiles, tiles);
-      else snprintf(c.text, sizeof c.text, "%dx%d/%d/2x2", tiles, tiles, cut);
-      int code = predict(&c.bytes, c.text, n, n_layers, bias_bytes, d);
+      struct mafat_greedy_choice c = choice_of(tiles, cut, n_layers);
+      int code = predict(&c, n, n_layers, bias_bytes, d);
       if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT) continue; /* more tiles than pixels; beyond any limit */
       if (code) return code;
       c.fits = c.bytes < limit_bytes;
-      if (c.fits || papers || !choice->text[0] || c.bytes < choice->bytes) *choice = c;
+      if (c.fits || papers || !choice->n_groups || c.bytes < choice->bytes) *choice = c;
       if (c.fits) return MAFAT_OK;
     }
-  return choice->text[0] ? MAFAT_OK : mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", n->path);
+  return choice->n_groups ? MAFAT_OK : mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", n->path);
 }

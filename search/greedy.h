@@ -5,7 +5,8 @@
 #include "predictor/paper.h"
 
 struct mafat_greedy_choice {
-  char text[32];  /* "5x5/8/2x2" */
+  struct mafat_group_spec groups[2]; /* grids: 5x5/8/2x2 */
+  int n_groups;
   size_t bytes;   /* what the paper's predictor says of it */
   bool fits;      /* below the limit, by that predictor; false: the fall-back */
 };
@@ -24,5 +25,11 @@ struct mafat_greedy_choice {
  * MAFAT_ENOMEM; MAFAT_ELIMIT: no plan has countable bytes. */
 int mafat_search_greedy(struct mafat_greedy_choice *choice, const struct mafat_network *n, int n_layers,
                         size_t limit_bytes, size_t bias_bytes, struct mafat_diagnostic *d);
+
+/* The choice as a spec, which points into it. */
+static inline struct mafat_spec mafat_greedy_spec(struct mafat_greedy_choice *choice)
+{
+  return (struct mafat_spec){.groups = choice->groups, .n_groups = choice->n_groups};
+}
 
 #endif

@@ -27,7 +27,7 @@ static int begin(struct mafat_network **out, const struct mafat_cfg *cfg, struct
 static int read_sections(struct mafat_network *n, struct mafat_cfg *cfg, const struct mafat_darknet_wish *wish,
                          struct mafat_diagnostic *d)
 {
-  int code = mafat_sections_read_net(n, cfg, wish, d);
+  int code = mafat_sections_read_net(n, cfg, wish->width, wish->height, d);
   for (int i = 1; i < cfg->n_sections && code == MAFAT_OK; i++) {
     n->n_layers = i; /* so that a failing layer is released too */
     code = mafat_sections_read_layer(n, i - 1, cfg, &cfg->sections[i], d);

@@ -468,20 +468,20 @@ int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_c
 }
 
 /* Sizes in place of the cfg's. */
-static int resize_input(struct mafat_shape *shape, bool is_map, const struct mafat_darknet_wish *wish,
+static int resize_input(struct mafat_shape *shape, bool is_map, int width, int height,
                         const struct mafat_cfg *cfg, struct mafat_diagnostic *d)
 {
-  if (!wish->width && !wish->height) return MAFAT_OK;
+  if (!width && !height) return MAFAT_OK;
   if (!is_map)
     return mafat_fail(d, MAFAT_EINVAL, "%s: its input has no width and height to be changed", cfg->path);
-  if (wish->width) shape->w = wish->width;
-  if (wish->height) shape->h = wish->height;
+  if (width) shape->w = width;
+  if (height) shape->h = height;
   if (shape->w >= 1 && shape->h >= 1 && shape->w <= MAFAT_MAX_EXTENT && shape->h <= MAFAT_MAX_EXTENT) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EINVAL, "%s: expected an input of 1 to %d pixels a side, found %d x %d (height, width)",
                     cfg->path, MAFAT_MAX_EXTENT, shape->h, shape->w);
 }
 
-int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, const struct mafat_darknet_wish *wish,
+int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int width, int height,
                             struct mafat_diagnostic *d)
 {
   struct mafat_cfg_section *s = &cfg->sections[0];
@@ -505,7 +505,7 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, cons
   else if (inputs > 0 && inputs != mafat_shape_floats(shape))
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: [net] has inputs=%d, but height x width x channels is %lld",
                       cfg->path, s->line, inputs, mafat_shape_floats(shape));
-  if ((code = resize_input(&shape, is_map, wish, cfg, d))) return code;
+  if ((code = resize_input(&shape, is_map, width, height, cfg, d))) return code;
   if ((long long)shape.h * shape.w > INT_MAX / 4 || mafat_shape_floats(shape) > (1LL << 40))
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: [net] is too large: %d x %d x %d", cfg->path,
                       s->line, shape.h, shape.w, shape.c);

@@ -2,10 +2,11 @@
 #ifndef MAFAT_FORMATS_DARKNET_SECTIONS_H
 #define MAFAT_FORMATS_DARKNET_SECTIONS_H
 
-#include "formats/darknet/darknet.h"
+#include "formats/darknet/cfg.h"
+#include "network/network.h"
 
-/* `wish`: sizes in place of the cfg's. */
-int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, const struct mafat_darknet_wish *wish,
+/* `width` and `height` in place of the cfg's; 0: the cfg's. */
+int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int width, int height,
                             struct mafat_diagnostic *d);
 /* Reads section s as layer `index`; the layers before it are complete. */
 int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_cfg *cfg,

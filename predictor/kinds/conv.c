@@ -2,6 +2,7 @@
 
 #include "predictor/fusion.h"
 #include "predictor/kinds/kind.h"
+#include "predictor/residence.h"
 
 #include <stdint.h>
 
@@ -73,7 +74,7 @@ static bool plan_convolutional(const struct mafat_scratch_request *request, stru
 {
   const struct mafat_plan *plan = request->plan;
   const struct mafat_network *n = request->network;
-  int layer = request->layer, reader = mafat_fusion_reader(plan, layer);
+  int layer = request->layer, reader = mafat_plan_reader(plan, layer);
   struct mafat_conv_request r = {plan, &n->layers[reader], request->rows, request->cols,
                                  mafat_fusion_pools(plan, n, layer), mafat_plan_transforms(plan, n, layer)};
   if (r.pool) {

@@ -1,6 +1,7 @@
 #include "runner/calibrate/calibrate.h"
 
 #include "predictor/latency.h"
+#include "predictor/planning.h"
 #include "predictor/predict.h"
 #include "predictor/work.h"
 #include "runner/memory/budget.h"

@@ -9,7 +9,10 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "runner/image/image.h"
+
+struct mafat_image; /* image.h */
+struct mafat_image_input;
+struct mafat_image_pixels;
 
 /* Of a picture; OpenCV's limits, so Darknet's. JPEG has its own, 65535 to a
  * side. A few bytes can stand for any number of pixels: the second one bounds

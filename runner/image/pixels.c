@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runner/image/decoder.h"
+#include "runner/image/image.h"
 
 struct pixels {
   struct mafat_image_decoder base;

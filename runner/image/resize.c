@@ -1,4 +1,5 @@
 #include "runner/image/decoder.h"
+#include "runner/image/image.h"
 
 struct mafat_image_place mafat_image_place_fit(int width, int height,
                                                const struct mafat_image_input *input)

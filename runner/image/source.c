@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "runner/image/decoder.h"
+#include "runner/image/image.h"
 
 ssize_t mafat_image_source_peek(int fd, off_t offset, uint8_t *bytes, size_t n)
 {

@@ -1,6 +1,7 @@
 /* The kernels, written once on vector.h and compiled once per level. The
  * including file defines LEVEL_NAME, LEVEL_TABLE and LEVEL_VECTOR, and may name a
  * level of the same class for calls of few filters, LEVEL_NARROW. */
+#include "runner/kernels/kernels.h"
 #include "runner/kernels/levels.h"
 #include "runner/kernels/vector.h"
 

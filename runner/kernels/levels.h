@@ -2,7 +2,7 @@
 #ifndef MAFAT_RUNNER_KERNELS_LEVELS_H
 #define MAFAT_RUNNER_KERNELS_LEVELS_H
 
-#include "runner/kernels/kernels.h"
+struct mafat_kernels; /* kernels.h */
 
 extern const struct mafat_kernels mafat_kernels_portable;
 extern const struct mafat_kernels mafat_kernels_neon; /* aarch64 and armv7 only */

@@ -30,7 +30,7 @@ void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const s
   const struct mafat_scratch *s = w->scratch;
   const struct mafat_network *n = w->tensors->network;
   char *memory = w->slot_memory;
-  int index = mafat_fusion_reader(w->plan, step->layer);
+  int index = mafat_plan_reader(w->plan, step->layer);
   *c = (struct mafat_conv){.worker = w, .step = step, .layer = &n->layers[index], .index = index};
   const struct mafat_layer *outermost = &n->layers[step->layer];
   c->pool = mafat_fusion_pools(w->plan, n, step->layer);
@@ -137,7 +137,7 @@ struct mafat_conv_block mafat_conv_block(const struct mafat_conv *c, int b)
 
 static int run_convolutional(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  if (w->plan->algorithms[mafat_fusion_reader(w->plan, step->layer)] == MAFAT_WINOGRAD)
+  if (w->plan->algorithms[mafat_plan_reader(w->plan, step->layer)] == MAFAT_WINOGRAD)
     return mafat_conv_winograd(w, step);
   struct mafat_conv c;
   mafat_conv_open(&c, w, step);

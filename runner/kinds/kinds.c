@@ -30,7 +30,7 @@ const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)
 static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_runner_kind *kind =
-      kinds[w->tensors->network->layers[mafat_fusion_reader(w->plan, step->layer)].type];
+      kinds[w->tensors->network->layers[mafat_plan_reader(w->plan, step->layer)].type];
   assert(kind);
   return kind;
 }

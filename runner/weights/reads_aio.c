@@ -1,4 +1,5 @@
 /* Linux AIO by its system calls; libaio adds nothing to them. */
+#include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
 #include <errno.h>

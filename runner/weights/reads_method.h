@@ -8,8 +8,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "runner/weights/reads.h"
-
 struct reads_method {
   const char *name;
   size_t ring_bytes; /* of the memory that the others are given: zeros before open */

@@ -1,3 +1,4 @@
+#include "runner/weights/reads.h"
 #include "runner/weights/reads_method.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+#include "runner/weights/weights.h"
+
 #include "runner/weights/weights_store.h"
 
 #include "predictor/fusion.h"

@@ -1,3 +1,4 @@
+#include "runner/weights/weights.h"
 #include "runner/weights/weights_store.h"
 
 #include "predictor/fusion.h"

@@ -2,9 +2,9 @@
 #ifndef MAFAT_RUNNER_WEIGHTS_WEIGHTS_STORE_H
 #define MAFAT_RUNNER_WEIGHTS_WEIGHTS_STORE_H
 
+#include "predictor/layout.h"
 #include "runner/weights/pack.h"
 #include "runner/weights/stream.h"
-#include "runner/weights/weights.h"
 #include "runner/weights/weights_file.h"
 
 /* What is known of a layer's weights in the file. */

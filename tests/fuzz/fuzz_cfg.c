@@ -6,6 +6,7 @@
 #include "formats/darknet/darknet.h"
 #include "predictor/layout.h"
 #include "predictor/packing.h"
+#include "predictor/planning.h"
 
 static void require(bool holds)
 {

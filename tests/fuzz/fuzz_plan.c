@@ -1,4 +1,4 @@
-/* libFuzzer target: any bytes, as a plan for three fixed networks. A plan that
+/* libFuzzer target: any bytes, as a spec, and as a plan for three fixed networks. A plan that
  * is accepted is laid out, written and read back. Build with
  * clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
@@ -8,6 +8,7 @@
 #include "tests/fuzz/networks.h"
 
 #include "predictor/layout.h"
+#include "predictor/planning.h"
 
 static const char *const cfgs[] = {
     /* a chain that shrinks to 8 x 6 */
@@ -43,37 +44,81 @@ static void check_groups(const struct mafat_network *n, const struct mafat_plan 
   int at = 0;
   for (int i = 0; i < plan->n_groups; i++) {
     const struct mafat_group *g = &plan->groups[i];
-    struct mafat_shape out = n->layers[g->end - 1].out;
-    require(g->first == at && g->end > at);
-    check_bounds(g->row_bounds, g->n_rows, out.h);
-    check_bounds(g->col_bounds, g->n_cols, out.w);
-    at = g->end;
+    struct mafat_shape out = n->layers[plan->members[g->at.end - 1]].out;
+    require(g->at.begin == at && g->at.end > at);
+    for (; at < g->at.end; at++) require(plan->group_of[plan->members[at]] == i && plan->group_of[plan->order[at]] == i);
+    if (g->cut.kind != MAFAT_CUT_GRID) continue;
+    check_bounds(g->row_bounds, g->cut.as.grid.n_rows, out.h);
+    check_bounds(g->col_bounds, g->cut.as.grid.n_cols, out.w);
   }
   require(at == plan->n_layers);
 }
 
-/* Reading back what is written gives the same groups, boundaries, algorithms, and places of weights. */
+/* Of two plans made from one text the cuts are the same, boundaries included. */
+static void check_cuts(const struct mafat_group *a, const struct mafat_group *b)
+{
+  const struct mafat_grid *x = &a->cut.as.grid, *y = &b->cut.as.grid;
+  require(a->cut.kind == b->cut.kind);
+  if (a->cut.kind == MAFAT_CUT_ROWS) require(a->cut.as.rows.least == b->cut.as.rows.least);
+  if (a->cut.kind == MAFAT_CUT_PANELS) require(a->cut.as.panels.apart == b->cut.as.panels.apart);
+  if (a->cut.kind != MAFAT_CUT_GRID) return;
+  require(x->n_rows == y->n_rows && x->n_cols == y->n_cols && x->balanced == y->balanced);
+  require(!memcmp(a->row_bounds, b->row_bounds, (size_t)(x->n_rows + 1) * sizeof(int)));
+  require(!memcmp(a->col_bounds, b->col_bounds, (size_t)(x->n_cols + 1) * sizeof(int)));
+}
+
+static void check_same(const struct mafat_plan *plan, const struct mafat_plan *again)
+{
+  require(again->n_groups == plan->n_groups);
+  for (int i = 0; i < plan->n_groups; i++) {
+    const struct mafat_group *a = &plan->groups[i], *b = &again->groups[i];
+    require(a->at.begin == b->at.begin && a->at.end == b->at.end);
+    require(a->weights.residence == b->weights.residence);
+    require(a->weights.ring == b->weights.ring && a->weights.loaded_kb == b->weights.loaded_kb);
+    check_cuts(a, b);
+  }
+  require(!memcmp(plan->algorithms, again->algorithms, (size_t)plan->n_layers * sizeof *plan->algorithms));
+  require(!memcmp(plan->residence, again->residence, (size_t)plan->n_layers * sizeof *plan->residence));
+}
+
+/* A plan's spec is written; that, and reading back what is written, give the same
+ * groups, boundaries, algorithms, and places of weights. */
 static void check_rewriting(const struct mafat_network *n, const struct mafat_plan *plan)
 {
   static char text[1 << 17];
   struct mafat_plan *again = NULL;
-  size_t length = mafat_plan_write(plan, n, text, sizeof text);
+  struct mafat_spec *spec = NULL;
+  require(mafat_plan_spec(&spec, plan, n) == MAFAT_OK);
+  require(mafat_plan_make(&again, spec, n, plan->n_layers, NULL, NULL) == MAFAT_OK);
+  check_same(plan, again);
+  mafat_plan_close(&again);
+  size_t length = mafat_spec_write(spec, text, sizeof text);
+  mafat_spec_close(&spec);
   if (length >= 1 << 16) return; /* longer than a plan may be */
   require(strlen(text) == length);
   require(mafat_plan_read(&again, text, n, plan->n_layers, NULL, NULL) == MAFAT_OK);
-  require(again->n_groups == plan->n_groups);
-  for (int i = 0; i < plan->n_groups; i++) {
-    const struct mafat_group *a = &plan->groups[i], *b = &again->groups[i];
-    require(a->first == b->first && a->end == b->end);
-    require(a->n_rows == b->n_rows && a->n_cols == b->n_cols);
-    require(a->rows == b->rows && a->panels == b->panels && a->apart == b->apart && a->weights == b->weights);
-    require(a->ring == b->ring && a->loaded_kb == b->loaded_kb);
-    require(!memcmp(a->row_bounds, b->row_bounds, (size_t)(a->n_rows + 1) * sizeof(int)));
-    require(!memcmp(a->col_bounds, b->col_bounds, (size_t)(a->n_cols + 1) * sizeof(int)));
-  }
-  require(!memcmp(plan->algorithms, again->algorithms, (size_t)plan->n_layers * sizeof *plan->algorithms));
-  require(!memcmp(plan->residence, again->residence, (size_t)plan->n_layers * sizeof *plan->residence));
+  check_same(plan, again);
   mafat_plan_close(&again);
+}
+
+/* A spec is read without a network, and what is written of it is the same again. */
+static void check_spec(const char *text)
+{
+  static char written[1 << 17], twice[1 << 17];
+  struct mafat_diagnostic d = {""};
+  struct mafat_spec *spec = NULL, *again = NULL;
+  int code = mafat_spec_read(&spec, text, &d);
+  require((code == MAFAT_OK) == (spec != NULL) && (code == MAFAT_OK || d.text[0]));
+  if (!spec) return;
+  size_t length = mafat_spec_write(spec, written, sizeof written);
+  require(length < sizeof written && strlen(written) == length);
+  if (length < 1 << 16) {
+    require(mafat_spec_read(&again, written, NULL) == MAFAT_OK);
+    mafat_spec_write(again, twice, sizeof twice);
+    require(!strcmp(written, twice));
+  }
+  mafat_spec_close(&spec);
+  mafat_spec_close(&again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
@@ -84,6 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   if (!text) abort();
   if (n) memcpy(text, bytes, n);
   text[n] = '\0';
+  check_spec(text);
   for (int i = 0; i < N_CFGS; i++) {
     struct mafat_diagnostic d = {""};
     struct mafat_plan *plan = NULL;

@@ -2,12 +2,14 @@
 
 #include "predictor/fetches.h"
 #include "predictor/latency.h"
+#include "predictor/planning.h"
 #include "predictor/predict.h"
 #include "predictor/schedule.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_LINE = 1024 };
 
@@ -47,11 +49,12 @@ static const char *name_of(int tensor, char room[12])
 
 static int tell_text(struct golden_text *t, const struct golden_case *c)
 {
-  size_t length = mafat_plan_write(c->plan, c->network, NULL, 0);
-  char *words = malloc(length + 1);
+  struct mafat_spec *spec;
+  int code = mafat_plan_spec(&spec, c->plan, c->network);
+  char *words = code ? NULL : mafat_spec_text(spec);
+  mafat_spec_close(&spec);
   if (!words) return MAFAT_ENOMEM;
-  mafat_plan_write(c->plan, c->network, words, length + 1);
-  put(t, words, length);
+  put(t, words, strlen(words));
   golden_say(t, "\nthreads %d, weights %s\n", c->plan->n_threads, c->plan->packed ? "packed" : "darknet");
   free(words);
   return MAFAT_OK;
@@ -68,13 +71,13 @@ static void tell_groups(struct golden_text *t, const struct mafat_plan *plan)
   for (int i = 0; i < plan->n_groups; i++) {
     const struct mafat_group *g = &plan->groups[i];
     golden_say(t, "group %d", i);
-    if (!g->rows && !g->panels) {
-      tell_bounds(t, "rows", g->row_bounds, g->n_rows);
-      tell_bounds(t, "columns", g->col_bounds, g->n_cols);
+    if (g->cut.kind == MAFAT_CUT_GRID) {
+      tell_bounds(t, "rows", g->row_bounds, g->cut.as.grid.n_rows);
+      tell_bounds(t, "columns", g->col_bounds, g->cut.as.grid.n_cols);
     }
     golden_say(t, ", layers");
     for (int l = 0; l < plan->n_layers; l++)
-      if (mafat_plan_group_of(plan, l) == i) golden_say(t, " %d", l);
+      if (plan->group_of[l] == i) golden_say(t, " %d", l);
     golden_say(t, "\n");
   }
 }

@@ -2,6 +2,7 @@
  * each aspect (canonical.h); one for what the searches find, one for the bits that come out.
  * tests/golden/run.sh compares the lines with those in golden.txt. */
 #include "formats/darknet/darknet.h"
+#include "predictor/planning.h"
 #include "tests/golden/canonical.h"
 #include "tests/golden/outputs.h"
 #include "tests/golden/plans.h"
@@ -89,10 +90,12 @@ static int print_plan(struct session *s, int number)
 
 static void tell_front(const struct mafat_front *front, struct golden_text *text)
 {
+  static char words[GOLDEN_PLAN_ROOM];
   for (int i = 0; i < front->n; i++) {
     const struct mafat_candidate *c = &front->list[i];
+    mafat_spec_write(c->spec, words, sizeof words);
     golden_say(text, "%zu bytes, resident %zu, %.9g ms, threads %d: ", c->charge_bytes, c->resident_bytes, c->ms, c->threads);
-    golden_say(text, "%s\n", c->text);
+    golden_say(text, "%s\n", words);
   }
 }
 

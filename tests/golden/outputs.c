@@ -1,6 +1,7 @@
 #include "tests/golden/outputs.h"
 
 #include "formats/darknet/darknet.h"
+#include "predictor/planning.h"
 #include "runner/executor.h"
 #include "runner/weights/packer.h"
 #include "tests/golden/hash.h"

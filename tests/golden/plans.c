@@ -134,12 +134,13 @@ int golden_request_make(struct golden_request *r, int number, const struct golde
   if (e->origin == GREEDY) {
     struct mafat_greedy_choice greedy;
     int code = mafat_search_greedy(&greedy, s->network, s->network->n_layers, (size_t)48 << 20, (size_t)31 << 20, d);
-    if (code == MAFAT_OK) snprintf(r->text, sizeof r->text, "%s", greedy.text);
+    struct mafat_spec spec = mafat_greedy_spec(&greedy);
+    if (code == MAFAT_OK) mafat_spec_write(&spec, r->text, sizeof r->text);
     return code;
   }
   const struct mafat_candidate *found = find(s->fronts[e->packed], e->origin);
   r->options.n_threads = found->threads;
-  snprintf(r->text, sizeof r->text, "%s", found->text);
+  mafat_spec_write(found->spec, r->text, sizeof r->text);
   return MAFAT_OK;
 }
 

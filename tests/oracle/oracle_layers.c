@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "formats/darknet/darknet.h"
+#include "predictor/planning.h"
 #include "runner/executor.h" /* before darknet.h, whose short names it would shadow */
 #include "tests/oracle/oracle.h"
 

@@ -13,6 +13,7 @@
  *   time_plans [--layers N] [--threads N] [--rounds N] [--cpu LEVEL] [--layers-ms] [--warm] CFG WEIGHTS */
 #include "formats/darknet/darknet.h"
 #include "predictor/latency.h"
+#include "predictor/planning.h"
 #include "predictor/predict.h"
 #include "predictor/work.h"
 #include "runner/calibrate/calibrate_file.h"
@@ -190,7 +191,10 @@ static void print_layers(const struct bench *b, const struct entry *e)
 static void print_entry(const struct bench *b, const struct entry *e)
 {
   char text[MAX_TEXT];
-  mafat_plan_write(e->plan, b->network, text, sizeof text);
+  struct mafat_spec *spec;
+  if (mafat_plan_spec(&spec, e->plan, b->network)) die("out of memory");
+  mafat_spec_write(spec, text, sizeof text);
+  mafat_spec_close(&spec);
   printf("{\"plan\": \"%s\", \"algorithm\": \"%s\", \"charge_bytes\": %.0f, \"predicted_ms\": %.4f, \"bytes_read\": %.0f, \"ms\": [",
          text, mafat_algorithm_name(e->algorithm), e->charge, e->predicted, (double)e->layout->bytes_read);
   for (int r = 0; r < b->rounds; r++) printf("%s%.4f", r ? ", " : "", e->ms[r]);

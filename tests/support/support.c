@@ -1,6 +1,7 @@
 #include "tests/support/support.h"
 
 #include "formats/darknet/darknet.h"
+#include "predictor/planning.h"
 #include "runner/weights/weights.h"
 
 #include <check.h>
@@ -66,6 +67,24 @@ struct mafat_plan *test_plan_with(const struct mafat_network *n, const char *pla
 struct mafat_plan *test_plan(const struct mafat_network *n, const char *plan_text)
 {
   return test_plan_with(n, plan_text, NULL);
+}
+
+const char *test_spec_text(const struct mafat_spec *spec)
+{
+  static char texts[4][16384];
+  static int next;
+  char *text = texts[next++ % 4];
+  ck_assert_uint_lt(mafat_spec_write(spec, text, sizeof texts[0]), sizeof texts[0]);
+  return text;
+}
+
+size_t test_plan_write(const struct mafat_plan *plan, const struct mafat_network *n, char *text, size_t room)
+{
+  struct mafat_spec *spec;
+  ck_assert_int_eq(mafat_plan_spec(&spec, plan, n), MAFAT_OK);
+  size_t length = mafat_spec_write(spec, text, room);
+  mafat_spec_close(&spec);
+  return length;
 }
 
 struct mafat_plan_options test_plain_options(void)

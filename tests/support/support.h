@@ -15,6 +15,10 @@ struct mafat_plan *test_plan_with(const struct mafat_network *n, const char *pla
                                   const struct mafat_plan_options *options);
 /* Direct convolution, every layer's output kept: the paper's way. */
 struct mafat_plan_options test_plain_options(void);
+/* A spec's text; there are four of them at a time. */
+const char *test_spec_text(const struct mafat_spec *spec);
+/* A plan's canonical text, as mafat_spec_write has it. */
+size_t test_plan_write(const struct mafat_plan *plan, const struct mafat_network *n, char *text, size_t room);
 struct mafat_layout *test_layout(const struct mafat_network *n, const struct mafat_plan *plan);
 
 /* Weights of the first n_layers, all kept, from an open file. */

@@ -6,6 +6,7 @@
 
 #include "predictor/fusion.h"
 #include "predictor/layout.h"
+#include "predictor/planning.h"
 #include "predictor/schedule.h"
 #include "predictor/winograd.h"
 #include "tests/support/support.h"
@@ -169,7 +170,7 @@ START_TEST(pairs_of_random_plans_are_sound)
   for (int l = 0; l < n->n_layers; l++) {
     int inner = plan->inner[l];
     if (inner < 0) continue;
-    if (mafat_plan_group_of(plan, l) != mafat_plan_group_of(plan, inner)) test_fail_case(cfg, text, "layer %d", l);
+    if (plan->group_of[l] != plan->group_of[inner]) test_fail_case(cfg, text, "layer %d", l);
     if (n->layers[inner].type != MAFAT_CONVOLUTIONAL || mafat_layer_is_head(&n->layers[l]))
       test_fail_case(cfg, text, "layer %d in layer %d", inner, l);
   }
@@ -259,10 +260,10 @@ START_TEST(sources_are_those_of_the_innermost_layer)
   struct mafat_plan *plan = test_plan(n, "1x1");
   static const int readers[] = {0, 1, 1, 1, 4, 4};
   for (int l = 0; l < n->n_layers; l++) {
-    ck_assert_int_eq(mafat_fusion_reader(plan, l), readers[l]);
-    ck_assert_ptr_eq(mafat_fusion_sources(plan, n, l), &n->layers[readers[l]].sources);
+    ck_assert_int_eq(mafat_plan_reader(plan, l), readers[l]);
+    ck_assert_ptr_eq(mafat_plan_sources(plan, n, l), &n->layers[readers[l]].sources);
   }
-  ck_assert_int_eq(mafat_fusion_sources(plan, n, 5)->list[0].tensor, 3);
+  ck_assert_int_eq(mafat_plan_sources(plan, n, 5)->list[0].tensor, 3);
   mafat_plan_close(&plan);
   mafat_network_close(&n);
 }
@@ -287,6 +288,11 @@ END_TEST
 
 /* ---- work and memory ---- */
 
+static bool is_balanced(const struct mafat_cut *cut)
+{
+  return mafat_cut_is_tiled(cut) && cut->as.grid.balanced;
+}
+
 /* No layer multiplies more, or less, for being computed inside another. */
 START_TEST(multiplications_are_conserved)
 {
@@ -303,7 +309,7 @@ START_TEST(multiplications_are_conserved)
   options.keep_all = true;
   struct mafat_plan *kept = test_plan_with(n, text, &options);
   for (int g = 0; g < fused->n_groups; g++)
-    if (fused->groups[g].balanced) goto done; /* by bytes: the boundaries differ */
+    if (is_balanced(&fused->groups[g].cut)) goto done; /* by bytes: the boundaries differ */
   struct mafat_layout *a = test_layout(n, fused), *b = test_layout(n, kept);
   for (int l = 0; l < n->n_layers; l++)
     if (a->layer_macs[l] != b->layer_macs[l])

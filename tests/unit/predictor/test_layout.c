@@ -6,6 +6,8 @@
 #include "predictor/fusion.h"
 #include "predictor/layout.h"
 #include "predictor/order.h"
+#include "predictor/planning.h"
+#include "predictor/residence.h"
 #include "predictor/schedule.h"
 #include "tests/support/support.h"
 
@@ -133,7 +135,7 @@ static void check_source(const struct replay *r, const struct mafat_step *step, 
 
 static void check_sources(const struct replay *r, const struct mafat_step *step)
 {
-  const struct mafat_sources *sources = mafat_fusion_sources(r->s->plan, r->s->network, step->layer);
+  const struct mafat_sources *sources = mafat_plan_sources(r->s->plan, r->s->network, step->layer);
   for (int i = 0; i < sources->n; i++)
     check_source(r, step, sources->list[i].tensor,
                  (struct mafat_box){mafat_fusion_in_span(r->s->plan, r->s->network, step->layer, true, step->out.y),
@@ -229,7 +231,7 @@ static void check_weights(const struct replay *r, const struct mafat_step *step)
 static void check_shared(const struct replay *r, int layer)
 {
   const struct mafat_scratch *s = &r->s->layout->scratch[layer];
-  const struct mafat_layer *l = &r->s->network->layers[mafat_fusion_reader(r->s->plan, layer)];
+  const struct mafat_layer *l = &r->s->network->layers[mafat_plan_reader(r->s->plan, layer)];
   size_t panels = (size_t)mafat_min((l->out.c + MAFAT_PANEL - 1) / MAFAT_PANEL, r->s->plan->n_threads);
   size_t values = (size_t)s->n_tiles * 36 * (size_t)l->in.c * sizeof(float);
   size_t sums = s->sums_floats * sizeof(float) * panels;
@@ -433,7 +435,7 @@ static uint64_t layer_macs(const struct mafat_layer *l, struct mafat_box box)
 /* Of the whole box what one part is: so many filters of all, so many channels. */
 static uint64_t part_of(const struct subject *s, const struct mafat_step *step, uint64_t macs)
 {
-  const struct mafat_layer *reader = &s->network->layers[mafat_fusion_reader(s->plan, step->layer)];
+  const struct mafat_layer *reader = &s->network->layers[mafat_plan_reader(s->plan, step->layer)];
   int channels = reader->type == MAFAT_CONNECTED ? reader->in.h * reader->in.w * reader->in.c : reader->in.c;
   uint64_t all = (uint64_t)s->network->layers[step->layer].out.c * (uint64_t)channels;
   return macs / all * (uint64_t)mafat_span_size(step->filters) * (uint64_t)mafat_span_size(step->channels);

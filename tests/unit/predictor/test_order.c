@@ -208,10 +208,10 @@ static void check_order(const struct mafat_network *n, const struct mafat_plan *
   for (int l = 0; l < n->n_layers; l++) at[l] = -1;
   for (int i = 0; i < n->n_layers; i++) {
     int layer = plan->order[i];
-    const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, layer)];
-    if (at[layer] >= 0 || i < g->first || i >= g->end) test_fail_case(cfg, text, "layer %d is misplaced", layer);
+    const struct mafat_group *g = mafat_plan_group(plan, layer);
+    if (at[layer] >= 0 || i < g->at.begin || i >= g->at.end) test_fail_case(cfg, text, "layer %d is misplaced", layer);
     at[layer] = i;
-    if (g->rows || mafat_group_is_tiled(g)) {
+    if (g->cut.kind == MAFAT_CUT_ROWS || mafat_group_is_tiled(g)) {
       if (plan->outer[layer] < 0 && layer < last) test_fail_case(cfg, text, "layer %d runs before its turn", layer);
       last = plan->outer[layer] < 0 ? layer : last;
     }
@@ -227,7 +227,7 @@ static void check_order(const struct mafat_network *n, const struct mafat_plan *
       if (plan->fan[between] != wide) test_fail_case(cfg, text, "layer %d parts a fan", between);
     }
     if (outer >= 0 || !usage[l + 1].needed || mafat_layer_is_alias(&n->layers[l])) continue;
-    check_sources(plan, at, mafat_fusion_sources(plan, n, l), l, cfg, text);
+    check_sources(plan, at, mafat_plan_sources(plan, n, l), l, cfg, text);
     check_sources(plan, at, &n->layers[l].from, l, cfg, text);
   }
   free(at);

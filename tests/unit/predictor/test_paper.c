@@ -259,7 +259,7 @@ struct extents {
 static void mark_share(const struct mafat_group *g, bool axis_y, int part, int extent, bool *on)
 {
   const int *bounds = axis_y ? g->row_bounds : g->col_bounds;
-  int whole = bounds[axis_y ? g->n_rows : g->n_cols];
+  int whole = bounds[axis_y ? g->cut.as.grid.n_rows : g->cut.as.grid.n_cols];
   for (int p = bounds[part] * extent / whole; p < bounds[part + 1] * extent / whole; p++) on[p] = true;
 }
 
@@ -278,19 +278,19 @@ static void mark_reads(struct marks *m, struct extents *e, const struct mafat_ne
 }
 
 /* Rows are axis 1, columns axis 0. A tile that is empty along one of them is not
- * computed, and needs nothing. */
+ * computed, and needs nothing. A text's groups are runs of layers: each stands where its number is. */
 static void find_extents(struct extents e[2], const struct mafat_network *n, const bool *needed,
                          const struct mafat_group *g, int ty, int tx)
 {
   static struct marks m[2];
   memset(m, 0, sizeof m);
   memset(e, 0, 2 * sizeof *e);
-  for (int l = g->end - 1; l >= g->first; l--) {
+  for (int l = g->at.end - 1; l >= g->at.begin; l--) {
     const struct mafat_layer *layer = &n->layers[l];
     int extents[2] = {layer->out.w, layer->out.h};
     if (!needed[l]) continue;
     for (int y = 0; y < 2; y++) {
-      if (leaves(n, needed, l, g->end)) mark_share(g, y, y ? ty : tx, extents[y], m[y].on[l + 1]);
+      if (leaves(n, needed, l, g->at.end)) mark_share(g, y, y ? ty : tx, extents[y], m[y].on[l + 1]);
       e[y].out[l] = fill(m[y].on[l + 1]);
     }
     if (!e[0].out[l] || !e[1].out[l]) {
@@ -324,10 +324,10 @@ static size_t group_bytes(const struct mafat_network *n, const struct mafat_grou
   bool needed[MOST_TENSORS];
   size_t most = 0;
   find_needed(n, needed);
-  for (int ty = 0; ty < g->n_rows; ty++)
-    for (int tx = 0; tx < g->n_cols; tx++) {
+  for (int ty = 0; ty < g->cut.as.grid.n_rows; ty++)
+    for (int tx = 0; tx < g->cut.as.grid.n_cols; tx++) {
       find_extents(e, n, needed, g, ty, tx);
-      for (int l = g->first; l < g->end; l++) {
+      for (int l = g->at.begin; l < g->at.end; l++) {
         size_t bytes = tile_bytes(&n->layers[l], &e[1], &e[0], l);
         if (bytes > most) most = bytes;
       }
@@ -338,7 +338,7 @@ static size_t group_bytes(const struct mafat_network *n, const struct mafat_grou
 static bool is_grids(const struct mafat_plan *plan)
 {
   for (int g = 0; g < plan->n_groups; g++)
-    if (plan->groups[g].rows || plan->groups[g].panels) return false;
+    if (plan->groups[g].cut.kind != MAFAT_CUT_GRID) return false;
   return true;
 }
 

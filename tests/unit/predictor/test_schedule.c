@@ -6,6 +6,7 @@
 #include "predictor/fusion.h"
 #include "predictor/order.h"
 #include "predictor/packing.h"
+#include "predictor/residence.h"
 #include "predictor/schedule.h"
 #include "tests/support/support.h"
 
@@ -153,7 +154,8 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
 {
   bool exact = true;
   clear_marks(marks, s->network);
-  for (int l = g->end - 1; l >= g->first; l--) {
+  for (int i = g->at.end - 1; i >= g->at.begin; i--) {
+    int l = s->plan->members[i];
     const struct mafat_layer *layer = &s->network->layers[l];
     int outer = s->plan->outer[l];
     if (outer < 0 && !mafat_schedule_runs(s->schedule, l)) continue;
@@ -161,8 +163,8 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
     if (s->schedule->usage[l + 1].external) {
       struct mafat_span y = mafat_group_share(g, true, ty, layer->out.h);
       struct mafat_span x = mafat_group_share(g, false, tx, layer->out.w);
-      for (int i = y.begin; i < y.end; i++)
-        for (int j = x.begin; j < x.end; j++) mark(&marks[l + 1], i, j);
+      for (int row = y.begin; row < y.end; row++)
+        for (int col = x.begin; col < x.end; col++) mark(&marks[l + 1], row, col);
       if (mafat_span_is_empty(y) != mafat_span_is_empty(x)) exact = false;
     }
     struct mafat_box needed = hull(&marks[l + 1]), b = outer < 0 ? boxes[l] : needed;
@@ -178,9 +180,9 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
     exact = exact && !sees_only_padding(layer);
     for (int y = b.y.begin; y < b.y.end; y++)
       for (int x = b.x.begin; x < b.x.end; x++) {
-        for (int i = 0; i < layer->sources.n; i++)
-          mark_inputs(layer, y, x, &marks[layer->sources.list[i].tensor + 1]);
-        for (int i = 0; i < layer->from.n; i++) mark_added(layer, y, x, &marks[layer->from.list[i].tensor + 1]);
+        for (int k = 0; k < layer->sources.n; k++)
+          mark_inputs(layer, y, x, &marks[layer->sources.list[k].tensor + 1]);
+        for (int k = 0; k < layer->from.n; k++) mark_added(layer, y, x, &marks[layer->from.list[k].tensor + 1]);
       }
   }
 }
@@ -191,12 +193,16 @@ START_TEST(boxes_are_the_hull_of_what_is_read)
     struct subject s = open_subject(_i * NETWORKS_PER_CASE + i);
     struct marks *marks = open_marks(s.network);
     struct mafat_box *boxes = calloc((size_t)s.network->n_layers, sizeof *boxes);
-    for (int g = 0; g < s.plan->n_groups; g++)
-      for (int ty = 0; ty < s.plan->groups[g].n_rows; ty++)
-        for (int tx = 0; tx < s.plan->groups[g].n_cols; tx++) {
-          mafat_schedule_tile_boxes(s.schedule, &s.plan->groups[g], ty, tx, boxes);
-          check_tile(&s, &s.plan->groups[g], ty, tx, boxes, marks);
+    for (int i_group = 0; i_group < s.plan->n_groups; i_group++) {
+      const struct mafat_group *g = &s.plan->groups[i_group];
+      const struct mafat_grid *grid = &g->cut.as.grid;
+      if (g->cut.kind != MAFAT_CUT_GRID) continue;
+      for (int ty = 0; ty < grid->n_rows; ty++)
+        for (int tx = 0; tx < grid->n_cols; tx++) {
+          mafat_schedule_tile_boxes(s.schedule, i_group, ty, tx, boxes);
+          check_tile(&s, g, ty, tx, boxes, marks);
         }
+    }
     free(boxes);
     close_marks(marks, s.network);
     close_subject(&s);
@@ -237,13 +243,13 @@ static int most(int a, int b)
 
 static bool runs_once(const struct mafat_group *g)
 {
-  return !g->rows && !mafat_group_is_tiled(g);
+  return g->cut.kind != MAFAT_CUT_ROWS && !mafat_group_is_tiled(g);
 }
 
 /* The channels that a step of the layer sums over, all of them. */
 static int all_channels(const struct subject *s, int layer)
 {
-  const struct mafat_layer *reader = &s->network->layers[mafat_fusion_reader(s->plan, layer)];
+  const struct mafat_layer *reader = &s->network->layers[mafat_plan_reader(s->plan, layer)];
   return reader->type == MAFAT_CONNECTED ? reader->in.h * reader->in.w * reader->in.c : reader->in.c;
 }
 
@@ -267,7 +273,7 @@ static void check_read(struct progress *p, const struct mafat_step *step, int te
   } else if (mafat_order_takes_panels(s->plan, step->layer) && s->plan->fan[step->layer] == tensor) {
     require(p->open == tensor || p->states[tensor + 1].at_tile == p->tile, s, "layer %d takes a panel of layer %d",
             step->layer, tensor);
-  } else if (tensor >= s->plan->groups[step->group].first) {
+  } else if (s->plan->group_of[tensor] == step->group) {
     require(!mafat_order_is_wide(s->plan, tensor), s, "layer %d reads all of layer %d, which is a panel", step->layer,
             tensor);
     require(t->at_tile == p->tile && !t->begun && contains(t->held, read), s,
@@ -283,7 +289,7 @@ static void check_reads(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
   const struct mafat_layer *l = &s->network->layers[step->layer];
-  const struct mafat_sources *sources = mafat_fusion_sources(s->plan, s->network, step->layer);
+  const struct mafat_sources *sources = mafat_plan_sources(s->plan, s->network, step->layer);
   bool transforms = mafat_plan_transforms(s->plan, s->network, step->layer);
   for (int i = 0; i < sources->n && (!transforms || step->kind == MAFAT_STEP_TRANSFORM); i++)
     check_read(p, step, sources->list[i].tensor,
@@ -311,7 +317,8 @@ static void take_input(struct progress *p, const struct mafat_step *step)
   if (s->schedule->usage[0].external)
     require(mafat_span_size(step->out.y) == in.h && p->position < 0, s, "the picture comes in parts");
   else
-    require(step->group == 0 && s->plan->groups[0].rows, s, "group %d asks for rows of the picture", step->group);
+    require(step->group == 0 && s->plan->groups[0].cut.kind == MAFAT_CUT_ROWS, s,
+            "group %d asks for rows of the picture", step->group);
   p->input_rows = step->out.y.end;
   p->states[0].held = step->held;
 }
@@ -325,7 +332,7 @@ static void begin_box(struct progress *p, const struct mafat_step *step)
   require(p->open < 0 || s->plan->fan[step->layer] == p->open, s, "layer %d begins between the parts of layer %d",
           step->layer, p->open);
   require(!t->done, s, "layer %d is run twice", step->layer);
-  require(!g->rows || step->out.y.begin == t->rows, s, "layer %d computes row %d after row %d", step->layer,
+  require(g->cut.kind != MAFAT_CUT_ROWS || step->out.y.begin == t->rows, s, "layer %d computes row %d after row %d", step->layer,
           step->out.y.begin, t->rows);
   t->begun = true;
   t->transformed = false;
@@ -365,7 +372,7 @@ static void take_panel(struct progress *p, const struct mafat_step *step)
  * and whose sums can be continued. */
 static void check_slice(const struct subject *s, const struct mafat_step *step, int all)
 {
-  int reader = mafat_fusion_reader(s->plan, step->layer);
+  int reader = mafat_plan_reader(s->plan, step->layer);
   const struct mafat_layer *l = &s->network->layers[reader];
   struct mafat_piece pieces[256];
   if (mafat_span_size(step->channels) == all) return;
@@ -428,7 +435,7 @@ static void check_place(struct progress *p, const struct mafat_step *step)
   const struct subject *s = p->s;
   const struct mafat_group *g = &s->plan->groups[step->group];
   int position = s->plan->position[step->layer];
-  require(step->group >= p->group && step->layer >= g->first && step->layer < g->end, s, "layer %d in group %d after %d",
+  require(step->group >= p->group && s->plan->group_of[step->layer] == step->group, s, "layer %d in group %d after %d",
           step->layer, step->group, p->group);
   require(!runs_once(g) || position >= p->position, s, "layer %d runs before its place", step->layer);
   if (step->group != p->group || (mafat_group_is_tiled(g) && position <= p->position)) p->tile++;
@@ -472,7 +479,7 @@ static void check_end(const struct progress *p)
     const struct marks *m = &p->computed[t + 1];
     if (mafat_order_is_wide(s->plan, t)) check_readers_took(p, t);
     if (!mafat_schedule_runs(s->schedule, t)) continue;
-    bool panels = s->plan->groups[mafat_plan_group_of(s->plan, t)].panels;
+    bool panels = mafat_plan_group(s->plan, t)->cut.kind == MAFAT_CUT_PANELS;
     if (panels) require(p->states[t + 1].done, s, "layer %d is not run", t);
     if (panels || s->schedule->usage[t + 1].external)
       require(is_computed(m, mafat_box_full(m->shape.h, m->shape.w)), s, "the steps leave a hole in layer %d", t);
@@ -518,7 +525,7 @@ START_TEST(every_kind_of_step_is_met)
     while (mafat_schedule_next(s.schedule, &step)) {
       if (step.kind == MAFAT_STEP_TRANSFORM) {
         transforms++;
-        row_transforms += s.plan->groups[step.group].rows > 0;
+        row_transforms += s.plan->groups[step.group].cut.kind == MAFAT_CUT_ROWS;
       }
       input_rows += step.kind == MAFAT_STEP_INPUT && step.out.y.begin > 0;
       if (step.kind != MAFAT_STEP_COMPUTE) continue;

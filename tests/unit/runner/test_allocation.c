@@ -7,6 +7,7 @@
 
 #include "formats/darknet/darknet.h"
 #include "predictor/layout.h"
+#include "predictor/planning.h"
 #include "runner/choose.h"
 #include "runner/team.h"
 #include "tests/support/failing_malloc.h"
@@ -84,6 +85,22 @@ static int read_plan_with_options(struct bench *b)
   return code;
 }
 
+/* Its spec, a copy of that, and another plan of it. */
+static int make_again(struct bench *b)
+{
+  struct mafat_spec *spec = NULL, *copy = NULL;
+  struct mafat_plan *plan = NULL;
+  int code = mafat_plan_spec(&spec, b->plan, b->network);
+  if (code == MAFAT_OK) code = mafat_spec_copy(&copy, spec);
+  if (code != MAFAT_OK) mafat_fail(&b->d, code, "out of memory"); /* these two only say so by their code */
+  if (code == MAFAT_OK) code = mafat_plan_make(&plan, copy, b->network, b->network->n_layers, NULL, &b->d);
+  if (code != MAFAT_OK && plan) code = 1;
+  mafat_spec_close(&spec);
+  mafat_spec_close(&copy);
+  mafat_plan_close(&plan);
+  return code;
+}
+
 static int open_team(struct bench *b)
 {
   struct mafat_team *team = NULL;
@@ -155,6 +172,8 @@ static const struct row rows[] = {
     {"mafat_plan_read, balanced", read_plan, "3x3:balanced/6/2x2", 15},
     {"mafat_plan_read, refused", read_plan, "[2,5]x[7,9]/5/[3]x[2]:balanced", -1},
     {"mafat_plan_read, algorithms and fusion", read_plan_with_options, "1x1", 9},
+    {"mafat_plan_spec, given", make_again, "[2,5]x[7,9,11]:loaded/6/panels:winograd", 15},
+    {"mafat_plan_spec, balanced", make_again, "3x3:balanced/6/2x2", 15},
     {"mafat_layout_make", make_layout, "2x3/4/2x2", 12},
     {"mafat_choose, given plan", choose_given, "2x3/4/2x2", 40},
     {"mafat_query_answer", answer_query, "2x3/4/2x2", 40},
@@ -170,7 +189,7 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
   int fd = mkstemp(path);
   ck_assert(fd >= 0 && write(fd, cfg_text, sizeof cfg_text - 1) == (ssize_t)sizeof cfg_text - 1);
   close(fd);
-  if (r->make == make_layout) b.plan = test_plan(b.network, r->plan);
+  if (r->make == make_layout || r->make == make_again) b.plan = test_plan(b.network, r->plan);
   if (r->make == answer_query) b.query = open_query(&b);
   failing_malloc_arm(-1);
   int whole = r->make(&b);

@@ -1,5 +1,6 @@
 /* Any plan, the same bits: random networks under random plans, and under two
  * ways of cutting that only the tests know. */
+#include "predictor/planning.h"
 #include "predictor/winograd.h"
 #include "runner/executor.h"
 #include "runner/weights/packer.h"

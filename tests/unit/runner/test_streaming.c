@@ -2,6 +2,7 @@
  * way of reading, a slice holds the same bytes as one of weights that are kept. */
 #include "predictor/fetches.h"
 #include "predictor/fusion.h"
+#include "predictor/planning.h"
 #include "runner/weights/packed_file.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"

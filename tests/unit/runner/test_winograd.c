@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "predictor/planning.h"
 #include "predictor/winograd.h"
 #include "runner/executor.h"
 #include "tests/support/support.h"

@@ -1,5 +1,6 @@
 /* The paper's search: its order, its choices for the budgets of Table 1, and what
  * becomes of other networks. */
+#include "predictor/planning.h"
 #include "search/greedy.h"
 
 #include "tests/support/support.h"
@@ -20,12 +21,22 @@ Suite *greedy_suite(void);
   CONV3(128) POOL CONV3(256) CONV1(128) CONV3(256) POOL CONV3(512) CONV1(256) CONV3(512) CONV1(256)
 #define YOLOV2_16 YOLOV2_16_FOR(608)
 
-static struct mafat_greedy_choice search(const struct mafat_network *n, int n_layers, size_t limit, size_t bias)
+/* A choice by its text. */
+struct choice {
+  char text[32];
+  size_t bytes;
+  bool fits;
+};
+
+static struct choice search(const struct mafat_network *n, int n_layers, size_t limit, size_t bias)
 {
   struct mafat_greedy_choice c;
   struct mafat_diagnostic d = {""};
   ck_assert_msg(mafat_search_greedy(&c, n, n_layers, limit, bias, &d) == MAFAT_OK, "%s", d.text);
-  return c;
+  struct choice choice = {.bytes = c.bytes, .fits = c.fits};
+  struct mafat_spec spec = mafat_greedy_spec(&c);
+  ck_assert_uint_lt(mafat_spec_write(&spec, choice.text, sizeof choice.text), sizeof choice.text);
+  return choice;
 }
 
 static size_t bytes_of(const struct mafat_network *n, const char *text, size_t bias)
@@ -83,7 +94,7 @@ START_TEST(the_table_as_the_printed_algorithms_have_it)
   struct mafat_network *n = test_network(YOLOV2_16);
   for (int u = 0; u < 2; u++) {
     size_t limit = (size_t)r->limit * units[u];
-    struct mafat_greedy_choice c = search(n, 16, limit, MAFAT_PAPER_BIAS);
+    struct choice c = search(n, 16, limit, MAFAT_PAPER_BIAS);
     ck_assert_msg(strcmp(c.text, r->choice) == 0, "%d: %s, expected %s", r->limit, c.text, r->choice);
     ck_assert_uint_eq(c.bytes, bytes_of(n, r->choice, MAFAT_PAPER_BIAS));
     ck_assert_double_eq_tol((double)c.bytes / (double)MIB, r->mib, .05);
@@ -146,7 +157,7 @@ static const struct order_row order_rows[] = {
 };
 
 /* What the search must find, from a list of all its plans. */
-static void find(struct mafat_greedy_choice *c, const struct mafat_network *n, const struct order_row *r, size_t limit)
+static void find(struct choice *c, const struct mafat_network *n, const struct order_row *r, size_t limit)
 {
   memset(c, 0, sizeof *c);
   for (int i = -1; i < 0 || r->cuts[i]; i++)
@@ -172,7 +183,7 @@ START_TEST(the_first_that_fits_else_the_least)
   struct mafat_network *n = test_network(r->cfg);
   size_t largest = bytes_of(n, "1x1/NoCut", 1000);
   for (size_t limit = 0; limit <= largest + largest / 40; limit += largest / 40) {
-    struct mafat_greedy_choice expected, c = search(n, n->n_layers, limit, 1000);
+    struct choice expected, c = search(n, n->n_layers, limit, 1000);
     find(&expected, n, r, limit);
     ck_assert_msg(strcmp(c.text, expected.text) == 0 && c.bytes == expected.bytes && c.fits == expected.fits,
                   "%s, %zu bytes: %s (%zu), expected %s (%zu)", r->what, limit, c.text, c.bytes, expected.text,
@@ -193,7 +204,7 @@ START_TEST(random_networks_have_a_choice)
     struct mafat_network *n = test_network(cfg);
     size_t largest = bytes_of(n, "1x1/NoCut", 0);
     for (size_t limit = 0; limit <= largest + 1; limit += largest / 5 + 1) {
-      struct mafat_greedy_choice c = search(n, n->n_layers, limit, 0);
+      struct choice c = search(n, n->n_layers, limit, 0);
       if (c.bytes != bytes_of(n, c.text, 0) || c.fits != (c.bytes < limit) || (!c.fits && c.bytes > largest))
         test_fail_case(cfg, c.text, "limit %zu: %zu bytes, %s", limit, c.bytes, c.fits ? "fits" : "does not fit");
     }

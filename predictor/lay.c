@@ -1,0 +1,254 @@
+#include "predictor/lay.h"
+
+#include "predictor/algorithms.h"
+#include "predictor/fusion.h"
+#include "predictor/order.h"
+#include "predictor/packing.h"
+#include "predictor/residence.h"
+
+#include <stdlib.h>
+
+enum {
+  MAX_ROW_LOOKS = 1 << 23, /* steps of rows, looked at by their layers, neighbours and readers: yolov3 has 50000 */
+  MAX_TILE_STEPS = 1 << 24 /* tiles x layers of a group: 608 x 608 tiles of 16 layers are 6 million */
+};
+
+struct laying {
+  const struct mafat_spec *spec;
+  const struct mafat_network *network;
+  struct mafat_plan *plan;
+  struct mafat_diagnostic *d; /* without the plan, which mafat_lay puts before it */
+};
+
+/* ---- groups ---- */
+
+static struct mafat_group *append_group(struct mafat_plan *plan, int first, int end)
+{
+  struct mafat_group *grown =
+      realloc(plan->groups, (size_t)(plan->n_groups + 1) * sizeof *plan->groups);
+  if (!grown) return NULL;
+  plan->groups = grown;
+  struct mafat_group *g = &grown[plan->n_groups];
+  int at = plan->n_groups ? g[-1].at.end : 0;
+  *g = (struct mafat_group){.at = mafat_span(at, at + end - first)};
+  for (int l = first; l < end; l++, at++) {
+    plan->members[at] = l;
+    plan->group_of[l] = plan->n_groups;
+  }
+  plan->n_groups++;
+  return g;
+}
+
+/* Inner boundaries (or even shares where NULL) -> 0 ... extent. */
+static int *make_bounds(const int *inner, int n, int extent)
+{
+  int *bounds = malloc((size_t)(n + 1) * sizeof *bounds);
+  if (!bounds) return NULL;
+  for (int i = 0; i < n; i++)
+    bounds[i] = inner ? (i ? inner[i - 1] : 0) : mafat_span_share(extent, n, i).begin;
+  bounds[n] = extent;
+  return bounds;
+}
+
+/* Where one side's boundaries are not even, both sides count as given. */
+static bool make_grid(struct mafat_group *g, const struct mafat_grid *grid, struct mafat_shape out)
+{
+  bool uneven = grid->rows || grid->cols;
+  g->row_bounds = make_bounds(grid->rows, grid->n_rows, out.h);
+  g->col_bounds = make_bounds(grid->cols, grid->n_cols, out.w);
+  g->cut = mafat_cut_grid(grid->n_rows, grid->n_cols);
+  if (!g->row_bounds || !g->col_bounds) return false;
+  g->cut.as.grid.balanced = grid->balanced && mafat_cut_is_tiled(&g->cut);
+  g->cut.as.grid.rows = uneven ? g->row_bounds + 1 : NULL;
+  g->cut.as.grid.cols = uneven ? g->col_bounds + 1 : NULL;
+  return true;
+}
+
+static struct mafat_group_weights usual_weights(struct mafat_group_weights w)
+{
+  if (w.residence == MAFAT_STREAMED && !w.loaded_kb && !w.ring) w.ring = MAFAT_USUAL_RING;
+  return w;
+}
+
+static struct mafat_cut usual_cut(struct mafat_cut cut)
+{
+  if (cut.kind == MAFAT_CUT_ROWS && !cut.as.rows.least) cut.as.rows.least = MAFAT_USUAL_ROWS;
+  return cut;
+}
+
+/* ---- what a run can walk through ---- */
+
+static long long row_steps(const struct mafat_network *n, int least, int tensor)
+{
+  return mafat_network_tensor_shape(n, tensor).h / least + 1;
+}
+
+/* Every step of rows looks at what the layer reads and at who reads what it writes. */
+static long long row_looks(const struct mafat_network *n, int least, int first, int end)
+{
+  long long looks = 0;
+  for (int l = first; l < end; l++) {
+    const struct mafat_sources *lists[] = {&n->layers[l].sources, &n->layers[l].from};
+    looks += row_steps(n, least, l);
+    for (int i = 0; i < 2; i++)
+      for (int s = 0; s < lists[i]->n; s++)
+        looks += row_steps(n, least, l) + row_steps(n, least, lists[i]->list[s].tensor);
+  }
+  return looks;
+}
+
+static int check_rows(struct laying *l, int least, int first, int end)
+{
+  if (row_looks(l->network, least, first, end) <= MAX_ROW_LOOKS) return MAFAT_OK;
+  return mafat_fail(l->d, MAFAT_EINVAL,
+                    "the rows%d group over layers %d..%d has more steps of rows than a run can walk through",
+                    least, first, end - 1);
+}
+
+static int check_grid(struct laying *l, const struct mafat_grid *grid, int first, int end)
+{
+  struct mafat_shape out = l->network->layers[end - 1].out;
+  const char *why = NULL;
+  if (grid->n_rows > out.h || grid->n_cols > out.w) why = "has more tiles than the output map has pixels";
+  if (grid->rows && grid->n_rows > 1 && grid->rows[grid->n_rows - 2] >= out.h)
+    why = "has a row boundary outside the output map";
+  if (grid->cols && grid->n_cols > 1 && grid->cols[grid->n_cols - 2] >= out.w)
+    why = "has a column boundary outside the output map";
+  if (!why && (long long)grid->n_rows * grid->n_cols * (end - first) > MAX_TILE_STEPS)
+    why = "has more tiles than a run can walk through";
+  if (!why) return MAFAT_OK;
+  return mafat_fail(l->d, MAFAT_EINVAL,
+                    "the %dx%d group over layers %d..%d %s (%d x %d, height x width)",
+                    grid->n_rows, grid->n_cols, first, end - 1, why, out.h, out.w);
+}
+
+/* ---- laying ---- */
+
+static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat_group_weights weights, int first, int end)
+{
+  int code = MAFAT_OK;
+  if (cut->kind == MAFAT_CUT_GRID) code = check_grid(l, &cut->as.grid, first, end);
+  if (cut->kind == MAFAT_CUT_ROWS) code = check_rows(l, cut->as.rows.least, first, end);
+  if (code) return code;
+  struct mafat_group *g = append_group(l->plan, first, end);
+  bool enough = g != NULL;
+  if (enough) {
+    g->cut = *cut;
+    g->weights = weights;
+    if (cut->kind == MAFAT_CUT_GRID) enough = make_grid(g, &cut->as.grid, l->network->layers[end - 1].out);
+  }
+  return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
+}
+
+/* How layers are cut that cannot be by rows or into tiles. Where weights are streamed,
+ * what cannot be cut by rows is by panels. */
+static struct mafat_cut whole_cut(const struct mafat_group_spec *g)
+{
+  if (g->cut.kind == MAFAT_CUT_ROWS && g->weights.residence == MAFAT_STREAMED)
+    return mafat_cut_panels(false);
+  return mafat_cut_grid(1, 1);
+}
+
+/* A grid over a run behind a split, whose map may have fewer pixels than the grid tiles. */
+static struct mafat_cut fit_grid(struct mafat_cut cut, struct mafat_shape out)
+{
+  if (cut.kind != MAFAT_CUT_GRID) return cut;
+  cut.as.grid.n_rows = mafat_min(cut.as.grid.n_rows, out.h);
+  cut.as.grid.n_cols = mafat_min(cut.as.grid.n_cols, out.w);
+  return cut;
+}
+
+static bool is_given(const struct mafat_cut *cut)
+{
+  return cut->kind == MAFAT_CUT_GRID && (cut->as.grid.rows || cut->as.grid.cols);
+}
+
+/* A run of layers [first, end) under one written group: split where a layer
+ * cannot be tiled. */
+static int lay_run(struct laying *l, const struct mafat_group_spec *g, int first, int end)
+{
+  const struct mafat_layer *layers = l->network->layers;
+  struct mafat_group_weights weights = usual_weights(g->weights);
+  struct mafat_cut cut = usual_cut(g->cut), whole = whole_cut(g);
+  if (cut.kind == MAFAT_CUT_PANELS) return lay_group(l, &cut, weights, first, end);
+  if (cut.kind == MAFAT_CUT_GRID && !mafat_cut_is_tiled(&cut)) return lay_group(l, &whole, weights, first, end);
+  for (int begin = first, stop; begin < end; begin = stop) {
+    bool tileable = mafat_layer_is_tileable(&layers[begin]);
+    for (stop = begin + 1; stop < end && mafat_layer_is_tileable(&layers[stop]) == tileable;) stop++;
+    if (is_given(&cut) && (begin > first || stop < end)) {
+      int layer = tileable ? stop : begin;
+      return mafat_fail(l->d, MAFAT_EINVAL,
+                        "given boundaries over layers %d..%d, but layer %d [%s] cannot be tiled: cut there",
+                        first, end - 1, layer, mafat_layer_type_name(layers[layer].type));
+    }
+    struct mafat_cut run = begin > first ? fit_grid(cut, layers[stop - 1].out) : cut;
+    int code = lay_group(l, tileable ? &run : &whole, weights, begin, stop);
+    if (code) return code;
+  }
+  return MAFAT_OK;
+}
+
+static int lay_groups(struct laying *l)
+{
+  int first = 0, all = l->plan->n_layers;
+  for (int i = 0; i < l->spec->n_groups; i++) {
+    const struct mafat_group_spec *g = &l->spec->groups[i];
+    bool last = i + 1 == l->spec->n_groups;
+    struct mafat_span layers = {first, last ? all : g->end};
+    if (!last && (g->end <= first || g->end >= all))
+      return mafat_fail(l->d, MAFAT_EINVAL, "expected a cut between %d and %d, found %d",
+                        first + 1, all - 1, g->end);
+    int code = mafat_algorithms_apply(l->plan, l->network, layers, MAFAT_DIRECT, &g->direct, l->d);
+    if (code == MAFAT_OK)
+      code = mafat_algorithms_apply(l->plan, l->network, layers, MAFAT_WINOGRAD, &g->winograd, l->d);
+    if (code == MAFAT_OK) code = lay_run(l, g, layers.begin, layers.end);
+    if (code) return code;
+    first = layers.end;
+  }
+  return MAFAT_OK;
+}
+
+/* What groups and shapes decide, once the groups are laid. */
+static int complete(struct laying *l, const struct mafat_plan_options *options)
+{
+  int code = mafat_fusion_find(l->plan, l->network, !options->keep_all);
+  if (code == MAFAT_OK) code = mafat_order_find_fans(l->plan, l->network, !options->keep_all);
+  if (code == MAFAT_OK) code = mafat_order_find(l->plan, l->network);
+  if (code == MAFAT_OK) code = mafat_residence_find(l->plan, l->network, options);
+  return code ? mafat_fail(l->d, code, "out of memory") : MAFAT_OK;
+}
+
+static int begin(struct laying *l, const struct mafat_ground *ground)
+{
+  const struct mafat_plan_options *options = ground->options;
+  size_t n = (size_t)ground->n_layers;
+  *l->plan = (struct mafat_plan){.n_layers = ground->n_layers, .n_threads = options->n_threads,
+                                 .packed = options->packed, .wanted = options->algorithm};
+  l->plan->group_of = malloc(n * sizeof *l->plan->group_of);
+  l->plan->members = malloc(n * sizeof *l->plan->members);
+  bool enough = l->plan->group_of && l->plan->members && mafat_algorithms_default(l->plan, l->network) == MAFAT_OK;
+  return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
+}
+
+/* What was found wrong, behind the plan that it was found in. */
+static int refuse(const struct mafat_spec *spec, int code, const char *why, struct mafat_diagnostic *d)
+{
+  char written[64];
+  if (!spec->text) mafat_spec_write(spec, written, sizeof written);
+  return mafat_fail(d, code, "plan %.60s: %s", spec->text ? spec->text : written, why);
+}
+
+int mafat_lay(struct mafat_plan **out, const struct mafat_spec *spec, const struct mafat_ground *ground,
+              struct mafat_diagnostic *d)
+{
+  struct mafat_diagnostic why = {""};
+  struct laying l = {spec, ground->network, malloc(sizeof *l.plan), &why};
+  *out = NULL;
+  if (!l.plan) return mafat_fail(d, MAFAT_ENOMEM, "plan: out of memory");
+  int code = begin(&l, ground);
+  if (code == MAFAT_OK) code = lay_groups(&l);
+  if (code == MAFAT_OK) code = complete(&l, ground->options);
+  if (code == MAFAT_OK) *out = l.plan;
+  else mafat_plan_close(&l.plan);
+  return code ? refuse(spec, code, why.text, d) : MAFAT_OK;
+}

@@ -1,0 +1,51 @@
+#include "predictor/residence.h"
+
+#include "predictor/order.h"
+#include "predictor/packing.h"
+
+#include <stdlib.h>
+
+/* Can a step of the layer be some of its filters, with nothing but their weights? */
+static bool is_divisible(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  enum mafat_cut_kind cut = mafat_plan_group(plan, layer)->cut.kind;
+  const struct mafat_layer *l = &n->layers[mafat_plan_reader(plan, layer)];
+  if (mafat_order_takes_panels(plan, layer)) return false;
+  if (!mafat_layer_convolves(l)) return mafat_layer_has_panels(l) && cut == MAFAT_CUT_PANELS;
+  return mafat_layer_is_ungrouped(l) && cut != MAFAT_CUT_GRID;
+}
+
+/* Packed floats of a layer that is loaded all the same where others are streamed: rows
+ * come back to a layer again and again, so small ones are read once. */
+static size_t small_floats(const struct mafat_group *g, const struct mafat_plan_options *options)
+{
+  if (g->weights.loaded_kb) return (size_t)g->weights.loaded_kb << 8;
+  return g->cut.kind == MAFAT_CUT_ROWS ? (size_t)options->small_floats : 0;
+}
+
+int mafat_residence_find(struct mafat_plan *plan, const struct mafat_network *n,
+                         const struct mafat_plan_options *options)
+{
+  plan->residence = calloc((size_t)plan->n_layers, sizeof *plan->residence);
+  if (!plan->residence) return MAFAT_ENOMEM;
+  for (int l = 0; l < plan->n_layers; l++) {
+    const struct mafat_group *g = mafat_plan_group(plan, l);
+    int step = mafat_plan_outermost(plan, l);
+    bool divisible = mafat_plan_reader(plan, step) == l && is_divisible(plan, n, step);
+    if (!mafat_layer_has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l])) continue;
+    bool loaded = !divisible || mafat_packed_floats(&n->layers[l]) <= small_floats(g, options);
+    plan->residence[l] = g->weights.residence == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights.residence;
+  }
+  return MAFAT_OK;
+}
+
+bool mafat_plan_divides(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return is_divisible(plan, n, layer) && (mafat_plan_group(plan, layer)->cut.kind == MAFAT_CUT_PANELS ||
+                                          plan->residence[mafat_plan_reader(plan, layer)] == MAFAT_STREAMED);
+}
+
+bool mafat_plan_transforms(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return plan->algorithms[mafat_plan_reader(plan, layer)] == MAFAT_WINOGRAD && mafat_plan_divides(plan, n, layer);
+}

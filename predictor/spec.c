@@ -1,0 +1,483 @@
+#include "predictor/spec.h"
+
+#include "network/network.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MAX_TEXT = 1 << 16,
+  MAX_TILES_PER_AXIS = 1 << 16,
+  MOST_RING = 64,
+  MOST_LOADED_KB = 1 << 20,
+  COMPARED_TEXT = 8192
+};
+
+/* ---- making and releasing ---- */
+
+struct mafat_spec *mafat_spec_new(void)
+{
+  return calloc(1, sizeof(struct mafat_spec));
+}
+
+struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec)
+{
+  struct mafat_group_spec *grown = realloc(spec->groups, (size_t)(spec->n_groups + 1) * sizeof *grown);
+  if (!grown) return NULL;
+  spec->groups = grown;
+  struct mafat_group_spec *g = &grown[spec->n_groups++];
+  *g = (struct mafat_group_spec){.cut = mafat_cut_grid(1, 1)};
+  return g;
+}
+
+int mafat_algorithm_word_add(struct mafat_algorithm_word *word, struct mafat_span layers)
+{
+  struct mafat_span *grown = realloc(word->layers, (size_t)(word->n + 1) * sizeof *grown);
+  if (!grown) return MAFAT_ENOMEM;
+  word->layers = grown;
+  word->layers[word->n++] = layers;
+  return MAFAT_OK;
+}
+
+static void release_group(struct mafat_group_spec *g)
+{
+  free(g->direct.layers);
+  free(g->winograd.layers);
+  if (g->cut.kind != MAFAT_CUT_GRID) return;
+  free(g->cut.as.grid.rows);
+  free(g->cut.as.grid.cols);
+}
+
+void mafat_spec_close(struct mafat_spec **spec)
+{
+  if (!spec || !*spec) return;
+  for (int i = 0; i < (*spec)->n_groups; i++) release_group(&(*spec)->groups[i]);
+  free((*spec)->groups);
+  free((*spec)->text);
+  free(*spec);
+  *spec = NULL;
+}
+
+/* n numbers of their own, or NULL where there are none; false: out of memory. */
+static bool copy_numbers(int **out, const int *from, int n)
+{
+  *out = from ? malloc(((size_t)n + 1) * sizeof **out) : NULL;
+  if (*out) memcpy(*out, from, (size_t)n * sizeof **out);
+  return *out || !from;
+}
+
+static bool copy_word(struct mafat_algorithm_word *out, const struct mafat_algorithm_word *from)
+{
+  bool enough = true;
+  out->given = from->given;
+  for (int i = 0; i < from->n && enough; i++) enough = mafat_algorithm_word_add(out, from->layers[i]) == MAFAT_OK;
+  return enough;
+}
+
+static bool copy_group(struct mafat_group_spec *out, const struct mafat_group_spec *from)
+{
+  out->end = from->end;
+  out->weights = from->weights;
+  out->cut = from->cut;
+  bool enough = true;
+  if (from->cut.kind == MAFAT_CUT_GRID) {
+    const struct mafat_grid *grid = &from->cut.as.grid;
+    bool rows = copy_numbers(&out->cut.as.grid.rows, grid->rows, grid->n_rows - 1);
+    enough = copy_numbers(&out->cut.as.grid.cols, grid->cols, grid->n_cols - 1) && rows;
+  }
+  return enough && copy_word(&out->direct, &from->direct) && copy_word(&out->winograd, &from->winograd);
+}
+
+int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *group)
+{
+  struct mafat_group_spec *g = mafat_spec_add(spec);
+  return g && copy_group(g, group) ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec)
+{
+  int code = (*out = mafat_spec_new()) ? MAFAT_OK : MAFAT_ENOMEM;
+  for (int i = 0; i < spec->n_groups && code == MAFAT_OK; i++) code = mafat_spec_append(*out, &spec->groups[i]);
+  if (code) mafat_spec_close(out);
+  return code;
+}
+
+/* ---- reading ---- */
+
+struct parser {
+  const char *text, *at;
+  struct mafat_diagnostic *d;
+};
+
+static int out_of_memory(const struct parser *p)
+{
+  return mafat_fail(p->d, MAFAT_ENOMEM, "plan %.60s: out of memory", p->text);
+}
+
+static int expected(const struct parser *p, const char *what)
+{
+  if (*p->at == '\0')
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at its end", p->text, what);
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at character %d, found %.20s",
+                    p->text, what, (int)(p->at - p->text) + 1, p->at);
+}
+
+static bool take(struct parser *p, const char *word)
+{
+  size_t n = strlen(word);
+  if (strncmp(p->at, word, n) != 0) return false;
+  p->at += n;
+  return true;
+}
+
+static int take_number(struct parser *p, const char *what, int *value)
+{
+  if (!isdigit((unsigned char)*p->at)) return expected(p, what);
+  char *end;
+  errno = 0;
+  long v = strtol(p->at, &end, 10);
+  if (errno || v > MAFAT_MAX_EXTENT) return expected(p, "a smaller number");
+  p->at = end;
+  *value = (int)v;
+  return MAFAT_OK;
+}
+
+/* "[100,204]": the inner boundaries. */
+static int take_bounds(struct parser *p, int **bounds, int *n_parts)
+{
+  int n = 0, code;
+  int *list = NULL;
+  while (!take(p, "]")) {
+    int value;
+    if (n && !take(p, ",")) {
+      code = expected(p, "a comma or ]");
+      goto fail;
+    }
+    if ((code = take_number(p, "a boundary", &value))) goto fail;
+    int *grown = realloc(list, (size_t)(n + 1) * sizeof *list);
+    if (!grown) {
+      code = out_of_memory(p);
+      goto fail;
+    }
+    list = grown;
+    if (value <= (n ? list[n - 1] : 0)) {
+      code = mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected rising boundaries above 0, found %d",
+                        p->text, value);
+      goto fail;
+    }
+    list[n++] = value;
+  }
+  *bounds = list;
+  *n_parts = n + 1;
+  return MAFAT_OK;
+fail:
+  free(list);
+  return code;
+}
+
+static int take_side(struct parser *p, int **bounds, int *n_parts)
+{
+  if (take(p, "[")) return take_bounds(p, bounds, n_parts);
+  int code = take_number(p, "a grid like 5x5", n_parts);
+  if (code) return code;
+  if (*n_parts < 1 || *n_parts > MAX_TILES_PER_AXIS)
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d tiles a side, found %d", p->text,
+                      MAX_TILES_PER_AXIS, *n_parts);
+  return MAFAT_OK;
+}
+
+static int take_rows(struct parser *p, struct mafat_cut *cut)
+{
+  *cut = mafat_cut_rows(0);
+  if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
+  int code = take_number(p, "rows a step", &cut->as.rows.least);
+  if (code || cut->as.rows.least >= 1) return code;
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected at least 1 row a step, found 0", p->text);
+}
+
+static int take_grid(struct parser *p, struct mafat_grid *grid)
+{
+  int code = take_side(p, &grid->rows, &grid->n_rows);
+  if (code) return code;
+  if (!take(p, "x")) return expected(p, "x between the sides of a grid");
+  return take_side(p, &grid->cols, &grid->n_cols);
+}
+
+static int take_cut(struct parser *p, struct mafat_cut *cut)
+{
+  if (take(p, "rows")) return take_rows(p, cut);
+  if (!take(p, "panels")) return take_grid(p, &cut->as.grid);
+  *cut = mafat_cut_panels(false);
+  return MAFAT_OK;
+}
+
+/* "streamed", "streamed4" */
+static int take_ring(struct parser *p, struct mafat_group_weights *w)
+{
+  w->residence = MAFAT_STREAMED;
+  if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
+  int code = take_number(p, "reads in the ring", &w->ring);
+  if (code || (w->ring >= MAFAT_RING_READS && w->ring <= MOST_RING)) return code;
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected a ring of %d to %d reads, found %d", p->text,
+                    MAFAT_RING_READS, MOST_RING, w->ring);
+}
+
+/* "loaded", "loaded300" */
+static int take_loaded(struct parser *p, struct mafat_group_weights *w)
+{
+  w->residence = MAFAT_LOADED;
+  if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
+  int code = take_number(p, "kilobytes", &w->loaded_kb);
+  if (code) return code;
+  w->residence = MAFAT_STREAMED;
+  if (w->loaded_kb >= 1 && w->loaded_kb <= MOST_LOADED_KB) return MAFAT_OK;
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 1 to %d kilobytes of a layer, found %d", p->text,
+                    MOST_LOADED_KB, w->loaded_kb);
+}
+
+static int expected_layer(const struct parser *p, const char *what)
+{
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at character %d, found %.20s", p->text, what,
+                    (int)(p->at - p->text) + 1, *p->at ? p->at : "its end");
+}
+
+static int take_layer(struct parser *p, int *layer)
+{
+  long value = 0;
+  if (!isdigit((unsigned char)*p->at)) return expected_layer(p, "a layer");
+  for (; isdigit((unsigned char)*p->at); ++p->at) {
+    value = value * 10 + (*p->at - '0');
+    if (value >= MAFAT_MAX_LAYERS) return expected_layer(p, "a layer of the group");
+  }
+  *layer = (int)value;
+  return MAFAT_OK;
+}
+
+/* The layers behind ":direct": "22,26-28", or nothing. */
+static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
+{
+  word->given = true;
+  if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
+  do {
+    struct mafat_span span;
+    int code = take_layer(p, &span.begin);
+    if (code) return code;
+    span.end = span.begin;
+    if (take(p, "-") && (code = take_layer(p, &span.end))) return code;
+    if (span.end++ < span.begin)
+      return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected layers in rising order, found %d-%d", p->text,
+                        span.begin, span.end - 1);
+    if (mafat_algorithm_word_add(word, span)) return out_of_memory(p);
+  } while (take(p, ","));
+  return MAFAT_OK;
+}
+
+/* One word behind a colon; *again: it stood there before. */
+static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
+{
+  static const char *const words[] = {
+      [MAFAT_CUT_GRID] = "balanced, loaded, streamed, direct or winograd",
+      [MAFAT_CUT_ROWS] = "loaded, streamed, direct or winograd",
+      [MAFAT_CUT_PANELS] = "apart, loaded, streamed, direct or winograd"};
+  bool *once = NULL;
+  if (g->cut.kind == MAFAT_CUT_GRID && take(p, "balanced")) once = &g->cut.as.grid.balanced;
+  else if (g->cut.kind == MAFAT_CUT_PANELS && take(p, "apart")) once = &g->cut.as.panels.apart;
+  if (once) {
+    *again = *again || *once;
+    *once = true;
+    return MAFAT_OK;
+  }
+  bool loaded = take(p, "loaded");
+  if (loaded || take(p, "streamed")) {
+    *again = *again || g->weights.residence != MAFAT_KEPT;
+    return loaded ? take_loaded(p, &g->weights) : take_ring(p, &g->weights);
+  }
+  bool direct = take(p, "direct");
+  if (!direct && !take(p, "winograd")) return expected(p, words[g->cut.kind]);
+  struct mafat_algorithm_word *word = direct ? &g->direct : &g->winograd;
+  *again = *again || word->given;
+  return take_layers(p, word);
+}
+
+/* The words behind a group: how, and where weights are. */
+static int take_words(struct parser *p, struct mafat_group_spec *g)
+{
+  bool again = false;
+  while (take(p, ":")) {
+    int code = take_word(p, g, &again);
+    if (code) return code;
+  }
+  if (again)
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: words stand once, and weights are loaded or streamed, not both",
+                      p->text);
+  if (g->direct.given && g->winograd.given && (!g->direct.n || !g->winograd.n))
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected layers behind :direct and :winograd where both stand",
+                      p->text);
+  const struct mafat_grid *grid = &g->cut.as.grid;
+  if (g->cut.kind == MAFAT_CUT_GRID && grid->balanced && (grid->rows || grid->cols))
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: boundaries are given or balanced, not both", p->text);
+  return MAFAT_OK;
+}
+
+/* A group, and the cut behind it; *last where there is none. */
+static int take_group(struct parser *p, struct mafat_spec *spec, bool *last)
+{
+  struct mafat_group_spec *g = mafat_spec_add(spec);
+  int code = g ? take_cut(p, &g->cut) : out_of_memory(p);
+  if (code == MAFAT_OK) code = take_words(p, g);
+  if (code) return code;
+  *last = *p->at == '\0' || (spec->n_groups == 1 && strcmp(p->at, "/NoCut") == 0);
+  if (*last) return MAFAT_OK;
+  if (!take(p, "/")) return expected(p, "/ before a cut");
+  if ((code = take_number(p, "a cut (a layer number) or NoCut", &g->end))) return code;
+  return take(p, "/") ? MAFAT_OK : expected(p, "/ and a grid after a cut");
+}
+
+int mafat_spec_read(struct mafat_spec **out, const char *text, struct mafat_diagnostic *d)
+{
+  struct parser p = {text, text, d};
+  bool last = false;
+  *out = NULL;
+  if (strlen(text) > MAX_TEXT) return mafat_fail(d, MAFAT_EINVAL, "plan: the text is too long");
+  struct mafat_spec *spec = mafat_spec_new();
+  if (spec) spec->text = strdup(text);
+  int code = spec && spec->text ? MAFAT_OK : out_of_memory(&p);
+  while (code == MAFAT_OK && !last) code = take_group(&p, spec, &last);
+  if (code == MAFAT_OK) *out = spec;
+  else mafat_spec_close(&spec);
+  return code;
+}
+
+/* ---- writing ---- */
+
+/* A text that may be longer than its room. */
+struct writer {
+  char *text;
+  size_t room, length;
+};
+
+static void put(struct writer *w, const char *word)
+{
+  for (; *word; word++, w->length++)
+    if (w->length + 1 < w->room) w->text[w->length] = *word;
+}
+
+static void put_number(struct writer *w, int value)
+{
+  char digits[12], *at = digits + sizeof digits - 1;
+  *at = '\0';
+  do *--at = (char)('0' + value % 10);
+  while (value /= 10);
+  put(w, at);
+}
+
+static void write_side(struct writer *w, const int *inner, int n)
+{
+  if (!inner) {
+    put_number(w, n);
+    return;
+  }
+  put(w, "[");
+  for (int i = 0; i < n - 1; i++) {
+    if (i) put(w, ",");
+    put_number(w, inner[i]);
+  }
+  put(w, "]");
+}
+
+static void write_grid(struct writer *w, const struct mafat_grid *grid)
+{
+  write_side(w, grid->balanced ? NULL : grid->rows, grid->n_rows);
+  put(w, "x");
+  write_side(w, grid->balanced ? NULL : grid->cols, grid->n_cols);
+  if (grid->balanced) put(w, ":balanced");
+}
+
+static void write_cut(struct writer *w, const struct mafat_cut *cut)
+{
+  switch (cut->kind) {
+  case MAFAT_CUT_GRID: write_grid(w, &cut->as.grid); break;
+  case MAFAT_CUT_ROWS:
+    put(w, "rows");
+    if (cut->as.rows.least) put_number(w, cut->as.rows.least);
+    break;
+  case MAFAT_CUT_PANELS: put(w, cut->as.panels.apart ? "panels:apart" : "panels"); break;
+  }
+}
+
+static void write_weights(struct writer *w, const struct mafat_group_weights *weights)
+{
+  if (weights->residence == MAFAT_KEPT) return;
+  put(w, weights->residence == MAFAT_LOADED || weights->loaded_kb ? ":loaded" : ":streamed");
+  if (weights->loaded_kb) put_number(w, weights->loaded_kb);
+  else if (weights->ring) put_number(w, weights->ring);
+}
+
+static void write_word(struct writer *w, const char *name, const struct mafat_algorithm_word *word)
+{
+  if (!word->given) return;
+  put(w, name);
+  for (int i = 0; i < word->n; i++) {
+    if (i) put(w, ",");
+    put_number(w, word->layers[i].begin);
+    if (mafat_span_size(word->layers[i]) == 1) continue;
+    put(w, "-");
+    put_number(w, word->layers[i].end - 1);
+  }
+}
+
+size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t room)
+{
+  struct writer w = {text, room, 0};
+  for (int i = 0; i < spec->n_groups; i++) {
+    const struct mafat_group_spec *g = &spec->groups[i];
+    write_cut(&w, &g->cut);
+    write_weights(&w, &g->weights);
+    write_word(&w, ":direct", &g->direct);
+    write_word(&w, ":winograd", &g->winograd);
+    if (i + 1 == spec->n_groups) break;
+    put(&w, "/");
+    put_number(&w, g->end);
+    put(&w, "/");
+  }
+  if (spec->n_groups == 1) put(&w, "/NoCut");
+  if (room) text[w.length < room ? w.length : room - 1] = '\0';
+  return w.length;
+}
+
+char *mafat_spec_text(const struct mafat_spec *spec)
+{
+  size_t room = mafat_spec_write(spec, NULL, 0) + 1;
+  char *text = malloc(room);
+  if (text) mafat_spec_write(spec, text, room);
+  return text;
+}
+
+int mafat_spec_compare(const struct mafat_spec *a, const struct mafat_spec *b, bool length)
+{
+  char x[COMPARED_TEXT], y[COMPARED_TEXT];
+  size_t m = mafat_spec_write(a, x, sizeof x), n = mafat_spec_write(b, y, sizeof y);
+  if (length && m != n) return m < n ? -1 : 1;
+  return strcmp(x, y);
+}
+
+/* ---- words ---- */
+
+static const char *const algorithm_names[] = {"auto", "direct", "winograd"};
+
+const char *mafat_algorithm_name(enum mafat_algorithm algorithm)
+{
+  return algorithm_names[algorithm];
+}
+
+bool mafat_algorithm_find(enum mafat_algorithm *algorithm, const char *name)
+{
+  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++)
+    if (strcmp(name, algorithm_names[a]) == 0) {
+      *algorithm = (enum mafat_algorithm)a;
+      return true;
+    }
+  return false;
+}

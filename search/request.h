@@ -1,0 +1,18 @@
+/* What a search is asked for. */
+#ifndef MAFAT_SEARCH_REQUEST_H
+#define MAFAT_SEARCH_REQUEST_H
+
+#include "predictor/calibration.h"
+#include "predictor/plan.h"
+#include "predictor/predict.h"
+
+struct mafat_search_request {
+  const struct mafat_network *network;
+  int n_layers;
+  const struct mafat_plan_options *options; /* algorithm: MAFAT_AUTO leaves the choice, layer by layer, to the search */
+  const struct mafat_surroundings *around;
+  const struct mafat_calibration *calibration;
+  int most_threads; /* 0: as many as the options have; else up to so many, as the search finds best */
+};
+
+#endif
