@@ -1,6 +1,6 @@
 #include "predictor/calibration.h"
 
-#include "predictor/tuning.h"
+#include "base/tuning.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #define MAFAT_PREDICTOR_FETCHES_H
 
 #include "predictor/schedule.h"
-#include "predictor/tuning.h"
+#include "base/tuning.h"
 
 struct mafat_fetch_sizes {
   size_t ring_bytes;   /* 0: nothing is read while the plan runs */

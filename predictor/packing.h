@@ -10,7 +10,7 @@
 #define MAFAT_PREDICTOR_PACKING_H
 
 #include "network/network.h"
-#include "predictor/tuning.h"
+#include "base/tuning.h"
 
 static inline int mafat_min(int a, int b)
 {

@@ -3,7 +3,7 @@
 #define MAFAT_PREDICTOR_WINOGRAD_H
 
 #include "network/network.h"
-#include "predictor/tuning.h"
+#include "base/tuning.h"
 
 /* 3x3, stride 1, one group. */
 bool mafat_winograd_applies(const struct mafat_layer *l);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "predictor/tuning.h"
+#include "base/tuning.h"
 
 #define VECTOR_FUSED 0
 #define VECTOR_LANES MAFAT_PORTABLE_LANES

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "predictor/tuning.h"
+#include "base/tuning.h"
 
 enum mafat_reads_method { MAFAT_READS_AUTO, MAFAT_READS_URING, MAFAT_READS_AIO, MAFAT_READS_THREAD };
 

@@ -7,7 +7,7 @@
 #include <arm_neon.h>
 #include <string.h>
 
-#include "predictor/tuning.h"
+#include "base/tuning.h"
 
 #define VECTOR_LANES MAFAT_NEON_LANES
 #define VECTOR_SEGMENTS MAFAT_NEON_SEGMENTS

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "predictor/tuning.h"
+#include "base/tuning.h"
 
 #define VECTOR_FUSED 1
 #define VECTOR_LANES MAFAT_AVX2_LANES

@@ -1,7 +1,7 @@
 /* Constants of kernels and machine that more than one part goes by: what packs weights, what
  * runs, and what predicts how long that takes. One name for each fact. */
-#ifndef MAFAT_PREDICTOR_TUNING_H
-#define MAFAT_PREDICTOR_TUNING_H
+#ifndef MAFAT_BASE_TUNING_H
+#define MAFAT_BASE_TUNING_H
 
 /* ---- channels and filters ---- */
 
