@@ -1,5 +1,5 @@
-/* What a run reads from its weights file, in order. A pure function of the plan
- * (and so of the file's kind, plan->packed): the layout walks it dry to size the
+/* What a run reads from its weights file, in order. A pure function of the plan and of
+ * where the file has the network's constants: the layout walks it dry to size the
  * ring and to count bytes, the weights reader walks it ahead of the executor.
  *
  * From a packed file a streamed step reads its slices as they are; they stay in
@@ -10,6 +10,7 @@
 #ifndef MAFAT_PREDICTOR_FETCHES_H
 #define MAFAT_PREDICTOR_FETCHES_H
 
+#include "network/constant.h"
 #include "predictor/schedule.h"
 #include "base/tuning.h"
 
@@ -40,8 +41,7 @@ struct mafat_fetch {
   enum mafat_fetch_kind kind;
   int layer;
   struct mafat_span filters, channels;
-  uint64_t position; /* bytes behind where the layers begin in the file: Darknet's header, or
-                        a packed file's first image */
+  uint64_t position; /* byte of the file */
   uint64_t into;     /* byte of the packed image that it begins at: slices and copies */
   size_t bytes;
   bool last;         /* of a loaded (or kept) layer */
@@ -50,13 +50,15 @@ struct mafat_fetch {
 
 struct mafat_fetches;
 
-/* The fetches of a run. MAFAT_ENOMEM; MAFAT_ELIMIT on overflow. */
-int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n,
-                       const struct mafat_plan *plan);
+/* The fetches of a run from a file that has its constants so. NULL: they are the network's own,
+ * or, of a packed file that is not there yet, each layer's begin at byte 0. MAFAT_ENOMEM;
+ * MAFAT_ELIMIT on overflow. */
+int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n, const struct mafat_plan *plan,
+                       const struct mafat_constants *constants);
 /* Those of whole layers, each once, in order: of the first n_layers those that are
- * wanted[layer] (NULL: all). `transposed`: so are connected layers in Darknet's file. */
+ * wanted[layer] (NULL: all). */
 int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
-                              const bool *wanted, bool packed, bool transposed);
+                              const bool *wanted, const struct mafat_constants *constants);
 void mafat_fetches_close(struct mafat_fetches **f);
 void mafat_fetches_rewind(struct mafat_fetches *f);
 /* The next one, false at the end. Allocates nothing. */

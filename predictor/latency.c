@@ -87,7 +87,7 @@ int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network 
   struct mafat_step step;
   double compute = 0;
   int code = mafat_schedule_open(&schedule, n, plan);
-  if (code == MAFAT_OK && layout->ring_buffer >= 0) code = mafat_fetches_open(&p.fetches, n, plan);
+  if (code == MAFAT_OK && layout->ring_buffer >= 0) code = mafat_fetches_open(&p.fetches, n, plan, NULL);
   if (code == MAFAT_OK) {
     if (p.fetches) {
       p.ring_bytes = (double)layout->buffers[layout->ring_buffer].bytes - MAFAT_FETCH_ALIGNMENT;

@@ -30,8 +30,7 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
   t->checksum += mafat_packed_checksum(data, fetch->into / sizeof(float), fetch->bytes);
   t->left -= fetch->bytes;
   if (t->left > 0) return MAFAT_OK;
-  int code = mafat_packed_check_layer(&w->file->entries[fetch->layer], t->checksum, w->file->name, w->network,
-                                      fetch->layer, d);
+  int code = mafat_packed_check_layer(w->file->packed, w->file->name, w->network, fetch->layer, t->checksum, d);
   t->checked = code == MAFAT_OK;
   return code;
 }

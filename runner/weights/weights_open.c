@@ -1,3 +1,4 @@
+#include "formats/darknet/constants.h"
 #include "runner/weights/weights_store.h"
 
 #include <errno.h>
@@ -79,7 +80,7 @@ static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char
   struct mafat_stream *s;
   struct mafat_fetch fetch;
   const char *data;
-  int code = mafat_stream_open(&s, w->file->reads, fetches, w->file->layers_at);
+  int code = mafat_stream_open(&s, w->file->reads, fetches);
   if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
   mafat_stream_rewind(s, ring, ring_bytes);
   while (code == MAFAT_OK && mafat_stream_next_step(s) >= 0) {
@@ -97,7 +98,7 @@ static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_dia
   struct mafat_fetch fetch;
   size_t largest = 0, sum = 0, ring_bytes;
   void *ring = MAP_FAILED;
-  int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->packed, w->file->transposed);
+  int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->constants);
   if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
   while (mafat_fetches_next(fetches, &fetch)) {
     if (fetch.bytes > largest) largest = fetch.bytes;
@@ -133,12 +134,12 @@ static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_
                         "build/pack_weights makes a file that can", w->file->name, l);
   }
   if (!any) return MAFAT_OK;
-  if (w->plan->packed != w->file->packed)
+  if (w->plan->packed != (w->file->packed != NULL))
     return mafat_fail(d, MAFAT_EINVAL, "%s: the plan was made for a %s file", w->file->name,
                       w->plan->packed ? "packed weights" : "Darknet weights");
   int code = mafat_fetches_size(w->network, w->plan, &sizes);
-  if (code == MAFAT_OK) code = mafat_fetches_open(&w->fetches, w->network, w->plan);
-  if (code == MAFAT_OK) code = mafat_stream_open(&w->stream, w->file->reads, w->fetches, w->file->layers_at);
+  if (code == MAFAT_OK) code = mafat_fetches_open(&w->fetches, w->network, w->plan, w->file->constants);
+  if (code == MAFAT_OK) code = mafat_stream_open(&w->stream, w->file->reads, w->fetches);
   w->ring_bytes = sizes.ring_bytes;
   return code ? mafat_fail(d, code, "%s: %s", w->file->name, mafat_error_name(code)) : MAFAT_OK;
 }
@@ -238,7 +239,8 @@ void mafat_weights_close(struct mafat_weights **weights)
 
 int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struct mafat_diagnostic *d)
 {
-  char beginning[MAFAT_WEIGHTS_BEGINNING];
+  char beginning[MAFAT_DARKNET_LEAST_HEADER];
+  struct mafat_darknet_header header = {0, false};
   *kind = (struct mafat_weights_kind){0};
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not hang us */
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
@@ -247,8 +249,9 @@ int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struc
   while (got < 0 && errno == EINTR);
   int code = got < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno)) : MAFAT_OK;
   bool whole = got == (ssize_t)sizeof beginning;
-  kind->packed = whole && memcmp(beginning, mafat_packed_magic, sizeof mafat_packed_magic) == 0;
-  kind->transposed = whole && !kind->packed && mafat_weights_file_transposes(beginning);
+  kind->packed = whole && mafat_packed_begins(beginning);
+  if (whole && !kind->packed) mafat_darknet_header_read(&header, beginning, sizeof beginning, path, NULL);
+  kind->transposed = header.transposed;
   close(fd);
   return code;
 }

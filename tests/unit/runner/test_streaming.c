@@ -2,9 +2,9 @@
  * way of reading, a slice holds the same bytes as one of weights that are kept. */
 #include "predictor/fetches.h"
 #include "predictor/fusion.h"
-#include "runner/weights/packed_file.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
+#include "runner/weights/weights_file.h"
 
 #include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
@@ -58,7 +58,7 @@ static void write_darknet(const struct mafat_network *n, uint64_t seed)
 static int pack(const struct mafat_network *n)
 {
   int fd = open(packed_path, O_RDWR | O_TRUNC | O_CREAT, 0600);
-  int code = mafat_packer_write(darknet_path, n, fd, packed_path, NULL, NULL, &diagnostic);
+  int code = mafat_packer_write(darknet_path, n, NULL, fd, packed_path, NULL, NULL, &diagnostic);
   close(fd);
   return code;
 }
@@ -365,7 +365,7 @@ START_TEST(fetches_are_counted_and_come_in_order)
       size_t of_step = 0, most_of_step = 0, all = 0; /* slices that lie in the ring together */
       if (!plan) continue;
       ck_assert_int_eq(mafat_fetches_size(n, plan, &sizes), MAFAT_OK);
-      ck_assert_int_eq(mafat_fetches_open(&fetches, n, plan), MAFAT_OK);
+      ck_assert_int_eq(mafat_fetches_open(&fetches, n, plan, NULL), MAFAT_OK);
       while (mafat_fetches_next(fetches, &f)) {
         ck_assert_int_ge(f.step, step);
         ck_assert_int_ne(plan->residence[f.layer], MAFAT_KEPT);
@@ -445,14 +445,23 @@ static void write_wide(void)
   mafat_network_close(&n);
 }
 
-/* Bytes in the middle of a layer's image. */
+static struct mafat_packed *describe(const char *path)
+{
+  struct mafat_packed *p;
+  struct mafat_reads *reads;
+  ck_assert_int_eq(mafat_reads_open(&reads, path, MAFAT_READS_AUTO, NULL), MAFAT_OK);
+  int code = mafat_weights_file_describe(&p, reads, path, false, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  mafat_reads_close(&reads);
+  return p;
+}
+
+/* Bytes in the middle of a layer's weights. */
 static long middle_of(const char *path, int layer)
 {
-  struct mafat_packed_entry e;
-  FILE *file = fopen(path, "rb");
-  fseek(file, MAFAT_PACKED_ALIGNMENT + layer * (long)sizeof e, SEEK_SET);
-  ck_assert_uint_eq(fread(&e, sizeof e, 1, file), 1);
-  fclose(file);
+  struct mafat_packed *p = describe(path);
+  struct mafat_packed_entry e = p->entries[layer];
+  mafat_packed_close(&p);
   return (long)(e.offset + e.bytes / 8 * 4);
 }
 
@@ -479,12 +488,18 @@ START_TEST(a_damaged_layer_is_found_however_it_is_read)
 }
 END_TEST
 
-START_TEST(header_and_table_are_checked)
+START_TEST(header_and_index_are_checked)
 {
   struct mafat_network *n = test_network(wide_cfg);
+  enum { HEADER_BYTES = 88, INDEX_BYTES_AT = 64 }; /* doc/packed.md */
+  uint64_t index_bytes;
   write_wide();
-  for (long at = 0; at < MAFAT_PACKED_ALIGNMENT + 24 * n->n_layers; at += 5) {
-    if (at >= (long)sizeof(struct mafat_packed_header) && at < MAFAT_PACKED_ALIGNMENT) continue;
+  FILE *file = fopen(packed_path, "rb");
+  fseek(file, INDEX_BYTES_AT, SEEK_SET);
+  ck_assert_uint_eq(fread(&index_bytes, sizeof index_bytes, 1, file), 1);
+  fclose(file);
+  for (long at = 0; at < MAFAT_PACKED_ALIGNMENT + (long)index_bytes; at += 5) {
+    if (at >= HEADER_BYTES && at < MAFAT_PACKED_ALIGNMENT) continue;
     struct mafat_weights *w;
     unsigned char byte;
     int fd = open(packed_path, O_RDONLY);
@@ -669,7 +684,7 @@ Suite *streaming_suite(void)
   tcase_add_loop_test(t, each_byte_is_read_once_where_each_layer_runs_once, 0, 3);
   tcase_add_test(t, kept_plans_read_nothing);
   tcase_add_loop_test(t, a_damaged_layer_is_found_however_it_is_read, 0, 5);
-  tcase_add_test(t, header_and_table_are_checked);
+  tcase_add_test(t, header_and_index_are_checked);
   tcase_add_loop_test(t, another_cfg_is_refused, 0, 6);
   tcase_add_loop_test(t, a_file_that_changes_while_it_is_used_is_an_error, 0, 3);
   tcase_add_loop_test(t, weights_that_are_no_numbers_are_refused_in_the_first_run, 0, 3);
