@@ -52,7 +52,7 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 # --- sources -----------------------------------------------------------------
 
 BASE      := $(wildcard base/*.c)
-NETWORK   := $(wildcard network/*.c)
+NETWORK   := $(wildcard network/*.c network/kinds/*.c)
 FORMATS   := $(wildcard formats/*/*.c)
 PREDICTOR := $(wildcard predictor/*.c)
 SEARCH    := $(wildcard search/*.c)
@@ -74,7 +74,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
+.PHONY: all help demo darknet test check check-latency check-predictor check-search check-asan check-valgrind check-includes check-kinds oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -207,7 +207,7 @@ packages:
 test: packages ## install what is missing, build, run every test
 	@$(MAKE) --no-print-directory run-tests
 
-run-tests: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(ORACLES) check-includes
+run-tests: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(ORACLES) check-includes check-kinds
 	@BUILD=$(BUILD) ./tests/run.sh
 
 check: all $(BUILD)/unit_tests $(BUILD)/kernel_check ## unit tests and the kernel checker only
@@ -254,6 +254,9 @@ check-valgrind: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests ## a samp
 
 check-includes: ## no folder includes what stands above it
 	@./scripts/check_includes.sh
+
+check-kinds: ## no more files outside kinds/ and formats/ name a kind of layer than scripts/kinds_named.txt lists
+	@./scripts/check_kinds.sh
 
 FUZZ_SECONDS ?= 60
 fuzz: ## fuzz each reader for FUZZ_SECONDS (clang, libclang-rt-14-dev)

@@ -82,7 +82,7 @@ START_TEST(shapes_are_darknets)
 }
 END_TEST
 
-START_TEST(every_type_has_a_row_and_a_name)
+START_TEST(every_type_has_a_row)
 {
   bool seen[MAFAT_N_LAYER_TYPES] = {false};
   for (int i = 0; i < COUNT(shape_rows); i++) {
@@ -90,13 +90,8 @@ START_TEST(every_type_has_a_row_and_a_name)
     seen[n->layers[n->n_layers - 1].type] = true;
     mafat_network_close(&n);
   }
-  for (int t = 0; t < MAFAT_N_LAYER_TYPES; t++) {
-    const char *name = mafat_layer_type_name((enum mafat_layer_type)t);
-    ck_assert_msg(name && *name && strcmp(name, "unknown"), "type %d", t);
-    ck_assert_msg(seen[t], "no row for %s", name);
-    for (int other = 0; other < t; other++) ck_assert_str_ne(name, mafat_layer_type_name((enum mafat_layer_type)other));
-  }
-  ck_assert_str_eq(mafat_layer_type_name(MAFAT_N_LAYER_TYPES), "unknown");
+  for (int t = 0; t < MAFAT_N_LAYER_TYPES; t++)
+    ck_assert_msg(seen[t], "no row for %s", mafat_layer_type_name((enum mafat_layer_type)t));
 }
 END_TEST
 
@@ -490,7 +485,7 @@ Suite *network_suite(void)
   Suite *suite = suite_create("network");
   TCase *shapes = tcase_create("shapes");
   tcase_add_loop_test(shapes, shapes_are_darknets, 0, COUNT(shape_rows));
-  tcase_add_test(shapes, every_type_has_a_row_and_a_name);
+  tcase_add_test(shapes, every_type_has_a_row);
   tcase_add_test(shapes, every_activation_is_read_by_its_name);
   tcase_add_test(shapes, defaults_are_darknets);
   tcase_add_test(shapes, heads_hold_their_parameters);

@@ -1,0 +1,196 @@
+/* Kinds of layers: what follows for a layer from what it is. One row for each kind, filled by the
+ * file of that name in network/kinds, which knows its shapes, its geometry and its weights; how
+ * steps of it are priced and run is in files of the same names on the floors above. Whoever needs
+ * to know something about a layer asks for the property here, not for the kind. */
+#ifndef MAFAT_NETWORK_KIND_H
+#define MAFAT_NETWORK_KIND_H
+
+#include "base/box.h"
+#include "network/layer.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a step may be a part of. */
+enum {
+  MAFAT_ALONG_ROWS = 1,    /* rows of the output, from some rows of the input */
+  MAFAT_ALONG_COLS = 2,    /* the same of columns */
+  MAFAT_ALONG_MAP = MAFAT_ALONG_ROWS | MAFAT_ALONG_COLS,
+  MAFAT_ALONG_FILTERS = 4, /* channels of the output, from what weights or channels belong to them */
+  MAFAT_ALONG_INPUTS = 8   /* channels of the input, summed one part after the other */
+};
+
+/* How a layer's weights lie once they are ready for the kernels. */
+enum mafat_weights_form {
+  MAFAT_WEIGHTS_NONE,
+  MAFAT_WEIGHTS_PANELS, /* a matrix, in panels of filters with their scales and biases */
+  MAFAT_WEIGHTS_PIXELS, /* a matrix of its own for every pixel of the output, as the file has them */
+  MAFAT_WEIGHTS_AFFINE  /* a scale and a bias for each channel, nothing else */
+};
+
+/* What a layer multiplies its input with: a row of inputs x taps weights for each filter. Taps are
+ * the pixels of a window; a filter of a grouped convolution has its group's inputs alone. */
+struct mafat_matrix {
+  int filters, inputs, taps; /* all 0: none */
+};
+
+/* Weights of one filter. */
+static inline uint64_t mafat_matrix_row(struct mafat_matrix m)
+{
+  return (uint64_t)m.inputs * (uint64_t)m.taps;
+}
+
+/* Floats that a layer has in a .weights file, and how they are divided. */
+struct mafat_weight_counts {
+  uint64_t biases, normalization, weights; /* normalization: scales, means and variances together */
+};
+
+struct mafat_kind {
+  const char *name;                /* unique; the cfg's word: "convolutional" */
+  unsigned along;                  /* MAFAT_ALONG_* */
+  enum mafat_weights_form weights;
+  bool alias;      /* only renames what it reads: no tensor and no step of its own */
+  bool inert;      /* an alias of all that the layer above puts out */
+  bool head;       /* puts out boxes */
+  bool convolves;  /* sums windows over channels, in groups, by the convolution kernels */
+  bool pools;      /* the largest of each window */
+  bool adds;       /* its other operand (`from`) to its input */
+  bool flat;       /* its input's height, width and channels are one list of channels to it */
+  bool classifies; /* puts out a probability for each class */
+
+  /* What the span `out` of rows (axis_y) or columns of the output reads of an operand (0:
+   * `sources`, 1: `from`): inside the map, and all of it along an axis that it cannot be cut along.
+   * `out` is not empty. */
+  struct mafat_span (*in_span)(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
+  /* Zero columns beside the input that windows reach into; NULL: none. */
+  void (*pads)(const struct mafat_layer *l, int *left, int *right);
+  struct mafat_matrix (*matrix)(const struct mafat_layer *l);         /* NULL: it has none */
+  struct mafat_weight_counts (*counts)(const struct mafat_layer *l);  /* NULL: without weights */
+  /* Multiply-accumulates of so many pixels and filters of the output, from so many channels
+   * (mafat_layer_channels); NULL: none. */
+  uint64_t (*macs)(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
+};
+
+extern const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES];
+
+static inline const struct mafat_kind *mafat_kind_of(enum mafat_layer_type type)
+{
+  return mafat_kinds[type];
+}
+
+/* The kind's name; "unknown" of what is none. */
+const char *mafat_layer_type_name(enum mafat_layer_type type);
+
+/* Span of rows (axis_y) or columns of the sources that the span `out` of a
+ * layer's output reads, inside the map; where it reads padding only, the pixel
+ * beside it. For `from` of a shortcut use mafat_layer_from_span. */
+struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, bool axis_y, struct mafat_span out);
+struct mafat_span mafat_layer_from_span(const struct mafat_layer *l, bool axis_y, struct mafat_span out);
+
+/* Zero columns that a convolution reads beside its input map's true edges. */
+void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right);
+
+struct mafat_matrix mafat_layer_matrix(const struct mafat_layer *l);
+struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l);
+
+/* Multiply-accumulates for `pixels` of the output map: all filters, or of a part of the filters
+ * the part that is summed over some of the channels. */
+uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels);
+uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
+
+/* ---- what others ask ---- */
+
+/* Does it compute a tensor of its own, or only rename what it reads? */
+static inline bool mafat_layer_is_alias(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->alias;
+}
+
+static inline bool mafat_layer_is_inert(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->inert;
+}
+
+static inline bool mafat_layer_is_head(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->head;
+}
+
+/* Can a box of the output be computed from a box of the input? The others
+ * (reorg's index order, softmax, connected, heads ...) need whole maps. */
+static inline bool mafat_layer_is_tileable(const struct mafat_layer *l)
+{
+  return (mafat_kind_of(l->type)->along & MAFAT_ALONG_MAP) == MAFAT_ALONG_MAP;
+}
+
+static inline bool mafat_layer_convolves(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->convolves;
+}
+
+/* A convolution whose filters read their own group's channels only. */
+static inline bool mafat_layer_is_grouped(const struct mafat_layer *l)
+{
+  return mafat_layer_convolves(l) && l->groups > 1;
+}
+
+/* A convolution whose every filter reads all channels. */
+static inline bool mafat_layer_is_ungrouped(const struct mafat_layer *l)
+{
+  return mafat_layer_convolves(l) && l->groups == 1;
+}
+
+/* One group per channel and one filter per group. */
+static inline bool mafat_layer_is_depthwise(const struct mafat_layer *l)
+{
+  return mafat_layer_is_grouped(l) && l->groups == l->in.c && l->groups == l->filters;
+}
+
+/* Every pixel of all channels by itself: a 1x1 convolution. */
+static inline bool mafat_layer_is_pointwise(const struct mafat_layer *l)
+{
+  return mafat_layer_is_ungrouped(l) && l->size == 1 && l->stride == 1 && l->pad == 0;
+}
+
+static inline bool mafat_layer_pools(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->pools;
+}
+
+static inline bool mafat_layer_adds(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->adds;
+}
+
+static inline bool mafat_layer_classifies(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->classifies;
+}
+
+static inline bool mafat_layer_is_flat(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->flat;
+}
+
+/* Channels of the input as steps count them. */
+static inline int mafat_layer_channels(const struct mafat_layer *l)
+{
+  return mafat_layer_is_flat(l) ? l->in.h * l->in.w * l->in.c : l->in.c;
+}
+
+static inline enum mafat_weights_form mafat_layer_weights_form(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->weights;
+}
+
+static inline bool mafat_layer_has_weights(const struct mafat_layer *l)
+{
+  return mafat_layer_weights_form(l) != MAFAT_WEIGHTS_NONE;
+}
+
+static inline bool mafat_layer_has_panels(const struct mafat_layer *l)
+{
+  return mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PANELS;
+}
+
+#endif

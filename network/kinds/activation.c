@@ -1,0 +1,8 @@
+/* An activation as a layer of its own. */
+#include "network/kinds/kinds.h"
+
+const struct mafat_kind mafat_kind_activation = {
+    .name = "activation",
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .in_span = mafat_kind_same_span,
+};

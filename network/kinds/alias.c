@@ -1,0 +1,25 @@
+/* What only renames: a choice of others' channels, and what is of use in training alone. */
+#include "network/kinds/kinds.h"
+
+const struct mafat_kind mafat_kind_route = {
+    .name = "route",
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .alias = true,
+    .in_span = mafat_kind_same_span,
+};
+
+const struct mafat_kind mafat_kind_dropout = {
+    .name = "dropout",
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .alias = true,
+    .inert = true,
+    .in_span = mafat_kind_same_span,
+};
+
+const struct mafat_kind mafat_kind_cost = {
+    .name = "cost",
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .alias = true,
+    .inert = true,
+    .in_span = mafat_kind_same_span,
+};

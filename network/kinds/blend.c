@@ -1,0 +1,24 @@
+/* Two maps added, pixel by pixel. */
+#include "network/kinds/kinds.h"
+
+/* Output i * sample takes input i * stride of the other map, for i below the smaller extent. */
+static struct mafat_span from_span(int from, int to, struct mafat_span out)
+{
+  int stride = from / to > 1 ? from / to : 1, sample = to / from > 1 ? to / from : 1;
+  struct mafat_span i = {(out.begin + sample - 1) / sample, (out.end - 1) / sample + 1};
+  i = mafat_span_clip(i, from < to ? from : to);
+  return mafat_span_is_empty(i) ? mafat_span(0, 0) : mafat_span(i.begin * stride, (i.end - 1) * stride + 1);
+}
+
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  if (operand == 0) return out;
+  return axis_y ? from_span(l->from_shape.h, l->out.h, out) : from_span(l->from_shape.w, l->out.w, out);
+}
+
+const struct mafat_kind mafat_kind_shortcut = {
+    .name = "shortcut",
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .adds = true,
+    .in_span = in_span,
+};

@@ -1,0 +1,35 @@
+/* The kinds that there are, each in the file named beside it, and what several of them share. */
+#ifndef MAFAT_NETWORK_KINDS_KINDS_H
+#define MAFAT_NETWORK_KINDS_KINDS_H
+
+#include "network/kind.h"
+
+extern const struct mafat_kind mafat_kind_convolutional; /* conv.c */
+extern const struct mafat_kind mafat_kind_maxpool;       /* pool.c */
+extern const struct mafat_kind mafat_kind_avgpool;       /* avgpool.c */
+extern const struct mafat_kind mafat_kind_route;         /* alias.c */
+extern const struct mafat_kind mafat_kind_shortcut;      /* blend.c */
+extern const struct mafat_kind mafat_kind_upsample;      /* resize.c */
+extern const struct mafat_kind mafat_kind_reorg;         /* reorg.c */
+extern const struct mafat_kind mafat_kind_connected;     /* dense.c */
+extern const struct mafat_kind mafat_kind_local;         /* local.c */
+extern const struct mafat_kind mafat_kind_batchnorm;     /* norm.c */
+extern const struct mafat_kind mafat_kind_crop;          /* crop.c */
+extern const struct mafat_kind mafat_kind_activation;    /* activation.c */
+extern const struct mafat_kind mafat_kind_dropout;       /* alias.c */
+extern const struct mafat_kind mafat_kind_cost;          /* alias.c */
+extern const struct mafat_kind mafat_kind_softmax;       /* softmax.c */
+extern const struct mafat_kind mafat_kind_region;        /* boxes.c */
+extern const struct mafat_kind mafat_kind_yolo;          /* boxes.c */
+extern const struct mafat_kind mafat_kind_detection;     /* detection.c */
+
+/* in_span of kinds that read the pixel they write, and of those that read whole maps. */
+struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
+struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
+
+/* Counts of one matrix with a bias for each filter, normalized or not. */
+struct mafat_weight_counts mafat_kind_matrix_counts(const struct mafat_layer *l);
+/* Of windows over the channels of a group. */
+uint64_t mafat_kind_window_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
+
+#endif

@@ -1,0 +1,15 @@
+/* Batch normalization as a layer of its own. */
+#include "network/kinds/kinds.h"
+
+static struct mafat_weight_counts counts(const struct mafat_layer *l)
+{
+  return (struct mafat_weight_counts){0, 3 * (uint64_t)l->in.c, 0};
+}
+
+const struct mafat_kind mafat_kind_batchnorm = {
+    .name = "batchnorm",
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .weights = MAFAT_WEIGHTS_AFFINE,
+    .in_span = mafat_kind_same_span,
+    .counts = counts,
+};

@@ -1,0 +1,93 @@
+/* One layer as plain data: what it is, what it reads, its shapes and parameters. What follows
+ * from its kind is in kind.h; how layers make a network, in network.h. */
+#ifndef MAFAT_NETWORK_LAYER_H
+#define MAFAT_NETWORK_LAYER_H
+
+#include <stdbool.h>
+
+enum mafat_layer_type {
+  MAFAT_CONVOLUTIONAL,
+  MAFAT_MAXPOOL,
+  MAFAT_AVGPOOL,
+  MAFAT_ROUTE,
+  MAFAT_SHORTCUT,
+  MAFAT_UPSAMPLE,
+  MAFAT_REORG,
+  MAFAT_CONNECTED,
+  MAFAT_LOCAL,
+  MAFAT_BATCHNORM,
+  MAFAT_CROP,
+  MAFAT_ACTIVATION_LAYER,
+  MAFAT_DROPOUT,
+  MAFAT_COST,
+  MAFAT_SOFTMAX,
+  MAFAT_REGION,
+  MAFAT_YOLO,
+  MAFAT_DETECTION,
+  MAFAT_N_LAYER_TYPES
+};
+
+enum mafat_activation {
+  MAFAT_LINEAR, MAFAT_LEAKY, MAFAT_RELU, MAFAT_RELU6, MAFAT_LOGISTIC,
+  MAFAT_MISH, MAFAT_SWISH, MAFAT_ELU, MAFAT_SELU, MAFAT_TANH, MAFAT_HARDTAN,
+  MAFAT_RAMP, MAFAT_LOGGY, MAFAT_PLSE, MAFAT_STAIR, MAFAT_RELIE, MAFAT_LHTAN,
+  MAFAT_N_ACTIVATIONS
+};
+
+enum {
+  MAFAT_INPUT = -1,       /* the tensor that the image is decoded into */
+  MAFAT_MAX_LAYERS = 4096,
+  MAFAT_MAX_EXTENT = 1 << 20 /* of a map, in pixels a side; of filters and groups */
+};
+
+struct mafat_shape {
+  int h, w, c;
+};
+
+/* Channels [first, first + n) of a tensor. */
+struct mafat_source {
+  int tensor; /* layer index or MAFAT_INPUT */
+  int first, n;
+};
+
+/* What a layer reads, in channel order. */
+struct mafat_sources {
+  struct mafat_source *list;
+  int n;
+};
+
+/* Parameters of the three detection heads. */
+struct mafat_head {
+  int classes, coords, n_anchors; /* n_anchors: boxes per cell */
+  float *anchors;                 /* (n_anchors, 2): width, height; region: cells, yolo: input pixels */
+  float scale_xy;                 /* yolo: scale_x_y */
+  bool new_coords;                /* yolo: already activated, squared sizes */
+  bool softmax, background;       /* region, detection */
+  bool sqrt;                      /* detection: sizes are stored as square roots */
+  int side;                       /* detection: grid of side x side */
+};
+
+struct mafat_layer {
+  enum mafat_layer_type type;
+  int line;                   /* of its section in the cfg */
+  struct mafat_shape in, out; /* in: all channels of `sources` together */
+  struct mafat_sources sources;
+  struct mafat_sources from;  /* shortcut: what is added */
+  struct mafat_shape from_shape;
+  enum mafat_activation activation;
+  int filters, size, stride, groups;
+  int pad;                    /* taps before the first pixel: convolution padding, pooling offset */
+  int padding;                /* maxpool: total padding as the cfg has it */
+  bool batch_normalize;
+  bool reverse;               /* reorg */
+  int extra;                  /* reorg: zeros appended to the flattened input */
+  int crop_y, crop_x;
+  bool noadjust;              /* crop: keep [0, 1] instead of scaling to [-1, 1] */
+  float alpha, beta;          /* shortcut: alpha * in + beta * from */
+  float scale;                /* upsample */
+  float temperature;          /* softmax */
+  bool output;                /* can be read after a run because somebody asked for it */
+  struct mafat_head head;
+};
+
+#endif

@@ -1,0 +1,21 @@
+#!/bin/sh
+# What follows from a layer's kind is in the kinds/ folders, one file for each kind; formats/ makes
+# layers of them. All other files ask for a layer's properties (network/kind.h). Those that still
+# name a kind by its constant are listed in scripts/kinds_named.txt, which may only shrink: fails,
+# and says where, when another file names one, and when a listed file no longer does.
+set -eu
+list=scripts/kinds_named.txt
+kinds=$(sed -n '/^enum mafat_layer_type {/,/MAFAT_N_/{/MAFAT_N_/d;s/^ *\(MAFAT_[A-Z0-9_]*\).*/\1/p;}' network/layer.h | paste -sd'|' -)
+[ -n "$kinds" ] || { echo "check_kinds: no kinds found in network/layer.h" >&2; exit 1; }
+pattern="(^|[^A-Za-z0-9_])($kinds)([^A-Za-z0-9_]|\$)"
+named=$(find base network predictor search runner include experiments -name '*.[ch]' ! -path '*/kinds/*' \
+  -exec grep -lE "$pattern" {} + | LC_ALL=C sort)
+bad=0
+for file in $named; do
+  grep -qxF "$file" $list || { grep -nE "$pattern" "$file" /dev/null; bad=1; }
+done
+[ $bad = 0 ] || echo "check_kinds: the lines above name layer kinds: ask for a property (network/kind.h)" >&2
+while read -r file; do
+  echo "$named" | grep -qxF "$file" || { echo "check_kinds: $file names no kind any more: take it off $list" >&2; bad=1; }
+done < $list
+exit $bad

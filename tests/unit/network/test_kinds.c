@@ -1,0 +1,114 @@
+#include <check.h>
+#include <string.h>
+
+#include "network/network.h"
+#include "tests/support/support.h"
+
+Suite *kinds_suite(void);
+
+/* ---- rows: each by itself ---- */
+
+static const struct mafat_kind *kind_of(int type)
+{
+  return mafat_kind_of((enum mafat_layer_type)type);
+}
+
+START_TEST(every_type_has_a_kind_of_its_own)
+{
+  for (int t = 0; t < MAFAT_N_LAYER_TYPES; t++) {
+    const struct mafat_kind *k = kind_of(t);
+    ck_assert_msg(k && k->name && *k->name, "type %d", t);
+    ck_assert_str_eq(k->name, mafat_layer_type_name((enum mafat_layer_type)t));
+    ck_assert_msg(k->in_span, "%s", k->name);
+    for (int other = 0; other < t; other++) {
+      ck_assert_ptr_ne(k, kind_of(other));
+      ck_assert_str_ne(k->name, kind_of(other)->name);
+    }
+  }
+  ck_assert_str_eq(mafat_layer_type_name(MAFAT_N_LAYER_TYPES), "unknown");
+}
+END_TEST
+
+START_TEST(properties_agree)
+{
+  for (int t = 0; t < MAFAT_N_LAYER_TYPES; t++) {
+    const struct mafat_kind *k = kind_of(t);
+    bool matrix = k->weights == MAFAT_WEIGHTS_PANELS || k->weights == MAFAT_WEIGHTS_PIXELS;
+    const char *name = k->name;
+    ck_assert_msg((k->matrix != NULL) == matrix && (k->macs != NULL) == matrix, "%s: a matrix and its work", name);
+    ck_assert_msg((k->counts != NULL) == (k->weights != MAFAT_WEIGHTS_NONE), "%s: counts of its weights", name);
+    ck_assert_msg(!(k->along & MAFAT_ALONG_INPUTS) || k->weights == MAFAT_WEIGHTS_PANELS, "%s: sums need panels", name);
+    ck_assert_msg(!k->convolves || (matrix && k->pads), "%s: windows with weights and padding", name);
+    ck_assert_msg(!k->alias || (!matrix && !k->head && !k->pools && !k->adds), "%s: an alias computes nothing", name);
+    ck_assert_msg(!k->inert || k->alias, "%s: inert, and no alias", name);
+    ck_assert_msg(!k->flat || !(k->along & MAFAT_ALONG_MAP), "%s: a list has no rows", name);
+    ck_assert_msg(k->convolves + k->pools + k->adds + k->head + k->classifies <= 1, "%s: is one thing", name);
+  }
+}
+END_TEST
+
+/* ---- random layers: what a kind promises ---- */
+
+static void check_axis(const struct mafat_layer *l, const char *cfg, int index, bool axis_y)
+{
+  int in = axis_y ? l->in.h : l->in.w, out = axis_y ? l->out.h : l->out.w;
+  bool cut = mafat_kind_of(l->type)->along & (axis_y ? MAFAT_ALONG_ROWS : MAFAT_ALONG_COLS);
+  struct mafat_span empty = mafat_layer_in_span(l, axis_y, mafat_span(1, 1)), before = {0, 0};
+  if (!mafat_span_is_empty(empty)) test_fail_case(cfg, "-", "layer %d reads for nothing", index);
+  for (int i = 0; i < out; i++) {
+    struct mafat_span s = mafat_layer_in_span(l, axis_y, mafat_span(i, i + 1));
+    struct mafat_span so_far = mafat_layer_in_span(l, axis_y, mafat_span(0, i + 1));
+    if (mafat_span_is_empty(s) || s.begin < 0 || s.end > in || so_far.end != s.end || s.begin < before.begin)
+      test_fail_case(cfg, "-", "layer %d reads %d to %d for %d", index, s.begin, s.end, i);
+    if (!cut && (s.begin != 0 || s.end != in))
+      test_fail_case(cfg, "-", "layer %d cannot be cut, yet reads %d to %d", index, s.begin, s.end);
+    before = s;
+  }
+}
+
+static void check_matrix(const struct mafat_layer *l, const char *cfg, int index)
+{
+  const struct mafat_matrix m = mafat_layer_matrix(l);
+  const struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
+  uint64_t pixels = (uint64_t)l->out.h * (uint64_t)l->out.w, row = mafat_matrix_row(m), macs = mafat_layer_macs(l, pixels);
+  uint64_t matrices = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS ? pixels : 1;
+  if (counts.weights != matrices * row * (uint64_t)m.filters)
+    test_fail_case(cfg, "-", "layer %d: %llu weights", index, (unsigned long long)counts.weights);
+  if (macs != pixels * row * (uint64_t)m.filters)
+    test_fail_case(cfg, "-", "layer %d: %llu multiply-accumulates", index, (unsigned long long)macs);
+  if (m.filters == 0) return;
+  if (m.filters != l->out.c || mafat_layer_channels(l) % m.inputs)
+    test_fail_case(cfg, "-", "layer %d: a matrix of %d x %d", index, m.filters, m.inputs);
+  if (!(mafat_kind_of(l->type)->along & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l)) return;
+  uint64_t first = mafat_layer_part_macs(l, pixels, 1, 1), rest = mafat_layer_part_macs(l, pixels, 1, m.inputs - 1);
+  if ((first + rest) * (uint64_t)m.filters != macs) test_fail_case(cfg, "-", "layer %d: parts make another whole", index);
+}
+
+START_TEST(kinds_keep_their_promises)
+{
+  for (int seed = 0; seed < 200; seed++) {
+    struct test_rng rng = test_rng((uint64_t)seed);
+    struct test_network_style style = test_network_style();
+    char cfg[TEST_CFG_ROOM];
+    test_random_network(&rng, &style, cfg, sizeof cfg);
+    struct mafat_network *n = test_network(cfg);
+    for (int i = 0; i < n->n_layers; i++) {
+      check_axis(&n->layers[i], cfg, i, true);
+      check_axis(&n->layers[i], cfg, i, false);
+      check_matrix(&n->layers[i], cfg, i);
+    }
+    mafat_network_close(&n);
+  }
+}
+END_TEST
+
+Suite *kinds_suite(void)
+{
+  Suite *suite = suite_create("kinds");
+  TCase *table = tcase_create("table");
+  tcase_add_test(table, every_type_has_a_kind_of_its_own);
+  tcase_add_test(table, properties_agree);
+  tcase_add_test(table, kinds_keep_their_promises);
+  suite_add_tcase(suite, table);
+  return suite;
+}
