@@ -128,13 +128,6 @@ void mafat_fetches_rewind(struct mafat_fetches *f)
   f->step_number = f->schedule ? -1 : 0;
 }
 
-/* Of one filter, all inputs. */
-static uint64_t filter_floats(const struct mafat_layer *l)
-{
-  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-  return n.weights / n.biases;
-}
-
 /* ---- layer by layer ---- */
 
 /* Takes up f->layer: what of it has to be fetched now? */
@@ -150,14 +143,14 @@ static void begin_layer(struct mafat_fetches *f)
   if (residence == MAFAT_KEPT || mafat_packed_floats(l) == 0) return;
   if (residence == MAFAT_LOADED && f->loaded[f->layer]) return;
   f->loaded[f->layer] = true;
-  if (is_ready(f) || l->type == MAFAT_LOCAL) {
+  if (is_ready(f) || mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS) {
     f->stage = STAGE_WEIGHTS;
     return;
   }
   /* The whole panel comes with its first slice, and stays for the others. */
   if (f->streamed && f->step.channels.begin > 0) return;
   f->stage = f->streamed && f->affine_layer == f->layer ? STAGE_WEIGHTS : STAGE_AFFINE;
-  if (l->type != MAFAT_BATCHNORM) f->affine_layer = f->layer;
+  if (mafat_layer_has_panels(l)) f->affine_layer = f->layer;
 }
 
 /* To the next layer whose weights are needed; false at the end. */
@@ -222,7 +215,7 @@ static int how_many(uint64_t bytes, int left)
 static void fetch_filters(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
-  uint64_t bytes = filter_floats(l) * sizeof(float);
+  uint64_t bytes = mafat_matrix_row(mafat_layer_matrix(l)) * sizeof(float);
   int end = f->streamed ? f->step.filters.end : l->out.c;
   fetch->kind = MAFAT_FETCH_FILTERS;
   fetch->filters = mafat_span(f->filter, f->filter + how_many(bytes, end - f->filter));
@@ -237,7 +230,7 @@ static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
   uint64_t bytes = (uint64_t)l->out.c * sizeof(float);
-  int inputs = (int)filter_floats(l);
+  int inputs = mafat_layer_matrix(l).inputs;
   fetch->kind = MAFAT_FETCH_TRANSPOSED;
   fetch->filters = mafat_span(0, l->out.c);
   fetch->channels = mafat_span(f->input, f->input + how_many(bytes, inputs - f->input));
@@ -267,9 +260,9 @@ static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
   struct mafat_span channels = f->step.channels, panel = {f->filter, mafat_panel_end(l, f->filter)};
-  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;
-  size_t inputs = (size_t)filter_floats(l) / taps, width = (size_t)mafat_panel_width(mafat_span_size(panel));
-  bool finishes = (size_t)channels.end == inputs;
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  size_t taps = (size_t)m.taps, width = (size_t)mafat_panel_width(mafat_span_size(panel));
+  bool finishes = channels.end == m.inputs;
   size_t begin = mafat_packed_offset(l, panel.begin) + (size_t)channels.begin * taps * width;
   size_t floats = ((size_t)mafat_span_size(channels) * taps + (finishes ? 2 : 0)) * width;
   while (finishes && channels.begin == 0 && panel.end < f->step.filters.end) {
@@ -292,7 +285,7 @@ static void fetch_weights(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
   if (is_ready(f) && f->streamed) fetch_slice(f, fetch);
-  else if (is_ready(f) || l->type == MAFAT_LOCAL) fetch_copy(f, fetch);
+  else if (is_ready(f) || mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS) fetch_copy(f, fetch);
   else if (constants_of(f)->weights.order == MAFAT_ORDER_INPUTS) fetch_transposed(f, fetch);
   else fetch_filters(f, fetch);
 }
@@ -319,7 +312,7 @@ static size_t most(size_t a, size_t b)
 static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes *sizes)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
-  if (is_ready(f) || (l->type != MAFAT_CONVOLUTIONAL && l->type != MAFAT_CONNECTED)) return;
+  if (is_ready(f) || !mafat_layer_has_panels(l)) return;
   sizes->affine_bytes = most(sizes->affine_bytes, 2 * (size_t)l->out.c * sizeof(float));
   if (!f->streamed) return;
   struct mafat_span filters = f->step.filters;

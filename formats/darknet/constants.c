@@ -35,12 +35,12 @@ static struct mafat_constant place(uint64_t *at, uint64_t n, enum mafat_order or
 static void place_layer(struct mafat_layer_constants *c, const struct mafat_layer *l, bool transposed, uint64_t *at)
 {
   struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-  bool connected = l->type == MAFAT_CONNECTED;
-  enum mafat_order order = connected && transposed ? MAFAT_ORDER_INPUTS : MAFAT_ORDER_FILTERS;
+  bool flat = mafat_layer_is_flat(l); /* connected */
+  enum mafat_order order = flat && transposed ? MAFAT_ORDER_INPUTS : MAFAT_ORDER_FILTERS;
   c->biases = place(at, n.biases, MAFAT_ORDER_FILTERS);
-  if (!connected) c->normalization = place(at, n.normalization, MAFAT_ORDER_FILTERS);
+  if (!flat) c->normalization = place(at, n.normalization, MAFAT_ORDER_FILTERS);
   c->weights = place(at, n.weights, order);
-  if (connected) c->normalization = place(at, n.normalization, MAFAT_ORDER_FILTERS);
+  if (flat) c->normalization = place(at, n.normalization, MAFAT_ORDER_FILTERS);
 }
 
 int mafat_darknet_constants(struct mafat_constants **out, const struct mafat_network *n,
@@ -70,7 +70,7 @@ static int refuse_fork(const struct mafat_network *n, uint64_t surplus, const ch
 {
   uint64_t biases = 0;
   for (int l = 0; l < n->n_layers; l++)
-    if (n->layers[l].type == MAFAT_BATCHNORM) biases += (uint64_t)n->layers[l].in.c * mafat_dtype_bytes(MAFAT_F32);
+    if (mafat_layer_weights_form(&n->layers[l]) == MAFAT_WEIGHTS_AFFINE) biases += (uint64_t)n->layers[l].in.c * mafat_dtype_bytes(MAFAT_F32);
   if (biases == 0 || surplus != biases) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: is %llu bytes too long for %s: [batchnorm] with biases, as AlexeyAB's Darknet "
                     "writes it, is not supported", name, (unsigned long long)surplus, n->path);

@@ -30,24 +30,18 @@ static uint64_t hash_kind(uint64_t hash, const char *name, unsigned version)
   return hash_number(hash, number);
 }
 
-static bool has_weights(const struct mafat_layer *l)
-{
-  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-  return n.biases + n.normalization + n.weights > 0;
-}
-
 static uint64_t hash_weights(uint64_t hash, const struct mafat_layer *l)
 {
-  bool convolutional = l->type == MAFAT_CONVOLUTIONAL;
+  bool convolves = mafat_layer_convolves(l);
   hash = hash_number(hash, (uint64_t)l->in.c);
   hash = hash_number(hash, (uint64_t)l->out.c);
   hash = hash_number(hash, l->batch_normalize);
-  if (!convolutional) hash = hash_shape(hash, l->in); /* the size of the map does not matter to others */
-  if (l->type == MAFAT_CONNECTED || l->type == MAFAT_BATCHNORM) return hash;
+  if (!convolves) hash = hash_shape(hash, l->in); /* the size of the map does not matter to others */
+  if (mafat_layer_is_flat(l) || mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE) return hash;
   hash = hash_number(hash, (uint64_t)l->size);
   hash = hash_number(hash, (uint64_t)l->groups);
-  if (!convolutional) hash = hash_shape(hash, l->out);
-  for (int s = 0; convolutional && s < l->sources.n; s++) { /* what pieces are made of */
+  if (!convolves) hash = hash_shape(hash, l->out);
+  for (int s = 0; convolves && s < l->sources.n; s++) { /* what pieces are made of */
     hash = hash_number(hash, (uint64_t)(l->sources.list[s].first % MAFAT_CHANNEL_BLOCK));
     hash = hash_number(hash, (uint64_t)l->sources.list[s].n);
   }
@@ -60,7 +54,7 @@ uint64_t mafat_packed_network_hash(const struct mafat_network *n, unsigned versi
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
     hash = hash_kind(hash, mafat_layer_type_name(l->type), version);
-    if (has_weights(l)) hash = hash_weights(hash, l);
+    if (mafat_layer_has_weights(l)) hash = hash_weights(hash, l);
   }
   return hash;
 }

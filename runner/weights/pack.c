@@ -27,7 +27,7 @@ struct panel {
 
 int mafat_pack_panel_begin(const struct mafat_layer *l, int filter)
 {
-  if (l->groups <= 1 || l->type != MAFAT_CONVOLUTIONAL) return filter / MAFAT_PANEL * MAFAT_PANEL;
+  if (!mafat_layer_is_grouped(l)) return filter / MAFAT_PANEL * MAFAT_PANEL;
   /* They begin with blocks or groups. */
   int per_group = l->filters / l->groups, block = filter / MAFAT_CHANNEL_BLOCK * MAFAT_CHANNEL_BLOCK;
   int group = filter / per_group * per_group;
@@ -37,13 +37,12 @@ int mafat_pack_panel_begin(const struct mafat_layer *l, int filter)
 static struct panel find_panel(const struct mafat_layer *l, struct mafat_pack_image image, int filter, int end)
 {
   int first = mafat_pack_panel_begin(l, filter);
-  struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
+  struct mafat_matrix m = mafat_layer_matrix(l);
   int panel_end = mafat_panel_end(l, first);
-  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;
   return (struct panel){.floats = image.floats + (mafat_packed_offset(l, first) - image.before),
                         .width = (size_t)mafat_panel_width(panel_end - first),
-                        .taps = taps,
-                        .channels = (size_t)(counts.weights / counts.biases) / taps,
+                        .taps = (size_t)m.taps,
+                        .channels = (size_t)m.inputs,
                         .lane = filter - first,
                         .n = mafat_min(panel_end, end) - filter,
                         .ends = end >= panel_end};
@@ -91,13 +90,11 @@ static void put_affine(const struct panel *p, const float *scale, const float *b
   memcpy(to + p->width, bias, (size_t)p->n * sizeof *to);
 }
 
-/* A connected layer's inputs, and a depthwise filter's channel, are one piece. */
+/* A flat layer's inputs, and a depthwise filter's channel, are one piece. */
 static int list_pieces(const struct mafat_layer *l, int filter, struct mafat_piece *pieces)
 {
-  if (l->type == MAFAT_CONNECTED || mafat_layer_is_depthwise(l)) {
-    struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-    uint64_t taps = l->type == MAFAT_CONNECTED ? 1 : (uint64_t)l->size * (uint64_t)l->size;
-    pieces[0] = (struct mafat_piece){.n = (int)(n.weights / n.biases / taps)};
+  if (mafat_layer_is_flat(l) || mafat_layer_is_depthwise(l)) {
+    pieces[0] = (struct mafat_piece){.n = mafat_layer_matrix(l).inputs};
     return 1;
   }
   int per_group = l->in.c / l->groups, group = filter / (l->filters / l->groups);
@@ -107,7 +104,7 @@ static int list_pieces(const struct mafat_layer *l, int filter, struct mafat_pie
 
 int mafat_pack_pieces(const struct mafat_layer *l)
 {
-  if (l->type != MAFAT_CONVOLUTIONAL) return 1;
+  if (!mafat_layer_convolves(l)) return 1;
   return mafat_pieces(&l->sources, mafat_span(0, l->in.c), NULL, 0);
 }
 

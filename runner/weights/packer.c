@@ -73,7 +73,7 @@ static int refuse(const struct packer *p, int layer)
 static int take_affine(struct packer *p, const struct mafat_fetch *fetch, const float *values)
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
-  bool alone = l->type == MAFAT_BATCHNORM;
+  bool alone = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE;
   size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
   float *scale = p->affine, *bias = scale + room;
   if (alone) memset(scale, 0, 2 * room * sizeof *scale);
@@ -108,7 +108,6 @@ static int take_inputs(struct packer *p, const struct mafat_fetch *fetch, const 
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
   size_t n_inputs = (size_t)mafat_span_size(fetch->channels), outputs = (size_t)l->out.c;
-  size_t all_inputs = (size_t)l->in.h * (size_t)l->in.w * (size_t)l->in.c;
   int code = MAFAT_OK;
   for (int f = 0; f < l->out.c && code == MAFAT_OK; f = mafat_panel_end(l, f)) {
     int n = mafat_panel_end(l, f) - f;
@@ -117,7 +116,7 @@ static int take_inputs(struct packer *p, const struct mafat_fetch *fetch, const 
     for (size_t i = 0; i < n_inputs; i++)
       memcpy(p->panels + i * width, values + i * outputs + (size_t)f, (size_t)n * sizeof *values);
     size_t rows = n_inputs;
-    if ((size_t)fetch->channels.end == all_inputs) {
+    if (fetch->channels.end == mafat_layer_matrix(l).inputs) {
       memcpy(p->panels + rows++ * width, p->affine + f, (size_t)n * sizeof *values);
       memcpy(p->panels + rows++ * width, p->affine + l->out.c + f, (size_t)n * sizeof *values);
     }

@@ -40,7 +40,7 @@ static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch,
                        struct mafat_diagnostic *d)
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
-  bool alone = l->type == MAFAT_BATCHNORM;
+  bool alone = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE;
   size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
   float *scale = alone ? w->images[fetch->layer].floats : w->affine, *bias = scale + room;
   if (alone) memset(scale, 0, 2 * room * sizeof *scale);
@@ -172,25 +172,15 @@ void mafat_weights_stop(struct mafat_weights *w)
 
 /* ---- slices ---- */
 
-static size_t taps_of(const struct mafat_layer *l)
-{
-  return l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;
-}
-
-static size_t inputs_of(const struct mafat_layer *l)
-{
-  if (l->type == MAFAT_CONNECTED) return (size_t)l->in.h * (size_t)l->in.w * (size_t)l->in.c;
-  return mafat_layer_is_depthwise(l) ? 1 : (size_t)(l->in.c / l->groups);
-}
-
 /* Of a panel whose slice of the step's channels lies in the ring. */
 static void slice_in_ring(const struct mafat_weights *w, const struct mafat_layer *l, struct mafat_span filters,
                           struct mafat_span channels, struct mafat_weights_slice *slice)
 {
   const struct streamed *s = &w->step;
   const float *panel = s->panels[(filters.begin - s->filters.begin) / MAFAT_PANEL];
-  size_t row = taps_of(l) * (size_t)slice->width;
-  bool complete = (size_t)s->channels.end == inputs_of(l);
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  size_t row = (size_t)m.taps * (size_t)slice->width;
+  bool complete = s->channels.end == m.inputs;
   slice->weights = panel + (size_t)(channels.begin - s->channels.begin) * row;
   slice->scale = complete ? panel + (size_t)mafat_span_size(s->channels) * row : NULL;
   slice->bias = complete ? slice->scale + slice->width : NULL;
@@ -201,12 +191,12 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
 {
   const struct mafat_layer *l = &w->network->layers[layer];
   struct mafat_pack_image image = w->images[layer];
-  if (l->type == MAFAT_BATCHNORM) {
+  if (mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE) {
     *slice = (struct mafat_weights_slice){
         .scale = image.floats, .bias = image.floats + mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
     return MAFAT_OK;
   }
-  if (l->type == MAFAT_LOCAL) {
+  if (mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS) {
     uint64_t biases = mafat_layer_weight_counts(l).biases;
     *slice = (struct mafat_weights_slice){.bias = image.floats, .weights = image.floats + biases};
     return MAFAT_OK;
@@ -218,9 +208,10 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
     return MAFAT_OK;
   }
   const float *panel = image.floats + (mafat_packed_offset(l, filters.begin) - image.before);
-  size_t row = taps_of(l) * (size_t)slice->width;
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  size_t row = (size_t)m.taps * (size_t)slice->width;
   slice->weights = panel + (size_t)channels.begin * row;
-  slice->scale = panel + inputs_of(l) * row;
+  slice->scale = panel + (size_t)m.inputs * row;
   slice->bias = slice->scale + slice->width;
   return MAFAT_OK;
 }

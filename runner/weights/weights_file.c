@@ -64,7 +64,6 @@ static int place_darknet(struct mafat_weights_file *f, const char *beginning, co
   uint64_t file_bytes = mafat_reads_file_bytes(f->reads);
   int code = mafat_darknet_header_read(&header, beginning, file_bytes, f->name, d);
   if (code) return code;
-  f->transposed = header.transposed;
   if (mafat_darknet_constants(&f->constants, n, &header) != MAFAT_OK)
     return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->name);
   return mafat_darknet_check_length(f->constants, n, file_bytes, f->name, warnings, d);

@@ -12,7 +12,6 @@ struct mafat_weights_file {
   char *name; /* its path, for messages */
   struct mafat_reads *reads;
   struct mafat_constants *constants;
-  bool transposed;             /* Darknet's: connected layers are */
   struct mafat_packed *packed; /* NULL: Darknet's */
 };
 

@@ -128,10 +128,10 @@ static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_
     const struct mafat_layer *layer = &w->network->layers[l];
     if (!used[l] || w->plan->residence[l] == MAFAT_KEPT || mafat_packed_floats(layer) == 0) continue;
     any = true;
-    if (layer->type == MAFAT_CONNECTED && w->file->transposed)
+    if (w->file->constants->layers[l].weights.order == MAFAT_ORDER_INPUTS)
       return mafat_fail(d, MAFAT_EUNSUPPORTED,
-                        "%s: layer %d [connected] lies transposed, which cannot be read a part at a time: "
-                        "build/pack_weights makes a file that can", w->file->name, l);
+                        "%s: layer %d [%s] lies transposed, which cannot be read a part at a time: "
+                        "build/pack_weights makes a file that can", w->file->name, l, mafat_layer_type_name(layer->type));
   }
   if (!any) return MAFAT_OK;
   if (w->plan->packed != (w->file->packed != NULL))
