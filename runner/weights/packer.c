@@ -325,7 +325,7 @@ int mafat_packer_check(const char *path, const struct mafat_packer_progress *pro
   if (code) return code;
   char *block = mmap(NULL, HASH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  if (code == MAFAT_OK) code = mafat_weights_file_describe(&packed, reads, path, false, d);
+  if (code == MAFAT_OK) code = mafat_weights_file_describe(&packed, reads, path, d);
   if (code == MAFAT_OK) code = check_layers(reads, packed, path, block, progress, d);
   if (block != MAP_FAILED) munmap(block, HASH_BYTES);
   mafat_packed_close(&packed);

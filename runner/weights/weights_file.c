@@ -31,10 +31,28 @@ static int open_packed(struct mafat_packed **out, struct mafat_reads *reads, con
   return mafat_packed_open(out, &from, n, graph, d);
 }
 
-int mafat_weights_file_describe(struct mafat_packed **out, struct mafat_reads *reads, const char *name, bool graph,
+int mafat_weights_file_describe(struct mafat_packed **out, struct mafat_reads *reads, const char *name,
                                 struct mafat_diagnostic *d)
 {
-  return open_packed(out, reads, name, NULL, graph, d);
+  return open_packed(out, reads, name, NULL, false, d);
+}
+
+int mafat_weights_file_network(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
+                               const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+{
+  struct mafat_reads *reads;
+  struct mafat_packed *packed = NULL;
+  *out = NULL;
+  int code = mafat_reads_open(&reads, path, MAFAT_READS_AUTO, d);
+  if (code) return code;
+  code = open_packed(&packed, reads, path, NULL, true, d);
+  mafat_reads_close(&reads);
+  if (code == MAFAT_OK && !packed->graph)
+    code = mafat_fail(d, MAFAT_EFORMAT, "%s: holds weights without their network: it is run with the cfg that it was made "
+                      "from, or packed again", path);
+  if (code == MAFAT_OK) code = mafat_darknet_make(out, packed->graph, wish, warnings, d);
+  mafat_packed_close(&packed);
+  return code;
 }
 
 /* Each layer's weights are as many as packing makes of them. */

@@ -4,6 +4,7 @@
 #ifndef MAFAT_RUNNER_WEIGHTS_WEIGHTS_FILE_H
 #define MAFAT_RUNNER_WEIGHTS_WEIGHTS_FILE_H
 
+#include "formats/darknet/darknet.h"
 #include "formats/packed/packed.h"
 #include "network/constant.h"
 #include "runner/weights/reads.h"
@@ -23,9 +24,11 @@ int mafat_weights_file_open(struct mafat_weights_file **out, const char *path, e
                             struct mafat_diagnostic *d);
 void mafat_weights_file_close(struct mafat_weights_file **file);
 
-/* What a packed file holds beside its weights, of whatever network; with that network where
- * `graph` asks for it. */
-int mafat_weights_file_describe(struct mafat_packed **out, struct mafat_reads *reads, const char *name, bool graph,
+/* What a packed file holds beside its weights, of whatever network. */
+int mafat_weights_file_describe(struct mafat_packed **out, struct mafat_reads *reads, const char *name,
                                 struct mafat_diagnostic *d);
+/* The network that a packed file holds. MAFAT_EFORMAT: it holds none; what its reader gives. */
+int mafat_weights_file_network(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
+                               const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 
 #endif

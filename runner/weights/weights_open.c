@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- opening: what is kept ---- */
@@ -235,6 +236,14 @@ void mafat_weights_close(struct mafat_weights **weights)
   free(w->pieces);
   free(w);
   *weights = NULL;
+}
+
+/* Of other files, a pipe above all, nothing is read before its time. */
+bool mafat_is_packed(const char *path)
+{
+  struct mafat_weights_kind kind;
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISREG(st.st_mode) && mafat_weights_probe(path, &kind, NULL) == MAFAT_OK && kind.packed;
 }
 
 int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struct mafat_diagnostic *d)

@@ -450,7 +450,7 @@ static struct mafat_packed *describe(const char *path)
   struct mafat_packed *p;
   struct mafat_reads *reads;
   ck_assert_int_eq(mafat_reads_open(&reads, path, MAFAT_READS_AUTO, NULL), MAFAT_OK);
-  int code = mafat_weights_file_describe(&p, reads, path, false, &diagnostic);
+  int code = mafat_weights_file_describe(&p, reads, path, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   mafat_reads_close(&reads);
   return p;
