@@ -34,12 +34,12 @@ struct mafat_fetches {
 
 /* ---- sizes of a layer ---- */
 
-static size_t image_bytes(const struct mafat_layer *l)
+static size_t packed_bytes(const struct mafat_layer *l)
 {
   return mafat_packed_floats(l) * sizeof(float);
 }
 
-/* Sizes of single fetches are below those of their layer's packed image, or near:
+/* Sizes of single fetches are below those of their layer's packed weights, or near:
  * once these are known to fit, nothing overflows. */
 static int check_sizes(const struct mafat_fetches *f)
 {
@@ -241,11 +241,11 @@ static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
   fetch->last = f->stage == STAGE_DONE;
 }
 
-/* The whole image, or what a local layer has in either file, in pieces. */
+/* All the packed weights, or what a local layer has in either file, in pieces. */
 static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
-  uint64_t left = image_bytes(&f->network->layers[f->layer]) - f->done;
+  uint64_t left = packed_bytes(&f->network->layers[f->layer]) - f->done;
   fetch->kind = MAFAT_FETCH_COPY;
   fetch->into = f->done;
   fetch->position = (is_ready(f) ? c->weights.at : c->biases.at) + f->done;

@@ -28,7 +28,7 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
 enum mafat_fetch_kind {
   MAFAT_FETCH_SLICE, /* packed file: panels `filters`, inputs `channels`; with the last of them scale
                         and bias. Several panels only where channels are all there are */
-  MAFAT_FETCH_COPY,  /* floats that go to the layer's packed image as they are */
+  MAFAT_FETCH_COPY,  /* floats that go to the layer's packed weights as they are */
   /* Darknet's file: */
   MAFAT_FETCH_FILTERS,      /* weights of whole filters */
   MAFAT_FETCH_TRANSPOSED,   /* weights of whole inputs `channels` of a transposed connected layer */
@@ -42,7 +42,7 @@ struct mafat_fetch {
   int layer;
   struct mafat_span filters, channels;
   uint64_t position; /* byte of the file */
-  uint64_t into;     /* byte of the packed image that it begins at: slices and copies */
+  uint64_t into;     /* byte of the packed weights that it begins at: slices and copies */
   size_t bytes;
   bool last;         /* of a loaded (or kept) layer */
   long long step;    /* number of the step that needs it, from 0 on; of layers without a run: 0 */

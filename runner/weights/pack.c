@@ -34,12 +34,12 @@ int mafat_pack_panel_begin(const struct mafat_layer *l, int filter)
   return mafat_layer_is_depthwise(l) || block > group ? block : group;
 }
 
-static struct panel find_panel(const struct mafat_layer *l, struct mafat_pack_image image, int filter, int end)
+static struct panel find_panel(const struct mafat_layer *l, struct mafat_packed_panels panels, int filter, int end)
 {
   int first = mafat_pack_panel_begin(l, filter);
   struct mafat_matrix m = mafat_layer_matrix(l);
   int panel_end = mafat_panel_end(l, first);
-  return (struct panel){.floats = image.floats + (mafat_packed_offset(l, first) - image.before),
+  return (struct panel){.floats = panels.floats + (mafat_packed_offset(l, first) - panels.before),
                         .width = (size_t)mafat_panel_width(panel_end - first),
                         .taps = (size_t)m.taps,
                         .channels = (size_t)m.inputs,
@@ -110,11 +110,11 @@ int mafat_pack_pieces(const struct mafat_layer *l)
 
 void mafat_pack_filters(const struct mafat_layer *l, struct mafat_span filters, const float *weights,
                         const float *scale, const float *bias, struct mafat_piece *pieces,
-                        struct mafat_pack_image image)
+                        struct mafat_packed_panels panels)
 {
   int n_pieces = 0;
   for (int f = filters.begin; f < filters.end;) {
-    struct panel p = find_panel(l, image, f, filters.end);
+    struct panel p = find_panel(l, panels, f, filters.end);
     size_t filter = p.channels * p.taps;
     const float *from = weights + (size_t)(f - filters.begin) * filter;
     if (n_pieces == 0 || l->groups > 1) n_pieces = list_pieces(l, f, pieces);
@@ -127,10 +127,10 @@ void mafat_pack_filters(const struct mafat_layer *l, struct mafat_span filters, 
 }
 
 void mafat_pack_inputs(const struct mafat_layer *l, struct mafat_span inputs, const float *weights,
-                       const float *scale, const float *bias, struct mafat_pack_image image)
+                       const float *scale, const float *bias, struct mafat_packed_panels panels)
 {
   for (int f = 0; f < l->out.c; f += MAFAT_PANEL) {
-    struct panel p = find_panel(l, image, f, l->out.c);
+    struct panel p = find_panel(l, panels, f, l->out.c);
     for (int i = inputs.begin; i < inputs.end; i++)
       memcpy(p.floats + (size_t)i * p.width, weights + (size_t)(i - inputs.begin) * (size_t)l->out.c + f,
              (size_t)p.n * sizeof(float));

@@ -54,8 +54,8 @@ static int write_at(const struct packer *p, uint64_t offset, const void *data, s
   return MAFAT_OK;
 }
 
-/* Floats of a layer's image, from float `first` on. */
-static int write_image(struct packer *p, int layer, size_t first, const float *floats, size_t n)
+/* Floats of a layer's packed weights, from float `first` on. */
+static int write_panels(struct packer *p, int layer, size_t first, const float *floats, size_t n)
 {
   struct mafat_packed_entry *e = &p->packed->entries[layer];
   e->checksum += mafat_packed_checksum(floats, first, n * sizeof *floats);
@@ -79,7 +79,7 @@ static int take_affine(struct packer *p, const struct mafat_fetch *fetch, const 
   if (alone) memset(scale, 0, 2 * room * sizeof *scale);
   if (!mafat_affine_take(fetch->kind, values, n, MAFAT_EPSILON_BESIDE_ROOT, scale, bias)) return refuse(p, fetch->layer);
   p->first_filter = 0;
-  return alone ? write_image(p, fetch->layer, 0, scale, 2 * room) : MAFAT_OK;
+  return alone ? write_panels(p, fetch->layer, 0, scale, 2 * room) : MAFAT_OK;
 }
 
 /* Packs behind what is left of the fetch before, and writes the panels that are
@@ -89,12 +89,12 @@ static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
   size_t before = mafat_packed_offset(l, p->first_filter);
   mafat_pack_filters(l, fetch->filters, values, p->affine, p->affine + l->out.c, p->pieces,
-                     (struct mafat_pack_image){p->panels, before});
+                     (struct mafat_packed_panels){p->panels, before});
   int end = fetch->filters.end;
   if (end < l->out.c) end = mafat_pack_panel_begin(l, end);
   size_t complete = mafat_packed_offset(l, end) - before;
   if (complete == 0) return MAFAT_OK;
-  int code = write_image(p, fetch->layer, before, p->panels, complete);
+  int code = write_panels(p, fetch->layer, before, p->panels, complete);
   if (fetch->filters.end > end) { /* one more has begun */
     size_t begun = mafat_packed_offset(l, mafat_panel_end(l, end)) - mafat_packed_offset(l, end);
     memmove(p->panels, p->panels + complete, begun * sizeof *p->panels);
@@ -120,7 +120,7 @@ static int take_inputs(struct packer *p, const struct mafat_fetch *fetch, const 
       memcpy(p->panels + rows++ * width, p->affine + f, (size_t)n * sizeof *values);
       memcpy(p->panels + rows++ * width, p->affine + l->out.c + f, (size_t)n * sizeof *values);
     }
-    code = write_image(p, fetch->layer, panel + (size_t)fetch->channels.begin * width, p->panels, rows * width);
+    code = write_panels(p, fetch->layer, panel + (size_t)fetch->channels.begin * width, p->panels, rows * width);
   }
   return code;
 }
@@ -136,7 +136,7 @@ static int take_in(struct packer *p, const struct mafat_fetch *fetch, const char
   default: break;
   }
   if (!mafat_pack_is_finite(values, n)) return refuse(p, fetch->layer);
-  if (fetch->kind == MAFAT_FETCH_COPY) return write_image(p, fetch->layer, (size_t)fetch->into / sizeof(float), values, n);
+  if (fetch->kind == MAFAT_FETCH_COPY) return write_panels(p, fetch->layer, (size_t)fetch->into / sizeof(float), values, n);
   return fetch->kind == MAFAT_FETCH_FILTERS ? take_filters(p, fetch, values) : take_inputs(p, fetch, values);
 }
 

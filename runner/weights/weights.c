@@ -35,14 +35,14 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
   return code;
 }
 
-/* Per-filter values: to the affine buffer; of batchnorm layers to their image. */
+/* Per-filter values: to the affine buffer; of batchnorm layers to their panels. */
 static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch, const float *values,
                        struct mafat_diagnostic *d)
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   bool alone = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE;
   size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
-  float *scale = alone ? w->images[fetch->layer].floats : w->affine, *bias = scale + room;
+  float *scale = alone ? w->panels[fetch->layer].floats : w->affine, *bias = scale + room;
   if (alone) memset(scale, 0, 2 * room * sizeof *scale);
   bool good = mafat_affine_take(fetch->kind, values, n, MAFAT_EPSILON_BESIDE_ROOT, scale, bias);
   return good || w->trust[fetch->layer].checked ? MAFAT_OK : refuse(w, fetch->layer, d);
@@ -62,16 +62,16 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   const float *values = (const float *)(const void *)data;
   const float *scale = w->affine, *bias = scale + l->out.c;
-  struct mafat_pack_image image = w->images[fetch->layer];
+  struct mafat_packed_panels panels = w->panels[fetch->layer];
   int code = check(w, fetch, data, d);
   if (code) return code;
   switch (fetch->kind) {
   case MAFAT_FETCH_SLICE: take_slices(w, fetch, values); break;
-  case MAFAT_FETCH_COPY: memcpy((char *)image.floats + fetch->into, data, fetch->bytes); break;
+  case MAFAT_FETCH_COPY: memcpy((char *)panels.floats + fetch->into, data, fetch->bytes); break;
   case MAFAT_FETCH_FILTERS:
-    mafat_pack_filters(l, fetch->filters, values, scale, bias, w->pieces, image);
+    mafat_pack_filters(l, fetch->filters, values, scale, bias, w->pieces, panels);
     break;
-  case MAFAT_FETCH_TRANSPOSED: mafat_pack_inputs(l, fetch->channels, values, scale, bias, image); break;
+  case MAFAT_FETCH_TRANSPOSED: mafat_pack_inputs(l, fetch->channels, values, scale, bias, panels); break;
   default: return take_affine(w, fetch, values, d);
   }
   return MAFAT_OK;
@@ -107,7 +107,7 @@ void mafat_weights_begin(struct mafat_weights *w, char *arena)
   w->affine = in_arena(w, w->layout->affine_buffer);
   for (int l = 0; l < w->n_layers; l++)
     if (w->layout->weights_buffers[l] >= 0)
-      w->images[l] = (struct mafat_pack_image){in_arena(w, w->layout->weights_buffers[l]), 0};
+      w->panels[l] = (struct mafat_packed_panels){in_arena(w, w->layout->weights_buffers[l]), 0};
   mafat_weights_forget_parts(w); /* of a first run that failed */
   mafat_stream_rewind(w->stream, ring_in_arena(w), w->ring_bytes);
 }
@@ -123,7 +123,7 @@ static void prepare_step(struct mafat_weights *w, const struct mafat_step *step)
     w->step.filters = step->filters;
     w->step.channels = step->channels;
     if (!w->file->packed)
-      w->images[l] = (struct mafat_pack_image){in_arena(w, w->layout->panel_buffer),
+      w->panels[l] = (struct mafat_packed_panels){in_arena(w, w->layout->panel_buffer),
                                                mafat_packed_offset(&w->network->layers[l], step->filters.begin)};
   }
 }
@@ -190,15 +190,15 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
                         struct mafat_span channels, struct mafat_weights_slice *slice)
 {
   const struct mafat_layer *l = &w->network->layers[layer];
-  struct mafat_pack_image image = w->images[layer];
+  struct mafat_packed_panels panels = w->panels[layer];
   if (mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE) {
     *slice = (struct mafat_weights_slice){
-        .scale = image.floats, .bias = image.floats + mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
+        .scale = panels.floats, .bias = panels.floats + mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
     return MAFAT_OK;
   }
   if (mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS) {
     uint64_t biases = mafat_layer_weight_counts(l).biases;
-    *slice = (struct mafat_weights_slice){.bias = image.floats, .weights = image.floats + biases};
+    *slice = (struct mafat_weights_slice){.bias = panels.floats, .weights = panels.floats + biases};
     return MAFAT_OK;
   }
   slice->width = mafat_panel_width(mafat_panel_end(l, filters.begin) - filters.begin);
@@ -207,7 +207,7 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
     slice_in_ring(w, l, filters, channels, slice);
     return MAFAT_OK;
   }
-  const float *panel = image.floats + (mafat_packed_offset(l, filters.begin) - image.before);
+  const float *panel = panels.floats + (mafat_packed_offset(l, filters.begin) - panels.before);
   struct mafat_matrix m = mafat_layer_matrix(l);
   size_t row = (size_t)m.taps * (size_t)slice->width;
   slice->weights = panel + (size_t)channels.begin * row;

@@ -47,7 +47,7 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
   float *at = w->kept;
   for (int l = 0; l < w->n_layers; l++) {
     if (!kept[l]) continue;
-    w->images[l].floats = at;
+    w->panels[l].floats = at;
     at += (mafat_packed_floats(&w->network->layers[l]) + 15) / 16 * 16;
   }
   return MAFAT_OK;
@@ -154,10 +154,10 @@ static int allocate(struct mafat_weights *w)
     size_t pieces = (size_t)mafat_pack_pieces(&w->network->layers[l]);
     if (pieces > room) room = pieces;
   }
-  w->images = calloc(n, sizeof *w->images);
+  w->panels = calloc(n, sizeof *w->panels);
   w->trust = calloc(n, sizeof *w->trust);
   w->pieces = calloc(room, sizeof *w->pieces);
-  return w->images && w->trust && w->pieces ? MAFAT_OK : MAFAT_ENOMEM;
+  return w->panels && w->trust && w->pieces ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 static int open_store(struct mafat_weights *w, struct mafat_diagnostic *d)
@@ -231,7 +231,7 @@ void mafat_weights_close(struct mafat_weights **weights)
   mafat_fetches_close(&w->fetches);
   mafat_weights_file_close(&w->file);
   if (w->kept) munmap(w->kept, w->kept_bytes);
-  free(w->images);
+  free(w->panels);
   free(w->trust);
   free(w->pieces);
   free(w);
