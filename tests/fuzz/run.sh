@@ -8,7 +8,7 @@ seconds=${1:-60}
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- cfg plan weights image calibration
 folder=${BUILD:-build}/fuzz
-flags="-std=c11 -D_GNU_SOURCE -I. -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
+flags="-std=c11 -D_GNU_SOURCE -DMAFAT_VERSION=\"fuzz\" -I. -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 command -v clang > /dev/null || { echo "fuzz: clang is not installed" >&2; exit 1; }
 mkdir -p "$folder/objects"
 tests/fuzz/make_seeds.sh "$folder/seeds"
