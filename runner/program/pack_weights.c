@@ -25,24 +25,24 @@ static const char usage[] =
     "usage: pack_weights [--force] [--quiet] MODEL.cfg MODEL.weights OUT.packed\n"
     "       pack_weights --check [--quiet] FILE.packed\n"
     "Write MODEL.weights in the order that run_inference computes with, normalization\n"
-    "folded in. A packed file takes the place of the .weights file. Plans that read\n"
-    "weights while they run read it faster and need less memory: what is read is used\n"
-    "as it lies there, so that a part of a layer is enough.\n"
+    "folded in. A packed file takes the place of both .cfg and .weights. Plans that\n"
+    "read weights while they run read it faster and need less memory: what is read is\n"
+    "used as it lies there, so that a part of a layer is enough.\n"
     "\n"
     "  --force    replace OUT.packed if it exists\n"
     "  --check    read a packed file and compare its checksums; write nothing\n"
     "  --quiet    no progress bar\n"
     "  --help     this text\n"
     "\n"
-    "The file fits one cfg: one whose layers differ in shape is refused. It holds about\n"
-    "as many bytes as the .weights file; packing takes a few megabytes of memory. The\n"
+    "A cfg beside the file must fit: one whose layers differ in shape is refused. It holds\n"
+    "about as many bytes as the .weights file; packing takes a few megabytes of memory. The\n"
     "output is written as OUT.packed.part and renamed when it is whole.\n"
     "\n"
     "Exit status: 0 done, 1 failed while running, 2 misuse or bad input.\n"
     "\n"
     "Examples\n"
     "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
-    "  run_inference yolov2.cfg yolov2.packed dog.jpg\n";
+    "  run_inference yolov2.packed dog.jpg\n";
 
 /* ---- progress ---- */
 

@@ -193,7 +193,7 @@ done
 
 # The index of a packed model of version 2, as the first network's (doc/packed.md): words, one operator, no weights.
 {
-  printf '\200\010\0\0\0darknet\0\007\0\0\0\001\0\0\0'
+  printf '\201\010\0\0\0darknet\0\007\0\0\0\0\0\0\0'
   for _ in 1 2 3 4 5 6 7; do printf '\004\0\0\0net\0\001\0\0\0\0\0\0\0'; done
   printf '\0\0\0\0'
 } > "$1/weights/index"
