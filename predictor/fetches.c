@@ -8,7 +8,7 @@
 /* What is left to fetch of a layer: in stages, each once. */
 enum stage {
   STAGE_AFFINE, /* per-filter values of Darknet's file */
-  STAGE_BEHIND, /* those that a connected layer has behind its weights */
+  STAGE_BEHIND, /* their normalization, where it lies apart from the biases */
   STAGE_WEIGHTS,
   STAGE_DONE
 };

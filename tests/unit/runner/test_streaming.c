@@ -628,9 +628,9 @@ START_TEST(no_byte_of_a_packed_model_changes_unseen)
   close(fd);
   memcpy(&index_bytes, whole + INDEX_BYTES_AT, sizeof index_bytes);
   check_bytes(n, whole, 0, HEADER_BYTES, 1);
-  check_bytes(n, whole, MAFAT_PACKED_ALIGNMENT, (long)index_bytes, 1);
-  for (int l = 0; l < p->n_layers; l++) check_bytes(n, whole, (long)p->entries[l].offset, (long)p->entries[l].bytes, 13);
-  for (long bytes = (long)p->file_bytes - 1; bytes >= 0; bytes -= bytes > 2 * MAFAT_PACKED_ALIGNMENT ? 511 : 17) {
+  check_bytes(n, whole, MAFAT_PACKED_ALIGNMENT, (long)index_bytes, 3);
+  for (int l = 0; l < p->n_layers; l++) check_bytes(n, whole, (long)p->entries[l].offset, (long)p->entries[l].bytes, 29);
+  for (long bytes = (long)p->file_bytes - 1; bytes >= 0; bytes -= bytes > 2 * MAFAT_PACKED_ALIGNMENT ? 1021 : 97) {
     ck_assert_int_eq(truncate(packed_path, bytes), 0);
     ck_assert_msg(is_refused(n), "cut to %ld bytes", bytes);
   }
