@@ -5,6 +5,11 @@ const char *mafat_layer_type_name(enum mafat_layer_type type)
   return (unsigned)type < MAFAT_N_LAYER_TYPES ? mafat_kind_of(type)->name : "unknown";
 }
 
+int mafat_layer_infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  return mafat_kind_of(l->type)->infer(l, subject);
+}
+
 struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, bool axis_y, struct mafat_span out)
 {
   return mafat_span_is_empty(out) ? mafat_span(0, 0) : mafat_kind_of(l->type)->in_span(l, 0, axis_y, out);

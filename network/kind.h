@@ -6,6 +6,7 @@
 #define MAFAT_NETWORK_KIND_H
 
 #include "base/box.h"
+#include "base/error.h"
 #include "network/layer.h"
 
 #include <stddef.h>
@@ -45,6 +46,14 @@ struct mafat_weight_counts {
   uint64_t biases, normalization, weights; /* normalization: scales, means and variances together */
 };
 
+/* Whom a message is about, in its file's words: "yolo.cfg:41: layer [conv] ...". */
+struct mafat_subject {
+  const char *path;
+  int line, layer;
+  const char *name;
+  struct mafat_diagnostic *d;
+};
+
 struct mafat_kind {
   const char *name;                /* unique; the cfg's word: "convolutional" */
   unsigned along;                  /* MAFAT_ALONG_* */
@@ -58,14 +67,16 @@ struct mafat_kind {
   bool flat;       /* its input's height, width and channels are one list of channels to it */
   bool classifies; /* puts out a probability for each class */
 
+  /* Checks the parameters against the shapes of what is read (`in`, `from_shape`), and fills `out`. */
+  int (*infer)(struct mafat_layer *l, const struct mafat_subject *subject);
   /* What the span `out` of rows (axis_y) or columns of the output reads of an operand (0:
    * `sources`, 1: `from`): inside the map, and all of it along an axis that it cannot be cut along.
    * `out` is not empty. */
   struct mafat_span (*in_span)(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
   /* Zero columns beside the input that windows reach into; NULL: none. */
   void (*pads)(const struct mafat_layer *l, int *left, int *right);
-  struct mafat_matrix (*matrix)(const struct mafat_layer *l);         /* NULL: it has none */
-  struct mafat_weight_counts (*counts)(const struct mafat_layer *l);  /* NULL: without weights */
+  struct mafat_matrix (*matrix)(const struct mafat_layer *l);        /* NULL: it has none */
+  struct mafat_weight_counts (*counts)(const struct mafat_layer *l); /* NULL: without weights */
   /* Multiply-accumulates of so many pixels and filters of the output, from so many channels
    * (mafat_layer_channels); NULL: none. */
   uint64_t (*macs)(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
@@ -81,6 +92,10 @@ static inline const struct mafat_kind *mafat_kind_of(enum mafat_layer_type type)
 /* The kind's name; "unknown" of what is none. */
 const char *mafat_layer_type_name(enum mafat_layer_type type);
 
+/* Makes a layer of what its reader knows: kind, parameters, what is read and its shapes. Where no
+ * such layer can be, the diagnostic says why. */
+int mafat_layer_infer(struct mafat_layer *l, const struct mafat_subject *subject);
+
 /* Span of rows (axis_y) or columns of the sources that the span `out` of a
  * layer's output reads, inside the map; where it reads padding only, the pixel
  * beside it. For `from` of a shortcut use mafat_layer_from_span. */
@@ -93,8 +108,8 @@ void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right);
 struct mafat_matrix mafat_layer_matrix(const struct mafat_layer *l);
 struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l);
 
-/* Multiply-accumulates for `pixels` of the output map: all filters, or of a part of the filters
- * the part that is summed over some of the channels. */
+/* Multiply-accumulates for `pixels` of the output map: for all its filters, or for some of them
+ * over some of the input's channels. */
 uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels);
 uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
 
@@ -149,7 +164,7 @@ static inline bool mafat_layer_is_depthwise(const struct mafat_layer *l)
 /* Every pixel of all channels by itself: a 1x1 convolution. */
 static inline bool mafat_layer_is_pointwise(const struct mafat_layer *l)
 {
-  return mafat_layer_is_ungrouped(l) && l->size == 1 && l->stride == 1 && l->pad == 0;
+  return mafat_layer_is_ungrouped(l) && mafat_window_is_pixel(&l->window);
 }
 
 static inline bool mafat_layer_pools(const struct mafat_layer *l)

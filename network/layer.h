@@ -3,7 +3,7 @@
 #ifndef MAFAT_NETWORK_LAYER_H
 #define MAFAT_NETWORK_LAYER_H
 
-#include <stdbool.h>
+#include "network/window.h"
 
 enum mafat_layer_type {
   MAFAT_CONVOLUTIONAL,
@@ -30,8 +30,16 @@ enum mafat_layer_type {
 enum mafat_activation {
   MAFAT_LINEAR, MAFAT_LEAKY, MAFAT_RELU, MAFAT_RELU6, MAFAT_LOGISTIC,
   MAFAT_MISH, MAFAT_SWISH, MAFAT_ELU, MAFAT_SELU, MAFAT_TANH, MAFAT_HARDTAN,
-  MAFAT_RAMP, MAFAT_LOGGY, MAFAT_PLSE, MAFAT_STAIR, MAFAT_RELIE, MAFAT_LHTAN,
+  MAFAT_RAMP, MAFAT_LOGGY, MAFAT_PLSE, MAFAT_STAIR, MAFAT_RELIE, MAFAT_LHTAN, MAFAT_HARD_MISH,
   MAFAT_N_ACTIVATIONS
+};
+
+/* How maps are blended, element by element. */
+enum mafat_blend {
+  MAFAT_BLEND_ADD, /* alpha * x + beta * z */
+  MAFAT_BLEND_MUL,
+  MAFAT_BLEND_MAX, /* z where it is larger, x else */
+  MAFAT_N_BLENDS
 };
 
 enum {
@@ -43,6 +51,11 @@ enum {
 struct mafat_shape {
   int h, w, c;
 };
+
+static inline long long mafat_shape_floats(struct mafat_shape s)
+{
+  return (long long)s.h * s.w * s.c;
+}
 
 /* Channels [first, first + n) of a tensor. */
 struct mafat_source {
@@ -75,9 +88,9 @@ struct mafat_layer {
   struct mafat_sources from;  /* shortcut: what is added */
   struct mafat_shape from_shape;
   enum mafat_activation activation;
-  int filters, size, stride, groups;
-  int pad;                    /* taps before the first pixel: convolution padding, pooling offset */
-  int padding;                /* maxpool: total padding as the cfg has it */
+  int filters, groups;        /* groups: of a convolution's channels and filters; of a softmax */
+  struct mafat_window window; /* convolution, maxpool, local */
+  int factor;                 /* upsample: outputs an input becomes, either way; reorg: side of a block */
   bool batch_normalize;
   bool reverse;               /* reorg */
   int extra;                  /* reorg: zeros appended to the flattened input */

@@ -10,6 +10,7 @@ static const char *const activation_names[MAFAT_N_ACTIVATIONS] = {
     [MAFAT_TANH] = "tanh",     [MAFAT_HARDTAN] = "hardtan",   [MAFAT_RAMP] = "ramp",
     [MAFAT_LOGGY] = "loggy",   [MAFAT_PLSE] = "plse",         [MAFAT_STAIR] = "stair",
     [MAFAT_RELIE] = "relie",   [MAFAT_LHTAN] = "lhtan",
+    [MAFAT_HARD_MISH] = "hard_mish",
 };
 
 const char *mafat_activation_name(enum mafat_activation activation)

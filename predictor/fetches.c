@@ -1,5 +1,6 @@
 #include "predictor/fetches.h"
 
+#include "predictor/fusion.h"
 #include "predictor/packing.h"
 
 #include <stdlib.h>
@@ -163,7 +164,7 @@ static bool next_layer(struct mafat_fetches *f)
     begin_layer(f);
     return true;
   }
-  if (f->layer >= 0) f->layer = f->plan->inner[f->layer];
+  if (f->layer >= 0) f->layer = mafat_fusion_inside(f->plan, f->layer);
   while (f->layer < 0) {
     if (!mafat_schedule_next(f->schedule, &f->step)) return false;
     f->step_number++;

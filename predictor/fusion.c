@@ -3,22 +3,18 @@
 #include "predictor/usage.h"
 #include "predictor/winograd.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static bool is_pooled(const struct mafat_layer *conv, const struct mafat_layer *pool)
 {
-  return pool->type == MAFAT_MAXPOOL && pool->size == 2 && pool->stride == 2 && pool->pad == 0 &&
-         conv->type == MAFAT_CONVOLUTIONAL && conv->groups == 1;
-}
-
-static bool is_pointwise(const struct mafat_layer *l)
-{
-  return l->type == MAFAT_CONVOLUTIONAL && l->size == 1 && l->stride == 1 && l->pad == 0 && l->groups == 1;
+  return mafat_layer_pools(pool) && mafat_window_is_plain(&pool->window, 2, 2) && pool->window.y.before == 0 && pool->window.x.before == 0 &&
+         mafat_layer_is_ungrouped(conv);
 }
 
 bool mafat_fusion_adds_alike(const struct mafat_layer *l)
 {
-  if (l->type != MAFAT_SHORTCUT || l->sources.n != 1 || l->from.n != 1) return false;
+  if (!mafat_layer_adds(l) || l->sources.n != 1 || l->from.n != 1) return false;
   struct mafat_source x = l->sources.list[0], z = l->from.list[0];
   return l->from_shape.w == l->out.w && l->from_shape.h == l->out.h && z.n >= l->out.c &&
          x.first % MAFAT_CHANNEL_BLOCK == 0 && z.first % MAFAT_CHANNEL_BLOCK == 0;
@@ -26,7 +22,7 @@ bool mafat_fusion_adds_alike(const struct mafat_layer *l)
 
 static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *shortcut)
 {
-  return mafat_fusion_adds_alike(shortcut) && conv->type == MAFAT_CONVOLUTIONAL && conv->groups == 1;
+  return mafat_fusion_adds_alike(shortcut) && mafat_layer_is_ungrouped(conv);
 }
 
 /* The layer all of whose output, and nothing else, `l` reads; -1 if there is none. */
@@ -70,7 +66,7 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
       if (k < 0 || readers[k] != 1 || mafat_plan_group_of(plan, k) != mafat_plan_group_of(plan, l)) continue;
       const struct mafat_layer *inner = &n->layers[k];
       if (!is_added(inner, layer) && !(is_pooled(inner, layer) && plan->inner[k] < 0) &&
-          !(is_pointwise(layer) && mafat_layer_is_depthwise(inner)))
+          !(mafat_layer_is_pointwise(layer) && mafat_layer_is_depthwise(inner)))
         continue;
       plan->inner[l] = k;
       plan->outer[k] = l;
@@ -81,20 +77,47 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
+int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n, struct mafat_link step,
+                       struct mafat_link links[MAFAT_FUSION_MOST])
+{
+  int n_links = 0, inside;
+  struct mafat_link link = step;
+  while ((inside = mafat_fusion_inside(plan, link.layer)) >= 0) {
+    const struct mafat_layer *outer = &n->layers[link.layer], *inner = &n->layers[inside];
+    assert(n_links < MAFAT_FUSION_MOST - 1);
+    link.channels = mafat_span(0, outer->in.c);
+    links[n_links++] = link;
+    link.layer = inside;
+    link.box.y = mafat_layer_in_span(outer, true, link.box.y);
+    link.box.x = mafat_layer_in_span(outer, false, link.box.x);
+    if (mafat_layer_is_depthwise(inner)) link.filters = mafat_span(0, inner->out.c);
+  }
+  link.channels = step.channels;
+  links[n_links++] = link;
+  return n_links;
+}
+
+/* The innermost layer, and the span of its output that `out` is made from. */
+static int find_reader(const struct mafat_plan *plan, const struct mafat_network *n, int layer, bool axis_y,
+                       struct mafat_span *out)
+{
+  for (int inside; (inside = mafat_fusion_inside(plan, layer)) >= 0; layer = inside)
+    *out = mafat_layer_in_span(&n->layers[layer], axis_y, *out);
+  return layer;
+}
+
 struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                           int layer, bool axis_y, struct mafat_span out)
 {
-  for (; plan->inner[layer] >= 0; layer = plan->inner[layer])
-    out = mafat_layer_in_span(&n->layers[layer], axis_y, out);
+  find_reader(plan, n, layer, axis_y, &out);
   return out;
 }
 
 struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                        int layer, bool axis_y, struct mafat_span out)
 {
-  int reader = mafat_fusion_reader(plan, layer);
+  int reader = find_reader(plan, n, layer, axis_y, &out);
   const struct mafat_layer *l = &n->layers[reader];
-  out = mafat_fusion_inner_span(plan, n, layer, axis_y, out);
   /* Pooling an odd map leaves out its last row, which is in the last tile. */
   if (plan->algorithms[reader] == MAFAT_WINOGRAD)
     out = mafat_span_round_out(out, MAFAT_WINOGRAD_OUTPUTS, axis_y ? l->out.h : l->out.w);
@@ -104,5 +127,5 @@ struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const stru
 int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   if (plan->algorithms[mafat_fusion_reader(plan, layer)] != MAFAT_WINOGRAD) return 1;
-  return n->layers[layer].type == MAFAT_MAXPOOL ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
+  return mafat_fusion_pools(plan, n, layer) ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
 }

@@ -11,7 +11,8 @@
  * All must lie in one group. Nothing is computed twice for it, and no
  * bit changes, so plans do not mention it. The functions below give the
  * geometry of such a step as one: whoever asks a layer for its sources or its
- * input spans asks here. */
+ * input spans asks here, and whoever wants all layers that a step computes walks
+ * over them as below. */
 #ifndef MAFAT_PREDICTOR_FUSION_H
 #define MAFAT_PREDICTOR_FUSION_H
 
@@ -20,12 +21,46 @@
 /* Fills plan->inner and plan->outer; with `fuse` false, with nothing. */
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse);
 
+/* The layer that is computed inside a step of `layer`, or -1. All that one step computes, from
+ * its own layer inwards:
+ *     for (int l = step->layer; l >= 0; l = mafat_fusion_inside(plan, l)) */
+static inline int mafat_fusion_inside(const struct mafat_plan *plan, int layer)
+{
+  return plan->inner[layer];
+}
+
+/* Is what lies inside the layer pooled as it is stored? */
+static inline bool mafat_fusion_pools(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return mafat_fusion_inside(plan, layer) >= 0 && mafat_layer_pools(&n->layers[layer]);
+}
+
 /* The layer whose input a step of `layer` reads: the innermost one, or itself. */
 static inline int mafat_fusion_reader(const struct mafat_plan *plan, int layer)
 {
-  while (plan->inner[layer] >= 0) layer = plan->inner[layer];
+  while (mafat_fusion_inside(plan, layer) >= 0) layer = mafat_fusion_inside(plan, layer);
   return layer;
 }
+
+/* The layer in whose step `layer` is computed: the outermost one, or itself. */
+static inline int mafat_fusion_outermost(const struct mafat_plan *plan, int layer)
+{
+  while (plan->outer[layer] >= 0) layer = plan->outer[layer];
+  return layer;
+}
+
+enum { MAFAT_FUSION_MOST = 3 }; /* layers that one step computes: depthwise, 1x1, shortcut */
+
+/* What a step computes of one of its layers. */
+struct mafat_link {
+  int layer;
+  struct mafat_box box; /* of its output */
+  struct mafat_span filters, channels;
+};
+
+/* The links of a step: `step` is its own layer's, the innermost comes last. Returns how many. */
+int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n, struct mafat_link step,
+                       struct mafat_link links[MAFAT_FUSION_MOST]);
 
 static inline const struct mafat_sources *mafat_fusion_sources(const struct mafat_plan *plan,
                                                                const struct mafat_network *n, int layer)

@@ -7,7 +7,6 @@
 #include "predictor/schedule.h"
 #include "predictor/winograd.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,11 +39,6 @@ struct maker {
   bool outline, sketch;   /* layout.h */
 };
 
-static int most(int a, int b)
-{
-  return a > b ? a : b;
-}
-
 /* Padding that the readers of each tensor want beside it. */
 static void find_pads(struct maker *m)
 {
@@ -55,8 +49,8 @@ static void find_pads(struct maker *m)
     mafat_layer_pads(layer, &left, &right);
     for (int i = 0; i < layer->sources.n; i++) {
       struct mafat_tensor_layout *t = &m->layout->tensors[layer->sources.list[i].tensor + 1];
-      t->left = most(t->left, left);
-      t->right = most(t->right, right);
+      t->left = mafat_max(t->left, left);
+      t->right = mafat_max(t->right, right);
     }
   }
 }
@@ -68,75 +62,45 @@ static void hold(struct maker *m, int tensor, struct mafat_box held, struct mafa
   struct mafat_shape shape = mafat_network_tensor_shape(m->network, tensor);
   int cols = mafat_span_size(held.x) + (held.x.begin == 0 ? t->left : 0) +
              (held.x.end == shape.w ? t->right : 0);
-  e->pixel_floats = most(e->pixel_floats, mafat_pixel_floats_of(shape.c, channels));
-  e->rows = most(e->rows, mafat_span_size(held.y));
-  e->cols = most(e->cols, cols);
+  e->pixel_floats = mafat_max(e->pixel_floats, mafat_pixel_floats_of(shape.c, channels));
+  e->rows = mafat_max(e->rows, mafat_span_size(held.y));
+  e->cols = mafat_max(e->cols, cols);
 }
 
-enum { MAX_CHAIN = 3 }; /* layers that one step computes: depthwise, 1x1, shortcut */
-
-/* Pixels, filters and channels that one layer of a step computes. */
-struct work {
-  int layer;
-  struct mafat_box box;
-  struct mafat_span filters, channels;
-};
-
-static uint64_t work_macs(const struct mafat_layer *l, const struct work *w)
+/* What one layer of a step computes. */
+static uint64_t link_macs(const struct mafat_layer *l, const struct mafat_link *link)
 {
-  uint64_t pixels = (uint64_t)mafat_box_area(w->box);
-  if (l->type == MAFAT_CONNECTED)
-    return (uint64_t)mafat_span_size(w->filters) * (uint64_t)mafat_span_size(w->channels);
-  if (l->type != MAFAT_CONVOLUTIONAL) return mafat_layer_macs(l, pixels);
-  return pixels * (uint64_t)l->size * (uint64_t)l->size * (uint64_t)mafat_span_size(w->filters) *
-         (uint64_t)mafat_span_size(w->channels) / (uint64_t)l->groups;
+  return mafat_layer_part_macs(l, (uint64_t)mafat_box_area(link->box), mafat_span_size(link->filters),
+                               mafat_span_size(link->channels));
 }
 
 /* The same as the kernels do it. */
-static uint64_t work_padded_macs(const struct mafat_plan *plan, const struct mafat_layer *l,
-                                 const struct work *w)
+static uint64_t link_padded_macs(const struct mafat_plan *plan, const struct mafat_layer *l,
+                                 const struct mafat_link *link)
 {
-  if (l->type != MAFAT_CONVOLUTIONAL && l->type != MAFAT_CONNECTED) return work_macs(l, w);
-  uint64_t width = 0, filters = (uint64_t)mafat_span_size(w->filters);
-  for (int f = w->filters.begin, end; f < w->filters.end; f = end) {
-    end = mafat_min(mafat_panel_end(l, f), w->filters.end);
+  if (!mafat_layer_has_panels(l)) return link_macs(l, link);
+  uint64_t width = 0, filters = (uint64_t)mafat_span_size(link->filters);
+  for (int f = link->filters.begin, end; f < link->filters.end; f = end) {
+    end = mafat_min(mafat_panel_end(l, f), link->filters.end);
     width += (uint64_t)mafat_panel_width(end - f);
   }
   if (filters == 0) return 0;
-  if (plan->algorithms[w->layer] == MAFAT_WINOGRAD)
-    return (uint64_t)mafat_winograd_tiles(mafat_span_size(w->box.y)) *
-           (uint64_t)mafat_winograd_tiles(mafat_span_size(w->box.x)) * MAFAT_WINOGRAD_PRODUCTS * width *
-           (uint64_t)mafat_span_size(w->channels);
-  return work_macs(l, w) / filters * width;
-}
-
-/* Everything a step computes: its layer, and those inside. */
-static int step_work(const struct maker *m, const struct mafat_step *s, struct work work[MAX_CHAIN])
-{
-  const struct mafat_layer *layers = m->network->layers;
-  int n = 0;
-  struct mafat_box box = s->out;
-  for (int l = s->layer; l >= 0; l = m->plan->inner[l]) {
-    assert(n < MAX_CHAIN);
-    bool innermost = m->plan->inner[l] < 0, depthwise = mafat_layer_is_depthwise(&layers[l]);
-    work[n++] = (struct work){l, box,
-                              depthwise && l != s->layer ? mafat_span(0, layers[l].out.c) : s->filters,
-                              innermost ? s->channels : mafat_span(0, layers[l].in.c)};
-    box = (struct mafat_box){mafat_layer_in_span(&layers[l], true, box.y),
-                             mafat_layer_in_span(&layers[l], false, box.x)};
-  }
-  return n;
+  if (plan->algorithms[link->layer] == MAFAT_WINOGRAD)
+    return (uint64_t)mafat_winograd_tiles(mafat_span_size(link->box.y)) *
+           (uint64_t)mafat_winograd_tiles(mafat_span_size(link->box.x)) * MAFAT_WINOGRAD_PRODUCTS * width *
+           (uint64_t)mafat_span_size(link->channels);
+  return link_macs(l, link) / filters * width;
 }
 
 static void count_step(struct maker *m, const struct mafat_step *step)
 {
-  struct work work[MAX_CHAIN];
-  for (int i = 0, n = step_work(m, step, work); i < n; i++) {
-    const struct mafat_layer *l = &m->network->layers[work[i].layer];
-    uint64_t macs = work_macs(l, &work[i]);
-    m->layout->layer_macs[work[i].layer] += macs;
+  struct mafat_link links[MAFAT_FUSION_MOST], own = {step->layer, step->out, step->filters, step->channels};
+  for (int i = 0, n = mafat_fusion_links(m->plan, m->network, own, links); i < n; i++) {
+    const struct mafat_layer *l = &m->network->layers[links[i].layer];
+    uint64_t macs = link_macs(l, &links[i]);
+    m->layout->layer_macs[links[i].layer] += macs;
     m->layout->groups[step->group].macs += macs;
-    m->layout->groups[step->group].padded_macs += work_padded_macs(m->plan, l, &work[i]);
+    m->layout->groups[step->group].padded_macs += link_padded_macs(m->plan, l, &links[i]);
   }
 }
 
@@ -144,7 +108,7 @@ static void count_step(struct maker *m, const struct mafat_step *step)
 static uint64_t macs_once(const struct maker *m, int layer)
 {
   uint64_t macs = 0;
-  for (int l = layer; l >= 0; l = m->plan->inner[l]) {
+  for (int l = layer; l >= 0; l = mafat_fusion_inside(m->plan, l)) {
     struct mafat_shape out = m->network->layers[l].out;
     macs += mafat_layer_macs(&m->network->layers[l], (uint64_t)out.h * (uint64_t)out.w);
   }
@@ -172,8 +136,8 @@ static void walk(struct maker *m)
   mafat_schedule_rewind(m->schedule);
   while (mafat_schedule_next(m->schedule, &step)) {
     struct extent *e = &m->extents[step.layer + 1];
-    e->out_rows = most(e->out_rows, mafat_span_size(step.out.y));
-    e->out_cols = most(e->out_cols, mafat_span_size(step.out.x));
+    e->out_rows = mafat_max(e->out_rows, mafat_span_size(step.out.y));
+    e->out_cols = mafat_max(e->out_cols, mafat_span_size(step.out.x));
     if (step.kind == MAFAT_STEP_TRANSFORM) continue;
     if (is_first_part(m, &step)) hold(m, step.layer, step.held, step.held_channels);
     if (m->outline) skip_parts(m, &step);
@@ -346,7 +310,7 @@ static int size_scratch(struct maker *m, int layer)
 static int size_weights(struct maker *m, int layer)
 {
   struct mafat_layout *layout = m->layout;
-  for (int l = layer; l >= 0; l = m->plan->inner[l]) {
+  for (int l = layer; l >= 0; l = mafat_fusion_inside(m->plan, l)) {
     size_t floats = mafat_packed_floats(&m->network->layers[l]);
     if (floats == 0 || m->plan->residence[l] == MAFAT_STREAMED) continue;
     if (floats > SIZE_MAX / 16) return MAFAT_ELIMIT;
@@ -372,7 +336,7 @@ static int size_io(struct maker *m)
   for (int layer = 0; layer < m->plan->n_layers; layer++) {
     if (!mafat_schedule_runs(m->schedule, layer)) continue;
     struct times step = weights_times(m, layer);
-    for (int l = layer; l >= 0; l = m->plan->inner[l]) {
+    for (int l = layer; l >= 0; l = mafat_fusion_inside(m->plan, l)) {
       if (m->plan->residence[l] == MAFAT_KEPT) continue;
       if (step.first < times.first) times.first = step.first;
       if (step.last > times.last) times.last = step.last;

@@ -47,9 +47,8 @@ static bool reads_whole(const struct mafat_plan *plan, const struct mafat_networ
 
 static bool sums_slices(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
-  const struct mafat_layer *l = &n->layers[mafat_fusion_reader(plan, layer)];
-  return n->layers[layer].type != MAFAT_MAXPOOL && l->type == MAFAT_CONVOLUTIONAL && l->size == 1 &&
-         l->stride == 1 && l->pad == 0 && l->groups == 1;
+  const struct mafat_layer *reader = &n->layers[mafat_fusion_reader(plan, layer)];
+  return !mafat_layer_pools(&n->layers[layer]) && mafat_layer_is_pointwise(reader);
 }
 
 /* Of a map in kernel layout, about. */
@@ -65,7 +64,7 @@ static bool saves_memory(const struct mafat_plan *plan, const struct mafat_netwo
   const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, wide)];
   double weights = 0;
   for (int r = wide + 1; r < g->end && g->weights != MAFAT_KEPT; r++)
-    if (n->layers[r].type == MAFAT_CONVOLUTIONAL && reads(&n->layers[r].sources, wide))
+    if (mafat_layer_convolves(&n->layers[r]) && reads(&n->layers[r].sources, wide))
       weights += (double)mafat_packed_floats(&n->layers[r]);
   return weights < map_floats(n->layers[wide].out);
 }
@@ -76,12 +75,12 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
   const struct mafat_layer *l = &n->layers[wide];
   const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, wide)];
   if (!g->panels || g->apart || !runs(plan, n, usage, wide) || plan->inner[wide] >= 0) return false;
-  if (l->type != MAFAT_CONVOLUTIONAL || l->groups != 1 || plan->fan[wide] >= 0) return false;
+  if (!mafat_layer_is_ungrouped(l) || plan->fan[wide] >= 0) return false;
   if (usage[wide + 1].external || l->out.c <= MAFAT_PANEL * plan->n_threads) return false;
   bool sums = false;
   for (int r = wide + 1; r < g->end; r++) {
     if (!runs(plan, n, usage, r) || !step_reads(plan, n, r, wide)) continue;
-    bool pools = n->layers[r].type == MAFAT_MAXPOOL && plan->inner[r] < 0;
+    bool pools = mafat_layer_pools(&n->layers[r]) && plan->inner[r] < 0;
     if (!reads_whole(plan, n, r, wide) || !(pools || sums_slices(plan, n, r))) return false;
     /* What a shortcut adds must be there before the fan begins. */
     for (int i = 0; i < n->layers[r].from.n; i++)

@@ -17,6 +17,16 @@ static inline int mafat_min(int a, int b)
   return a < b ? a : b;
 }
 
+static inline int mafat_max(int a, int b)
+{
+  return a > b ? a : b;
+}
+
+static inline int mafat_divide_up(int n, int by)
+{
+  return (n + by - 1) / by;
+}
+
 static inline int mafat_round_up(int n, int step)
 {
   return (n + step - 1) / step * step;

@@ -32,8 +32,8 @@ static struct count volume(struct mafat_span y, struct mafat_span x, int channel
 static struct count scratch_floats(const struct mafat_layer *l, struct mafat_box out)
 {
   if (l->type != MAFAT_CONVOLUTIONAL && l->type != MAFAT_LOCAL) return (struct count){0, false};
-  struct count c = multiply(volume(out.y, out.x, l->in.c), (uint64_t)l->size * (uint64_t)l->size);
-  uint64_t stride = (uint64_t)l->stride;
+  struct count c = multiply(volume(out.y, out.x, l->in.c), (uint64_t)mafat_window_area(&l->window));
+  uint64_t stride = (uint64_t)l->window.x.stride;
   c.value = c.value / stride + (c.value % stride != 0);
   return c;
 }

@@ -400,13 +400,6 @@ static bool is_divisible(const struct mafat_plan *plan, const struct mafat_netwo
   return l->type == MAFAT_CONVOLUTIONAL && l->groups == 1 && (g->panels || g->rows);
 }
 
-/* The layer in whose step `layer` is computed, at last. */
-static int outermost(const struct mafat_plan *plan, int layer)
-{
-  while (plan->outer[layer] >= 0) layer = plan->outer[layer];
-  return layer;
-}
-
 static int choose_residence(struct mafat_plan *plan, const struct mafat_network *n,
                             const struct mafat_plan_options *options)
 {
@@ -414,7 +407,7 @@ static int choose_residence(struct mafat_plan *plan, const struct mafat_network 
   if (!plan->residence) return MAFAT_ENOMEM;
   for (int l = 0; l < plan->n_layers; l++) {
     const struct mafat_group *g = &plan->groups[mafat_plan_group_of(plan, l)];
-    int step = outermost(plan, l);
+    int step = mafat_fusion_outermost(plan, l);
     bool divisible = mafat_fusion_reader(plan, step) == l && is_divisible(plan, n, step);
     if (!has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l])) continue;
     /* Rows come back to a layer again and again: small ones are read once. */

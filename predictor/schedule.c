@@ -110,14 +110,14 @@ struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
                                       struct mafat_box out, struct mafat_box held)
 {
   const struct mafat_layer *l = &s->network->layers[layer];
-  struct mafat_shape in = s->network->layers[mafat_fusion_reader(s->plan, layer)].in;
+  const struct mafat_layer *reader = &s->network->layers[mafat_fusion_reader(s->plan, layer)];
   return (struct mafat_step){.group = s->group,
                              .layer = layer,
                              .out = out,
                              .held = held,
                              .held_channels = {0, l->out.c},
                              .filters = {0, l->out.c},
-                             .channels = {0, l->type == MAFAT_CONNECTED ? in.h * in.w * in.c : in.c}};
+                             .channels = {0, mafat_layer_channels(reader)}};
 }
 
 struct mafat_step mafat_schedule_input_step(const struct mafat_schedule *s, struct mafat_span rows, int keep)
@@ -145,14 +145,14 @@ static int slice_end(const struct mafat_schedule *s)
 {
   int reader = mafat_fusion_reader(s->plan, s->divided.layer), all = s->divided.channels.end;
   const struct mafat_layer *l = &s->network->layers[reader];
-  bool pooled = reader != s->divided.layer && s->network->layers[s->divided.layer].type == MAFAT_MAXPOOL;
+  bool pooled = mafat_fusion_pools(s->plan, s->network, s->divided.layer);
   if (s->plan->residence[reader] != MAFAT_STREAMED || (pooled && s->plan->algorithms[reader] == MAFAT_DIRECT))
     return all;
-  bool connected = l->type == MAFAT_CONNECTED;
-  int taps = connected ? 1 : l->size * l->size, width = MAFAT_PANEL * s->plan->n_threads;
+  bool flat = mafat_layer_is_flat(l);
+  int taps = flat ? 1 : mafat_window_area(&l->window), width = MAFAT_PANEL * s->plan->n_threads;
   int n = MAFAT_SLICE_FLOATS / (width * taps);
   if (n < MAFAT_PANEL) n = MAFAT_PANEL;
-  return connected ? mafat_min(s->channel + n, all) : mafat_slice_end(&l->sources, s->channel, n);
+  return flat ? mafat_min(s->channel + n, all) : mafat_slice_end(&l->sources, s->channel, n);
 }
 
 bool mafat_schedule_next_part(struct mafat_schedule *s, struct mafat_step *part)

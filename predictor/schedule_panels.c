@@ -21,7 +21,7 @@ static struct mafat_step whole_step(const struct mafat_schedule *s, int layer)
 static struct mafat_step take_panel(const struct mafat_schedule *s, int reader, struct mafat_span panel)
 {
   struct mafat_step step = whole_step(s, reader);
-  if (s->network->layers[reader].type == MAFAT_MAXPOOL) step.filters = panel;
+  if (mafat_layer_pools(&s->network->layers[reader])) step.filters = panel;
   else step.channels = panel;
   return step;
 }

@@ -46,7 +46,7 @@ static struct mafat_span next_rows(struct mafat_schedule *s, const struct mafat_
   pixels *= g->rows;
   int rows = (int)((pixels + width - 1) / width);
   /* Pooled, half as many rows of twice the pixels. */
-  if (layer->type == MAFAT_MAXPOOL && reader != l) rows = (rows + 1) / 2;
+  if (mafat_fusion_pools(s->plan, s->network, l)) rows = (rows + 1) / 2;
   if (rows < g->rows) rows = g->rows;
   rows = mafat_round_up(rows, mafat_fusion_granularity(s->plan, s->network, l));
   /* A last step of a few rows costs like a whole one. */

@@ -5,6 +5,7 @@
 #ifndef MAFAT_PREDICTOR_SCRATCH_H
 #define MAFAT_PREDICTOR_SCRATCH_H
 
+#include "base/tuning.h"
 #include "predictor/plan.h"
 
 struct mafat_scratch {
@@ -44,6 +45,21 @@ struct mafat_scratch {
   size_t flat_floats;
   size_t shared_bytes;  /* multiple of 64 */
 };
+
+/* For kinds of layers: steps of at most rows x cols output pixels of a layer. */
+struct mafat_scratch_request {
+  const struct mafat_plan *plan;
+  const struct mafat_network *network;
+  int layer, rows, cols;
+};
+
+/* Appends n objects of `size` bytes to a part of the scratch, aligned to 64;
+ * false on overflow. */
+bool mafat_scratch_append(size_t *part_bytes, size_t *offset, size_t n, size_t size);
+/* What a kernel call reads its arguments from: pieces, row pointers. */
+bool mafat_scratch_append_tables(struct mafat_scratch *s);
+/* The layer's whole input, in Darknet's order: all that some kinds need. */
+bool mafat_scratch_plan_flat(const struct mafat_scratch_request *r, struct mafat_scratch *s);
 
 /* For steps of at most rows x cols output pixels of a layer. Returns MAFAT_ELIMIT
  * when the bytes overflow. */

@@ -2,7 +2,7 @@
 
 bool mafat_winograd_applies(const struct mafat_layer *l)
 {
-  return l->type == MAFAT_CONVOLUTIONAL && l->size == 3 && l->stride == 1 && l->groups == 1;
+  return mafat_layer_is_ungrouped(l) && mafat_window_is_plain(&l->window, 3, 1);
 }
 
 /* Costs in units of one product of one tile, channel and filter, as measured:

@@ -1,29 +1,13 @@
 /* What a step asks of the machine, counted: products, register tiles, outputs,
  * transforms, bytes by how far away they lie. Milliseconds are the counts times what
- * a calibration measured for each (calibration.h); the counts know nothing of time.
- *
- * The counts follow the kernels as they are: convolutions compute register tiles of
- * `tile_pixels` pixels of a row times `tile_vectors` vectors of filters. */
+ * a calibration measured for each (calibration.h); the counts know nothing of time. */
 #ifndef MAFAT_PREDICTOR_WORK_H
 #define MAFAT_PREDICTOR_WORK_H
 
-#include "predictor/calibration.h"
-#include "predictor/layout.h"
-#include "predictor/schedule.h"
+#include "predictor/counting.h"
 
 struct mafat_work {
   double n[MAFAT_N_TERMS];
-};
-
-/* What the counts of a plan's steps have in common. */
-struct mafat_work_context {
-  const struct mafat_network *network;
-  const struct mafat_plan *plan;
-  const struct mafat_layout *layout;
-  const struct mafat_calibration *calibration;
-  double run_bytes;     /* touched in a run: what comes once a run comes from so far away */
-  int turn_group;       /* the group that turn_bytes holds for */
-  double turn_bytes;    /* touched between two visits of a layer of that group */
 };
 
 void mafat_work_open(struct mafat_work_context *c, const struct mafat_network *n, const struct mafat_plan *plan,

@@ -1,6 +1,6 @@
 #include "runner/executor.h"
 
-#include "runner/layers/layers.h"
+#include "runner/kinds/kind.h"
 #include "runner/memory/process.h"
 
 #include <assert.h>
@@ -178,7 +178,7 @@ static void work(void *context, int index)
 {
   struct mafat_executor *e = context;
   struct mafat_worker worker = worker_of(e, index);
-  int code = mafat_layers_run(&worker, &e->step);
+  int code = mafat_kinds_run(&worker, &e->step);
   if (code) atomic_store(&e->step_code, code);
 }
 
@@ -198,7 +198,7 @@ static int compute(struct mafat_executor *e, struct mafat_diagnostic *d)
   const struct mafat_step *step = &e->step;
   atomic_store(&e->step_code, MAFAT_OK);
   struct mafat_worker caller = worker_of(e, 0);
-  if (step->kind == MAFAT_STEP_COMPUTE) mafat_layers_prepare(&caller, step);
+  if (step->kind == MAFAT_STEP_COMPUTE) mafat_kinds_prepare(&caller, step);
   mafat_team_run(e->team, work, e);
   int code = atomic_load(&e->step_code);
   if (code == MAFAT_OK) return code;
@@ -305,7 +305,7 @@ void mafat_executor_read_output(const struct mafat_executor *e, int layer, float
 {
   struct mafat_source self;
   struct mafat_sources behind = mafat_network_output_sources(e->network, layer, &self);
-  mafat_layers_flatten(&e->tensors, &behind, e->network->layers[layer].out, chw);
+  mafat_tensors_flatten(&e->tensors, &behind, e->network->layers[layer].out, chw);
 }
 
 float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c, int y, int x)

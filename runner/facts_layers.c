@@ -1,5 +1,6 @@
 #include "runner/facts.h"
 
+#include "predictor/fusion.h"
 #include "predictor/packing.h"
 #include "runner/model.h"
 
@@ -15,7 +16,7 @@ static uint64_t step_macs(const struct mafat_plan *plan, const struct mafat_layo
 {
   uint64_t sum = 0;
   if (plan->outer[layer] >= 0) return 0;
-  for (; layer >= 0; layer = plan->inner[layer]) sum += layout->layer_macs[layer];
+  for (int l = layer; l >= 0; l = mafat_fusion_inside(plan, l)) sum += layout->layer_macs[l];
   return sum;
 }
 
@@ -34,7 +35,7 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
       .type = mafat_layer_type_name(l->type),
       .in_h = l->in.h, .in_w = l->in.w, .in_c = l->in.c,
       .out_h = l->out.h, .out_w = l->out.w, .out_c = l->out.c,
-      .size = l->size, .stride = l->stride, .filters = l->filters,
+      .size = l->window.y.size, .stride = l->factor ? l->factor : l->window.y.stride, .filters = l->filters,
       .group = mafat_plan_group_of(c->plan, layer),
       .inside = c->plan->outer[layer],
       .algorithm = convolves ? mafat_algorithm_name(c->plan->algorithms[layer]) : NULL,

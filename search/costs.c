@@ -163,7 +163,7 @@ static void describe_layers(struct mafat_costs *c, const struct mafat_plan_optio
     c->has_choice[l] = c->choice && c->runs[l] && mafat_winograd_applies(&n->layers[c->reader[l]]);
     c->splits[l] = !mafat_layer_is_tileable(&n->layers[l]) && !mafat_layer_is_alias(&n->layers[l]);
     c->must_keep[l] = mafat_plan_must_keep(options, &n->layers[l]);
-    for (int i = l; c->runs[l] && i >= 0; i = plan->inner[i])
+    for (int i = l; c->runs[l] && i >= 0; i = mafat_fusion_inside(plan, i))
       c->weights_bytes[l] += (float)(mafat_packed_floats(&n->layers[i]) * sizeof(float));
   }
   for (int t = MAFAT_INPUT; t < c->n_layers; t++) {

@@ -114,107 +114,67 @@ static int resolve_index(struct reader *r, const char *key, int number, int *ind
                     r->section->line, key, r->index, r->section->type, number);
 }
 
-/* Every tensor must be addressable and countable in 63 bits and fit int indices. */
-static int set_output(struct reader *r, long long h, long long w, long long c)
-{
-  if (h < 1 || w < 1 || c < 1 || h > MAFAT_MAX_EXTENT || w > MAFAT_MAX_EXTENT ||
-      c > 64LL * MAFAT_MAX_EXTENT || h * w > INT_MAX / 4 || h * w * c > (1LL << 40))
-    return mafat_fail(r->d, MAFAT_EFORMAT,
-                      "%s:%d: layer %d [%s] would put out %lld x %lld x %lld (height, width, channels)",
-                      r->cfg->path, r->section->line, r->index, r->section->type, h, w, c);
-  r->layer->out = (struct mafat_shape){(int)h, (int)w, (int)c};
-  return MAFAT_OK;
-}
-
-/* No real layer has a terabyte of weights: past that, products would overflow. */
-static int check_weights(struct reader *r, double filters, double weights_per_filter)
-{
-  if (filters * weights_per_filter > (double)(1LL << 38))
-    return fail_here(r, MAFAT_EFORMAT, "would have more than a terabyte of weights");
-  return MAFAT_OK;
-}
-
-static int output_like_input(struct reader *r)
-{
-  struct mafat_shape in = r->layer->in;
-  return set_output(r, in.h, in.w, in.c);
-}
-
-static long long floats_of(struct mafat_shape s)
-{
-  return (long long)s.h * s.w * s.c;
-}
-
-/* ---- one reader per layer type ---- */
+/* ---- one reader per layer type: what is read, and the parameters ---- */
 
 enum {
   MAX_WINDOW = 4096, /* taps per side, strides, paddings */
   MAX_SOURCES = 4096 /* of a route: routes of routes would double them without end */
 };
 
+/* stride=, and what of it stride_x= and stride_y= say otherwise. */
+static int get_strides(struct reader *r)
+{
+  struct mafat_window *w = &r->layer->window;
+  int stride = 1, code = get_int(r, "stride", 1, MAX_WINDOW, &stride);
+  if (code) return code;
+  w->x.stride = w->y.stride = stride;
+  if ((code = get_int(r, "stride_x", 1, MAX_WINDOW, &w->x.stride))) return code;
+  return get_int(r, "stride_y", 1, MAX_WINDOW, &w->y.stride);
+}
+
 static int read_convolutional(struct reader *r)
 {
   static const char *const refused[] = {"binary", "xnor", "flipped", "dot", "dontload", "numload",
-                                        "dontloadscales", "stride_x", "stride_y", "antialiasing",
+                                        "dontloadscales", "antialiasing",
                                         "share_index", "assisted_excitation", "deform", "sway",
                                         "rotate", "stretch", "stretch_sway", "coordconv", "cbn", NULL};
   struct mafat_layer *l = r->layer;
-  int dilation = 1, pad = 0, code;
-  l->filters = l->size = l->stride = l->groups = 1;
+  int size = 1, dilation = 1, padding = 0, pad = 0, code;
+  l->filters = l->groups = 1;
   if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
       (code = get_int(r, "filters", 1, MAFAT_MAX_EXTENT, &l->filters)) ||
-      (code = get_int(r, "size", 1, MAX_WINDOW, &l->size)) ||
-      (code = get_int(r, "stride", 1, MAX_WINDOW, &l->stride)) ||
-      (code = get_int(r, "padding", 0, MAX_WINDOW, &l->pad)) ||
+      (code = get_int(r, "size", 1, MAX_WINDOW, &size)) ||
+      (code = get_int(r, "padding", 0, MAX_WINDOW, &padding)) ||
       (code = get_int(r, "pad", 0, INT_MAX, &pad)) ||
       (code = get_int(r, "groups", 1, MAFAT_MAX_EXTENT, &l->groups)) ||
       (code = get_int(r, "dilation", 1, MAX_WINDOW, &dilation)) ||
       (code = get_bool(r, "batch_normalize", &l->batch_normalize)) ||
       (code = get_activation(r, MAFAT_LOGISTIC)))
     return code;
-  if (pad) l->pad = l->size / 2;
-  if (dilation != 1 && l->size > 1)
-    return fail_here(r, MAFAT_EUNSUPPORTED, "with dilation other than 1 is not supported");
-  if (l->in.c % l->groups || l->filters % l->groups)
-    return fail_here(r, MAFAT_EFORMAT, "expects groups that divide both channels and filters");
-  long long h = l->in.h + 2LL * l->pad - l->size, w = l->in.w + 2LL * l->pad - l->size;
-  if (h < 0 || w < 0) return fail_here(r, MAFAT_EFORMAT, "has a window larger than its padded input");
-  if ((code = check_weights(r, l->filters, (double)(l->in.c / l->groups) * l->size * l->size)))
-    return code;
-  return set_output(r, h / l->stride + 1, w / l->stride + 1, l->filters);
+  if (size == 1) dilation = 1;
+  if (pad) padding = size / 2;
+  /* AlexeyAB's padding is dilated, the sizes of his maps are not: both agree where it is half a window. */
+  if (dilation > 1 && 2 * padding != size - 1)
+    return fail_here(r, MAFAT_EUNSUPPORTED, "with dilation expects an odd size and pad=1");
+  l->window = mafat_window_square(size, 1, padding * dilation);
+  l->window.y.dilation = l->window.x.dilation = dilation;
+  return get_strides(r);
 }
 
 static int read_maxpool(struct reader *r)
 {
-  static const char *const refused[] = {"maxpool_depth", "antialiasing", "stride_x", "stride_y",
-                                        "maxpool_zero_nonmax", NULL};
-  struct mafat_layer *l = r->layer;
-  int code;
-  l->stride = 1;
+  static const char *const refused[] = {"maxpool_depth", "antialiasing", "maxpool_zero_nonmax", NULL};
+  int stride = 1, code;
   if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
-      (code = get_int(r, "stride", 1, MAX_WINDOW, &l->stride)))
+      (code = get_int(r, "stride", 1, MAX_WINDOW, &stride)))
     return code;
-  l->size = l->stride;
-  if ((code = get_int(r, "size", 1, MAX_WINDOW, &l->size))) return code;
-  l->padding = l->size - 1;
-  if ((code = get_int(r, "padding", 0, MAX_WINDOW, &l->padding))) return code;
-  l->pad = l->padding / 2;
-  long long h = (long long)l->in.h + l->padding - l->size;
-  long long w = (long long)l->in.w + l->padding - l->size;
-  if (h < 0 || w < 0) return fail_here(r, MAFAT_EFORMAT, "has a window larger than its padded input");
-  /* A window wholly in the padding would put out -FLT_MAX, as it does in
-   * Darknet: no trained network has one, so it is taken for a mistake. */
-  long long out_h = h / l->stride + 1, out_w = w / l->stride + 1;
-  if (l->pad >= l->size || (out_h - 1) * l->stride - l->pad >= l->in.h ||
-      (out_w - 1) * l->stride - l->pad >= l->in.w)
-    return fail_here(r, MAFAT_EFORMAT, "has a window that sees only padding");
-  return set_output(r, out_h, out_w, l->in.c);
-}
-
-static int read_avgpool(struct reader *r)
-{
-  int code = connect_to_previous(r);
-  return code ? code : set_output(r, 1, 1, r->layer->in.c);
+  int size = stride;
+  if ((code = get_int(r, "size", 1, MAX_WINDOW, &size))) return code;
+  int padding = size - 1; /* of both sides together */
+  if ((code = get_int(r, "padding", 0, MAX_WINDOW, &padding))) return code;
+  struct mafat_taps taps = {size, 1, 1, padding / 2, padding - padding / 2};
+  r->layer->window = (struct mafat_window){taps, taps};
+  return get_strides(r);
 }
 
 static int add_route_source(struct reader *r, int number, int groups, int group_id)
@@ -252,17 +212,9 @@ static int read_route(struct reader *r)
   }
   for (int i = 0; i < n && code == MAFAT_OK; i++)
     code = add_route_source(r, numbers[i], groups, group_id);
-  if (code == MAFAT_OK) code = output_like_input(r);
 done:
   free(numbers);
   return code;
-}
-
-/* Darknet asserts that both maps relate by one whole factor, up or down. */
-static bool shortcut_sizes_agree(struct mafat_shape from, struct mafat_shape to)
-{
-  return from.w / to.w == from.h / to.h && to.w / from.w == to.h / from.h &&
-         (from.w / to.w >= 1 || to.w / from.w >= 1);
 }
 
 static int read_shortcut(struct reader *r)
@@ -283,19 +235,9 @@ static int read_shortcut(struct reader *r)
       (code = get_activation(r, MAFAT_LINEAR)))
     goto done;
   l->from_shape = mafat_network_tensor_shape(r->network, index);
-  if (!shortcut_sizes_agree(l->from_shape, l->in)) {
-    code = mafat_fail(r->d, MAFAT_EFORMAT,
-                      "%s:%d: shortcut expects maps that differ by one whole factor, found %d x %d and %d x %d",
-                      r->cfg->path, r->section->line, l->from_shape.h, l->from_shape.w, l->in.h,
-                      l->in.w);
-    goto done;
-  }
   int channels = l->from_shape.c < l->in.c ? l->from_shape.c : l->in.c;
-  if (append_output(r->network, &l->from, index, 0, channels)) {
+  if (append_output(r->network, &l->from, index, 0, channels))
     code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
-    goto done;
-  }
-  code = output_like_input(r);
 done:
   free(numbers);
   return code;
@@ -305,12 +247,11 @@ static int read_upsample(struct reader *r)
 {
   struct mafat_layer *l = r->layer;
   int code;
-  l->stride = 2;
+  l->factor = 2;
   l->scale = 1;
-  if ((code = connect_to_previous(r)) || (code = get_int(r, "stride", 1, MAX_WINDOW, &l->stride)) ||
-      (code = get_float(r, "scale", &l->scale)))
+  if ((code = connect_to_previous(r)) || (code = get_int(r, "stride", 1, MAX_WINDOW, &l->factor)))
     return code;
-  return set_output(r, (long long)l->in.h * l->stride, (long long)l->in.w * l->stride, l->in.c);
+  return get_float(r, "scale", &l->scale);
 }
 
 static int read_reorg(struct reader *r)
@@ -318,92 +259,58 @@ static int read_reorg(struct reader *r)
   static const char *const refused[] = {"flatten", NULL};
   struct mafat_layer *l = r->layer;
   int code;
-  l->stride = 1;
+  l->factor = 1;
   if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
-      (code = get_int(r, "stride", 1, MAX_WINDOW, &l->stride)) ||
-      (code = get_int(r, "extra", 0, MAFAT_MAX_EXTENT, &l->extra)) ||
-      (code = get_bool(r, "reverse", &l->reverse)))
+      (code = get_int(r, "stride", 1, MAX_WINDOW, &l->factor)) ||
+      (code = get_int(r, "extra", 0, MAFAT_MAX_EXTENT, &l->extra)))
     return code;
-  if (l->extra) return set_output(r, 1, 1, floats_of(l->in) + l->extra);
-  int s = l->stride, area = s * s;
-  if (l->in.c % area || (!l->reverse && (l->in.h % s || l->in.w % s)))
-    return fail_here(r, MAFAT_EFORMAT,
-                     "expects channels divisible by stride squared, and a map divisible by stride");
-  if (l->reverse) return set_output(r, (long long)l->in.h * s, (long long)l->in.w * s, l->in.c / area);
-  return set_output(r, l->in.h / s, l->in.w / s, (long long)l->in.c * area);
+  return get_bool(r, "reverse", &l->reverse);
 }
 
 static int read_connected(struct reader *r)
 {
   static const char *const refused[] = {"dontload", "dontloadscales", NULL};
   struct mafat_layer *l = r->layer;
-  int output = 1, code;
+  int code;
+  l->filters = 1;
   if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
-      (code = get_int(r, "output", 1, 1 << 26, &output)) ||
-      (code = get_bool(r, "batch_normalize", &l->batch_normalize)) ||
-      (code = get_activation(r, MAFAT_LOGISTIC)))
+      (code = get_int(r, "output", 1, 1 << 26, &l->filters)) ||
+      (code = get_bool(r, "batch_normalize", &l->batch_normalize)))
     return code;
-  if (floats_of(l->in) > INT_MAX)
-    return fail_here(r, MAFAT_EFORMAT, "has too many inputs");
-  l->filters = output;
-  if ((code = check_weights(r, output, (double)floats_of(l->in)))) return code;
-  return set_output(r, 1, 1, output);
+  return get_activation(r, MAFAT_LOGISTIC);
 }
 
 static int read_local(struct reader *r)
 {
   struct mafat_layer *l = r->layer;
-  int pad = 0, code;
-  l->filters = l->size = l->stride = l->groups = 1;
+  int size = 1, stride = 1, pad = 0, code;
+  l->filters = l->groups = 1;
   if ((code = connect_to_previous(r)) ||
       (code = get_int(r, "filters", 1, MAFAT_MAX_EXTENT, &l->filters)) ||
-      (code = get_int(r, "size", 1, MAX_WINDOW, &l->size)) ||
-      (code = get_int(r, "stride", 1, MAX_WINDOW, &l->stride)) ||
-      (code = get_int(r, "pad", 0, MAX_WINDOW, &pad)) || (code = get_activation(r, MAFAT_LOGISTIC)))
+      (code = get_int(r, "size", 1, MAX_WINDOW, &size)) ||
+      (code = get_int(r, "stride", 1, MAX_WINDOW, &stride)) ||
+      (code = get_int(r, "pad", 0, MAX_WINDOW, &pad)))
     return code;
-  l->pad = pad;
-  /* Darknet's own rule: any pad counts as one for the size, as itself for the taps. */
-  int less = pad ? 1 : l->size;
-  if (l->in.h < less || l->in.w < less)
-    return fail_here(r, MAFAT_EFORMAT, "has a window larger than its input");
-  int h = (l->in.h - less) / l->stride + 1, w = (l->in.w - less) / l->stride + 1;
-  if ((code = check_weights(r, (double)h * w * l->filters, (double)l->in.c * l->size * l->size)))
-    return code;
-  return set_output(r, h, w, l->filters);
-}
-
-static int read_batchnorm(struct reader *r)
-{
-  int code = connect_to_previous(r);
-  return code ? code : output_like_input(r);
+  l->window = mafat_window_square(size, stride, pad);
+  return get_activation(r, MAFAT_LOGISTIC);
 }
 
 static int read_crop(struct reader *r)
 {
   struct mafat_layer *l = r->layer;
-  int h = 1, w = 1, code;
+  int code;
+  l->out.h = l->out.w = 1;
   if ((code = connect_to_previous(r)) ||
-      (code = get_int(r, "crop_height", 1, MAFAT_MAX_EXTENT, &h)) ||
-      (code = get_int(r, "crop_width", 1, MAFAT_MAX_EXTENT, &w)) ||
-      (code = get_bool(r, "noadjust", &l->noadjust)))
+      (code = get_int(r, "crop_height", 1, MAFAT_MAX_EXTENT, &l->out.h)) ||
+      (code = get_int(r, "crop_width", 1, MAFAT_MAX_EXTENT, &l->out.w)))
     return code;
-  if (h > l->in.h || w > l->in.w) return fail_here(r, MAFAT_EFORMAT, "is larger than its input");
-  l->crop_y = (l->in.h - h) / 2;
-  l->crop_x = (l->in.w - w) / 2;
-  return set_output(r, h, w, l->in.c);
+  return get_bool(r, "noadjust", &l->noadjust);
 }
 
 static int read_activation(struct reader *r)
 {
-  int code;
-  if ((code = connect_to_previous(r)) || (code = get_activation(r, MAFAT_LINEAR))) return code;
-  return output_like_input(r);
-}
-
-static int read_alias(struct reader *r)
-{
   int code = connect_to_previous(r);
-  return code ? code : output_like_input(r);
+  return code ? code : get_activation(r, MAFAT_LINEAR);
 }
 
 static int read_softmax(struct reader *r)
@@ -414,20 +321,9 @@ static int read_softmax(struct reader *r)
   l->groups = 1;
   l->temperature = 1;
   if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
-      (code = get_int(r, "groups", 1, INT_MAX, &l->groups)) ||
-      (code = get_float(r, "temperature", &l->temperature)))
+      (code = get_int(r, "groups", 1, INT_MAX, &l->groups)))
     return code;
-  if (floats_of(l->in) % l->groups)
-    return fail_here(r, MAFAT_EFORMAT, "expects groups that divide its inputs");
-  return output_like_input(r);
-}
-
-static int check_head_inputs(struct reader *r, long long channels)
-{
-  if (r->layer->in.c == channels) return output_like_input(r);
-  return mafat_fail(r->d, MAFAT_EFORMAT,
-                    "%s:%d: layer [%s] expects %lld input channels (boxes x (classes + coordinates + 1)), found %d",
-                    r->cfg->path, r->section->line, r->section->type, channels, r->layer->in.c);
+  return get_float(r, "temperature", &l->temperature);
 }
 
 /* Reads anchors= into pairs; missing ones are 0.5, as in Darknet. */
@@ -464,10 +360,9 @@ static int read_region(struct reader *r)
       (code = get_int(r, "classes", 1, MAX_CLASSES, &h->classes)) ||
       (code = get_int(r, "num", 1, MAX_BOXES, &h->n_anchors)) ||
       (code = get_bool(r, "softmax", &h->softmax)) ||
-      (code = get_bool(r, "background", &h->background)) ||
-      (code = read_anchors(r, h->n_anchors, &h->anchors)))
+      (code = get_bool(r, "background", &h->background)))
     return code;
-  return check_head_inputs(r, (long long)h->n_anchors * (h->classes + h->coords + 1));
+  return read_anchors(r, h->n_anchors, &h->anchors);
 }
 
 static int select_anchors(struct reader *r, const float *all, int total)
@@ -507,8 +402,7 @@ static int read_yolo(struct reader *r)
     return code;
   code = select_anchors(r, all, total);
   free(all);
-  if (code) return code;
-  return check_head_inputs(r, (long long)h->n_anchors * (h->classes + h->coords + 1));
+  return code;
 }
 
 static int read_detection(struct reader *r)
@@ -524,12 +418,7 @@ static int read_detection(struct reader *r)
       (code = get_int(r, "side", 1, MAX_WINDOW, &h->side)) ||
       (code = get_bool(r, "softmax", &h->softmax)) || (code = get_bool(r, "sqrt", &h->sqrt)))
     return code;
-  if (h->coords != 4) return fail_here(r, MAFAT_EFORMAT, "expects coords=4");
-  long long expected = (long long)h->side * h->side * ((1LL + h->coords) * h->n_anchors + h->classes);
-  if (floats_of(r->layer->in) != expected)
-    return mafat_fail(r->d, MAFAT_EFORMAT, "%s:%d: layer [detection] expects %lld inputs, found %lld",
-                      r->cfg->path, r->section->line, expected, floats_of(r->layer->in));
-  return output_like_input(r);
+  return h->coords == 4 ? MAFAT_OK : fail_here(r, MAFAT_EFORMAT, "expects coords=4");
 }
 
 static const struct {
@@ -541,8 +430,8 @@ static const struct {
     {"conv", MAFAT_CONVOLUTIONAL, read_convolutional},
     {"maxpool", MAFAT_MAXPOOL, read_maxpool},
     {"max", MAFAT_MAXPOOL, read_maxpool},
-    {"avgpool", MAFAT_AVGPOOL, read_avgpool},
-    {"avg", MAFAT_AVGPOOL, read_avgpool},
+    {"avgpool", MAFAT_AVGPOOL, connect_to_previous},
+    {"avg", MAFAT_AVGPOOL, connect_to_previous},
     {"route", MAFAT_ROUTE, read_route},
     {"shortcut", MAFAT_SHORTCUT, read_shortcut},
     {"upsample", MAFAT_UPSAMPLE, read_upsample},
@@ -550,11 +439,11 @@ static const struct {
     {"connected", MAFAT_CONNECTED, read_connected},
     {"conn", MAFAT_CONNECTED, read_connected},
     {"local", MAFAT_LOCAL, read_local},
-    {"batchnorm", MAFAT_BATCHNORM, read_batchnorm},
+    {"batchnorm", MAFAT_BATCHNORM, connect_to_previous},
     {"crop", MAFAT_CROP, read_crop},
     {"activation", MAFAT_ACTIVATION_LAYER, read_activation},
-    {"dropout", MAFAT_DROPOUT, read_alias},
-    {"cost", MAFAT_COST, read_alias},
+    {"dropout", MAFAT_DROPOUT, connect_to_previous},
+    {"cost", MAFAT_COST, connect_to_previous},
     {"softmax", MAFAT_SOFTMAX, read_softmax},
     {"soft", MAFAT_SOFTMAX, read_softmax},
     {"region", MAFAT_REGION, read_region},
@@ -570,7 +459,9 @@ int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_c
     struct reader r = {n, index, &n->layers[index], cfg, s, d};
     r.layer->type = section_types[i].type;
     r.layer->line = s->line;
-    return section_types[i].read(&r);
+    int code = section_types[i].read(&r);
+    const struct mafat_subject subject = {cfg->path, s->line, index, s->type, d};
+    return code ? code : mafat_layer_infer(r.layer, &subject);
   }
   return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s:%d: layer [%.60s] is not supported", cfg->path,
                     s->line, s->type);
@@ -611,11 +502,11 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, cons
     return mafat_fail(d, MAFAT_EFORMAT,
                       "%s:%d: [net] expects height, width and channels, found %d x %d x %d", cfg->path,
                       s->line, shape.h, shape.w, shape.c);
-  else if (inputs > 0 && inputs != floats_of(shape))
+  else if (inputs > 0 && inputs != mafat_shape_floats(shape))
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: [net] has inputs=%d, but height x width x channels is %lld",
-                      cfg->path, s->line, inputs, floats_of(shape));
+                      cfg->path, s->line, inputs, mafat_shape_floats(shape));
   if ((code = resize_input(&shape, is_map, wish, cfg, d))) return code;
-  if ((long long)shape.h * shape.w > INT_MAX / 4 || floats_of(shape) > (1LL << 40))
+  if ((long long)shape.h * shape.w > INT_MAX / 4 || mafat_shape_floats(shape) > (1LL << 40))
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: [net] is too large: %d x %d x %d", cfg->path,
                       s->line, shape.h, shape.w, shape.c);
   n->input = shape;

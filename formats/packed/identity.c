@@ -38,7 +38,8 @@ static uint64_t hash_weights(uint64_t hash, const struct mafat_layer *l)
   hash = hash_number(hash, l->batch_normalize);
   if (!convolves) hash = hash_shape(hash, l->in); /* the size of the map does not matter to others */
   if (mafat_layer_is_flat(l) || mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE) return hash;
-  hash = hash_number(hash, (uint64_t)l->size);
+  hash = hash_number(hash, (uint64_t)l->window.y.size);
+  if (l->window.x.size != l->window.y.size) hash = hash_number(hash, (uint64_t)l->window.x.size);
   hash = hash_number(hash, (uint64_t)l->groups);
   if (!convolves) hash = hash_shape(hash, l->out);
   for (int s = 0; convolves && s < l->sources.n; s++) { /* what pieces are made of */

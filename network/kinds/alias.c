@@ -5,6 +5,7 @@ const struct mafat_kind mafat_kind_route = {
     .name = "route",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .alias = true,
+    .infer = mafat_kind_like_input,
     .in_span = mafat_kind_same_span,
 };
 
@@ -13,6 +14,7 @@ const struct mafat_kind mafat_kind_dropout = {
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .alias = true,
     .inert = true,
+    .infer = mafat_kind_like_input,
     .in_span = mafat_kind_same_span,
 };
 
@@ -21,5 +23,6 @@ const struct mafat_kind mafat_kind_cost = {
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .alias = true,
     .inert = true,
+    .infer = mafat_kind_like_input,
     .in_span = mafat_kind_same_span,
 };

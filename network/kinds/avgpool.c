@@ -1,8 +1,14 @@
 /* The mean of each channel. */
 #include "network/kinds/kinds.h"
 
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  return mafat_kind_put_out(l, subject, 1, 1, l->in.c);
+}
+
 const struct mafat_kind mafat_kind_avgpool = {
     .name = "avgpool",
     .along = MAFAT_ALONG_FILTERS,
+    .infer = infer,
     .in_span = mafat_kind_whole_span,
 };

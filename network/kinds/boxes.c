@@ -1,14 +1,26 @@
 /* Heads whose cells are pixels: some boxes for each, with their classes. */
 #include "network/kinds/kinds.h"
 
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  const struct mafat_head *h = &l->head;
+  long long channels = (long long)h->n_anchors * (h->classes + h->coords + 1);
+  if (l->in.c == channels) return mafat_kind_like_input(l, subject);
+  return mafat_fail(subject->d, MAFAT_EFORMAT,
+                    "%s:%d: layer [%s] expects %lld input channels (boxes x (classes + coordinates + 1)), found %d",
+                    subject->path, subject->line, subject->name, channels, l->in.c);
+}
+
 const struct mafat_kind mafat_kind_region = {
     .name = "region",
     .head = true,
+    .infer = infer,
     .in_span = mafat_kind_whole_span,
 };
 
 const struct mafat_kind mafat_kind_yolo = {
     .name = "yolo",
     .head = true,
+    .infer = infer,
     .in_span = mafat_kind_whole_span,
 };

@@ -1,6 +1,17 @@
 /* A convolution: windows over the channels of a group, with their weights. */
 #include "network/kinds/kinds.h"
 
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  if (l->in.c % l->groups || l->filters % l->groups)
+    return mafat_kind_refuse(subject, "expects groups that divide both channels and filters");
+  long long h = mafat_taps_outputs(l->window.y, l->in.h), w = mafat_taps_outputs(l->window.x, l->in.w);
+  if (h < 1 || w < 1) return mafat_kind_refuse(subject, "has a window larger than its padded input");
+  double taps = (double)l->window.y.size * l->window.x.size;
+  int code = mafat_kind_check_weights(subject, l->filters, (double)(l->in.c / l->groups) * taps);
+  return code ? code : mafat_kind_put_out(l, subject, h, w, l->filters);
+}
+
 /* Clips to the map, but keeps the pixel at the edge of a window that lies wholly
  * in the padding (padding >= size): the zeros it reads are stored beside it. */
 static struct mafat_span clip_to_touch(struct mafat_span s, int extent)
@@ -13,19 +24,19 @@ static struct mafat_span clip_to_touch(struct mafat_span s, int extent)
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {
   (void)operand;
-  return clip_to_touch(mafat_span_window(out, l->size, l->stride, l->pad), axis_y ? l->in.h : l->in.w);
+  return clip_to_touch(mafat_taps_span(mafat_window_along(&l->window, axis_y), out), axis_y ? l->in.h : l->in.w);
 }
 
 static void find_pads(const struct mafat_layer *l, int *left, int *right)
 {
-  int reach = (l->out.w - 1) * l->stride - l->pad + l->size - l->in.w;
-  *left = l->pad;
-  *right = reach > 0 ? reach : 0;
+  int beyond = mafat_taps_span(l->window.x, mafat_span(0, l->out.w)).end - l->in.w;
+  *left = l->window.x.before;
+  *right = beyond > 0 ? beyond : 0;
 }
 
 static struct mafat_matrix matrix(const struct mafat_layer *l)
 {
-  return (struct mafat_matrix){l->filters, l->in.c / l->groups, l->size * l->size};
+  return (struct mafat_matrix){l->filters, l->in.c / l->groups, mafat_window_area(&l->window)};
 }
 
 const struct mafat_kind mafat_kind_convolutional = {
@@ -33,6 +44,7 @@ const struct mafat_kind mafat_kind_convolutional = {
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS | MAFAT_ALONG_INPUTS,
     .weights = MAFAT_WEIGHTS_PANELS,
     .convolves = true,
+    .infer = infer,
     .in_span = in_span,
     .pads = find_pads,
     .matrix = matrix,

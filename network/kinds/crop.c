@@ -1,6 +1,16 @@
 /* The middle of a map. */
 #include "network/kinds/kinds.h"
 
+/* `out` comes as the size that is wanted. */
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  struct mafat_shape wanted = l->out;
+  if (wanted.h > l->in.h || wanted.w > l->in.w) return mafat_kind_refuse(subject, "is larger than its input");
+  l->crop_y = (l->in.h - wanted.h) / 2;
+  l->crop_x = (l->in.w - wanted.w) / 2;
+  return mafat_kind_put_out(l, subject, wanted.h, wanted.w, l->in.c);
+}
+
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {
   (void)operand;
@@ -11,5 +21,6 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 const struct mafat_kind mafat_kind_crop = {
     .name = "crop",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .infer = infer,
     .in_span = in_span,
 };

@@ -1,6 +1,16 @@
 /* A fully connected layer: a convolution whose window is its whole input. */
 #include "network/kinds/kinds.h"
 
+#include <limits.h>
+
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  double inputs = (double)mafat_shape_floats(l->in);
+  if (inputs > INT_MAX) return mafat_kind_refuse(subject, "has too many inputs");
+  int code = mafat_kind_check_weights(subject, l->filters, inputs);
+  return code ? code : mafat_kind_put_out(l, subject, 1, 1, l->filters);
+}
+
 /* The whole input is one window of one pixel. */
 static struct mafat_matrix matrix(const struct mafat_layer *l)
 {
@@ -18,6 +28,7 @@ const struct mafat_kind mafat_kind_connected = {
     .along = MAFAT_ALONG_FILTERS | MAFAT_ALONG_INPUTS,
     .weights = MAFAT_WEIGHTS_PANELS,
     .flat = true,
+    .infer = infer,
     .in_span = mafat_kind_whole_span,
     .matrix = matrix,
     .counts = mafat_kind_matrix_counts,

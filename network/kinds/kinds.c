@@ -1,5 +1,7 @@
 #include "network/kinds/kinds.h"
 
+#include <limits.h>
+
 const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_CONVOLUTIONAL] = &mafat_kind_convolutional,
     [MAFAT_MAXPOOL] = &mafat_kind_maxpool,
@@ -22,6 +24,36 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
 };
 
 /* ---- shared ---- */
+
+int mafat_kind_refuse(const struct mafat_subject *subject, const char *what)
+{
+  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: layer [%s] %s", subject->path, subject->line, subject->name, what);
+}
+
+/* Every tensor must be addressable and countable in 63 bits and fit int indices. */
+int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_subject *subject, long long h, long long w, long long c)
+{
+  if (h < 1 || w < 1 || c < 1 || h > MAFAT_MAX_EXTENT || w > MAFAT_MAX_EXTENT ||
+      c > 64LL * MAFAT_MAX_EXTENT || h * w > INT_MAX / 4 || h * w * c > (1LL << 40))
+    return mafat_fail(subject->d, MAFAT_EFORMAT,
+                      "%s:%d: layer %d [%s] would put out %lld x %lld x %lld (height, width, channels)",
+                      subject->path, subject->line, subject->layer, subject->name, h, w, c);
+  l->out = (struct mafat_shape){(int)h, (int)w, (int)c};
+  return MAFAT_OK;
+}
+
+int mafat_kind_like_input(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  return mafat_kind_put_out(l, subject, l->in.h, l->in.w, l->in.c);
+}
+
+/* No real layer has a terabyte of weights: past that, products would overflow. */
+int mafat_kind_check_weights(const struct mafat_subject *subject, double filters, double weights_per_filter)
+{
+  if (filters * weights_per_filter > (double)(1LL << 38))
+    return mafat_kind_refuse(subject, "would have more than a terabyte of weights");
+  return MAFAT_OK;
+}
 
 struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {

@@ -23,6 +23,14 @@ extern const struct mafat_kind mafat_kind_region;        /* boxes.c */
 extern const struct mafat_kind mafat_kind_yolo;          /* boxes.c */
 extern const struct mafat_kind mafat_kind_detection;     /* detection.c */
 
+/* The layer cannot be; `what` goes on from "layer [conv] ". */
+int mafat_kind_refuse(const struct mafat_subject *subject, const char *what);
+/* Sets the output's shape, where a map can have it. */
+int mafat_kind_put_out(struct mafat_layer *l, const struct mafat_subject *subject, long long h, long long w, long long c);
+/* infer of kinds whose output has their input's shape. */
+int mafat_kind_like_input(struct mafat_layer *l, const struct mafat_subject *subject);
+int mafat_kind_check_weights(const struct mafat_subject *subject, double filters, double weights_per_filter);
+
 /* in_span of kinds that read the pixel they write, and of those that read whole maps. */
 struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
 struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);

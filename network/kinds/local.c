@@ -1,10 +1,21 @@
 /* A convolution with weights of its own for every pixel. */
 #include "network/kinds/kinds.h"
 
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  /* Darknet's own rule: any pad counts as one for the size, as itself for the taps. */
+  const struct mafat_taps t = l->window.y;
+  int less = t.before ? 1 : t.size;
+  if (l->in.h < less || l->in.w < less) return mafat_kind_refuse(subject, "has a window larger than its input");
+  int h = (l->in.h - less) / t.stride + 1, w = (l->in.w - less) / t.stride + 1;
+  int code = mafat_kind_check_weights(subject, (double)h * w * l->filters, (double)l->in.c * t.size * t.size);
+  return code ? code : mafat_kind_put_out(l, subject, h, w, l->filters);
+}
+
 /* Of one pixel; the others have others of this size. */
 static struct mafat_matrix matrix(const struct mafat_layer *l)
 {
-  return (struct mafat_matrix){l->filters, l->in.c, l->size * l->size};
+  return (struct mafat_matrix){l->filters, l->in.c, mafat_window_area(&l->window)};
 }
 
 static struct mafat_weight_counts counts(const struct mafat_layer *l)
@@ -16,6 +27,7 @@ static struct mafat_weight_counts counts(const struct mafat_layer *l)
 const struct mafat_kind mafat_kind_local = {
     .name = "local",
     .weights = MAFAT_WEIGHTS_PIXELS,
+    .infer = infer,
     .in_span = mafat_kind_whole_span,
     .matrix = matrix,
     .counts = counts,

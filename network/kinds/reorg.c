@@ -1,7 +1,19 @@
 /* Blocks of pixels as channels of one pixel, or back, in Darknet's order. */
 #include "network/kinds/kinds.h"
 
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  if (l->extra) return mafat_kind_put_out(l, subject, 1, 1, mafat_shape_floats(l->in) + l->extra);
+  int s = l->factor, area = s * s;
+  if (l->in.c % area || (!l->reverse && (l->in.h % s || l->in.w % s)))
+    return mafat_kind_refuse(subject, "expects channels divisible by stride squared, and a map divisible by stride");
+  if (l->reverse)
+    return mafat_kind_put_out(l, subject, (long long)l->in.h * s, (long long)l->in.w * s, l->in.c / area);
+  return mafat_kind_put_out(l, subject, l->in.h / s, l->in.w / s, (long long)l->in.c * area);
+}
+
 const struct mafat_kind mafat_kind_reorg = {
     .name = "reorg",
+    .infer = infer,
     .in_span = mafat_kind_whole_span,
 };

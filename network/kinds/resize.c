@@ -1,14 +1,20 @@
 /* Every pixel several times. */
 #include "network/kinds/kinds.h"
 
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  return mafat_kind_put_out(l, subject, (long long)l->in.h * l->factor, (long long)l->in.w * l->factor, l->in.c);
+}
+
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {
   (void)operand, (void)axis_y;
-  return mafat_span(out.begin / l->stride, (out.end - 1) / l->stride + 1);
+  return mafat_span(out.begin / l->factor, (out.end - 1) / l->factor + 1);
 }
 
 const struct mafat_kind mafat_kind_upsample = {
     .name = "upsample",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .infer = infer,
     .in_span = in_span,
 };

@@ -1,8 +1,15 @@
 /* Probabilities, of the whole input or of equal parts of it. */
 #include "network/kinds/kinds.h"
 
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  if (mafat_shape_floats(l->in) % l->groups) return mafat_kind_refuse(subject, "expects groups that divide its inputs");
+  return mafat_kind_like_input(l, subject);
+}
+
 const struct mafat_kind mafat_kind_softmax = {
     .name = "softmax",
     .classifies = true,
+    .infer = infer,
     .in_span = mafat_kind_whole_span,
 };

@@ -148,7 +148,7 @@ static bool put_layer_weights(struct weights *w, const struct mafat_layer *l)
   bool connected = l->type == MAFAT_CONNECTED;
   if (!connected && l->type != MAFAT_CONVOLUTIONAL) return true;
   size_t fan_in = connected ? (size_t)l->in.h * (size_t)l->in.w * (size_t)l->in.c
-                            : (size_t)l->size * (size_t)l->size * (size_t)(l->in.c / l->groups);
+                            : (size_t)mafat_window_area(&l->window) * (size_t)(l->in.c / l->groups);
   size_t filters = (size_t)l->out.c;
   return put_floats(w, filters, 0.1f) && put_floats(w, filters * fan_in, sqrtf(6.0f / (float)fan_in));
 }

@@ -1,6 +1,6 @@
 /* Activations of one class, scalar: the compiler may vectorise them, the bits
  * stay, for every operation is IEEE and nothing is contracted. Formulas are
- * Darknet's (relu6, mish, swish: AlexeyAB's fork), evaluated in single
+ * Darknet's (relu6, mish, hard_mish, swish: AlexeyAB's fork), evaluated in single
  * precision. Included by kernel sources only, after vector.h. */
 #ifndef MAFAT_RUNNER_KERNELS_ACTIVATION_H
 #define MAFAT_RUNNER_KERNELS_ACTIVATION_H
@@ -68,6 +68,12 @@ static inline float plse(float x)
   return 0.125f * x + 0.5f;
 }
 
+static inline float hard_mish(float x)
+{
+  float curve = 0.5f * x * x + x;
+  return x > 0.0f ? x : (x > -2.0f ? curve : 0.0f);
+}
+
 static inline float activate_scalar(float x, enum mafat_activation a)
 {
   switch (a) {
@@ -97,6 +103,7 @@ static inline float activate_scalar(float x, enum mafat_activation a)
     float low = 0.001f * x, high = 0.001f * (x - 1.0f) + 1.0f;
     return x < 0.0f ? low : (x > 1.0f ? high : x);
   }
+  case MAFAT_HARD_MISH: return hard_mish(x);
   default: return x;
   }
 }
@@ -125,6 +132,7 @@ static void activate_array(float *x, size_t n, enum mafat_activation a)
     CASE(MAFAT_STAIR);
     CASE(MAFAT_RELIE);
     CASE(MAFAT_LHTAN);
+    CASE(MAFAT_HARD_MISH);
   default:
     break;
   }

@@ -102,7 +102,8 @@ INLINE const float *conv_run(vec sum[TILE_PIXELS][TILE_VECTORS], const char *in,
 INLINE void conv_tile(const struct mafat_conv_call *c, const float *w, int first_filter, int row,
                       int col, const struct conv_tile *t, const int P, const int NV)
 {
-  const int width = c->width, size = c->size, n_filters = t->n_filters;
+  const int width = c->width, n_filters = t->n_filters;
+  const struct mafat_taps y_taps = c->window.y, x_taps = c->window.x;
   vec sum[TILE_PIXELS][TILE_VECTORS];
 #pragma GCC unroll 16
   for (int p = 0; p < P; p++)
@@ -117,15 +118,15 @@ INLINE void conv_tile(const struct mafat_conv_call *c, const float *w, int first
   for (int i = 0; i < c->n_pieces; i++) {
     const struct mafat_conv_piece *piece = &c->pieces[i];
     const size_t pixel = (size_t)piece->pixel_floats * sizeof(float);
-    const size_t step = pixel * (size_t)c->stride;
-    const float *const *rows = piece->rows + row * c->stride;
-    /* Where nothing lies between pixels, a row of taps is one run. */
-    const bool joined = piece->pixel_floats == piece->n_channels;
-    const int run = joined ? piece->n_channels * size : piece->n_channels;
-    const int n_runs = joined ? 1 : size;
-    for (int ky = 0; ky < size; ky++) {
-      const char *in = (const char *)rows[ky] + (size_t)col * step;
-      for (int k = 0; k < n_runs; k++, in += pixel)
+    const size_t step = pixel * (size_t)x_taps.stride, apart = pixel * (size_t)x_taps.dilation;
+    const float *const *rows = piece->rows + row * y_taps.stride;
+    /* Where nothing lies between taps, a row of them is one run. */
+    const bool joined = piece->pixel_floats == piece->n_channels && x_taps.dilation == 1;
+    const int run = joined ? piece->n_channels * x_taps.size : piece->n_channels;
+    const int n_runs = joined ? 1 : x_taps.size;
+    for (int ky = 0; ky < y_taps.size; ky++) {
+      const char *in = (const char *)rows[ky * y_taps.dilation] + (size_t)col * step;
+      for (int k = 0; k < n_runs; k++, in += apart)
         w = conv_run(sum, in, step, w, width, run, n_filters, P, NV);
     }
   }

@@ -24,14 +24,16 @@ INLINE void finish_outputs(const struct mafat_depthwise_call *c, int row, int co
 INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
                            const int P)
 {
-  const size_t in_pixel = (size_t)c->in_pixel_floats, step = in_pixel * (size_t)c->stride;
+  const struct mafat_taps y_taps = c->window.y, x_taps = c->window.x;
+  const size_t in_pixel = (size_t)c->in_pixel_floats, step = in_pixel * (size_t)x_taps.stride;
+  const size_t apart = in_pixel * (size_t)x_taps.dilation;
   const float *w = c->weights + v;
   vec sum[DEPTHWISE_PIXELS];
 #pragma GCC unroll 8
   for (int p = 0; p < P; p++) sum[p] = vec_all(0.0f);
-  for (int ky = 0; ky < c->size; ky++) {
-    const float *in = c->rows[row * c->stride + ky] + (size_t)col * step + v;
-    for (int kx = 0; kx < c->size; kx++, w += c->width, in += in_pixel) {
+  for (int ky = 0; ky < y_taps.size; ky++) {
+    const float *in = c->rows[row * y_taps.stride + ky * y_taps.dilation] + (size_t)col * step + v;
+    for (int kx = 0; kx < x_taps.size; kx++, w += c->width, in += apart) {
       vec weight = vec_load_n(w, n);
 #pragma GCC unroll 8
       for (int p = 0; p < P; p++) sum[p] = vec_madd(vec_load_n(in + (size_t)p * step, n), weight, sum[p]);
@@ -40,8 +42,8 @@ INLINE void depthwise_tile(const struct mafat_depthwise_call *c, int row, int co
   finish_outputs(c, row, col, v, n, P, sum);
 }
 
-/* The usual case, 3x3: a window's columns are loaded once for all outputs that
- * see them. */
+/* The usual case, 3x3: a window's columns, side by side, are loaded once for all
+ * outputs that see them. */
 INLINE void depthwise_tile3(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
                             const int P, const int STRIDE)
 {
@@ -51,7 +53,7 @@ INLINE void depthwise_tile3(const struct mafat_depthwise_call *c, int row, int c
   for (int p = 0; p < P; p++) sum[p] = vec_all(0.0f);
 #pragma GCC unroll 3
   for (int ky = 0; ky < 3; ky++) {
-    const float *in = c->rows[row * STRIDE + ky] + (size_t)(col * STRIDE) * in_pixel + v;
+    const float *in = c->rows[row * c->window.y.stride + ky * c->window.y.dilation] + (size_t)(col * STRIDE) * in_pixel + v;
     const float *w = c->weights + 3 * ky * c->width + v;
     const vec w0 = vec_load_n(w, n), w1 = vec_load_n(w + c->width, n), w2 = vec_load_n(w + 2 * c->width, n);
     vec x[(DEPTHWISE_PIXELS - 1) * 2 + 3];
@@ -67,7 +69,7 @@ INLINE void depthwise_tile3(const struct mafat_depthwise_call *c, int row, int c
   finish_outputs(c, row, col, v, n, P, sum);
 }
 
-/* P outputs from column `col` on; STRIDE: of a 3x3 window, 0 for any other. */
+/* P outputs from column `col` on; STRIDE: of the columns of a usual window, 0 for any other. */
 INLINE void depthwise_outputs(const struct mafat_depthwise_call *c, int row, int col, int v, const int n,
                               const int P, const int STRIDE)
 {
@@ -90,8 +92,10 @@ INLINE void depthwise_rows(const struct mafat_depthwise_call *c, int v, const in
 
 INLINE void depthwise_vector(const struct mafat_depthwise_call *c, int v, const int n)
 {
-  if (c->size == 3 && c->stride == 1) depthwise_rows(c, v, n, 1);
-  else if (c->size == 3 && c->stride == 2) depthwise_rows(c, v, n, 2);
+  const struct mafat_taps x = c->window.x;
+  const bool usual = c->window.y.size == 3 && x.size == 3 && x.dilation == 1;
+  if (usual && x.stride == 1) depthwise_rows(c, v, n, 1);
+  else if (usual && x.stride == 2) depthwise_rows(c, v, n, 2);
   else depthwise_rows(c, v, n, 0);
 }
 

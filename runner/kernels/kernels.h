@@ -13,6 +13,7 @@
 
 #include "network/network.h"
 #include "base/tuning.h"
+#include "network/window.h"
 
 /* Channels of one block as a kernel sees them. */
 struct mafat_conv_piece {
@@ -33,8 +34,8 @@ struct mafat_conv_call {
   int n_pieces;
   struct mafat_conv_segment segments[2];
   int n_segments;
-  int n_rows, n_cols;   /* of sums; input row of tap ky for row r: r * stride + ky */
-  int size, stride;
+  int n_rows, n_cols;   /* of sums; input row of tap ky for row r: r * stride + ky * dilation */
+  struct mafat_window window; /* its padding is in the rows */
   const float *weights; /* [piece][ky][kx][channel][width] */
   size_t weights_row_floats; /* row r has weights of its own, so far behind row r - 1's; 0: all share */
   const float *scale, *bias;
@@ -82,7 +83,8 @@ struct mafat_depthwise_call {
   const float *const *rows; /* [in_row]: at the first tap of the first output column */
   float *const *out;        /* [row] */
   int n_channels, in_pixel_floats, out_pixel_floats;
-  int n_rows, n_cols, size, stride;
+  int n_rows, n_cols;
+  struct mafat_window window; /* its padding is in the rows */
   const float *weights, *scale, *bias;
   int width;
   enum mafat_activation activation;
@@ -92,21 +94,24 @@ struct mafat_depthwise_call {
 struct mafat_pool_call {
   const float *const *rows; /* [n_rows]: input rows inside the map, at column 0 of `in` */
   int n_rows;               /* 1 ... size: the window's rows that lie inside the map */
+  struct mafat_taps taps;   /* of columns; its padding is in first_col */
   int first_col;            /* input column of the first tap of output 0, may be negative */
   int in_begin, in_end;     /* columns that exist: relative to the row pointers */
   float *out;
-  int n_cols, size, stride;
+  int n_cols;
   int n_channels, in_pixel_floats, out_pixel_floats;
 };
 
-/* y = activation(alpha * x + beta * z), pixel by pixel; without z,
- * y = activation(x), and alpha and beta play no part. */
-struct mafat_add_call {
+/* y = activation(x blended with z), pixel by pixel; without z, y = activation(x). A z
+ * whose pixels are 0 apart is one pixel for all columns. */
+struct mafat_blend_call {
+  enum mafat_blend blend;
   const float *x, *z; /* z may be NULL */
   float *y;
   int n_cols, n_channels;
-  int x_pixel_floats, z_pixel_floats, y_pixel_floats; /* x: 0 pixels apart is not allowed */
-  float alpha, beta;
+  int x_pixel_floats, z_pixel_floats, y_pixel_floats;
+  bool z_single;      /* a pixel of z is one float, for all channels */
+  float alpha, beta;  /* of MAFAT_BLEND_ADD */
   enum mafat_activation activation;
 };
 
@@ -122,7 +127,7 @@ struct mafat_kernels {
   void (*winograd_output)(const struct mafat_winograd_output_call *c);
   void (*depthwise)(const struct mafat_depthwise_call *c);
   void (*maxpool)(const struct mafat_pool_call *c);
-  void (*add)(const struct mafat_add_call *c);
+  void (*blend)(const struct mafat_blend_call *c);
   /* y = activation(x * scale[channel] + bias[channel]) */
   void (*scale)(const float *x, int x_pixel_floats, float *y, int y_pixel_floats, int n_cols,
                 int n_channels, const float *scale, const float *bias,

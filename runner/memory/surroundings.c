@@ -37,9 +37,9 @@ static bool has_narrow_calls(const struct mafat_network *n)
 {
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
-    if (l->type != MAFAT_CONVOLUTIONAL && l->type != MAFAT_CONNECTED) continue;
-    bool depthwise = l->type == MAFAT_CONVOLUTIONAL && mafat_layer_is_depthwise(l);
-    int filters = l->type == MAFAT_CONVOLUTIONAL && !depthwise ? l->out.c / l->groups : l->out.c;
+    if (!mafat_layer_has_panels(l)) continue;
+    bool depthwise = mafat_layer_is_depthwise(l);
+    int filters = mafat_layer_is_grouped(l) && !depthwise ? l->out.c / l->groups : l->out.c;
     int left = filters % (depthwise ? MAFAT_CHANNEL_BLOCK : MAFAT_PANEL);
     if (left >= 1 && left <= MAFAT_NARROW_FILTERS) return true;
   }

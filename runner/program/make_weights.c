@@ -97,17 +97,18 @@ static int sole_tensor(const struct mafat_sources *sources)
 }
 
 /* Share of a window's taps that lie in the map, averaged over it, along one axis. */
-static double coverage(const struct mafat_layer *l, int extent)
+static double coverage(struct mafat_taps t, int extent)
 {
-  double outside = (double)l->pad * (l->pad + 1) / l->stride;
-  return fmax(1 - outside / ((double)l->size * extent), 1. / l->size);
+  double padding = ((double)t.before * (t.before + 1) + (double)t.after * (t.after + 1)) / 2;
+  double outside = padding / ((double)t.stride * t.dilation);
+  return fmax(1 - outside / ((double)t.size * extent), 1. / t.size);
 }
 
 static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   double fan_in = (double)m.taps * m.inputs;
-  if (!mafat_layer_is_flat(l)) fan_in = fan_in * coverage(l, l->out.h) * coverage(l, l->out.w);
+  if (!mafat_layer_is_flat(l)) fan_in = fan_in * coverage(l->window.y, l->out.h) * coverage(l->window.x, l->out.w);
   r->limit = (float)sqrt(3 * wanted_energy(l->activation) / (fan_in * in));
   r->energy = 1;
 }
@@ -119,7 +120,7 @@ static void cook_layer(const struct mafat_network *n, int index, struct recipe *
   float in = mean_energy(&l->sources, recipes);
   *r = (struct recipe){.energy = in, .branch = 1, .head = -1};
   if (mafat_layer_matrix(l).filters > 0) weigh(l, in, r);
-  if (mafat_layer_pools(l) && l->size > 1) r->energy = 1.5f * in; /* measured on pictures */
+  if (mafat_layer_pools(l) && mafat_window_area(&l->window) > 1) r->energy = 1.5f * in; /* measured on pictures */
   if (l->type == MAFAT_AVGPOOL) r->energy = in / 2;
   if (l->type == MAFAT_UPSAMPLE) r->energy = in * l->scale * l->scale;
   if (mafat_layer_adds(l)) {

@@ -1,6 +1,8 @@
 #include "runner/weights/affine.h"
 #include "runner/weights/weights_store.h"
 
+#include "predictor/fusion.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -117,7 +119,7 @@ static void prepare_step(struct mafat_weights *w, const struct mafat_step *step)
 {
   w->step.layer = -1;
   if (!mafat_fetches_step_has_weights(step)) return;
-  for (int l = step->layer; l >= 0; l = w->plan->inner[l]) {
+  for (int l = step->layer; l >= 0; l = mafat_fusion_inside(w->plan, l)) {
     if (w->plan->residence[l] != MAFAT_STREAMED) continue;
     w->step.layer = l;
     w->step.filters = step->filters;

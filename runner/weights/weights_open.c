@@ -1,6 +1,8 @@
 #include "formats/darknet/constants.h"
 #include "runner/weights/weights_store.h"
 
+#include "predictor/fusion.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@ static int find_kept(const struct mafat_weights *w, bool *kept, bool *used)
   int code = mafat_schedule_open(&s, w->network, w->plan);
   if (code) return code;
   while (mafat_schedule_next(s, &step))
-    for (int l = step.layer; l >= 0; l = w->plan->inner[l]) used[l] = true;
+    for (int l = step.layer; l >= 0; l = mafat_fusion_inside(w->plan, l)) used[l] = true;
   mafat_schedule_close(&s);
   for (int l = 0; l < w->n_layers; l++) kept[l] = used[l] && w->plan->residence[l] == MAFAT_KEPT;
   return MAFAT_OK;

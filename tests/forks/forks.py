@@ -389,10 +389,10 @@ def cases():
 NET = "[net]\nheight=8\nwidth=8\nchannels=4\n"
 # Refused by name: the section, the key (None: the section itself).
 REFUSED = {
-    "convolutional": "stride_x=2 stride_y=2 dilation=2 antialiasing=1 assisted_excitation=4 share_index=0 sway=1 rotate=1 "
+    "convolutional": "antialiasing=1 assisted_excitation=4 share_index=0 sway=1 rotate=1 "
                      "stretch=1 stretch_sway=1 deform=1 coordconv=1 cbn=1 xnor=1 binary=1 flipped=1 dot=1 numload=4 dontload=1 "
-                     "activation=gelu activation=hard_mish activation=norm_chan activation=revleaky",
-    "maxpool": "stride_x=2 stride_y=1 antialiasing=1 maxpool_depth=1 maxpool_zero_nonmax=1",
+                     "activation=gelu activation=norm_chan activation=revleaky",
+    "maxpool": "antialiasing=1 maxpool_depth=1 maxpool_zero_nonmax=1",
     "shortcut": "from=-2,-3 weights_type=per_feature weights_normalization=relu",
     "reorg": "flatten=1",
     "softmax": "tree=a.tree spatial=1",

@@ -75,7 +75,7 @@ static double shape_operations(const struct bench_shape *s)
   if (strcmp(s->kernel, "conv") == 0) return shape_outputs(s) * 2 * taps * s->c;
   if (strcmp(s->kernel, "depthwise") == 0) return shape_outputs(s) * 2 * taps;
   if (strcmp(s->kernel, "maxpool") == 0) return shape_outputs(s) * taps;
-  return shape_outputs(s) * (strcmp(s->kernel, "add") == 0 ? 3 : 2);
+  return shape_outputs(s) * (strcmp(s->kernel, "blend") == 0 ? 3 : 2);
 }
 
 /* Input, weights and output, each touched once. */
@@ -83,7 +83,7 @@ static double shape_bytes(const struct bench_shape *s)
 {
   double input = (double)s->h * s->w * s->c, taps = (double)s->size * s->size;
   double weights = !has_taps(s) ? 0 : strcmp(s->kernel, "conv") == 0 ? taps * s->c * s->filters : taps * s->c;
-  if (strcmp(s->kernel, "add") == 0) input *= 2;
+  if (strcmp(s->kernel, "blend") == 0) input *= 2;
   return 4 * (input + weights + shape_outputs(s));
 }
 

@@ -16,7 +16,7 @@ struct bench_options {
 /* 0; -1 where memory is short; -2 where no shape bears the names. */
 int bench_run(const struct bench_options *o);
 
-/* A layer. depthwise: filters = c; maxpool, add, scale: channels only. */
+/* A layer. depthwise: filters = c; maxpool, blend, scale: channels only. */
 struct bench_shape {
   const char *name, *kernel;
   int h, w, c, filters, size, stride;

@@ -1,4 +1,4 @@
-/* The kernels on whole layers, called as runner/layers_conv.c calls them: rows
+/* The kernels on whole layers, called as runner/kinds/conv_direct.c calls them: rows
  * in bands that a cache holds, panels of 32 filters, channels in pieces. */
 #include "tests/kernel_check/bench.h"
 
@@ -117,8 +117,8 @@ static const float *run_panel(const struct ours *o, const float *w, int filter, 
   const bool split = (size_t)s->c * (size_t)taps * 16 * sizeof(float) > SPLIT_BYTES;
   const int blocks_per_call = split ? SPLIT_CHANNELS / 16 : o->n_blocks;
   const float *end = w + (size_t)s->c * (size_t)taps * (size_t)width;
-  struct mafat_conv_call call = {.n_rows = n_rows, .n_cols = o->out.w, .size = s->size, .stride = s->stride,
-                                 .width = width, .scale = end, .bias = end + width, .activation = MAFAT_LEAKY};
+  struct mafat_conv_call call = {.n_rows = n_rows, .n_cols = o->out.w,
+                                 .window = mafat_window_square(s->size, s->stride, 0), .width = width, .scale = end, .bias = end + width, .activation = MAFAT_LEAKY};
   segments_at(o, &call, filter, n, y0);
   for (int b = 0; b < o->n_blocks; b += blocks_per_call) {
     call.pieces = o->pieces + b;
@@ -156,8 +156,8 @@ static void run_depthwise(void *state)
     const int n = block_channels(s->c, b), width = mafat_panel_width(n);
     struct mafat_depthwise_call call = {
         .rows = o->in_rows, .out = o->out_rows, .n_channels = n, .in_pixel_floats = mafat_block_width(s->c, b),
-        .out_pixel_floats = mafat_block_width(s->c, b), .n_cols = o->out.w, .size = s->size, .stride = s->stride,
-        .weights = w, .scale = w + taps * width, .bias = w + (taps + 1) * width, .width = width,
+        .out_pixel_floats = mafat_block_width(s->c, b), .n_cols = o->out.w,
+        .window = mafat_window_square(s->size, s->stride, 0), .weights = w, .scale = w + taps * width, .bias = w + (taps + 1) * width, .width = width,
         .activation = MAFAT_LEAKY};
     for (int y = 0; y < o->out.h; y += o->rows_per_call) {
       call.n_rows = mafat_min(o->rows_per_call, o->out.h - y);
@@ -197,7 +197,7 @@ static void run_maxpool(void *state)
     for (int y = 0; y < o->out.h; y++) {
       struct mafat_pool_call call = {
           .rows = o->in_rows, .n_rows = mafat_min(s->size, s->h - y * s->stride), .in_end = s->w,
-          .out = map_at(&o->out, b, y, 0), .n_cols = o->out.w, .size = s->size, .stride = s->stride,
+          .out = map_at(&o->out, b, y, 0), .n_cols = o->out.w, .taps = mafat_window_square(s->size, s->stride, 0).x,
           .n_channels = block_channels(s->c, b), .in_pixel_floats = mafat_block_width(s->c, b),
           .out_pixel_floats = mafat_block_width(s->c, b)};
       for (int r = 0; r < call.n_rows; r++) o->in_rows[r] = map_at(&o->in, b, y * s->stride + r, 0);
@@ -205,18 +205,18 @@ static void run_maxpool(void *state)
     }
 }
 
-static void run_add(void *state)
+static void run_blend(void *state)
 {
   const struct ours *o = state;
   for (int b = 0; b < o->n_blocks; b++)
     for (int y = 0; y < o->out.h; y++) {
       const int pixel = mafat_block_width(o->shape->c, b);
       const float *x = map_at(&o->in, b, y, 0);
-      const struct mafat_add_call call = {
+      const struct mafat_blend_call call = {
           .x = x, .z = o->other + (x - o->in.floats), .y = map_at(&o->out, b, y, 0), .n_cols = o->out.w,
           .n_channels = block_channels(o->shape->c, b), .x_pixel_floats = pixel, .z_pixel_floats = pixel,
           .y_pixel_floats = pixel, .alpha = 1, .beta = 1, .activation = MAFAT_LINEAR};
-      o->k->add(&call);
+      o->k->blend(&call);
     }
 }
 
@@ -284,7 +284,7 @@ static void run_winograd(void *state)
       const int n = mafat_min(MAFAT_PANEL, s->filters - f), width = mafat_panel_width(n);
       struct mafat_conv_call call = {
           .pieces = o->pieces, .n_pieces = o->n_blocks, .n_rows = POINTS, .n_cols = n_rows * o->tiles_across,
-          .size = 1, .stride = 1, .weights = w, .weights_row_floats = (size_t)(s->c * width), .width = width,
+          .window = mafat_window_square(1, 1, 0), .weights = w, .weights_row_floats = (size_t)(s->c * width), .width = width,
           .start = true};
       for (int i = 0; i < n; i += 16) {
         float **rows = o->out_rows + call.n_segments * POINTS;
@@ -427,7 +427,7 @@ int bench_ours(const struct bench_shape *s, const struct bench_data *d, const st
   static const struct {
     const char *kernel;
     void (*run)(void *state);
-  } runs[] = {{"conv", run_conv}, {"depthwise", run_depthwise}, {"maxpool", run_maxpool}, {"add", run_add},
+  } runs[] = {{"conv", run_conv}, {"depthwise", run_depthwise}, {"maxpool", run_maxpool}, {"blend", run_blend},
               {"scale", run_scale}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs && n >= 0; i++)
     if (is_kernel(s, runs[i].kernel)) n = append(s, d, k, "", runs[i].run, list, n);

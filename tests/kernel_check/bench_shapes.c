@@ -37,8 +37,8 @@ const struct bench_shape bench_shapes[] = {
     {"yolo-fastest/110", "depthwise", 10, 10, 96, 96, 5, 1},
     {"yolov2/1", "maxpool", 608, 608, 32, 32, 2, 2},
     {"yolov2/17", "maxpool", 38, 38, 512, 512, 2, 2},
-    {"resnet50/6", "add", 64, 64, 256, 256, 1, 1},
-    {"yolov3/61", "add", 26, 26, 512, 512, 1, 1},
+    {"resnet50/6", "blend", 64, 64, 256, 256, 1, 1},
+    {"yolov3/61", "blend", 26, 26, 512, 512, 1, 1},
     {"batchnorm", "scale", 64, 64, 256, 256, 1, 1},
 };
 

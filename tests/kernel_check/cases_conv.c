@@ -8,7 +8,7 @@
 
 enum {
   MAX_PIECES = 6,
-  MAX_IN_ROWS = 36,
+  MAX_IN_ROWS = 64,
   MACS = 200000 /* of a case, about */
 };
 
@@ -44,14 +44,23 @@ static int choose_size(void)
   return one_in(4) ? random_in(1, 11) : favoured[one_in(3) ? random_in(2, 5) : random_in(0, 1)];
 }
 
+/* Usually the same both ways; dilated ones are small. */
+static struct mafat_window choose_window(void)
+{
+  struct mafat_window w = mafat_window_square(choose_size(), one_in(2) ? 1 : random_in(1, 4), 0);
+  if (one_in(3)) w.x = (struct mafat_taps){choose_size(), random_in(1, 4), 1, 0, 0};
+  if (w.y.size <= 5 && one_in(4)) w.y.dilation = random_in(1, 3);
+  if (w.x.size <= 5 && one_in(4)) w.x.dilation = random_in(1, 3);
+  return w;
+}
+
 static void choose_shape(struct conv_case *c)
 {
   struct mafat_conv_call *call = &c->call;
   static const enum shape shapes[] = {USUAL, USUAL, USUAL, USUAL, NARROW, WIDE, POOLED, POOLED, POINTS, CONNECTED};
   c->shape = shapes[random_in(0, 9)];
   c->n_filters = one_in(3) ? 32 : one_in(3) ? 16 : random_in(1, 32);
-  call->size = choose_size();
-  call->stride = one_in(2) ? 1 : random_in(1, 4);
+  call->window = choose_window();
   call->n_pieces = random_in(1, MAX_PIECES);
   call->n_rows = random_in(1, 6);
   call->n_cols = one_in(3) ? random_in(1, 60) : random_in(1, 15);
@@ -62,7 +71,7 @@ static void choose_shape(struct conv_case *c)
   if (c->shape == NARROW) call->n_cols = 1;
   if (c->shape == WIDE) call->n_cols = random_in(100, 700);
   if (c->shape == POOLED) call->pool = call->start = call->finish = true;
-  if (c->shape == POINTS || c->shape == CONNECTED) call->size = call->stride = 1;
+  if (c->shape == POINTS || c->shape == CONNECTED) call->window = mafat_window_square(1, 1, 0);
   if (c->shape == POINTS) call->n_rows = one_in(2) ? 36 : random_in(1, 36);
   if (c->shape == CONNECTED) call->n_pieces = call->n_rows = call->n_cols = 1;
 }
@@ -72,7 +81,7 @@ static long macs(const struct conv_case *c)
   const struct mafat_conv_call *call = &c->call;
   long channels = 0;
   for (int p = 0; p < call->n_pieces; p++) channels += c->pieces[p].n_channels;
-  return channels * call->size * call->size * c->n_filters * call->n_rows * call->n_cols;
+  return channels * mafat_window_area(&call->window) * c->n_filters * call->n_rows * call->n_cols;
 }
 
 static void choose_channels(struct conv_case *c)
@@ -98,8 +107,8 @@ static void choose_channels(struct conv_case *c)
 static void make_inputs(struct conv_case *c)
 {
   const struct mafat_conv_call *call = &c->call;
-  int n_rows = (call->n_rows - 1) * call->stride + call->size;
-  int n_pixels = (call->n_cols - 1) * call->stride + call->size;
+  int n_rows = mafat_taps_inputs(call->window.y, call->n_rows);
+  int n_pixels = mafat_taps_inputs(call->window.x, call->n_cols);
   for (int p = 0; p < call->n_pieces; p++) {
     struct mafat_conv_piece *piece = &c->pieces[p];
     for (int r = 0; r < n_rows; r++)
@@ -123,7 +132,7 @@ static void make_weights(struct conv_case *c)
   struct mafat_conv_call *call = &c->call;
   /* Huge or denormal weights as well as inputs would overflow, or say nothing. */
   enum values v = c->values == ZEROS || c->values == SPARSE ? c->values : ORDINARY;
-  size_t n_taps = (size_t)(c->n_channels * call->size * call->size);
+  size_t n_taps = (size_t)(c->n_channels * mafat_window_area(&call->window));
   int width = mafat_panel_width(c->n_filters);
   if (c->shape == POINTS) {
     call->weights_row_floats = n_taps * (size_t)width + (one_in(2) ? 0 : (size_t)random_in(1, 100));
@@ -157,7 +166,7 @@ static void make_outputs(struct conv_case *c, struct check_call *check)
 static struct check_value exact_output(const struct conv_case *c, int filter, int row, int col)
 {
   const struct mafat_conv_call *call = &c->call;
-  const int step = call->pool ? 2 : 1, n_terms = c->n_channels * call->size * call->size;
+  const int step = call->pool ? 2 : 1, n_terms = c->n_channels * mafat_window_area(&call->window);
   struct check_value most = {-INFINITY, 0};
   for (int y = row * step; y < (row + 1) * step && y < call->n_rows; y++)
     for (int x = col * step; x < (col + 1) * step && x < call->n_cols; x++) {
@@ -199,8 +208,8 @@ void check_conv(struct check *check)
   make_outputs(c, &run);
   compute_exact(c, &run);
   snprintf(run.text, sizeof run.text,
-           "size %d stride %d, %d channels in %d pieces, %d filters, %d x %d%s%s%s%s, %s, %s values", call->size,
-           call->stride, c->n_channels, call->n_pieces, c->n_filters, call->n_rows, call->n_cols,
+           "%s, %d channels in %d pieces, %d filters, %d x %d%s%s%s%s, %s, %s values",
+           window_text(&call->window, (char[80]){0}, 80), c->n_channels, call->n_pieces, c->n_filters, call->n_rows, call->n_cols,
            call->pool ? " pooled" : "", call->weights_row_floats ? " with weights of their own" : "",
            call->start ? "" : ", continued", call->finish ? "" : ", raw",
            mafat_activation_name(call->activation), values_name(c->values));

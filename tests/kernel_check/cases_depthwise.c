@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_IN_ROWS = 36, MAX_TAPS = 121 };
+enum { MAX_IN_ROWS = 64, MAX_TAPS = 121 };
 
 static const float *in_rows[MAX_IN_ROWS];
 
@@ -22,6 +22,21 @@ static const float *make_weights(int n_taps, int n_channels, int width, enum val
   return input_pixels(n_taps, n_channels, width, v);
 }
 
+static struct mafat_taps choose_taps(int size)
+{
+  int dilation = size <= 5 && one_in(4) ? random_in(1, 3) : 1;
+  return (struct mafat_taps){size, one_in(2) ? random_in(1, 2) : random_in(1, 4), dilation, 0, 0};
+}
+
+/* Usually the same both ways. */
+static struct mafat_window choose_window(int largest)
+{
+  struct mafat_window w;
+  w.y = w.x = choose_taps(one_in(2) ? 3 : random_in(1, largest));
+  if (one_in(3)) w.y = choose_taps(random_in(1, largest));
+  return w;
+}
+
 void check_depthwise(struct check *check)
 {
   const enum values values = random_values(), of_weights = values == SPARSE ? SPARSE : ORDINARY;
@@ -30,14 +45,13 @@ void check_depthwise(struct check *check)
       .rows = in_rows, .n_channels = n, .in_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
       .out_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .n_rows = random_in(1, 5),
       .n_cols = one_in(8) ? random_in(100, 700) : one_in(4) ? 1 : random_in(1, 40),
-      .size = one_in(2) ? 3 : random_in(1, 11), .stride = one_in(2) ? random_in(1, 2) : random_in(1, 4),
       .width = mafat_panel_width(n), .activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1)};
-  if (call.n_cols > 40) call.size = mafat_min(call.size, 3);
-  const int n_rows = (call.n_rows - 1) * call.stride + call.size;
+  call.window = choose_window(call.n_cols > 40 ? 3 : 11);
+  const int n_rows = mafat_taps_inputs(call.window.y, call.n_rows), n_taps = mafat_window_area(&call.window);
   inputs_reset();
   for (int r = 0; r < n_rows; r++)
-    in_rows[r] = input_pixels((call.n_cols - 1) * call.stride + call.size, n, call.in_pixel_floats, values);
-  call.weights = make_weights(call.size * call.size, n, call.width, of_weights);
+    in_rows[r] = input_pixels(mafat_taps_inputs(call.window.x, call.n_cols), n, call.in_pixel_floats, values);
+  call.weights = make_weights(n_taps, n, call.width, of_weights);
   call.scale = make_weights(1, n, n, of_weights);
   call.bias = make_weights(1, n, n, of_weights);
 
@@ -52,10 +66,10 @@ void check_depthwise(struct check *check)
     for (int col = 0; col < call.n_cols; col++)
       for (int ch = 0; ch < n; ch++) {
         struct mafat_exact y = mafat_exact_depthwise(&call, ch, row, col);
-        *exact++ = (struct check_value){y.value, check_tolerance(y, call.size * call.size, call.activation)};
+        *exact++ = (struct check_value){y.value, check_tolerance(y, n_taps, call.activation)};
       }
-  snprintf(run.text, sizeof run.text, "size %d stride %d, %d channels, %d x %d, %s, %s values", call.size,
-           call.stride, n, call.n_rows, call.n_cols, mafat_activation_name(call.activation), values_name(values));
+  snprintf(run.text, sizeof run.text, "%s, %d channels, %d x %d, %s, %s values",
+           window_text(&call.window, (char[80]){0}, 80), n, call.n_rows, call.n_cols, mafat_activation_name(call.activation), values_name(values));
   check_run(check, &run);
 }
 
@@ -76,9 +90,11 @@ static double exact_maximum(const struct mafat_pool_call *c, int col, int ch)
 {
   double most = -FLT_MAX;
   for (int r = 0; r < c->n_rows; r++)
-    for (int x = c->first_col + col * c->stride; x < c->first_col + col * c->stride + c->size; x++)
+    for (int kx = 0; kx < c->taps.size; kx++) {
+      int x = c->first_col + col * c->taps.stride + kx * c->taps.dilation;
       if (x >= c->in_begin && x < c->in_end)
         most = fmax(most, c->rows[r][(ptrdiff_t)x * c->in_pixel_floats + ch]);
+    }
   return most;
 }
 
@@ -88,14 +104,14 @@ void check_maxpool(struct check *check)
   const bool odd = one_in(4);
   const int n = one_in(3) ? 16 : random_in(1, 16);
   struct mafat_pool_call call = {
-      .rows = in_rows, .size = one_in(2) ? 2 : random_in(1, 13), .stride = random_in(1, 4),
+      .rows = in_rows, .taps = choose_taps(one_in(2) ? 2 : random_in(1, 13)),
       .n_cols = one_in(8) ? random_in(100, 700) : random_in(1, 30), .n_channels = n,
       .in_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
       .out_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .in_begin = random_in(-3, 3)};
-  call.n_rows = random_in(1, call.size);
-  call.first_col = call.in_begin - random_in(0, call.size - 1);
-  int seen = call.first_col + (call.n_cols - 1) * call.stride + call.size; /* behind the last tap */
-  call.in_end = seen - random_in(0, call.size - 1);
+  call.n_rows = random_in(1, call.taps.size);
+  call.first_col = call.in_begin - random_in(0, call.taps.size - 1);
+  int seen = call.first_col + mafat_taps_inputs(call.taps, call.n_cols); /* behind the last tap */
+  call.in_end = seen - random_in(0, call.taps.size - 1);
   if (call.in_end <= call.in_begin) call.in_end = call.in_begin + 1;
   inputs_reset();
   for (int r = 0; r < call.n_rows; r++) {
@@ -113,8 +129,8 @@ void check_maxpool(struct check *check)
     for (int ch = 0; ch < n; ch++)
       run.exact[col * n + ch] = (struct check_value){exact_maximum(&call, col, ch), 0};
   snprintf(run.text, sizeof run.text,
-           "size %d stride %d, %d channels, %d rows, columns %d ... %d from %d, %d outputs, %s values%s", call.size,
-           call.stride, n, call.n_rows, call.in_begin, call.in_end, call.first_col, call.n_cols,
+           "size %d stride %d dilation %d, %d channels, %d rows, columns %d ... %d from %d, %d outputs, %s values%s",
+           call.taps.size, call.taps.stride, call.taps.dilation, n, call.n_rows, call.in_begin, call.in_end, call.first_col, call.n_cols,
            values_name(values), odd ? " with NaN and infinities" : "");
   check_run(check, &run);
 }

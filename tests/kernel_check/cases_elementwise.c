@@ -1,4 +1,4 @@
-/* Kernels without sums over taps: add, scale, activate, softmax. */
+/* Kernels without sums over taps: blend, scale, activate, softmax. */
 #include "tests/kernel_check/check.h"
 
 #include <float.h>
@@ -20,43 +20,58 @@ static struct check_call one_row(const char *kernel, void (*run)(const struct ma
   return c;
 }
 
-/* --- add --- */
+/* --- blend --- */
 
-static void run_add(const struct mafat_kernels *k, const void *call)
+static void run_blend(const struct mafat_kernels *k, const void *call)
 {
-  k->add(call);
+  k->blend(call);
 }
 
-static struct mafat_exact exact_add(const struct mafat_add_call *c, int col, int ch)
+static struct mafat_exact blend_values(const struct mafat_blend_call *c, double x, double z)
 {
-  double x = c->x[col * c->x_pixel_floats + ch], z = c->z ? c->z[col * c->z_pixel_floats + ch] : 0;
-  double alpha = c->z ? c->alpha : 1, beta = c->z ? c->beta : 0;
-  return (struct mafat_exact){mafat_exact_activation(alpha * x + beta * z, c->activation),
-                              fabs(alpha * x) + fabs(beta * z)};
+  if (c->blend == MAFAT_BLEND_MUL) return (struct mafat_exact){x * z, fabs(x * z)};
+  if (c->blend == MAFAT_BLEND_MAX) return (struct mafat_exact){fmax(x, z), fabs(fmax(x, z))};
+  return (struct mafat_exact){c->alpha * x + c->beta * z, fabs(c->alpha * x) + fabs(c->beta * z)};
 }
 
-void check_add(struct check *check)
+static struct mafat_exact exact_blend(const struct mafat_blend_call *c, int col, int ch)
 {
+  double x = c->x[col * c->x_pixel_floats + ch];
+  struct mafat_exact y = {x, fabs(x)};
+  if (c->z) y = blend_values(c, x, c->z[col * c->z_pixel_floats + (c->z_single ? 0 : ch)]);
+  y.value = mafat_exact_activation(y.value, c->activation);
+  return y;
+}
+
+void check_blend(struct check *check)
+{
+  static const char *const names[MAFAT_N_BLENDS] = {"added", "multiplied", "the larger"};
   const enum values values = random_values();
   const int n = one_in(3) ? 16 : random_in(1, 16);
-  struct mafat_add_call call = {
-      .n_cols = one_in(8) ? random_in(100, 700) : random_in(1, 40), .n_channels = n,
-      .x_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .z_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
-      .y_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .alpha = one_in(2) ? 1 : random_float(),
-      .beta = one_in(2) ? 1 : random_float(), .activation = random_activation()};
+  struct mafat_blend_call call = {
+      .blend = (enum mafat_blend)(one_in(2) ? MAFAT_BLEND_ADD : random_in(0, MAFAT_N_BLENDS - 1)),
+      .n_cols = one_in(8) ? random_in(100, 700) : random_in(1, 40), .n_channels = n, .z_single = one_in(4),
+      .x_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .y_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
+      .alpha = one_in(2) ? 1 : random_float(), .beta = one_in(2) ? 1 : random_float(), .activation = random_activation()};
+  const int z_channels = call.z_single ? 1 : n;
+  const bool one_pixel = one_in(4);
+  call.z_pixel_floats = one_pixel ? 0 : z_channels + (one_in(2) ? 0 : random_in(1, 20));
   inputs_reset();
   call.x = input_pixels(call.n_cols, n, call.x_pixel_floats, values);
-  call.z = one_in(3) ? NULL : input_pixels(call.n_cols, n, call.z_pixel_floats, values);
-  struct check_call run = one_row("add", run_add, &call, call.n_cols, n, call.y_pixel_floats, values);
+  call.z = one_in(3)     ? NULL
+           : one_pixel ? input_pixels(1, z_channels, z_channels, values)
+                       : input_pixels(call.n_cols, z_channels, call.z_pixel_floats, values);
+  struct check_call run = one_row("blend", run_blend, &call, call.n_cols, n, call.y_pixel_floats, values);
   check_place_outputs(&run, false);
   call.y = run.views[0].rows[0];
   for (int col = 0; col < call.n_cols; col++)
     for (int ch = 0; ch < n; ch++) {
-      struct mafat_exact y = exact_add(&call, col, ch);
+      struct mafat_exact y = exact_blend(&call, col, ch);
       run.exact[col * n + ch] = (struct check_value){y.value, check_tolerance(y, 2, call.activation)};
     }
-  snprintf(run.text, sizeof run.text, "%d channels, %d columns%s, %s, %s values", n, call.n_cols,
-           call.z ? "" : ", nothing to add", mafat_activation_name(call.activation), values_name(values));
+  snprintf(run.text, sizeof run.text, "%d channels, %d columns, %s%s%s, %s, %s values", n, call.n_cols,
+           call.z ? names[call.blend] : "nothing to blend", call.z && call.z_single ? ", one channel" : "",
+           call.z && one_pixel ? ", one pixel" : "", mafat_activation_name(call.activation), values_name(values));
   check_run(check, &run);
 }
 
@@ -125,7 +140,7 @@ static const double activation_bounds[MAFAT_N_ACTIVATIONS] = {
     [MAFAT_LOGISTIC] = 2.5e-7, [MAFAT_MISH] = 4e-7,    [MAFAT_SWISH] = 4e-7,     [MAFAT_ELU] = 2.5e-7,
     [MAFAT_SELU] = 4e-7,       [MAFAT_TANH] = 4e-7,    [MAFAT_HARDTAN] = 0,      [MAFAT_RAMP] = 2e-7,
     [MAFAT_LOGGY] = 4e-7,      [MAFAT_PLSE] = 2.5e-7,  [MAFAT_STAIR] = 1.5e-7,   [MAFAT_RELIE] = 1.5e-7,
-    [MAFAT_LHTAN] = 2e-7,
+    [MAFAT_LHTAN] = 2e-7,      [MAFAT_HARD_MISH] = 2.5e-7, /* two terms of up to 2 */
 };
 
 /* The exponential is clamped at e^-87: x times what should vanish does not quite. */

@@ -264,7 +264,7 @@ static void multiply(const struct mafat_kernels *k, const struct winograd_case *
     pieces[p] = (struct mafat_conv_piece){in_rows[p], c->piece_channels[p], MAX_CHANNELS};
   }
   struct mafat_conv_call call = {
-      .pieces = pieces, .n_pieces = c->n_pieces, .n_rows = POINTS, .n_cols = n_tiles, .size = 1, .stride = 1,
+      .pieces = pieces, .n_pieces = c->n_pieces, .n_rows = POINTS, .n_cols = n_tiles, .window = mafat_window_square(1, 1, 0),
       .weights = weight_values, .weights_row_floats = (size_t)(c->n_channels * c->width), .width = c->width,
       .start = true};
   for (int f = 0; f < c->n_filters; f += 16) {
@@ -330,7 +330,7 @@ static void exact_whole(const struct winograd_case *c, struct check_call *run)
   for (int p = 0; p < c->n_pieces; p++)
     pieces[p] = (struct mafat_conv_piece){c->rows[p], c->piece_channels[p], c->piece_channels[p]};
   const struct mafat_conv_call direct = {
-      .pieces = pieces, .n_pieces = c->n_pieces, .n_rows = c->h, .n_cols = c->w, .size = 3, .stride = 1,
+      .pieces = pieces, .n_pieces = c->n_pieces, .n_rows = c->h, .n_cols = c->w, .window = mafat_window_square(3, 1, 0),
       .weights = c->weights, .scale = c->scale, .bias = c->bias, .width = c->width, .activation = c->activation,
       .start = true, .finish = true};
   const bool few = check_n_outputs(run) < 512;

@@ -74,6 +74,13 @@ void fill(float *x, size_t n, enum values v)
   for (size_t i = 0; i < n; i++) x[i] = random_value(v);
 }
 
+const char *window_text(const struct mafat_window *w, char *text, size_t room)
+{
+  snprintf(text, room, "size %dx%d stride %dx%d dilation %dx%d", w->y.size, w->x.size, w->y.stride, w->x.stride,
+           w->y.dilation, w->x.dilation);
+  return text;
+}
+
 /* --- memory --- */
 
 /* n arrays of `bytes` with a page that faults before and behind each. */

@@ -36,6 +36,9 @@ static inline bool has_denormals(enum values v) { return v == TINY || v == MIXED
 const char *values_name(enum values v);
 void fill(float *x, size_t n, enum values v);
 
+/* "size 3x3 stride 1x1 dilation 1x1", rows first; returns `text`. */
+const char *window_text(const struct mafat_window *w, char *text, size_t room);
+
 /* --- memory --- */
 
 enum {
@@ -117,7 +120,7 @@ void check_run(struct check *check, struct check_call *c);
 /* Makes and runs one case from check->seed. */
 typedef void check_case(struct check *check);
 check_case check_conv, check_winograd_weights, check_winograd_input, check_winograd_output,
-    check_winograd, check_depthwise, check_maxpool, check_add, check_scale, check_activate,
+    check_winograd, check_depthwise, check_maxpool, check_blend, check_scale, check_activate,
     check_softmax;
 
 #endif

@@ -26,6 +26,7 @@ double mafat_exact_activation(double x, enum mafat_activation a)
   }
   case MAFAT_RELIE: return x > 0 ? x : .01 * x;
   case MAFAT_LHTAN: return x < 0 ? .001 * x : x > 1 ? .001 * (x - 1) + 1 : x;
+  case MAFAT_HARD_MISH: return x > 0 ? x : x > -2 ? x * x / 2 + x : 0;
   default: assert(!"activation without a formula"); return 0;
   }
 }
@@ -43,6 +44,15 @@ struct mafat_exact mafat_exact_finish(struct mafat_exact x, double scale, double
                               x.magnitude * fabs(scale) + fabs(bias)};
 }
 
+/* What a tap of output (row, col) reads, of rows of pixels. */
+static const float *tap_at(const float *const *rows, const struct mafat_window *w, int tap, int row, int col,
+                           int pixel_floats)
+{
+  int ky = tap / w->x.size, kx = tap % w->x.size;
+  return rows[row * w->y.stride + ky * w->y.dilation] +
+         (size_t)(col * w->x.stride + kx * w->x.dilation) * (size_t)pixel_floats;
+}
+
 struct mafat_exact mafat_exact_conv(const struct mafat_conv_call *c, int filter, int row, int col,
                                     double before)
 {
@@ -50,9 +60,8 @@ struct mafat_exact mafat_exact_conv(const struct mafat_conv_call *c, int filter,
   const float *w = c->weights + (size_t)row * c->weights_row_floats + filter;
   for (int p = 0; p < c->n_pieces; p++) {
     const struct mafat_conv_piece *piece = &c->pieces[p];
-    for (int tap = 0; tap < c->size * c->size; tap++) {
-      const float *x = piece->rows[row * c->stride + tap / c->size] +
-                       (size_t)(col * c->stride + tap % c->size) * (size_t)piece->pixel_floats;
+    for (int tap = 0; tap < mafat_window_area(&c->window); tap++) {
+      const float *x = tap_at(piece->rows, &c->window, tap, row, col, piece->pixel_floats);
       for (int ch = 0; ch < piece->n_channels; ch++, w += c->width) accumulate(&sum, x[ch], *w);
     }
   }
@@ -63,9 +72,8 @@ struct mafat_exact mafat_exact_depthwise(const struct mafat_depthwise_call *c, i
                                          int col)
 {
   struct mafat_exact sum = {0, 0};
-  for (int tap = 0; tap < c->size * c->size; tap++) {
-    const float *x = c->rows[row * c->stride + tap / c->size] +
-                     (size_t)(col * c->stride + tap % c->size) * (size_t)c->in_pixel_floats;
+  for (int tap = 0; tap < mafat_window_area(&c->window); tap++) {
+    const float *x = tap_at(c->rows, &c->window, tap, row, col, c->in_pixel_floats);
     accumulate(&sum, x[channel], c->weights[tap * c->width + channel]);
   }
   return mafat_exact_finish(sum, c->scale[channel], c->bias[channel], c->activation);

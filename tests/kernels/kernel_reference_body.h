@@ -29,11 +29,11 @@ static float conv_sum(const struct mafat_conv_call *c, int filter, int row, int 
 {
   const float *w = c->weights + (size_t)row * c->weights_row_floats + filter;
   for (int p = 0; p < c->n_pieces; p++)
-    for (int ky = 0; ky < c->size; ky++)
-      for (int kx = 0; kx < c->size; kx++) {
+    for (int ky = 0; ky < c->window.y.size; ky++)
+      for (int kx = 0; kx < c->window.x.size; kx++) {
         const struct mafat_conv_piece *piece = &c->pieces[p];
-        const float *x = piece->rows[row * c->stride + ky] +
-                         (size_t)(col * c->stride + kx) * (size_t)piece->pixel_floats;
+        const float *x = piece->rows[row * c->window.y.stride + ky * c->window.y.dilation] +
+                         (size_t)(col * c->window.x.stride + kx * c->window.x.dilation) * (size_t)piece->pixel_floats;
         for (int ch = 0; ch < piece->n_channels; ch++, w += c->width) sum = scalar_madd(x[ch], *w, sum);
       }
   return sum;
@@ -78,11 +78,13 @@ static void depthwise(const struct mafat_depthwise_call *c)
     for (int col = 0; col < c->n_cols; col++)
       for (int ch = 0; ch < c->n_channels; ch++) {
         float sum = 0;
-        for (int ky = 0; ky < c->size; ky++)
-          for (int kx = 0; kx < c->size; kx++)
-            sum = scalar_madd(c->rows[row * c->stride + ky]
-                                     [(size_t)(col * c->stride + kx) * (size_t)c->in_pixel_floats + (size_t)ch],
-                              c->weights[(ky * c->size + kx) * c->width + ch], sum);
+        for (int ky = 0; ky < c->window.y.size; ky++)
+          for (int kx = 0; kx < c->window.x.size; kx++) {
+            const float *x = c->rows[row * c->window.y.stride + ky * c->window.y.dilation];
+            int at = col * c->window.x.stride + kx * c->window.x.dilation;
+            sum = scalar_madd(x[(size_t)at * (size_t)c->in_pixel_floats + (size_t)ch],
+                              c->weights[(ky * c->window.x.size + kx) * c->width + ch], sum);
+          }
         c->out[row][(size_t)col * (size_t)c->out_pixel_floats + (size_t)ch] =
             activate_scalar(scalar_madd(sum, c->scale[ch], c->bias[ch]), c->activation);
       }
@@ -94,8 +96,8 @@ static void maxpool(const struct mafat_pool_call *c)
     for (int ch = 0; ch < c->n_channels; ch++) {
       float most = -FLT_MAX;
       for (int r = 0; r < c->n_rows; r++)
-        for (int kx = 0; kx < c->size; kx++) {
-          int x = c->first_col + col * c->stride + kx;
+        for (int kx = 0; kx < c->taps.size; kx++) {
+          int x = c->first_col + col * c->taps.stride + kx * c->taps.dilation;
           if (x >= c->in_begin && x < c->in_end)
             most = larger(most, c->rows[r][(ptrdiff_t)x * c->in_pixel_floats + ch]);
         }
@@ -103,16 +105,21 @@ static void maxpool(const struct mafat_pool_call *c)
     }
 }
 
-static void add(const struct mafat_add_call *c)
+static float blend_values(const struct mafat_blend_call *c, float x, float z)
+{
+  if (c->blend == MAFAT_BLEND_MUL) return x * z;
+  if (c->blend == MAFAT_BLEND_MAX) return larger(x, z);
+  float scaled = c->alpha * x;
+  return scalar_madd(c->beta, z, scaled);
+}
+
+static void blend(const struct mafat_blend_call *c)
 {
   for (int col = 0; col < c->n_cols; col++)
     for (int ch = 0; ch < c->n_channels; ch++) {
-      float x = c->x[(size_t)col * (size_t)c->x_pixel_floats + (size_t)ch];
-      if (c->z) {
-        float scaled = c->alpha * x;
-        x = scalar_madd(c->beta, c->z[(size_t)col * (size_t)c->z_pixel_floats + (size_t)ch], scaled);
-      }
-      c->y[(size_t)col * (size_t)c->y_pixel_floats + (size_t)ch] = activate_scalar(x, c->activation);
+      float y = c->x[(size_t)col * (size_t)c->x_pixel_floats + (size_t)ch];
+      if (c->z) y = blend_values(c, y, c->z[(size_t)col * (size_t)c->z_pixel_floats + (size_t)(c->z_single ? 0 : ch)]);
+      c->y[(size_t)col * (size_t)c->y_pixel_floats + (size_t)ch] = activate_scalar(y, c->activation);
     }
 }
 
@@ -152,7 +159,7 @@ const struct mafat_kernels REFERENCE_TABLE = {
     .winograd_output = winograd_output,
     .depthwise = depthwise,
     .maxpool = maxpool,
-    .add = add,
+    .blend = blend,
     .scale = scale_channels,
     .activate = activate,
     .softmax = softmax,

@@ -15,6 +15,30 @@
 
 /* ---- objects from text ---- */
 
+/* Another window along one axis that gives as many outputs from as many inputs. */
+static struct mafat_taps vary_taps(struct test_rng *rng, struct mafat_taps t, int inputs, int outputs)
+{
+  struct mafat_taps other = {.size = test_random_int(rng, 1, 4), .stride = t.stride};
+  other.dilation = test_random_int(rng, 1, 2);
+  other.before = test_random_int(rng, 0, (other.size - 1) * other.dilation);
+  other.after = mafat_taps_inputs(other, outputs) - inputs - other.before;
+  if (other.after < 0) other.after = 0;
+  bool sees_map = (outputs - 1) * other.stride - other.before < inputs;
+  return mafat_taps_outputs(other, inputs) == outputs && sees_map ? other : t;
+}
+
+/* Gives some windows rows and columns of their own: what no cfg can say. */
+static void vary_windows(struct mafat_network *n, uint64_t seed)
+{
+  struct test_rng rng = test_rng(seed);
+  for (int i = 0; i < n->n_layers; i++) {
+    struct mafat_layer *l = &n->layers[i];
+    if (!(mafat_layer_convolves(l) || mafat_layer_pools(l)) || test_random_chance(&rng, 60)) continue;
+    l->window.y = vary_taps(&rng, l->window.y, l->in.h, l->out.h);
+    l->window.x = vary_taps(&rng, l->window.x, l->in.w, l->out.w);
+  }
+}
+
 struct mafat_network *test_network(const char *cfg_text)
 {
   struct mafat_diagnostic d = {""};
@@ -24,6 +48,8 @@ struct mafat_network *test_network(const char *cfg_text)
   if (code == MAFAT_OK) code = mafat_darknet_make(&n, cfg, NULL, NULL, &d);
   mafat_cfg_close(&cfg);
   ck_assert_msg(code == MAFAT_OK, "%s\n%s", d.text, cfg_text);
+  unsigned long long seed;
+  if (sscanf(cfg_text, "# windows %llu", &seed) == 1) vary_windows(n, seed);
   return n;
 }
 
@@ -179,6 +205,7 @@ struct test_network_style test_network_style(void)
                                      .max_extent = 40,
                                      .max_channels = 192,
                                      .max_macs = 3000000,
+                                     .windows = true,
                                      .edges = true,
                                      .whole_maps = true,
                                      .heads = true};
@@ -221,21 +248,36 @@ struct conv {
   int filters, size, stride, groups;
   int padding;
   bool half_pad; /* pad=1: half the size */
+  int dilation;  /* 0: none */
+  bool any_shape; /* nobody relies on the output's */
 };
+
+/* Now and then strides are written for each axis: stride_x=2. */
+static void write_strides(struct author *a, int stride, bool vary, int *down, int *across)
+{
+  *down = *across = stride;
+  write_cfg(a, "stride=%d\n", stride);
+  if (!vary || !test_random_chance(a->rng, 15)) return;
+  int *other = test_random_chance(a->rng, 50) ? down : across;
+  *other = test_random_int(a->rng, 1, 3);
+  write_cfg(a, "stride_%c=%d\n", other == down ? 'y' : 'x', *other);
+}
 
 static bool add_conv(struct author *a, const struct conv *c)
 {
   struct mafat_shape in = here(a);
   int pad = c->half_pad ? c->size / 2 : c->padding;
-  int h = in.h + 2 * pad - c->size, w = in.w + 2 * pad - c->size;
+  int h = in.h + 2 * pad - c->size, w = in.w + 2 * pad - c->size, down, across;
   if (h < 0 || w < 0 || in.c % c->groups || c->filters % c->groups) return false;
-  h = h / c->stride + 1;
-  w = w / c->stride + 1;
-  long long macs = (long long)h * w * c->filters * (in.c / c->groups) * c->size * c->size;
-  if (macs > a->style->max_macs || h > a->style->max_extent || w > a->style->max_extent ||
+  long long macs = (long long)(h + 1) * (w + 1) * c->filters * (in.c / c->groups) * c->size * c->size;
+  if (macs > a->style->max_macs || h >= a->style->max_extent || w >= a->style->max_extent ||
       c->filters > a->style->max_channels)
     return false;
-  write_cfg(a, "[convolutional]\nfilters=%d\nsize=%d\nstride=%d\n", c->filters, c->size, c->stride);
+  write_cfg(a, "[convolutional]\nfilters=%d\nsize=%d\n", c->filters, c->size);
+  write_strides(a, c->stride, c->any_shape, &down, &across);
+  if (c->dilation) write_cfg(a, "dilation=%d\n", c->dilation);
+  h = h / down + 1;
+  w = w / across + 1;
   if (c->half_pad) write_cfg(a, "pad=1\n");
   else if (c->padding) write_cfg(a, "padding=%d\n", c->padding);
   if (c->groups > 1) write_cfg(a, "groups=%d\n", c->groups);
@@ -250,9 +292,10 @@ static bool random_conv(struct author *a)
   static const int filters[] = {1, 3, 5, 8, 16, 16, 17, 24, 32, 33, 40, 64};
   static const int sizes[] = {1, 1, 1, 2, 3, 3, 3, 3, 5, 7}, strides[] = {1, 1, 1, 1, 2, 2, 3};
   struct conv c = {.filters = PICK(a->rng, filters), .size = PICK(a->rng, sizes), .stride = PICK(a->rng, strides),
-                   .groups = 1};
+                   .groups = 1, .any_shape = true};
   c.half_pad = test_random_chance(a->rng, 60);
   if (!c.half_pad && test_random_chance(a->rng, 50)) c.padding = test_random_int(a->rng, 0, c.size);
+  if (c.half_pad && c.size % 2 && test_random_chance(a->rng, 15)) c.dilation = test_random_int(a->rng, 1, 3);
   return add_conv(a, &c);
 }
 
@@ -260,7 +303,8 @@ static bool grouped_conv(struct author *a)
 {
   static const int sizes[] = {1, 3, 3, 3, 5};
   int channels = here(a).c;
-  struct conv c = {.size = PICK(a->rng, sizes), .stride = test_random_int(a->rng, 1, 2), .half_pad = true};
+  struct conv c = {.size = PICK(a->rng, sizes), .stride = test_random_int(a->rng, 1, 2), .half_pad = true,
+                   .any_shape = true};
   switch (test_random_int(a->rng, 0, 4)) {
   case 0:
   case 1: /* depthwise */
@@ -288,8 +332,8 @@ static bool concatenation(struct author *a)
 {
   static const int first[] = {24, 24, 3, 17, 20}, second[] = {96, 33, 8, 40};
   int size = test_random_chance(a->rng, 50) ? 3 : 1;
-  if (!add_conv(a, &(struct conv){PICK(a->rng, first), 1, 1, 1, 0, false})) return false;
-  if (!add_conv(a, &(struct conv){PICK(a->rng, second), size, 1, 1, 0, true})) return true;
+  if (!add_conv(a, &(struct conv){PICK(a->rng, first), 1, 1, 1, 0, false, 0, false})) return false;
+  if (!add_conv(a, &(struct conv){PICK(a->rng, second), size, 1, 1, 0, true, 0, false})) return true;
   struct mafat_shape one = a->shapes[a->n - 2], two = here(a);
   if (one.c + two.c > a->style->max_channels) return true;
   bool newest_first = test_random_chance(a->rng, 50);
@@ -308,10 +352,13 @@ static bool maxpool(struct author *a)
   if (written) padding = test_random_int(a->rng, 0, size);
   int h = in.h + padding - size, w = in.w + padding - size, pad = padding / 2;
   if (h < 0 || w < 0) return false;
-  h = h / stride + 1;
-  w = w / stride + 1;
-  if ((h - 1) * stride - pad >= in.h || (w - 1) * stride - pad >= in.w) return false;
-  write_cfg(a, "[maxpool]\nsize=%d\nstride=%d\n", size, stride);
+  /* Strides of 1: no window lies further out. */
+  if (h - pad >= in.h || w - pad >= in.w) return false;
+  int down, across;
+  write_cfg(a, "[maxpool]\nsize=%d\n", size);
+  write_strides(a, stride, true, &down, &across);
+  h = h / down + 1;
+  w = w / across + 1;
   if (written) write_cfg(a, "padding=%d\n", padding);
   write_cfg(a, "\n");
   put(a, h, w, in.c);
@@ -379,12 +426,12 @@ static bool fan(struct author *a)
   static const int wide[] = {33, 48, 64, 96}, narrow[] = {3, 16, 24, 40};
   int before = a->n - 1, channels = here(a).c, filters = PICK(a->rng, wide);
   int size = test_random_chance(a->rng, 60) ? 3 : 1;
-  if (!add_conv(a, &(struct conv){filters, size, 1, 1, 0, true}) &&
-      !add_conv(a, &(struct conv){filters, 1, 1, 1, 0, false}))
+  if (!add_conv(a, &(struct conv){filters, size, 1, 1, 0, true, 0, false}) &&
+      !add_conv(a, &(struct conv){filters, 1, 1, 1, 0, false, 0, false}))
     return false;
   int first = a->n - 1;
   bool adds = a->style->edges && before >= 0 && test_random_chance(a->rng, 30);
-  if (!add_conv(a, &(struct conv){adds ? channels : PICK(a->rng, narrow), 1, 1, 1, 0, false})) return true;
+  if (!add_conv(a, &(struct conv){adds ? channels : PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false})) return true;
   if (adds) {
     write_cfg(a, "[shortcut]\nfrom=%d\nactivation=%s\n\n", layer_number(a, before), any_activation(a));
     put(a, here(a).h, here(a).w, channels);
@@ -396,7 +443,7 @@ static bool fan(struct author *a)
   if (test_random_chance(a->rng, 60)) {
     write_cfg(a, "[maxpool]\nsize=3\nstride=1\n\n");
     put(a, two.h, two.w, two.c);
-  } else if (!add_conv(a, &(struct conv){PICK(a->rng, narrow), 1, 1, 1, 0, false})) {
+  } else if (!add_conv(a, &(struct conv){PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false})) {
     return true;
   }
   if (one.c + here(a).c > a->style->max_channels) return true;
@@ -509,7 +556,7 @@ static bool map_head(struct author *a)
   int boxes = test_random_int(a->rng, 1, 3), classes = test_random_int(a->rng, 1, 6);
   int channels = boxes * (classes + 5);
   bool yolo = test_random_chance(a->rng, 60);
-  if (!add_conv(a, &(struct conv){channels, 1, 1, 1, 0, false})) return false;
+  if (!add_conv(a, &(struct conv){channels, 1, 1, 1, 0, false, 0, false})) return false;
   write_cfg(a, "[%s]\nclasses=%d\nnum=%d\nanchors=%s\n", yolo ? "yolo" : "region", classes, yolo ? 3 : boxes,
             yolo || boxes == 3 ? "1,2, 3,4, 5,6" : "1.5,2.25");
   if (yolo) write_cfg(a, "mask=%s\n%s\n", boxes == 1 ? "1" : boxes == 2 ? "0,2" : "0,1,2",
@@ -555,7 +602,7 @@ static void add_layer(struct author *a)
   } else if (dice >= 70 && dice < 80) {
     added = fan(a);
   }
-  if (!added && !random_conv(a)) add_conv(a, &(struct conv){8, 1, 1, 1, 0, false});
+  if (!added && !random_conv(a)) add_conv(a, &(struct conv){8, 1, 1, 1, 0, false, 0, false});
 }
 
 static void finish(struct author *a)
@@ -579,6 +626,7 @@ void test_random_network(struct test_rng *rng, const struct test_network_style *
   ck_assert_int_le(layers + 8, MAX_GENERATED);
   a.input = (struct mafat_shape){mafat_min(PICK(rng, sides), style->max_extent),
                                  mafat_min(PICK(rng, sides), style->max_extent), PICK(rng, channels)};
+  if (style->windows && test_random_chance(rng, 40)) write_cfg(&a, "# windows %u\n", test_random(rng));
   write_cfg(&a, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n\n", a.input.h, a.input.w, a.input.c);
   while (a.n < layers) add_layer(&a);
   finish(&a);

@@ -52,6 +52,7 @@ struct test_network_style {
   int max_extent;             /* 40: of any map, pixels a side */
   int max_channels;           /* 192: of any layer */
   long long max_macs;         /* 3000000: of one layer */
+  bool windows;               /* true: of rows and columns by themselves, beyond what a cfg can say */
   bool edges;                 /* true: routes, shortcuts; false: a chain */
   bool whole_maps;            /* true: also layers that cannot be tiled, in the middle and at the end */
   bool heads;                 /* true: sometimes a detection head or two */

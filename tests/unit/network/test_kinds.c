@@ -19,7 +19,7 @@ START_TEST(every_type_has_a_kind_of_its_own)
     const struct mafat_kind *k = kind_of(t);
     ck_assert_msg(k && k->name && *k->name, "type %d", t);
     ck_assert_str_eq(k->name, mafat_layer_type_name((enum mafat_layer_type)t));
-    ck_assert_msg(k->in_span, "%s", k->name);
+    ck_assert_msg(k->infer && k->in_span, "%s", k->name);
     for (int other = 0; other < t; other++) {
       ck_assert_ptr_ne(k, kind_of(other));
       ck_assert_str_ne(k->name, kind_of(other)->name);
@@ -66,6 +66,16 @@ static void check_axis(const struct mafat_layer *l, const char *cfg, int index, 
   }
 }
 
+/* Of the other operand some pixels may meet none. */
+static void check_other_operand(const struct mafat_layer *l, const char *cfg, int index, bool axis_y)
+{
+  int from = axis_y ? l->from_shape.h : l->from_shape.w, out = axis_y ? l->out.h : l->out.w;
+  struct mafat_span all = mafat_layer_from_span(l, axis_y, mafat_span(0, out)), hull = {0, 0};
+  for (int i = 0; i < out; i++) hull = mafat_span_hull(hull, mafat_layer_from_span(l, axis_y, mafat_span(i, i + 1)));
+  if (all.begin != 0 || all.end < 1 || all.end > from || hull.begin != all.begin || hull.end != all.end)
+    test_fail_case(cfg, "-", "layer %d reads %d to %d of what it adds", index, all.begin, all.end);
+}
+
 static void check_matrix(const struct mafat_layer *l, const char *cfg, int index)
 {
   const struct mafat_matrix m = mafat_layer_matrix(l);
@@ -93,8 +103,10 @@ START_TEST(kinds_keep_their_promises)
     test_random_network(&rng, &style, cfg, sizeof cfg);
     struct mafat_network *n = test_network(cfg);
     for (int i = 0; i < n->n_layers; i++) {
-      check_axis(&n->layers[i], cfg, i, true);
-      check_axis(&n->layers[i], cfg, i, false);
+      for (int axis_y = 0; axis_y <= 1; axis_y++) {
+        check_axis(&n->layers[i], cfg, i, axis_y);
+        if (n->layers[i].from.n) check_other_operand(&n->layers[i], cfg, i, axis_y);
+      }
       check_matrix(&n->layers[i], cfg, i);
     }
     mafat_network_close(&n);

@@ -115,13 +115,13 @@ START_TEST(defaults_are_darknets)
   struct mafat_network *n = behind_net("[convolutional]\n[activation]\n[connected]\n[local]\n[shortcut]\nfrom=-2\n"
                                        "[upsample]\n[softmax]\n");
   const struct mafat_layer *l = n->layers;
-  ck_assert(l[0].size == 1 && l[0].stride == 1 && l[0].groups == 1 && l[0].pad == 0 && !l[0].batch_normalize);
+  ck_assert(mafat_window_is_pixel(&l[0].window) && l[0].groups == 1 && !l[0].batch_normalize);
   ck_assert_int_eq(l[0].activation, MAFAT_LOGISTIC);
   ck_assert_int_eq(l[1].activation, MAFAT_LINEAR);
   ck_assert_int_eq(l[2].activation, MAFAT_LOGISTIC);
   ck_assert_int_eq(l[3].activation, MAFAT_LOGISTIC);
   ck_assert(l[4].activation == MAFAT_LINEAR && l[4].alpha == 1 && l[4].beta == 1);
-  ck_assert(l[5].stride == 2 && l[5].scale == 1);
+  ck_assert(l[5].factor == 2 && l[5].scale == 1);
   ck_assert(l[6].groups == 1 && l[6].temperature == 1);
   ck_assert(n->letterbox);
   mafat_network_close(&n);
@@ -232,7 +232,7 @@ START_TEST(pads_are_what_windows_reach)
     struct mafat_network *n = test_network(cfg);
     for (int i = 0; i < n->n_layers; i++) {
       const struct mafat_layer *l = &n->layers[i];
-      int left, right, first = -l->pad, last = (l->out.w - 1) * l->stride - l->pad + l->size - 1;
+      int left, right, first = -l->window.x.before, last = mafat_taps_span(l->window.x, mafat_span(0, l->out.w)).end - 1;
       mafat_layer_pads(l, &left, &right);
       if (l->type != MAFAT_CONVOLUTIONAL) ck_assert(left == 0 && right == 0);
       else if (left != -first || right != (last >= l->in.w ? last - l->in.w + 1 : 0))
@@ -302,7 +302,7 @@ static const struct refusal refusals[] = {
     {NET "[conv]\nsize=9\n", MAFAT_EFORMAT, "a.cfg:5: layer [conv] has a window larger than its padded input"},
     {NET "[conv]\ngroups=3\nfilters=3\n", MAFAT_EFORMAT, "expects groups that divide both channels and filters"},
     {NET "[conv]\ngroups=4\nfilters=3\n", MAFAT_EFORMAT, "expects groups that divide both channels and filters"},
-    {NET "[conv]\nsize=3\ndilation=2\n", MAFAT_EUNSUPPORTED, "with dilation other than 1 is not supported"},
+    {NET "[conv]\nsize=3\ndilation=2\n", MAFAT_EUNSUPPORTED, "with dilation expects an odd size and pad=1"},
     {NET "[conv]\n[conv]\nshare_index=0\n", MAFAT_EUNSUPPORTED, "a.cfg:7: share_index=0 in [conv] is not supported"},
     {NET "[conv]\nxnor=1\n", MAFAT_EUNSUPPORTED, "a.cfg:6: xnor=1 in [conv] is not supported"},
     {NET "[maxpool]\nsize=2\nmaxpool_depth=1\n", MAFAT_EUNSUPPORTED, "a.cfg:7: maxpool_depth=1 in [maxpool] is not supported"},

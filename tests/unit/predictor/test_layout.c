@@ -425,8 +425,8 @@ static uint64_t layer_macs(const struct mafat_layer *l, struct mafat_box box)
 {
   uint64_t pixels = (uint64_t)mafat_box_area(box), inputs = (uint64_t)(l->in.h * l->in.w * l->in.c);
   if (l->type == MAFAT_CONVOLUTIONAL)
-    return pixels * (uint64_t)(l->filters * (l->in.c / l->groups) * l->size * l->size);
-  if (l->type == MAFAT_LOCAL) return pixels * (uint64_t)(l->filters * l->in.c * l->size * l->size);
+    return pixels * (uint64_t)(l->filters * (l->in.c / l->groups) * mafat_window_area(&l->window));
+  if (l->type == MAFAT_LOCAL) return pixels * (uint64_t)(l->filters * l->in.c * mafat_window_area(&l->window));
   return l->type == MAFAT_CONNECTED ? inputs * (uint64_t)l->out.c : 0;
 }
 

@@ -203,7 +203,7 @@ START_TEST(offsets_are_the_sums_of_the_panels_before)
 {
   struct mafat_network *n = network_of(&shapes[_i]);
   const struct mafat_layer *l = &n->layers[0];
-  size_t floats = 0, taps = (size_t)(l->in.c / l->groups * l->size * l->size);
+  size_t floats = 0, taps = (size_t)(l->in.c / l->groups * mafat_window_area(&l->window));
   for (int first = 0; first < l->filters; first = mafat_panel_end(l, first)) {
     int width = (mafat_panel_end(l, first) - first + 7) / 8 * 8;
     ck_assert_msg(mafat_packed_offset(l, first) == floats, "row %d, filter %d: %zu, expected %zu", _i, first,

@@ -176,13 +176,15 @@ static void mark(bool *on, int extent, int pixel, bool padding_touches)
 static void mark_input(const struct mafat_layer *l, bool axis_y, int o, bool *on)
 {
   int extent = axis_y ? l->in.h : l->in.w;
+  struct mafat_taps t = mafat_window_along(&l->window, axis_y);
   switch (l->type) {
   case MAFAT_CONVOLUTIONAL:
   case MAFAT_MAXPOOL:
-    for (int k = 0; k < l->size; k++) mark(on, extent, o * l->stride - l->pad + k, l->type == MAFAT_CONVOLUTIONAL);
+    for (int k = 0; k < mafat_taps_reach(t); k++) /* what lies between dilated taps is held, too */
+      mark(on, extent, mafat_taps_first(t, o) + k, l->type == MAFAT_CONVOLUTIONAL);
     break;
   case MAFAT_UPSAMPLE:
-    on[o / l->stride] = true;
+    on[o / l->factor] = true;
     break;
   case MAFAT_CROP:
     on[o + (axis_y ? l->crop_y : l->crop_x)] = true;
@@ -310,8 +312,8 @@ static size_t tile_bytes(const struct mafat_layer *l, const struct extents *y, c
   size_t out = (size_t)y->out[i] * (size_t)x->out[i];
   size_t in = (size_t)y->in[i] * (size_t)x->in[i] * (size_t)l->in.c +
               (size_t)y->from[i] * (size_t)x->from[i] * (size_t)l->from_shape.c;
-  size_t taps = l->type == MAFAT_CONVOLUTIONAL || l->type == MAFAT_LOCAL ? (size_t)(l->size * l->size) : 0;
-  size_t stride = taps ? (size_t)l->stride : 1;
+  size_t taps = l->type == MAFAT_CONVOLUTIONAL || l->type == MAFAT_LOCAL ? (size_t)mafat_window_area(&l->window) : 0;
+  size_t stride = taps ? (size_t)l->window.x.stride : 1;
   if (out == 0) return 0;
   return 4 * ((out * (size_t)l->in.c * taps + stride - 1) / stride + out * (size_t)l->out.c + 2 * in);
 }

@@ -32,10 +32,12 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
   switch (l->type) {
   case MAFAT_CONVOLUTIONAL:
   case MAFAT_MAXPOOL:
-    for (int ky = 0; ky < l->size; ky++)
-      for (int kx = 0; kx < l->size; kx++) mark(m, y * l->stride - l->pad + ky, x * l->stride - l->pad + kx);
+    /* What lies between dilated taps is held, too. */
+    for (int ky = 0; ky < mafat_taps_reach(l->window.y); ky++)
+      for (int kx = 0; kx < mafat_taps_reach(l->window.x); kx++)
+        mark(m, mafat_taps_first(l->window.y, y) + ky, mafat_taps_first(l->window.x, x) + kx);
     break;
-  case MAFAT_UPSAMPLE: mark(m, y / l->stride, x / l->stride); break;
+  case MAFAT_UPSAMPLE: mark(m, y / l->factor, x / l->factor); break;
   case MAFAT_CROP: mark(m, y + (l->in.h - l->out.h) / 2, x + (l->in.w - l->out.w) / 2); break;
   case MAFAT_SHORTCUT:
   case MAFAT_BATCHNORM:
@@ -143,7 +145,7 @@ static bool contains(struct mafat_box outer, struct mafat_box inner)
  * it reads may be wider than needed along the other axis. */
 static bool sees_only_padding(const struct mafat_layer *l)
 {
-  return l->type == MAFAT_CONVOLUTIONAL && l->pad >= l->size;
+  return l->type == MAFAT_CONVOLUTIONAL && (l->window.y.before >= mafat_taps_reach(l->window.y) || l->window.x.before >= mafat_taps_reach(l->window.x));
 }
 
 static void check_tile(const struct subject *s, const struct mafat_group *g, int ty, int tx,

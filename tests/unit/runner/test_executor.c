@@ -3,7 +3,7 @@
 #include "predictor/winograd.h"
 #include "runner/executor.h"
 #include "runner/weights/packer.h"
-#include "runner/layers/layers.h"
+#include "runner/kinds/kind.h"
 
 #include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"

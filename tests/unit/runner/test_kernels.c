@@ -91,14 +91,24 @@ struct conv_case {
   int n_filters, n_channels;
 };
 
+/* At most so large, rows and columns by themselves now and then, and dilated. */
+static struct mafat_window random_window(int size, int stride)
+{
+  struct mafat_window w = mafat_window_square(random_in(1, size), random_in(1, stride), 0);
+  if (random_in(0, 2) == 0) w.x = mafat_window_square(random_in(1, size), random_in(1, stride), 0).x;
+  if (random_in(0, 2) == 0) w.y.dilation = random_in(1, 2);
+  if (random_in(0, 2) == 0) w.x.dilation = random_in(1, 2);
+  return w;
+}
+
 /* Inputs, weights and outputs for the call's shape. */
 static void fill_conv_case(struct conv_case *c)
 {
   struct mafat_conv_call *call = &c->call;
-  int n_rows = (call->n_rows - 1) * call->stride + call->size;
+  int n_rows = mafat_taps_inputs(call->window.y, call->n_rows);
   for (int p = 0; p < call->n_pieces; p++) {
     int n = random_in(1, 16), pixel = n + random_in(0, 3);
-    size_t row = (size_t)((call->n_cols - 1) * call->stride + call->size) * (size_t)pixel;
+    size_t row = (size_t)mafat_taps_inputs(call->window.x, call->n_cols) * (size_t)pixel;
     fill(input[p], row * (size_t)n_rows);
     for (int r = 0; r < n_rows; r++) in_rows[p][r] = input[p] + row * (size_t)r;
     c->pieces[p] = (struct mafat_conv_piece){in_rows[p], n, pixel};
@@ -121,8 +131,8 @@ static void check_conv_case(const struct mafat_kernels *k, const struct conv_cas
 {
   RUN_BOTH(k, conv(&c->call));
   ck_assert_msg(bits_agree(),
-                "%s case %d: size %d stride %d, %d filters, %d pieces, %d x %d, start %d finish %d pool %d, %s",
-                k->name, i, c->call.size, c->call.stride, c->n_filters, c->call.n_pieces, c->call.n_rows,
+                "%s case %d: size %d x %d, %d filters, %d pieces, %d x %d, start %d finish %d pool %d, %s",
+                k->name, i, c->call.window.y.size, c->call.window.x.size, c->n_filters, c->call.n_pieces, c->call.n_rows,
                 c->call.n_cols, c->call.start, c->call.finish, c->call.pool,
                 mafat_activation_name(c->call.activation));
 }
@@ -130,8 +140,7 @@ static void check_conv_case(const struct mafat_kernels *k, const struct conv_cas
 START_TEST(test_conv_matches_the_written_order)
 {
   const struct mafat_kernels *k = begin_case(_i, 1);
-  struct conv_case c = {.call = {.size = random_in(1, 4) == 4 ? 5 : random_in(0, 1) ? 3 : random_in(1, 2),
-                                 .stride = random_in(1, 3), .n_rows = random_in(1, 3), .n_cols = random_in(1, 15),
+  struct conv_case c = {.call = {.window = random_window(random_in(1, 4) == 4 ? 5 : 3, 3), .n_rows = random_in(1, 3), .n_cols = random_in(1, 15),
                                  .n_pieces = random_in(1, 4), .start = random_in(0, 3) > 0,
                                  .finish = random_in(0, 3) > 0}};
   fill_conv_case(&c);
@@ -142,8 +151,7 @@ END_TEST
 START_TEST(test_pooled_conv_stores_the_largest_of_each_2_x_2)
 {
   const struct mafat_kernels *k = begin_case(_i, 5);
-  struct conv_case c = {.call = {.size = random_in(0, 1) ? 3 : random_in(1, 5), .stride = random_in(1, 2),
-                                 .n_rows = random_in(1, 5), .n_cols = random_in(1, 31), .n_pieces = random_in(1, 2),
+  struct conv_case c = {.call = {.window = random_window(5, 2), .n_rows = random_in(1, 5), .n_cols = random_in(1, 31), .n_pieces = random_in(1, 2),
                                  .start = true, .finish = true, .pool = true}};
   fill_conv_case(&c);
   check_conv_case(k, &c, _i);
@@ -153,7 +161,7 @@ END_TEST
 START_TEST(test_rows_of_a_conv_may_have_weights_of_their_own)
 {
   const struct mafat_kernels *k = begin_case(_i, 9);
-  struct conv_case c = {.call = {.size = 1, .stride = 1, .n_rows = MAFAT_WINOGRAD_POINTS, .n_cols = random_in(1, 15),
+  struct conv_case c = {.call = {.window = mafat_window_square(1, 1, 0), .n_rows = MAFAT_WINOGRAD_POINTS, .n_cols = random_in(1, 15),
                                  .n_pieces = random_in(1, 3), .start = random_in(0, 3) > 0,
                                  .finish = random_in(0, 3) == 0}};
   fill_conv_case(&c);
@@ -169,13 +177,13 @@ START_TEST(test_depthwise_matches_the_written_order)
   struct mafat_depthwise_call call = {
       .rows = in_rows[0], .out = out_rows[0], .n_channels = n, .in_pixel_floats = n + random_in(0, 3),
       .out_pixel_floats = n + random_in(0, 2), .n_rows = random_in(1, 3), .n_cols = random_in(1, 15),
-      .size = random_in(1, 5), .stride = random_in(1, 2), .weights = weights, .scale = scale, .bias = bias,
+      .window = random_window(5, 2), .weights = weights, .scale = scale, .bias = bias,
       .width = mafat_panel_width(n), .activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1)};
   fill(input[0], MAX_FLOATS);
-  for (int r = 0; r < (call.n_rows - 1) * call.stride + call.size; r++) in_rows[0][r] = input[0] + r * 1024;
+  for (int r = 0; r < mafat_taps_inputs(call.window.y, call.n_rows); r++) in_rows[0][r] = input[0] + r * 1024;
   RUN_BOTH(k, depthwise(&call));
-  ck_assert_msg(bits_agree(), "%s case %d: size %d stride %d, %d channels, %s", k->name, _i, call.size, call.stride,
-                n, mafat_activation_name(call.activation));
+  ck_assert_msg(bits_agree(), "%s case %d: size %d x %d, %d channels, %s", k->name, _i, call.window.y.size,
+                call.window.x.size, n, mafat_activation_name(call.activation));
 }
 END_TEST
 
@@ -184,11 +192,11 @@ START_TEST(test_maxpool_sees_only_the_map)
   const struct mafat_kernels *k = begin_case(_i, 3);
   int n = random_in(1, 16), cols = random_in(1, 12);
   struct mafat_pool_call call = {.rows = in_rows[0], .n_rows = random_in(1, 3), .in_begin = 0,
-                                 .size = random_in(1, 4), .stride = random_in(1, 2), .n_cols = cols,
+                                 .taps = random_window(4, 2).x, .n_cols = cols,
                                  .n_channels = n, .in_pixel_floats = n, .out_pixel_floats = n,
                                  .out = output[0] + GUARD};
-  call.first_col = -random_in(0, call.size - 1);
-  call.in_end = call.first_col + (cols - 1) * call.stride + random_in(1, call.size);
+  call.first_col = -random_in(0, call.taps.size - 1);
+  call.in_end = call.first_col + (cols - 1) * call.taps.stride + random_in(1, call.taps.size);
   if (call.in_end < 1) call.in_end = 1;
   for (int i = 0; i < 4096; i++) input[0][i] = FLT_MAX; /* outside: must not be seen */
   for (int r = 0; r < call.n_rows; r++) {
@@ -201,20 +209,21 @@ START_TEST(test_maxpool_sees_only_the_map)
 }
 END_TEST
 
-START_TEST(test_add_and_scale_match_their_formulas)
+START_TEST(test_blend_and_scale_match_their_formulas)
 {
   const struct mafat_kernels *k = begin_case(_i, 11);
   int n = random_in(1, 16), pixel = n + random_in(0, 3), cols = random_in(1, 9);
   enum mafat_activation a = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1);
   bool has_z = random_in(0, 2) > 0;
-  struct mafat_add_call call = {.x = input[0], .z = has_z ? input[1] : NULL, .y = output[0] + GUARD,
+  struct mafat_blend_call call = {.blend = (enum mafat_blend)random_in(0, MAFAT_N_BLENDS - 1), .x = input[0],
+                                .z = has_z ? input[1] : NULL, .y = output[0] + GUARD, .z_single = random_in(0, 3) == 0,
                                 .n_cols = cols, .n_channels = n, .x_pixel_floats = pixel,
-                                .z_pixel_floats = 2 * pixel, .y_pixel_floats = n, .alpha = .75f,
+                                .z_pixel_floats = random_in(0, 2) * pixel, .y_pixel_floats = n, .alpha = .75f,
                                 .beta = -1.25f, .activation = a};
   fill(input[0], 1024);
   fill(input[1], 1024);
-  RUN_BOTH(k, add(&call));
-  ck_assert_msg(bits_agree(), "%s add, case %d: %d channels, z %d, %s", k->name, _i, n, has_z, mafat_activation_name(a));
+  RUN_BOTH(k, blend(&call));
+  ck_assert_msg(bits_agree(), "%s blend, case %d: %d channels, z %d, %s", k->name, _i, n, has_z, mafat_activation_name(a));
   RUN_BOTH(k, scale(input[0], pixel, output[1] + GUARD, n, cols, n, scale, bias, a));
   ck_assert_msg(bits_agree(), "%s scale, case %d: %d channels, %s", k->name, _i, n, mafat_activation_name(a));
 }
@@ -397,7 +406,7 @@ Suite *kernels_suite(void)
   tcase_add_loop_test(t, test_rows_of_a_conv_may_have_weights_of_their_own, 0, 300);
   tcase_add_loop_test(t, test_depthwise_matches_the_written_order, 0, 500);
   tcase_add_loop_test(t, test_maxpool_sees_only_the_map, 0, 500);
-  tcase_add_loop_test(t, test_add_and_scale_match_their_formulas, 0, 500);
+  tcase_add_loop_test(t, test_blend_and_scale_match_their_formulas, 0, 500);
   tcase_add_loop_test(t, test_winograd_weights_are_transformed, 0, 60);
   tcase_add_loop_test(t, test_winograd_input_is_transformed, 0, 200);
   tcase_add_loop_test(t, test_winograd_output_is_transformed, 0, 200);

@@ -154,7 +154,7 @@ static void compare_slices(const struct mafat_layer *l, int layer, const struct 
                            const struct mafat_weights *b, struct mafat_span filters, struct mafat_span channels)
 {
   struct mafat_weights_slice x, y;
-  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)l->size * (size_t)l->size;
+  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)mafat_window_area(&l->window);
   ck_assert_int_eq(mafat_weights_slice(a, layer, filters, channels, &x), MAFAT_OK);
   ck_assert_int_eq(mafat_weights_slice(b, layer, filters, channels, &y), MAFAT_OK);
   ck_assert_int_eq(x.width, y.width);

@@ -1,14 +1,14 @@
 /* What the convolutions share: the tables in scratch that a kernel call reads
- * its arguments from. Internal to the executor's layers. */
-#ifndef MAFAT_RUNNER_LAYERS_CONVOLUTION_H
-#define MAFAT_RUNNER_LAYERS_CONVOLUTION_H
+ * its arguments from, and whose rows and columns are meant. Internal to the kinds that sum. */
+#ifndef MAFAT_RUNNER_KINDS_CONV_H
+#define MAFAT_RUNNER_KINDS_CONV_H
 
-#include "runner/layers/layers.h"
+#include "runner/kinds/kind.h"
 
 /* One convolution step being run by one worker. Where the step's layer is a
  * maxpool or a shortcut, the convolution is a layer inside it; under a maxpool
  * everything here is in the convolution's rows and columns but for `out_rows`. */
-struct convolution {
+struct mafat_conv {
   const struct mafat_worker *worker;
   const struct mafat_step *step;
   const struct mafat_layer *layer; /* the convolution that reads the input */
@@ -27,27 +27,42 @@ struct convolution {
 };
 
 /* Takes the tables from the worker's slot; clears the row of zeros. */
-void convolution_open(struct convolution *c, const struct mafat_worker *w, const struct mafat_step *step);
+void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step);
 
 /* Sets references and n_pieces to the pieces of input channels [channels). */
-void convolution_list_pieces(struct convolution *c, struct mafat_span channels);
+void mafat_conv_list_pieces(struct mafat_conv *c, struct mafat_span channels);
 
 /* Pointers to n input rows of a piece from `first` on, at input column `x`; rows
  * that may not be read point at zeros. */
-void convolution_point_at_rows(const struct convolution *c, const struct mafat_piece *piece, int first,
-                               int n, int x, const float **rows);
+void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_piece *piece, int first,
+                              int n, int x, const float **rows);
 
 /* Fills segments for the panel [filters) and rows [y0, y0 + n) of the step's
  * output; returns how many. */
-int convolution_point_at_output(struct convolution *c, struct mafat_span filters, int y0, int n,
-                                struct mafat_conv_segment segments[2]);
+int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, int y0, int n,
+                               struct mafat_conv_segment segments[2]);
 
 /* Adds the shortcut's other map, if there is one, to the finished filters of rows
  * [y0, y0 + n) where they lie. */
-void convolution_add(const struct convolution *c, struct mafat_span filters, int y0, int n);
+void mafat_conv_add(const struct mafat_conv *c, struct mafat_span filters, int y0, int n);
 
 /* The panel's `unit`-th of the filters of a step, panels counted from its first. */
-struct mafat_span convolution_panel(const struct convolution *c, int unit);
-int convolution_n_panels(const struct convolution *c);
+struct mafat_span mafat_conv_panel(const struct mafat_conv *c, int unit);
+int mafat_conv_n_panels(const struct mafat_conv *c);
+
+/* Rows of sums that one call computes: of the step's rows, twice as many where they are pooled. */
+struct mafat_conv_block {
+  struct mafat_span sums; /* rows of sums */
+  int out_y;              /* first row of the step's output */
+};
+
+struct mafat_conv_block mafat_conv_block(const struct mafat_conv *c, int b);
+int mafat_conv_n_blocks(const struct mafat_conv *c);
+
+/* The ways to compute a step, in files of their names; the first opens a convolution itself. */
+int mafat_conv_winograd(const struct mafat_worker *w, const struct mafat_step *step);
+int mafat_conv_direct(struct mafat_conv *c);
+int mafat_conv_depthwise(struct mafat_conv *c); /* by itself */
+int mafat_conv_separable(struct mafat_conv *c); /* inside the 1x1 that reads it; conv_depthwise.c */
 
 #endif

@@ -1,8 +1,8 @@
 /* Tensors in the arena, addressed: where pixel (y, x) of a channel block lies.
  * The one place that turns the layout's numbers into pointers. Internal to the
- * executor and its layers. */
-#ifndef MAFAT_RUNNER_LAYERS_TENSORS_H
-#define MAFAT_RUNNER_LAYERS_TENSORS_H
+ * executor and the kinds of layers. */
+#ifndef MAFAT_RUNNER_TENSORS_H
+#define MAFAT_RUNNER_TENSORS_H
 
 #include "predictor/layout.h"
 
@@ -63,5 +63,11 @@ struct mafat_runs {
 
 struct mafat_runs mafat_runs_of(const struct mafat_sources *sources, struct mafat_span channels);
 bool mafat_runs_next(struct mafat_runs *runs, struct mafat_run *run);
+
+/* Copies whole maps to and from Darknet's CHW order: what a list of sources holds, `shape`
+ * all of it together, and what a tensor shall hold. */
+void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                           struct mafat_shape shape, float *flat);
+void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape, const float *flat);
 
 #endif

@@ -16,14 +16,14 @@
  *
  * A product's channels are summed in the order of a direct convolution; splits
  * between turns of channels store and reload the sums exactly. */
-#include "runner/layers/convolution.h"
+#include "runner/kinds/conv.h"
 
 #include "predictor/winograd.h"
 
 #include <assert.h>
 
 struct winograd {
-  struct convolution c;
+  struct mafat_conv c;
   const struct mafat_scratch *scratch;
   int tiles_across, tiles_down; /* of the whole box */
   int first_row, n_rows;        /* of tiles: the turn */
@@ -43,8 +43,8 @@ static void use_turn(struct winograd *g, int turn)
 
 static void open_winograd(struct winograd *g, const struct mafat_worker *w, const struct mafat_step *step)
 {
-  convolution_open(&g->c, w, step);
-  convolution_list_pieces(&g->c, mafat_span(0, g->c.layer->in.c));
+  mafat_conv_open(&g->c, w, step);
+  mafat_conv_list_pieces(&g->c, mafat_span(0, g->c.layer->in.c));
   g->scratch = w->scratch;
   g->tiles_across = mafat_winograd_tiles(mafat_span_size(g->c.box.x));
   g->tiles_down = mafat_winograd_tiles(mafat_span_size(g->c.box.y));
@@ -52,7 +52,7 @@ static void open_winograd(struct winograd *g, const struct mafat_worker *w, cons
 }
 
 /* First channel of piece i; behind the last piece, the number of channels. */
-static int piece_position(const struct convolution *c, int i)
+static int piece_position(const struct mafat_conv *c, int i)
 {
   return i < c->n_pieces ? c->references[i].position : c->layer->in.c;
 }
@@ -63,7 +63,7 @@ static int piece_position(const struct convolution *c, int i)
 static int transform_weights(const struct winograd *g, struct mafat_span filters, int first, int end,
                              float *values, struct mafat_weights_slice *slice)
 {
-  const struct convolution *c = &g->c;
+  const struct mafat_conv *c = &g->c;
   int channel = piece_position(c, first), channel_end = piece_position(c, end);
   int code = mafat_weights_slice(c->worker->weights, c->index, filters, mafat_span(channel, channel_end), slice);
   if (code) return code;
@@ -87,9 +87,9 @@ static float *kept_panel(const struct winograd *g, int panel)
 
 static int keep_weights(const struct winograd *g)
 {
-  for (int panel = 0; panel < convolution_n_panels(&g->c); panel++) {
+  for (int panel = 0; panel < mafat_conv_n_panels(&g->c); panel++) {
     struct mafat_weights_slice slice;
-    int code = transform_weights(g, convolution_panel(&g->c, panel), 0, g->c.n_pieces, kept_panel(g, panel), &slice);
+    int code = transform_weights(g, mafat_conv_panel(&g->c, panel), 0, g->c.n_pieces, kept_panel(g, panel), &slice);
     if (code) return code;
     mafat_weights_release(g->c.worker->weights, &slice);
   }
@@ -118,14 +118,14 @@ static float *piece_values(const struct winograd *g, int i)
 /* One row of tiles of one piece. */
 static void transform_input(const struct winograd *g, int tile_row, int i)
 {
-  const struct convolution *c = &g->c;
+  const struct mafat_conv *c = &g->c;
   const struct mafat_piece *p = &c->references[i];
-  int y = c->box.y.begin + (g->first_row + tile_row) * MAFAT_WINOGRAD_OUTPUTS - c->layer->pad;
-  int x = c->box.x.begin - c->layer->pad;
+  int y = c->box.y.begin + (g->first_row + tile_row) * MAFAT_WINOGRAD_OUTPUTS - c->layer->window.y.before;
+  int x = c->box.x.begin - c->layer->window.x.before;
   struct mafat_span cols = mafat_span_round_out(c->box.x, MAFAT_WINOGRAD_OUTPUTS, c->layer->out.w);
-  convolution_point_at_rows(c, p, y, MAFAT_WINOGRAD_WINDOW, x, c->in_rows);
+  mafat_conv_point_at_rows(c, p, y, MAFAT_WINOGRAD_WINDOW, x, c->in_rows);
   struct mafat_winograd_input_call call = {
-      .rows = c->in_rows, .n_cols = mafat_span_size(cols) + c->layer->size - 1, .n_channels = p->n,
+      .rows = c->in_rows, .n_cols = mafat_taps_inputs(c->layer->window.x, mafat_span_size(cols)), .n_channels = p->n,
       .pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, p->tensor, p->block),
       .n_tiles = g->tiles_across, .point_floats = values_point_floats(g), .tile_floats = p->n,
       .values = piece_values(g, i) + (size_t)tile_row * (size_t)g->tiles_across * (size_t)p->n};
@@ -138,7 +138,7 @@ static void transform_input(const struct winograd *g, int tile_row, int i)
 static void multiply(const struct winograd *g, struct mafat_span filters, int first, int end,
                      const float *weights, size_t weights_point, int width)
 {
-  const struct convolution *c = &g->c;
+  const struct mafat_conv *c = &g->c;
   int n_filters = mafat_span_size(filters);
   for (int i = first; i < end; i++) {
     int n = c->references[i].n;
@@ -149,7 +149,7 @@ static void multiply(const struct winograd *g, struct mafat_span filters, int fi
   }
   struct mafat_conv_call call = {
       .pieces = c->pieces, .n_pieces = end - first, .n_rows = MAFAT_WINOGRAD_PRODUCTS,
-      .n_cols = g->n_tiles, .size = 1, .stride = 1, .weights = weights,
+      .n_cols = g->n_tiles, .window = mafat_window_square(1, 1, 0), .weights = weights,
       .weights_row_floats = weights_point, .width = width, .start = first == 0};
   for (int f = 0; f < n_filters; f += MAFAT_CHANNEL_BLOCK) {
     float **rows = c->out_rows + (size_t)call.n_segments * MAFAT_WINOGRAD_PRODUCTS;
@@ -164,14 +164,14 @@ static void multiply(const struct winograd *g, struct mafat_span filters, int fi
 static void transform_output(struct winograd *g, struct mafat_span filters, const float *scale,
                              const float *bias)
 {
-  struct convolution *c = &g->c;
+  struct mafat_conv *c = &g->c;
   int height = c->pool ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
   for (int row = 0; row < g->n_rows; row++) {
     int begin = (g->first_row + row) * MAFAT_WINOGRAD_OUTPUTS; /* row of sums within the box */
     int n = mafat_min(MAFAT_WINOGRAD_OUTPUTS, mafat_span_size(c->box.y) - begin);
     int y = c->step->out.y.begin + (g->first_row + row) * height;
     struct mafat_conv_segment segments[2];
-    int n_segments = convolution_point_at_output(c, filters, y, c->pool ? (n + 1) / 2 : n, segments);
+    int n_segments = mafat_conv_point_at_output(c, filters, y, c->pool ? (n + 1) / 2 : n, segments);
     for (int s = 0; s < n_segments; s++) {
       const float *sums = g->sums + (size_t)s * MAFAT_WINOGRAD_PRODUCTS * point_floats(g);
       struct mafat_winograd_output_call call = {
@@ -183,7 +183,7 @@ static void transform_output(struct winograd *g, struct mafat_span filters, cons
           .bias = bias + s * MAFAT_CHANNEL_BLOCK, .activation = c->layer->activation, .pool = c->pool};
       c->worker->kernels->winograd_output(&call);
     }
-    convolution_add(c, filters, y, n);
+    mafat_conv_add(c, filters, y, n);
   }
 }
 
@@ -200,7 +200,7 @@ static int turn_of_pieces(const struct winograd *g, int first)
 static int add_pieces(const struct winograd *g, struct mafat_span filters, int first, int end,
                       struct mafat_weights_slice *slice)
 {
-  const struct convolution *c = &g->c;
+  const struct mafat_conv *c = &g->c;
   for (int next; first < end; first = next) {
     next = mafat_min(turn_of_pieces(g, first), end);
     int code = transform_weights(g, filters, first, next, g->kernels, slice);
@@ -216,9 +216,9 @@ static int add_pieces(const struct winograd *g, struct mafat_span filters, int f
 /* One panel over the turn, from all input channels. */
 static int run_panel(struct winograd *g, int panel)
 {
-  struct convolution *c = &g->c;
+  struct mafat_conv *c = &g->c;
   struct mafat_weights *weights = c->worker->weights;
-  struct mafat_span filters = convolution_panel(c, panel);
+  struct mafat_span filters = mafat_conv_panel(c, panel);
   struct mafat_weights_slice slice;
   int code, n = c->n_pieces;
   if (g->scratch->keep_weights) {
@@ -261,7 +261,7 @@ static void run_transform(struct winograd *g)
     transform_input(g, unit % g->n_rows, unit / g->n_rows);
 }
 
-static int find_piece(const struct convolution *c, int channel)
+static int find_piece(const struct mafat_conv *c, int channel)
 {
   int i = 0;
   while (i < c->n_pieces && c->references[i].position < channel) i++;
@@ -270,13 +270,13 @@ static int find_piece(const struct convolution *c, int channel)
 
 static int run_slices(struct winograd *g)
 {
-  struct convolution *c = &g->c;
+  struct mafat_conv *c = &g->c;
   const struct mafat_worker *w = c->worker;
   struct mafat_span channels = c->step->channels;
   int first = find_piece(c, channels.begin), end = find_piece(c, channels.end);
   float *kernels = g->kernels, *sums = g->sums;
-  for (int unit; (unit = mafat_team_take(w->team, w->index, convolution_n_panels(c))) >= 0;) {
-    struct mafat_span filters = convolution_panel(c, unit);
+  for (int unit; (unit = mafat_team_take(w->team, w->index, mafat_conv_n_panels(c))) >= 0;) {
+    struct mafat_span filters = mafat_conv_panel(c, unit);
     struct mafat_weights_slice slice;
     g->kernels = kernels + (size_t)unit * g->scratch->kernel_floats;
     g->sums = sums + (size_t)unit * g->scratch->sums_floats;
@@ -293,7 +293,7 @@ static int run_slices(struct winograd *g)
 static int run_turns(struct winograd *g)
 {
   const struct mafat_worker *w = g->c.worker;
-  int n_panels = convolution_n_panels(&g->c), turn = -1, code = MAFAT_OK;
+  int n_panels = mafat_conv_n_panels(&g->c), turn = -1, code = MAFAT_OK;
   int n_turns = (g->tiles_down + g->scratch->tile_rows - 1) / g->scratch->tile_rows;
   for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
     /* With fewer turns than workers, the first unit of each is nobody else's. */
@@ -305,7 +305,7 @@ static int run_turns(struct winograd *g)
   return code;
 }
 
-int mafat_layers_winograd(const struct mafat_worker *w, const struct mafat_step *step)
+int mafat_conv_winograd(const struct mafat_worker *w, const struct mafat_step *step)
 {
   struct winograd g;
   open_winograd(&g, w, step);

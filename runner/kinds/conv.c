@@ -1,4 +1,4 @@
-#include "runner/layers/convolution.h"
+#include "runner/kinds/conv.h"
 
 #include "predictor/fusion.h"
 #include "predictor/winograd.h"
@@ -14,27 +14,27 @@ _Static_assert(sizeof(struct mafat_piece) <= MAFAT_SCRATCH_PIECE - REFERENCE_OFF
 _Static_assert(sizeof(void *) <= 8, "scratch counts 8 bytes per pointer");
 
 /* Does the step read rows that count as zero? Most do not. */
-static bool reads_outside(const struct convolution *c)
+static bool reads_outside(const struct mafat_conv *c)
 {
   const struct mafat_layer *l = c->layer;
   bool winograd = c->worker->plan->algorithms[c->index] == MAFAT_WINOGRAD;
   int n = mafat_span_size(c->box.y);
   if (winograd) n = mafat_winograd_tiles(n) * MAFAT_WINOGRAD_OUTPUTS;
   struct mafat_span rows =
-      mafat_span_window(mafat_span(c->box.y.begin, c->box.y.begin + n), l->size, l->stride, l->pad);
+      mafat_taps_span(l->window.y, mafat_span(c->box.y.begin, c->box.y.begin + n));
   return rows.begin < c->in_y.begin || rows.end > c->in_y.end;
 }
 
-void convolution_open(struct convolution *c, const struct mafat_worker *w, const struct mafat_step *step)
+void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_scratch *s = w->scratch;
   const struct mafat_network *n = w->tensors->network;
   char *memory = w->slot_memory;
   int index = mafat_fusion_reader(w->plan, step->layer);
-  *c = (struct convolution){.worker = w, .step = step, .layer = &n->layers[index], .index = index};
+  *c = (struct mafat_conv){.worker = w, .step = step, .layer = &n->layers[index], .index = index};
   const struct mafat_layer *outermost = &n->layers[step->layer];
-  c->pool = outermost->type == MAFAT_MAXPOOL;
-  c->shortcut = outermost->type == MAFAT_SHORTCUT ? outermost : NULL;
+  c->pool = mafat_fusion_pools(w->plan, n, step->layer);
+  c->shortcut = mafat_layer_adds(outermost) ? outermost : NULL;
   c->pointwise = index != step->layer && mafat_layer_is_depthwise(c->layer) ? w->plan->outer[index] : -1;
   c->box.y = mafat_fusion_inner_span(w->plan, n, step->layer, true, step->out.y);
   c->box.x = mafat_fusion_inner_span(w->plan, n, step->layer, false, step->out.x);
@@ -48,14 +48,14 @@ void convolution_open(struct convolution *c, const struct mafat_worker *w, const
   if (s->zero_floats && reads_outside(c)) memset(c->zeros, 0, s->zero_floats * sizeof(float));
 }
 
-void convolution_list_pieces(struct convolution *c, struct mafat_span channels)
+void mafat_conv_list_pieces(struct mafat_conv *c, struct mafat_span channels)
 {
   c->n_pieces = mafat_pieces(&c->layer->sources, channels, c->references, c->worker->scratch->n_pieces);
   assert(c->n_pieces <= c->worker->scratch->n_pieces);
 }
 
-void convolution_point_at_rows(const struct convolution *c, const struct mafat_piece *piece, int first,
-                               int n, int x, const float **rows)
+void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_piece *piece, int first,
+                              int n, int x, const float **rows)
 {
   for (int r = 0; r < n; r++) {
     int y = first + r;
@@ -65,8 +65,8 @@ void convolution_point_at_rows(const struct convolution *c, const struct mafat_p
   }
 }
 
-int convolution_point_at_output(struct convolution *c, struct mafat_span filters, int y0, int n,
-                                struct mafat_conv_segment segments[2])
+int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, int y0, int n,
+                               struct mafat_conv_segment segments[2])
 {
   const struct mafat_tensors *t = c->worker->tensors;
   int layer = c->step->layer, n_segments = 0;
@@ -84,7 +84,7 @@ int convolution_point_at_output(struct convolution *c, struct mafat_span filters
   return n_segments;
 }
 
-void convolution_add(const struct convolution *c, struct mafat_span filters, int y0, int n)
+void mafat_conv_add(const struct mafat_conv *c, struct mafat_span filters, int y0, int n)
 {
   const struct mafat_layer *l = c->shortcut;
   if (!l) return;
@@ -96,7 +96,7 @@ void convolution_add(const struct convolution *c, struct mafat_span filters, int
     int lane = f % MAFAT_CHANNEL_BLOCK;
     end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
     int pixel = mafat_tensors_pixel_floats(t, layer, block);
-    struct mafat_add_call call = {.n_cols = mafat_span_size(c->step->out.x), .n_channels = end - f,
+    struct mafat_blend_call call = {.n_cols = mafat_span_size(c->step->out.x), .n_channels = end - f,
                                   .x_pixel_floats = pixel, .y_pixel_floats = pixel,
                                   .z_pixel_floats = mafat_tensors_pixel_floats(t, z->tensor, z_block),
                                   .alpha = l->alpha, .beta = l->beta, .activation = l->activation};
@@ -104,18 +104,46 @@ void convolution_add(const struct convolution *c, struct mafat_span filters, int
       call.y = mafat_tensors_pixel(t, layer, block, y, x) + lane;
       call.x = call.y;
       call.z = mafat_tensors_pixel(t, z->tensor, z_block, y, x) + lane;
-      c->worker->kernels->add(&call);
+      c->worker->kernels->blend(&call);
     }
   }
 }
 
-struct mafat_span convolution_panel(const struct convolution *c, int unit)
+struct mafat_span mafat_conv_panel(const struct mafat_conv *c, int unit)
 {
   int first = c->step->filters.begin + unit * MAFAT_PANEL;
   return mafat_span(first, mafat_min(first + MAFAT_PANEL, c->step->filters.end));
 }
 
-int convolution_n_panels(const struct convolution *c)
+int mafat_conv_n_panels(const struct mafat_conv *c)
 {
   return (mafat_span_size(c->step->filters) + MAFAT_PANEL - 1) / MAFAT_PANEL;
 }
+
+int mafat_conv_n_blocks(const struct mafat_conv *c)
+{
+  int per_call = c->worker->scratch->rows_per_call;
+  return (mafat_span_size(c->box.y) + per_call - 1) / per_call;
+}
+
+struct mafat_conv_block mafat_conv_block(const struct mafat_conv *c, int b)
+{
+  int per_call = c->worker->scratch->rows_per_call, begin = c->box.y.begin + b * per_call;
+  return (struct mafat_conv_block){mafat_span(begin, mafat_min(begin + per_call, c->box.y.end)),
+                                          c->step->out.y.begin + (c->pool ? b * per_call / 2 : b * per_call)};
+}
+
+/* ---- the kind ---- */
+
+static int run_convolutional(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  if (w->plan->algorithms[mafat_fusion_reader(w->plan, step->layer)] == MAFAT_WINOGRAD)
+    return mafat_conv_winograd(w, step);
+  struct mafat_conv c;
+  mafat_conv_open(&c, w, step);
+  if (c.pointwise >= 0) return mafat_conv_separable(&c);
+  return mafat_layer_is_depthwise(c.layer) ? mafat_conv_depthwise(&c) : mafat_conv_direct(&c);
+}
+
+const struct mafat_runner_kind mafat_runner_convolutional = {
+    .run = run_convolutional, .sharing = MAFAT_SHARED_BY_UNITS};

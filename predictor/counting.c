@@ -1,0 +1,189 @@
+#include "predictor/counting.h"
+
+#include "predictor/packing.h"
+
+/* ---- shares ---- */
+
+void mafat_count_share(struct mafat_counting *c, double units)
+{
+  int n = c->context->plan->n_threads;
+  double rounds = (double)(((long long)units + n - 1) / n);
+  c->threads = units < 1 ? 1 : units / rounds;
+}
+
+void mafat_count_activation(struct mafat_counting *c, double outputs)
+{
+  if (mafat_counting_is_costly(c->layer->activation)) mafat_count(c, MAFAT_TERM_COSTLY, outputs);
+}
+
+/* ---- register tiles ---- */
+
+enum {
+  SUMS = 6 /* vectors of sums: fewer take as long, for a multiply-add takes that long to end */
+};
+
+struct mafat_width mafat_counting_width(const struct mafat_counting *c)
+{
+  const struct mafat_calibration *k = c->context->calibration;
+  struct mafat_width w = {0, 0, 0, 0};
+  for (int f = c->filters.begin, end; f < c->filters.end; f = end, w.panels++) {
+    end = mafat_min(mafat_panel_end(c->layer, f), c->filters.end);
+    if (k->lanes == MAFAT_AVX512_LANES && end - f <= MAFAT_NARROW_FILTERS) {
+      w.narrow++;
+      continue;
+    }
+    int vectors = mafat_divide_up(end - f, k->lanes);
+    w.vectors += vectors;
+    w.tiles += mafat_divide_up(vectors, k->tile_vectors);
+  }
+  return w;
+}
+
+double mafat_counting_runs(const struct mafat_counting *c, struct mafat_span channels)
+{
+  int n = mafat_span_size(channels);
+  int full = n / MAFAT_CHANNEL_BLOCK, rest = n % MAFAT_CHANNEL_BLOCK;
+  bool joined = rest < 4 || rest % 4 == 0;
+  const struct mafat_window *w = &c->layer->window;
+  double apart = w->x.size, together = w->x.dilation > 1 ? apart : 1;
+  return w->y.size * (full * together + (rest ? (joined ? together : apart) : 0));
+}
+
+void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double rows, int cols, struct mafat_width w,
+                       double taps, double runs, double calls)
+{
+  const struct mafat_calibration *k = c->context->calibration;
+  int across = mafat_divide_up(cols, k->tile_pixels);
+  double tiles = rows * across * w.tiles, sums = (double)cols / across * w.vectors / w.tiles;
+  double begun = sums < SUMS ? SUMS : sums;
+  if (w.tiles > 0) mafat_count(c, macs, tiles * begun * k->lanes * taps);
+  mafat_count(c, MAFAT_TERM_TAPS, tiles * taps);
+  mafat_count(c, MAFAT_TERM_RUNS, tiles * runs);
+  mafat_count(c, MAFAT_TERM_TILES, tiles * calls);
+  if (w.narrow > 0) {
+    /* In the kernels of the level below: tiles of six pixels. */
+    double narrow = rows * mafat_divide_up(cols, MAFAT_AVX2_PIXELS) * w.narrow;
+    mafat_count(c, MAFAT_TERM_NARROW_TAPS, narrow * taps);
+    mafat_count(c, MAFAT_TERM_TILES, narrow * calls);
+    mafat_count(c, MAFAT_TERM_RUNS, narrow * runs);
+  }
+}
+
+/* ---- bytes ---- */
+
+/* The share of `bytes` touched in turn that a cache has lost: none where half of it
+ * holds them, all where twice as much would not. */
+static double beyond(double bytes, double cache_bytes)
+{
+  double share = (bytes / cache_bytes - 0.5) / 1.5;
+  return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
+void mafat_count_bytes(struct mafat_counting *c, enum mafat_term far, enum mafat_term cold, double bytes,
+                       double distance)
+{
+  const struct mafat_calibration *k = c->context->calibration;
+  mafat_count(c, far, bytes * beyond(distance, k->near_bytes));
+  mafat_count(c, cold, bytes * beyond(distance, k->far_bytes));
+}
+
+static const struct mafat_group *group_of(const struct mafat_counting *c)
+{
+  return &c->context->plan->groups[c->step->group];
+}
+
+/* Bytes touched between two visits of a layer in its group: steps take turns in rows
+ * and tiles. */
+static double turn_bytes(const struct mafat_counting *c)
+{
+  struct mafat_work_context *context = c->context;
+  if (context->turn_group != c->step->group) {
+    const struct mafat_group *g = group_of(c);
+    double kept = 0;
+    for (int l = g->first; l < g->end; l++)
+      if (context->plan->residence[l] == MAFAT_KEPT)
+        kept += (double)mafat_packed_floats(&context->network->layers[l]) * 4;
+    context->turn_group = c->step->group;
+    context->turn_bytes = (double)context->layout->groups[c->step->group].peak_bytes + kept;
+  }
+  return context->turn_bytes;
+}
+
+static bool takes_turns(const struct mafat_counting *c)
+{
+  const struct mafat_group *g = group_of(c);
+  return g->rows || mafat_group_is_tiled(g);
+}
+
+static bool is_first_visit(const struct mafat_counting *c)
+{
+  return c->step->out.y.begin == 0 && c->step->out.x.begin == 0;
+}
+
+void mafat_count_weights(struct mafat_counting *c, double bytes, double passes)
+{
+  bool streamed = c->context->plan->residence[c->index] == MAFAT_STREAMED;
+  double distance = !streamed && takes_turns(c) && !is_first_visit(c) ? turn_bytes(c) : c->context->run_bytes;
+  mafat_count_bytes(c, MAFAT_TERM_WEIGHTS_FAR, MAFAT_TERM_WEIGHTS_COLD, bytes, distance);
+  if (passes > 1)
+    mafat_count_bytes(c, MAFAT_TERM_WEIGHTS_FAR, MAFAT_TERM_WEIGHTS_COLD, bytes * (passes - 1), 2 * bytes);
+}
+
+static double map_bytes(struct mafat_shape s)
+{
+  return 4.0 * s.h * s.w * s.c;
+}
+
+/* The share of a step's rows that go to a rolling window for the first time in a run. */
+static double fresh_window(const struct mafat_counting *c)
+{
+  const struct mafat_step *step = c->step;
+  int rows = c->context->layout->tensors[step->layer + 1].rows - step->out.y.begin, n = mafat_span_size(step->out.y);
+  return rows <= 0 ? 0 : rows >= n ? 1 : (double)rows / n;
+}
+
+void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_bytes)
+{
+  const struct mafat_layer *l = c->layer;
+  double maps = map_bytes(l->in) + map_bytes(l->out), arena = (double)c->context->layout->total_bytes;
+  bool turns = takes_turns(c);
+  double read = turns ? in_bytes + out_bytes : maps;
+  double written = turns ? turn_bytes(c) : 2 * maps < arena ? 2 * maps : arena;
+  mafat_count_bytes(c, MAFAT_TERM_READ_FAR, MAFAT_TERM_READ_COLD, in_bytes, read);
+  if (out_bytes <= 0) return;
+  double fresh = group_of(c)->rows ? out_bytes * fresh_window(c) : 0;
+  mafat_count(c, MAFAT_TERM_WRITTEN_FIRST, fresh);
+  mafat_count_bytes(c, MAFAT_TERM_WRITTEN_FAR, MAFAT_TERM_WRITTEN_COLD, out_bytes - fresh, written);
+}
+
+double mafat_counting_in_bytes(const struct mafat_counting *c)
+{
+  const struct mafat_layer *l = c->layer;
+  struct mafat_box in = {mafat_layer_in_span(l, true, c->box.y), mafat_layer_in_span(l, false, c->box.x)};
+  return (double)mafat_box_area(in) * mafat_span_size(c->channels) * 4;
+}
+
+void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, double in_bytes, double out_bytes)
+{
+  mafat_count_share(c, mafat_span_size(c->step->out.y));
+  mafat_count(c, term, n);
+  mafat_count_maps(c, in_bytes, out_bytes);
+}
+
+void mafat_count_moved(struct mafat_counting *c)
+{
+  double outputs = mafat_counting_outputs(c), bytes = outputs * 4;
+  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs, bytes, bytes);
+}
+
+void mafat_count_dense(struct mafat_counting *c, double units, double panels)
+{
+  double macs = (double)mafat_layer_part_macs(c->layer, (uint64_t)mafat_box_area(c->box), mafat_span_size(c->filters),
+                                              mafat_span_size(c->channels));
+  mafat_count_share(c, units);
+  mafat_count(c, MAFAT_TERM_UNIT, panels);
+  mafat_count(c, MAFAT_TERM_DENSE_MACS, macs);
+  mafat_count_weights(c, macs * 4, 1);
+  c->threads = 1;
+  if (c->filters.begin == 0 && c->channels.begin == 0) mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_in_floats(c));
+}

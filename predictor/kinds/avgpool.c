@@ -1,0 +1,9 @@
+#include "predictor/counting.h"
+#include "predictor/kinds/kind.h"
+
+static void count_avgpool(struct mafat_counting *c)
+{
+  mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_in_floats(c));
+}
+
+const struct mafat_predictor_kind mafat_predictor_avgpool = {.count = count_avgpool};

@@ -1,0 +1,136 @@
+#include "predictor/kinds/conv.h"
+
+#include "predictor/fusion.h"
+#include "predictor/kinds/kind.h"
+
+#include <stdint.h>
+
+/* ---- scratch ---- */
+
+/* Output rows per kernel call: as many as keep the pointer table and the
+ * input (256 channels at a time) small. */
+static int choose_rows(const struct mafat_layer *l, int n_pieces, int rows, int cols)
+{
+  const struct mafat_taps y = l->window.y;
+  long long row_bytes = (long long)mafat_taps_inputs(l->window.x, cols) * mafat_min(l->in.c / l->groups, MAFAT_SPLIT_CHANNELS) * 4;
+  int by_cache = mafat_max((int)(MAFAT_SCRATCH_INPUT_BYTES / row_bytes) / y.stride, 4);
+  int by_pointers = (MAFAT_SCRATCH_POINTERS / n_pieces - mafat_taps_reach(y)) / y.stride + 1;
+  return mafat_min(rows, mafat_max(mafat_min(by_cache, by_pointers), 1));
+}
+
+int mafat_conv_share_rows(int rows_per_call, int rows, int units_per_call, int n_threads)
+{
+  if (n_threads == 1) return rows_per_call;
+  int calls = mafat_divide_up(MAFAT_SCRATCH_UNITS * n_threads, mafat_max(units_per_call, 1));
+  return mafat_min(rows_per_call, mafat_max(mafat_divide_up(rows, calls), 1));
+}
+
+int mafat_conv_layer_panels(const struct mafat_layer *l)
+{
+  return mafat_divide_up(l->out.c, MAFAT_PANEL);
+}
+
+bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_layer *l, int cols)
+{
+  s->zero_floats = (size_t)mafat_taps_inputs(l->window.x, cols) * MAFAT_CHANNEL_BLOCK;
+  return mafat_scratch_append(&s->slot_bytes, &s->zero_offset, s->zero_floats, sizeof(float));
+}
+
+static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch *s)
+{
+  const struct mafat_layer *l = r->layer;
+  bool depthwise = mafat_layer_is_depthwise(l);
+  s->n_pieces = depthwise ? 1 : mafat_pieces(&l->sources, mafat_span(0, l->in.c), NULL, 0);
+  s->rows_per_call = choose_rows(l, s->n_pieces, r->rows, r->cols);
+  int units = depthwise ? mafat_n_blocks(l->out.c) : l->groups > 1 ? l->groups : mafat_conv_layer_panels(l);
+  s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units, r->plan->n_threads);
+  if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
+  s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
+  return mafat_scratch_append_tables(s) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, l, r->cols));
+}
+
+/* A depthwise layer inside a 1x1: its rows lie in the slot, and the 1x1 reads
+ * them from there. The tables serve both in turn. */
+static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafat_scratch *s)
+{
+  const struct mafat_layer *l = r->layer;
+  s->n_pieces = mafat_n_blocks(l->out.c);
+  s->inner_cols = r->cols;
+  if (__builtin_mul_overflow((size_t)mafat_pixel_floats(l->out.c), (size_t)r->cols, &s->inner_row_floats) ||
+      s->inner_row_floats > SIZE_MAX / 8)
+    return false;
+  size_t fitting = MAFAT_SCRATCH_INNER_BYTES / (s->inner_row_floats * sizeof(float));
+  s->rows_per_call = mafat_min(r->rows, fitting < 64 ? mafat_max((int)fitting, 1) : 64);
+  s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, 1, r->plan->n_threads);
+  s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
+  size_t floats;
+  if (__builtin_mul_overflow(s->inner_row_floats, (size_t)s->rows_per_call, &floats)) return false;
+  return mafat_scratch_append_tables(s) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, l, r->cols)) &&
+         mafat_scratch_append(&s->slot_bytes, &s->inner_offset, floats, sizeof(float));
+}
+
+static bool plan_convolutional(const struct mafat_scratch_request *request, struct mafat_scratch *s)
+{
+  const struct mafat_plan *plan = request->plan;
+  const struct mafat_network *n = request->network;
+  int layer = request->layer, reader = mafat_fusion_reader(plan, layer);
+  struct mafat_conv_request r = {plan, &n->layers[reader], request->rows, request->cols,
+                                 mafat_fusion_pools(plan, n, layer), mafat_plan_transforms(plan, n, layer)};
+  if (r.pool) {
+    r.rows = mafat_min(2 * r.rows, r.layer->out.h);
+    r.cols = mafat_min(2 * r.cols, r.layer->out.w);
+  }
+  if (mafat_layer_is_depthwise(r.layer) && reader != layer) return plan_inner_depthwise(&r, s);
+  if (plan->algorithms[reader] == MAFAT_WINOGRAD) return mafat_conv_plan_winograd(&r, s);
+  return plan_direct(&r, s);
+}
+
+/* ---- work ---- */
+
+static double channels_per_filter(const struct mafat_counting *c)
+{
+  const struct mafat_layer *l = c->layer;
+  return l->groups > 1 ? (double)l->in.c / l->groups : mafat_span_size(c->channels);
+}
+
+static void count_direct(struct mafat_counting *c)
+{
+  const struct mafat_layer *l = c->layer;
+  struct mafat_width w = mafat_counting_width(c);
+  double channels = channels_per_filter(c), taps = mafat_window_area(&l->window);
+  int rows = mafat_span_size(c->box.y), cols = mafat_span_size(c->box.x);
+  int per_call = c->scratch->rows_per_call > 0 ? c->scratch->rows_per_call : rows;
+  double blocks = mafat_divide_up(rows, per_call), outputs = mafat_counting_outputs(c);
+  bool split = !c->pooled && channels * taps * MAFAT_CHANNEL_BLOCK * 4 > MAFAT_SPLIT_BYTES;
+  double calls = split ? (double)mafat_divide_up((int)channels, MAFAT_SPLIT_CHANNELS) : 1;
+  mafat_count_share(c, l->groups > 1 ? blocks * l->groups : blocks * w.panels);
+  mafat_count(c, MAFAT_TERM_UNIT, blocks * w.panels * calls);
+  mafat_count_tiles(c, taps > 1 ? MAFAT_TERM_CONV_MACS : MAFAT_TERM_POINT_MACS, rows, cols, w, channels * taps,
+                    mafat_counting_runs(c, l->groups > 1 ? mafat_span(0, (int)channels) : c->channels), calls);
+  double stores = calls * 2 - 1 + (c->channels.begin > 0 ? 1 : 0);
+  if (c->pooled) mafat_count(c, MAFAT_TERM_POOLED, outputs);
+  if (c->channels.end == l->in.c) mafat_count_activation(c, outputs);
+  mafat_count_weights(c, channels * taps * mafat_span_size(c->filters) * 4, blocks);
+  bool separable = c->inner >= 0 && mafat_layer_is_depthwise(&c->context->network->layers[c->inner]);
+  mafat_count_maps(c, separable ? 0 : mafat_counting_in_bytes(c), outputs * (c->pooled ? 1 : 4) * stores);
+}
+
+static void count_depthwise(struct mafat_counting *c)
+{
+  const struct mafat_layer *l = c->layer;
+  double outputs = mafat_counting_pixels(c) * l->out.c;
+  mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * mafat_window_area(&l->window));
+  mafat_count_activation(c, outputs);
+  /* Inside a 1x1 it writes a few rows, again and again: they stay near. */
+  mafat_count_maps(c, mafat_counting_in_bytes(c), c->index == c->step->layer ? outputs * 4 : 0);
+}
+
+static void count_convolutional(struct mafat_counting *c)
+{
+  if (c->context->plan->algorithms[c->index] == MAFAT_WINOGRAD) mafat_conv_count_winograd(c);
+  else if (mafat_layer_is_depthwise(c->layer)) count_depthwise(c);
+  else count_direct(c);
+}
+
+const struct mafat_predictor_kind mafat_predictor_convolutional = {
+    .scratch = plan_convolutional, .count = count_convolutional};

@@ -1,0 +1,29 @@
+/* What conv.c and conv_winograd.c share. */
+#ifndef MAFAT_PREDICTOR_KINDS_CONV_H
+#define MAFAT_PREDICTOR_KINDS_CONV_H
+
+#include "predictor/counting.h"
+#include "predictor/packing.h"
+#include "predictor/scratch.h"
+
+/* A convolution's steps, whose scratch is planned. */
+struct mafat_conv_request {
+  const struct mafat_plan *plan;
+  const struct mafat_layer *layer; /* the one that reads the input */
+  int rows, cols;                  /* of its output, at most */
+  bool pool;                       /* pooled in the store */
+  bool transforms;                 /* Winograd's input in a step of its own */
+};
+
+int mafat_conv_layer_panels(const struct mafat_layer *l);
+
+/* Fewer rows per call where threads would otherwise find too few calls. */
+int mafat_conv_share_rows(int rows_per_call, int rows, int units_per_call, int n_threads);
+
+/* A row as long as the taps of `cols` outputs. */
+bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_layer *l, int cols);
+
+bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_scratch *s);
+void mafat_conv_count_winograd(struct mafat_counting *c);
+
+#endif

@@ -1,0 +1,162 @@
+/* Winograd's share of conv.c. */
+#include "predictor/kinds/conv.h"
+
+#include "predictor/winograd.h"
+
+#include <stdint.h>
+
+/* ---- scratch ---- */
+
+enum {
+  /* Winograd's turns: so many tiles keep the kernel transforms' share small; the
+   * values of a turn should not be much larger than a second-level cache, and
+   * transforms of a small layer are kept for the whole step. */
+  TURN_TILES = 64,
+  TURN_VALUES_BYTES = 8 << 20,
+  TURN_CHANNELS = 128,
+  SLICE_CHANNELS = 64, /* where the input is transformed in a step of its own: memory is scarce there */
+  KEPT_WEIGHTS_BYTES = 1280 << 10
+};
+
+/* Rows of tiles in a turn. */
+static int choose_tile_rows(const struct mafat_layer *l, int tiles_across, int tiles_down)
+{
+  double tile_bytes = (double)MAFAT_WINOGRAD_PRODUCTS * l->in.c * sizeof(float);
+  int by_bytes = (int)(TURN_VALUES_BYTES / (tile_bytes * tiles_across));
+  int rows = mafat_max(mafat_min(mafat_divide_up(TURN_TILES, tiles_across), by_bytes), 1);
+  rows = mafat_min(rows, tiles_down);
+  return mafat_divide_up(tiles_down, mafat_divide_up(tiles_down, rows)); /* even turns */
+}
+
+/* Values of all tiles, kernels and sums of the panels of a step. */
+static bool append_shared_turn(struct mafat_scratch *s, size_t values, int panels)
+{
+  size_t kernels, sums, *part = &s->shared_bytes;
+  s->n_turns = 1;
+  if (__builtin_mul_overflow(s->kernel_floats, (size_t)panels, &kernels) ||
+      __builtin_mul_overflow(s->sums_floats, (size_t)panels, &sums))
+    return false;
+  return mafat_scratch_append(part, &s->values_offset, values, sizeof(float)) &&
+         mafat_scratch_append(part, &s->kernel_offset, kernels, sizeof(float)) &&
+         mafat_scratch_append(part, &s->sums_offset, sums, sizeof(float));
+}
+
+/* A turn for each worker that may find work: there are not more workers at work than units. */
+static bool append_turns(struct mafat_scratch *s, size_t values, int n_threads, size_t units)
+{
+  size_t *part = &s->turn_bytes;
+  s->n_turns = units < (size_t)n_threads ? (int)units : n_threads;
+  return mafat_scratch_append(part, &s->values_offset, values, sizeof(float)) &&
+         mafat_scratch_append(part, &s->kernel_offset, s->kernel_floats, sizeof(float)) &&
+         mafat_scratch_append(part, &s->sums_offset, s->sums_floats, sizeof(float)) &&
+         !__builtin_mul_overflow(s->turn_bytes, (size_t)s->n_turns, &s->shared_bytes);
+}
+
+static int widest_piece(const struct mafat_sources *sources)
+{
+  int widest = 1;
+  for (int i = 0; i < sources->n; i++) widest = mafat_max(mafat_min(sources->list[i].n, MAFAT_CHANNEL_BLOCK), widest);
+  return widest;
+}
+
+bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_scratch *s)
+{
+  const struct mafat_layer *l = r->layer;
+  int n_threads = r->plan->n_threads, n_panels = mafat_conv_layer_panels(l);
+  int across = mafat_winograd_tiles(r->cols), down = mafat_winograd_tiles(r->rows);
+  size_t points = MAFAT_WINOGRAD_PRODUCTS, width = 0, kept, values, sums;
+  for (int f = 0; f < l->filters; f = mafat_panel_end(l, f))
+    width += (size_t)mafat_panel_width(mafat_panel_end(l, f) - f);
+  s->n_pieces = mafat_pieces(&l->sources, mafat_span(0, l->in.c), NULL, 0);
+  s->in_rows = MAFAT_WINOGRAD_PRODUCTS; /* a row per point; the transforms use six of them */
+  s->rows_per_call = MAFAT_WINOGRAD_PRODUCTS;
+  s->shared_values = r->transforms;
+  s->tile_rows = down;
+  if (!s->shared_values)
+    s->tile_rows = mafat_conv_share_rows(choose_tile_rows(l, across, down), down, n_panels, n_threads);
+  s->n_tiles = s->tile_rows * across;
+  if (__builtin_mul_overflow((size_t)l->in.c, width, &kept) || kept > SIZE_MAX / 1024) return false;
+  /* Each panel's points are padded. */
+  kept = points * (kept + (size_t)n_panels * 32);
+  s->piece_channels = widest_piece(&l->sources);
+  size_t point = mafat_scratch_point_floats((size_t)s->n_tiles * MAFAT_CHANNEL_BLOCK);
+  size_t values_point = mafat_scratch_point_floats((size_t)s->n_tiles * (size_t)s->piece_channels);
+  if (__builtin_mul_overflow(points * (size_t)s->n_pieces, values_point, &values) ||
+      __builtin_mul_overflow(points * (size_t)mafat_n_blocks(mafat_min(l->filters, MAFAT_PANEL)), point, &sums))
+    return false;
+  s->keep_weights = down > s->tile_rows && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
+  /* A turn ends at a piece, so it may go beyond by one piece less a channel. */
+  s->turn_channels = mafat_min(s->shared_values ? SLICE_CHANNELS : TURN_CHANNELS, l->in.c);
+  size_t held = points * mafat_scratch_point_floats(
+                             (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * MAFAT_PANEL);
+  s->sums_floats = sums;
+  s->kernel_floats = s->keep_weights ? kept : held;
+  return mafat_scratch_append_tables(s) && mafat_conv_append_zeros(s, l, across * MAFAT_WINOGRAD_OUTPUTS) &&
+         (s->shared_values ? append_shared_turn(s, values, mafat_min(n_threads, n_panels))
+                           : append_turns(s, values, n_threads,
+                                          (size_t)mafat_divide_up(down, s->tile_rows) * (size_t)n_panels));
+}
+
+/* ---- work ---- */
+
+/* Tiles are transformed `times` times, into values of so many bytes at a time. */
+static void count_input(struct mafat_counting *c, double tiles, double times, double turn_values)
+{
+  double channels = c->layer->in.c, values = tiles * channels * MAFAT_WINOGRAD_PRODUCTS * 4;
+  mafat_count(c, MAFAT_TERM_WINOGRAD_INPUTS, tiles * channels * times);
+  mafat_count_maps(c, mafat_counting_in_bytes(c), 0);
+  mafat_count_bytes(c, MAFAT_TERM_WINOGRAD_FAR, MAFAT_TERM_WINOGRAD_COLD, values * times, turn_values);
+}
+
+/* A step of its own that transforms the input of those behind it. */
+static void count_transform(struct mafat_counting *c)
+{
+  int down = mafat_winograd_tiles(mafat_span_size(c->box.y)), across = mafat_winograd_tiles(mafat_span_size(c->box.x));
+  double tiles = (double)across * down, channels = c->layer->in.c;
+  mafat_count_share(c, down * (double)mafat_n_blocks(c->layer->in.c));
+  count_input(c, tiles, 1, tiles * channels * MAFAT_WINOGRAD_PRODUCTS * 4);
+}
+
+/* In turns of a few rows of tiles, or, where a step of its own has transformed the
+ * input, in one. */
+static void count_turns(struct mafat_counting *c)
+{
+  const struct mafat_scratch *scratch = c->scratch;
+  const struct mafat_layer *l = c->layer;
+  struct mafat_width w = mafat_counting_width(c);
+  int across = mafat_winograd_tiles(mafat_span_size(c->box.x)), down = mafat_winograd_tiles(mafat_span_size(c->box.y));
+  bool shared = scratch->shared_values;
+  int turn_rows = shared || scratch->tile_rows <= 0 ? down : mafat_min(scratch->tile_rows, down);
+  int turns = mafat_divide_up(down, turn_rows);
+  double tiles = (double)across * down, channels = mafat_span_size(c->channels), filters = mafat_span_size(c->filters);
+  mafat_count_share(c, (double)turns * w.panels);
+  if (!shared) {
+    /* Who takes a panel of a turn makes the turn's values for itself. */
+    double makers = mafat_min(c->context->plan->n_threads, w.panels);
+    count_input(c, tiles, makers, (double)turn_rows * across * MAFAT_WINOGRAD_PRODUCTS * l->in.c * 4);
+  }
+  mafat_count(c, MAFAT_TERM_UNIT, (double)turns * w.panels);
+  mafat_count(c, MAFAT_TERM_WINOGRAD_KERNELS, channels * filters * (scratch->keep_weights ? 1 : turns));
+  for (int turn = 0; turn < turns; turn++) {
+    int rows = mafat_min(turn_rows, down - turn * turn_rows), n = rows * across;
+    bool parted = scratch->turn_channels > 0 && !scratch->keep_weights;
+    int parts = parted ? mafat_divide_up((int)channels, scratch->turn_channels) : 1;
+    mafat_count_tiles(c, MAFAT_TERM_WINOGRAD_MACS, MAFAT_WINOGRAD_PRODUCTS, n, w, channels,
+                      (double)mafat_divide_up((int)channels, MAFAT_CHANNEL_BLOCK), parts);
+    double values = (double)n * MAFAT_WINOGRAD_PRODUCTS * l->in.c * 4;
+    mafat_count_bytes(c, MAFAT_TERM_WINOGRAD_FAR, MAFAT_TERM_WINOGRAD_COLD, values * w.panels * channels / l->in.c,
+                      values);
+  }
+  if (c->channels.end == l->in.c) {
+    mafat_count(c, MAFAT_TERM_WINOGRAD_OUTPUTS, tiles * filters);
+    mafat_count_activation(c, mafat_counting_outputs(c));
+    mafat_count_maps(c, 0, mafat_counting_outputs(c) * (c->pooled ? 1 : 4));
+  }
+  mafat_count_weights(c, channels * filters * 36, scratch->keep_weights ? 1 : turns);
+}
+
+void mafat_conv_count_winograd(struct mafat_counting *c)
+{
+  if (c->step->kind == MAFAT_STEP_TRANSFORM) count_transform(c);
+  else count_turns(c);
+}

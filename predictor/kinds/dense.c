@@ -1,0 +1,18 @@
+#include "predictor/counting.h"
+#include "predictor/kinds/kind.h"
+#include "predictor/scratch.h"
+
+/* As a 1x1 convolution of one pixel with one long piece. */
+static bool plan_connected(const struct mafat_scratch_request *r, struct mafat_scratch *s)
+{
+  s->n_pieces = s->rows_per_call = s->in_rows = 1;
+  return mafat_scratch_append_tables(s) && mafat_scratch_plan_flat(r, s);
+}
+
+static void count_connected(struct mafat_counting *c)
+{
+  double panels = mafat_counting_width(c).panels;
+  mafat_count_dense(c, panels, panels);
+}
+
+const struct mafat_predictor_kind mafat_predictor_connected = {.scratch = plan_connected, .count = count_connected};

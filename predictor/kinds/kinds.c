@@ -1,0 +1,24 @@
+#include "predictor/kinds/kind.h"
+
+static const struct mafat_predictor_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
+    [MAFAT_CONVOLUTIONAL] = &mafat_predictor_convolutional,
+    [MAFAT_MAXPOOL] = &mafat_predictor_maxpool,
+    [MAFAT_AVGPOOL] = &mafat_predictor_avgpool,
+    [MAFAT_SHORTCUT] = &mafat_predictor_shortcut,
+    [MAFAT_UPSAMPLE] = &mafat_predictor_upsample,
+    [MAFAT_REORG] = &mafat_predictor_reorg,
+    [MAFAT_CONNECTED] = &mafat_predictor_connected,
+    [MAFAT_LOCAL] = &mafat_predictor_local,
+    [MAFAT_BATCHNORM] = &mafat_predictor_batchnorm,
+    [MAFAT_CROP] = &mafat_predictor_crop,
+    [MAFAT_ACTIVATION_LAYER] = &mafat_predictor_activation,
+    [MAFAT_SOFTMAX] = &mafat_predictor_softmax,
+    [MAFAT_REGION] = &mafat_predictor_region,
+    [MAFAT_YOLO] = &mafat_predictor_yolo,
+    [MAFAT_DETECTION] = &mafat_predictor_detection,
+};
+
+const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type)
+{
+  return kinds[type];
+}

@@ -1,0 +1,9 @@
+#include "predictor/counting.h"
+#include "predictor/kinds/kind.h"
+
+static void count_reorg(struct mafat_counting *c)
+{
+  mafat_count(c, MAFAT_TERM_REORDERED, mafat_counting_outputs(c));
+}
+
+const struct mafat_predictor_kind mafat_predictor_reorg = {.count = count_reorg};

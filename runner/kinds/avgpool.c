@@ -1,0 +1,24 @@
+/* Means of whole maps. */
+#include "runner/kinds/rows.h"
+
+static int run_avgpool(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_layer *l = &t->network->layers[step->layer];
+  struct mafat_runs runs = mafat_runs_of(&l->sources, step->filters);
+  struct mafat_run run;
+  while (mafat_runs_next(&runs, &run)) {
+    float sum[MAFAT_CHANNEL_BLOCK] = {0};
+    size_t pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);
+    for (int y = 0; y < l->in.h; y++) {
+      const float *row = mafat_tensors_pixel(t, run.tensor, run.block, y, 0) + run.lane;
+      for (int x = 0; x < l->in.w; x++, row += pixel)
+        for (int c = 0; c < run.n; c++) sum[c] += row[c];
+    }
+    float *out = mafat_rows_out(w, step, &run, 0);
+    for (int c = 0; c < run.n; c++) out[c] = sum[c] / (float)(l->in.h * l->in.w);
+  }
+  return MAFAT_OK;
+}
+
+const struct mafat_runner_kind mafat_runner_avgpool = {.run = run_avgpool, .sharing = MAFAT_ALONE};

@@ -1,0 +1,110 @@
+/* Depthwise convolution, by itself and inside the 1x1 that reads it. A unit of work is a block
+ * of rows. */
+#include "runner/kinds/conv.h"
+
+/* Rows of one run of a depthwise layer's channels into out_rows, which are
+ * filled by the caller. */
+static int run_depthwise_rows(struct mafat_conv *c, const struct mafat_run *run,
+                              struct mafat_span rows, int out_pixel_floats)
+{
+  const struct mafat_layer *l = c->layer;
+  int block = run->out_block * MAFAT_CHANNEL_BLOCK, x = mafat_taps_first(l->window.x, c->box.x.begin);
+  struct mafat_span panel = {block, mafat_panel_end(l, block)};
+  struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0};
+  struct mafat_weights_slice slice;
+  int code = mafat_weights_slice(c->worker->weights, c->index, panel, mafat_span(0, 1), &slice);
+  if (code) return code;
+  int n = mafat_span_size(rows);
+  mafat_conv_point_at_rows(c, &piece, mafat_taps_first(l->window.y, rows.begin), mafat_taps_inputs(l->window.y, n), x,
+                           c->in_rows);
+  struct mafat_depthwise_call call = {
+      .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
+      .in_pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, run->tensor, run->block),
+      .out_pixel_floats = out_pixel_floats, .n_rows = n, .n_cols = mafat_span_size(c->box.x),
+      .window = l->window, .weights = slice.weights + run->out_lane,
+      .scale = slice.scale + run->out_lane, .bias = slice.bias + run->out_lane, .width = slice.width,
+      .activation = l->activation};
+  c->worker->kernels->depthwise(&call);
+  mafat_weights_release(c->worker->weights, &slice);
+  return MAFAT_OK;
+}
+
+int mafat_conv_depthwise(struct mafat_conv *c)
+{
+  const struct mafat_tensors *t = c->worker->tensors;
+  for (int unit; (unit = mafat_team_take(c->worker->team, c->worker->index, mafat_conv_n_blocks(c))) >= 0;) {
+    struct mafat_span rows = mafat_conv_block(c, unit).sums;
+    struct mafat_runs runs = mafat_runs_of(&c->layer->sources, c->step->filters);
+    struct mafat_run run;
+    while (mafat_runs_next(&runs, &run)) {
+      for (int r = 0; r < mafat_span_size(rows); r++)
+        c->out_rows[r] = mafat_tensors_pixel(t, c->step->layer, run.out_block, rows.begin + r,
+                                             c->step->out.x.begin) + run.out_lane;
+      int code = run_depthwise_rows(c, &run, rows, mafat_tensors_pixel_floats(t, c->step->layer, run.out_block));
+      if (code) return code;
+    }
+  }
+  return MAFAT_OK;
+}
+
+/* ---- inside the 1x1 that reads it ---- */
+
+/* Where block `b` of the inner layer's row r lies in the slot. */
+static float *inner_row(const struct mafat_conv *c, int b, int r)
+{
+  const struct mafat_scratch *s = c->worker->scratch;
+  return (float *)(c->worker->slot_memory + s->inner_offset) + (size_t)r * s->inner_row_floats +
+         (size_t)b * MAFAT_CHANNEL_BLOCK * (size_t)s->inner_cols;
+}
+
+static int run_inner_rows(struct mafat_conv *c, struct mafat_span rows)
+{
+  struct mafat_runs runs = mafat_runs_of(&c->layer->sources, mafat_span(0, c->layer->out.c));
+  struct mafat_run run;
+  while (mafat_runs_next(&runs, &run)) {
+    for (int r = 0; r < mafat_span_size(rows); r++) c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;
+    int code = run_depthwise_rows(c, &run, rows, mafat_block_width(c->layer->out.c, run.out_block));
+    if (code) return code;
+  }
+  return MAFAT_OK;
+}
+
+/* The 1x1 over rows that lie in the slot. */
+static int run_pointwise_rows(struct mafat_conv *c, struct mafat_span rows)
+{
+  int layer = c->pointwise, n = mafat_span_size(rows);
+  const struct mafat_layer *outer = &c->worker->tensors->network->layers[layer];
+  int channels = outer->in.c, n_pieces = mafat_n_blocks(channels);
+  for (int b = 0; b < n_pieces; b++) {
+    const float **in = c->in_rows + (size_t)b * (size_t)c->worker->scratch->in_rows;
+    for (int r = 0; r < n; r++) in[r] = inner_row(c, b, r);
+    c->pieces[b] = (struct mafat_conv_piece){
+        in, mafat_min(MAFAT_CHANNEL_BLOCK, channels - b * MAFAT_CHANNEL_BLOCK), mafat_block_width(channels, b)};
+  }
+  for (int p = 0; p < mafat_conv_n_panels(c); p++) {
+    struct mafat_span filters = mafat_conv_panel(c, p);
+    struct mafat_weights_slice slice;
+    int code = mafat_weights_slice(c->worker->weights, layer, filters, mafat_span(0, channels), &slice);
+    if (code) return code;
+    struct mafat_conv_call call = {
+        .pieces = c->pieces, .n_pieces = n_pieces, .n_rows = n, .n_cols = mafat_span_size(c->box.x),
+        .window = mafat_window_square(1, 1, 0), .weights = slice.weights, .scale = slice.scale, .bias = slice.bias,
+        .width = slice.width, .activation = outer->activation, .start = true, .finish = true};
+    call.n_segments = mafat_conv_point_at_output(c, filters, rows.begin, n, call.segments);
+    c->worker->kernels->conv(&call);
+    mafat_weights_release(c->worker->weights, &slice);
+    mafat_conv_add(c, filters, rows.begin, n);
+  }
+  return MAFAT_OK;
+}
+
+int mafat_conv_separable(struct mafat_conv *c)
+{
+  for (int unit; (unit = mafat_team_take(c->worker->team, c->worker->index, mafat_conv_n_blocks(c))) >= 0;) {
+    struct mafat_span rows = mafat_conv_block(c, unit).sums;
+    int code = run_inner_rows(c, rows);
+    if (code == MAFAT_OK) code = run_pointwise_rows(c, rows);
+    if (code) return code;
+  }
+  return MAFAT_OK;
+}

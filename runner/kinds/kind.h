@@ -1,0 +1,56 @@
+/* The runner's floor of a kind of layer: how a step of it is computed from the tensors of its
+ * sources into its own, by filling row pointers and calling kernels. Each kind has a file here,
+ * of the same name as on the other floors (network/kinds, predictor/kinds), and an entry in the
+ * table. Internal to the executor. */
+#ifndef MAFAT_RUNNER_KINDS_KIND_H
+#define MAFAT_RUNNER_KINDS_KIND_H
+
+#include "predictor/schedule.h"
+#include "runner/kernels/kernels.h"
+#include "runner/team.h"
+#include "runner/tensors.h"
+#include "runner/weights/weights.h"
+
+/* What a step needs beside the tensors; one per worker. */
+struct mafat_worker {
+  const struct mafat_tensors *tensors;
+  const struct mafat_plan *plan;
+  const struct mafat_kernels *kernels;
+  struct mafat_team *team;             /* those who run this step together */
+  struct mafat_weights *weights;
+  const struct mafat_scratch *scratch; /* of the step's layer */
+  char *shared_memory;                 /* scratch that all workers of the step share */
+  char *slot_memory;                   /* this worker's own; NULL when none is needed */
+  int index;                           /* 0 ... layout->n_workers - 1 */
+};
+
+/* How the workers of a team share out a step. */
+enum mafat_sharing {
+  MAFAT_SHARED_BY_ROWS,  /* the rows of its output are independent: `run` gets some of them at a time */
+  MAFAT_SHARED_BY_UNITS, /* `run` takes units of its own from the team */
+  MAFAT_ALONE            /* small or rare, not worth dividing: one worker does it */
+};
+
+struct mafat_runner_kind {
+  /* What must be there before any worker begins; the caller does it alone. May be NULL. */
+  void (*prepare)(const struct mafat_worker *w, const struct mafat_step *step);
+  /* The worker's share of a step. MAFAT_OK, or what reading weights failed with. */
+  int (*run)(const struct mafat_worker *w, const struct mafat_step *step);
+  enum mafat_sharing sharing;
+};
+
+/* In files of the kinds. */
+extern const struct mafat_runner_kind mafat_runner_convolutional, mafat_runner_maxpool, mafat_runner_avgpool,
+    mafat_runner_shortcut, mafat_runner_upsample, mafat_runner_reorg, mafat_runner_connected, mafat_runner_local,
+    mafat_runner_batchnorm, mafat_runner_crop, mafat_runner_activation, mafat_runner_softmax, mafat_runner_region,
+    mafat_runner_yolo, mafat_runner_detection;
+
+/* NULL: a layer of that type has no steps, it renames what it reads. */
+const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type);
+
+/* A step, of the kind of the layer that reads its input: what `prepare` and `run` above are for.
+ * All workers of the team call the second. */
+void mafat_kinds_prepare(const struct mafat_worker *w, const struct mafat_step *step);
+int mafat_kinds_run(const struct mafat_worker *w, const struct mafat_step *step);
+
+#endif

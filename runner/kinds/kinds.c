@@ -1,0 +1,64 @@
+#include "runner/kinds/kind.h"
+
+#include "predictor/fusion.h"
+
+#include <assert.h>
+
+static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
+    [MAFAT_CONVOLUTIONAL] = &mafat_runner_convolutional,
+    [MAFAT_MAXPOOL] = &mafat_runner_maxpool,
+    [MAFAT_AVGPOOL] = &mafat_runner_avgpool,
+    [MAFAT_SHORTCUT] = &mafat_runner_shortcut,
+    [MAFAT_UPSAMPLE] = &mafat_runner_upsample,
+    [MAFAT_REORG] = &mafat_runner_reorg,
+    [MAFAT_CONNECTED] = &mafat_runner_connected,
+    [MAFAT_LOCAL] = &mafat_runner_local,
+    [MAFAT_BATCHNORM] = &mafat_runner_batchnorm,
+    [MAFAT_CROP] = &mafat_runner_crop,
+    [MAFAT_ACTIVATION_LAYER] = &mafat_runner_activation,
+    [MAFAT_SOFTMAX] = &mafat_runner_softmax,
+    [MAFAT_REGION] = &mafat_runner_region,
+    [MAFAT_YOLO] = &mafat_runner_yolo,
+    [MAFAT_DETECTION] = &mafat_runner_detection,
+};
+
+const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)
+{
+  return kinds[type];
+}
+
+static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_runner_kind *kind =
+      kinds[w->tensors->network->layers[mafat_fusion_reader(w->plan, step->layer)].type];
+  assert(kind);
+  return kind;
+}
+
+static int run_shares_of_rows(const struct mafat_worker *w, const struct mafat_step *step,
+                              const struct mafat_runner_kind *kind)
+{
+  int n_rows = mafat_span_size(step->out.y), n_workers = mafat_team_size(w->team);
+  int shares = n_workers == 1 ? 1 : mafat_min(n_rows, 4 * n_workers);
+  for (int unit; (unit = mafat_team_take(w->team, w->index, shares)) >= 0;) {
+    struct mafat_step part = *step;
+    struct mafat_span share = mafat_span_share(n_rows, shares, unit);
+    part.out.y = mafat_span(step->out.y.begin + share.begin, step->out.y.begin + share.end);
+    int code = kind->run(w, &part);
+    if (code) return code;
+  }
+  return MAFAT_OK;
+}
+
+void mafat_kinds_prepare(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_runner_kind *kind = kind_of(w, step);
+  if (kind->prepare) kind->prepare(w, step);
+}
+
+int mafat_kinds_run(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_runner_kind *kind = kind_of(w, step);
+  if (kind->sharing == MAFAT_SHARED_BY_ROWS) return run_shares_of_rows(w, step, kind);
+  return kind->sharing == MAFAT_SHARED_BY_UNITS || w->index == 0 ? kind->run(w, step) : MAFAT_OK;
+}

@@ -1,0 +1,32 @@
+/* The largest of each window. */
+#include "runner/kinds/rows.h"
+
+static int run_maxpool(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_layer *l = &t->network->layers[step->layer];
+  const float **rows = (const float **)(w->slot_memory + w->scratch->in_offset);
+  struct mafat_runs runs = mafat_runs_of(&l->sources, step->filters);
+  struct mafat_run run;
+  while (mafat_runs_next(&runs, &run)) {
+    int x0 = mafat_taps_first(l->window.x, step->out.x.begin);
+    int origin = x0 < 0 ? 0 : x0; /* row pointers begin at a column that exists */
+    struct mafat_pool_call call = {
+        .rows = rows, .first_col = x0 - origin, .in_begin = 0, .in_end = l->in.w - origin,
+        .n_cols = mafat_span_size(step->out.x), .taps = l->window.x,
+        .n_channels = run.n,
+        .in_pixel_floats = mafat_tensors_pixel_floats(t, run.tensor, run.block),
+        .out_pixel_floats = mafat_tensors_pixel_floats(t, step->layer, run.out_block)};
+    for (int y = step->out.y.begin; y < step->out.y.end; y++) {
+      int first = mafat_taps_first(l->window.y, y), end = first + mafat_taps_reach(l->window.y);
+      call.n_rows = 0;
+      for (int iy = first; iy < mafat_min(end, l->in.h); iy += l->window.y.dilation)
+        if (iy >= 0) rows[call.n_rows++] = mafat_tensors_pixel(t, run.tensor, run.block, iy, origin) + run.lane;
+      call.out = mafat_rows_out(w, step, &run, y);
+      w->kernels->maxpool(&call);
+    }
+  }
+  return MAFAT_OK;
+}
+
+const struct mafat_runner_kind mafat_runner_maxpool = {.run = run_maxpool, .sharing = MAFAT_SHARED_BY_ROWS};

@@ -1,0 +1,99 @@
+/* Pixels of a square as channels of one, in Darknet's own order of indices. */
+#include "runner/kinds/kind.h"
+
+/* The element of a layer's input with index `flat` in Darknet's CHW order. */
+static float input_at(const struct mafat_tensors *t, const struct mafat_layer *l, long long flat)
+{
+  long long plane = (long long)l->in.h * l->in.w;
+  int c = (int)(flat / plane), rest = (int)(flat % plane);
+  int i = 0;
+  while (c >= l->sources.list[i].n) c -= l->sources.list[i++].n;
+  const struct mafat_source *s = &l->sources.list[i];
+  return *mafat_tensors_element(t, s->tensor, s->first + c, rest / l->in.w, rest % l->in.w);
+}
+
+/* An element of a map in Darknet's CHW order, stepped through without divisions. */
+struct cursor {
+  struct mafat_shape shape;
+  int c, y, x;
+};
+
+static struct cursor cursor_at(struct mafat_shape shape, long long flat)
+{
+  long long plane = (long long)shape.h * shape.w;
+  return (struct cursor){shape, (int)(flat / plane), (int)(flat % plane / shape.w), (int)(flat % shape.w)};
+}
+
+/* n elements on, at most a row. */
+static void cursor_advance(struct cursor *at, int n)
+{
+  at->x += n;
+  if (at->x < at->shape.w) return;
+  at->x -= at->shape.w;
+  if (++at->y < at->shape.h) return;
+  at->y = 0;
+  at->c++;
+}
+
+static float *element_behind(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                             const struct cursor *at)
+{
+  int i = 0, c = at->c;
+  while (c >= sources->list[i].n) c -= sources->list[i++].n;
+  return mafat_tensors_element(t, sources->list[i].tensor, sources->list[i].first + c, at->y, at->x);
+}
+
+/* The usual direction: row by row of the larger factors, whose elements are
+ * `stride` apart in the input. */
+static void reorg_forward(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_layer *l = &t->network->layers[step->layer];
+  int s = l->factor, depth = l->in.c / (s * s);
+  struct cursor out = cursor_at(l->out, 0);
+  for (int k = 0; k < l->in.c; k++)
+    for (int j = 0; j < l->in.h; j++) {
+      long long c2 = k % depth, offset = k / depth;
+      struct cursor in =
+          cursor_at(l->in, offset % s + (long long)l->in.w * s * ((long long)j * s + offset / s + (long long)l->in.h * s * c2));
+      for (int i = 0; i < l->in.w; i++) {
+        *mafat_tensors_element(t, step->layer, out.c, out.y, out.x) = *element_behind(t, &l->sources, &in);
+        cursor_advance(&in, s);
+        cursor_advance(&out, 1);
+      }
+    }
+}
+
+/* Darknet's reorg in its own index order: with h, w, c of the input taken as the
+ * larger side's factors, flat element (k, j, i) pairs with the element of a
+ * (c / stride^2, h * stride, w * stride) map. */
+static int run_reorg(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_layer *l = &t->network->layers[step->layer];
+  if (!l->extra && !l->reverse && l->factor <= l->in.w) {
+    reorg_forward(w, step);
+    return MAFAT_OK;
+  }
+  long long s = l->factor, h = l->in.h, width = l->in.w, depth = l->in.c / (s * s);
+  long long inputs = h * width * l->in.c, index = 0;
+  for (int c = 0; c < l->out.c; c++)
+    for (int y = 0; y < l->out.h; y++)
+      for (int x = 0; x < l->out.w; x++, index++) {
+        float *out = mafat_tensors_element(t, step->layer, c, y, x);
+        if (l->extra) {
+          *out = index < inputs ? input_at(t, l, index) : 0;
+        } else if (l->reverse) {
+          /* index = x2 + width*s * (y2 + h*s * c2): find (k, j, i) behind it. */
+          long long k = (y % s * s + x % s) * depth + c;
+          *out = input_at(t, l, x / s + width * (y / s + h * k));
+        } else {
+          long long i = index % width, j = index / width % h, k = index / width / h;
+          long long c2 = k % depth, offset = k / depth;
+          *out = input_at(t, l, i * s + offset % s + width * s * (j * s + offset / s + h * s * c2));
+        }
+      }
+  return MAFAT_OK;
+}
+
+const struct mafat_runner_kind mafat_runner_reorg = {.run = run_reorg, .sharing = MAFAT_ALONE};

@@ -1,0 +1,17 @@
+/* What kinds that work on rows, each by itself, share. */
+#ifndef MAFAT_RUNNER_KINDS_ROWS_H
+#define MAFAT_RUNNER_KINDS_ROWS_H
+
+#include "runner/kinds/kind.h"
+
+/* Where a run's channels of the step's row y begin. */
+static inline float *mafat_rows_out(const struct mafat_worker *w, const struct mafat_step *step,
+                                    const struct mafat_run *run, int y)
+{
+  return mafat_tensors_pixel(w->tensors, step->layer, run->out_block, y, step->out.x.begin) + run->out_lane;
+}
+
+/* Row by row: y = activation(x). */
+void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step, enum mafat_activation activation);
+
+#endif

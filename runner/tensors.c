@@ -1,0 +1,56 @@
+#include "runner/tensors.h"
+
+struct mafat_runs mafat_runs_of(const struct mafat_sources *sources, struct mafat_span channels)
+{
+  struct mafat_runs r = {.sources = sources, .channel = channels.begin, .end = channels.end};
+  int skip = channels.begin;
+  while (r.source < sources->n && skip >= sources->list[r.source].n)
+    skip -= sources->list[r.source++].n;
+  r.taken = skip;
+  return r;
+}
+
+bool mafat_runs_next(struct mafat_runs *r, struct mafat_run *run)
+{
+  if (r->channel >= r->end || r->source >= r->sources->n) return false;
+  const struct mafat_source *s = &r->sources->list[r->source];
+  int in = s->first + r->taken, lane = in % MAFAT_CHANNEL_BLOCK;
+  int out_lane = r->channel % MAFAT_CHANNEL_BLOCK;
+  int n = mafat_min(s->n - r->taken, r->end - r->channel);
+  n = mafat_min(n, MAFAT_CHANNEL_BLOCK - (lane > out_lane ? lane : out_lane));
+  *run = (struct mafat_run){s->tensor, in / MAFAT_CHANNEL_BLOCK, lane,
+                            r->channel / MAFAT_CHANNEL_BLOCK, out_lane, n};
+  r->channel += n;
+  r->taken += n;
+  if (r->taken == s->n) {
+    r->source++;
+    r->taken = 0;
+  }
+  return true;
+}
+
+void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                           struct mafat_shape shape, float *flat)
+{
+  struct mafat_runs runs = mafat_runs_of(sources, mafat_span(0, shape.c));
+  struct mafat_run run;
+  size_t plane = (size_t)shape.h * (size_t)shape.w;
+  while (mafat_runs_next(&runs, &run)) {
+    float *to = flat + (size_t)(run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane) * plane;
+    size_t pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);
+    for (int y = 0; y < shape.h; y++) {
+      const float *row = mafat_tensors_pixel(t, run.tensor, run.block, y, 0) + run.lane;
+      for (int x = 0; x < shape.w; x++)
+        for (int c = 0; c < run.n; c++)
+          to[(size_t)c * plane + (size_t)y * (size_t)shape.w + (size_t)x] = row[(size_t)x * pixel + (size_t)c];
+    }
+  }
+}
+
+void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape, const float *flat)
+{
+  for (int c = 0; c < shape.c; c++)
+    for (int y = 0; y < shape.h; y++)
+      for (int x = 0; x < shape.w; x++)
+        *mafat_tensors_element(t, tensor, c, y, x) = *flat++;
+}

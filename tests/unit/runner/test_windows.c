@@ -1,0 +1,186 @@
+/* Windows of any kind, against what they mean: convolutions, grouped and depthwise ones, and
+ * maxpools whose rows and columns have sizes, strides, dilations and paddings of their own, in
+ * double precision, element by element. */
+#include "runner/executor.h"
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+Suite *windows_suite(void);
+
+#define TOLERANCE 2e-5 /* of the largest output */
+
+/* One layer and its numbers. */
+struct problem {
+  struct mafat_network *network;
+  const struct mafat_layer *layer;
+  bool pools;
+  float *input;   /* [c][h][w] */
+  float *biases;  /* [filters] */
+  float *weights; /* [filters][c / groups][y taps][x taps] */
+};
+
+static struct mafat_taps random_taps(struct test_rng *rng, bool pools, int extent)
+{
+  struct mafat_taps t = {.size = test_random_int(rng, 1, 5), .stride = test_random_int(rng, 1, 3),
+                         .dilation = test_random_chance(rng, 60) ? 1 : test_random_int(rng, 2, 3)};
+  int most = pools ? (t.size - 1) * t.dilation : t.size + 2; /* a pool sees some of the map */
+  t.before = test_random_int(rng, 0, mafat_min(most, 6));
+  t.after = test_random_int(rng, 0, mafat_min(most, 6));
+  while (mafat_taps_outputs(t, extent) < 1) t.after++;
+  return t;
+}
+
+static float *random_floats(struct test_rng *rng, size_t n, float range)
+{
+  float *x = malloc((n + 1) * sizeof *x);
+  for (size_t i = 0; i < n; i++) x[i] = range * ((float)(test_random(rng) >> 8) / 8388608.0f - 1);
+  return x;
+}
+
+/* A layer as a cfg can have it, then given another window; false where a pool would not see the map. */
+static bool make_problem(struct problem *p, struct test_rng *rng)
+{
+  static const int multiples[] = {1, 1, 2, 3};
+  char cfg[256];
+  int c = test_random_int(rng, 1, 40), groups = 1, filters = test_random_int(rng, 1, 40);
+  if (test_random_chance(rng, 40)) groups = c, filters = c * multiples[test_random_int(rng, 0, 3)];
+  p->pools = test_random_chance(rng, 30);
+  int n = snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n", test_random_int(rng, 1, 17),
+                   test_random_int(rng, 1, 21), c);
+  snprintf(cfg + n, sizeof cfg - (size_t)n, p->pools ? "[maxpool]\nsize=1\n"
+           : "[convolutional]\nfilters=%d\ngroups=%d\nactivation=leaky\n", filters, groups);
+  p->network = test_network(cfg);
+  struct mafat_layer *l = &p->network->layers[0];
+  struct mafat_diagnostic d = {""};
+  p->layer = l;
+  l->window = (struct mafat_window){random_taps(rng, p->pools, l->in.h), random_taps(rng, p->pools, l->in.w)};
+  int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", 1, 0, "layer", &d});
+  ck_assert_msg(code == MAFAT_OK || p->pools, "%s", d.text);
+  size_t taps = (size_t)mafat_window_area(&l->window) * (size_t)(l->in.c / (p->pools ? 1 : l->groups));
+  p->input = random_floats(rng, (size_t)c * (size_t)l->in.h * (size_t)l->in.w, 1);
+  p->biases = random_floats(rng, (size_t)l->out.c, .2f);
+  p->weights = random_floats(rng, (size_t)l->out.c * taps, 1.7f / sqrtf((float)taps));
+  return code == MAFAT_OK;
+}
+
+static void release_problem(struct problem *p)
+{
+  free(p->input);
+  free(p->biases);
+  free(p->weights);
+  mafat_network_close(&p->network);
+}
+
+/* What tap (ky, kx) of an output reads of a channel: NULL in the padding. */
+static const float *tap_of(const struct problem *p, int c, int y, int x, int ky, int kx)
+{
+  const struct mafat_layer *l = p->layer;
+  int iy = y * l->window.y.stride - l->window.y.before + ky * l->window.y.dilation;
+  int ix = x * l->window.x.stride - l->window.x.before + kx * l->window.x.dilation;
+  if (iy < 0 || iy >= l->in.h || ix < 0 || ix >= l->in.w) return NULL;
+  return &p->input[(c * l->in.h + iy) * l->in.w + ix];
+}
+
+static double exact_output(const struct problem *p, int f, int y, int x)
+{
+  const struct mafat_layer *l = p->layer;
+  int channels = p->pools ? 1 : l->in.c / l->groups, first = p->pools ? f : f / (l->filters / l->groups) * channels;
+  const float *w = p->weights + (size_t)f * (size_t)(channels * mafat_window_area(&l->window));
+  double sum = p->pools ? -DBL_MAX : (double)p->biases[f];
+  for (int c = 0; c < channels; c++)
+    for (int ky = 0; ky < l->window.y.size; ky++)
+      for (int kx = 0; kx < l->window.x.size; kx++, w++) {
+        const float *in = tap_of(p, first + c, y, x, ky, kx);
+        if (in && p->pools) sum = fmax(sum, (double)*in);
+        else if (in) sum += (double)*in * (double)*w;
+      }
+  return p->pools || sum > 0 ? sum : sum * .1;
+}
+
+static struct mafat_weights *open_weights(const struct problem *p)
+{
+  const struct mafat_layer *l = p->layer;
+  struct mafat_weights *w = NULL;
+  struct mafat_diagnostic d = {""};
+  int32_t header[5] = {0, 2, 0, 0, 0};
+  int fd = memfd_create("weights", 0);
+  ssize_t biases = p->pools ? 0 : l->out.c * (ssize_t)sizeof(float);
+  ssize_t weights = p->pools ? 0 : biases * (l->in.c / l->groups) * mafat_window_area(&l->window);
+  ck_assert_int_eq(write(fd, header, sizeof header), sizeof header);
+  ck_assert_int_eq(write(fd, p->biases, (size_t)biases), biases);
+  ck_assert_int_eq(write(fd, p->weights, (size_t)weights), weights);
+  int code = test_weights_from(&w, fd, p->network, 1, NULL, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  close(fd);
+  return w;
+}
+
+static void run(const struct problem *p, const char *plan_text, const struct mafat_kernels *kernels, float *map)
+{
+  struct mafat_executor_options options;
+  struct mafat_executor *e = NULL;
+  struct mafat_weights *w = open_weights(p);
+  struct mafat_plan *plan = test_plan(p->network, plan_text);
+  struct mafat_layout *layout = test_layout(p->network, plan);
+  mafat_executor_defaults(&options);
+  options.kernels = kernels;
+  ck_assert_int_eq(mafat_executor_open(&e, p->network, plan, layout, w, &options, NULL), MAFAT_OK);
+  mafat_executor_set_input(e, p->input);
+  ck_assert_int_eq(mafat_executor_run(e, NULL), MAFAT_OK);
+  mafat_executor_read_output(e, 0, map);
+  mafat_executor_close(&e);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  mafat_weights_close(&w);
+}
+
+static void compare(const struct problem *p, const char *plan_text, const struct mafat_kernels *level, int i)
+{
+  struct mafat_shape s = p->layer->out;
+  float *map = malloc((size_t)s.c * (size_t)s.h * (size_t)s.w * sizeof *map), *found = map;
+  run(p, plan_text, level, map);
+  for (int f = 0; f < s.c; f++)
+    for (int y = 0; y < s.h; y++)
+      for (int x = 0; x < s.w; x++, found++) {
+        double exact = exact_output(p, f, y, x);
+        ck_assert_msg(fabs((double)*found - exact) <= TOLERANCE * fmax(1, fabs(exact)),
+                      "case %d, %s, plan %s: output (%d, %d, %d) is %.9g, exactly %.9g", i, level->name, plan_text, f, y, x,
+                      (double)*found, exact);
+      }
+  free(map);
+}
+
+START_TEST(outputs_are_what_windows_mean)
+{
+  const struct mafat_kernels *levels[8];
+  int n_levels = mafat_kernels_list(levels, 8);
+  struct test_rng rng = test_rng(41000 + (uint64_t)_i);
+  for (int i = 0; i < 10; i++) {
+    struct problem p;
+    if (make_problem(&p, &rng)) {
+      for (int l = 0; l < n_levels; l++) compare(&p, "1x1", levels[l], i);
+      compare(&p, "rows1", levels[n_levels - 1], i);
+      compare(&p, "panels", levels[n_levels - 1], i);
+    }
+    release_problem(&p);
+  }
+}
+END_TEST
+
+Suite *windows_suite(void)
+{
+  Suite *s = suite_create("windows");
+  TCase *t = tcase_create("windows");
+  tcase_set_timeout(t, 30);
+  tcase_add_loop_test(t, outputs_are_what_windows_mean, 0, 30);
+  suite_add_tcase(s, t);
+  return s;
+}
