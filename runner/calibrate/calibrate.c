@@ -538,7 +538,7 @@ static int measure_files(struct bench *b, struct mafat_diagnostic *d)
   struct subject *s = &b->subjects[0];
   int fd, code = write_darknet(b, s->network, d);
   if (code == MAFAT_OK && (code = open_file(PACKED_FILE, b->folder, &fd, d)) == MAFAT_OK) {
-    code = mafat_packer_write(temporary[DARKNET_FILE], s->network, fd, temporary[PACKED_FILE], NULL, NULL, d);
+    code = mafat_packer_write(temporary[DARKNET_FILE], s->network, NULL, fd, temporary[PACKED_FILE], NULL, NULL, d);
     fsync(fd);
     close(fd);
   }
