@@ -54,7 +54,7 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 BASE      := $(wildcard base/*.c)
 NETWORK   := $(wildcard network/*.c network/kinds/*.c)
 FORMATS   := $(wildcard formats/*/*.c)
-PREDICTOR := $(wildcard predictor/*.c predictor/kinds/*.c)
+PREDICTOR := $(wildcard predictor/*.c predictor/*/*.c)
 SEARCH    := $(wildcard search/*.c)
 # Of the library: all rooms of runner/ but the programs, and kernels by this machine's kind.
 RUNNER    := $(wildcard runner/*.c $(filter-out runner/program/% runner/kernels/%,$(wildcard runner/*/*.c)))

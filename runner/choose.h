@@ -4,7 +4,7 @@
 #define MAFAT_RUNNER_CHOOSE_H
 
 #include "include/mafat.h"
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 #include "runner/weights/weights.h"
 #include "search/best.h"
 

@@ -1,9 +1,9 @@
 #include "runner/calibrate/calibrate.h"
 
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "predictor/predict.h"
-#include "predictor/work.h"
+#include "predictor/cost/work.h"
 #include "runner/memory/budget.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/calibrate/calibrate_fit.h"

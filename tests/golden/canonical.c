@@ -2,7 +2,7 @@
 
 #include "network/constant.h"
 #include "predictor/fetches.h"
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "predictor/predict.h"
 #include "predictor/schedule.h"

@@ -1,7 +1,7 @@
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 
 #include "predictor/fetches.h"
-#include "predictor/work.h"
+#include "predictor/cost/work.h"
 
 /* A read that was begun: as in runner/weights/stream.c. */
 struct read {

@@ -1,4 +1,4 @@
-#include "predictor/calibration.h"
+#include "predictor/cost/calibration.h"
 
 #include "base/tuning.h"
 
