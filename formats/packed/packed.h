@@ -8,8 +8,8 @@
 #ifndef MAFAT_FORMATS_PACKED_PACKED_H
 #define MAFAT_FORMATS_PACKED_PACKED_H
 
-#include "formats/darknet/cfg.h"
 #include "formats/packed/hash.h"
+#include "formats/packed/model.h"
 #include "network/network.h"
 
 enum {
@@ -20,22 +20,6 @@ enum {
 
 /* Do these bytes begin a packed file, of whatever version? */
 bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES]);
-
-/* Where a layer's weights lie in the file. */
-struct mafat_packed_entry {
-  uint64_t offset, bytes; /* 0 bytes: a layer without weights */
-  uint64_t checksum;
-};
-
-struct mafat_packed {
-  unsigned version;
-  int n_layers;
-  uint64_t network_hash;              /* of all that packing depends on in the network */
-  uint64_t source_hash, source_bytes; /* of the weights file that it was made from */
-  uint64_t data_at, file_bytes;       /* where the first layer's weights begin; where the file ends */
-  struct mafat_packed_entry *entries; /* [layer] */
-  struct mafat_cfg *graph;            /* the network, as its reader takes it; NULL: there is none, or nobody asked */
-};
 
 void mafat_packed_close(struct mafat_packed **packed);
 
