@@ -398,6 +398,7 @@ REFUSED = {
     "softmax": "tree=a.tree spatial=1",
     "region": "tree=a.tree coords=6",
     "upsample": "stride=-2",
+    "yolo": "nms_kind=cornersnms",
 }
 REFUSED_SECTIONS = ("reorg3d local_avgpool local_avg scale_channels sam Gaussian_yolo conv_lstm history implicit empty silence "
                     "contrastive normalization lrn deconvolutional l2norm logistic iseg rnn gru lstm crnn").split()
@@ -523,9 +524,6 @@ def try_warnings(tally, folder):
             if done.returncode or f"unknown key {key.split('=')[0]} in [{section}] is ignored" not in done.stderr:
                 whys.append(f"{section} {key}: exit status {done.returncode}: {done.stderr.strip()[:200]}")
     tally.say("keys that nothing reads are told", "; ".join(whys) or None)
-    done = run("--predict", write(folder, "a.cfg", section_cfg("yolo", "nms_kind=greedynms")))
-    told = "nms_kind=greedynms in [yolo] is ignored" in done.stderr and done.returncode == 0
-    tally.say("nms_kind is told", None if told else done.stderr.strip()[:200] or "not told")
     head = NET.replace("=4", "=3") + "letter_box={}\n[connected]\noutput=275\n" \
         "[detection]\nclasses=1\nnum=2\nside=5\ncoords=4\n"
     told = [run("--predict", write(folder, "a.cfg", cfg)).stderr for cfg in

@@ -445,12 +445,19 @@ END_TEST
 
 #define YOLO NET "[conv]\nfilters=6\n[yolo]\nclasses=1\n"
 
-START_TEST(suppression_of_a_fork_is_told_once)
+START_TEST(suppression_is_the_heads)
 {
-  struct ear ear = hear(YOLO "beta_nms=.7\nnms_kind=greedynms\n[route]\nlayers=0\n[yolo]\nclasses=1\nnms_kind=diounms\n");
-  ck_assert_int_eq(ear.n, 1);
-  ck_assert_ptr_nonnull(strstr(ear.text, "a.cfg:10: nms_kind=greedynms in [yolo] is ignored"));
-  ck_assert_int_eq(hear(YOLO "beta_nms=.7\nnms_kind=default\n").n, 0);
+  static const char *const keys[] = {"", "nms_kind=default\n", "nms_kind=greedynms\nbeta_nms=.7\n", "beta_nms=.25\nnms_kind=diounms\n"};
+  const enum mafat_nms kinds[] = {MAFAT_NMS_IOU, MAFAT_NMS_IOU, MAFAT_NMS_GREEDY, MAFAT_NMS_DIOU};
+  const float betas[] = {.6f, .6f, .7f, .25f};
+  for (int i = 0; i < 4; i++) {
+    char text[256];
+    snprintf(text, sizeof text, "[conv]\nfilters=6\n[yolo]\nclasses=1\n%s", keys[i]);
+    struct mafat_network *n = behind_net(text);
+    ck_assert_int_eq(n->layers[1].head.nms, kinds[i]);
+    ck_assert(n->layers[1].head.beta_nms == betas[i]);
+    mafat_network_close(&n);
+  }
 }
 END_TEST
 
@@ -513,7 +520,7 @@ Suite *network_suite(void)
   TCase *warnings = tcase_create("warnings");
   tcase_add_test(warnings, unknown_keys_are_named_with_their_line);
   tcase_add_test(warnings, training_keys_are_not);
-  tcase_add_test(warnings, suppression_of_a_fork_is_told_once);
+  tcase_add_test(warnings, suppression_is_the_heads);
   tcase_add_test(warnings, letterboxed_boxes_of_detection_are_told);
   suite_add_tcase(suite, warnings);
   return suite;
