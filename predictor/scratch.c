@@ -29,11 +29,11 @@ static int round_up_division(int n, int by)
 }
 
 /* Output rows per kernel call: as many as keep the pointer table and the
- * input (256 channels at a time) small. */
+ * input (as many channels as a call takes) small. */
 static int choose_rows(const struct mafat_layer *l, int n_pieces, int rows, int cols)
 {
   long long in_cols = (long long)(cols - 1) * l->stride + l->size;
-  long long row_bytes = in_cols * mafat_min(l->in.c / l->groups, 256) * 4;
+  long long row_bytes = in_cols * mafat_min(l->in.c / l->groups, MAFAT_SPLIT_CHANNELS) * 4;
   int by_cache = at_least((int)(MAFAT_SCRATCH_INPUT_BYTES / row_bytes) / l->stride, 4);
   int by_pointers = (MAFAT_SCRATCH_POINTERS / n_pieces - l->size) / l->stride + 1;
   return mafat_min(rows, at_least(mafat_min(by_cache, by_pointers), 1));

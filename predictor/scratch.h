@@ -45,14 +45,6 @@ struct mafat_scratch {
   size_t shared_bytes;  /* multiple of 64 */
 };
 
-enum {
-  MAFAT_SCRATCH_PIECE = 64,
-  MAFAT_SCRATCH_POINTERS = 2048,       /* input row pointers per call, where more than one row fits */
-  MAFAT_SCRATCH_INPUT_BYTES = 512 << 10, /* input of one call: stays in a second-level cache */
-  MAFAT_SCRATCH_INNER_BYTES = 128 << 10, /* rows of a fused depthwise layer */
-  MAFAT_SCRATCH_UNITS = 8              /* pieces of work for each thread, at least, where rows allow */
-};
-
 /* For steps of at most rows x cols output pixels of a layer. Returns MAFAT_ELIMIT
  * when the bytes overflow. */
 int mafat_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n, int layer,

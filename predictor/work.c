@@ -70,7 +70,6 @@ static bool is_costly(enum mafat_activation a)
 /* ---- register tiles ---- */
 
 enum {
-  NARROW_FILTERS = 8, NARROW_PIXELS = 6, /* avx512 leaves such panels to avx2 */
   SUMS = 6 /* vectors of sums: fewer take as long, for a multiply-add takes that long to end */
 };
 
@@ -88,7 +87,7 @@ static struct width width_of(const struct counting *c, struct mafat_span filters
   struct width w = {0, 0, 0, 0};
   for (int f = filters.begin, end; f < filters.end; f = end, w.panels++) {
     end = mafat_min(mafat_panel_end(c->layer, f), filters.end);
-    if (k->lanes == 16 && end - f <= NARROW_FILTERS) {
+    if (k->lanes == MAFAT_AVX512_LANES && end - f <= MAFAT_NARROW_FILTERS) {
       w.narrow++;
       continue;
     }
@@ -124,7 +123,7 @@ static void add_tiles(struct counting *c, enum mafat_term macs, double rows, int
   add(c, MAFAT_TERM_TILES, tiles * calls);
   if (w.narrow > 0) {
     /* In the kernels of the level below: tiles of six pixels. */
-    double narrow = rows * round_up_division(cols, NARROW_PIXELS) * w.narrow;
+    double narrow = rows * round_up_division(cols, MAFAT_AVX2_PIXELS) * w.narrow;
     add(c, MAFAT_TERM_NARROW_TAPS, narrow * taps);
     add(c, MAFAT_TERM_TILES, narrow * calls);
     add(c, MAFAT_TERM_RUNS, narrow * runs);
@@ -222,7 +221,6 @@ static double channels_per_filter(const struct counting *c)
 
 static void count_direct(struct counting *c, const struct mafat_scratch *scratch, bool pool)
 {
-  enum { SPLIT_CHANNELS = 256, SPLIT_BYTES = 256 << 10 };
   const struct mafat_layer *l = c->layer;
   struct width w = width_of(c, c->filters);
   double channels = channels_per_filter(c), taps = (double)l->size * l->size;
@@ -230,8 +228,8 @@ static void count_direct(struct counting *c, const struct mafat_scratch *scratch
   int per_call = scratch->rows_per_call > 0 ? scratch->rows_per_call : rows;
   double blocks = round_up_division(rows, per_call), pixels = pixels_of(c->box);
   double filters = mafat_span_size(c->filters);
-  bool split = !pool && channels * taps * MAFAT_CHANNEL_BLOCK * 4 > SPLIT_BYTES;
-  double calls = split ? (double)round_up_division((int)channels, SPLIT_CHANNELS) : 1;
+  bool split = !pool && channels * taps * MAFAT_CHANNEL_BLOCK * 4 > MAFAT_SPLIT_BYTES;
+  double calls = split ? (double)round_up_division((int)channels, MAFAT_SPLIT_CHANNELS) : 1;
   share(c, l->groups > 1 ? blocks * l->groups : blocks * w.panels);
   add(c, MAFAT_TERM_UNIT, blocks * w.panels * calls);
   add_tiles(c, l->size > 1 ? MAFAT_TERM_CONV_MACS : MAFAT_TERM_POINT_MACS, rows, cols, w, channels * taps,

@@ -2,13 +2,6 @@
  * 1x1 that reads it. A unit of work is a block of rows times a panel of filters. */
 #include "runner/layers/convolution.h"
 
-enum {
-  /* Input channels per kernel call where a panel's weights are larger than
-   * that: 256 channels x 9 taps x 16 filters stay in a second-level cache. */
-  SPLIT_CHANNELS = 256,
-  SPLIT_BYTES = 256 << 10
-};
-
 /* ---- ordinary and grouped ---- */
 
 /* A group of the convolution: its filters, and the input channels they read. */
@@ -54,7 +47,7 @@ static int split_pieces(const struct convolution *c, int first, bool split)
 {
   int channels = 0, i = first;
   if (!split) return c->n_pieces - first;
-  while (i < c->n_pieces && channels < SPLIT_CHANNELS) channels += c->references[i++].n;
+  while (i < c->n_pieces && channels < MAFAT_SPLIT_CHANNELS) channels += c->references[i++].n;
   return i - first;
 }
 
@@ -72,7 +65,7 @@ static int run_panel(struct convolution *c, const struct group *g, struct mafat_
   call.n_segments =
       convolution_point_at_output(c, filters, block->out_y, c->pool ? (n + 1) / 2 : n, call.segments);
   bool split = !c->pool && (size_t)mafat_span_size(g->channels) * (size_t)l->size * (size_t)l->size *
-                                   MAFAT_CHANNEL_BLOCK * sizeof(float) > SPLIT_BYTES;
+                                   MAFAT_CHANNEL_BLOCK * sizeof(float) > MAFAT_SPLIT_BYTES;
   for (int i = 0; i < c->n_pieces;) {
     int count = split_pieces(c, i, split);
     struct mafat_span part = {c->references[i].position - group_begin, 0};

@@ -15,27 +15,6 @@ bool mafat_pack_is_finite(const float *x, size_t n)
   return largest != 0x7f800000u;
 }
 
-/* ---- per-filter values ---- */
-
-void mafat_pack_biases(const float *biases, size_t n, float *scale, float *bias)
-{
-  for (size_t i = 0; i < n; i++) {
-    scale[i] = 1;
-    bias[i] = biases[i];
-  }
-}
-
-void mafat_pack_normalization(const float *values, size_t n, float *scale, float *bias)
-{
-  const float *gamma = values, *mean = gamma + n, *variance = mean + n;
-  for (size_t i = 0; i < n; i++) {
-    /* Double precision, and Darknet's epsilon added to the deviation. */
-    double factor = (double)gamma[i] / (__builtin_sqrt((double)variance[i]) + .000001);
-    scale[i] = (float)factor;
-    bias[i] = (float)((double)bias[i] - (double)mean[i] * factor);
-  }
-}
-
 /* ---- weights ---- */
 
 /* A panel, and what of it is being filled. */

@@ -14,11 +14,6 @@ struct mafat_pack_image {
 /* Is none of them NaN or infinite? */
 bool mafat_pack_is_finite(const float *x, size_t n);
 
-/* Per-filter values of n filters, y = sum * scale + bias: from biases alone; and the
- * normalization (scales, means, variances: 3 n floats) folded into them. */
-void mafat_pack_biases(const float *biases, size_t n, float *scale, float *bias);
-void mafat_pack_normalization(const float *values, size_t n, float *scale, float *bias);
-
 /* First filter of the panel that a filter is in. */
 int mafat_pack_panel_begin(const struct mafat_layer *l, int filter);
 

@@ -1,5 +1,6 @@
 #include "runner/weights/packer.h"
 
+#include "runner/weights/affine.h"
 #include "runner/weights/pack.h"
 #include "runner/weights/stream.h"
 #include "runner/weights/weights_file.h"
@@ -75,12 +76,7 @@ static int take_affine(struct packer *p, const struct mafat_fetch *fetch, const 
   size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
   float *scale = p->affine, *bias = scale + room;
   if (alone) memset(scale, 0, 2 * room * sizeof *scale);
-  if (fetch->kind != MAFAT_FETCH_NORMALIZATION) {
-    mafat_pack_biases(values, n, scale, bias);
-    values += n;
-  }
-  if (fetch->kind != MAFAT_FETCH_BIASES) mafat_pack_normalization(values, n, scale, bias);
-  if (!mafat_pack_is_finite(scale, n) || !mafat_pack_is_finite(bias, n)) return refuse(p, fetch->layer);
+  if (!mafat_affine_take(fetch->kind, values, n, MAFAT_EPSILON_BESIDE_ROOT, scale, bias)) return refuse(p, fetch->layer);
   p->first_filter = 0;
   return alone ? write_image(p, fetch->layer, 0, scale, 2 * room) : MAFAT_OK;
 }

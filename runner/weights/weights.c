@@ -1,3 +1,4 @@
+#include "runner/weights/affine.h"
 #include "runner/weights/weights_store.h"
 
 #include <assert.h>
@@ -44,13 +45,8 @@ static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch,
   size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
   float *scale = alone ? w->images[fetch->layer].floats : w->affine, *bias = scale + room;
   if (alone) memset(scale, 0, 2 * room * sizeof *scale);
-  if (fetch->kind != MAFAT_FETCH_NORMALIZATION) {
-    mafat_pack_biases(values, n, scale, bias);
-    values += n;
-  }
-  if (fetch->kind != MAFAT_FETCH_BIASES) mafat_pack_normalization(values, n, scale, bias);
-  bool good = w->trust[fetch->layer].checked || (mafat_pack_is_finite(scale, n) && mafat_pack_is_finite(bias, n));
-  return good ? MAFAT_OK : refuse(w, fetch->layer, d);
+  bool good = mafat_affine_take(fetch->kind, values, n, MAFAT_EPSILON_BESIDE_ROOT, scale, bias);
+  return good || w->trust[fetch->layer].checked ? MAFAT_OK : refuse(w, fetch->layer, d);
 }
 
 static void take_slices(struct mafat_weights *w, const struct mafat_fetch *fetch, const float *values)
