@@ -112,6 +112,10 @@ struct mafat_model_options {
   bool picture_may_fail; /* a picture that cannot be opened is taken for such a JPEG; default false */
   bool floats_only;     /* no pictures will be read: decoding costs nothing; default false */
   struct mafat_warning_sink warnings; /* default: nobody */
+  const char *fork;     /* whose Darknet the network is of: "darknet" (pjreddie's), "alexeyab", or "auto" (NULL,
+                           default): AlexeyAB's where the cfg has something that only his reads, which facts
+                           name. It decides how batch normalization is computed, how pictures
+                           become the input (unless letter_box= says it), and which boxes are suppressed */
 };
 
 /* Options of NULL, for a model or a query, are these. */
@@ -292,6 +296,8 @@ struct mafat_model_facts {
   bool reads_directly;       /* past the page cache */
   double load_ms;            /* that opening took to read kept weights */
   struct mafat_plan_facts plan; /* its memory with the decoder of the last picture */
+  const char *fork;          /* "darknet" or "alexeyab" */
+  const char *fork_sign;     /* what of the cfg says so: "line 7: mosaic=1 in [net]"; NULL: nothing, or the options do */
 };
 
 MAFAT_SIZED void mafat_model_describe(const struct mafat_model *model, struct mafat_model_facts *facts);
@@ -391,6 +397,7 @@ struct mafat_query_facts {
   int threads;           /* of the options; 0: searched for, too */
   size_t bias_bytes;
   int n_front;           /* plans in mafat_query_front; at least 1 */
+  const char *fork, *fork_sign; /* as of mafat_model_facts */
 };
 
 /* weights_path: only what kind of file it is; NULL: Darknet's. options->picture: NULL, an ordinary

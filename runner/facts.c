@@ -1,5 +1,6 @@
 #include "runner/facts.h"
 
+#include "formats/darknet/fork.h"
 #include "runner/model.h"
 #include "runner/memory/process.h"
 #include "runner/sized.h"
@@ -75,7 +76,9 @@ void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_
       .kept_weights_bytes = mafat_weights_bytes(m->weights),
       .reads_method = reads ? mafat_weights_reads_method(m->weights) : NULL,
       .reads_directly = reads && mafat_weights_reads_directly(m->weights),
-      .load_ms = m->load_ms};
+      .load_ms = m->load_ms,
+      .fork = mafat_fork_name(m->network->fork),
+      .fork_sign = m->network->fork_sign[0] ? m->network->fork_sign : NULL};
   mafat_facts_plan(&f.plan, &m->choice, &p);
   f.plan.fits = p.charge_bytes <= m->budget_bytes;
   f.plan.calibrated = m->calibrated;

@@ -1,5 +1,6 @@
 #include "runner/query.h"
 
+#include "formats/darknet/fork.h"
 #include "runner/facts.h"
 #include "runner/memory/surroundings.h"
 #include "runner/sized.h"
@@ -86,7 +87,9 @@ void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_
       .greedy = q->request.greedy,
       .threads = q->threads,
       .bias_bytes = q->request.bias_bytes,
-      .n_front = q->front->n};
+      .n_front = q->front->n,
+      .fork = mafat_fork_name(q->network->fork),
+      .fork_sign = q->network->fork_sign[0] ? q->network->fork_sign : NULL};
   mafat_sized_give(out, bytes, &f, sizeof f);
 }
 

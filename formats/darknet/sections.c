@@ -490,9 +490,11 @@ static int select_anchors(struct reader *r, const float *all, int total)
   return code;
 }
 
-/* How boxes are suppressed. */
+/* How boxes are suppressed; pjreddie's Darknet knows one way. */
 static int get_nms(struct reader *r, struct mafat_head *h)
 {
+  h->beta_nms = .6f;
+  if (r->network->fork == MAFAT_FORK_DARKNET) return MAFAT_OK;
   static const char *const kinds[] = {"default", "greedynms", "diounms"}; /* as enum mafat_nms */
   const struct mafat_cfg_option *o = mafat_cfg_find(r->section, "nms_kind");
   const char *kind = o ? o->value : kinds[MAFAT_NMS_IOU];
@@ -515,7 +517,6 @@ static int read_yolo(struct reader *r)
   h->coords = 4;
   h->classes = 20;
   h->scale_xy = 1;
-  h->beta_nms = .6f;
   if ((code = connect_to_previous(r)) || (code = get_nms(r, h)) ||
       (code = get_int(r, "classes", 1, MAX_CLASSES, &h->classes)) ||
       (code = get_int(r, "num", 1, MAX_BOXES, &total)) ||
@@ -612,7 +613,7 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, cons
                             struct mafat_diagnostic *d)
 {
   struct mafat_cfg_section *s = &cfg->sections[0];
-  int code, letter_box = 1, inputs = 0;
+  int code, letter_box = n->fork != MAFAT_FORK_ALEXEYAB, inputs = 0;
   struct mafat_shape shape = {0, 0, 0};
   if (strcmp(s->type, "net") != 0 && strcmp(s->type, "network") != 0)
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected the first section to be [net], found [%.60s]",
@@ -675,21 +676,22 @@ static bool is_training_key(const char *key)
 
 /* Darknet's `detector test` takes no letterbox off these boxes; its `yolo test`
  * stretches the picture, and so has nothing to take off. */
-static void warn_of_letterbox(const struct mafat_cfg *cfg, int n, const struct mafat_warning_sink *warnings)
+static void warn_of_letterbox(const struct mafat_cfg *cfg, const struct mafat_network *n,
+                              const struct mafat_warning_sink *warnings)
 {
-  if (mafat_cfg_find(&cfg->sections[0], "letter_box")) return;
-  for (int i = 1; i < n; i++)
+  if (!n->letterbox || mafat_cfg_find(&cfg->sections[0], "letter_box")) return;
+  for (int i = 1; i <= n->n_layers; i++)
     if (strcmp(cfg->sections[i].type, "detection") == 0)
       mafat_warn(warnings, "%s:%d: boxes of [detection] are as Darknet's detector test gives them, off where pictures are not "
                  "of the network's proportions; letter_box=0 in [net] stretches pictures, as its yolo test does",
                  cfg->path, cfg->sections[i].line);
 }
 
-void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, int n,
+void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, const struct mafat_network *n,
                                  const struct mafat_warning_sink *warnings)
 {
   warn_of_letterbox(cfg, n, warnings);
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i <= n->n_layers; i++)
     for (int j = 0; j < cfg->sections[i].n_options; j++) {
       const struct mafat_cfg_section *s = &cfg->sections[i];
       const struct mafat_cfg_option *o = &s->options[j];

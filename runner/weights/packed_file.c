@@ -53,6 +53,9 @@ static uint64_t hash_shape(uint64_t hash, struct mafat_shape s)
   return hash_number(hash_number(hash_number(hash, (uint64_t)s.h), (uint64_t)s.w), (uint64_t)s.c);
 }
 
+/* In the hash of networks whose normalization is folded as AlexeyAB's Darknet does it. */
+#define ALEXEYABS_MARK UINT64_C(0x4178656c41)
+
 uint64_t mafat_packed_network_hash(const struct mafat_network *n)
 {
   uint64_t hash = hash_number(MAFAT_HASH_START, (uint64_t)n->n_layers);
@@ -74,6 +77,7 @@ uint64_t mafat_packed_network_hash(const struct mafat_network *n)
       hash = hash_number(hash, (uint64_t)l->sources.list[s].n);
     }
   }
+  if (n->fork == MAFAT_FORK_ALEXEYAB) hash = hash_number(hash, ALEXEYABS_MARK);
   return hash;
 }
 
@@ -140,6 +144,14 @@ void mafat_packed_seal(const struct mafat_network *n, const struct mafat_packed_
   h->header_checksum = checksum_of_header(h);
 }
 
+/* Is it of the same network, but folded as the other Darknet does it? */
+static bool is_of_other_fork(const struct mafat_packed_header *h, const struct mafat_network *n)
+{
+  struct mafat_network other = *n;
+  other.fork = n->fork == MAFAT_FORK_ALEXEYAB ? MAFAT_FORK_DARKNET : MAFAT_FORK_ALEXEYAB;
+  return h->network_hash == mafat_packed_network_hash(&other);
+}
+
 int mafat_packed_check_header(const struct mafat_packed_header *h, const char *name, uint64_t file_bytes,
                               const struct mafat_network *n, struct mafat_diagnostic *d)
 {
@@ -158,6 +170,10 @@ int mafat_packed_check_header(const struct mafat_packed_header *h, const char *n
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at least %llu bytes for the table of layers, found %llu", name,
                       (unsigned long long)end_of_table, (unsigned long long)file_bytes);
   if (!n) return MAFAT_OK;
+  if (is_of_other_fork(h, n))
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for %s Darknet, here %s is %s: name the fork, or pack the .weights again", name,
+                      n->fork == MAFAT_FORK_ALEXEYAB ? "pjreddie's" : "AlexeyAB's", n->path,
+                      n->fork == MAFAT_FORK_ALEXEYAB ? "AlexeyAB's" : "pjreddie's");
   if (h->n_layers != (uint64_t)n->n_layers || h->network_hash != mafat_packed_network_hash(n))
     return mafat_fail(d, MAFAT_EFORMAT,
                       "%s: packed for another network than %s (%llu layers, here %d; or shapes differ): "
