@@ -74,7 +74,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
+.PHONY: all help demo darknet test check golden golden-write check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -162,6 +162,11 @@ $(BUILD)/unit_tests: $(call objects,$(TESTS) $(MODULES)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(foreach f,$(WRAPPED),-Wl,--wrap=$(f)) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,check json-c zlib) $(LDLIBS)
 
+# Every network's plans as hashes of a canonical text.
+$(BUILD)/golden: $(call objects,$(wildcard tests/golden/*.c) tests/support/random.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
+
 # Every kernel of every level against the reference; its --bench also times
 # oneDNN and OpenBLAS where they are installed (they are linked into nothing else).
 DNNL ?= $(call has,dnnl.h)
@@ -207,12 +212,18 @@ packages:
 test: packages ## install what is missing, build, run every test
 	@$(MAKE) --no-print-directory run-tests
 
-run-tests: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(ORACLES) check-includes
+run-tests: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(ORACLES) check-includes
 	@BUILD=$(BUILD) ./tests/run.sh
 
-check: all $(BUILD)/unit_tests $(BUILD)/kernel_check ## unit tests and the kernel checker only
+check: all $(BUILD)/unit_tests $(BUILD)/kernel_check golden ## unit tests, the kernel checker and golden hashes only
 	$(BUILD)/unit_tests
 	$(BUILD)/kernel_check
+
+golden: $(BUILD)/golden ## plans, steps, buffers, reads, costs and output bits of 41 networks, as they were (20 s)
+	@BUILD=$(BUILD) ./tests/golden/run.sh
+
+golden-write: $(BUILD)/golden ## write golden.txt anew: only where behaviour is meant to change, and the commit says so
+	@BUILD=$(BUILD) ./tests/golden/run.sh --write
 
 oracle: all $(ORACLES) ## compare with libdarknet, layer by layer
 	BUILD=$(BUILD) ./tests/oracle/run.sh

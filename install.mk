@@ -16,7 +16,7 @@ SHIPPED := run_inference make_weights pack_weights swap_cost_dynamic:swap_cost \
 built_name = $(firstword $(subst :, ,$(1)))
 installed_name = $(lastword $(subst :, ,$(1)))
 PROGRAM_NAMES := $(foreach p,$(SHIPPED),$(call installed_name,$(p)))
-MAN_PAGES := $(PROGRAM_NAMES:%=%.1) libmafat.3 $(if $(DROPIN),mafat-darknet.7)
+MAN_PAGES := $(PROGRAM_NAMES:%=%.1) libmafat.3 mafat-plan.7 $(if $(DROPIN),mafat-darknet.7)
 DOCUMENTS := README.md CHANGELOG.md LICENSE
 man_section = $(subst .,,$(suffix $(1)))
 

@@ -85,7 +85,7 @@ struct mafat_model_options {
                            cgroups, else the memory that is available */
   const char *memory_name; /* what messages call it: "memory_bytes" (NULL, default), or your program's
                            option. To live as long as the model or query */
-  const char *plan;     /* as in run_inference --plan. NULL (default): search for one */
+  const char *plan;     /* mafat-plan(7). NULL (default): search for one */
   const char *search;   /* "best" (NULL, default): the plan within the budget that is predicted to be the
                            fastest; "greedy": the one that MAFAT's own search finds, by its own
                            predictor. Whether it may run is decided by its predicted bytes all the same */

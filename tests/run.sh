@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every test of the project, one after the other: unit tests, command lines,
+# Every test of the project, one after the other: unit tests, golden hashes, command lines,
 # the comparison with Debian's libdarknet, runs inside memory limits, a machine
 # with control groups v2. Prints a summary last; exits 1 when anything failed. BUILD names the build folder.
 set -u
@@ -38,7 +38,7 @@ else
   failed=$((failed + 1))
 fi
 
-for script in tests/cli/*.sh tests/valgrind.sh tests/oracle/run.sh tests/predictor/run.sh 'tests/limits/run.sh --sample' tests/v2/run.sh; do
+for script in tests/golden/run.sh tests/cli/*.sh tests/valgrind.sh tests/oracle/run.sh tests/predictor/run.sh 'tests/limits/run.sh --sample' tests/v2/run.sh; do
   echo "== $script"
   # shellcheck disable=SC2086 # a script and its option
   if ! bash $script >"$log" 2>&1; then

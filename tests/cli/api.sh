@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The public header is enough: run_inference is a program of it like others, and the README's example is one. Run from the
-# project's root; BUILD names the build folder (default: build).
+# The public header is enough: run_inference is a program of it like others, and the second example of libmafat(3)
+# is one. Run from the project's root; BUILD names the build folder (default: build).
 set -u
 build=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh
@@ -72,7 +72,7 @@ elif "$cc" -std=c11 -Wall -Wextra -Werror -I. -o "$old" tests/abi/old_program.c 
   check 'old program' 'it finds' env XDG_CACHE_HOME="$work/cache" "$old" $shapes/shapes.cfg $shapes/shapes.weights "$picture" "$work/zeros"
 else fail 'old program' "$(head -n 1 "$log")"; fi
 
-# ---- The header by itself, and the README's example
+# ---- The header by itself, and the example of libmafat(3) that asks first
 
 echo '#include "include/mafat.h"' >"$work/header.c"
 cp "$work/header.c" "$work/header.cc"
@@ -81,9 +81,8 @@ if command -v g++ >/dev/null; then
   check 'header as C++' 'it does not compile' g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.cc"
 else skip 'header as C++' 'no g++'; fi
 
-# shellcheck disable=SC2016 # a fence
-sed -n '/^```c$/,/^```$/{/^```/!p}' README.md >"$work/budgets.c"
-if [ ! -s "$work/budgets.c" ]; then fail example 'the README has none'
+awk '/^#include <mafat.h>/ { n++ } /^\.Ed/ { if (n == 2) exit } n == 2' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$work/budgets.c"
+if [ ! -s "$work/budgets.c" ]; then fail example 'libmafat(3) has no second one'
 elif [ ! -e "$build/libmafat.so.0" ]; then skip example "no $build/libmafat.so.0"
 elif "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$work/budgets" "$work/budgets.c" "$build/libmafat.so.0" \
     -Wl,-rpath,"$(realpath "$build")" >"$log" 2>&1; then

@@ -36,7 +36,7 @@ has() { [ -s "$root/usr/$1" ] || fail there "$1 is missing"; }
 for name in run_inference make_weights pack_weights swap_cost; do has "bin/$name"; done
 [ -x "$build/annotate" ] && has bin/annotate
 [ -x "$build/memory_limit" ] && has bin/memory_limit
-for name in lib/libmafat.a lib/libmafat.so lib/libmafat.so.0 lib/pkgconfig/mafat.pc include/mafat.h share/man/man3/libmafat.3 share/doc/mafat/README.md; do
+for name in lib/libmafat.a lib/libmafat.so lib/libmafat.so.0 lib/pkgconfig/mafat.pc include/mafat.h share/man/man3/libmafat.3 share/man/man7/mafat-plan.7 share/doc/mafat/README.md; do
   has "$name"
 done
 for program in "$root"/usr/bin/*; do has "share/man/man1/${program##*/}.1"; done
@@ -76,9 +76,9 @@ done
 others=$(needed "$lib/libmafat.so.0" | grep -vxE 'libc|libm|libjpeg|libpng[0-9]*|libz|liburing|libgcc_s|libpthread|ld-linux.*')
 check needs "libmafat.so.0 needs more than decoders: $others" test -z "$others"
 
-# ---- Programs in C: the example of the manual, shared and static
+# ---- Programs in C: the first example of the manual, shared and static
 
-sed -n '/^#include <mafat.h>/,/^\.Ed/{/^\.Ed/!p}' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$work/boxes.c"
+sed -n '/^#include <mafat.h>/,/^\.Ed/{/^\.Ed/q;p}' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$work/boxes.c"
 if ! command -v pkg-config >/dev/null; then
   skip example 'no pkg-config'
 else

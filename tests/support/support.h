@@ -1,12 +1,10 @@
-/* What the suites share: networks from text, a deterministic generator of
- * random numbers, and random small networks and plans that are always valid.
- * The same seed gives the same texts on every machine. */
+/* What the suites share: networks from text, and random small networks and plans
+ * that are always valid. The same seed gives the same texts on every machine. */
 #ifndef MAFAT_TESTS_SUPPORT_SUPPORT_H
 #define MAFAT_TESTS_SUPPORT_SUPPORT_H
 
 #include "predictor/layout.h"
-
-#include <stdint.h>
+#include "tests/support/random.h"
 
 /* ---- objects from text; a failure fails the test with the diagnostic ---- */
 
@@ -46,17 +44,6 @@ void test_fail_case(const char *cfg_text, const char *plan_text, const char *for
 /* Sets a locale that has another decimal point, made for the occasion where it can be, until
  * setlocale(LC_ALL, "C"). False where there is none. */
 bool test_comma_locale(void);
-
-/* ---- random numbers ---- */
-
-struct test_rng {
-  uint64_t state;
-};
-
-struct test_rng test_rng(uint64_t seed);
-uint32_t test_random(struct test_rng *rng);
-int test_random_int(struct test_rng *rng, int least, int most); /* both included */
-bool test_random_chance(struct test_rng *rng, int percent);
 
 /* ---- random networks and plans ---- */
 

@@ -1,0 +1,282 @@
+#include "tests/golden/canonical.h"
+
+#include "predictor/fetches.h"
+#include "predictor/latency.h"
+#include "predictor/predict.h"
+#include "predictor/schedule.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+enum { MAX_LINE = 1024 };
+
+const char *golden_aspect_name(enum golden_aspect aspect)
+{
+  static const char *const names[GOLDEN_N_ASPECTS] = {"plan", "steps", "arena", "reads", "cost"};
+  return names[aspect];
+}
+
+static void put(struct golden_text *text, const char *words, size_t length)
+{
+  text->hash = golden_hash(text->hash, words, length);
+  if (text->show) fwrite(words, 1, length, text->show);
+}
+
+void golden_say(struct golden_text *text, const char *format, ...)
+{
+  char line[MAX_LINE];
+  va_list args;
+  va_start(args, format);
+  int length = vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  if (length >= MAX_LINE) abort(); /* no line of ours is so long */
+  put(text, line, (size_t)length);
+}
+
+/* A layer by its number in the cfg. */
+static const char *name_of(int tensor, char room[12])
+{
+  snprintf(room, 12, "%d", tensor);
+  return tensor == MAFAT_INPUT ? "input" : room;
+}
+
+#define NAME_OF(tensor) name_of(tensor, (char[12]){0})
+
+/* ---- the plan ---- */
+
+static int tell_text(struct golden_text *t, const struct golden_case *c)
+{
+  size_t length = mafat_plan_write(c->plan, c->network, NULL, 0);
+  char *words = malloc(length + 1);
+  if (!words) return MAFAT_ENOMEM;
+  mafat_plan_write(c->plan, c->network, words, length + 1);
+  put(t, words, length);
+  golden_say(t, "\nthreads %d, weights %s\n", c->plan->n_threads, c->plan->packed ? "packed" : "darknet");
+  free(words);
+  return MAFAT_OK;
+}
+
+static void tell_bounds(struct golden_text *t, const char *what, const int *bounds, int n)
+{
+  golden_say(t, ", %s", what);
+  for (int i = 0; i <= n; i++) golden_say(t, " %d", bounds[i]);
+}
+
+static void tell_groups(struct golden_text *t, const struct mafat_plan *plan)
+{
+  for (int i = 0; i < plan->n_groups; i++) {
+    const struct mafat_group *g = &plan->groups[i];
+    golden_say(t, "group %d", i);
+    if (!g->rows && !g->panels) {
+      tell_bounds(t, "rows", g->row_bounds, g->n_rows);
+      tell_bounds(t, "columns", g->col_bounds, g->n_cols);
+    }
+    golden_say(t, ", layers");
+    for (int l = 0; l < plan->n_layers; l++)
+      if (mafat_plan_group_of(plan, l) == i) golden_say(t, " %d", l);
+    golden_say(t, "\n");
+  }
+}
+
+static const char *residence_name(enum mafat_residence residence)
+{
+  static const char *const names[] = {"kept", "loaded", "streamed"};
+  return names[residence];
+}
+
+static void tell_layer(struct golden_text *t, const struct golden_case *c, int layer)
+{
+  const struct mafat_layer *l = &c->network->layers[layer];
+  struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
+  golden_say(t, "layer %d %s", layer, mafat_layer_type_name(l->type));
+  if (l->type == MAFAT_CONVOLUTIONAL) golden_say(t, ", %s", mafat_algorithm_name(c->plan->algorithms[layer]));
+  if (counts.biases + counts.normalization + counts.weights > 0)
+    golden_say(t, ", %s", residence_name(c->plan->residence[layer]));
+  if (c->plan->inner[layer] >= 0) golden_say(t, ", computes %d", c->plan->inner[layer]);
+  if (c->plan->outer[layer] >= 0) golden_say(t, ", within %d", c->plan->outer[layer]);
+  if (c->plan->fan[layer] >= 0) golden_say(t, ", panels of %d", c->plan->fan[layer]);
+  golden_say(t, "\n");
+}
+
+static int tell_plan(struct golden_text *t, const struct golden_case *c)
+{
+  int code = tell_text(t, c);
+  if (code) return code;
+  tell_groups(t, c->plan);
+  golden_say(t, "order");
+  for (int i = 0; i < c->plan->n_layers; i++) golden_say(t, " %d", c->plan->order[i]);
+  golden_say(t, "\n");
+  for (int l = 0; l < c->plan->n_layers; l++) tell_layer(t, c, l);
+  return MAFAT_OK;
+}
+
+/* ---- steps ---- */
+
+static const char *step_name(enum mafat_step_kind kind)
+{
+  static const char *const names[] = {"compute", "transform", "input"};
+  return names[kind];
+}
+
+static void tell_box(struct golden_text *t, const char *what, struct mafat_box b)
+{
+  golden_say(t, ", %s %d-%d,%d-%d", what, b.y.begin, b.y.end, b.x.begin, b.x.end);
+}
+
+static void tell_span(struct golden_text *t, const char *what, struct mafat_span s)
+{
+  golden_say(t, ", %s %d-%d", what, s.begin, s.end);
+}
+
+static int tell_steps(struct golden_text *t, const struct golden_case *c)
+{
+  struct mafat_schedule *schedule;
+  struct mafat_step step;
+  int code = mafat_schedule_open(&schedule, c->network, c->plan);
+  if (code) return code;
+  mafat_schedule_rewind(schedule);
+  while (mafat_schedule_next(schedule, &step)) {
+    golden_say(t, "%s %s", step_name(step.kind), NAME_OF(step.layer));
+    tell_box(t, "out", step.out);
+    tell_box(t, "held", step.held);
+    tell_span(t, "held channels", step.held_channels);
+    tell_span(t, "filters", step.filters);
+    tell_span(t, "channels", step.channels);
+    golden_say(t, "\n");
+  }
+  mafat_schedule_close(&schedule);
+  return MAFAT_OK;
+}
+
+/* ---- the arena ---- */
+
+/* Twice the position among the cfg's layers as they are run, the first of which is 0; one
+ * more behind a transform. The network's input begins at 0, too. */
+static void tell_life(struct golden_text *t, const struct mafat_buffer *b)
+{
+  if (b->first > b->last) golden_say(t, ", never alive");
+  else golden_say(t, ", alive %d-%d", b->first, b->last);
+}
+
+static void tell_buffer(struct golden_text *t, const struct mafat_layout *layout, const char *role, int index)
+{
+  if (index < 0) return;
+  const struct mafat_buffer *b = &layout->buffers[index];
+  golden_say(t, "  %s: %s of %s, %zu bytes at %zu", role, mafat_tag_name(b->tag), NAME_OF(b->tensor), b->bytes, b->offset);
+  tell_life(t, b);
+  golden_say(t, "\n");
+}
+
+static void tell_map(struct golden_text *t, const struct mafat_layout *layout, int tensor)
+{
+  const struct mafat_tensor_layout *m = &layout->tensors[tensor + 1];
+  golden_say(t, "%s", NAME_OF(tensor));
+  if (m->buffer >= 0)
+    golden_say(t, ": %s, %d rows of %zu bytes, %d columns, padding %d and %d", m->external ? "whole" : "part", m->rows,
+               m->row_floats * sizeof(float), m->cols, m->left, m->right);
+  golden_say(t, "\n");
+  tell_buffer(t, layout, "map", m->buffer);
+}
+
+static int tell_arena(struct golden_text *t, const struct golden_case *c)
+{
+  const struct mafat_layout *layout = c->layout;
+  golden_say(t, "arena %zu bytes, at least %zu, peak at %d; kept weights %zu\n", layout->total_bytes, layout->bound_bytes,
+             layout->peak_time, layout->kept_bytes);
+  for (int tag = 0; tag < MAFAT_N_TAGS; tag++)
+    golden_say(t, "%s %zu\n", mafat_tag_name((enum mafat_tag)tag), layout->tag_bytes[tag]);
+  tell_map(t, layout, MAFAT_INPUT);
+  for (int l = 0; l < layout->n_layers; l++) {
+    tell_map(t, layout, l);
+    tell_buffer(t, layout, "weights", layout->weights_buffers[l]);
+    tell_buffer(t, layout, "scratch", layout->scratch_buffers[l]);
+    golden_say(t, "  works in %zu bytes\n", mafat_scratch_bytes(&layout->scratch[l], layout->n_workers));
+  }
+  tell_buffer(t, layout, "ring", layout->ring_buffer);
+  tell_buffer(t, layout, "panel", layout->panel_buffer);
+  tell_buffer(t, layout, "affine", layout->affine_buffer);
+  return MAFAT_OK;
+}
+
+/* ---- reads ---- */
+
+static const char *fetch_name(enum mafat_fetch_kind kind)
+{
+  static const char *const names[] = {"slice", "copy", "filters", "transposed", "biases", "normalization", "affine"};
+  return names[kind];
+}
+
+/* Of a packed file by the bytes of the layer's own image: where the images lie is the file's affair. */
+static void tell_fetch(struct golden_text *t, const struct mafat_fetch *f, bool packed)
+{
+  golden_say(t, "%s of %d", fetch_name(f->kind), f->layer);
+  tell_span(t, "filters", f->filters);
+  tell_span(t, "channels", f->channels);
+  golden_say(t, ", %zu bytes", f->bytes);
+  if (!packed) golden_say(t, " from %" PRIu64, f->position);
+  if (f->kind == MAFAT_FETCH_SLICE || f->kind == MAFAT_FETCH_COPY) golden_say(t, " to %" PRIu64, f->into);
+  golden_say(t, ", for step %lld%s\n", f->step, f->last ? ", last" : "");
+}
+
+static int tell_reads(struct golden_text *t, const struct golden_case *c)
+{
+  struct mafat_fetch_sizes sizes;
+  struct mafat_fetches *fetches;
+  struct mafat_fetch fetch;
+  int code = mafat_fetches_size(c->network, c->plan, &sizes);
+  if (code == MAFAT_OK) code = mafat_fetches_open(&fetches, c->network, c->plan);
+  if (code) return code;
+  golden_say(t, "%" PRIu64 " bytes, ring %zu, panel %zu, affine %zu\n", sizes.bytes_read, sizes.ring_bytes,
+             sizes.panel_bytes, sizes.affine_bytes);
+  mafat_fetches_rewind(fetches);
+  while (mafat_fetches_next(fetches, &fetch)) tell_fetch(t, &fetch, c->plan->packed);
+  mafat_fetches_close(&fetches);
+  return MAFAT_OK;
+}
+
+/* ---- what it costs ---- */
+
+static void tell_macs(struct golden_text *t, const struct golden_case *c)
+{
+  const struct mafat_layout *layout = c->layout;
+  golden_say(t, "macs %" PRIu64 ", again %" PRIu64 ", padded %" PRIu64 "\n", layout->macs, layout->redundant_macs,
+             layout->padded_macs);
+  for (int g = 0; g < c->plan->n_groups; g++) {
+    const struct mafat_group_cost *cost = &layout->groups[g];
+    golden_say(t, "group %d: peak %zu bytes, macs %" PRIu64 ", again %" PRIu64 ", padded %" PRIu64 "\n", g,
+               cost->peak_bytes, cost->macs, cost->redundant_macs, cost->padded_macs);
+  }
+  for (int l = 0; l < layout->n_layers; l++) golden_say(t, "layer %d: macs %" PRIu64 "\n", l, layout->layer_macs[l]);
+}
+
+static void tell_bytes(struct golden_text *t, const struct golden_case *c)
+{
+  static const struct mafat_surroundings nothing;
+  struct mafat_prediction p;
+  mafat_predict(&p, c->layout, &nothing);
+  golden_say(t, "weights %zu, activations %zu, scratch %zu, input %zu, io %zu, threads %zu\n", p.weights, p.activations,
+             p.scratch, p.input, p.io, p.threads);
+  golden_say(t, "resident %zu, charge %zu, of that kernel %zu\n", p.resident_bytes, p.charge_bytes, p.kernel);
+  golden_say(t, "largest: %s of %s, %zu\n", p.peak.kept ? "kept weights" : mafat_tag_name(p.peak.tag),
+             p.peak.kept ? "all" : NAME_OF(p.peak.layer), p.peak.bytes);
+}
+
+static int tell_cost(struct golden_text *t, const struct golden_case *c)
+{
+  struct mafat_latency ms;
+  int code = mafat_latency_predict(&ms, c->network, c->plan, c->layout, c->calibration);
+  if (code) return code;
+  tell_macs(t, c);
+  tell_bytes(t, c);
+  golden_say(t, "ms %.9g, computing %.9g, reading %.9g, waiting %.9g\n", ms.total_ms, ms.compute_ms, ms.reading_ms,
+             ms.waiting_ms);
+  return MAFAT_OK;
+}
+
+int golden_tell(struct golden_text *text, enum golden_aspect aspect, const struct golden_case *c)
+{
+  static int (*const tell[GOLDEN_N_ASPECTS])(struct golden_text *, const struct golden_case *) = {
+      tell_plan, tell_steps, tell_arena, tell_reads, tell_cost};
+  return tell[aspect](text, c);
+}

@@ -1,0 +1,17 @@
+/* FNV-1a of 64 bits, byte by byte (Fowler, Noll and Vo): golden hashes depend on nothing of the library. */
+#ifndef MAFAT_TESTS_GOLDEN_HASH_H
+#define MAFAT_TESTS_GOLDEN_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GOLDEN_HASH_START UINT64_C(0xcbf29ce484222325)
+
+static inline uint64_t golden_hash(uint64_t hash, const void *data, size_t bytes)
+{
+  const unsigned char *byte = data;
+  for (size_t i = 0; i < bytes; i++) hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
+  return hash;
+}
+
+#endif
