@@ -59,6 +59,19 @@ else
   same predict --predict --plan 3x3/4/1x1 --json $shapes/shapes.cfg
 fi
 
+# ---- A program of version 0.1.0: its header, and the library as it is
+
+old=$work/old_program
+calls() { nm "$1" | sed -n 's/^ *[UT] \(mafat_[a-z0-9_]*\).*/\1/p' | sort -u; } # OBJECT
+if [ ! -e "$build/libmafat.so.0" ]; then skip 'old program' "no $build/libmafat.so.0"
+elif "$cc" -std=c11 -Wall -Wextra -Werror -I. -o "$old" tests/abi/old_program.c "$build/libmafat.so.0" -lm \
+    -Wl,-rpath,"$(realpath "$build")" >"$log" 2>&1; then
+  sed -n 's/^MAFAT_API .*[ *]\(mafat_[a-z0-9_]*\)(.*/\1/p' tests/abi/mafat-0.1.h | sort >"$work/then"
+  check 'old program, all functions' 'it does not call all of its header' cmp "$work/then" <(calls "$old")
+  head -c $((4 * 3 * 160 * 160)) /dev/zero >"$work/zeros"
+  check 'old program' 'it finds' env XDG_CACHE_HOME="$work/cache" "$old" $shapes/shapes.cfg $shapes/shapes.weights "$picture" "$work/zeros"
+else fail 'old program' "$(head -n 1 "$log")"; fi
+
 # ---- The header by itself, and the example of libmafat(3) that asks first
 
 echo '#include "include/mafat.h"' >"$work/header.c"

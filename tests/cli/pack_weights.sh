@@ -147,4 +147,21 @@ infer --quiet --dump-output old.raw --input floats.raw "$version1.cfg" "$version
 { [ -s new.raw ] && cmp -s new.raw old.raw && ok "version 1 has the same bits"; } || fail "version 1 has the same bits" "they differ"
 run --check "$version1.packed"; expect "check of version 1" 0
 infer --input floats.raw "$version1.packed"; expect "version 1 without its cfg" 2 "without their network"
+# A packed file is of one of the two Darknets.
+printf "$net"'[convolutional]\nbatch_normalize=1\nfilters=40\nsize=1\nactivation=linear\n' >fork.cfg
+"$build/make_weights" --quiet fork.cfg fork.weights
+run --fork nobody fork.cfg fork.weights fork.packed; expect "fork unknown" 2 "expected a fork of Darknet (auto, darknet, alexeyab), found nobody"
+run --check --fork darknet a.packed; expect "fork with --check" 2 "--fork makes no sense with --check"
+run --fork; expect "fork without a value" 2 "expected a value after"
+for fork in darknet alexeyab; do
+  run --force --fork $fork fork.cfg fork.weights $fork.packed; expect "fork $fork" 0
+  for file in fork.weights $fork.packed; do
+    "$build/run_inference" --quiet --fork $fork --dump-output "$fork-$file.raw" fork.cfg "$file" picture.ppm >out 2>err || fail "fork $fork runs" "$(cat err)"
+  done
+  { cmp -s "$fork-fork.weights.raw" "$fork-$fork.packed.raw" && ok "fork $fork, the same bits"; } || fail "fork $fork, the same bits" "they differ"
+done
+{ ! cmp -s darknet-fork.weights.raw alexeyab-fork.weights.raw && ok "forks differ"; } || fail "forks differ" "they do not"
+"$build/run_inference" --quiet fork.cfg alexeyab.packed picture.ppm >out 2>err
+code=$?
+expect "fork of another" 2 "packed for AlexeyAB's Darknet, here fork.cfg is pjreddie's: name the fork"
 exit $failed

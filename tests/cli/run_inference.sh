@@ -614,7 +614,7 @@ bad name-empty 'cannot open' $model ''
 
 # ---- Several pictures
 
-run --json $model a.ppm no-such.ppm . "$io/empty.ppm" "$io/cut.ppm" plain.cfg b.ppm
+run --fork alexeyab --json $model a.ppm no-such.ppm . "$io/empty.ppm" "$io/cut.ppm" plain.cfg b.ppm
 check several "exit status $code instead of 2" test "$code" -eq 2
 check several-valid "found: $(head -c 300 "$out")" valid_json "$out"
 check several-lines "$(wc -l <"$out") lines instead of 7" test "$(wc -l <"$out")" -eq 7
