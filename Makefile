@@ -36,7 +36,7 @@ ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
 ifneq ($(strip $(missing)),)
-ifeq ($(filter clean help packages test demo paper figure uninstall deb,$(MAKECMDGOALS)),)
+ifeq ($(filter clean help packages check test test-full demo paper figure uninstall deb,$(MAKECMDGOALS)),)
 $(info building without: $(missing) (scripts/packages.sh installs what they need))
 endif
 endif
@@ -71,7 +71,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet test check check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
+.PHONY: all help demo darknet check test test-full run-check run-test run-full check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -201,15 +201,23 @@ $(BUILD)/time_plans: $(call objects,tests/search/time_plans.c) $(LIB)
 packages:
 	@./scripts/packages.sh packages.txt
 
-test: packages ## install what is missing, build, run every test
-	@$(MAKE) --no-print-directory run-tests
+# Where make was not told how many at once: as many as there are CPUs.
+JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check
 
-run-tests: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(ORACLES) check-includes
-	@BUILD=$(BUILD) ./tests/run.sh
+check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
+	@$(MAKE) --no-print-directory $(JOBS) run-check
 
-check: all $(BUILD)/unit_tests $(BUILD)/kernel_check ## unit tests and the kernel checker only
-	$(BUILD)/unit_tests
-	$(BUILD)/kernel_check
+test: packages ## what decides: install what is missing, build, test (6 minutes)
+	@$(MAKE) --no-print-directory $(JOBS) run-test
+
+test-full: packages ## everything: test, all cases, sanitizers, fuzzing, control groups v2, all memory limits (root; hours)
+	@$(MAKE) --no-print-directory $(JOBS) run-full
+
+run-check: $(TESTED) check-includes
+run-test run-full: $(TESTED) $(ORACLES) check-includes
+run-check run-test run-full:
+	@BUILD=$(BUILD) ./tests/run.sh $(@:run-%=%)
 
 oracle: all $(ORACLES) ## compare with libdarknet, layer by layer
 	BUILD=$(BUILD) ./tests/oracle/run.sh
