@@ -36,7 +36,7 @@ ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
 ifneq ($(strip $(missing)),)
-ifeq ($(filter clean help packages check test test-full demo paper figure uninstall deb,$(MAKECMDGOALS)),)
+ifeq ($(filter clean help packages check test test-full check-fresh demo paper figure uninstall deb,$(MAKECMDGOALS)),)
 $(info building without: $(missing) (scripts/packages.sh installs what they need))
 endif
 endif
@@ -71,7 +71,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-full run-check run-test run-full check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure
+.PHONY: all help demo darknet check test test-full run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-includes oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -218,6 +218,10 @@ run-check: $(TESTED) check-includes
 run-test run-full: $(TESTED) $(ORACLES) check-includes
 run-check run-test run-full:
 	@BUILD=$(BUILD) ./tests/run.sh $(@:run-%=%)
+
+check-fresh: ## demo and test in a minimal Debian of their own (root; needs a mirror, 4 GB, a quarter of an hour)
+	@./scripts/packages.sh packages-fresh.txt
+	@BUILD=$(BUILD) ./tests/fresh.sh
 
 oracle: all $(ORACLES) ## compare with libdarknet, layer by layer
 	BUILD=$(BUILD) ./tests/oracle/run.sh
