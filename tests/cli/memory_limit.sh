@@ -3,8 +3,9 @@
 # (default: build). Needs python3; most of it needs root and a memory controller, and says so when it skips.
 set -u
 
-build=${BUILD:-build}
-case $build in /*) ;; *) build=$PWD/$build ;; esac
+# shellcheck source=tests/check.sh
+. tests/check.sh
+build=$(realpath "${BUILD:-build}")
 program=$build/memory_limit
 root=$PWD
 man=$root/doc/man/memory_limit.1
@@ -20,35 +21,10 @@ leave() {
 trap leave EXIT
 trap 'exit 1' HUP INT TERM
 cd "$folder" || exit 1
-# shellcheck source=tests/check.sh
-. "$root/tests/check.sh"
 
-out=$folder/out err=$folder/err report=$folder/report
-run() {
-  timeout "${patience-60}" "$program" "$@" >"$out" 2>"$err"
-  code=$?
-}
+out=$folder/out err=$folder/err report=$folder/report at_once=5
 # limited ARGUMENT...: with a report as JSON in $report
 limited() { run --json -o "$report" "$@"; }
-# expect NAME STATUS [TEXT]: 2 says one line with TEXT on stderr, the others nothing.
-expect() {
-  if [ "$code" -ne "$2" ]; then
-    fail "$1" "exit status $code instead of $2; $(head -c 300 "$err")"
-  elif [ "$(wc -l <"$err")" -ne $(($2 == 2)) ]; then
-    fail "$1" "expected $(($2 == 2)) lines on stderr, found: $(head -c 300 "$err")"
-  elif [ -n "${3-}" ] && ! grep -qF -e "$3" "$err"; then
-    fail "$1" "expected '$3' on stderr, found: $(head -c 300 "$err")"
-  else
-    ok "$1"
-  fi
-}
-bad() { # NAME TEXT ARGUMENT...: refused at once with exit status 2; nothing on stdout
-  local name=$1 text=$2 patience=5
-  shift 2
-  run "$@"
-  if [ -s "$out" ]; then fail "$name" "expected nothing on stdout, found: $(head -c 300 "$out")"; else expect "$name" 2 "$text"; fi
-}
-
 # json NAME EXPRESSION...: python's, true of the report `a`
 cat >told.py <<'PYTHON'
 import json, sys

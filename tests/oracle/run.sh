@@ -10,24 +10,15 @@ build=${BUILD:-build}
 library=/usr/lib/darknet/libdarknet.so
 cfgs=/usr/share/darknet/cfg
 pictures=/usr/share/darknet/data
-passed=0 failed=0 skipped=0
-
-ok() { printf 'ok %s\n' "$*"; passed=$((passed + 1)); }
-fail() { printf 'FAIL %s\n' "$*"; failed=$((failed + 1)); }
-skip() { printf 'skip %s: %s\n' "$1" "$2"; skipped=$((skipped + 1)); }
-
-finish() {
-    printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
-    [ $failed -eq 0 ] || exit 1
-    exit 0
-}
+# shellcheck source=tests/check.sh
+. tests/check.sh
 
 if [ ! -e $library ] || [ ! -d $cfgs ]; then
     skip oracle "needs $library and $cfgs (package darknet)"
-    finish
+    exit 0
 fi
 for program in make_weights oracle_image oracle_layers oracle_detections run_inference; do
-    [ -x "$build/$program" ] || { fail "$program: $build/$program is not built (make oracle builds it)"; finish; }
+    [ -x "$build/$program" ] || { fail "$program" "$build/$program is not built (make oracle builds it)"; exit 1; }
 done
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/mafat-oracle.XXXXXX") || exit 1
@@ -37,7 +28,7 @@ trap 'exit 143' TERM HUP
 export TMPDIR=$folder # libdarknet's copies of the cfg files
 
 # report NAME STATUS TEXT: ok when the status is 0
-report() { if [ "$2" -eq 0 ]; then ok "$1: $3"; else fail "$1: $3"; fi; }
+report() { if [ "$2" -eq 0 ]; then ok "$1: $3"; else fail "$1" "$3"; fi; }
 
 # layers NAME CFG WEIGHTS [OPTION]...: every layer, at every level of kernels, by each algorithm
 layers() {
@@ -46,7 +37,7 @@ layers() {
     if text=$("$build/oracle_layers" --image $pictures/dog.jpg "$@" "$cfg" "$weights" 2>&1); then
         while read -r line; do ok "$name ${line#* }"; done <<<"$text"
     else
-        fail "$name: $text"
+        fail "$name" "$text"
     fi
 }
 
@@ -58,7 +49,7 @@ boxes() {
     if text=$("$build/oracle_detections" --program "$build/run_inference" "$@" "$cfg" "$weights" "${shown[@]}" 2>&1); then
         ok "$name boxes: ${text//$'\n'/; }"
     else
-        fail "$name boxes: $text"
+        fail "$name boxes" "$text"
     fi
 }
 
@@ -107,7 +98,7 @@ plans() {
         threads=$((RANDOM % 4 + 1))
         text="$name plan $plan, $algorithm, threads $threads"
         if [ ! -e "$reference" ] && ! infer "$reference" "$cfg" "$weights" 1x1/NoCut "$algorithm" 1; then
-            fail "$name untiled, $algorithm: $(tail -n 1 "$folder/log")"
+            fail "$name untiled, $algorithm" "$(tail -n 1 "$folder/log")"
             break
         fi
         if infer "$answer" "$cfg" "$weights" "$plan" "$algorithm" "$threads"; then
@@ -115,15 +106,15 @@ plans() {
             if cmp -s "$answer.bits" "$reference.bits" && cmp -s "$answer" "$reference"; then
                 good=$((good + 1))
             else
-                fail "$text: other bits than untiled"
+                fail "$text" "other bits than untiled"
             fi
         elif ! grep -q 'more tiles than' "$folder/log"; then
             n=$((n + 1))
-            fail "$text: $(tail -n 1 "$folder/log")"
+            fail "$text" "$(tail -n 1 "$folder/log")"
         fi
     done
     if [ $good -eq 6 ]; then ok "$name plans: six random plans give the bits of the untiled run"
-    elif [ $n -lt 6 ]; then fail "$name plans: only $n of $tries tries fit"; fi
+    elif [ $n -lt 6 ]; then fail "$name plans" "only $n of $tries tries fit"; fi
 }
 
 # made NAME SIDE CHECK [OPTION]...: the package's NAME.cfg at SIDE x SIDE pixels (-: as it is) with made weights; CHECK is
@@ -142,7 +133,7 @@ made() {
         plans "$name" "$cfg" "$weights"
         [ "$check" = layers ] || boxes "$name" "$cfg" "$weights" --boxes 40
     else
-        fail "$name: $text"
+        fail "$name" "$text"
     fi
     rm -f "$cfg" "$weights"
 }
@@ -189,11 +180,11 @@ every_cfg() {
             outcome=failed
         fi
         printf '   %-22s %s: %s\n' "$name" "$outcome" "$text"
-        [ "$outcome" != failed ] || fail "$name.cfg $(tail -n 1 "$folder/log")"
+        [ "$outcome" != failed ] || fail "$name.cfg" "$(tail -n 1 "$folder/log")"
         rm -f "$folder/w"
     done
     text="$runs of $n cfg files run, $compared of them were compared with Darknet here"
-    if [ $runs -ge 40 ]; then ok "$text"; else fail "$text; expected 40"; fi
+    if [ $runs -ge 40 ]; then ok "$text"; else fail "$text" 'expected 40'; fi
 }
 
 text=$("$build/oracle_image" models/shapes/holdout/*.jpg 2>&1)
@@ -222,4 +213,4 @@ made tiny - layers
 made yolov1-tiny - boxes
 made yolov1 128 boxes # its one [local] layer is 462 MB at full size
 every_cfg
-finish
+exit "$failed"
