@@ -208,6 +208,14 @@ bool test_random_chance(struct test_rng *rng, int percent)
   return test_random_int(rng, 0, 99) < percent;
 }
 
+int test_seeds(int n)
+{
+  const char *size = getenv("MAFAT_TEST_SIZE");
+  if (size && strcmp(size, "check") == 0) return (n + 9) / 10;
+  if (size && strcmp(size, "test") == 0) return (n + 1) / 2;
+  return n;
+}
+
 #define PICK(rng, list) (list)[test_random_int(rng, 0, (int)(sizeof(list) / sizeof *(list)) - 1)]
 
 /* ---- random networks ---- */

@@ -58,6 +58,10 @@ uint32_t test_random(struct test_rng *rng);
 int test_random_int(struct test_rng *rng, int least, int most); /* both included */
 bool test_random_chance(struct test_rng *rng, int percent);
 
+/* Of so many random cases, how many are run: all; half of them where the variable MAFAT_TEST_SIZE is test, a tenth where it is check
+ * (tests/run.sh sets it). At least one. */
+int test_seeds(int n);
+
 /* ---- random networks and plans ---- */
 
 struct test_network_style {
