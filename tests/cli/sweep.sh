@@ -174,7 +174,9 @@ RANDOM=$(date +%N | sed 's/^0*//')
 arguments=(--csv k.csv --limits none,64M,32M,16M,12M,8M,6M,4M --quiet --program mafat --program 'two: mafat --threads 2 --plan 2x2/NoCut' "${own[@]}")
 set -m # a background job of its own process group, in which INT is not ignored
 strikes='' wrong=''
-for strike in INT:none KILL:32M TERM:none HUP:32M KILL:none INT:32M KILL:none TERM:32M KILL:32M KILL:none; do
+all=(INT:none KILL:32M TERM:none HUP:32M)
+[ "${MAFAT_TEST_SIZE:-}" = test ] || all+=(KILL:none INT:32M KILL:none TERM:32M KILL:32M KILL:none)
+for strike in "${all[@]}"; do
   signal=${strike%:*} swap=${strike#*:} seconds=3
   [ "$swap" = none ] || swap=$own_swap
   [ "$swap" != none ] || seconds=2

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Compares this build with Debian's libdarknet: every layer of real architectures on made weights, labels and boxes on real
 # pictures, and what becomes of every cfg in the package. Run from the project's root; BUILD names the build folder (default:
-# build), MAFAT_MODELS a folder with the trained yolo-fastest-1.1[-xl].cfg and .weights. Made weights exist one file at a time.
+# build), MAFAT_MODELS a folder with the trained yolo-fastest-1.1[-xl].cfg and .weights. Made weights exist one file at a time. Where
+# MAFAT_TEST_SIZE is test, without networks whose layers others have, too, and large ones are planned only.
 
 set -u
 models=${MAFAT_MODELS:+$(realpath -- "$MAFAT_MODELS")}
@@ -10,6 +11,7 @@ build=${BUILD:-build}
 library=/usr/lib/darknet/libdarknet.so
 cfgs=/usr/share/darknet/cfg
 pictures=/usr/share/darknet/data
+short=$([ "${MAFAT_TEST_SIZE:-}" != test ] || echo yes)
 # shellcheck source=tests/check.sh
 . tests/check.sh
 
@@ -30,7 +32,7 @@ export TMPDIR=$folder # libdarknet's copies of the cfg files
 # report NAME STATUS TEXT: ok when the status is 0
 report() { if [ "$2" -eq 0 ]; then ok "$1: $3"; else fail "$1" "$3"; fi; }
 
-# layers NAME CFG WEIGHTS [OPTION]...: every layer, at every level of kernels, by each algorithm
+# layers NAME CFG WEIGHTS [OPTION]...: every layer, at every level of kernels, by each algorithm; whether they are equal
 layers() {
     local name=$1 cfg=$2 weights=$3 text line
     shift 3
@@ -38,6 +40,7 @@ layers() {
         while read -r line; do ok "$name ${line#* }"; done <<<"$text"
     else
         fail "$name" "$text"
+        return 1
     fi
 }
 
@@ -117,6 +120,7 @@ plans() {
     elif [ $n -lt 6 ]; then fail "$name plans" "only $n of $tries tries fit"; fi
 }
 
+declare -A equal=() # networks that were as they are, all of their layers
 # made NAME SIDE CHECK [OPTION]...: the package's NAME.cfg at SIDE x SIDE pixels (-: as it is) with made weights; CHECK is
 # "layers", or "boxes" for both.
 made() {
@@ -129,7 +133,7 @@ made() {
     cp "$cfgs/$name.cfg" "$cfg"
     [ "$side" = - ] || sed -i -E "s/^(width|height) *=.*/\1=$side/" "$cfg"
     if text=$("$build/make_weights" --quiet "$cfg" "$weights" 2>&1); then
-        layers "$name" "$cfg" "$weights" "$@"
+        if layers "$name" "$cfg" "$weights" "$@" && [ "$side" = - ]; then equal[$name]=yes; fi
         plans "$name" "$cfg" "$weights"
         [ "$check" = layers ] || boxes "$name" "$cfg" "$weights" --boxes 40
     else
@@ -153,10 +157,10 @@ trained() {
     fi
 }
 
-# What becomes of each cfg of the package: small ones are run and compared, larger ones only run, the one with more weights
-# than these tests may put on a disk is planned.
+# What becomes of each cfg of the package: small ones are run and compared, if they were not above, larger ones only run; planned are
+# these where time is short, and the one with more weights than these tests may put on a disk.
 every_cfg() {
-    local cfg name text weight_bytes macs arena outcome n=0 runs=0 compared=0
+    local cfg name text weight_bytes macs arena outcome large n=0 runs=0 compared=0
     for cfg in "$cfgs"/*.cfg; do
         name=$(basename "$cfg" .cfg)
         n=$((n + 1))
@@ -167,11 +171,15 @@ every_cfg() {
         runs=$((runs + 1))
         read -r weight_bytes macs arena <<<"$text"
         text="arena $((arena / 1000)) kB, weights $((weight_bytes / 1000)) kB, $((macs / 1000000)) million MACs"
-        [ "$weight_bytes" -ge 700000000 ] || "$build/make_weights" --quiet "$cfg" "$folder/w" >"$folder/log" 2>&1
-        outcome='equals Darknet'
-        if [ "$weight_bytes" -ge 700000000 ]; then
+        outcome='equals Darknet' large=
+        [ "$weight_bytes" -lt 60000000 ] && [ "$macs" -lt 8000000000 ] || large=yes
+        if [ -n "${equal[$name]-}" ]; then
+            compared=$((compared + 1))
+        elif [ "$weight_bytes" -ge 700000000 ] || { [ -n "$large" ] && [ -n "$short" ]; }; then
             outcome='planned only'
-        elif [ "$weight_bytes" -ge 60000000 ] || [ "$macs" -ge 8000000000 ]; then
+        elif ! "$build/make_weights" --quiet "$cfg" "$folder/w" >"$folder/log" 2>&1; then
+            outcome=failed
+        elif [ -n "$large" ]; then
             outcome=runs
             "$build/run_inference" --quiet "$cfg" "$folder/w" $pictures/dog.jpg >"$folder/log" 2>&1 || outcome=failed
         elif "$build/oracle_layers" "$cfg" "$folder/w" >"$folder/log" 2>&1; then
@@ -199,14 +207,14 @@ fi
 made yolov2-tiny - boxes
 made yolov2 224 boxes
 made yolov3-tiny - boxes
-made yolov3 160 boxes
-made yolov3-spp 160 layers
+made yolov3-spp 160 boxes # yolov3's layers, and more
+[ -n "$short" ] || made yolov3 160 boxes
 made darknet19 - layers
-made darknet53 128 layers
+[ -n "$short" ] || made darknet53 128 layers
 made resnet50 128 layers
 made resnext50 128 layers
 made densenet201 128 layers
-made vgg-16 - layers
+[ -n "$short" ] || made vgg-16 - layers
 made alexnet - layers
 made strided - layers
 made tiny - layers
