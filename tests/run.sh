@@ -115,10 +115,11 @@ count() { # LOG: passed, failed, skipped
 report() { # COMMAND
   local log=$work/${1//[\/ ]/_} p f s
   echo "== $1: $(cat "$log.seconds")"
-  grep -E '^(FAIL|skip) |^   ' "$log" # and lists, such as what becomes of every cfg
   read -r p f s < <(count "$log")
+  if [ "$f" != 0 ]; then grep -vE '^(ok |100%: |Running suite)| intact$' "$log" | tail -n 100; else
+    grep -E '^skip |^   ' "$log" # and lists, such as what becomes of every cfg
+  fi
   echo "$p checks passed"
-  [ "$f" = 0 ] || tail -n 40 "$log"
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
