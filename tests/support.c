@@ -208,12 +208,21 @@ bool test_random_chance(struct test_rng *rng, int percent)
   return test_random_int(rng, 0, 99) < percent;
 }
 
-int test_seeds(int n)
+static bool size_is(const char *name)
 {
   const char *size = getenv("MAFAT_TEST_SIZE");
-  if (size && strcmp(size, "check") == 0) return (n + 9) / 10;
-  if (size && strcmp(size, "test") == 0) return (n + 1) / 2;
-  return n;
+  return size && strcmp(size, name) == 0;
+}
+
+int test_seeds(int n)
+{
+  if (size_is("check")) return (n + 9) / 10;
+  return size_is("test") ? (n + 1) / 2 : n;
+}
+
+int test_slow_rows(int n)
+{
+  return size_is("check") ? (n + 5) / 6 : n;
 }
 
 #define PICK(rng, list) (list)[test_random_int(rng, 0, (int)(sizeof(list) / sizeof *(list)) - 1)]

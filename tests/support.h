@@ -61,6 +61,8 @@ bool test_random_chance(struct test_rng *rng, int percent);
 /* Of so many random cases, how many are run: all; half of them where the variable MAFAT_TEST_SIZE is test, a tenth where it is check
  * (tests/run.sh sets it). At least one. */
 int test_seeds(int n);
+/* Of so many rows of a table that takes seconds: all; a sixth of them where it is check. */
+int test_slow_rows(int n);
 
 /* ---- random networks and plans ---- */
 

@@ -305,7 +305,7 @@ static void compare_run(const struct mafat_network *n, const struct mafat_plan *
 static void compare_plans(const struct mafat_network *n, enum mafat_reads_method method)
 {
   struct mafat_weights *kept = open_kept(darknet_path, n, n->n_layers);
-  for (int text = 0; text < N_PLAN_TEXTS; text++)
+  for (int text = 0; text < test_slow_rows(N_PLAN_TEXTS); text++)
     for (int n_threads = 1; n_threads <= 3; n_threads += 2)
       for (int packed = 0; packed < 2; packed++) {
         struct mafat_plan *plan = make_plan(n, text, n_threads, packed);

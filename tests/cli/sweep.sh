@@ -39,7 +39,7 @@ for name in slow fast; do "$build/make_weights" --quiet $name.cfg $name.weights 
 clean() {
   local before
   before=$(find . -type f | sort)
-  clean "$@"
+  bad "$@"
   [ "$before" = "$(find . -type f | sort)" ] || fail "$1" "left something behind: $(find . -type f)"
 }
 touch out err
