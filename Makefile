@@ -223,7 +223,7 @@ check-fresh: ## demo and test in a minimal Debian of their own (root; needs a mi
 	@./scripts/packages.sh packages-fresh.txt
 	@BUILD=$(BUILD) ./tests/fresh.sh
 
-oracle: all $(ORACLES) ## compare with libdarknet, layer by layer
+oracle: all $(ORACLES) ## compare with libdarknet, layer by layer (5 minutes)
 	BUILD=$(BUILD) ./tests/oracle/run.sh
 
 bench: all ## time and memory beside other programs, end to end, interleaved, medians
@@ -253,19 +253,19 @@ check-predictor: all ## predicted against measured bytes, a sample (PREDICT=--wh
 check-search: all $(BUILD)/time_plans ## the plan that the search chooses beside sixty others, timed: half an hour (SEARCH='--only ...', '--help')
 	$(Q)tests/search/check_search.py --build $(BUILD) $(SEARCH)
 
-check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer (10 minutes)
 	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests
 	$(BUILD)/asan/unit_tests
 	BUILD=$(BUILD)/asan ./tests/cli/run_inference.sh
 
-check-valgrind: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests ## a sample of the unit tests and the program under valgrind
+check-valgrind: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests ## a sample of the programs under valgrind (a minute)
 	BUILD=$(BUILD) ./tests/valgrind.sh
 
 check-includes: ## no folder includes what stands above it
 	@./scripts/check_includes.sh
 
 FUZZ_SECONDS ?= 60
-fuzz: ## fuzz each reader for FUZZ_SECONDS (clang, libclang-rt-14-dev)
+fuzz: ## fuzz each of five readers for FUZZ_SECONDS, 60 (clang, libclang-rt-14-dev)
 	BUILD=$(BUILD) ./tests/fuzz/run.sh $(FUZZ_SECONDS)
 
 demo: packages ## install what is missing, build, show what it does

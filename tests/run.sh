@@ -81,13 +81,14 @@ may_start() {
 
 # section LOG COMMAND...: its lines to the log, its seconds behind them; its exit status becomes a line where it said nothing
 section() {
-  local log=$1 status=0 TIMEFORMAT='%1R s, of CPU %1U + %1S s'
+  local log=$1 name=${*:2} status=0 TIMEFORMAT='%1R s, of CPU %1U + %1S s'
   shift
   case $1 in *.sh) set -- bash "$@" ;; esac
   { time "$@" >"$log" 2>&1 </dev/null || status=$?; } 2>"$log.seconds"
-  if [ $status = 77 ]; then echo "skip $2: $(tail -n 1 "$log")" >>"$log"; fi
-  if [ $status != 0 ] && [ $status != 77 ] && ! grep -qE '^FAIL |^[0-9]+%: .*(Failures|Errors): [1-9]' "$log"; then
-    echo "FAIL ${*:2}: exit status $status" >>"$log"
+  if [ $status = 77 ] || grep -qE '^make.* Error 77$' "$log"; then # it cannot be tried here
+    echo "skip $name: $(grep -v '^make' "$log" | tail -n 1)" >>"$log"
+  elif [ $status != 0 ] && ! grep -qE '^FAIL |^[0-9]+%: .*(Failures|Errors): [1-9]' "$log"; then
+    echo "FAIL $name: exit status $status" >>"$log"
   fi
 }
 
