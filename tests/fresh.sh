@@ -18,7 +18,7 @@ if [ "${1-}" != inside ]; then
   # Whatever ends this: the folder goes when nobody is left who has descriptor 8.
   exec 8> >(trap '' HUP INT TERM && cat >/dev/null && rm -rf --one-file-system "$work")
   trap 'exit 143' HUP INT TERM
-  unshare --mount --propagation private --pid --mount-proc --fork --kill-child bash "$0" inside "$work" &
+  setpriv --pdeathsig KILL unshare --mount --propagation private --pid --mount-proc --fork --kill-child bash "$0" inside "$work" &
   inside=$!
   trap 'kill -KILL $inside; exit 143' HUP INT TERM
   wait $inside
