@@ -15,7 +15,7 @@ if [ "$(id -u)" != 0 ]; then skip debian 'needs root'; exit 0; fi
 if ! command -v mmdebstrap >/dev/null; then skip debian 'needs mmdebstrap (packages-fresh.txt)'; exit 0; fi
 if [ "${1-}" != inside ]; then
   mkdir -p "$build" && work=$(mktemp -d "$build/fresh.XXXXXX") || exit 1
-  # Whatever ends this: the folder goes when nobody is left who has descriptor 8.
+  # Whatever ends this: what is inside ends, too, and the folder goes when nobody is left who has descriptor 8.
   exec 8> >(trap '' HUP INT TERM && cat >/dev/null && rm -rf --one-file-system "$work")
   trap 'exit 143' HUP INT TERM
   setpriv --pdeathsig KILL unshare --mount --propagation private --pid --mount-proc --fork --kill-child bash "$0" inside "$work" &
