@@ -14,16 +14,15 @@ log=$work/log
 
 shapes=models/shapes
 picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
-cc=${CC:-gcc}
+read -ra cc <<<"${CC:-gcc}"
 program=$build/run_inference_dynamic
 
 # ---- Of the project it includes, and is linked with, what others have, too
 
-check includes 'a file includes what it may not' scripts/check_includes.sh
 mkdir "$work/alone" "$work/alone/include" "$work/alone/runner"
 cp include/mafat.h "$work/alone/include"
 cp -r runner/program "$work/alone/runner"
-check alone 'it does not compile where nothing but the header is' "$cc" -std=c11 -D_GNU_SOURCE -DMAFAT_VERSION='"0"' -I"$work/alone" \
+check alone 'it does not compile where nothing but the header is' "${cc[@]}" -std=c11 -D_GNU_SOURCE -DMAFAT_VERSION='"0"' -I"$work/alone" \
   -fsyntax-only "$work"/alone/runner/program/run_inference/*.c "$work"/alone/runner/program/writer.c
 if [ ! -x "$program" ]; then
   skip linked "no $program: make BUILD=$build $program"
@@ -76,7 +75,7 @@ else fail 'old program' "$(head -n 1 "$log")"; fi
 
 echo '#include "include/mafat.h"' >"$work/header.c"
 cp "$work/header.c" "$work/header.cc"
-check 'header as C99' 'it does not compile' "$cc" -std=c99 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.c"
+check 'header as C99' 'it does not compile' "${cc[@]}" -std=c99 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.c"
 if command -v g++ >/dev/null; then
   check 'header as C++' 'it does not compile' g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.cc"
 else skip 'header as C++' 'no g++'; fi
@@ -84,7 +83,7 @@ else skip 'header as C++' 'no g++'; fi
 awk '/^#include <mafat.h>/ { n++ } /^\.Ed/ { if (n == 2) exit } n == 2' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$work/budgets.c"
 if [ ! -s "$work/budgets.c" ]; then fail example 'libmafat(3) has no second one'
 elif [ ! -e "$build/libmafat.so.0" ]; then skip example "no $build/libmafat.so.0"
-elif "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$work/budgets" "$work/budgets.c" "$build/libmafat.so.0" \
+elif "${cc[@]}" -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$work/budgets" "$work/budgets.c" "$build/libmafat.so.0" \
     -Wl,-rpath,"$(realpath "$build")" >"$log" 2>&1; then
   ok example
   "$work/budgets" $shapes/shapes.cfg $shapes/shapes.weights "$picture" >"$work/said" 2>"$log"

@@ -2,8 +2,9 @@
 # Checks build/pack_weights through its command line. Run from the project's root; BUILD names the build folder (default: build).
 set -u
 
-build=${BUILD:-build}
-case $build in /*) ;; *) build=$PWD/$build ;; esac
+# shellcheck source=tests/check.sh
+. tests/check.sh
+build=$(realpath "${BUILD:-build}")
 program=$build/pack_weights
 man=$PWD/doc/man/pack_weights.1
 version1=$PWD/tests/data/packed/version1
@@ -11,34 +12,7 @@ folder=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$folder" || exit 1
-failed=0
-
-ok() { printf 'ok %s\n' "$1"; }
-skip() { printf 'skip %s: %s\n' "$1" "$2"; }
-fail() {
-  printf 'FAIL %s: %s\n' "$1" "$2"
-  failed=1
-}
-
-run() {
-  timeout 20 "$program" "$@" >out 2>err
-  code=$?
-}
-
-# expect NAME STATUS [TEXT]: the exit status, TEXT on stderr, and one line of it where it failed.
-expect() {
-  if [ "$code" -ne "$2" ]; then
-    fail "$1" "exit status $code instead of $2; $(head -c 300 err)"
-  elif [ -n "${3-}" ] && ! grep -qF -e "$3" err; then
-    fail "$1" "expected '$3' on stderr, found: $(head -c 300 err)"
-  elif [ "$2" -ne 0 ] && [ "$(wc -l <err)" -ne 1 ]; then
-    fail "$1" "expected one line on stderr, found: $(head -c 300 err)"
-  elif [ "$2" -eq 0 ] && [ -s err ]; then
-    fail "$1" "expected nothing on stderr, found: $(head -c 300 err)"
-  else
-    ok "$1"
-  fi
-}
+out=out err=err patience=20
 
 if [ ! -x "$program" ]; then
   fail pack_weights "$program is not there"

@@ -701,8 +701,8 @@ Suite *detect_suite(void)
   tcase_add_test(choice, test_threshold_of_objectness);
   tcase_add_test(choice, test_layers_not_run);
   tcase_add_loop_test(choice, test_strange_numbers, 0, 3);
-  tcase_add_loop_test(choice, test_suppression, 0, 40);
-  tcase_add_loop_test(choice, test_suppression_by_distance_too, 0, 40);
+  tcase_add_loop_test(choice, test_suppression, 0, test_seeds(40));
+  tcase_add_loop_test(choice, test_suppression_by_distance_too, 0, test_seeds(40));
   tcase_add_test(choice, test_ties);
   tcase_add_test(choice, test_classes_do_not_suppress_each_other);
   tcase_add_test(choice, test_many_candidates);
