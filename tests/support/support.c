@@ -1,5 +1,6 @@
 #include "tests/support/support.h"
 
+#include "formats/darknet/constants.h"
 #include "formats/darknet/darknet.h"
 #include "predictor/planning.h"
 #include "runner/weights/weights.h"
@@ -28,6 +29,12 @@ static struct mafat_taps vary_taps(struct test_rng *rng, struct mafat_taps t, in
   return mafat_taps_outputs(other, inputs) == outputs && sees_map ? other : t;
 }
 
+void test_constants(struct mafat_network *n)
+{
+  free(n->constants);
+  ck_assert_int_eq(mafat_darknet_constants(&n->constants, n, NULL), MAFAT_OK);
+}
+
 /* Gives some windows rows and columns of their own: what no cfg can say. */
 static void vary_windows(struct mafat_network *n, uint64_t seed)
 {
@@ -38,6 +45,7 @@ static void vary_windows(struct mafat_network *n, uint64_t seed)
     l->window.y = vary_taps(&rng, l->window.y, l->in.h, l->out.h);
     l->window.x = vary_taps(&rng, l->window.x, l->in.w, l->out.w);
   }
+  test_constants(n);
 }
 
 struct mafat_network *test_network(const char *cfg_text)

@@ -64,6 +64,7 @@ static bool make_problem(struct problem *p, struct test_rng *rng)
   l->window = (struct mafat_window){random_taps(rng, p->pools, l->in.h), random_taps(rng, p->pools, l->in.w)};
   int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", 1, 0, "layer", &d});
   ck_assert_msg(code == MAFAT_OK || p->pools, "%s", d.text);
+  test_constants(p->network);
   size_t taps = (size_t)mafat_window_area(&l->window) * (size_t)(l->in.c / (p->pools ? 1 : l->groups));
   p->input = random_floats(rng, (size_t)c * (size_t)l->in.h * (size_t)l->in.w, 1);
   p->biases = random_floats(rng, (size_t)l->out.c, .2f);
