@@ -24,6 +24,7 @@ enum mafat_layer_type {
   MAFAT_REGION,
   MAFAT_YOLO,
   MAFAT_DETECTION,
+  MAFAT_LOCAL_AVGPOOL,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -90,7 +91,7 @@ struct mafat_layer {
   struct mafat_shape from_shape;
   enum mafat_activation activation;
   int filters, groups;        /* groups: of a convolution's channels and filters; of a softmax */
-  struct mafat_window window; /* convolution, maxpool, local */
+  struct mafat_window window; /* convolution, maxpool, local_avgpool, local */
   int factor;                 /* upsample: outputs an input becomes, either way; reorg: side of a block */
   bool batch_normalize;
   bool reverse;               /* reorg */

@@ -161,13 +161,11 @@ static int read_convolutional(struct reader *r)
   return get_strides(r);
 }
 
-static int read_maxpool(struct reader *r)
+/* A window of a size of its own, padded to as many outputs as inputs where it is not strided. */
+static int read_pool(struct reader *r)
 {
-  static const char *const refused[] = {"maxpool_depth", "antialiasing", "maxpool_zero_nonmax", NULL};
   int stride = 1, code;
-  if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
-      (code = get_int(r, "stride", 1, MAX_WINDOW, &stride)))
-    return code;
+  if ((code = connect_to_previous(r)) || (code = get_int(r, "stride", 1, MAX_WINDOW, &stride))) return code;
   int size = stride;
   if ((code = get_int(r, "size", 1, MAX_WINDOW, &size))) return code;
   int padding = size - 1; /* of both sides together */
@@ -175,6 +173,13 @@ static int read_maxpool(struct reader *r)
   struct mafat_taps taps = {size, 1, 1, padding / 2, padding - padding / 2};
   r->layer->window = (struct mafat_window){taps, taps};
   return get_strides(r);
+}
+
+static int read_maxpool(struct reader *r)
+{
+  static const char *const refused[] = {"maxpool_depth", "antialiasing", "maxpool_zero_nonmax", NULL};
+  int code = refuse_keys(r, refused);
+  return code ? code : read_pool(r);
 }
 
 static int add_route_source(struct reader *r, int number, int groups, int group_id)
@@ -430,6 +435,8 @@ static const struct {
     {"conv", MAFAT_CONVOLUTIONAL, read_convolutional},
     {"maxpool", MAFAT_MAXPOOL, read_maxpool},
     {"max", MAFAT_MAXPOOL, read_maxpool},
+    {"local_avgpool", MAFAT_LOCAL_AVGPOOL, read_pool},
+    {"local_avg", MAFAT_LOCAL_AVGPOOL, read_pool},
     {"avgpool", MAFAT_AVGPOOL, connect_to_previous},
     {"avg", MAFAT_AVGPOOL, connect_to_previous},
     {"route", MAFAT_ROUTE, read_route},

@@ -82,12 +82,17 @@ def convolve(m, weights, biases, size=1, stride=1, pad=0, groups=1):
     return out
 
 
-def pool(m, size, stride, padding):
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def pool(m, size, stride, padding, of=max):
     out = Map(m.c, (m.h + padding - size) // stride + 1, (m.w + padding - size) // stride + 1)
     for c, y, x in out.places():
         first_y, first_x = y * stride - padding // 2, x * stride - padding // 2
-        out[c, y, x] = max(m[c, iy, ix] for iy in range(first_y, first_y + size) for ix in range(first_x, first_x + size)
-                           if 0 <= iy < m.h and 0 <= ix < m.w)
+        out[c, y, x] = of(m[c, iy, ix] for iy in range(first_y, first_y + size) for ix in range(first_x, first_x + size)
+                          if 0 <= iy < m.h and 0 <= ix < m.w)
     return out
 
 
@@ -312,6 +317,10 @@ def map_cases():
         keys = f"size={size}\nstride={stride}\n" + ("padding=0\n" if not padding else "")
         yield Case(f"maxpool {size} by {stride}, padding {padding}", net(m) + COPY + "[maxpool]\n" + keys,
                    pool(m, size, stride, padding), [], m, None, "agrees")
+    for size, stride, padding in (2, 1, 1), (3, 2, 2), (5, 3, 1):
+        yield Case(f"local_avgpool {size} by {stride}, padding {padding}",
+                   net(m) + f"[local_avgpool]\nsize={size}\nstride={stride}\npadding={padding}\n",
+                   pool(m, size, stride, padding, mean), [], m)
     yield Case("upsample scale", net(m) + "[upsample]\nstride=3\nscale=0.25\n", upsample(m, 3, .25), [], m, None, "agrees")
     yield Case("avgpool", net(m) + "[avgpool]\n",
                Map(5, 1, 1, [sum(m.values[c * 63:c * 63 + 63]) / 63 for c in range(5)]), [], m, None, "agrees")
@@ -399,7 +408,7 @@ REFUSED = {
     "region": "tree=a.tree coords=6",
     "upsample": "stride=-2",
 }
-REFUSED_SECTIONS = ("reorg3d local_avgpool local_avg scale_channels sam Gaussian_yolo conv_lstm history implicit empty silence "
+REFUSED_SECTIONS = ("reorg3d scale_channels sam Gaussian_yolo conv_lstm history implicit empty silence "
                     "contrastive normalization lrn deconvolutional l2norm logistic iseg rnn gru lstm crnn").split()
 # Read by nothing and told: a fork that knows it would do something else.
 WARNED = {"shortcut": "bate=1", "convolutional": "bin_output=1 reverse=1"}

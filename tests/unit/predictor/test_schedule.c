@@ -33,6 +33,7 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
   switch (l->type) {
   case MAFAT_CONVOLUTIONAL:
   case MAFAT_MAXPOOL:
+  case MAFAT_LOCAL_AVGPOOL:
     /* What lies between dilated taps is held, too. */
     for (int ky = 0; ky < mafat_taps_reach(l->window.y); ky++)
       for (int kx = 0; kx < mafat_taps_reach(l->window.x); kx++)
