@@ -25,6 +25,7 @@ enum mafat_layer_type {
   MAFAT_YOLO,
   MAFAT_DETECTION,
   MAFAT_LOCAL_AVGPOOL,
+  MAFAT_REORG3D,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -92,7 +93,7 @@ struct mafat_layer {
   enum mafat_activation activation;
   int filters, groups;        /* groups: of a convolution's channels and filters; of a softmax */
   struct mafat_window window; /* convolution, maxpool, local_avgpool, local */
-  int factor;                 /* upsample: outputs an input becomes, either way; reorg: side of a block */
+  int factor;                 /* upsample: outputs an input becomes, either way; reorg, reorg3d: side of a block */
   bool batch_normalize;
   bool reverse;               /* reorg */
   int extra;                  /* reorg: zeros appended to the flattened input */

@@ -272,6 +272,16 @@ static int read_reorg(struct reader *r)
   return get_bool(r, "reverse", &l->reverse);
 }
 
+/* AlexeyAB's. What he makes of reverse= is not the way back, and divides by zero with few channels. */
+static int read_reorg3d(struct reader *r)
+{
+  static const char *const refused[] = {"reverse", NULL};
+  int code;
+  r->layer->factor = 1;
+  if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r))) return code;
+  return get_int(r, "stride", 1, MAX_WINDOW, &r->layer->factor);
+}
+
 static int read_connected(struct reader *r)
 {
   static const char *const refused[] = {"dontload", "dontloadscales", NULL};
@@ -443,6 +453,7 @@ static const struct {
     {"shortcut", MAFAT_SHORTCUT, read_shortcut},
     {"upsample", MAFAT_UPSAMPLE, read_upsample},
     {"reorg", MAFAT_REORG, read_reorg},
+    {"reorg3d", MAFAT_REORG3D, read_reorg3d},
     {"connected", MAFAT_CONNECTED, read_connected},
     {"conn", MAFAT_CONNECTED, read_connected},
     {"local", MAFAT_LOCAL, read_local},

@@ -311,6 +311,7 @@ def map_cases():
     m = noise(8, 6, 4)
     yield Case("reorg", net(m) + "[reorg]\nstride=2\n", reorg(m, 2), [], m, None, "agrees")
     yield Case("reorg beside reorg3d", net(m) + "[reorg]\nstride=2\n", reorg(m, 2), [], m, space_to_depth(m, 2), "agrees")
+    yield Case("reorg3d", net(m) + "[reorg3d]\nstride=2\n", space_to_depth(m, 2), [], m)
     yield Case("reorg reverse", net(m) + "[reorg]\nstride=2\nreverse=1\n", reorg_back(m, 2), [], m, None, "agrees")
     m = noise(5, 7, 9)
     for size, stride, padding in (2, 1, 1), (2, 2, 1), (2, 2, 0), (3, 1, 2), (3, 2, 2), (4, 2, 3), (5, 1, 4), (13, 1, 12):
@@ -404,11 +405,12 @@ REFUSED = {
     "maxpool": "antialiasing=1 maxpool_depth=1 maxpool_zero_nonmax=1",
     "shortcut": "from=-2,-3 weights_type=per_feature weights_normalization=relu",
     "reorg": "flatten=1",
+    "reorg3d": "reverse=1",
     "softmax": "tree=a.tree spatial=1",
     "region": "tree=a.tree coords=6",
     "upsample": "stride=-2",
 }
-REFUSED_SECTIONS = ("reorg3d scale_channels sam Gaussian_yolo conv_lstm history implicit empty silence "
+REFUSED_SECTIONS = ("scale_channels sam Gaussian_yolo conv_lstm history implicit empty silence "
                     "contrastive normalization lrn deconvolutional l2norm logistic iseg rnn gru lstm crnn").split()
 # Read by nothing and told: a fork that knows it would do something else.
 WARNED = {"shortcut": "bate=1", "convolutional": "bin_output=1 reverse=1"}

@@ -524,6 +524,16 @@ static bool reorg(struct author *a)
   return true;
 }
 
+static bool reorg3d(struct author *a)
+{
+  struct mafat_shape in = here(a);
+  int stride = test_random_chance(a->rng, 70) ? 2 : 3;
+  if (in.h % stride || in.w % stride || in.c * stride * stride > a->style->max_channels) return false;
+  write_cfg(a, "[reorg3d]\nstride=%d\n\n", stride);
+  put(a, in.h / stride, in.w / stride, in.c * stride * stride);
+  return true;
+}
+
 static bool local(struct author *a)
 {
   struct mafat_shape in = here(a);
@@ -624,6 +634,8 @@ static void add_layer(struct author *a)
     added = fan(a);
   } else if (dice >= 80 && dice < 83) {
     added = pool(a, "local_avgpool");
+  } else if (dice >= 83 && dice < 85) {
+    added = reorg3d(a);
   }
   if (!added && !random_conv(a)) add_conv(a, &(struct conv){8, 1, 1, 1, 0, false, 0, false});
 }

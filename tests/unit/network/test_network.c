@@ -50,6 +50,7 @@ static const struct shape_row shape_rows[] = {
     {"[conv]\nsize=2\nfilters=24\n[reorg]\nstride=2\n", 6, 8, 96},
     {"[reorg]\nstride=2\nreverse=1\n", 26, 34, 6},
     {"[reorg]\nstride=2\nextra=5\n", 1, 1, 13 * 17 * 24 + 5},
+    {"[conv]\nsize=2\nfilters=5\n[reorg3d]\nstride=4\n", 3, 4, 80},
     {"[connected]\noutput=10\n", 1, 1, 10},
     {"[conn]\n", 1, 1, 1},
     /* local: h - size without pad, h - 1 with any */
@@ -311,6 +312,8 @@ static const struct refusal refusals[] = {
     {NET "[maxpool]\nsize=9\npadding=0\n", MAFAT_EFORMAT, "has a window larger than its padded input"},
     {NET "[maxpool]\nsize=2\npadding=4\n", MAFAT_EFORMAT, "has a window that sees only padding"},
     {NET "[local_avgpool]\nsize=2\npadding=4\n", MAFAT_EFORMAT, "has a window that sees only padding"},
+    {NET "[reorg3d]\nreverse=1\n", MAFAT_EUNSUPPORTED, "a.cfg:6: reverse=1 in [reorg3d] is not supported"},
+    {NET "[reorg3d]\nstride=5\n", MAFAT_EFORMAT, "a.cfg:5: layer [reorg3d] expects a map divisible by stride"},
     {NET "[route]\nlayers=-1\n", MAFAT_EFORMAT, "a.cfg:5: layers in layer 0 [route] expects an earlier layer, found -1"},
     {NET "[conv]\n[route]\nlayers=1\n", MAFAT_EFORMAT, "layers in layer 1 [route] expects an earlier layer, found 1"},
     {NET "[conv]\n[route]\nlayers=0,-5\n", MAFAT_EFORMAT, "expects an earlier layer, found -5"},

@@ -187,6 +187,9 @@ static void mark_input(const struct mafat_layer *l, bool axis_y, int o, bool *on
   case MAFAT_UPSAMPLE:
     on[o / l->factor] = true;
     break;
+  case MAFAT_REORG3D:
+    for (int k = 0; k < l->factor; k++) on[o * l->factor + k] = true;
+    break;
   case MAFAT_CROP:
     on[o + (axis_y ? l->crop_y : l->crop_x)] = true;
     break;

@@ -40,6 +40,9 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
         mark(m, mafat_taps_first(l->window.y, y) + ky, mafat_taps_first(l->window.x, x) + kx);
     break;
   case MAFAT_UPSAMPLE: mark(m, y / l->factor, x / l->factor); break;
+  case MAFAT_REORG3D:
+    for (int i = 0; i < l->factor * l->factor; i++) mark(m, y * l->factor + i / l->factor, x * l->factor + i % l->factor);
+    break;
   case MAFAT_CROP: mark(m, y + (l->in.h - l->out.h) / 2, x + (l->in.w - l->out.w) / 2); break;
   case MAFAT_SHORTCUT:
   case MAFAT_BATCHNORM:
