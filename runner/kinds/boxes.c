@@ -1,4 +1,6 @@
 /* Heads of boxes, one list of values for each anchor of each cell: region, yolo. */
+#include "runner/kinds/boxes.h"
+
 #include "runner/kinds/rows.h"
 
 #include "predictor/kinds/boxes.h"
@@ -97,5 +99,7 @@ static int run_yolo(const struct mafat_worker *w, const struct mafat_step *step)
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_region = {.run = run_region, .sharing = MAFAT_SHARED_BY_ROWS};
-const struct mafat_runner_kind mafat_runner_yolo = {.run = run_yolo, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_region = {
+    .run = run_region, .sharing = MAFAT_SHARED_BY_ROWS, .decode = mafat_boxes_decode_region};
+const struct mafat_runner_kind mafat_runner_yolo = {
+    .run = run_yolo, .sharing = MAFAT_SHARED_BY_ROWS, .decode = mafat_boxes_decode_yolo};

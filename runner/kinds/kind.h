@@ -31,12 +31,17 @@ enum mafat_sharing {
   MAFAT_ALONE            /* small or rare, not worth dividing: one worker does it */
 };
 
+struct mafat_decoding; /* decoding.h */
+
 struct mafat_runner_kind {
   /* What must be there before any worker begins; the caller does it alone. May be NULL. */
   void (*prepare)(const struct mafat_worker *w, const struct mafat_step *step);
   /* The worker's share of a step. MAFAT_OK, or what reading weights failed with. */
   int (*run)(const struct mafat_worker *w, const struct mafat_step *step);
   enum mafat_sharing sharing;
+  /* Tells of all boxes that the head's output holds. MAFAT_OK, or what one of them failed with.
+   * NULL: no head. */
+  int (*decode)(struct mafat_decoding *d);
 };
 
 /* In files of the kinds. */
