@@ -6,5 +6,6 @@
 
 int mafat_boxes_decode_region(struct mafat_decoding *d);
 int mafat_boxes_decode_yolo(struct mafat_decoding *d);
+int mafat_boxes_decode_gaussian_yolo(struct mafat_decoding *d);
 
 #endif

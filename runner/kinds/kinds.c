@@ -22,6 +22,7 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_DETECTION] = &mafat_runner_detection,
     [MAFAT_LOCAL_AVGPOOL] = &mafat_runner_local_avgpool,
     [MAFAT_REORG3D] = &mafat_runner_reorg3d,
+    [MAFAT_GAUSSIAN_YOLO] = &mafat_runner_gaussian_yolo,
 };
 
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)

@@ -197,6 +197,16 @@ def softmax(values):
     return [p / sum(powers) for p in powers]
 
 
+def gaussian_yolo(m, classes, scale):
+    """AlexeyAB's: each of x, y, w, h with its sigma; w and h alone stay as they are."""
+    out = Map(m.c, m.h, m.w)
+    for c, y, x in m.places():
+        entry, v = c % (classes + 9), m[c, y, x]
+        v = v if entry in (4, 6) else logistic(v)
+        out[c, y, x] = v * scale - .5 * (scale - 1) if entry in (0, 2) else v
+    return out
+
+
 def region(m, classes, softmaxes, background, activates_classes):
     """One anchor."""
     out = Map(m.c, m.h, m.w, list(m.values))
@@ -377,6 +387,9 @@ def head_cases():
     yield Case("yolo", net(m) + COPY + head, yolo(m, 1), [], m, None, "agrees")
     yield Case("yolo scale_x_y", net(m) + COPY + head + "scale_x_y=1.2\n", yolo(m, 1, 1.2), [], m, yolo(m, 1), None)
     yield Case("yolo new_coords", net(m) + COPY + head + "scale_x_y=2\nnew_coords=1\n", yolo(m, 1, 2, True), [], m, yolo(m, 1), None)
+    m = noise(20, 3, 5, 5, -3, 3)
+    yield Case("Gaussian_yolo", net(m) + COPY + "[Gaussian_yolo]\nclasses=1\nnum=2\nanchors=1,2, 3,4\nscale_x_y=1.2\n",
+               gaussian_yolo(m, 1, 1.2), [], m)
     m = noise(8, 3, 5, 5, -3, 3)
     head = "[region]\nclasses=3\nnum=1\nanchors=1,2\n"
     yield Case("region softmax", net(m) + COPY + head + "softmax=1\n", region(m, 3, True, False, True), [], m, None, "agrees")
@@ -423,15 +436,17 @@ REFUSED = {
     "region": "tree=a.tree coords=6",
     "upsample": "stride=-2",
     "yolo": "nms_kind=cornersnms",
+    "Gaussian_yolo": "nms_kind=cornersnms yolo_point=middle",
 }
-REFUSED_SECTIONS = ("scale_channels sam Gaussian_yolo conv_lstm history implicit empty silence "
+REFUSED_SECTIONS = ("scale_channels sam conv_lstm history implicit empty silence "
                     "contrastive normalization lrn deconvolutional l2norm logistic iseg rnn gru lstm crnn").split()
 # Read by nothing and told: a fork that knows it would do something else.
 WARNED = {"shortcut": "bate=1", "convolutional": "bin_output=1 reverse=1"}
 BEFORE = {"convolutional": COPY, "maxpool": COPY, "reorg": COPY, "softmax": COPY, "upsample": COPY,
-          "shortcut": COPY * 3, "yolo": "[convolutional]\nfilters=6\n", "region": "[convolutional]\nfilters=6\n"}
+          "shortcut": COPY * 3, "yolo": "[convolutional]\nfilters=6\n",
+          "Gaussian_yolo": "[convolutional]\nfilters=10\n", "region": "[convolutional]\nfilters=6\n"}
 KEYS = {"convolutional": "size=3\npad=1\n", "maxpool": "size=2\n", "reorg": "stride=2\n", "shortcut": "from=-2\n",
-        "yolo": "classes=1\n", "region": "classes=1\n"}
+        "yolo": "classes=1\n", "Gaussian_yolo": "classes=1\n", "region": "classes=1\n"}
 
 
 # ---- running them ----

@@ -602,11 +602,11 @@ static bool avgpool(struct author *a)
 static bool map_head(struct author *a)
 {
   int boxes = test_random_int(a->rng, 1, 3), classes = test_random_int(a->rng, 1, 6);
-  int channels = boxes * (classes + 5);
-  bool yolo = test_random_chance(a->rng, 60);
+  bool yolo = test_random_chance(a->rng, 60), gaussian = yolo && classes % 3 == 0;
+  int channels = boxes * (classes + (gaussian ? 9 : 5));
   if (!add_conv(a, &(struct conv){channels, 1, 1, 1, 0, false, 0, false})) return false;
-  write_cfg(a, "[%s]\nclasses=%d\nnum=%d\nanchors=%s\n", yolo ? "yolo" : "region", classes, yolo ? 3 : boxes,
-            yolo || boxes == 3 ? "1,2, 3,4, 5,6" : "1.5,2.25");
+  write_cfg(a, "[%s]\nclasses=%d\nnum=%d\nanchors=%s\n", gaussian ? "Gaussian_yolo" : yolo ? "yolo" : "region", classes,
+            yolo ? 3 : boxes, yolo || boxes == 3 ? "1,2, 3,4, 5,6" : "1.5,2.25");
   if (yolo) write_cfg(a, "mask=%s\n%s\n", boxes == 1 ? "1" : boxes == 2 ? "0,2" : "0,1,2",
                       test_random_chance(a->rng, 30) ? "scale_x_y=1.1\n" : "");
   else write_cfg(a, "coords=4\nsoftmax=%d\n\n", test_random_int(a->rng, 0, 1));
