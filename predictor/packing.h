@@ -3,7 +3,7 @@
  *
  * Channels lie in blocks of 16; the last block of a tensor is as wide as it
  * needs to be, rounded up to 4 (1 to 3 channels are not rounded), so that the
- * 3-channel image costs 3 floats a pixel. A *piece* is the part of one block
+ * 3-channel image costs 3 elements a pixel. A *piece* is the part of one block
  * of one source tensor that a layer reads: the unit of summation. A *panel* is
  * a run of up to 32 filters whose weights lie interleaved. */
 #ifndef MAFAT_PREDICTOR_PACKING_H
@@ -41,27 +41,27 @@ static inline int mafat_n_blocks(int channels)
   return (channels + MAFAT_CHANNEL_BLOCK - 1) / MAFAT_CHANNEL_BLOCK;
 }
 
-/* Floats a pixel occupies in block `block` of a tensor. */
+/* Elements a pixel occupies in block `block` of a tensor, whatever their type. */
 static inline int mafat_block_width(int channels, int block)
 {
   int n = mafat_min(channels - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK);
   return n < 4 ? n : mafat_round_up(n, 4);
 }
 
-/* Floats a pixel occupies in all blocks together. */
-static inline int mafat_pixel_floats(int channels)
+/* In all blocks together. */
+static inline int mafat_pixel_width(int channels)
 {
   int last = mafat_n_blocks(channels) - 1;
   return last * MAFAT_CHANNEL_BLOCK + mafat_block_width(channels, last);
 }
 
-/* Floats a pixel occupies in the blocks that channels [begin, end) lie in. */
-static inline int mafat_pixel_floats_of(int channels, struct mafat_span part)
+/* In the blocks that channels [begin, end) lie in. */
+static inline int mafat_pixel_width_of(int channels, struct mafat_span part)
 {
-  int floats = 0;
+  int width = 0;
   for (int b = part.begin / MAFAT_CHANNEL_BLOCK; b < mafat_n_blocks(part.end); b++)
-    floats += mafat_block_width(channels, b);
-  return floats;
+    width += mafat_block_width(channels, b);
+  return width;
 }
 
 struct mafat_piece {

@@ -57,7 +57,7 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
   const struct mafat_layer *l = r->layer;
   s->n_pieces = mafat_n_blocks(l->out.c);
   s->inner_cols = r->cols;
-  if (__builtin_mul_overflow((size_t)mafat_pixel_floats(l->out.c), (size_t)r->cols, &s->inner_row_floats) ||
+  if (__builtin_mul_overflow((size_t)mafat_pixel_width(l->out.c), (size_t)r->cols, &s->inner_row_floats) ||
       s->inner_row_floats > SIZE_MAX / 8)
     return false;
   size_t fitting = MAFAT_SCRATCH_INNER_BYTES / (s->inner_row_floats * sizeof(float));

@@ -21,9 +21,9 @@ START_TEST(blocks_are_as_wide_as_they_need_to_be)
     ck_assert_msg(mafat_n_blocks(c) == rows[i].n_blocks, "%d channels: %d blocks", c, mafat_n_blocks(c));
     ck_assert_msg(mafat_block_width(c, rows[i].n_blocks - 1) == rows[i].last_width, "%d channels: last block %d", c,
                   mafat_block_width(c, rows[i].n_blocks - 1));
-    ck_assert_msg(mafat_pixel_floats(c) == rows[i].pixel_floats, "%d channels: %d floats", c, mafat_pixel_floats(c));
+    ck_assert_msg(mafat_pixel_width(c) == rows[i].pixel_floats, "%d channels: %d floats", c, mafat_pixel_width(c));
     for (int b = 0; b < mafat_n_blocks(c); b++) sum += mafat_block_width(c, b);
-    ck_assert_int_eq(sum, mafat_pixel_floats(c));
+    ck_assert_int_eq(sum, mafat_pixel_width(c));
   }
 }
 END_TEST
@@ -149,11 +149,11 @@ END_TEST
 
 START_TEST(parts_of_a_pixel_are_whole_blocks)
 {
-  ck_assert_int_eq(mafat_pixel_floats_of(70, mafat_span(0, 70)), mafat_pixel_floats(70));
-  ck_assert_int_eq(mafat_pixel_floats_of(70, mafat_span(32, 64)), 32);
-  ck_assert_int_eq(mafat_pixel_floats_of(70, mafat_span(64, 70)), 8);
-  ck_assert_int_eq(mafat_pixel_floats_of(70, mafat_span(32, 70)), 40);
-  ck_assert_int_eq(mafat_pixel_floats_of(3, mafat_span(0, 3)), 3);
+  ck_assert_int_eq(mafat_pixel_width_of(70, mafat_span(0, 70)), mafat_pixel_width(70));
+  ck_assert_int_eq(mafat_pixel_width_of(70, mafat_span(32, 64)), 32);
+  ck_assert_int_eq(mafat_pixel_width_of(70, mafat_span(64, 70)), 8);
+  ck_assert_int_eq(mafat_pixel_width_of(70, mafat_span(32, 70)), 40);
+  ck_assert_int_eq(mafat_pixel_width_of(3, mafat_span(0, 3)), 3);
 }
 END_TEST
 
