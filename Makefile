@@ -54,7 +54,7 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 BASE      := $(wildcard base/*.c)
 NETWORK   := $(wildcard network/*.c network/kinds/*.c)
 FORMATS   := $(wildcard formats/*/*.c)
-PREDICTOR := $(wildcard predictor/*.c predictor/kinds/*.c)
+PREDICTOR := $(wildcard predictor/*.c predictor/*/*.c)
 SEARCH    := $(wildcard search/*.c)
 # Of the library: all rooms of runner/ but the programs, and kernels by this machine's kind.
 RUNNER    := $(wildcard runner/*.c $(filter-out runner/program/% runner/kernels/%,$(wildcard runner/*/*.c)))
@@ -94,7 +94,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
 # Loops over all of a weights file, while a layer waits for it.
-$(call objects,runner/weights/pack.c runner/weights/packed_file.c): EXTRA = -O3
+$(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 # Kernels are written once and compiled once per level.
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = -O3 -march=x86-64-v3

@@ -111,9 +111,12 @@ MAFAT_API void mafat_model_defaults(struct mafat_model_options *options);
 
 struct mafat_model;
 
+/* Is this a file that pack_weights made? It holds a network and its weights. */
+MAFAT_API bool mafat_is_packed(const char *path);
+
 /* Reads the network, chooses the plan, checks it against the budget, reads the
  * weights that the plan keeps and maps the arena. weights_path: Darknet's file, or
- * one that pack_weights made of it; if the plan reads weights in runs, it stays open
+ * one that pack_weights made of it, which may stand alone as cfg_path, weights_path NULL; if the plan reads weights in runs, it stays open
  * and must not change until the model is closed. MAFAT_ELIMIT: does not fit, the diagnostic names
  * the bytes; MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_EIO: the files;
  * MAFAT_EINVAL: the options; MAFAT_ENOMEM. *out is NULL after a failure. */
@@ -385,7 +388,7 @@ struct mafat_query_facts {
   int n_front;           /* plans in mafat_query_front; at least 1 */
 };
 
-/* weights_path: only what kind of file it is; NULL: Darknet's. options->picture: NULL, an ordinary
+/* weights_path: only what kind of file it is; NULL: Darknet's, or cfg_path itself, which is packed. options->picture: NULL, an ordinary
  * one is assumed, or floats where the network's channels are no picture's. Errors as of
  * mafat_model_open, but what does not fit is none. *out is NULL after a failure. */
 MAFAT_API int mafat_query_open(struct mafat_query **out, const char *cfg_path, const char *weights_path,

@@ -46,8 +46,7 @@ enum mafat_blend {
 enum {
   MAFAT_INPUT = -1,       /* the tensor that the image is decoded into */
   MAFAT_MAX_LAYERS = 4096,
-  MAFAT_MAX_EXTENT = 1 << 20, /* of a map, in pixels a side; of filters and groups */
-  MAFAT_CHANNEL_BLOCK = 16 /* channels stored side by side; unit of summation */
+  MAFAT_MAX_EXTENT = 1 << 20 /* of a map, in pixels a side; of filters and groups */
 };
 
 struct mafat_shape {

@@ -18,6 +18,7 @@ struct mafat_network {
   bool letterbox;           /* keep the picture's proportions (letter_box=0: stretch) */
   struct mafat_layer *layers;
   int n_layers;
+  struct mafat_constants *constants; /* constant.h: in the file of weights that it usually comes with */
   bool cut;                 /* the cfg goes on, with layers that cannot be read */
 };
 

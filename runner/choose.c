@@ -5,6 +5,7 @@
 #include "runner/memory/budget.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/memory/process.h"
+#include "runner/weights/weights_file.h"
 #include "search/greedy.h"
 
 #include <stdint.h>
@@ -126,7 +127,8 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
                          const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   struct mafat_darknet_wish wish = {o->width, o->height, o->layers};
-  int code = mafat_darknet_read(network, cfg, &wish, &o->warnings, d);
+  int code = mafat_is_packed(cfg) ? mafat_weights_file_network(network, cfg, &wish, &o->warnings, d)
+                                  : mafat_darknet_read(network, cfg, &wish, &o->warnings, d);
   if (code) return code;
   int all = (*network)->n_layers;
   *n_layers = o->layers ? o->layers : all;

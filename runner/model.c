@@ -100,6 +100,7 @@ int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char 
 {
   struct mafat_model_options usual;
   *out = NULL;
+  if (!weights_path && cfg_path && mafat_is_packed(cfg_path)) weights_path = cfg_path;
   if (!cfg_path || !weights_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
   struct mafat_model *m = calloc(1, sizeof *m);
   if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);

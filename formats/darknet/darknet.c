@@ -1,5 +1,6 @@
 #include "formats/darknet/darknet.h"
 
+#include "formats/darknet/constants.h"
 #include "formats/darknet/sections.h"
 
 #include <stdlib.h>
@@ -52,6 +53,8 @@ int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg, const 
     n->cut = true;
     code = MAFAT_OK;
   }
+  if (code == MAFAT_OK && mafat_darknet_constants(&n->constants, n, NULL) != MAFAT_OK)
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg->path);
   if (code == MAFAT_OK) mafat_sections_warn_unknown(cfg, n->cut ? 1 + n->n_layers : cfg->n_sections, warnings);
   if (code == MAFAT_OK) *out = n;
   else mafat_network_close(&n);

@@ -1,9 +1,9 @@
 #include "runner/calibrate/calibrate.h"
 
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "predictor/predict.h"
-#include "predictor/work.h"
+#include "predictor/cost/work.h"
 #include "runner/memory/budget.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/calibrate/calibrate_fit.h"
@@ -538,7 +538,7 @@ static int measure_files(struct bench *b, struct mafat_diagnostic *d)
   struct subject *s = &b->subjects[0];
   int fd, code = write_darknet(b, s->network, d);
   if (code == MAFAT_OK && (code = open_file(PACKED_FILE, b->folder, &fd, d)) == MAFAT_OK) {
-    code = mafat_packer_write(temporary[DARKNET_FILE], s->network, fd, temporary[PACKED_FILE], NULL, NULL, d);
+    code = mafat_packer_write(temporary[DARKNET_FILE], s->network, NULL, fd, temporary[PACKED_FILE], NULL, NULL, d);
     fsync(fd);
     close(fd);
   }

@@ -25,24 +25,24 @@ static const char usage[] =
     "usage: pack_weights [--force] [--quiet] MODEL.cfg MODEL.weights OUT.packed\n"
     "       pack_weights --check [--quiet] FILE.packed\n"
     "Write MODEL.weights in the order that run_inference computes with, normalization\n"
-    "folded in. A packed file takes the place of the .weights file. Plans that read\n"
-    "weights while they run read it faster and need less memory: what is read is used\n"
-    "as it lies there, so that a part of a layer is enough.\n"
+    "folded in. A packed file takes the place of both .cfg and .weights. Plans that\n"
+    "read weights while they run read it faster and need less memory: what is read is\n"
+    "used as it lies there, so that a part of a layer is enough.\n"
     "\n"
     "  --force    replace OUT.packed if it exists\n"
     "  --check    read a packed file and compare its checksums; write nothing\n"
     "  --quiet    no progress bar\n"
     "  --help     this text\n"
     "\n"
-    "The file fits one cfg: one whose layers differ in shape is refused. It holds about\n"
-    "as many bytes as the .weights file; packing takes a few megabytes of memory. The\n"
+    "A cfg beside the file must fit: one whose layers differ in shape is refused. It holds\n"
+    "about as many bytes as the .weights file; packing takes a few megabytes of memory. The\n"
     "output is written as OUT.packed.part and renamed when it is whole.\n"
     "\n"
     "Exit status: 0 done, 1 failed while running, 2 misuse or bad input.\n"
     "\n"
     "Examples\n"
     "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
-    "  run_inference yolov2.cfg yolov2.packed dog.jpg\n";
+    "  run_inference yolov2.packed dog.jpg\n";
 
 /* ---- progress ---- */
 
@@ -94,7 +94,7 @@ static int replace(const char *from, const char *to, bool force, struct mafat_di
 }
 
 /* Under its own name only when it is whole. */
-static int write_file(const struct mafat_network *n, const struct options *o,
+static int write_file(const struct mafat_network *n, const struct mafat_cfg *graph, const struct options *o,
                       const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   struct mafat_warning_sink sink = {warn, NULL};
@@ -104,7 +104,7 @@ static int write_file(const struct mafat_network *n, const struct options *o,
   int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", name, strerror(errno));
   memcpy(temporary, name, sizeof temporary);
-  int code = mafat_packer_write(o->weights, n, fd, o->out, progress, &sink, d);
+  int code = mafat_packer_write(o->weights, n, graph, fd, o->out, progress, &sink, d);
   if (close(fd) != 0 && code == MAFAT_OK) code = mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
   if (code == MAFAT_OK) code = replace(name, o->out, o->force, d);
   if (code != MAFAT_OK) unlink(name);
@@ -128,15 +128,23 @@ static int check_paths(const struct options *o, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-static int pack(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+static int status_of(int code)
 {
-  struct mafat_network *n = NULL;
-  if (check_paths(o, d) != MAFAT_OK || mafat_darknet_read(&n, o->cfg, NULL, NULL, d) != MAFAT_OK) return BAD_INPUT;
-  int code = write_file(n, o, progress, d);
-  mafat_network_close(&n);
   return code == MAFAT_OK ? DONE : code == MAFAT_EIO || code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
 }
 
+static int pack(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+{
+  struct mafat_cfg *cfg = NULL;
+  struct mafat_network *n = NULL;
+  int status = BAD_INPUT;
+  if (check_paths(o, d) == MAFAT_OK && mafat_cfg_read(&cfg, o->cfg, d) == MAFAT_OK &&
+      mafat_darknet_make(&n, cfg, NULL, NULL, d) == MAFAT_OK)
+    status = status_of(write_file(n, cfg, o, progress, d));
+  mafat_network_close(&n);
+  mafat_cfg_close(&cfg);
+  return status;
+}
 static int check(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   int code = mafat_packer_check(o->out, progress, d);

@@ -6,6 +6,7 @@ build=${BUILD:-build}
 case $build in /*) ;; *) build=$PWD/$build ;; esac
 program=$build/pack_weights
 man=$PWD/doc/man/pack_weights.1
+version1=$PWD/tests/data/packed/version1
 folder=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -108,7 +109,7 @@ else
   skip interrupted "it was done before"
 fi
 
-# Inferences are the same.
+# Inferences are the same: with the cfg, and without.
 "$build/make_weights" --quiet a.cfg a.weights
 printf 'P6\n8 8\n255\n%192s' ' ' | tr ' ' 'm' >picture.ppm
 if "$build/run_inference" --json a.cfg a.weights picture.ppm >darknet.json 2>err; then
@@ -116,7 +117,34 @@ if "$build/run_inference" --json a.cfg a.weights picture.ppm >darknet.json 2>err
   "$build/run_inference" --dump-output packed.raw a.cfg a.packed picture.ppm >out 2>&1
   { [ -s darknet.raw ] && cmp -s darknet.raw packed.raw && ok "run_inference takes it"; } ||
     fail "run_inference takes it" "$(head -c 300 out)"
+  mkdir -p alone
+  cp a.packed alone/a.packed
+  "$build/run_inference" --dump-output alone.raw alone/a.packed picture.ppm >out 2>&1
+  { cmp -s darknet.raw alone.raw && ok "without its cfg"; } || fail "without its cfg" "$(head -c 300 out)"
 else
   skip "run_inference takes it" "$(head -c 100 err)"
 fi
+
+# run_inference on FILE.packed alone, or with a cfg before it.
+infer() {
+  timeout 20 "$build/run_inference" "$@" >out 2>err
+  code=$?
+}
+
+head -c 192000 /dev/zero | tr '\0' 'm' >floats.raw
+infer --predict alone/a.packed; expect "asked without its cfg" 0
+grep -q 'packed weights' out || fail "asked without its cfg" "$(head -n 1 out)"
+infer --predict a.cfg alone/a.packed; expect "asked with it" 0
+infer alone/a.packed; expect "no picture" 2 "expected an image"
+infer b.cfg a.packed --input floats.raw; expect "another cfg" 2 "packed for another network"
+infer --predict alone/a.packed one two; expect "too many arguments" 2 "expected MODEL.packed [IMAGE]"
+
+# A file of version 1, as mafat 0.1 wrote it: with its cfg, the same bits.
+head -c 768 /dev/zero | tr '\0' 'm' >floats.raw
+"$build/make_weights" --quiet --seed 1 "$version1.cfg" version1.weights
+infer --quiet --dump-output new.raw --input floats.raw "$version1.cfg" version1.weights; expect "what version 1 was made from" 0
+infer --quiet --dump-output old.raw --input floats.raw "$version1.cfg" "$version1.packed"; expect "version 1" 0
+{ [ -s new.raw ] && cmp -s new.raw old.raw && ok "version 1 has the same bits"; } || fail "version 1 has the same bits" "they differ"
+run --check "$version1.packed"; expect "check of version 1" 0
+infer --input floats.raw "$version1.packed"; expect "version 1 without its cfg" 2 "without their network"
 exit $failed

@@ -3,12 +3,14 @@
 
 const char mafat_options_help[] =
     "Usage: run_inference [options] MODEL.cfg MODEL.weights IMAGE...\n"
+    "       run_inference [options] MODEL.packed IMAGE...\n"
     "       run_inference --predict [options] MODEL.cfg [MODEL.weights [IMAGE]]\n"
+    "       run_inference --predict [options] MODEL.packed [IMAGE]\n"
     "       run_inference --calibrate\n"
     "Runs a Darknet network inside a memory budget. MODEL.weights: Darknet's file, or\n"
     "one made of it by pack_weights, which plans with streamed weights need less\n"
-    "memory for. IMAGE: JPEG, PNG or PPM; \"-\" reads a list of paths from standard\n"
-    "input.\n"
+    "memory for. MODEL.packed: such a file by itself, for it holds the cfg, too. IMAGE:\n"
+    "JPEG, PNG or PPM; \"-\" reads a list of paths from standard input.\n"
     "\n"
     "What to run\n"
     "  --layers N           run the first N layers only (the paper's experiments: 16)\n"
@@ -91,6 +93,6 @@ const char mafat_options_help[] =
     "  run_inference --names coco.names yolov3-tiny.cfg yolov3-tiny.weights dog.jpg\n"
     "  run_inference --memory 64M --json yolov2.cfg yolov2.weights dog.jpg | jq .plan\n"
     "  run_inference --layers 16 --plan 5x5/8/2x2 yolov2.cfg yolov2.weights dog.jpg\n"
-    "  run_inference --memory 10M yolov2.cfg yolov2.packed dog.jpg\n"
+    "  run_inference --memory 10M yolov2.packed dog.jpg\n"
     "  run_inference --predict --memory 16M yolov2.cfg\n"
-    "  run_inference --predict --sweep yolov2.cfg yolov2.packed dog.jpg\n";
+    "  run_inference --predict --sweep yolov2.packed dog.jpg\n";

@@ -259,25 +259,29 @@ static int check_calibrate(const bool *given, int n, char **rest, struct mafat_d
 /* What stands behind the options, when nothing is to be run. */
 static int read_question(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
+  bool alone = n > 0 && mafat_is_packed(rest[0]); /* it is cfg and weights */
+  if (alone && n > 2)
+    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.packed [IMAGE] with --predict, found %d arguments: see --help", n);
   if (n < 1 || n > 3)
     return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d argument%s: see --help",
                       n, n == 1 ? "" : "s");
   o->cfg = rest[0];
-  o->weights = n > 1 ? rest[1] : NULL;
-  o->images = rest + (n > 1 ? 2 : 1);
-  o->n_images = n > 2;
+  o->weights = n > 1 && !alone ? rest[1] : NULL;
+  o->images = rest + (n > 1 && !alone ? 2 : 1);
+  o->n_images = alone ? n > 1 : n > 2;
   return MAFAT_OK;
 }
 
 static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
-  if (n < 2)
+  bool alone = n > 0 && mafat_is_packed(rest[0]); /* it is cfg and weights */
+  if (n < 2 && !alone)
     return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help",
                       n, n == 1 ? "" : "s");
   o->cfg = rest[0];
-  o->weights = rest[1];
-  o->images = rest + 2;
-  o->n_images = n - 2;
+  o->weights = alone ? NULL : rest[1];
+  o->images = rest + (alone ? 1 : 2);
+  o->n_images = n - (alone ? 1 : 2);
   if (o->dump_output && (o->n_images > 1 || (o->n_images == 1 && strcmp(o->images[0], "-") == 0)))
     return mafat_fail(d, MAFAT_EINVAL, "--dump-output expects one image, found %s",
                       o->n_images > 1 ? "several" : "a list");

@@ -1,7 +1,7 @@
 /* The latency model: what is counted of a layer, what it costs, and when a run waits
  * for its weights. */
-#include "predictor/latency.h"
-#include "predictor/work.h"
+#include "predictor/cost/latency.h"
+#include "predictor/cost/work.h"
 
 #include "tests/support/support.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "search/best.h"
 #include "tests/support/failing_malloc.h"
