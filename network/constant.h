@@ -36,9 +36,15 @@ struct mafat_constants *mafat_constants_make(int n_layers);
 
 const char *mafat_order_name(enum mafat_order order);
 
+/* Of n of its numbers. */
+static inline uint64_t mafat_constant_bytes(const struct mafat_constant *c, uint64_t n)
+{
+  return n * mafat_dtype_bytes((enum mafat_dtype)c->type);
+}
+
 static inline uint64_t mafat_constant_end(const struct mafat_constant *c)
 {
-  return c->at + c->n * mafat_dtype_bytes((enum mafat_dtype)c->type);
+  return c->at + mafat_constant_bytes(c, c->n);
 }
 
 #endif

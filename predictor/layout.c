@@ -312,10 +312,10 @@ static int size_weights(struct maker *m, int layer)
 {
   struct mafat_layout *layout = m->layout;
   for (int l = layer; l >= 0; l = mafat_fusion_inside(m->plan, l)) {
-    size_t floats = mafat_packed_floats(&m->network->layers[l]);
-    if (floats == 0 || m->plan->residence[l] == MAFAT_STREAMED) continue;
-    if (floats > SIZE_MAX / 16) return MAFAT_ELIMIT;
-    size_t bytes = (floats * sizeof(float) + 63) / 64 * 64;
+    size_t bytes = mafat_packed_layer_bytes(&m->network->layers[l]);
+    if (bytes == 0 || m->plan->residence[l] == MAFAT_STREAMED) continue;
+    if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+    bytes = (bytes + 63) / 64 * 64;
     if (m->plan->residence[l] == MAFAT_LOADED)
       layout->weights_buffers[l] = add_buffer(m, MAFAT_TAG_WEIGHTS, l, bytes, weights_times(m, layer));
     else if (__builtin_add_overflow(layout->kept_bytes, bytes, &layout->kept_bytes))

@@ -85,13 +85,16 @@ static inline int mafat_panel_width(int n_filters)
   return mafat_round_up(n_filters, MAFAT_PANEL_STEP);
 }
 
-/* Where a panel lies in the layer's packed weights: floats before it. A panel
+/* Bytes of a panel of so much width and, for each filter, so many weights: these are of the
+ * layer's type, scales and biases floats. SIZE_MAX on overflow. */
+size_t mafat_panel_bytes(const struct mafat_layer *l, size_t width, size_t taps);
+/* Where a panel lies in the layer's packed weights: bytes before it. A panel
  * is [input channels in pieces][ky][kx][channel][width], then scale and bias
  * of the width. For depthwise a panel is one block: [ky][kx][width]. */
 size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter);
-/* All of a layer's packed weights, floats; 0 for layers without. Overflow of
- * size_t saturates to SIZE_MAX. */
-size_t mafat_packed_floats(const struct mafat_layer *l);
+/* All of a layer's packed weights; 0 for layers without. Overflow of size_t saturates
+ * to SIZE_MAX. */
+size_t mafat_packed_layer_bytes(const struct mafat_layer *l);
 
 /* Packed weights of the first n_layers, bytes, each layer aligned to 64. */
 size_t mafat_packed_bytes(const struct mafat_network *n, int n_layers);

@@ -102,7 +102,7 @@ static double turn_bytes(const struct mafat_counting *c)
     double kept = 0;
     for (int i = g->at.begin; i < g->at.end; i++) {
       int l = context->plan->members[i];
-      if (context->plan->residence[l] == MAFAT_KEPT) kept += (double)mafat_packed_floats(&context->network->layers[l]) * 4;
+      if (context->plan->residence[l] == MAFAT_KEPT) kept += (double)mafat_packed_layer_bytes(&context->network->layers[l]);
     }
     context->turn_group = c->step->group;
     context->turn_bytes = (double)context->layout->groups[c->step->group].peak_bytes + kept;

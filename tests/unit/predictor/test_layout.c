@@ -200,7 +200,7 @@ static void take_weights(struct replay *r, const struct mafat_step *step)
 {
   const struct mafat_layout *layout = r->s->layout;
   for (int l = step->layer; l >= 0; l = r->s->plan->inner[l]) {
-    size_t bytes = mafat_packed_floats(&r->s->network->layers[l]) * sizeof(float);
+    size_t bytes = mafat_packed_layer_bytes(&r->s->network->layers[l]);
     int buffer = layout->weights_buffers[l];
     bool loaded = bytes > 0 && r->s->plan->residence[l] == MAFAT_LOADED;
     require((buffer >= 0) == loaded, r->s, "layer %d's weights", l);
@@ -357,7 +357,7 @@ START_TEST(kept_weights_lie_outside)
       int outer = l;
       while (s.plan->outer[outer] >= 0) outer = s.plan->outer[outer];
       if (!usage[outer + 1].needed) continue;
-      size_t bytes = (mafat_packed_floats(&s.network->layers[l]) * sizeof(float) + UNIT - 1) / UNIT * UNIT;
+      size_t bytes = (mafat_packed_layer_bytes(&s.network->layers[l]) + UNIT - 1) / UNIT * UNIT;
       if (s.plan->residence[l] == MAFAT_KEPT) kept += bytes;
       if (s.plan->residence[l] == MAFAT_LOADED) loaded += bytes;
     }
