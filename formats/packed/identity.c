@@ -49,6 +49,9 @@ static uint64_t hash_weights(uint64_t hash, const struct mafat_layer *l)
   return hash;
 }
 
+/* In the hash of networks whose normalization is folded as AlexeyAB's Darknet does it. */
+#define ALEXEYABS_MARK UINT64_C(0x4178656c41)
+
 uint64_t mafat_packed_network_hash(const struct mafat_network *n, unsigned version)
 {
   uint64_t hash = hash_number(MAFAT_HASH_START, (uint64_t)n->n_layers);
@@ -57,5 +60,6 @@ uint64_t mafat_packed_network_hash(const struct mafat_network *n, unsigned versi
     hash = hash_kind(hash, mafat_layer_type_name(l->type), version);
     if (mafat_layer_has_weights(l)) hash = hash_weights(hash, l);
   }
+  if (n->fork == MAFAT_FORK_ALEXEYAB) hash = hash_number(hash, ALEXEYABS_MARK);
   return hash;
 }

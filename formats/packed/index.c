@@ -1,12 +1,10 @@
 #include "formats/packed/index.h"
 
+#include "formats/darknet/fork.h"
 #include "network/constant.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Whose words the operators and their parameters are. */
-static const char vocabulary[] = "darknet";
 
 struct index {
   struct mafat_bytes_reader bytes;
@@ -149,25 +147,31 @@ static void write_constants(const struct mafat_packed *p, struct mafat_bytes *to
   }
 }
 
-/* ---- both ---- */
+/* ---- all of it ---- */
+
+/* Whose words the operators and their parameters are: one Darknet's or the other's. */
+static int read_vocabulary(struct mafat_packed *p, struct index *i)
+{
+  const char *words = mafat_bytes_word(&i->bytes);
+  if (i->bytes.failed) return damaged(i, "it has no vocabulary");
+  if (mafat_fork_find(&p->fork, words, NULL) == MAFAT_OK && p->fork != MAFAT_FORK_AUTO) return MAFAT_OK;
+  return mafat_fail(i->d, MAFAT_EUNSUPPORTED, "%s: expected operators in the words of darknet or alexeyab, found %.40s",
+                    i->name, words);
+}
 
 int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t bytes, const char *name, bool graph,
                             struct mafat_diagnostic *d)
 {
   struct index i = {{index, bytes, false}, name, d};
-  const char *words = mafat_bytes_word(&i.bytes);
-  if (strcmp(words, vocabulary) != 0)
-    return i.bytes.failed ? damaged(&i, "it has no vocabulary")
-                          : mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected operators in the words of %s, found %.40s", name,
-                                       vocabulary, words);
-  int code = read_graph(p, &i, graph);
+  int code = read_vocabulary(p, &i);
+  if (code == MAFAT_OK) code = read_graph(p, &i, graph);
   return code ? code : read_constants(p, &i);
 }
 
 void mafat_packed_index_write(const struct mafat_packed *p, const struct mafat_network *n, const struct mafat_cfg *graph,
                               struct mafat_bytes *to)
 {
-  mafat_bytes_put_word(to, vocabulary);
+  mafat_bytes_put_word(to, mafat_fork_name(n->fork));
   write_graph(n, graph, to);
   write_constants(p, to);
 }

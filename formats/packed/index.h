@@ -5,7 +5,6 @@
 
 #include "formats/packed/bytes.h"
 #include "formats/packed/model.h"
-#include "network/network.h"
 
 /* p->n_layers and p->entries, which has so many, are there; fills the entries, and the graph
  * where it is asked for. MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_ENOMEM. */

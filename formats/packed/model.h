@@ -3,6 +3,7 @@
 #define MAFAT_FORMATS_PACKED_MODEL_H
 
 #include "formats/darknet/cfg.h"
+#include "network/network.h"
 
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct mafat_packed {
   uint64_t source_hash, source_bytes; /* of the weights file that it was made from */
   uint64_t data_at, file_bytes;       /* where the first layer's weights begin; where the file ends */
   struct mafat_packed_entry *entries; /* [layer] */
+  enum mafat_fork fork;               /* whose words the graph is in, and how its weights were folded; version 1: auto */
   struct mafat_cfg *graph;            /* the network, as its reader takes it; NULL: there is none, or nobody asked */
 };
 

@@ -91,6 +91,14 @@ static int check_header(struct header *h, const struct mafat_packed_source *from
   return MAFAT_OK;
 }
 
+/* Is it of the same network, but folded as the other Darknet does it? */
+static bool is_of_other_fork(const struct header *h, const struct mafat_network *n)
+{
+  struct mafat_network other = *n;
+  other.fork = n->fork == MAFAT_FORK_ALEXEYAB ? MAFAT_FORK_DARKNET : MAFAT_FORK_ALEXEYAB;
+  return h->network_hash == mafat_packed_network_hash(&other, h->version);
+}
+
 static int read_header(struct header *h, const struct mafat_packed_source *from, const struct mafat_network *n,
                        struct mafat_diagnostic *d)
 {
@@ -100,6 +108,10 @@ static int read_header(struct header *h, const struct mafat_packed_source *from,
   if (code || (code = check_header(h, from, d))) return code;
   if (!n || (h->n_layers == (uint64_t)n->n_layers && h->network_hash == mafat_packed_network_hash(n, h->version)))
     return MAFAT_OK;
+  if (is_of_other_fork(h, n))
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for %s Darknet, here %s is %s: name the fork, or pack the .weights again",
+                      from->name, n->fork == MAFAT_FORK_ALEXEYAB ? "pjreddie's" : "AlexeyAB's", n->path,
+                      n->fork == MAFAT_FORK_ALEXEYAB ? "AlexeyAB's" : "pjreddie's");
   return mafat_fail(d, MAFAT_EFORMAT,
                     "%s: packed for another network than %s (%llu layers, here %d; or shapes differ): "
                     "pack the .weights again", from->name, n->path, (unsigned long long)h->n_layers, n->n_layers);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "formats/darknet/darknet.h"
+#include "formats/darknet/fork.h"
 #include "runner/weights/packer.h"
 
 /* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
@@ -18,11 +19,12 @@ enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
 struct options {
   bool force, quiet, check;
+  const char *fork; /* NULL: auto */
   const char *cfg, *weights, *out;
 };
 
 static const char usage[] =
-    "usage: pack_weights [--force] [--quiet] MODEL.cfg MODEL.weights OUT.packed\n"
+    "usage: pack_weights [--force] [--quiet] [--fork NAME] MODEL.cfg MODEL.weights OUT.packed\n"
     "       pack_weights --check [--quiet] FILE.packed\n"
     "Write MODEL.weights in the order that run_inference computes with, normalization\n"
     "folded in. A packed file takes the place of both .cfg and .weights. Plans that\n"
@@ -30,6 +32,9 @@ static const char usage[] =
     "used as it lies there, so that a part of a layer is enough.\n"
     "\n"
     "  --force    replace OUT.packed if it exists\n"
+    "  --fork NAME  whose Darknet the network was trained by: darknet (pjreddie's),\n"
+    "             alexeyab, or auto (default), as of run_inference, which is then to\n"
+    "             be told the same\n"
     "  --check    read a packed file and compare its checksums; write nothing\n"
     "  --quiet    no progress bar\n"
     "  --help     this text\n"
@@ -135,11 +140,12 @@ static int status_of(int code)
 
 static int pack(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
+  struct mafat_darknet_wish wish = {.n_layers = 0};
   struct mafat_cfg *cfg = NULL;
   struct mafat_network *n = NULL;
   int status = BAD_INPUT;
-  if (check_paths(o, d) == MAFAT_OK && mafat_cfg_read(&cfg, o->cfg, d) == MAFAT_OK &&
-      mafat_darknet_make(&n, cfg, NULL, NULL, d) == MAFAT_OK)
+  if (mafat_fork_find(&wish.fork, o->fork, d) == MAFAT_OK && check_paths(o, d) == MAFAT_OK &&
+      mafat_cfg_read(&cfg, o->cfg, d) == MAFAT_OK && mafat_darknet_make(&n, cfg, &wish, NULL, d) == MAFAT_OK)
     status = status_of(write_file(n, cfg, o, progress, d));
   mafat_network_close(&n);
   mafat_cfg_close(&cfg);
@@ -164,20 +170,24 @@ static int misused(const char *what, const char *value)
 static int read_options(int argc, char **argv, struct options *o)
 {
   static const struct option names[] = {{"force", no_argument, NULL, 'f'},
+                                        {"fork", required_argument, NULL, 'k'},
                                         {"check", no_argument, NULL, 'c'},
                                         {"quiet", no_argument, NULL, 'q'},
                                         {"help", no_argument, NULL, 'h'},
                                         {NULL, 0, NULL, 0}};
   opterr = 0;
-  for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+  for (int c; (c = getopt_long(argc, argv, ":", names, NULL)) != -1;) {
     switch (c) {
     case 'f': o->force = true; break;
+    case 'k': o->fork = optarg; break;
     case 'c': o->check = true; break;
     case 'q': o->quiet = true; break;
     case 'h': fputs(usage, stdout); return DONE;
+    case ':': return misused("expected a value after", argv[optind - 1]);
     default: return misused("unknown option", argv[optind - 1]);
     }
   }
+  if (o->check && o->fork) return misused("--fork makes no sense with --check: nothing is packed", NULL);
   if (o->check && argc - optind != 1) return misused("expected one FILE.packed after --check", NULL);
   if (!o->check && argc - optind != 3) return misused("expected MODEL.cfg, MODEL.weights and OUT.packed", NULL);
   o->out = argv[argc - 1];

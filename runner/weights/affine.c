@@ -2,6 +2,11 @@
 
 #include "runner/weights/pack.h"
 
+enum mafat_epsilon mafat_affine_epsilon(const struct mafat_network *n)
+{
+  return n->fork == MAFAT_FORK_ALEXEYAB ? MAFAT_EPSILON_IN_ROOT : MAFAT_EPSILON_BESIDE_ROOT;
+}
+
 static double deviation(double variance, enum mafat_epsilon epsilon)
 {
   if (epsilon == MAFAT_EPSILON_IN_ROOT) return __builtin_sqrt(variance + .00001);

@@ -11,6 +11,8 @@ enum mafat_epsilon {
   MAFAT_EPSILON_IN_ROOT      /* sqrt(variance + 1e-5): AlexeyAB's */
 };
 
+enum mafat_epsilon mafat_affine_epsilon(const struct mafat_network *n);
+
 /* A filter's values as files have them. */
 struct mafat_normalization {
   float bias, scale, mean, variance;

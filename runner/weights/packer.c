@@ -77,7 +77,7 @@ static int take_affine(struct packer *p, const struct mafat_fetch *fetch, const 
   size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
   float *scale = p->affine, *bias = scale + room;
   if (alone) memset(scale, 0, 2 * room * sizeof *scale);
-  if (!mafat_affine_take(fetch->kind, values, n, MAFAT_EPSILON_BESIDE_ROOT, scale, bias)) return refuse(p, fetch->layer);
+  if (!mafat_affine_take(fetch->kind, values, n, mafat_affine_epsilon(p->network), scale, bias)) return refuse(p, fetch->layer);
   p->first_filter = 0;
   return alone ? write_panels(p, fetch->layer, 0, scale, 2 * room * sizeof *scale) : MAFAT_OK;
 }

@@ -54,7 +54,7 @@ static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch,
   size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
   float *scale = alone ? floats_of(w->panels[fetch->layer]) : w->affine, *bias = scale + room;
   if (alone) memset(scale, 0, 2 * room * sizeof *scale);
-  bool good = mafat_affine_take(fetch->kind, values, n, MAFAT_EPSILON_BESIDE_ROOT, scale, bias);
+  bool good = mafat_affine_take(fetch->kind, values, n, mafat_affine_epsilon(w->network), scale, bias);
   return good || w->trust[fetch->layer].checked ? MAFAT_OK : refuse(w, fetch->layer, d);
 }
 

@@ -50,7 +50,9 @@ int mafat_weights_file_network(struct mafat_network **out, const char *path, con
   if (code == MAFAT_OK && !packed->graph)
     code = mafat_fail(d, MAFAT_EFORMAT, "%s: holds weights without their network: it is run with the cfg that it was made "
                       "from, or packed again", path);
-  if (code == MAFAT_OK) code = mafat_darknet_make(out, packed->graph, wish, warnings, d);
+  struct mafat_darknet_wish own = wish ? *wish : (struct mafat_darknet_wish){.fork = MAFAT_FORK_AUTO};
+  if (code == MAFAT_OK && own.fork == MAFAT_FORK_AUTO) own.fork = packed->fork;
+  if (code == MAFAT_OK) code = mafat_darknet_make(out, packed->graph, &own, warnings, d);
   mafat_packed_close(&packed);
   return code;
 }

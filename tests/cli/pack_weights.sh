@@ -2,8 +2,9 @@
 # Checks build/pack_weights through its command line. Run from the project's root; BUILD names the build folder (default: build).
 set -u
 
-build=${BUILD:-build}
-case $build in /*) ;; *) build=$PWD/$build ;; esac
+# shellcheck source=tests/check.sh
+. tests/check.sh
+build=$(realpath "${BUILD:-build}")
 program=$build/pack_weights
 man=$PWD/doc/man/pack_weights.1
 version1=$PWD/tests/data/packed/version1
@@ -11,34 +12,7 @@ folder=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$folder" || exit 1
-failed=0
-
-ok() { printf 'ok %s\n' "$1"; }
-skip() { printf 'skip %s: %s\n' "$1" "$2"; }
-fail() {
-  printf 'FAIL %s: %s\n' "$1" "$2"
-  failed=1
-}
-
-run() {
-  timeout 20 "$program" "$@" >out 2>err
-  code=$?
-}
-
-# expect NAME STATUS [TEXT]: the exit status, TEXT on stderr, and one line of it where it failed.
-expect() {
-  if [ "$code" -ne "$2" ]; then
-    fail "$1" "exit status $code instead of $2; $(head -c 300 err)"
-  elif [ -n "${3-}" ] && ! grep -qF -e "$3" err; then
-    fail "$1" "expected '$3' on stderr, found: $(head -c 300 err)"
-  elif [ "$2" -ne 0 ] && [ "$(wc -l <err)" -ne 1 ]; then
-    fail "$1" "expected one line on stderr, found: $(head -c 300 err)"
-  elif [ "$2" -eq 0 ] && [ -s err ]; then
-    fail "$1" "expected nothing on stderr, found: $(head -c 300 err)"
-  else
-    ok "$1"
-  fi
-}
+out=out err=err patience=20
 
 if [ ! -x "$program" ]; then
   fail pack_weights "$program is not there"
@@ -147,4 +121,21 @@ infer --quiet --dump-output old.raw --input floats.raw "$version1.cfg" "$version
 { [ -s new.raw ] && cmp -s new.raw old.raw && ok "version 1 has the same bits"; } || fail "version 1 has the same bits" "they differ"
 run --check "$version1.packed"; expect "check of version 1" 0
 infer --input floats.raw "$version1.packed"; expect "version 1 without its cfg" 2 "without their network"
+# A packed file is of one of the two Darknets.
+printf "$net"'[convolutional]\nbatch_normalize=1\nfilters=40\nsize=1\nactivation=linear\n' >fork.cfg
+"$build/make_weights" --quiet fork.cfg fork.weights
+run --fork nobody fork.cfg fork.weights fork.packed; expect "fork unknown" 2 "expected a fork of Darknet (auto, darknet, alexeyab), found nobody"
+run --check --fork darknet a.packed; expect "fork with --check" 2 "--fork makes no sense with --check"
+run --fork; expect "fork without a value" 2 "expected a value after"
+for fork in darknet alexeyab; do
+  run --force --fork $fork fork.cfg fork.weights $fork.packed; expect "fork $fork" 0
+  for file in fork.weights $fork.packed; do
+    "$build/run_inference" --quiet --fork $fork --dump-output "$fork-$file.raw" fork.cfg "$file" picture.ppm >out 2>err || fail "fork $fork runs" "$(cat err)"
+  done
+  { cmp -s "$fork-fork.weights.raw" "$fork-$fork.packed.raw" && ok "fork $fork, the same bits"; } || fail "fork $fork, the same bits" "they differ"
+done
+{ ! cmp -s darknet-fork.weights.raw alexeyab-fork.weights.raw && ok "forks differ"; } || fail "forks differ" "they do not"
+"$build/run_inference" --quiet fork.cfg alexeyab.packed picture.ppm >out 2>err
+code=$?
+expect "fork of another" 2 "packed for AlexeyAB's Darknet, here fork.cfg is pjreddie's: name the fork"
 exit $failed

@@ -306,7 +306,7 @@ static void compare_run(const struct mafat_network *n, const struct mafat_plan *
 static void compare_plans(const struct mafat_network *n, enum mafat_reads_method method)
 {
   struct mafat_weights *kept = open_kept(darknet_path, n, n->n_layers);
-  for (int text = 0; text < N_PLAN_TEXTS; text++)
+  for (int text = 0; text < test_slow_rows(N_PLAN_TEXTS); text++)
     for (int n_threads = 1; n_threads <= 3; n_threads += 2)
       for (int packed = 0; packed < 2; packed++) {
         struct mafat_plan *plan = make_plan(n, text, n_threads, packed);
@@ -801,10 +801,10 @@ Suite *streaming_suite(void)
   TCase *t = tcase_create("streaming");
   tcase_set_timeout(t, 60);
   tcase_add_checked_fixture(t, make_paths, remove_paths);
-  tcase_add_loop_test(t, packed_files_hold_what_is_kept, 0, 12);
-  tcase_add_loop_test(t, any_residence_gives_the_same_slices, 0, 4);
+  tcase_add_loop_test(t, packed_files_hold_what_is_kept, 0, test_seeds(12));
+  tcase_add_loop_test(t, any_residence_gives_the_same_slices, 0, test_seeds(4));
   tcase_add_loop_test(t, any_way_of_reading_gives_the_same_slices, MAFAT_READS_AUTO, MAFAT_READS_THREAD + 1);
-  tcase_add_loop_test(t, fetches_are_counted_and_come_in_order, 0, 20);
+  tcase_add_loop_test(t, fetches_are_counted_and_come_in_order, 0, test_seeds(20));
   tcase_add_loop_test(t, each_byte_is_read_once_where_each_layer_runs_once, 0, 3);
   tcase_add_test(t, kept_plans_read_nothing);
   tcase_add_loop_test(t, a_damaged_layer_is_found_however_it_is_read, 0, 5);
