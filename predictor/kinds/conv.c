@@ -127,7 +127,8 @@ static void count_depthwise(struct mafat_counting *c)
   mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * mafat_window_area(&l->window));
   mafat_count_activation(c, outputs);
   /* Inside a 1x1 it writes a few rows, again and again: they stay near. */
-  mafat_count_maps(c, mafat_counting_in_bytes(c), c->index == c->step->layer ? outputs * (double)mafat_dtype_bytes(l->out_type) : 0);
+  double bytes = c->index == c->step->layer ? outputs * (double)mafat_dtype_bytes(l->out_type) : 0;
+  mafat_count_maps(c, mafat_counting_in_bytes(c), bytes);
 }
 
 static void count_convolutional(struct mafat_counting *c)
