@@ -5,9 +5,6 @@
 
 #include "network/network.h"
 
-/* What a number is, little-endian. Known to files by name. */
-enum mafat_dtype { MAFAT_F32, MAFAT_N_DTYPES };
-
 /* How a layer's numbers follow each other. Known to files by name. */
 enum mafat_order {
   MAFAT_ORDER_FILTERS, /* filter by filter: (filters, inputs, taps) */
@@ -21,7 +18,7 @@ struct mafat_constant {
   uint64_t at;        /* byte of the file */
   uint64_t n : 48;    /* numbers; 0: there is none */
   uint64_t file : 4;  /* 0: the model's one */
-  uint64_t type : 6;  /* enum mafat_dtype */
+  uint64_t type : 6;  /* enum mafat_dtype, little-endian */
   uint64_t order : 6; /* enum mafat_order */
 };
 
@@ -40,13 +37,17 @@ struct mafat_constants {
 /* None of any layer yet; NULL: out of memory. The caller's to free. */
 struct mafat_constants *mafat_constants_make(int n_layers);
 
-const char *mafat_dtype_name(enum mafat_dtype type);
-size_t mafat_dtype_bytes(enum mafat_dtype type);
 const char *mafat_order_name(enum mafat_order order);
+
+/* Of n of its numbers. */
+static inline uint64_t mafat_constant_bytes(const struct mafat_constant *c, uint64_t n)
+{
+  return n * mafat_dtype_bytes((enum mafat_dtype)c->type);
+}
 
 static inline uint64_t mafat_constant_end(const struct mafat_constant *c)
 {
-  return c->at + c->n * mafat_dtype_bytes((enum mafat_dtype)c->type);
+  return c->at + mafat_constant_bytes(c, c->n);
 }
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef MAFAT_NETWORK_LAYER_H
 #define MAFAT_NETWORK_LAYER_H
 
+#include "network/dtype.h"
 #include "network/window.h"
 
 enum mafat_layer_type {
@@ -98,6 +99,8 @@ struct mafat_layer {
   enum mafat_layer_type type;
   int line;                   /* of its section in the cfg */
   struct mafat_shape in, out; /* in: all channels of `sources` together */
+  enum mafat_dtype out_type;  /* of the output's elements */
+  enum mafat_dtype weights_type; /* of what the kernels multiply with; scales and biases are floats */
   struct mafat_sources sources;
   struct mafat_sources from;  /* shortcut: what is added */
   struct mafat_shape from_shape;

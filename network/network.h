@@ -18,6 +18,7 @@ enum mafat_fork { MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, MAFAT_FORK_ALEXEYAB };
 struct mafat_network {
   char *path;               /* of the cfg, for messages */
   struct mafat_shape input; /* of the image: h, w, c */
+  enum mafat_dtype input_type;
   enum mafat_fork fork;     /* never MAFAT_FORK_AUTO once it has been read */
   char fork_sign[120];      /* by what it was decided: "line 7: mosaic=1 in [net]"; "": nothing, or a wish */
   bool letterbox;           /* keep the picture's proportions; else stretch it */
@@ -47,6 +48,18 @@ static inline bool mafat_network_is_output(const struct mafat_network *n, int n_
 
 /* Shape of a tensor (a layer's output or the network's input). */
 struct mafat_shape mafat_network_tensor_shape(const struct mafat_network *n, int tensor);
+
+/* Type of a tensor's elements. */
+static inline enum mafat_dtype mafat_network_tensor_type(const struct mafat_network *n, int tensor)
+{
+  return tensor == MAFAT_INPUT ? n->input_type : n->layers[tensor].out_type;
+}
+
+/* Type of what a layer reads: all its sources have the same. */
+static inline enum mafat_dtype mafat_network_in_type(const struct mafat_network *n, int layer)
+{
+  return mafat_network_tensor_type(n, n->layers[layer].sources.list[0].tensor);
+}
 
 /* What the output of layer `index` consists of: itself, or what it renames. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,

@@ -55,8 +55,9 @@ static void find_units(struct balancer *b)
     mafat_schedule_tile_boxes(b->schedule, b->index, b->axis_y ? 0 : part, b->axis_y ? part : 0, b->boxes);
     for (int i = g->at.begin; i < g->at.end; i++) {
       int l = b->plan->members[i];
-      double bytes = 4.0 * mafat_span_size(*span_of(&b->boxes[l], !b->axis_y)) *
-                     mafat_pixel_floats(b->ground->network->layers[l].out.c);
+      const struct mafat_layer *layer = &b->ground->network->layers[l];
+      double bytes = (double)mafat_dtype_bytes(layer->out_type) * mafat_span_size(*span_of(&b->boxes[l], !b->axis_y)) *
+                     mafat_pixel_width(layer->out.c);
       if (bytes > b->unit_bytes[l]) b->unit_bytes[l] = bytes;
     }
   }

@@ -35,17 +35,12 @@ struct mafat_fetches {
 
 /* ---- sizes of a layer ---- */
 
-static size_t packed_bytes(const struct mafat_layer *l)
-{
-  return mafat_packed_floats(l) * sizeof(float);
-}
-
 /* Sizes of single fetches are below those of their layer's packed weights, or near:
  * once these are known to fit, nothing overflows. */
 static int check_sizes(const struct mafat_fetches *f)
 {
   for (int l = 0; l < f->n_layers; l++)
-    if (mafat_packed_floats(&f->network->layers[l]) > SIZE_MAX / 16) return MAFAT_ELIMIT;
+    if (mafat_packed_layer_bytes(&f->network->layers[l]) > SIZE_MAX / 4) return MAFAT_ELIMIT;
   return MAFAT_OK;
 }
 
@@ -141,7 +136,7 @@ static void begin_layer(struct mafat_fetches *f)
   f->done = 0;
   f->filter = f->streamed ? f->step.filters.begin : 0;
   f->input = 0;
-  if (residence == MAFAT_KEPT || mafat_packed_floats(l) == 0) return;
+  if (residence == MAFAT_KEPT || mafat_packed_layer_bytes(l) == 0) return;
   if (residence == MAFAT_LOADED && f->loaded[f->layer]) return;
   f->loaded[f->layer] = true;
   if (is_ready(f) || mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS) {
@@ -181,9 +176,9 @@ static void fetch_affine(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
   bool joined = c->normalization.n > 0 && c->normalization.at == mafat_constant_end(&c->biases);
-  uint64_t floats = c->biases.n + (joined ? c->normalization.n : 0);
+  uint64_t behind = joined ? mafat_constant_bytes(&c->normalization, c->normalization.n) : 0;
   fetch->position = c->biases.at;
-  fetch->bytes = (size_t)(floats * sizeof(float));
+  fetch->bytes = (size_t)(mafat_constant_bytes(&c->biases, c->biases.n) + behind);
   fetch->filters = mafat_span(0, f->network->layers[f->layer].out.c);
   fetch->kind = c->biases.n == 0 ? MAFAT_FETCH_NORMALIZATION : joined ? MAFAT_FETCH_AFFINE : MAFAT_FETCH_BIASES;
   fetch->last = c->weights.n == 0;
@@ -197,7 +192,7 @@ static void fetch_behind(struct mafat_fetches *f, struct mafat_fetch *fetch)
   fetch->kind = MAFAT_FETCH_NORMALIZATION;
   fetch->filters = mafat_span(0, f->network->layers[f->layer].out.c);
   fetch->position = c->at;
-  fetch->bytes = (size_t)(c->n * sizeof(float));
+  fetch->bytes = (size_t)mafat_constant_bytes(c, c->n);
   f->stage = STAGE_WEIGHTS;
 }
 
@@ -216,11 +211,12 @@ static int how_many(uint64_t bytes, int left)
 static void fetch_filters(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
-  uint64_t bytes = mafat_matrix_row(mafat_layer_matrix(l)) * sizeof(float);
+  const struct mafat_constant *weights = &constants_of(f)->weights;
+  uint64_t bytes = mafat_constant_bytes(weights, mafat_matrix_row(mafat_layer_matrix(l)));
   int end = f->streamed ? f->step.filters.end : l->out.c;
   fetch->kind = MAFAT_FETCH_FILTERS;
   fetch->filters = mafat_span(f->filter, f->filter + how_many(bytes, end - f->filter));
-  fetch->position = constants_of(f)->weights.at + (uint64_t)f->filter * bytes;
+  fetch->position = weights->at + (uint64_t)f->filter * bytes;
   fetch->bytes = (size_t)((uint64_t)mafat_span_size(fetch->filters) * bytes);
   f->filter = fetch->filters.end;
   if (f->filter == end) f->stage = STAGE_DONE;
@@ -230,12 +226,13 @@ static void fetch_filters(struct mafat_fetches *f, struct mafat_fetch *fetch)
 static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
-  uint64_t bytes = (uint64_t)l->out.c * sizeof(float);
+  const struct mafat_constant *weights = &constants_of(f)->weights;
+  uint64_t bytes = mafat_constant_bytes(weights, (uint64_t)l->out.c);
   int inputs = mafat_layer_matrix(l).inputs;
   fetch->kind = MAFAT_FETCH_TRANSPOSED;
   fetch->filters = mafat_span(0, l->out.c);
   fetch->channels = mafat_span(f->input, f->input + how_many(bytes, inputs - f->input));
-  fetch->position = constants_of(f)->weights.at + (uint64_t)f->input * bytes;
+  fetch->position = weights->at + (uint64_t)f->input * bytes;
   fetch->bytes = (size_t)((uint64_t)mafat_span_size(fetch->channels) * bytes);
   f->input = fetch->channels.end;
   if (f->input == inputs) f->stage = STAGE_DONE;
@@ -246,7 +243,7 @@ static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
 static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
-  uint64_t left = packed_bytes(&f->network->layers[f->layer]) - f->done;
+  uint64_t left = mafat_packed_layer_bytes(&f->network->layers[f->layer]) - f->done;
   fetch->kind = MAFAT_FETCH_COPY;
   fetch->into = f->done;
   fetch->position = (is_ready(f) ? c->weights.at : c->biases.at) + f->done;
@@ -262,22 +259,23 @@ static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
   const struct mafat_layer *l = &f->network->layers[f->layer];
   struct mafat_span channels = f->step.channels, panel = {f->filter, mafat_panel_end(l, f->filter)};
   struct mafat_matrix m = mafat_layer_matrix(l);
-  size_t taps = (size_t)m.taps, width = (size_t)mafat_panel_width(mafat_span_size(panel));
+  size_t width = (size_t)mafat_panel_width(mafat_span_size(panel));
+  size_t row = (size_t)m.taps * width * mafat_dtype_bytes(l->weights_type); /* of a channel */
   bool finishes = channels.end == m.inputs;
-  size_t begin = mafat_packed_offset(l, panel.begin) + (size_t)channels.begin * taps * width;
-  size_t floats = ((size_t)mafat_span_size(channels) * taps + (finishes ? 2 : 0)) * width;
+  size_t begin = mafat_packed_offset(l, panel.begin) + (size_t)channels.begin * row;
+  size_t bytes = (size_t)mafat_span_size(channels) * row + (finishes ? mafat_panel_bytes(l, width, 0) : 0);
   while (finishes && channels.begin == 0 && panel.end < f->step.filters.end) {
     size_t more = mafat_packed_offset(l, mafat_panel_end(l, panel.end)) - begin;
-    if (more > MAFAT_FETCH_BYTES / sizeof(float)) break;
-    floats = more;
+    if (more > MAFAT_FETCH_BYTES) break;
+    bytes = more;
     panel.end = mafat_panel_end(l, panel.end);
   }
   fetch->kind = MAFAT_FETCH_SLICE;
   fetch->filters = panel;
   fetch->channels = channels;
-  fetch->into = (uint64_t)begin * sizeof(float);
+  fetch->into = begin;
   fetch->position = constants_of(f)->weights.at + fetch->into;
-  fetch->bytes = floats * sizeof(float);
+  fetch->bytes = bytes;
   f->filter = panel.end;
   if (f->filter >= f->step.filters.end) f->stage = STAGE_DONE;
 }
@@ -317,8 +315,7 @@ static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes
   sizes->affine_bytes = most(sizes->affine_bytes, 2 * (size_t)l->out.c * sizeof(float));
   if (!f->streamed) return;
   struct mafat_span filters = f->step.filters;
-  size_t floats = mafat_packed_offset(l, filters.end) - mafat_packed_offset(l, filters.begin);
-  sizes->panel_bytes = most(sizes->panel_bytes, floats * sizeof(float));
+  sizes->panel_bytes = most(sizes->panel_bytes, mafat_packed_offset(l, filters.end) - mafat_packed_offset(l, filters.begin));
 }
 
 /* As many as any group asks for. */

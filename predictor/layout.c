@@ -21,7 +21,7 @@ const char *mafat_tag_name(enum mafat_tag tag)
 /* What the dry walk learns of a tensor and of a layer's steps. */
 struct extent {
   int rows, cols;         /* largest held box; cols with the padding */
-  int pixel_floats;       /* largest held range of channels */
+  int pixel_width;        /* largest held range of channels, in elements of a pixel */
   int out_rows, out_cols; /* largest computed box */
 };
 
@@ -63,7 +63,7 @@ static void hold(struct maker *m, int tensor, struct mafat_box held, struct mafa
   struct mafat_shape shape = mafat_network_tensor_shape(m->network, tensor);
   int cols = mafat_span_size(held.x) + (held.x.begin == 0 ? t->left : 0) +
              (held.x.end == shape.w ? t->right : 0);
-  e->pixel_floats = mafat_max(e->pixel_floats, mafat_pixel_floats_of(shape.c, channels));
+  e->pixel_width = mafat_max(e->pixel_width, mafat_pixel_width_of(shape.c, channels));
   e->rows = mafat_max(e->rows, mafat_span_size(held.y));
   e->cols = mafat_max(e->cols, cols);
 }
@@ -264,10 +264,10 @@ static int size_tensor(struct maker *m, int tensor)
   t->external = m->schedule->usage[tensor + 1].external;
   t->rows = e->rows;
   t->cols = e->cols;
-  size_t bytes;
-  if (__builtin_mul_overflow((size_t)e->pixel_floats, (size_t)t->cols, &t->row_floats) ||
-      __builtin_mul_overflow(t->row_floats, (size_t)t->rows * sizeof(float), &bytes) ||
-      bytes > SIZE_MAX / 4)
+  size_t element = mafat_dtype_bytes(mafat_network_tensor_type(m->network, tensor)), bytes;
+  t->element_bytes = (unsigned char)element;
+  if (__builtin_mul_overflow((size_t)e->pixel_width * element, (size_t)t->cols, &t->row_bytes) ||
+      __builtin_mul_overflow(t->row_bytes, (size_t)t->rows, &bytes) || bytes > SIZE_MAX / 4)
     return MAFAT_ELIMIT;
   t->buffer = add_buffer(m, tensor == MAFAT_INPUT ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS, tensor,
                          bytes, m->lives[tensor + 1]);
@@ -312,10 +312,10 @@ static int size_weights(struct maker *m, int layer)
 {
   struct mafat_layout *layout = m->layout;
   for (int l = layer; l >= 0; l = mafat_fusion_inside(m->plan, l)) {
-    size_t floats = mafat_packed_floats(&m->network->layers[l]);
-    if (floats == 0 || m->plan->residence[l] == MAFAT_STREAMED) continue;
-    if (floats > SIZE_MAX / 16) return MAFAT_ELIMIT;
-    size_t bytes = (floats * sizeof(float) + 63) / 64 * 64;
+    size_t bytes = mafat_packed_layer_bytes(&m->network->layers[l]);
+    if (bytes == 0 || m->plan->residence[l] == MAFAT_STREAMED) continue;
+    if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+    bytes = (bytes + 63) / 64 * 64;
     if (m->plan->residence[l] == MAFAT_LOADED)
       layout->weights_buffers[l] = add_buffer(m, MAFAT_TAG_WEIGHTS, l, bytes, weights_times(m, layer));
     else if (__builtin_add_overflow(layout->kept_bytes, bytes, &layout->kept_bytes))

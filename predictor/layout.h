@@ -36,10 +36,11 @@ struct mafat_buffer {
 struct mafat_tensor_layout {
   int buffer;        /* index, -1: the tensor does not exist in this plan */
   bool external;     /* holds the whole map */
+  unsigned char element_bytes; /* of the tensor's type */
   int rows;          /* row slots */
   int cols;          /* columns of a row, padding included */
   int left, right;   /* zero columns at the map's true edges */
-  size_t row_floats; /* from one row slot to the next */
+  size_t row_bytes;  /* from one row slot to the next */
 };
 
 struct mafat_group_cost {

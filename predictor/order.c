@@ -52,9 +52,10 @@ static bool sums_slices(const struct mafat_plan *plan, const struct mafat_networ
 }
 
 /* Of a map in kernel layout, about. */
-static double map_floats(struct mafat_shape s)
+static double map_bytes(const struct mafat_network *n, int tensor)
 {
-  return (double)s.h * s.w * s.c;
+  struct mafat_shape s = mafat_network_tensor_shape(n, tensor);
+  return (double)s.h * s.w * s.c * (double)mafat_dtype_bytes(mafat_network_tensor_type(n, tensor));
 }
 
 /* The readers' weights are there as long as the fan is, if not for good: is that
@@ -66,9 +67,9 @@ static bool saves_memory(const struct mafat_plan *plan, const struct mafat_netwo
   for (int i = g->at.begin; i < g->at.end && g->weights.residence != MAFAT_KEPT; i++) {
     int r = plan->members[i];
     if (mafat_layer_convolves(&n->layers[r]) && reads(&n->layers[r].sources, wide))
-      weights += (double)mafat_packed_floats(&n->layers[r]);
+      weights += (double)mafat_packed_layer_bytes(&n->layers[r]);
   }
-  return weights < map_floats(n->layers[wide].out);
+  return weights < map_bytes(n, wide);
 }
 
 static bool can_spread(const struct mafat_plan *plan, const struct mafat_network *n,
@@ -126,9 +127,9 @@ struct orderer {
 
 enum { MANY_READERS = 1 << 20 };
 
-static double tensor_floats(const struct orderer *o, int tensor)
+static double tensor_bytes(const struct orderer *o, int tensor)
 {
-  return map_floats(mafat_network_tensor_shape(o->network, tensor));
+  return map_bytes(o->network, tensor);
 }
 
 /* One reader more, or one less, of each tensor that the step reads. */
@@ -169,9 +170,9 @@ static bool should_hoist(const struct orderer *o, int layer)
       int t = r.lists[k]->list[i].tensor;
       if (t == MAFAT_INPUT) continue;
       if (!o->placed[t]) return false;
-      if (o->readers[t] == 1) freed += tensor_floats(o, t);
+      if (o->readers[t] == 1) freed += tensor_bytes(o, t);
     }
-  return freed > tensor_floats(o, layer);
+  return freed > tensor_bytes(o, layer);
 }
 
 static void hoist_what_frees(struct orderer *o, const struct mafat_group *g)

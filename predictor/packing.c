@@ -60,10 +60,21 @@ static size_t taps_per_filter(const struct mafat_layer *l)
   return taps > SIZE_MAX ? SIZE_MAX : (size_t)taps;
 }
 
-/* Floats of panels of a summed width: their weights, scales and biases. */
-static size_t panel_floats(size_t width, size_t taps)
+static size_t plus(size_t a, size_t b)
 {
-  return taps > SIZE_MAX - 2 ? SIZE_MAX : times(width, taps + 2);
+  size_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
+}
+
+/* Of scales, and of biases. */
+static size_t affine_bytes(size_t n)
+{
+  return times(n, sizeof(float));
+}
+
+size_t mafat_panel_bytes(const struct mafat_layer *l, size_t width, size_t taps)
+{
+  return times(width, plus(times(taps, mafat_dtype_bytes(l->weights_type)), 2 * sizeof(float)));
 }
 
 static int greatest_common_divisor(int a, int b)
@@ -85,40 +96,45 @@ static size_t walk_widths(const struct mafat_layer *l, int n)
   return width;
 }
 
-/* Floats of the panels of `n` filters cut as one run of `step`-sized panels. */
-static size_t run_floats(size_t taps, int n, int step)
+/* Width of the panels of `n` filters cut as one run of `step`-sized panels. */
+static size_t run_width(int n, int step)
 {
   size_t width = (size_t)(n / step) * (size_t)mafat_panel_width(step);
   if (n % step) width += (size_t)mafat_panel_width(n % step);
-  return panel_floats(width, taps);
+  return width;
 }
 
-size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter)
+/* Of all panels before the one that begins at a filter. */
+static size_t width_before(const struct mafat_layer *l, int first_filter)
 {
-  size_t taps = taps_per_filter(l);
-  if (mafat_layer_is_depthwise(l)) return run_floats(taps, first_filter, MAFAT_CHANNEL_BLOCK);
-  if (!mafat_layer_is_grouped(l)) return run_floats(taps, first_filter, MAFAT_PANEL);
+  if (mafat_layer_is_depthwise(l)) return run_width(first_filter, MAFAT_CHANNEL_BLOCK);
+  if (!mafat_layer_is_grouped(l)) return run_width(first_filter, MAFAT_PANEL);
   /* Panels repeat after the groups that fill whole blocks together: at most 16. */
   int per_group = l->filters / l->groups;
   int period = per_group / greatest_common_divisor(per_group, MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK;
   size_t width = walk_widths(l, first_filter % period);
   if (first_filter >= period)
     width += (size_t)(first_filter / period) * walk_widths(l, period);
-  return panel_floats(width, taps);
+  return width;
 }
 
-size_t mafat_packed_floats(const struct mafat_layer *l)
+size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter)
+{
+  return mafat_panel_bytes(l, width_before(l, first_filter), taps_per_filter(l));
+}
+
+size_t mafat_packed_layer_bytes(const struct mafat_layer *l)
 {
   switch (mafat_layer_weights_form(l)) {
   case MAFAT_WEIGHTS_PANELS:
     return mafat_packed_offset(l, l->out.c);
   case MAFAT_WEIGHTS_PIXELS: {
     struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-    uint64_t floats = n.biases + n.weights;
-    return floats > SIZE_MAX ? SIZE_MAX : (size_t)floats;
+    if (n.weights > SIZE_MAX) return SIZE_MAX;
+    return plus(affine_bytes((size_t)n.biases), times((size_t)n.weights, mafat_dtype_bytes(l->weights_type)));
   }
   case MAFAT_WEIGHTS_AFFINE:
-    return 2 * (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
+    return affine_bytes(2 * (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP));
   default:
     return 0;
   }
@@ -128,9 +144,8 @@ size_t mafat_packed_bytes(const struct mafat_network *n, int n_layers)
 {
   size_t bytes = 0;
   for (int l = 0; l < n_layers; l++) {
-    size_t layer_bytes, floats = mafat_packed_floats(&n->layers[l]);
-    if (__builtin_mul_overflow(floats, sizeof(float), &layer_bytes) ||
-        __builtin_add_overflow(layer_bytes, (size_t)63, &layer_bytes) ||
+    size_t layer_bytes = mafat_packed_layer_bytes(&n->layers[l]);
+    if (__builtin_add_overflow(layer_bytes, (size_t)63, &layer_bytes) ||
         __builtin_add_overflow(bytes, layer_bytes / 64 * 64, &bytes))
       return SIZE_MAX;
   }

@@ -3,7 +3,7 @@
  *
  * Channels lie in blocks of 16; the last block of a tensor is as wide as it
  * needs to be, rounded up to 4 (1 to 3 channels are not rounded), so that the
- * 3-channel image costs 3 floats a pixel. A *piece* is the part of one block
+ * 3-channel image costs 3 elements a pixel. A *piece* is the part of one block
  * of one source tensor that a layer reads: the unit of summation. A *panel* is
  * a run of up to 32 filters whose weights lie interleaved. */
 #ifndef MAFAT_PREDICTOR_PACKING_H
@@ -37,27 +37,27 @@ static inline int mafat_n_blocks(int channels)
   return (channels + MAFAT_CHANNEL_BLOCK - 1) / MAFAT_CHANNEL_BLOCK;
 }
 
-/* Floats a pixel occupies in block `block` of a tensor. */
+/* Elements a pixel occupies in block `block` of a tensor, whatever their type. */
 static inline int mafat_block_width(int channels, int block)
 {
   int n = mafat_min(channels - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK);
   return n < 4 ? n : mafat_round_up(n, 4);
 }
 
-/* Floats a pixel occupies in all blocks together. */
-static inline int mafat_pixel_floats(int channels)
+/* In all blocks together. */
+static inline int mafat_pixel_width(int channels)
 {
   int last = mafat_n_blocks(channels) - 1;
   return last * MAFAT_CHANNEL_BLOCK + mafat_block_width(channels, last);
 }
 
-/* Floats a pixel occupies in the blocks that channels [begin, end) lie in. */
-static inline int mafat_pixel_floats_of(int channels, struct mafat_span part)
+/* In the blocks that channels [begin, end) lie in. */
+static inline int mafat_pixel_width_of(int channels, struct mafat_span part)
 {
-  int floats = 0;
+  int width = 0;
   for (int b = part.begin / MAFAT_CHANNEL_BLOCK; b < mafat_n_blocks(part.end); b++)
-    floats += mafat_block_width(channels, b);
-  return floats;
+    width += mafat_block_width(channels, b);
+  return width;
 }
 
 struct mafat_piece {
@@ -85,13 +85,16 @@ static inline int mafat_panel_width(int n_filters)
   return mafat_round_up(n_filters, MAFAT_PANEL_STEP);
 }
 
-/* Where a panel lies in the layer's packed weights: floats before it. A panel
+/* Bytes of a panel of so much width and, for each filter, so many weights: these are of the
+ * layer's type, scales and biases floats. SIZE_MAX on overflow. */
+size_t mafat_panel_bytes(const struct mafat_layer *l, size_t width, size_t taps);
+/* Where a panel lies in the layer's packed weights: bytes before it. A panel
  * is [input channels in pieces][ky][kx][channel][width], then scale and bias
  * of the width. For depthwise a panel is one block: [ky][kx][width]. */
 size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter);
-/* All of a layer's packed weights, floats; 0 for layers without. Overflow of
- * size_t saturates to SIZE_MAX. */
-size_t mafat_packed_floats(const struct mafat_layer *l);
+/* All of a layer's packed weights; 0 for layers without. Overflow of size_t saturates
+ * to SIZE_MAX. */
+size_t mafat_packed_layer_bytes(const struct mafat_layer *l);
 
 /* Packed weights of the first n_layers, bytes, each layer aligned to 64. */
 size_t mafat_packed_bytes(const struct mafat_network *n, int n_layers);

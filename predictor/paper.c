@@ -29,6 +29,12 @@ static struct count volume(struct mafat_span y, struct mafat_span x, int channel
   return multiply(pixels, (uint64_t)channels);
 }
 
+/* The paper's Darknet has nothing but floats. */
+static struct count float_bytes(struct count n)
+{
+  return multiply(n, sizeof(float));
+}
+
 static struct count scratch_floats(const struct mafat_layer *l, struct mafat_box out)
 {
   if (l->type != MAFAT_CONVOLUTIONAL && l->type != MAFAT_LOCAL) return (struct count){0, false};
@@ -50,9 +56,9 @@ static struct count input_floats(const struct mafat_layer *l, struct mafat_box o
  * on overflow. */
 static bool consider(struct mafat_paper_group *g, const struct mafat_layer *l, int layer, struct mafat_box out)
 {
-  struct count scratch = multiply(scratch_floats(l, out), sizeof(float));
-  struct count output = multiply(volume(out.y, out.x, l->out.c), sizeof(float));
-  struct count input = multiply(input_floats(l, out), sizeof(float));
+  struct count scratch = float_bytes(scratch_floats(l, out));
+  struct count output = float_bytes(volume(out.y, out.x, l->out.c));
+  struct count input = float_bytes(input_floats(l, out));
   struct count all = add(add(scratch, output), multiply(input, 2));
   if (all.overflow || all.value > SIZE_MAX) return false;
   if (g->peak_layer >= 0 && all.value <= g->peak_bytes) return true;

@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
-enum { SMALL_FLOATS = 20 << 10 };
+enum { SMALL_BYTES = 80 << 10 };
 
 void mafat_plan_defaults(struct mafat_plan_options *options)
 {
-  *options = (struct mafat_plan_options){.algorithm = MAFAT_AUTO, .n_threads = 1, .small_floats = SMALL_FLOATS};
+  *options = (struct mafat_plan_options){.algorithm = MAFAT_AUTO, .n_threads = 1, .small_bytes = SMALL_BYTES};
 }
 
 void mafat_plan_close(struct mafat_plan **plan)

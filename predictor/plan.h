@@ -10,8 +10,8 @@
 struct mafat_plan_options {
   enum mafat_algorithm algorithm; /* where the spec says nothing else; default MAFAT_AUTO */
   int n_threads;                  /* default 1 */
-  int small_floats; /* layers whose weights are packed into so many at most are loaded rather than
-                       streamed row by row; default 20480 */
+  int small_bytes; /* layers whose weights are packed into so many at most are loaded rather than
+                      streamed row by row; default 81920 */
   bool packed; /* weights come from a packed file, in kernel order; default false: Darknet's */
   bool transposed; /* Darknet's, and connected layers lie transposed in it: these cannot be read a part
                       at a time, so they are kept, whatever the spec says; default false */

@@ -15,12 +15,12 @@ static bool is_divisible(const struct mafat_plan *plan, const struct mafat_netwo
   return mafat_layer_is_ungrouped(l) && cut != MAFAT_CUT_GRID;
 }
 
-/* Packed floats of a layer that is loaded all the same where others are streamed: rows
+/* Packed bytes of a layer that is loaded all the same where others are streamed: rows
  * come back to a layer again and again, so small ones are read once. */
-static size_t small_floats(const struct mafat_group *g, const struct mafat_plan_options *options)
+static size_t small_bytes(const struct mafat_group *g, const struct mafat_plan_options *options)
 {
-  if (g->weights.loaded_kb) return (size_t)g->weights.loaded_kb << 8;
-  return g->cut.kind == MAFAT_CUT_ROWS ? (size_t)options->small_floats : 0;
+  if (g->weights.loaded_kb) return (size_t)g->weights.loaded_kb << 10;
+  return g->cut.kind == MAFAT_CUT_ROWS ? (size_t)options->small_bytes : 0;
 }
 
 int mafat_residence_find(struct mafat_plan *plan, const struct mafat_network *n,
@@ -33,7 +33,7 @@ int mafat_residence_find(struct mafat_plan *plan, const struct mafat_network *n,
     int step = mafat_plan_outermost(plan, l);
     bool divisible = mafat_plan_reader(plan, step) == l && is_divisible(plan, n, step);
     if (!mafat_layer_has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l])) continue;
-    bool loaded = !divisible || mafat_packed_floats(&n->layers[l]) <= small_floats(g, options);
+    bool loaded = !divisible || mafat_packed_layer_bytes(&n->layers[l]) <= small_bytes(g, options);
     plan->residence[l] = g->weights.residence == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights.residence;
   }
   return MAFAT_OK;

@@ -15,6 +15,11 @@ bool mafat_scratch_append(size_t *part_bytes, size_t *offset, size_t n, size_t s
   return !__builtin_add_overflow(*part_bytes, bytes / 64 * 64, part_bytes);
 }
 
+bool mafat_scratch_append_floats(size_t *part_bytes, size_t *offset, size_t n)
+{
+  return mafat_scratch_append(part_bytes, offset, n, sizeof(float));
+}
+
 bool mafat_scratch_append_tables(struct mafat_scratch *s)
 {
   size_t *slot = &s->slot_bytes;
@@ -28,7 +33,7 @@ bool mafat_scratch_plan_flat(const struct mafat_scratch_request *r, struct mafat
   const struct mafat_layer *l = &r->network->layers[r->layer];
   if (__builtin_mul_overflow((size_t)l->in.h * (size_t)l->in.w, (size_t)l->in.c, &s->flat_floats))
     return false;
-  return mafat_scratch_append(&s->shared_bytes, &s->flat_offset, s->flat_floats, sizeof(float));
+  return mafat_scratch_append_floats(&s->shared_bytes, &s->flat_offset, s->flat_floats);
 }
 
 int mafat_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n, int layer,

@@ -56,6 +56,8 @@ struct mafat_scratch_request {
 /* Appends n objects of `size` bytes to a part of the scratch, aligned to 64;
  * false on overflow. */
 bool mafat_scratch_append(size_t *part_bytes, size_t *offset, size_t n, size_t size);
+/* The same of floats, which kernels sum in whatever the types of tensors. */
+bool mafat_scratch_append_floats(size_t *part_bytes, size_t *offset, size_t n);
 /* What a kernel call reads its arguments from: pieces, row pointers. */
 bool mafat_scratch_append_tables(struct mafat_scratch *s);
 /* The layer's whole input, in Darknet's order: all that some kinds need. */

@@ -99,9 +99,9 @@ static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_bo
   if (left + right == 0) return;
   for (int y = box.y.begin; y < box.y.end; y++)
     for (int block = channels.begin / MAFAT_CHANNEL_BLOCK; block < mafat_n_blocks(channels.end); block++) {
-      size_t pixel = (size_t)mafat_block_width(shape.c, block) * sizeof(float);
-      if (left) memset(mafat_tensors_pixel(t, tensor, block, y, -left), 0, (size_t)left * pixel);
-      if (right) memset(mafat_tensors_pixel(t, tensor, block, y, shape.w), 0, (size_t)right * pixel);
+      size_t pixel = mafat_tensors_pixel_bytes(t, tensor, block);
+      if (left) memset(mafat_tensors_address(t, tensor, block, y, -left), 0, (size_t)left * pixel);
+      if (right) memset(mafat_tensors_address(t, tensor, block, y, shape.w), 0, (size_t)right * pixel);
     }
 }
 
@@ -121,7 +121,7 @@ float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_flo
 {
   const struct mafat_tensor_layout *l = &e->layout->tensors[0];
   assert(e->network->input.c <= MAFAT_CHANNEL_BLOCK);
-  *row_floats = l->row_floats;
+  *row_floats = l->row_bytes / sizeof(float);
   if (l->buffer < 0) return NULL;
   return mafat_tensors_pixel(&e->tensors, MAFAT_INPUT, 0, y, 0);
 }

@@ -40,7 +40,7 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
       .group = c->plan->group_of[layer],
       .inside = c->plan->outer[layer],
       .algorithm = convolves ? mafat_algorithm_name(c->plan->algorithms[layer]) : NULL,
-      .weights_bytes = mafat_packed_floats(l) * sizeof(float),
+      .weights_bytes = mafat_packed_layer_bytes(l),
       .macs = layout->layer_macs[layer],
       .step_macs = step_macs(c->plan, layout, layer),
       .arena_bytes = buffer_bytes(layout, layout->tensors[layer + 1].buffer) +

@@ -21,18 +21,31 @@ struct mafat_tensors {
 
 /* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
  * true edge of the map. Pixel and block must be held. */
-static inline float *mafat_tensors_pixel(const struct mafat_tensors *t, int tensor, int block, int y,
-                                         int x)
+static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block, int y, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor + 1];
   const struct mafat_held *h = &t->held[tensor + 1];
   struct mafat_span held = h->box.x;
   int channels = mafat_network_tensor_shape(t->network, tensor).c;
   size_t column = (size_t)(x - held.begin + (held.begin == 0 ? l->left : 0));
-  return (float *)(t->arena + t->layout->buffers[l->buffer].offset) +
-         (size_t)(y % l->rows) * l->row_floats +
-         (size_t)(block - h->first_block) * MAFAT_CHANNEL_BLOCK * (size_t)l->cols +
-         column * (size_t)mafat_block_width(channels, block);
+  size_t elements = (size_t)(block - h->first_block) * MAFAT_CHANNEL_BLOCK * (size_t)l->cols +
+                    column * (size_t)mafat_block_width(channels, block);
+  return t->arena + t->layout->buffers[l->buffer].offset + (size_t)(y % l->rows) * l->row_bytes +
+         elements * l->element_bytes;
+}
+
+/* From a pixel of a block to the next. */
+static inline size_t mafat_tensors_pixel_bytes(const struct mafat_tensors *t, int tensor, int block)
+{
+  return (size_t)mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block) *
+         t->layout->tensors[tensor + 1].element_bytes;
+}
+
+/* ---- tensors of floats: all that kernels know ---- */
+
+static inline float *mafat_tensors_pixel(const struct mafat_tensors *t, int tensor, int block, int y, int x)
+{
+  return (float *)mafat_tensors_address(t, tensor, block, y, x);
 }
 
 static inline int mafat_tensors_pixel_floats(const struct mafat_tensors *t, int tensor, int block)
@@ -45,6 +58,8 @@ static inline float *mafat_tensors_element(const struct mafat_tensors *t, int te
 {
   return mafat_tensors_pixel(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) + c % MAFAT_CHANNEL_BLOCK;
 }
+
+/* ---- runs ---- */
 
 /* Channels that lie in one block of a source and in one block of the output:
  * what a kernel without sums handles in one go. */

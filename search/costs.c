@@ -167,7 +167,7 @@ static void describe_layers(struct mafat_costs *c, const struct mafat_plan_optio
     c->splits[l] = !mafat_layer_is_tileable(&n->layers[l]) && !mafat_layer_is_alias(&n->layers[l]);
     c->must_keep[l] = mafat_plan_must_keep(options, &n->layers[l]);
     for (int i = l; c->runs[l] && i >= 0; i = mafat_fusion_inside(plan, i))
-      c->weights_bytes[l] += (float)(mafat_packed_floats(&n->layers[i]) * sizeof(float));
+      c->weights_bytes[l] += (float)mafat_packed_layer_bytes(&n->layers[i]);
   }
   for (int t = MAFAT_INPUT; t < c->n_layers; t++) {
     int buffer = layout->tensors[t + 1].buffer;

@@ -517,6 +517,7 @@ int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_c
     struct reader r = {n, index, &n->layers[index], cfg, s, d};
     r.layer->type = section_types[i].type;
     r.layer->line = s->line;
+    r.layer->out_type = r.layer->weights_type = MAFAT_F32; /* Darknet knows no other */
     int code = section_types[i].read(&r);
     const struct mafat_subject subject = {cfg->path, s->line, index, s->type, d};
     return code ? code : mafat_layer_infer(r.layer, &subject);
@@ -568,6 +569,7 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int 
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: [net] is too large: %d x %d x %d", cfg->path,
                       s->line, shape.h, shape.w, shape.c);
   n->input = shape;
+  n->input_type = MAFAT_F32;
   n->letterbox = letter_box != 0;
   return MAFAT_OK;
 }

@@ -17,14 +17,14 @@ uint64_t mafat_hash(uint64_t hash, const void *data, size_t bytes)
   return hash;
 }
 
-uint64_t mafat_packed_checksum(const void *words, uint64_t first, size_t bytes)
+uint64_t mafat_packed_checksum(const void *words, uint64_t at, size_t bytes)
 {
-  const char *at = words;
+  const char *from = words;
   uint64_t sum = 0;
-  uint32_t coefficient = (uint32_t)first * 0x9e3779b1u;
-  for (size_t i = 0; i < bytes / 4; i++, coefficient += 0x9e3779b1u) {
+  uint32_t coefficient = (uint32_t)(at / sizeof(uint32_t)) * 0x9e3779b1u;
+  for (size_t i = 0; i < bytes / sizeof(uint32_t); i++, coefficient += 0x9e3779b1u) {
     uint32_t word;
-    memcpy(&word, at + 4 * i, sizeof word);
+    memcpy(&word, from + i * sizeof word, sizeof word);
     sum += (uint64_t)word * (coefficient | 1);
   }
   return sum;

@@ -10,8 +10,8 @@
 #define MAFAT_HASH_START UINT64_C(0xcbf29ce484222325)
 uint64_t mafat_hash(uint64_t hash, const void *data, size_t bytes);
 
-/* Sum of words [first, first + bytes / 4) of a layer, each times an odd number of its own,
+/* Sum of the words of 32 bits in bytes [at, at + bytes) of a layer, whatever their types, each times an odd number of its own,
  * modulo 2^64: it does not depend on the order in which they are met. */
-uint64_t mafat_packed_checksum(const void *words, uint64_t first, size_t bytes);
+uint64_t mafat_packed_checksum(const void *words, uint64_t at, size_t bytes);
 
 #endif

@@ -102,7 +102,7 @@ static double turn_bytes(const struct mafat_counting *c)
     double kept = 0;
     for (int i = g->at.begin; i < g->at.end; i++) {
       int l = context->plan->members[i];
-      if (context->plan->residence[l] == MAFAT_KEPT) kept += (double)mafat_packed_floats(&context->network->layers[l]) * 4;
+      if (context->plan->residence[l] == MAFAT_KEPT) kept += (double)mafat_packed_layer_bytes(&context->network->layers[l]);
     }
     context->turn_group = c->step->group;
     context->turn_bytes = (double)context->layout->groups[c->step->group].peak_bytes + kept;
@@ -130,9 +130,17 @@ void mafat_count_weights(struct mafat_counting *c, double bytes, double passes)
     mafat_count_bytes(c, MAFAT_TERM_WEIGHTS_FAR, MAFAT_TERM_WEIGHTS_COLD, bytes * (passes - 1), 2 * bytes);
 }
 
-static double map_bytes(struct mafat_shape s)
+static double in_element(const struct mafat_counting *c)
 {
-  return 4.0 * s.h * s.w * s.c;
+  return (double)mafat_dtype_bytes(mafat_network_in_type(c->context->network, c->index));
+}
+
+/* Of the whole maps that it reads and writes. */
+static double maps_bytes(const struct mafat_counting *c)
+{
+  struct mafat_shape out = c->layer->out;
+  return mafat_counting_inputs(c) * in_element(c) +
+         (double)out.h * out.w * out.c * (double)mafat_dtype_bytes(c->layer->out_type);
 }
 
 /* The share of a step's rows that go to a rolling window for the first time in a run. */
@@ -145,8 +153,7 @@ static double fresh_window(const struct mafat_counting *c)
 
 void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_bytes)
 {
-  const struct mafat_layer *l = c->layer;
-  double maps = map_bytes(l->in) + map_bytes(l->out), arena = (double)c->context->layout->total_bytes;
+  double maps = maps_bytes(c), arena = (double)c->context->layout->total_bytes;
   bool turns = takes_turns(c);
   double read = turns ? in_bytes + out_bytes : maps;
   double written = turns ? turn_bytes(c) : 2 * maps < arena ? 2 * maps : arena;
@@ -161,7 +168,7 @@ double mafat_counting_in_bytes(const struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   struct mafat_box in = {mafat_layer_in_span(l, true, c->box.y), mafat_layer_in_span(l, false, c->box.x)};
-  return (double)mafat_box_area(in) * mafat_span_size(c->channels) * 4;
+  return (double)mafat_box_area(in) * mafat_span_size(c->channels) * in_element(c);
 }
 
 void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, double in_bytes, double out_bytes)
@@ -173,8 +180,8 @@ void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, 
 
 void mafat_count_moved(struct mafat_counting *c)
 {
-  double outputs = mafat_counting_outputs(c), bytes = outputs * 4;
-  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs, bytes, bytes);
+  double bytes = mafat_counting_out_bytes(c);
+  mafat_count_rows(c, MAFAT_TERM_MOVED, mafat_counting_outputs(c), bytes, bytes);
 }
 
 void mafat_count_dense(struct mafat_counting *c, double units, double panels)
@@ -184,7 +191,7 @@ void mafat_count_dense(struct mafat_counting *c, double units, double panels)
   mafat_count_share(c, units);
   mafat_count(c, MAFAT_TERM_UNIT, panels);
   mafat_count(c, MAFAT_TERM_DENSE_MACS, macs);
-  mafat_count_weights(c, macs * 4, 1);
+  mafat_count_weights(c, macs * mafat_counting_weight_bytes(c), 1);
   c->threads = 1;
-  if (c->filters.begin == 0 && c->channels.begin == 0) mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_in_floats(c));
+  if (c->filters.begin == 0 && c->channels.begin == 0) mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_inputs(c));
 }

@@ -46,8 +46,25 @@ static inline double mafat_counting_outputs(const struct mafat_counting *c)
   return mafat_counting_pixels(c) * mafat_span_size(c->filters);
 }
 
-/* Of the whole input. */
-static inline double mafat_counting_in_floats(const struct mafat_counting *c)
+static inline double mafat_counting_out_bytes(const struct mafat_counting *c)
+{
+  return mafat_counting_outputs(c) * (double)mafat_dtype_bytes(c->layer->out_type);
+}
+
+/* Of outputs as they are stored: of four that are pooled, one. */
+static inline double mafat_counting_stored_bytes(const struct mafat_counting *c)
+{
+  return mafat_counting_out_bytes(c) / (c->pooled ? 4 : 1);
+}
+
+/* Of one weight. */
+static inline double mafat_counting_weight_bytes(const struct mafat_counting *c)
+{
+  return (double)mafat_dtype_bytes(c->layer->weights_type);
+}
+
+/* Elements of the whole input. */
+static inline double mafat_counting_inputs(const struct mafat_counting *c)
 {
   return (double)c->layer->in.h * c->layer->in.w * c->layer->in.c;
 }

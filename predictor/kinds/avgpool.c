@@ -3,7 +3,7 @@
 
 static void count_avgpool(struct mafat_counting *c)
 {
-  mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_in_floats(c));
+  mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_inputs(c));
 }
 
 const struct mafat_predictor_kind mafat_predictor_avgpool = {.count = count_avgpool};

@@ -8,9 +8,9 @@ static void count_shortcut(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   bool fused = c->inner >= 0;
-  double outputs = mafat_counting_outputs(c);
+  double outputs = mafat_counting_outputs(c), bytes = mafat_counting_out_bytes(c);
   int passes = fused || mafat_fusion_adds_alike(l) ? 1 : 2 + (l->activation != MAFAT_LINEAR);
-  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs * passes, fused ? outputs * 4 : outputs * 8, fused ? 0 : outputs * 4);
+  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs * passes, fused ? bytes : 2 * bytes, fused ? 0 : bytes);
   mafat_count_activation(c, outputs);
 }
 

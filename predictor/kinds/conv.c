@@ -10,13 +10,15 @@
 
 /* Output rows per kernel call: as many as keep the pointer table and the
  * input (256 channels at a time) small. */
-static int choose_rows(const struct mafat_layer *l, int n_pieces, int rows, int cols)
+static int choose_rows(const struct mafat_conv_request *r, int n_pieces)
 {
+  const struct mafat_layer *l = r->layer;
   const struct mafat_taps y = l->window.y;
-  long long row_bytes = (long long)mafat_taps_inputs(l->window.x, cols) * mafat_min(l->in.c / l->groups, MAFAT_SPLIT_CHANNELS) * 4;
+  long long row_bytes = (long long)mafat_taps_inputs(l->window.x, r->cols) *
+                        mafat_min(l->in.c / l->groups, MAFAT_SPLIT_CHANNELS) * (long long)mafat_dtype_bytes(r->in_type);
   int by_cache = mafat_max((int)(MAFAT_SCRATCH_INPUT_BYTES / row_bytes) / y.stride, 4);
   int by_pointers = (MAFAT_SCRATCH_POINTERS / n_pieces - mafat_taps_reach(y)) / y.stride + 1;
-  return mafat_min(rows, mafat_max(mafat_min(by_cache, by_pointers), 1));
+  return mafat_min(r->rows, mafat_max(mafat_min(by_cache, by_pointers), 1));
 }
 
 int mafat_conv_share_rows(int rows_per_call, int rows, int units_per_call, int n_threads)
@@ -34,7 +36,7 @@ int mafat_conv_layer_panels(const struct mafat_layer *l)
 bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_layer *l, int cols)
 {
   s->zero_floats = (size_t)mafat_taps_inputs(l->window.x, cols) * MAFAT_CHANNEL_BLOCK;
-  return mafat_scratch_append(&s->slot_bytes, &s->zero_offset, s->zero_floats, sizeof(float));
+  return mafat_scratch_append_floats(&s->slot_bytes, &s->zero_offset, s->zero_floats);
 }
 
 static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch *s)
@@ -42,7 +44,7 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
   const struct mafat_layer *l = r->layer;
   bool depthwise = mafat_layer_is_depthwise(l);
   s->n_pieces = depthwise ? 1 : mafat_pieces(&l->sources, mafat_span(0, l->in.c), NULL, 0);
-  s->rows_per_call = choose_rows(l, s->n_pieces, r->rows, r->cols);
+  s->rows_per_call = choose_rows(r, s->n_pieces);
   int units = depthwise ? mafat_n_blocks(l->out.c) : l->groups > 1 ? l->groups : mafat_conv_layer_panels(l);
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units, r->plan->n_threads);
   if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
@@ -57,7 +59,7 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
   const struct mafat_layer *l = r->layer;
   s->n_pieces = mafat_n_blocks(l->out.c);
   s->inner_cols = r->cols;
-  if (__builtin_mul_overflow((size_t)mafat_pixel_floats(l->out.c), (size_t)r->cols, &s->inner_row_floats) ||
+  if (__builtin_mul_overflow((size_t)mafat_pixel_width(l->out.c), (size_t)r->cols, &s->inner_row_floats) ||
       s->inner_row_floats > SIZE_MAX / 8)
     return false;
   size_t fitting = MAFAT_SCRATCH_INNER_BYTES / (s->inner_row_floats * sizeof(float));
@@ -67,7 +69,7 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
   size_t floats;
   if (__builtin_mul_overflow(s->inner_row_floats, (size_t)s->rows_per_call, &floats)) return false;
   return mafat_scratch_append_tables(s) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, l, r->cols)) &&
-         mafat_scratch_append(&s->slot_bytes, &s->inner_offset, floats, sizeof(float));
+         mafat_scratch_append_floats(&s->slot_bytes, &s->inner_offset, floats);
 }
 
 static bool plan_convolutional(const struct mafat_scratch_request *request, struct mafat_scratch *s)
@@ -75,8 +77,9 @@ static bool plan_convolutional(const struct mafat_scratch_request *request, stru
   const struct mafat_plan *plan = request->plan;
   const struct mafat_network *n = request->network;
   int layer = request->layer, reader = mafat_plan_reader(plan, layer);
-  struct mafat_conv_request r = {plan, &n->layers[reader], request->rows, request->cols,
-                                 mafat_fusion_pools(plan, n, layer), mafat_plan_transforms(plan, n, layer)};
+  struct mafat_conv_request r = {
+      .plan = plan, .layer = &n->layers[reader], .in_type = mafat_network_in_type(n, reader), .rows = request->rows,
+      .cols = request->cols, .pool = mafat_fusion_pools(plan, n, layer), .transforms = mafat_plan_transforms(plan, n, layer)};
   if (r.pool) {
     r.rows = mafat_min(2 * r.rows, r.layer->out.h);
     r.cols = mafat_min(2 * r.cols, r.layer->out.w);
@@ -102,7 +105,8 @@ static void count_direct(struct mafat_counting *c)
   int rows = mafat_span_size(c->box.y), cols = mafat_span_size(c->box.x);
   int per_call = c->scratch->rows_per_call > 0 ? c->scratch->rows_per_call : rows;
   double blocks = mafat_divide_up(rows, per_call), outputs = mafat_counting_outputs(c);
-  bool split = !c->pooled && channels * taps * MAFAT_CHANNEL_BLOCK * 4 > MAFAT_SPLIT_BYTES;
+  double weight_bytes = mafat_counting_weight_bytes(c);
+  bool split = !c->pooled && channels * taps * MAFAT_CHANNEL_BLOCK * weight_bytes > MAFAT_SPLIT_BYTES;
   double calls = split ? (double)mafat_divide_up((int)channels, MAFAT_SPLIT_CHANNELS) : 1;
   mafat_count_share(c, l->groups > 1 ? blocks * l->groups : blocks * w.panels);
   mafat_count(c, MAFAT_TERM_UNIT, blocks * w.panels * calls);
@@ -111,9 +115,9 @@ static void count_direct(struct mafat_counting *c)
   double stores = calls * 2 - 1 + (c->channels.begin > 0 ? 1 : 0);
   if (c->pooled) mafat_count(c, MAFAT_TERM_POOLED, outputs);
   if (c->channels.end == l->in.c) mafat_count_activation(c, outputs);
-  mafat_count_weights(c, channels * taps * mafat_span_size(c->filters) * 4, blocks);
+  mafat_count_weights(c, channels * taps * mafat_span_size(c->filters) * weight_bytes, blocks);
   bool separable = c->inner >= 0 && mafat_layer_is_depthwise(&c->context->network->layers[c->inner]);
-  mafat_count_maps(c, separable ? 0 : mafat_counting_in_bytes(c), outputs * (c->pooled ? 1 : 4) * stores);
+  mafat_count_maps(c, separable ? 0 : mafat_counting_in_bytes(c), mafat_counting_stored_bytes(c) * stores);
 }
 
 static void count_depthwise(struct mafat_counting *c)
@@ -123,7 +127,8 @@ static void count_depthwise(struct mafat_counting *c)
   mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * mafat_window_area(&l->window));
   mafat_count_activation(c, outputs);
   /* Inside a 1x1 it writes a few rows, again and again: they stay near. */
-  mafat_count_maps(c, mafat_counting_in_bytes(c), c->index == c->step->layer ? outputs * 4 : 0);
+  double bytes = c->index == c->step->layer ? outputs * (double)mafat_dtype_bytes(l->out_type) : 0;
+  mafat_count_maps(c, mafat_counting_in_bytes(c), bytes);
 }
 
 static void count_convolutional(struct mafat_counting *c)

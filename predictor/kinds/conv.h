@@ -10,6 +10,7 @@
 struct mafat_conv_request {
   const struct mafat_plan *plan;
   const struct mafat_layer *layer; /* the one that reads the input */
+  enum mafat_dtype in_type;        /* of what it reads */
   int rows, cols;                  /* of its output, at most */
   bool pool;                       /* pooled in the store */
   bool transforms;                 /* Winograd's input in a step of its own */

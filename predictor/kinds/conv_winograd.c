@@ -18,11 +18,16 @@ enum {
   KEPT_WEIGHTS_BYTES = 1280 << 10
 };
 
+/* Of tiles of so many channels, transformed: floats, whatever the input is. */
+static double values_bytes(double tiles, double channels)
+{
+  return tiles * channels * MAFAT_WINOGRAD_PRODUCTS * (double)sizeof(float);
+}
+
 /* Rows of tiles in a turn. */
 static int choose_tile_rows(const struct mafat_layer *l, int tiles_across, int tiles_down)
 {
-  double tile_bytes = (double)MAFAT_WINOGRAD_PRODUCTS * l->in.c * sizeof(float);
-  int by_bytes = (int)(TURN_VALUES_BYTES / (tile_bytes * tiles_across));
+  int by_bytes = (int)(TURN_VALUES_BYTES / values_bytes(tiles_across, l->in.c));
   int rows = mafat_max(mafat_min(mafat_divide_up(TURN_TILES, tiles_across), by_bytes), 1);
   rows = mafat_min(rows, tiles_down);
   return mafat_divide_up(tiles_down, mafat_divide_up(tiles_down, rows)); /* even turns */
@@ -36,9 +41,9 @@ static bool append_shared_turn(struct mafat_scratch *s, size_t values, int panel
   if (__builtin_mul_overflow(s->kernel_floats, (size_t)panels, &kernels) ||
       __builtin_mul_overflow(s->sums_floats, (size_t)panels, &sums))
     return false;
-  return mafat_scratch_append(part, &s->values_offset, values, sizeof(float)) &&
-         mafat_scratch_append(part, &s->kernel_offset, kernels, sizeof(float)) &&
-         mafat_scratch_append(part, &s->sums_offset, sums, sizeof(float));
+  return mafat_scratch_append_floats(part, &s->values_offset, values) &&
+         mafat_scratch_append_floats(part, &s->kernel_offset, kernels) &&
+         mafat_scratch_append_floats(part, &s->sums_offset, sums);
 }
 
 /* A turn for each worker that may find work: there are not more workers at work than units. */
@@ -46,9 +51,9 @@ static bool append_turns(struct mafat_scratch *s, size_t values, int n_threads, 
 {
   size_t *part = &s->turn_bytes;
   s->n_turns = units < (size_t)n_threads ? (int)units : n_threads;
-  return mafat_scratch_append(part, &s->values_offset, values, sizeof(float)) &&
-         mafat_scratch_append(part, &s->kernel_offset, s->kernel_floats, sizeof(float)) &&
-         mafat_scratch_append(part, &s->sums_offset, s->sums_floats, sizeof(float)) &&
+  return mafat_scratch_append_floats(part, &s->values_offset, values) &&
+         mafat_scratch_append_floats(part, &s->kernel_offset, s->kernel_floats) &&
+         mafat_scratch_append_floats(part, &s->sums_offset, s->sums_floats) &&
          !__builtin_mul_overflow(s->turn_bytes, (size_t)s->n_turns, &s->shared_bytes);
 }
 
@@ -102,19 +107,20 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
 /* Tiles are transformed `times` times, into values of so many bytes at a time. */
 static void count_input(struct mafat_counting *c, double tiles, double times, double turn_values)
 {
-  double channels = c->layer->in.c, values = tiles * channels * MAFAT_WINOGRAD_PRODUCTS * 4;
+  double channels = c->layer->in.c;
   mafat_count(c, MAFAT_TERM_WINOGRAD_INPUTS, tiles * channels * times);
   mafat_count_maps(c, mafat_counting_in_bytes(c), 0);
-  mafat_count_bytes(c, MAFAT_TERM_WINOGRAD_FAR, MAFAT_TERM_WINOGRAD_COLD, values * times, turn_values);
+  mafat_count_bytes(c, MAFAT_TERM_WINOGRAD_FAR, MAFAT_TERM_WINOGRAD_COLD,
+                    values_bytes(tiles, channels) * times, turn_values);
 }
 
 /* A step of its own that transforms the input of those behind it. */
 static void count_transform(struct mafat_counting *c)
 {
   int down = mafat_winograd_tiles(mafat_span_size(c->box.y)), across = mafat_winograd_tiles(mafat_span_size(c->box.x));
-  double tiles = (double)across * down, channels = c->layer->in.c;
+  double tiles = (double)across * down;
   mafat_count_share(c, down * (double)mafat_n_blocks(c->layer->in.c));
-  count_input(c, tiles, 1, tiles * channels * MAFAT_WINOGRAD_PRODUCTS * 4);
+  count_input(c, tiles, 1, values_bytes(tiles, c->layer->in.c));
 }
 
 /* In turns of a few rows of tiles, or, where a step of its own has transformed the
@@ -133,7 +139,7 @@ static void count_turns(struct mafat_counting *c)
   if (!shared) {
     /* Who takes a panel of a turn makes the turn's values for itself. */
     double makers = mafat_min(c->context->plan->n_threads, w.panels);
-    count_input(c, tiles, makers, (double)turn_rows * across * MAFAT_WINOGRAD_PRODUCTS * l->in.c * 4);
+    count_input(c, tiles, makers, values_bytes((double)turn_rows * across, l->in.c));
   }
   mafat_count(c, MAFAT_TERM_UNIT, (double)turns * w.panels);
   mafat_count(c, MAFAT_TERM_WINOGRAD_KERNELS, channels * filters * (scratch->keep_weights ? 1 : turns));
@@ -143,16 +149,17 @@ static void count_turns(struct mafat_counting *c)
     int parts = parted ? mafat_divide_up((int)channels, scratch->turn_channels) : 1;
     mafat_count_tiles(c, MAFAT_TERM_WINOGRAD_MACS, MAFAT_WINOGRAD_PRODUCTS, n, w, channels,
                       (double)mafat_divide_up((int)channels, MAFAT_CHANNEL_BLOCK), parts);
-    double values = (double)n * MAFAT_WINOGRAD_PRODUCTS * l->in.c * 4;
+    double values = values_bytes(n, l->in.c);
     mafat_count_bytes(c, MAFAT_TERM_WINOGRAD_FAR, MAFAT_TERM_WINOGRAD_COLD, values * w.panels * channels / l->in.c,
                       values);
   }
   if (c->channels.end == l->in.c) {
     mafat_count(c, MAFAT_TERM_WINOGRAD_OUTPUTS, tiles * filters);
     mafat_count_activation(c, mafat_counting_outputs(c));
-    mafat_count_maps(c, 0, mafat_counting_outputs(c) * (c->pooled ? 1 : 4));
+    mafat_count_maps(c, 0, mafat_counting_stored_bytes(c));
   }
-  mafat_count_weights(c, channels * filters * 36, scratch->keep_weights ? 1 : turns);
+  mafat_count_weights(c, channels * filters * mafat_window_area(&l->window) * mafat_counting_weight_bytes(c),
+                      scratch->keep_weights ? 1 : turns);
 }
 
 void mafat_conv_count_winograd(struct mafat_counting *c)

@@ -26,11 +26,11 @@ static void count_pool(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   if (c->inner >= 0) return; /* it is pooled in the store */
-  double channels = mafat_span_size(c->filters), outputs = mafat_counting_outputs(c);
+  double channels = mafat_span_size(c->filters);
   mafat_count_rows(c, MAFAT_TERM_POOL_TAPS,
                    taps_inside(l->window.y, c->box.y, l->in.h) * taps_inside(l->window.x, c->box.x, l->in.w) * channels,
-                   mafat_counting_in_bytes(c), outputs * 4);
-  mafat_count(c, MAFAT_TERM_POOL_OUTPUTS, outputs);
+                   mafat_counting_in_bytes(c), mafat_counting_out_bytes(c));
+  mafat_count(c, MAFAT_TERM_POOL_OUTPUTS, mafat_counting_outputs(c));
 }
 
 const struct mafat_predictor_kind mafat_predictor_maxpool = {.scratch = plan_pool, .count = count_pool};

@@ -3,7 +3,7 @@
 
 static void count_upsample(struct mafat_counting *c)
 {
-  double outputs = mafat_counting_outputs(c), bytes = outputs * 4;
+  double outputs = mafat_counting_outputs(c), bytes = mafat_counting_out_bytes(c);
   mafat_count_rows(c, MAFAT_TERM_GATHERED, outputs, bytes / 4, bytes);
 }
 

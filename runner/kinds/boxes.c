@@ -60,11 +60,11 @@ static void run_pixels(const struct mafat_worker *w, const struct mafat_step *st
       while (mafat_runs_next(&runs, &run))
         memcpy(pixel + run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane,
                mafat_tensors_pixel(t, run.tensor, run.block, y, x) + run.lane,
-               (size_t)run.n * sizeof(float));
+               (size_t)run.n * sizeof *pixel);
       for (int b = 0; b < l->head.n_anchors; b++) activate(w->kernels, &l->head, pixel + (size_t)b * (size_t)per_box);
       for (int c = 0; c < l->out.c; c += MAFAT_CHANNEL_BLOCK)
         memcpy(mafat_tensors_pixel(t, step->layer, c / MAFAT_CHANNEL_BLOCK, y, x), pixel + c,
-               (size_t)mafat_min(MAFAT_CHANNEL_BLOCK, l->out.c - c) * sizeof(float));
+               (size_t)mafat_min(MAFAT_CHANNEL_BLOCK, l->out.c - c) * sizeof *pixel);
     }
 }
 

@@ -39,7 +39,7 @@ static struct panel find_panel(const struct mafat_layer *l, struct mafat_packed_
   int first = mafat_pack_panel_begin(l, filter);
   struct mafat_matrix m = mafat_layer_matrix(l);
   int panel_end = mafat_panel_end(l, first);
-  return (struct panel){.floats = panels.floats + (mafat_packed_offset(l, first) - panels.before),
+  return (struct panel){.floats = (float *)(void *)(panels.bytes + (mafat_packed_offset(l, first) - panels.before)),
                         .width = (size_t)mafat_panel_width(panel_end - first),
                         .taps = (size_t)m.taps,
                         .channels = (size_t)m.inputs,

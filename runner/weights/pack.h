@@ -1,5 +1,5 @@
 /* From the order of Darknet's files into packed panels (packing.h): pure functions
- * of memory. `panels` hold packed floats of a layer from `before` on: all of them
+ * of memory. `panels` hold packed bytes of a layer from `before` on: all of them
  * (0), or some of its panels. */
 #ifndef MAFAT_RUNNER_WEIGHTS_PACK_H
 #define MAFAT_RUNNER_WEIGHTS_PACK_H
@@ -7,8 +7,8 @@
 #include "predictor/packing.h"
 
 struct mafat_packed_panels {
-  float *floats;
-  size_t before; /* packed floats of the layer that are not there */
+  char *bytes;
+  size_t before; /* packed bytes of the layer that are not there */
 };
 
 /* Is none of them NaN or infinite? */

@@ -24,9 +24,9 @@ struct packer {
   struct mafat_packed *packed; /* what is written */
   struct mafat_piece *pieces;
   float *affine;        /* of the layer: scales, then biases */
-  float *panels;        /* packed, to be written */
+  char *panels;         /* packed, to be written */
   char *ring;
-  size_t ring_bytes, panels_floats;
+  size_t ring_bytes, panels_bytes;
   int first_filter;     /* of the panels that are being filled */
   const struct mafat_packer_progress *progress;
   uint64_t done, total; /* bytes of the weights file: hashed, and packed */
@@ -54,12 +54,12 @@ static int write_at(const struct packer *p, uint64_t offset, const void *data, s
   return MAFAT_OK;
 }
 
-/* Floats of a layer's packed weights, from float `first` on. */
-static int write_panels(struct packer *p, int layer, size_t first, const float *floats, size_t n)
+/* Of a layer's packed weights, from byte `first` on. */
+static int write_panels(struct packer *p, int layer, size_t first, const void *panels, size_t bytes)
 {
   struct mafat_packed_entry *e = &p->packed->entries[layer];
-  e->checksum += mafat_packed_checksum(floats, first, n * sizeof *floats);
-  return write_at(p, e->offset + (uint64_t)first * sizeof *floats, floats, n * sizeof *floats);
+  e->checksum += mafat_packed_checksum(panels, first, bytes);
+  return write_at(p, e->offset + first, panels, bytes);
 }
 
 /* ---- packing what was read ---- */
@@ -79,7 +79,7 @@ static int take_affine(struct packer *p, const struct mafat_fetch *fetch, const 
   if (alone) memset(scale, 0, 2 * room * sizeof *scale);
   if (!mafat_affine_take(fetch->kind, values, n, mafat_affine_epsilon(p->network), scale, bias)) return refuse(p, fetch->layer);
   p->first_filter = 0;
-  return alone ? write_panels(p, fetch->layer, 0, scale, 2 * room) : MAFAT_OK;
+  return alone ? write_panels(p, fetch->layer, 0, scale, 2 * room * sizeof *scale) : MAFAT_OK;
 }
 
 /* Packs behind what is left of the fetch before, and writes the panels that are
@@ -97,7 +97,7 @@ static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const
   int code = write_panels(p, fetch->layer, before, p->panels, complete);
   if (fetch->filters.end > end) { /* one more has begun */
     size_t begun = mafat_packed_offset(l, mafat_panel_end(l, end)) - mafat_packed_offset(l, end);
-    memmove(p->panels, p->panels + complete, begun * sizeof *p->panels);
+    memmove(p->panels, p->panels + complete, begun);
   }
   p->first_filter = end;
   return code;
@@ -111,16 +111,17 @@ static int take_inputs(struct packer *p, const struct mafat_fetch *fetch, const 
   int code = MAFAT_OK;
   for (int f = 0; f < l->out.c && code == MAFAT_OK; f = mafat_panel_end(l, f)) {
     int n = mafat_panel_end(l, f) - f;
-    size_t width = (size_t)mafat_panel_width(n), panel = mafat_packed_offset(l, f);
-    memset(p->panels, 0, (n_inputs + 2) * width * sizeof *p->panels);
+    size_t width = (size_t)mafat_panel_width(n), rows = n_inputs;
+    float *panel = (float *)(void *)p->panels;
+    memset(panel, 0, mafat_panel_bytes(l, width, n_inputs));
     for (size_t i = 0; i < n_inputs; i++)
-      memcpy(p->panels + i * width, values + i * outputs + (size_t)f, (size_t)n * sizeof *values);
-    size_t rows = n_inputs;
+      memcpy(panel + i * width, values + i * outputs + (size_t)f, (size_t)n * sizeof *values);
     if (fetch->channels.end == mafat_layer_matrix(l).inputs) {
-      memcpy(p->panels + rows++ * width, p->affine + f, (size_t)n * sizeof *values);
-      memcpy(p->panels + rows++ * width, p->affine + l->out.c + f, (size_t)n * sizeof *values);
+      memcpy(panel + rows++ * width, p->affine + f, (size_t)n * sizeof *values);
+      memcpy(panel + rows++ * width, p->affine + l->out.c + f, (size_t)n * sizeof *values);
     }
-    code = write_panels(p, fetch->layer, panel + (size_t)fetch->channels.begin * width, p->panels, rows * width);
+    size_t before = mafat_packed_offset(l, f) + (size_t)fetch->channels.begin * width * sizeof *panel;
+    code = write_panels(p, fetch->layer, before, panel, rows * width * sizeof *panel);
   }
   return code;
 }
@@ -128,15 +129,14 @@ static int take_inputs(struct packer *p, const struct mafat_fetch *fetch, const 
 static int take_in(struct packer *p, const struct mafat_fetch *fetch, const char *data)
 {
   const float *values = (const float *)(const void *)data;
-  size_t n = fetch->bytes / sizeof(float);
   switch (fetch->kind) {
   case MAFAT_FETCH_BIASES:
   case MAFAT_FETCH_NORMALIZATION:
   case MAFAT_FETCH_AFFINE: return take_affine(p, fetch, values); /* finite once they are folded */
   default: break;
   }
-  if (!mafat_pack_is_finite(values, n)) return refuse(p, fetch->layer);
-  if (fetch->kind == MAFAT_FETCH_COPY) return write_panels(p, fetch->layer, (size_t)fetch->into / sizeof(float), values, n);
+  if (!mafat_pack_is_finite(values, fetch->bytes / sizeof *values)) return refuse(p, fetch->layer);
+  if (fetch->kind == MAFAT_FETCH_COPY) return write_panels(p, fetch->layer, (size_t)fetch->into, values, fetch->bytes);
   return fetch->kind == MAFAT_FETCH_FILTERS ? take_filters(p, fetch, values) : take_inputs(p, fetch, values);
 }
 
@@ -201,13 +201,13 @@ static void find_sizes(struct packer *p)
   size_t largest = 0;
   while (mafat_fetches_next(p->fetches, &fetch)) {
     const struct mafat_layer *l = &p->network->layers[fetch.layer];
-    size_t floats = 0;
+    size_t bytes = 0;
     if (fetch.bytes > largest) largest = fetch.bytes;
-    if (fetch.kind == MAFAT_FETCH_TRANSPOSED) floats = ((size_t)mafat_span_size(fetch.channels) + 2) * MAFAT_PANEL;
+    if (fetch.kind == MAFAT_FETCH_TRANSPOSED) bytes = mafat_panel_bytes(l, MAFAT_PANEL, (size_t)mafat_span_size(fetch.channels));
     if (fetch.kind == MAFAT_FETCH_FILTERS)
-      floats = mafat_packed_offset(l, mafat_panel_end(l, mafat_pack_panel_begin(l, fetch.filters.end - 1))) -
-               mafat_packed_offset(l, mafat_pack_panel_begin(l, fetch.filters.begin));
-    if (floats > p->panels_floats) p->panels_floats = floats;
+      bytes = mafat_packed_offset(l, mafat_panel_end(l, mafat_pack_panel_begin(l, fetch.filters.end - 1))) -
+              mafat_packed_offset(l, mafat_pack_panel_begin(l, fetch.filters.begin));
+    if (bytes > p->panels_bytes) p->panels_bytes = bytes;
   }
   p->ring_bytes = mafat_fetch_window(largest) * RING_FETCHES;
   if (p->ring_bytes < HASH_BYTES) p->ring_bytes = HASH_BYTES;
@@ -229,7 +229,7 @@ static int allocate(struct packer *p)
   }
   p->pieces = calloc(room, sizeof *p->pieces);
   p->affine = calloc(affine, sizeof *p->affine);
-  p->panels = calloc(p->panels_floats + 1, sizeof *p->panels);
+  p->panels = calloc(p->panels_bytes + 1, 1);
   void *ring = mmap(NULL, p->ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (ring != MAP_FAILED) p->ring = ring;
   return p->pieces && p->affine && p->panels && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
@@ -254,9 +254,9 @@ static int lay_out(struct packer *p)
   uint64_t *bytes = calloc((size_t)n->n_layers, sizeof *bytes);
   int code = bytes ? MAFAT_OK : MAFAT_ENOMEM;
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
-    size_t floats = mafat_packed_floats(&n->layers[l]);
-    if (floats > SIZE_MAX / sizeof(float)) code = MAFAT_ELIMIT;
-    bytes[l] = (uint64_t)floats * sizeof(float);
+    size_t packed = mafat_packed_layer_bytes(&n->layers[l]);
+    if (packed == SIZE_MAX) code = MAFAT_ELIMIT;
+    bytes[l] = packed;
   }
   if (code == MAFAT_OK) code = mafat_packed_make(&p->packed, n, p->graph, bytes);
   free(bytes);
@@ -307,7 +307,7 @@ static int check_layers(struct mafat_reads *reads, const struct mafat_packed *pa
       size_t n = e->bytes - at < HASH_BYTES ? (size_t)(e->bytes - at) : HASH_BYTES;
       int code = read_in_order(reads, block, e->offset + at, n, d);
       if (code) return code;
-      sum += mafat_packed_checksum(block, at / sizeof(float), n);
+      sum += mafat_packed_checksum(block, at, n);
       show(progress, e->offset + at + n, file_bytes);
     }
     int code = mafat_packed_check_layer(packed, path, NULL, l, sum, d);

@@ -31,12 +31,18 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
     return fetch->kind == MAFAT_FETCH_NORMALIZATION || fetch->kind == MAFAT_FETCH_AFFINE ||
            mafat_pack_is_finite((const float *)(const void *)data, fetch->bytes / sizeof(float))
                ? MAFAT_OK : refuse(w, fetch->layer, d);
-  t->checksum += mafat_packed_checksum(data, fetch->into / sizeof(float), fetch->bytes);
+  t->checksum += mafat_packed_checksum(data, fetch->into, fetch->bytes);
   t->left -= fetch->bytes;
   if (t->left > 0) return MAFAT_OK;
   int code = mafat_packed_check_layer(w->file->packed, w->file->name, w->network, fetch->layer, t->checksum, d);
   t->checked = code == MAFAT_OK;
   return code;
+}
+
+/* What scales and biases are, and weights that the kernels take as floats. */
+static float *floats_of(struct mafat_packed_panels panels)
+{
+  return (float *)(void *)panels.bytes;
 }
 
 /* Per-filter values: to the affine buffer; of batchnorm layers to their panels. */
@@ -46,18 +52,19 @@ static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch,
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   bool alone = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE;
   size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
-  float *scale = alone ? w->panels[fetch->layer].floats : w->affine, *bias = scale + room;
+  float *scale = alone ? floats_of(w->panels[fetch->layer]) : w->affine, *bias = scale + room;
   if (alone) memset(scale, 0, 2 * room * sizeof *scale);
   bool good = mafat_affine_take(fetch->kind, values, n, mafat_affine_epsilon(w->network), scale, bias);
   return good || w->trust[fetch->layer].checked ? MAFAT_OK : refuse(w, fetch->layer, d);
 }
 
-static void take_slices(struct mafat_weights *w, const struct mafat_fetch *fetch, const float *values)
+static void take_slices(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data)
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   size_t first = mafat_packed_offset(l, fetch->filters.begin);
   for (int f = fetch->filters.begin; f < fetch->filters.end; f = mafat_panel_end(l, f))
-    w->step.panels[(f - w->step.filters.begin) / MAFAT_PANEL] = values + (mafat_packed_offset(l, f) - first);
+    w->step.panels[(f - w->step.filters.begin) / MAFAT_PANEL] =
+        (const float *)(const void *)(data + (mafat_packed_offset(l, f) - first));
 }
 
 int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
@@ -70,8 +77,8 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
   int code = check(w, fetch, data, d);
   if (code) return code;
   switch (fetch->kind) {
-  case MAFAT_FETCH_SLICE: take_slices(w, fetch, values); break;
-  case MAFAT_FETCH_COPY: memcpy((char *)panels.floats + fetch->into, data, fetch->bytes); break;
+  case MAFAT_FETCH_SLICE: take_slices(w, fetch, data); break;
+  case MAFAT_FETCH_COPY: memcpy(panels.bytes + fetch->into, data, fetch->bytes); break;
   case MAFAT_FETCH_FILTERS:
     mafat_pack_filters(l, fetch->filters, values, scale, bias, w->pieces, panels);
     break;
@@ -83,9 +90,9 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
 
 /* ---- a run ---- */
 
-static float *in_arena(const struct mafat_weights *w, int buffer)
+static char *in_arena(const struct mafat_weights *w, int buffer)
 {
-  return buffer < 0 ? NULL : (float *)(void *)(w->arena + w->layout->buffers[buffer].offset);
+  return buffer < 0 ? NULL : w->arena + w->layout->buffers[buffer].offset;
 }
 
 static char *ring_in_arena(const struct mafat_weights *w)
@@ -99,7 +106,7 @@ void mafat_weights_forget_parts(struct mafat_weights *w)
 {
   for (int l = 0; l < w->n_layers; l++)
     if (!w->trust[l].checked)
-      w->trust[l] = (struct trust){.left = (uint64_t)mafat_packed_floats(&w->network->layers[l]) * sizeof(float)};
+      w->trust[l] = (struct trust){.left = mafat_packed_layer_bytes(&w->network->layers[l])};
 }
 
 void mafat_weights_begin(struct mafat_weights *w, char *arena)
@@ -108,7 +115,7 @@ void mafat_weights_begin(struct mafat_weights *w, char *arena)
   w->arena = arena;
   w->begun = false;
   w->step.layer = -1;
-  w->affine = in_arena(w, w->layout->affine_buffer);
+  w->affine = (float *)(void *)in_arena(w, w->layout->affine_buffer);
   for (int l = 0; l < w->n_layers; l++)
     if (w->layout->weights_buffers[l] >= 0)
       w->panels[l] = (struct mafat_packed_panels){in_arena(w, w->layout->weights_buffers[l]), 0};
@@ -197,12 +204,12 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
   struct mafat_packed_panels panels = w->panels[layer];
   if (mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE) {
     *slice = (struct mafat_weights_slice){
-        .scale = panels.floats, .bias = panels.floats + mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
+        .scale = floats_of(panels), .bias = floats_of(panels) + mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
     return MAFAT_OK;
   }
   if (mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS) {
     uint64_t biases = mafat_layer_weight_counts(l).biases;
-    *slice = (struct mafat_weights_slice){.bias = panels.floats, .weights = panels.floats + biases};
+    *slice = (struct mafat_weights_slice){.bias = floats_of(panels), .weights = floats_of(panels) + biases};
     return MAFAT_OK;
   }
   slice->width = mafat_panel_width(mafat_panel_end(l, filters.begin) - filters.begin);
@@ -211,7 +218,8 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
     slice_in_ring(w, l, filters, channels, slice);
     return MAFAT_OK;
   }
-  const float *panel = panels.floats + (mafat_packed_offset(l, filters.begin) - panels.before);
+  panels.bytes += mafat_packed_offset(l, filters.begin) - panels.before;
+  const float *panel = floats_of(panels);
   struct mafat_matrix m = mafat_layer_matrix(l);
   size_t row = (size_t)m.taps * (size_t)slice->width;
   slice->weights = panel + (size_t)channels.begin * row;
@@ -255,10 +263,11 @@ bool mafat_weights_reads_directly(const struct mafat_weights *w)
 
 uint64_t mafat_weights_payload_bytes(const struct mafat_network *n)
 {
-  uint64_t floats = 0;
+  uint64_t bytes = 0;
   for (int l = 0; l < n->n_layers; l++) {
-    struct mafat_weight_counts c = mafat_layer_weight_counts(&n->layers[l]);
-    floats += c.biases + c.normalization + c.weights;
+    const struct mafat_layer_constants *c = &n->constants->layers[l];
+    bytes += mafat_constant_bytes(&c->biases, c->biases.n) + mafat_constant_bytes(&c->weights, c->weights.n) +
+             mafat_constant_bytes(&c->normalization, c->normalization.n);
   }
-  return floats * sizeof(float);
+  return bytes;
 }

@@ -65,13 +65,14 @@ static int place_packed(struct mafat_weights_file *f, const struct mafat_network
   if (!c) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->name);
   for (int l = 0; l < n->n_layers; l++) {
     const struct mafat_packed_entry *e = &f->packed->entries[l];
-    size_t floats = mafat_packed_floats(&n->layers[l]);
-    if (floats > SIZE_MAX / sizeof(float) || e->bytes != (uint64_t)floats * sizeof(float))
+    enum mafat_dtype type = n->layers[l].weights_type;
+    size_t bytes = mafat_packed_layer_bytes(&n->layers[l]);
+    if (bytes == SIZE_MAX || e->bytes != bytes)
       return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: expected %llu bytes of layer %d [%s], found %llu",
-                        f->name, (unsigned long long)floats * sizeof(float), l,
+                        f->name, (unsigned long long)bytes, l,
                         mafat_layer_type_name(n->layers[l].type), (unsigned long long)e->bytes);
     c->layers[l].weights = (struct mafat_constant){
-        .at = e->offset, .n = floats, .type = MAFAT_F32, .order = MAFAT_ORDER_READY};
+        .at = e->offset, .n = bytes / mafat_dtype_bytes(type), .type = type, .order = MAFAT_ORDER_READY};
   }
   return MAFAT_OK;
 }

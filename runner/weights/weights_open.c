@@ -35,9 +35,8 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
 {
   size_t bytes = 0;
   for (int l = 0; l < w->n_layers; l++) {
-    size_t layer_bytes, floats = kept[l] ? mafat_packed_floats(&w->network->layers[l]) : 0;
-    if (__builtin_mul_overflow(floats, sizeof(float), &layer_bytes) ||
-        __builtin_add_overflow(layer_bytes, (size_t)63, &layer_bytes) ||
+    size_t layer_bytes = kept[l] ? mafat_packed_layer_bytes(&w->network->layers[l]) : 0;
+    if (__builtin_add_overflow(layer_bytes, (size_t)63, &layer_bytes) ||
         __builtin_add_overflow(bytes, layer_bytes / 64 * 64, &bytes))
       return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", w->file->name);
   }
@@ -48,11 +47,11 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
     return mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map %zu bytes for the weights: %s", w->file->name, bytes,
                       strerror(errno));
   w->kept = map;
-  float *at = w->kept;
+  char *at = w->kept;
   for (int l = 0; l < w->n_layers; l++) {
     if (!kept[l]) continue;
-    w->panels[l].floats = at;
-    at += (mafat_packed_floats(&w->network->layers[l]) + 15) / 16 * 16;
+    w->panels[l].bytes = at;
+    at += (mafat_packed_layer_bytes(&w->network->layers[l]) + 63) / 64 * 64;
   }
   return MAFAT_OK;
 }
@@ -131,7 +130,7 @@ static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_
   bool any = false;
   for (int l = 0; l < w->n_layers && w->plan; l++) {
     const struct mafat_layer *layer = &w->network->layers[l];
-    if (!used[l] || w->plan->residence[l] == MAFAT_KEPT || mafat_packed_floats(layer) == 0) continue;
+    if (!used[l] || w->plan->residence[l] == MAFAT_KEPT || mafat_packed_layer_bytes(layer) == 0) continue;
     any = true;
     if (w->file->constants->layers[l].weights.order == MAFAT_ORDER_INPUTS)
       return mafat_fail(d, MAFAT_EUNSUPPORTED,

@@ -27,7 +27,7 @@ struct mafat_weights {
   const struct mafat_layout *layout;
   int n_layers;
   struct mafat_weights_file *file;
-  float *kept;                       /* one mapping */
+  char *kept;                        /* one mapping */
   size_t kept_bytes;
   struct mafat_packed_panels *panels; /* [layer]: kept, loaded, or the panels that a step needs */
   struct trust *trust;               /* [layer] */

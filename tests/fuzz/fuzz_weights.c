@@ -90,7 +90,7 @@ static struct mafat_packed *lay_out(const struct mafat_network *n, const struct 
   struct mafat_packed *p;
   uint64_t layer_bytes[16];
   require(n->n_layers <= 16);
-  for (int l = 0; l < n->n_layers; l++) layer_bytes[l] = mafat_packed_floats(&n->layers[l]) * sizeof(float);
+  for (int l = 0; l < n->n_layers; l++) layer_bytes[l] = mafat_packed_layer_bytes(&n->layers[l]);
   require(mafat_packed_make(&p, n, graph, layer_bytes) == MAFAT_OK);
   return p;
 }

@@ -178,7 +178,7 @@ static void tell_map(struct golden_text *t, const struct mafat_layout *layout, i
   golden_say(t, "%s", NAME_OF(tensor));
   if (m->buffer >= 0)
     golden_say(t, ": %s, %d rows of %zu bytes, %d columns, padding %d and %d", m->external ? "whole" : "part", m->rows,
-               m->row_floats * sizeof(float), m->cols, m->left, m->right);
+               m->row_bytes, m->cols, m->left, m->right);
   golden_say(t, "\n");
   tell_buffer(t, layout, "map", m->buffer);
 }

@@ -45,7 +45,7 @@ struct ours {
 static int map_open(struct map *m, int h, int w, int c, int pad_before, int pad_behind)
 {
   *m = (struct map){.h = h + pad_before + pad_behind, .w = w + pad_before + pad_behind, .c = c, .pad_before = pad_before};
-  m->row_floats = (size_t)m->w * (size_t)mafat_pixel_floats(c);
+  m->row_floats = (size_t)m->w * (size_t)mafat_pixel_width(c);
   size_t bytes = (size_t)m->h * m->row_floats * sizeof(float) + 64;
   m->floats = aligned_alloc(64, (bytes + 63) / 64 * 64);
   if (!m->floats) return -1;

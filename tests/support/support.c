@@ -103,7 +103,7 @@ struct mafat_plan_options test_plain_options(void)
   mafat_plan_defaults(&options);
   options.algorithm = MAFAT_DIRECT;
   options.keep_all = true;
-  options.small_floats = 0; /* the tests' networks are small */
+  options.small_bytes = 0; /* the tests' networks are small */
   return options;
 }
 

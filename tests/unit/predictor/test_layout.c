@@ -106,19 +106,20 @@ static void check_size(const struct replay *r, int tensor, struct mafat_box held
 {
   const struct mafat_tensor_layout *t = &r->s->layout->tensors[tensor + 1];
   struct mafat_shape shape = mafat_network_tensor_shape(r->s->network, tensor);
-  size_t pixel = 0, most = (size_t)t->cols * (size_t)mafat_pixel_floats(shape.c);
+  size_t element = mafat_dtype_bytes(mafat_network_tensor_type(r->s->network, tensor)), pixel = 0;
+  size_t most = (size_t)t->cols * (size_t)mafat_pixel_width(shape.c) * element;
   int cols = mafat_span_size(held.x) + (held.x.begin == 0 ? t->left : 0) + (held.x.end == shape.w ? t->right : 0);
   for (int b = channels.begin / MAFAT_CHANNEL_BLOCK; b < mafat_n_blocks(channels.end); b++)
-    pixel += (size_t)mafat_block_width(shape.c, b);
+    pixel += (size_t)mafat_block_width(shape.c, b) * element;
   require(mafat_span_size(held.y) <= t->rows && cols <= t->cols, r->s, "tensor %d's box exceeds its buffer", tensor);
-  require(t->row_floats >= (size_t)t->cols * pixel && t->row_floats <= most &&
-              t->row_floats * (size_t)t->rows * sizeof(float) <= r->s->layout->buffers[t->buffer].bytes,
+  require(t->element_bytes == element && t->row_bytes >= (size_t)t->cols * pixel && t->row_bytes <= most &&
+              t->row_bytes * (size_t)t->rows <= r->s->layout->buffers[t->buffer].bytes,
           r->s, "tensor %d's rows exceed its buffer", tensor);
   if (tensor >= 0 && mafat_order_is_wide(r->s->plan, tensor))
-    require(t->row_floats <= (size_t)t->cols * (size_t)(MAFAT_PANEL * r->s->plan->n_threads), r->s,
+    require(t->row_bytes <= (size_t)t->cols * (size_t)(MAFAT_PANEL * r->s->plan->n_threads) * element, r->s,
             "tensor %d is more than a panel", tensor);
   else
-    require(t->row_floats == most, r->s, "tensor %d lacks channels", tensor);
+    require(t->row_bytes == most, r->s, "tensor %d lacks channels", tensor);
 }
 
 static void check_source(const struct replay *r, const struct mafat_step *step, int tensor, struct mafat_box read)
@@ -199,7 +200,7 @@ static void take_weights(struct replay *r, const struct mafat_step *step)
 {
   const struct mafat_layout *layout = r->s->layout;
   for (int l = step->layer; l >= 0; l = r->s->plan->inner[l]) {
-    size_t bytes = mafat_packed_floats(&r->s->network->layers[l]) * sizeof(float);
+    size_t bytes = mafat_packed_layer_bytes(&r->s->network->layers[l]);
     int buffer = layout->weights_buffers[l];
     bool loaded = bytes > 0 && r->s->plan->residence[l] == MAFAT_LOADED;
     require((buffer >= 0) == loaded, r->s, "layer %d's weights", l);
@@ -356,7 +357,7 @@ START_TEST(kept_weights_lie_outside)
       int outer = l;
       while (s.plan->outer[outer] >= 0) outer = s.plan->outer[outer];
       if (!usage[outer + 1].needed) continue;
-      size_t bytes = (mafat_packed_floats(&s.network->layers[l]) * sizeof(float) + UNIT - 1) / UNIT * UNIT;
+      size_t bytes = (mafat_packed_layer_bytes(&s.network->layers[l]) + UNIT - 1) / UNIT * UNIT;
       if (s.plan->residence[l] == MAFAT_KEPT) kept += bytes;
       if (s.plan->residence[l] == MAFAT_LOADED) loaded += bytes;
     }

@@ -276,7 +276,7 @@ START_TEST(yolov2_lets_go_of_its_wide_map)
   ck_assert_int_eq(plan->fan[26], fan ? 16 : -1);
   const struct mafat_buffer *wide = &layout->buffers[layout->tensors[16 + 1].buffer];
   ck_assert_int_lt(wide->last, 2 * plan->position[18]);
-  ck_assert_uint_eq(wide->bytes, layout->tensors[16 + 1].row_floats * 38 * sizeof(float));
+  ck_assert_uint_eq(wide->bytes, layout->tensors[16 + 1].row_bytes * 38);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   mafat_network_close(&n);

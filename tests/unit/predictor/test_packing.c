@@ -21,9 +21,9 @@ START_TEST(blocks_are_as_wide_as_they_need_to_be)
     ck_assert_msg(mafat_n_blocks(c) == rows[i].n_blocks, "%d channels: %d blocks", c, mafat_n_blocks(c));
     ck_assert_msg(mafat_block_width(c, rows[i].n_blocks - 1) == rows[i].last_width, "%d channels: last block %d", c,
                   mafat_block_width(c, rows[i].n_blocks - 1));
-    ck_assert_msg(mafat_pixel_floats(c) == rows[i].pixel_floats, "%d channels: %d floats", c, mafat_pixel_floats(c));
+    ck_assert_msg(mafat_pixel_width(c) == rows[i].pixel_floats, "%d channels: %d floats", c, mafat_pixel_width(c));
     for (int b = 0; b < mafat_n_blocks(c); b++) sum += mafat_block_width(c, b);
-    ck_assert_int_eq(sum, mafat_pixel_floats(c));
+    ck_assert_int_eq(sum, mafat_pixel_width(c));
   }
 }
 END_TEST
@@ -149,11 +149,11 @@ END_TEST
 
 START_TEST(parts_of_a_pixel_are_whole_blocks)
 {
-  ck_assert_int_eq(mafat_pixel_floats_of(70, mafat_span(0, 70)), mafat_pixel_floats(70));
-  ck_assert_int_eq(mafat_pixel_floats_of(70, mafat_span(32, 64)), 32);
-  ck_assert_int_eq(mafat_pixel_floats_of(70, mafat_span(64, 70)), 8);
-  ck_assert_int_eq(mafat_pixel_floats_of(70, mafat_span(32, 70)), 40);
-  ck_assert_int_eq(mafat_pixel_floats_of(3, mafat_span(0, 3)), 3);
+  ck_assert_int_eq(mafat_pixel_width_of(70, mafat_span(0, 70)), mafat_pixel_width(70));
+  ck_assert_int_eq(mafat_pixel_width_of(70, mafat_span(32, 64)), 32);
+  ck_assert_int_eq(mafat_pixel_width_of(70, mafat_span(64, 70)), 8);
+  ck_assert_int_eq(mafat_pixel_width_of(70, mafat_span(32, 70)), 40);
+  ck_assert_int_eq(mafat_pixel_width_of(3, mafat_span(0, 3)), 3);
 }
 END_TEST
 
@@ -203,16 +203,17 @@ START_TEST(offsets_are_the_sums_of_the_panels_before)
 {
   struct mafat_network *n = network_of(&shapes[_i]);
   const struct mafat_layer *l = &n->layers[0];
-  size_t floats = 0, taps = (size_t)(l->in.c / l->groups * mafat_window_area(&l->window));
+  size_t bytes = 0, taps = (size_t)(l->in.c / l->groups * mafat_window_area(&l->window));
   for (int first = 0; first < l->filters; first = mafat_panel_end(l, first)) {
     int width = (mafat_panel_end(l, first) - first + 7) / 8 * 8;
-    ck_assert_msg(mafat_packed_offset(l, first) == floats, "row %d, filter %d: %zu, expected %zu", _i, first,
-                  mafat_packed_offset(l, first), floats);
+    ck_assert_msg(mafat_packed_offset(l, first) == bytes, "row %d, filter %d: %zu, expected %zu", _i, first,
+                  mafat_packed_offset(l, first), bytes);
     ck_assert_int_eq(mafat_panel_width(mafat_panel_end(l, first) - first), width);
-    floats += (size_t)width * (taps + 2); /* weights, then scale and bias */
+    bytes += (size_t)width * (taps + 2) * sizeof(float); /* weights, then scale and bias */
   }
-  ck_assert_msg(mafat_packed_floats(l) == floats, "row %d: %zu floats, expected %zu", _i, mafat_packed_floats(l), floats);
-  ck_assert_uint_eq(mafat_packed_bytes(n, 1), (floats * 4 + 63) / 64 * 64);
+  ck_assert_msg(mafat_packed_layer_bytes(l) == bytes, "row %d: %zu bytes, expected %zu", _i, mafat_packed_layer_bytes(l),
+                bytes);
+  ck_assert_uint_eq(mafat_packed_bytes(n, 1), (bytes + 63) / 64 * 64);
   mafat_network_close(&n);
 }
 END_TEST
@@ -225,16 +226,16 @@ START_TEST(layers_add_up_each_aligned)
     char cfg[TEST_CFG_ROOM];
     test_random_network(&rng, &style, cfg, sizeof cfg);
     struct mafat_network *n = test_network(cfg);
-    size_t bytes = 0;
+    size_t before = 0;
     for (int l = 0; l < n->n_layers; l++) {
       struct mafat_weight_counts counts = mafat_layer_weight_counts(&n->layers[l]);
-      size_t floats = mafat_packed_floats(&n->layers[l]);
-      ck_assert_msg((floats == 0) == (counts.biases + counts.normalization + counts.weights == 0), "layer %d\n%s", l, cfg);
-      ck_assert_msg(floats >= counts.weights, "layer %d has less room than weights\n%s", l, cfg);
-      ck_assert_uint_eq(mafat_packed_bytes(n, l), bytes);
-      bytes += (floats * 4 + 63) / 64 * 64;
+      size_t bytes = mafat_packed_layer_bytes(&n->layers[l]);
+      ck_assert_msg((bytes == 0) == (counts.biases + counts.normalization + counts.weights == 0), "layer %d\n%s", l, cfg);
+      ck_assert_msg(bytes >= counts.weights * sizeof(float), "layer %d has less room than weights\n%s", l, cfg);
+      ck_assert_uint_eq(mafat_packed_bytes(n, l), before);
+      before += (bytes + 63) / 64 * 64;
     }
-    ck_assert_uint_eq(mafat_packed_bytes(n, n->n_layers), bytes);
+    ck_assert_uint_eq(mafat_packed_bytes(n, n->n_layers), before);
     mafat_network_close(&n);
   }
 }
@@ -244,10 +245,10 @@ START_TEST(connected_and_others)
 {
   struct mafat_network *n = test_network("[net]\nheight=3\nwidth=5\nchannels=7\n[batchnorm]\n[connected]\noutput=41\n"
                                          "[softmax]\n");
-  ck_assert_uint_eq(mafat_packed_floats(&n->layers[0]), 2 * 8);
-  ck_assert_uint_eq(mafat_packed_floats(&n->layers[1]), (32 + 16) * (3 * 5 * 7 + 2));
-  ck_assert_uint_eq(mafat_packed_offset(&n->layers[1], 32), 32 * (3 * 5 * 7 + 2));
-  ck_assert_uint_eq(mafat_packed_floats(&n->layers[2]), 0);
+  ck_assert_uint_eq(mafat_packed_layer_bytes(&n->layers[0]), 4 * 2 * 8);
+  ck_assert_uint_eq(mafat_packed_layer_bytes(&n->layers[1]), 4 * (32 + 16) * (3 * 5 * 7 + 2));
+  ck_assert_uint_eq(mafat_packed_offset(&n->layers[1], 32), 4 * 32 * (3 * 5 * 7 + 2));
+  ck_assert_uint_eq(mafat_packed_layer_bytes(&n->layers[2]), 0);
   mafat_network_close(&n);
 }
 END_TEST

@@ -517,7 +517,7 @@ START_TEST(weights_are_where_they_can_be)
     struct mafat_plan *plan = test_plan_with(n, r->plan, &options);
     char residence[16] = "", divided[16] = "";
     for (int l = 0; l < n->n_layers; l++) {
-      bool weighs = mafat_packed_floats(&n->layers[l]) > 0;
+      bool weighs = mafat_packed_layer_bytes(&n->layers[l]) > 0;
       bool divides = plan->outer[l] < 0 && mafat_plan_divides(plan, n, l);
       residence[l] = weighs ? "kls"[plan->residence[l]] : '-';
       divided[l] = divides ? 'd' : '.';

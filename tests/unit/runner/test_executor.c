@@ -162,7 +162,7 @@ static struct mafat_plan_options random_options(struct test_rng *rng, enum mafat
   mafat_plan_defaults(&options);
   options.algorithm = algorithm;
   options.keep_all = test_random_chance(rng, 30);
-  if (test_random_chance(rng, 80)) options.small_floats = 0;
+  if (test_random_chance(rng, 80)) options.small_bytes = 0;
   options.n_threads = test_random_chance(rng, 40) ? test_random_int(rng, 2, 4) : 1;
   return options;
 }

@@ -114,7 +114,7 @@ static struct arena make_arena(const struct mafat_network *n, const struct mafat
   a.weights_buffers = calloc((size_t)plan->n_layers, sizeof *a.weights_buffers);
   for (int l = 0; l < plan->n_layers; l++)
     a.weights_buffers[l] = plan->residence[l] == MAFAT_LOADED
-                               ? add_buffer(&a, mafat_packed_floats(&n->layers[l]) * sizeof(float)) : -1;
+                               ? add_buffer(&a, mafat_packed_layer_bytes(&n->layers[l])) : -1;
   a.layout.ring_buffer = add_buffer(&a, sizes.ring_bytes ? sizes.ring_bytes + MAFAT_FETCH_ALIGNMENT : 0);
   a.layout.panel_buffer = add_buffer(&a, sizes.panel_bytes);
   a.layout.affine_buffer = add_buffer(&a, sizes.affine_bytes);
@@ -178,7 +178,7 @@ static void compare_layer(const struct mafat_network *n, int layer, const struct
     struct mafat_weights_slice x, y;
     mafat_weights_slice(a, layer, filters, channels, &x);
     mafat_weights_slice(b, layer, filters, channels, &y);
-    size_t bytes = mafat_packed_floats(l) * sizeof(float);
+    size_t bytes = mafat_packed_layer_bytes(l);
     ck_assert(memcmp(x.scale ? x.scale : x.bias, y.scale ? y.scale : y.bias, bytes) == 0);
     return;
   }
@@ -199,7 +199,7 @@ static void compare_step(const struct mafat_network *n, const struct mafat_plan 
   if (step->kind != MAFAT_STEP_COMPUTE) return;
   for (int l = step->layer; l >= 0; l = plan->inner[l]) {
     const struct mafat_layer *layer = &n->layers[l];
-    if (mafat_packed_floats(layer) == 0) continue;
+    if (mafat_packed_layer_bytes(layer) == 0) continue;
     bool streamed = plan->residence[l] == MAFAT_STREAMED;
     compare_layer(n, l, w, kept, streamed ? step->filters : mafat_span(0, layer->out.c),
                   streamed ? step->channels : mafat_span(0, inputs_of(layer)));
@@ -323,7 +323,7 @@ START_TEST(packed_files_hold_what_is_kept)
   struct mafat_weights *a = open_kept(darknet_path, n, n->n_layers), *b = open_kept(packed_path, n, n->n_layers);
   ck_assert_uint_eq(mafat_weights_bytes(a), mafat_weights_bytes(b));
   for (int l = 0; l < n->n_layers; l++)
-    if (mafat_packed_floats(&n->layers[l]))
+    if (mafat_packed_layer_bytes(&n->layers[l]))
       compare_layer(n, l, a, b, mafat_span(0, n->layers[l].out.c), mafat_span(0, inputs_of(&n->layers[l])));
   ck_assert_msg(mafat_packer_check(packed_path, NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
   mafat_weights_close(&a);
@@ -395,7 +395,7 @@ START_TEST(each_byte_is_read_once_where_each_layer_runs_once)
   struct mafat_network *n = test_network(wide_cfg);
   struct mafat_fetch_sizes sizes;
   uint64_t image = 0;
-  for (int l = 0; l < n->n_layers; l++) image += mafat_packed_floats(&n->layers[l]) * sizeof(float);
+  for (int l = 0; l < n->n_layers; l++) image += mafat_packed_layer_bytes(&n->layers[l]);
   for (int packed = 0; packed < 2; packed++) {
     struct mafat_plan *plan = make_plan(n, 0, 1 + _i, packed);
     ck_assert_int_eq(mafat_fetches_size(n, plan, &sizes), MAFAT_OK);

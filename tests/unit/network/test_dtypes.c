@@ -1,0 +1,73 @@
+#include <check.h>
+#include <string.h>
+
+#include "network/network.h"
+#include "tests/support/support.h"
+
+Suite *dtypes_suite(void);
+
+/* ---- the table ---- */
+
+START_TEST(every_type_has_a_row_of_its_own)
+{
+  for (int t = 0; t < MAFAT_N_DTYPES; t++) {
+    const char *name = mafat_dtype_name((enum mafat_dtype)t);
+    ck_assert_msg(name && *name, "type %d", t);
+    for (int other = 0; other < t; other++) ck_assert_str_ne(name, mafat_dtype_name((enum mafat_dtype)other));
+  }
+}
+END_TEST
+
+/* Elements lie where a pointer of their C type may point, 64 bytes of them apart at most. */
+START_TEST(elements_fill_cache_lines)
+{
+  for (int t = 0; t < MAFAT_N_DTYPES; t++) {
+    size_t bytes = mafat_dtype_bytes((enum mafat_dtype)t);
+    ck_assert_msg(bytes > 0 && 64 % bytes == 0, "%s: %zu bytes", mafat_dtype_name((enum mafat_dtype)t), bytes);
+  }
+}
+END_TEST
+
+START_TEST(floats_are_as_wide_as_they_say)
+{
+  ck_assert_str_eq(mafat_dtype_name(MAFAT_F32), "float32");
+  ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_F32), sizeof(float));
+}
+END_TEST
+
+/* ---- networks ---- */
+
+static void check_sources(const struct mafat_network *n, int layer, const char *cfg)
+{
+  const struct mafat_sources *sources = &n->layers[layer].sources;
+  for (int i = 0; i < sources->n; i++)
+    if (mafat_network_tensor_type(n, sources->list[i].tensor) != mafat_network_in_type(n, layer))
+      test_fail_case(cfg, "-", "layer %d reads elements of several types", layer);
+}
+
+START_TEST(a_layer_reads_one_type)
+{
+  for (int seed = 0; seed < 100; seed++) {
+    struct test_rng rng = test_rng((uint64_t)seed);
+    struct test_network_style style = test_network_style();
+    char cfg[TEST_CFG_ROOM];
+    test_random_network(&rng, &style, cfg, sizeof cfg);
+    struct mafat_network *n = test_network(cfg);
+    for (int l = 0; l < n->n_layers; l++) check_sources(n, l, cfg);
+    mafat_network_close(&n);
+  }
+}
+END_TEST
+
+Suite *dtypes_suite(void)
+{
+  Suite *suite = suite_create("dtypes");
+  TCase *table = tcase_create("table"), *networks = tcase_create("networks");
+  tcase_add_test(table, every_type_has_a_row_of_its_own);
+  tcase_add_test(table, elements_fill_cache_lines);
+  tcase_add_test(table, floats_are_as_wide_as_they_say);
+  suite_add_tcase(suite, table);
+  tcase_add_test(networks, a_layer_reads_one_type);
+  suite_add_tcase(suite, networks);
+  return suite;
+}
