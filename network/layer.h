@@ -1,5 +1,5 @@
-/* One layer as plain data: what it is, what it reads, its shapes and parameters. What follows
- * from its kind is in kind.h; how layers make a network, in network.h. */
+/* One layer, or input of a network, as plain data: what it is, what it reads, its shapes and
+ * parameters. What follows from its kind is in kind.h; how layers make a network, in network.h. */
 #ifndef MAFAT_NETWORK_LAYER_H
 #define MAFAT_NETWORK_LAYER_H
 
@@ -24,6 +24,7 @@ enum mafat_layer_type {
   MAFAT_REGION,
   MAFAT_YOLO,
   MAFAT_DETECTION,
+  MAFAT_INPUT_LAYER,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -43,7 +44,6 @@ enum mafat_blend {
 };
 
 enum {
-  MAFAT_INPUT = -1,       /* the tensor that the image is decoded into */
   MAFAT_MAX_LAYERS = 4096,
   MAFAT_MAX_EXTENT = 1 << 20, /* of a map, in pixels a side; of filters and groups */
   MAFAT_CHANNEL_BLOCK = 16 /* channels stored side by side; unit of summation */
@@ -60,7 +60,7 @@ static inline long long mafat_shape_floats(struct mafat_shape s)
 
 /* Channels [first, first + n) of a tensor. */
 struct mafat_source {
-  int tensor; /* layer index or MAFAT_INPUT */
+  int tensor; /* index of the operator that makes it */
   int first, n;
 };
 

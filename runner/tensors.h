@@ -16,7 +16,7 @@ struct mafat_tensors {
   const struct mafat_network *network;
   const struct mafat_layout *layout;
   char *arena;
-  struct mafat_held *held; /* [tensor + 1] */
+  struct mafat_held *held; /* [operator] */
 };
 
 /* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
@@ -24,8 +24,8 @@ struct mafat_tensors {
 static inline float *mafat_tensors_pixel(const struct mafat_tensors *t, int tensor, int block, int y,
                                          int x)
 {
-  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor + 1];
-  const struct mafat_held *h = &t->held[tensor + 1];
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  const struct mafat_held *h = &t->held[tensor];
   struct mafat_span held = h->box.x;
   int channels = mafat_network_tensor_shape(t->network, tensor).c;
   size_t column = (size_t)(x - held.begin + (held.begin == 0 ? l->left : 0));

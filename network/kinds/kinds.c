@@ -21,6 +21,7 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REGION] = &mafat_kind_region,
     [MAFAT_YOLO] = &mafat_kind_yolo,
     [MAFAT_DETECTION] = &mafat_kind_detection,
+    [MAFAT_INPUT_LAYER] = &mafat_kind_input,
 };
 
 /* ---- shared ---- */

@@ -25,7 +25,7 @@ extern const struct mafat_predictor_kind mafat_predictor_convolutional, mafat_pr
     mafat_predictor_activation, mafat_predictor_softmax, mafat_predictor_region, mafat_predictor_yolo,
     mafat_predictor_detection;
 
-/* NULL: a layer of that type has no steps, it renames what it reads. */
+/* NULL: nothing of that type is computed: an input, or what renames what it reads. */
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type);
 
 #endif

@@ -45,7 +45,7 @@ extern const struct mafat_runner_kind mafat_runner_convolutional, mafat_runner_m
     mafat_runner_batchnorm, mafat_runner_crop, mafat_runner_activation, mafat_runner_softmax, mafat_runner_region,
     mafat_runner_yolo, mafat_runner_detection;
 
-/* NULL: a layer of that type has no steps, it renames what it reads. */
+/* NULL: nothing of that type is computed: an input, or what renames what it reads. */
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type);
 
 /* A step, of the kind of the layer that reads its input: what `prepare` and `run` above are for.
