@@ -50,6 +50,7 @@ void mafat_network_close(struct mafat_network **network)
   struct mafat_network *n = *network;
   for (int i = 0; n->layers && i < mafat_network_n_operators(n); i++) free_layer(&n->layers[i]);
   free(n->layers);
+  free(n->constants);
   free(n->path);
   free(n);
   *network = NULL;

@@ -1,5 +1,7 @@
 #include "formats/darknet/darknet.h"
 
+#include "formats/darknet/constants.h"
+#include "formats/darknet/fork.h"
 #include "formats/darknet/sections.h"
 
 #include <stdlib.h>
@@ -29,6 +31,7 @@ static int begin(struct mafat_network **out, const struct mafat_cfg *cfg, struct
 static int read_sections(struct mafat_network *n, struct mafat_cfg *cfg, const struct mafat_darknet_wish *wish,
                          int *known, struct mafat_diagnostic *d)
 {
+  n->fork = wish->fork ? wish->fork : mafat_fork_decide(cfg, n->fork_sign, sizeof n->fork_sign);
   int code = mafat_sections_read_net(n, cfg, wish->width, wish->height, d);
   *known = 0;
   if (code == MAFAT_OK && n->n_layers == 0)
@@ -56,7 +59,9 @@ int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg, const 
     n->cut = true;
     code = MAFAT_OK;
   }
-  if (code == MAFAT_OK) mafat_sections_warn_unknown(cfg, n->cut ? 1 + n->n_layers : cfg->n_sections, warnings);
+  if (code == MAFAT_OK && mafat_darknet_constants(&n->constants, n, NULL) != MAFAT_OK)
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg->path);
+  if (code == MAFAT_OK) mafat_sections_warn_unknown(cfg, n, warnings);
   if (code == MAFAT_OK) *out = n;
   else mafat_network_close(&n);
   return code;
