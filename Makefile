@@ -93,6 +93,9 @@ $(BUILD)/obj/%.o: %.c Makefile
 # include/mafat.h declares can be seen from outside.
 $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
+# Read once a run, and resident while it lasts: small.
+$(call objects,$(FORMATS) $(NETWORK) predictor/spec.c predictor/lay.c runner/facts.c runner/facts_layers.c): EXTRA = -Os
+
 # Loops over all of a weights file, while a layer waits for it.
 $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 # Kernels are written once and compiled once per level.

@@ -16,10 +16,13 @@ enum mafat_order {
   MAFAT_N_ORDERS
 };
 
+/* Small, for a network has hundreds of them. */
 struct mafat_constant {
-  uint64_t at; /* byte of the file */
-  uint64_t n;  /* numbers; 0: there is none */
-  unsigned char file, type, order; /* file: 0, the model's one; enum mafat_dtype; enum mafat_order */
+  uint64_t at;        /* byte of the file */
+  uint64_t n : 48;    /* numbers; 0: there is none */
+  uint64_t file : 4;  /* 0: the model's one */
+  uint64_t type : 6;  /* enum mafat_dtype */
+  uint64_t order : 6; /* enum mafat_order */
 };
 
 /* What a layer has. */

@@ -24,6 +24,9 @@ enum mafat_layer_type {
   MAFAT_REGION,
   MAFAT_YOLO,
   MAFAT_DETECTION,
+  MAFAT_LOCAL_AVGPOOL,
+  MAFAT_REORG3D,
+  MAFAT_GAUSSIAN_YOLO,
   MAFAT_INPUT_LAYER,
   MAFAT_N_LAYER_TYPES
 };
@@ -74,16 +77,20 @@ struct mafat_sources {
  * diagonal around both: its square to the power .6, or beta_nms. */
 enum mafat_nms { MAFAT_NMS_IOU, MAFAT_NMS_GREEDY, MAFAT_NMS_DIOU };
 
-/* Parameters of the three detection heads. */
+/* Which point of its box lies in the cell. */
+enum mafat_point { MAFAT_POINT_CENTER, MAFAT_POINT_LEFT_TOP, MAFAT_POINT_RIGHT_BOTTOM };
+
+/* Parameters of the detection heads. */
 struct mafat_head {
-  int classes, coords, n_anchors; /* n_anchors: boxes per cell */
+  int classes, coords, n_anchors; /* coords: values of a box beside objectness and classes; n_anchors: boxes per cell */
   float *anchors;                 /* (n_anchors, 2): width, height; region: cells, yolo: input pixels */
-  float scale_xy;                 /* yolo: scale_x_y */
+  float scale_xy;                 /* yolo, Gaussian_yolo: scale_x_y */
   bool new_coords;                /* yolo: already activated, squared sizes */
+  enum mafat_point point;         /* Gaussian_yolo: yolo_point */
   bool softmax, background;       /* region, detection */
   bool sqrt;                      /* detection: sizes are stored as square roots */
   int side;                       /* detection: grid of side x side */
-  enum mafat_nms nms;             /* yolo: nms_kind; the last head's is for all boxes */
+  enum mafat_nms nms;             /* yolo, Gaussian_yolo: nms_kind; the last head's is for all boxes */
   float beta_nms;
 };
 
@@ -96,8 +103,8 @@ struct mafat_layer {
   struct mafat_shape from_shape;
   enum mafat_activation activation;
   int filters, groups;        /* groups: of a convolution's channels and filters; of a softmax */
-  struct mafat_window window; /* convolution, maxpool, local */
-  int factor;                 /* upsample: outputs an input becomes, either way; reorg: side of a block */
+  struct mafat_window window; /* convolution, maxpool, local_avgpool, local */
+  int factor;                 /* upsample: outputs an input becomes, either way; reorg, reorg3d: side of a block */
   bool batch_normalize;
   bool reverse;               /* reorg */
   int extra;                  /* reorg: zeros appended to the flattened input */

@@ -13,7 +13,8 @@ enum {
   MAX_TILES_PER_AXIS = 1 << 16,
   MOST_RING = 64,
   MOST_LOADED_KB = 1 << 20,
-  COMPARED_TEXT = 8192
+  COMPARED_TEXT = 8192,
+  GROUPS_AT_ONCE = 16 /* a search makes and frees hundreds of specs: allocators keep many small sizes back, few large ones */
 };
 
 /* ---- making and releasing ---- */
@@ -23,12 +24,20 @@ struct mafat_spec *mafat_spec_new(void)
   return calloc(1, sizeof(struct mafat_spec));
 }
 
+static int make_room(struct mafat_spec *spec, int n_groups)
+{
+  if (n_groups <= spec->room) return MAFAT_OK;
+  struct mafat_group_spec *grown = realloc(spec->groups, (size_t)n_groups * sizeof *grown);
+  if (!grown) return MAFAT_ENOMEM;
+  spec->groups = grown;
+  spec->room = n_groups;
+  return MAFAT_OK;
+}
+
 struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec)
 {
-  struct mafat_group_spec *grown = realloc(spec->groups, (size_t)(spec->n_groups + 1) * sizeof *grown);
-  if (!grown) return NULL;
-  spec->groups = grown;
-  struct mafat_group_spec *g = &grown[spec->n_groups++];
+  if (spec->n_groups == spec->room && make_room(spec, spec->room + GROUPS_AT_ONCE)) return NULL;
+  struct mafat_group_spec *g = &spec->groups[spec->n_groups++];
   *g = (struct mafat_group_spec){.cut = mafat_cut_grid(1, 1)};
   return g;
 }

@@ -98,7 +98,7 @@ struct mafat_group_spec {
 
 struct mafat_spec {
   struct mafat_group_spec *groups; /* (n_groups): one or more, by their ends */
-  int n_groups;
+  int n_groups, room; /* room: groups that there is memory for */
   char *text; /* that it was read from, for messages; else NULL */
 };
 

@@ -103,6 +103,7 @@ static int take_best(struct mafat_choice *c, const struct mafat_choice_request *
   struct mafat_spec *spec;
   code = mafat_spec_copy(&spec, found->spec);
   mafat_front_close(&made);
+  mafat_process_trim_heap();
   code = code ? mafat_fail(d, code, "%s: out of memory", r->search.network->path)
               : take(c, r, r->search.options->algorithm, threads, spec, d);
   mafat_spec_close(&spec);

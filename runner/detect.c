@@ -1,15 +1,13 @@
 #include "runner/detect.h"
 
+#include "runner/decoding.h"
+#include "runner/kinds/kind.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Centre and size, relative to the picture. */
-struct box {
-  float x, y, w, h;
-};
 
 /* One class of one box, above the threshold. Boxes are numbered in the order in
  * which they are found, so `box` also decides between equals. */
@@ -25,22 +23,18 @@ struct place {
   int w, h;
 };
 
-struct search {
+struct mafat_search {
   const struct mafat_detect_input *in;
   struct place place;
   enum mafat_nms nms_kind;
   double nms_power; /* of the distance's square */
-  struct box *boxes;
+  struct mafat_rectangle *boxes;
   size_t n_boxes, boxes_room;
   struct entry *entries;
   size_t n_entries, entries_room;
   size_t held_bytes; /* of both lists */
-};
-
-/* A head while it is read. */
-struct head {
-  const struct mafat_layer *layer;
-  int index;
+  struct mafat_rectangle next; /* whose classes are being told; listed with the first above the threshold */
+  bool next_is_listed;
 };
 
 void mafat_detect_defaults(struct mafat_detect_input *in)
@@ -50,13 +44,13 @@ void mafat_detect_defaults(struct mafat_detect_input *in)
 
 /* ---- Growing lists ---- */
 
-static bool has_room(const struct search *s, size_t bytes)
+static bool has_room(const struct mafat_search *s, size_t bytes)
 {
   size_t room = s->in->room_bytes;
   return room == 0 || (s->held_bytes <= room && bytes <= room - s->held_bytes);
 }
 
-static int grow(struct search *s, void **list, size_t *room, size_t item_bytes)
+static int grow(struct mafat_search *s, void **list, size_t *room, size_t item_bytes)
 {
   size_t more = *room ? 2 * *room : 64, bytes;
   if (more < *room || __builtin_mul_overflow(more, item_bytes, &bytes)) return MAFAT_ENOMEM;
@@ -70,7 +64,7 @@ static int grow(struct search *s, void **list, size_t *room, size_t item_bytes)
   return MAFAT_OK;
 }
 
-static int append_box(struct search *s, struct box b)
+static int append_box(struct mafat_search *s, struct mafat_rectangle b)
 {
   if (s->n_boxes == UINT32_MAX) return MAFAT_ENOMEM;
   if (s->n_boxes == s->boxes_room) {
@@ -83,7 +77,7 @@ static int append_box(struct search *s, struct box b)
   return MAFAT_OK;
 }
 
-static int append_entry(struct search *s, struct entry e)
+static int append_entry(struct mafat_search *s, struct entry e)
 {
   if (s->n_entries == s->entries_room) {
     void *list = s->entries;
@@ -119,7 +113,7 @@ static struct place place_picture(const struct mafat_network *n, const struct ma
 
 /* From shares of the network's input to shares of the picture in it. The mixture
  * of float and double is Darknet's: it decides the last bit of an overlap. */
-static struct box remove_letterbox(struct box b, const struct place *p)
+static struct mafat_rectangle remove_letterbox(struct mafat_rectangle b, const struct place *p)
 {
   double left = (double)(p->in_w - p->w) / 2. / p->in_w;
   double top = (double)(p->in_h - p->h) / 2. / p->in_h;
@@ -131,7 +125,7 @@ static struct box remove_letterbox(struct box b, const struct place *p)
 }
 
 /* May be infinite, as an untrained network's are: that overlaps nothing. */
-static bool box_is_number(struct box b)
+static bool box_is_number(struct mafat_rectangle b)
 {
   return !isnan(b.x) && !isnan(b.y) && !isnan(b.w) && !isnan(b.h);
 }
@@ -152,7 +146,7 @@ static float extent(float x1, float w1, float x2, float w2)
 }
 
 /* The square of the centres' distance beside that of the diagonal around both, to a power. */
-static float distance(struct box a, struct box b, double power)
+static float distance(struct mafat_rectangle a, struct mafat_rectangle b, double power)
 {
   float w = extent(a.x, a.w, b.x, b.w), h = extent(a.y, a.h, b.y, b.h);
   float diagonal = w * w + h * h;
@@ -162,7 +156,7 @@ static float distance(struct box a, struct box b, double power)
 }
 
 /* Two boxes of no area overlap by 0 / 0, which is above no threshold. */
-static bool overlaps_more(const struct search *s, struct box a, struct box b)
+static bool overlaps_more(const struct mafat_search *s, struct mafat_rectangle a, struct mafat_rectangle b)
 {
   float w = overlap(a.x, a.w, b.x, b.w);
   if (w < 0) return false; /* most pairs end here */
@@ -176,132 +170,43 @@ static bool overlaps_more(const struct search *s, struct box a, struct box b)
 
 /* ---- Heads ---- */
 
-static float head_at(const struct search *s, const struct head *h, int c, int y, int x)
+bool mafat_decoding_box(struct mafat_decoding *d, struct mafat_rectangle box, bool of_picture)
 {
-  return s->in->at(s->in->context, h->index, c, y, x);
+  struct mafat_search *s = d->search;
+  s->next = of_picture ? box : remove_letterbox(box, &s->place);
+  s->next_is_listed = false;
+  return box_is_number(s->next);
 }
 
-static int append_if_above(struct search *s, float confidence, int class)
+int mafat_decoding_class(struct mafat_decoding *d, int class, float confidence)
 {
+  struct mafat_search *s = d->search;
   if (!(confidence > s->in->thresh) || isinf(confidence)) return MAFAT_OK;
+  if (!s->next_is_listed) {
+    int code = append_box(s, s->next);
+    if (code) return code;
+    s->next_is_listed = true;
+  }
   return append_entry(s, (struct entry){confidence, class, (uint32_t)(s->n_boxes - 1)});
 }
 
-/* x, y, w, h of one anchor, which begins at channel `c`, before the letterbox is
- * taken off. */
-static struct box read_box(const struct search *s, const struct head *h, int anchor, int c, int y,
-                           int x)
-{
-  const struct mafat_layer *l = h->layer;
-  float w = head_at(s, h, c + 2, y, x), height = head_at(s, h, c + 3, y, x);
-  const float *size = &l->head.anchors[2 * anchor];
-  bool is_yolo = l->type == MAFAT_YOLO;
-  /* Anchors are pixels of the input in [yolo], cells of the map in [region]. */
-  int whole_w = is_yolo ? s->place.in_w : l->out.w, whole_h = is_yolo ? s->place.in_h : l->out.h;
-  struct box b;
-  b.x = ((float)x + head_at(s, h, c, y, x)) / (float)l->out.w;
-  b.y = ((float)y + head_at(s, h, c + 1, y, x)) / (float)l->out.h;
-  if (is_yolo && l->head.new_coords) {
-    b.w = w * w * 4 * size[0] / (float)whole_w;
-    b.h = height * height * 4 * size[1] / (float)whole_h;
-  } else {
-    b.w = (float)(exp((double)w) * (double)size[0] / whole_w);
-    b.h = (float)(exp((double)height) * (double)size[1] / whole_h);
-  }
-  return b;
-}
-
-/* One anchor of one cell of a [region] or [yolo]. */
-static int read_anchor(struct search *s, const struct head *h, int anchor, int y, int x)
-{
-  const struct mafat_head *params = &h->layer->head;
-  int c = anchor * (params->coords + 1 + params->classes);
-  bool background = h->layer->type == MAFAT_REGION && params->background;
-  float objectness = background ? 1 : head_at(s, h, c + params->coords, y, x);
-  if (!(objectness > s->in->thresh)) return MAFAT_OK;
-
-  struct box b = remove_letterbox(read_box(s, h, anchor, c, y, x), &s->place);
-  if (!box_is_number(b)) return MAFAT_OK;
-  int code = append_box(s, b);
-  size_t before = s->n_entries;
-  for (int class = 0; class < params->classes && code == MAFAT_OK; class++)
-    code = append_if_above(
-        s, objectness * head_at(s, h, c + params->coords + 1 + class, y, x), class);
-  if (code == MAFAT_OK && s->n_entries == before) s->n_boxes--;
-  return code;
-}
-
-static int read_cells(struct search *s, const struct head *h)
-{
-  const struct mafat_layer *l = h->layer;
-  int code = MAFAT_OK;
-  for (int y = 0; y < l->out.h; y++)
-    for (int x = 0; x < l->out.w; x++)
-      for (int anchor = 0; anchor < l->head.n_anchors && code == MAFAT_OK; anchor++)
-        code = read_anchor(s, h, anchor, y, x);
-  return code;
-}
-
-/* A tensor read as one list in CHW order. */
-static float flat_at(const struct search *s, const struct head *h, int64_t i)
-{
-  struct mafat_shape out = h->layer->out;
-  int64_t row = i / out.w;
-  return head_at(s, h, (int)(row / out.h), (int)(row % out.h), (int)(i % out.w));
-}
-
-/* One box of one cell of a [detection]. Unlike the others it has no threshold
- * for the objectness alone, and Darknet takes no letterbox off its boxes. */
-static int read_flat_box(struct search *s, const struct head *h, int cell, int box)
-{
-  const struct mafat_head *params = &h->layer->head;
-  int64_t n_cells = (int64_t)params->side * params->side;
-  int64_t number = (int64_t)cell * params->n_anchors + box;
-  float objectness = flat_at(s, h, n_cells * params->classes + number);
-  int64_t at = n_cells * (params->classes + params->n_anchors) + number * 4;
-  double w = (double)flat_at(s, h, at + 2), height = (double)flat_at(s, h, at + 3);
-  struct box b;
-  b.x = (flat_at(s, h, at) + (float)(cell % params->side)) / (float)params->side;
-  b.y = (flat_at(s, h, at + 1) + (float)(cell / params->side)) / (float)params->side;
-  b.w = (float)(params->sqrt ? w * w : w);
-  b.h = (float)(params->sqrt ? height * height : height);
-  if (!box_is_number(b)) return MAFAT_OK;
-  int code = append_box(s, b);
-  size_t before = s->n_entries;
-  for (int class = 0; class < params->classes && code == MAFAT_OK; class++)
-    code = append_if_above(s, objectness * flat_at(s, h, (int64_t)cell * params->classes + class),
-                           class);
-  if (code == MAFAT_OK && s->n_entries == before) s->n_boxes--;
-  return code;
-}
-
-static int read_flat(struct search *s, const struct head *h)
-{
-  const struct mafat_head *params = &h->layer->head;
-  int code = MAFAT_OK;
-  for (int cell = 0; cell < params->side * params->side; cell++)
-    for (int box = 0; box < params->n_anchors && code == MAFAT_OK; box++)
-      code = read_flat_box(s, h, cell, box);
-  return code;
-}
-
 /* As AlexeyAB's programs, which suppress the boxes of all heads at once. */
-static void choose_suppression(struct search *s, const struct mafat_head *last)
+static void choose_suppression(struct mafat_search *s, const struct mafat_head *last)
 {
   s->nms_kind = last->nms;
   s->nms_power = last->nms == MAFAT_NMS_DIOU ? (double)last->beta_nms : .6;
 }
 
-static int read_heads(struct search *s, const struct mafat_network *n)
+static int read_heads(struct mafat_search *s, const struct mafat_network *n)
 {
   int code = MAFAT_OK;
   for (int i = 0; i < s->in->n_layers && code == MAFAT_OK; i++) {
-    const struct head h = {&n->layers[i], i};
-    if (mafat_layer_is_head(h.layer)) choose_suppression(s, &h.layer->head);
-    if (h.layer->type == MAFAT_DETECTION)
-      code = read_flat(s, &h);
-    else if (mafat_layer_is_head(h.layer))
-      code = read_cells(s, &h);
+    const struct mafat_layer *l = &n->layers[i];
+    if (!mafat_layer_is_head(l)) continue;
+    struct mafat_decoding d = {.layer = l, .index = i, .in_w = s->place.in_w, .in_h = s->place.in_h,
+                               .thresh = s->in->thresh, .at = s->in->at, .context = s->in->context, .search = s};
+    choose_suppression(s, &l->head);
+    code = mafat_runner_kind(l->type)->decode(&d);
   }
   return code;
 }
@@ -336,7 +241,7 @@ static int compare_results(const void *left, const void *right)
 
 /* Keeps of every class what overlaps no more confident box that is kept. The
  * survivors move to the front of the list. */
-static void suppress(struct search *s)
+static void suppress(struct mafat_search *s)
 {
   size_t n_kept = 0, first_of_class = 0;
   qsort(s->entries, s->n_entries, sizeof *s->entries, compare_within_class);
@@ -361,9 +266,9 @@ static float clamp_pixels(double value)
   return (float)(value < -FAR ? -FAR : value > FAR ? FAR : value);
 }
 
-static struct mafat_detection to_pixels(const struct search *s, const struct entry *e)
+static struct mafat_detection to_pixels(const struct mafat_search *s, const struct entry *e)
 {
-  struct box b = s->boxes[e->box];
+  struct mafat_rectangle b = s->boxes[e->box];
   double width = s->in->picture_w, height = s->in->picture_h;
   struct mafat_detection result = {.class_id = e->class, .confidence = e->confidence};
   /* A [detection] without sqrt can put out sizes below zero. */
@@ -375,7 +280,7 @@ static struct mafat_detection to_pixels(const struct search *s, const struct ent
   return result;
 }
 
-static int make_results(struct mafat_detections **out, const struct search *s)
+static int make_results(struct mafat_detections **out, const struct mafat_search *s)
 {
   size_t bytes;
   struct mafat_detections *made = calloc(1, sizeof *made);
@@ -417,7 +322,7 @@ int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
   *out = NULL;
   int code = check_input(n, in, d);
   if (code) return code;
-  struct search s = {.in = in, .place = place_picture(n, in)};
+  struct mafat_search s = {.in = in, .place = place_picture(n, in)};
   code = read_heads(&s, n);
   if (code == MAFAT_OK && s.n_entries > 0) {
     if (in->nms > 0) suppress(&s);
@@ -454,9 +359,8 @@ int mafat_classify_layer(const struct mafat_network *n, int n_layers)
 {
   int last = n_layers - 1;
   /* Not routes: they may name any layer, and the [softmax] above one may be dead. */
-  while (last >= 0 && (n->layers[last].type == MAFAT_DROPOUT || n->layers[last].type == MAFAT_COST))
-    last--;
-  return last >= 0 && n->layers[last].type == MAFAT_SOFTMAX ? last : -1;
+  while (last >= 0 && mafat_layer_is_inert(&n->layers[last])) last--;
+  return last >= 0 && mafat_layer_classifies(&n->layers[last]) ? last : -1;
 }
 
 /* Inserts into a list of at most k, most confident first; an equal goes behind. */

@@ -20,6 +20,7 @@
  *   [yolo]       per anchor x, y (logistic, then * scale_x_y - (scale_x_y - 1)
  *                / 2), w, h (raw), objectness, classes (logistic). new_coords:
  *                as the layer before put them out, x and y scaled likewise
+ *   [Gaussian_yolo]  as [yolo], and behind each of x, y, w, h its sigma (logistic)
  *   [detection]  flat, in CHW order: class probabilities per cell, confidences
  *                per cell and box, boxes per cell and box
  *   [softmax]    flat, in CHW order */

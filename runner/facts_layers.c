@@ -31,7 +31,7 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
   if (layer < 0 || layer >= c->plan->n_layers) return MAFAT_EINVAL;
   const struct mafat_layer *l = &n->layers[layer];
   const struct mafat_layout *layout = c->layout;
-  bool convolves = l->type == MAFAT_CONVOLUTIONAL;
+  bool convolves = mafat_layer_convolves(l);
   *f = (struct mafat_layer_facts){
       .type = mafat_layer_type_name(l->type),
       .in_h = l->in.h, .in_w = l->in.w, .in_c = l->in.c,

@@ -27,7 +27,7 @@ int mafat_darknet_header_read(struct mafat_darknet_header *h, const char *beginn
 
 static struct mafat_constant place(uint64_t *at, uint64_t n, enum mafat_order order)
 {
-  struct mafat_constant c = {.at = *at, .n = n, .type = MAFAT_F32, .order = (unsigned char)order};
+  struct mafat_constant c = {.at = *at, .n = n, .type = MAFAT_F32, .order = order};
   *at = mafat_constant_end(&c);
   return c;
 }
@@ -43,10 +43,16 @@ static void place_layer(struct mafat_layer_constants *c, const struct mafat_laye
   if (flat) c->normalization = place(at, n.normalization, MAFAT_ORDER_FILTERS);
 }
 
+static const struct mafat_darknet_header usual = {WIDE_HEADER_BYTES, false};
+
+bool mafat_darknet_header_is_usual(const struct mafat_darknet_header *h)
+{
+  return h->bytes == usual.bytes && h->transposed == usual.transposed;
+}
+
 int mafat_darknet_constants(struct mafat_constants **out, const struct mafat_network *n,
                             const struct mafat_darknet_header *h)
 {
-  static const struct mafat_darknet_header usual = {WIDE_HEADER_BYTES, false};
   if (!h) h = &usual;
   struct mafat_constants *c = mafat_constants_make(n->n_layers);
   *out = c;

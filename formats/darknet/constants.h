@@ -19,6 +19,9 @@ struct mafat_darknet_header {
 int mafat_darknet_header_read(struct mafat_darknet_header *h, const char *beginning, uint64_t file_bytes,
                               const char *name, struct mafat_diagnostic *d);
 
+/* Of the version that Darknet writes, connected layers not transposed? */
+bool mafat_darknet_header_is_usual(const struct mafat_darknet_header *h);
+
 /* What lies where behind such a header; NULL: the usual one, of version 0.2. MAFAT_ENOMEM. */
 int mafat_darknet_constants(struct mafat_constants **out, const struct mafat_network *n,
                             const struct mafat_darknet_header *h);

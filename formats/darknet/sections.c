@@ -161,13 +161,11 @@ static int read_convolutional(struct reader *r)
   return get_strides(r);
 }
 
-static int read_maxpool(struct reader *r)
+/* A window of a size of its own, padded to as many outputs as inputs where it is not strided. */
+static int read_pool(struct reader *r)
 {
-  static const char *const refused[] = {"maxpool_depth", "antialiasing", "maxpool_zero_nonmax", NULL};
   int stride = 1, code;
-  if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
-      (code = get_int(r, "stride", 1, MAX_WINDOW, &stride)))
-    return code;
+  if ((code = connect_to_previous(r)) || (code = get_int(r, "stride", 1, MAX_WINDOW, &stride))) return code;
   int size = stride;
   if ((code = get_int(r, "size", 1, MAX_WINDOW, &size))) return code;
   int padding = size - 1; /* of both sides together */
@@ -175,6 +173,13 @@ static int read_maxpool(struct reader *r)
   struct mafat_taps taps = {size, 1, 1, padding / 2, padding - padding / 2};
   r->layer->window = (struct mafat_window){taps, taps};
   return get_strides(r);
+}
+
+static int read_maxpool(struct reader *r)
+{
+  static const char *const refused[] = {"maxpool_depth", "antialiasing", "maxpool_zero_nonmax", NULL};
+  int code = refuse_keys(r, refused);
+  return code ? code : read_pool(r);
 }
 
 static int add_route_source(struct reader *r, int number, int groups, int group_id)
@@ -265,6 +270,16 @@ static int read_reorg(struct reader *r)
       (code = get_int(r, "extra", 0, MAFAT_MAX_EXTENT, &l->extra)))
     return code;
   return get_bool(r, "reverse", &l->reverse);
+}
+
+/* AlexeyAB's. What he makes of reverse= is not the way back, and divides by zero with few channels. */
+static int read_reorg3d(struct reader *r)
+{
+  static const char *const refused[] = {"reverse", NULL};
+  int code;
+  r->layer->factor = 1;
+  if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r))) return code;
+  return get_int(r, "stride", 1, MAX_WINDOW, &r->layer->factor);
 }
 
 static int read_connected(struct reader *r)
@@ -386,42 +401,62 @@ static int select_anchors(struct reader *r, const float *all, int total)
 }
 
 /* How boxes are suppressed; pjreddie's Darknet knows one way. */
-static int get_nms(struct reader *r, struct mafat_head *h)
+/* Which of n words the key's value is; the first where it is not given. */
+static int get_word(struct reader *r, const char *key, const char *const *words, int n, int *which)
 {
-  h->beta_nms = .6f;
-  if (r->network->fork == MAFAT_FORK_DARKNET) return MAFAT_OK;
-  static const char *const kinds[] = {"default", "greedynms", "diounms"}; /* as enum mafat_nms */
-  const struct mafat_cfg_option *o = mafat_cfg_find(r->section, "nms_kind");
-  const char *kind = o ? o->value : kinds[MAFAT_NMS_IOU];
-  int code = get_float(r, "beta_nms", &h->beta_nms);
-  if (code) return code;
-  for (int i = 0; i <= MAFAT_NMS_DIOU; i++)
-    if (strcmp(kind, kinds[i]) == 0) {
-      h->nms = (enum mafat_nms)i;
-      return MAFAT_OK;
-    }
-  return mafat_fail(r->d, MAFAT_EUNSUPPORTED, "%s:%d: nms_kind=%.60s in [%s] is not supported", r->cfg->path, o->line, kind,
-                    r->section->type);
+  const struct mafat_cfg_option *o = mafat_cfg_find(r->section, key);
+  *which = 0;
+  if (!o) return MAFAT_OK;
+  for (; *which < n; ++*which)
+    if (strcmp(o->value, words[*which]) == 0) return MAFAT_OK;
+  return mafat_fail(r->d, MAFAT_EUNSUPPORTED, "%s:%d: %s=%.60s in [%s] is not supported", r->cfg->path, o->line, key,
+                    o->value, r->section->type);
 }
 
-static int read_yolo(struct reader *r)
+static int get_nms(struct reader *r, struct mafat_head *h)
+{
+  static const char *const kinds[] = {"default", "greedynms", "diounms"}; /* as enum mafat_nms */
+  int kind, code;
+  h->beta_nms = .6f;
+  if (r->network->fork == MAFAT_FORK_DARKNET) return MAFAT_OK;
+  if ((code = get_float(r, "beta_nms", &h->beta_nms)) || (code = get_word(r, "nms_kind", kinds, 3, &kind))) return code;
+  h->nms = (enum mafat_nms)kind;
+  return MAFAT_OK;
+}
+
+/* What yolo layers have in common, Gaussian or not. */
+static int read_yolo_boxes(struct reader *r, int coords)
 {
   struct mafat_head *h = &r->layer->head;
   float *all = NULL;
   int total = 1, code;
-  h->coords = 4;
+  h->coords = coords;
   h->classes = 20;
   h->scale_xy = 1;
   if ((code = connect_to_previous(r)) || (code = get_nms(r, h)) ||
       (code = get_int(r, "classes", 1, MAX_CLASSES, &h->classes)) ||
       (code = get_int(r, "num", 1, MAX_BOXES, &total)) ||
       (code = get_float(r, "scale_x_y", &h->scale_xy)) ||
-      (code = get_bool(r, "new_coords", &h->new_coords)) ||
       (code = read_anchors(r, total, &all)))
     return code;
   code = select_anchors(r, all, total);
   free(all);
   return code;
+}
+
+static int read_yolo(struct reader *r)
+{
+  int code = read_yolo_boxes(r, 4);
+  return code ? code : get_bool(r, "new_coords", &r->layer->head.new_coords);
+}
+
+static int read_gaussian_yolo(struct reader *r)
+{
+  static const char *const points[] = {"center", "left_top", "right_bottom"}; /* as enum mafat_point */
+  int point, code;
+  if ((code = read_yolo_boxes(r, 8)) || (code = get_word(r, "yolo_point", points, 3, &point))) return code;
+  r->layer->head.point = (enum mafat_point)point;
+  return MAFAT_OK;
 }
 
 static int read_detection(struct reader *r)
@@ -449,12 +484,15 @@ static const struct {
     {"conv", MAFAT_CONVOLUTIONAL, read_convolutional},
     {"maxpool", MAFAT_MAXPOOL, read_maxpool},
     {"max", MAFAT_MAXPOOL, read_maxpool},
+    {"local_avgpool", MAFAT_LOCAL_AVGPOOL, read_pool},
+    {"local_avg", MAFAT_LOCAL_AVGPOOL, read_pool},
     {"avgpool", MAFAT_AVGPOOL, connect_to_previous},
     {"avg", MAFAT_AVGPOOL, connect_to_previous},
     {"route", MAFAT_ROUTE, read_route},
     {"shortcut", MAFAT_SHORTCUT, read_shortcut},
     {"upsample", MAFAT_UPSAMPLE, read_upsample},
     {"reorg", MAFAT_REORG, read_reorg},
+    {"reorg3d", MAFAT_REORG3D, read_reorg3d},
     {"connected", MAFAT_CONNECTED, read_connected},
     {"conn", MAFAT_CONNECTED, read_connected},
     {"local", MAFAT_LOCAL, read_local},
@@ -467,6 +505,7 @@ static const struct {
     {"soft", MAFAT_SOFTMAX, read_softmax},
     {"region", MAFAT_REGION, read_region},
     {"yolo", MAFAT_YOLO, read_yolo},
+    {"Gaussian_yolo", MAFAT_GAUSSIAN_YOLO, read_gaussian_yolo},
     {"detection", MAFAT_DETECTION, read_detection},
 };
 
@@ -556,7 +595,7 @@ static const char *const training_keys[] = {
     "show_details", "show_receptive_field", "sim_thresh", "smooth", "sqrt", "step", "steps",
     "stopbackward", "stream", "subdivisions", "thresh", "time_steps", "track", "track_ciou_norm",
     "track_history_size", "train_only_bn", "truth", "truth_thresh", "try_fix_nan", "type",
-    "unsupervised", "use_cuda_graph", "wait_stream", "weights_reject_freq",
+    "uc_normalizer", "unsupervised", "use_cuda_graph", "wait_stream", "weights_reject_freq",
     "workspace_size_limit_MB",
 };
 

@@ -24,3 +24,10 @@ const struct mafat_kind mafat_kind_yolo = {
     .infer = infer,
     .in_span = mafat_kind_whole_span,
 };
+
+const struct mafat_kind mafat_kind_gaussian_yolo = {
+    .name = "Gaussian_yolo",
+    .head = true,
+    .infer = infer,
+    .in_span = mafat_kind_whole_span,
+};

@@ -21,6 +21,9 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REGION] = &mafat_kind_region,
     [MAFAT_YOLO] = &mafat_kind_yolo,
     [MAFAT_DETECTION] = &mafat_kind_detection,
+    [MAFAT_LOCAL_AVGPOOL] = &mafat_kind_local_avgpool,
+    [MAFAT_REORG3D] = &mafat_kind_reorg3d,
+    [MAFAT_GAUSSIAN_YOLO] = &mafat_kind_gaussian_yolo,
     [MAFAT_INPUT_LAYER] = &mafat_kind_input,
 };
 

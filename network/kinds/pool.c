@@ -1,8 +1,8 @@
-/* The largest of each window. */
+/* The largest of each window, or the mean. */
 #include "network/kinds/kinds.h"
 
-/* A window wholly in the padding would put out -FLT_MAX, as it does in Darknet: no trained
- * network has one, so it is taken for a mistake. */
+/* A window wholly in the padding would put out -FLT_MAX, as it does in Darknet, or 0 / 0: no
+ * trained network has one, so it is taken for a mistake. */
 static bool sees_map(struct mafat_taps t, long long outputs, int extent)
 {
   for (int i = 0; i < outputs; i++) {
@@ -33,6 +33,13 @@ const struct mafat_kind mafat_kind_maxpool = {
     .name = "maxpool",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .pools = true,
+    .infer = infer,
+    .in_span = in_span,
+};
+
+const struct mafat_kind mafat_kind_local_avgpool = {
+    .name = "local_avgpool",
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .infer = infer,
     .in_span = in_span,
 };

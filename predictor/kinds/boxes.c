@@ -25,9 +25,11 @@ static void count_yolo(struct mafat_counting *c)
     count_pixels(c);
     return;
   }
+  /* Four values of each box, with sigmas or without, are not the logistic's alone. */
   mafat_count(c, MAFAT_TERM_CLASS_VALUES, outputs * 4 / (l->head.classes + l->head.coords + 1));
   mafat_count_rows(c, MAFAT_TERM_BOX_VALUES, outputs, outputs * 4, outputs * 4);
 }
 
 const struct mafat_predictor_kind mafat_predictor_region = {.scratch = plan_boxes, .count = count_pixels};
 const struct mafat_predictor_kind mafat_predictor_yolo = {.scratch = plan_boxes, .count = count_yolo};
+const struct mafat_predictor_kind mafat_predictor_gaussian_yolo = {.scratch = plan_boxes, .count = count_yolo};

@@ -5,7 +5,7 @@
 #include "base/tuning.h"
 #include "network/network.h"
 
-/* A yolo layer with its channels in blocks of their own: whole rows of a block are activated at
+/* A yolo layer, Gaussian or not, with its channels in blocks of their own: whole rows of a block are activated at
  * once. */
 static inline bool mafat_boxes_run_by_rows(const struct mafat_layer *yolo)
 {

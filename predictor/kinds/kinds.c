@@ -16,6 +16,9 @@ static const struct mafat_predictor_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REGION] = &mafat_predictor_region,
     [MAFAT_YOLO] = &mafat_predictor_yolo,
     [MAFAT_DETECTION] = &mafat_predictor_detection,
+    [MAFAT_LOCAL_AVGPOOL] = &mafat_predictor_local_avgpool,
+    [MAFAT_REORG3D] = &mafat_predictor_reorg3d,
+    [MAFAT_GAUSSIAN_YOLO] = &mafat_predictor_gaussian_yolo,
 };
 
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type)

@@ -4,7 +4,7 @@
 #include "predictor/scratch.h"
 
 /* Pointers to the rows of a window. */
-static bool plan_maxpool(const struct mafat_scratch_request *r, struct mafat_scratch *s)
+static bool plan_pool(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   s->in_rows = r->network->layers[r->layer].window.y.size;
   return mafat_scratch_append(&s->slot_bytes, &s->in_offset, (size_t)s->in_rows, 8);
@@ -22,7 +22,7 @@ static double taps_inside(struct mafat_taps t, struct mafat_span out, int extent
   return taps;
 }
 
-static void count_maxpool(struct mafat_counting *c)
+static void count_pool(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   if (c->inner >= 0) return; /* it is pooled in the store */
@@ -33,4 +33,5 @@ static void count_maxpool(struct mafat_counting *c)
   mafat_count(c, MAFAT_TERM_POOL_OUTPUTS, outputs);
 }
 
-const struct mafat_predictor_kind mafat_predictor_maxpool = {.scratch = plan_maxpool, .count = count_maxpool};
+const struct mafat_predictor_kind mafat_predictor_maxpool = {.scratch = plan_pool, .count = count_pool};
+const struct mafat_predictor_kind mafat_predictor_local_avgpool = {.scratch = plan_pool, .count = count_pool};

@@ -22,6 +22,7 @@ const struct mafat_kernels LEVEL_TABLE = {
     .winograd_output = winograd_output,
     .depthwise = depthwise,
     .maxpool = maxpool,
+    .avgpool = avgpool,
     .blend = blend,
     .scale = scale_channels,
     .activate = activate_array,

@@ -1,7 +1,7 @@
 /* Kernels without sums over channels: bound by memory, not arithmetic.
  * Included by bodies.h. */
 
-static void maxpool(const struct mafat_pool_call *c)
+INLINE void pool(const struct mafat_pool_call *c, bool mean)
 {
   const size_t in_pixel = (size_t)c->in_pixel_floats;
   const int apart = c->taps.dilation;
@@ -12,13 +12,28 @@ static void maxpool(const struct mafat_pool_call *c)
     float *out = c->out + (size_t)col * (size_t)c->out_pixel_floats;
     for (int v = 0; v < c->n_channels; v += VECTOR_LANES) {
       const int lanes = c->n_channels - v;
-      vec most = vec_all(-FLT_MAX);
+      vec pooled = vec_all(mean ? 0 : -FLT_MAX);
       for (int r = 0; r < c->n_rows; r++)
-        for (int x = x0; x < x1; x += apart)
-          most = vec_max(vec_load_n(c->rows[r] + (size_t)x * in_pixel + v, lanes), most);
-      vec_store_n(out + v, most, lanes);
+        for (int x = x0; x < x1; x += apart) {
+          const vec in = vec_load_n(c->rows[r] + (size_t)x * in_pixel + v, lanes);
+          pooled = mean ? vec_add(pooled, in) : vec_max(in, pooled);
+        }
+      vec_store_n(out + v, pooled, lanes);
     }
+    if (!mean) continue;
+    const float taps = (float)(c->n_rows * ((x1 - x0 + apart - 1) / apart));
+    for (int ch = 0; ch < c->n_channels; ch++) out[ch] /= taps;
   }
+}
+
+static void maxpool(const struct mafat_pool_call *c)
+{
+  pool(c, false);
+}
+
+static void avgpool(const struct mafat_pool_call *c)
+{
+  pool(c, true);
 }
 
 INLINE vec blend_vectors(const struct mafat_blend_call *c, vec x, vec z)

@@ -90,7 +90,9 @@ struct mafat_depthwise_call {
   enum mafat_activation activation;
 };
 
-/* One row of output for a run of up to 16 channels. */
+/* One row of output for a run of up to 16 channels: the largest of each window, or the mean. A
+ * mean is summed from +0 row by row, column by column, then divided by how many they are; every
+ * window of it has one. */
 struct mafat_pool_call {
   const float *const *rows; /* [n_rows]: input rows inside the map, at column 0 of `in` */
   int n_rows;               /* 1 ... size: the window's rows that lie inside the map */
@@ -127,6 +129,7 @@ struct mafat_kernels {
   void (*winograd_output)(const struct mafat_winograd_output_call *c);
   void (*depthwise)(const struct mafat_depthwise_call *c);
   void (*maxpool)(const struct mafat_pool_call *c);
+  void (*avgpool)(const struct mafat_pool_call *c);
   void (*blend)(const struct mafat_blend_call *c);
   /* y = activation(x * scale[channel] + bias[channel]) */
   void (*scale)(const float *x, int x_pixel_floats, float *y, int y_pixel_floats, int n_cols,

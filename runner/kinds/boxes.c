@@ -1,12 +1,20 @@
-/* Heads of boxes, one list of values for each anchor of each cell: region, yolo. */
+/* Heads of boxes, one list of values for each anchor of each cell: region, yolo, Gaussian_yolo. */
+#include "runner/kinds/boxes.h"
+
 #include "runner/kinds/rows.h"
 
 #include "predictor/kinds/boxes.h"
 
 #include <string.h>
 
-/* Activates the values of one box of one cell: x, y, w, h, objectness, classes. */
+/* Activates the values of one box of one cell: x, y, w, h, in a Gaussian head with a sigma behind
+ * each, then objectness, classes. */
 typedef void activate_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box);
+
+static float scale_in_cell(const struct mafat_head *h, float value)
+{
+  return value * h->scale_xy - .5f * (h->scale_xy - 1);
+}
 
 static void activate_yolo_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box)
 {
@@ -14,7 +22,15 @@ static void activate_yolo_box(const struct mafat_kernels *k, const struct mafat_
     k->activate(box, 2, MAFAT_LOGISTIC);
     k->activate(box + 4, 1 + (size_t)h->classes, MAFAT_LOGISTIC);
   }
-  for (int i = 0; i < 2; i++) box[i] = box[i] * h->scale_xy - .5f * (h->scale_xy - 1);
+  for (int i = 0; i < 2; i++) box[i] = scale_in_cell(h, box[i]);
+}
+
+static void activate_gaussian_yolo_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box)
+{
+  k->activate(box, 4, MAFAT_LOGISTIC);
+  k->activate(box + 5, 1, MAFAT_LOGISTIC);
+  k->activate(box + 7, 2 + (size_t)h->classes, MAFAT_LOGISTIC);
+  for (int i = 0; i < 2; i++) box[2 * i] = scale_in_cell(h, box[2 * i]);
 }
 
 static void activate_region_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box)
@@ -72,12 +88,13 @@ static void activate_row(const struct mafat_worker *w, const struct mafat_step *
       .y = mafat_rows_out(w, step, run, y), .n_cols = n_cols, .n_channels = run->n, .x_pixel_floats = in_pixel,
       .y_pixel_floats = out_pixel, .activation = MAFAT_LOGISTIC};
   w->kernels->blend(&call);
+  int apart = h->coords / 4; /* of x, y, w and h: sigmas, which stay, lie between a Gaussian head's */
   for (int c = 0; c < run->n; c++) {
     int entry = (run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane + c) % per_box;
-    if (entry > 3) continue;
+    if (entry >= h->coords || entry % apart) continue;
     for (int x = 0; x < n_cols; x++) {
       float *out = call.y + (size_t)x * (size_t)out_pixel + c;
-      *out = entry < 2 ? *out * h->scale_xy - .5f * (h->scale_xy - 1) : call.x[(size_t)x * (size_t)in_pixel + (size_t)c];
+      *out = entry < 2 * apart ? scale_in_cell(h, *out) : call.x[(size_t)x * (size_t)in_pixel + (size_t)c];
     }
   }
 }
@@ -90,12 +107,26 @@ static void activate_boxes_by_rows(const struct mafat_worker *w, const struct ma
     for (int y = step->out.y.begin; y < step->out.y.end; y++) activate_row(w, step, &run, y);
 }
 
-static int run_yolo(const struct mafat_worker *w, const struct mafat_step *step)
+static int run_rows_or_pixels(const struct mafat_worker *w, const struct mafat_step *step, activate_box *activate)
 {
   if (mafat_boxes_run_by_rows(&w->tensors->network->layers[step->layer])) activate_boxes_by_rows(w, step);
-  else run_pixels(w, step, activate_yolo_box);
+  else run_pixels(w, step, activate);
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_region = {.run = run_region, .sharing = MAFAT_SHARED_BY_ROWS};
-const struct mafat_runner_kind mafat_runner_yolo = {.run = run_yolo, .sharing = MAFAT_SHARED_BY_ROWS};
+static int run_yolo(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  return run_rows_or_pixels(w, step, activate_yolo_box);
+}
+
+static int run_gaussian_yolo(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  return run_rows_or_pixels(w, step, activate_gaussian_yolo_box);
+}
+
+const struct mafat_runner_kind mafat_runner_region = {
+    .run = run_region, .sharing = MAFAT_SHARED_BY_ROWS, .decode = mafat_boxes_decode_region};
+const struct mafat_runner_kind mafat_runner_yolo = {
+    .run = run_yolo, .sharing = MAFAT_SHARED_BY_ROWS, .decode = mafat_boxes_decode_yolo};
+const struct mafat_runner_kind mafat_runner_gaussian_yolo = {
+    .run = run_gaussian_yolo, .sharing = MAFAT_SHARED_BY_ROWS, .decode = mafat_boxes_decode_gaussian_yolo};

@@ -1,4 +1,5 @@
 /* The first YOLO's head: a list for the whole map. */
+#include "runner/decoding.h"
 #include "runner/kinds/kind.h"
 
 static int run_detection(const struct mafat_worker *w, const struct mafat_step *step)
@@ -13,4 +14,42 @@ static int run_detection(const struct mafat_worker *w, const struct mafat_step *
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_detection = {.run = run_detection, .sharing = MAFAT_ALONE};
+/* A tensor read as one list in CHW order. */
+static float flat_at(const struct mafat_decoding *d, int64_t i)
+{
+  struct mafat_shape out = d->layer->out;
+  int64_t row = i / out.w;
+  return mafat_decoding_at(d, (int)(row / out.h), (int)(row % out.h), (int)(i % out.w));
+}
+
+/* One box of one cell. Unlike other heads this one has no threshold for the objectness alone, and
+ * Darknet takes no letterbox off its boxes. */
+static int decode_box(struct mafat_decoding *d, int cell, int box)
+{
+  const struct mafat_head *h = &d->layer->head;
+  int64_t n_cells = (int64_t)h->side * h->side, number = (int64_t)cell * h->n_anchors + box;
+  float objectness = flat_at(d, n_cells * h->classes + number);
+  int64_t at = n_cells * (h->classes + h->n_anchors) + number * 4;
+  double w = (double)flat_at(d, at + 2), height = (double)flat_at(d, at + 3);
+  struct mafat_rectangle b = {.x = (flat_at(d, at) + (float)(cell % h->side)) / (float)h->side,
+                              .y = (flat_at(d, at + 1) + (float)(cell / h->side)) / (float)h->side,
+                              .w = (float)(h->sqrt ? w * w : w),
+                              .h = (float)(h->sqrt ? height * height : height)};
+  if (!mafat_decoding_box(d, b, true)) return MAFAT_OK;
+  int code = MAFAT_OK;
+  for (int class = 0; class < h->classes && code == MAFAT_OK; class++)
+    code = mafat_decoding_class(d, class, objectness * flat_at(d, (int64_t)cell * h->classes + class));
+  return code;
+}
+
+static int decode_detection(struct mafat_decoding *d)
+{
+  const struct mafat_head *h = &d->layer->head;
+  int code = MAFAT_OK;
+  for (int cell = 0; cell < h->side * h->side; cell++)
+    for (int box = 0; box < h->n_anchors && code == MAFAT_OK; box++) code = decode_box(d, cell, box);
+  return code;
+}
+
+const struct mafat_runner_kind mafat_runner_detection = {
+    .run = run_detection, .sharing = MAFAT_ALONE, .decode = decode_detection};

@@ -31,19 +31,25 @@ enum mafat_sharing {
   MAFAT_ALONE            /* small or rare, not worth dividing: one worker does it */
 };
 
+struct mafat_decoding; /* decoding.h */
+
 struct mafat_runner_kind {
   /* What must be there before any worker begins; the caller does it alone. May be NULL. */
   void (*prepare)(const struct mafat_worker *w, const struct mafat_step *step);
   /* The worker's share of a step. MAFAT_OK, or what reading weights failed with. */
   int (*run)(const struct mafat_worker *w, const struct mafat_step *step);
   enum mafat_sharing sharing;
+  /* Tells of all boxes that the head's output holds. MAFAT_OK, or what one of them failed with.
+   * NULL: no head. */
+  int (*decode)(struct mafat_decoding *d);
 };
 
 /* In files of the kinds. */
 extern const struct mafat_runner_kind mafat_runner_convolutional, mafat_runner_maxpool, mafat_runner_avgpool,
     mafat_runner_shortcut, mafat_runner_upsample, mafat_runner_reorg, mafat_runner_connected, mafat_runner_local,
     mafat_runner_batchnorm, mafat_runner_crop, mafat_runner_activation, mafat_runner_softmax, mafat_runner_region,
-    mafat_runner_yolo, mafat_runner_detection;
+    mafat_runner_yolo, mafat_runner_detection, mafat_runner_local_avgpool, mafat_runner_reorg3d,
+    mafat_runner_gaussian_yolo;
 
 /* NULL: nothing of that type is computed: an input, or what renames what it reads. */
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type);

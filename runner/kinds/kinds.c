@@ -20,6 +20,9 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REGION] = &mafat_runner_region,
     [MAFAT_YOLO] = &mafat_runner_yolo,
     [MAFAT_DETECTION] = &mafat_runner_detection,
+    [MAFAT_LOCAL_AVGPOOL] = &mafat_runner_local_avgpool,
+    [MAFAT_REORG3D] = &mafat_runner_reorg3d,
+    [MAFAT_GAUSSIAN_YOLO] = &mafat_runner_gaussian_yolo,
 };
 
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)

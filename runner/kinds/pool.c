@@ -1,7 +1,9 @@
-/* The largest of each window. */
+/* The largest of each window, or the mean. */
 #include "runner/kinds/rows.h"
 
-static int run_maxpool(const struct mafat_worker *w, const struct mafat_step *step)
+/* `kernel`: of the worker's. */
+static int run_pool(const struct mafat_worker *w, const struct mafat_step *step,
+                    void (*kernel)(const struct mafat_pool_call *))
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
@@ -23,10 +25,21 @@ static int run_maxpool(const struct mafat_worker *w, const struct mafat_step *st
       for (int iy = first; iy < mafat_min(end, l->in.h); iy += l->window.y.dilation)
         if (iy >= 0) rows[call.n_rows++] = mafat_tensors_pixel(t, run.tensor, run.block, iy, origin) + run.lane;
       call.out = mafat_rows_out(w, step, &run, y);
-      w->kernels->maxpool(&call);
+      kernel(&call);
     }
   }
   return MAFAT_OK;
 }
 
+static int run_maxpool(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  return run_pool(w, step, w->kernels->maxpool);
+}
+
+static int run_local_avgpool(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  return run_pool(w, step, w->kernels->avgpool);
+}
+
 const struct mafat_runner_kind mafat_runner_maxpool = {.run = run_maxpool, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_local_avgpool = {.run = run_local_avgpool, .sharing = MAFAT_SHARED_BY_ROWS};

@@ -60,8 +60,9 @@ int mafat_weights_file_network(struct mafat_network **out, const char *path, con
 /* Each layer's weights are as many as packing makes of them. */
 static int place_packed(struct mafat_weights_file *f, const struct mafat_network *n, struct mafat_diagnostic *d)
 {
-  f->constants = mafat_constants_make(n->n_layers);
-  if (!f->constants) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->name);
+  struct mafat_constants *c = f->own_constants = mafat_constants_make(n->n_layers);
+  f->constants = c;
+  if (!c) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->name);
   for (int l = 0; l < n->n_layers; l++) {
     const struct mafat_packed_entry *e = &f->packed->entries[l];
     size_t floats = mafat_packed_floats(&n->layers[l]);
@@ -69,7 +70,7 @@ static int place_packed(struct mafat_weights_file *f, const struct mafat_network
       return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: expected %llu bytes of layer %d [%s], found %llu",
                         f->name, (unsigned long long)floats * sizeof(float), l,
                         mafat_layer_type_name(n->layers[l].type), (unsigned long long)e->bytes);
-    f->constants->layers[l].weights = (struct mafat_constant){
+    c->layers[l].weights = (struct mafat_constant){
         .at = e->offset, .n = floats, .type = MAFAT_F32, .order = MAFAT_ORDER_READY};
   }
   return MAFAT_OK;
@@ -84,8 +85,9 @@ static int place_darknet(struct mafat_weights_file *f, const char *beginning, co
   uint64_t file_bytes = mafat_reads_file_bytes(f->reads);
   int code = mafat_darknet_header_read(&header, beginning, file_bytes, f->name, d);
   if (code) return code;
-  if (mafat_darknet_constants(&f->constants, n, &header) != MAFAT_OK)
+  if (!mafat_darknet_header_is_usual(&header) && mafat_darknet_constants(&f->own_constants, n, &header) != MAFAT_OK)
     return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->name);
+  f->constants = f->own_constants ? f->own_constants : n->constants;
   return mafat_darknet_check_length(f->constants, n, file_bytes, f->name, warnings, d);
 }
 
@@ -124,7 +126,7 @@ void mafat_weights_file_close(struct mafat_weights_file **file)
   if (!file || !*file) return;
   mafat_reads_close(&(*file)->reads);
   mafat_packed_close(&(*file)->packed);
-  free((*file)->constants);
+  free((*file)->own_constants);
   free((*file)->name);
   free(*file);
   *file = NULL;

@@ -12,7 +12,8 @@
 struct mafat_weights_file {
   char *name; /* its path, for messages */
   struct mafat_reads *reads;
-  struct mafat_constants *constants;
+  const struct mafat_constants *constants; /* the network's, where the file is as usual */
+  struct mafat_constants *own_constants;   /* else */
   struct mafat_packed *packed; /* NULL: Darknet's */
 };
 

@@ -82,12 +82,17 @@ def convolve(m, weights, biases, size=1, stride=1, pad=0, groups=1):
     return out
 
 
-def pool(m, size, stride, padding):
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def pool(m, size, stride, padding, of=max):
     out = Map(m.c, (m.h + padding - size) // stride + 1, (m.w + padding - size) // stride + 1)
     for c, y, x in out.places():
         first_y, first_x = y * stride - padding // 2, x * stride - padding // 2
-        out[c, y, x] = max(m[c, iy, ix] for iy in range(first_y, first_y + size) for ix in range(first_x, first_x + size)
-                           if 0 <= iy < m.h and 0 <= ix < m.w)
+        out[c, y, x] = of(m[c, iy, ix] for iy in range(first_y, first_y + size) for ix in range(first_x, first_x + size)
+                          if 0 <= iy < m.h and 0 <= ix < m.w)
     return out
 
 
@@ -190,6 +195,16 @@ def yolo(m, classes, scale=1.0, new_coords=False):
 def softmax(values):
     powers = [math.exp(v - max(values)) for v in values]
     return [p / sum(powers) for p in powers]
+
+
+def gaussian_yolo(m, classes, scale):
+    """AlexeyAB's: each of x, y, w, h with its sigma; w and h alone stay as they are."""
+    out = Map(m.c, m.h, m.w)
+    for c, y, x in m.places():
+        entry, v = c % (classes + 9), m[c, y, x]
+        v = v if entry in (4, 6) else logistic(v)
+        out[c, y, x] = v * scale - .5 * (scale - 1) if entry in (0, 2) else v
+    return out
 
 
 def region(m, classes, softmaxes, background, activates_classes):
@@ -306,12 +321,17 @@ def map_cases():
     m = noise(8, 6, 4)
     yield Case("reorg", net(m) + "[reorg]\nstride=2\n", reorg(m, 2), [], m, None, "agrees")
     yield Case("reorg beside reorg3d", net(m) + "[reorg]\nstride=2\n", reorg(m, 2), [], m, space_to_depth(m, 2), "agrees")
+    yield Case("reorg3d", net(m) + "[reorg3d]\nstride=2\n", space_to_depth(m, 2), [], m)
     yield Case("reorg reverse", net(m) + "[reorg]\nstride=2\nreverse=1\n", reorg_back(m, 2), [], m, None, "agrees")
     m = noise(5, 7, 9)
     for size, stride, padding in (2, 1, 1), (2, 2, 1), (2, 2, 0), (3, 1, 2), (3, 2, 2), (4, 2, 3), (5, 1, 4), (13, 1, 12):
         keys = f"size={size}\nstride={stride}\n" + ("padding=0\n" if not padding else "")
         yield Case(f"maxpool {size} by {stride}, padding {padding}", net(m) + COPY + "[maxpool]\n" + keys,
                    pool(m, size, stride, padding), [], m, None, "agrees")
+    for size, stride, padding in (2, 1, 1), (3, 2, 2), (5, 3, 1):
+        yield Case(f"local_avgpool {size} by {stride}, padding {padding}",
+                   net(m) + f"[local_avgpool]\nsize={size}\nstride={stride}\npadding={padding}\n",
+                   pool(m, size, stride, padding, mean), [], m)
     yield Case("upsample scale", net(m) + "[upsample]\nstride=3\nscale=0.25\n", upsample(m, 3, .25), [], m, None, "agrees")
     yield Case("avgpool", net(m) + "[avgpool]\n",
                Map(5, 1, 1, [sum(m.values[c * 63:c * 63 + 63]) / 63 for c in range(5)]), [], m, None, "agrees")
@@ -367,6 +387,9 @@ def head_cases():
     yield Case("yolo", net(m) + COPY + head, yolo(m, 1), [], m, None, "agrees")
     yield Case("yolo scale_x_y", net(m) + COPY + head + "scale_x_y=1.2\n", yolo(m, 1, 1.2), [], m, yolo(m, 1), None)
     yield Case("yolo new_coords", net(m) + COPY + head + "scale_x_y=2\nnew_coords=1\n", yolo(m, 1, 2, True), [], m, yolo(m, 1), None)
+    m = noise(20, 3, 5, 5, -3, 3)
+    yield Case("Gaussian_yolo", net(m) + COPY + "[Gaussian_yolo]\nclasses=1\nnum=2\nanchors=1,2, 3,4\nscale_x_y=1.2\n",
+               gaussian_yolo(m, 1, 1.2), [], m)
     m = noise(8, 3, 5, 5, -3, 3)
     head = "[region]\nclasses=3\nnum=1\nanchors=1,2\n"
     yield Case("region softmax", net(m) + COPY + head + "softmax=1\n", region(m, 3, True, False, True), [], m, None, "agrees")
@@ -408,19 +431,22 @@ REFUSED = {
     "maxpool": "antialiasing=1 maxpool_depth=1 maxpool_zero_nonmax=1",
     "shortcut": "from=-2,-3 weights_type=per_feature weights_normalization=relu",
     "reorg": "flatten=1",
+    "reorg3d": "reverse=1",
     "softmax": "tree=a.tree spatial=1",
     "region": "tree=a.tree coords=6",
     "upsample": "stride=-2",
     "yolo": "nms_kind=cornersnms",
+    "Gaussian_yolo": "nms_kind=cornersnms yolo_point=middle",
 }
-REFUSED_SECTIONS = ("reorg3d local_avgpool local_avg scale_channels sam Gaussian_yolo conv_lstm history implicit empty silence "
+REFUSED_SECTIONS = ("scale_channels sam conv_lstm history implicit empty silence "
                     "contrastive normalization lrn deconvolutional l2norm logistic iseg rnn gru lstm crnn").split()
 # Read by nothing and told: a fork that knows it would do something else.
 WARNED = {"shortcut": "bate=1", "convolutional": "bin_output=1 reverse=1"}
 BEFORE = {"convolutional": COPY, "maxpool": COPY, "reorg": COPY, "softmax": COPY, "upsample": COPY,
-          "shortcut": COPY * 3, "yolo": "[convolutional]\nfilters=6\n", "region": "[convolutional]\nfilters=6\n"}
+          "shortcut": COPY * 3, "yolo": "[convolutional]\nfilters=6\n",
+          "Gaussian_yolo": "[convolutional]\nfilters=10\n", "region": "[convolutional]\nfilters=6\n"}
 KEYS = {"convolutional": "size=3\npad=1\n", "maxpool": "size=2\n", "reorg": "stride=2\n", "shortcut": "from=-2\n",
-        "yolo": "classes=1\n", "region": "classes=1\n"}
+        "yolo": "classes=1\n", "Gaussian_yolo": "classes=1\n", "region": "classes=1\n"}
 
 
 # ---- running them ----

@@ -1,4 +1,4 @@
-/* Depthwise convolution and max pooling: channels by themselves. */
+/* Depthwise convolution and pooling: channels by themselves. */
 #include "tests/kernel_check/check.h"
 
 #include "predictor/packing.h"
@@ -73,11 +73,6 @@ void check_depthwise(struct check *check)
   check_run(check, &run);
 }
 
-static void run_maxpool(const struct mafat_kernels *k, const void *call)
-{
-  k->maxpool(call);
-}
-
 /* NaN, which loses every comparison, and infinities among the values. */
 static void add_oddities(float *x, int n)
 {
@@ -86,26 +81,46 @@ static void add_oddities(float *x, int n)
     if (one_in(6)) x[i] = odd[random_in(0, 4)];
 }
 
-static double exact_maximum(const struct mafat_pool_call *c, int col, int ch)
+/* What a tap of output `col` reads; NULL outside the map. */
+static const float *pool_tap(const struct mafat_pool_call *c, int row, int kx, int col)
+{
+  int x = c->first_col + col * c->taps.stride + kx * c->taps.dilation;
+  return x < c->in_begin || x >= c->in_end ? NULL : c->rows[row] + (ptrdiff_t)x * c->in_pixel_floats;
+}
+
+static struct check_value exact_maximum(const struct mafat_pool_call *c, int col, int ch)
 {
   double most = -FLT_MAX;
   for (int r = 0; r < c->n_rows; r++)
     for (int kx = 0; kx < c->taps.size; kx++) {
-      int x = c->first_col + col * c->taps.stride + kx * c->taps.dilation;
-      if (x >= c->in_begin && x < c->in_end)
-        most = fmax(most, c->rows[r][(ptrdiff_t)x * c->in_pixel_floats + ch]);
+      const float *x = pool_tap(c, r, kx, col);
+      if (x) most = fmax(most, x[ch]);
     }
-  return most;
+  return (struct check_value){most, 0};
 }
 
-void check_maxpool(struct check *check)
+static struct check_value exact_mean(const struct mafat_pool_call *c, int col, int ch)
 {
-  enum values values = random_values();
-  const bool odd = one_in(4);
+  struct mafat_exact sum = {0, 0};
+  int taps = 0;
+  for (int r = 0; r < c->n_rows; r++)
+    for (int kx = 0; kx < c->taps.size; kx++) {
+      const float *x = pool_tap(c, r, kx, col);
+      if (!x) continue;
+      sum.value += x[ch];
+      sum.magnitude += fabs(x[ch]);
+      taps++;
+    }
+  struct mafat_exact mean = {sum.value / taps, sum.magnitude / taps};
+  return (struct check_value){mean.value, check_tolerance(mean, taps, MAFAT_LINEAR)};
+}
+
+/* A call whose every window sees the map, where its taps are side by side. */
+static struct mafat_pool_call choose_pool(struct mafat_taps taps)
+{
   const int n = one_in(3) ? 16 : random_in(1, 16);
   struct mafat_pool_call call = {
-      .rows = in_rows, .taps = choose_taps(one_in(2) ? 2 : random_in(1, 13)),
-      .n_cols = one_in(8) ? random_in(100, 700) : random_in(1, 30), .n_channels = n,
+      .rows = in_rows, .taps = taps, .n_cols = one_in(8) ? random_in(100, 700) : random_in(1, 30), .n_channels = n,
       .in_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
       .out_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .in_begin = random_in(-3, 3)};
   call.n_rows = random_in(1, call.taps.size);
@@ -113,24 +128,55 @@ void check_maxpool(struct check *check)
   int seen = call.first_col + mafat_taps_inputs(call.taps, call.n_cols); /* behind the last tap */
   call.in_end = seen - random_in(0, call.taps.size - 1);
   if (call.in_end <= call.in_begin) call.in_end = call.in_begin + 1;
+  return call;
+}
+
+static void check_pool(struct check *check, const char *kernel, struct mafat_pool_call call, bool odd,
+                       void (*run_kernel)(const struct mafat_kernels *, const void *),
+                       struct check_value (*exact)(const struct mafat_pool_call *, int, int))
+{
+  const enum values values = random_values();
+  const int n = call.n_channels;
   inputs_reset();
   for (int r = 0; r < call.n_rows; r++) {
     float *row = input_pixels(call.in_end - call.in_begin, n, call.in_pixel_floats, values);
     for (int x = 0; odd && x < call.in_end - call.in_begin; x++) add_oddities(row + x * call.in_pixel_floats, n);
     in_rows[r] = row - (ptrdiff_t)call.in_begin * call.in_pixel_floats;
   }
-  struct check_call run = {.kernel = "maxpool", .run = run_maxpool, .call = &call, .n_views = 1,
+  struct check_call run = {.kernel = kernel, .run = run_kernel, .call = &call, .n_views = 1,
                            .ordinary = values == ORDINARY && !odd, .denormals = has_denormals(values)};
   run.views[0] = (struct check_view){.n_rows = 1, .n_cols = call.n_cols, .n_lanes = n,
                                      .pixel_floats = call.out_pixel_floats};
   check_place_outputs(&run, false);
   call.out = run.views[0].rows[0];
   for (int col = 0; col < call.n_cols; col++)
-    for (int ch = 0; ch < n; ch++)
-      run.exact[col * n + ch] = (struct check_value){exact_maximum(&call, col, ch), 0};
+    for (int ch = 0; ch < n; ch++) run.exact[col * n + ch] = exact(&call, col, ch);
   snprintf(run.text, sizeof run.text,
            "size %d stride %d dilation %d, %d channels, %d rows, columns %d ... %d from %d, %d outputs, %s values%s",
            call.taps.size, call.taps.stride, call.taps.dilation, n, call.n_rows, call.in_begin, call.in_end, call.first_col, call.n_cols,
            values_name(values), odd ? " with NaN and infinities" : "");
   check_run(check, &run);
+}
+
+static void run_maxpool(const struct mafat_kernels *k, const void *call)
+{
+  k->maxpool(call);
+}
+
+void check_maxpool(struct check *check)
+{
+  const bool odd = one_in(4);
+  check_pool(check, "maxpool", choose_pool(choose_taps(one_in(2) ? 2 : random_in(1, 13))), odd, run_maxpool, exact_maximum);
+}
+
+static void run_avgpool(const struct mafat_kernels *k, const void *call)
+{
+  k->avgpool(call);
+}
+
+void check_avgpool(struct check *check)
+{
+  struct mafat_taps taps = choose_taps(random_in(1, 13));
+  taps.dilation = 1;
+  check_pool(check, "avgpool", choose_pool(taps), false, run_avgpool, exact_mean);
 }

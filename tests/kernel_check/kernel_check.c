@@ -17,7 +17,7 @@ static const char usage[] =
     "\n"
     "  --kernel NAME  this kernel only: conv, winograd_weights, winograd_input,\n"
     "                 winograd_output, winograd (a whole convolution), depthwise, maxpool,\n"
-    "                 blend, scale, activate, softmax\n"
+    "                 avgpool, blend, scale, activate, softmax\n"
     "  --cpu LEVEL    this level only: portable, avx2, avx512, neon\n"
     "  --seed N       the first case's seed; each case has the next (default: 1)\n"
     "  --cases N      of every kernel and level (default: 200 to 3000)\n"
@@ -49,6 +49,7 @@ static const struct {
     {"winograd", check_winograd, 200},
     {"depthwise", check_depthwise, 1500},
     {"maxpool", check_maxpool, 1500},
+    {"avgpool", check_avgpool, 1000},
     {"blend", check_blend, 1500},
     {"scale", check_scale, 1500},
     {"activate", check_activate, 1500},

@@ -105,6 +105,23 @@ static void maxpool(const struct mafat_pool_call *c)
     }
 }
 
+static void avgpool(const struct mafat_pool_call *c)
+{
+  for (int col = 0; col < c->n_cols; col++)
+    for (int ch = 0; ch < c->n_channels; ch++) {
+      float sum = 0;
+      int taps = 0;
+      for (int r = 0; r < c->n_rows; r++)
+        for (int kx = 0; kx < c->taps.size; kx++) {
+          int x = c->first_col + col * c->taps.stride + kx * c->taps.dilation;
+          if (x < c->in_begin || x >= c->in_end) continue;
+          sum += c->rows[r][(ptrdiff_t)x * c->in_pixel_floats + ch];
+          taps++;
+        }
+      c->out[(size_t)col * (size_t)c->out_pixel_floats + (size_t)ch] = sum / (float)taps;
+    }
+}
+
 static float blend_values(const struct mafat_blend_call *c, float x, float z)
 {
   if (c->blend == MAFAT_BLEND_MUL) return x * z;
@@ -159,6 +176,7 @@ const struct mafat_kernels REFERENCE_TABLE = {
     .winograd_output = winograd_output,
     .depthwise = depthwise,
     .maxpool = maxpool,
+    .avgpool = avgpool,
     .blend = blend,
     .scale = scale_channels,
     .activate = activate,

@@ -1,5 +1,6 @@
 #include "tests/support/support.h"
 
+#include "formats/darknet/constants.h"
 #include "formats/darknet/darknet.h"
 #include "predictor/planning.h"
 #include "runner/weights/weights.h"
@@ -24,8 +25,15 @@ static struct mafat_taps vary_taps(struct test_rng *rng, struct mafat_taps t, in
   other.before = test_random_int(rng, 0, (other.size - 1) * other.dilation);
   other.after = mafat_taps_inputs(other, outputs) - inputs - other.before;
   if (other.after < 0) other.after = 0;
-  bool sees_map = (outputs - 1) * other.stride - other.before < inputs;
+  /* No window lies behind the map; where the map is as wide as taps are apart, none steps over it. */
+  bool sees_map = (outputs - 1) * other.stride - other.before < inputs && other.dilation <= inputs;
   return mafat_taps_outputs(other, inputs) == outputs && sees_map ? other : t;
+}
+
+void test_constants(struct mafat_network *n)
+{
+  free(n->constants);
+  ck_assert_int_eq(mafat_darknet_constants(&n->constants, n, NULL), MAFAT_OK);
 }
 
 /* Gives some windows rows and columns of their own: what no cfg can say. */
@@ -34,10 +42,12 @@ static void vary_windows(struct mafat_network *n, uint64_t seed)
   struct test_rng rng = test_rng(seed);
   for (int i = 0; i < n->n_layers; i++) {
     struct mafat_layer *l = &n->layers[i];
-    if (!(mafat_layer_convolves(l) || mafat_layer_pools(l)) || test_random_chance(&rng, 60)) continue;
+    bool slides = mafat_layer_convolves(l) || mafat_layer_pools(l) || l->type == MAFAT_LOCAL_AVGPOOL;
+    if (!slides || test_random_chance(&rng, 60)) continue;
     l->window.y = vary_taps(&rng, l->window.y, l->in.h, l->out.h);
     l->window.x = vary_taps(&rng, l->window.x, l->in.w, l->out.w);
   }
+  test_constants(n);
 }
 
 struct mafat_network *test_network(const char *cfg_text)
@@ -379,7 +389,7 @@ static bool concatenation(struct author *a)
   return true;
 }
 
-static bool maxpool(struct author *a)
+static bool pool(struct author *a, const char *kind)
 {
   static const int sizes[] = {2, 2, 3, 5};
   struct mafat_shape in = here(a);
@@ -391,7 +401,7 @@ static bool maxpool(struct author *a)
   /* Strides of 1: no window lies further out. */
   if (h - pad >= in.h || w - pad >= in.w) return false;
   int down, across;
-  write_cfg(a, "[maxpool]\nsize=%d\n", size);
+  write_cfg(a, "[%s]\nsize=%d\n", kind, size);
   write_strides(a, stride, true, &down, &across);
   h = h / down + 1;
   w = w / across + 1;
@@ -539,6 +549,16 @@ static bool reorg(struct author *a)
   return true;
 }
 
+static bool reorg3d(struct author *a)
+{
+  struct mafat_shape in = here(a);
+  int stride = test_random_chance(a->rng, 70) ? 2 : 3;
+  if (in.h % stride || in.w % stride || in.c * stride * stride > a->style->max_channels) return false;
+  write_cfg(a, "[reorg3d]\nstride=%d\n\n", stride);
+  put(a, in.h / stride, in.w / stride, in.c * stride * stride);
+  return true;
+}
+
 static bool local(struct author *a)
 {
   struct mafat_shape in = here(a);
@@ -590,11 +610,11 @@ static bool avgpool(struct author *a)
 static bool map_head(struct author *a)
 {
   int boxes = test_random_int(a->rng, 1, 3), classes = test_random_int(a->rng, 1, 6);
-  int channels = boxes * (classes + 5);
-  bool yolo = test_random_chance(a->rng, 60);
+  bool yolo = test_random_chance(a->rng, 60), gaussian = yolo && classes % 3 == 0;
+  int channels = boxes * (classes + (gaussian ? 9 : 5));
   if (!add_conv(a, &(struct conv){channels, 1, 1, 1, 0, false, 0, false})) return false;
-  write_cfg(a, "[%s]\nclasses=%d\nnum=%d\nanchors=%s\n", yolo ? "yolo" : "region", classes, yolo ? 3 : boxes,
-            yolo || boxes == 3 ? "1,2, 3,4, 5,6" : "1.5,2.25");
+  write_cfg(a, "[%s]\nclasses=%d\nnum=%d\nanchors=%s\n", gaussian ? "Gaussian_yolo" : yolo ? "yolo" : "region", classes,
+            yolo ? 3 : boxes, yolo || boxes == 3 ? "1,2, 3,4, 5,6" : "1.5,2.25");
   if (yolo) write_cfg(a, "mask=%s\n%s\n", boxes == 1 ? "1" : boxes == 2 ? "0,2" : "0,1,2",
                       test_random_chance(a->rng, 30) ? "scale_x_y=1.1\n" : "");
   else write_cfg(a, "coords=4\nsoftmax=%d\n\n", test_random_int(a->rng, 0, 1));
@@ -619,7 +639,7 @@ static void add_layer(struct author *a)
   const struct test_network_style *style = a->style;
   int dice = test_random_int(a->rng, 0, 99);
   bool added = false;
-  if (dice < 12) added = maxpool(a);
+  if (dice < 12) added = pool(a, "maxpool");
   else if (dice < 24) added = grouped_conv(a);
   else if (dice < 31) added = elementwise(a);
   else if (dice < 34) added = crop(a);
@@ -637,6 +657,10 @@ static void add_layer(struct author *a)
     }
   } else if (dice >= 70 && dice < 80) {
     added = fan(a);
+  } else if (dice >= 80 && dice < 83) {
+    added = pool(a, "local_avgpool");
+  } else if (dice >= 83 && dice < 85) {
+    added = reorg3d(a);
   }
   if (!added && !random_conv(a)) add_conv(a, &(struct conv){8, 1, 1, 1, 0, false, 0, false});
 }

@@ -40,6 +40,8 @@ static const struct shape_row shape_rows[] = {
     {"[maxpool]\nsize=2\nstride=2\npadding=0\n", 6, 8, 24},
     {"[maxpool]\nsize=3\nstride=2\npadding=1\n", 6, 8, 24},
     {"[maxpool]\nsize=13\nstride=1\n", 13, 17, 24},
+    {"[local_avgpool]\nsize=3\nstride=2\n", 7, 9, 24},
+    {"[local_avg]\nstride=2\nstride_x=3\npadding=0\n", 6, 6, 24},
     {"[avgpool]\n", 1, 1, 24},
     {"[avg]\n", 1, 1, 24},
     {"[dropout]\n[route]\nlayers=0,0\n", 13, 17, 48},
@@ -50,6 +52,7 @@ static const struct shape_row shape_rows[] = {
     {"[conv]\nsize=2\nfilters=24\n[reorg]\nstride=2\n", 6, 8, 96},
     {"[reorg]\nstride=2\nreverse=1\n", 26, 34, 6},
     {"[reorg]\nstride=2\nextra=5\n", 1, 1, 13 * 17 * 24 + 5},
+    {"[conv]\nsize=2\nfilters=5\n[reorg3d]\nstride=4\n", 3, 4, 80},
     {"[connected]\noutput=10\n", 1, 1, 10},
     {"[conn]\n", 1, 1, 1},
     /* local: h - size without pad, h - 1 with any */
@@ -64,6 +67,7 @@ static const struct shape_row shape_rows[] = {
     {"[soft]\n", 13, 17, 24},
     {"[region]\nclasses=3\nnum=3\ncoords=4\n", 13, 17, 24},
     {"[yolo]\nclasses=3\nnum=6\nmask=3,4,5\nanchors=1,2,3,4,5,6,7,8,9,10,11,12\n", 13, 17, 24},
+    {"[Gaussian_yolo]\nclasses=3\nnum=6\nmask=3,4\n", 13, 17, 24},
     {"[connected]\noutput=44\n[detection]\nclasses=1\ncoords=4\nside=2\nnum=2\n", 1, 1, 44},
 };
 
@@ -136,14 +140,17 @@ START_TEST(heads_hold_their_parameters)
   struct mafat_network *n = test_network(
       "[net]\nheight=4\nwidth=4\nchannels=18\nletter_box=0\n"
       "[yolo]\nclasses=4\nnum=3\nmask=2,0\nanchors=1,2, 3,4, 5,6\nscale_x_y=1.5\nnew_coords=1\n"
-      "[region]\nclasses=13\nnum=1\nsoftmax=1\nbackground=1\n");
-  const struct mafat_head *yolo = &n->layers[0].head, *region = &n->layers[1].head;
+      "[region]\nclasses=13\nnum=1\nsoftmax=1\nbackground=1\n"
+      "[Gaussian_yolo]\nclasses=9\nscale_x_y=1.5\nyolo_point=right_bottom\nnms_kind=diounms\nbeta_nms=.7\n");
+  const struct mafat_head *yolo = &n->layers[0].head, *region = &n->layers[1].head, *gaussian = &n->layers[2].head;
   static const float masked[] = {5, 6, 1, 2};
   ck_assert(!n->letterbox);
   ck_assert(yolo->classes == 4 && yolo->n_anchors == 2 && yolo->coords == 4 && yolo->scale_xy == 1.5f && yolo->new_coords);
   ck_assert_mem_eq(yolo->anchors, masked, sizeof masked);
   ck_assert(region->classes == 13 && region->n_anchors == 1 && region->softmax && region->background);
   ck_assert(region->anchors[0] == .5f && region->anchors[1] == .5f); /* as in Darknet where anchors are missing */
+  ck_assert(gaussian->classes == 9 && gaussian->n_anchors == 1 && gaussian->coords == 8 && gaussian->scale_xy == 1.5f);
+  ck_assert(gaussian->point == MAFAT_POINT_RIGHT_BOTTOM && gaussian->nms == MAFAT_NMS_DIOU && gaussian->beta_nms == .7f);
   mafat_network_close(&n);
 }
 END_TEST
@@ -333,6 +340,11 @@ static const struct refusal refusals[] = {
     {NET "[maxpool]\nsize=2\nmaxpool_depth=1\n", MAFAT_EUNSUPPORTED, "a.cfg:7: maxpool_depth=1 in [maxpool] is not supported"},
     {NET "[maxpool]\nsize=9\npadding=0\n", MAFAT_EFORMAT, "has a window larger than its padded input"},
     {NET "[maxpool]\nsize=2\npadding=4\n", MAFAT_EFORMAT, "has a window that sees only padding"},
+    {NET "[local_avgpool]\nsize=2\npadding=4\n", MAFAT_EFORMAT, "has a window that sees only padding"},
+    {NET "[reorg3d]\nreverse=1\n", MAFAT_EUNSUPPORTED, "a.cfg:6: reverse=1 in [reorg3d] is not supported"},
+    {NET "[reorg3d]\nstride=5\n", MAFAT_EFORMAT, "a.cfg:5: layer [reorg3d] expects a map divisible by stride"},
+    {NET "[conv]\nfilters=10\n[Gaussian_yolo]\nclasses=1\nyolo_point=middle\n", MAFAT_EUNSUPPORTED,
+     "a.cfg:9: yolo_point=middle in [Gaussian_yolo] is not supported"},
     {NET "[route]\nlayers=-1\n", MAFAT_EFORMAT, "a.cfg:5: layers in layer 0 [route] expects an earlier layer, found -1"},
     {NET "[conv]\n[route]\nlayers=1\n", MAFAT_EFORMAT, "layers in layer 1 [route] expects an earlier layer, found 1"},
     {NET "[conv]\n[route]\nlayers=0,-5\n", MAFAT_EFORMAT, "expects an earlier layer, found -5"},

@@ -180,11 +180,15 @@ static void mark_input(const struct mafat_layer *l, bool axis_y, int o, bool *on
   switch (l->type) {
   case MAFAT_CONVOLUTIONAL:
   case MAFAT_MAXPOOL:
+  case MAFAT_LOCAL_AVGPOOL:
     for (int k = 0; k < mafat_taps_reach(t); k++) /* what lies between dilated taps is held, too */
       mark(on, extent, mafat_taps_first(t, o) + k, l->type == MAFAT_CONVOLUTIONAL);
     break;
   case MAFAT_UPSAMPLE:
     on[o / l->factor] = true;
+    break;
+  case MAFAT_REORG3D:
+    for (int k = 0; k < l->factor; k++) on[o * l->factor + k] = true;
     break;
   case MAFAT_CROP:
     on[o + (axis_y ? l->crop_y : l->crop_x)] = true;

@@ -33,12 +33,16 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
   switch (l->type) {
   case MAFAT_CONVOLUTIONAL:
   case MAFAT_MAXPOOL:
+  case MAFAT_LOCAL_AVGPOOL:
     /* What lies between dilated taps is held, too. */
     for (int ky = 0; ky < mafat_taps_reach(l->window.y); ky++)
       for (int kx = 0; kx < mafat_taps_reach(l->window.x); kx++)
         mark(m, mafat_taps_first(l->window.y, y) + ky, mafat_taps_first(l->window.x, x) + kx);
     break;
   case MAFAT_UPSAMPLE: mark(m, y / l->factor, x / l->factor); break;
+  case MAFAT_REORG3D:
+    for (int i = 0; i < l->factor * l->factor; i++) mark(m, y * l->factor + i / l->factor, x * l->factor + i % l->factor);
+    break;
   case MAFAT_CROP: mark(m, y + (l->in.h - l->out.h) / 2, x + (l->in.w - l->out.w) / 2); break;
   case MAFAT_SHORTCUT:
   case MAFAT_BATCHNORM:

@@ -56,12 +56,13 @@ static struct mafat_layer *add_layer(enum mafat_layer_type type, int h, int w, i
   return l;
 }
 
-/* [region] or [yolo] of h x w cells. */
+/* [region] or [yolo], Gaussian or not, of h x w cells. */
 static struct mafat_layer *add_cells(enum mafat_layer_type type, int h, int w, int n_anchors,
                                      int classes)
 {
-  struct mafat_layer *l = add_layer(type, h, w, n_anchors * (5 + classes));
-  l->head = (struct mafat_head){.classes = classes, .coords = 4, .n_anchors = n_anchors,
+  int coords = type == MAFAT_GAUSSIAN_YOLO ? 8 : 4;
+  struct mafat_layer *l = add_layer(type, h, w, n_anchors * (coords + 1 + classes));
+  l->head = (struct mafat_head){.classes = classes, .coords = coords, .n_anchors = n_anchors,
                                 .anchors = anchors, .scale_xy = 1, .softmax = true};
   return l;
 }
@@ -70,10 +71,10 @@ struct cell {
   int layer, anchor, y, x;
 };
 
-/* Of one anchor of one cell: x, y, w, h, objectness, class probabilities. */
+/* Of one anchor of one cell: x, y, w, h (Gaussian: each with its sigma), objectness, class probabilities. */
 static void set_cell(struct cell at, const float *values)
 {
-  int n = 5 + layers[at.layer].head.classes;
+  int n = layers[at.layer].head.coords + 1 + layers[at.layer].head.classes;
   for (int i = 0; i < n; i++) *element(at.layer, at.anchor * n + i, at.y, at.x) = values[i];
 }
 
@@ -198,6 +199,25 @@ START_TEST(test_yolo_new_coords)
   /* Anchor 1 is 4 x 1.5; (2 * 0.75)^2 = 2.25, (2 * 0.5)^2 = 1. */
   double w = 2.25 * 4 / 64 * 640, h = 1.5 / 32 * 480;
   detect_one(640, 480, 1, .72, 1.5 / 4 * 640 - w / 2, .5 / 2 * 480 - h / 2, w, h);
+}
+END_TEST
+
+START_TEST(test_gaussian_yolo)
+{
+  start_network(64, 32, false);
+  add_cells(MAFAT_GAUSSIAN_YOLO, 2, 4, 2, 2)->head.point = (enum mafat_point)_i;
+  set_cell((struct cell){0, 0, 1, 3}, (float[]){.25f, .1f, .5f, .2f, logf(4), .3f, logf(2), .4f, .8f, .1f, .75f});
+  /* Anchor 0 is 2 x 3 pixels of the 64 x 32 input; a box less sure by the mean of its sigmas, a quarter. */
+  double w = 2. * 4 / 64 * 640, h = 3. * 2 / 32 * 480, x = 3.25 / 4 * 640, y = 1.5 / 2 * 480;
+  double left = _i == MAFAT_POINT_CENTER ? .5 : _i == MAFAT_POINT_LEFT_TOP ? 0 : 1;
+  struct mafat_detect_input in = input_of(640, 480);
+  in.thresh = .44f; /* .8 * .75 * .75 is .45 */
+  struct mafat_detections *found = must_detect(&in, 1);
+  check_detection(&found->list[0], 1, .45, x - left * w, y - left * h, w, h);
+  mafat_detections_close(&found);
+  in.thresh = .46f;
+  found = must_detect(&in, 0);
+  mafat_detections_close(&found);
 }
 END_TEST
 
@@ -690,6 +710,7 @@ Suite *detect_suite(void)
   tcase_add_test(boxes, test_yolo);
   tcase_add_test(boxes, test_yolo_letterboxed);
   tcase_add_test(boxes, test_yolo_new_coords);
+  tcase_add_loop_test(boxes, test_gaussian_yolo, 0, 3);
   tcase_add_loop_test(boxes, test_detection, 0, 3);
   tcase_add_test(boxes, test_sizes_below_zero);
   tcase_add_test(boxes, test_vanishing_picture);

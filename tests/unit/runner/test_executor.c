@@ -555,9 +555,9 @@ START_TEST(test_every_failed_allocation_is_reported_and_leaks_nothing)
 }
 END_TEST
 
-/* ---- Darknet's reorg, by its own definition ---- */
+/* ---- both forks' reorgs, by their own definition ---- */
 
-/* out[in_index] = x[out_index], for in_index over (c, h, w) of the input. */
+/* out[in_index] = x[out_index], for in_index over (c, h, w): of the input, of reorg3d's output. */
 static void exact_reorg(const float *x, int w, int h, int c, int stride, bool reverse, float *out)
 {
   int out_c = c / (stride * stride);
@@ -572,11 +572,11 @@ static void exact_reorg(const float *x, int w, int h, int c, int stride, bool re
       }
 }
 
-START_TEST(test_reorg_has_darknets_index_order)
+START_TEST(test_reorgs_have_darknets_index_order)
 {
+  static const char *const sections[] = {"[reorg]\nstride=2\n", "[reorg]\nstride=2\nreverse=1\n", "[reorg3d]\nstride=2\n"};
   char cfg[512];
-  bool reverse = _i == 1;
-  snprintf(cfg, sizeof cfg, "[net]\nwidth=6\nheight=4\nchannels=36\n[reorg]\nstride=2\nreverse=%d\n", reverse);
+  snprintf(cfg, sizeof cfg, "[net]\nwidth=6\nheight=4\nchannels=36\n%s", sections[_i]);
   struct mafat_network *n = test_network(cfg);
   struct mafat_weights *w = test_weights(n, 1);
   struct mafat_plan *plan = test_plan(n, "1x1/NoCut");
@@ -584,7 +584,8 @@ START_TEST(test_reorg_has_darknets_index_order)
   float input[6 * 4 * 36], want[6 * 4 * 36];
   struct test_rng rng = test_rng(99);
   for (int i = 0; i < 6 * 4 * 36; i++) input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
-  exact_reorg(input, 6, 4, 36, 2, reverse, want);
+  if (_i == 2) exact_reorg(input, 3, 2, 144, 2, false, want);
+  else exact_reorg(input, 6, 4, 36, 2, _i == 1, want);
   ck_assert_mem_eq(out, want, sizeof want);
   free(out);
   mafat_plan_close(&plan);
@@ -607,7 +608,7 @@ Suite *executor_suite(void)
   tcase_add_loop_test(t, test_levels_agree, 0, test_seeds(100));
   tcase_add_loop_test(t, test_nothing_is_allocated_while_running, 0, test_seeds(50));
   tcase_add_loop_test(t, test_every_failed_allocation_is_reported_and_leaks_nothing, 0, 10);
-  tcase_add_loop_test(t, test_reorg_has_darknets_index_order, 0, 2);
+  tcase_add_loop_test(t, test_reorgs_have_darknets_index_order, 0, 3);
   suite_add_tcase(s, t);
   return s;
 }

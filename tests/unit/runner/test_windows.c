@@ -1,5 +1,5 @@
-/* Windows of any kind, against what they mean: convolutions, grouped and depthwise ones, and
- * maxpools whose rows and columns have sizes, strides, dilations and paddings of their own, in
+/* Windows of any kind, against what they mean: convolutions, grouped and depthwise ones, largest
+ * values and means whose rows and columns have sizes, strides, dilations and paddings of their own, in
  * double precision, element by element. */
 #include "runner/executor.h"
 #include "tests/support/support.h"
@@ -21,7 +21,7 @@ Suite *windows_suite(void);
 struct problem {
   struct mafat_network *network;
   const struct mafat_layer *layer;
-  bool pools;
+  bool pools, mean;       /* mean: of those that pool */
   float *input;   /* [c][h][w] */
   float *biases;  /* [filters] */
   float *weights; /* [filters][c / groups][y taps][x taps] */
@@ -52,10 +52,11 @@ static bool make_problem(struct problem *p, struct test_rng *rng)
   char cfg[256];
   int c = test_random_int(rng, 1, 40), groups = 1, filters = test_random_int(rng, 1, 40);
   if (test_random_chance(rng, 40)) groups = c, filters = c * multiples[test_random_int(rng, 0, 3)];
-  p->pools = test_random_chance(rng, 30);
+  p->pools = test_random_chance(rng, 45);
+  p->mean = p->pools && test_random_chance(rng, 50);
   int n = snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n", test_random_int(rng, 1, 17),
                    test_random_int(rng, 1, 21), c);
-  snprintf(cfg + n, sizeof cfg - (size_t)n, p->pools ? "[maxpool]\nsize=1\n"
+  snprintf(cfg + n, sizeof cfg - (size_t)n, p->mean ? "[local_avgpool]\nsize=1\n" : p->pools ? "[maxpool]\nsize=1\n"
            : "[convolutional]\nfilters=%d\ngroups=%d\nactivation=leaky\n", filters, groups);
   p->network = test_network(cfg);
   struct mafat_layer *l = &p->network->layers[0];
@@ -64,6 +65,7 @@ static bool make_problem(struct problem *p, struct test_rng *rng)
   l->window = (struct mafat_window){random_taps(rng, p->pools, l->in.h), random_taps(rng, p->pools, l->in.w)};
   int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", 1, 0, "layer", &d});
   ck_assert_msg(code == MAFAT_OK || p->pools, "%s", d.text);
+  test_constants(p->network);
   size_t taps = (size_t)mafat_window_area(&l->window) * (size_t)(l->in.c / (p->pools ? 1 : l->groups));
   p->input = random_floats(rng, (size_t)c * (size_t)l->in.h * (size_t)l->in.w, 1);
   p->biases = random_floats(rng, (size_t)l->out.c, .2f);
@@ -94,14 +96,18 @@ static double exact_output(const struct problem *p, int f, int y, int x)
   const struct mafat_layer *l = p->layer;
   int channels = p->pools ? 1 : l->in.c / l->groups, first = p->pools ? f : f / (l->filters / l->groups) * channels;
   const float *w = p->weights + (size_t)f * (size_t)(channels * mafat_window_area(&l->window));
-  double sum = p->pools ? -DBL_MAX : (double)p->biases[f];
+  double sum = p->mean ? 0 : p->pools ? -DBL_MAX : (double)p->biases[f];
+  int taps = 0;
   for (int c = 0; c < channels; c++)
     for (int ky = 0; ky < l->window.y.size; ky++)
       for (int kx = 0; kx < l->window.x.size; kx++, w++) {
         const float *in = tap_of(p, first + c, y, x, ky, kx);
-        if (in && p->pools) sum = fmax(sum, (double)*in);
-        else if (in) sum += (double)*in * (double)*w;
+        if (!in) continue;
+        if (p->pools && !p->mean) sum = fmax(sum, (double)*in);
+        else sum += (double)*in * (p->mean ? 1 : (double)*w);
+        taps++;
       }
+  if (p->mean) return sum / taps;
   return p->pools || sum > 0 ? sum : sum * .1;
 }
 

@@ -1,0 +1,22 @@
+/* Blocks of pixels as channels of one pixel, each channel's pixels where they were: space to depth. */
+#include "network/kinds/kinds.h"
+
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  int s = l->factor;
+  if (l->in.h % s || l->in.w % s) return mafat_kind_refuse(subject, "expects a map divisible by stride");
+  return mafat_kind_put_out(l, subject, l->in.h / s, l->in.w / s, (long long)l->in.c * s * s);
+}
+
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  (void)operand, (void)axis_y;
+  return mafat_span(out.begin * l->factor, out.end * l->factor);
+}
+
+const struct mafat_kind mafat_kind_reorg3d = {
+    .name = "reorg3d",
+    .along = MAFAT_ALONG_MAP,
+    .infer = infer,
+    .in_span = in_span,
+};
