@@ -58,6 +58,7 @@ struct mafat_kind {
   const char *name;                /* unique; the cfg's word: "convolutional" */
   unsigned along;                  /* MAFAT_ALONG_* */
   enum mafat_weights_form weights;
+  bool input;      /* reads nothing: a run asks a source for its rows */
   bool alias;      /* only renames what it reads: no tensor and no step of its own */
   bool inert;      /* an alias of all that the layer above puts out */
   bool head;       /* puts out boxes */
@@ -119,6 +120,11 @@ uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int
 static inline bool mafat_layer_is_alias(const struct mafat_layer *l)
 {
   return mafat_kind_of(l->type)->alias;
+}
+
+static inline bool mafat_layer_is_input(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->input;
 }
 
 static inline bool mafat_layer_is_inert(const struct mafat_layer *l)

@@ -1,5 +1,5 @@
-/* One layer as plain data: what it is, what it reads, its shapes and parameters. What follows
- * from its kind is in kind.h; how layers make a network, in network.h. */
+/* One layer, or input of a network, as plain data: what it is, what it reads, its shapes and
+ * parameters. What follows from its kind is in kind.h; how layers make a network, in network.h. */
 #ifndef MAFAT_NETWORK_LAYER_H
 #define MAFAT_NETWORK_LAYER_H
 
@@ -28,6 +28,7 @@ enum mafat_layer_type {
   MAFAT_LOCAL_AVGPOOL,
   MAFAT_REORG3D,
   MAFAT_GAUSSIAN_YOLO,
+  MAFAT_INPUT_LAYER,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -47,7 +48,6 @@ enum mafat_blend {
 };
 
 enum {
-  MAFAT_INPUT = -1,       /* the tensor that the image is decoded into */
   MAFAT_MAX_LAYERS = 4096,
   MAFAT_MAX_EXTENT = 1 << 20 /* of a map, in pixels a side; of filters and groups */
 };
@@ -63,7 +63,7 @@ static inline long long mafat_shape_floats(struct mafat_shape s)
 
 /* Channels [first, first + n) of a tensor. */
 struct mafat_source {
-  int tensor; /* layer index or MAFAT_INPUT */
+  int tensor; /* index of the operator that makes it */
   int first, n;
 };
 

@@ -18,15 +18,29 @@ const char *mafat_activation_name(enum mafat_activation activation)
   return (unsigned)activation < MAFAT_N_ACTIVATIONS ? activation_names[activation] : "unknown";
 }
 
+static void free_layer(struct mafat_layer *l)
+{
+  free(l->sources.list);
+  free(l->from.list);
+  free(l->head.anchors);
+}
+
+/* Sources that are inputs, which lie `by` further to the front. */
+static void move_sources(struct mafat_sources *sources, int n_layers, int by)
+{
+  for (int i = 0; i < sources->n; i++)
+    if (sources->list[i].tensor >= n_layers) sources->list[i].tensor -= by;
+}
+
 void mafat_network_shorten(struct mafat_network *network, int n)
 {
-  for (int i = n; i < network->n_layers; i++) {
-    struct mafat_layer *l = &network->layers[i];
-    free(l->sources.list);
-    free(l->from.list);
-    free(l->head.anchors);
-    *l = (struct mafat_layer){.sources = {NULL, 0}};
+  struct mafat_layer *layers = network->layers;
+  for (int l = 0; l < n; l++) {
+    move_sources(&layers[l].sources, network->n_layers, network->n_layers - n);
+    move_sources(&layers[l].from, network->n_layers, network->n_layers - n);
   }
+  for (int l = n; l < network->n_layers; l++) free_layer(&layers[l]);
+  memmove(layers + n, layers + network->n_layers, (size_t)network->n_inputs * sizeof *layers);
   network->n_layers = n;
 }
 
@@ -34,7 +48,7 @@ void mafat_network_close(struct mafat_network **network)
 {
   if (!network || !*network) return;
   struct mafat_network *n = *network;
-  if (n->layers) mafat_network_shorten(n, 0);
+  for (int i = 0; n->layers && i < mafat_network_n_operators(n); i++) free_layer(&n->layers[i]);
   free(n->layers);
   free(n->constants);
   free(n->path);
@@ -56,15 +70,10 @@ int mafat_network_ask_for(struct mafat_network *n, int n_layers, const int *laye
   return MAFAT_OK;
 }
 
-struct mafat_shape mafat_network_tensor_shape(const struct mafat_network *n, int tensor)
-{
-  return tensor == MAFAT_INPUT ? n->input : n->layers[tensor].out;
-}
-
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self)
 {
-  if (index != MAFAT_INPUT && mafat_layer_is_alias(&n->layers[index]))
+  if (mafat_layer_is_alias(&n->layers[index]))
     return n->layers[index].sources;
   *self = (struct mafat_source){index, 0, mafat_network_tensor_shape(n, index).c};
   return (struct mafat_sources){self, 1};

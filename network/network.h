@@ -1,10 +1,16 @@
 /* A model as plain data: layers, shapes, edges. Made by a reader in formats/, never
  * changed afterwards, made without weights.
  *
- * A *tensor* is the output of a layer that computes something, or the network's
- * input (MAFAT_INPUT). Layers that only rename (route, dropout, cost) have no
- * tensor of their own: whoever reads them reads the tensors behind them, as a
- * list of sources. A concatenation therefore never exists in memory. */
+ * A network consists of *operators*: its layers, and its inputs, which read nothing
+ * and whose rows a run asks a source for. A *tensor* is the output of an operator, and
+ * has its index; arrays of what belongs to a tensor are indexed so. Layers that only
+ * rename (route, dropout, cost) have no tensor of their own: whoever reads them reads
+ * the tensors behind them, as a list of sources. A concatenation therefore never exists
+ * in memory.
+ *
+ * Layers come first, so that a layer's index is the number that users know it by: 0 is the
+ * first section behind [net]. Inputs lie behind all layers, also where fewer are run; to
+ * users they have no number (mafat_network_number). */
 #ifndef MAFAT_NETWORK_NETWORK_H
 #define MAFAT_NETWORK_NETWORK_H
 
@@ -17,19 +23,17 @@ enum mafat_fork { MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, MAFAT_FORK_ALEXEYAB };
 
 struct mafat_network {
   char *path;               /* of the cfg, for messages */
-  struct mafat_shape input; /* of the image: h, w, c */
-  enum mafat_dtype input_type;
   enum mafat_fork fork;     /* never MAFAT_FORK_AUTO once it has been read */
   char fork_sign[120];      /* by what it was decided: "line 7: mosaic=1 in [net]"; "": nothing, or a wish */
   bool letterbox;           /* keep the picture's proportions; else stretch it */
-  struct mafat_layer *layers;
-  int n_layers;
+  struct mafat_layer *layers; /* (n_layers), and behind them (n_inputs), at least one */
+  int n_layers, n_inputs;
   struct mafat_constants *constants; /* constant.h: in the file of weights that it usually comes with */
   bool cut;                 /* the cfg goes on, with layers that cannot be read */
 };
 
 void mafat_network_close(struct mafat_network **network);
-/* Leaves the first n layers. */
+/* Leaves the first n layers, and the inputs. */
 void mafat_network_shorten(struct mafat_network *network, int n);
 
 /* Asks for layers that shall be outputs beside the last of the first n_layers and the heads:
@@ -46,13 +50,44 @@ static inline bool mafat_network_is_output(const struct mafat_network *n, int n_
   return layer == n_layers - 1 || mafat_layer_is_head(&n->layers[layer]) || n->layers[layer].output;
 }
 
-/* Shape of a tensor (a layer's output or the network's input). */
-struct mafat_shape mafat_network_tensor_shape(const struct mafat_network *n, int tensor);
+/* Entries of an array that has one for each tensor. */
+static inline int mafat_network_n_operators(const struct mafat_network *n)
+{
+  return n->n_layers + n->n_inputs;
+}
+
+/* The input that pictures are decoded into, which the first layer reads. */
+static inline int mafat_network_picture(const struct mafat_network *n)
+{
+  return n->n_layers;
+}
+
+static inline struct mafat_shape mafat_network_picture_shape(const struct mafat_network *n)
+{
+  return n->layers[mafat_network_picture(n)].out;
+}
+
+/* What comes before layer `layer` where nothing else is said: the layer above, or the picture. */
+static inline int mafat_network_above(const struct mafat_network *n, int layer)
+{
+  return layer > 0 ? layer - 1 : mafat_network_picture(n);
+}
+
+/* The number that users know the operator by: a layer's own, -1 of an input or of none. */
+static inline int mafat_network_number(const struct mafat_network *n, int index)
+{
+  return index < n->n_layers ? index : -1;
+}
+
+static inline struct mafat_shape mafat_network_tensor_shape(const struct mafat_network *n, int tensor)
+{
+  return n->layers[tensor].out;
+}
 
 /* Type of a tensor's elements. */
 static inline enum mafat_dtype mafat_network_tensor_type(const struct mafat_network *n, int tensor)
 {
-  return tensor == MAFAT_INPUT ? n->input_type : n->layers[tensor].out_type;
+  return n->layers[tensor].out_type;
 }
 
 /* Type of what a layer reads: all its sources have the same. */
@@ -61,7 +96,7 @@ static inline enum mafat_dtype mafat_network_in_type(const struct mafat_network 
   return mafat_network_tensor_type(n, n->layers[layer].sources.list[0].tensor);
 }
 
-/* What the output of layer `index` consists of: itself, or what it renames. */
+/* What the output of operator `index` consists of: itself, or what it renames. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self);
 

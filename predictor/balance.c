@@ -79,7 +79,7 @@ static double tile_bytes(struct balancer *b, int begin, int end)
   for (int time = g->at.begin; time < g->at.end; time++) {
     double sum = 0;
     for (int i = g->at.begin; i <= time; i++) {
-      const struct mafat_usage *u = &b->schedule->usage[members[i] + 1];
+      const struct mafat_usage *u = &b->schedule->usage[members[i]];
       if (!u->external && u->last_use >= members[time])
         sum += mafat_span_size(*span_of(&b->boxes[members[i]], b->axis_y)) * b->unit_bytes[members[i]];
     }

@@ -30,7 +30,7 @@ static int sole_source(const struct mafat_network *n, const struct mafat_layer *
 {
   if (l->sources.n != 1) return -1;
   struct mafat_source s = l->sources.list[0];
-  if (s.tensor == MAFAT_INPUT || s.first != 0 || s.n != n->layers[s.tensor].out.c) return -1;
+  if (s.first != 0 || s.n != n->layers[s.tensor].out.c) return -1;
   return s.tensor;
 }
 
@@ -39,30 +39,28 @@ static void count_readers(const struct mafat_network *n, const struct mafat_plan
 {
   for (int l = 0; l < plan->n_layers; l++) {
     const struct mafat_layer *layer = &n->layers[l];
-    if (usage[l + 1].last_use == plan->n_layers) readers[l] += 2; /* an output of the network */
-    if (!usage[l + 1].needed || mafat_layer_is_alias(layer)) continue;
-    for (int i = 0; i < layer->sources.n; i++)
-      if (layer->sources.list[i].tensor >= 0) readers[layer->sources.list[i].tensor]++;
-    for (int i = 0; i < layer->from.n; i++)
-      if (layer->from.list[i].tensor >= 0) readers[layer->from.list[i].tensor]++;
+    if (usage[l].last_use == plan->n_layers) readers[l] += 2; /* an output of the network */
+    if (!usage[l].needed || mafat_layer_is_alias(layer)) continue;
+    for (int i = 0; i < layer->sources.n; i++) readers[layer->sources.list[i].tensor]++;
+    for (int i = 0; i < layer->from.n; i++) readers[layer->from.list[i].tensor]++;
   }
 }
 
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse)
 {
-  size_t n_layers = (size_t)plan->n_layers;
-  struct mafat_usage *usage = calloc(n_layers + 1, sizeof *usage);
-  int *readers = calloc(n_layers, sizeof *readers);
-  plan->inner = malloc(n_layers * sizeof *plan->inner);
-  plan->outer = malloc(n_layers * sizeof *plan->outer);
+  size_t n_operators = (size_t)mafat_network_n_operators(n);
+  struct mafat_usage *usage = calloc(n_operators, sizeof *usage);
+  int *readers = calloc(n_operators, sizeof *readers);
+  plan->inner = malloc(n_operators * sizeof *plan->inner);
+  plan->outer = malloc(n_operators * sizeof *plan->outer);
   bool enough = usage && readers && plan->inner && plan->outer;
   if (enough) {
-    for (int l = 0; l < plan->n_layers; l++) plan->inner[l] = plan->outer[l] = -1;
+    for (size_t i = 0; i < n_operators; i++) plan->inner[i] = plan->outer[i] = -1;
     mafat_usage_find(n, plan, usage);
     count_readers(n, plan, usage, readers);
     for (int l = 0; l < plan->n_layers && fuse; l++) {
       const struct mafat_layer *layer = &n->layers[l];
-      int k = usage[l + 1].needed ? sole_source(n, layer) : -1;
+      int k = usage[l].needed ? sole_source(n, layer) : -1;
       if (k < 0 || readers[k] != 1 || plan->group_of[k] != plan->group_of[l]) continue;
       const struct mafat_layer *inner = &n->layers[k];
       if (!is_added(inner, layer) && !(is_pooled(inner, layer) && plan->inner[k] < 0) &&

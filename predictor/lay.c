@@ -208,9 +208,16 @@ static int lay_groups(struct laying *l)
   return MAFAT_OK;
 }
 
+static void place_inputs(struct laying *l)
+{
+  for (int i = l->network->n_layers; i < mafat_network_n_operators(l->network); i++)
+    l->plan->group_of[i] = l->plan->groups[0].cut.kind == MAFAT_CUT_ROWS ? 0 : -1;
+}
+
 /* What groups and shapes decide, once the groups are laid. */
 static int complete(struct laying *l, const struct mafat_plan_options *options)
 {
+  place_inputs(l);
   int code = mafat_fusion_find(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find_fans(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(l->plan, l->network);
@@ -221,11 +228,11 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
 static int begin(struct laying *l, const struct mafat_ground *ground)
 {
   const struct mafat_plan_options *options = ground->options;
-  size_t n = (size_t)ground->n_layers;
+  size_t n = (size_t)mafat_network_n_operators(l->network);
   *l->plan = (struct mafat_plan){.n_layers = ground->n_layers, .n_threads = options->n_threads,
                                  .packed = options->packed, .wanted = options->algorithm};
   l->plan->group_of = malloc(n * sizeof *l->plan->group_of);
-  l->plan->members = malloc(n * sizeof *l->plan->members);
+  l->plan->members = malloc((size_t)ground->n_layers * sizeof *l->plan->members);
   bool enough = l->plan->group_of && l->plan->members && mafat_algorithms_default(l->plan, l->network) == MAFAT_OK;
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }

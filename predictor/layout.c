@@ -35,8 +35,8 @@ struct maker {
   const struct mafat_plan *plan;
   struct mafat_schedule *schedule;
   struct mafat_layout *layout;
-  struct extent *extents; /* [tensor + 1] */
-  struct times *lives;    /* [tensor + 1] */
+  struct extent *extents; /* [operator] */
+  struct times *lives;    /* [operator] */
   bool outline, sketch;   /* layout.h */
 };
 
@@ -49,7 +49,7 @@ static void find_pads(struct maker *m)
     int left, right;
     mafat_layer_pads(layer, &left, &right);
     for (int i = 0; i < layer->sources.n; i++) {
-      struct mafat_tensor_layout *t = &m->layout->tensors[layer->sources.list[i].tensor + 1];
+      struct mafat_tensor_layout *t = &m->layout->tensors[layer->sources.list[i].tensor];
       t->left = mafat_max(t->left, left);
       t->right = mafat_max(t->right, right);
     }
@@ -58,8 +58,8 @@ static void find_pads(struct maker *m)
 
 static void hold(struct maker *m, int tensor, struct mafat_box held, struct mafat_span channels)
 {
-  struct extent *e = &m->extents[tensor + 1];
-  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor + 1];
+  struct extent *e = &m->extents[tensor];
+  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
   struct mafat_shape shape = mafat_network_tensor_shape(m->network, tensor);
   int cols = mafat_span_size(held.x) + (held.x.begin == 0 ? t->left : 0) +
              (held.x.end == shape.w ? t->right : 0);
@@ -120,8 +120,7 @@ static uint64_t macs_once(const struct maker *m, int layer)
  * turns in a buffer. */
 static bool is_first_part(const struct maker *m, const struct mafat_step *step)
 {
-  return (step->filters.begin == 0 && step->channels.begin == 0) || step->layer < 0 ||
-         m->plan->fan[step->layer] >= 0;
+  return (step->filters.begin == 0 && step->channels.begin == 0) || m->plan->fan[step->layer] >= 0;
 }
 
 static void skip_parts(struct maker *m, const struct mafat_step *step)
@@ -136,7 +135,7 @@ static void walk(struct maker *m)
   struct mafat_layout *layout = m->layout;
   mafat_schedule_rewind(m->schedule);
   while (mafat_schedule_next(m->schedule, &step)) {
-    struct extent *e = &m->extents[step.layer + 1];
+    struct extent *e = &m->extents[step.layer];
     e->out_rows = mafat_max(e->out_rows, mafat_span_size(step.out.y));
     e->out_cols = mafat_max(e->out_cols, mafat_span_size(step.out.x));
     if (step.kind == MAFAT_STEP_TRANSFORM) continue;
@@ -144,16 +143,15 @@ static void walk(struct maker *m)
     if (m->outline) skip_parts(m, &step);
     else if (step.kind == MAFAT_STEP_COMPUTE && !m->sketch) count_step(m, &step);
   }
-  for (int t = MAFAT_INPUT; t < m->plan->n_layers; t++) {
+  for (int t = 0; t < mafat_network_n_operators(m->network); t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(m->network, t);
-    if (m->schedule->usage[t + 1].needed && m->schedule->usage[t + 1].external &&
-        (t == MAFAT_INPUT || m->extents[t + 1].rows > 0))
+    if (m->schedule->usage[t].external && m->extents[t].rows > 0)
       hold(m, t, mafat_box_full(shape.h, shape.w), mafat_span(0, shape.c));
   }
   for (int g = 0; g < m->plan->n_groups; g++) {
     uint64_t once = 0;
     for (int i = m->plan->groups[g].at.begin; i < m->plan->groups[g].at.end; i++)
-      if (m->extents[m->plan->members[i] + 1].rows > 0) once += macs_once(m, m->plan->members[i]);
+      if (m->extents[m->plan->members[i]].rows > 0) once += macs_once(m, m->plan->members[i]);
     struct mafat_group_cost *cost = &layout->groups[g];
     cost->redundant_macs = cost->macs > once ? cost->macs - once : 0;
     layout->macs += cost->macs;
@@ -187,7 +185,7 @@ static struct times weights_times(const struct maker *m, int layer)
 
 static void live(struct maker *m, int tensor, int time)
 {
-  struct times *t = &m->lives[tensor + 1];
+  struct times *t = &m->lives[tensor];
   if (time < t->first) t->first = time;
   if (time > t->last) t->last = time;
 }
@@ -225,24 +223,31 @@ static void note_step(struct maker *m, int layer)
   if (once) {
     live(m, layer, mafat_plan_transforms(m->plan, m->network, wide) ? end : begin);
     live(m, layer, end);
-  } else if (life == MAFAT_LIFE_GROUP || m->schedule->usage[layer + 1].external) {
+  } else if (life == MAFAT_LIFE_GROUP || m->schedule->usage[layer].external) {
     live_through(m, layer, group_times(g));
   } else {
     live_through(m, layer, (struct times){begin, end});
   }
-  if (m->schedule->usage[layer + 1].last_use == m->plan->n_layers) live(m, layer, 2 * m->plan->n_layers - 1);
+  if (m->schedule->usage[layer].last_use == m->plan->n_layers) live(m, layer, 2 * m->plan->n_layers - 1);
+}
+
+/* Inputs are there from the start. */
+static void note_input(struct maker *m, int input)
+{
+  const struct mafat_usage *u = &m->schedule->usage[input];
+  if (!u->needed) return;
+  live(m, input, 0);
+  if (u->last_use == m->plan->n_layers) live(m, input, 2 * m->plan->n_layers - 1); /* a renaming layer puts it out */
+  if (!u->external) live_through(m, input, group_times(mafat_plan_group(m->plan, input)));
 }
 
 static void find_lives(struct maker *m)
 {
-  for (int t = MAFAT_INPUT; t < m->plan->n_layers; t++) m->lives[t + 1] = (struct times){INT_MAX, -1};
+  int n_operators = mafat_network_n_operators(m->network);
+  for (int t = 0; t < n_operators; t++) m->lives[t] = (struct times){INT_MAX, -1};
   for (int l = 0; l < m->plan->n_layers; l++)
     if (mafat_schedule_runs(m->schedule, l)) note_step(m, l);
-  if (m->lives[0].last >= 0) live(m, MAFAT_INPUT, 0);
-  if (m->schedule->usage[0].last_use == m->plan->n_layers) /* a renaming layer puts it out */
-    live_through(m, MAFAT_INPUT, (struct times){0, 2 * m->plan->n_layers - 1});
-  if (!m->schedule->usage[0].external && m->lives[0].last >= 0)
-    live_through(m, MAFAT_INPUT, group_times(&m->plan->groups[0]));
+  for (int i = m->network->n_layers; i < n_operators; i++) note_input(m, i);
 }
 
 /* ---- buffers ---- */
@@ -257,11 +262,10 @@ static int add_buffer(struct maker *m, enum mafat_tag tag, int tensor, size_t by
 
 static int size_tensor(struct maker *m, int tensor)
 {
-  struct mafat_tensor_layout *t = &m->layout->tensors[tensor + 1];
-  const struct extent *e = &m->extents[tensor + 1];
-  t->buffer = -1;
+  struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
+  const struct extent *e = &m->extents[tensor];
   if (e->rows == 0) return MAFAT_OK;
-  t->external = m->schedule->usage[tensor + 1].external;
+  t->external = m->schedule->usage[tensor].external;
   t->rows = e->rows;
   t->cols = e->cols;
   size_t element = mafat_dtype_bytes(mafat_network_tensor_type(m->network, tensor)), bytes;
@@ -269,8 +273,8 @@ static int size_tensor(struct maker *m, int tensor)
   if (__builtin_mul_overflow((size_t)e->pixel_width * element, (size_t)t->cols, &t->row_bytes) ||
       __builtin_mul_overflow(t->row_bytes, (size_t)t->rows, &bytes) || bytes > SIZE_MAX / 4)
     return MAFAT_ELIMIT;
-  t->buffer = add_buffer(m, tensor == MAFAT_INPUT ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS, tensor,
-                         bytes, m->lives[tensor + 1]);
+  bool input = mafat_layer_is_input(&m->network->layers[tensor]);
+  t->buffer = add_buffer(m, input ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS, tensor, bytes, m->lives[tensor]);
   return MAFAT_OK;
 }
 
@@ -294,7 +298,7 @@ static int share_scratch(struct maker *m, int layer, size_t bytes)
 
 static int size_scratch(struct maker *m, int layer)
 {
-  const struct extent *e = &m->extents[layer + 1];
+  const struct extent *e = &m->extents[layer];
   m->layout->scratch_buffers[layer] = -1;
   if (e->out_rows == 0) return MAFAT_OK;
   struct mafat_scratch *s = &m->layout->scratch[layer];
@@ -349,7 +353,7 @@ static int size_io(struct maker *m)
   int *const buffers[] = {&layout->ring_buffer, &layout->panel_buffer, &layout->affine_buffer};
   for (int i = 0; i < 3; i++) {
     if (bytes[i] > SIZE_MAX / 4) return MAFAT_ELIMIT;
-    if (bytes[i]) *buffers[i] = add_buffer(m, MAFAT_TAG_IO, MAFAT_INPUT, bytes[i], times);
+    if (bytes[i]) *buffers[i] = add_buffer(m, MAFAT_TAG_IO, -1, bytes[i], times);
   }
   return MAFAT_OK;
 }
@@ -408,31 +412,34 @@ static int arrange(struct mafat_layout *layout)
 static int make(struct maker *m)
 {
   struct mafat_layout *layout = m->layout;
-  size_t n = (size_t)m->plan->n_layers;
+  size_t n = (size_t)m->plan->n_layers, n_operators = (size_t)mafat_network_n_operators(m->network);
   int code = mafat_schedule_open(&m->schedule, m->network, m->plan);
   layout->n_layers = m->plan->n_layers;
+  layout->picture = mafat_network_picture(m->network);
   layout->n_workers = m->plan->n_threads;
   layout->ring_buffer = layout->panel_buffer = layout->affine_buffer = -1;
-  layout->buffers = calloc(3 * n + 4, sizeof *layout->buffers); /* maps, scratch, weights; input, I/O */
-  layout->tensors = calloc(n + 1, sizeof *layout->tensors);
+  layout->buffers = calloc(2 * n + n_operators + 3, sizeof *layout->buffers); /* scratch, weights; maps; I/O */
+  layout->tensors = calloc(n_operators, sizeof *layout->tensors);
   layout->scratch = calloc(n, sizeof *layout->scratch);
   layout->scratch_buffers = calloc(n, sizeof *layout->scratch_buffers);
   layout->weights_buffers = malloc(n * sizeof *layout->weights_buffers);
   layout->layer_macs = calloc(n, sizeof *layout->layer_macs);
   layout->groups = calloc((size_t)m->plan->n_groups, sizeof *layout->groups);
-  m->extents = calloc(n + 1, sizeof *m->extents);
-  m->lives = malloc((n + 1) * sizeof *m->lives);
+  m->extents = calloc(n_operators, sizeof *m->extents);
+  m->lives = malloc(n_operators * sizeof *m->lives);
   if (code || !layout->weights_buffers || !m->lives || !layout->buffers || !layout->tensors || !layout->scratch ||
       !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents)
     return MAFAT_ENOMEM;
   for (size_t l = 0; l < n; l++) layout->weights_buffers[l] = -1;
+  for (size_t t = 0; t < n_operators; t++) layout->tensors[t].buffer = -1;
   find_pads(m);
   find_lives(m);
   walk(m);
-  for (int t = MAFAT_INPUT; t < m->plan->n_layers && code == MAFAT_OK; t++) {
-    code = size_tensor(m, t);
-    if (code == MAFAT_OK && t >= 0) code = size_scratch(m, t);
-    if (code == MAFAT_OK && t >= 0 && mafat_schedule_runs(m->schedule, t)) code = size_weights(m, t);
+  for (size_t i = (size_t)m->network->n_layers; i < n_operators && code == MAFAT_OK; i++) code = size_tensor(m, (int)i);
+  for (int l = 0; l < m->plan->n_layers && code == MAFAT_OK; l++) {
+    code = size_tensor(m, l);
+    if (code == MAFAT_OK) code = size_scratch(m, l);
+    if (code == MAFAT_OK && mafat_schedule_runs(m->schedule, l)) code = size_weights(m, l);
   }
   if (code == MAFAT_OK && !m->outline) code = size_io(m);
   if (code == MAFAT_OK && !m->outline && !m->sketch) code = arrange(layout);

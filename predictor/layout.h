@@ -26,7 +26,7 @@ enum mafat_tag {
 
 struct mafat_buffer {
   enum mafat_tag tag;
-  int tensor;      /* whose it is: MAFAT_INPUT or a layer; of I/O: MAFAT_INPUT */
+  int tensor;      /* whose it is: a layer or an input; of I/O: -1 */
   size_t bytes;    /* multiple of 64 */
   size_t offset;   /* in the arena */
   int first, last; /* times of its life, inclusive: layer l runs at 2 * plan->position[l], when
@@ -50,9 +50,10 @@ struct mafat_group_cost {
 
 struct mafat_layout {
   int n_layers;
+  int picture; /* the input that pictures are decoded into */
   struct mafat_buffer *buffers;
   int n_buffers;
-  struct mafat_tensor_layout *tensors; /* [tensor + 1] */
+  struct mafat_tensor_layout *tensors; /* [operator] */
   struct mafat_scratch *scratch;       /* [layer] */
   int *scratch_buffers;                /* [layer]: index or -1; layers that take turns share one */
   int n_workers;                       /* scratch slots: the plan's threads */
@@ -82,6 +83,13 @@ int mafat_layout_outline(struct mafat_layout **out, const struct mafat_network *
 int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n,
                         const struct mafat_plan *plan, struct mafat_diagnostic *d);
 void mafat_layout_close(struct mafat_layout **layout);
+
+/* Does the picture come row by row, as layers ask for it? Else it is decoded ahead of them, or not needed. */
+static inline bool mafat_layout_takes_rows(const struct mafat_layout *layout)
+{
+  const struct mafat_tensor_layout *picture = &layout->tensors[layout->picture];
+  return picture->buffer >= 0 && !picture->external;
+}
 
 const char *mafat_tag_name(enum mafat_tag tag);
 

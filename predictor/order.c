@@ -9,7 +9,7 @@
 static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
                  const struct mafat_usage *usage, int layer)
 {
-  return usage[layer + 1].needed && !mafat_layer_is_alias(&n->layers[layer]) && plan->outer[layer] < 0;
+  return usage[layer].needed && !mafat_layer_is_alias(&n->layers[layer]) && plan->outer[layer] < 0;
 }
 
 static bool reads(const struct mafat_sources *sources, int tensor)
@@ -72,6 +72,12 @@ static bool saves_memory(const struct mafat_plan *plan, const struct mafat_netwo
   return weights < map_bytes(n, wide);
 }
 
+/* Is the tensor there, whatever the order, when the layer begins? */
+static bool comes_before(const struct mafat_network *n, int tensor, int layer)
+{
+  return tensor < layer || mafat_layer_is_input(&n->layers[tensor]);
+}
+
 static bool can_spread(const struct mafat_plan *plan, const struct mafat_network *n,
                        const struct mafat_usage *usage, int wide)
 {
@@ -80,7 +86,7 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
   if (g->cut.kind != MAFAT_CUT_PANELS || g->cut.as.panels.apart) return false;
   if (!runs(plan, n, usage, wide) || plan->inner[wide] >= 0) return false;
   if (!mafat_layer_is_ungrouped(l) || plan->fan[wide] >= 0) return false;
-  if (usage[wide + 1].external || l->out.c <= MAFAT_PANEL * plan->n_threads) return false;
+  if (usage[wide].external || l->out.c <= MAFAT_PANEL * plan->n_threads) return false;
   bool sums = false;
   for (int at = g->at.begin; at < g->at.end; at++) {
     int r = plan->members[at];
@@ -89,7 +95,7 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
     if (!reads_whole(plan, n, r, wide) || !(pools || sums_slices(plan, n, r))) return false;
     /* What a shortcut adds must be there before the fan begins. */
     for (int i = 0; i < n->layers[r].from.n; i++)
-      if (n->layers[r].from.list[i].tensor > wide) return false;
+      if (!comes_before(n, n->layers[r].from.list[i].tensor, wide)) return false;
     sums = sums || !pools;
   }
   return sums && saves_memory(plan, n, wide);
@@ -97,11 +103,12 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
 
 int mafat_order_find_fans(struct mafat_plan *plan, const struct mafat_network *n, bool spread)
 {
-  struct mafat_usage *usage = calloc((size_t)plan->n_layers + 1, sizeof *usage);
-  plan->fan = malloc((size_t)plan->n_layers * sizeof *plan->fan);
+  int n_operators = mafat_network_n_operators(n);
+  struct mafat_usage *usage = calloc((size_t)n_operators, sizeof *usage);
+  plan->fan = malloc((size_t)n_operators * sizeof *plan->fan);
   bool enough = usage && plan->fan;
   if (enough) {
-    for (int l = 0; l < plan->n_layers; l++) plan->fan[l] = -1;
+    for (int i = 0; i < n_operators; i++) plan->fan[i] = -1;
     mafat_usage_find(n, plan, usage);
     for (int l = 0; l < plan->n_layers && spread; l++) {
       if (!can_spread(plan, n, usage, l)) continue;
@@ -120,8 +127,8 @@ struct orderer {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_usage *usage;
-  int *readers; /* [tensor]: steps that have yet to read it; many where a later group does */
-  bool *placed; /* [layer] */
+  int *readers; /* [operator]: steps that have yet to read it; many where a later group does */
+  bool *placed; /* [operator]: inputs are from the start */
   int n_placed;
 };
 
@@ -137,8 +144,7 @@ static void add_to_readers(struct orderer *o, int layer, int by)
 {
   struct reading r = reading_of(o->plan, o->network, layer);
   for (int k = 0; k < 2; k++)
-    for (int i = 0; i < r.lists[k]->n; i++)
-      if (r.lists[k]->list[i].tensor >= 0) o->readers[r.lists[k]->list[i].tensor] += by;
+    for (int i = 0; i < r.lists[k]->n; i++) o->readers[r.lists[k]->list[i].tensor] += by;
 }
 
 static void place(struct orderer *o, int layer)
@@ -168,7 +174,6 @@ static bool should_hoist(const struct orderer *o, int layer)
   for (int k = 0; k < 2; k++)
     for (int i = 0; i < r.lists[k]->n; i++) {
       int t = r.lists[k]->list[i].tensor;
-      if (t == MAFAT_INPUT) continue;
       if (!o->placed[t]) return false;
       if (o->readers[t] == 1) freed += tensor_bytes(o, t);
     }
@@ -187,25 +192,26 @@ static void hoist_what_frees(struct orderer *o, const struct mafat_group *g)
 static void count_readers(struct orderer *o)
 {
   const struct mafat_plan *plan = o->plan;
-  for (int l = 0; l < plan->n_layers; l++) {
-    if (o->usage[l + 1].external) o->readers[l] += MANY_READERS;
+  for (int t = 0; t < mafat_network_n_operators(o->network); t++)
+    if (o->usage[t].external) o->readers[t] += MANY_READERS;
+  for (int l = 0; l < plan->n_layers; l++)
     if (runs(plan, o->network, o->usage, l)) add_to_readers(o, l, 1);
-  }
 }
 
 int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
 {
-  size_t n_layers = (size_t)plan->n_layers;
+  size_t n_layers = (size_t)plan->n_layers, n_operators = (size_t)mafat_network_n_operators(n);
   struct orderer o = {.plan = plan, .network = n};
-  o.usage = calloc(n_layers + 1, sizeof *o.usage);
-  o.readers = calloc(n_layers, sizeof *o.readers);
-  o.placed = calloc(n_layers, sizeof *o.placed);
+  o.usage = calloc(n_operators, sizeof *o.usage);
+  o.readers = calloc(n_operators, sizeof *o.readers);
+  o.placed = calloc(n_operators, sizeof *o.placed);
   plan->order = malloc(n_layers * sizeof *plan->order);
   plan->position = malloc(n_layers * sizeof *plan->position);
   bool enough = o.usage && o.readers && o.placed && plan->order && plan->position;
   if (enough) {
     mafat_usage_find(n, plan, o.usage);
     count_readers(&o);
+    for (size_t i = (size_t)n->n_layers; i < n_operators; i++) o.placed[i] = true;
     for (int i = 0; i < plan->n_groups; i++) {
       const struct mafat_group *g = &plan->groups[i];
       bool once = g->cut.kind != MAFAT_CUT_ROWS && !mafat_group_is_tiled(g);

@@ -32,17 +32,18 @@ struct mafat_plan {
   struct mafat_group *groups; /* (n_groups) as they are run */
   int n_groups;
   int n_threads;
-  int *group_of; /* [layer] */
+  int *group_of; /* [operator]: of an input the first one, where that asks for its rows; else -1: it is there
+                    before all groups */
   int *members;  /* the layers group by group, of each rising */
   int *order;    /* the layers as they are run, group by group too */
   int *position; /* [layer]: in order; the members of a fan have that of its convolution */
   enum mafat_algorithm wanted;      /* the options': what no word of a group says otherwise */
   enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or MAFAT_WINOGRAD */
-  int *inner; /* [layer]: the layer that is computed inside its step (fusion.h), or -1 */
-  int *outer; /* [layer]: the layer in whose step it is computed, or -1: in its own */
+  int *inner; /* [operator]: the layer that is computed inside its step (fusion.h), or -1 */
+  int *outer; /* [operator]: the layer in whose step it is computed, or -1: in its own */
   bool packed;                     /* the weights file is in kernel order */
   enum mafat_residence *residence; /* [layer]: of those that have weights */
-  int *fan; /* [layer]: the convolution whose panels this layer takes one after the other, itself
+  int *fan; /* [operator]: the convolution whose panels this layer takes one after the other, itself
                for that convolution, or -1 (order.h) */
 };
 
@@ -61,10 +62,10 @@ static inline const struct mafat_group *mafat_plan_group(const struct mafat_plan
   return &plan->groups[plan->group_of[layer]];
 }
 
-/* Is the tensor made in that group? The picture is in none. */
+/* Is the tensor made while that group runs? */
 static inline bool mafat_plan_makes(const struct mafat_plan *plan, int group, int tensor)
 {
-  return tensor != MAFAT_INPUT && plan->group_of[tensor] == group;
+  return plan->group_of[tensor] == group;
 }
 
 /* The layer whose input a step of `layer` reads: the innermost one, or itself. */

@@ -16,7 +16,7 @@ static size_t plus(size_t a, size_t b)
 
 static struct mafat_peak find_peak(const struct mafat_layout *layout)
 {
-  struct mafat_peak peak = {.tag = MAFAT_TAG_WEIGHTS, .kept = true, .layer = MAFAT_INPUT, .bytes = layout->kept_bytes};
+  struct mafat_peak peak = {.tag = MAFAT_TAG_WEIGHTS, .kept = true, .layer = -1, .bytes = layout->kept_bytes};
   for (int i = 0; i < layout->n_buffers; i++) {
     const struct mafat_buffer *b = &layout->buffers[i];
     if (b->first > layout->peak_time || b->last < layout->peak_time || b->bytes <= peak.bytes) continue;
@@ -50,10 +50,10 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
   size_t arena = own > shared ? own : shared, rest = plus(plus(p->process, p->threads), pages(layout->kept_bytes));
   /* A whole picture is decoded before the first layer runs, and the decoder only
    * meets the input; one that comes row by row lives beside the layers. */
-  int input = layout->tensors[0].buffer;
-  bool by_rows = input >= 0 && !layout->tensors[0].external;
-  size_t decoding = by_rows ? plus(arena, plus(around->image_bytes, around->turned_bytes))
-                            : plus(input < 0 ? 0 : layout->buffers[input].bytes, around->image_bytes);
+  int input = layout->tensors[layout->picture].buffer;
+  size_t decoding = mafat_layout_takes_rows(layout)
+                        ? plus(arena, plus(around->image_bytes, around->turned_bytes))
+                        : plus(input < 0 ? 0 : layout->buffers[input].bytes, around->image_bytes);
   decoding = pages(decoding);
   p->resident_bytes = plus(rest, arena);
   p->kernel = plus(MAFAT_KERNEL_BYTES + MAFAT_PAGE_TABLES + threads * MAFAT_THREAD_CHARGE,

@@ -24,7 +24,7 @@ struct mafat_surroundings {
 struct mafat_peak {
   enum mafat_tag tag;
   bool kept;    /* weights that are kept, all of them: no layer */
-  int layer;    /* whose it is; MAFAT_INPUT: the network's input, or I/O's */
+  int layer;    /* whose it is, or an input's; of I/O: -1 */
   size_t bytes;
 };
 

@@ -32,7 +32,7 @@ int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network 
   if (!s) return MAFAT_ENOMEM;
   s->network = n;
   s->plan = plan;
-  s->usage = calloc((size_t)plan->n_layers + 1, sizeof *s->usage);
+  s->usage = calloc((size_t)mafat_network_n_operators(n), sizeof *s->usage);
   int code = s->usage ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK) mafat_usage_find(n, plan, s->usage);
   for (int cut = 0; cut < MAFAT_N_CUTS && code == MAFAT_OK; cut++)
@@ -56,17 +56,21 @@ void mafat_schedule_rewind(struct mafat_schedule *s)
 {
   s->group = 0;
   s->begun = s->division.going = false;
-  s->input_rows = 0;
+  s->inputs_done = 0;
 }
 
-/* All of the picture at once, where the first group does not ask for its rows. */
+/* All of an input at once, where the first group does not ask for its rows. */
 static bool next_whole_input(struct mafat_schedule *s, struct mafat_step *step)
 {
-  struct mafat_shape in = s->network->input;
-  if (s->input_rows == in.h || !s->usage[0].needed || !s->usage[0].external) return false;
-  s->input_rows = in.h;
-  *step = mafat_schedule_input_step(s, mafat_span(0, in.h), 0);
-  return true;
+  while (s->inputs_done < s->network->n_inputs) {
+    int input = s->network->n_layers + s->inputs_done++;
+    struct mafat_shape shape = mafat_network_tensor_shape(s->network, input);
+    struct mafat_box map = mafat_box_full(shape.h, shape.w);
+    if (!s->usage[input].external) continue;
+    *step = mafat_schedule_step(s, input, map, map);
+    return true;
+  }
+  return false;
 }
 
 bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step)
@@ -86,22 +90,14 @@ struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
 {
   const struct mafat_layer *l = &s->network->layers[layer];
   const struct mafat_layer *reader = &s->network->layers[mafat_plan_reader(s->plan, layer)];
-  return (struct mafat_step){.group = s->group,
+  return (struct mafat_step){.kind = mafat_layer_is_input(l) ? MAFAT_STEP_INPUT : MAFAT_STEP_COMPUTE,
+                             .group = s->group,
                              .layer = layer,
                              .out = out,
                              .held = held,
                              .held_channels = {0, l->out.c},
                              .filters = {0, l->out.c},
                              .channels = {0, mafat_layer_channels(reader)}};
-}
-
-struct mafat_step mafat_schedule_input_step(const struct mafat_schedule *s, struct mafat_span rows, int keep)
-{
-  struct mafat_shape in = s->network->input;
-  struct mafat_span all = {0, in.c}, x = {0, in.w};
-  return (struct mafat_step){.kind = MAFAT_STEP_INPUT, .group = s->group, .layer = MAFAT_INPUT,
-                             .out = {rows, x}, .held = {{keep, rows.end}, x}, .held_channels = all,
-                             .filters = all, .channels = all};
 }
 
 /* ---- panels and slices ---- */

@@ -14,12 +14,12 @@
 enum mafat_step_kind {
   MAFAT_STEP_COMPUTE,
   MAFAT_STEP_TRANSFORM, /* Winograd: the input of the following steps of this layer, into scratch */
-  MAFAT_STEP_INPUT      /* rows of the picture; layer is MAFAT_INPUT */
+  MAFAT_STEP_INPUT      /* rows of an input, from its source */
 };
 
 struct mafat_step {
   enum mafat_step_kind kind;
-  int group, layer;
+  int group, layer;      /* or the input */
   struct mafat_box out;
   struct mafat_box held; /* pixels of the layer's output its buffer holds after
                             this step; older rows may be overwritten */
@@ -47,10 +47,10 @@ struct mafat_division {
 struct mafat_schedule {
   const struct mafat_network *network;
   const struct mafat_plan *plan;
-  struct mafat_usage *usage; /* [tensor + 1] */
+  struct mafat_usage *usage; /* [operator] */
   int group;                 /* being run */
   bool begun;                /* its generator has begun it */
-  int input_rows;            /* of the picture that have been asked for */
+  int inputs_done;           /* of the network's: looked at whether they come as a whole, ahead of all groups */
   struct mafat_division division;
   void *states[MAFAT_N_CUTS]; /* [cut]: what its generator keeps, where groups are cut so; nobody else's */
 };
@@ -80,15 +80,12 @@ bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step);
 /* Does the layer compute anything in this plan? */
 static inline bool mafat_schedule_runs(const struct mafat_schedule *s, int layer)
 {
-  return s->usage[layer + 1].needed && !mafat_layer_is_alias(&s->network->layers[layer]);
+  return s->usage[layer].needed && !mafat_layer_is_alias(&s->network->layers[layer]);
 }
 
-/* A step for a whole layer box: all filters, all channels. */
+/* A step for a whole box of a layer or an input: all filters, all channels. */
 struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
                                       struct mafat_box out, struct mafat_box held);
-
-/* Rows of the picture, of which those from `keep` on are still needed. */
-struct mafat_step mafat_schedule_input_step(const struct mafat_schedule *s, struct mafat_span rows, int keep);
 
 /* Begins to hand out `step`, which holds all filters and channels of a layer that
  * is divided (mafat_plan_divides), and its next part; false at its end. */

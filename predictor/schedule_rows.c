@@ -23,10 +23,10 @@ enum {
 
 struct rows {
   int at;                    /* in plan->members: the output that is asked for */
-  int *done;                 /* [layer]: rows of it */
+  int *done;                 /* [operator]: rows of it */
   int *waiting, n_waiting;   /* layers that wait for rows of the one behind them in the list */
   int *readers;              /* layers that have steps, by what these read: of tensor t those from */
-  int *readers_at;           /* readers[readers_at[t + 1]] up to readers[readers_at[t + 2]], rising */
+  int *readers_at;           /* readers[readers_at[t]] up to readers[readers_at[t + 1]], rising */
 };
 
 static struct rows *state_of(const struct mafat_schedule *s)
@@ -48,36 +48,35 @@ static void for_readers(const struct mafat_schedule *s, struct rows *r,
 static void count_reader(struct rows *r, int layer, int tensor)
 {
   (void)layer;
-  r->readers_at[tensor + 2]++;
+  r->readers_at[tensor + 1]++;
 }
 
 static void put_reader(struct rows *r, int layer, int tensor)
 {
-  r->readers[r->readers_at[tensor + 1]++] = layer;
+  r->readers[r->readers_at[tensor]++] = layer;
 }
 
 static int list_readers(const struct mafat_schedule *s, struct rows *r)
 {
-  int n = s->plan->n_layers;
-  r->readers_at = calloc((size_t)n + 2, sizeof *r->readers_at);
+  int n = mafat_network_n_operators(s->network);
+  r->readers_at = calloc((size_t)n + 1, sizeof *r->readers_at);
   if (!r->readers_at) return MAFAT_ENOMEM;
   for_readers(s, r, count_reader);
-  for (int t = 0; t <= n; t++) r->readers_at[t + 1] += r->readers_at[t];
-  r->readers = calloc((size_t)r->readers_at[n + 1] + 1, sizeof *r->readers);
+  for (int t = 0; t < n; t++) r->readers_at[t + 1] += r->readers_at[t];
+  r->readers = calloc((size_t)r->readers_at[n] + 1, sizeof *r->readers);
   if (!r->readers) return MAFAT_ENOMEM;
   for_readers(s, r, put_reader);
-  for (int t = n; t >= 0; t--) r->readers_at[t + 1] = r->readers_at[t];
+  for (int t = n - 1; t >= 0; t--) r->readers_at[t + 1] = r->readers_at[t];
   r->readers_at[0] = 0;
   return MAFAT_OK;
 }
 
 static int rows_open(void **state, const struct mafat_schedule *s)
 {
-  size_t n = (size_t)s->plan->n_layers;
   struct rows *r = *state = calloc(1, sizeof *r);
   if (!r) return MAFAT_ENOMEM;
-  r->done = calloc(n, sizeof *r->done);
-  r->waiting = calloc(n, sizeof *r->waiting);
+  r->done = calloc((size_t)mafat_network_n_operators(s->network), sizeof *r->done);
+  r->waiting = calloc((size_t)s->plan->n_layers, sizeof *r->waiting);
   return r->done && r->waiting ? list_readers(s, r) : MAFAT_ENOMEM;
 }
 
@@ -98,6 +97,8 @@ static void rows_begin(struct mafat_schedule *s)
   r->at = g->at.begin;
   r->n_waiting = 0;
   for (int i = g->at.begin; i < g->at.end; i++) r->done[s->plan->members[i]] = 0;
+  for (int i = s->network->n_layers; i < mafat_network_n_operators(s->network); i++)
+    r->done[i] = s->usage[i].external ? s->network->layers[i].out.h : 0;
 }
 
 /* ---- steps ---- */
@@ -128,14 +129,14 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
   return mafat_span(begin, left < rows + rows / 2 ? layer->out.h : begin + rows);
 }
 
-enum { NONE = -2 }; /* MAFAT_INPUT is -1 */
+enum { NONE = -1 };
 
-/* A source inside the group, or the picture, that lacks rows below `end`; or NONE. */
+/* A source that is made in the group and lacks rows below `end`; or NONE. */
 static int lacking_source(const struct mafat_schedule *s, const struct mafat_sources *sources, int end)
 {
   for (int i = 0; i < sources->n; i++) {
     int t = sources->list[i].tensor;
-    if (t == MAFAT_INPUT ? s->input_rows < end : s->plan->group_of[t] == s->group && state_of(s)->done[t] < end) return t;
+    if (mafat_plan_makes(s->plan, s->group, t) && state_of(s)->done[t] < end) return t;
   }
   return NONE;
 }
@@ -152,7 +153,7 @@ static int first_row_needed(const struct mafat_schedule *s, int t)
 {
   const struct rows *r = state_of(s);
   int first = mafat_network_tensor_shape(s->network, t).h;
-  for (int i = r->readers_at[t + 1]; i < r->readers_at[t + 2]; i++) {
+  for (int i = r->readers_at[t]; i < r->readers_at[t + 1]; i++) {
     int l = r->readers[i];
     const struct mafat_layer *reader = &s->network->layers[l];
     if (s->plan->group_of[l] != s->group || is_done(s, l)) continue;
@@ -166,17 +167,9 @@ static int first_row_needed(const struct mafat_schedule *s, int t)
   return first;
 }
 
-/* The picture's rows down to `end`, for a layer of the group. */
-static struct mafat_step ask_for_input(struct mafat_schedule *s, int end)
-{
-  struct mafat_span rows = {s->input_rows, end};
-  s->input_rows = end;
-  return mafat_schedule_input_step(s, rows, mafat_min(first_row_needed(s, MAFAT_INPUT), rows.begin));
-}
-
 static bool is_asked_for(const struct mafat_schedule *s, int l)
 {
-  return mafat_schedule_runs(s, l) && s->usage[l + 1].external && !is_done(s, l);
+  return mafat_schedule_runs(s, l) && s->usage[l].external && !is_done(s, l);
 }
 
 /* The group's next unfinished output waits first. False at the group's end. */
@@ -190,7 +183,7 @@ static bool begin_waiting(struct mafat_schedule *s)
   return true;
 }
 
-/* The step of layer l, whose sources are there. */
+/* The step of layer or input l, whose sources are there. */
 static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct mafat_span rows)
 {
   struct mafat_span x = {0, s->network->layers[l].out.w};
@@ -219,8 +212,8 @@ static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)
     int l = r->waiting[r->n_waiting - 1], end;
     struct mafat_span rows = next_rows(s, l);
     int source = lacking(s, l, rows, &end);
-    if (source == MAFAT_INPUT) {
-      *step = ask_for_input(s, end);
+    if (source != NONE && mafat_layer_is_input(&s->network->layers[source])) { /* which gives what is asked for */
+      *step = compute_rows(s, source, mafat_span(r->done[source], end));
       return true;
     }
     if (source != NONE) {

@@ -1,27 +1,21 @@
 #include "predictor/usage.h"
 
-#include <string.h>
-
 static void note_reads(const struct mafat_plan *plan, struct mafat_usage *usage,
                        const struct mafat_sources *sources, int reader)
 {
   for (int i = 0; i < sources->n; i++) {
     int tensor = sources->list[i].tensor;
-    struct mafat_usage *u = &usage[tensor + 1];
+    struct mafat_usage *u = &usage[tensor];
     u->needed = true;
     if (reader > u->last_use) u->last_use = reader;
-    /* The picture comes to a first group of rows as it asks for it. */
-    bool by_rows = tensor == MAFAT_INPUT && plan->groups[0].cut.kind == MAFAT_CUT_ROWS;
-    int group = tensor != MAFAT_INPUT ? plan->group_of[tensor] : by_rows ? 0 : -1;
-    if (reader == plan->n_layers || plan->group_of[reader] != group) u->external = true;
+    if (reader == plan->n_layers || plan->group_of[reader] != plan->group_of[tensor]) u->external = true;
   }
 }
 
 void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *plan,
                       struct mafat_usage *usage)
 {
-  memset(usage, 0, (size_t)(plan->n_layers + 1) * sizeof *usage);
-  for (int i = 0; i <= plan->n_layers; i++) usage[i].last_use = -1;
+  for (int i = 0; i < mafat_network_n_operators(n); i++) usage[i] = (struct mafat_usage){.last_use = -1};
   for (int l = plan->n_layers - 1; l >= 0; l--) {
     const struct mafat_layer *layer = &n->layers[l];
     struct mafat_source self;
@@ -29,7 +23,7 @@ void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *pl
     if (mafat_network_is_output(n, plan->n_layers, l))
       note_reads(plan, usage, &out, plan->n_layers);
     /* A renaming layer reads nothing itself: its readers read what is behind it. */
-    if (mafat_layer_is_alias(layer) || !usage[l + 1].needed) continue;
+    if (mafat_layer_is_alias(layer) || !usage[l].needed) continue;
     note_reads(plan, usage, mafat_plan_sources(plan, n, l), l);
     note_reads(plan, usage, &layer->from, l);
   }

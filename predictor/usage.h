@@ -11,7 +11,7 @@ struct mafat_usage {
   int last_use;  /* last layer that reads it; plan->n_layers when it is an output */
 };
 
-/* Fills usage[tensor + 1] for MAFAT_INPUT and every layer of the plan. Outputs
+/* Fills usage[operator]; of layers behind the plan's last one, as of what nobody needs. Outputs
  * are those of mafat_network_is_output. */
 void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *plan,
                       struct mafat_usage *usage);

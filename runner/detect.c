@@ -96,7 +96,8 @@ static int append_entry(struct mafat_search *s, struct entry e)
  * one pixel, where Darknet divides by zero. */
 static struct place place_picture(const struct mafat_network *n, const struct mafat_detect_input *in)
 {
-  struct place p = {n->input.w, n->input.h, n->input.w, n->input.h};
+  struct mafat_shape input = mafat_network_picture_shape(n);
+  struct place p = {input.w, input.h, input.w, input.h};
   if (!n->letterbox) return p;
   if ((float)p.in_w / (float)in->picture_w < (float)p.in_h / (float)in->picture_h)
     p.h = (int)((int64_t)in->picture_h * p.in_w / in->picture_w);

@@ -27,8 +27,7 @@ struct mafat_executor {
   struct mafat_arena *arena;
   pid_t process;          /* that opened it */
   bool joined;            /* the arena */
-  double input_ms;
-  double *layer_ms;
+  double *ms;             /* [operator]: of the last run */
 };
 
 void mafat_executor_defaults(struct mafat_executor_options *options)
@@ -52,9 +51,9 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
   e->weights = weights;
   e->options = *options;
   e->tensors = (struct mafat_tensors){.network = n, .layout = layout};
-  e->tensors.held = calloc((size_t)plan->n_layers + 1, sizeof *e->tensors.held);
-  e->layer_ms = calloc((size_t)plan->n_layers, sizeof *e->layer_ms);
-  if (mafat_schedule_open(&e->schedule, n, plan) || !e->tensors.held || !e->layer_ms) {
+  e->tensors.held = calloc((size_t)mafat_network_n_operators(n), sizeof *e->tensors.held);
+  e->ms = calloc((size_t)mafat_network_n_operators(n), sizeof *e->ms);
+  if (mafat_schedule_open(&e->schedule, n, plan) || !e->tensors.held || !e->ms) {
     code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
     goto done;
   }
@@ -63,9 +62,9 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
   if (!e->arena && (code = mafat_arena_open(&e->arena, d))) goto done;
   if ((code = mafat_arena_join(e->arena, layout->total_bytes, n->path, d))) goto done;
   e->joined = true;
-  for (int t = MAFAT_INPUT; t < plan->n_layers; t++) {
+  for (int t = 0; t < mafat_network_n_operators(n); t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(n, t);
-    e->tensors.held[t + 1] = (struct mafat_held){mafat_box_full(shape.h, shape.w), 0};
+    e->tensors.held[t] = (struct mafat_held){mafat_box_full(shape.h, shape.w), 0};
   }
 done:
   if (code == MAFAT_OK) *out = e;
@@ -82,7 +81,7 @@ void mafat_executor_close(struct mafat_executor **executor)
   mafat_team_close(&e->team);
   mafat_schedule_close(&e->schedule);
   free(e->tensors.held);
-  free(e->layer_ms);
+  free(e->ms);
   free(e);
   *executor = NULL;
 }
@@ -93,7 +92,7 @@ void mafat_executor_close(struct mafat_executor **executor)
 static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_box box,
                       struct mafat_span channels)
 {
-  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor + 1];
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
   int left = box.x.begin == 0 ? l->left : 0, right = box.x.end == shape.w ? l->right : 0;
   if (left + right == 0) return;
@@ -119,23 +118,24 @@ void mafat_executor_set_watch(struct mafat_executor *e, struct mafat_step_watch 
 
 float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_floats)
 {
-  const struct mafat_tensor_layout *l = &e->layout->tensors[0];
-  assert(e->network->input.c <= MAFAT_CHANNEL_BLOCK);
+  int picture = mafat_network_picture(e->network);
+  const struct mafat_tensor_layout *l = &e->layout->tensors[picture];
+  assert(mafat_network_tensor_shape(e->network, picture).c <= MAFAT_CHANNEL_BLOCK);
   *row_floats = l->row_bytes / sizeof(float);
   if (l->buffer < 0) return NULL;
-  return mafat_tensors_pixel(&e->tensors, MAFAT_INPUT, 0, y, 0);
+  return mafat_tensors_pixel(&e->tensors, picture, 0, y, 0);
 }
 
 void mafat_executor_set_input_row(struct mafat_executor *e, int c, int y, const float *row)
 {
-  for (int x = 0; x < e->network->input.w; x++)
-    *mafat_tensors_element(&e->tensors, MAFAT_INPUT, c, y, x) = row[x];
+  int picture = mafat_network_picture(e->network), w = mafat_network_tensor_shape(e->network, picture).w;
+  for (int x = 0; x < w; x++) *mafat_tensors_element(&e->tensors, picture, c, y, x) = row[x];
 }
 
 static int read_floats(void *context, struct mafat_executor *e, struct mafat_span rows,
                        struct mafat_diagnostic *d)
 {
-  struct mafat_shape s = e->network->input;
+  struct mafat_shape s = mafat_network_picture_shape(e->network);
   (void)context;
   (void)d;
   for (int c = 0; c < s.c; c++)
@@ -152,9 +152,7 @@ void mafat_executor_set_input(struct mafat_executor *e, const float *chw)
 
 static int read_input(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
-  const struct mafat_step *step = &e->step;
-  zero_pads(&e->tensors, MAFAT_INPUT, step->out, step->filters);
-  int code = e->source.read_rows ? e->source.read_rows(e->source.context, e, step->out.y, d)
+  int code = e->source.read_rows ? e->source.read_rows(e->source.context, e, e->step.out.y, d)
                                  : mafat_fail(d, MAFAT_EINVAL, "%s: no input was set", e->network->path);
   e->source_failed = code != MAFAT_OK;
   return code;
@@ -182,14 +180,13 @@ static void work(void *context, int index)
   if (code) atomic_store(&e->step_code, code);
 }
 
-/* What the step's layer holds from now on; its padding, once: when the first
+/* What the step's layer or input holds from now on; its padding, once: when the first
  * slice of input channels comes. */
 static void begin_output(struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
-  if (!e->layout->tensors[step->layer + 1].external)
-    e->tensors.held[step->layer + 1] =
-        (struct mafat_held){step->held, step->held_channels.begin / MAFAT_CHANNEL_BLOCK};
+  if (!e->layout->tensors[step->layer].external)
+    e->tensors.held[step->layer] = (struct mafat_held){step->held, step->held_channels.begin / MAFAT_CHANNEL_BLOCK};
   if (step->channels.begin == 0) zero_pads(&e->tensors, step->layer, step->out, step->filters);
 }
 
@@ -211,11 +208,8 @@ static int run_step(struct mafat_executor *e, long long number, struct mafat_dia
   const struct mafat_step *step = &e->step;
   int code = mafat_weights_acquire(e->weights, number, step, d);
   if (code) return code;
-  if (step->kind == MAFAT_STEP_INPUT) {
-    e->tensors.held[0] = (struct mafat_held){step->held, 0};
-    return read_input(e, d);
-  }
-  if (step->kind == MAFAT_STEP_COMPUTE) begin_output(e);
+  if (step->kind != MAFAT_STEP_TRANSFORM) begin_output(e);
+  if (step->kind == MAFAT_STEP_INPUT) return read_input(e, d);
   code = compute(e, d);
   mafat_weights_release_step(e->weights, step);
   return code;
@@ -225,15 +219,14 @@ static int run_schedule(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
   const struct mafat_step *step = &e->step;
   long long number = 0;
-  memset(e->layer_ms, 0, (size_t)e->plan->n_layers * sizeof *e->layer_ms);
-  e->input_ms = 0;
+  memset(e->ms, 0, (size_t)mafat_network_n_operators(e->network) * sizeof *e->ms);
   mafat_schedule_rewind(e->schedule);
   double before = mafat_process_now_ms();
   while (mafat_schedule_next(e->schedule, &e->step)) {
     int code = run_step(e, number++, d);
     if (code) return code;
     double after = mafat_process_now_ms();
-    *(step->layer == MAFAT_INPUT ? &e->input_ms : &e->layer_ms[step->layer]) += after - before;
+    e->ms[step->layer] += after - before;
     if (e->watch.ran) e->watch.ran(e->watch.context, step, before, after);
     before = after;
     if (e->options.observe && step->kind == MAFAT_STEP_COMPUTE) e->options.observe(e->options.observe_context, e, step);
@@ -288,7 +281,7 @@ bool mafat_executor_source_failed(const struct mafat_executor *e)
 
 double mafat_executor_input_ms(const struct mafat_executor *e)
 {
-  return e->input_ms;
+  return e->ms[mafat_network_picture(e->network)];
 }
 
 void mafat_executor_forget(struct mafat_executor *e)
@@ -324,5 +317,5 @@ const void *mafat_executor_arena(const struct mafat_executor *e)
 
 const double *mafat_executor_layer_ms(const struct mafat_executor *e)
 {
-  return e->layer_ms;
+  return e->ms;
 }

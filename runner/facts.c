@@ -19,8 +19,7 @@ static void fill_memory(struct mafat_memory_facts *f, const struct mafat_layout 
   *f = (struct mafat_memory_facts){
       .process = p->process, .threads = p->threads, .weights = p->weights, .activations = p->activations,
       .input = p->input, .scratch = p->scratch, .io = p->io, .image = p->image, .kernel = p->kernel,
-      /* else the picture is decoded meanwhile */
-      .image_before = l->tensors[0].buffer < 0 || l->tensors[0].external,
+      .image_before = !mafat_layout_takes_rows(l),
       .resident_bytes = p->resident_bytes, .charge_bytes = p->charge_bytes};
   const size_t parts[] = {f->process, f->threads, f->weights, f->activations, f->input,
                           f->scratch, f->io, f->kernel, f->image_before ? 0 : f->image};
@@ -28,7 +27,8 @@ static void fill_memory(struct mafat_memory_facts *f, const struct mafat_layout 
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) f->rest = without(f->rest, parts[i]);
 }
 
-void mafat_facts_plan(struct mafat_plan_facts *f, const struct mafat_choice *c, const struct mafat_prediction *p)
+void mafat_facts_plan(struct mafat_plan_facts *f, const struct mafat_network *n, const struct mafat_choice *c,
+                      const struct mafat_prediction *p)
 {
   const struct mafat_layout *l = c->layout;
   *f = (struct mafat_plan_facts){
@@ -41,7 +41,7 @@ void mafat_facts_plan(struct mafat_plan_facts *f, const struct mafat_choice *c, 
       .arena_bytes = l->total_bytes,
       .arena_bound_bytes = l->bound_bytes,
       .peak_name = p->peak.kept ? "kept weights" : mafat_tag_name(p->peak.tag),
-      .peak_layer = p->peak.kept ? MAFAT_INPUT : p->peak.layer,
+      .peak_layer = mafat_network_number(n, p->peak.layer),
       .peak_bytes = p->peak.bytes,
       .macs = l->macs,
       .redundant_macs = l->redundant_macs,
@@ -65,10 +65,11 @@ void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_
 {
   struct mafat_prediction p;
   bool reads = mafat_weights_reads_in_runs(m->weights);
+  struct mafat_shape in = mafat_network_picture_shape(m->network);
   mafat_model_predict(m, &p);
   struct mafat_model_facts f = {
       .kind = kind_of(m),
-      .input_h = m->network->input.h, .input_w = m->network->input.w, .input_c = m->network->input.c,
+      .input_h = in.h, .input_w = in.w, .input_c = in.c,
       .cpu = m->kernels->name,
       .budget_bytes = m->budget_bytes,
       .budget_source = m->budget_source,
@@ -79,7 +80,7 @@ void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_
       .load_ms = m->load_ms,
       .fork = mafat_fork_name(m->network->fork),
       .fork_sign = m->network->fork_sign[0] ? m->network->fork_sign : NULL};
-  mafat_facts_plan(&f.plan, &m->choice, &p);
+  mafat_facts_plan(&f.plan, m->network, &m->choice, &p);
   f.plan.fits = p.charge_bytes <= m->budget_bytes;
   f.plan.calibrated = m->calibrated;
   mafat_sized_give(out, bytes, &f, sizeof f);

@@ -5,7 +5,7 @@
 #include "runner/choose.h"
 
 /* The prediction is the choice's, or one with another picture. */
-void mafat_facts_plan(struct mafat_plan_facts *facts, const struct mafat_choice *choice,
+void mafat_facts_plan(struct mafat_plan_facts *facts, const struct mafat_network *n, const struct mafat_choice *choice,
                       const struct mafat_prediction *prediction);
 
 /* The times in them are the caller's to fill. MAFAT_EINVAL: there is no such one. */

@@ -57,8 +57,8 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
 /* What boxes are relative to where there is no picture. */
 static void forget_picture(struct mafat_model *m)
 {
-  m->picture_w = m->network->input.w;
-  m->picture_h = m->network->input.h;
+  m->picture_w = mafat_network_picture_shape(m->network).w;
+  m->picture_h = mafat_network_picture_shape(m->network).h;
 }
 
 static int open_model(struct mafat_model *m, const char *cfg_path, const char *weights_path,
@@ -132,13 +132,6 @@ void mafat_model_close(struct mafat_model **model)
  * prediction has it; for smaller ones faulting them in again is not worth it. */
 enum { LARGE_DECODER = 512 << 10 };
 
-/* Does the plan take the picture row by row? */
-static bool takes_rows(const struct mafat_model *m)
-{
-  const struct mafat_tensor_layout *input = &m->choice.layout->tensors[0];
-  return input->buffer >= 0 && !input->external;
-}
-
 /* Opens the picture, in a file or, with pixels, in memory, whose decoder must fit too. */
 static int open_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
                         struct mafat_image **image, struct mafat_diagnostic *d)
@@ -160,7 +153,7 @@ static int open_picture(struct mafat_model *m, const char *path, const struct ma
   m->picture_w = info->width;
   m->picture_h = info->height;
   m->around = around;
-  if (!takes_rows(m) && around.image_bytes > LARGE_DECODER) mafat_executor_forget(m->executor);
+  if (!mafat_layout_takes_rows(m->choice.layout) && around.image_bytes > LARGE_DECODER) mafat_executor_forget(m->executor);
   return MAFAT_OK;
 }
 
@@ -190,7 +183,8 @@ static int run_picture(struct mafat_model *m, const char *path, const struct maf
   struct mafat_image *image = NULL;
   struct mafat_picture_input input = {0};
   int code = open_picture(m, path, pixels, &image, d);
-  if (code == MAFAT_OK) code = mafat_input_picture_open(&input, image, m->network->input, takes_rows(m), d);
+  if (code == MAFAT_OK) code = mafat_input_picture_open(&input, image, mafat_network_picture_shape(m->network),
+                                                       mafat_layout_takes_rows(m->choice.layout), d);
   if (code == MAFAT_OK) {
     code = run_source(m, mafat_input_picture_source(&input), before, d);
     if (code == MAFAT_OK && (code = mafat_input_picture_finish(&input, d))) {
@@ -232,7 +226,7 @@ int mafat_model_run_raw(struct mafat_model *m, const char *path, struct mafat_di
   double before = mafat_process_now_ms();
   struct mafat_raw_input input;
   int code = begin_run(m, path, "a path of floats", d);
-  if (code == MAFAT_OK) code = mafat_input_raw_open(&input, path, m->network->input, d);
+  if (code == MAFAT_OK) code = mafat_input_raw_open(&input, path, mafat_network_picture_shape(m->network), d);
   if (code) return code;
   forget_picture(m);
   code = run_source(m, mafat_input_raw_source(&input), before, d);
@@ -243,7 +237,7 @@ int mafat_model_run_raw(struct mafat_model *m, const char *path, struct mafat_di
 int mafat_model_run_floats(struct mafat_model *m, const float *chw, size_t n,
                            struct mafat_diagnostic *d)
 {
-  struct mafat_shape in = m->network->input;
+  struct mafat_shape in = mafat_network_picture_shape(m->network);
   size_t expected = (size_t)in.h * (size_t)in.w * (size_t)in.c;
   int code = begin_run(m, chw, "floats", d);
   if (code) return code;
@@ -259,7 +253,7 @@ static void tell_watch(void *context, const struct mafat_step *step, double from
 {
   const struct mafat_model *m = context;
   const struct mafat_step_facts facts = {
-      .layer = step->layer,
+      .layer = mafat_network_number(m->network, step->layer),
       .channel_begin = step->filters.begin, .channel_end = step->filters.end,
       .row_begin = step->out.y.begin, .row_end = step->out.y.end,
       .col_begin = step->out.x.begin, .col_end = step->out.x.end,
@@ -344,7 +338,7 @@ static void put_shape(struct mafat_shape s, int *h, int *w, int *c)
 
 void mafat_model_input_shape(const struct mafat_model *m, int *h, int *w, int *c)
 {
-  put_shape(m->network->input, h, w, c);
+  put_shape(mafat_network_picture_shape(m->network), h, w, c);
 }
 
 int mafat_model_n_layers(const struct mafat_model *m)

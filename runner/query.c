@@ -14,7 +14,7 @@
 
 static int look_around(struct mafat_query *q, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
-  int channels = q->network->input.c;
+  int channels = mafat_network_picture_shape(q->network).c;
   q->floats_only = o->floats_only || (!o->picture && channels != 1 && channels != 3);
   q->picture_assumed = !o->picture && !q->floats_only;
   struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only, q->kernels, o->arena};
@@ -86,8 +86,9 @@ void mafat_query_close(struct mafat_query **query)
 
 void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_facts *out, size_t bytes)
 {
+  struct mafat_shape in = mafat_network_picture_shape(q->network);
   const struct mafat_query_facts f = {
-      .input_h = q->network->input.h, .input_w = q->network->input.w, .input_c = q->network->input.c,
+      .input_h = in.h, .input_w = in.w, .input_c = in.c,
       .n_layers = q->n_layers,
       .cpu = q->kernels->name,
       .budget_bytes = q->request.budget_bytes,
@@ -196,7 +197,7 @@ void mafat_answer_close(struct mafat_answer **answer)
 
 void mafat_answer_describe(const struct mafat_answer *a, struct mafat_plan_facts *f)
 {
-  mafat_facts_plan(f, &a->choice, &a->choice.prediction);
+  mafat_facts_plan(f, a->query->network, &a->choice, &a->choice.prediction);
   f->calibrated = a->query->basis.calibration.measured;
 }
 

@@ -16,15 +16,15 @@ struct mafat_tensors {
   const struct mafat_network *network;
   const struct mafat_layout *layout;
   char *arena;
-  struct mafat_held *held; /* [tensor + 1] */
+  struct mafat_held *held; /* [operator] */
 };
 
 /* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
  * true edge of the map. Pixel and block must be held. */
 static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block, int y, int x)
 {
-  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor + 1];
-  const struct mafat_held *h = &t->held[tensor + 1];
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  const struct mafat_held *h = &t->held[tensor];
   struct mafat_span held = h->box.x;
   int channels = mafat_network_tensor_shape(t->network, tensor).c;
   size_t column = (size_t)(x - held.begin + (held.begin == 0 ? l->left : 0));
@@ -38,7 +38,7 @@ static inline char *mafat_tensors_address(const struct mafat_tensors *t, int ten
 static inline size_t mafat_tensors_pixel_bytes(const struct mafat_tensors *t, int tensor, int block)
 {
   return (size_t)mafat_block_width(mafat_network_tensor_shape(t->network, tensor).c, block) *
-         t->layout->tensors[tensor + 1].element_bytes;
+         t->layout->tensors[tensor].element_bytes;
 }
 
 /* ---- tensors of floats: all that kernels know ---- */

@@ -99,7 +99,7 @@ static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
   const struct mafat_layout *layout = w->layout;
   int n = w->plan->n_layers;
   for (int l = 0; l < n; l++) {
-    int map = layout->tensors[l + 1].buffer, scratch = layout->scratch_buffers[l];
+    int map = layout->tensors[l].buffer, scratch = layout->scratch_buffers[l];
     if (map >= 0) costs[l].held_bytes = (float)layout->buffers[map].bytes;
     if (scratch >= 0) costs[l].scratch_bytes = (float)mafat_scratch_bytes(&layout->scratch[l], layout->n_workers);
     costs[l].loaded = w->plan->residence[mafat_plan_reader(w->plan, l)] == MAFAT_LOADED;
@@ -121,7 +121,7 @@ static int walk_way(struct walk *w, int way, int algorithm)
   if (mafat_schedule_open(&w->schedule, c->network, w->plan)) return MAFAT_ENOMEM;
   mafat_schedule_rewind(w->schedule);
   while (mafat_schedule_next(w->schedule, &step)) {
-    if (step.layer < 0) continue;
+    if (step.kind == MAFAT_STEP_INPUT) continue;
     costs[step.layer].ns += (float)price_step(w, &step);
     if (step.kind == MAFAT_STEP_COMPUTE && step.channels.begin == 0 && step.filters.begin == 0) costs[step.layer].reads++;
     else if (step.kind == MAFAT_STEP_TRANSFORM) costs[step.layer].reads++;
@@ -161,7 +161,7 @@ static void describe_layers(struct mafat_costs *c, const struct mafat_plan_optio
 {
   const struct mafat_network *n = c->network;
   for (int l = 0; l < c->n_layers; l++) {
-    c->runs[l] = usage[l + 1].needed && !mafat_layer_is_alias(&n->layers[l]) && plan->outer[l] < 0;
+    c->runs[l] = usage[l].needed && !mafat_layer_is_alias(&n->layers[l]) && plan->outer[l] < 0;
     c->reader[l] = mafat_plan_reader(plan, l);
     c->has_choice[l] = c->choice && c->runs[l] && mafat_winograd_applies(&n->layers[c->reader[l]]);
     c->splits[l] = !mafat_layer_is_tileable(&n->layers[l]) && !mafat_layer_is_alias(&n->layers[l]);
@@ -169,10 +169,10 @@ static void describe_layers(struct mafat_costs *c, const struct mafat_plan_optio
     for (int i = l; c->runs[l] && i >= 0; i = mafat_fusion_inside(plan, i))
       c->weights_bytes[l] += (float)mafat_packed_layer_bytes(&n->layers[i]);
   }
-  for (int t = MAFAT_INPUT; t < c->n_layers; t++) {
-    int buffer = layout->tensors[t + 1].buffer;
-    c->map_bytes[t + 1] = buffer < 0 ? 0 : (float)layout->buffers[buffer].bytes;
-    c->last_use[t + 1] = usage[t + 1].last_use;
+  for (int t = 0; t < mafat_network_n_operators(n); t++) {
+    int buffer = layout->tensors[t].buffer;
+    c->map_bytes[t] = buffer < 0 ? 0 : (float)layout->buffers[buffer].bytes;
+    c->last_use[t] = usage[t].last_use;
   }
 }
 
@@ -182,8 +182,10 @@ static void describe_layers(struct mafat_costs *c, const struct mafat_plan_optio
 static double crossing_bytes(const struct mafat_costs *c, int cut)
 {
   double sum = 0;
-  for (int t = MAFAT_INPUT; t < cut; t++)
-    if (c->last_use[t + 1] >= cut) sum += c->map_bytes[t + 1];
+  for (int t = 0; t < mafat_network_n_operators(c->network); t++) {
+    bool before = t < cut || mafat_layer_is_input(&c->network->layers[t]);
+    if (before && c->last_use[t] >= cut) sum += c->map_bytes[t];
+  }
   return sum;
 }
 
@@ -239,15 +241,15 @@ static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int m
 
 static bool allocate(struct mafat_costs *c)
 {
-  size_t n = (size_t)c->n_layers;
+  size_t n = (size_t)c->n_layers, n_operators = (size_t)mafat_network_n_operators(c->network);
   c->table = calloc((size_t)c->n_ways * 2 * n, sizeof *c->table);
   c->runs = calloc(n, sizeof *c->runs);
   c->has_choice = calloc(n, sizeof *c->has_choice);
   c->reader = calloc(n, sizeof *c->reader);
   c->weights_bytes = calloc(n, sizeof *c->weights_bytes);
   c->must_keep = calloc(n, sizeof *c->must_keep);
-  c->map_bytes = calloc(n + 1, sizeof *c->map_bytes);
-  c->last_use = calloc(n + 1, sizeof *c->last_use);
+  c->map_bytes = calloc(n_operators, sizeof *c->map_bytes);
+  c->last_use = calloc(n_operators, sizeof *c->last_use);
   c->splits = calloc(n, sizeof *c->splits);
   c->cuts = calloc(n + 1, sizeof *c->cuts);
   return c->table && c->runs && c->has_choice && c->reader && c->weights_bytes && c->must_keep &&
@@ -260,7 +262,7 @@ static int describe(struct mafat_costs *c, const struct mafat_search_request *r,
 {
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
-  struct mafat_usage *usage = calloc((size_t)c->n_layers + 1, sizeof *usage);
+  struct mafat_usage *usage = calloc((size_t)mafat_network_n_operators(c->network), sizeof *usage);
   int code = usage ? mafat_plan_untiled(&plan, c->network, c->n_layers, r->options, d) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, c->network, plan, d);
   if (code == MAFAT_OK) {

@@ -36,8 +36,8 @@ struct mafat_costs {
   int *reader;                    /* [layer]: that convolution, or itself */
   float *weights_bytes;           /* [layer]: packed, with those inside */
   bool *must_keep;                /* [layer]: these are kept in every plan */
-  float *map_bytes;               /* [tensor + 1]: whole, 0 where it never exists */
-  int *last_use;                  /* [tensor + 1] */
+  float *map_bytes;               /* [operator]: whole, 0 where it never exists */
+  int *last_use;                  /* [operator] */
   bool *splits;                   /* [layer]: cannot be cut by rows */
   int *cuts;                      /* (n_blocks + 1): 0 ... n_layers: where groups may begin */
   int n_blocks;

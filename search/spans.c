@@ -125,22 +125,21 @@ static int block_of(const struct mafat_costs *c, int layer)
 /* Is the map in a group of rows as a whole anyway? Then it is among the windows. */
 static bool is_held_whole(const struct builder *b, int tensor)
 {
-  return tensor >= 0 && mafat_cost_of(b->costs, b->ways[0], MAFAT_DIRECT, tensor)->held_bytes >=
-                            0.99f * b->costs->map_bytes[tensor + 1];
+  return mafat_cost_of(b->costs, b->ways[0], MAFAT_DIRECT, tensor)->held_bytes >= 0.99f * b->costs->map_bytes[tensor];
 }
 
 static void add_outliving(struct builder *b)
 {
   const struct mafat_costs *c = b->costs;
   int n = c->n_blocks;
-  for (int t = MAFAT_INPUT; t < c->n_layers; t++) {
-    if (c->map_bytes[t + 1] == 0 || c->last_use[t + 1] < 0) continue;
-    int made = t == MAFAT_INPUT ? -1 : block_of(c, t);
-    int used = c->last_use[t + 1] >= c->n_layers ? n : block_of(c, c->last_use[t + 1]);
-    for (int begin = made + 1; begin <= used && begin < n; begin++) b->before[begin] += c->map_bytes[t + 1];
+  for (int t = 0; t < mafat_network_n_operators(c->network); t++) {
+    if (c->map_bytes[t] == 0 || c->last_use[t] < 0) continue;
+    int made = mafat_layer_is_input(&c->network->layers[t]) ? -1 : block_of(c, t);
+    int used = c->last_use[t] >= c->n_layers ? n : block_of(c, c->last_use[t]);
+    for (int begin = made + 1; begin <= used && begin < n; begin++) b->before[begin] += c->map_bytes[t];
     for (int begin = 0; begin <= made && !is_held_whole(b, t); begin++)
       for (int end = made + 1; end <= (used < n ? used : n); end++)
-        b->whole[begin * (n + 1) + end] += c->map_bytes[t + 1];
+        b->whole[begin * (n + 1) + end] += c->map_bytes[t];
   }
 }
 

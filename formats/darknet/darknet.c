@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A network without layers yet, with room for all of the cfg's. */
+/* A network of as many layers as the cfg has, none of them read yet, and its input. */
 static int begin(struct mafat_network **out, const struct mafat_cfg *cfg, struct mafat_diagnostic *d)
 {
   *out = NULL;
@@ -16,8 +16,10 @@ static int begin(struct mafat_network **out, const struct mafat_cfg *cfg, struct
                       cfg->n_sections - 1);
   struct mafat_network *n = calloc(1, sizeof *n);
   if (n) n->path = strdup(cfg->path);
-  if (n) n->layers = calloc((size_t)(cfg->n_sections > 1 ? cfg->n_sections - 1 : 1), sizeof *n->layers);
+  if (n) n->layers = calloc((size_t)cfg->n_sections, sizeof *n->layers);
   if (n && n->path && n->layers) {
+    n->n_layers = cfg->n_sections - 1;
+    n->n_inputs = 1;
     *out = n;
     return MAFAT_OK;
   }
@@ -25,18 +27,19 @@ static int begin(struct mafat_network **out, const struct mafat_cfg *cfg, struct
   return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg->path);
 }
 
-/* As many layers as can be read; after a failure the last of them is the one that cannot. */
+/* The input, and as many layers as can be read: *known. */
 static int read_sections(struct mafat_network *n, struct mafat_cfg *cfg, const struct mafat_darknet_wish *wish,
-                         struct mafat_diagnostic *d)
+                         int *known, struct mafat_diagnostic *d)
 {
   n->fork = wish->fork ? wish->fork : mafat_fork_decide(cfg, n->fork_sign, sizeof n->fork_sign);
   int code = mafat_sections_read_net(n, cfg, wish->width, wish->height, d);
-  for (int i = 1; i < cfg->n_sections && code == MAFAT_OK; i++) {
-    n->n_layers = i; /* so that a failing layer is released too */
-    code = mafat_sections_read_layer(n, i - 1, cfg, &cfg->sections[i], d);
-  }
+  *known = 0;
   if (code == MAFAT_OK && n->n_layers == 0)
     code = mafat_fail(d, MAFAT_EFORMAT, "%s: expected layers after [net], found none", cfg->path);
+  while (code == MAFAT_OK && *known < n->n_layers) {
+    code = mafat_sections_read_layer(n, *known, cfg, &cfg->sections[*known + 1], d);
+    if (code == MAFAT_OK) ++*known;
+  }
   return code;
 }
 
@@ -45,12 +48,13 @@ int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg, const 
 {
   static const struct mafat_darknet_wish as_it_is;
   struct mafat_network *n;
+  int known;
   *out = NULL;
   if (!wish) wish = &as_it_is;
   int code = begin(&n, cfg, d);
   if (code) return code;
-  code = read_sections(n, cfg, wish, d);
-  if (code && code != MAFAT_ENOMEM && wish->n_layers > 0 && n->n_layers > wish->n_layers) {
+  code = read_sections(n, cfg, wish, &known, d);
+  if (code && code != MAFAT_ENOMEM && wish->n_layers > 0 && known >= wish->n_layers) {
     mafat_network_shorten(n, wish->n_layers);
     n->cut = true;
     code = MAFAT_OK;
@@ -83,13 +87,10 @@ int mafat_cfg_known_layers(const char *path, int *known, int *all, struct mafat_
   int code = mafat_cfg_read(&cfg, path, why);
   if (code == MAFAT_OK) code = begin(&n, cfg, why);
   if (code == MAFAT_OK) {
-    code = read_sections(n, cfg, &as_it_is, why);
-    bool unknown = code == MAFAT_EUNSUPPORTED && n->n_layers > 0;
-    if (unknown) code = MAFAT_OK;
-    if (code == MAFAT_OK) {
-      *all = cfg->n_sections - 1;
-      *known = n->n_layers - unknown;
-    }
+    code = read_sections(n, cfg, &as_it_is, known, why);
+    if (code == MAFAT_EUNSUPPORTED) code = MAFAT_OK;
+    if (code == MAFAT_OK) *all = n->n_layers;
+    else *known = 0;
   }
   mafat_network_close(&n);
   mafat_cfg_close(&cfg);

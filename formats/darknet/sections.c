@@ -98,7 +98,7 @@ static int append_output(struct mafat_network *net, struct mafat_sources *to, in
 /* The ordinary edge: from the layer above, or from the input. */
 static int connect_to_previous(struct reader *r)
 {
-  int previous = r->index - 1; /* -1 is MAFAT_INPUT */
+  int previous = mafat_network_above(r->network, r->index);
   r->layer->in = mafat_network_tensor_shape(r->network, previous);
   int code = append_output(r->network, &r->layer->sources, previous, 0, r->layer->in.c);
   return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
@@ -568,10 +568,11 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int 
   if ((long long)shape.h * shape.w > INT_MAX / 4 || mafat_shape_floats(shape) > (1LL << 40))
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: [net] is too large: %d x %d x %d", cfg->path,
                       s->line, shape.h, shape.w, shape.c);
-  n->input = shape;
-  n->input_type = MAFAT_F32;
+  const struct mafat_subject subject = {cfg->path, s->line, -1, s->type, d};
+  struct mafat_layer *input = &n->layers[mafat_network_picture(n)];
+  *input = (struct mafat_layer){.type = MAFAT_INPUT_LAYER, .line = s->line, .in = shape};
   n->letterbox = letter_box != 0;
-  return MAFAT_OK;
+  return mafat_layer_infer(input, &subject);
 }
 
 /* Keys of training, augmentation and display, which do not change an answer. */

@@ -24,6 +24,7 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_LOCAL_AVGPOOL] = &mafat_kind_local_avgpool,
     [MAFAT_REORG3D] = &mafat_kind_reorg3d,
     [MAFAT_GAUSSIAN_YOLO] = &mafat_kind_gaussian_yolo,
+    [MAFAT_INPUT_LAYER] = &mafat_kind_input,
 };
 
 /* ---- shared ---- */

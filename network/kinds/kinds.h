@@ -25,6 +25,7 @@ extern const struct mafat_kind mafat_kind_detection;     /* detection.c */
 extern const struct mafat_kind mafat_kind_local_avgpool; /* pool.c */
 extern const struct mafat_kind mafat_kind_reorg3d;       /* reorg3d.c */
 extern const struct mafat_kind mafat_kind_gaussian_yolo; /* boxes.c */
+extern const struct mafat_kind mafat_kind_input;         /* input.c */
 
 /* The layer cannot be; `what` goes on from "layer [conv] ". */
 int mafat_kind_refuse(const struct mafat_subject *subject, const char *what);

@@ -147,7 +147,7 @@ static double maps_bytes(const struct mafat_counting *c)
 static double fresh_window(const struct mafat_counting *c)
 {
   const struct mafat_step *step = c->step;
-  int rows = c->context->layout->tensors[step->layer + 1].rows - step->out.y.begin, n = mafat_span_size(step->out.y);
+  int rows = c->context->layout->tensors[step->layer].rows - step->out.y.begin, n = mafat_span_size(step->out.y);
   return rows <= 0 ? 0 : rows >= n ? 1 : (double)rows / n;
 }
 

@@ -26,7 +26,7 @@ extern const struct mafat_predictor_kind mafat_predictor_convolutional, mafat_pr
     mafat_predictor_detection, mafat_predictor_local_avgpool, mafat_predictor_reorg3d,
     mafat_predictor_gaussian_yolo;
 
-/* NULL: a layer of that type has no steps, it renames what it reads. */
+/* NULL: nothing of that type is computed: an input, or what renames what it reads. */
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type);
 
 #endif

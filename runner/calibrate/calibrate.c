@@ -178,7 +178,7 @@ static size_t bytes_of(const struct bench *b)
     const struct subject *s = &b->subjects[i];
     bytes += s->runs[0].layout->kept_bytes;
     for (int r = 0; r < s->n_runs; r++) bytes += s->runs[r].layout->total_bytes;
-    size_t floats = (size_t)s->network->input.h * (size_t)s->network->input.w * (size_t)s->network->input.c;
+    size_t floats = (size_t)mafat_shape_floats(mafat_network_picture_shape(s->network));
     if (input < floats) input = floats;
   }
   return bytes + input * sizeof(float);
@@ -247,7 +247,7 @@ static int open_subjects(struct bench *b, struct mafat_diagnostic *d)
 {
   size_t most = 0;
   for (int i = 0; i < MAFAT_CALIBRATE_NETWORKS; i++) {
-    struct mafat_shape in = b->subjects[i].network->input;
+    struct mafat_shape in = mafat_network_picture_shape(b->subjects[i].network);
     size_t floats = (size_t)in.h * (size_t)in.w * (size_t)in.c;
     if (most < floats) most = floats;
   }
@@ -579,7 +579,7 @@ static int find_speed(struct bench *b, int *least_extent, struct mafat_diagnosti
   b->scale = (struct mafat_calibrate_scale){1, 1};
   int code = plan_subject(b, &s, NETWORK, d);
   if (code == MAFAT_OK) {
-    struct mafat_shape in = s.network->input;
+    struct mafat_shape in = mafat_network_picture_shape(s.network);
     b->input = calloc((size_t)in.h * (size_t)in.w * (size_t)in.c, sizeof *b->input);
     code = b->input ? open_subject(b, &s, d) : mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
   }

@@ -51,7 +51,7 @@ extern const struct mafat_runner_kind mafat_runner_convolutional, mafat_runner_m
     mafat_runner_yolo, mafat_runner_detection, mafat_runner_local_avgpool, mafat_runner_reorg3d,
     mafat_runner_gaussian_yolo;
 
-/* NULL: a layer of that type has no steps, it renames what it reads. */
+/* NULL: nothing of that type is computed: an input, or what renames what it reads. */
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type);
 
 /* A step, of the kind of the layer that reads its input: what `prepare` and `run` above are for.

@@ -81,18 +81,18 @@ static size_t file_bytes(const char *path)
 
 static struct mafat_image_input image_input(const struct mafat_network *n)
 {
-  return (struct mafat_image_input){n->input.w, n->input.h, n->input.c,
-                                    n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
+  struct mafat_shape in = mafat_network_picture_shape(n);
+  return (struct mafat_image_input){in.w, in.h, in.c, n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
 }
 
 int mafat_surroundings_input(struct mafat_image_input *input, const struct mafat_network *n,
                              struct mafat_diagnostic *d)
 {
   *input = image_input(n);
-  if (n->input.c == 1 || n->input.c == 3) return MAFAT_OK;
+  if (input->c == 1 || input->c == 3) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EUNSUPPORTED,
                     "%s: expected a network of 1 or 3 input channels for pictures, found %d: give it raw floats (--input)",
-                    n->path, n->input.c);
+                    n->path, input->c);
 }
 
 void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
@@ -100,7 +100,7 @@ void mafat_surroundings_set_picture(struct mafat_surroundings *around, const str
 {
   count_decoder(around, mafat_image_describe(image)->format);
   around->image_bytes = mafat_image_bytes(image);
-  around->turned_bytes = mafat_input_turned_bytes(image, n->input);
+  around->turned_bytes = mafat_input_turned_bytes(image, mafat_network_picture_shape(n));
   around->file_bytes = file_bytes(path);
 }
 

@@ -49,7 +49,7 @@ static const char usage[] =
 
 /* ---- What values a layer gets ---- */
 
-/* Plain data, [layer]. */
+/* Plain data, [operator]. */
 struct recipe {
   float energy;  /* estimated mean square of the layer's outputs */
   float limit;   /* weights are uniform in [-limit, limit] */
@@ -64,11 +64,10 @@ struct aim {
 
 static float mean_energy(const struct mafat_sources *sources, const struct recipe *recipes)
 {
-  const float image = 1.f / 3; /* of values spread over 0 ... 1 */
   float sum = 0, n = 0;
   for (int i = 0; i < sources->n; i++) {
     const struct mafat_source *s = &sources->list[i];
-    sum += (float)s->n * (s->tensor == MAFAT_INPUT ? image : recipes[s->tensor].energy);
+    sum += (float)s->n * recipes[s->tensor].energy;
     n += (float)s->n;
   }
   return n > 0 ? sum / n : 1;
@@ -90,10 +89,10 @@ static float wanted_energy(enum mafat_activation a)
   }
 }
 
-/* The layer that computes what `sources` names, when it is a single one. */
+/* What `sources` names, when it is a single tensor; else -1. */
 static int sole_tensor(const struct mafat_sources *sources)
 {
-  return sources->n == 1 ? sources->list[0].tensor : MAFAT_INPUT;
+  return sources->n == 1 ? sources->list[0].tensor : -1;
 }
 
 /* Share of a window's taps that lie in the map, averaged over it, along one axis. */
@@ -136,21 +135,23 @@ static void tame_branch(const struct mafat_network *n, int index, struct recipe 
   const struct mafat_layer *l = &n->layers[index];
   int end = sole_tensor(&l->sources);
   bool same = l->from_shape.h == l->in.h && l->from_shape.w == l->in.w && l->from_shape.c == l->in.c;
-  if (!same || end == MAFAT_INPUT || !mafat_layer_convolves(&n->layers[end])) return;
+  if (!same || end < 0 || !mafat_layer_convolves(&n->layers[end])) return;
   recipes[end].branch = factor;
   recipes[end].energy = factor * factor;
 }
 
 static int make_recipes(struct recipe **out, const struct mafat_network *n, struct mafat_diagnostic *d)
 {
-  struct recipe *recipes = calloc((size_t)n->n_layers, sizeof *recipes);
+  struct recipe *recipes = calloc((size_t)mafat_network_n_operators(n), sizeof *recipes);
   if (!recipes) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
+  for (int i = n->n_layers; i < mafat_network_n_operators(n); i++)
+    recipes[i].energy = 1.f / 3; /* of values spread over 0 ... 1 */
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
     if (mafat_layer_adds(l)) tame_branch(n, i, recipes);
     cook_layer(n, i, recipes);
     int feeder = sole_tensor(&l->sources);
-    if (mafat_layer_is_head(l) && feeder != MAFAT_INPUT) recipes[feeder].head = i;
+    if (mafat_layer_is_head(l) && feeder >= 0) recipes[feeder].head = i;
   }
   *out = recipes;
   return MAFAT_OK;

@@ -17,9 +17,10 @@ static void check_sources(const struct mafat_network *n, int layer, const struct
 {
   for (int i = 0; i < sources->n; i++) {
     const struct mafat_source *s = &sources->list[i];
-    require(s->tensor >= MAFAT_INPUT && s->tensor < layer && s->n > 0 && s->first >= 0);
+    bool input = s->tensor >= n->n_layers && s->tensor < mafat_network_n_operators(n);
+    require((input || (s->tensor >= 0 && s->tensor < layer)) && s->n > 0 && s->first >= 0);
     require(s->n <= mafat_network_tensor_shape(n, s->tensor).c - s->first);
-    require(s->tensor == MAFAT_INPUT || !mafat_layer_is_alias(&n->layers[s->tensor]));
+    require(input == mafat_layer_is_input(&n->layers[s->tensor]) && !mafat_layer_is_alias(&n->layers[s->tensor]));
   }
 }
 

@@ -37,14 +37,14 @@ void golden_say(struct golden_text *text, const char *format, ...)
   put(text, line, (size_t)length);
 }
 
-/* A layer by its number in the cfg. */
-static const char *name_of(int tensor, char room[12])
+/* A layer by its number in the cfg; what has none is the input, or as little a layer's. */
+static const char *name_of(const struct mafat_network *n, int operator, char room[12])
 {
-  snprintf(room, 12, "%d", tensor);
-  return tensor == MAFAT_INPUT ? "input" : room;
+  snprintf(room, 12, "%d", operator);
+  return mafat_network_number(n, operator) < 0 ? "input" : room;
 }
 
-#define NAME_OF(tensor) name_of(tensor, (char[12]){0})
+#define NAME_OF(c, operator) name_of((c)->network, operator, (char[12]){0})
 
 /* ---- the plan ---- */
 
@@ -141,7 +141,7 @@ static int tell_steps(struct golden_text *t, const struct golden_case *c)
   if (code) return code;
   mafat_schedule_rewind(schedule);
   while (mafat_schedule_next(schedule, &step)) {
-    golden_say(t, "%s %s", step_name(step.kind), NAME_OF(step.layer));
+    golden_say(t, "%s %s", step_name(step.kind), NAME_OF(c, step.layer));
     tell_box(t, "out", step.out);
     tell_box(t, "held", step.held);
     tell_span(t, "held channels", step.held_channels);
@@ -163,24 +163,24 @@ static void tell_life(struct golden_text *t, const struct mafat_buffer *b)
   else golden_say(t, ", alive %d-%d", b->first, b->last);
 }
 
-static void tell_buffer(struct golden_text *t, const struct mafat_layout *layout, const char *role, int index)
+static void tell_buffer(struct golden_text *t, const struct golden_case *c, const char *role, int index)
 {
   if (index < 0) return;
-  const struct mafat_buffer *b = &layout->buffers[index];
-  golden_say(t, "  %s: %s of %s, %zu bytes at %zu", role, mafat_tag_name(b->tag), NAME_OF(b->tensor), b->bytes, b->offset);
+  const struct mafat_buffer *b = &c->layout->buffers[index];
+  golden_say(t, "  %s: %s of %s, %zu bytes at %zu", role, mafat_tag_name(b->tag), NAME_OF(c, b->tensor), b->bytes, b->offset);
   tell_life(t, b);
   golden_say(t, "\n");
 }
 
-static void tell_map(struct golden_text *t, const struct mafat_layout *layout, int tensor)
+static void tell_map(struct golden_text *t, const struct golden_case *c, int tensor)
 {
-  const struct mafat_tensor_layout *m = &layout->tensors[tensor + 1];
-  golden_say(t, "%s", NAME_OF(tensor));
+  const struct mafat_tensor_layout *m = &c->layout->tensors[tensor];
+  golden_say(t, "%s", NAME_OF(c, tensor));
   if (m->buffer >= 0)
     golden_say(t, ": %s, %d rows of %zu bytes, %d columns, padding %d and %d", m->external ? "whole" : "part", m->rows,
                m->row_bytes, m->cols, m->left, m->right);
   golden_say(t, "\n");
-  tell_buffer(t, layout, "map", m->buffer);
+  tell_buffer(t, c, "map", m->buffer);
 }
 
 static int tell_arena(struct golden_text *t, const struct golden_case *c)
@@ -190,16 +190,16 @@ static int tell_arena(struct golden_text *t, const struct golden_case *c)
              layout->peak_time, layout->kept_bytes);
   for (int tag = 0; tag < MAFAT_N_TAGS; tag++)
     golden_say(t, "%s %zu\n", mafat_tag_name((enum mafat_tag)tag), layout->tag_bytes[tag]);
-  tell_map(t, layout, MAFAT_INPUT);
+  tell_map(t, c, mafat_network_picture(c->network));
   for (int l = 0; l < layout->n_layers; l++) {
-    tell_map(t, layout, l);
-    tell_buffer(t, layout, "weights", layout->weights_buffers[l]);
-    tell_buffer(t, layout, "scratch", layout->scratch_buffers[l]);
+    tell_map(t, c, l);
+    tell_buffer(t, c, "weights", layout->weights_buffers[l]);
+    tell_buffer(t, c, "scratch", layout->scratch_buffers[l]);
     golden_say(t, "  works in %zu bytes\n", mafat_scratch_bytes(&layout->scratch[l], layout->n_workers));
   }
-  tell_buffer(t, layout, "ring", layout->ring_buffer);
-  tell_buffer(t, layout, "panel", layout->panel_buffer);
-  tell_buffer(t, layout, "affine", layout->affine_buffer);
+  tell_buffer(t, c, "ring", layout->ring_buffer);
+  tell_buffer(t, c, "panel", layout->panel_buffer);
+  tell_buffer(t, c, "affine", layout->affine_buffer);
   return MAFAT_OK;
 }
 
@@ -264,7 +264,7 @@ static void tell_bytes(struct golden_text *t, const struct golden_case *c)
              p.scratch, p.input, p.io, p.threads);
   golden_say(t, "resident %zu, charge %zu, of that kernel %zu\n", p.resident_bytes, p.charge_bytes, p.kernel);
   golden_say(t, "largest: %s of %s, %zu\n", p.peak.kept ? "kept weights" : mafat_tag_name(p.peak.tag),
-             p.peak.kept ? "all" : NAME_OF(p.peak.layer), p.peak.bytes);
+             p.peak.kept ? "all" : NAME_OF(c, p.peak.layer), p.peak.bytes);
 }
 
 static int tell_cost(struct golden_text *t, const struct golden_case *c)

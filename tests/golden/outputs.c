@@ -42,7 +42,8 @@ static int open_network(struct bench *b, const char *cfg, struct mafat_diagnosti
 {
   struct mafat_darknet_wish wish = {.width = MAX_SIDE, .height = MAX_SIDE};
   struct mafat_network *small;
-  if (b->network->input.h <= MAX_SIDE && b->network->input.w <= MAX_SIDE) return MAFAT_OK;
+  struct mafat_shape in = mafat_network_picture_shape(b->network);
+  if (in.h <= MAX_SIDE && in.w <= MAX_SIDE) return MAFAT_OK;
   int code = mafat_darknet_read(&small, cfg, &wish, NULL, d);
   if (code == MAFAT_ENOMEM) return code;
   if (code) return MAFAT_OK; /* the cfg's own size it is */
@@ -53,7 +54,7 @@ static int open_network(struct bench *b, const char *cfg, struct mafat_diagnosti
 
 static int make_input(struct bench *b, struct mafat_diagnostic *d)
 {
-  struct mafat_shape in = b->network->input;
+  struct mafat_shape in = mafat_network_picture_shape(b->network);
   struct test_rng rng = test_rng(SEED + 1);
   size_t n = (size_t)in.h * (size_t)in.w * (size_t)in.c;
   b->input = malloc(n * sizeof *b->input);

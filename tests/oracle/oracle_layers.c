@@ -152,7 +152,7 @@ static void observe(void *context, struct mafat_executor *e, const struct mafat_
   if (c->step++ != c->last_step[step->layer]) return;
   bool whole = step->held.y.begin == 0 && step->held.x.begin == 0 && step->held.y.end == out.h &&
                step->held.x.end == out.w;
-  if (whole || c->run->layout->tensors[step->layer + 1].external) compare_output(c, e, step->layer);
+  if (whole || c->run->layout->tensors[step->layer].external) compare_output(c, e, step->layer);
   else c->n_hidden++;
 }
 
@@ -272,8 +272,9 @@ static int compare_shapes(const struct mafat_network *n, const network *darknet,
 {
   if (darknet->n != n->n_layers)
     return mafat_fail(d, MAFAT_EFORMAT, "Darknet sees %d layers, ours %d", darknet->n, n->n_layers);
-  if ((size_t)darknet->inputs != floats_of(n->input))
-    return mafat_fail(d, MAFAT_EFORMAT, "Darknet takes %d inputs, ours %zu", darknet->inputs, floats_of(n->input));
+  size_t inputs = floats_of(mafat_network_picture_shape(n));
+  if ((size_t)darknet->inputs != inputs)
+    return mafat_fail(d, MAFAT_EFORMAT, "Darknet takes %d inputs, ours %zu", darknet->inputs, inputs);
   for (int i = 0; i < n->n_layers; i++)
     if ((size_t)darknet->layers[i].outputs != floats_of(n->layers[i].out))
       return mafat_fail(d, MAFAT_EFORMAT, "layer %d [%s]: Darknet puts out %d values, ours %zu", i,
@@ -290,7 +291,8 @@ static const char *base_name(const char *path)
 
 static void print_run(const struct bench *b, const struct run *r)
 {
-  printf("%s (%dx%d, plan %s, %s, %s): ", base_name(b->options.cfg), b->network->input.w, b->network->input.h,
+  struct mafat_shape in = mafat_network_picture_shape(b->network);
+  printf("%s (%dx%d, plan %s, %s, %s): ", base_name(b->options.cfg), in.w, in.h,
          b->options.plan ? b->options.plan : "1x1/NoCut", r->kernels->name, mafat_algorithm_name(r->how.algorithm));
 }
 
@@ -410,7 +412,8 @@ static int compare_networks(struct bench *b, struct mafat_diagnostic *d)
   int w, h, code;
   if ((code = oracle_load(&b->darknet, b->options.cfg, b->options.weights, d))) return code;
   if ((code = compare_shapes(n, b->darknet, d))) goto done;
-  bool shows = b->options.picture && (n->input.c == 1 || n->input.c == 3);
+  int channels = mafat_network_picture_shape(n).c;
+  bool shows = b->options.picture && (channels == 1 || channels == 3);
   b->input = shows ? oracle_picture(b->darknet, b->options.picture, &w, &h) : oracle_noise(b->darknet);
   if (!b->input) {
     code = mafat_fail(d, MAFAT_ENOMEM, "out of memory");

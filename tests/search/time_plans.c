@@ -230,7 +230,7 @@ int main(int argc, char **argv)
   b.kernels = mafat_kernels_find(cpu);
   if (!b.kernels) die("no such kernel level");
   mafat_calibration_load(&b.calibration, b.kernels->name, NULL);
-  struct mafat_shape in = b.network->input;
+  struct mafat_shape in = mafat_network_picture_shape(b.network);
   size_t n = (size_t)in.h * (size_t)in.w * (size_t)in.c;
   b.input = malloc(n * sizeof *b.input);
   for (size_t i = 0; i < n; i++) b.input[i] = (float)((i * 2654435761u >> 8) % 1000) / 1000.0f;

@@ -94,6 +94,7 @@ START_TEST(every_type_has_a_row)
   for (int i = 0; i < COUNT(shape_rows); i++) {
     struct mafat_network *n = behind_net(shape_rows[i].sections);
     seen[n->layers[n->n_layers - 1].type] = true;
+    seen[n->layers[mafat_network_picture(n)].type] = true;
     mafat_network_close(&n);
   }
   for (int t = 0; t < MAFAT_N_LAYER_TYPES; t++)
@@ -173,12 +174,12 @@ START_TEST(renaming_layers_are_seen_through)
                                        "[route]\nlayers=4\ngroups=4\ngroup_id=1\n" /* 5: 21..42 */
                                        "[cost]\n[conv]\nfilters=2\n[route]\nlayers=6,3\n");
   const struct mafat_layer *l = n->layers;
-  check_source(&l[1].sources, 0, MAFAT_INPUT, 0, 24);
+  check_source(&l[1].sources, 0, mafat_network_picture(n), 0, 24);
   check_source(&l[3].sources, 0, 1, 0, 20);
   ck_assert_int_eq(l[4].sources.n, 3);
   check_source(&l[4].sources, 0, 3, 0, 40);
   check_source(&l[4].sources, 1, 1, 0, 20);
-  check_source(&l[4].sources, 2, MAFAT_INPUT, 0, 24);
+  check_source(&l[4].sources, 2, mafat_network_picture(n), 0, 24);
   ck_assert_int_eq(l[7].sources.n, 2);
   check_source(&l[7].sources, 0, 3, 21, 19);
   check_source(&l[7].sources, 1, 1, 0, 2);
@@ -195,6 +196,27 @@ START_TEST(route_groups_take_the_same_part_of_each_source)
   ck_assert_int_eq(n->layers[2].out.c, 30);
   check_source(&n->layers[2].sources, 0, 0, 10, 10);
   check_source(&n->layers[2].sources, 1, 1, 20, 20);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(inputs_stay_behind_the_layers)
+{
+  struct mafat_network *n = behind_net("[dropout]\n[conv]\nfilters=24\n[shortcut]\nfrom=0\n[conv]\n");
+  for (int end = 4; end >= 3; end--) {
+    if (end < n->n_layers) mafat_network_shorten(n, end);
+    int picture = mafat_network_picture(n);
+    ck_assert_int_eq(picture, end);
+    ck_assert_int_eq(mafat_network_n_operators(n), end + 1);
+    ck_assert(mafat_layer_is_input(&n->layers[picture]) && n->layers[picture].out.c == 24);
+    check_source(&n->layers[1].sources, 0, picture, 0, 24);
+    check_source(&n->layers[2].sources, 0, 1, 0, 24);
+    check_source(&n->layers[2].from, 0, picture, 0, 24);
+    ck_assert_int_eq(mafat_network_number(n, end - 1), end - 1);
+    ck_assert_int_eq(mafat_network_number(n, picture), -1);
+    ck_assert_int_eq(mafat_network_above(n, 0), picture);
+    ck_assert_int_eq(mafat_network_above(n, 2), 1);
+  }
   mafat_network_close(&n);
 }
 END_TEST
@@ -226,7 +248,8 @@ END_TEST
 START_TEST(a_network_may_take_numbers_instead_of_a_picture)
 {
   struct mafat_network *n = test_network("[net]\ninputs=30\n[connected]\noutput=4\n");
-  ck_assert(n->input.h == 1 && n->input.w == 1 && n->input.c == 30);
+  struct mafat_shape in = mafat_network_picture_shape(n);
+  ck_assert(in.h == 1 && in.w == 1 && in.c == 30);
   mafat_network_close(&n);
 }
 END_TEST
@@ -566,6 +589,7 @@ Suite *network_suite(void)
   TCase *edges = tcase_create("edges");
   tcase_add_test(edges, renaming_layers_are_seen_through);
   tcase_add_test(edges, route_groups_take_the_same_part_of_each_source);
+  tcase_add_test(edges, inputs_stay_behind_the_layers);
   tcase_add_test(edges, shortcuts_add_the_channels_both_have);
   tcase_add_test(edges, depthwise_is_one_filter_a_channel);
   suite_add_tcase(suite, edges);

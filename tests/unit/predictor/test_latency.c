@@ -33,7 +33,9 @@ static void close_case(void)
   mafat_network_close(&network);
 }
 
-/* Of the steps of a layer; MAFAT_INPUT: of all there are. */
+enum { ALL = -1 };
+
+/* Of the steps of a layer, or of all there are. */
 static struct mafat_work work_of(int layer)
 {
   struct mafat_work work = {{0}};
@@ -44,7 +46,7 @@ static struct mafat_work work_of(int layer)
   mafat_work_open(&context, network, plan, layout, &calibration);
   mafat_schedule_rewind(s);
   while (mafat_schedule_next(s, &step))
-    if (layer == MAFAT_INPUT || step.layer == layer) mafat_work_add_step(&context, &step, &work);
+    if (layer == ALL || step.layer == layer) mafat_work_add_step(&context, &step, &work);
   mafat_schedule_close(&s);
   return work;
 }
@@ -159,7 +161,7 @@ START_TEST(test_every_price_that_is_counted_counts)
   test_random_plan(&rng, n, n->n_layers, text, sizeof text);
   mafat_network_close(&n);
   open_case(cfg, text, NULL);
-  struct mafat_work work = work_of(MAFAT_INPUT);
+  struct mafat_work work = work_of(ALL);
   struct mafat_latency before = predict();
   ck_assert_double_ge(before.total_ms, before.compute_ms);
   for (int t = 0; t < MAFAT_N_TERMS; t++) {

@@ -78,10 +78,10 @@ enum { NOBODY = -2, SCRATCH = 1 << 20, WEIGHTS = 2 << 20, IO = 3 << 20, N_IO = 3
 struct replay {
   const struct subject *s;
   int *owners; /* [unit] */
-  bool *begun; /* [tensor + 1]: some step has written it */
+  bool *begun; /* [operator]: some step has written it */
   bool *loaded; /* [layer]: its weights, in its group */
   bool reading; /* weights: what is read ahead lies in the ring */
-  struct mafat_box *boxes; /* [tensor + 1]: what its buffer holds of the current tile */
+  struct mafat_box *boxes; /* [operator]: what its buffer holds of the current tile */
 };
 
 static void claim(struct replay *r, int buffer, int owner)
@@ -104,7 +104,7 @@ static void check_owned(const struct replay *r, int buffer, int owner, int reade
 /* Boxes fit into their buffers, padding at the true edges included. */
 static void check_size(const struct replay *r, int tensor, struct mafat_box held, struct mafat_span channels)
 {
-  const struct mafat_tensor_layout *t = &r->s->layout->tensors[tensor + 1];
+  const struct mafat_tensor_layout *t = &r->s->layout->tensors[tensor];
   struct mafat_shape shape = mafat_network_tensor_shape(r->s->network, tensor);
   size_t element = mafat_dtype_bytes(mafat_network_tensor_type(r->s->network, tensor)), pixel = 0;
   size_t most = (size_t)t->cols * (size_t)mafat_pixel_width(shape.c) * element;
@@ -115,7 +115,7 @@ static void check_size(const struct replay *r, int tensor, struct mafat_box held
   require(t->element_bytes == element && t->row_bytes >= (size_t)t->cols * pixel && t->row_bytes <= most &&
               t->row_bytes * (size_t)t->rows <= r->s->layout->buffers[t->buffer].bytes,
           r->s, "tensor %d's rows exceed its buffer", tensor);
-  if (tensor >= 0 && mafat_order_is_wide(r->s->plan, tensor))
+  if (mafat_order_is_wide(r->s->plan, tensor))
     require(t->row_bytes <= (size_t)t->cols * (size_t)(MAFAT_PANEL * r->s->plan->n_threads) * element, r->s,
             "tensor %d is more than a panel", tensor);
   else
@@ -124,11 +124,11 @@ static void check_size(const struct replay *r, int tensor, struct mafat_box held
 
 static void check_source(const struct replay *r, const struct mafat_step *step, int tensor, struct mafat_box read)
 {
-  const struct mafat_tensor_layout *t = &r->s->layout->tensors[tensor + 1];
+  const struct mafat_tensor_layout *t = &r->s->layout->tensors[tensor];
   if (mafat_box_is_empty(read)) return;
   require(t->buffer >= 0, r->s, "layer %d reads tensor %d, which has no buffer", step->layer, tensor);
   check_owned(r, t->buffer, tensor, step->layer);
-  struct mafat_box held = r->boxes[tensor + 1];
+  struct mafat_box held = r->boxes[tensor];
   require(t->external || (held.y.begin <= read.y.begin && read.y.end <= held.y.end &&
                           held.x.begin <= read.x.begin && read.x.end <= held.x.end),
           r->s, "layer %d reads beyond the box that is held of tensor %d", step->layer, tensor);
@@ -155,8 +155,8 @@ static void check_added(const struct replay *r, const struct mafat_step *step)
 /* Rows, panels or sums of earlier steps stay in the buffer that this one writes. */
 static bool goes_on(const struct replay *r, const struct mafat_step *step)
 {
-  if (!r->begun[step->layer + 1]) return false;
-  if (r->s->layout->tensors[step->layer + 1].external) return true;
+  if (!r->begun[step->layer]) return false;
+  if (r->s->layout->tensors[step->layer].external) return true;
   bool wide = step->layer >= 0 && mafat_order_is_wide(r->s->plan, step->layer);
   bool transformed = step->layer >= 0 && mafat_plan_transforms(r->s->plan, r->s->network, step->layer);
   return step->held.y.begin < step->out.y.begin || (step->filters.begin > 0 && !wide) ||
@@ -165,14 +165,14 @@ static bool goes_on(const struct replay *r, const struct mafat_step *step)
 
 static void write_tensor(struct replay *r, const struct mafat_step *step)
 {
-  const struct mafat_tensor_layout *out = &r->s->layout->tensors[step->layer + 1];
+  const struct mafat_tensor_layout *out = &r->s->layout->tensors[step->layer];
   struct mafat_shape shape = mafat_network_tensor_shape(r->s->network, step->layer);
   require(out->buffer >= 0, r->s, "layer %d has no buffer", step->layer);
   check_size(r, step->layer, out->external ? mafat_box_full(shape.h, shape.w) : step->held, step->held_channels);
   if (goes_on(r, step)) check_owned(r, out->buffer, step->layer, step->layer);
   claim(r, out->buffer, step->layer);
-  r->begun[step->layer + 1] = true;
-  r->boxes[step->layer + 1] = step->held;
+  r->begun[step->layer] = true;
+  r->boxes[step->layer] = step->held;
 }
 
 /* ---- weights ---- */
@@ -267,7 +267,7 @@ static void run_step(struct replay *r, const struct mafat_step *step)
     write_tensor(r, step);
     return;
   }
-  int scratch = layout->scratch_buffers[step->layer], out = layout->tensors[step->layer + 1].buffer;
+  int scratch = layout->scratch_buffers[step->layer], out = layout->tensors[step->layer].buffer;
   use_scratch(r, step);
   take_weights(r, step);
   if (!transform) write_tensor(r, step);
@@ -286,13 +286,13 @@ static void check_outputs(const struct replay *r)
     struct mafat_sources out = mafat_network_output_sources(n, l, &self);
     if (!mafat_network_is_output(n, n->n_layers, l)) continue;
     for (int i = 0; i < out.n; i++)
-      check_owned(r, r->s->layout->tensors[out.list[i].tensor + 1].buffer, out.list[i].tensor, n->n_layers);
+      check_owned(r, r->s->layout->tensors[out.list[i].tensor].buffer, out.list[i].tensor, n->n_layers);
   }
 }
 
 static void replay(const struct subject *s)
 {
-  size_t n = (size_t)s->network->n_layers + 1, units = s->layout->total_bytes / UNIT;
+  size_t n = (size_t)mafat_network_n_operators(s->network), units = s->layout->total_bytes / UNIT;
   struct replay r = {.s = s, .owners = malloc(units * sizeof(int)), .begun = calloc(n, sizeof(bool)),
                      .loaded = calloc(n, sizeof(bool)), .boxes = calloc(n, sizeof(struct mafat_box))};
   struct mafat_schedule *schedule = NULL;
@@ -350,13 +350,13 @@ START_TEST(kept_weights_lie_outside)
 {
   for (int i = 0; i < NETWORKS_PER_CASE; i++) {
     struct subject s = open_varied(_i * NETWORKS_PER_CASE + i);
-    struct mafat_usage *usage = calloc((size_t)s.network->n_layers + 1, sizeof *usage);
+    struct mafat_usage *usage = calloc((size_t)mafat_network_n_operators(s.network), sizeof *usage);
     size_t kept = 0, loaded = 0, buffers = 0;
     mafat_usage_find(s.network, s.plan, usage);
     for (int l = 0; l < s.network->n_layers; l++) {
       int outer = l;
       while (s.plan->outer[outer] >= 0) outer = s.plan->outer[outer];
-      if (!usage[outer + 1].needed) continue;
+      if (!usage[outer].needed) continue;
       size_t bytes = (mafat_packed_layer_bytes(&s.network->layers[l]) + UNIT - 1) / UNIT * UNIT;
       if (s.plan->residence[l] == MAFAT_KEPT) kept += bytes;
       if (s.plan->residence[l] == MAFAT_LOADED) loaded += bytes;

@@ -163,7 +163,7 @@ enum { MOST_EXTENT = 256, MOST_TENSORS = 64 };
 
 /* Which rows (or columns) of every tensor a tile needs. */
 struct marks {
-  bool on[MOST_TENSORS + 1][MOST_EXTENT]; /* [tensor + 1] */
+  bool on[MOST_TENSORS][MOST_EXTENT]; /* [operator] */
 };
 
 static void mark(bool *on, int extent, int pixel, bool padding_touches)
@@ -225,7 +225,7 @@ static int fill(bool *on)
 static void mark_sources(struct marks *m, const struct mafat_sources *sources, const bool *on)
 {
   for (int i = 0; i < sources->n; i++)
-    for (int p = 0; p < MOST_EXTENT; p++) m->on[sources->list[i].tensor + 1][p] |= on[p];
+    for (int p = 0; p < MOST_EXTENT; p++) m->on[sources->list[i].tensor][p] |= on[p];
 }
 
 static bool reads(const struct mafat_sources *sources, int tensor)
@@ -272,8 +272,8 @@ static void mark_reads(struct marks *m, struct extents *e, const struct mafat_ne
   const struct mafat_layer *layer = &n->layers[l];
   bool in[MOST_EXTENT] = {false}, from[MOST_EXTENT] = {false};
   for (int p = 0; p < MOST_EXTENT; p++) {
-    if (m->on[l + 1][p]) mark_input(layer, axis_y, p, in);
-    if (m->on[l + 1][p] && layer->from.n) mark_from(layer, axis_y, p, from);
+    if (m->on[l][p]) mark_input(layer, axis_y, p, in);
+    if (m->on[l][p] && layer->from.n) mark_from(layer, axis_y, p, from);
   }
   e->in[l] = fill(in);
   e->from[l] = fill(from);
@@ -294,8 +294,8 @@ static void find_extents(struct extents e[2], const struct mafat_network *n, con
     int extents[2] = {layer->out.w, layer->out.h};
     if (!needed[l]) continue;
     for (int y = 0; y < 2; y++) {
-      if (leaves(n, needed, l, g->at.end)) mark_share(g, y, y ? ty : tx, extents[y], m[y].on[l + 1]);
-      e[y].out[l] = fill(m[y].on[l + 1]);
+      if (leaves(n, needed, l, g->at.end)) mark_share(g, y, y ? ty : tx, extents[y], m[y].on[l]);
+      e[y].out[l] = fill(m[y].on[l]);
     }
     if (!e[0].out[l] || !e[1].out[l]) {
       e[0].out[l] = e[1].out[l] = 0;
@@ -303,8 +303,8 @@ static void find_extents(struct extents e[2], const struct mafat_network *n, con
     }
     for (int y = 0; y < 2; y++) {
       if (!mafat_layer_is_tileable(layer)) {
-        m[y].on[l + 1][0] = m[y].on[l + 1][extents[y] - 1] = true;
-        e[y].out[l] = fill(m[y].on[l + 1]);
+        m[y].on[l][0] = m[y].on[l][extents[y] - 1] = true;
+        e[y].out[l] = fill(m[y].on[l]);
       }
       mark_reads(&m[y], &e[y], n, l, y);
     }
@@ -357,7 +357,7 @@ START_TEST(tiles_are_those_found_pixel_by_pixel)
   for (int repeat = 0; repeat < 20; repeat++) {
     test_random_network(&rng, &style, cfg, sizeof cfg);
     struct mafat_network *n = test_network(cfg);
-    ck_assert_int_le(n->n_layers, MOST_TENSORS);
+    ck_assert_int_le(mafat_network_n_operators(n), MOST_TENSORS);
     for (int i = 0; i < 4; i++) {
       struct mafat_plan_options options;
       mafat_plan_defaults(&options);

@@ -74,10 +74,10 @@ static struct mafat_box hull(const struct marks *m)
 
 static struct marks *open_marks(const struct mafat_network *n)
 {
-  struct marks *m = calloc((size_t)n->n_layers + 1, sizeof *m);
-  for (int t = MAFAT_INPUT; t < n->n_layers; t++) {
-    m[t + 1].shape = mafat_network_tensor_shape(n, t);
-    m[t + 1].pixels = calloc((size_t)(m[t + 1].shape.h * m[t + 1].shape.w), sizeof(bool));
+  struct marks *m = calloc((size_t)mafat_network_n_operators(n), sizeof *m);
+  for (int t = 0; t < mafat_network_n_operators(n); t++) {
+    m[t].shape = mafat_network_tensor_shape(n, t);
+    m[t].pixels = calloc((size_t)(m[t].shape.h * m[t].shape.w), sizeof(bool));
   }
   return m;
 }
@@ -164,14 +164,14 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
     int outer = s->plan->outer[l];
     if (outer < 0 && !mafat_schedule_runs(s->schedule, l)) continue;
     if (outer >= 0 && !mafat_schedule_runs(s->schedule, outer)) continue;
-    if (s->schedule->usage[l + 1].external) {
+    if (s->schedule->usage[l].external) {
       struct mafat_span y = mafat_group_share(g, true, ty, layer->out.h);
       struct mafat_span x = mafat_group_share(g, false, tx, layer->out.w);
       for (int row = y.begin; row < y.end; row++)
-        for (int col = x.begin; col < x.end; col++) mark(&marks[l + 1], row, col);
+        for (int col = x.begin; col < x.end; col++) mark(&marks[l], row, col);
       if (mafat_span_is_empty(y) != mafat_span_is_empty(x)) exact = false;
     }
-    struct mafat_box needed = hull(&marks[l + 1]), b = outer < 0 ? boxes[l] : needed;
+    struct mafat_box needed = hull(&marks[l]), b = outer < 0 ? boxes[l] : needed;
     int granularity = outer < 0 ? mafat_fusion_granularity(s->plan, s->network, l) : 1;
     needed.y = mafat_span_round_out(needed.y, granularity, layer->out.h);
     needed.x = mafat_span_round_out(needed.x, granularity, layer->out.w);
@@ -185,8 +185,8 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
     for (int y = b.y.begin; y < b.y.end; y++)
       for (int x = b.x.begin; x < b.x.end; x++) {
         for (int k = 0; k < layer->sources.n; k++)
-          mark_inputs(layer, y, x, &marks[layer->sources.list[k].tensor + 1]);
-        for (int k = 0; k < layer->from.n; k++) mark_added(layer, y, x, &marks[layer->from.list[k].tensor + 1]);
+          mark_inputs(layer, y, x, &marks[layer->sources.list[k].tensor]);
+        for (int k = 0; k < layer->from.n; k++) mark_added(layer, y, x, &marks[layer->from.list[k].tensor]);
       }
   }
 }
@@ -233,7 +233,7 @@ struct state {
 struct progress {
   const struct subject *s;
   struct marks *computed;
-  struct state *states; /* [tensor + 1] */
+  struct state *states; /* [operator] */
   int tile, group;
   int position; /* of the last step in the plan's order */
   int open;     /* the layer whose parts have not all come, or -1 */
@@ -268,14 +268,14 @@ static bool is_computed(const struct marks *m, struct mafat_box read)
 static void check_read(struct progress *p, const struct mafat_step *step, int tensor, struct mafat_box read)
 {
   const struct subject *s = p->s;
-  const struct state *t = &p->states[tensor + 1];
+  const struct state *t = &p->states[tensor];
   if (mafat_box_is_empty(read)) return;
-  if (tensor == MAFAT_INPUT) {
+  if (mafat_layer_is_input(&s->network->layers[tensor])) {
     p->input_rows_read = read.y.end > p->input_rows_read ? read.y.end : p->input_rows_read;
     require(contains(t->held, read), s, "layer %d reads rows %d..%d of the picture, %d..%d are there", step->layer,
             read.y.begin, read.y.end, t->held.y.begin, t->held.y.end);
   } else if (mafat_order_takes_panels(s->plan, step->layer) && s->plan->fan[step->layer] == tensor) {
-    require(p->open == tensor || p->states[tensor + 1].at_tile == p->tile, s, "layer %d takes a panel of layer %d",
+    require(p->open == tensor || p->states[tensor].at_tile == p->tile, s, "layer %d takes a panel of layer %d",
             step->layer, tensor);
   } else if (s->plan->group_of[tensor] == step->group) {
     require(!mafat_order_is_wide(s->plan, tensor), s, "layer %d reads all of layer %d, which is a panel", step->layer,
@@ -283,7 +283,7 @@ static void check_read(struct progress *p, const struct mafat_step *step, int te
     require(t->at_tile == p->tile && !t->begun && contains(t->held, read), s,
             "layer %d reads what its tile has not computed of layer %d", step->layer, tensor);
   } else {
-    require(is_computed(&p->computed[tensor + 1], read), s,
+    require(is_computed(&p->computed[tensor], read), s,
             "layer %d reads pixels of layer %d that no step has computed", step->layer, tensor);
   }
 }
@@ -309,29 +309,30 @@ static void check_reads(struct progress *p, const struct mafat_step *step)
 static void take_input(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
-  struct mafat_shape in = s->network->input;
+  int picture = mafat_network_picture(s->network);
+  struct mafat_shape in = mafat_network_tensor_shape(s->network, picture);
   struct mafat_box map = mafat_box_full(in.h, in.w);
-  require(step->layer == MAFAT_INPUT && s->schedule->usage[0].needed, s, "nobody needs the picture");
+  require(step->layer == picture && s->schedule->usage[picture].needed, s, "nobody needs the picture");
   require(p->open < 0, s, "rows of the picture between the parts of layer %d", p->open);
   require(step->out.y.begin == p->input_rows && step->out.y.end > p->input_rows && contains(map, step->out) &&
               mafat_span_size(step->out.x) == in.w && contains(step->held, step->out) && contains(map, step->held),
           s, "rows %d..%d of the picture, after %d", step->out.y.begin, step->out.y.end, p->input_rows);
   require(step->filters.begin == 0 && step->filters.end == in.c && step->held_channels.begin == 0 &&
               step->held_channels.end == in.c, s, "some channels of the picture");
-  if (s->schedule->usage[0].external)
+  if (s->schedule->usage[picture].external)
     require(mafat_span_size(step->out.y) == in.h && p->position < 0, s, "the picture comes in parts");
   else
     require(step->group == 0 && s->plan->groups[0].cut.kind == MAFAT_CUT_ROWS, s,
             "group %d asks for rows of the picture", step->group);
   p->input_rows = step->out.y.end;
-  p->states[0].held = step->held;
+  p->states[picture].held = step->held;
 }
 
 /* A new box of a layer: nothing of an earlier one is left, nothing comes twice. */
 static void begin_box(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
-  struct state *t = &p->states[step->layer + 1];
+  struct state *t = &p->states[step->layer];
   const struct mafat_group *g = &s->plan->groups[step->group];
   require(p->open < 0 || s->plan->fan[step->layer] == p->open, s, "layer %d begins between the parts of layer %d",
           step->layer, p->open);
@@ -348,9 +349,9 @@ static void begin_box(struct progress *p, const struct mafat_step *step)
 static void check_readers_took(const struct progress *p, int wide)
 {
   for (int r = 0; r < p->s->plan->n_layers; r++) {
-    const struct state *t = &p->states[r + 1];
+    const struct state *t = &p->states[r];
     if (p->s->plan->fan[r] != wide || r == wide) continue;
-    require(most(t->filter, t->channel) == p->states[wide + 1].panel.end || t->done, p->s,
+    require(most(t->filter, t->channel) == p->states[wide].panel.end || t->done, p->s,
             "layer %d has not taken the last panel of layer %d", r, wide);
   }
 }
@@ -360,8 +361,8 @@ static void check_readers_took(const struct progress *p, int wide)
 static void take_panel(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
-  struct state *t = &p->states[step->layer + 1];
-  struct mafat_span panel = p->states[s->plan->fan[step->layer] + 1].panel;
+  struct state *t = &p->states[step->layer];
+  struct mafat_span panel = p->states[s->plan->fan[step->layer]].panel;
   bool pools = s->network->layers[step->layer].type == MAFAT_MAXPOOL;
   struct mafat_span part = pools ? step->filters : step->channels, rest = pools ? step->channels : step->filters;
   int all = pools ? all_channels(s, step->layer) : s->network->layers[step->layer].out.c;
@@ -395,7 +396,7 @@ static void check_slice(const struct subject *s, const struct mafat_step *step, 
 static void take_part(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
-  struct state *t = &p->states[step->layer + 1];
+  struct state *t = &p->states[step->layer];
   int filters = s->network->layers[step->layer].out.c, channels = all_channels(s, step->layer);
   int panel = MAFAT_PANEL * s->plan->n_threads;
   bool wide = mafat_order_is_wide(s->plan, step->layer);
@@ -423,9 +424,9 @@ static void take_part(struct progress *p, const struct mafat_step *step)
 
 static void finish_box(struct progress *p, const struct mafat_step *step)
 {
-  struct state *t = &p->states[step->layer + 1];
+  struct state *t = &p->states[step->layer];
   for (int y = step->out.y.begin; y < step->out.y.end; y++)
-    for (int x = step->out.x.begin; x < step->out.x.end; x++) mark(&p->computed[step->layer + 1], y, x);
+    for (int x = step->out.x.begin; x < step->out.x.end; x++) mark(&p->computed[step->layer], y, x);
   t->held = step->held;
   t->at_tile = p->tile;
   t->rows = step->out.y.end;
@@ -451,7 +452,7 @@ static void take_step(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
   const struct mafat_layer *l = &s->network->layers[step->layer];
-  struct state *t = &p->states[step->layer + 1];
+  struct state *t = &p->states[step->layer];
   check_place(p, step);
   require(!mafat_layer_is_alias(l) && s->plan->outer[step->layer] < 0, s, "layer %d has no step, yet it is run",
           step->layer);
@@ -480,15 +481,16 @@ static void check_end(const struct progress *p)
   const struct subject *s = p->s;
   require(p->open < 0, s, "layer %d is not finished", p->open);
   for (int t = 0; t < s->plan->n_layers; t++) {
-    const struct marks *m = &p->computed[t + 1];
+    const struct marks *m = &p->computed[t];
     if (mafat_order_is_wide(s->plan, t)) check_readers_took(p, t);
     if (!mafat_schedule_runs(s->schedule, t)) continue;
     bool panels = mafat_plan_group(s->plan, t)->cut.kind == MAFAT_CUT_PANELS;
-    if (panels) require(p->states[t + 1].done, s, "layer %d is not run", t);
-    if (panels || s->schedule->usage[t + 1].external)
+    if (panels) require(p->states[t].done, s, "layer %d is not run", t);
+    if (panels || s->schedule->usage[t].external)
       require(is_computed(m, mafat_box_full(m->shape.h, m->shape.w)), s, "the steps leave a hole in layer %d", t);
   }
-  if (s->schedule->usage[0].needed && !s->schedule->usage[0].external)
+  const struct mafat_usage *picture = &s->schedule->usage[mafat_network_picture(s->network)];
+  if (picture->needed && !picture->external)
     require(p->input_rows == p->input_rows_read, s, "%d rows of the picture came, %d were read", p->input_rows,
             p->input_rows_read);
 }
@@ -497,8 +499,8 @@ static void check_run(const struct subject *s)
 {
   struct mafat_step step;
   struct progress p = {.s = s, .computed = open_marks(s->network), .open = -1, .position = -1};
-  p.states = calloc((size_t)s->network->n_layers + 1, sizeof *p.states);
-  for (int t = 0; t <= s->network->n_layers; t++) p.states[t].at_tile = -1;
+  p.states = calloc((size_t)mafat_network_n_operators(s->network), sizeof *p.states);
+  for (int t = 0; t < mafat_network_n_operators(s->network); t++) p.states[t].at_tile = -1;
   mafat_schedule_rewind(s->schedule);
   while (mafat_schedule_next(s->schedule, &step)) {
     if (step.kind == MAFAT_STEP_INPUT) take_input(&p, &step);
@@ -656,11 +658,12 @@ START_TEST(outputs_are_the_last_layer_and_every_head)
   struct mafat_plan *plan = test_plan(n, "1x1/1/1x1");
   struct mafat_usage usage[7];
   mafat_usage_find(n, plan, usage);
-  ck_assert_msg(usage[1 + 1].needed && usage[1 + 1].external, "the head");
-  ck_assert_msg(usage[0 + 1].needed && usage[0 + 1].external, "behind the last dropout");
-  ck_assert_msg(!usage[3 + 1].needed, "nobody reads layer 3");
-  ck_assert_int_eq(usage[0 + 1].last_use, n->n_layers);
-  ck_assert_msg(usage[MAFAT_INPUT + 1].external && usage[MAFAT_INPUT + 1].last_use == 0, "the input");
+  ck_assert_msg(usage[1].needed && usage[1].external, "the head");
+  ck_assert_msg(usage[0].needed && usage[0].external, "behind the last dropout");
+  ck_assert_msg(!usage[3].needed, "nobody reads layer 3");
+  ck_assert_int_eq(usage[0].last_use, n->n_layers);
+  int picture = mafat_network_picture(n);
+  ck_assert_msg(usage[picture].external && usage[picture].last_use == 0, "the input");
   mafat_plan_close(&plan);
   mafat_network_close(&n);
 }

@@ -15,7 +15,7 @@ Suite *detect_suite(void);
 
 enum { MAX_LAYERS = 4, MAX_FLOATS = 1024 };
 
-static struct mafat_layer layers[MAX_LAYERS];
+static struct mafat_layer layers[MAX_LAYERS + 1];
 static struct mafat_network network;
 static float tensors[MAX_LAYERS][MAX_FLOATS]; /* (c, h, w) each */
 static struct mafat_diagnostic diagnostic;
@@ -42,8 +42,8 @@ static void start_network(int w, int h, bool letterbox)
 {
   memset(layers, 0, sizeof layers);
   memset(tensors, 0, sizeof tensors);
-  network = (struct mafat_network){
-      .input = {h, w, 3}, .letterbox = letterbox, .layers = layers, .n_layers = 0};
+  network = (struct mafat_network){.letterbox = letterbox, .layers = layers, .n_layers = 0, .n_inputs = 1};
+  layers[0] = (struct mafat_layer){.type = MAFAT_INPUT_LAYER, .out = {h, w, 3}};
 }
 
 static struct mafat_layer *add_layer(enum mafat_layer_type type, int h, int w, int c)
@@ -51,8 +51,8 @@ static struct mafat_layer *add_layer(enum mafat_layer_type type, int h, int w, i
   ck_assert_int_lt(network.n_layers, MAX_LAYERS);
   ck_assert_int_le(h * w * c, MAX_FLOATS);
   struct mafat_layer *l = &layers[network.n_layers++];
-  l->type = type;
-  l->in = l->out = (struct mafat_shape){h, w, c};
+  l[1] = l[0]; /* the input stays behind all layers */
+  *l = (struct mafat_layer){.type = type, .in = {h, w, c}, .out = {h, w, c}};
   return l;
 }
 

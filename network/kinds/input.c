@@ -1,0 +1,10 @@
+/* What a network is given: `in` and `out` are its shape. */
+#include "network/kinds/kinds.h"
+
+const struct mafat_kind mafat_kind_input = {
+    .name = "input",
+    .along = MAFAT_ALONG_ROWS,
+    .input = true,
+    .infer = mafat_kind_like_input,
+    .in_span = mafat_kind_same_span,
+};
