@@ -263,11 +263,10 @@ bool mafat_weights_reads_directly(const struct mafat_weights *w)
 
 uint64_t mafat_weights_payload_bytes(const struct mafat_network *n)
 {
-  uint64_t bytes = 0;
+  uint64_t floats = 0;
   for (int l = 0; l < n->n_layers; l++) {
-    const struct mafat_layer_constants *c = &n->constants->layers[l];
-    bytes += mafat_constant_bytes(&c->biases, c->biases.n) + mafat_constant_bytes(&c->weights, c->weights.n) +
-             mafat_constant_bytes(&c->normalization, c->normalization.n);
+    struct mafat_weight_counts c = mafat_layer_weight_counts(&n->layers[l]);
+    floats += c.biases + c.normalization + c.weights;
   }
-  return bytes;
+  return floats * mafat_dtype_bytes(MAFAT_F32); /* Darknet knows no other */
 }
