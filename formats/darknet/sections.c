@@ -570,7 +570,7 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int 
                       s->line, shape.h, shape.w, shape.c);
   const struct mafat_subject subject = {cfg->path, s->line, -1, s->type, d};
   struct mafat_layer *input = &n->layers[mafat_network_picture(n)];
-  *input = (struct mafat_layer){.type = MAFAT_INPUT_LAYER, .line = s->line, .in = shape};
+  *input = (struct mafat_layer){.type = MAFAT_INPUT_LAYER, .line = s->line, .in = shape, .out_type = MAFAT_F32};
   n->letterbox = letter_box != 0;
   return mafat_layer_infer(input, &subject);
 }
