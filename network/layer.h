@@ -46,6 +46,7 @@ enum {
   MAFAT_INPUT = -1,       /* the tensor that the image is decoded into */
   MAFAT_MAX_LAYERS = 4096,
   MAFAT_MAX_EXTENT = 1 << 20, /* of a map, in pixels a side; of filters and groups */
+  MAFAT_MAX_OPERANDS = 64,
   MAFAT_CHANNEL_BLOCK = 16 /* channels stored side by side; unit of summation */
 };
 
@@ -64,10 +65,16 @@ struct mafat_source {
   int first, n;
 };
 
-/* What a layer reads, in channel order. */
+/* What a map consists of, in channel order. */
 struct mafat_sources {
   struct mafat_source *list;
   int n;
+};
+
+/* One of the maps that a layer reads. */
+struct mafat_operand {
+  struct mafat_sources sources;
+  struct mafat_shape shape;
 };
 
 /* Parameters of the three detection heads. */
@@ -84,10 +91,9 @@ struct mafat_head {
 struct mafat_layer {
   enum mafat_layer_type type;
   int line;                   /* of its section in the cfg */
-  struct mafat_shape in, out; /* in: all channels of `sources` together */
-  struct mafat_sources sources;
-  struct mafat_sources from;  /* shortcut: what is added */
-  struct mafat_shape from_shape;
+  struct mafat_operand *operands; /* the first is the input; others are added to it */
+  int n_operands;
+  struct mafat_shape in, out; /* in: of the first operand */
   enum mafat_activation activation;
   int filters, groups;        /* groups: of a convolution's channels and filters; of a softmax */
   struct mafat_window window; /* convolution, maxpool, local */
@@ -97,7 +103,7 @@ struct mafat_layer {
   int extra;                  /* reorg: zeros appended to the flattened input */
   int crop_y, crop_x;
   bool noadjust;              /* crop: keep [0, 1] instead of scaling to [-1, 1] */
-  float alpha, beta;          /* shortcut: alpha * in + beta * from */
+  float alpha, beta;          /* shortcut: alpha * input + beta * the other operand */
   float scale;                /* upsample */
   float temperature;          /* softmax */
   bool output;                /* can be read after a run because somebody asked for it */

@@ -22,10 +22,10 @@ void mafat_network_shorten(struct mafat_network *network, int n)
 {
   for (int i = n; i < network->n_layers; i++) {
     struct mafat_layer *l = &network->layers[i];
-    free(l->sources.list);
-    free(l->from.list);
+    for (int k = 0; k < l->n_operands; k++) free(l->operands[k].sources.list);
+    free(l->operands);
     free(l->head.anchors);
-    *l = (struct mafat_layer){.sources = {NULL, 0}};
+    *l = (struct mafat_layer){.operands = NULL};
   }
   network->n_layers = n;
 }
@@ -64,7 +64,7 @@ struct mafat_sources mafat_network_output_sources(const struct mafat_network *n,
                                                   struct mafat_source *self)
 {
   if (index != MAFAT_INPUT && mafat_layer_is_alias(&n->layers[index]))
-    return n->layers[index].sources;
+    return *mafat_layer_sources(&n->layers[index]);
   *self = (struct mafat_source){index, 0, mafat_network_tensor_shape(n, index).c};
   return (struct mafat_sources){self, 1};
 }

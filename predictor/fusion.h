@@ -53,9 +53,10 @@ int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network
 struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                           int layer, bool axis_y, struct mafat_span out);
 
-/* Span of the sources that the span `out` reads (network.h: mafat_layer_in_span). */
+/* Span of an operand of the step (plan.h: mafat_plan_reads) that the span `out` of `layer` reads
+ * (kind.h: mafat_layer_in_span). */
 struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const struct mafat_network *n,
-                                       int layer, bool axis_y, struct mafat_span out);
+                                       int layer, int operand, bool axis_y, struct mafat_span out);
 
 /* What boxes of a layer's output are rounded out to: 1, with Winograd its tiles
  * of 4 (of 2 pooled pixels). */

@@ -76,6 +76,16 @@ static int append_source(struct mafat_sources *to, struct mafat_source s)
   return MAFAT_OK;
 }
 
+/* One operand more, of which nothing is known. */
+static struct mafat_operand *append_operand(struct mafat_layer *l)
+{
+  struct mafat_operand *grown = realloc(l->operands, (size_t)(l->n_operands + 1) * sizeof *grown);
+  if (!grown) return NULL;
+  l->operands = grown;
+  grown[l->n_operands] = (struct mafat_operand){.sources = {NULL, 0}};
+  return &grown[l->n_operands++];
+}
+
 /* Appends channels [first, first + n) of what layer `index` puts out. */
 static int append_output(struct mafat_network *net, struct mafat_sources *to, int index, int first,
                          int n)
@@ -95,13 +105,22 @@ static int append_output(struct mafat_network *net, struct mafat_sources *to, in
   return code;
 }
 
+/* An operand more: the first n channels, or as many as there are, of what layer `index` puts out. */
+static int connect(struct reader *r, int index, int n)
+{
+  struct mafat_operand *o = append_operand(r->layer);
+  int code = MAFAT_ENOMEM;
+  if (o) {
+    o->shape = mafat_network_tensor_shape(r->network, index);
+    code = append_output(r->network, &o->sources, index, 0, o->shape.c < n ? o->shape.c : n);
+  }
+  return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
+}
+
 /* The ordinary edge: from the layer above, or from the input. */
 static int connect_to_previous(struct reader *r)
 {
-  int previous = r->index - 1; /* -1 is MAFAT_INPUT */
-  r->layer->in = mafat_network_tensor_shape(r->network, previous);
-  int code = append_output(r->network, &r->layer->sources, previous, 0, r->layer->in.c);
-  return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
+  return connect(r, r->index - 1, INT_MAX); /* -1 is MAFAT_INPUT */
 }
 
 /* Turns the cfg's absolute or relative layer number into an index. */
@@ -179,22 +198,22 @@ static int read_maxpool(struct reader *r)
 
 static int add_route_source(struct reader *r, int number, int groups, int group_id)
 {
-  struct mafat_layer *l = r->layer;
+  struct mafat_operand *in = &r->layer->operands[0];
   int index, code = resolve_index(r, "layers", number, &index);
   if (code) return code;
   struct mafat_shape s = mafat_network_tensor_shape(r->network, index);
-  if (l->in.c == 0) l->in = (struct mafat_shape){s.h, s.w, 0};
-  if (s.h != l->in.h || s.w != l->in.w)
+  if (in->shape.c == 0) in->shape = (struct mafat_shape){s.h, s.w, 0};
+  if (s.h != in->shape.h || s.w != in->shape.w)
     return mafat_fail(r->d, MAFAT_EFORMAT,
                       "%s:%d: route expects maps of one size, found %d x %d and %d x %d (layer %d)",
-                      r->cfg->path, r->section->line, l->in.h, l->in.w, s.h, s.w, index);
+                      r->cfg->path, r->section->line, in->shape.h, in->shape.w, s.h, s.w, index);
   if (s.c % groups)
     return fail_here(r, MAFAT_EFORMAT, "expects groups that divide its sources' channels");
   int n = s.c / groups;
-  if (l->in.c > INT_MAX - n) return fail_here(r, MAFAT_EFORMAT, "has too many channels");
-  l->in.c += n;
-  code = append_output(r->network, &l->sources, index, group_id * n, n);
-  if (l->sources.n > MAX_SOURCES)
+  if (in->shape.c > INT_MAX - n) return fail_here(r, MAFAT_EFORMAT, "has too many channels");
+  in->shape.c += n;
+  code = append_output(r->network, &in->sources, index, group_id * n, n);
+  if (in->sources.n > MAX_SOURCES)
     return fail_here(r, MAFAT_EUNSUPPORTED, "has too many sources");
   return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
 }
@@ -210,6 +229,7 @@ static int read_route(struct reader *r)
     code = fail_here(r, MAFAT_EFORMAT, "expects layers=, found none");
     goto done;
   }
+  if (!append_operand(r->layer)) code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
   for (int i = 0; i < n && code == MAFAT_OK; i++)
     code = add_route_source(r, numbers[i], groups, group_id);
 done:
@@ -234,10 +254,7 @@ static int read_shortcut(struct reader *r)
       (code = get_float(r, "alpha", &l->alpha)) || (code = get_float(r, "beta", &l->beta)) ||
       (code = get_activation(r, MAFAT_LINEAR)))
     goto done;
-  l->from_shape = mafat_network_tensor_shape(r->network, index);
-  int channels = l->from_shape.c < l->in.c ? l->from_shape.c : l->in.c;
-  if (append_output(r->network, &l->from, index, 0, channels))
-    code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
+  code = connect(r, index, l->operands[0].shape.c);
 done:
   free(numbers);
   return code;

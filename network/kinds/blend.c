@@ -10,7 +10,7 @@ static bool sizes_agree(struct mafat_shape from, struct mafat_shape to)
 
 static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
-  struct mafat_shape from = l->from_shape;
+  struct mafat_shape from = l->operands[1].shape;
   if (sizes_agree(from, l->in)) return mafat_kind_like_input(l, subject);
   return mafat_fail(subject->d, MAFAT_EFORMAT,
                     "%s:%d: %s expects maps that differ by one whole factor, found %d x %d and %d x %d",
@@ -29,7 +29,8 @@ static struct mafat_span from_span(int from, int to, struct mafat_span out)
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {
   if (operand == 0) return out;
-  return axis_y ? from_span(l->from_shape.h, l->out.h, out) : from_span(l->from_shape.w, l->out.w, out);
+  struct mafat_shape from = l->operands[operand].shape;
+  return axis_y ? from_span(from.h, l->out.h, out) : from_span(from.w, l->out.w, out);
 }
 
 const struct mafat_kind mafat_kind_shortcut = {

@@ -9,13 +9,13 @@ static void add_from(const struct mafat_worker *w, const struct mafat_step *step
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
-  int stride = l->from_shape.w / l->out.w, sample = l->out.w / l->from_shape.w;
+  const struct mafat_operand *from = &l->operands[1];
+  int stride = from->shape.w / l->out.w, sample = l->out.w / from->shape.w;
   if (stride < 1) stride = 1;
   if (sample < 1) sample = 1;
-  int channels = mafat_min(l->from_shape.c, l->out.c);
-  int h = mafat_min(l->from_shape.h, l->out.h), width = mafat_min(l->from_shape.w, l->out.w);
-  struct mafat_runs runs =
-      mafat_runs_of(&l->from, mafat_span_clip(step->filters, channels));
+  int channels = mafat_min(from->shape.c, l->out.c);
+  int h = mafat_min(from->shape.h, l->out.h), width = mafat_min(from->shape.w, l->out.w);
+  struct mafat_runs runs = mafat_runs_of(&from->sources, mafat_span_clip(step->filters, channels));
   struct mafat_run run;
   struct mafat_span xs = {(step->out.x.begin + sample - 1) / sample, (step->out.x.end - 1) / sample + 1};
   xs = mafat_span_clip(xs, width);
@@ -64,8 +64,8 @@ static void add_alike(const struct mafat_worker *w, const struct mafat_step *ste
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
-  const struct mafat_source *z = l->from.list;
-  struct mafat_runs runs = mafat_runs_of(&l->sources, step->filters);
+  const struct mafat_source *z = l->operands[1].sources.list;
+  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), step->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
     int z_block = z->first / MAFAT_CHANNEL_BLOCK + run.out_block;

@@ -118,7 +118,7 @@ static void cook_layer(const struct mafat_network *n, int index, struct recipe *
 {
   const struct mafat_layer *l = &n->layers[index];
   struct recipe *r = &recipes[index];
-  float in = mean_energy(&l->sources, recipes);
+  float in = mean_energy(mafat_layer_sources(l), recipes);
   *r = (struct recipe){.energy = in, .branch = 1, .head = -1};
   switch (l->type) {
   case MAFAT_CONVOLUTIONAL:
@@ -136,7 +136,8 @@ static void cook_layer(const struct mafat_network *n, int index, struct recipe *
     r->energy = in * l->scale * l->scale;
     break;
   case MAFAT_SHORTCUT: {
-    float from = mean_energy(&l->from, recipes) * (float)l->from_shape.c / (float)l->in.c;
+    const struct mafat_operand *o = &l->operands[1];
+    float from = mean_energy(&o->sources, recipes) * (float)o->shape.c / (float)l->in.c;
     r->energy = l->alpha * l->alpha * in + l->beta * l->beta * from;
     break;
   }
@@ -150,8 +151,9 @@ static void tame_branch(const struct mafat_network *n, int index, struct recipe 
 {
   const float factor = 0.125f; /* a trunk of some dozen blocks hardly grows */
   const struct mafat_layer *l = &n->layers[index];
-  int end = sole_tensor(&l->sources);
-  bool same = l->from_shape.h == l->in.h && l->from_shape.w == l->in.w && l->from_shape.c == l->in.c;
+  int end = sole_tensor(mafat_layer_sources(l));
+  struct mafat_shape from = l->operands[1].shape;
+  bool same = from.h == l->in.h && from.w == l->in.w && from.c == l->in.c;
   if (!same || end == MAFAT_INPUT || n->layers[end].type != MAFAT_CONVOLUTIONAL) return;
   recipes[end].branch = factor;
   recipes[end].energy = factor * factor;
@@ -165,7 +167,7 @@ static int make_recipes(struct recipe **out, const struct mafat_network *n, stru
     const struct mafat_layer *l = &n->layers[i];
     if (l->type == MAFAT_SHORTCUT) tame_branch(n, i, recipes);
     cook_layer(n, i, recipes);
-    int feeder = sole_tensor(&l->sources);
+    int feeder = sole_tensor(mafat_layer_sources(l));
     if (mafat_layer_is_head(l) && feeder != MAFAT_INPUT) recipes[feeder].head = i;
   }
   *out = recipes;

@@ -70,9 +70,10 @@ uint64_t mafat_packed_network_hash(const struct mafat_network *n)
     if (l->window.x.size != l->window.y.size) hash = hash_number(hash, (uint64_t)l->window.x.size);
     hash = hash_number(hash, (uint64_t)l->groups);
     if (!convolutional) hash = hash_shape(hash, l->out);
-    for (int s = 0; convolutional && s < l->sources.n; s++) { /* what pieces are made of */
-      hash = hash_number(hash, (uint64_t)(l->sources.list[s].first % MAFAT_CHANNEL_BLOCK));
-      hash = hash_number(hash, (uint64_t)l->sources.list[s].n);
+    const struct mafat_sources *sources = mafat_layer_sources(l);
+    for (int s = 0; convolutional && s < sources->n; s++) { /* what pieces are made of */
+      hash = hash_number(hash, (uint64_t)(sources->list[s].first % MAFAT_CHANNEL_BLOCK));
+      hash = hash_number(hash, (uint64_t)sources->list[s].n);
     }
   }
   return hash;

@@ -147,6 +147,12 @@ END_TEST
 
 /* ---- edges ---- */
 
+static const struct mafat_sources *operand(const struct mafat_layer *l, int k)
+{
+  ck_assert_int_lt(k, l->n_operands);
+  return &l->operands[k].sources;
+}
+
 static void check_source(const struct mafat_sources *sources, int i, int tensor, int first, int n)
 {
   const struct mafat_source *s = &sources->list[i];
@@ -164,17 +170,17 @@ START_TEST(renaming_layers_are_seen_through)
                                        "[route]\nlayers=4\ngroups=4\ngroup_id=1\n" /* 5: 21..42 */
                                        "[cost]\n[conv]\nfilters=2\n[route]\nlayers=6,3\n");
   const struct mafat_layer *l = n->layers;
-  check_source(&l[1].sources, 0, MAFAT_INPUT, 0, 24);
-  check_source(&l[3].sources, 0, 1, 0, 20);
-  ck_assert_int_eq(l[4].sources.n, 3);
-  check_source(&l[4].sources, 0, 3, 0, 40);
-  check_source(&l[4].sources, 1, 1, 0, 20);
-  check_source(&l[4].sources, 2, MAFAT_INPUT, 0, 24);
-  ck_assert_int_eq(l[7].sources.n, 2);
-  check_source(&l[7].sources, 0, 3, 21, 19);
-  check_source(&l[7].sources, 1, 1, 0, 2);
-  ck_assert_int_eq(l[8].sources.n, 3);
-  check_source(&l[8].sources, 2, 3, 0, 40);
+  check_source(operand(&l[1], 0), 0, MAFAT_INPUT, 0, 24);
+  check_source(operand(&l[3], 0), 0, 1, 0, 20);
+  ck_assert_int_eq(operand(&l[4], 0)->n, 3);
+  check_source(operand(&l[4], 0), 0, 3, 0, 40);
+  check_source(operand(&l[4], 0), 1, 1, 0, 20);
+  check_source(operand(&l[4], 0), 2, MAFAT_INPUT, 0, 24);
+  ck_assert_int_eq(operand(&l[7], 0)->n, 2);
+  check_source(operand(&l[7], 0), 0, 3, 21, 19);
+  check_source(operand(&l[7], 0), 1, 1, 0, 2);
+  ck_assert_int_eq(operand(&l[8], 0)->n, 3);
+  check_source(operand(&l[8], 0), 2, 3, 0, 40);
   ck_assert_int_eq(l[8].out.c, 61);
   mafat_network_close(&n);
 }
@@ -184,8 +190,8 @@ START_TEST(route_groups_take_the_same_part_of_each_source)
 {
   struct mafat_network *n = behind_net("[conv]\nfilters=20\n[conv]\nfilters=40\n[route]\nlayers=0,1\ngroups=2\ngroup_id=1\n");
   ck_assert_int_eq(n->layers[2].out.c, 30);
-  check_source(&n->layers[2].sources, 0, 0, 10, 10);
-  check_source(&n->layers[2].sources, 1, 1, 20, 20);
+  check_source(operand(&n->layers[2], 0), 0, 0, 10, 10);
+  check_source(operand(&n->layers[2], 0), 1, 1, 20, 20);
   mafat_network_close(&n);
 }
 END_TEST
@@ -195,11 +201,11 @@ START_TEST(shortcuts_add_the_channels_both_have)
   struct mafat_network *n = behind_net("[conv]\nfilters=20\n[conv]\nfilters=8\n[shortcut]\nfrom=0\nalpha=2\nbeta=.5\n"
                                        "[conv]\nfilters=50\n[route]\nlayers=0,1\n[shortcut]\nfrom=-2\n");
   const struct mafat_layer *l = n->layers;
-  check_source(&l[2].sources, 0, 1, 0, 8);
-  check_source(&l[2].from, 0, 0, 0, 8);
-  ck_assert(l[2].from_shape.c == 20 && l[2].alpha == 2 && l[2].beta == .5f);
-  ck_assert_int_eq(l[5].sources.n, 2);
-  check_source(&l[5].from, 0, 3, 0, 28);
+  check_source(operand(&l[2], 0), 0, 1, 0, 8);
+  check_source(operand(&l[2], 1), 0, 0, 0, 8);
+  ck_assert(l[2].operands[1].shape.c == 20 && l[2].alpha == 2 && l[2].beta == .5f);
+  ck_assert_int_eq(operand(&l[5], 0)->n, 2);
+  check_source(operand(&l[5], 1), 0, 3, 0, 28);
   mafat_network_close(&n);
 }
 END_TEST

@@ -187,7 +187,7 @@ static void compare_layer(const struct mafat_network *n, int layer, const struct
     compare_slices(l, layer, a, b, panel, channels);
     if (l->type == MAFAT_CONNECTED || l->groups > 1) continue;
     for (int c = channels.begin, end; c < channels.end; c = end) {
-      end = mafat_min(mafat_slice_end(&l->sources, c, 1), channels.end);
+      end = mafat_min(mafat_slice_end(mafat_layer_sources(l), c, 1), channels.end);
       compare_slices(l, layer, a, b, panel, mafat_span(c, end));
     }
   }
