@@ -63,7 +63,7 @@ struct mafat_kind {
   bool head;       /* puts out boxes */
   bool convolves;  /* sums windows over channels, in groups, by the convolution kernels */
   bool pools;      /* the largest of each window */
-  bool adds;       /* its other operand to its input */
+  bool blends;     /* its other operands with its input, element by element */
   bool flat;       /* its input's height, width and channels are one list of channels to it */
   bool classifies; /* puts out a probability for each class */
 
@@ -212,9 +212,9 @@ static inline bool mafat_layer_pools(const struct mafat_layer *l)
   return mafat_kind_of(l->type)->pools;
 }
 
-static inline bool mafat_layer_adds(const struct mafat_layer *l)
+static inline bool mafat_layer_blends(const struct mafat_layer *l)
 {
-  return mafat_kind_of(l->type)->adds;
+  return mafat_kind_of(l->type)->blends;
 }
 
 static inline bool mafat_layer_classifies(const struct mafat_layer *l)

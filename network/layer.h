@@ -24,6 +24,8 @@ enum mafat_layer_type {
   MAFAT_REGION,
   MAFAT_YOLO,
   MAFAT_DETECTION,
+  MAFAT_SCALE_CHANNELS,
+  MAFAT_SAM,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -75,6 +77,7 @@ struct mafat_sources {
 struct mafat_operand {
   struct mafat_sources sources;
   struct mafat_shape shape;
+  bool broadcast; /* its only row, column or channel is that of every row, column or channel */
 };
 
 /* Parameters of the three detection heads. */
@@ -91,7 +94,7 @@ struct mafat_head {
 struct mafat_layer {
   enum mafat_layer_type type;
   int line;                   /* of its section in the cfg */
-  struct mafat_operand *operands; /* the first is the input; others are added to it */
+  struct mafat_operand *operands; /* the first is the input; others are blended with it */
   int n_operands;
   struct mafat_shape in, out; /* in: of the first operand */
   enum mafat_activation activation;
@@ -103,7 +106,8 @@ struct mafat_layer {
   int extra;                  /* reorg: zeros appended to the flattened input */
   int crop_y, crop_x;
   bool noadjust;              /* crop: keep [0, 1] instead of scaling to [-1, 1] */
-  float alpha, beta;          /* shortcut: alpha * input + beta * the other operand */
+  enum mafat_blend blend;     /* of operands, from the first to the last */
+  float alpha, beta;          /* of MAFAT_BLEND_ADD: alpha * input + beta * each other operand */
   float scale;                /* upsample */
   float temperature;          /* softmax */
   bool output;                /* can be read after a run because somebody asked for it */

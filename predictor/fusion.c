@@ -12,22 +12,22 @@ static bool is_pooled(const struct mafat_layer *conv, const struct mafat_layer *
          mafat_layer_is_ungrouped(conv);
 }
 
-bool mafat_fusion_adds_alike(const struct mafat_layer *l)
+bool mafat_fusion_blends_alike(const struct mafat_layer *l)
 {
-  if (!mafat_layer_adds(l)) return false;
+  if (!mafat_layer_blends(l)) return false;
   for (int k = 0; k < l->n_operands; k++) {
     const struct mafat_operand *o = &l->operands[k];
     const struct mafat_source *s = o->sources.list;
-    if (o->sources.n != 1 || o->shape.w != l->out.w || o->shape.h != l->out.h || s->n != l->out.c ||
-        s->first % MAFAT_CHANNEL_BLOCK)
-      return false;
+    bool meets = o->broadcast || (o->shape.w == l->out.w && o->shape.h == l->out.h && s->n == l->out.c);
+    if (o->sources.n != 1 || !meets || s->first % MAFAT_CHANNEL_BLOCK) return false;
   }
   return true;
 }
 
 static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *shortcut)
 {
-  return mafat_fusion_adds_alike(shortcut) && mafat_layer_is_ungrouped(conv);
+  return mafat_fusion_blends_alike(shortcut) && shortcut->blend == MAFAT_BLEND_ADD && shortcut->n_operands == 2 &&
+         !shortcut->operands[1].broadcast && mafat_layer_is_ungrouped(conv);
 }
 
 /* The layer all of whose output, and nothing else, `l` reads; -1 if there is none. */

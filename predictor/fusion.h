@@ -6,7 +6,7 @@
  *   - a depthwise convolution whose only reader is a 1x1 convolution: computed
  *     a few rows at a time into scratch;
  *   - a convolution (and the depthwise inside it) whose only reader is a shortcut
- *     that adds a map of the same size: added to where it was stored.
+ *     that adds one map of the same size: added to where it was stored.
  *
  * All must lie in one group. Nothing is computed twice for it, and no
  * bit changes, so plans do not mention it. The functions below give the
@@ -62,8 +62,8 @@ struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const stru
  * of 4 (of 2 pooled pixels). */
 int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
 
-/* Two tensors of one shape, each by itself, in blocks of their own: what a
- * shortcut can add in one pass. */
-bool mafat_fusion_adds_alike(const struct mafat_layer *shortcut);
+/* Operands that each are one tensor, in blocks of their own, and meet all of the output: what is
+ * blended in one pass for each but the first. */
+bool mafat_fusion_blends_alike(const struct mafat_layer *l);
 
 #endif

@@ -237,27 +237,58 @@ done:
   return code;
 }
 
+/* Operands: each of the `most` layers at most that from= names, so many of its channels at most. */
+static int connect_to_named(struct reader *r, int most, int channels)
+{
+  int *numbers = NULL, n = 0, index = 0, code = mafat_cfg_ints(r->cfg, r->section, "from", &numbers, &n, r->d);
+  if (code == MAFAT_OK && n == 0) code = fail_here(r, MAFAT_EFORMAT, "expects from=, found none");
+  if (code == MAFAT_OK && n > most) code = fail_here(r, MAFAT_EUNSUPPORTED, "has too many sources");
+  for (int i = 0; i < n && code == MAFAT_OK; i++) {
+    code = resolve_index(r, "from", numbers[i], &index);
+    if (code == MAFAT_OK) code = connect(r, index, channels);
+  }
+  free(numbers);
+  return code;
+}
+
 static int read_shortcut(struct reader *r)
 {
   static const char *const refused[] = {"weights_type", "weights_normalization", NULL};
   struct mafat_layer *l = r->layer;
-  int *numbers = NULL, n = 0, index, code;
+  int code;
   l->alpha = l->beta = 1;
   if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
-      (code = mafat_cfg_ints(r->cfg, r->section, "from", &numbers, &n, r->d)))
-    goto done;
-  if (n != 1) {
-    code = fail_here(r, n ? MAFAT_EUNSUPPORTED : MAFAT_EFORMAT, "expects one layer in from=");
-    goto done;
-  }
-  if ((code = resolve_index(r, "from", numbers[0], &index)) ||
-      (code = get_float(r, "alpha", &l->alpha)) || (code = get_float(r, "beta", &l->beta)) ||
-      (code = get_activation(r, MAFAT_LINEAR)))
-    goto done;
-  code = connect(r, index, l->operands[0].shape.c);
-done:
-  free(numbers);
-  return code;
+      (code = connect_to_named(r, MAFAT_MAX_OPERANDS - 1, l->operands[0].shape.c)) ||
+      (code = get_float(r, "alpha", &l->alpha)) || (code = get_float(r, "beta", &l->beta)))
+    return code;
+  return get_activation(r, MAFAT_LINEAR);
+}
+
+/* A map, times what the layer above has for each of its channels, or (scale_wh=1) for each pixel. */
+static int read_scale_channels(struct reader *r)
+{
+  struct mafat_layer *l = r->layer;
+  bool pixels = false;
+  int code;
+  l->blend = MAFAT_BLEND_MUL;
+  if ((code = connect_to_named(r, 1, INT_MAX)) || (code = connect_to_previous(r)) ||
+      (code = get_bool(r, "scale_wh", &pixels)) || (code = get_activation(r, MAFAT_LINEAR)))
+    return code;
+  struct mafat_shape map = l->operands[0].shape, scales = l->operands[1].shape;
+  struct mafat_shape expected = {pixels ? map.h : 1, pixels ? map.w : 1, pixels ? 1 : map.c};
+  l->operands[1].broadcast = true;
+  if (scales.h == expected.h && scales.w == expected.w && scales.c == expected.c) return MAFAT_OK;
+  return mafat_fail(r->d, MAFAT_EFORMAT, "%s:%d: scale_channels expects %d x %d x %d above it (height, width, channels), "
+                    "found %d x %d x %d", r->cfg->path, r->section->line, expected.h, expected.w, expected.c, scales.h,
+                    scales.w, scales.c);
+}
+
+static int read_sam(struct reader *r)
+{
+  int code;
+  r->layer->blend = MAFAT_BLEND_MUL;
+  if ((code = connect_to_previous(r)) || (code = connect_to_named(r, 1, INT_MAX))) return code;
+  return get_activation(r, MAFAT_LINEAR);
 }
 
 static int read_upsample(struct reader *r)
@@ -466,6 +497,8 @@ static const struct {
     {"region", MAFAT_REGION, read_region},
     {"yolo", MAFAT_YOLO, read_yolo},
     {"detection", MAFAT_DETECTION, read_detection},
+    {"scale_channels", MAFAT_SCALE_CHANNELS, read_scale_channels},
+    {"sam", MAFAT_SAM, read_sam},
 };
 
 int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_cfg *cfg,

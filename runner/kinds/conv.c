@@ -34,7 +34,7 @@ void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const s
   *c = (struct mafat_conv){.worker = w, .step = step, .layer = &n->layers[index], .index = index};
   const struct mafat_layer *outermost = &n->layers[step->layer];
   c->pool = mafat_fusion_pools(w->plan, n, step->layer);
-  c->shortcut = mafat_layer_adds(outermost) ? outermost : NULL;
+  c->shortcut = mafat_layer_blends(outermost) ? outermost : NULL;
   c->pointwise = index != step->layer && mafat_layer_is_depthwise(c->layer) ? w->plan->outer[index] : -1;
   c->box.y = mafat_fusion_inner_span(w->plan, n, step->layer, true, step->out.y);
   c->box.x = mafat_fusion_inner_span(w->plan, n, step->layer, false, step->out.x);

@@ -114,6 +114,27 @@ static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
   r->energy = 1;
 }
 
+/* As a factor: a gate's lie around a half. */
+static float factor_energy(const struct mafat_network *n, const struct mafat_operand *o, const struct recipe *recipes)
+{
+  int feeder = sole_tensor(&o->sources);
+  bool gate = feeder != MAFAT_INPUT && n->layers[feeder].activation == MAFAT_LOGISTIC;
+  return gate ? .3f : mean_energy(&o->sources, recipes);
+}
+
+static float blended_energy(const struct mafat_network *n, const struct mafat_layer *l, float in,
+                            const struct recipe *recipes)
+{
+  float energy = l->blend == MAFAT_BLEND_ADD ? l->alpha * l->alpha * in : in;
+  for (int k = 1; k < l->n_operands; k++) {
+    const struct mafat_operand *o = &l->operands[k];
+    float from = mean_energy(&o->sources, recipes) * (float)o->shape.c / (float)l->in.c;
+    if (l->blend == MAFAT_BLEND_ADD) energy += l->beta * l->beta * from;
+    if (l->blend == MAFAT_BLEND_MUL) energy *= factor_energy(n, o, recipes);
+  }
+  return energy;
+}
+
 static void cook_layer(const struct mafat_network *n, int index, struct recipe *recipes)
 {
   const struct mafat_layer *l = &n->layers[index];
@@ -135,12 +156,11 @@ static void cook_layer(const struct mafat_network *n, int index, struct recipe *
   case MAFAT_UPSAMPLE:
     r->energy = in * l->scale * l->scale;
     break;
-  case MAFAT_SHORTCUT: {
-    const struct mafat_operand *o = &l->operands[1];
-    float from = mean_energy(&o->sources, recipes) * (float)o->shape.c / (float)l->in.c;
-    r->energy = l->alpha * l->alpha * in + l->beta * l->beta * from;
+  case MAFAT_SHORTCUT:
+  case MAFAT_SCALE_CHANNELS:
+  case MAFAT_SAM:
+    r->energy = blended_energy(n, l, in, recipes);
     break;
-  }
   default:
     break;
   }

@@ -40,6 +40,55 @@ static void vary_windows(struct mafat_network *n, uint64_t seed)
   }
 }
 
+static bool blends_alike_maps(const struct mafat_layer *l)
+{
+  for (int k = 1; k < l->n_operands; k++)
+    if (l->operands[k].broadcast || l->operands[k].shape.h != l->in.h || l->operands[k].shape.w != l->in.w ||
+        l->operands[k].shape.c != l->in.c)
+      return false;
+  return mafat_layer_blends(l);
+}
+
+void test_add_operand(struct mafat_layer *l, const struct mafat_operand *operand)
+{
+  size_t n = (size_t)l->n_operands, sources = (size_t)operand->sources.n;
+  l->operands = realloc(l->operands, (n + 1) * sizeof *l->operands);
+  struct mafat_operand *o = &l->operands[l->n_operands++];
+  *o = *operand;
+  o->sources.list = calloc(sources, sizeof *o->sources.list);
+  memcpy(o->sources.list, operand->sources.list, sources * sizeof *o->sources.list);
+}
+
+/* A value for each row, column or channel, or for several of them, from some tensor that has as many. */
+static void add_broadcast(struct test_rng *rng, const struct mafat_network *n, int layer)
+{
+  struct mafat_layer *l = &n->layers[layer];
+  int tensor = test_random_int(rng, MAFAT_INPUT, layer - 1);
+  struct mafat_shape s = mafat_network_tensor_shape(n, tensor);
+  if (tensor >= 0 && mafat_layer_is_alias(&n->layers[tensor])) return;
+  if ((s.h != 1 && s.h != l->in.h) || (s.w != 1 && s.w != l->in.w)) return;
+  int channels = s.c >= l->in.c && test_random_chance(rng, 50) ? l->in.c : 1;
+  struct mafat_source slice = {tensor, test_random_int(rng, 0, s.c - channels), channels};
+  test_add_operand(l, &(struct mafat_operand){{&slice, 1}, {s.h, s.w, channels}, true});
+}
+
+/* Gives some blends what no cfg can say: the larger one, other broadcasts. */
+static void vary_blends(struct mafat_network *n, uint64_t seed)
+{
+  struct test_rng rng = test_rng(seed + 1);
+  for (int i = 0; i < n->n_layers; i++) {
+    struct mafat_layer *l = &n->layers[i];
+    if (!blends_alike_maps(l)) continue;
+    l->blend = (enum mafat_blend)test_random_int(&rng, 0, MAFAT_N_BLENDS - 1);
+    if (l->type != MAFAT_SHORTCUT) l->alpha = l->beta = 1;
+    for (int attempt = test_random_int(&rng, 0, 6); attempt > 0 && l->n_operands < 4; attempt--)
+      add_broadcast(&rng, n, i);
+    struct mafat_diagnostic d = {""};
+    int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", l->line, i, "blend", &d});
+    ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  }
+}
+
 struct mafat_network *test_network(const char *cfg_text)
 {
   struct mafat_diagnostic d = {""};
@@ -50,7 +99,10 @@ struct mafat_network *test_network(const char *cfg_text)
   mafat_cfg_close(&cfg);
   ck_assert_msg(code == MAFAT_OK, "%s\n%s", d.text, cfg_text);
   unsigned long long seed;
-  if (sscanf(cfg_text, "# windows %llu", &seed) == 1) vary_windows(n, seed);
+  if (sscanf(cfg_text, "# windows %llu", &seed) == 1) {
+    vary_windows(n, seed);
+    vary_blends(n, seed);
+  }
   return n;
 }
 
@@ -422,6 +474,17 @@ static bool factors_agree(struct mafat_shape from, struct mafat_shape to)
          (from.w / to.w || to.w / from.w);
 }
 
+/* One or two more, of the same size. */
+static void add_addends(struct author *a)
+{
+  int wanted = test_random_int(a->rng, 1, 2);
+  for (int i = a->n - 1; i >= 0 && wanted > 0; i--)
+    if (same_map(a->shapes[i], here(a)) && test_random_chance(a->rng, 60)) {
+      write_cfg(a, ",%d", layer_number(a, i));
+      wanted--;
+    }
+}
+
 static bool shortcut(struct author *a)
 {
   struct mafat_shape in = here(a);
@@ -429,7 +492,9 @@ static bool shortcut(struct author *a)
     int from = test_random_int(a->rng, 0, a->n - 1);
     if (!factors_agree(a->shapes[from], in)) continue;
     if (!same_map(a->shapes[from], in) && attempt < 6) continue; /* unequal sizes are rare */
-    write_cfg(a, "[shortcut]\nfrom=%d\nactivation=%s\n", layer_number(a, from), any_activation(a));
+    write_cfg(a, "[shortcut]\nactivation=%s\nfrom=%d", any_activation(a), layer_number(a, from));
+    if (same_map(a->shapes[from], in) && test_random_chance(a->rng, 30)) add_addends(a);
+    write_cfg(a, "\n");
     if (test_random_chance(a->rng, 15)) write_cfg(a, "alpha=.5\nbeta=-2\n");
     write_cfg(a, "\n");
     put(a, in.h, in.w, in.c);
@@ -570,6 +635,37 @@ static bool avgpool(struct author *a)
   return true;
 }
 
+/* One pixel of every channel: of their means, or by a window of the whole map, which rows can wait for. */
+static void squeeze(struct author *a)
+{
+  struct mafat_shape in = here(a);
+  int side = mafat_max(in.h, in.w);
+  if (a->style->whole_maps && test_random_chance(a->rng, 60)) {
+    avgpool(a);
+    return;
+  }
+  write_cfg(a, "[maxpool]\nsize=%d\nstride=%d\n\n", side, side);
+  put(a, 1, 1, in.c);
+}
+
+/* A map times what is made of it: a value for each channel, for each pixel, for each of both. */
+static bool attention(struct author *a)
+{
+  static const int narrow[] = {1, 3, 8, 16, 24};
+  struct mafat_shape in = here(a);
+  int map = a->n - 1, kind = test_random_int(a->rng, 0, 2);
+  if (map < 0) return false;
+  if (kind == 0) {
+    squeeze(a);
+    if (!add_conv(a, &(struct conv){PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false})) return true;
+  }
+  if (!add_conv(a, &(struct conv){kind == 1 ? 1 : in.c, 1, 1, 1, 0, false, 0, false})) return kind == 0;
+  write_cfg(a, "[%s]\nfrom=%d\n%sactivation=%s\n\n", kind == 2 ? "sam" : "scale_channels", layer_number(a, map),
+            kind == 1 ? "scale_wh=1\n" : "", any_activation(a));
+  put(a, in.h, in.w, in.c);
+  return true;
+}
+
 static bool map_head(struct author *a)
 {
   int boxes = test_random_int(a->rng, 1, 3), classes = test_random_int(a->rng, 1, 6);
@@ -618,8 +714,10 @@ static void add_layer(struct author *a)
     else if (dice < 68 && style->heads && style->edges && a->n > 0) {
       added = map_head(a) && route(a); /* and on from an earlier layer, as in yolov3 */
     }
-  } else if (dice >= 70 && dice < 80) {
+  } else if (dice >= 70 && dice < 82) {
     added = fan(a);
+  } else if (dice >= 82 && dice < 87 && style->edges) {
+    added = attention(a);
   }
   if (!added && !random_conv(a)) add_conv(a, &(struct conv){8, 1, 1, 1, 0, false, 0, false});
 }

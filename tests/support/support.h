@@ -9,6 +9,8 @@
 /* ---- objects from text; a failure fails the test with the diagnostic ---- */
 
 struct mafat_network *test_network(const char *cfg_text);
+/* Gives a layer an operand more, a copy; its kind is not asked. */
+void test_add_operand(struct mafat_layer *l, const struct mafat_operand *operand);
 /* By the default options; or by given ones. */
 struct mafat_plan *test_plan(const struct mafat_network *n, const char *plan_text);
 struct mafat_plan *test_plan_with(const struct mafat_network *n, const char *plan_text,

@@ -39,10 +39,10 @@ START_TEST(properties_agree)
     ck_assert_msg((k->counts != NULL) == (k->weights != MAFAT_WEIGHTS_NONE), "%s: counts of its weights", name);
     ck_assert_msg(!(k->along & MAFAT_ALONG_INPUTS) || k->weights == MAFAT_WEIGHTS_PANELS, "%s: sums need panels", name);
     ck_assert_msg(!k->convolves || (matrix && k->pads), "%s: windows with weights and padding", name);
-    ck_assert_msg(!k->alias || (!matrix && !k->head && !k->pools && !k->adds), "%s: an alias computes nothing", name);
+    ck_assert_msg(!k->alias || (!matrix && !k->head && !k->pools && !k->blends), "%s: an alias computes nothing", name);
     ck_assert_msg(!k->inert || k->alias, "%s: inert, and no alias", name);
     ck_assert_msg(!k->flat || !(k->along & MAFAT_ALONG_MAP), "%s: a list has no rows", name);
-    ck_assert_msg(k->convolves + k->pools + k->adds + k->head + k->classifies <= 1, "%s: is one thing", name);
+    ck_assert_msg(k->convolves + k->pools + k->blends + k->head + k->classifies <= 1, "%s: is one thing", name);
   }
 }
 END_TEST

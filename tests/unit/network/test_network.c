@@ -43,6 +43,11 @@ static const struct shape_row shape_rows[] = {
     {"[dropout]\n[route]\nlayers=0,0\n", 13, 17, 48},
     {"[dropout]\n[route]\nlayers=-1\ngroups=3\ngroup_id=2\n", 13, 17, 8},
     {"[conv]\nfilters=7\n[conv]\nfilters=9\n[shortcut]\nfrom=-2\n", 13, 17, 9},
+    {"[conv]\nfilters=7\n[conv]\nfilters=9\n[conv]\nfilters=8\n[shortcut]\nfrom=-2,0,-3\n", 13, 17, 8},
+    {"[avgpool]\n[scale_channels]\nfrom=-1\n", 1, 1, 24},
+    {"[dropout]\n[avgpool]\n[scale_channels]\nfrom=0\n", 13, 17, 24},
+    {"[dropout]\n[conv]\n[scale_channels]\nfrom=-2\nscale_wh=1\n", 13, 17, 24},
+    {"[dropout]\n[conv]\nfilters=24\n[sam]\nfrom=-2\n", 13, 17, 24},
     {"[upsample]\n", 26, 34, 24},
     {"[upsample]\nstride=3\n", 39, 51, 24},
     {"[conv]\nsize=2\nfilters=24\n[reorg]\nstride=2\n", 6, 8, 96},
@@ -210,6 +215,28 @@ START_TEST(shortcuts_add_the_channels_both_have)
 }
 END_TEST
 
+START_TEST(blends_have_an_operand_for_each_of_their_maps)
+{
+  struct mafat_network *n = behind_net("[conv]\nfilters=20\n[conv]\nfilters=8\n[shortcut]\nfrom=0,-1\n[avgpool]\n"
+                                       "[scale_channels]\nfrom=1\n[conv]\nfilters=1\n[scale_channels]\nfrom=-2\n"
+                                       "scale_wh=1\n[sam]\nfrom=4\nactivation=relu\n");
+  const struct mafat_layer *sum = &n->layers[2], *scaled = &n->layers[4], *masked = &n->layers[6], *sam = &n->layers[7];
+  check_source(operand(sum, 0), 0, 1, 0, 8);
+  check_source(operand(sum, 1), 0, 0, 0, 8);
+  check_source(operand(sum, 2), 0, 1, 0, 8);
+  ck_assert(sum->blend == MAFAT_BLEND_ADD && sum->n_operands == 3);
+  check_source(operand(scaled, 0), 0, 1, 0, 8); /* the map comes first, whatever is above */
+  check_source(operand(scaled, 1), 0, 3, 0, 8);
+  ck_assert(scaled->blend == MAFAT_BLEND_MUL && scaled->operands[1].broadcast && !scaled->operands[0].broadcast);
+  check_source(operand(masked, 1), 0, 5, 0, 1);
+  ck_assert(masked->blend == MAFAT_BLEND_MUL && masked->operands[1].broadcast);
+  check_source(operand(sam, 0), 0, 6, 0, 8);
+  check_source(operand(sam, 1), 0, 4, 0, 8);
+  ck_assert(sam->blend == MAFAT_BLEND_MUL && !sam->operands[1].broadcast && sam->activation == MAFAT_RELU);
+  mafat_network_close(&n);
+}
+END_TEST
+
 START_TEST(depthwise_is_one_filter_a_channel)
 {
   struct mafat_network *n = behind_net("[conv]\nfilters=24\ngroups=24\n[conv]\nfilters=48\ngroups=24\n[conv]\nfilters=24\n");
@@ -291,6 +318,8 @@ struct refusal {
 };
 
 #define NET "[net]\nheight=8\nwidth=8\nchannels=4\n"
+#define ZEROS4 "0,0,0,0,"
+#define ZEROS16 ZEROS4 ZEROS4 ZEROS4 ZEROS4
 
 static const struct refusal refusals[] = {
     {"[conv]\n", MAFAT_EFORMAT, "a.cfg:1: expected the first section to be [net], found [conv]"},
@@ -322,8 +351,15 @@ static const struct refusal refusals[] = {
      "a.cfg:8: route expects maps of one size, found 8 x 8 and 6 x 6 (layer 1)"},
     {NET "[conv]\nfilters=5\n[route]\nlayers=0\ngroups=2\n", MAFAT_EFORMAT, "expects groups that divide its sources' channels"},
     {NET "[conv]\n[route]\nlayers=0\ngroups=2\ngroup_id=2\n", MAFAT_EFORMAT, "group_id expects 0 to 1, found 2"},
-    {NET "[conv]\n[shortcut]\n", MAFAT_EFORMAT, "expects one layer in from="},
-    {NET "[conv]\n[conv]\n[shortcut]\nfrom=-2,-1\n", MAFAT_EUNSUPPORTED, "expects one layer in from="},
+    {NET "[conv]\n[shortcut]\n", MAFAT_EFORMAT, "expects from=, found none"},
+    {NET "[conv]\n[shortcut]\nfrom=" ZEROS16 ZEROS16 ZEROS16 ZEROS16 "0\n", MAFAT_EUNSUPPORTED, "has too many sources"},
+    {NET "[conv]\n[maxpool]\nsize=2\nstride=2\n[shortcut]\nfrom=-1,-2\n", MAFAT_EFORMAT, "expects maps of one size"},
+    {NET "[conv]\n[conv]\nfilters=2\n[sam]\nfrom=-2\n", MAFAT_EFORMAT, "cannot bring"},
+    {NET "[conv]\n[conv]\n[sam]\nfrom=-2,-1\n", MAFAT_EUNSUPPORTED, "has too many sources"},
+    {NET "[conv]\n[conv]\n[sam]\n", MAFAT_EFORMAT, "expects from=, found none"},
+    {NET "[conv]\n[conv]\n[scale_channels]\nfrom=-2\n", MAFAT_EFORMAT, "expects 1 x 1 x 1 above it"},
+    {NET "[conv]\nfilters=3\n[avgpool]\n[scale_channels]\nfrom=-2\nscale_wh=1\n", MAFAT_EFORMAT, "x 1 above it"},
+    {NET "[conv]\n[conv]\n[shortcut]\nfrom=-2\nweights_type=per_feature\n", MAFAT_EUNSUPPORTED, "weights_type"},
     {NET "[conv]\n[shortcut]\nfrom=1\n", MAFAT_EFORMAT, "from in layer 1 [shortcut] expects an earlier layer, found 1"},
     {NET "[conv]\n[crop]\ncrop_height=8\ncrop_width=3\n[shortcut]\nfrom=0\n", MAFAT_EFORMAT,
      "shortcut expects maps that differ by one whole factor, found 8 x 8 and 8 x 3"},
@@ -504,6 +540,7 @@ Suite *network_suite(void)
   tcase_add_test(edges, renaming_layers_are_seen_through);
   tcase_add_test(edges, route_groups_take_the_same_part_of_each_source);
   tcase_add_test(edges, shortcuts_add_the_channels_both_have);
+  tcase_add_test(edges, blends_have_an_operand_for_each_of_their_maps);
   tcase_add_test(edges, depthwise_is_one_filter_a_channel);
   suite_add_tcase(suite, edges);
   TCase *refusing = tcase_create("refusing");

@@ -190,6 +190,8 @@ static void mark_input(const struct mafat_layer *l, bool axis_y, int o, bool *on
     on[o + (axis_y ? l->crop_y : l->crop_x)] = true;
     break;
   case MAFAT_SHORTCUT:
+  case MAFAT_SCALE_CHANNELS:
+  case MAFAT_SAM:
   case MAFAT_BATCHNORM:
   case MAFAT_ACTIVATION_LAYER:
     on[o] = true;
@@ -205,6 +207,10 @@ static void mark_other(const struct mafat_layer *l, int operand, bool axis_y, in
   struct mafat_shape shape = l->operands[operand].shape;
   int from = axis_y ? shape.h : shape.w, to = axis_y ? l->out.h : l->out.w;
   int stride = from / to > 1 ? from / to : 1, sample = to / from > 1 ? to / from : 1;
+  if (l->operands[operand].broadcast) {
+    on[from == 1 ? 0 : o] = true;
+    return;
+  }
   for (int i = 0; i < from && i < to; i++)
     if (i * sample == o) on[i * stride] = true;
 }

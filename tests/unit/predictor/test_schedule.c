@@ -41,6 +41,8 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
   case MAFAT_UPSAMPLE: mark(m, y / l->factor, x / l->factor); break;
   case MAFAT_CROP: mark(m, y + (l->in.h - l->out.h) / 2, x + (l->in.w - l->out.w) / 2); break;
   case MAFAT_SHORTCUT:
+  case MAFAT_SCALE_CHANNELS:
+  case MAFAT_SAM:
   case MAFAT_BATCHNORM:
   case MAFAT_ACTIVATION_LAYER: mark(m, y, x); break;
   default: memset(m->pixels, true, (size_t)(m->shape.h * m->shape.w)); break;
@@ -48,8 +50,12 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
 }
 
 /* shortcut_cpu: input i * stride is added to output i * sample. */
-static void mark_added(const struct mafat_layer *l, int y, int x, struct marks *m)
+static void mark_blended(const struct mafat_layer *l, int operand, int y, int x, struct marks *m)
 {
+  if (l->operands[operand].broadcast) {
+    mark(m, m->shape.h == 1 ? 0 : y, m->shape.w == 1 ? 0 : x);
+    return;
+  }
   int stride = m->shape.w / l->out.w, sample = l->out.w / m->shape.w;
   if (stride < 1) stride = 1;
   if (sample < 1) sample = 1;
@@ -180,8 +186,11 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
     exact = exact && !sees_only_padding(layer);
     for (int y = b.y.begin; y < b.y.end; y++)
       for (int x = b.x.begin; x < b.x.end; x++) {
-        for (struct mafat_reads r = mafat_layer_reads(layer); mafat_reads_next(&r);)
-          (r.operand ? mark_added : mark_inputs)(layer, y, x, &marks[r.source->tensor + 1]);
+        for (struct mafat_reads r = mafat_layer_reads(layer); mafat_reads_next(&r);) {
+          struct marks *m = &marks[r.source->tensor + 1];
+          if (r.operand > 0) mark_blended(layer, r.operand, y, x, m);
+          else mark_inputs(layer, y, x, m);
+        }
       }
   }
 }
