@@ -374,7 +374,8 @@ static int read_softmax(struct reader *r)
   return get_float(r, "temperature", &l->temperature);
 }
 
-/* Reads anchors= into pairs; missing ones are 0.5, as in Darknet. */
+/* Reads anchors= into pairs; missing ones are 0.5, as in Darknet. More than num= are too many for a
+ * region; no mask= of a yolo can name them. */
 static int read_anchors(struct reader *r, int total, float **pairs)
 {
   float *given = NULL;
@@ -383,7 +384,7 @@ static int read_anchors(struct reader *r, int total, float **pairs)
   float *list = malloc((size_t)total * 2 * sizeof *list);
   if (!list) code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
   for (int i = 0; list && i < 2 * total; i++) list[i] = i < n ? given[i] : .5f;
-  if (n > 2 * total) {
+  if (n > 2 * total && r->layer->type == MAFAT_REGION) {
     free(list);
     list = NULL;
     code = fail_here(r, MAFAT_EFORMAT, "has more anchors than num= allows");
