@@ -70,26 +70,16 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return from_span(from, to, out);
 }
 
-const struct mafat_kind mafat_kind_shortcut = {
-    .name = "shortcut",
-    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
-    .blends = true,
-    .infer = infer,
-    .in_span = in_span,
-};
+/* They differ in what their sections say. */
+#define BLEND(cfg_name)                             \
+  {                                                 \
+    .name = cfg_name,                               \
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS, \
+    .blends = true,                                 \
+    .infer = infer,                                 \
+    .in_span = in_span,                             \
+  }
 
-const struct mafat_kind mafat_kind_scale_channels = {
-    .name = "scale_channels",
-    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
-    .blends = true,
-    .infer = infer,
-    .in_span = in_span,
-};
-
-const struct mafat_kind mafat_kind_sam = {
-    .name = "sam",
-    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
-    .blends = true,
-    .infer = infer,
-    .in_span = in_span,
-};
+const struct mafat_kind mafat_kind_shortcut = BLEND("shortcut");
+const struct mafat_kind mafat_kind_scale_channels = BLEND("scale_channels");
+const struct mafat_kind mafat_kind_sam = BLEND("sam");

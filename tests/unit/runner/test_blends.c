@@ -1,7 +1,8 @@
 /* Blends of any kind, against what they mean: sums, products and largest ones of two to five
  * operands, made of slices of tensors, of which some are a value for each channel, pixel, row,
  * column or for all; in double precision, element by element. */
-#include "runner/executor.h"
+#include "runner/kernels/kernels.h"
+#include "runner/weights/weights.h"
 #include "tests/support/support.h"
 
 #include <check.h>
@@ -146,25 +147,13 @@ static double exact_output(const struct problem *p, int c, int y, int x)
 
 static void run(const struct problem *p, const char *plan_text, const struct mafat_kernels *kernels, float *map)
 {
-  struct mafat_executor_options options;
-  struct mafat_executor *e = NULL;
   struct mafat_weights *w = NULL;
   struct mafat_diagnostic d = {""};
   int fd = test_weights_file(p->network, 1);
   int code = test_weights_from(&w, fd, p->network, p->network->n_layers, NULL, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   close(fd);
-  struct mafat_plan *plan = test_plan(p->network, plan_text);
-  struct mafat_layout *layout = test_layout(p->network, plan);
-  mafat_executor_defaults(&options);
-  options.kernels = kernels;
-  ck_assert_int_eq(mafat_executor_open(&e, p->network, plan, layout, w, &options, NULL), MAFAT_OK);
-  mafat_executor_set_input(e, p->input);
-  ck_assert_int_eq(mafat_executor_run(e, NULL), MAFAT_OK);
-  mafat_executor_read_output(e, BLEND, map);
-  mafat_executor_close(&e);
-  mafat_layout_close(&layout);
-  mafat_plan_close(&plan);
+  test_run(p->network, w, plan_text, kernels, p->input, map);
   mafat_weights_close(&w);
 }
 
