@@ -22,6 +22,8 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_YOLO] = &mafat_kind_yolo,
     [MAFAT_DETECTION] = &mafat_kind_detection,
     [MAFAT_INPUT_LAYER] = &mafat_kind_input,
+    [MAFAT_SCALE_CHANNELS] = &mafat_kind_scale_channels,
+    [MAFAT_SAM] = &mafat_kind_sam,
 };
 
 /* ---- shared ---- */

@@ -16,6 +16,8 @@ static const struct mafat_predictor_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REGION] = &mafat_predictor_region,
     [MAFAT_YOLO] = &mafat_predictor_yolo,
     [MAFAT_DETECTION] = &mafat_predictor_detection,
+    [MAFAT_SCALE_CHANNELS] = &mafat_predictor_scale_channels,
+    [MAFAT_SAM] = &mafat_predictor_sam,
 };
 
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type)

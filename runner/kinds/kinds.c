@@ -20,6 +20,8 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REGION] = &mafat_runner_region,
     [MAFAT_YOLO] = &mafat_runner_yolo,
     [MAFAT_DETECTION] = &mafat_runner_detection,
+    [MAFAT_SCALE_CHANNELS] = &mafat_runner_scale_channels,
+    [MAFAT_SAM] = &mafat_runner_sam,
 };
 
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)
