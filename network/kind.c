@@ -7,17 +7,13 @@ const char *mafat_layer_type_name(enum mafat_layer_type type)
 
 int mafat_layer_infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
+  if (l->n_operands > 0) l->in = l->operands[0].shape; /* an input has none */
   return mafat_kind_of(l->type)->infer(l, subject);
 }
 
-struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, bool axis_y, struct mafat_span out)
+struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {
-  return mafat_span_is_empty(out) ? mafat_span(0, 0) : mafat_kind_of(l->type)->in_span(l, 0, axis_y, out);
-}
-
-struct mafat_span mafat_layer_from_span(const struct mafat_layer *l, bool axis_y, struct mafat_span out)
-{
-  return mafat_span_is_empty(out) ? mafat_span(0, 0) : mafat_kind_of(l->type)->in_span(l, 1, axis_y, out);
+  return mafat_span_is_empty(out) ? mafat_span(0, 0) : mafat_kind_of(l->type)->in_span(l, operand, axis_y, out);
 }
 
 void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right)

@@ -64,15 +64,14 @@ struct mafat_kind {
   bool head;       /* puts out boxes */
   bool convolves;  /* sums windows over channels, in groups, by the convolution kernels */
   bool pools;      /* the largest of each window */
-  bool adds;       /* its other operand (`from`) to its input */
+  bool blends;     /* its other operands with its input, element by element */
   bool flat;       /* its input's height, width and channels are one list of channels to it */
   bool classifies; /* puts out a probability for each class */
 
-  /* Checks the parameters against the shapes of what is read (`in`, `from_shape`), and fills `out`. */
+  /* Checks the parameters against the shapes of the operands, and fills `out`. */
   int (*infer)(struct mafat_layer *l, const struct mafat_subject *subject);
-  /* What the span `out` of rows (axis_y) or columns of the output reads of an operand (0:
-   * `sources`, 1: `from`): inside the map, and all of it along an axis that it cannot be cut along.
-   * `out` is not empty. */
+  /* What the span `out` of rows (axis_y) or columns of the output reads of an operand: inside the
+   * map, and all of it along an axis that it cannot be cut along. `out` is not empty. */
   struct mafat_span (*in_span)(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
   /* Zero columns beside the input that windows reach into; NULL: none. */
   void (*pads)(const struct mafat_layer *l, int *left, int *right);
@@ -93,15 +92,14 @@ static inline const struct mafat_kind *mafat_kind_of(enum mafat_layer_type type)
 /* The kind's name; "unknown" of what is none. */
 const char *mafat_layer_type_name(enum mafat_layer_type type);
 
-/* Makes a layer of what its reader knows: kind, parameters, what is read and its shapes. Where no
+/* Makes a layer of what its reader knows: kind, parameters, operands and their shapes. Where no
  * such layer can be, the diagnostic says why. */
 int mafat_layer_infer(struct mafat_layer *l, const struct mafat_subject *subject);
 
-/* Span of rows (axis_y) or columns of the sources that the span `out` of a
+/* Span of rows (axis_y) or columns of an operand that the span `out` of a
  * layer's output reads, inside the map; where it reads padding only, the pixel
- * beside it. For `from` of a shortcut use mafat_layer_from_span. */
-struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, bool axis_y, struct mafat_span out);
-struct mafat_span mafat_layer_from_span(const struct mafat_layer *l, bool axis_y, struct mafat_span out);
+ * beside it. */
+struct mafat_span mafat_layer_in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
 
 /* Zero columns that a convolution reads beside its input map's true edges. */
 void mafat_layer_pads(const struct mafat_layer *l, int *left, int *right);
@@ -113,6 +111,48 @@ struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l
  * over some of the input's channels. */
 uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels);
 uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
+
+/* ---- what it reads ---- */
+
+/* What the input consists of. */
+static inline const struct mafat_sources *mafat_layer_sources(const struct mafat_layer *l)
+{
+  return &l->operands[0].sources;
+}
+
+/* A walk over all that a layer reads, slice by slice:
+ *     for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);) ... r.source->tensor */
+struct mafat_reads {
+  const struct mafat_source *source; /* this one */
+  int operand;                       /* that it is part of */
+  const struct mafat_layer *layer;
+  const struct mafat_sources *sources; /* of the operand */
+  int next;
+};
+
+static inline struct mafat_reads mafat_layer_reads(const struct mafat_layer *l)
+{
+  return (struct mafat_reads){.layer = l, .sources = mafat_layer_sources(l)};
+}
+
+static inline bool mafat_reads_next(struct mafat_reads *r)
+{
+  while (r->next == r->sources->n) {
+    if (++r->operand >= r->layer->n_operands) return false;
+    r->sources = &r->layer->operands[r->operand].sources;
+    r->next = 0;
+  }
+  r->source = &r->sources->list[r->next++];
+  return true;
+}
+
+/* Is something of the tensor among what such a walk has before it? */
+static inline bool mafat_reads_meet(struct mafat_reads r, int tensor)
+{
+  while (mafat_reads_next(&r))
+    if (r.source->tensor == tensor) return true;
+  return false;
+}
 
 /* ---- what others ask ---- */
 
@@ -178,9 +218,9 @@ static inline bool mafat_layer_pools(const struct mafat_layer *l)
   return mafat_kind_of(l->type)->pools;
 }
 
-static inline bool mafat_layer_adds(const struct mafat_layer *l)
+static inline bool mafat_layer_blends(const struct mafat_layer *l)
 {
-  return mafat_kind_of(l->type)->adds;
+  return mafat_kind_of(l->type)->blends;
 }
 
 static inline bool mafat_layer_classifies(const struct mafat_layer *l)

@@ -29,6 +29,8 @@ enum mafat_layer_type {
   MAFAT_REORG3D,
   MAFAT_GAUSSIAN_YOLO,
   MAFAT_INPUT_LAYER,
+  MAFAT_SCALE_CHANNELS,
+  MAFAT_SAM,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -49,7 +51,8 @@ enum mafat_blend {
 
 enum {
   MAFAT_MAX_LAYERS = 4096,
-  MAFAT_MAX_EXTENT = 1 << 20 /* of a map, in pixels a side; of filters and groups */
+  MAFAT_MAX_EXTENT = 1 << 20, /* of a map, in pixels a side; of filters and groups */
+  MAFAT_MAX_OPERANDS = 64
 };
 
 struct mafat_shape {
@@ -67,7 +70,7 @@ struct mafat_source {
   int first, n;
 };
 
-/* What a layer reads, in channel order. */
+/* What a map consists of, in channel order. */
 struct mafat_sources {
   struct mafat_source *list;
   int n;
@@ -77,6 +80,12 @@ struct mafat_sources {
  * intersection over union, from which AlexeyAB's kinds take the share that the centres' distance has in the
  * diagonal around both: its square to the power .6, or beta_nms. */
 enum mafat_nms { MAFAT_NMS_IOU, MAFAT_NMS_GREEDY, MAFAT_NMS_DIOU };
+/* One of the maps that a layer reads. */
+struct mafat_operand {
+  struct mafat_sources sources;
+  struct mafat_shape shape;
+  bool broadcast; /* its only row, column or channel is that of every row, column or channel */
+};
 
 /* Which point of its box lies in the cell. */
 enum mafat_point { MAFAT_POINT_CENTER, MAFAT_POINT_LEFT_TOP, MAFAT_POINT_RIGHT_BOTTOM };
@@ -98,12 +107,11 @@ struct mafat_head {
 struct mafat_layer {
   enum mafat_layer_type type;
   int line;                   /* of its section in the cfg */
-  struct mafat_shape in, out; /* in: all channels of `sources` together */
+  struct mafat_operand *operands; /* the first is the input; others are blended with it */
+  int n_operands;
+  struct mafat_shape in, out; /* in: of the first operand */
   enum mafat_dtype out_type;  /* of the output's elements */
   enum mafat_dtype weights_type; /* of what the kernels multiply with; scales and biases are floats */
-  struct mafat_sources sources;
-  struct mafat_sources from;  /* shortcut: what is added */
-  struct mafat_shape from_shape;
   enum mafat_activation activation;
   int filters, groups;        /* groups: of a convolution's channels and filters; of a softmax */
   struct mafat_window window; /* convolution, maxpool, local_avgpool, local */
@@ -113,7 +121,8 @@ struct mafat_layer {
   int extra;                  /* reorg: zeros appended to the flattened input */
   int crop_y, crop_x;
   bool noadjust;              /* crop: keep [0, 1] instead of scaling to [-1, 1] */
-  float alpha, beta;          /* shortcut: alpha * in + beta * from */
+  enum mafat_blend blend;     /* of operands, from the first to the last */
+  float alpha, beta;          /* of MAFAT_BLEND_ADD: alpha * input + beta * each other operand */
   float scale;                /* upsample */
   float temperature;          /* softmax */
   bool output;                /* can be read after a run because somebody asked for it */

@@ -20,8 +20,8 @@ const char *mafat_activation_name(enum mafat_activation activation)
 
 static void free_layer(struct mafat_layer *l)
 {
-  free(l->sources.list);
-  free(l->from.list);
+  for (int k = 0; k < l->n_operands; k++) free(l->operands[k].sources.list);
+  free(l->operands);
   free(l->head.anchors);
 }
 
@@ -35,10 +35,9 @@ static void move_sources(struct mafat_sources *sources, int n_layers, int by)
 void mafat_network_shorten(struct mafat_network *network, int n)
 {
   struct mafat_layer *layers = network->layers;
-  for (int l = 0; l < n; l++) {
-    move_sources(&layers[l].sources, network->n_layers, network->n_layers - n);
-    move_sources(&layers[l].from, network->n_layers, network->n_layers - n);
-  }
+  for (int l = 0; l < n; l++)
+    for (int k = 0; k < layers[l].n_operands; k++)
+      move_sources(&layers[l].operands[k].sources, network->n_layers, network->n_layers - n);
   for (int l = n; l < network->n_layers; l++) free_layer(&layers[l]);
   memmove(layers + n, layers + network->n_layers, (size_t)network->n_inputs * sizeof *layers);
   network->n_layers = n;
@@ -74,7 +73,7 @@ struct mafat_sources mafat_network_output_sources(const struct mafat_network *n,
                                                   struct mafat_source *self)
 {
   if (mafat_layer_is_alias(&n->layers[index]))
-    return n->layers[index].sources;
+    return *mafat_layer_sources(&n->layers[index]);
   *self = (struct mafat_source){index, 0, mafat_network_tensor_shape(n, index).c};
   return (struct mafat_sources){self, 1};
 }

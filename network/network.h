@@ -93,7 +93,7 @@ static inline enum mafat_dtype mafat_network_tensor_type(const struct mafat_netw
 /* Type of what a layer reads: all its sources have the same. */
 static inline enum mafat_dtype mafat_network_in_type(const struct mafat_network *n, int layer)
 {
-  return mafat_network_tensor_type(n, n->layers[layer].sources.list[0].tensor);
+  return mafat_network_tensor_type(n, n->layers[layer].operands[0].sources.list[0].tensor);
 }
 
 /* What the output of operator `index` consists of: itself, or what it renames. */

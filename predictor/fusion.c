@@ -12,24 +12,29 @@ static bool is_pooled(const struct mafat_layer *conv, const struct mafat_layer *
          mafat_layer_is_ungrouped(conv);
 }
 
-bool mafat_fusion_adds_alike(const struct mafat_layer *l)
+bool mafat_fusion_blends_alike(const struct mafat_layer *l)
 {
-  if (!mafat_layer_adds(l) || l->sources.n != 1 || l->from.n != 1) return false;
-  struct mafat_source x = l->sources.list[0], z = l->from.list[0];
-  return l->from_shape.w == l->out.w && l->from_shape.h == l->out.h && z.n >= l->out.c &&
-         x.first % MAFAT_CHANNEL_BLOCK == 0 && z.first % MAFAT_CHANNEL_BLOCK == 0;
+  if (!mafat_layer_blends(l)) return false;
+  for (int k = 0; k < l->n_operands; k++) {
+    const struct mafat_operand *o = &l->operands[k];
+    const struct mafat_source *s = o->sources.list;
+    bool meets = o->broadcast || (o->shape.w == l->out.w && o->shape.h == l->out.h && s->n == l->out.c);
+    if (o->sources.n != 1 || !meets || s->first % MAFAT_CHANNEL_BLOCK) return false;
+  }
+  return true;
 }
 
 static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *shortcut)
 {
-  return mafat_fusion_adds_alike(shortcut) && mafat_layer_is_ungrouped(conv);
+  return mafat_fusion_blends_alike(shortcut) && shortcut->blend == MAFAT_BLEND_ADD && shortcut->n_operands == 2 &&
+         !shortcut->operands[1].broadcast && mafat_layer_is_ungrouped(conv);
 }
 
 /* The layer all of whose output, and nothing else, `l` reads; -1 if there is none. */
 static int sole_source(const struct mafat_network *n, const struct mafat_layer *l)
 {
-  if (l->sources.n != 1) return -1;
-  struct mafat_source s = l->sources.list[0];
+  if (mafat_layer_sources(l)->n != 1) return -1;
+  struct mafat_source s = mafat_layer_sources(l)->list[0];
   if (s.first != 0 || s.n != n->layers[s.tensor].out.c) return -1;
   return s.tensor;
 }
@@ -41,8 +46,7 @@ static void count_readers(const struct mafat_network *n, const struct mafat_plan
     const struct mafat_layer *layer = &n->layers[l];
     if (usage[l].last_use == plan->n_layers) readers[l] += 2; /* an output of the network */
     if (!usage[l].needed || mafat_layer_is_alias(layer)) continue;
-    for (int i = 0; i < layer->sources.n; i++) readers[layer->sources.list[i].tensor]++;
-    for (int i = 0; i < layer->from.n; i++) readers[layer->from.list[i].tensor]++;
+    for (struct mafat_reads r = mafat_layer_reads(layer); mafat_reads_next(&r);) readers[r.source->tensor]++;
   }
 }
 
@@ -86,8 +90,8 @@ int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network
     link.channels = mafat_span(0, outer->in.c);
     links[n_links++] = link;
     link.layer = inside;
-    link.box.y = mafat_layer_in_span(outer, true, link.box.y);
-    link.box.x = mafat_layer_in_span(outer, false, link.box.x);
+    link.box.y = mafat_layer_in_span(outer, 0, true, link.box.y);
+    link.box.x = mafat_layer_in_span(outer, 0, false, link.box.x);
     if (mafat_layer_is_depthwise(inner)) link.filters = mafat_span(0, inner->out.c);
   }
   link.channels = step.channels;
@@ -100,7 +104,7 @@ static int find_reader(const struct mafat_plan *plan, const struct mafat_network
                        struct mafat_span *out)
 {
   for (int inside; (inside = mafat_fusion_inside(plan, layer)) >= 0; layer = inside)
-    *out = mafat_layer_in_span(&n->layers[layer], axis_y, *out);
+    *out = mafat_layer_in_span(&n->layers[layer], 0, axis_y, *out);
   return layer;
 }
 
@@ -112,14 +116,15 @@ struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const s
 }
 
 struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const struct mafat_network *n,
-                                       int layer, bool axis_y, struct mafat_span out)
+                                       int layer, int operand, bool axis_y, struct mafat_span out)
 {
+  if (operand > 0) return mafat_layer_in_span(&n->layers[layer], operand, axis_y, out);
   int reader = find_reader(plan, n, layer, axis_y, &out);
   const struct mafat_layer *l = &n->layers[reader];
   /* Pooling an odd map leaves out its last row, which is in the last tile. */
   if (plan->algorithms[reader] == MAFAT_WINOGRAD)
     out = mafat_span_round_out(out, MAFAT_WINOGRAD_OUTPUTS, axis_y ? l->out.h : l->out.w);
-  return mafat_layer_in_span(l, axis_y, out);
+  return mafat_layer_in_span(l, 0, axis_y, out);
 }
 
 int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n, int layer)

@@ -6,7 +6,7 @@
  *   - a depthwise convolution whose only reader is a 1x1 convolution: computed
  *     a few rows at a time into scratch;
  *   - a convolution (and the depthwise inside it) whose only reader is a shortcut
- *     that adds a map of the same size: added to where it was stored.
+ *     that adds one map of the same size: added to where it was stored.
  *
  * All must lie in one group. Nothing is computed twice for it, and no
  * bit changes, so plans do not mention it. The functions below give the
@@ -53,16 +53,17 @@ int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network
 struct mafat_span mafat_fusion_inner_span(const struct mafat_plan *plan, const struct mafat_network *n,
                                           int layer, bool axis_y, struct mafat_span out);
 
-/* Span of the sources that the span `out` reads (network.h: mafat_layer_in_span). */
+/* Span of an operand of the step (plan.h: mafat_plan_reads) that the span `out` of `layer` reads
+ * (kind.h: mafat_layer_in_span). */
 struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const struct mafat_network *n,
-                                       int layer, bool axis_y, struct mafat_span out);
+                                       int layer, int operand, bool axis_y, struct mafat_span out);
 
 /* What boxes of a layer's output are rounded out to: 1, with Winograd its tiles
  * of 4 (of 2 pooled pixels). */
 int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n, int layer);
 
-/* Two tensors of one shape, each by itself, in blocks of their own: what a
- * shortcut can add in one pass. */
-bool mafat_fusion_adds_alike(const struct mafat_layer *shortcut);
+/* Operands that each are one tensor, in blocks of their own, and meet all of the output: what is
+ * blended in one pass for each but the first. */
+bool mafat_fusion_blends_alike(const struct mafat_layer *l);
 
 #endif

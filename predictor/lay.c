@@ -88,11 +88,9 @@ static long long row_looks(const struct mafat_network *n, int least, int first, 
 {
   long long looks = 0;
   for (int l = first; l < end; l++) {
-    const struct mafat_sources *lists[] = {&n->layers[l].sources, &n->layers[l].from};
     looks += row_steps(n, least, l);
-    for (int i = 0; i < 2; i++)
-      for (int s = 0; s < lists[i]->n; s++)
-        looks += row_steps(n, least, l) + row_steps(n, least, lists[i]->list[s].tensor);
+    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
+      looks += row_steps(n, least, l) + row_steps(n, least, r.source->tensor);
   }
   return looks;
 }

@@ -48,8 +48,9 @@ static void find_pads(struct maker *m)
     const struct mafat_layer *layer = &m->network->layers[mafat_plan_reader(m->plan, l)];
     int left, right;
     mafat_layer_pads(layer, &left, &right);
-    for (int i = 0; i < layer->sources.n; i++) {
-      struct mafat_tensor_layout *t = &m->layout->tensors[layer->sources.list[i].tensor];
+    const struct mafat_sources *sources = mafat_layer_sources(layer);
+    for (int i = 0; i < sources->n; i++) {
+      struct mafat_tensor_layout *t = &m->layout->tensors[sources->list[i].tensor];
       t->left = mafat_max(t->left, left);
       t->right = mafat_max(t->right, right);
     }
@@ -196,30 +197,29 @@ static void live_through(struct maker *m, int tensor, struct times times)
   live(m, tensor, times.last);
 }
 
-/* A step of `layer` reads `sources`, at `time` where layers do not take turns. */
-static void note_reads(struct maker *m, int group, const struct mafat_sources *sources, int time)
+/* What a step of `layer` reads lives until then; where layers take turns, what comes from outside
+ * the group until all had theirs. Where Winograd transforms the input ahead of all else, that is
+ * the last that is read of it, and the output may take its place. */
+static void note_reads(struct maker *m, int layer)
 {
+  int group = m->plan->group_of[layer], begin = 2 * m->plan->position[layer];
   const struct mafat_group *g = &m->plan->groups[group];
-  bool turns = mafat_group_lifetime(g) != MAFAT_LIFE_ONCE;
-  for (int i = 0; i < sources->n; i++) {
-    int t = sources->list[i].tensor;
-    live(m, t, turns && !mafat_plan_makes(m->plan, group, t) ? group_times(g).last : time);
+  bool once = mafat_group_lifetime(g) == MAFAT_LIFE_ONCE;
+  bool ahead = once && mafat_plan_transforms(m->plan, m->network, layer);
+  for (struct mafat_reads r = mafat_plan_reads(m->plan, m->network, layer); mafat_reads_next(&r);) {
+    int t = r.source->tensor, time = ahead && r.operand == 0 ? begin : begin + 1;
+    live(m, t, !once && !mafat_plan_makes(m->plan, group, t) ? group_times(g).last : time);
   }
 }
 
-/* Where Winograd transforms the input ahead of all else, that is the last that is
- * read of it, and the output may take its place. */
 static void note_step(struct maker *m, int layer)
 {
-  int group = m->plan->group_of[layer];
-  const struct mafat_group *g = &m->plan->groups[group];
+  const struct mafat_group *g = mafat_plan_group(m->plan, layer);
   enum mafat_lifetime life = mafat_group_lifetime(g);
   int begin = 2 * m->plan->position[layer], end = begin + 1;
   int wide = m->plan->fan[layer] >= 0 ? m->plan->fan[layer] : layer;
   bool once = life == MAFAT_LIFE_ONCE;
-  note_reads(m, group, mafat_plan_sources(m->plan, m->network, layer),
-             once && mafat_plan_transforms(m->plan, m->network, layer) ? begin : end);
-  note_reads(m, group, &m->network->layers[layer].from, end);
+  note_reads(m, layer);
   if (once) {
     live(m, layer, mafat_plan_transforms(m->plan, m->network, wide) ? end : begin);
     live(m, layer, end);

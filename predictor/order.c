@@ -12,37 +12,13 @@ static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
   return usage[layer].needed && !mafat_layer_is_alias(&n->layers[layer]) && plan->outer[layer] < 0;
 }
 
-static bool reads(const struct mafat_sources *sources, int tensor)
-{
-  for (int i = 0; i < sources->n; i++)
-    if (sources->list[i].tensor == tensor) return true;
-  return false;
-}
-
-/* All that a step reads: the sources, and what a shortcut adds. */
-struct reading {
-  const struct mafat_sources *lists[2];
-};
-
-static struct reading reading_of(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
-{
-  return (struct reading){{mafat_plan_sources(plan, n, layer), &n->layers[layer].from}};
-}
-
-static bool step_reads(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int tensor)
-{
-  struct reading r = reading_of(plan, n, layer);
-  return reads(r.lists[0], tensor) || reads(r.lists[1], tensor);
-}
-
 /* ---- fans ---- */
 
 /* All of the convolution's output, and nothing else, is what the step reads. */
 static bool reads_whole(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int wide)
 {
   const struct mafat_sources *s = mafat_plan_sources(plan, n, layer);
-  return s->n == 1 && s->list[0].tensor == wide && s->list[0].first == 0 &&
-         s->list[0].n == n->layers[wide].out.c && !reads(&n->layers[layer].from, wide);
+  return s->n == 1 && s->list[0].tensor == wide && s->list[0].first == 0 && s->list[0].n == n->layers[wide].out.c;
 }
 
 static bool sums_slices(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
@@ -66,7 +42,7 @@ static bool saves_memory(const struct mafat_plan *plan, const struct mafat_netwo
   double weights = 0;
   for (int i = g->at.begin; i < g->at.end && g->weights.residence != MAFAT_KEPT; i++) {
     int r = plan->members[i];
-    if (mafat_layer_convolves(&n->layers[r]) && reads(&n->layers[r].sources, wide))
+    if (mafat_layer_convolves(&n->layers[r]) && mafat_reads_meet(mafat_layer_reads(&n->layers[r]), wide))
       weights += (double)mafat_packed_layer_bytes(&n->layers[r]);
   }
   return weights < map_bytes(n, wide);
@@ -90,12 +66,12 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
   bool sums = false;
   for (int at = g->at.begin; at < g->at.end; at++) {
     int r = plan->members[at];
-    if (!runs(plan, n, usage, r) || !step_reads(plan, n, r, wide)) continue;
+    if (!runs(plan, n, usage, r) || !mafat_reads_meet(mafat_plan_reads(plan, n, r), wide)) continue;
     bool pools = mafat_layer_pools(&n->layers[r]) && plan->inner[r] < 0;
     if (!reads_whole(plan, n, r, wide) || !(pools || sums_slices(plan, n, r))) return false;
     /* What a shortcut adds must be there before the fan begins. */
-    for (int i = 0; i < n->layers[r].from.n; i++)
-      if (!comes_before(n, n->layers[r].from.list[i].tensor, wide)) return false;
+    for (struct mafat_reads read = mafat_plan_reads(plan, n, r); mafat_reads_next(&read);)
+      if (read.operand > 0 && !comes_before(n, read.source->tensor, wide)) return false;
     sums = sums || !pools;
   }
   return sums && saves_memory(plan, n, wide);
@@ -114,7 +90,7 @@ int mafat_order_find_fans(struct mafat_plan *plan, const struct mafat_network *n
       if (!can_spread(plan, n, usage, l)) continue;
       plan->fan[l] = l;
       for (int r = l + 1; r < plan->n_layers; r++)
-        if (runs(plan, n, usage, r) && step_reads(plan, n, r, l)) plan->fan[r] = l;
+        if (runs(plan, n, usage, r) && mafat_reads_meet(mafat_plan_reads(plan, n, r), l)) plan->fan[r] = l;
     }
   }
   free(usage);
@@ -142,9 +118,8 @@ static double tensor_bytes(const struct orderer *o, int tensor)
 /* One reader more, or one less, of each tensor that the step reads. */
 static void add_to_readers(struct orderer *o, int layer, int by)
 {
-  struct reading r = reading_of(o->plan, o->network, layer);
-  for (int k = 0; k < 2; k++)
-    for (int i = 0; i < r.lists[k]->n; i++) o->readers[r.lists[k]->list[i].tensor] += by;
+  for (struct mafat_reads r = mafat_plan_reads(o->plan, o->network, layer); mafat_reads_next(&r);)
+    o->readers[r.source->tensor] += by;
 }
 
 static void place(struct orderer *o, int layer)
@@ -169,14 +144,12 @@ static bool should_hoist(const struct orderer *o, int layer)
 {
   const struct mafat_plan *plan = o->plan;
   if (o->placed[layer] || plan->fan[layer] >= 0 || !runs(plan, o->network, o->usage, layer)) return false;
-  struct reading r = reading_of(plan, o->network, layer);
   double freed = 0;
-  for (int k = 0; k < 2; k++)
-    for (int i = 0; i < r.lists[k]->n; i++) {
-      int t = r.lists[k]->list[i].tensor;
-      if (!o->placed[t]) return false;
-      if (o->readers[t] == 1) freed += tensor_bytes(o, t);
-    }
+  for (struct mafat_reads r = mafat_plan_reads(plan, o->network, layer); mafat_reads_next(&r);) {
+    int t = r.source->tensor;
+    if (!o->placed[t]) return false;
+    if (o->readers[t] == 1) freed += tensor_bytes(o, t);
+  }
   return freed > tensor_bytes(o, layer);
 }
 

@@ -46,10 +46,11 @@ static struct count scratch_floats(const struct mafat_layer *l, struct mafat_box
 
 static struct count input_floats(const struct mafat_layer *l, struct mafat_box out)
 {
-  struct count c = volume(mafat_layer_in_span(l, true, out.y), mafat_layer_in_span(l, false, out.x), l->in.c);
-  if (!l->from.n) return c;
-  return add(c, volume(mafat_layer_from_span(l, true, out.y), mafat_layer_from_span(l, false, out.x),
-                       l->from_shape.c));
+  struct count c = {0, false};
+  for (int k = 0; k < l->n_operands; k++)
+    c = add(c, volume(mafat_layer_in_span(l, k, true, out.y), mafat_layer_in_span(l, k, false, out.x),
+                      l->operands[k].shape.c));
+  return c;
 }
 
 /* Keeps the larger one of the group's peak so far and tile `out` of a layer; false

@@ -82,10 +82,18 @@ static inline int mafat_plan_outermost(const struct mafat_plan *plan, int layer)
   return layer;
 }
 
+/* What the input of a step of `layer` consists of. */
 static inline const struct mafat_sources *mafat_plan_sources(const struct mafat_plan *plan,
                                                              const struct mafat_network *n, int layer)
 {
-  return &n->layers[mafat_plan_reader(plan, layer)].sources;
+  return mafat_layer_sources(&n->layers[mafat_plan_reader(plan, layer)]);
+}
+
+/* A walk over all that a step of `layer` reads (kind.h): that input, and what the layer has beside its own. */
+static inline struct mafat_reads mafat_plan_reads(const struct mafat_plan *plan, const struct mafat_network *n,
+                                                  int layer)
+{
+  return (struct mafat_reads){.layer = &n->layers[layer], .sources = mafat_plan_sources(plan, n, layer)};
 }
 
 static inline bool mafat_group_is_tiled(const struct mafat_group *g)

@@ -122,7 +122,7 @@ static int slice_end(const struct mafat_schedule *s)
   int taps = flat ? 1 : mafat_window_area(&l->window), width = MAFAT_PANEL * s->plan->n_threads;
   int n = MAFAT_SLICE_FLOATS / (width * taps);
   if (n < MAFAT_PANEL) n = MAFAT_PANEL;
-  return flat ? mafat_min(d->channel + n, all) : mafat_slice_end(&l->sources, d->channel, n);
+  return flat ? mafat_min(d->channel + n, all) : mafat_slice_end(mafat_layer_sources(l), d->channel, n);
 }
 
 bool mafat_schedule_next_part(struct mafat_schedule *s, struct mafat_step *part)

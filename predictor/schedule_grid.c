@@ -6,15 +6,15 @@
 
 #include <stdlib.h>
 
-/* Adds what `reader` needs of its sources inside the group to their boxes. */
-static void need_sources(const struct mafat_schedule *s, int group, const struct mafat_sources *sources,
-                         struct mafat_span y, struct mafat_span x, struct mafat_box *boxes)
+/* Adds what box `b` of layer l needs of tensors that are made in the group to their boxes. */
+static void need_reads(const struct mafat_schedule *s, int group, int l, struct mafat_box b, struct mafat_box *boxes)
 {
-  for (int i = 0; i < sources->n; i++) {
-    int tensor = sources->list[i].tensor;
+  for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);) {
+    int tensor = r.source->tensor;
     if (!mafat_plan_makes(s->plan, group, tensor)) continue;
-    boxes[tensor].y = mafat_span_hull(boxes[tensor].y, y);
-    boxes[tensor].x = mafat_span_hull(boxes[tensor].x, x);
+    struct mafat_box *wanted = &boxes[tensor];
+    wanted->y = mafat_span_hull(wanted->y, mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, b.y));
+    wanted->x = mafat_span_hull(wanted->x, mafat_fusion_in_span(s->plan, s->network, l, r.operand, false, b.x));
   }
 }
 
@@ -43,15 +43,8 @@ void mafat_schedule_tile_boxes(const struct mafat_schedule *s, int group, int ty
   for (int i = g->at.end - 1; i >= g->at.begin; i--) {
     int l = members[i];
     if (!mafat_schedule_runs(s, l)) continue;
-    const struct mafat_layer *layer = &s->network->layers[l];
-    struct mafat_box b = boxes[l] = tile_box(s, g, l, ty, tx, boxes[l]);
-    if (mafat_box_is_empty(b)) continue;
-    need_sources(s, group, mafat_plan_sources(s->plan, s->network, l),
-                 mafat_fusion_in_span(s->plan, s->network, l, true, b.y),
-                 mafat_fusion_in_span(s->plan, s->network, l, false, b.x), boxes);
-    if (layer->from.n)
-      need_sources(s, group, &layer->from, mafat_layer_from_span(layer, true, b.y),
-                   mafat_layer_from_span(layer, false, b.x), boxes);
+    boxes[l] = tile_box(s, g, l, ty, tx, boxes[l]);
+    if (!mafat_box_is_empty(boxes[l])) need_reads(s, group, l, boxes[l], boxes);
   }
 }
 

@@ -21,11 +21,16 @@ enum {
 
 /* ---- state ---- */
 
+/* A layer that has steps, and as which operand of them it reads a tensor. */
+struct reader {
+  int layer, operand;
+};
+
 struct rows {
   int at;                    /* in plan->members: the output that is asked for */
   int *done;                 /* [operator]: rows of it */
   int *waiting, n_waiting;   /* layers that wait for rows of the one behind them in the list */
-  int *readers;              /* layers that have steps, by what these read: of tensor t those from */
+  struct reader *readers;    /* by what they read: of tensor t those from */
   int *readers_at;           /* readers[readers_at[t]] up to readers[readers_at[t + 1]], rising */
 };
 
@@ -35,25 +40,24 @@ static struct rows *state_of(const struct mafat_schedule *s)
 }
 
 /* Calls `note` with each layer that has steps and each tensor that these read. */
-static void for_readers(const struct mafat_schedule *s, struct rows *r,
-                        void (*note)(struct rows *r, int layer, int tensor))
+static void for_readers(const struct mafat_schedule *s, struct rows *rows,
+                        void (*note)(struct rows *rows, struct reader reader, int tensor))
 {
-  for (int l = 0; l < s->plan->n_layers; l++) {
-    const struct mafat_sources *lists[] = {mafat_plan_sources(s->plan, s->network, l), &s->network->layers[l].from};
-    for (int list = 0; list < 2 && mafat_schedule_runs(s, l); list++)
-      for (int i = 0; i < lists[list]->n; i++) note(r, l, lists[list]->list[i].tensor);
-  }
+  for (int l = 0; l < s->plan->n_layers; l++)
+    if (mafat_schedule_runs(s, l))
+      for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);)
+        note(rows, (struct reader){l, r.operand}, r.source->tensor);
 }
 
-static void count_reader(struct rows *r, int layer, int tensor)
+static void count_reader(struct rows *r, struct reader reader, int tensor)
 {
-  (void)layer;
+  (void)reader;
   r->readers_at[tensor + 1]++;
 }
 
-static void put_reader(struct rows *r, int layer, int tensor)
+static void put_reader(struct rows *r, struct reader reader, int tensor)
 {
-  r->readers[r->readers_at[tensor]++] = layer;
+  r->readers[r->readers_at[tensor]++] = reader;
 }
 
 static int list_readers(const struct mafat_schedule *s, struct rows *r)
@@ -131,21 +135,10 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
 
 enum { NONE = -1 };
 
-/* A source that is made in the group and lacks rows below `end`; or NONE. */
-static int lacking_source(const struct mafat_schedule *s, const struct mafat_sources *sources, int end)
+/* Is the tensor made in the group, without rows down to `end` as yet? */
+static bool lacks_rows(const struct mafat_schedule *s, int t, int end)
 {
-  for (int i = 0; i < sources->n; i++) {
-    int t = sources->list[i].tensor;
-    if (mafat_plan_makes(s->plan, s->group, t) && state_of(s)->done[t] < end) return t;
-  }
-  return NONE;
-}
-
-static bool reads(const struct mafat_sources *sources, int tensor)
-{
-  for (int i = 0; i < sources->n; i++)
-    if (sources->list[i].tensor == tensor) return true;
-  return false;
+  return mafat_plan_makes(s->plan, s->group, t) && state_of(s)->done[t] < end;
 }
 
 /* First row of tensor t that a layer of the group still has to read. */
@@ -154,14 +147,10 @@ static int first_row_needed(const struct mafat_schedule *s, int t)
   const struct rows *r = state_of(s);
   int first = mafat_network_tensor_shape(s->network, t).h;
   for (int i = r->readers_at[t]; i < r->readers_at[t + 1]; i++) {
-    int l = r->readers[i];
-    const struct mafat_layer *reader = &s->network->layers[l];
+    int l = r->readers[i].layer;
     if (s->plan->group_of[l] != s->group || is_done(s, l)) continue;
-    struct mafat_span left = {r->done[l], reader->out.h};
-    if (reads(mafat_plan_sources(s->plan, s->network, l), t))
-      first = mafat_min(first, mafat_fusion_in_span(s->plan, s->network, l, true, left).begin);
-    if (!reads(&reader->from, t)) continue;
-    struct mafat_span in = mafat_layer_from_span(reader, true, left);
+    struct mafat_span left = {r->done[l], s->network->layers[l].out.h};
+    struct mafat_span in = mafat_fusion_in_span(s->plan, s->network, l, r->readers[i].operand, true, left);
     if (!mafat_span_is_empty(in)) first = mafat_min(first, in.begin);
   }
   return first;
@@ -195,12 +184,14 @@ static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct ma
 /* What a step of these rows lacks first, a tensor or NONE; *end: rows of it down to there. */
 static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows, int *end)
 {
-  const struct mafat_layer *layer = &s->network->layers[l];
-  *end = mafat_fusion_in_span(s->plan, s->network, l, true, rows).end;
-  int source = lacking_source(s, mafat_plan_sources(s->plan, s->network, l), *end);
-  if (source != NONE || !layer->from.n) return source;
-  *end = mafat_layer_from_span(layer, true, rows).end;
-  return lacking_source(s, &layer->from, *end);
+  int operand = -1;
+  *end = 0;
+  for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);) {
+    if (r.operand != operand) *end = mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, rows).end;
+    operand = r.operand;
+    if (lacks_rows(s, r.source->tensor, *end)) return r.source->tensor;
+  }
+  return NONE;
 }
 
 static bool rows_next(struct mafat_schedule *s, struct mafat_step *step)

@@ -1,15 +1,11 @@
 #include "predictor/usage.h"
 
-static void note_reads(const struct mafat_plan *plan, struct mafat_usage *usage,
-                       const struct mafat_sources *sources, int reader)
+static void note_read(const struct mafat_plan *plan, struct mafat_usage *usage, int tensor, int reader)
 {
-  for (int i = 0; i < sources->n; i++) {
-    int tensor = sources->list[i].tensor;
-    struct mafat_usage *u = &usage[tensor];
-    u->needed = true;
-    if (reader > u->last_use) u->last_use = reader;
-    if (reader == plan->n_layers || plan->group_of[reader] != plan->group_of[tensor]) u->external = true;
-  }
+  struct mafat_usage *u = &usage[tensor];
+  u->needed = true;
+  if (reader > u->last_use) u->last_use = reader;
+  if (reader == plan->n_layers || plan->group_of[reader] != plan->group_of[tensor]) u->external = true;
 }
 
 void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *plan,
@@ -20,11 +16,11 @@ void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *pl
     const struct mafat_layer *layer = &n->layers[l];
     struct mafat_source self;
     struct mafat_sources out = mafat_network_output_sources(n, l, &self);
-    if (mafat_network_is_output(n, plan->n_layers, l))
-      note_reads(plan, usage, &out, plan->n_layers);
+    for (int i = 0; i < out.n && mafat_network_is_output(n, plan->n_layers, l); i++)
+      note_read(plan, usage, out.list[i].tensor, plan->n_layers);
     /* A renaming layer reads nothing itself: its readers read what is behind it. */
     if (mafat_layer_is_alias(layer) || !usage[l].needed) continue;
-    note_reads(plan, usage, mafat_plan_sources(plan, n, l), l);
-    note_reads(plan, usage, &layer->from, l);
+    for (struct mafat_reads r = mafat_plan_reads(plan, n, l); mafat_reads_next(&r);)
+      note_read(plan, usage, r.source->tensor, l);
   }
 }

@@ -76,6 +76,16 @@ static int append_source(struct mafat_sources *to, struct mafat_source s)
   return MAFAT_OK;
 }
 
+/* One operand more, of which nothing is known. */
+static struct mafat_operand *append_operand(struct mafat_layer *l)
+{
+  struct mafat_operand *grown = realloc(l->operands, (size_t)(l->n_operands + 1) * sizeof *grown);
+  if (!grown) return NULL;
+  l->operands = grown;
+  grown[l->n_operands] = (struct mafat_operand){.sources = {NULL, 0}};
+  return &grown[l->n_operands++];
+}
+
 /* Appends channels [first, first + n) of what layer `index` puts out. */
 static int append_output(struct mafat_network *net, struct mafat_sources *to, int index, int first,
                          int n)
@@ -95,13 +105,22 @@ static int append_output(struct mafat_network *net, struct mafat_sources *to, in
   return code;
 }
 
+/* An operand more: the first n channels, or as many as there are, of what layer `index` puts out. */
+static int connect(struct reader *r, int index, int n)
+{
+  struct mafat_operand *o = append_operand(r->layer);
+  int code = MAFAT_ENOMEM;
+  if (o) {
+    o->shape = mafat_network_tensor_shape(r->network, index);
+    code = append_output(r->network, &o->sources, index, 0, o->shape.c < n ? o->shape.c : n);
+  }
+  return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
+}
+
 /* The ordinary edge: from the layer above, or from the input. */
 static int connect_to_previous(struct reader *r)
 {
-  int previous = mafat_network_above(r->network, r->index);
-  r->layer->in = mafat_network_tensor_shape(r->network, previous);
-  int code = append_output(r->network, &r->layer->sources, previous, 0, r->layer->in.c);
-  return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
+  return connect(r, mafat_network_above(r->network, r->index), INT_MAX);
 }
 
 /* Turns the cfg's absolute or relative layer number into an index. */
@@ -184,22 +203,22 @@ static int read_maxpool(struct reader *r)
 
 static int add_route_source(struct reader *r, int number, int groups, int group_id)
 {
-  struct mafat_layer *l = r->layer;
+  struct mafat_operand *in = &r->layer->operands[0];
   int index, code = resolve_index(r, "layers", number, &index);
   if (code) return code;
   struct mafat_shape s = mafat_network_tensor_shape(r->network, index);
-  if (l->in.c == 0) l->in = (struct mafat_shape){s.h, s.w, 0};
-  if (s.h != l->in.h || s.w != l->in.w)
+  if (in->shape.c == 0) in->shape = (struct mafat_shape){s.h, s.w, 0};
+  if (s.h != in->shape.h || s.w != in->shape.w)
     return mafat_fail(r->d, MAFAT_EFORMAT,
                       "%s:%d: route expects maps of one size, found %d x %d and %d x %d (layer %d)",
-                      r->cfg->path, r->section->line, l->in.h, l->in.w, s.h, s.w, index);
+                      r->cfg->path, r->section->line, in->shape.h, in->shape.w, s.h, s.w, index);
   if (s.c % groups)
     return fail_here(r, MAFAT_EFORMAT, "expects groups that divide its sources' channels");
   int n = s.c / groups;
-  if (l->in.c > INT_MAX - n) return fail_here(r, MAFAT_EFORMAT, "has too many channels");
-  l->in.c += n;
-  code = append_output(r->network, &l->sources, index, group_id * n, n);
-  if (l->sources.n > MAX_SOURCES)
+  if (in->shape.c > INT_MAX - n) return fail_here(r, MAFAT_EFORMAT, "has too many channels");
+  in->shape.c += n;
+  code = append_output(r->network, &in->sources, index, group_id * n, n);
+  if (in->sources.n > MAX_SOURCES)
     return fail_here(r, MAFAT_EUNSUPPORTED, "has too many sources");
   return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
 }
@@ -215,9 +234,24 @@ static int read_route(struct reader *r)
     code = fail_here(r, MAFAT_EFORMAT, "expects layers=, found none");
     goto done;
   }
+  if (!append_operand(r->layer)) code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
   for (int i = 0; i < n && code == MAFAT_OK; i++)
     code = add_route_source(r, numbers[i], groups, group_id);
 done:
+  free(numbers);
+  return code;
+}
+
+/* Operands: each of the `most` layers at most that from= names, so many of its channels at most. */
+static int connect_to_named(struct reader *r, int most, int channels)
+{
+  int *numbers = NULL, n = 0, index = 0, code = mafat_cfg_ints(r->cfg, r->section, "from", &numbers, &n, r->d);
+  if (code == MAFAT_OK && n == 0) code = fail_here(r, MAFAT_EFORMAT, "expects from=, found none");
+  if (code == MAFAT_OK && n > most) code = fail_here(r, MAFAT_EUNSUPPORTED, "has too many sources");
+  for (int i = 0; i < n && code == MAFAT_OK; i++) {
+    code = resolve_index(r, "from", numbers[i], &index);
+    if (code == MAFAT_OK) code = connect(r, index, channels);
+  }
   free(numbers);
   return code;
 }
@@ -226,26 +260,40 @@ static int read_shortcut(struct reader *r)
 {
   static const char *const refused[] = {"weights_type", "weights_normalization", NULL};
   struct mafat_layer *l = r->layer;
-  int *numbers = NULL, n = 0, index, code;
+  int code;
   l->alpha = l->beta = 1;
   if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
-      (code = mafat_cfg_ints(r->cfg, r->section, "from", &numbers, &n, r->d)))
-    goto done;
-  if (n != 1) {
-    code = fail_here(r, n ? MAFAT_EUNSUPPORTED : MAFAT_EFORMAT, "expects one layer in from=");
-    goto done;
-  }
-  if ((code = resolve_index(r, "from", numbers[0], &index)) ||
-      (code = get_float(r, "alpha", &l->alpha)) || (code = get_float(r, "beta", &l->beta)) ||
-      (code = get_activation(r, MAFAT_LINEAR)))
-    goto done;
-  l->from_shape = mafat_network_tensor_shape(r->network, index);
-  int channels = l->from_shape.c < l->in.c ? l->from_shape.c : l->in.c;
-  if (append_output(r->network, &l->from, index, 0, channels))
-    code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
-done:
-  free(numbers);
-  return code;
+      (code = connect_to_named(r, MAFAT_MAX_OPERANDS - 1, l->operands[0].shape.c)) ||
+      (code = get_float(r, "alpha", &l->alpha)) || (code = get_float(r, "beta", &l->beta)))
+    return code;
+  return get_activation(r, MAFAT_LINEAR);
+}
+
+/* A map, times what the layer above has for each of its channels, or (scale_wh=1) for each pixel. */
+static int read_scale_channels(struct reader *r)
+{
+  struct mafat_layer *l = r->layer;
+  bool pixels = false;
+  int code;
+  l->blend = MAFAT_BLEND_MUL;
+  if ((code = connect_to_named(r, 1, INT_MAX)) || (code = connect_to_previous(r)) ||
+      (code = get_bool(r, "scale_wh", &pixels)) || (code = get_activation(r, MAFAT_LINEAR)))
+    return code;
+  struct mafat_shape map = l->operands[0].shape, scales = l->operands[1].shape;
+  struct mafat_shape expected = {pixels ? map.h : 1, pixels ? map.w : 1, pixels ? 1 : map.c};
+  l->operands[1].broadcast = true;
+  if (scales.h == expected.h && scales.w == expected.w && scales.c == expected.c) return MAFAT_OK;
+  return mafat_fail(r->d, MAFAT_EFORMAT, "%s:%d: scale_channels expects %d x %d x %d above it (height, width, channels), "
+                    "found %d x %d x %d", r->cfg->path, r->section->line, expected.h, expected.w, expected.c, scales.h,
+                    scales.w, scales.c);
+}
+
+static int read_sam(struct reader *r)
+{
+  int code;
+  r->layer->blend = MAFAT_BLEND_MUL;
+  if ((code = connect_to_previous(r)) || (code = connect_to_named(r, 1, INT_MAX))) return code;
+  return get_activation(r, MAFAT_LINEAR);
 }
 
 static int read_upsample(struct reader *r)
@@ -341,7 +389,8 @@ static int read_softmax(struct reader *r)
   return get_float(r, "temperature", &l->temperature);
 }
 
-/* Reads anchors= into pairs; missing ones are 0.5, as in Darknet. */
+/* Reads anchors= into pairs; missing ones are 0.5, as in Darknet. More than num= are too many for a
+ * region; no mask= of a yolo can name them. */
 static int read_anchors(struct reader *r, int total, float **pairs)
 {
   float *given = NULL;
@@ -350,7 +399,7 @@ static int read_anchors(struct reader *r, int total, float **pairs)
   float *list = malloc((size_t)total * 2 * sizeof *list);
   if (!list) code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
   for (int i = 0; list && i < 2 * total; i++) list[i] = i < n ? given[i] : .5f;
-  if (n > 2 * total) {
+  if (n > 2 * total && r->layer->type == MAFAT_REGION) {
     free(list);
     list = NULL;
     code = fail_here(r, MAFAT_EFORMAT, "has more anchors than num= allows");
@@ -507,6 +556,8 @@ static const struct {
     {"yolo", MAFAT_YOLO, read_yolo},
     {"Gaussian_yolo", MAFAT_GAUSSIAN_YOLO, read_gaussian_yolo},
     {"detection", MAFAT_DETECTION, read_detection},
+    {"scale_channels", MAFAT_SCALE_CHANNELS, read_scale_channels},
+    {"sam", MAFAT_SAM, read_sam},
 };
 
 int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_cfg *cfg,

@@ -42,9 +42,10 @@ static uint64_t hash_weights(uint64_t hash, const struct mafat_layer *l)
   if (l->window.x.size != l->window.y.size) hash = hash_number(hash, (uint64_t)l->window.x.size);
   hash = hash_number(hash, (uint64_t)l->groups);
   if (!convolves) hash = hash_shape(hash, l->out);
-  for (int s = 0; convolves && s < l->sources.n; s++) { /* what pieces are made of */
-    hash = hash_number(hash, (uint64_t)(l->sources.list[s].first % MAFAT_CHANNEL_BLOCK));
-    hash = hash_number(hash, (uint64_t)l->sources.list[s].n);
+  const struct mafat_sources *sources = mafat_layer_sources(l);
+  for (int s = 0; convolves && s < sources->n; s++) { /* what pieces are made of */
+    hash = hash_number(hash, (uint64_t)(sources->list[s].first % MAFAT_CHANNEL_BLOCK));
+    hash = hash_number(hash, (uint64_t)sources->list[s].n);
   }
   return hash;
 }

@@ -1,4 +1,4 @@
-/* Two maps added, pixel by pixel. */
+/* Maps blended element by element: the first two operands, that with the third, and so on. */
 #include "network/kinds/kinds.h"
 
 /* Darknet asserts that both maps relate by one whole factor, up or down. */
@@ -8,13 +8,48 @@ static bool sizes_agree(struct mafat_shape from, struct mafat_shape to)
          (from.w / to.w >= 1 || to.w / from.w >= 1);
 }
 
+static bool is_same_map(struct mafat_shape a, struct mafat_shape b)
+{
+  return a.h == b.h && a.w == b.w;
+}
+
+static bool can_broadcast(struct mafat_shape from, struct mafat_shape to)
+{
+  return (from.h == to.h || from.h == 1) && (from.w == to.w || from.w == 1) && (from.c == to.c || from.c == 1);
+}
+
+static int refuse_maps(const struct mafat_layer *l, struct mafat_shape from, const char *expected,
+                       const struct mafat_subject *subject)
+{
+  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: %s expects maps %s, found %d x %d and %d x %d", subject->path,
+                    subject->line, subject->name, expected, from.h, from.w, l->in.h, l->in.w);
+}
+
+/* Where some of an operand is added, channels may be fewer, and a single one may be of another size. */
+static int check_added(const struct mafat_layer *l, struct mafat_shape from, const struct mafat_subject *subject)
+{
+  if (l->n_operands == 2)
+    return sizes_agree(from, l->in) ? MAFAT_OK : refuse_maps(l, from, "that differ by one whole factor", subject);
+  return is_same_map(from, l->in) ? MAFAT_OK : refuse_maps(l, from, "of one size", subject);
+}
+
+static int check_operand(const struct mafat_layer *l, const struct mafat_operand *o, const struct mafat_subject *subject)
+{
+  struct mafat_shape from = o->shape;
+  if (!o->broadcast && l->blend == MAFAT_BLEND_ADD) return check_added(l, from, subject);
+  if (o->broadcast ? can_broadcast(from, l->in) : is_same_map(from, l->in) && from.c == l->in.c) return MAFAT_OK;
+  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: %s cannot bring %d x %d x %d and %d x %d x %d together (height, "
+                    "width, channels)", subject->path, subject->line, subject->name, from.h, from.w, from.c, l->in.h,
+                    l->in.w, l->in.c);
+}
+
 static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
-  struct mafat_shape from = l->from_shape;
-  if (sizes_agree(from, l->in)) return mafat_kind_like_input(l, subject);
-  return mafat_fail(subject->d, MAFAT_EFORMAT,
-                    "%s:%d: %s expects maps that differ by one whole factor, found %d x %d and %d x %d",
-                    subject->path, subject->line, subject->name, from.h, from.w, l->in.h, l->in.w);
+  for (int k = 1; k < l->n_operands; k++) {
+    int code = check_operand(l, &l->operands[k], subject);
+    if (code) return code;
+  }
+  return mafat_kind_like_input(l, subject);
 }
 
 /* Output i * sample takes input i * stride of the other map, for i below the smaller extent. */
@@ -28,14 +63,23 @@ static struct mafat_span from_span(int from, int to, struct mafat_span out)
 
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {
+  const struct mafat_operand *o = &l->operands[operand];
+  int from = axis_y ? o->shape.h : o->shape.w, to = axis_y ? l->out.h : l->out.w;
   if (operand == 0) return out;
-  return axis_y ? from_span(l->from_shape.h, l->out.h, out) : from_span(l->from_shape.w, l->out.w, out);
+  if (o->broadcast) return from == 1 ? mafat_span(0, 1) : out;
+  return from_span(from, to, out);
 }
 
-const struct mafat_kind mafat_kind_shortcut = {
-    .name = "shortcut",
-    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
-    .adds = true,
-    .infer = infer,
-    .in_span = in_span,
-};
+/* They differ in what their sections say. */
+#define BLEND(cfg_name)                             \
+  {                                                 \
+    .name = cfg_name,                               \
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS, \
+    .blends = true,                                 \
+    .infer = infer,                                 \
+    .in_span = in_span,                             \
+  }
+
+const struct mafat_kind mafat_kind_shortcut = BLEND("shortcut");
+const struct mafat_kind mafat_kind_scale_channels = BLEND("scale_channels");
+const struct mafat_kind mafat_kind_sam = BLEND("sam");

@@ -25,6 +25,8 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REORG3D] = &mafat_kind_reorg3d,
     [MAFAT_GAUSSIAN_YOLO] = &mafat_kind_gaussian_yolo,
     [MAFAT_INPUT_LAYER] = &mafat_kind_input,
+    [MAFAT_SCALE_CHANNELS] = &mafat_kind_scale_channels,
+    [MAFAT_SAM] = &mafat_kind_sam,
 };
 
 /* ---- shared ---- */

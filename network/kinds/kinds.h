@@ -26,6 +26,8 @@ extern const struct mafat_kind mafat_kind_local_avgpool; /* pool.c */
 extern const struct mafat_kind mafat_kind_reorg3d;       /* reorg3d.c */
 extern const struct mafat_kind mafat_kind_gaussian_yolo; /* boxes.c */
 extern const struct mafat_kind mafat_kind_input;         /* input.c */
+extern const struct mafat_kind mafat_kind_scale_channels; /* blend.c */
+extern const struct mafat_kind mafat_kind_sam;           /* blend.c */
 
 /* The layer cannot be; `what` goes on from "layer [conv] ". */
 int mafat_kind_refuse(const struct mafat_subject *subject, const char *what);

@@ -167,7 +167,7 @@ void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_byte
 double mafat_counting_in_bytes(const struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
-  struct mafat_box in = {mafat_layer_in_span(l, true, c->box.y), mafat_layer_in_span(l, false, c->box.x)};
+  struct mafat_box in = {mafat_layer_in_span(l, 0, true, c->box.y), mafat_layer_in_span(l, 0, false, c->box.x)};
   return (double)mafat_box_area(in) * mafat_span_size(c->channels) * in_element(c);
 }
 

@@ -2,16 +2,33 @@
 #include "predictor/fusion.h"
 #include "predictor/kinds/kind.h"
 
+/* What the step reads of all operands but the first. */
+static double other_elements(const struct mafat_counting *c)
+{
+  double elements = 0;
+  for (int k = 1; k < c->layer->n_operands; k++) {
+    const struct mafat_operand *o = &c->layer->operands[k];
+    struct mafat_box in = {mafat_layer_in_span(c->layer, k, true, c->box.y), mafat_layer_in_span(c->layer, k, false, c->box.x)};
+    int channels = o->shape.c == 1 ? 1 : mafat_span_size(c->filters);
+    elements += o->broadcast ? (double)mafat_box_area(in) * channels : mafat_counting_outputs(c);
+  }
+  return elements;
+}
+
 /* Where a convolution stands inside, its outputs were just stored; the other map is
  * older. */
-static void count_shortcut(struct mafat_counting *c)
+static void count_blend(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   bool fused = c->inner >= 0;
-  double outputs = mafat_counting_outputs(c), bytes = mafat_counting_out_bytes(c);
-  int passes = fused || mafat_fusion_adds_alike(l) ? 1 : 2 + (l->activation != MAFAT_LINEAR);
-  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs * passes, fused ? bytes : 2 * bytes, fused ? 0 : bytes);
+  double outputs = mafat_counting_outputs(c), element = (double)mafat_dtype_bytes(l->out_type);
+  int blends = l->n_operands - 1, passes = blends;
+  if (!fused && !mafat_fusion_blends_alike(l)) passes += 1 + (l->activation != MAFAT_LINEAR);
+  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs * passes, ((fused ? 0 : outputs) + other_elements(c)) * element,
+                   fused ? 0 : outputs * element);
   mafat_count_activation(c, outputs);
 }
 
-const struct mafat_predictor_kind mafat_predictor_shortcut = {.count = count_shortcut};
+const struct mafat_predictor_kind mafat_predictor_shortcut = {.count = count_blend};
+const struct mafat_predictor_kind mafat_predictor_scale_channels = {.count = count_blend};
+const struct mafat_predictor_kind mafat_predictor_sam = {.count = count_blend};

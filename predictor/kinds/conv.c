@@ -43,7 +43,7 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
 {
   const struct mafat_layer *l = r->layer;
   bool depthwise = mafat_layer_is_depthwise(l);
-  s->n_pieces = depthwise ? 1 : mafat_pieces(&l->sources, mafat_span(0, l->in.c), NULL, 0);
+  s->n_pieces = depthwise ? 1 : mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
   s->rows_per_call = choose_rows(r, s->n_pieces);
   int units = depthwise ? mafat_n_blocks(l->out.c) : l->groups > 1 ? l->groups : mafat_conv_layer_panels(l);
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units, r->plan->n_threads);

@@ -72,7 +72,7 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
   size_t points = MAFAT_WINOGRAD_PRODUCTS, width = 0, kept, values, sums;
   for (int f = 0; f < l->filters; f = mafat_panel_end(l, f))
     width += (size_t)mafat_panel_width(mafat_panel_end(l, f) - f);
-  s->n_pieces = mafat_pieces(&l->sources, mafat_span(0, l->in.c), NULL, 0);
+  s->n_pieces = mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
   s->in_rows = MAFAT_WINOGRAD_PRODUCTS; /* a row per point; the transforms use six of them */
   s->rows_per_call = MAFAT_WINOGRAD_PRODUCTS;
   s->shared_values = r->transforms;
@@ -83,7 +83,7 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
   if (__builtin_mul_overflow((size_t)l->in.c, width, &kept) || kept > SIZE_MAX / 1024) return false;
   /* Each panel's points are padded. */
   kept = points * (kept + (size_t)n_panels * 32);
-  s->piece_channels = widest_piece(&l->sources);
+  s->piece_channels = widest_piece(mafat_layer_sources(l));
   size_t point = mafat_scratch_point_floats((size_t)s->n_tiles * MAFAT_CHANNEL_BLOCK);
   size_t values_point = mafat_scratch_point_floats((size_t)s->n_tiles * (size_t)s->piece_channels);
   if (__builtin_mul_overflow(points * (size_t)s->n_pieces, values_point, &values) ||

@@ -19,6 +19,8 @@ static const struct mafat_predictor_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_LOCAL_AVGPOOL] = &mafat_predictor_local_avgpool,
     [MAFAT_REORG3D] = &mafat_predictor_reorg3d,
     [MAFAT_GAUSSIAN_YOLO] = &mafat_predictor_gaussian_yolo,
+    [MAFAT_SCALE_CHANNELS] = &mafat_predictor_scale_channels,
+    [MAFAT_SAM] = &mafat_predictor_sam,
 };
 
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type)

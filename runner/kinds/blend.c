@@ -1,40 +1,90 @@
-/* Two maps added, pixel by pixel. */
+/* Maps blended element by element, one operand after the other where the output lies. */
 #include "runner/kinds/rows.h"
 
 #include "predictor/fusion.h"
 
-/* The output already holds the first operand: adds the second where it lies.
- * Maps of another size meet at every `stride`-th or `sample`-th pixel. */
-static void add_from(const struct mafat_worker *w, const struct mafat_step *step)
+/* Where an operand meets the output along one axis: its pixel i * stride is blended into pixel
+ * i * sample, for each i of `at`. */
+struct meeting {
+  int stride, sample;
+  struct mafat_span at;
+};
+
+/* Maps of another size meet at every `stride`-th or `sample`-th pixel. */
+static struct meeting meet(int from, int to, bool broadcast, struct mafat_span out)
+{
+  if (broadcast) return (struct meeting){from == 1 ? 0 : 1, 1, out};
+  struct meeting m = {mafat_max(from / to, 1), mafat_max(to / from, 1), {0, 0}};
+  m.at = mafat_span((out.begin + m.sample - 1) / m.sample, (out.end - 1) / m.sample + 1);
+  m.at = mafat_span_clip(m.at, mafat_min(from, to));
+  return m;
+}
+
+/* An operand's turn. */
+struct turn {
+  const struct mafat_operand *operand;
+  const struct mafat_source *x; /* it is blended with; NULL: what lies in the output */
+  float alpha;
+  enum mafat_activation activation;
+  struct meeting down, across;
+};
+
+/* Its values at the first pixels that meet, and those they are blended with. */
+static void blend_run(const struct mafat_worker *w, const struct mafat_step *step, const struct turn *turn,
+                      const struct mafat_run *run)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
-  int stride = l->from_shape.w / l->out.w, sample = l->out.w / l->from_shape.w;
-  if (stride < 1) stride = 1;
-  if (sample < 1) sample = 1;
-  int channels = mafat_min(l->from_shape.c, l->out.c);
-  int h = mafat_min(l->from_shape.h, l->out.h), width = mafat_min(l->from_shape.w, l->out.w);
-  struct mafat_runs runs =
-      mafat_runs_of(&l->from, mafat_span_clip(step->filters, channels));
-  struct mafat_run run;
-  struct mafat_span xs = {(step->out.x.begin + sample - 1) / sample, (step->out.x.end - 1) / sample + 1};
-  xs = mafat_span_clip(xs, width);
-  if (mafat_span_is_empty(xs)) return;
-  while (mafat_runs_next(&runs, &run)) {
-    int y_pixel = mafat_tensors_pixel_floats(t, step->layer, run.out_block);
-    struct mafat_blend_call call = {
-        .n_cols = mafat_span_size(xs), .n_channels = run.n,
-        .z_pixel_floats = stride * mafat_tensors_pixel_floats(t, run.tensor, run.block),
-        .x_pixel_floats = sample * y_pixel, .y_pixel_floats = sample * y_pixel,
-        .alpha = l->alpha, .beta = l->beta, .activation = MAFAT_LINEAR};
-    for (int y = step->out.y.begin; y < step->out.y.end; y++) {
-      if (y % sample || y / sample >= h) continue;
-      call.z = mafat_tensors_pixel(t, run.tensor, run.block, y / sample * stride, xs.begin * stride) + run.lane;
-      call.y = mafat_tensors_pixel(t, step->layer, run.out_block, y, xs.begin * sample) + run.out_lane;
-      call.x = call.y;
-      w->kernels->blend(&call);
-    }
+  const struct meeting *down = &turn->down, *across = &turn->across;
+  int x_tensor = turn->x ? turn->x->tensor : step->layer;
+  int x_block = run->out_block + (turn->x ? turn->x->first / MAFAT_CHANNEL_BLOCK : 0);
+  int x_col = across->at.begin * across->sample, z_col = across->at.begin * across->stride;
+  struct mafat_blend_call call = {
+      .blend = l->blend, .n_cols = mafat_span_size(across->at), .n_channels = run->n,
+      .x_pixel_floats = across->sample * mafat_tensors_pixel_floats(t, x_tensor, x_block),
+      .z_pixel_floats = across->stride * mafat_tensors_pixel_floats(t, run->tensor, run->block),
+      .y_pixel_floats = across->sample * mafat_tensors_pixel_floats(t, step->layer, run->out_block),
+      .z_single = turn->operand->broadcast && turn->operand->shape.c == 1,
+      .alpha = turn->alpha, .beta = l->beta, .activation = turn->activation};
+  for (int i = down->at.begin; i < down->at.end; i++) {
+    int y = i * down->sample;
+    call.x = mafat_tensors_pixel(t, x_tensor, x_block, y, x_col) + run->out_lane;
+    call.z = mafat_tensors_pixel(t, run->tensor, run->block, i * down->stride, z_col) + run->lane;
+    call.y = mafat_tensors_pixel(t, step->layer, run->out_block, y, x_col) + run->out_lane;
+    w->kernels->blend(&call);
   }
+}
+
+/* Channels of the output, and the one channel that all of them are blended with. */
+static void blend_single(const struct mafat_worker *w, const struct mafat_step *step, const struct turn *turn)
+{
+  const struct mafat_source *z = turn->operand->sources.list;
+  struct mafat_source self = {step->layer, 0, w->tensors->network->layers[step->layer].out.c};
+  struct mafat_sources own = {&self, 1};
+  struct mafat_runs runs = mafat_runs_of(&own, step->filters);
+  struct mafat_run run;
+  while (mafat_runs_next(&runs, &run)) {
+    run.tensor = z->tensor;
+    run.block = z->first / MAFAT_CHANNEL_BLOCK;
+    run.lane = z->first % MAFAT_CHANNEL_BLOCK;
+    blend_run(w, step, turn, &run);
+  }
+}
+
+static void take_turn(const struct mafat_worker *w, const struct mafat_step *step, struct turn turn)
+{
+  struct mafat_shape out = w->tensors->network->layers[step->layer].out;
+  const struct mafat_operand *o = turn.operand;
+  turn.down = meet(o->shape.h, out.h, o->broadcast, step->out.y);
+  turn.across = meet(o->shape.w, out.w, o->broadcast, step->out.x);
+  if (mafat_span_is_empty(turn.across.at)) return;
+  if (o->broadcast && o->shape.c == 1) {
+    blend_single(w, step, &turn);
+    return;
+  }
+  struct mafat_runs runs = mafat_runs_of(&o->sources, mafat_span_clip(step->filters, mafat_min(o->shape.c, out.c)));
+  struct mafat_run run;
+  while (mafat_runs_next(&runs, &run)) blend_run(w, step, &turn, &run);
 }
 
 static void activate_rows(const struct mafat_worker *w, const struct mafat_step *step,
@@ -59,42 +109,24 @@ static void activate_rows(const struct mafat_worker *w, const struct mafat_step 
   }
 }
 
-/* One pass instead of three. */
-static void add_alike(const struct mafat_worker *w, const struct mafat_step *step)
-{
-  const struct mafat_tensors *t = w->tensors;
-  const struct mafat_layer *l = &t->network->layers[step->layer];
-  const struct mafat_source *z = l->from.list;
-  struct mafat_runs runs = mafat_runs_of(&l->sources, step->filters);
-  struct mafat_run run;
-  while (mafat_runs_next(&runs, &run)) {
-    int z_block = z->first / MAFAT_CHANNEL_BLOCK + run.out_block;
-    struct mafat_blend_call call = {
-        .n_cols = mafat_span_size(step->out.x), .n_channels = run.n,
-        .x_pixel_floats = mafat_tensors_pixel_floats(t, run.tensor, run.block),
-        .z_pixel_floats = mafat_tensors_pixel_floats(t, z->tensor, z_block),
-        .y_pixel_floats = mafat_tensors_pixel_floats(t, step->layer, run.out_block),
-        .alpha = l->alpha, .beta = l->beta, .activation = l->activation};
-    for (int y = step->out.y.begin; y < step->out.y.end; y++) {
-      call.x = mafat_tensors_pixel(t, run.tensor, run.block, y, step->out.x.begin) + run.lane;
-      call.z = mafat_tensors_pixel(t, z->tensor, z_block, y, step->out.x.begin) + run.out_lane;
-      call.y = mafat_rows_out(w, step, &run, y);
-      w->kernels->blend(&call);
-    }
-  }
-}
-
-static int run_shortcut(const struct mafat_worker *w, const struct mafat_step *step)
+/* Where operands are alike the first is taken where it lies; else the output holds it before
+ * the others have their turns. */
+static int run_blend(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
-  if (mafat_fusion_adds_alike(l)) {
-    add_alike(w, step);
-    return MAFAT_OK;
+  bool alike = mafat_fusion_blends_alike(l);
+  if (!alike) mafat_rows_copy(w, step, MAFAT_LINEAR);
+  for (int k = 1; k < l->n_operands; k++) {
+    bool last = k == l->n_operands - 1;
+    take_turn(w, step, (struct turn){.operand = &l->operands[k],
+                                     .x = alike && k == 1 ? mafat_layer_sources(l)->list : NULL,
+                                     .alpha = k == 1 ? l->alpha : 1,
+                                     .activation = alike && last ? l->activation : MAFAT_LINEAR});
   }
-  mafat_rows_copy(w, step, MAFAT_LINEAR);
-  add_from(w, step);
-  activate_rows(w, step, l->activation);
+  if (!alike) activate_rows(w, step, l->activation);
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_shortcut = {.run = run_shortcut, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_shortcut = {.run = run_blend, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_scale_channels = {.run = run_blend, .sharing = MAFAT_SHARED_BY_ROWS};
+const struct mafat_runner_kind mafat_runner_sam = {.run = run_blend, .sharing = MAFAT_SHARED_BY_ROWS};

@@ -55,7 +55,7 @@ static void run_pixels(const struct mafat_worker *w, const struct mafat_step *st
   int per_box = l->head.classes + l->head.coords + 1;
   for (int y = step->out.y.begin; y < step->out.y.end; y++)
     for (int x = 0; x < l->out.w; x++) {
-      struct mafat_runs runs = mafat_runs_of(&l->sources, mafat_span(0, l->in.c));
+      struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), mafat_span(0, l->in.c));
       struct mafat_run run;
       while (mafat_runs_next(&runs, &run))
         memcpy(pixel + run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane,
@@ -101,7 +101,7 @@ static void activate_row(const struct mafat_worker *w, const struct mafat_step *
 
 static void activate_boxes_by_rows(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  struct mafat_runs runs = mafat_runs_of(&w->tensors->network->layers[step->layer].sources, step->filters);
+  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(&w->tensors->network->layers[step->layer]), step->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run))
     for (int y = step->out.y.begin; y < step->out.y.end; y++) activate_row(w, step, &run, y);

@@ -34,11 +34,11 @@ void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const s
   *c = (struct mafat_conv){.worker = w, .step = step, .layer = &n->layers[index], .index = index};
   const struct mafat_layer *outermost = &n->layers[step->layer];
   c->pool = mafat_fusion_pools(w->plan, n, step->layer);
-  c->shortcut = mafat_layer_adds(outermost) ? outermost : NULL;
+  c->shortcut = mafat_layer_blends(outermost) ? outermost : NULL;
   c->pointwise = index != step->layer && mafat_layer_is_depthwise(c->layer) ? w->plan->outer[index] : -1;
   c->box.y = mafat_fusion_inner_span(w->plan, n, step->layer, true, step->out.y);
   c->box.x = mafat_fusion_inner_span(w->plan, n, step->layer, false, step->out.x);
-  c->in_y = mafat_fusion_in_span(w->plan, n, step->layer, true, step->out.y);
+  c->in_y = mafat_fusion_in_span(w->plan, n, step->layer, 0, true, step->out.y);
   c->pieces = (struct mafat_conv_piece *)(memory + s->pieces_offset);
   c->references =
       (struct mafat_piece *)(memory + s->pieces_offset + (size_t)s->n_pieces * REFERENCE_OFFSET);
@@ -50,7 +50,7 @@ void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const s
 
 void mafat_conv_list_pieces(struct mafat_conv *c, struct mafat_span channels)
 {
-  c->n_pieces = mafat_pieces(&c->layer->sources, channels, c->references, c->worker->scratch->n_pieces);
+  c->n_pieces = mafat_pieces(mafat_layer_sources(c->layer), channels, c->references, c->worker->scratch->n_pieces);
   assert(c->n_pieces <= c->worker->scratch->n_pieces);
 }
 
@@ -89,7 +89,7 @@ void mafat_conv_add(const struct mafat_conv *c, struct mafat_span filters, int y
   const struct mafat_layer *l = c->shortcut;
   if (!l) return;
   const struct mafat_tensors *t = c->worker->tensors;
-  const struct mafat_source *z = l->from.list;
+  const struct mafat_source *z = l->operands[1].sources.list;
   int layer = c->step->layer, x = c->step->out.x.begin;
   for (int f = filters.begin, end; f < filters.end; f = end) {
     int block = f / MAFAT_CHANNEL_BLOCK, z_block = z->first / MAFAT_CHANNEL_BLOCK + block;

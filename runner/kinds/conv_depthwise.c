@@ -34,7 +34,7 @@ int mafat_conv_depthwise(struct mafat_conv *c)
   const struct mafat_tensors *t = c->worker->tensors;
   for (int unit; (unit = mafat_team_take(c->worker->team, c->worker->index, mafat_conv_n_blocks(c))) >= 0;) {
     struct mafat_span rows = mafat_conv_block(c, unit).sums;
-    struct mafat_runs runs = mafat_runs_of(&c->layer->sources, c->step->filters);
+    struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(c->layer), c->step->filters);
     struct mafat_run run;
     while (mafat_runs_next(&runs, &run)) {
       for (int r = 0; r < mafat_span_size(rows); r++)
@@ -59,7 +59,7 @@ static float *inner_row(const struct mafat_conv *c, int b, int r)
 
 static int run_inner_rows(struct mafat_conv *c, struct mafat_span rows)
 {
-  struct mafat_runs runs = mafat_runs_of(&c->layer->sources, mafat_span(0, c->layer->out.c));
+  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(c->layer), mafat_span(0, c->layer->out.c));
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
     for (int r = 0; r < mafat_span_size(rows); r++) c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;

@@ -6,7 +6,7 @@ static void prepare_connected(const struct mafat_worker *w, const struct mafat_s
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   if (step->filters.begin > 0 || step->channels.begin > 0) return;
-  mafat_tensors_flatten(w->tensors, &l->sources, l->in, (float *)(w->shared_memory + w->scratch->flat_offset));
+  mafat_tensors_flatten(w->tensors, mafat_layer_sources(l), l->in, (float *)(w->shared_memory + w->scratch->flat_offset));
 }
 
 /* A connected layer is a 1x1 convolution of one pixel whose channels are the

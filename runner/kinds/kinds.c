@@ -23,6 +23,8 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_LOCAL_AVGPOOL] = &mafat_runner_local_avgpool,
     [MAFAT_REORG3D] = &mafat_runner_reorg3d,
     [MAFAT_GAUSSIAN_YOLO] = &mafat_runner_gaussian_yolo,
+    [MAFAT_SCALE_CHANNELS] = &mafat_runner_scale_channels,
+    [MAFAT_SAM] = &mafat_runner_sam,
 };
 
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)

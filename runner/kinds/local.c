@@ -9,7 +9,7 @@ static int run_local(const struct mafat_worker *w, const struct mafat_step *step
   struct mafat_weights_slice slice;
   int code = mafat_weights_slice(w->weights, step->layer, step->filters, step->channels, &slice);
   if (code) return code;
-  mafat_tensors_flatten(w->tensors, &l->sources, l->in, flat);
+  mafat_tensors_flatten(w->tensors, mafat_layer_sources(l), l->in, flat);
   const float *weight = slice.weights;
   for (int oy = 0; oy < l->out.h; oy++)
     for (int ox = 0; ox < l->out.w; ox++)

@@ -8,7 +8,7 @@ static int run_batchnorm(const struct mafat_worker *w, const struct mafat_step *
   struct mafat_weights_slice slice;
   int code = mafat_weights_slice(w->weights, step->layer, step->filters, step->channels, &slice);
   if (code) return code;
-  struct mafat_runs runs = mafat_runs_of(&l->sources, step->filters);
+  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), step->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
     int channel = run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane;

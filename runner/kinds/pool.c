@@ -8,7 +8,7 @@ static int run_pool(const struct mafat_worker *w, const struct mafat_step *step,
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
   const float **rows = (const float **)(w->slot_memory + w->scratch->in_offset);
-  struct mafat_runs runs = mafat_runs_of(&l->sources, step->filters);
+  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), step->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
     int x0 = mafat_taps_first(l->window.x, step->out.x.begin);

@@ -7,8 +7,9 @@ static float input_at(const struct mafat_tensors *t, const struct mafat_layer *l
   long long plane = (long long)l->in.h * l->in.w;
   int c = (int)(flat / plane), rest = (int)(flat % plane);
   int i = 0;
-  while (c >= l->sources.list[i].n) c -= l->sources.list[i++].n;
-  const struct mafat_source *s = &l->sources.list[i];
+  const struct mafat_source *list = mafat_layer_sources(l)->list;
+  while (c >= list[i].n) c -= list[i++].n;
+  const struct mafat_source *s = &list[i];
   return *mafat_tensors_element(t, s->tensor, s->first + c, rest / l->in.w, rest % l->in.w);
 }
 
@@ -57,7 +58,7 @@ static void reorg_forward(const struct mafat_worker *w, const struct mafat_step 
       struct cursor in =
           cursor_at(l->in, offset % s + (long long)l->in.w * s * ((long long)j * s + offset / s + (long long)l->in.h * s * c2));
       for (int i = 0; i < l->in.w; i++) {
-        *mafat_tensors_element(t, step->layer, out.c, out.y, out.x) = *element_behind(t, &l->sources, &in);
+        *mafat_tensors_element(t, step->layer, out.c, out.y, out.x) = *element_behind(t, mafat_layer_sources(l), &in);
         cursor_advance(&in, s);
         cursor_advance(&out, 1);
       }

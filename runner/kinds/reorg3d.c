@@ -27,7 +27,7 @@ static int run_reorg3d(const struct mafat_worker *w, const struct mafat_step *st
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   for (int place = 0; place < l->factor * l->factor; place++) {
-    struct mafat_runs runs = mafat_runs_of(&l->sources, mafat_span(0, l->in.c));
+    struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), mafat_span(0, l->in.c));
     struct mafat_run run;
     while (mafat_runs_next(&runs, &run))
       copy_place(w, step, &run, place / l->factor, place % l->factor,

@@ -5,7 +5,7 @@ static int run_upsample(const struct mafat_worker *w, const struct mafat_step *s
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
-  struct mafat_runs runs = mafat_runs_of(&l->sources, step->filters);
+  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), step->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
     size_t in_pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);

@@ -4,7 +4,7 @@ void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
-  struct mafat_runs runs = mafat_runs_of(&l->sources, step->filters);
+  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), step->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
     struct mafat_blend_call call = {

@@ -112,20 +112,38 @@ static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
   r->energy = 1;
 }
 
+/* As a factor: a gate's lie around a half. */
+static float factor_energy(const struct mafat_network *n, const struct mafat_operand *o, const struct recipe *recipes)
+{
+  int feeder = sole_tensor(&o->sources);
+  bool gate = feeder >= 0 && n->layers[feeder].activation == MAFAT_LOGISTIC;
+  return gate ? .3f : mean_energy(&o->sources, recipes);
+}
+
+static float blended_energy(const struct mafat_network *n, const struct mafat_layer *l, float in,
+                            const struct recipe *recipes)
+{
+  float energy = l->blend == MAFAT_BLEND_ADD ? l->alpha * l->alpha * in : in;
+  for (int k = 1; k < l->n_operands; k++) {
+    const struct mafat_operand *o = &l->operands[k];
+    float from = mean_energy(&o->sources, recipes) * (float)o->shape.c / (float)l->in.c;
+    if (l->blend == MAFAT_BLEND_ADD) energy += l->beta * l->beta * from;
+    if (l->blend == MAFAT_BLEND_MUL) energy *= factor_energy(n, o, recipes);
+  }
+  return energy;
+}
+
 static void cook_layer(const struct mafat_network *n, int index, struct recipe *recipes)
 {
   const struct mafat_layer *l = &n->layers[index];
   struct recipe *r = &recipes[index];
-  float in = mean_energy(&l->sources, recipes);
+  float in = mean_energy(mafat_layer_sources(l), recipes);
   *r = (struct recipe){.energy = in, .branch = 1, .head = -1};
   if (mafat_layer_matrix(l).filters > 0) weigh(l, in, r);
   if (mafat_layer_pools(l) && mafat_window_area(&l->window) > 1) r->energy = 1.5f * in; /* measured on pictures */
   if (l->type == MAFAT_AVGPOOL) r->energy = in / 2;
   if (l->type == MAFAT_UPSAMPLE) r->energy = in * l->scale * l->scale;
-  if (mafat_layer_adds(l)) {
-    float from = mean_energy(&l->from, recipes) * (float)l->from_shape.c / (float)l->in.c;
-    r->energy = l->alpha * l->alpha * in + l->beta * l->beta * from;
-  }
+  if (mafat_layer_blends(l)) r->energy = blended_energy(n, l, in, recipes);
 }
 
 /* Ends of residual branches, known only when their shortcut is reached. */
@@ -133,8 +151,9 @@ static void tame_branch(const struct mafat_network *n, int index, struct recipe 
 {
   const float factor = 0.125f; /* a trunk of some dozen blocks hardly grows */
   const struct mafat_layer *l = &n->layers[index];
-  int end = sole_tensor(&l->sources);
-  bool same = l->from_shape.h == l->in.h && l->from_shape.w == l->in.w && l->from_shape.c == l->in.c;
+  int end = sole_tensor(mafat_layer_sources(l));
+  struct mafat_shape from = l->operands[1].shape;
+  bool same = from.h == l->in.h && from.w == l->in.w && from.c == l->in.c;
   if (!same || end < 0 || !mafat_layer_convolves(&n->layers[end])) return;
   recipes[end].branch = factor;
   recipes[end].energy = factor * factor;
@@ -148,9 +167,9 @@ static int make_recipes(struct recipe **out, const struct mafat_network *n, stru
     recipes[i].energy = 1.f / 3; /* of values spread over 0 ... 1 */
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
-    if (mafat_layer_adds(l)) tame_branch(n, i, recipes);
+    if (l->type == MAFAT_SHORTCUT) tame_branch(n, i, recipes);
     cook_layer(n, i, recipes);
-    int feeder = sole_tensor(&l->sources);
+    int feeder = sole_tensor(mafat_layer_sources(l));
     if (mafat_layer_is_head(l) && feeder >= 0) recipes[feeder].head = i;
   }
   *out = recipes;

@@ -99,13 +99,13 @@ static int list_pieces(const struct mafat_layer *l, int filter, struct mafat_pie
   }
   int per_group = l->in.c / l->groups, group = filter / (l->filters / l->groups);
   struct mafat_span channels = {group * per_group, (group + 1) * per_group};
-  return mafat_pieces(&l->sources, channels, pieces, mafat_pack_pieces(l));
+  return mafat_pieces(mafat_layer_sources(l), channels, pieces, mafat_pack_pieces(l));
 }
 
 int mafat_pack_pieces(const struct mafat_layer *l)
 {
   if (!mafat_layer_convolves(l)) return 1;
-  return mafat_pieces(&l->sources, mafat_span(0, l->in.c), NULL, 0);
+  return mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
 }
 
 void mafat_pack_filters(const struct mafat_layer *l, struct mafat_span filters, const float *weights,

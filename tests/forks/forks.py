@@ -294,6 +294,27 @@ def net(m, keys=""):
 COPY = "[activation]\nactivation=linear\n"
 
 
+def blend_cases():
+    """AlexeyAB's layers; a sum of several is one to pjreddie's Darknet."""
+    m = noise(6, 8, 8)
+    leaky, relued = m.like(lambda v: v if v > 0 else .1 * v), m.like(relu)
+    before = net(m) + COPY + "[activation]\nactivation=leaky\n[activation]\nactivation=relu\n"
+    both = shortcut_alexeyab(shortcut_alexeyab(relued, m), leaky)
+    yield Case("shortcut of several layers", before + "[shortcut]\nfrom=0,-2\nactivation=linear\n", both, [], m,
+               shortcut_pjreddie(relued, m), "differs")
+    product = Map(6, 8, 8, [a * b for a, b in zip(relued.values, m.values)])
+    yield Case("sam", before + "[sam]\nfrom=0\nactivation=linear\n", product, [], m, None, None)
+    means = [sum(m.values[c * 64:c * 64 + 64]) / 64 for c in range(6)]
+    scaled = Map(6, 8, 8, [v * means[i // 64] for i, v in enumerate(m.values)])
+    yield Case("scale_channels", net(m) + COPY + "[avgpool]\n[scale_channels]\nfrom=0\nactivation=linear\n", scaled, [],
+               m, None, None)
+    weights, biases = Random(7).numbers(6), [.25]
+    mask = convolve(m, weights, biases)
+    masked = Map(6, 8, 8, [v * mask.values[i % 64] for i, v in enumerate(m.values)])
+    yield Case("scale_channels scale_wh", net(m) + COPY + "[convolutional]\nfilters=1\nactivation=linear\n"
+               "[scale_channels]\nfrom=0\nscale_wh=1\nactivation=linear\n", masked, biases + weights, m, None, None)
+
+
 def shortcut_cases():
     m, r = noise(6, 8, 8), Random(7)
     for name, filters in ("fewer", 4), ("more", 9):
@@ -418,7 +439,7 @@ def picture_cases():
 
 
 def cases():
-    for make in shortcut_cases, map_cases, convolution_cases, activation_cases, head_cases, picture_cases:
+    for make in shortcut_cases, blend_cases, map_cases, convolution_cases, activation_cases, head_cases, picture_cases:
         yield from make()
 
 
@@ -429,7 +450,7 @@ REFUSED = {
                      "stretch=1 stretch_sway=1 deform=1 coordconv=1 cbn=1 xnor=1 binary=1 flipped=1 dot=1 numload=4 dontload=1 "
                      "activation=gelu activation=norm_chan activation=revleaky",
     "maxpool": "antialiasing=1 maxpool_depth=1 maxpool_zero_nonmax=1",
-    "shortcut": "from=-2,-3 weights_type=per_feature weights_normalization=relu",
+    "shortcut": "weights_type=per_feature weights_normalization=relu",
     "reorg": "flatten=1",
     "reorg3d": "reverse=1",
     "softmax": "tree=a.tree spatial=1",
@@ -438,7 +459,7 @@ REFUSED = {
     "yolo": "nms_kind=cornersnms",
     "Gaussian_yolo": "nms_kind=cornersnms yolo_point=middle",
 }
-REFUSED_SECTIONS = ("scale_channels sam conv_lstm history implicit empty silence "
+REFUSED_SECTIONS = ("conv_lstm history implicit empty silence "
                     "contrastive normalization lrn deconvolutional l2norm logistic iseg rnn gru lstm crnn").split()
 # Read by nothing and told: a fork that knows it would do something else.
 WARNED = {"shortcut": "bate=1", "convolutional": "bin_output=1 reverse=1"}

@@ -13,15 +13,24 @@ static void require(bool holds)
   if (!holds) abort();
 }
 
-static void check_sources(const struct mafat_network *n, int layer, const struct mafat_sources *sources)
+static void check_operand(const struct mafat_network *n, int layer, int operand)
 {
-  for (int i = 0; i < sources->n; i++) {
-    const struct mafat_source *s = &sources->list[i];
+  const struct mafat_layer *l = &n->layers[layer];
+  const struct mafat_operand *o = &l->operands[operand];
+  long long channels = 0;
+  require(o->sources.n > 0);
+  for (int i = 0; i < o->sources.n; i++) {
+    const struct mafat_source *s = &o->sources.list[i];
+    channels += s->n;
     bool input = s->tensor >= n->n_layers && s->tensor < mafat_network_n_operators(n);
     require((input || (s->tensor >= 0 && s->tensor < layer)) && s->n > 0 && s->first >= 0);
     require(s->n <= mafat_network_tensor_shape(n, s->tensor).c - s->first);
     require(input == mafat_layer_is_input(&n->layers[s->tensor]) && !mafat_layer_is_alias(&n->layers[s->tensor]));
   }
+  require(operand ? channels <= o->shape.c : channels == o->shape.c);
+  struct mafat_span y = mafat_layer_in_span(l, operand, true, mafat_span(0, l->out.h));
+  struct mafat_span x = mafat_layer_in_span(l, operand, false, mafat_span(0, l->out.w));
+  require(y.begin >= 0 && y.end <= o->shape.h && x.begin >= 0 && x.end <= o->shape.w);
 }
 
 static void check_network(const struct mafat_network *n)
@@ -29,15 +38,8 @@ static void check_network(const struct mafat_network *n)
   require(n->n_layers >= 1 && n->n_layers <= MAFAT_MAX_LAYERS);
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
-    long long channels = 0;
-    require(l->out.h > 0 && l->out.w > 0 && l->out.c > 0 && l->sources.n > 0);
-    check_sources(n, i, &l->sources);
-    check_sources(n, i, &l->from);
-    for (int k = 0; k < l->sources.n; k++) channels += l->sources.list[k].n;
-    require(channels == l->in.c);
-    struct mafat_span y = mafat_layer_in_span(l, true, mafat_span(0, l->out.h));
-    struct mafat_span x = mafat_layer_in_span(l, false, mafat_span(0, l->out.w));
-    require(y.begin >= 0 && y.end <= l->in.h && x.begin >= 0 && x.end <= l->in.w);
+    require(l->out.h > 0 && l->out.w > 0 && l->out.c > 0 && l->n_operands > 0);
+    for (int k = 0; k < l->n_operands; k++) check_operand(n, i, k);
   }
 }
 

@@ -17,37 +17,10 @@
 
 /* ---- objects from text ---- */
 
-/* Another window along one axis that gives as many outputs from as many inputs. */
-static struct mafat_taps vary_taps(struct test_rng *rng, struct mafat_taps t, int inputs, int outputs)
-{
-  struct mafat_taps other = {.size = test_random_int(rng, 1, 4), .stride = t.stride};
-  other.dilation = test_random_int(rng, 1, 2);
-  other.before = test_random_int(rng, 0, (other.size - 1) * other.dilation);
-  other.after = mafat_taps_inputs(other, outputs) - inputs - other.before;
-  if (other.after < 0) other.after = 0;
-  /* No window lies behind the map; where the map is as wide as taps are apart, none steps over it. */
-  bool sees_map = (outputs - 1) * other.stride - other.before < inputs && other.dilation <= inputs;
-  return mafat_taps_outputs(other, inputs) == outputs && sees_map ? other : t;
-}
-
 void test_constants(struct mafat_network *n)
 {
   free(n->constants);
   ck_assert_int_eq(mafat_darknet_constants(&n->constants, n, NULL), MAFAT_OK);
-}
-
-/* Gives some windows rows and columns of their own: what no cfg can say. */
-static void vary_windows(struct mafat_network *n, uint64_t seed)
-{
-  struct test_rng rng = test_rng(seed);
-  for (int i = 0; i < n->n_layers; i++) {
-    struct mafat_layer *l = &n->layers[i];
-    bool slides = mafat_layer_convolves(l) || mafat_layer_pools(l) || l->type == MAFAT_LOCAL_AVGPOOL;
-    if (!slides || test_random_chance(&rng, 60)) continue;
-    l->window.y = vary_taps(&rng, l->window.y, l->in.h, l->out.h);
-    l->window.x = vary_taps(&rng, l->window.x, l->in.w, l->out.w);
-  }
-  test_constants(n);
 }
 
 struct mafat_network *test_network(const char *cfg_text)
@@ -60,7 +33,7 @@ struct mafat_network *test_network(const char *cfg_text)
   mafat_cfg_close(&cfg);
   ck_assert_msg(code == MAFAT_OK, "%s\n%s", d.text, cfg_text);
   unsigned long long seed;
-  if (sscanf(cfg_text, "# windows %llu", &seed) == 1) vary_windows(n, seed);
+  if (sscanf(cfg_text, "# windows %llu", &seed) == 1) test_vary(n, seed);
   return n;
 }
 
@@ -449,6 +422,17 @@ static bool factors_agree(struct mafat_shape from, struct mafat_shape to)
          (from.w / to.w || to.w / from.w);
 }
 
+/* One or two more, of the same size. */
+static void add_addends(struct author *a)
+{
+  int wanted = test_random_int(a->rng, 1, 2);
+  for (int i = a->n - 1; i >= 0 && wanted > 0; i--)
+    if (same_map(a->shapes[i], here(a)) && test_random_chance(a->rng, 60)) {
+      write_cfg(a, ",%d", layer_number(a, i));
+      wanted--;
+    }
+}
+
 static bool shortcut(struct author *a)
 {
   struct mafat_shape in = here(a);
@@ -456,7 +440,9 @@ static bool shortcut(struct author *a)
     int from = test_random_int(a->rng, 0, a->n - 1);
     if (!factors_agree(a->shapes[from], in)) continue;
     if (!same_map(a->shapes[from], in) && attempt < 6) continue; /* unequal sizes are rare */
-    write_cfg(a, "[shortcut]\nfrom=%d\nactivation=%s\n", layer_number(a, from), any_activation(a));
+    write_cfg(a, "[shortcut]\nactivation=%s\nfrom=%d", any_activation(a), layer_number(a, from));
+    if (same_map(a->shapes[from], in) && test_random_chance(a->rng, 30)) add_addends(a);
+    write_cfg(a, "\n");
     if (test_random_chance(a->rng, 15)) write_cfg(a, "alpha=.5\nbeta=-2\n");
     write_cfg(a, "\n");
     put(a, in.h, in.w, in.c);
@@ -607,6 +593,37 @@ static bool avgpool(struct author *a)
   return true;
 }
 
+/* One pixel of every channel: of their means, or by a window of the whole map, which rows can wait for. */
+static void squeeze(struct author *a)
+{
+  struct mafat_shape in = here(a);
+  int side = mafat_max(in.h, in.w);
+  if (a->style->whole_maps && test_random_chance(a->rng, 60)) {
+    avgpool(a);
+    return;
+  }
+  write_cfg(a, "[maxpool]\nsize=%d\nstride=%d\n\n", side, side);
+  put(a, 1, 1, in.c);
+}
+
+/* A map times what is made of it: a value for each channel, for each pixel, for each of both. */
+static bool attention(struct author *a)
+{
+  static const int narrow[] = {1, 3, 8, 16, 24};
+  struct mafat_shape in = here(a);
+  int map = a->n - 1, kind = test_random_int(a->rng, 0, 2);
+  if (map < 0) return false;
+  if (kind == 0) {
+    squeeze(a);
+    if (!add_conv(a, &(struct conv){PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false})) return true;
+  }
+  if (!add_conv(a, &(struct conv){kind == 1 ? 1 : in.c, 1, 1, 1, 0, false, 0, false})) return kind == 0;
+  write_cfg(a, "[%s]\nfrom=%d\n%sactivation=%s\n\n", kind == 2 ? "sam" : "scale_channels", layer_number(a, map),
+            kind == 1 ? "scale_wh=1\n" : "", any_activation(a));
+  put(a, in.h, in.w, in.c);
+  return true;
+}
+
 static bool map_head(struct author *a)
 {
   int boxes = test_random_int(a->rng, 1, 3), classes = test_random_int(a->rng, 1, 6);
@@ -655,12 +672,14 @@ static void add_layer(struct author *a)
     else if (dice < 68 && style->heads && style->edges && a->n > 0) {
       added = map_head(a) && route(a); /* and on from an earlier layer, as in yolov3 */
     }
-  } else if (dice >= 70 && dice < 80) {
+  } else if (dice >= 70 && dice < 82) {
     added = fan(a);
-  } else if (dice >= 80 && dice < 83) {
+  } else if (dice >= 82 && dice < 84) {
     added = pool(a, "local_avgpool");
-  } else if (dice >= 83 && dice < 85) {
+  } else if (dice >= 84 && dice < 86) {
     added = reorg3d(a);
+  } else if (dice >= 86 && dice < 91 && style->edges) {
+    added = attention(a);
   }
   if (!added && !random_conv(a)) add_conv(a, &(struct conv){8, 1, 1, 1, 0, false, 0, false});
 }

@@ -11,6 +11,11 @@
 struct mafat_network *test_network(const char *cfg_text);
 /* Where the weights lie in a file, anew: after layers were changed. */
 void test_constants(struct mafat_network *n);
+/* Gives some layers what no cfg can say: windows whose rows and columns differ, the larger of two maps,
+ * operands that are broadcast otherwise. */
+void test_vary(struct mafat_network *n, uint64_t seed);
+/* Gives a layer an operand more, a copy; its kind is not asked. */
+void test_add_operand(struct mafat_layer *l, const struct mafat_operand *operand);
 /* By the default options; or by given ones. */
 struct mafat_plan *test_plan(const struct mafat_network *n, const char *plan_text);
 struct mafat_plan *test_plan_with(const struct mafat_network *n, const char *plan_text,
@@ -24,9 +29,13 @@ size_t test_plan_write(const struct mafat_plan *plan, const struct mafat_network
 struct mafat_layout *test_layout(const struct mafat_network *n, const struct mafat_plan *plan);
 
 /* Weights of the first n_layers, all kept, from an open file. */
+struct mafat_kernels;
 struct mafat_weights;
 int test_weights_from(struct mafat_weights **w, int fd, const struct mafat_network *n, int n_layers,
                       const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
+/* Runs the network once: from Darknet's CHW order to the same of its last layer. */
+void test_run(const struct mafat_network *n, struct mafat_weights *w, const char *plan_text,
+              const struct mafat_kernels *kernels, const float *input, float *output);
 
 /* Darknet's file of random numbers that keep activations in range, in memory: a descriptor. */
 int test_weights_file(const struct mafat_network *n, uint64_t seed);

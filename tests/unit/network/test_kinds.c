@@ -39,11 +39,11 @@ START_TEST(properties_agree)
     ck_assert_msg((k->counts != NULL) == (k->weights != MAFAT_WEIGHTS_NONE), "%s: counts of its weights", name);
     ck_assert_msg(!(k->along & MAFAT_ALONG_INPUTS) || k->weights == MAFAT_WEIGHTS_PANELS, "%s: sums need panels", name);
     ck_assert_msg(!k->convolves || (matrix && k->pads), "%s: windows with weights and padding", name);
-    ck_assert_msg(!k->alias || (!matrix && !k->head && !k->pools && !k->adds), "%s: an alias computes nothing", name);
+    ck_assert_msg(!k->alias || (!matrix && !k->head && !k->pools && !k->blends), "%s: an alias computes nothing", name);
     ck_assert_msg(!k->input || (!k->alias && !matrix && !k->head), "%s: an input computes nothing", name);
     ck_assert_msg(!k->inert || k->alias, "%s: inert, and no alias", name);
     ck_assert_msg(!k->flat || !(k->along & MAFAT_ALONG_MAP), "%s: a list has no rows", name);
-    ck_assert_msg(k->convolves + k->pools + k->adds + k->head + k->classifies <= 1, "%s: is one thing", name);
+    ck_assert_msg(k->convolves + k->pools + k->blends + k->head + k->classifies <= 1, "%s: is one thing", name);
   }
 }
 END_TEST
@@ -54,11 +54,11 @@ static void check_axis(const struct mafat_layer *l, const char *cfg, int index, 
 {
   int in = axis_y ? l->in.h : l->in.w, out = axis_y ? l->out.h : l->out.w;
   bool cut = mafat_kind_of(l->type)->along & (axis_y ? MAFAT_ALONG_ROWS : MAFAT_ALONG_COLS);
-  struct mafat_span empty = mafat_layer_in_span(l, axis_y, mafat_span(1, 1)), before = {0, 0};
+  struct mafat_span empty = mafat_layer_in_span(l, 0, axis_y, mafat_span(1, 1)), before = {0, 0};
   if (!mafat_span_is_empty(empty)) test_fail_case(cfg, "-", "layer %d reads for nothing", index);
   for (int i = 0; i < out; i++) {
-    struct mafat_span s = mafat_layer_in_span(l, axis_y, mafat_span(i, i + 1));
-    struct mafat_span so_far = mafat_layer_in_span(l, axis_y, mafat_span(0, i + 1));
+    struct mafat_span s = mafat_layer_in_span(l, 0, axis_y, mafat_span(i, i + 1));
+    struct mafat_span so_far = mafat_layer_in_span(l, 0, axis_y, mafat_span(0, i + 1));
     if (mafat_span_is_empty(s) || s.begin < 0 || s.end > in || so_far.end != s.end || s.begin < before.begin)
       test_fail_case(cfg, "-", "layer %d reads %d to %d for %d", index, s.begin, s.end, i);
     if (!cut && (s.begin != 0 || s.end != in))
@@ -68,11 +68,12 @@ static void check_axis(const struct mafat_layer *l, const char *cfg, int index, 
 }
 
 /* Of the other operand some pixels may meet none. */
-static void check_other_operand(const struct mafat_layer *l, const char *cfg, int index, bool axis_y)
+static void check_other_operand(const struct mafat_layer *l, int operand, const char *cfg, int index, bool axis_y)
 {
-  int from = axis_y ? l->from_shape.h : l->from_shape.w, out = axis_y ? l->out.h : l->out.w;
-  struct mafat_span all = mafat_layer_from_span(l, axis_y, mafat_span(0, out)), hull = {0, 0};
-  for (int i = 0; i < out; i++) hull = mafat_span_hull(hull, mafat_layer_from_span(l, axis_y, mafat_span(i, i + 1)));
+  struct mafat_shape shape = l->operands[operand].shape;
+  int from = axis_y ? shape.h : shape.w, out = axis_y ? l->out.h : l->out.w;
+  struct mafat_span all = mafat_layer_in_span(l, operand, axis_y, mafat_span(0, out)), hull = {0, 0};
+  for (int i = 0; i < out; i++) hull = mafat_span_hull(hull, mafat_layer_in_span(l, operand, axis_y, mafat_span(i, i + 1)));
   if (all.begin != 0 || all.end < 1 || all.end > from || hull.begin != all.begin || hull.end != all.end)
     test_fail_case(cfg, "-", "layer %d reads %d to %d of what it adds", index, all.begin, all.end);
 }
@@ -106,7 +107,7 @@ START_TEST(kinds_keep_their_promises)
     for (int i = 0; i < n->n_layers; i++) {
       for (int axis_y = 0; axis_y <= 1; axis_y++) {
         check_axis(&n->layers[i], cfg, i, axis_y);
-        if (n->layers[i].from.n) check_other_operand(&n->layers[i], cfg, i, axis_y);
+        for (int k = 1; k < n->layers[i].n_operands; k++) check_other_operand(&n->layers[i], k, cfg, i, axis_y);
       }
       check_matrix(&n->layers[i], cfg, i);
     }

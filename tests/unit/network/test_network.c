@@ -47,6 +47,11 @@ static const struct shape_row shape_rows[] = {
     {"[dropout]\n[route]\nlayers=0,0\n", 13, 17, 48},
     {"[dropout]\n[route]\nlayers=-1\ngroups=3\ngroup_id=2\n", 13, 17, 8},
     {"[conv]\nfilters=7\n[conv]\nfilters=9\n[shortcut]\nfrom=-2\n", 13, 17, 9},
+    {"[conv]\nfilters=7\n[conv]\nfilters=9\n[conv]\nfilters=8\n[shortcut]\nfrom=-2,0,-3\n", 13, 17, 8},
+    {"[avgpool]\n[scale_channels]\nfrom=-1\n", 1, 1, 24},
+    {"[dropout]\n[avgpool]\n[scale_channels]\nfrom=0\n", 13, 17, 24},
+    {"[dropout]\n[conv]\n[scale_channels]\nfrom=-2\nscale_wh=1\n", 13, 17, 24},
+    {"[dropout]\n[conv]\nfilters=24\n[sam]\nfrom=-2\n", 13, 17, 24},
     {"[upsample]\n", 26, 34, 24},
     {"[upsample]\nstride=3\n", 39, 51, 24},
     {"[conv]\nsize=2\nfilters=24\n[reorg]\nstride=2\n", 6, 8, 96},
@@ -68,6 +73,7 @@ static const struct shape_row shape_rows[] = {
     {"[region]\nclasses=3\nnum=3\ncoords=4\n", 13, 17, 24},
     {"[yolo]\nclasses=3\nnum=6\nmask=3,4,5\nanchors=1,2,3,4,5,6,7,8,9,10,11,12\n", 13, 17, 24},
     {"[Gaussian_yolo]\nclasses=3\nnum=6\nmask=3,4\n", 13, 17, 24},
+    {"[yolo]\nclasses=3\nnum=3\nanchors=1,2,3,4,5,6,7,8\n", 13, 17, 24}, /* no mask could name the last */
     {"[connected]\noutput=44\n[detection]\nclasses=1\ncoords=4\nside=2\nnum=2\n", 1, 1, 44},
 };
 
@@ -157,6 +163,12 @@ END_TEST
 
 /* ---- edges ---- */
 
+static const struct mafat_sources *operand(const struct mafat_layer *l, int k)
+{
+  ck_assert_int_lt(k, l->n_operands);
+  return &l->operands[k].sources;
+}
+
 static void check_source(const struct mafat_sources *sources, int i, int tensor, int first, int n)
 {
   const struct mafat_source *s = &sources->list[i];
@@ -174,17 +186,17 @@ START_TEST(renaming_layers_are_seen_through)
                                        "[route]\nlayers=4\ngroups=4\ngroup_id=1\n" /* 5: 21..42 */
                                        "[cost]\n[conv]\nfilters=2\n[route]\nlayers=6,3\n");
   const struct mafat_layer *l = n->layers;
-  check_source(&l[1].sources, 0, mafat_network_picture(n), 0, 24);
-  check_source(&l[3].sources, 0, 1, 0, 20);
-  ck_assert_int_eq(l[4].sources.n, 3);
-  check_source(&l[4].sources, 0, 3, 0, 40);
-  check_source(&l[4].sources, 1, 1, 0, 20);
-  check_source(&l[4].sources, 2, mafat_network_picture(n), 0, 24);
-  ck_assert_int_eq(l[7].sources.n, 2);
-  check_source(&l[7].sources, 0, 3, 21, 19);
-  check_source(&l[7].sources, 1, 1, 0, 2);
-  ck_assert_int_eq(l[8].sources.n, 3);
-  check_source(&l[8].sources, 2, 3, 0, 40);
+  check_source(operand(&l[1], 0), 0, mafat_network_picture(n), 0, 24);
+  check_source(operand(&l[3], 0), 0, 1, 0, 20);
+  ck_assert_int_eq(operand(&l[4], 0)->n, 3);
+  check_source(operand(&l[4], 0), 0, 3, 0, 40);
+  check_source(operand(&l[4], 0), 1, 1, 0, 20);
+  check_source(operand(&l[4], 0), 2, mafat_network_picture(n), 0, 24);
+  ck_assert_int_eq(operand(&l[7], 0)->n, 2);
+  check_source(operand(&l[7], 0), 0, 3, 21, 19);
+  check_source(operand(&l[7], 0), 1, 1, 0, 2);
+  ck_assert_int_eq(operand(&l[8], 0)->n, 3);
+  check_source(operand(&l[8], 0), 2, 3, 0, 40);
   ck_assert_int_eq(l[8].out.c, 61);
   mafat_network_close(&n);
 }
@@ -194,8 +206,8 @@ START_TEST(route_groups_take_the_same_part_of_each_source)
 {
   struct mafat_network *n = behind_net("[conv]\nfilters=20\n[conv]\nfilters=40\n[route]\nlayers=0,1\ngroups=2\ngroup_id=1\n");
   ck_assert_int_eq(n->layers[2].out.c, 30);
-  check_source(&n->layers[2].sources, 0, 0, 10, 10);
-  check_source(&n->layers[2].sources, 1, 1, 20, 20);
+  check_source(operand(&n->layers[2], 0), 0, 0, 10, 10);
+  check_source(operand(&n->layers[2], 0), 1, 1, 20, 20);
   mafat_network_close(&n);
 }
 END_TEST
@@ -209,9 +221,9 @@ START_TEST(inputs_stay_behind_the_layers)
     ck_assert_int_eq(picture, end);
     ck_assert_int_eq(mafat_network_n_operators(n), end + 1);
     ck_assert(mafat_layer_is_input(&n->layers[picture]) && n->layers[picture].out.c == 24);
-    check_source(&n->layers[1].sources, 0, picture, 0, 24);
-    check_source(&n->layers[2].sources, 0, 1, 0, 24);
-    check_source(&n->layers[2].from, 0, picture, 0, 24);
+    check_source(operand(&n->layers[1], 0), 0, picture, 0, 24);
+    check_source(operand(&n->layers[2], 0), 0, 1, 0, 24);
+    check_source(operand(&n->layers[2], 1), 0, picture, 0, 24);
     ck_assert_int_eq(mafat_network_number(n, end - 1), end - 1);
     ck_assert_int_eq(mafat_network_number(n, picture), -1);
     ck_assert_int_eq(mafat_network_above(n, 0), picture);
@@ -226,11 +238,33 @@ START_TEST(shortcuts_add_the_channels_both_have)
   struct mafat_network *n = behind_net("[conv]\nfilters=20\n[conv]\nfilters=8\n[shortcut]\nfrom=0\nalpha=2\nbeta=.5\n"
                                        "[conv]\nfilters=50\n[route]\nlayers=0,1\n[shortcut]\nfrom=-2\n");
   const struct mafat_layer *l = n->layers;
-  check_source(&l[2].sources, 0, 1, 0, 8);
-  check_source(&l[2].from, 0, 0, 0, 8);
-  ck_assert(l[2].from_shape.c == 20 && l[2].alpha == 2 && l[2].beta == .5f);
-  ck_assert_int_eq(l[5].sources.n, 2);
-  check_source(&l[5].from, 0, 3, 0, 28);
+  check_source(operand(&l[2], 0), 0, 1, 0, 8);
+  check_source(operand(&l[2], 1), 0, 0, 0, 8);
+  ck_assert(l[2].operands[1].shape.c == 20 && l[2].alpha == 2 && l[2].beta == .5f);
+  ck_assert_int_eq(operand(&l[5], 0)->n, 2);
+  check_source(operand(&l[5], 1), 0, 3, 0, 28);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(blends_have_an_operand_for_each_of_their_maps)
+{
+  struct mafat_network *n = behind_net("[conv]\nfilters=20\n[conv]\nfilters=8\n[shortcut]\nfrom=0,-1\n[avgpool]\n"
+                                       "[scale_channels]\nfrom=1\n[conv]\nfilters=1\n[scale_channels]\nfrom=-2\n"
+                                       "scale_wh=1\n[sam]\nfrom=4\nactivation=relu\n");
+  const struct mafat_layer *sum = &n->layers[2], *scaled = &n->layers[4], *masked = &n->layers[6], *sam = &n->layers[7];
+  check_source(operand(sum, 0), 0, 1, 0, 8);
+  check_source(operand(sum, 1), 0, 0, 0, 8);
+  check_source(operand(sum, 2), 0, 1, 0, 8);
+  ck_assert(sum->blend == MAFAT_BLEND_ADD && sum->n_operands == 3);
+  check_source(operand(scaled, 0), 0, 1, 0, 8); /* the map comes first, whatever is above */
+  check_source(operand(scaled, 1), 0, 3, 0, 8);
+  ck_assert(scaled->blend == MAFAT_BLEND_MUL && scaled->operands[1].broadcast && !scaled->operands[0].broadcast);
+  check_source(operand(masked, 1), 0, 5, 0, 1);
+  ck_assert(masked->blend == MAFAT_BLEND_MUL && masked->operands[1].broadcast);
+  check_source(operand(sam, 0), 0, 6, 0, 8);
+  check_source(operand(sam, 1), 0, 4, 0, 8);
+  ck_assert(sam->blend == MAFAT_BLEND_MUL && !sam->operands[1].broadcast && sam->activation == MAFAT_RELU);
   mafat_network_close(&n);
 }
 END_TEST
@@ -317,6 +351,8 @@ struct refusal {
 };
 
 #define NET "[net]\nheight=8\nwidth=8\nchannels=4\n"
+#define ZEROS4 "0,0,0,0,"
+#define ZEROS16 ZEROS4 ZEROS4 ZEROS4 ZEROS4
 
 static const struct refusal refusals[] = {
     {"[conv]\n", MAFAT_EFORMAT, "a.cfg:1: expected the first section to be [net], found [conv]"},
@@ -353,8 +389,15 @@ static const struct refusal refusals[] = {
      "a.cfg:8: route expects maps of one size, found 8 x 8 and 6 x 6 (layer 1)"},
     {NET "[conv]\nfilters=5\n[route]\nlayers=0\ngroups=2\n", MAFAT_EFORMAT, "expects groups that divide its sources' channels"},
     {NET "[conv]\n[route]\nlayers=0\ngroups=2\ngroup_id=2\n", MAFAT_EFORMAT, "group_id expects 0 to 1, found 2"},
-    {NET "[conv]\n[shortcut]\n", MAFAT_EFORMAT, "expects one layer in from="},
-    {NET "[conv]\n[conv]\n[shortcut]\nfrom=-2,-1\n", MAFAT_EUNSUPPORTED, "expects one layer in from="},
+    {NET "[conv]\n[shortcut]\n", MAFAT_EFORMAT, "expects from=, found none"},
+    {NET "[conv]\n[shortcut]\nfrom=" ZEROS16 ZEROS16 ZEROS16 ZEROS16 "0\n", MAFAT_EUNSUPPORTED, "has too many sources"},
+    {NET "[conv]\n[maxpool]\nsize=2\nstride=2\n[shortcut]\nfrom=-1,-2\n", MAFAT_EFORMAT, "expects maps of one size"},
+    {NET "[conv]\n[conv]\nfilters=2\n[sam]\nfrom=-2\n", MAFAT_EFORMAT, "cannot bring"},
+    {NET "[conv]\n[conv]\n[sam]\nfrom=-2,-1\n", MAFAT_EUNSUPPORTED, "has too many sources"},
+    {NET "[conv]\n[conv]\n[sam]\n", MAFAT_EFORMAT, "expects from=, found none"},
+    {NET "[conv]\n[conv]\n[scale_channels]\nfrom=-2\n", MAFAT_EFORMAT, "expects 1 x 1 x 1 above it"},
+    {NET "[conv]\nfilters=3\n[avgpool]\n[scale_channels]\nfrom=-2\nscale_wh=1\n", MAFAT_EFORMAT, "x 1 above it"},
+    {NET "[conv]\n[conv]\n[shortcut]\nfrom=-2\nweights_type=per_feature\n", MAFAT_EUNSUPPORTED, "weights_type"},
     {NET "[conv]\n[shortcut]\nfrom=1\n", MAFAT_EFORMAT, "from in layer 1 [shortcut] expects an earlier layer, found 1"},
     {NET "[conv]\n[crop]\ncrop_height=8\ncrop_width=3\n[shortcut]\nfrom=0\n", MAFAT_EFORMAT,
      "shortcut expects maps that differ by one whole factor, found 8 x 8 and 8 x 3"},
@@ -591,6 +634,7 @@ Suite *network_suite(void)
   tcase_add_test(edges, route_groups_take_the_same_part_of_each_source);
   tcase_add_test(edges, inputs_stay_behind_the_layers);
   tcase_add_test(edges, shortcuts_add_the_channels_both_have);
+  tcase_add_test(edges, blends_have_an_operand_for_each_of_their_maps);
   tcase_add_test(edges, depthwise_is_one_filter_a_channel);
   suite_add_tcase(suite, edges);
   TCase *refusing = tcase_create("refusing");

@@ -205,10 +205,10 @@ START_TEST(spans_go_back_through_all_layers_of_a_step)
             /* Winograd reads what whole tiles of 4 pixels see. */
             if (plan->algorithms[k] == MAFAT_WINOGRAD)
               expected = mafat_span_round_out(expected, 4, axis ? n->layers[k].out.h : n->layers[k].out.w);
-            expected = mafat_layer_in_span(&n->layers[k], axis, expected);
+            expected = mafat_layer_in_span(&n->layers[k], 0, axis, expected);
           }
           struct mafat_span inner = mafat_fusion_inner_span(plan, n, l, axis, out);
-          struct mafat_span in = mafat_fusion_in_span(plan, n, l, axis, out);
+          struct mafat_span in = mafat_fusion_in_span(plan, n, l, 0, axis, out);
           ck_assert_msg(inner.begin == expected_inner.begin && inner.end == expected_inner.end,
                         "%s: layer %d, [%d, %d): inside [%d, %d)", rows[_i].what, l, begin, end, inner.begin, inner.end);
           ck_assert_msg(in.begin == expected.begin && in.end == expected.end,
@@ -244,7 +244,7 @@ START_TEST(spans_of_known_steps)
   struct mafat_network *n = test_network(r->cfg);
   struct mafat_plan *plan = test_plan(n, "1x1");
   struct mafat_span inner = mafat_fusion_inner_span(plan, n, r->layer, false, r->out);
-  struct mafat_span in = mafat_fusion_in_span(plan, n, r->layer, false, r->out);
+  struct mafat_span in = mafat_fusion_in_span(plan, n, r->layer, 0, false, r->out);
   ck_assert_msg(inner.begin == r->inner.begin && inner.end == r->inner.end, "row %d: inside [%d, %d)", _i, inner.begin,
                 inner.end);
   ck_assert_msg(in.begin == r->in.begin && in.end == r->in.end, "row %d: reads [%d, %d)", _i, in.begin, in.end);
@@ -261,7 +261,7 @@ START_TEST(sources_are_those_of_the_innermost_layer)
   static const int readers[] = {0, 1, 1, 1, 4, 4};
   for (int l = 0; l < n->n_layers; l++) {
     ck_assert_int_eq(mafat_plan_reader(plan, l), readers[l]);
-    ck_assert_ptr_eq(mafat_plan_sources(plan, n, l), &n->layers[readers[l]].sources);
+    ck_assert_ptr_eq(mafat_plan_sources(plan, n, l), mafat_layer_sources(&n->layers[readers[l]]));
   }
   ck_assert_int_eq(mafat_plan_sources(plan, n, 5)->list[0].tensor, 3);
   mafat_plan_close(&plan);

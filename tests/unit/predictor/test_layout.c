@@ -134,22 +134,16 @@ static void check_source(const struct replay *r, const struct mafat_step *step, 
           r->s, "layer %d reads beyond the box that is held of tensor %d", step->layer, tensor);
 }
 
-static void check_sources(const struct replay *r, const struct mafat_step *step)
+/* Of the input, or of the other operands. */
+static void check_operands(const struct replay *r, const struct mafat_step *step, bool input)
 {
-  const struct mafat_sources *sources = mafat_plan_sources(r->s->plan, r->s->network, step->layer);
-  for (int i = 0; i < sources->n; i++)
-    check_source(r, step, sources->list[i].tensor,
-                 (struct mafat_box){mafat_fusion_in_span(r->s->plan, r->s->network, step->layer, true, step->out.y),
-                                    mafat_fusion_in_span(r->s->plan, r->s->network, step->layer, false, step->out.x)});
-}
-
-static void check_added(const struct replay *r, const struct mafat_step *step)
-{
-  const struct mafat_layer *l = &r->s->network->layers[step->layer];
-  for (int i = 0; i < l->from.n; i++)
-    check_source(r, step, l->from.list[i].tensor,
-                 (struct mafat_box){mafat_layer_from_span(l, true, step->out.y),
-                                    mafat_layer_from_span(l, false, step->out.x)});
+  const struct mafat_network *n = r->s->network;
+  for (struct mafat_reads read = mafat_plan_reads(r->s->plan, n, step->layer); mafat_reads_next(&read);)
+    if ((read.operand == 0) == input)
+      check_source(r, step, read.source->tensor,
+                   (struct mafat_box){
+                       mafat_fusion_in_span(r->s->plan, n, step->layer, read.operand, true, step->out.y),
+                       mafat_fusion_in_span(r->s->plan, n, step->layer, read.operand, false, step->out.x)});
 }
 
 /* Rows, panels or sums of earlier steps stay in the buffer that this one writes. */
@@ -271,8 +265,8 @@ static void run_step(struct replay *r, const struct mafat_step *step)
   use_scratch(r, step);
   take_weights(r, step);
   if (!transform) write_tensor(r, step);
-  if (transform || !mafat_plan_transforms(r->s->plan, r->s->network, step->layer)) check_sources(r, step);
-  if (!transform) check_added(r, step);
+  if (transform || !mafat_plan_transforms(r->s->plan, r->s->network, step->layer)) check_operands(r, step, true);
+  if (!transform) check_operands(r, step, false);
   if (!transform) check_owned(r, out, step->layer, step->layer);
   if (scratch >= 0) check_owned(r, scratch, SCRATCH + step->layer, step->layer);
   check_weights(r, step);
@@ -455,7 +449,7 @@ static uint64_t count_macs(const struct subject *s, int group)
     for (int l = step.layer; l >= 0; l = s->plan->inner[l]) {
       const struct mafat_layer *layer = &s->network->layers[l];
       macs += whole ? layer_macs(layer, box) : part_of(s, &step, layer_macs(layer, box));
-      box = (struct mafat_box){mafat_layer_in_span(layer, true, box.y), mafat_layer_in_span(layer, false, box.x)};
+      box = (struct mafat_box){mafat_layer_in_span(layer, 0, true, box.y), mafat_layer_in_span(layer, 0, false, box.x)};
     }
   }
   mafat_schedule_close(&schedule);

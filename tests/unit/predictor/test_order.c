@@ -189,13 +189,12 @@ START_TEST(layers_run_in_this_order)
 }
 END_TEST
 
-static void check_sources(const struct mafat_plan *plan, const int *at, const struct mafat_sources *sources, int layer,
-                          const char *cfg, const char *text)
+static void check_reads(const struct mafat_network *n, const struct mafat_plan *plan, const int *at, int layer,
+                        const char *cfg, const char *text)
 {
-  for (int i = 0; i < sources->n; i++)
-    if (at[sources->list[i].tensor] >= at[layer])
-      test_fail_case(cfg, text, "layer %d of %d runs before its source %d", layer, plan->n_layers,
-                     sources->list[i].tensor);
+  for (struct mafat_reads r = mafat_plan_reads(plan, n, layer); mafat_reads_next(&r);)
+    if (at[r.source->tensor] >= at[layer])
+      test_fail_case(cfg, text, "layer %d of %d runs before its source %d", layer, plan->n_layers, r.source->tensor);
 }
 
 /* Whatever the network: each group's layers once, sources first, what is computed
@@ -228,8 +227,7 @@ static void check_order(const struct mafat_network *n, const struct mafat_plan *
       if (plan->fan[between] != wide) test_fail_case(cfg, text, "layer %d parts a fan", between);
     }
     if (outer >= 0 || !usage[l].needed || mafat_layer_is_alias(&n->layers[l])) continue;
-    check_sources(plan, at, mafat_plan_sources(plan, n, l), l, cfg, text);
-    check_sources(plan, at, &n->layers[l].from, l, cfg, text);
+    check_reads(n, plan, at, l, cfg, text);
   }
   free(at);
   free(usage);

@@ -159,7 +159,7 @@ END_TEST
 
 /* ---- tiles, pixel by pixel ---- */
 
-enum { MOST_EXTENT = 256, MOST_TENSORS = 64 };
+enum { MOST_EXTENT = 256, MOST_TENSORS = 64, MOST_OPERANDS = 8};
 
 /* Which rows (or columns) of every tensor a tile needs. */
 struct marks {
@@ -194,6 +194,8 @@ static void mark_input(const struct mafat_layer *l, bool axis_y, int o, bool *on
     on[o + (axis_y ? l->crop_y : l->crop_x)] = true;
     break;
   case MAFAT_SHORTCUT:
+  case MAFAT_SCALE_CHANNELS:
+  case MAFAT_SAM:
   case MAFAT_BATCHNORM:
   case MAFAT_ACTIVATION_LAYER:
     on[o] = true;
@@ -204,10 +206,15 @@ static void mark_input(const struct mafat_layer *l, bool axis_y, int o, bool *on
 }
 
 /* Darknet's loop: output i * sample takes input i * stride, while both exist. */
-static void mark_from(const struct mafat_layer *l, bool axis_y, int o, bool *on)
+static void mark_other(const struct mafat_layer *l, int operand, bool axis_y, int o, bool *on)
 {
-  int from = axis_y ? l->from_shape.h : l->from_shape.w, to = axis_y ? l->out.h : l->out.w;
+  struct mafat_shape shape = l->operands[operand].shape;
+  int from = axis_y ? shape.h : shape.w, to = axis_y ? l->out.h : l->out.w;
   int stride = from / to > 1 ? from / to : 1, sample = to / from > 1 ? to / from : 1;
+  if (l->operands[operand].broadcast) {
+    on[from == 1 ? 0 : o] = true;
+    return;
+  }
   for (int i = 0; i < from && i < to; i++)
     if (i * sample == o) on[i * stride] = true;
 }
@@ -242,7 +249,7 @@ static bool leaves(const struct mafat_network *n, const bool *needed, int layer,
   struct mafat_sources out = mafat_network_output_sources(n, n->n_layers - 1, &self);
   if (reads(&out, layer) || mafat_layer_is_head(&n->layers[layer])) return true;
   for (int l = end; l < n->n_layers; l++)
-    if (needed[l] && (reads(&n->layers[l].sources, layer) || reads(&n->layers[l].from, layer))) return true;
+    if (needed[l] && mafat_reads_meet(mafat_layer_reads(&n->layers[l]), layer)) return true;
   return false;
 }
 
@@ -256,7 +263,7 @@ static void find_needed(const struct mafat_network *n, bool *needed)
 
 /* Extents of a tile along one axis: of every layer's output, of what it reads. */
 struct extents {
-  int out[MOST_TENSORS], in[MOST_TENSORS], from[MOST_TENSORS];
+  int out[MOST_TENSORS], in[MOST_TENSORS][MOST_OPERANDS];
 };
 
 /* The pixels that part `part` of the group has to make of a tensor that leaves it. */
@@ -270,15 +277,16 @@ static void mark_share(const struct mafat_group *g, bool axis_y, int part, int e
 static void mark_reads(struct marks *m, struct extents *e, const struct mafat_network *n, int l, bool axis_y)
 {
   const struct mafat_layer *layer = &n->layers[l];
-  bool in[MOST_EXTENT] = {false}, from[MOST_EXTENT] = {false};
-  for (int p = 0; p < MOST_EXTENT; p++) {
-    if (m->on[l][p]) mark_input(layer, axis_y, p, in);
-    if (m->on[l][p] && layer->from.n) mark_from(layer, axis_y, p, from);
+  ck_assert_int_le(layer->n_operands, MOST_OPERANDS);
+  for (int k = 0; k < layer->n_operands; k++) {
+    bool in[MOST_EXTENT] = {false};
+    for (int p = 0; p < MOST_EXTENT; p++) {
+      if (m->on[l][p] && k == 0) mark_input(layer, axis_y, p, in);
+      if (m->on[l][p] && k > 0) mark_other(layer, k, axis_y, p, in);
+    }
+    e->in[l][k] = fill(in);
+    mark_sources(m, &layer->operands[k].sources, in);
   }
-  e->in[l] = fill(in);
-  e->from[l] = fill(from);
-  mark_sources(m, &layer->sources, in);
-  mark_sources(m, &layer->from, from);
 }
 
 /* Rows are axis 1, columns axis 0. A tile that is empty along one of them is not
@@ -313,9 +321,9 @@ static void find_extents(struct extents e[2], const struct mafat_network *n, con
 
 static size_t tile_bytes(const struct mafat_layer *l, const struct extents *y, const struct extents *x, int i)
 {
-  size_t out = (size_t)y->out[i] * (size_t)x->out[i];
-  size_t in = (size_t)y->in[i] * (size_t)x->in[i] * (size_t)l->in.c +
-              (size_t)y->from[i] * (size_t)x->from[i] * (size_t)l->from_shape.c;
+  size_t out = (size_t)y->out[i] * (size_t)x->out[i], in = 0;
+  for (int k = 0; k < l->n_operands; k++)
+    in += (size_t)y->in[i][k] * (size_t)x->in[i][k] * (size_t)l->operands[k].shape.c;
   size_t taps = l->type == MAFAT_CONVOLUTIONAL || l->type == MAFAT_LOCAL ? (size_t)mafat_window_area(&l->window) : 0;
   size_t stride = taps ? (size_t)l->window.x.stride : 1;
   if (out == 0) return 0;

@@ -45,6 +45,8 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
     break;
   case MAFAT_CROP: mark(m, y + (l->in.h - l->out.h) / 2, x + (l->in.w - l->out.w) / 2); break;
   case MAFAT_SHORTCUT:
+  case MAFAT_SCALE_CHANNELS:
+  case MAFAT_SAM:
   case MAFAT_BATCHNORM:
   case MAFAT_ACTIVATION_LAYER: mark(m, y, x); break;
   default: memset(m->pixels, true, (size_t)(m->shape.h * m->shape.w)); break;
@@ -52,9 +54,13 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
 }
 
 /* shortcut_cpu: input i * stride is added to output i * sample. */
-static void mark_added(const struct mafat_layer *l, int y, int x, struct marks *m)
+static void mark_blended(const struct mafat_layer *l, int operand, int y, int x, struct marks *m)
 {
-  int stride = l->from_shape.w / l->out.w, sample = l->out.w / l->from_shape.w;
+  if (l->operands[operand].broadcast) {
+    mark(m, m->shape.h == 1 ? 0 : y, m->shape.w == 1 ? 0 : x);
+    return;
+  }
+  int stride = m->shape.w / l->out.w, sample = l->out.w / m->shape.w;
   if (stride < 1) stride = 1;
   if (sample < 1) sample = 1;
   if (y % sample == 0 && x % sample == 0) mark(m, y / sample * stride, x / sample * stride);
@@ -184,9 +190,11 @@ static void check_tile(const struct subject *s, const struct mafat_group *g, int
     exact = exact && !sees_only_padding(layer);
     for (int y = b.y.begin; y < b.y.end; y++)
       for (int x = b.x.begin; x < b.x.end; x++) {
-        for (int k = 0; k < layer->sources.n; k++)
-          mark_inputs(layer, y, x, &marks[layer->sources.list[k].tensor]);
-        for (int k = 0; k < layer->from.n; k++) mark_added(layer, y, x, &marks[layer->from.list[k].tensor]);
+        for (struct mafat_reads r = mafat_layer_reads(layer); mafat_reads_next(&r);) {
+          struct marks *m = &marks[r.source->tensor];
+          if (r.operand > 0) mark_blended(layer, r.operand, y, x, m);
+          else mark_inputs(layer, y, x, m);
+        }
       }
   }
 }
@@ -292,17 +300,13 @@ static void check_read(struct progress *p, const struct mafat_step *step, int te
 static void check_reads(struct progress *p, const struct mafat_step *step)
 {
   const struct subject *s = p->s;
-  const struct mafat_layer *l = &s->network->layers[step->layer];
-  const struct mafat_sources *sources = mafat_plan_sources(s->plan, s->network, step->layer);
   bool transforms = mafat_plan_transforms(s->plan, s->network, step->layer);
-  for (int i = 0; i < sources->n && (!transforms || step->kind == MAFAT_STEP_TRANSFORM); i++)
-    check_read(p, step, sources->list[i].tensor,
-               (struct mafat_box){mafat_fusion_in_span(s->plan, s->network, step->layer, true, step->out.y),
-                                  mafat_fusion_in_span(s->plan, s->network, step->layer, false, step->out.x)});
-  for (int i = 0; i < l->from.n && step->kind == MAFAT_STEP_COMPUTE; i++)
-    check_read(p, step, l->from.list[i].tensor,
-               (struct mafat_box){mafat_layer_from_span(l, true, step->out.y),
-                                  mafat_layer_from_span(l, false, step->out.x)});
+  for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, step->layer); mafat_reads_next(&r);)
+    if (step->kind == (r.operand == 0 && transforms ? MAFAT_STEP_TRANSFORM : MAFAT_STEP_COMPUTE))
+      check_read(p, step, r.source->tensor,
+                 (struct mafat_box){
+                     mafat_fusion_in_span(s->plan, s->network, step->layer, r.operand, true, step->out.y),
+                     mafat_fusion_in_span(s->plan, s->network, step->layer, r.operand, false, step->out.x)});
 }
 
 /* Every row once, in order; all of them ahead of all else unless the first group asks. */
@@ -385,7 +389,7 @@ static void check_slice(const struct subject *s, const struct mafat_step *step, 
   require(reader == step->layer || s->network->layers[step->layer].type != MAFAT_MAXPOOL ||
               s->plan->algorithms[reader] == MAFAT_WINOGRAD, s, "layer %d pools slices", step->layer);
   if (l->type == MAFAT_CONNECTED || step->channels.end == all) return;
-  int n = mafat_pieces(&l->sources, mafat_span(0, all), pieces, 256), i = 0;
+  int n = mafat_pieces(mafat_layer_sources(l), mafat_span(0, all), pieces, 256), i = 0;
   ck_assert_int_le(n, 256);
   while (i < n && pieces[i].position + pieces[i].n < step->channels.end) i++;
   require(i < n && pieces[i].position + pieces[i].n == step->channels.end, s,

@@ -187,7 +187,7 @@ static void compare_layer(const struct mafat_network *n, int layer, const struct
     compare_slices(l, layer, a, b, panel, channels);
     if (l->type == MAFAT_CONNECTED || l->groups > 1) continue;
     for (int c = channels.begin, end; c < channels.end; c = end) {
-      end = mafat_min(mafat_slice_end(&l->sources, c, 1), channels.end);
+      end = mafat_min(mafat_slice_end(mafat_layer_sources(l), c, 1), channels.end);
       compare_slices(l, layer, a, b, panel, mafat_span(c, end));
     }
   }
@@ -554,6 +554,13 @@ static void same_sources(const struct mafat_sources *a, const struct mafat_sourc
   for (int i = 0; i < a->n; i++) ck_assert_mem_eq(&a->list[i], &b->list[i], sizeof a->list[i]);
 }
 
+static void same_operands(const struct mafat_operand *a, const struct mafat_operand *b)
+{
+  same_sources(&a->sources, &b->sources);
+  ck_assert_mem_eq(&a->shape, &b->shape, sizeof a->shape);
+  ck_assert(a->broadcast == b->broadcast);
+}
+
 /* What a network is, but for its name. */
 static void same_networks(const struct mafat_network *a, const struct mafat_network *b)
 {
@@ -561,11 +568,11 @@ static void same_networks(const struct mafat_network *a, const struct mafat_netw
   ck_assert(a->letterbox == b->letterbox);
   for (int l = 0; l < mafat_network_n_operators(a); l++) {
     struct mafat_layer x = a->layers[l], y = b->layers[l];
-    same_sources(&x.sources, &y.sources);
-    same_sources(&x.from, &y.from);
+    ck_assert_int_eq(x.n_operands, y.n_operands);
+    for (int k = 0; k < x.n_operands; k++) same_operands(&x.operands[k], &y.operands[k]);
     ck_assert_int_eq(x.head.n_anchors, y.head.n_anchors);
     if (x.head.anchors) ck_assert_mem_eq(x.head.anchors, y.head.anchors, 2 * (size_t)x.head.n_anchors * sizeof(float));
-    x.sources.list = y.sources.list = x.from.list = y.from.list = NULL;
+    x.operands = y.operands = NULL;
     x.head.anchors = y.head.anchors = NULL;
     ck_assert_msg(memcmp(&x, &y, sizeof x) == 0, "layer %d", l);
   }

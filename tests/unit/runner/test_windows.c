@@ -1,7 +1,8 @@
 /* Windows of any kind, against what they mean: convolutions, grouped and depthwise ones, largest
  * values and means whose rows and columns have sizes, strides, dilations and paddings of their own, in
  * double precision, element by element. */
-#include "runner/executor.h"
+#include "runner/kernels/kernels.h"
+#include "runner/weights/weights.h"
 #include "tests/support/support.h"
 
 #include <check.h>
@@ -131,20 +132,8 @@ static struct mafat_weights *open_weights(const struct problem *p)
 
 static void run(const struct problem *p, const char *plan_text, const struct mafat_kernels *kernels, float *map)
 {
-  struct mafat_executor_options options;
-  struct mafat_executor *e = NULL;
   struct mafat_weights *w = open_weights(p);
-  struct mafat_plan *plan = test_plan(p->network, plan_text);
-  struct mafat_layout *layout = test_layout(p->network, plan);
-  mafat_executor_defaults(&options);
-  options.kernels = kernels;
-  ck_assert_int_eq(mafat_executor_open(&e, p->network, plan, layout, w, &options, NULL), MAFAT_OK);
-  mafat_executor_set_input(e, p->input);
-  ck_assert_int_eq(mafat_executor_run(e, NULL), MAFAT_OK);
-  mafat_executor_read_output(e, 0, map);
-  mafat_executor_close(&e);
-  mafat_layout_close(&layout);
-  mafat_plan_close(&plan);
+  test_run(p->network, w, plan_text, kernels, p->input, map);
   mafat_weights_close(&w);
 }
 

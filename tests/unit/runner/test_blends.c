@@ -1,0 +1,205 @@
+/* Blends of any kind, against what they mean: sums, products and largest ones of two to five
+ * operands, made of slices of tensors, of which some are a value for each channel, pixel, row,
+ * column or for all; in double precision, element by element. */
+#include "runner/kernels/kernels.h"
+#include "runner/weights/weights.h"
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+Suite *blends_suite(void);
+
+#define TOLERANCE 2e-5 /* of the largest output */
+
+enum { SMALL = 1, BLEND = 2, MOST_SLICES = 3 }; /* layers */
+
+/* A network whose last layer blends what there is: the input, the same again without what is below
+ * zero, and a map of one pixel. */
+struct problem {
+  struct mafat_network *network;
+  struct mafat_layer *layer;
+  float *input; /* [c][h][w] */
+};
+
+static double input_at(const struct problem *p, int c, int y, int x)
+{
+  struct mafat_shape s = mafat_network_picture_shape(p->network);
+  return (double)p->input[(c * s.h + y) * s.w + x];
+}
+
+static double exact_mean(const struct problem *p, int c)
+{
+  struct mafat_shape s = mafat_network_picture_shape(p->network);
+  double sum = 0;
+  for (int y = 0; y < s.h; y++)
+    for (int x = 0; x < s.w; x++) sum += fmax(input_at(p, c, y, x), 0);
+  return sum / (s.h * s.w);
+}
+
+static double tensor_at(const struct problem *p, int tensor, int c, int y, int x)
+{
+  if (tensor == SMALL) return exact_mean(p, c);
+  return tensor == mafat_network_picture(p->network) ? input_at(p, c, y, x) : fmax(input_at(p, c, y, x), 0);
+}
+
+/* Some channels of a tensor of that size. */
+static struct mafat_source random_slice(struct test_rng *rng, const struct problem *p, bool small, int most)
+{
+  int all = mafat_network_picture_shape(p->network).c, n = test_random_int(rng, 1, mafat_min(most, all));
+  int first = test_random_chance(rng, 50) ? 0 : test_random_int(rng, 0, all - n);
+  int tensor = small ? SMALL : mafat_network_above(p->network, test_random_int(rng, 0, 1));
+  return (struct mafat_source){tensor, first, n};
+}
+
+/* As many channels as are wanted, as near as slices come to it: all of them where `exact`. */
+static struct mafat_operand random_operand(struct test_rng *rng, const struct problem *p, struct mafat_source *list,
+                                           int channels, bool small)
+{
+  struct mafat_shape s = mafat_network_picture_shape(p->network);
+  struct mafat_operand o = {{list, 0}, {small ? 1 : s.h, small ? 1 : s.w, 0}, false};
+  while (o.shape.c < channels && o.sources.n < MOST_SLICES) {
+    list[o.sources.n] = random_slice(rng, p, small, channels - o.shape.c);
+    o.shape.c += list[o.sources.n++].n;
+  }
+  return o;
+}
+
+static void clear_operands(struct mafat_layer *l)
+{
+  for (int k = 0; k < l->n_operands; k++) free(l->operands[k].sources.list);
+  l->n_operands = 0;
+}
+
+static void add_operand(struct test_rng *rng, struct problem *p, int channels)
+{
+  struct mafat_source list[MOST_SLICES];
+  bool small = test_random_chance(rng, 40), single = test_random_chance(rng, 30);
+  struct mafat_operand o = random_operand(rng, p, list, single ? 1 : channels, small);
+  o.broadcast = small || single;
+  bool fits = o.shape.c == channels || o.shape.c == 1 || (!o.broadcast && p->layer->blend == MAFAT_BLEND_ADD);
+  if (!o.broadcast && o.shape.c == 1 && channels > 1) o.broadcast = true;
+  if (fits) test_add_operand(p->layer, &o);
+}
+
+static struct problem make_problem(struct test_rng *rng)
+{
+  static const enum mafat_activation activations[] = {MAFAT_LINEAR, MAFAT_LEAKY, MAFAT_RELU};
+  char cfg[256];
+  struct problem p;
+  int c = test_random_int(rng, 1, 50), h = test_random_int(rng, 1, 13), w = test_random_int(rng, 1, 17);
+  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[activation]\nactivation=relu\n[avgpool]\n"
+           "[shortcut]\nfrom=-1\n", h, w, c);
+  p.network = test_network(cfg);
+  struct mafat_layer *l = p.layer = &p.network->layers[BLEND];
+  struct mafat_diagnostic d = {""};
+  struct mafat_source list[MOST_SLICES];
+  clear_operands(l);
+  struct mafat_operand input = random_operand(rng, &p, list, test_random_int(rng, 1, c), false);
+  test_add_operand(l, &input);
+  l->blend = (enum mafat_blend)test_random_int(rng, 0, MAFAT_N_BLENDS - 1);
+  l->activation = activations[test_random_int(rng, 0, 2)];
+  if (test_random_chance(rng, 50)) l->alpha = .5f, l->beta = -1.5f;
+  for (int wanted = test_random_int(rng, 2, 5); l->n_operands < wanted;) add_operand(rng, &p, input.shape.c);
+  int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", 1, BLEND, "blend", &d});
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  p.input = malloc((size_t)c * (size_t)h * (size_t)w * sizeof *p.input);
+  for (int i = 0; i < c * h * w; i++) p.input[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
+  return p;
+}
+
+static void release_problem(struct problem *p)
+{
+  free(p->input);
+  mafat_network_close(&p->network);
+}
+
+/* ---- what it means ---- */
+
+static double operand_at(const struct problem *p, const struct mafat_operand *o, int c, int y, int x)
+{
+  const struct mafat_source *s = o->sources.list;
+  if (o->broadcast && o->shape.c == 1) c = 0;
+  for (; c >= s->n; s++) c -= s->n;
+  return tensor_at(p, s->tensor, s->first + c, y, x);
+}
+
+static double exact_output(const struct problem *p, int c, int y, int x)
+{
+  const struct mafat_layer *l = p->layer;
+  double value = operand_at(p, &l->operands[0], c, y, x);
+  for (int k = 1; k < l->n_operands; k++) {
+    const struct mafat_operand *o = &l->operands[k];
+    if (!o->broadcast && c >= o->shape.c) continue; /* has no such channel */
+    double other = operand_at(p, o, c, y, x), alpha = k == 1 ? (double)l->alpha : 1;
+    if (l->blend == MAFAT_BLEND_ADD) value = alpha * value + (double)l->beta * other;
+    else value = l->blend == MAFAT_BLEND_MUL ? value * other : fmax(value, other);
+  }
+  if (l->activation == MAFAT_LINEAR || value > 0) return value;
+  return l->activation == MAFAT_LEAKY ? value * .1 : 0;
+}
+
+/* ---- what is computed ---- */
+
+static void run(const struct problem *p, const char *plan_text, const struct mafat_kernels *kernels, float *map)
+{
+  struct mafat_weights *w = NULL;
+  struct mafat_diagnostic d = {""};
+  int fd = test_weights_file(p->network, 1);
+  int code = test_weights_from(&w, fd, p->network, p->network->n_layers, NULL, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  close(fd);
+  test_run(p->network, w, plan_text, kernels, p->input, map);
+  mafat_weights_close(&w);
+}
+
+static void compare(const struct problem *p, const char *plan_text, const struct mafat_kernels *level, int i)
+{
+  struct mafat_shape s = p->layer->out;
+  float *map = malloc((size_t)s.c * (size_t)s.h * (size_t)s.w * sizeof *map), *found = map;
+  run(p, plan_text, level, map);
+  for (int c = 0; c < s.c; c++)
+    for (int y = 0; y < s.h; y++)
+      for (int x = 0; x < s.w; x++, found++) {
+        double exact = exact_output(p, c, y, x);
+        ck_assert_msg(fabs((double)*found - exact) <= TOLERANCE * fmax(1, fabs(exact)),
+                      "case %d, %s, plan %s: output (%d, %d, %d) is %.9g, exactly %.9g", i, level->name, plan_text, c, y, x,
+                      (double)*found, exact);
+      }
+  free(map);
+}
+
+START_TEST(outputs_are_what_blends_mean)
+{
+  const struct mafat_kernels *levels[8];
+  int n_levels = mafat_kernels_list(levels, 8);
+  struct test_rng rng = test_rng(43000 + (uint64_t)_i);
+  for (int i = 0; i < 10; i++) {
+    struct problem p = make_problem(&rng);
+    char tiles[32];
+    snprintf(tiles, sizeof tiles, "%dx%d", mafat_min(p.layer->out.h, 3), mafat_min(p.layer->out.w, 2));
+    for (int l = 0; l < n_levels; l++) compare(&p, "1x1", levels[l], i);
+    compare(&p, "rows1", levels[n_levels - 1], i);
+    compare(&p, "panels", levels[n_levels - 1], i);
+    char plan[64];
+    snprintf(plan, sizeof plan, "1x1/%d/%s", BLEND, tiles);
+    compare(&p, plan, levels[n_levels - 1], i);
+    release_problem(&p);
+  }
+}
+END_TEST
+
+Suite *blends_suite(void)
+{
+  Suite *s = suite_create("blends");
+  TCase *t = tcase_create("blends");
+  tcase_set_timeout(t, 30);
+  tcase_add_loop_test(t, outputs_are_what_blends_mean, 0, 30);
+  suite_add_tcase(s, t);
+  return s;
+}
