@@ -36,7 +36,7 @@ ANNOTATE := $(shell pkg-config --exists gdlib json-c libexif 2>/dev/null && echo
 MEMORY_LIMIT := $(and $(call has,libcgroup.h),$(call has,libproc2/vmstat.h),yes)
 missing := $(if $(JPEG),,JPEG) $(if $(PNG),,PNG) $(if $(URING),,io_uring) $(if $(ANNOTATE),,annotate) $(if $(MEMORY_LIMIT),,memory_limit)
 ifneq ($(strip $(missing)),)
-ifeq ($(filter clean help packages test demo paper figure uninstall deb,$(MAKECMDGOALS)),)
+ifeq ($(filter clean help packages check test test-full check-fresh demo paper figure uninstall deb,$(MAKECMDGOALS)),)
 $(info building without: $(missing) (scripts/packages.sh installs what they need))
 endif
 endif
@@ -54,7 +54,7 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 BASE      := $(wildcard base/*.c)
 NETWORK   := $(wildcard network/*.c network/kinds/*.c)
 FORMATS   := $(wildcard formats/*/*.c)
-PREDICTOR := $(wildcard predictor/*.c predictor/kinds/*.c)
+PREDICTOR := $(wildcard predictor/*.c predictor/*/*.c)
 SEARCH    := $(wildcard search/*.c)
 # Of the library: all rooms of runner/ but the programs, and kernels by this machine's kind.
 RUNNER    := $(wildcard runner/*.c $(filter-out runner/program/% runner/kernels/%,$(wildcard runner/*/*.c)))
@@ -74,7 +74,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet test check golden golden-write check-latency check-predictor check-search check-asan check-valgrind check-includes check-kinds oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure run-tests
+.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-includes check-kinds oracle fuzz bench limits paper figure clean packages run-demo run-paper run-figure
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -94,7 +94,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
 # Loops over all of a weights file, while a layer waits for it.
-$(call objects,runner/weights/pack.c runner/weights/packed_file.c): EXTRA = -O3
+$(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 # Kernels are written once and compiled once per level.
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = -O3 -march=x86-64-v3
@@ -209,15 +209,27 @@ $(BUILD)/time_plans: $(call objects,tests/search/time_plans.c) $(LIB)
 packages:
 	@./scripts/packages.sh packages.txt
 
-test: packages ## install what is missing, build, run every test
-	@$(MAKE) --no-print-directory run-tests
+# Where make was not told how many at once: as many as there are CPUs.
+JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden
 
-run-tests: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(ORACLES) check-includes check-kinds
-	@BUILD=$(BUILD) ./tests/run.sh
+check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
+	@$(MAKE) --no-print-directory $(JOBS) run-check
 
-check: all $(BUILD)/unit_tests $(BUILD)/kernel_check golden ## unit tests, the kernel checker and golden hashes only
-	$(BUILD)/unit_tests
-	$(BUILD)/kernel_check
+test: packages ## what decides: install what is missing, build, test (6 minutes)
+	@$(MAKE) --no-print-directory $(JOBS) run-test
+
+test-full: packages ## everything: test, all cases, sanitizers, fuzzing, control groups v2, all memory limits (root; hours)
+	@$(MAKE) --no-print-directory $(JOBS) run-full
+
+run-check: $(TESTED) check-includes check-kinds
+run-test run-full: $(TESTED) $(ORACLES) check-includes check-kinds
+run-check run-test run-full:
+	@BUILD=$(BUILD) ./tests/run.sh $(@:run-%=%)
+
+check-fresh: ## demo and test in a minimal Debian of their own (root; needs a mirror, 4 GB, a quarter of an hour)
+	@./scripts/packages.sh packages-fresh.txt
+	@BUILD=$(BUILD) ./tests/fresh.sh
 
 golden: $(BUILD)/golden ## plans, steps, buffers, reads, costs and output bits of 41 networks, as they were (20 s)
 	@BUILD=$(BUILD) ./tests/golden/run.sh
@@ -225,7 +237,7 @@ golden: $(BUILD)/golden ## plans, steps, buffers, reads, costs and output bits o
 golden-write: $(BUILD)/golden ## write golden.txt anew: only where behaviour is meant to change, and the commit says so
 	@BUILD=$(BUILD) ./tests/golden/run.sh --write
 
-oracle: all $(ORACLES) ## compare with libdarknet, layer by layer
+oracle: all $(ORACLES) ## compare with libdarknet, layer by layer (5 minutes)
 	BUILD=$(BUILD) ./tests/oracle/run.sh
 
 bench: all ## time and memory beside other programs, end to end, interleaved, medians
@@ -255,12 +267,12 @@ check-predictor: all ## predicted against measured bytes, a sample (PREDICT=--wh
 check-search: all $(BUILD)/time_plans ## the plan that the search chooses beside sixty others, timed: half an hour (SEARCH='--only ...', '--help')
 	$(Q)tests/search/check_search.py --build $(BUILD) $(SEARCH)
 
-check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+check-asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer (10 minutes)
 	$(MAKE) BUILD=$(BUILD)/asan OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all $(BUILD)/asan/unit_tests
 	$(BUILD)/asan/unit_tests
 	BUILD=$(BUILD)/asan ./tests/cli/run_inference.sh
 
-check-valgrind: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests ## a sample of the unit tests and the program under valgrind
+check-valgrind: all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests ## a sample of the programs under valgrind (a minute)
 	BUILD=$(BUILD) ./tests/valgrind.sh
 
 check-includes: ## no folder includes what stands above it, no files include each other, no folder is too full
@@ -270,7 +282,7 @@ check-kinds: ## no more files outside kinds/ and formats/ name a kind of layer t
 	@./scripts/check_kinds.sh
 
 FUZZ_SECONDS ?= 60
-fuzz: ## fuzz each reader for FUZZ_SECONDS (clang, libclang-rt-14-dev)
+fuzz: ## fuzz each of five readers for FUZZ_SECONDS, 60 (clang, libclang-rt-14-dev)
 	BUILD=$(BUILD) SOURCES='$(LIBRARY)' LIBRARIES='$(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)' ./tests/fuzz/run.sh $(FUZZ_SECONDS)
 
 demo: packages ## install what is missing, build, show what it does

@@ -426,6 +426,7 @@ static int open_model(struct bridge *b, const network *net, struct mafat_diagnos
   mafat_model_defaults(&o);
   o.memory_bytes = settings.memory_bytes;
   o.memory_name = settings.memory_name;
+  o.fork = "darknet"; /* whatever its keys say: this is pjreddie's program */
   o.plan = settings.plan;
   o.threads = settings.threads;
   o.layers = b->known;

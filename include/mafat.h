@@ -25,6 +25,14 @@
 #define MAFAT_API
 #endif
 
+/* Functions that are given a struct which later versions may lengthen. They are inline, and tell the library how
+ * long the struct is that their program knows: see the end of this file. */
+#ifdef MAFAT_WITHOUT_INLINE
+#define MAFAT_SIZED MAFAT_API
+#else
+#define MAFAT_SIZED static inline
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -104,21 +112,28 @@ struct mafat_model_options {
   bool picture_may_fail; /* a picture that cannot be opened is taken for such a JPEG; default false */
   bool floats_only;     /* no pictures will be read: decoding costs nothing; default false */
   struct mafat_warning_sink warnings; /* default: nobody */
+  const char *fork;     /* whose Darknet the network is of: "darknet" (pjreddie's), "alexeyab", or "auto" (NULL,
+                           default): AlexeyAB's where the cfg has something that only his reads, which facts
+                           name. It decides how batch normalization is computed, how pictures
+                           become the input (unless letter_box= says it), and which boxes are suppressed */
 };
 
 /* Options of NULL, for a model or a query, are these. */
-MAFAT_API void mafat_model_defaults(struct mafat_model_options *options);
+MAFAT_SIZED void mafat_model_defaults(struct mafat_model_options *options);
 
 struct mafat_model;
 
+/* Is this a file that pack_weights made? It holds a network and its weights. */
+MAFAT_API bool mafat_is_packed(const char *path);
+
 /* Reads the network, chooses the plan, checks it against the budget, reads the
  * weights that the plan keeps and maps the arena. weights_path: Darknet's file, or
- * one that pack_weights made of it; if the plan reads weights in runs, it stays open
+ * one that pack_weights made of it, which may stand alone as cfg_path, weights_path NULL; if the plan reads weights in runs, it stays open
  * and must not change until the model is closed. MAFAT_ELIMIT: does not fit, the diagnostic names
  * the bytes; MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_EIO: the files;
  * MAFAT_EINVAL: the options; MAFAT_ENOMEM. *out is NULL after a failure. */
-MAFAT_API int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
-                     const struct mafat_model_options *options, struct mafat_diagnostic *d);
+MAFAT_SIZED int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
+                                 const struct mafat_model_options *options, struct mafat_diagnostic *d);
 MAFAT_API void mafat_model_close(struct mafat_model **model);
 
 /* Decodes a JPEG, PNG or PPM file into the network's input and runs it.
@@ -191,8 +206,8 @@ MAFAT_API size_t mafat_model_charge_bytes(const struct mafat_model *model);
 /* ---- what is known of models: plain data ----
  *
  * Structs that a function fills whole. Texts in them live as long as the handle they
- * were asked of; a later version may add fields at a struct's end (libmafat.so's number
- * then goes up). Bytes are bytes, milliseconds real time, MACs multiply-adds. */
+ * were asked of; a later version may add fields at a struct's end, but for structs that stand in
+ * others or in lists. Bytes are bytes, milliseconds real time, MACs multiply-adds. */
 
 enum { MAFAT_MAX_THREADS = 64 };
 
@@ -284,13 +299,15 @@ struct mafat_model_facts {
   bool reads_directly;       /* past the page cache */
   double load_ms;            /* that opening took to read kept weights */
   struct mafat_plan_facts plan; /* its memory with the decoder of the last picture */
+  const char *fork;          /* "darknet" or "alexeyab" */
+  const char *fork_sign;     /* what of the cfg says so: "line 7: mosaic=1 in [net]"; NULL: nothing, or the options do */
 };
 
-MAFAT_API void mafat_model_describe(const struct mafat_model *model, struct mafat_model_facts *facts);
+MAFAT_SIZED void mafat_model_describe(const struct mafat_model *model, struct mafat_model_facts *facts);
 /* Layers from 0 to plan.n_layers - 1, groups to plan.n_groups - 1. MAFAT_EINVAL: no such one;
  * then nothing is filled. */
-MAFAT_API int mafat_model_layer(const struct mafat_model *model, int layer, struct mafat_layer_facts *facts);
-MAFAT_API int mafat_model_group(const struct mafat_model *model, int group, struct mafat_group_facts *facts);
+MAFAT_SIZED int mafat_model_layer(const struct mafat_model *model, int layer, struct mafat_layer_facts *facts);
+MAFAT_SIZED int mafat_model_group(const struct mafat_model *model, int group, struct mafat_group_facts *facts);
 
 /* ---- running: what else can be asked ---- */
 
@@ -307,7 +324,7 @@ struct mafat_run_facts {
 };
 
 /* All 0 before the first run. */
-MAFAT_API void mafat_model_last_run(const struct mafat_model *model, struct mafat_run_facts *facts);
+MAFAT_SIZED void mafat_model_last_run(const struct mafat_model *model, struct mafat_run_facts *facts);
 
 /* A part of a layer's work: these channels of these rows and columns of its output (or, with
  * layers computed inside it, of theirs), ends excluded. One layer may take many. */
@@ -348,7 +365,7 @@ struct mafat_process_facts {
   uint64_t major_faults; /* pages that had to be read */
 };
 
-MAFAT_API void mafat_process_measure(struct mafat_process_facts *facts);
+MAFAT_SIZED void mafat_process_measure(struct mafat_process_facts *facts);
 
 /* What was measured of a model's process, beside its prediction. */
 struct mafat_check {
@@ -361,7 +378,7 @@ struct mafat_check {
 
 /* resident_bytes: of mafat_process_measure after a run, before the memory of its answers. It holds
  * for programs with one model, opened early, which is what predictions are made for. */
-MAFAT_API void mafat_model_check(const struct mafat_model *model, size_t resident_bytes, struct mafat_check *check);
+MAFAT_SIZED void mafat_model_check(const struct mafat_model *model, size_t resident_bytes, struct mafat_check *check);
 
 /* ---- asking without running ---- */
 
@@ -383,15 +400,16 @@ struct mafat_query_facts {
   int threads;           /* of the options; 0: searched for, too */
   size_t bias_bytes;
   int n_front;           /* plans in mafat_query_front; at least 1 */
+  const char *fork, *fork_sign; /* as of mafat_model_facts */
 };
 
-/* weights_path: only what kind of file it is; NULL: Darknet's. options->picture: NULL, an ordinary
+/* weights_path: only what kind of file it is; NULL: Darknet's, or cfg_path itself, which is packed. options->picture: NULL, an ordinary
  * one is assumed, or floats where the network's channels are no picture's. Errors as of
  * mafat_model_open, but what does not fit is none. *out is NULL after a failure. */
-MAFAT_API int mafat_query_open(struct mafat_query **out, const char *cfg_path, const char *weights_path,
-                               const struct mafat_model_options *options, struct mafat_diagnostic *d);
+MAFAT_SIZED int mafat_query_open(struct mafat_query **out, const char *cfg_path, const char *weights_path,
+                                 const struct mafat_model_options *options, struct mafat_diagnostic *d);
 MAFAT_API void mafat_query_close(struct mafat_query **query);
-MAFAT_API void mafat_query_describe(const struct mafat_query *query, struct mafat_query_facts *facts);
+MAFAT_SIZED void mafat_query_describe(const struct mafat_query *query, struct mafat_query_facts *facts);
 
 /* One of the plans none of which another beats in both bytes and milliseconds. */
 struct mafat_front_facts {
@@ -404,7 +422,7 @@ struct mafat_front_facts {
 /* Plan number `index` of them, by rising bytes and falling milliseconds: the first needs least of
  * all plans; what a model takes for a budget is the last that is within it. Whatever plan the options give.
  * MAFAT_EINVAL: no such one. */
-MAFAT_API int mafat_query_front(const struct mafat_query *query, int index, struct mafat_front_facts *facts);
+MAFAT_SIZED int mafat_query_front(const struct mafat_query *query, int index, struct mafat_front_facts *facts);
 /* Budgets that tell something about this network, rising: from the least that fits to the
  * most that is of use; with the greedy search the paper's. At most `room`; returns how many. */
 MAFAT_API int mafat_query_budgets(const struct mafat_query *query, size_t *budgets, int room);
@@ -419,8 +437,8 @@ MAFAT_API int mafat_query_answer(struct mafat_answer **out, const struct mafat_q
 MAFAT_API void mafat_answer_close(struct mafat_answer **answer);
 MAFAT_API void mafat_answer_describe(const struct mafat_answer *answer, struct mafat_plan_facts *facts);
 /* As of a model. */
-MAFAT_API int mafat_answer_layer(const struct mafat_answer *answer, int layer, struct mafat_layer_facts *facts);
-MAFAT_API int mafat_answer_group(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts);
+MAFAT_SIZED int mafat_answer_layer(const struct mafat_answer *answer, int layer, struct mafat_layer_facts *facts);
+MAFAT_SIZED int mafat_answer_group(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts);
 /* MAFAT_ELIMIT where the plan does not fit, with what opening the model would say. */
 MAFAT_API int mafat_answer_check(const struct mafat_answer *answer, struct mafat_diagnostic *d);
 
@@ -432,8 +450,8 @@ struct mafat_paper_facts {
 };
 
 /* MAFAT_EUNSUPPORTED: the plan has more than tiles. */
-MAFAT_API int mafat_answer_paper(const struct mafat_answer *answer, struct mafat_paper_facts *facts,
-                                 struct mafat_diagnostic *d);
+MAFAT_SIZED int mafat_answer_paper(const struct mafat_answer *answer, struct mafat_paper_facts *facts,
+                                   struct mafat_diagnostic *d);
 
 /* ---- measuring the machine ---- */
 
@@ -447,7 +465,7 @@ struct mafat_calibrate_options {
 };
 
 /* Options of NULL are these. */
-MAFAT_API void mafat_calibrate_defaults(struct mafat_calibrate_options *options);
+MAFAT_SIZED void mafat_calibrate_defaults(struct mafat_calibrate_options *options);
 
 /* Of one thread. 0: not known. */
 struct mafat_calibration_facts {
@@ -471,11 +489,132 @@ struct mafat_calibration_facts {
  * space while it lasts. MAFAT_ELIMIT: too little memory; MAFAT_EIO: no place for the files; MAFAT_EINVAL: no such
  * level; MAFAT_ENOMEM. Not beside other threads: while it runs, the signals that end a
  * program (INT, TERM, HUP) are its own, to leave no file behind. */
-MAFAT_API int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_calibrate_options *options,
-                              struct mafat_diagnostic *d);
+MAFAT_SIZED int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_calibrate_options *options,
+                                struct mafat_diagnostic *d);
 
 /* "0.1.0" */
 MAFAT_API const char *mafat_version(void);
+
+/* ---- what the functions marked MAFAT_SIZED are ----
+ *
+ * A program and the library that it meets may be of different versions. Structs of options and facts
+ * only grow, at their ends, and each call says by sizeof how much of them its program knows. Of options
+ * that a program does not know the library takes the defaults; options that the library does not know
+ * are MAFAT_EINVAL unless they are 0. Of facts the library fills those that both know, and those that
+ * only the program knows with 0.
+ *
+ * The library also has functions of the plain names, for programs that were linked with version 0.1.0,
+ * before there were sizes: their structs are as long as they were then. For those who can call nothing
+ * else (or define MAFAT_WITHOUT_INLINE) they are what these names mean. */
+
+MAFAT_API void mafat_model_defaults_sized(struct mafat_model_options *options, size_t bytes);
+MAFAT_API int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const char *weights_path,
+                                     const struct mafat_model_options *options, size_t bytes, struct mafat_diagnostic *d);
+MAFAT_API void mafat_model_describe_sized(const struct mafat_model *model, struct mafat_model_facts *facts, size_t bytes);
+MAFAT_API int mafat_model_layer_sized(const struct mafat_model *model, int layer, struct mafat_layer_facts *facts, size_t bytes);
+MAFAT_API int mafat_model_group_sized(const struct mafat_model *model, int group, struct mafat_group_facts *facts, size_t bytes);
+MAFAT_API void mafat_model_last_run_sized(const struct mafat_model *model, struct mafat_run_facts *facts, size_t bytes);
+MAFAT_API void mafat_process_measure_sized(struct mafat_process_facts *facts, size_t bytes);
+MAFAT_API void mafat_model_check_sized(const struct mafat_model *model, size_t resident_bytes, struct mafat_check *check,
+                                       size_t bytes);
+MAFAT_API int mafat_query_open_sized(struct mafat_query **out, const char *cfg_path, const char *weights_path,
+                                     const struct mafat_model_options *options, size_t bytes, struct mafat_diagnostic *d);
+MAFAT_API void mafat_query_describe_sized(const struct mafat_query *query, struct mafat_query_facts *facts, size_t bytes);
+MAFAT_API int mafat_query_front_sized(const struct mafat_query *query, int index, struct mafat_front_facts *facts, size_t bytes);
+MAFAT_API int mafat_answer_layer_sized(const struct mafat_answer *answer, int layer, struct mafat_layer_facts *facts, size_t bytes);
+MAFAT_API int mafat_answer_group_sized(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts, size_t bytes);
+MAFAT_API int mafat_answer_paper_sized(const struct mafat_answer *answer, struct mafat_paper_facts *facts, size_t bytes,
+                                       struct mafat_diagnostic *d);
+MAFAT_API void mafat_calibrate_defaults_sized(struct mafat_calibrate_options *options, size_t bytes);
+MAFAT_API int mafat_calibrate_sized(struct mafat_calibration_facts *out, size_t out_bytes,
+                                    const struct mafat_calibrate_options *options, size_t options_bytes,
+                                    struct mafat_diagnostic *d);
+
+#ifndef MAFAT_WITHOUT_INLINE
+MAFAT_SIZED void mafat_model_defaults(struct mafat_model_options *options)
+{
+  mafat_model_defaults_sized(options, sizeof *options);
+}
+
+MAFAT_SIZED int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
+                                 const struct mafat_model_options *options, struct mafat_diagnostic *d)
+{
+  return mafat_model_open_sized(out, cfg_path, weights_path, options, sizeof *options, d);
+}
+
+MAFAT_SIZED void mafat_model_describe(const struct mafat_model *model, struct mafat_model_facts *facts)
+{
+  mafat_model_describe_sized(model, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_model_layer(const struct mafat_model *model, int layer, struct mafat_layer_facts *facts)
+{
+  return mafat_model_layer_sized(model, layer, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_model_group(const struct mafat_model *model, int group, struct mafat_group_facts *facts)
+{
+  return mafat_model_group_sized(model, group, facts, sizeof *facts);
+}
+
+MAFAT_SIZED void mafat_model_last_run(const struct mafat_model *model, struct mafat_run_facts *facts)
+{
+  mafat_model_last_run_sized(model, facts, sizeof *facts);
+}
+
+MAFAT_SIZED void mafat_process_measure(struct mafat_process_facts *facts)
+{
+  mafat_process_measure_sized(facts, sizeof *facts);
+}
+
+MAFAT_SIZED void mafat_model_check(const struct mafat_model *model, size_t resident_bytes, struct mafat_check *check)
+{
+  mafat_model_check_sized(model, resident_bytes, check, sizeof *check);
+}
+
+MAFAT_SIZED int mafat_query_open(struct mafat_query **out, const char *cfg_path, const char *weights_path,
+                                 const struct mafat_model_options *options, struct mafat_diagnostic *d)
+{
+  return mafat_query_open_sized(out, cfg_path, weights_path, options, sizeof *options, d);
+}
+
+MAFAT_SIZED void mafat_query_describe(const struct mafat_query *query, struct mafat_query_facts *facts)
+{
+  mafat_query_describe_sized(query, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_query_front(const struct mafat_query *query, int index, struct mafat_front_facts *facts)
+{
+  return mafat_query_front_sized(query, index, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_answer_layer(const struct mafat_answer *answer, int layer, struct mafat_layer_facts *facts)
+{
+  return mafat_answer_layer_sized(answer, layer, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_answer_group(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts)
+{
+  return mafat_answer_group_sized(answer, group, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_answer_paper(const struct mafat_answer *answer, struct mafat_paper_facts *facts,
+                                   struct mafat_diagnostic *d)
+{
+  return mafat_answer_paper_sized(answer, facts, sizeof *facts, d);
+}
+
+MAFAT_SIZED void mafat_calibrate_defaults(struct mafat_calibrate_options *options)
+{
+  mafat_calibrate_defaults_sized(options, sizeof *options);
+}
+
+MAFAT_SIZED int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_calibrate_options *options,
+                                struct mafat_diagnostic *d)
+{
+  return mafat_calibrate_sized(out, sizeof *out, options, sizeof *options, d);
+}
+#endif
 
 #ifdef __cplusplus
 }

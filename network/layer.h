@@ -48,8 +48,7 @@ enum {
   MAFAT_INPUT = -1,       /* the tensor that the image is decoded into */
   MAFAT_MAX_LAYERS = 4096,
   MAFAT_MAX_EXTENT = 1 << 20, /* of a map, in pixels a side; of filters and groups */
-  MAFAT_MAX_OPERANDS = 64,
-  MAFAT_CHANNEL_BLOCK = 16 /* channels stored side by side; unit of summation */
+  MAFAT_MAX_OPERANDS = 64
 };
 
 struct mafat_shape {
@@ -80,6 +79,11 @@ struct mafat_operand {
   bool broadcast; /* its only row, column or channel is that of every row, column or channel */
 };
 
+/* What of two boxes of one class is compared with the threshold above which the weaker one goes:
+ * intersection over union, from which AlexeyAB's kinds take the share that the centres' distance has in the
+ * diagonal around both: its square to the power .6, or beta_nms. */
+enum mafat_nms { MAFAT_NMS_IOU, MAFAT_NMS_GREEDY, MAFAT_NMS_DIOU };
+
 /* Parameters of the three detection heads. */
 struct mafat_head {
   int classes, coords, n_anchors; /* n_anchors: boxes per cell */
@@ -89,6 +93,8 @@ struct mafat_head {
   bool softmax, background;       /* region, detection */
   bool sqrt;                      /* detection: sizes are stored as square roots */
   int side;                       /* detection: grid of side x side */
+  enum mafat_nms nms;             /* yolo: nms_kind; the last head's is for all boxes */
+  float beta_nms;
 };
 
 struct mafat_layer {

@@ -36,6 +36,7 @@ void mafat_network_close(struct mafat_network **network)
   struct mafat_network *n = *network;
   if (n->layers) mafat_network_shorten(n, 0);
   free(n->layers);
+  free(n->constants);
   free(n->path);
   free(n);
   *network = NULL;

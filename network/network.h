@@ -11,12 +11,19 @@
 #include "base/error.h"
 #include "network/kind.h"
 
+/* Which Darknet a network was trained by: what a batch normalization is, how a picture becomes the input,
+ * and which boxes go (doc/forks.md). */
+enum mafat_fork { MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, MAFAT_FORK_ALEXEYAB };
+
 struct mafat_network {
   char *path;               /* of the cfg, for messages */
   struct mafat_shape input; /* of the image: h, w, c */
-  bool letterbox;           /* keep the picture's proportions (letter_box=0: stretch) */
+  enum mafat_fork fork;     /* never MAFAT_FORK_AUTO once it has been read */
+  char fork_sign[120];      /* by what it was decided: "line 7: mosaic=1 in [net]"; "": nothing, or a wish */
+  bool letterbox;           /* keep the picture's proportions; else stretch it */
   struct mafat_layer *layers;
   int n_layers;
+  struct mafat_constants *constants; /* constant.h: in the file of weights that it usually comes with */
   bool cut;                 /* the cfg goes on, with layers that cannot be read */
 };
 

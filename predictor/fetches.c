@@ -9,7 +9,7 @@
 /* What is left to fetch of a layer: in stages, each once. */
 enum stage {
   STAGE_AFFINE, /* per-filter values of Darknet's file */
-  STAGE_BEHIND, /* those that a connected layer has behind its weights */
+  STAGE_BEHIND, /* their normalization, where it lies apart from the biases */
   STAGE_WEIGHTS,
   STAGE_DONE
 };
@@ -19,8 +19,7 @@ struct mafat_fetches {
   const struct mafat_plan *plan;     /* NULL: whole layers */
   struct mafat_schedule *schedule;   /* NULL likewise */
   int n_layers;
-  bool packed, transposed;
-  uint64_t *positions;               /* [layer]: in the file */
+  const struct mafat_constants *constants; /* NULL: ready, and wherever */
   bool *wanted;                      /* [layer]: whole layers: all, or those */
   bool *loaded;                      /* [layer]: fetched in this run */
   int affine_layer;                  /* whose per-filter values were fetched last, or -1 */
@@ -36,71 +35,59 @@ struct mafat_fetches {
 
 /* ---- sizes of a layer ---- */
 
-static uint64_t file_floats(const struct mafat_layer *l)
-{
-  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-  return n.biases + n.normalization + n.weights;
-}
-
-/* Of one filter, all channels. */
-static uint64_t filter_floats(const struct mafat_layer *l)
-{
-  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-  return n.weights / n.biases;
-}
-
-static size_t image_bytes(const struct mafat_layer *l)
+static size_t packed_bytes(const struct mafat_layer *l)
 {
   return mafat_packed_floats(l) * sizeof(float);
 }
 
-static uint64_t align(uint64_t bytes)
+/* Sizes of single fetches are below those of their layer's packed weights, or near:
+ * once these are known to fit, nothing overflows. */
+static int check_sizes(const struct mafat_fetches *f)
 {
-  return (bytes + MAFAT_FETCH_ALIGNMENT - 1) / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT;
+  for (int l = 0; l < f->n_layers; l++)
+    if (mafat_packed_floats(&f->network->layers[l]) > SIZE_MAX / 16) return MAFAT_ELIMIT;
+  return MAFAT_OK;
 }
 
-/* Sizes of single fetches are below those of their layer's packed image, or near:
- * once these are known to fit, nothing overflows. */
-static int find_positions(struct mafat_fetches *f)
+/* Of the layer that is being fetched; all 0 where nobody knows. */
+static const struct mafat_layer_constants *constants_of(const struct mafat_fetches *f)
 {
-  uint64_t position = 0;
-  for (int l = 0; l < f->n_layers; l++) {
-    const struct mafat_layer *layer = &f->network->layers[l];
-    size_t floats = mafat_packed_floats(layer);
-    uint64_t in_file = file_floats(layer);
-    if (floats > SIZE_MAX / 16 || in_file > SIZE_MAX / 16) return MAFAT_ELIMIT;
-    uint64_t bytes = f->packed ? align((uint64_t)floats * sizeof(float)) : in_file * sizeof(float);
-    f->positions[l] = position;
-    if (__builtin_add_overflow(position, bytes, &position)) return MAFAT_ELIMIT;
-  }
-  return MAFAT_OK;
+  static const struct mafat_layer_constants somewhere = {.weights = {.order = MAFAT_ORDER_READY}};
+  return f->constants ? &f->constants->layers[f->layer] : &somewhere;
+}
+
+/* Do the layer's weights lie as the kernels take them? */
+static bool is_ready(const struct mafat_fetches *f)
+{
+  return constants_of(f)->weights.order == MAFAT_ORDER_READY;
 }
 
 /* ---- opening ---- */
 
-static int open_common(struct mafat_fetches **out, const struct mafat_network *n, int n_layers, bool packed)
+static int open_common(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
+                       const struct mafat_constants *constants)
 {
   *out = NULL;
   struct mafat_fetches *f = calloc(1, sizeof *f);
   if (!f) return MAFAT_ENOMEM;
   f->network = n;
   f->n_layers = n_layers;
-  f->packed = packed;
-  f->positions = calloc((size_t)n_layers + 1, sizeof *f->positions);
+  f->constants = constants;
   f->wanted = calloc((size_t)n_layers + 1, sizeof *f->wanted);
   f->loaded = calloc((size_t)n_layers + 1, sizeof *f->loaded);
-  int code = f->positions && f->wanted && f->loaded ? find_positions(f) : MAFAT_ENOMEM;
+  int code = f->wanted && f->loaded ? check_sizes(f) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) *out = f;
   else mafat_fetches_close(&f);
   return code;
 }
 
-int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n,
-                       const struct mafat_plan *plan)
+int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n, const struct mafat_plan *plan,
+                       const struct mafat_constants *constants)
 {
   struct mafat_fetches *f;
   *out = NULL;
-  int code = open_common(&f, n, plan->n_layers, plan->packed);
+  if (!constants && !plan->packed) constants = n->constants;
+  int code = open_common(&f, n, plan->n_layers, constants);
   if (code) return code;
   f->plan = plan;
   if ((code = mafat_schedule_open(&f->schedule, n, plan))) {
@@ -113,12 +100,11 @@ int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n
 }
 
 int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
-                              const bool *wanted, bool packed, bool transposed)
+                              const bool *wanted, const struct mafat_constants *constants)
 {
-  int code = open_common(out, n, n_layers, packed);
+  int code = open_common(out, n, n_layers, constants);
   if (code) return code;
   for (int l = 0; l < n_layers; l++) (*out)->wanted[l] = !wanted || wanted[l];
-  (*out)->transposed = transposed;
   mafat_fetches_rewind(*out);
   return MAFAT_OK;
 }
@@ -128,7 +114,6 @@ void mafat_fetches_close(struct mafat_fetches **fetches)
   if (!fetches || !*fetches) return;
   struct mafat_fetches *f = *fetches;
   mafat_schedule_close(&f->schedule);
-  free(f->positions);
   free(f->wanted);
   free(f->loaded);
   free(f);
@@ -159,14 +144,14 @@ static void begin_layer(struct mafat_fetches *f)
   if (residence == MAFAT_KEPT || mafat_packed_floats(l) == 0) return;
   if (residence == MAFAT_LOADED && f->loaded[f->layer]) return;
   f->loaded[f->layer] = true;
-  if (f->packed || l->type == MAFAT_LOCAL) {
+  if (is_ready(f) || mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS) {
     f->stage = STAGE_WEIGHTS;
     return;
   }
   /* The whole panel comes with its first slice, and stays for the others. */
   if (f->streamed && f->step.channels.begin > 0) return;
   f->stage = f->streamed && f->affine_layer == f->layer ? STAGE_WEIGHTS : STAGE_AFFINE;
-  if (l->type != MAFAT_BATCHNORM) f->affine_layer = f->layer;
+  if (mafat_layer_has_panels(l)) f->affine_layer = f->layer;
 }
 
 /* To the next layer whose weights are needed; false at the end. */
@@ -191,31 +176,28 @@ static bool next_layer(struct mafat_fetches *f)
 
 /* ---- the stages ---- */
 
-/* Per-filter values, as they lie in Darknet's file: of convolutions all in front of
- * the weights, of connected layers the normalization behind them. */
+/* Per-filter values: biases and normalization at once where they lie behind each other. */
 static void fetch_affine(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
-  const struct mafat_layer *l = &f->network->layers[f->layer];
-  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-  bool connected = l->type == MAFAT_CONNECTED;
-  uint64_t floats = connected ? n.biases : n.biases + n.normalization;
+  const struct mafat_layer_constants *c = constants_of(f);
+  bool joined = c->normalization.n > 0 && c->normalization.at == mafat_constant_end(&c->biases);
+  uint64_t floats = c->biases.n + (joined ? c->normalization.n : 0);
+  fetch->position = c->biases.at;
   fetch->bytes = (size_t)(floats * sizeof(float));
-  fetch->filters = mafat_span(0, l->out.c);
-  fetch->kind = n.biases == 0                          ? MAFAT_FETCH_NORMALIZATION
-                : connected || n.normalization == 0 ? MAFAT_FETCH_BIASES
-                                                    : MAFAT_FETCH_AFFINE;
-  fetch->last = l->type == MAFAT_BATCHNORM;
-  f->stage = fetch->last ? STAGE_DONE : connected && n.normalization ? STAGE_BEHIND : STAGE_WEIGHTS;
+  fetch->filters = mafat_span(0, f->network->layers[f->layer].out.c);
+  fetch->kind = c->biases.n == 0 ? MAFAT_FETCH_NORMALIZATION : joined ? MAFAT_FETCH_AFFINE : MAFAT_FETCH_BIASES;
+  fetch->last = c->weights.n == 0;
+  f->stage = fetch->last ? STAGE_DONE : c->normalization.n > 0 && !joined ? STAGE_BEHIND : STAGE_WEIGHTS;
 }
 
+/* A normalization that lies elsewhere than the biases. */
 static void fetch_behind(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
-  const struct mafat_layer *l = &f->network->layers[f->layer];
-  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
+  const struct mafat_constant *c = &constants_of(f)->normalization;
   fetch->kind = MAFAT_FETCH_NORMALIZATION;
-  fetch->filters = mafat_span(0, l->out.c);
-  fetch->position += (n.biases + n.weights) * sizeof(float);
-  fetch->bytes = (size_t)(n.normalization * sizeof(float));
+  fetch->filters = mafat_span(0, f->network->layers[f->layer].out.c);
+  fetch->position = c->at;
+  fetch->bytes = (size_t)(c->n * sizeof(float));
   f->stage = STAGE_WEIGHTS;
 }
 
@@ -234,13 +216,11 @@ static int how_many(uint64_t bytes, int left)
 static void fetch_filters(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
-  struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-  uint64_t bytes = filter_floats(l) * sizeof(float);
-  uint64_t before = n.biases + (l->type == MAFAT_CONNECTED ? 0 : n.normalization);
+  uint64_t bytes = mafat_matrix_row(mafat_layer_matrix(l)) * sizeof(float);
   int end = f->streamed ? f->step.filters.end : l->out.c;
   fetch->kind = MAFAT_FETCH_FILTERS;
   fetch->filters = mafat_span(f->filter, f->filter + how_many(bytes, end - f->filter));
-  fetch->position += before * sizeof(float) + (uint64_t)f->filter * bytes;
+  fetch->position = constants_of(f)->weights.at + (uint64_t)f->filter * bytes;
   fetch->bytes = (size_t)((uint64_t)mafat_span_size(fetch->filters) * bytes);
   f->filter = fetch->filters.end;
   if (f->filter == end) f->stage = STAGE_DONE;
@@ -251,24 +231,25 @@ static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
   uint64_t bytes = (uint64_t)l->out.c * sizeof(float);
-  int inputs = (int)filter_floats(l);
+  int inputs = mafat_layer_matrix(l).inputs;
   fetch->kind = MAFAT_FETCH_TRANSPOSED;
   fetch->filters = mafat_span(0, l->out.c);
   fetch->channels = mafat_span(f->input, f->input + how_many(bytes, inputs - f->input));
-  fetch->position += bytes + (uint64_t)f->input * bytes;
+  fetch->position = constants_of(f)->weights.at + (uint64_t)f->input * bytes;
   fetch->bytes = (size_t)((uint64_t)mafat_span_size(fetch->channels) * bytes);
   f->input = fetch->channels.end;
   if (f->input == inputs) f->stage = STAGE_DONE;
   fetch->last = f->stage == STAGE_DONE;
 }
 
-/* The whole image, or what a local layer has in either file, in pieces. */
+/* All the packed weights, or what a local layer has in either file, in pieces. */
 static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
-  uint64_t left = image_bytes(&f->network->layers[f->layer]) - f->done;
+  const struct mafat_layer_constants *c = constants_of(f);
+  uint64_t left = packed_bytes(&f->network->layers[f->layer]) - f->done;
   fetch->kind = MAFAT_FETCH_COPY;
   fetch->into = f->done;
-  fetch->position += f->done;
+  fetch->position = (is_ready(f) ? c->weights.at : c->biases.at) + f->done;
   fetch->bytes = (size_t)(left < MAFAT_FETCH_BYTES ? left : MAFAT_FETCH_BYTES);
   f->done += fetch->bytes;
   if (fetch->bytes == left) f->stage = STAGE_DONE;
@@ -280,9 +261,9 @@ static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
   struct mafat_span channels = f->step.channels, panel = {f->filter, mafat_panel_end(l, f->filter)};
-  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)mafat_window_area(&l->window);
-  size_t inputs = (size_t)filter_floats(l) / taps, width = (size_t)mafat_panel_width(mafat_span_size(panel));
-  bool finishes = (size_t)channels.end == inputs;
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  size_t taps = (size_t)m.taps, width = (size_t)mafat_panel_width(mafat_span_size(panel));
+  bool finishes = channels.end == m.inputs;
   size_t begin = mafat_packed_offset(l, panel.begin) + (size_t)channels.begin * taps * width;
   size_t floats = ((size_t)mafat_span_size(channels) * taps + (finishes ? 2 : 0)) * width;
   while (finishes && channels.begin == 0 && panel.end < f->step.filters.end) {
@@ -295,7 +276,7 @@ static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
   fetch->filters = panel;
   fetch->channels = channels;
   fetch->into = (uint64_t)begin * sizeof(float);
-  fetch->position += fetch->into;
+  fetch->position = constants_of(f)->weights.at + fetch->into;
   fetch->bytes = floats * sizeof(float);
   f->filter = panel.end;
   if (f->filter >= f->step.filters.end) f->stage = STAGE_DONE;
@@ -304,9 +285,9 @@ static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
 static void fetch_weights(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
-  if (f->packed && f->streamed) fetch_slice(f, fetch);
-  else if (f->packed || l->type == MAFAT_LOCAL) fetch_copy(f, fetch);
-  else if (f->transposed && l->type == MAFAT_CONNECTED) fetch_transposed(f, fetch);
+  if (is_ready(f) && f->streamed) fetch_slice(f, fetch);
+  else if (is_ready(f) || mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS) fetch_copy(f, fetch);
+  else if (constants_of(f)->weights.order == MAFAT_ORDER_INPUTS) fetch_transposed(f, fetch);
   else fetch_filters(f, fetch);
 }
 
@@ -314,8 +295,7 @@ bool mafat_fetches_next(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   while (f->layer < 0 || f->stage == STAGE_DONE)
     if (!next_layer(f)) return false;
-  *fetch = (struct mafat_fetch){
-      .layer = f->layer, .position = f->positions[f->layer], .step = f->step_number};
+  *fetch = (struct mafat_fetch){.layer = f->layer, .step = f->step_number};
   if (f->stage == STAGE_AFFINE) fetch_affine(f, fetch);
   else if (f->stage == STAGE_BEHIND) fetch_behind(f, fetch);
   else fetch_weights(f, fetch);
@@ -333,7 +313,7 @@ static size_t most(size_t a, size_t b)
 static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes *sizes)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
-  if (f->packed || (l->type != MAFAT_CONVOLUTIONAL && l->type != MAFAT_CONNECTED)) return;
+  if (is_ready(f) || !mafat_layer_has_panels(l)) return;
   sizes->affine_bytes = most(sizes->affine_bytes, 2 * (size_t)l->out.c * sizeof(float));
   if (!f->streamed) return;
   struct mafat_span filters = f->step.filters;
@@ -358,7 +338,7 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
   size_t largest = 0, slices = 0, all = 0; /* slices: of the step, which needs them together */
   long long step = -1;
   *sizes = (struct mafat_fetch_sizes){0};
-  int code = mafat_fetches_open(&f, n, plan);
+  int code = mafat_fetches_open(&f, n, plan, NULL);
   if (code) return code;
   while (mafat_fetches_next(f, &fetch)) {
     size_t window = mafat_fetch_window(fetch.bytes);

@@ -1,5 +1,5 @@
-/* What a run reads from its weights file, in order. A pure function of the plan
- * (and so of the file's kind, plan->packed): the layout walks it dry to size the
+/* What a run reads from its weights file, in order. A pure function of the plan and of
+ * where the file has the network's constants: the layout walks it dry to size the
  * ring and to count bytes, the weights reader walks it ahead of the executor.
  *
  * From a packed file a streamed step reads its slices as they are; they stay in
@@ -10,13 +10,9 @@
 #ifndef MAFAT_PREDICTOR_FETCHES_H
 #define MAFAT_PREDICTOR_FETCHES_H
 
+#include "base/tuning.h"
+#include "network/constant.h"
 #include "predictor/schedule.h"
-
-enum {
-  MAFAT_FETCH_ALIGNMENT = 4096, /* direct I/O: at most; what a plan costs does not depend on the disk */
-  MAFAT_FETCH_BYTES = 144 << 10, /* of one read, wherever the plan leaves a choice */
-  MAFAT_FETCH_FILTERS_BYTES = 192 << 10 /* the same of Darknet's filters, which are packed 4 at a time or more */
-};
 
 struct mafat_fetch_sizes {
   size_t ring_bytes;   /* 0: nothing is read while the plan runs */
@@ -32,7 +28,7 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
 enum mafat_fetch_kind {
   MAFAT_FETCH_SLICE, /* packed file: panels `filters`, inputs `channels`; with the last of them scale
                         and bias. Several panels only where channels are all there are */
-  MAFAT_FETCH_COPY,  /* floats that go to the layer's packed image as they are */
+  MAFAT_FETCH_COPY,  /* floats that go to the layer's packed weights as they are */
   /* Darknet's file: */
   MAFAT_FETCH_FILTERS,      /* weights of whole filters */
   MAFAT_FETCH_TRANSPOSED,   /* weights of whole inputs `channels` of a transposed connected layer */
@@ -45,9 +41,8 @@ struct mafat_fetch {
   enum mafat_fetch_kind kind;
   int layer;
   struct mafat_span filters, channels;
-  uint64_t position; /* bytes behind where the layers begin in the file: Darknet's header, or
-                        a packed file's first image */
-  uint64_t into;     /* byte of the packed image that it begins at: slices and copies */
+  uint64_t position; /* byte of the file */
+  uint64_t into;     /* byte of the packed weights that it begins at: slices and copies */
   size_t bytes;
   bool last;         /* of a loaded (or kept) layer */
   long long step;    /* number of the step that needs it, from 0 on; of layers without a run: 0 */
@@ -55,13 +50,15 @@ struct mafat_fetch {
 
 struct mafat_fetches;
 
-/* The fetches of a run. MAFAT_ENOMEM; MAFAT_ELIMIT on overflow. */
-int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n,
-                       const struct mafat_plan *plan);
+/* The fetches of a run from a file that has its constants so. NULL: they are the network's own,
+ * or, of a packed file that is not there yet, each layer's begin at byte 0. MAFAT_ENOMEM;
+ * MAFAT_ELIMIT on overflow. */
+int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n, const struct mafat_plan *plan,
+                       const struct mafat_constants *constants);
 /* Those of whole layers, each once, in order: of the first n_layers those that are
- * wanted[layer] (NULL: all). `transposed`: so are connected layers in Darknet's file. */
+ * wanted[layer] (NULL: all). */
 int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
-                              const bool *wanted, bool packed, bool transposed);
+                              const bool *wanted, const struct mafat_constants *constants);
 void mafat_fetches_close(struct mafat_fetches **f);
 void mafat_fetches_rewind(struct mafat_fetches *f);
 /* The next one, false at the end. Allocates nothing. */

@@ -40,7 +40,7 @@ int mafat_slice_end(const struct mafat_sources *sources, int channel, int n)
 int mafat_panel_end(const struct mafat_layer *l, int first)
 {
   if (mafat_layer_is_depthwise(l)) return mafat_min(first + MAFAT_CHANNEL_BLOCK, l->out.c);
-  if (l->type != MAFAT_CONVOLUTIONAL || l->groups == 1) return mafat_min(first + MAFAT_PANEL, l->out.c);
+  if (!mafat_layer_is_grouped(l)) return mafat_min(first + MAFAT_PANEL, l->out.c);
   int per_group = l->filters / l->groups;
   int group_end = (first / per_group + 1) * per_group;
   int block_end = (first / MAFAT_CHANNEL_BLOCK + 1) * MAFAT_CHANNEL_BLOCK;
@@ -56,9 +56,8 @@ static size_t times(size_t a, size_t b)
 /* Weights that one filter has. */
 static size_t taps_per_filter(const struct mafat_layer *l)
 {
-  if (l->type == MAFAT_CONNECTED)
-    return times(times((size_t)l->in.h, (size_t)l->in.w), (size_t)l->in.c);
-  return times(times((size_t)(l->in.c / l->groups), (size_t)l->window.y.size), (size_t)l->window.x.size);
+  uint64_t taps = mafat_matrix_row(mafat_layer_matrix(l));
+  return taps > SIZE_MAX ? SIZE_MAX : (size_t)taps;
 }
 
 /* Floats of panels of a summed width: their weights, scales and biases. */
@@ -98,8 +97,7 @@ size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter)
 {
   size_t taps = taps_per_filter(l);
   if (mafat_layer_is_depthwise(l)) return run_floats(taps, first_filter, MAFAT_CHANNEL_BLOCK);
-  if (l->type != MAFAT_CONVOLUTIONAL || l->groups == 1)
-    return run_floats(taps, first_filter, MAFAT_PANEL);
+  if (!mafat_layer_is_grouped(l)) return run_floats(taps, first_filter, MAFAT_PANEL);
   /* Panels repeat after the groups that fill whole blocks together: at most 16. */
   int per_group = l->filters / l->groups;
   int period = per_group / greatest_common_divisor(per_group, MAFAT_CHANNEL_BLOCK) * MAFAT_CHANNEL_BLOCK;
@@ -111,16 +109,15 @@ size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter)
 
 size_t mafat_packed_floats(const struct mafat_layer *l)
 {
-  switch (l->type) {
-  case MAFAT_CONVOLUTIONAL:
-  case MAFAT_CONNECTED:
+  switch (mafat_layer_weights_form(l)) {
+  case MAFAT_WEIGHTS_PANELS:
     return mafat_packed_offset(l, l->out.c);
-  case MAFAT_LOCAL: {
+  case MAFAT_WEIGHTS_PIXELS: {
     struct mafat_weight_counts n = mafat_layer_weight_counts(l);
     uint64_t floats = n.biases + n.weights;
     return floats > SIZE_MAX ? SIZE_MAX : (size_t)floats;
   }
-  case MAFAT_BATCHNORM:
+  case MAFAT_WEIGHTS_AFFINE:
     return 2 * (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
   default:
     return 0;

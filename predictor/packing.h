@@ -10,11 +10,7 @@
 #define MAFAT_PREDICTOR_PACKING_H
 
 #include "network/network.h"
-
-enum {
-  MAFAT_PANEL = 32,      /* filters in a panel at most */
-  MAFAT_PANEL_STEP = 8   /* panel widths are multiples of this: zeros fill them up */
-};
+#include "base/tuning.h"
 
 static inline int mafat_min(int a, int b)
 {

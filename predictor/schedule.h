@@ -27,8 +27,6 @@ struct mafat_step {
   struct mafat_span filters, channels;
 };
 
-enum { MAFAT_SLICE_FLOATS = 32 * 9 * 128 }; /* of a panel's weights in one slice of input channels, about */
-
 /* How long the buffers of a group's inner tensors live. */
 enum mafat_lifetime {
   MAFAT_LIFE_ONCE,     /* each layer runs once: from its step to its last reader */

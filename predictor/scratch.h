@@ -5,6 +5,7 @@
 #ifndef MAFAT_PREDICTOR_SCRATCH_H
 #define MAFAT_PREDICTOR_SCRATCH_H
 
+#include "base/tuning.h"
 #include "predictor/plan.h"
 
 struct mafat_scratch {
@@ -43,14 +44,6 @@ struct mafat_scratch {
   size_t flat_offset;   /* the input in Darknet's CHW order, for layers that sum in it */
   size_t flat_floats;
   size_t shared_bytes;  /* multiple of 64 */
-};
-
-enum {
-  MAFAT_SCRATCH_PIECE = 64,
-  MAFAT_SCRATCH_POINTERS = 2048,       /* input row pointers per call, where more than one row fits */
-  MAFAT_SCRATCH_INPUT_BYTES = 512 << 10, /* input of one call: stays in a second-level cache */
-  MAFAT_SCRATCH_INNER_BYTES = 128 << 10, /* rows of a fused depthwise layer */
-  MAFAT_SCRATCH_UNITS = 8              /* pieces of work for each thread, at least, where rows allow */
 };
 
 /* For kinds of layers: steps of at most rows x cols output pixels of a layer. */

@@ -1,5 +1,6 @@
 #include "predictor/spec.h"
 
+#include "base/tuning.h"
 #include "network/network.h"
 
 #include <ctype.h>

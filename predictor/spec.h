@@ -49,9 +49,7 @@ enum mafat_residence {
 
 enum {
   MAFAT_USUAL_ROWS = 4, /* in a step */
-  MAFAT_USUAL_RING = 8, /* reads in it */
-  MAFAT_RING_READS = 4  /* that a ring holds at least, of the usual size; of larger ones, or of the slices
-                           that a step needs together, two */
+  MAFAT_USUAL_RING = 8  /* reads in it */
 };
 
 enum mafat_cut_kind {

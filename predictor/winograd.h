@@ -3,11 +3,7 @@
 #define MAFAT_PREDICTOR_WINOGRAD_H
 
 #include "network/network.h"
-
-enum {
-  MAFAT_WINOGRAD_OUTPUTS = 4, /* pixels of a tile's side; the grid begins at the map's origin */
-  MAFAT_WINOGRAD_PRODUCTS = 36 /* multiplications per tile, channel and filter; direct: 144 */
-};
+#include "base/tuning.h"
 
 /* 3x3, stride 1, one group. */
 bool mafat_winograd_applies(const struct mafat_layer *l);

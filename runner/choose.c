@@ -1,10 +1,12 @@
 #include "runner/choose.h"
 
 #include "formats/darknet/darknet.h"
+#include "formats/darknet/fork.h"
 #include "predictor/planning.h"
 #include "runner/memory/budget.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/memory/process.h"
+#include "runner/weights/weights_file.h"
 #include "search/greedy.h"
 
 #include <stdint.h>
@@ -125,8 +127,11 @@ static int find_search(bool *greedy, const char *name, struct mafat_diagnostic *
 int mafat_choose_network(struct mafat_network **network, int *n_layers, const char *cfg,
                          const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
-  struct mafat_darknet_wish wish = {o->width, o->height, o->layers};
-  int code = mafat_darknet_read(network, cfg, &wish, &o->warnings, d);
+  struct mafat_darknet_wish wish = {.width = o->width, .height = o->height, .n_layers = o->layers};
+  int code = mafat_fork_find(&wish.fork, o->fork, d);
+  if (code) return code;
+  code = mafat_is_packed(cfg) ? mafat_weights_file_network(network, cfg, &wish, &o->warnings, d)
+                              : mafat_darknet_read(network, cfg, &wish, &o->warnings, d);
   if (code) return code;
   int all = (*network)->n_layers;
   *n_layers = o->layers ? o->layers : all;

@@ -4,7 +4,7 @@
 #define MAFAT_RUNNER_CHOOSE_H
 
 #include "include/mafat.h"
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 #include "runner/weights/weights.h"
 #include "search/best.h"
 
@@ -40,7 +40,7 @@ struct mafat_choice_basis {
   struct mafat_calibration calibration;
 };
 
-/* The network of a cfg, and which of its layers are run and read, as the options of a model have
+/* The network of a cfg or of a packed model, and which of its layers are run and read, as the options of a model have
  * it. MAFAT_EINVAL: no such layers, no such size; what reading the cfg gives. */
 int mafat_choose_network(struct mafat_network **network, int *n_layers, const char *cfg,
                          const struct mafat_model_options *o, struct mafat_diagnostic *d);

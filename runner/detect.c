@@ -28,6 +28,8 @@ struct place {
 struct search {
   const struct mafat_detect_input *in;
   struct place place;
+  enum mafat_nms nms_kind;
+  double nms_power; /* of the distance's square */
   struct box *boxes;
   size_t n_boxes, boxes_room;
   struct entry *entries;
@@ -140,15 +142,35 @@ static float overlap(float x1, float w1, float x2, float w2)
   return (right1 < right2 ? right1 : right2) - (left1 > left2 ? left1 : left2);
 }
 
+/* The smallest interval that holds both. */
+static float extent(float x1, float w1, float x2, float w2)
+{
+  float left1 = x1 - w1 / 2, left2 = x2 - w2 / 2;
+  float right1 = x1 + w1 / 2, right2 = x2 + w2 / 2;
+  return (right1 > right2 ? right1 : right2) - (left1 < left2 ? left1 : left2);
+}
+
+/* The square of the centres' distance beside that of the diagonal around both, to a power. */
+static float distance(struct box a, struct box b, double power)
+{
+  float w = extent(a.x, a.w, b.x, b.w), h = extent(a.y, a.h, b.y, b.h);
+  float diagonal = w * w + h * h;
+  if (diagonal == 0) return 0;
+  float between = (a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y);
+  return (float)pow((double)(between / diagonal), power);
+}
+
 /* Two boxes of no area overlap by 0 / 0, which is above no threshold. */
-static bool overlaps_more(struct box a, struct box b, float threshold)
+static bool overlaps_more(const struct search *s, struct box a, struct box b)
 {
   float w = overlap(a.x, a.w, b.x, b.w);
   if (w < 0) return false; /* most pairs end here */
   float h = overlap(a.y, a.h, b.y, b.h);
   if (h < 0) return false;
   float both = w * h;
-  return both / (a.w * a.h + b.w * b.h - both) > threshold;
+  float share = both / (a.w * a.h + b.w * b.h - both);
+  if (!(share > s->in->nms) || s->nms_kind == MAFAT_NMS_IOU) return share > s->in->nms;
+  return share - distance(a, b, s->nms_power) > s->in->nms;
 }
 
 /* ---- Heads ---- */
@@ -262,11 +284,19 @@ static int read_flat(struct search *s, const struct head *h)
   return code;
 }
 
+/* As AlexeyAB's programs, which suppress the boxes of all heads at once. */
+static void choose_suppression(struct search *s, const struct mafat_head *last)
+{
+  s->nms_kind = last->nms;
+  s->nms_power = last->nms == MAFAT_NMS_DIOU ? (double)last->beta_nms : .6;
+}
+
 static int read_heads(struct search *s, const struct mafat_network *n)
 {
   int code = MAFAT_OK;
   for (int i = 0; i < s->in->n_layers && code == MAFAT_OK; i++) {
     const struct head h = {&n->layers[i], i};
+    if (mafat_layer_is_head(h.layer)) choose_suppression(s, &h.layer->head);
     if (h.layer->type == MAFAT_DETECTION)
       code = read_flat(s, &h);
     else if (mafat_layer_is_head(h.layer))
@@ -315,7 +345,7 @@ static void suppress(struct search *s)
       first_of_class = n_kept;
     bool keep = true;
     for (size_t j = first_of_class; j < n_kept && keep; j++)
-      keep = !overlaps_more(s->boxes[s->entries[j].box], s->boxes[e.box], s->in->nms);
+      keep = !overlaps_more(s, s->boxes[s->entries[j].box], s->boxes[e.box]);
     if (keep) s->entries[n_kept++] = e;
   }
   s->n_entries = n_kept;

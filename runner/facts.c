@@ -1,7 +1,9 @@
 #include "runner/facts.h"
 
+#include "formats/darknet/fork.h"
 #include "runner/model.h"
 #include "runner/memory/process.h"
+#include "runner/sized.h"
 
 #include <math.h>
 
@@ -59,12 +61,12 @@ static enum mafat_model_kind kind_of(const struct mafat_model *m)
   return mafat_classify_layer(m->network, m->n_layers) < 0 ? MAFAT_MODEL_OTHER : MAFAT_MODEL_CLASSIFIER;
 }
 
-void mafat_model_describe(const struct mafat_model *m, struct mafat_model_facts *f)
+void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_facts *out, size_t bytes)
 {
   struct mafat_prediction p;
   bool reads = mafat_weights_reads_in_runs(m->weights);
   mafat_model_predict(m, &p);
-  *f = (struct mafat_model_facts){
+  struct mafat_model_facts f = {
       .kind = kind_of(m),
       .input_h = m->network->input.h, .input_w = m->network->input.w, .input_c = m->network->input.c,
       .cpu = m->kernels->name,
@@ -74,27 +76,32 @@ void mafat_model_describe(const struct mafat_model *m, struct mafat_model_facts 
       .kept_weights_bytes = mafat_weights_bytes(m->weights),
       .reads_method = reads ? mafat_weights_reads_method(m->weights) : NULL,
       .reads_directly = reads && mafat_weights_reads_directly(m->weights),
-      .load_ms = m->load_ms};
-  mafat_facts_plan(&f->plan, &m->choice, &p);
-  f->plan.fits = p.charge_bytes <= m->budget_bytes;
-  f->plan.calibrated = m->calibrated;
+      .load_ms = m->load_ms,
+      .fork = mafat_fork_name(m->network->fork),
+      .fork_sign = m->network->fork_sign[0] ? m->network->fork_sign : NULL};
+  mafat_facts_plan(&f.plan, &m->choice, &p);
+  f.plan.fits = p.charge_bytes <= m->budget_bytes;
+  f.plan.calibrated = m->calibrated;
+  mafat_sized_give(out, bytes, &f, sizeof f);
 }
 
-void mafat_model_last_run(const struct mafat_model *m, struct mafat_run_facts *f)
+void mafat_model_last_run_sized(const struct mafat_model *m, struct mafat_run_facts *out, size_t bytes)
 {
-  *f = (struct mafat_run_facts){
+  const struct mafat_run_facts f = {
       .image_ms = m->image_ms, .layers_ms = m->layers_ms, .picture_w = m->picture_w, .picture_h = m->picture_h,
       .input_failed = m->input_failed, .weights_read_bytes = mafat_weights_bytes_read(m->weights)};
+  mafat_sized_give(out, bytes, &f, sizeof f);
 }
 
 /* ---- the process ---- */
 
-void mafat_process_measure(struct mafat_process_facts *f)
+void mafat_process_measure_sized(struct mafat_process_facts *out, size_t bytes)
 {
-  *f = (struct mafat_process_facts){.resident_bytes = mafat_process_resident_bytes(),
-                                    .peak_bytes = mafat_process_peak_bytes(),
-                                    .major_faults = (uint64_t)mafat_process_major_faults()};
-  mafat_process_swap_bytes(&f->swap_in_bytes, &f->swap_out_bytes);
+  struct mafat_process_facts f = {.resident_bytes = mafat_process_resident_bytes(),
+                                  .peak_bytes = mafat_process_peak_bytes(),
+                                  .major_faults = (uint64_t)mafat_process_major_faults()};
+  mafat_process_swap_bytes(&f.swap_in_bytes, &f.swap_out_bytes);
+  mafat_sized_give(out, bytes, &f, sizeof f);
 }
 
 /* So near its budget that the kernel may have taken code back. */
@@ -107,7 +114,7 @@ static bool is_tight(const struct mafat_model *m, size_t charge_bytes)
 /* The arena is compared page by page, and the rest with the rest. Less of the process is no
  * mistake where the budget is tight, nor where shared libraries' code was guessed; less of the
  * arena is none where threads found no work. */
-void mafat_model_check(const struct mafat_model *m, size_t resident_bytes, struct mafat_check *c)
+static void check_resident(const struct mafat_model *m, size_t resident_bytes, struct mafat_check *c)
 {
   struct mafat_prediction p;
   mafat_model_predict(m, &p);
@@ -128,4 +135,11 @@ void mafat_model_check(const struct mafat_model *m, size_t resident_bytes, struc
   c->off_bytes = (size_t)(c->in_arena ? arena_off : (long long)off - arena_off);
   if (c->in_arena) c->holds = m->choice.plan->n_threads > mafat_process_processors();
   else c->holds = is_tight(m, p.charge_bytes) || !mafat_process_is_static();
+}
+
+void mafat_model_check_sized(const struct mafat_model *m, size_t resident_bytes, struct mafat_check *out, size_t bytes)
+{
+  struct mafat_check c;
+  check_resident(m, resident_bytes, &c);
+  mafat_sized_give(out, bytes, &c, sizeof c);
 }

@@ -3,6 +3,7 @@
 #include "predictor/fusion.h"
 #include "predictor/packing.h"
 #include "runner/model.h"
+#include "runner/sized.h"
 
 #include <string.h>
 
@@ -75,14 +76,20 @@ int mafat_facts_group(struct mafat_group_facts *f, const struct mafat_choice *c,
   return MAFAT_OK;
 }
 
-int mafat_model_layer(const struct mafat_model *m, int layer, struct mafat_layer_facts *f)
+int mafat_model_layer_sized(const struct mafat_model *m, int layer, struct mafat_layer_facts *out, size_t bytes)
 {
-  int code = mafat_facts_layer(f, m->network, &m->choice, layer);
-  if (code == MAFAT_OK) f->ms = mafat_executor_layer_ms(m->executor)[layer];
-  return code;
+  struct mafat_layer_facts f;
+  int code = mafat_facts_layer(&f, m->network, &m->choice, layer);
+  if (code) return code;
+  f.ms = mafat_executor_layer_ms(m->executor)[layer];
+  mafat_sized_give(out, bytes, &f, sizeof f);
+  return MAFAT_OK;
 }
 
-int mafat_model_group(const struct mafat_model *m, int group, struct mafat_group_facts *f)
+int mafat_model_group_sized(const struct mafat_model *m, int group, struct mafat_group_facts *out, size_t bytes)
 {
-  return mafat_facts_group(f, &m->choice, group);
+  struct mafat_group_facts f;
+  int code = mafat_facts_group(&f, &m->choice, group);
+  if (code == MAFAT_OK) mafat_sized_give(out, bytes, &f, sizeof f);
+  return code;
 }

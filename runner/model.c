@@ -4,6 +4,7 @@
 #include "runner/image/input.h"
 #include "runner/memory/process.h"
 #include "runner/memory/surroundings.h"
+#include "runner/sized.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,10 @@ const char *mafat_version(void)
   return MAFAT_VERSION;
 }
 
-void mafat_model_defaults(struct mafat_model_options *options)
+void mafat_model_defaults_sized(struct mafat_model_options *options, size_t bytes)
 {
-  *options = (struct mafat_model_options){.memory_bytes = 0, .bias_bytes = MAFAT_PAPER_BIAS, .threads = 1};
+  const struct mafat_model_options usual = {.bias_bytes = MAFAT_PAPER_BIAS, .threads = 1};
+  mafat_sized_give(options, bytes, &usual, sizeof usual);
 }
 
 /* ---- opening ---- */
@@ -95,16 +97,18 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   return mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
 }
 
-int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
-                     const struct mafat_model_options *options, struct mafat_diagnostic *d)
+int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const char *weights_path,
+                           const struct mafat_model_options *options, size_t bytes, struct mafat_diagnostic *d)
 {
-  struct mafat_model_options usual;
+  struct mafat_model_options o;
   *out = NULL;
+  if (!weights_path && cfg_path && mafat_is_packed(cfg_path)) weights_path = cfg_path;
   if (!cfg_path || !weights_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
+  int code = mafat_sized_take_model_options(&o, options, bytes, d);
+  if (code) return code;
   struct mafat_model *m = calloc(1, sizeof *m);
   if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
-  mafat_model_defaults(&usual);
-  int code = open_model(m, cfg_path, weights_path, options ? options : &usual, d);
+  code = open_model(m, cfg_path, weights_path, &o, d);
   if (code == MAFAT_OK) *out = m;
   else mafat_model_close(&m);
   return code;

@@ -1,7 +1,9 @@
 #include "runner/query.h"
 
+#include "formats/darknet/fork.h"
 #include "runner/facts.h"
 #include "runner/memory/surroundings.h"
+#include "runner/sized.h"
 #include "runner/weights/weights.h"
 
 #include <stdint.h>
@@ -33,6 +35,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
 {
   int code;
   struct mafat_weights_kind kind = {0};
+  if (!weights && mafat_is_packed(cfg)) weights = cfg;
   q->weights_assumed = !weights;
   q->threads = o->threads;
   q->kernels = mafat_kernels_find(o->cpu);
@@ -53,16 +56,17 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   return MAFAT_OK;
 }
 
-int mafat_query_open(struct mafat_query **out, const char *cfg, const char *weights,
-                     const struct mafat_model_options *o, struct mafat_diagnostic *d)
+int mafat_query_open_sized(struct mafat_query **out, const char *cfg, const char *weights,
+                           const struct mafat_model_options *options, size_t bytes, struct mafat_diagnostic *d)
 {
-  struct mafat_model_options usual;
+  struct mafat_model_options o;
   *out = NULL;
   if (!cfg) return mafat_fail(d, MAFAT_EINVAL, "expected the path of a cfg");
+  int code = mafat_sized_take_model_options(&o, options, bytes, d);
+  if (code) return code;
   struct mafat_query *q = calloc(1, sizeof *q);
   if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
-  mafat_model_defaults(&usual);
-  int code = open_query(q, cfg, weights, o ? o : &usual, d);
+  code = open_query(q, cfg, weights, &o, d);
   if (code == MAFAT_OK) *out = q;
   else mafat_query_close(&q);
   return code;
@@ -80,9 +84,9 @@ void mafat_query_close(struct mafat_query **query)
   *query = NULL;
 }
 
-void mafat_query_describe(const struct mafat_query *q, struct mafat_query_facts *f)
+void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_facts *out, size_t bytes)
 {
-  *f = (struct mafat_query_facts){
+  const struct mafat_query_facts f = {
       .input_h = q->network->input.h, .input_w = q->network->input.w, .input_c = q->network->input.c,
       .n_layers = q->n_layers,
       .cpu = q->kernels->name,
@@ -96,7 +100,10 @@ void mafat_query_describe(const struct mafat_query *q, struct mafat_query_facts 
       .greedy = q->request.greedy,
       .threads = q->threads,
       .bias_bytes = q->request.bias_bytes,
-      .n_front = q->front->n};
+      .n_front = q->front->n,
+      .fork = mafat_fork_name(q->network->fork),
+      .fork_sign = q->network->fork_sign[0] ? q->network->fork_sign : NULL};
+  mafat_sized_give(out, bytes, &f, sizeof f);
 }
 
 /* ---- many budgets ---- */
@@ -137,11 +144,12 @@ int mafat_query_budgets(const struct mafat_query *q, size_t *budgets, int room)
   return n;
 }
 
-int mafat_query_front(const struct mafat_query *q, int index, struct mafat_front_facts *f)
+int mafat_query_front_sized(const struct mafat_query *q, int index, struct mafat_front_facts *out, size_t bytes)
 {
   if (index < 0 || index >= q->front->n) return MAFAT_EINVAL;
   const struct mafat_candidate *c = &q->front->list[index];
-  *f = (struct mafat_front_facts){q->front_texts[index], c->threads, c->charge_bytes, c->ms};
+  const struct mafat_front_facts f = {q->front_texts[index], c->threads, c->charge_bytes, c->ms};
+  mafat_sized_give(out, bytes, &f, sizeof f);
   return MAFAT_OK;
 }
 
@@ -192,16 +200,22 @@ void mafat_answer_describe(const struct mafat_answer *a, struct mafat_plan_facts
   f->calibrated = a->query->basis.calibration.measured;
 }
 
-int mafat_answer_layer(const struct mafat_answer *a, int layer, struct mafat_layer_facts *f)
+int mafat_answer_layer_sized(const struct mafat_answer *a, int layer, struct mafat_layer_facts *out, size_t bytes)
 {
-  return mafat_facts_layer(f, a->query->network, &a->choice, layer);
+  struct mafat_layer_facts f;
+  int code = mafat_facts_layer(&f, a->query->network, &a->choice, layer);
+  if (code == MAFAT_OK) mafat_sized_give(out, bytes, &f, sizeof f);
+  return code;
 }
 
-int mafat_answer_group(const struct mafat_answer *a, int group, struct mafat_group_facts *f)
+int mafat_answer_group_sized(const struct mafat_answer *a, int group, struct mafat_group_facts *out, size_t bytes)
 {
-  int code = mafat_facts_group(f, &a->choice, group);
-  if (code == MAFAT_OK && a->paper) f->paper_bytes = a->paper->groups[group].peak_bytes;
-  return code;
+  struct mafat_group_facts f;
+  int code = mafat_facts_group(&f, &a->choice, group);
+  if (code) return code;
+  if (a->paper) f.paper_bytes = a->paper->groups[group].peak_bytes;
+  mafat_sized_give(out, bytes, &f, sizeof f);
+  return MAFAT_OK;
 }
 
 int mafat_answer_check(const struct mafat_answer *a, struct mafat_diagnostic *d)
@@ -209,7 +223,7 @@ int mafat_answer_check(const struct mafat_answer *a, struct mafat_diagnostic *d)
   return a->choice.fits ? MAFAT_OK : mafat_choice_refuse(&a->choice, &a->request, d);
 }
 
-int mafat_answer_paper(const struct mafat_answer *a, struct mafat_paper_facts *f, struct mafat_diagnostic *d)
+int mafat_answer_paper_sized(const struct mafat_answer *a, struct mafat_paper_facts *out, size_t bytes, struct mafat_diagnostic *d)
 {
   if (!a->paper) {
     struct mafat_paper_prediction *none;
@@ -218,6 +232,7 @@ int mafat_answer_paper(const struct mafat_answer *a, struct mafat_paper_facts *f
     return code ? code : MAFAT_EUNSUPPORTED;
   }
   const struct mafat_paper_group *peak = &a->paper->groups[a->paper->peak_group];
-  *f = (struct mafat_paper_facts){a->paper->bytes, a->paper->peak_group, peak->peak_layer, peak->tile_row, peak->tile_col};
+  const struct mafat_paper_facts f = {a->paper->bytes, a->paper->peak_group, peak->peak_layer, peak->tile_row, peak->tile_col};
+  mafat_sized_give(out, bytes, &f, sizeof f);
   return MAFAT_OK;
 }

@@ -9,13 +9,7 @@ tree=$folder/mafat-$version
 
 rm -rf "$folder"
 mkdir -p "$tree"
-# shellcheck disable=SC2016 # the inner shell's
-if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then # what is there, and not ignored
-  git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' - |
-    tar -c --null -T - | tar -x -C "$tree"
-else
-  tar -c --exclude=./build --exclude="${folder%/deb}" . | tar -x -C "$tree"
-fi
+scripts/copy_tree.sh "$tree" "$build"
 
 # Tests are `make test`'s.
 log=$folder/log

@@ -6,7 +6,7 @@
 #include "predictor/packing.h"
 #include "predictor/planning.h"
 #include "predictor/winograd.h"
-#include "predictor/work.h"
+#include "predictor/cost/work.h"
 
 #include <math.h>
 #include <stdlib.h>

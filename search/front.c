@@ -1,6 +1,6 @@
 #include "search/front.h"
 
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef MAFAT_SEARCH_REQUEST_H
 #define MAFAT_SEARCH_REQUEST_H
 
-#include "predictor/calibration.h"
+#include "predictor/cost/calibration.h"
 #include "predictor/plan.h"
 #include "predictor/predict.h"
 

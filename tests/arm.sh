@@ -10,14 +10,8 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 143' TERM INT
 photo=models/shapes/holdout/000000.jpg
 tiles=(--plan 4x4/4/3x5 --threads 2)
-failures=0
-
-ok() { echo "ok $*"; }
-skip() { echo "skip $*"; }
-fail() {
-  echo "FAIL $*"
-  failures=1
-}
+# shellcheck source=tests/check.sh
+. tests/check.sh
 
 # emulate TRIPLET PROGRAM ARGUMENT...
 emulate() {
@@ -36,7 +30,7 @@ heads() { awk '/^\[/ { if ($1 ~ /^\[(yolo|region|detection)\]/) print n; n++ }' 
 
 models=(models/shapes/shapes)
 if [ -n "${MAFAT_MODELS:-}" ]; then models+=("$MAFAT_MODELS/yolo-fastest-1.1"); else
-  skip "arm yolo-fastest: MAFAT_MODELS does not name the folder with the trained networks"
+  skip "arm yolo-fastest" "MAFAT_MODELS does not name the folder with the trained networks"
 fi
 
 # infer OUT MODEL ALGORITHM OPTION... -- PROGRAM...: the output of each head, OUT.LAYERS, and a JSON line, OUT.json
@@ -83,18 +77,18 @@ outputs() {
   what="$triplet $model_name $level $algorithm${*:+ $*}"
   out=$dir/$triplet.$model_name.$level
   if ! infer "$out" "$model" "$algorithm" --cpu "$level" "$@" -- emulate "$triplet" "$BUILD/$triplet/run_inference" 2>"$out.err"; then
-    fail "$what: $(tail -n 1 "$out.err")"
+    fail "$what" "$(tail -n 1 "$out.err")"
     return
   fi
   if ! grep -q "\"cpu\": *\"$level\"" "$out.json"; then
-    fail "$what: ran at another level"
+    fail "$what" "ran at another level"
     return
   fi
   for layers in $(heads "$model.cfg"); do
     if text=$("$BUILD/arm_floats" compare "$out.$layers" "$dir/$model_name.$expected.$algorithm.$layers" "$tolerance" 2>&1); then
       ok "$what, $layers layers: $text"
     else
-      fail "$what, $layers layers: $text"
+      fail "$what, $layers layers" "$text"
     fi
   done
 }
@@ -105,7 +99,7 @@ inference() { # TRIPLET
     outputs "$triplet" "$model" portable direct portable 1e-5
     case $triplet,$host_level in
     aarch64*,portable)
-      skip "$triplet neon: the host has no level of the fused class to compare with"
+      skip "$triplet neon" "the host has no level of the fused class to compare with"
       continue
       ;;
     aarch64*) expected=best tolerance=0 ;;
@@ -125,7 +119,7 @@ picture() { # TRIPLET
     grep -q '"confidence"' "$out" && diff <(detections "$out") <(detections "$dir/picture.json") >"$out.err"; then
     ok "$triplet picture: the host's boxes"
   else
-    fail "$triplet picture: $(head -n 3 "$out.err")"
+    fail "$triplet picture" "$(head -n 3 "$out.err")"
   fi
 }
 
@@ -137,7 +131,7 @@ packed() { # TRIPLET
     "${pack[@]}" --check "$out" 2>"$out.err"; then
     ok "$triplet pack_weights: the host's bytes"
   else
-    fail "$triplet pack_weights: $(tail -n 1 "$out.err")"
+    fail "$triplet pack_weights" "$(tail -n 1 "$out.err")"
     return
   fi
   infer "$out.kept" $model direct --plan 1x1/NoCut -- "${run[@]}" 2>"$out.err"
@@ -149,7 +143,7 @@ packed() { # TRIPLET
         cmp "$out.read" "$out.kept.$layers" 2>"$out.err"; then
         ok "$what: the bits of weights that are kept"
       else
-        fail "$what: $(tail -n 1 "$out.err")"
+        fail "$what" "$(tail -n 1 "$out.err")"
       fi
     done
   done
@@ -163,11 +157,11 @@ budget() { # TRIPLET
     models/shapes/shapes.weights "$dir/shapes.ppm" >"$out" 2>&1
   bytes=$(sed -n 's/.*"memory_budget_bytes": *\([0-9a-z]*\).*/\1/p' "$out")
   if [ "$(sed -n 's/^MemAvailable: *\([0-9]*\).*/\1/p' /proc/meminfo)" -lt 2097152 ]; then
-    skip "$triplet budget: less than 2 GB available"
+    skip "$triplet budget" "less than 2 GB available"
   elif [ "$bytes" = null ] || { [ -n "$bytes" ] && [ "$bytes" -ge $least ] && [ "$bytes" -le "$most" ]; }; then
     ok "$triplet budget"
   else
-    fail "$triplet budget: $bytes bytes; $(tail -n 1 "$out")"
+    fail "$triplet budget" "$bytes bytes; $(tail -n 1 "$out")"
   fi
 }
 
@@ -177,25 +171,26 @@ without_neon() { # TRIPLET
   QEMU_CPU=max,neon=off emulate "$triplet" "$BUILD/$triplet/run_inference" --memory 1G --json --quiet --cpu neon \
     models/shapes/shapes.cfg models/shapes/shapes.weights "$dir/shapes.ppm" >"$out" 2>&1
   if grep -q '"cpu": *"portable"' "$out"; then ok "$triplet without NEON: portable"; else
-    fail "$triplet without NEON: $(tail -n 1 "$out")"
+    fail "$triplet without NEON" "$(tail -n 1 "$out")"
   fi
 }
 
 # The last line of a test program tells.
 program() { # TRIPLET PROGRAM
   local triplet=$1 program=$2 out=$dir/$1.$2
-  [ -x "$BUILD/$triplet/$program" ] || { skip "$triplet $program: not built"; return; }
+  [ -x "$BUILD/$triplet/$program" ] || { skip "$triplet $program" "not built"; return; }
   if emulate "$triplet" "$BUILD/$triplet/$program" >"$out" 2>&1; then
     ok "$triplet $program: $(tail -n 1 "$out")"
   else
-    fail "$triplet $program: $(tail -n 20 "$out")"
+    tail -n 20 "$out"
+    fail "$triplet $program" "$(tail -n 1 "$out")"
   fi
 }
 
 everything() { # TRIPLET
   emulate "$1" "$BUILD/$1/run_inference" --version >/dev/null || {
-    fail "$1: run_inference does not start under qemu-user"
-    return $failures
+    fail "$1" "run_inference does not start under qemu-user"
+    return "$failed"
   }
   inference "$1"
   picture "$1"
@@ -204,7 +199,7 @@ everything() { # TRIPLET
   [ "${1%%-*}" = arm ] && without_neon "$1"
   program "$1" kernel_check
   program "$1" unit_tests
-  return $failures
+  return "$failed"
 }
 
 # All processors at once: emulation is slow.
@@ -213,9 +208,9 @@ for triplet in "$@"; do
   everything "$triplet" >"$dir/$triplet.log" 2>&1 &
   jobs[$triplet]=$!
 done
-status=$failures
+status=$failed
 for triplet in "$@"; do
   wait "${jobs[$triplet]}" || status=1
   cat "$dir/$triplet.log"
 done
-exit $status
+exit "$status"

@@ -1,55 +1,134 @@
 #!/usr/bin/env bash
-# Every test of the project, one after the other: unit tests, golden hashes, command lines,
-# the comparison with Debian's libdarknet, runs inside memory limits, a machine
-# with control groups v2. Prints a summary last; exits 1 when anything failed. BUILD names the build folder.
+# The tests of the project, in three sizes: run.sh [check|test|full]. check is what to run before every commit, test (the default)
+# decides, full is all there is, and takes hours. Prints what fails and what is skipped, and seconds, section by section, and a
+# summary last; exits 1 when anything failed. BUILD names the build folder. What is run learns its size from MAFAT_TEST_SIZE.
 set -u
-export BUILD=${BUILD:-build}
-passed=0 failed=0 skipped=0
+cd "$(dirname "$0")/.." || exit 1
+export BUILD=${BUILD:-build} MAFAT_TEST_SIZE=${1:-test}
+unset MAKEFLAGS MFLAGS MAKELEVEL # its jobs are not ours to use
 
-count() { # adds a script's ok / FAIL / skip lines to the totals
-  passed=$((passed + $(grep -c '^ok ' "$1")))
-  failed=$((failed + $(grep -c '^FAIL ' "$1")))
-  skipped=$((skipped + $(grep -c '^skip ' "$1")))
+# Of every section: the sizes that it belongs to, the command, and with what it may run at once:
+#   cpu    with anything
+#   swap   with cpu alone: it makes swap files or memory groups
+#   alone  with nothing: it uses all CPUs, or counts what others do to the memory or the time
+sections() {
+  cat <<END
+check,test,full  alone  tests/unit.sh
+test,full        swap   tests/cli/darknet_bridge.sh
+test,full        cpu    tests/oracle/run.sh
+test,full        cpu    tests/cli/darknet_patch.sh
+test,full        swap   tests/cli/sweep.sh
+test,full        cpu    tests/valgrind.sh
+test,full        cpu    tests/cli/predict.sh
+check            cpu    $BUILD/kernel_check --cases 50
+test,full        cpu    $BUILD/kernel_check
+check,test,full  cpu    tests/golden/run.sh
+check,test,full  cpu    tests/cli/run_inference.sh
+test,full        cpu    tests/cli/forks.sh
+test,full        cpu    tests/cli/figure.sh
+test,full        cpu    tests/cli/annotate.sh
+test,full        cpu    tests/cli/paper.sh
+check,test,full  cpu    tests/cli/pack_weights.sh
+check,test,full  cpu    tests/cli/shapes.sh
+check,test,full  cpu    tests/cli/api.sh
+test,full        cpu    tests/cli/install.sh
+test,full        swap   tests/cli/swap.sh
+test,full        swap   tests/cli/timeline.sh
+test,full        alone  tests/cli/memory_limit.sh
+test,full        alone  tests/predictor/run.sh
+test,full        alone  tests/limits/run.sh --sample
+full             alone  tests/v2/run.sh
+full             alone  make check-asan
+full             alone  make fuzz
+full             alone  make check-predictor PREDICT=--whole
+full             alone  make limits
+END
 }
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-
-echo "== unit tests"
-status=0
-"$BUILD/unit_tests" >"$log" 2>&1 || status=$?
-if [ $status = 0 ]; then tail -n 1 "$log"; else cat "$log"; fi
-checks=$(sed -n 's/.*Checks: \([0-9]*\), Failures: \([0-9]*\), Errors: \([0-9]*\).*/\1 \2 \3/p' "$log" | tail -n 1)
-if [ -z "$checks" ]; then
-  failed=$((failed + 1))
-else
-  read -r n f e <<<"$checks"
-  passed=$((passed + n - f - e)) failed=$((failed + f + e))
-  [ $status = 0 ] || [ $((f + e)) -gt 0 ] || failed=$((failed + 1)) # died after its summary
+queue=() # sections that are still to be run: class and command
+while read -r sizes class command; do
+  case ,$sizes, in *,"$MAFAT_TEST_SIZE",*) queue+=("$class $command") ;; esac
+done < <(sections)
+if [ ${#queue[@]} = 0 ]; then
+  echo "run.sh: expected check, test or full, found '$1'" >&2
+  exit 2
 fi
 
-echo "== kernel_check"
-if "$BUILD/kernel_check" >"$log" 2>&1; then
-  lines=$(grep -c ' intact$' "$log")
-  echo "$lines checks passed"
-  passed=$((passed + lines))
-else
-  cat "$log"
-  failed=$((failed + 1))
-fi
+work=$(mktemp -d) || exit 1
+declare -A running=() # by process: class and command
+stop() {
+  trap '' HUP INT TERM
+  for pid in "${!running[@]}"; do kill -TERM -- "-$pid" 2>/dev/null; done
+  wait
+  exit "$1"
+}
+trap 'rm -rf "$work"' EXIT
+trap 'stop 129' HUP
+trap 'stop 130' INT
+trap 'stop 143' TERM
+at_once=$(nproc)
+[ "$at_once" -le 2 ] || at_once=2
+passed=0 failed=0 skipped=0
 
-for script in tests/golden/run.sh tests/cli/*.sh tests/valgrind.sh tests/oracle/run.sh tests/predictor/run.sh 'tests/limits/run.sh --sample' tests/v2/run.sh; do
-  echo "== $script"
-  # shellcheck disable=SC2086 # a script and its option
-  if ! bash $script >"$log" 2>&1; then
-    grep -q '^FAIL ' "$log" || { echo "FAIL $script: exit status not 0" >>"$log"; }
+# may_start CLASS: beside those that run?
+may_start() {
+  local other
+  [ ${#running[@]} -lt "$at_once" ] || return 1
+  for other in "${running[@]}"; do
+    case $1,${other%% *} in alone,* | *,alone | swap,swap) return 1 ;; esac
+  done
+}
+
+# section LOG COMMAND...: its lines to the log, its seconds behind them; its exit status becomes a line where it said nothing
+section() {
+  local log=$1 name=${*:2} status=0 TIMEFORMAT='%1R s, of CPU %1U + %1S s'
+  shift
+  case $1 in *.sh) set -- bash "$@" ;; esac
+  { time "$@" >"$log" 2>&1 </dev/null || status=$?; } 2>"$log.seconds"
+  if [ $status = 77 ] || grep -qE '^make.* Error 77$' "$log"; then # it cannot be tried here
+    echo "skip $name: $(grep -v '^make' "$log" | tail -n 1)" >>"$log"
+  elif [ $status != 0 ] && ! grep -qE '^FAIL |^[0-9]+%: .*(Failures|Errors): [1-9]' "$log"; then
+    echo "FAIL $name: exit status $status" >>"$log"
   fi
-  grep -E '^(FAIL|skip) ' "$log"
-  grep -E '^   ' "$log" # lists, such as what becomes of every cfg
-  grep -cE '^ok ' "$log" | sed 's/$/ checks passed/'
-  grep -qE '^FAIL ' "$log" && tail -n 40 "$log"
-  count "$log"
-done
+}
 
+start_some() { # the first sections that may
+  local i class command
+  for i in "${!queue[@]}"; do
+    read -r class command <<<"${queue[i]}"
+    may_start "$class" || continue
+    set -m # a process group of its own, to be ended with
+    # shellcheck disable=SC2086 # a command's words
+    section "$work/${command//[\/ ]/_}" $command &
+    set +m
+    running[$!]="$class $command"
+    unset 'queue[i]'
+  done
+}
+
+# A line for each check: ok, FAIL or skip; kernel_check's; and the summaries of the unit tests.
+count() { # LOG: passed, failed, skipped
+  awk '/^ok / || / intact$/ { passed++ } /^FAIL / { failed++ } /^skip / { skipped++ }
+    /^[0-9]+%: Checks: / { failed += $5 + $7; passed += $3 - $5 - $7 }
+    END { print passed + 0, failed + 0, skipped + 0 }' "$1"
+}
+
+report() { # COMMAND
+  local log=$work/${1//[\/ ]/_} p f s
+  echo "== $1: $(cat "$log.seconds")"
+  read -r p f s < <(count "$log")
+  if [ "$f" != 0 ]; then grep -vE '^(ok |100%: |Running suite)| intact$' "$log" | tail -n 100; else
+    grep -E '^skip |^   ' "$log" # and lists, such as what becomes of every cfg
+  fi
+  echo "$p checks passed"
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+while start_some && [ ${#running[@]} -gt 0 ]; do
+  wait -n -p ended "${!running[@]}"
+  command=${running[$ended]#* }
+  unset "running[$ended]"
+  report "$command"
+done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

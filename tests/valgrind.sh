@@ -3,26 +3,27 @@
 # ways that end in a message. Small networks, so that it takes seconds.
 set -u
 BUILD=${BUILD:-build}
+# shellcheck disable=SC2034 # by tests/check.sh
+suite=valgrind
+# shellcheck source=tests/check.sh
+. tests/check.sh
 if ! command -v valgrind >/dev/null 2>&1; then
-  echo "skip valgrind: not installed"
+  skip everything 'not installed'
   exit 0
 fi
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-failures=0
+trap 'exit 143' TERM INT
 
-# run NAME EXPECTED-STATUS COMMAND...
-run() {
+# clean NAME EXPECTED-STATUS COMMAND...: by valgrind's judgement, too
+clean() {
   local name=$1 expected=$2 status=0
   shift 2
   valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,indirect,possible \
     --error-exitcode=99 "$@" >"$dir/out" 2>"$dir/err" || status=$?
-  if [ "$status" = "$expected" ]; then
-    echo "ok valgrind $name"
-  else
-    echo "FAIL valgrind $name: exit status $status, expected $expected"
+  if [ "$status" = "$expected" ]; then ok "$name"; else
+    fail "$name" "exit status $status, expected $expected"
     grep -E '^==' "$dir/err" | head -n 20
-    failures=1
   fi
 }
 
@@ -70,46 +71,48 @@ CFG
 head -c 5000 "$dir/noise.ppm" >"$dir/short.ppm"
 weights=$dir/net.weights
 
-run make_weights 0 "$BUILD/make_weights" --quiet "$dir/net.cfg" "$weights"
-run untiled 0 "$BUILD/run_inference_dynamic" --thresh 0.01 "$dir/net.cfg" "$weights" "$dir/noise.ppm"
-run tiled 0 "$BUILD/run_inference_dynamic" --plan 3x2:balanced/3/2x2 --json --report --repeat 2 \
+clean make_weights 0 "$BUILD/make_weights" --quiet "$dir/net.cfg" "$weights"
+clean untiled 0 "$BUILD/run_inference_dynamic" --thresh 0.01 "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+clean tiled 0 "$BUILD/run_inference_dynamic" --plan 3x2:balanced/3/2x2 --json --report --repeat 2 \
   "$dir/net.cfg" "$weights" "$dir/noise.ppm"
-run 'rows, two threads' 0 "$BUILD/run_inference_dynamic" --plan rows2/3/1x1 --threads 2 --algorithm winograd \
+clean 'rows, two threads' 0 "$BUILD/run_inference_dynamic" --plan rows2/3/1x1 --threads 2 --algorithm winograd \
   "$dir/net.cfg" "$weights" "$dir/noise.ppm"
-run portable 0 "$BUILD/run_inference_dynamic" --cpu portable "$dir/net.cfg" "$weights" "$dir/noise.ppm"
-run 'several pictures, one damaged' 2 "$BUILD/run_inference_dynamic" "$dir/net.cfg" "$weights" \
+clean portable 0 "$BUILD/run_inference_dynamic" --cpu portable "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+clean 'several pictures, one damaged' 2 "$BUILD/run_inference_dynamic" "$dir/net.cfg" "$weights" \
   "$dir/noise.ppm" "$dir/short.ppm" "$dir/noise.ppm"
-run 'no such picture' 2 "$BUILD/run_inference_dynamic" "$dir/net.cfg" "$weights" "$dir/none.jpg"
-run 'no such plan' 2 "$BUILD/run_inference_dynamic" --plan 99x99/NoCut "$dir/net.cfg" "$weights" "$dir/noise.ppm"
-run 'too little memory' 3 "$BUILD/run_inference_dynamic" --memory 64K "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+clean 'no such picture' 2 "$BUILD/run_inference_dynamic" "$dir/net.cfg" "$weights" "$dir/none.jpg"
+clean 'no such plan' 2 "$BUILD/run_inference_dynamic" --plan 99x99/NoCut "$dir/net.cfg" "$weights" "$dir/noise.ppm"
+clean 'too little memory' 3 "$BUILD/run_inference_dynamic" --memory 64K "$dir/net.cfg" "$weights" "$dir/noise.ppm"
 printf '[net]\nwidth=8\nheight=8\nchannels=3\n[maxpool]\nsize=2\nstride=2\n' >"$dir/bare.cfg"
-run 'make_weights for no weights' 0 "$BUILD/make_weights" "$dir/bare.cfg" "$dir/bare.weights"
-run 'a network without weights' 0 "$BUILD/run_inference_dynamic" "$dir/bare.cfg" "$dir/bare.weights" "$dir/noise.ppm"
+clean 'make_weights for no weights' 0 "$BUILD/make_weights" "$dir/bare.cfg" "$dir/bare.weights"
+clean 'a network without weights' 0 "$BUILD/run_inference_dynamic" "$dir/bare.cfg" "$dir/bare.weights" "$dir/noise.ppm"
 head -c 3000 "$weights" >"$dir/short.weights"
-run 'short weights' 2 "$BUILD/run_inference_dynamic" "$dir/net.cfg" "$dir/short.weights" "$dir/noise.ppm"
+clean 'short weights' 2 "$BUILD/run_inference_dynamic" "$dir/net.cfg" "$dir/short.weights" "$dir/noise.ppm"
 packed=$dir/net.packed
-run pack_weights 0 "$BUILD/pack_weights" --quiet "$dir/net.cfg" "$weights" "$packed"
-run 'pack_weights --check' 0 "$BUILD/pack_weights" --check --quiet "$packed"
-run 'packing short weights' 2 "$BUILD/pack_weights" --quiet "$dir/net.cfg" "$dir/short.weights" "$dir/short.packed"
+clean pack_weights 0 "$BUILD/pack_weights" --quiet "$dir/net.cfg" "$weights" "$packed"
+clean 'pack_weights --check' 0 "$BUILD/pack_weights" --check --quiet "$packed"
+clean 'packing short weights' 2 "$BUILD/pack_weights" --quiet "$dir/net.cfg" "$dir/short.weights" "$dir/short.packed"
 plan=rows2:loaded/3/panels:streamed
 for file in "$weights" "$packed"; do
-  run "read while running, ${file##*.}" 0 "$BUILD/run_inference_dynamic" --plan $plan --repeat 2 "$dir/net.cfg" "$file" "$dir/noise.ppm"
-  run "and a picture damaged" 2 "$BUILD/run_inference_dynamic" --plan $plan "$dir/net.cfg" "$file" "$dir/noise.ppm" \
+  clean "read while running, ${file##*.}" 0 "$BUILD/run_inference_dynamic" --plan $plan --repeat 2 "$dir/net.cfg" "$file" "$dir/noise.ppm"
+  clean "and a picture damaged" 2 "$BUILD/run_inference_dynamic" --plan $plan "$dir/net.cfg" "$file" "$dir/noise.ppm" \
     "$dir/short.ppm" "$dir/noise.ppm"
 done
 
 # Programs of Darknet's library through the drop-in: two networks, loaded, run and freed again and again.
 lib=$(realpath "$BUILD/mafat/libmafat-darknet.so" 2>/dev/null)
 if [ -z "$lib" ] || [ ! -f "$lib" ]; then
-  echo "skip valgrind 100 networks of Darknet's: the drop-in is not built"
-  exit $failures
+  skip "100 networks of Darknet's" 'the drop-in is not built'
+  exit "$failed"
 fi
 gcc -g -isystem /usr/lib/darknet/include tests/darknet/network.c -o "$dir/network" -L/usr/lib/darknet -ldarknet -Wl,-rpath,/usr/lib/darknet \
-  -Wl,--allow-shlib-undefined -pthread || failures=1
+  -Wl,--allow-shlib-undefined -pthread || fail "100 networks of Darknet's" 'their program cannot be built'
 printf '[net]\nwidth=16\nheight=16\nchannels=3\n[convolutional]\nfilters=6\nsize=3\nstride=2\nbatch_normalize=1\nactivation=leaky\n[dropout]\n[avgpool]\n[connected]\noutput=4\n[softmax]\n[cost]\n' >"$dir/class.cfg"
 sed 's/width=64/width=32/; s/height=48/height=32/; s/mish/leaky/' "$dir/net.cfg" >"$dir/head.cfg"
 "$BUILD/make_weights" --quiet "$dir/class.cfg" "$dir/class.weights" && "$BUILD/make_weights" --quiet "$dir/head.cfg" "$dir/head.weights"
+cycles=100 # what one leaves behind, ten do, too
+[ "${MAFAT_TEST_SIZE:-}" != test ] || cycles=10
 export LD_PRELOAD=$lib
-run 'load, predict, free: 100 times, two networks by the drop-in' 0 "$dir/network" cycles 100 "$dir/head.cfg" "$dir/head.weights" "$dir/class.cfg" "$dir/class.weights"
+clean "load, predict, free: $cycles times, two networks by the drop-in" 0 "$dir/network" cycles "$cycles" "$dir/head.cfg" "$dir/head.weights" "$dir/class.cfg" "$dir/class.weights"
 unset LD_PRELOAD
-exit $failures
+exit "$failed"

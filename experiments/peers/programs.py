@@ -102,10 +102,12 @@ class Mafat:
             raise Unavailable("%s is missing; make" % self.program)
         text = subprocess.run([self.program, "--help"], capture_output=True, text=True, check=True).stdout
         self.has_algorithms, self.has_threads = "--algorithm" in text, "--threads" in text
+        # The peers compute what pjreddie's Darknet does.
+        self.fork = ["--fork", "darknet"] if "--fork" in text else []
         self.version = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
 
     def command(self, files, picture, repeat, options=(), dump=None):
-        return ([self.program, "--json", "--quiet", "--repeat", str(repeat), *options] +
+        return ([self.program, "--json", "--quiet", *self.fork, "--repeat", str(repeat), *options] +
                 (["--dump-output", dump] if dump else []) + [files.cfg, files.weights, picture])
 
     def files(self, files, picture):

@@ -1,5 +1,7 @@
 #include "formats/darknet/darknet.h"
 
+#include "formats/darknet/constants.h"
+#include "formats/darknet/fork.h"
 #include "formats/darknet/sections.h"
 
 #include <stdlib.h>
@@ -27,6 +29,7 @@ static int begin(struct mafat_network **out, const struct mafat_cfg *cfg, struct
 static int read_sections(struct mafat_network *n, struct mafat_cfg *cfg, const struct mafat_darknet_wish *wish,
                          struct mafat_diagnostic *d)
 {
+  n->fork = wish->fork ? wish->fork : mafat_fork_decide(cfg, n->fork_sign, sizeof n->fork_sign);
   int code = mafat_sections_read_net(n, cfg, wish->width, wish->height, d);
   for (int i = 1; i < cfg->n_sections && code == MAFAT_OK; i++) {
     n->n_layers = i; /* so that a failing layer is released too */
@@ -52,7 +55,9 @@ int mafat_darknet_make(struct mafat_network **out, struct mafat_cfg *cfg, const 
     n->cut = true;
     code = MAFAT_OK;
   }
-  if (code == MAFAT_OK) mafat_sections_warn_unknown(cfg, n->cut ? 1 + n->n_layers : cfg->n_sections, warnings);
+  if (code == MAFAT_OK && mafat_darknet_constants(&n->constants, n, NULL) != MAFAT_OK)
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg->path);
+  if (code == MAFAT_OK) mafat_sections_warn_unknown(cfg, n, warnings);
   if (code == MAFAT_OK) *out = n;
   else mafat_network_close(&n);
   return code;

@@ -8,6 +8,7 @@
 /* What somebody wants otherwise than the cfg has it. */
 struct mafat_darknet_wish {
   int width, height; /* of the input; 0: the cfg's */
+  enum mafat_fork fork; /* MAFAT_FORK_AUTO: what the cfg's keys say */
   int n_layers;      /* 0, or: what comes after so many layers may be unreadable, and then is left out */
 };
 

@@ -432,6 +432,25 @@ static int select_anchors(struct reader *r, const float *all, int given, int tot
   return code;
 }
 
+/* How boxes are suppressed; pjreddie's Darknet knows one way. */
+static int get_nms(struct reader *r, struct mafat_head *h)
+{
+  h->beta_nms = .6f;
+  if (r->network->fork == MAFAT_FORK_DARKNET) return MAFAT_OK;
+  static const char *const kinds[] = {"default", "greedynms", "diounms"}; /* as enum mafat_nms */
+  const struct mafat_cfg_option *o = mafat_cfg_find(r->section, "nms_kind");
+  const char *kind = o ? o->value : kinds[MAFAT_NMS_IOU];
+  int code = get_float(r, "beta_nms", &h->beta_nms);
+  if (code) return code;
+  for (int i = 0; i <= MAFAT_NMS_DIOU; i++)
+    if (strcmp(kind, kinds[i]) == 0) {
+      h->nms = (enum mafat_nms)i;
+      return MAFAT_OK;
+    }
+  return mafat_fail(r->d, MAFAT_EUNSUPPORTED, "%s:%d: nms_kind=%.60s in [%s] is not supported", r->cfg->path, o->line, kind,
+                    r->section->type);
+}
+
 static int read_yolo(struct reader *r)
 {
   struct mafat_head *h = &r->layer->head;
@@ -440,7 +459,7 @@ static int read_yolo(struct reader *r)
   h->coords = 4;
   h->classes = 20;
   h->scale_xy = 1;
-  if ((code = connect_to_previous(r)) ||
+  if ((code = connect_to_previous(r)) || (code = get_nms(r, h)) ||
       (code = get_int(r, "classes", 1, MAX_CLASSES, &h->classes)) ||
       (code = get_int(r, "num", 1, MAX_BOXES, &total)) ||
       (code = get_float(r, "scale_x_y", &h->scale_xy)) ||
@@ -534,7 +553,7 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int 
                             struct mafat_diagnostic *d)
 {
   struct mafat_cfg_section *s = &cfg->sections[0];
-  int code, letter_box = 1, inputs = 0;
+  int code, letter_box = n->fork != MAFAT_FORK_ALEXEYAB, inputs = 0;
   struct mafat_shape shape = {0, 0, 0};
   if (strcmp(s->type, "net") != 0 && strcmp(s->type, "network") != 0)
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected the first section to be [net], found [%.60s]",
@@ -566,7 +585,7 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int 
 /* Keys of training, augmentation and display, which do not change an answer. */
 static const char *const training_keys[] = {
     "absolute", "adam", "adversarial_lr", "angle", "aspect", "attention", "augment_speed", "B1",
-    "B2", "background", "badlabels_rejection_percentage", "batch", "beta_nms", "bias_match", "blur", "burn_in",
+    "B2", "background", "badlabels_rejection_percentage", "batch", "bias_match", "blur", "burn_in",
     "burnin_update", "center", "class_scale", "classfix", "clip", "cls_normalizer", "contrastive",
     "contrastive_color", "contrastive_jit_flip", "coord_scale", "coords", "counters_per_class",
     "cutmix", "decay", "delta_normalizer", "dets_for_show", "dets_for_track", "distance",
@@ -576,7 +595,7 @@ static const char *const training_keys[] = {
     "iou_loss", "iou_normalizer", "iou_thresh", "iou_thresh_kind", "jitter", "label_smooth_eps",
     "labels", "learning_rate", "learning_rate_min", "letter_box", "log", "loss_scale", "map",
     "mask_scale", "max", "max_batches", "max_chart_loss", "max_crop", "max_delta", "max_ratio",
-    "min_crop", "min_ratio", "mixup", "momentum", "mosaic", "mosaic_bound", "nms_kind", "noloss", "noobj",
+    "min_crop", "min_ratio", "mixup", "momentum", "mosaic", "mosaic_bound", "noloss", "noobj",
     "noobject_scale", "notruth", "num_sigmas_reject_badlabels", "obj_normalizer", "object_scale",
     "objectness_smooth", "onlyforward", "optimized_memory", "policy", "power", "probability",
     "random", "ratio", "reorg", "rescore", "resize", "resize_step", "saturation", "scale", "scales",
@@ -597,34 +616,22 @@ static bool is_training_key(const char *key)
 
 /* Darknet's `detector test` takes no letterbox off these boxes; its `yolo test`
  * stretches the picture, and so has nothing to take off. */
-static void warn_of_letterbox(const struct mafat_cfg *cfg, int n, const struct mafat_warning_sink *warnings)
+static void warn_of_letterbox(const struct mafat_cfg *cfg, const struct mafat_network *n,
+                              const struct mafat_warning_sink *warnings)
 {
-  if (mafat_cfg_find(&cfg->sections[0], "letter_box")) return;
-  for (int i = 1; i < n; i++)
+  if (!n->letterbox || mafat_cfg_find(&cfg->sections[0], "letter_box")) return;
+  for (int i = 1; i <= n->n_layers; i++)
     if (strcmp(cfg->sections[i].type, "detection") == 0)
       mafat_warn(warnings, "%s:%d: boxes of [detection] are as Darknet's detector test gives them, off where pictures are not "
                  "of the network's proportions; letter_box=0 in [net] stretches pictures, as its yolo test does",
                  cfg->path, cfg->sections[i].line);
 }
 
-/* AlexeyAB's other ways of suppressing boxes; told once. */
-static void warn_of_suppression(const struct mafat_cfg *cfg, int n, const struct mafat_warning_sink *warnings)
-{
-  for (int i = 1; i < n; i++) {
-    const struct mafat_cfg_option *o = mafat_cfg_find(&cfg->sections[i], "nms_kind");
-    if (!o || strcmp(o->value, "default") == 0) continue;
-    mafat_warn(warnings, "%s:%d: nms_kind=%.60s in [%s] is ignored: boxes are suppressed by what they have in common alone, "
-               "as by pjreddie's Darknet", cfg->path, o->line, o->value, cfg->sections[i].type);
-    return;
-  }
-}
-
-void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, int n,
+void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, const struct mafat_network *n,
                                  const struct mafat_warning_sink *warnings)
 {
   warn_of_letterbox(cfg, n, warnings);
-  warn_of_suppression(cfg, n, warnings);
-  for (int i = 0; i < n; i++)
+  for (int i = 0; i <= n->n_layers; i++)
     for (int j = 0; j < cfg->sections[i].n_options; j++) {
       const struct mafat_cfg_section *s = &cfg->sections[i];
       const struct mafat_cfg_option *o = &s->options[j];

@@ -11,9 +11,9 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int 
 /* Reads section s as layer `index`; the layers before it are complete. */
 int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_cfg *cfg,
                               struct mafat_cfg_section *s, struct mafat_diagnostic *d);
-/* One warning per key of the first n sections that nothing reads and that is not known from
- * training; and where boxes would be others than a fork's, or beside the picture's objects. */
-void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, int n,
+/* One warning per key of the network's sections that nothing reads and that is not known from
+ * training; and where boxes would lie beside the picture's objects. */
+void mafat_sections_warn_unknown(const struct mafat_cfg *cfg, const struct mafat_network *n,
                                  const struct mafat_warning_sink *warnings);
 
 #endif

@@ -1,4 +1,4 @@
-#include "predictor/counting.h"
+#include "predictor/cost/counting.h"
 #include "predictor/kinds/kind.h"
 
 static void count_avgpool(struct mafat_counting *c)

@@ -1,6 +1,6 @@
 #include "predictor/kinds/boxes.h"
 
-#include "predictor/counting.h"
+#include "predictor/cost/counting.h"
 #include "predictor/kinds/kind.h"
 #include "predictor/scratch.h"
 

@@ -2,6 +2,7 @@
 #ifndef MAFAT_PREDICTOR_KINDS_BOXES_H
 #define MAFAT_PREDICTOR_KINDS_BOXES_H
 
+#include "base/tuning.h"
 #include "network/network.h"
 
 /* A yolo layer with its channels in blocks of their own: whole rows of a block are activated at

@@ -13,7 +13,7 @@
 static int choose_rows(const struct mafat_layer *l, int n_pieces, int rows, int cols)
 {
   const struct mafat_taps y = l->window.y;
-  long long row_bytes = (long long)mafat_taps_inputs(l->window.x, cols) * mafat_min(l->in.c / l->groups, 256) * 4;
+  long long row_bytes = (long long)mafat_taps_inputs(l->window.x, cols) * mafat_min(l->in.c / l->groups, MAFAT_SPLIT_CHANNELS) * 4;
   int by_cache = mafat_max((int)(MAFAT_SCRATCH_INPUT_BYTES / row_bytes) / y.stride, 4);
   int by_pointers = (MAFAT_SCRATCH_POINTERS / n_pieces - mafat_taps_reach(y)) / y.stride + 1;
   return mafat_min(rows, mafat_max(mafat_min(by_cache, by_pointers), 1));
@@ -96,15 +96,14 @@ static double channels_per_filter(const struct mafat_counting *c)
 
 static void count_direct(struct mafat_counting *c)
 {
-  enum { SPLIT_CHANNELS = 256, SPLIT_BYTES = 256 << 10 };
   const struct mafat_layer *l = c->layer;
   struct mafat_width w = mafat_counting_width(c);
   double channels = channels_per_filter(c), taps = mafat_window_area(&l->window);
   int rows = mafat_span_size(c->box.y), cols = mafat_span_size(c->box.x);
   int per_call = c->scratch->rows_per_call > 0 ? c->scratch->rows_per_call : rows;
   double blocks = mafat_divide_up(rows, per_call), outputs = mafat_counting_outputs(c);
-  bool split = !c->pooled && channels * taps * MAFAT_CHANNEL_BLOCK * 4 > SPLIT_BYTES;
-  double calls = split ? (double)mafat_divide_up((int)channels, SPLIT_CHANNELS) : 1;
+  bool split = !c->pooled && channels * taps * MAFAT_CHANNEL_BLOCK * 4 > MAFAT_SPLIT_BYTES;
+  double calls = split ? (double)mafat_divide_up((int)channels, MAFAT_SPLIT_CHANNELS) : 1;
   mafat_count_share(c, l->groups > 1 ? blocks * l->groups : blocks * w.panels);
   mafat_count(c, MAFAT_TERM_UNIT, blocks * w.panels * calls);
   mafat_count_tiles(c, taps > 1 ? MAFAT_TERM_CONV_MACS : MAFAT_TERM_POINT_MACS, rows, cols, w, channels * taps,

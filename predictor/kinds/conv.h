@@ -2,7 +2,7 @@
 #ifndef MAFAT_PREDICTOR_KINDS_CONV_H
 #define MAFAT_PREDICTOR_KINDS_CONV_H
 
-#include "predictor/counting.h"
+#include "predictor/cost/counting.h"
 #include "predictor/packing.h"
 #include "predictor/scratch.h"
 

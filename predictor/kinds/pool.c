@@ -1,4 +1,4 @@
-#include "predictor/counting.h"
+#include "predictor/cost/counting.h"
 #include "predictor/kinds/kind.h"
 #include "predictor/packing.h"
 #include "predictor/scratch.h"

@@ -1,9 +1,9 @@
 #include "runner/calibrate/calibrate.h"
 
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "predictor/predict.h"
-#include "predictor/work.h"
+#include "predictor/cost/work.h"
 #include "runner/memory/budget.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/calibrate/calibrate_fit.h"
@@ -12,6 +12,7 @@
 #include "runner/weights/packer.h"
 #include "runner/memory/process.h"
 #include "runner/weights/reads.h"
+#include "runner/sized.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,9 +40,10 @@ _Static_assert(sizeof(((struct mafat_calibration_facts *)0)->path) == MAFAT_CALI
 
 enum { N_PLANS = sizeof plans / sizeof *plans };
 
-void mafat_calibrate_defaults(struct mafat_calibrate_options *options)
+void mafat_calibrate_defaults_sized(struct mafat_calibrate_options *options, size_t bytes)
 {
-  *options = (struct mafat_calibrate_options){.seconds = 20};
+  const struct mafat_calibrate_options usual = {.seconds = 20};
+  mafat_sized_give(options, bytes, &usual, sizeof usual);
 }
 
 /* ---- files that go away ---- */
@@ -538,7 +540,7 @@ static int measure_files(struct bench *b, struct mafat_diagnostic *d)
   struct subject *s = &b->subjects[0];
   int fd, code = write_darknet(b, s->network, d);
   if (code == MAFAT_OK && (code = open_file(PACKED_FILE, b->folder, &fd, d)) == MAFAT_OK) {
-    code = mafat_packer_write(temporary[DARKNET_FILE], s->network, fd, temporary[PACKED_FILE], NULL, NULL, d);
+    code = mafat_packer_write(temporary[DARKNET_FILE], s->network, NULL, fd, temporary[PACKED_FILE], NULL, NULL, d);
     fsync(fd);
     close(fd);
   }
@@ -675,21 +677,24 @@ void mafat_calibrate_describe(struct mafat_calibration_facts *f, const struct ma
   snprintf(f->cpu, sizeof f->cpu, "%s", c->cpu);
 }
 
-int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_calibrate_options *options,
-                    struct mafat_diagnostic *d)
+int mafat_calibrate_sized(struct mafat_calibration_facts *out, size_t out_bytes, const struct mafat_calibrate_options *options,
+                          size_t options_bytes, struct mafat_diagnostic *d)
 {
   struct mafat_calibration found;
-  struct mafat_calibrate_options usual;
-  mafat_calibrate_defaults(&usual);
-  if (!options) options = &usual;
-  const struct mafat_kernels *kernels = mafat_kernels_find(options->cpu);
+  struct mafat_calibration_facts f;
+  struct mafat_calibrate_options o;
+  mafat_calibrate_defaults(&o);
+  int code = mafat_sized_take(&o, sizeof o, options, options_bytes, d);
+  if (code) return code;
+  const struct mafat_kernels *kernels = mafat_kernels_find(o.cpu);
   char path[MAFAT_CALIBRATION_PATH];
   if (!kernels)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", options->cpu);
-  int code = mafat_calibrate_measure(&found, kernels, options, d);
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o.cpu);
+  code = mafat_calibrate_measure(&found, kernels, &o, d);
   if (code == MAFAT_OK) code = mafat_calibration_store(&found, path, d);
   if (code) return code;
-  mafat_calibrate_describe(out, &found);
-  memcpy(out->path, path, sizeof path);
+  mafat_calibrate_describe(&f, &found);
+  memcpy(f.path, path, sizeof path);
+  mafat_sized_give(out, out_bytes, &f, sizeof f);
   return MAFAT_OK;
 }

@@ -1,4 +1,4 @@
-/* Measures this machine for the latency model (predictor/latency.h): small networks of
+/* Measures this machine for the latency model (predictor/cost/latency.h): small networks of
  * random weights, made for it, run under plans of every kind, layer by layer; and a file
  * is read past the page cache. What the kinds of work cost is fitted to that
  * (calibrate_fit.h). Takes about 20 seconds, less than a minute on slow machines, and
@@ -7,7 +7,7 @@
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_H
 
 #include "include/mafat.h"
-#include "predictor/calibration.h"
+#include "predictor/cost/calibration.h"
 #include "runner/kernels/kernels.h"
 
 /* For one kernel level, without keeping it: mafat_calibrate's first half. */

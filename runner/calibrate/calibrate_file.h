@@ -5,7 +5,7 @@
 #ifndef MAFAT_RUNNER_CALIBRATE_CALIBRATE_FILE_H
 #define MAFAT_RUNNER_CALIBRATE_CALIBRATE_FILE_H
 
-#include "predictor/calibration.h"
+#include "predictor/cost/calibration.h"
 
 enum { MAFAT_CALIBRATION_PATH = 1024 };
 

@@ -264,7 +264,7 @@ static void conv_plain(const struct mafat_conv_call *c, int first_segment, int f
 static void conv(const struct mafat_conv_call *c)
 {
 #ifdef LEVEL_NARROW
-  if (c->n_segments == 1 && c->segments[0].n_filters <= VECTOR_LANES / 2) {
+  if (c->n_segments == 1 && c->segments[0].n_filters <= MAFAT_NARROW_FILTERS) {
     LEVEL_NARROW.conv(c);
     return;
   }

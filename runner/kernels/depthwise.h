@@ -102,7 +102,7 @@ INLINE void depthwise_vector(const struct mafat_depthwise_call *c, int v, const 
 static void depthwise(const struct mafat_depthwise_call *c)
 {
 #ifdef LEVEL_NARROW
-  if (c->n_channels <= VECTOR_LANES / 2) {
+  if (c->n_channels <= MAFAT_NARROW_FILTERS) {
     LEVEL_NARROW.depthwise(c);
     return;
   }

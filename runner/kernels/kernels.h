@@ -12,6 +12,7 @@
 #define MAFAT_RUNNER_KERNELS_KERNELS_H
 
 #include "network/network.h"
+#include "base/tuning.h"
 #include "network/window.h"
 
 /* Channels of one block as a kernel sees them. */

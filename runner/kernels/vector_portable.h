@@ -5,11 +5,13 @@
 
 #include <string.h>
 
+#include "base/tuning.h"
+
 #define VECTOR_FUSED 0
-#define VECTOR_LANES 4
+#define VECTOR_LANES MAFAT_PORTABLE_LANES
 /* Two pixels x four vectors, four weights and a broadcast: 13 of 16 registers. */
-#define VECTOR_PIXELS 2
-#define VECTOR_SEGMENTS 1
+#define VECTOR_PIXELS MAFAT_PORTABLE_PIXELS
+#define VECTOR_SEGMENTS MAFAT_PORTABLE_SEGMENTS
 typedef float vec __attribute__((vector_size(16)));
 
 static inline vec vec_load(const float *p)

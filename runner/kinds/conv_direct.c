@@ -2,13 +2,6 @@
  * filters, or times a group. */
 #include "runner/kinds/conv.h"
 
-enum {
-  /* Input channels per kernel call where a panel's weights are larger than
-   * that: 256 channels x 9 taps x 16 filters stay in a second-level cache. */
-  SPLIT_CHANNELS = 256,
-  SPLIT_BYTES = 256 << 10
-};
-
 /* A group of the convolution: its filters, and the input channels they read. */
 struct group {
   struct mafat_span filters, channels;
@@ -33,7 +26,7 @@ static int split_pieces(const struct mafat_conv *c, int first, bool split)
 {
   int channels = 0, i = first;
   if (!split) return c->n_pieces - first;
-  while (i < c->n_pieces && channels < SPLIT_CHANNELS) channels += c->references[i++].n;
+  while (i < c->n_pieces && channels < MAFAT_SPLIT_CHANNELS) channels += c->references[i++].n;
   return i - first;
 }
 
@@ -51,7 +44,7 @@ static int run_panel(struct mafat_conv *c, const struct group *g, struct mafat_s
   call.n_segments =
       mafat_conv_point_at_output(c, filters, block->out_y, c->pool ? (n + 1) / 2 : n, call.segments);
   bool split = !c->pool && (size_t)mafat_span_size(g->channels) * (size_t)mafat_window_area(&l->window) *
-                                   MAFAT_CHANNEL_BLOCK * sizeof(float) > SPLIT_BYTES;
+                                   MAFAT_CHANNEL_BLOCK * sizeof(float) > MAFAT_SPLIT_BYTES;
   for (int i = 0; i < c->n_pieces;) {
     int count = split_pieces(c, i, split);
     struct mafat_span part = {c->references[i].position - group_begin, 0};

@@ -35,14 +35,13 @@ static bool code_stands_together(void)
  * itself, are all there are: avx512 leaves them to avx2 (runner/kernels/conv.h). */
 static bool has_narrow_calls(const struct mafat_network *n)
 {
-  enum { NARROW = 8 };
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
     if (!mafat_layer_has_panels(l)) continue;
     bool depthwise = mafat_layer_is_depthwise(l);
     int filters = mafat_layer_is_grouped(l) && !depthwise ? l->out.c / l->groups : l->out.c;
     int left = filters % (depthwise ? MAFAT_CHANNEL_BLOCK : MAFAT_PANEL);
-    if (left >= 1 && left <= NARROW) return true;
+    if (left >= 1 && left <= MAFAT_NARROW_FILTERS) return true;
   }
   return false;
 }

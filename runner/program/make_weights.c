@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "formats/darknet/darknet.h"
-#include "network/network.h"
+#include "network/constant.h"
 #include "runner/weights/weights.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, ".weights files are little-endian");
@@ -106,10 +106,9 @@ static double coverage(struct mafat_taps t, int extent)
 
 static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
 {
-  double fan_in = (double)l->in.h * l->in.w * l->in.c; /* connected */
-  if (l->type != MAFAT_CONNECTED)
-    fan_in = (double)l->window.y.size * l->window.x.size * (l->in.c / l->groups) *
-             coverage(l->window.y, l->out.h) * coverage(l->window.x, l->out.w);
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  double fan_in = (double)m.taps * m.inputs;
+  if (!mafat_layer_is_flat(l)) fan_in = fan_in * coverage(l->window.y, l->out.h) * coverage(l->window.x, l->out.w);
   r->limit = (float)sqrt(3 * wanted_energy(l->activation) / (fan_in * in));
   r->energy = 1;
 }
@@ -141,29 +140,11 @@ static void cook_layer(const struct mafat_network *n, int index, struct recipe *
   struct recipe *r = &recipes[index];
   float in = mean_energy(mafat_layer_sources(l), recipes);
   *r = (struct recipe){.energy = in, .branch = 1, .head = -1};
-  switch (l->type) {
-  case MAFAT_CONVOLUTIONAL:
-  case MAFAT_CONNECTED:
-  case MAFAT_LOCAL:
-    weigh(l, in, r);
-    break;
-  case MAFAT_MAXPOOL:
-    if (mafat_window_area(&l->window) > 1) r->energy = 1.5f * in; /* measured on pictures */
-    break;
-  case MAFAT_AVGPOOL:
-    r->energy = in / 2;
-    break;
-  case MAFAT_UPSAMPLE:
-    r->energy = in * l->scale * l->scale;
-    break;
-  case MAFAT_SHORTCUT:
-  case MAFAT_SCALE_CHANNELS:
-  case MAFAT_SAM:
-    r->energy = blended_energy(n, l, in, recipes);
-    break;
-  default:
-    break;
-  }
+  if (mafat_layer_matrix(l).filters > 0) weigh(l, in, r);
+  if (mafat_layer_pools(l) && mafat_window_area(&l->window) > 1) r->energy = 1.5f * in; /* measured on pictures */
+  if (l->type == MAFAT_AVGPOOL) r->energy = in / 2;
+  if (l->type == MAFAT_UPSAMPLE) r->energy = in * l->scale * l->scale;
+  if (mafat_layer_blends(l)) r->energy = blended_energy(n, l, in, recipes);
 }
 
 /* Ends of residual branches, known only when their shortcut is reached. */
@@ -174,7 +155,7 @@ static void tame_branch(const struct mafat_network *n, int index, struct recipe 
   int end = sole_tensor(mafat_layer_sources(l));
   struct mafat_shape from = l->operands[1].shape;
   bool same = from.h == l->in.h && from.w == l->in.w && from.c == l->in.c;
-  if (!same || end == MAFAT_INPUT || n->layers[end].type != MAFAT_CONVOLUTIONAL) return;
+  if (!same || end == MAFAT_INPUT || !mafat_layer_convolves(&n->layers[end])) return;
   recipes[end].branch = factor;
   recipes[end].energy = factor * factor;
 }
@@ -185,7 +166,7 @@ static int make_recipes(struct recipe **out, const struct mafat_network *n, stru
   if (!recipes) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
-    if (l->type == MAFAT_SHORTCUT) tame_branch(n, i, recipes);
+    if (mafat_layer_blends(l)) tame_branch(n, i, recipes);
     cook_layer(n, i, recipes);
     int feeder = sole_tensor(mafat_layer_sources(l));
     if (mafat_layer_is_head(l) && feeder != MAFAT_INPUT) recipes[feeder].head = i;
@@ -199,8 +180,8 @@ static int make_recipes(struct recipe **out, const struct mafat_network *n, stru
 static struct aim aim_filter(const struct mafat_layer *head, int filter)
 {
   const struct mafat_head *h = &head->head;
-  bool softmax = head->type == MAFAT_REGION && h->softmax;
-  if (head->type == MAFAT_DETECTION) return (struct aim){.3f, 0}; /* plain numbers, no logits */
+  if (h->side > 0) return (struct aim){.3f, 0}; /* plain numbers, no logits */
+  bool softmax = h->softmax;
   int entry = filter % (h->coords + 1 + h->classes);
   if (entry < h->coords) return (struct aim){.5f, 0};
   if (entry == h->coords) return softmax ? (struct aim){1.5f, 0} : (struct aim){1.5f, -2.5f};
@@ -293,34 +274,19 @@ static void put_weights(struct writer *w, const struct mafat_layer *head, uint64
     put(w, n / filters, 0, limit * (head ? aim_filter(head, (int)i).gain : 1));
 }
 
+/* In the order of the file. The branch's factor is in the scales, or else in the weights. */
 static void put_layer(struct writer *w, const struct mafat_network *n, int index,
                       const struct recipe *r)
 {
-  const struct mafat_layer *l = &n->layers[index];
-  const struct mafat_layer *head = r->head < 0 ? NULL : &n->layers[r->head];
-  struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
-  uint64_t normalized = counts.normalization / 3;
-  switch (l->type) {
-  case MAFAT_CONVOLUTIONAL: /* the branch's factor is in the scales, or else in the weights */
-    put_biases(w, head, counts.biases, r->branch);
-    if (normalized) put_normalization(w, normalized, r->branch);
-    put_weights(w, head, counts.weights, counts.biases, r->limit * (normalized ? 1 : r->branch));
-    break;
-  case MAFAT_CONNECTED: /* Darknet reads these in another order */
-    put_biases(w, head, counts.biases, 1);
-    put_weights(w, head, counts.weights, counts.biases, r->limit);
-    if (normalized) put_normalization(w, normalized, 1);
-    break;
-  case MAFAT_LOCAL:
-    put_biases(w, NULL, counts.biases, 1);
-    put(w, counts.weights, 0, r->limit);
-    break;
-  case MAFAT_BATCHNORM:
-    put_normalization(w, normalized, 1);
-    break;
-  default:
-    break;
-  }
+  const struct mafat_layer_constants *c = &n->constants->layers[index];
+  bool aimed = r->head >= 0 && mafat_layer_has_panels(&n->layers[index]);
+  const struct mafat_layer *head = aimed ? &n->layers[r->head] : NULL;
+  uint64_t normalized = c->normalization.n / 3;
+  bool behind = c->normalization.at > c->weights.at;
+  put_biases(w, head, c->biases.n, r->branch);
+  if (normalized && !behind) put_normalization(w, normalized, r->branch);
+  put_weights(w, head, c->weights.n, c->biases.n, r->limit * (normalized ? 1 : r->branch));
+  if (normalized && behind) put_normalization(w, normalized, r->branch);
 }
 
 static void put_header(FILE *file)

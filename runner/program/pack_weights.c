@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "formats/darknet/darknet.h"
+#include "formats/darknet/fork.h"
 #include "runner/weights/packer.h"
 
 /* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
@@ -18,31 +19,35 @@ enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
 struct options {
   bool force, quiet, check;
+  const char *fork; /* NULL: auto */
   const char *cfg, *weights, *out;
 };
 
 static const char usage[] =
-    "usage: pack_weights [--force] [--quiet] MODEL.cfg MODEL.weights OUT.packed\n"
+    "usage: pack_weights [--force] [--quiet] [--fork NAME] MODEL.cfg MODEL.weights OUT.packed\n"
     "       pack_weights --check [--quiet] FILE.packed\n"
     "Write MODEL.weights in the order that run_inference computes with, normalization\n"
-    "folded in. A packed file takes the place of the .weights file. Plans that read\n"
-    "weights while they run read it faster and need less memory: what is read is used\n"
-    "as it lies there, so that a part of a layer is enough.\n"
+    "folded in. A packed file takes the place of both .cfg and .weights. Plans that\n"
+    "read weights while they run read it faster and need less memory: what is read is\n"
+    "used as it lies there, so that a part of a layer is enough.\n"
     "\n"
     "  --force    replace OUT.packed if it exists\n"
+    "  --fork NAME  whose Darknet the network was trained by: darknet (pjreddie's),\n"
+    "             alexeyab, or auto (default), as of run_inference, which is then to\n"
+    "             be told the same\n"
     "  --check    read a packed file and compare its checksums; write nothing\n"
     "  --quiet    no progress bar\n"
     "  --help     this text\n"
     "\n"
-    "The file fits one cfg: one whose layers differ in shape is refused. It holds about\n"
-    "as many bytes as the .weights file; packing takes a few megabytes of memory. The\n"
+    "A cfg beside the file must fit: one whose layers differ in shape is refused. It holds\n"
+    "about as many bytes as the .weights file; packing takes a few megabytes of memory. The\n"
     "output is written as OUT.packed.part and renamed when it is whole.\n"
     "\n"
     "Exit status: 0 done, 1 failed while running, 2 misuse or bad input.\n"
     "\n"
     "Examples\n"
     "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
-    "  run_inference yolov2.cfg yolov2.packed dog.jpg\n";
+    "  run_inference yolov2.packed dog.jpg\n";
 
 /* ---- progress ---- */
 
@@ -94,7 +99,7 @@ static int replace(const char *from, const char *to, bool force, struct mafat_di
 }
 
 /* Under its own name only when it is whole. */
-static int write_file(const struct mafat_network *n, const struct options *o,
+static int write_file(const struct mafat_network *n, const struct mafat_cfg *graph, const struct options *o,
                       const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   struct mafat_warning_sink sink = {warn, NULL};
@@ -104,7 +109,7 @@ static int write_file(const struct mafat_network *n, const struct options *o,
   int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", name, strerror(errno));
   memcpy(temporary, name, sizeof temporary);
-  int code = mafat_packer_write(o->weights, n, fd, o->out, progress, &sink, d);
+  int code = mafat_packer_write(o->weights, n, graph, fd, o->out, progress, &sink, d);
   if (close(fd) != 0 && code == MAFAT_OK) code = mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
   if (code == MAFAT_OK) code = replace(name, o->out, o->force, d);
   if (code != MAFAT_OK) unlink(name);
@@ -128,15 +133,24 @@ static int check_paths(const struct options *o, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
-static int pack(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+static int status_of(int code)
 {
-  struct mafat_network *n = NULL;
-  if (check_paths(o, d) != MAFAT_OK || mafat_darknet_read(&n, o->cfg, NULL, NULL, d) != MAFAT_OK) return BAD_INPUT;
-  int code = write_file(n, o, progress, d);
-  mafat_network_close(&n);
   return code == MAFAT_OK ? DONE : code == MAFAT_EIO || code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
 }
 
+static int pack(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+{
+  struct mafat_darknet_wish wish = {.n_layers = 0};
+  struct mafat_cfg *cfg = NULL;
+  struct mafat_network *n = NULL;
+  int status = BAD_INPUT;
+  if (mafat_fork_find(&wish.fork, o->fork, d) == MAFAT_OK && check_paths(o, d) == MAFAT_OK &&
+      mafat_cfg_read(&cfg, o->cfg, d) == MAFAT_OK && mafat_darknet_make(&n, cfg, &wish, NULL, d) == MAFAT_OK)
+    status = status_of(write_file(n, cfg, o, progress, d));
+  mafat_network_close(&n);
+  mafat_cfg_close(&cfg);
+  return status;
+}
 static int check(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   int code = mafat_packer_check(o->out, progress, d);
@@ -156,20 +170,24 @@ static int misused(const char *what, const char *value)
 static int read_options(int argc, char **argv, struct options *o)
 {
   static const struct option names[] = {{"force", no_argument, NULL, 'f'},
+                                        {"fork", required_argument, NULL, 'k'},
                                         {"check", no_argument, NULL, 'c'},
                                         {"quiet", no_argument, NULL, 'q'},
                                         {"help", no_argument, NULL, 'h'},
                                         {NULL, 0, NULL, 0}};
   opterr = 0;
-  for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+  for (int c; (c = getopt_long(argc, argv, ":", names, NULL)) != -1;) {
     switch (c) {
     case 'f': o->force = true; break;
+    case 'k': o->fork = optarg; break;
     case 'c': o->check = true; break;
     case 'q': o->quiet = true; break;
     case 'h': fputs(usage, stdout); return DONE;
+    case ':': return misused("expected a value after", argv[optind - 1]);
     default: return misused("unknown option", argv[optind - 1]);
     }
   }
+  if (o->check && o->fork) return misused("--fork makes no sense with --check: nothing is packed", NULL);
   if (o->check && argc - optind != 1) return misused("expected one FILE.packed after --check", NULL);
   if (!o->check && argc - optind != 3) return misused("expected MODEL.cfg, MODEL.weights and OUT.packed", NULL);
   o->out = argv[argc - 1];

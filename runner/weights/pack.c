@@ -15,27 +15,6 @@ bool mafat_pack_is_finite(const float *x, size_t n)
   return largest != 0x7f800000u;
 }
 
-/* ---- per-filter values ---- */
-
-void mafat_pack_biases(const float *biases, size_t n, float *scale, float *bias)
-{
-  for (size_t i = 0; i < n; i++) {
-    scale[i] = 1;
-    bias[i] = biases[i];
-  }
-}
-
-void mafat_pack_normalization(const float *values, size_t n, float *scale, float *bias)
-{
-  const float *gamma = values, *mean = gamma + n, *variance = mean + n;
-  for (size_t i = 0; i < n; i++) {
-    /* Double precision, and Darknet's epsilon added to the deviation. */
-    double factor = (double)gamma[i] / (__builtin_sqrt((double)variance[i]) + .000001);
-    scale[i] = (float)factor;
-    bias[i] = (float)((double)bias[i] - (double)mean[i] * factor);
-  }
-}
-
 /* ---- weights ---- */
 
 /* A panel, and what of it is being filled. */
@@ -48,23 +27,22 @@ struct panel {
 
 int mafat_pack_panel_begin(const struct mafat_layer *l, int filter)
 {
-  if (l->groups <= 1 || l->type != MAFAT_CONVOLUTIONAL) return filter / MAFAT_PANEL * MAFAT_PANEL;
+  if (!mafat_layer_is_grouped(l)) return filter / MAFAT_PANEL * MAFAT_PANEL;
   /* They begin with blocks or groups. */
   int per_group = l->filters / l->groups, block = filter / MAFAT_CHANNEL_BLOCK * MAFAT_CHANNEL_BLOCK;
   int group = filter / per_group * per_group;
   return mafat_layer_is_depthwise(l) || block > group ? block : group;
 }
 
-static struct panel find_panel(const struct mafat_layer *l, struct mafat_pack_image image, int filter, int end)
+static struct panel find_panel(const struct mafat_layer *l, struct mafat_packed_panels panels, int filter, int end)
 {
   int first = mafat_pack_panel_begin(l, filter);
-  struct mafat_weight_counts counts = mafat_layer_weight_counts(l);
+  struct mafat_matrix m = mafat_layer_matrix(l);
   int panel_end = mafat_panel_end(l, first);
-  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)mafat_window_area(&l->window);
-  return (struct panel){.floats = image.floats + (mafat_packed_offset(l, first) - image.before),
+  return (struct panel){.floats = panels.floats + (mafat_packed_offset(l, first) - panels.before),
                         .width = (size_t)mafat_panel_width(panel_end - first),
-                        .taps = taps,
-                        .channels = (size_t)(counts.weights / counts.biases) / taps,
+                        .taps = (size_t)m.taps,
+                        .channels = (size_t)m.inputs,
                         .lane = filter - first,
                         .n = mafat_min(panel_end, end) - filter,
                         .ends = end >= panel_end};
@@ -112,13 +90,11 @@ static void put_affine(const struct panel *p, const float *scale, const float *b
   memcpy(to + p->width, bias, (size_t)p->n * sizeof *to);
 }
 
-/* A connected layer's inputs, and a depthwise filter's channel, are one piece. */
+/* A flat layer's inputs, and a depthwise filter's channel, are one piece. */
 static int list_pieces(const struct mafat_layer *l, int filter, struct mafat_piece *pieces)
 {
-  if (l->type == MAFAT_CONNECTED || mafat_layer_is_depthwise(l)) {
-    struct mafat_weight_counts n = mafat_layer_weight_counts(l);
-    uint64_t taps = l->type == MAFAT_CONNECTED ? 1 : (uint64_t)mafat_window_area(&l->window);
-    pieces[0] = (struct mafat_piece){.n = (int)(n.weights / n.biases / taps)};
+  if (mafat_layer_is_flat(l) || mafat_layer_is_depthwise(l)) {
+    pieces[0] = (struct mafat_piece){.n = mafat_layer_matrix(l).inputs};
     return 1;
   }
   int per_group = l->in.c / l->groups, group = filter / (l->filters / l->groups);
@@ -128,17 +104,17 @@ static int list_pieces(const struct mafat_layer *l, int filter, struct mafat_pie
 
 int mafat_pack_pieces(const struct mafat_layer *l)
 {
-  if (l->type != MAFAT_CONVOLUTIONAL) return 1;
+  if (!mafat_layer_convolves(l)) return 1;
   return mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
 }
 
 void mafat_pack_filters(const struct mafat_layer *l, struct mafat_span filters, const float *weights,
                         const float *scale, const float *bias, struct mafat_piece *pieces,
-                        struct mafat_pack_image image)
+                        struct mafat_packed_panels panels)
 {
   int n_pieces = 0;
   for (int f = filters.begin; f < filters.end;) {
-    struct panel p = find_panel(l, image, f, filters.end);
+    struct panel p = find_panel(l, panels, f, filters.end);
     size_t filter = p.channels * p.taps;
     const float *from = weights + (size_t)(f - filters.begin) * filter;
     if (n_pieces == 0 || l->groups > 1) n_pieces = list_pieces(l, f, pieces);
@@ -151,10 +127,10 @@ void mafat_pack_filters(const struct mafat_layer *l, struct mafat_span filters, 
 }
 
 void mafat_pack_inputs(const struct mafat_layer *l, struct mafat_span inputs, const float *weights,
-                       const float *scale, const float *bias, struct mafat_pack_image image)
+                       const float *scale, const float *bias, struct mafat_packed_panels panels)
 {
   for (int f = 0; f < l->out.c; f += MAFAT_PANEL) {
-    struct panel p = find_panel(l, image, f, l->out.c);
+    struct panel p = find_panel(l, panels, f, l->out.c);
     for (int i = inputs.begin; i < inputs.end; i++)
       memcpy(p.floats + (size_t)i * p.width, weights + (size_t)(i - inputs.begin) * (size_t)l->out.c + f,
              (size_t)p.n * sizeof(float));

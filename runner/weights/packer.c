@@ -1,5 +1,6 @@
 #include "runner/weights/packer.h"
 
+#include "runner/weights/affine.h"
 #include "runner/weights/pack.h"
 #include "runner/weights/stream.h"
 #include "runner/weights/weights_file.h"
@@ -14,12 +15,13 @@ enum { RING_FETCHES = 6, HASH_BYTES = 1 << 20 };
 
 struct packer {
   const struct mafat_network *network;
+  const struct mafat_cfg *graph; /* of the network, or NULL */
   struct mafat_weights_file *file;
   struct mafat_fetches *fetches;
   struct mafat_stream *stream;
   int fd;
   const char *name; /* of what is written */
-  struct mafat_packed_entry *entries;
+  struct mafat_packed *packed; /* what is written */
   struct mafat_piece *pieces;
   float *affine;        /* of the layer: scales, then biases */
   float *panels;        /* packed, to be written */
@@ -52,10 +54,10 @@ static int write_at(const struct packer *p, uint64_t offset, const void *data, s
   return MAFAT_OK;
 }
 
-/* Floats of a layer's image, from float `first` on. */
-static int write_image(struct packer *p, int layer, size_t first, const float *floats, size_t n)
+/* Floats of a layer's packed weights, from float `first` on. */
+static int write_panels(struct packer *p, int layer, size_t first, const float *floats, size_t n)
 {
-  struct mafat_packed_entry *e = &p->entries[layer];
+  struct mafat_packed_entry *e = &p->packed->entries[layer];
   e->checksum += mafat_packed_checksum(floats, first, n * sizeof *floats);
   return write_at(p, e->offset + (uint64_t)first * sizeof *floats, floats, n * sizeof *floats);
 }
@@ -71,18 +73,13 @@ static int refuse(const struct packer *p, int layer)
 static int take_affine(struct packer *p, const struct mafat_fetch *fetch, const float *values)
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
-  bool alone = l->type == MAFAT_BATCHNORM;
+  bool alone = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE;
   size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
   float *scale = p->affine, *bias = scale + room;
   if (alone) memset(scale, 0, 2 * room * sizeof *scale);
-  if (fetch->kind != MAFAT_FETCH_NORMALIZATION) {
-    mafat_pack_biases(values, n, scale, bias);
-    values += n;
-  }
-  if (fetch->kind != MAFAT_FETCH_BIASES) mafat_pack_normalization(values, n, scale, bias);
-  if (!mafat_pack_is_finite(scale, n) || !mafat_pack_is_finite(bias, n)) return refuse(p, fetch->layer);
+  if (!mafat_affine_take(fetch->kind, values, n, mafat_affine_epsilon(p->network), scale, bias)) return refuse(p, fetch->layer);
   p->first_filter = 0;
-  return alone ? write_image(p, fetch->layer, 0, scale, 2 * room) : MAFAT_OK;
+  return alone ? write_panels(p, fetch->layer, 0, scale, 2 * room) : MAFAT_OK;
 }
 
 /* Packs behind what is left of the fetch before, and writes the panels that are
@@ -92,12 +89,12 @@ static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
   size_t before = mafat_packed_offset(l, p->first_filter);
   mafat_pack_filters(l, fetch->filters, values, p->affine, p->affine + l->out.c, p->pieces,
-                     (struct mafat_pack_image){p->panels, before});
+                     (struct mafat_packed_panels){p->panels, before});
   int end = fetch->filters.end;
   if (end < l->out.c) end = mafat_pack_panel_begin(l, end);
   size_t complete = mafat_packed_offset(l, end) - before;
   if (complete == 0) return MAFAT_OK;
-  int code = write_image(p, fetch->layer, before, p->panels, complete);
+  int code = write_panels(p, fetch->layer, before, p->panels, complete);
   if (fetch->filters.end > end) { /* one more has begun */
     size_t begun = mafat_packed_offset(l, mafat_panel_end(l, end)) - mafat_packed_offset(l, end);
     memmove(p->panels, p->panels + complete, begun * sizeof *p->panels);
@@ -111,7 +108,6 @@ static int take_inputs(struct packer *p, const struct mafat_fetch *fetch, const 
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
   size_t n_inputs = (size_t)mafat_span_size(fetch->channels), outputs = (size_t)l->out.c;
-  size_t all_inputs = (size_t)l->in.h * (size_t)l->in.w * (size_t)l->in.c;
   int code = MAFAT_OK;
   for (int f = 0; f < l->out.c && code == MAFAT_OK; f = mafat_panel_end(l, f)) {
     int n = mafat_panel_end(l, f) - f;
@@ -120,11 +116,11 @@ static int take_inputs(struct packer *p, const struct mafat_fetch *fetch, const 
     for (size_t i = 0; i < n_inputs; i++)
       memcpy(p->panels + i * width, values + i * outputs + (size_t)f, (size_t)n * sizeof *values);
     size_t rows = n_inputs;
-    if ((size_t)fetch->channels.end == all_inputs) {
+    if (fetch->channels.end == mafat_layer_matrix(l).inputs) {
       memcpy(p->panels + rows++ * width, p->affine + f, (size_t)n * sizeof *values);
       memcpy(p->panels + rows++ * width, p->affine + l->out.c + f, (size_t)n * sizeof *values);
     }
-    code = write_image(p, fetch->layer, panel + (size_t)fetch->channels.begin * width, p->panels, rows * width);
+    code = write_panels(p, fetch->layer, panel + (size_t)fetch->channels.begin * width, p->panels, rows * width);
   }
   return code;
 }
@@ -140,7 +136,7 @@ static int take_in(struct packer *p, const struct mafat_fetch *fetch, const char
   default: break;
   }
   if (!mafat_pack_is_finite(values, n)) return refuse(p, fetch->layer);
-  if (fetch->kind == MAFAT_FETCH_COPY) return write_image(p, fetch->layer, (size_t)fetch->into / sizeof(float), values, n);
+  if (fetch->kind == MAFAT_FETCH_COPY) return write_panels(p, fetch->layer, (size_t)fetch->into / sizeof(float), values, n);
   return fetch->kind == MAFAT_FETCH_FILTERS ? take_filters(p, fetch, values) : take_inputs(p, fetch, values);
 }
 
@@ -170,29 +166,31 @@ static int read_in_order(struct mafat_reads *reads, char *block, uint64_t offset
   return code ? code : mafat_reads_wait(reads, 0, d);
 }
 
-static int hash_source(struct packer *p, struct mafat_packed_header *h)
+static int hash_source(struct packer *p)
 {
   uint64_t bytes = mafat_reads_file_bytes(p->file->reads);
-  h->source_hash = MAFAT_HASH_START;
-  h->source_bytes = bytes;
+  p->packed->source_hash = MAFAT_HASH_START;
+  p->packed->source_bytes = bytes;
   for (uint64_t at = 0; at < bytes; at += HASH_BYTES) {
     size_t n = bytes - at < HASH_BYTES ? (size_t)(bytes - at) : HASH_BYTES;
     int code = read_in_order(p->file->reads, p->ring, at, n, p->d);
     if (code) return code;
-    h->source_hash = mafat_hash(h->source_hash, p->ring, n);
+    p->packed->source_hash = mafat_hash(p->packed->source_hash, p->ring, n);
     p->done += n;
     show(p->progress, p->done, p->total);
   }
   return MAFAT_OK;
 }
 
-static int write_around(struct packer *p, struct mafat_packed_header *h)
+static int write_around(const struct packer *p)
 {
-  mafat_packed_seal(p->network, p->entries, h);
-  int code = write_at(p, MAFAT_PACKED_ALIGNMENT, p->entries, (size_t)p->network->n_layers * sizeof *p->entries);
-  if (code == MAFAT_OK) code = write_at(p, 0, h, sizeof *h);
-  if (code == MAFAT_OK && ftruncate(p->fd, (off_t)mafat_packed_file_bytes(p->network)) != 0)
+  char *beginning;
+  int code = mafat_packed_seal(p->packed, p->network, p->graph, &beginning);
+  if (code) return mafat_fail(p->d, code, "%s: out of memory", p->name);
+  code = write_at(p, 0, beginning, (size_t)p->packed->data_at);
+  if (code == MAFAT_OK && ftruncate(p->fd, (off_t)p->packed->file_bytes) != 0)
     code = mafat_fail(p->d, MAFAT_EIO, "%s: cannot write: %s", p->name, strerror(errno));
+  free(beginning);
   return code;
 }
 
@@ -219,8 +217,8 @@ static int allocate(struct packer *p)
 {
   const struct mafat_network *n = p->network;
   size_t room = 1, affine = 1;
-  int code = mafat_fetches_open_layers(&p->fetches, n, n->n_layers, NULL, false, p->file->transposed);
-  if (code == MAFAT_OK) code = mafat_stream_open(&p->stream, p->file->reads, p->fetches, p->file->layers_at);
+  int code = mafat_fetches_open_layers(&p->fetches, n, n->n_layers, NULL, p->file->constants);
+  if (code == MAFAT_OK) code = mafat_stream_open(&p->stream, p->file->reads, p->fetches);
   if (code) return code;
   find_sizes(p);
   for (int l = 0; l < n->n_layers; l++) {
@@ -229,13 +227,12 @@ static int allocate(struct packer *p)
     if (pieces > room) room = pieces;
     if (floats > affine) affine = floats;
   }
-  p->entries = calloc((size_t)n->n_layers, sizeof *p->entries);
   p->pieces = calloc(room, sizeof *p->pieces);
   p->affine = calloc(affine, sizeof *p->affine);
   p->panels = calloc(p->panels_floats + 1, sizeof *p->panels);
   void *ring = mmap(NULL, p->ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (ring != MAP_FAILED) p->ring = ring;
-  return p->entries && p->pieces && p->affine && p->panels && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
+  return p->pieces && p->affine && p->panels && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 static void release(struct packer *p)
@@ -244,34 +241,54 @@ static void release(struct packer *p)
   mafat_fetches_close(&p->fetches);
   mafat_weights_file_close(&p->file);
   if (p->ring) munmap(p->ring, p->ring_bytes);
-  free(p->entries);
+  mafat_packed_close(&p->packed);
   free(p->pieces);
   free(p->affine);
   free(p->panels);
 }
 
-int mafat_packer_write(const char *weights_path, const struct mafat_network *n, int out_fd, const char *out_name,
-                       const struct mafat_packer_progress *progress, const struct mafat_warning_sink *warnings,
-                       struct mafat_diagnostic *d)
+/* The file as it will be, empty. */
+static int lay_out(struct packer *p)
 {
-  struct packer p = {.network = n, .fd = out_fd, .name = out_name, .progress = progress, .d = d};
-  struct mafat_packed_header header = {.version = 0};
+  const struct mafat_network *n = p->network;
+  uint64_t *bytes = calloc((size_t)n->n_layers, sizeof *bytes);
+  int code = bytes ? MAFAT_OK : MAFAT_ENOMEM;
+  for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
+    size_t floats = mafat_packed_floats(&n->layers[l]);
+    if (floats > SIZE_MAX / sizeof(float)) code = MAFAT_ELIMIT;
+    bytes[l] = (uint64_t)floats * sizeof(float);
+  }
+  if (code == MAFAT_OK) code = mafat_packed_make(&p->packed, n, p->graph, bytes);
+  free(bytes);
+  return code;
+}
+
+static int pack_file(struct packer *p)
+{
+  p->total = 2 * mafat_reads_file_bytes(p->file->reads);
+  int code = hash_source(p);
+  if (code == MAFAT_OK) code = pack_layers(p);
+  if (code == MAFAT_OK) code = mafat_reads_check(p->file->reads, p->d);
+  if (code == MAFAT_OK) code = write_around(p);
+  show(p->progress, p->total, p->total);
+  return code;
+}
+
+int mafat_packer_write(const char *weights_path, const struct mafat_network *n, const struct mafat_cfg *graph,
+                       int out_fd, const char *out_name, const struct mafat_packer_progress *progress,
+                       const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+{
+  struct packer p = {.network = n, .graph = graph, .fd = out_fd, .name = out_name, .progress = progress, .d = d};
   int code = mafat_weights_file_open(&p.file, weights_path, MAFAT_READS_AUTO, n, warnings, d);
   if (code) return code;
   if (p.file->packed) {
     code = mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", weights_path);
-  } else if (mafat_packed_file_bytes(n) == 0) {
-    code = mafat_fail(d, MAFAT_ELIMIT, "%s: has more weights than can be addressed", n->path);
-  } else if ((code = allocate(&p))) {
+  } else if ((code = lay_out(&p)) == MAFAT_ELIMIT) {
+    mafat_fail(d, code, "%s: has more weights than can be addressed", n->path);
+  } else if (code || (code = allocate(&p))) {
     mafat_fail(d, code, "%s: out of memory", weights_path);
   } else {
-    p.total = 2 * mafat_reads_file_bytes(p.file->reads);
-    mafat_packed_lay_out(n, p.entries);
-    code = hash_source(&p, &header);
-    if (code == MAFAT_OK) code = pack_layers(&p);
-    if (code == MAFAT_OK) code = mafat_reads_check(p.file->reads, d);
-    if (code == MAFAT_OK) code = write_around(&p, &header);
-    show(progress, p.total, p.total);
+    code = pack_file(&p);
   }
   release(&p);
   return code;
@@ -279,61 +296,39 @@ int mafat_packer_write(const char *weights_path, const struct mafat_network *n, 
 
 /* ---- checking ---- */
 
-static int check_images(struct mafat_reads *reads, const struct mafat_packed_header *h,
-                        const struct mafat_packed_entry *entries, const char *path, char *block,
+static int check_layers(struct mafat_reads *reads, const struct mafat_packed *packed, const char *path, char *block,
                         const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
-  uint64_t file_bytes = mafat_reads_file_bytes(reads), end = mafat_packed_images_at((int)h->n_layers);
-  for (int l = 0; l < (int)h->n_layers; l++) {
+  uint64_t file_bytes = mafat_reads_file_bytes(reads);
+  for (int l = 0; l < packed->n_layers; l++) {
+    const struct mafat_packed_entry *e = &packed->entries[l];
     uint64_t sum = 0;
-    for (uint64_t at = 0; at < entries[l].bytes; at += HASH_BYTES) {
-      size_t n = entries[l].bytes - at < HASH_BYTES ? (size_t)(entries[l].bytes - at) : HASH_BYTES;
-      int code = read_in_order(reads, block, entries[l].offset + at, n, d);
+    for (uint64_t at = 0; at < e->bytes; at += HASH_BYTES) {
+      size_t n = e->bytes - at < HASH_BYTES ? (size_t)(e->bytes - at) : HASH_BYTES;
+      int code = read_in_order(reads, block, e->offset + at, n, d);
       if (code) return code;
       sum += mafat_packed_checksum(block, at / sizeof(float), n);
-      show(progress, entries[l].offset + at + n, file_bytes);
+      show(progress, e->offset + at + n, file_bytes);
     }
-    int code = mafat_packed_check_layer(&entries[l], sum, path, NULL, l, d);
+    int code = mafat_packed_check_layer(packed, path, NULL, l, sum, d);
     if (code) return code;
-    end = entries[l].offset + entries[l].bytes;
   }
-  end = (end + MAFAT_PACKED_ALIGNMENT - 1) / MAFAT_PACKED_ALIGNMENT * MAFAT_PACKED_ALIGNMENT;
-  if (end != file_bytes)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %llu bytes, found %llu", path, (unsigned long long)end,
-                      (unsigned long long)file_bytes);
   show(progress, file_bytes, file_bytes);
   return MAFAT_OK;
 }
 
 int mafat_packer_check(const char *path, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
-  struct mafat_packed_header h = {.version = 0};
-  struct mafat_packed_entry *entries = NULL;
+  struct mafat_packed *packed = NULL;
   struct mafat_reads *reads;
   int code = mafat_reads_open(&reads, path, MAFAT_READS_AUTO, d);
   if (code) return code;
-  uint64_t file_bytes = mafat_reads_file_bytes(reads);
-  size_t table_bytes = 0;
   char *block = mmap(NULL, HASH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (block == MAP_FAILED) {
-    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-    goto done;
-  }
-  if (file_bytes > 0 && (code = read_in_order(reads, block, 0, sizeof h, d))) goto done;
-  if (file_bytes >= sizeof h) memcpy(&h, block, sizeof h);
-  if ((code = mafat_packed_check_header(&h, path, file_bytes, NULL, d))) goto done;
-  table_bytes = (size_t)h.n_layers * sizeof *entries; /* at most MAFAT_MAX_LAYERS: fits the block */
-  if (!(entries = malloc(table_bytes + 1))) {
-    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-    goto done;
-  }
-  if (table_bytes && (code = read_in_order(reads, block, MAFAT_PACKED_ALIGNMENT, table_bytes, d))) goto done;
-  memcpy(entries, block, table_bytes);
-  code = mafat_packed_check_table(&h, entries, path, file_bytes, NULL, d);
-  if (code == MAFAT_OK) code = check_images(reads, &h, entries, path, block, progress, d);
-done:
+  if (block == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  if (code == MAFAT_OK) code = mafat_weights_file_describe(&packed, reads, path, d);
+  if (code == MAFAT_OK) code = check_layers(reads, packed, path, block, progress, d);
   if (block != MAP_FAILED) munmap(block, HASH_BYTES);
-  free(entries);
+  mafat_packed_close(&packed);
   mafat_reads_close(&reads);
   return code;
 }

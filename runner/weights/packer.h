@@ -1,8 +1,9 @@
-/* Making and checking packed weights files (packed_file.h), in memory that does not
+/* Making and checking packed models (formats/packed/packed.h), in memory that does not
  * grow with the file. */
 #ifndef MAFAT_RUNNER_WEIGHTS_PACKER_H
 #define MAFAT_RUNNER_WEIGHTS_PACKER_H
 
+#include "formats/darknet/cfg.h"
 #include "network/network.h"
 
 /* Told of bytes done, now and then; may be NULL. */
@@ -11,12 +12,13 @@ struct mafat_packer_progress {
   void *context;
 };
 
-/* Packs Darknet's weights for n into an empty open file; `out_name` for messages.
+/* Packs Darknet's weights for n into an empty open file; `out_name` for messages. `graph`: what n
+ * was read from, to lie in the file, too; NULL: the file will need its cfg.
  * MAFAT_EFORMAT: the weights, as when a model is opened; MAFAT_EINVAL: they are packed
  * already; MAFAT_EIO, MAFAT_ENOMEM. */
-int mafat_packer_write(const char *weights_path, const struct mafat_network *n, int out_fd, const char *out_name,
-                       const struct mafat_packer_progress *progress, const struct mafat_warning_sink *warnings,
-                       struct mafat_diagnostic *d);
+int mafat_packer_write(const char *weights_path, const struct mafat_network *n, const struct mafat_cfg *graph,
+                       int out_fd, const char *out_name, const struct mafat_packer_progress *progress,
+                       const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 
 /* Reads a whole packed file and compares all its checksums; without its network.
  * MAFAT_EFORMAT names the layer that is damaged. */

@@ -12,10 +12,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/tuning.h"
 
 enum mafat_reads_method { MAFAT_READS_AUTO, MAFAT_READS_URING, MAFAT_READS_AIO, MAFAT_READS_THREAD };
-
-enum { MAFAT_READS_DEPTH = 64 }; /* slots: reads that may be under way */
 
 struct mafat_reads;
 

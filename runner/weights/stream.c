@@ -13,7 +13,6 @@ struct entry {
 struct mafat_stream {
   struct mafat_reads *reads;
   struct mafat_fetches *fetches;
-  uint64_t layers_at;
   char *ring;
   size_t ring_bytes;
   struct mafat_fetch next; /* to be submitted */
@@ -23,15 +22,13 @@ struct mafat_stream {
   unsigned first, n, n_taken;
 };
 
-int mafat_stream_open(struct mafat_stream **out, struct mafat_reads *reads, struct mafat_fetches *fetches,
-                      uint64_t layers_at)
+int mafat_stream_open(struct mafat_stream **out, struct mafat_reads *reads, struct mafat_fetches *fetches)
 {
   struct mafat_stream *s = calloc(1, sizeof *s);
   *out = s;
   if (!s) return MAFAT_ENOMEM;
   s->reads = reads;
   s->fetches = fetches;
-  s->layers_at = layers_at;
   return MAFAT_OK;
 }
 
@@ -97,13 +94,12 @@ static bool submit_next(struct mafat_stream *s, int *code, struct mafat_diagnost
 {
   struct entry *e = entry_at(s, s->n);
   size_t unit = mafat_reads_alignment(s->reads);
-  uint64_t position = s->layers_at + s->next.position;
-  size_t skip = (size_t)(position % unit), bytes = round_up(skip + s->next.bytes, unit);
+  size_t skip = (size_t)(s->next.position % unit), bytes = round_up(skip + s->next.bytes, unit);
   if (s->n == MAFAT_READS_DEPTH || !find_place(s, round_up(bytes, MAFAT_FETCH_ALIGNMENT), &e->begin)) return false;
   e->fetch = s->next;
   e->skip = skip;
   e->end = e->begin + round_up(bytes, MAFAT_FETCH_ALIGNMENT);
-  *code = mafat_reads_submit(s->reads, slot_of(s, s->n), s->ring + e->begin, bytes, position - skip, d);
+  *code = mafat_reads_submit(s->reads, slot_of(s, s->n), s->ring + e->begin, bytes, s->next.position - skip, d);
   if (*code) return false;
   s->n++;
   s->has_next = mafat_fetches_next(s->fetches, &s->next);

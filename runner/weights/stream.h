@@ -10,10 +10,8 @@
 
 struct mafat_stream;
 
-/* `reads` and `fetches` stay the caller's, who touches neither from now on. Layers begin
- * at byte layers_at of the file. */
-int mafat_stream_open(struct mafat_stream **out, struct mafat_reads *reads, struct mafat_fetches *fetches,
-                      uint64_t layers_at);
+/* `reads` and `fetches` stay the caller's, who touches neither from now on. */
+int mafat_stream_open(struct mafat_stream **out, struct mafat_reads *reads, struct mafat_fetches *fetches);
 /* Stops first. */
 void mafat_stream_close(struct mafat_stream **stream);
 

@@ -1,5 +1,6 @@
 #include "runner/weights/weights.h"
 
+#include "runner/weights/affine.h"
 #include "runner/weights/weights_store.h"
 
 #include "predictor/fusion.h"
@@ -33,28 +34,22 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
   t->checksum += mafat_packed_checksum(data, fetch->into / sizeof(float), fetch->bytes);
   t->left -= fetch->bytes;
   if (t->left > 0) return MAFAT_OK;
-  int code = mafat_packed_check_layer(&w->file->entries[fetch->layer], t->checksum, w->file->name, w->network,
-                                      fetch->layer, d);
+  int code = mafat_packed_check_layer(w->file->packed, w->file->name, w->network, fetch->layer, t->checksum, d);
   t->checked = code == MAFAT_OK;
   return code;
 }
 
-/* Per-filter values: to the affine buffer; of batchnorm layers to their image. */
+/* Per-filter values: to the affine buffer; of batchnorm layers to their panels. */
 static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch, const float *values,
                        struct mafat_diagnostic *d)
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
-  bool alone = l->type == MAFAT_BATCHNORM;
+  bool alone = mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE;
   size_t n = (size_t)l->out.c, room = alone ? (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP) : n;
-  float *scale = alone ? w->images[fetch->layer].floats : w->affine, *bias = scale + room;
+  float *scale = alone ? w->panels[fetch->layer].floats : w->affine, *bias = scale + room;
   if (alone) memset(scale, 0, 2 * room * sizeof *scale);
-  if (fetch->kind != MAFAT_FETCH_NORMALIZATION) {
-    mafat_pack_biases(values, n, scale, bias);
-    values += n;
-  }
-  if (fetch->kind != MAFAT_FETCH_BIASES) mafat_pack_normalization(values, n, scale, bias);
-  bool good = w->trust[fetch->layer].checked || (mafat_pack_is_finite(scale, n) && mafat_pack_is_finite(bias, n));
-  return good ? MAFAT_OK : refuse(w, fetch->layer, d);
+  bool good = mafat_affine_take(fetch->kind, values, n, mafat_affine_epsilon(w->network), scale, bias);
+  return good || w->trust[fetch->layer].checked ? MAFAT_OK : refuse(w, fetch->layer, d);
 }
 
 static void take_slices(struct mafat_weights *w, const struct mafat_fetch *fetch, const float *values)
@@ -71,16 +66,16 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   const float *values = (const float *)(const void *)data;
   const float *scale = w->affine, *bias = scale + l->out.c;
-  struct mafat_pack_image image = w->images[fetch->layer];
+  struct mafat_packed_panels panels = w->panels[fetch->layer];
   int code = check(w, fetch, data, d);
   if (code) return code;
   switch (fetch->kind) {
   case MAFAT_FETCH_SLICE: take_slices(w, fetch, values); break;
-  case MAFAT_FETCH_COPY: memcpy((char *)image.floats + fetch->into, data, fetch->bytes); break;
+  case MAFAT_FETCH_COPY: memcpy((char *)panels.floats + fetch->into, data, fetch->bytes); break;
   case MAFAT_FETCH_FILTERS:
-    mafat_pack_filters(l, fetch->filters, values, scale, bias, w->pieces, image);
+    mafat_pack_filters(l, fetch->filters, values, scale, bias, w->pieces, panels);
     break;
-  case MAFAT_FETCH_TRANSPOSED: mafat_pack_inputs(l, fetch->channels, values, scale, bias, image); break;
+  case MAFAT_FETCH_TRANSPOSED: mafat_pack_inputs(l, fetch->channels, values, scale, bias, panels); break;
   default: return take_affine(w, fetch, values, d);
   }
   return MAFAT_OK;
@@ -116,7 +111,7 @@ void mafat_weights_begin(struct mafat_weights *w, char *arena)
   w->affine = in_arena(w, w->layout->affine_buffer);
   for (int l = 0; l < w->n_layers; l++)
     if (w->layout->weights_buffers[l] >= 0)
-      w->images[l] = (struct mafat_pack_image){in_arena(w, w->layout->weights_buffers[l]), 0};
+      w->panels[l] = (struct mafat_packed_panels){in_arena(w, w->layout->weights_buffers[l]), 0};
   mafat_weights_forget_parts(w); /* of a first run that failed */
   mafat_stream_rewind(w->stream, ring_in_arena(w), w->ring_bytes);
 }
@@ -132,7 +127,7 @@ static void prepare_step(struct mafat_weights *w, const struct mafat_step *step)
     w->step.filters = step->filters;
     w->step.channels = step->channels;
     if (!w->file->packed)
-      w->images[l] = (struct mafat_pack_image){in_arena(w, w->layout->panel_buffer),
+      w->panels[l] = (struct mafat_packed_panels){in_arena(w, w->layout->panel_buffer),
                                                mafat_packed_offset(&w->network->layers[l], step->filters.begin)};
   }
 }
@@ -181,25 +176,15 @@ void mafat_weights_stop(struct mafat_weights *w)
 
 /* ---- slices ---- */
 
-static size_t taps_of(const struct mafat_layer *l)
-{
-  return l->type == MAFAT_CONNECTED ? 1 : (size_t)mafat_window_area(&l->window);
-}
-
-static size_t inputs_of(const struct mafat_layer *l)
-{
-  if (l->type == MAFAT_CONNECTED) return (size_t)l->in.h * (size_t)l->in.w * (size_t)l->in.c;
-  return mafat_layer_is_depthwise(l) ? 1 : (size_t)(l->in.c / l->groups);
-}
-
 /* Of a panel whose slice of the step's channels lies in the ring. */
 static void slice_in_ring(const struct mafat_weights *w, const struct mafat_layer *l, struct mafat_span filters,
                           struct mafat_span channels, struct mafat_weights_slice *slice)
 {
   const struct streamed *s = &w->step;
   const float *panel = s->panels[(filters.begin - s->filters.begin) / MAFAT_PANEL];
-  size_t row = taps_of(l) * (size_t)slice->width;
-  bool complete = (size_t)s->channels.end == inputs_of(l);
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  size_t row = (size_t)m.taps * (size_t)slice->width;
+  bool complete = s->channels.end == m.inputs;
   slice->weights = panel + (size_t)(channels.begin - s->channels.begin) * row;
   slice->scale = complete ? panel + (size_t)mafat_span_size(s->channels) * row : NULL;
   slice->bias = complete ? slice->scale + slice->width : NULL;
@@ -209,15 +194,15 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
                         struct mafat_span channels, struct mafat_weights_slice *slice)
 {
   const struct mafat_layer *l = &w->network->layers[layer];
-  struct mafat_pack_image image = w->images[layer];
-  if (l->type == MAFAT_BATCHNORM) {
+  struct mafat_packed_panels panels = w->panels[layer];
+  if (mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE) {
     *slice = (struct mafat_weights_slice){
-        .scale = image.floats, .bias = image.floats + mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
+        .scale = panels.floats, .bias = panels.floats + mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
     return MAFAT_OK;
   }
-  if (l->type == MAFAT_LOCAL) {
+  if (mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS) {
     uint64_t biases = mafat_layer_weight_counts(l).biases;
-    *slice = (struct mafat_weights_slice){.bias = image.floats, .weights = image.floats + biases};
+    *slice = (struct mafat_weights_slice){.bias = panels.floats, .weights = panels.floats + biases};
     return MAFAT_OK;
   }
   slice->width = mafat_panel_width(mafat_panel_end(l, filters.begin) - filters.begin);
@@ -226,10 +211,11 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
     slice_in_ring(w, l, filters, channels, slice);
     return MAFAT_OK;
   }
-  const float *panel = image.floats + (mafat_packed_offset(l, filters.begin) - image.before);
-  size_t row = taps_of(l) * (size_t)slice->width;
+  const float *panel = panels.floats + (mafat_packed_offset(l, filters.begin) - panels.before);
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  size_t row = (size_t)m.taps * (size_t)slice->width;
   slice->weights = panel + (size_t)channels.begin * row;
-  slice->scale = panel + inputs_of(l) * row;
+  slice->scale = panel + (size_t)m.inputs * row;
   slice->bias = slice->scale + slice->width;
   return MAFAT_OK;
 }

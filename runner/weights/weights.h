@@ -35,8 +35,8 @@ struct mafat_weights_options {
 
 /* What a plan has to know of a weights file. */
 struct mafat_weights_kind {
-  bool packed;     /* packed_file.h; else Darknet's */
-  bool transposed; /* Darknet's: its connected layers are (weights_file.h) */
+  bool packed;     /* formats/packed; else Darknet's */
+  bool transposed; /* Darknet's: its connected layers are (formats/darknet/constants.h) */
 };
 
 /* By the file's first bytes, before there is a plan. MAFAT_EIO: then it is taken for

@@ -1,4 +1,6 @@
 #include "runner/weights/weights.h"
+
+#include "formats/darknet/constants.h"
 #include "runner/weights/weights_store.h"
 
 #include "predictor/fusion.h"
@@ -8,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- opening: what is kept ---- */
@@ -48,7 +51,7 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
   float *at = w->kept;
   for (int l = 0; l < w->n_layers; l++) {
     if (!kept[l]) continue;
-    w->images[l].floats = at;
+    w->panels[l].floats = at;
     at += (mafat_packed_floats(&w->network->layers[l]) + 15) / 16 * 16;
   }
   return MAFAT_OK;
@@ -82,7 +85,7 @@ static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char
   struct mafat_stream *s;
   struct mafat_fetch fetch;
   const char *data;
-  int code = mafat_stream_open(&s, w->file->reads, fetches, w->file->layers_at);
+  int code = mafat_stream_open(&s, w->file->reads, fetches);
   if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
   mafat_stream_rewind(s, ring, ring_bytes);
   while (code == MAFAT_OK && mafat_stream_next_step(s) >= 0) {
@@ -100,7 +103,7 @@ static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_dia
   struct mafat_fetch fetch;
   size_t largest = 0, sum = 0, ring_bytes;
   void *ring = MAP_FAILED;
-  int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->packed, w->file->transposed);
+  int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->constants);
   if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
   while (mafat_fetches_next(fetches, &fetch)) {
     if (fetch.bytes > largest) largest = fetch.bytes;
@@ -130,18 +133,18 @@ static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_
     const struct mafat_layer *layer = &w->network->layers[l];
     if (!used[l] || w->plan->residence[l] == MAFAT_KEPT || mafat_packed_floats(layer) == 0) continue;
     any = true;
-    if (layer->type == MAFAT_CONNECTED && w->file->transposed)
+    if (w->file->constants->layers[l].weights.order == MAFAT_ORDER_INPUTS)
       return mafat_fail(d, MAFAT_EUNSUPPORTED,
-                        "%s: layer %d [connected] lies transposed, which cannot be read a part at a time: "
-                        "build/pack_weights makes a file that can", w->file->name, l);
+                        "%s: layer %d [%s] lies transposed, which cannot be read a part at a time: "
+                        "build/pack_weights makes a file that can", w->file->name, l, mafat_layer_type_name(layer->type));
   }
   if (!any) return MAFAT_OK;
-  if (w->plan->packed != w->file->packed)
+  if (w->plan->packed != (w->file->packed != NULL))
     return mafat_fail(d, MAFAT_EINVAL, "%s: the plan was made for a %s file", w->file->name,
                       w->plan->packed ? "packed weights" : "Darknet weights");
   int code = mafat_fetches_size(w->network, w->plan, &sizes);
-  if (code == MAFAT_OK) code = mafat_fetches_open(&w->fetches, w->network, w->plan);
-  if (code == MAFAT_OK) code = mafat_stream_open(&w->stream, w->file->reads, w->fetches, w->file->layers_at);
+  if (code == MAFAT_OK) code = mafat_fetches_open(&w->fetches, w->network, w->plan, w->file->constants);
+  if (code == MAFAT_OK) code = mafat_stream_open(&w->stream, w->file->reads, w->fetches);
   w->ring_bytes = sizes.ring_bytes;
   return code ? mafat_fail(d, code, "%s: %s", w->file->name, mafat_error_name(code)) : MAFAT_OK;
 }
@@ -155,10 +158,10 @@ static int allocate(struct mafat_weights *w)
     size_t pieces = (size_t)mafat_pack_pieces(&w->network->layers[l]);
     if (pieces > room) room = pieces;
   }
-  w->images = calloc(n, sizeof *w->images);
+  w->panels = calloc(n, sizeof *w->panels);
   w->trust = calloc(n, sizeof *w->trust);
   w->pieces = calloc(room, sizeof *w->pieces);
-  return w->images && w->trust && w->pieces ? MAFAT_OK : MAFAT_ENOMEM;
+  return w->panels && w->trust && w->pieces ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 static int open_store(struct mafat_weights *w, struct mafat_diagnostic *d)
@@ -232,16 +235,25 @@ void mafat_weights_close(struct mafat_weights **weights)
   mafat_fetches_close(&w->fetches);
   mafat_weights_file_close(&w->file);
   if (w->kept) munmap(w->kept, w->kept_bytes);
-  free(w->images);
+  free(w->panels);
   free(w->trust);
   free(w->pieces);
   free(w);
   *weights = NULL;
 }
 
+/* Of other files, a pipe above all, nothing is read before its time. */
+bool mafat_is_packed(const char *path)
+{
+  struct mafat_weights_kind kind;
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISREG(st.st_mode) && mafat_weights_probe(path, &kind, NULL) == MAFAT_OK && kind.packed;
+}
+
 int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struct mafat_diagnostic *d)
 {
-  char beginning[MAFAT_WEIGHTS_BEGINNING];
+  char beginning[MAFAT_DARKNET_LEAST_HEADER];
+  struct mafat_darknet_header header = {0, false};
   *kind = (struct mafat_weights_kind){0};
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not hang us */
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
@@ -250,8 +262,9 @@ int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struc
   while (got < 0 && errno == EINTR);
   int code = got < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno)) : MAFAT_OK;
   bool whole = got == (ssize_t)sizeof beginning;
-  kind->packed = whole && memcmp(beginning, mafat_packed_magic, sizeof mafat_packed_magic) == 0;
-  kind->transposed = whole && !kind->packed && mafat_weights_file_transposes(beginning);
+  kind->packed = whole && mafat_packed_begins(beginning);
+  if (whole && !kind->packed) mafat_darknet_header_read(&header, beginning, sizeof beginning, path, NULL);
+  kind->transposed = header.transposed;
   close(fd);
   return code;
 }

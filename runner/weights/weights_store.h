@@ -29,7 +29,7 @@ struct mafat_weights {
   struct mafat_weights_file *file;
   float *kept;                       /* one mapping */
   size_t kept_bytes;
-  struct mafat_pack_image *images;   /* [layer]: kept, loaded, or the panels that a step needs */
+  struct mafat_packed_panels *panels; /* [layer]: kept, loaded, or the panels that a step needs */
   struct trust *trust;               /* [layer] */
   struct mafat_piece *pieces;        /* room for packing */
   float *affine;                     /* of the layer that is being packed: scales, then biases */

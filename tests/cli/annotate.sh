@@ -1,41 +1,15 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # Checks build/annotate through its command line. Run from the project's root; BUILD names the build folder (default: build).
 # Needs nothing but the shell's usual tools: the pictures are made here, of grey squares that JPEG keeps exactly.
 
-program=$PWD/${BUILD:-build}/annotate
-case ${BUILD:-} in /*) program=$BUILD/annotate ;; esac
+# shellcheck source=tests/check.sh
+. tests/check.sh
+program=$(realpath "${BUILD:-build}")/annotate
 folder=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$folder" || exit 1
-failed=0
-
-ok() { printf 'ok %s\n' "$1"; }
-fail() {
-    printf 'FAIL %s: %s\n' "$1" "$2"
-    failed=1
-}
-
-# Runs the program: exit code in $code, its streams in out and err. Standard input is passed on.
-run() {
-    "$program" "$@" >out 2>err
-    code=$?
-}
-
-# expect NAME CODE TEXT: the exit code, and one line with TEXT as the whole of stderr (no TEXT: nothing on stderr).
-expect() {
-    if [ "$code" -ne "$2" ]; then
-        fail "$1" "exit code $code instead of $2; $(cat err)"
-    elif [ -z "$3" ] && [ -s err ]; then
-        fail "$1" "expected nothing on stderr, found: $(cat err)"
-    elif [ -n "$3" ] && [ "$(wc -l <err)" -ne 1 ]; then
-        fail "$1" "expected one line on stderr, found: $(cat err)"
-    elif [ -n "$3" ] && ! grep -qF -e "$3" err; then
-        fail "$1" "expected '$3' on stderr, found: $(cat err)"
-    else
-        ok "$1"
-    fi
-}
+out=out err=err
 
 # pgm COLUMNS GREY... > FILE: a plain PGM of 8x8 squares, row by row.
 pgm() {
@@ -335,27 +309,27 @@ expect all-errors 1 'skipped, run_inference reported: no network'
 
 # ---- Bad JSON and pictures
 
-# bad NAME MESSAGE JSON: one line, exit code 2, no output
-bad() {
+# bad_json NAME MESSAGE JSON: one line, exit code 2, no output
+bad_json() {
     printf '%s\n%s\n' '{"image": "squares.pgm", "detections": []}' "$3" >bad.json
     run -o bad bad.json
     expect "json $1" 2 "bad.json:2: $2"
     [ ! -e bad ] || fail "json $1" 'something was written'
 }
-bad words 'expected a JSON object, found good morning' 'good morning'
-bad array 'expected a JSON object, found [1]' '[1]'
-bad cut 'expected a whole JSON object on the line' '{"image": "squares.pgm", "detections": ['
-bad more 'expected a JSON object, found a mistake at byte 4' '{} {}'
-bad comma 'expected a JSON object, found a mistake at byte 13' '{"image": 1,}'
-bad deep 'expected a JSON object, found a mistake at byte 38: nesting' "{\"a\": $(printf '%050d' 0 | tr 0 '[')"
-bad bytes 'expected a JSON object, found a mistake at byte 12: invalid utf-8' "$(printf '{"image": "\377"}')"
-bad image 'image: expected the path of the picture, a string, found 3' '{"image": 3}'
-bad image-none 'image: expected the path of the picture, a string, found nothing' '{}'
-bad image-empty 'image: expected the path of the picture, a string, found ""' '{"image": ""}'
-bad image-nul 'image: expected the path of the picture, a string, found "a\u0000b"' '{"image": "a\u0000b"}'
-bad detections 'detections: expected an array, found {}' '{"image": "a", "detections": {}}'
-bad detection 'detections[1]: expected an object, found 7' "{\"image\": \"a\", \"detections\": [$dog, 7]}"
-field() { bad "$1" "detections[0].$1: expected $2" "{\"image\": \"a\", \"detections\": [{$3}]}"; }
+bad_json words 'expected a JSON object, found good morning' 'good morning'
+bad_json array 'expected a JSON object, found [1]' '[1]'
+bad_json cut 'expected a whole JSON object on the line' '{"image": "squares.pgm", "detections": ['
+bad_json more 'expected a JSON object, found a mistake at byte 4' '{} {}'
+bad_json comma 'expected a JSON object, found a mistake at byte 13' '{"image": 1,}'
+bad_json deep 'expected a JSON object, found a mistake at byte 38: nesting' "{\"a\": $(printf '%050d' 0 | tr 0 '[')"
+bad_json bytes 'expected a JSON object, found a mistake at byte 12: invalid utf-8' "$(printf '{"image": "\377"}')"
+bad_json image 'image: expected the path of the picture, a string, found 3' '{"image": 3}'
+bad_json image-none 'image: expected the path of the picture, a string, found nothing' '{}'
+bad_json image-empty 'image: expected the path of the picture, a string, found ""' '{"image": ""}'
+bad_json image-nul 'image: expected the path of the picture, a string, found "a\u0000b"' '{"image": "a\u0000b"}'
+bad_json detections 'detections: expected an array, found {}' '{"image": "a", "detections": {}}'
+bad_json detection 'detections[1]: expected an object, found 7' "{\"image\": \"a\", \"detections\": [$dog, 7]}"
+field() { bad_json "$1" "detections[0].$1: expected $2" "{\"image\": \"a\", \"detections\": [{$3}]}"; }
 field label 'a string, found 3' '"label": 3'
 field class 'a whole number from 0, found nothing' '"label": "a"'
 for class in '"1"' 1.5 -1 2147483648 99999999999999999999 true; do

@@ -14,16 +14,15 @@ log=$work/log
 
 shapes=models/shapes
 picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)
-cc=${CC:-gcc}
+read -ra cc <<<"${CC:-gcc}"
 program=$build/run_inference_dynamic
 
 # ---- Of the project it includes, and is linked with, what others have, too
 
-check includes 'a file includes what it may not' scripts/check_includes.sh
 mkdir "$work/alone" "$work/alone/include" "$work/alone/runner"
 cp include/mafat.h "$work/alone/include"
 cp -r runner/program "$work/alone/runner"
-check alone 'it does not compile where nothing but the header is' "$cc" -std=c11 -D_GNU_SOURCE -DMAFAT_VERSION='"0"' -I"$work/alone" \
+check alone 'it does not compile where nothing but the header is' "${cc[@]}" -std=c11 -D_GNU_SOURCE -DMAFAT_VERSION='"0"' -I"$work/alone" \
   -fsyntax-only "$work"/alone/runner/program/run_inference/*.c "$work"/alone/runner/program/writer.c
 if [ ! -x "$program" ]; then
   skip linked "no $program: make BUILD=$build $program"
@@ -59,11 +58,24 @@ else
   same predict --predict --plan 3x3/4/1x1 --json $shapes/shapes.cfg
 fi
 
+# ---- A program of version 0.1.0: its header, and the library as it is
+
+old=$work/old_program
+calls() { nm "$1" | sed -n 's/^ *[UT] \(mafat_[a-z0-9_]*\).*/\1/p' | sort -u; } # OBJECT
+if [ ! -e "$build/libmafat.so.0" ]; then skip 'old program' "no $build/libmafat.so.0"
+elif "$cc" -std=c11 -Wall -Wextra -Werror -I. -o "$old" tests/abi/old_program.c "$build/libmafat.so.0" -lm \
+    -Wl,-rpath,"$(realpath "$build")" >"$log" 2>&1; then
+  sed -n 's/^MAFAT_API .*[ *]\(mafat_[a-z0-9_]*\)(.*/\1/p' tests/abi/mafat-0.1.h | sort >"$work/then"
+  check 'old program, all functions' 'it does not call all of its header' cmp "$work/then" <(calls "$old")
+  head -c $((4 * 3 * 160 * 160)) /dev/zero >"$work/zeros"
+  check 'old program' 'it finds' env XDG_CACHE_HOME="$work/cache" "$old" $shapes/shapes.cfg $shapes/shapes.weights "$picture" "$work/zeros"
+else fail 'old program' "$(head -n 1 "$log")"; fi
+
 # ---- The header by itself, and the example of libmafat(3) that asks first
 
 echo '#include "include/mafat.h"' >"$work/header.c"
 cp "$work/header.c" "$work/header.cc"
-check 'header as C99' 'it does not compile' "$cc" -std=c99 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.c"
+check 'header as C99' 'it does not compile' "${cc[@]}" -std=c99 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.c"
 if command -v g++ >/dev/null; then
   check 'header as C++' 'it does not compile' g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only "$work/header.cc"
 else skip 'header as C++' 'no g++'; fi
@@ -71,7 +83,7 @@ else skip 'header as C++' 'no g++'; fi
 awk '/^#include <mafat.h>/ { n++ } /^\.Ed/ { if (n == 2) exit } n == 2' doc/man/libmafat.3 | sed 's/\\e/\\/g' >"$work/budgets.c"
 if [ ! -s "$work/budgets.c" ]; then fail example 'libmafat(3) has no second one'
 elif [ ! -e "$build/libmafat.so.0" ]; then skip example "no $build/libmafat.so.0"
-elif "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$work/budgets" "$work/budgets.c" "$build/libmafat.so.0" \
+elif "${cc[@]}" -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -o "$work/budgets" "$work/budgets.c" "$build/libmafat.so.0" \
     -Wl,-rpath,"$(realpath "$build")" >"$log" 2>&1; then
   ok example
   "$work/budgets" $shapes/shapes.cfg $shapes/shapes.weights "$picture" >"$work/said" 2>"$log"

@@ -251,12 +251,13 @@ detects() { # NAME THRESHOLD CFG WEIGHTS PICTURE...: in C both ways, in Python b
   env MAFAT_MEMORY=128M LD_PRELOAD="$lib" "${python[@]}" "${arguments[@]}" >ours 2>"$err"
   check "$name, Python" "$(grep mafat "$err")" same_boxes theirs ours "$threshold"
 }
-some=("$pictures/dog.jpg")
-[ "${MAFAT_BRIDGE:-}" != all ] || some=("$pictures"/*.jpg)
+some=("$pictures/dog.jpg") all=("$pictures"/*.jpg)
+[ "${MAFAT_BRIDGE:-}" != all ] || some=("${all[@]}")
+[ "${MAFAT_TEST_SIZE:-}" != test ] || all=("$pictures"/{dog,person}.jpg)
 detects 'yolov2 608' 0.15 yolov2.cfg yolov2.weights "${some[@]}"
-detects yolov3-tiny 0.02 $cfgs/yolov3-tiny.cfg tiny.weights $pictures/*.jpg
+detects yolov3-tiny 0.02 $cfgs/yolov3-tiny.cfg tiny.weights "${all[@]}"
 xl=${MAFAT_MODELS:-}/yolo-fastest-1.1-xl
-if [ -f "$xl.cfg" ]; then detects Yolo-Fastest-xl 0.3 "$xl.cfg" "$xl.weights" $pictures/*.jpg; else skip Yolo-Fastest-xl 'MAFAT_MODELS does not name a folder with it'; fi
+if [ -f "$xl.cfg" ]; then detects Yolo-Fastest-xl 0.3 "$xl.cfg" "$xl.weights" "${all[@]}"; else skip Yolo-Fastest-xl 'MAFAT_MODELS does not name a folder with it'; fi
 
 # ---- the patched Darknet's commands with -memory: 0003
 

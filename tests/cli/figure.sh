@@ -15,10 +15,6 @@ out=$folder/out err=$folder/err
 suite=figure log=$folder/log
 # shellcheck source=tests/check.sh
 . "$PWD/tests/check.sh"
-run() {
-  timeout 60 "$program" "$@" >"$out" 2>"$err"
-  code=$?
-}
 picture() { # STEM WIDTH: a whole PNG of that width and a well-formed SVG
   python3 - "$@" <<'PYTHON'
 import struct, sys, xml.dom.minidom

@@ -3,8 +3,9 @@
 # (default: build). Needs python3; most of it needs root and a memory controller, and says so when it skips.
 set -u
 
-build=${BUILD:-build}
-case $build in /*) ;; *) build=$PWD/$build ;; esac
+# shellcheck source=tests/check.sh
+. tests/check.sh
+build=$(realpath "${BUILD:-build}")
 program=$build/memory_limit
 root=$PWD
 man=$root/doc/man/memory_limit.1
@@ -20,35 +21,10 @@ leave() {
 trap leave EXIT
 trap 'exit 1' HUP INT TERM
 cd "$folder" || exit 1
-# shellcheck source=tests/check.sh
-. "$root/tests/check.sh"
 
-out=$folder/out err=$folder/err report=$folder/report
-run() {
-  timeout "${patience-60}" "$program" "$@" >"$out" 2>"$err"
-  code=$?
-}
+out=$folder/out err=$folder/err report=$folder/report at_once=5
 # limited ARGUMENT...: with a report as JSON in $report
 limited() { run --json -o "$report" "$@"; }
-# expect NAME STATUS [TEXT]: 2 says one line with TEXT on stderr, the others nothing.
-expect() {
-  if [ "$code" -ne "$2" ]; then
-    fail "$1" "exit status $code instead of $2; $(head -c 300 "$err")"
-  elif [ "$(wc -l <"$err")" -ne $(($2 == 2)) ]; then
-    fail "$1" "expected $(($2 == 2)) lines on stderr, found: $(head -c 300 "$err")"
-  elif [ -n "${3-}" ] && ! grep -qF -e "$3" "$err"; then
-    fail "$1" "expected '$3' on stderr, found: $(head -c 300 "$err")"
-  else
-    ok "$1"
-  fi
-}
-bad() { # NAME TEXT ARGUMENT...: refused at once with exit status 2; nothing on stdout
-  local name=$1 text=$2 patience=5
-  shift 2
-  run "$@"
-  if [ -s "$out" ]; then fail "$name" "expected nothing on stdout, found: $(head -c 300 "$out")"; else expect "$name" 2 "$text"; fi
-}
-
 # json NAME EXPRESSION...: python's, true of the report `a`
 cat >told.py <<'PYTHON'
 import json, sys
@@ -314,9 +290,13 @@ if [ "$(id -u)" = 0 ] && [ "$version" = v1 ] && mkdir "$small"; then
   echo 8M >"$small/memory.limit_in_bytes"
   bad limit-above "$small/memory.limit_in_bytes limits memory to 8388608 bytes already" --parent "${small##*/}" --limit 16M -- true
   # What a container sees as the top.
-  unshare --mount sh -c "mount --bind '$small' '$mount' && exec '$program' --limit 16M -- true" >"$out" 2>"$err"
-  code=$?
-  expect limit-above-container 2 "$mount/memory.limit_in_bytes limits memory to 8388608 bytes already"
+  if unshare --mount true 2>"$err"; then
+    unshare --mount sh -c "mount --bind '$small' '$mount' && exec '$program' --limit 16M -- true" >"$out" 2>"$err"
+    code=$?
+    expect limit-above-container 2 "$mount/memory.limit_in_bytes limits memory to 8388608 bytes already"
+  else
+    skip limit-above-container "$(head -n 1 "$err")"
+  fi
   check limit-above-left "left: $(ls "$small")" test -z "$(find "$small" -mindepth 1 -type d)"
 fi
 

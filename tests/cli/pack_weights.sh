@@ -2,42 +2,17 @@
 # Checks build/pack_weights through its command line. Run from the project's root; BUILD names the build folder (default: build).
 set -u
 
-build=${BUILD:-build}
-case $build in /*) ;; *) build=$PWD/$build ;; esac
+# shellcheck source=tests/check.sh
+. tests/check.sh
+build=$(realpath "${BUILD:-build}")
 program=$build/pack_weights
 man=$PWD/doc/man/pack_weights.1
+version1=$PWD/tests/data/packed/version1
 folder=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$folder" || exit 1
-failed=0
-
-ok() { printf 'ok %s\n' "$1"; }
-skip() { printf 'skip %s: %s\n' "$1" "$2"; }
-fail() {
-  printf 'FAIL %s: %s\n' "$1" "$2"
-  failed=1
-}
-
-run() {
-  timeout 20 "$program" "$@" >out 2>err
-  code=$?
-}
-
-# expect NAME STATUS [TEXT]: the exit status, TEXT on stderr, and one line of it where it failed.
-expect() {
-  if [ "$code" -ne "$2" ]; then
-    fail "$1" "exit status $code instead of $2; $(head -c 300 err)"
-  elif [ -n "${3-}" ] && ! grep -qF -e "$3" err; then
-    fail "$1" "expected '$3' on stderr, found: $(head -c 300 err)"
-  elif [ "$2" -ne 0 ] && [ "$(wc -l <err)" -ne 1 ]; then
-    fail "$1" "expected one line on stderr, found: $(head -c 300 err)"
-  elif [ "$2" -eq 0 ] && [ -s err ]; then
-    fail "$1" "expected nothing on stderr, found: $(head -c 300 err)"
-  else
-    ok "$1"
-  fi
-}
+out=out err=err patience=20
 
 if [ ! -x "$program" ]; then
   fail pack_weights "$program is not there"
@@ -108,7 +83,7 @@ else
   skip interrupted "it was done before"
 fi
 
-# Inferences are the same.
+# Inferences are the same: with the cfg, and without.
 "$build/make_weights" --quiet a.cfg a.weights
 printf 'P6\n8 8\n255\n%192s' ' ' | tr ' ' 'm' >picture.ppm
 if "$build/run_inference" --json a.cfg a.weights picture.ppm >darknet.json 2>err; then
@@ -116,7 +91,51 @@ if "$build/run_inference" --json a.cfg a.weights picture.ppm >darknet.json 2>err
   "$build/run_inference" --dump-output packed.raw a.cfg a.packed picture.ppm >out 2>&1
   { [ -s darknet.raw ] && cmp -s darknet.raw packed.raw && ok "run_inference takes it"; } ||
     fail "run_inference takes it" "$(head -c 300 out)"
+  mkdir -p alone
+  cp a.packed alone/a.packed
+  "$build/run_inference" --dump-output alone.raw alone/a.packed picture.ppm >out 2>&1
+  { cmp -s darknet.raw alone.raw && ok "without its cfg"; } || fail "without its cfg" "$(head -c 300 out)"
 else
   skip "run_inference takes it" "$(head -c 100 err)"
 fi
+
+# run_inference on FILE.packed alone, or with a cfg before it.
+infer() {
+  timeout 20 "$build/run_inference" "$@" >out 2>err
+  code=$?
+}
+
+head -c 192000 /dev/zero | tr '\0' 'm' >floats.raw
+infer --predict alone/a.packed; expect "asked without its cfg" 0
+grep -q 'packed weights' out || fail "asked without its cfg" "$(head -n 1 out)"
+infer --predict a.cfg alone/a.packed; expect "asked with it" 0
+infer alone/a.packed; expect "no picture" 2 "expected an image"
+infer b.cfg a.packed --input floats.raw; expect "another cfg" 2 "packed for another network"
+infer --predict alone/a.packed one two; expect "too many arguments" 2 "expected MODEL.packed [IMAGE]"
+
+# A file of version 1, as mafat 0.1 wrote it: with its cfg, the same bits.
+head -c 768 /dev/zero | tr '\0' 'm' >floats.raw
+"$build/make_weights" --quiet --seed 1 "$version1.cfg" version1.weights
+infer --quiet --dump-output new.raw --input floats.raw "$version1.cfg" version1.weights; expect "what version 1 was made from" 0
+infer --quiet --dump-output old.raw --input floats.raw "$version1.cfg" "$version1.packed"; expect "version 1" 0
+{ [ -s new.raw ] && cmp -s new.raw old.raw && ok "version 1 has the same bits"; } || fail "version 1 has the same bits" "they differ"
+run --check "$version1.packed"; expect "check of version 1" 0
+infer --input floats.raw "$version1.packed"; expect "version 1 without its cfg" 2 "without their network"
+# A packed file is of one of the two Darknets.
+printf "$net"'[convolutional]\nbatch_normalize=1\nfilters=40\nsize=1\nactivation=linear\n' >fork.cfg
+"$build/make_weights" --quiet fork.cfg fork.weights
+run --fork nobody fork.cfg fork.weights fork.packed; expect "fork unknown" 2 "expected a fork of Darknet (auto, darknet, alexeyab), found nobody"
+run --check --fork darknet a.packed; expect "fork with --check" 2 "--fork makes no sense with --check"
+run --fork; expect "fork without a value" 2 "expected a value after"
+for fork in darknet alexeyab; do
+  run --force --fork $fork fork.cfg fork.weights $fork.packed; expect "fork $fork" 0
+  for file in fork.weights $fork.packed; do
+    "$build/run_inference" --quiet --fork $fork --dump-output "$fork-$file.raw" fork.cfg "$file" picture.ppm >out 2>err || fail "fork $fork runs" "$(cat err)"
+  done
+  { cmp -s "$fork-fork.weights.raw" "$fork-$fork.packed.raw" && ok "fork $fork, the same bits"; } || fail "fork $fork, the same bits" "they differ"
+done
+{ ! cmp -s darknet-fork.weights.raw alexeyab-fork.weights.raw && ok "forks differ"; } || fail "forks differ" "they do not"
+"$build/run_inference" --quiet fork.cfg alexeyab.packed picture.ppm >out 2>err
+code=$?
+expect "fork of another" 2 "packed for AlexeyAB's Darknet, here fork.cfg is pjreddie's: name the fork"
 exit $failed

@@ -19,26 +19,14 @@ if ! command -v python3 >/dev/null; then
 fi
 
 out=$folder/out err=$folder/err
-run() {
-  timeout 60 "$program" "$@" >"$out" 2>"$err"
-  code=$?
-}
 report() { run --report-only --output "$@"; }
 new() { # NAME: a copy of the sample; its name in $new
   new=$folder/$1
   mkdir "$new" && cp "$sample"/*.csv "$new"
 }
-# refused NAME TEXT: exit status 2, one line with TEXT, no report
-refused() {
-  if [ "$code" -ne 2 ]; then
-    fail "$1" "exit status $code instead of 2; $(head -c 300 "$err")"
-  elif [ "$(wc -l <"$err")" -ne 1 ] || ! grep -qF -e "$2" "$err"; then
-    fail "$1" "expected one line with '$2', found: $(head -c 300 "$err")"
-  elif [ -e "$new/README.md" ]; then
-    fail "$1" "a report was written"
-  else
-    ok "$1"
-  fi
+refused() { # NAME TEXT: exit status 2, one line with TEXT, no report
+  expect "$1" 2 "$2"
+  [ ! -e "$new/README.md" ] || fail "$1" "a report was written"
 }
 
 # ---- what is written

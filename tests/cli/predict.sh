@@ -4,8 +4,9 @@
 # are installed; a memory group is made where that is allowed (root).
 set -u
 
-build=${BUILD:-build}
-case $build in /*) ;; *) build=$PWD/$build ;; esac
+# shellcheck source=tests/check.sh
+. tests/check.sh
+build=$(realpath "${BUILD:-build}")
 program=$build/run_inference
 root=$PWD
 shapes=$root/models/shapes
@@ -14,45 +15,10 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$folder" || exit 1
-failed=0
 export XDG_CACHE_HOME=$folder/cache # no calibration is there
 
-ok() { printf 'ok %s\n' "$1"; }
-skip() { printf 'skip %s: %s\n' "$1" "$2"; }
-fail() {
-  printf 'FAIL %s: %s\n' "$1" "$2"
-  failed=1
-}
-check() { # NAME WHY COMMAND...: the command must succeed
-  local name=$1 why=$2
-  shift 2
-  if "$@"; then ok "$name"; else fail "$name" "$why"; fi
-}
-
 out=$folder/out err=$folder/err
-run() {
-  timeout 60 "$program" "$@" >"$out" 2>"$err"
-  code=$?
-}
 predict() { run --predict "$@"; }
-# expect NAME STATUS [TEXT]: 0 says nothing on stderr, the others one line with TEXT.
-expect() {
-  if [ "$code" -ne "$2" ]; then
-    fail "$1" "exit status $code instead of $2; $(head -c 300 "$err")"
-  elif [ "$(wc -l <"$err")" -ne $(($2 > 0)) ]; then
-    fail "$1" "expected $(($2 > 0)) lines on stderr, found: $(head -c 300 "$err")"
-  elif [ -n "${3-}" ] && ! grep -qF -e "$3" "$err"; then
-    fail "$1" "expected '$3' on stderr, found: $(head -c 300 "$err")"
-  else
-    ok "$1"
-  fi
-}
-bad() { # NAME TEXT ARGUMENT...: refused with exit status 2, nothing on stdout
-  local name=$1 text=$2
-  shift 2
-  run "$@"
-  if [ -s "$out" ]; then fail "$name" "expected nothing on stdout, found: $(head -c 300 "$out")"; else expect "$name" 2 "$text"; fi
-}
 says() { check "$1" "found: $(cat "$out")" grep -qE -e "$2" "$out"; } # NAME PATTERN: a line on stdout
 
 # json NAME EXPRESSION...: python's, true of the answer `a` on stdout; b: the one in $folder/before.
@@ -267,7 +233,7 @@ else
 fi
 predict --json --plan rows4/NoCut plain.cfg
 json paper-rows '"paper_bytes" not in a'
-bad paper-rows-asked '' --predict --predictor paper --plan rows4/NoCut plain.cfg
+bad paper-rows-asked "the paper's predictor knows grids only" --predict --predictor paper --plan rows4/NoCut plain.cfg
 run --json --search greedy --memory 64M $files
 check greedy-runs "exit status $code: $(cat "$err")" test "$code" -eq 0
 json greedy-plan 'a["plan"].split("/")[0] in ("1x1", "2x2", "3x3", "4x4", "5x5")'
@@ -329,7 +295,7 @@ for arguments in --predict --json --layers=2 --plan=1x1 --sweep --search=best --
 done
 bad 'calibrate a model' '--calibrate expects no model, found plain.cfg' --calibrate plain.cfg
 XDG_CACHE_HOME=/dev/null/no run --calibrate --quiet
-expect calibrate-nowhere 1
+expect calibrate-nowhere 1 'cannot make the folder'
 predict --json plain.cfg
 json calibrated-not 'a["calibrated"] is False'
 run --calibrate --quiet

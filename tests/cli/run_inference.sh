@@ -4,8 +4,9 @@
 # JSON) and a JPEG (from cjpeg or models/shapes) are used where there are any.
 set -u
 
-build=${BUILD:-build}
-case $build in /*) ;; *) build=$PWD/$build ;; esac
+# shellcheck source=tests/check.sh
+. tests/check.sh
+build=$(realpath "${BUILD:-build}")
 program=$build/run_inference
 jpegs=("$PWD"/models/shapes/holdout/*.jpg)
 folder=$(mktemp -d) || exit 1
@@ -13,51 +14,8 @@ io=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$folder"; rm -rf "$folder" "$io"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$folder" || exit 1
-failed=0
-
-ok() { printf 'ok %s\n' "$1"; }
-skip() { printf 'skip %s: %s\n' "$1" "$2"; }
-fail() {
-  printf 'FAIL %s: %s\n' "$1" "$2"
-  failed=1
-}
-
-# Runs the program, 20 s at most: exit status in $code, its streams in out and err. Standard input is passed on.
-out=$io/out err=$io/err
-run() {
-  timeout 20 "$program" "$@" >"$out" 2>"$err"
-  code=$?
-}
-
-# expect NAME STATUS [TEXT]: the exit status, and TEXT on stderr. 0 without TEXT: whatever stderr says; a failure without --json says
-# nothing on stdout, and its message on stderr is one line.
-expect() {
-  if [ "$code" -ne "$2" ]; then
-    fail "$1" "exit status $code instead of $2; $(head -c 300 "$err")"
-  elif [ -n "${3-}" ] && ! grep -qF -e "$3" "$err"; then
-    fail "$1" "expected '$3' on stderr, found: $(head -c 300 "$err")"
-  elif [ "$2" -ge 2 ] && [ "$(wc -l <"$err")" -ne 1 ]; then
-    fail "$1" "expected one line on stderr, found: $(head -c 300 "$err")"
-  elif [ "$2" -ge 2 ] && [ -s "$out" ]; then
-    fail "$1" "expected nothing on stdout, found: $(head -c 300 "$out")"
-  else
-    ok "$1"
-  fi
-}
-
-# bad NAME TEXT ARGUMENT...: refused with exit status 2 and TEXT.
-bad() {
-  local name=$1 text=$2
-  shift 2
-  run "$@"
-  expect "$name" 2 "$text"
-}
-
-check() { # NAME WHY COMMAND...: the command must succeed
-  local name=$1 why=$2
-  shift 2
-  if "$@"; then ok "$name"; else fail "$name" "$why"; fi
-}
+# It says on stderr what it does.
+out=$io/out err=$io/err patience=20 chatty=yes
 
 same() { check "$1" "$2 and $3 differ" cmp -s "$2" "$3"; }
 bytes() { wc -c <"$1" | tr -d ' '; }
@@ -426,7 +384,7 @@ for plan in '--plan 1x1/NoCut' ''; do
     same "fallback $plan bits" "$io/wide-direct" "$io/fallback"
   fi
   run --quiet --memory $between $plan --algorithm winograd $wide a.ppm
-  expect "fallback${plan:+ $plan} named" 3 'does not fit: '
+  refuses "fallback${plan:+ $plan} named" 3 'does not fit: '
 done
 
 # ---- Memory
@@ -436,7 +394,7 @@ for arguments in '' '--plan 1x1/NoCut' '--plan 4x4/2/2x2 --best-effort' '--best-
   case $arguments in
   *best-effort) expect "memory '$arguments'" 0 ;;
   *)
-    expect "memory '$arguments'" 3 'does not fit: plan '
+    refuses "memory '$arguments'" 3 'does not fit: plan '
     needed=$(sed -n 's/.* needs \([0-9]*\) bytes, the budget (--memory) is 1 bytes.*/\1/p' "$err")
     check "memory '$arguments' bytes" "found: $(cat "$err")" test "${needed:-0}" -gt 65536
     # The process is a few pages larger or smaller each time.
@@ -614,7 +572,7 @@ bad name-empty 'cannot open' $model ''
 
 # ---- Several pictures
 
-run --json $model a.ppm no-such.ppm . "$io/empty.ppm" "$io/cut.ppm" plain.cfg b.ppm
+run --fork alexeyab --json $model a.ppm no-such.ppm . "$io/empty.ppm" "$io/cut.ppm" plain.cfg b.ppm
 check several "exit status $code instead of 2" test "$code" -eq 2
 check several-valid "found: $(head -c 300 "$out")" valid_json "$out"
 check several-lines "$(wc -l <"$out") lines instead of 7" test "$(wc -l <"$out")" -eq 7

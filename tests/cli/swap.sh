@@ -6,7 +6,7 @@ set -u
 build=${BUILD:-build}
 mkdir -p "$build" && build=$(realpath "$build") || exit 1
 export BUILD=$build
-swap=$PWD/experiments/swap.sh
+program=$PWD/experiments/swap.sh
 folder=$build/swap-test.$$
 stubs=$folder.stubs # first in PATH: makes a step of swap.sh fail or last
 mkdir "$folder" "$stubs" || exit 1
@@ -15,10 +15,6 @@ trap 'exit 1' HUP INT TERM
 out=$stubs/out err=$stubs/err
 # shellcheck source=tests/check.sh
 . "$PWD/tests/check.sh"
-run() {
-  timeout 60 "$swap" "$@" >"$out" 2>"$err"
-  code=$?
-}
 is_on() { grep -qF "$folder/mafat-swap-$1-" /proc/swaps; }
 guards() { pgrep -f "swap.sh guard $folder/" >/dev/null; }
 # gone NAME: neither files nor guards are left in the test's folder, at the latest after a while
@@ -67,7 +63,7 @@ if [ "$(id -u)" != 0 ]; then
   exit $failed
 fi
 before=$(others)
-cp "$swap" "$stubs/swap.sh" && chmod 755 "$stubs/swap.sh"
+cp "$program" "$stubs/swap.sh" && chmod 755 "$stubs/swap.sh"
 if setpriv --reuid 65534 --clear-groups test -r "$stubs/swap.sh" 2>/dev/null; then
   setpriv --reuid 65534 --clear-groups "$stubs/swap.sh" on 16M >"$out" 2>"$err"
   code=$?
@@ -76,7 +72,7 @@ else
   skip 'refused: without root' 'no other user can be taken here'
 fi
 bad 'refused: a folder that is not there' 'no such folder' on 16M --folder "$folder/none"
-bad 'refused: a file as its folder' 'no such folder' on 16M --folder "$swap"
+bad 'refused: a file as its folder' 'no such folder' on 16M --folder "$program"
 memory=$(findmnt -nt tmpfs -o TARGET | head -n 1)
 if [ -n "$memory" ]; then bad 'refused: tmpfs' 'is in memory' on 16M --folder "$memory"; else skip 'refused: tmpfs' 'none is mounted'; fi
 read -r free unit < <(stat -f -c '%a %S' "$folder")
@@ -104,11 +100,11 @@ check 'on: no process stays' 'a guard is there' eval '! guards'
 check 'on: readable by root only' "$(stat -c %A "$file")" test "$(stat -c %a "$file")" = 600
 run status
 check 'status: whose it is' "$(cat "$out")" grep -qF "$file: file, 15.9 MiB, 0.0 MiB used, priority" "$out"
-"$swap" on 8M --folder "$folder" --last >"$out"
+"$program" on 8M --folder "$folder" --last >"$out"
 check 'on: a second one' "$(cat "$out")" test "$(ls "$folder" | wc -l)" = 2
-"$swap" with 8M --folder "$folder" --last sleep 3 &
+"$program" with 8M --folder "$folder" --last sleep 3 &
 until is_on with || ! kill -0 $!; do sleep 0.05; done
-"$swap" off --folder "$folder"
+"$program" off --folder "$folder"
 check 'off: removes both' "$(cat /proc/swaps)" eval '! is_on on'
 check 'off: not that of a running command' "$(cat /proc/swaps)" is_on with
 wait
@@ -117,7 +113,7 @@ run off --folder "$folder"
 check 'off: again is no error' "exit status $code" test $code = 0 -a ! -s "$err"
 truncate -s 1M "$folder/mafat-swap-on-1234x" "$folder/mafat-swap"
 : >"$folder/mafat-swap-on-4194999" # as after a restart: no process can have this number
-"$swap" off --folder "$folder"
+"$program" off --folder "$folder"
 check 'off: what is left of another day, and nothing that is called otherwise' "$(ls "$folder")" \
   test "$(ls "$folder" | xargs)" = 'mafat-swap mafat-swap-on-1234x'
 rm "$folder"/*
@@ -141,14 +137,14 @@ check 'with: a folder with a blank in its name' "$(cat "$out")" grep -qF 'a\040f
 rmdir "$folder/a folder" || fail 'with: a folder with a blank: nothing is left' "$(ls "$folder"/*)"
 echo "another's" >"$stubs/victim"
 sh -c 'for end in "" .log; do ln -s "$1/victim" "$2/mafat-swap-with-$$$end"; done
-  exec "$3" with 8M --folder "$2" --last true' sh "$stubs" "$folder" "$swap" 2>"$err"
+  exec "$3" with 8M --folder "$2" --last true' sh "$stubs" "$folder" "$program" 2>"$err"
 code=$?
 check 'with: links where its files will be' "exit status $code; $(cat "$err" "$stubs/victim")" test "$code $(cat "$stubs/victim")" = "0 another's"
 gone 'with: links: nothing is left'
 
-"$swap" with 8M --folder "$folder" --last sleep 30 &
+"$program" with 8M --folder "$folder" --last sleep 300 &
 first=$!
-"$swap" with 8M --folder "$folder" --last sleep 30 &
+"$program" with 8M --folder "$folder" --last sleep 300 &
 second=$!
 until [ "$(grep -cF "$folder/" /proc/swaps)" = 2 ] || ! kill -0 $first || ! kill -0 $second; do sleep 0.05; done
 kill -TERM $first && wait $first
@@ -162,7 +158,7 @@ gone 'two at once: nothing is left'
 
 # start ARGUMENT...: in the background, where SIGINT would be ignored
 start() {
-  env --default-signal=INT "$swap" "$@" >/dev/null 2>"$err" &
+  env --default-signal=INT "$program" "$@" >/dev/null 2>"$err" &
   child=$!
 }
 code_of() { case $1 in HUP) echo 129 ;; INT) echo 130 ;; TERM) echo 143 ;; KILL) echo 137 ;; esac }
@@ -184,7 +180,7 @@ for ((k = 0; k < ${#signals[@]}; k++)); do
   sleep "$when"
   { kill -$signal $child && wait $child; } 2>/dev/null
   status=$?
-  "$swap" off --folder "$folder" # it may have been done before the signal
+  "$program" off --folder "$folder" # it may have been done before the signal
   gone "killed: $signal after $when s: nothing is left"
   check "killed: $signal after $when s: nor the command" "exit status $status" eval '! pgrep -f "sleep 77.$$" >/dev/null'
 done
@@ -209,7 +205,7 @@ gone 'its guard is killed: nothing is left'
 if [ ! -x "$build/memory_limit" ]; then
   skip 'cost' "needs $build/memory_limit"
 else
-  run with 64M --folder "$folder" --last "$swap" cost --json
+  run with 64M --folder "$folder" --last "$program" cost --json
   if [ $code = 2 ] && grep -q 'memory_limit' "$err"; then
     skip 'cost' "$(cat "$err")"
   else

@@ -3,10 +3,11 @@
 # BUILD names the build folder (default: build). Needs root with a memory controller, and Debian's libdarknet for what is to fail for real.
 set -u
 
-build=${BUILD:-build}
-case $build in /*) ;; *) build=$PWD/$build ;; esac
+# shellcheck source=tests/check.sh
+. tests/check.sh
+build=$(realpath "${BUILD:-build}")
 export BUILD=$build
-sweep=$PWD/experiments/sweep.sh
+program=$PWD/experiments/sweep.sh
 experiments=$PWD/experiments
 folder=$(mktemp -d -p "$build") || exit 1 # on a disk
 export TMPDIR=$folder/work
@@ -20,8 +21,7 @@ trap leave EXIT
 trap 'exit 1' HUP INT TERM
 mkdir "$TMPDIR"
 cd "$folder" || exit 1
-# shellcheck source=tests/check.sh
-. "${experiments%/experiments}/tests/check.sh"
+out=out err=err patience=100
 
 if ! command -v python3 >/dev/null; then
   skip sweep "needs python3"
@@ -35,23 +35,12 @@ printf '[net]\nwidth=64\nheight=64\nchannels=3\n[convolutional]\nfilters=16\nsiz
 for name in slow fast; do "$build/make_weights" --quiet $name.cfg $name.weights || exit 1; done
 { printf 'P6\n64 64\n255\n' && head -c 12288 /dev/zero | tr '\0' 'p'; } >dot.ppm
 
-run() {
-  timeout 100 "$sweep" "$@" >out 2>err
-  code=$?
-}
-# bad NAME TEXT ARGUMENT...: refused with exit status 2 and one line, and no file is there that was not before
-bad() {
-  local name=$1 text=$2 before
-  shift 2
+# clean NAME TEXT ARGUMENT...: refused, and no file is there that was not before
+clean() {
+  local before
   before=$(find . -type f | sort)
-  run "$@"
-  if [ $code -ne 2 ] || [ "$(wc -l <err)" -ne 1 ] || ! grep -qF -e "$text" err; then
-    fail "$name" "expected exit status 2 and '$text', found $code and: $(head -c 300 err)"
-  elif [ "$before" != "$(find . -type f | sort)" ]; then
-    fail "$name" "left something behind: $(find . -type f | tr '\n' ' ')"
-  else
-    ok "$name"
-  fi
+  bad "$@"
+  [ "$before" = "$(find . -type f | sort)" ] || fail "$1" "left something behind: $(find . -type f)"
 }
 touch out err
 mkfifo pipe
@@ -59,30 +48,30 @@ mkfifo pipe
 run --help
 check help "status $code, $(head -c 200 err)" test "$code,$(head -c 15 out),$(wc -c <err)" = '0,usage: sweep.sh,0'
 own=(fast.cfg fast.weights dot.ppm)
-bad "no arguments" "expected MODEL.cfg"
-bad "unknown option" "--nonsense" --nonsense "${own[@]}"
-bad "unknown limit" "'12X'" --limits 64M,12X "${own[@]}"
-bad "no limit" "''" --limits 64M, "${own[@]}"
-bad "repeats" "'0'" --repeats 0 "${own[@]}"
-bad "time-out" "'soon'" --timeout soon "${own[@]}"
-bad "layers" "from 1 to the 2" --layers 3 "${own[@]}"
-bad "unknown program" "'notepad'" --program notepad "${own[@]}"
-bad "options of a peer" "takes no options" --program 'opencv --fast' "${own[@]}"
-bad "one label twice" "called 'a'" --program 'a: mafat' --program 'a: mafat --threads 2' "${own[@]}"
-bad "missing cfg" "no.cfg" no.cfg fast.weights dot.ppm
-bad "missing weights" "no.weights" fast.cfg no.weights dot.ppm
-bad "missing picture" "no.ppm" fast.cfg fast.weights no.ppm
-bad "no cfg" "found no layers" dot.ppm fast.weights dot.ppm
-bad "no folder for the CSV" "no-folder/a.csv" --csv no-folder/a.csv "${own[@]}"
-bad "a folder for the CSV" "." --csv . "${own[@]}"
-bad "no folder for the figure" "no-folder/a.png" --csv a.csv --plot no-folder/a.png "${own[@]}"
-bad "no PNG" "a.jpg" --csv a.csv --plot a.jpg "${own[@]}"
-bad "swap" "'much'" --swap much --csv a.csv "${own[@]}"
+clean "no arguments" "expected MODEL.cfg"
+clean "unknown option" "--nonsense" --nonsense "${own[@]}"
+clean "unknown limit" "'12X'" --limits 64M,12X "${own[@]}"
+clean "no limit" "''" --limits 64M, "${own[@]}"
+clean "repeats" "'0'" --repeats 0 "${own[@]}"
+clean "time-out" "'soon'" --timeout soon "${own[@]}"
+clean "layers" "from 1 to the 2" --layers 3 "${own[@]}"
+clean "unknown program" "'notepad'" --program notepad "${own[@]}"
+clean "options of a peer" "takes no options" --program 'opencv --fast' "${own[@]}"
+clean "one label twice" "called 'a'" --program 'a: mafat' --program 'a: mafat --threads 2' "${own[@]}"
+clean "missing cfg" "no.cfg" no.cfg fast.weights dot.ppm
+clean "missing weights" "no.weights" fast.cfg no.weights dot.ppm
+clean "missing picture" "no.ppm" fast.cfg fast.weights no.ppm
+clean "no cfg" "found no layers" dot.ppm fast.weights dot.ppm
+clean "no folder for the CSV" "no-folder/a.csv" --csv no-folder/a.csv "${own[@]}"
+clean "a folder for the CSV" "." --csv . "${own[@]}"
+clean "no folder for the figure" "no-folder/a.png" --csv a.csv --plot no-folder/a.png "${own[@]}"
+clean "no PNG" "a.jpg" --csv a.csv --plot a.jpg "${own[@]}"
+clean "swap" "'much'" --swap much --csv a.csv "${own[@]}"
 mkdir empty && ln -s "$build/run_inference" empty/
-BUILD=$folder/empty bad "missing memory_limit" "memory_limit is missing; make" --csv a.csv "${own[@]}"
+BUILD=$folder/empty clean "missing memory_limit" "memory_limit is missing; make" --csv a.csv "${own[@]}"
 echo 'a,b' >other.csv
-bad "no file for the CSV" "regular file" --csv pipe "${own[@]}"
-bad "a CSV of something else" "heading" --csv other.csv "${own[@]}"
+clean "no file for the CSV" "regular file" --csv pipe "${own[@]}"
+clean "a CSV of something else" "heading" --csv other.csv "${own[@]}"
 
 needs() { [ -x "$build/$1" ] || { skip sweep "needs $build/$1" && exit $failed; }; }
 needs memory_limit
@@ -90,14 +79,14 @@ if ! "$build/memory_limit" --limit 64M -o /dev/null -- true 2>err; then
   skip sweep "no memory group can be made here: $(tail -n 1 err)"
   exit $failed
 fi
-bad "no such CPU" "cpu" --cpus 9999 --csv a.csv "${own[@]}"
+clean "no such CPU" "cpu" --cpus 9999 --csv a.csv "${own[@]}"
 mkdir bare
 for name in memory_limit run_inference; do ln -s "$build/$name" bare/; done
-BUILD=$folder/bare bad "missing peer" "install" --csv a.csv --program onnxruntime "${own[@]}"
-BUILD=$folder/bare bad "missing pack_weights" "pack_weights is missing; make" --csv a.csv --program mafat-packed "${own[@]}"
+BUILD=$folder/bare clean "missing peer" "install" --csv a.csv --program onnxruntime "${own[@]}"
+BUILD=$folder/bare clean "missing pack_weights" "pack_weights is missing; make" --csv a.csv --program mafat-packed "${own[@]}"
 own_swap=32M # none, where it takes root
 "$experiments/swap.sh" with 32M true 2>err || { skip "swap" "$(tail -n 1 err)" && own_swap=none; }
-[ $own_swap = none ] || bad "a swap file that does not fit" "disk" --swap 900000G --csv a.csv "${own[@]}"
+[ $own_swap = none ] || clean "a swap file that does not fit" "disk" --swap 900000G --csv a.csv "${own[@]}"
 
 # rows CSV EXPRESSION: over the list r of its rows; prints what it is
 rows() {
@@ -134,15 +123,15 @@ run --csv a.csv --swap none --limits none,16M --repeats 2 --program mafat --prog
   --program 'big: mafat --memory 1M' "${own[@]}"
 is "a row that was cut off is run again" a.csv 'len(r) == 16 and len({rows.key(row) for row in r}) == 16'
 mkdir other && cp slow.cfg other/fast.cfg
-bad "another cfg of that name" "--fresh" --csv a.csv --swap none other/fast.cfg slow.weights dot.ppm
-bad "another program of that label" "label 'big'" --csv a.csv --swap none --program 'big: mafat' "${own[@]}"
-bad "another page cache" "a cold page cache" --csv a.csv --swap none --warm "${own[@]}"
+clean "another cfg of that name" "--fresh" --csv a.csv --swap none other/fast.cfg slow.weights dot.ppm
+clean "another program of that label" "label 'big'" --csv a.csv --swap none --program 'big: mafat' "${own[@]}"
+clean "another page cache" "a cold page cache" --csv a.csv --swap none --warm "${own[@]}"
 sed '2,$s/,"[^"]* CPUs",/,"Another machine, 3 CPUs",/' a.csv >moved.csv
-bad "rows of another machine" "Another machine" --csv moved.csv --swap none "${own[@]}"
+clean "rows of another machine" "Another machine" --csv moved.csv --swap none "${own[@]}"
 (
   exec 9<a.csv
   flock 9
-  "$sweep" --csv a.csv --swap none --limits 20M "${own[@]}" >out 2>err
+  "$program" --csv a.csv --swap none --limits 20M "${own[@]}" >out 2>err
 )
 check "one sweep at a time" "$(cat err)" grep -q 'another sweep' err
 run --csv a.csv --fresh --swap none --limits 16M --repeats 1 "${own[@]}"
@@ -151,11 +140,11 @@ is "fresh" a.csv 'len(r) == 1'
 mkdir odd
 printf 'raise SystemExit("a module of the folder one is in")\n' | tee odd/json.py odd/random.py >odd/sweep.py
 { printf '# caf\351\n' && cat fast.cfg; } >odd/fast.cfg
-(cd odd && exec "$sweep" --csv a.csv --swap none --limits none --repeats 1 --quiet fast.cfg ../fast.weights ../dot.ppm) >out 2>err
+(cd odd && exec "$program" --csv a.csv --swap none --limits none --repeats 1 --quiet fast.cfg ../fast.weights ../dot.ppm) >out 2>err
 code=$?
 is "from anywhere, a cfg in any encoding" odd/a.csv '[rows.succeeded(row) for row in r] == [True]'
 if command -v script >/dev/null; then
-  script -qec "$sweep --csv a.csv --swap none --limits 16M --repeats 3 ${own[*]}" /dev/null </dev/null >out 2>err
+  script -qec "$program --csv a.csv --swap none --limits 16M --repeats 3 ${own[*]}" /dev/null </dev/null >out 2>err
   check "progress on a terminal" "$(cat out)" grep -q '1/2, [0-9]* s left: fast, mafat, 16M, run 3' out
 fi
 
@@ -185,11 +174,13 @@ RANDOM=$(date +%N | sed 's/^0*//')
 arguments=(--csv k.csv --limits none,64M,32M,16M,12M,8M,6M,4M --quiet --program mafat --program 'two: mafat --threads 2 --plan 2x2/NoCut' "${own[@]}")
 set -m # a background job of its own process group, in which INT is not ignored
 strikes='' wrong=''
-for strike in INT:none KILL:32M TERM:none HUP:32M KILL:none INT:32M KILL:none TERM:32M KILL:32M KILL:none; do
+all=(INT:none KILL:32M TERM:none HUP:32M)
+[ "${MAFAT_TEST_SIZE:-}" = test ] || all+=(KILL:none INT:32M KILL:none TERM:32M KILL:32M KILL:none)
+for strike in "${all[@]}"; do
   signal=${strike%:*} swap=${strike#*:} seconds=3
   [ "$swap" = none ] || swap=$own_swap
   [ "$swap" != none ] || seconds=2
-  "$sweep" --swap "$swap" --repeats 50 "${arguments[@]}" >out 2>err &
+  "$program" --swap "$swap" --repeats 50 "${arguments[@]}" >out 2>err &
   pid=$!
   sleep "$((RANDOM % seconds)).$((RANDOM % 10))$((RANDOM % 10))"
   kill -s "$signal" $pid 2>/dev/null
@@ -199,7 +190,7 @@ for strike in INT:none KILL:32M TERM:none HUP:32M KILL:none INT:32M KILL:none TE
   [ "$signal" != KILL ] || patience=10 # until the guards are done
   settled $patience || { wrong="after $signal this is left: $(left)" && break; }
   # Before Python has read a line of ours, INT is Python's own affair.
-  [ "$signal" != INT ] || grep -q "${sweep%.sh}" err || : >err
+  [ "$signal" != INT ] || grep -q "${program%.sh}" err || : >err
   [ ! -s err ] || { wrong="after $signal it said: $(cat err)" && break; }
   [ ! -e k.csv ] || rows k.csv 'len(r)' >/dev/null || { wrong="after $signal the CSV is damaged" && break; }
 done

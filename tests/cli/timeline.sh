@@ -12,14 +12,11 @@ folder=$build/timeline-test.$$ # on a disk
 mkdir "$folder" || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
-out=$folder/out err=$folder/err
+out=$folder/out err=$folder/err patience=120
+export TMPDIR=$folder
 suite=timeline log=$folder/log
 # shellcheck source=tests/check.sh
 . "$PWD/tests/check.sh"
-run() {
-  TMPDIR=$folder timeout 120 "$program" "$@" >"$out" 2>"$err"
-  code=$?
-}
 picture() { # STEM: a whole PNG and a well-formed SVG
   python3 - "$1" <<'PYTHON'
 import sys, xml.dom.minidom

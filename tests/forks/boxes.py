@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How far the forks' ways of doing things move a trained network's boxes: the second table of doc/forks.md.
 
-Runs one network on the pictures of Debian's darknet package as it is and as another fork would: stretched, with AlexeyAB's
+Runs one network on the pictures of Debian's darknet package as pjreddie's Darknet would and as AlexeyAB's: all of it, stretched, with AlexeyAB's
 batch norm epsilon, with his suppression (computed here from boxes that are not suppressed), with pictures resized as OpenCV does it (by libdarknet's decoder,
 through ctypes). Prints for each how many detections are the same ones, how far their edges and confidences are, and how many
 are on one side only. Looks for Yolo-Fastest 1.1-xl in MAFAT_MODELS; BUILD names the build folder."""
@@ -22,9 +22,9 @@ PICTURES = "dog person horses giraffe eagle kite scream".split()
 DATA = "/usr/share/darknet/data"
 
 
-def detect(cfg, weights, thresh, *arguments):
-    done = subprocess.run([f"{BUILD}/run_inference", "--quiet", "--json", "--thresh", str(thresh), cfg, weights, *arguments],
-                          stdout=subprocess.PIPE, check=True, text=True)
+def detect(cfg, weights, thresh, *arguments, fork="darknet"):
+    done = subprocess.run([f"{BUILD}/run_inference", "--quiet", "--fork", fork, "--json", "--thresh", str(thresh), cfg, weights,
+                           *arguments], stdout=subprocess.PIPE, check=True, text=True)
     return [[(d["class"], d["confidence"], *(d["box"][k] for k in ("x", "y", "width", "height"))) for d in
              json.loads(line)["detections"]] for line in done.stdout.splitlines()]
 
@@ -163,6 +163,7 @@ def main():
               f"below {variances[len(variances) // 10]:.2g}, median {variances[len(variances) // 2]:.2g}; "
               f"{sum(v < 1e-3 for v in variances)} of {len(variances)} below 1e-3")
         as_it_is = detect(cfg, weights, .3, *pictures)
+        compare("--fork alexeyab", as_it_is, detect(cfg, weights, .3, *pictures, fork="alexeyab"))
         compare("letter_box=0", as_it_is, detect(variant(lambda t: t.replace("[net]", "[net]\nletter_box=0", 1)), weights, .3, *pictures))
         compare("epsilon", as_it_is, detect(cfg, f"{folder}/w", .3, *pictures))
         library = ctypes.CDLL("/usr/lib/darknet/libdarknet.so")

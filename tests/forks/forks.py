@@ -264,12 +264,12 @@ def letterbox(m, h, w):
 
 class Case:
     """ours: what run_inference gives; other: what the other fork makes of the same (None: the same). debian: "agrees",
-    "differs", "dies" (it reads where nothing is), or None where libdarknet is not asked."""
+    "differs", "dies" (it reads where nothing is), or None where libdarknet is not asked. fork: as of --fork; None: not given."""
 
     def __init__(self, name, cfg, ours, weights=(), given=None, other=None, debian=None, picture=None,
-                 header=(0, 2, 0, 0, 0)):
+                 header=(0, 2, 0, 0, 0), fork=None):
         self.name, self.cfg, self.ours, self.other, self.debian = name, cfg, ours, other, debian
-        self.weights, self.given, self.picture, self.header = list(weights), given, picture, header
+        self.weights, self.given, self.picture, self.header, self.fork = list(weights), given, picture, header, fork
 
 
 def net(m, keys=""):
@@ -358,6 +358,14 @@ def convolution_cases():
         yield Case(f"batch norm, variance {name}",
                    net(m) + "[convolutional]\nbatch_normalize=1\nfilters=6\nsize=1\nactivation=linear\n", both[0],
                    [0.0] * 6 + scales + means + variances + weights, m, both[1], "agrees")
+        yield Case(f"AlexeyAB's batch norm, variance {name}",
+                   net(m) + "[convolutional]\nbatch_normalize=1\nfilters=6\nsize=1\nactivation=linear\n", both[1],
+                   [0.0] * 6 + scales + means + variances + weights, m, both[0], fork="alexeyab")
+    tiny = [-7e-44, -1e-45, 0.0, 1e-40, -5e-6, 1e-5]  # as in his published files
+    yield Case("AlexeyAB's batch norm, variances below 0",
+               net(m) + "[convolutional]\nbatch_normalize=1\nfilters=6\nsize=1\nactivation=mish\n",
+               normalize(plain, [1e-3] * 6, means, tiny, [0.0] * 6, deviation_alexeyab).like(mish),
+               [0.0] * 6 + [1e-3] * 6 + means + tiny + weights, m)
     variances, scales, means = r.numbers(4, .5, 2), r.numbers(4, .5, 2), r.numbers(4)
     yield Case("batchnorm layer", net(m) + "[batchnorm]\n", normalize(m, scales, means, variances, [0.0] * 4, deviation_pjreddie),
                scales + means + variances, m, None, "dies")
@@ -400,6 +408,11 @@ def picture_cases():
                                     ("letter_box=0", "letter_box=0\n", stretched, boxed),
                                     ("resize by corners", "letter_box=0\n", stretched, resize(m, 8, 8, centres))):
         yield Case(name, net(wide, keys) + COPY, ours, picture=picture, other=other)
+    for name, keys, fork, ours, other in (("stretched by a key of AlexeyAB's", "mosaic=1\n", None, stretched, boxed),
+                                          ("stretched by --fork", "", "alexeyab", stretched, boxed),
+                                          ("letterboxed by --fork", "mosaic=1\n", "darknet", boxed, stretched),
+                                          ("letter_box=1 of AlexeyAB's", "mosaic=1\nletter_box=1\n", None, boxed, stretched)):
+        yield Case(name, net(wide, keys) + COPY, ours, picture=picture, other=other, fork=fork)
 
 
 def cases():
@@ -419,6 +432,7 @@ REFUSED = {
     "softmax": "tree=a.tree spatial=1",
     "region": "tree=a.tree coords=6",
     "upsample": "stride=-2",
+    "yolo": "nms_kind=cornersnms",
 }
 REFUSED_SECTIONS = ("reorg3d local_avgpool local_avg Gaussian_yolo conv_lstm history implicit empty silence "
                     "contrastive normalization lrn deconvolutional l2norm logistic iseg rnn gru lstm crnn").split()
@@ -490,7 +504,7 @@ def try_case(case, folder, oracle):
         given = [write(folder, "a.ppm", f"P6 {p.w} {p.h} 255\n".encode() + rows)]
     else:
         given = ["--input", write(folder, "in", floats(case.given.values))]
-    done = run("--quiet", "--dump-output", dump, cfg, weights, *given)
+    done = run("--quiet", *(["--fork", case.fork] if case.fork else []), "--dump-output", dump, cfg, weights, *given)
     if done.returncode:
         return done.stderr.strip(), None
     with open(dump, "rb") as f:
@@ -544,9 +558,12 @@ def try_warnings(tally, folder):
             if done.returncode or f"unknown key {key.split('=')[0]} in [{section}] is ignored" not in done.stderr:
                 whys.append(f"{section} {key}: exit status {done.returncode}: {done.stderr.strip()[:200]}")
     tally.say("keys that nothing reads are told", "; ".join(whys) or None)
-    done = run("--predict", write(folder, "a.cfg", section_cfg("yolo", "nms_kind=greedynms")))
-    told = "nms_kind=greedynms in [yolo] is ignored" in done.stderr and done.returncode == 0
-    tally.say("nms_kind is told", None if told else done.stderr.strip()[:200] or "not told")
+    told = run("--predict", write(folder, "a.cfg", section_cfg("yolo", "nms_kind=greedynms")))
+    good = told.returncode == 0 and "AlexeyAB's Darknet (line 9: nms_kind=greedynms in [yolo]), see --fork" in told.stderr
+    tally.say("AlexeyAB's fork is told", None if good else told.stderr.strip()[:200] or "not told")
+    told = run("--predict", "--fork", "darknet", os.path.join(folder, "a.cfg"))
+    good = told.returncode == 0 and "unknown key nms_kind in [yolo] is ignored" in told.stderr
+    tally.say("nms_kind of --fork darknet is told", None if good else told.stderr.strip()[:200] or "not told")
     head = NET.replace("=4", "=3") + "letter_box={}\n[connected]\noutput=275\n" \
         "[detection]\nclasses=1\nnum=2\nside=5\ncoords=4\n"
     told = [run("--predict", write(folder, "a.cfg", cfg)).stderr for cfg in
@@ -565,8 +582,20 @@ def try_batchnorm_of_alexeyab(tally, folder):
     tally.say("batchnorm with biases", None if good else f"exit status {done.returncode}: {done.stderr.strip()}")
 
 
+def try_variances(tally, folder):
+    """What no epsilon makes positive is damage."""
+    cfg = write(folder, "a.cfg", NET + "[convolutional]\nbatch_normalize=1\nfilters=1\nactivation=linear\n")
+    given, whys = write(folder, "in", floats([0.0] * 256)), []
+    for fork, variance, status in (("darknet", -7e-44, 2), ("alexeyab", -7e-44, 0), ("alexeyab", -2e-5, 2)):
+        weights = write(folder, "a.weights", header_bytes((0, 2, 0, 0, 0)) + floats([0.0, 1.0, 0.0, variance] + [1.0] * 4))
+        done = run("--quiet", "--fork", fork, cfg, weights, "--input", given)
+        if done.returncode != status or (status and "not finite" not in done.stderr):
+            whys.append(f"{fork}, {variance}: exit status {done.returncode}: {done.stderr.strip()}")
+    tally.say("variances that are damage", "; ".join(whys) or None)
+
+
 def try_recorded(tally, models):
-    """What Debian's Darknet was recorded to answer (README of the models): letterboxed, threshold 0.3."""
+    """What pjreddie's Darknet was recorded to answer (README of the models): letterboxed, threshold 0.3."""
     wanted = {"yolo-fastest-1.1-xl": {"dog": {16: .94, 2: .88, 1: .86}, "person": {0: 1.00, 16: .98, 18: .87, 19: .58}},
               "yolo-fastest-1.1": {"dog": {16: .61, 1: .60, 2: .54}}}
     for network, pictures in wanted.items():
@@ -577,7 +606,7 @@ def try_recorded(tally, models):
                 print(f"skip forks {name}: needs {path}, and MAFAT_MODELS to name the folder with {network}.cfg and .weights")
                 tally.names.append(name)
                 continue
-            done = run("--quiet", "--json", "--thresh", ".3", cfg, weights, path)
+            done = run("--quiet", "--fork", "darknet", "--json", "--thresh", ".3", cfg, weights, path)
             found = {}
             for d in json.loads(done.stdout or "{}").get("detections", []):
                 found[d["class"]] = max(d["confidence"], found.get(d["class"], 0))
@@ -626,6 +655,7 @@ def main():
         try_refusals(tally, folder)
         try_warnings(tally, folder)
         try_batchnorm_of_alexeyab(tally, folder)
+        try_variances(tally, folder)
         try_recorded(tally, models or "")
     if options.figures:
         print("\n".join(f"| `{name}` | {show(figures.get(name))} |" for name in tally.names))

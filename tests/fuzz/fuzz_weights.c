@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes, as the .weights file of three fixed networks, and as a
- * packed one, whose header is sealed for the last bytes to get past it.
+/* libFuzzer target: any bytes, as the .weights file of three fixed networks, and as packed
+ * ones of both versions, whose headers are sealed for the bytes to get past them.
  * Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,9 +10,11 @@
 
 #include "tests/fuzz/networks.h"
 
-#include "runner/weights/packed_file.h"
+#include "formats/packed/identity.h"
+#include "predictor/packing.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
+#include "runner/weights/weights_file.h"
 
 static const char *const cfgs[] = {
     /* every way of packing a convolution: 3 channels, a route, groups, depthwise */
@@ -32,18 +34,13 @@ enum { N_CFGS = sizeof cfgs / sizeof *cfgs };
 
 static struct mafat_network *networks[N_CFGS];
 
-static bool has_panels(const struct mafat_layer *l)
-{
-  return l->type == MAFAT_CONVOLUTIONAL || l->type == MAFAT_CONNECTED;
-}
-
 /* Reads the ends of every slice, so that the sanitizers see each access. */
 static void touch_slices(struct mafat_weights *w, const struct mafat_network *n)
 {
   volatile float value; /* a load that no compiler drops */
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
-    for (int f = 0; has_panels(l) && f < l->out.c; f = mafat_panel_end(l, f)) {
+    for (int f = 0; mafat_layer_has_panels(l) && f < l->out.c; f = mafat_panel_end(l, f)) {
       struct mafat_weights_slice slice;
       struct mafat_span filters = {f, mafat_panel_end(l, f)};
       require(mafat_weights_slice(w, i, filters, mafat_span(0, l->in.c), &slice) == MAFAT_OK);
@@ -70,6 +67,11 @@ static void try_file(const char *path)
   struct mafat_diagnostic d = {""};
   int code = mafat_packer_check(path, NULL, &d);
   require(code == MAFAT_OK || d.text[0]);
+  struct mafat_network *n;
+  d.text[0] = 0;
+  code = mafat_weights_file_network(&n, path, NULL, NULL, &d);
+  require((code == MAFAT_OK) == (n != NULL) && (code == MAFAT_OK || d.text[0]));
+  mafat_network_close(&n);
 }
 
 static void write_at(int fd, const void *data, size_t bytes, long offset)
@@ -77,26 +79,85 @@ static void write_at(int fd, const void *data, size_t bytes, long offset)
   if (pwrite(fd, data, bytes, offset) != (ssize_t)bytes) abort();
 }
 
-/* The bytes behind a packed header that is right for the first network, or nearly:
- * the first byte says which, and whether its table is. */
+static void begin_file(int fd, const char *beginning, size_t bytes, uint64_t file_bytes)
+{
+  if (ftruncate(fd, 0) != 0 || ftruncate(fd, (off_t)file_bytes) != 0) abort();
+  write_at(fd, beginning, bytes, 0);
+}
+
+static struct mafat_packed *lay_out(const struct mafat_network *n, const struct mafat_cfg *graph)
+{
+  struct mafat_packed *p;
+  uint64_t layer_bytes[16];
+  require(n->n_layers <= 16);
+  for (int l = 0; l < n->n_layers; l++) layer_bytes[l] = mafat_packed_floats(&n->layers[l]) * sizeof(float);
+  require(mafat_packed_make(&p, n, graph, layer_bytes) == MAFAT_OK);
+  return p;
+}
+
+/* Places in a header (doc/packed.md). */
+enum { VERSION_AT = 12, N_LAYERS_AT = 16, NETWORK_HASH_AT = 24, TABLE_CHECKSUM_AT = 48, HEADER_CHECKSUM_1_AT = 56,
+       INDEX_BYTES_AT = 64, INDEX_CHECKSUM_AT = 72, HEADER_CHECKSUM_2_AT = 80 };
+
+static void put_number(char *beginning, size_t at, uint64_t number)
+{
+  memcpy(beginning + at, &number, sizeof number);
+}
+
+/* Version 2: as it is made, with the bytes for weights; or with the bytes for its index. */
+static void try_version_2(int fd, const char *path, const struct mafat_network *network, bool as_index,
+                          const uint8_t *bytes, size_t n)
+{
+  struct mafat_packed *p = lay_out(network, NULL);
+  char *beginning;
+  require(mafat_packed_seal(p, network, NULL, &beginning) == MAFAT_OK);
+  if (as_index) {
+    size_t there = n < MAFAT_PACKED_ALIGNMENT ? n : MAFAT_PACKED_ALIGNMENT;
+    memcpy(beginning + MAFAT_PACKED_ALIGNMENT, bytes, there);
+    put_number(beginning, INDEX_BYTES_AT, there);
+    put_number(beginning, INDEX_CHECKSUM_AT, mafat_hash(MAFAT_HASH_START, bytes, there));
+    put_number(beginning, HEADER_CHECKSUM_2_AT, mafat_hash(MAFAT_HASH_START, beginning, HEADER_CHECKSUM_2_AT));
+  }
+  begin_file(fd, beginning, (size_t)p->data_at, p->file_bytes);
+  if (!as_index) write_at(fd, bytes, n, (long)p->data_at);
+  free(beginning);
+  try_file(path);
+  mafat_packed_close(&p);
+}
+
+/* Version 1: a table that is right, or the bytes for one; then the bytes for weights. */
+static void try_version_1(int fd, const char *path, const struct mafat_network *network, bool as_table,
+                          const uint8_t *bytes, size_t n)
+{
+  static char beginning[2 * MAFAT_PACKED_ALIGNMENT];
+  const uint32_t version = 1, byte_order = 0x01020304;
+  struct mafat_packed *p = lay_out(network, NULL);
+  size_t table = (size_t)network->n_layers * sizeof *p->entries;
+  require(p->data_at == sizeof beginning); /* one block each, whatever the version */
+  memset(beginning, 0, sizeof beginning);
+  memcpy(beginning, "MAFATPK1", 8);
+  memcpy(beginning + 8, &byte_order, sizeof byte_order);
+  memcpy(beginning + VERSION_AT, &version, sizeof version);
+  put_number(beginning, N_LAYERS_AT, (uint64_t)network->n_layers);
+  put_number(beginning, NETWORK_HASH_AT, mafat_packed_network_hash(network, version));
+  memcpy(beginning + MAFAT_PACKED_ALIGNMENT, p->entries, table);
+  if (as_table) memcpy(beginning + MAFAT_PACKED_ALIGNMENT, bytes, n < table ? n : table);
+  put_number(beginning, TABLE_CHECKSUM_AT, mafat_hash(MAFAT_HASH_START, beginning + MAFAT_PACKED_ALIGNMENT, table));
+  put_number(beginning, HEADER_CHECKSUM_1_AT, mafat_hash(MAFAT_HASH_START, beginning, HEADER_CHECKSUM_1_AT));
+  begin_file(fd, beginning, sizeof beginning, p->file_bytes);
+  write_at(fd, bytes, n, (long)p->data_at);
+  try_file(path);
+  mafat_packed_close(&p);
+}
+
+/* The first byte says which. */
 static void try_packed(int fd, const char *path, const uint8_t *bytes, size_t n)
 {
-  struct mafat_packed_header h = {.version = 0};
-  struct mafat_packed_entry entries[16];
   if (n == 0) return;
   const struct mafat_network *network = networks[bytes[0] % N_CFGS];
-  size_t table = (size_t)network->n_layers * sizeof entries[0];
-  require(network->n_layers <= 16);
-  memset(entries, 0, sizeof entries);
-  mafat_packed_lay_out(network, entries);
-  if (bytes[0] & 0x80) memcpy(entries, bytes, n < table ? n : table);
-  mafat_packed_seal(network, entries, &h);
-  if (ftruncate(fd, 0) != 0) abort();
-  if (ftruncate(fd, (off_t)mafat_packed_file_bytes(network)) != 0) abort();
-  write_at(fd, &h, sizeof h, 0);
-  write_at(fd, entries, table, MAFAT_PACKED_ALIGNMENT);
-  write_at(fd, bytes, n, (long)mafat_packed_images_at(network->n_layers));
-  try_file(path);
+  bool flagged = bytes[0] & 0x80;
+  if (bytes[0] & 0x40) try_version_1(fd, path, network, flagged, bytes + 1, n - 1);
+  else try_version_2(fd, path, network, flagged, bytes + 1, n - 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);

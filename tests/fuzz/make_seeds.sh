@@ -191,6 +191,13 @@ for payload in 0 40 48 400 1584 2288 4000; do
   { printf '\001\004\0\0\002\0\0\0\0\0\0\0\0\0\0\0'; head -c "$payload" /dev/zero; } > "$1/weights/transposed-$payload"
 done
 
+# The index of a packed model of version 2, as the first network's (doc/packed.md): words, one operator, no weights.
+{
+  printf '\201\010\0\0\0darknet\0\007\0\0\0\0\0\0\0'
+  for _ in 1 2 3 4 5 6 7; do printf '\004\0\0\0net\0\001\0\0\0\0\0\0\0'; done
+  printf '\0\0\0\0'
+} > "$1/weights/index"
+
 { printf 'mafat calibration 1\ncpu avx512\nfit_error 0.05\nnear_bytes 1048576\nfar_bytes 1.25829e+07\n'
   for word in thread_step_ns disk_ns disk_wait_ns read_ns copy_ns pack_ns step unit conv_macs point_macs winograd_macs \
     taps runs tiles narrow_taps pooled costly winograd_inputs winograd_kernels winograd_outputs \

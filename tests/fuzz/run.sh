@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the fuzz targets and runs each for a while: run.sh [SECONDS [TARGET...]].
 # SOURCES and LIBRARIES: the library's, as `make fuzz` knows them.
-# Findings (crashes, leaks, 10 s without an answer) stay in $BUILD/fuzz.
+# Findings (crashes, leaks, 10 s without an answer) stay in $BUILD/fuzz. Exit status 77: there is no clang.
 set -eu
 cd "$(dirname "$0")/../.."
 seconds=${1:-60}
@@ -9,7 +9,7 @@ seconds=${1:-60}
 [ $# -gt 0 ] || set -- cfg plan weights image calibration
 folder=${BUILD:-build}/fuzz
 flags="-std=c11 -D_GNU_SOURCE -DMAFAT_VERSION=\"fuzz\" -I. -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
-command -v clang > /dev/null || { echo "fuzz: clang is not installed" >&2; exit 1; }
+command -v clang > /dev/null || { echo "fuzz: clang is not installed" >&2; exit 77; }
 mkdir -p "$folder/objects"
 tests/fuzz/make_seeds.sh "$folder/seeds"
 

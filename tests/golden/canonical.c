@@ -1,7 +1,8 @@
 #include "tests/golden/canonical.h"
 
+#include "network/constant.h"
 #include "predictor/fetches.h"
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "predictor/predict.h"
 #include "predictor/schedule.h"
@@ -210,14 +211,15 @@ static const char *fetch_name(enum mafat_fetch_kind kind)
   return names[kind];
 }
 
-/* Of a packed file by the bytes of the layer's own image: where the images lie is the file's affair. */
-static void tell_fetch(struct golden_text *t, const struct mafat_fetch *f, bool packed)
+/* Of a packed file by the bytes of the layer's own weights: where these lie is the file's affair. Of Darknet's by
+ * the bytes behind its header, where the first layer begins. */
+static void tell_fetch(struct golden_text *t, const struct golden_case *c, const struct mafat_fetch *f)
 {
   golden_say(t, "%s of %d", fetch_name(f->kind), f->layer);
   tell_span(t, "filters", f->filters);
   tell_span(t, "channels", f->channels);
   golden_say(t, ", %zu bytes", f->bytes);
-  if (!packed) golden_say(t, " from %" PRIu64, f->position);
+  if (!c->plan->packed) golden_say(t, " from %" PRIu64, f->position - c->network->constants->layers[0].biases.at);
   if (f->kind == MAFAT_FETCH_SLICE || f->kind == MAFAT_FETCH_COPY) golden_say(t, " to %" PRIu64, f->into);
   golden_say(t, ", for step %lld%s\n", f->step, f->last ? ", last" : "");
 }
@@ -228,12 +230,12 @@ static int tell_reads(struct golden_text *t, const struct golden_case *c)
   struct mafat_fetches *fetches;
   struct mafat_fetch fetch;
   int code = mafat_fetches_size(c->network, c->plan, &sizes);
-  if (code == MAFAT_OK) code = mafat_fetches_open(&fetches, c->network, c->plan);
+  if (code == MAFAT_OK) code = mafat_fetches_open(&fetches, c->network, c->plan, NULL);
   if (code) return code;
   golden_say(t, "%" PRIu64 " bytes, ring %zu, panel %zu, affine %zu\n", sizes.bytes_read, sizes.ring_bytes,
              sizes.panel_bytes, sizes.affine_bytes);
   mafat_fetches_rewind(fetches);
-  while (mafat_fetches_next(fetches, &fetch)) tell_fetch(t, &fetch, c->plan->packed);
+  while (mafat_fetches_next(fetches, &fetch)) tell_fetch(t, c, &fetch);
   mafat_fetches_close(&fetches);
   return MAFAT_OK;
 }

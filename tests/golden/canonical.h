@@ -5,7 +5,7 @@
 #ifndef MAFAT_TESTS_GOLDEN_CANONICAL_H
 #define MAFAT_TESTS_GOLDEN_CANONICAL_H
 
-#include "predictor/calibration.h"
+#include "predictor/cost/calibration.h"
 #include "predictor/layout.h"
 #include "tests/golden/hash.h"
 

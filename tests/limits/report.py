@@ -63,7 +63,10 @@ def sample(result, case, goal, good):
 
 
 def commit():
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    except OSError:  # there is no git
+        return "unknown"
     return done.stdout.strip() or "unknown"
 
 

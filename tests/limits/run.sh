@@ -7,6 +7,10 @@ cd "$root" || exit 1
 here=tests/limits
 build=${BUILD:-build}
 export BUILD=$build
+# shellcheck disable=SC2034 # by tests/check.sh
+suite=limits
+# shellcheck source=tests/check.sh
+. tests/check.sh
 
 usage() {
   cat <<'HELP'
@@ -253,7 +257,7 @@ fi
 
 cannot() { # what one says who cannot
   if [ $mode = sample ]; then
-    echo "skip limits: $1"
+    skip everything "$1"
     exit 0
   fi
   echo "run.sh: $1" >&2
@@ -270,7 +274,7 @@ exec 9>"$cache/lock"
 flock -n 9 || cannot "$cache is in use by another call"
 
 mapfile -t lines < <(grep -vE '^(#|$)' "$cases")
-failed=0 n=0
+n=0
 [ $mode != all ] || python3 $here/report.py head
 for line in "${lines[@]}"; do
   take "$line"
@@ -279,7 +283,7 @@ for line in "${lines[@]}"; do
   if ! prepare; then
     progress ''
     case $mode in
-      sample) echo "skip limits $name: $why" ;;
+      sample) skip "$name" "$why" ;;
       *) echo "$name: skipped: $why" ;;
     esac
     continue
@@ -296,8 +300,7 @@ for line in "${lines[@]}"; do
       status=0
       try "$n_runs" || status=$?
       if [ $status -gt 1 ]; then
-        if [ $mode = sample ] && [ $status = 77 ]; then echo "skip limits $name: $why"; else echo "FAIL limits $name: $why"; fi
-        [ $status = 77 ] || failed=1
+        if [ $status = 77 ]; then skip "$name" "$why"; else fail "$name" "$why"; fi
       else
         what=row
         [ $mode != sample ] || what=sample
@@ -314,4 +317,4 @@ if [ $mode = all ] && [ $floors = 1 ]; then
   done
 fi
 [ $mode != all ] || echo "results: $csv"
-exit $failed
+exit "$failed"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Compares this build with Debian's libdarknet: every layer of real architectures on made weights, labels and boxes on real
 # pictures, and what becomes of every cfg in the package. Run from the project's root; BUILD names the build folder (default:
-# build), MAFAT_MODELS a folder with the trained yolo-fastest-1.1[-xl].cfg and .weights. Made weights exist one file at a time.
+# build), MAFAT_MODELS a folder with the trained yolo-fastest-1.1[-xl].cfg and .weights. Made weights exist one file at a time. Where
+# MAFAT_TEST_SIZE is test, without networks whose layers others have, too, and large ones are planned only.
 
 set -u
 models=${MAFAT_MODELS:+$(realpath -- "$MAFAT_MODELS")}
@@ -10,24 +11,16 @@ build=${BUILD:-build}
 library=/usr/lib/darknet/libdarknet.so
 cfgs=/usr/share/darknet/cfg
 pictures=/usr/share/darknet/data
-passed=0 failed=0 skipped=0
-
-ok() { printf 'ok %s\n' "$*"; passed=$((passed + 1)); }
-fail() { printf 'FAIL %s\n' "$*"; failed=$((failed + 1)); }
-skip() { printf 'skip %s: %s\n' "$1" "$2"; skipped=$((skipped + 1)); }
-
-finish() {
-    printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
-    [ $failed -eq 0 ] || exit 1
-    exit 0
-}
+short=$([ "${MAFAT_TEST_SIZE:-}" != test ] || echo yes)
+# shellcheck source=tests/check.sh
+. tests/check.sh
 
 if [ ! -e $library ] || [ ! -d $cfgs ]; then
     skip oracle "needs $library and $cfgs (package darknet)"
-    finish
+    exit 0
 fi
 for program in make_weights oracle_image oracle_layers oracle_detections run_inference; do
-    [ -x "$build/$program" ] || { fail "$program: $build/$program is not built (make oracle builds it)"; finish; }
+    [ -x "$build/$program" ] || { fail "$program" "$build/$program is not built (make oracle builds it)"; exit 1; }
 done
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/mafat-oracle.XXXXXX") || exit 1
@@ -37,16 +30,17 @@ trap 'exit 143' TERM HUP
 export TMPDIR=$folder # libdarknet's copies of the cfg files
 
 # report NAME STATUS TEXT: ok when the status is 0
-report() { if [ "$2" -eq 0 ]; then ok "$1: $3"; else fail "$1: $3"; fi; }
+report() { if [ "$2" -eq 0 ]; then ok "$1: $3"; else fail "$1" "$3"; fi; }
 
-# layers NAME CFG WEIGHTS [OPTION]...: every layer, at every level of kernels, by each algorithm
+# layers NAME CFG WEIGHTS [OPTION]...: every layer, at every level of kernels, by each algorithm; whether they are equal
 layers() {
     local name=$1 cfg=$2 weights=$3 text line
     shift 3
     if text=$("$build/oracle_layers" --image $pictures/dog.jpg "$@" "$cfg" "$weights" 2>&1); then
         while read -r line; do ok "$name ${line#* }"; done <<<"$text"
     else
-        fail "$name: $text"
+        fail "$name" "$text"
+        return 1
     fi
 }
 
@@ -58,7 +52,7 @@ boxes() {
     if text=$("$build/oracle_detections" --program "$build/run_inference" "$@" "$cfg" "$weights" "${shown[@]}" 2>&1); then
         ok "$name boxes: ${text//$'\n'/; }"
     else
-        fail "$name boxes: $text"
+        fail "$name boxes" "$text"
     fi
 }
 
@@ -107,7 +101,7 @@ plans() {
         threads=$((RANDOM % 4 + 1))
         text="$name plan $plan, $algorithm, threads $threads"
         if [ ! -e "$reference" ] && ! infer "$reference" "$cfg" "$weights" 1x1/NoCut "$algorithm" 1; then
-            fail "$name untiled, $algorithm: $(tail -n 1 "$folder/log")"
+            fail "$name untiled, $algorithm" "$(tail -n 1 "$folder/log")"
             break
         fi
         if infer "$answer" "$cfg" "$weights" "$plan" "$algorithm" "$threads"; then
@@ -115,17 +109,18 @@ plans() {
             if cmp -s "$answer.bits" "$reference.bits" && cmp -s "$answer" "$reference"; then
                 good=$((good + 1))
             else
-                fail "$text: other bits than untiled"
+                fail "$text" "other bits than untiled"
             fi
         elif ! grep -q 'more tiles than' "$folder/log"; then
             n=$((n + 1))
-            fail "$text: $(tail -n 1 "$folder/log")"
+            fail "$text" "$(tail -n 1 "$folder/log")"
         fi
     done
     if [ $good -eq 6 ]; then ok "$name plans: six random plans give the bits of the untiled run"
-    elif [ $n -lt 6 ]; then fail "$name plans: only $n of $tries tries fit"; fi
+    elif [ $n -lt 6 ]; then fail "$name plans" "only $n of $tries tries fit"; fi
 }
 
+declare -A equal=() # networks that were as they are, all of their layers
 # made NAME SIDE CHECK [OPTION]...: the package's NAME.cfg at SIDE x SIDE pixels (-: as it is) with made weights; CHECK is
 # "layers", or "boxes" for both.
 made() {
@@ -138,11 +133,11 @@ made() {
     cp "$cfgs/$name.cfg" "$cfg"
     [ "$side" = - ] || sed -i -E "s/^(width|height) *=.*/\1=$side/" "$cfg"
     if text=$("$build/make_weights" --quiet "$cfg" "$weights" 2>&1); then
-        layers "$name" "$cfg" "$weights" "$@"
+        if layers "$name" "$cfg" "$weights" "$@" && [ "$side" = - ]; then equal[$name]=yes; fi
         plans "$name" "$cfg" "$weights"
         [ "$check" = layers ] || boxes "$name" "$cfg" "$weights" --boxes 40
     else
-        fail "$name: $text"
+        fail "$name" "$text"
     fi
     rm -f "$cfg" "$weights"
 }
@@ -162,10 +157,10 @@ trained() {
     fi
 }
 
-# What becomes of each cfg of the package: small ones are run and compared, larger ones only run, the one with more weights
-# than these tests may put on a disk is planned.
+# What becomes of each cfg of the package: small ones are run and compared, if they were not above, larger ones only run; planned are
+# these where time is short, and the one with more weights than these tests may put on a disk.
 every_cfg() {
-    local cfg name text weight_bytes macs arena outcome n=0 runs=0 compared=0
+    local cfg name text weight_bytes macs arena outcome large n=0 runs=0 compared=0
     for cfg in "$cfgs"/*.cfg; do
         name=$(basename "$cfg" .cfg)
         n=$((n + 1))
@@ -176,11 +171,15 @@ every_cfg() {
         runs=$((runs + 1))
         read -r weight_bytes macs arena <<<"$text"
         text="arena $((arena / 1000)) kB, weights $((weight_bytes / 1000)) kB, $((macs / 1000000)) million MACs"
-        [ "$weight_bytes" -ge 700000000 ] || "$build/make_weights" --quiet "$cfg" "$folder/w" >"$folder/log" 2>&1
-        outcome='equals Darknet'
-        if [ "$weight_bytes" -ge 700000000 ]; then
+        outcome='equals Darknet' large=
+        [ "$weight_bytes" -lt 60000000 ] && [ "$macs" -lt 8000000000 ] || large=yes
+        if [ -n "${equal[$name]-}" ]; then
+            compared=$((compared + 1))
+        elif [ "$weight_bytes" -ge 700000000 ] || { [ -n "$large" ] && [ -n "$short" ]; }; then
             outcome='planned only'
-        elif [ "$weight_bytes" -ge 60000000 ] || [ "$macs" -ge 8000000000 ]; then
+        elif ! "$build/make_weights" --quiet "$cfg" "$folder/w" >"$folder/log" 2>&1; then
+            outcome=failed
+        elif [ -n "$large" ]; then
             outcome=runs
             "$build/run_inference" --quiet "$cfg" "$folder/w" $pictures/dog.jpg >"$folder/log" 2>&1 || outcome=failed
         elif "$build/oracle_layers" "$cfg" "$folder/w" >"$folder/log" 2>&1; then
@@ -189,11 +188,11 @@ every_cfg() {
             outcome=failed
         fi
         printf '   %-22s %s: %s\n' "$name" "$outcome" "$text"
-        [ "$outcome" != failed ] || fail "$name.cfg $(tail -n 1 "$folder/log")"
+        [ "$outcome" != failed ] || fail "$name.cfg" "$(tail -n 1 "$folder/log")"
         rm -f "$folder/w"
     done
     text="$runs of $n cfg files run, $compared of them were compared with Darknet here"
-    if [ $runs -ge 40 ]; then ok "$text"; else fail "$text; expected 40"; fi
+    if [ $runs -ge 40 ]; then ok "$text"; else fail "$text" 'expected 40'; fi
 }
 
 text=$("$build/oracle_image" models/shapes/holdout/*.jpg 2>&1)
@@ -208,18 +207,18 @@ fi
 made yolov2-tiny - boxes
 made yolov2 224 boxes
 made yolov3-tiny - boxes
-made yolov3 160 boxes
-made yolov3-spp 160 layers
+made yolov3-spp 160 boxes # yolov3's layers, and more
+[ -n "$short" ] || made yolov3 160 boxes
 made darknet19 - layers
-made darknet53 128 layers
+[ -n "$short" ] || made darknet53 128 layers
 made resnet50 128 layers
 made resnext50 128 layers
 made densenet201 128 layers
-made vgg-16 - layers
+[ -n "$short" ] || made vgg-16 - layers
 made alexnet - layers
 made strided - layers
 made tiny - layers
 made yolov1-tiny - boxes
 made yolov1 128 boxes # its one [local] layer is 462 MB at full size
 every_cfg
-finish
+exit "$failed"

@@ -5,8 +5,10 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 export BUILD=${BUILD:-build}
+# shellcheck source=tests/check.sh
+. tests/check.sh
 if ! command -v python3 >/dev/null; then
-  echo 'skip predictor: needs python3'
+  skip predictor 'needs python3'
   exit 0
 fi
 if [ "${1-}" = --limits ]; then

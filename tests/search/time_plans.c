@@ -12,10 +12,10 @@
  *
  *   time_plans [--layers N] [--threads N] [--rounds N] [--cpu LEVEL] [--layers-ms] [--warm] CFG WEIGHTS */
 #include "formats/darknet/darknet.h"
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "predictor/predict.h"
-#include "predictor/work.h"
+#include "predictor/cost/work.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/executor.h"
 #include "runner/memory/process.h"

@@ -177,6 +177,23 @@ bool test_comma_locale(void)
   return system(command) == 0 && set;
 }
 
+static bool size_is(const char *name)
+{
+  const char *size = getenv("MAFAT_TEST_SIZE");
+  return size && strcmp(size, name) == 0;
+}
+
+int test_seeds(int n)
+{
+  if (size_is("check")) return (n + 9) / 10;
+  return size_is("test") ? (n + 1) / 2 : n;
+}
+
+int test_slow_rows(int n)
+{
+  return size_is("check") ? (n + 5) / 6 : n;
+}
+
 #define PICK(rng, list) (list)[test_random_int(rng, 0, (int)(sizeof(list) / sizeof *(list)) - 1)]
 
 /* ---- random networks ---- */

@@ -66,6 +66,14 @@ void test_fail_case(const char *cfg_text, const char *plan_text, const char *for
  * setlocale(LC_ALL, "C"). False where there is none. */
 bool test_comma_locale(void);
 
+/* ---- how many of them ---- */
+
+/* Of so many random cases, how many are run: all; half of them where the variable MAFAT_TEST_SIZE is test, a tenth where it is check
+ * (tests/run.sh sets it). At least one. */
+int test_seeds(int n);
+/* Of so many rows of a table that takes seconds: all; a sixth of them where it is check. */
+int test_slow_rows(int n);
+
 /* ---- random networks and plans ---- */
 
 struct test_network_style {

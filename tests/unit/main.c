@@ -1,4 +1,4 @@
-/* Runs every suite; with arguments, those whose names are given. */
+/* Runs every suite; with arguments, those whose names are given. --list prints the names. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +36,17 @@ static int is_wanted(const char *name, int argc, char **argv)
   return argc == 1;
 }
 
+static void list_suites(void)
+{
+  for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) puts(suites[i].name);
+}
+
 int main(int argc, char **argv)
 {
+  if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+    list_suites();
+    return EXIT_SUCCESS;
+  }
   SRunner *runner = srunner_create(NULL);
   int n = 0;
   for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)

@@ -15,13 +15,8 @@ echo root:x:0:0::/:/bin/sh >/etc/passwd
 echo user:x:1000:1000::/tmp:/bin/sh >>/etc/passwd
 
 root=/sys/fs/cgroup
-ok() { echo "ok $1"; }
-fail() { echo "FAIL $1: $(echo "$2" | tr '\n' ' ')"; }
-check() { # NAME WHY COMMAND...: the command must succeed
-  name=$1 why=$2
-  shift 2
-  if "$@"; then ok "$name"; else fail "$name" "$why"; fi
-}
+# shellcheck source=tests/check.sh
+. /check.sh
 # limited NAME STATUS OPTION... -- COMMAND...: its report goes to judge.py, its exit status must be so
 limited() {
   name=$1 expected=$2
@@ -144,7 +139,7 @@ limited_as_user() { # NAME OPTION... [-- COMMAND...]
 
 v2() {
   mount -t cgroup2 none $root
-  check 'check' "$(memory_limit --check 2>&1)" memory_limit --check >/dev/null
+  check 'check' "$(memory_limit --check 2>&1)" memory_limit --check
   echo "report check $(memory_limit --check --json)"
   limits ''
   killed_itself ''

@@ -30,8 +30,10 @@ case ${1-} in
     exit 2
     ;;
 esac
-skip() {
-  echo "skip v2: $1"
+# shellcheck source=tests/check.sh
+. tests/check.sh
+cannot() { # what one says who cannot
+  skip v2 "$1"
   exit 0
 }
 
@@ -47,15 +49,15 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-[ "$(uname -m)" = x86_64 ] || skip 'its machine is an x86-64'
+[ "$(uname -m)" = x86_64 ] || cannot 'its machine is an x86-64'
 for tool in qemu-system-x86_64 busybox cpio python3; do
-  command -v $tool >/dev/null || skip "needs $tool (packages.txt)"
+  command -v $tool >/dev/null || cannot "needs $tool (packages.txt)"
 done
 busybox=$(command -v busybox)
-if ldd "$busybox" >/dev/null 2>&1; then skip "$busybox is not static (busybox-static)"; fi
+if ldd "$busybox" >/dev/null 2>&1; then cannot "$busybox is not static (busybox-static)"; fi
 for program in memory_limit swap_cost run_inference; do
-  [ -x "$build/$program" ] || skip "needs $build/$program"
-  if ldd "$build/$program" >/dev/null 2>&1; then skip "$build/$program is not static"; fi
+  [ -x "$build/$program" ] || cannot "needs $build/$program"
+  if ldd "$build/$program" >/dev/null 2>&1; then cannot "$build/$program is not static"; fi
 done
 # Of a run that was killed; a machine ends within three minutes in any case.
 find "$cache" -maxdepth 1 -name 'run.*' -mmin +10 -exec rm -rf {} + 2>/dev/null
@@ -108,18 +110,18 @@ find_kernel() {
   for image in /boot/vmlinuz-*; do
     ! take_kernel "$image" "/lib/modules/${image#*/vmlinuz-}" 2>/dev/null || return 0
   done
-  command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || skip 'no kernel with modules is installed, and there is no apt to download one'
+  command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || cannot 'no kernel with modules is installed, and there is no apt to download one'
   package=$(apt-cache depends linux-image-amd64 2>/dev/null | sed -n 's/^ *|\{0,1\}Depends: //p' | head -n 1)
-  [ -n "$package" ] || skip 'apt knows no linux-image-amd64 (apt-get update)'
+  [ -n "$package" ] || cannot 'apt knows no linux-image-amd64 (apt-get update)'
   [ ! -t 2 ] || echo "downloading $package" >&2
-  (cd "$work" && timeout 300 apt-get download "$package") >"$work/log" 2>&1 || skip "$package cannot be downloaded: $(tail -n 1 "$work/log")"
+  (cd "$work" && timeout 300 apt-get download "$package") >"$work/log" 2>&1 || cannot "$package cannot be downloaded: $(tail -n 1 "$work/log")"
   mkdir "$work/unpacked"
   dpkg-deb --fsys-tarfile "$work"/*.deb | tar -x -C "$work/unpacked" --wildcards '*/boot/vmlinuz-*' '*/modules.builtin' '*/kernel/crypto/*' \
     '*/kernel/fs/ext4/*' '*/kernel/fs/jbd2/*' '*/kernel/fs/mbcache*' '*/kernel/drivers/virtio/*' '*/kernel/drivers/block/virtio*' '*/kernel/lib/*' ||
-    skip "$package cannot be unpacked"
+    cannot "$package cannot be unpacked"
   image=$(printf '%s\n' "$work"/unpacked/boot/vmlinuz-* | head -n 1)
   take_kernel "$image" "$(printf '%s\n' "$work"/unpacked/*lib/modules/"${image#*/vmlinuz-}" "$work"/unpacked/usr/lib/modules/"${image#*/vmlinuz-}" | head -n 1)" ||
-    skip "$package has not the modules that are needed: $wanted"
+    cannot "$package has not the modules that are needed: $wanted"
 }
 
 # ---- The machine
@@ -137,6 +139,7 @@ make_initramfs() {
   cp "$build/run_inference" models/shapes/shapes.{cfg,weights,names} "$to/files"
   cp "$picture" "$to/files/picture.jpg"
   cp $here/inside.sh "$to/init" && chmod 755 "$to/init"
+  cp tests/check.sh "$to"
   (cd "$to" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$work/initramfs.gz"
 }
 
@@ -163,15 +166,12 @@ wait "${machines[@]}"
 machines=()
 
 echo "   Linux $(cat "$cache/kernel/version"), $accel"
-failed=0
 for layout in v2 mixed disabled; do
   grep -E '^(ok|FAIL|skip) ' "$work/$layout"
   grep -q '^FAIL ' "$work/$layout" && failed=1
-  if ! grep -qx finished "$work/$layout"; then
-    echo "FAIL the machine ($layout) does not finish: $(head -n 3 "$work/$layout.qemu") $(tail -n 2 "$work/$layout" "$work/$layout.console" | tr '\n' ' ')"
-    failed=1
-  fi
+  grep -qx finished "$work/$layout" ||
+    fail "the machine ($layout)" "does not finish: $(head -n 3 "$work/$layout.qemu") $(tail -n 2 "$work/$layout" "$work/$layout.console")"
   python3 $here/judge.py "$build" "$picture" "$work/$layout" || failed=1
   [ -z "$console" ] || cat "$work/$layout.console"
 done
-exit $failed
+exit "$failed"

@@ -5,11 +5,13 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "base/tuning.h"
+
 #define VECTOR_FUSED 1
-#define VECTOR_LANES 8
+#define VECTOR_LANES MAFAT_AVX2_LANES
 /* Six pixels x two vectors, two weights and a broadcast: 15 of 16 registers. */
-#define VECTOR_PIXELS 6
-#define VECTOR_SEGMENTS 1
+#define VECTOR_PIXELS MAFAT_AVX2_PIXELS
+#define VECTOR_SEGMENTS MAFAT_AVX2_SEGMENTS
 typedef __m256 vec;
 
 static inline vec vec_load(const float *p) { return _mm256_loadu_ps(p); }

@@ -5,11 +5,13 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "base/tuning.h"
+
 #define VECTOR_FUSED 1
-#define VECTOR_LANES 16
+#define VECTOR_LANES MAFAT_AVX512_LANES
 /* Fourteen pixels x two vectors, two weights and a broadcast: 31 of 32 registers. */
-#define VECTOR_PIXELS 14
-#define VECTOR_SEGMENTS 2
+#define VECTOR_PIXELS MAFAT_AVX512_PIXELS
+#define VECTOR_SEGMENTS MAFAT_AVX512_SEGMENTS
 typedef __m512 vec;
 
 static inline vec vec_load(const float *p) { return _mm512_loadu_ps(p); }

@@ -25,6 +25,7 @@ static void put_question(const struct mafat_question *q, const struct mafat_plan
   mafat_json_count(w, "width", f->input_w);
   mafat_json_count(w, "height", f->input_h);
   mafat_json_count(w, "layers", f->n_layers);
+  mafat_json_string(w, "fork", f->fork);
   mafat_json_end(w, "}");
   mafat_json_string(w, "weights_file", f->packed ? "packed" : "darknet");
   put_bool(w, "weights_assumed", f->weights_assumed);

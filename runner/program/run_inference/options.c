@@ -56,7 +56,7 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
+  OPTION_MEMORY = 256, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
   OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
@@ -67,6 +67,7 @@ static const struct option long_options[] = {
     {"plan", required_argument, NULL, OPTION_PLAN},
     {"search", required_argument, NULL, OPTION_SEARCH},
     {"layers", required_argument, NULL, OPTION_LAYERS},
+    {"fork", required_argument, NULL, OPTION_FORK},
     {"algorithm", required_argument, NULL, OPTION_ALGORITHM},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"cpu", required_argument, NULL, OPTION_CPU},
@@ -98,6 +99,7 @@ static int expects(struct mafat_diagnostic *d, const char *option, const char *w
 }
 
 static const char *const searches[] = {"best", "greedy", NULL}, *const predictors[] = {"exact", "paper", NULL},
+                  *const forks[] = {"auto", "darknet", "alexeyab", NULL},
                   *const algorithms[] = {"auto", "direct", "winograd", NULL},
                   *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
 
@@ -151,6 +153,9 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
     return is_one_of(optarg, searches) ? MAFAT_OK : expects(d, "search", "best or greedy");
   case OPTION_LAYERS:
     return read_count(optarg, &o->layers) ? MAFAT_OK : expects(d, "layers", "a number from 1 on");
+  case OPTION_FORK:
+    o->fork = optarg;
+    return is_one_of(optarg, forks) ? MAFAT_OK : expects(d, "fork", "auto, darknet or alexeyab");
   case OPTION_ALGORITHM:
     o->algorithm = optarg;
     return is_one_of(optarg, algorithms) ? MAFAT_OK : expects(d, "algorithm", "auto, direct or winograd");
@@ -259,25 +264,29 @@ static int check_calibrate(const bool *given, int n, char **rest, struct mafat_d
 /* What stands behind the options, when nothing is to be run. */
 static int read_question(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
+  bool alone = n > 0 && mafat_is_packed(rest[0]); /* it is cfg and weights */
+  if (alone && n > 2)
+    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.packed [IMAGE] with --predict, found %d arguments: see --help", n);
   if (n < 1 || n > 3)
     return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d argument%s: see --help",
                       n, n == 1 ? "" : "s");
   o->cfg = rest[0];
-  o->weights = n > 1 ? rest[1] : NULL;
-  o->images = rest + (n > 1 ? 2 : 1);
-  o->n_images = n > 2;
+  o->weights = n > 1 && !alone ? rest[1] : NULL;
+  o->images = rest + (n > 1 && !alone ? 2 : 1);
+  o->n_images = alone ? n > 1 : n > 2;
   return MAFAT_OK;
 }
 
 static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
-  if (n < 2)
+  bool alone = n > 0 && mafat_is_packed(rest[0]); /* it is cfg and weights */
+  if (n < 2 && !alone)
     return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help",
                       n, n == 1 ? "" : "s");
   o->cfg = rest[0];
-  o->weights = rest[1];
-  o->images = rest + 2;
-  o->n_images = n - 2;
+  o->weights = alone ? NULL : rest[1];
+  o->images = rest + (alone ? 1 : 2);
+  o->n_images = n - (alone ? 1 : 2);
   if (o->dump_output && (o->n_images > 1 || (o->n_images == 1 && strcmp(o->images[0], "-") == 0)))
     return mafat_fail(d, MAFAT_EINVAL, "--dump-output expects one image, found %s",
                       o->n_images > 1 ? "several" : "a list");

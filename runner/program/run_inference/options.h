@@ -23,6 +23,7 @@ struct mafat_options {
   int layers;             /* --layers; 0: all */
   const char *algorithm;  /* --algorithm; NULL: auto */
   int threads;            /* --threads, default 1; 0: auto */
+  const char *fork;       /* --fork; NULL: auto */
   const char *cpu;        /* --cpu; NULL: the best there is */
   const char *input;      /* --input; NULL: an image */
   const char *dump_output;

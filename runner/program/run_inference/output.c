@@ -11,6 +11,7 @@ static void json_network(struct mafat_writer *w, const struct mafat_run_report *
   mafat_json_count(w, "width", r->network_w);
   mafat_json_count(w, "height", r->network_h);
   mafat_json_count(w, "layers", r->n_layers);
+  mafat_json_string(w, "fork", r->fork);
   mafat_json_end(w, "}");
 }
 

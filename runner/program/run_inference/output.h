@@ -20,6 +20,8 @@
 struct mafat_run_report {
   const char *image;
   int network_w, network_h; /* of the network's input */
+  const char *fork;         /* whose Darknet it is of */
+  const char *fork_sign;    /* by what of the cfg; for standard error */
   int n_layers;             /* that were run */
   const char *plan, *algorithm, *cpu;
   int threads;

@@ -55,6 +55,7 @@ int mafat_session_predict(struct mafat_session *s)
   if (code == MAFAT_OK) {
     struct mafat_question q = make_question(s, query);
     code = o->sweep || o->pareto ? answer_table(s, &q, &told) : answer_one(s, &q, &told);
+    if (code == MAFAT_OK) mafat_session_tell_fork(s, q.facts.fork_sign);
   }
   mafat_query_close(&query);
   if (code == MAFAT_OK) return 0;

@@ -199,6 +199,8 @@ static void fill_report(const struct mafat_session *s, const char *path, const s
   r->image = path;
   r->network_w = model.input_w;
   r->network_h = model.input_h;
+  r->fork = model.fork;
+  r->fork_sign = model.fork_sign;
   r->n_layers = model.plan.n_layers;
   r->plan = model.plan.text;
   r->algorithm = model.plan.algorithm;
@@ -265,6 +267,7 @@ static int run_image(struct mafat_session *s, const char *path)
   if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
   if (code == MAFAT_OK && !s->options.json && !s->options.quiet) mafat_report_print_note(s, &report);
   if (code == MAFAT_OK) mafat_report_check(s, &report);
+  if (code == MAFAT_OK) mafat_session_tell_fork(s, report.fork_sign);
   mafat_detections_close(&detections);
   return code ? EXIT_RUNNING : 0;
 }

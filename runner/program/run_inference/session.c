@@ -49,6 +49,15 @@ void mafat_session_warn(void *context, const char *text)
   if (!s->options.quiet) mafat_session_complain(line);
 }
 
+void mafat_session_tell_fork(struct mafat_session *s, const char *fork_sign)
+{
+  char text[400];
+  if (!fork_sign || s->fork_told) return;
+  s->fork_told = true;
+  snprintf(text, sizeof text, "%.200s: run as by AlexeyAB's Darknet (%s), see --fork", s->options.cfg, fork_sign);
+  mafat_session_warn(s, text);
+}
+
 /* A list that is still to be read is taken for ordinary JPEGs. */
 const char *mafat_session_picture(const struct mafat_session *s)
 {
@@ -67,6 +76,7 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.search = o->search;
   m.bias_bytes = o->bias_bytes;
   m.layers = o->layers;
+  m.fork = o->fork;
   m.algorithm = o->algorithm;
   m.threads = o->threads;
   m.cpu = o->cpu;

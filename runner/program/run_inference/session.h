@@ -20,6 +20,7 @@ struct mafat_session {
   struct mafat_writer out;
   struct mafat_marks marks;
   int marks_fd; /* -1: no --marks */
+  bool fork_told;
   struct mafat_diagnostic d;
 };
 
@@ -30,6 +31,8 @@ int mafat_session_exit_status(int code);
 void mafat_session_complain(const char *text);
 /* The same, for warning sinks; the context is the session. Nothing with --quiet. */
 void mafat_session_warn(void *context, const char *text);
+/* Tells, once, that a cfg's keys have made it AlexeyAB's. fork_sign: the facts'. */
+void mafat_session_tell_fork(struct mafat_session *s, const char *fork_sign);
 /* The picture whose header decides what decoding costs; NULL: none is known yet. */
 const char *mafat_session_picture(const struct mafat_session *s);
 /* The command line's, for a model or a query. */

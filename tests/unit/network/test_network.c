@@ -1,10 +1,12 @@
 #include <check.h>
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/darknet/darknet.h"
+#include "formats/darknet/fork.h"
 #include "network/network.h"
 #include "tests/support/support.h"
 
@@ -482,14 +484,69 @@ START_TEST(training_keys_are_not)
 }
 END_TEST
 
-#define YOLO NET "[conv]\nfilters=6\n[yolo]\nclasses=1\n"
-
-START_TEST(suppression_of_a_fork_is_told_once)
+static void expect_fork(const char *text, enum mafat_fork wished, enum mafat_fork fork, bool letterbox, const char *sign)
 {
-  struct ear ear = hear(YOLO "beta_nms=.7\nnms_kind=greedynms\n[route]\nlayers=0\n[yolo]\nclasses=1\nnms_kind=diounms\n");
-  ck_assert_int_eq(ear.n, 1);
-  ck_assert_ptr_nonnull(strstr(ear.text, "a.cfg:10: nms_kind=greedynms in [yolo] is ignored"));
-  ck_assert_int_eq(hear(YOLO "beta_nms=.7\nnms_kind=default\n").n, 0);
+  const struct mafat_darknet_wish wish = {.fork = wished};
+  struct mafat_diagnostic d;
+  struct mafat_network *n;
+  struct mafat_cfg *cfg;
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", text, strlen(text), &d), MAFAT_OK);
+  ck_assert_msg(mafat_darknet_make(&n, cfg, &wish, NULL, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(n->fork, fork);
+  ck_assert(n->letterbox == letterbox);
+  ck_assert_str_eq(n->fork_sign, sign);
+  ck_assert(n->fork == MAFAT_FORK_ALEXEYAB || n->layers[n->n_layers - 1].head.nms == MAFAT_NMS_IOU);
+  mafat_network_close(&n);
+  mafat_cfg_close(&cfg);
+}
+
+START_TEST(the_fork_is_decided_by_what_only_one_reads)
+{
+  const char plain[] = NET "[conv]\nfilters=6\n[yolo]\nclasses=1\n", own[] = NET "[conv]\nactivation=mish\n";
+  expect_fork(plain, MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, true, "");
+  expect_fork(NET "letter_box=0\n[conv]\nfilters=6\n", MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, false, "");
+  expect_fork(plain, MAFAT_FORK_ALEXEYAB, MAFAT_FORK_ALEXEYAB, false, "");
+  expect_fork(NET "[conv]\nfilters=6\n[yolo]\nclasses=1\nnms_kind=diounms\n", MAFAT_FORK_DARKNET, MAFAT_FORK_DARKNET, true, "");
+  expect_fork(own, MAFAT_FORK_DARKNET, MAFAT_FORK_DARKNET, true, "");
+  expect_fork(own, MAFAT_FORK_AUTO, MAFAT_FORK_ALEXEYAB, false, "line 6: activation=mish in [conv]");
+  expect_fork(NET "mosaic=1\nletter_box=1\n[conv]\n", MAFAT_FORK_AUTO, MAFAT_FORK_ALEXEYAB, true, "line 5: mosaic=1 in [net]");
+  expect_fork(NET "[conv]\n[conv]\n[conv]\n[route]\nlayers=0\ngroups=1\n", MAFAT_FORK_AUTO, MAFAT_FORK_ALEXEYAB, false, "line 10: groups=1 in [route]");
+  expect_fork(NET "[conv]\nfilters=6\n[yolo]\nclasses=1\nmax_delta=5\n", MAFAT_FORK_AUTO, MAFAT_FORK_ALEXEYAB, false, "line 9: max_delta=5 in [yolo]");
+}
+END_TEST
+
+START_TEST(of_debians_cfgs_none_is_alexeyabs)
+{
+  DIR *folder = opendir("/usr/share/darknet/cfg");
+  int seen = 0;
+  for (struct dirent *entry; folder && (entry = readdir(folder));) {
+    char path[300];
+    struct mafat_cfg *cfg;
+    char sign[100];
+    snprintf(path, sizeof path, "/usr/share/darknet/cfg/%s", entry->d_name);
+    if (!strstr(path, ".cfg") || mafat_cfg_read(&cfg, path, NULL) != MAFAT_OK) continue;
+    ck_assert_msg(mafat_fork_decide(cfg, sign, sizeof sign) == MAFAT_FORK_DARKNET, "%s: %s", path, sign);
+    mafat_cfg_close(&cfg);
+    seen++;
+  }
+  if (folder) closedir(folder);
+  ck_assert(!folder || seen > 40);
+}
+END_TEST
+
+START_TEST(suppression_is_the_heads)
+{
+  static const char *const keys[] = {"", "nms_kind=default\n", "nms_kind=greedynms\nbeta_nms=.7\n", "beta_nms=.25\nnms_kind=diounms\n"};
+  const enum mafat_nms kinds[] = {MAFAT_NMS_IOU, MAFAT_NMS_IOU, MAFAT_NMS_GREEDY, MAFAT_NMS_DIOU};
+  const float betas[] = {.6f, .6f, .7f, .25f};
+  for (int i = 0; i < 4; i++) {
+    char text[256];
+    snprintf(text, sizeof text, "[conv]\nfilters=6\n[yolo]\nclasses=1\n%s", keys[i]);
+    struct mafat_network *n = behind_net(text);
+    ck_assert_int_eq(n->layers[1].head.nms, kinds[i]);
+    ck_assert(n->layers[1].head.beta_nms == betas[i]);
+    mafat_network_close(&n);
+  }
 }
 END_TEST
 
@@ -553,7 +610,9 @@ Suite *network_suite(void)
   TCase *warnings = tcase_create("warnings");
   tcase_add_test(warnings, unknown_keys_are_named_with_their_line);
   tcase_add_test(warnings, training_keys_are_not);
-  tcase_add_test(warnings, suppression_of_a_fork_is_told_once);
+  tcase_add_test(warnings, the_fork_is_decided_by_what_only_one_reads);
+  tcase_add_test(warnings, of_debians_cfgs_none_is_alexeyabs);
+  tcase_add_test(warnings, suppression_is_the_heads);
   tcase_add_test(warnings, letterboxed_boxes_of_detection_are_told);
   suite_add_tcase(suite, warnings);
   return suite;

@@ -180,8 +180,8 @@ Suite *arrange_suite(void)
   Suite *suite = suite_create("arrange");
   TCase *blocks = tcase_create("blocks");
   tcase_set_timeout(blocks, 30);
-  tcase_add_loop_test(blocks, tiny_cases_are_close_to_the_optimum, 0, 10);
-  tcase_add_loop_test(blocks, blocks_do_not_overlap, 0, 5);
+  tcase_add_loop_test(blocks, tiny_cases_are_close_to_the_optimum, 0, test_seeds(10));
+  tcase_add_loop_test(blocks, blocks_do_not_overlap, 0, test_seeds(5));
   tcase_add_test(blocks, lower_bound_is_the_most_alive_at_one_time);
   tcase_add_test(blocks, chains_reach_the_lower_bound);
   tcase_add_test(blocks, the_same_blocks_get_the_same_offsets);

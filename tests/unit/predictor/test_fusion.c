@@ -389,12 +389,12 @@ Suite *fusion_suite(void)
   tcase_set_timeout(t, 20);
   tcase_add_loop_test(t, these_layers_are_computed_inside_their_readers, 0, N_ROWS);
   tcase_add_loop_test(t, nothing_is_when_all_layers_are_kept, 0, N_ROWS);
-  tcase_add_loop_test(t, pairs_of_random_plans_are_sound, 0, 100);
+  tcase_add_loop_test(t, pairs_of_random_plans_are_sound, 0, test_seeds(100));
   tcase_add_loop_test(t, spans_go_back_through_all_layers_of_a_step, 0, N_ROWS);
   tcase_add_loop_test(t, spans_of_known_steps, 0, sizeof span_rows / sizeof *span_rows);
   tcase_add_test(t, sources_are_those_of_the_innermost_layer);
   tcase_add_test(t, boxes_are_rounded_to_tiles);
-  tcase_add_loop_test(t, multiplications_are_conserved, 0, 200);
+  tcase_add_loop_test(t, multiplications_are_conserved, 0, test_seeds(200));
   tcase_add_loop_test(t, what_lies_between_has_no_buffer, 0, N_ROWS);
   tcase_add_test(t, the_map_between_is_saved);
   suite_add_tcase(s, t);

@@ -1,7 +1,7 @@
 /* The latency model: what is counted of a layer, what it costs, and when a run waits
  * for its weights. */
-#include "predictor/latency.h"
-#include "predictor/work.h"
+#include "predictor/cost/latency.h"
+#include "predictor/cost/work.h"
 
 #include "tests/support/support.h"
 
@@ -265,7 +265,7 @@ Suite *latency_suite(void)
   tcase_add_test(tcase, test_tiles_compute_their_overlap_again);
   tcase_add_test(tcase, test_windows_of_a_maxpool_end_with_the_map);
   tcase_add_test(tcase, test_threads_share_a_step);
-  tcase_add_loop_test(tcase, test_every_price_that_is_counted_counts, 0, 60);
+  tcase_add_loop_test(tcase, test_every_price_that_is_counted_counts, 0, test_seeds(60));
   tcase_add_test(tcase, test_terms_have_names_of_their_own);
   tcase_add_test(tcase, test_kept_weights_are_not_waited_for);
   tcase_add_loop_test(tcase, test_a_fast_disk_is_not_waited_for, 0, 2);

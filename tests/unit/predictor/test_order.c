@@ -291,7 +291,7 @@ Suite *order_suite(void)
   TCase *order = tcase_create("order");
   tcase_set_timeout(order, 20);
   tcase_add_loop_test(order, layers_run_in_this_order, 0, sizeof order_rows / sizeof *order_rows);
-  tcase_add_loop_test(order, orders_of_random_plans_are_sound, 0, 10);
+  tcase_add_loop_test(order, orders_of_random_plans_are_sound, 0, test_seeds(10));
   tcase_add_loop_test(order, yolov2_lets_go_of_its_wide_map, 0, 5);
   suite_add_tcase(suite, order);
   return suite;

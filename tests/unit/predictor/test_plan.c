@@ -588,7 +588,7 @@ Suite *plan_suite(void)
   TCase *reading = tcase_create("reading");
   tcase_set_timeout(reading, 20);
   tcase_add_loop_test(reading, plans_are_read_and_written, 0, sizeof readings / sizeof *readings);
-  tcase_add_loop_test(reading, random_plans_are_read_and_written, 0, 10);
+  tcase_add_loop_test(reading, random_plans_are_read_and_written, 0, test_seeds(10));
   tcase_add_test(reading, a_plan_may_end_before_the_network);
   tcase_add_test(reading, every_layer_has_its_group);
   tcase_add_test(reading, shares_cover_maps_of_any_size);
@@ -608,7 +608,7 @@ Suite *plan_suite(void)
   suite_add_tcase(suite, weights);
   TCase *balancing = tcase_create("balancing");
   tcase_set_timeout(balancing, 20);
-  tcase_add_loop_test(balancing, balanced_is_never_worse_than_even, 0, 10);
+  tcase_add_loop_test(balancing, balanced_is_never_worse_than_even, 0, test_seeds(10));
   tcase_add_test(balancing, balanced_gives_the_edges_more);
   suite_add_tcase(suite, balancing);
   return suite;

@@ -671,8 +671,8 @@ Suite *schedule_suite(void)
   Suite *suite = suite_create("schedule");
   TCase *geometry = tcase_create("geometry");
   tcase_set_timeout(geometry, 60);
-  tcase_add_loop_test(geometry, boxes_are_the_hull_of_what_is_read, 0, CASES);
-  tcase_add_loop_test(geometry, steps_compute_what_later_steps_read, 0, CASES);
+  tcase_add_loop_test(geometry, boxes_are_the_hull_of_what_is_read, 0, test_seeds(CASES));
+  tcase_add_loop_test(geometry, steps_compute_what_later_steps_read, 0, test_seeds(CASES));
   tcase_add_test(geometry, every_kind_of_step_is_met);
   tcase_add_loop_test(geometry, parts_of_known_layers, 0, sizeof slice_rows / sizeof *slice_rows);
   suite_add_tcase(suite, geometry);

@@ -3,6 +3,7 @@
 #include "include/mafat.h"
 
 #include <check.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,6 +208,62 @@ START_TEST(test_what_is_not_there_is_not_filled)
   ck_assert_str_eq(l.type, "maxpool");
   ck_assert(l.in_h == 24 && l.in_w == 32 && l.in_c == 8 && l.out_h == 12 && l.out_w == 16 && l.out_c == 8);
   ck_assert(l.size == 2 && l.stride == 2);
+  mafat_model_close(&m);
+}
+END_TEST
+
+/* ---- programs of other versions ---- */
+
+START_TEST(test_options_of_a_later_version_are_refused_unless_zero)
+{
+  struct {
+    struct mafat_model_options known;
+    char later[24];
+  } options = {.later = {0}};
+  struct mafat_diagnostic d;
+  struct mafat_query *q;
+  mafat_model_defaults_sized(&options.known, sizeof options);
+  ck_assert(options.known.threads == 1 && !memchr(options.later, 1, sizeof options.later));
+  ck_assert_int_eq(mafat_query_open_sized(&q, cfg_path(detector), NULL, &options.known, sizeof options, &d), MAFAT_OK);
+  mafat_query_close(&q);
+  options.later[23] = 1;
+  ck_assert_int_eq(mafat_query_open_sized(&q, cfg_path(detector), NULL, &options.known, sizeof options, &d), MAFAT_EINVAL);
+  ck_assert_ptr_nonnull(strstr(d.text, "of a later version"));
+  ck_assert_ptr_null(q);
+}
+END_TEST
+
+START_TEST(test_options_that_a_program_does_not_know_are_the_usual)
+{
+  struct mafat_model_options options;
+  struct mafat_query_facts f;
+  struct mafat_query *q;
+  memset(&options, 1, sizeof options);
+  mafat_model_defaults_sized(&options, offsetof(struct mafat_model_options, layers));
+  ck_assert_int_eq(options.layers, 0x01010101);
+  ck_assert_int_eq(mafat_query_open_sized(&q, cfg_path(detector), NULL, &options,
+                                          offsetof(struct mafat_model_options, layers), NULL), MAFAT_OK);
+  mafat_query_describe(q, &f);
+  ck_assert(f.n_layers == DETECTOR_LAYERS && f.threads == 1 && f.input_w == 32);
+  mafat_query_close(&q);
+}
+END_TEST
+
+START_TEST(test_facts_that_the_library_does_not_know_are_zero)
+{
+  struct {
+    struct mafat_layer_facts known;
+    char later[24];
+  } facts;
+  struct mafat_layer_facts begun;
+  struct mafat_model *m = open_model(detector, "1x1/NoCut");
+  memset(&facts, 1, sizeof facts);
+  ck_assert_int_eq(mafat_model_layer_sized(m, 0, &facts.known, sizeof facts), MAFAT_OK);
+  ck_assert_int_eq(facts.known.filters, 8);
+  for (size_t i = 0; i < sizeof facts.later; i++) ck_assert_int_eq(facts.later[i], 0);
+  memset(&begun, 1, sizeof begun);
+  ck_assert_int_eq(mafat_model_layer_sized(m, 0, &begun, offsetof(struct mafat_layer_facts, filters)), MAFAT_OK);
+  ck_assert(begun.size == 3 && begun.filters == 0x01010101);
   mafat_model_close(&m);
 }
 END_TEST
@@ -682,6 +739,9 @@ Suite *api_suite(void)
   tcase_add_test(models, test_kinds_of_models);
   tcase_add_loop_test(models, test_groups_and_layers_add_up, 0, 5);
   tcase_add_test(models, test_what_is_not_there_is_not_filled);
+  tcase_add_test(models, test_options_of_a_later_version_are_refused_unless_zero);
+  tcase_add_test(models, test_options_that_a_program_does_not_know_are_the_usual);
+  tcase_add_test(models, test_facts_that_the_library_does_not_know_are_zero);
   tcase_add_test(models, test_a_run_leaves_its_times);
   tcase_add_test(models, test_what_failed_is_told);
   tcase_add_test(models, test_after_a_run_that_failed_there_is_nothing_to_read);

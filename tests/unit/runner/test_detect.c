@@ -387,6 +387,16 @@ static double naive_iou(const struct mafat_detection *a, const struct mafat_dete
   return both / ((double)a->w * (double)a->h + (double)b->w * (double)b->h - both);
 }
 
+/* Of the centres, in shares of a picture, beside the diagonal around both: squares, to a power. */
+static double naive_distance(const struct mafat_detection *a, const struct mafat_detection *b, double w, double h, double power)
+{
+  double x = ((double)a->x + (double)a->w / 2 - (double)b->x - (double)b->w / 2) / w;
+  double y = ((double)a->y + (double)a->h / 2 - (double)b->y - (double)b->h / 2) / h;
+  double right = fmax((double)a->x + (double)a->w, (double)b->x + (double)b->w) - fmin((double)a->x, (double)b->x);
+  double bottom = fmax((double)a->y + (double)a->h, (double)b->y + (double)b->h) - fmin((double)a->y, (double)b->y);
+  return pow((x * x + y * y) / (right * right / (w * w) + bottom * bottom / (h * h)), power);
+}
+
 static void check_order(const struct mafat_detections *found)
 {
   for (size_t i = 1; i < found->n; i++) {
@@ -396,31 +406,37 @@ static void check_order(const struct mafat_detections *found)
   }
 }
 
+enum { PICTURE_W = 160, PICTURE_H = 120 };
+
 /* Removes from a list without suppression whatever a better one of its class
- * covers, in the list's order: the definition. */
-static void suppress_naively(struct mafat_detections *all, double nms)
+ * covers, in the list's order: the definition. power 0: distances do not count. */
+static void suppress_naively(struct mafat_detections *all, double nms, double power)
 {
   size_t n = 0;
   for (size_t i = 0; i < all->n; i++) {
     bool keep = true;
-    for (size_t j = 0; j < n; j++)
-      if (all->list[j].class_id == all->list[i].class_id && naive_iou(&all->list[j], &all->list[i]) > nms)
-        keep = false;
+    for (size_t j = 0; j < n; j++) {
+      const struct mafat_detection *a = &all->list[j], *b = &all->list[i];
+      double away = power > 0 ? naive_distance(a, b, PICTURE_W, PICTURE_H, power) : 0;
+      if (a->class_id == b->class_id && naive_iou(a, b) - away > nms) keep = false;
+    }
     if (keep) all->list[n++] = all->list[i];
   }
   all->n = n;
 }
 
-START_TEST(test_suppression)
+static void check_suppression(int round, enum mafat_nms kind, float beta, double power)
 {
-  random_state = (uint32_t)_i * 7919 + 1;
+  random_state = (uint32_t)round * 7919 + 1;
   start_network(16, 16, true);
-  add_cells(MAFAT_YOLO, 4, 4, 2, 3);
-  add_cells(MAFAT_YOLO, 8, 8, 2, 3);
-  fill_randomly(0, _i % 2);
-  fill_randomly(1, _i % 2);
-  struct mafat_detect_input in = input_of(160, 120);
-  in.thresh = _i % 3 ? .2f : 0;
+  add_cells(MAFAT_YOLO, 4, 4, 2, 3)->head.nms = MAFAT_NMS_IOU;
+  struct mafat_head *last = &add_cells(MAFAT_YOLO, 8, 8, 2, 3)->head;
+  last->nms = kind;
+  last->beta_nms = beta;
+  fill_randomly(0, round % 2);
+  fill_randomly(1, round % 2);
+  struct mafat_detect_input in = input_of(PICTURE_W, PICTURE_H);
+  in.thresh = round % 3 ? .2f : 0;
   in.nms = 0;
   struct mafat_detections *all, *found;
   ck_assert_int_eq(mafat_detect(&all, &network, &in, NULL), MAFAT_OK);
@@ -429,11 +445,25 @@ START_TEST(test_suppression)
   /* No overlap of the coarse boxes is near this one: floats decide as doubles. */
   in.nms = .4321f;
   ck_assert_int_eq(mafat_detect(&found, &network, &in, NULL), MAFAT_OK);
-  suppress_naively(all, (double)in.nms);
+  suppress_naively(all, (double)in.nms, power);
   ck_assert_uint_eq(found->n, all->n);
   ck_assert_mem_eq(found->list, all->list, all->n * sizeof *all->list);
   mafat_detections_close(&all);
   mafat_detections_close(&found);
+}
+
+START_TEST(test_suppression)
+{
+  check_suppression(_i, MAFAT_NMS_IOU, .6f, 0);
+}
+END_TEST
+
+/* Greedy has a power of its own, whatever beta_nms. */
+START_TEST(test_suppression_by_distance_too)
+{
+  check_suppression(_i, MAFAT_NMS_GREEDY, .1f, .6);
+  check_suppression(_i, MAFAT_NMS_DIOU, .25f, .25);
+  check_suppression(_i, MAFAT_NMS_DIOU, 1.5f, 1.5);
 }
 END_TEST
 
@@ -671,7 +701,8 @@ Suite *detect_suite(void)
   tcase_add_test(choice, test_threshold_of_objectness);
   tcase_add_test(choice, test_layers_not_run);
   tcase_add_loop_test(choice, test_strange_numbers, 0, 3);
-  tcase_add_loop_test(choice, test_suppression, 0, 40);
+  tcase_add_loop_test(choice, test_suppression, 0, test_seeds(40));
+  tcase_add_loop_test(choice, test_suppression_by_distance_too, 0, test_seeds(40));
   tcase_add_test(choice, test_ties);
   tcase_add_test(choice, test_classes_do_not_suppress_each_other);
   tcase_add_test(choice, test_many_candidates);

@@ -55,7 +55,7 @@ static struct weights_files make_files(const struct mafat_network *n, uint64_t s
   close(from);
   close(fd);
   fd = temporary_file(f.packed);
-  int code = mafat_packer_write(f.darknet, n, fd, f.packed, NULL, NULL, &d);
+  int code = mafat_packer_write(f.darknet, n, NULL, fd, f.packed, NULL, NULL, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   close(fd);
   return f;
@@ -598,14 +598,14 @@ Suite *executor_suite(void)
   Suite *s = suite_create("executor");
   TCase *t = tcase_create("executor");
   tcase_set_timeout(t, 60);
-  tcase_add_loop_test(t, test_any_plan_gives_the_same_bits, 0, 500);
-  tcase_add_loop_test(t, test_inner_layers_that_are_asked_for_have_the_same_bits, 0, 200);
+  tcase_add_loop_test(t, test_any_plan_gives_the_same_bits, 0, test_seeds(500));
+  tcase_add_loop_test(t, test_inner_layers_that_are_asked_for_have_the_same_bits, 0, test_seeds(200));
   tcase_add_loop_test(t, test_a_pool_that_leaves_out_a_row_changes_no_bit, 0, 12);
-  tcase_add_loop_test(t, test_one_group_gives_the_same_bits, 0, 200);
+  tcase_add_loop_test(t, test_one_group_gives_the_same_bits, 0, test_seeds(200));
   tcase_add_test(t, test_rows_need_little_memory);
   tcase_add_test(t, test_fused_panels_never_hold_the_wide_tensor);
-  tcase_add_loop_test(t, test_levels_agree, 0, 100);
-  tcase_add_loop_test(t, test_nothing_is_allocated_while_running, 0, 50);
+  tcase_add_loop_test(t, test_levels_agree, 0, test_seeds(100));
+  tcase_add_loop_test(t, test_nothing_is_allocated_while_running, 0, test_seeds(50));
   tcase_add_loop_test(t, test_every_failed_allocation_is_reported_and_leaks_nothing, 0, 10);
   tcase_add_loop_test(t, test_reorg_has_darknets_index_order, 0, 2);
   suite_add_tcase(s, t);

@@ -12,6 +12,7 @@
 
 #include "runner/image/image.h"
 #include "tests/support/picture_writer.h"
+#include "tests/support/support.h"
 
 Suite *image_suite(void);
 
@@ -757,7 +758,7 @@ Suite *image_suite(void)
   TCase *memory = tcase_create("memory");
   tcase_add_checked_fixture(memory, make_folder, remove_folder);
   tcase_set_timeout(memory, 120);
-  tcase_add_loop_test(memory, bytes_bound_what_is_used, 0, 6);
+  tcase_add_loop_test(memory, bytes_bound_what_is_used, 0, test_slow_rows(6));
   suite_add_tcase(suite, memory);
   return suite;
 }

@@ -6,6 +6,7 @@
 #include "predictor/packing.h"
 #include "tests/kernels/kernel_exact.h"
 #include "tests/kernels/kernel_reference.h"
+#include "tests/support/support.h"
 
 #include <check.h>
 #include <float.h>
@@ -401,15 +402,15 @@ Suite *kernels_suite(void)
   Suite *s = suite_create("kernels");
   TCase *t = tcase_create("kernels");
   tcase_set_timeout(t, 60);
-  tcase_add_loop_test(t, test_conv_matches_the_written_order, 0, 2000);
-  tcase_add_loop_test(t, test_pooled_conv_stores_the_largest_of_each_2_x_2, 0, 500);
-  tcase_add_loop_test(t, test_rows_of_a_conv_may_have_weights_of_their_own, 0, 300);
-  tcase_add_loop_test(t, test_depthwise_matches_the_written_order, 0, 500);
-  tcase_add_loop_test(t, test_maxpool_sees_only_the_map, 0, 500);
-  tcase_add_loop_test(t, test_blend_and_scale_match_their_formulas, 0, 500);
-  tcase_add_loop_test(t, test_winograd_weights_are_transformed, 0, 60);
-  tcase_add_loop_test(t, test_winograd_input_is_transformed, 0, 200);
-  tcase_add_loop_test(t, test_winograd_output_is_transformed, 0, 200);
+  tcase_add_loop_test(t, test_conv_matches_the_written_order, 0, test_seeds(2000));
+  tcase_add_loop_test(t, test_pooled_conv_stores_the_largest_of_each_2_x_2, 0, test_seeds(500));
+  tcase_add_loop_test(t, test_rows_of_a_conv_may_have_weights_of_their_own, 0, test_seeds(300));
+  tcase_add_loop_test(t, test_depthwise_matches_the_written_order, 0, test_seeds(500));
+  tcase_add_loop_test(t, test_maxpool_sees_only_the_map, 0, test_seeds(500));
+  tcase_add_loop_test(t, test_blend_and_scale_match_their_formulas, 0, test_seeds(500));
+  tcase_add_loop_test(t, test_winograd_weights_are_transformed, 0, test_seeds(60));
+  tcase_add_loop_test(t, test_winograd_input_is_transformed, 0, test_seeds(200));
+  tcase_add_loop_test(t, test_winograd_output_is_transformed, 0, test_seeds(200));
   tcase_add_loop_test(t, test_activations_are_darknets, 0, MAFAT_N_ACTIVATIONS);
   tcase_add_loop_test(t, test_activation_of_an_array_is_that_of_each_element, 0, MAFAT_N_ACTIVATIONS);
   tcase_add_loop_test(t, test_activations_survive_extremes, 0, MAFAT_N_ACTIVATIONS);

@@ -109,7 +109,7 @@ static const double latencies[] = {12.5, 12.25, 13};
 static struct mafat_run_report full_report(void)
 {
   return (struct mafat_run_report){
-      .image = "dog.jpg", .network_w = 608, .network_h = 416, .n_layers = 32, .plan = "5x5/8/2x2",
+      .image = "dog.jpg", .network_w = 608, .network_h = 416, .fork = "darknet", .n_layers = 32, .plan = "5x5/8/2x2",
       .algorithm = "direct", .cpu = "avx2", .threads = 1, .memory_budget_bytes = 67108864,
       .arena_bytes = 5000000000, .predicted_charge_bytes = 3, .predicted_resident_bytes = 4,
       .measured_resident_bytes = 5, .vm_hwm_bytes = 6, .load_ms = 100.125, .image_ms = .5,
@@ -133,6 +133,7 @@ START_TEST(test_run_json)
   check_count(network, "width", 608);
   check_count(network, "height", 416);
   check_count(network, "layers", 32);
+  check_string(network, "fork", "darknet");
   check_string(o, "plan", "5x5/8/2x2");
   check_string(o, "algorithm", "direct");
   check_count(o, "threads", 1);

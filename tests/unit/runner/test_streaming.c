@@ -3,9 +3,9 @@
 #include "predictor/fetches.h"
 #include "predictor/fusion.h"
 #include "predictor/planning.h"
-#include "runner/weights/packed_file.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
+#include "runner/weights/weights_file.h"
 
 #include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
@@ -59,7 +59,7 @@ static void write_darknet(const struct mafat_network *n, uint64_t seed)
 static int pack(const struct mafat_network *n)
 {
   int fd = open(packed_path, O_RDWR | O_TRUNC | O_CREAT, 0600);
-  int code = mafat_packer_write(darknet_path, n, fd, packed_path, NULL, NULL, &diagnostic);
+  int code = mafat_packer_write(darknet_path, n, NULL, fd, packed_path, NULL, NULL, &diagnostic);
   close(fd);
   return code;
 }
@@ -306,7 +306,7 @@ static void compare_run(const struct mafat_network *n, const struct mafat_plan *
 static void compare_plans(const struct mafat_network *n, enum mafat_reads_method method)
 {
   struct mafat_weights *kept = open_kept(darknet_path, n, n->n_layers);
-  for (int text = 0; text < N_PLAN_TEXTS; text++)
+  for (int text = 0; text < test_slow_rows(N_PLAN_TEXTS); text++)
     for (int n_threads = 1; n_threads <= 3; n_threads += 2)
       for (int packed = 0; packed < 2; packed++) {
         struct mafat_plan *plan = make_plan(n, text, n_threads, packed);
@@ -366,7 +366,7 @@ START_TEST(fetches_are_counted_and_come_in_order)
       size_t of_step = 0, most_of_step = 0, all = 0; /* slices that lie in the ring together */
       if (!plan) continue;
       ck_assert_int_eq(mafat_fetches_size(n, plan, &sizes), MAFAT_OK);
-      ck_assert_int_eq(mafat_fetches_open(&fetches, n, plan), MAFAT_OK);
+      ck_assert_int_eq(mafat_fetches_open(&fetches, n, plan, NULL), MAFAT_OK);
       while (mafat_fetches_next(fetches, &f)) {
         ck_assert_int_ge(f.step, step);
         ck_assert_int_ne(plan->residence[f.layer], MAFAT_KEPT);
@@ -446,14 +446,29 @@ static void write_wide(void)
   mafat_network_close(&n);
 }
 
-/* Bytes in the middle of a layer's image. */
+static void count_warning(void *context, const char *text)
+{
+  (void)text;
+  ++*(int *)context;
+}
+
+static struct mafat_packed *describe(const char *path)
+{
+  struct mafat_packed *p;
+  struct mafat_reads *reads;
+  ck_assert_int_eq(mafat_reads_open(&reads, path, MAFAT_READS_AUTO, NULL), MAFAT_OK);
+  int code = mafat_weights_file_describe(&p, reads, path, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  mafat_reads_close(&reads);
+  return p;
+}
+
+/* Bytes in the middle of a layer's weights. */
 static long middle_of(const char *path, int layer)
 {
-  struct mafat_packed_entry e;
-  FILE *file = fopen(path, "rb");
-  fseek(file, MAFAT_PACKED_ALIGNMENT + layer * (long)sizeof e, SEEK_SET);
-  ck_assert_uint_eq(fread(&e, sizeof e, 1, file), 1);
-  fclose(file);
+  struct mafat_packed *p = describe(path);
+  struct mafat_packed_entry e = p->entries[layer];
+  mafat_packed_close(&p);
   return (long)(e.offset + e.bytes / 8 * 4);
 }
 
@@ -480,12 +495,20 @@ START_TEST(a_damaged_layer_is_found_however_it_is_read)
 }
 END_TEST
 
-START_TEST(header_and_table_are_checked)
+/* Places in a packed file's header: doc/packed.md. */
+enum { INDEX_BYTES_AT = 64, HEADER_BYTES = 88 };
+
+START_TEST(header_and_index_are_checked)
 {
   struct mafat_network *n = test_network(wide_cfg);
+  uint64_t index_bytes;
   write_wide();
-  for (long at = 0; at < MAFAT_PACKED_ALIGNMENT + 24 * n->n_layers; at += 5) {
-    if (at >= (long)sizeof(struct mafat_packed_header) && at < MAFAT_PACKED_ALIGNMENT) continue;
+  FILE *file = fopen(packed_path, "rb");
+  fseek(file, INDEX_BYTES_AT, SEEK_SET);
+  ck_assert_uint_eq(fread(&index_bytes, sizeof index_bytes, 1, file), 1);
+  fclose(file);
+  for (long at = 0; at < MAFAT_PACKED_ALIGNMENT + (long)index_bytes; at += 5) {
+    if (at >= HEADER_BYTES && at < MAFAT_PACKED_ALIGNMENT) continue;
     struct mafat_weights *w;
     unsigned char byte;
     int fd = open(packed_path, O_RDONLY);
@@ -498,6 +521,123 @@ START_TEST(header_and_table_are_checked)
     byte ^= 0x10;
     overwrite(packed_path, at, &byte, 1);
   }
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* Of this cfg, with its graph: small enough for every byte of it to be tried. */
+static const char *const small_cfg =
+    "[net]\nheight=8\nwidth=8\nchannels=3\nbatch=64\n[conv]\nbatch_normalize=1\nfilters=10\nsize=3\npad=1\n"
+    "activation=leaky\n[max]\nsize=2\n[route]\nlayers=-1,0\n[shortcut]\nfrom=-1\nactivation=linear\n"
+    "[convolutional]\nsize=1\nfilters=16\n[yolo]\nanchors=1.25,2,3,4,5,6\nmask=0,2\nnum=3\nclasses=3\n";
+
+static void write_small(void)
+{
+  struct mafat_cfg *cfg;
+  struct mafat_network *n;
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "small.cfg", small_cfg, strlen(small_cfg), &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_darknet_make(&n, cfg, NULL, NULL, &diagnostic), MAFAT_OK);
+  int fd = test_weights_file(n, 3), out = open(packed_path, O_RDWR | O_TRUNC | O_CREAT, 0600);
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  int code = mafat_packer_write(path, n, cfg, out, packed_path, NULL, NULL, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  close(fd);
+  close(out);
+  mafat_cfg_close(&cfg);
+  mafat_network_close(&n);
+}
+
+static void same_operands(const struct mafat_operand *a, const struct mafat_operand *b)
+{
+  ck_assert(a->broadcast == b->broadcast && memcmp(&a->shape, &b->shape, sizeof a->shape) == 0);
+  ck_assert_int_eq(a->sources.n, b->sources.n);
+  for (int i = 0; i < a->sources.n; i++)
+    ck_assert_mem_eq(&a->sources.list[i], &b->sources.list[i], sizeof a->sources.list[i]);
+}
+
+/* What a network is, but for its name. */
+static void same_networks(const struct mafat_network *a, const struct mafat_network *b)
+{
+  ck_assert_int_eq(a->n_layers, b->n_layers);
+  ck_assert(a->letterbox == b->letterbox && memcmp(&a->input, &b->input, sizeof a->input) == 0);
+  for (int l = 0; l < a->n_layers; l++) {
+    struct mafat_layer x = a->layers[l], y = b->layers[l];
+    ck_assert_int_eq(x.n_operands, y.n_operands);
+    for (int k = 0; k < x.n_operands; k++) same_operands(&x.operands[k], &y.operands[k]);
+    ck_assert_int_eq(x.head.n_anchors, y.head.n_anchors);
+    if (x.head.anchors) ck_assert_mem_eq(x.head.anchors, y.head.anchors, 2 * (size_t)x.head.n_anchors * sizeof(float));
+    x.operands = y.operands = NULL;
+    x.head.anchors = y.head.anchors = NULL;
+    ck_assert_msg(memcmp(&x, &y, sizeof x) == 0, "layer %d", l);
+  }
+}
+
+START_TEST(a_packed_model_holds_its_network)
+{
+  int n_warnings = 0;
+  struct mafat_network *wanted = test_network(small_cfg), *found;
+  struct mafat_weights *w;
+  struct mafat_warning_sink sink = {count_warning, &n_warnings};
+  write_small();
+  int code = mafat_weights_file_network(&found, packed_path, NULL, &sink, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(n_warnings, 0); /* keys that nobody reads are not in it */
+  ck_assert_str_eq(found->path, packed_path);
+  same_networks(wanted, found);
+  ck_assert_int_eq(mafat_weights_open_kept(&w, packed_path, found, found->n_layers, NULL, &diagnostic), MAFAT_OK);
+  mafat_weights_close(&w);
+  mafat_network_close(&found);
+  mafat_network_close(&wanted);
+}
+END_TEST
+
+/* Are its weights refused? In all ways of taking it there is a message. */
+static bool is_refused(const struct mafat_network *n)
+{
+  struct mafat_weights *w;
+  struct mafat_network *found;
+  diagnostic.text[0] = 0;
+  int opened = mafat_weights_open_kept(&w, packed_path, n, n->n_layers, NULL, &diagnostic);
+  ck_assert(opened == MAFAT_OK || diagnostic.text[0]);
+  mafat_weights_close(&w);
+  diagnostic.text[0] = 0;
+  int read = mafat_weights_file_network(&found, packed_path, NULL, NULL, &diagnostic);
+  ck_assert(read == MAFAT_OK || diagnostic.text[0]);
+  mafat_network_close(&found);
+  return opened != MAFAT_OK;
+}
+
+static void check_bytes(const struct mafat_network *n, const char *whole, long from, long bytes, long step)
+{
+  for (long at = from; at < from + bytes; at += step) {
+    char byte = (char)(whole[at] ^ 0x10);
+    overwrite(packed_path, at, &byte, 1);
+    ck_assert_msg(is_refused(n), "byte %ld", at);
+    overwrite(packed_path, at, &whole[at], 1);
+  }
+}
+
+/* Of header, index and weights; what fills up pages is nobody's. */
+START_TEST(no_byte_of_a_packed_model_changes_unseen)
+{
+  uint64_t index_bytes;
+  static char whole[1 << 16];
+  struct mafat_network *n = test_network(small_cfg);
+  write_small();
+  struct mafat_packed *p = describe(packed_path);
+  int fd = open(packed_path, O_RDONLY);
+  ck_assert_uint_eq((uint64_t)read(fd, whole, sizeof whole), p->file_bytes);
+  close(fd);
+  memcpy(&index_bytes, whole + INDEX_BYTES_AT, sizeof index_bytes);
+  check_bytes(n, whole, 0, HEADER_BYTES, 1);
+  check_bytes(n, whole, MAFAT_PACKED_ALIGNMENT, (long)index_bytes, 3);
+  for (int l = 0; l < p->n_layers; l++) check_bytes(n, whole, (long)p->entries[l].offset, (long)p->entries[l].bytes, 29);
+  for (long bytes = (long)p->file_bytes - 1; bytes >= 0; bytes -= bytes > 2 * MAFAT_PACKED_ALIGNMENT ? 1021 : 97) {
+    ck_assert_int_eq(truncate(packed_path, bytes), 0);
+    ck_assert_msg(is_refused(n), "cut to %ld bytes", bytes);
+  }
+  mafat_packed_close(&p);
   mafat_network_close(&n);
 }
 END_TEST
@@ -663,14 +803,16 @@ Suite *streaming_suite(void)
   TCase *t = tcase_create("streaming");
   tcase_set_timeout(t, 60);
   tcase_add_checked_fixture(t, make_paths, remove_paths);
-  tcase_add_loop_test(t, packed_files_hold_what_is_kept, 0, 12);
-  tcase_add_loop_test(t, any_residence_gives_the_same_slices, 0, 4);
+  tcase_add_loop_test(t, packed_files_hold_what_is_kept, 0, test_seeds(12));
+  tcase_add_loop_test(t, any_residence_gives_the_same_slices, 0, test_seeds(4));
   tcase_add_loop_test(t, any_way_of_reading_gives_the_same_slices, MAFAT_READS_AUTO, MAFAT_READS_THREAD + 1);
-  tcase_add_loop_test(t, fetches_are_counted_and_come_in_order, 0, 20);
+  tcase_add_loop_test(t, fetches_are_counted_and_come_in_order, 0, test_seeds(20));
   tcase_add_loop_test(t, each_byte_is_read_once_where_each_layer_runs_once, 0, 3);
   tcase_add_test(t, kept_plans_read_nothing);
   tcase_add_loop_test(t, a_damaged_layer_is_found_however_it_is_read, 0, 5);
-  tcase_add_test(t, header_and_table_are_checked);
+  tcase_add_test(t, header_and_index_are_checked);
+  tcase_add_test(t, a_packed_model_holds_its_network);
+  tcase_add_test(t, no_byte_of_a_packed_model_changes_unseen);
   tcase_add_loop_test(t, another_cfg_is_refused, 0, 6);
   tcase_add_loop_test(t, a_file_that_changes_while_it_is_used_is_an_error, 0, 3);
   tcase_add_loop_test(t, weights_that_are_no_numbers_are_refused_in_the_first_run, 0, 3);

@@ -1,6 +1,8 @@
 /* The .weights format: header variants, lengths, orders, and what is refused. */
 #include "runner/weights/weights.h"
 
+#include "runner/weights/affine.h"
+
 #include "tests/support/support.h"
 
 #include <check.h>
@@ -112,6 +114,22 @@ START_TEST(bad_headers_are_refused)
   put_floats(2, 1, 1);
   must_fail(n, "header");
   mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- per-filter values ---- */
+
+/* As they stand in files that AlexeyAB's Darknet has trained: with its epsilon beside the root
+ * the first has none. */
+START_TEST(each_darknet_has_its_epsilon)
+{
+  struct mafat_normalization tiny = {.bias = 1, .scale = .5f, .mean = .25f, .variance = -7e-44f}, dead = tiny;
+  dead.variance = 0;
+  struct mafat_affine inside = mafat_affine_fold(&tiny, MAFAT_EPSILON_IN_ROOT);
+  double factor = .5 / sqrt((double)tiny.variance + .00001);
+  ck_assert(inside.scale == (float)factor && inside.bias == (float)(1 - .25 * factor));
+  ck_assert(isnan(mafat_affine_fold(&tiny, MAFAT_EPSILON_BESIDE_ROOT).scale));
+  ck_assert(mafat_affine_fold(&dead, MAFAT_EPSILON_BESIDE_ROOT).scale == (float)(.5 / .000001));
 }
 END_TEST
 
@@ -264,6 +282,7 @@ Suite *weights_suite(void)
   TCase *t = tcase_create("weights");
   tcase_add_loop_test(t, every_version_has_its_own_seen, 0, (int)(sizeof headers / sizeof *headers));
   tcase_add_test(t, bad_headers_are_refused);
+  tcase_add_test(t, each_darknet_has_its_epsilon);
   tcase_add_test(t, convolutions_are_packed_by_taps_and_channels);
   tcase_add_test(t, batch_norm_becomes_one_multiply_add);
   tcase_add_loop_test(t, connected_layers_are_read_in_both_orders, 0, 4);

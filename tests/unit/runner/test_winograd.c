@@ -298,8 +298,8 @@ Suite *winograd_suite(void)
   tcase_add_loop_test(t, it_is_for_3x3_of_stride_1, 0, sizeof rows / sizeof *rows);
   tcase_add_loop_test(t, it_pays_for_large_maps_of_many_channels, 0, sizeof shapes / sizeof *shapes);
   tcase_add_test(t, tiles_cover_a_side);
-  tcase_add_loop_test(t, no_plan_changes_the_algorithm, 0, 40);
-  tcase_add_loop_test(t, outputs_are_exact_for_any_shape, 0, 40);
+  tcase_add_loop_test(t, no_plan_changes_the_algorithm, 0, test_seeds(40));
+  tcase_add_loop_test(t, outputs_are_exact_for_any_shape, 0, test_seeds(40));
   tcase_add_loop_test(t, outputs_are_exact_for_chosen_shapes, 0, sizeof problems / sizeof *problems);
   suite_add_tcase(s, t);
   return s;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "search/best.h"
 #include "tests/support/failing_malloc.h"
@@ -277,11 +277,11 @@ Suite *best_suite(void)
   Suite *suite = suite_create("best");
   TCase *front = tcase_create("front");
   tcase_set_timeout(front, 120);
-  tcase_add_loop_test(front, a_front_is_what_it_says, 0, 20);
+  tcase_add_loop_test(front, a_front_is_what_it_says, 0, test_seeds(20));
   tcase_add_loop_test(front, deep_and_tall_networks_have_a_front, 0, 2);
   tcase_add_loop_test(front, odd_networks_have_a_front, 0, 4);
-  tcase_add_loop_test(front, a_front_beats_the_usual_plans, 0, 40);
-  tcase_add_loop_test(front, the_same_request_gives_the_same_front, 0, 10);
+  tcase_add_loop_test(front, a_front_beats_the_usual_plans, 0, test_seeds(40));
+  tcase_add_loop_test(front, the_same_request_gives_the_same_front, 0, test_seeds(10));
   suite_add_tcase(suite, front);
   TCase *real = tcase_create("real");
   tcase_set_timeout(real, 120);

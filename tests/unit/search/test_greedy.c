@@ -240,7 +240,7 @@ Suite *greedy_suite(void)
   TCase *any = tcase_create("any");
   tcase_set_timeout(any, 60);
   tcase_add_loop_test(any, the_first_that_fits_else_the_least, 0, COUNT(order_rows));
-  tcase_add_loop_test(any, random_networks_have_a_choice, 0, 8);
+  tcase_add_loop_test(any, random_networks_have_a_choice, 0, test_seeds(8));
   suite_add_tcase(s, any);
   TCase *refusals = tcase_create("refusals");
   tcase_add_test(refusals, a_bias_beyond_counting_is_refused);

@@ -1,10 +1,10 @@
 /* What a step asks of the machine, counted: products, register tiles, outputs,
  * transforms, bytes by how far away they lie. Milliseconds are the counts times what
  * a calibration measured for each (calibration.h); the counts know nothing of time. */
-#ifndef MAFAT_PREDICTOR_WORK_H
-#define MAFAT_PREDICTOR_WORK_H
+#ifndef MAFAT_PREDICTOR_COST_WORK_H
+#define MAFAT_PREDICTOR_COST_WORK_H
 
-#include "predictor/counting.h"
+#include "predictor/cost/counting.h"
 
 struct mafat_work {
   double n[MAFAT_N_TERMS];

@@ -1,15 +1,15 @@
 /* How fast a machine computes and reads: what a latency prediction is made from.
  * Plain numbers, measured once by `run_inference --calibrate` and kept as text, or
  * the built-in ones. */
-#ifndef MAFAT_PREDICTOR_CALIBRATION_H
-#define MAFAT_PREDICTOR_CALIBRATION_H
+#ifndef MAFAT_PREDICTOR_COST_CALIBRATION_H
+#define MAFAT_PREDICTOR_COST_CALIBRATION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
 
-/* What kernels do, as predictor/work.c counts it. */
+/* What kernels do, as predictor/cost/work.c counts it. */
 enum mafat_term {
   MAFAT_TERM_STEP,             /* steps, and layers inside them */
   MAFAT_TERM_UNIT,             /* kernel calls: a block of rows times a panel */

@@ -1,4 +1,4 @@
-#include "predictor/work.h"
+#include "predictor/cost/work.h"
 
 #include "predictor/fusion.h"
 #include "predictor/kinds/kind.h"

@@ -3,10 +3,10 @@
  *
  * The counts follow the kernels as they are: convolutions compute register tiles of
  * `tile_pixels` pixels of a row times `tile_vectors` vectors of filters. */
-#ifndef MAFAT_PREDICTOR_COUNTING_H
-#define MAFAT_PREDICTOR_COUNTING_H
+#ifndef MAFAT_PREDICTOR_COST_COUNTING_H
+#define MAFAT_PREDICTOR_COST_COUNTING_H
 
-#include "predictor/calibration.h"
+#include "predictor/cost/calibration.h"
 #include "predictor/layout.h"
 #include "predictor/schedule.h"
 

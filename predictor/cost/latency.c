@@ -1,7 +1,7 @@
-#include "predictor/latency.h"
+#include "predictor/cost/latency.h"
 
 #include "predictor/fetches.h"
-#include "predictor/work.h"
+#include "predictor/cost/work.h"
 
 /* A read that was begun: as in runner/weights/stream.c. */
 struct read {
@@ -10,8 +10,6 @@ struct read {
   double done;   /* when it is there */
 };
 
-enum { DEPTH = 64 }; /* reads under way */
-
 /* Processor and disk, and what lies between them. Times are nanoseconds of the run. */
 struct pipeline {
   const struct mafat_calibration *calibration;
@@ -19,7 +17,7 @@ struct pipeline {
   struct mafat_fetch next; /* to be read */
   bool has_next, begun;
   double ring_bytes, used;
-  struct read reads[DEPTH]; /* round: `n` from `first` on, the first n_taken of them taken */
+  struct read reads[MAFAT_READS_DEPTH]; /* round: `n` from `first` on, the first n_taken of them taken */
   unsigned first, n, n_taken;
   double now, disk_free; /* of the processor; when the disk has nothing to do */
   double waiting, reading;
@@ -38,12 +36,12 @@ static double wait_ns(const struct pipeline *p)
 static void submit(struct pipeline *p)
 {
   const struct mafat_calibration *c = p->calibration;
-  while (p->has_next && p->n < DEPTH) {
+  while (p->has_next && p->n < MAFAT_READS_DEPTH) {
     double window = (double)mafat_fetch_window(p->next.bytes);
     if (p->n > 0 && p->used + window > p->ring_bytes) return;
     double bytes = (double)p->next.bytes * c->disk_ns;
     double begin = (p->disk_free > p->now ? p->disk_free : p->now) + wait_ns(p);
-    p->reads[(p->first + p->n++) % DEPTH] = (struct read){p->next, window, begin + bytes};
+    p->reads[(p->first + p->n++) % MAFAT_READS_DEPTH] = (struct read){p->next, window, begin + bytes};
     p->disk_free = begin + bytes;
     p->reading += bytes;
     p->now += c->read_ns;
@@ -56,7 +54,7 @@ static void free_taken(struct pipeline *p)
 {
   for (; p->n_taken > 0; p->n_taken--, p->n--) {
     p->used -= p->reads[p->first].window;
-    p->first = (p->first + 1) % DEPTH;
+    p->first = (p->first + 1) % MAFAT_READS_DEPTH;
   }
 }
 
@@ -64,12 +62,12 @@ static void free_taken(struct pipeline *p)
 static bool take(struct pipeline *p, long long number)
 {
   if (p->n_taken == p->n && (!p->has_next || p->next.step != number)) return false;
-  if (p->n_taken < p->n && p->reads[(p->first + p->n_taken) % DEPTH].fetch.step != number) return false;
+  if (p->n_taken < p->n && p->reads[(p->first + p->n_taken) % MAFAT_READS_DEPTH].fetch.step != number) return false;
   p->begun = true;
   submit(p);
   if (p->n_taken == p->n) return false; /* cannot be: the ring holds what a step needs */
   const struct mafat_calibration *c = p->calibration;
-  const struct read *r = &p->reads[(p->first + p->n_taken++) % DEPTH];
+  const struct read *r = &p->reads[(p->first + p->n_taken++) % MAFAT_READS_DEPTH];
   if (r->done > p->now) {
     p->waiting += r->done - p->now;
     p->now = r->done;
@@ -89,7 +87,7 @@ int mafat_latency_predict(struct mafat_latency *out, const struct mafat_network 
   struct mafat_step step;
   double compute = 0;
   int code = mafat_schedule_open(&schedule, n, plan);
-  if (code == MAFAT_OK && layout->ring_buffer >= 0) code = mafat_fetches_open(&p.fetches, n, plan);
+  if (code == MAFAT_OK && layout->ring_buffer >= 0) code = mafat_fetches_open(&p.fetches, n, plan, NULL);
   if (code == MAFAT_OK) {
     if (p.fetches) {
       p.ring_bytes = (double)layout->buffers[layout->ring_buffer].bytes - MAFAT_FETCH_ALIGNMENT;

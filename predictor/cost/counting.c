@@ -1,4 +1,4 @@
-#include "predictor/counting.h"
+#include "predictor/cost/counting.h"
 
 #include "predictor/packing.h"
 
@@ -19,7 +19,6 @@ void mafat_count_activation(struct mafat_counting *c, double outputs)
 /* ---- register tiles ---- */
 
 enum {
-  NARROW_FILTERS = 8, NARROW_PIXELS = 6, /* avx512 leaves such panels to avx2 */
   SUMS = 6 /* vectors of sums: fewer take as long, for a multiply-add takes that long to end */
 };
 
@@ -29,7 +28,7 @@ struct mafat_width mafat_counting_width(const struct mafat_counting *c)
   struct mafat_width w = {0, 0, 0, 0};
   for (int f = c->filters.begin, end; f < c->filters.end; f = end, w.panels++) {
     end = mafat_min(mafat_panel_end(c->layer, f), c->filters.end);
-    if (k->lanes == 16 && end - f <= NARROW_FILTERS) {
+    if (k->lanes == MAFAT_AVX512_LANES && end - f <= MAFAT_NARROW_FILTERS) {
       w.narrow++;
       continue;
     }
@@ -63,7 +62,7 @@ void mafat_count_tiles(struct mafat_counting *c, enum mafat_term macs, double ro
   mafat_count(c, MAFAT_TERM_TILES, tiles * calls);
   if (w.narrow > 0) {
     /* In the kernels of the level below: tiles of six pixels. */
-    double narrow = rows * mafat_divide_up(cols, NARROW_PIXELS) * w.narrow;
+    double narrow = rows * mafat_divide_up(cols, MAFAT_AVX2_PIXELS) * w.narrow;
     mafat_count(c, MAFAT_TERM_NARROW_TAPS, narrow * taps);
     mafat_count(c, MAFAT_TERM_TILES, narrow * calls);
     mafat_count(c, MAFAT_TERM_RUNS, narrow * runs);

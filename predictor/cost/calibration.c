@@ -1,4 +1,6 @@
-#include "predictor/calibration.h"
+#include "predictor/cost/calibration.h"
+
+#include "base/tuning.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,11 +58,8 @@ static const double portable_ns[MAFAT_N_TERMS] = {
     [MAFAT_TERM_READ_COLD] = 0.141, [MAFAT_TERM_WRITTEN_FIRST] = 0.112, [MAFAT_TERM_WRITTEN_FAR] = 0.0717,
     [MAFAT_TERM_WRITTEN_COLD] = 0.0127, [MAFAT_TERM_WINOGRAD_FAR] = 0.0182, [MAFAT_TERM_WINOGRAD_COLD] = 0.291};
 
-#ifdef __arm__
-enum { NEON_PIXELS = 2 };
-#else
-enum { NEON_PIXELS = 6 };
-#endif
+#define LEVEL(name, level) \
+  name, MAFAT_##level##_LANES, MAFAT_##level##_PIXELS, MAFAT_##level##_SEGMENTS * MAFAT_CHANNEL_BLOCK / MAFAT_##level##_LANES
 
 /* What a kernel level is like. */
 static const struct level {
@@ -71,13 +70,15 @@ static const struct level {
   double slower;          /* than where ns was measured */
   double disk_ns, disk_wait_ns;
 } levels[] = {
-    {"avx512", 16, 14, 2, 1 << 20, 12 << 20, avx512_ns, 1, 1, 90e3},
-    {"avx2", 8, 6, 2, 1 << 20, 12 << 20, avx2_ns, 1, 1, 90e3},
+    {LEVEL("avx512", AVX512), 1 << 20, 12 << 20, avx512_ns, 1, 1, 90e3},
+    {LEVEL("avx2", AVX2), 1 << 20, 12 << 20, avx2_ns, 1, 1, 90e3},
     /* Not measured: what a Cortex-A72 at 1.5 GHz with an SD card would be like if all it does
      * took four times as long as the portable kernels take here. */
-    {"neon", 4, NEON_PIXELS, 4, 512 << 10, 1 << 20, portable_ns, 4, 25, 500e3},
-    {"portable", 4, 2, 4, 1 << 20, 12 << 20, portable_ns, 1, 1, 90e3},
+    {LEVEL("neon", NEON), 512 << 10, 1 << 20, portable_ns, 4, 25, 500e3},
+    {LEVEL("portable", PORTABLE), 1 << 20, 12 << 20, portable_ns, 1, 1, 90e3},
 };
+
+#undef LEVEL
 
 enum { N_LEVELS = sizeof levels / sizeof *levels };
 

@@ -1,10 +1,10 @@
 /* What a plan costs in milliseconds, before anything runs. The schedule is walked dry:
  * each step's work (work.h) at the calibration's prices, and beside it the reads that
  * the plan makes (fetches.h), as far ahead as its ring lets them. */
-#ifndef MAFAT_PREDICTOR_LATENCY_H
-#define MAFAT_PREDICTOR_LATENCY_H
+#ifndef MAFAT_PREDICTOR_COST_LATENCY_H
+#define MAFAT_PREDICTOR_COST_LATENCY_H
 
-#include "predictor/calibration.h"
+#include "predictor/cost/calibration.h"
 #include "predictor/layout.h"
 
 struct mafat_latency {

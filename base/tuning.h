@@ -1,0 +1,74 @@
+/* Constants of kernels and machine that more than one part goes by: what packs weights, what
+ * runs, and what predicts how long that takes. One name for each fact. */
+#ifndef MAFAT_BASE_TUNING_H
+#define MAFAT_BASE_TUNING_H
+
+/* ---- channels and filters ---- */
+
+enum {
+  MAFAT_CHANNEL_BLOCK = 16, /* channels stored side by side; unit of summation */
+  MAFAT_PANEL = 32,         /* filters in a panel at most */
+  MAFAT_PANEL_STEP = 8      /* panel widths are multiples of this: zeros fill them up */
+};
+
+/* ---- direct convolution ---- */
+
+enum {
+  /* Input channels per kernel call where a panel's weights are larger than
+   * that: 256 channels x 9 taps x 16 filters stay in a second-level cache. */
+  MAFAT_SPLIT_CHANNELS = 256,
+  MAFAT_SPLIT_BYTES = 256 << 10,
+  MAFAT_SLICE_FLOATS = MAFAT_PANEL * 9 * 128 /* of a panel's weights in one slice of input channels, about */
+};
+
+/* ---- Winograd's F(4x4, 3x3) ---- */
+
+enum {
+  MAFAT_WINOGRAD_OUTPUTS = 4, /* pixels of a tile's side; the grid begins at the map's origin */
+  MAFAT_WINOGRAD_PRODUCTS = 36 /* multiplications per tile, channel and filter; direct: 144 */
+};
+
+/* ---- what a step works in ---- */
+
+enum {
+  MAFAT_SCRATCH_PIECE = 64,
+  MAFAT_SCRATCH_POINTERS = 2048,       /* input row pointers per call, where more than one row fits */
+  MAFAT_SCRATCH_INPUT_BYTES = 512 << 10, /* input of one call: stays in a second-level cache */
+  MAFAT_SCRATCH_INNER_BYTES = 128 << 10, /* rows of a fused depthwise layer */
+  MAFAT_SCRATCH_UNITS = 8              /* pieces of work for each thread, at least, where rows allow */
+};
+
+/* ---- reading weights ---- */
+
+enum {
+  MAFAT_FETCH_ALIGNMENT = 4096, /* direct I/O: at most; what a plan costs does not depend on the disk */
+  MAFAT_FETCH_BYTES = 144 << 10, /* of one read, wherever the plan leaves a choice */
+  MAFAT_FETCH_FILTERS_BYTES = 192 << 10, /* the same of Darknet's filters, which are packed 4 at a time or more */
+  MAFAT_RING_READS = 4, /* of that size that the ring holds at least; of larger ones, or of the slices
+                           that a step needs together, two */
+  MAFAT_READS_DEPTH = 64 /* reads that may be under way */
+};
+
+/* ---- kernel levels: floats of a vector; pixels of a tile, and blocks of 16 filters. Macros,
+ * which the kernels choose their code by. ---- */
+
+#define MAFAT_AVX512_LANES 16
+#define MAFAT_AVX512_PIXELS 14
+#define MAFAT_AVX512_SEGMENTS 2
+#define MAFAT_AVX2_LANES 8
+#define MAFAT_AVX2_PIXELS 6
+#define MAFAT_AVX2_SEGMENTS 1
+#define MAFAT_NEON_LANES 4
+#ifdef __arm__
+#define MAFAT_NEON_PIXELS 2
+#else
+#define MAFAT_NEON_PIXELS 6
+#endif
+#define MAFAT_NEON_SEGMENTS 1
+#define MAFAT_PORTABLE_LANES 4
+#define MAFAT_PORTABLE_PIXELS 2
+#define MAFAT_PORTABLE_SEGMENTS 1
+
+enum { MAFAT_NARROW_FILTERS = MAFAT_AVX512_LANES / 2 }; /* avx512 leaves panels of so many at most to avx2 */
+
+#endif

@@ -1,0 +1,66 @@
+#include "formats/packed/identity.h"
+
+#include "base/tuning.h"
+#include "formats/packed/hash.h"
+
+#include <string.h>
+
+/* Version 1 hashed numbers of kinds, in this order. */
+static const char *const version_1_kinds[] = {
+    "convolutional", "maxpool", "avgpool", "route", "shortcut", "upsample", "reorg", "connected", "local",
+    "batchnorm", "crop", "activation", "dropout", "cost", "softmax", "region", "yolo", "detection"};
+
+enum { N_VERSION_1_KINDS = sizeof version_1_kinds / sizeof *version_1_kinds };
+
+static uint64_t hash_number(uint64_t hash, uint64_t number)
+{
+  return mafat_hash(hash, &number, sizeof number);
+}
+
+static uint64_t hash_shape(uint64_t hash, struct mafat_shape s)
+{
+  return hash_number(hash_number(hash_number(hash, (uint64_t)s.h), (uint64_t)s.w), (uint64_t)s.c);
+}
+
+static uint64_t hash_kind(uint64_t hash, const char *name, unsigned version)
+{
+  uint64_t number = 0;
+  if (version > 1) return mafat_hash(hash_number(hash, strlen(name)), name, strlen(name));
+  while (number < N_VERSION_1_KINDS && strcmp(name, version_1_kinds[number]) != 0) number++;
+  return hash_number(hash, number);
+}
+
+static uint64_t hash_weights(uint64_t hash, const struct mafat_layer *l)
+{
+  bool convolves = mafat_layer_convolves(l);
+  hash = hash_number(hash, (uint64_t)l->in.c);
+  hash = hash_number(hash, (uint64_t)l->out.c);
+  hash = hash_number(hash, l->batch_normalize);
+  if (!convolves) hash = hash_shape(hash, l->in); /* the size of the map does not matter to others */
+  if (mafat_layer_is_flat(l) || mafat_layer_weights_form(l) == MAFAT_WEIGHTS_AFFINE) return hash;
+  hash = hash_number(hash, (uint64_t)l->window.y.size);
+  if (l->window.x.size != l->window.y.size) hash = hash_number(hash, (uint64_t)l->window.x.size);
+  hash = hash_number(hash, (uint64_t)l->groups);
+  if (!convolves) hash = hash_shape(hash, l->out);
+  const struct mafat_sources *sources = mafat_layer_sources(l);
+  for (int s = 0; convolves && s < sources->n; s++) { /* what pieces are made of */
+    hash = hash_number(hash, (uint64_t)(sources->list[s].first % MAFAT_CHANNEL_BLOCK));
+    hash = hash_number(hash, (uint64_t)sources->list[s].n);
+  }
+  return hash;
+}
+
+/* In the hash of networks whose normalization is folded as AlexeyAB's Darknet does it. */
+#define ALEXEYABS_MARK UINT64_C(0x4178656c41)
+
+uint64_t mafat_packed_network_hash(const struct mafat_network *n, unsigned version)
+{
+  uint64_t hash = hash_number(MAFAT_HASH_START, (uint64_t)n->n_layers);
+  for (int i = 0; i < n->n_layers; i++) {
+    const struct mafat_layer *l = &n->layers[i];
+    hash = hash_kind(hash, mafat_layer_type_name(l->type), version);
+    if (mafat_layer_has_weights(l)) hash = hash_weights(hash, l);
+  }
+  if (n->fork == MAFAT_FORK_ALEXEYAB) hash = hash_number(hash, ALEXEYABS_MARK);
+  return hash;
+}

@@ -1,0 +1,10 @@
+/* Which network a packed file is of. */
+#ifndef MAFAT_FORMATS_PACKED_IDENTITY_H
+#define MAFAT_FORMATS_PACKED_IDENTITY_H
+
+#include "network/network.h"
+
+/* Hash of all that packing depends on in a network, as a version of the format has it. */
+uint64_t mafat_packed_network_hash(const struct mafat_network *n, unsigned version);
+
+#endif

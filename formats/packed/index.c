@@ -1,0 +1,177 @@
+#include "formats/packed/index.h"
+
+#include "formats/darknet/fork.h"
+#include "network/constant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct index {
+  struct mafat_bytes_reader bytes;
+  const char *name; /* of the file */
+  struct mafat_diagnostic *d;
+};
+
+static int damaged(const struct index *i, const char *what)
+{
+  return mafat_fail(i->d, MAFAT_EFORMAT, "%s: the index is damaged: %s", i->name, what);
+}
+
+/* ---- the graph ---- */
+
+/* With a copy of what the sections' words will point into. */
+static struct mafat_cfg *begin_graph(const struct index *i, uint32_t n_operators, uint32_t n_parameters)
+{
+  struct mafat_cfg *cfg = calloc(1, sizeof *cfg);
+  if (!cfg) return NULL;
+  cfg->path = strdup(i->name);
+  cfg->text = malloc(i->bytes.left + 1);
+  cfg->sections = calloc((size_t)n_operators + 1, sizeof *cfg->sections);
+  cfg->options = calloc((size_t)n_parameters + 1, sizeof *cfg->options);
+  if (cfg->path && cfg->text && cfg->sections && cfg->options) {
+    memcpy(cfg->text, i->bytes.at, i->bytes.left);
+    return cfg;
+  }
+  mafat_cfg_close(&cfg);
+  return NULL;
+}
+
+/* An operator and its parameters. False: more of these than were announced. */
+static bool read_operator(struct mafat_bytes_reader *r, struct mafat_cfg *cfg, uint32_t *parameters_left)
+{
+  struct mafat_cfg_section *s = &cfg->sections[cfg->n_sections++];
+  s->type = mafat_bytes_word(r);
+  s->line = (int)(mafat_bytes_u32(r) & INT32_MAX);
+  uint32_t n = mafat_bytes_u32(r);
+  if (n > *parameters_left) return false;
+  *parameters_left -= n;
+  s->n_options = (int)n;
+  for (int k = 0; k < s->n_options; k++) {
+    s->options[k].key = mafat_bytes_word(r);
+    s->options[k].value = mafat_bytes_word(r);
+    s->options[k].line = s->line;
+  }
+  return true;
+}
+
+static int read_graph(struct mafat_packed *p, struct index *i, bool wanted)
+{
+  enum { LEAST_OPERATOR = 13, LEAST_PARAMETER = 10 }; /* bytes */
+  uint32_t n = mafat_bytes_u32(&i->bytes), parameters = mafat_bytes_u32(&i->bytes);
+  if (n == 0) return MAFAT_OK; /* none in this file */
+  if (n - 1 != (uint32_t)p->n_layers || n > i->bytes.left / LEAST_OPERATOR || parameters > i->bytes.left / LEAST_PARAMETER)
+    return damaged(i, "it has not the operators that it should have");
+  struct mafat_cfg *cfg = begin_graph(i, n, parameters);
+  if (!cfg) return mafat_fail(i->d, MAFAT_ENOMEM, "%s: out of memory", i->name);
+  struct mafat_bytes_reader copy = {cfg->text, i->bytes.left, false};
+  struct mafat_cfg_option *free_options = cfg->options;
+  bool good = true;
+  for (uint32_t k = 0; k < n && good; k++) {
+    cfg->sections[k].options = free_options;
+    good = read_operator(&copy, cfg, &parameters);
+    free_options += cfg->sections[k].n_options;
+  }
+  good = good && !copy.failed && parameters == 0;
+  i->bytes.at += i->bytes.left - copy.left;
+  i->bytes.left = copy.left;
+  if (good && wanted) p->graph = cfg;
+  else mafat_cfg_close(&cfg);
+  return good ? MAFAT_OK : damaged(i, "an operator is not as it should be");
+}
+
+static void write_graph(const struct mafat_network *n, const struct mafat_cfg *graph, struct mafat_bytes *to)
+{
+  uint32_t used = 0;
+  for (int i = 0; graph && i < graph->n_sections; i++)
+    for (int k = 0; k < graph->sections[i].n_options; k++) used += graph->sections[i].options[k].used;
+  mafat_bytes_put_u32(to, graph ? (uint32_t)graph->n_sections : 0);
+  mafat_bytes_put_u32(to, used);
+  for (int i = 0; graph && i < graph->n_sections; i++) {
+    const struct mafat_cfg_section *s = &graph->sections[i];
+    uint32_t n_used = 0;
+    for (int k = 0; k < s->n_options; k++) n_used += s->options[k].used;
+    mafat_bytes_put_word(to, i == 0 ? "net" : mafat_layer_type_name(n->layers[i - 1].type));
+    mafat_bytes_put_u32(to, (uint32_t)s->line);
+    mafat_bytes_put_u32(to, n_used);
+    for (int k = 0; k < s->n_options; k++) {
+      if (!s->options[k].used) continue;
+      mafat_bytes_put_word(to, s->options[k].key);
+      mafat_bytes_put_word(to, s->options[k].value);
+    }
+  }
+}
+
+/* ---- constants ---- */
+
+/* Of a layer that has weights, and comes behind `next` - 1. */
+static int read_constant(struct mafat_packed *p, struct index *i, int *next)
+{
+  uint32_t layer = mafat_bytes_u32(&i->bytes);
+  const char *type = mafat_bytes_word(&i->bytes), *order = mafat_bytes_word(&i->bytes);
+  struct mafat_packed_entry e;
+  e.offset = mafat_bytes_u64(&i->bytes);
+  e.bytes = mafat_bytes_u64(&i->bytes);
+  e.checksum = mafat_bytes_u64(&i->bytes);
+  if (i->bytes.failed || layer >= (uint32_t)p->n_layers || (int)layer < *next || e.bytes == 0)
+    return damaged(i, "weights are not as they should be");
+  if (strcmp(type, mafat_dtype_name(MAFAT_F32)) != 0 || strcmp(order, mafat_order_name(MAFAT_ORDER_READY)) != 0)
+    return mafat_fail(i->d, MAFAT_EUNSUPPORTED, "%s: expected weights of type %s in order %s, found %.40s, %.40s", i->name,
+                      mafat_dtype_name(MAFAT_F32), mafat_order_name(MAFAT_ORDER_READY), type, order);
+  p->entries[layer] = e;
+  *next = (int)layer + 1;
+  return MAFAT_OK;
+}
+
+static int read_constants(struct mafat_packed *p, struct index *i)
+{
+  int next = 0, code = MAFAT_OK;
+  for (uint32_t left = mafat_bytes_u32(&i->bytes); left > 0 && code == MAFAT_OK; left--) code = read_constant(p, i, &next);
+  if (code == MAFAT_OK && (i->bytes.failed || i->bytes.left > 0)) code = damaged(i, "it does not end where it should");
+  return code;
+}
+
+static void write_constants(const struct mafat_packed *p, struct mafat_bytes *to)
+{
+  uint32_t n = 0;
+  for (int l = 0; l < p->n_layers; l++) n += p->entries[l].bytes > 0;
+  mafat_bytes_put_u32(to, n);
+  for (int l = 0; l < p->n_layers; l++) {
+    const struct mafat_packed_entry *e = &p->entries[l];
+    if (e->bytes == 0) continue;
+    mafat_bytes_put_u32(to, (uint32_t)l);
+    mafat_bytes_put_word(to, mafat_dtype_name(MAFAT_F32));
+    mafat_bytes_put_word(to, mafat_order_name(MAFAT_ORDER_READY));
+    mafat_bytes_put_u64(to, e->offset);
+    mafat_bytes_put_u64(to, e->bytes);
+    mafat_bytes_put_u64(to, e->checksum);
+  }
+}
+
+/* ---- all of it ---- */
+
+/* Whose words the operators and their parameters are: one Darknet's or the other's. */
+static int read_vocabulary(struct mafat_packed *p, struct index *i)
+{
+  const char *words = mafat_bytes_word(&i->bytes);
+  if (i->bytes.failed) return damaged(i, "it has no vocabulary");
+  if (mafat_fork_find(&p->fork, words, NULL) == MAFAT_OK && p->fork != MAFAT_FORK_AUTO) return MAFAT_OK;
+  return mafat_fail(i->d, MAFAT_EUNSUPPORTED, "%s: expected operators in the words of darknet or alexeyab, found %.40s",
+                    i->name, words);
+}
+
+int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t bytes, const char *name, bool graph,
+                            struct mafat_diagnostic *d)
+{
+  struct index i = {{index, bytes, false}, name, d};
+  int code = read_vocabulary(p, &i);
+  if (code == MAFAT_OK) code = read_graph(p, &i, graph);
+  return code ? code : read_constants(p, &i);
+}
+
+void mafat_packed_index_write(const struct mafat_packed *p, const struct mafat_network *n, const struct mafat_cfg *graph,
+                              struct mafat_bytes *to)
+{
+  mafat_bytes_put_word(to, mafat_fork_name(n->fork));
+  write_graph(n, graph, to);
+  write_constants(p, to);
+}

@@ -1,0 +1,276 @@
+#include "formats/packed/packed.h"
+
+#include "base/tuning.h"
+#include "formats/packed/identity.h"
+#include "formats/packed/index.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "packed files are little-endian");
+
+enum { BYTE_ORDER_MARK = 0x01020304, MAX_INDEX_BYTES = 16 << 20 };
+
+static const char magic[MAFAT_PACKED_MAGIC_BYTES] = {'M', 'A', 'F', 'A', 'T', 'P', 'K', '1'};
+
+/* As it lies in the file. */
+struct header {
+  char magic[MAFAT_PACKED_MAGIC_BYTES];
+  uint32_t byte_order, version;
+  uint64_t n_layers, network_hash, source_hash, source_bytes;
+  union {
+    struct {
+      uint64_t table_checksum, header_checksum;
+    } v1;
+    struct {
+      uint32_t channel_block, panel, panel_step, alignment; /* that the weights were packed for */
+      uint64_t index_bytes, index_checksum, header_checksum;
+    } v2;
+  } as;
+};
+
+_Static_assert(sizeof(struct header) == 88 && offsetof(struct header, as) == 48 &&
+               sizeof(struct mafat_packed_entry) == 24, "these are written as they lie in memory");
+
+bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES])
+{
+  return memcmp(beginning, magic, sizeof magic) == 0;
+}
+
+void mafat_packed_close(struct mafat_packed **packed)
+{
+  if (!packed || !*packed) return;
+  mafat_cfg_close(&(*packed)->graph);
+  free((*packed)->entries);
+  free(*packed);
+  *packed = NULL;
+}
+
+/* ---- the header ---- */
+
+/* False on overflow. */
+static bool align(uint64_t *bytes)
+{
+  if (__builtin_add_overflow(*bytes, (uint64_t)MAFAT_PACKED_ALIGNMENT - 1, bytes)) return false;
+  *bytes -= *bytes % MAFAT_PACKED_ALIGNMENT;
+  return true;
+}
+
+static uint64_t *checksum_of(struct header *h)
+{
+  return h->version == 1 ? &h->as.v1.header_checksum : &h->as.v2.header_checksum;
+}
+
+static uint64_t sum_header(struct header *h)
+{
+  return mafat_hash(MAFAT_HASH_START, h, (size_t)((char *)checksum_of(h) - (char *)h));
+}
+
+static int check_header(struct header *h, const struct mafat_packed_source *from, struct mafat_diagnostic *d)
+{
+  if (!mafat_packed_begins(h->magic))
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a packed weights file, which begins with \"MAFATPK1\"", from->name);
+  if (h->byte_order != BYTE_ORDER_MARK)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged, or of another byte order", from->name);
+  if (h->version < 1 || h->version > MAFAT_PACKED_VERSION)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected version 1 to %d of the format, found %u: pack the .weights again",
+                      from->name, MAFAT_PACKED_VERSION, h->version);
+  if (*checksum_of(h) != sum_header(h))
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged: its checksum differs", from->name);
+  if (h->n_layers > MAFAT_MAX_LAYERS)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at most %d layers, found %llu", from->name, MAFAT_MAX_LAYERS,
+                      (unsigned long long)h->n_layers);
+  if (h->version == 1) return MAFAT_OK;
+  if (h->as.v2.channel_block != MAFAT_CHANNEL_BLOCK || h->as.v2.panel != MAFAT_PANEL ||
+      h->as.v2.panel_step != MAFAT_PANEL_STEP || h->as.v2.alignment != MAFAT_PACKED_ALIGNMENT)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: packed for other kernels: pack the .weights again", from->name);
+  if (h->as.v2.index_bytes > MAX_INDEX_BYTES)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected an index of at most %d bytes, found %llu", from->name,
+                      MAX_INDEX_BYTES, (unsigned long long)h->as.v2.index_bytes);
+  return MAFAT_OK;
+}
+
+/* Is it of the same network, but folded as the other Darknet does it? */
+static bool is_of_other_fork(const struct header *h, const struct mafat_network *n)
+{
+  struct mafat_network other = *n;
+  other.fork = n->fork == MAFAT_FORK_ALEXEYAB ? MAFAT_FORK_DARKNET : MAFAT_FORK_ALEXEYAB;
+  return h->network_hash == mafat_packed_network_hash(&other, h->version);
+}
+
+static int read_header(struct header *h, const struct mafat_packed_source *from, const struct mafat_network *n,
+                       struct mafat_diagnostic *d)
+{
+  memset(h, 0, sizeof *h);
+  size_t bytes = from->bytes < sizeof *h ? (size_t)from->bytes : sizeof *h;
+  int code = bytes ? from->read(from->context, 0, h, bytes, d) : MAFAT_OK;
+  if (code || (code = check_header(h, from, d))) return code;
+  if (!n || (h->n_layers == (uint64_t)n->n_layers && h->network_hash == mafat_packed_network_hash(n, h->version)))
+    return MAFAT_OK;
+  if (is_of_other_fork(h, n))
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for %s Darknet, here %s is %s: name the fork, or pack the .weights again",
+                      from->name, n->fork == MAFAT_FORK_ALEXEYAB ? "pjreddie's" : "AlexeyAB's", n->path,
+                      n->fork == MAFAT_FORK_ALEXEYAB ? "AlexeyAB's" : "pjreddie's");
+  return mafat_fail(d, MAFAT_EFORMAT,
+                    "%s: packed for another network than %s (%llu layers, here %d; or shapes differ): "
+                    "pack the .weights again", from->name, n->path, (unsigned long long)h->n_layers, n->n_layers);
+}
+
+/* ---- what follows it ---- */
+
+static const char *type_name(const struct mafat_network *n, int layer)
+{
+  return n ? mafat_layer_type_name(n->layers[layer].type) : "?";
+}
+
+/* Layers lie one behind the other, and the file ends with them. */
+static int check_entries(struct mafat_packed *p, const struct mafat_packed_source *from, const struct mafat_network *n,
+                         struct mafat_diagnostic *d)
+{
+  uint64_t offset = p->data_at;
+  for (int l = 0; l < p->n_layers; l++) {
+    struct mafat_packed_entry *e = &p->entries[l];
+    if (p->version > 1 && e->bytes == 0) e->offset = offset; /* it is not in the index */
+    if (e->offset != offset || e->bytes % sizeof(float) != 0)
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: layer %d [%s] is not where it should be",
+                        from->name, l, type_name(n, l));
+    if (__builtin_add_overflow(offset, e->bytes, &offset) || !align(&offset) || offset > from->bytes)
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in layer %d [%s]", from->name,
+                        (unsigned long long)from->bytes, l, type_name(n, l));
+  }
+  p->file_bytes = offset;
+  if (offset == from->bytes) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected %llu bytes, found %llu", from->name, (unsigned long long)offset,
+                    (unsigned long long)from->bytes);
+}
+
+/* A table of offsets, lengths and checksums, of all layers. */
+static int read_table(struct mafat_packed *p, const struct header *h, const struct mafat_packed_source *from,
+                      struct mafat_diagnostic *d)
+{
+  size_t bytes = (size_t)p->n_layers * sizeof *p->entries;
+  int code = bytes ? from->read(from->context, MAFAT_PACKED_ALIGNMENT, p->entries, bytes, d) : MAFAT_OK;
+  if (code) return code;
+  if (h->as.v1.table_checksum == mafat_hash(MAFAT_HASH_START, p->entries, bytes)) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: its checksum differs", from->name);
+}
+
+static int read_index(struct mafat_packed *p, const struct header *h, const struct mafat_packed_source *from, bool graph,
+                      struct mafat_diagnostic *d)
+{
+  size_t bytes = (size_t)h->as.v2.index_bytes;
+  char *index = malloc(bytes + 1);
+  if (!index) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->name);
+  int code = bytes ? from->read(from->context, MAFAT_PACKED_ALIGNMENT, index, bytes, d) : MAFAT_OK;
+  if (code == MAFAT_OK && h->as.v2.index_checksum != mafat_hash(MAFAT_HASH_START, index, bytes))
+    code = mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: its checksum differs", from->name);
+  if (code == MAFAT_OK) code = mafat_packed_index_read(p, index, bytes, from->name, graph, d);
+  free(index);
+  return code;
+}
+
+static int read_packed(struct mafat_packed *p, const struct mafat_packed_source *from, const struct mafat_network *n,
+                       bool graph, struct mafat_diagnostic *d)
+{
+  struct header h;
+  int code = read_header(&h, from, n, d);
+  if (code) return code;
+  p->version = h.version;
+  p->n_layers = (int)h.n_layers;
+  p->network_hash = h.network_hash;
+  p->source_hash = h.source_hash;
+  p->source_bytes = h.source_bytes;
+  p->data_at = h.version == 1 ? h.n_layers * sizeof *p->entries : h.as.v2.index_bytes;
+  align(&p->data_at); /* cannot overflow: both are small */
+  p->data_at += MAFAT_PACKED_ALIGNMENT;
+  if (from->bytes < p->data_at)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at least %llu bytes for the table of layers, found %llu",
+                      from->name, (unsigned long long)p->data_at, (unsigned long long)from->bytes);
+  p->entries = calloc((size_t)p->n_layers + 1, sizeof *p->entries);
+  if (!p->entries) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->name);
+  code = h.version == 1 ? read_table(p, &h, from, d) : read_index(p, &h, from, graph, d);
+  return code ? code : check_entries(p, from, n, d);
+}
+
+int mafat_packed_open(struct mafat_packed **out, const struct mafat_packed_source *from, const struct mafat_network *n,
+                      bool graph, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct mafat_packed *p = calloc(1, sizeof *p);
+  if (!p) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->name);
+  int code = read_packed(p, from, n, graph, d);
+  if (code == MAFAT_OK) *out = p;
+  else mafat_packed_close(&p);
+  return code;
+}
+
+int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, const struct mafat_network *n, int layer,
+                             uint64_t checksum, struct mafat_diagnostic *d)
+{
+  uint64_t expected = p->entries[layer].checksum;
+  if (checksum == expected) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] is damaged: expected checksum %016llx, found %016llx", name,
+                    layer, type_name(n, layer), (unsigned long long)expected, (unsigned long long)checksum);
+}
+
+/* ---- writing ---- */
+
+int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n, const struct mafat_cfg *graph,
+                      const uint64_t *layer_bytes)
+{
+  struct mafat_packed *p = calloc(1, sizeof *p);
+  struct mafat_bytes index = {NULL, 0, 0, false};
+  int code = MAFAT_OK;
+  *out = NULL;
+  if (p) p->entries = calloc((size_t)n->n_layers + 1, sizeof *p->entries);
+  if (!p || !p->entries) goto no_memory;
+  p->version = MAFAT_PACKED_VERSION;
+  p->n_layers = n->n_layers;
+  p->network_hash = mafat_packed_network_hash(n, p->version);
+  for (int l = 0; l < n->n_layers; l++) p->entries[l].bytes = layer_bytes[l];
+  mafat_packed_index_write(p, n, graph, &index); /* as long as it will be, whatever the offsets */
+  if (index.failed) goto no_memory;
+  p->file_bytes = index.n;
+  align(&p->file_bytes);
+  p->file_bytes += MAFAT_PACKED_ALIGNMENT;
+  p->data_at = p->file_bytes;
+  for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
+    p->entries[l].offset = p->file_bytes;
+    if (__builtin_add_overflow(p->file_bytes, layer_bytes[l], &p->file_bytes) || !align(&p->file_bytes)) code = MAFAT_ELIMIT;
+  }
+  free(index.data);
+  if (code == MAFAT_OK) *out = p;
+  else mafat_packed_close(&p);
+  return code;
+no_memory:
+  free(index.data);
+  mafat_packed_close(&p);
+  return MAFAT_ENOMEM;
+}
+
+int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n, const struct mafat_cfg *graph,
+                      char **beginning)
+{
+  struct mafat_bytes index = {NULL, 0, 0, false};
+  *beginning = calloc(1, (size_t)p->data_at);
+  mafat_packed_index_write(p, n, graph, &index);
+  if (index.failed || !*beginning) {
+    free(index.data);
+    free(*beginning);
+    *beginning = NULL;
+    return MAFAT_ENOMEM;
+  }
+  struct header h = {.byte_order = BYTE_ORDER_MARK, .version = MAFAT_PACKED_VERSION, .n_layers = (uint64_t)p->n_layers,
+                     .network_hash = p->network_hash, .source_hash = p->source_hash, .source_bytes = p->source_bytes,
+                     .as.v2 = {.channel_block = MAFAT_CHANNEL_BLOCK, .panel = MAFAT_PANEL,
+                               .panel_step = MAFAT_PANEL_STEP, .alignment = MAFAT_PACKED_ALIGNMENT,
+                               .index_bytes = index.n,
+                               .index_checksum = mafat_hash(MAFAT_HASH_START, index.data, index.n)}};
+  memcpy(h.magic, magic, sizeof h.magic);
+  *checksum_of(&h) = sum_header(&h);
+  memcpy(*beginning, &h, sizeof h);
+  memcpy(*beginning + MAFAT_PACKED_ALIGNMENT, index.data, index.n);
+  free(index.data);
+  return MAFAT_OK;
+}

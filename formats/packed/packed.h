@@ -1,0 +1,60 @@
+/* A packed model: a network and its weights in the order that the kernels take them, so
+ * that parts of layers can be read and used as they are. Made by pack_weights; described
+ * byte by byte in doc/packed.md. Version 1 holds no network: it is run with the cfg that
+ * it was made for.
+ *
+ * Here are header and index, as bytes that somebody else reads and writes; the weights
+ * themselves are runner/weights' affair. All sizes are checked before they are used. */
+#ifndef MAFAT_FORMATS_PACKED_PACKED_H
+#define MAFAT_FORMATS_PACKED_PACKED_H
+
+#include "formats/packed/hash.h"
+#include "formats/packed/model.h"
+#include "network/network.h"
+
+enum {
+  MAFAT_PACKED_ALIGNMENT = 4096, /* of each layer's weights */
+  MAFAT_PACKED_VERSION = 2,
+  MAFAT_PACKED_MAGIC_BYTES = 8
+};
+
+/* Do these bytes begin a packed file, of whatever version? */
+bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES]);
+
+void mafat_packed_close(struct mafat_packed **packed);
+
+/* ---- reading ---- */
+
+/* A file that is read a stretch at a time. */
+struct mafat_packed_source {
+  const char *name; /* for messages */
+  uint64_t bytes;   /* its length */
+  int (*read)(void *context, uint64_t at, void *to, size_t bytes, struct mafat_diagnostic *d);
+  void *context;
+};
+
+/* Reads header and index, and checks them: against the network, too, unless it is NULL.
+ * `graph`: with the network that is in it. MAFAT_EFORMAT: damaged, or of another network;
+ * MAFAT_EUNSUPPORTED: of another version, type or order. MAFAT_ENOMEM; what reading gives. */
+int mafat_packed_open(struct mafat_packed **out, const struct mafat_packed_source *from, const struct mafat_network *n,
+                      bool graph, struct mafat_diagnostic *d);
+
+/* MAFAT_EFORMAT, saying so, when the sum of all words of a layer is not what it should be.
+ * n: for its name, may be NULL. */
+int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, const struct mafat_network *n, int layer,
+                             uint64_t checksum, struct mafat_diagnostic *d);
+
+/* ---- writing ---- */
+
+/* Lays out a file for a network whose layers have so many bytes of weights; checksums and
+ * source are left to be filled in. `graph`, may be NULL: what the network was read from; of
+ * its keys, those that were used. Both stay the caller's. MAFAT_ENOMEM; MAFAT_ELIMIT: more
+ * than can be addressed. */
+int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n, const struct mafat_cfg *graph,
+                      const uint64_t *layer_bytes);
+/* Header and index of a packed file that is complete, p->data_at bytes: *beginning is the
+ * caller's to free. MAFAT_ENOMEM. */
+int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n, const struct mafat_cfg *graph,
+                      char **beginning);
+
+#endif

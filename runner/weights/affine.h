@@ -1,0 +1,33 @@
+/* Per-filter values, y = sum * scale + bias, folded from what a file has of them: biases,
+ * and batch normalization's scales, means and variances. */
+#ifndef MAFAT_RUNNER_WEIGHTS_AFFINE_H
+#define MAFAT_RUNNER_WEIGHTS_AFFINE_H
+
+#include "predictor/fetches.h"
+
+/* Where what keeps a deviation from being 0 is added. */
+enum mafat_epsilon {
+  MAFAT_EPSILON_BESIDE_ROOT, /* sqrt(variance) + 1e-6: pjreddie's Darknet */
+  MAFAT_EPSILON_IN_ROOT      /* sqrt(variance + 1e-5): AlexeyAB's */
+};
+
+enum mafat_epsilon mafat_affine_epsilon(const struct mafat_network *n);
+
+/* A filter's values as files have them. */
+struct mafat_normalization {
+  float bias, scale, mean, variance;
+};
+
+struct mafat_affine {
+  float scale, bias;
+};
+
+struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from, enum mafat_epsilon epsilon);
+
+/* What a fetch of per-filter values brings of n filters: biases, their normalization (scales,
+ * means, variances), or both; a normalization alone is folded into the biases that are there.
+ * False: not all of them are finite. */
+bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n, enum mafat_epsilon epsilon,
+                       float *scale, float *bias);
+
+#endif

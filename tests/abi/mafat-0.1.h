@@ -1,0 +1,484 @@
+/* mafat: runs Darknet networks (.cfg and .weights) inside a memory budget.
+ *
+ * A model is opened once, for a budget or a plan, and then run on pictures or
+ * on floats; opening maps all the memory that running needs. Functions return
+ * MAFAT_OK or a negative code and explain themselves in a diagnostic, which may
+ * be NULL. Everything that is opened is closed by its opener; closing accepts
+ * NULL. Separate models may be used from separate threads; one model is used by
+ * one thread at a time. After fork() the child may close what its parent has opened, and run
+ * models of one thread whose weights are kept; to run others there is MAFAT_EINVAL.
+ *
+ * Nothing here prints or exits, or changes signals, locale or the allocator's settings
+ * (mafat_calibrate aside). Opening gives free memory of the heap back to the system
+ * (malloc_trim): what is resident is part of the prediction. */
+#ifndef MAFAT_H
+#define MAFAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a shared library of mafat shows; of the rest it shows nothing. */
+#ifdef __GNUC__
+#define MAFAT_API __attribute__((visibility("default")))
+#else
+#define MAFAT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  MAFAT_OK = 0,
+  MAFAT_ENOMEM = -1,       /* the system refused memory */
+  MAFAT_EIO = -2,          /* a file could not be opened, read or written */
+  MAFAT_EFORMAT = -3,      /* a file's content is damaged or inconsistent */
+  MAFAT_EUNSUPPORTED = -4, /* well-formed, but not something this build runs */
+  MAFAT_ELIMIT = -5,       /* a plan or size exceeds a limit or the budget */
+  MAFAT_EINVAL = -6        /* an argument or option makes no sense */
+};
+
+/* One line: file, line, what was expected, what was found. */
+struct mafat_diagnostic {
+  char text[512];
+};
+
+/* A short English name for a code; never NULL, also for unknown codes. */
+MAFAT_API const char *mafat_error_name(int code);
+
+#ifdef __GNUC__
+#define MAFAT_PRINTF(format, first) __attribute__((__format__(__printf__, format, first)))
+#else
+#define MAFAT_PRINTF(format, first)
+#endif
+
+/* For callbacks: formats into d, which may be NULL, and returns code. What is too long
+ * for it loses its middle, and control characters become question marks: it is one line. */
+MAFAT_API int mafat_fail(struct mafat_diagnostic *d, int code, const char *format, ...) MAFAT_PRINTF(3, 4);
+
+/* Receives warnings: text is one line without a newline. NULL is "nobody". */
+struct mafat_warning_sink {
+  void (*warn)(void *context, const char *text);
+  void *context;
+};
+
+/* Memory that several models run in, one after the other: it grows to what the largest of them
+ * needs. To run two at once is MAFAT_EINVAL for the second, as is to open one that needs a larger
+ * arena meanwhile; whoever runs, or is opened, takes away what could be read of the others. It is
+ * closed after its models; closed before them, it goes with the last one. */
+struct mafat_arena;
+
+MAFAT_API int mafat_arena_open(struct mafat_arena **out, struct mafat_diagnostic *d);
+MAFAT_API void mafat_arena_close(struct mafat_arena **arena);
+
+struct mafat_model_options {
+  size_t memory_bytes;  /* budget for the whole process; 0 (default): the smallest limit of its
+                           cgroups, else the memory that is available */
+  const char *memory_name; /* what messages call it: "memory_bytes" (NULL, default), or your program's
+                           option. To live as long as the model or query */
+  const char *plan;     /* as in run_inference --plan. NULL (default): search for one */
+  const char *search;   /* "best" (NULL, default): the plan within the budget that is predicted to be the
+                           fastest; "greedy": the one that MAFAT's own search finds, by its own
+                           predictor. Whether it may run is decided by its predicted bytes all the same */
+  size_t bias_bytes;    /* greedy: what MAFAT's predictor adds to its tiles; default 31 MB, the authors' */
+  int layers;           /* run the first so many layers; 0 (default): all. What comes after them may be
+                           layers that are not known: then it is as if the cfg, and the weights file,
+                           ended there */
+  const int *outputs;   /* layers whose output can be read after a run, beside the last one's and the
+                           heads': they exist whole to its end, which costs memory; n_outputs of them,
+                           default none. Read while the model is opened, not kept */
+  int n_outputs;
+  struct mafat_arena *arena; /* shared with other models; NULL (default): the model has one of its own */
+  int width, height;    /* of the input, in place of the cfg's; 0 (default): the cfg's */
+  const char *algorithm; /* of convolutions: "direct", "winograd" (3x3 layers of stride 1), or "auto"
+                           (NULL, default): for each layer the faster one that fits; of a given
+                           plan by shapes, direct everywhere if only that fits */
+  int threads;          /* that compute, the caller's included; default 1; 0: as many as are predicted to
+                           be the fastest, up to the processors */
+  const char *cpu;      /* highest kernel level: "portable", "avx2", "avx512", "neon"; NULL (default):
+                           the best of this CPU */
+  bool best_effort;     /* run the smallest plan even if it does not fit; default false */
+  const char *picture;  /* its header says what decoding costs; NULL (default): an upright
+                           baseline JPEG of 12 megapixels */
+  bool picture_may_fail; /* a picture that cannot be opened is taken for such a JPEG; default false */
+  bool floats_only;     /* no pictures will be read: decoding costs nothing; default false */
+  struct mafat_warning_sink warnings; /* default: nobody */
+};
+
+/* Options of NULL, for a model or a query, are these. */
+MAFAT_API void mafat_model_defaults(struct mafat_model_options *options);
+
+struct mafat_model;
+
+/* Reads the network, chooses the plan, checks it against the budget, reads the
+ * weights that the plan keeps and maps the arena. weights_path: Darknet's file, or
+ * one that pack_weights made of it; if the plan reads weights in runs, it stays open
+ * and must not change until the model is closed. MAFAT_ELIMIT: does not fit, the diagnostic names
+ * the bytes; MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_EIO: the files;
+ * MAFAT_EINVAL: the options; MAFAT_ENOMEM. *out is NULL after a failure. */
+MAFAT_API int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
+                     const struct mafat_model_options *options, struct mafat_diagnostic *d);
+MAFAT_API void mafat_model_close(struct mafat_model **model);
+
+/* Decodes a JPEG, PNG or PPM file into the network's input and runs it.
+ * MAFAT_ELIMIT when this picture's decoder does not fit into the budget; where
+ * weights are read in runs, MAFAT_EIO when the file has changed, MAFAT_EFORMAT when
+ * it turns out to be damaged. */
+MAFAT_API int mafat_model_run_picture(struct mafat_model *model, const char *path,
+                            struct mafat_diagnostic *d);
+/* The same of a picture in memory: w x h pixels of 1 (grey), 3 (red, green, blue) or 4 (the last one
+ * is not looked at) interleaved bytes, rows from the top down, `stride` bytes from one to the next.
+ * To the bit what a PPM file of them gives. They are in no budget but the caller's.
+ * MAFAT_EINVAL: no such picture. */
+MAFAT_API int mafat_model_run_pixels(struct mafat_model *model, const unsigned char *pixels, int w, int h, int channels,
+                                     size_t stride, struct mafat_diagnostic *d);
+/* Runs on floats in channel, row, column order: n is the input's size. */
+MAFAT_API int mafat_model_run_floats(struct mafat_model *model, const float *chw, size_t n,
+                           struct mafat_diagnostic *d);
+
+/* A box with a class. x, y: top left corner, in pixels of the last picture (of
+ * the network's input after floats); all finite, may lie outside the picture. */
+struct mafat_detection {
+  int class_id;
+  float confidence; /* above the threshold */
+  float x, y, w, h;
+};
+
+/* Most confident first; of equals the lower class, then the earlier head, cell
+ * (row by row) and anchor. */
+struct mafat_detections {
+  struct mafat_detection *list;
+  size_t n;
+};
+
+/* The boxes of the last run; none for a network without detection heads. thresh
+ * and nms as Darknet's (0.5, 0.45). MAFAT_EINVAL: there is no output to read, for there was
+ * no run, the last one failed, the model has rested since, or another has used their arena. */
+MAFAT_API int mafat_model_detect(const struct mafat_model *model, float thresh, float nms,
+                       struct mafat_detections **out, struct mafat_diagnostic *d);
+MAFAT_API void mafat_detections_close(struct mafat_detections **detections);
+
+/* Of the network: its input, the layers that are run, and what one of these puts out.
+ * MAFAT_EINVAL: there is no such layer. */
+MAFAT_API void mafat_model_input_shape(const struct mafat_model *model, int *h, int *w, int *c);
+MAFAT_API int mafat_model_n_layers(const struct mafat_model *model);
+MAFAT_API int mafat_model_layer_shape(const struct mafat_model *model, int layer, int *h, int *w, int *c);
+/* The last layer's output: its shape, and a copy in channel, row, column order; zeros
+ * where there is none to read. */
+MAFAT_API void mafat_model_output_shape(const struct mafat_model *model, int *h, int *w, int *c);
+MAFAT_API void mafat_model_read_output(const struct mafat_model *model, float *chw);
+/* The same of any layer that stays readable after a run: the last one, the detection
+ * heads and those of the options' outputs. MAFAT_EINVAL: another layer, or there is no output to read (mafat_model_detect). */
+MAFAT_API int mafat_model_read_layer(const struct mafat_model *model, int layer, float *chw,
+                           struct mafat_diagnostic *d);
+
+/* Gives the pages of the arena back to the system until the next run, which gets them
+ * again (milliseconds); the outputs of the last run are gone. Weights that are kept stay. In a
+ * shared arena nothing happens while another model runs, or its output can be read. */
+MAFAT_API void mafat_model_rest(struct mafat_model *model);
+
+/* How many of a cfg's layers, from the first on, this library runs, and how many there are.
+ * Where it does not run all, *why names the first that it does not. MAFAT_EFORMAT, MAFAT_EIO,
+ * MAFAT_EUNSUPPORTED (of [net] itself): the cfg, which *why explains too. */
+MAFAT_API int mafat_cfg_known_layers(const char *cfg_path, int *known, int *all, struct mafat_diagnostic *why);
+
+/* The plan in force as text, and the bytes it was predicted to need: what a
+ * memory cgroup will count for the process. Valid until the model is closed. */
+MAFAT_API const char *mafat_model_plan(const struct mafat_model *model);
+MAFAT_API size_t mafat_model_charge_bytes(const struct mafat_model *model);
+
+/* ---- what is known of models: plain data ----
+ *
+ * Structs that a function fills whole. Texts in them live as long as the handle they
+ * were asked of; a later version may add fields at a struct's end (libmafat.so's number
+ * then goes up). Bytes are bytes, milliseconds real time, MACs multiply-adds. */
+
+enum { MAFAT_MAX_THREADS = 64 };
+
+/* Where predicted bytes go. At the peak, while the layers run, the parts add up to
+ * charge_bytes. */
+struct mafat_memory_facts {
+  size_t process;     /* resident in this process whatever the plan: code, heap, stack */
+  size_t threads;     /* that compute beside the caller's: their stacks */
+  size_t weights;     /* kept, and those that are loaded at the peak */
+  size_t activations;
+  size_t input;
+  size_t scratch;
+  size_t io;          /* where streamed weights are read to; page cache of the picture's file */
+  size_t image;       /* the picture's decoder */
+  bool image_before;  /* it works before the layers run, and not while: no part of their sum */
+  size_t kernel;      /* the kernel's own for the process */
+  size_t rest;        /* gaps in the arena, rounding up, what the kernel charges ahead */
+  size_t resident_bytes; /* of the process while the layers run: at most */
+  size_t charge_bytes;   /* what a memory cgroup counts for it: at most; budgets are compared with it */
+};
+
+/* A plan, and what it is predicted to take. */
+struct mafat_plan_facts {
+  const char *text;      /* as in mafat_model_options.plan */
+  const char *algorithm; /* of convolutions, where the text says nothing else: "auto", "direct", "winograd" */
+  int threads;           /* that compute */
+  int n_layers, n_groups;
+  bool fits;             /* memory.charge_bytes within the budget */
+  struct mafat_memory_facts memory;
+  size_t arena_bytes;       /* the one mapping that holds all but kept weights */
+  size_t arena_bound_bytes; /* the largest sum of what lives at one time in it: no arena could be smaller */
+  const char *peak_name;    /* the largest thing at the peak: "activations", "scratch", "input",
+                               "kept weights", "weights", "io" */
+  int peak_layer;           /* whose it is; -1: no layer's */
+  size_t peak_bytes;
+  uint64_t macs;            /* as direct convolution counts, whatever the algorithm */
+  uint64_t redundant_macs;  /* of them: computed again where tiles overlap */
+  uint64_t padded_macs;     /* that kernels multiply, with padding, and with Winograd's savings */
+  uint64_t weights_read_bytes; /* from the file in every run; 0: all are kept */
+  double latency_ms;        /* predicted, of all layers: without opening and decoding a picture */
+  double compute_ms;        /* of it: computing */
+  double reading_ms;        /* reading weights, were it alone; most of it happens beside computing */
+  bool calibrated;          /* by this machine's calibration; else by built-in figures */
+};
+
+/* Layers that are run together. */
+struct mafat_group_facts {
+  int first, last;       /* layers, both included */
+  char cut[256];         /* as in the plan's text: "rows4", "5x5:balanced"; without words for weights */
+  int rows;              /* rolling windows of at least so many rows; 0: none */
+  bool panels;           /* whole maps, some filters at a time */
+  int tile_rows, tile_cols; /* else: tiles of the group's output; 1 x 1 is a whole map */
+  const char *weights;   /* "kept", "loaded" (in every run, for as long as the group runs), "streamed" */
+  size_t peak_bytes;     /* the largest sum of what lives in the arena while it runs */
+  uint64_t macs, redundant_macs, padded_macs;
+  size_t paper_bytes;    /* answers only: what Algorithm 1 says of it, without the bias; 0: nothing */
+};
+
+struct mafat_layer_facts {
+  const char *type;      /* the cfg's word: "convolutional" */
+  int in_h, in_w, in_c, out_h, out_w, out_c;
+  int size, stride, filters; /* as far as the type has them, else 0 */
+  int group;             /* that it is run in */
+  int inside;            /* the layer in whose step it is computed, without a map of its own; -1: in its own */
+  const char *algorithm; /* of a convolution: "direct" or "winograd"; else NULL */
+  const char *weights;   /* as of its group, but for small layers and those that cannot be read a part at a time; NULL: none */
+  size_t weights_bytes;  /* packed */
+  uint64_t macs;         /* its own, with what is computed again */
+  uint64_t step_macs;    /* of its step: with those of layers inside it; 0 for these */
+  size_t arena_bytes;    /* of its output and of what it works in */
+  double ms;             /* of its step in the last run; 0 where none was, and in answers */
+};
+
+enum mafat_model_kind {
+  MAFAT_MODEL_OTHER,     /* part of a network, or one that ends otherwise: mafat_model_read_output */
+  MAFAT_MODEL_DETECTOR,  /* has detection heads: mafat_model_detect */
+  MAFAT_MODEL_CLASSIFIER /* ends in [softmax]: mafat_model_classify */
+};
+
+struct mafat_model_facts {
+  enum mafat_model_kind kind;
+  int input_h, input_w, input_c;
+  const char *cpu;           /* kernel level: "avx512" */
+  size_t budget_bytes;       /* SIZE_MAX: not known */
+  const char *budget_source; /* the options' memory_name, "cgroup limit", "available memory", "unknown" */
+  bool packed;               /* the weights file comes from pack_weights */
+  size_t kept_weights_bytes; /* in memory from run to run */
+  const char *reads_method;  /* of weights in runs: "io_uring", "aio", "thread"; NULL: all are kept */
+  bool reads_directly;       /* past the page cache */
+  double load_ms;            /* that opening took to read kept weights */
+  struct mafat_plan_facts plan; /* its memory with the decoder of the last picture */
+};
+
+MAFAT_API void mafat_model_describe(const struct mafat_model *model, struct mafat_model_facts *facts);
+/* Layers from 0 to plan.n_layers - 1, groups to plan.n_groups - 1. MAFAT_EINVAL: no such one;
+ * then nothing is filled. */
+MAFAT_API int mafat_model_layer(const struct mafat_model *model, int layer, struct mafat_layer_facts *facts);
+MAFAT_API int mafat_model_group(const struct mafat_model *model, int group, struct mafat_group_facts *facts);
+
+/* ---- running: what else can be asked ---- */
+
+/* mafat_model_run_floats on a file that holds exactly these floats, little-endian; it is read
+ * row by row. MAFAT_EIO; MAFAT_EFORMAT: it has another length. */
+MAFAT_API int mafat_model_run_raw(struct mafat_model *model, const char *path, struct mafat_diagnostic *d);
+
+struct mafat_run_facts {
+  double image_ms;           /* opening, decoding and scaling the picture, or reading the floats */
+  double layers_ms;          /* all else: the run's latency is both */
+  int picture_w, picture_h;  /* as seen; what boxes are relative to */
+  bool input_failed;         /* the run failed for its picture or floats, and not for running */
+  uint64_t weights_read_bytes; /* from the weights file since the model was opened */
+};
+
+/* All 0 before the first run. */
+MAFAT_API void mafat_model_last_run(const struct mafat_model *model, struct mafat_run_facts *facts);
+
+/* A part of a layer's work: these channels of these rows and columns of its output (or, with
+ * layers computed inside it, of theirs), ends excluded. One layer may take many. */
+struct mafat_step_facts {
+  int layer;                 /* -1: rows of the picture */
+  int channel_begin, channel_end, row_begin, row_end, col_begin, col_end;
+  double from_ms, to_ms;     /* of CLOCK_MONOTONIC */
+};
+
+/* `ran` is told of every step of the runs that follow, by the caller's thread, between
+ * steps: it may ask mafat_model_describe, _layer and _group, and its time is the run's. NULL: nobody is
+ * told, as at the start. */
+MAFAT_API void mafat_model_set_watch(struct mafat_model *model, void (*ran)(void *context, const struct mafat_step_facts *step),
+                                     void *context);
+
+struct mafat_class_score {
+  int class_id;
+  float confidence;
+};
+
+/* The k likeliest classes of the last run into top (k), likeliest first, of equals the
+ * lower; *n: how many. MAFAT_EINVAL: the model is no classifier; MAFAT_ELIMIT: more classes than an int counts. */
+MAFAT_API int mafat_model_classify(const struct mafat_model *model, struct mafat_class_score *top, int k, int *n,
+                                   struct mafat_diagnostic *d);
+
+/* Row y of channel c of what a layer puts out, into row (its width), for those who have no room
+ * for a copy of all. Which layers, and when: as mafat_model_read_layer. MAFAT_EINVAL. */
+MAFAT_API int mafat_model_read_row(const struct mafat_model *model, int layer, int c, int y, float *row,
+                                   struct mafat_diagnostic *d);
+
+/* ---- this process ---- */
+
+/* Since its start; of swap: the whole system's, since its start. 0 where the system does not say. */
+struct mafat_process_facts {
+  size_t resident_bytes; /* now, to the page */
+  size_t peak_bytes;     /* at most so far; the kernel counts it in batches: up to 0.2 MB off */
+  uint64_t swap_in_bytes, swap_out_bytes;
+  uint64_t major_faults; /* pages that had to be read */
+};
+
+MAFAT_API void mafat_process_measure(struct mafat_process_facts *facts);
+
+/* What was measured of a model's process, beside its prediction. */
+struct mafat_check {
+  bool holds;            /* nothing to be told: not more than predicted, and not much less (2 % and 256 KB)
+                            but for reasons that are known */
+  bool in_arena;         /* less than predicted, and most of it in the arena; else the process differs */
+  size_t predicted_bytes, measured_bytes;
+  size_t off_bytes;      /* by which that part differs from its prediction */
+};
+
+/* resident_bytes: of mafat_process_measure after a run, before the memory of its answers. It holds
+ * for programs with one model, opened early, which is what predictions are made for. */
+MAFAT_API void mafat_model_check(const struct mafat_model *model, size_t resident_bytes, struct mafat_check *check);
+
+/* ---- asking without running ---- */
+
+/* Which plans there are for a network, and what each would cost, in milliseconds and without
+ * weights. One query is used by one thread at a time. */
+struct mafat_query;
+
+struct mafat_query_facts {
+  int input_h, input_w, input_c, n_layers;
+  const char *cpu;
+  size_t budget_bytes;   /* of the options, or found; SIZE_MAX: not known */
+  const char *budget_source; /* as of mafat_model_facts */
+  bool packed;           /* the weights file comes from pack_weights */
+  bool weights_assumed;  /* none was named: Darknet's */
+  bool floats_only;      /* as the options say, or the channels are no picture's */
+  bool picture_assumed;  /* else none was named: an upright baseline JPEG of 12 megapixels */
+  bool plan_given;       /* not searched for */
+  bool greedy;           /* searched for by MAFAT's own search */
+  int threads;           /* of the options; 0: searched for, too */
+  size_t bias_bytes;
+  int n_front;           /* plans in mafat_query_front; at least 1 */
+};
+
+/* weights_path: only what kind of file it is; NULL: Darknet's. options->picture: NULL, an ordinary
+ * one is assumed, or floats where the network's channels are no picture's. Errors as of
+ * mafat_model_open, but what does not fit is none. *out is NULL after a failure. */
+MAFAT_API int mafat_query_open(struct mafat_query **out, const char *cfg_path, const char *weights_path,
+                               const struct mafat_model_options *options, struct mafat_diagnostic *d);
+MAFAT_API void mafat_query_close(struct mafat_query **query);
+MAFAT_API void mafat_query_describe(const struct mafat_query *query, struct mafat_query_facts *facts);
+
+/* One of the plans none of which another beats in both bytes and milliseconds. */
+struct mafat_front_facts {
+  const char *text;      /* its plan */
+  int threads;
+  size_t charge_bytes;
+  double latency_ms;
+};
+
+/* Plan number `index` of them, by rising bytes and falling milliseconds: the first needs least of
+ * all plans; what a model takes for a budget is the last that is within it. Whatever plan the options give.
+ * MAFAT_EINVAL: no such one. */
+MAFAT_API int mafat_query_front(const struct mafat_query *query, int index, struct mafat_front_facts *facts);
+/* Budgets that tell something about this network, rising: from the least that fits to the
+ * most that is of use; with the greedy search the paper's. At most `room`; returns how many. */
+MAFAT_API int mafat_query_budgets(const struct mafat_query *query, size_t *budgets, int room);
+
+/* What a model would be for one budget. */
+struct mafat_answer;
+
+/* budget_bytes 0: the query's. The answer is closed before its query. MAFAT_EINVAL, MAFAT_ELIMIT:
+ * a given plan is none for this network; MAFAT_ENOMEM. *out is NULL after a failure. */
+MAFAT_API int mafat_query_answer(struct mafat_answer **out, const struct mafat_query *query, size_t budget_bytes,
+                                 struct mafat_diagnostic *d);
+MAFAT_API void mafat_answer_close(struct mafat_answer **answer);
+MAFAT_API void mafat_answer_describe(const struct mafat_answer *answer, struct mafat_plan_facts *facts);
+/* As of a model. */
+MAFAT_API int mafat_answer_layer(const struct mafat_answer *answer, int layer, struct mafat_layer_facts *facts);
+MAFAT_API int mafat_answer_group(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts);
+/* MAFAT_ELIMIT where the plan does not fit, with what opening the model would say. */
+MAFAT_API int mafat_answer_check(const struct mafat_answer *answer, struct mafat_diagnostic *d);
+
+/* What MAFAT's own predictor (Algorithm 1 of Farley and Gerstlauer, 2021) says of the plan. */
+struct mafat_paper_facts {
+  size_t bytes;                  /* with the bias */
+  int group;                     /* the largest one */
+  int layer, tile_row, tile_col; /* of it; layer -1: none of its layers computes anything */
+};
+
+/* MAFAT_EUNSUPPORTED: the plan has more than tiles. */
+MAFAT_API int mafat_answer_paper(const struct mafat_answer *answer, struct mafat_paper_facts *facts,
+                                 struct mafat_diagnostic *d);
+
+/* ---- measuring the machine ---- */
+
+struct mafat_calibrate_options {
+  const char *cpu;     /* kernel level to measure; NULL (default): the best of this CPU */
+  double seconds;      /* that computing may take, about; default 20 */
+  size_t memory_bytes; /* that it may take; 0 (default): as a model's budget */
+  void (*progress)(void *context, double share); /* told the share that is done, now and then; default NULL */
+  void *context;
+  struct mafat_warning_sink warnings; /* default: nobody */
+};
+
+/* Options of NULL are these. */
+MAFAT_API void mafat_calibrate_defaults(struct mafat_calibrate_options *options);
+
+/* Of one thread. 0: not known. */
+struct mafat_calibration_facts {
+  char path[1024];       /* the file that keeps it, in the user's cache folder */
+  char cpu[16];          /* kernel level */
+  double conv_gflops, point_gflops;    /* convolutions of 3x3 and larger; of 1x1 */
+  double winograd_gflops;              /* its products */
+  double winograd_direct_gflops;       /* the same in those that a direct convolution would need */
+  double depthwise_gflops;
+  double map_read_gbs, map_write_gbs, weights_gbs; /* memory, GB/s */
+  double disk_gbs;                     /* past the page cache, in a row */
+  double disk_wait_us;                 /* until a lone read begins to arrive */
+  double read_us;                      /* of the processor, for each read */
+  double packed_gbs, darknet_gbs;      /* taking weights in, by kind of file */
+  double thread_step_us;               /* more, of a step that several threads share */
+  double fit_error;                    /* median relative error of a layer's milliseconds */
+};
+
+/* Measures how fast this machine computes and reads, and keeps it for the predicted milliseconds of
+ * models and queries to come: about 20 seconds of networks of random weights, and some disk
+ * space while it lasts. MAFAT_ELIMIT: too little memory; MAFAT_EIO: no place for the files; MAFAT_EINVAL: no such
+ * level; MAFAT_ENOMEM. Not beside other threads: while it runs, the signals that end a
+ * program (INT, TERM, HUP) are its own, to leave no file behind. */
+MAFAT_API int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_calibrate_options *options,
+                              struct mafat_diagnostic *d);
+
+/* "0.1.0" */
+MAFAT_API const char *mafat_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

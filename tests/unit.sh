@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# The unit tests, suite by suite, as many at once as there are CPUs: what each says, one after the other. BUILD names the build
+# folder. unit.sh SUITE: that one.
+set -u
+program=${BUILD:-build}/unit_tests
+export CK_DEFAULT_TIMEOUT=60 # Check's own 4 seconds are short where others use the machine, too
+
+# In these, a process for each test takes longer than the tests: all share one, and each has its own where that one dies.
+shared=' kernels fusion '
+
+suite() {
+  local said status=0 fork=yes
+  case $shared in *" $1 "*) fork=no ;; esac
+  said=$(CK_FORK=$fork timeout 600 "$program" "$1" 2>&1) || status=$?
+  if [ $fork = no ] && ! grep -q '^[0-9]*%: Checks: ' <<<"$said"; then
+    status=0
+    said=$("$program" "$1" 2>&1) || status=$?
+  fi
+  if [ $status != 0 ] && ! grep -qE '^[0-9]+%: .*(Failures|Errors): [1-9]' <<<"$said"; then # died, or of what it did to itself
+    said+=$'\n'"FAIL unit tests, $1: exit status $status"
+  fi
+  printf '%s\n' "$said"
+}
+
+if [ $# = 1 ]; then suite "$1"; else
+  # Those that take longest come first.
+  { printf '%s\n' streaming image executor kernels && "$program" --list; } | awk '!seen[$0]++' | xargs -P "$(nproc)" -n 1 "$0"
+fi
