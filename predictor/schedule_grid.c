@@ -9,12 +9,17 @@
 /* Adds what box `b` of layer l needs of tensors that are made in the group to their boxes. */
 static void need_reads(const struct mafat_schedule *s, int group, int l, struct mafat_box b, struct mafat_box *boxes)
 {
+  struct mafat_box read = {{0, 0}, {0, 0}};
+  int operand = -1;
   for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);) {
     int tensor = r.source->tensor;
+    if (r.operand != operand)
+      read = (struct mafat_box){mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, b.y),
+                                mafat_fusion_in_span(s->plan, s->network, l, r.operand, false, b.x)};
+    operand = r.operand;
     if (!mafat_plan_makes(s->plan, group, tensor)) continue;
-    struct mafat_box *wanted = &boxes[tensor];
-    wanted->y = mafat_span_hull(wanted->y, mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, b.y));
-    wanted->x = mafat_span_hull(wanted->x, mafat_fusion_in_span(s->plan, s->network, l, r.operand, false, b.x));
+    boxes[tensor].y = mafat_span_hull(boxes[tensor].y, read.y);
+    boxes[tensor].x = mafat_span_hull(boxes[tensor].x, read.x);
   }
 }
 

@@ -389,23 +389,17 @@ static int read_softmax(struct reader *r)
   return get_float(r, "temperature", &l->temperature);
 }
 
-/* Reads anchors= into pairs; missing ones are 0.5, as in Darknet. More than num= are too many for a
- * region; no mask= of a yolo can name them. */
-static int read_anchors(struct reader *r, int total, float **pairs)
+/* Reads anchors= into pairs, `least` of them or as many as are given; missing ones are 0.5, as in Darknet. */
+static int read_anchors(struct reader *r, int least, float **pairs, int *n_pairs)
 {
   float *given = NULL;
   int n = 0, code = mafat_cfg_floats(r->cfg, r->section, "anchors", &given, &n, r->d);
   if (code) return code;
-  float *list = malloc((size_t)total * 2 * sizeof *list);
-  if (!list) code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
-  for (int i = 0; list && i < 2 * total; i++) list[i] = i < n ? given[i] : .5f;
-  if (n > 2 * total && r->layer->type == MAFAT_REGION) {
-    free(list);
-    list = NULL;
-    code = fail_here(r, MAFAT_EFORMAT, "has more anchors than num= allows");
-  }
+  *n_pairs = n > 2 * least ? (n + 1) / 2 : least;
+  *pairs = malloc((size_t)*n_pairs * 2 * sizeof **pairs);
+  if (!*pairs) code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
+  for (int i = 0; *pairs && i < 2 * *n_pairs; i++) (*pairs)[i] = i < n ? given[i] : .5f;
   free(given);
-  *pairs = list;
   return code;
 }
 
@@ -426,10 +420,14 @@ static int read_region(struct reader *r)
       (code = get_bool(r, "softmax", &h->softmax)) ||
       (code = get_bool(r, "background", &h->background)))
     return code;
-  return read_anchors(r, h->n_anchors, &h->anchors);
+  int given = 0;
+  if ((code = read_anchors(r, h->n_anchors, &h->anchors, &given))) return code;
+  return given > h->n_anchors ? fail_here(r, MAFAT_EFORMAT, "has more anchors than num= allows") : MAFAT_OK;
 }
 
-static int select_anchors(struct reader *r, const float *all, int total)
+/* Those that mask= names, of all that are given; without it as many as num= says. Where a mask goes
+ * beyond num= Darknet reads behind its list: what is meant is what is written there. */
+static int select_anchors(struct reader *r, const float *all, int given, int total)
 {
   struct mafat_head *h = &r->layer->head;
   int *mask = NULL, n = 0;
@@ -440,7 +438,7 @@ static int select_anchors(struct reader *r, const float *all, int total)
   if (!h->anchors) code = mafat_fail(r->d, MAFAT_ENOMEM, "%s: out of memory", r->cfg->path);
   for (int i = 0; i < h->n_anchors && code == MAFAT_OK; i++) {
     int from = n ? mask[i] : i;
-    if (from < 0 || from >= total)
+    if (from < 0 || from >= given)
       code = fail_here(r, MAFAT_EFORMAT, "expects a mask of numbers below num=");
     else
       memcpy(&h->anchors[2 * i], &all[2 * from], 2 * sizeof *all);
@@ -478,7 +476,7 @@ static int read_yolo_boxes(struct reader *r, int coords)
 {
   struct mafat_head *h = &r->layer->head;
   float *all = NULL;
-  int total = 1, code;
+  int total = 1, given = 0, code;
   h->coords = coords;
   h->classes = 20;
   h->scale_xy = 1;
@@ -486,9 +484,9 @@ static int read_yolo_boxes(struct reader *r, int coords)
       (code = get_int(r, "classes", 1, MAX_CLASSES, &h->classes)) ||
       (code = get_int(r, "num", 1, MAX_BOXES, &total)) ||
       (code = get_float(r, "scale_x_y", &h->scale_xy)) ||
-      (code = read_anchors(r, total, &all)))
+      (code = read_anchors(r, total, &all, &given)))
     return code;
-  code = select_anchors(r, all, total);
+  code = select_anchors(r, all, given, total);
   free(all);
   return code;
 }

@@ -167,7 +167,7 @@ static int make_recipes(struct recipe **out, const struct mafat_network *n, stru
     recipes[i].energy = 1.f / 3; /* of values spread over 0 ... 1 */
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
-    if (l->type == MAFAT_SHORTCUT) tame_branch(n, i, recipes);
+    if (mafat_layer_blends(l)) tame_branch(n, i, recipes);
     cook_layer(n, i, recipes);
     int feeder = sole_tensor(mafat_layer_sources(l));
     if (mafat_layer_is_head(l) && feeder >= 0) recipes[feeder].head = i;

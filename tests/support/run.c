@@ -2,9 +2,13 @@
 #include "tests/support/support.h"
 
 #include <check.h>
+#include <math.h>
+#include <stdlib.h>
 
-void test_run(const struct mafat_network *n, struct mafat_weights *w, const char *plan_text,
-              const struct mafat_kernels *kernels, const float *input, float *output)
+#define TOLERANCE 2e-5
+
+static void run(const struct mafat_network *n, struct mafat_weights *w, const char *plan_text,
+                const struct mafat_kernels *kernels, const float *input, float *output)
 {
   struct mafat_executor_options options;
   struct mafat_executor *e = NULL;
@@ -19,4 +23,21 @@ void test_run(const struct mafat_network *n, struct mafat_weights *w, const char
   mafat_executor_close(&e);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
+}
+
+void test_compare(const struct mafat_network *n, struct mafat_weights *w, const char *plan_text,
+                  const struct mafat_kernels *kernels, const float *input, const struct test_meaning *meaning)
+{
+  struct mafat_shape s = n->layers[n->n_layers - 1].out;
+  float *map = malloc((size_t)mafat_shape_floats(s) * sizeof *map), *found = map;
+  run(n, w, plan_text, kernels, input, map);
+  for (int c = 0; c < s.c; c++)
+    for (int y = 0; y < s.h; y++)
+      for (int x = 0; x < s.w; x++, found++) {
+        double exact = meaning->output(meaning->problem, c, y, x);
+        ck_assert_msg(fabs((double)*found - exact) <= TOLERANCE * fmax(1, fabs(exact)),
+                      "case %d, %s, plan %s: output (%d, %d, %d) is %.9g, exactly %.9g", meaning->number, kernels->name,
+                      plan_text, c, y, x, (double)*found, exact);
+      }
+  free(map);
 }

@@ -33,9 +33,17 @@ struct mafat_kernels;
 struct mafat_weights;
 int test_weights_from(struct mafat_weights **w, int fd, const struct mafat_network *n, int n_layers,
                       const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
-/* Runs the network once: from Darknet's CHW order to the same of its last layer. */
-void test_run(const struct mafat_network *n, struct mafat_weights *w, const char *plan_text,
-              const struct mafat_kernels *kernels, const float *input, float *output);
+/* What outputs of a problem are, by other means. */
+struct test_meaning {
+  double (*output)(const void *problem, int c, int y, int x);
+  const void *problem;
+  int number; /* for messages */
+};
+
+/* Runs the network once, from an input in Darknet's CHW order, and compares what its last layer puts out:
+ * to 2e-5, of the larger of the output and 1. */
+void test_compare(const struct mafat_network *n, struct mafat_weights *w, const char *plan_text,
+                  const struct mafat_kernels *kernels, const float *input, const struct test_meaning *meaning);
 
 /* Darknet's file of random numbers that keep activations in range, in memory: a descriptor. */
 int test_weights_file(const struct mafat_network *n, uint64_t seed);

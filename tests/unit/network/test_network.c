@@ -73,7 +73,8 @@ static const struct shape_row shape_rows[] = {
     {"[region]\nclasses=3\nnum=3\ncoords=4\n", 13, 17, 24},
     {"[yolo]\nclasses=3\nnum=6\nmask=3,4,5\nanchors=1,2,3,4,5,6,7,8,9,10,11,12\n", 13, 17, 24},
     {"[Gaussian_yolo]\nclasses=3\nnum=6\nmask=3,4\n", 13, 17, 24},
-    {"[yolo]\nclasses=3\nnum=3\nanchors=1,2,3,4,5,6,7,8\n", 13, 17, 24}, /* no mask could name the last */
+    {"[yolo]\nclasses=3\nnum=3\nanchors=1,2,3,4,5,6,7,8\n", 13, 17, 24},
+    {"[yolo]\nclasses=3\nnum=3\nmask=0,2,3\nanchors=1,2,3,4,5,6,7,8\n", 13, 17, 24}, /* cspx-p7-mish.cfg does so */
     {"[connected]\noutput=44\n[detection]\nclasses=1\ncoords=4\nside=2\nnum=2\n", 1, 1, 44},
 };
 

@@ -15,8 +15,6 @@
 
 Suite *blends_suite(void);
 
-#define TOLERANCE 2e-5 /* of the largest output */
-
 enum { SMALL = 1, BLEND = 2, MOST_SLICES = 3 }; /* layers */
 
 /* A network whose last layer blends what there is: the input, the same again without what is below
@@ -129,8 +127,9 @@ static double operand_at(const struct problem *p, const struct mafat_operand *o,
   return tensor_at(p, s->tensor, s->first + c, y, x);
 }
 
-static double exact_output(const struct problem *p, int c, int y, int x)
+static double exact_output(const void *problem, int c, int y, int x)
 {
+  const struct problem *p = problem;
   const struct mafat_layer *l = p->layer;
   double value = operand_at(p, &l->operands[0], c, y, x);
   for (int k = 1; k < l->n_operands; k++) {
@@ -146,7 +145,7 @@ static double exact_output(const struct problem *p, int c, int y, int x)
 
 /* ---- what is computed ---- */
 
-static void run(const struct problem *p, const char *plan_text, const struct mafat_kernels *kernels, float *map)
+static void compare(const struct problem *p, const char *plan_text, const struct mafat_kernels *level, int i)
 {
   struct mafat_weights *w = NULL;
   struct mafat_diagnostic d = {""};
@@ -154,24 +153,9 @@ static void run(const struct problem *p, const char *plan_text, const struct maf
   int code = test_weights_from(&w, fd, p->network, p->network->n_layers, NULL, &d);
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   close(fd);
-  test_run(p->network, w, plan_text, kernels, p->input, map);
+  const struct test_meaning meaning = {exact_output, p, i};
+  test_compare(p->network, w, plan_text, level, p->input, &meaning);
   mafat_weights_close(&w);
-}
-
-static void compare(const struct problem *p, const char *plan_text, const struct mafat_kernels *level, int i)
-{
-  struct mafat_shape s = p->layer->out;
-  float *map = malloc((size_t)s.c * (size_t)s.h * (size_t)s.w * sizeof *map), *found = map;
-  run(p, plan_text, level, map);
-  for (int c = 0; c < s.c; c++)
-    for (int y = 0; y < s.h; y++)
-      for (int x = 0; x < s.w; x++, found++) {
-        double exact = exact_output(p, c, y, x);
-        ck_assert_msg(fabs((double)*found - exact) <= TOLERANCE * fmax(1, fabs(exact)),
-                      "case %d, %s, plan %s: output (%d, %d, %d) is %.9g, exactly %.9g", i, level->name, plan_text, c, y, x,
-                      (double)*found, exact);
-      }
-  free(map);
 }
 
 START_TEST(outputs_are_what_blends_mean)

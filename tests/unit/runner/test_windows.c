@@ -16,8 +16,6 @@
 
 Suite *windows_suite(void);
 
-#define TOLERANCE 2e-5 /* of the largest output */
-
 /* One layer and its numbers. */
 struct problem {
   struct mafat_network *network;
@@ -92,8 +90,9 @@ static const float *tap_of(const struct problem *p, int c, int y, int x, int ky,
   return &p->input[(c * l->in.h + iy) * l->in.w + ix];
 }
 
-static double exact_output(const struct problem *p, int f, int y, int x)
+static double exact_output(const void *problem, int f, int y, int x)
 {
+  const struct problem *p = problem;
   const struct mafat_layer *l = p->layer;
   int channels = p->pools ? 1 : l->in.c / l->groups, first = p->pools ? f : f / (l->filters / l->groups) * channels;
   const float *w = p->weights + (size_t)f * (size_t)(channels * mafat_window_area(&l->window));
@@ -130,27 +129,12 @@ static struct mafat_weights *open_weights(const struct problem *p)
   return w;
 }
 
-static void run(const struct problem *p, const char *plan_text, const struct mafat_kernels *kernels, float *map)
-{
-  struct mafat_weights *w = open_weights(p);
-  test_run(p->network, w, plan_text, kernels, p->input, map);
-  mafat_weights_close(&w);
-}
-
 static void compare(const struct problem *p, const char *plan_text, const struct mafat_kernels *level, int i)
 {
-  struct mafat_shape s = p->layer->out;
-  float *map = malloc((size_t)s.c * (size_t)s.h * (size_t)s.w * sizeof *map), *found = map;
-  run(p, plan_text, level, map);
-  for (int f = 0; f < s.c; f++)
-    for (int y = 0; y < s.h; y++)
-      for (int x = 0; x < s.w; x++, found++) {
-        double exact = exact_output(p, f, y, x);
-        ck_assert_msg(fabs((double)*found - exact) <= TOLERANCE * fmax(1, fabs(exact)),
-                      "case %d, %s, plan %s: output (%d, %d, %d) is %.9g, exactly %.9g", i, level->name, plan_text, f, y, x,
-                      (double)*found, exact);
-      }
-  free(map);
+  struct mafat_weights *w = open_weights(p);
+  const struct test_meaning meaning = {exact_output, p, i};
+  test_compare(p->network, w, plan_text, level, p->input, &meaning);
+  mafat_weights_close(&w);
 }
 
 START_TEST(outputs_are_what_windows_mean)
