@@ -33,7 +33,7 @@ struct mafat_reads {
   bool direct;
   size_t alignment, page_bytes;
   struct stat opened;
-  const struct reads_method *method;
+  const struct mafat_reads_how *method;
   void *ring; /* the method's */
   unsigned n_under_way;
   uint64_t bytes_read;
@@ -208,7 +208,7 @@ static void close_ring(struct mafat_reads *r)
 
 /* Opens the method and reads the file's beginning by it: what a kernel lets open, it
  * may still not let be used. */
-static int try_method(struct mafat_reads *r, const struct reads_method *method, char *probe,
+static int try_method(struct mafat_reads *r, const struct mafat_reads_how *method, char *probe,
                       struct mafat_diagnostic *d)
 {
   r->method = method;
@@ -232,8 +232,8 @@ static int try_method(struct mafat_reads *r, const struct reads_method *method, 
 static int choose_method(struct mafat_reads *r, enum mafat_reads_method wanted, char *probe,
                          struct mafat_diagnostic *d)
 {
-  static const struct reads_method *const methods[] = {
-      [MAFAT_READS_URING] = &reads_uring, [MAFAT_READS_AIO] = &reads_aio, [MAFAT_READS_THREAD] = &reads_thread};
+  static const struct mafat_reads_how *const methods[] = {
+      [MAFAT_READS_URING] = &mafat_reads_uring, [MAFAT_READS_AIO] = &mafat_reads_aio, [MAFAT_READS_THREAD] = &mafat_reads_thread};
   if (wanted != MAFAT_READS_AUTO) return try_method(r, methods[wanted], probe, d);
   const enum mafat_reads_method second = r->direct ? MAFAT_READS_AIO : MAFAT_READS_THREAD;
   const enum mafat_reads_method third = r->direct ? MAFAT_READS_THREAD : MAFAT_READS_AIO;

@@ -15,7 +15,7 @@ static int open_ring(void *memory, int fd)
   return ENOSYS;
 }
 
-const struct reads_method reads_aio = {.name = "aio", .ring_bytes = 1, .open = open_ring};
+const struct mafat_reads_how mafat_reads_aio = {.name = "aio", .ring_bytes = 1, .open = open_ring};
 
 #else
 
@@ -61,7 +61,7 @@ static int next(void *memory, unsigned *slot, ssize_t *result)
   return 0;
 }
 
-const struct reads_method reads_aio = {
+const struct mafat_reads_how mafat_reads_aio = {
     .name = "aio", .ring_bytes = sizeof(struct ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
 
 #endif

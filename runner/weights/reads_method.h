@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct reads_method {
+struct mafat_reads_how {
   const char *name;
   size_t ring_bytes; /* of the memory that the others are given: zeros before open */
   /* 0, or the error number why it cannot be; then it needs no close. */
@@ -22,6 +22,6 @@ struct reads_method {
   int (*next)(void *ring, unsigned *slot, ssize_t *result);
 };
 
-extern const struct reads_method reads_uring, reads_aio, reads_thread;
+extern const struct mafat_reads_how mafat_reads_uring, mafat_reads_aio, mafat_reads_thread;
 
 #endif

@@ -138,5 +138,5 @@ static int next(void *memory, unsigned *slot, ssize_t *result)
   return 0;
 }
 
-const struct reads_method reads_thread = {
+const struct mafat_reads_how mafat_reads_thread = {
     .name = "thread", .ring_bytes = sizeof(struct ring), .open = open_ring, .close = close_ring, .start = start, .next = next};

@@ -11,7 +11,7 @@ static int open_ring(void *memory, int fd)
   return ENOSYS;
 }
 
-const struct reads_method reads_uring = {.name = "io_uring", .ring_bytes = 1, .open = open_ring};
+const struct mafat_reads_how mafat_reads_uring = {.name = "io_uring", .ring_bytes = 1, .open = open_ring};
 
 #else
 
@@ -64,7 +64,7 @@ static int next(void *memory, unsigned *slot, ssize_t *result)
   return 0;
 }
 
-const struct reads_method reads_uring = {
+const struct mafat_reads_how mafat_reads_uring = {
     .name = "io_uring", .ring_bytes = sizeof(struct ring), .open = open_ring, .close = close_ring, .start = start, .next = next};
 
 #endif
