@@ -59,7 +59,7 @@ struct mafat_shape {
   int h, w, c;
 };
 
-static inline long long mafat_shape_floats(struct mafat_shape s)
+static inline long long mafat_shape_elements(struct mafat_shape s)
 {
   return (long long)s.h * s.w * s.c;
 }
@@ -76,16 +76,17 @@ struct mafat_sources {
   int n;
 };
 
-/* What of two boxes of one class is compared with the threshold above which the weaker one goes:
- * intersection over union, from which AlexeyAB's kinds take the share that the centres' distance has in the
- * diagonal around both: its square to the power .6, or beta_nms. */
-enum mafat_nms { MAFAT_NMS_IOU, MAFAT_NMS_GREEDY, MAFAT_NMS_DIOU };
 /* One of the maps that a layer reads. */
 struct mafat_operand {
   struct mafat_sources sources;
   struct mafat_shape shape;
   bool broadcast; /* its only row, column or channel is that of every row, column or channel */
 };
+
+/* What of two boxes of one class is compared with the threshold above which the weaker one goes:
+ * intersection over union, from which AlexeyAB's kinds take the share that the centres' distance has in the
+ * diagonal around both: its square to the power .6, or beta_nms. */
+enum mafat_nms { MAFAT_NMS_IOU, MAFAT_NMS_GREEDY, MAFAT_NMS_DIOU };
 
 /* Which point of its box lies in the cell. */
 enum mafat_point { MAFAT_POINT_CENTER, MAFAT_POINT_LEFT_TOP, MAFAT_POINT_RIGHT_BOTTOM };
@@ -113,7 +114,7 @@ struct mafat_layer {
   enum mafat_dtype out_type;  /* of the output's elements */
   enum mafat_dtype weights_type; /* of what the kernels multiply with; scales and biases are floats */
   enum mafat_activation activation;
-  int filters, groups;        /* groups: of a convolution's channels and filters; of a softmax */
+  int filters, groups;        /* groups: of a convolution's channels and filters */
   struct mafat_window window; /* convolution, maxpool, local_avgpool, local */
   int factor;                 /* upsample: outputs an input becomes, either way; reorg, reorg3d: side of a block */
   bool batch_normalize;
@@ -124,6 +125,7 @@ struct mafat_layer {
   enum mafat_blend blend;     /* of operands, from the first to the last */
   float alpha, beta;          /* of MAFAT_BLEND_ADD: alpha * input + beta * each other operand */
   float scale;                /* upsample */
+  int n_softmaxes;            /* softmax: parts that the values are cut into, each by itself */
   float temperature;          /* softmax */
   bool output;                /* can be read after a run because somebody asked for it */
   struct mafat_head head;

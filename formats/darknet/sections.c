@@ -381,10 +381,10 @@ static int read_softmax(struct reader *r)
   static const char *const refused[] = {"tree", "spatial", NULL};
   struct mafat_layer *l = r->layer;
   int code;
-  l->groups = 1;
+  l->n_softmaxes = 1;
   l->temperature = 1;
   if ((code = refuse_keys(r, refused)) || (code = connect_to_previous(r)) ||
-      (code = get_int(r, "groups", 1, INT_MAX, &l->groups)))
+      (code = get_int(r, "groups", 1, INT_MAX, &l->n_softmaxes)))
     return code;
   return get_float(r, "temperature", &l->temperature);
 }
@@ -610,11 +610,11 @@ int mafat_sections_read_net(struct mafat_network *n, struct mafat_cfg *cfg, int 
     return mafat_fail(d, MAFAT_EFORMAT,
                       "%s:%d: [net] expects height, width and channels, found %d x %d x %d", cfg->path,
                       s->line, shape.h, shape.w, shape.c);
-  else if (inputs > 0 && inputs != mafat_shape_floats(shape))
+  else if (inputs > 0 && inputs != mafat_shape_elements(shape))
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: [net] has inputs=%d, but height x width x channels is %lld",
-                      cfg->path, s->line, inputs, mafat_shape_floats(shape));
+                      cfg->path, s->line, inputs, mafat_shape_elements(shape));
   if ((code = resize_input(&shape, is_map, width, height, cfg, d))) return code;
-  if ((long long)shape.h * shape.w > INT_MAX / 4 || mafat_shape_floats(shape) > (1LL << 40))
+  if ((long long)shape.h * shape.w > INT_MAX / 4 || mafat_shape_elements(shape) > (1LL << 40))
     return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: [net] is too large: %d x %d x %d", cfg->path,
                       s->line, shape.h, shape.w, shape.c);
   const struct mafat_subject subject = {cfg->path, s->line, -1, s->type, d};

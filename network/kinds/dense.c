@@ -5,7 +5,7 @@
 
 static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
-  double inputs = (double)mafat_shape_floats(l->in);
+  double inputs = (double)mafat_shape_elements(l->in);
   if (inputs > INT_MAX) return mafat_kind_refuse(subject, "has too many inputs");
   int code = mafat_kind_check_weights(subject, l->filters, inputs);
   return code ? code : mafat_kind_put_out(l, subject, 1, 1, l->filters);

@@ -5,9 +5,9 @@ static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   const struct mafat_head *h = &l->head;
   long long expected = (long long)h->side * h->side * ((1LL + h->coords) * h->n_anchors + h->classes);
-  if (mafat_shape_floats(l->in) == expected) return mafat_kind_like_input(l, subject);
+  if (mafat_shape_elements(l->in) == expected) return mafat_kind_like_input(l, subject);
   return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: layer [%s] expects %lld inputs, found %lld", subject->path,
-                    subject->line, subject->name, expected, mafat_shape_floats(l->in));
+                    subject->line, subject->name, expected, mafat_shape_elements(l->in));
 }
 
 const struct mafat_kind mafat_kind_detection = {

@@ -3,7 +3,7 @@
 
 static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
-  if (l->extra) return mafat_kind_put_out(l, subject, 1, 1, mafat_shape_floats(l->in) + l->extra);
+  if (l->extra) return mafat_kind_put_out(l, subject, 1, 1, mafat_shape_elements(l->in) + l->extra);
   int s = l->factor, area = s * s;
   if (l->in.c % area || (!l->reverse && (l->in.h % s || l->in.w % s)))
     return mafat_kind_refuse(subject, "expects channels divisible by stride squared, and a map divisible by stride");

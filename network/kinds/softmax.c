@@ -3,7 +3,7 @@
 
 static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
-  if (mafat_shape_floats(l->in) % l->groups) return mafat_kind_refuse(subject, "expects groups that divide its inputs");
+  if (mafat_shape_elements(l->in) % l->n_softmaxes) return mafat_kind_refuse(subject, "expects groups that divide its inputs");
   return mafat_kind_like_input(l, subject);
 }
 

@@ -178,7 +178,7 @@ static size_t bytes_of(const struct bench *b)
     const struct subject *s = &b->subjects[i];
     bytes += s->runs[0].layout->kept_bytes;
     for (int r = 0; r < s->n_runs; r++) bytes += s->runs[r].layout->total_bytes;
-    size_t floats = (size_t)mafat_shape_floats(mafat_network_picture_shape(s->network));
+    size_t floats = (size_t)mafat_shape_elements(mafat_network_picture_shape(s->network));
     if (input < floats) input = floats;
   }
   return bytes + input * sizeof(float);

@@ -29,7 +29,7 @@ void test_compare(const struct mafat_network *n, struct mafat_weights *w, const 
                   const struct mafat_kernels *kernels, const float *input, const struct test_meaning *meaning)
 {
   struct mafat_shape s = n->layers[n->n_layers - 1].out;
-  float *map = malloc((size_t)mafat_shape_floats(s) * sizeof *map), *found = map;
+  float *map = malloc((size_t)mafat_shape_elements(s) * sizeof *map), *found = map;
   run(n, w, plan_text, kernels, input, map);
   for (int c = 0; c < s.c; c++)
     for (int y = 0; y < s.h; y++)

@@ -90,7 +90,7 @@ static void read_outputs(const struct mafat_executor *e, const struct mafat_netw
 
 static float *random_input(const struct mafat_network *n)
 {
-  size_t inputs = (size_t)mafat_shape_floats(mafat_network_picture_shape(n));
+  size_t inputs = (size_t)mafat_shape_elements(mafat_network_picture_shape(n));
   float *input = malloc(inputs * sizeof *input);
   struct test_rng rng = test_rng(99);
   for (size_t i = 0; i < inputs; i++) input[i] = (float)(test_random(&rng) >> 8) / 16777216.0f;
@@ -487,7 +487,7 @@ START_TEST(test_nothing_is_allocated_while_running)
   struct mafat_layout *layout = test_layout(n, plan);
   mafat_executor_defaults(&options);
   ck_assert_int_eq(mafat_executor_open(&e, n, plan, layout, w, &options, NULL), MAFAT_OK);
-  float *input = calloc((size_t)mafat_shape_floats(mafat_network_picture_shape(n)), sizeof *input);
+  float *input = calloc((size_t)mafat_shape_elements(mafat_network_picture_shape(n)), sizeof *input);
   mafat_executor_set_input(e, input);
   failing_malloc_arm(-1);
   failing_mmap_arm(-1);
