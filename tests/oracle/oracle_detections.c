@@ -135,8 +135,8 @@ static char *run_program(const struct options *o, float thresh, const char *pict
   size_t room = 0;
   int ends[2], status = 0;
   snprintf(threshold, sizeof threshold, "%.9g", (double)thresh);
-  const char *argv[] = {o->program, "--json",   "--quiet",  "--thresh", threshold,
-                        o->cfg,     o->weights, picture, NULL};
+  const char *argv[] = {o->program, "--json", "--quiet",  "--fork", "darknet", "--thresh",
+                        threshold,  o->cfg,   o->weights, picture,  NULL};
   if (pipe(ends) != 0) return NULL;
   fflush(NULL);
   pid_t child = fork();
