@@ -142,9 +142,9 @@ code=$?
 check 'with: links where its files will be' "exit status $code; $(cat "$err" "$stubs/victim")" test "$code $(cat "$stubs/victim")" = "0 another's"
 gone 'with: links: nothing is left'
 
-"$program" with 8M --folder "$folder" --last sleep 300 &
+env --default-signal=HUP,TERM "$program" with 8M --folder "$folder" --last sleep 300 &
 first=$!
-"$program" with 8M --folder "$folder" --last sleep 300 &
+env --default-signal=HUP,TERM "$program" with 8M --folder "$folder" --last sleep 300 &
 second=$!
 until [ "$(grep -cF "$folder/" /proc/swaps)" = 2 ] || ! kill -0 $first || ! kill -0 $second; do sleep 0.05; done
 kill -TERM $first && wait $first
