@@ -156,9 +156,9 @@ gone 'two at once: nothing is left'
 
 # ---- Killed
 
-# start ARGUMENT...: in the background, where SIGINT would be ignored
+# start ARGUMENT...: in the background, where SIGINT would be ignored, and SIGHUP under nohup
 start() {
-  env --default-signal=INT "$program" "$@" >/dev/null 2>"$err" &
+  env --default-signal=INT,HUP "$program" "$@" >/dev/null 2>"$err" &
   child=$!
 }
 code_of() { case $1 in HUP) echo 129 ;; INT) echo 130 ;; TERM) echo 143 ;; KILL) echo 137 ;; esac }
