@@ -136,7 +136,7 @@ START_TEST(defaults_are_darknets)
   ck_assert_int_eq(l[3].activation, MAFAT_LOGISTIC);
   ck_assert(l[4].activation == MAFAT_LINEAR && l[4].alpha == 1 && l[4].beta == 1);
   ck_assert(l[5].factor == 2 && l[5].scale == 1);
-  ck_assert(l[6].groups == 1 && l[6].temperature == 1);
+  ck_assert(l[6].n_softmaxes == 1 && l[6].temperature == 1);
   ck_assert(n->letterbox);
   mafat_network_close(&n);
 }
