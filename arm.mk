@@ -7,7 +7,7 @@ ARM_TESTS = $(filter-out tests/support/picture_writer.c tests/unit/runner/test_i
             tests/arm/check.c
 ARM_CHECKS = unit_tests $(if $(wildcard tests/kernel_check),kernel_check)
 arm_make = CPPFLAGS='-Itests/arm -DMAFAT_TESTS_WITHOUT_LIBRARIES' $(MAKE) --no-print-directory $(if $(filter 1,$(V)),,-s) \
-           CC=$(1)-gcc BUILD=$(BUILD)/$(1) JPEG= PNG= URING= DNNL= OPENBLAS= ANNOTATE= MEMORY_LIMIT= missing= pkg= TESTS='$(ARM_TESTS)'
+           CC=$(1)-gcc BUILD=$(BUILD)/$(1) JPEG= PNG= URING= DNNL= OPENBLAS= ANNOTATE= MEMORY_LIMIT= DARKNET_LIBRARY= missing= pkg= TESTS='$(ARM_TESTS)'
 
 $(BUILD)/arm_floats: $(BUILD)/obj/tests/arm/floats.o $(LIB)
 	$(call say,LD,$@)
