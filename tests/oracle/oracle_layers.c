@@ -183,7 +183,7 @@ static void compare_softmaxes(struct comparison *c, int index)
   double worst = 0;
   if (index == 0) return; /* its input is not kept */
   if (l->type == MAFAT_SOFTMAX) {
-    count = (size_t)l->groups;
+    count = (size_t)l->n_softmaxes;
     n = floats_of(l->in) / count;
   } else if (l->type == MAFAT_REGION && h->softmax) {
     count = (size_t)h->n_anchors * pixels;
