@@ -1,0 +1,97 @@
+#include "tests/support/weight_files.h"
+
+#include "runner/weights/packer.h"
+#include "runner/weights/weights.h"
+#include "runner/weights/weights_file.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char test_darknet_path[64], test_packed_path[64];
+
+void test_make_weight_files(void)
+{
+  strcpy(test_darknet_path, "/tmp/mafat-test-XXXXXX");
+  strcpy(test_packed_path, "/tmp/mafat-test-XXXXXX");
+  close(mkstemp(test_darknet_path));
+  close(mkstemp(test_packed_path));
+}
+
+void test_remove_weight_files(void)
+{
+  unlink(test_darknet_path);
+  unlink(test_packed_path);
+}
+
+void test_write_darknet(const struct mafat_network *n, uint64_t seed)
+{
+  struct test_rng rng = test_rng(seed);
+  const int32_t header[5] = {0, 2, 0, 0, 0};
+  size_t floats = (size_t)mafat_weights_payload_bytes(n) / sizeof(float), bytes = sizeof header + floats * sizeof(float);
+  char *file = malloc(bytes);
+  memcpy(file, header, sizeof header);
+  for (size_t i = 0; i < floats; i++) {
+    float x = .25f + (float)(test_random(&rng) >> 8) / 16777216.0f;
+    memcpy(file + sizeof header + i * sizeof x, &x, sizeof x);
+  }
+  int fd = open(test_darknet_path, O_WRONLY | O_TRUNC | O_CREAT, 0600);
+  ck_assert_int_eq(write(fd, file, bytes), (ssize_t)bytes);
+  close(fd);
+  free(file);
+}
+
+int test_pack(const struct mafat_network *n, struct mafat_diagnostic *d)
+{
+  int fd = open(test_packed_path, O_RDWR | O_TRUNC | O_CREAT, 0600);
+  int code = mafat_packer_write(test_darknet_path, n, NULL, fd, test_packed_path, NULL, NULL, d);
+  close(fd);
+  return code;
+}
+
+void test_write_both(const struct mafat_network *n, uint64_t seed)
+{
+  test_write_darknet(n, seed);
+  struct mafat_diagnostic d;
+  ck_assert_msg(test_pack(n, &d) == MAFAT_OK, "%s", d.text);
+}
+
+void test_overwrite(const char *path, long offset, const void *data, size_t bytes)
+{
+  int fd = open(path, O_WRONLY);
+  ck_assert_int_eq(pwrite(fd, data, bytes, offset), (ssize_t)bytes);
+  close(fd);
+}
+
+struct mafat_packed *test_describe(const char *path)
+{
+  struct mafat_packed *p;
+  struct mafat_reads *reads;
+  struct mafat_diagnostic d;
+  ck_assert_int_eq(mafat_reads_open(&reads, path, MAFAT_READS_AUTO, NULL), MAFAT_OK);
+  int code = mafat_weights_file_describe(&p, reads, path, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  mafat_reads_close(&reads);
+  return p;
+}
+
+const char test_wide_cfg[] =
+    "[net]\nwidth=8\nheight=8\nchannels=3\n"
+    "[convolutional]\nfilters=200\nsize=3\npad=1\nbatch_normalize=1\n"
+    "[convolutional]\nfilters=300\nsize=3\npad=1\n"
+    "[convolutional]\nfilters=70\nsize=1\nbatch_normalize=1\n"
+    "[maxpool]\nsize=2\nstride=2\n"
+    "[convolutional]\nfilters=70\nsize=3\npad=1\ngroups=70\n"
+    "[convolutional]\nfilters=400\nsize=1\n"
+    "[route]\nlayers=-1,-3\n"
+    "[convolutional]\nfilters=100\nsize=3\npad=1\nbatch_normalize=1\n"
+    "[connected]\noutput=150\nbatch_normalize=1\n[connected]\noutput=40\n[softmax]\n";
+
+void test_write_wide(void)
+{
+  struct mafat_network *n = test_network(test_wide_cfg);
+  test_write_both(n, 2);
+  mafat_network_close(&n);
+}
