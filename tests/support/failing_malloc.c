@@ -1,5 +1,7 @@
 #include "tests/support/failing_malloc.h"
 
+#include "base/heap.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,6 +75,34 @@ void __wrap_free(void *p)
 {
   if (armed && p) alive--;
   __real_free(p);
+}
+
+/* ---- heaps of our own (base/heap.h): the C library's is refused above ---- */
+
+void *__real_mafat_heap_calloc(struct mafat_heap *heap, size_t n, size_t bytes);
+void *__real_mafat_heap_realloc(struct mafat_heap *heap, void *block, size_t bytes);
+void __real_mafat_heap_free(struct mafat_heap *heap, void *block);
+void *__wrap_mafat_heap_calloc(struct mafat_heap *heap, size_t n, size_t bytes);
+void *__wrap_mafat_heap_realloc(struct mafat_heap *heap, void *block, size_t bytes);
+void __wrap_mafat_heap_free(struct mafat_heap *heap, void *block);
+
+void *__wrap_mafat_heap_calloc(struct mafat_heap *heap, size_t n, size_t bytes)
+{
+  if (!heap) return __real_mafat_heap_calloc(heap, n, bytes);
+  return refused() ? NULL : count(__real_mafat_heap_calloc(heap, n, bytes));
+}
+
+void *__wrap_mafat_heap_realloc(struct mafat_heap *heap, void *block, size_t bytes)
+{
+  if (heap && refused()) return NULL;
+  void *grown = __real_mafat_heap_realloc(heap, block, bytes);
+  return block || !heap ? grown : count(grown);
+}
+
+void __wrap_mafat_heap_free(struct mafat_heap *heap, void *block)
+{
+  if (heap && armed && block) alive--;
+  __real_mafat_heap_free(heap, block);
 }
 
 /* ---- mappings: with 64-bit file offsets, calls of mmap are calls of mmap64 ---- */

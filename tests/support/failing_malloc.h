@@ -1,6 +1,7 @@
 /* Fails chosen allocations and counts what is not freed. Works through the
  * linker: every object of the test program must be linked with
  *     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free,--wrap=mmap64
+ * and the same of mafat_heap_calloc, mafat_heap_realloc and mafat_heap_free, whose blocks count alike.
  * Outside arm ... disarm the wrappers only pass on; armed, for one thread. */
 #ifndef MAFAT_TESTS_SUPPORT_FAILING_MALLOC_H
 #define MAFAT_TESTS_SUPPORT_FAILING_MALLOC_H

@@ -1,0 +1,184 @@
+#include "base/heap.h"
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Blocks are cut from chunks, one behind the other; freed ones wait in a list for each of
+ * a few sizes. Large blocks are mappings of their own. */
+enum {
+  UNIT = 16,               /* of sizes and addresses */
+  STEPS = 4,               /* sizes to a doubling: at most a fifth of a block is waste */
+  N_SIZES = 44,            /* from UNIT to LARGE */
+  LARGE = 64 << 10,
+  CHUNK = 256 << 10        /* its pages come as they are written to */
+};
+
+struct block {
+  size_t size;             /* number of a size; N_SIZES: a large one */
+  size_t bytes;            /* behind this header, that may be used */
+};
+
+struct freed {
+  struct freed *next;
+};
+
+/* A chunk, or a large block: a mapping. */
+struct mapping {
+  struct mapping *before, *next;
+  size_t bytes;
+  size_t written; /* of a chunk, as far as blocks were cut; a multiple of UNIT */
+};
+
+struct mafat_heap {
+  struct mapping *chunks, *large; /* the first chunk is the one that blocks are cut from */
+  struct freed *freed[N_SIZES];
+};
+
+#if defined(__SANITIZE_ADDRESS__)
+enum { WATCHED = true };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { WATCHED = true };
+#else
+enum { WATCHED = false };
+#endif
+#else
+enum { WATCHED = false };
+#endif
+
+/* ---- sizes ---- */
+
+/* Of number 0, 1 ...: 16, 32, 48, 64; 80, 96, 112, 128; 160 ... */
+static size_t size_of(size_t number)
+{
+  size_t doubling = number / STEPS, step = number % STEPS + 1;
+  return doubling == 0 ? step * UNIT : (STEPS + step) * (size_t)UNIT << (doubling - 1);
+}
+
+static size_t number_of(size_t bytes)
+{
+  size_t number = 0;
+  while (size_of(number) < bytes) number++;
+  return number;
+}
+
+/* ---- mappings ---- */
+
+static struct mapping *map(struct mapping **list, size_t bytes)
+{
+  struct mapping *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (m == MAP_FAILED) return NULL;
+  *m = (struct mapping){NULL, *list, bytes, sizeof *m};
+  if (*list) (*list)->before = m;
+  *list = m;
+  return m;
+}
+
+static void unmap(struct mapping **list, struct mapping *m)
+{
+  if (m->before) m->before->next = m->next;
+  else *list = m->next;
+  if (m->next) m->next->before = m->before;
+  munmap(m, m->bytes);
+}
+
+int mafat_heap_open(struct mafat_heap **out)
+{
+  *out = NULL;
+  if (WATCHED) return MAFAT_OK;
+  struct mapping *list = NULL, *m = map(&list, CHUNK);
+  if (!m) return MAFAT_ENOMEM;
+  struct mafat_heap *heap = (struct mafat_heap *)(m + 1);
+  m->written += (sizeof *heap + UNIT - 1) / UNIT * UNIT;
+  heap->chunks = list;
+  *out = heap;
+  return MAFAT_OK;
+}
+
+void mafat_heap_close(struct mafat_heap **heap)
+{
+  if (!heap || !*heap) return;
+  struct mapping *lists[] = {(*heap)->large, (*heap)->chunks}; /* the last chunk holds the heap */
+  *heap = NULL;
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    while (lists[i]) unmap(&lists[i], lists[i]);
+}
+
+size_t mafat_heap_bytes(const struct mafat_heap *heap)
+{
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), sum = 0;
+  if (!heap) return 0;
+  for (const struct mapping *m = heap->chunks; m; m = m->next) sum += (m->written + page - 1) / page * page;
+  for (const struct mapping *m = heap->large; m; m = m->next) sum += (m->bytes + page - 1) / page * page;
+  return sum;
+}
+
+/* ---- blocks ---- */
+
+static void *take_large(struct mafat_heap *heap, size_t bytes)
+{
+  size_t before = sizeof(struct mapping) + sizeof(struct block);
+  struct mapping *m = bytes > SIZE_MAX - before ? NULL : map(&heap->large, before + bytes);
+  if (!m) return NULL;
+  struct block *b = (struct block *)(m + 1);
+  *b = (struct block){N_SIZES, bytes};
+  return b + 1;
+}
+
+/* From the first chunk, or from a new one: what is left of the old one is lost. */
+static void *cut(struct mafat_heap *heap, size_t number)
+{
+  size_t bytes = size_of(number), all = sizeof(struct block) + bytes;
+  struct mapping *m = heap->chunks;
+  if (m->bytes - m->written < all) m = map(&heap->chunks, CHUNK);
+  if (!m) return NULL;
+  struct block *b = (struct block *)((char *)m + m->written);
+  m->written += all;
+  *b = (struct block){number, bytes};
+  return b + 1;
+}
+
+void *mafat_heap_calloc(struct mafat_heap *heap, size_t n, size_t bytes)
+{
+  size_t all;
+  if (!heap) return calloc(n, bytes);
+  if (__builtin_mul_overflow(n, bytes, &all)) return NULL;
+  if (all > LARGE) return take_large(heap, all);
+  size_t number = number_of(all);
+  struct freed *waiting = heap->freed[number];
+  if (!waiting) return cut(heap, number);
+  heap->freed[number] = waiting->next;
+  return memset(waiting, 0, all);
+}
+
+void *mafat_heap_realloc(struct mafat_heap *heap, void *block, size_t bytes)
+{
+  if (!heap) return realloc(block, bytes);
+  size_t had = block ? ((struct block *)block - 1)->bytes : 0;
+  if (block && bytes <= had) return block;
+  void *grown = mafat_heap_calloc(heap, 1, bytes);
+  if (!grown || !block) return grown;
+  memcpy(grown, block, had);
+  mafat_heap_free(heap, block);
+  return grown;
+}
+
+void mafat_heap_free(struct mafat_heap *heap, void *block)
+{
+  if (!heap) free(block);
+  if (!heap || !block) return;
+  struct block *b = (struct block *)block - 1;
+  if (b->size == N_SIZES) {
+    unmap(&heap->large, (struct mapping *)b - 1);
+    return;
+  }
+  struct freed *f = block;
+  f->next = heap->freed[b->size];
+  heap->freed[b->size] = f;
+}

@@ -1,0 +1,149 @@
+/* Blocks of a heap of its own: zeroed, aligned, apart from each other, and all gone with it. */
+#include <check.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/heap.h"
+#include "tests/support/failing_malloc.h"
+#include "tests/support/support.h"
+
+Suite *heap_suite(void);
+
+enum { BLOCKS = 200, STEPS = 20000 };
+
+/* A block that is filled with a number of its own. */
+struct held {
+  unsigned char *at;
+  size_t bytes;
+  unsigned char mark;
+};
+
+static void check_mark(const struct held *h)
+{
+  size_t i = 0;
+  while (i < h->bytes && h->at[i] == h->mark) i++;
+  ck_assert_msg(i == h->bytes, "byte %zu of %zu: %d, expected %d", i, h->bytes, h->at[i], h->mark);
+}
+
+static void mark(struct held *h, size_t bytes, unsigned char number)
+{
+  ck_assert(h->at != NULL && (uintptr_t)h->at % 16 == 0);
+  h->bytes = bytes;
+  h->mark = number;
+  memset(h->at, h->mark, bytes);
+}
+
+/* Most are small; some are larger than a chunk. */
+static size_t random_bytes(struct test_rng *rng)
+{
+  static const int most[] = {16, 100, 1000, 5000, 70000, 400000};
+  return (size_t)test_random_int(rng, 0, most[test_random_int(rng, 0, 40) ? test_random_int(rng, 0, 3) : test_random_int(rng, 4, 5)]);
+}
+
+static void step(struct mafat_heap *heap, struct test_rng *rng, struct held *h, unsigned char number)
+{
+  size_t bytes = random_bytes(rng);
+  int what = test_random_int(rng, 0, 2);
+  check_mark(h);
+  if (what == 0 && h->at) { /* longer or shorter, what fits of it as it was */
+    struct held rest = {mafat_heap_realloc(heap, h->at, bytes + 1), bytes < h->bytes ? bytes : h->bytes, h->mark};
+    check_mark(&rest);
+    h->at = rest.at;
+    mark(h, bytes, number);
+    return;
+  }
+  mafat_heap_free(heap, h->at);
+  *h = (struct held){NULL, 0, 0};
+  if (what == 1) return;
+  struct held zero = {mafat_heap_calloc(heap, 1, bytes), bytes, 0};
+  check_mark(&zero);
+  h->at = zero.at;
+  mark(h, bytes, number);
+}
+
+START_TEST(blocks_are_zeroed_and_apart)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  struct held held[BLOCKS] = {{NULL, 0, 0}};
+  struct mafat_heap *heap;
+  ck_assert_int_eq(mafat_heap_open(&heap), MAFAT_OK);
+  for (int i = 0; i < STEPS; i++) step(heap, &rng, &held[test_random_int(&rng, 0, BLOCKS - 1)], (unsigned char)i);
+  for (int i = 0; i < BLOCKS; i++) {
+    check_mark(&held[i]);
+    mafat_heap_free(heap, held[i].at);
+  }
+  mafat_heap_close(&heap);
+  ck_assert(heap == NULL);
+  mafat_heap_close(&heap);
+}
+END_TEST
+
+START_TEST(freed_blocks_are_taken_again)
+{
+  struct mafat_heap *heap;
+  ck_assert_int_eq(mafat_heap_open(&heap), MAFAT_OK);
+  size_t before = 0;
+  for (int i = 0; i < 1000; i++) {
+    void *small = mafat_heap_calloc(heap, 30, 10), *large = mafat_heap_calloc(heap, 1000, 1000);
+    ck_assert(small && large);
+    mafat_heap_free(heap, small);
+    mafat_heap_free(heap, large);
+    if (i == 0) before = mafat_heap_bytes(heap);
+  }
+  ck_assert_uint_eq(mafat_heap_bytes(heap), before);
+  ck_assert_uint_le(before, 16384);
+  mafat_heap_close(&heap);
+}
+END_TEST
+
+START_TEST(what_cannot_be_is_refused)
+{
+  struct mafat_heap *heap;
+  failing_mmap_arm(0);
+  int code = mafat_heap_open(&heap);
+  if (!failing_mmap_disarm()) return; /* AddressSanitizer's */
+  ck_assert(code == MAFAT_ENOMEM && heap == NULL);
+  ck_assert_int_eq(mafat_heap_open(&heap), MAFAT_OK);
+  ck_assert(mafat_heap_calloc(heap, SIZE_MAX / 2, 3) == NULL);
+  ck_assert(mafat_heap_calloc(heap, 1, SIZE_MAX - 8) == NULL);
+  void *block = mafat_heap_calloc(heap, 1, 40);
+  ck_assert(block && mafat_heap_realloc(heap, block, SIZE_MAX - 8) == NULL);
+  mafat_heap_free(heap, block);
+  for (int i = 0; i < 100; i++) { /* a chunk is used up, and there is no other */
+    failing_mmap_arm(0);
+    block = mafat_heap_calloc(heap, 1, 60000);
+    if (failing_mmap_disarm()) break;
+    ck_assert(block != NULL);
+  }
+  ck_assert(block == NULL);
+  mafat_heap_close(&heap);
+}
+END_TEST
+
+/* The C library's takes its place where none is given. */
+START_TEST(no_heap_is_the_usual_one)
+{
+  char *block = mafat_heap_calloc(NULL, 10, 10);
+  ck_assert(block && block[99] == 0);
+  block = mafat_heap_realloc(NULL, block, 1000);
+  ck_assert(block != NULL && mafat_heap_bytes(NULL) == 0);
+  mafat_heap_free(NULL, block);
+  mafat_heap_free(NULL, NULL);
+  mafat_heap_close(NULL);
+}
+END_TEST
+
+Suite *heap_suite(void)
+{
+  Suite *suite = suite_create("heap");
+  TCase *blocks = tcase_create("blocks");
+  tcase_set_timeout(blocks, 60);
+  tcase_add_loop_test(blocks, blocks_are_zeroed_and_apart, 0, test_seeds(10));
+  tcase_add_test(blocks, freed_blocks_are_taken_again);
+  tcase_add_test(blocks, what_cannot_be_is_refused);
+  tcase_add_test(blocks, no_heap_is_the_usual_one);
+  suite_add_tcase(suite, blocks);
+  return suite;
+}
