@@ -2,7 +2,6 @@
 
 #include "predictor/winograd.h"
 
-#include <stdlib.h>
 
 static enum mafat_algorithm default_of(enum mafat_algorithm wanted, const struct mafat_layer *l)
 {
@@ -13,7 +12,7 @@ static enum mafat_algorithm default_of(enum mafat_algorithm wanted, const struct
 
 int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network *n)
 {
-  plan->algorithms = calloc((size_t)plan->n_layers, sizeof *plan->algorithms);
+  plan->algorithms = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->algorithms);
   if (!plan->algorithms) return MAFAT_ENOMEM;
   for (int l = 0; l < plan->n_layers; l++) plan->algorithms[l] = default_of(plan->wanted, &n->layers[l]);
   return MAFAT_OK;
@@ -84,7 +83,7 @@ static int fill_word(const struct mafat_algorithm_choice *c, enum mafat_algorith
   for (int i = 0; i < c->n && word->given && !everywhere; i++) {
     if (!differs(c, i) || !uses(c, i, algorithm)) continue;
     int last = run_end(c, i, algorithm);
-    if (mafat_algorithm_word_add(word, mafat_span(c->layers[i], c->layers[last] + 1))) return MAFAT_ENOMEM;
+    if (mafat_algorithm_word_add(c->heap, word, mafat_span(c->layers[i], c->layers[last] + 1))) return MAFAT_ENOMEM;
     i = last;
   }
   return MAFAT_OK;

@@ -21,6 +21,7 @@ struct mafat_algorithm_choice {
   const enum mafat_algorithm *algorithms; /* [layer] of the network */
   const int *layers;                      /* (n) */
   int n;
+  struct mafat_heap *heap;                /* of the words */
 };
 
 /* Fills the words of a group that these layers need; they are empty before. MAFAT_ENOMEM. */

@@ -2,7 +2,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 size_t mafat_arrange_lower_bound(const struct mafat_block *blocks, int n)
@@ -231,16 +230,16 @@ static size_t keep_offsets(struct arranger *a, size_t total)
   return total;
 }
 
-size_t mafat_arrange(struct mafat_block *blocks, int n)
+size_t mafat_arrange(struct mafat_block *blocks, int n, struct mafat_heap *heap)
 {
   if (n == 0) return 0;
   struct arranger a = {.blocks = blocks, .n = n};
   size_t bound = mafat_arrange_lower_bound(blocks, n), total = SIZE_MAX;
-  a.order = malloc((size_t)n * sizeof *a.order);
-  a.placed = malloc((size_t)n * sizeof *a.placed);
-  a.best = malloc((size_t)n * sizeof *a.best);
-  a.tight = malloc((size_t)n * sizeof *a.tight);
-  a.kept = malloc((size_t)n * sizeof *a.kept);
+  a.order = mafat_heap_calloc(heap, (size_t)n, sizeof *a.order);
+  a.placed = mafat_heap_calloc(heap, (size_t)n, sizeof *a.placed);
+  a.best = mafat_heap_calloc(heap, (size_t)n, sizeof *a.best);
+  a.tight = mafat_heap_calloc(heap, (size_t)n, sizeof *a.tight);
+  a.kept = mafat_heap_calloc(heap, (size_t)n, sizeof *a.kept);
   if (a.order && a.placed && a.best && a.tight && a.kept) {
     /* What is alive where most of the bound is; if the rest then sticks out, more. */
     for (int part = 3; part >= 0 && total > bound; part -= 3) {
@@ -252,10 +251,10 @@ size_t mafat_arrange(struct mafat_block *blocks, int n)
     }
     for (int i = 0; i < n; i++) blocks[i].offset = a.kept[i];
   }
-  free(a.order);
-  free(a.placed);
-  free(a.best);
-  free(a.tight);
-  free(a.kept);
+  mafat_heap_free(heap, a.order);
+  mafat_heap_free(heap, a.placed);
+  mafat_heap_free(heap, a.best);
+  mafat_heap_free(heap, a.tight);
+  mafat_heap_free(heap, a.kept);
   return total;
 }

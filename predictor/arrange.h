@@ -3,6 +3,8 @@
 #ifndef MAFAT_PREDICTOR_ARRANGE_H
 #define MAFAT_PREDICTOR_ARRANGE_H
 
+#include "base/heap.h"
+
 #include <stddef.h>
 
 struct mafat_block {
@@ -16,7 +18,7 @@ struct mafat_block {
 size_t mafat_arrange_lower_bound(const struct mafat_block *blocks, int n);
 
 /* Sets the offsets by the best of several orders and returns the arena's size.
- * Deterministic. Returns SIZE_MAX when memory for working arrays is refused. */
-size_t mafat_arrange(struct mafat_block *blocks, int n);
+ * Deterministic. Returns SIZE_MAX when the heap has no memory for working arrays. */
+size_t mafat_arrange(struct mafat_block *blocks, int n, struct mafat_heap *heap);
 
 #endif

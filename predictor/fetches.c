@@ -3,7 +3,6 @@
 #include "predictor/fusion.h"
 #include "predictor/packing.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What is left to fetch of a layer: in stages, each once. */
@@ -15,6 +14,7 @@ enum stage {
 };
 
 struct mafat_fetches {
+  struct mafat_heap *heap;           /* the plan's */
   const struct mafat_network *network;
   const struct mafat_plan *plan;     /* NULL: whole layers */
   struct mafat_schedule *schedule;   /* NULL likewise */
@@ -60,16 +60,17 @@ static bool is_ready(const struct mafat_fetches *f)
 /* ---- opening ---- */
 
 static int open_common(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
-                       const struct mafat_constants *constants)
+                       const struct mafat_constants *constants, struct mafat_heap *heap)
 {
   *out = NULL;
-  struct mafat_fetches *f = calloc(1, sizeof *f);
+  struct mafat_fetches *f = mafat_heap_calloc(heap, 1, sizeof *f);
   if (!f) return MAFAT_ENOMEM;
+  f->heap = heap;
   f->network = n;
   f->n_layers = n_layers;
   f->constants = constants;
-  f->wanted = calloc((size_t)n_layers + 1, sizeof *f->wanted);
-  f->loaded = calloc((size_t)n_layers + 1, sizeof *f->loaded);
+  f->wanted = mafat_heap_calloc(f->heap, (size_t)n_layers + 1, sizeof *f->wanted);
+  f->loaded = mafat_heap_calloc(f->heap, (size_t)n_layers + 1, sizeof *f->loaded);
   int code = f->wanted && f->loaded ? check_sizes(f) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) *out = f;
   else mafat_fetches_close(&f);
@@ -82,7 +83,7 @@ int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n
   struct mafat_fetches *f;
   *out = NULL;
   if (!constants && !plan->packed) constants = n->constants;
-  int code = open_common(&f, n, plan->n_layers, constants);
+  int code = open_common(&f, n, plan->n_layers, constants, plan->heap);
   if (code) return code;
   f->plan = plan;
   if ((code = mafat_schedule_open(&f->schedule, n, plan))) {
@@ -97,7 +98,7 @@ int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n
 int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
                               const bool *wanted, const struct mafat_constants *constants)
 {
-  int code = open_common(out, n, n_layers, constants);
+  int code = open_common(out, n, n_layers, constants, NULL);
   if (code) return code;
   for (int l = 0; l < n_layers; l++) (*out)->wanted[l] = !wanted || wanted[l];
   mafat_fetches_rewind(*out);
@@ -109,9 +110,9 @@ void mafat_fetches_close(struct mafat_fetches **fetches)
   if (!fetches || !*fetches) return;
   struct mafat_fetches *f = *fetches;
   mafat_schedule_close(&f->schedule);
-  free(f->wanted);
-  free(f->loaded);
-  free(f);
+  mafat_heap_free(f->heap, f->wanted);
+  mafat_heap_free(f->heap, f->loaded);
+  mafat_heap_free(f->heap, f);
   *fetches = NULL;
 }
 

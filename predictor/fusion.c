@@ -4,7 +4,6 @@
 #include "predictor/winograd.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 static bool is_pooled(const struct mafat_layer *conv, const struct mafat_layer *pool)
 {
@@ -53,10 +52,10 @@ static void count_readers(const struct mafat_network *n, const struct mafat_plan
 int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bool fuse)
 {
   size_t n_operators = (size_t)mafat_network_n_operators(n);
-  struct mafat_usage *usage = calloc(n_operators, sizeof *usage);
-  int *readers = calloc(n_operators, sizeof *readers);
-  plan->inner = malloc(n_operators * sizeof *plan->inner);
-  plan->outer = malloc(n_operators * sizeof *plan->outer);
+  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *usage);
+  int *readers = mafat_heap_calloc(plan->heap, n_operators, sizeof *readers);
+  plan->inner = mafat_heap_calloc(plan->heap, n_operators, sizeof *plan->inner);
+  plan->outer = mafat_heap_calloc(plan->heap, n_operators, sizeof *plan->outer);
   bool enough = usage && readers && plan->inner && plan->outer;
   if (enough) {
     for (size_t i = 0; i < n_operators; i++) plan->inner[i] = plan->outer[i] = -1;
@@ -74,8 +73,8 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
       plan->outer[k] = l;
     }
   }
-  free(usage);
-  free(readers);
+  mafat_heap_free(plan->heap, usage);
+  mafat_heap_free(plan->heap, readers);
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 

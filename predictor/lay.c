@@ -6,7 +6,6 @@
 #include "predictor/packing.h"
 #include "predictor/residence.h"
 
-#include <stdlib.h>
 
 enum {
   MAX_ROW_LOOKS = 1 << 23, /* steps of rows, looked at by their layers, neighbours and readers: yolov3 has 50000 */
@@ -25,7 +24,7 @@ struct laying {
 static struct mafat_group *append_group(struct mafat_plan *plan, int first, int end)
 {
   struct mafat_group *grown =
-      realloc(plan->groups, (size_t)(plan->n_groups + 1) * sizeof *plan->groups);
+      mafat_heap_realloc(plan->heap, plan->groups, (size_t)(plan->n_groups + 1) * sizeof *plan->groups);
   if (!grown) return NULL;
   plan->groups = grown;
   struct mafat_group *g = &grown[plan->n_groups];
@@ -40,9 +39,9 @@ static struct mafat_group *append_group(struct mafat_plan *plan, int first, int 
 }
 
 /* Inner boundaries (or even shares where NULL) -> 0 ... extent. */
-static int *make_bounds(const int *inner, int n, int extent)
+static int *make_bounds(struct mafat_heap *heap, const int *inner, int n, int extent)
 {
-  int *bounds = malloc((size_t)(n + 1) * sizeof *bounds);
+  int *bounds = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *bounds);
   if (!bounds) return NULL;
   for (int i = 0; i < n; i++)
     bounds[i] = inner ? (i ? inner[i - 1] : 0) : mafat_span_share(extent, n, i).begin;
@@ -51,11 +50,12 @@ static int *make_bounds(const int *inner, int n, int extent)
 }
 
 /* Where one side's boundaries are not even, both sides count as given. */
-static bool make_grid(struct mafat_group *g, const struct mafat_grid *grid, struct mafat_shape out)
+static bool make_grid(struct mafat_heap *heap, struct mafat_group *g, const struct mafat_grid *grid,
+                      struct mafat_shape out)
 {
   bool uneven = grid->rows || grid->cols;
-  g->row_bounds = make_bounds(grid->rows, grid->n_rows, out.h);
-  g->col_bounds = make_bounds(grid->cols, grid->n_cols, out.w);
+  g->row_bounds = make_bounds(heap, grid->rows, grid->n_rows, out.h);
+  g->col_bounds = make_bounds(heap, grid->cols, grid->n_cols, out.w);
   g->cut = mafat_cut_grid(grid->n_rows, grid->n_cols);
   if (!g->row_bounds || !g->col_bounds) return false;
   g->cut.as.grid.balanced = grid->balanced && mafat_cut_is_tiled(&g->cut);
@@ -133,7 +133,8 @@ static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat
   if (enough) {
     g->cut = *cut;
     g->weights = weights;
-    if (cut->kind == MAFAT_CUT_GRID) enough = make_grid(g, &cut->as.grid, l->network->layers[end - 1].out);
+    struct mafat_shape out = l->network->layers[end - 1].out;
+    if (cut->kind == MAFAT_CUT_GRID) enough = make_grid(l->plan->heap, g, &cut->as.grid, out);
   }
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
@@ -227,10 +228,10 @@ static int begin(struct laying *l, const struct mafat_ground *ground)
 {
   const struct mafat_plan_options *options = ground->options;
   size_t n = (size_t)mafat_network_n_operators(l->network);
-  *l->plan = (struct mafat_plan){.n_layers = ground->n_layers, .n_threads = options->n_threads,
+  *l->plan = (struct mafat_plan){.heap = options->heap, .n_layers = ground->n_layers, .n_threads = options->n_threads,
                                  .packed = options->packed, .wanted = options->algorithm};
-  l->plan->group_of = malloc(n * sizeof *l->plan->group_of);
-  l->plan->members = malloc((size_t)ground->n_layers * sizeof *l->plan->members);
+  l->plan->group_of = mafat_heap_calloc(l->plan->heap, n, sizeof *l->plan->group_of);
+  l->plan->members = mafat_heap_calloc(l->plan->heap, (size_t)ground->n_layers, sizeof *l->plan->members);
   bool enough = l->plan->group_of && l->plan->members && mafat_algorithms_default(l->plan, l->network) == MAFAT_OK;
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
@@ -247,7 +248,7 @@ int mafat_lay(struct mafat_plan **out, const struct mafat_spec *spec, const stru
               struct mafat_diagnostic *d)
 {
   struct mafat_diagnostic why = {""};
-  struct laying l = {spec, ground->network, malloc(sizeof *l.plan), &why};
+  struct laying l = {spec, ground->network, mafat_heap_calloc(ground->options->heap, 1, sizeof *l.plan), &why};
   *out = NULL;
   if (!l.plan) return mafat_fail(d, MAFAT_ENOMEM, "plan: out of memory");
   int code = begin(&l, ground);

@@ -9,7 +9,6 @@
 #include "predictor/winograd.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *mafat_tag_name(enum mafat_tag tag)
@@ -363,7 +362,8 @@ static int find_peaks(struct maker *m)
 {
   struct mafat_layout *layout = m->layout;
   size_t n_times = 2 * (size_t)m->plan->n_layers, live[MAFAT_N_TAGS] = {0};
-  size_t(*changes)[MAFAT_N_TAGS] = calloc(n_times + 1, sizeof *changes); /* modulo 2^n: some are negative */
+  size_t(*changes)[MAFAT_N_TAGS]; /* modulo 2^n: some are negative */
+  changes = mafat_heap_calloc(layout->heap, n_times + 1, sizeof *changes);
   if (!changes) return MAFAT_ENOMEM;
   for (int b = 0; b < layout->n_buffers; b++) {
     const struct mafat_buffer *buffer = &layout->buffers[b];
@@ -382,13 +382,13 @@ static int find_peaks(struct maker *m)
     layout->peak_time = (int)time;
     memcpy(layout->tag_bytes, live, sizeof live);
   }
-  free(changes);
+  mafat_heap_free(layout->heap, changes);
   return MAFAT_OK;
 }
 
 static int arrange(struct mafat_layout *layout)
 {
-  struct mafat_block *blocks = calloc((size_t)layout->n_buffers + 1, sizeof *blocks);
+  struct mafat_block *blocks = mafat_heap_calloc(layout->heap, (size_t)layout->n_buffers + 1, sizeof *blocks);
   if (!blocks) return MAFAT_ENOMEM;
   size_t sum = 0;
   int code = MAFAT_OK, hint = 0;
@@ -401,11 +401,11 @@ static int arrange(struct mafat_layout *layout)
                                      .end_hint = map ? hint : 0};
   }
   if (code == MAFAT_OK) {
-    layout->total_bytes = mafat_arrange(blocks, layout->n_buffers);
+    layout->total_bytes = mafat_arrange(blocks, layout->n_buffers, layout->heap);
     if (layout->total_bytes == SIZE_MAX) code = MAFAT_ENOMEM;
     for (int b = 0; b < layout->n_buffers; b++) layout->buffers[b].offset = blocks[b].offset;
   }
-  free(blocks);
+  mafat_heap_free(layout->heap, blocks);
   return code;
 }
 
@@ -414,19 +414,21 @@ static int make(struct maker *m)
   struct mafat_layout *layout = m->layout;
   size_t n = (size_t)m->plan->n_layers, n_operators = (size_t)mafat_network_n_operators(m->network);
   int code = mafat_schedule_open(&m->schedule, m->network, m->plan);
+  layout->heap = m->plan->heap;
   layout->n_layers = m->plan->n_layers;
   layout->picture = mafat_network_picture(m->network);
   layout->n_workers = m->plan->n_threads;
   layout->ring_buffer = layout->panel_buffer = layout->affine_buffer = -1;
-  layout->buffers = calloc(2 * n + n_operators + 3, sizeof *layout->buffers); /* scratch, weights; maps; I/O */
-  layout->tensors = calloc(n_operators, sizeof *layout->tensors);
-  layout->scratch = calloc(n, sizeof *layout->scratch);
-  layout->scratch_buffers = calloc(n, sizeof *layout->scratch_buffers);
-  layout->weights_buffers = malloc(n * sizeof *layout->weights_buffers);
-  layout->layer_macs = calloc(n, sizeof *layout->layer_macs);
-  layout->groups = calloc((size_t)m->plan->n_groups, sizeof *layout->groups);
-  m->extents = calloc(n_operators, sizeof *m->extents);
-  m->lives = malloc(n_operators * sizeof *m->lives);
+  /* scratch, weights; maps; I/O */
+  layout->buffers = mafat_heap_calloc(layout->heap, 2 * n + n_operators + 3, sizeof *layout->buffers);
+  layout->tensors = mafat_heap_calloc(layout->heap, n_operators, sizeof *layout->tensors);
+  layout->scratch = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch);
+  layout->scratch_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch_buffers);
+  layout->weights_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->weights_buffers);
+  layout->layer_macs = mafat_heap_calloc(layout->heap, n, sizeof *layout->layer_macs);
+  layout->groups = mafat_heap_calloc(layout->heap, (size_t)m->plan->n_groups, sizeof *layout->groups);
+  m->extents = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->extents);
+  m->lives = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->lives);
   if (code || !layout->weights_buffers || !m->lives || !layout->buffers || !layout->tensors || !layout->scratch ||
       !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents)
     return MAFAT_ENOMEM;
@@ -451,11 +453,12 @@ static int make(struct maker *m)
 static int make_layout(struct mafat_layout **out, struct maker m, struct mafat_diagnostic *d)
 {
   *out = NULL;
-  m.layout = calloc(1, sizeof *m.layout);
+  struct mafat_heap *heap = m.plan->heap;
+  m.layout = mafat_heap_calloc(heap, 1, sizeof *m.layout);
   int code = m.layout ? make(&m) : MAFAT_ENOMEM;
   mafat_schedule_close(&m.schedule);
-  free(m.extents);
-  free(m.lives);
+  mafat_heap_free(heap, m.extents);
+  mafat_heap_free(heap, m.lives);
   if (code == MAFAT_OK) {
     *out = m.layout;
     return MAFAT_OK;
@@ -487,13 +490,14 @@ int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n
 void mafat_layout_close(struct mafat_layout **layout)
 {
   if (!layout || !*layout) return;
-  free((*layout)->buffers);
-  free((*layout)->tensors);
-  free((*layout)->scratch);
-  free((*layout)->scratch_buffers);
-  free((*layout)->weights_buffers);
-  free((*layout)->layer_macs);
-  free((*layout)->groups);
-  free(*layout);
+  struct mafat_heap *heap = (*layout)->heap;
+  mafat_heap_free(heap, (*layout)->buffers);
+  mafat_heap_free(heap, (*layout)->tensors);
+  mafat_heap_free(heap, (*layout)->scratch);
+  mafat_heap_free(heap, (*layout)->scratch_buffers);
+  mafat_heap_free(heap, (*layout)->weights_buffers);
+  mafat_heap_free(heap, (*layout)->layer_macs);
+  mafat_heap_free(heap, (*layout)->groups);
+  mafat_heap_free(heap, *layout);
   *layout = NULL;
 }

@@ -49,6 +49,7 @@ struct mafat_group_cost {
 };
 
 struct mafat_layout {
+  struct mafat_heap *heap; /* the plan's */
   int n_layers;
   int picture; /* the input that pictures are decoded into */
   struct mafat_buffer *buffers;

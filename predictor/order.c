@@ -4,7 +4,6 @@
 #include "predictor/packing.h"
 #include "predictor/usage.h"
 
-#include <stdlib.h>
 
 static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
                  const struct mafat_usage *usage, int layer)
@@ -80,8 +79,8 @@ static bool can_spread(const struct mafat_plan *plan, const struct mafat_network
 int mafat_order_find_fans(struct mafat_plan *plan, const struct mafat_network *n, bool spread)
 {
   int n_operators = mafat_network_n_operators(n);
-  struct mafat_usage *usage = calloc((size_t)n_operators, sizeof *usage);
-  plan->fan = malloc((size_t)n_operators * sizeof *plan->fan);
+  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *usage);
+  plan->fan = mafat_heap_calloc(plan->heap, (size_t)n_operators, sizeof *plan->fan);
   bool enough = usage && plan->fan;
   if (enough) {
     for (int i = 0; i < n_operators; i++) plan->fan[i] = -1;
@@ -93,7 +92,7 @@ int mafat_order_find_fans(struct mafat_plan *plan, const struct mafat_network *n
         if (runs(plan, n, usage, r) && mafat_reads_meet(mafat_plan_reads(plan, n, r), l)) plan->fan[r] = l;
     }
   }
-  free(usage);
+  mafat_heap_free(plan->heap, usage);
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
@@ -175,11 +174,11 @@ int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
 {
   size_t n_layers = (size_t)plan->n_layers, n_operators = (size_t)mafat_network_n_operators(n);
   struct orderer o = {.plan = plan, .network = n};
-  o.usage = calloc(n_operators, sizeof *o.usage);
-  o.readers = calloc(n_operators, sizeof *o.readers);
-  o.placed = calloc(n_operators, sizeof *o.placed);
-  plan->order = malloc(n_layers * sizeof *plan->order);
-  plan->position = malloc(n_layers * sizeof *plan->position);
+  o.usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *o.usage);
+  o.readers = mafat_heap_calloc(plan->heap, n_operators, sizeof *o.readers);
+  o.placed = mafat_heap_calloc(plan->heap, n_operators, sizeof *o.placed);
+  plan->order = mafat_heap_calloc(plan->heap, n_layers, sizeof *plan->order);
+  plan->position = mafat_heap_calloc(plan->heap, n_layers, sizeof *plan->position);
   bool enough = o.usage && o.readers && o.placed && plan->order && plan->position;
   if (enough) {
     mafat_usage_find(n, plan, o.usage);
@@ -197,8 +196,8 @@ int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
       }
     }
   }
-  free(o.usage);
-  free(o.readers);
-  free(o.placed);
+  mafat_heap_free(plan->heap, o.usage);
+  mafat_heap_free(plan->heap, o.readers);
+  mafat_heap_free(plan->heap, o.placed);
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }

@@ -1,6 +1,5 @@
 #include "predictor/plan.h"
 
-#include <stdlib.h>
 
 enum { SMALL_BYTES = 80 << 10 };
 
@@ -12,21 +11,22 @@ void mafat_plan_defaults(struct mafat_plan_options *options)
 void mafat_plan_close(struct mafat_plan **plan)
 {
   if (!plan || !*plan) return;
+  struct mafat_heap *heap = (*plan)->heap;
   for (int g = 0; g < (*plan)->n_groups; g++) {
-    free((*plan)->groups[g].row_bounds);
-    free((*plan)->groups[g].col_bounds);
+    mafat_heap_free(heap, (*plan)->groups[g].row_bounds);
+    mafat_heap_free(heap, (*plan)->groups[g].col_bounds);
   }
-  free((*plan)->groups);
-  free((*plan)->group_of);
-  free((*plan)->members);
-  free((*plan)->order);
-  free((*plan)->position);
-  free((*plan)->algorithms);
-  free((*plan)->inner);
-  free((*plan)->outer);
-  free((*plan)->residence);
-  free((*plan)->fan);
-  free(*plan);
+  mafat_heap_free(heap, (*plan)->groups);
+  mafat_heap_free(heap, (*plan)->group_of);
+  mafat_heap_free(heap, (*plan)->members);
+  mafat_heap_free(heap, (*plan)->order);
+  mafat_heap_free(heap, (*plan)->position);
+  mafat_heap_free(heap, (*plan)->algorithms);
+  mafat_heap_free(heap, (*plan)->inner);
+  mafat_heap_free(heap, (*plan)->outer);
+  mafat_heap_free(heap, (*plan)->residence);
+  mafat_heap_free(heap, (*plan)->fan);
+  mafat_heap_free(heap, *plan);
   *plan = NULL;
 }
 

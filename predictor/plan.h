@@ -4,6 +4,7 @@
 #ifndef MAFAT_PREDICTOR_PLAN_H
 #define MAFAT_PREDICTOR_PLAN_H
 
+#include "base/heap.h"
 #include "network/network.h"
 #include "predictor/spec.h"
 
@@ -16,6 +17,7 @@ struct mafat_plan_options {
   bool transposed; /* Darknet's, and connected layers lie transposed in it: these cannot be read a part
                       at a time, so they are kept, whatever the spec says; default false */
   bool keep_all;  /* every layer's output exists: nothing is computed inside its reader; default false */
+  struct mafat_heap *heap; /* the plan lies there, and all that is made from it; default NULL: the C library's */
 };
 
 /* A set of layers, which run together and one behind the other. */
@@ -28,6 +30,7 @@ struct mafat_group {
 };
 
 struct mafat_plan {
+  struct mafat_heap *heap; /* the options' */
   int n_layers; /* layers [0, n_layers) of the network are run */
   struct mafat_group *groups; /* (n_groups) as they are run */
   int n_groups;

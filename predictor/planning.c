@@ -4,7 +4,6 @@
 #include "predictor/balance.h"
 #include "predictor/lay.h"
 
-#include <stdlib.h>
 
 /* ---- a plan's spec ---- */
 
@@ -21,14 +20,14 @@ static int add_group(struct mafat_spec *spec, const struct mafat_plan *plan, con
 {
   struct mafat_group_spec group = describe(plan, g);
   struct mafat_algorithm_choice choice = {network, plan->wanted, plan->algorithms, plan->members + g->at.begin,
-                                          mafat_span_size(g->at)};
+                                          mafat_span_size(g->at), spec->heap};
   int code = mafat_spec_append(spec, &group);
   return code ? code : mafat_algorithms_words(&choice, &spec->groups[spec->n_groups - 1]);
 }
 
 int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan, const struct mafat_network *network)
 {
-  int code = (*out = mafat_spec_new()) ? MAFAT_OK : MAFAT_ENOMEM;
+  int code = (*out = mafat_spec_new(plan->heap)) ? MAFAT_OK : MAFAT_ENOMEM;
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) code = add_group(*out, plan, network, &plan->groups[g]);
   if (code) mafat_spec_close(out);
   return code;

@@ -3,7 +3,6 @@
 #include "predictor/order.h"
 #include "predictor/packing.h"
 
-#include <stdlib.h>
 
 /* Can a step of the layer be some of its filters, with nothing but their weights? */
 static bool is_divisible(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
@@ -26,7 +25,7 @@ static size_t small_bytes(const struct mafat_group *g, const struct mafat_plan_o
 int mafat_residence_find(struct mafat_plan *plan, const struct mafat_network *n,
                          const struct mafat_plan_options *options)
 {
-  plan->residence = calloc((size_t)plan->n_layers, sizeof *plan->residence);
+  plan->residence = mafat_heap_calloc(plan->heap, (size_t)plan->n_layers, sizeof *plan->residence);
   if (!plan->residence) return MAFAT_ENOMEM;
   for (int l = 0; l < plan->n_layers; l++) {
     const struct mafat_group *g = mafat_plan_group(plan, l);

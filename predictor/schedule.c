@@ -4,7 +4,6 @@
 #include "predictor/packing.h"
 #include "predictor/residence.h"
 
-#include <stdlib.h>
 
 static const struct mafat_generator *const generators[MAFAT_N_CUTS] = {
     [MAFAT_CUT_GRID] = &mafat_generator_grid,
@@ -28,11 +27,12 @@ int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network 
                         const struct mafat_plan *plan)
 {
   *out = NULL;
-  struct mafat_schedule *s = calloc(1, sizeof *s);
+  struct mafat_schedule *s = mafat_heap_calloc(plan->heap, 1, sizeof *s);
   if (!s) return MAFAT_ENOMEM;
+  s->heap = plan->heap;
   s->network = n;
   s->plan = plan;
-  s->usage = calloc((size_t)mafat_network_n_operators(n), sizeof *s->usage);
+  s->usage = mafat_heap_calloc(plan->heap, (size_t)mafat_network_n_operators(n), sizeof *s->usage);
   int code = s->usage ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK) mafat_usage_find(n, plan, s->usage);
   for (int cut = 0; cut < MAFAT_N_CUTS && code == MAFAT_OK; cut++)
@@ -45,10 +45,11 @@ int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network 
 void mafat_schedule_close(struct mafat_schedule **s)
 {
   if (!s || !*s) return;
+  struct mafat_heap *heap = (*s)->heap;
   for (int cut = 0; cut < MAFAT_N_CUTS; cut++)
-    if ((*s)->states[cut]) generators[cut]->close((*s)->states[cut]);
-  free((*s)->usage);
-  free(*s);
+    if ((*s)->states[cut]) generators[cut]->close(heap, (*s)->states[cut]);
+  mafat_heap_free(heap, (*s)->usage);
+  mafat_heap_free(heap, *s);
   *s = NULL;
 }
 

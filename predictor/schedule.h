@@ -45,6 +45,7 @@ struct mafat_division {
 };
 
 struct mafat_schedule {
+  struct mafat_heap *heap; /* the plan's, who may be gone when this is closed */
   const struct mafat_network *network;
   const struct mafat_plan *plan;
   struct mafat_usage *usage; /* [operator] */
@@ -58,7 +59,7 @@ struct mafat_schedule {
 /* What a way of cutting makes steps by. */
 struct mafat_generator {
   int (*open)(void **state, const struct mafat_schedule *s); /* MAFAT_ENOMEM; closed even then */
-  void (*close)(void *state);                                /* NULL: nothing */
+  void (*close)(struct mafat_heap *heap, void *state);       /* NULL: nothing; of the plan's heap */
   void (*begin)(struct mafat_schedule *s);                   /* the group s->group, from its start */
   bool (*next)(struct mafat_schedule *s, struct mafat_step *step); /* its next step, false when it is done */
 };

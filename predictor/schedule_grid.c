@@ -4,7 +4,6 @@
 
 #include "predictor/fusion.h"
 
-#include <stdlib.h>
 
 /* Adds what box `b` of layer l needs of tensors that are made in the group to their boxes. */
 static void need_reads(const struct mafat_schedule *s, int group, int l, struct mafat_box b, struct mafat_box *boxes)
@@ -63,7 +62,8 @@ struct tiles {
 
 static int open_grid(void **state, const struct mafat_schedule *s)
 {
-  *state = calloc(1, sizeof(struct tiles) + (size_t)s->plan->n_layers * sizeof(struct mafat_box));
+  size_t boxes_bytes = (size_t)s->plan->n_layers * sizeof(struct mafat_box);
+  *state = mafat_heap_calloc(s->plan->heap, 1, sizeof(struct tiles) + boxes_bytes);
   return *state ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
@@ -99,4 +99,4 @@ static bool grid_next(struct mafat_schedule *s, struct mafat_step *step)
   }
 }
 
-const struct mafat_generator mafat_generator_grid = {open_grid, free, grid_begin, grid_next};
+const struct mafat_generator mafat_generator_grid = {open_grid, mafat_heap_free, grid_begin, grid_next};

@@ -5,7 +5,6 @@
 #include "predictor/order.h"
 #include "predictor/residence.h"
 
-#include <stdlib.h>
 
 struct panels {
   int at;               /* in plan->order */
@@ -15,8 +14,7 @@ struct panels {
 
 static int panels_open(void **state, const struct mafat_schedule *s)
 {
-  (void)s;
-  *state = calloc(1, sizeof(struct panels));
+  *state = mafat_heap_calloc(s->plan->heap, 1, sizeof(struct panels));
   return *state ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
@@ -91,4 +89,4 @@ static bool panels_next(struct mafat_schedule *s, struct mafat_step *step)
   return false;
 }
 
-const struct mafat_generator mafat_generator_panels = {panels_open, free, panels_begin, panels_next};
+const struct mafat_generator mafat_generator_panels = {panels_open, mafat_heap_free, panels_begin, panels_next};

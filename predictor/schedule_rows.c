@@ -8,7 +8,6 @@
 #include "predictor/packing.h"
 #include "predictor/residence.h"
 
-#include <stdlib.h>
 
 enum {
   /* Pixels a step should have for each row that was asked for, lest what a step
@@ -63,11 +62,11 @@ static void put_reader(struct rows *r, struct reader reader, int tensor)
 static int list_readers(const struct mafat_schedule *s, struct rows *r)
 {
   int n = mafat_network_n_operators(s->network);
-  r->readers_at = calloc((size_t)n + 1, sizeof *r->readers_at);
+  r->readers_at = mafat_heap_calloc(s->plan->heap, (size_t)n + 1, sizeof *r->readers_at);
   if (!r->readers_at) return MAFAT_ENOMEM;
   for_readers(s, r, count_reader);
   for (int t = 0; t < n; t++) r->readers_at[t + 1] += r->readers_at[t];
-  r->readers = calloc((size_t)r->readers_at[n] + 1, sizeof *r->readers);
+  r->readers = mafat_heap_calloc(s->plan->heap, (size_t)r->readers_at[n] + 1, sizeof *r->readers);
   if (!r->readers) return MAFAT_ENOMEM;
   for_readers(s, r, put_reader);
   for (int t = n - 1; t >= 0; t--) r->readers_at[t + 1] = r->readers_at[t];
@@ -77,21 +76,21 @@ static int list_readers(const struct mafat_schedule *s, struct rows *r)
 
 static int rows_open(void **state, const struct mafat_schedule *s)
 {
-  struct rows *r = *state = calloc(1, sizeof *r);
+  struct rows *r = *state = mafat_heap_calloc(s->plan->heap, 1, sizeof *r);
   if (!r) return MAFAT_ENOMEM;
-  r->done = calloc((size_t)mafat_network_n_operators(s->network), sizeof *r->done);
-  r->waiting = calloc((size_t)s->plan->n_layers, sizeof *r->waiting);
+  r->done = mafat_heap_calloc(s->plan->heap, (size_t)mafat_network_n_operators(s->network), sizeof *r->done);
+  r->waiting = mafat_heap_calloc(s->plan->heap, (size_t)s->plan->n_layers, sizeof *r->waiting);
   return r->done && r->waiting ? list_readers(s, r) : MAFAT_ENOMEM;
 }
 
-static void rows_close(void *state)
+static void rows_close(struct mafat_heap *heap, void *state)
 {
   struct rows *r = state;
-  free(r->done);
-  free(r->waiting);
-  free(r->readers);
-  free(r->readers_at);
-  free(r);
+  mafat_heap_free(heap, r->done);
+  mafat_heap_free(heap, r->waiting);
+  mafat_heap_free(heap, r->readers);
+  mafat_heap_free(heap, r->readers_at);
+  mafat_heap_free(heap, r);
 }
 
 static void rows_begin(struct mafat_schedule *s)

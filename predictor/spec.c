@@ -14,20 +14,22 @@ enum {
   MOST_RING = 64,
   MOST_LOADED_KB = 1 << 20,
   COMPARED_TEXT = 8192,
-  GROUPS_AT_ONCE = 16 /* a search makes and frees hundreds of specs: allocators keep many small sizes back, few large ones */
+  GROUPS_AT_ONCE = 4
 };
 
 /* ---- making and releasing ---- */
 
-struct mafat_spec *mafat_spec_new(void)
+struct mafat_spec *mafat_spec_new(struct mafat_heap *heap)
 {
-  return calloc(1, sizeof(struct mafat_spec));
+  struct mafat_spec *spec = mafat_heap_calloc(heap, 1, sizeof *spec);
+  if (spec) spec->heap = heap;
+  return spec;
 }
 
 static int make_room(struct mafat_spec *spec, int n_groups)
 {
   if (n_groups <= spec->room) return MAFAT_OK;
-  struct mafat_group_spec *grown = realloc(spec->groups, (size_t)n_groups * sizeof *grown);
+  struct mafat_group_spec *grown = mafat_heap_realloc(spec->heap, spec->groups, (size_t)n_groups * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
   spec->groups = grown;
   spec->room = n_groups;
@@ -42,51 +44,53 @@ struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec)
   return g;
 }
 
-int mafat_algorithm_word_add(struct mafat_algorithm_word *word, struct mafat_span layers)
+int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word, struct mafat_span layers)
 {
-  struct mafat_span *grown = realloc(word->layers, (size_t)(word->n + 1) * sizeof *grown);
+  struct mafat_span *grown = mafat_heap_realloc(heap, word->layers, (size_t)(word->n + 1) * sizeof *grown);
   if (!grown) return MAFAT_ENOMEM;
   word->layers = grown;
   word->layers[word->n++] = layers;
   return MAFAT_OK;
 }
 
-static void release_group(struct mafat_group_spec *g)
+static void release_group(struct mafat_heap *heap, struct mafat_group_spec *g)
 {
-  free(g->direct.layers);
-  free(g->winograd.layers);
+  mafat_heap_free(heap, g->direct.layers);
+  mafat_heap_free(heap, g->winograd.layers);
   if (g->cut.kind != MAFAT_CUT_GRID) return;
-  free(g->cut.as.grid.rows);
-  free(g->cut.as.grid.cols);
+  mafat_heap_free(heap, g->cut.as.grid.rows);
+  mafat_heap_free(heap, g->cut.as.grid.cols);
 }
 
 void mafat_spec_close(struct mafat_spec **spec)
 {
   if (!spec || !*spec) return;
-  for (int i = 0; i < (*spec)->n_groups; i++) release_group(&(*spec)->groups[i]);
-  free((*spec)->groups);
+  struct mafat_heap *heap = (*spec)->heap;
+  for (int i = 0; i < (*spec)->n_groups; i++) release_group(heap, &(*spec)->groups[i]);
+  mafat_heap_free(heap, (*spec)->groups);
   free((*spec)->text);
-  free(*spec);
+  mafat_heap_free(heap, *spec);
   *spec = NULL;
 }
 
 /* n numbers of their own, or NULL where there are none; false: out of memory. */
-static bool copy_numbers(int **out, const int *from, int n)
+static bool copy_numbers(struct mafat_heap *heap, int **out, const int *from, int n)
 {
-  *out = from ? malloc(((size_t)n + 1) * sizeof **out) : NULL;
+  *out = from ? mafat_heap_calloc(heap, (size_t)n + 1, sizeof **out) : NULL;
   if (*out) memcpy(*out, from, (size_t)n * sizeof **out);
   return *out || !from;
 }
 
-static bool copy_word(struct mafat_algorithm_word *out, const struct mafat_algorithm_word *from)
+static bool copy_word(struct mafat_heap *heap, struct mafat_algorithm_word *out,
+                      const struct mafat_algorithm_word *from)
 {
   bool enough = true;
   out->given = from->given;
-  for (int i = 0; i < from->n && enough; i++) enough = mafat_algorithm_word_add(out, from->layers[i]) == MAFAT_OK;
+  for (int i = 0; i < from->n && enough; i++) enough = mafat_algorithm_word_add(heap, out, from->layers[i]) == MAFAT_OK;
   return enough;
 }
 
-static bool copy_group(struct mafat_group_spec *out, const struct mafat_group_spec *from)
+static bool copy_group(struct mafat_heap *heap, struct mafat_group_spec *out, const struct mafat_group_spec *from)
 {
   out->end = from->end;
   out->weights = from->weights;
@@ -94,21 +98,21 @@ static bool copy_group(struct mafat_group_spec *out, const struct mafat_group_sp
   bool enough = true;
   if (from->cut.kind == MAFAT_CUT_GRID) {
     const struct mafat_grid *grid = &from->cut.as.grid;
-    bool rows = copy_numbers(&out->cut.as.grid.rows, grid->rows, grid->n_rows - 1);
-    enough = copy_numbers(&out->cut.as.grid.cols, grid->cols, grid->n_cols - 1) && rows;
+    bool rows = copy_numbers(heap, &out->cut.as.grid.rows, grid->rows, grid->n_rows - 1);
+    enough = copy_numbers(heap, &out->cut.as.grid.cols, grid->cols, grid->n_cols - 1) && rows;
   }
-  return enough && copy_word(&out->direct, &from->direct) && copy_word(&out->winograd, &from->winograd);
+  return enough && copy_word(heap, &out->direct, &from->direct) && copy_word(heap, &out->winograd, &from->winograd);
 }
 
 int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *group)
 {
   struct mafat_group_spec *g = mafat_spec_add(spec);
-  return g && copy_group(g, group) ? MAFAT_OK : MAFAT_ENOMEM;
+  return g && copy_group(spec->heap, g, group) ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec)
+int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, struct mafat_heap *heap)
 {
-  int code = (*out = mafat_spec_new()) ? MAFAT_OK : MAFAT_ENOMEM;
+  int code = (*out = mafat_spec_new(heap)) ? make_room(*out, spec->n_groups) : MAFAT_ENOMEM;
   for (int i = 0; i < spec->n_groups && code == MAFAT_OK; i++) code = mafat_spec_append(*out, &spec->groups[i]);
   if (code) mafat_spec_close(out);
   return code;
@@ -279,7 +283,7 @@ static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
     if (span.end++ < span.begin)
       return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected layers in rising order, found %d-%d", p->text,
                         span.begin, span.end - 1);
-    if (mafat_algorithm_word_add(word, span)) return out_of_memory(p);
+    if (mafat_algorithm_word_add(NULL, word, span)) return out_of_memory(p);
   } while (take(p, ","));
   return MAFAT_OK;
 }
@@ -351,7 +355,7 @@ int mafat_spec_read(struct mafat_spec **out, const char *text, struct mafat_diag
   bool last = false;
   *out = NULL;
   if (strlen(text) > MAX_TEXT) return mafat_fail(d, MAFAT_EINVAL, "plan: the text is too long");
-  struct mafat_spec *spec = mafat_spec_new();
+  struct mafat_spec *spec = mafat_spec_new(NULL);
   if (spec) spec->text = strdup(text);
   int code = spec && spec->text ? MAFAT_OK : out_of_memory(&p);
   while (code == MAFAT_OK && !last) code = take_group(&p, spec, &last);

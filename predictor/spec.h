@@ -30,6 +30,7 @@
 
 #include "base/box.h"
 #include "base/error.h"
+#include "base/heap.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,6 +101,7 @@ struct mafat_spec {
   struct mafat_group_spec *groups; /* (n_groups): one or more, by their ends */
   int n_groups, room; /* room: groups that there is memory for */
   char *text; /* that it was read from, for messages; else NULL */
+  struct mafat_heap *heap; /* of all this but the text */
 };
 
 /* The one reader. MAFAT_EINVAL with the position and what was expected there; MAFAT_ENOMEM. */
@@ -113,13 +115,14 @@ char *mafat_spec_text(const struct mafat_spec *spec);
 int mafat_spec_compare(const struct mafat_spec *a, const struct mafat_spec *b, bool length);
 
 /* To make one: an empty spec, then group by group: with all that is usual, one tile and
- * weights kept; or as another group is. NULL, MAFAT_ENOMEM. What groups point at is the spec's. */
-struct mafat_spec *mafat_spec_new(void);
+ * weights kept; or as another group is. NULL, MAFAT_ENOMEM. What groups point at is the spec's,
+ * and in its heap. */
+struct mafat_spec *mafat_spec_new(struct mafat_heap *heap);
 struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec);
 int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *group);
 /* Another layer in a word, the next or one behind. MAFAT_ENOMEM. */
-int mafat_algorithm_word_add(struct mafat_algorithm_word *word, struct mafat_span layers);
-int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec);
+int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word, struct mafat_span layers);
+int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, struct mafat_heap *heap);
 void mafat_spec_close(struct mafat_spec **spec);
 
 static inline bool mafat_cut_is_tiled(const struct mafat_cut *cut)

@@ -79,8 +79,9 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search_re
   int code = mafat_search_front(front, search, d);
   if (code) return code;
   mafat_process_trim_heap();
-  size_t after = mafat_process_resident_bytes();
-  *left_bytes = after > before ? after - before : 0;
+  /* The front is not there any more when a plan runs. */
+  size_t after = mafat_process_resident_bytes(), gone = mafat_heap_bytes((*front)->heap);
+  *left_bytes = after > before + gone ? after - before - gone : 0;
   for (int i = 0; i < (*front)->n; i++) {
     struct mafat_candidate *c = &(*front)->list[i];
     c->charge_bytes = mafat_predict_charge_with(c->charge_bytes, c->resident_bytes, *left_bytes);
@@ -98,15 +99,8 @@ static int take_best(struct mafat_choice *c, const struct mafat_choice_request *
   const struct mafat_front *front = r->front ? r->front : made;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);
   if (!found) found = &front->list[0];
-  int threads = found->threads;
-  /* The front goes first: what stays of the heap lies where it was. */
-  struct mafat_spec *spec;
-  code = mafat_spec_copy(&spec, found->spec);
+  code = take(c, r, r->search.options->algorithm, found->threads, found->spec, d);
   mafat_front_close(&made);
-  mafat_process_trim_heap();
-  code = code ? mafat_fail(d, code, "%s: out of memory", r->search.network->path)
-              : take(c, r, r->search.options->algorithm, threads, spec, d);
-  mafat_spec_close(&spec);
   return code;
 }
 

@@ -44,6 +44,7 @@ struct proposal {
 
 struct search {
   const struct mafat_search_request *request;
+  struct mafat_heap *heap;  /* of all this, the options' */
   struct mafat_costs *costs;
   struct mafat_spans *spans;
   int once_ways[N_ONCE];
@@ -276,7 +277,7 @@ static int describe_part(const struct search *s, const struct part *part, struct
   const struct mafat_costs *c = s->costs;
   int first = c->cuts[part->begin], end = c->cuts[part->end];
   struct mafat_algorithm_choice choice = {c->network, s->request->options->algorithm, s->algorithms, s->layers + first,
-                                          end - first};
+                                          end - first, s->heap};
   struct mafat_group_spec *g = mafat_spec_add(spec);
   if (!g) return MAFAT_ENOMEM;
   if (part->end < c->n_blocks) g->end = end;
@@ -289,7 +290,7 @@ static int describe_part(const struct search *s, const struct part *part, struct
 static int describe(const struct search *s, int state, struct mafat_spec **out)
 {
   struct part parts[MAX_BLOCKS + 1];
-  int n = list_parts(s, state, parts), code = (*out = mafat_spec_new()) ? MAFAT_OK : MAFAT_ENOMEM;
+  int n = list_parts(s, state, parts), code = (*out = mafat_spec_new(s->heap)) ? MAFAT_OK : MAFAT_ENOMEM;
   for (int l = 0; l < s->costs->n_layers; l++) s->algorithms[l] = MAFAT_DIRECT;
   for (int i = 0; i < n && code == MAFAT_OK; i++) code = describe_part(s, &parts[i], *out);
   if (code) mafat_spec_close(out);
@@ -313,7 +314,7 @@ static int propose(struct search *s, int state)
   struct mafat_spec *spec;
   if (s->n_proposals == s->room) {
     int room = 2 * s->room + 64;
-    struct proposal *grown = realloc(s->proposals, (size_t)room * sizeof *grown);
+    struct proposal *grown = mafat_heap_realloc(s->heap, s->proposals, (size_t)room * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     s->proposals = grown;
     s->room = room;
@@ -450,9 +451,9 @@ static int find_fetch_sizes(struct search *s)
 static int allocate(struct search *s)
 {
   size_t n_layers = (size_t)s->costs->n_layers;
-  s->states = calloc((size_t)(s->costs->n_blocks + 1) * N_STATES, sizeof *s->states);
-  s->algorithms = calloc(n_layers, sizeof *s->algorithms);
-  s->layers = calloc(n_layers, sizeof *s->layers);
+  s->states = mafat_heap_calloc(s->heap, (size_t)(s->costs->n_blocks + 1) * N_STATES, sizeof *s->states);
+  s->algorithms = mafat_heap_calloc(s->heap, n_layers, sizeof *s->algorithms);
+  s->layers = mafat_heap_calloc(s->heap, n_layers, sizeof *s->layers);
   if (!s->states || !s->algorithms || !s->layers) return MAFAT_ENOMEM;
   for (int l = 0; l < s->costs->n_layers; l++) s->layers[l] = l;
   return MAFAT_OK;
@@ -480,15 +481,15 @@ static int search_threads(struct mafat_front *f, const struct mafat_search_reque
 {
   struct mafat_plan_options options = *request->options;
   struct mafat_search_request r = *request;
-  struct search s = {.request = &r, .d = d};
+  struct search s = {.request = &r, .heap = options.heap, .d = d};
   options.n_threads = threads;
   r.options = &options;
   int code = search(&s, f);
   for (int i = 0; i < s.n_proposals; i++) mafat_spec_close(&s.proposals[i].spec);
-  free(s.proposals);
-  free(s.states);
-  free(s.algorithms);
-  free(s.layers);
+  mafat_heap_free(s.heap, s.proposals);
+  mafat_heap_free(s.heap, s.states);
+  mafat_heap_free(s.heap, s.algorithms);
+  mafat_heap_free(s.heap, s.layers);
   mafat_spans_close(&s.spans);
   mafat_costs_close(&s.costs);
   return code;
@@ -508,14 +509,20 @@ static int search_all_threads(struct mafat_front *f, const struct mafat_search_r
 
 int mafat_search_front(struct mafat_front **out, const struct mafat_search_request *request, struct mafat_diagnostic *d)
 {
+  struct mafat_plan_options options = *request->options;
+  struct mafat_search_request r = *request;
+  struct mafat_front *f = NULL;
   *out = NULL;
-  struct mafat_front *f = calloc(1, sizeof *f);
-  int code = f ? search_all_threads(f, request, d) : MAFAT_ENOMEM;
+  r.options = &options;
+  int code = mafat_heap_open(&options.heap);
+  if (code == MAFAT_OK) code = mafat_front_open(&f);
+  if (code == MAFAT_OK) code = search_all_threads(f, &r, d);
   if (code == MAFAT_OK) mafat_front_reduce(f);
   if (code == MAFAT_OK && f->n == 0)
     code = mafat_fail(d, MAFAT_ELIMIT, "%s: no plan has countable bytes", request->network->path);
-  if (code == MAFAT_OK) code = mafat_front_arrange(f, request, d);
+  if (code == MAFAT_OK) code = mafat_front_arrange(f, &r, d);
   if (code == MAFAT_OK) *out = f;
   else mafat_front_close(&f);
+  mafat_heap_close(&options.heap);
   return code == MAFAT_ENOMEM ? mafat_fail(d, code, "%s: out of memory", request->network->path) : code;
 }

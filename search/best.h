@@ -4,7 +4,8 @@
 
 #include "search/front.h"
 
-/* The same request gives the same front, whatever budget is asked of it later: so a
+/* The search has a heap of its own, of which nothing is left but the front, in another.
+ * The same request gives the same front, whatever budget is asked of it later: so a
  * larger budget never gives a slower plan. MAFAT_ENOMEM; MAFAT_ELIMIT: no plan has
  * countable bytes. */
 int mafat_search_front(struct mafat_front **out, const struct mafat_search_request *request,

@@ -9,7 +9,6 @@
 #include "predictor/cost/work.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the ways ---- */
@@ -220,7 +219,7 @@ static void thin_cuts(struct mafat_costs *c, double *crossing, int max_blocks)
 /* Before every layer with steps, but between layers that are computed inside each other. */
 static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int max_blocks)
 {
-  double *crossing = calloc((size_t)c->n_layers + 1, sizeof *crossing);
+  double *crossing = mafat_heap_calloc(c->heap, (size_t)c->n_layers + 1, sizeof *crossing);
   int inside = 0; /* behind the furthest layer that has begun inside another */
   if (!crossing) return MAFAT_ENOMEM;
   c->n_blocks = 0;
@@ -233,7 +232,7 @@ static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int m
   }
   c->cuts[c->n_blocks] = c->n_layers;
   thin_cuts(c, crossing, max_blocks);
-  free(crossing);
+  mafat_heap_free(c->heap, crossing);
   return MAFAT_OK;
 }
 
@@ -242,16 +241,16 @@ static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int m
 static bool allocate(struct mafat_costs *c)
 {
   size_t n = (size_t)c->n_layers, n_operators = (size_t)mafat_network_n_operators(c->network);
-  c->table = calloc((size_t)c->n_ways * 2 * n, sizeof *c->table);
-  c->runs = calloc(n, sizeof *c->runs);
-  c->has_choice = calloc(n, sizeof *c->has_choice);
-  c->reader = calloc(n, sizeof *c->reader);
-  c->weights_bytes = calloc(n, sizeof *c->weights_bytes);
-  c->must_keep = calloc(n, sizeof *c->must_keep);
-  c->map_bytes = calloc(n_operators, sizeof *c->map_bytes);
-  c->last_use = calloc(n_operators, sizeof *c->last_use);
-  c->splits = calloc(n, sizeof *c->splits);
-  c->cuts = calloc(n + 1, sizeof *c->cuts);
+  c->table = mafat_heap_calloc(c->heap, (size_t)c->n_ways * 2 * n, sizeof *c->table);
+  c->runs = mafat_heap_calloc(c->heap, n, sizeof *c->runs);
+  c->has_choice = mafat_heap_calloc(c->heap, n, sizeof *c->has_choice);
+  c->reader = mafat_heap_calloc(c->heap, n, sizeof *c->reader);
+  c->weights_bytes = mafat_heap_calloc(c->heap, n, sizeof *c->weights_bytes);
+  c->must_keep = mafat_heap_calloc(c->heap, n, sizeof *c->must_keep);
+  c->map_bytes = mafat_heap_calloc(c->heap, n_operators, sizeof *c->map_bytes);
+  c->last_use = mafat_heap_calloc(c->heap, n_operators, sizeof *c->last_use);
+  c->splits = mafat_heap_calloc(c->heap, n, sizeof *c->splits);
+  c->cuts = mafat_heap_calloc(c->heap, n + 1, sizeof *c->cuts);
   return c->table && c->runs && c->has_choice && c->reader && c->weights_bytes && c->must_keep &&
          c->map_bytes && c->last_use && c->splits && c->cuts;
 }
@@ -262,7 +261,7 @@ static int describe(struct mafat_costs *c, const struct mafat_search_request *r,
 {
   struct mafat_plan *plan = NULL;
   struct mafat_layout *layout = NULL;
-  struct mafat_usage *usage = calloc((size_t)mafat_network_n_operators(c->network), sizeof *usage);
+  struct mafat_usage *usage = mafat_heap_calloc(c->heap, (size_t)mafat_network_n_operators(c->network), sizeof *usage);
   int code = usage ? mafat_plan_untiled(&plan, c->network, c->n_layers, r->options, d) : MAFAT_ENOMEM;
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, c->network, plan, d);
   if (code == MAFAT_OK) {
@@ -270,7 +269,7 @@ static int describe(struct mafat_costs *c, const struct mafat_search_request *r,
     describe_layers(c, r->options, plan, layout, usage);
     code = find_cuts(c, plan, max_blocks);
   }
-  free(usage);
+  mafat_heap_free(c->heap, usage);
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   return code;
@@ -280,20 +279,21 @@ int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request
                      struct mafat_diagnostic *d)
 {
   *out = NULL;
-  struct mafat_costs *c = calloc(1, sizeof *c);
+  struct mafat_costs *c = mafat_heap_calloc(r->options->heap, 1, sizeof *c);
   if (!c) return MAFAT_ENOMEM;
+  c->heap = r->options->heap;
   c->network = r->network;
   c->n_layers = r->n_layers;
   c->choice = r->options->algorithm == MAFAT_AUTO;
   list_ways(c);
   struct walk w = {.request = r, .costs = c};
-  w.memos = calloc(2 * (size_t)c->n_layers, sizeof *w.memos);
+  w.memos = mafat_heap_calloc(c->heap, 2 * (size_t)c->n_layers, sizeof *w.memos);
   int code = w.memos && allocate(c) ? describe(c, r, max_blocks, d) : MAFAT_ENOMEM;
   for (int way = 0; way < c->n_ways && code == MAFAT_OK; way++) {
     code = make_way(&w, way, 0, c->choice ? MAFAT_DIRECT : r->options->algorithm, d);
     if (code == MAFAT_OK && c->choice) code = make_way(&w, way, 1, MAFAT_WINOGRAD, d);
   }
-  free(w.memos);
+  mafat_heap_free(r->options->heap, w.memos);
   if (code == MAFAT_OK) *out = c;
   else mafat_costs_close(&c);
   return code;
@@ -303,16 +303,17 @@ void mafat_costs_close(struct mafat_costs **costs)
 {
   if (!costs || !*costs) return;
   struct mafat_costs *c = *costs;
-  free(c->table);
-  free(c->runs);
-  free(c->has_choice);
-  free(c->reader);
-  free(c->weights_bytes);
-  free(c->must_keep);
-  free(c->map_bytes);
-  free(c->last_use);
-  free(c->splits);
-  free(c->cuts);
-  free(c);
+  struct mafat_heap *heap = c->heap;
+  mafat_heap_free(heap, c->table);
+  mafat_heap_free(heap, c->runs);
+  mafat_heap_free(heap, c->has_choice);
+  mafat_heap_free(heap, c->reader);
+  mafat_heap_free(heap, c->weights_bytes);
+  mafat_heap_free(heap, c->must_keep);
+  mafat_heap_free(heap, c->map_bytes);
+  mafat_heap_free(heap, c->last_use);
+  mafat_heap_free(heap, c->splits);
+  mafat_heap_free(heap, c->cuts);
+  mafat_heap_free(heap, c);
   *costs = NULL;
 }

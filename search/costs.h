@@ -25,6 +25,7 @@ struct mafat_layer_cost {
 enum { MAFAT_MAX_WAYS = 24 };
 
 struct mafat_costs {
+  struct mafat_heap *heap; /* the options' */
   const struct mafat_network *network;
   int n_layers;
   struct mafat_way ways[MAFAT_MAX_WAYS];

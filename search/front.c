@@ -5,6 +5,16 @@
 
 #include <stdlib.h>
 
+int mafat_front_open(struct mafat_front **out)
+{
+  struct mafat_heap *heap;
+  int code = mafat_heap_open(&heap);
+  *out = code == MAFAT_OK ? mafat_heap_calloc(heap, 1, sizeof **out) : NULL;
+  if (*out) (*out)->heap = heap;
+  else mafat_heap_close(&heap);
+  return *out ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
 /* By bytes, then by milliseconds, then by text, of equals the simpler: the same order every time. */
 static int compare(const void *a, const void *b)
 {
@@ -61,9 +71,9 @@ int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
   int code = measure(&c, r, spec, mafat_layout_sketch, d);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
   if (code) return code;
-  struct mafat_candidate *grown = realloc(f->list, (size_t)(f->n + 1) * sizeof *grown);
+  struct mafat_candidate *grown = mafat_heap_realloc(f->heap, f->list, (size_t)(f->n + 1) * sizeof *grown);
   if (grown) f->list = grown;
-  if (!grown || mafat_spec_copy(&c.spec, spec)) return MAFAT_ENOMEM;
+  if (!grown || mafat_spec_copy(&c.spec, spec, f->heap)) return MAFAT_ENOMEM;
   f->list[f->n++] = c;
   return MAFAT_OK;
 }
@@ -80,9 +90,11 @@ int mafat_front_arrange(struct mafat_front *f, const struct mafat_search_request
 void mafat_front_close(struct mafat_front **front)
 {
   if (!front || !*front) return;
+  struct mafat_heap *heap = (*front)->heap;
   for (int i = 0; i < (*front)->n; i++) mafat_spec_close(&(*front)->list[i].spec);
-  free((*front)->list);
-  free(*front);
+  mafat_heap_free(heap, (*front)->list);
+  mafat_heap_free(heap, *front);
+  mafat_heap_close(&heap);
   *front = NULL;
 }
 

@@ -15,9 +15,13 @@ struct mafat_candidate {
 
 /* More bytes, fewer milliseconds, strictly. Never empty, once it is found. */
 struct mafat_front {
+  struct mafat_heap *heap;      /* of its own: the front itself, the list, the specs */
   struct mafat_candidate *list; /* (n), by charge_bytes: the first needs least, the last is the fastest */
   int n;
 };
+
+/* An empty one. MAFAT_ENOMEM. */
+int mafat_front_open(struct mafat_front **out);
 
 /* Adds a plan for the options' threads with its prediction, for an arena without holes; a spec that is none
  * for the network is passed over. MAFAT_ENOMEM. */

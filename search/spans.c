@@ -1,7 +1,6 @@
 #include "search/spans.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const short thresholds_kb[] = {1200, 600, 300, 150};
@@ -178,7 +177,7 @@ static int append(struct builder *b, const struct mafat_span_option *list, int n
   if (n == 0) return MAFAT_OK;
   if (b->n_options + n > b->room) {
     int room = 2 * b->room + n + 1024;
-    struct mafat_span_option *grown = realloc(b->spans->options, (size_t)room * sizeof *grown);
+    struct mafat_span_option *grown = mafat_heap_realloc(b->spans->heap, b->spans->options, (size_t)room * sizeof *grown);
     if (!grown) return MAFAT_ENOMEM;
     b->spans->options = grown;
     b->room = room;
@@ -221,13 +220,14 @@ static int build_from(struct builder *b, int begin)
 
 static int build(struct builder *b)
 {
+  struct mafat_heap *heap = b->spans->heap;
   int n = b->costs->n_blocks;
   list_ways(b);
-  b->blocks = calloc((size_t)b->n_rows * 2 * N_WEIGHINGS * (size_t)n, sizeof *b->blocks);
-  b->splits = calloc((size_t)n, sizeof *b->splits);
-  b->whole = calloc((size_t)n * (size_t)(n + 1), sizeof *b->whole);
-  b->before = calloc((size_t)n + 1, sizeof *b->before);
-  b->spans->at = calloc((size_t)n * (size_t)(n + 1) + 1, sizeof *b->spans->at);
+  b->blocks = mafat_heap_calloc(heap, (size_t)b->n_rows * 2 * N_WEIGHINGS * (size_t)n, sizeof *b->blocks);
+  b->splits = mafat_heap_calloc(heap, (size_t)n, sizeof *b->splits);
+  b->whole = mafat_heap_calloc(heap, (size_t)n * (size_t)(n + 1), sizeof *b->whole);
+  b->before = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *b->before);
+  b->spans->at = mafat_heap_calloc(heap, (size_t)n * (size_t)(n + 1) + 1, sizeof *b->spans->at);
   b->spans->n_blocks = n;
   if (!b->blocks || !b->splits || !b->whole || !b->before || !b->spans->at) return MAFAT_ENOMEM;
   add_blocks(b);
@@ -243,13 +243,15 @@ static int build(struct builder *b)
 int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs, const struct mafat_search_request *r)
 {
   struct builder b = {.costs = costs, .request = r};
+  struct mafat_heap *heap = r->options->heap;
   *out = NULL;
-  b.spans = calloc(1, sizeof *b.spans);
+  b.spans = mafat_heap_calloc(heap, 1, sizeof *b.spans);
+  if (b.spans) b.spans->heap = heap;
   int code = b.spans ? build(&b) : MAFAT_ENOMEM;
-  free(b.blocks);
-  free(b.splits);
-  free(b.whole);
-  free(b.before);
+  mafat_heap_free(heap, b.blocks);
+  mafat_heap_free(heap, b.splits);
+  mafat_heap_free(heap, b.whole);
+  mafat_heap_free(heap, b.before);
   if (code == MAFAT_OK) *out = b.spans;
   else mafat_spans_close(&b.spans);
   return code;
@@ -258,8 +260,9 @@ int mafat_spans_make(struct mafat_spans **out, const struct mafat_costs *costs, 
 void mafat_spans_close(struct mafat_spans **spans)
 {
   if (!spans || !*spans) return;
-  free((*spans)->options);
-  free((*spans)->at);
-  free(*spans);
+  struct mafat_heap *heap = (*spans)->heap;
+  mafat_heap_free(heap, (*spans)->options);
+  mafat_heap_free(heap, (*spans)->at);
+  mafat_heap_free(heap, *spans);
   *spans = NULL;
 }

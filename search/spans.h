@@ -23,6 +23,7 @@ struct mafat_span_option {
 };
 
 struct mafat_spans {
+  struct mafat_heap *heap; /* the options' */
   int n_blocks;
   struct mafat_span_option *options;
   int *at; /* [begin * (n_blocks + 1) + end]: options[at] ... options[next at]; by begin, then end */

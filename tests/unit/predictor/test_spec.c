@@ -95,7 +95,7 @@ START_TEST(random_specs_are_read_and_written)
     const char *written = test_spec_text(spec);
     ck_assert_int_eq(mafat_spec_read(&again, written, NULL), MAFAT_OK);
     ck_assert_str_eq(test_spec_text(again), written);
-    ck_assert_int_eq(mafat_spec_copy(&copy, spec), MAFAT_OK);
+    ck_assert_int_eq(mafat_spec_copy(&copy, spec, NULL), MAFAT_OK);
     mafat_spec_close(&spec);
     ck_assert_str_eq(test_spec_text(copy), written);
     mafat_spec_close(&again);
@@ -141,15 +141,15 @@ END_TEST
 
 START_TEST(a_spec_is_made_group_by_group)
 {
-  struct mafat_spec *spec = mafat_spec_new();
+  struct mafat_spec *spec = mafat_spec_new(NULL);
   struct mafat_group_spec rolling = {.end = 5, .cut = mafat_cut_rows(3)};
   ck_assert_int_eq(mafat_spec_append(spec, &rolling), MAFAT_OK);
   struct mafat_group_spec *g = mafat_spec_add(spec);
   ck_assert_str_eq(test_spec_text(spec), "rows3/5/1x1"); /* what is usual */
   g->weights.residence = MAFAT_STREAMED;
   g->winograd.given = true;
-  ck_assert_int_eq(mafat_algorithm_word_add(&g->winograd, mafat_span(6, 9)), MAFAT_OK);
-  ck_assert_int_eq(mafat_algorithm_word_add(&g->winograd, mafat_span(11, 12)), MAFAT_OK);
+  ck_assert_int_eq(mafat_algorithm_word_add(NULL, &g->winograd, mafat_span(6, 9)), MAFAT_OK);
+  ck_assert_int_eq(mafat_algorithm_word_add(NULL, &g->winograd, mafat_span(11, 12)), MAFAT_OK);
   ck_assert_str_eq(test_spec_text(spec), "rows3/5/1x1:streamed:winograd6-8,11");
   mafat_spec_close(&spec);
   mafat_spec_close(&spec);

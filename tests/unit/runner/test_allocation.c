@@ -91,7 +91,7 @@ static int make_again(struct bench *b)
   struct mafat_spec *spec = NULL, *copy = NULL;
   struct mafat_plan *plan = NULL;
   int code = mafat_plan_spec(&spec, b->plan, b->network);
-  if (code == MAFAT_OK) code = mafat_spec_copy(&copy, spec);
+  if (code == MAFAT_OK) code = mafat_spec_copy(&copy, spec, NULL);
   if (code != MAFAT_OK) mafat_fail(&b->d, code, "out of memory"); /* these two only say so by their code */
   if (code == MAFAT_OK) code = mafat_plan_make(&plan, copy, b->network, b->network->n_layers, NULL, &b->d);
   if (code != MAFAT_OK && plan) code = 1;

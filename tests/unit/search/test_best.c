@@ -268,6 +268,16 @@ START_TEST(every_failed_allocation_is_told)
     ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "allocation %ld of %ld: %s", at, asked, mafat_error_name(code));
     ck_assert_msg(!failed || d.text[0], "allocation %ld: no message", at);
   }
+  failed = true;
+  for (long at = 0; failed; at++) {
+    struct mafat_diagnostic d = {""};
+    failing_mmap_arm(at);
+    int code = mafat_search_front(&f, &s.request, &d);
+    mafat_front_close(&f);
+    failed = failing_mmap_disarm() > at;
+    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "mapping %ld: %s", at, mafat_error_name(code));
+    ck_assert_msg(!failed || d.text[0], "mapping %ld: no message", at);
+  }
   mafat_network_close(&s.network);
 }
 END_TEST
