@@ -20,8 +20,8 @@ enum {
 };
 
 struct block {
-  size_t size;             /* number of a size; N_SIZES: a large one */
-  size_t bytes;            /* behind this header, that may be used */
+  _Alignas(UNIT) size_t size; /* number of a size; N_SIZES: a large one */
+  size_t bytes;               /* behind this header, that may be used */
 };
 
 struct freed {
@@ -30,7 +30,8 @@ struct freed {
 
 /* A chunk, or a large block: a mapping. */
 struct mapping {
-  struct mapping *before, *next;
+  _Alignas(UNIT) struct mapping *before;
+  struct mapping *next;
   size_t bytes;
   size_t written; /* of a chunk, as far as blocks were cut; a multiple of UNIT */
 };
@@ -74,7 +75,7 @@ static struct mapping *map(struct mapping **list, size_t bytes)
 {
   struct mapping *m = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (m == MAP_FAILED) return NULL;
-  *m = (struct mapping){NULL, *list, bytes, sizeof *m};
+  *m = (struct mapping){.next = *list, .bytes = bytes, .written = sizeof *m};
   if (*list) (*list)->before = m;
   *list = m;
   return m;
