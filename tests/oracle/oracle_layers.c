@@ -22,7 +22,7 @@ static const double SOFTMAX_TOLERANCE = 1e-6;
 struct options {
   double tolerance;
   const char *plan, *picture, *cpu, *algorithm; /* NULL: the default */
-  bool verbose, layout_only;
+  bool each_class, verbose, layout_only;
   const char *cfg, *weights;
 };
 
@@ -35,6 +35,8 @@ static const char usage[] =
     "  --plan TEXT     run by this plan (default: layer by layer)\n"
     "  --image FILE    feed a picture (default: noise)\n"
     "  --cpu LEVEL     kernels to use (default: every level that this CPU has)\n"
+    "  --each-class    of the levels the best with fused multiply-adds and the best without: their\n"
+    "                  bits are those of the others (kernel_check)\n"
     "  --algorithm A   of convolutions: direct, winograd, auto (default: direct and winograd,\n"
     "                  one after the other; auto for what is computed inside its reader)\n"
     "  --verbose       a line for every layer\n"
@@ -383,6 +385,14 @@ static int compare_fused(struct bench *b, const struct mafat_kernels *kernels, e
   return code;
 }
 
+/* Is there a better level with the same bits? */
+static bool has_better(const struct mafat_kernels *const *levels, int n_levels, int level)
+{
+  for (int i = level + 1; i < n_levels; i++)
+    if (levels[i]->fused == levels[level]->fused) return true;
+  return false;
+}
+
 /* Every level and algorithm that was asked for. */
 static int compare_runs(struct bench *b, struct mafat_diagnostic *d)
 {
@@ -399,6 +409,7 @@ static int compare_runs(struct bench *b, struct mafat_diagnostic *d)
     n_algorithms = 1;
   }
   for (int l = n_levels - 1; l >= 0 && code == MAFAT_OK; l--) {
+    if (b->options.each_class && has_better(levels, n_levels, l)) continue;
     for (int a = 0; a < n_algorithms && code == MAFAT_OK; a++)
       code = compare_layers(b, (struct run){.kernels = levels[l], .how = how_to_run(algorithms[a], true, 1)}, d);
     if (code == MAFAT_OK) code = compare_fused(b, levels[l], when_fused, d);
@@ -446,9 +457,9 @@ static int read_options(int argc, char **argv, struct options *o)
   static const struct option names[] = {
       {"tolerance", required_argument, NULL, 't'}, {"plan", required_argument, NULL, 'p'},
       {"image", required_argument, NULL, 'i'},     {"cpu", required_argument, NULL, 'c'},
-      {"algorithm", required_argument, NULL, 'a'}, {"verbose", no_argument, NULL, 'v'},
-      {"layout-only", no_argument, NULL, 'l'},     {"help", no_argument, NULL, 'h'},
-      {NULL, 0, NULL, 0}};
+      {"algorithm", required_argument, NULL, 'a'}, {"each-class", no_argument, NULL, 'e'},
+      {"verbose", no_argument, NULL, 'v'},         {"layout-only", no_argument, NULL, 'l'},
+      {"help", no_argument, NULL, 'h'},            {NULL, 0, NULL, 0}};
   enum mafat_algorithm algorithm;
   char *end;
   for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
@@ -476,6 +487,7 @@ static int read_options(int argc, char **argv, struct options *o)
       }
       o->algorithm = optarg;
       break;
+    case 'e': o->each_class = true; break;
     case 'v': o->verbose = true; break;
     case 'l': o->layout_only = true; break;
     case 'h': fputs(usage, stdout); return AGREES;
