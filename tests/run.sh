@@ -7,17 +7,19 @@ cd "$(dirname "$0")/.." || exit 1
 export BUILD=${BUILD:-build} MAFAT_TEST_SIZE=${1:-test}
 unset MAKEFLAGS MFLAGS MAKELEVEL # its jobs are not ours to use
 
-# Of every section: the sizes that it belongs to, the command, and with what it may run at once:
-#   cpu    with anything
-#   swap   with cpu alone: it makes swap files or memory groups
+# Of every section: the sizes that it belongs to, the command, and with what it may run at once; those that take longest come first:
+#   cpu    with anything; as many as there are CPUs, at most two
+#   swap   one at a time, as it switches swap files on; takes a CPU as the above do
+#   waits  the same, but most of its time it waits: takes no CPU's place
 #   alone  with nothing: it uses all CPUs, or counts what others do to the memory or the time
 sections() {
   cat <<END
 check,test,full  alone  tests/unit.sh
-test,full        swap   tests/cli/darknet_bridge.sh
+test,full        waits  tests/cli/sweep.sh
 test,full        cpu    tests/oracle/run.sh
+test,full        cpu    tests/cli/darknet_bridge.sh
 test,full        cpu    tests/cli/darknet_patch.sh
-test,full        swap   tests/cli/sweep.sh
+test,full        waits  tests/cli/memory_limit.sh
 test,full        cpu    tests/valgrind.sh
 test,full        cpu    tests/cli/predict.sh
 check            cpu    $BUILD/kernel_check --cases 50
@@ -30,13 +32,15 @@ test,full        cpu    tests/cli/annotate.sh
 test,full        cpu    tests/cli/paper.sh
 check,test,full  cpu    tests/cli/pack_weights.sh
 check,test,full  cpu    tests/cli/shapes.sh
+check,test,full  cpu    tests/cli/readme.sh
+test,full        cpu    tests/cli/plan.sh
 check,test,full  cpu    tests/cli/api.sh
 test,full        cpu    tests/cli/install.sh
-test,full        swap   tests/cli/swap.sh
+test,full        swap   tests/limits/run.sh --sample
+test,full        swap   tests/cli/darknet_group.sh
+test,full        waits  tests/cli/swap.sh
 test,full        swap   tests/cli/timeline.sh
-test,full        alone  tests/cli/memory_limit.sh
 test,full        alone  tests/predictor/run.sh
-test,full        alone  tests/limits/run.sh --sample
 full             alone  tests/v2/run.sh
 full             alone  make check-asan
 full             alone  make fuzz
@@ -53,6 +57,13 @@ if [ ${#queue[@]} = 0 ]; then
   echo "run.sh: expected check, test or full, found '$1'" >&2
   exit 2
 fi
+
+for script in tests/cli/*.sh; do
+  if ! sections | grep -qE " $script( |\$)"; then
+    echo "run.sh: $script is no section" >&2
+    exit 2
+  fi
+done
 
 work=$(mktemp -d) || exit 1
 declare -A running=() # by process: class and command
@@ -72,11 +83,12 @@ passed=0 failed=0 skipped=0
 
 # may_start CLASS: beside those that run?
 may_start() {
-  local other
-  [ ${#running[@]} -lt "$at_once" ] || return 1
+  local other busy=0
   for other in "${running[@]}"; do
-    case $1,${other%% *} in alone,* | *,alone | swap,swap) return 1 ;; esac
+    case $1,${other%% *} in alone,* | *,alone | swap,swap | swap,waits | waits,swap | waits,waits) return 1 ;; esac
+    [ "${other%% *}" = waits ] || busy=$((busy + 1))
   done
+  [ "$1" = waits ] || [ $busy -lt "$at_once" ]
 }
 
 # section LOG COMMAND...: its lines to the log, its seconds behind them; its exit status becomes a line where it said nothing
