@@ -172,7 +172,7 @@ settled() { # SECONDS
 RANDOM=$(date +%N | sed 's/^0*//')
 # shellcheck disable=SC2054 # commas are meant
 arguments=(--csv k.csv --limits none,64M,32M,16M,12M,8M,6M,4M --quiet --program mafat --program 'two: mafat --threads 2 --plan 2x2/NoCut' "${own[@]}")
-set -m # a background job of its own process group, in which INT is not ignored
+set -m # a background job of its own process group
 strikes='' wrong=''
 all=(INT:none KILL:32M TERM:none HUP:32M)
 [ "${MAFAT_TEST_SIZE:-}" = test ] || all+=(KILL:none INT:32M KILL:none TERM:32M KILL:32M KILL:none)
@@ -180,12 +180,15 @@ for strike in "${all[@]}"; do
   signal=${strike%:*} swap=${strike#*:} seconds=3
   [ "$swap" = none ] || swap=$own_swap
   [ "$swap" != none ] || seconds=2
-  "$program" --swap "$swap" --repeats 50 "${arguments[@]}" >out 2>err &
+  # Whatever this was started to ignore (by nohup, in the background): a sweep that ignores its signal would go on for minutes.
+  env --default-signal=HUP,INT,TERM "$program" --swap "$swap" --repeats 50 "${arguments[@]}" >out 2>err &
   pid=$!
   sleep "$((RANDOM % seconds)).$((RANDOM % 10))$((RANDOM % 10))"
   kill -s "$signal" $pid 2>/dev/null
   wait $pid 2>/dev/null
-  strikes+=" $signal:$?"
+  status=$?
+  strikes+=" $signal:$status"
+  [ $status != 0 ] || { wrong="$signal was ignored" && break; }
   patience=0
   [ "$signal" != KILL ] || patience=10 # until the guards are done
   settled $patience || { wrong="after $signal this is left: $(left)" && break; }
