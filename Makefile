@@ -219,7 +219,7 @@ TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
 
-test: packages ## what decides: install what is missing, build, test (8 minutes)
+test: packages ## what decides: install what is missing, build, test (5 minutes)
 	@$(MAKE) --no-print-directory $(JOBS) run-test
 
 test-full: packages ## everything: test, all cases, sanitizers, fuzzing, control groups v2, all memory limits (root; hours)
