@@ -16,10 +16,14 @@ sections() {
   cat <<END
 check,test,full  alone  tests/unit.sh
 test,full        waits  tests/cli/sweep.sh
+test,full        waits  tests/cli/swap.sh
 test,full        cpu    tests/oracle/run.sh
 test,full        cpu    tests/cli/darknet_bridge.sh
 test,full        cpu    tests/cli/darknet_patch.sh
-test,full        waits  tests/cli/memory_limit.sh
+test,full        swap   tests/limits/run.sh --sample
+test,full        swap   tests/cli/memory_limit.sh
+test,full        swap   tests/cli/timeline.sh
+test,full        swap   tests/cli/darknet_group.sh
 test,full        cpu    tests/valgrind.sh
 test,full        cpu    tests/cli/predict.sh
 check            cpu    $BUILD/kernel_check --cases 50
@@ -36,10 +40,6 @@ check,test,full  cpu    tests/cli/readme.sh
 test,full        cpu    tests/cli/plan.sh
 check,test,full  cpu    tests/cli/api.sh
 test,full        cpu    tests/cli/install.sh
-test,full        swap   tests/limits/run.sh --sample
-test,full        swap   tests/cli/darknet_group.sh
-test,full        waits  tests/cli/swap.sh
-test,full        swap   tests/cli/timeline.sh
 test,full        alone  tests/predictor/run.sh
 full             alone  tests/v2/run.sh
 full             alone  make check-asan
