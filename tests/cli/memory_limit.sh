@@ -397,7 +397,7 @@ bad timeline-full '/dev/full cannot be written' -o "$report" --timeline /dev/ful
 
 pids=()
 for k in 1 2 3 4 5; do
-  "$program" --limit "$((k + 4))M" --cpus "$first" --json -o "report$k" -- sh -c 'sleep 0.2' &
+  "$program" --limit "$((k + 4))M" --cpus "$first" --json -o "report$k" -- sh -c 'sleep 0.2' 2>"said$k" &
   pids+=($!)
 done
 bad_ones=0
@@ -405,7 +405,7 @@ for k in 1 2 3 4 5; do
   wait "${pids[k - 1]}" || bad_ones=1
   report=$folder/report$k json "at-once-$k" "a['limit_bytes'] == $((k + 4)) * MIB and a['outcome'] == 'exit'"
 done
-check at-once 'one of them failed' test "$bad_ones" = 0
+check at-once "one of them failed: $(cat said?)" test "$bad_ones" = 0
 report=$folder/report
 
 # ---- Ended from outside
