@@ -21,7 +21,6 @@ test,full        cpu    tests/oracle/run.sh
 test,full        cpu    tests/cli/darknet_bridge.sh
 test,full        cpu    tests/cli/darknet_patch.sh
 test,full        swap   tests/limits/run.sh --sample
-test,full        swap   tests/cli/memory_limit.sh
 test,full        swap   tests/cli/timeline.sh
 test,full        swap   tests/cli/darknet_group.sh
 test,full        cpu    tests/valgrind.sh
@@ -40,6 +39,7 @@ check,test,full  cpu    tests/cli/readme.sh
 test,full        cpu    tests/cli/plan.sh
 check,test,full  cpu    tests/cli/api.sh
 test,full        cpu    tests/cli/install.sh
+test,full        alone  tests/cli/memory_limit.sh
 test,full        alone  tests/predictor/run.sh
 full             alone  tests/v2/run.sh
 full             alone  make check-asan
