@@ -104,7 +104,7 @@ static void check_boxes(const struct mafat_executor *e, const struct mafat_netwo
   in.picture_h = 427;
   in.thresh = .1f;
   in.n_layers = n->n_layers;
-  in.room_bytes = 1 << 20;
+  in.room_bytes = 1 << 16;
   int code = mafat_detect(&boxes, n, &in, &d);
   require((code == MAFAT_OK) == (boxes != NULL) && (code == MAFAT_OK || d.text[0]));
   mafat_detections_close(&boxes);
