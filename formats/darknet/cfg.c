@@ -63,6 +63,9 @@ static int parse_option(struct mafat_cfg *cfg, char *line, int number,
                       cfg->path, number, line);
   *equals = '\0';
   struct mafat_cfg_section *s = &cfg->sections[cfg->n_sections - 1];
+  if (s->n_options == MAFAT_CFG_MAX_KEYS)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s:%d: expected at most %d keys in a section, found one more in [%.60s]", cfg->path,
+                      number, MAFAT_CFG_MAX_KEYS, s->type);
   struct mafat_cfg_option *o = &cfg->options[(*n_options)++];
   *o = (struct mafat_cfg_option){.key = line, .value = equals + 1, .line = number};
   if (s->n_options++ == 0) s->options = o;

@@ -27,8 +27,9 @@ struct mafat_cfg {
   struct mafat_cfg_option *options; /* of all sections, contiguous */
 };
 
-/* Largest file accepted, bytes: the largest cfg in use has 40 KB. */
-enum { MAFAT_CFG_MAX_BYTES = 4 << 20 };
+/* Largest file accepted, bytes: the largest cfg in use has 40 KB; most keys in a section, which are
+ * compared with each other: those in use have 27 at most. */
+enum { MAFAT_CFG_MAX_BYTES = 4 << 20, MAFAT_CFG_MAX_KEYS = 512 };
 
 int mafat_cfg_read(struct mafat_cfg **out, const char *path,
                    struct mafat_diagnostic *d);

@@ -36,14 +36,14 @@ static struct mafat_cfg *begin_graph(const struct index *i, uint32_t n_operators
   return NULL;
 }
 
-/* An operator and its parameters. False: more of these than were announced. */
+/* An operator and its parameters. False: more of these than were announced, or than a section may have. */
 static bool read_operator(struct mafat_bytes_reader *r, struct mafat_cfg *cfg, uint32_t *parameters_left)
 {
   struct mafat_cfg_section *s = &cfg->sections[cfg->n_sections++];
   s->type = mafat_bytes_word(r);
   s->line = (int)(mafat_bytes_u32(r) & INT32_MAX);
   uint32_t n = mafat_bytes_u32(r);
-  if (n > *parameters_left) return false;
+  if (n > *parameters_left || n > MAFAT_CFG_MAX_KEYS) return false;
   *parameters_left -= n;
   s->n_options = (int)n;
   for (int k = 0; k < s->n_options; k++) {

@@ -78,13 +78,25 @@ static void warn(void *context, const char *text)
 
 /* ---- the file ---- */
 
-/* The temporary name, for the signal handler; "" when there is no such file. */
+/* The temporary name, for the signal handler; while there is such a file, it is unfinished. */
 static char temporary[4096];
+static volatile sig_atomic_t unfinished;
 
 static void give_up(int signal_number)
 {
-  if (temporary[0]) unlink(temporary);
+  if (unfinished) unlink(temporary);
   _exit(128 + signal_number);
+}
+
+/* Nothing half is left behind. What a caller ignores, such as nohup's hang-ups, stays ignored; writing to a pipe that
+ * nobody reads, or past the largest file that is allowed, fails where it is written. */
+static void mind_signals(void)
+{
+  static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (signal(ends[i], give_up) == SIG_IGN) signal(ends[i], SIG_IGN);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 static int replace(const char *from, const char *to, bool force, struct mafat_diagnostic *d)
@@ -98,22 +110,40 @@ static int replace(const char *from, const char *to, bool force, struct mafat_di
   return rename(from, to) == 0 ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%s: %s", to, strerror(errno));
 }
 
+static bool is_file(const char *path, const struct stat *other)
+{
+  struct stat st;
+  return stat(path, &st) == 0 && st.st_dev == other->st_dev && st.st_ino == other->st_ino;
+}
+
+/* Is this path, which will be written, one of those that are read? */
+static int check_apart(const struct options *o, const char *path, struct mafat_diagnostic *d)
+{
+  struct stat out;
+  const char *same = NULL;
+  if (stat(path, &out) != 0) return MAFAT_OK;
+  if (is_file(o->weights, &out)) same = "weights";
+  if (is_file(o->cfg, &out)) same = "cfg";
+  return same ? mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the %s", path, same)
+              : MAFAT_OK;
+}
+
 /* Under its own name only when it is whole. */
 static int write_file(const struct mafat_network *n, const struct mafat_cfg *graph, const struct options *o,
                       const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   struct mafat_warning_sink sink = {warn, NULL};
-  char name[sizeof temporary];
-  if (snprintf(name, sizeof name, "%s.part", o->out) >= (int)sizeof name)
+  if (snprintf(temporary, sizeof temporary, "%s.part", o->out) >= (int)sizeof temporary)
     return mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
-  int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", name, strerror(errno));
-  memcpy(temporary, name, sizeof temporary);
+  if (check_apart(o, temporary, d)) return MAFAT_EINVAL;
+  int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", temporary, strerror(errno));
+  unfinished = true;
   int code = mafat_packer_write(o->weights, n, graph, fd, o->out, progress, &sink, d);
   if (close(fd) != 0 && code == MAFAT_OK) code = mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
-  if (code == MAFAT_OK) code = replace(name, o->out, o->force, d);
-  if (code != MAFAT_OK) unlink(name);
-  temporary[0] = 0;
+  if (code == MAFAT_OK) code = replace(temporary, o->out, o->force, d);
+  if (code != MAFAT_OK) unlink(temporary);
+  unfinished = false;
   return code;
 }
 
@@ -128,9 +158,8 @@ static int check_paths(const struct options *o, struct mafat_diagnostic *d)
   if (stat(o->weights, &in) != 0 || access(o->weights, R_OK) != 0)
     return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->weights, strerror(errno));
   if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", o->weights);
-  if (exists && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the weights", o->out);
-  return MAFAT_OK;
+  /* A link gives way itself, not what it points to. */
+  return exists && S_ISREG(out.st_mode) ? check_apart(o, o->out, d) : MAFAT_OK;
 }
 
 static int status_of(int code)
@@ -203,9 +232,7 @@ int main(int argc, char **argv)
   struct mafat_diagnostic d = {""};
   int status = read_options(argc, argv, &o);
   if (status >= 0) return status;
-  signal(SIGINT, give_up);
-  signal(SIGTERM, give_up);
-  signal(SIGHUP, give_up);
+  mind_signals();
   struct bar bar = {o.check ? "checking" : "packing", -1};
   struct mafat_packer_progress progress = {o.quiet || !isatty(STDERR_FILENO) ? NULL : show_bar, &bar};
   status = o.check ? check(&o, &progress, &d) : pack(&o, &progress, &d);

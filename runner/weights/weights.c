@@ -72,7 +72,7 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   const float *values = (const float *)(const void *)data;
-  const float *scale = w->affine, *bias = scale + l->out.c;
+  const float *scale = w->affine, *bias = scale ? scale + l->out.c : NULL; /* NULL: no fetch of the plan folds any */
   struct mafat_packed_panels panels = w->panels[fetch->layer];
   int code = check(w, fetch, data, d);
   if (code) return code;

@@ -39,6 +39,11 @@ run --check a.packed; expect check 0
 run a.cfg a.weights a.packed; expect "an existing file stays" 2 "--force"
 run --force a.cfg a.weights a.packed; expect force 0
 run --force a.cfg a.weights a.weights; expect "the weights stay" 2 "a file of its own"
+cp a.cfg own.cfg
+run --force own.cfg a.weights own.cfg; expect "the cfg stays" 2 "found the cfg"
+cp a.weights own.packed.part
+run a.cfg own.packed.part own.packed; expect "weights of the temporary name stay" 2 "found the weights"
+{ cmp -s a.cfg own.cfg && cmp -s a.weights own.packed.part && ok "as they were"; } || fail "as they were" "$(ls -l own*)"
 run --force a.cfg a.weights .; expect "a folder stays" 2 "no regular file"
 mkfifo pipe
 run --force a.cfg a.weights pipe; expect "a pipe stays" 2 "no regular file"
@@ -67,6 +72,10 @@ if [ -c /dev/full ]; then
   run --force a.cfg a.weights full.packed; expect "a full disk" 1 "cannot write"
 fi
 
+(ulimit -f 1; "$program" a.cfg a.weights large.packed 2>err >out) 2>shell.log
+code=$?; expect "past the largest file" 1 "cannot write"
+[ ! -e large.packed.part ] || fail "past the largest file" "$(ls large*)"
+
 # Interrupted: a network large enough to be met at work.
 printf '[net]\nwidth=64\nheight=64\nchannels=64\n[connected]\noutput=600\nactivation=linear\n' >large.cfg
 "$build/make_weights" --quiet large.cfg large.weights
@@ -82,6 +91,12 @@ else
   wait $pid
   skip interrupted "it was done before"
 fi
+(trap '' HUP; exec "$program" --force large.cfg large.weights large.packed 2>err) &
+pid=$!
+sleep .1
+kill -HUP $pid 2>kill.log
+wait $pid
+code=$?; expect "hang-ups that are ignored" 0
 
 # Inferences are the same: with the cfg, and without.
 "$build/make_weights" --quiet a.cfg a.weights

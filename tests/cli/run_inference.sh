@@ -616,6 +616,9 @@ printf 'a.ppm\n\nno-such.ppm\nb.ppm' >"$io/list"
 run --json $model - <"$io/list"
 check list "exit status $code, $(wc -l <"$out") lines" test "$code" -eq 2 -a "$(wc -l <"$out")" -eq 3
 check list-order 'not in the order of the list' test "$(value image 1)$(value image 2)$(value image 3)" = '"a.ppm""no-such.ppm""b.ppm"'
+{ head -c 10000000 /dev/zero | tr '\0' x; printf '\nb.ppm\n'; } >"$io/list"
+run --json $model - <"$io/list"
+check list-line "exit status $code, $(wc -lc <"$err")" test "$code" -eq 2 -a "$(wc -l <"$out")" -eq 2 -a "$(wc -c <"$err")" -lt 1000
 run --json $model pixel.ppm - b.ppm <<<a.ppm
 check list-among "exit status $code" test "$code" -eq 0 -a "$(value image 1)$(value image 2)$(value image 3)" = '"pixel.ppm""a.ppm""b.ppm"'
 run --json $model no-such.ppm

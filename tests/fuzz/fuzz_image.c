@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "runner/image/decoder.h"
+#include "runner/image/image.h"
 
 /* What a caller with a budget refuses before decoding. */
 static const size_t BUDGET_BYTES = (size_t)64 << 20;

@@ -1,9 +1,12 @@
 #!/bin/sh
 # Writes small seed corpora for the fuzz targets: make_seeds.sh FOLDER
-# creates FOLDER/cfg, FOLDER/plan, FOLDER/weights and FOLDER/calibration, and FOLDER/cfg.dict.
+# creates FOLDER/TARGET for each of them, and FOLDER/cfg.dict.
 set -eu
 [ $# -eq 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
-mkdir -p "$1/cfg" "$1/plan" "$1/weights" "$1/calibration"
+for target in tests/fuzz/fuzz_*.c; do
+  target=${target##*/fuzz_}
+  mkdir -p "$1/${target%.c}"
+done
 
 cat > "$1/cfg/chain" <<'END'
 # a chain
@@ -127,6 +130,89 @@ coords=4
 num=1
 softmax=1
 END
+# What only AlexeyAB's Darknet knows.
+cat > "$1/cfg/excite" <<'END'
+[net]
+width=12
+height=12
+channels=3
+[convolutional]
+batch_normalize=1
+filters=16
+size=3
+dilation=2
+pad=1
+activation=hard_mish
+[convolutional]
+filters=16
+size=3
+groups=8
+stride_x=1
+stride_y=2
+pad=1
+activation=swish
+[avgpool]
+[convolutional]
+filters=16
+activation=logistic
+[scale_channels]
+from=-3
+scale_wh=0
+activation=linear
+[convolutional]
+filters=16
+activation=logistic
+[sam]
+from=-2
+[shortcut]
+from=-2,-3,1
+activation=leaky
+[local_avgpool]
+size=2
+stride=1
+[reorg3d]
+stride=2
+END
+cat > "$1/cfg/gaussian" <<'END'
+[net]
+width=8
+height=8
+channels=3
+letter_box=1
+[maxpool]
+size=3
+stride_x=2
+stride_y=1
+[convolutional]
+filters=40
+activation=linear
+[upsample]
+stride=3
+scale=2
+[convolutional]
+filters=28
+activation=linear
+[Gaussian_yolo]
+mask=0,1
+anchors=10,14, 23,27
+classes=5
+num=2
+yolo_point=left_top
+scale_x_y=1.1
+nms_kind=diounms
+beta_nms=0.6
+[route]
+layers=1
+[convolutional]
+filters=12
+[yolo]
+mask=0,1
+anchors=10,14, 23,27
+classes=1
+num=2
+new_coords=1
+nms_kind=greedynms
+END
 
 cat > "$1/cfg.dict" <<'END'
 "[net]"
@@ -148,6 +234,11 @@ cat > "$1/cfg.dict" <<'END'
 "[region]"
 "[yolo]"
 "[detection]"
+"[Gaussian_yolo]"
+"[scale_channels]"
+"[sam]"
+"[local_avgpool]"
+"[reorg3d]"
 "width="
 "height="
 "channels="
@@ -169,6 +260,18 @@ cat > "$1/cfg.dict" <<'END'
 "mask="
 "anchors="
 "activation="
+"stride_x="
+"stride_y="
+"dilation="
+"scale_wh="
+"scale="
+"batch_normalize="
+"yolo_point="
+"nms_kind="
+"beta_nms="
+"new_coords="
+"scale_x_y="
+"letter_box="
 "1048576"
 "65536"
 "4096"
@@ -183,6 +286,20 @@ for plan in 1x1/NoCut 5x5/4/2x2 3x2/2/2x2/4/1x1 4x4:balanced/5/2x2 '[10,20]x[7]/
   i=$((i + 1))
   printf %s "$plan" > "$1/plan/$i"
 done
+
+# A plan and a cfg; a cfg to be packed, and one whose file has two other bytes: of its layers' number, and in its index.
+for cfg in "$1"/cfg/*; do
+  { echo 2x2/1/rows2:streamed/3/panels; cat "$cfg"; } > "$1/run/cut-${cfg##*/}"
+  { echo rows1/NoCut; cat "$cfg"; } > "$1/run/rows-${cfg##*/}"
+  { echo !panels/NoCut; cat "$cfg"; } > "$1/run/hostile-${cfg##*/}"
+  cp "$cfg" "$1/packed/"
+  { cat "$cfg"; printf '\0\020\0\377\220\0\001'; } > "$1/packed/changed-${cfg##*/}"
+done
+
+printf 'person\nbicycle\r\n\n\357\273\277last' > "$1/names/list"
+printf 'P6 2 2 255\n123456789012' > "$1/image/colour.ppm"
+cp models/shapes/holdout/000002.jpg "$1/image/"
+printf 'P5\n# grey\n3 2 65535\n123456789012' > "$1/image/grey.pgm"
 
 # Headers of both widths, then zeros: too short, exact for one network, too long.
 for payload in 0 40 48 400 1584 2288 4000; do

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -291,22 +292,28 @@ static int run_and_tell(struct mafat_session *s, const char *path)
   return status;
 }
 
+/* The next line of standard input, without its newline; as much of it as there is room for. False at the end. */
+static bool read_line(char *line, size_t room)
+{
+  size_t n = 0;
+  int c = getchar();
+  if (c == EOF) return false;
+  for (; c != EOF && c != '\n'; c = getchar())
+    if (n + 1 < room) line[n++] = (char)c;
+  line[n] = '\0';
+  return true;
+}
+
 /* Paths from standard input, one a line. */
 static int run_list(struct mafat_session *s, int status)
 {
-  char *line = NULL;
-  size_t room = 0;
-  ssize_t length;
-  while ((length = getline(&line, &room, stdin)) > 0) {
-    if (line[length - 1] == '\n') line[--length] = '\0';
-    if (length > 0) status = merge_status(status, run_and_tell(s, line), false);
-    if (s->out.error) break;
-  }
+  char line[PATH_MAX + 1]; /* a longer one cannot be opened, and says so */
+  while (!s->out.error && read_line(line, sizeof line))
+    if (line[0]) status = merge_status(status, run_and_tell(s, line), false);
   if (ferror(stdin)) {
     fprintf(stderr, "run_inference: standard input: cannot read the list: %s\n", strerror(errno));
     status = merge_status(status, EXIT_INPUT, false);
   }
-  free(line);
   return status;
 }
 
@@ -329,7 +336,8 @@ int main(int argc, char **argv)
   static struct mafat_session s; /* large buffers: not on the stack */
   s.marks_fd = -1;
   s.start_ms = mafat_session_now_ms();
-  signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, with a message */
+  signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, with a message; */
+  signal(SIGXFSZ, SIG_IGN); /* so is a file larger than is allowed */
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 128 << 10); /* fixed: what a decoder frees goes back at once */
 #endif

@@ -112,6 +112,22 @@ START_TEST(long_lines_are_quoted_in_part)
 }
 END_TEST
 
+START_TEST(sections_of_many_keys_are_refused)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_cfg *cfg = NULL;
+  char *text = malloc(16 * (MAFAT_CFG_MAX_KEYS + 2)), *end = text + sprintf(text, "[net]\n");
+  for (int i = 0; i < MAFAT_CFG_MAX_KEYS; i++) end += sprintf(end, "key%d=1\n", i);
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", text, (size_t)(end - text), &d), MAFAT_OK);
+  mafat_cfg_close(&cfg);
+  end += sprintf(end, "key=1\n");
+  ck_assert_int_eq(mafat_cfg_parse(&cfg, "a.cfg", text, (size_t)(end - text), &d), MAFAT_EFORMAT);
+  ck_assert_ptr_null(cfg);
+  ck_assert_str_eq(d.text, "a.cfg:514: expected at most 512 keys in a section, found one more in [net]");
+  free(text);
+}
+END_TEST
+
 START_TEST(large_files_are_refused)
 {
   size_t bytes = (size_t)MAFAT_CFG_MAX_BYTES + 1;
@@ -342,6 +358,7 @@ Suite *cfg_suite(void)
   tcase_add_loop_test(lines, other_lines_are_refused, 0, COUNT(refusals));
   tcase_add_test(lines, zero_bytes_are_refused);
   tcase_add_test(lines, long_lines_are_quoted_in_part);
+  tcase_add_test(lines, sections_of_many_keys_are_refused);
   tcase_add_test(lines, large_files_are_refused);
   suite_add_tcase(suite, lines);
   TCase *values = tcase_create("values");
