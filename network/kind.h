@@ -7,7 +7,7 @@
 
 #include "base/box.h"
 #include "base/error.h"
-#include "network/layer.h"
+#include "network/sources.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -124,6 +124,7 @@ static inline const struct mafat_sources *mafat_layer_sources(const struct mafat
  *     for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);) ... r.source->tensor */
 struct mafat_reads {
   const struct mafat_source *source; /* this one */
+  int row;                           /* of the operand, that the source begins at */
   int operand;                       /* that it is part of */
   const struct mafat_layer *layer;
   const struct mafat_sources *sources; /* of the operand */
@@ -137,13 +138,20 @@ static inline struct mafat_reads mafat_layer_reads(const struct mafat_layer *l)
 
 static inline bool mafat_reads_next(struct mafat_reads *r)
 {
-  while (r->next == r->sources->n) {
+  while (r->next == mafat_sources_count(r->sources)) {
     if (++r->operand >= r->layer->n_operands) return false;
     r->sources = &r->layer->operands[r->operand].sources;
-    r->next = 0;
+    r->next = r->row = 0;
   }
+  if (r->next > 0 && r->next % r->sources->n == 0) r->row += r->source->n_rows;
   r->source = &r->sources->list[r->next++];
   return true;
+}
+
+/* Rows of the source's tensor among rows `in` of the operand. */
+static inline struct mafat_span mafat_reads_rows(const struct mafat_reads *r, struct mafat_span in)
+{
+  return mafat_source_rows(r->source, r->row, in);
 }
 
 /* Is something of the tensor among what such a walk has before it? */

@@ -52,7 +52,8 @@ enum mafat_blend {
 enum {
   MAFAT_MAX_LAYERS = 4096,
   MAFAT_MAX_EXTENT = 1 << 20, /* of a map, in pixels a side; of filters and groups */
-  MAFAT_MAX_OPERANDS = 64
+  MAFAT_MAX_OPERANDS = 64,
+  MAFAT_MAX_SOURCES = 4096 /* of an operand: routes of routes would double them without end */
 };
 
 struct mafat_shape {
@@ -64,16 +65,17 @@ static inline long long mafat_shape_elements(struct mafat_shape s)
   return (long long)s.h * s.w * s.c;
 }
 
-/* Channels [first, first + n) of a tensor. */
+/* Channels [first, first + n) of rows [first_row, first_row + n_rows) of a tensor, of all columns. */
 struct mafat_source {
   int tensor; /* index of the operator that makes it */
   int first, n;
+  int first_row, n_rows;
 };
 
-/* What a map consists of, in channel order. */
+/* What a map consists of (sources.h): bands of rows from top to bottom, of each its slices in channel order. */
 struct mafat_sources {
-  struct mafat_source *list;
-  int n;
+  struct mafat_source *list; /* [band][slice] */
+  int n, n_bands;            /* slices of a band, as many in each */
 };
 
 /* One of the maps that a layer reads. */

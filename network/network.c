@@ -28,7 +28,7 @@ static void free_layer(struct mafat_layer *l)
 /* Sources that are inputs, which lie `by` further to the front. */
 static void move_sources(struct mafat_sources *sources, int n_layers, int by)
 {
-  for (int i = 0; i < sources->n; i++)
+  for (int i = 0; i < mafat_sources_count(sources); i++)
     if (sources->list[i].tensor >= n_layers) sources->list[i].tensor -= by;
 }
 
@@ -74,6 +74,7 @@ struct mafat_sources mafat_network_output_sources(const struct mafat_network *n,
 {
   if (mafat_layer_is_alias(&n->layers[index]))
     return *mafat_layer_sources(&n->layers[index]);
-  *self = (struct mafat_source){index, 0, mafat_network_tensor_shape(n, index).c};
-  return (struct mafat_sources){self, 1};
+  struct mafat_shape shape = mafat_network_tensor_shape(n, index);
+  *self = (struct mafat_source){index, 0, shape.c, 0, shape.h};
+  return (struct mafat_sources){self, 1, 1};
 }

@@ -96,6 +96,14 @@ static inline enum mafat_dtype mafat_network_in_type(const struct mafat_network 
   return mafat_network_tensor_type(n, n->layers[layer].operands[0].sources.list[0].tensor);
 }
 
+/* The tensor all of which, and nothing else, the sources are; -1: none is. */
+static inline int mafat_network_sole_tensor(const struct mafat_network *n, const struct mafat_sources *sources)
+{
+  const struct mafat_source *s = sources->list;
+  struct mafat_shape shape = mafat_network_tensor_shape(n, s->tensor);
+  return mafat_sources_count(sources) == 1 && s->n == shape.c && s->n_rows == shape.h ? s->tensor : -1;
+}
+
 /* What the output of operator `index` consists of: itself, or what it renames. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self);

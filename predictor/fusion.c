@@ -18,7 +18,7 @@ bool mafat_fusion_blends_alike(const struct mafat_layer *l)
     const struct mafat_operand *o = &l->operands[k];
     const struct mafat_source *s = o->sources.list;
     bool meets = o->broadcast || (o->shape.w == l->out.w && o->shape.h == l->out.h && s->n == l->out.c);
-    if (o->sources.n != 1 || !meets || s->first % MAFAT_CHANNEL_BLOCK) return false;
+    if (mafat_sources_count(&o->sources) != 1 || !meets || s->first % MAFAT_CHANNEL_BLOCK) return false;
   }
   return true;
 }
@@ -27,15 +27,6 @@ static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *s
 {
   return mafat_fusion_blends_alike(shortcut) && shortcut->blend == MAFAT_BLEND_ADD && shortcut->n_operands == 2 &&
          !shortcut->operands[1].broadcast && mafat_layer_is_ungrouped(conv);
-}
-
-/* The layer all of whose output, and nothing else, `l` reads; -1 if there is none. */
-static int sole_source(const struct mafat_network *n, const struct mafat_layer *l)
-{
-  if (mafat_layer_sources(l)->n != 1) return -1;
-  struct mafat_source s = mafat_layer_sources(l)->list[0];
-  if (s.first != 0 || s.n != n->layers[s.tensor].out.c) return -1;
-  return s.tensor;
 }
 
 static void count_readers(const struct mafat_network *n, const struct mafat_plan *plan,
@@ -63,7 +54,7 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
     count_readers(n, plan, usage, readers);
     for (int l = 0; l < plan->n_layers && fuse; l++) {
       const struct mafat_layer *layer = &n->layers[l];
-      int k = usage[l].needed ? sole_source(n, layer) : -1;
+      int k = usage[l].needed ? mafat_network_sole_tensor(n, mafat_layer_sources(layer)) : -1;
       if (k < 0 || readers[k] != 1 || plan->group_of[k] != plan->group_of[l]) continue;
       const struct mafat_layer *inner = &n->layers[k];
       if (!is_added(inner, layer) && !(is_pooled(inner, layer) && plan->inner[k] < 0) &&

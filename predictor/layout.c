@@ -48,7 +48,7 @@ static void find_pads(struct maker *m)
     int left, right;
     mafat_layer_pads(layer, &left, &right);
     const struct mafat_sources *sources = mafat_layer_sources(layer);
-    for (int i = 0; i < sources->n; i++) {
+    for (int i = 0; i < mafat_sources_count(sources); i++) {
       struct mafat_tensor_layout *t = &m->layout->tensors[sources->list[i].tensor];
       t->left = mafat_max(t->left, left);
       t->right = mafat_max(t->right, right);

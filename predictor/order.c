@@ -16,8 +16,7 @@ static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
 /* All of the convolution's output, and nothing else, is what the step reads. */
 static bool reads_whole(const struct mafat_plan *plan, const struct mafat_network *n, int layer, int wide)
 {
-  const struct mafat_sources *s = mafat_plan_sources(plan, n, layer);
-  return s->n == 1 && s->list[0].tensor == wide && s->list[0].first == 0 && s->list[0].n == n->layers[wide].out.c;
+  return mafat_network_sole_tensor(n, mafat_plan_sources(plan, n, layer)) == wide;
 }
 
 static bool sums_slices(const struct mafat_plan *plan, const struct mafat_network *n, int layer)

@@ -13,7 +13,7 @@ int mafat_pieces(const struct mafat_sources *sources, struct mafat_span channels
       int count = mafat_min(MAFAT_CHANNEL_BLOCK - lane, wanted.end - c);
       if (n < room)
         pieces[n] = (struct mafat_piece){s.tensor, channel / MAFAT_CHANNEL_BLOCK, lane, count,
-                                         position + c};
+                                         position + c, i};
       n++;
       c += count;
     }

@@ -65,6 +65,7 @@ struct mafat_piece {
   int lane;     /* first channel within the block */
   int n;        /* channels */
   int position; /* of the first one among the layer's input channels */
+  int source;   /* of the band: all this is of the first one (network/sources.h) */
 };
 
 /* The pieces of input channels `channels`, in order of summation. Writes at

@@ -92,6 +92,13 @@ static inline const struct mafat_sources *mafat_plan_sources(const struct mafat_
   return mafat_layer_sources(&n->layers[mafat_plan_reader(plan, layer)]);
 }
 
+/* The same of any of its operands. */
+static inline const struct mafat_sources *mafat_plan_operand(const struct mafat_plan *plan, const struct mafat_network *n,
+                                                             int layer, int operand)
+{
+  return operand ? &n->layers[layer].operands[operand].sources : mafat_plan_sources(plan, n, layer);
+}
+
 /* A walk over all that a step of `layer` reads (kind.h): that input, and what the layer has beside its own. */
 static inline struct mafat_reads mafat_plan_reads(const struct mafat_plan *plan, const struct mafat_network *n,
                                                   int layer)

@@ -20,9 +20,10 @@ enum {
 
 /* ---- state ---- */
 
-/* A layer that has steps, and as which operand of them it reads a tensor. */
+/* A layer that has steps, and as which source of which operand of them it reads a tensor. */
 struct reader {
-  int layer, operand;
+  int layer;
+  unsigned short operand, source;
 };
 
 struct rows {
@@ -38,6 +39,11 @@ static struct rows *state_of(const struct mafat_schedule *s)
   return s->states[MAFAT_CUT_ROWS];
 }
 
+static struct reader reader_of(int layer, const struct mafat_reads *r)
+{
+  return (struct reader){layer, (unsigned short)r->operand, (unsigned short)(r->source - r->sources->list)};
+}
+
 /* Calls `note` with each layer that has steps and each tensor that these read. */
 static void for_readers(const struct mafat_schedule *s, struct rows *rows,
                         void (*note)(struct rows *rows, struct reader reader, int tensor))
@@ -45,7 +51,7 @@ static void for_readers(const struct mafat_schedule *s, struct rows *rows,
   for (int l = 0; l < s->plan->n_layers; l++)
     if (mafat_schedule_runs(s, l))
       for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);)
-        note(rows, (struct reader){l, r.operand}, r.source->tensor);
+        note(rows, reader_of(l, &r), r.source->tensor);
 }
 
 static void count_reader(struct rows *r, struct reader reader, int tensor)
@@ -140,6 +146,16 @@ static bool lacks_rows(const struct mafat_schedule *s, int t, int end)
   return mafat_plan_makes(s->plan, s->group, t) && state_of(s)->done[t] < end;
 }
 
+/* Rows of what it reads that a layer still needs. */
+static struct mafat_span rows_needed(const struct mafat_schedule *s, struct reader reader)
+{
+  int l = reader.layer;
+  const struct mafat_sources *sources = mafat_plan_operand(s->plan, s->network, l, reader.operand);
+  struct mafat_span left = {state_of(s)->done[l], s->network->layers[l].out.h};
+  struct mafat_span in = mafat_fusion_in_span(s->plan, s->network, l, reader.operand, true, left);
+  return mafat_source_rows(&sources->list[reader.source], mafat_sources_row(sources, reader.source), in);
+}
+
 /* First row of tensor t that a layer of the group still has to read. */
 static int first_row_needed(const struct mafat_schedule *s, int t)
 {
@@ -148,8 +164,7 @@ static int first_row_needed(const struct mafat_schedule *s, int t)
   for (int i = r->readers_at[t]; i < r->readers_at[t + 1]; i++) {
     int l = r->readers[i].layer;
     if (s->plan->group_of[l] != s->group || is_done(s, l)) continue;
-    struct mafat_span left = {r->done[l], s->network->layers[l].out.h};
-    struct mafat_span in = mafat_fusion_in_span(s->plan, s->network, l, r->readers[i].operand, true, left);
+    struct mafat_span in = rows_needed(s, r->readers[i]);
     if (!mafat_span_is_empty(in)) first = mafat_min(first, in.begin);
   }
   return first;
@@ -184,10 +199,11 @@ static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct ma
 static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows, int *end)
 {
   int operand = -1;
-  *end = 0;
+  struct mafat_span in = {0, 0};
   for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);) {
-    if (r.operand != operand) *end = mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, rows).end;
+    if (r.operand != operand) in = mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, rows);
     operand = r.operand;
+    *end = mafat_reads_rows(&r, in).end;
     if (lacks_rows(s, r.source->tensor, *end)) return r.source->tensor;
   }
   return NONE;

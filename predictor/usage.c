@@ -16,7 +16,7 @@ void mafat_usage_find(const struct mafat_network *n, const struct mafat_plan *pl
     const struct mafat_layer *layer = &n->layers[l];
     struct mafat_source self;
     struct mafat_sources out = mafat_network_output_sources(n, l, &self);
-    for (int i = 0; i < out.n && mafat_network_is_output(n, plan->n_layers, l); i++)
+    for (int i = 0; i < mafat_sources_count(&out) && mafat_network_is_output(n, plan->n_layers, l); i++)
       note_read(plan, usage, out.list[i].tensor, plan->n_layers);
     /* A renaming layer reads nothing itself: its readers read what is behind it. */
     if (mafat_layer_is_alias(layer) || !usage[l].needed) continue;

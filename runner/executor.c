@@ -305,9 +305,7 @@ float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c,
 {
   struct mafat_source self;
   struct mafat_sources behind = mafat_network_output_sources(e->network, layer, &self);
-  int i = 0;
-  while (c >= behind.list[i].n) c -= behind.list[i++].n;
-  return *mafat_tensors_element(&e->tensors, behind.list[i].tensor, behind.list[i].first + c, y, x);
+  return *mafat_tensors_behind(&e->tensors, &behind, c, y, x);
 }
 
 const void *mafat_executor_arena(const struct mafat_executor *e)

@@ -19,7 +19,7 @@ bool mafat_runs_next(struct mafat_runs *r, struct mafat_run *run)
   int n = mafat_min(s->n - r->taken, r->end - r->channel);
   n = mafat_min(n, MAFAT_CHANNEL_BLOCK - (lane > out_lane ? lane : out_lane));
   *run = (struct mafat_run){s->tensor, in / MAFAT_CHANNEL_BLOCK, lane,
-                            r->channel / MAFAT_CHANNEL_BLOCK, out_lane, n};
+                            r->channel / MAFAT_CHANNEL_BLOCK, out_lane, n, r->source};
   r->channel += n;
   r->taken += n;
   if (r->taken == s->n) {
@@ -39,7 +39,7 @@ void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sou
     float *to = flat + (size_t)(run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane) * plane;
     size_t pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);
     for (int y = 0; y < shape.h; y++) {
-      const float *row = mafat_tensors_pixel(t, run.tensor, run.block, y, 0) + run.lane;
+      const float *row = mafat_runs_read(t, sources, &run, y, 0);
       for (int x = 0; x < shape.w; x++)
         for (int c = 0; c < run.n; c++)
           to[(size_t)c * plane + (size_t)y * (size_t)shape.w + (size_t)x] = row[(size_t)x * pixel + (size_t)c];

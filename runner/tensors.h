@@ -59,14 +59,34 @@ static inline float *mafat_tensors_element(const struct mafat_tensors *t, int te
   return mafat_tensors_pixel(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) + c % MAFAT_CHANNEL_BLOCK;
 }
 
+/* Channel `channel` of slice `source` of an operand, counted in the tensor that it is of in the first
+ * band, at row y and column x of the operand: what tells pieces and runs apart tells where they are in
+ * any band. */
+static inline float *mafat_tensors_read(const struct mafat_tensors *t, const struct mafat_sources *sources, int source,
+                                        int channel, int y, int x)
+{
+  const struct mafat_source *s = mafat_sources_at(sources, source, &y);
+  return mafat_tensors_element(t, s->tensor, channel - sources->list[source].first + s->first, y, x);
+}
+
+/* Element (c, y, x) of what the sources are together. */
+static inline float *mafat_tensors_behind(const struct mafat_tensors *t, const struct mafat_sources *sources, int c,
+                                          int y, int x)
+{
+  int i = 0;
+  for (; c >= sources->list[i].n; i++) c -= sources->list[i].n;
+  return mafat_tensors_read(t, sources, i, sources->list[i].first + c, y, x);
+}
+
 /* ---- runs ---- */
 
 /* Channels that lie in one block of a source and in one block of the output:
  * what a kernel without sums handles in one go. */
 struct mafat_run {
-  int tensor, block, lane;   /* source */
+  int tensor, block, lane;   /* source, where it is in the first band */
   int out_block, out_lane;
   int n;
+  int source;                /* of the band */
 };
 
 /* Iterates over the runs of output channels [begin, end). */
@@ -78,6 +98,13 @@ struct mafat_runs {
 
 struct mafat_runs mafat_runs_of(const struct mafat_sources *sources, struct mafat_span channels);
 bool mafat_runs_next(struct mafat_runs *runs, struct mafat_run *run);
+
+/* A run's first channel at row y and column x of the operand whose sources these are. */
+static inline float *mafat_runs_read(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                                     const struct mafat_run *run, int y, int x)
+{
+  return mafat_tensors_read(t, sources, run->source, run->block * MAFAT_CHANNEL_BLOCK + run->lane, y, x);
+}
 
 /* Copies whole maps to and from Darknet's CHW order: what a list of sources holds, `shape`
  * all of it together, and what a tensor shall hold. */

@@ -21,8 +21,7 @@ static bool is_papers(const struct mafat_network *n, int n_layers)
     const struct mafat_layer *layer = &n->layers[l];
     bool pooled = l == 1 || l == 3 || l == 7 || l == 11;
     if (layer->type != (pooled ? MAFAT_MAXPOOL : MAFAT_CONVOLUTIONAL)) return false;
-    const struct mafat_sources *sources = mafat_layer_sources(layer);
-    if (sources->n != 1 || sources->list[0].tensor != mafat_network_above(n, l)) return false;
+    if (mafat_network_sole_tensor(n, mafat_layer_sources(layer)) != mafat_network_above(n, l)) return false;
   }
   return true;
 }

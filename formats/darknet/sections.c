@@ -82,11 +82,11 @@ static struct mafat_operand *append_operand(struct mafat_layer *l)
   struct mafat_operand *grown = realloc(l->operands, (size_t)(l->n_operands + 1) * sizeof *grown);
   if (!grown) return NULL;
   l->operands = grown;
-  grown[l->n_operands] = (struct mafat_operand){.sources = {NULL, 0}};
+  grown[l->n_operands] = (struct mafat_operand){.sources = {NULL, 0, 1}};
   return &grown[l->n_operands++];
 }
 
-/* Appends channels [first, first + n) of what layer `index` puts out. */
+/* Appends channels [first, first + n) of what layer `index` puts out: a cfg makes no lists but of one band. */
 static int append_output(struct mafat_network *net, struct mafat_sources *to, int index, int first,
                          int n)
 {
@@ -99,8 +99,8 @@ static int append_output(struct mafat_network *net, struct mafat_sources *to, in
     wanted = mafat_span_clip(wanted, s.n);
     position += s.n;
     if (!mafat_span_is_empty(wanted))
-      code = append_source(to, (struct mafat_source){s.tensor, s.first + wanted.begin,
-                                                     mafat_span_size(wanted)});
+      code = append_source(to, (struct mafat_source){s.tensor, s.first + wanted.begin, mafat_span_size(wanted),
+                                                     s.first_row, s.n_rows});
   }
   return code;
 }
@@ -136,8 +136,7 @@ static int resolve_index(struct reader *r, const char *key, int number, int *ind
 /* ---- one reader per layer type: what is read, and the parameters ---- */
 
 enum {
-  MAX_WINDOW = 4096, /* taps per side, strides, paddings */
-  MAX_SOURCES = 4096 /* of a route: routes of routes would double them without end */
+  MAX_WINDOW = 4096 /* taps per side, strides, paddings */
 };
 
 /* stride=, and what of it stride_x= and stride_y= say otherwise. */
@@ -218,7 +217,7 @@ static int add_route_source(struct reader *r, int number, int groups, int group_
   if (in->shape.c > INT_MAX - n) return fail_here(r, MAFAT_EFORMAT, "has too many channels");
   in->shape.c += n;
   code = append_output(r->network, &in->sources, index, group_id * n, n);
-  if (in->sources.n > MAX_SOURCES)
+  if (in->sources.n > MAFAT_MAX_SOURCES)
     return fail_here(r, MAFAT_EUNSUPPORTED, "has too many sources");
   return code ? mafat_fail(r->d, code, "%s: out of memory", r->cfg->path) : MAFAT_OK;
 }

@@ -11,7 +11,7 @@ static int run_avgpool(const struct mafat_worker *w, const struct mafat_step *st
     float sum[MAFAT_CHANNEL_BLOCK] = {0};
     size_t pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);
     for (int y = 0; y < l->in.h; y++) {
-      const float *row = mafat_tensors_pixel(t, run.tensor, run.block, y, 0) + run.lane;
+      const float *row = mafat_runs_read(t, mafat_layer_sources(l), &run, y, 0);
       for (int x = 0; x < l->in.w; x++, row += pixel)
         for (int c = 0; c < run.n; c++) sum[c] += row[c];
     }

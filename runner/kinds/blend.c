@@ -23,11 +23,18 @@ static struct meeting meet(int from, int to, bool broadcast, struct mafat_span o
 /* An operand's turn. */
 struct turn {
   const struct mafat_operand *operand;
-  const struct mafat_source *x; /* it is blended with; NULL: what lies in the output */
+  const struct mafat_sources *x; /* it is blended with, one of them; NULL: what lies in the output */
   float alpha;
   enum mafat_activation activation;
   struct meeting down, across;
 };
+
+/* The step's output, to be read as an operand is. */
+static struct mafat_source output_of(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  struct mafat_shape out = w->tensors->network->layers[step->layer].out;
+  return (struct mafat_source){step->layer, 0, out.c, 0, out.h};
+}
 
 /* Its values at the first pixels that meet, and those they are blended with. */
 static void blend_run(const struct mafat_worker *w, const struct mafat_step *step, const struct turn *turn,
@@ -36,20 +43,21 @@ static void blend_run(const struct mafat_worker *w, const struct mafat_step *ste
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
   const struct meeting *down = &turn->down, *across = &turn->across;
-  int x_tensor = turn->x ? turn->x->tensor : step->layer;
-  int x_block = run->out_block + (turn->x ? turn->x->first / MAFAT_CHANNEL_BLOCK : 0);
+  struct mafat_source own = output_of(w, step);
+  const struct mafat_sources output = {&own, 1, 1}, *x = turn->x ? turn->x : &output;
+  int x_channel = x->list->first + run->out_block * MAFAT_CHANNEL_BLOCK + run->out_lane;
   int x_col = across->at.begin * across->sample, z_col = across->at.begin * across->stride;
   struct mafat_blend_call call = {
       .blend = l->blend, .n_cols = mafat_span_size(across->at), .n_channels = run->n,
-      .x_pixel_floats = across->sample * mafat_tensors_pixel_floats(t, x_tensor, x_block),
+      .x_pixel_floats = across->sample * mafat_tensors_pixel_floats(t, x->list->tensor, x_channel / MAFAT_CHANNEL_BLOCK),
       .z_pixel_floats = across->stride * mafat_tensors_pixel_floats(t, run->tensor, run->block),
       .y_pixel_floats = across->sample * mafat_tensors_pixel_floats(t, step->layer, run->out_block),
       .z_single = turn->operand->broadcast && turn->operand->shape.c == 1,
       .alpha = turn->alpha, .beta = l->beta, .activation = turn->activation};
   for (int i = down->at.begin; i < down->at.end; i++) {
     int y = i * down->sample;
-    call.x = mafat_tensors_pixel(t, x_tensor, x_block, y, x_col) + run->out_lane;
-    call.z = mafat_tensors_pixel(t, run->tensor, run->block, i * down->stride, z_col) + run->lane;
+    call.x = mafat_tensors_read(t, x, 0, x_channel, y, x_col);
+    call.z = mafat_runs_read(t, &turn->operand->sources, run, i * down->stride, z_col);
     call.y = mafat_tensors_pixel(t, step->layer, run->out_block, y, x_col) + run->out_lane;
     w->kernels->blend(&call);
   }
@@ -59,9 +67,9 @@ static void blend_run(const struct mafat_worker *w, const struct mafat_step *ste
 static void blend_single(const struct mafat_worker *w, const struct mafat_step *step, const struct turn *turn)
 {
   const struct mafat_source *z = turn->operand->sources.list;
-  struct mafat_source self = {step->layer, 0, w->tensors->network->layers[step->layer].out.c};
-  struct mafat_sources own = {&self, 1};
-  struct mafat_runs runs = mafat_runs_of(&own, step->filters);
+  struct mafat_source own = output_of(w, step);
+  struct mafat_sources output = {&own, 1, 1};
+  struct mafat_runs runs = mafat_runs_of(&output, step->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
     run.tensor = z->tensor;
@@ -119,7 +127,7 @@ static int run_blend(const struct mafat_worker *w, const struct mafat_step *step
   for (int k = 1; k < l->n_operands; k++) {
     bool last = k == l->n_operands - 1;
     take_turn(w, step, (struct turn){.operand = &l->operands[k],
-                                     .x = alike && k == 1 ? mafat_layer_sources(l)->list : NULL,
+                                     .x = alike && k == 1 ? mafat_layer_sources(l) : NULL,
                                      .alpha = k == 1 ? l->alpha : 1,
                                      .activation = alike && last ? l->activation : MAFAT_LINEAR});
   }

@@ -59,8 +59,7 @@ static void run_pixels(const struct mafat_worker *w, const struct mafat_step *st
       struct mafat_run run;
       while (mafat_runs_next(&runs, &run))
         memcpy(pixel + run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane,
-               mafat_tensors_pixel(t, run.tensor, run.block, y, x) + run.lane,
-               (size_t)run.n * sizeof *pixel);
+               mafat_runs_read(t, mafat_layer_sources(l), &run, y, x), (size_t)run.n * sizeof *pixel);
       for (int b = 0; b < l->head.n_anchors; b++) activate(w->kernels, &l->head, pixel + (size_t)b * (size_t)per_box);
       for (int c = 0; c < l->out.c; c += MAFAT_CHANNEL_BLOCK)
         memcpy(mafat_tensors_pixel(t, step->layer, c / MAFAT_CHANNEL_BLOCK, y, x), pixel + c,
@@ -84,7 +83,7 @@ static void activate_row(const struct mafat_worker *w, const struct mafat_step *
   int in_pixel = mafat_tensors_pixel_floats(t, run->tensor, run->block), per_box = h->classes + h->coords + 1;
   int out_pixel = mafat_tensors_pixel_floats(t, step->layer, run->out_block), n_cols = mafat_span_size(step->out.x);
   struct mafat_blend_call call = {
-      .x = mafat_tensors_pixel(t, run->tensor, run->block, y, step->out.x.begin) + run->lane,
+      .x = mafat_runs_read(t, mafat_layer_sources(&t->network->layers[step->layer]), run, y, step->out.x.begin),
       .y = mafat_rows_out(w, step, run, y), .n_cols = n_cols, .n_channels = run->n, .x_pixel_floats = in_pixel,
       .y_pixel_floats = out_pixel, .activation = MAFAT_LOGISTIC};
   w->kernels->blend(&call);

@@ -61,7 +61,8 @@ void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_pie
     int y = first + r;
     rows[r] = y < c->in_y.begin || y >= c->in_y.end
                   ? c->zeros
-                  : mafat_tensors_pixel(c->worker->tensors, piece->tensor, piece->block, y, x) + piece->lane;
+                  : mafat_tensors_read(c->worker->tensors, mafat_layer_sources(c->layer), piece->source,
+                                       piece->block * MAFAT_CHANNEL_BLOCK + piece->lane, y, x);
   }
 }
 
@@ -89,7 +90,8 @@ void mafat_conv_add(const struct mafat_conv *c, struct mafat_span filters, int y
   const struct mafat_layer *l = c->shortcut;
   if (!l) return;
   const struct mafat_tensors *t = c->worker->tensors;
-  const struct mafat_source *z = l->operands[1].sources.list;
+  const struct mafat_sources *sources = &l->operands[1].sources;
+  const struct mafat_source *z = sources->list;
   int layer = c->step->layer, x = c->step->out.x.begin;
   for (int f = filters.begin, end; f < filters.end; f = end) {
     int block = f / MAFAT_CHANNEL_BLOCK, z_block = z->first / MAFAT_CHANNEL_BLOCK + block;
@@ -103,7 +105,7 @@ void mafat_conv_add(const struct mafat_conv *c, struct mafat_span filters, int y
     for (int y = y0; y < y0 + n; y++) {
       call.y = mafat_tensors_pixel(t, layer, block, y, x) + lane;
       call.x = call.y;
-      call.z = mafat_tensors_pixel(t, z->tensor, z_block, y, x) + lane;
+      call.z = mafat_tensors_read(t, sources, 0, z->first + f, y, x);
       c->worker->kernels->blend(&call);
     }
   }

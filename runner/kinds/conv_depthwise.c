@@ -10,7 +10,7 @@ static int run_depthwise_rows(struct mafat_conv *c, const struct mafat_run *run,
   const struct mafat_layer *l = c->layer;
   int block = run->out_block * MAFAT_CHANNEL_BLOCK, x = mafat_taps_first(l->window.x, c->box.x.begin);
   struct mafat_span panel = {block, mafat_panel_end(l, block)};
-  struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0};
+  struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0, run->source};
   struct mafat_weights_slice slice;
   int code = mafat_weights_slice(c->worker->weights, c->index, panel, mafat_span(0, 1), &slice);
   if (code) return code;

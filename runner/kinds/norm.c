@@ -13,7 +13,7 @@ static int run_batchnorm(const struct mafat_worker *w, const struct mafat_step *
   while (mafat_runs_next(&runs, &run)) {
     int channel = run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane;
     for (int y = step->out.y.begin; y < step->out.y.end; y++)
-      w->kernels->scale(mafat_tensors_pixel(t, run.tensor, run.block, y, step->out.x.begin) + run.lane,
+      w->kernels->scale(mafat_runs_read(t, mafat_layer_sources(l), &run, y, step->out.x.begin),
                         mafat_tensors_pixel_floats(t, run.tensor, run.block), mafat_rows_out(w, step, &run, y),
                         mafat_tensors_pixel_floats(t, step->layer, run.out_block),
                         mafat_span_size(step->out.x), run.n, slice.scale + channel,

@@ -23,7 +23,7 @@ static int run_pool(const struct mafat_worker *w, const struct mafat_step *step,
       int first = mafat_taps_first(l->window.y, y), end = first + mafat_taps_reach(l->window.y);
       call.n_rows = 0;
       for (int iy = first; iy < mafat_min(end, l->in.h); iy += l->window.y.dilation)
-        if (iy >= 0) rows[call.n_rows++] = mafat_tensors_pixel(t, run.tensor, run.block, iy, origin) + run.lane;
+        if (iy >= 0) rows[call.n_rows++] = mafat_runs_read(t, mafat_layer_sources(l), &run, iy, origin);
       call.out = mafat_rows_out(w, step, &run, y);
       kernel(&call);
     }

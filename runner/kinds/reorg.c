@@ -6,11 +6,7 @@ static float input_at(const struct mafat_tensors *t, const struct mafat_layer *l
 {
   long long plane = (long long)l->in.h * l->in.w;
   int c = (int)(flat / plane), rest = (int)(flat % plane);
-  int i = 0;
-  const struct mafat_source *list = mafat_layer_sources(l)->list;
-  while (c >= list[i].n) c -= list[i++].n;
-  const struct mafat_source *s = &list[i];
-  return *mafat_tensors_element(t, s->tensor, s->first + c, rest / l->in.w, rest % l->in.w);
+  return *mafat_tensors_behind(t, mafat_layer_sources(l), c, rest / l->in.w, rest % l->in.w);
 }
 
 /* An element of a map in Darknet's CHW order, stepped through without divisions. */
@@ -36,14 +32,6 @@ static void cursor_advance(struct cursor *at, int n)
   at->c++;
 }
 
-static float *element_behind(const struct mafat_tensors *t, const struct mafat_sources *sources,
-                             const struct cursor *at)
-{
-  int i = 0, c = at->c;
-  while (c >= sources->list[i].n) c -= sources->list[i++].n;
-  return mafat_tensors_element(t, sources->list[i].tensor, sources->list[i].first + c, at->y, at->x);
-}
-
 /* The usual direction: row by row of the larger factors, whose elements are
  * `stride` apart in the input. */
 static void reorg_forward(const struct mafat_worker *w, const struct mafat_step *step)
@@ -58,7 +46,7 @@ static void reorg_forward(const struct mafat_worker *w, const struct mafat_step 
       struct cursor in =
           cursor_at(l->in, offset % s + (long long)l->in.w * s * ((long long)j * s + offset / s + (long long)l->in.h * s * c2));
       for (int i = 0; i < l->in.w; i++) {
-        *mafat_tensors_element(t, step->layer, out.c, out.y, out.x) = *element_behind(t, mafat_layer_sources(l), &in);
+        *mafat_tensors_element(t, step->layer, out.c, out.y, out.x) = *mafat_tensors_behind(t, mafat_layer_sources(l), in.c, in.y, in.x);
         cursor_advance(&in, s);
         cursor_advance(&out, 1);
       }

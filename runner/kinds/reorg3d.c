@@ -8,6 +8,7 @@ static void copy_place(const struct mafat_worker *w, const struct mafat_step *st
                        int down, int across, int channel)
 {
   const struct mafat_tensors *t = w->tensors;
+  const struct mafat_sources *sources = mafat_layer_sources(&t->network->layers[step->layer]);
   int s = t->network->layers[step->layer].factor;
   struct mafat_blend_call call = {.n_cols = mafat_span_size(step->out.x),
                                   .x_pixel_floats = s * mafat_tensors_pixel_floats(t, run->tensor, run->block)};
@@ -16,7 +17,7 @@ static void copy_place(const struct mafat_worker *w, const struct mafat_step *st
     call.n_channels = mafat_min(run->n - c, MAFAT_CHANNEL_BLOCK - lane);
     call.y_pixel_floats = mafat_tensors_pixel_floats(t, step->layer, block);
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
-      call.x = mafat_tensors_pixel(t, run->tensor, run->block, y * s + down, step->out.x.begin * s + across) + run->lane + c;
+      call.x = mafat_runs_read(t, sources, run, y * s + down, step->out.x.begin * s + across) + c;
       call.y = mafat_tensors_pixel(t, step->layer, block, y, step->out.x.begin) + lane;
       w->kernels->blend(&call);
     }

@@ -12,7 +12,7 @@ static int run_upsample(const struct mafat_worker *w, const struct mafat_step *s
     size_t out_pixel = (size_t)mafat_tensors_pixel_floats(t, step->layer, run.out_block);
     int x0 = step->out.x.begin / l->factor;
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
-      const float *in = mafat_tensors_pixel(t, run.tensor, run.block, y / l->factor, x0) + run.lane;
+      const float *in = mafat_runs_read(t, mafat_layer_sources(l), &run, y / l->factor, x0);
       float *out = mafat_rows_out(w, step, &run, y);
       for (int x = step->out.x.begin; x < step->out.x.end; x++, out += out_pixel) {
         const float *from = in + (size_t)(x / l->factor - x0) * in_pixel;

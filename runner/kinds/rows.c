@@ -13,7 +13,7 @@ void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step
         .y_pixel_floats = mafat_tensors_pixel_floats(t, step->layer, run.out_block),
         .activation = activation};
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
-      call.x = mafat_tensors_pixel(t, run.tensor, run.block, y, step->out.x.begin) + run.lane;
+      call.x = mafat_runs_read(t, mafat_layer_sources(l), &run, y, step->out.x.begin);
       call.y = mafat_rows_out(w, step, &run, y);
       w->kernels->blend(&call);
     }

@@ -65,7 +65,7 @@ struct aim {
 static float mean_energy(const struct mafat_sources *sources, const struct recipe *recipes)
 {
   float sum = 0, n = 0;
-  for (int i = 0; i < sources->n; i++) {
+  for (int i = 0; i < mafat_sources_count(sources); i++) {
     const struct mafat_source *s = &sources->list[i];
     sum += (float)s->n * recipes[s->tensor].energy;
     n += (float)s->n;
@@ -92,7 +92,7 @@ static float wanted_energy(enum mafat_activation a)
 /* What `sources` names, when it is a single tensor; else -1. */
 static int sole_tensor(const struct mafat_sources *sources)
 {
-  return sources->n == 1 ? sources->list[0].tensor : -1;
+  return mafat_sources_count(sources) == 1 ? sources->list[0].tensor : -1;
 }
 
 /* Share of a window's taps that lie in the map, averaged over it, along one axis. */

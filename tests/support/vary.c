@@ -46,7 +46,7 @@ static bool blends_alike_maps(const struct mafat_layer *l)
 
 void test_add_operand(struct mafat_layer *l, const struct mafat_operand *operand)
 {
-  size_t n = (size_t)l->n_operands, sources = (size_t)operand->sources.n;
+  size_t n = (size_t)l->n_operands, sources = (size_t)mafat_sources_count(&operand->sources);
   l->operands = realloc(l->operands, (n + 1) * sizeof *l->operands);
   struct mafat_operand *o = &l->operands[l->n_operands++];
   *o = *operand;
@@ -63,8 +63,8 @@ static void add_broadcast(struct test_rng *rng, const struct mafat_network *n, i
   if (mafat_layer_is_alias(&n->layers[tensor])) return;
   if ((s.h != 1 && s.h != l->in.h) || (s.w != 1 && s.w != l->in.w)) return;
   int channels = s.c >= l->in.c && test_random_chance(rng, 50) ? l->in.c : 1;
-  struct mafat_source slice = {tensor, test_random_int(rng, 0, s.c - channels), channels};
-  test_add_operand(l, &(struct mafat_operand){{&slice, 1}, {s.h, s.w, channels}, true});
+  struct mafat_source slice = {tensor, test_random_int(rng, 0, s.c - channels), channels, 0, s.h};
+  test_add_operand(l, &(struct mafat_operand){{&slice, 1, 1}, {s.h, s.w, channels}, true});
 }
 
 /* Gives some blends what no cfg can say: the larger one, other broadcasts. */

@@ -40,7 +40,7 @@ END_TEST
 static void check_sources(const struct mafat_network *n, int layer, const char *cfg)
 {
   const struct mafat_sources *sources = mafat_layer_sources(&n->layers[layer]);
-  for (int i = 0; i < sources->n; i++)
+  for (int i = 0; i < mafat_sources_count(sources); i++)
     if (mafat_network_tensor_type(n, sources->list[i].tensor) != mafat_network_in_type(n, layer))
       test_fail_case(cfg, "-", "layer %d reads elements of several types", layer);
 }

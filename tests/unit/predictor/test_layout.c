@@ -142,7 +142,7 @@ static void check_operands(const struct replay *r, const struct mafat_step *step
     if ((read.operand == 0) == input)
       check_source(r, step, read.source->tensor,
                    (struct mafat_box){
-                       mafat_fusion_in_span(r->s->plan, n, step->layer, read.operand, true, step->out.y),
+                       mafat_reads_rows(&read, mafat_fusion_in_span(r->s->plan, n, step->layer, read.operand, true, step->out.y)),
                        mafat_fusion_in_span(r->s->plan, n, step->layer, read.operand, false, step->out.x)});
 }
 
@@ -279,7 +279,7 @@ static void check_outputs(const struct replay *r)
     struct mafat_source self;
     struct mafat_sources out = mafat_network_output_sources(n, l, &self);
     if (!mafat_network_is_output(n, n->n_layers, l)) continue;
-    for (int i = 0; i < out.n; i++)
+    for (int i = 0; i < mafat_sources_count(&out); i++)
       check_owned(r, r->s->layout->tensors[out.list[i].tensor].buffer, out.list[i].tensor, n->n_layers);
   }
 }

@@ -67,10 +67,10 @@ START_TEST(pieces_cover_every_channel_once_in_order)
   struct test_rng rng = test_rng((uint64_t)_i);
   for (int trial = 0; trial < 400; trial++) {
     struct mafat_source list[5];
-    struct mafat_sources sources = {list, test_random_int(&rng, 1, 5)};
+    struct mafat_sources sources = {list, test_random_int(&rng, 1, 5), 1};
     int total = 0;
     for (int i = 0; i < sources.n; i++) {
-      list[i] = (struct mafat_source){i - 1, test_random_int(&rng, 0, 40), test_random_int(&rng, 1, 100)};
+      list[i] = (struct mafat_source){i - 1, test_random_int(&rng, 0, 40), test_random_int(&rng, 1, 100), 0, 1};
       total += list[i].n;
     }
     int begin = test_random_int(&rng, 0, total - 1);
@@ -84,10 +84,10 @@ END_TEST
  * last one short, never merged across sources. */
 START_TEST(pieces_end_at_blocks_and_sources)
 {
-  struct mafat_source list[] = {{4, 0, 24}, {2, 8, 40}};
-  struct mafat_sources sources = {list, 2};
-  static const struct mafat_piece expected[] = {{4, 0, 0, 16, 0}, {4, 1, 0, 8, 16},  {2, 0, 8, 8, 24},
-                                                {2, 1, 0, 16, 32}, {2, 2, 0, 16, 48}};
+  struct mafat_source list[] = {{4, 0, 24, 0, 1}, {2, 8, 40, 0, 1}};
+  struct mafat_sources sources = {list, 2, 1};
+  static const struct mafat_piece expected[] = {{4, 0, 0, 16, 0, 0}, {4, 1, 0, 8, 16, 0},  {2, 0, 8, 8, 24, 1},
+                                                {2, 1, 0, 16, 32, 1}, {2, 2, 0, 16, 48, 1}};
   struct mafat_piece pieces[8];
   ck_assert_int_eq(mafat_pieces(&sources, mafat_span(0, 64), pieces, 8), 5);
   for (int i = 0; i < 5; i++) ck_assert_mem_eq(&pieces[i], &expected[i], sizeof *pieces);
@@ -96,8 +96,8 @@ END_TEST
 
 START_TEST(pieces_stop_at_the_room)
 {
-  struct mafat_source source = {0, 0, 100};
-  struct mafat_sources sources = {&source, 1};
+  struct mafat_source source = {0, 0, 100, 0, 1};
+  struct mafat_sources sources = {&source, 1, 1};
   struct mafat_piece pieces[3] = {{0}, {0}, {.tensor = 77}};
   ck_assert_int_eq(mafat_pieces(&sources, mafat_span(0, 100), pieces, 2), 7);
   ck_assert_int_eq(pieces[2].tensor, 77);
@@ -111,11 +111,11 @@ START_TEST(slices_end_with_the_first_piece_that_makes_n)
   struct test_rng rng = test_rng(500 + (uint64_t)_i);
   for (int trial = 0; trial < 400; trial++) {
     struct mafat_source list[5];
-    struct mafat_sources sources = {list, test_random_int(&rng, 1, 5)};
+    struct mafat_sources sources = {list, test_random_int(&rng, 1, 5), 1};
     struct mafat_piece pieces[64];
     int total = 0, wanted = test_random_int(&rng, 1, 120);
     for (int i = 0; i < sources.n; i++) {
-      list[i] = (struct mafat_source){i - 1, test_random_int(&rng, 0, 40), test_random_int(&rng, 1, 100)};
+      list[i] = (struct mafat_source){i - 1, test_random_int(&rng, 0, 40), test_random_int(&rng, 1, 100), 0, 1};
       total += list[i].n;
     }
     int n = mafat_pieces(&sources, mafat_span(0, total), pieces, 64), next = 0;
@@ -134,8 +134,8 @@ END_TEST
 
 START_TEST(slices_of_known_sources)
 {
-  struct mafat_source list[] = {{4, 0, 24}, {2, 8, 40}}; /* pieces end at 16, 24, 32, 48, 64 */
-  struct mafat_sources sources = {list, 2};
+  struct mafat_source list[] = {{4, 0, 24, 0, 1}, {2, 8, 40, 0, 1}}; /* pieces end at 16, 24, 32, 48, 64 */
+  struct mafat_sources sources = {list, 2, 1};
   static const struct {
     int channel, n, end;
   } rows[] = {{0, 1, 16},   {0, 16, 16},  {0, 17, 24}, {0, 24, 24},  {0, 25, 32},  {0, 33, 48},

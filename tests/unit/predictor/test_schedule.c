@@ -305,7 +305,7 @@ static void check_reads(struct progress *p, const struct mafat_step *step)
     if (step->kind == (r.operand == 0 && transforms ? MAFAT_STEP_TRANSFORM : MAFAT_STEP_COMPUTE))
       check_read(p, step, r.source->tensor,
                  (struct mafat_box){
-                     mafat_fusion_in_span(s->plan, s->network, step->layer, r.operand, true, step->out.y),
+                     mafat_reads_rows(&r, mafat_fusion_in_span(s->plan, s->network, step->layer, r.operand, true, step->out.y)),
                      mafat_fusion_in_span(s->plan, s->network, step->layer, r.operand, false, step->out.x)});
 }
 

@@ -52,7 +52,7 @@ static struct mafat_source random_slice(struct test_rng *rng, const struct probl
   int all = mafat_network_picture_shape(p->network).c, n = test_random_int(rng, 1, mafat_min(most, all));
   int first = test_random_chance(rng, 50) ? 0 : test_random_int(rng, 0, all - n);
   int tensor = small ? SMALL : mafat_network_above(p->network, test_random_int(rng, 0, 1));
-  return (struct mafat_source){tensor, first, n};
+  return (struct mafat_source){tensor, first, n, 0, mafat_network_tensor_shape(p->network, tensor).h};
 }
 
 /* As many channels as are wanted, as near as slices come to it: all of them where `exact`. */
@@ -60,7 +60,7 @@ static struct mafat_operand random_operand(struct test_rng *rng, const struct pr
                                            int channels, bool small)
 {
   struct mafat_shape s = mafat_network_picture_shape(p->network);
-  struct mafat_operand o = {{list, 0}, {small ? 1 : s.h, small ? 1 : s.w, 0}, false};
+  struct mafat_operand o = {{list, 0, 1}, {small ? 1 : s.h, small ? 1 : s.w, 0}, false};
   while (o.shape.c < channels && o.sources.n < MOST_SLICES) {
     list[o.sources.n] = random_slice(rng, p, small, channels - o.shape.c);
     o.shape.c += list[o.sources.n++].n;

@@ -1,0 +1,45 @@
+/* Lists of sources: how rows of an operand are found among them, and how lists are made.
+ *
+ * All bands are cut into slices at the same channels, and each slice's channels lie alike in all of
+ * them: in the same places of their blocks, or within one block; in blocks that are equally wide
+ * (mafat_sources_fault). So pieces (predictor/packing.h), and with them the order of summation, packed
+ * weights and the floats between pixels, are those of the first band for the whole map, and whoever
+ * reads a row needs to look for nothing but where it begins. */
+#ifndef MAFAT_NETWORK_SOURCES_H
+#define MAFAT_NETWORK_SOURCES_H
+
+#include "base/box.h"
+#include "network/layer.h"
+
+/* Of all bands. */
+static inline int mafat_sources_count(const struct mafat_sources *s)
+{
+  return s->n * s->n_bands;
+}
+
+/* Rows of a source's tensor among rows `in` of an operand, of which the source begins at `row`. */
+static inline struct mafat_span mafat_source_rows(const struct mafat_source *s, int row, struct mafat_span in)
+{
+  struct mafat_span held = mafat_span_clip(mafat_span(in.begin - row, in.end - row), s->n_rows);
+  if (mafat_span_is_empty(held)) return mafat_span(0, 0);
+  return mafat_span(held.begin + s->first_row, held.end + s->first_row);
+}
+
+/* The row of the operand that source `index` of the list begins at. */
+static inline int mafat_sources_row(const struct mafat_sources *s, int index)
+{
+  int row = 0;
+  for (int i = 0; i + s->n <= index; i += s->n) row += s->list[i].n_rows;
+  return row;
+}
+
+/* Slice `index` where it holds row *y of the operand, which becomes the tensor's. */
+static inline const struct mafat_source *mafat_sources_at(const struct mafat_sources *s, int index, int *y)
+{
+  const struct mafat_source *source = &s->list[index];
+  for (; *y >= source->n_rows; source += s->n) *y -= source->n_rows;
+  *y += source->first_row;
+  return source;
+}
+
+#endif
