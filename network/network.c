@@ -1,5 +1,7 @@
 #include "network/network.h"
 
+#include "base/blocks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,4 +79,72 @@ struct mafat_sources mafat_network_output_sources(const struct mafat_network *n,
   struct mafat_shape shape = mafat_network_tensor_shape(n, index);
   *self = (struct mafat_source){index, 0, shape.c, 0, shape.h};
   return (struct mafat_sources){self, 1, 1};
+}
+
+/* ---- operands ---- */
+
+static const char *find_source_fault(const struct mafat_network *n, int layer, const struct mafat_operand *o,
+                                     const struct mafat_source *s)
+{
+  bool input = s->tensor >= n->n_layers && s->tensor < mafat_network_n_operators(n);
+  if (!input && (s->tensor < 0 || s->tensor >= layer)) return "reads what is not made before it";
+  if (mafat_layer_is_alias(&n->layers[s->tensor])) return "reads what only renames";
+  struct mafat_shape shape = mafat_network_tensor_shape(n, s->tensor);
+  if (s->n < 1 || s->first < 0 || s->n > shape.c - s->first) return "reads channels that a map has not";
+  if (s->n_rows < 1 || s->first_row < 0 || s->n_rows > shape.h - s->first_row) return "reads rows that a map has not";
+  if (shape.w != o->shape.w) return "reads maps of another width";
+  if (mafat_network_tensor_type(n, s->tensor) != mafat_network_tensor_type(n, o->sources.list[0].tensor))
+    return "reads elements of several types";
+  return NULL;
+}
+
+/* A slice of a band beside that of the first one. */
+static const char *find_slice_fault(const struct mafat_network *n, const struct mafat_source *s,
+                                    const struct mafat_source *first)
+{
+  int block = s->first / MAFAT_CHANNEL_BLOCK, first_block = first->first / MAFAT_CHANNEL_BLOCK;
+  int lane = s->first % MAFAT_CHANNEL_BLOCK, first_lane = first->first % MAFAT_CHANNEL_BLOCK;
+  if (s->n != first->n) return "has bands of rows that are cut at different channels";
+  if (lane != first_lane && mafat_max(lane, first_lane) + s->n > MAFAT_CHANNEL_BLOCK)
+    return "has bands of rows whose channels lie in different places of their blocks";
+  for (int b = 0; b < mafat_n_blocks(lane + s->n); b++)
+    if (mafat_block_width(mafat_network_tensor_shape(n, s->tensor).c, block + b) !=
+        mafat_block_width(mafat_network_tensor_shape(n, first->tensor).c, first_block + b))
+      return "has bands of rows whose channels lie in blocks of different widths";
+  return NULL;
+}
+
+static const char *find_operand_fault(const struct mafat_network *n, int layer, const struct mafat_operand *o)
+{
+  const struct mafat_sources *s = &o->sources;
+  long long channels = 0, rows = 0;
+  for (int i = 0; i < mafat_sources_count(s); i++) {
+    const struct mafat_source *band = &s->list[i - i % s->n];
+    const char *fault = find_source_fault(n, layer, o, &s->list[i]);
+    if (!fault) fault = find_slice_fault(n, &s->list[i], &s->list[i % s->n]);
+    if (!fault && s->list[i].n_rows != band->n_rows) fault = "has a band of different numbers of rows";
+    if (fault) return fault;
+    if (i < s->n) channels += s->list[i].n;
+    if (i % s->n == 0) rows += s->list[i].n_rows;
+  }
+  bool input = o == n->layers[layer].operands; /* what is blended with it may lack some */
+  if (input ? channels != o->shape.c : channels > o->shape.c) return "reads more or fewer channels than it has";
+  return rows != o->shape.h ? "reads more or fewer rows than it has" : NULL;
+}
+
+int mafat_network_check_operand(const struct mafat_network *n, int layer, int operand,
+                                const struct mafat_subject *subject)
+{
+  const struct mafat_operand *o = &n->layers[layer].operands[operand];
+  int slices = o->sources.n, bands = o->sources.n_bands;
+  if (slices < 1 || bands < 1)
+    return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] reads nothing", subject->path,
+                      subject->line, operand, subject->name);
+  if (slices > MAFAT_MAX_SOURCES || bands > MAFAT_MAX_SOURCES || slices * bands > MAFAT_MAX_SOURCES)
+    return mafat_fail(subject->d, MAFAT_EUNSUPPORTED, "%s:%d: layer [%s] has too many sources", subject->path,
+                      subject->line, subject->name);
+  const char *fault = find_operand_fault(n, layer, o);
+  if (!fault) return MAFAT_OK;
+  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] %s", subject->path, subject->line, operand,
+                    subject->name, fault);
 }

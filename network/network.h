@@ -104,6 +104,12 @@ static inline int mafat_network_sole_tensor(const struct mafat_network *n, const
   return mafat_sources_count(sources) == 1 && s->n == shape.c && s->n_rows == shape.h ? s->tensor : -1;
 }
 
+/* Are the sources of an operand of layer `layer` parts of tensors that are made before it, and do they
+ * make up its shape, as network/sources.h has it? MAFAT_EFORMAT, MAFAT_EUNSUPPORTED: the diagnostic says
+ * what is wrong. For readers of files: nobody behind them asks again. */
+int mafat_network_check_operand(const struct mafat_network *n, int layer, int operand,
+                                const struct mafat_subject *subject);
+
 /* What the output of operator `index` consists of: itself, or what it renames. */
 struct mafat_sources mafat_network_output_sources(const struct mafat_network *n, int index,
                                                   struct mafat_source *self);

@@ -1,10 +1,10 @@
 /* Lists of sources: how rows of an operand are found among them, and how lists are made.
  *
  * All bands are cut into slices at the same channels, and each slice's channels lie alike in all of
- * them: in the same places of their blocks, or within one block; in blocks that are equally wide
- * (mafat_sources_fault). So pieces (predictor/packing.h), and with them the order of summation, packed
- * weights and the floats between pixels, are those of the first band for the whole map, and whoever
- * reads a row needs to look for nothing but where it begins. */
+ * them: in the same places of their blocks, or within one block; in blocks that are equally wide. So
+ * pieces (predictor/packing.h), and with them the order of summation, packed weights and the floats
+ * between pixels, are those of the first band for the whole map, and whoever reads a row needs to
+ * look for nothing but where it begins. */
 #ifndef MAFAT_NETWORK_SOURCES_H
 #define MAFAT_NETWORK_SOURCES_H
 
@@ -41,5 +41,19 @@ static inline const struct mafat_source *mafat_sources_at(const struct mafat_sou
   *y += source->first_row;
   return source;
 }
+
+/* ---- made of others ----
+ *
+ * Lists are the caller's to free. MAFAT_ENOMEM, MAFAT_EUNSUPPORTED: more than MAFAT_MAX_SOURCES; then
+ * what should grow is as it was. Tensors are not looked at here: whether the result is an operand,
+ * mafat_network_check_operand (network.h) says. */
+
+/* Some rows and channels of what `from` is; neither is empty. */
+int mafat_sources_part(struct mafat_sources *out, const struct mafat_sources *from, struct mafat_span rows,
+                       struct mafat_span channels);
+/* `more`, of as many rows, behind what there is. */
+int mafat_sources_join_channels(struct mafat_sources *to, const struct mafat_sources *more);
+/* `below`, of as many channels, under what there is; each is cut into slices where the other one is, too. */
+int mafat_sources_join_rows(struct mafat_sources *to, const struct mafat_sources *below);
 
 #endif

@@ -568,6 +568,8 @@ int mafat_sections_read_layer(struct mafat_network *n, int index, struct mafat_c
     r.layer->out_type = r.layer->weights_type = MAFAT_F32; /* Darknet knows no other */
     int code = section_types[i].read(&r);
     const struct mafat_subject subject = {cfg->path, s->line, index, s->type, d};
+    for (int k = 0; k < r.layer->n_operands && code == MAFAT_OK; k++)
+      code = mafat_network_check_operand(n, index, k, &subject);
     return code ? code : mafat_layer_infer(r.layer, &subject);
   }
   return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s:%d: layer [%.60s] is not supported", cfg->path,

@@ -17,17 +17,13 @@ static void check_operand(const struct mafat_network *n, int layer, int operand)
 {
   const struct mafat_layer *l = &n->layers[layer];
   const struct mafat_operand *o = &l->operands[operand];
-  long long channels = 0;
-  require(o->sources.n > 0);
-  for (int i = 0; i < o->sources.n; i++) {
+  const struct mafat_subject subject = {n->path, l->line, layer, mafat_layer_type_name(l->type), NULL};
+  require(mafat_network_check_operand(n, layer, operand, &subject) == MAFAT_OK);
+  for (int i = 0; i < mafat_sources_count(&o->sources); i++) {
     const struct mafat_source *s = &o->sources.list[i];
-    channels += s->n;
-    bool input = s->tensor >= n->n_layers && s->tensor < mafat_network_n_operators(n);
-    require((input || (s->tensor >= 0 && s->tensor < layer)) && s->n > 0 && s->first >= 0);
-    require(s->n <= mafat_network_tensor_shape(n, s->tensor).c - s->first);
-    require(input == mafat_layer_is_input(&n->layers[s->tensor]) && !mafat_layer_is_alias(&n->layers[s->tensor]));
+    require((s->tensor >= n->n_layers) == mafat_layer_is_input(&n->layers[s->tensor]));
+    require(s->first_row == 0 && s->n_rows == mafat_network_tensor_shape(n, s->tensor).h); /* a cfg has no others */
   }
-  require(operand ? channels <= o->shape.c : channels == o->shape.c);
   struct mafat_span y = mafat_layer_in_span(l, operand, true, mafat_span(0, l->out.h));
   struct mafat_span x = mafat_layer_in_span(l, operand, false, mafat_span(0, l->out.w));
   require(y.begin >= 0 && y.end <= o->shape.h && x.begin >= 0 && x.end <= o->shape.w);

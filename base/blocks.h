@@ -1,0 +1,40 @@
+/* Channels lie in blocks of 16; the last block of a tensor is as wide as it needs to be, rounded up
+ * to 4 (1 to 3 channels are not rounded), so that the 3-channel image costs 3 elements a pixel. */
+#ifndef MAFAT_BASE_BLOCKS_H
+#define MAFAT_BASE_BLOCKS_H
+
+#include "base/tuning.h"
+
+static inline int mafat_min(int a, int b)
+{
+  return a < b ? a : b;
+}
+
+static inline int mafat_max(int a, int b)
+{
+  return a > b ? a : b;
+}
+
+static inline int mafat_divide_up(int n, int by)
+{
+  return (n + by - 1) / by;
+}
+
+static inline int mafat_round_up(int n, int step)
+{
+  return (n + step - 1) / step * step;
+}
+
+static inline int mafat_n_blocks(int channels)
+{
+  return (channels + MAFAT_CHANNEL_BLOCK - 1) / MAFAT_CHANNEL_BLOCK;
+}
+
+/* Elements a pixel occupies in block `block` of a tensor, whatever their type. */
+static inline int mafat_block_width(int channels, int block)
+{
+  int n = mafat_min(channels - block * MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK);
+  return n < 4 ? n : mafat_round_up(n, 4);
+}
+
+#endif

@@ -1,0 +1,264 @@
+/* Lists of sources: what parts and joins of lists hold, element by element; and what is no operand. */
+#include "network/network.h"
+#include "base/blocks.h"
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *sources_suite(void);
+
+/* ---- lists, and what they mean ---- */
+
+/* Of each row and channel of a map: whose it is, which row and which channel of that. */
+struct meaning {
+  int tensor, row, channel;
+};
+
+enum { MOST_ROWS = 48, MOST_CHANNELS = 160 };
+
+struct map {
+  struct mafat_sources sources;
+  int rows, channels;
+  struct meaning at[MOST_ROWS][MOST_CHANNELS];
+};
+
+static struct map *random_leaf(struct test_rng *rng, int rows, int channels)
+{
+  struct map *m = calloc(1, sizeof *m);
+  struct mafat_source *s = calloc(1, sizeof *s);
+  *s = (struct mafat_source){test_random_int(rng, 0, 9), test_random_int(rng, 0, 40), channels, test_random_int(rng, 0, 9), rows};
+  if (test_random_chance(rng, 50)) s->first -= s->first % 16;
+  m->sources = (struct mafat_sources){s, 1, 1};
+  m->rows = rows;
+  m->channels = channels;
+  for (int y = 0; y < rows; y++)
+    for (int c = 0; c < channels; c++) m->at[y][c] = (struct meaning){s->tensor, s->first_row + y, s->first + c};
+  return m;
+}
+
+static void release(struct map *m)
+{
+  free(m->sources.list);
+  free(m);
+}
+
+/* Where a walk over bands and slices comes by. */
+static void check_map(const struct map *m)
+{
+  const struct mafat_sources *s = &m->sources;
+  int rows = 0, seen = 0;
+  for (int b = 0; b < s->n_bands; b++) {
+    const struct mafat_source *band = &s->list[b * s->n];
+    ck_assert_int_eq(mafat_sources_row(s, b * s->n), rows);
+    ck_assert_int_eq(mafat_sources_row(s, b * s->n + s->n - 1), rows);
+    for (int i = 0, channel = 0; i < s->n; channel += band[i++].n) {
+      ck_assert_int_eq(band[i].n, s->list[i].n);
+      ck_assert_int_eq(band[i].n_rows, band->n_rows);
+      for (int k = 0; k < band->n_rows; k++) {
+        int y = rows + k;
+        ck_assert_ptr_eq(mafat_sources_at(s, i, &y), &band[i]);
+        ck_assert_int_eq(y, band[i].first_row + k);
+        for (int c = 0; c < band[i].n; c++, seen++) {
+          const struct meaning *at = &m->at[rows + k][channel + c];
+          ck_assert_int_eq(at->tensor, band[i].tensor);
+          ck_assert_int_eq(at->row, y);
+          ck_assert_int_eq(at->channel, band[i].first + c);
+        }
+      }
+    }
+    rows += band->n_rows;
+  }
+  ck_assert_int_eq(rows, m->rows);
+  ck_assert_int_eq(seen, m->rows * m->channels);
+}
+
+/* Slices lie alike in all bands: in the same lanes of their blocks, or each within one. */
+static void check_lanes(const struct mafat_sources *s)
+{
+  for (int i = 0; i < mafat_sources_count(s); i++) {
+    int lane = s->list[i].first % 16, first = s->list[i % s->n].first % 16, n = s->list[i].n;
+    ck_assert(lane == first || (lane + n <= 16 && first + n <= 16));
+  }
+}
+
+/* ---- made of others ---- */
+
+static struct map *random_map(struct test_rng *rng, int rows, int channels, int depth);
+
+static struct map *joined_rows(struct test_rng *rng, int rows, int channels, int depth)
+{
+  int above = test_random_int(rng, 1, rows - 1);
+  struct map *m = random_map(rng, above, channels, depth), *below = random_map(rng, rows - above, channels, depth);
+  ck_assert_int_eq(mafat_sources_join_rows(&m->sources, &below->sources), MAFAT_OK);
+  for (int y = above; y < rows; y++) memcpy(m->at[y], below->at[y - above], sizeof m->at[y]);
+  m->rows = rows;
+  check_lanes(&m->sources);
+  release(below);
+  return m;
+}
+
+static struct map *joined_channels(struct test_rng *rng, int rows, int channels, int depth)
+{
+  int before = test_random_int(rng, 1, channels - 1);
+  struct map *m = random_map(rng, rows, before, depth), *behind = random_map(rng, rows, channels - before, depth);
+  ck_assert_int_eq(mafat_sources_join_channels(&m->sources, &behind->sources), MAFAT_OK);
+  for (int y = 0; y < rows; y++)
+    memcpy(&m->at[y][before], behind->at[y], (size_t)behind->channels * sizeof m->at[y][0]);
+  m->channels = channels;
+  release(behind);
+  return m;
+}
+
+static struct map *part(struct test_rng *rng, int rows, int channels, int depth)
+{
+  struct map *all = random_map(rng, test_random_int(rng, rows, mafat_min(rows + 6, MOST_ROWS)),
+                               test_random_int(rng, channels, mafat_min(channels + 20, MOST_CHANNELS)), depth);
+  struct map *m = calloc(1, sizeof *m);
+  int y = test_random_int(rng, 0, all->rows - rows), c = test_random_int(rng, 0, all->channels - channels);
+  ck_assert_int_eq(mafat_sources_part(&m->sources, &all->sources, mafat_span(y, y + rows), mafat_span(c, c + channels)),
+                   MAFAT_OK);
+  m->rows = rows;
+  m->channels = channels;
+  for (int k = 0; k < rows; k++) memcpy(m->at[k], &all->at[y + k][c], (size_t)channels * sizeof m->at[k][0]);
+  release(all);
+  return m;
+}
+
+static struct map *random_map(struct test_rng *rng, int rows, int channels, int depth)
+{
+  int way = depth > 0 ? test_random_int(rng, 0, 3) : 3;
+  struct map *m = way == 0 && rows > 1       ? joined_rows(rng, rows, channels, depth - 1)
+                  : way == 1 && channels > 1 ? joined_channels(rng, rows, channels, depth - 1)
+                  : way == 2                 ? part(rng, rows, channels, depth - 1)
+                                             : random_leaf(rng, rows, channels);
+  check_map(m);
+  return m;
+}
+
+START_TEST(parts_and_joins_hold_what_they_are_made_of)
+{
+  struct test_rng rng = test_rng(61000 + (uint64_t)_i);
+  for (int i = 0; i < 50; i++)
+    release(random_map(&rng, test_random_int(&rng, 1, MOST_ROWS), test_random_int(&rng, 1, MOST_CHANNELS), 4));
+}
+END_TEST
+
+/* Rows of a source among rows of the operand. */
+START_TEST(rows_of_a_source)
+{
+  static const struct {
+    struct mafat_source source;
+    int row;
+    struct mafat_span in, expected;
+  } rows[] = {
+      {{0, 0, 1, 0, 8}, 0, {0, 8}, {0, 8}},   {{0, 0, 1, 0, 8}, 0, {2, 5}, {2, 5}},
+      {{0, 0, 1, 3, 8}, 0, {2, 5}, {5, 8}},   {{0, 0, 1, 3, 8}, 10, {8, 12}, {3, 5}},
+      {{0, 0, 1, 3, 8}, 10, {16, 30}, {9, 11}}, {{0, 0, 1, 3, 8}, 10, {0, 10}, {0, 0}},
+      {{0, 0, 1, 3, 8}, 10, {18, 20}, {0, 0}}, {{0, 0, 1, 3, 8}, 10, {12, 12}, {0, 0}},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct mafat_span found = mafat_source_rows(&rows[i].source, rows[i].row, rows[i].in);
+    ck_assert_msg(found.begin == rows[i].expected.begin && found.end == rows[i].expected.end, "row %zu: %d to %d", i,
+                  found.begin, found.end);
+  }
+}
+END_TEST
+
+/* 64 x 64 single channels in single rows are as many as may be; one more is refused, and nothing is lost. */
+START_TEST(there_is_a_limit)
+{
+  struct mafat_source single = {0, 0, 1, 0, 1};
+  struct mafat_sources one = {&single, 1, 1}, row = {calloc(1, sizeof single), 1, 1}, all;
+  *row.list = single;
+  for (int i = 1; i < 64; i++) ck_assert_int_eq(mafat_sources_join_channels(&row, &one), MAFAT_OK);
+  ck_assert_int_eq(mafat_sources_part(&all, &row, mafat_span(0, 1), mafat_span(0, 64)), MAFAT_OK);
+  for (int i = 1; i < 64; i++) ck_assert_int_eq(mafat_sources_join_rows(&all, &row), MAFAT_OK);
+  struct mafat_sources before = all;
+  ck_assert_int_eq(mafat_sources_join_rows(&all, &row), MAFAT_EUNSUPPORTED);
+  ck_assert_mem_eq(&all, &before, sizeof all);
+  ck_assert_int_eq(mafat_sources_count(&all), MAFAT_MAX_SOURCES);
+  free(all.list);
+  free(row.list);
+}
+END_TEST
+
+/* ---- what is no operand ---- */
+
+/* Layer 2 reads it: 8 rows of 10 columns of 36 channels; layer 0 has 36 channels, 1 has 40, the input (4) 36. */
+#define CFG \
+  "[net]\nheight=8\nwidth=10\nchannels=36\n[conv]\nfilters=36\n[conv]\nfilters=40\n[activation]\nactivation=relu\n" \
+  "[maxpool]\nsize=2\nstride=2\n"
+
+enum { READER = 2 };
+
+struct fault_row {
+  struct mafat_source list[4];
+  int n, n_bands;
+  const char *fault; /* NULL: none */
+};
+
+static const struct fault_row fault_rows[] = {
+    {{{0, 0, 36, 0, 8}}, 1, 1, NULL},
+    {{{4, 0, 36, 0, 8}}, 1, 1, NULL},
+    {{{0, 0, 36, 4, 4}, {4, 0, 36, 0, 4}}, 1, 2, NULL},
+    {{{0, 0, 32, 4, 4}, {1, 4, 4, 0, 4}, {1, 0, 32, 4, 4}, {1, 4, 4, 4, 4}}, 2, 2, NULL},
+    {{{0, 0, 36, 0, 8}}, 0, 1, "reads nothing"},
+    {{{0, 0, 36, 0, 8}}, 1, 0, "reads nothing"},
+    {{{0, 0, 36, 0, 8}}, 1, -1, "reads nothing"},
+    {{{0, 0, 36, 0, 8}}, 1 << 20, 1 << 20, "has too many sources"},
+    {{{0, 0, 36, 0, 8}}, 65, 64, "has too many sources"},
+    {{{2, 0, 36, 0, 8}}, 1, 1, "reads what is not made before it"},
+    {{{-1, 0, 36, 0, 8}}, 1, 1, "reads what is not made before it"},
+    {{{5, 0, 36, 0, 8}}, 1, 1, "reads what is not made before it"},
+    {{{0, 1, 36, 0, 8}}, 1, 1, "reads channels that a map has not"},
+    {{{0, -1, 36, 0, 8}}, 1, 1, "reads channels that a map has not"},
+    {{{0, 0, 0, 0, 8}}, 1, 1, "reads channels that a map has not"},
+    {{{0, 0, 0x7fffffff, 0, 8}}, 1, 1, "reads channels that a map has not"},
+    {{{0, 0, 36, 1, 8}}, 1, 1, "reads rows that a map has not"},
+    {{{0, 0, 36, -1, 8}}, 1, 1, "reads rows that a map has not"},
+    {{{0, 0, 36, 0, 0}}, 1, 1, "reads rows that a map has not"},
+    {{{0, 0, 36, 0, 0x7fffffff}}, 1, 1, "reads rows that a map has not"},
+    {{{0, 0, 36, 0, 7}}, 1, 1, "reads more or fewer rows than it has"},
+    {{{0, 0, 36, 0, 8}, {0, 0, 36, 0, 1}}, 1, 2, "reads more or fewer rows than it has"},
+    {{{0, 0, 35, 0, 8}}, 1, 1, "reads more or fewer channels than it has"},
+    {{{1, 0, 40, 0, 8}}, 1, 1, "reads more or fewer channels than it has"},
+    {{{0, 0, 32, 0, 4}, {0, 32, 4, 0, 3}}, 2, 1, "has a band of different numbers of rows"},
+    {{{0, 0, 32, 0, 4}, {0, 32, 4, 0, 4}, {0, 0, 16, 0, 4}, {0, 16, 20, 0, 4}}, 2, 2, "are cut at different channels"},
+    {{{1, 0, 36, 0, 4}, {1, 4, 36, 0, 4}}, 1, 2, "lie in different places of their blocks"},
+    {{{1, 0, 36, 0, 4}, {0, 0, 36, 0, 4}}, 1, 2, "lie in blocks of different widths"},
+};
+
+START_TEST(what_is_no_operand_is_refused)
+{
+  const struct fault_row *r = &fault_rows[_i];
+  struct mafat_network *n = test_network(CFG);
+  struct mafat_operand *o = n->layers[READER].operands;
+  struct mafat_source *own = o->sources.list, list[4];
+  struct mafat_diagnostic d = {""};
+  memcpy(list, r->list, sizeof list);
+  o->shape = (struct mafat_shape){8, 10, 36};
+  o->sources = (struct mafat_sources){list, r->n, r->n_bands};
+  int code = mafat_network_check_operand(n, READER, 0, &(struct mafat_subject){"test.cfg", 7, READER, "relu", &d});
+  ck_assert_msg((code == MAFAT_OK) == !r->fault, "row %d: %d, %s", _i, code, d.text);
+  ck_assert_msg(!r->fault || strstr(d.text, r->fault), "row %d: %s", _i, d.text);
+  ck_assert_msg(!r->fault || strncmp(d.text, "test.cfg:7: ", 12) == 0, "row %d: %s", _i, d.text);
+  o->sources = (struct mafat_sources){own, 1, 1};
+  mafat_network_close(&n);
+}
+END_TEST
+
+Suite *sources_suite(void)
+{
+  Suite *s = suite_create("sources");
+  TCase *lists = tcase_create("lists"), *faults = tcase_create("faults");
+  tcase_set_timeout(lists, 30);
+  tcase_add_loop_test(lists, parts_and_joins_hold_what_they_are_made_of, 0, test_seeds(20));
+  tcase_add_test(lists, rows_of_a_source);
+  tcase_add_test(lists, there_is_a_limit);
+  suite_add_tcase(s, lists);
+  tcase_add_loop_test(faults, what_is_no_operand_is_refused, 0, sizeof fault_rows / sizeof *fault_rows);
+  suite_add_tcase(s, faults);
+  return s;
+}
