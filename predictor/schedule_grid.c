@@ -16,10 +16,10 @@ static void need_reads(const struct mafat_schedule *s, int group, int l, struct 
       read = (struct mafat_box){mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, b.y),
                                 mafat_fusion_in_span(s->plan, s->network, l, r.operand, false, b.x)};
     operand = r.operand;
-    struct mafat_span rows = mafat_reads_rows(&r, read.y);
-    if (mafat_span_is_empty(rows) || !mafat_plan_makes(s->plan, group, tensor)) continue;
-    boxes[tensor].y = mafat_span_hull(boxes[tensor].y, rows);
-    boxes[tensor].x = mafat_span_hull(boxes[tensor].x, read.x);
+    struct mafat_box part = {mafat_reads_rows(&r, read.y), read.x};
+    if (mafat_box_is_empty(part) || !mafat_plan_makes(s->plan, group, tensor)) continue;
+    boxes[tensor].y = mafat_span_hull(boxes[tensor].y, part.y);
+    boxes[tensor].x = mafat_span_hull(boxes[tensor].x, part.x);
   }
 }
 

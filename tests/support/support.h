@@ -12,10 +12,15 @@ struct mafat_network *test_network(const char *cfg_text);
 /* Where the weights lie in a file, anew: after layers were changed. */
 void test_constants(struct mafat_network *n);
 /* Gives some layers what no cfg can say: windows whose rows and columns differ, the larger of two maps,
- * operands that are broadcast otherwise. */
+ * operands that are broadcast otherwise, or made of rows of several tensors. */
 void test_vary(struct mafat_network *n, uint64_t seed);
 /* Gives a layer an operand more, a copy; its kind is not asked. */
 void test_add_operand(struct mafat_layer *l, const struct mafat_operand *operand);
+/* Makes the operand of rows of any tensors before the layer, one to four bands of them; false: not all can be
+ * joined, and it stays what it was. */
+bool test_weave(struct test_rng *rng, struct mafat_network *n, int layer, int operand);
+/* What is channel c and row y of an operand: which of them of that tensor. */
+const struct mafat_source *test_source_at(const struct mafat_operand *o, int *c, int *y);
 /* By the default options; or by given ones. */
 struct mafat_plan *test_plan(const struct mafat_network *n, const char *plan_text);
 struct mafat_plan *test_plan_with(const struct mafat_network *n, const char *plan_text,

@@ -84,9 +84,118 @@ static void vary_blends(struct mafat_network *n, uint64_t seed)
   }
 }
 
+/* ---- rows ---- */
+
+/* A reader, and what is made of one of its operands. */
+struct weaver {
+  struct test_rng *rng;
+  const struct mafat_network *network;
+  int layer;
+  const struct mafat_operand *operand;
+  int channels; /* that its sources have */
+};
+
+static void join(struct mafat_sources *to, struct mafat_sources *more,
+                 int (*how)(struct mafat_sources *to, const struct mafat_sources *more))
+{
+  int code = to->list ? how(to, more) : MAFAT_OK;
+  ck_assert(code == MAFAT_OK || code == MAFAT_EUNSUPPORTED);
+  if (to->list) free(more->list);
+  else *to = *more;
+}
+
+/* Some channels of as many rows of a tensor that is there; false where that one has not so many. */
+static bool add_slice(const struct weaver *w, int rows, int channels, struct mafat_sources *band)
+{
+  int tensor = mafat_network_above(w->network, test_random_int(w->rng, 0, w->layer));
+  struct mafat_shape s = mafat_network_tensor_shape(w->network, tensor);
+  bool tileable = mafat_layer_is_tileable(&w->network->layers[tensor]) || mafat_layer_is_input(&w->network->layers[tensor]);
+  if (mafat_layer_is_alias(&w->network->layers[tensor]) || !tileable || s.w != w->operand->shape.w || s.h < rows)
+    return false;
+  if (channels > s.c) channels = s.c;
+  struct mafat_source *slice = malloc(sizeof *slice);
+  *slice = (struct mafat_source){tensor, test_random_int(w->rng, 0, s.c - channels), channels,
+                                 test_random_int(w->rng, 0, s.h - rows), rows};
+  if (test_random_chance(w->rng, 60)) slice->first -= slice->first % MAFAT_CHANNEL_BLOCK;
+  join(band, &(struct mafat_sources){slice, 1, 1}, mafat_sources_join_channels);
+  return true;
+}
+
+/* Rows of any tensors, as many channels as the operand has; false where these are not found. */
+static bool make_foreign_band(const struct weaver *w, int rows, struct mafat_sources *band)
+{
+  int left = w->channels;
+  for (int attempt = 0; left > 0 && attempt < 30; attempt++) {
+    int wanted = test_random_chance(w->rng, 70) ? left : test_random_int(w->rng, 1, left);
+    if (!add_slice(w, rows, wanted, band)) continue;
+    left -= band->list[band->n - 1].n;
+  }
+  if (left > 0) free(band->list);
+  return left == 0;
+}
+
+/* Rows of what the operand was: these, or others. */
+static void make_own_band(const struct weaver *w, struct mafat_span rows, struct mafat_sources *band)
+{
+  int n = mafat_span_size(rows), first = rows.begin;
+  if (test_random_chance(w->rng, 50)) first = test_random_int(w->rng, 0, w->operand->shape.h - n);
+  ck_assert_int_eq(mafat_sources_part(band, &w->operand->sources, mafat_span(first, first + n), mafat_span(0, w->channels)),
+                   MAFAT_OK);
+}
+
+/* One to four bands of rows in place of what the operand is made of. */
+static struct mafat_sources weave(const struct weaver *w)
+{
+  struct mafat_sources made = {NULL, 0, 0};
+  int h = w->operand->shape.h;
+  for (int y = 0, end, bands = 0; y < h; y = end, bands++) {
+    struct mafat_sources band = {NULL, 0, 0};
+    end = bands == 3 ? h : test_random_int(w->rng, y + 1, h);
+    if (test_random_chance(w->rng, 50) || !make_foreign_band(w, end - y, &band))
+      make_own_band(w, mafat_span(y, end), &band);
+    join(&made, &band, mafat_sources_join_rows);
+  }
+  return made;
+}
+
+bool test_weave(struct test_rng *rng, struct mafat_network *n, int layer, int operand)
+{
+  struct mafat_operand *o = &n->layers[layer].operands[operand];
+  struct weaver w = {rng, n, layer, o, 0};
+  const struct mafat_subject subject = {"test.cfg", n->layers[layer].line, layer, "woven", NULL};
+  struct mafat_sources own = o->sources;
+  for (int i = 0; i < own.n; i++) w.channels += own.list[i].n;
+  o->sources = weave(&w);
+  bool good = mafat_network_check_operand(n, layer, operand, &subject) == MAFAT_OK;
+  free(good ? own.list : o->sources.list);
+  if (!good) o->sources = own;
+  return good;
+}
+
+const struct mafat_source *test_source_at(const struct mafat_operand *o, int *c, int *y)
+{
+  const struct mafat_sources *sources = &o->sources;
+  const struct mafat_source *s = sources->list;
+  for (; *y >= s->n_rows; s += sources->n) *y -= s->n_rows;
+  for (; *c >= s->n; s++) *c -= s->n;
+  *y += s->first_row;
+  *c += s->first;
+  return s;
+}
+
+/* Makes some operands of slices in rows, of one tensor or of several below each other. */
+static void vary_rows(struct mafat_network *n, uint64_t seed)
+{
+  struct test_rng rng = test_rng(seed + 2);
+  for (int i = 0; i < n->n_layers; i++)
+    for (int k = 0; k < n->layers[i].n_operands && !mafat_layer_is_inert(&n->layers[i]); k++)
+      if (test_random_chance(&rng, 30)) test_weave(&rng, n, i, k);
+}
+
 void test_vary(struct mafat_network *n, uint64_t seed)
 {
   vary_windows(n, seed);
   vary_blends(n, seed);
+  vary_rows(n, seed);
   test_constants(n);
 }

@@ -229,15 +229,28 @@ static int fill(bool *on)
   return first < MOST_EXTENT ? last - first + 1 : 0;
 }
 
-static void mark_sources(struct marks *m, const struct mafat_sources *sources, const bool *on)
+static bool any(const bool *on, int n)
 {
-  for (int i = 0; i < sources->n; i++)
-    for (int p = 0; p < MOST_EXTENT; p++) m->on[sources->list[i].tensor][p] |= on[p];
+  for (int i = 0; i < n; i++)
+    if (on[i]) return true;
+  return false;
+}
+
+/* Of sources that are read along both axes, what is read along each. */
+static void mark_sources(struct marks m[2], const struct mafat_sources *sources, bool on[2][MOST_EXTENT])
+{
+  for (int i = 0, row = 0; i < mafat_sources_count(sources); i++) {
+    const struct mafat_source *s = &sources->list[i];
+    bool read = any(on[0], MOST_EXTENT) && any(on[1] + row, s->n_rows);
+    for (int p = 0; p < MOST_EXTENT && read; p++) m[0].on[s->tensor][p] |= on[0][p];
+    for (int p = 0; p < s->n_rows && read; p++) m[1].on[s->tensor][s->first_row + p] |= on[1][row + p];
+    if ((i + 1) % sources->n == 0) row += s->n_rows;
+  }
 }
 
 static bool reads(const struct mafat_sources *sources, int tensor)
 {
-  for (int i = 0; i < sources->n; i++)
+  for (int i = 0; i < mafat_sources_count(sources); i++)
     if (sources->list[i].tensor == tensor) return true;
   return false;
 }
@@ -274,17 +287,19 @@ static void mark_share(const struct mafat_group *g, bool axis_y, int part, int e
   for (int p = bounds[part] * extent / whole; p < bounds[part + 1] * extent / whole; p++) on[p] = true;
 }
 
-static void mark_reads(struct marks *m, struct extents *e, const struct mafat_network *n, int l, bool axis_y)
+static void mark_reads(struct marks m[2], struct extents e[2], const struct mafat_network *n, int l)
 {
   const struct mafat_layer *layer = &n->layers[l];
   ck_assert_int_le(layer->n_operands, MOST_OPERANDS);
   for (int k = 0; k < layer->n_operands; k++) {
-    bool in[MOST_EXTENT] = {false};
-    for (int p = 0; p < MOST_EXTENT; p++) {
-      if (m->on[l][p] && k == 0) mark_input(layer, axis_y, p, in);
-      if (m->on[l][p] && k > 0) mark_other(layer, k, axis_y, p, in);
+    bool in[2][MOST_EXTENT] = {{false}};
+    for (int y = 0; y < 2; y++) {
+      for (int p = 0; p < MOST_EXTENT; p++) {
+        if (m[y].on[l][p] && k == 0) mark_input(layer, y, p, in[y]);
+        if (m[y].on[l][p] && k > 0) mark_other(layer, k, y, p, in[y]);
+      }
+      e[y].in[l][k] = fill(in[y]);
     }
-    e->in[l][k] = fill(in);
     mark_sources(m, &layer->operands[k].sources, in);
   }
 }
@@ -309,13 +324,11 @@ static void find_extents(struct extents e[2], const struct mafat_network *n, con
       e[0].out[l] = e[1].out[l] = 0;
       continue;
     }
-    for (int y = 0; y < 2; y++) {
-      if (!mafat_layer_is_tileable(layer)) {
-        m[y].on[l][0] = m[y].on[l][extents[y] - 1] = true;
-        e[y].out[l] = fill(m[y].on[l]);
-      }
-      mark_reads(&m[y], &e[y], n, l, y);
+    for (int y = 0; y < 2 && !mafat_layer_is_tileable(layer); y++) {
+      m[y].on[l][0] = m[y].on[l][extents[y] - 1] = true;
+      e[y].out[l] = fill(m[y].on[l]);
     }
+    mark_reads(m, e, n, l);
   }
 }
 

@@ -1,5 +1,5 @@
 /* Blends of any kind, against what they mean: sums, products and largest ones of two to five
- * operands, made of slices of tensors, of which some are a value for each channel, pixel, row,
+ * operands, made of slices of tensors in rows and channels, of which some are a value for each channel, pixel, row,
  * column or for all; in double precision, element by element. */
 #include "runner/kernels/kernels.h"
 #include "runner/weights/weights.h"
@@ -104,6 +104,8 @@ static struct problem make_problem(struct test_rng *rng)
   l->activation = activations[test_random_int(rng, 0, 2)];
   if (test_random_chance(rng, 50)) l->alpha = .5f, l->beta = -1.5f;
   for (int wanted = test_random_int(rng, 2, 5); l->n_operands < wanted;) add_operand(rng, &p, input.shape.c);
+  for (int k = 0; k < l->n_operands; k++)
+    if (test_random_chance(rng, 40)) test_weave(rng, p.network, BLEND, k);
   int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", 1, BLEND, "blend", &d});
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   p.input = malloc((size_t)c * (size_t)h * (size_t)w * sizeof *p.input);
@@ -121,10 +123,10 @@ static void release_problem(struct problem *p)
 
 static double operand_at(const struct problem *p, const struct mafat_operand *o, int c, int y, int x)
 {
-  const struct mafat_source *s = o->sources.list;
   if (o->broadcast && o->shape.c == 1) c = 0;
-  for (; c >= s->n; s++) c -= s->n;
-  return tensor_at(p, s->tensor, s->first + c, y, x);
+  if (o->broadcast && o->shape.h == 1) y = 0;
+  const struct mafat_source *s = test_source_at(o, &c, &y);
+  return tensor_at(p, s->tensor, c, y, x);
 }
 
 static double exact_output(const void *problem, int c, int y, int x)

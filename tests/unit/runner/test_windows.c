@@ -1,6 +1,6 @@
 /* Windows of any kind, against what they mean: convolutions, grouped and depthwise ones, largest
- * values and means whose rows and columns have sizes, strides, dilations and paddings of their own, in
- * double precision, element by element. */
+ * values and means whose rows and columns have sizes, strides, dilations and paddings of their own, over the
+ * picture or over bands of its rows, in double precision, element by element. */
 #include "runner/kernels/kernels.h"
 #include "runner/weights/weights.h"
 #include "tests/support/support.h"
@@ -44,6 +44,16 @@ static float *random_floats(struct test_rng *rng, size_t n, float range)
   return x;
 }
 
+/* Some rows of the picture, or several such bands below each other. */
+static void weave_input(struct test_rng *rng, struct mafat_network *n)
+{
+  struct mafat_operand *o = n->layers[0].operands;
+  if (test_random_chance(rng, 40)) return;
+  o->sources.list->first_row = test_random_int(rng, 0, o->shape.h - 1);
+  o->shape.h = o->sources.list->n_rows = test_random_int(rng, 1, o->shape.h - o->sources.list->first_row);
+  test_weave(rng, n, 0, 0);
+}
+
 /* A layer as a cfg can have it, then given another window; false where a pool would not see the map. */
 static bool make_problem(struct problem *p, struct test_rng *rng)
 {
@@ -61,12 +71,14 @@ static bool make_problem(struct problem *p, struct test_rng *rng)
   struct mafat_layer *l = &p->network->layers[0];
   struct mafat_diagnostic d = {""};
   p->layer = l;
+  weave_input(rng, p->network);
+  l->in = l->operands[0].shape;
   l->window = (struct mafat_window){random_taps(rng, p->pools, l->in.h), random_taps(rng, p->pools, l->in.w)};
   int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", 1, 0, "layer", &d});
   ck_assert_msg(code == MAFAT_OK || p->pools, "%s", d.text);
   test_constants(p->network);
   size_t taps = (size_t)mafat_window_area(&l->window) * (size_t)(l->in.c / (p->pools ? 1 : l->groups));
-  p->input = random_floats(rng, (size_t)c * (size_t)l->in.h * (size_t)l->in.w, 1);
+  p->input = random_floats(rng, (size_t)mafat_shape_elements(mafat_network_picture_shape(p->network)), 1);
   p->biases = random_floats(rng, (size_t)l->out.c, .2f);
   p->weights = random_floats(rng, (size_t)l->out.c * taps, 1.7f / sqrtf((float)taps));
   return code == MAFAT_OK;
@@ -87,7 +99,8 @@ static const float *tap_of(const struct problem *p, int c, int y, int x, int ky,
   int iy = y * l->window.y.stride - l->window.y.before + ky * l->window.y.dilation;
   int ix = x * l->window.x.stride - l->window.x.before + kx * l->window.x.dilation;
   if (iy < 0 || iy >= l->in.h || ix < 0 || ix >= l->in.w) return NULL;
-  return &p->input[(c * l->in.h + iy) * l->in.w + ix];
+  test_source_at(l->operands, &c, &iy);
+  return &p->input[(c * mafat_network_picture_shape(p->network).h + iy) * l->in.w + ix];
 }
 
 static double exact_output(const void *problem, int f, int y, int x)
