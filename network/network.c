@@ -145,6 +145,6 @@ int mafat_network_check_operand(const struct mafat_network *n, int layer, int op
                       subject->line, subject->name);
   const char *fault = find_operand_fault(n, layer, o);
   if (!fault) return MAFAT_OK;
-  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] %s", subject->path, subject->line, operand,
-                    subject->name, fault);
+  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: operand %d of layer [%s] %s", subject->path, subject->line,
+                    operand, subject->name, fault);
 }
