@@ -124,26 +124,26 @@ static inline const struct mafat_sources *mafat_layer_sources(const struct mafat
  *     for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);) ... r.source->tensor */
 struct mafat_reads {
   const struct mafat_source *source; /* this one */
-  int row;                           /* of the operand, that the source begins at */
   int operand;                       /* that it is part of */
   const struct mafat_layer *layer;
   const struct mafat_sources *sources; /* of the operand */
-  int next;
+  int next, end;                       /* in their list */
 };
 
 static inline struct mafat_reads mafat_layer_reads(const struct mafat_layer *l)
 {
-  return (struct mafat_reads){.layer = l, .sources = mafat_layer_sources(l)};
+  const struct mafat_sources *sources = mafat_layer_sources(l);
+  return (struct mafat_reads){.layer = l, .sources = sources, .end = mafat_sources_count(sources)};
 }
 
 static inline bool mafat_reads_next(struct mafat_reads *r)
 {
-  while (r->next == mafat_sources_count(r->sources)) {
+  while (r->next == r->end) {
     if (++r->operand >= r->layer->n_operands) return false;
     r->sources = &r->layer->operands[r->operand].sources;
-    r->next = r->row = 0;
+    r->next = 0;
+    r->end = mafat_sources_count(r->sources);
   }
-  if (r->next > 0 && r->next % r->sources->n == 0) r->row += r->source->n_rows;
   r->source = &r->sources->list[r->next++];
   return true;
 }
@@ -151,7 +151,7 @@ static inline bool mafat_reads_next(struct mafat_reads *r)
 /* Rows of the source's tensor among rows `in` of the operand. */
 static inline struct mafat_span mafat_reads_rows(const struct mafat_reads *r, struct mafat_span in)
 {
-  return mafat_source_rows(r->source, r->row, in);
+  return mafat_sources_rows(r->sources, r->next - 1, in);
 }
 
 /* Is something of the tensor among what such a walk has before it? */

@@ -17,20 +17,23 @@ static inline int mafat_sources_count(const struct mafat_sources *s)
   return s->n * s->n_bands;
 }
 
-/* Rows of a source's tensor among rows `in` of an operand, of which the source begins at `row`. */
-static inline struct mafat_span mafat_source_rows(const struct mafat_source *s, int row, struct mafat_span in)
-{
-  struct mafat_span held = mafat_span_clip(mafat_span(in.begin - row, in.end - row), s->n_rows);
-  if (mafat_span_is_empty(held)) return mafat_span(0, 0);
-  return mafat_span(held.begin + s->first_row, held.end + s->first_row);
-}
-
 /* The row of the operand that source `index` of the list begins at. */
 static inline int mafat_sources_row(const struct mafat_sources *s, int index)
 {
   int row = 0;
   for (int i = 0; i + s->n <= index; i += s->n) row += s->list[i].n_rows;
   return row;
+}
+
+/* Rows of the tensor of source `index` among rows `in` of the operand, which lie in the map. */
+static inline struct mafat_span mafat_sources_rows(const struct mafat_sources *s, int index, struct mafat_span in)
+{
+  const struct mafat_source *source = &s->list[index];
+  if (s->n_bands == 1 && source->first_row == 0) return in; /* most are so */
+  int row = mafat_sources_row(s, index);
+  struct mafat_span held = mafat_span_clip(mafat_span(in.begin - row, in.end - row), source->n_rows);
+  if (mafat_span_is_empty(held)) return mafat_span(0, 0);
+  return mafat_span(held.begin + source->first_row, held.end + source->first_row);
 }
 
 /* Slice `index` where it holds row *y of the operand, which becomes the tensor's. */

@@ -103,7 +103,8 @@ static inline const struct mafat_sources *mafat_plan_operand(const struct mafat_
 static inline struct mafat_reads mafat_plan_reads(const struct mafat_plan *plan, const struct mafat_network *n,
                                                   int layer)
 {
-  return (struct mafat_reads){.layer = &n->layers[layer], .sources = mafat_plan_sources(plan, n, layer)};
+  const struct mafat_sources *sources = mafat_plan_sources(plan, n, layer);
+  return (struct mafat_reads){.layer = &n->layers[layer], .sources = sources, .end = mafat_sources_count(sources)};
 }
 
 static inline bool mafat_group_is_tiled(const struct mafat_group *g)

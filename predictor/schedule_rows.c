@@ -41,7 +41,7 @@ static struct rows *state_of(const struct mafat_schedule *s)
 
 static struct reader reader_of(int layer, const struct mafat_reads *r)
 {
-  return (struct reader){layer, (unsigned short)r->operand, (unsigned short)(r->source - r->sources->list)};
+  return (struct reader){layer, (unsigned short)r->operand, (unsigned short)(r->next - 1)};
 }
 
 /* Calls `note` with each layer that has steps and each tensor that these read. */
@@ -140,12 +140,6 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
 
 enum { NONE = -1 };
 
-/* Is the tensor made in the group, without rows down to `end` as yet? */
-static bool lacks_rows(const struct mafat_schedule *s, int t, int end)
-{
-  return mafat_plan_makes(s->plan, s->group, t) && state_of(s)->done[t] < end;
-}
-
 /* Rows of what it reads that a layer still needs. */
 static struct mafat_span rows_needed(const struct mafat_schedule *s, struct reader reader)
 {
@@ -153,7 +147,7 @@ static struct mafat_span rows_needed(const struct mafat_schedule *s, struct read
   const struct mafat_sources *sources = mafat_plan_operand(s->plan, s->network, l, reader.operand);
   struct mafat_span left = {state_of(s)->done[l], s->network->layers[l].out.h};
   struct mafat_span in = mafat_fusion_in_span(s->plan, s->network, l, reader.operand, true, left);
-  return mafat_source_rows(&sources->list[reader.source], mafat_sources_row(sources, reader.source), in);
+  return mafat_sources_rows(sources, reader.source, in);
 }
 
 /* First row of tensor t that a layer of the group still has to read. */
@@ -203,8 +197,9 @@ static int lacking(const struct mafat_schedule *s, int l, struct mafat_span rows
   for (struct mafat_reads r = mafat_plan_reads(s->plan, s->network, l); mafat_reads_next(&r);) {
     if (r.operand != operand) in = mafat_fusion_in_span(s->plan, s->network, l, r.operand, true, rows);
     operand = r.operand;
+    if (!mafat_plan_makes(s->plan, s->group, r.source->tensor)) continue;
     *end = mafat_reads_rows(&r, in).end;
-    if (lacks_rows(s, r.source->tensor, *end)) return r.source->tensor;
+    if (state_of(s)->done[r.source->tensor] < *end) return r.source->tensor;
   }
   return NONE;
 }

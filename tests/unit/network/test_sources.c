@@ -149,17 +149,18 @@ END_TEST
 START_TEST(rows_of_a_source)
 {
   static const struct {
-    struct mafat_source source;
-    int row;
+    int first, above; /* rows of its tensor, and of the operand, before it: 0 above: it is the only one */
     struct mafat_span in, expected;
   } rows[] = {
-      {{0, 0, 1, 0, 8}, 0, {0, 8}, {0, 8}},   {{0, 0, 1, 0, 8}, 0, {2, 5}, {2, 5}},
-      {{0, 0, 1, 3, 8}, 0, {2, 5}, {5, 8}},   {{0, 0, 1, 3, 8}, 10, {8, 12}, {3, 5}},
-      {{0, 0, 1, 3, 8}, 10, {16, 30}, {9, 11}}, {{0, 0, 1, 3, 8}, 10, {0, 10}, {0, 0}},
-      {{0, 0, 1, 3, 8}, 10, {18, 20}, {0, 0}}, {{0, 0, 1, 3, 8}, 10, {12, 12}, {0, 0}},
+      {0, 0, {0, 8}, {0, 8}},    {0, 0, {2, 5}, {2, 5}},    {3, 0, {2, 5}, {5, 8}},
+      {3, 10, {8, 12}, {3, 5}},  {3, 10, {16, 18}, {9, 11}}, {3, 10, {0, 10}, {0, 0}},
+      {3, 10, {12, 12}, {0, 0}}, {0, 10, {5, 9}, {0, 0}},   {0, 10, {9, 18}, {0, 8}},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    struct mafat_span found = mafat_source_rows(&rows[i].source, rows[i].row, rows[i].in);
+    struct mafat_source list[] = {{0, 0, 1, 0, rows[i].above}, {0, 0, 1, rows[i].first, 8}};
+    int bands = rows[i].above ? 2 : 1;
+    struct mafat_sources sources = {list + 2 - bands, 1, bands};
+    struct mafat_span found = mafat_sources_rows(&sources, bands - 1, rows[i].in);
     ck_assert_msg(found.begin == rows[i].expected.begin && found.end == rows[i].expected.end, "row %zu: %d to %d", i,
                   found.begin, found.end);
   }
