@@ -6,7 +6,7 @@ program=${BUILD:-build}/unit_tests
 export CK_DEFAULT_TIMEOUT=60 # Check's own 4 seconds are short where others use the machine, too
 
 # In these, a process for each test takes longer than the tests: all share one, and each has its own where that one dies.
-shared=' kernels fusion '
+shared=' kernels fusion joins '
 
 suite() {
   local said status=0 fork=yes
