@@ -116,6 +116,10 @@ struct mafat_model_options {
                            default): AlexeyAB's where the cfg has something that only his reads, which facts
                            name. It decides how batch normalization is computed, how pictures
                            become the input (unless letter_box= says it), and which boxes are suppressed */
+  int max_boxes;        /* of the boxes above the threshold, those of the highest confidence that detections are
+                           made of, before suppression; one of two classes counts twice. Their memory is part
+                           of the prediction. 1 to 1000000; 0 (default): as many as the heads have boxes, but no
+                           fewer than 2304 and no more than 4096 */
 };
 
 /* Options of NULL, for a model or a query, are these. */
@@ -172,6 +176,10 @@ struct mafat_detections {
  * no run, the last one failed, the model has rested since, or another has used their arena. */
 MAFAT_API int mafat_model_detect(const struct mafat_model *model, float thresh, float nms,
                        struct mafat_detections **out, struct mafat_diagnostic *d);
+/* Boxes above the threshold, once for each class, that were not looked at because there were more than
+ * max_boxes: they are all less confident than those that were, whose list is as it would be with them,
+ * but for its end. NULL: 0. */
+MAFAT_API size_t mafat_detections_left_out(const struct mafat_detections *detections);
 MAFAT_API void mafat_detections_close(struct mafat_detections **detections);
 
 /* Of the network: its input, the layers that are run, and what one of these puts out.
@@ -301,6 +309,7 @@ struct mafat_model_facts {
   struct mafat_plan_facts plan; /* its memory with the decoder of the last picture */
   const char *fork;          /* "darknet" or "alexeyab" */
   const char *fork_sign;     /* what of the cfg says so: "line 7: mosaic=1 in [net]"; NULL: nothing, or the options do */
+  int max_boxes;             /* that detections are made of at most, as the options or the network have it; 0: no heads */
 };
 
 MAFAT_SIZED void mafat_model_describe(const struct mafat_model *model, struct mafat_model_facts *facts);

@@ -40,6 +40,12 @@ uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int
   return kind->macs ? kind->macs(l, pixels, filters, channels) : 0;
 }
 
+uint64_t mafat_layer_boxes(const struct mafat_layer *l)
+{
+  const struct mafat_kind *kind = mafat_kind_of(l->type);
+  return kind->boxes ? kind->boxes(l) : 0;
+}
+
 uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels)
 {
   return mafat_layer_part_macs(l, pixels, l->out.c, mafat_layer_channels(l));

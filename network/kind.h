@@ -61,7 +61,7 @@ struct mafat_kind {
   bool input;      /* reads nothing: a run asks a source for its rows */
   bool alias;      /* only renames what it reads: no tensor and no step of its own */
   bool inert;      /* an alias of all that the layer above puts out */
-  bool head;       /* puts out boxes */
+  bool head;       /* puts out boxes; how many, `boxes` says */
   bool convolves;  /* sums windows over channels, in groups, by the convolution kernels */
   bool pools;      /* the largest of each window */
   bool blends;     /* its other operands with its input, element by element */
@@ -80,6 +80,7 @@ struct mafat_kind {
   /* Multiply-accumulates of so many pixels and filters of the output, from so many channels
    * (mafat_layer_channels); NULL: none. */
   uint64_t (*macs)(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
+  uint64_t (*boxes)(const struct mafat_layer *l); /* that a head puts out, each for all classes; NULL: no head */
 };
 
 extern const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES];
@@ -111,6 +112,9 @@ struct mafat_weight_counts mafat_layer_weight_counts(const struct mafat_layer *l
  * over some of the input's channels. */
 uint64_t mafat_layer_macs(const struct mafat_layer *l, uint64_t pixels);
 uint64_t mafat_layer_part_macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
+
+/* What a head puts out, each with all its classes; 0 of others. */
+uint64_t mafat_layer_boxes(const struct mafat_layer *l);
 
 /* ---- what it reads ---- */
 

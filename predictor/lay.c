@@ -229,7 +229,8 @@ static int begin(struct laying *l, const struct mafat_ground *ground)
   const struct mafat_plan_options *options = ground->options;
   size_t n = (size_t)mafat_network_n_operators(l->network);
   *l->plan = (struct mafat_plan){.heap = options->heap, .n_layers = ground->n_layers, .n_threads = options->n_threads,
-                                 .packed = options->packed, .wanted = options->algorithm};
+                                 .most_boxes = options->most_boxes, .packed = options->packed,
+                                 .wanted = options->algorithm};
   l->plan->group_of = mafat_heap_calloc(l->plan->heap, n, sizeof *l->plan->group_of);
   l->plan->members = mafat_heap_calloc(l->plan->heap, (size_t)ground->n_layers, sizeof *l->plan->members);
   bool enough = l->plan->group_of && l->plan->members && mafat_algorithms_default(l->plan, l->network) == MAFAT_OK;

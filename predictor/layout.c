@@ -1,6 +1,7 @@
 #include "predictor/layout.h"
 
 #include "predictor/arrange.h"
+#include "predictor/boxes_room.h"
 #include "predictor/fetches.h"
 #include "predictor/fusion.h"
 #include "predictor/order.h"
@@ -409,6 +410,53 @@ static int arrange(struct mafat_layout *layout)
   return code;
 }
 
+/* ---- after the last step ---- */
+
+/* The buffer of a tensor that can be read after a run; NULL: it is none. */
+static const struct mafat_buffer *output_buffer(const struct maker *m, int tensor)
+{
+  int buffer = m->layout->tensors[tensor].buffer;
+  return buffer >= 0 && m->schedule->usage[tensor].last_use == m->plan->n_layers ? &m->layout->buffers[buffer] : NULL;
+}
+
+static size_t outputs_bytes(const struct maker *m)
+{
+  size_t sum = 0;
+  for (int t = 0; t < mafat_network_n_operators(m->network); t++) {
+    const struct mafat_buffer *b = output_buffer(m, t);
+    if (b) sum += b->bytes;
+  }
+  return sum;
+}
+
+/* The lowest place that no output takes. */
+static size_t lowest_beside_outputs(const struct maker *m, size_t bytes)
+{
+  size_t at = 0;
+  for (bool moved = true; moved;) { /* few outputs: a handful of rounds */
+    moved = false;
+    for (int t = 0; t < mafat_network_n_operators(m->network); t++) {
+      const struct mafat_buffer *b = output_buffer(m, t);
+      if (!b || b->offset >= at + bytes || b->offset + b->bytes <= at) continue;
+      at = b->offset + b->bytes;
+      moved = true;
+    }
+  }
+  return at;
+}
+
+/* Room for boxes, where all but the outputs is dead, and behind the arena what that does not hold. */
+static void place_boxes(struct maker *m)
+{
+  struct mafat_layout *layout = m->layout;
+  layout->mapped_bytes = layout->total_bytes;
+  layout->most_boxes = mafat_boxes_most(m->network, m->plan->n_layers, m->plan->most_boxes);
+  if (layout->most_boxes == 0 || m->outline) return;
+  size_t bytes = mafat_boxes_room_bytes(layout->most_boxes);
+  layout->boxes_offset = m->sketch ? outputs_bytes(m) : lowest_beside_outputs(m, bytes);
+  if (layout->boxes_offset + bytes > layout->total_bytes) layout->mapped_bytes = layout->boxes_offset + bytes;
+}
+
 static int make(struct maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -447,6 +495,7 @@ static int make(struct maker *m)
   if (code == MAFAT_OK && !m->outline && !m->sketch) code = arrange(layout);
   if (code == MAFAT_OK) code = find_peaks(m);
   if (m->outline || m->sketch) layout->total_bytes = layout->bound_bytes;
+  if (code == MAFAT_OK) place_boxes(m);
   return code;
 }
 

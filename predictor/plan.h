@@ -16,6 +16,7 @@ struct mafat_plan_options {
   bool packed; /* weights come from a packed file, in kernel order; default false: Darknet's */
   bool transposed; /* Darknet's, and connected layers lie transposed in it: these cannot be read a part
                       at a time, so they are kept, whatever the spec says; default false */
+  int most_boxes; /* that detections are made of (boxes_room.h); default 0: by the network */
   bool keep_all;  /* every layer's output exists: nothing is computed inside its reader; default false */
   struct mafat_heap *heap; /* the plan lies there, and all that is made from it; default NULL: the C library's */
 };
@@ -35,6 +36,7 @@ struct mafat_plan {
   struct mafat_group *groups; /* (n_groups) as they are run */
   int n_groups;
   int n_threads;
+  int most_boxes; /* the options' */
   int *group_of; /* [operator]: of an input the first one, where that asks for its rows; else -1: it is there
                     before all groups */
   int *members;  /* the layers group by group, of each rising */

@@ -1,5 +1,7 @@
 #include "predictor/predict.h"
 
+#include "predictor/boxes_room.h"
+
 #include <stdio.h>
 
 static size_t pages(size_t bytes)
@@ -59,7 +61,8 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
   p->kernel = plus(MAFAT_KERNEL_BYTES + MAFAT_PAGE_TABLES + threads * MAFAT_THREAD_CHARGE,
                    pages(p->resident_bytes / MAFAT_PAGE_TABLE));
   size_t user = plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes));
-  p->charge_bytes = plus(plus(user, p->kernel), MAFAT_CHARGE_AHEAD);
+  size_t late = pages(mafat_boxes_late_bytes(layout->most_boxes, layout->mapped_bytes - layout->total_bytes));
+  p->charge_bytes = plus(plus(plus(user, late), p->kernel), MAFAT_CHARGE_AHEAD);
 }
 
 size_t mafat_predict_charge_with(size_t charge_bytes, size_t resident_bytes, size_t more_bytes)

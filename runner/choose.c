@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_BOXES = 1000000 }; /* that may be asked for */
+
 /* The plan's canonical text, as a file name is cut short. */
 static int write_text(struct mafat_choice *c, const struct mafat_network *n)
 {
@@ -87,6 +89,7 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search_re
     c->charge_bytes = mafat_predict_charge_with(c->charge_bytes, c->resident_bytes, *left_bytes);
     c->resident_bytes += *left_bytes;
   }
+  mafat_front_reduce(*front); /* page tables are rounded up: two may have come to the same */
   return MAFAT_OK;
 }
 
@@ -154,6 +157,9 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
   basis->options.n_threads = o->threads ? o->threads : 1;
   basis->options.packed = kind->packed;
   basis->options.transposed = kind->transposed;
+  if (o->max_boxes < 0 || o->max_boxes > MOST_BOXES)
+    return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d boxes, found %d", MOST_BOXES, o->max_boxes);
+  if (o->max_boxes) basis->options.most_boxes = o->max_boxes;
   if (o->algorithm && !mafat_algorithm_find(&basis->options.algorithm, o->algorithm))
     return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd), found %.60s", o->algorithm);
   mafat_calibration_load(&basis->calibration, cpu, &o->warnings);

@@ -1,6 +1,6 @@
 /* How heads tell of their boxes: a kind of head (runner/kinds) walks over the numbers that its
- * layer put out, and hands on each box with the confidences of its classes; what is above the
- * threshold is collected by detect.c, which makes detections of it. */
+ * layer put out, and hands on each box with the confidences of its classes; the best of
+ * what is above the threshold is collected by detect.c, which makes detections of it. */
 #ifndef MAFAT_RUNNER_DECODING_H
 #define MAFAT_RUNNER_DECODING_H
 
@@ -34,8 +34,7 @@ static inline float mafat_decoding_at(const struct mafat_decoding *d, int c, int
  * picture in it. False: it is none, there is a NaN in it. */
 bool mafat_decoding_box(struct mafat_decoding *d, struct mafat_rectangle box, bool of_picture);
 
-/* A class of that box; nothing happens to what is not above the threshold. MAFAT_ENOMEM,
- * MAFAT_ELIMIT. */
-int mafat_decoding_class(struct mafat_decoding *d, int class, float confidence);
+/* A class of that box; nothing happens to what is not above the threshold. */
+void mafat_decoding_class(struct mafat_decoding *d, int class, float confidence);
 
 #endif

@@ -1,21 +1,14 @@
 #include "runner/detect.h"
 
-#include "runner/decoding.h"
+#include "runner/best_boxes.h"
 #include "runner/kinds/kind.h"
+#include "runner/suppress.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* One class of one box, above the threshold. Boxes are numbered in the order in
- * which they are found, so `box` also decides between equals. */
-struct entry {
-  float confidence;
-  int class;
-  uint32_t box;
-};
 
 /* The picture inside the network's input, pixels. */
 struct place {
@@ -27,66 +20,21 @@ struct mafat_search {
   const struct mafat_detect_input *in;
   struct place place;
   enum mafat_nms nms_kind;
-  double nms_power; /* of the distance's square */
-  struct mafat_rectangle *boxes;
-  size_t n_boxes, boxes_room;
-  struct entry *entries;
-  size_t n_entries, entries_room;
-  size_t held_bytes; /* of both lists */
-  struct mafat_rectangle next; /* whose classes are being told; listed with the first above the threshold */
-  bool next_is_listed;
+  double nms_power;
+  struct mafat_best_boxes best;
+  struct mafat_scored_box next; /* whose classes are being told */
+  uint32_t n_told;
+};
+
+/* What the caller sees of a list, and what is asked by functions. */
+struct detections {
+  struct mafat_detections seen;
+  size_t n_left_out;
 };
 
 void mafat_detect_defaults(struct mafat_detect_input *in)
 {
   *in = (struct mafat_detect_input){.thresh = .5f, .nms = .45f};
-}
-
-/* ---- Growing lists ---- */
-
-static bool has_room(const struct mafat_search *s, size_t bytes)
-{
-  size_t room = s->in->room_bytes;
-  return room == 0 || (s->held_bytes <= room && bytes <= room - s->held_bytes);
-}
-
-static int grow(struct mafat_search *s, void **list, size_t *room, size_t item_bytes)
-{
-  size_t more = *room ? 2 * *room : 64, bytes;
-  if (more < *room || __builtin_mul_overflow(more, item_bytes, &bytes)) return MAFAT_ENOMEM;
-  size_t added = bytes - *room * item_bytes;
-  if (!has_room(s, added)) return MAFAT_ELIMIT;
-  void *grown = realloc(*list, bytes);
-  if (!grown) return MAFAT_ENOMEM;
-  s->held_bytes += added;
-  *list = grown;
-  *room = more;
-  return MAFAT_OK;
-}
-
-static int append_box(struct mafat_search *s, struct mafat_rectangle b)
-{
-  if (s->n_boxes == UINT32_MAX) return MAFAT_ENOMEM;
-  if (s->n_boxes == s->boxes_room) {
-    void *list = s->boxes;
-    int code = grow(s, &list, &s->boxes_room, sizeof b);
-    if (code) return code;
-    s->boxes = list;
-  }
-  s->boxes[s->n_boxes++] = b;
-  return MAFAT_OK;
-}
-
-static int append_entry(struct mafat_search *s, struct entry e)
-{
-  if (s->n_entries == s->entries_room) {
-    void *list = s->entries;
-    int code = grow(s, &list, &s->entries_room, sizeof e);
-    if (code) return code;
-    s->entries = list;
-  }
-  s->entries[s->n_entries++] = e;
-  return MAFAT_OK;
 }
 
 /* ---- Boxes ---- */
@@ -130,64 +78,24 @@ static bool box_is_number(struct mafat_rectangle b)
   return !isnan(b.x) && !isnan(b.y) && !isnan(b.w) && !isnan(b.h);
 }
 
-static float overlap(float x1, float w1, float x2, float w2)
-{
-  float left1 = x1 - w1 / 2, left2 = x2 - w2 / 2;
-  float right1 = x1 + w1 / 2, right2 = x2 + w2 / 2;
-  return (right1 < right2 ? right1 : right2) - (left1 > left2 ? left1 : left2);
-}
-
-/* The smallest interval that holds both. */
-static float extent(float x1, float w1, float x2, float w2)
-{
-  float left1 = x1 - w1 / 2, left2 = x2 - w2 / 2;
-  float right1 = x1 + w1 / 2, right2 = x2 + w2 / 2;
-  return (right1 > right2 ? right1 : right2) - (left1 < left2 ? left1 : left2);
-}
-
-/* The square of the centres' distance beside that of the diagonal around both, to a power. */
-static float distance(struct mafat_rectangle a, struct mafat_rectangle b, double power)
-{
-  float w = extent(a.x, a.w, b.x, b.w), h = extent(a.y, a.h, b.y, b.h);
-  float diagonal = w * w + h * h;
-  if (diagonal == 0) return 0;
-  float between = (a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y);
-  return (float)pow((double)(between / diagonal), power);
-}
-
-/* Two boxes of no area overlap by 0 / 0, which is above no threshold. */
-static bool overlaps_more(const struct mafat_search *s, struct mafat_rectangle a, struct mafat_rectangle b)
-{
-  float w = overlap(a.x, a.w, b.x, b.w);
-  if (w < 0) return false; /* most pairs end here */
-  float h = overlap(a.y, a.h, b.y, b.h);
-  if (h < 0) return false;
-  float both = w * h;
-  float share = both / (a.w * a.h + b.w * b.h - both);
-  if (!(share > s->in->nms) || s->nms_kind == MAFAT_NMS_IOU) return share > s->in->nms;
-  return share - distance(a, b, s->nms_power) > s->in->nms;
-}
-
 /* ---- Heads ---- */
 
 bool mafat_decoding_box(struct mafat_decoding *d, struct mafat_rectangle box, bool of_picture)
 {
   struct mafat_search *s = d->search;
-  s->next = of_picture ? box : remove_letterbox(box, &s->place);
-  s->next_is_listed = false;
-  return box_is_number(s->next);
+  s->next.box = of_picture ? box : remove_letterbox(box, &s->place);
+  s->next.number = s->n_told;
+  if (s->n_told < UINT32_MAX) s->n_told++;
+  return box_is_number(s->next.box);
 }
 
-int mafat_decoding_class(struct mafat_decoding *d, int class, float confidence)
+void mafat_decoding_class(struct mafat_decoding *d, int class, float confidence)
 {
   struct mafat_search *s = d->search;
-  if (!(confidence > s->in->thresh) || isinf(confidence)) return MAFAT_OK;
-  if (!s->next_is_listed) {
-    int code = append_box(s, s->next);
-    if (code) return code;
-    s->next_is_listed = true;
-  }
-  return append_entry(s, (struct entry){confidence, class, (uint32_t)(s->n_boxes - 1)});
+  if (!(confidence > s->in->thresh) || isinf(confidence)) return;
+  s->next.class = class;
+  s->next.confidence = confidence;
+  mafat_best_boxes_add(&s->best, &s->next);
 }
 
 /* As AlexeyAB's programs, which suppress the boxes of all heads at once. */
@@ -197,64 +105,25 @@ static void choose_suppression(struct mafat_search *s, const struct mafat_head *
   s->nms_power = last->nms == MAFAT_NMS_DIOU ? (double)last->beta_nms : .6;
 }
 
-static int read_heads(struct mafat_search *s, const struct mafat_network *n)
+static void read_heads(struct mafat_search *s, const struct mafat_network *n)
 {
-  int code = MAFAT_OK;
-  for (int i = 0; i < s->in->n_layers && code == MAFAT_OK; i++) {
+  for (int i = 0; i < s->in->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
     if (!mafat_layer_is_head(l)) continue;
     struct mafat_decoding d = {.layer = l, .index = i, .in_w = s->place.in_w, .in_h = s->place.in_h,
                                .thresh = s->in->thresh, .at = s->in->at, .context = s->in->context, .search = s};
     choose_suppression(s, &l->head);
-    code = mafat_runner_kind(l->type)->decode(&d);
+    mafat_runner_kind(l->type)->decode(&d);
   }
-  return code;
 }
 
-/* ---- Suppression and order ---- */
-
-static int compare_confidences(const struct entry *a, const struct entry *b)
+/* The cells of the suppression lie behind the boxes (boxes_room.h). */
+static void choose_boxes(struct mafat_search *s)
 {
-  return (a->confidence < b->confidence) - (a->confidence > b->confidence);
-}
-
-static int compare_boxes(const struct entry *a, const struct entry *b)
-{
-  return (a->box > b->box) - (a->box < b->box);
-}
-
-static int compare_within_class(const void *left, const void *right)
-{
-  const struct entry *a = left, *b = right;
-  int order = (a->class > b->class) - (a->class < b->class);
-  if (!order) order = compare_confidences(a, b);
-  return order ? order : compare_boxes(a, b);
-}
-
-static int compare_results(const void *left, const void *right)
-{
-  const struct entry *a = left, *b = right;
-  int order = compare_confidences(a, b);
-  if (!order) order = (a->class > b->class) - (a->class < b->class);
-  return order ? order : compare_boxes(a, b);
-}
-
-/* Keeps of every class what overlaps no more confident box that is kept. The
- * survivors move to the front of the list. */
-static void suppress(struct mafat_search *s)
-{
-  size_t n_kept = 0, first_of_class = 0;
-  qsort(s->entries, s->n_entries, sizeof *s->entries, compare_within_class);
-  for (size_t i = 0; i < s->n_entries; i++) {
-    struct entry e = s->entries[i];
-    if (n_kept > first_of_class && s->entries[first_of_class].class != e.class)
-      first_of_class = n_kept;
-    bool keep = true;
-    for (size_t j = first_of_class; j < n_kept && keep; j++)
-      keep = !overlaps_more(s, s->boxes[s->entries[j].box], s->boxes[e.box]);
-    if (keep) s->entries[n_kept++] = e;
-  }
-  s->n_entries = n_kept;
+  const struct mafat_suppression suppression = {.most = s->in->nms, .kind = s->nms_kind, .power = s->nms_power,
+                                                .cells = (uint32_t *)(s->best.list + s->best.most)};
+  if (s->in->nms > 0) mafat_suppress(&s->best, &suppression);
+  mafat_best_boxes_sort(&s->best, mafat_box_order_results);
 }
 
 /* ---- Results ---- */
@@ -266,9 +135,9 @@ static float clamp_pixels(double value)
   return (float)(value < -FAR ? -FAR : value > FAR ? FAR : value);
 }
 
-static struct mafat_detection to_pixels(const struct mafat_search *s, const struct entry *e)
+static struct mafat_detection to_pixels(const struct mafat_search *s, const struct mafat_scored_box *e)
 {
-  struct mafat_rectangle b = s->boxes[e->box];
+  struct mafat_rectangle b = e->box;
   double width = s->in->picture_w, height = s->in->picture_h;
   struct mafat_detection result = {.class_id = e->class, .confidence = e->confidence};
   /* A [detection] without sqrt can put out sizes below zero. */
@@ -282,23 +151,18 @@ static struct mafat_detection to_pixels(const struct mafat_search *s, const stru
 
 static int make_results(struct mafat_detections **out, const struct mafat_search *s)
 {
-  size_t bytes;
-  struct mafat_detections *made = calloc(1, sizeof *made);
-  if (!made) return MAFAT_ENOMEM;
-  int code = MAFAT_ENOMEM;
-  if (__builtin_mul_overflow(s->n_entries, sizeof *made->list, &bytes)) goto fail;
-  if (!has_room(s, bytes)) {
-    code = MAFAT_ELIMIT;
-    goto fail;
+  struct detections *made = calloc(1, sizeof *made);
+  struct mafat_detection *list = s->best.n ? malloc(s->best.n * sizeof *list) : NULL;
+  if (!made || (s->best.n && !list)) {
+    free(made);
+    free(list);
+    return MAFAT_ENOMEM;
   }
-  if (bytes && !(made->list = malloc(bytes))) goto fail;
-  for (; made->n < s->n_entries; made->n++)
-    made->list[made->n] = to_pixels(s, &s->entries[made->n]);
-  *out = made;
+  for (size_t i = 0; i < s->best.n; i++) list[i] = to_pixels(s, &s->best.list[i]);
+  made->seen = (struct mafat_detections){list, s->best.n};
+  made->n_left_out = s->best.n_left_out;
+  *out = &made->seen;
   return MAFAT_OK;
-fail:
-  mafat_detections_close(&made);
-  return code;
 }
 
 static int check_input(const struct mafat_network *n, const struct mafat_detect_input *in,
@@ -322,27 +186,23 @@ int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
   *out = NULL;
   int code = check_input(n, in, d);
   if (code) return code;
-  struct mafat_search s = {.in = in, .place = place_picture(n, in)};
-  code = read_heads(&s, n);
-  if (code == MAFAT_OK && s.n_entries > 0) {
-    if (in->nms > 0) suppress(&s);
-    qsort(s.entries, s.n_entries, sizeof *s.entries, compare_results);
-  }
-  if (code == MAFAT_OK) code = make_results(out, &s);
-  if (code == MAFAT_ELIMIT)
-    mafat_fail(d, code, "does not fit: more than %zu boxes above the threshold %g, %zu bytes are left for them: raise --thresh",
-               s.n_entries, (double)in->thresh, in->room_bytes);
-  else if (code) mafat_fail(d, code, "out of memory for %zu detections", s.n_entries);
-  free(s.entries);
-  free(s.boxes);
-  return code;
+  struct mafat_search s = {.in = in, .place = place_picture(n, in), .best = {.list = in->room, .most = in->most_boxes}};
+  read_heads(&s, n);
+  choose_boxes(&s);
+  code = make_results(out, &s);
+  return code ? mafat_fail(d, code, "out of memory for %zu detections", s.best.n) : MAFAT_OK;
+}
+
+size_t mafat_detections_left_out(const struct mafat_detections *detections)
+{
+  return detections ? ((const struct detections *)detections)->n_left_out : 0;
 }
 
 void mafat_detections_close(struct mafat_detections **detections)
 {
   if (!detections || !*detections) return;
   free((*detections)->list);
-  free(*detections);
+  free(*detections); /* the first member of struct detections */
   *detections = NULL;
 }
 

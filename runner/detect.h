@@ -3,7 +3,7 @@
  *
  * The answers are those of Debian's Darknet (get_network_boxes, do_nms_sort,
  * top_k), computed in its order and precision; only the memory differs. Darknet
- * keeps classes x boxes floats; here only the pairs above the threshold exist.
+ * keeps classes x boxes floats; here only the best pairs above the threshold exist.
  * The numbers come through a callback, one at a time: the executor's in the
  * program, an array in the tests. Results belong to the caller, who closes
  * them. */
@@ -31,18 +31,20 @@ struct mafat_detect_input {
   float thresh;             /* least confidence, exclusive; not negative */
   float nms;                /* greatest overlap (IoU) within a class; 0: no suppression, as in Darknet */
   int n_layers;             /* of the network, that were run; heads beyond are ignored */
-  size_t room_bytes;        /* for candidates and results together; 0: no bound */
+  void *room;               /* mafat_boxes_room_bytes(most_boxes), aligned as malloc does: where boxes are collected */
+  size_t most_boxes;        /* above the threshold that are looked at, the most confident; one counts for each class */
 };
 
-/* Darknet's thresholds; the rest is zero and the caller's to fill. */
+/* Darknet's thresholds; the rest is zero, without room for boxes, and the caller's to fill. */
 void mafat_detect_defaults(struct mafat_detect_input *in);
 
 /* All detection heads among the first n_layers; a network without one gives an
  * empty list. Confidences that are not finite and boxes that are not numbers
- * are left out; boxes too large for a float are cut to 1e9 pixels.
- * MAFAT_EINVAL (thresholds, picture, n_layers), MAFAT_ENOMEM; MAFAT_ELIMIT:
- * they would not fit into room_bytes. *out is NULL
- * after a failure. Time grows with the square of what is found of one class. */
+ * are left out; boxes too large for a float are cut to 1e9 pixels. Where there are more
+ * than most_boxes, the list is the beginning of what it would be with room for all of them.
+ * MAFAT_EINVAL (thresholds, picture, n_layers), MAFAT_ENOMEM. *out is NULL
+ * after a failure. Time grows little more than with what is found, but for
+ * boxes that overlap and are kept nevertheless. */
 int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
                  const struct mafat_detect_input *in, struct mafat_diagnostic *d);
 

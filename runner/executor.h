@@ -1,5 +1,5 @@
 /* Runs a plan: walks the schedule and computes every step inside one arena of
- * exactly layout->total_bytes, or the beginning of one that it shares. Opening it maps the arena; running it calls no
+ * exactly layout->mapped_bytes, or the beginning of one that it shares. Opening it maps the arena; running it calls no
  * allocator and makes no system call that maps memory. */
 #ifndef MAFAT_RUNNER_EXECUTOR_H
 #define MAFAT_RUNNER_EXECUTOR_H
@@ -84,6 +84,10 @@ void mafat_executor_unhold_output(struct mafat_executor *e);
 void mafat_executor_read_output(const struct mafat_executor *e, int layer, float *chw);
 /* One element of a head or output tensor. */
 float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c, int y, int x);
+
+/* While the output is held: room for the boxes in it, of the layout's most_boxes. What the last call
+ * left there is lost, the output is not. */
+void *mafat_executor_boxes_room(const struct mafat_executor *e);
 
 /* The arena, for tests that look at what is touched. */
 const void *mafat_executor_arena(const struct mafat_executor *e);

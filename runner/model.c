@@ -271,8 +271,6 @@ void mafat_model_set_watch(struct mafat_model *m, void (*ran)(void *context, con
 
 /* ---- answers ---- */
 
-enum { DETECTIONS_SHARE = 128 << 10 }; /* of late_bytes and MAFAT_CHARGE_AHEAD */
-
 static float output_at(const void *context, int layer, int c, int y, int x)
 {
   return mafat_executor_output_at(context, layer, c, y, x);
@@ -287,11 +285,8 @@ struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
   in.picture_w = m->picture_w;
   in.picture_h = m->picture_h;
   in.n_layers = m->n_layers;
-  if (!m->best_effort) {
-    /* What the budget leaves, and what the prediction has counted for late pages. */
-    size_t charge = mafat_model_charge_bytes(m);
-    in.room_bytes = DETECTIONS_SHARE + (m->budget_bytes > charge ? m->budget_bytes - charge : 0);
-  }
+  in.room = mafat_executor_boxes_room(m->executor);
+  in.most_boxes = m->choice.layout->most_boxes;
   return in;
 }
 
@@ -306,10 +301,10 @@ static int hold_output(const struct mafat_model *m, struct mafat_diagnostic *d)
 int mafat_model_detect(const struct mafat_model *m, float thresh, float nms,
                        struct mafat_detections **out, struct mafat_diagnostic *d)
 {
-  struct mafat_detect_input in = mafat_model_detect_input(m);
   *out = NULL;
   int code = hold_output(m, d);
   if (code) return code;
+  struct mafat_detect_input in = mafat_model_detect_input(m);
   in.thresh = thresh;
   in.nms = nms;
   code = mafat_detect(out, m->network, &in, d);
@@ -320,10 +315,10 @@ int mafat_model_detect(const struct mafat_model *m, float thresh, float nms,
 int mafat_model_classify(const struct mafat_model *m, struct mafat_class_score *top, int k, int *n,
                          struct mafat_diagnostic *d)
 {
-  struct mafat_detect_input in = mafat_model_detect_input(m);
   *n = 0;
   int code = hold_output(m, d);
   if (code) return code;
+  struct mafat_detect_input in = mafat_model_detect_input(m);
   code = mafat_classify(top, k, n, m->network, &in, d);
   mafat_executor_unhold_output(m->executor);
   return code;

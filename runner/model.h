@@ -36,7 +36,7 @@ struct mafat_model {
 /* The bytes of running a picture with these surroundings. */
 void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p);
 
-/* How mafat_detect reads this model's last run; thresholds are Darknet's. */
+/* How mafat_detect reads this model's last run, while its output is held; thresholds are Darknet's. */
 struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m);
 
 #endif

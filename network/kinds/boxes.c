@@ -11,9 +11,15 @@ static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
                     subject->path, subject->line, subject->name, channels, l->in.c);
 }
 
+static uint64_t boxes(const struct mafat_layer *l)
+{
+  return (uint64_t)l->out.h * (uint64_t)l->out.w * (uint64_t)l->head.n_anchors;
+}
+
 const struct mafat_kind mafat_kind_region = {
     .name = "region",
     .head = true,
+    .boxes = boxes,
     .infer = infer,
     .in_span = mafat_kind_whole_span,
 };
@@ -21,6 +27,7 @@ const struct mafat_kind mafat_kind_region = {
 const struct mafat_kind mafat_kind_yolo = {
     .name = "yolo",
     .head = true,
+    .boxes = boxes,
     .infer = infer,
     .in_span = mafat_kind_whole_span,
 };
@@ -28,6 +35,7 @@ const struct mafat_kind mafat_kind_yolo = {
 const struct mafat_kind mafat_kind_gaussian_yolo = {
     .name = "Gaussian_yolo",
     .head = true,
+    .boxes = boxes,
     .infer = infer,
     .in_span = mafat_kind_whole_span,
 };

@@ -10,9 +10,15 @@ static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
                     subject->line, subject->name, expected, mafat_shape_elements(l->in));
 }
 
+static uint64_t boxes(const struct mafat_layer *l)
+{
+  return (uint64_t)l->head.side * (uint64_t)l->head.side * (uint64_t)l->head.n_anchors;
+}
+
 const struct mafat_kind mafat_kind_detection = {
     .name = "detection",
     .head = true,
+    .boxes = boxes,
     .infer = infer,
     .in_span = mafat_kind_whole_span,
 };

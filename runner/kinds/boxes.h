@@ -4,8 +4,8 @@
 
 #include "runner/decoding.h"
 
-int mafat_boxes_decode_region(struct mafat_decoding *d);
-int mafat_boxes_decode_yolo(struct mafat_decoding *d);
-int mafat_boxes_decode_gaussian_yolo(struct mafat_decoding *d);
+void mafat_boxes_decode_region(struct mafat_decoding *d);
+void mafat_boxes_decode_yolo(struct mafat_decoding *d);
+void mafat_boxes_decode_gaussian_yolo(struct mafat_decoding *d);
 
 #endif

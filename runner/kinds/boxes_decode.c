@@ -78,44 +78,41 @@ static double gaussian_certainty(const struct mafat_decoding *d, const struct an
   return 1. - (double)(sigmas / 4);
 }
 
-static int decode_anchor(struct mafat_decoding *d, const struct anchor *a, const struct reading *r)
+static void decode_anchor(struct mafat_decoding *d, const struct anchor *a, const struct reading *r)
 {
   const struct mafat_head *h = &d->layer->head;
   float objectness = h->background ? 1 : value_of(d, a, h->coords);
-  if (!(objectness > d->thresh) || !mafat_decoding_box(d, r->box(d, a), false)) return MAFAT_OK;
+  if (!(objectness > d->thresh) || !mafat_decoding_box(d, r->box(d, a), false)) return;
   double certainty = r->certainty ? r->certainty(d, a) : 1;
-  int code = MAFAT_OK;
-  for (int class = 0; class < h->classes && code == MAFAT_OK; class++) {
+  for (int class = 0; class < h->classes; class++) {
     float probability = objectness * value_of(d, a, h->coords + 1 + class);
-    code = mafat_decoding_class(d, class, (float)((double)probability * certainty));
+    mafat_decoding_class(d, class, (float)((double)probability * certainty));
   }
-  return code;
 }
 
-static int decode_cells(struct mafat_decoding *d, const struct reading *r)
+static void decode_cells(struct mafat_decoding *d, const struct reading *r)
 {
   const struct mafat_head *h = &d->layer->head;
-  int code = MAFAT_OK, per_box = h->coords + 1 + h->classes;
+  int per_box = h->coords + 1 + h->classes;
   for (int y = 0; y < d->layer->out.h; y++)
     for (int x = 0; x < d->layer->out.w; x++)
-      for (int number = 0; number < h->n_anchors && code == MAFAT_OK; number++) {
+      for (int number = 0; number < h->n_anchors; number++) {
         const struct anchor a = {number, y, x, number * per_box};
-        code = decode_anchor(d, &a, r);
+        decode_anchor(d, &a, r);
       }
-  return code;
 }
 
-int mafat_boxes_decode_region(struct mafat_decoding *d)
+void mafat_boxes_decode_region(struct mafat_decoding *d)
 {
-  return decode_cells(d, &(struct reading){.box = region_box});
+  decode_cells(d, &(struct reading){.box = region_box});
 }
 
-int mafat_boxes_decode_yolo(struct mafat_decoding *d)
+void mafat_boxes_decode_yolo(struct mafat_decoding *d)
 {
-  return decode_cells(d, &(struct reading){.box = yolo_box});
+  decode_cells(d, &(struct reading){.box = yolo_box});
 }
 
-int mafat_boxes_decode_gaussian_yolo(struct mafat_decoding *d)
+void mafat_boxes_decode_gaussian_yolo(struct mafat_decoding *d)
 {
-  return decode_cells(d, &(struct reading){.box = gaussian_box, .certainty = gaussian_certainty});
+  decode_cells(d, &(struct reading){.box = gaussian_box, .certainty = gaussian_certainty});
 }

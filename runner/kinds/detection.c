@@ -24,7 +24,7 @@ static float flat_at(const struct mafat_decoding *d, int64_t i)
 
 /* One box of one cell. Unlike other heads this one has no threshold for the objectness alone, and
  * Darknet takes no letterbox off its boxes. */
-static int decode_box(struct mafat_decoding *d, int cell, int box)
+static void decode_box(struct mafat_decoding *d, int cell, int box)
 {
   const struct mafat_head *h = &d->layer->head;
   int64_t n_cells = (int64_t)h->side * h->side, number = (int64_t)cell * h->n_anchors + box;
@@ -35,20 +35,16 @@ static int decode_box(struct mafat_decoding *d, int cell, int box)
                               .y = (flat_at(d, at + 1) + (float)(cell / h->side)) / (float)h->side,
                               .w = (float)(h->sqrt ? w * w : w),
                               .h = (float)(h->sqrt ? height * height : height)};
-  if (!mafat_decoding_box(d, b, true)) return MAFAT_OK;
-  int code = MAFAT_OK;
-  for (int class = 0; class < h->classes && code == MAFAT_OK; class++)
-    code = mafat_decoding_class(d, class, objectness * flat_at(d, (int64_t)cell * h->classes + class));
-  return code;
+  if (!mafat_decoding_box(d, b, true)) return;
+  for (int class = 0; class < h->classes; class++)
+    mafat_decoding_class(d, class, objectness * flat_at(d, (int64_t)cell * h->classes + class));
 }
 
-static int decode_detection(struct mafat_decoding *d)
+static void decode_detection(struct mafat_decoding *d)
 {
   const struct mafat_head *h = &d->layer->head;
-  int code = MAFAT_OK;
   for (int cell = 0; cell < h->side * h->side; cell++)
-    for (int box = 0; box < h->n_anchors && code == MAFAT_OK; box++) code = decode_box(d, cell, box);
-  return code;
+    for (int box = 0; box < h->n_anchors; box++) decode_box(d, cell, box);
 }
 
 const struct mafat_runner_kind mafat_runner_detection = {

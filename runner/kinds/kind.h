@@ -39,9 +39,8 @@ struct mafat_runner_kind {
   /* The worker's share of a step. MAFAT_OK, or what reading weights failed with. */
   int (*run)(const struct mafat_worker *w, const struct mafat_step *step);
   enum mafat_sharing sharing;
-  /* Tells of all boxes that the head's output holds. MAFAT_OK, or what one of them failed with.
-   * NULL: no head. */
-  int (*decode)(struct mafat_decoding *d);
+  /* Tells of all boxes that the head's output holds. NULL: no head. */
+  void (*decode)(struct mafat_decoding *d);
 };
 
 /* In files of the kinds. */

@@ -165,6 +165,7 @@ expects --layers 'a number' 0 -1 x 1x '' 99999999999
 expects --repeat 'a number from 1 to 10000' 0 -1 x '' 10001 1e3
 expects --thresh 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
 expects --nms 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
+expects --max-boxes 'a number from 1 to 1000000' 0 -1 x '' 1000001 1e3 2M
 expects --cpu 'portable, avx2, avx512 or neon' sse9 '' AVX2 portable2 avx5120
 expects --threads 'a number from 1 to 64, or auto' 0 65 -1 x '' 2x 1.5 1e1 99999999999
 expects --algorithm 'auto, direct or winograd' fft '' Direct winograd2 auto,direct
@@ -503,6 +504,23 @@ run --json yolo.cfg yolo.weights a.ppm
 cp "$out" "$io/default"
 run --json --thresh 0.5 --nms 0.45 yolo.cfg yolo.weights a.ppm
 check thresh-default 'not 0.5 and 0.45' test "$(grep -o '"detections":.*' "$out")" = "$(grep -o '"detections":.*' "$io/default")"
+
+# Fewer boxes than there are: the beginning of the list, and it is told.
+run --json --thresh 0 --nms 0.01 yolo.cfg yolo.weights a.ppm
+grep -o '{"label[^}]*}}' "$out" >"$io/all"
+check boxes-all "$(grep -o '"boxes_left_out":.*' "$out")" grep -qF '"boxes_left_out":0}' "$out"
+run --json --thresh 0 --nms 0.01 --max-boxes 1000 yolo.cfg yolo.weights a.ppm
+grep -o '{"label[^}]*}}' "$out" >"$io/some"
+check boxes-some "exit status $code, $(wc -l <"$io/some") of $(wc -l <"$io/all")" test "$code" -eq 0 -a -s "$io/some" -a \
+  "$(wc -l <"$io/some")" -lt "$(wc -l <"$io/all")"
+check boxes-beginning 'another list' cmp -s "$io/some" <(head -n "$(wc -l <"$io/some")" "$io/all")
+check boxes-json "$(grep -o '"boxes_left_out":.*' "$out")" grep -qF '"boxes_left_out":1304}' "$out"
+check boxes-told "found on stderr: $(cat "$err")" grep -q '^run_inference: warning: a.ppm: 1304 of 2304 boxes above the threshold 0 were left out' "$err"
+# However many there are, no run fails after its work: at its least budget it finds what it finds without one.
+run --memory 1K yolo.cfg yolo.weights a.ppm
+least=$(sed -n 's/.* needs \([0-9]*\) bytes.*/\1/p' "$err")
+run --json --thresh 0 --nms 0 --memory "$((least + 131072))" yolo.cfg yolo.weights a.ppm
+check boxes-least "exit status $code, $(cat "$err")" test "$code" -eq 0 -a "$(count '"confidence":' "$out")" -eq "$unsuppressed"
 
 run --thresh 0 --names two.names yolo.cfg yolo.weights a.ppm
 check text "exit status $code, $(head -n 1 "$out")" grep -qE "^a.ppm: [0-9]+ detections? in [0-9.]+ ms\$" "$out"

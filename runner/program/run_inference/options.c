@@ -35,14 +35,19 @@ bool mafat_options_size(const char *text, size_t *bytes)
   return true;
 }
 
-static bool read_count(const char *text, int *value)
+static bool read_number(const char *text, long most, int *value)
 {
   char *end;
   errno = 0;
   long n = strtol(text, &end, 10);
-  if (!isdigit((unsigned char)*text) || errno || *end || n < 1 || n > 10000) return false;
+  if (!isdigit((unsigned char)*text) || errno || *end || n < 1 || n > most) return false;
   *value = (int)n;
   return true;
+}
+
+static bool read_count(const char *text, int *value)
+{
+  return read_number(text, 10000, value);
 }
 
 static bool read_fraction(const char *text, float *value)
@@ -58,7 +63,7 @@ static bool read_fraction(const char *text, float *value)
 enum {
   OPTION_MEMORY = 256, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
   OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
-  OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
+  OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
 };
 
@@ -84,6 +89,7 @@ static const struct option long_options[] = {
     {"names", required_argument, NULL, OPTION_NAMES},
     {"thresh", required_argument, NULL, OPTION_THRESH},
     {"nms", required_argument, NULL, OPTION_NMS},
+    {"max-boxes", required_argument, NULL, OPTION_BOXES},
     {"json", no_argument, NULL, OPTION_JSON},
     {"report", no_argument, NULL, OPTION_REPORT},
     {"best-effort", no_argument, NULL, OPTION_BEST_EFFORT},
@@ -190,6 +196,8 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
     return read_fraction(optarg, &o->thresh) ? MAFAT_OK : expects(d, "thresh", "a number from 0 to 1");
   case OPTION_NMS:
     return read_fraction(optarg, &o->nms) ? MAFAT_OK : expects(d, "nms", "a number from 0 to 1");
+  case OPTION_BOXES:
+    return read_number(optarg, 1000000, &o->max_boxes) ? MAFAT_OK : expects(d, "max-boxes", "a number from 1 to 1000000");
   case OPTION_JSON: o->json = true; return MAFAT_OK;
   case OPTION_REPORT: o->report = true; return MAFAT_OK;
   case OPTION_BEST_EFFORT: o->best_effort = true; return MAFAT_OK;

@@ -32,6 +32,7 @@ struct mafat_options {
   const char *names;
   float thresh;           /* default 0.5, as Darknet's detector */
   float nms;              /* default 0.45 */
+  int max_boxes;          /* --max-boxes; 0: the library's */
   bool json, report, best_effort, quiet;
   bool show_help, show_version;
 };

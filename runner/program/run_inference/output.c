@@ -82,7 +82,8 @@ void mafat_run_report_defaults(struct mafat_run_report *r)
       .memory_budget_bytes = -1, .arena_bytes = -1, .predicted_charge_bytes = -1,
       .predicted_resident_bytes = -1, .measured_resident_bytes = -1, .vm_hwm_bytes = -1,
       .load_ms = NAN, .image_ms = NAN, .layers_ms = NAN, .latency_ms = NAN, .total_ms = NAN,
-      .swap_in_bytes = -1, .swap_out_bytes = -1, .major_faults = -1, .weights_read_bytes = -1};
+      .swap_in_bytes = -1, .swap_out_bytes = -1, .major_faults = -1, .weights_read_bytes = -1,
+      .boxes_left_out = -1};
 }
 
 int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer *w)
@@ -112,6 +113,7 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_count(w, "major_faults", r->major_faults);
   mafat_json_count(w, "weights_read_bytes", r->weights_read_bytes);
   json_detections(w, r);
+  if (r->kind == MAFAT_MODEL_DETECTOR) mafat_json_count(w, "boxes_left_out", r->boxes_left_out);
   if (r->kind == MAFAT_MODEL_CLASSIFIER) json_classes(w, r);
   return mafat_json_finish_line(w);
 }

@@ -40,6 +40,7 @@ struct mafat_run_report {
 
   enum mafat_model_kind kind;
   const struct mafat_detections *detections; /* NULL: none */
+  int64_t boxes_left_out;    /* above the threshold, but not looked at */
   const struct mafat_class_score *classes;   /* (n_classes), of a classifier */
   int n_classes;
   const struct mafat_names *names;           /* NULL: "class 17" */

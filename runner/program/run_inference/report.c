@@ -85,6 +85,21 @@ int mafat_report_print_table(struct mafat_session *s)
   return code;
 }
 
+/* ---- detections ---- */
+
+void mafat_report_left_out(struct mafat_session *s, const struct mafat_run_report *r)
+{
+  struct mafat_model_facts model;
+  char text[300];
+  if (r->boxes_left_out <= 0) return;
+  mafat_model_describe(s->model, &model);
+  long long n = r->boxes_left_out;
+  snprintf(text, sizeof text,
+           "%.120s: %lld of %lld boxes above the threshold %g were left out, the least confident: see --max-boxes", r->image, n,
+           n + model.max_boxes, (double)s->options.thresh);
+  mafat_session_warn(s, text);
+}
+
 /* ---- memory ---- */
 
 void mafat_report_print_note(const struct mafat_session *s, const struct mafat_run_report *r)

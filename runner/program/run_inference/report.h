@@ -10,6 +10,8 @@
 int mafat_report_print_table(struct mafat_session *s);
 /* On standard error. */
 void mafat_report_print_note(const struct mafat_session *s, const struct mafat_run_report *r);
+/* A warning where boxes were left out. */
+void mafat_report_left_out(struct mafat_session *s, const struct mafat_run_report *r);
 /* A warning where what was measured is not what was predicted. */
 void mafat_report_check(struct mafat_session *s, const struct mafat_run_report *r);
 

@@ -235,6 +235,7 @@ static int find_answers(struct mafat_session *s, struct mafat_run_report *r, str
   if (r->kind == MAFAT_MODEL_DETECTOR) {
     int code = mafat_model_detect(s->model, s->options.thresh, s->options.nms, detections, &s->d);
     r->detections = *detections;
+    r->boxes_left_out = (int64_t)mafat_detections_left_out(*detections);
     return code;
   }
   if (r->kind != MAFAT_MODEL_CLASSIFIER) return MAFAT_OK;
@@ -267,6 +268,7 @@ static int run_image(struct mafat_session *s, const char *path)
   if (code == MAFAT_OK && s->options.dump_output) code = dump_output(s);
   if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
   if (code == MAFAT_OK && !s->options.json && !s->options.quiet) mafat_report_print_note(s, &report);
+  if (code == MAFAT_OK) mafat_report_left_out(s, &report);
   if (code == MAFAT_OK) mafat_report_check(s, &report);
   if (code == MAFAT_OK) mafat_session_tell_fork(s, report.fork_sign);
   mafat_detections_close(&detections);

@@ -81,6 +81,7 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.threads = o->threads;
   m.cpu = o->cpu;
   m.best_effort = o->best_effort;
+  m.max_boxes = o->max_boxes;
   m.picture = mafat_session_picture(s);
   m.picture_may_fail = o->n_images > 1;
   m.floats_only = o->input != NULL;

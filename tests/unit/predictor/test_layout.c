@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/boxes_room.h"
 #include "predictor/fusion.h"
 #include "predictor/layout.h"
 #include "predictor/order.h"
@@ -340,6 +341,44 @@ START_TEST(bytes_by_tag_add_up_to_the_bound)
 }
 END_TEST
 
+static void check_boxes_beside(const struct subject *s, size_t begin, size_t end)
+{
+  for (int layer = 0; layer < s->plan->n_layers; layer++) {
+    struct mafat_source self;
+    struct mafat_sources out = mafat_network_output_sources(s->network, layer, &self);
+    for (int t = 0; t < out.n && mafat_network_is_output(s->network, s->plan->n_layers, layer); t++) {
+      const struct mafat_buffer *b = &s->layout->buffers[s->layout->tensors[out.list[t].tensor].buffer];
+      bool beside = end <= b->offset || begin >= b->offset + b->bytes;
+      require(beside, s, "boxes from %zu on lie in the output of layer %zu", begin, (size_t)layer);
+    }
+  }
+}
+
+/* Once the steps are done, boxes may lie anywhere but in an output; what does not fit lies behind
+ * the arena, which is the same however many they are. */
+START_TEST(boxes_lie_beside_the_outputs)
+{
+  static const int wanted[] = {0, 1, 1000000};
+  for (int i = 0; i < NETWORKS_PER_CASE; i++) {
+    struct subject s = open_varied(_i * NETWORKS_PER_CASE + i);
+    size_t total = s.layout->total_bytes;
+    for (int k = 0; k < 3; k++) {
+      s.plan->most_boxes = wanted[k];
+      mafat_layout_close(&s.layout);
+      s.layout = test_layout(s.network, s.plan);
+      const struct mafat_layout *l = s.layout;
+      size_t begin = l->boxes_offset, end = begin + mafat_boxes_room_bytes(l->most_boxes);
+      size_t most = mafat_boxes_most(s.network, s.plan->n_layers, wanted[k]);
+      require(l->most_boxes == most, &s, "%zu boxes, not %zu", l->most_boxes, most);
+      require(l->total_bytes == total, &s, "the arena has %zu bytes, not %zu", l->total_bytes, total);
+      require(l->mapped_bytes == (end > total ? end : total), &s, "mapped are %zu bytes", l->mapped_bytes);
+      check_boxes_beside(&s, begin, end);
+    }
+    close_subject(&s);
+  }
+}
+END_TEST
+
 START_TEST(kept_weights_lie_outside)
 {
   for (int i = 0; i < NETWORKS_PER_CASE; i++) {
@@ -578,6 +617,7 @@ Suite *layout_suite(void)
   tcase_set_timeout(arena, 60);
   tcase_add_loop_test(arena, no_step_overwrites_what_a_later_one_reads, 0, test_seeds(CASES));
   tcase_add_loop_test(arena, bytes_by_tag_add_up_to_the_bound, 0, test_seeds(CASES / 4));
+  tcase_add_loop_test(arena, boxes_lie_beside_the_outputs, 0, test_seeds(CASES / 4));
   tcase_add_loop_test(arena, kept_weights_lie_outside, 0, test_seeds(CASES / 4));
   tcase_add_loop_test(arena, untiled_chains_waste_nothing, 0, test_seeds(CASES / 2));
   tcase_add_test(arena, tiled_chains_waste_nothing);

@@ -145,6 +145,31 @@ START_TEST(test_threads_are_counted_apart)
 END_TEST
 
 /* The kernel keeps eight bytes for each page of 4096, in tables of its own. */
+/* Few detections are part of what comes late anyway; many are not, nor is room for them that the
+ * arena does not have. */
+START_TEST(test_detections_are_counted)
+{
+  static const int most[] = {0, 1, 5000, 12288, 1000000};
+  release_layout();
+  network = test_network("[net]\nwidth=64\nheight=64\nchannels=3\n"
+                         "[convolutional]\nfilters=18\nsize=1\nactivation=linear\n"
+                         "[yolo]\nclasses=1\nnum=3\nmask=0,1,2\nanchors=1,1, 2,2, 3,3\n");
+  plan = test_plan(network, "1x1/NoCut");
+  for (int i = 0; i < 5; i++) {
+    plan->most_boxes = most[i];
+    mafat_layout_close(&layout);
+    layout = test_layout(network, plan);
+    struct mafat_prediction p = predict(1 << 20, 0, 0);
+    size_t boxes = i == 0 ? 4096 : i == 4 ? 12288 : (size_t)most[i];
+    ck_assert_uint_eq(layout->most_boxes, boxes);
+    size_t bytes = boxes * 24 + layout->mapped_bytes - layout->total_bytes, share = 128 << 10;
+    size_t late = bytes < share ? 0 : (bytes - share + MAFAT_PAGE - 1) / MAFAT_PAGE * MAFAT_PAGE;
+    ck_assert_uint_eq(p.charge_bytes, p.resident_bytes + p.kernel + MAFAT_CHARGE_AHEAD + late);
+    ck_assert_int_eq(late > 0, i > 2);
+  }
+}
+END_TEST
+
 START_TEST(test_page_tables_grow_with_what_is_mapped)
 {
   struct mafat_prediction small = predict(0, 0, 0), large = predict((size_t)512 << 20, 0, 0);
@@ -240,6 +265,7 @@ Suite *predict_suite(void)
   tcase_add_test(t, test_a_whole_picture_is_never_turned);
   tcase_add_test(t, test_loaded_weights_are_in_the_arena);
   tcase_add_test(t, test_threads_are_counted_apart);
+  tcase_add_test(t, test_detections_are_counted);
   tcase_add_test(t, test_page_tables_grow_with_what_is_mapped);
   tcase_add_test(t, test_the_buffer_that_decides_the_peak_has_a_name);
   tcase_add_test(t, test_kept_weights_may_decide_it);

@@ -482,6 +482,63 @@ START_TEST(test_classes_come_likeliest_first)
 }
 END_TEST
 
+/* Boxes are collected in the arena: asking changes no output, and asking twice, or for a run more, no answer. */
+START_TEST(test_asking_for_boxes_changes_nothing)
+{
+  static float before[OUT_H * OUT_W * OUT_C], after[OUT_H * OUT_W * OUT_C];
+  struct mafat_model *m = open_model(detector, "rows4/2/1x1:loaded");
+  struct mafat_detections *all, *again;
+  ck_assert_int_eq(mafat_model_run_picture(m, picture_path, NULL), MAFAT_OK);
+  mafat_model_read_output(m, before);
+  ck_assert_int_eq(mafat_model_detect(m, 0, 0, &all, NULL), MAFAT_OK);
+  ck_assert_uint_eq(all->n, OUT_H * OUT_W * 2 * 2);
+  ck_assert_uint_eq(mafat_detections_left_out(all), 0);
+  for (int i = 0; i < 2; i++) {
+    mafat_model_read_output(m, after);
+    ck_assert_mem_eq(before, after, sizeof before);
+    ck_assert_int_eq(mafat_model_detect(m, 0, 0, &again, NULL), MAFAT_OK);
+    ck_assert_uint_eq(again->n, all->n);
+    ck_assert_mem_eq(again->list, all->list, all->n * sizeof *all->list);
+    mafat_detections_close(&again);
+    ck_assert_int_eq(mafat_model_run_picture(m, picture_path, NULL), MAFAT_OK);
+  }
+  mafat_detections_close(&all);
+  mafat_model_close(&m);
+}
+END_TEST
+
+START_TEST(test_so_many_boxes_are_looked_at)
+{
+  static const int bad[] = {-1, 1000001};
+  struct mafat_model_options options;
+  struct mafat_model_facts f;
+  struct mafat_detections *some;
+  struct mafat_diagnostic d;
+  struct mafat_model *m;
+  m = open_model(detector, NULL);
+  mafat_model_describe(m, &f);
+  mafat_model_close(&m);
+  ck_assert_int_eq(f.max_boxes, OUT_H * OUT_W * 2 * 2);
+  mafat_model_defaults(&options);
+  cut_weights(8 + 8 * 27 + 14 + 14 * 8);
+  for (int i = 0; i < 2; i++) {
+    options.max_boxes = bad[i];
+    ck_assert_int_eq(mafat_model_open(&m, cfg_path(detector), weights_path, &options, &d), MAFAT_EINVAL);
+    ck_assert_ptr_nonnull(strstr(d.text, "expected 1 to 1000000 boxes, found "));
+  }
+  options.max_boxes = 100;
+  ck_assert_int_eq(mafat_model_open(&m, cfg_path(detector), weights_path, &options, &d), MAFAT_OK);
+  mafat_model_describe(m, &f);
+  ck_assert_int_eq(f.max_boxes, 100);
+  ck_assert_int_eq(mafat_model_run_floats(m, input, INPUTS, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_detect(m, 0, 0, &some, &d), MAFAT_OK);
+  ck_assert_uint_eq(some->n, 100);
+  ck_assert_uint_eq(mafat_detections_left_out(some), OUT_H * OUT_W * 2 * 2 - 100);
+  mafat_detections_close(&some);
+  mafat_model_close(&m);
+}
+END_TEST
+
 /* ---- the process ---- */
 
 START_TEST(test_this_process_is_measured)
@@ -750,6 +807,8 @@ Suite *api_suite(void)
   tcase_add_test(models, test_a_file_of_floats_is_as_good_as_floats);
   tcase_add_test(models, test_a_watch_is_told_of_every_step);
   tcase_add_test(models, test_classes_come_likeliest_first);
+  tcase_add_test(models, test_asking_for_boxes_changes_nothing);
+  tcase_add_test(models, test_so_many_boxes_are_looked_at);
   tcase_add_test(models, test_this_process_is_measured);
 #ifndef __SANITIZE_ADDRESS__
   tcase_add_test(models, test_more_than_was_predicted_is_told);

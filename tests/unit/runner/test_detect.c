@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/boxes_room.h"
 #include "runner/detect.h"
 
 #include "tests/support/support.h"
@@ -78,10 +79,15 @@ static void set_cell(struct cell at, const float *values)
   for (int i = 0; i < n; i++) *element(at.layer, at.anchor * n + i, at.y, at.x) = values[i];
 }
 
+/* Room for all that there can be. */
 static struct mafat_detect_input input_of(int picture_w, int picture_h)
 {
+  static char room[8 << 20];
   struct mafat_detect_input in;
   mafat_detect_defaults(&in);
+  in.room = room;
+  in.most_boxes = mafat_boxes_most(&network, network.n_layers, 1000000);
+  ck_assert_uint_le(mafat_boxes_room_bytes(in.most_boxes), sizeof room);
   in.at = read_element;
   in.context = &context;
   in.picture_w = picture_w;
@@ -539,31 +545,61 @@ static float read_list(const void *list, int layer, int c, int y, int x)
   return ((const float *)list)[c];
 }
 
-/* A hundred thousand candidates: lists grow many times. */
-START_TEST(test_many_candidates)
+/* A hundred thousand, all alike; and where there is no room for them, the first of them. */
+START_TEST(test_more_boxes_than_room)
 {
-  enum { SIDE = 8, CLASSES = 1000 };
+  enum { SIDE = 8, CLASSES = 1000, ALL = SIDE * SIDE * 2 * CLASSES };
+  static const size_t most[] = {ALL - 1, 1000, 1, 0};
   start_network(64, 64, false);
   struct mafat_layer *l = add_layer(MAFAT_DETECTION, 1, 1, SIDE);
   l->out = (struct mafat_shape){1, 1, SIDE * SIDE * (CLASSES + 2 * 5)};
   l->head = (struct mafat_head){.classes = CLASSES, .coords = 4, .n_anchors = 2, .side = SIDE};
-  float *all = malloc((size_t)l->out.c * sizeof *all);
-  ck_assert_ptr_nonnull(all);
-  for (int i = 0; i < l->out.c; i++) all[i] = .125f;
+  float *floats = malloc((size_t)l->out.c * sizeof *floats);
+  ck_assert_ptr_nonnull(floats);
+  for (int i = 0; i < l->out.c; i++) floats[i] = .125f;
   struct mafat_detect_input in = input_of(64, 64);
+  ck_assert_uint_eq(in.most_boxes, ALL);
   in.thresh = 0;
   in.nms = 0;
-  struct mafat_detections *found = NULL;
   in.at = read_list;
-  in.context = all;
-  ck_assert_int_eq(mafat_detect(&found, &network, &in, &diagnostic), MAFAT_OK);
-  ck_assert_uint_eq(found->n, (size_t)SIDE * SIDE * 2 * CLASSES);
-  mafat_detections_close(&found);
-  in.room_bytes = 1 << 20; /* 128,000 results alone take three times that */
-  ck_assert_int_eq(mafat_detect(&found, &network, &in, &diagnostic), MAFAT_ELIMIT);
-  ck_assert_ptr_null(found);
-  ck_assert_ptr_nonnull(strstr(diagnostic.text, "raise --thresh"));
-  free(all);
+  in.context = floats;
+  struct mafat_detections *all = must_detect(&in, ALL);
+  ck_assert_uint_eq(mafat_detections_left_out(all), 0);
+  for (int i = 0; i < 4; i++) {
+    in.most_boxes = most[i];
+    struct mafat_detections *some = must_detect(&in, most[i]);
+    ck_assert_uint_eq(mafat_detections_left_out(some), ALL - most[i]);
+    if (most[i]) ck_assert_mem_eq(some->list, all->list, most[i] * sizeof *all->list);
+    mafat_detections_close(&some);
+  }
+  mafat_detections_close(&all);
+  ck_assert_uint_eq(mafat_detections_left_out(NULL), 0);
+  free(floats);
+}
+END_TEST
+
+/* What is left out changes nothing but the list's end, suppressed or not. */
+START_TEST(test_less_room_is_a_shorter_list)
+{
+  random_state = (uint32_t)_i * 104729 + 1;
+  start_network(16, 16, true);
+  add_cells(MAFAT_YOLO, 4, 4, 2, 3);
+  add_cells(MAFAT_YOLO, 8, 8, 2, 3)->head.nms = (enum mafat_nms)(_i % 3);
+  fill_randomly(0, _i % 2);
+  fill_randomly(1, _i % 2);
+  struct mafat_detect_input in = input_of(PICTURE_W, PICTURE_H);
+  struct mafat_detections *all, *some;
+  in.thresh = 0;
+  in.nms = _i % 5 ? .3f : 0;
+  ck_assert_int_eq(mafat_detect(&all, &network, &in, NULL), MAFAT_OK);
+  for (in.most_boxes = 0; in.most_boxes < 300; in.most_boxes += 37) {
+    ck_assert_int_eq(mafat_detect(&some, &network, &in, NULL), MAFAT_OK);
+    ck_assert_uint_le(some->n, all->n);
+    if (some->n) ck_assert_mem_eq(some->list, all->list, some->n * sizeof *some->list);
+    if (in.most_boxes) ck_assert_uint_gt(some->n, 0);
+    mafat_detections_close(&some);
+  }
+  mafat_detections_close(&all);
 }
 END_TEST
 
@@ -726,7 +762,8 @@ Suite *detect_suite(void)
   tcase_add_loop_test(choice, test_suppression_by_distance_too, 0, test_seeds(40));
   tcase_add_test(choice, test_ties);
   tcase_add_test(choice, test_classes_do_not_suppress_each_other);
-  tcase_add_test(choice, test_many_candidates);
+  tcase_add_test(choice, test_more_boxes_than_room);
+  tcase_add_loop_test(choice, test_less_room_is_a_shorter_list, 0, test_seeds(30));
   tcase_add_test(choice, test_arguments);
   tcase_add_test(choice, test_defaults);
   suite_add_tcase(s, choice);

@@ -116,7 +116,7 @@ static struct mafat_run_report full_report(void)
       .layers_ms = 12, .latency_ms = 12.5, .latencies_ms = latencies, .n_latencies = 3,
       .total_ms = 140, .swap_in_bytes = 0, .swap_out_bytes = 8192, .swap_scope = "cgroup",
       .major_faults = 2, .weights_read_bytes = 203934260, .kind = MAFAT_MODEL_DETECTOR,
-      .detections = &detections};
+      .detections = &detections, .boxes_left_out = 7};
 }
 
 static struct json_object *run_object(const struct mafat_run_report *r)
@@ -154,7 +154,8 @@ START_TEST(test_run_json)
   check_string(o, "swap_scope", "cgroup");
   check_count(o, "major_faults", 2);
   check_count(o, "weights_read_bytes", 203934260);
-  ck_assert_int_eq(json_object_object_length(o), 24);
+  check_count(o, "boxes_left_out", 7);
+  ck_assert_int_eq(json_object_object_length(o), 25);
 
   struct json_object *list = member(o, "latencies_ms");
   ck_assert_uint_eq(json_object_array_length(list), 3);
