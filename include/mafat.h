@@ -116,6 +116,9 @@ struct mafat_model_options {
                            default): AlexeyAB's where the cfg has something that only his reads, which facts
                            name. It decides how batch normalization is computed, how pictures
                            become the input (unless letter_box= says it), and which boxes are suppressed */
+  size_t reserve_bytes; /* of the budget, left to what is charged to the process's group and is no process's to
+                           foresee: the file system's records of files, pages of whoever started it. Part of what
+                           is predicted; default: as measured, 288 KB. 0: none */
 };
 
 /* Options of NULL, for a model or a query, are these. */
@@ -224,7 +227,7 @@ struct mafat_memory_facts {
   size_t image;       /* the picture's decoder */
   bool image_before;  /* it works before the layers run, and not while: no part of their sum */
   size_t kernel;      /* the kernel's own for the process */
-  size_t rest;        /* gaps in the arena, rounding up, what the kernel charges ahead */
+  size_t rest;        /* gaps in the arena, rounding up, what the kernel charges ahead, and the reserve */
   size_t resident_bytes; /* of the process while the layers run: at most */
   size_t charge_bytes;   /* what a memory cgroup counts for it: at most; budgets are compared with it */
 };
@@ -301,6 +304,7 @@ struct mafat_model_facts {
   struct mafat_plan_facts plan; /* its memory with the decoder of the last picture */
   const char *fork;          /* "darknet" or "alexeyab" */
   const char *fork_sign;     /* what of the cfg says so: "line 7: mosaic=1 in [net]"; NULL: nothing, or the options do */
+  size_t reserve_bytes;      /* of the options: so much of plan.memory.rest */
 };
 
 MAFAT_SIZED void mafat_model_describe(const struct mafat_model *model, struct mafat_model_facts *facts);
@@ -401,6 +405,7 @@ struct mafat_query_facts {
   size_t bias_bytes;
   int n_front;           /* plans in mafat_query_front; at least 1 */
   const char *fork, *fork_sign; /* as of mafat_model_facts */
+  size_t reserve_bytes;  /* of the options: so much of an answer's memory.rest */
 };
 
 /* weights_path: only what kind of file it is; NULL: Darknet's, or cfg_path itself, which is packed. options->picture: NULL, an ordinary

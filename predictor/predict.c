@@ -44,6 +44,7 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
       .input = layout->tag_bytes[MAFAT_TAG_INPUT],
       .image = around->image_bytes,
       .io = plus(layout->tag_bytes[MAFAT_TAG_IO], around->file_bytes),
+      .reserve = around->reserve_bytes,
   };
   p->peak = find_peak(layout);
   size_t own = pages(layout->total_bytes), shared = pages(around->arena_bytes);
@@ -59,7 +60,7 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
   p->kernel = plus(MAFAT_KERNEL_BYTES + MAFAT_PAGE_TABLES + threads * MAFAT_THREAD_CHARGE,
                    pages(p->resident_bytes / MAFAT_PAGE_TABLE));
   size_t user = plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes));
-  p->charge_bytes = plus(plus(user, p->kernel), MAFAT_CHARGE_AHEAD);
+  p->charge_bytes = plus(plus(user, p->kernel), plus(p->reserve, MAFAT_CHARGE_AHEAD));
 }
 
 size_t mafat_predict_charge_with(size_t charge_bytes, size_t resident_bytes, size_t more_bytes)

@@ -79,7 +79,8 @@ void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_
       .reads_directly = reads && mafat_weights_reads_directly(m->weights),
       .load_ms = m->load_ms,
       .fork = mafat_fork_name(m->network->fork),
-      .fork_sign = m->network->fork_sign[0] ? m->network->fork_sign : NULL};
+      .fork_sign = m->network->fork_sign[0] ? m->network->fork_sign : NULL,
+      .reserve_bytes = p.reserve};
   mafat_facts_plan(&f.plan, m->network, &m->choice, &p);
   f.plan.fits = p.charge_bytes <= m->budget_bytes;
   f.plan.calibrated = m->calibrated;

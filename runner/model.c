@@ -16,7 +16,7 @@ const char *mafat_version(void)
 
 void mafat_model_defaults_sized(struct mafat_model_options *options, size_t bytes)
 {
-  const struct mafat_model_options usual = {.bias_bytes = MAFAT_PAPER_BIAS, .threads = 1};
+  const struct mafat_model_options usual = {.bias_bytes = MAFAT_PAPER_BIAS, .threads = 1, .reserve_bytes = MAFAT_RESERVE_BYTES};
   mafat_sized_give(options, bytes, &usual, sizeof usual);
 }
 
@@ -71,7 +71,8 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
   if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
   forget_picture(m);
-  struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels, o->arena};
+  struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
+                                               o->arena, o->reserve_bytes};
   /* Reading weights needs memory too, and counts on an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;

@@ -80,7 +80,7 @@ void mafat_run_report_defaults(struct mafat_run_report *r)
   *r = (struct mafat_run_report){
       .network_w = -1, .network_h = -1, .n_layers = -1, .threads = -1,
       .memory_budget_bytes = -1, .arena_bytes = -1, .predicted_charge_bytes = -1,
-      .predicted_resident_bytes = -1, .measured_resident_bytes = -1, .vm_hwm_bytes = -1,
+      .predicted_resident_bytes = -1, .reserve_bytes = -1, .measured_resident_bytes = -1, .vm_hwm_bytes = -1,
       .load_ms = NAN, .image_ms = NAN, .layers_ms = NAN, .latency_ms = NAN, .total_ms = NAN,
       .swap_in_bytes = -1, .swap_out_bytes = -1, .major_faults = -1, .weights_read_bytes = -1};
 }
@@ -98,6 +98,7 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_count(w, "arena_bytes", r->arena_bytes);
   mafat_json_count(w, "predicted_charge_bytes", r->predicted_charge_bytes);
   mafat_json_count(w, "predicted_resident_bytes", r->predicted_resident_bytes);
+  mafat_json_count(w, "reserve_bytes", r->reserve_bytes);
   mafat_json_count(w, "measured_resident_bytes", r->measured_resident_bytes);
   mafat_json_count(w, "vm_hwm_bytes", r->vm_hwm_bytes);
   mafat_json_number(w, "load_ms", r->load_ms);

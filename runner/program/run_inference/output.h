@@ -26,7 +26,7 @@ struct mafat_run_report {
   const char *plan, *algorithm, *cpu;
   int threads;
   int64_t memory_budget_bytes, arena_bytes;
-  int64_t predicted_charge_bytes, predicted_resident_bytes;
+  int64_t predicted_charge_bytes, predicted_resident_bytes, reserve_bytes;
   int64_t measured_resident_bytes; /* smaps_rollup's Rss while the arena is touched */
   int64_t vm_hwm_bytes;
   double load_ms, image_ms, layers_ms;

@@ -212,6 +212,7 @@ static void fill_report(const struct mafat_session *s, const char *path, const s
   r->arena_bytes = (int64_t)model.plan.arena_bytes;
   r->predicted_charge_bytes = (int64_t)model.plan.memory.charge_bytes;
   r->predicted_resident_bytes = (int64_t)model.plan.memory.resident_bytes;
+  r->reserve_bytes = (int64_t)model.reserve_bytes;
   r->measured_resident_bytes = (int64_t)process.resident_bytes;
   r->vm_hwm_bytes = (int64_t)process.peak_bytes;
   r->load_ms = model.load_ms;
