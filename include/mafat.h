@@ -119,6 +119,10 @@ struct mafat_model_options {
   size_t reserve_bytes; /* of the budget, left to what is charged to the process's group and is no process's to
                            foresee: the file system's records of files, pages of whoever started it. Part of what
                            is predicted; default: as measured, 288 KB. 0: none */
+  const char *lock;     /* arena and kept weights in memory, so that the kernel drops pages of files and does not
+                           swap them: "on": MAFAT_ELIMIT where the process may not (RLIMIT_MEMLOCK); "off";
+                           "auto" (NULL, default): where it may, and a memory cgroup limits it to no less
+                           than is predicted */
 };
 
 /* Options of NULL, for a model or a query, are these. */
@@ -305,6 +309,9 @@ struct mafat_model_facts {
   const char *fork;          /* "darknet" or "alexeyab" */
   const char *fork_sign;     /* what of the cfg says so: "line 7: mosaic=1 in [net]"; NULL: nothing, or the options do */
   size_t reserve_bytes;      /* of the options: so much of plan.memory.rest */
+  const char *lock;          /* "on" or "off": are arena and kept weights locked in memory? */
+  const char *lock_reason;   /* why "auto" has locked nothing, in a few words; else NULL */
+  size_t locked_bytes;       /* of both; in a shared arena also for another model */
 };
 
 MAFAT_SIZED void mafat_model_describe(const struct mafat_model *model, struct mafat_model_facts *facts);
@@ -325,6 +332,9 @@ struct mafat_run_facts {
   int picture_w, picture_h;  /* as seen; what boxes are relative to */
   bool input_failed;         /* the run failed for its picture or floats, and not for running */
   uint64_t weights_read_bytes; /* from the weights file since the model was opened */
+  const char *stall_scope;   /* who waited for memory meanwhile, as the kernel counts (PSI): "cgroup": the tasks of
+                                the process's group; "system": all; NULL: it does not count */
+  uint64_t stall_some_us, stall_full_us; /* for so long some of them, or all of them at once; 0 if not known */
 };
 
 /* All 0 before the first run. */

@@ -56,7 +56,7 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
+  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
   OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
@@ -65,6 +65,7 @@ enum {
 static const struct option long_options[] = {
     {"memory", required_argument, NULL, OPTION_MEMORY},
     {"reserve", required_argument, NULL, OPTION_RESERVE},
+    {"lock", required_argument, NULL, OPTION_LOCK},
     {"plan", required_argument, NULL, OPTION_PLAN},
     {"search", required_argument, NULL, OPTION_SEARCH},
     {"layers", required_argument, NULL, OPTION_LAYERS},
@@ -100,6 +101,7 @@ static int expects(struct mafat_diagnostic *d, const char *option, const char *w
 }
 
 static const char *const searches[] = {"best", "greedy", NULL}, *const predictors[] = {"exact", "paper", NULL},
+                  *const locks[] = {"auto", "on", "off", NULL},
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
                   *const algorithms[] = {"auto", "direct", "winograd", NULL},
                   *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
@@ -157,6 +159,9 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
                ? MAFAT_OK : expects(d, "memory", "a size like 64M, 16384K or bytes");
   case OPTION_RESERVE:
     return read_size_or_none(&o->reserve_bytes) ? MAFAT_OK : expects(d, "reserve", "0 or a size like 512K");
+  case OPTION_LOCK:
+    o->lock = optarg;
+    return is_one_of(optarg, locks) ? MAFAT_OK : expects(d, "lock", "auto, on or off");
   case OPTION_PLAN: o->plan = optarg; return MAFAT_OK;
   case OPTION_SEARCH:
     o->search = optarg;
@@ -226,6 +231,7 @@ static const struct {
     {OPTION_THRESH, OPTION_PREDICT, "nothing is run"},
     {OPTION_NMS, OPTION_PREDICT, "nothing is run"},
     {OPTION_REPORT, OPTION_PREDICT, "nothing is run"},
+    {OPTION_LOCK, OPTION_PREDICT, "nothing is run"},
     {OPTION_SEARCH, OPTION_PLAN, "the plan is given"},
     {OPTION_SWEEP, OPTION_PLAN, "the plan is given"},
     {OPTION_PARETO, OPTION_PLAN, "the plan is given"},

@@ -12,6 +12,7 @@ struct mafat_options {
   int n_images;
   size_t memory_bytes;    /* --memory; 0: find out */
   size_t reserve_bytes;   /* --reserve, default the library's */
+  const char *lock;       /* --lock; NULL: auto */
   const char *plan;       /* --plan; NULL: search */
   const char *search;     /* --search; NULL: best */
   bool predict;           /* --predict: nothing is run */
