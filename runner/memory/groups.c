@@ -9,7 +9,7 @@
 /* Runs come through here. Stack that is touched stays resident: longer paths and lines are
  * passed over. And of the C library only what runs use anyway is called
  * (run_inference.ld): each other function could bring 64 KB. */
-enum { PATH_ROOM = MAFAT_GROUPS_PATH, LINE_ROOM = 2048 };
+enum { PATH_ROOM = 1024, LINE_ROOM = 2048 };
 
 /* ---- files, line by line ---- */
 
@@ -241,7 +241,9 @@ static bool is_group(const char *folder)
 {
   char name[PATH_ROOM];
   int n = snprintf(name, sizeof name, "%s/cgroup.type", folder);
-  return n > 0 && (size_t)n < sizeof name && access(name, R_OK) == 0;
+  int fd = n > 0 && (size_t)n < sizeof name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+  if (fd >= 0) close(fd);
+  return fd >= 0;
 }
 
 static bool find_folder(const char *root, const struct hierarchy *h, char folder[PATH_ROOM])
@@ -259,15 +261,15 @@ static bool find_folder(const char *root, const struct hierarchy *h, char folder
   return found;
 }
 
-bool mafat_groups_pressure(const char *root, char path[MAFAT_GROUPS_PATH])
+int mafat_groups_open_pressure(const char *root)
 {
   struct lines l;
   struct hierarchy h;
-  char folder[PATH_ROOM];
+  char folder[PATH_ROOM], path[PATH_ROOM];
   bool found = false;
-  if (!lines_open(&l, root, "/proc/self/cgroup")) return false;
+  if (!lines_open(&l, root, "/proc/self/cgroup")) return -1;
   while (lines_next(&l))
     if (!found && read_group(&h, l.line) && h.v2) found = find_folder(root, &h, folder);
   int n = found ? snprintf(path, PATH_ROOM, "%s/memory.pressure", folder) : -1;
-  return n > 0 && n < PATH_ROOM && access(path, R_OK) == 0;
+  return n > 0 && n < PATH_ROOM ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }

@@ -8,14 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAFAT_GROUPS_PATH = 1024 };
-
 /* The least limit of memory among the groups and their ancestors, as far as they can be seen; UINT64_MAX: none. */
 uint64_t mafat_groups_limit(const char *root);
 
-/* The file that tells what the tasks of the process's v2 group wait for, into path. False: it is in none, or the
+/* What tells how long the tasks of the process's v2 group wait for memory: a descriptor. -1: it is in none, or the
  * kernel does not count. */
-bool mafat_groups_pressure(const char *root, char path[MAFAT_GROUPS_PATH]);
+int mafat_groups_open_pressure(const char *root);
 
 /* Of a file: the number behind `key` at the start of a line; key "": the first line is it. "max" is no number. */
 bool mafat_groups_number(const char *root, const char *path, const char *key, uint64_t *value);

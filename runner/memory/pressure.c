@@ -11,10 +11,12 @@
 void mafat_pressure_open(struct mafat_pressure *p, const char *root)
 {
   struct mafat_stall now;
-  char path[MAFAT_GROUPS_PATH];
-  bool own = mafat_groups_pressure(root, path);
-  if (!own) snprintf(path, sizeof path, "%s/proc/pressure/memory", root);
-  *p = (struct mafat_pressure){open(path, O_RDONLY | O_CLOEXEC), own ? "cgroup" : "system"};
+  char path[512];
+  *p = (struct mafat_pressure){mafat_groups_open_pressure(root), "cgroup"};
+  if (p->fd < 0) {
+    snprintf(path, sizeof path, "%s/proc/pressure/memory", root);
+    *p = (struct mafat_pressure){open(path, O_RDONLY | O_CLOEXEC), "system"};
+  }
   if (!mafat_pressure_read(p, &now)) mafat_pressure_close(p); /* "psi=0": it can be opened all the same */
 }
 
