@@ -118,7 +118,7 @@ struct mafat_model_options {
                            become the input (unless letter_box= says it), and which boxes are suppressed */
   size_t reserve_bytes; /* of the budget, left to what is charged to the process's group and is no process's to
                            foresee: the file system's records of files, pages of whoever started it. Part of what
-                           is predicted; default: as measured, 288 KB. 0: none */
+                           is predicted; default: as measured, 256 KB. 0: none */
   const char *lock;     /* arena and kept weights in memory, so that the kernel drops pages of files and does not
                            swap them: "on": MAFAT_ELIMIT where the process may not (RLIMIT_MEMLOCK); "off";
                            "auto" (NULL, default): where it may, and a memory cgroup limits it to no less

@@ -55,7 +55,7 @@ enum {
   MAFAT_CHARGE_AHEAD = 64 * MAFAT_PAGE,
   /* By default. After drop_caches ext4's records of the files that are opened took 0.16 to 0.25 MiB of page
    * cache and kernel memory, a static launcher's own pages 0.1 to 0.3; what of it is not in use goes again. */
-  MAFAT_RESERVE_BYTES = 288 << 10
+  MAFAT_RESERVE_BYTES = 256 << 10
 };
 
 /* A prediction may be so much above what is measured: 2 % of that and this. Never below. */
