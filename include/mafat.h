@@ -120,6 +120,13 @@ struct mafat_model_options {
                            made of, before suppression; one of two classes counts twice. Their memory is part
                            of the prediction. 1 to 1000000; 0 (default): as many as the heads have boxes, but no
                            fewer than 2304 and no more than 4096 */
+  size_t reserve_bytes; /* of the budget, left to what is charged to the process's group and is no process's to
+                           foresee: the file system's records of files, pages of whoever started it. Part of what
+                           is predicted; default: as measured, 256 KB. 0: none */
+  const char *lock;     /* arena and kept weights in memory, so that the kernel drops pages of files and does not
+                           swap them: "on": MAFAT_ELIMIT where the process may not (RLIMIT_MEMLOCK); "off";
+                           "auto" (NULL, default): where it may, and a memory cgroup limits it to no less
+                           than is predicted */
 };
 
 /* Options of NULL, for a model or a query, are these. */
@@ -232,7 +239,7 @@ struct mafat_memory_facts {
   size_t image;       /* the picture's decoder */
   bool image_before;  /* it works before the layers run, and not while: no part of their sum */
   size_t kernel;      /* the kernel's own for the process */
-  size_t rest;        /* gaps in the arena, rounding up, what the kernel charges ahead */
+  size_t rest;        /* gaps in the arena, rounding up, what the kernel charges ahead, and the reserve */
   size_t resident_bytes; /* of the process while the layers run: at most */
   size_t charge_bytes;   /* what a memory cgroup counts for it: at most; budgets are compared with it */
 };
@@ -310,6 +317,10 @@ struct mafat_model_facts {
   const char *fork;          /* "darknet" or "alexeyab" */
   const char *fork_sign;     /* what of the cfg says so: "line 7: mosaic=1 in [net]"; NULL: nothing, or the options do */
   int max_boxes;             /* that detections are made of at most, as the options or the network have it; 0: no heads */
+  size_t reserve_bytes;      /* of the options: so much of plan.memory.rest */
+  const char *lock;          /* "on" or "off": are arena and kept weights locked in memory? */
+  const char *lock_reason;   /* why "auto" has locked nothing, in a few words; else NULL */
+  size_t locked_bytes;       /* of both; in a shared arena also for another model */
 };
 
 MAFAT_SIZED void mafat_model_describe(const struct mafat_model *model, struct mafat_model_facts *facts);
@@ -330,6 +341,9 @@ struct mafat_run_facts {
   int picture_w, picture_h;  /* as seen; what boxes are relative to */
   bool input_failed;         /* the run failed for its picture or floats, and not for running */
   uint64_t weights_read_bytes; /* from the weights file since the model was opened */
+  const char *stall_scope;   /* who waited for memory meanwhile, as the kernel counts (PSI): "cgroup": the tasks of
+                                the process's group; "system": all; NULL: it does not count */
+  uint64_t stall_some_us, stall_full_us; /* for so long some of them, or all of them at once; 0 if not known */
 };
 
 /* All 0 before the first run. */
@@ -410,6 +424,7 @@ struct mafat_query_facts {
   size_t bias_bytes;
   int n_front;           /* plans in mafat_query_front; at least 1 */
   const char *fork, *fork_sign; /* as of mafat_model_facts */
+  size_t reserve_bytes;  /* of the options: so much of an answer's memory.rest */
 };
 
 /* weights_path: only what kind of file it is; NULL: Darknet's, or cfg_path itself, which is packed. options->picture: NULL, an ordinary

@@ -46,6 +46,7 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
       .input = layout->tag_bytes[MAFAT_TAG_INPUT],
       .image = around->image_bytes,
       .io = plus(layout->tag_bytes[MAFAT_TAG_IO], around->file_bytes),
+      .reserve = around->reserve_bytes,
   };
   p->peak = find_peak(layout);
   size_t own = pages(layout->total_bytes), shared = pages(around->arena_bytes);
@@ -62,7 +63,7 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
                    pages(p->resident_bytes / MAFAT_PAGE_TABLE));
   size_t user = plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes));
   size_t late = pages(mafat_boxes_late_bytes(layout->most_boxes, layout->mapped_bytes - layout->total_bytes));
-  p->charge_bytes = plus(plus(plus(user, late), p->kernel), MAFAT_CHARGE_AHEAD);
+  p->charge_bytes = plus(plus(plus(user, late), p->kernel), plus(p->reserve, MAFAT_CHARGE_AHEAD));
 }
 
 size_t mafat_predict_charge_with(size_t charge_bytes, size_t resident_bytes, size_t more_bytes)

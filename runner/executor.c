@@ -60,7 +60,7 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
   if ((code = mafat_team_open(&e->team, layout->n_workers, d))) goto done;
   e->arena = options->arena;
   if (!e->arena && (code = mafat_arena_open(&e->arena, d))) goto done;
-  if ((code = mafat_arena_join(e->arena, layout->mapped_bytes, n->path, d))) goto done;
+  if ((code = mafat_arena_join(e->arena, layout->mapped_bytes, options->lock, n->path, d))) goto done;
   e->joined = true;
   for (int t = 0; t < mafat_network_n_operators(n); t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(n, t);
@@ -311,6 +311,11 @@ float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c,
 void *mafat_executor_boxes_room(const struct mafat_executor *e)
 {
   return e->tensors.arena + e->layout->boxes_offset;
+}
+
+size_t mafat_executor_locked_bytes(const struct mafat_executor *e)
+{
+  return mafat_arena_locked_bytes(e->arena);
 }
 
 const void *mafat_executor_arena(const struct mafat_executor *e)

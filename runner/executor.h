@@ -15,6 +15,7 @@ struct mafat_executor;
 struct mafat_executor_options {
   const struct mafat_kernels *kernels; /* default: the best this CPU has */
   struct mafat_arena *arena; /* where it runs; NULL, the default: in one of its own. Of another's it is a user */
+  struct mafat_lock *lock;   /* of its arena; NULL, the default: it is not locked. Used by opening only */
   /* Called after every step, with the layer's tensor still alive; may be NULL. */
   void (*observe)(void *context, struct mafat_executor *e, const struct mafat_step *step);
   void *observe_context;
@@ -89,6 +90,8 @@ float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c,
  * left there is lost, the output is not. */
 void *mafat_executor_boxes_room(const struct mafat_executor *e);
 
+/* Of the arena: all or none. */
+size_t mafat_executor_locked_bytes(const struct mafat_executor *e);
 /* The arena, for tests that look at what is touched. */
 const void *mafat_executor_arena(const struct mafat_executor *e);
 /* Milliseconds per layer of the last run, [layer]. */

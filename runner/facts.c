@@ -80,7 +80,11 @@ void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_
       .load_ms = m->load_ms,
       .fork = mafat_fork_name(m->network->fork),
       .fork_sign = m->network->fork_sign[0] ? m->network->fork_sign : NULL,
-      .max_boxes = (int)m->choice.layout->most_boxes};
+      .max_boxes = (int)m->choice.layout->most_boxes,
+      .reserve_bytes = p.reserve,
+      .lock = m->lock.on ? "on" : "off",
+      .lock_reason = m->lock.reason,
+      .locked_bytes = mafat_weights_locked_bytes(m->weights) + mafat_executor_locked_bytes(m->executor)};
   mafat_facts_plan(&f.plan, m->network, &m->choice, &p);
   f.plan.fits = p.charge_bytes <= m->budget_bytes;
   f.plan.calibrated = m->calibrated;
@@ -91,7 +95,8 @@ void mafat_model_last_run_sized(const struct mafat_model *m, struct mafat_run_fa
 {
   const struct mafat_run_facts f = {
       .image_ms = m->image_ms, .layers_ms = m->layers_ms, .picture_w = m->picture_w, .picture_h = m->picture_h,
-      .input_failed = m->input_failed, .weights_read_bytes = mafat_weights_bytes_read(m->weights)};
+      .input_failed = m->input_failed, .weights_read_bytes = mafat_weights_bytes_read(m->weights),
+      .stall_scope = m->pressure.scope, .stall_some_us = m->stall.some_us, .stall_full_us = m->stall.full_us};
   mafat_sized_give(out, bytes, &f, sizeof f);
 }
 

@@ -16,7 +16,7 @@ const char *mafat_version(void)
 
 void mafat_model_defaults_sized(struct mafat_model_options *options, size_t bytes)
 {
-  const struct mafat_model_options usual = {.bias_bytes = MAFAT_PAPER_BIAS, .threads = 1};
+  const struct mafat_model_options usual = {.bias_bytes = MAFAT_PAPER_BIAS, .threads = 1, .reserve_bytes = MAFAT_RESERVE_BYTES};
   mafat_sized_give(options, bytes, &usual, sizeof usual);
 }
 
@@ -54,6 +54,13 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   return code;
 }
 
+/* Once a plan has been chosen, and before anything of it is mapped. */
+static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
+{
+  const struct mafat_layout *l = m->choice.layout;
+  return mafat_lock_decide(&m->lock, mafat_model_charge_bytes(m), l->kept_bytes + l->total_bytes, "", d);
+}
+
 /* What boxes are relative to where there is no picture. */
 static void forget_picture(struct mafat_model *m)
 {
@@ -69,9 +76,11 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   m->kernels = mafat_kernels_find(o->cpu);
   if (!m->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
+  if ((code = mafat_lock_find(&m->lock.wish, o->lock, d))) return code;
   if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
   forget_picture(m);
-  struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels, o->arena};
+  struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
+                                               o->arena, o->reserve_bytes};
   /* Reading weights needs memory too, and counts on an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
@@ -84,15 +93,18 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     mafat_surroundings_assume_picture(&m->around, m->network);
     code = choose_plan(m, o, d);
   }
-  if (code) return code;
+  if (code || (code = decide_lock(m, d))) return code;
   double before = mafat_process_now_ms();
-  if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->choice.plan, m->choice.layout, NULL, &o->warnings, d)))
+  struct mafat_weights_options weights = {.lock = &m->lock};
+  if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->choice.plan, m->choice.layout, &weights, &o->warnings, d)))
     return code;
   m->load_ms = mafat_process_now_ms() - before;
   struct mafat_executor_options options;
   mafat_executor_defaults(&options);
   options.kernels = m->kernels;
   options.arena = o->arena;
+  options.lock = &m->lock;
+  mafat_pressure_open(&m->pressure, "");
   mafat_process_trim_heap(); /* of what searching and reading left there */
   return mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
 }
@@ -108,6 +120,7 @@ int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const
   if (code) return code;
   struct mafat_model *m = calloc(1, sizeof *m);
   if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg_path);
+  m->pressure.fd = -1;
   code = open_model(m, cfg_path, weights_path, &o, d);
   if (code == MAFAT_OK) *out = m;
   else mafat_model_close(&m);
@@ -118,6 +131,7 @@ void mafat_model_close(struct mafat_model **model)
 {
   if (!model || !*model) return;
   struct mafat_model *m = *model;
+  mafat_pressure_close(&m->pressure);
   mafat_executor_close(&m->executor);
   mafat_weights_close(&m->weights);
   mafat_choice_close(&m->choice);
@@ -164,6 +178,9 @@ static int run_input(struct mafat_model *m, double opened_at, struct mafat_diagn
   int code = mafat_executor_run(m->executor, d);
   double input_ms = mafat_executor_input_ms(m->executor);
   m->input_failed = code && mafat_executor_source_failed(m->executor);
+  struct mafat_stall now;
+  if (mafat_pressure_read(&m->pressure, &now))
+    m->stall = (struct mafat_stall){now.some_us - m->before.some_us, now.full_us - m->before.full_us};
   m->image_ms = before - opened_at + input_ms;
   m->layers_ms = mafat_process_now_ms() - before - input_ms;
   return code;
@@ -201,6 +218,8 @@ static int run_picture(struct mafat_model *m, const char *path, const struct maf
 static int begin_run(struct mafat_model *m, const void *given, const char *what, struct mafat_diagnostic *d)
 {
   m->input_failed = true;
+  m->stall = (struct mafat_stall){0};
+  mafat_pressure_read(&m->pressure, &m->before);
   mafat_executor_drop_output(m->executor);
   return given ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "%s: expected %s, found none", m->network->path, what);
 }

@@ -8,6 +8,7 @@
 #include "runner/detect.h"
 #include "runner/executor.h"
 #include "runner/image/image.h"
+#include "runner/memory/pressure.h"
 
 struct mafat_model {
   struct mafat_network *network;
@@ -19,6 +20,7 @@ struct mafat_model {
   struct mafat_weights_kind kind; /* of the weights file */
   enum mafat_algorithm algorithm; /* what the plan was made with */
   struct mafat_choice choice;     /* plan and layout */
+  struct mafat_lock lock;
   struct mafat_weights *weights;
   struct mafat_executor *executor;
   const struct mafat_kernels *kernels;
@@ -27,6 +29,8 @@ struct mafat_model {
   double load_ms;           /* reading and packing the weights that are kept */
   double image_ms, layers_ms; /* of the last run: its input; all else */
   bool input_failed;        /* the last run failed for its input, not for running */
+  struct mafat_pressure pressure;
+  struct mafat_stall before, stall; /* when the last run began; what it waited */
   struct {
     void (*ran)(void *context, const struct mafat_step_facts *step);
     void *context;

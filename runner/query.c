@@ -17,7 +17,8 @@ static int look_around(struct mafat_query *q, const struct mafat_model_options *
   int channels = mafat_network_picture_shape(q->network).c;
   q->floats_only = o->floats_only || (!o->picture && channels != 1 && channels != 3);
   q->picture_assumed = !o->picture && !q->floats_only;
-  struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only, q->kernels, o->arena};
+  struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only, q->kernels, o->arena,
+                                               o->reserve_bytes};
   return mafat_surroundings_measure(&q->around, &request, d);
 }
 
@@ -103,7 +104,8 @@ void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_
       .bias_bytes = q->request.bias_bytes,
       .n_front = q->front->n,
       .fork = mafat_fork_name(q->network->fork),
-      .fork_sign = q->network->fork_sign[0] ? q->network->fork_sign : NULL};
+      .fork_sign = q->network->fork_sign[0] ? q->network->fork_sign : NULL,
+      .reserve_bytes = q->around.reserve_bytes};
   mafat_sized_give(out, bytes, &f, sizeof f);
 }
 

@@ -15,6 +15,8 @@ struct mafat_arena {
   int n_users;
   bool running;
   bool closed;        /* by who opened it */
+  bool locked;        /* to be, when somebody runs */
+  bool lock_due;      /* it was unlocked to give its pages back */
   const void *holder; /* whose output can be read */
 };
 
@@ -33,6 +35,7 @@ static void unlock(struct mafat_arena *a)
     munmap(a->memory, a->bytes);
     a->memory = NULL;
     a->bytes = 0;
+    a->locked = false;
   }
   bool done = a->closed && a->n_users == 0;
   pthread_mutex_unlock(&a->mutex);
@@ -64,13 +67,31 @@ static int grow(struct mafat_arena *a, size_t bytes, const char *name, struct ma
   a->memory = memory;
   a->bytes = bytes;
   a->holder = NULL;
+  a->lock_due = a->locked;
   return MAFAT_OK;
 }
 
-int mafat_arena_join(struct mafat_arena *a, size_t bytes, const char *name, struct mafat_diagnostic *d)
+static void lock_again(struct mafat_arena *a)
+{
+  if (a->lock_due) a->locked = mafat_lock_pages(a->memory, a->bytes) == 0;
+  a->lock_due = false;
+}
+
+static int lock_first(struct mafat_arena *a, struct mafat_lock *lock, struct mafat_diagnostic *d)
+{
+  lock_again(a);
+  if (!lock || !lock->on || a->locked) return MAFAT_OK;
+  int code = mafat_lock_take(lock, a->memory, a->bytes, d);
+  a->locked = lock->on;
+  return code;
+}
+
+int mafat_arena_join(struct mafat_arena *a, size_t bytes, struct mafat_lock *lock, const char *name,
+                     struct mafat_diagnostic *d)
 {
   pthread_mutex_lock(&a->mutex);
   int code = bytes > a->bytes || !a->memory ? grow(a, bytes, name, d) : MAFAT_OK;
+  if (code == MAFAT_OK) code = lock_first(a, lock, d);
   if (code == MAFAT_OK) a->n_users++;
   unlock(a);
   return code;
@@ -93,6 +114,7 @@ int mafat_arena_begin(struct mafat_arena *a, char **memory, const char *name, st
   if (!busy) {
     a->running = true;
     a->holder = NULL;
+    lock_again(a);
     *memory = a->memory;
   }
   pthread_mutex_unlock(&a->mutex);
@@ -136,10 +158,20 @@ void mafat_arena_forget(struct mafat_arena *a, const void *user)
 {
   pthread_mutex_lock(&a->mutex);
   if (a->memory && !a->running && (!user || !a->holder || a->holder == user)) {
+    if (a->locked) mafat_lock_release(a->memory, a->bytes);
+    a->lock_due = a->locked;
     madvise(a->memory, a->bytes, MADV_DONTNEED);
     a->holder = NULL;
   }
   pthread_mutex_unlock(&a->mutex);
+}
+
+size_t mafat_arena_locked_bytes(struct mafat_arena *a)
+{
+  pthread_mutex_lock(&a->mutex);
+  size_t bytes = a->locked ? a->bytes : 0;
+  pthread_mutex_unlock(&a->mutex);
+  return bytes;
 }
 
 size_t mafat_arena_bytes(struct mafat_arena *a, size_t *resident_bytes)

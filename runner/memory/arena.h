@@ -4,14 +4,16 @@
 #ifndef MAFAT_RUNNER_MEMORY_ARENA_H
 #define MAFAT_RUNNER_MEMORY_ARENA_H
 
-#include "base/error.h"
+#include "runner/memory/lock.h"
 
 /* mafat_arena_open and mafat_arena_close are in the public header. The arena lives until it
  * is closed and nobody uses it any more; its memory, as long as somebody does. */
 
-/* One user more, who wants so many bytes; `name` for messages. Where the arena has to grow, what
- * can be read in it is gone. MAFAT_EINVAL: it had to, and somebody runs. MAFAT_ENOMEM. */
-int mafat_arena_join(struct mafat_arena *a, size_t bytes, const char *name, struct mafat_diagnostic *d);
+/* One user more, who wants so many bytes, and maybe locked ones (lock NULL: no); `name` for messages. Where the
+ * arena has to grow, what can be read in it is gone. Locked for one user, it is so for all, as long as it has any.
+ * MAFAT_EINVAL: it had to grow, and somebody runs. MAFAT_ENOMEM; MAFAT_ELIMIT of the lock. */
+int mafat_arena_join(struct mafat_arena *a, size_t bytes, struct mafat_lock *lock, const char *name,
+                     struct mafat_diagnostic *d);
 /* One less: `user` will not come back. */
 void mafat_arena_leave(struct mafat_arena *a, const void *user);
 
@@ -31,6 +33,8 @@ void mafat_arena_unhold(struct mafat_arena *a);
 /* Gives the pages back, unless somebody runs. With a user: unless another's output is there. */
 void mafat_arena_forget(struct mafat_arena *a, const void *user);
 
+/* Of the mapping: all or none. */
+size_t mafat_arena_locked_bytes(struct mafat_arena *a);
 /* Of the mapping, and how much of it has pages. */
 size_t mafat_arena_bytes(struct mafat_arena *a, size_t *resident_bytes);
 /* Where it is now. */

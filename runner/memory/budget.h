@@ -3,6 +3,7 @@
 #ifndef MAFAT_RUNNER_MEMORY_BUDGET_H
 #define MAFAT_RUNNER_MEMORY_BUDGET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct mafat_budget {
@@ -22,5 +23,8 @@ enum { MAFAT_BUDGET_SHARE = 8, MAFAT_BUDGET_LEFT = 16 << 20 };
  * `root` stands before every path that is read: "" for this system; tests have
  * folders with a proc and a sys of their own. Allocates nothing. */
 void mafat_budget_find(struct mafat_budget *budget, const char *root);
+
+/* The limits of the groups alone; false: there is none. */
+bool mafat_budget_of_groups(size_t *bytes, const char *root);
 
 #endif

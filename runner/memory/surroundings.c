@@ -142,7 +142,8 @@ int mafat_surroundings_measure(struct mafat_surroundings *around,
                                const struct mafat_surroundings_request *r, struct mafat_diagnostic *d)
 {
   *around = (struct mafat_surroundings){.late_bytes = RECORDS_BYTES + (size_t)r->network->n_layers * LAYER_BYTES +
-                                                      (code_stands_together() ? LATE_WINDOW : LATE_ELSEWHERE)};
+                                                      (code_stands_together() ? LATE_WINDOW : LATE_ELSEWHERE),
+                                        .reserve_bytes = r->reserve_bytes};
   int code = look_at_picture(around, r, d);
   if (code) return code;
   if (code_stands_together()) populate_code(r->network, r->kernels);

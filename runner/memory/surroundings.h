@@ -22,6 +22,7 @@ struct mafat_surroundings_request {
   bool floats_only;      /* no picture at all, raw floats come */
   const struct mafat_kernels *kernels; /* that will run; NULL: this processor's best */
   struct mafat_arena *arena; /* that the run will share: its pages are not counted twice; NULL: none */
+  size_t reserve_bytes;  /* as the options have it */
 };
 
 /* MAFAT_EUNSUPPORTED: the network has channels that no picture has. Errors of

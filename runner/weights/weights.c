@@ -241,6 +241,11 @@ size_t mafat_weights_bytes(const struct mafat_weights *w)
   return w->kept_bytes;
 }
 
+size_t mafat_weights_locked_bytes(const struct mafat_weights *w)
+{
+  return w->locked ? w->kept_bytes : 0;
+}
+
 uint64_t mafat_weights_bytes_read(const struct mafat_weights *w)
 {
   return w->stream ? mafat_reads_bytes(w->file->reads) : w->bytes_read;

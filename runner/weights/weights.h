@@ -17,6 +17,7 @@
 #include "predictor/layout.h"
 #include "predictor/packing.h"
 #include "predictor/schedule.h"
+#include "runner/memory/lock.h"
 #include "runner/weights/reads.h"
 
 struct mafat_weights;
@@ -31,6 +32,7 @@ struct mafat_weights_slice {
 /* NULL: the defaults. */
 struct mafat_weights_options {
   enum mafat_reads_method method; /* default MAFAT_READS_AUTO */
+  struct mafat_lock *lock;        /* of what is kept; default NULL: it is not locked. Used by opening only */
 };
 
 /* What a plan has to know of a weights file. */
@@ -83,6 +85,7 @@ void mafat_weights_release(const struct mafat_weights *w, struct mafat_weights_s
 /* ---- for a report ---- */
 
 size_t mafat_weights_bytes(const struct mafat_weights *w);     /* kept, packed: without those in the arena */
+size_t mafat_weights_locked_bytes(const struct mafat_weights *w); /* of them: all or none */
 uint64_t mafat_weights_bytes_read(const struct mafat_weights *w); /* from the file, so far */
 bool mafat_weights_reads_in_runs(const struct mafat_weights *w); /* not all are kept */
 const char *mafat_weights_reads_method(const struct mafat_weights *w); /* reads.h */

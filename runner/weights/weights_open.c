@@ -47,6 +47,9 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
     return mafat_fail(d, MAFAT_ENOMEM, "%s: cannot map %zu bytes for the weights: %s", w->file->name, bytes,
                       strerror(errno));
   w->kept = map;
+  int code = w->lock ? mafat_lock_take(w->lock, map, bytes, d) : MAFAT_OK;
+  if (code) return code;
+  w->locked = w->lock && w->lock->on;
   char *at = w->kept;
   for (int l = 0; l < w->n_layers; l++) {
     if (!kept[l]) continue;
@@ -189,6 +192,7 @@ static void end_reading(struct mafat_weights *w)
   w->bytes_read = mafat_reads_bytes(w->file->reads);
   w->method = mafat_reads_method_name(w->file->reads);
   w->direct = mafat_reads_direct(w->file->reads);
+  w->lock = NULL;
   if (!w->stream) mafat_reads_close(&w->file->reads);
 }
 
@@ -202,6 +206,7 @@ static int open_weights(struct mafat_weights **out, const char *path, struct maf
   *w = model;
   w->step.layer = -1;
   enum mafat_reads_method method = options ? options->method : MAFAT_READS_AUTO;
+  w->lock = options ? options->lock : NULL;
   int code = mafat_weights_file_open(&w->file, path, method, w->network, warnings, d);
   if (code == MAFAT_OK) code = open_store(w, d);
   if (code == MAFAT_OK) end_reading(w);

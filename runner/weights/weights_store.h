@@ -29,6 +29,8 @@ struct mafat_weights {
   struct mafat_weights_file *file;
   char *kept;                        /* one mapping */
   size_t kept_bytes;
+  struct mafat_lock *lock;           /* while it is opened; NULL: none */
+  bool locked;                       /* the mapping */
   struct mafat_packed_panels *panels; /* [layer]: kept, loaded, or the panels that a step needs */
   struct trust *trust;               /* [layer] */
   struct mafat_piece *pieces;        /* room for packing */

@@ -38,7 +38,7 @@ else
   answers() { # PROGRAM OPTION...: without times, and bytes that are measured
     local one=$1
     shift
-    "$one" --quiet "$@" 2>&1 | sed -E 's/"[a-z_]*(_ms|_bytes|faults)":[^,}]*,?//g; s/"latencies_ms":\[[^]]*\],?//; s/"breakdown":\{[^}]*\}//; s/[0-9.]+ (ms|MB|bytes)/N/g'
+    "$one" --quiet "$@" 2>&1 | sed -E 's/"[a-z_]*(_ms|_us|_bytes|faults)":[^,}]*,?//g; s/"latencies_ms":\[[^]]*\],?//; s/"breakdown":\{[^}]*\}//; s/[0-9.]+ (ms|MB|bytes)/N/g'
   }
   same() { # NAME OPTION...
     local name=$1

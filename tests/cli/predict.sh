@@ -66,7 +66,7 @@ awk 'BEGIN { print "P3\n80 60\n255"; for (i = 0; i < 80 * 60; i++) print i % 256
 
 all='all(k in a for k in ("plan", "fits", "predicted_charge_bytes", "predicted_resident_bytes", "least_charge_bytes", "breakdown",
   "groups", "macs", "redundant_macs", "padded_macs", "weights_read_bytes", "predicted_latency_ms"))'
-parts='all(k in a["breakdown"] for k in ("process", "weights", "activations", "scratch", "image", "io"))'
+parts='all(k in a["breakdown"] for k in ("process", "weights", "activations", "scratch", "image", "io", "reserve"))'
 adds_up='a["predicted_charge_bytes"] in (sum(a["breakdown"].values()), sum(a["breakdown"].values()) - a["breakdown"]["image"])'
 peak='a["peak_buffer"]["bytes"] > 0 and a["peak_buffer"]["name"]'
 groups_are='all(k in g for k in ("first", "last", "cut", "weights", "peak_bytes", "macs", "redundant_macs") for g in a["groups"])'
@@ -143,6 +143,23 @@ json cuts '[(g["cut"], g["weights"]) for g in a["groups"]] == [("rows2", "stream
 predict --json --plan '5x5:balanced/2/[9]x[3,5]' --layers 4 plain.cfg
 json cuts-tiles '[(g["cut"], g["weights"]) for g in a["groups"]] == [("5x5:balanced", "kept"), ("[9]x[3,5]", "kept")]' \
   'a["redundant_macs"] > 0'
+
+# ---- The reserve
+
+predict --json --memory 64M plain.cfg
+cp "$out" before
+predict --json --memory 64M --reserve 5M plain.cfg
+json reserve 'a["breakdown"]["reserve"] == 5 << 20 and 0 < b["breakdown"]["reserve"] < 1 << 20' \
+  'abs(a["least_charge_bytes"] - b["least_charge_bytes"] - (5 << 20) + b["breakdown"]["reserve"]) <= 131072' "$adds_up"
+needed=$(field least_charge_bytes)
+predict --memory $((needed + 131072)) --reserve 5M plain.cfg
+expect reserve-fits 0
+says reserve-text '^reserve +5.00$'
+predict --memory $((needed - 131072)) --reserve 5M plain.cfg
+expect reserve-unfit 3 '; no plan needs less; it would without its reserve'
+predict --json --reserve 0 plain.cfg
+json reserve-none 'a["breakdown"]["reserve"] == 0' "$adds_up"
+rm before
 
 # ---- What does not fit
 

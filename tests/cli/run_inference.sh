@@ -413,6 +413,58 @@ done
 run --json --memory 1 $model a.ppm
 check memory-json "exit status $code, $(cat "$out")" test "$code" -eq 3 -a "$(value exit_code)" = 3
 
+# The reserve is a part of what is predicted; 0 is none.
+charge_with() { # RESERVE...
+  run --quiet --json --plan 1x1/NoCut "$@" $model a.ppm
+  value predicted_charge_bytes
+}
+usual=$(charge_with) kept=$(value reserve_bytes) none=$(charge_with --reserve 0) much=$(charge_with --reserve 3M)
+check reserve "charges $usual, $none, $much, a reserve of $kept" test "${kept:-0}" -gt 0 -a $(((usual - kept - none) ** 2)) -le 4294967296 \
+  -a $(((much - none - 3145728) ** 2)) -le 4294967296
+run --memory $((none + usual)) --reserve $((2 * usual)) --plan 1x1/NoCut $model a.ppm
+refuses reserve-refused 3 'bytes; it would without its reserve'
+bad reserve-bad '--reserve expects 0 or a size like 512K, found much' --reserve much $model a.ppm
+
+# ---- Locked in memory
+
+# may_lock COMMAND...: with a limit of 16 KB and without the right to do without
+may_lock() (
+  ulimit -l 16
+  if [ "$(id -u)" = 0 ]; then setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock "$@"; else "$@"; fi
+)
+bad lock-bad '--lock expects auto, on or off, found sometimes' --lock sometimes $model a.ppm
+bad lock-predict '--lock makes no sense with --predict: nothing is run' --predict --lock on plain.cfg
+run --quiet --json --lock off --dump-output "$io/unlocked" $model a.ppm
+check lock-off "exit status $code: $(cat "$out")" grep -q '"lock":"off","lock_reason":null,"locked_bytes":0,' "$out"
+run --quiet --json --lock on --dump-output "$io/locked" $model a.ppm
+if [ "$code" = 3 ]; then skip lock-on "$(cat "$err")"; else
+  check lock-on "exit status $code: $(cat "$out")" grep -qE '"lock":"on","lock_reason":null,"locked_bytes":[1-9]' "$out"
+  same lock-bits "$io/unlocked" "$io/locked"
+  run --report --lock on $model a.ppm
+  check lock-report "found: $(tail -n 1 "$out")" grep -qE '^reserve: [1-9][0-9]* bytes; locked: [1-9][0-9]* bytes(; waited for memory \((cgroup|system)\): [0-9.]+ ms some, [0-9.]+ ms all)?$' "$out"
+fi
+if [ "$(id -u)" = 0 ] && ! command -v setpriv >/dev/null; then skip lock-limited 'no setpriv'; else
+  may_lock "$program" --quiet --json --lock on $model a.ppm >"$out" 2>"$err"
+  code=$?
+  check lock-limited "exit status $code: $(cat "$out")" test "$code" = 3 -a "$(value exit_code)" = 3
+  check lock-limited-told "found: $(cat "$err")" grep -qE '^run_inference: cannot lock [0-9]+ bytes: the process may lock 16384 \(RLIMIT_MEMLOCK' "$err"
+  may_lock "$program" --quiet --json $model a.ppm >"$out" 2>"$err"
+  check lock-limited-auto "exit status $?: $(cat "$out")" grep -q '"lock":"off","lock_reason":"[^"]*","locked_bytes":0,' "$out"
+fi
+if [ -r /proc/pressure/memory ] && cat /proc/pressure/memory >/dev/null 2>&1; then
+  run --quiet --json --repeat 2 $model a.ppm
+  check stall "found: $(cat "$out")" grep -qE '"stall_some_us":[0-9]+,"stall_full_us":[0-9]+,"stall_scope":"(cgroup|system)"' "$out"
+else skip stall 'this kernel does not count'; fi
+
+# In a group of its own: auto locks what is predicted to fit its limit.
+if answer=$("$build/memory_limit" --check 2>&1); then
+  limited() { "$build/memory_limit" --limit "$1" -o "$io/group" -- "$program" --quiet --json "${@:2}" $model a.ppm >"$out" 2>"$err"; } # SIZE OPTION...
+  limited 32M
+  check lock-auto "exit status $?: $(cat "$out" "$err")" grep -qE '"lock":"on","lock_reason":null,"locked_bytes":[1-9]' "$out"
+  limited 32M --reserve 64M --memory 128M
+  check lock-auto-not "exit status $?: $(cat "$out" "$err")" grep -q '"lock":"off","lock_reason":"its group' "$out"
+else skip lock-auto "$answer"; fi
+
 # ---- Layers, raw input and output, repetitions
 
 n=0
@@ -470,7 +522,7 @@ check open-peak "exit status $code; opening took $more bytes more than was predi
 # ---- Results
 
 keys='image network width height layers plan algorithm threads cpu memory_budget_bytes arena_bytes predicted_charge_bytes
-  predicted_resident_bytes measured_resident_bytes vm_hwm_bytes load_ms image_ms layers_ms latency_ms latencies_ms total_ms swap_in_bytes
+  predicted_resident_bytes reserve_bytes lock locked_bytes lock_reason stall_some_us stall_full_us stall_scope measured_resident_bytes vm_hwm_bytes load_ms image_ms layers_ms latency_ms latencies_ms total_ms swap_in_bytes
   swap_out_bytes swap_scope major_faults weights_read_bytes detections'
 run --json --thresh 0 --names two.names yolo.cfg yolo.weights a.ppm
 expect json 0

@@ -100,6 +100,11 @@ inference() { # PREFIX
   limited "$1inference" 0 --limit 8M --swap all --evict /data/run_inference --evict /data/shapes.weights -- \
     /data/run_inference --json --names /data/shapes.names /data/shapes.cfg /data/shapes.weights /data/picture.jpg
   echo "inference $1inference $(cat /tmp/out)"
+  check "$1inference: is locked in memory" "$(cat /tmp/out)" grep -q '"lock":"on","lock_reason":null,"locked_bytes":[1-9]' /tmp/out
+  # What its own group waited for, where the kernel counts, and groups of v2 are mounted.
+  if [ -e $root/cgroup.controllers ] && cat /proc/pressure/memory >/dev/null 2>&1; then
+    check "$1inference: tells what it waited for" "$(cat /tmp/out)" grep -q '"stall_some_us":[0-9]*,"stall_full_us":[0-9]*,"stall_scope":"cgroup"' /tmp/out
+  fi
   memory_limit -o /tmp/report --limit 1M -- /data/run_inference --json /data/shapes.cfg /data/shapes.weights /data/picture.jpg >/tmp/out 2>/tmp/err
   check "$1inference: what does not fit is refused" "$(cat /tmp/out /tmp/err /tmp/report)" grep -q 'does not fit' /tmp/err
 }

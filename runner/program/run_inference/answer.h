@@ -34,6 +34,7 @@ struct mafat_part {
 enum { MAFAT_PARTS = 12 };
 
 /* Returns how many parts. */
-int mafat_answer_parts(const struct mafat_memory_facts *m, struct mafat_part parts[MAFAT_PARTS]);
+int mafat_answer_parts(const struct mafat_question *q, const struct mafat_memory_facts *m,
+                       struct mafat_part parts[MAFAT_PARTS]);
 
 #endif

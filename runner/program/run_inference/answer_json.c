@@ -36,10 +36,10 @@ static void put_question(const struct mafat_question *q, const struct mafat_plan
   mafat_json_string(w, "search", f->plan_given ? NULL : f->greedy ? "greedy" : "best");
 }
 
-static void put_breakdown(const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_breakdown(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
   struct mafat_part parts[MAFAT_PARTS];
-  int n = mafat_answer_parts(&p->memory, parts);
+  int n = mafat_answer_parts(q, &p->memory, parts);
   mafat_json_key(w, "breakdown");
   mafat_json_begin(w, "{");
   for (int i = 0; i < n; i++) put_bytes(w, parts[i].name, parts[i].bytes);
@@ -109,7 +109,7 @@ int mafat_answer_write_json(const struct mafat_question *q, const struct mafat_a
   put_bytes(w, "least_charge_bytes", least.charge_bytes);
   mafat_json_string(w, "least_plan", least.text);
   mafat_json_number(w, "least_latency_ms", least.latency_ms);
-  put_breakdown(&p, w);
+  put_breakdown(q, &p, w);
   put_peak(a, &p, w);
   mafat_json_key(w, "groups");
   mafat_json_begin(w, "[");
@@ -123,7 +123,8 @@ int mafat_answer_write_json(const struct mafat_question *q, const struct mafat_a
   return mafat_json_finish_line(w);
 }
 
-int mafat_answer_parts(const struct mafat_memory_facts *m, struct mafat_part parts[MAFAT_PARTS])
+int mafat_answer_parts(const struct mafat_question *q, const struct mafat_memory_facts *m,
+                       struct mafat_part parts[MAFAT_PARTS])
 {
   const struct mafat_part list[] = {
       {"process", m->process, false},
@@ -135,7 +136,8 @@ int mafat_answer_parts(const struct mafat_memory_facts *m, struct mafat_part par
       {"io", m->io, false},
       {"image", m->image, m->image_before},
       {"kernel", m->kernel, false},
-      {"rest", m->rest, false},
+      {"reserve", q->facts.reserve_bytes, false},
+      {"rest", m->rest - q->facts.reserve_bytes, false},
   };
   memcpy(parts, list, sizeof list);
   return (int)(sizeof list / sizeof *list);

@@ -147,10 +147,10 @@ static void put_paper(const struct mafat_question *q, const struct mafat_answer 
   mafat_writer_put(w, "\n");
 }
 
-static void put_parts(const struct mafat_plan_facts *p, struct mafat_writer *w)
+static void put_parts(const struct mafat_question *q, const struct mafat_plan_facts *p, struct mafat_writer *w)
 {
   struct mafat_part parts[MAFAT_PARTS];
-  int n = mafat_answer_parts(&p->memory, parts);
+  int n = mafat_answer_parts(q, &p->memory, parts);
   mafat_writer_put(w, "\nmemory             MB\n");
   for (int i = 0; i < n; i++) {
     if (!parts[i].bytes) continue;
@@ -231,7 +231,7 @@ int mafat_answer_write_text(const struct mafat_question *q, const struct mafat_a
   put_time(&p, w);
   put_work(&p, w);
   put_paper(q, a, w);
-  put_parts(&p, w);
+  put_parts(q, &p, w);
   put_groups(a, &p, w);
   put_peak(a, &p, w);
   return mafat_writer_flush(w, NULL);

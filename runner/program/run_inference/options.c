@@ -12,7 +12,7 @@ void mafat_options_defaults(struct mafat_options *o)
 {
   struct mafat_model_options m;
   mafat_model_defaults(&m);
-  *o = (struct mafat_options){.repeat = 1, .threads = m.threads, .bias_bytes = m.bias_bytes, .thresh = .5f, .nms = .45f};
+  *o = (struct mafat_options){.repeat = 1, .threads = m.threads, .bias_bytes = m.bias_bytes, .reserve_bytes = m.reserve_bytes, .thresh = .5f, .nms = .45f};
 }
 
 bool mafat_options_size(const char *text, size_t *bytes)
@@ -61,7 +61,7 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
+  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
   OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
@@ -69,6 +69,8 @@ enum {
 
 static const struct option long_options[] = {
     {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"reserve", required_argument, NULL, OPTION_RESERVE},
+    {"lock", required_argument, NULL, OPTION_LOCK},
     {"plan", required_argument, NULL, OPTION_PLAN},
     {"search", required_argument, NULL, OPTION_SEARCH},
     {"layers", required_argument, NULL, OPTION_LAYERS},
@@ -105,6 +107,7 @@ static int expects(struct mafat_diagnostic *d, const char *option, const char *w
 }
 
 static const char *const searches[] = {"best", "greedy", NULL}, *const predictors[] = {"exact", "paper", NULL},
+                  *const locks[] = {"auto", "on", "off", NULL},
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
                   *const algorithms[] = {"auto", "direct", "winograd", NULL},
                   *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
@@ -113,6 +116,13 @@ static bool is_one_of(const char *text, const char *const *list)
 {
   while (*list && strcmp(text, *list) != 0) list++;
   return *list != NULL;
+}
+
+static bool read_size_or_none(size_t *bytes)
+{
+  if (strcmp(optarg, "0") != 0) return mafat_options_size(optarg, bytes);
+  *bytes = 0;
+  return true;
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -153,6 +163,11 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   case OPTION_MEMORY:
     return mafat_options_size(optarg, &o->memory_bytes)
                ? MAFAT_OK : expects(d, "memory", "a size like 64M, 16384K or bytes");
+  case OPTION_RESERVE:
+    return read_size_or_none(&o->reserve_bytes) ? MAFAT_OK : expects(d, "reserve", "0 or a size like 512K");
+  case OPTION_LOCK:
+    o->lock = optarg;
+    return is_one_of(optarg, locks) ? MAFAT_OK : expects(d, "lock", "auto, on or off");
   case OPTION_PLAN: o->plan = optarg; return MAFAT_OK;
   case OPTION_SEARCH:
     o->search = optarg;
@@ -180,9 +195,7 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
     o->paper = strcmp(optarg, "paper") == 0;
     return is_one_of(optarg, predictors) ? MAFAT_OK : expects(d, "predictor", "exact or paper");
   case OPTION_BIAS:
-    if (strcmp(optarg, "0") == 0) o->bias_bytes = 0;
-    else if (!mafat_options_size(optarg, &o->bias_bytes)) return expects(d, "bias", "0 or a size like 31M");
-    return MAFAT_OK;
+    return read_size_or_none(&o->bias_bytes) ? MAFAT_OK : expects(d, "bias", "0 or a size like 31M");
   case OPTION_SWEEP: o->sweep = true; return read_sweep(o, optarg, d);
   case OPTION_PARETO: o->pareto = true; return MAFAT_OK;
   case OPTION_CALIBRATE: o->calibrate = true; return MAFAT_OK;
@@ -226,6 +239,7 @@ static const struct {
     {OPTION_THRESH, OPTION_PREDICT, "nothing is run"},
     {OPTION_NMS, OPTION_PREDICT, "nothing is run"},
     {OPTION_REPORT, OPTION_PREDICT, "nothing is run"},
+    {OPTION_LOCK, OPTION_PREDICT, "nothing is run"},
     {OPTION_SEARCH, OPTION_PLAN, "the plan is given"},
     {OPTION_SWEEP, OPTION_PLAN, "the plan is given"},
     {OPTION_PARETO, OPTION_PLAN, "the plan is given"},

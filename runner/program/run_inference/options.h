@@ -11,6 +11,8 @@ struct mafat_options {
   char **images;          /* the rest of the command line; "-" reads a list from stdin */
   int n_images;
   size_t memory_bytes;    /* --memory; 0: find out */
+  size_t reserve_bytes;   /* --reserve, default the library's */
+  const char *lock;       /* --lock; NULL: auto */
   const char *plan;       /* --plan; NULL: search */
   const char *search;     /* --search; NULL: best */
   bool predict;           /* --predict: nothing is run */

@@ -80,10 +80,11 @@ void mafat_run_report_defaults(struct mafat_run_report *r)
   *r = (struct mafat_run_report){
       .network_w = -1, .network_h = -1, .n_layers = -1, .threads = -1,
       .memory_budget_bytes = -1, .arena_bytes = -1, .predicted_charge_bytes = -1,
-      .predicted_resident_bytes = -1, .measured_resident_bytes = -1, .vm_hwm_bytes = -1,
+      .predicted_resident_bytes = -1, .reserve_bytes = -1, .measured_resident_bytes = -1, .vm_hwm_bytes = -1,
       .load_ms = NAN, .image_ms = NAN, .layers_ms = NAN, .latency_ms = NAN, .total_ms = NAN,
       .swap_in_bytes = -1, .swap_out_bytes = -1, .major_faults = -1, .weights_read_bytes = -1,
-      .boxes_left_out = -1};
+      .boxes_left_out = -1,
+      .locked_bytes = -1, .stall_some_us = -1, .stall_full_us = -1};
 }
 
 int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer *w)
@@ -99,6 +100,7 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_count(w, "arena_bytes", r->arena_bytes);
   mafat_json_count(w, "predicted_charge_bytes", r->predicted_charge_bytes);
   mafat_json_count(w, "predicted_resident_bytes", r->predicted_resident_bytes);
+  mafat_json_count(w, "reserve_bytes", r->reserve_bytes);
   mafat_json_count(w, "measured_resident_bytes", r->measured_resident_bytes);
   mafat_json_count(w, "vm_hwm_bytes", r->vm_hwm_bytes);
   mafat_json_number(w, "load_ms", r->load_ms);
@@ -112,6 +114,12 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_string(w, "swap_scope", r->swap_scope);
   mafat_json_count(w, "major_faults", r->major_faults);
   mafat_json_count(w, "weights_read_bytes", r->weights_read_bytes);
+  mafat_json_string(w, "lock", r->lock);
+  mafat_json_string(w, "lock_reason", r->lock_reason);
+  mafat_json_count(w, "locked_bytes", r->locked_bytes);
+  mafat_json_count(w, "stall_some_us", r->stall_some_us);
+  mafat_json_count(w, "stall_full_us", r->stall_full_us);
+  mafat_json_string(w, "stall_scope", r->stall_scope);
   json_detections(w, r);
   if (r->kind == MAFAT_MODEL_DETECTOR) mafat_json_count(w, "boxes_left_out", r->boxes_left_out);
   if (r->kind == MAFAT_MODEL_CLASSIFIER) json_classes(w, r);
@@ -252,5 +260,40 @@ int mafat_output_table(const struct mafat_report_row *rows, size_t n, struct maf
   mafat_writer_put_right(w, "bytes", COUNT_WIDTH + 1);
   mafat_writer_put(w, "\n");
   for (size_t i = 0; i < n; i++) table_row(w, &rows[i]);
+  return mafat_writer_flush(w, NULL);
+}
+
+/* ---- Below it ---- */
+
+static void put_bytes(struct mafat_writer *w, const char *what, int64_t bytes)
+{
+  mafat_writer_put(w, what);
+  mafat_writer_put_integer(w, bytes);
+  mafat_writer_put(w, " bytes");
+}
+
+static void put_us(struct mafat_writer *w, int64_t us, const char *who)
+{
+  mafat_writer_put_fixed(w, (double)us / 1e3, 1);
+  mafat_writer_put(w, who);
+}
+
+int mafat_output_memory(const struct mafat_run_report *r, struct mafat_writer *w)
+{
+  put_bytes(w, "reserve: ", r->reserve_bytes);
+  put_bytes(w, "; locked: ", r->locked_bytes);
+  if (r->lock_reason) {
+    mafat_writer_put(w, " (");
+    mafat_writer_put(w, r->lock_reason);
+    mafat_writer_put(w, ")");
+  }
+  if (r->stall_scope) {
+    mafat_writer_put(w, "; waited for memory (");
+    mafat_writer_put(w, r->stall_scope);
+    mafat_writer_put(w, "): ");
+    put_us(w, r->stall_some_us, " ms some, ");
+    put_us(w, r->stall_full_us, " ms all");
+  }
+  mafat_writer_put(w, "\n");
   return mafat_writer_flush(w, NULL);
 }

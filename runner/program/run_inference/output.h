@@ -26,7 +26,7 @@ struct mafat_run_report {
   const char *plan, *algorithm, *cpu;
   int threads;
   int64_t memory_budget_bytes, arena_bytes;
-  int64_t predicted_charge_bytes, predicted_resident_bytes;
+  int64_t predicted_charge_bytes, predicted_resident_bytes, reserve_bytes;
   int64_t measured_resident_bytes; /* smaps_rollup's Rss while the arena is touched */
   int64_t vm_hwm_bytes;
   double load_ms, image_ms, layers_ms;
@@ -37,6 +37,10 @@ struct mafat_run_report {
   int64_t swap_in_bytes, swap_out_bytes;
   const char *swap_scope;    /* "cgroup" or "system" */
   int64_t major_faults, weights_read_bytes;
+  const char *lock, *lock_reason; /* of arena and kept weights: "on", "off", and why not */
+  int64_t locked_bytes;
+  const char *stall_scope;        /* "cgroup" or "system" */
+  int64_t stall_some_us, stall_full_us; /* that it, or all of it, waited for memory, in all inferences */
 
   enum mafat_model_kind kind;
   const struct mafat_detections *detections; /* NULL: none */
@@ -80,5 +84,7 @@ struct mafat_report_row {
 
 /* Rows in the caller's order, with a heading. */
 int mafat_output_table(const struct mafat_report_row *rows, size_t n, struct mafat_writer *w);
+/* Below it: the reserve, what is locked, what was waited for. */
+int mafat_output_memory(const struct mafat_run_report *r, struct mafat_writer *w);
 
 #endif

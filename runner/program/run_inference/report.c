@@ -66,7 +66,7 @@ static void fill_table(struct table *t, const struct mafat_model *model, const s
   snprintf(text, sizeof *t->texts, "arena, +%.1f %% of bound", arena_excess(plan));
 }
 
-int mafat_report_print_table(struct mafat_session *s)
+int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_report *r)
 {
   struct mafat_model_facts model;
   mafat_model_describe(s->model, &model);
@@ -78,6 +78,7 @@ int mafat_report_print_table(struct mafat_session *s)
     fill_table(&t, s->model, &model.plan);
     mafat_writer_open(&out, s->options.json ? STDERR_FILENO : STDOUT_FILENO);
     code = mafat_output_table(t.rows, t.n, &out);
+    if (code == MAFAT_OK) code = mafat_output_memory(r, &out);
     if (code) mafat_fail(&s->d, code, "cannot write the report");
   }
   free(t.rows);

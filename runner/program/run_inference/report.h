@@ -7,7 +7,7 @@
 #include "runner/program/run_inference/session.h"
 
 /* On standard output, with --json on standard error. MAFAT_EIO, MAFAT_ENOMEM. */
-int mafat_report_print_table(struct mafat_session *s);
+int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_report *r);
 /* On standard error. */
 void mafat_report_print_note(const struct mafat_session *s, const struct mafat_run_report *r);
 /* A warning where boxes were left out. */

@@ -141,9 +141,10 @@ static double median(const double *values, int n)
   return middle;
 }
 
-/* Of the inferences of one picture: medians of the repetitions. */
+/* Of the inferences of one picture: medians of the repetitions, but for what was waited. */
 struct times {
   double image_ms, layers_ms;
+  uint64_t stall_some_us, stall_full_us; /* of all */
 };
 
 /* What is free in the heap goes back to the system. */
@@ -179,6 +180,8 @@ static int infer(struct mafat_session *s, const char *path, struct times *t, boo
     *running = code && !run.input_failed;
     if (code) return code;
     t->image_ms = run.image_ms;
+    t->stall_some_us += run.stall_some_us;
+    t->stall_full_us += run.stall_full_us;
     s->layers_ms[i] = run.layers_ms;
     s->latencies_ms[i] = run.image_ms + run.layers_ms;
   }
@@ -212,6 +215,7 @@ static void fill_report(const struct mafat_session *s, const char *path, const s
   r->arena_bytes = (int64_t)model.plan.arena_bytes;
   r->predicted_charge_bytes = (int64_t)model.plan.memory.charge_bytes;
   r->predicted_resident_bytes = (int64_t)model.plan.memory.resident_bytes;
+  r->reserve_bytes = (int64_t)model.reserve_bytes;
   r->measured_resident_bytes = (int64_t)process.resident_bytes;
   r->vm_hwm_bytes = (int64_t)process.peak_bytes;
   r->load_ms = model.load_ms;
@@ -225,6 +229,12 @@ static void fill_report(const struct mafat_session *s, const char *path, const s
   r->swap_scope = "system";
   r->major_faults = (int64_t)(process.major_faults - before->major_faults);
   r->weights_read_bytes = (int64_t)run.weights_read_bytes;
+  r->lock = model.lock;
+  r->lock_reason = model.lock_reason;
+  r->locked_bytes = (int64_t)model.locked_bytes;
+  r->stall_scope = run.stall_scope;
+  r->stall_some_us = run.stall_scope ? (int64_t)t->stall_some_us : -1;
+  r->stall_full_us = run.stall_scope ? (int64_t)t->stall_full_us : -1;
   r->kind = model.kind;
   r->names = s->names;
 }
@@ -264,7 +274,7 @@ static int run_image(struct mafat_session *s, const char *path)
   report.total_ms = mafat_session_now_ms() - s->start_ms;
   code = s->options.json ? mafat_output_run_json(&report, &s->out) : mafat_output_run_text(&report, &s->out);
   if (code) mafat_fail(&s->d, code, "cannot write to standard output: %s", strerror(s->out.error));
-  if (code == MAFAT_OK && s->options.report) code = mafat_report_print_table(s);
+  if (code == MAFAT_OK && s->options.report) code = mafat_report_print_table(s, &report);
   if (code == MAFAT_OK && s->options.dump_output) code = dump_output(s);
   if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
   if (code == MAFAT_OK && !s->options.json && !s->options.quiet) mafat_report_print_note(s, &report);

@@ -72,6 +72,8 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   mafat_model_defaults(&m);
   m.memory_bytes = o->memory_bytes;
   m.memory_name = "--memory";
+  m.reserve_bytes = o->reserve_bytes;
+  m.lock = o->lock;
   m.plan = o->plan;
   m.search = o->search;
   m.bias_bytes = o->bias_bytes;

@@ -60,7 +60,22 @@ START_TEST(test_the_parts_are_those_of_the_layout)
 }
 END_TEST
 
-/* The decoder is gone before the layers run: the larger of the two counts. */
+START_TEST(test_the_reserve_is_charged_and_not_resident)
+{
+  struct mafat_surroundings around = {.process_bytes = 1 << 20};
+  struct mafat_prediction none = predict(1 << 20, 0, 0), p;
+  ck_assert_uint_eq(none.reserve, 0);
+  around.reserve_bytes = 123456;
+  mafat_predict(&p, layout, &around);
+  ck_assert_uint_eq(p.reserve, 123456);
+  ck_assert_uint_eq(p.charge_bytes, none.charge_bytes + 123456);
+  ck_assert_uint_eq(p.resident_bytes, none.resident_bytes);
+  around.reserve_bytes = SIZE_MAX;
+  mafat_predict(&p, layout, &around);
+  ck_assert_uint_eq(p.charge_bytes, SIZE_MAX);
+}
+END_TEST
+
 /* So that what a table says of a plan is what a run of it is judged by, page tables and all. */
 START_TEST(test_a_larger_process_is_counted_to_the_byte)
 {
@@ -73,6 +88,7 @@ START_TEST(test_a_larger_process_is_counted_to_the_byte)
 }
 END_TEST
 
+/* The decoder is gone before the layers run: the larger of the two counts. */
 START_TEST(test_a_small_decoder_hides_behind_the_layers)
 {
   ck_assert_uint_eq(predict(0, 4096, 0).charge_bytes, predict(0, 0, 0).charge_bytes);
@@ -259,6 +275,7 @@ Suite *predict_suite(void)
   TCase *t = tcase_create("predict");
   tcase_add_checked_fixture(t, make_layout, release_layout);
   tcase_add_test(t, test_the_parts_are_those_of_the_layout);
+  tcase_add_test(t, test_the_reserve_is_charged_and_not_resident);
   tcase_add_test(t, test_a_larger_process_is_counted_to_the_byte);
   tcase_add_test(t, test_a_small_decoder_hides_behind_the_layers);
   tcase_add_test(t, test_a_picture_by_rows_lies_beside_the_layers);

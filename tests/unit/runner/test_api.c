@@ -245,6 +245,8 @@ START_TEST(test_options_that_a_program_does_not_know_are_the_usual)
                                           offsetof(struct mafat_model_options, layers), NULL), MAFAT_OK);
   mafat_query_describe(q, &f);
   ck_assert(f.n_layers == DETECTOR_LAYERS && f.threads == 1 && f.input_w == 32);
+  mafat_model_defaults(&options);
+  ck_assert(f.reserve_bytes == options.reserve_bytes && f.reserve_bytes > 0);
   mafat_query_close(&q);
 }
 END_TEST

@@ -1,15 +1,13 @@
 /* Budgets from control groups and available memory, in trees of files like those of
  * real systems: v1, v2, both, containers, names that lead out of a namespace. */
 #include "runner/memory/budget.h"
+#include "tests/support/tree.h"
 
 #include <check.h>
-#include <errno.h>
-#include <ftw.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 Suite *budget_suite(void);
@@ -17,28 +15,11 @@ Suite *budget_suite(void);
 #define MIB ((size_t)1 << 20)
 #define UNLIMITED "9223372036854771712\n"
 
-static char tree[64];
-
 /* ---- a system of files ---- */
-
-static void make_folders(char *path)
-{
-  for (char *at = path + 1; (at = strchr(at, '/')); at++) {
-    *at = '\0';
-    ck_assert(mkdir(path, 0777) == 0 || errno == EEXIST);
-    *at = '/';
-  }
-}
 
 static void put(const char *path, const char *text)
 {
-  char name[512];
-  snprintf(name, sizeof name, "%s%s", tree, path);
-  make_folders(name);
-  FILE *file = fopen(name, "w");
-  ck_assert_ptr_nonnull(file);
-  ck_assert_int_ge(fputs(text, file), 0);
-  fclose(file);
+  test_tree_put(path, text);
 }
 
 static void put_groups(const char *text)
@@ -60,31 +41,10 @@ static const char v1_mounts[] = "24 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
 static const char hybrid_mounts[] = "33 31 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
                                     "34 31 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
 
-/* 4 GB, of which 2 GB are available. */
-static void make_tree(void)
-{
-  strcpy(tree, "/tmp/mafat-budget-XXXXXX");
-  ck_assert_ptr_nonnull(mkdtemp(tree));
-  put("/proc/meminfo", "MemTotal:        4194304 kB\nMemFree:          100000 kB\nMemAvailable:    2097152 kB\n");
-}
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-  (void)st;
-  (void)type;
-  (void)at;
-  return remove(path);
-}
-
-static void remove_tree(void)
-{
-  nftw(tree, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 static void check_budget(const char *source, size_t bytes)
 {
   struct mafat_budget b;
-  mafat_budget_find(&b, tree);
+  mafat_budget_find(&b, test_tree());
   ck_assert_str_eq(b.source, source);
   ck_assert_uint_eq(b.bytes, bytes);
 }
@@ -390,7 +350,7 @@ Suite *budget_suite(void)
   Suite *s = suite_create("budget");
   TCase *t = tcase_create("budget");
   suite_add_tcase(s, t);
-  tcase_add_checked_fixture(t, make_tree, remove_tree);
+  tcase_add_checked_fixture(t, test_tree_make, test_tree_remove);
   tcase_add_test(t, without_groups_an_eighth_is_left_to_others);
   tcase_add_loop_test(t, sixteen_megabytes_at_least_are_left_but_no_more_than_half, 0, COUNT(margins));
   tcase_add_test(t, nothing_is_known_without_proc);

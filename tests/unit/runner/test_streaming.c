@@ -215,7 +215,7 @@ static struct mafat_plan *make_plan(const struct mafat_network *n, int text, int
 static void compare_run(const struct mafat_network *n, const struct mafat_plan *plan, enum mafat_reads_method method,
                         const struct mafat_weights *kept)
 {
-  struct mafat_weights_options o = {method};
+  struct mafat_weights_options o = {.method = method};
   struct mafat_weights *w;
   struct arena a = make_arena(n, plan);
   int code = mafat_weights_open(&w, plan->packed ? test_packed_path : test_darknet_path, n, plan, &a.layout, &o, NULL, &diagnostic);

@@ -1,0 +1,56 @@
+#include "tests/support/tree.h"
+
+#include <check.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char tree[64];
+
+const char *test_tree(void)
+{
+  return tree;
+}
+
+static void make_folders(char *path)
+{
+  for (char *at = path + 1; (at = strchr(at, '/')); at++) {
+    *at = '\0';
+    ck_assert(mkdir(path, 0777) == 0 || errno == EEXIST);
+    *at = '/';
+  }
+}
+
+void test_tree_put(const char *path, const char *text)
+{
+  char name[512];
+  snprintf(name, sizeof name, "%s%s", tree, path);
+  make_folders(name);
+  FILE *file = fopen(name, "w");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_int_ge(fputs(text, file), 0);
+  fclose(file);
+}
+
+void test_tree_make(void)
+{
+  strcpy(tree, "/tmp/mafat-tree-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(tree));
+  test_tree_put("/proc/meminfo", "MemTotal:        4194304 kB\nMemFree:          100000 kB\nMemAvailable:    2097152 kB\n");
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+  (void)st;
+  (void)type;
+  (void)at;
+  return remove(path);
+}
+
+void test_tree_remove(void)
+{
+  nftw(tree, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
