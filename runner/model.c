@@ -95,6 +95,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   options.kernels = m->kernels;
   options.arena = o->arena;
   mafat_process_trim_heap(); /* of what searching and reading left there */
+  mafat_surroundings_trim();
   return mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
 }
 

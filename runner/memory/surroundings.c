@@ -148,6 +148,11 @@ static void share_arena(struct mafat_surroundings *around, struct mafat_arena *a
   around->process_bytes -= resident < around->process_bytes ? resident : around->process_bytes;
 }
 
+void mafat_surroundings_trim(void)
+{
+  if (code_stands_together()) mafat_process_trim_code();
+}
+
 int mafat_surroundings_measure(struct mafat_surroundings *around,
                                const struct mafat_surroundings_request *r, struct mafat_diagnostic *d)
 {
@@ -156,6 +161,7 @@ int mafat_surroundings_measure(struct mafat_surroundings *around,
   int code = look_at_picture(around, r, d);
   if (code) return code;
   if (code_stands_together()) populate_code(r->network, r->kernels);
+  mafat_surroundings_trim();
   mafat_process_touch_stack();
   mafat_process_trim_heap();
   around->process_bytes = mafat_process_resident_bytes();

@@ -162,7 +162,7 @@ static bool is_cached(const struct mafat_reads *r)
 {
   size_t bytes = (size_t)r->opened.st_size;
   if (bytes == 0 || (uint64_t)bytes != mafat_reads_file_bytes(r)) return false;
-  if (r->opened.st_uid != geteuid() && faccessat(AT_FDCWD, r->path, W_OK, AT_EACCESS) != 0) return false;
+  if (r->opened.st_uid != geteuid() && access(r->path, W_OK) != 0) return false;
   void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, r->fd, 0);
   if (map == MAP_FAILED) return false;
   bool cached = mafat_process_resident_bytes_of(map, bytes) >= bytes;

@@ -5,7 +5,6 @@
 #include "runner/program/run_inference/output.h"
 #include "runner/program/run_inference/report.h"
 #include "runner/program/run_inference/session.h"
-#include "runner/program/run_inference/trim_code.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,7 +162,6 @@ static void make_room(const struct mafat_session *s)
   mafat_model_describe(s->model, &model);
   size_t budget = model.budget_bytes, charge = model.plan.memory.charge_bytes;
   if (charge < budget && budget - charge >= PLENTY) return;
-  mafat_trim_code();
   trim_heap();
 }
 
