@@ -286,9 +286,11 @@ double mafat_executor_input_ms(const struct mafat_executor *e)
   return e->ms[mafat_network_picture(e->network)];
 }
 
-void mafat_executor_forget(struct mafat_executor *e)
+void mafat_executor_make_room(struct mafat_executor *e, size_t bytes)
 {
-  mafat_arena_forget(e->arena, NULL);
+  int input = e->layout->tensors[e->layout->picture].buffer;
+  const struct mafat_buffer none = {.bytes = 0}, *b = input < 0 ? &none : &e->layout->buffers[input];
+  mafat_arena_make_room(e->arena, b->offset, b->offset + b->bytes, bytes);
 }
 
 void mafat_executor_rest(struct mafat_executor *e)

@@ -130,10 +130,6 @@ void mafat_model_close(struct mafat_model **model)
 
 /* ---- running ---- */
 
-/* A decoder that takes more than this meets an arena without pages, as the
- * prediction has it; for smaller ones faulting them in again is not worth it. */
-enum { LARGE_DECODER = 512 << 10 };
-
 /* What the next input needs in place of the one before. */
 static int take_surroundings(struct mafat_model *m, const struct mafat_surroundings *around, const char *name,
                              const char *doing, struct mafat_diagnostic *d)
@@ -144,6 +140,8 @@ static int take_surroundings(struct mafat_model *m, const struct mafat_surroundi
     return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s needs %zu bytes in all, the budget (%s) is %zu bytes",
                       name, doing, p.charge_bytes, m->budget_source, m->budget_bytes);
   m->around = *around;
+  /* What reads a whole input meets an arena that lacks as much, as the prediction has it. */
+  if (!mafat_layout_takes_rows(m->choice.layout)) mafat_executor_make_room(m->executor, around->image_bytes);
   return MAFAT_OK;
 }
 
@@ -162,7 +160,6 @@ static int open_picture(struct mafat_model *m, const char *path, const struct ma
   const struct mafat_image_info *info = mafat_image_describe(*image);
   m->picture_w = info->width;
   m->picture_h = info->height;
-  if (!mafat_layout_takes_rows(m->choice.layout) && around.image_bytes > LARGE_DECODER) mafat_executor_forget(m->executor);
   return MAFAT_OK;
 }
 
