@@ -157,6 +157,10 @@ def main():
     if not os.access(MOUNT + "/memory.limit_in_bytes", os.F_OK) or os.geteuid() != 0:
         print("cold.py: needs control groups v1 and root", file=sys.stderr)
         return 77
+    for program in (BUILD + "/launcher", o.program):
+        if not os.access(program, os.X_OK):
+            print("cold.py: needs %s: make %s" % (program, program), file=sys.stderr)
+            return 77
     table = csv.DictWriter(sys.stdout, COLUMNS, extrasaction="ignore", lineterminator="\n")
     if not o.no_head:
         table.writeheader()
