@@ -156,6 +156,11 @@ $(BUILD)/memory_limit: $(call objects,$(wildcard experiments/memory_limit/*.c) r
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(MEMORY_LIMIT_STATIC)),-static $(LD_QUIET)) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 
+# A start that costs as little as can be (tests/limits/cold.py).
+$(BUILD)/launcher: tests/limits/launcher.c
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) -o $@ $<
+
 # --- tests -------------------------------------------------------------------
 
 # The unit tests fail allocations in turn and count those made while running; Check need not note every assertion (tests/support/marks.c).

@@ -44,6 +44,7 @@ int mafat_text_file_read(const char *path, const char *what, size_t max_bytes, c
     code = mafat_fail(d, MAFAT_EIO, "%s: expected %s, found a directory", path, what);
   else
     code = read_to_end(fd, path, what, max_bytes, text, bytes, d);
+  if (fd >= 0) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* it is in *text now */
   if (fd >= 0) close(fd);
   if (code) {
     free(*text);

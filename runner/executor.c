@@ -129,7 +129,9 @@ float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_flo
 void mafat_executor_set_input_row(struct mafat_executor *e, int c, int y, const float *row)
 {
   int picture = mafat_network_picture(e->network), w = mafat_network_tensor_shape(e->network, picture).w;
-  for (int x = 0; x < w; x++) *mafat_tensors_element(&e->tensors, picture, c, y, x) = row[x];
+  size_t pixel = (size_t)mafat_tensors_pixel_floats(&e->tensors, picture, c / MAFAT_CHANNEL_BLOCK);
+  float *to = mafat_tensors_element(&e->tensors, picture, c, y, 0);
+  for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[x];
 }
 
 static int read_floats(void *context, struct mafat_executor *e, struct mafat_span rows,
@@ -284,9 +286,11 @@ double mafat_executor_input_ms(const struct mafat_executor *e)
   return e->ms[mafat_network_picture(e->network)];
 }
 
-void mafat_executor_forget(struct mafat_executor *e)
+void mafat_executor_make_room(struct mafat_executor *e, size_t bytes)
 {
-  mafat_arena_forget(e->arena, NULL);
+  int input = e->layout->tensors[e->layout->picture].buffer;
+  const struct mafat_buffer none = {.bytes = 0}, *b = input < 0 ? &none : &e->layout->buffers[input];
+  mafat_arena_make_room(e->arena, b->offset, b->offset + b->bytes, bytes);
 }
 
 void mafat_executor_rest(struct mafat_executor *e)

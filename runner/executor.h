@@ -66,10 +66,10 @@ bool mafat_executor_source_failed(const struct mafat_executor *e);
 /* Milliseconds that the source took in the last run. */
 double mafat_executor_input_ms(const struct mafat_executor *e);
 
-/* Gives the arena's pages back to the system until they are touched again: for
- * decoding a large picture after a run, when nothing in the arena matters. */
-void mafat_executor_forget(struct mafat_executor *e);
-/* The same, unless the output of another who shares the arena lies there. */
+/* Gives so many bytes of the arena back to the system until they are touched again, and none of the
+ * input's: for decoding a picture as a whole after a run, when nothing in the arena matters. */
+void mafat_executor_make_room(struct mafat_executor *e, size_t bytes);
+/* Gives all of it back, unless the output of another who shares the arena lies there. */
 void mafat_executor_rest(struct mafat_executor *e);
 
 /* What the last run put out is no more to be read, for another one has been asked for. */

@@ -2,6 +2,7 @@
 
 #include "predictor/paper.h"
 #include "runner/image/input.h"
+#include "runner/image/raw_input.h"
 #include "runner/memory/process.h"
 #include "runner/memory/surroundings.h"
 #include "runner/sized.h"
@@ -106,6 +107,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   options.lock = &m->lock;
   mafat_pressure_open(&m->pressure, "");
   mafat_process_trim_heap(); /* of what searching and reading left there */
+  mafat_surroundings_trim();
   return mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
 }
 
@@ -142,9 +144,20 @@ void mafat_model_close(struct mafat_model **model)
 
 /* ---- running ---- */
 
-/* A decoder that takes more than this meets an arena without pages, as the
- * prediction has it; for smaller ones faulting them in again is not worth it. */
-enum { LARGE_DECODER = 512 << 10 };
+/* What the next input needs in place of the one before. */
+static int take_surroundings(struct mafat_model *m, const struct mafat_surroundings *around, const char *name,
+                             const char *doing, struct mafat_diagnostic *d)
+{
+  struct mafat_prediction p;
+  mafat_predict(&p, m->choice.layout, around);
+  if (p.charge_bytes > m->budget_bytes && !m->best_effort)
+    return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s needs %zu bytes in all, the budget (%s) is %zu bytes",
+                      name, doing, p.charge_bytes, m->budget_source, m->budget_bytes);
+  m->around = *around;
+  /* What reads a whole input meets an arena that lacks as much, as the prediction has it. */
+  if (!mafat_layout_takes_rows(m->choice.layout)) mafat_executor_make_room(m->executor, around->image_bytes);
+  return MAFAT_OK;
+}
 
 /* Opens the picture, in a file or, with pixels, in memory, whose decoder must fit too. */
 static int open_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
@@ -156,18 +169,11 @@ static int open_picture(struct mafat_model *m, const char *path, const struct ma
     code = pixels ? mafat_image_open_pixels(image, pixels, &input, d) : mafat_image_open(image, path, &input, d);
   if (code) return code;
   struct mafat_surroundings around = m->around;
-  struct mafat_prediction p;
   mafat_surroundings_set_picture(&around, *image, path, m->network);
-  mafat_predict(&p, m->choice.layout, &around);
-  if (p.charge_bytes > m->budget_bytes && !m->best_effort)
-    return mafat_fail(d, MAFAT_ELIMIT,
-                      "%.200s: does not fit: decoding this picture needs %zu bytes in all, the budget (%s) is %zu bytes",
-                      pixels ? "pixels" : path, p.charge_bytes, m->budget_source, m->budget_bytes);
+  if ((code = take_surroundings(m, &around, pixels ? "pixels" : path, "decoding this picture", d))) return code;
   const struct mafat_image_info *info = mafat_image_describe(*image);
   m->picture_w = info->width;
   m->picture_h = info->height;
-  m->around = around;
-  if (!mafat_layout_takes_rows(m->choice.layout) && around.image_bytes > LARGE_DECODER) mafat_executor_forget(m->executor);
   return MAFAT_OK;
 }
 
@@ -244,12 +250,15 @@ int mafat_model_run_raw(struct mafat_model *m, const char *path, struct mafat_di
 {
   double before = mafat_process_now_ms();
   struct mafat_raw_input input;
+  struct mafat_surroundings around = m->around;
   int code = begin_run(m, path, "a path of floats", d);
-  if (code == MAFAT_OK) code = mafat_input_raw_open(&input, path, mafat_network_picture_shape(m->network), d);
+  mafat_surroundings_set_floats(&around, m->network);
+  if (code == MAFAT_OK) code = take_surroundings(m, &around, path, "reading floats", d);
+  if (code == MAFAT_OK) code = mafat_raw_input_open(&input, path, mafat_network_picture_shape(m->network), d);
   if (code) return code;
   forget_picture(m);
-  code = run_source(m, mafat_input_raw_source(&input), before, d);
-  mafat_input_raw_close(&input);
+  code = run_source(m, mafat_raw_input_source(&input), before, d);
+  mafat_raw_input_close(&input);
   return code;
 }
 

@@ -24,7 +24,8 @@ enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
 struct mafat_image_source {
   int fd;
   off_t position;      /* in the file, of the first byte behind the buffer */
-  off_t dropped;       /* up to here the page cache was given back */
+  bool large;          /* the page cache is given back behind the reader */
+  off_t dropped;       /* up to here it was */
   const uint8_t *next; /* `left` bytes not yet taken */
   size_t left;
   uint8_t buffer[16384];
@@ -32,6 +33,11 @@ struct mafat_image_source {
 
 /* Refills an emptied buffer: 1, 0 at the end of the file, -1 with errno. */
 int mafat_image_source_fill(struct mafat_image_source *source);
+
+/* Of a large file that was looked at from `from` up to `to`: gives the page cache back once
+ * that is much. From where it was not. */
+off_t mafat_image_source_drop(const struct mafat_image_source *source, off_t from, off_t to);
+void mafat_image_source_close(struct mafat_image_source *source);
 
 /* Up to n bytes at `offset`, past the buffer: the count read, -1 with errno. */
 ssize_t mafat_image_source_peek(int fd, off_t offset, uint8_t *bytes, size_t n);

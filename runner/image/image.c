@@ -470,7 +470,7 @@ void mafat_image_close(struct mafat_image **im)
 {
   if (!im || !*im) return;
   release_decoding(*im);
-  if ((*im)->source.fd >= 0) close((*im)->source.fd);
+  mafat_image_source_close(&(*im)->source);
   free((*im)->name);
   free(*im);
   *im = NULL;

@@ -1,13 +1,7 @@
 #include "runner/image/input.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* ---- pictures ---- */
 
 static size_t row_floats(struct mafat_shape s)
 {
@@ -77,67 +71,4 @@ void mafat_input_picture_close(struct mafat_picture_input *p)
 {
   free(p->whole);
   p->whole = NULL;
-}
-
-/* ---- raw floats ---- */
-
-int mafat_input_raw_open(struct mafat_raw_input *r, const char *path, struct mafat_shape shape,
-                         struct mafat_diagnostic *d)
-{
-  size_t row_bytes = (size_t)shape.w * sizeof(float), expected = row_bytes * (size_t)shape.h * (size_t)shape.c;
-  struct stat st;
-  *r = (struct mafat_raw_input){.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .shape = shape};
-  int code = MAFAT_OK; /* O_NONBLOCK: a FIFO must not hang us */
-  if (r->fd < 0 || fstat(r->fd, &st) != 0) {
-    code = mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
-  } else if (!S_ISREG(st.st_mode)) {
-    code = mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %zu bytes (%d x %d x %d floats)", path,
-                      expected, shape.c, shape.h, shape.w);
-  } else if ((uint64_t)st.st_size != expected) {
-    code = mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %zu bytes (%d x %d x %d floats), found %lld", path,
-                      expected, shape.c, shape.h, shape.w, (long long)st.st_size);
-  } else if (!(r->row = malloc(row_bytes))) {
-    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  }
-  if (code) mafat_input_raw_close(r);
-  return code;
-}
-
-static int read_raw_row(struct mafat_raw_input *r, int c, int y, struct mafat_diagnostic *d)
-{
-  size_t bytes = (size_t)r->shape.w * sizeof(float);
-  off_t at = ((off_t)c * r->shape.h + y) * (off_t)bytes;
-  for (size_t got = 0; got < bytes;) {
-    ssize_t n = pread(r->fd, (char *)r->row + got, bytes - got, at + (off_t)got);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0)
-      return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", r->path, n ? strerror(errno) : "it became shorter");
-    got += (size_t)n;
-  }
-  return MAFAT_OK;
-}
-
-static int read_raw(void *context, struct mafat_executor *e, struct mafat_span rows, struct mafat_diagnostic *d)
-{
-  struct mafat_raw_input *r = context;
-  for (int c = 0; c < r->shape.c; c++)
-    for (int y = rows.begin; y < rows.end; y++) {
-      int code = read_raw_row(r, c, y, d);
-      if (code) return code;
-      mafat_executor_set_input_row(e, c, y, r->row);
-    }
-  return MAFAT_OK;
-}
-
-struct mafat_input_source mafat_input_raw_source(struct mafat_raw_input *r)
-{
-  return (struct mafat_input_source){read_raw, r};
-}
-
-void mafat_input_raw_close(struct mafat_raw_input *r)
-{
-  if (r->fd >= 0) close(r->fd);
-  free(r->row);
-  r->row = NULL;
-  r->fd = -1;
 }

@@ -1,5 +1,5 @@
-/* Sources of a run's input: a picture, decoded row by row as the plan asks for
- * it, and a file of raw floats. */
+/* A picture as the source of a run's input, decoded row by row as the plan asks for
+ * it. */
 #ifndef MAFAT_RUNNER_IMAGE_INPUT_H
 #define MAFAT_RUNNER_IMAGE_INPUT_H
 
@@ -25,19 +25,5 @@ struct mafat_input_source mafat_input_picture_source(struct mafat_picture_input 
  * unnoticed. */
 int mafat_input_picture_finish(struct mafat_picture_input *p, struct mafat_diagnostic *d);
 void mafat_input_picture_close(struct mafat_picture_input *p);
-
-struct mafat_raw_input {
-  const char *path;
-  int fd;
-  float *row;
-  struct mafat_shape shape;
-};
-
-/* Little-endian floats, channel by channel, row by row: exactly those of the
- * shape. MAFAT_EIO, MAFAT_EFORMAT, MAFAT_ENOMEM. */
-int mafat_input_raw_open(struct mafat_raw_input *r, const char *path, struct mafat_shape shape,
-                         struct mafat_diagnostic *d);
-struct mafat_input_source mafat_input_raw_source(struct mafat_raw_input *r);
-void mafat_input_raw_close(struct mafat_raw_input *r);
 
 #endif

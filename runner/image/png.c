@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "runner/image/decoder.h"
+#include "runner/image/image.h"
 
 #ifdef MAFAT_WITHOUT_PNG
 
@@ -121,17 +122,20 @@ static void read_bytes(png_structp p, png_bytep bytes, size_t n)
 static int find_orientation(const struct mafat_image_source *source)
 {
   enum { SIGNATURE_BYTES = 8, HEAD_BYTES = 8, CRC_BYTES = 4 };
-  off_t at = SIGNATURE_BYTES;
+  off_t at = SIGNATURE_BYTES, kept = MAFAT_IMAGE_FILE_WINDOW / 2; /* was read ahead: it comes next */
   uint8_t head[HEAD_BYTES];
+  int orientation = 1;
   while (mafat_image_source_peek(source->fd, at, head, sizeof head) == HEAD_BYTES) {
+    kept = mafat_image_source_drop(source, kept, at);
     size_t length = (size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3];
     at += HEAD_BYTES;
-    if (memcmp(head + 4, "eXIf", 4) == 0)
-      return mafat_image_exif_orientation(source->fd, at, length);
-    if (memcmp(head + 4, "IEND", 4) == 0) break;
+    bool found = memcmp(head + 4, "eXIf", 4) == 0;
+    if (found) orientation = mafat_image_exif_orientation(source->fd, at, length);
+    if (found || memcmp(head + 4, "IEND", 4) == 0) break;
     at += (off_t)length + CRC_BYTES;
   }
-  return 1;
+  mafat_image_source_drop(source, kept, INT64_MAX);
+  return orientation;
 }
 
 /* ---- Steps. ---- */

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runner/image/decoder.h"
@@ -21,19 +22,37 @@ ssize_t mafat_image_source_peek(int fd, off_t offset, uint8_t *bytes, size_t n)
 /* A file is read once: behind the reader its pages would only fill the memory
  * group's page cache, and so would the megabytes that the kernel reads ahead. Small
  * files stay, they may be read again soon. */
-static void mind_page_cache(const struct mafat_image_source *source, off_t *dropped)
+static void mind_page_cache(struct mafat_image_source *source)
 {
-  enum { AHEAD = MAFAT_IMAGE_FILE_WINDOW / 4, BEHIND = MAFAT_IMAGE_FILE_WINDOW / 2 };
-  if (source->position == 0) posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead but ours */
-  if (source->position % AHEAD == 0) posix_fadvise(source->fd, source->position, 2 * AHEAD, POSIX_FADV_WILLNEED);
-  if (source->position - *dropped < BEHIND || source->position <= MAFAT_IMAGE_FILE_WINDOW) return;
+  enum { PIECE = MAFAT_IMAGE_FILE_WINDOW / 4 }; /* two are read ahead, one is behind the reader */
+  struct stat st;
+  if (source->position == 0) {
+    posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead but ours */
+    source->large = fstat(source->fd, &st) == 0 && st.st_size > MAFAT_IMAGE_FILE_WINDOW;
+  }
+  if (source->position % PIECE == 0) posix_fadvise(source->fd, source->position, 2 * PIECE, POSIX_FADV_WILLNEED);
+  if (!source->large || source->position - source->dropped < PIECE) return;
   posix_fadvise(source->fd, 0, source->position, POSIX_FADV_DONTNEED);
-  *dropped = source->position;
+  source->dropped = source->position;
+}
+
+off_t mafat_image_source_drop(const struct mafat_image_source *source, off_t from, off_t to)
+{
+  if (!source->large || to - from < MAFAT_IMAGE_FILE_WINDOW / 2) return from;
+  posix_fadvise(source->fd, from, to - from, POSIX_FADV_DONTNEED);
+  return to;
+}
+
+void mafat_image_source_close(struct mafat_image_source *source)
+{
+  if (source->fd < 0) return;
+  if (source->dropped > 0) posix_fadvise(source->fd, 0, 0, POSIX_FADV_DONTNEED);
+  close(source->fd);
 }
 
 int mafat_image_source_fill(struct mafat_image_source *source)
 {
-  mind_page_cache(source, &source->dropped);
+  mind_page_cache(source);
   ssize_t got = mafat_image_source_peek(source->fd, source->position,
                                         source->buffer, sizeof source->buffer);
   if (got < 0) return -1;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 struct mafat_arena {
   pthread_mutex_t mutex;
@@ -154,12 +155,18 @@ void mafat_arena_unhold(struct mafat_arena *a)
 
 /* ---- pages ---- */
 
+/* Pages that are locked cannot be given back; the next run locks them again. */
+static void loosen(struct mafat_arena *a)
+{
+  if (a->locked) mafat_lock_release(a->memory, a->bytes);
+  a->lock_due = a->lock_due || a->locked;
+}
+
 void mafat_arena_forget(struct mafat_arena *a, const void *user)
 {
   pthread_mutex_lock(&a->mutex);
   if (a->memory && !a->running && (!user || !a->holder || a->holder == user)) {
-    if (a->locked) mafat_lock_release(a->memory, a->bytes);
-    a->lock_due = a->locked;
+    loosen(a);
     madvise(a->memory, a->bytes, MADV_DONTNEED);
     a->holder = NULL;
   }
@@ -172,6 +179,30 @@ size_t mafat_arena_locked_bytes(struct mafat_arena *a)
   size_t bytes = a->locked ? a->bytes : 0;
   pthread_mutex_unlock(&a->mutex);
   return bytes;
+}
+
+/* Whole pages of [begin, end); how many bytes these are. */
+static size_t give_back(char *memory, size_t begin, size_t end)
+{
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  begin = (begin + page - 1) / page * page;
+  if (begin >= end) return 0;
+  madvise(memory + begin, end - begin, MADV_DONTNEED);
+  return end - begin;
+}
+
+void mafat_arena_make_room(struct mafat_arena *a, size_t begin, size_t end, size_t bytes)
+{
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  pthread_mutex_lock(&a->mutex);
+  if (a->memory && !a->running && bytes > 0) {
+    loosen(a);
+    size_t wanted = bytes < a->bytes ? (bytes + page - 1) / page * page : a->bytes;
+    size_t last = a->bytes - wanted, done = give_back(a->memory, last > end ? last : end, a->bytes);
+    if (done < wanted) give_back(a->memory, 0, (wanted - done < begin ? wanted - done : begin) / page * page);
+    a->holder = NULL;
+  }
+  pthread_mutex_unlock(&a->mutex);
 }
 
 size_t mafat_arena_bytes(struct mafat_arena *a, size_t *resident_bytes)

@@ -32,6 +32,9 @@ void mafat_arena_unhold(struct mafat_arena *a);
 
 /* Gives the pages back, unless somebody runs. With a user: unless another's output is there. */
 void mafat_arena_forget(struct mafat_arena *a, const void *user);
+/* The same of so many bytes outside of [begin, end), or of all there are, for what the next run
+ * needs before it comes to them: what can be read there is gone. */
+void mafat_arena_make_room(struct mafat_arena *a, size_t begin, size_t end, size_t bytes);
 
 /* Of the mapping: all or none. */
 size_t mafat_arena_locked_bytes(struct mafat_arena *a);

@@ -22,6 +22,9 @@ void mafat_process_swap_bytes(uint64_t *in, uint64_t *out);
 
 /* Makes pages of this program's file resident that would be when they are entered. */
 void mafat_process_populate(const char *begin, const char *end);
+/* Gives back what was read ahead of this program's file and is not mapped; from here on a page of
+ * its code that is missing is read alone. */
+void mafat_process_trim_code(void);
 /* Touches so much of the stack below the caller's as anything here takes. */
 void mafat_process_touch_stack(void);
 /* Gives freed pages of the heap back to the system. */

@@ -1,6 +1,7 @@
 #include "runner/memory/surroundings.h"
 
 #include "runner/image/input.h"
+#include "runner/image/raw_input.h"
 #include "runner/memory/process.h"
 
 #include <string.h>
@@ -112,12 +113,21 @@ void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const 
   around->turned_bytes = around->file_bytes = 0;
 }
 
+void mafat_surroundings_set_floats(struct mafat_surroundings *around, const struct mafat_network *n)
+{
+  around->image_bytes = mafat_raw_input_bytes(mafat_network_picture_shape(n));
+  around->turned_bytes = around->file_bytes = 0;
+}
+
 static int look_at_picture(struct mafat_surroundings *around, const struct mafat_surroundings_request *r,
                            struct mafat_diagnostic *d)
 {
   struct mafat_image_input input;
   struct mafat_image *image;
-  if (r->floats_only) return MAFAT_OK;
+  if (r->floats_only) {
+    mafat_surroundings_set_floats(around, r->network);
+    return MAFAT_OK;
+  }
   int code = mafat_surroundings_input(&input, r->network, d);
   if (code) return code;
   code = r->picture ? mafat_image_open(&image, r->picture, &input, d) : MAFAT_EINVAL;
@@ -138,6 +148,11 @@ static void share_arena(struct mafat_surroundings *around, struct mafat_arena *a
   around->process_bytes -= resident < around->process_bytes ? resident : around->process_bytes;
 }
 
+void mafat_surroundings_trim(void)
+{
+  if (code_stands_together()) mafat_process_trim_code();
+}
+
 int mafat_surroundings_measure(struct mafat_surroundings *around,
                                const struct mafat_surroundings_request *r, struct mafat_diagnostic *d)
 {
@@ -147,6 +162,7 @@ int mafat_surroundings_measure(struct mafat_surroundings *around,
   int code = look_at_picture(around, r, d);
   if (code) return code;
   if (code_stands_together()) populate_code(r->network, r->kernels);
+  mafat_surroundings_trim();
   mafat_process_touch_stack();
   mafat_process_trim_heap();
   around->process_bytes = mafat_process_resident_bytes();

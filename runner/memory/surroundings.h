@@ -30,11 +30,16 @@ struct mafat_surroundings_request {
 int mafat_surroundings_measure(struct mafat_surroundings *around,
                                const struct mafat_surroundings_request *request, struct mafat_diagnostic *d);
 
+/* Gives back what the kernel read ahead of the program's file, where its code stands together:
+ * what a run enters is resident by then. */
+void mafat_surroundings_trim(void);
+
 /* Changes what depends on the picture: to an opened one (`path` NULL: it is in no file), to an
- * ordinary one. */
+ * ordinary one, to a file of floats. */
 void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
                                     const char *path, const struct mafat_network *n);
 void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n);
+void mafat_surroundings_set_floats(struct mafat_surroundings *around, const struct mafat_network *n);
 
 /* What the network wants of a picture; MAFAT_EUNSUPPORTED where it wants none. */
 int mafat_surroundings_input(struct mafat_image_input *input, const struct mafat_network *n,

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runner/memory/process.h"
 #include "runner/weights/reads_method.h"
 
 enum {
@@ -30,7 +31,7 @@ struct slot {
 struct mafat_reads {
   char *path;
   int fd;
-  bool direct;
+  bool direct, cached; /* cached: all of it was in the page cache, where it stays */
   size_t alignment, page_bytes;
   struct stat opened;
   const struct mafat_reads_how *method;
@@ -119,7 +120,7 @@ static void drop_pages(const struct mafat_reads *r, uint64_t offset, size_t byte
 {
   uint64_t begin = offset / r->page_bytes * r->page_bytes;
   uint64_t end = (offset + bytes + r->page_bytes - 1) / r->page_bytes * r->page_bytes;
-  if (!r->direct) posix_fadvise(r->fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
+  if (!r->direct && !r->cached) posix_fadvise(r->fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
 }
 
 int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnostic *d)
@@ -155,6 +156,20 @@ static int open_file(struct mafat_reads *r, struct mafat_diagnostic *d)
   return MAFAT_OK;
 }
 
+/* Is all of it in the page cache? Of files that a process neither owns nor may write to the
+ * kernel says so whatever is the case. */
+static bool is_cached(const struct mafat_reads *r)
+{
+  size_t bytes = (size_t)r->opened.st_size;
+  if (bytes == 0 || (uint64_t)bytes != mafat_reads_file_bytes(r)) return false;
+  if (r->opened.st_uid != geteuid() && access(r->path, W_OK) != 0) return false;
+  void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, r->fd, 0);
+  if (map == MAP_FAILED) return false;
+  bool cached = mafat_process_resident_bytes_of(map, bytes) >= bytes;
+  munmap(map, bytes);
+  return cached;
+}
+
 /* False where neither kernel nor file system tells. 0: no direct reads of this file. */
 static bool told_alignment(int fd, size_t *alignment)
 {
@@ -184,7 +199,7 @@ static int settle_alignment(struct mafat_reads *r, char *probe, struct mafat_dia
 {
   size_t candidates[] = {512, MOST_ALIGNMENT};
   int n = told_alignment(r->fd, &candidates[0]) ? 1 : 2;
-  for (int i = 0; r->direct && i < n; i++) {
+  for (int i = 0; r->direct && !r->cached && i < n; i++) {
     r->alignment = candidates[i];
     if (r->alignment == 0 || r->alignment > MOST_ALIGNMENT || (r->alignment & (r->alignment - 1))) continue;
     int error = try_alignment(r, probe, r->alignment);
@@ -243,8 +258,8 @@ static int choose_method(struct mafat_reads *r, enum mafat_reads_method wanted, 
   return code == MAFAT_EUNSUPPORTED ? MAFAT_EIO : code;
 }
 
-int mafat_reads_open(struct mafat_reads **out, const char *path, enum mafat_reads_method method,
-                     struct mafat_diagnostic *d)
+static int open_reads(struct mafat_reads **out, const char *path, enum mafat_reads_method method, bool cached,
+                      struct mafat_diagnostic *d)
 {
   *out = NULL;
   int code;
@@ -260,6 +275,7 @@ int mafat_reads_open(struct mafat_reads **out, const char *path, enum mafat_read
     goto fail;
   }
   if ((code = open_file(r, d))) goto fail;
+  r->cached = cached && is_cached(r);
   if ((code = settle_alignment(r, probe, d))) goto fail;
   if ((code = choose_method(r, method, probe, d))) goto fail;
   munmap(probe, PROBE_BYTES);
@@ -269,6 +285,17 @@ fail:
   if (probe != MAP_FAILED) munmap(probe, PROBE_BYTES);
   mafat_reads_close(&r);
   return code;
+}
+
+int mafat_reads_open(struct mafat_reads **out, const char *path, enum mafat_reads_method method,
+                     struct mafat_diagnostic *d)
+{
+  return open_reads(out, path, method, false, d);
+}
+
+int mafat_reads_open_cached(struct mafat_reads **out, const char *path, struct mafat_diagnostic *d)
+{
+  return open_reads(out, path, MAFAT_READS_AUTO, true, d);
 }
 
 void mafat_reads_close(struct mafat_reads **reads)

@@ -23,6 +23,9 @@ struct mafat_reads;
  * MAFAT_READS_AUTO is asked for and the kernel, or this build, does without it. */
 int mafat_reads_open(struct mafat_reads **out, const char *path, enum mafat_reads_method method,
                      struct mafat_diagnostic *d);
+/* The same of a file that may have been written just now: one that lies in the page cache as a
+ * whole is read from there, and stays there. */
+int mafat_reads_open_cached(struct mafat_reads **out, const char *path, struct mafat_diagnostic *d);
 /* Waits for what is under way. */
 void mafat_reads_close(struct mafat_reads **reads);
 

@@ -262,6 +262,7 @@ int mafat_weights_probe(const char *path, struct mafat_weights_kind *kind, struc
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not hang us */
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
   ssize_t got;
+  posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* one page, not what lies behind it */
   do got = pread(fd, beginning, sizeof beginning, 0);
   while (got < 0 && errno == EINTR);
   int code = got < 0 ? mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", path, strerror(errno)) : MAFAT_OK;

@@ -90,8 +90,9 @@ static float read_at(const void *context, int layer, int c, int y, int x)
   return mafat_executor_output_at(context, layer, c, y, x);
 }
 
-static void check_boxes(const struct mafat_executor *e, const struct mafat_network *n)
+static void check_boxes(const struct run *r, const struct mafat_executor *e)
 {
+  const struct mafat_network *n = r->network;
   struct mafat_detect_input in;
   struct mafat_detections *boxes = NULL;
   struct mafat_diagnostic d = {""};
@@ -104,7 +105,8 @@ static void check_boxes(const struct mafat_executor *e, const struct mafat_netwo
   in.picture_h = 427;
   in.thresh = .1f;
   in.n_layers = n->n_layers;
-  in.room_bytes = 1 << 16;
+  in.room = mafat_executor_boxes_room(e);
+  in.most_boxes = r->layout->most_boxes;
   int code = mafat_detect(&boxes, n, &in, &d);
   require((code == MAFAT_OK) == (boxes != NULL) && (code == MAFAT_OK || d.text[0]));
   mafat_detections_close(&boxes);
@@ -129,7 +131,7 @@ static void run(struct run *r, const char *weights_path, const float *input)
   mafat_executor_set_input(e, input);
   require(mafat_executor_run(e, NULL) == MAFAT_OK);
   mafat_executor_read_output(e, r->network->n_layers - 1, r->output);
-  check_boxes(e, r->network);
+  check_boxes(r, e);
   mafat_executor_close(&e);
   mafat_weights_close(&w);
 }

@@ -53,6 +53,7 @@ static int read_file(struct text *t, const char *path, struct mafat_diagnostic *
     code = mafat_fail(d, MAFAT_EIO, "%s: expected labels, found a directory", path);
   else
     code = read_all(t, fd, path, d);
+  if (fd >= 0) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* no page cache beside them */
   if (fd >= 0) close(fd);
   return code;
 }

@@ -5,7 +5,6 @@
 #include "runner/program/run_inference/output.h"
 #include "runner/program/run_inference/report.h"
 #include "runner/program/run_inference/session.h"
-#include "runner/program/run_inference/trim_code.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -164,7 +163,6 @@ static void make_room(const struct mafat_session *s)
   mafat_model_describe(s->model, &model);
   size_t budget = model.budget_bytes, charge = model.plan.memory.charge_bytes;
   if (charge < budget && budget - charge >= PLENTY) return;
-  mafat_trim_code();
   trim_heap();
 }
 
@@ -316,11 +314,23 @@ static bool read_line(char *line, size_t room)
   return true;
 }
 
+/* A list in a file is read a page at a time, and given back behind the reader. */
+static void mind_page_cache(off_t *dropped)
+{
+  enum { PIECE = 32 << 10 };
+  off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+  if (at - *dropped < PIECE) return;
+  posix_fadvise(STDIN_FILENO, 0, 0, POSIX_FADV_DONTNEED);
+  *dropped = at;
+}
+
 /* Paths from standard input, one a line. */
 static int run_list(struct mafat_session *s, int status)
 {
   char line[PATH_MAX + 1]; /* a longer one cannot be opened, and says so */
-  while (!s->out.error && read_line(line, sizeof line))
+  off_t dropped = 0;
+  posix_fadvise(STDIN_FILENO, 0, 0, POSIX_FADV_RANDOM);
+  for (; !s->out.error && read_line(line, sizeof line); mind_page_cache(&dropped))
     if (line[0]) status = merge_status(status, run_and_tell(s, line), false);
   if (ferror(stdin)) {
     fprintf(stderr, "run_inference: standard input: cannot read the list: %s\n", strerror(errno));

@@ -1,6 +1,7 @@
 /* What is measured and looked up before a plan is chosen. */
 #include "runner/memory/surroundings.h"
 
+#include "runner/image/raw_input.h"
 #include "runner/memory/process.h"
 #include "tests/support/support.h"
 
@@ -52,8 +53,9 @@ END_TEST
 
 START_TEST(test_floats_need_no_decoder)
 {
-  ck_assert_uint_eq(measure(3, NULL, false, true, MAFAT_OK).image_bytes, 0);
-  ck_assert_uint_eq(measure(5, NULL, false, true, MAFAT_OK).image_bytes, 0);
+  ck_assert_uint_eq(measure(3, NULL, false, true, MAFAT_OK).image_bytes, mafat_raw_input_bytes((struct mafat_shape){.h = 64, .w = 64, .c = 3}));
+  ck_assert_uint_eq(measure(5, NULL, false, true, MAFAT_OK).image_bytes, mafat_raw_input_bytes((struct mafat_shape){.h = 64, .w = 64, .c = 5}));
+  ck_assert_uint_lt(mafat_raw_input_bytes((struct mafat_shape){2000, 2000, 64}), 512 << 10);
 }
 END_TEST
 

@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "runner/image/image.h"
+#include "runner/memory/process.h"
 #include "tests/support/picture_writer.h"
 #include "tests/support/support.h"
 
@@ -720,6 +722,55 @@ START_TEST(bytes_bound_what_is_used)
 }
 END_TEST
 
+/* Pages of the picture's file that are in the page cache. */
+static size_t cached_bytes(void)
+{
+  size_t n = 0;
+  int fd = open(path, O_RDONLY);
+  struct stat st;
+  ck_assert(fd >= 0 && fstat(fd, &st) == 0);
+  void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+  ck_assert(map != MAP_FAILED);
+  n = mafat_process_resident_bytes_of(map, (size_t)st.st_size);
+  munmap(map, (size_t)st.st_size);
+  close(fd);
+  return n;
+}
+
+static void evict(void)
+{
+  int fd = open(path, O_RDONLY);
+  ck_assert(fd >= 0 && fsync(fd) == 0);
+  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  close(fd);
+}
+
+/* PNG in chunks of 8 KB, all of which are stepped over when it is opened. */
+START_TEST(large_files_take_little_page_cache)
+{
+  enum { W = 1200, H = 900 };
+  static float row[64 * 3];
+  const struct mafat_image_input input = {64, 48, 3, MAFAT_FIT_STRETCH};
+  const struct png_style style = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8};
+  struct mafat_image *im;
+  if (_i) picture_write_ppm(path, W, H, '6', 255);
+  else picture_write_png(path, W, H, &style);
+  evict();
+  if (cached_bytes() > 0) {
+    printf("skip the page cache: what is written to %s stays in it\n", folder);
+    return;
+  }
+  ck_assert_int_eq(mafat_image_open(&im, path, &input, &diagnostic), MAFAT_OK);
+  ck_assert_uint_le(cached_bytes(), MAFAT_IMAGE_FILE_WINDOW);
+  for (int y = 0; y < input.h; y++) {
+    ck_assert_int_eq(mafat_image_read_row(im, row, &diagnostic), MAFAT_OK);
+    ck_assert_uint_le(cached_bytes(), MAFAT_IMAGE_FILE_WINDOW);
+  }
+  mafat_image_close(&im);
+  ck_assert_uint_eq(cached_bytes(), 0);
+}
+END_TEST
+
 Suite *image_suite(void)
 {
   static const int n_pngs = sizeof pngs / sizeof *pngs, n_jpegs = sizeof jpegs / sizeof *jpegs;
@@ -759,6 +810,7 @@ Suite *image_suite(void)
   tcase_add_checked_fixture(memory, make_folder, remove_folder);
   tcase_set_timeout(memory, 120);
   tcase_add_loop_test(memory, bytes_bound_what_is_used, 0, test_slow_rows(6));
+  tcase_add_loop_test(memory, large_files_take_little_page_cache, 0, 2);
   suite_add_tcase(suite, memory);
   return suite;
 }

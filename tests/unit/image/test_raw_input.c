@@ -1,0 +1,229 @@
+/* Files of raw floats: the bits of the same floats in memory, whatever rows a plan asks for; and what
+ * they leave in the page cache. */
+#include "runner/image/raw_input.h"
+
+#include "include/mafat.h"
+#include "runner/memory/process.h"
+#include "tests/support/failing_malloc.h"
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+Suite *raw_input_suite(void);
+
+enum { FILTERS = 5 };
+
+/* Bands of many rows and of one, more channels than reads may be under way, rows longer than all room. */
+static const struct mafat_shape shapes[] = {{24, 32, 3},   {130, 257, 3}, {300, 401, 1}, {40, 401, 20}, {9, 33, 40},
+                                            {3, 2000, 70}, {2, 1, 200},   {3, 70000, 1}, {37, 1365, 4}, {1, 5, 2}};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+struct input {
+  struct mafat_shape shape;
+  char path[64];
+  size_t n;
+  float *floats;
+};
+
+static struct input make_input(struct mafat_shape s, const char *folder)
+{
+  struct input in = {.shape = s, .n = (size_t)s.h * (size_t)s.w * (size_t)s.c};
+  in.floats = malloc(in.n * sizeof *in.floats);
+  for (size_t i = 0; i < in.n; i++) in.floats[i] = (float)(i * 37 % 10007) / 10007 - .5f;
+  snprintf(in.path, sizeof in.path, "%s/mafat-raw-XXXXXX", folder);
+  int fd = mkstemp(in.path);
+  ck_assert(fd >= 0 && write(fd, in.floats, in.n * sizeof *in.floats) == (ssize_t)(in.n * sizeof *in.floats));
+  ck_assert(fsync(fd) == 0 && close(fd) == 0);
+  return in;
+}
+
+static void remove_input(struct input *in)
+{
+  unlink(in->path);
+  free(in->floats);
+}
+
+static void evict(const struct input *in)
+{
+  int fd = open(in->path, O_RDONLY);
+  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  close(fd);
+}
+
+static size_t cached_bytes(const struct input *in)
+{
+  size_t bytes = in->n * sizeof *in->floats;
+  int fd = open(in->path, O_RDONLY);
+  void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  ck_assert(fd >= 0 && map != MAP_FAILED);
+  size_t cached = mafat_process_resident_bytes_of(map, bytes);
+  munmap(map, bytes);
+  close(fd);
+  return cached;
+}
+
+static struct mafat_model *open_model(struct mafat_shape s, const char *plan)
+{
+  char cfg[200];
+  struct mafat_model_options options;
+  struct mafat_diagnostic d = {""};
+  struct mafat_model *m;
+  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[convolutional]\nfilters=%d\nsize=3\npad=1\nactivation=linear\n",
+           s.h, s.w, s.c, FILTERS);
+  struct test_model_files files = test_model_files(cfg, 7);
+  mafat_model_defaults(&options);
+  options.plan = plan;
+  options.floats_only = true;
+  options.memory_bytes = (size_t)1 << 30;
+  int code = mafat_model_open(&m, files.cfg, files.weights, &options, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  test_model_files_close(&files);
+  return m;
+}
+
+/* ---- the floats ---- */
+
+static void compare(struct mafat_model *m, const struct input *in, const char *what)
+{
+  size_t n = (size_t)in->shape.h * (size_t)in->shape.w * FILTERS;
+  float *expected = malloc(n * sizeof *expected), *found = malloc(n * sizeof *found);
+  struct mafat_diagnostic d = {""};
+  ck_assert_msg(mafat_model_run_floats(m, in->floats, in->n, &d) == MAFAT_OK, "%s", d.text);
+  mafat_model_read_output(m, expected);
+  ck_assert_msg(mafat_model_run_raw(m, in->path, &d) == MAFAT_OK, "%s", d.text);
+  mafat_model_read_output(m, found);
+  ck_assert_msg(memcmp(expected, found, n * sizeof *found) == 0, "%d x %d x %d, %s: other outputs", in->shape.c,
+                in->shape.h, in->shape.w, what);
+  free(expected);
+  free(found);
+}
+
+START_TEST(any_shape_by_any_plan)
+{
+  static const char *const plans[] = {"1x1/NoCut", "rows1", "rows3", "2x2/NoCut"};
+  struct input in = make_input(shapes[_i], "/var/tmp");
+  for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
+    if (strcmp(plans[p], "2x2/NoCut") == 0 && (in.shape.h < 2 || in.shape.w < 2)) continue;
+    struct mafat_model *m = open_model(in.shape, plans[p]);
+    compare(m, &in, plans[p]);
+    evict(&in);
+    compare(m, &in, plans[p]);
+    mafat_model_close(&m);
+  }
+  remove_input(&in);
+}
+END_TEST
+
+START_TEST(files_in_memory)
+{
+  if (access("/dev/shm", W_OK) != 0) return;
+  struct input in = make_input((struct mafat_shape){130, 257, 3}, "/dev/shm");
+  struct mafat_model *m = open_model(in.shape, "rows2");
+  compare(m, &in, "rows2");
+  mafat_model_close(&m);
+  remove_input(&in);
+}
+END_TEST
+
+/* ---- the page cache ---- */
+
+START_TEST(what_was_not_in_the_page_cache_is_not_brought_there)
+{
+  struct input in = make_input((struct mafat_shape){500, 400, 3}, "/var/tmp");
+  struct mafat_model *m = open_model(in.shape, _i ? "rows4" : "1x1/NoCut");
+  evict(&in);
+  if (cached_bytes(&in) > 0) {
+    printf("skip the page cache: what is written to /var/tmp stays in it\n");
+  } else {
+    ck_assert_int_eq(mafat_model_run_raw(m, in.path, NULL), MAFAT_OK);
+    ck_assert_uint_eq(cached_bytes(&in), 0);
+  }
+  mafat_model_close(&m);
+  remove_input(&in);
+}
+END_TEST
+
+START_TEST(what_was_there_stays)
+{
+  struct input in = make_input((struct mafat_shape){500, 400, 3}, "/var/tmp");
+  struct mafat_model *m = open_model(in.shape, _i ? "rows4" : "1x1/NoCut");
+  size_t before = cached_bytes(&in);
+  ck_assert_int_eq(mafat_model_run_raw(m, in.path, NULL), MAFAT_OK);
+  ck_assert_uint_eq(cached_bytes(&in), before);
+  mafat_model_close(&m);
+  remove_input(&in);
+}
+END_TEST
+
+/* ---- what goes wrong ---- */
+
+/* The code of opening the file, and closing it again. */
+static int try_to_open(const struct input *in)
+{
+  struct mafat_raw_input r;
+  struct mafat_diagnostic d;
+  int code = mafat_raw_input_open(&r, in->path, in->shape, &d);
+  if (code == MAFAT_OK) mafat_raw_input_close(&r);
+  return code;
+}
+
+START_TEST(failed_allocations_are_told)
+{
+  struct input in = make_input((struct mafat_shape){24, 32, 3}, "/var/tmp");
+  long asked, unfreed, fail_at = 0;
+  int code;
+  do {
+    failing_malloc_arm(fail_at);
+    code = try_to_open(&in);
+    asked = failing_malloc_disarm(&unfreed);
+    ck_assert_int_eq(unfreed, 0);
+    ck_assert_int_eq(code, fail_at < asked ? MAFAT_ENOMEM : MAFAT_OK);
+  } while (fail_at++ < asked);
+  ck_assert_int_gt(asked, 1);
+  evict(&in); /* else it is mapped to see whether it is in the page cache, which may fail */
+  fail_at = 0;
+  do {
+    failing_mmap_arm(fail_at);
+    code = try_to_open(&in);
+    asked = failing_mmap_disarm();
+  } while (fail_at++ < asked);
+  ck_assert_int_eq(code, MAFAT_OK);
+  ck_assert_int_gt(asked, 1);
+  remove_input(&in);
+}
+END_TEST
+
+START_TEST(a_file_that_becomes_shorter)
+{
+  struct input in = make_input((struct mafat_shape){130, 257, 3}, "/var/tmp");
+  struct mafat_diagnostic d = {""};
+  struct mafat_model *m = open_model(in.shape, "1x1/NoCut");
+  ck_assert_int_eq(truncate(in.path, (off_t)(in.n * sizeof *in.floats) - 4), 0);
+  ck_assert_int_eq(mafat_model_run_raw(m, in.path, &d), MAFAT_EFORMAT);
+  ck_assert_ptr_nonnull(strstr(d.text, "3 x 130 x 257 floats"));
+  mafat_model_close(&m);
+  remove_input(&in);
+}
+END_TEST
+
+Suite *raw_input_suite(void)
+{
+  Suite *s = suite_create("raw_input");
+  TCase *floats = tcase_create("floats"), *cache = tcase_create("cache"), *failures = tcase_create("failures");
+  tcase_add_loop_test(floats, any_shape_by_any_plan, 0, N_SHAPES);
+  tcase_add_test(floats, files_in_memory);
+  suite_add_tcase(s, floats);
+  tcase_add_loop_test(cache, what_was_not_in_the_page_cache_is_not_brought_there, 0, 2);
+  tcase_add_loop_test(cache, what_was_there_stays, 0, 2);
+  suite_add_tcase(s, cache);
+  tcase_add_test(failures, failed_allocations_are_told);
+  tcase_add_test(failures, a_file_that_becomes_shorter);
+  suite_add_tcase(s, failures);
+  return s;
+}
