@@ -236,7 +236,7 @@ struct mafat_memory_facts {
   size_t input;
   size_t scratch;
   size_t io;          /* where streamed weights are read to; page cache of the picture's file */
-  size_t image;       /* the picture's decoder */
+  size_t image;       /* the picture's decoder; what raw floats are read through */
   bool image_before;  /* it works before the layers run, and not while: no part of their sum */
   size_t kernel;      /* the kernel's own for the process */
   size_t rest;        /* gaps in the arena, rounding up, what the kernel charges ahead, and the reserve */

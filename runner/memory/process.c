@@ -103,8 +103,9 @@ void mafat_process_populate(const char *begin, const char *end)
   for (; from < to; from += page) (void)*(volatile const char *)from;
 }
 
-/* By the linker of a program. */
-extern char __executable_start[] __attribute__((weak)), etext[] __attribute__((weak)), edata[] __attribute__((weak));
+/* By run_inference.ld: where the program begins, where its code and where its data end. */
+extern const char mafat_program_begin[] __attribute__((weak)), mafat_program_code_end[] __attribute__((weak)),
+    mafat_program_end[] __attribute__((weak));
 
 /* From Linux 6.16 on, code that is missing is read ahead up to the end of its mapping, whatever
  * is advised: so mappings are cut short, where two differ in advice that means nothing to code. */
@@ -112,15 +113,15 @@ static void advise_code(void)
 {
   enum { CODE_PIECE = 64 << 10 };
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  uintptr_t from = (uintptr_t)__executable_start / page * page, to = (uintptr_t)edata / page * page;
+  uintptr_t from = (uintptr_t)mafat_program_begin / page * page, to = (uintptr_t)mafat_program_end / page * page;
   madvise((void *)from, to - from, MADV_RANDOM); /* advice: failing does no harm */
   from = from / CODE_PIECE * CODE_PIECE + CODE_PIECE;
-  for (; from + CODE_PIECE < (uintptr_t)etext; from += 2 * CODE_PIECE) madvise((void *)from, CODE_PIECE, MADV_DONTDUMP);
+  for (; from + CODE_PIECE < (uintptr_t)mafat_program_code_end; from += 2 * CODE_PIECE) madvise((void *)from, CODE_PIECE, MADV_DONTDUMP);
 }
 
 void mafat_process_trim_code(void)
 {
-  if (!__executable_start || !etext || !edata) return;
+  if (!mafat_program_begin) return;
   advise_code();
   int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;

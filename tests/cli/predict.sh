@@ -106,7 +106,7 @@ says image-text '^plain.cfg: 96 x 64, 7 layers; packed weights; a.ppm$'
 predict --json plain.cfg plain.weights -
 json image-list 'a["image"] is None and a["image_assumed"]'
 predict --json --input no-such-file plain.cfg
-json input 'a["breakdown"]["image"] == 0 and not a["image_assumed"]'
+json input '0 < a["breakdown"]["image"] <= 1 << 18 and not a["image_assumed"]' # what raw floats are read through
 answer channels channels17.cfg
 json channels-floats 'not a["image_assumed"]'
 [ ! -d "$shapes" ] || answer shapes "$shapes/shapes.cfg" "$shapes/shapes.weights"
