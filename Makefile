@@ -93,8 +93,8 @@ $(BUILD)/obj/%.o: %.c Makefile
 # include/mafat.h declares can be seen from outside.
 $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
-# Read once a run, and resident while it lasts: small.
-$(call objects,$(FORMATS) $(NETWORK) predictor/spec.c predictor/lay.c runner/facts.c runner/facts_layers.c): EXTRA = -Os
+# Read once a run, and resident while it lasts: small. Not what a search asks all the time.
+$(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c): EXTRA = -Os
 
 # Loops over all of a weights file, while a layer waits for it.
 $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3

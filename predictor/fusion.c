@@ -69,23 +69,21 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
   return enough ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n, struct mafat_link step,
+int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n,
                        struct mafat_link links[MAFAT_FUSION_MOST])
 {
-  int n_links = 0, inside;
-  struct mafat_link link = step;
-  while ((inside = mafat_fusion_inside(plan, link.layer)) >= 0) {
-    const struct mafat_layer *outer = &n->layers[link.layer], *inner = &n->layers[inside];
-    assert(n_links < MAFAT_FUSION_MOST - 1);
-    link.channels = mafat_span(0, outer->in.c);
-    links[n_links++] = link;
-    link.layer = inside;
-    link.box.y = mafat_layer_in_span(outer, 0, true, link.box.y);
-    link.box.x = mafat_layer_in_span(outer, 0, false, link.box.x);
-    if (mafat_layer_is_depthwise(inner)) link.filters = mafat_span(0, inner->out.c);
+  int n_links = 1, inside;
+  struct mafat_span channels = links[0].channels;
+  for (struct mafat_link *link = links; (inside = mafat_fusion_inside(plan, link->layer)) >= 0; link++) {
+    const struct mafat_layer *outer = &n->layers[link->layer], *inner = &n->layers[inside];
+    assert(n_links < MAFAT_FUSION_MOST);
+    link->channels = mafat_span(0, outer->in.c);
+    links[n_links++] = (struct mafat_link){
+        .layer = inside, .channels = channels,
+        .box.y = mafat_layer_in_span(outer, 0, true, link->box.y),
+        .box.x = mafat_layer_in_span(outer, 0, false, link->box.x),
+        .filters = mafat_layer_is_depthwise(inner) ? mafat_span(0, inner->out.c) : link->filters};
   }
-  link.channels = step.channels;
-  links[n_links++] = link;
   return n_links;
 }
 

@@ -44,8 +44,8 @@ struct mafat_link {
   struct mafat_span filters, channels;
 };
 
-/* The links of a step: `step` is its own layer's, the innermost comes last. Returns how many. */
-int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n, struct mafat_link step,
+/* The links of a step: given its own layer's, the first; the innermost comes last. Returns how many. */
+int mafat_fusion_links(const struct mafat_plan *plan, const struct mafat_network *n,
                        struct mafat_link links[MAFAT_FUSION_MOST]);
 
 /* Span of the innermost layer's output that the span `out` of `layer` is made

@@ -96,8 +96,9 @@ static uint64_t link_padded_macs(const struct mafat_plan *plan, const struct maf
 
 static void count_step(struct maker *m, const struct mafat_step *step)
 {
-  struct mafat_link links[MAFAT_FUSION_MOST], own = {step->layer, step->out, step->filters, step->channels};
-  for (int i = 0, n = mafat_fusion_links(m->plan, m->network, own, links); i < n; i++) {
+  struct mafat_link links[MAFAT_FUSION_MOST];
+  links[0] = (struct mafat_link){step->layer, step->out, step->filters, step->channels};
+  for (int i = 0, n = mafat_fusion_links(m->plan, m->network, links); i < n; i++) {
     const struct mafat_layer *l = &m->network->layers[links[i].layer];
     uint64_t macs = link_macs(l, &links[i]);
     m->layout->layer_macs[links[i].layer] += macs;

@@ -36,7 +36,8 @@ static void find_pads(const struct mafat_layer *l, int *left, int *right)
 
 static struct mafat_matrix matrix(const struct mafat_layer *l)
 {
-  return (struct mafat_matrix){l->filters, l->in.c / l->groups, mafat_window_area(&l->window)};
+  int inputs = l->groups == 1 ? l->in.c : l->in.c / l->groups; /* asked for all the time: most have no division */
+  return (struct mafat_matrix){l->filters, inputs, mafat_window_area(&l->window)};
 }
 
 const struct mafat_kind mafat_kind_convolutional = {

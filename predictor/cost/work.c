@@ -15,8 +15,9 @@ void mafat_work_add_step(struct mafat_work_context *context, const struct mafat_
                          struct mafat_work *work)
 {
   if (step->kind == MAFAT_STEP_INPUT) return;
-  struct mafat_link links[MAFAT_FUSION_MOST], own = {step->layer, step->out, step->filters, step->channels};
-  int n_links = mafat_fusion_links(context->plan, context->network, own, links);
+  struct mafat_link links[MAFAT_FUSION_MOST];
+  links[0] = (struct mafat_link){step->layer, step->out, step->filters, step->channels};
+  int n_links = mafat_fusion_links(context->plan, context->network, links);
   const struct mafat_scratch *scratch = &context->layout->scratch[step->layer];
   bool pooled = false;
   for (int i = 0; i < n_links; i++) {
