@@ -56,16 +56,17 @@ size_t mafat_raw_input_bytes(struct mafat_shape shape)
 
 /* ---- opening ---- */
 
-static size_t file_bytes(struct mafat_shape s)
+/* More, maybe, than a 32-bit process can address: a plan of rows reads it all the same. */
+static uint64_t file_bytes(struct mafat_shape s)
 {
-  return row_bytes(s) * (size_t)s.h * (size_t)s.c;
+  return (uint64_t)row_bytes(s) * (uint64_t)s.h * (uint64_t)s.c;
 }
 
 static int check_size(const char *path, uint64_t bytes, struct mafat_shape s, struct mafat_diagnostic *d)
 {
   if (bytes == file_bytes(s)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %zu bytes (%d x %d x %d floats), found %llu", path,
-                    file_bytes(s), s.c, s.h, s.w, (unsigned long long)bytes);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %llu bytes (%d x %d x %d floats), found %llu", path,
+                    (unsigned long long)file_bytes(s), s.c, s.h, s.w, (unsigned long long)bytes);
 }
 
 static int check_file(const char *path, struct mafat_shape s, struct mafat_diagnostic *d)
@@ -73,8 +74,8 @@ static int check_file(const char *path, struct mafat_shape s, struct mafat_diagn
   struct stat st;
   if (stat(path, &st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
   if (!S_ISREG(st.st_mode))
-    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %zu bytes (%d x %d x %d floats)", path,
-                      file_bytes(s), s.c, s.h, s.w);
+    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %llu bytes (%d x %d x %d floats)", path,
+                      (unsigned long long)file_bytes(s), s.c, s.h, s.w);
   return check_size(path, (uint64_t)st.st_size, s, d);
 }
 
