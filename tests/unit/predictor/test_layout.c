@@ -152,8 +152,8 @@ static bool goes_on(const struct replay *r, const struct mafat_step *step)
 {
   if (!r->begun[step->layer]) return false;
   if (r->s->layout->tensors[step->layer].external) return true;
-  bool wide = step->layer >= 0 && mafat_order_is_wide(r->s->plan, step->layer);
-  bool transformed = step->layer >= 0 && mafat_plan_transforms(r->s->plan, r->s->network, step->layer);
+  bool input = step->kind == MAFAT_STEP_INPUT, wide = !input && mafat_order_is_wide(r->s->plan, step->layer);
+  bool transformed = !input && mafat_plan_transforms(r->s->plan, r->s->network, step->layer);
   return step->held.y.begin < step->out.y.begin || (step->filters.begin > 0 && !wide) ||
          (step->channels.begin > 0 && !transformed);
 }
