@@ -110,7 +110,7 @@ struct mafat_model_options {
   const char *picture;  /* its header says what decoding costs; NULL (default): an upright
                            baseline JPEG of 12 megapixels */
   bool picture_may_fail; /* a picture that cannot be opened is taken for such a JPEG; default false */
-  bool floats_only;     /* no pictures will be read: decoding costs nothing; default false */
+  bool floats_only;     /* no pictures will be read, files of floats at most; default false */
   struct mafat_warning_sink warnings; /* default: nobody */
   const char *fork;     /* whose Darknet the network is of: "darknet" (pjreddie's), "alexeyab", or "auto" (NULL,
                            default): AlexeyAB's where the cfg has something that only his reads, which facts

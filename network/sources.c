@@ -50,6 +50,7 @@ static struct mafat_source cell(const struct mafat_sources *s, struct mafat_span
 
 static int make_room(struct mafat_sources *s, int n, int n_bands)
 {
+  *s = (struct mafat_sources){NULL, 0, 0};
   if (n > MAFAT_MAX_SOURCES || n_bands > MAFAT_MAX_SOURCES || n * n_bands > MAFAT_MAX_SOURCES) return MAFAT_EUNSUPPORTED;
   *s = (struct mafat_sources){malloc((size_t)(n * n_bands) * sizeof *s->list), n, n_bands};
   return s->list ? MAFAT_OK : MAFAT_ENOMEM;

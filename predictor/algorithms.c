@@ -2,7 +2,6 @@
 
 #include "predictor/winograd.h"
 
-
 static enum mafat_algorithm default_of(enum mafat_algorithm wanted, const struct mafat_layer *l)
 {
   bool winograd = wanted == MAFAT_AUTO ? mafat_winograd_pays(l)

@@ -175,7 +175,7 @@ static int balance_axis(struct balancer *b, bool axis_y)
   size_t bytes = (size_t)(at.n + 1) * sizeof *at.even;
   b->axis_y = axis_y;
   if (at.n == 1) return MAFAT_OK;
-  at.inner = calloc((size_t)at.n, sizeof *at.inner);
+  at.inner = mafat_heap_calloc(b->spec->heap, (size_t)at.n, sizeof *at.inner);
   if (!at.inner) return MAFAT_ENOMEM;
   *(axis_y ? &grid->rows : &grid->cols) = at.inner;
   at.even = malloc(bytes);

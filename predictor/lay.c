@@ -6,7 +6,6 @@
 #include "predictor/packing.h"
 #include "predictor/residence.h"
 
-
 enum {
   MAX_ROW_LOOKS = 1 << 23, /* steps of rows, looked at by their layers, neighbours and readers: yolov3 has 50000 */
   MAX_TILE_STEPS = 1 << 24 /* tiles x layers of a group: 608 x 608 tiles of 16 layers are 6 million */

@@ -4,7 +4,6 @@
 #include "predictor/packing.h"
 #include "predictor/usage.h"
 
-
 static bool runs(const struct mafat_plan *plan, const struct mafat_network *n,
                  const struct mafat_usage *usage, int layer)
 {

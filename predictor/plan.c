@@ -1,6 +1,5 @@
 #include "predictor/plan.h"
 
-
 enum { SMALL_BYTES = 80 << 10 };
 
 void mafat_plan_defaults(struct mafat_plan_options *options)

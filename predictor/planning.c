@@ -4,7 +4,6 @@
 #include "predictor/balance.h"
 #include "predictor/lay.h"
 
-
 /* ---- a plan's spec ---- */
 
 /* One group of it, alone: of a grid the bounds are the plan's. */

@@ -3,7 +3,6 @@
 #include "predictor/order.h"
 #include "predictor/packing.h"
 
-
 /* Can a step of the layer be some of its filters, with nothing but their weights? */
 static bool is_divisible(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {

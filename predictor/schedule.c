@@ -4,7 +4,6 @@
 #include "predictor/packing.h"
 #include "predictor/residence.h"
 
-
 static const struct mafat_generator *const generators[MAFAT_N_CUTS] = {
     [MAFAT_CUT_GRID] = &mafat_generator_grid,
     [MAFAT_CUT_ROWS] = &mafat_generator_rows,

@@ -4,7 +4,6 @@
 
 #include "predictor/fusion.h"
 
-
 /* Adds what box `b` of layer l needs of tensors that are made in the group to their boxes. */
 static void need_reads(const struct mafat_schedule *s, int group, int l, struct mafat_box b, struct mafat_box *boxes)
 {

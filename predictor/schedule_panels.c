@@ -5,7 +5,6 @@
 #include "predictor/order.h"
 #include "predictor/residence.h"
 
-
 struct panels {
   int at;               /* in plan->order */
   int next_reader;      /* in plan->order: while a fan's readers take a panel, the next of them; 0: none */

@@ -8,7 +8,6 @@
 #include "predictor/packing.h"
 #include "predictor/residence.h"
 
-
 enum {
   /* Pixels a step should have for each row that was asked for, lest what a step
    * costs by itself shows: calls and row pointers; for Winograd, transforming the

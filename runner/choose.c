@@ -182,9 +182,10 @@ int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, s
 int mafat_choice_refuse(const struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
   const char *searched = r->plan ? "" : r->greedy ? "; it is what --search greedy takes" : "; no plan needs less";
-  bool reserved = c->prediction.charge_bytes - c->prediction.reserve <= r->budget_bytes;
+  size_t charge = c->prediction.charge_bytes;
+  bool reserved = charge < SIZE_MAX && charge - c->prediction.reserve <= r->budget_bytes;
   return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the budget (%s) is %zu bytes%s%s",
-                    c->text, c->prediction.charge_bytes, r->budget_source, r->budget_bytes, searched,
+                    c->text, charge, r->budget_source, r->budget_bytes, searched,
                     reserved ? "; it would without its reserve" : "");
 }
 

@@ -55,11 +55,12 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   return code;
 }
 
-/* Once a plan has been chosen, and before anything of it is mapped. */
+/* Once a plan has been chosen, and before anything of it is mapped. An arena that is shared is locked as a whole. */
 static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
 {
   const struct mafat_layout *l = m->choice.layout;
-  return mafat_lock_decide(&m->lock, mafat_model_charge_bytes(m), l->kept_bytes + l->total_bytes, "", d);
+  size_t arena = m->around.arena_bytes > l->mapped_bytes ? m->around.arena_bytes : l->mapped_bytes;
+  return mafat_lock_decide(&m->lock, mafat_model_charge_bytes(m), l->kept_bytes + arena, "", d);
 }
 
 /* What boxes are relative to where there is no picture. */

@@ -347,7 +347,7 @@ static int add_samples(struct samples *samples, const struct bench *b, const str
     mafat_work_open(&context, s->network, r->plan, r->layout, b->calibration);
     mafat_schedule_rewind(schedule);
     while (mafat_schedule_next(schedule, &step))
-      if (step.layer >= 0) mafat_work_add_step(&context, &step, &work[step.layer]);
+      if (step.kind != MAFAT_STEP_INPUT) mafat_work_add_step(&context, &step, &work[step.layer]);
     n_chosen = choose_rounds(r, b->n_rounds, n_layers, chosen, &samples->busy[samples->n_runs++]);
     for (size_t l = 0; l < n_layers; l++) {
       if (work[l].n[MAFAT_TERM_STEP] == 0) continue;
@@ -420,7 +420,7 @@ static int measure_threads(struct bench *b, struct mafat_diagnostic *d)
     code = mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
   if (code == MAFAT_OK) {
     mafat_schedule_rewind(schedule);
-    while (mafat_schedule_next(schedule, &step)) n_steps += step.layer >= 0;
+    while (mafat_schedule_next(schedule, &step)) n_steps += step.kind != MAFAT_STEP_INPUT;
     double more = (typical(ms, MOST_ROUNDS) - latency.total_ms) * 1e6 / n_steps;
     b->calibration->thread_step_ns = more > 0 ? more : 0;
   }

@@ -56,18 +56,27 @@ size_t mafat_raw_input_bytes(struct mafat_shape shape)
 
 /* ---- opening ---- */
 
+/* More, maybe, than a 32-bit process can address: a plan of rows reads it all the same. */
+static uint64_t file_bytes(struct mafat_shape s)
+{
+  return (uint64_t)row_bytes(s) * (uint64_t)s.h * (uint64_t)s.c;
+}
+
+static int check_size(const char *path, uint64_t bytes, struct mafat_shape s, struct mafat_diagnostic *d)
+{
+  if (bytes == file_bytes(s)) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %llu bytes (%d x %d x %d floats), found %llu", path,
+                    (unsigned long long)file_bytes(s), s.c, s.h, s.w, (unsigned long long)bytes);
+}
+
 static int check_file(const char *path, struct mafat_shape s, struct mafat_diagnostic *d)
 {
-  size_t expected = row_bytes(s) * (size_t)s.h * (size_t)s.c;
   struct stat st;
   if (stat(path, &st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
   if (!S_ISREG(st.st_mode))
-    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %zu bytes (%d x %d x %d floats)", path, expected,
-                      s.c, s.h, s.w);
-  if ((uint64_t)st.st_size != expected)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %zu bytes (%d x %d x %d floats), found %lld", path,
-                      expected, s.c, s.h, s.w, (long long)st.st_size);
-  return MAFAT_OK;
+    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %llu bytes (%d x %d x %d floats)", path,
+                      (unsigned long long)file_bytes(s), s.c, s.h, s.w);
+  return check_size(path, (uint64_t)st.st_size, s, d);
 }
 
 int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, struct mafat_shape shape,
@@ -77,11 +86,14 @@ int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, struct maf
   cut(r, shape);
   int code = check_file(path, shape, d);
   if (code == MAFAT_OK) code = mafat_reads_open_cached(&r->reads, path, d);
-  if (code) return code;
-  r->memory = mmap(NULL, memory_bytes(r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (r->memory != MAP_FAILED) return MAFAT_OK;
-  mafat_raw_input_close(r);
-  return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  /* Once more: another file may have the name by now. */
+  if (code == MAFAT_OK) code = check_size(path, mafat_reads_file_bytes(r->reads), shape, d);
+  if (code == MAFAT_OK) {
+    r->memory = mmap(NULL, memory_bytes(r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (r->memory == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  }
+  if (code) mafat_raw_input_close(r);
+  return code;
 }
 
 void mafat_raw_input_close(struct mafat_raw_input *r)

@@ -17,7 +17,7 @@ struct mafat_arena {
   bool running;
   bool closed;        /* by who opened it */
   bool locked;        /* to be, when somebody runs */
-  bool lock_due;      /* it was unlocked to give its pages back */
+  bool lock_due;      /* some of it was unlocked, to give its pages back */
   const void *holder; /* whose output can be read */
 };
 
@@ -36,7 +36,7 @@ static void unlock(struct mafat_arena *a)
     munmap(a->memory, a->bytes);
     a->memory = NULL;
     a->bytes = 0;
-    a->locked = false;
+    a->locked = a->lock_due = false;
   }
   bool done = a->closed && a->n_users == 0;
   pthread_mutex_unlock(&a->mutex);
@@ -72,9 +72,13 @@ static int grow(struct mafat_arena *a, size_t bytes, const char *name, struct ma
   return MAFAT_OK;
 }
 
+/* All or nothing. */
 static void lock_again(struct mafat_arena *a)
 {
-  if (a->lock_due) a->locked = mafat_lock_pages(a->memory, a->bytes) == 0;
+  if (a->lock_due && mafat_lock_pages(a->memory, a->bytes) != 0) {
+    mafat_lock_release(a->memory, a->bytes);
+    a->locked = false;
+  }
   a->lock_due = false;
 }
 
@@ -155,19 +159,20 @@ void mafat_arena_unhold(struct mafat_arena *a)
 
 /* ---- pages ---- */
 
-/* Pages that are locked cannot be given back; the next run locks them again. */
-static void loosen(struct mafat_arena *a)
+/* Whole pages, which cannot be given back while they are locked; the next run locks them again. */
+static void give_back(struct mafat_arena *a, size_t begin, size_t end)
 {
-  if (a->locked) mafat_lock_release(a->memory, a->bytes);
-  a->lock_due = a->lock_due || a->locked;
+  if (begin >= end) return;
+  if (a->locked) mafat_lock_release(a->memory + begin, end - begin);
+  a->lock_due = a->locked;
+  madvise(a->memory + begin, end - begin, MADV_DONTNEED);
 }
 
 void mafat_arena_forget(struct mafat_arena *a, const void *user)
 {
   pthread_mutex_lock(&a->mutex);
   if (a->memory && !a->running && (!user || !a->holder || a->holder == user)) {
-    loosen(a);
-    madvise(a->memory, a->bytes, MADV_DONTNEED);
+    give_back(a, 0, a->bytes);
     a->holder = NULL;
   }
   pthread_mutex_unlock(&a->mutex);
@@ -176,30 +181,26 @@ void mafat_arena_forget(struct mafat_arena *a, const void *user)
 size_t mafat_arena_locked_bytes(struct mafat_arena *a)
 {
   pthread_mutex_lock(&a->mutex);
-  size_t bytes = a->locked ? a->bytes : 0;
+  size_t bytes = a->locked && !a->lock_due ? a->bytes : 0;
   pthread_mutex_unlock(&a->mutex);
   return bytes;
 }
 
-/* Whole pages of [begin, end); how many bytes these are. */
-static size_t give_back(char *memory, size_t begin, size_t end)
+static size_t least(size_t a, size_t b)
 {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  begin = (begin + page - 1) / page * page;
-  if (begin >= end) return 0;
-  madvise(memory + begin, end - begin, MADV_DONTNEED);
-  return end - begin;
+  return a < b ? a : b;
 }
 
+/* From the end, and what is missing there from the beginning. */
 void mafat_arena_make_room(struct mafat_arena *a, size_t begin, size_t end, size_t bytes)
 {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   pthread_mutex_lock(&a->mutex);
   if (a->memory && !a->running && bytes > 0) {
-    loosen(a);
-    size_t wanted = bytes < a->bytes ? (bytes + page - 1) / page * page : a->bytes;
-    size_t last = a->bytes - wanted, done = give_back(a->memory, last > end ? last : end, a->bytes);
-    if (done < wanted) give_back(a->memory, 0, (wanted - done < begin ? wanted - done : begin) / page * page);
+    size_t pages = (a->bytes + page - 1) / page, behind = pages - least((end + page - 1) / page, pages);
+    size_t wanted = bytes / page + (bytes % page != 0), last = least(wanted, behind);
+    give_back(a, (pages - last) * page, a->bytes);
+    give_back(a, 0, least(wanted - last, begin / page) * page);
     a->holder = NULL;
   }
   pthread_mutex_unlock(&a->mutex);

@@ -27,22 +27,16 @@ int mafat_lock_find(enum mafat_lock_wish *wish, const char *name, struct mafat_d
 
 /* ---- pages ---- */
 
-/* By its number: old C libraries do not know it, and no code of theirs is entered for it. */
-static int lock_as_touched(void *memory, size_t bytes)
+/* By its number: old C libraries do not know it, and no code of theirs is entered for it. Where there is none (before
+ * Linux 4.4), nothing is locked: all pages would be there at once, and a picture's decoder counts on some that are not. */
+int mafat_lock_pages(void *memory, size_t bytes)
 {
 #ifdef SYS_mlock2
   return syscall(SYS_mlock2, memory, bytes, MLOCK_ONFAULT) == 0 ? 0 : errno;
 #else
+  (void)memory, (void)bytes;
   return ENOSYS;
 #endif
-}
-
-int mafat_lock_pages(void *memory, size_t bytes)
-{
-  int error = lock_as_touched(memory, bytes);
-  /* Before Linux 4.4 pages can be locked only as they all become resident: a run touches them anyway. */
-  if (error == ENOSYS) error = syscall(SYS_mlock, memory, bytes) == 0 ? 0 : errno;
-  return error;
 }
 
 void mafat_lock_release(void *memory, size_t bytes)
@@ -52,11 +46,11 @@ void mafat_lock_release(void *memory, size_t bytes)
 
 /* ---- may it, and should it ---- */
 
-/* Locks as much of what cannot be touched, and therefore has no pages. */
+/* Locks as much of what cannot be touched, and therefore has no pages. More than can be mapped is told by who maps it. */
 static int try_to_lock(size_t bytes)
 {
   void *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0);
-  if (memory == MAP_FAILED) return errno;
+  if (memory == MAP_FAILED) return errno == ENOMEM ? 0 : errno;
   munmap(memory, bytes);
   return 0;
 }

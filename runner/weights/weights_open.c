@@ -25,7 +25,8 @@ static int find_kept(const struct mafat_weights *w, bool *kept, bool *used)
   int code = mafat_schedule_open(&s, w->network, w->plan);
   if (code) return code;
   while (mafat_schedule_next(s, &step))
-    for (int l = step.layer; l >= 0; l = mafat_fusion_inside(w->plan, l)) used[l] = true;
+    for (int l = mafat_fetches_step_has_weights(&step) ? step.layer : -1; l >= 0; l = mafat_fusion_inside(w->plan, l))
+      used[l] = true;
   mafat_schedule_close(&s);
   for (int l = 0; l < w->n_layers; l++) kept[l] = used[l] && w->plan->residence[l] == MAFAT_KEPT;
   return MAFAT_OK;

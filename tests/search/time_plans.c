@@ -167,7 +167,7 @@ static void print_layers(const struct bench *b, const struct entry *e)
   if (!work || mafat_schedule_open(&schedule, b->network, e->plan)) die("out of memory");
   mafat_schedule_rewind(schedule);
   while (mafat_schedule_next(schedule, &step))
-    if (step.layer >= 0) mafat_work_add_step(&c, &step, &work[step.layer]);
+    if (step.kind != MAFAT_STEP_INPUT) mafat_work_add_step(&c, &step, &work[step.layer]);
   mafat_schedule_close(&schedule);
   printf(", \"layers\": [");
   const char *comma = "";

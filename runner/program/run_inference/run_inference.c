@@ -187,9 +187,9 @@ static int infer(struct mafat_session *s, const char *path, struct times *t, boo
   return MAFAT_OK;
 }
 
-/* before: measured before the inferences. */
-static void fill_report(const struct mafat_session *s, const char *path, const struct times *t,
-                        const struct mafat_process_facts *before, struct mafat_run_report *r)
+/* What became of memory since `before` was measured. */
+static void fill_memory(const struct mafat_session *s, const struct times *t, const struct mafat_process_facts *before,
+                        struct mafat_run_report *r)
 {
   struct mafat_model_facts model;
   struct mafat_process_facts process;
@@ -197,7 +197,29 @@ static void fill_report(const struct mafat_session *s, const char *path, const s
   mafat_model_describe(s->model, &model);
   mafat_process_measure(&process);
   mafat_model_last_run(s->model, &run);
+  r->measured_resident_bytes = (int64_t)process.resident_bytes;
+  r->vm_hwm_bytes = (int64_t)process.peak_bytes;
+  r->swap_in_bytes = (int64_t)(process.swap_in_bytes - before->swap_in_bytes);
+  r->swap_out_bytes = (int64_t)(process.swap_out_bytes - before->swap_out_bytes);
+  r->swap_scope = "system";
+  r->major_faults = (int64_t)(process.major_faults - before->major_faults);
+  r->weights_read_bytes = (int64_t)run.weights_read_bytes;
+  r->lock = model.lock;
+  r->lock_reason = model.lock_reason;
+  r->locked_bytes = (int64_t)model.locked_bytes;
+  r->stall_scope = run.stall_scope;
+  r->stall_some_us = run.stall_scope ? (int64_t)t->stall_some_us : -1;
+  r->stall_full_us = run.stall_scope ? (int64_t)t->stall_full_us : -1;
+}
+
+/* before: measured before the inferences. */
+static void fill_report(const struct mafat_session *s, const char *path, const struct times *t,
+                        const struct mafat_process_facts *before, struct mafat_run_report *r)
+{
+  struct mafat_model_facts model;
+  mafat_model_describe(s->model, &model);
   mafat_run_report_defaults(r);
+  fill_memory(s, t, before, r);
   r->image = path;
   r->network_w = model.input_w;
   r->network_h = model.input_h;
@@ -214,25 +236,12 @@ static void fill_report(const struct mafat_session *s, const char *path, const s
   r->predicted_charge_bytes = (int64_t)model.plan.memory.charge_bytes;
   r->predicted_resident_bytes = (int64_t)model.plan.memory.resident_bytes;
   r->reserve_bytes = (int64_t)model.reserve_bytes;
-  r->measured_resident_bytes = (int64_t)process.resident_bytes;
-  r->vm_hwm_bytes = (int64_t)process.peak_bytes;
   r->load_ms = model.load_ms;
   r->image_ms = t->image_ms;
   r->layers_ms = t->layers_ms;
   r->latencies_ms = s->latencies_ms;
   r->n_latencies = s->options.repeat;
   r->latency_ms = median(s->latencies_ms, s->options.repeat);
-  r->swap_in_bytes = (int64_t)(process.swap_in_bytes - before->swap_in_bytes);
-  r->swap_out_bytes = (int64_t)(process.swap_out_bytes - before->swap_out_bytes);
-  r->swap_scope = "system";
-  r->major_faults = (int64_t)(process.major_faults - before->major_faults);
-  r->weights_read_bytes = (int64_t)run.weights_read_bytes;
-  r->lock = model.lock;
-  r->lock_reason = model.lock_reason;
-  r->locked_bytes = (int64_t)model.locked_bytes;
-  r->stall_scope = run.stall_scope;
-  r->stall_some_us = run.stall_scope ? (int64_t)t->stall_some_us : -1;
-  r->stall_full_us = run.stall_scope ? (int64_t)t->stall_full_us : -1;
   r->kind = model.kind;
   r->names = s->names;
 }

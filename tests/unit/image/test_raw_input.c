@@ -199,7 +199,7 @@ START_TEST(failed_allocations_are_told)
 }
 END_TEST
 
-START_TEST(a_file_that_becomes_shorter)
+START_TEST(a_file_that_is_shorter)
 {
   struct input in = make_input((struct mafat_shape){130, 257, 3}, "/var/tmp");
   struct mafat_diagnostic d = {""};
@@ -207,6 +207,42 @@ START_TEST(a_file_that_becomes_shorter)
   ck_assert_int_eq(truncate(in.path, (off_t)(in.n * sizeof *in.floats) - 4), 0);
   ck_assert_int_eq(mafat_model_run_raw(m, in.path, &d), MAFAT_EFORMAT);
   ck_assert_ptr_nonnull(strstr(d.text, "3 x 130 x 257 floats"));
+  mafat_model_close(&m);
+  remove_input(&in);
+}
+END_TEST
+
+/* Cut short behind what the first step asked for, which is read ahead of. */
+struct cut {
+  const struct input *in;
+  bool done;
+};
+
+static void cut_file(void *context, const struct mafat_step_facts *step)
+{
+  struct cut *cut = context;
+  (void)step;
+  if (cut->done) return;
+  cut->done = true;
+  ck_assert_int_eq(truncate(cut->in->path, 4096), 0);
+}
+
+START_TEST(a_file_that_is_cut_while_it_is_read)
+{
+  struct input in = make_input((struct mafat_shape){500, 400, 3}, "/var/tmp");
+  struct mafat_diagnostic d = {""};
+  struct mafat_run_facts f;
+  struct cut cut = {&in, false};
+  struct mafat_model *m = open_model(in.shape, "rows2");
+  if (_i) evict(&in);
+  mafat_model_set_watch(m, cut_file, &cut);
+  ck_assert_int_eq(mafat_model_run_raw(m, in.path, &d), MAFAT_EFORMAT);
+  ck_assert(cut.done && strstr(d.text, "ended while being read"));
+  mafat_model_last_run(m, &f);
+  ck_assert(f.input_failed);
+  ck_assert_int_eq(mafat_model_run_raw(m, in.path, &d), MAFAT_EFORMAT);
+  ck_assert_ptr_nonnull(strstr(d.text, "found 4096"));
+  ck_assert_int_eq(mafat_model_run_floats(m, in.floats, in.n, &d), MAFAT_OK);
   mafat_model_close(&m);
   remove_input(&in);
 }
@@ -223,7 +259,8 @@ Suite *raw_input_suite(void)
   tcase_add_loop_test(cache, what_was_there_stays, 0, 2);
   suite_add_tcase(s, cache);
   tcase_add_test(failures, failed_allocations_are_told);
-  tcase_add_test(failures, a_file_that_becomes_shorter);
+  tcase_add_test(failures, a_file_that_is_shorter);
+  tcase_add_loop_test(failures, a_file_that_is_cut_while_it_is_read, 0, 2);
   suite_add_tcase(s, failures);
   return s;
 }

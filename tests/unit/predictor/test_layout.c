@@ -152,8 +152,8 @@ static bool goes_on(const struct replay *r, const struct mafat_step *step)
 {
   if (!r->begun[step->layer]) return false;
   if (r->s->layout->tensors[step->layer].external) return true;
-  bool wide = step->layer >= 0 && mafat_order_is_wide(r->s->plan, step->layer);
-  bool transformed = step->layer >= 0 && mafat_plan_transforms(r->s->plan, r->s->network, step->layer);
+  bool input = step->kind == MAFAT_STEP_INPUT, wide = !input && mafat_order_is_wide(r->s->plan, step->layer);
+  bool transformed = !input && mafat_plan_transforms(r->s->plan, r->s->network, step->layer);
   return step->held.y.begin < step->out.y.begin || (step->filters.begin > 0 && !wide) ||
          (step->channels.begin > 0 && !transformed);
 }
@@ -346,7 +346,7 @@ static void check_boxes_beside(const struct subject *s, size_t begin, size_t end
   for (int layer = 0; layer < s->plan->n_layers; layer++) {
     struct mafat_source self;
     struct mafat_sources out = mafat_network_output_sources(s->network, layer, &self);
-    for (int t = 0; t < out.n && mafat_network_is_output(s->network, s->plan->n_layers, layer); t++) {
+    for (int t = 0; t < mafat_sources_count(&out) && mafat_network_is_output(s->network, s->plan->n_layers, layer); t++) {
       const struct mafat_buffer *b = &s->layout->buffers[s->layout->tensors[out.list[t].tensor].buffer];
       bool beside = end <= b->offset || begin >= b->offset + b->bytes;
       require(beside, s, "boxes from %zu on lie in the output of layer %zu", begin, (size_t)layer);

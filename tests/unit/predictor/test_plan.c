@@ -156,8 +156,11 @@ static bool is_made_again(const struct mafat_plan *plan, const struct mafat_netw
 {
   struct mafat_spec *spec;
   struct mafat_plan *again;
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  options.heap = plan->heap;
   ck_assert_int_eq(mafat_plan_spec(&spec, plan, n), MAFAT_OK);
-  ck_assert_int_eq(mafat_plan_make(&again, spec, n, plan->n_layers, NULL, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_plan_make(&again, spec, n, plan->n_layers, &options, NULL), MAFAT_OK);
   bool same = same_plans(plan, again);
   mafat_spec_close(&spec);
   mafat_plan_close(&again);
@@ -178,6 +181,23 @@ START_TEST(plans_are_read_and_written)
   ck_assert_msg(same_plans(plan, again), "%s: reading %s back gives another plan", r->text, text);
   mafat_plan_close(&plan);
   mafat_plan_close(&again);
+  mafat_network_close(&n);
+}
+END_TEST
+
+START_TEST(plans_may_lie_in_a_heap_of_their_own)
+{
+  const struct reading *r = &readings[_i];
+  struct mafat_network *n = test_network(r->cfg);
+  struct mafat_plan *usual = test_plan(n, r->text), *own;
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  ck_assert_int_eq(mafat_heap_open(&options.heap), MAFAT_OK);
+  ck_assert_int_eq(mafat_plan_read(&own, r->text, n, n->n_layers, &options, NULL), MAFAT_OK);
+  ck_assert_msg(same_plans(usual, own) && is_made_again(own, n), "%s: another plan", r->text);
+  mafat_plan_close(&own);
+  mafat_plan_close(&usual);
+  mafat_heap_close(&options.heap);
   mafat_network_close(&n);
 }
 END_TEST
@@ -588,6 +608,7 @@ Suite *plan_suite(void)
   TCase *reading = tcase_create("reading");
   tcase_set_timeout(reading, 20);
   tcase_add_loop_test(reading, plans_are_read_and_written, 0, sizeof readings / sizeof *readings);
+  tcase_add_loop_test(reading, plans_may_lie_in_a_heap_of_their_own, 0, sizeof readings / sizeof *readings);
   tcase_add_loop_test(reading, random_plans_are_read_and_written, 0, test_seeds(10));
   tcase_add_test(reading, a_plan_may_end_before_the_network);
   tcase_add_test(reading, every_layer_has_its_group);

@@ -160,7 +160,6 @@ START_TEST(test_threads_are_counted_apart)
 }
 END_TEST
 
-/* The kernel keeps eight bytes for each page of 4096, in tables of its own. */
 /* Few detections are part of what comes late anyway; many are not, nor is room for them that the
  * arena does not have. */
 START_TEST(test_detections_are_counted)
@@ -186,6 +185,7 @@ START_TEST(test_detections_are_counted)
 }
 END_TEST
 
+/* The kernel keeps eight bytes for each page of 4096, in tables of its own. */
 START_TEST(test_page_tables_grow_with_what_is_mapped)
 {
   struct mafat_prediction small = predict(0, 0, 0), large = predict((size_t)512 << 20, 0, 0);

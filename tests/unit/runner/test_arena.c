@@ -353,7 +353,7 @@ static int cycle(const struct subject *small, const struct subject *large, struc
 START_TEST(test_room_is_made_beside_what_is_read_into)
 {
   enum { PAGE = 4096, PAGES = 64, BEGIN = 10, END = 20 };
-  static const int wanted[] = {0, 1, 5, 44, 50, 60, 100};
+  static const int wanted[] = {0, 1, 5, 44, 50, 60, 64, 100};
   struct mafat_arena *arena;
   struct mafat_lock lock = {MAFAT_LOCK_AUTO, _i, NULL};
   char *memory;
@@ -366,7 +366,10 @@ START_TEST(test_room_is_made_beside_what_is_read_into)
     memset(memory, 7, PAGES * PAGE - 100);
     mafat_arena_make_room(arena, 0, 0, PAGES * PAGE); /* somebody runs */
     mafat_arena_end(arena, &arena, true);
-    mafat_arena_make_room(arena, BEGIN * PAGE, END * PAGE, (size_t)wanted[i] * PAGE);
+    size_t bytes = mafat_arena_locked_bytes(arena);
+    ck_assert_uint_eq(bytes, lock.on ? PAGES * PAGE - 100 : 0);
+    mafat_arena_make_room(arena, BEGIN * PAGE, END * PAGE, wanted[i] ? (size_t)wanted[i] * PAGE - 150 : 0);
+    if (wanted[i]) ck_assert_uint_eq(mafat_arena_locked_bytes(arena), 0); /* not all of it */
     mafat_arena_bytes(arena, &resident);
     ck_assert_int_eq((int)(resident / PAGE), PAGES - given);
     for (int b = BEGIN * PAGE; b < END * PAGE; b++) ck_assert_int_eq(memory[b], 7);

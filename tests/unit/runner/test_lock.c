@@ -1,18 +1,26 @@
 /* What is locked in memory, when and by what right; what the kernel says that was waited for. */
 #include "runner/memory/lock.h"
 #include "runner/memory/pressure.h"
+#include "runner/memory/process.h"
 #include "runner/model.h"
 #include "tests/support/support.h"
 #include "tests/support/tree.h"
 
 #include <check.h>
+#include <errno.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 Suite *lock_suite(void);
@@ -59,11 +67,15 @@ static void unlimit_locks(void)
   ck_assert_int_eq(setrlimit(RLIMIT_MEMLOCK, &usual_limit), 0);
 }
 
-/* May this machine's user lock so much at all? */
+/* May this machine's user lock so much at all, and can its kernel? */
 static bool may_lock(size_t bytes)
 {
   struct mafat_lock lock = {.wish = MAFAT_LOCK_ON};
-  return mafat_lock_decide(&lock, 0, bytes, test_tree(), NULL) == MAFAT_OK;
+  void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert_ptr_ne(page, MAP_FAILED);
+  int error = mafat_lock_pages(page, 4096);
+  munmap(page, 4096);
+  return !error && mafat_lock_decide(&lock, 0, bytes, test_tree(), NULL) == MAFAT_OK;
 }
 
 /* VmLck */
@@ -174,6 +186,50 @@ START_TEST(test_a_lock_that_fails_after_all)
   munmap(memory, MIB);
   ck_assert(automatic == MAFAT_OK && !on);
   ck_assert(code == MAFAT_ELIMIT && strstr(d.text, "cannot lock"));
+}
+END_TEST
+
+/* From here on the kernel knows no mlock2: false where that cannot be had. */
+static bool forget_mlock2(void)
+{
+  struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                               BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mlock2, 0, 1),
+                               BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                               BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog filter = {sizeof code / sizeof *code, code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+/* In a process of its own, of which the status is told: what is locked without mlock2 would have all its pages. */
+static int lock_without_mlock2(void)
+{
+  struct mafat_lock lock = {.wish = MAFAT_LOCK_AUTO, .on = true};
+  struct mafat_diagnostic d = {""};
+  char *memory = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (!forget_mlock2()) return 77;
+  if (mafat_lock_take(&lock, memory, MIB, NULL) != MAFAT_OK || lock.on || strcmp(lock.reason, "not by this system") != 0) return 1;
+  if (mafat_process_resident_bytes_of(memory, MIB) > 0) return 2;
+  lock = (struct mafat_lock){.wish = MAFAT_LOCK_ON, .on = true};
+  return mafat_lock_take(&lock, memory, MIB, &d) == MAFAT_ELIMIT && strstr(d.text, strerror(ENOSYS)) ? 0 : 3;
+}
+
+START_TEST(test_kernels_that_lock_only_all_at_once)
+{
+  int status;
+  pid_t child = fork();
+  if (child == 0) _exit(lock_without_mlock2());
+  ck_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+  ck_assert_msg(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77, "%d", WEXITSTATUS(status));
+}
+END_TEST
+
+/* What cannot be mapped is told where it is mapped, and not for a limit of locks. */
+START_TEST(test_an_address_space_that_is_too_small)
+{
+  struct mafat_lock lock = {.wish = MAFAT_LOCK_ON};
+  if (!may_lock(MIB)) return;
+  ck_assert_int_eq(mafat_lock_decide(&lock, 0, SIZE_MAX / 2 + 1, test_tree(), NULL), MAFAT_OK);
+  ck_assert(lock.on && !lock.reason);
 }
 END_TEST
 
@@ -398,6 +454,8 @@ Suite *lock_suite(void)
   tcase_add_test(t, test_on_and_off_ask_no_group);
   tcase_add_test(t, test_more_than_the_process_may_lock);
   tcase_add_test(t, test_a_lock_that_fails_after_all);
+  tcase_add_test(t, test_kernels_that_lock_only_all_at_once);
+  tcase_add_test(t, test_an_address_space_that_is_too_small);
   tcase_add_test(t, test_a_model_locks_its_arena_and_what_it_keeps);
   tcase_add_test(t, test_a_shared_arena_is_locked_for_all);
   tcase_add_test(t, test_a_model_that_may_not_lock_is_refused);

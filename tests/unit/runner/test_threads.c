@@ -118,12 +118,24 @@ static void *open_run_close(void *argument)
   return NULL;
 }
 
+/* A picture, for which room may be made in the arena. */
+static void run_a_picture(struct subject *s)
+{
+  static const unsigned char pixels[64 * 64 * 3];
+  struct mafat_diagnostic d;
+  int h, w, c;
+  mafat_model_input_shape(s->model, &h, &w, &c);
+  int code = mafat_model_run_pixels(s->model, pixels, w, h, c, (size_t)w * (size_t)c, &d);
+  if (code != MAFAT_OK && code != MAFAT_EINVAL) s->d = d;
+}
+
 static void *run_often(void *argument)
 {
   struct subject *s = argument;
   pthread_barrier_wait(s->start);
   for (int i = 0; i < 20 * RUNS; i++) {
     run_once(s, s->model);
+    if (i % 8 == 3) run_a_picture(s);
     if (i % 8 == 7) mafat_model_rest(s->model);
   }
   return NULL;
@@ -156,15 +168,31 @@ START_TEST(test_separate_models_in_separate_threads_have_the_bits_that_they_have
 }
 END_TEST
 
-/* Whoever comes second is refused and computes nothing; who is not, is right. */
+/* May this process lock memory? */
+static bool may_lock(void)
+{
+  struct subject s;
+  open_subject(&s, 0);
+  s.options.lock = "on";
+  struct mafat_model *m = open_model(&s);
+  bool may = m != NULL;
+  mafat_model_close(&m);
+  close_subject(&s);
+  return may;
+}
+
+/* Whoever comes second is refused and computes nothing; who is not, is right. Locked in memory or not. */
 START_TEST(test_two_threads_that_want_one_arena_get_bits_or_a_refusal)
 {
   struct subject subjects[2];
   struct mafat_arena *arena;
+  const char *lock = _i == 0 ? "off" : "on";
+  if (_i && !may_lock()) return;
   ck_assert_int_eq(mafat_arena_open(&arena, NULL), MAFAT_OK);
   for (int i = 0; i < 2; i++) open_subject(&subjects[i], i);
   for (int i = 0; i < 2; i++) {
     subjects[i].options.arena = arena;
+    subjects[i].options.lock = lock;
     subjects[i].model = open_model(&subjects[i]);
     ck_assert_msg(subjects[i].model != NULL, "%s", subjects[i].d.text);
   }
@@ -254,7 +282,7 @@ Suite *threads_suite(void)
   TCase *t = tcase_create("threads");
   tcase_set_timeout(t, 120);
   tcase_add_loop_test(t, test_separate_models_in_separate_threads_have_the_bits_that_they_have_alone, 0, 2);
-  tcase_add_test(t, test_two_threads_that_want_one_arena_get_bits_or_a_refusal);
+  tcase_add_loop_test(t, test_two_threads_that_want_one_arena_get_bits_or_a_refusal, 0, 2);
   tcase_add_loop_test(t, test_a_child_runs_what_needs_no_threads_and_closes_all, 0, THREADS);
   tcase_add_test(t, test_workers_take_no_signals);
   suite_add_tcase(s, t);
