@@ -74,7 +74,7 @@ SONAME := libmafat.so.0
 SHARED := $(BUILD)/$(SONAME)
 
 .DEFAULT_GOAL := all
-.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-includes check-kinds oracle fuzz fuzzers bench limits paper figure clean packages run-demo run-paper run-figure
+.PHONY: all help demo darknet check test test-full golden golden-write run-check run-test run-full check-fresh check-latency check-predictor check-search check-asan check-valgrind check-includes check-kinds oracle fuzz fuzzers bench limits soak paper figure clean packages run-demo run-paper run-figure
 
 all: $(BUILD)/libmafat.so $(BUILD)/run_inference $(BUILD)/make_weights $(BUILD)/pack_weights $(if $(ANNOTATE),$(BUILD)/annotate) $(if $(MEMORY_LIMIT),$(BUILD)/memory_limit) $(BUILD)/swap_cost ## build the programs (default)
 
@@ -219,7 +219,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden
+TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
@@ -254,6 +254,9 @@ bench: all ## time and memory beside other programs, end to end, interleaved, me
 
 limits: all ## which networks run in which memory limits, in groups of their own (root; LIMITS='--floor NAME', '--help')
 	@BUILD=$(BUILD) ./tests/limits/run.sh $(LIMITS)
+
+soak: all $(BUILD)/launcher ## runs at exactly the predicted charge, in all ways that could break it: none may be killed or swap (root; SOAK=minutes, 10)
+	@BUILD=$(BUILD) ./tests/soak/soak.py --minutes $(or $(SOAK),10)
 
 paper: packages ## the paper's figures and table under memory limits, beside Darknet (root; within two hours, PAPER=--quick some minutes; PAPER='--help')
 	@$(MAKE) --no-print-directory run-paper

@@ -21,6 +21,7 @@ test,full        cpu    tests/oracle/run.sh
 test,full        cpu    tests/cli/darknet_bridge.sh
 test,full        cpu    tests/cli/darknet_patch.sh
 test,full        swap   tests/limits/run.sh --sample
+test,full        swap   tests/soak/soak.py --sample
 test,full        swap   tests/cli/timeline.sh
 test,full        swap   tests/cli/darknet_group.sh
 test,full        cpu    tests/valgrind.sh
@@ -42,6 +43,8 @@ test,full        cpu    tests/cli/install.sh
 test,full        alone  tests/cli/memory_limit.sh
 test,full        alone  tests/predictor/run.sh
 full             alone  tests/v2/run.sh
+full             alone  tests/v2/run.sh --soak 200
+full             alone  make soak
 full             alone  make check-asan
 full             alone  make fuzz
 full             alone  make check-predictor PREDICT=--whole

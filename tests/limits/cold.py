@@ -25,74 +25,14 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 
-MOUNT = "/sys/fs/cgroup/memory"
-BUILD = os.environ.get("BUILD", "build")
-PAGE = os.sysconf("SC_PAGESIZE")
+sys.dont_write_bytecode = True   # nothing but results is written into the tree
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from groups import BUILD, Group, charged, follow, make_cold, outcome, whole_pages, why_not   # noqa: E402
+
 COLUMNS = ("model", "input", "state", "memory", "limit_bytes", "predicted_charge_bytes", "peak_bytes", "over_bytes", "rss_bytes",
            "cache_bytes", "kernel_bytes", "cache_left_bytes", "swapped_pages", "major_faults", "outcome")
-
-
-def text(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
-def numbers(path):
-    return {key: int(value) for key, value in (line.split() for line in text(path).splitlines())}
-
-
-def make_cold(how, files):
-    if how == "drop":
-        os.sync()
-        with open("/proc/sys/vm/drop_caches", "w", encoding="utf-8") as file:
-            file.write("3\n")
-    for path in files if how == "evict" else ():
-        fd = os.open(path, os.O_RDONLY)
-        os.fsync(fd)
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        os.close(fd)
-
-
-class Group:
-    """A memory group that goes again, with its limit."""
-
-    def __init__(self, limit):
-        self.folder = "%s/mafat-cold.%d" % (MOUNT, os.getpid())
-        self.limit = limit
-
-    def __enter__(self):
-        os.mkdir(self.folder)
-        if self.limit:
-            with open(self.folder + "/memory.limit_in_bytes", "w", encoding="utf-8") as file:
-                file.write(str(self.limit))
-        return self
-
-    def __exit__(self, *_):
-        for _ in range(200):
-            try:
-                return os.rmdir(self.folder)
-            except OSError:
-                time.sleep(0.02)
-
-    def read(self, name):
-        return int(text("%s/memory.%s" % (self.folder, name)))
-
-    def stat(self):
-        return numbers(self.folder + "/memory.stat")
-
-
-def follow(group, process):
-    """Until it ends: what the group held where it held most, and the most of it that was in swap."""
-    most, usage, swap = group.stat(), 0, 0
-    while process.poll() is None:
-        now, used = group.stat(), group.read("usage_in_bytes")
-        swap = max(swap, now.get("swap", 0))
-        if used > usage:
-            most, usage = now, used
-        time.sleep(0.0005)
-    return most, swap
 
 
 def run(o, limit, memory, repeat):
@@ -100,20 +40,15 @@ def run(o, limit, memory, repeat):
     program = os.path.realpath(o.program)
     launcher = os.path.realpath(BUILD + "/launcher")
     make_cold(o.cold, [program, launcher] + [word for word in o.command if os.path.isfile(word)])
-    with Group(limit) as group, tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+    with Group("mafat-cold", limit) as group, tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         with subprocess.Popen([launcher, group.folder, program, "--json", "--quiet", "--memory", memory, "--repeat", str(repeat)]
                               + o.command, stdout=out, stderr=err, stdin=subprocess.DEVNULL) as process:
             most, swap = follow(group, process)
-        after = group.stat()
         out.seek(0)
         err.seek(0)
         answer = out.readline()
-        found = {"answer": json.loads(answer) if answer else {}, "message": err.read().strip(), "status": process.returncode}
-        found.update(peak_bytes=group.read("max_usage_in_bytes"), kernel_bytes=group.read("kmem.max_usage_in_bytes"),
-                     rss_bytes=most["rss"], cache_bytes=most["cache"], cache_left_bytes=after["cache"],
-                     major_faults=after["pgmajfault"],
-                     swapped_pages=max(swap // PAGE, after.get("workingset_refault_anon", 0)))
-    return found
+        return {"answer": json.loads(answer) if answer else {}, "message": err.read().strip(), "status": process.returncode,
+                **charged(group, most, swap)}
 
 
 def row(o, found, limit, memory):
@@ -121,7 +56,7 @@ def row(o, found, limit, memory):
     shown = {"model": os.path.basename(o.command[0]), "input": os.path.basename(o.command[-1]), "state": o.cold, "memory": memory,
              "limit_bytes": limit, "predicted_charge_bytes": predicted,
              "over_bytes": found["peak_bytes"] - predicted if predicted else None,
-             "outcome": "done" if found["status"] == 0 else "killed" if found["status"] == -9 else "exit %d" % found["status"]}
+             "outcome": outcome(found["status"])}
     return {**found, **shown}
 
 
@@ -154,8 +89,8 @@ def arguments():
 
 def main():
     o = arguments()
-    if not os.access(MOUNT + "/memory.limit_in_bytes", os.F_OK) or os.geteuid() != 0:
-        print("cold.py: needs control groups v1 and root", file=sys.stderr)
+    if why_not():
+        print("cold.py: %s" % why_not(), file=sys.stderr)
         return 77
     for program in (BUILD + "/launcher", o.program):
         if not os.access(program, os.X_OK):
@@ -172,7 +107,7 @@ def main():
         return 1
     good = True
     for _ in range(o.runs):
-        limit = -(-free["predicted_charge_bytes"] // PAGE) * PAGE
+        limit = whole_pages(free["predicted_charge_bytes"])
         found = row(o, run(o, limit, memory, o.repeat), limit, memory)
         table.writerow(found)
         sys.stdout.flush()

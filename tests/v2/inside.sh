@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # The first process of the machine that run.sh boots, in an initramfs. Prints to the second serial port a line "ok NAME",
 # "FAIL NAME: why" or "report NAME JSON" (judge.py reads those) for each thing tried, at the end "finished". The kernel's
-# command line says which layout (v2_layout): v2, mixed or disabled.
+# command line says which layout (v2_layout): v2, mixed or disabled; or soak, with v2_soak runs.
 /bin/busybox --install -s /bin
 export PATH=/bin
 mount -t proc none /proc
@@ -17,6 +17,8 @@ echo user:x:1000:1000::/tmp:/bin/sh >>/etc/passwd
 root=/sys/fs/cgroup
 # shellcheck source=tests/check.sh
 . /check.sh
+# shellcheck source=tests/soak/inside.sh
+. /inside.sh
 # limited NAME STATUS OPTION... -- COMMAND...: its report goes to judge.py, its exit status must be so
 limited() {
   name=$1 expected=$2

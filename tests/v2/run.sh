@@ -11,25 +11,38 @@ accel=${V2_ACCEL:-tcg}
 
 usage() {
   cat <<'HELP'
-usage: run.sh [--console]
+usage: run.sh [--console] [--soak N]
 
 Boots a Debian kernel in qemu-system-x86_64 (its control groups in three layouts) and runs build/memory_limit, build/swap_cost and
 build/run_inference there. The kernel is an installed one, else one that apt downloads to the build folder, once.
 
   --console   shows the machines' consoles at the end
+  --soak N    instead, N runs at exactly the predicted charge (tests/soak/inside.sh); a line for each in soak/v2.csv of the build folder
   --help
 
 The variable V2_ACCEL=kvm takes hardware virtualisation; without it everything is emulated, which takes a minute.
 HELP
 }
-case ${1-} in
-  '' | --console) console=${1-} ;;
-  --help) usage && exit 0 ;;
-  *)
-    echo "run.sh: expected --console or nothing, found '$1'; --help lists the options" >&2
-    exit 2
-    ;;
-esac
+console='' soak='' patience=150 # seconds, until a machine is ended
+while [ $# -gt 0 ]; do
+  case $1 in
+    --console) console=$1 ;;
+    --soak)
+      [[ ${2-} =~ ^[1-9][0-9]*$ ]] || {
+        echo "run.sh: --soak expects a number of runs, found '${2-}'" >&2
+        exit 2
+      }
+      soak=$2 patience=$((150 + 15 * soak))
+      shift
+      ;;
+    --help) usage && exit 0 ;;
+    *)
+      echo "run.sh: expected --console, --soak or nothing, found '$1'; --help lists the options" >&2
+      exit 2
+      ;;
+  esac
+  shift
+done
 # shellcheck source=tests/check.sh
 . tests/check.sh
 cannot() { # what one says who cannot
@@ -55,7 +68,7 @@ for tool in qemu-system-x86_64 busybox cpio python3; do
 done
 busybox=$(command -v busybox)
 if ldd "$busybox" >/dev/null 2>&1; then cannot "$busybox is not static (busybox-static)"; fi
-for program in memory_limit swap_cost run_inference; do
+for program in memory_limit swap_cost run_inference ${soak:+launcher}; do
   [ -x "$build/$program" ] || cannot "needs $build/$program"
   if ldd "$build/$program" >/dev/null 2>&1; then cannot "$build/$program is not static"; fi
 done
@@ -139,8 +152,15 @@ make_initramfs() {
   cp "$build/run_inference" models/shapes/shapes.{cfg,weights,names} "$to/files"
   cp "$picture" "$to/files/picture.jpg"
   cp $here/inside.sh "$to/init" && chmod 755 "$to/init"
-  cp tests/check.sh "$to"
+  cp tests/check.sh tests/soak/inside.sh "$to"
+  [ -z "$soak" ] || add_soak "$to"
   (cd "$to" && find . | cpio --quiet -o -H newc -R 0:0) | gzip -1 >"$work/initramfs.gz"
+}
+
+add_soak() { # FOLDER: what the runs at the predicted charge take
+  cp "$build/launcher" "$1/bin"
+  python3 tests/soak/inputs.py "$1/files" models/shapes/shapes.cfg
+  "$build/pack_weights" models/shapes/shapes.cfg models/shapes/shapes.weights "$1/files/shapes.packed" >"$work/log" 2>&1
 }
 
 boot() { # LAYOUT KERNEL-OPTION...: its results in $work/LAYOUT, its console in $work/LAYOUT.console
@@ -149,7 +169,7 @@ boot() { # LAYOUT KERNEL-OPTION...: its results in $work/LAYOUT, its console in 
   [ "$accel" = tcg ] || model=host
   truncate -s 256M "$work/$layout.swap"
   truncate -s 32M "$work/$layout.disk"
-  timeout -k 5 150 qemu-system-x86_64 -accel "$accel" -cpu $model -smp 2 -m 512 -nodefaults -display none -no-reboot \
+  timeout -k 5 $patience qemu-system-x86_64 -accel "$accel" -cpu $model -smp 2 -m 512 -nodefaults -display none -no-reboot \
     -serial "file:$work/$layout.console" -serial "file:$work/$layout" -kernel "$cache/kernel/vmlinuz" -initrd "$work/initramfs.gz" \
     -append "console=ttyS0 loglevel=4 panic=-1 v2_layout=$layout $*" \
     -drive "if=virtio,format=raw,file=$work/$layout.swap" -drive "if=virtio,format=raw,file=$work/$layout.disk" \
@@ -159,14 +179,23 @@ boot() { # LAYOUT KERNEL-OPTION...: its results in $work/LAYOUT, its console in 
 
 find_kernel
 make_initramfs
-boot v2
-boot mixed
-boot disabled cgroup_disable=memory
+layouts='v2 mixed disabled'
+if [ -n "$soak" ]; then
+  layouts=soak
+  boot soak "v2_soak=$soak"
+else
+  boot v2
+  boot mixed
+  boot disabled cgroup_disable=memory
+fi
 wait "${machines[@]}"
 machines=()
 
+if [ -n "$soak" ]; then
+  mkdir -p "$build/soak" && sed -n 's/^soak //p' "$work/soak" | tr -d '\r' >"$build/soak/v2.csv"
+fi
 echo "   Linux $(cat "$cache/kernel/version"), $accel"
-for layout in v2 mixed disabled; do
+for layout in $layouts; do
   grep -E '^(ok|FAIL|skip) ' "$work/$layout"
   grep -q '^FAIL ' "$work/$layout" && failed=1
   grep -qx finished "$work/$layout" ||

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Made inputs: a picture as PNG and as PPM, floats for a network.
+
+inputs.py FOLDER MODEL.cfg    writes picture.png, picture.ppm and MODEL.raw there, where they are not yet"""
+
+import array
+import os
+import random
+import re
+import struct
+import sys
+import zlib
+
+WIDTH, HEIGHT = 768, 576   # as of the usual JPEG
+
+
+def rows():
+    """Of pixels: slopes with noise, which PNG does not compress to nothing."""
+    noise = random.Random(1).randbytes(3 * WIDTH)
+    for y in range(HEIGHT):
+        slope = bytes((x // 4 + y // 3) & 0xf0 for x in range(WIDTH) for _ in range(3))
+        yield bytes(s | n & 7 for s, n in zip(slope, noise[y:] + noise[:y]))
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png():
+    head = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)
+    body = zlib.compress(b"".join(b"\0" + row for row in rows()))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+
+
+def ppm():
+    return b"P6\n%d %d\n255\n" % (WIDTH, HEIGHT) + b"".join(rows())
+
+
+def floats(cfg):
+    with open(cfg, encoding="utf-8") as file:
+        words = file.read()   # the network's own come first
+    sizes = [int(re.search(r"^%s *= *(\d+)" % key, words, re.M).group(1)) for key in ("channels", "height", "width")]
+    draw = random.Random(2)
+    some = array.array("f", (draw.random() for _ in range(4093)))
+    n = sizes[0] * sizes[1] * sizes[2]
+    return (some * (n // len(some) + 1))[:n].tobytes()
+
+
+def made(path, make):
+    if not os.path.exists(path):
+        with open(path + ".part", "wb") as file:
+            file.write(make())
+        os.rename(path + ".part", path)
+    return path
+
+
+def png_in(folder):
+    return made(folder + "/picture.png", png)
+
+
+def ppm_in(folder):
+    return made(folder + "/picture.ppm", ppm)
+
+
+def floats_in(folder, cfg):
+    return made("%s/%s.raw" % (folder, os.path.splitext(os.path.basename(cfg))[0]), lambda: floats(cfg))
+
+
+if __name__ == "__main__":
+    png_in(sys.argv[1])
+    ppm_in(sys.argv[1])
+    floats_in(*sys.argv[1:3])

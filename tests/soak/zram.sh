@@ -1,0 +1,32 @@
+#!/bin/sh
+# zram.sh SIZE COMMAND...: runs the command with a compressed swap device of SIZE bytes in memory; it is gone when the command has
+# ended, also by a signal to this script. Root. Exit status: the command's, 2 where there is no zram.
+set -u
+PATH=$PATH:/usr/sbin:/sbin
+size=$1
+shift
+cannot() {
+  echo "zram.sh: $1" >&2
+  exit 2
+}
+[ -r /sys/class/zram-control/hot_add ] || modprobe zram num_devices=0 2>/dev/null
+[ -r /sys/class/zram-control/hot_add ] || cannot 'the kernel has no zram'
+number=$(cat /sys/class/zram-control/hot_add) || cannot 'no device can be added'
+device=/dev/zram$number
+# shellcheck disable=SC2317 # called by a trap
+remove() {
+  status=$?
+  trap '' HUP INT TERM
+  swapoff "$device" 2>/dev/null
+  echo 1 >"/sys/block/zram$number/reset"
+  echo "$number" >/sys/class/zram-control/hot_remove
+  exit "$status"
+}
+trap remove EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+echo "$size" >"/sys/block/zram$number/disksize" || cannot "$device takes no size"
+[ -b "$device" ] || mknod "$device" b "$(cut -d: -f1 "/sys/block/zram$number/dev")" "$(cut -d: -f2 "/sys/block/zram$number/dev")"
+mkswap "$device" >/dev/null && swapon -p 32767 "$device" || cannot "$device takes no swap"
+"$@"
