@@ -159,7 +159,7 @@ MAFAT_API int mafat_model_run_picture(struct mafat_model *model, const char *pat
  * MAFAT_EINVAL: no such picture. */
 MAFAT_API int mafat_model_run_pixels(struct mafat_model *model, const unsigned char *pixels, int w, int h, int channels,
                                      size_t stride, struct mafat_diagnostic *d);
-/* Runs on floats in channel, row, column order: n is the input's size. */
+/* Runs on floats in channel, row, column order: n is the input's size; they are in no budget but the caller's. */
 MAFAT_API int mafat_model_run_floats(struct mafat_model *model, const float *chw, size_t n,
                            struct mafat_diagnostic *d);
 
@@ -331,8 +331,9 @@ MAFAT_SIZED int mafat_model_group(const struct mafat_model *model, int group, st
 
 /* ---- running: what else can be asked ---- */
 
-/* mafat_model_run_floats on a file that holds exactly these floats, little-endian; it is read
- * row by row. MAFAT_EIO; MAFAT_EFORMAT: it has another length. */
+/* mafat_model_run_floats on a file that holds exactly these floats, little-endian; it is read ahead of the
+ * layers, and past the page cache unless it is there. MAFAT_EIO; MAFAT_EFORMAT: it has another length, or
+ * ended while it was read; MAFAT_ELIMIT: what it is read through does not fit into the budget. */
 MAFAT_API int mafat_model_run_raw(struct mafat_model *model, const char *path, struct mafat_diagnostic *d);
 
 struct mafat_run_facts {
