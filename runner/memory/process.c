@@ -1,5 +1,6 @@
 #include "runner/memory/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -129,10 +130,31 @@ void mafat_process_trim_code(void)
   close(fd);
 }
 
+/* Between the arguments and the stack the kernel leaves up to 8 KiB, as chance will have it. They are
+ * touched, and so much below the stack as they are less than that: every process of a command has as
+ * many pages. */
+enum { STACK_GAP = (8 << 10) + 256 };
+
+static size_t touch_gap(void)
+{
+  uintptr_t above = (uintptr_t)program_invocation_name, below = (uintptr_t)getauxval(AT_RANDOM);
+  if (!below || above <= below || above - below > STACK_GAP) return STACK_GAP;
+  for (uintptr_t at = below; at < above; at += 1024) *(volatile char *)at = *(volatile char *)at;
+  return above - below;
+}
+
+/* Nothing is called from here: that would touch the end of the room. */
+static __attribute__((noinline)) void touch_below(size_t bytes)
+{
+  volatile char room[MAFAT_PROCESS_STACK + STACK_GAP];
+  volatile char *end = room + sizeof room;
+  for (size_t i = 1; i < bytes; i += 1024) end[-(ptrdiff_t)i] = 0;
+  end[-(ptrdiff_t)bytes] = 0;
+}
+
 void mafat_process_touch_stack(void)
 {
-  volatile char room[MAFAT_PROCESS_STACK];
-  for (size_t i = 0; i < sizeof room; i += 1024) room[i] = 0;
+  touch_below(MAFAT_PROCESS_STACK + STACK_GAP - touch_gap());
 }
 
 void mafat_process_trim_heap(void)

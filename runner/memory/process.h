@@ -25,7 +25,8 @@ void mafat_process_populate(const char *begin, const char *end);
 /* Gives back what was read ahead of this program's file and is not mapped; from here on a page of
  * its code that is missing is read alone. */
 void mafat_process_trim_code(void);
-/* Touches so much of the stack below the caller's as anything here takes. */
+/* Touches so much of the stack below the caller's as anything here takes; as many pages in every process of
+ * a command, whatever addresses the kernel chose. */
 void mafat_process_touch_stack(void);
 /* Gives freed pages of the heap back to the system. */
 void mafat_process_trim_heap(void);

@@ -99,6 +99,11 @@ answer weights plain.cfg plain.weights
 json weights-given 'not a["weights_assumed"] and a["weights_file"] == "darknet"'
 answer packed plain.cfg plain.packed
 json packed-given 'not a["weights_assumed"] and a["weights_file"] == "packed"'
+# A limit that was predicted for one process is for the next one, too.
+if ldd "$program" >/dev/null 2>&1; then skip 'the same each time' 'loaded libraries differ'; else
+  for _ in {1..24}; do "$program" --predict --json plain.packed | grep -o '"predicted_charge_bytes":[0-9]*'; done | sort | uniq -c >charges
+  check 'the same each time' "$(tr '\n' ' ' <charges)" test "$(wc -l <charges)" = 1
+fi
 answer image plain.cfg plain.packed a.ppm
 json image-given 'a["image"] == "a.ppm" and not a["image_assumed"]'
 predict plain.cfg plain.packed a.ppm

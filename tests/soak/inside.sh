@@ -29,15 +29,15 @@ soak_words() {
   esac
 }
 
-# soak_start STARTER COMMAND...: in $soak_group or, by memory_limit, in one of its own with $limit
+# soak_start STARTER COMMAND...: in "$soak_group" or, by memory_limit, in one of its own with $limit
 soak_start() {
   starter=$1
   shift
   case $starter in
-    launcher) launcher $soak_group "$@" ;;
-    sh) sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' $soak_group "$@" ;;
-    sh-waits) sh -c 'echo $$ >"$0/cgroup.procs" && { "$@"; exit $?; }' $soak_group "$@" ;;
-    namespaces) unshare -m -p -f launcher $soak_group "$@" ;;
+    launcher) launcher "$soak_group" "$@" ;;
+    sh) sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$soak_group" "$@" ;;
+    sh-waits) sh -c 'echo $$ >"$0/cgroup.procs" && { "$@"; exit $?; }' "$soak_group" "$@" ;;
+    namespaces) unshare -m -p -f launcher "$soak_group" "$@" ;;
     memory_limit) memory_limit -o /tmp/report --limit "$limit" -- "$@" ;;
   esac
 }
@@ -79,21 +79,21 @@ soak_one() {
   lock=$(nth $((at % 2)) auto off)
   soak_limit "$work" "$input"
   soak_words "$work" "$input"
-  mkdir $soak_group && echo "$limit" >$soak_group/memory.max
+  mkdir "$soak_group" && echo "$limit" >"$soak_group"/memory.max
   soak_cold "$state"
   before=$(pages_out)
   # shellcheck disable=SC2086 # words
   soak_start "$starter" $words --lock "$lock" </tmp/list >/tmp/out 2>/tmp/err
   status=$?
   swapped=$(($(pages_out) - before))
-  killed=$(awk '$1 == "oom_kill" { print $2 }' $soak_group/memory.events)
+  killed=$(awk '$1 == "oom_kill" { print $2 }' "$soak_group"/memory.events)
   case $status in 0) outcome=done ;; 137) outcome=killed ;; *) outcome="exit $status" ;; esac
   [ "$killed" = 0 ] || outcome=killed
   # Of raw floats there is one answer for all three: its first faults are among them.
   faults=$(sed -n "$([ "$input" = raw ] && echo 1 || echo '2,$')s/.*\"major_faults\":\([0-9]*\).*/\1/p" /tmp/out | sort -n | tail -n 1)
   echo "soak $1,$work,$input,$state,$starter,$lock,$limit,$swapped,$faults,$(sed -n '1s/.*"latency_ms":\([0-9.]*\).*/\1/p' /tmp/out),$outcome"
   [ "$outcome" = done ] && [ "$swapped" = 0 ] || fail "soak: run $1" "$outcome, $swapped pages swapped; $(cat /tmp/err /tmp/report 2>/dev/null)"
-  rmdir $soak_group
+  rmdir "$soak_group"
 }
 
 soak() {

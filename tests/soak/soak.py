@@ -215,7 +215,7 @@ def progress(soak, until):
         sys.stderr.write("\r\033[K%d runs, %d bad, %d:%02d left" % (len(soak.rows), bad, left // 60, left % 60))
 
 
-def soak_with(soak, swap, until, writer):
+def soak_with(soak, swap, until, writer, file):
     """A number of runs with the same swap."""
     for _ in range(SWAP_RUNS if not soak.o.sample else SAMPLE_RUNS // len(soak.factors["swap"])):
         if time.monotonic() >= until or len(soak.rows) >= soak.o.runs:
@@ -226,6 +226,7 @@ def soak_with(soak, swap, until, writer):
             continue
         soak.rows.append(row)
         writer.writerow(row)
+        file.flush()
         tell(soak.o, row)
         progress(soak, until)
 
@@ -238,13 +239,13 @@ def soak_all(soak, file):
         if time.monotonic() >= until or len(soak.rows) >= soak.o.runs:
             break
         with Swap(swap, soak.o.folder):
-            soak_with(soak, swap, until, writer)
-        file.flush()
+            soak_with(soak, swap, until, writer, file)
 
 
 def finish(soak):
-    for (case, plan, kind), why in sorted(soak.impossible.items()):
-        print("not tried: %s %s %s: %s" % (case, plan, kind, why))
+    for name, why in sorted({(case if soak.cases[case].why else " ".join((case, plan, kind)), why)
+                             for (case, plan, kind), why in soak.impossible.items()}):
+        print("not tried: %s: %s" % (name, why.removeprefix(name + ": ")))
     print("seed %d" % soak.o.seed, *(table(soak.rows) if soak.rows else ["no runs"]), sep="\n")
 
 

@@ -28,7 +28,7 @@ class Case:
 
     def chance(self):
         """Small ones often, large ones seldom."""
-        return 12 if "/" in self.cfg else 3 if self.layers != "-" else 1
+        return 48 if "/" in self.cfg else 3 if self.layers != "-" else 1
 
     def prepare(self):
         """The words that run it, by run.sh, which makes the files that are missing."""

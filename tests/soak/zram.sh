@@ -17,7 +17,10 @@ device=/dev/zram$number
 remove() {
   status=$?
   trap '' HUP INT TERM
-  swapoff "$device" 2>/dev/null
+  for _ in 1 2 3 4 5 6 7 8 9 10; do # where there is no memory for its pages, perhaps soon
+    grep -q "^$device " /proc/swaps || break
+    swapoff "$device" 2>/dev/null || sleep 0.5
+  done
   echo 1 >"/sys/block/zram$number/reset"
   echo "$number" >/sys/class/zram-control/hot_remove
   exit "$status"
