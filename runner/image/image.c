@@ -313,20 +313,14 @@ static int decode_up_to(struct mafat_image *im, int n, struct mafat_diagnostic *
 static inline void blend_pixels(const struct mafat_image *im, const struct mafat_image_tap *line, const uint8_t *first,
                                 const uint8_t *second, float *restrict out, int c)
 {
-  enum { PIXELS = 16, CHANNELS = 3 }; /* at a time: far stores to `out` one by one wait for loads 4 KB apart */
   const float *restrict value = im->value;
-  float above = line->first_weight, below = line->second_weight, some[PIXELS * CHANNELS];
-  for (int x = 0; x < im->across.to; x += PIXELS) {
-    int n = im->across.to - x < PIXELS ? im->across.to - x : PIXELS;
-    for (int i = 0; i < n; i++) {
-      const struct mafat_image_tap tap = im->across_taps[x + i];
-      for (int k = 0; k < c; k++) {
-        float a = tap.first_weight * value[first[tap.first + k]] + tap.second_weight * value[first[tap.second + k]];
-        float b = tap.first_weight * value[second[tap.first + k]] + tap.second_weight * value[second[tap.second + k]];
-        some[i * c + k] = above * a + below * b;
-      }
-    }
-    memcpy(out + (size_t)x * (size_t)c, some, (size_t)n * (size_t)c * sizeof *out);
+  const struct mafat_image_tap *restrict tap = im->across_taps;
+  float above = line->first_weight, below = line->second_weight;
+  for (int i = 0; i < im->across.to; i++, tap++, out += c) {
+    const uint8_t *a = first + tap->first, *b = first + tap->second, *p = second + tap->first, *q = second + tap->second;
+    float left = tap->first_weight, right = tap->second_weight;
+    for (int k = 0; k < c; k++)
+      out[k] = above * (left * value[a[k]] + right * value[b[k]]) + below * (left * value[p[k]] + right * value[q[k]]);
   }
 }
 
