@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -104,9 +105,22 @@ void mafat_process_populate(const char *begin, const char *end)
   for (; from < to; from += page) (void)*(volatile const char *)from;
 }
 
-/* By run_inference.ld: where the program begins, where its code and where its data end. */
-extern const char mafat_program_begin[] __attribute__((weak)), mafat_program_code_end[] __attribute__((weak)),
-    mafat_program_end[] __attribute__((weak));
+/* By run_inference.ld: where the program begins, where its code ends. */
+extern const char mafat_program_begin[] __attribute__((weak)), mafat_program_code_end[] __attribute__((weak));
+
+/* Where what can be written begins, of which pages become the process's own. Of mappings that are advised of as
+ * below the kernel does not care how recently a page was used, and would swap these first. */
+static uintptr_t program_data(void)
+{
+  const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+  uintptr_t first = UINTPTR_MAX, data = UINTPTR_MAX;
+  for (unsigned long i = 0; headers && i < getauxval(AT_PHNUM); i++) {
+    if (headers[i].p_type != PT_LOAD) continue;
+    if (headers[i].p_vaddr < first) first = headers[i].p_vaddr;
+    if (headers[i].p_flags & PF_W && headers[i].p_vaddr < data) data = headers[i].p_vaddr;
+  }
+  return data == UINTPTR_MAX ? (uintptr_t)mafat_program_code_end : (uintptr_t)mafat_program_begin + (data - first);
+}
 
 /* From Linux 6.16 on, code that is missing is read ahead up to the end of its mapping, whatever
  * is advised: so mappings are cut short, where two differ in advice that means nothing to code. */
@@ -114,7 +128,7 @@ static void advise_code(void)
 {
   enum { CODE_PIECE = 64 << 10 };
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  uintptr_t from = (uintptr_t)mafat_program_begin / page * page, to = (uintptr_t)mafat_program_end / page * page;
+  uintptr_t from = (uintptr_t)mafat_program_begin / page * page, to = program_data() / page * page;
   madvise((void *)from, to - from, MADV_RANDOM); /* advice: failing does no harm */
   from = from / CODE_PIECE * CODE_PIECE + CODE_PIECE;
   for (; from + CODE_PIECE < (uintptr_t)mafat_program_code_end; from += 2 * CODE_PIECE) madvise((void *)from, CODE_PIECE, MADV_DONTDUMP);
