@@ -3,6 +3,7 @@
 #include "predictor/paper.h"
 #include "runner/image/input.h"
 #include "runner/image/raw_input.h"
+#include "runner/memory/headroom.h"
 #include "runner/memory/process.h"
 #include "runner/memory/surroundings.h"
 #include "runner/sized.h"
@@ -63,6 +64,15 @@ static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
   return mafat_lock_decide(&m->lock, mafat_model_charge_bytes(m), l->kept_bytes + arena, "", d);
 }
 
+/* Before anything of the plan is mapped: for all that will be charged from here on. Half of the reserve is taken to be
+ * in use, by what has been opened. */
+static void make_headroom(const struct mafat_model *m)
+{
+  struct mafat_prediction p;
+  mafat_model_predict(m, &p);
+  mafat_headroom_make(p.charge_bytes - p.process - p.kernel - p.reserve / 2, "");
+}
+
 /* What boxes are relative to where there is no picture. */
 static void forget_picture(struct mafat_model *m)
 {
@@ -96,6 +106,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     code = choose_plan(m, o, d);
   }
   if (code || (code = decide_lock(m, d))) return code;
+  make_headroom(m);
   double before = mafat_process_now_ms();
   struct mafat_weights_options weights = {.lock = &m->lock};
   if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->choice.plan, m->choice.layout, &weights, &o->warnings, d)))

@@ -18,10 +18,12 @@ static size_t to_size(uint64_t bytes)
 
 bool mafat_budget_of_groups(size_t *bytes, const char *root)
 {
-  uint64_t total_kb = 0, limit = mafat_groups_limit(root);
+  struct mafat_limited_group group;
+  uint64_t total_kb = 0;
+  mafat_groups_find_limit(&group, root);
   mafat_groups_number(root, "/proc/meminfo", "MemTotal:", &total_kb);
-  *bytes = to_size(limit);
-  return total_kb ? limit < total_kb << 10 : limit < (uint64_t)1 << 60;
+  *bytes = to_size(group.limit);
+  return total_kb ? group.limit < total_kb << 10 : group.limit < (uint64_t)1 << 60;
 }
 
 void mafat_budget_find(struct mafat_budget *budget, const char *root)

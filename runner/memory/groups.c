@@ -1,67 +1,20 @@
 #include "runner/memory/groups.h"
 
+#include "runner/memory/lines.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Runs come through here. Stack that is touched stays resident: longer paths and lines are
- * passed over. And of the C library only what runs use anyway is called
- * (run_inference.ld): each other function could bring 64 KB. */
-enum { PATH_ROOM = 1024, LINE_ROOM = 2048 };
-
-/* ---- files, line by line ---- */
-
-struct lines {
-  int fd;
-  size_t used, next; /* of the buffer */
-  char buffer[512];
-  char line[LINE_ROOM]; /* without its end, cut short where it is longer */
-};
-
-static bool lines_open(struct lines *l, const char *root, const char *path)
-{
-  char name[PATH_ROOM];
-  int n = snprintf(name, sizeof name, "%s%s", root, path);
-  l->used = l->next = 0;
-  l->fd = n > 0 && (size_t)n < sizeof name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
-  return l->fd >= 0;
-}
-
-static int next_char(struct lines *l)
-{
-  if (l->next == l->used) {
-    ssize_t n = read(l->fd, l->buffer, sizeof l->buffer);
-    if (n <= 0) return EOF;
-    l->used = (size_t)n;
-    l->next = 0;
-  }
-  return (unsigned char)l->buffer[l->next++];
-}
-
-/* Closes at the end. */
-static bool lines_next(struct lines *l)
-{
-  size_t n = 0;
-  int c;
-  while ((c = next_char(l)) != EOF && c != '\n')
-    if (n < sizeof l->line - 1) l->line[n++] = (char)c;
-  l->line[n] = '\0';
-  if (c == EOF && n == 0) {
-    close(l->fd);
-    return false;
-  }
-  return true;
-}
-
 bool mafat_groups_number(const char *root, const char *path, const char *key, uint64_t *value)
 {
-  struct lines l;
+  struct mafat_lines l;
   bool found = false;
   size_t n = strlen(key);
-  if (!lines_open(&l, root, path)) return false;
-  while (lines_next(&l)) {
+  if (!mafat_lines_open(&l, root, path)) return false;
+  while (mafat_lines_next(&l)) {
     const char *at = l.line + n;
     if (found || strncmp(l.line, key, n) != 0) continue;
     while (*at == ' ' || *at == '\t') at++;
@@ -77,13 +30,13 @@ bool mafat_groups_number(const char *root, const char *path, const char *key, ui
 /* One hierarchy: where this process is in it. */
 struct hierarchy {
   bool v2;
-  char path[PATH_ROOM];
+  char path[MAFAT_PATH_ROOM];
 };
 
 /* A mount of one, from /proc/self/mountinfo. */
 struct mount {
-  char root[PATH_ROOM];  /* the group that is mounted */
-  char point[PATH_ROOM];
+  char root[MAFAT_PATH_ROOM];  /* the group that is mounted */
+  char point[MAFAT_PATH_ROOM];
 };
 
 static bool has_word(const char *list, const char *word)
@@ -102,7 +55,7 @@ static bool read_group(struct hierarchy *h, char *line)
   if (!path) return false;
   *path++ = '\0';
   h->v2 = *++controllers == '\0';
-  return (h->v2 || has_word(controllers, "memory")) && snprintf(h->path, sizeof h->path, "%s", path) < PATH_ROOM;
+  return (h->v2 || has_word(controllers, "memory")) && snprintf(h->path, sizeof h->path, "%s", path) < MAFAT_PATH_ROOM;
 }
 
 /* Paths in mountinfo have \040 for a space. */
@@ -110,7 +63,7 @@ static bool unescape(char *to, const char *from)
 {
   size_t n = 0;
   while (*from) {
-    if (n == PATH_ROOM - 1) return false;
+    if (n == MAFAT_PATH_ROOM - 1) return false;
     bool octal = from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' && from[2] <= '7' &&
                  from[3] >= '0' && from[3] <= '7';
     to[n++] = octal ? (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + from[3] - '0') : *from;
@@ -155,25 +108,34 @@ static const char *below(const char *path, const char *root)
   return leads_out(path + n) ? NULL : path + n;
 }
 
-static void take_limit(const char *root, const char *point, const char *path, int length, const char *file,
-                       const char *key, uint64_t *least)
+static bool read_number(const char *root, const char *point, const char *path, int length, const char *file,
+                        const char *key, uint64_t *value)
 {
-  char name[PATH_ROOM];
-  uint64_t limit;
+  char name[MAFAT_PATH_ROOM];
   int n = snprintf(name, sizeof name, "%s%.*s/%s", point, length, path, file);
-  if (n > 0 && (size_t)n < sizeof name && mafat_groups_number(root, name, key, &limit) && limit < *least) *least = limit;
+  return n > 0 && (size_t)n < sizeof name && mafat_groups_number(root, name, key, value);
+}
+
+/* Of groups with the same limit the outermost is charged most. */
+static void take_limit(const char *root, const char *point, const char *path, int length, const char *file,
+                       const char *key, struct mafat_limited_group *least)
+{
+  uint64_t limit;
+  if (!read_number(root, point, path, length, file, key, &limit) || limit > least->limit) return;
+  least->limit = limit;
+  int n = snprintf(least->folder, sizeof least->folder, "%s%.*s", point, length, path);
+  if (n < 0 || (size_t)n >= sizeof least->folder) least->folder[0] = '\0';
 }
 
 /* Does a group of v1 count what its descendants use? Old kernels leave the choice. */
 static bool counts_descendants(const char *root, const char *point, const char *path, int length)
 {
-  uint64_t hierarchical = UINT64_MAX;
-  take_limit(root, point, path, length, "memory.use_hierarchy", "", &hierarchical);
-  return hierarchical != 0;
+  uint64_t hierarchical;
+  return !read_number(root, point, path, length, "memory.use_hierarchy", "", &hierarchical) || hierarchical != 0;
 }
 
 /* The least limit of the group `path` and of its ancestors, as far as they are mounted. */
-static void take_limits(const char *root, const char *point, const char *path, bool v2, uint64_t *least)
+static void take_limits(const char *root, const char *point, const char *path, bool v2, struct mafat_limited_group *least)
 {
   int whole = (int)strlen(path), length = whole;
   if (strcmp(point, "/") == 0) point = "";
@@ -192,13 +154,13 @@ static void take_limits(const char *root, const char *point, const char *path, b
 
 /* Asks the mounts of a hierarchy: those that hold the process's group or, with
  * `any`, each for the limit of what it mounts. Were there any of them? */
-static bool ask_mounts(const char *root, const struct hierarchy *h, bool any, uint64_t *least)
+static bool ask_mounts(const char *root, const struct hierarchy *h, bool any, struct mafat_limited_group *least)
 {
-  struct lines l;
+  struct mafat_lines l;
   struct mount m;
   bool asked = false;
-  if (!lines_open(&l, root, "/proc/self/mountinfo")) return false;
-  while (lines_next(&l)) {
+  if (!mafat_lines_open(&l, root, "/proc/self/mountinfo")) return false;
+  while (mafat_lines_next(&l)) {
     if (!read_mount(&m, l.line, h->v2)) continue;
     const char *path = any ? "" : below(h->path, m.root);
     if (!path) continue;
@@ -211,7 +173,7 @@ static bool ask_mounts(const char *root, const struct hierarchy *h, bool any, ui
 /* In a container its own group may be mounted under another name than the process
  * knows: then what is mounted is taken for it. Where mounts cannot be read, they are
  * where they always are. */
-static void ask_hierarchy(const char *root, const struct hierarchy *h, uint64_t *least)
+static void ask_hierarchy(const char *root, const struct hierarchy *h, struct mafat_limited_group *least)
 {
   if (ask_mounts(root, h, false, least) || ask_mounts(root, h, true, least)) return;
   const char *path = leads_out(h->path) ? "" : h->path;
@@ -223,15 +185,18 @@ static void ask_hierarchy(const char *root, const struct hierarchy *h, uint64_t 
   }
 }
 
-uint64_t mafat_groups_limit(const char *root)
+void mafat_groups_find_limit(struct mafat_limited_group *least, const char *root)
 {
-  struct lines l;
+  struct mafat_lines l;
   struct hierarchy h;
-  uint64_t least = UINT64_MAX;
-  if (!lines_open(&l, root, "/proc/self/cgroup")) return least;
-  while (lines_next(&l))
-    if (read_group(&h, l.line)) ask_hierarchy(root, &h, &least);
-  return least;
+  *least = (struct mafat_limited_group){.limit = UINT64_MAX};
+  if (!mafat_lines_open(&l, root, "/proc/self/cgroup")) return;
+  while (mafat_lines_next(&l)) {
+    if (!read_group(&h, l.line)) continue;
+    uint64_t before = least->limit;
+    ask_hierarchy(root, &h, least);
+    if (least->limit < before) least->v2 = h.v2;
+  }
 }
 
 /* ---- what they wait for ---- */
@@ -239,37 +204,37 @@ uint64_t mafat_groups_limit(const char *root)
 /* The root of the hierarchy is no group: it has no type, and its pressure is the whole system's. */
 static bool is_group(const char *folder)
 {
-  char name[PATH_ROOM];
+  char name[MAFAT_PATH_ROOM];
   int n = snprintf(name, sizeof name, "%s/cgroup.type", folder);
   int fd = n > 0 && (size_t)n < sizeof name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
   if (fd >= 0) close(fd);
   return fd >= 0;
 }
 
-static bool find_folder(const char *root, const struct hierarchy *h, char folder[PATH_ROOM])
+static bool find_folder(const char *root, const struct hierarchy *h, char folder[MAFAT_PATH_ROOM])
 {
-  struct lines l;
+  struct mafat_lines l;
   struct mount m;
   bool found = false;
-  if (!lines_open(&l, root, "/proc/self/mountinfo")) return false;
-  while (lines_next(&l)) {
+  if (!mafat_lines_open(&l, root, "/proc/self/mountinfo")) return false;
+  while (mafat_lines_next(&l)) {
     const char *path = read_mount(&m, l.line, true) ? below(h->path, m.root) : NULL;
     if (found || !path) continue;
-    int n = snprintf(folder, PATH_ROOM, "%s%s%s", root, m.point, strcmp(path, "/") == 0 ? "" : path);
-    found = n > 0 && n < PATH_ROOM && is_group(folder);
+    int n = snprintf(folder, MAFAT_PATH_ROOM, "%s%s%s", root, m.point, strcmp(path, "/") == 0 ? "" : path);
+    found = n > 0 && n < MAFAT_PATH_ROOM && is_group(folder);
   }
   return found;
 }
 
 int mafat_groups_open_pressure(const char *root)
 {
-  struct lines l;
+  struct mafat_lines l;
   struct hierarchy h;
-  char folder[PATH_ROOM], path[PATH_ROOM];
+  char folder[MAFAT_PATH_ROOM], path[MAFAT_PATH_ROOM];
   bool found = false;
-  if (!lines_open(&l, root, "/proc/self/cgroup")) return -1;
-  while (lines_next(&l))
+  if (!mafat_lines_open(&l, root, "/proc/self/cgroup")) return -1;
+  while (mafat_lines_next(&l))
     if (!found && read_group(&h, l.line) && h.v2) found = find_folder(root, &h, folder);
-  int n = found ? snprintf(path, PATH_ROOM, "%s/memory.pressure", folder) : -1;
-  return n > 0 && n < PATH_ROOM ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  int n = found ? snprintf(path, MAFAT_PATH_ROOM, "%s/memory.pressure", folder) : -1;
+  return n > 0 && n < MAFAT_PATH_ROOM ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }

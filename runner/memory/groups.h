@@ -8,8 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The least limit of memory among the groups and their ancestors, as far as they can be seen; UINT64_MAX: none. */
-uint64_t mafat_groups_limit(const char *root);
+#include "runner/memory/lines.h"
+
+struct mafat_limited_group {
+  uint64_t limit;               /* UINT64_MAX: none */
+  char folder[MAFAT_PATH_ROOM]; /* of what is charged against it, as far as that can be seen; "": not known */
+  bool v2;
+};
+
+/* The least limit of memory among the groups and their ancestors, as far as they can be seen. */
+void mafat_groups_find_limit(struct mafat_limited_group *least, const char *root);
 
 /* What tells how long the tasks of the process's v2 group wait for memory: a descriptor. -1: it is in none, or the
  * kernel does not count. */

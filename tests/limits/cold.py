@@ -11,6 +11,8 @@ v1; root. Files are used as they are.
   --memory SIZE           what the plan is made for (default: 64M); least: what the smallest plan needs
   --program FILE          (default: BUILD/run_inference)
   --runs N                at the predicted charge (default: 3)
+  --bisect                in place of these: the least limit in which --runs runs are neither killed nor swapped, to 16 KB, from 1 MB
+                          below the predicted charge on; the last line says how far below that it is
   --repeat N              inferences in each (default: 3)
   --no-head               without the CSV's head
 
@@ -31,6 +33,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from groups import BUILD, Group, charged, follow, make_cold, outcome, whole_pages, why_not   # noqa: E402
 
+BISECT_BYTES = 16384
 COLUMNS = ("model", "input", "state", "memory", "limit_bytes", "predicted_charge_bytes", "peak_bytes", "over_bytes", "rss_bytes",
            "cache_bytes", "kernel_bytes", "cache_left_bytes", "swapped_pages", "major_faults", "outcome")
 
@@ -66,6 +69,31 @@ def least_memory(o):
     return str(int(found.group(1)) + 65536) if found else "1M"
 
 
+def bisect(o, free, memory, table):
+    """The least limit that passes, from at most a MiB below the predicted charge up to it; None where that fails."""
+    def passes(limit):
+        for _ in range(o.runs):
+            found = row(o, run(o, limit, memory, o.repeat), limit, memory)
+            table.writerow(found)
+            if found["outcome"] != "done" or found["swapped_pages"] != 0:
+                return False
+        return True
+
+    good = whole_pages(free["predicted_charge_bytes"])
+    bad = good - (1 << 20)
+    if not passes(good):
+        return None
+    if passes(bad):
+        return bad
+    while good - bad > BISECT_BYTES:
+        middle = whole_pages((good + bad) // 2)
+        if passes(middle):
+            good = middle
+        else:
+            bad = middle
+    return good
+
+
 def arguments():
     parser = argparse.ArgumentParser(usage=__doc__, add_help=True)
     parser.add_argument("--cold", choices=("drop", "evict", "warm"), default="drop")
@@ -73,6 +101,7 @@ def arguments():
     parser.add_argument("--program", default=BUILD + "/run_inference")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--bisect", action="store_true")
     parser.add_argument("--no-head", action="store_true")
     parser.add_argument("command", nargs="+")
     words = sys.argv[1:]
@@ -105,6 +134,12 @@ def main():
     if free["outcome"] != "done":
         print("cold.py: %s" % free["message"], file=sys.stderr)
         return 1
+    if o.bisect:
+        least = bisect(o, free, memory, table)
+        below = None if least is None else whole_pages(free["predicted_charge_bytes"]) - least
+        print("# %s %s: predicted %d, least %s, %s KB below" % (free["model"], free["input"], free["predicted_charge_bytes"], least,
+                                                               "?" if below is None else below // 1024))
+        return 1 if least is None else 0
     good = True
     for _ in range(o.runs):
         limit = whole_pages(free["predicted_charge_bytes"])
