@@ -11,8 +11,9 @@ v1; root. Files are used as they are.
   --memory SIZE           what the plan is made for (default: 64M); least: what the smallest plan needs
   --program FILE          (default: BUILD/run_inference)
   --runs N                at the predicted charge (default: 3)
-  --bisect                in place of these: the least limit in which --runs runs are neither killed nor swapped, to 16 KB, from 1 MB
-                          below the predicted charge on; the last line says how far below that it is
+  --bisect                in place of these: the least limit in which --runs times a run of one inference and one of --repeat are neither
+                          killed nor swapped, and the others of these take 10 major faults at most; to 16 KB, from 1 MB below the
+                          predicted charge on. The last line says how far below that it is
   --repeat N              inferences in each (default: 3)
   --no-head               without the CSV's head
 
@@ -34,6 +35,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from groups import BUILD, Group, charged, follow, make_cold, outcome, whole_pages, why_not   # noqa: E402
 
 BISECT_BYTES = 16384
+FAULTS_LATER = 10
 COLUMNS = ("model", "input", "state", "memory", "limit_bytes", "predicted_charge_bytes", "peak_bytes", "over_bytes", "rss_bytes",
            "cache_bytes", "kernel_bytes", "cache_left_bytes", "swapped_pages", "major_faults", "outcome")
 
@@ -73,9 +75,11 @@ def bisect(o, free, memory, table):
     """The least limit that passes, from at most a MiB below the predicted charge up to it; None where that fails."""
     def passes(limit):
         for _ in range(o.runs):
-            found = row(o, run(o, limit, memory, o.repeat), limit, memory)
-            table.writerow(found)
-            if found["outcome"] != "done" or found["swapped_pages"] != 0:
+            pair = [row(o, run(o, limit, memory, repeat), limit, memory) for repeat in (1, o.repeat)]
+            table.writerows(pair)
+            if any(found["outcome"] != "done" or found["swapped_pages"] for found in pair):
+                return False
+            if pair[1]["major_faults"] - pair[0]["major_faults"] > FAULTS_LATER:
                 return False
         return True
 
