@@ -22,6 +22,15 @@ def read_first(path, start):
     return None
 
 
+def find_levels():
+    """The instruction sets of this machine at which programs are compared, the best first."""
+    if platform.machine() != "x86_64":
+        return ["neon"]
+    flags = (read_first("/proc/cpuinfo", "flags") or "").split()
+    needed = {"avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl"), "avx2": ("avx2", "fma")}
+    return [level for level, names in needed.items() if all(name in flags for name in names)]
+
+
 def describe_machine():
     machine = (read_first("/proc/device-tree/model", "") or read_first("/proc/cpuinfo", "model name") or
                read_first("/proc/cpuinfo", "Model") or platform.machine())

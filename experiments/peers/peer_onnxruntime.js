@@ -1,6 +1,6 @@
-// onnxruntime as a peer, one thread: a PPM of the network's size is read, converted and run.
+// onnxruntime as a peer: a PPM of the network's size is read, converted and run.
 // Node has no decoder of JPEG, so its picture costs less than the others'.
-//     NODE_PATH=.../node_modules node peer_onnxruntime.js [--repeat N] [--dump FILE] MODEL.onnx PICTURE.ppm
+//     NODE_PATH=.../node_modules node peer_onnxruntime.js [--repeat N] [--threads N] [--dump FILE] MODEL.onnx PICTURE.ppm
 //     ... --idle       loads no model: the resident bytes of node and the library
 'use strict';
 
@@ -11,13 +11,14 @@ const ort = require('onnxruntime-node');
 const now = () => Number(process.hrtime.bigint()) / 1e6;
 
 function readOptions(argv) {
-  const options = { repeat: 1, dump: null, idle: false };
+  const options = { repeat: 1, threads: 1, dump: null, idle: false };
   let i = 0;
   for (; i < argv.length && argv[i].startsWith('--'); i++) {
     if (argv[i] === '--idle') options.idle = true;
     else if (argv[i] === '--repeat') options.repeat = Number(argv[++i]);
+    else if (argv[i] === '--threads') options.threads = Number(argv[++i]);
     else if (argv[i] === '--dump') options.dump = argv[++i];
-    else throw new Error(`${argv[i]}: expected --repeat N, --dump FILE or --idle`);
+    else throw new Error(`${argv[i]}: expected --repeat N, --threads N, --dump FILE or --idle`);
   }
   [options.model, options.picture] = argv.slice(i);
   if (!options.idle && !options.picture) throw new Error('expected MODEL.onnx PICTURE.ppm');
@@ -52,7 +53,7 @@ async function runModel(options) {
   const start = now();
   const session = await ort.InferenceSession.create(options.model, {
     executionProviders: ['cpu'],
-    intraOpNumThreads: 1,
+    intraOpNumThreads: options.threads,
     interOpNumThreads: 1,
     executionMode: 'sequential',
     graphOptimizationLevel: 'all',

@@ -1,14 +1,18 @@
 """Who runs it: mafat, the yardstick and the peers. Each program is built or found once, and then gives command lines."""
 
+import glob
 import json
 import os
+import platform
 import re
 import resource
 import shutil
 import subprocess
+import sys
 import threading
 import time
 
+from machine import find_levels
 from workloads import Unavailable
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -74,10 +78,10 @@ def run(command, cpus, folder, cwd=None, env=None):
     return Run((first + rest).decode("utf-8", "replace"), total_ms, share)
 
 
-def compile_program(command, hint):
-    """Nothing is done where the program is newer than its source and peer.h."""
+def compile_program(command, hint, libraries=()):
+    """Nothing is done where the program is newer than its source, peer.h and the libraries."""
     out = command[command.index("-o") + 1]
-    sources = [word for word in command if word.startswith(HERE)] + [os.path.join(HERE, "peer.h")]
+    sources = [word for word in command if word.startswith(HERE)] + [os.path.join(HERE, "peer.h"), *libraries]
     if os.path.exists(out) and os.path.getmtime(out) > max(os.path.getmtime(source) for source in sources):
         return
     os.makedirs(os.path.dirname(out), exist_ok=True)
@@ -119,6 +123,7 @@ class Peer:
 
     environment = None
     tolerance = 1e-4   # of the largest value
+    picture, takes_threads = "jpg", False
     hint = "experiments/peers/install.sh"
 
     def command(self, files, picture, repeat, options=(), dump=None):
@@ -183,6 +188,7 @@ class OnnxRuntime(Peer):
     """onnxruntime by its package for node."""
 
     name = "onnxruntime"
+    picture, takes_threads = "ppm", True
 
     def __init__(self, build):
         modules = os.path.join(build, "peers", "node_modules")
@@ -202,6 +208,61 @@ class OnnxRuntime(Peer):
     def prepare(self, files, folder):
         run([DEBIAN_PYTHON, os.path.join(HERE, "write_onnx.py"), files.cfg, files.weights, files.onnx],
             os.sched_getaffinity(0), folder)
+
+
+class Ncnn(Peer):
+    """ncnn, of an installed tree; its models are converted by the tree's own tools."""
+
+    name = "ncnn"
+    picture, takes_threads = "ppm", True
+    hint = "experiments/peers/README.md says how it is installed"
+    libraries = ("lib", "lib64", os.path.join("lib", "%s-linux-gnu" % platform.machine()))
+
+    def __init__(self, build, tree):
+        self.tools = os.path.join(tree, "bin")
+        header = self.find(tree, os.path.join("include", "ncnn", "platform.h"))
+        library = self.find(tree, *(os.path.join(folder, "libncnn.*") for folder in self.libraries))
+        for tool in ("darknet2ncnn", "ncnnoptimize"):
+            self.find(self.tools, tool)
+        with open(header, encoding="utf-8") as file:
+            self.built_with = set(re.findall(r"(?m)^#define NCNN_(\w+) 1$", file.read()))
+        self.level = self.find_level()
+        self.name = "ncnn, %s" % self.level
+        kind = self.level + ("_layers" if self.tells_layers() else "")
+        self.program = [os.path.join(build, "peers", "peer_ncnn_" + kind)]
+        compile_program(["gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-isystem", os.path.join(tree, "include"),
+                         "-o", *self.program, os.path.join(HERE, "peer_ncnn.c"), library,
+                         "-Wl,-rpath," + os.path.dirname(library), "-lstdc++", "-lgomp", "-lm"], self.hint, [library])
+
+    def find(self, folder, *patterns):
+        """The first file there is."""
+        for pattern in patterns:
+            found = sorted(glob.glob(os.path.join(os.path.abspath(folder), pattern)))
+            if found:
+                return found[0]
+        raise Unavailable("no %s in a tree that MAFAT_NCNN names; %s" % (patterns[0], self.hint))
+
+    def find_level(self):
+        """The best of this machine that it was built for."""
+        found = find_levels()
+        if found == ["neon"]:
+            return "neon"
+        built = [level for level in ("avx512", "avx2") if level.upper() in self.built_with]
+        both = [level for level in built if level in found]
+        if not both or ("RUNTIME_CPU" not in self.built_with and both != built):
+            raise Unavailable("a tree that MAFAT_NCNN names was built for another processor; %s" % self.hint)
+        return both[0]
+
+    def tells_layers(self):
+        """Built to print each layer's time."""
+        return "BENCHMARK" in self.built_with
+
+    def model(self, files):
+        return [files.param, files.bin]
+
+    def prepare(self, files, folder):
+        run([sys.executable, os.path.join(HERE, "write_ncnn.py"), self.tools, files.cfg, files.weights, files.param,
+             files.bin], os.sched_getaffinity(0), folder)
 
 
 class Yardstick:

@@ -12,9 +12,10 @@ UNITS = {"ms": "ms", "bytes": "bytes", "difference": "ratio", "share": "ratio"}
 class Row:
     """One line of a workload's table: who ran it, how, and everything that was measured."""
 
-    def __init__(self, program, setting, picture, options=(), cpus=None):
+    def __init__(self, program, setting, picture, options=(), cpus=None, level=None, threads=1):
         self.program, self.setting, self.picture = program, setting, picture
         self.options, self.cpus = list(options), cpus
+        self.level, self.threads = level, threads   # level: None is the machine's best
         self.repeat = 0
         self.samples = {}      # metric -> one value a round
         self.failure = None    # why it is not measured any more
@@ -56,21 +57,22 @@ def table(heads, lines):
     return "\n".join(rows + ["| " + " | ".join(line) + " |" for line in lines]) + "\n"
 
 
-def is_reference(row):
-    """What the peers are compared with: the first of our rows that saw the same picture."""
-    return row.name == "mafat"
+def like(row):
+    """What must agree where programs are compared. Our own rows are compared with the first of their picture."""
+    return (row.picture,) if row.name == "mafat" else (row.picture, row.level, row.threads)
 
 
 def speed_table(rows):
     reference = {}
     for row in rows:
-        if is_reference(row) and not row.failure:
-            reference.setdefault(row.picture, row)
+        if row.name == "mafat" and not row.failure:
+            reference.setdefault((row.picture,), row)
+            reference.setdefault((row.picture, row.level, row.threads), row)
     lines = []
     for row in rows:
         if row.name == "yardstick" or not row.samples.get("warm_ms"):
             continue
-        ours = reference.get(row.picture)
+        ours = reference.get(like(row))
         warm, layers = row.median("warm_ms"), row.median("layers_ms")
         difference = row.median("difference")
         lines.append([
@@ -101,6 +103,31 @@ def yardstick_lines(workload, rows):
     return lines
 
 
+def paired_ratio(above, below):
+    """The median over rounds of the ratio of two rows' warm latencies: what disturbs a round mostly disturbs both."""
+    pairs = list(zip(above.samples.get("warm_ms", []), below.samples.get("warm_ms", []))) if above and below else []
+    return statistics.median(a / b for a, b in pairs) if pairs else None
+
+
+def best_peer_lines(workload, rows):
+    """One line for each level and number of threads at which ncnn is there, or onnxruntime at the machine's best."""
+    ours = {}
+    for row in rows:
+        if row.name == "mafat" and row.picture == "ppm" and row.median("warm_ms"):
+            ours.setdefault((row.level, row.threads), row)
+    for (level, threads), our in ours.items():
+        ncnn = next((row for row in rows if row.name.startswith("ncnn") and like(row)[1:] == (level, threads)), None)
+        # onnxruntime takes the best instructions of the machine, whatever level we are held to.
+        onnxruntime = next((row for row in rows if row.name == "onnxruntime" and row.threads == threads), None)
+        peers = [row for row in (ncnn, onnxruntime) if row and row.median("warm_ms")]
+        if not peers or (level and not ncnn):
+            continue
+        best = min(peers, key=lambda row: row.median("warm_ms"))
+        yield [workload.title, level or our.program.level, str(threads), number(our.median("warm_ms"), 2),
+               *(number(row and row.median("warm_ms"), 2) for row in (ncnn, onnxruntime)),
+               *(number(paired_ratio(our, row), 2) for row in (ncnn, onnxruntime, best))]
+
+
 def markdown(results, idle, versions, notes, about):
     parts = ["# mafat beside other programs\n",
              "%(machine)s, Linux %(kernel)s, commit %(commit)s, %(date)s; medians of interleaved rounds: %(runs)d; "
@@ -114,6 +141,11 @@ def markdown(results, idle, versions, notes, about):
         parts += ["## Beside the yardstick\n",
                   table(["network", "yardstick", "its best ms", "its average ms", "mafat layers ms", "ratio",
                          "mafat best latency ms", "ratio", "its peak MB", "mafat resident MB"], lines)]
+    lines = [line for workload, rows in results for line in best_peer_lines(workload, rows)]
+    if lines:
+        parts += ["## Beside ncnn and onnxruntime\n",
+                  table(["network", "level", "threads", "mafat warm ms", "ncnn", "onnxruntime", "mafat / ncnn",
+                         "mafat / onnxruntime", "mafat / best"], lines)]
     if idle:
         parts += ["## Idle processes\n",
                   table(["program", "resident MB"], [[name, megabytes(value)] for name, value in idle.items()])]

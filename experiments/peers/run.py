@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True   # nothing but results is written into the tree
 
 import programs
 import report
-from machine import ROOT, describe_machine, drop_from_page_cache
+from machine import ROOT, describe_machine, drop_from_page_cache, find_levels
 from programs import Failed
 from workloads import WORKLOADS, Unavailable, make_probe, prepare, probe_depths
 
@@ -34,13 +34,15 @@ def read_options():
     parser.add_argument("--runs", type=int, default=int(os.environ.get("RUNS", 5)), metavar="N",
                         help="rounds; every program runs once a round (default: 5, or the variable RUNS)")
     parser.add_argument("--quick", action="store_true", help="one round of few repetitions: does everything work?")
+    parser.add_argument("--picture", choices=("jpg", "ppm"),
+                        help="time only the rows of this picture: ncnn and onnxruntime are among those of the PPM")
     parser.add_argument("--check", action="store_true", help="only compare the results with ours; nothing is timed")
     parser.add_argument("--cpu", type=int, metavar="N", help="the CPU to run on (default: the last one)")
     parser.add_argument("--build", default=os.environ.get("BUILD", os.path.join(ROOT, "build")), metavar="FOLDER",
                         help="where run_inference is (default: build, or the variable BUILD)")
     parser.add_argument("--output", metavar="FOLDER",
-                        help="for results.md and results.csv (default: beside this file; of a part of the workloads or a "
-                             "quick run: the build folder's peers/)")
+                        help="for results.md and results.csv (default: beside this file; of a part or a quick run: the "
+                             "build folder's peers/)")
     options = parser.parse_args()
     if options.runs < 1:
         parser.error("--runs expects a number from 1 on")
@@ -50,7 +52,7 @@ def read_options():
     if options.quick:
         options.runs = 1
     if not options.output:
-        partial = options.quick or options.workload
+        partial = options.quick or options.workload or options.picture
         options.output = os.path.join(options.build, "peers") if partial else HERE
     options.workloads = [w for w in WORKLOADS if not options.workload or w.name in options.workload]
     return options
@@ -89,15 +91,23 @@ class Bench:
 
     def find_peers(self):
         found = []
-        for kind in (programs.Darknet, programs.OpenCV, programs.OnnxRuntime):
+        trees = [tree for tree in os.environ.get("MAFAT_NCNN", "").split(":") if tree]
+        if not trees:
+            self.note("ncnn: MAFAT_NCNN names no installed tree; %s" % programs.Ncnn.hint)
+        kinds = [(programs.Darknet,), (programs.OpenCV,), (programs.OnnxRuntime,)]
+        for kind, *where in kinds + [(programs.Ncnn, tree) for tree in trees]:
             self.progress("building " + kind.name)
             try:
-                peer = kind(self.options.build)
+                peer = kind(self.options.build, *where)
                 self.idle[peer.name] = statistics.median(peer.idle(self.cpus, self.folder) for _ in range(3))
                 found.append(peer)
             except (Unavailable, Failed) as reason:
                 self.note("%s: %s" % (kind.name, reason))
         return found
+
+    def lower_levels(self):
+        """Levels below the machine's best at which a peer runs."""
+        return [level for level in find_levels()[1:] if any(getattr(peer, "level", None) == level for peer in self.peers)]
 
     def find_yardstick(self):
         if self.options.check or not any(workload.is_yolov2 for workload in self.options.workloads):
@@ -118,9 +128,9 @@ class Bench:
         """The first of a picture is what peers are compared with."""
         rows = []
 
-        def add(setting, picture, options, cpus=self.cpus):
+        def add(setting, picture, options, cpus=self.cpus, **how):
             if options is not None:
-                rows.append(report.Row(self.mafat, setting, picture, options, cpus))
+                rows.append(report.Row(self.mafat, setting, picture, options, cpus, **how))
 
         best, best_options = ("auto", self.algorithm("auto")) if self.mafat.has_algorithms else ("default", [])
         add(best, "jpg", best_options)
@@ -128,20 +138,41 @@ class Bench:
         if workload.layers:
             add(PAPER_PLAN, "jpg", ["--plan", PAPER_PLAN])
         if workload.is_yolov2 and self.mafat.has_threads and len(self.all_cpus) > 1:
-            add(best + ", 2 threads", "jpg", best_options + ["--threads", "2"], self.all_cpus)
-        add(best, "ppm", best_options)
+            add(best + ", 2 threads", "jpg", best_options + ["--threads", "2"], self.all_cpus, threads=2)
+        for level in [None] + self.lower_levels():
+            at_level = ["--cpu", level] if level else []
+            for threads in self.threads(workload):
+                words = [best] + ([level] if level else []) + (["%d threads" % threads] if threads > 1 else [])
+                add(", ".join(words), "ppm", best_options + at_level + ["--threads", str(threads)], self.cpus_of(threads),
+                    level=level, threads=threads)
         if workload.is_yolov2:
             add("direct", "ppm", self.algorithm("direct"))
             add("winograd", "ppm", self.algorithm("winograd"))
         return rows
+
+    def threads(self, workload):
+        """How many threads the rows have that are compared with ncnn and onnxruntime."""
+        return [n for n in workload.threads if n == 1 or (self.mafat.has_threads and n <= len(self.all_cpus))]
+
+    def cpus_of(self, threads):
+        return self.cpus if threads == 1 else self.all_cpus
+
+    def peer_rows(self, peer, workload):
+        if not peer.takes_threads:
+            return [report.Row(peer, "1 thread", peer.picture, (), self.cpus)]
+        level = getattr(peer, "level", None)
+        if level == find_levels()[0]:
+            level = None
+        return [report.Row(peer, "1 thread" if n == 1 else "%d threads" % n, peer.picture, ["--threads", str(n)],
+                           self.cpus_of(n), level=level, threads=n) for n in self.threads(workload)]
 
     def rows(self, workload):
         rows = self.our_rows(workload)
         if self.yardstick and workload.is_yolov2:
             rows += [report.Row(self.yardstick, setting, "", options, self.cpus)
                      for setting, options in self.yardstick.settings.items()]
-        rows += [report.Row(peer, "1 thread", "ppm" if isinstance(peer, programs.OnnxRuntime) else "jpg", (), self.cpus)
-                 for peer in self.peers]
+        for peer in self.peers:
+            rows += self.peer_rows(peer, workload)
         for row in rows:
             slow = isinstance(row.program, programs.Darknet)
             row.repeat = 2 if self.options.quick or slow else workload.repeat
@@ -166,7 +197,7 @@ class Bench:
             with open(path, "rb") as file:
                 values.frombytes(file.read())
         finally:
-            for rest in {path, files.onnx}:
+            for rest in {path, files.onnx, files.param, files.bin}:
                 if os.path.exists(rest):
                     os.unlink(rest)
         return values
@@ -237,7 +268,7 @@ class Bench:
         for metric in ("load_ms", "image_ms", "layers_ms"):
             row.add(metric, answer[metric])
         row.add("resident_bytes", answer["measured_resident_bytes"])
-        if row.program is self.mafat:
+        if row.program is self.mafat and not row.level:
             self.mafat.level = answer["cpu"]
         if row.name in self.idle:
             row.add("resident_without_idle_bytes", max(0, answer["measured_resident_bytes"] - self.idle[row.name]))
@@ -248,7 +279,7 @@ class Bench:
     def time(self, workload, rows, files):
         for i in range(self.options.runs):
             for row in rows:
-                if row.failure:
+                if row.failure or (self.options.picture and row.picture != self.options.picture):
                     continue
                 self.progress("%s: round %d of %d, %s %s" % (workload.name, i + 1, self.options.runs, row.name, row.setting))
                 try:
@@ -269,9 +300,9 @@ class Bench:
             self.compare(workload, rows, files)
             self.print_comparison(workload, rows)
             if not self.options.check:
-                for row in rows:
-                    if not row.failure and hasattr(row.program, "prepare"):
-                        row.program.prepare(files, self.folder)
+                for program in {row.program: None for row in rows if not row.failure}:
+                    if hasattr(program, "prepare"):
+                        program.prepare(files, self.folder)
                 self.time(workload, rows, files)
                 self.results.append((workload, rows))
                 self.write()

@@ -18,32 +18,35 @@ class Unavailable(Exception):
 class Workload:
     """A network, or its first `layers` layers, and how often a process runs it."""
 
-    def __init__(self, name, title, network, repeat, layers=None, trained=False):
+    def __init__(self, name, title, network, repeat, layers=None, trained=False, threads=(1,)):
         self.name, self.title, self.network, self.layers = name, title, network, layers
         self.repeat = repeat      # of the quick programs; Darknet runs fewer times
         self.trained = trained    # weights come from MAFAT_MODELS, else they are made
+        self.threads = threads    # of the rows that are compared with ncnn and onnxruntime
         self.is_yolov2 = network == "yolov2"
 
 
 WORKLOADS = [
     Workload("yolov2-16", "yolov2.cfg, layers 0..15, 608 x 608", "yolov2", 6, layers=16),
-    Workload("yolov2", "yolov2.cfg, 608 x 608", "yolov2", 5),
+    Workload("yolov2", "yolov2.cfg, 608 x 608", "yolov2", 5, threads=(1, 2)),
     Workload("yolov3-tiny", "yolov3-tiny.cfg, 416 x 416", "yolov3-tiny", 10),
     Workload("yolo-fastest-1.1", "Yolo-Fastest 1.1, 320 x 320, trained", "yolo-fastest-1.1", 30, trained=True),
-    Workload("yolo-fastest-1.1-xl", "Yolo-Fastest 1.1-xl, 320 x 320, trained", "yolo-fastest-1.1-xl", 30, trained=True),
+    Workload("yolo-fastest-1.1-xl", "Yolo-Fastest 1.1-xl, 320 x 320, trained", "yolo-fastest-1.1-xl", 30, trained=True, threads=(1, 2)),
     Workload("darknet19", "darknet19.cfg, 256 x 256", "darknet19", 10),
     Workload("resnet50", "resnet50.cfg, 256 x 256", "resnet50", 10),
 ]
 
 
 class Files:
-    """A workload's files. The ONNX model is written by the program that reads it."""
+    """A workload's files. ONNX and ncnn models are written by the programs that read them."""
 
     def __init__(self, folder, name):
         self.folder = folder
         self.cfg = os.path.join(folder, name + ".cfg")
         self.weights = os.path.join(folder, name + ".weights")
         self.onnx = os.path.join(folder, name + ".onnx")
+        self.param = os.path.join(folder, name + ".param")
+        self.bin = os.path.join(folder, name + ".bin")
         self.jpg = os.path.join(folder, "picture.jpg")
         self.ppm = os.path.join(folder, "picture.ppm")
 

@@ -1,0 +1,140 @@
+/* ncnn as a peer, by its C API: a PPM is read, brought to the network's size by ncnn's own function and run, up to
+ * where the heads begin. ncnn's options are its defaults, but everything is computed and kept as float32. MODEL.cfg is
+ * its .param, MODEL.weights its .bin, as write_ncnn.py writes them. Beside the options of peer.h
+ *     --threads N    1 by default */
+#include "peer.h"
+
+#include <ncnn/c_api.h>
+
+static int n_threads = 1;
+
+/* Takes this program's own option out of the command line. */
+static int take_options(int argc, char **argv)
+{
+  int n = 1;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc) {
+      n_threads = atoi(argv[++i]);
+      if (n_threads < 1) peer_fail("--threads expects a number from 1");
+    } else {
+      argv[n++] = argv[i];
+    }
+  }
+  return n;
+}
+
+struct picture {
+  unsigned char *pixels;
+  int w, h;
+};
+
+static struct picture read_ppm(const char *path)
+{
+  struct picture picture = {0};
+  FILE *file = fopen(path, "rb");
+  if (!file || fscanf(file, "P6 %d %d 255", &picture.w, &picture.h) != 2 || fgetc(file) == EOF ||
+      picture.w < 1 || picture.h < 1 || picture.w > 1 << 14 || picture.h > 1 << 14)
+    peer_fail("expected a PPM with 8 bits");
+  size_t n = (size_t)picture.w * (size_t)picture.h * 3;
+  picture.pixels = malloc(n);
+  if (!picture.pixels || fread(picture.pixels, 1, n, file) != n) peer_fail("the PPM ends too early");
+  fclose(file);
+  return picture;
+}
+
+static int parameter(const char *line, const char *key)
+{
+  const char *found = strstr(line, key);
+  return found ? atoi(found + strlen(key)) : 0;
+}
+
+/* The network's input as the line of a .param has it: the API does not tell. */
+static void read_input_size(const char *param, int *w, int *h)
+{
+  char line[512];
+  FILE *file = fopen(param, "r");
+  *w = *h = 0;
+  while (file && fgets(line, sizeof line, file)) {
+    if (strncmp(line, "Input ", 6) != 0) continue;
+    *w = parameter(line, " 0=");
+    *h = parameter(line, " 1=");
+  }
+  if (file) fclose(file);
+  if (*w < 1 || *h < 1) peer_fail("the .param does not tell the input's size");
+}
+
+static ncnn_net_t load(const struct peer *p)
+{
+  ncnn_net_t net = ncnn_net_create();
+  ncnn_option_t option = ncnn_net_get_option(net); /* of the net: not to be destroyed */
+  ncnn_option_set_num_threads(option, n_threads);
+  ncnn_option_set_use_fp16_packed(option, 0);
+  ncnn_option_set_use_fp16_storage(option, 0);
+  ncnn_option_set_use_fp16_arithmetic(option, 0);
+  ncnn_option_set_use_bf16_packed(option, 0);
+  ncnn_option_set_use_bf16_storage(option, 0);
+  if (ncnn_net_load_param(net, p->cfg) != 0 || ncnn_net_load_model(net, p->weights) != 0)
+    peer_fail("ncnn cannot read the model");
+  return net;
+}
+
+static ncnn_mat_t read_input(const struct peer *p, int w, int h)
+{
+  static const float none[3] = {0, 0, 0}, to_one[3] = {1 / 255.f, 1 / 255.f, 1 / 255.f};
+  struct picture picture = read_ppm(p->picture);
+  ncnn_mat_t input = ncnn_mat_from_pixels_resize(picture.pixels, NCNN_MAT_PIXEL_RGB, picture.w, picture.h,
+                                                 3 * picture.w, w, h, NULL);
+  ncnn_mat_substract_mean_normalize(input, none, to_one);
+  free(picture.pixels);
+  return input;
+}
+
+/* Channels of a map are padded in memory. */
+static void dump(const struct peer *p, ncnn_mat_t output)
+{
+  size_t plane = (size_t)ncnn_mat_get_w(output) * (size_t)ncnn_mat_get_h(output);
+  size_t n_channels = (size_t)ncnn_mat_get_c(output);
+  float *values = malloc(n_channels * plane * sizeof *values);
+  if (!values || ncnn_mat_get_elempack(output) != 1) peer_fail("ncnn's output is no map of single channels");
+  for (size_t c = 0; c < n_channels; c++)
+    memcpy(values + c * plane, ncnn_mat_get_channel_data(output, (int)c), plane * sizeof *values);
+  peer_dump(p, values, n_channels * plane);
+  free(values);
+}
+
+/* The outputs are what no layer reads, in the order of the layers. */
+static void run(struct peer *p, ncnn_net_t net, int w, int h, int is_last)
+{
+  int n_outputs = ncnn_net_get_output_count(net);
+  double before = peer_now_ms(), between;
+  ncnn_mat_t input = read_input(p, w, h), outputs[16];
+  if (n_outputs < 1 || n_outputs > 16) peer_fail("expected 1 to 16 outputs");
+  between = peer_now_ms();
+  ncnn_extractor_t extractor = ncnn_extractor_create(net);
+  int code = ncnn_extractor_input_index(extractor, ncnn_net_get_input_index(net, 0), input);
+  for (int i = 0; i < n_outputs && code == 0; i++)
+    code = ncnn_extractor_extract_index(extractor, ncnn_net_get_output_index(net, i), &outputs[i]);
+  if (code != 0) peer_fail("ncnn fails");
+  peer_add_run(p, before, between);
+  if (p->dump && is_last) dump(p, outputs[n_outputs - 1]);
+  for (int i = 0; i < n_outputs; i++) ncnn_mat_destroy(outputs[i]);
+  ncnn_extractor_destroy(extractor);
+  ncnn_mat_destroy(input);
+}
+
+int main(int argc, char **argv)
+{
+  static struct peer p;
+  peer_begin(&p, take_options(argc, argv), argv);
+  p.version = ncnn_version();
+  if (!p.idle) {
+    int w, h;
+    double before = peer_now_ms();
+    read_input_size(p.cfg, &w, &h);
+    ncnn_net_t net = load(&p);
+    p.load_ms = peer_now_ms() - before;
+    for (int i = 0; i < p.repeat; i++) run(&p, net, w, h, i == p.repeat - 1);
+  }
+  peer_report(&p); /* while the network is in memory */
+  return 0;
+}
