@@ -166,6 +166,7 @@ static int open_picture(struct mafat_model *m, const char *path, const struct ma
 {
   struct mafat_image_input input;
   int code = mafat_surroundings_input(&input, m->network, d);
+  input.kernels = m->kernels;
   if (code == MAFAT_OK)
     code = pixels ? mafat_image_open_pixels(image, pixels, &input, d) : mafat_image_open(image, path, &input, d);
   if (code) return code;

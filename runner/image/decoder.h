@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "runner/kernels/kernels.h"
 
 struct mafat_image; /* image.h */
 struct mafat_image_input;
@@ -107,17 +108,28 @@ struct mafat_image_axis {
   float scale;
 };
 
-/* One output pixel along an axis: two neighbours and their weights. */
-struct mafat_image_tap {
-  int first, second;
-  float first_weight, second_weight;
-};
-
 struct mafat_image_place mafat_image_place_fit(int width, int height,
                                                const struct mafat_image_input *input);
 struct mafat_image_axis mafat_image_axis_make(int from, int to);
-struct mafat_image_tap mafat_image_column_tap(const struct mafat_image_axis *axis, int i);
-struct mafat_image_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i);
+/* One output pixel along an axis: two neighbours and their weights. */
+struct mafat_resample_tap mafat_image_column_tap(const struct mafat_image_axis *axis, int i);
+struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i);
+
+/* Resizing within a stored row. */
+struct mafat_image_across {
+  const struct mafat_kernels *kernels;
+  struct mafat_image_axis axis;
+  struct mafat_resample_tap *taps; /* (axis.to), positions are bytes in a stored row; they go up, or down */
+  int channels;
+  bool straight; /* every tap is one pixel, of weight 1, in order */
+};
+
+/* A line of the resized picture, axis.to pixels, of two stored rows: an upright row, or an upright column with
+ * `stride` floats between its pixels. */
+void mafat_image_resample_row(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
+                              const uint8_t *first, const uint8_t *second, float *out);
+void mafat_image_resample_column(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
+                                 const uint8_t *first, const uint8_t *second, float *out, size_t stride);
 
 /* mafat_image_open() for a file that is open already. The picture owns fd,
  * also when opening fails; the file's own position is neither used nor moved. */

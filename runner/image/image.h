@@ -27,6 +27,7 @@
 enum { MAFAT_IMAGE_FILE_WINDOW = 256 << 10 };
 
 struct mafat_image;
+struct mafat_kernels;
 
 enum mafat_fit {
   MAFAT_FIT_LETTERBOX, /* keep the proportions, 0.5 grey around */
@@ -37,6 +38,7 @@ enum mafat_fit {
 struct mafat_image_input {
   int w, h, c; /* c is 1 (grey) or 3 (red, green, blue) */
   enum mafat_fit fit;
+  const struct mafat_kernels *kernels; /* NULL: the best this CPU has */
 };
 
 struct mafat_image_info {

@@ -83,7 +83,7 @@ static size_t file_bytes(const char *path)
 static struct mafat_image_input image_input(const struct mafat_network *n)
 {
   struct mafat_shape in = mafat_network_picture_shape(n);
-  return (struct mafat_image_input){in.w, in.h, in.c, n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
+  return (struct mafat_image_input){in.w, in.h, in.c, .fit = n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
 }
 
 int mafat_surroundings_input(struct mafat_image_input *input, const struct mafat_network *n,

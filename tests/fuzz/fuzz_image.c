@@ -37,8 +37,8 @@ static void read_as(int fd, const struct mafat_image_input *input)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-  static const struct mafat_image_input colour = {64, 48, 3, MAFAT_FIT_LETTERBOX};
-  static const struct mafat_image_input grey = {32, 32, 1, MAFAT_FIT_STRETCH};
+  static const struct mafat_image_input colour = {64, 48, 3, .fit = MAFAT_FIT_LETTERBOX};
+  static const struct mafat_image_input grey = {32, 32, 1, .fit = MAFAT_FIT_STRETCH};
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
   if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) abort();
   read_as(fd, &colour);

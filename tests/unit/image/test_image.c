@@ -62,7 +62,7 @@ static float *must_read(int w, int h, int c, enum mafat_fit fit)
   float *pixels = malloc(n * sizeof *pixels);
   ck_assert_ptr_nonnull(pixels);
   for (size_t i = 0; i < n; i++) pixels[i] = NAN;
-  int code = read_picture(&(struct mafat_image_input){w, h, c, fit}, pixels);
+  int code = read_picture(&(struct mafat_image_input){w, h, c, .fit = fit}, pixels);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   for (size_t i = 0; i < n; i++) ck_assert(pixels[i] >= 0 && pixels[i] <= 1);
   return pixels;
@@ -71,7 +71,7 @@ static float *must_read(int w, int h, int c, enum mafat_fit fit)
 static void must_fail(int code)
 {
   static float pixels[32 * 32 * 3];
-  int found = read_picture(&(struct mafat_image_input){32, 32, 3, MAFAT_FIT_LETTERBOX}, pixels);
+  int found = read_picture(&(struct mafat_image_input){32, 32, 3, .fit = MAFAT_FIT_LETTERBOX}, pixels);
   ck_assert_msg(found == code, "%s instead of %s: %s", mafat_error_name(found),
                 mafat_error_name(code), diagnostic.text);
   ck_assert_msg(strncmp(diagnostic.text, path, strlen(path)) == 0, "%s", diagnostic.text);
@@ -164,7 +164,7 @@ END_TEST
 START_TEST(target_may_be_wider_than_the_input)
 {
   enum { SIDE = 8, STRIDE = SIDE * 3 + 5 };
-  static const struct mafat_image_input input = {SIDE, SIDE, 3, MAFAT_FIT_LETTERBOX};
+  static const struct mafat_image_input input = {SIDE, SIDE, 3, .fit = MAFAT_FIT_LETTERBOX};
   for (int o = 1; o <= 8; o++) {
     float pixels[SIDE * STRIDE];
     for (int i = 0; i < SIDE * STRIDE; i++) pixels[i] = 7;
@@ -322,7 +322,7 @@ static void stored_position(int o, int x, int y, int *sx, int *sy)
 static void check_turned(int o, const float *stored)
 {
   int w = o >= 5 ? HEIGHT : WIDTH, h = o >= 5 ? WIDTH : HEIGHT;
-  struct mafat_image_input input = {w, h, 3, MAFAT_FIT_LETTERBOX};
+  struct mafat_image_input input = {w, h, 3, .fit = MAFAT_FIT_LETTERBOX};
   struct mafat_image *im = NULL;
   ck_assert_int_eq(mafat_image_open(&im, path, &input, NULL), MAFAT_OK);
   const struct mafat_image_info *info = mafat_image_describe(im);
@@ -386,7 +386,7 @@ END_TEST
 START_TEST(rows_are_what_read_reads)
 {
   static const struct mafat_image_input inputs[] = {
-      {40, 64, 3, MAFAT_FIT_LETTERBOX}, {64, 20, 1, MAFAT_FIT_LETTERBOX}, {30, 31, 3, MAFAT_FIT_STRETCH}};
+      {40, 64, 3, .fit = MAFAT_FIT_LETTERBOX}, {64, 20, 1, .fit = MAFAT_FIT_LETTERBOX}, {30, 31, 3, .fit = MAFAT_FIT_STRETCH}};
   const struct mafat_image_input *input = &inputs[_i];
   picture_write_jpeg(path, WIDTH, HEIGHT, &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 2});
   float *whole = must_read(input->w, input->h, input->c, input->fit), row[64 * 3];
@@ -408,7 +408,7 @@ END_TEST
 
 START_TEST(turned_pictures_have_no_rows)
 {
-  static const struct mafat_image_input input = {32, 32, 3, MAFAT_FIT_LETTERBOX};
+  static const struct mafat_image_input input = {32, 32, 3, .fit = MAFAT_FIT_LETTERBOX};
   float row[32 * 3], pixels[32 * 32 * 3];
   picture_write_jpeg(path, WIDTH, HEIGHT, &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 4});
   struct mafat_image *im = NULL;
@@ -474,7 +474,7 @@ START_TEST(damaged_files_are_harmless)
 {
   size_t n;
   static float pixels[32 * 32 * 3];
-  static const struct mafat_image_input input = {32, 32, 3, MAFAT_FIT_LETTERBOX};
+  static const struct mafat_image_input input = {32, 32, 3, .fit = MAFAT_FIT_LETTERBOX};
   write_case(_i, path);
   uint8_t *bytes = picture_read_bytes(path, &n);
   for (size_t k = 0; k < n; k += k < 700 ? 1 : 7) {
@@ -513,7 +513,7 @@ START_TEST(libraries_print_nothing)
       uint8_t kept = bytes[k];
       bytes[k] ^= 0xff;
       picture_write_bytes(path, bytes, n);
-      read_picture(&(struct mafat_image_input){32, 32, 3, MAFAT_FIT_LETTERBOX}, pixels);
+      read_picture(&(struct mafat_image_input){32, 32, 3, .fit = MAFAT_FIT_LETTERBOX}, pixels);
       bytes[k] = kept;
     }
     free(bytes);
@@ -585,7 +585,7 @@ END_TEST
 START_TEST(other_inputs_are_refused)
 {
   static const struct mafat_image_input inputs[] = {
-      {0, 8, 3, MAFAT_FIT_LETTERBOX}, {8, -1, 3, MAFAT_FIT_LETTERBOX}, {8, 8, 2, MAFAT_FIT_LETTERBOX}, {8, 8, 4, MAFAT_FIT_STRETCH}};
+      {0, 8, 3, .fit = MAFAT_FIT_LETTERBOX}, {8, -1, 3, .fit = MAFAT_FIT_LETTERBOX}, {8, 8, 2, .fit = MAFAT_FIT_LETTERBOX}, {8, 8, 4, .fit = MAFAT_FIT_STRETCH}};
   picture_write_ppm(path, 2, 2, '6', 255);
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
     struct mafat_image *im = NULL;
@@ -597,7 +597,7 @@ END_TEST
 
 static size_t declared_bytes(void)
 {
-  static const struct mafat_image_input input = {32, 32, 3, MAFAT_FIT_LETTERBOX};
+  static const struct mafat_image_input input = {32, 32, 3, .fit = MAFAT_FIT_LETTERBOX};
   struct mafat_image *im = NULL;
   int code = mafat_image_open(&im, path, &input, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
@@ -659,7 +659,7 @@ static size_t heap_in_use(void)
  * free after the last. Under valgrind and sanitizers it is 0. */
 static size_t measure_rows(int c, size_t *promised)
 {
-  struct mafat_image_input input = {416, 416, c, MAFAT_FIT_LETTERBOX};
+  struct mafat_image_input input = {416, 416, c, .fit = MAFAT_FIT_LETTERBOX};
   float row[416 * 3];
   size_t before = heap_in_use(), most = 0;
   struct mafat_image *im = NULL;
@@ -693,7 +693,7 @@ START_TEST(bytes_bound_what_is_used)
   case 0:
     picture_write_jpeg(path, W, H, &(struct jpeg_style){.colours = JPEG_YCC, .h = 2, .v = 2, .orientation = 2});
     check_memory("baseline JPEG", true);
-    size_t promised, assumed = mafat_image_bytes_assumed(&(struct mafat_image_input){416, 416, 3, MAFAT_FIT_LETTERBOX});
+    size_t promised, assumed = mafat_image_bytes_assumed(&(struct mafat_image_input){416, 416, 3, .fit = MAFAT_FIT_LETTERBOX});
     measure_rows(3, &promised);
     ck_assert_uint_ge(assumed, promised);
     ck_assert_uint_lt(assumed, 1000000);
@@ -750,7 +750,7 @@ START_TEST(large_files_take_little_page_cache)
 {
   enum { W = 1200, H = 900 };
   static float row[64 * 3];
-  const struct mafat_image_input input = {64, 48, 3, MAFAT_FIT_STRETCH};
+  const struct mafat_image_input input = {64, 48, 3, .fit = MAFAT_FIT_STRETCH};
   const struct png_style style = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8};
   struct mafat_image *im;
   if (_i) picture_write_ppm(path, W, H, '6', 255);
