@@ -771,6 +771,20 @@ START_TEST(large_files_take_little_page_cache)
 }
 END_TEST
 
+/* What was in the page cache before is charged to whoever brought it there, and stays. */
+START_TEST(a_cached_file_stays_cached)
+{
+  enum { SIDE = 400 };
+  size_t n;
+  picture_write_ppm(path, SIDE, SIDE, '6', 255);
+  free(picture_read_bytes(path, &n));
+  size_t before = cached_bytes();
+  ck_assert_uint_gt(n, MAFAT_IMAGE_FILE_WINDOW);
+  free(must_read(SIDE, SIDE, 3, MAFAT_FIT_STRETCH));
+  ck_assert_uint_ge(cached_bytes(), before);
+}
+END_TEST
+
 Suite *image_suite(void)
 {
   static const int n_pngs = sizeof pngs / sizeof *pngs, n_jpegs = sizeof jpegs / sizeof *jpegs;
@@ -811,6 +825,7 @@ Suite *image_suite(void)
   tcase_set_timeout(memory, 120);
   tcase_add_loop_test(memory, bytes_bound_what_is_used, 0, test_slow_rows(6));
   tcase_add_loop_test(memory, large_files_take_little_page_cache, 0, 2);
+  tcase_add_test(memory, a_cached_file_stays_cached);
   suite_add_tcase(suite, memory);
   return suite;
 }
