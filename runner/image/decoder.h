@@ -61,13 +61,16 @@ struct mafat_image_decoder_ops {
   /* After the last row: is the rest of the file as it should be? */
   int (*finish)(struct mafat_image_decoder *decoder, struct mafat_diagnostic *d);
   void (*close)(struct mafat_image_decoder *decoder);
+  /* Before the first row: it decodes to fewer rows and columns, no fewer than that, if that is less work, and says
+   * so in width, height and bytes. NULL: it cannot. */
+  void (*shrink)(struct mafat_image_decoder *decoder, int least_width, int least_height);
 };
 
 struct mafat_image_decoder {
   const struct mafat_image_decoder_ops *ops;
   const char *name;                  /* of the file; the picture's */
   struct mafat_image_source *source; /* the picture's */
-  int width, height;                 /* as stored */
+  int width, height;                 /* as stored, or shrunk */
   int channels;                      /* delivered, 1 or 3 */
   int source_channels, orientation;
   bool whole;
@@ -90,8 +93,8 @@ int mafat_image_ppm_open(struct mafat_image_decoder **out,
 int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from, const char *name,
                             int channels, struct mafat_diagnostic *d);
 
-/* The bytes of a baseline JPEG with halved chroma. */
-size_t mafat_image_jpeg_bytes_assumed(int width, int height);
+/* The bytes of a baseline JPEG with halved chroma, shrunk as far as that. */
+size_t mafat_image_jpeg_bytes_assumed(int width, int height, int least_width, int least_height);
 
 /* n pixels of red, green, blue -> grey, with OpenCV's integer weights. `grey`
  * may be `rgb`. */

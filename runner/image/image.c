@@ -30,6 +30,7 @@ struct mafat_image {
   struct mafat_image_axis along;
   struct mafat_image_across across;
 
+  int stored_width; /* that is decoded */
   uint8_t *rows[2]; /* stored row y is in rows[y % 2] */
   uint8_t *room;    /* for both */
   int n_decoded;    /* stored rows so far */
@@ -108,7 +109,7 @@ static int check_size(const struct mafat_image_decoder *decoder, struct mafat_di
  * reversed). */
 static void set_geometry(struct mafat_image *im)
 {
-  const struct mafat_image_decoder *decoder = im->decoder;
+  struct mafat_image_decoder *decoder = im->decoder;
   int o = decoder->orientation;
   im->sideways = o >= 5;
   im->along_reverse = o == 3 || o == 4 || o == 6 || o == 7;
@@ -117,8 +118,11 @@ static void set_geometry(struct mafat_image *im)
   int width = im->sideways ? decoder->height : decoder->width;
   int height = im->sideways ? decoder->width : decoder->height;
   im->place = mafat_image_place_fit(width, height, &im->input);
-  struct mafat_image_axis x = mafat_image_axis_make(width, im->place.w);
-  struct mafat_image_axis y = mafat_image_axis_make(height, im->place.h);
+  if (im->input.shrinks && decoder->ops->shrink)
+    decoder->ops->shrink(decoder, im->sideways ? im->place.h : im->place.w, im->sideways ? im->place.w : im->place.h);
+  im->stored_width = decoder->width;
+  struct mafat_image_axis x = mafat_image_axis_make(im->sideways ? decoder->height : decoder->width, im->place.w);
+  struct mafat_image_axis y = mafat_image_axis_make(im->sideways ? decoder->width : decoder->height, im->place.h);
   im->along = im->sideways ? x : y;
   im->across = (struct mafat_image_across){.axis = im->sideways ? y : x, .channels = im->input.c,
                                           .kernels = im->input.kernels};
@@ -128,6 +132,12 @@ static void set_geometry(struct mafat_image *im)
       .width = width, .height = height, .source_channels = decoder->source_channels,
       .orientation = o, .turned = im->sideways || im->along_reverse,
       .whole = decoder->whole, .format = decoder->format, .decoder_bytes = decoder->bytes};
+}
+
+bool mafat_image_find_scaling(bool *shrinks, const char *name)
+{
+  *shrinks = name && strcmp(name, "fast") == 0;
+  return !name || *shrinks || strcmp(name, "exact") == 0;
 }
 
 /* A picture of nothing yet; fd is the caller's if it fails. */
@@ -253,14 +263,15 @@ static size_t picture_bytes(size_t decoder_bytes, int stored_width, int n_taps, 
 
 size_t mafat_image_bytes(const struct mafat_image *im)
 {
-  int stored_width = im->sideways ? im->info.height : im->info.width;
-  return picture_bytes(im->info.decoder_bytes, stored_width, im->across.axis.to, strlen(im->name) + 1);
+  return picture_bytes(im->info.decoder_bytes, im->stored_width, im->across.axis.to, strlen(im->name) + 1);
 }
 
 size_t mafat_image_bytes_assumed(const struct mafat_image_input *input)
 {
   enum { WIDTH = 4000, HEIGHT = 3000, NAME_BYTES = 4096 };
-  return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT), WIDTH, input->w, NAME_BYTES);
+  struct mafat_image_place place = {0, 0, WIDTH, HEIGHT};
+  if (input->shrinks) place = mafat_image_place_fit(WIDTH, HEIGHT, input);
+  return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT, place.w, place.h), WIDTH, input->w, NAME_BYTES);
 }
 
 enum { LARGE_DECODER = 128 << 10 };

@@ -50,6 +50,7 @@ void mafat_image_resample_row(const struct mafat_image_across *across, const str
 void mafat_image_resample_column(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
                                  const uint8_t *first, const uint8_t *second, float *out, size_t stride)
 {
-  resample(across, &(struct mafat_resample_call){.lines = {first, second}, .column = true, .out = out, .out_stride = stride,
+  resample(across, &(struct mafat_resample_call){.lines = {first, second}, .column = true, .out = out,
+                                                 .out_stride = stride,
                                                  .weights = {line->first_weight, line->second_weight}});
 }

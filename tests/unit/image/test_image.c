@@ -298,6 +298,49 @@ START_TEST(jpeg_pixels)
 }
 END_TEST
 
+/* ---- Shrinking. ---- */
+
+/* Mean difference of a picture that was shrunk and the same one that was not; the place is the same. */
+static double shrunk_difference(int w, int h, enum mafat_fit fit)
+{
+  float *exact = must_read(w, h, 3, fit), *shrunk = malloc((size_t)(w * h * 3) * sizeof *shrunk);
+  ck_assert_ptr_nonnull(shrunk);
+  ck_assert_int_eq(read_picture(&(struct mafat_image_input){w, h, 3, .fit = fit, .shrinks = true}, shrunk), MAFAT_OK);
+  double sum = 0;
+  for (int i = 0; i < w * h * 3; i++) sum += fabs((double)(exact[i] - shrunk[i]));
+  free(exact);
+  free(shrunk);
+  return sum / (w * h * 3);
+}
+
+/* A picture of 16 times the input's size, and one that is a pixel too small for the half. */
+START_TEST(shrunk_pictures_are_like_exact_ones)
+{
+  static const struct jpeg_style styles[] = {
+      {.colours = JPEG_YCC, .h = 2, .v = 2}, {.colours = JPEG_YCC, .h = 1, .v = 2, .progressive = true},
+      {.colours = JPEG_GREY}, {.colours = JPEG_YCCK, .h = 2, .v = 1}, {.colours = JPEG_RGB, .restart_rows = 1}};
+  struct jpeg_style style = styles[_i];
+  for (style.orientation = 1; style.orientation <= 8; style.orientation++) {
+    bool sideways = style.orientation > 4;
+    picture_write_jpeg(path, 643, 321, &style);
+    double difference = shrunk_difference(sideways ? 20 : 40, sideways ? 40 : 20, MAFAT_FIT_STRETCH);
+    ck_assert_msg(difference > 0 && difference < 0.1, "orientation %d: %g", style.orientation, difference);
+    ck_assert(shrunk_difference(96, 96, MAFAT_FIT_LETTERBOX) < 0.1);
+    picture_write_jpeg(path, 79, 41, &style);
+    ck_assert(shrunk_difference(sideways ? 20 : 41, sideways ? 41 : 20, MAFAT_FIT_STRETCH) == 0);
+  }
+}
+END_TEST
+
+START_TEST(only_jpegs_are_shrunk)
+{
+  picture_write_ppm(path, 200, 100, '6', 255);
+  ck_assert(shrunk_difference(20, 10, MAFAT_FIT_STRETCH) == 0);
+  picture_write_png(path, 200, 100, &(struct png_style){.colour = PNG_COLOR_TYPE_RGB, .depth = 8});
+  ck_assert(shrunk_difference(20, 10, MAFAT_FIT_STRETCH) == 0);
+}
+END_TEST
+
 START_TEST(netpbm_text_is_free_form)
 {
   static const char text[] = "P3#x\n#y\r3\t1 # z\n\v15\f# 1 2 3\n 15 0 0\n0 99 0#\n0 0 5";
@@ -657,9 +700,9 @@ static size_t heap_in_use(void)
 
 /* The most heap seen between rows; libraries allocate before the first row and
  * free after the last. Under valgrind and sanitizers it is 0. */
-static size_t measure_rows(int c, size_t *promised)
+static size_t measure_rows(int c, bool shrinks, size_t *promised)
 {
-  struct mafat_image_input input = {416, 416, c, .fit = MAFAT_FIT_LETTERBOX};
+  struct mafat_image_input input = {416, 416, c, .fit = MAFAT_FIT_LETTERBOX, .shrinks = shrinks};
   float row[416 * 3];
   size_t before = heap_in_use(), most = 0;
   struct mafat_image *im = NULL;
@@ -678,8 +721,8 @@ static size_t measure_rows(int c, size_t *promised)
 /* 12 megapixels; path holds the picture already. */
 static void check_memory(const char *kind, bool small)
 {
-  for (int c = 1; c <= 3; c += 2) {
-    size_t promised, most = measure_rows(c, &promised);
+  for (int i = 0; i < 4; i++) {
+    size_t promised, most = measure_rows(i % 2 ? 3 : 1, i / 2, &promised);
     ck_assert_msg(most <= promised, "%s: %zu bytes used, %zu promised", kind, most, promised);
     ck_assert_msg(most == 0 || promised <= most + most / 2 + 100000, "%s: %zu bytes used, %zu promised", kind, most, promised);
     if (small) ck_assert_msg(promised < 1000000, "%s: %zu bytes", kind, promised);
@@ -694,8 +737,13 @@ START_TEST(bytes_bound_what_is_used)
     picture_write_jpeg(path, W, H, &(struct jpeg_style){.colours = JPEG_YCC, .h = 2, .v = 2, .orientation = 2});
     check_memory("baseline JPEG", true);
     size_t promised, assumed = mafat_image_bytes_assumed(&(struct mafat_image_input){416, 416, 3, .fit = MAFAT_FIT_LETTERBOX});
-    measure_rows(3, &promised);
+    measure_rows(3, false, &promised);
     ck_assert_uint_ge(assumed, promised);
+    size_t shrunk, less = mafat_image_bytes_assumed(&(struct mafat_image_input){416, 416, 3, .shrinks = true});
+    measure_rows(3, true, &shrunk);
+    ck_assert_uint_ge(less, shrunk);
+    ck_assert_uint_lt(shrunk, promised / 2);
+    ck_assert_uint_lt(less, assumed / 2);
     ck_assert_uint_lt(assumed, 1000000);
     break;
   case 1:
@@ -800,6 +848,8 @@ Suite *image_suite(void)
   tcase_add_loop_test(pixels, png_pixels, 0, n_pngs);
   tcase_add_loop_test(pixels, ppm_pixels, 0, 4);
   tcase_add_loop_test(pixels, jpeg_pixels, 0, n_jpegs);
+  tcase_add_loop_test(pixels, shrunk_pictures_are_like_exact_ones, 0, 5);
+  tcase_add_test(pixels, only_jpegs_are_shrunk);
   tcase_add_test(pixels, netpbm_text_is_free_form);
   tcase_add_loop_test(pixels, orientations, 1, 9);
   tcase_add_test(pixels, exif_that_does_not_count);
