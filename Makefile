@@ -97,7 +97,7 @@ $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c): EXTRA = -Os
 
 # Loops over all of a weights file, while a layer waits for it.
-$(call objects,runner/weights/pack.c formats/packed/hash.c runner/image/image.c): EXTRA = -O3
+$(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 # Kernels are written once and compiled once per level.
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = -O3 -march=x86-64-v3 $(PLAIN)

@@ -127,6 +127,9 @@ struct mafat_model_options {
                            swap them: "on": MAFAT_ELIMIT where the process may not (RLIMIT_MEMLOCK); "off";
                            "auto" (NULL, default): where it may, and a memory cgroup limits it to no less
                            than is predicted */
+  const char *image_scaling; /* of pictures, to the input's size: "exact" (NULL, default), as Darknet does; "fast":
+                           a JPEG of at least twice its size in the input is decoded to a half, a quarter or an
+                           eighth of its sides first: less work and memory, and other pixels, so other boxes */
 };
 
 /* Options of NULL, for a model or a query, are these. */

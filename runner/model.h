@@ -24,6 +24,7 @@ struct mafat_model {
   struct mafat_weights *weights;
   struct mafat_executor *executor;
   const struct mafat_kernels *kernels;
+  bool shrinks; /* pictures: struct mafat_image_input */
   int picture_w, picture_h; /* of the last run: what boxes are relative to */
   bool calibrated;          /* latency is predicted by this machine's calibration */
   double load_ms;           /* reading and packing the weights that are kept */

@@ -15,10 +15,13 @@
 static int look_around(struct mafat_query *q, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int channels = mafat_network_picture_shape(q->network).c;
+  bool shrinks;
+  if (!mafat_image_find_scaling(&shrinks, o->image_scaling))
+    return mafat_fail(d, MAFAT_EINVAL, "expected a scaling of pictures (exact, fast), found %.60s", o->image_scaling);
   q->floats_only = o->floats_only || (!o->picture && channels != 1 && channels != 3);
   q->picture_assumed = !o->picture && !q->floats_only;
   struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only, q->kernels, o->arena,
-                                               o->reserve_bytes};
+                                               o->reserve_bytes, shrinks};
   return mafat_surroundings_measure(&q->around, &request, d);
 }
 

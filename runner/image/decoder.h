@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "runner/kernels/kernels.h"
 
 struct mafat_image; /* image.h */
 struct mafat_image_input;
@@ -24,8 +25,10 @@ enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
 struct mafat_image_source {
   int fd;
   off_t position;      /* in the file, of the first byte behind the buffer */
-  bool large;          /* the page cache is given back behind the reader */
-  off_t dropped;       /* up to here it was */
+  bool large;          /* the page cache is given back behind the reader, where it is ours */
+  bool missed;         /* the page cache did not have it all: */
+  off_t ours, dropped; /* what it has from here on we have brought there, and up to here given back */
+  off_t asked;         /* up to here the kernel was asked to bring it there */
   const uint8_t *next; /* `left` bytes not yet taken */
   size_t left;
   uint8_t buffer[16384];
@@ -58,13 +61,16 @@ struct mafat_image_decoder_ops {
   /* After the last row: is the rest of the file as it should be? */
   int (*finish)(struct mafat_image_decoder *decoder, struct mafat_diagnostic *d);
   void (*close)(struct mafat_image_decoder *decoder);
+  /* Before the first row: it decodes to fewer rows and columns, no fewer than that, if that is less work, and says
+   * so in width, height and bytes. NULL: it cannot. */
+  void (*shrink)(struct mafat_image_decoder *decoder, int least_width, int least_height);
 };
 
 struct mafat_image_decoder {
   const struct mafat_image_decoder_ops *ops;
   const char *name;                  /* of the file; the picture's */
   struct mafat_image_source *source; /* the picture's */
-  int width, height;                 /* as stored */
+  int width, height;                 /* as stored, or shrunk */
   int channels;                      /* delivered, 1 or 3 */
   int source_channels, orientation;
   bool whole;
@@ -87,8 +93,8 @@ int mafat_image_ppm_open(struct mafat_image_decoder **out,
 int mafat_image_pixels_open(struct mafat_image_decoder **out, const struct mafat_image_pixels *from, const char *name,
                             int channels, struct mafat_diagnostic *d);
 
-/* The bytes of a baseline JPEG with halved chroma. */
-size_t mafat_image_jpeg_bytes_assumed(int width, int height);
+/* The bytes of a baseline JPEG with halved chroma, shrunk as far as that. */
+size_t mafat_image_jpeg_bytes_assumed(int width, int height, int least_width, int least_height);
 
 /* n pixels of red, green, blue -> grey, with OpenCV's integer weights. `grey`
  * may be `rgb`. */
@@ -107,17 +113,28 @@ struct mafat_image_axis {
   float scale;
 };
 
-/* One output pixel along an axis: two neighbours and their weights. */
-struct mafat_image_tap {
-  int first, second;
-  float first_weight, second_weight;
-};
-
 struct mafat_image_place mafat_image_place_fit(int width, int height,
                                                const struct mafat_image_input *input);
 struct mafat_image_axis mafat_image_axis_make(int from, int to);
-struct mafat_image_tap mafat_image_column_tap(const struct mafat_image_axis *axis, int i);
-struct mafat_image_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i);
+/* One output pixel along an axis: two neighbours and their weights. */
+struct mafat_resample_tap mafat_image_column_tap(const struct mafat_image_axis *axis, int i);
+struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i);
+
+/* Resizing within a stored row. */
+struct mafat_image_across {
+  const struct mafat_kernels *kernels;
+  struct mafat_image_axis axis;
+  struct mafat_resample_tap *taps; /* (axis.to), positions are bytes in a stored row; they go up, or down */
+  int channels;
+  bool straight; /* every tap is one pixel, of weight 1, in order */
+};
+
+/* A line of the resized picture, axis.to pixels, of two stored rows: an upright row, or an upright column with
+ * `stride` floats between its pixels. */
+void mafat_image_resample_row(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
+                              const uint8_t *first, const uint8_t *second, float *out);
+void mafat_image_resample_column(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
+                                 const uint8_t *first, const uint8_t *second, float *out, size_t stride);
 
 /* mafat_image_open() for a file that is open already. The picture owns fd,
  * also when opening fails; the file's own position is neither used nor moved. */

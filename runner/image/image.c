@@ -27,14 +27,15 @@ struct mafat_image {
   bool along_reverse; /* the last of them is stored first */
   bool across_reverse;
   struct mafat_image_place place;
-  struct mafat_image_axis along, across;
+  struct mafat_image_axis along;
+  struct mafat_image_across across;
 
-  uint8_t *rows[2];               /* stored row y is in rows[y % 2] */
-  struct mafat_image_tap *across_taps; /* positions are bytes in a stored row */
-  int n_decoded;                  /* stored rows so far */
-  int next_row;                   /* of the input */
+  int stored_width; /* that is decoded */
+  uint8_t *rows[2]; /* stored row y is in rows[y % 2] */
+  uint8_t *room;    /* for both */
+  int n_decoded;    /* stored rows so far */
+  int next_row;     /* of the input */
   bool failed;
-  float value[256]; /* byte -> [0, 1] */
   struct mafat_image_source source;
 };
 
@@ -108,7 +109,7 @@ static int check_size(const struct mafat_image_decoder *decoder, struct mafat_di
  * reversed). */
 static void set_geometry(struct mafat_image *im)
 {
-  const struct mafat_image_decoder *decoder = im->decoder;
+  struct mafat_image_decoder *decoder = im->decoder;
   int o = decoder->orientation;
   im->sideways = o >= 5;
   im->along_reverse = o == 3 || o == 4 || o == 6 || o == 7;
@@ -117,15 +118,26 @@ static void set_geometry(struct mafat_image *im)
   int width = im->sideways ? decoder->height : decoder->width;
   int height = im->sideways ? decoder->width : decoder->height;
   im->place = mafat_image_place_fit(width, height, &im->input);
-  struct mafat_image_axis x = mafat_image_axis_make(width, im->place.w);
-  struct mafat_image_axis y = mafat_image_axis_make(height, im->place.h);
+  if (im->input.shrinks && decoder->ops->shrink)
+    decoder->ops->shrink(decoder, im->sideways ? im->place.h : im->place.w, im->sideways ? im->place.w : im->place.h);
+  im->stored_width = decoder->width;
+  struct mafat_image_axis x = mafat_image_axis_make(im->sideways ? decoder->height : decoder->width, im->place.w);
+  struct mafat_image_axis y = mafat_image_axis_make(im->sideways ? decoder->width : decoder->height, im->place.h);
   im->along = im->sideways ? x : y;
-  im->across = im->sideways ? y : x;
+  im->across = (struct mafat_image_across){.axis = im->sideways ? y : x, .channels = im->input.c,
+                                          .kernels = im->input.kernels};
+  im->across.straight = im->across.axis.from == im->across.axis.to && !im->across_reverse;
 
   im->info = (struct mafat_image_info){
       .width = width, .height = height, .source_channels = decoder->source_channels,
       .orientation = o, .turned = im->sideways || im->along_reverse,
       .whole = decoder->whole, .format = decoder->format, .decoder_bytes = decoder->bytes};
+}
+
+bool mafat_image_find_scaling(bool *shrinks, const char *name)
+{
+  *shrinks = name && strcmp(name, "fast") == 0;
+  return !name || *shrinks || strcmp(name, "exact") == 0;
 }
 
 /* A picture of nothing yet; fd is the caller's if it fails. */
@@ -138,7 +150,7 @@ static struct mafat_image *make_image(int fd, const char *name, const struct maf
   }
   im->source.fd = fd;
   im->input = *input;
-  for (int i = 0; i < 256; i++) im->value[i] = (float)(i / 255.);
+  if (!im->input.kernels) im->input.kernels = mafat_kernels_find(NULL);
   return im;
 }
 
@@ -224,32 +236,42 @@ const struct mafat_image_info *mafat_image_describe(const struct mafat_image *im
 
 /* ---- Memory. ---- */
 
+/* libjpeg-turbo writes pixels past the caches where a row is as aligned as its vectors are, and we read them at once:
+ * no row is. */
+enum { ROW_ALIGNMENT = 32, ROW_OFFSET = 8 };
+
 /* Decoders deliver fewer channels in place, from up to three. */
 static size_t row_bytes(int stored_width)
 {
-  return (size_t)stored_width * 3;
+  return ((size_t)stored_width * 3 + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
+}
+
+static size_t rows_bytes(int stored_width)
+{
+  return 2 * row_bytes(stored_width) + ROW_ALIGNMENT + ROW_OFFSET;
 }
 
 /* Sides are at most 2^20, so only the decoder's part can be large. */
 static size_t picture_bytes(size_t decoder_bytes, int stored_width, int n_taps, size_t name_bytes)
 {
   enum { ALLOCATOR_SLACK = 256 };
-  size_t own = sizeof(struct mafat_image) + name_bytes + 2 * row_bytes(stored_width) +
-               (size_t)n_taps * sizeof(struct mafat_image_tap) + ALLOCATOR_SLACK;
+  size_t own = sizeof(struct mafat_image) + name_bytes + rows_bytes(stored_width) +
+               (size_t)n_taps * sizeof(struct mafat_resample_tap) + ALLOCATOR_SLACK;
   size_t bytes;
   return __builtin_add_overflow(decoder_bytes, own, &bytes) ? SIZE_MAX : bytes;
 }
 
 size_t mafat_image_bytes(const struct mafat_image *im)
 {
-  int stored_width = im->sideways ? im->info.height : im->info.width;
-  return picture_bytes(im->info.decoder_bytes, stored_width, im->across.to, strlen(im->name) + 1);
+  return picture_bytes(im->info.decoder_bytes, im->stored_width, im->across.axis.to, strlen(im->name) + 1);
 }
 
 size_t mafat_image_bytes_assumed(const struct mafat_image_input *input)
 {
   enum { WIDTH = 4000, HEIGHT = 3000, NAME_BYTES = 4096 };
-  return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT), WIDTH, input->w, NAME_BYTES);
+  struct mafat_image_place place = {0, 0, WIDTH, HEIGHT};
+  if (input->shrinks) place = mafat_image_place_fit(WIDTH, HEIGHT, input);
+  return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT, place.w, place.h), WIDTH, input->w, NAME_BYTES);
 }
 
 enum { LARGE_DECODER = 128 << 10 };
@@ -261,11 +283,10 @@ static void release_decoding(struct mafat_image *im)
   bool large = im->decoder && im->info.decoder_bytes > LARGE_DECODER;
   if (im->decoder) im->decoder->ops->close(im->decoder);
   im->decoder = NULL;
-  free(im->rows[0]);
-  free(im->rows[1]);
-  free(im->across_taps);
-  im->rows[0] = im->rows[1] = NULL;
-  im->across_taps = NULL;
+  free(im->room);
+  free(im->across.taps);
+  im->room = NULL;
+  im->across.taps = NULL;
 #ifdef __GLIBC__
   if (large) malloc_trim(0);
 #else
@@ -273,26 +294,30 @@ static void release_decoding(struct mafat_image *im)
 #endif
 }
 
-static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
+/* Taps within a stored row, from upright pixels to its bytes. */
+static void set_taps(struct mafat_image *im)
 {
-  size_t bytes = row_bytes(im->decoder->width);
-  im->rows[0] = malloc(bytes);
-  im->rows[1] = malloc(bytes);
-  im->across_taps = malloc((size_t)im->across.to * sizeof *im->across_taps + 1);
-  if (!im->rows[0] || !im->rows[1] || !im->across_taps)
-    return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", im->name);
-
-  for (int i = 0; i < im->across.to; i++) {
-    struct mafat_image_tap tap = im->sideways ? mafat_image_row_tap(&im->across, i)
-                                              : mafat_image_column_tap(&im->across, i);
+  const struct mafat_image_axis *axis = &im->across.axis;
+  for (int i = 0; i < axis->to; i++) {
+    struct mafat_resample_tap tap = im->sideways ? mafat_image_row_tap(axis, i) : mafat_image_column_tap(axis, i);
     if (im->across_reverse) {
-      tap.first = im->across.from - 1 - tap.first;
-      tap.second = im->across.from - 1 - tap.second;
+      tap.first = axis->from - 1 - tap.first;
+      tap.second = axis->from - 1 - tap.second;
     }
     tap.first *= im->input.c;
     tap.second *= im->input.c;
-    im->across_taps[i] = tap;
+    im->across.taps[i] = tap;
   }
+}
+
+static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
+{
+  im->room = malloc(rows_bytes(im->decoder->width));
+  im->across.taps = malloc((size_t)im->across.axis.to * sizeof *im->across.taps + 1);
+  if (!im->room || !im->across.taps) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", im->name);
+  im->rows[0] = im->room + (ROW_ALIGNMENT - (uintptr_t)im->room % ROW_ALIGNMENT) + ROW_OFFSET;
+  im->rows[1] = im->rows[0] + row_bytes(im->decoder->width);
+  set_taps(im);
   return MAFAT_OK;
 }
 
@@ -308,64 +333,12 @@ static int decode_up_to(struct mafat_image *im, int n, struct mafat_diagnostic *
   return MAFAT_OK;
 }
 
-/* Pixels of an upright row: first within the stored rows, then between them. Inline for a number of channels that
- * the compiler knows. */
-static inline void blend_pixels(const struct mafat_image *im, const struct mafat_image_tap *line, const uint8_t *first,
-                                const uint8_t *second, float *restrict out, int c)
-{
-  const float *restrict value = im->value;
-  const struct mafat_image_tap *restrict tap = im->across_taps;
-  float above = line->first_weight, below = line->second_weight;
-  for (int i = 0; i < im->across.to; i++, tap++, out += c) {
-    const uint8_t *a = first + tap->first, *b = first + tap->second, *p = second + tap->first, *q = second + tap->second;
-    float left = tap->first_weight, right = tap->second_weight;
-    for (int k = 0; k < c; k++)
-      out[k] = above * (left * value[a[k]] + right * value[b[k]]) + below * (left * value[p[k]] + right * value[q[k]]);
-  }
-}
-
-/* An upright row. */
-static void blend_row(const struct mafat_image *im, const struct mafat_image_tap *line,
-                      const uint8_t *first, const uint8_t *second, float *out)
-{
-  const float *value = im->value;
-  int c = im->input.c;
-  /* A picture of the network's size: every tap is one pixel, of weight 1. */
-  if (im->across.from == im->across.to && !im->across_reverse && line->second_weight == 0 &&
-      line->first_weight == 1) {
-    for (int i = 0; i < im->across.to * c; i++) out[i] = value[first[i]];
-    return;
-  }
-  if (c == 3) blend_pixels(im, line, first, second, out, 3);
-  else blend_pixels(im, line, first, second, out, 1);
-}
-
-/* An upright column: the same sums in the same order, so stored rows are
- * blended first. */
-static void blend_column(const struct mafat_image *im, const struct mafat_image_tap *line,
-                         const uint8_t *first, const uint8_t *second, float *out,
-                         size_t stride)
-{
-  const float *value = im->value;
-  int c = im->input.c;
-  for (int i = 0; i < im->across.to; i++, out += stride) {
-    const struct mafat_image_tap *tap = &im->across_taps[i];
-    for (int k = 0; k < c; k++) {
-      float a = line->first_weight * value[first[tap->first + k]] +
-                line->second_weight * value[second[tap->first + k]];
-      float b = line->first_weight * value[first[tap->second + k]] +
-                line->second_weight * value[second[tap->second + k]];
-      out[k] = tap->first_weight * a + tap->second_weight * b;
-    }
-  }
-}
-
 /* Line i of the resized picture: a row, or a column with `stride` between its
  * pixels. Lines come in the order in which their stored rows do. */
 static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
                      struct mafat_diagnostic *d)
 {
-  struct mafat_image_tap line = im->sideways ? mafat_image_column_tap(&im->along, i)
+  struct mafat_resample_tap line = im->sideways ? mafat_image_column_tap(&im->along, i)
                                              : mafat_image_row_tap(&im->along, i);
   if (im->along_reverse) {
     line.first = im->along.from - 1 - line.first;
@@ -377,9 +350,9 @@ static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
 
   const uint8_t *first = im->rows[line.first % 2], *second = im->rows[line.second % 2];
   if (im->sideways)
-    blend_column(im, &line, first, second, out, stride);
+    mafat_image_resample_column(&im->across, &line, first, second, out, stride);
   else
-    blend_row(im, &line, first, second, out);
+    mafat_image_resample_row(&im->across, &line, first, second, out);
   return MAFAT_OK;
 }
 
@@ -402,7 +375,7 @@ static int begin(struct mafat_image *im, struct mafat_diagnostic *d)
 {
   if (im->failed || im->next_row >= im->input.h)
     return mafat_fail(d, MAFAT_EINVAL, "%s: read already", im->name);
-  return im->rows[0] ? MAFAT_OK : start_decoding(im, d);
+  return im->room ? MAFAT_OK : start_decoding(im, d);
 }
 
 static int note_failure(struct mafat_image *im, int code)
@@ -450,7 +423,7 @@ static int read_turned(struct mafat_image *im, const struct mafat_image_target *
     fill_grey(target->pixels + (size_t)y * stride, im->input.w, im->input.c);
 
   float *corner = target->pixels + (size_t)im->place.top * stride + (size_t)im->place.left * c;
-  int n = im->across.to > 0 ? im->along.to : 0;
+  int n = im->across.axis.to > 0 ? im->along.to : 0;
   for (int k = 0; k < n; k++) {
     int i = im->along_reverse ? n - 1 - k : k;
     int code = read_line(im, i, corner + (size_t)i * (im->sideways ? c : stride), stride, d);

@@ -27,6 +27,7 @@
 enum { MAFAT_IMAGE_FILE_WINDOW = 256 << 10 };
 
 struct mafat_image;
+struct mafat_kernels;
 
 enum mafat_fit {
   MAFAT_FIT_LETTERBOX, /* keep the proportions, 0.5 grey around */
@@ -37,6 +38,9 @@ enum mafat_fit {
 struct mafat_image_input {
   int w, h, c; /* c is 1 (grey) or 3 (red, green, blue) */
   enum mafat_fit fit;
+  bool shrinks; /* a JPEG may be decoded to fewer pixels by its DCT, no fewer than those that become of it: other
+                   numbers than Darknet's */
+  const struct mafat_kernels *kernels; /* NULL: the best this CPU has */
 };
 
 struct mafat_image_info {
@@ -53,6 +57,9 @@ struct mafat_image_target {
   float *pixels;     /* (h, w, c) of the input, channels interleaved */
   size_t row_stride; /* floats from one row to the next, >= w * c */
 };
+
+/* "exact" (NULL): as Darknet does; "fast": where a decoder can, it shrinks. False for any other. */
+bool mafat_image_find_scaling(bool *shrinks, const char *name);
 
 /* Opens the regular file `path` and reads its header.
  * MAFAT_EIO: missing, unreadable, a directory, a pipe or a device.

@@ -10,12 +10,33 @@ enum { MAX_COMPONENTS = 4 };
 struct frame {
   int width, height, n_components;
   int h[MAX_COMPONENTS], v[MAX_COMPONENTS]; /* sampling factors */
+  int shrunk; /* decoded to one pixel of so many by so many: 1, 2, 4 or 8 */
   bool whole;
 };
 
 static size_t round_up(size_t n, size_t unit)
 {
   return (n + unit - 1) / unit * unit;
+}
+
+/* The most that leaves either side no shorter than asked for. Of the scales that libjpeg knows, the others save
+ * nothing. */
+static int most_shrunk(int width, int height, int least_width, int least_height)
+{
+  for (int n = 8; n > 1; n /= 2)
+    if ((width + n - 1) / n >= least_width && (height + n - 1) / n >= least_height) return n;
+  return 1;
+}
+
+/* Pixels to a side that component i makes of a block: where the others are shrunk, it need not be enlarged. */
+static size_t block_side(const struct frame *f, int i, size_t h_max, size_t v_max)
+{
+  enum { BLOCK = 8 };
+  size_t least = BLOCK / (size_t)f->shrunk, side = least;
+  while (side < BLOCK && h_max * least % ((size_t)f->h[i] * side * 2) == 0 &&
+         v_max * least % ((size_t)f->v[i] * side * 2) == 0)
+    side *= 2;
+  return side;
 }
 
 /* An upper bound of libjpeg's heap. The sizes stay below 2^42: 65535 blocks'
@@ -26,7 +47,7 @@ static uint64_t frame_bytes(const struct frame *f)
    * measured over 2000 pictures of all kinds. */
   enum { TABLES = 48 * 1024, BLOCK = 8, BLOCK_BYTES = 128, ALIGN = 64 };
   /* Enlarging chroma smoothly keeps two row groups of context. */
-  enum { ROW_GROUPS = BLOCK + 2 };
+  enum { CONTEXT = 2 };
 
   size_t h_max = 1, v_max = 1;
   for (int i = 0; i < f->n_components; i++) {
@@ -35,15 +56,17 @@ static uint64_t frame_bytes(const struct frame *f)
   }
   size_t mcus_across = ((size_t)f->width + BLOCK * h_max - 1) / (BLOCK * h_max);
   size_t mcus_down = ((size_t)f->height + BLOCK * v_max - 1) / (BLOCK * v_max);
-  size_t full_row = round_up(mcus_across * BLOCK * h_max, 2 * ALIGN);
+  size_t least = BLOCK / (size_t)f->shrunk;
+  size_t full_row = round_up(mcus_across * least * h_max, 2 * ALIGN);
 
   uint64_t bytes = TABLES;
   if (f->n_components == 4) bytes += full_row * 4; /* a row of CMYK */
   for (int i = 0; i < f->n_components; i++) {
     size_t blocks = mcus_across * (size_t)f->h[i];
     size_t rows = mcus_down * (size_t)f->v[i];
-    size_t samples = round_up(blocks * BLOCK, 2 * ALIGN);
-    bytes += samples * (size_t)f->v[i] * ROW_GROUPS;
+    size_t side = block_side(f, i, h_max, v_max);
+    size_t samples = round_up(blocks * side, 2 * ALIGN);
+    bytes += samples * ((size_t)f->v[i] * side / least) * (least + CONTEXT);
     if ((size_t)f->h[i] < h_max || (size_t)f->v[i] < v_max)
       bytes += full_row * v_max; /* enlarged */
     if (f->whole)
@@ -52,9 +75,10 @@ static uint64_t frame_bytes(const struct frame *f)
   return bytes;
 }
 
-size_t mafat_image_jpeg_bytes_assumed(int width, int height)
+size_t mafat_image_jpeg_bytes_assumed(int width, int height, int least_width, int least_height)
 {
-  struct frame f = {width, height, 3, {2, 1, 1}, {2, 1, 1}, false};
+  int shrunk = most_shrunk(width, height, least_width, least_height);
+  struct frame f = {width, height, 3, {2, 1, 1}, {2, 1, 1}, shrunk, false};
   return (size_t)frame_bytes(&f);
 }
 
@@ -84,6 +108,7 @@ struct jpeg {
   struct jpeg_error_mgr errors;
   struct jpeg_source_mgr bytes;
   struct jpeg_progress_mgr progress;
+  int shrunk;    /* 1: not */
   bool created, started, found_app1;
   uint8_t *cmyk; /* (width, 4), of libjpeg's pool */
   uint8_t *row;  /* where the step at work puts a row */
@@ -263,6 +288,8 @@ static void start(struct jpeg *jpeg)
     cinfo->out_color_space = JCS_CMYK;
   else
     cinfo->out_color_space = jpeg->base.channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
+  cinfo->scale_num = 1;
+  cinfo->scale_denom = (unsigned)jpeg->shrunk;
   jpeg_start_decompress(cinfo);
   if (cinfo->out_color_space == JCS_CMYK)
     jpeg->cmyk = cinfo->mem->alloc_large((j_common_ptr)cinfo, JPOOL_IMAGE,
@@ -321,6 +348,27 @@ static void jpeg_close(struct mafat_image_decoder *base)
   free(jpeg);
 }
 
+static uint64_t bytes_of(const struct jpeg *jpeg)
+{
+  const struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+  struct frame f = {(int)cinfo->image_width, (int)cinfo->image_height, cinfo->num_components, {0}, {0},
+                    jpeg->shrunk, jpeg->base.whole};
+  for (int i = 0; i < f.n_components; i++) {
+    f.h[i] = cinfo->comp_info[i].h_samp_factor;
+    f.v[i] = cinfo->comp_info[i].v_samp_factor;
+  }
+  return frame_bytes(&f) + sizeof *jpeg;
+}
+
+static void jpeg_shrink(struct mafat_image_decoder *base, int least_width, int least_height)
+{
+  struct jpeg *jpeg = (struct jpeg *)base;
+  int n = jpeg->shrunk = most_shrunk(base->width, base->height, least_width, least_height);
+  base->width = (base->width + n - 1) / n;
+  base->height = (base->height + n - 1) / n;
+  base->bytes = (size_t)bytes_of(jpeg);
+}
+
 static int describe(struct jpeg *jpeg, struct mafat_diagnostic *d)
 {
   struct mafat_image_decoder *base = &jpeg->base;
@@ -334,13 +382,7 @@ static int describe(struct jpeg *jpeg, struct mafat_diagnostic *d)
   base->height = (int)cinfo->image_height;
   base->source_channels = cinfo->num_components;
   base->whole = jpeg_has_multiple_scans(cinfo);
-
-  struct frame f = {base->width, base->height, cinfo->num_components, {0}, {0}, base->whole};
-  for (int i = 0; i < f.n_components; i++) {
-    f.h[i] = cinfo->comp_info[i].h_samp_factor;
-    f.v[i] = cinfo->comp_info[i].v_samp_factor;
-  }
-  uint64_t bytes = frame_bytes(&f) + sizeof *jpeg;
+  uint64_t bytes = bytes_of(jpeg);
   if (bytes > SIZE_MAX / 2)
     return mafat_fail(d, MAFAT_ELIMIT, "%s: a JPEG picture of %dx%d needs more memory than this machine can address",
                       base->name, base->width, base->height);
@@ -352,11 +394,12 @@ int mafat_image_jpeg_open(struct mafat_image_decoder **out,
                           struct mafat_image_source *source, const char *name,
                           int channels, struct mafat_diagnostic *d)
 {
-  static const struct mafat_image_decoder_ops ops = {jpeg_read_row, jpeg_finish, jpeg_close};
+  static const struct mafat_image_decoder_ops ops = {jpeg_read_row, jpeg_finish, jpeg_close, jpeg_shrink};
   struct jpeg *jpeg = calloc(1, sizeof *jpeg);
   if (!jpeg) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
   jpeg->base = (struct mafat_image_decoder){
       .ops = &ops, .name = name, .source = source, .channels = channels, .orientation = 1};
+  jpeg->shrunk = 1;
   jpeg->cinfo.err = jpeg_std_error(&jpeg->errors);
   jpeg->cinfo.client_data = jpeg;
   jpeg->errors.error_exit = on_error;

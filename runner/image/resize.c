@@ -32,22 +32,22 @@ struct mafat_image_axis mafat_image_axis_make(int from, int to)
   return axis;
 }
 
-static struct mafat_image_tap tap_at_last(const struct mafat_image_axis *axis)
+static struct mafat_resample_tap tap_at_last(const struct mafat_image_axis *axis)
 {
-  return (struct mafat_image_tap){axis->from - 1, axis->from - 1, 1, 0};
+  return (struct mafat_resample_tap){axis->from - 1, axis->from - 1, 1, 0};
 }
 
-static struct mafat_image_tap tap_between(const struct mafat_image_axis *axis, int i)
+static struct mafat_resample_tap tap_between(const struct mafat_image_axis *axis, int i)
 {
   float position = (float)i * axis->scale;
   int first = (int)position;
   if (first > axis->from - 1) first = axis->from - 1;
   float fraction = position - (float)first;
   int second = first + 1 < axis->from ? first + 1 : first;
-  return (struct mafat_image_tap){first, second, 1 - fraction, fraction};
+  return (struct mafat_resample_tap){first, second, 1 - fraction, fraction};
 }
 
-struct mafat_image_tap mafat_image_column_tap(const struct mafat_image_axis *axis, int i)
+struct mafat_resample_tap mafat_image_column_tap(const struct mafat_image_axis *axis, int i)
 {
   if (i == axis->to - 1 || axis->from == 1) return tap_at_last(axis);
   return tap_between(axis, i);
@@ -57,10 +57,10 @@ struct mafat_image_tap mafat_image_column_tap(const struct mafat_image_axis *axi
  * that row a little above the last input row, it comes out almost black:
  * weights of 0.0001 and nothing. The networks were trained and are compared on
  * such inputs, so this is kept. */
-struct mafat_image_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i)
+struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i)
 {
   if (axis->to == 1) return tap_at_last(axis);
-  struct mafat_image_tap tap = tap_between(axis, i);
+  struct mafat_resample_tap tap = tap_between(axis, i);
   if (i == axis->to - 1 || axis->from == 1) {
     tap.second = tap.first;
     tap.second_weight = 0;

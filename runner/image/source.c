@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "runner/image/decoder.h"
@@ -19,20 +20,43 @@ ssize_t mafat_image_source_peek(int fd, off_t offset, uint8_t *bytes, size_t n)
   return (ssize_t)got;
 }
 
-/* A file is read once: behind the reader its pages would only fill the memory
- * group's page cache, and so would the megabytes that the kernel reads ahead. Small
- * files stay, they may be read again soon. */
+static void take_bytes(struct mafat_image_source *source, ssize_t got)
+{
+  source->position += got;
+  source->next = source->buffer;
+  source->left = (size_t)got;
+}
+
+/* Bytes that are in the page cache already cost no more of it: 1; 0 at the end of the file; -1 if they are not there,
+ * or nobody says so. */
+static int fill_from_cache(struct mafat_image_source *source)
+{
+#ifdef RWF_NOWAIT
+  struct iovec piece = {source->buffer, sizeof source->buffer};
+  ssize_t got = preadv2(source->fd, &piece, 1, source->position, RWF_NOWAIT);
+  if (got < 0) return -1;
+  take_bytes(source, got);
+  return got > 0;
+#else
+  (void)source;
+  return -1;
+#endif
+}
+
+/* What we bring into the page cache is read once: behind the reader it would only fill the memory group, and so would
+ * the megabytes that the kernel reads ahead. Small files stay, they may be read again soon. */
 static void mind_page_cache(struct mafat_image_source *source)
 {
   enum { PIECE = MAFAT_IMAGE_FILE_WINDOW / 4 }; /* two are read ahead, one is behind the reader */
-  struct stat st;
-  if (source->position == 0) {
-    posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead but ours */
-    source->large = fstat(source->fd, &st) == 0 && st.st_size > MAFAT_IMAGE_FILE_WINDOW;
+  if (!source->missed) source->ours = source->dropped = source->asked = source->position;
+  source->missed = true;
+  if (source->position + PIECE >= source->asked) {
+    off_t end = source->position + 2 * PIECE;
+    posix_fadvise(source->fd, source->asked, end - source->asked, POSIX_FADV_WILLNEED);
+    source->asked = end;
   }
-  if (source->position % PIECE == 0) posix_fadvise(source->fd, source->position, 2 * PIECE, POSIX_FADV_WILLNEED);
   if (!source->large || source->position - source->dropped < PIECE) return;
-  posix_fadvise(source->fd, 0, source->position, POSIX_FADV_DONTNEED);
+  posix_fadvise(source->fd, source->ours, source->position - source->ours, POSIX_FADV_DONTNEED);
   source->dropped = source->position;
 }
 
@@ -46,19 +70,26 @@ off_t mafat_image_source_drop(const struct mafat_image_source *source, off_t fro
 void mafat_image_source_close(struct mafat_image_source *source)
 {
   if (source->fd < 0) return;
-  if (source->dropped > 0) posix_fadvise(source->fd, 0, 0, POSIX_FADV_DONTNEED);
+  if (source->dropped > source->ours) posix_fadvise(source->fd, source->ours, 0, POSIX_FADV_DONTNEED);
   close(source->fd);
 }
 
 int mafat_image_source_fill(struct mafat_image_source *source)
 {
+  struct stat st;
+  if (source->position == 0) {
+    posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead but ours */
+    source->large = fstat(source->fd, &st) == 0 && st.st_size > MAFAT_IMAGE_FILE_WINDOW;
+  }
+  if (!source->missed) {
+    int filled = fill_from_cache(source);
+    if (filled >= 0) return filled;
+  }
   mind_page_cache(source);
   ssize_t got = mafat_image_source_peek(source->fd, source->position,
                                         source->buffer, sizeof source->buffer);
   if (got < 0) return -1;
-  source->position += got;
-  source->next = source->buffer;
-  source->left = (size_t)got;
+  take_bytes(source, got);
   return got > 0;
 }
 

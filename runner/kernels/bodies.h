@@ -11,6 +11,7 @@
 #include "runner/kernels/conv.h"
 #include "runner/kernels/depthwise.h"
 #include "runner/kernels/elementwise.h"
+#include "runner/kernels/resample.h"
 #include "runner/kernels/winograd.h"
 
 const struct mafat_kernels LEVEL_TABLE = {
@@ -27,4 +28,6 @@ const struct mafat_kernels LEVEL_TABLE = {
     .scale = scale_channels,
     .activate = activate_array,
     .softmax = softmax,
+    .scale_bytes = scale_bytes,
+    .resample = resample,
 };

@@ -117,6 +117,29 @@ struct mafat_blend_call {
   enum mafat_activation activation;
 };
 
+/* A pixel of a resized line, between two of what it is made from, whose bytes begin at first and second. */
+struct mafat_resample_tap {
+  int first, second;
+  float first_weight, second_weight;
+};
+
+/* What taps of one call reach of a line, at most: as floats on the stack they fill little of the first cache. */
+enum { MAFAT_RESAMPLE_BYTES = 768 };
+
+/* Part of a resized picture's row, or of its column where the stored lines are columns, from two of them. Of their
+ * bytes / 255, rounded once, and each operation rounded: w0 * (first * a + second * b) + w1 * (first * c + second * d);
+ * of a column first * (w0 * a + w1 * c) + second * (w0 * b + w1 * d). */
+struct mafat_resample_call {
+  const uint8_t *lines[2];
+  float weights[2];   /* of the lines */
+  bool column;
+  const struct mafat_resample_tap *taps; /* [n_pixels] */
+  int n_pixels, n_channels; /* 1 or 3 channels, side by side */
+  int begin, n_bytes; /* what taps reach of a line */
+  float *out;
+  size_t out_stride;  /* from pixel to pixel; of a row n_channels */
+};
+
 struct mafat_kernels {
   const char *name; /* "portable", "avx2", "avx512", "neon" */
   bool fused;
@@ -138,6 +161,9 @@ struct mafat_kernels {
   void (*activate)(float *x, size_t n, enum mafat_activation activation);
   /* Softmax of n floats, `temperature` as Darknet has it. in and out may be one. */
   void (*softmax)(const float *in, float *out, size_t n, float temperature);
+  /* out = bytes / 255, rounded once */
+  void (*scale_bytes)(const uint8_t *bytes, float *out, int n);
+  void (*resample)(const struct mafat_resample_call *c);
 };
 
 /* The best level of this CPU whose name is at most `highest` ("portable", "avx2",

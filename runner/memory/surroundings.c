@@ -80,16 +80,17 @@ static size_t file_bytes(const char *path)
   return st.st_size < MAFAT_IMAGE_FILE_WINDOW ? (size_t)st.st_size : MAFAT_IMAGE_FILE_WINDOW;
 }
 
-static struct mafat_image_input image_input(const struct mafat_network *n)
+static struct mafat_image_input image_input(const struct mafat_network *n, bool shrinks)
 {
   struct mafat_shape in = mafat_network_picture_shape(n);
-  return (struct mafat_image_input){in.w, in.h, in.c, n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
+  return (struct mafat_image_input){in.w, in.h, in.c, .shrinks = shrinks,
+                                    .fit = n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
 }
 
-int mafat_surroundings_input(struct mafat_image_input *input, const struct mafat_network *n,
+int mafat_surroundings_input(struct mafat_image_input *input, const struct mafat_network *n, bool shrinks,
                              struct mafat_diagnostic *d)
 {
-  *input = image_input(n);
+  *input = image_input(n, shrinks);
   if (input->c == 1 || input->c == 3) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EUNSUPPORTED,
                     "%s: expected a network of 1 or 3 input channels for pictures, found %d: give it raw floats (--input)",
@@ -105,9 +106,9 @@ void mafat_surroundings_set_picture(struct mafat_surroundings *around, const str
   around->file_bytes = file_bytes(path);
 }
 
-void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n)
+void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n, bool shrinks)
 {
-  struct mafat_image_input input = image_input(n);
+  struct mafat_image_input input = image_input(n, shrinks);
   count_decoder(around, "JPEG");
   around->image_bytes = mafat_image_bytes_assumed(&input);
   around->turned_bytes = around->file_bytes = 0;
@@ -128,12 +129,12 @@ static int look_at_picture(struct mafat_surroundings *around, const struct mafat
     mafat_surroundings_set_floats(around, r->network);
     return MAFAT_OK;
   }
-  int code = mafat_surroundings_input(&input, r->network, d);
+  int code = mafat_surroundings_input(&input, r->network, r->shrinks, d);
   if (code) return code;
   code = r->picture ? mafat_image_open(&image, r->picture, &input, d) : MAFAT_EINVAL;
   if (code) {
     if (r->picture && !r->picture_may_fail) return code;
-    mafat_surroundings_assume_picture(around, r->network);
+    mafat_surroundings_assume_picture(around, r->network, r->shrinks);
     return MAFAT_OK;
   }
   mafat_surroundings_set_picture(around, image, r->picture, r->network);

@@ -23,6 +23,7 @@ struct mafat_surroundings_request {
   const struct mafat_kernels *kernels; /* that will run; NULL: this processor's best */
   struct mafat_arena *arena; /* that the run will share: its pages are not counted twice; NULL: none */
   size_t reserve_bytes;  /* as the options have it */
+  bool shrinks;          /* pictures: struct mafat_image_input */
 };
 
 /* MAFAT_EUNSUPPORTED: the network has channels that no picture has. Errors of
@@ -38,11 +39,11 @@ void mafat_surroundings_trim(void);
  * ordinary one, to a file of floats. */
 void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
                                     const char *path, const struct mafat_network *n);
-void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n);
+void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n, bool shrinks);
 void mafat_surroundings_set_floats(struct mafat_surroundings *around, const struct mafat_network *n);
 
 /* What the network wants of a picture; MAFAT_EUNSUPPORTED where it wants none. */
-int mafat_surroundings_input(struct mafat_image_input *input, const struct mafat_network *n,
+int mafat_surroundings_input(struct mafat_image_input *input, const struct mafat_network *n, bool shrinks,
                              struct mafat_diagnostic *d);
 
 #endif

@@ -166,6 +166,7 @@ expects --repeat 'a number from 1 to 10000' 0 -1 x '' 10001 1e3
 expects --thresh 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
 expects --nms 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
 expects --max-boxes 'a number from 1 to 1000000' 0 -1 x '' 1000001 1e3 2M
+expects --image-scaling 'exact or fast' '' slow Fast 'fast '
 expects --cpu 'portable, avx2, avx512 or neon' sse9 '' AVX2 portable2 avx5120
 expects --threads 'a number from 1 to 64, or auto' 0 65 -1 x '' 2x 1.5 1e1 99999999999
 expects --algorithm 'auto, direct or winograd' fft '' Direct winograd2 auto,direct

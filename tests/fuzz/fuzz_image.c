@@ -1,5 +1,5 @@
 /* libFuzzer target: any bytes, as a picture for a colour and for a grey
- * network. Build with clang -fsanitize=fuzzer,address,undefined. */
+ * network, and for one that may be shrunk. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -37,12 +37,14 @@ static void read_as(int fd, const struct mafat_image_input *input)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-  static const struct mafat_image_input colour = {64, 48, 3, MAFAT_FIT_LETTERBOX};
-  static const struct mafat_image_input grey = {32, 32, 1, MAFAT_FIT_STRETCH};
+  static const struct mafat_image_input colour = {64, 48, 3, .fit = MAFAT_FIT_LETTERBOX};
+  static const struct mafat_image_input shrunk = {24, 16, 3, .fit = MAFAT_FIT_LETTERBOX, .shrinks = true};
+  static const struct mafat_image_input grey = {32, 32, 1, .fit = MAFAT_FIT_STRETCH};
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
   if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) abort();
   read_as(fd, &colour);
   read_as(fd, &grey);
+  read_as(fd, &shrunk);
   close(fd);
   return 0;
 }

@@ -17,7 +17,7 @@ static const char usage[] =
     "\n"
     "  --kernel NAME  this kernel only: conv, winograd_weights, winograd_input,\n"
     "                 winograd_output, winograd (a whole convolution), depthwise, maxpool,\n"
-    "                 avgpool, blend, scale, activate, softmax\n"
+    "                 avgpool, blend, scale, activate, softmax, scale_bytes, resample\n"
     "  --cpu LEVEL    this level only: portable, avx2, avx512, neon\n"
     "  --seed N       the first case's seed; each case has the next (default: 1)\n"
     "  --cases N      of every kernel and level (default: 200 to 3000)\n"
@@ -54,6 +54,8 @@ static const struct {
     {"scale", check_scale, 1500},
     {"activate", check_activate, 1500},
     {"softmax", check_softmax, 300},
+    {"scale_bytes", check_scale_bytes, 300},
+    {"resample", check_resample, 1500},
 };
 
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };

@@ -167,6 +167,38 @@ static void softmax(const float *in, float *out, size_t n, float temperature)
   for (size_t i = 0; i < n; i++) out[i] = (float)(out[i] / sum);
 }
 
+static void scale_bytes(const uint8_t *bytes, float *out, int n)
+{
+  for (int i = 0; i < n; i++) out[i] = (float)(bytes[i] / 255.);
+}
+
+static float weigh(float a, float b, float first_weight, float second_weight)
+{
+  float first = first_weight * a, second = second_weight * b;
+  return first + second;
+}
+
+static float resampled(const struct mafat_resample_call *c, const struct mafat_resample_tap *t, int channel)
+{
+  float at[2][2]; /* line, tap */
+  for (int i = 0; i < 2; i++) {
+    at[i][0] = (float)(c->lines[i][t->first + channel] / 255.);
+    at[i][1] = (float)(c->lines[i][t->second + channel] / 255.);
+  }
+  if (c->column)
+    return weigh(weigh(at[0][0], at[1][0], c->weights[0], c->weights[1]),
+                 weigh(at[0][1], at[1][1], c->weights[0], c->weights[1]), t->first_weight, t->second_weight);
+  return weigh(weigh(at[0][0], at[0][1], t->first_weight, t->second_weight),
+               weigh(at[1][0], at[1][1], t->first_weight, t->second_weight), c->weights[0], c->weights[1]);
+}
+
+static void resample(const struct mafat_resample_call *c)
+{
+  for (int i = 0; i < c->n_pixels; i++)
+    for (int k = 0; k < c->n_channels; k++)
+      c->out[(size_t)i * c->out_stride + (size_t)k] = resampled(c, &c->taps[i], k);
+}
+
 const struct mafat_kernels REFERENCE_TABLE = {
     .name = "reference",
     .fused = REFERENCE_FUSED,
@@ -181,4 +213,6 @@ const struct mafat_kernels REFERENCE_TABLE = {
     .scale = scale_channels,
     .activate = activate,
     .softmax = softmax,
+    .scale_bytes = scale_bytes,
+    .resample = resample,
 };

@@ -68,7 +68,7 @@ static bool check(const char *path, const char *name)
     double worst[2] = {0, 0};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
       for (int fit = 0; fit < 2; fit++) {
-        struct mafat_image_input input = {sizes[i][0], sizes[i][1], c, (enum mafat_fit)fit};
+        struct mafat_image_input input = {sizes[i][0], sizes[i][1], c, .fit = (enum mafat_fit)fit};
         worst[fit] = fmax(worst[fit], compare(path, &loaded, &input));
       }
     bool within = worst[0] <= TOLERANCE && worst[1] <= TOLERANCE;

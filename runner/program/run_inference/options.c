@@ -61,7 +61,7 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
+  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_SCALING, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
   OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
@@ -75,6 +75,7 @@ static const struct option long_options[] = {
     {"search", required_argument, NULL, OPTION_SEARCH},
     {"layers", required_argument, NULL, OPTION_LAYERS},
     {"fork", required_argument, NULL, OPTION_FORK},
+    {"image-scaling", required_argument, NULL, OPTION_SCALING},
     {"algorithm", required_argument, NULL, OPTION_ALGORITHM},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"cpu", required_argument, NULL, OPTION_CPU},
@@ -109,6 +110,7 @@ static int expects(struct mafat_diagnostic *d, const char *option, const char *w
 static const char *const searches[] = {"best", "greedy", NULL}, *const predictors[] = {"exact", "paper", NULL},
                   *const locks[] = {"auto", "on", "off", NULL},
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
+                  *const scalings[] = {"exact", "fast", NULL},
                   *const algorithms[] = {"auto", "direct", "winograd", NULL},
                   *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
 
@@ -177,6 +179,9 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   case OPTION_FORK:
     o->fork = optarg;
     return is_one_of(optarg, forks) ? MAFAT_OK : expects(d, "fork", "auto, darknet or alexeyab");
+  case OPTION_SCALING:
+    o->image_scaling = optarg;
+    return is_one_of(optarg, scalings) ? MAFAT_OK : expects(d, "image-scaling", "exact or fast");
   case OPTION_ALGORITHM:
     o->algorithm = optarg;
     return is_one_of(optarg, algorithms) ? MAFAT_OK : expects(d, "algorithm", "auto, direct or winograd");
@@ -240,6 +245,7 @@ static const struct {
     {OPTION_NMS, OPTION_PREDICT, "nothing is run"},
     {OPTION_REPORT, OPTION_PREDICT, "nothing is run"},
     {OPTION_LOCK, OPTION_PREDICT, "nothing is run"},
+    {OPTION_SCALING, OPTION_INPUT, "floats are not scaled"},
     {OPTION_SEARCH, OPTION_PLAN, "the plan is given"},
     {OPTION_SWEEP, OPTION_PLAN, "the plan is given"},
     {OPTION_PARETO, OPTION_PLAN, "the plan is given"},

@@ -26,6 +26,7 @@ struct mafat_options {
   const char *algorithm;  /* --algorithm; NULL: auto */
   int threads;            /* --threads, default 1; 0: auto */
   const char *fork;       /* --fork; NULL: auto */
+  const char *image_scaling; /* --image-scaling; NULL: exact */
   const char *cpu;        /* --cpu; NULL: the best there is */
   const char *input;      /* --input; NULL: an image */
   const char *dump_output;

@@ -79,6 +79,7 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.bias_bytes = o->bias_bytes;
   m.layers = o->layers;
   m.fork = o->fork;
+  m.image_scaling = o->image_scaling;
   m.algorithm = o->algorithm;
   m.threads = o->threads;
   m.cpu = o->cpu;

@@ -62,7 +62,7 @@ static float *must_read(int w, int h, int c, enum mafat_fit fit)
   float *pixels = malloc(n * sizeof *pixels);
   ck_assert_ptr_nonnull(pixels);
   for (size_t i = 0; i < n; i++) pixels[i] = NAN;
-  int code = read_picture(&(struct mafat_image_input){w, h, c, fit}, pixels);
+  int code = read_picture(&(struct mafat_image_input){w, h, c, .fit = fit}, pixels);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   for (size_t i = 0; i < n; i++) ck_assert(pixels[i] >= 0 && pixels[i] <= 1);
   return pixels;
@@ -71,7 +71,7 @@ static float *must_read(int w, int h, int c, enum mafat_fit fit)
 static void must_fail(int code)
 {
   static float pixels[32 * 32 * 3];
-  int found = read_picture(&(struct mafat_image_input){32, 32, 3, MAFAT_FIT_LETTERBOX}, pixels);
+  int found = read_picture(&(struct mafat_image_input){32, 32, 3, .fit = MAFAT_FIT_LETTERBOX}, pixels);
   ck_assert_msg(found == code, "%s instead of %s: %s", mafat_error_name(found),
                 mafat_error_name(code), diagnostic.text);
   ck_assert_msg(strncmp(diagnostic.text, path, strlen(path)) == 0, "%s", diagnostic.text);
@@ -164,7 +164,7 @@ END_TEST
 START_TEST(target_may_be_wider_than_the_input)
 {
   enum { SIDE = 8, STRIDE = SIDE * 3 + 5 };
-  static const struct mafat_image_input input = {SIDE, SIDE, 3, MAFAT_FIT_LETTERBOX};
+  static const struct mafat_image_input input = {SIDE, SIDE, 3, .fit = MAFAT_FIT_LETTERBOX};
   for (int o = 1; o <= 8; o++) {
     float pixels[SIDE * STRIDE];
     for (int i = 0; i < SIDE * STRIDE; i++) pixels[i] = 7;
@@ -298,6 +298,49 @@ START_TEST(jpeg_pixels)
 }
 END_TEST
 
+/* ---- Shrinking. ---- */
+
+/* Mean difference of a picture that was shrunk and the same one that was not; the place is the same. */
+static double shrunk_difference(int w, int h, enum mafat_fit fit)
+{
+  float *exact = must_read(w, h, 3, fit), *shrunk = malloc((size_t)(w * h * 3) * sizeof *shrunk);
+  ck_assert_ptr_nonnull(shrunk);
+  ck_assert_int_eq(read_picture(&(struct mafat_image_input){w, h, 3, .fit = fit, .shrinks = true}, shrunk), MAFAT_OK);
+  double sum = 0;
+  for (int i = 0; i < w * h * 3; i++) sum += fabs((double)(exact[i] - shrunk[i]));
+  free(exact);
+  free(shrunk);
+  return sum / (w * h * 3);
+}
+
+/* A picture of 16 times the input's size, and one that is a pixel too small for the half. */
+START_TEST(shrunk_pictures_are_like_exact_ones)
+{
+  static const struct jpeg_style styles[] = {
+      {.colours = JPEG_YCC, .h = 2, .v = 2}, {.colours = JPEG_YCC, .h = 1, .v = 2, .progressive = true},
+      {.colours = JPEG_GREY}, {.colours = JPEG_YCCK, .h = 2, .v = 1}, {.colours = JPEG_RGB, .restart_rows = 1}};
+  struct jpeg_style style = styles[_i];
+  for (style.orientation = 1; style.orientation <= 8; style.orientation++) {
+    bool sideways = style.orientation > 4;
+    picture_write_jpeg(path, 643, 321, &style);
+    double difference = shrunk_difference(sideways ? 20 : 40, sideways ? 40 : 20, MAFAT_FIT_STRETCH);
+    ck_assert_msg(difference > 0 && difference < 0.1, "orientation %d: %g", style.orientation, difference);
+    ck_assert(shrunk_difference(96, 96, MAFAT_FIT_LETTERBOX) < 0.1);
+    picture_write_jpeg(path, 79, 41, &style);
+    ck_assert(shrunk_difference(sideways ? 20 : 41, sideways ? 41 : 20, MAFAT_FIT_STRETCH) == 0);
+  }
+}
+END_TEST
+
+START_TEST(only_jpegs_are_shrunk)
+{
+  picture_write_ppm(path, 200, 100, '6', 255);
+  ck_assert(shrunk_difference(20, 10, MAFAT_FIT_STRETCH) == 0);
+  picture_write_png(path, 200, 100, &(struct png_style){.colour = PNG_COLOR_TYPE_RGB, .depth = 8});
+  ck_assert(shrunk_difference(20, 10, MAFAT_FIT_STRETCH) == 0);
+}
+END_TEST
+
 START_TEST(netpbm_text_is_free_form)
 {
   static const char text[] = "P3#x\n#y\r3\t1 # z\n\v15\f# 1 2 3\n 15 0 0\n0 99 0#\n0 0 5";
@@ -322,7 +365,7 @@ static void stored_position(int o, int x, int y, int *sx, int *sy)
 static void check_turned(int o, const float *stored)
 {
   int w = o >= 5 ? HEIGHT : WIDTH, h = o >= 5 ? WIDTH : HEIGHT;
-  struct mafat_image_input input = {w, h, 3, MAFAT_FIT_LETTERBOX};
+  struct mafat_image_input input = {w, h, 3, .fit = MAFAT_FIT_LETTERBOX};
   struct mafat_image *im = NULL;
   ck_assert_int_eq(mafat_image_open(&im, path, &input, NULL), MAFAT_OK);
   const struct mafat_image_info *info = mafat_image_describe(im);
@@ -386,7 +429,7 @@ END_TEST
 START_TEST(rows_are_what_read_reads)
 {
   static const struct mafat_image_input inputs[] = {
-      {40, 64, 3, MAFAT_FIT_LETTERBOX}, {64, 20, 1, MAFAT_FIT_LETTERBOX}, {30, 31, 3, MAFAT_FIT_STRETCH}};
+      {40, 64, 3, .fit = MAFAT_FIT_LETTERBOX}, {64, 20, 1, .fit = MAFAT_FIT_LETTERBOX}, {30, 31, 3, .fit = MAFAT_FIT_STRETCH}};
   const struct mafat_image_input *input = &inputs[_i];
   picture_write_jpeg(path, WIDTH, HEIGHT, &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 2});
   float *whole = must_read(input->w, input->h, input->c, input->fit), row[64 * 3];
@@ -408,7 +451,7 @@ END_TEST
 
 START_TEST(turned_pictures_have_no_rows)
 {
-  static const struct mafat_image_input input = {32, 32, 3, MAFAT_FIT_LETTERBOX};
+  static const struct mafat_image_input input = {32, 32, 3, .fit = MAFAT_FIT_LETTERBOX};
   float row[32 * 3], pixels[32 * 32 * 3];
   picture_write_jpeg(path, WIDTH, HEIGHT, &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 4});
   struct mafat_image *im = NULL;
@@ -474,7 +517,7 @@ START_TEST(damaged_files_are_harmless)
 {
   size_t n;
   static float pixels[32 * 32 * 3];
-  static const struct mafat_image_input input = {32, 32, 3, MAFAT_FIT_LETTERBOX};
+  static const struct mafat_image_input input = {32, 32, 3, .fit = MAFAT_FIT_LETTERBOX};
   write_case(_i, path);
   uint8_t *bytes = picture_read_bytes(path, &n);
   for (size_t k = 0; k < n; k += k < 700 ? 1 : 7) {
@@ -513,7 +556,7 @@ START_TEST(libraries_print_nothing)
       uint8_t kept = bytes[k];
       bytes[k] ^= 0xff;
       picture_write_bytes(path, bytes, n);
-      read_picture(&(struct mafat_image_input){32, 32, 3, MAFAT_FIT_LETTERBOX}, pixels);
+      read_picture(&(struct mafat_image_input){32, 32, 3, .fit = MAFAT_FIT_LETTERBOX}, pixels);
       bytes[k] = kept;
     }
     free(bytes);
@@ -585,7 +628,7 @@ END_TEST
 START_TEST(other_inputs_are_refused)
 {
   static const struct mafat_image_input inputs[] = {
-      {0, 8, 3, MAFAT_FIT_LETTERBOX}, {8, -1, 3, MAFAT_FIT_LETTERBOX}, {8, 8, 2, MAFAT_FIT_LETTERBOX}, {8, 8, 4, MAFAT_FIT_STRETCH}};
+      {0, 8, 3, .fit = MAFAT_FIT_LETTERBOX}, {8, -1, 3, .fit = MAFAT_FIT_LETTERBOX}, {8, 8, 2, .fit = MAFAT_FIT_LETTERBOX}, {8, 8, 4, .fit = MAFAT_FIT_STRETCH}};
   picture_write_ppm(path, 2, 2, '6', 255);
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
     struct mafat_image *im = NULL;
@@ -597,7 +640,7 @@ END_TEST
 
 static size_t declared_bytes(void)
 {
-  static const struct mafat_image_input input = {32, 32, 3, MAFAT_FIT_LETTERBOX};
+  static const struct mafat_image_input input = {32, 32, 3, .fit = MAFAT_FIT_LETTERBOX};
   struct mafat_image *im = NULL;
   int code = mafat_image_open(&im, path, &input, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
@@ -657,9 +700,9 @@ static size_t heap_in_use(void)
 
 /* The most heap seen between rows; libraries allocate before the first row and
  * free after the last. Under valgrind and sanitizers it is 0. */
-static size_t measure_rows(int c, size_t *promised)
+static size_t measure_rows(int c, bool shrinks, size_t *promised)
 {
-  struct mafat_image_input input = {416, 416, c, MAFAT_FIT_LETTERBOX};
+  struct mafat_image_input input = {416, 416, c, .fit = MAFAT_FIT_LETTERBOX, .shrinks = shrinks};
   float row[416 * 3];
   size_t before = heap_in_use(), most = 0;
   struct mafat_image *im = NULL;
@@ -678,8 +721,8 @@ static size_t measure_rows(int c, size_t *promised)
 /* 12 megapixels; path holds the picture already. */
 static void check_memory(const char *kind, bool small)
 {
-  for (int c = 1; c <= 3; c += 2) {
-    size_t promised, most = measure_rows(c, &promised);
+  for (int i = 0; i < 4; i++) {
+    size_t promised, most = measure_rows(i % 2 ? 3 : 1, i / 2, &promised);
     ck_assert_msg(most <= promised, "%s: %zu bytes used, %zu promised", kind, most, promised);
     ck_assert_msg(most == 0 || promised <= most + most / 2 + 100000, "%s: %zu bytes used, %zu promised", kind, most, promised);
     if (small) ck_assert_msg(promised < 1000000, "%s: %zu bytes", kind, promised);
@@ -693,9 +736,14 @@ START_TEST(bytes_bound_what_is_used)
   case 0:
     picture_write_jpeg(path, W, H, &(struct jpeg_style){.colours = JPEG_YCC, .h = 2, .v = 2, .orientation = 2});
     check_memory("baseline JPEG", true);
-    size_t promised, assumed = mafat_image_bytes_assumed(&(struct mafat_image_input){416, 416, 3, MAFAT_FIT_LETTERBOX});
-    measure_rows(3, &promised);
+    size_t promised, assumed = mafat_image_bytes_assumed(&(struct mafat_image_input){416, 416, 3, .fit = MAFAT_FIT_LETTERBOX});
+    measure_rows(3, false, &promised);
     ck_assert_uint_ge(assumed, promised);
+    size_t shrunk, less = mafat_image_bytes_assumed(&(struct mafat_image_input){416, 416, 3, .shrinks = true});
+    measure_rows(3, true, &shrunk);
+    ck_assert_uint_ge(less, shrunk);
+    ck_assert_uint_lt(shrunk, promised / 2);
+    ck_assert_uint_lt(less, assumed / 2);
     ck_assert_uint_lt(assumed, 1000000);
     break;
   case 1:
@@ -750,7 +798,7 @@ START_TEST(large_files_take_little_page_cache)
 {
   enum { W = 1200, H = 900 };
   static float row[64 * 3];
-  const struct mafat_image_input input = {64, 48, 3, MAFAT_FIT_STRETCH};
+  const struct mafat_image_input input = {64, 48, 3, .fit = MAFAT_FIT_STRETCH};
   const struct png_style style = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8};
   struct mafat_image *im;
   if (_i) picture_write_ppm(path, W, H, '6', 255);
@@ -771,6 +819,20 @@ START_TEST(large_files_take_little_page_cache)
 }
 END_TEST
 
+/* What was in the page cache before is charged to whoever brought it there, and stays. */
+START_TEST(a_cached_file_stays_cached)
+{
+  enum { SIDE = 400 };
+  size_t n;
+  picture_write_ppm(path, SIDE, SIDE, '6', 255);
+  free(picture_read_bytes(path, &n));
+  size_t before = cached_bytes();
+  ck_assert_uint_gt(n, MAFAT_IMAGE_FILE_WINDOW);
+  free(must_read(SIDE, SIDE, 3, MAFAT_FIT_STRETCH));
+  ck_assert_uint_ge(cached_bytes(), before);
+}
+END_TEST
+
 Suite *image_suite(void)
 {
   static const int n_pngs = sizeof pngs / sizeof *pngs, n_jpegs = sizeof jpegs / sizeof *jpegs;
@@ -786,6 +848,8 @@ Suite *image_suite(void)
   tcase_add_loop_test(pixels, png_pixels, 0, n_pngs);
   tcase_add_loop_test(pixels, ppm_pixels, 0, 4);
   tcase_add_loop_test(pixels, jpeg_pixels, 0, n_jpegs);
+  tcase_add_loop_test(pixels, shrunk_pictures_are_like_exact_ones, 0, 5);
+  tcase_add_test(pixels, only_jpegs_are_shrunk);
   tcase_add_test(pixels, netpbm_text_is_free_form);
   tcase_add_loop_test(pixels, orientations, 1, 9);
   tcase_add_test(pixels, exif_that_does_not_count);
@@ -811,6 +875,7 @@ Suite *image_suite(void)
   tcase_set_timeout(memory, 120);
   tcase_add_loop_test(memory, bytes_bound_what_is_used, 0, test_slow_rows(6));
   tcase_add_loop_test(memory, large_files_take_little_page_cache, 0, 2);
+  tcase_add_test(memory, a_cached_file_stays_cached);
   suite_add_tcase(suite, memory);
   return suite;
 }

@@ -541,6 +541,21 @@ START_TEST(test_so_many_boxes_are_looked_at)
 }
 END_TEST
 
+START_TEST(test_other_scalings_of_pictures_are_refused)
+{
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_model *m;
+  struct mafat_query *q;
+  mafat_model_defaults(&options);
+  options.image_scaling = "slow";
+  ck_assert_int_eq(mafat_model_open(&m, cfg_path(detector), weights_path, &options, &d), MAFAT_EINVAL);
+  ck_assert_str_eq(d.text, "expected a scaling of pictures (exact, fast), found slow");
+  ck_assert_int_eq(mafat_query_open(&q, cfg_path(detector), NULL, &options, &d), MAFAT_EINVAL);
+  ck_assert_str_eq(d.text, "expected a scaling of pictures (exact, fast), found slow");
+}
+END_TEST
+
 /* ---- the process ---- */
 
 START_TEST(test_this_process_is_measured)
@@ -811,6 +826,7 @@ Suite *api_suite(void)
   tcase_add_test(models, test_classes_come_likeliest_first);
   tcase_add_test(models, test_asking_for_boxes_changes_nothing);
   tcase_add_test(models, test_so_many_boxes_are_looked_at);
+  tcase_add_test(models, test_other_scalings_of_pictures_are_refused);
   tcase_add_test(models, test_this_process_is_measured);
 #ifndef __SANITIZE_ADDRESS__
   tcase_add_test(models, test_more_than_was_predicted_is_told);

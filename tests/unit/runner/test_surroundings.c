@@ -33,7 +33,7 @@ static struct mafat_surroundings measure(int channels, const char *picture, bool
 /* An ordinary picture is assumed, so that a plan can be judged without one. */
 START_TEST(test_without_a_picture_an_ordinary_one_is_assumed)
 {
-  struct mafat_image_input input = {64, 64, 3, MAFAT_FIT_STRETCH};
+  struct mafat_image_input input = {64, 64, 3, .fit = MAFAT_FIT_STRETCH};
   struct mafat_surroundings around = measure(3, NULL, false, false, MAFAT_OK);
   ck_assert_uint_eq(around.image_bytes, mafat_image_bytes_assumed(&input));
   ck_assert_uint_eq(around.file_bytes, 0);
@@ -68,7 +68,7 @@ END_TEST
 
 START_TEST(test_a_picture_that_cannot_be_opened)
 {
-  struct mafat_image_input input = {64, 64, 3, MAFAT_FIT_STRETCH};
+  struct mafat_image_input input = {64, 64, 3, .fit = MAFAT_FIT_STRETCH};
   measure(3, "no-such.ppm", false, false, MAFAT_EIO);
   ck_assert_uint_eq(measure(3, "no-such.ppm", true, false, MAFAT_OK).image_bytes, mafat_image_bytes_assumed(&input));
 }

@@ -1,0 +1,56 @@
+/* Lines of the resized picture in pieces, each of as many pixels as are made of what a kernel takes at a time. */
+#include "runner/image/decoder.h"
+
+static int pixels_at_once(const struct mafat_image_across *across)
+{
+  enum { ENDS = 4 }; /* neighbours at both ends, and rounding */
+  const struct mafat_image_axis *axis = &across->axis;
+  const float most = MAFAT_RESAMPLE_BYTES / 3 - ENDS;
+  return axis->scale * (float)axis->to <= most ? axis->to : 1 + (int)(most / axis->scale);
+}
+
+/* What of the stored rows taps reach; they go one way along it. */
+static void find_bytes(struct mafat_resample_call *c)
+{
+  const struct mafat_resample_tap *head = c->taps, *tail = c->taps + c->n_pixels - 1;
+  const int ends[] = {head->first, head->second, tail->first, tail->second};
+  int last = c->begin = ends[0];
+  for (int i = 1; i < 4; i++) {
+    if (ends[i] < c->begin) c->begin = ends[i];
+    if (ends[i] > last) last = ends[i];
+  }
+  c->n_bytes = last + c->n_channels - c->begin;
+}
+
+static void resample(const struct mafat_image_across *across, struct mafat_resample_call *c)
+{
+  const int n = across->axis.to, most = pixels_at_once(across);
+  c->n_channels = across->channels;
+  for (int i = 0; i < n; i += most) {
+    c->taps = across->taps + i;
+    c->n_pixels = most < n - i ? most : n - i;
+    find_bytes(c);
+    across->kernels->resample(c);
+    c->out += (size_t)c->n_pixels * c->out_stride;
+  }
+}
+
+void mafat_image_resample_row(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
+                              const uint8_t *first, const uint8_t *second, float *out)
+{
+  if (across->straight && line->first_weight == 1 && line->second_weight == 0) {
+    across->kernels->scale_bytes(first, out, across->axis.to * across->channels);
+    return;
+  }
+  resample(across, &(struct mafat_resample_call){.lines = {first, second}, .out = out,
+                                                 .out_stride = (size_t)across->channels,
+                                                 .weights = {line->first_weight, line->second_weight}});
+}
+
+void mafat_image_resample_column(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
+                                 const uint8_t *first, const uint8_t *second, float *out, size_t stride)
+{
+  resample(across, &(struct mafat_resample_call){.lines = {first, second}, .column = true, .out = out,
+                                                 .out_stride = stride,
+                                                 .weights = {line->first_weight, line->second_weight}});
+}
