@@ -819,17 +819,21 @@ START_TEST(large_files_take_little_page_cache)
 }
 END_TEST
 
-/* What was in the page cache before is charged to whoever brought it there, and stays. */
+/* What was in the page cache before is charged to whoever brought it there, and stays. Whoever drops all of the machine's
+ * cached pages in between is allowed to twice. */
 START_TEST(a_cached_file_stays_cached)
 {
   enum { SIDE = 400 };
-  size_t n;
+  size_t n, before = 1, after = 0;
   picture_write_ppm(path, SIDE, SIDE, '6', 255);
-  free(picture_read_bytes(path, &n));
-  size_t before = cached_bytes();
-  ck_assert_uint_gt(n, MAFAT_IMAGE_FILE_WINDOW);
-  free(must_read(SIDE, SIDE, 3, MAFAT_FIT_STRETCH));
-  ck_assert_uint_ge(cached_bytes(), before);
+  for (int i = 0; i < 3 && after < before; i++) {
+    free(picture_read_bytes(path, &n));
+    ck_assert_uint_gt(n, MAFAT_IMAGE_FILE_WINDOW);
+    before = cached_bytes();
+    free(must_read(SIDE, SIDE, 3, MAFAT_FIT_STRETCH));
+    after = cached_bytes();
+  }
+  ck_assert_uint_ge(after, before);
 }
 END_TEST
 
