@@ -230,8 +230,8 @@ TILES(1) TILES(2)
 static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {TILE_ROW(1), TILE_ROW(2)};
 #endif
 
-/* One or two rows of finished outputs of a tile -> the largest of each 2 x 2. */
-static void pool_tile(const float *rows[2], int n_rows, int n_pixels, int n_filters, float *out,
+/* One or two rows of finished outputs -> the largest of each 2 x 2. */
+static void pool_pairs(const float *rows[2], int n_rows, int n_pixels, int n_filters, float *out,
                       size_t out_pixel)
 {
   for (int p = 0; p < n_pixels; p += 2, out += out_pixel)
@@ -302,65 +302,80 @@ static struct conv_place choose_runs(struct conv_slice *s, const struct mafat_co
   return at;
 }
 
+/* Filters of one tile's width, from `first` of the panel on. */
+static void choose_filters(struct conv_slice *s, const struct mafat_conv_call *c,
+                           const struct mafat_conv_segment *segments, int n_segments, int first)
+{
+  s->n_filters = 0;
+  for (int i = 0; i < VECTOR_SEGMENTS; i++) {
+    s->out[i] = NULL;
+    s->pixel[i] = 0;
+    if (i >= n_segments) continue;
+    s->n_filters += segments[i].n_filters;
+    s->pixel[i] = (size_t)segments[i].pixel_floats;
+  }
+  s->scale = c->scale + first;
+  s->bias = c->bias + first;
+}
+
 /* Columns [col, col + n_cols) of n_rows rows of sums from `row` on. */
 struct conv_area {
   int row, n_rows, col, n_cols;
 };
 
-/* The filters of one tile's width, from first_filter on; `segments` have the area's rows. */
+/* An area's sums, slice after slice; `segments` have its rows, and begin at filter `first` of the panel. A slice's
+ * input serves all of them. */
 static void conv_area(const struct mafat_conv_call *c, const struct conv_area *area,
-                      const struct mafat_conv_segment *segments, int first_filter, int n_filters)
+                      const struct mafat_conv_segment *segments, int n_segments, int first)
 {
   struct conv_slice s;
   s.width = c->width;
-  s.n_filters = n_filters;
-  s.scale = c->scale + first_filter;
-  s.bias = c->bias + first_filter;
   s.activation = c->activation;
   for (struct conv_place at = {0, 0, 0, 0}, next; at.piece < c->n_pieces; at = next) {
     next = choose_runs(&s, c, at);
     s.start = c->start && at.taps == 0;
     s.finish = c->finish && next.piece == c->n_pieces;
-    for (int r = 0; r < area->n_rows; r++) {
-      const int row = area->row + r;
-      for (int i = 0; i < s.n_runs; i++)
-        s.in[i] = (const char *)s.runs[i].rows[row * c->window.y.stride] + s.runs[i].apart;
-      s.weights = c->weights + (size_t)row * c->weights_row_floats + at.taps * (size_t)c->width + first_filter;
-      for (int i = 0; i < VECTOR_SEGMENTS; i++) {
-        const bool is_used = i * MAFAT_CHANNEL_BLOCK < n_filters;
-        s.out[i] = is_used ? segments[i].rows[r] : NULL;
-        s.pixel[i] = is_used ? (size_t)segments[i].pixel_floats : 0;
+    const float *weights = c->weights + at.taps * (size_t)c->width + first;
+    for (int g = 0; g < n_segments; g += VECTOR_SEGMENTS) {
+      const int n = mafat_min(VECTOR_SEGMENTS, n_segments - g), filter = g * MAFAT_CHANNEL_BLOCK;
+      choose_filters(&s, c, segments + g, n, first + filter);
+      for (int r = 0; r < area->n_rows; r++) {
+        const int row = area->row + r;
+        for (int i = 0; i < s.n_runs; i++)
+          s.in[i] = (const char *)s.runs[i].rows[row * c->window.y.stride] + s.runs[i].apart;
+        for (int i = 0; i < n; i++) s.out[i] = segments[g + i].rows[r];
+        s.weights = weights + (size_t)row * c->weights_row_floats + filter;
+        s.col = area->col;
+        run_row(&s, area->n_cols);
       }
-      s.col = area->col;
-      run_row(&s, area->n_cols);
     }
   }
 }
 
-/* The same of all rows, pooled: two rows at a time, and as many columns as there is room for. */
-static void conv_pooled(const struct mafat_conv_call *c, const struct mafat_conv_segment *segments, int first_filter,
-                        int n_filters)
+/* Filters of one tile's width in all rows, pooled: two rows at a time, and as many columns as there is room for. */
+static void conv_pooled(const struct mafat_conv_call *c, const struct mafat_conv_segment *segments, int n_segments,
+                        int first)
 {
   float sums[VECTOR_SEGMENTS][2][POOLED_COLS * MAFAT_CHANNEL_BLOCK];
   float *rows[VECTOR_SEGMENTS][2];
   struct mafat_conv_segment unpooled[VECTOR_SEGMENTS];
-  for (int s = 0; s < VECTOR_SEGMENTS; s++) {
+  for (int s = 0; s < n_segments; s++) {
     for (int r = 0; r < 2; r++) rows[s][r] = sums[s][r];
-    unpooled[s] = (struct mafat_conv_segment){rows[s], MAFAT_CHANNEL_BLOCK, MAFAT_CHANNEL_BLOCK};
+    unpooled[s] = (struct mafat_conv_segment){rows[s], segments[s].n_filters, MAFAT_CHANNEL_BLOCK};
   }
   /* Of nearly equal width, in whole tiles. */
-  const int n_strips = (c->n_cols + POOLED_COLS - 1) / POOLED_COLS;
-  const int strip = ((c->n_cols + n_strips - 1) / n_strips + TILE_PIXELS - 1) / TILE_PIXELS * TILE_PIXELS;
+  const int n_strips = mafat_divide_up(c->n_cols, POOLED_COLS);
+  const int strip = mafat_round_up(mafat_divide_up(c->n_cols, n_strips), TILE_PIXELS);
   struct conv_area area = {0, 0, 0, 0};
   for (area.row = 0; area.row < c->n_rows; area.row += 2)
     for (area.col = 0; area.col < c->n_cols; area.col += strip) {
       area.n_rows = mafat_min(2, c->n_rows - area.row);
       area.n_cols = mafat_min(strip, c->n_cols - area.col);
-      conv_area(c, &area, unpooled, first_filter, n_filters);
-      for (int s = 0; s < VECTOR_SEGMENTS && s * MAFAT_CHANNEL_BLOCK < n_filters; s++) {
+      conv_area(c, &area, unpooled, n_segments, first);
+      for (int s = 0; s < n_segments; s++) {
         const float *from[2] = {sums[s][0], sums[s][1]};
         const size_t pixel = (size_t)segments[s].pixel_floats;
-        pool_tile(from, area.n_rows, area.n_cols, segments[s].n_filters,
+        pool_pairs(from, area.n_rows, area.n_cols, segments[s].n_filters,
                   segments[s].rows[area.row / 2] + (size_t)(area.col / 2) * pixel, pixel);
       }
     }
@@ -375,11 +390,10 @@ static void conv(const struct mafat_conv_call *c)
   }
 #endif
   const struct conv_area all = {0, c->n_rows, 0, c->n_cols};
-  for (int s = 0, first = 0; s < c->n_segments; s += VECTOR_SEGMENTS) {
-    int n = 0;
-    for (int i = s; i < s + VECTOR_SEGMENTS && i < c->n_segments; i++) n += c->segments[i].n_filters;
-    if (c->pool) conv_pooled(c, &c->segments[s], first, n);
-    else conv_area(c, &all, &c->segments[s], first, n);
-    first += n;
+  if (!c->pool) {
+    conv_area(c, &all, c->segments, c->n_segments, 0);
+    return;
   }
+  for (int s = 0; s < c->n_segments; s += VECTOR_SEGMENTS)
+    conv_pooled(c, &c->segments[s], mafat_min(VECTOR_SEGMENTS, c->n_segments - s), s * MAFAT_CHANNEL_BLOCK);
 }
