@@ -49,15 +49,19 @@ enum {
   MAFAT_READS_DEPTH = 64 /* reads that may be under way */
 };
 
-/* ---- kernel levels: floats of a vector; pixels of a tile, and blocks of 16 filters. Macros,
- * which the kernels choose their code by. ---- */
+/* ---- kernel levels: floats of a vector; pixels of a tile, and blocks of 16 filters; taps that a
+ * tile sums at a time. Their weights lie 32 filters apart, so that tiles of 16 have half of a cache's
+ * sets: 8 KB of 16. A tile of 32 filters needs them less often, and pays more for keeping its sums.
+ * Macros, which the kernels choose their code by. ---- */
 
 #define MAFAT_AVX512_LANES 16
 #define MAFAT_AVX512_PIXELS 14
 #define MAFAT_AVX512_SEGMENTS 2
+#define MAFAT_AVX512_TAPS 1024
 #define MAFAT_AVX2_LANES 8
 #define MAFAT_AVX2_PIXELS 6
 #define MAFAT_AVX2_SEGMENTS 1
+#define MAFAT_AVX2_TAPS 128
 #define MAFAT_NEON_LANES 4
 #ifdef __arm__
 #define MAFAT_NEON_PIXELS 2
@@ -65,9 +69,11 @@ enum {
 #define MAFAT_NEON_PIXELS 6
 #endif
 #define MAFAT_NEON_SEGMENTS 1
+#define MAFAT_NEON_TAPS 128
 #define MAFAT_PORTABLE_LANES 4
 #define MAFAT_PORTABLE_PIXELS 2
 #define MAFAT_PORTABLE_SEGMENTS 1
+#define MAFAT_PORTABLE_TAPS 128
 
 enum { MAFAT_NARROW_FILTERS = MAFAT_AVX512_LANES / 2 }; /* avx512 leaves panels of so many at most to avx2 */
 

@@ -1,18 +1,43 @@
-/* Direct convolution: no im2col, no packing of inputs. A tile of outputs stays
- * in registers over the whole sum. Included by bodies.h. */
+/* Direct convolution: no im2col, no packing of inputs. A tile of outputs stays in registers while it
+ * sums a slice of the taps: no more than leave their weights in the first-level cache, where tile
+ * after tile finds them. Between slices the sums lie where the outputs will. Included by bodies.h. */
+#include "base/blocks.h"
 
 enum {
   SEGMENT_VECTORS = MAFAT_CHANNEL_BLOCK / VECTOR_LANES, /* vectors of 16 filters */
   TILE_VECTORS = VECTOR_SEGMENTS * SEGMENT_VECTORS,
-  TILE_FILTERS = VECTOR_SEGMENTS * MAFAT_CHANNEL_BLOCK,
-  TILE_PIXELS = VECTOR_PIXELS
+  TILE_PIXELS = VECTOR_PIXELS,
+  SLICE_RUNS = 64, /* at most */
+  SLICE_KINDS = 3,
+  POOLED_BYTES = 3584, /* of sums on the stack: little of it is accounted for */
+  POOLED_COLS = POOLED_BYTES / (2 * VECTOR_SEGMENTS * MAFAT_CHANNEL_BLOCK * (int)sizeof(float)) / TILE_PIXELS * TILE_PIXELS
 };
 
-/* Where the sums of a tile come from and go to. */
-struct conv_tile {
-  float *out[VECTOR_SEGMENTS];     /* first pixel */
-  size_t pixel[VECTOR_SEGMENTS];   /* floats between pixels */
-  int n_filters;
+_Static_assert(TILE_PIXELS % 2 == 0, "pooled pairs lie in one tile");
+
+/* Runs are taps that lie side by side. So many of them are alike: */
+struct conv_runs {
+  int n, n_taps; /* runs; taps of each */
+  size_t step;   /* bytes between the pixels of neighbouring outputs */
+};
+
+/* One slice of the sums of a panel's filters, or of as many as a tile takes. */
+struct conv_slice {
+  struct {
+    const float *const *rows; /* [output row * stride] */
+    size_t apart;             /* bytes from the row's first tap */
+  } runs[SLICE_RUNS];
+  struct conv_runs kinds[SLICE_KINDS];
+  int n_runs, n_kinds, width, n_filters;
+  bool start, finish;
+  const float *scale, *bias;
+  enum mafat_activation activation;
+  /* Of the row that is computed: */
+  const char *in[SLICE_RUNS];     /* of each run: at column 0 */
+  const float *weights;          /* of the first run */
+  float *out[VECTOR_SEGMENTS];   /* at column `col` */
+  size_t pixel[VECTOR_SEGMENTS]; /* floats between pixels */
+  int col;
 };
 
 /* Keeps a value in a register: the compiler may not recompute it from others. */
@@ -52,6 +77,28 @@ INLINE const float *conv_run(vec sum[TILE_PIXELS][TILE_VECTORS], const char *in,
   return w;
 }
 #else
+#ifndef VECTOR_BROADCASTS
+INLINE void vec_accumulate_broadcast(vec *sums, const vec *weights, const int n, const char *in, size_t step,
+                                     size_t step3, const int times, const int tap)
+{
+  const vec x = vec_all(((const float *)(in + (times == 3 ? step3 : (size_t)times * step)))[tap]);
+#pragma GCC unroll 4
+  for (int v = 0; v < n; v++) vec_accumulate(&sums[v], x, weights[v]);
+}
+#endif
+
+/* Adds one of the taps that `base` points at, whose weights are at w. */
+INLINE void conv_tap(vec sum[TILE_PIXELS][TILE_VECTORS], const char *const *base, size_t step, size_t step3,
+                     const float *w, int n_filters, const int tap, const int P, const int NV)
+{
+  vec weights[TILE_VECTORS];
+#pragma GCC unroll 4
+  for (int v = 0; v < NV; v++)
+    weights[v] = vec_load_panel(w + v * VECTOR_LANES, v + 1 < NV ? VECTOR_LANES : n_filters - v * VECTOR_LANES);
+#pragma GCC unroll 16
+  for (int p = 0; p < P; p++) vec_accumulate_broadcast(sum[p], weights, NV, base[p / 5], step, step3, p % 5, tap);
+}
+
 /* Adds n taps that lie side by side: per tap P broadcasts, NV weights, P * NV
  * multiply-adds. Pixels are `step` bytes apart: five of them are reached from
  * one base with the scaled addresses of x86 (0, 1, 2, 4 times step, 1 times 3
@@ -60,88 +107,59 @@ INLINE const float *conv_run(vec sum[TILE_PIXELS][TILE_VECTORS], const char *in,
                              const float *w, int width, int n, int n_filters, const int P,
                              const int NV)
 {
+  enum { BASES = (TILE_PIXELS + 4) / 5 };
   size_t step3 = 3 * step;
-  const char *base[3] = {in, in + 5 * step, in + 10 * step};
+  const char *base[BASES];
+  for (int b = 0; b < BASES; b++) base[b] = in + (size_t)(5 * b) * step;
   OPAQUE(step3);
-  OPAQUE(base[1]);
-  OPAQUE(base[2]);
-#define TAP(U) \
-  do { \
-    vec weight[TILE_VECTORS]; \
-    _Pragma("GCC unroll 4") for (int v = 0; v < NV; v++) weight[v] = \
-        vec_load_panel(w + v * VECTOR_LANES, v + 1 < NV ? VECTOR_LANES : n_filters - v * VECTOR_LANES); \
-    w += width; \
-    _Pragma("GCC unroll 16") for (int p = 0; p < P; p++) \
-    { \
-      const char *at = base[p / 5] + (p % 5 == 3 ? step3 : (size_t)(p % 5) * step); \
-      vec x = vec_all(((const float *)at)[U]); \
-      _Pragma("GCC unroll 4") for (int v = 0; v < NV; v++) vec_accumulate(&sum[p][v], x, weight[v]); \
-    } \
-  } while (0)
+#pragma GCC unroll 4
+  for (int b = 1; b < BASES; b++) OPAQUE(base[b]);
   for (; n >= 4; n -= 4) {
-    TAP(0);
-    TAP(1);
-    TAP(2);
-    TAP(3);
-    base[0] += 16;
-    base[1] += 16;
-    base[2] += 16;
+#pragma GCC unroll 4
+    for (int tap = 0; tap < 4; tap++, w += width) conv_tap(sum, base, step, step3, w, n_filters, tap, P, NV);
+#pragma GCC unroll 4
+    for (int b = 0; b < BASES; b++) base[b] += 4 * sizeof(float);
+    OPAQUE(n);
   }
-  for (; n > 0; n--) {
-    TAP(0);
-    base[0] += 4;
-    base[1] += 4;
-    base[2] += 4;
+  for (; n > 0; n--, w += width) {
+    conv_tap(sum, base, step, step3, w, n_filters, 0, P, NV);
+#pragma GCC unroll 4
+    for (int b = 0; b < BASES; b++) base[b] += sizeof(float);
+    OPAQUE(n);
   }
-#undef TAP
   return w;
 }
 #endif
 
-/* P output pixels x NV vectors of filters from column `col` on of row `row`. */
-INLINE void conv_tile(const struct mafat_conv_call *c, const float *w, int first_filter, int row,
-                      int col, const struct conv_tile *t, const int P, const int NV)
+/* Sums that begin at zero, or that the last slice left. */
+INLINE void conv_load(vec sum[TILE_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int P,
+                      const int NV)
 {
-  const int width = c->width, n_filters = t->n_filters;
-  const struct mafat_taps y_taps = c->window.y, x_taps = c->window.x;
-  vec sum[TILE_PIXELS][TILE_VECTORS];
 #pragma GCC unroll 16
   for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
     for (int v = 0; v < NV; v++) {
       const int s = v / SEGMENT_VECTORS, lane = v % SEGMENT_VECTORS * VECTOR_LANES;
       sum[p][v] = c->start ? vec_all(0.0f)
-                           : vec_load_n(t->out[s] + (size_t)p * t->pixel[s] + lane,
-                                        v + 1 < NV ? VECTOR_LANES : n_filters - v * VECTOR_LANES);
+                           : vec_load_n(out[s] + (size_t)p * c->pixel[s] + lane,
+                                        v + 1 < NV ? VECTOR_LANES : c->n_filters - v * VECTOR_LANES);
     }
+}
 
-  for (int i = 0; i < c->n_pieces; i++) {
-    const struct mafat_conv_piece *piece = &c->pieces[i];
-    const size_t pixel = (size_t)piece->pixel_floats * sizeof(float);
-    const size_t step = pixel * (size_t)x_taps.stride, apart = pixel * (size_t)x_taps.dilation;
-    const float *const *rows = piece->rows + row * y_taps.stride;
-    /* Where nothing lies between taps, a row of them is one run. */
-    const bool joined = piece->pixel_floats == piece->n_channels && x_taps.dilation == 1;
-    const int run = joined ? piece->n_channels * x_taps.size : piece->n_channels;
-    const int n_runs = joined ? 1 : x_taps.size;
-    for (int ky = 0; ky < y_taps.size; ky++) {
-      const char *in = (const char *)rows[ky * y_taps.dilation] + (size_t)col * step;
-      for (int k = 0; k < n_runs; k++, in += apart)
-        w = conv_run(sum, in, step, w, width, run, n_filters, P, NV);
-    }
-  }
-
+INLINE void conv_store(vec sum[TILE_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int P,
+                       const int NV)
+{
 #pragma GCC unroll 4
   for (int v = 0; v < NV; v++) {
     const int s = v / SEGMENT_VECTORS, lane = v % SEGMENT_VECTORS * VECTOR_LANES;
-    const int n = v + 1 < NV ? VECTOR_LANES : n_filters - v * VECTOR_LANES;
-    float *out = t->out[s] + lane;
+    const int n = v + 1 < NV ? VECTOR_LANES : c->n_filters - v * VECTOR_LANES;
+    float *to = out[s] + lane;
     vec y[TILE_PIXELS];
 #pragma GCC unroll 16
     for (int p = 0; p < P; p++) y[p] = sum[p][v];
     if (c->finish) {
-      const vec scale = vec_load_panel(c->scale + first_filter + v * VECTOR_LANES, n);
-      const vec bias = vec_load_panel(c->bias + first_filter + v * VECTOR_LANES, n);
+      const vec scale = vec_load_panel(c->scale + v * VECTOR_LANES, n);
+      const vec bias = vec_load_panel(c->bias + v * VECTOR_LANES, n);
 #pragma GCC unroll 16
       for (int p = 0; p < P; p++) y[p] = vec_madd(y[p], scale, bias);
       activate_vectors(y, P, c->activation);
@@ -149,22 +167,41 @@ INLINE void conv_tile(const struct mafat_conv_call *c, const float *w, int first
     /* Masked stores are slow: only where lanes are missing. */
     if (n >= VECTOR_LANES) {
 #pragma GCC unroll 16
-      for (int p = 0; p < P; p++, out += t->pixel[s]) vec_store(out, y[p]);
+      for (int p = 0; p < P; p++, to += c->pixel[s]) vec_store(to, y[p]);
     } else {
 #pragma GCC unroll 16
-      for (int p = 0; p < P; p++, out += t->pixel[s]) vec_store_n(out, y[p], n);
+      for (int p = 0; p < P; p++, to += c->pixel[s]) vec_store_n(to, y[p], n);
     }
   }
 }
 
-typedef void (*tile_function)(const struct mafat_conv_call *c, const float *w, int first_filter,
-                              int row, int col, const struct conv_tile *t);
+/* n tiles side by side, of P pixels x NV vectors of filters. */
+INLINE void conv_tiles(const struct conv_slice *c, int n, const int P, const int NV)
+{
+  const int width = c->width, n_filters = c->n_filters;
+  float *out[VECTOR_SEGMENTS];
+  for (int s = 0; s < VECTOR_SEGMENTS; s++) out[s] = c->out[s];
+  for (int col = c->col; n > 0; n--, col += P) {
+    vec sum[TILE_PIXELS][TILE_VECTORS];
+    const char *const *in = c->in;
+    const float *w = c->weights;
+    conv_load(sum, c, out, P, NV);
+    for (const struct conv_runs *r = c->kinds; r < c->kinds + c->n_kinds; r++) {
+      const size_t at = (size_t)col * r->step;
+      for (const char *const *end = in + r->n; in < end; in++)
+        w = conv_run(sum, *in + at, r->step, w, width, r->n_taps, n_filters, P, NV);
+    }
+    conv_store(sum, c, out, P, NV);
+    for (int s = 0; s < VECTOR_SEGMENTS; s++) out[s] += (size_t)P * c->pixel[s];
+  }
+}
+
+typedef void (*tile_function)(const struct conv_slice *c, int n);
 
 #define TILE(P, NV) \
-  static void tile_##P##_##NV(const struct mafat_conv_call *c, const float *w, int first_filter, \
-                              int row, int col, const struct conv_tile *t) \
+  static void tiles_##P##_##NV(const struct conv_slice *c, int n) \
   { \
-    conv_tile(c, w, first_filter, row, col, t, P, NV); \
+    conv_tiles(c, n, P, NV); \
   }
 
 /* Tables of tiles: [vectors - 1][pixels - 1]. */
@@ -173,15 +210,15 @@ typedef void (*tile_function)(const struct mafat_conv_call *c, const float *w, i
   TILE(1, NV) TILE(2, NV) TILE(3, NV) TILE(4, NV) TILE(5, NV) TILE(6, NV) TILE(7, NV) TILE(8, NV) \
   TILE(9, NV) TILE(10, NV) TILE(11, NV) TILE(12, NV) TILE(13, NV) TILE(14, NV)
 #define TILE_ROW(NV) \
-  {tile_1_##NV, tile_2_##NV, tile_3_##NV, tile_4_##NV, tile_5_##NV, tile_6_##NV, tile_7_##NV, \
-   tile_8_##NV, tile_9_##NV, tile_10_##NV, tile_11_##NV, tile_12_##NV, tile_13_##NV, tile_14_##NV}
+  {tiles_1_##NV, tiles_2_##NV, tiles_3_##NV, tiles_4_##NV, tiles_5_##NV, tiles_6_##NV, tiles_7_##NV, \
+   tiles_8_##NV, tiles_9_##NV, tiles_10_##NV, tiles_11_##NV, tiles_12_##NV, tiles_13_##NV, tiles_14_##NV}
 #elif VECTOR_PIXELS == 6
 #define TILES(NV) TILE(1, NV) TILE(2, NV) TILE(3, NV) TILE(4, NV) TILE(5, NV) TILE(6, NV)
 #define TILE_ROW(NV) \
-  {tile_1_##NV, tile_2_##NV, tile_3_##NV, tile_4_##NV, tile_5_##NV, tile_6_##NV}
+  {tiles_1_##NV, tiles_2_##NV, tiles_3_##NV, tiles_4_##NV, tiles_5_##NV, tiles_6_##NV}
 #else
 #define TILES(NV) TILE(1, NV) TILE(2, NV)
-#define TILE_ROW(NV) {tile_1_##NV, tile_2_##NV}
+#define TILE_ROW(NV) {tiles_1_##NV, tiles_2_##NV}
 #endif
 
 #if VECTOR_SEGMENTS * 16 / VECTOR_LANES == 4
@@ -193,8 +230,8 @@ TILES(1) TILES(2)
 static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {TILE_ROW(1), TILE_ROW(2)};
 #endif
 
-/* One or two rows of finished outputs of a tile -> the largest of each 2 x 2. */
-static void pool_tile(const float *rows[2], int n_rows, int n_pixels, int n_filters, float *out,
+/* One or two rows of finished outputs -> the largest of each 2 x 2. */
+static void pool_pairs(const float *rows[2], int n_rows, int n_pixels, int n_filters, float *out,
                       size_t out_pixel)
 {
   for (int p = 0; p < n_pixels; p += 2, out += out_pixel)
@@ -207,58 +244,141 @@ static void pool_tile(const float *rows[2], int n_rows, int n_pixels, int n_filt
     }
 }
 
-/* The filters of one tile's width over all rows, pooled. */
-static void conv_pooled(const struct mafat_conv_call *c, int first_segment, int first_filter,
-                        int n_filters)
+/* n_cols columns from the slice's on: tiles of nearly equal width, 19 columns are 10 + 9, not 14 + 5. */
+static void run_row(struct conv_slice *c, int n_cols)
 {
-  float sums[2][VECTOR_SEGMENTS][(TILE_PIXELS + TILE_PIXELS % 2) * MAFAT_CHANNEL_BLOCK];
-  const int pairs = (c->n_cols + 1) / 2, pairs_per_tile = TILE_PIXELS / 2;
-  const int n_tiles = (pairs + pairs_per_tile - 1) / pairs_per_tile;
-  const int vectors = (n_filters + VECTOR_LANES - 1) / VECTOR_LANES;
-  for (int row = 0; row < c->n_rows; row += 2)
-    for (int t = 0, pair = 0; t < n_tiles; t++) {
-      const int end = pair + (pairs - pair + n_tiles - t - 1) / (n_tiles - t);
-      const int col = 2 * pair, n_pixels = (2 * end < c->n_cols ? 2 * end : c->n_cols) - col;
-      const int n_rows = row + 1 < c->n_rows ? 2 : 1;
-      for (int r = 0; r < n_rows; r++) {
-        struct conv_tile tile = {.n_filters = n_filters};
-        for (int s = 0; s < VECTOR_SEGMENTS; s++) {
-          tile.out[s] = sums[r][s];
-          tile.pixel[s] = MAFAT_CHANNEL_BLOCK;
-        }
-        tiles[vectors - 1][n_pixels - 1](c, c->weights + first_filter, first_filter, row + r, col, &tile);
-      }
-      for (int s = 0; s < VECTOR_SEGMENTS && s * MAFAT_CHANNEL_BLOCK < n_filters; s++) {
-        const struct mafat_conv_segment *segment = &c->segments[first_segment + s];
-        const float *rows[2] = {sums[0][s], sums[1][s]};
-        const size_t pixel = (size_t)segment->pixel_floats;
-        pool_tile(rows, n_rows, n_pixels, segment->n_filters,
-                  segment->rows[row / 2] + (size_t)pair * pixel, pixel);
-      }
-      pair = end;
-    }
+  const int vectors = (c->n_filters + VECTOR_LANES - 1) / VECTOR_LANES;
+  const int n = (n_cols + TILE_PIXELS - 1) / TILE_PIXELS, pixels = n_cols / n, n_wider = n_cols % n;
+  if (n_wider) {
+    const int cols = n_wider * (pixels + 1);
+    tiles[vectors - 1][pixels](c, n_wider);
+    c->col += cols;
+    for (int s = 0; s < VECTOR_SEGMENTS; s++) c->out[s] += (size_t)cols * c->pixel[s];
+  }
+  tiles[vectors - 1][pixels - 1](c, n - n_wider);
 }
 
-static void conv_plain(const struct mafat_conv_call *c, int first_segment, int first_filter,
-                       int n_filters)
+/* How far a sum has come: the next run, and the taps before it. */
+struct conv_place {
+  int piece, ky, kx;
+  size_t taps;
+};
+
+static struct conv_place run_behind(struct conv_place at, const struct mafat_window *w, bool joined, int n_taps)
 {
-  const int vectors = (n_filters + VECTOR_LANES - 1) / VECTOR_LANES;
-  /* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
-  const int n_tiles = (c->n_cols + TILE_PIXELS - 1) / TILE_PIXELS;
-  for (int row = 0; row < c->n_rows; row++) {
-    const float *w = c->weights + (size_t)row * c->weights_row_floats + first_filter;
-    for (int t = 0, col = 0; t < n_tiles; t++) {
-      const int pixels = (c->n_cols - col + n_tiles - t - 1) / (n_tiles - t);
-      struct conv_tile tile = {.n_filters = n_filters};
-      for (int s = 0; s < VECTOR_SEGMENTS && s * MAFAT_CHANNEL_BLOCK < n_filters; s++) {
-        const struct mafat_conv_segment *segment = &c->segments[first_segment + s];
-        tile.pixel[s] = (size_t)segment->pixel_floats;
-        tile.out[s] = segment->rows[row] + (size_t)col * tile.pixel[s];
+  at.taps += (size_t)n_taps;
+  if (!joined && ++at.kx < w->x.size) return at;
+  at.kx = 0;
+  if (++at.ky < w->y.size) return at;
+  at.ky = 0;
+  at.piece++;
+  return at;
+}
+
+/* The runs from `at` on that make up a slice. Returns where the next one begins. */
+static struct conv_place choose_runs(struct conv_slice *s, const struct mafat_conv_call *c, struct conv_place at)
+{
+  const struct mafat_taps x = c->window.x;
+  /* Where rows share no weights none would stay: slices would only cost. */
+  const size_t end = c->weights_row_floats ? SIZE_MAX : at.taps + VECTOR_TAPS;
+  struct conv_runs *last = NULL;
+  s->n_runs = s->n_kinds = 0;
+  while (at.piece < c->n_pieces && at.taps < end && s->n_runs < SLICE_RUNS) {
+    const struct mafat_conv_piece *p = &c->pieces[at.piece];
+    const size_t pixel = (size_t)p->pixel_floats * sizeof(float), step = pixel * (size_t)x.stride;
+    /* Where nothing lies between taps, a row of them is one run. */
+    const bool joined = p->pixel_floats == p->n_channels && x.dilation == 1;
+    const int n_taps = joined ? p->n_channels * x.size : p->n_channels;
+    if (!last || last->n_taps != n_taps || last->step != step) {
+      if (s->n_kinds == SLICE_KINDS) break;
+      last = &s->kinds[s->n_kinds++];
+      *last = (struct conv_runs){0, n_taps, step};
+    }
+    s->runs[s->n_runs].rows = p->rows + at.ky * c->window.y.dilation;
+    s->runs[s->n_runs++].apart = (size_t)(at.kx * x.dilation) * pixel;
+    last->n++;
+    at = run_behind(at, &c->window, joined, n_taps);
+  }
+  return at;
+}
+
+/* Filters of one tile's width, from `first` of the panel on. */
+static void choose_filters(struct conv_slice *s, const struct mafat_conv_call *c,
+                           const struct mafat_conv_segment *segments, int n_segments, int first)
+{
+  s->n_filters = 0;
+  for (int i = 0; i < VECTOR_SEGMENTS; i++) {
+    s->out[i] = NULL;
+    s->pixel[i] = 0;
+    if (i >= n_segments) continue;
+    s->n_filters += segments[i].n_filters;
+    s->pixel[i] = (size_t)segments[i].pixel_floats;
+  }
+  s->scale = c->scale + first;
+  s->bias = c->bias + first;
+}
+
+/* Columns [col, col + n_cols) of n_rows rows of sums from `row` on. */
+struct conv_area {
+  int row, n_rows, col, n_cols;
+};
+
+/* An area's sums, slice after slice; `segments` have its rows, and begin at filter `first` of the panel. A slice's
+ * input serves all of them. */
+static void conv_area(const struct mafat_conv_call *c, const struct conv_area *area,
+                      const struct mafat_conv_segment *segments, int n_segments, int first)
+{
+  struct conv_slice s;
+  s.width = c->width;
+  s.activation = c->activation;
+  for (struct conv_place at = {0, 0, 0, 0}, next; at.piece < c->n_pieces; at = next) {
+    next = choose_runs(&s, c, at);
+    s.start = c->start && at.taps == 0;
+    s.finish = c->finish && next.piece == c->n_pieces;
+    const float *weights = c->weights + at.taps * (size_t)c->width + first;
+    for (int g = 0; g < n_segments; g += VECTOR_SEGMENTS) {
+      const int n = mafat_min(VECTOR_SEGMENTS, n_segments - g), filter = g * MAFAT_CHANNEL_BLOCK;
+      choose_filters(&s, c, segments + g, n, first + filter);
+      for (int r = 0; r < area->n_rows; r++) {
+        const int row = area->row + r;
+        for (int i = 0; i < s.n_runs; i++)
+          s.in[i] = (const char *)s.runs[i].rows[row * c->window.y.stride] + s.runs[i].apart;
+        for (int i = 0; i < n; i++) s.out[i] = segments[g + i].rows[r];
+        s.weights = weights + (size_t)row * c->weights_row_floats + filter;
+        s.col = area->col;
+        run_row(&s, area->n_cols);
       }
-      tiles[vectors - 1][pixels - 1](c, w, first_filter, row, col, &tile);
-      col += pixels;
     }
   }
+}
+
+/* Filters of one tile's width in all rows, pooled: two rows at a time, and as many columns as there is room for. */
+static void conv_pooled(const struct mafat_conv_call *c, const struct mafat_conv_segment *segments, int n_segments,
+                        int first)
+{
+  float sums[VECTOR_SEGMENTS][2][POOLED_COLS * MAFAT_CHANNEL_BLOCK];
+  float *rows[VECTOR_SEGMENTS][2];
+  struct mafat_conv_segment unpooled[VECTOR_SEGMENTS];
+  for (int s = 0; s < n_segments; s++) {
+    for (int r = 0; r < 2; r++) rows[s][r] = sums[s][r];
+    unpooled[s] = (struct mafat_conv_segment){rows[s], segments[s].n_filters, MAFAT_CHANNEL_BLOCK};
+  }
+  /* Of nearly equal width, in whole tiles. */
+  const int n_strips = mafat_divide_up(c->n_cols, POOLED_COLS);
+  const int strip = mafat_round_up(mafat_divide_up(c->n_cols, n_strips), TILE_PIXELS);
+  struct conv_area area = {0, 0, 0, 0};
+  for (area.row = 0; area.row < c->n_rows; area.row += 2)
+    for (area.col = 0; area.col < c->n_cols; area.col += strip) {
+      area.n_rows = mafat_min(2, c->n_rows - area.row);
+      area.n_cols = mafat_min(strip, c->n_cols - area.col);
+      conv_area(c, &area, unpooled, n_segments, first);
+      for (int s = 0; s < n_segments; s++) {
+        const float *from[2] = {sums[s][0], sums[s][1]};
+        const size_t pixel = (size_t)segments[s].pixel_floats;
+        pool_pairs(from, area.n_rows, area.n_cols, segments[s].n_filters,
+                  segments[s].rows[area.row / 2] + (size_t)(area.col / 2) * pixel, pixel);
+      }
+    }
 }
 
 static void conv(const struct mafat_conv_call *c)
@@ -269,11 +389,11 @@ static void conv(const struct mafat_conv_call *c)
     return;
   }
 #endif
-  for (int s = 0, first = 0; s < c->n_segments; s += VECTOR_SEGMENTS) {
-    int n = 0;
-    for (int i = s; i < s + VECTOR_SEGMENTS && i < c->n_segments; i++) n += c->segments[i].n_filters;
-    if (c->pool) conv_pooled(c, s, first, n);
-    else conv_plain(c, s, first, n);
-    first += n;
+  const struct conv_area all = {0, c->n_rows, 0, c->n_cols};
+  if (!c->pool) {
+    conv_area(c, &all, c->segments, c->n_segments, 0);
+    return;
   }
+  for (int s = 0; s < c->n_segments; s += VECTOR_SEGMENTS)
+    conv_pooled(c, &c->segments[s], mafat_min(VECTOR_SEGMENTS, c->n_segments - s), s * MAFAT_CHANNEL_BLOCK);
 }

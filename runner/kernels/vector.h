@@ -4,6 +4,7 @@
  *   VECTOR_LANES   floats in a vector
  *   VECTOR_PIXELS  pixels of a convolution tile, chosen for the register file
  *   VECTOR_SEGMENTS  runs of 16 filters that a tile covers: 1 or 2
+ *   VECTOR_TAPS    taps that such a tile sums at a time
  *   VECTOR_FUSED   1: vec_madd and scalar_madd round once, 0: twice
  *   vec            the type
  *   vec_load, vec_store, vec_all, vec_add, vec_sub, vec_mul, vec_max
@@ -11,6 +12,7 @@
  *   vec_accumulate(&sum, a, b)  sum = vec_madd(a, b, sum)
  *   vec_accumulate_lane(&sum, a, b, lane)  sum = vec_madd(a, b's lane in all, sum):
  *                         only where VECTOR_BY_LANE is defined, and conv.h prefers it
+ *   vec_accumulate_broadcast  where VECTOR_BROADCASTS is defined; else conv.h has it
  *   scalar_madd(a, b, c)  the same for one float
  *   vec_load_n, vec_store_n  the first n lanes, 1 <= n; others read as 0 and
  *                            are not touched in memory; n may exceed the lanes

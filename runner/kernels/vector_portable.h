@@ -12,6 +12,7 @@
 /* Two pixels x four vectors, four weights and a broadcast: 13 of 16 registers. */
 #define VECTOR_PIXELS MAFAT_PORTABLE_PIXELS
 #define VECTOR_SEGMENTS MAFAT_PORTABLE_SEGMENTS
+#define VECTOR_TAPS MAFAT_PORTABLE_TAPS
 typedef float vec __attribute__((vector_size(16)));
 
 static inline vec vec_load(const float *p)

@@ -82,8 +82,10 @@ static int block_channels(int c, int block)
 static float *pack(const struct bench_shape *s, const struct bench_data *d)
 {
   const int taps = s->size * s->size, padded = mafat_round_up(s->filters, MAFAT_PANEL_STEP);
-  float *packed = calloc(((size_t)s->c * (size_t)taps + 2) * (size_t)padded, sizeof *packed), *w = packed;
+  const size_t bytes = ((size_t)s->c * (size_t)taps + 2) * (size_t)padded * sizeof(float);
+  float *packed = aligned_alloc(64, (bytes + 63) / 64 * 64), *w = packed; /* as in a packed file */
   if (!packed) return NULL;
+  memset(packed, 0, bytes);
   for (int f = 0; f < s->filters; f += MAFAT_PANEL) {
     const int n = mafat_min(MAFAT_PANEL, s->filters - f), width = mafat_panel_width(n);
     for (int b = 0; b < mafat_n_blocks(s->c); b++)

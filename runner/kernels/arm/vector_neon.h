@@ -11,6 +11,7 @@
 
 #define VECTOR_LANES MAFAT_NEON_LANES
 #define VECTOR_SEGMENTS MAFAT_NEON_SEGMENTS
+#define VECTOR_TAPS MAFAT_NEON_TAPS
 /* vec_accumulate_lane(&sum, a, b, lane): sum += a * b[lane] in the level's class */
 #define VECTOR_BY_LANE
 typedef float32x4_t vec;

@@ -12,6 +12,7 @@
 /* Six pixels x two vectors, two weights and a broadcast: 15 of 16 registers. */
 #define VECTOR_PIXELS MAFAT_AVX2_PIXELS
 #define VECTOR_SEGMENTS MAFAT_AVX2_SEGMENTS
+#define VECTOR_TAPS MAFAT_AVX2_TAPS
 typedef __m256 vec;
 
 static inline vec vec_load(const float *p) { return _mm256_loadu_ps(p); }
@@ -27,6 +28,38 @@ static inline void vec_accumulate(vec *sum, vec a, vec b)
 {
   __asm__("vfmadd231ps %2, %1, %0" : "+x"(*sum) : "x"(a), "x"(b));
 }
+
+/* sums[v] += weights[v] * x in all lanes, for n vectors, 1 or 2: x is the float at in + times * step + tap
+ * floats, times 0 ... 4. Written out for the same reason, and because the compiler would otherwise keep a pointer
+ * for every pixel. */
+#define VECTOR_BROADCASTS
+#define ACCUMULATE(ADDRESS) \
+  do { \
+    vec x; \
+    if (n == 2) \
+      __asm__("vbroadcastss %c[at]" ADDRESS ", %[x]\n\tvfmadd231ps %[w0], %[x], %[s0]\n\tvfmadd231ps %[w1], %[x], %[s1]" \
+              : [s0] "+x"(sums[0]), [s1] "+x"(sums[n - 1]), [x] "=&x"(x) \
+              : [w0] "x"(weights[0]), [w1] "x"(weights[n - 1]), [in] "r"(in), [step] "r"(step), [step3] "r"(step3), \
+                "m"(*(const float(*)[1 << 20])in), [at] "i"(4 * tap)); \
+    else \
+      __asm__("vbroadcastss %c[at]" ADDRESS ", %[x]\n\tvfmadd231ps %[w0], %[x], %[s0]" \
+              : [s0] "+x"(sums[0]), [x] "=&x"(x) \
+              : [w0] "x"(weights[0]), [in] "r"(in), [step] "r"(step), [step3] "r"(step3), \
+                "m"(*(const float(*)[1 << 20])in), [at] "i"(4 * tap)); \
+  } while (0)
+static inline __attribute__((always_inline)) void vec_accumulate_broadcast(vec *sums, const vec *weights, const int n,
+                                                                           const char *in, size_t step, size_t step3,
+                                                                           const int times, const int tap)
+{
+  switch (times) {
+  case 0: ACCUMULATE("(%[in])"); break;
+  case 1: ACCUMULATE("(%[in],%[step])"); break;
+  case 2: ACCUMULATE("(%[in],%[step],2)"); break;
+  case 3: ACCUMULATE("(%[in],%[step3])"); break;
+  default: ACCUMULATE("(%[in],%[step],4)"); break;
+  }
+}
+#undef ACCUMULATE
 
 static inline vec vec_max(vec a, vec b) { return _mm256_max_ps(a, b); }
 static inline float scalar_madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }

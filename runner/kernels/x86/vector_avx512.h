@@ -12,6 +12,7 @@
 /* Fourteen pixels x two vectors, two weights and a broadcast: 31 of 32 registers. */
 #define VECTOR_PIXELS MAFAT_AVX512_PIXELS
 #define VECTOR_SEGMENTS MAFAT_AVX512_SEGMENTS
+#define VECTOR_TAPS MAFAT_AVX512_TAPS
 typedef __m512 vec;
 
 static inline vec vec_load(const float *p) { return _mm512_loadu_ps(p); }
