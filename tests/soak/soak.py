@@ -10,7 +10,7 @@ soak.py [options]
                     these alone, as in --only state=drop,evict --only case='yolov2-*'; may be repeated
   --csv FILE        a line a run (default: BUILD/soak/runs.csv)
   --folder FOLDER   for what is made: inputs, a swap file (default: BUILD/soak); on a disk
-  --sample          some twenty runs of the small networks, a line each, times are figures only
+  --sample          what make test does: some twenty runs of the small networks, a line each, times are figures only
   --list            the factors and their values, and what cannot be tried here
 
 Each run is in a group of its own whose limit is the predicted charge, rounded up to a page: of a case of tests/limits/cases.txt, by its
@@ -20,7 +20,7 @@ output has a line for each run that was killed, failed or swapped, that had more
 more than 1.25 times as long as without a limit (medians of three pictures; a pair is timed up to three times, the best counts), and a
 table last. Control groups v1; root.
 
-Exit status: 0 nothing was killed, failed or swapped; 1 something was; 2 misuse; 77 cannot be tried here; 128 + N after signal N."""
+Exit status: 0 nothing was killed, failed or swapped, or faulted so often; 1 something was; 2 misuse; 77 cannot be tried here; 128 + N after signal N."""
 
 import argparse
 import contextlib
@@ -266,7 +266,7 @@ def factors_here(o, cases):
 
 def sample_of(factors):
     small = {name: 1 for name in factors["case"] if name.startswith("sample-shapes") or name.startswith("yolo-fastest-4")}
-    # zram is the soak's alone: the whole machine's, and where three of some 800 cold runs still swap a few pages (README.md).
+    # zram is the soak's alone: it is the whole machine's.
     swap = {kind: weight for kind, weight in factors["swap"].items() if kind != "zram"}
     return {**factors, "case": small, "swap": swap, "neighbour": {"none": 3, "cache": 1}}
 

@@ -16,16 +16,13 @@ def problems(row):
         found.append("%s%s" % (row["outcome"], ": " + row["message"] if row["message"] else ""))
     if row["swapped_pages"]:
         found.append("%d pages swapped" % row["swapped_pages"])
+    if (row["faults_later"] or 0) > FAULTS_LATER:
+        found.append("%d major faults after the first picture" % row["faults_later"])
     return found
 
 
 def slow(row):
-    found = []
-    if (row["faults_later"] or 0) > FAULTS_LATER:
-        found.append("%d major faults after the first picture" % row["faults_later"])
-    if (row["ratio"] or 0) > TIME_RATIO:
-        found.append("%.2f times the time without a limit" % row["ratio"])
-    return found
+    return ["%.2f times the time without a limit" % row["ratio"]] if (row["ratio"] or 0) > TIME_RATIO else []
 
 
 def sums(rows):
