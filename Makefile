@@ -94,7 +94,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
 # Read once a run, and resident while it lasts: small. Not what a search asks all the time.
-$(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c): EXTRA = -Os
+$(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/image.c runner/image/source.c): EXTRA = -Os
 
 # Loops over all of a weights file, while a layer waits for it.
 $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3

@@ -358,7 +358,10 @@ static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
 
 static void fill_grey(float *out, int n_pixels, int c)
 {
-  for (size_t i = 0; i < (size_t)n_pixels * (size_t)c; i++) out[i] = GREY;
+  size_t n = (size_t)n_pixels * (size_t)c, done = 1;
+  if (n == 0) return;
+  out[0] = GREY;
+  for (; done < n; done *= 2) memcpy(out + done, out, (done < n - done ? done : n - done) * sizeof *out);
 }
 
 /* The rest of the file must be there and be sound, though no pixel of the input

@@ -327,6 +327,8 @@ bad_json image 'image: expected the path of the picture, a string, found 3' '{"i
 bad_json image-none 'image: expected the path of the picture, a string, found nothing' '{}'
 bad_json image-empty 'image: expected the path of the picture, a string, found ""' '{"image": ""}'
 bad_json image-nul 'image: expected the path of the picture, a string, found "a\u0000b"' '{"image": "a\u0000b"}'
+if { cat one.json; head -c 268435457 /dev/zero; } | "$program" -o bad 2>err; then fail json-long 'it was taken'; fi
+if grep -qx 'annotate: standard input:2: expected a line of at most 256 MiB, found a longer one' err; then ok json-long; else fail json-long "found: $(cat err)"; fi
 bad_json detections 'detections: expected an array, found {}' '{"image": "a", "detections": {}}'
 bad_json detection 'detections[1]: expected an object, found 7' "{\"image\": \"a\", \"detections\": [$dog, 7]}"
 field() { bad_json "$1" "detections[0].$1: expected $2" "{\"image\": \"a\", \"detections\": [{$3}]}"; }

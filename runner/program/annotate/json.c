@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 
 #include <json-c/json.h>
 
-enum { SHOWN_BYTES = 40 }; /* of a wrong value in a message */
+enum {
+  SHOWN_BYTES = 40,      /* of a wrong value in a message */
+  MOST_BYTES = 256 << 20 /* of a line: a million boxes, the most that run_inference looks at, take 200 each */
+};
 
 /* Where a field stands, for messages. */
 struct place {
@@ -119,7 +121,6 @@ static int parse_line(struct json_object **out, const char *text, size_t length,
   if (*start != '{')
     return fail(mistake, MAFAT_EFORMAT, "expected a JSON object, found %.*s%s", SHOWN_BYTES, start,
                 dots(start));
-  if (length > INT_MAX) return fail(mistake, MAFAT_ELIMIT, "the line is longer than 2 GiB");
   struct json_tokener *tokener = json_tokener_new();
   if (!tokener) return fail(mistake, MAFAT_ENOMEM, "out of memory");
   json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
@@ -203,18 +204,51 @@ static int append_line(struct mafat_annotate_json *json, const char *text, size_
   return code;
 }
 
+struct line {
+  char *text; /* n bytes, and a NUL */
+  size_t n, room;
+};
+
+/* Room for one byte more, and the NUL. */
+static int grow(struct line *line, struct mafat_annotate_mistake *mistake)
+{
+  if (line->n > MOST_BYTES)
+    return fail(mistake, MAFAT_ELIMIT, "expected a line of at most %d MiB, found a longer one", MOST_BYTES >> 20);
+  if (line->n + 1 < line->room) return MAFAT_OK;
+  size_t room = line->room ? 2 * line->room : 4096;
+  char *text = realloc(line->text, room);
+  if (!text) return fail(mistake, MAFAT_ENOMEM, "out of memory");
+  line->text = text;
+  line->room = room;
+  return MAFAT_OK;
+}
+
+/* The next line without what is blank at its end; *more is false at the end of the file, or where it cannot be read. */
+static int read_line(struct line *line, FILE *file, bool *more, struct mafat_annotate_mistake *mistake)
+{
+  int c, code;
+  line->n = 0;
+  if ((code = grow(line, mistake))) return code;
+  while ((c = getc_unlocked(file)) != EOF && c != '\n') {
+    line->text[line->n++] = (char)c;
+    if ((code = grow(line, mistake))) return code;
+  }
+  *more = c != EOF || (line->n > 0 && !ferror(file));
+  while (line->n > 0 && strchr(" \t\r", line->text[line->n - 1]) && line->text[line->n - 1]) line->n--;
+  line->text[line->n] = '\0';
+  return MAFAT_OK;
+}
+
 static int read_lines(struct mafat_annotate_json *json, FILE *file, bool needs_image,
                       struct mafat_annotate_mistake *mistake)
 {
-  char *line = NULL;
-  size_t size = 0;
-  ssize_t length;
+  struct line line = {0};
+  bool more = true;
   int code = MAFAT_OK;
-  while (code == MAFAT_OK && (length = getline(&line, &size, file)) >= 0) {
-    while (length > 0 && strchr(" \t\r\n", line[length - 1]) && line[length - 1]) length--;
-    line[length] = '\0';
+  while (code == MAFAT_OK && more) {
     mistake->line++;
-    if (length > 0) code = append_line(json, line, (size_t)length, needs_image, mistake);
+    code = read_line(&line, file, &more, mistake);
+    if (code == MAFAT_OK && more && line.n > 0) code = append_line(json, line.text, line.n, needs_image, mistake);
   }
   if (code == MAFAT_OK) {
     mistake->line = 0;
@@ -223,7 +257,7 @@ static int read_lines(struct mafat_annotate_json *json, FILE *file, bool needs_i
     else if (json->n == 0)
       code = fail(mistake, MAFAT_EFORMAT, "expected one JSON object per line, found nothing");
   }
-  free(line);
+  free(line.text);
   return code;
 }
 
