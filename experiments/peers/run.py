@@ -99,6 +99,8 @@ class Bench:
             self.progress("building " + kind.name)
             try:
                 peer = kind(self.options.build, *where)
+                if where and peer.tells_layers():
+                    raise Unavailable("the tree built with NCNN_BENCHMARK prints while it runs: it is for layers.py")
                 self.idle[peer.name] = statistics.median(peer.idle(self.cpus, self.folder) for _ in range(3))
                 found.append(peer)
             except (Unavailable, Failed) as reason:
