@@ -305,6 +305,11 @@ void mafat_executor_read_output(const struct mafat_executor *e, int layer, float
   mafat_tensors_flatten(&e->tensors, &behind, e->network->layers[layer].out, chw);
 }
 
+void mafat_executor_write_output(struct mafat_executor *e, int layer, const float *chw)
+{
+  mafat_tensors_unflatten(&e->tensors, layer, e->network->layers[layer].out, chw);
+}
+
 float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c, int y, int x)
 {
   struct mafat_source self;

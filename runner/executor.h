@@ -83,6 +83,9 @@ void mafat_executor_unhold_output(struct mafat_executor *e);
  * CHW order. Valid for outputs of the network after a run, and within observe
  * for the layer of the step. */
 void mafat_executor_read_output(const struct mafat_executor *e, int layer, float *chw);
+/* For tests, from what observes a step: puts other values there, which later layers then read. The layer's whole output must
+ * have a tensor of its own. */
+void mafat_executor_write_output(struct mafat_executor *e, int layer, const float *chw);
 /* One element of a head or output tensor. */
 float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c, int y, int x);
 

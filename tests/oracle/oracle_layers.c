@@ -1,5 +1,5 @@
 /* Our results against libdarknet's, layer by layer: both get the same input and
- * run the whole network, every layer from its own earlier ones; every layer's
+ * run the whole network, every layer from its own earlier ones or (--fed) from libdarknet's; every layer's
  * output that exists as a whole map is compared, for each level of kernels and
  * each algorithm. Softmax, which turns differences of its input into larger ones,
  * is fed with libdarknet's own input instead. Nothing is computed inside its
@@ -22,7 +22,7 @@ static const double SOFTMAX_TOLERANCE = 1e-6;
 struct options {
   double tolerance;
   const char *plan, *picture, *cpu, *algorithm; /* NULL: the default */
-  bool each_class, verbose, layout_only;
+  bool each_class, fed, verbose, layout_only;
   const char *cfg, *weights;
 };
 
@@ -35,6 +35,8 @@ static const char usage[] =
     "  --plan TEXT     run by this plan (default: layer by layer)\n"
     "  --image FILE    feed a picture (default: noise)\n"
     "  --cpu LEVEL     kernels to use (default: every level that this CPU has)\n"
+    "  --fed           every layer reads libdarknet's outputs of the layers before it, so that what differs\n"
+    "                  is its own\n"
     "  --each-class    of the levels the best with fused multiply-adds and the best without: their\n"
     "                  bits are those of the others (kernel_check)\n"
     "  --algorithm A   of convolutions: direct, winograd, auto (default: direct and winograd,\n"
@@ -156,6 +158,8 @@ static void observe(void *context, struct mafat_executor *e, const struct mafat_
                step->held.x.end == out.w;
   if (whole || c->run->layout->tensors[step->layer].external) compare_output(c, e, step->layer);
   else c->n_hidden++;
+  if (whole && c->bench->options.fed)
+    mafat_executor_write_output(e, step->layer, c->bench->darknet->layers[step->layer].output);
 }
 
 /* One softmax: n values, `stride` apart, of what libdarknet's layer read. */
@@ -458,6 +462,7 @@ static int read_options(int argc, char **argv, struct options *o)
       {"tolerance", required_argument, NULL, 't'}, {"plan", required_argument, NULL, 'p'},
       {"image", required_argument, NULL, 'i'},     {"cpu", required_argument, NULL, 'c'},
       {"algorithm", required_argument, NULL, 'a'}, {"each-class", no_argument, NULL, 'e'},
+      {"fed", no_argument, NULL, 'f'},
       {"verbose", no_argument, NULL, 'v'},         {"layout-only", no_argument, NULL, 'l'},
       {"help", no_argument, NULL, 'h'},            {NULL, 0, NULL, 0}};
   enum mafat_algorithm algorithm;
@@ -488,6 +493,7 @@ static int read_options(int argc, char **argv, struct options *o)
       o->algorithm = optarg;
       break;
     case 'e': o->each_class = true; break;
+    case 'f': o->fed = true; break;
     case 'v': o->verbose = true; break;
     case 'l': o->layout_only = true; break;
     case 'h': fputs(usage, stdout); return AGREES;

@@ -139,6 +139,7 @@ made() {
     if text=$("$build/make_weights" --quiet "$cfg" "$weights" 2>&1); then
         if layers "$name" "$cfg" "$weights" "${levels[@]}" "$@" && [ "$side" = - ]; then equal[$name]=yes; fi
         if [ -z "$short" ] || ! grep -q "^$name bits " tests/golden/golden.txt; then plans "$name" "$cfg" "$weights"; fi
+        [ -n "$short" ] || layers "$name fed" "$cfg" "$weights" --fed "$@"
         [ "$check" = layers ] || boxes "$name" "$cfg" "$weights" --boxes 40
     else
         fail "$name" "$text"
@@ -151,6 +152,7 @@ trained() {
     local name=$1 cfg=$2/$1.cfg weights=$2/$1.weights
     if [ -f "$cfg" ] && [ -f "$weights" ]; then
         layers "$name" "$cfg" "$weights"
+        layers "$name fed" "$cfg" "$weights" --fed
         layers "$name tiled" "$cfg" "$weights" --plan 3x3/8/2x2
         [ -n "$short" ] || boxes "$name" "$cfg" "$weights" --thresh 0.3 # of these, too
         local shown=("$pictures"/*.jpg)
