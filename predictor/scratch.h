@@ -35,10 +35,10 @@ struct mafat_scratch {
   int n_turns;          /* turns that exist at once; at most the number of threads */
   size_t turn_bytes;    /* from one to the next, multiple of 64; 0 where values are shared */
   int piece_channels;   /* of the widest piece: as many have room in each */
-  size_t values_offset; /* the transformed input, [piece][point][tile][channel] */
+  size_t values_offset; /* the transformed input, [block of pieces][point][tile][channel] */
   size_t kernel_offset; /* transformed weights, [point][channel][width]; kept ones panel by panel */
   size_t kernel_floats; /* of a panel */
-  size_t sums_offset;   /* products before the output transform, [segment][point][tile][16] */
+  size_t sums_offset;   /* products before the output transform, [point][tile][width] */
   size_t sums_floats;   /* of a panel */
   /* Shared: */
   size_t flat_offset;   /* the input in Darknet's CHW order, for layers that sum in it */

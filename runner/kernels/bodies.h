@@ -11,6 +11,7 @@
 #include "runner/kernels/conv.h"
 #include "runner/kernels/depthwise.h"
 #include "runner/kernels/elementwise.h"
+#include "runner/kernels/product.h"
 #include "runner/kernels/resample.h"
 #include "runner/kernels/winograd.h"
 
@@ -20,6 +21,7 @@ const struct mafat_kernels LEVEL_TABLE = {
     .conv = conv,
     .winograd_weights = winograd_weights,
     .winograd_input = winograd_input,
+    .product = product,
     .winograd_output = winograd_output,
     .depthwise = depthwise,
     .maxpool = maxpool,

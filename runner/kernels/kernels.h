@@ -49,8 +49,8 @@ struct mafat_conv_call {
 /* Winograd's F(4x4, 3x3) (Lavin and Gray, 2016): a tile of 4 x 4 outputs is made
  * from 6 x 6 inputs d and filters g as A'[ (G g G') * (B' d B) ]A, with 36
  * products a channel instead of 144. Transformed values are kept by point
- * (0 ... 35), so that the products are 36 matrix products: calls of `conv` with
- * a row per point. Tiles lie on a grid that begins at the map's origin. */
+ * (0 ... 35), so that the products are 36 matrix products, `product`. Tiles lie
+ * on a grid that begins at the map's origin. */
 enum { MAFAT_WINOGRAD_TILE = 4, MAFAT_WINOGRAD_WINDOW = 6, MAFAT_WINOGRAD_POINTS = 36 };
 
 /* B' d B for a row of tiles and one run of up to 16 channels. */
@@ -62,6 +62,18 @@ struct mafat_winograd_input_call {
   float *values;            /* point p of tile t: values + p * point_floats + t * tile_floats */
   size_t point_floats;
   int tile_floats;
+};
+
+/* For each point, values times weights: a sum for each tile and filter of the panel,
+ * its channels in order, each added by one multiply-add. */
+struct mafat_product_call {
+  const float *values;  /* point p of tile t: values + p * values_point + t * tile_floats, channels side by side */
+  const float *weights; /* point p: weights + p * weights_point, [channel][width] */
+  float *sums;          /* point p: sums + p * sums_point, [tile][width] */
+  size_t values_point, weights_point, sums_point;
+  int n_points, n_tiles, n_channels;
+  int tile_floats, width;
+  bool start;           /* begin at zero; else go on with what the sums hold */
 };
 
 /* A'[...]A, scale, bias, activation for a row of tiles and up to 16 filters. */
@@ -149,6 +161,7 @@ struct mafat_kernels {
   void (*winograd_weights)(const float *weights, int n_channels, int width, float *values,
                            size_t point_floats);
   void (*winograd_input)(const struct mafat_winograd_input_call *c);
+  void (*product)(const struct mafat_product_call *c);
   void (*winograd_output)(const struct mafat_winograd_output_call *c);
   void (*depthwise)(const struct mafat_depthwise_call *c);
   void (*maxpool)(const struct mafat_pool_call *c);

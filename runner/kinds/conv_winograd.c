@@ -29,6 +29,7 @@ struct winograd {
   int first_row, n_rows;        /* of tiles: the turn */
   int n_tiles;                  /* of the turn */
   float *values, *kernels, *sums;
+  struct mafat_span block; /* pieces: of the block of values that was asked for last */
 };
 
 /* The turn's memory; where values are shared, there is one. */
@@ -46,6 +47,7 @@ static void open_winograd(struct winograd *g, const struct mafat_worker *w, cons
   mafat_conv_open(&g->c, w, step);
   mafat_conv_list_pieces(&g->c, mafat_span(0, g->c.layer->in.c));
   g->scratch = w->scratch;
+  g->block = mafat_span(0, 0);
   g->tiles_across = mafat_winograd_tiles(mafat_span_size(g->c.box.x));
   g->tiles_down = mafat_winograd_tiles(mafat_span_size(g->c.box.y));
   use_turn(g, 0);
@@ -98,28 +100,44 @@ static int keep_weights(const struct winograd *g)
 
 /* ---- input ---- */
 
-/* From one point to the next, in sums and in values. */
-static size_t point_floats(const struct winograd *g)
+/* How many pieces from `first` on are multiplied in one go. */
+static int turn_of_pieces(const struct winograd *g, int first)
 {
-  return mafat_scratch_point_floats((size_t)g->n_tiles * MAFAT_CHANNEL_BLOCK);
+  int channels = 0, i = first;
+  while (i < g->c.n_pieces && channels < g->scratch->turn_channels) channels += g->c.references[i++].n;
+  return i;
 }
 
-static size_t values_point_floats(const struct winograd *g)
-{
-  return mafat_scratch_point_floats((size_t)g->n_tiles * (size_t)g->scratch->piece_channels);
-}
+/* Values lie in blocks of as many pieces: [block][point][tile][channel], so that a tile's
+ * channels are one run, and runs are not so far apart that they share a few sets of the cache. */
+struct values_block {
+  struct mafat_span pieces;
+  int first_channel, n_channels;
+  size_t point_floats;
+  float *values;
+};
 
-/* Values of piece i: [point][tile][channel]. */
-static float *piece_values(const struct winograd *g, int i)
+/* The block that piece i lies in. Each piece has the room of the widest. */
+static struct values_block find_block(struct winograd *g, int i)
 {
-  return g->values + (size_t)i * MAFAT_WINOGRAD_PRODUCTS * values_point_floats(g);
+  size_t piece_floats = mafat_scratch_point_floats((size_t)g->n_tiles * (size_t)g->scratch->piece_channels);
+  if (i < g->block.begin) g->block = mafat_span(0, 0);
+  while (i >= g->block.end) g->block = mafat_span(g->block.end, turn_of_pieces(g, g->block.end));
+  struct mafat_span pieces = g->block;
+  int first = piece_position(&g->c, pieces.begin);
+  return (struct values_block){
+      .pieces = pieces, .first_channel = first, .n_channels = piece_position(&g->c, pieces.end) - first,
+      .point_floats = (size_t)mafat_span_size(pieces) * piece_floats,
+      .values = g->values + (size_t)pieces.begin * MAFAT_WINOGRAD_PRODUCTS * piece_floats};
 }
 
 /* One row of tiles of one piece. */
-static void transform_input(const struct winograd *g, int tile_row, int i)
+static void transform_input(struct winograd *g, int tile_row, int i)
 {
   const struct mafat_conv *c = &g->c;
   const struct mafat_piece *p = &c->references[i];
+  struct values_block block = find_block(g, i);
+  size_t first_tile = (size_t)tile_row * (size_t)g->tiles_across;
   int y = c->box.y.begin + (g->first_row + tile_row) * MAFAT_WINOGRAD_OUTPUTS - c->layer->window.y.before;
   int x = c->box.x.begin - c->layer->window.x.before;
   struct mafat_span cols = mafat_span_round_out(c->box.x, MAFAT_WINOGRAD_OUTPUTS, c->layer->out.w);
@@ -127,42 +145,39 @@ static void transform_input(const struct winograd *g, int tile_row, int i)
   struct mafat_winograd_input_call call = {
       .rows = c->in_rows, .n_cols = mafat_taps_inputs(c->layer->window.x, mafat_span_size(cols)), .n_channels = p->n,
       .pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, p->tensor, p->block),
-      .n_tiles = g->tiles_across, .point_floats = values_point_floats(g), .tile_floats = p->n,
-      .values = piece_values(g, i) + (size_t)tile_row * (size_t)g->tiles_across * (size_t)p->n};
+      .n_tiles = g->tiles_across, .point_floats = block.point_floats, .tile_floats = block.n_channels,
+      .values = block.values + first_tile * (size_t)block.n_channels + (p->position - block.first_channel)};
   c->worker->kernels->winograd_input(&call);
 }
 
 /* ---- products and output ---- */
 
-/* Pieces [first, end) into the sums; [point][channel][width] are their weights. */
-static void multiply(const struct winograd *g, struct mafat_span filters, int first, int end,
-                     const float *weights, size_t weights_point, int width)
+/* From one point of the sums to the next: [tile][width]. */
+static size_t sums_point_floats(const struct winograd *g, int width)
 {
-  const struct mafat_conv *c = &g->c;
-  int n_filters = mafat_span_size(filters);
-  for (int i = first; i < end; i++) {
-    int n = c->references[i].n;
-    const float **rows = c->in_rows + (size_t)(i - first) * MAFAT_WINOGRAD_PRODUCTS;
-    for (int point = 0; point < MAFAT_WINOGRAD_PRODUCTS; point++)
-      rows[point] = piece_values(g, i) + (size_t)point * values_point_floats(g);
-    c->pieces[i - first] = (struct mafat_conv_piece){rows, n, n};
-  }
-  struct mafat_conv_call call = {
-      .pieces = c->pieces, .n_pieces = end - first, .n_rows = MAFAT_WINOGRAD_PRODUCTS,
-      .n_cols = g->n_tiles, .window = mafat_window_square(1, 1, 0), .weights = weights,
-      .weights_row_floats = weights_point, .width = width, .start = first == 0};
-  for (int f = 0; f < n_filters; f += MAFAT_CHANNEL_BLOCK) {
-    float **rows = c->out_rows + (size_t)call.n_segments * MAFAT_WINOGRAD_PRODUCTS;
-    for (int point = 0; point < MAFAT_WINOGRAD_PRODUCTS; point++)
-      rows[point] = g->sums + (size_t)(call.n_segments * MAFAT_WINOGRAD_PRODUCTS + point) * point_floats(g);
-    call.segments[call.n_segments++] = (struct mafat_conv_segment){
-        rows, mafat_min(n_filters - f, MAFAT_CHANNEL_BLOCK), MAFAT_CHANNEL_BLOCK};
-  }
-  c->worker->kernels->conv(&call);
+  return (size_t)mafat_n_blocks(width) * mafat_scratch_point_floats((size_t)g->n_tiles * MAFAT_CHANNEL_BLOCK);
 }
 
-static void transform_output(struct winograd *g, struct mafat_span filters, const float *scale,
-                             const float *bias)
+/* Pieces [first, end) into the sums; [point][channel][width] are their weights. */
+static void multiply(struct winograd *g, int first, int end, const float *weights, size_t weights_point, int width)
+{
+  const struct mafat_conv *c = &g->c;
+  int first_channel = piece_position(c, first);
+  for (int i = first, next; i < end; i = next) {
+    struct values_block block = find_block(g, i);
+    next = mafat_min(block.pieces.end, end);
+    int channel = piece_position(c, i);
+    struct mafat_product_call call = {
+        .values = block.values + (channel - block.first_channel), .values_point = block.point_floats,
+        .tile_floats = block.n_channels, .weights = weights + (size_t)(channel - first_channel) * (size_t)width,
+        .weights_point = weights_point, .sums = g->sums, .sums_point = sums_point_floats(g, width),
+        .n_points = MAFAT_WINOGRAD_PRODUCTS, .n_tiles = g->n_tiles, .n_channels = piece_position(c, next) - channel,
+        .width = width, .start = i == 0};
+    c->worker->kernels->product(&call);
+  }
+}
+
+static void transform_output(struct winograd *g, struct mafat_span filters, const struct mafat_weights_slice *slice)
 {
   struct mafat_conv *c = &g->c;
   int height = c->pool ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
@@ -173,31 +188,23 @@ static void transform_output(struct winograd *g, struct mafat_span filters, cons
     struct mafat_conv_segment segments[2];
     int n_segments = mafat_conv_point_at_output(c, filters, y, c->pool ? (n + 1) / 2 : n, segments);
     for (int s = 0; s < n_segments; s++) {
-      const float *sums = g->sums + (size_t)s * MAFAT_WINOGRAD_PRODUCTS * point_floats(g);
+      int filter = s * MAFAT_CHANNEL_BLOCK;
       struct mafat_winograd_output_call call = {
-          .values = sums + (size_t)row * (size_t)g->tiles_across * MAFAT_CHANNEL_BLOCK,
-          .point_floats = point_floats(g), .tile_floats = MAFAT_CHANNEL_BLOCK,
+          .values = g->sums + (size_t)row * (size_t)g->tiles_across * (size_t)slice->width + filter,
+          .point_floats = sums_point_floats(g, slice->width), .tile_floats = slice->width,
           .n_tiles = g->tiles_across, .rows = segments[s].rows, .n_rows = n,
           .n_cols = mafat_span_size(c->box.x), .n_filters = segments[s].n_filters,
-          .pixel_floats = segments[s].pixel_floats, .scale = scale + s * MAFAT_CHANNEL_BLOCK,
-          .bias = bias + s * MAFAT_CHANNEL_BLOCK, .activation = c->layer->activation, .pool = c->pool};
+          .pixel_floats = segments[s].pixel_floats, .scale = slice->scale + filter,
+          .bias = slice->bias + filter, .activation = c->layer->activation, .pool = c->pool};
       c->worker->kernels->winograd_output(&call);
     }
     mafat_conv_add(c, filters, y, n);
   }
 }
 
-/* How many pieces from `first` on are multiplied in one go. */
-static int turn_of_pieces(const struct winograd *g, int first)
-{
-  int channels = 0, i = first;
-  while (i < g->c.n_pieces && channels < g->scratch->turn_channels) channels += g->c.references[i++].n;
-  return i;
-}
-
 /* Products of pieces [first, end), added to the sums. The slice is that of the
  * last ones. */
-static int add_pieces(const struct winograd *g, struct mafat_span filters, int first, int end,
+static int add_pieces(struct winograd *g, struct mafat_span filters, int first, int end,
                       struct mafat_weights_slice *slice)
 {
   const struct mafat_conv *c = &g->c;
@@ -206,7 +213,7 @@ static int add_pieces(const struct winograd *g, struct mafat_span filters, int f
     int code = transform_weights(g, filters, first, next, g->kernels, slice);
     if (code) return code;
     int channels = piece_position(c, next) - piece_position(c, first);
-    multiply(g, filters, first, next, g->kernels,
+    multiply(g, first, next, g->kernels,
              mafat_scratch_point_floats((size_t)channels * (size_t)slice->width), slice->width);
     if (next < end) mafat_weights_release(c->worker->weights, slice);
   }
@@ -224,13 +231,13 @@ static int run_panel(struct winograd *g, int panel)
   if (g->scratch->keep_weights) {
     code = mafat_weights_slice(weights, c->index, filters, mafat_span(0, c->layer->in.c), &slice);
     if (code) return code;
-    multiply(g, filters, 0, n, kept_panel(g, panel),
+    multiply(g, 0, n, kept_panel(g, panel),
              mafat_scratch_point_floats((size_t)c->layer->in.c * (size_t)slice.width), slice.width);
   } else {
     code = add_pieces(g, filters, 0, n, &slice);
     if (code) return code;
   }
-  transform_output(g, filters, slice.scale, slice.bias);
+  transform_output(g, filters, &slice);
   mafat_weights_release(weights, &slice);
   return MAFAT_OK;
 }
@@ -282,7 +289,7 @@ static int run_slices(struct winograd *g)
     g->sums = sums + (size_t)unit * g->scratch->sums_floats;
     int code = add_pieces(g, filters, first, end, &slice);
     if (code) return code;
-    if (channels.end == c->layer->in.c) transform_output(g, filters, slice.scale, slice.bias);
+    if (channels.end == c->layer->in.c) transform_output(g, filters, &slice);
     mafat_weights_release(w->weights, &slice);
   }
   return MAFAT_OK;

@@ -72,6 +72,20 @@ static void conv(const struct mafat_conv_call *c)
   }
 }
 
+static void product(const struct mafat_product_call *c)
+{
+  for (int p = 0; p < c->n_points; p++)
+    for (int tile = 0; tile < c->n_tiles; tile++)
+      for (int f = 0; f < c->width; f++) {
+        const float *x = c->values + (size_t)p * c->values_point + (size_t)tile * (size_t)c->tile_floats;
+        const float *w = c->weights + (size_t)p * c->weights_point + f;
+        float *out = c->sums + (size_t)p * c->sums_point + (size_t)(tile * c->width + f);
+        float sum = c->start ? 0.0f : *out;
+        for (int ch = 0; ch < c->n_channels; ch++) sum = scalar_madd(x[ch], w[ch * c->width], sum);
+        *out = sum;
+      }
+}
+
 static void depthwise(const struct mafat_depthwise_call *c)
 {
   for (int row = 0; row < c->n_rows; row++)
@@ -205,6 +219,7 @@ const struct mafat_kernels REFERENCE_TABLE = {
     .conv = conv,
     .winograd_weights = winograd_weights,
     .winograd_input = winograd_input,
+    .product = product,
     .winograd_output = winograd_output,
     .depthwise = depthwise,
     .maxpool = maxpool,

@@ -1,0 +1,96 @@
+/* Matrix products, one for each of Winograd's points: tiles x channels times
+ * channels x filters. A tile of sums stays in registers over all channels of the
+ * call, which are one run of conv.h: no rows, no pieces. Included by bodies.h.
+ *
+ * Filters are innermost, so that a few tiles' values are read from afar once for
+ * all of a panel, while a point's weights stay in the first-level cache. */
+
+enum { TILE_FILTERS = TILE_VECTORS * VECTOR_LANES };
+
+/* P tiles x NV vectors of filters; `lanes`: filters of the panel from here on. */
+INLINE void product_tile(const struct mafat_product_call *c, const float *values, const float *weights, float *out,
+                         int lanes, const int P, const int NV)
+{
+  const size_t width = (size_t)c->width;
+  vec sum[TILE_PIXELS][TILE_VECTORS];
+#pragma GCC unroll 16
+  for (int p = 0; p < P; p++)
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; v++)
+      sum[p][v] = c->start ? vec_all(0.0f)
+                           : vec_load_n(out + (size_t)p * width + v * VECTOR_LANES,
+                                        v + 1 < NV ? VECTOR_LANES : lanes - v * VECTOR_LANES);
+  conv_run(sum, (const char *)values, (size_t)c->tile_floats * sizeof(float), weights, c->width, c->n_channels, lanes,
+           P, NV);
+#pragma GCC unroll 16
+  for (int p = 0; p < P; p++)
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; v++) {
+      float *to = out + (size_t)p * width + v * VECTOR_LANES;
+      const int n = v + 1 < NV ? VECTOR_LANES : lanes - v * VECTOR_LANES;
+      if (n >= VECTOR_LANES) vec_store(to, sum[p][v]);
+      else vec_store_n(to, sum[p][v], n);
+    }
+}
+
+typedef void (*product_function)(const struct mafat_product_call *c, const float *values, const float *weights,
+                                 float *out, int lanes);
+
+#define PRODUCT(P, NV) \
+  static void product_##P##_##NV(const struct mafat_product_call *c, const float *values, const float *weights, \
+                                 float *out, int lanes) \
+  { \
+    product_tile(c, values, weights, out, lanes, P, NV); \
+  }
+
+#if VECTOR_PIXELS == 14
+#define PRODUCTS(NV) \
+  PRODUCT(1, NV) PRODUCT(2, NV) PRODUCT(3, NV) PRODUCT(4, NV) PRODUCT(5, NV) PRODUCT(6, NV) PRODUCT(7, NV) PRODUCT(8, NV) \
+  PRODUCT(9, NV) PRODUCT(10, NV) PRODUCT(11, NV) PRODUCT(12, NV) PRODUCT(13, NV) PRODUCT(14, NV)
+#define PRODUCT_ROW(NV) \
+  {product_1_##NV, product_2_##NV,  product_3_##NV,  product_4_##NV,  product_5_##NV,  product_6_##NV,  product_7_##NV, \
+   product_8_##NV, product_9_##NV, product_10_##NV, product_11_##NV, product_12_##NV, product_13_##NV, product_14_##NV}
+#elif VECTOR_PIXELS == 6
+#define PRODUCTS(NV) PRODUCT(1, NV) PRODUCT(2, NV) PRODUCT(3, NV) PRODUCT(4, NV) PRODUCT(5, NV) PRODUCT(6, NV)
+#define PRODUCT_ROW(NV) \
+  {product_1_##NV, product_2_##NV, product_3_##NV, product_4_##NV, product_5_##NV, product_6_##NV}
+#else
+#define PRODUCTS(NV) PRODUCT(1, NV) PRODUCT(2, NV)
+#define PRODUCT_ROW(NV) {product_1_##NV, product_2_##NV}
+#endif
+
+/* [vectors - 1][tiles - 1] */
+#if VECTOR_SEGMENTS * 16 / VECTOR_LANES == 4
+PRODUCTS(1) PRODUCTS(2) PRODUCTS(3) PRODUCTS(4)
+static const product_function products[TILE_VECTORS][TILE_PIXELS] = {PRODUCT_ROW(1), PRODUCT_ROW(2), PRODUCT_ROW(3),
+                                                                     PRODUCT_ROW(4)};
+#else
+PRODUCTS(1) PRODUCTS(2)
+static const product_function products[TILE_VECTORS][TILE_PIXELS] = {PRODUCT_ROW(1), PRODUCT_ROW(2)};
+#endif
+
+static void product_point(const struct mafat_product_call *c, const float *values, const float *weights, float *sums)
+{
+  const int n_turns = (c->n_tiles + TILE_PIXELS - 1) / TILE_PIXELS; /* of nearly equal width */
+  for (int turn = 0, tile = 0, n; turn < n_turns; turn++, tile += n) {
+    n = (c->n_tiles - tile + n_turns - turn - 1) / (n_turns - turn);
+    for (int f = 0; f < c->width; f += TILE_FILTERS) {
+      const int lanes = c->width - f < TILE_FILTERS ? c->width - f : TILE_FILTERS;
+      const int vectors = (lanes + VECTOR_LANES - 1) / VECTOR_LANES;
+      products[vectors - 1][n - 1](c, values + (size_t)tile * (size_t)c->tile_floats, weights + f,
+                                   sums + (size_t)tile * (size_t)c->width + f, lanes);
+    }
+  }
+}
+
+static void product(const struct mafat_product_call *c)
+{
+#ifdef LEVEL_NARROW
+  if (c->width <= MAFAT_NARROW_FILTERS) {
+    LEVEL_NARROW.product(c);
+    return;
+  }
+#endif
+  for (size_t p = 0; p < (size_t)c->n_points; p++)
+    product_point(c, c->values + p * c->values_point, c->weights + p * c->weights_point, c->sums + p * c->sums_point);
+}
