@@ -7,11 +7,16 @@
 
 enum { TILE_FILTERS = TILE_VECTORS * VECTOR_LANES };
 
-/* P tiles x NV vectors of filters; `lanes`: filters of the panel from here on. */
+/* Channels between two turns of fetching ahead. */
+enum { PRODUCT_CHANNELS = 32 };
+
+/* P tiles x NV vectors of filters; `lanes`: filters of the panel from here on. Meanwhile values that are needed
+ * soon, `ahead`, are fetched: as many as are read here, over all that read them. */
 INLINE void product_tile(const struct mafat_product_call *c, const float *values, const float *weights, float *out,
-                         int lanes, const int P, const int NV)
+                         int lanes, const char *ahead, const int P, const int NV)
 {
-  const size_t width = (size_t)c->width;
+  const size_t width = (size_t)c->width, apart = (size_t)c->tile_floats * sizeof(float);
+  const int lines = (P * PRODUCT_CHANNELS * TILE_FILTERS / MAFAT_PANEL + 15) / 16;
   vec sum[TILE_PIXELS][TILE_VECTORS];
 #pragma GCC unroll 16
   for (int p = 0; p < P; p++)
@@ -20,8 +25,12 @@ INLINE void product_tile(const struct mafat_product_call *c, const float *values
       sum[p][v] = c->start ? vec_all(0.0f)
                            : vec_load_n(out + (size_t)p * width + v * VECTOR_LANES,
                                         v + 1 < NV ? VECTOR_LANES : lanes - v * VECTOR_LANES);
-  conv_run(sum, (const char *)values, (size_t)c->tile_floats * sizeof(float), weights, c->width, c->n_channels, lanes,
-           P, NV);
+  for (int ch = 0; ch < c->n_channels; ch += PRODUCT_CHANNELS, ahead += 64 * lines) {
+    const int n = c->n_channels - ch < PRODUCT_CHANNELS ? c->n_channels - ch : PRODUCT_CHANNELS;
+#pragma GCC unroll 32
+    for (int i = 0; i < lines; i++) __builtin_prefetch(ahead + 64 * i);
+    weights = conv_run(sum, (const char *)(values + ch), apart, weights, c->width, n, lanes, P, NV);
+  }
 #pragma GCC unroll 16
   for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
@@ -34,13 +43,13 @@ INLINE void product_tile(const struct mafat_product_call *c, const float *values
 }
 
 typedef void (*product_function)(const struct mafat_product_call *c, const float *values, const float *weights,
-                                 float *out, int lanes);
+                                 float *out, int lanes, const char *ahead);
 
 #define PRODUCT(P, NV) \
   static void product_##P##_##NV(const struct mafat_product_call *c, const float *values, const float *weights, \
-                                 float *out, int lanes) \
+                                 float *out, int lanes, const char *ahead) \
   { \
-    product_tile(c, values, weights, out, lanes, P, NV); \
+    product_tile(c, values, weights, out, lanes, ahead, P, NV); \
   }
 
 #if VECTOR_PIXELS == 14
@@ -74,11 +83,14 @@ static void product_point(const struct mafat_product_call *c, const float *value
   const int n_turns = (c->n_tiles + TILE_PIXELS - 1) / TILE_PIXELS; /* of nearly equal width */
   for (int turn = 0, tile = 0, n; turn < n_turns; turn++, tile += n) {
     n = (c->n_tiles - tile + n_turns - turn - 1) / (n_turns - turn);
+    const size_t at = (size_t)tile * (size_t)c->tile_floats, next = (size_t)(tile + n) * (size_t)c->tile_floats;
+    const char *ahead = (const char *)(values + (turn + 1 < n_turns ? next : c->values_point));
     for (int f = 0; f < c->width; f += TILE_FILTERS) {
       const int lanes = c->width - f < TILE_FILTERS ? c->width - f : TILE_FILTERS;
       const int vectors = (lanes + VECTOR_LANES - 1) / VECTOR_LANES;
-      products[vectors - 1][n - 1](c, values + (size_t)tile * (size_t)c->tile_floats, weights + f,
-                                   sums + (size_t)tile * (size_t)c->width + f, lanes);
+      const size_t done = (next - at) * sizeof(float) * (size_t)f / (size_t)c->width;
+      products[vectors - 1][n - 1](c, values + at, weights + f, sums + (size_t)tile * (size_t)c->width + f, lanes,
+                                   ahead + done);
     }
   }
 }
