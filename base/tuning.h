@@ -21,13 +21,6 @@ enum {
   MAFAT_SLICE_FLOATS = MAFAT_PANEL * 9 * 128 /* of a panel's weights in one slice of input channels, about */
 };
 
-/* ---- Winograd's F(4x4, 3x3) ---- */
-
-enum {
-  MAFAT_WINOGRAD_OUTPUTS = 4, /* pixels of a tile's side; the grid begins at the map's origin */
-  MAFAT_WINOGRAD_PRODUCTS = 36 /* multiplications per tile, channel and filter; direct: 144 */
-};
-
 /* ---- what a step works in ---- */
 
 enum {

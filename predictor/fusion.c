@@ -1,5 +1,6 @@
 #include "predictor/fusion.h"
 
+#include "base/tuning.h"
 #include "predictor/usage.h"
 #include "predictor/winograd.h"
 
@@ -107,16 +108,16 @@ struct mafat_span mafat_fusion_in_span(const struct mafat_plan *plan, const stru
                                        int layer, int operand, bool axis_y, struct mafat_span out)
 {
   if (operand > 0) return mafat_layer_in_span(&n->layers[layer], operand, axis_y, out);
-  int reader = find_reader(plan, n, layer, axis_y, &out);
-  const struct mafat_layer *l = &n->layers[reader];
+  const struct mafat_layer *l = &n->layers[find_reader(plan, n, layer, axis_y, &out)];
+  const struct mafat_winograd *winograd = mafat_plan_winograd(plan, layer);
   /* Pooling an odd map leaves out its last row, which is in the last tile. */
-  if (plan->algorithms[reader] == MAFAT_WINOGRAD)
-    out = mafat_span_round_out(out, MAFAT_WINOGRAD_OUTPUTS, axis_y ? l->out.h : l->out.w);
+  if (winograd) out = mafat_span_round_out(out, winograd->outputs, axis_y ? l->out.h : l->out.w);
   return mafat_layer_in_span(l, 0, axis_y, out);
 }
 
 int mafat_fusion_granularity(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
-  if (plan->algorithms[mafat_plan_reader(plan, layer)] != MAFAT_WINOGRAD) return 1;
-  return mafat_fusion_pools(plan, n, layer) ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
+  const struct mafat_winograd *winograd = mafat_plan_winograd(plan, layer);
+  if (!winograd) return 1;
+  return mafat_fusion_pools(plan, n, layer) ? winograd->outputs / 2 : winograd->outputs;
 }

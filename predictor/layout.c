@@ -87,10 +87,11 @@ static uint64_t link_padded_macs(const struct mafat_plan *plan, const struct maf
     width += (uint64_t)mafat_panel_width(end - f);
   }
   if (filters == 0) return 0;
-  if (plan->algorithms[link->layer] == MAFAT_WINOGRAD)
-    return (uint64_t)mafat_winograd_tiles(mafat_span_size(link->box.y)) *
-           (uint64_t)mafat_winograd_tiles(mafat_span_size(link->box.x)) * MAFAT_WINOGRAD_PRODUCTS * width *
-           (uint64_t)mafat_span_size(link->channels);
+  const struct mafat_winograd *winograd = mafat_winograd_of(plan->algorithms[link->layer]);
+  if (winograd)
+    return (uint64_t)mafat_winograd_tiles(winograd, mafat_span_size(link->box.y)) *
+           (uint64_t)mafat_winograd_tiles(winograd, mafat_span_size(link->box.x)) * (uint64_t)winograd->points *
+           width * (uint64_t)mafat_span_size(link->channels);
   return link_macs(l, link) / filters * width;
 }
 

@@ -2,6 +2,7 @@
 
 #include "predictor/order.h"
 #include "predictor/packing.h"
+#include "predictor/winograd.h"
 
 /* Can a step of the layer be some of its filters, with nothing but their weights? */
 static bool is_divisible(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
@@ -45,5 +46,5 @@ bool mafat_plan_divides(const struct mafat_plan *plan, const struct mafat_networ
 
 bool mafat_plan_transforms(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
-  return plan->algorithms[mafat_plan_reader(plan, layer)] == MAFAT_WINOGRAD && mafat_plan_divides(plan, n, layer);
+  return mafat_plan_winograd(plan, layer) && mafat_plan_divides(plan, n, layer);
 }

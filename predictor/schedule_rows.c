@@ -7,6 +7,7 @@
 #include "predictor/fusion.h"
 #include "predictor/packing.h"
 #include "predictor/residence.h"
+#include "predictor/winograd.h"
 
 enum {
   /* Pixels a step should have for each row that was asked for, lest what a step
@@ -122,7 +123,7 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
   int least = s->plan->groups[s->group].cut.as.rows.least;
   const struct mafat_layer *layer = &s->network->layers[l];
   int reader = mafat_plan_reader(s->plan, l), begin = state_of(s)->done[l];
-  bool winograd = s->plan->algorithms[reader] == MAFAT_WINOGRAD;
+  bool winograd = mafat_plan_winograd(s->plan, l) != NULL;
   int width = s->network->layers[reader].out.w;
   bool streamed = s->plan->residence[reader] == MAFAT_STREAMED;
   long long pixels = winograd ? WINOGRAD_STEP_PIXELS : streamed ? STREAMED_STEP_PIXELS : STEP_PIXELS;

@@ -1,9 +1,10 @@
-/* Winograd's F(4x4, 3x3): where it applies, where it pays, how many tiles. */
+/* Winograd's convolutions: where they apply, where they pay, which of them an algorithm is. */
 #ifndef MAFAT_PREDICTOR_WINOGRAD_H
 #define MAFAT_PREDICTOR_WINOGRAD_H
 
+#include "base/winograd.h"
 #include "network/network.h"
-#include "base/tuning.h"
+#include "predictor/plan.h"
 
 /* 3x3, stride 1, one group. */
 bool mafat_winograd_applies(const struct mafat_layer *l);
@@ -11,10 +12,13 @@ bool mafat_winograd_applies(const struct mafat_layer *l);
  * alone, on any machine: what a plan takes where nothing says otherwise. */
 bool mafat_winograd_pays(const struct mafat_layer *l);
 
-/* Tiles that cover n pixels of a side. */
-static inline int mafat_winograd_tiles(int n)
+/* NULL: no Winograd. */
+const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm);
+
+/* Of the convolution whose input a step of `layer` reads, in a plan; NULL: it is none, or direct. */
+static inline const struct mafat_winograd *mafat_plan_winograd(const struct mafat_plan *plan, int layer)
 {
-  return (n + MAFAT_WINOGRAD_OUTPUTS - 1) / MAFAT_WINOGRAD_OUTPUTS;
+  return mafat_winograd_of(plan->algorithms[mafat_plan_reader(plan, layer)]);
 }
 
 #endif

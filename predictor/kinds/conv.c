@@ -3,6 +3,7 @@
 #include "predictor/fusion.h"
 #include "predictor/kinds/kind.h"
 #include "predictor/residence.h"
+#include "predictor/winograd.h"
 
 #include <stdint.h>
 
@@ -79,13 +80,14 @@ static bool plan_convolutional(const struct mafat_scratch_request *request, stru
   int layer = request->layer, reader = mafat_plan_reader(plan, layer);
   struct mafat_conv_request r = {
       .plan = plan, .layer = &n->layers[reader], .in_type = mafat_network_in_type(n, reader), .rows = request->rows,
-      .cols = request->cols, .pool = mafat_fusion_pools(plan, n, layer), .transforms = mafat_plan_transforms(plan, n, layer)};
+      .cols = request->cols, .pool = mafat_fusion_pools(plan, n, layer), .transforms = mafat_plan_transforms(plan, n, layer),
+      .winograd = mafat_plan_winograd(plan, layer)};
   if (r.pool) {
     r.rows = mafat_min(2 * r.rows, r.layer->out.h);
     r.cols = mafat_min(2 * r.cols, r.layer->out.w);
   }
   if (mafat_layer_is_depthwise(r.layer) && reader != layer) return plan_inner_depthwise(&r, s);
-  if (plan->algorithms[reader] == MAFAT_WINOGRAD) return mafat_conv_plan_winograd(&r, s);
+  if (r.winograd) return mafat_conv_plan_winograd(&r, s);
   return plan_direct(&r, s);
 }
 
@@ -133,7 +135,7 @@ static void count_depthwise(struct mafat_counting *c)
 
 static void count_convolutional(struct mafat_counting *c)
 {
-  if (c->context->plan->algorithms[c->index] == MAFAT_WINOGRAD) mafat_conv_count_winograd(c);
+  if (mafat_winograd_of(c->context->plan->algorithms[c->index])) mafat_conv_count_winograd(c);
   else if (mafat_layer_is_depthwise(c->layer)) count_depthwise(c);
   else count_direct(c);
 }

@@ -13,6 +13,7 @@ struct mafat_conv_request {
   enum mafat_dtype in_type;        /* of what it reads */
   int rows, cols;                  /* of its output, at most */
   bool pool;                       /* pooled in the store */
+  const struct mafat_winograd *winograd; /* NULL: direct */
   bool transforms;                 /* Winograd's input in a step of its own */
 };
 

@@ -19,15 +19,15 @@ enum {
 };
 
 /* Of tiles of so many channels, transformed: floats, whatever the input is. */
-static double values_bytes(double tiles, double channels)
+static double values_bytes(const struct mafat_winograd *g, double tiles, double channels)
 {
-  return tiles * channels * MAFAT_WINOGRAD_PRODUCTS * (double)sizeof(float);
+  return tiles * channels * g->points * (double)sizeof(float);
 }
 
 /* Rows of tiles in a turn. */
-static int choose_tile_rows(const struct mafat_layer *l, int tiles_across, int tiles_down)
+static int choose_tile_rows(const struct mafat_conv_request *r, int tiles_across, int tiles_down)
 {
-  int by_bytes = (int)(TURN_VALUES_BYTES / values_bytes(tiles_across, l->in.c));
+  int by_bytes = (int)(TURN_VALUES_BYTES / values_bytes(r->winograd, tiles_across, r->layer->in.c));
   int rows = mafat_max(mafat_min(mafat_divide_up(TURN_TILES, tiles_across), by_bytes), 1);
   rows = mafat_min(rows, tiles_down);
   return mafat_divide_up(tiles_down, mafat_divide_up(tiles_down, rows)); /* even turns */
@@ -67,18 +67,19 @@ static int widest_piece(const struct mafat_sources *sources)
 bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
+  const struct mafat_winograd *g = r->winograd;
   int n_threads = r->plan->n_threads, n_panels = mafat_conv_layer_panels(l);
-  int across = mafat_winograd_tiles(r->cols), down = mafat_winograd_tiles(r->rows);
-  size_t points = MAFAT_WINOGRAD_PRODUCTS, width = 0, kept, values, sums;
+  int across = mafat_winograd_tiles(g, r->cols), down = mafat_winograd_tiles(g, r->rows);
+  size_t points = (size_t)g->points, width = 0, kept, values, sums;
   for (int f = 0; f < l->filters; f = mafat_panel_end(l, f))
     width += (size_t)mafat_panel_width(mafat_panel_end(l, f) - f);
   s->n_pieces = mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
-  s->in_rows = MAFAT_WINOGRAD_PRODUCTS; /* a row per point; the transforms use six of them */
-  s->rows_per_call = MAFAT_WINOGRAD_PRODUCTS;
+  s->in_rows = g->points; /* more than a window's rows, which the transforms use */
+  s->rows_per_call = g->points;
   s->shared_values = r->transforms;
   s->tile_rows = down;
   if (!s->shared_values)
-    s->tile_rows = mafat_conv_share_rows(choose_tile_rows(l, across, down), down, n_panels, n_threads);
+    s->tile_rows = mafat_conv_share_rows(choose_tile_rows(r, across, down), down, n_panels, n_threads);
   s->n_tiles = s->tile_rows * across;
   if (__builtin_mul_overflow((size_t)l->in.c, width, &kept) || kept > SIZE_MAX / 1024) return false;
   /* Each panel's points are padded. */
@@ -96,7 +97,7 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
                              (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * MAFAT_PANEL);
   s->sums_floats = sums;
   s->kernel_floats = s->keep_weights ? kept : held;
-  return mafat_scratch_append_tables(s) && mafat_conv_append_zeros(s, l, across * MAFAT_WINOGRAD_OUTPUTS) &&
+  return mafat_scratch_append_tables(s) && mafat_conv_append_zeros(s, l, across * g->outputs) &&
          (s->shared_values ? append_shared_turn(s, values, mafat_min(n_threads, n_panels))
                            : append_turns(s, values, n_threads,
                                           (size_t)mafat_divide_up(down, s->tile_rows) * (size_t)n_panels));
@@ -104,23 +105,36 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
 
 /* ---- work ---- */
 
+static const struct mafat_winograd *winograd_of(const struct mafat_counting *c)
+{
+  return mafat_winograd_of(c->context->plan->algorithms[c->index]);
+}
+
+/* Transforms are counted in those of a 4x4 tile: others cost as their points. */
+static double share_of(const struct mafat_winograd *g)
+{
+  return g->points / 36.0;
+}
+
 /* Tiles are transformed `times` times, into values of so many bytes at a time. */
-static void count_input(struct mafat_counting *c, double tiles, double times, double turn_values)
+static void count_input(struct mafat_counting *c, const struct mafat_winograd *g, double tiles, double times,
+                        double turn_values)
 {
   double channels = c->layer->in.c;
-  mafat_count(c, MAFAT_TERM_WINOGRAD_INPUTS, tiles * channels * times);
+  mafat_count(c, MAFAT_TERM_WINOGRAD_INPUTS, tiles * channels * times * share_of(g));
   mafat_count_maps(c, mafat_counting_in_bytes(c), 0);
   mafat_count_bytes(c, MAFAT_TERM_WINOGRAD_FAR, MAFAT_TERM_WINOGRAD_COLD,
-                    values_bytes(tiles, channels) * times, turn_values);
+                    values_bytes(g, tiles, channels) * times, turn_values);
 }
 
 /* A step of its own that transforms the input of those behind it. */
 static void count_transform(struct mafat_counting *c)
 {
-  int down = mafat_winograd_tiles(mafat_span_size(c->box.y)), across = mafat_winograd_tiles(mafat_span_size(c->box.x));
-  double tiles = (double)across * down;
+  const struct mafat_winograd *g = winograd_of(c);
+  int down = mafat_winograd_tiles(g, mafat_span_size(c->box.y));
+  double tiles = (double)mafat_winograd_tiles(g, mafat_span_size(c->box.x)) * down;
   mafat_count_share(c, down * (double)mafat_n_blocks(c->layer->in.c));
-  count_input(c, tiles, 1, values_bytes(tiles, c->layer->in.c));
+  count_input(c, g, tiles, 1, values_bytes(g, tiles, c->layer->in.c));
 }
 
 /* In turns of a few rows of tiles, or, where a step of its own has transformed the
@@ -129,8 +143,10 @@ static void count_turns(struct mafat_counting *c)
 {
   const struct mafat_scratch *scratch = c->scratch;
   const struct mafat_layer *l = c->layer;
+  const struct mafat_winograd *g = winograd_of(c);
   struct mafat_width w = mafat_counting_width(c);
-  int across = mafat_winograd_tiles(mafat_span_size(c->box.x)), down = mafat_winograd_tiles(mafat_span_size(c->box.y));
+  int across = mafat_winograd_tiles(g, mafat_span_size(c->box.x));
+  int down = mafat_winograd_tiles(g, mafat_span_size(c->box.y));
   bool shared = scratch->shared_values;
   int turn_rows = shared || scratch->tile_rows <= 0 ? down : mafat_min(scratch->tile_rows, down);
   int turns = mafat_divide_up(down, turn_rows);
@@ -139,22 +155,22 @@ static void count_turns(struct mafat_counting *c)
   if (!shared) {
     /* Who takes a panel of a turn makes the turn's values for itself. */
     double makers = mafat_min(c->context->plan->n_threads, w.panels);
-    count_input(c, tiles, makers, values_bytes((double)turn_rows * across, l->in.c));
+    count_input(c, g, tiles, makers, values_bytes(g, (double)turn_rows * across, l->in.c));
   }
   mafat_count(c, MAFAT_TERM_UNIT, (double)turns * w.panels);
-  mafat_count(c, MAFAT_TERM_WINOGRAD_KERNELS, channels * filters * (scratch->keep_weights ? 1 : turns));
+  mafat_count(c, MAFAT_TERM_WINOGRAD_KERNELS, channels * filters * (scratch->keep_weights ? 1 : turns) * share_of(g));
   for (int turn = 0; turn < turns; turn++) {
     int rows = mafat_min(turn_rows, down - turn * turn_rows), n = rows * across;
     bool parted = scratch->turn_channels > 0 && !scratch->keep_weights;
     int parts = parted ? mafat_divide_up((int)channels, scratch->turn_channels) : 1;
-    mafat_count_tiles(c, MAFAT_TERM_WINOGRAD_MACS, MAFAT_WINOGRAD_PRODUCTS, n, w, channels,
+    mafat_count_tiles(c, MAFAT_TERM_WINOGRAD_MACS, g->points, n, w, channels,
                       (double)mafat_divide_up((int)channels, MAFAT_CHANNEL_BLOCK), parts);
-    double values = values_bytes(n, l->in.c);
+    double values = values_bytes(g, n, l->in.c);
     mafat_count_bytes(c, MAFAT_TERM_WINOGRAD_FAR, MAFAT_TERM_WINOGRAD_COLD, values * w.panels * channels / l->in.c,
                       values);
   }
   if (c->channels.end == l->in.c) {
-    mafat_count(c, MAFAT_TERM_WINOGRAD_OUTPUTS, tiles * filters);
+    mafat_count(c, MAFAT_TERM_WINOGRAD_OUTPUTS, tiles * filters * share_of(g));
     mafat_count_activation(c, mafat_counting_outputs(c));
     mafat_count_maps(c, 0, mafat_counting_stored_bytes(c));
   }

@@ -13,6 +13,7 @@
 
 #include "network/network.h"
 #include "base/tuning.h"
+#include "base/winograd.h"
 #include "network/window.h"
 
 /* Channels of one block as a kernel sees them. */
@@ -46,16 +47,13 @@ struct mafat_conv_call {
                            rows and columns (rounded up: the last may see one row or column) */
 };
 
-/* Winograd's F(4x4, 3x3) (Lavin and Gray, 2016): a tile of 4 x 4 outputs is made
- * from 6 x 6 inputs d and filters g as A'[ (G g G') * (B' d B) ]A, with 36
- * products a channel instead of 144. Transformed values are kept by point
- * (0 ... 35), so that the products are 36 matrix products, `product`. Tiles lie
- * on a grid that begins at the map's origin. */
-enum { MAFAT_WINOGRAD_TILE = 4, MAFAT_WINOGRAD_WINDOW = 6, MAFAT_WINOGRAD_POINTS = 36 };
+/* Winograd's convolutions (base/winograd.h): a tile of outputs is made from a window
+ * of inputs d and filters g as A'[ (G g G') * (B' d B) ]A. Transformed values are kept
+ * by point, so that the products are a matrix product for each, `product`. */
 
 /* B' d B for a row of tiles and one run of up to 16 channels. */
 struct mafat_winograd_input_call {
-  const float *const *rows; /* [6]: at the first column of tile 0 */
+  const float *const *rows; /* [window]: at the first column of tile 0 */
   int n_cols;               /* columns that exist from there on; the rest count as zero */
   int n_channels, pixel_floats;
   int n_tiles;
@@ -83,7 +81,7 @@ struct mafat_winograd_output_call {
   int tile_floats;
   int n_tiles;
   float *const *rows;  /* [n_rows], with `pool` [(n_rows + 1) / 2]: at the first output column */
-  int n_rows, n_cols;  /* 1 ... 4 rows of sums; columns */
+  int n_rows, n_cols;  /* 1 ... outputs rows of sums; columns */
   int n_filters, pixel_floats;
   const float *scale, *bias;
   enum mafat_activation activation;
@@ -152,17 +150,21 @@ struct mafat_resample_call {
   size_t out_stride;  /* from pixel to pixel; of a row n_channels */
 };
 
+/* The transforms of one size. */
+struct mafat_winograd_kernels {
+  /* G g G' for n channels of a panel: weights [ky][kx][channel][width] to
+   * values + point * point_floats + channel * width. */
+  void (*weights)(const float *weights, int n_channels, int width, float *values, size_t point_floats);
+  void (*input)(const struct mafat_winograd_input_call *c);
+  void (*output)(const struct mafat_winograd_output_call *c);
+};
+
 struct mafat_kernels {
   const char *name; /* "portable", "avx2", "avx512", "neon" */
   bool fused;
   void (*conv)(const struct mafat_conv_call *c);
-  /* G g G' for n channels of a panel: weights [ky][kx][channel][width] to
-   * values + point * point_floats + channel * width. */
-  void (*winograd_weights)(const float *weights, int n_channels, int width, float *values,
-                           size_t point_floats);
-  void (*winograd_input)(const struct mafat_winograd_input_call *c);
+  struct mafat_winograd_kernels winograd[MAFAT_N_WINOGRADS]; /* [enum mafat_winograd_size] */
   void (*product)(const struct mafat_product_call *c);
-  void (*winograd_output)(const struct mafat_winograd_output_call *c);
   void (*depthwise)(const struct mafat_depthwise_call *c);
   void (*maxpool)(const struct mafat_pool_call *c);
   void (*avgpool)(const struct mafat_pool_call *c);

@@ -1,20 +1,20 @@
-/* Winograd's F(4x4, 3x3): the transforms. One-dimensional transforms of six (or
- * three) vectors, applied to the columns, then to the rows. Included by bodies.h.
+/* Winograd's transforms. One-dimensional transforms of a window's (or three) vectors,
+ * applied to the columns, then to the rows; OUT, the outputs of a tile's side, is a
+ * constant wherever it is passed. Included by bodies.h.
  *
- * The six points of interpolation are 0, +-sqrt(1/2), +-sqrt(2) and infinity, not
+ * F(4x4, 3x3): the six points of interpolation are 0, +-sqrt(1/2), +-sqrt(2) and infinity, not
  * the usual 0, +-1, +-2: powers of these stay nearer to 1, and the error is a
  * quarter (1280 channels, of max |y|: 4.9e-6 instead of 2.4e-5; summed directly
- * 4.0e-6). F(6x6, 3x3) came to 3e-5 with its best points, 9e-6 with sums of 128
- * channels at a time: too near to the 1e-5 that a layer is allowed. */
+ * 4.0e-6). */
 
-enum { WINDOW = MAFAT_WINOGRAD_WINDOW, OUTPUTS = MAFAT_WINOGRAD_TILE };
+enum { MOST_OUTPUTS = 4, MOST_WINDOW = MOST_OUTPUTS + 2 };
 
 #define ROOT_2 1.41421356f
 #define ROOT_HALF 0.70710678f
 
 /* B' of six values, with a = sqrt(1/2), b = sqrt(2). Rows: 1 0 -5/2 0 1 0;
  * 0 -b -2 a 1 0; 0 b -2 -a 1 0; 0 -a -1/2 b 1 0; 0 a -1/2 -b 1 0; 0 1 0 -5/2 0 1. */
-INLINE void transform_input(const vec d[WINDOW], vec out[WINDOW])
+INLINE void input_4(const vec *d, vec *out)
 {
   const vec minus2 = vec_all(-2.0f), minus_half = vec_all(-0.5f), minus5_2 = vec_all(-2.5f);
   vec even_a = vec_madd(minus2, d[2], d[4]), odd_a = vec_madd(minus2, d[1], d[3]);
@@ -29,7 +29,7 @@ INLINE void transform_input(const vec d[WINDOW], vec out[WINDOW])
 
 /* A' of six values. Rows: 1 1 1 1 1 0; 0 a -a b -b 0; 0 1/2 1/2 2 2 0;
  * 0 a/2 -a/2 2b -2b 1. */
-INLINE void transform_output(const vec m[WINDOW], vec out[OUTPUTS])
+INLINE void output_4(const vec *m, vec *out)
 {
   vec sum_a = vec_add(m[1], m[2]), sum_b = vec_add(m[3], m[4]);
   vec difference_a = vec_sub(m[1], m[2]), difference_b = vec_sub(m[3], m[4]);
@@ -42,7 +42,7 @@ INLINE void transform_output(const vec m[WINDOW], vec out[OUTPUTS])
 
 /* G of three values. Rows: 1 0 0; -2/3 -2a/3 -1/3; -2/3 2a/3 -1/3; 1/6 b/6 1/3;
  * 1/6 -b/6 1/3; 0 0 1. */
-INLINE void transform_weights(const vec g[3], vec out[WINDOW])
+INLINE void weights_4(const vec *g, vec *out)
 {
   const vec third = vec_all(1.0f / 3.0f);
   vec even_a = vec_madd(vec_all(-2.0f / 3.0f), g[0], vec_mul(vec_all(-1.0f / 3.0f), g[2]));
@@ -55,28 +55,47 @@ INLINE void transform_weights(const vec g[3], vec out[WINDOW])
   out[5] = g[2];
 }
 
-/* One channel, one vector of n filters; taps are `tap` floats apart. */
-INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_floats, const int n)
+INLINE void transform_input(const vec *d, vec *out, const int OUT)
 {
-  vec columns[3][WINDOW], line[WINDOW];
+  (void)OUT;
+  input_4(d, out);
+}
+
+INLINE void transform_output(const vec *m, vec *out, const int OUT)
+{
+  (void)OUT;
+  output_4(m, out);
+}
+
+INLINE void transform_weights(const vec *g, vec *out, const int OUT)
+{
+  (void)OUT;
+  weights_4(g, out);
+}
+
+/* One channel, one vector of n filters; taps are `tap` floats apart. */
+INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_floats, const int n, const int OUT)
+{
+  const int WINDOW = OUT + 2;
+  vec columns[3][MOST_WINDOW], line[MOST_WINDOW];
 #pragma GCC unroll 3
   for (int x = 0; x < 3; x++) {
     vec taps[3];
 #pragma GCC unroll 3
     for (int y = 0; y < 3; y++) taps[y] = vec_load_panel(g + (size_t)(3 * y + x) * tap, n);
-    transform_weights(taps, columns[x]);
+    transform_weights(taps, columns[x], OUT);
   }
-#pragma GCC unroll 6
+#pragma GCC unroll 8
   for (int y = 0; y < WINDOW; y++) {
     vec taps[3] = {columns[0][y], columns[1][y], columns[2][y]};
-    transform_weights(taps, line);
-#pragma GCC unroll 6
+    transform_weights(taps, line, OUT);
+#pragma GCC unroll 8
     for (int x = 0; x < WINDOW; x++) vec_store_n(out + (size_t)(WINDOW * y + x) * point_floats, line[x], n);
   }
 }
 
-static void winograd_weights(const float *weights, int n_channels, int width, float *values,
-                             size_t point_floats)
+INLINE void winograd_weights(const float *weights, int n_channels, int width, float *values,
+                             size_t point_floats, const int OUT)
 {
   const size_t tap = (size_t)n_channels * (size_t)width;
   const float *next = weights + 9 * tap; /* what follows in the panel, or nothing of ours */
@@ -89,75 +108,75 @@ static void winograd_weights(const float *weights, int n_channels, int width, fl
         for (int line = 0; line < 9; line++)
           __builtin_prefetch(next + 9 * (ch * (size_t)width + (size_t)v) + 16 * line);
       float *out = values + ch * (size_t)width + v;
-      if (v + VECTOR_LANES <= width) weights_tile(g, tap, out, point_floats, VECTOR_LANES);
-      else weights_tile(g, tap, out, point_floats, width - v);
+      if (v + VECTOR_LANES <= width) weights_tile(g, tap, out, point_floats, VECTOR_LANES, OUT);
+      else weights_tile(g, tap, out, point_floats, width - v, OUT);
     }
 }
 
-/* One tile, one vector of n channels; `inside`: all 6 columns exist. */
+/* One tile, one vector of n channels; `inside`: all columns of the window exist. */
 INLINE void input_tile(const struct mafat_winograd_input_call *c, int tile, int v, const int n,
-                       const bool inside)
+                       const bool inside, const int OUT)
 {
   const size_t pixel = (size_t)c->pixel_floats;
-  const int first = tile * OUTPUTS;
+  const int first = tile * OUT, WINDOW = OUT + 2;
   float *out = c->values + (size_t)tile * (size_t)c->tile_floats + v;
-  vec columns[WINDOW][WINDOW], line[WINDOW];
-#pragma GCC unroll 6
+  vec columns[MOST_WINDOW][MOST_WINDOW], line[MOST_WINDOW];
+#pragma GCC unroll 8
   for (int x = 0; x < WINDOW; x++) {
-    vec d[WINDOW];
-#pragma GCC unroll 6
+    vec d[MOST_WINDOW];
+#pragma GCC unroll 8
     for (int y = 0; y < WINDOW; y++)
       d[y] = inside || first + x < c->n_cols
                  ? vec_load_n(c->rows[y] + (size_t)(first + x) * pixel + v, n)
                  : vec_all(0.0f);
-    transform_input(d, columns[x]);
+    transform_input(d, columns[x], OUT);
   }
-#pragma GCC unroll 6
+#pragma GCC unroll 8
   for (int y = 0; y < WINDOW; y++) {
-    vec d[WINDOW];
-#pragma GCC unroll 6
+    vec d[MOST_WINDOW];
+#pragma GCC unroll 8
     for (int x = 0; x < WINDOW; x++) d[x] = columns[x][y];
-    transform_input(d, line);
-#pragma GCC unroll 6
+    transform_input(d, line, OUT);
+#pragma GCC unroll 8
     for (int x = 0; x < WINDOW; x++) vec_store_n(out + (size_t)(WINDOW * y + x) * c->point_floats, line[x], n);
   }
 }
 
-static void winograd_input(const struct mafat_winograd_input_call *c)
+INLINE void winograd_input(const struct mafat_winograd_input_call *c, const int OUT)
 {
   for (int tile = 0; tile < c->n_tiles; tile++)
     for (int v = 0; v < c->n_channels; v += VECTOR_LANES)
-      if (tile * OUTPUTS + WINDOW <= c->n_cols && v + VECTOR_LANES <= c->n_channels)
-        input_tile(c, tile, v, VECTOR_LANES, true);
+      if (tile * OUT + OUT + 2 <= c->n_cols && v + VECTOR_LANES <= c->n_channels)
+        input_tile(c, tile, v, VECTOR_LANES, true, OUT);
       else
-        input_tile(c, tile, v, c->n_channels - v, false);
+        input_tile(c, tile, v, c->n_channels - v, false, OUT);
 }
 
 /* Stores one finished tile, or the largest of each 2 x 2 of it, as far as rows
  * and columns exist. */
 INLINE void store_tile(const struct mafat_winograd_output_call *c, int tile, int v, const int n,
-                       const vec y[OUTPUTS][OUTPUTS])
+                       const vec y[MOST_OUTPUTS][MOST_OUTPUTS], const int OUT)
 {
   const size_t pixel = (size_t)c->pixel_floats;
-  const int first = tile * OUTPUTS;
-  const int n_cols = c->n_cols - first < OUTPUTS ? c->n_cols - first : OUTPUTS;
+  const int first = tile * OUT;
+  const int n_cols = c->n_cols - first < OUT ? c->n_cols - first : OUT;
   if (!c->pool) {
-#pragma GCC unroll 4
-    for (int row = 0; row < OUTPUTS; row++) {
+#pragma GCC unroll 8
+    for (int row = 0; row < OUT; row++) {
       if (row == c->n_rows) break;
       float *out = c->rows[row] + (size_t)first * pixel + v;
-#pragma GCC unroll 4
-      for (int col = 0; col < OUTPUTS; col++)
+#pragma GCC unroll 8
+      for (int col = 0; col < OUT; col++)
         if (col < n_cols) vec_store_n(out + (size_t)col * pixel, y[row][col], n);
     }
     return;
   }
 #pragma GCC unroll 2
-  for (int row = 0; row < OUTPUTS; row += 2) {
+  for (int row = 0; row < OUT; row += 2) {
     if (row >= c->n_rows) break;
     float *out = c->rows[row / 2] + (size_t)(first / 2) * pixel + v;
 #pragma GCC unroll 2
-    for (int col = 0; col < OUTPUTS; col += 2) {
+    for (int col = 0; col < OUT; col += 2) {
       if (col >= n_cols) break;
       vec most = pool_vector(vec_all(-FLT_MAX), y[row][col]);
       if (col + 1 < n_cols) most = pool_vector(most, y[row][col + 1]);
@@ -172,41 +191,62 @@ INLINE void store_tile(const struct mafat_winograd_output_call *c, int tile, int
 
 /* One tile, one vector of n filters. */
 INLINE void output_tile(const struct mafat_winograd_output_call *c, int tile, int v, const int n,
-                        vec scale, vec bias)
+                        vec scale, vec bias, const int OUT)
 {
+  const int WINDOW = OUT + 2;
   const float *values = c->values + (size_t)tile * (size_t)c->tile_floats + v;
-  vec columns[WINDOW][OUTPUTS], y[OUTPUTS][OUTPUTS];
-#pragma GCC unroll 6
+  vec columns[MOST_WINDOW][MOST_OUTPUTS], y[MOST_OUTPUTS][MOST_OUTPUTS];
+#pragma GCC unroll 8
   for (int x = 0; x < WINDOW; x++) {
-    vec m[WINDOW];
-#pragma GCC unroll 6
+    vec m[MOST_WINDOW];
+#pragma GCC unroll 8
     for (int row = 0; row < WINDOW; row++)
       m[row] = vec_load_n(values + (size_t)(WINDOW * row + x) * c->point_floats, n);
-    transform_output(m, columns[x]);
+    transform_output(m, columns[x], OUT);
   }
-#pragma GCC unroll 4
-  for (int row = 0; row < OUTPUTS; row++) {
-    vec m[WINDOW];
-#pragma GCC unroll 6
+#pragma GCC unroll 8
+  for (int row = 0; row < OUT; row++) {
+    vec m[MOST_WINDOW];
+#pragma GCC unroll 8
     for (int x = 0; x < WINDOW; x++) m[x] = columns[x][row];
-    transform_output(m, y[row]);
+    transform_output(m, y[row], OUT);
   }
   /* All sixteen in one place: the activation is chosen once a tile. */
-#pragma GCC unroll 4
-  for (int row = 0; row < OUTPUTS; row++)
-#pragma GCC unroll 4
-    for (int col = 0; col < OUTPUTS; col++) y[row][col] = vec_madd(y[row][col], scale, bias);
-  activate_vectors(y[0], OUTPUTS * OUTPUTS, c->activation);
-  store_tile(c, tile, v, n, (const vec(*)[OUTPUTS])y);
+#pragma GCC unroll 8
+  for (int row = 0; row < OUT; row++)
+#pragma GCC unroll 8
+    for (int col = 0; col < OUT; col++) y[row][col] = vec_madd(y[row][col], scale, bias);
+  activate_vectors(y[0], OUT * OUT, c->activation);
+  store_tile(c, tile, v, n, (const vec(*)[MOST_OUTPUTS])y, OUT);
 }
 
-static void winograd_output(const struct mafat_winograd_output_call *c)
+INLINE void winograd_output(const struct mafat_winograd_output_call *c, const int OUT)
 {
   for (int v = 0; v < c->n_filters; v += VECTOR_LANES) {
     const int n = c->n_filters - v;
     const vec scale = vec_load_panel(c->scale + v, n), bias = vec_load_panel(c->bias + v, n);
     for (int tile = 0; tile < c->n_tiles; tile++)
-      if (n >= VECTOR_LANES) output_tile(c, tile, v, VECTOR_LANES, scale, bias);
-      else output_tile(c, tile, v, n, scale, bias);
+      if (n >= VECTOR_LANES) output_tile(c, tile, v, VECTOR_LANES, scale, bias, OUT);
+      else output_tile(c, tile, v, n, scale, bias, OUT);
   }
 }
+
+#define WINOGRAD(OUT) \
+  static void winograd_weights_##OUT(const float *weights, int n_channels, int width, float *values, \
+                                     size_t point_floats) \
+  { \
+    winograd_weights(weights, n_channels, width, values, point_floats, OUT); \
+  } \
+  static void winograd_input_##OUT(const struct mafat_winograd_input_call *c) \
+  { \
+    winograd_input(c, OUT); \
+  } \
+  static void winograd_output_##OUT(const struct mafat_winograd_output_call *c) \
+  { \
+    winograd_output(c, OUT); \
+  }
+
+WINOGRAD(4)
+
+/* [enum mafat_winograd_size] */
+#define WINOGRAD_KERNELS {{winograd_weights_4, winograd_input_4, winograd_output_4}}

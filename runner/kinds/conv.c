@@ -17,9 +17,9 @@ _Static_assert(sizeof(void *) <= 8, "scratch counts 8 bytes per pointer");
 static bool reads_outside(const struct mafat_conv *c)
 {
   const struct mafat_layer *l = c->layer;
-  bool winograd = c->worker->plan->algorithms[c->index] == MAFAT_WINOGRAD;
+  const struct mafat_winograd *winograd = mafat_winograd_of(c->worker->plan->algorithms[c->index]);
   int n = mafat_span_size(c->box.y);
-  if (winograd) n = mafat_winograd_tiles(n) * MAFAT_WINOGRAD_OUTPUTS;
+  if (winograd) n = mafat_winograd_tiles(winograd, n) * winograd->outputs;
   struct mafat_span rows =
       mafat_taps_span(l->window.y, mafat_span(c->box.y.begin, c->box.y.begin + n));
   return rows.begin < c->in_y.begin || rows.end > c->in_y.end;
@@ -139,8 +139,7 @@ struct mafat_conv_block mafat_conv_block(const struct mafat_conv *c, int b)
 
 static int run_convolutional(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  if (w->plan->algorithms[mafat_plan_reader(w->plan, step->layer)] == MAFAT_WINOGRAD)
-    return mafat_conv_winograd(w, step);
+  if (mafat_plan_winograd(w->plan, step->layer)) return mafat_conv_winograd(w, step);
   struct mafat_conv c;
   mafat_conv_open(&c, w, step);
   if (c.pointwise >= 0) return mafat_conv_separable(&c);

@@ -24,6 +24,7 @@
 
 struct winograd {
   struct mafat_conv c;
+  const struct mafat_winograd *size;
   const struct mafat_scratch *scratch;
   int tiles_across, tiles_down; /* of the whole box */
   int first_row, n_rows;        /* of tiles: the turn */
@@ -48,9 +49,15 @@ static void open_winograd(struct winograd *g, const struct mafat_worker *w, cons
   mafat_conv_list_pieces(&g->c, mafat_span(0, g->c.layer->in.c));
   g->scratch = w->scratch;
   g->block = mafat_span(0, 0);
-  g->tiles_across = mafat_winograd_tiles(mafat_span_size(g->c.box.x));
-  g->tiles_down = mafat_winograd_tiles(mafat_span_size(g->c.box.y));
+  g->size = mafat_winograd_of(w->plan->algorithms[g->c.index]);
+  g->tiles_across = mafat_winograd_tiles(g->size, mafat_span_size(g->c.box.x));
+  g->tiles_down = mafat_winograd_tiles(g->size, mafat_span_size(g->c.box.y));
   use_turn(g, 0);
+}
+
+static const struct mafat_winograd_kernels *transforms(const struct winograd *g)
+{
+  return &g->c.worker->kernels->winograd[g->size->size];
 }
 
 /* First channel of piece i; behind the last piece, the number of channels. */
@@ -73,8 +80,8 @@ static int transform_weights(const struct winograd *g, struct mafat_span filters
   const float *weights = slice->weights;
   for (int i = first; i < end; i++) {
     int n = c->references[i].n;
-    c->worker->kernels->winograd_weights(weights, n, slice->width,
-                                         values + (size_t)(c->references[i].position - channel) * width, point);
+    transforms(g)->weights(weights, n, slice->width,
+                           values + (size_t)(c->references[i].position - channel) * width, point);
     weights += 9 * (size_t)n * width;
   }
   return MAFAT_OK;
@@ -83,7 +90,7 @@ static int transform_weights(const struct winograd *g, struct mafat_span filters
 /* Where a kept panel begins: all before it are full. */
 static float *kept_panel(const struct winograd *g, int panel)
 {
-  return g->kernels + (size_t)panel * MAFAT_WINOGRAD_PRODUCTS *
+  return g->kernels + (size_t)panel * (size_t)g->size->points *
                           mafat_scratch_point_floats((size_t)g->c.layer->in.c * MAFAT_PANEL);
 }
 
@@ -128,7 +135,7 @@ static struct values_block find_block(struct winograd *g, int i)
   return (struct values_block){
       .pieces = pieces, .first_channel = first, .n_channels = piece_position(&g->c, pieces.end) - first,
       .point_floats = (size_t)mafat_span_size(pieces) * piece_floats,
-      .values = g->values + (size_t)pieces.begin * MAFAT_WINOGRAD_PRODUCTS * piece_floats};
+      .values = g->values + (size_t)pieces.begin * (size_t)g->size->points * piece_floats};
 }
 
 /* One row of tiles of one piece. */
@@ -138,16 +145,16 @@ static void transform_input(struct winograd *g, int tile_row, int i)
   const struct mafat_piece *p = &c->references[i];
   struct values_block block = find_block(g, i);
   size_t first_tile = (size_t)tile_row * (size_t)g->tiles_across;
-  int y = c->box.y.begin + (g->first_row + tile_row) * MAFAT_WINOGRAD_OUTPUTS - c->layer->window.y.before;
+  int y = c->box.y.begin + (g->first_row + tile_row) * g->size->outputs - c->layer->window.y.before;
   int x = c->box.x.begin - c->layer->window.x.before;
-  struct mafat_span cols = mafat_span_round_out(c->box.x, MAFAT_WINOGRAD_OUTPUTS, c->layer->out.w);
-  mafat_conv_point_at_rows(c, p, y, MAFAT_WINOGRAD_WINDOW, x, c->in_rows);
+  struct mafat_span cols = mafat_span_round_out(c->box.x, g->size->outputs, c->layer->out.w);
+  mafat_conv_point_at_rows(c, p, y, g->size->window, x, c->in_rows);
   struct mafat_winograd_input_call call = {
       .rows = c->in_rows, .n_cols = mafat_taps_inputs(c->layer->window.x, mafat_span_size(cols)), .n_channels = p->n,
       .pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, p->tensor, p->block),
       .n_tiles = g->tiles_across, .point_floats = block.point_floats, .tile_floats = block.n_channels,
       .values = block.values + first_tile * (size_t)block.n_channels + (p->position - block.first_channel)};
-  c->worker->kernels->winograd_input(&call);
+  transforms(g)->input(&call);
 }
 
 /* ---- products and output ---- */
@@ -171,7 +178,7 @@ static void multiply(struct winograd *g, int first, int end, const float *weight
         .values = block.values + (channel - block.first_channel), .values_point = block.point_floats,
         .tile_floats = block.n_channels, .weights = weights + (size_t)(channel - first_channel) * (size_t)width,
         .weights_point = weights_point, .sums = g->sums, .sums_point = sums_point_floats(g, width),
-        .n_points = MAFAT_WINOGRAD_PRODUCTS, .n_tiles = g->n_tiles, .n_channels = piece_position(c, next) - channel,
+        .n_points = g->size->points, .n_tiles = g->n_tiles, .n_channels = piece_position(c, next) - channel,
         .width = width, .start = i == 0};
     c->worker->kernels->product(&call);
   }
@@ -180,10 +187,10 @@ static void multiply(struct winograd *g, int first, int end, const float *weight
 static void transform_output(struct winograd *g, struct mafat_span filters, const struct mafat_weights_slice *slice)
 {
   struct mafat_conv *c = &g->c;
-  int height = c->pool ? MAFAT_WINOGRAD_OUTPUTS / 2 : MAFAT_WINOGRAD_OUTPUTS;
+  int side = g->size->outputs, height = c->pool ? side / 2 : side;
   for (int row = 0; row < g->n_rows; row++) {
-    int begin = (g->first_row + row) * MAFAT_WINOGRAD_OUTPUTS; /* row of sums within the box */
-    int n = mafat_min(MAFAT_WINOGRAD_OUTPUTS, mafat_span_size(c->box.y) - begin);
+    int begin = (g->first_row + row) * side; /* row of sums within the box */
+    int n = mafat_min(side, mafat_span_size(c->box.y) - begin);
     int y = c->step->out.y.begin + (g->first_row + row) * height;
     struct mafat_conv_segment segments[2];
     int n_segments = mafat_conv_point_at_output(c, filters, y, c->pool ? (n + 1) / 2 : n, segments);
@@ -196,7 +203,7 @@ static void transform_output(struct winograd *g, struct mafat_span filters, cons
           .n_cols = mafat_span_size(c->box.x), .n_filters = segments[s].n_filters,
           .pixel_floats = segments[s].pixel_floats, .scale = slice->scale + filter,
           .bias = slice->bias + filter, .activation = c->layer->activation, .pool = c->pool};
-      c->worker->kernels->winograd_output(&call);
+      transforms(g)->output(&call);
     }
     mafat_conv_add(c, filters, y, n);
   }

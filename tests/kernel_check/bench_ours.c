@@ -15,8 +15,8 @@ enum {
   SPLIT_BYTES = 256 << 10,
   TURN_TILES = 96,         /* Winograd: tiles and bytes of transformed input in a turn */
   TURN_BYTES = 2 << 20,
-  TILE = MAFAT_WINOGRAD_TILE,
-  POINTS = MAFAT_WINOGRAD_POINTS
+  TILE = 4,
+  POINTS = 36
 };
 
 /* A map with its padding: [row][block][column][width of the block]. */
@@ -245,9 +245,9 @@ static void transform_inputs(const struct ours *o, int tile_row, int n_rows)
           .pixel_floats = mafat_block_width(o->shape->c, b), .n_tiles = o->tiles_across,
           .values = o->values + (size_t)b * POINTS * point + (size_t)(r * o->tiles_across * 16), .point_floats = point,
           .tile_floats = 16};
-      for (int y = 0; y < MAFAT_WINOGRAD_WINDOW; y++)
+      for (int y = 0; y < TILE + 2; y++)
         o->in_rows[y] = map_at(&o->in, b, (tile_row + r) * TILE + y, 0);
-      o->k->winograd_input(&call);
+      o->k->winograd[MAFAT_WINOGRAD_4X4].input(&call);
     }
   for (int b = 0; b < o->n_blocks; b++)
     for (int p = 0; p < POINTS; p++)
@@ -268,7 +268,7 @@ static void transform_outputs(const struct ours *o, int filter, int n, int tile_
           .pixel_floats = mafat_block_width(o->out.c, f / 16), .scale = scale + f - filter, .bias = bias + f - filter,
           .activation = MAFAT_LEAKY};
       for (int i = 0; i < call.n_rows; i++) o->out_rows[i] = map_at(&o->out, f / 16, y + i, 0);
-      o->k->winograd_output(&call);
+      o->k->winograd[MAFAT_WINOGRAD_4X4].output(&call);
     }
 }
 
@@ -312,7 +312,7 @@ static int transform_weights(struct ours *o)
     const int width = mafat_panel_width(mafat_min(MAFAT_PANEL, s->filters - f));
     for (int b = 0; b < o->n_blocks; b++) {
       const int n = block_channels(s->c, b);
-      o->k->winograd_weights(from, n, width, to + 16 * b * width, (size_t)(s->c * width));
+      o->k->winograd[MAFAT_WINOGRAD_4X4].weights(from, n, width, to + 16 * b * width, (size_t)(s->c * width));
       from += 9 * n * width;
     }
     to += (size_t)POINTS * (size_t)s->c * (size_t)width;

@@ -8,9 +8,9 @@
 #include <string.h>
 
 enum {
-  TILE = MAFAT_WINOGRAD_TILE,
-  WINDOW = MAFAT_WINOGRAD_WINDOW,
-  POINTS = MAFAT_WINOGRAD_POINTS,
+  TILE = 4,
+  WINDOW = 6,
+  POINTS = 36,
   MAX_CHANNELS = 512,
   USUAL_CHANNELS = 48,
   MAX_SIDE = 16,
@@ -51,7 +51,7 @@ struct weights_call {
 static void run_weights(const struct mafat_kernels *k, const void *call)
 {
   const struct weights_call *c = call;
-  k->winograd_weights(c->weights, c->n_channels, c->width, c->values, c->point_floats);
+  k->winograd[MAFAT_WINOGRAD_4X4].weights(c->weights, c->n_channels, c->width, c->values, c->point_floats);
 }
 
 /* Views have rows with random gaps; points lie the same number of floats apart. */
@@ -106,7 +106,7 @@ void check_winograd_weights(struct check *check)
 
 static void run_input(const struct mafat_kernels *k, const void *call)
 {
-  k->winograd_input(call);
+  k->winograd[MAFAT_WINOGRAD_4X4].input(call);
 }
 
 static void exact_input(const struct mafat_winograd_input_call *c, int tile, int ch, struct check_call *run)
@@ -148,7 +148,7 @@ void check_winograd_input(struct check *check)
 
 static void run_output(const struct mafat_kernels *k, const void *call)
 {
-  k->winograd_output(call);
+  k->winograd[MAFAT_WINOGRAD_4X4].output(call);
 }
 
 /* Takes finished sums into the view, which may be pooled: its exact values must
@@ -249,7 +249,7 @@ static void transform_inputs(const struct mafat_kernels *k, const struct winogra
         .rows = c->rows[p] + tile_row * TILE, .n_cols = c->w + 2, .n_channels = c->piece_channels[p],
         .pixel_floats = c->piece_channels[p], .n_tiles = n_tiles, .values = input_values + p * 16,
         .point_floats = (size_t)(n_tiles * MAX_CHANNELS), .tile_floats = MAX_CHANNELS};
-    k->winograd_input(&input);
+    k->winograd[MAFAT_WINOGRAD_4X4].input(&input);
   }
 }
 
@@ -282,7 +282,7 @@ static void run_whole(const struct mafat_kernels *k, const void *call)
   /* Pieces one after the other, as `conv` wants them at every point. */
   const float *weights = c->weights;
   for (int p = 0; p < c->n_pieces; p++) {
-    k->winograd_weights(weights, c->piece_channels[p], c->width, weight_values + p * 16 * c->width,
+    k->winograd[MAFAT_WINOGRAD_4X4].weights(weights, c->piece_channels[p], c->width, weight_values + p * 16 * c->width,
                         (size_t)(c->n_channels * c->width));
     weights += 9 * c->piece_channels[p] * c->width;
   }
@@ -296,7 +296,7 @@ static void run_whole(const struct mafat_kernels *k, const void *call)
           .rows = v->rows + (c->pool ? row / 2 : row), .n_rows = mafat_min(TILE, c->h - row), .n_cols = c->w,
           .n_filters = v->n_lanes, .pixel_floats = v->pixel_floats, .scale = c->scale + f, .bias = c->bias + f,
           .activation = c->activation, .pool = c->pool};
-      k->winograd_output(&output);
+      k->winograd[MAFAT_WINOGRAD_4X4].output(&output);
     }
   }
 }

@@ -162,7 +162,7 @@ END_TEST
 START_TEST(test_rows_of_a_conv_may_have_weights_of_their_own)
 {
   const struct mafat_kernels *k = begin_case(_i, 9);
-  struct conv_case c = {.call = {.window = mafat_window_square(1, 1, 0), .n_rows = MAFAT_WINOGRAD_POINTS, .n_cols = random_in(1, 15),
+  struct conv_case c = {.call = {.window = mafat_window_square(1, 1, 0), .n_rows = 36, .n_cols = random_in(1, 15),
                                  .n_pieces = random_in(1, 3), .start = random_in(0, 3) > 0,
                                  .finish = random_in(0, 3) == 0}};
   fill_conv_case(&c);
@@ -244,14 +244,14 @@ START_TEST(test_winograd_weights_are_transformed)
   int n = random_in(1, 16), width = 8 * random_in(1, 4);
   size_t point = (size_t)(n * width + random_in(0, 9));
   float *values = output[0] + GUARD;
-  RUN_BOTH(k, winograd_weights(weights, n, width, values, point));
+  RUN_BOTH(k, winograd[MAFAT_WINOGRAD_4X4].weights(weights, n, width, values, point));
   ck_assert_msg(bits_agree(), "%s case %d: %d channels, width %d", k->name, _i, n, width);
   for (int lane = 0; lane < n * width; lane++) {
     double g[3][3];
     struct mafat_exact exact[6][6];
     for (int tap = 0; tap < 9; tap++) g[tap / 3][tap % 3] = weights[tap * n * width + lane];
     mafat_exact_winograd_weights(g, exact);
-    for (int p = 0; p < MAFAT_WINOGRAD_POINTS; p++)
+    for (int p = 0; p < 36; p++)
       assert_near(values[(size_t)p * point + (size_t)lane], exact[p / 6][p % 6], k->name, _i);
   }
 }
@@ -267,7 +267,7 @@ START_TEST(test_winograd_input_is_transformed)
   call.point_floats = (size_t)(n_tiles * call.tile_floats);
   fill(input[0], MAX_FLOATS);
   for (int y = 0; y < 6; y++) in_rows[0][y] = input[0] + y * 1024;
-  RUN_BOTH(k, winograd_input(&call));
+  RUN_BOTH(k, winograd[MAFAT_WINOGRAD_4X4].input(&call));
   ck_assert_msg(bits_agree(), "%s case %d: %d channels, %d tiles, %d columns", k->name, _i, n, n_tiles, call.n_cols);
   for (int tile = 0; tile < n_tiles; tile++)
     for (int ch = 0; ch < n; ch++) {
@@ -277,7 +277,7 @@ START_TEST(test_winograd_input_is_transformed)
         for (int x = 0; x < 6; x++)
           d[y][x] = 4 * tile + x < call.n_cols ? in_rows[0][y][(4 * tile + x) * pixel + ch] : 0;
       mafat_exact_winograd_input(d, exact);
-      for (int p = 0; p < MAFAT_WINOGRAD_POINTS; p++)
+      for (int p = 0; p < 36; p++)
         assert_near(call.values[(size_t)p * call.point_floats + (size_t)(tile * call.tile_floats + ch)],
                     exact[p / 6][p % 6], k->name, _i);
     }
@@ -295,17 +295,17 @@ START_TEST(test_winograd_output_is_transformed)
       .activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1)};
   call.point_floats = (size_t)(n_tiles * call.tile_floats);
   fill(input[0], MAX_FLOATS);
-  RUN_BOTH(k, winograd_output(&call));
+  RUN_BOTH(k, winograd[MAFAT_WINOGRAD_4X4].output(&call));
   ck_assert_msg(bits_agree(), "%s case %d: %d filters, %d x %d, pool %d, %s", k->name, _i, n, call.n_rows, call.n_cols,
                 call.pool, mafat_activation_name(call.activation));
   call.pool = false;
   call.activation = MAFAT_LINEAR;
-  k->winograd_output(&call);
+  k->winograd[MAFAT_WINOGRAD_4X4].output(&call);
   for (int col = 0; col < call.n_cols; col++)
     for (int f = 0; f < n; f++) {
       double m[6][6];
       struct mafat_exact exact[4][4];
-      for (int p = 0; p < MAFAT_WINOGRAD_POINTS; p++)
+      for (int p = 0; p < 36; p++)
         m[p / 6][p % 6] = input[0][(size_t)p * call.point_floats + (size_t)(col / 4 * call.tile_floats + f)];
       mafat_exact_winograd_output(m, exact);
       for (int row = 0; row < call.n_rows; row++)

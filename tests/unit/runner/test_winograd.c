@@ -77,7 +77,7 @@ END_TEST
 START_TEST(tiles_cover_a_side)
 {
   static const int tiles[] = {0, 1, 1, 1, 1, 2, 2, 2, 2, 3};
-  for (int n = 0; n < 10; n++) ck_assert_int_eq(mafat_winograd_tiles(n), tiles[n]);
+  for (int n = 0; n < 10; n++) ck_assert_int_eq(mafat_winograd_tiles(mafat_winograd_find(MAFAT_WINOGRAD_4X4), n), tiles[n]);
 }
 END_TEST
 

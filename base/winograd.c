@@ -1,0 +1,10 @@
+#include "base/winograd.h"
+
+static const struct mafat_winograd sizes[MAFAT_N_WINOGRADS] = {
+    [MAFAT_WINOGRAD_4X4] = {MAFAT_WINOGRAD_4X4, .outputs = 4, .window = 6, .points = 36},
+};
+
+const struct mafat_winograd *mafat_winograd_find(enum mafat_winograd_size size)
+{
+  return &sizes[size];
+}
