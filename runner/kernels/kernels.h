@@ -63,7 +63,7 @@ struct mafat_winograd_input_call {
 };
 
 /* For each point, values times weights: a sum for each tile and filter of the panel,
- * its channels in order, each added by one multiply-add. */
+ * its channels in order, each added by one multiply-add. start or apart, or neither. */
 struct mafat_product_call {
   const float *values;  /* point p of tile t: values + p * values_point + t * tile_floats, channels side by side */
   const float *weights; /* point p: weights + p * weights_point, [channel][width] */
@@ -72,6 +72,7 @@ struct mafat_product_call {
   int n_points, n_tiles, n_channels;
   int tile_floats, width;
   bool start;           /* begin at zero; else go on with what the sums hold */
+  bool apart;           /* these channels are summed from zero, by themselves, then added to what the sums hold */
 };
 
 /* A'[...]A, scale, bias, activation for a row of tiles and up to 16 filters. */

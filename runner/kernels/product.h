@@ -22,7 +22,7 @@ INLINE void product_tile(const struct mafat_product_call *c, const float *values
   for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
     for (int v = 0; v < NV; v++)
-      sum[p][v] = c->start ? vec_all(0.0f)
+      sum[p][v] = c->start || c->apart ? vec_all(0.0f)
                            : vec_load_n(out + (size_t)p * width + v * VECTOR_LANES,
                                         v + 1 < NV ? VECTOR_LANES : lanes - v * VECTOR_LANES);
   for (int ch = 0; ch < c->n_channels; ch += PRODUCT_CHANNELS, ahead += 64 * lines) {
@@ -37,6 +37,7 @@ INLINE void product_tile(const struct mafat_product_call *c, const float *values
     for (int v = 0; v < NV; v++) {
       float *to = out + (size_t)p * width + v * VECTOR_LANES;
       const int n = v + 1 < NV ? VECTOR_LANES : lanes - v * VECTOR_LANES;
+      if (c->apart) sum[p][v] = vec_add(vec_load_n(to, n), sum[p][v]);
       if (n >= VECTOR_LANES) vec_store(to, sum[p][v]);
       else vec_store_n(to, sum[p][v], n);
     }

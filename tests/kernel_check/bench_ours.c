@@ -15,8 +15,8 @@ enum {
   SPLIT_BYTES = 256 << 10,
   TURN_TILES = 96,         /* Winograd: tiles and bytes of transformed input in a turn */
   TURN_BYTES = 2 << 20,
-  TILE = 4,
-  POINTS = 36
+  MAX_POINTS = 64, /* of a Winograd tile */
+  MAX_SIDE = 6
 };
 
 /* A map with its padding: [row][block][column][width of the block]. */
@@ -36,7 +36,8 @@ struct ours {
   const float **in_rows;  /* [block][row of a band] */
   float **out_rows;       /* [segment][row of a band] */
   /* Winograd: */
-  int tiles_across, tile_rows, n_tiles;
+  const struct mafat_winograd *size;
+  int tiles_across, tile_rows, n_tiles, block; /* block: of channels */
   float *values, *sums;
 };
 
@@ -235,66 +236,82 @@ static void run_scale(void *state)
 
 /* --- Winograd --- */
 
+/* From one point to the next, of values of so many channels. */
+static size_t point_floats(const struct ours *o, int channels)
+{
+  return ((size_t)(o->n_tiles * channels + 15) / 16 | 1) * 16;
+}
+
+static float *block_values(const struct ours *o, int channel)
+{
+  return o->values + (size_t)(channel / o->block) * (size_t)o->size->points * point_floats(o, o->block);
+}
+
+static int block_size(const struct ours *o, int channel)
+{
+  return mafat_min(o->block, o->shape->c - channel / o->block * o->block);
+}
+
 static void transform_inputs(const struct ours *o, int tile_row, int n_rows)
 {
-  const size_t point = (size_t)(o->n_tiles * 16);
   for (int b = 0; b < o->n_blocks; b++)
     for (int r = 0; r < n_rows; r++) {
+      const int n = block_size(o, 16 * b);
       const struct mafat_winograd_input_call call = {
           .rows = o->in_rows, .n_cols = o->in.w, .n_channels = block_channels(o->shape->c, b),
           .pixel_floats = mafat_block_width(o->shape->c, b), .n_tiles = o->tiles_across,
-          .values = o->values + (size_t)b * POINTS * point + (size_t)(r * o->tiles_across * 16), .point_floats = point,
-          .tile_floats = 16};
-      for (int y = 0; y < TILE + 2; y++)
-        o->in_rows[y] = map_at(&o->in, b, (tile_row + r) * TILE + y, 0);
-      o->k->winograd[MAFAT_WINOGRAD_4X4].input(&call);
+          .values = block_values(o, 16 * b) + (size_t)(r * o->tiles_across * n + 16 * b % o->block),
+          .point_floats = point_floats(o, o->block), .tile_floats = n};
+      for (int y = 0; y < o->size->window; y++)
+        o->in_rows[y] = map_at(&o->in, b, (tile_row + r) * o->size->outputs + y, 0);
+      o->k->winograd[o->size->size].input(&call);
     }
-  for (int b = 0; b < o->n_blocks; b++)
-    for (int p = 0; p < POINTS; p++)
-      o->in_rows[b * POINTS + p] = o->values + ((size_t)b * POINTS + (size_t)p) * point;
 }
 
 static void transform_outputs(const struct ours *o, int filter, int n, int tile_row, int n_rows, const float *scale,
                               const float *bias)
 {
-  const size_t point = (size_t)(o->n_tiles * 16);
+  const int width = mafat_panel_width(n);
   for (int f = filter; f < filter + n; f += 16)
     for (int r = 0; r < n_rows; r++) {
-      const int y = (tile_row + r) * TILE;
+      const int y = (tile_row + r) * o->size->outputs;
       const struct mafat_winograd_output_call call = {
-          .values = o->sums + (size_t)(f - filter) / 16 * POINTS * point + (size_t)(r * o->tiles_across * 16),
-          .point_floats = point, .tile_floats = 16, .n_tiles = o->tiles_across, .rows = o->out_rows,
-          .n_rows = mafat_min(TILE, o->out.h - y), .n_cols = o->out.w, .n_filters = mafat_min(16, filter + n - f),
-          .pixel_floats = mafat_block_width(o->out.c, f / 16), .scale = scale + f - filter, .bias = bias + f - filter,
-          .activation = MAFAT_LEAKY};
+          .values = o->sums + (size_t)(r * o->tiles_across * width + f - filter), .point_floats = point_floats(o, width),
+          .tile_floats = width, .n_tiles = o->tiles_across, .rows = o->out_rows,
+          .n_rows = mafat_min(o->size->outputs, o->out.h - y), .n_cols = o->out.w,
+          .n_filters = mafat_min(16, filter + n - f), .pixel_floats = mafat_block_width(o->out.c, f / 16),
+          .scale = scale + f - filter, .bias = bias + f - filter, .activation = MAFAT_LEAKY};
       for (int i = 0; i < call.n_rows; i++) o->out_rows[i] = map_at(&o->out, f / 16, y + i, 0);
-      o->k->winograd[MAFAT_WINOGRAD_4X4].output(&call);
+      o->k->winograd[o->size->size].output(&call);
     }
+}
+
+static void run_products(const struct ours *o, const float *weights, int width, int n_tiles)
+{
+  for (int ch = 0; ch < o->shape->c; ch += o->block) {
+    const int n = block_size(o, ch);
+    const struct mafat_product_call call = {
+        .values = block_values(o, ch), .values_point = point_floats(o, o->block), .tile_floats = n,
+        .weights = weights + ch * width, .weights_point = (size_t)(o->shape->c * width), .sums = o->sums,
+        .sums_point = point_floats(o, width), .n_points = o->size->points, .n_tiles = n_tiles, .n_channels = n,
+        .width = width, .start = ch == 0, .apart = ch > 0 && o->size->block};
+    o->k->product(&call);
+  }
 }
 
 static void run_winograd(void *state)
 {
   const struct ours *o = state;
   const struct bench_shape *s = o->shape;
-  const size_t point = (size_t)(o->n_tiles * 16);
-  const int all_rows = (o->out.h + TILE - 1) / TILE;
+  const int all_rows = mafat_winograd_tiles(o->size, o->out.h);
   for (int tile_row = 0; tile_row < all_rows; tile_row += o->tile_rows) {
     const int n_rows = mafat_min(o->tile_rows, all_rows - tile_row);
     const float *w = o->weights;
     transform_inputs(o, tile_row, n_rows);
     for (int f = 0; f < s->filters; f += MAFAT_PANEL) {
       const int n = mafat_min(MAFAT_PANEL, s->filters - f), width = mafat_panel_width(n);
-      struct mafat_conv_call call = {
-          .pieces = o->pieces, .n_pieces = o->n_blocks, .n_rows = POINTS, .n_cols = n_rows * o->tiles_across,
-          .window = mafat_window_square(1, 1, 0), .weights = w, .weights_row_floats = (size_t)(s->c * width), .width = width,
-          .start = true};
-      for (int i = 0; i < n; i += 16) {
-        float **rows = o->out_rows + call.n_segments * POINTS;
-        for (int p = 0; p < POINTS; p++) rows[p] = o->sums + ((size_t)i / 16 * POINTS + (size_t)p) * point;
-        call.segments[call.n_segments++] = (struct mafat_conv_segment){rows, mafat_min(16, n - i), 16};
-      }
-      o->k->conv(&call);
-      w += (size_t)POINTS * (size_t)s->c * (size_t)width;
+      run_products(o, w, width, n_rows * o->tiles_across);
+      w += (size_t)o->size->points * (size_t)s->c * (size_t)width;
       transform_outputs(o, f, n, tile_row, n_rows, w, w + width);
       w += 2 * width;
     }
@@ -305,17 +322,17 @@ static void run_winograd(void *state)
 static int transform_weights(struct ours *o)
 {
   const struct bench_shape *s = o->shape;
-  float *all = calloc(((size_t)s->c * POINTS + 2) * (size_t)mafat_round_up(s->filters, 8), sizeof *all), *to = all;
+  float *all = calloc(((size_t)s->c * (size_t)o->size->points + 2) * (size_t)mafat_round_up(s->filters, 8), sizeof *all), *to = all;
   if (!all) return -1;
   const float *from = o->weights;
   for (int f = 0; f < s->filters; f += MAFAT_PANEL) {
     const int width = mafat_panel_width(mafat_min(MAFAT_PANEL, s->filters - f));
     for (int b = 0; b < o->n_blocks; b++) {
       const int n = block_channels(s->c, b);
-      o->k->winograd[MAFAT_WINOGRAD_4X4].weights(from, n, width, to + 16 * b * width, (size_t)(s->c * width));
+      o->k->winograd[o->size->size].weights(from, n, width, to + 16 * b * width, (size_t)(s->c * width));
       from += 9 * n * width;
     }
-    to += (size_t)POINTS * (size_t)s->c * (size_t)width;
+    to += (size_t)o->size->points * (size_t)s->c * (size_t)width;
     memcpy(to, from, 2 * (size_t)width * sizeof *to);
     to += 2 * width;
     from += 2 * width;
@@ -325,20 +342,21 @@ static int transform_weights(struct ours *o)
   return 0;
 }
 
-static int make_winograd(struct ours *o)
+static int make_winograd(struct ours *o, enum mafat_winograd_size size)
 {
-  o->tiles_across = (o->out.w + TILE - 1) / TILE;
-  int tiles = mafat_min(TURN_TILES, TURN_BYTES / (POINTS * 4 * o->shape->c));
+  o->size = mafat_winograd_find(size);
+  o->block = mafat_min(o->size->block ? o->size->block : 128, o->shape->c);
+  o->tiles_across = mafat_winograd_tiles(o->size, o->out.w);
+  int tiles = mafat_min(TURN_TILES, TURN_BYTES / (o->size->points * 4 * o->shape->c));
   o->tile_rows = tiles / o->tiles_across > 0 ? tiles / o->tiles_across : 1;
-  o->tile_rows = mafat_min(o->tile_rows, (o->out.h + TILE - 1) / TILE);
+  o->tile_rows = mafat_min(o->tile_rows, mafat_winograd_tiles(o->size, o->out.h));
   o->n_tiles = o->tile_rows * o->tiles_across;
-  size_t block = (size_t)POINTS * (size_t)o->n_tiles * 16 * sizeof(float);
-  o->values = aligned_alloc(64, (size_t)o->n_blocks * block);
-  o->sums = aligned_alloc(64, 2 * block);
+  size_t points = (size_t)o->size->points * sizeof(float);
+  size_t bytes = (size_t)mafat_divide_up(o->shape->c, o->block) * points * point_floats(o, o->block);
+  o->values = aligned_alloc(64, bytes);
+  o->sums = aligned_alloc(64, points * point_floats(o, MAFAT_PANEL));
   if (!o->values || !o->sums) return -1;
-  memset(o->values, 0, (size_t)o->n_blocks * block);
-  for (int b = 0; b < o->n_blocks; b++)
-    o->pieces[b] = (struct mafat_conv_piece){o->in_rows + b * POINTS, block_channels(o->shape->c, b), 16};
+  memset(o->values, 0, bytes);
   return transform_weights(o);
 }
 
@@ -383,16 +401,16 @@ static int ours_fill(struct ours *o, const struct bench_data *d)
 {
   const struct bench_shape *s = o->shape;
   const bool has_taps = is_kernel(s, "conv") || is_kernel(s, "depthwise");
-  const int pad = has_taps ? s->size / 2 : 0, behind = has_taps ? s->size + TILE : 0;
+  const int pad = has_taps ? s->size / 2 : 0, behind = has_taps ? s->size + MAX_SIDE : 0;
   const int out_h = bench_out(s->h, s->stride), out_w = bench_out(s->w, s->stride);
   o->n_blocks = mafat_n_blocks(s->c);
   o->rows_per_call = choose_rows(s, out_h);
-  size_t in_rows = (size_t)mafat_min(o->rows_per_call * s->stride + s->size, 1 << 16) + POINTS;
+  size_t in_rows = (size_t)mafat_min(o->rows_per_call * s->stride + s->size, 1 << 16) + MAX_POINTS;
   if (map_open(&o->in, s->h, s->w, s->c, pad, behind) || map_open(&o->out, out_h, out_w, s->filters, 0, 0)) return -1;
   map_copy(&o->in, d->input, s->h, s->w, false);
   o->pieces = calloc((size_t)o->n_blocks, sizeof *o->pieces);
   o->in_rows = calloc((size_t)o->n_blocks * in_rows, sizeof *o->in_rows);
-  o->out_rows = calloc(2 * ((size_t)o->rows_per_call + POINTS), sizeof *o->out_rows);
+  o->out_rows = calloc(2 * ((size_t)o->rows_per_call + MAX_POINTS), sizeof *o->out_rows);
   const size_t n_other = (size_t)o->in.h * o->in.row_floats + 32;
   o->other = calloc(n_other, sizeof(float));
   if (!o->pieces || !o->in_rows || !o->out_rows || !o->other) return -1;
@@ -407,14 +425,15 @@ static int ours_fill(struct ours *o, const struct bench_data *d)
 }
 
 static int append(const struct bench_shape *s, const struct bench_data *d, const struct mafat_kernels *k,
-                  const char *suffix, void (*run)(void *), struct bench_contender *list, int n)
+                  const char *suffix, void (*run)(void *), enum mafat_winograd_size size,
+                  struct bench_contender *list, int n)
 {
   struct bench_contender *c = &list[n];
   struct ours *o = calloc(1, sizeof *o);
   if (!o) return -1;
   o->shape = s;
   o->k = k;
-  if (ours_fill(o, d) || (run == run_winograd && make_winograd(o))) {
+  if (ours_fill(o, d) || (run == run_winograd && make_winograd(o, size))) {
     ours_close(o);
     return -1;
   }
@@ -432,8 +451,9 @@ int bench_ours(const struct bench_shape *s, const struct bench_data *d, const st
   } runs[] = {{"conv", run_conv}, {"depthwise", run_depthwise}, {"maxpool", run_maxpool}, {"blend", run_blend},
               {"scale", run_scale}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs && n >= 0; i++)
-    if (is_kernel(s, runs[i].kernel)) n = append(s, d, k, "", runs[i].run, list, n);
-  if (n >= 0 && is_kernel(s, "conv") && s->size == 3 && s->stride == 1)
-    n = append(s, d, k, " winograd", run_winograd, list, n);
+    if (is_kernel(s, runs[i].kernel)) n = append(s, d, k, "", runs[i].run, MAFAT_WINOGRAD_4X4, list, n);
+  if (!is_kernel(s, "conv") || s->size != 3 || s->stride != 1) return n;
+  if (n >= 0) n = append(s, d, k, " winograd", run_winograd, MAFAT_WINOGRAD_4X4, list, n);
+  if (n >= 0) n = append(s, d, k, " winograd-large", run_winograd, MAFAT_WINOGRAD_6X6, list, n);
   return n;
 }

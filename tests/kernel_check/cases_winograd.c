@@ -1,5 +1,4 @@
-/* Winograd's F(4x4, 3x3): the three transforms, and a convolution put together
- * from them and from `conv` with a row per point. */
+/* Winograd: the three transforms, the products, and a convolution put together from them. */
 #include "tests/kernel_check/check.h"
 
 #include "predictor/packing.h"
@@ -8,14 +7,19 @@
 #include <string.h>
 
 enum {
-  TILE = 4,
-  WINDOW = 6,
-  POINTS = 36,
+  MAX_WINDOW = 8,
+  MAX_POINTS = 64,
   MAX_CHANNELS = 512,
   USUAL_CHANNELS = 48,
   MAX_SIDE = 16,
-  MAX_TILES = MAX_SIDE / TILE
+  MAX_TILES = 4
 };
+
+/* One of the sizes. */
+static const struct mafat_winograd *random_winograd(void)
+{
+  return mafat_winograd_find((enum mafat_winograd_size)random_in(0, MAFAT_N_WINOGRADS - 1));
+}
 
 /* Relative to the magnitudes of what is summed. */
 static const double transform_bound = 1e-6;
@@ -42,6 +46,7 @@ static struct check_value *exact_at(const struct check_call *c, int row, int col
 /* --- weights --- */
 
 struct weights_call {
+  const struct mafat_winograd *size;
   const float *weights;
   int n_channels, width;
   float *values;
@@ -51,7 +56,7 @@ struct weights_call {
 static void run_weights(const struct mafat_kernels *k, const void *call)
 {
   const struct weights_call *c = call;
-  k->winograd[MAFAT_WINOGRAD_4X4].weights(c->weights, c->n_channels, c->width, c->values, c->point_floats);
+  k->winograd[c->size->size].weights(c->weights, c->n_channels, c->width, c->values, c->point_floats);
 }
 
 /* Views have rows with random gaps; points lie the same number of floats apart. */
@@ -79,76 +84,95 @@ static size_t place_points(struct check_call *c, int gap)
 void check_winograd_weights(struct check *check)
 {
   const enum values values = random_values();
-  struct weights_call call = {.n_channels = random_in(1, 24), .width = 8 * random_in(1, 4)};
+  const struct mafat_winograd *g = random_winograd();
+  struct weights_call call = {.size = g, .n_channels = random_in(1, 24), .width = 8 * random_in(1, 4)};
   size_t n = (size_t)(9 * call.n_channels * call.width);
   float *weights = weight_floats(n);
   fill(weights, n, values);
   call.weights = weights;
   struct check_call run = transform_call("winograd_weights", run_weights, &call, values);
-  run.views[0] = (struct check_view){.n_rows = POINTS, .n_cols = call.n_channels, .n_lanes = call.width,
+  run.views[0] = (struct check_view){.n_rows = g->points, .n_cols = call.n_channels, .n_lanes = call.width,
                                      .pixel_floats = call.width};
   call.point_floats = place_points(&run, one_in(2) ? 0 : random_in(1, 40));
   call.values = run.views[0].rows[0];
   for (int ch = 0; ch < call.n_channels; ch++)
     for (int f = 0; f < call.width; f++) {
-      double g[3][3];
-      struct mafat_exact out[WINDOW][WINDOW];
-      for (int tap = 0; tap < 9; tap++) g[tap / 3][tap % 3] = weights[(tap * call.n_channels + ch) * call.width + f];
-      mafat_exact_winograd_weights(g, out);
-      for (int p = 0; p < POINTS; p++) *exact_at(&run, p, ch, f) = transformed(out[p / WINDOW][p % WINDOW]);
+      double taps[9];
+      struct mafat_exact out[MAX_POINTS];
+      for (int tap = 0; tap < 9; tap++) taps[tap] = weights[(tap * call.n_channels + ch) * call.width + f];
+      mafat_exact_winograd_weights(g->size, taps, out);
+      for (int p = 0; p < g->points; p++) *exact_at(&run, p, ch, f) = transformed(out[p]);
     }
-  snprintf(run.text, sizeof run.text, "%d channels, width %d, %s values", call.n_channels, call.width,
+  snprintf(run.text, sizeof run.text, "%d x %d, %d channels, width %d, %s values", g->outputs, g->outputs, call.n_channels, call.width,
            values_name(values));
   check_run(check, &run);
 }
 
 /* --- input --- */
 
+struct input_call {
+  const struct mafat_winograd *size;
+  struct mafat_winograd_input_call call;
+};
+
 static void run_input(const struct mafat_kernels *k, const void *call)
 {
-  k->winograd[MAFAT_WINOGRAD_4X4].input(call);
+  const struct input_call *c = call;
+  k->winograd[c->size->size].input(&c->call);
 }
 
-static void exact_input(const struct mafat_winograd_input_call *c, int tile, int ch, struct check_call *run)
+static void exact_input(const struct input_call *input, int tile, int ch, struct check_call *run)
 {
-  double d[WINDOW][WINDOW];
-  struct mafat_exact out[WINDOW][WINDOW];
-  for (int p = 0; p < POINTS; p++) {
-    int x = tile * TILE + p % WINDOW;
-    d[p / WINDOW][p % WINDOW] = x < c->n_cols ? c->rows[p / WINDOW][x * c->pixel_floats + ch] : 0;
+  const struct mafat_winograd *g = input->size;
+  const struct mafat_winograd_input_call *c = &input->call;
+  double d[MAX_POINTS];
+  struct mafat_exact out[MAX_POINTS];
+  for (int p = 0; p < g->points; p++) {
+    int x = tile * g->outputs + p % g->window;
+    d[p] = x < c->n_cols ? c->rows[p / g->window][x * c->pixel_floats + ch] : 0;
   }
-  mafat_exact_winograd_input(d, out);
-  for (int p = 0; p < POINTS; p++) *exact_at(run, p, tile, ch) = transformed(out[p / WINDOW][p % WINDOW]);
+  mafat_exact_winograd_input(g->size, d, out);
+  for (int p = 0; p < g->points; p++) *exact_at(run, p, tile, ch) = transformed(out[p]);
 }
 
 void check_winograd_input(struct check *check)
 {
   const enum values values = random_values();
   const int n = one_in(2) ? 16 : random_in(1, 16), n_tiles = one_in(8) ? random_in(20, 175) : random_in(1, 12);
-  const float *rows[WINDOW];
+  const struct mafat_winograd *g = random_winograd();
+  const float *rows[MAX_WINDOW];
+  struct input_call input = {.size = g};
   struct mafat_winograd_input_call call = {
       .rows = rows, .n_channels = n, .pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .n_tiles = n_tiles,
       .tile_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
-      .n_cols = one_in(2) ? n_tiles * TILE + 2 : random_in(TILE * (n_tiles - 1) + 1, TILE * n_tiles + 2)};
+      .n_cols = one_in(2) ? n_tiles * g->outputs + 2
+                          : random_in(g->outputs * (n_tiles - 1) + 1, g->outputs * n_tiles + 2)};
   inputs_reset();
-  for (int y = 0; y < WINDOW; y++)
+  for (int y = 0; y < g->window; y++)
     rows[y] = y > 0 && one_in(8) ? rows[y - 1] : input_pixels(call.n_cols, n, call.pixel_floats, values);
-  struct check_call run = transform_call("winograd_input", run_input, &call, values);
-  run.views[0] = (struct check_view){.n_rows = POINTS, .n_cols = n_tiles, .n_lanes = n, .pixel_floats = call.tile_floats};
+  struct check_call run = transform_call("winograd_input", run_input, &input, values);
+  run.views[0] = (struct check_view){.n_rows = g->points, .n_cols = n_tiles, .n_lanes = n, .pixel_floats = call.tile_floats};
   call.point_floats = place_points(&run, one_in(2) ? 0 : random_in(1, 40));
   call.values = run.views[0].rows[0];
+  input.call = call;
   for (int tile = 0; tile < n_tiles; tile++)
-    for (int ch = 0; ch < n; ch++) exact_input(&call, tile, ch, &run);
-  snprintf(run.text, sizeof run.text, "%d channels, %d tiles, %d columns, %s values", n, n_tiles, call.n_cols,
+    for (int ch = 0; ch < n; ch++) exact_input(&input, tile, ch, &run);
+  snprintf(run.text, sizeof run.text, "%d x %d, %d channels, %d tiles, %d columns, %s values", g->outputs, g->outputs, n, n_tiles, call.n_cols,
            values_name(values));
   check_run(check, &run);
 }
 
 /* --- output --- */
 
+struct output_call {
+  const struct mafat_winograd *size;
+  struct mafat_winograd_output_call call;
+};
+
 static void run_output(const struct mafat_kernels *k, const void *call)
 {
-  k->winograd[MAFAT_WINOGRAD_4X4].output(call);
+  const struct output_call *c = call;
+  k->winograd[c->size->size].output(&c->call);
 }
 
 /* Takes finished sums into the view, which may be pooled: its exact values must
@@ -165,16 +189,18 @@ static void begin_exact(struct check_call *run)
   for (size_t i = 0; i < check_n_outputs(run); i++) run->exact[i] = (struct check_value){-INFINITY, 0};
 }
 
-static void exact_output(const struct mafat_winograd_output_call *c, int tile, int f, struct check_call *run)
+static void exact_output(const struct output_call *output, int tile, int f, struct check_call *run)
 {
-  double m[WINDOW][WINDOW];
-  struct mafat_exact out[TILE][TILE];
-  for (int p = 0; p < POINTS; p++)
-    m[p / WINDOW][p % WINDOW] = c->values[(size_t)p * c->point_floats + (size_t)(tile * c->tile_floats + f)];
-  mafat_exact_winograd_output(m, out);
+  const struct mafat_winograd_output_call *c = &output->call;
+  const int side = output->size->outputs;
+  double m[MAX_POINTS];
+  struct mafat_exact out[MAX_POINTS];
+  for (int p = 0; p < output->size->points; p++)
+    m[p] = c->values[(size_t)p * c->point_floats + (size_t)(tile * c->tile_floats + f)];
+  mafat_exact_winograd_output(output->size->size, m, out);
   for (int row = 0; row < c->n_rows; row++)
-    for (int col = tile * TILE; col < (tile + 1) * TILE && col < c->n_cols; col++) {
-      struct mafat_exact y = mafat_exact_finish(out[row][col % TILE], c->scale[f], c->bias[f], c->activation);
+    for (int col = tile * side; col < (tile + 1) * side && col < c->n_cols; col++) {
+      struct mafat_exact y = mafat_exact_finish(out[row * side + col % side], c->scale[f], c->bias[f], c->activation);
       double tolerance = 1.76 * transform_bound * y.magnitude + 4e-7 * fmax(1, fabs(y.value));
       take_exact(run, c->pool, row, col, f, (struct check_value){y.value, tolerance});
     }
@@ -193,33 +219,93 @@ void check_winograd_output(struct check *check)
 {
   const enum values values = random_values();
   const int n = one_in(2) ? 16 : random_in(1, 16), n_tiles = one_in(8) ? random_in(20, 175) : random_in(1, 12);
+  const struct mafat_winograd *g = random_winograd();
+  const int side = g->outputs;
+  struct output_call output = {.size = g};
   struct mafat_winograd_output_call call = {
       .n_filters = n, .n_tiles = n_tiles, .tile_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
-      .n_rows = random_in(1, TILE), .pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .pool = one_in(3),
-      .n_cols = one_in(2) ? n_tiles * TILE : random_in(TILE * (n_tiles - 1) + 1, TILE * n_tiles),
+      .n_rows = random_in(1, side), .pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .pool = one_in(3),
+      .n_cols = one_in(2) ? n_tiles * side : random_in(side * (n_tiles - 1) + 1, side * n_tiles),
       .activation = (enum mafat_activation)(one_in(2) ? random_in(MAFAT_LINEAR, MAFAT_RELU)
                                                       : random_in(0, MAFAT_N_ACTIVATIONS - 1))};
   inputs_reset();
   size_t point = (size_t)(n_tiles - 1) * (size_t)call.tile_floats + (size_t)n;
   call.point_floats = point + (one_in(2) ? 0 : (size_t)random_in(1, 40));
-  float *sums = weight_floats((POINTS - 1) * call.point_floats + point);
-  for (int p = 0; p < POINTS; p++)
+  float *sums = weight_floats((size_t)(g->points - 1) * call.point_floats + point);
+  for (int p = 0; p < g->points; p++)
     for (int t = 0; t < n_tiles; t++)
       fill(sums + (size_t)p * call.point_floats + (size_t)(t * call.tile_floats), (size_t)n, values);
   call.values = sums;
   call.scale = panel_lanes(n, mafat_panel_width(n), ORDINARY);
   call.bias = panel_lanes(n, mafat_panel_width(n), ORDINARY);
-  struct check_call run = transform_call("winograd_output", run_output, &call, values);
+  struct check_call run = transform_call("winograd_output", run_output, &output, values);
   run.views[0] = (struct check_view){.n_rows = call.pool ? (call.n_rows + 1) / 2 : call.n_rows,
                                      .n_cols = call.pool ? (call.n_cols + 1) / 2 : call.n_cols, .n_lanes = n,
                                      .pixel_floats = call.pixel_floats};
   call.rows = run.views[0].rows;
   check_place_outputs(&run, false);
   begin_exact(&run);
+  output.call = call;
   for (int tile = 0; tile < n_tiles; tile++)
-    for (int f = 0; f < n; f++) exact_output(&call, tile, f, &run);
-  snprintf(run.text, sizeof run.text, "%d filters, %d tiles, %d x %d%s, %s, %s values", n, n_tiles, call.n_rows,
+    for (int f = 0; f < n; f++) exact_output(&output, tile, f, &run);
+  snprintf(run.text, sizeof run.text, "%d x %d, %d filters, %d tiles, %d x %d%s, %s, %s values", side, side, n, n_tiles, call.n_rows,
            call.n_cols, call.pool ? " pooled" : "", mafat_activation_name(call.activation), values_name(values));
+  check_run(check, &run);
+}
+
+/* --- products --- */
+
+static void run_product(const struct mafat_kernels *k, const void *call)
+{
+  k->product(call);
+}
+
+static void exact_product(const struct mafat_product_call *c, int p, int tile, int f, struct check_call *run)
+{
+  const float *x = c->values + (size_t)p * c->values_point + (size_t)(tile * c->tile_floats);
+  const float *w = c->weights + (size_t)p * c->weights_point + f;
+  const double before = c->start ? 0 : (double)c->sums[(size_t)p * c->sums_point + (size_t)(tile * c->width + f)];
+  struct mafat_exact sum = {before, fabs(before)};
+  for (int ch = 0; ch < c->n_channels; ch++) {
+    double term = (double)x[ch] * (double)w[ch * c->width];
+    sum.value += term;
+    sum.magnitude += fabs(term);
+  }
+  *exact_at(run, p, tile, f) =
+      (struct check_value){sum.value, check_tolerance(sum, c->n_channels + 1, MAFAT_LINEAR)};
+}
+
+void check_product(struct check *check)
+{
+  const enum values values = random_values();
+  const int n = one_in(2) ? 128 : random_in(1, 140), n_tiles = random_in(1, 30), points = random_in(1, 4);
+  const int how = random_in(0, 2);
+  struct mafat_product_call call = {.n_points = points, .n_tiles = n_tiles, .n_channels = n,
+                                    .tile_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .width = 8 * random_in(1, 4),
+                                    .start = how == 1, .apart = how == 2};
+  inputs_reset();
+  const size_t row = (size_t)(n_tiles - 1) * (size_t)call.tile_floats + (size_t)n;
+  call.values_point = row + (one_in(2) ? 0 : (size_t)random_in(1, 40));
+  float *x = input_floats((size_t)(points - 1) * call.values_point + row);
+  for (int p = 0; p < points; p++)
+    for (int t = 0; t < n_tiles; t++)
+      fill(x + (size_t)p * call.values_point + (size_t)(t * call.tile_floats), (size_t)n, values);
+  call.values = x;
+  call.weights_point = (size_t)(n * call.width);
+  float *w = weight_floats((size_t)points * call.weights_point);
+  fill(w, (size_t)points * call.weights_point, ORDINARY);
+  call.weights = w;
+  struct check_call run = transform_call("product", run_product, &call, values);
+  run.views[0] = (struct check_view){.n_rows = points, .n_cols = n_tiles, .n_lanes = call.width, .pixel_floats = call.width};
+  call.sums_point = place_points(&run, one_in(2) ? 0 : random_in(1, 40));
+  call.sums = run.views[0].rows[0];
+  if (!call.start)
+    for (int p = 0; p < points; p++) fill(run.views[0].rows[p], (size_t)(n_tiles * call.width), ORDINARY);
+  for (int p = 0; p < points; p++)
+    for (int t = 0; t < n_tiles; t++)
+      for (int f = 0; f < call.width; f++) exact_product(&call, p, t, f, &run);
+  snprintf(run.text, sizeof run.text, "%d points, %d tiles, %d channels, width %d, start %d, apart %d, %s values", points,
+           n_tiles, n, call.width, call.start, call.apart, values_name(values));
   check_run(check, &run);
 }
 
@@ -227,18 +313,19 @@ void check_winograd_output(struct check *check)
 
 /* A map of h x w with one pixel of padding, one panel of up to 32 filters. */
 struct winograd_case {
+  const struct mafat_winograd *size;
   int h, w, n_channels, n_pieces, n_filters, width;
   bool pool;
   enum mafat_activation activation;
-  const float *rows[MAX_CHANNELS / 16][MAX_SIDE + 6]; /* [piece][padded row] */
+  const float *rows[MAX_CHANNELS / 16][MAX_SIDE + MAX_WINDOW]; /* [piece][padded row] */
   int piece_channels[MAX_CHANNELS / 16];
   const float *weights, *scale, *bias; /* as `conv` reads them */
   struct check_view *views;
 };
 
 /* Transformed numbers between the calls. */
-static float input_values[POINTS * MAX_TILES * MAX_CHANNELS], sums[POINTS * MAX_TILES * 32];
-static float weight_values[POINTS * MAX_CHANNELS * 32];
+static float input_values[MAX_POINTS * MAX_TILES * MAX_CHANNELS], sums[MAX_POINTS * MAX_TILES * 32];
+static float weight_values[MAX_POINTS * MAX_CHANNELS * 32];
 static struct winograd_case winograd_case;
 
 /* Transforms the inputs of a row of tiles, piece by piece. */
@@ -246,64 +333,56 @@ static void transform_inputs(const struct mafat_kernels *k, const struct winogra
 {
   for (int p = 0; p < c->n_pieces; p++) {
     const struct mafat_winograd_input_call input = {
-        .rows = c->rows[p] + tile_row * TILE, .n_cols = c->w + 2, .n_channels = c->piece_channels[p],
+        .rows = c->rows[p] + tile_row * c->size->outputs, .n_cols = c->w + 2, .n_channels = c->piece_channels[p],
         .pixel_floats = c->piece_channels[p], .n_tiles = n_tiles, .values = input_values + p * 16,
         .point_floats = (size_t)(n_tiles * MAX_CHANNELS), .tile_floats = MAX_CHANNELS};
-    k->winograd[MAFAT_WINOGRAD_4X4].input(&input);
+    k->winograd[c->size->size].input(&input);
   }
 }
 
-/* A matrix product for each point. */
+/* A matrix product for each point, and for each block of channels. */
 static void multiply(const struct mafat_kernels *k, const struct winograd_case *c, int n_tiles)
 {
-  const float *in_rows[MAX_CHANNELS / 16][POINTS];
-  float *out_rows[2][POINTS];
-  struct mafat_conv_piece pieces[MAX_CHANNELS / 16];
-  for (int p = 0; p < c->n_pieces; p++) {
-    for (int i = 0; i < POINTS; i++) in_rows[p][i] = input_values + i * n_tiles * MAX_CHANNELS + p * 16;
-    pieces[p] = (struct mafat_conv_piece){in_rows[p], c->piece_channels[p], MAX_CHANNELS};
+  const int block = c->size->block ? c->size->block : c->n_channels;
+  for (int ch = 0; ch < c->n_channels; ch += block) {
+    const struct mafat_product_call call = {
+        .values = input_values + ch, .values_point = (size_t)(n_tiles * MAX_CHANNELS), .tile_floats = MAX_CHANNELS,
+        .weights = weight_values + ch * c->width, .weights_point = (size_t)(c->n_channels * c->width), .sums = sums,
+        .sums_point = (size_t)(n_tiles * c->width), .n_points = c->size->points, .n_tiles = n_tiles,
+        .n_channels = mafat_min(block, c->n_channels - ch), .width = c->width, .start = ch == 0, .apart = ch > 0};
+    k->product(&call);
   }
-  struct mafat_conv_call call = {
-      .pieces = pieces, .n_pieces = c->n_pieces, .n_rows = POINTS, .n_cols = n_tiles, .window = mafat_window_square(1, 1, 0),
-      .weights = weight_values, .weights_row_floats = (size_t)(c->n_channels * c->width), .width = c->width,
-      .start = true};
-  for (int f = 0; f < c->n_filters; f += 16) {
-    int s = call.n_segments++;
-    for (int i = 0; i < POINTS; i++) out_rows[s][i] = sums + i * n_tiles * 32 + f;
-    call.segments[s] = (struct mafat_conv_segment){out_rows[s], mafat_min(16, c->n_filters - f), 32};
-  }
-  k->conv(&call);
 }
 
 static void run_whole(const struct mafat_kernels *k, const void *call)
 {
   const struct winograd_case *c = call;
-  const int n_tiles = (c->w + TILE - 1) / TILE;
+  const int side = c->size->outputs, n_tiles = mafat_winograd_tiles(c->size, c->w);
   /* Pieces one after the other, as `conv` wants them at every point. */
   const float *weights = c->weights;
   for (int p = 0; p < c->n_pieces; p++) {
-    k->winograd[MAFAT_WINOGRAD_4X4].weights(weights, c->piece_channels[p], c->width, weight_values + p * 16 * c->width,
+    k->winograd[c->size->size].weights(weights, c->piece_channels[p], c->width, weight_values + p * 16 * c->width,
                         (size_t)(c->n_channels * c->width));
     weights += 9 * c->piece_channels[p] * c->width;
   }
-  for (int row = 0; row < c->h; row += TILE) {
-    transform_inputs(k, c, row / TILE, n_tiles);
+  for (int row = 0; row < c->h; row += side) {
+    transform_inputs(k, c, row / side, n_tiles);
     multiply(k, c, n_tiles);
     for (int f = 0; f < c->n_filters; f += 16) {
       const struct check_view *v = &c->views[f / 16];
       const struct mafat_winograd_output_call output = {
-          .values = sums + f, .point_floats = (size_t)(n_tiles * 32), .tile_floats = 32, .n_tiles = n_tiles,
-          .rows = v->rows + (c->pool ? row / 2 : row), .n_rows = mafat_min(TILE, c->h - row), .n_cols = c->w,
+          .values = sums + f, .point_floats = (size_t)(n_tiles * c->width), .tile_floats = c->width, .n_tiles = n_tiles,
+          .rows = v->rows + (c->pool ? row / 2 : row), .n_rows = mafat_min(side, c->h - row), .n_cols = c->w,
           .n_filters = v->n_lanes, .pixel_floats = v->pixel_floats, .scale = c->scale + f, .bias = c->bias + f,
           .activation = c->activation, .pool = c->pool};
-      k->winograd[MAFAT_WINOGRAD_4X4].output(&output);
+      k->winograd[c->size->size].output(&output);
     }
   }
 }
 
 static void make_map(struct winograd_case *c)
 {
-  const int padded = (c->h + TILE - 1) / TILE * TILE + 2;
+  const int padded = mafat_winograd_tiles(c->size, c->h) * c->size->outputs + 2;
   for (int p = 0; p < c->n_pieces; p++) {
     int n = c->piece_channels[p] = mafat_min(16, c->n_channels - 16 * p);
     float *zeros = input_floats((size_t)((c->w + 2) * n));
@@ -320,7 +399,7 @@ static void make_map(struct winograd_case *c)
 }
 
 /* Of the largest output. */
-static const double whole_bound = 1e-5;
+static const double whole_bounds[MAFAT_N_WINOGRADS] = {[MAFAT_WINOGRAD_4X4] = 1e-5, [MAFAT_WINOGRAD_6X6] = 2e-5};
 
 /* The direct convolution, in double precision. Few outputs may all be small by
  * cancellation: their terms count instead. */
@@ -351,13 +430,13 @@ static void exact_whole(const struct winograd_case *c, struct check_call *run)
       run->exact[n].value = most;
     }
   }
-  for (size_t i = 0; i < n; i++) run->exact[i].tolerance = whole_bound * largest;
+  for (size_t i = 0; i < n; i++) run->exact[i].tolerance = whole_bounds[c->size->size] * largest;
 }
 
 void check_winograd(struct check *check)
 {
   struct winograd_case *c = &winograd_case;
-  *c = (struct winograd_case){.h = random_in(1, MAX_SIDE), .w = random_in(1, MAX_SIDE),
+  *c = (struct winograd_case){.size = random_winograd(), .h = random_in(1, MAX_SIDE), .w = random_in(1, MAX_SIDE),
                               .n_channels = one_in(2) ? USUAL_CHANNELS : random_in(1, USUAL_CHANNELS),
                               .n_filters = random_in(1, 8), .pool = one_in(3),
                               .activation = one_in(2) ? MAFAT_LEAKY : MAFAT_LINEAR};
@@ -369,7 +448,7 @@ void check_winograd(struct check *check)
   if (one_in(8)) { /* many channels, of one row of tiles */
     c->n_channels = random_in(USUAL_CHANNELS, MAX_CHANNELS);
     c->n_filters = random_in(1, 8);
-    c->h = mafat_min(c->h, TILE);
+    c->h = mafat_min(c->h, c->size->outputs);
   }
   c->n_pieces = mafat_n_blocks(c->n_channels);
   c->width = mafat_panel_width(c->n_filters);
@@ -391,7 +470,8 @@ void check_winograd(struct check *check)
         .n_lanes = mafat_min(16, c->n_filters - f), .pixel_floats = 16 + random_in(0, 4)};
   check_place_outputs(&run, false);
   exact_whole(c, &run);
-  snprintf(run.text, sizeof run.text, "map %d x %d, %d channels, %d filters%s, %s", c->h, c->w, c->n_channels,
+  snprintf(run.text, sizeof run.text, "%d x %d, map %d x %d, %d channels, %d filters%s, %s", c->size->outputs,
+           c->size->outputs, c->h, c->w, c->n_channels,
            c->n_filters, c->pool ? ", pooled" : "", mafat_activation_name(c->activation));
   check_run(check, &run);
 }

@@ -46,7 +46,7 @@ enum {
   SLOT_FLOATS = 1 << 17,
   MAX_WEIGHTS = 1 << 19,
   MAX_OUTPUTS = 1 << 20,
-  MAX_VIEW_ROWS = 36,
+  MAX_VIEW_ROWS = 64,
   MAX_VIEWS = 2
 };
 
@@ -120,7 +120,7 @@ void check_run(struct check *check, struct check_call *c);
 /* Makes and runs one case from check->seed. */
 typedef void check_case(struct check *check);
 check_case check_conv, check_winograd_weights, check_winograd_input, check_winograd_output,
-    check_winograd, check_depthwise, check_maxpool, check_avgpool, check_blend, check_scale,
+    check_product, check_winograd, check_depthwise, check_maxpool, check_avgpool, check_blend, check_scale,
     check_activate, check_softmax, check_scale_bytes, check_resample;
 
 #endif

@@ -16,8 +16,9 @@ static const char usage[] =
     "Compare every kernel of every level that this CPU runs with the reference of its class.\n"
     "\n"
     "  --kernel NAME  this kernel only: conv, winograd_weights, winograd_input,\n"
-    "                 winograd_output, winograd (a whole convolution), depthwise, maxpool,\n"
-    "                 avgpool, blend, scale, activate, softmax, scale_bytes, resample\n"
+    "                 winograd_output, product, winograd (a whole convolution), depthwise,\n"
+    "                 maxpool, avgpool, blend, scale, activate, softmax, scale_bytes,\n"
+    "                 resample\n"
     "  --cpu LEVEL    this level only: portable, avx2, avx512, neon\n"
     "  --seed N       the first case's seed; each case has the next (default: 1)\n"
     "  --cases N      of every kernel and level (default: 200 to 3000)\n"
@@ -46,6 +47,7 @@ static const struct {
     {"winograd_weights", check_winograd_weights, 300},
     {"winograd_input", check_winograd_input, 600},
     {"winograd_output", check_winograd_output, 600},
+    {"product", check_product, 800},
     {"winograd", check_winograd, 200},
     {"depthwise", check_depthwise, 1500},
     {"maxpool", check_maxpool, 1500},

@@ -91,31 +91,75 @@ static void transform(int n, int m, const double *t, const double *x, struct maf
     }
 }
 
-/* The points of interpolation: 0, +-A, +-B, infinity. */
-#define A 0.70710678118654752440
-#define B 1.41421356237309504880
+/* The matrices follow from the points of interpolation: 0, the others in pairs, infinity. */
+struct points {
+  int outputs, n; /* n: with infinity */
+  double at[8];
+};
 
-void mafat_exact_winograd_weights(double g[3][3], struct mafat_exact out[6][6])
+#define ROOT_HALF 0.70710678118654752440
+#define ROOT_2 1.41421356237309504880
+
+static const struct points sizes[MAFAT_N_WINOGRADS] = {
+    [MAFAT_WINOGRAD_4X4] = {4, 6, {0, ROOT_HALF, -ROOT_HALF, ROOT_2, -ROOT_2}},
+    [MAFAT_WINOGRAD_6X6] = {6, 8, {0, 1, -1, 2, -2, 0.5, -0.5}}};
+
+/* The product of (x - point) over the finite points but `without`: its coefficients. */
+static void polynomial(const struct points *p, int without, double *c)
 {
-  static const double matrix[6][3] = {{1, 0, 0},
-                                      {-2. / 3, -2. / 3 * A, -1. / 3},
-                                      {-2. / 3, 2. / 3 * A, -1. / 3},
-                                      {1. / 6, B / 6, 1. / 3},
-                                      {1. / 6, -B / 6, 1. / 3},
-                                      {0, 0, 1}};
-  transform(6, 3, matrix[0], g[0], out[0]);
+  for (int i = 0; i < p->n; i++) c[i] = i == 0;
+  for (int k = 0, degree = 0; k < p->n - 1; k++) {
+    if (k == without) continue;
+    degree++;
+    for (int i = degree; i >= 0; i--) c[i] = (i ? c[i - 1] : 0) - p->at[k] * c[i];
+  }
 }
 
-void mafat_exact_winograd_input(double d[6][6], struct mafat_exact out[6][6])
+/* Of point i: the product of its distances from the others. At 0 both matrices have the other sign. */
+static double distances(const struct points *p, int i)
 {
-  static const double matrix[6][6] = {{1, 0, -2.5, 0, 1, 0},  {0, -B, -2, A, 1, 0},  {0, B, -2, -A, 1, 0},
-                                      {0, -A, -0.5, B, 1, 0}, {0, A, -0.5, -B, 1, 0}, {0, 1, 0, -2.5, 0, 1}};
-  transform(6, 6, matrix[0], d[0], out[0]);
+  double product = 1;
+  for (int k = 0; k < p->n - 1; k++)
+    if (k != i) product *= p->at[i] - p->at[k];
+  return product;
 }
 
-void mafat_exact_winograd_output(double m[6][6], struct mafat_exact out[4][4])
+static double sign_of(const struct points *p, int i)
 {
-  static const double matrix[4][6] = {
-      {1, 1, 1, 1, 1, 0}, {0, A, -A, B, -B, 0}, {0, 0.5, 0.5, 2, 2, 0}, {0, A / 2, -A / 2, 2 * B, -2 * B, 1}};
-  transform(4, 6, matrix[0], m[0], out[0]);
+  return i == 0 && distances(p, 0) < 0 ? -1 : 1;
+}
+
+void mafat_exact_winograd_weights(enum mafat_winograd_size size, const double *g, struct mafat_exact *out)
+{
+  const struct points *p = &sizes[size];
+  double matrix[8][3] = {{0}};
+  for (int i = 0; i < p->n - 1; i++) {
+    double scale = sign_of(p, i) / distances(p, i);
+    matrix[i][0] = scale;
+    matrix[i][1] = scale * p->at[i];
+    matrix[i][2] = scale * p->at[i] * p->at[i];
+  }
+  matrix[p->n - 1][2] = 1;
+  transform(p->n, 3, matrix[0], g, out);
+}
+
+void mafat_exact_winograd_input(enum mafat_winograd_size size, const double *d, struct mafat_exact *out)
+{
+  const struct points *p = &sizes[size];
+  double matrix[64];
+  for (int i = 0; i < p->n; i++) {
+    polynomial(p, i, matrix + i * p->n);
+    for (int j = 0; j < p->n; j++) matrix[i * p->n + j] *= sign_of(p, i);
+  }
+  transform(p->n, p->n, matrix, d, out);
+}
+
+void mafat_exact_winograd_output(enum mafat_winograd_size size, const double *m, struct mafat_exact *out)
+{
+  const struct points *p = &sizes[size];
+  double matrix[64];
+  for (int row = 0; row < p->outputs; row++)
+    for (int i = 0; i < p->n; i++)
+      matrix[row * p->n + i] = i < p->n - 1 ? pow(p->at[i], row) : row == p->outputs - 1;
+  transform(p->outputs, p->n, matrix, m, out);
 }

@@ -21,9 +21,9 @@ struct mafat_exact mafat_exact_conv(const struct mafat_conv_call *c, int filter,
 struct mafat_exact mafat_exact_depthwise(const struct mafat_depthwise_call *c, int channel, int row,
                                          int col);
 
-/* Winograd's F(4x4, 3x3): G g G', B' d B, A' m A. */
-void mafat_exact_winograd_weights(double g[3][3], struct mafat_exact out[6][6]);
-void mafat_exact_winograd_input(double d[6][6], struct mafat_exact out[6][6]);
-void mafat_exact_winograd_output(double m[6][6], struct mafat_exact out[4][4]);
+/* Winograd's G g G', B' d B, A' m A: rows one after the other, as many as the size has. */
+void mafat_exact_winograd_weights(enum mafat_winograd_size size, const double *g, struct mafat_exact *out);
+void mafat_exact_winograd_input(enum mafat_winograd_size size, const double *d, struct mafat_exact *out);
+void mafat_exact_winograd_output(enum mafat_winograd_size size, const double *m, struct mafat_exact *out);
 
 #endif

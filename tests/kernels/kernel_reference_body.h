@@ -80,9 +80,9 @@ static void product(const struct mafat_product_call *c)
         const float *x = c->values + (size_t)p * c->values_point + (size_t)tile * (size_t)c->tile_floats;
         const float *w = c->weights + (size_t)p * c->weights_point + f;
         float *out = c->sums + (size_t)p * c->sums_point + (size_t)(tile * c->width + f);
-        float sum = c->start ? 0.0f : *out;
+        float sum = c->start || c->apart ? 0.0f : *out;
         for (int ch = 0; ch < c->n_channels; ch++) sum = scalar_madd(x[ch], w[ch * c->width], sum);
-        *out = sum;
+        *out = c->apart ? *out + sum : sum;
       }
 }
 

@@ -238,21 +238,28 @@ static void assert_near(float found, struct mafat_exact exact, const char *what,
                 exact.value, found);
 }
 
+/* Sizes in turn. */
+static const struct mafat_winograd *winograd_of_case(int i)
+{
+  return mafat_winograd_find((enum mafat_winograd_size)(i / 2 % MAFAT_N_WINOGRADS));
+}
+
 START_TEST(test_winograd_weights_are_transformed)
 {
   const struct mafat_kernels *k = begin_case(_i, 13);
-  int n = random_in(1, 16), width = 8 * random_in(1, 4);
+  const struct mafat_winograd *g = winograd_of_case(_i);
+  int n = random_in(1, 12), width = 8 * random_in(1, 4);
   size_t point = (size_t)(n * width + random_in(0, 9));
   float *values = output[0] + GUARD;
-  RUN_BOTH(k, winograd[MAFAT_WINOGRAD_4X4].weights(weights, n, width, values, point));
+  RUN_BOTH(k, winograd[g->size].weights(weights, n, width, values, point));
   ck_assert_msg(bits_agree(), "%s case %d: %d channels, width %d", k->name, _i, n, width);
   for (int lane = 0; lane < n * width; lane++) {
-    double g[3][3];
-    struct mafat_exact exact[6][6];
-    for (int tap = 0; tap < 9; tap++) g[tap / 3][tap % 3] = weights[tap * n * width + lane];
-    mafat_exact_winograd_weights(g, exact);
-    for (int p = 0; p < 36; p++)
-      assert_near(values[(size_t)p * point + (size_t)lane], exact[p / 6][p % 6], k->name, _i);
+    double taps[9];
+    struct mafat_exact exact[64];
+    for (int tap = 0; tap < 9; tap++) taps[tap] = weights[tap * n * width + lane];
+    mafat_exact_winograd_weights(g->size, taps, exact);
+    for (int p = 0; p < g->points; p++)
+      assert_near(values[(size_t)p * point + (size_t)lane], exact[p], k->name, _i);
   }
 }
 END_TEST
@@ -260,26 +267,28 @@ END_TEST
 START_TEST(test_winograd_input_is_transformed)
 {
   const struct mafat_kernels *k = begin_case(_i, 17);
-  int n = random_in(1, 16), n_tiles = random_in(1, 5), pixel = n + random_in(0, 3);
+  const struct mafat_winograd *g = winograd_of_case(_i);
+  int n = random_in(1, 16), n_tiles = random_in(1, 5), pixel = n + random_in(0, 3), all = g->outputs * n_tiles;
   struct mafat_winograd_input_call call = {
-      .rows = in_rows[0], .n_cols = random_in(4 * n_tiles - 3, 4 * n_tiles + 2), .n_channels = n,
+      .rows = in_rows[0], .n_cols = random_in(all - g->outputs + 1, all + 2), .n_channels = n,
       .pixel_floats = pixel, .n_tiles = n_tiles, .values = output[0] + GUARD, .tile_floats = n + random_in(0, 3)};
   call.point_floats = (size_t)(n_tiles * call.tile_floats);
   fill(input[0], MAX_FLOATS);
-  for (int y = 0; y < 6; y++) in_rows[0][y] = input[0] + y * 1024;
-  RUN_BOTH(k, winograd[MAFAT_WINOGRAD_4X4].input(&call));
+  for (int y = 0; y < g->window; y++) in_rows[0][y] = input[0] + y * 1024;
+  RUN_BOTH(k, winograd[g->size].input(&call));
   ck_assert_msg(bits_agree(), "%s case %d: %d channels, %d tiles, %d columns", k->name, _i, n, n_tiles, call.n_cols);
   for (int tile = 0; tile < n_tiles; tile++)
     for (int ch = 0; ch < n; ch++) {
-      double d[6][6];
-      struct mafat_exact exact[6][6];
-      for (int y = 0; y < 6; y++)
-        for (int x = 0; x < 6; x++)
-          d[y][x] = 4 * tile + x < call.n_cols ? in_rows[0][y][(4 * tile + x) * pixel + ch] : 0;
-      mafat_exact_winograd_input(d, exact);
-      for (int p = 0; p < 36; p++)
-        assert_near(call.values[(size_t)p * call.point_floats + (size_t)(tile * call.tile_floats + ch)],
-                    exact[p / 6][p % 6], k->name, _i);
+      double d[64];
+      struct mafat_exact exact[64];
+      for (int i = 0; i < g->points; i++) {
+        int y = i / g->window, x = g->outputs * tile + i % g->window;
+        d[i] = x < call.n_cols ? in_rows[0][y][x * pixel + ch] : 0;
+      }
+      mafat_exact_winograd_input(g->size, d, exact);
+      for (int p = 0; p < g->points; p++)
+        assert_near(call.values[(size_t)p * call.point_floats + (size_t)(tile * call.tile_floats + ch)], exact[p],
+                    k->name, _i);
     }
 }
 END_TEST
@@ -287,31 +296,49 @@ END_TEST
 START_TEST(test_winograd_output_is_transformed)
 {
   const struct mafat_kernels *k = begin_case(_i, 19);
-  int n = random_in(1, 16), n_tiles = random_in(1, 5);
+  const struct mafat_winograd *g = winograd_of_case(_i);
+  int n = random_in(1, 16), n_tiles = random_in(1, 4), side = g->outputs;
   struct mafat_winograd_output_call call = {
       .values = input[0], .tile_floats = n + random_in(0, 3), .n_tiles = n_tiles, .rows = out_rows[0],
-      .n_rows = random_in(1, 4), .n_cols = random_in(4 * n_tiles - 3, 4 * n_tiles), .n_filters = n,
+      .n_rows = random_in(1, side), .n_cols = random_in(side * n_tiles - side + 1, side * n_tiles), .n_filters = n,
       .pixel_floats = n + random_in(0, 3), .scale = scale, .bias = bias, .pool = random_in(0, 1),
       .activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1)};
   call.point_floats = (size_t)(n_tiles * call.tile_floats);
   fill(input[0], MAX_FLOATS);
-  RUN_BOTH(k, winograd[MAFAT_WINOGRAD_4X4].output(&call));
+  RUN_BOTH(k, winograd[g->size].output(&call));
   ck_assert_msg(bits_agree(), "%s case %d: %d filters, %d x %d, pool %d, %s", k->name, _i, n, call.n_rows, call.n_cols,
                 call.pool, mafat_activation_name(call.activation));
   call.pool = false;
   call.activation = MAFAT_LINEAR;
-  k->winograd[MAFAT_WINOGRAD_4X4].output(&call);
+  k->winograd[g->size].output(&call);
   for (int col = 0; col < call.n_cols; col++)
     for (int f = 0; f < n; f++) {
-      double m[6][6];
-      struct mafat_exact exact[4][4];
-      for (int p = 0; p < 36; p++)
-        m[p / 6][p % 6] = input[0][(size_t)p * call.point_floats + (size_t)(col / 4 * call.tile_floats + f)];
-      mafat_exact_winograd_output(m, exact);
+      double m[64];
+      struct mafat_exact exact[36];
+      for (int p = 0; p < g->points; p++)
+        m[p] = input[0][(size_t)p * call.point_floats + (size_t)(col / side * call.tile_floats + f)];
+      mafat_exact_winograd_output(g->size, m, exact);
       for (int row = 0; row < call.n_rows; row++)
         assert_near(out_rows[0][row][col * call.pixel_floats + f],
-                    mafat_exact_finish(exact[row][col % 4], scale[f], bias[f], MAFAT_LINEAR), k->name, _i);
+                    mafat_exact_finish(exact[row * side + col % side], scale[f], bias[f], MAFAT_LINEAR), k->name, _i);
     }
+}
+END_TEST
+
+START_TEST(test_products_match_the_written_order)
+{
+  const struct mafat_kernels *k = begin_case(_i, 23);
+  int n = random_in(1, 40), n_tiles = random_in(1, 17), width = 8 * random_in(1, 4), points = random_in(1, 3);
+  int tile = n + random_in(0, 5), how = random_in(0, 2);
+  struct mafat_product_call call = {
+      .values = input[0], .values_point = (size_t)(n_tiles * tile + random_in(0, 9)), .tile_floats = tile,
+      .weights = weights, .weights_point = (size_t)(n * width), .sums = output[0] + GUARD,
+      .sums_point = (size_t)(n_tiles * width + random_in(0, 9)), .n_points = points, .n_tiles = n_tiles,
+      .n_channels = n, .width = width, .start = how == 1, .apart = how == 2};
+  fill(input[0], MAX_FLOATS);
+  RUN_BOTH(k, product(&call));
+  ck_assert_msg(bits_agree(), "%s case %d: %d points, %d tiles, %d channels, width %d, start %d apart %d", k->name, _i,
+                points, n_tiles, n, width, call.start, call.apart);
 }
 END_TEST
 
@@ -411,6 +438,7 @@ Suite *kernels_suite(void)
   tcase_add_loop_test(t, test_winograd_weights_are_transformed, 0, test_seeds(60));
   tcase_add_loop_test(t, test_winograd_input_is_transformed, 0, test_seeds(200));
   tcase_add_loop_test(t, test_winograd_output_is_transformed, 0, test_seeds(200));
+  tcase_add_loop_test(t, test_products_match_the_written_order, 0, test_seeds(400));
   tcase_add_loop_test(t, test_activations_are_darknets, 0, MAFAT_N_ACTIVATIONS);
   tcase_add_loop_test(t, test_activation_of_an_array_is_that_of_each_element, 0, MAFAT_N_ACTIVATIONS);
   tcase_add_loop_test(t, test_activations_survive_extremes, 0, MAFAT_N_ACTIVATIONS);
