@@ -99,7 +99,7 @@ struct mafat_model_options {
   int n_outputs;
   struct mafat_arena *arena; /* shared with other models; NULL (default): the model has one of its own */
   int width, height;    /* of the input, in place of the cfg's; 0 (default): the cfg's */
-  const char *algorithm; /* of convolutions: "direct", "winograd" (3x3 layers of stride 1), or "auto"
+  const char *algorithm; /* of convolutions: "direct", "winograd", "winograd-large" (3x3 layers of stride 1), or "auto"
                            (NULL, default): for each layer the faster one that fits; of a given
                            plan by shapes, direct everywhere if only that fits */
   int threads;          /* that compute, the caller's included; default 1; 0: as many as are predicted to
@@ -250,7 +250,7 @@ struct mafat_memory_facts {
 /* A plan, and what it is predicted to take. */
 struct mafat_plan_facts {
   const char *text;      /* as in mafat_model_options.plan */
-  const char *algorithm; /* of convolutions, where the text says nothing else: "auto", "direct", "winograd" */
+  const char *algorithm; /* of convolutions, where the text says nothing else: as in the options */
   int threads;           /* that compute */
   int n_layers, n_groups;
   bool fits;             /* memory.charge_bytes within the budget */
@@ -290,7 +290,7 @@ struct mafat_layer_facts {
   int size, stride, filters; /* as far as the type has them, else 0 */
   int group;             /* that it is run in */
   int inside;            /* the layer in whose step it is computed, without a map of its own; -1: in its own */
-  const char *algorithm; /* of a convolution: "direct" or "winograd"; else NULL */
+  const char *algorithm; /* of a convolution: "direct", "winograd", "winograd-large"; else NULL */
   const char *weights;   /* as of its group, but for small layers and those that cannot be read a part at a time; NULL: none */
   size_t weights_bytes;  /* packed */
   uint64_t macs;         /* its own, with what is computed again */

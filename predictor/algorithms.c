@@ -4,9 +4,8 @@
 
 static enum mafat_algorithm default_of(enum mafat_algorithm wanted, const struct mafat_layer *l)
 {
-  bool winograd = wanted == MAFAT_AUTO ? mafat_winograd_pays(l)
-                                       : wanted == MAFAT_WINOGRAD && mafat_winograd_applies(l);
-  return winograd ? MAFAT_WINOGRAD : MAFAT_DIRECT;
+  if (wanted == MAFAT_AUTO) return mafat_winograd_pays(l) ? MAFAT_WINOGRAD : MAFAT_DIRECT;
+  return mafat_winograd_applies(l) ? wanted : MAFAT_DIRECT;
 }
 
 int mafat_algorithms_default(struct mafat_plan *plan, const struct mafat_network *n)
@@ -31,8 +30,8 @@ int mafat_algorithms_apply(struct mafat_plan *plan, const struct mafat_network *
     for (int l = spans[i].begin; l < spans[i].end; l++) {
       bool applies = algorithm == MAFAT_DIRECT || mafat_winograd_applies(&n->layers[l]);
       if (!applies && word->n && mafat_span_size(spans[i]) == 1)
-        return mafat_fail(d, MAFAT_EINVAL, "expected a 3x3 convolution of stride 1 behind :winograd, found layer %d [%s]",
-                          l, mafat_layer_type_name(n->layers[l].type));
+        return mafat_fail(d, MAFAT_EINVAL, "expected a 3x3 convolution of stride 1 behind :%s, found layer %d [%s]",
+                          mafat_algorithm_name(algorithm), l, mafat_layer_type_name(n->layers[l].type));
       if (applies) plan->algorithms[l] = algorithm;
     }
   }
@@ -90,6 +89,8 @@ static int fill_word(const struct mafat_algorithm_choice *c, enum mafat_algorith
 
 int mafat_algorithms_words(const struct mafat_algorithm_choice *choice, struct mafat_group_spec *group)
 {
-  int code = fill_word(choice, MAFAT_DIRECT, &group->direct);
-  return code ? code : fill_word(choice, MAFAT_WINOGRAD, &group->winograd);
+  int code = MAFAT_OK;
+  for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && code == MAFAT_OK; a++)
+    code = fill_word(choice, (enum mafat_algorithm)a, &group->algorithms[a]);
+  return code;
 }

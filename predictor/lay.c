@@ -196,9 +196,9 @@ static int lay_groups(struct laying *l)
     if (!last && (g->end <= first || g->end >= all))
       return mafat_fail(l->d, MAFAT_EINVAL, "expected a cut between %d and %d, found %d",
                         first + 1, all - 1, g->end);
-    int code = mafat_algorithms_apply(l->plan, l->network, layers, MAFAT_DIRECT, &g->direct, l->d);
-    if (code == MAFAT_OK)
-      code = mafat_algorithms_apply(l->plan, l->network, layers, MAFAT_WINOGRAD, &g->winograd, l->d);
+    int code = MAFAT_OK;
+    for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && code == MAFAT_OK; a++)
+      code = mafat_algorithms_apply(l->plan, l->network, layers, (enum mafat_algorithm)a, &g->algorithms[a], l->d);
     if (code == MAFAT_OK) code = lay_run(l, g, layers.begin, layers.end);
     if (code) return code;
     first = layers.end;

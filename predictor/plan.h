@@ -43,7 +43,7 @@ struct mafat_plan {
   int *order;    /* the layers as they are run, group by group too */
   int *position; /* [layer]: in order; the members of a fan have that of its convolution */
   enum mafat_algorithm wanted;      /* the options': what no word of a group says otherwise */
-  enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or MAFAT_WINOGRAD */
+  enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or one of Winograd's */
   int *inner; /* [operator]: the layer that is computed inside its step (fusion.h), or -1 */
   int *outer; /* [operator]: the layer in whose step it is computed, or -1: in its own */
   bool packed;                     /* the weights file is in kernel order */

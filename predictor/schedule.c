@@ -3,6 +3,7 @@
 #include "predictor/fusion.h"
 #include "predictor/packing.h"
 #include "predictor/residence.h"
+#include "predictor/winograd.h"
 
 static const struct mafat_generator *const generators[MAFAT_N_CUTS] = {
     [MAFAT_CUT_GRID] = &mafat_generator_grid,
@@ -109,7 +110,8 @@ void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step)
 }
 
 /* Slices keep what is streamed at a time small. Pooled sums are not stored, so
- * they are not continued; Winograd's are, in scratch. */
+ * they are not continued; Winograd's are, in scratch, but for blocks that are summed by
+ * themselves. */
 static int slice_end(const struct mafat_schedule *s)
 {
   const struct mafat_division *d = &s->division;
@@ -118,6 +120,8 @@ static int slice_end(const struct mafat_schedule *s)
   bool pooled = mafat_fusion_pools(s->plan, s->network, d->whole.layer);
   if (s->plan->residence[reader] != MAFAT_STREAMED || (pooled && s->plan->algorithms[reader] == MAFAT_DIRECT))
     return all;
+  const struct mafat_winograd *winograd = mafat_plan_winograd(s->plan, d->whole.layer);
+  if (winograd && winograd->block) return mafat_slice_end(mafat_layer_sources(l), d->channel, winograd->block);
   bool flat = mafat_layer_is_flat(l);
   int taps = flat ? 1 : mafat_window_area(&l->window), width = MAFAT_PANEL * s->plan->n_threads;
   int n = MAFAT_SLICE_FLOATS / (width * taps);

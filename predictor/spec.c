@@ -53,10 +53,12 @@ int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_wor
   return MAFAT_OK;
 }
 
+/* A number follows in a plan: none ends in a digit. */
+static const char *const algorithm_names[MAFAT_N_ALGORITHMS] = {"auto", "direct", "winograd", "winograd-large"};
+
 static void release_group(struct mafat_heap *heap, struct mafat_group_spec *g)
 {
-  mafat_heap_free(heap, g->direct.layers);
-  mafat_heap_free(heap, g->winograd.layers);
+  for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++) mafat_heap_free(heap, g->algorithms[a].layers);
   if (g->cut.kind != MAFAT_CUT_GRID) return;
   mafat_heap_free(heap, g->cut.as.grid.rows);
   mafat_heap_free(heap, g->cut.as.grid.cols);
@@ -101,7 +103,9 @@ static bool copy_group(struct mafat_heap *heap, struct mafat_group_spec *out, co
     bool rows = copy_numbers(heap, &out->cut.as.grid.rows, grid->rows, grid->n_rows - 1);
     enough = copy_numbers(heap, &out->cut.as.grid.cols, grid->cols, grid->n_cols - 1) && rows;
   }
-  return enough && copy_word(heap, &out->direct, &from->direct) && copy_word(heap, &out->winograd, &from->winograd);
+  for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && enough; a++)
+    enough = copy_word(heap, &out->algorithms[a], &from->algorithms[a]);
+  return enough;
 }
 
 int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *group)
@@ -292,9 +296,9 @@ static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
 static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
 {
   static const char *const words[] = {
-      [MAFAT_CUT_GRID] = "balanced, loaded, streamed, direct or winograd",
-      [MAFAT_CUT_ROWS] = "loaded, streamed, direct or winograd",
-      [MAFAT_CUT_PANELS] = "apart, loaded, streamed, direct or winograd"};
+      [MAFAT_CUT_GRID] = "balanced, loaded, streamed, direct, winograd or winograd-large",
+      [MAFAT_CUT_ROWS] = "loaded, streamed, direct, winograd or winograd-large",
+      [MAFAT_CUT_PANELS] = "apart, loaded, streamed, direct, winograd or winograd-large"};
   bool *once = NULL;
   if (g->cut.kind == MAFAT_CUT_GRID && take(p, "balanced")) once = &g->cut.as.grid.balanced;
   else if (g->cut.kind == MAFAT_CUT_PANELS && take(p, "apart")) once = &g->cut.as.panels.apart;
@@ -308,11 +312,12 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
     *again = *again || g->weights.residence != MAFAT_KEPT;
     return loaded ? take_loaded(p, &g->weights) : take_ring(p, &g->weights);
   }
-  bool direct = take(p, "direct");
-  if (!direct && !take(p, "winograd")) return expected(p, words[g->cut.kind]);
-  struct mafat_algorithm_word *word = direct ? &g->direct : &g->winograd;
-  *again = *again || word->given;
-  return take_layers(p, word);
+  /* From the last one, for some names begin with others. */
+  int a = MAFAT_N_ALGORITHMS - 1;
+  while (a >= MAFAT_DIRECT && !take(p, algorithm_names[a])) a--;
+  if (a < MAFAT_DIRECT) return expected(p, words[g->cut.kind]);
+  *again = *again || g->algorithms[a].given;
+  return take_layers(p, &g->algorithms[a]);
 }
 
 /* The words behind a group: how, and where weights are. */
@@ -326,9 +331,14 @@ static int take_words(struct parser *p, struct mafat_group_spec *g)
   if (again)
     return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: words stand once, and weights are loaded or streamed, not both",
                       p->text);
-  if (g->direct.given && g->winograd.given && (!g->direct.n || !g->winograd.n))
-    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected layers behind :direct and :winograd where both stand",
-                      p->text);
+  int given = 0, whole = MAFAT_AUTO;
+  for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++) {
+    given += g->algorithms[a].given;
+    if (g->algorithms[a].given && !g->algorithms[a].n) whole = a;
+  }
+  if (given > 1 && whole != MAFAT_AUTO)
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected layers behind :%s, for another algorithm stands beside it",
+                      p->text, algorithm_names[whole]);
   const struct mafat_grid *grid = &g->cut.as.grid;
   if (g->cut.kind == MAFAT_CUT_GRID && grid->balanced && (grid->rows || grid->cols))
     return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: boundaries are given or balanced, not both", p->text);
@@ -429,10 +439,11 @@ static void write_weights(struct writer *w, const struct mafat_group_weights *we
   else if (weights->ring) put_number(w, weights->ring);
 }
 
-static void write_word(struct writer *w, const char *name, const struct mafat_algorithm_word *word)
+static void write_word(struct writer *w, enum mafat_algorithm algorithm, const struct mafat_algorithm_word *word)
 {
   if (!word->given) return;
-  put(w, name);
+  put(w, ":");
+  put(w, algorithm_names[algorithm]);
   for (int i = 0; i < word->n; i++) {
     if (i) put(w, ",");
     put_number(w, word->layers[i].begin);
@@ -449,8 +460,8 @@ size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t room)
     const struct mafat_group_spec *g = &spec->groups[i];
     write_cut(&w, &g->cut);
     write_weights(&w, &g->weights);
-    write_word(&w, ":direct", &g->direct);
-    write_word(&w, ":winograd", &g->winograd);
+    for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++)
+      write_word(&w, (enum mafat_algorithm)a, &g->algorithms[a]);
     if (i + 1 == spec->n_groups) break;
     put(&w, "/");
     put_number(&w, g->end);
@@ -479,8 +490,6 @@ int mafat_spec_compare(const struct mafat_spec *a, const struct mafat_spec *b, b
 
 /* ---- words ---- */
 
-static const char *const algorithm_names[] = {"auto", "direct", "winograd"};
-
 const char *mafat_algorithm_name(enum mafat_algorithm algorithm)
 {
   return algorithm_names[algorithm];
@@ -488,7 +497,7 @@ const char *mafat_algorithm_name(enum mafat_algorithm algorithm)
 
 bool mafat_algorithm_find(enum mafat_algorithm *algorithm, const char *name)
 {
-  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++)
+  for (int a = MAFAT_AUTO; a < MAFAT_N_ALGORITHMS; a++)
     if (strcmp(name, algorithm_names[a]) == 0) {
       *algorithm = (enum mafat_algorithm)a;
       return true;

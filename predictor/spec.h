@@ -24,7 +24,8 @@
  *                         streamed, in every step of rows anew (streamed: 80 KB)
  *   rows4:direct/12/panels:direct22,26-28
  *                         which algorithm convolutions use, where it is not the one
- *                         that the options give: all of the group's, or some (:winograd) */
+ *                         that the options give: all of the group's, or some (:winograd,
+ *                         :winograd-large) */
 #ifndef MAFAT_PREDICTOR_SPEC_H
 #define MAFAT_PREDICTOR_SPEC_H
 
@@ -38,7 +39,9 @@
 enum mafat_algorithm {
   MAFAT_AUTO,    /* for each layer the one that is expected to be faster */
   MAFAT_DIRECT,
-  MAFAT_WINOGRAD /* F(4x4, 3x3), where it applies; the others are direct */
+  MAFAT_WINOGRAD,      /* F(4x4, 3x3), where it applies; the others are direct */
+  MAFAT_WINOGRAD_LARGE, /* F(6x6, 3x3), the same */
+  MAFAT_N_ALGORITHMS
 };
 
 /* Where a layer's weights are while the plan runs. */
@@ -94,7 +97,7 @@ struct mafat_group_spec {
   int end; /* behind its last layer; of the last group 0: where the network, or what is run of it, ends */
   struct mafat_cut cut;
   struct mafat_group_weights weights;
-  struct mafat_algorithm_word direct, winograd;
+  struct mafat_algorithm_word algorithms[MAFAT_N_ALGORITHMS]; /* from MAFAT_DIRECT on */
 };
 
 struct mafat_spec {
@@ -145,7 +148,7 @@ static inline struct mafat_cut mafat_cut_panels(bool apart)
   return (struct mafat_cut){.kind = MAFAT_CUT_PANELS, .as.panels = {apart}};
 }
 
-/* "auto", "direct", "winograd". */
+/* "auto", "direct", "winograd", "winograd-large". */
 const char *mafat_algorithm_name(enum mafat_algorithm algorithm);
 bool mafat_algorithm_find(enum mafat_algorithm *algorithm, const char *name);
 

@@ -2,7 +2,8 @@
 
 const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm)
 {
-  return algorithm == MAFAT_WINOGRAD ? mafat_winograd_find(MAFAT_WINOGRAD_4X4) : NULL;
+  if (algorithm == MAFAT_WINOGRAD) return mafat_winograd_find(MAFAT_WINOGRAD_4X4);
+  return algorithm == MAFAT_WINOGRAD_LARGE ? mafat_winograd_find(MAFAT_WINOGRAD_6X6) : NULL;
 }
 
 bool mafat_winograd_applies(const struct mafat_layer *l)

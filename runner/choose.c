@@ -161,7 +161,7 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
     return mafat_fail(d, MAFAT_EINVAL, "expected 1 to %d boxes, found %d", MOST_BOXES, o->max_boxes);
   if (o->max_boxes) basis->options.most_boxes = o->max_boxes;
   if (o->algorithm && !mafat_algorithm_find(&basis->options.algorithm, o->algorithm))
-    return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd), found %.60s", o->algorithm);
+    return mafat_fail(d, MAFAT_EINVAL, "expected an algorithm (auto, direct, winograd, winograd-large), found %.60s", o->algorithm);
   mafat_calibration_load(&basis->calibration, cpu, &o->warnings);
   if (!budget.bytes) mafat_budget_find(&budget, "");
   *r = (struct mafat_choice_request){

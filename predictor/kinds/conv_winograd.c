@@ -12,6 +12,7 @@ enum {
    * values of a turn should not be much larger than a second-level cache, and
    * transforms of a small layer are kept for the whole step. */
   TURN_TILES = 64,
+  LARGE_TURN_TILES = 96,
   TURN_VALUES_BYTES = 8 << 20,
   TURN_CHANNELS = 128,
   SLICE_CHANNELS = 64, /* where the input is transformed in a step of its own: memory is scarce there */
@@ -28,7 +29,8 @@ static double values_bytes(const struct mafat_winograd *g, double tiles, double 
 static int choose_tile_rows(const struct mafat_conv_request *r, int tiles_across, int tiles_down)
 {
   int by_bytes = (int)(TURN_VALUES_BYTES / values_bytes(r->winograd, tiles_across, r->layer->in.c));
-  int rows = mafat_max(mafat_min(mafat_divide_up(TURN_TILES, tiles_across), by_bytes), 1);
+  int wanted = r->winograd->size == MAFAT_WINOGRAD_4X4 ? TURN_TILES : LARGE_TURN_TILES;
+  int rows = mafat_max(mafat_min(mafat_divide_up(wanted, tiles_across), by_bytes), 1);
   rows = mafat_min(rows, tiles_down);
   return mafat_divide_up(tiles_down, mafat_divide_up(tiles_down, rows)); /* even turns */
 }
@@ -74,8 +76,8 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
   for (int f = 0; f < l->filters; f = mafat_panel_end(l, f))
     width += (size_t)mafat_panel_width(mafat_panel_end(l, f) - f);
   s->n_pieces = mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
-  s->in_rows = g->points; /* more than a window's rows, which the transforms use */
-  s->rows_per_call = g->points;
+  s->in_rows = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->window; /* the transforms use a window's */
+  s->rows_per_call = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->outputs;
   s->shared_values = r->transforms;
   s->tile_rows = down;
   if (!s->shared_values)
@@ -92,7 +94,8 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
     return false;
   s->keep_weights = down > s->tile_rows && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
   /* A turn ends at a piece, so it may go beyond by one piece less a channel. */
-  s->turn_channels = mafat_min(s->shared_values ? SLICE_CHANNELS : TURN_CHANNELS, l->in.c);
+  int turn = g->block ? g->block : s->shared_values ? SLICE_CHANNELS : TURN_CHANNELS;
+  s->turn_channels = mafat_min(turn, l->in.c);
   size_t held = points * mafat_scratch_point_floats(
                              (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * MAFAT_PANEL);
   s->sums_floats = sums;

@@ -15,7 +15,8 @@
  * slice lie in shared scratch.
  *
  * A product's channels are summed in the order of a direct convolution; splits
- * between turns of channels store and reload the sums exactly. */
+ * between turns of channels store and reload the sums exactly. F(6x6) sums blocks of
+ * channels (base/winograd.h) by themselves and adds them: no turn or slice parts one. */
 #include "runner/kinds/conv.h"
 
 #include "predictor/winograd.h"
@@ -179,7 +180,9 @@ static void multiply(struct winograd *g, int first, int end, const float *weight
         .tile_floats = block.n_channels, .weights = weights + (size_t)(channel - first_channel) * (size_t)width,
         .weights_point = weights_point, .sums = g->sums, .sums_point = sums_point_floats(g, width),
         .n_points = g->size->points, .n_tiles = g->n_tiles, .n_channels = piece_position(c, next) - channel,
-        .width = width, .start = i == 0};
+        .width = width, .start = i == 0,
+        .apart = i > 0 && g->size->block};
+    assert(!call.apart || call.n_channels == block.n_channels);
     c->worker->kernels->product(&call);
   }
 }

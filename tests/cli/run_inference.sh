@@ -169,7 +169,7 @@ expects --max-boxes 'a number from 1 to 1000000' 0 -1 x '' 1000001 1e3 2M
 expects --image-scaling 'exact or fast' '' slow Fast 'fast '
 expects --cpu 'portable, avx2, avx512 or neon' sse9 '' AVX2 portable2 avx5120
 expects --threads 'a number from 1 to 64, or auto' 0 65 -1 x '' 2x 1.5 1e1 99999999999
-expects --algorithm 'auto, direct or winograd' fft '' Direct winograd2 auto,direct
+expects --algorithm 'auto, direct, winograd or winograd-large' fft '' Direct winograd2 auto,direct
 bad layers-too-many 'found 9' --layers 9 $model a.ppm
 
 # ---- Bad files
@@ -263,7 +263,7 @@ bad_plan 0x1 'expected 1 to 65536 tiles a side, found 0'
 bad_plan 1x65537 'expected 1 to 65536 tiles a side, found 65537'
 bad_plan 1x99999999999999999999 'expected a smaller number at character 3'
 bad_plan -1x1 'expected a grid like 5x5 at character 1'
-bad_plan 2x2:even 'expected balanced, loaded, streamed, direct or winograd at character 5, found even'
+bad_plan 2x2:even 'expected balanced, loaded, streamed, direct, winograd or winograd-large at character 5, found even'
 bad_plan '[4]x2:balanced' 'boundaries are given or balanced, not both'
 bad_plan '[0]x2' 'expected rising boundaries above 0, found 0'
 bad_plan '[9,9]x2' 'expected rising boundaries above 0, found 9'

@@ -111,7 +111,7 @@ static const char *const searches[] = {"best", "greedy", NULL}, *const predictor
                   *const locks[] = {"auto", "on", "off", NULL},
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
                   *const scalings[] = {"exact", "fast", NULL},
-                  *const algorithms[] = {"auto", "direct", "winograd", NULL},
+                  *const algorithms[] = {"auto", "direct", "winograd", "winograd-large", NULL},
                   *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
 
 static bool is_one_of(const char *text, const char *const *list)
@@ -184,7 +184,7 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
     return is_one_of(optarg, scalings) ? MAFAT_OK : expects(d, "image-scaling", "exact or fast");
   case OPTION_ALGORITHM:
     o->algorithm = optarg;
-    return is_one_of(optarg, algorithms) ? MAFAT_OK : expects(d, "algorithm", "auto, direct or winograd");
+    return is_one_of(optarg, algorithms) ? MAFAT_OK : expects(d, "algorithm", "auto, direct, winograd or winograd-large");
   case OPTION_THREADS:
     if (strcmp(optarg, "auto") == 0) {
       o->threads = 0;

@@ -16,11 +16,11 @@ static double arena_excess(const struct mafat_plan_facts *p)
 /* "convolutional 3x3 winograd", "convolutional 3x3 (in 7)", "maxpool 2x2" */
 static void describe_layer(const struct mafat_layer_facts *layer, char *text, size_t room)
 {
-  bool winograd = layer->algorithm && strcmp(layer->algorithm, "winograd") == 0;
+  bool direct = !layer->algorithm || strcmp(layer->algorithm, "direct") == 0;
   char size[32] = "", where[32] = "";
   if (layer->size > 0) snprintf(size, sizeof size, " %dx%d", layer->size, layer->size);
   if (layer->inside >= 0) snprintf(where, sizeof where, " (in %d)", layer->inside);
-  snprintf(text, room, "%s%s%s%s", layer->type, size, winograd ? " winograd" : "", where);
+  snprintf(text, room, "%s%s%s%s%s", layer->type, size, direct ? "" : " ", direct ? "" : layer->algorithm, where);
 }
 
 static void describe_group(const struct mafat_group_facts *group, char *text, size_t room)

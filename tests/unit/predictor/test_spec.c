@@ -74,8 +74,9 @@ START_TEST(what_is_read_is_in_the_struct)
   ck_assert(g[1].weights.residence == MAFAT_STREAMED && g[1].weights.loaded_kb == 300);
   ck_assert(g[2].cut.as.rows.least == 0 && g[2].weights.residence == MAFAT_STREAMED && g[2].weights.ring == 0);
   ck_assert(g[3].cut.kind == MAFAT_CUT_PANELS && g[3].cut.as.panels.apart && g[3].weights.ring == 4);
-  ck_assert(g[3].direct.given && g[3].direct.n == 1 && g[3].direct.layers[0].begin == 7 && g[3].direct.layers[0].end == 9);
-  ck_assert(!g[3].winograd.given && !mafat_cut_is_tiled(&g[3].cut));
+  ck_assert(g[3].algorithms[MAFAT_DIRECT].given && g[3].algorithms[MAFAT_DIRECT].n == 1 &&
+            g[3].algorithms[MAFAT_DIRECT].layers[0].begin == 7 && g[3].algorithms[MAFAT_DIRECT].layers[0].end == 9);
+  ck_assert(!g[3].algorithms[MAFAT_WINOGRAD].given && !mafat_cut_is_tiled(&g[3].cut));
   mafat_spec_close(&s);
 }
 END_TEST
@@ -147,9 +148,9 @@ START_TEST(a_spec_is_made_group_by_group)
   struct mafat_group_spec *g = mafat_spec_add(spec);
   ck_assert_str_eq(test_spec_text(spec), "rows3/5/1x1"); /* what is usual */
   g->weights.residence = MAFAT_STREAMED;
-  g->winograd.given = true;
-  ck_assert_int_eq(mafat_algorithm_word_add(NULL, &g->winograd, mafat_span(6, 9)), MAFAT_OK);
-  ck_assert_int_eq(mafat_algorithm_word_add(NULL, &g->winograd, mafat_span(11, 12)), MAFAT_OK);
+  g->algorithms[MAFAT_WINOGRAD].given = true;
+  ck_assert_int_eq(mafat_algorithm_word_add(NULL, &g->algorithms[MAFAT_WINOGRAD], mafat_span(6, 9)), MAFAT_OK);
+  ck_assert_int_eq(mafat_algorithm_word_add(NULL, &g->algorithms[MAFAT_WINOGRAD], mafat_span(11, 12)), MAFAT_OK);
   ck_assert_str_eq(test_spec_text(spec), "rows3/5/1x1:streamed:winograd6-8,11");
   mafat_spec_close(&spec);
   mafat_spec_close(&spec);

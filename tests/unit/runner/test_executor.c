@@ -167,13 +167,13 @@ static struct mafat_plan_options random_options(struct test_rng *rng, enum mafat
   return options;
 }
 
-/* As words behind groups would have it: each layer one or the other, by bits of a
- * number; 0: as the options say. */
+/* As words behind groups would have it: each layer any, by bits of a number; 0: as the
+ * options say. */
 static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits)
 {
   for (int l = 0; bits && l < plan->n_layers; l++)
     if (mafat_winograd_applies(&n->layers[l]))
-      plan->algorithms[l] = bits >> l % 32 & 1 ? MAFAT_WINOGRAD : MAFAT_DIRECT;
+      plan->algorithms[l] = (enum mafat_algorithm)(MAFAT_DIRECT + (bits >> l % 32 & 3) % (MAFAT_N_ALGORITHMS - 1));
 }
 
 /* One network: reference, then random plans, with kept weights and from files. */
@@ -186,7 +186,7 @@ static void check_network(const char *cfg, struct test_rng *rng, const struct ma
   struct mafat_weights *w = test_weights(n, seed);
   struct weights_files files = make_files(n, seed);
   struct mafat_plan_options options = test_plain_options();
-  options.algorithm = (enum mafat_algorithm)test_random_int(rng, MAFAT_AUTO, MAFAT_WINOGRAD);
+  options.algorithm = (enum mafat_algorithm)test_random_int(rng, MAFAT_AUTO, MAFAT_N_ALGORITHMS - 1);
   struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
   uint64_t bits = test_random_chance(rng, 40) ? test_random(rng) : 0;
   mix_algorithms(plan, n, bits);
@@ -289,7 +289,7 @@ START_TEST(test_inner_layers_that_are_asked_for_have_the_same_bits)
   uint64_t seed = test_random(&rng);
   struct mafat_weights *w = test_weights(n, seed);
   struct weights_files files = make_files(n, seed);
-  enum mafat_algorithm algorithm = (enum mafat_algorithm)test_random_int(&rng, MAFAT_AUTO, MAFAT_WINOGRAD);
+  enum mafat_algorithm algorithm = (enum mafat_algorithm)test_random_int(&rng, MAFAT_AUTO, MAFAT_N_ALGORITHMS - 1);
   float **references = calloc((size_t)n->n_layers, sizeof *references);
   for (int l = 0; l < n->n_layers; l++) references[l] = run_up_to(n, l, w, algorithm, kernels);
   for (int i = 0; i < 6; i++) {
@@ -329,7 +329,7 @@ START_TEST(test_a_pool_that_leaves_out_a_row_changes_no_bit)
   struct mafat_weights *w = test_weights(n, 5);
   struct mafat_plan_options options;
   mafat_plan_defaults(&options);
-  options.algorithm = MAFAT_WINOGRAD;
+  options.algorithm = _i % 2 ? MAFAT_WINOGRAD_LARGE : MAFAT_WINOGRAD;
   static const char *const texts[] = {"1x1/1/1x1", "1x1/NoCut", "2x2/NoCut", "rows1/NoCut", "panels/NoCut",
                                       "rows1:streamed/NoCut"};
   float *reference = NULL;
@@ -342,6 +342,42 @@ START_TEST(test_a_pool_that_leaves_out_a_row_changes_no_bit)
     mafat_plan_close(&plan);
   }
   free(reference);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* F(6x6) sums blocks of at least 128 channels by themselves, which neither slices of streamed
+ * weights nor threads may part; here sources end at odd channels. */
+START_TEST(test_blocks_of_channels_are_not_parted)
+{
+  static const char cfg[] =
+      "[net]\nwidth=9\nheight=14\nchannels=3\n[convolutional]\nfilters=75\nsize=1\nactivation=linear\n"
+      "[convolutional]\nfilters=205\nsize=1\nactivation=leaky\n[route]\nlayers=-1,-2\n"
+      "[convolutional]\nfilters=70\nsize=3\npad=1\nactivation=leaky\n";
+  static const char *const texts[] = {"1x1/NoCut", "2x1/NoCut", "rows1/NoCut", "rows1:streamed/NoCut", "panels/NoCut",
+                                      "panels:streamed4/NoCut", "1x1:streamed/NoCut", "panels:apart:streamed/NoCut"};
+  struct mafat_network *n = test_network(cfg);
+  struct mafat_weights *w = test_weights(n, 5);
+  struct weights_files files = make_files(n, 5);
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  options.algorithm = MAFAT_WINOGRAD_LARGE;
+  float *reference = NULL;
+  for (int i = 0; i < 16; i++) {
+    options.n_threads = 1 + i / 8 * (1 + _i);
+    options.small_bytes = 0;
+    options.packed = i % 3 == 2;
+    struct mafat_plan *plan = test_plan_with(n, texts[i % 8], &options);
+    float *out = i ? run_from_file(n, plan, &files, mafat_kernels_find(NULL)) : run_plan(n, plan, w, mafat_kernels_find(NULL));
+    if (!reference) reference = out;
+    else if (memcmp(out, reference, output_floats(n) * sizeof *out) != 0)
+      test_fail_case(cfg, texts[i % 8], "other bits with %d threads", options.n_threads);
+    if (out != reference) free(out);
+    mafat_plan_close(&plan);
+  }
+  free(reference);
+  remove_files(&files);
   mafat_weights_close(&w);
   mafat_network_close(&n);
 }
@@ -602,6 +638,7 @@ Suite *executor_suite(void)
   tcase_add_loop_test(t, test_any_plan_gives_the_same_bits, 0, test_seeds(500));
   tcase_add_loop_test(t, test_inner_layers_that_are_asked_for_have_the_same_bits, 0, test_seeds(200));
   tcase_add_loop_test(t, test_a_pool_that_leaves_out_a_row_changes_no_bit, 0, 12);
+  tcase_add_loop_test(t, test_blocks_of_channels_are_not_parted, 0, 3);
   tcase_add_loop_test(t, test_one_group_gives_the_same_bits, 0, test_seeds(200));
   tcase_add_test(t, test_rows_need_little_memory);
   tcase_add_test(t, test_fused_panels_never_hold_the_wide_tensor);

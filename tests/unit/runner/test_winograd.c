@@ -1,4 +1,4 @@
-/* Winograd's F(4x4, 3x3): which layers it is for, and what comes out of an executor
+/* Winograd's convolutions: which layers it is for, and what comes out of an executor
  * against the same layer in double precision. */
 #include <check.h>
 #include <float.h>
@@ -16,7 +16,8 @@
 
 Suite *winograd_suite(void);
 
-static const double TOLERANCE = 1e-5; /* of the largest output */
+/* Of the largest output. */
+static const double tolerances[MAFAT_N_ALGORITHMS] = {[MAFAT_WINOGRAD] = 1e-5, [MAFAT_WINOGRAD_LARGE] = 2e-5};
 
 /* ---- for which layers ---- */
 
@@ -76,8 +77,11 @@ END_TEST
 
 START_TEST(tiles_cover_a_side)
 {
-  static const int tiles[] = {0, 1, 1, 1, 1, 2, 2, 2, 2, 3};
-  for (int n = 0; n < 10; n++) ck_assert_int_eq(mafat_winograd_tiles(mafat_winograd_find(MAFAT_WINOGRAD_4X4), n), tiles[n]);
+  static const int tiles[] = {0, 1, 1, 1, 1, 2, 2, 2, 2, 3}, large[] = {0, 1, 1, 1, 1, 1, 1, 2, 2, 2};
+  for (int n = 0; n < 10; n++) {
+    ck_assert_int_eq(mafat_winograd_tiles(mafat_winograd_find(MAFAT_WINOGRAD_4X4), n), tiles[n]);
+    ck_assert_int_eq(mafat_winograd_tiles(mafat_winograd_find(MAFAT_WINOGRAD_6X6), n), large[n]);
+  }
 }
 END_TEST
 
@@ -86,9 +90,9 @@ static void check_algorithms(const struct mafat_network *n, const struct mafat_p
 {
   for (int l = 0; l < plan->n_layers; l++) {
     const struct mafat_layer *layer = &n->layers[l];
-    bool winograd = wanted == MAFAT_AUTO ? mafat_winograd_pays(layer)
-                                         : wanted == MAFAT_WINOGRAD && mafat_winograd_applies(layer);
-    if (plan->algorithms[l] != (winograd ? MAFAT_WINOGRAD : MAFAT_DIRECT))
+    bool winograd = wanted == MAFAT_AUTO ? mafat_winograd_pays(layer) : mafat_winograd_applies(layer);
+    enum mafat_algorithm named = wanted == MAFAT_AUTO ? MAFAT_WINOGRAD : wanted;
+    if (plan->algorithms[l] != (winograd ? named : MAFAT_DIRECT))
       test_fail_case(cfg, text, "%s: layer %d is %s", mafat_algorithm_name(wanted), l,
                      mafat_algorithm_name(plan->algorithms[l]));
   }
@@ -107,7 +111,7 @@ START_TEST(no_plan_changes_the_algorithm)
     struct mafat_plan *plan = NULL;
     int n_layers = test_random_int(&rng, 1, n->n_layers);
     mafat_plan_defaults(&options);
-    options.algorithm = (enum mafat_algorithm)(i % 3);
+    options.algorithm = (enum mafat_algorithm)(i % MAFAT_N_ALGORITHMS);
     options.n_threads = test_random_int(&rng, 1, 8);
     options.keep_all = test_random_chance(&rng, 50);
     test_random_plan(&rng, n, n_layers, text, sizeof text);
@@ -201,17 +205,17 @@ static struct mafat_weights *open_weights(const struct problem *p, const struct 
 }
 
 static float *run_winograd(const struct problem *p, const struct mafat_network *n, struct mafat_weights *w,
-                           const struct mafat_kernels *kernels)
+                           const struct mafat_kernels *kernels, enum mafat_algorithm algorithm)
 {
   struct mafat_plan_options how;
   struct mafat_executor_options options;
   struct mafat_executor *e = NULL;
   struct mafat_shape out = n->layers[n->n_layers - 1].out;
   mafat_plan_defaults(&how);
-  how.algorithm = MAFAT_WINOGRAD;
+  how.algorithm = algorithm;
   how.n_threads = p->n_threads;
   struct mafat_plan *plan = test_plan_with(n, "1x1", &how);
-  ck_assert_int_eq(plan->algorithms[0], MAFAT_WINOGRAD);
+  ck_assert_int_eq(plan->algorithms[0], algorithm);
   struct mafat_layout *layout = test_layout(n, plan);
   mafat_executor_defaults(&options);
   options.kernels = kernels;
@@ -227,7 +231,7 @@ static float *run_winograd(const struct problem *p, const struct mafat_network *
 }
 
 /* All levels against one reference. */
-static void check_problem(struct problem *p, struct test_rng *rng)
+static void check_problem(struct problem *p, struct test_rng *rng, enum mafat_algorithm algorithm)
 {
   char cfg[256];
   const struct mafat_kernels *levels[8];
@@ -244,11 +248,11 @@ static void check_problem(struct problem *p, struct test_rng *rng)
   double *exact = exact_map(p, out), largest = 0;
   for (size_t i = 0; i < floats; i++) largest = fmax(largest, fabs(exact[i]));
   for (int l = 0; l < n_levels; l++) {
-    float *map = run_winograd(p, n, w, levels[l]);
+    float *map = run_winograd(p, n, w, levels[l], algorithm);
     for (size_t i = 0; i < floats; i++)
-      if (!(fabs((double)map[i] - exact[i]) <= TOLERANCE * largest))
-        test_fail_case(cfg, "1x1", "%s, %d threads: output %zu of %zu is %.9g, exactly %.9g; the largest is %.3g",
-                       levels[l]->name, p->n_threads, i, floats, (double)map[i], exact[i], largest);
+      if (!(fabs((double)map[i] - exact[i]) <= tolerances[algorithm] * largest))
+        test_fail_case(cfg, "1x1", "%s, %s, %d threads: output %zu of %zu is %.9g, exactly %.9g; the largest is %.3g",
+                       mafat_algorithm_name(algorithm), levels[l]->name, p->n_threads, i, floats, (double)map[i], exact[i], largest);
     free(map);
   }
   free(exact);
@@ -266,7 +270,7 @@ START_TEST(outputs_are_exact_for_any_shape)
                         .c = test_random_int(&rng, 1, 50), .filters = test_random_int(&rng, 1, 50),
                         .pad = test_random_int(&rng, 0, 2), .pool = test_random_chance(&rng, 40),
                         .n_threads = test_random_int(&rng, 1, 3)};
-    check_problem(&p, &rng);
+    check_problem(&p, &rng, i % 2 ? MAFAT_WINOGRAD_LARGE : MAFAT_WINOGRAD);
   }
 }
 END_TEST
@@ -285,8 +289,8 @@ static const struct problem problems[] = {
 START_TEST(outputs_are_exact_for_chosen_shapes)
 {
   struct test_rng rng = test_rng(33000 + (uint64_t)_i);
-  struct problem p = problems[_i];
-  check_problem(&p, &rng);
+  struct problem p = problems[_i / 2];
+  check_problem(&p, &rng, _i % 2 ? MAFAT_WINOGRAD_LARGE : MAFAT_WINOGRAD);
 }
 END_TEST
 
@@ -300,7 +304,7 @@ Suite *winograd_suite(void)
   tcase_add_test(t, tiles_cover_a_side);
   tcase_add_loop_test(t, no_plan_changes_the_algorithm, 0, test_seeds(40));
   tcase_add_loop_test(t, outputs_are_exact_for_any_shape, 0, test_seeds(40));
-  tcase_add_loop_test(t, outputs_are_exact_for_chosen_shapes, 0, sizeof problems / sizeof *problems);
+  tcase_add_loop_test(t, outputs_are_exact_for_chosen_shapes, 0, 2 * sizeof problems / sizeof *problems);
   suite_add_tcase(s, t);
   return s;
 }
