@@ -35,6 +35,8 @@ struct mafat_scratch {
   int n_turns;          /* turns that exist at once; at most the number of threads */
   size_t turn_bytes;    /* from one to the next, multiple of 64; 0 where values are shared */
   int piece_channels;   /* of the widest piece: as many have room in each */
+  size_t piece_padding; /* floats more for each piece and point, that points of a block may lie apart
+                           by an odd number of cache lines */
   size_t values_offset; /* the transformed input, [block of pieces][point][tile][channel] */
   size_t kernel_offset; /* transformed weights, [point][channel][width]; kept ones panel by panel */
   size_t kernel_floats; /* of a panel */

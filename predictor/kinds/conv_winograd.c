@@ -12,7 +12,7 @@ enum {
    * values of a turn should not be much larger than a second-level cache, and
    * transforms of a small layer are kept for the whole step. */
   TURN_TILES = 64,
-  LARGE_TURN_TILES = 96,
+  LARGE_TURN_TILES = 64,
   TURN_VALUES_BYTES = 8 << 20,
   TURN_CHANNELS = 128,
   SLICE_CHANNELS = 64, /* where the input is transformed in a step of its own: memory is scarce there */
@@ -86,9 +86,10 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
   if (__builtin_mul_overflow((size_t)l->in.c, width, &kept) || kept > SIZE_MAX / 1024) return false;
   /* Each panel's points are padded. */
   kept = points * (kept + (size_t)n_panels * 32);
+  s->piece_padding = g->size == MAFAT_WINOGRAD_4X4 ? 0 : MAFAT_CHANNEL_BLOCK;
   s->piece_channels = widest_piece(mafat_layer_sources(l));
   size_t point = mafat_scratch_point_floats((size_t)s->n_tiles * MAFAT_CHANNEL_BLOCK);
-  size_t values_point = mafat_scratch_point_floats((size_t)s->n_tiles * (size_t)s->piece_channels);
+  size_t values_point = mafat_scratch_point_floats((size_t)s->n_tiles * (size_t)s->piece_channels) + s->piece_padding;
   if (__builtin_mul_overflow(points * (size_t)s->n_pieces, values_point, &values) ||
       __builtin_mul_overflow(points * (size_t)mafat_n_blocks(mafat_min(l->filters, MAFAT_PANEL)), point, &sums))
     return false;

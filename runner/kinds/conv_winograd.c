@@ -129,14 +129,17 @@ struct values_block {
 static struct values_block find_block(struct winograd *g, int i)
 {
   size_t piece_floats = mafat_scratch_point_floats((size_t)g->n_tiles * (size_t)g->scratch->piece_channels);
+  size_t room = piece_floats + g->scratch->piece_padding;
   if (i < g->block.begin) g->block = mafat_span(0, 0);
   while (i >= g->block.end) g->block = mafat_span(g->block.end, turn_of_pieces(g, g->block.end));
   struct mafat_span pieces = g->block;
   int first = piece_position(&g->c, pieces.begin);
+  size_t point_floats = (size_t)mafat_span_size(pieces) * piece_floats;
+  if (g->scratch->piece_padding) point_floats = mafat_scratch_point_floats(point_floats);
   return (struct values_block){
       .pieces = pieces, .first_channel = first, .n_channels = piece_position(&g->c, pieces.end) - first,
-      .point_floats = (size_t)mafat_span_size(pieces) * piece_floats,
-      .values = g->values + (size_t)pieces.begin * (size_t)g->size->points * piece_floats};
+      .point_floats = point_floats,
+      .values = g->values + (size_t)pieces.begin * (size_t)g->size->points * room};
 }
 
 /* One row of tiles of one piece. */

@@ -347,7 +347,7 @@ START_TEST(test_a_pool_that_leaves_out_a_row_changes_no_bit)
 }
 END_TEST
 
-/* F(6x6) sums blocks of at least 128 channels by themselves, which neither slices of streamed
+/* F(6x6) sums blocks of at least 64 channels by themselves, which neither slices of streamed
  * weights nor threads may part; here sources end at odd channels. */
 START_TEST(test_blocks_of_channels_are_not_parted)
 {
