@@ -255,6 +255,16 @@ INLINE void store_tile(const struct mafat_winograd_output_call *c, int tile, int
   }
 }
 
+/* The lines that a tile's outputs will go to: none of them was written before. */
+INLINE void fetch_outputs(const struct mafat_winograd_output_call *c, int tile, int v, const int OUT)
+{
+  const int side = c->pool ? OUT / 2 : OUT, n_rows = c->pool ? (c->n_rows + 1) / 2 : c->n_rows;
+  for (int row = 0; row < n_rows; row++) {
+    const float *out = c->rows[row] + (size_t)(tile * side) * (size_t)c->pixel_floats + v;
+    for (int col = 0; col < side; col++, out += c->pixel_floats) __builtin_prefetch(out, 1);
+  }
+}
+
 /* One tile, one vector of n filters. */
 INLINE void output_tile(const struct mafat_winograd_output_call *c, int tile, int v, const int n, const int OUT)
 {
@@ -291,9 +301,11 @@ INLINE void winograd_output(const struct mafat_winograd_output_call *c, const in
 {
   /* Filters are innermost: a point's vectors of them share a line of the cache. */
   for (int tile = 0; tile < c->n_tiles; tile++)
-    for (int v = 0; v < c->n_filters; v += VECTOR_LANES)
+    for (int v = 0; v < c->n_filters; v += VECTOR_LANES) {
+      if (v % 16 == 0) fetch_outputs(c, tile, v, OUT);
       if (v + VECTOR_LANES <= c->n_filters) output_tile(c, tile, v, VECTOR_LANES, OUT);
       else output_tile(c, tile, v, c->n_filters - v, OUT);
+    }
 }
 
 #define WINOGRAD(OUT) \
