@@ -4,7 +4,7 @@
 
 static enum mafat_algorithm default_of(enum mafat_algorithm wanted, const struct mafat_layer *l)
 {
-  if (wanted == MAFAT_AUTO) return mafat_winograd_pays(l) ? MAFAT_WINOGRAD : MAFAT_DIRECT;
+  if (wanted == MAFAT_AUTO) return mafat_winograd_fastest(l);
   return mafat_winograd_applies(l) ? wanted : MAFAT_DIRECT;
 }
 

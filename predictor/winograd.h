@@ -8,9 +8,9 @@
 
 /* 3x3, stride 1, one group. */
 bool mafat_winograd_applies(const struct mafat_layer *l);
-/* Is it expected to be faster than direct convolution? A function of the layer's shape
+/* The algorithm that is expected to be the fastest. A function of the layer's shape
  * alone, on any machine: what a plan takes where nothing says otherwise. */
-bool mafat_winograd_pays(const struct mafat_layer *l);
+enum mafat_algorithm mafat_winograd_fastest(const struct mafat_layer *l);
 
 /* NULL: no Winograd. */
 const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm);

@@ -105,13 +105,15 @@ static struct once_cost cost_once(const struct search *s, enum once once, enum m
 /* The layer's algorithm in a group that runs it once: the faster one that fits. */
 static enum mafat_algorithm choose_once(const struct search *s, enum once once, int layer, struct once_cost *cost)
 {
+  enum mafat_algorithm chosen = MAFAT_DIRECT;
   *cost = cost_once(s, once, MAFAT_DIRECT, layer);
-  if (!s->costs->has_choice[layer]) return MAFAT_DIRECT;
-  struct once_cost winograd = cost_once(s, once, MAFAT_WINOGRAD, layer);
-  bool fits = winograd.peak <= s->arena, direct_fits = cost->peak <= s->arena;
-  if (!fits || (direct_fits && cost->ns <= winograd.ns)) return MAFAT_DIRECT;
-  *cost = winograd;
-  return MAFAT_WINOGRAD;
+  for (int a = MAFAT_DIRECT + 1; a < MAFAT_N_ALGORITHMS && s->costs->has_choice[layer]; a++) {
+    struct once_cost other = cost_once(s, once, (enum mafat_algorithm)a, layer);
+    if (other.peak > s->arena || (cost->peak <= s->arena && cost->ns <= other.ns)) continue;
+    *cost = other;
+    chosen = (enum mafat_algorithm)a;
+  }
+  return chosen;
 }
 
 static bool add_block_once(const struct search *s, enum once once, int block, struct once_cost *sum)
@@ -225,13 +227,12 @@ static void describe_once(const struct search *s, enum once once, struct mafat_g
   if (once == ONCE_PANELS_STREAMED) g->weights = (struct mafat_group_weights){MAFAT_STREAMED, s->ring, 0};
 }
 
-/* Does the group of rows do this layer by Winograd? */
-static bool rows_take_winograd(const struct search *s, const struct mafat_span_option *o, int layer)
+/* How the group of rows does this layer. */
+static enum mafat_algorithm choose_in_rows(const struct search *s, const struct mafat_span_option *o, int layer)
 {
   const struct mafat_costs *c = s->costs;
   int way = mafat_spans_way(c, o->rows, mafat_spans_weighs(c, o, layer) == MAFAT_STREAMED);
-  return !o->direct && c->has_choice[layer] &&
-         mafat_cost_of(c, way, MAFAT_WINOGRAD, layer)->ns < mafat_cost_of(c, way, MAFAT_DIRECT, layer)->ns;
+  return mafat_cost_fastest(c, way, (enum mafat_algorithm)o->most, layer);
 }
 
 /* A group of the sequence. */
@@ -265,9 +266,8 @@ static void choose_algorithms(const struct search *s, const struct part *part)
   for (int l = c->cuts[part->begin]; l < c->cuts[part->end]; l++) {
     struct once_cost cost;
     if (!c->has_choice[l]) continue;
-    s->algorithms[c->reader[l]] = part->state == ROWS
-                                      ? (rows_take_winograd(s, part->option, l) ? MAFAT_WINOGRAD : MAFAT_DIRECT)
-                                      : choose_once(s, (enum once)part->state, l, &cost);
+    s->algorithms[c->reader[l]] = part->state == ROWS ? choose_in_rows(s, part->option, l)
+                                                      : choose_once(s, (enum once)part->state, l, &cost);
   }
 }
 

@@ -90,7 +90,7 @@ static double price_step(struct walk *w, struct mafat_step *step)
 
 static struct mafat_layer_cost *cost_at(struct mafat_costs *c, int way, int algorithm, int layer)
 {
-  return &c->table[((size_t)way * 2 + (size_t)algorithm) * (size_t)c->n_layers + (size_t)layer];
+  return &c->table[((size_t)way * MAFAT_N_CHOICES + (size_t)algorithm) * (size_t)c->n_layers + (size_t)layer];
 }
 
 static void take_sizes(struct walk *w, struct mafat_layer_cost *costs)
@@ -241,7 +241,7 @@ static int find_cuts(struct mafat_costs *c, const struct mafat_plan *plan, int m
 static bool allocate(struct mafat_costs *c)
 {
   size_t n = (size_t)c->n_layers, n_operators = (size_t)mafat_network_n_operators(c->network);
-  c->table = mafat_heap_calloc(c->heap, (size_t)c->n_ways * 2 * n, sizeof *c->table);
+  c->table = mafat_heap_calloc(c->heap, (size_t)c->n_ways * MAFAT_N_CHOICES * n, sizeof *c->table);
   c->runs = mafat_heap_calloc(c->heap, n, sizeof *c->runs);
   c->has_choice = mafat_heap_calloc(c->heap, n, sizeof *c->has_choice);
   c->reader = mafat_heap_calloc(c->heap, n, sizeof *c->reader);
@@ -291,7 +291,8 @@ int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request
   int code = w.memos && allocate(c) ? describe(c, r, max_blocks, d) : MAFAT_ENOMEM;
   for (int way = 0; way < c->n_ways && code == MAFAT_OK; way++) {
     code = make_way(&w, way, 0, c->choice ? MAFAT_DIRECT : r->options->algorithm, d);
-    if (code == MAFAT_OK && c->choice) code = make_way(&w, way, 1, MAFAT_WINOGRAD, d);
+    for (int a = 1; a < MAFAT_N_CHOICES && c->choice && code == MAFAT_OK; a++)
+      code = make_way(&w, way, a, (enum mafat_algorithm)(MAFAT_DIRECT + a), d);
   }
   mafat_heap_free(r->options->heap, w.memos);
   if (code == MAFAT_OK) *out = c;
@@ -316,4 +317,13 @@ void mafat_costs_close(struct mafat_costs **costs)
   mafat_heap_free(heap, c->cuts);
   mafat_heap_free(heap, c);
   *costs = NULL;
+}
+
+enum mafat_algorithm mafat_cost_fastest(const struct mafat_costs *c, int way, enum mafat_algorithm most, int layer)
+{
+  enum mafat_algorithm fastest = MAFAT_DIRECT;
+  for (int a = MAFAT_DIRECT + 1; c->has_choice[layer] && a <= (int)most; a++)
+    if (mafat_cost_of(c, way, (enum mafat_algorithm)a, layer)->ns < mafat_cost_of(c, way, fastest, layer)->ns)
+      fastest = (enum mafat_algorithm)a;
+  return fastest;
 }

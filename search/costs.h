@@ -31,9 +31,9 @@ struct mafat_costs {
   struct mafat_way ways[MAFAT_MAX_WAYS];
   int n_ways;
   struct mafat_layer_cost *table; /* [way][algorithm - MAFAT_DIRECT][layer]; layers inside others cost nothing */
-  bool choice;                    /* both algorithms are there; else only [0], by the options */
+  bool choice;                    /* all algorithms are there; else only [0], by the options */
   bool *runs;                     /* [layer]: has steps of its own */
-  bool *has_choice;               /* [layer]: inside it, a convolution that can be either */
+  bool *has_choice;               /* [layer]: inside it, a convolution that can be any of them */
   int *reader;                    /* [layer]: that convolution, or itself */
   float *weights_bytes;           /* [layer]: packed, with those inside */
   bool *must_keep;                /* [layer]: these are kept in every plan */
@@ -50,11 +50,16 @@ int mafat_costs_make(struct mafat_costs **out, const struct mafat_search_request
                      struct mafat_diagnostic *d);
 void mafat_costs_close(struct mafat_costs **costs);
 
+enum { MAFAT_N_CHOICES = MAFAT_N_ALGORITHMS - MAFAT_DIRECT };
+
 static inline const struct mafat_layer_cost *mafat_cost_of(const struct mafat_costs *c, int way,
                                                            enum mafat_algorithm algorithm, int layer)
 {
   int a = c->choice ? (int)algorithm - MAFAT_DIRECT : 0;
-  return &c->table[((size_t)way * 2 + (size_t)a) * (size_t)c->n_layers + (size_t)layer];
+  return &c->table[((size_t)way * MAFAT_N_CHOICES + (size_t)a) * (size_t)c->n_layers + (size_t)layer];
 }
+
+/* The fastest of the algorithms up to `most`. */
+enum mafat_algorithm mafat_cost_fastest(const struct mafat_costs *c, int way, enum mafat_algorithm most, int layer);
 
 #endif

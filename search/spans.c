@@ -9,7 +9,7 @@ enum {
   N_THRESHOLDS = sizeof thresholds_kb / sizeof *thresholds_kb,
   N_WEIGHINGS = 3 + N_THRESHOLDS, /* kept, loaded, loaded below each threshold, streamed */
   MAX_ROWS = 16,
-  MAX_OPTIONS = MAX_ROWS * 2 * N_WEIGHINGS
+  MAX_OPTIONS = MAX_ROWS * MAFAT_N_CHOICES * N_WEIGHINGS
 };
 
 /* What one block adds to a group of rows. */
@@ -38,16 +38,16 @@ struct builder {
   const struct mafat_search_request *request;
   struct mafat_spans *spans;
   int ways[MAX_ROWS], streamed_ways[MAX_ROWS], n_rows; /* of rows, weights there and streamed */
-  struct block_cost *blocks; /* [rows][direct][weighing][block] */
+  struct block_cost *blocks; /* [rows][most - MAFAT_DIRECT][weighing][block] */
   bool *splits;              /* [block]: holds a layer that cannot be cut by rows */
   float *whole;              /* [begin][end]: maps made in the span that outlive it */
   float *before;             /* [begin]: maps made before it that live on */
   int n_options, room;
 };
 
-static struct block_cost *block_at(const struct builder *b, int rows, int direct, int weighing, int block)
+static struct block_cost *block_at(const struct builder *b, int rows, int most, int weighing, int block)
 {
-  return &b->blocks[(((size_t)rows * 2 + (size_t)direct) * N_WEIGHINGS + (size_t)weighing) * (size_t)b->costs->n_blocks +
+  return &b->blocks[(((size_t)rows * MAFAT_N_CHOICES + (size_t)(most - MAFAT_DIRECT)) * N_WEIGHINGS + (size_t)weighing) * (size_t)b->costs->n_blocks +
                     (size_t)block];
 }
 
@@ -75,7 +75,8 @@ static struct mafat_span_option weighing_of(int rows, int number)
   return o;
 }
 
-static void add_layer(const struct builder *b, struct block_cost *block, int rows, bool direct, int weighing, int layer)
+static void add_layer(const struct builder *b, struct block_cost *block, int rows, enum mafat_algorithm most, int weighing,
+                      int layer)
 {
   const struct mafat_costs *c = b->costs;
   const struct mafat_calibration *k = b->request->calibration;
@@ -84,11 +85,9 @@ static void add_layer(const struct builder *b, struct block_cost *block, int row
   struct mafat_span_option option = weighing_of(c->ways[b->ways[rows]].rows, weighing);
   enum mafat_residence residence = mafat_spans_weighs(c, &option, layer);
   int way = residence == MAFAT_STREAMED ? b->streamed_ways[rows] : b->ways[rows];
-  const struct mafat_layer_cost *taken = mafat_cost_of(c, way, MAFAT_DIRECT, layer);
-  const struct mafat_layer_cost *winograd = mafat_cost_of(c, way, MAFAT_WINOGRAD, layer);
+  const struct mafat_layer_cost *taken = mafat_cost_of(c, way, mafat_cost_fastest(c, way, most, layer), layer);
   /* Its readers decide the window: Winograd's want more. */
-  block->windows += direct ? taken->held_bytes : winograd->held_bytes;
-  if (!direct && c->has_choice[layer] && winograd->ns < taken->ns) taken = winograd;
+  block->windows += mafat_cost_of(c, way, most, layer)->held_bytes;
   float reads = residence == MAFAT_STREAMED ? taken->reads : residence == MAFAT_LOADED ? 1 : 0;
   float copying = !packed ? (float)k->pack_ns : residence == MAFAT_LOADED ? (float)k->copy_ns : 0;
   block->ns += taken->ns + reads * weights * copying;
@@ -106,9 +105,9 @@ static void add_blocks(struct builder *b)
       if (c->splits[l]) b->splits[block] = true;
       if (!c->runs[l]) continue;
       for (int rows = 0; rows < b->n_rows; rows++)
-        for (int direct = 0; direct < 2; direct++)
+        for (int most = MAFAT_DIRECT; most < MAFAT_N_ALGORITHMS; most++)
           for (int weighing = 0; weighing < N_WEIGHINGS; weighing++)
-            add_layer(b, block_at(b, rows, direct, weighing, block), rows, direct, weighing, l);
+            add_layer(b, block_at(b, rows, most, weighing, block), rows, (enum mafat_algorithm)most, weighing, l);
     }
 }
 
@@ -190,7 +189,7 @@ static int append(struct builder *b, const struct mafat_span_option *list, int n
 /* All spans that begin at a block: sums grow with the end. */
 static int build_from(struct builder *b, int begin)
 {
-  enum { N = MAX_ROWS * 2 * N_WEIGHINGS };
+  enum { N = MAX_ROWS * MAFAT_N_CHOICES * N_WEIGHINGS };
   struct block_cost sums[N];
   int n = b->costs->n_blocks;
   memset(sums, 0, sizeof sums);
@@ -201,16 +200,16 @@ static int build_from(struct builder *b, int begin)
     b->spans->at[begin * (n + 1) + end] = b->n_options;
     open = open && !b->splits[end - 1];
     for (int rows = 0; open && rows < b->n_rows; rows++)
-      for (int direct = b->costs->choice ? 0 : 1; direct < 2; direct++)
+      for (int most = b->costs->choice ? MAFAT_N_ALGORITHMS - 1 : MAFAT_DIRECT; most >= MAFAT_DIRECT; most--)
         for (int weighing = 0; weighing < N_WEIGHINGS; weighing++, at++) {
           struct block_cost *sum = &sums[at];
-          add(sum, block_at(b, rows, direct, weighing, end - 1));
+          add(sum, block_at(b, rows, most, weighing, end - 1));
           struct mafat_span_option option = weighing_of(b->costs->ways[b->ways[rows]].rows, weighing);
           option.bytes = sum->windows + sum->loaded + sum->scratch + b->whole[begin * (n + 1) + end] +
                          (begin ? b->before[begin] : 0);
           option.kept_bytes = sum->kept;
           option.ns = (float)mafat_spans_overlap(sum->ns, sum->reading_ns);
-          option.direct = direct;
+          option.most = (unsigned char)most;
           if (isfinite(option.ns)) count = put(list, count, &option);
         }
     if (append(b, list, count)) return MAFAT_ENOMEM;
@@ -223,7 +222,7 @@ static int build(struct builder *b)
   struct mafat_heap *heap = b->spans->heap;
   int n = b->costs->n_blocks;
   list_ways(b);
-  b->blocks = mafat_heap_calloc(heap, (size_t)b->n_rows * 2 * N_WEIGHINGS * (size_t)n, sizeof *b->blocks);
+  b->blocks = mafat_heap_calloc(heap, (size_t)b->n_rows * MAFAT_N_CHOICES * N_WEIGHINGS * (size_t)n, sizeof *b->blocks);
   b->splits = mafat_heap_calloc(heap, (size_t)n, sizeof *b->splits);
   b->whole = mafat_heap_calloc(heap, (size_t)n * (size_t)(n + 1), sizeof *b->whole);
   b->before = mafat_heap_calloc(heap, (size_t)n + 1, sizeof *b->before);

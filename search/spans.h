@@ -19,7 +19,7 @@ struct mafat_span_option {
   short rows;
   short loaded_kb;
   unsigned char weighing;
-  bool direct;      /* all of it by direct convolution; else by what is faster */
+  unsigned char most; /* enum mafat_algorithm: each layer by the fastest of those up to it */
 };
 
 struct mafat_spans {

@@ -114,18 +114,17 @@ static const struct mafat_winograd *winograd_of(const struct mafat_counting *c)
   return mafat_winograd_of(c->context->plan->algorithms[c->index]);
 }
 
-/* Transforms are counted in those of a 4x4 tile: others cost as their points. */
-static double share_of(const struct mafat_winograd *g)
-{
-  return g->points / 36.0;
-}
+/* Transforms are counted in those of 4x4 tiles: how much more others cost, as measured. */
+static const struct {
+  double inputs, weights, outputs;
+} transform_costs[MAFAT_N_WINOGRADS] = {[MAFAT_WINOGRAD_4X4] = {1, 1, 1}, [MAFAT_WINOGRAD_6X6] = {2.4, 2, 3.2}};
 
 /* Tiles are transformed `times` times, into values of so many bytes at a time. */
 static void count_input(struct mafat_counting *c, const struct mafat_winograd *g, double tiles, double times,
                         double turn_values)
 {
   double channels = c->layer->in.c;
-  mafat_count(c, MAFAT_TERM_WINOGRAD_INPUTS, tiles * channels * times * share_of(g));
+  mafat_count(c, MAFAT_TERM_WINOGRAD_INPUTS, tiles * channels * times * transform_costs[g->size].inputs);
   mafat_count_maps(c, mafat_counting_in_bytes(c), 0);
   mafat_count_bytes(c, MAFAT_TERM_WINOGRAD_FAR, MAFAT_TERM_WINOGRAD_COLD,
                     values_bytes(g, tiles, channels) * times, turn_values);
@@ -162,19 +161,19 @@ static void count_turns(struct mafat_counting *c)
     count_input(c, g, tiles, makers, values_bytes(g, (double)turn_rows * across, l->in.c));
   }
   mafat_count(c, MAFAT_TERM_UNIT, (double)turns * w.panels);
-  mafat_count(c, MAFAT_TERM_WINOGRAD_KERNELS, channels * filters * (scratch->keep_weights ? 1 : turns) * share_of(g));
+  mafat_count(c, MAFAT_TERM_WINOGRAD_KERNELS,
+              channels * filters * (scratch->keep_weights ? 1 : turns) * transform_costs[g->size].weights);
   for (int turn = 0; turn < turns; turn++) {
     int rows = mafat_min(turn_rows, down - turn * turn_rows), n = rows * across;
-    bool parted = scratch->turn_channels > 0 && !scratch->keep_weights;
+    bool parted = scratch->turn_channels > 0;
     int parts = parted ? mafat_divide_up((int)channels, scratch->turn_channels) : 1;
-    mafat_count_tiles(c, MAFAT_TERM_WINOGRAD_MACS, g->points, n, w, channels,
-                      (double)mafat_divide_up((int)channels, MAFAT_CHANNEL_BLOCK), parts);
+    mafat_count_tiles(c, MAFAT_TERM_WINOGRAD_MACS, g->points, n, w, channels, parts, parts);
     double values = values_bytes(g, n, l->in.c);
     mafat_count_bytes(c, MAFAT_TERM_WINOGRAD_FAR, MAFAT_TERM_WINOGRAD_COLD, values * w.panels * channels / l->in.c,
                       values);
   }
   if (c->channels.end == l->in.c) {
-    mafat_count(c, MAFAT_TERM_WINOGRAD_OUTPUTS, tiles * filters * share_of(g));
+    mafat_count(c, MAFAT_TERM_WINOGRAD_OUTPUTS, tiles * filters * transform_costs[g->size].outputs);
     mafat_count_activation(c, mafat_counting_outputs(c));
     mafat_count_maps(c, 0, mafat_counting_stored_bytes(c));
   }

@@ -14,7 +14,7 @@
 static const char usage[] =
     "usage: golden MODEL.cfg\n"
     "       golden --show MODEL.cfg PLAN [ASPECT]\n"
-    "Print the golden hashes of a network; or the text that they are of: of a plan, 1 to 20, in one aspect\n"
+    "Print the golden hashes of a network; or the text that they are of: of a plan, 1 to 21, in one aspect\n"
     "(plan, steps, arena, reads, cost) or in all; \"search\" for PLAN: what the searches find.\n"
     "\n"
     "Exit status: 0 done, 1 failed, 2 misuse.\n";

@@ -44,6 +44,7 @@ static const struct golden_entry {
     {.origin = MIDDLE},
     {.origin = TWICE, .packed = true},
     {.origin = FASTEST, .packed = true},
+    {.text = "rows2:streamed/A/panels:streamed/B/1x1", .algorithm = MAFAT_WINOGRAD_LARGE, .threads = 2, .packed = true, .runs = true},
 };
 
 /* ---- texts ---- */

@@ -5,7 +5,7 @@
 
 #include "search/best.h"
 
-enum { GOLDEN_N_PLANS = 20, GOLDEN_PLAN_ROOM = 8192 };
+enum { GOLDEN_N_PLANS = 21, GOLDEN_PLAN_ROOM = 8192 };
 
 /* The best plans for weights of both kinds: Darknet's with one thread, packed ones with up to two. */
 struct golden_searches {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares what 20 plans of every network come to with tests/golden/golden.txt, and says which aspect of which plan differs:
+# Compares what 21 plans of every network come to with tests/golden/golden.txt, and says which aspect of which plan differs:
 #   run.sh            compare
 #   run.sh --write    write golden.txt anew; only where a change of behaviour is meant, and the commit says so
 # To see what changed, compare the texts of two builds: build/golden --show MODEL.cfg PLAN ASPECT. BUILD names the build folder.

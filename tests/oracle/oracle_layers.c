@@ -31,7 +31,8 @@ static const char usage[] =
     "       oracle_layers --layout-only [--plan TEXT] CFG\n"
     "Compare the output of every layer with libdarknet's.\n"
     "\n"
-    "  --tolerance T   of max|difference| / max|output| in a layer (default: 2e-5)\n"
+    "  --tolerance T   of max|difference| / max|output| in a layer (default: 2e-5; where one is\n"
+    "                  computed by winograd-large, 1e-4)\n"
     "  --plan TEXT     run by this plan (default: layer by layer)\n"
     "  --image FILE    feed a picture (default: noise)\n"
     "  --cpu LEVEL     kernels to use (default: every level that this CPU has)\n"
@@ -39,7 +40,7 @@ static const char usage[] =
     "                  is its own\n"
     "  --each-class    of the levels the best with fused multiply-adds and the best without: their\n"
     "                  bits are those of the others (kernel_check)\n"
-    "  --algorithm A   of convolutions: direct, winograd, auto (default: direct and winograd,\n"
+    "  --algorithm A   of convolutions: direct, winograd, winograd-large, auto (default: all but auto,\n"
     "                  one after the other; auto for what is computed inside its reader)\n"
     "  --verbose       a line for every layer\n"
     "  --layout-only   run nothing, print weight bytes, multiply-accumulates, arena bytes\n"
@@ -132,6 +133,17 @@ static bool is_softmax(const struct mafat_layer *l, size_t i)
   }
 }
 
+/* What was asked for, or what the plan's algorithms may come to. */
+static double tolerance_of(const struct comparison *c)
+{
+  const struct mafat_plan *plan = c->run->plan;
+  double tolerance = 2e-5;
+  if (c->bench->options.tolerance > 0) return c->bench->options.tolerance;
+  for (int l = 0; l < plan->n_layers; l++)
+    if (plan->algorithms[l] == MAFAT_WINOGRAD_LARGE) tolerance = 1e-4;
+  return tolerance;
+}
+
 static void compare_output(struct comparison *c, const struct mafat_executor *e, int index)
 {
   const struct mafat_layer *l = &c->bench->network->layers[index];
@@ -145,7 +157,7 @@ static void compare_output(struct comparison *c, const struct mafat_executor *e,
     if (!(d <= difference)) difference = d; /* also when d is no number */
     if (!(r <= largest)) largest = r;
   }
-  judge(c, index, "output", ratio_of(difference, largest), c->bench->options.tolerance, &c->output);
+  judge(c, index, "output", ratio_of(difference, largest), tolerance_of(c), &c->output);
   c->n_compared++;
 }
 
@@ -323,10 +335,11 @@ static int compare_layers(struct bench *b, struct run run, struct mafat_diagnost
   if (code == MAFAT_OK) code = find_last_steps(&c, d);
   if (code == MAFAT_OK) code = execute(&e, b, &run, &c, d);
   if (code == MAFAT_OK) {
+    double tolerance = tolerance_of(&c);
     if (b->network->layers[last].type == MAFAT_ROUTE) compare_output(&c, e, last);
     for (int i = 0; i <= last; i++) compare_softmaxes(&c, i);
     report(&c);
-    b->good &= c.n_compared > 0 && c.output.ratio <= b->options.tolerance && c.softmax.ratio <= SOFTMAX_TOLERANCE;
+    b->good &= c.n_compared > 0 && c.output.ratio <= tolerance && c.softmax.ratio <= SOFTMAX_TOLERANCE;
   }
   mafat_executor_close(&e);
   close_run(&run);
@@ -401,8 +414,8 @@ static bool has_better(const struct mafat_kernels *const *levels, int n_levels, 
 static int compare_runs(struct bench *b, struct mafat_diagnostic *d)
 {
   const struct mafat_kernels *levels[MOST_LEVELS];
-  enum mafat_algorithm algorithms[] = {MAFAT_DIRECT, MAFAT_WINOGRAD}, when_fused = MAFAT_AUTO;
-  int n_levels = mafat_kernels_list(levels, MOST_LEVELS), n_algorithms = 2, code = MAFAT_OK;
+  enum mafat_algorithm algorithms[] = {MAFAT_DIRECT, MAFAT_WINOGRAD, MAFAT_WINOGRAD_LARGE}, when_fused = MAFAT_AUTO;
+  int n_levels = mafat_kernels_list(levels, MOST_LEVELS), n_algorithms = 3, code = MAFAT_OK;
   if (b->options.cpu) {
     levels[0] = mafat_kernels_find(b->options.cpu);
     n_levels = 1;
@@ -487,7 +500,7 @@ static int read_options(int argc, char **argv, struct options *o)
       break;
     case 'a':
       if (!mafat_algorithm_find(&algorithm, optarg)) {
-        fprintf(stderr, "oracle_layers: --algorithm expects auto, direct or winograd, found '%s'\n", optarg);
+        fprintf(stderr, "oracle_layers: --algorithm expects auto, direct, winograd or winograd-large, found '%s'\n", optarg);
         return CANNOT;
       }
       o->algorithm = optarg;
@@ -511,7 +524,7 @@ static int read_options(int argc, char **argv, struct options *o)
 
 int main(int argc, char **argv)
 {
-  struct bench b = {.options = {.tolerance = 2e-5}, .good = true};
+  struct bench b = {.options = {.tolerance = 0}, .good = true};
   struct mafat_diagnostic d = {""};
   int status = read_options(argc, argv, &b.options);
   if (status >= 0) return status;

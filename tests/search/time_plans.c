@@ -117,7 +117,7 @@ static void read_entries(struct bench *b)
     if ((size_t)b->n == room) b->entries = realloc(b->entries, (room = 2 * room + 64) * sizeof *b->entries);
     struct entry *e = &b->entries[b->n++];
     *e = (struct entry){.text = strdup(text)};
-    if (!mafat_algorithm_find(&e->algorithm, name)) die("expected auto, direct or winograd");
+    if (!mafat_algorithm_find(&e->algorithm, name)) die("expected auto, direct, winograd or winograd-large");
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "predictor/planning.h"
 #include "predictor/residence.h"
+#include "predictor/winograd.h"
 #include "tests/support/support.h"
 
 Suite *plan_suite(void);
@@ -81,10 +82,14 @@ static const struct reading readings[] = {
     {"2x2:winograd3:balanced/4/1x1:direct", chain, "2x2:balanced:winograd3/4/1x1"},
     {"rows:streamed:winograd3/4/1x1", chain, "rows4:streamed:winograd3/4/1x1"},
     {"1x1:winograd", vgg, "1x1:winograd/NoCut"},
-    {"1x1:direct", vgg, "1x1:direct/NoCut"},                   /* by default Winograd: 0, 1 */
+    {"1x1:direct", vgg, "1x1:direct/NoCut"},                   /* by default Winograd, F(6x6): 0, 1 */
     {"1x1:direct1:winograd2", vgg, "1x1:direct1:winograd2/NoCut"},
     {"1x1:direct0,4", vgg, "1x1:direct0/NoCut"},
-    {"1x1:winograd2-4", vgg, "1x1:winograd/NoCut"},
+    {"1x1:winograd2-4", vgg, "1x1:winograd2-4/NoCut"},
+    {"1x1:winograd-large", vgg, "1x1:winograd-large/NoCut"},
+    {"1x1:winograd-large2,4", vgg, "1x1:winograd-large/NoCut"},
+    {"1x1:winograd-large2-4:winograd0", vgg, "1x1:winograd0:winograd-large2-4/NoCut"},
+    {"rows4:winograd-large4,2:direct1", vgg, "rows4:direct1:winograd-large2-4/NoCut"},
     {"1x1:direct0:winograd2,4", vgg, "1x1:direct0:winograd2-4/NoCut"},
     {"rows:direct0/2/panels:winograd4", vgg, "rows4:direct0/2/panels:winograd4"},
 };
@@ -450,7 +455,7 @@ START_TEST(algorithms_are_found_by_their_names)
 {
   static const char *const strangers[] = {"", "Auto", "direc", "directly", "winograd ", "gemm", "0"};
   enum mafat_algorithm found;
-  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++) {
+  for (int a = MAFAT_AUTO; a < MAFAT_N_ALGORITHMS; a++) {
     found = (enum mafat_algorithm)((a + 1) % 3);
     ck_assert(mafat_algorithm_find(&found, mafat_algorithm_name((enum mafat_algorithm)a)));
     ck_assert_int_eq(found, a);
@@ -471,7 +476,7 @@ START_TEST(options_leave_the_text_alone)
 {
   struct mafat_network *n = test_network(chain);
   char text[TEST_PLAN_ROOM];
-  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++)
+  for (int a = MAFAT_AUTO; a < MAFAT_N_ALGORITHMS; a++)
     for (int keep_all = 0; keep_all < 2; keep_all++) {
       struct mafat_plan_options options = {
           .algorithm = (enum mafat_algorithm)a, .n_threads = 1 + 3 * keep_all, .keep_all = keep_all};
@@ -533,7 +538,7 @@ START_TEST(weights_are_where_they_can_be)
 {
   const struct residence_row *r = &residence_rows[_i];
   struct mafat_network *n = test_network(weighty);
-  for (int a = MAFAT_AUTO; a <= MAFAT_WINOGRAD; a++) {
+  for (int a = MAFAT_AUTO; a < MAFAT_N_ALGORITHMS; a++) {
     struct mafat_plan_options options = {
         .algorithm = (enum mafat_algorithm)a, .n_threads = r->n_threads, .keep_all = r->keep_all};
     struct mafat_plan *plan = test_plan_with(n, r->plan, &options);
@@ -543,7 +548,7 @@ START_TEST(weights_are_where_they_can_be)
       bool divides = plan->outer[l] < 0 && mafat_plan_divides(plan, n, l);
       residence[l] = weighs ? "kls"[plan->residence[l]] : '-';
       divided[l] = divides ? 'd' : '.';
-      bool winograd = plan->algorithms[mafat_plan_reader(plan, l)] == MAFAT_WINOGRAD;
+      bool winograd = mafat_plan_winograd(plan, l) != NULL;
       if (plan->outer[l] < 0) ck_assert_int_eq(mafat_plan_transforms(plan, n, l), divides && winograd);
     }
     ck_assert_msg(strcmp(residence, r->residence) == 0 && strcmp(divided, r->divided) == 0,

@@ -23,20 +23,21 @@ static const double tolerances[MAFAT_N_ALGORITHMS] = {[MAFAT_WINOGRAD] = 1e-5, [
 
 struct row {
   const char *what, *layer; /* behind an input of 52 x 52 x 64 */
-  bool applies, pays;
+  bool applies;
+  enum mafat_algorithm fastest;
 };
 
 static const struct row rows[] = {
-    {"3x3", "[convolutional]\nfilters=64\nsize=3\npad=1\n", true, true},
-    {"3x3 without padding", "[convolutional]\nfilters=64\nsize=3\n", true, true},
-    {"3x3, one filter", "[convolutional]\nfilters=1\nsize=3\npad=1\n", true, false},
-    {"3x3, stride 2", "[convolutional]\nfilters=64\nsize=3\nstride=2\npad=1\n", false, false},
-    {"3x3, two groups", "[convolutional]\nfilters=64\nsize=3\ngroups=2\npad=1\n", false, false},
-    {"3x3, depthwise", "[convolutional]\nfilters=64\nsize=3\ngroups=64\npad=1\n", false, false},
-    {"1x1", "[convolutional]\nfilters=64\nsize=1\n", false, false},
-    {"5x5", "[convolutional]\nfilters=64\nsize=5\npad=1\n", false, false},
-    {"maxpool 3x3", "[maxpool]\nsize=3\nstride=1\n", false, false},
-    {"local 3x3", "[local]\nfilters=2\nsize=3\nstride=1\npad=1\n", false, false},
+    {"3x3", "[convolutional]\nfilters=64\nsize=3\npad=1\n", true, MAFAT_WINOGRAD},
+    {"3x3 without padding", "[convolutional]\nfilters=64\nsize=3\n", true, MAFAT_WINOGRAD},
+    {"3x3, one filter", "[convolutional]\nfilters=1\nsize=3\npad=1\n", true, MAFAT_DIRECT},
+    {"3x3, stride 2", "[convolutional]\nfilters=64\nsize=3\nstride=2\npad=1\n", false, MAFAT_DIRECT},
+    {"3x3, two groups", "[convolutional]\nfilters=64\nsize=3\ngroups=2\npad=1\n", false, MAFAT_DIRECT},
+    {"3x3, depthwise", "[convolutional]\nfilters=64\nsize=3\ngroups=64\npad=1\n", false, MAFAT_DIRECT},
+    {"1x1", "[convolutional]\nfilters=64\nsize=1\n", false, MAFAT_DIRECT},
+    {"5x5", "[convolutional]\nfilters=64\nsize=5\npad=1\n", false, MAFAT_DIRECT},
+    {"maxpool 3x3", "[maxpool]\nsize=3\nstride=1\n", false, MAFAT_DIRECT},
+    {"local 3x3", "[local]\nfilters=2\nsize=3\nstride=1\npad=1\n", false, MAFAT_DIRECT},
 };
 
 START_TEST(it_is_for_3x3_of_stride_1)
@@ -46,20 +47,22 @@ START_TEST(it_is_for_3x3_of_stride_1)
   snprintf(cfg, sizeof cfg, "[net]\nheight=52\nwidth=52\nchannels=64\n%s", r->layer);
   struct mafat_network *n = test_network(cfg);
   ck_assert_msg(mafat_winograd_applies(&n->layers[0]) == r->applies, "%s: applies", r->what);
-  ck_assert_msg(mafat_winograd_pays(&n->layers[0]) == r->pays, "%s: pays", r->what);
+  ck_assert_msg(mafat_winograd_fastest(&n->layers[0]) == r->fastest, "%s: fastest", r->what);
   mafat_network_close(&n);
 }
 END_TEST
 
 struct shape_row {
   int h, w, in_c, filters;
-  bool pays;
+  enum mafat_algorithm fastest;
 };
 
 /* Far from where it begins to pay: a matter of measurement. */
 static const struct shape_row shapes[] = {
-    {104, 104, 128, 128, true}, {52, 52, 128, 256, true}, {13, 13, 512, 1024, true},
-    {608, 608, 3, 32, false},   {416, 416, 1, 16, false}, {1, 1, 512, 512, false}, {2, 2, 512, 512, false},
+    {104, 104, 128, 128, MAFAT_WINOGRAD_LARGE}, {52, 52, 128, 256, MAFAT_WINOGRAD_LARGE},
+    {19, 19, 512, 1024, MAFAT_WINOGRAD},        {13, 13, 512, 1024, MAFAT_WINOGRAD},
+    {608, 608, 3, 32, MAFAT_DIRECT},            {416, 416, 1, 16, MAFAT_DIRECT},
+    {1, 1, 512, 512, MAFAT_DIRECT},             {2, 2, 512, 512, MAFAT_DIRECT},
 };
 
 START_TEST(it_pays_for_large_maps_of_many_channels)
@@ -69,7 +72,7 @@ START_TEST(it_pays_for_large_maps_of_many_channels)
   snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[convolutional]\nfilters=%d\nsize=3\npad=1\n",
            r->h, r->w, r->in_c, r->filters);
   struct mafat_network *n = test_network(cfg);
-  ck_assert_msg(mafat_winograd_pays(&n->layers[0]) == r->pays, "%d x %d x %d, %d filters", r->h, r->w, r->in_c,
+  ck_assert_msg(mafat_winograd_fastest(&n->layers[0]) == r->fastest, "%d x %d x %d, %d filters", r->h, r->w, r->in_c,
                 r->filters);
   mafat_network_close(&n);
 }
@@ -90,9 +93,8 @@ static void check_algorithms(const struct mafat_network *n, const struct mafat_p
 {
   for (int l = 0; l < plan->n_layers; l++) {
     const struct mafat_layer *layer = &n->layers[l];
-    bool winograd = wanted == MAFAT_AUTO ? mafat_winograd_pays(layer) : mafat_winograd_applies(layer);
-    enum mafat_algorithm named = wanted == MAFAT_AUTO ? MAFAT_WINOGRAD : wanted;
-    if (plan->algorithms[l] != (winograd ? named : MAFAT_DIRECT))
+    enum mafat_algorithm named = mafat_winograd_applies(layer) ? wanted : MAFAT_DIRECT;
+    if (plan->algorithms[l] != (wanted == MAFAT_AUTO ? mafat_winograd_fastest(layer) : named))
       test_fail_case(cfg, text, "%s: layer %d is %s", mafat_algorithm_name(wanted), l,
                      mafat_algorithm_name(plan->algorithms[l]));
   }

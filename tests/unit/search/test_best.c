@@ -38,7 +38,7 @@ static void random_options(struct search *s, struct test_rng *rng)
   s->options.transposed = !s->options.packed && test_random_chance(rng, 30);
   s->options.n_threads = test_random_int(rng, 1, 4);
   if (test_random_chance(rng, 30)) s->request.most_threads = test_random_int(rng, 1, 3);
-  s->options.algorithm = test_random_chance(rng, 60) ? MAFAT_AUTO : test_random_chance(rng, 50) ? MAFAT_DIRECT : MAFAT_WINOGRAD;
+  s->options.algorithm = test_random_chance(rng, 60) ? MAFAT_AUTO : test_random_chance(rng, 50) ? MAFAT_DIRECT : test_random_chance(rng, 50) ? MAFAT_WINOGRAD : MAFAT_WINOGRAD_LARGE;
   s->request.n_layers = test_random_int(rng, 1, s->network->n_layers);
 }
 
