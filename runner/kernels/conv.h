@@ -24,8 +24,18 @@ struct conv_runs {
   size_t step;   /* bytes between the pixels of neighbouring outputs */
 };
 
+/* How far a sum has come: the next run, and the taps before it. */
+struct conv_place {
+  int piece, ky, kx;
+  size_t taps;
+};
+
+struct conv_slice;
+typedef void (*tile_function)(const struct conv_slice *c, int n);
+
 /* One slice of the sums of a panel's filters, or of as many as a tile takes. */
 struct conv_slice {
+  struct conv_place begin, end;
   struct {
     const float *const *rows; /* [output row * stride] */
     size_t apart;             /* bytes from the row's first tap */
@@ -35,6 +45,9 @@ struct conv_slice {
   bool start, finish;
   const float *scale, *bias;
   enum mafat_activation activation;
+  /* Of a row: n_wide tiles of wide_pixels, then n_narrow of one pixel less. */
+  int n_wide, wide_pixels, n_narrow;
+  tile_function wide, narrow;
   /* Of the row that is computed: */
   const char *in[SLICE_RUNS];     /* of each run: at column 0 */
   const float *weights;          /* of the first run */
@@ -199,8 +212,6 @@ INLINE void conv_tiles(const struct conv_slice *c, int n, const int P, const int
   }
 }
 
-typedef void (*tile_function)(const struct conv_slice *c, int n);
-
 #define TILE(P, NV) \
   static void tiles_##P##_##NV(const struct conv_slice *c, int n) \
   { \
@@ -247,27 +258,6 @@ static void pool_pairs(const float *rows[2], int n_rows, int n_pixels, int n_fil
     }
 }
 
-/* n_cols columns from the slice's on: tiles of nearly equal width, 19 columns are 10 + 9, not 14 + 5. */
-static void run_row(struct conv_slice *c, int n_cols)
-{
-  const int vectors = (c->n_filters + VECTOR_LANES - 1) / VECTOR_LANES;
-  const int n = mafat_divide_up(n_cols, vectors == 1 ? ALONE_PIXELS : TILE_PIXELS);
-  const int pixels = n_cols / n, n_wider = n_cols % n;
-  if (n_wider) {
-    const int cols = n_wider * (pixels + 1);
-    tiles[vectors - 1][pixels](c, n_wider);
-    c->col += cols;
-    for (int s = 0; s < VECTOR_SEGMENTS; s++) c->out[s] += (size_t)cols * c->pixel[s];
-  }
-  tiles[vectors - 1][pixels - 1](c, n - n_wider);
-}
-
-/* How far a sum has come: the next run, and the taps before it. */
-struct conv_place {
-  int piece, ky, kx;
-  size_t taps;
-};
-
 static struct conv_place run_behind(struct conv_place at, const struct mafat_window *w, bool joined, int n_taps)
 {
   at.taps += (size_t)n_taps;
@@ -279,13 +269,15 @@ static struct conv_place run_behind(struct conv_place at, const struct mafat_win
   return at;
 }
 
-/* The runs from `at` on that make up a slice. Returns where the next one begins. */
-static struct conv_place choose_runs(struct conv_slice *s, const struct mafat_conv_call *c, struct conv_place at)
+/* The runs from `at` on that make up a slice. */
+static void choose_runs(struct conv_slice *s, const struct mafat_conv_call *c, struct conv_place at)
 {
   const struct mafat_taps x = c->window.x;
-  /* Where rows share no weights none would stay: slices would only cost. */
-  const size_t end = c->weights_row_floats ? SIZE_MAX : at.taps + VECTOR_TAPS;
+  /* Where rows share no weights none would stay: slices would only cost. Pooled, few tiles
+   * share what a slice costs: it is twice as long. */
+  const size_t end = c->weights_row_floats ? SIZE_MAX : at.taps + (c->pool ? 2 * VECTOR_TAPS : VECTOR_TAPS);
   struct conv_runs *last = NULL;
+  s->begin = at;
   s->n_runs = s->n_kinds = 0;
   while (at.piece < c->n_pieces && at.taps < end && s->n_runs < SLICE_RUNS) {
     const struct mafat_conv_piece *p = &c->pieces[at.piece];
@@ -303,8 +295,13 @@ static struct conv_place choose_runs(struct conv_slice *s, const struct mafat_co
     last->n++;
     at = run_behind(at, &c->window, joined, n_taps);
   }
-  return at;
+  s->end = at;
 }
+
+/* Columns [col, col + n_cols) of n_rows rows of sums from `row` on. */
+struct conv_area {
+  int row, n_rows, col, n_cols;
+};
 
 /* Filters of one tile's width, from `first` of the panel on. */
 static void choose_filters(struct conv_slice *s, const struct mafat_conv_call *c,
@@ -322,43 +319,67 @@ static void choose_filters(struct conv_slice *s, const struct mafat_conv_call *c
   s->bias = c->finish ? c->bias + first : NULL;
 }
 
-/* Columns [col, col + n_cols) of n_rows rows of sums from `row` on. */
-struct conv_area {
-  int row, n_rows, col, n_cols;
-};
-
-/* An area's sums, slice after slice; `segments` have its rows, and begin at filter `first` of the panel. A slice's
- * input serves all of them. */
-static void conv_area(const struct mafat_conv_call *c, const struct conv_area *area,
-                      const struct mafat_conv_segment *segments, int n_segments, int first)
+/* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
+static void choose_tiles(struct conv_slice *s, int n_cols)
 {
-  struct conv_slice s;
-  s.width = c->width;
-  s.activation = c->activation;
-  for (struct conv_place at = {0, 0, 0, 0}, next; at.piece < c->n_pieces; at = next) {
-    next = choose_runs(&s, c, at);
-    s.start = c->start && at.taps == 0;
-    s.finish = c->finish && next.piece == c->n_pieces;
-    const float *weights = c->weights + at.taps * (size_t)c->width + first;
-    for (int g = 0; g < n_segments; g += VECTOR_SEGMENTS) {
-      const int n = mafat_min(VECTOR_SEGMENTS, n_segments - g), filter = g * MAFAT_CHANNEL_BLOCK;
-      choose_filters(&s, c, segments + g, n, first + filter);
-      for (int r = 0; r < area->n_rows; r++) {
-        const int row = area->row + r;
-        for (int i = 0; i < s.n_runs; i++)
-          s.in[i] = (const char *)s.runs[i].rows[row * c->window.y.stride] + s.runs[i].apart;
-        for (int i = 0; i < n; i++) s.out[i] = segments[g + i].rows[r];
-        s.weights = weights + (size_t)row * c->weights_row_floats + filter;
-        s.col = area->col;
-        run_row(&s, area->n_cols);
-      }
-    }
+  const int vectors = mafat_divide_up(s->n_filters, VECTOR_LANES);
+  const int n = mafat_divide_up(n_cols, vectors == 1 ? ALONE_PIXELS : TILE_PIXELS), pixels = n_cols / n;
+  s->n_wide = n_cols - n * pixels;
+  s->n_narrow = n - s->n_wide;
+  s->wide_pixels = pixels + 1;
+  s->narrow = tiles[vectors - 1][pixels - 1];
+  s->wide = s->n_wide ? tiles[vectors - 1][pixels] : NULL;
+}
+
+static void run_row(struct conv_slice *s, int col)
+{
+  s->col = col;
+  if (s->n_wide) {
+    const int cols = s->n_wide * s->wide_pixels;
+    s->wide(s, s->n_wide);
+    s->col += cols;
+    for (int i = 0; i < VECTOR_SEGMENTS; i++) s->out[i] += (size_t)cols * s->pixel[i];
+  }
+  s->narrow(s, s->n_narrow);
+}
+
+/* The slice's part of the sums of n segments, which have the area's rows; the first's first is filter `first` of
+ * the panel. */
+static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
+                         const struct mafat_conv_segment *segments, int n, int first)
+{
+  const float *weights = c->weights + s->begin.taps * (size_t)c->width + first;
+  choose_filters(s, c, segments, n, first);
+  choose_tiles(s, area->n_cols);
+  for (int r = 0; r < area->n_rows; r++) {
+    const int row = area->row + r;
+    for (int i = 0; i < s->n_runs; i++)
+      s->in[i] = (const char *)s->runs[i].rows[row * c->window.y.stride] + s->runs[i].apart;
+    for (int i = 0; i < n; i++) s->out[i] = segments[i].rows[r];
+    s->weights = weights + (size_t)row * c->weights_row_floats;
+    run_row(s, area->col);
   }
 }
 
+/* An area's sums, slice after slice: a slice's input serves all filters. `s` is kept from area to area of a call,
+ * for where one slice is all, its runs stay. */
+static void conv_area(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
+                      const struct mafat_conv_segment *segments, int n_segments, int first)
+{
+  struct conv_place at = {0, 0, 0, 0};
+  do {
+    if (s->n_runs == 0 || s->begin.taps != at.taps) choose_runs(s, c, at);
+    s->start = c->start && at.taps == 0;
+    s->finish = c->finish && s->end.piece == c->n_pieces;
+    for (int i = 0; i < n_segments; i += VECTOR_SEGMENTS)
+      conv_filters(s, c, area, segments + i, mafat_min(VECTOR_SEGMENTS, n_segments - i), first + i * MAFAT_CHANNEL_BLOCK);
+    at = s->end;
+  } while (at.piece < c->n_pieces);
+}
+
 /* Filters of one tile's width in all rows, pooled: two rows at a time, and as many columns as there is room for. */
-static void conv_pooled(const struct mafat_conv_call *c, const struct mafat_conv_segment *segments, int n_segments,
-                        int first)
+static void conv_pooled(struct conv_slice *slice, const struct mafat_conv_call *c,
+                        const struct mafat_conv_segment *segments, int n_segments, int first)
 {
   float sums[VECTOR_SEGMENTS][2][POOLED_COLS * MAFAT_CHANNEL_BLOCK];
   float *rows[VECTOR_SEGMENTS][2];
@@ -375,7 +396,7 @@ static void conv_pooled(const struct mafat_conv_call *c, const struct mafat_conv
     for (area.col = 0; area.col < c->n_cols; area.col += strip) {
       area.n_rows = mafat_min(2, c->n_rows - area.row);
       area.n_cols = mafat_min(strip, c->n_cols - area.col);
-      conv_area(c, &area, unpooled, n_segments, first);
+      conv_area(slice, c, &area, unpooled, n_segments, first);
       for (int s = 0; s < n_segments; s++) {
         const float *from[2] = {sums[s][0], sums[s][1]};
         const size_t pixel = (size_t)segments[s].pixel_floats;
@@ -388,12 +409,16 @@ static void conv_pooled(const struct mafat_conv_call *c, const struct mafat_conv
 static void conv_panel(const struct mafat_conv_call *c)
 {
   const struct conv_area all = {0, c->n_rows, 0, c->n_cols};
+  struct conv_slice slice;
+  slice.n_runs = 0;
+  slice.width = c->width;
+  slice.activation = c->activation;
   if (!c->pool) {
-    conv_area(c, &all, c->segments, c->n_segments, 0);
+    conv_area(&slice, c, &all, c->segments, c->n_segments, 0);
     return;
   }
-  for (int s = 0; s < c->n_segments; s += VECTOR_SEGMENTS)
-    conv_pooled(c, &c->segments[s], mafat_min(VECTOR_SEGMENTS, c->n_segments - s), s * MAFAT_CHANNEL_BLOCK);
+  for (int i = 0; i < c->n_segments; i += VECTOR_SEGMENTS)
+    conv_pooled(&slice, c, &c->segments[i], mafat_min(VECTOR_SEGMENTS, c->n_segments - i), i * MAFAT_CHANNEL_BLOCK);
 }
 
 #ifdef LEVEL_NARROW
