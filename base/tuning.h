@@ -53,6 +53,7 @@ enum {
 #define MAFAT_AVX512_TAPS 1024
 #define MAFAT_AVX2_LANES 8
 #define MAFAT_AVX2_PIXELS 6
+#define MAFAT_AVX2_PIXELS_ALONE 10 /* of a tile of one vector: six sums would wait for each other */
 #define MAFAT_AVX2_SEGMENTS 1
 #define MAFAT_AVX2_TAPS 128
 #define MAFAT_NEON_LANES 4
@@ -68,6 +69,6 @@ enum {
 #define MAFAT_PORTABLE_SEGMENTS 1
 #define MAFAT_PORTABLE_TAPS 128
 
-enum { MAFAT_NARROW_FILTERS = MAFAT_AVX512_LANES / 2 }; /* avx512 leaves panels of so many at most to avx2 */
+enum { MAFAT_NARROW_FILTERS = MAFAT_AVX512_LANES / 2 }; /* avx512 leaves so many at most, a panel's last, to avx2 */
 
 #endif

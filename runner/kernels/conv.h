@@ -7,10 +7,13 @@ enum {
   SEGMENT_VECTORS = MAFAT_CHANNEL_BLOCK / VECTOR_LANES, /* vectors of 16 filters */
   TILE_VECTORS = VECTOR_SEGMENTS * SEGMENT_VECTORS,
   TILE_PIXELS = VECTOR_PIXELS,
+  ALONE_PIXELS = VECTOR_PIXELS_ALONE, /* of a tile of one vector */
+  MOST_PIXELS = TILE_PIXELS > ALONE_PIXELS ? TILE_PIXELS : ALONE_PIXELS,
   SLICE_RUNS = 64, /* at most */
   SLICE_KINDS = 3,
   POOLED_BYTES = 3584, /* of sums on the stack: little of it is accounted for */
-  POOLED_COLS = POOLED_BYTES / (2 * VECTOR_SEGMENTS * MAFAT_CHANNEL_BLOCK * (int)sizeof(float)) / TILE_PIXELS * TILE_PIXELS
+  POOLED_PIXEL = 2 * VECTOR_SEGMENTS * MAFAT_CHANNEL_BLOCK * (int)sizeof(float),
+  POOLED_COLS = POOLED_BYTES / POOLED_PIXEL / TILE_PIXELS * TILE_PIXELS
 };
 
 _Static_assert(TILE_PIXELS % 2 == 0, "pooled pairs lie in one tile");
@@ -21,8 +24,18 @@ struct conv_runs {
   size_t step;   /* bytes between the pixels of neighbouring outputs */
 };
 
+/* How far a sum has come: the next run, and the taps before it. */
+struct conv_place {
+  int piece, ky, kx;
+  size_t taps;
+};
+
+struct conv_slice;
+typedef void (*tile_function)(const struct conv_slice *c, int n);
+
 /* One slice of the sums of a panel's filters, or of as many as a tile takes. */
 struct conv_slice {
+  struct conv_place begin, end;
   struct {
     const float *const *rows; /* [output row * stride] */
     size_t apart;             /* bytes from the row's first tap */
@@ -32,6 +45,9 @@ struct conv_slice {
   bool start, finish;
   const float *scale, *bias;
   enum mafat_activation activation;
+  /* Of a row: n_wide tiles of wide_pixels, then n_narrow of one pixel less. */
+  int n_wide, wide_pixels, n_narrow;
+  tile_function wide, narrow;
   /* Of the row that is computed: */
   const char *in[SLICE_RUNS];     /* of each run: at column 0 */
   const float *weights;          /* of the first run */
@@ -47,13 +63,13 @@ struct conv_slice {
 /* Adds n taps that lie side by side; pixels are `step` bytes apart. Four taps of
  * a pixel are one load, every multiply-add picks its lane, and a weight is
  * loaded while the one before is in use: in-order cores wait for loads. */
-INLINE const float *conv_run(vec sum[TILE_PIXELS][TILE_VECTORS], const char *in, size_t step,
+INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step,
                              const float *w, int width, int n, int n_filters, const int P,
                              const int NV)
 {
   (void)n_filters; /* a panel's end is a vector's end */
   for (; n >= VECTOR_LANES; n -= VECTOR_LANES, in += sizeof(vec)) {
-    vec x[TILE_PIXELS], weight, next = vec_load(w);
+    vec x[MOST_PIXELS], weight, next = vec_load(w);
 #pragma GCC unroll 16
     for (int p = 0; p < P; p++) x[p] = vec_load((const float *)(in + (size_t)p * step));
 #pragma GCC unroll 16
@@ -88,7 +104,7 @@ INLINE void vec_accumulate_broadcast(vec *sums, const vec *weights, const int n,
 #endif
 
 /* Adds one of the taps that `base` points at, whose weights are at w. */
-INLINE void conv_tap(vec sum[TILE_PIXELS][TILE_VECTORS], const char *const *base, size_t step, size_t step3,
+INLINE void conv_tap(vec sum[MOST_PIXELS][TILE_VECTORS], const char *const *base, size_t step, size_t step3,
                      const float *w, int n_filters, const int tap, const int P, const int NV)
 {
   vec weights[TILE_VECTORS];
@@ -103,11 +119,11 @@ INLINE void conv_tap(vec sum[TILE_PIXELS][TILE_VECTORS], const char *const *base
  * multiply-adds. Pixels are `step` bytes apart: five of them are reached from
  * one base with the scaled addresses of x86 (0, 1, 2, 4 times step, 1 times 3
  * step), so that any step costs three or four registers. */
-INLINE const float *conv_run(vec sum[TILE_PIXELS][TILE_VECTORS], const char *in, size_t step,
+INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step,
                              const float *w, int width, int n, int n_filters, const int P,
                              const int NV)
 {
-  enum { BASES = (TILE_PIXELS + 4) / 5 };
+  enum { BASES = (MOST_PIXELS + 4) / 5 };
   size_t step3 = 3 * step;
   const char *base[BASES];
   for (int b = 0; b < BASES; b++) base[b] = in + (size_t)(5 * b) * step;
@@ -132,7 +148,7 @@ INLINE const float *conv_run(vec sum[TILE_PIXELS][TILE_VECTORS], const char *in,
 #endif
 
 /* Sums that begin at zero, or that the last slice left. */
-INLINE void conv_load(vec sum[TILE_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int P,
+INLINE void conv_load(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int P,
                       const int NV)
 {
 #pragma GCC unroll 16
@@ -146,7 +162,7 @@ INLINE void conv_load(vec sum[TILE_PIXELS][TILE_VECTORS], const struct conv_slic
     }
 }
 
-INLINE void conv_store(vec sum[TILE_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int P,
+INLINE void conv_store(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int P,
                        const int NV)
 {
 #pragma GCC unroll 4
@@ -154,7 +170,7 @@ INLINE void conv_store(vec sum[TILE_PIXELS][TILE_VECTORS], const struct conv_sli
     const int s = v / SEGMENT_VECTORS, lane = v % SEGMENT_VECTORS * VECTOR_LANES;
     const int n = v + 1 < NV ? VECTOR_LANES : c->n_filters - v * VECTOR_LANES;
     float *to = out[s] + lane;
-    vec y[TILE_PIXELS];
+    vec y[MOST_PIXELS];
 #pragma GCC unroll 16
     for (int p = 0; p < P; p++) y[p] = sum[p][v];
     if (c->finish) {
@@ -182,7 +198,7 @@ INLINE void conv_tiles(const struct conv_slice *c, int n, const int P, const int
   float *out[VECTOR_SEGMENTS];
   for (int s = 0; s < VECTOR_SEGMENTS; s++) out[s] = c->out[s];
   for (int col = c->col; n > 0; n--, col += P) {
-    vec sum[TILE_PIXELS][TILE_VECTORS];
+    vec sum[MOST_PIXELS][TILE_VECTORS];
     const char *const *in = c->in;
     const float *w = c->weights;
     conv_load(sum, c, out, P, NV);
@@ -196,8 +212,6 @@ INLINE void conv_tiles(const struct conv_slice *c, int n, const int P, const int
   }
 }
 
-typedef void (*tile_function)(const struct conv_slice *c, int n);
-
 #define TILE(P, NV) \
   static void tiles_##P##_##NV(const struct conv_slice *c, int n) \
   { \
@@ -205,30 +219,30 @@ typedef void (*tile_function)(const struct conv_slice *c, int n);
   }
 
 /* Tables of tiles: [vectors - 1][pixels - 1]. */
-#if VECTOR_PIXELS == 14
-#define TILES(NV) \
-  TILE(1, NV) TILE(2, NV) TILE(3, NV) TILE(4, NV) TILE(5, NV) TILE(6, NV) TILE(7, NV) TILE(8, NV) \
-  TILE(9, NV) TILE(10, NV) TILE(11, NV) TILE(12, NV) TILE(13, NV) TILE(14, NV)
-#define TILE_ROW(NV) \
-  {tiles_1_##NV, tiles_2_##NV, tiles_3_##NV, tiles_4_##NV, tiles_5_##NV, tiles_6_##NV, tiles_7_##NV, \
-   tiles_8_##NV, tiles_9_##NV, tiles_10_##NV, tiles_11_##NV, tiles_12_##NV, tiles_13_##NV, tiles_14_##NV}
-#elif VECTOR_PIXELS == 6
-#define TILES(NV) TILE(1, NV) TILE(2, NV) TILE(3, NV) TILE(4, NV) TILE(5, NV) TILE(6, NV)
-#define TILE_ROW(NV) \
-  {tiles_1_##NV, tiles_2_##NV, tiles_3_##NV, tiles_4_##NV, tiles_5_##NV, tiles_6_##NV}
-#else
-#define TILES(NV) TILE(1, NV) TILE(2, NV)
-#define TILE_ROW(NV) {tiles_1_##NV, tiles_2_##NV}
-#endif
+#define TILES_2(NV) TILE(1, NV) TILE(2, NV)
+#define TILES_6(NV) TILES_2(NV) TILE(3, NV) TILE(4, NV) TILE(5, NV) TILE(6, NV)
+#define TILES_10(NV) TILES_6(NV) TILE(7, NV) TILE(8, NV) TILE(9, NV) TILE(10, NV)
+#define TILES_14(NV) TILES_10(NV) TILE(11, NV) TILE(12, NV) TILE(13, NV) TILE(14, NV)
+#define ROW_2(NV) tiles_1_##NV, tiles_2_##NV
+#define ROW_6(NV) ROW_2(NV), tiles_3_##NV, tiles_4_##NV, tiles_5_##NV, tiles_6_##NV
+#define ROW_10(NV) ROW_6(NV), tiles_7_##NV, tiles_8_##NV, tiles_9_##NV, tiles_10_##NV
+#define ROW_14(NV) ROW_10(NV), tiles_11_##NV, tiles_12_##NV, tiles_13_##NV, tiles_14_##NV
+#define JOIN(A, B) A##B
+#define TILES(PIXELS, NV) JOIN(TILES_, PIXELS)(NV)
+#define ROW(PIXELS, NV) {JOIN(ROW_, PIXELS)(NV)}
 
+TILES(VECTOR_PIXELS_ALONE, 1)
+TILES(VECTOR_PIXELS, 2)
 #if VECTOR_SEGMENTS * 16 / VECTOR_LANES == 4
-TILES(1) TILES(2) TILES(3) TILES(4)
-static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {TILE_ROW(1), TILE_ROW(2),
-                                                               TILE_ROW(3), TILE_ROW(4)};
-#else
-TILES(1) TILES(2)
-static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {TILE_ROW(1), TILE_ROW(2)};
+TILES(VECTOR_PIXELS, 3)
+TILES(VECTOR_PIXELS, 4)
 #endif
+static const tile_function tiles[TILE_VECTORS][MOST_PIXELS] = {
+    ROW(VECTOR_PIXELS_ALONE, 1), ROW(VECTOR_PIXELS, 2),
+#if VECTOR_SEGMENTS * 16 / VECTOR_LANES == 4
+    ROW(VECTOR_PIXELS, 3), ROW(VECTOR_PIXELS, 4),
+#endif
+};
 
 /* One or two rows of finished outputs -> the largest of each 2 x 2. */
 static void pool_pairs(const float *rows[2], int n_rows, int n_pixels, int n_filters, float *out,
@@ -244,26 +258,6 @@ static void pool_pairs(const float *rows[2], int n_rows, int n_pixels, int n_fil
     }
 }
 
-/* n_cols columns from the slice's on: tiles of nearly equal width, 19 columns are 10 + 9, not 14 + 5. */
-static void run_row(struct conv_slice *c, int n_cols)
-{
-  const int vectors = (c->n_filters + VECTOR_LANES - 1) / VECTOR_LANES;
-  const int n = (n_cols + TILE_PIXELS - 1) / TILE_PIXELS, pixels = n_cols / n, n_wider = n_cols % n;
-  if (n_wider) {
-    const int cols = n_wider * (pixels + 1);
-    tiles[vectors - 1][pixels](c, n_wider);
-    c->col += cols;
-    for (int s = 0; s < VECTOR_SEGMENTS; s++) c->out[s] += (size_t)cols * c->pixel[s];
-  }
-  tiles[vectors - 1][pixels - 1](c, n - n_wider);
-}
-
-/* How far a sum has come: the next run, and the taps before it. */
-struct conv_place {
-  int piece, ky, kx;
-  size_t taps;
-};
-
 static struct conv_place run_behind(struct conv_place at, const struct mafat_window *w, bool joined, int n_taps)
 {
   at.taps += (size_t)n_taps;
@@ -275,13 +269,15 @@ static struct conv_place run_behind(struct conv_place at, const struct mafat_win
   return at;
 }
 
-/* The runs from `at` on that make up a slice. Returns where the next one begins. */
-static struct conv_place choose_runs(struct conv_slice *s, const struct mafat_conv_call *c, struct conv_place at)
+/* The runs from `at` on that make up a slice. */
+static void choose_runs(struct conv_slice *s, const struct mafat_conv_call *c, struct conv_place at)
 {
   const struct mafat_taps x = c->window.x;
-  /* Where rows share no weights none would stay: slices would only cost. */
-  const size_t end = c->weights_row_floats ? SIZE_MAX : at.taps + VECTOR_TAPS;
+  /* Where rows share no weights none would stay: slices would only cost. Pooled, few tiles
+   * share what a slice costs: it is twice as long. */
+  const size_t end = c->weights_row_floats ? SIZE_MAX : at.taps + (c->pool ? 2 * VECTOR_TAPS : VECTOR_TAPS);
   struct conv_runs *last = NULL;
+  s->begin = at;
   s->n_runs = s->n_kinds = 0;
   while (at.piece < c->n_pieces && at.taps < end && s->n_runs < SLICE_RUNS) {
     const struct mafat_conv_piece *p = &c->pieces[at.piece];
@@ -299,8 +295,13 @@ static struct conv_place choose_runs(struct conv_slice *s, const struct mafat_co
     last->n++;
     at = run_behind(at, &c->window, joined, n_taps);
   }
-  return at;
+  s->end = at;
 }
+
+/* Columns [col, col + n_cols) of n_rows rows of sums from `row` on. */
+struct conv_area {
+  int row, n_rows, col, n_cols;
+};
 
 /* Filters of one tile's width, from `first` of the panel on. */
 static void choose_filters(struct conv_slice *s, const struct mafat_conv_call *c,
@@ -314,47 +315,71 @@ static void choose_filters(struct conv_slice *s, const struct mafat_conv_call *c
     s->n_filters += segments[i].n_filters;
     s->pixel[i] = (size_t)segments[i].pixel_floats;
   }
-  s->scale = c->scale + first;
-  s->bias = c->bias + first;
+  s->scale = c->finish ? c->scale + first : NULL;
+  s->bias = c->finish ? c->bias + first : NULL;
 }
 
-/* Columns [col, col + n_cols) of n_rows rows of sums from `row` on. */
-struct conv_area {
-  int row, n_rows, col, n_cols;
-};
-
-/* An area's sums, slice after slice; `segments` have its rows, and begin at filter `first` of the panel. A slice's
- * input serves all of them. */
-static void conv_area(const struct mafat_conv_call *c, const struct conv_area *area,
-                      const struct mafat_conv_segment *segments, int n_segments, int first)
+/* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
+static void choose_tiles(struct conv_slice *s, int n_cols)
 {
-  struct conv_slice s;
-  s.width = c->width;
-  s.activation = c->activation;
-  for (struct conv_place at = {0, 0, 0, 0}, next; at.piece < c->n_pieces; at = next) {
-    next = choose_runs(&s, c, at);
-    s.start = c->start && at.taps == 0;
-    s.finish = c->finish && next.piece == c->n_pieces;
-    const float *weights = c->weights + at.taps * (size_t)c->width + first;
-    for (int g = 0; g < n_segments; g += VECTOR_SEGMENTS) {
-      const int n = mafat_min(VECTOR_SEGMENTS, n_segments - g), filter = g * MAFAT_CHANNEL_BLOCK;
-      choose_filters(&s, c, segments + g, n, first + filter);
-      for (int r = 0; r < area->n_rows; r++) {
-        const int row = area->row + r;
-        for (int i = 0; i < s.n_runs; i++)
-          s.in[i] = (const char *)s.runs[i].rows[row * c->window.y.stride] + s.runs[i].apart;
-        for (int i = 0; i < n; i++) s.out[i] = segments[g + i].rows[r];
-        s.weights = weights + (size_t)row * c->weights_row_floats + filter;
-        s.col = area->col;
-        run_row(&s, area->n_cols);
-      }
-    }
+  const int vectors = mafat_divide_up(s->n_filters, VECTOR_LANES);
+  const int n = mafat_divide_up(n_cols, vectors == 1 ? ALONE_PIXELS : TILE_PIXELS), pixels = n_cols / n;
+  s->n_wide = n_cols - n * pixels;
+  s->n_narrow = n - s->n_wide;
+  s->wide_pixels = pixels + 1;
+  s->narrow = tiles[vectors - 1][pixels - 1];
+  s->wide = s->n_wide ? tiles[vectors - 1][pixels] : NULL;
+}
+
+static void run_row(struct conv_slice *s, int col)
+{
+  s->col = col;
+  if (s->n_wide) {
+    const int cols = s->n_wide * s->wide_pixels;
+    s->wide(s, s->n_wide);
+    s->col += cols;
+    for (int i = 0; i < VECTOR_SEGMENTS; i++) s->out[i] += (size_t)cols * s->pixel[i];
+  }
+  s->narrow(s, s->n_narrow);
+}
+
+/* The slice's part of the sums of n segments, which have the area's rows; the first's first is filter `first` of
+ * the panel. */
+static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
+                         const struct mafat_conv_segment *segments, int n, int first)
+{
+  const float *weights = c->weights + s->begin.taps * (size_t)c->width + first;
+  choose_filters(s, c, segments, n, first);
+  choose_tiles(s, area->n_cols);
+  for (int r = 0; r < area->n_rows; r++) {
+    const int row = area->row + r;
+    for (int i = 0; i < s->n_runs; i++)
+      s->in[i] = (const char *)s->runs[i].rows[row * c->window.y.stride] + s->runs[i].apart;
+    for (int i = 0; i < n; i++) s->out[i] = segments[i].rows[r];
+    s->weights = weights + (size_t)row * c->weights_row_floats;
+    run_row(s, area->col);
   }
 }
 
+/* An area's sums, slice after slice: a slice's input serves all filters. `s` is kept from area to area of a call,
+ * for where one slice is all, its runs stay. */
+static void conv_area(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
+                      const struct mafat_conv_segment *segments, int n_segments, int first)
+{
+  struct conv_place at = {0, 0, 0, 0};
+  do {
+    if (s->n_runs == 0 || s->begin.taps != at.taps) choose_runs(s, c, at);
+    s->start = c->start && at.taps == 0;
+    s->finish = c->finish && s->end.piece == c->n_pieces;
+    for (int i = 0; i < n_segments; i += VECTOR_SEGMENTS)
+      conv_filters(s, c, area, segments + i, mafat_min(VECTOR_SEGMENTS, n_segments - i), first + i * MAFAT_CHANNEL_BLOCK);
+    at = s->end;
+  } while (at.piece < c->n_pieces);
+}
+
 /* Filters of one tile's width in all rows, pooled: two rows at a time, and as many columns as there is room for. */
-static void conv_pooled(const struct mafat_conv_call *c, const struct mafat_conv_segment *segments, int n_segments,
-                        int first)
+static void conv_pooled(struct conv_slice *slice, const struct mafat_conv_call *c,
+                        const struct mafat_conv_segment *segments, int n_segments, int first)
 {
   float sums[VECTOR_SEGMENTS][2][POOLED_COLS * MAFAT_CHANNEL_BLOCK];
   float *rows[VECTOR_SEGMENTS][2];
@@ -371,7 +396,7 @@ static void conv_pooled(const struct mafat_conv_call *c, const struct mafat_conv
     for (area.col = 0; area.col < c->n_cols; area.col += strip) {
       area.n_rows = mafat_min(2, c->n_rows - area.row);
       area.n_cols = mafat_min(strip, c->n_cols - area.col);
-      conv_area(c, &area, unpooled, n_segments, first);
+      conv_area(slice, c, &area, unpooled, n_segments, first);
       for (int s = 0; s < n_segments; s++) {
         const float *from[2] = {sums[s][0], sums[s][1]};
         const size_t pixel = (size_t)segments[s].pixel_floats;
@@ -381,19 +406,45 @@ static void conv_pooled(const struct mafat_conv_call *c, const struct mafat_conv
     }
 }
 
+static void conv_panel(const struct mafat_conv_call *c)
+{
+  const struct conv_area all = {0, c->n_rows, 0, c->n_cols};
+  struct conv_slice slice;
+  slice.n_runs = 0;
+  slice.width = c->width;
+  slice.activation = c->activation;
+  if (!c->pool) {
+    conv_area(&slice, c, &all, c->segments, c->n_segments, 0);
+    return;
+  }
+  for (int i = 0; i < c->n_segments; i += VECTOR_SEGMENTS)
+    conv_pooled(&slice, c, &c->segments[i], mafat_min(VECTOR_SEGMENTS, c->n_segments - i), i * MAFAT_CHANNEL_BLOCK);
+}
+
+#ifdef LEVEL_NARROW
+/* The last few filters are another level's. */
 static void conv(const struct mafat_conv_call *c)
 {
-#ifdef LEVEL_NARROW
-  if (c->n_segments == 1 && c->segments[0].n_filters <= MAFAT_NARROW_FILTERS) {
-    LEVEL_NARROW.conv(c);
+  const int last = c->n_segments - 1;
+  if (c->segments[last].n_filters > MAFAT_NARROW_FILTERS) {
+    conv_panel(c);
     return;
   }
-#endif
-  const struct conv_area all = {0, c->n_rows, 0, c->n_cols};
-  if (!c->pool) {
-    conv_area(c, &all, c->segments, c->n_segments, 0);
-    return;
+  struct mafat_conv_call part = *c;
+  part.n_segments = last;
+  if (last > 0) conv_panel(&part);
+  part.n_segments = 1;
+  part.segments[0] = c->segments[last];
+  part.weights += last * MAFAT_CHANNEL_BLOCK;
+  if (c->finish) {
+    part.scale += last * MAFAT_CHANNEL_BLOCK;
+    part.bias += last * MAFAT_CHANNEL_BLOCK;
   }
-  for (int s = 0; s < c->n_segments; s += VECTOR_SEGMENTS)
-    conv_pooled(c, &c->segments[s], mafat_min(VECTOR_SEGMENTS, c->n_segments - s), s * MAFAT_CHANNEL_BLOCK);
+  LEVEL_NARROW.conv(&part);
 }
+#else
+static void conv(const struct mafat_conv_call *c)
+{
+  conv_panel(c);
+}
+#endif

@@ -3,6 +3,7 @@
  *
  *   VECTOR_LANES   floats in a vector
  *   VECTOR_PIXELS  pixels of a convolution tile, chosen for the register file
+ *   VECTOR_PIXELS_ALONE  the same of tiles of one vector of filters
  *   VECTOR_SEGMENTS  runs of 16 filters that a tile covers: 1 or 2
  *   VECTOR_TAPS    taps that such a tile sums at a time
  *   VECTOR_FUSED   1: vec_madd and scalar_madd round once, 0: twice

@@ -32,7 +32,7 @@ static bool code_stands_together(void)
   return mafat_run_end != NULL;
 }
 
-/* A few filters that are left over from panels or, where each group is computed by
+/* A few filters that are left over from blocks or, where each group is computed by
  * itself, are all there are: avx512 leaves them to avx2 (runner/kernels/conv.h). */
 static bool has_narrow_calls(const struct mafat_network *n)
 {
@@ -41,7 +41,7 @@ static bool has_narrow_calls(const struct mafat_network *n)
     if (!mafat_layer_has_panels(l)) continue;
     bool depthwise = mafat_layer_is_depthwise(l);
     int filters = mafat_layer_is_grouped(l) && !depthwise ? l->out.c / l->groups : l->out.c;
-    int left = filters % (depthwise ? MAFAT_CHANNEL_BLOCK : MAFAT_PANEL);
+    int left = filters % MAFAT_CHANNEL_BLOCK;
     if (left >= 1 && left <= MAFAT_NARROW_FILTERS) return true;
   }
   return false;

@@ -30,6 +30,7 @@ static inline vec vec_mul(vec a, vec b) { return vmulq_f32(a, b); }
 #define VECTOR_FUSED 1
 /* Six pixels x four vectors, six inputs, two weights: all 32 registers. */
 #define VECTOR_PIXELS MAFAT_NEON_PIXELS
+#define VECTOR_PIXELS_ALONE MAFAT_NEON_PIXELS
 static inline vec vec_madd(vec a, vec b, vec c) { return vfmaq_f32(c, a, b); }
 static inline float scalar_madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 #define ADD_PRODUCT(LANE) __asm__("fmla %0.4s, %1.4s, " LANE : "+w"(*sum) : "w"(a), "w"(b))
@@ -43,6 +44,7 @@ static inline float scalar_madd(float a, float b, float c) { return __builtin_fm
 #define VECTOR_FUSED 0
 /* Two pixels x four vectors, two inputs, two weights: 12 of 16 registers. */
 #define VECTOR_PIXELS MAFAT_NEON_PIXELS
+#define VECTOR_PIXELS_ALONE MAFAT_NEON_PIXELS
 static inline vec vec_madd(vec a, vec b, vec c) { return vaddq_f32(vmulq_f32(a, b), c); }
 static inline float scalar_madd(float a, float b, float c) { return a * b + c; }
 /* vmla rounds the product; lanes are of d0 ... d15 only: the constraint t. */

@@ -11,6 +11,7 @@
 #define VECTOR_LANES MAFAT_AVX2_LANES
 /* Six pixels x two vectors, two weights and a broadcast: 15 of 16 registers. */
 #define VECTOR_PIXELS MAFAT_AVX2_PIXELS
+#define VECTOR_PIXELS_ALONE MAFAT_AVX2_PIXELS_ALONE
 #define VECTOR_SEGMENTS MAFAT_AVX2_SEGMENTS
 #define VECTOR_TAPS MAFAT_AVX2_TAPS
 typedef __m256 vec;

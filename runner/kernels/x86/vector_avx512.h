@@ -11,6 +11,7 @@
 #define VECTOR_LANES MAFAT_AVX512_LANES
 /* Fourteen pixels x two vectors, two weights and a broadcast: 31 of 32 registers. */
 #define VECTOR_PIXELS MAFAT_AVX512_PIXELS
+#define VECTOR_PIXELS_ALONE MAFAT_AVX512_PIXELS
 #define VECTOR_SEGMENTS MAFAT_AVX512_SEGMENTS
 #define VECTOR_TAPS MAFAT_AVX512_TAPS
 typedef __m512 vec;
