@@ -17,7 +17,7 @@ INLINE void product_tile(const struct mafat_product_call *c, const float *values
 {
   const size_t width = (size_t)c->width, apart = (size_t)c->tile_floats * sizeof(float);
   const int lines = (P * PRODUCT_CHANNELS * TILE_FILTERS / MAFAT_PANEL + 15) / 16;
-  vec sum[TILE_PIXELS][TILE_VECTORS];
+  vec sum[MOST_PIXELS][TILE_VECTORS];
 #pragma GCC unroll 16
   for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
