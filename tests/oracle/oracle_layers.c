@@ -139,6 +139,7 @@ static double tolerance_of(const struct comparison *c)
   const struct mafat_plan *plan = c->run->plan;
   double tolerance = 2e-5;
   if (c->bench->options.tolerance > 0) return c->bench->options.tolerance;
+  if (c->bench->options.fed) return tolerance; /* errors do not add up */
   for (int l = 0; l < plan->n_layers; l++)
     if (plan->algorithms[l] == MAFAT_WINOGRAD_LARGE) tolerance = 1e-4;
   return tolerance;
