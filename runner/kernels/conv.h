@@ -372,7 +372,8 @@ static void conv_area(struct conv_slice *s, const struct mafat_conv_call *c, con
     s->start = c->start && at.taps == 0;
     s->finish = c->finish && s->end.piece == c->n_pieces;
     for (int i = 0; i < n_segments; i += VECTOR_SEGMENTS)
-      conv_filters(s, c, area, segments + i, mafat_min(VECTOR_SEGMENTS, n_segments - i), first + i * MAFAT_CHANNEL_BLOCK);
+      conv_filters(s, c, area, segments + i, mafat_min(VECTOR_SEGMENTS, n_segments - i),
+                   first + i * MAFAT_CHANNEL_BLOCK);
     at = s->end;
   } while (at.piece < c->n_pieces);
 }

@@ -5,7 +5,8 @@
  *
  * Order of summation, the same for every plan: per output element one
  * accumulator starting at +0; pieces in order; within a piece ky, kx, channel;
- * then scale and bias in one multiply-add, activation. Padding is multiplied.
+ * then scale and bias in one multiply-add, activation. Padding is multiplied. A
+ * convolution's outputs hold sums until its call ends: they are none of its inputs.
  * Levels of the *fused* class use a fused multiply-add for every product and
  * agree bit for bit; *plain* rounds products, with bits of its own. */
 #ifndef MAFAT_RUNNER_KERNELS_KERNELS_H
