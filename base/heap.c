@@ -39,6 +39,7 @@ struct mapping {
 struct mafat_heap {
   struct mapping *chunks, *large; /* the first chunk is the one that blocks are cut from */
   struct freed *freed[N_SIZES];
+  size_t in_large, most; /* bytes of large blocks; of all pages, the most there were */
 };
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -111,13 +112,30 @@ void mafat_heap_close(struct mafat_heap **heap)
     while (lists[i]) unmap(&lists[i], lists[i]);
 }
 
+static size_t pages_of(size_t bytes)
+{
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return (bytes + page - 1) / page * page;
+}
+
 size_t mafat_heap_bytes(const struct mafat_heap *heap)
 {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE), sum = 0;
-  if (!heap) return 0;
-  for (const struct mapping *m = heap->chunks; m; m = m->next) sum += (m->written + page - 1) / page * page;
-  for (const struct mapping *m = heap->large; m; m = m->next) sum += (m->bytes + page - 1) / page * page;
+  size_t sum = heap ? heap->in_large : 0;
+  for (const struct mapping *m = heap ? heap->chunks : NULL; m; m = m->next) sum += pages_of(m->written);
   return sum;
+}
+
+/* Asked before large blocks go and when somebody wants to know: in between there is only more. */
+static void note_most(struct mafat_heap *heap)
+{
+  size_t now = mafat_heap_bytes(heap);
+  if (now > heap->most) heap->most = now;
+}
+
+size_t mafat_heap_most_bytes(const struct mafat_heap *heap)
+{
+  size_t now = mafat_heap_bytes(heap);
+  return heap && heap->most > now ? heap->most : now;
 }
 
 /* ---- blocks ---- */
@@ -129,6 +147,7 @@ static void *take_large(struct mafat_heap *heap, size_t bytes)
   if (!m) return NULL;
   struct block *b = (struct block *)(m + 1);
   *b = (struct block){N_SIZES, bytes};
+  heap->in_large += pages_of(m->bytes);
   return b + 1;
 }
 
@@ -176,6 +195,8 @@ void mafat_heap_free(struct mafat_heap *heap, void *block)
   if (!heap || !block) return;
   struct block *b = (struct block *)block - 1;
   if (b->size == N_SIZES) {
+    note_most(heap);
+    heap->in_large -= pages_of(((struct mapping *)b - 1)->bytes);
     unmap(&heap->large, (struct mapping *)b - 1);
     return;
   }

@@ -23,5 +23,7 @@ void mafat_heap_free(struct mafat_heap *heap, void *block);
 /* Pages that were written to and are not back: what closing it gives back, at most; of the
  * C library's heap 0. */
 size_t mafat_heap_bytes(const struct mafat_heap *heap);
+/* The most that there were at a time; of the C library's heap 0. */
+size_t mafat_heap_most_bytes(const struct mafat_heap *heap);
 
 #endif

@@ -12,12 +12,6 @@
 #include <limits.h>
 #include <string.h>
 
-const char *mafat_tag_name(enum mafat_tag tag)
-{
-  static const char *const names[MAFAT_N_TAGS] = {"input", "activations", "scratch", "weights", "io"};
-  return (unsigned)tag < MAFAT_N_TAGS ? names[tag] : "unknown";
-}
-
 /* What the dry walk learns of a tensor and of a layer's steps. */
 struct extent {
   int rows, cols;         /* largest held box; cols with the padding */

@@ -94,6 +94,5 @@ static inline bool mafat_layout_takes_rows(const struct mafat_layout *layout)
   return picture->buffer >= 0 && !picture->external;
 }
 
-const char *mafat_tag_name(enum mafat_tag tag);
 
 #endif

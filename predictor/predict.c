@@ -4,6 +4,12 @@
 
 #include <stdio.h>
 
+const char *mafat_tag_name(enum mafat_tag tag)
+{
+  static const char *const names[MAFAT_N_TAGS] = {"input", "activations", "scratch", "weights", "io"};
+  return (unsigned)tag < MAFAT_N_TAGS ? names[tag] : "unknown";
+}
+
 static size_t pages(size_t bytes)
 {
   return bytes > SIZE_MAX - MAFAT_PAGE ? SIZE_MAX : (bytes + MAFAT_PAGE - 1) / MAFAT_PAGE * MAFAT_PAGE;
@@ -33,6 +39,17 @@ bool mafat_predict_holds(size_t predicted_bytes, size_t measured_bytes)
          predicted_bytes - measured_bytes <= measured_bytes / 50 + MAFAT_PREDICT_SLACK;
 }
 
+static size_t kernel_bytes(size_t resident_bytes)
+{
+  return plus(MAFAT_KERNEL_BYTES + MAFAT_PAGE_TABLES, pages(resident_bytes / MAFAT_PAGE_TABLE));
+}
+
+size_t mafat_predict_opening(const struct mafat_surroundings *around)
+{
+  size_t own = plus(around->opening_bytes, kernel_bytes(around->opening_bytes));
+  return plus(own, plus(around->reserve_bytes, MAFAT_CHARGE_AHEAD));
+}
+
 void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
                    const struct mafat_surroundings *around)
 {
@@ -59,11 +76,12 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
                         : plus(input < 0 ? 0 : layout->buffers[input].bytes, around->image_bytes);
   decoding = pages(decoding);
   p->resident_bytes = plus(rest, arena);
-  p->kernel = plus(MAFAT_KERNEL_BYTES + MAFAT_PAGE_TABLES + threads * MAFAT_THREAD_CHARGE,
-                   pages(p->resident_bytes / MAFAT_PAGE_TABLE));
+  p->kernel = plus(kernel_bytes(p->resident_bytes), threads * MAFAT_THREAD_CHARGE);
   size_t user = plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes));
   size_t late = pages(mafat_boxes_late_bytes(layout->most_boxes, layout->mapped_bytes - layout->total_bytes));
-  p->charge_bytes = plus(plus(plus(user, late), p->kernel), plus(p->reserve, MAFAT_CHARGE_AHEAD));
+  size_t running = plus(plus(plus(user, late), p->kernel), plus(p->reserve, MAFAT_CHARGE_AHEAD));
+  size_t opening = mafat_predict_opening(around);
+  p->charge_bytes = running > opening ? running : opening;
 }
 
 size_t mafat_predict_charge_with(size_t charge_bytes, size_t resident_bytes, size_t more_bytes)

@@ -15,6 +15,8 @@ struct mafat_surroundings {
                            may all be in use before or after. 0: none is */
   unsigned decoders;    /* MAFAT_DECODER_*: whose code is resident */
   size_t decoder_bytes; /* of it, what came after process_bytes was measured */
+  size_t opening_bytes; /* resident while a plan is chosen, with the code that only that enters, and the search's
+                           heap once that is known */
   size_t image_bytes;   /* decoder state, beside the network's input */
   size_t turned_bytes;  /* beside that, when a plan asks for rows and the picture has none to pull */
   size_t file_bytes;    /* page cache the picture's file brings in */
@@ -29,14 +31,16 @@ struct mafat_peak {
   size_t bytes;
 };
 
+const char *mafat_tag_name(enum mafat_tag tag);
+
 struct mafat_prediction {
   /* At the peak of the arena; process is what the plan does not decide. kernel, and the picture, are
    * charged and not resident. */
   size_t process, weights, activations, scratch, input, image, io, threads, kernel, reserve;
   struct mafat_peak peak;
   size_t resident_bytes; /* compare with Rss while the arena is fully touched, after the layers */
-  size_t charge_bytes;   /* compare with a memory cgroup's peak and with budgets; while the picture
-                            is decoded or the layers run, whichever takes more */
+  size_t charge_bytes;   /* compare with a memory cgroup's peak and with budgets; while the plan is chosen, the picture
+                            is decoded or the layers run, whichever takes most */
 };
 
 enum {
@@ -64,6 +68,9 @@ bool mafat_predict_holds(size_t predicted_bytes, size_t measured_bytes);
 
 void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
                    const struct mafat_surroundings *around);
+
+/* What a group is charged while a plan is chosen, at most: no plan's charge is less. */
+size_t mafat_predict_opening(const struct mafat_surroundings *around);
 
 /* The charge of that prediction were the process larger by so much: to the byte what
  * mafat_predict would say. */

@@ -15,6 +15,12 @@
 
 enum { MOST_BOXES = 1000000 }; /* that may be asked for */
 
+void mafat_choose_add_traces(struct mafat_surroundings *around, const struct mafat_search_traces *traces)
+{
+  around->process_bytes += traces->left_bytes;
+  around->opening_bytes += traces->heap_bytes;
+}
+
 /* The plan's canonical text, as a file name is cut short. */
 static int write_text(struct mafat_choice *c, const struct mafat_network *n)
 {
@@ -41,7 +47,7 @@ static int take(struct mafat_choice *c, const struct mafat_choice_request *r, en
   if (code == MAFAT_OK) code = mafat_layout_make(&c->layout, s->network, c->plan, d);
   if (code) return code;
   struct mafat_surroundings around = *s->around;
-  around.process_bytes += c->left_bytes;
+  mafat_choose_add_traces(&around, &c->traces);
   mafat_predict(&c->prediction, c->layout, &around);
   c->fits = c->prediction.charge_bytes <= r->budget_bytes;
   code = write_text(c, s->network);
@@ -74,20 +80,32 @@ static int take_text(struct mafat_choice *c, const struct mafat_choice_request *
   return code;
 }
 
-int mafat_choose_search(struct mafat_front **front, const struct mafat_search_request *search, size_t *left_bytes,
-                        struct mafat_diagnostic *d)
+/* Resident, but for the program's code, of which searching enters what does not stay. */
+static size_t own_bytes(void)
 {
-  size_t before = mafat_process_resident_bytes();
+  size_t all = mafat_process_resident_bytes(), code = mafat_process_code_bytes();
+  return all > code ? all - code : 0;
+}
+
+int mafat_choose_search(struct mafat_front **front, const struct mafat_search_request *search,
+                        struct mafat_search_traces *traces, struct mafat_diagnostic *d)
+{
+  size_t before = own_bytes();
   int code = mafat_search_front(front, search, d);
   if (code) return code;
   mafat_process_trim_heap();
   /* The front is not there any more when a plan runs. */
-  size_t after = mafat_process_resident_bytes(), gone = mafat_heap_bytes((*front)->heap);
-  *left_bytes = after > before + gone ? after - before - gone : 0;
+  size_t after = own_bytes(), gone = mafat_heap_bytes((*front)->heap);
+  traces->left_bytes = after > before + gone ? after - before - gone : 0;
+  traces->heap_bytes = mafat_heap_most_bytes((*front)->heap);
+  struct mafat_surroundings around = *search->around;
+  mafat_choose_add_traces(&around, traces);
+  size_t opening = mafat_predict_opening(&around);
   for (int i = 0; i < (*front)->n; i++) {
     struct mafat_candidate *c = &(*front)->list[i];
-    c->charge_bytes = mafat_predict_charge_with(c->charge_bytes, c->resident_bytes, *left_bytes);
-    c->resident_bytes += *left_bytes;
+    size_t charge = mafat_predict_charge_with(c->charge_bytes, c->resident_bytes, traces->left_bytes);
+    c->resident_bytes += traces->left_bytes;
+    c->charge_bytes = charge > opening ? charge : opening;
   }
   mafat_front_reduce(*front); /* page tables are rounded up: two may have come to the same */
   return MAFAT_OK;
@@ -96,8 +114,8 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search_re
 static int take_best(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
   struct mafat_front *made = NULL;
-  c->left_bytes = r->left_bytes;
-  int code = r->front ? MAFAT_OK : mafat_choose_search(&made, &r->search, &c->left_bytes, d);
+  c->traces = r->traces;
+  int code = r->front ? MAFAT_OK : mafat_choose_search(&made, &r->search, &c->traces, d);
   if (code) return code;
   const struct mafat_front *front = r->front ? r->front : made;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);

@@ -10,13 +10,19 @@
 
 enum { MAFAT_PLAN_TEXT = 8192 };
 
+/* Of a search, in memory. */
+struct mafat_search_traces {
+  size_t left_bytes; /* resident when it is over and its front is gone: part of the process from then on */
+  size_t heap_bytes; /* its heap, at most */
+};
+
 struct mafat_choice_request {
   struct mafat_search_request search;
   const char *plan;       /* NULL: search */
   bool greedy;            /* search: the paper's, by the paper's predictor */
   size_t bias_bytes;      /* of that predictor */
   const struct mafat_front *front; /* of mafat_choose_search, where that is known; NULL: it is searched */
-  size_t left_bytes;      /* and what that search has left resident */
+  struct mafat_search_traces traces; /* of that search */
   size_t budget_bytes;
   const char *budget_source; /* for messages: "cgroup limit" */
   bool best_effort;       /* where nothing fits: no error; it is the smallest plan, or the one
@@ -31,7 +37,7 @@ struct mafat_choice {
   enum mafat_algorithm algorithm; /* what the plan was made with */
   char text[MAFAT_PLAN_TEXT]; /* the plan's canonical text, as a file name is cut short */
   bool fits;                  /* prediction.charge_bytes within the budget */
-  size_t left_bytes;          /* that searching for it has left resident: part of the prediction */
+  struct mafat_search_traces traces; /* of the search for it: part of the prediction */
 };
 
 /* What a request points at. */
@@ -52,11 +58,12 @@ int mafat_choose_prepare(struct mafat_choice_request *request, struct mafat_choi
                          const struct mafat_model_options *o, const struct mafat_weights_kind *kind, const char *cpu,
                          struct mafat_diagnostic *d);
 
-/* The front of the best search. Searching enters code and leaves holes in the heap:
- * what is resident of it afterwards is measured, *left_bytes, and added to all plans of
- * the front. Errors: best.h. */
-int mafat_choose_search(struct mafat_front **front, const struct mafat_search_request *search, size_t *left_bytes,
-                        struct mafat_diagnostic *d);
+/* The front of the best search, with its traces in the charges of all plans: searching leaves holes in the heap, and
+ * no plan costs less than its own search. Errors: best.h. */
+int mafat_choose_search(struct mafat_front **front, const struct mafat_search_request *search,
+                        struct mafat_search_traces *traces, struct mafat_diagnostic *d);
+/* Adds them to what a prediction is made with. */
+void mafat_choose_add_traces(struct mafat_surroundings *around, const struct mafat_search_traces *traces);
 
 /* Where a given plan, or the greedy search's, does not fit with algorithms chosen
  * by layer, it is made with direct convolution; the best search has its own choice of them.

@@ -50,7 +50,7 @@ static int choose_plan(struct mafat_model *m, const struct mafat_model_options *
   m->budget_source = request.budget_source;
   mafat_choice_close(&m->choice);
   code = mafat_choose(&m->choice, &request, d);
-  m->around.process_bytes += m->choice.left_bytes;
+  mafat_choose_add_traces(&m->around, &m->choice.traces);
   m->algorithm = m->choice.algorithm;
   m->calibrated = basis.calibration.measured;
   return code;
@@ -70,7 +70,9 @@ static void make_headroom(const struct mafat_model *m)
 {
   struct mafat_prediction p;
   mafat_model_predict(m, &p);
-  mafat_headroom_make(p.charge_bytes - p.process - p.kernel - p.reserve / 2, "");
+  size_t coming = p.charge_bytes - p.process - p.kernel - p.reserve / 2;
+  mafat_surroundings_settle(&m->around, m->network, m->kernels, coming);
+  mafat_headroom_make(coming, "");
 }
 
 /* What boxes are relative to where there is no picture. */
@@ -121,7 +123,6 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   options.lock = &m->lock;
   mafat_pressure_open(&m->pressure, "");
   mafat_process_trim_heap(); /* of what searching and reading left there */
-  mafat_surroundings_trim();
   return mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
 }
 

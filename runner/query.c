@@ -53,7 +53,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   q->request.search.network = q->network;
   q->request.search.n_layers = q->n_layers;
   q->request.search.around = &q->around;
-  if ((code = mafat_choose_search(&q->front, &q->request.search, &q->request.left_bytes, d))) return code;
+  if ((code = mafat_choose_search(&q->front, &q->request.search, &q->request.traces, d))) return code;
   if (!write_front(q)) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
   q->request.front = q->front;
   q->request.best_effort = true; /* what does not fit is told, not refused */

@@ -191,6 +191,16 @@ static size_t balloon_bytes(const struct group *g, uint64_t free_bytes, size_t b
   return bytes < possible ? bytes : (size_t)possible;
 }
 
+size_t mafat_headroom_left(const char *root)
+{
+  struct group g;
+  uint64_t usage, left = SIZE_MAX;
+  open_group(&g, root);
+  if (read_usage(&g, &usage)) left = usage < g.limit ? g.limit - usage : 0;
+  close_group(&g);
+  return left < SIZE_MAX ? (size_t)left : SIZE_MAX;
+}
+
 size_t mafat_headroom_make(size_t bytes, const char *root)
 {
   struct group g;

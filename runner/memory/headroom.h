@@ -13,4 +13,7 @@
  * stand in their way. Returns how many bytes had to go; 0: none. Takes up to `bytes` of memory for the time being. */
 size_t mafat_headroom_make(size_t bytes, const char *root);
 
+/* What more can be charged to the process's groups before they reach a limit; SIZE_MAX where they have none. */
+size_t mafat_headroom_left(const char *root);
+
 #endif

@@ -122,11 +122,45 @@ static uintptr_t program_data(void)
   return data == UINTPTR_MAX ? (uintptr_t)mafat_program_code_end : (uintptr_t)mafat_program_begin + (data - first);
 }
 
+size_t mafat_process_code_bytes(void)
+{
+  uint64_t entries[256];
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  uintptr_t at = (uintptr_t)mafat_program_begin / page, to = program_data() / page;
+  size_t n = 0;
+  int fd = mafat_program_begin ? open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC) : -1;
+  if (fd < 0) return 0;
+  while (at < to) {
+    size_t wanted = to - at < 256 ? to - at : 256;
+    ssize_t got = pread(fd, entries, wanted * sizeof *entries, (off_t)(at * sizeof *entries));
+    if (got < (ssize_t)sizeof *entries) break;
+    for (size_t i = 0; i < (size_t)got / sizeof *entries; i++, at++) n += entries[i] >> 63;
+  }
+  close(fd);
+  return n * page;
+}
+
+void mafat_process_drop(const char *begin, const char *end)
+{
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  uintptr_t from = ((uintptr_t)begin + page - 1) / page * page, to = (uintptr_t)end / page * page;
+  if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
+void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts)
+{
+  const char *at = mafat_program_begin;
+  if (!at) return;
+  for (int i = 0; i < n_parts; at = parts[i++].end) mafat_process_drop(at, parts[i].begin);
+  mafat_process_drop(at, (const char *)program_data());
+}
+
 /* From Linux 6.16 on, code that is missing is read ahead up to the end of its mapping, whatever
  * is advised: so mappings are cut short, where two differ in advice that means nothing to code. */
-static void advise_code(void)
+void mafat_process_advise_code(void)
 {
   enum { CODE_PIECE = 64 << 10 };
+  if (!mafat_program_begin) return;
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   uintptr_t from = (uintptr_t)mafat_program_begin / page * page, to = program_data() / page * page;
   madvise((void *)from, to - from, MADV_RANDOM); /* advice: failing does no harm */
@@ -134,13 +168,11 @@ static void advise_code(void)
   for (; from + CODE_PIECE < (uintptr_t)mafat_program_code_end; from += 2 * CODE_PIECE) madvise((void *)from, CODE_PIECE, MADV_DONTDUMP);
 }
 
-void mafat_process_trim_code(void)
+void mafat_process_forget_code(void)
 {
-  if (!mafat_program_begin) return;
-  advise_code();
   int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
-  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* what was read ahead; not what is mapped */
+  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* does not drop what is mapped */
   close(fd);
 }
 

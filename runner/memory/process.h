@@ -20,11 +20,24 @@ long mafat_process_major_faults(void);
 /* Pages swapped in and out so far, system-wide, as bytes. */
 void mafat_process_swap_bytes(uint64_t *in, uint64_t *out);
 
+/* Of this program's file: code and constants, from one address to another. */
+struct mafat_process_part {
+  const char *begin, *end;
+};
+
 /* Makes pages of this program's file resident that would be when they are entered. */
 void mafat_process_populate(const char *begin, const char *end);
-/* Gives back what was read ahead of this program's file and is not mapped; from here on a page of
- * its code that is missing is read alone. */
-void mafat_process_trim_code(void);
+/* Pages of this program's file that are mapped now and can be dropped; 0 where the program does not say where they
+ * are (run_inference.ld), or the system which. */
+size_t mafat_process_code_bytes(void);
+/* Drops those that lie wholly between two addresses. */
+void mafat_process_drop(const char *begin, const char *end);
+/* Drops all of them but those of `parts`, which are in order. What is entered nevertheless comes back. */
+void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts);
+/* From here on a page of this program's file that is missing is read alone. */
+void mafat_process_advise_code(void);
+/* Drops what is cached of this program's file and not mapped: whoever starts it next has to read it again. */
+void mafat_process_forget_code(void);
 /* Touches so much of the stack below the caller's as anything here takes; as many pages in every process of
  * a command, whatever addresses the kernel chose. */
 void mafat_process_touch_stack(void);

@@ -2,8 +2,10 @@
 
 #include "runner/image/input.h"
 #include "runner/image/raw_input.h"
+#include "runner/memory/headroom.h"
 #include "runner/memory/process.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -11,6 +13,7 @@ enum {
   /* One more window of code or constants, on a path that nobody has stepped through,
    * and the heap of an open file. */
   LATE_WINDOW = 64 << 10,
+  PROGRAM_FILE = 4 << 20, /* more than that may be cached of it */
   /* Of a program whose code does not stand together: kernels, decoders, detections,
    * measured with glibc 2.36. */
   LATE_ELSEWHERE = 640 << 10,
@@ -22,10 +25,15 @@ enum {
 /* ---- code ---- */
 
 /* By the linker, in this order; NULL where it was not asked to. */
-extern const char mafat_run_png[] __attribute__((weak)), mafat_run_portable[] __attribute__((weak)),
-    mafat_run_avx2[] __attribute__((weak)), mafat_run_jpeg[] __attribute__((weak)),
-    mafat_run_common[] __attribute__((weak)), mafat_run_best[] __attribute__((weak)),
-    mafat_run_end[] __attribute__((weak));
+extern const char mafat_run_setup[] __attribute__((weak)), mafat_run_setup_end[] __attribute__((weak)),
+    mafat_run_png[] __attribute__((weak)), mafat_run_png_end[] __attribute__((weak)),
+    mafat_run_portable[] __attribute__((weak)), mafat_run_avx2[] __attribute__((weak)),
+    mafat_run_avx2_end[] __attribute__((weak)), mafat_run_jpeg[] __attribute__((weak)),
+    mafat_run_jpeg_end[] __attribute__((weak)), mafat_run_common[] __attribute__((weak)),
+    mafat_run_best[] __attribute__((weak)), mafat_run_end[] __attribute__((weak)),
+    mafat_run_ctype[] __attribute__((weak)), mafat_run_ctype_end[] __attribute__((weak)),
+    mafat_run_powers[] __attribute__((weak)), mafat_run_powers_end[] __attribute__((weak)),
+    mafat_program_begin[] __attribute__((weak)), mafat_program_jumps_end[] __attribute__((weak));
 
 static bool code_stands_together(void)
 {
@@ -47,14 +55,75 @@ static bool has_narrow_calls(const struct mafat_network *n)
   return false;
 }
 
-static void populate_code(const struct mafat_network *n, const struct mafat_kernels *kernels)
+/* Parts that runs enter, in order. */
+struct parts {
+  struct mafat_process_part of[8];
+  int n;
+};
+
+static void add_part(struct parts *p, bool entered, const char *begin, const char *end)
+{
+  if (entered) p->of[p->n++] = (struct mafat_process_part){begin, end};
+}
+
+static struct parts parts_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels, unsigned decoders)
 {
   const char *name = (kernels ? kernels : mafat_kernels_find(NULL))->name;
   bool avx512 = strcmp(name, "avx512") == 0, avx2 = strcmp(name, "avx2") == 0;
-  if (strcmp(name, "portable") == 0) mafat_process_populate(mafat_run_portable, mafat_run_avx2);
-  if (avx2 || (avx512 && has_narrow_calls(n))) mafat_process_populate(mafat_run_avx2, mafat_run_jpeg);
-  if (avx512 || strcmp(name, "neon") == 0) mafat_process_populate(mafat_run_best, mafat_run_end);
+  struct parts p = {.n = 0};
+  add_part(&p, true, mafat_program_begin, mafat_program_jumps_end);
+  add_part(&p, decoders & MAFAT_DECODER_PNG, mafat_run_png, mafat_run_png_end);
+  add_part(&p, strcmp(name, "portable") == 0, mafat_run_portable, mafat_run_avx2);
+  add_part(&p, avx2 || (avx512 && has_narrow_calls(n)), mafat_run_avx2, mafat_run_avx2_end);
+  add_part(&p, decoders & MAFAT_DECODER_JPEG, mafat_run_jpeg, mafat_run_jpeg_end);
+  add_part(&p, true, mafat_run_common, avx512 || strcmp(name, "neon") == 0 ? mafat_run_end : mafat_run_best);
+  add_part(&p, true, mafat_run_ctype, mafat_run_ctype_end);
+  add_part(&p, true, mafat_run_powers, mafat_run_powers_end);
+  return p;
+}
+
+static size_t part_bytes(const struct mafat_process_part *part)
+{
+  size_t from = (uintptr_t)part->begin / MAFAT_PAGE, to = ((uintptr_t)part->end + MAFAT_PAGE - 1) / MAFAT_PAGE;
+  return (to - from) * MAFAT_PAGE;
+}
+
+/* What is cached of the program's file is charged to the group that read it. Where there is room it stays, for whoever
+ * starts the program next. */
+static void forget_code(size_t coming_bytes)
+{
+  size_t left = mafat_headroom_left("");
+  if (left < coming_bytes || left - coming_bytes < PROGRAM_FILE) mafat_process_forget_code();
+}
+
+/* What opening a model enters comes at once and not a window at a time. */
+static void populate_setup(void)
+{
+  mafat_process_populate(mafat_run_setup, mafat_run_setup_end);
   mafat_process_populate(mafat_run_common, mafat_run_best);
+  mafat_process_advise_code();
+  forget_code(0);
+}
+
+void mafat_surroundings_settle(const struct mafat_surroundings *around, const struct mafat_network *n,
+                               const struct mafat_kernels *kernels, size_t coming_bytes)
+{
+  if (!code_stands_together()) return;
+  struct parts p = parts_of_runs(n, kernels, around->decoders);
+  for (int i = 0; i < p.n; i++) mafat_process_populate(p.of[i].begin, p.of[i].end);
+  mafat_process_keep_code(p.of, p.n);
+  forget_code(coming_bytes);
+}
+
+/* The process with the parts that runs enter in place of those that are mapped now. */
+static void measure_process(struct mafat_surroundings *around, const struct mafat_surroundings_request *r)
+{
+  around->opening_bytes = around->process_bytes = mafat_process_resident_bytes();
+  if (!code_stands_together()) return;
+  struct parts p = parts_of_runs(r->network, r->kernels, around->decoders);
+  size_t mapped = mafat_process_code_bytes();
+  around->process_bytes -= mapped < around->process_bytes ? mapped : around->process_bytes;
+  for (int i = 0; i < p.n; i++) around->process_bytes += part_bytes(&p.of[i]);
 }
 
 /* A decoder's code is resident from its first picture on. That of the first picture is
@@ -64,10 +133,16 @@ static void count_decoder(struct mafat_surroundings *around, const char *format)
   bool jpeg = strcmp(format, "JPEG") == 0, png = strcmp(format, "PNG") == 0;
   unsigned decoder = jpeg ? MAFAT_DECODER_JPEG : png ? MAFAT_DECODER_PNG : 0;
   if (!code_stands_together() || !decoder || around->decoders & decoder) return;
-  const char *begin = jpeg ? mafat_run_jpeg : mafat_run_png, *end = jpeg ? mafat_run_common : mafat_run_portable;
-  mafat_process_populate(begin, end);
   around->decoders |= decoder;
-  if (around->process_bytes) around->decoder_bytes += (size_t)(end - begin);
+  if (!around->process_bytes) return;
+  struct mafat_process_part part = {mafat_run_png, mafat_run_png_end}, behind = {mafat_run_png_end, mafat_run_portable};
+  if (jpeg) {
+    part = (struct mafat_process_part){mafat_run_jpeg, mafat_run_jpeg_end};
+    behind = (struct mafat_process_part){mafat_run_jpeg_end, mafat_run_common};
+  }
+  mafat_process_populate(part.begin, part.end);
+  mafat_process_drop(behind.begin, behind.end); /* nothing is there; it came with the part's end */
+  around->decoder_bytes += part_bytes(&part);
 }
 
 /* ---- pictures ---- */
@@ -149,11 +224,6 @@ static void share_arena(struct mafat_surroundings *around, struct mafat_arena *a
   around->process_bytes -= resident < around->process_bytes ? resident : around->process_bytes;
 }
 
-void mafat_surroundings_trim(void)
-{
-  if (code_stands_together()) mafat_process_trim_code();
-}
-
 int mafat_surroundings_measure(struct mafat_surroundings *around,
                                const struct mafat_surroundings_request *r, struct mafat_diagnostic *d)
 {
@@ -162,11 +232,10 @@ int mafat_surroundings_measure(struct mafat_surroundings *around,
                                         .reserve_bytes = r->reserve_bytes};
   int code = look_at_picture(around, r, d);
   if (code) return code;
-  if (code_stands_together()) populate_code(r->network, r->kernels);
-  mafat_surroundings_trim();
+  if (code_stands_together()) populate_setup();
   mafat_process_touch_stack();
   mafat_process_trim_heap();
-  around->process_bytes = mafat_process_resident_bytes();
+  measure_process(around, r);
   if (r->arena) share_arena(around, r->arena);
   return MAFAT_OK;
 }

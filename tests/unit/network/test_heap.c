@@ -98,6 +98,27 @@ START_TEST(freed_blocks_are_taken_again)
 }
 END_TEST
 
+/* What a search takes at its most is part of what is predicted. */
+START_TEST(the_most_is_remembered)
+{
+  struct mafat_heap *heap;
+  ck_assert_int_eq(mafat_heap_open(&heap), MAFAT_OK);
+  if (heap) {
+    void *first = mafat_heap_calloc(heap, 1, 1 << 20), *second = mafat_heap_calloc(heap, 1, 2 << 20);
+    size_t most = mafat_heap_bytes(heap);
+    ck_assert_uint_ge(most, 3 << 20);
+    mafat_heap_free(heap, first);
+    ck_assert_uint_lt(mafat_heap_bytes(heap), 3 << 20);
+    mafat_heap_free(heap, second);
+    ck_assert_uint_eq(mafat_heap_most_bytes(heap), most);
+    ck_assert(mafat_heap_calloc(heap, 1, 4 << 20) != NULL);
+    ck_assert_uint_gt(mafat_heap_most_bytes(heap), most);
+  }
+  mafat_heap_close(&heap);
+  ck_assert_uint_eq(mafat_heap_most_bytes(NULL), 0);
+}
+END_TEST
+
 START_TEST(what_cannot_be_is_refused)
 {
   struct mafat_heap *heap;
@@ -142,6 +163,7 @@ Suite *heap_suite(void)
   tcase_set_timeout(blocks, 60);
   tcase_add_loop_test(blocks, blocks_are_zeroed_and_apart, 0, test_seeds(10));
   tcase_add_test(blocks, freed_blocks_are_taken_again);
+  tcase_add_test(blocks, the_most_is_remembered);
   tcase_add_test(blocks, what_cannot_be_is_refused);
   tcase_add_test(blocks, no_heap_is_the_usual_one);
   suite_add_tcase(suite, blocks);

@@ -8,6 +8,7 @@
 #include "predictor/layout.h"
 #include "predictor/order.h"
 #include "predictor/planning.h"
+#include "predictor/predict.h"
 #include "predictor/residence.h"
 #include "predictor/schedule.h"
 #include "tests/support/support.h"

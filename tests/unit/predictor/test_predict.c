@@ -76,6 +76,23 @@ START_TEST(test_the_reserve_is_charged_and_not_resident)
 }
 END_TEST
 
+/* Searching may take more than running: then that is what has to fit. */
+START_TEST(test_no_plan_costs_less_than_its_search)
+{
+  struct mafat_surroundings around = {.process_bytes = 1 << 20, .opening_bytes = 1 << 20, .reserve_bytes = 123456};
+  struct mafat_prediction small, large;
+  mafat_predict(&small, layout, &around);
+  ck_assert_uint_gt(small.charge_bytes, mafat_predict_opening(&around));
+  around.opening_bytes = small.charge_bytes;
+  mafat_predict(&large, layout, &around);
+  ck_assert_uint_eq(large.charge_bytes, mafat_predict_opening(&around));
+  ck_assert_uint_gt(large.charge_bytes, small.charge_bytes + 123456 + MAFAT_CHARGE_AHEAD);
+  ck_assert_uint_eq(large.resident_bytes, small.resident_bytes);
+  around.opening_bytes = SIZE_MAX;
+  ck_assert_uint_eq(mafat_predict_opening(&around), SIZE_MAX);
+}
+END_TEST
+
 /* So that what a table says of a plan is what a run of it is judged by, page tables and all. */
 START_TEST(test_a_larger_process_is_counted_to_the_byte)
 {
@@ -276,6 +293,7 @@ Suite *predict_suite(void)
   tcase_add_checked_fixture(t, make_layout, release_layout);
   tcase_add_test(t, test_the_parts_are_those_of_the_layout);
   tcase_add_test(t, test_the_reserve_is_charged_and_not_resident);
+  tcase_add_test(t, test_no_plan_costs_less_than_its_search);
   tcase_add_test(t, test_a_larger_process_is_counted_to_the_byte);
   tcase_add_test(t, test_a_small_decoder_hides_behind_the_layers);
   tcase_add_test(t, test_a_picture_by_rows_lies_beside_the_layers);
