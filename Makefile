@@ -98,12 +98,14 @@ $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/imag
 
 # Loops over all of a weights file, while a layer waits for it.
 $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
-# Kernels are written once and compiled once per level.
+# Kernels are written once and compiled once per level. In sections: run_inference.ld sorts them by which networks and plans need them.
+KERNEL = -O3 -ffunction-sections
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
-$(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = -O3 -march=x86-64-v3 $(PLAIN)
-$(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = -O3 -march=x86-64-v4 -mprefer-vector-width=512 $(PLAIN)
+$(BUILD)/obj/runner/kernels/portable.o: EXTRA = $(KERNEL)
+$(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = $(KERNEL) -march=x86-64-v3 $(PLAIN)
+$(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = $(KERNEL) -march=x86-64-v4 -mprefer-vector-width=512 $(PLAIN)
 # Scheduled before registers are given out, the 32 of aarch64 would not do.
-$(BUILD)/obj/runner/kernels/arm/neon.o: EXTRA = -O3 $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon,-fno-schedule-insns -Wno-ignored-optimization-argument)
+$(BUILD)/obj/runner/kernels/arm/neon.o: EXTRA = $(KERNEL) $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon,-fno-schedule-insns -Wno-ignored-optimization-argument)
 $(call objects,$(ANNOTATOR)): EXTRA = $(call pkg,--cflags,gdlib json-c libexif)
 $(BUILD)/obj/tests/%.o: EXTRA = $(call pkg,--cflags,check json-c)
 

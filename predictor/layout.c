@@ -453,6 +453,16 @@ static void place_boxes(struct maker *m)
   if (layout->boxes_offset + bytes > layout->total_bytes) layout->mapped_bytes = layout->boxes_offset + bytes;
 }
 
+static unsigned list_winograds(const struct mafat_plan *plan)
+{
+  unsigned list = 0;
+  for (int l = 0; l < plan->n_layers; l++) {
+    const struct mafat_winograd *w = mafat_winograd_of(plan->algorithms[l]);
+    if (w) list |= 1u << w->size;
+  }
+  return list;
+}
+
 static int make(struct maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -462,6 +472,7 @@ static int make(struct maker *m)
   layout->n_layers = m->plan->n_layers;
   layout->picture = mafat_network_picture(m->network);
   layout->n_workers = m->plan->n_threads;
+  layout->winograds = list_winograds(m->plan);
   layout->ring_buffer = layout->panel_buffer = layout->affine_buffer = -1;
   /* scratch, weights; maps; I/O */
   layout->buffers = mafat_heap_calloc(layout->heap, 2 * n + n_operators + 3, sizeof *layout->buffers);

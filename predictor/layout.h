@@ -68,6 +68,7 @@ struct mafat_layout {
   size_t bound_bytes;                  /* largest sum of live bytes: total can not be less */
   size_t tag_bytes[MAFAT_N_TAGS];      /* live at the peak */
   int peak_time;
+  unsigned winograds;                  /* 1 << enum mafat_winograd_size, of those that layers are computed by */
   uint64_t macs, redundant_macs;       /* as direct convolution counts, whatever the algorithm */
   uint64_t padded_macs;                /* what kernels multiply: panels filled up with zeros, tiles
                                           that reach over the edge, Winograd's fewer products */

@@ -50,12 +50,19 @@ size_t mafat_predict_opening(const struct mafat_surroundings *around)
   return plus(own, plus(around->reserve_bytes, MAFAT_CHARGE_AHEAD));
 }
 
+static size_t winograd_bytes(const struct mafat_layout *layout, const struct mafat_surroundings *around)
+{
+  size_t sum = 0;
+  for (int i = 0; i < MAFAT_N_WINOGRADS; i++) sum += layout->winograds >> i & 1 ? around->winograd_bytes[i] : 0;
+  return sum;
+}
+
 void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout,
                    const struct mafat_surroundings *around)
 {
   size_t threads = (size_t)layout->n_workers - 1;
   *p = (struct mafat_prediction){
-      .process = plus(around->process_bytes, around->late_bytes + around->decoder_bytes),
+      .process = plus(around->process_bytes, around->late_bytes + around->decoder_bytes + winograd_bytes(layout, around)),
       .threads = threads * MAFAT_THREAD_PAGES,
       .weights = plus(layout->kept_bytes, layout->tag_bytes[MAFAT_TAG_WEIGHTS]),
       .activations = layout->tag_bytes[MAFAT_TAG_ACTIVATIONS],

@@ -2,6 +2,7 @@
 #ifndef MAFAT_PREDICTOR_PREDICT_H
 #define MAFAT_PREDICTOR_PREDICT_H
 
+#include "base/winograd.h"
 #include "predictor/layout.h"
 
 enum { MAFAT_DECODER_JPEG = 1, MAFAT_DECODER_PNG = 2 };
@@ -13,6 +14,7 @@ struct mafat_surroundings {
                            code where it could not be made resident before */
   size_t arena_bytes;   /* of an arena that is there and shared: the plan takes its memory from it, and it
                            may all be in use before or after. 0: none is */
+  size_t winograd_bytes[MAFAT_N_WINOGRADS]; /* code that only plans with this one enter, beside process_bytes */
   unsigned decoders;    /* MAFAT_DECODER_*: whose code is resident */
   size_t decoder_bytes; /* of it, what came after process_bytes was measured */
   size_t opening_bytes; /* resident while a plan is chosen, with the code that only that enters, and the search's

@@ -71,7 +71,7 @@ static void make_headroom(const struct mafat_model *m)
   struct mafat_prediction p;
   mafat_model_predict(m, &p);
   size_t coming = p.charge_bytes - p.process - p.kernel - p.reserve / 2;
-  mafat_surroundings_settle(&m->around, m->network, m->kernels, coming);
+  mafat_surroundings_settle(&m->around, m->network, m->kernels, m->choice.layout, coming);
   mafat_headroom_make(coming, "");
 }
 

@@ -24,20 +24,43 @@ enum {
 
 /* ---- code ---- */
 
-/* By the linker, in this order; NULL where it was not asked to. */
-extern const char mafat_run_setup[] __attribute__((weak)), mafat_run_setup_end[] __attribute__((weak)),
-    mafat_run_png[] __attribute__((weak)), mafat_run_png_end[] __attribute__((weak)),
-    mafat_run_portable[] __attribute__((weak)), mafat_run_avx2[] __attribute__((weak)),
-    mafat_run_avx2_end[] __attribute__((weak)), mafat_run_jpeg[] __attribute__((weak)),
-    mafat_run_jpeg_end[] __attribute__((weak)), mafat_run_common[] __attribute__((weak)),
-    mafat_run_best[] __attribute__((weak)), mafat_run_end[] __attribute__((weak)),
-    mafat_run_ctype[] __attribute__((weak)), mafat_run_ctype_end[] __attribute__((weak)),
-    mafat_run_powers[] __attribute__((weak)), mafat_run_powers_end[] __attribute__((weak)),
-    mafat_program_begin[] __attribute__((weak)), mafat_program_jumps_end[] __attribute__((weak));
+/* By the linker (run_inference.ld), in this order; NULL where it was not asked to. Each level of kernels begins with
+ * Winograd's, F(6x6) and F(4x4); then come the depthwise convolution's and the rest. */
+#define PLACE(name) extern const char name[] __attribute__((weak))
+#define LEVEL_PLACES(name) PLACE(name); PLACE(name##_4); PLACE(name##_depthwise); PLACE(name##_rest); PLACE(name##_end)
+PLACE(mafat_program_begin);
+PLACE(mafat_program_jumps_end);
+PLACE(mafat_run_setup);
+PLACE(mafat_run_setup_end);
+PLACE(mafat_run_png);
+PLACE(mafat_run_png_end);
+LEVEL_PLACES(mafat_run_portable);
+LEVEL_PLACES(mafat_run_avx2);
+PLACE(mafat_run_jpeg);
+PLACE(mafat_run_jpeg_end);
+PLACE(mafat_run_common);
+PLACE(mafat_run_common_end);
+LEVEL_PLACES(mafat_run_best);
+PLACE(mafat_run_ctype);
+PLACE(mafat_run_ctype_end);
+PLACE(mafat_run_powers);
+PLACE(mafat_run_powers_end);
+
+/* The kernels of a level, by what needs them. */
+struct level_code {
+  struct mafat_process_part winograd[MAFAT_N_WINOGRADS], depthwise, rest;
+};
+
+#define LEVEL_CODE(name) \
+  {{[MAFAT_WINOGRAD_6X6] = {name, name##_4}, [MAFAT_WINOGRAD_4X4] = {name##_4, name##_depthwise}}, \
+   {name##_depthwise, name##_rest}, {name##_rest, name##_end}}
+
+static const struct level_code portable_code = LEVEL_CODE(mafat_run_portable), avx2_code = LEVEL_CODE(mafat_run_avx2),
+                               best_code = LEVEL_CODE(mafat_run_best);
 
 static bool code_stands_together(void)
 {
-  return mafat_run_end != NULL;
+  return mafat_run_common != NULL;
 }
 
 /* A few filters that are left over from blocks or, where each group is computed by
@@ -55,9 +78,16 @@ static bool has_narrow_calls(const struct mafat_network *n)
   return false;
 }
 
+static bool has_depthwise(const struct mafat_network *n)
+{
+  for (int i = 0; i < n->n_layers; i++)
+    if (mafat_layer_has_panels(&n->layers[i]) && mafat_layer_is_depthwise(&n->layers[i])) return true;
+  return false;
+}
+
 /* Parts that runs enter, in order. */
 struct parts {
-  struct mafat_process_part of[8];
+  struct mafat_process_part of[16];
   int n;
 };
 
@@ -66,17 +96,33 @@ static void add_part(struct parts *p, bool entered, const char *begin, const cha
   if (entered) p->of[p->n++] = (struct mafat_process_part){begin, end};
 }
 
-static struct parts parts_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels, unsigned decoders)
+static void add_level(struct parts *p, const struct level_code *level, bool depthwise, unsigned winograds)
+{
+  for (int i = MAFAT_N_WINOGRADS; i-- > 0;) add_part(p, winograds >> i & 1, level->winograd[i].begin, level->winograd[i].end);
+  add_part(p, depthwise, level->depthwise.begin, level->depthwise.end);
+  add_part(p, true, level->rest.begin, level->rest.end);
+}
+
+static const struct level_code *level_code_of(const struct mafat_kernels *kernels)
 {
   const char *name = (kernels ? kernels : mafat_kernels_find(NULL))->name;
-  bool avx512 = strcmp(name, "avx512") == 0, avx2 = strcmp(name, "avx2") == 0;
+  return strcmp(name, "portable") == 0 ? &portable_code : strcmp(name, "avx2") == 0 ? &avx2_code : &best_code;
+}
+
+/* Winograd's, as far as a plan has them. */
+static struct parts parts_of_runs(const struct mafat_network *n, const struct mafat_kernels *kernels, unsigned decoders, unsigned winograds)
+{
+  const struct level_code *level = level_code_of(kernels);
+  bool depthwise = has_depthwise(n);
   struct parts p = {.n = 0};
   add_part(&p, true, mafat_program_begin, mafat_program_jumps_end);
   add_part(&p, decoders & MAFAT_DECODER_PNG, mafat_run_png, mafat_run_png_end);
-  add_part(&p, strcmp(name, "portable") == 0, mafat_run_portable, mafat_run_avx2);
-  add_part(&p, avx2 || (avx512 && has_narrow_calls(n)), mafat_run_avx2, mafat_run_avx2_end);
+  if (level == &portable_code) add_level(&p, level, depthwise, winograds);
+  if (level == &avx2_code) add_level(&p, level, depthwise, winograds);
+  if (level == &best_code && avx2_code.rest.end > avx2_code.rest.begin && has_narrow_calls(n)) add_level(&p, &avx2_code, depthwise, 0);
   add_part(&p, decoders & MAFAT_DECODER_JPEG, mafat_run_jpeg, mafat_run_jpeg_end);
-  add_part(&p, true, mafat_run_common, avx512 || strcmp(name, "neon") == 0 ? mafat_run_end : mafat_run_best);
+  add_part(&p, true, mafat_run_common, mafat_run_common_end);
+  if (level == &best_code) add_level(&p, level, depthwise, winograds);
   add_part(&p, true, mafat_run_ctype, mafat_run_ctype_end);
   add_part(&p, true, mafat_run_powers, mafat_run_powers_end);
   return p;
@@ -100,16 +146,16 @@ static void forget_code(size_t coming_bytes)
 static void populate_setup(void)
 {
   mafat_process_populate(mafat_run_setup, mafat_run_setup_end);
-  mafat_process_populate(mafat_run_common, mafat_run_best);
+  mafat_process_populate(mafat_run_common, mafat_run_common_end);
   mafat_process_advise_code();
   forget_code(0);
 }
 
 void mafat_surroundings_settle(const struct mafat_surroundings *around, const struct mafat_network *n,
-                               const struct mafat_kernels *kernels, size_t coming_bytes)
+                               const struct mafat_kernels *kernels, const struct mafat_layout *layout, size_t coming_bytes)
 {
   if (!code_stands_together()) return;
-  struct parts p = parts_of_runs(n, kernels, around->decoders);
+  struct parts p = parts_of_runs(n, kernels, around->decoders, layout->winograds);
   for (int i = 0; i < p.n; i++) mafat_process_populate(p.of[i].begin, p.of[i].end);
   mafat_process_keep_code(p.of, p.n);
   forget_code(coming_bytes);
@@ -120,10 +166,12 @@ static void measure_process(struct mafat_surroundings *around, const struct mafa
 {
   around->opening_bytes = around->process_bytes = mafat_process_resident_bytes();
   if (!code_stands_together()) return;
-  struct parts p = parts_of_runs(r->network, r->kernels, around->decoders);
+  struct parts p = parts_of_runs(r->network, r->kernels, around->decoders, 0);
+  const struct level_code *level = level_code_of(r->kernels);
   size_t mapped = mafat_process_code_bytes();
   around->process_bytes -= mapped < around->process_bytes ? mapped : around->process_bytes;
   for (int i = 0; i < p.n; i++) around->process_bytes += part_bytes(&p.of[i]);
+  for (int i = 0; i < MAFAT_N_WINOGRADS; i++) around->winograd_bytes[i] = part_bytes(&level->winograd[i]);
 }
 
 /* A decoder's code is resident from its first picture on. That of the first picture is

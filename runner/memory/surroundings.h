@@ -34,7 +34,7 @@ int mafat_surroundings_measure(struct mafat_surroundings *around,
 /* Once a plan is chosen: what runs enter of the program's file is made resident, all else of it is given back, before
  * so much more is charged to the process's groups. Where its code does not stand together it stays as it is. */
 void mafat_surroundings_settle(const struct mafat_surroundings *around, const struct mafat_network *n,
-                               const struct mafat_kernels *kernels, size_t coming_bytes);
+                               const struct mafat_kernels *kernels, const struct mafat_layout *layout, size_t coming_bytes);
 
 /* Changes what depends on the picture: to an opened one (`path` NULL: it is in no file), to an
  * ordinary one, to a file of floats. */
