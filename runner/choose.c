@@ -6,6 +6,7 @@
 #include "runner/memory/budget.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/memory/process.h"
+#include "runner/memory/surroundings.h"
 #include "runner/weights/weights_file.h"
 #include "search/greedy.h"
 
@@ -146,6 +147,7 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
   struct mafat_darknet_wish wish = {.width = o->width, .height = o->height, .n_layers = o->layers};
   int code = mafat_fork_find(&wish.fork, o->fork, d);
   if (code) return code;
+  mafat_surroundings_begin();
   code = mafat_is_packed(cfg) ? mafat_weights_file_network(network, cfg, &wish, &o->warnings, d)
                               : mafat_darknet_read(network, cfg, &wish, &o->warnings, d);
   if (code) return code;

@@ -143,8 +143,9 @@ static void forget_code(size_t coming_bytes)
 }
 
 /* What opening a model enters comes at once and not a window at a time. */
-static void populate_setup(void)
+void mafat_surroundings_begin(void)
 {
+  if (!code_stands_together()) return;
   mafat_process_populate(mafat_run_setup, mafat_run_setup_end);
   mafat_process_populate(mafat_run_common, mafat_run_common_end);
   mafat_process_advise_code();
@@ -280,7 +281,6 @@ int mafat_surroundings_measure(struct mafat_surroundings *around,
                                         .reserve_bytes = r->reserve_bytes};
   int code = look_at_picture(around, r, d);
   if (code) return code;
-  if (code_stands_together()) populate_setup();
   mafat_process_touch_stack();
   mafat_process_trim_heap();
   measure_process(around, r);

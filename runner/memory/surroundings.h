@@ -26,6 +26,10 @@ struct mafat_surroundings_request {
   bool shrinks;          /* pictures: struct mafat_image_input */
 };
 
+/* Before anything of a model is read: its opening's code is made resident, and where the process's groups have little
+ * room what was read ahead of the program's file is given back. */
+void mafat_surroundings_begin(void);
+
 /* MAFAT_EUNSUPPORTED: the network has channels that no picture has. Errors of
  * mafat_image_open(). */
 int mafat_surroundings_measure(struct mafat_surroundings *around,
