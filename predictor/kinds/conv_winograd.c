@@ -88,17 +88,16 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
   kept = points * (kept + (size_t)n_panels * 32);
   s->piece_padding = g->size == MAFAT_WINOGRAD_4X4 ? 0 : MAFAT_CHANNEL_BLOCK;
   s->piece_channels = widest_piece(mafat_layer_sources(l));
-  size_t point = mafat_scratch_point_floats((size_t)s->n_tiles * MAFAT_CHANNEL_BLOCK);
+  size_t widest = (size_t)mafat_panel_width(mafat_min(l->filters, MAFAT_PANEL));
   size_t values_point = mafat_scratch_point_floats((size_t)s->n_tiles * (size_t)s->piece_channels) + s->piece_padding;
   if (__builtin_mul_overflow(points * (size_t)s->n_pieces, values_point, &values) ||
-      __builtin_mul_overflow(points * (size_t)mafat_n_blocks(mafat_min(l->filters, MAFAT_PANEL)), point, &sums))
+      __builtin_mul_overflow(points, mafat_scratch_point_floats((size_t)s->n_tiles * widest), &sums))
     return false;
   s->keep_weights = down > s->tile_rows && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
   /* A turn ends at a piece, so it may go beyond by one piece less a channel. */
   int turn = g->block ? g->block : s->shared_values ? SLICE_CHANNELS : TURN_CHANNELS;
   s->turn_channels = mafat_min(turn, l->in.c);
-  size_t held = points * mafat_scratch_point_floats(
-                             (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * MAFAT_PANEL);
+  size_t held = points * mafat_scratch_point_floats((size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * widest);
   s->sums_floats = sums;
   s->kernel_floats = s->keep_weights ? kept : held;
   return mafat_scratch_append_tables(s) && mafat_conv_append_zeros(s, l, across * g->outputs) &&

@@ -166,7 +166,7 @@ static void transform_input(struct winograd *g, int tile_row, int i)
 /* From one point of the sums to the next: [tile][width]. */
 static size_t sums_point_floats(const struct winograd *g, int width)
 {
-  return (size_t)mafat_n_blocks(width) * mafat_scratch_point_floats((size_t)g->n_tiles * MAFAT_CHANNEL_BLOCK);
+  return mafat_scratch_point_floats((size_t)g->n_tiles * (size_t)width);
 }
 
 /* Pieces [first, end) into the sums; [point][channel][width] are their weights. */
