@@ -88,7 +88,8 @@ void mafat_executor_close(struct mafat_executor **executor)
 
 /* Zeroes the padding columns beside a box of a tensor, where it touches the map's
  * true edge: the buffer's last owner left its own bytes there. No kernel writes
- * them, so it does not matter when in the step this is done. */
+ * them, so it does not matter when in the step this is done: the caller's thread does it
+ * while the others compute. */
 static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_box box,
                       struct mafat_span channels)
 {
@@ -173,23 +174,29 @@ static struct mafat_worker worker_of(struct mafat_executor *e, int index)
       .slot_memory = mafat_scratch_slot(scratch, memory, index)};
 }
 
+/* Once: when the first slice of input channels comes. */
+static void zero_output_pads(const struct mafat_executor *e)
+{
+  const struct mafat_step *step = &e->step;
+  if (step->channels.begin == 0) zero_pads(&e->tensors, step->layer, step->out, step->filters);
+}
+
 /* One worker's share of the current step. */
 static void work(void *context, int index)
 {
   struct mafat_executor *e = context;
+  if (index == 0 && e->step.kind == MAFAT_STEP_COMPUTE) zero_output_pads(e);
   struct mafat_worker worker = worker_of(e, index);
   int code = mafat_kinds_run(&worker, &e->step);
   if (code) atomic_store(&e->step_code, code);
 }
 
-/* What the step's layer or input holds from now on; its padding, once: when the first
- * slice of input channels comes. */
+/* What the step's layer or input holds from now on. */
 static void begin_output(struct mafat_executor *e)
 {
   const struct mafat_step *step = &e->step;
   if (!e->layout->tensors[step->layer].external)
     e->tensors.held[step->layer] = (struct mafat_held){step->held, step->held_channels.begin / MAFAT_CHANNEL_BLOCK};
-  if (step->channels.begin == 0) zero_pads(&e->tensors, step->layer, step->out, step->filters);
 }
 
 static int compute(struct mafat_executor *e, struct mafat_diagnostic *d)
@@ -211,7 +218,10 @@ static int run_step(struct mafat_executor *e, long long number, struct mafat_dia
   int code = mafat_weights_acquire(e->weights, number, step, d);
   if (code) return code;
   if (step->kind != MAFAT_STEP_TRANSFORM) begin_output(e);
-  if (step->kind == MAFAT_STEP_INPUT) return read_input(e, d);
+  if (step->kind == MAFAT_STEP_INPUT) {
+    zero_output_pads(e);
+    return read_input(e, d);
+  }
   code = compute(e, d);
   mafat_weights_release_step(e->weights, step);
   return code;

@@ -99,17 +99,34 @@ static int share_begin(const struct mafat_team *t, int worker, int n)
   return (int)((long long)n * worker / t->n_workers);
 }
 
+/* The next of the parts of worker w's share that nobody has taken, or -1: m units, of which the last counts as many. */
+static int take_of_share(struct mafat_team *t, int w, int m, int parts)
+{
+  int n = m > 0 ? m - 1 + parts : 0;
+  atomic_int *taken = &t->counters[w].taken;
+  if (atomic_load_explicit(taken, memory_order_relaxed) >= n) return -1;
+  int next = atomic_fetch_add_explicit(taken, 1, memory_order_relaxed);
+  return next < n ? next : -1;
+}
+
+bool mafat_team_take_part(struct mafat_team *t, int worker, int n, int parts, struct mafat_team_part *taken)
+{
+  if (t->n_workers == 1) parts = 1;
+  for (int i = 0; i < t->n_workers; i++) {
+    int w = (worker + i) % t->n_workers, begin = share_begin(t, w, n), m = share_begin(t, w + 1, n) - begin;
+    int next = take_of_share(t, w, m, parts);
+    if (next < 0) continue;
+    *taken = next < m - 1 ? (struct mafat_team_part){begin + next, 0, 1}
+                          : (struct mafat_team_part){begin + m - 1, next - (m - 1), parts};
+    return true;
+  }
+  return false;
+}
+
 int mafat_team_take(struct mafat_team *t, int worker, int n)
 {
-  for (int i = 0; i < t->n_workers; i++) {
-    int w = (worker + i) % t->n_workers;
-    int begin = share_begin(t, w, n), end = share_begin(t, w + 1, n);
-    atomic_int *taken = &t->counters[w].taken;
-    if (atomic_load_explicit(taken, memory_order_relaxed) >= end - begin) continue;
-    int unit = begin + atomic_fetch_add_explicit(taken, 1, memory_order_relaxed);
-    if (unit < end) return unit;
-  }
-  return -1;
+  struct mafat_team_part taken;
+  return mafat_team_take_part(t, worker, n, 1, &taken) ? taken.unit : -1;
 }
 
 /* Waits for the call after `seen`: spins, then sleeps. */

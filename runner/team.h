@@ -42,4 +42,13 @@ void mafat_team_disperse(struct mafat_team *team);
  * worker's share, then of the others'; -1 when all are taken. */
 int mafat_team_take(struct mafat_team *team, int worker, int n);
 
+/* A unit, or one of the equal parts that it comes in. */
+struct mafat_team_part {
+  int unit, part, n_parts;
+};
+
+/* The same, but with several workers the last unit of each one's share comes in so many parts: who is
+ * done first waits for one of them at most. False when all are taken. */
+bool mafat_team_take_part(struct mafat_team *team, int worker, int n, int parts, struct mafat_team_part *taken);
+
 #endif

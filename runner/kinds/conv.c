@@ -122,17 +122,38 @@ int mafat_conv_n_panels(const struct mafat_conv *c)
   return (mafat_span_size(c->step->filters) + MAFAT_PANEL - 1) / MAFAT_PANEL;
 }
 
-int mafat_conv_n_blocks(const struct mafat_conv *c)
+/* ---- units of work ---- */
+
+enum {
+  PARTS = 4,            /* of the last unit of a worker's share */
+  PART_MACS = 128 << 10 /* less is not worth a call: some microseconds */
+};
+
+/* Of `rows` rows of one of n panels or groups: no more than have something to do. */
+static int parts_of_unit(const struct mafat_conv *c, int rows, int n)
 {
-  int per_call = c->worker->scratch->rows_per_call;
-  return (mafat_span_size(c->box.y) + per_call - 1) / per_call;
+  const struct mafat_layer *l = c->layer;
+  double pixels = (double)rows * mafat_span_size(c->box.x), filters = mafat_span_size(c->step->filters);
+  double taps = (double)mafat_window_area(&l->window) * l->in.c / l->groups;
+  double macs = pixels * (c->pointwise >= 0 ? (taps + filters) * l->out.c : taps * filters / n);
+  return mafat_min(PARTS, mafat_max((int)(macs / PART_MACS), 1));
 }
 
-struct mafat_conv_block mafat_conv_block(const struct mafat_conv *c, int b)
+/* Blocks are alike but for a row, or a pair of rows that are pooled. */
+bool mafat_conv_take(const struct mafat_conv *c, int n, struct mafat_conv_block *block, int *index)
 {
-  int per_call = c->worker->scratch->rows_per_call, begin = c->box.y.begin + b * per_call;
-  return (struct mafat_conv_block){mafat_span(begin, mafat_min(begin + per_call, c->box.y.end)),
-                                          c->step->out.y.begin + (c->pool ? b * per_call / 2 : b * per_call)};
+  int step = c->pool ? 2 : 1, rows = mafat_span_size(c->box.y), per_call = c->worker->scratch->rows_per_call;
+  int n_blocks = mafat_divide_up(rows, per_call), n_lines = mafat_divide_up(rows, step);
+  int parts = mafat_min(parts_of_unit(c, rows / n_blocks, n), n_lines / n_blocks);
+  struct mafat_team_part p;
+  if (!mafat_team_take_part(c->worker->team, c->worker->index, n_blocks * n, parts, &p)) return false;
+  struct mafat_span lines = mafat_span_share(n_lines, n_blocks, p.unit / n);
+  struct mafat_span part = mafat_span_share(mafat_span_size(lines), p.n_parts, p.part);
+  int begin = (lines.begin + part.begin) * step, end = mafat_min((lines.begin + part.end) * step, rows);
+  *block = (struct mafat_conv_block){mafat_span(c->box.y.begin + begin, c->box.y.begin + end),
+                                     c->step->out.y.begin + lines.begin + part.begin};
+  *index = p.unit % n;
+  return true;
 }
 
 /* ---- the kind ---- */

@@ -56,8 +56,9 @@ struct mafat_conv_block {
   int out_y;              /* first row of the step's output */
 };
 
-struct mafat_conv_block mafat_conv_block(const struct mafat_conv *c, int b);
-int mafat_conv_n_blocks(const struct mafat_conv *c);
+/* The next unit of work of this worker: a block times one of n panels or groups, which *index says; the last
+ * units of a step in blocks of fewer rows. False when none is left. */
+bool mafat_conv_take(const struct mafat_conv *c, int n, struct mafat_conv_block *block, int *index);
 
 /* The ways to compute a step, in files of their names; the first opens a convolution itself. */
 int mafat_conv_winograd(const struct mafat_worker *w, const struct mafat_step *step);

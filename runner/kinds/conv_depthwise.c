@@ -32,8 +32,9 @@ static int run_depthwise_rows(struct mafat_conv *c, const struct mafat_run *run,
 int mafat_conv_depthwise(struct mafat_conv *c)
 {
   const struct mafat_tensors *t = c->worker->tensors;
-  for (int unit; (unit = mafat_team_take(c->worker->team, c->worker->index, mafat_conv_n_blocks(c))) >= 0;) {
-    struct mafat_span rows = mafat_conv_block(c, unit).sums;
+  struct mafat_conv_block block;
+  for (int all; mafat_conv_take(c, 1, &block, &all);) {
+    struct mafat_span rows = block.sums;
     struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(c->layer), c->step->filters);
     struct mafat_run run;
     while (mafat_runs_next(&runs, &run)) {
@@ -100,8 +101,9 @@ static int run_pointwise_rows(struct mafat_conv *c, struct mafat_span rows)
 
 int mafat_conv_separable(struct mafat_conv *c)
 {
-  for (int unit; (unit = mafat_team_take(c->worker->team, c->worker->index, mafat_conv_n_blocks(c))) >= 0;) {
-    struct mafat_span rows = mafat_conv_block(c, unit).sums;
+  struct mafat_conv_block block;
+  for (int all; mafat_conv_take(c, 1, &block, &all);) {
+    struct mafat_span rows = block.sums;
     int code = run_inner_rows(c, rows);
     if (code == MAFAT_OK) code = run_pointwise_rows(c, rows);
     if (code) return code;

@@ -72,16 +72,12 @@ static int run_panel(struct mafat_conv *c, const struct group *g, struct mafat_s
 static int run_ordinary(struct mafat_conv *c)
 {
   struct group all = {c->step->filters, c->step->channels};
-  int n_panels = mafat_conv_n_panels(c), current = -1;
-  struct mafat_conv_block block = {{0, 0}, 0};
+  struct mafat_conv_block block, last = {{0, 0}, 0};
+  int panel;
   mafat_conv_list_pieces(c, all.channels);
-  for (int unit; (unit = mafat_team_take(c->worker->team, c->worker->index, mafat_conv_n_blocks(c) * n_panels)) >= 0;) {
-    if (unit / n_panels != current) {
-      current = unit / n_panels;
-      block = mafat_conv_block(c, current);
-      point_at_input(c, &block);
-    }
-    int code = run_panel(c, &all, mafat_conv_panel(c, unit % n_panels), &block);
+  for (; mafat_conv_take(c, mafat_conv_n_panels(c), &block, &panel); last = block) {
+    if (block.sums.begin != last.sums.begin || block.sums.end != last.sums.end) point_at_input(c, &block);
+    int code = run_panel(c, &all, mafat_conv_panel(c, panel), &block);
     if (code) return code;
   }
   return MAFAT_OK;
@@ -94,9 +90,9 @@ static int run_grouped(struct mafat_conv *c)
   int filters = l->filters / l->groups, channels = l->in.c / l->groups;
   struct mafat_span wanted = c->step->filters;
   int first = wanted.begin / filters, n_groups = (wanted.end - 1) / filters + 1 - first;
-  for (int unit; (unit = mafat_team_take(c->worker->team, c->worker->index, mafat_conv_n_blocks(c) * n_groups)) >= 0;) {
-    struct mafat_conv_block block = mafat_conv_block(c, unit / n_groups);
-    int g = first + unit % n_groups;
+  struct mafat_conv_block block;
+  for (int index; mafat_conv_take(c, n_groups, &block, &index);) {
+    int g = first + index;
     struct group group = {mafat_span_clip(wanted, (g + 1) * filters),
                           mafat_span(g * channels, (g + 1) * channels)};
     if (group.filters.begin < g * filters) group.filters.begin = g * filters;

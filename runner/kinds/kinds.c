@@ -40,15 +40,22 @@ static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w, con
   return kind;
 }
 
+enum {
+  SHARES = 4, /* of a step's rows, for each worker */
+  PARTS = 4   /* of the last of them */
+};
+
 static int run_shares_of_rows(const struct mafat_worker *w, const struct mafat_step *step,
                               const struct mafat_runner_kind *kind)
 {
   int n_rows = mafat_span_size(step->out.y), n_workers = mafat_team_size(w->team);
-  int shares = n_workers == 1 ? 1 : mafat_min(n_rows, 4 * n_workers);
-  for (int unit; (unit = mafat_team_take(w->team, w->index, shares)) >= 0;) {
+  int shares = n_workers == 1 ? 1 : mafat_min(n_rows, SHARES * n_workers), parts = mafat_min(PARTS, n_rows / shares);
+  for (struct mafat_team_part p; mafat_team_take_part(w->team, w->index, shares, parts, &p);) {
     struct mafat_step part = *step;
-    struct mafat_span share = mafat_span_share(n_rows, shares, unit);
-    part.out.y = mafat_span(step->out.y.begin + share.begin, step->out.y.begin + share.end);
+    struct mafat_span share = mafat_span_share(n_rows, shares, p.unit);
+    struct mafat_span rows = mafat_span_share(mafat_span_size(share), p.n_parts, p.part);
+    int first = step->out.y.begin + share.begin;
+    part.out.y = mafat_span(first + rows.begin, first + rows.end);
     int code = kind->run(w, &part);
     if (code) return code;
   }

@@ -32,57 +32,62 @@ static void cursor_advance(struct cursor *at, int n)
   at->c++;
 }
 
-/* The usual direction: row by row of the larger factors, whose elements are
+/* The usual direction, channel k of the larger factors: row by row, whose elements are
  * `stride` apart in the input. */
-static void reorg_forward(const struct mafat_worker *w, const struct mafat_step *step)
+static void reorg_forward(const struct mafat_worker *w, const struct mafat_step *step, int k)
 {
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
   int s = l->factor, depth = l->in.c / (s * s);
-  struct cursor out = cursor_at(l->out, 0);
-  for (int k = 0; k < l->in.c; k++)
-    for (int j = 0; j < l->in.h; j++) {
-      long long c2 = k % depth, offset = k / depth;
-      struct cursor in =
-          cursor_at(l->in, offset % s + (long long)l->in.w * s * ((long long)j * s + offset / s + (long long)l->in.h * s * c2));
-      for (int i = 0; i < l->in.w; i++) {
-        *mafat_tensors_element(t, step->layer, out.c, out.y, out.x) = *mafat_tensors_behind(t, mafat_layer_sources(l), in.c, in.y, in.x);
-        cursor_advance(&in, s);
-        cursor_advance(&out, 1);
+  long long c2 = k % depth, offset = k / depth;
+  struct cursor out = cursor_at(l->out, (long long)k * l->in.h * l->in.w);
+  for (int j = 0; j < l->in.h; j++) {
+    long long row = (long long)j * s + offset / s + (long long)l->in.h * s * c2;
+    struct cursor in = cursor_at(l->in, offset % s + (long long)l->in.w * s * row);
+    for (int i = 0; i < l->in.w; i++) {
+      *mafat_tensors_element(t, step->layer, out.c, out.y, out.x) =
+          *mafat_tensors_behind(t, mafat_layer_sources(l), in.c, in.y, in.x);
+      cursor_advance(&in, s);
+      cursor_advance(&out, 1);
+    }
+  }
+}
+
+/* The rare directions, channel c of the output. */
+static void reorg_channel(const struct mafat_worker *w, const struct mafat_step *step, int c)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_layer *l = &t->network->layers[step->layer];
+  long long s = l->factor, h = l->in.h, width = l->in.w, depth = l->in.c / (s * s);
+  long long inputs = h * width * l->in.c, index = (long long)c * l->out.h * l->out.w;
+  for (int y = 0; y < l->out.h; y++)
+    for (int x = 0; x < l->out.w; x++, index++) {
+      float *out = mafat_tensors_element(t, step->layer, c, y, x);
+      if (l->extra) {
+        *out = index < inputs ? input_at(t, l, index) : 0;
+      } else if (l->reverse) {
+        /* index = x2 + width*s * (y2 + h*s * c2): find (k, j, i) behind it. */
+        long long k = (y % s * s + x % s) * depth + c;
+        *out = input_at(t, l, x / s + width * (y / s + h * k));
+      } else {
+        long long i = index % width, j = index / width % h, k = index / width / h;
+        long long c2 = k % depth, offset = k / depth;
+        *out = input_at(t, l, i * s + offset % s + width * s * (j * s + offset / s + h * s * c2));
       }
     }
 }
 
 /* Darknet's reorg in its own index order: with h, w, c of the input taken as the
  * larger side's factors, flat element (k, j, i) pairs with the element of a
- * (c / stride^2, h * stride, w * stride) map. */
+ * (c / stride^2, h * stride, w * stride) map. A unit of work is a channel. */
 static int run_reorg(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  const struct mafat_tensors *t = w->tensors;
-  const struct mafat_layer *l = &t->network->layers[step->layer];
-  if (!l->extra && !l->reverse && l->factor <= l->in.w) {
-    reorg_forward(w, step);
-    return MAFAT_OK;
-  }
-  long long s = l->factor, h = l->in.h, width = l->in.w, depth = l->in.c / (s * s);
-  long long inputs = h * width * l->in.c, index = 0;
-  for (int c = 0; c < l->out.c; c++)
-    for (int y = 0; y < l->out.h; y++)
-      for (int x = 0; x < l->out.w; x++, index++) {
-        float *out = mafat_tensors_element(t, step->layer, c, y, x);
-        if (l->extra) {
-          *out = index < inputs ? input_at(t, l, index) : 0;
-        } else if (l->reverse) {
-          /* index = x2 + width*s * (y2 + h*s * c2): find (k, j, i) behind it. */
-          long long k = (y % s * s + x % s) * depth + c;
-          *out = input_at(t, l, x / s + width * (y / s + h * k));
-        } else {
-          long long i = index % width, j = index / width % h, k = index / width / h;
-          long long c2 = k % depth, offset = k / depth;
-          *out = input_at(t, l, i * s + offset % s + width * s * (j * s + offset / s + h * s * c2));
-        }
-      }
+  const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
+  bool forward = !l->extra && !l->reverse && l->factor <= l->in.w;
+  for (int c; (c = mafat_team_take(w->team, w->index, forward ? l->in.c : l->out.c)) >= 0;)
+    if (forward) reorg_forward(w, step, c);
+    else reorg_channel(w, step, c);
   return MAFAT_OK;
 }
 
-const struct mafat_runner_kind mafat_runner_reorg = {.run = run_reorg, .sharing = MAFAT_ALONE};
+const struct mafat_runner_kind mafat_runner_reorg = {.run = run_reorg, .sharing = MAFAT_SHARED_BY_UNITS};

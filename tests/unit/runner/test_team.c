@@ -96,6 +96,55 @@ START_TEST(every_unit_is_taken_once)
 }
 END_TEST
 
+/* The part of a unit that a worker took; all parts of it are alike. */
+struct parting {
+  struct mafat_team *team;
+  int n, parts;
+  atomic_int taken[MOST_UNITS]; /* of each unit, a bit for each part */
+  atomic_int n_parts[MOST_UNITS];
+  atomic_bool strange;
+};
+
+static void count_parts(void *context, int worker)
+{
+  struct parting *p = context;
+  for (struct mafat_team_part t; mafat_team_take_part(p->team, worker, p->n, p->parts, &t);) {
+    if (t.unit < 0 || t.unit >= p->n || t.part < 0 || t.part >= t.n_parts ||
+        atomic_fetch_or(&p->taken[t.unit], 1 << t.part) & 1 << t.part)
+      atomic_store(&p->strange, true);
+    else atomic_store(&p->n_parts[t.unit], t.n_parts);
+  }
+}
+
+/* Is it the last one of a worker's share? */
+static bool ends_a_share(int size, int n, int unit)
+{
+  for (int w = 0; w < size; w++)
+    if (unit + 1 == n * (w + 1) / size && unit >= n * w / size) return true;
+  return false;
+}
+
+START_TEST(every_part_is_taken_once_and_only_last_units_have_several)
+{
+  static const int units[] = {0, 1, 2, 3, 7, 8, 9, 17, MOST_UNITS}, parts[] = {1, 2, 4};
+  int size = sizes[_i];
+  struct mafat_team *team = open_team(size);
+  for (size_t k = 0; k < sizeof units / sizeof *units; k++)
+    for (size_t m = 0; m < sizeof parts / sizeof *parts; m++) {
+      struct parting p = {.team = team, .n = units[k], .parts = parts[m]};
+      mafat_team_run(team, count_parts, &p);
+      ck_assert(!atomic_load(&p.strange));
+      for (int u = 0; u < units[k]; u++) {
+        int expected = size > 1 && ends_a_share(size, units[k], u) ? parts[m] : 1;
+        ck_assert_msg(atomic_load(&p.n_parts[u]) == expected && atomic_load(&p.taken[u]) == (1 << expected) - 1,
+                      "%d workers: unit %d of %d in %d parts: %x of %d", size, u, units[k], parts[m],
+                      (unsigned)atomic_load(&p.taken[u]), atomic_load(&p.n_parts[u]));
+      }
+    }
+  mafat_team_close(&team);
+}
+END_TEST
+
 struct greedy {
   struct mafat_team *team;
   int worker, n; /* who takes all of n units; the others come when it is done */
@@ -300,6 +349,7 @@ Suite *team_suite(void)
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, a_worker_is_called_once_on_a_thread_of_its_own, 0, N_SIZES);
   tcase_add_loop_test(t, every_unit_is_taken_once, 0, N_SIZES);
+  tcase_add_loop_test(t, every_part_is_taken_once_and_only_last_units_have_several, 0, N_SIZES);
   tcase_add_loop_test(t, a_share_comes_first_then_the_others_are_helped, 0, N_SIZES);
   tcase_add_loop_test(t, a_run_sees_what_the_last_one_wrote, 0, N_SIZES);
   tcase_add_loop_test(t, many_short_runs_end, 0, N_SIZES);
