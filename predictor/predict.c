@@ -46,7 +46,8 @@ static size_t kernel_bytes(size_t resident_bytes)
 
 size_t mafat_predict_opening(const struct mafat_surroundings *around)
 {
-  size_t own = plus(around->opening_bytes, kernel_bytes(around->opening_bytes));
+  size_t most = around->opening_bytes > around->program_bytes ? around->opening_bytes : around->program_bytes;
+  size_t own = plus(most, kernel_bytes(most));
   return plus(own, plus(around->reserve_bytes, MAFAT_CHARGE_AHEAD));
 }
 

@@ -19,6 +19,7 @@ struct mafat_surroundings {
   size_t decoder_bytes; /* of it, what came after process_bytes was measured */
   size_t opening_bytes; /* resident while a plan is chosen, with the code that only that enters, and the search's
                            heap once that is known */
+  size_t program_bytes; /* of the program's file, which the kernel may read as a whole when it starts it */
   size_t image_bytes;   /* decoder state, beside the network's input */
   size_t turned_bytes;  /* beside that, when a plan asks for rows and the picture has none to pull */
   size_t file_bytes;    /* page cache the picture's file brings in */

@@ -14,6 +14,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -138,6 +139,13 @@ size_t mafat_process_code_bytes(void)
   }
   close(fd);
   return n * page;
+}
+
+size_t mafat_process_file_bytes(void)
+{
+  struct stat st;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  return stat("/proc/self/exe", &st) == 0 ? ((size_t)st.st_size + page - 1) / page * page : 0;
 }
 
 void mafat_process_drop(const char *begin, const char *end)

@@ -30,6 +30,8 @@ void mafat_process_populate(const char *begin, const char *end);
 /* Pages of this program's file that are mapped now and can be dropped; 0 where the program does not say where they
  * are (run_inference.ld), or the system which. */
 size_t mafat_process_code_bytes(void);
+/* Of this program's file, in whole pages; 0 where /proc is absent. */
+size_t mafat_process_file_bytes(void);
 /* Drops those that lie wholly between two addresses. */
 void mafat_process_drop(const char *begin, const char *end);
 /* Drops all of them but those of `parts`, which are in order. What is entered nevertheless comes back. */

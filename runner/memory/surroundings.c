@@ -167,6 +167,7 @@ static void measure_process(struct mafat_surroundings *around, const struct mafa
 {
   around->opening_bytes = around->process_bytes = mafat_process_resident_bytes();
   if (!code_stands_together()) return;
+  around->program_bytes = mafat_process_file_bytes();
   struct parts p = parts_of_runs(r->network, r->kernels, around->decoders, 0);
   const struct level_code *level = level_code_of(r->kernels);
   size_t mapped = mafat_process_code_bytes();
