@@ -1,6 +1,8 @@
 /* Pixels of a square as channels of one, in Darknet's own order of indices. */
 #include "runner/kinds/kind.h"
 
+#include "base/blocks.h"
+
 /* The element of a layer's input with index `flat` in Darknet's CHW order. */
 static float input_at(const struct mafat_tensors *t, const struct mafat_layer *l, long long flat)
 {
@@ -32,6 +34,20 @@ static void cursor_advance(struct cursor *at, int n)
   at->c++;
 }
 
+/* Elements from one cursor on to another, `s` apart in the input: as many as lie in one row of both, at most n.
+ * Returns how many. */
+static int reorg_run(const struct mafat_tensors *t, int layer, const struct cursor *in, int s, const struct cursor *out, int n)
+{
+  const struct mafat_sources *sources = mafat_layer_sources(&t->network->layers[layer]);
+  n = mafat_min(n, mafat_min(out->shape.w - out->x, mafat_divide_up(in->shape.w - in->x, s)));
+  const float *from = mafat_tensors_behind(t, sources, in->c, in->y, in->x);
+  float *to = mafat_tensors_element(t, layer, out->c, out->y, out->x);
+  ptrdiff_t apart = n > 1 ? mafat_tensors_behind(t, sources, in->c, in->y, in->x + s) - from : 0;
+  int pixel = mafat_tensors_pixel_floats(t, layer, out->c / MAFAT_CHANNEL_BLOCK);
+  for (int i = 0; i < n; i++) to[(ptrdiff_t)i * pixel] = from[i * apart];
+  return n;
+}
+
 /* The usual direction: row by row of the larger factors, whose elements are
  * `stride` apart in the input. */
 static void reorg_forward(const struct mafat_worker *w, const struct mafat_step *step)
@@ -45,10 +61,10 @@ static void reorg_forward(const struct mafat_worker *w, const struct mafat_step 
       long long c2 = k % depth, offset = k / depth;
       struct cursor in =
           cursor_at(l->in, offset % s + (long long)l->in.w * s * ((long long)j * s + offset / s + (long long)l->in.h * s * c2));
-      for (int i = 0; i < l->in.w; i++) {
-        *mafat_tensors_element(t, step->layer, out.c, out.y, out.x) = *mafat_tensors_behind(t, mafat_layer_sources(l), in.c, in.y, in.x);
-        cursor_advance(&in, s);
-        cursor_advance(&out, 1);
+      for (int i = 0, n; i < l->in.w; i += n) {
+        n = reorg_run(t, step->layer, &in, s, &out, l->in.w - i);
+        cursor_advance(&in, n * s);
+        cursor_advance(&out, n);
       }
     }
 }
