@@ -36,38 +36,64 @@ static void avgpool(const struct mafat_pool_call *c)
   pool(c, true);
 }
 
-INLINE vec blend_vectors(const struct mafat_blend_call *c, vec x, vec z)
+/* What has a loop of its own. */
+enum blend_loop { BLEND_COPY, BLEND_ADD, BLEND_OTHER };
+
+INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const float *z, int n, const enum blend_loop LOOP)
 {
-  if (c->blend == MAFAT_BLEND_MUL) return vec_mul(x, z);
-  if (c->blend == MAFAT_BLEND_MAX) return vec_max(z, x);
-  return vec_madd(vec_all(c->beta), z, vec_mul(vec_all(c->alpha), x));
+  const vec v = vec_load_n(x, n);
+  if (LOOP == BLEND_COPY) return v;
+  const vec w = LOOP == BLEND_OTHER && c->z_single ? vec_all(*z) : vec_load_n(z, n);
+  if (LOOP == BLEND_ADD || c->blend == MAFAT_BLEND_ADD) return vec_madd(vec_all(c->beta), w, vec_mul(vec_all(c->alpha), v));
+  return c->blend == MAFAT_BLEND_MUL ? vec_mul(v, w) : vec_max(w, v);
 }
 
-/* n floats side by side; without z, y = activation(x). */
-static void blend_floats(const struct mafat_blend_call *c, const float *x, const float *z, float *y, int n)
+/* COUNT vectors, the last of n lanes. */
+INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, const float *z, float *y, int n,
+                          const int COUNT, const enum blend_loop LOOP, enum mafat_activation activation)
 {
-  const bool simple = c->activation == MAFAT_LINEAR || c->activation == MAFAT_LEAKY || c->activation == MAFAT_RELU;
-  for (int i = 0; i < n; i += VECTOR_LANES) {
-    vec v = vec_load_n(x + i, n - i);
-    if (z) v = blend_vectors(c, v, c->z_single ? vec_all(*z) : vec_load_n(z + i, n - i));
-    if (simple) activate_vectors(&v, 1, c->activation);
-    vec_store_n(y + i, v, n - i);
+  vec v[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < COUNT; i++) {
+    const int lanes = i + 1 < COUNT ? VECTOR_LANES : n;
+    v[i] = blend_vector(c, x + i * VECTOR_LANES, z + i * VECTOR_LANES, lanes, LOOP);
   }
-  if (!simple) activate_array(y, (size_t)n, c->activation);
+  activate_usual(v, COUNT, activation);
+#pragma GCC unroll 4
+  for (int i = 0; i < COUNT; i++) vec_store_n(y + i * VECTOR_LANES, v[i], i + 1 < COUNT ? VECTOR_LANES : n);
+}
+
+/* Pixels of n floats, which lie as the call says. */
+INLINE void blend_pixels(const struct mafat_blend_call *c, int n_pixels, int n, const enum blend_loop LOOP)
+{
+  /* A copy, which the stores cannot reach. */
+  const struct mafat_blend_call call = *c;
+  const enum mafat_activation usual = is_usual(call.activation) ? call.activation : MAFAT_LINEAR;
+  const float *x = call.x, *z = LOOP == BLEND_COPY ? x : call.z;
+  const int z_step = LOOP == BLEND_COPY ? 0 : call.z_pixel_floats;
+  float *y = call.y;
+  for (int p = 0; p < n_pixels; p++, x += call.x_pixel_floats, z += z_step, y += call.y_pixel_floats) {
+    int i = 0;
+    for (; LOOP != BLEND_OTHER && i + 4 * VECTOR_LANES <= n; i += 4 * VECTOR_LANES)
+      blend_vectors(&call, x + i, z + i, y + i, VECTOR_LANES, 4, LOOP, usual);
+    for (; i + VECTOR_LANES <= n; i += VECTOR_LANES)
+      blend_vectors(&call, x + i, call.z_single ? z : z + i, y + i, VECTOR_LANES, 1, LOOP, usual);
+    if (i < n) blend_vectors(&call, x + i, call.z_single ? z : z + i, y + i, n - i, 1, LOOP, usual);
+    if (!is_usual(call.activation)) activate_array(y, (size_t)n, call.activation);
+  }
 }
 
 static void blend(const struct mafat_blend_call *c)
 {
-  const int n = c->n_channels;
-  /* Where nothing lies between pixels, a row is one run. */
+  int n = c->n_channels, n_pixels = c->n_cols;
+  /* Where nothing lies between pixels, a row is one. */
   if (c->x_pixel_floats == n && c->y_pixel_floats == n && (!c->z || (c->z_pixel_floats == n && !c->z_single))) {
-    blend_floats(c, c->x, c->z, c->y, n * c->n_cols);
-    return;
+    n *= n_pixels;
+    n_pixels = 1;
   }
-  for (size_t col = 0; col < (size_t)c->n_cols; col++)
-    blend_floats(c, c->x + col * (size_t)c->x_pixel_floats,
-                 c->z ? c->z + col * (size_t)c->z_pixel_floats : NULL,
-                 c->y + col * (size_t)c->y_pixel_floats, n);
+  if (!c->z) blend_pixels(c, n_pixels, n, BLEND_COPY);
+  else if (c->blend == MAFAT_BLEND_ADD && !c->z_single) blend_pixels(c, n_pixels, n, BLEND_ADD);
+  else blend_pixels(c, n_pixels, n, BLEND_OTHER);
 }
 
 static void scale_channels(const float *x, int x_pixel_floats, float *y, int y_pixel_floats,
