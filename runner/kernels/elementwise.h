@@ -1,28 +1,44 @@
 /* Kernels without sums over channels: bound by memory, not arithmetic.
  * Included by bodies.h. */
 
-INLINE void pool(const struct mafat_pool_call *c, bool mean)
+/* Columns of a window that exist, and the kernel's rows. */
+struct pool_window {
+  const float *const *rows;
+  int n_rows, x0, x1, apart;
+};
+
+/* n lanes of a window's largest, or of its sum. */
+INLINE vec pool_lanes(const struct pool_window *w, size_t in_pixel, int v, const int n, const bool MEAN)
 {
-  const size_t in_pixel = (size_t)c->in_pixel_floats;
-  const int apart = c->taps.dilation;
-  for (int col = 0; col < c->n_cols; col++) {
-    int x0 = c->first_col + col * c->taps.stride, x1 = x0 + mafat_taps_reach(c->taps);
-    if (x0 < c->in_begin) x0 += (c->in_begin - x0 + apart - 1) / apart * apart;
-    if (x1 > c->in_end) x1 = c->in_end;
-    float *out = c->out + (size_t)col * (size_t)c->out_pixel_floats;
-    for (int v = 0; v < c->n_channels; v += VECTOR_LANES) {
-      const int lanes = c->n_channels - v;
-      vec pooled = vec_all(mean ? 0 : -FLT_MAX);
-      for (int r = 0; r < c->n_rows; r++)
-        for (int x = x0; x < x1; x += apart) {
-          const vec in = vec_load_n(c->rows[r] + (size_t)x * in_pixel + v, lanes);
-          pooled = mean ? vec_add(pooled, in) : vec_max(in, pooled);
-        }
-      vec_store_n(out + v, pooled, lanes);
+  vec pooled = vec_all(MEAN ? 0 : -FLT_MAX);
+  for (int r = 0; r < w->n_rows; r++) {
+    const float *in = w->rows[r] + (size_t)w->x0 * in_pixel + v;
+    for (int x = w->x0; x < w->x1; x += w->apart, in += (size_t)w->apart * in_pixel) {
+      const vec y = vec_load_n(in, n);
+      pooled = MEAN ? vec_add(pooled, y) : vec_max(y, pooled);
     }
-    if (!mean) continue;
-    const float taps = (float)(c->n_rows * ((x1 - x0 + apart - 1) / apart));
-    for (int ch = 0; ch < c->n_channels; ch++) out[ch] /= taps;
+  }
+  return pooled;
+}
+
+INLINE void pool(const struct mafat_pool_call *call, const bool MEAN)
+{
+  const struct mafat_pool_call c = *call; /* which the stores cannot reach */
+  const size_t in_pixel = (size_t)c.in_pixel_floats;
+  struct pool_window w = {.rows = c.rows, .n_rows = c.n_rows, .apart = c.taps.dilation};
+  for (int col = 0; col < c.n_cols; col++) {
+    w.x0 = c.first_col + col * c.taps.stride;
+    w.x1 = mafat_min(w.x0 + mafat_taps_reach(c.taps), c.in_end);
+    if (w.x0 < c.in_begin) w.x0 += (c.in_begin - w.x0 + w.apart - 1) / w.apart * w.apart;
+    float *out = c.out + (size_t)col * (size_t)c.out_pixel_floats;
+    int v = 0;
+    for (; v + VECTOR_LANES <= c.n_channels; v += VECTOR_LANES)
+      vec_store(out + v, pool_lanes(&w, in_pixel, v, VECTOR_LANES, MEAN));
+    if (v < c.n_channels)
+      vec_store_n(out + v, pool_lanes(&w, in_pixel, v, c.n_channels - v, MEAN), c.n_channels - v);
+    if (!MEAN) continue;
+    const float taps = (float)(c.n_rows * ((w.x1 - w.x0 + w.apart - 1) / w.apart));
+    for (int ch = 0; ch < c.n_channels; ch++) out[ch] /= taps;
   }
 }
 
