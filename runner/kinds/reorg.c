@@ -36,7 +36,8 @@ static void cursor_advance(struct cursor *at, int n)
 
 /* Elements from one cursor on to another, `s` apart in the input: as many as lie in one row of both, at most n.
  * Returns how many. */
-static int reorg_run(const struct mafat_tensors *t, int layer, const struct cursor *in, int s, const struct cursor *out, int n)
+static int reorg_run(const struct mafat_tensors *t, int layer, const struct cursor *in, int s, const struct cursor *out,
+                     int n)
 {
   const struct mafat_sources *sources = mafat_layer_sources(&t->network->layers[layer]);
   n = mafat_min(n, mafat_min(out->shape.w - out->x, mafat_divide_up(in->shape.w - in->x, s)));
