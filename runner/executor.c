@@ -86,6 +86,20 @@ void mafat_executor_close(struct mafat_executor **executor)
   *executor = NULL;
 }
 
+/* Bytes that are to be zero; those that lie behind one another are zeroed together. */
+struct zeros {
+  char *begin, *end;
+};
+
+static void zero(struct zeros *z, char *begin, size_t n)
+{
+  if (begin != z->end) {
+    if (z->end > z->begin) memset(z->begin, 0, (size_t)(z->end - z->begin));
+    z->begin = begin;
+  }
+  z->end = begin + n;
+}
+
 /* Zeroes the padding columns beside a box of a tensor, where it touches the map's
  * true edge: the buffer's last owner left its own bytes there. No kernel writes
  * them, so it does not matter when in the step this is done: the caller's thread does it
@@ -96,13 +110,16 @@ static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_bo
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
   int left = box.x.begin == 0 ? l->left : 0, right = box.x.end == shape.w ? l->right : 0;
+  struct zeros z = {NULL, NULL};
   if (left + right == 0) return;
   for (int y = box.y.begin; y < box.y.end; y++)
     for (int block = channels.begin / MAFAT_CHANNEL_BLOCK; block < mafat_n_blocks(channels.end); block++) {
       size_t pixel = mafat_tensors_pixel_bytes(t, tensor, block);
-      if (left) memset(mafat_tensors_address(t, tensor, block, y, -left), 0, (size_t)left * pixel);
-      if (right) memset(mafat_tensors_address(t, tensor, block, y, shape.w), 0, (size_t)right * pixel);
+      char *row = mafat_tensors_address(t, tensor, block, y, box.x.begin);
+      if (left) zero(&z, row - (size_t)left * pixel, (size_t)left * pixel);
+      if (right) zero(&z, row + (size_t)mafat_span_size(box.x) * pixel, (size_t)right * pixel);
     }
+  zero(&z, NULL, 0);
 }
 
 /* ---- input ---- */

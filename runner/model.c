@@ -70,9 +70,9 @@ static void make_headroom(const struct mafat_model *m)
 {
   struct mafat_prediction p;
   mafat_model_predict(m, &p);
-  size_t coming = p.charge_bytes - p.process - p.kernel - p.reserve / 2;
-  mafat_surroundings_settle(&m->around, m->network, m->kernels, m->choice.layout, coming);
-  mafat_headroom_make(coming, "");
+  size_t here = p.process + p.kernel + p.reserve / 2;
+  mafat_surroundings_settle(&m->around, m->network, m->kernels, m->choice.layout, p.charge_bytes - here);
+  mafat_headroom_make(p.charge_bytes, here, "");
 }
 
 /* What boxes are relative to where there is no picture. */

@@ -1,28 +1,44 @@
 /* Kernels without sums over channels: bound by memory, not arithmetic.
  * Included by bodies.h. */
 
-INLINE void pool(const struct mafat_pool_call *c, bool mean)
+/* Columns of a window that exist, and the kernel's rows. */
+struct pool_window {
+  const float *const *rows;
+  int n_rows, x0, x1, apart;
+};
+
+/* n lanes of a window's largest, or of its sum. */
+INLINE vec pool_lanes(const struct pool_window *w, size_t in_pixel, int v, const int n, const bool MEAN)
 {
-  const size_t in_pixel = (size_t)c->in_pixel_floats;
-  const int apart = c->taps.dilation;
-  for (int col = 0; col < c->n_cols; col++) {
-    int x0 = c->first_col + col * c->taps.stride, x1 = x0 + mafat_taps_reach(c->taps);
-    if (x0 < c->in_begin) x0 += (c->in_begin - x0 + apart - 1) / apart * apart;
-    if (x1 > c->in_end) x1 = c->in_end;
-    float *out = c->out + (size_t)col * (size_t)c->out_pixel_floats;
-    for (int v = 0; v < c->n_channels; v += VECTOR_LANES) {
-      const int lanes = c->n_channels - v;
-      vec pooled = vec_all(mean ? 0 : -FLT_MAX);
-      for (int r = 0; r < c->n_rows; r++)
-        for (int x = x0; x < x1; x += apart) {
-          const vec in = vec_load_n(c->rows[r] + (size_t)x * in_pixel + v, lanes);
-          pooled = mean ? vec_add(pooled, in) : vec_max(in, pooled);
-        }
-      vec_store_n(out + v, pooled, lanes);
+  vec pooled = vec_all(MEAN ? 0 : -FLT_MAX);
+  for (int r = 0; r < w->n_rows; r++) {
+    const float *in = w->rows[r] + (size_t)w->x0 * in_pixel + v;
+    for (int x = w->x0; x < w->x1; x += w->apart, in += (size_t)w->apart * in_pixel) {
+      const vec y = vec_load_n(in, n);
+      pooled = MEAN ? vec_add(pooled, y) : vec_max(y, pooled);
     }
-    if (!mean) continue;
-    const float taps = (float)(c->n_rows * ((x1 - x0 + apart - 1) / apart));
-    for (int ch = 0; ch < c->n_channels; ch++) out[ch] /= taps;
+  }
+  return pooled;
+}
+
+INLINE void pool(const struct mafat_pool_call *call, const bool MEAN)
+{
+  const struct mafat_pool_call c = *call; /* which the stores cannot reach */
+  const size_t in_pixel = (size_t)c.in_pixel_floats;
+  struct pool_window w = {.rows = c.rows, .n_rows = c.n_rows, .apart = c.taps.dilation};
+  for (int col = 0; col < c.n_cols; col++) {
+    w.x0 = c.first_col + col * c.taps.stride;
+    w.x1 = mafat_min(w.x0 + mafat_taps_reach(c.taps), c.in_end);
+    if (w.x0 < c.in_begin) w.x0 += (c.in_begin - w.x0 + w.apart - 1) / w.apart * w.apart;
+    float *out = c.out + (size_t)col * (size_t)c.out_pixel_floats;
+    int v = 0;
+    for (; v + VECTOR_LANES <= c.n_channels; v += VECTOR_LANES)
+      vec_store(out + v, pool_lanes(&w, in_pixel, v, VECTOR_LANES, MEAN));
+    if (v < c.n_channels)
+      vec_store_n(out + v, pool_lanes(&w, in_pixel, v, c.n_channels - v, MEAN), c.n_channels - v);
+    if (!MEAN) continue;
+    const float taps = (float)(c.n_rows * ((w.x1 - w.x0 + w.apart - 1) / w.apart));
+    for (int ch = 0; ch < c.n_channels; ch++) out[ch] /= taps;
   }
 }
 
@@ -36,38 +52,64 @@ static void avgpool(const struct mafat_pool_call *c)
   pool(c, true);
 }
 
-INLINE vec blend_vectors(const struct mafat_blend_call *c, vec x, vec z)
+/* What has a loop of its own. */
+enum blend_loop { BLEND_COPY, BLEND_ADD, BLEND_OTHER };
+
+INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const float *z, int n, const enum blend_loop LOOP)
 {
-  if (c->blend == MAFAT_BLEND_MUL) return vec_mul(x, z);
-  if (c->blend == MAFAT_BLEND_MAX) return vec_max(z, x);
-  return vec_madd(vec_all(c->beta), z, vec_mul(vec_all(c->alpha), x));
+  const vec v = vec_load_n(x, n);
+  if (LOOP == BLEND_COPY) return v;
+  const vec w = LOOP == BLEND_OTHER && c->z_single ? vec_all(*z) : vec_load_n(z, n);
+  if (LOOP == BLEND_ADD || c->blend == MAFAT_BLEND_ADD) return vec_madd(vec_all(c->beta), w, vec_mul(vec_all(c->alpha), v));
+  return c->blend == MAFAT_BLEND_MUL ? vec_mul(v, w) : vec_max(w, v);
 }
 
-/* n floats side by side; without z, y = activation(x). */
-static void blend_floats(const struct mafat_blend_call *c, const float *x, const float *z, float *y, int n)
+/* COUNT vectors, the last of n lanes. */
+INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, const float *z, float *y, int n,
+                          const int COUNT, const enum blend_loop LOOP, enum mafat_activation activation)
 {
-  const bool simple = c->activation == MAFAT_LINEAR || c->activation == MAFAT_LEAKY || c->activation == MAFAT_RELU;
-  for (int i = 0; i < n; i += VECTOR_LANES) {
-    vec v = vec_load_n(x + i, n - i);
-    if (z) v = blend_vectors(c, v, c->z_single ? vec_all(*z) : vec_load_n(z + i, n - i));
-    if (simple) activate_vectors(&v, 1, c->activation);
-    vec_store_n(y + i, v, n - i);
+  vec v[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < COUNT; i++) {
+    const int lanes = i + 1 < COUNT ? VECTOR_LANES : n;
+    v[i] = blend_vector(c, x + i * VECTOR_LANES, z + i * VECTOR_LANES, lanes, LOOP);
   }
-  if (!simple) activate_array(y, (size_t)n, c->activation);
+  activate_usual(v, COUNT, activation);
+#pragma GCC unroll 4
+  for (int i = 0; i < COUNT; i++) vec_store_n(y + i * VECTOR_LANES, v[i], i + 1 < COUNT ? VECTOR_LANES : n);
+}
+
+/* Pixels of n floats, which lie as the call says. */
+INLINE void blend_pixels(const struct mafat_blend_call *c, int n_pixels, int n, const enum blend_loop LOOP)
+{
+  /* A copy, which the stores cannot reach. */
+  const struct mafat_blend_call call = *c;
+  const enum mafat_activation usual = is_usual(call.activation) ? call.activation : MAFAT_LINEAR;
+  const float *x = call.x, *z = LOOP == BLEND_COPY ? x : call.z;
+  const int z_step = LOOP == BLEND_COPY ? 0 : call.z_pixel_floats;
+  float *y = call.y;
+  for (int p = 0; p < n_pixels; p++, x += call.x_pixel_floats, z += z_step, y += call.y_pixel_floats) {
+    int i = 0;
+    for (; LOOP != BLEND_OTHER && i + 4 * VECTOR_LANES <= n; i += 4 * VECTOR_LANES)
+      blend_vectors(&call, x + i, z + i, y + i, VECTOR_LANES, 4, LOOP, usual);
+    for (; i + VECTOR_LANES <= n; i += VECTOR_LANES)
+      blend_vectors(&call, x + i, call.z_single ? z : z + i, y + i, VECTOR_LANES, 1, LOOP, usual);
+    if (i < n) blend_vectors(&call, x + i, call.z_single ? z : z + i, y + i, n - i, 1, LOOP, usual);
+    if (!is_usual(call.activation)) activate_array(y, (size_t)n, call.activation);
+  }
 }
 
 static void blend(const struct mafat_blend_call *c)
 {
-  const int n = c->n_channels;
-  /* Where nothing lies between pixels, a row is one run. */
+  int n = c->n_channels, n_pixels = c->n_cols;
+  /* Where nothing lies between pixels, a row is one. */
   if (c->x_pixel_floats == n && c->y_pixel_floats == n && (!c->z || (c->z_pixel_floats == n && !c->z_single))) {
-    blend_floats(c, c->x, c->z, c->y, n * c->n_cols);
-    return;
+    n *= n_pixels;
+    n_pixels = 1;
   }
-  for (size_t col = 0; col < (size_t)c->n_cols; col++)
-    blend_floats(c, c->x + col * (size_t)c->x_pixel_floats,
-                 c->z ? c->z + col * (size_t)c->z_pixel_floats : NULL,
-                 c->y + col * (size_t)c->y_pixel_floats, n);
+  if (!c->z) blend_pixels(c, n_pixels, n, BLEND_COPY);
+  else if (c->blend == MAFAT_BLEND_ADD && !c->z_single) blend_pixels(c, n_pixels, n, BLEND_ADD);
+  else blend_pixels(c, n_pixels, n, BLEND_OTHER);
 }
 
 static void scale_channels(const float *x, int x_pixel_floats, float *y, int y_pixel_floats,

@@ -15,23 +15,34 @@ static __attribute__((noinline)) void activate_floats(float *x, int n, enum mafa
   activate_array(x, (size_t)n, a);
 }
 
-INLINE void activate_vectors(vec *y, const int n, enum mafat_activation a)
+INLINE bool is_usual(enum mafat_activation a)
 {
-  if (a == MAFAT_LINEAR) return;
+  return a == MAFAT_LINEAR || a == MAFAT_LEAKY || a == MAFAT_RELU;
+}
+
+INLINE void activate_usual(vec *y, const int n, enum mafat_activation a)
+{
   if (a == MAFAT_LEAKY) {
 #pragma GCC unroll 16
     for (int i = 0; i < n; i++) y[i] = vec_max(y[i], vec_mul(y[i], vec_all(0.1f)));
   } else if (a == MAFAT_RELU) {
 #pragma GCC unroll 16
     for (int i = 0; i < n; i++) y[i] = vec_max(y[i], vec_all(0.0f));
-  } else {
-    float floats[16 * VECTOR_LANES];
-#pragma GCC unroll 16
-    for (int i = 0; i < n; i++) vec_store(floats + i * VECTOR_LANES, y[i]);
-    activate_floats(floats, n * VECTOR_LANES, a);
-#pragma GCC unroll 16
-    for (int i = 0; i < n; i++) y[i] = vec_load(floats + i * VECTOR_LANES);
   }
+}
+
+INLINE void activate_vectors(vec *y, const int n, enum mafat_activation a)
+{
+  if (is_usual(a)) {
+    activate_usual(y, n, a);
+    return;
+  }
+  float floats[16 * VECTOR_LANES];
+#pragma GCC unroll 16
+  for (int i = 0; i < n; i++) vec_store(floats + i * VECTOR_LANES, y[i]);
+  activate_floats(floats, n * VECTOR_LANES, a);
+#pragma GCC unroll 16
+  for (int i = 0; i < n; i++) y[i] = vec_load(floats + i * VECTOR_LANES);
 }
 
 /* The largest of up to 2 x 2 outputs, in the order of maxpool: row by row, from

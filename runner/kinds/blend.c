@@ -79,20 +79,34 @@ static void blend_single(const struct mafat_worker *w, const struct mafat_step *
   }
 }
 
-static void take_turn(const struct mafat_worker *w, const struct mafat_step *step, struct turn turn)
+static struct turn turn_of(const struct mafat_worker *w, const struct mafat_step *step, int operand)
 {
-  struct mafat_shape out = w->tensors->network->layers[step->layer].out;
-  const struct mafat_operand *o = turn.operand;
-  turn.down = meet(o->shape.h, out.h, o->broadcast, step->out.y);
-  turn.across = meet(o->shape.w, out.w, o->broadcast, step->out.x);
-  if (mafat_span_is_empty(turn.across.at)) return;
+  const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
+  const struct mafat_operand *o = &l->operands[operand];
+  return (struct turn){.operand = o, .alpha = operand == 1 ? l->alpha : 1, .activation = MAFAT_LINEAR,
+                       .down = meet(o->shape.h, l->out.h, o->broadcast, step->out.y),
+                       .across = meet(o->shape.w, l->out.w, o->broadcast, step->out.x)};
+}
+
+/* The step's channels that it blends. */
+static struct mafat_span turn_channels(const struct turn *turn, const struct mafat_step *step)
+{
+  const struct mafat_operand *o = turn->operand;
+  bool single = o->broadcast && o->shape.c == 1;
+  return single ? step->filters : mafat_span_clip(step->filters, o->shape.c);
+}
+
+static void take_turn(const struct mafat_worker *w, const struct mafat_step *step, const struct turn *turn)
+{
+  const struct mafat_operand *o = turn->operand;
+  if (mafat_span_is_empty(turn->across.at)) return;
   if (o->broadcast && o->shape.c == 1) {
-    blend_single(w, step, &turn);
+    blend_single(w, step, turn);
     return;
   }
-  struct mafat_runs runs = mafat_runs_of(&o->sources, mafat_span_clip(step->filters, mafat_min(o->shape.c, out.c)));
+  struct mafat_runs runs = mafat_runs_of(&o->sources, turn_channels(turn, step));
   struct mafat_run run;
-  while (mafat_runs_next(&runs, &run)) blend_run(w, step, &turn, &run);
+  while (mafat_runs_next(&runs, &run)) blend_run(w, step, turn, &run);
 }
 
 static void activate_rows(const struct mafat_worker *w, const struct mafat_step *step,
@@ -117,21 +131,60 @@ static void activate_rows(const struct mafat_worker *w, const struct mafat_step 
   }
 }
 
-/* Where operands are alike the first is taken where it lies; else the output holds it before
- * the others have their turns. */
+/* Operands that are all alike: the first is taken where it lies. */
+static void blend_alike(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
+  for (int k = 1; k < l->n_operands; k++) {
+    struct turn turn = turn_of(w, step, k);
+    if (k == 1) turn.x = mafat_layer_sources(l);
+    if (k == l->n_operands - 1) turn.activation = l->activation;
+    take_turn(w, step, &turn);
+  }
+}
+
+static bool meets_all(const struct meeting *m, struct mafat_span out)
+{
+  return m->sample == 1 && m->at.begin == out.begin && m->at.end == out.end;
+}
+
+/* Of two operands the second may have other channels than the first, or stand for more pixels: each output is still
+ * made at once, from where the first lies. Is that so? */
+static bool is_single_pass(const struct mafat_layer *l, const struct mafat_step *step, const struct turn *turn)
+{
+  const struct mafat_sources *x = mafat_layer_sources(l);
+  return l->n_operands == 2 && mafat_sources_count(x) == 1 && x->list->first % MAFAT_CHANNEL_BLOCK == 0 &&
+         meets_all(&turn->down, step->out.y) && meets_all(&turn->across, step->out.x);
+}
+
+static void blend_single_pass(const struct mafat_worker *w, const struct mafat_step *step, struct turn turn)
+{
+  const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
+  struct mafat_step rest = *step;
+  turn.x = mafat_layer_sources(l);
+  turn.activation = l->activation;
+  take_turn(w, step, &turn);
+  rest.filters.begin = mafat_max(step->filters.begin, turn_channels(&turn, step).end);
+  if (!mafat_span_is_empty(rest.filters)) mafat_rows_copy(w, &rest, l->activation);
+}
+
+/* Where neither holds, the output has the first operand before the others have their turns. */
 static int run_blend(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
-  bool alike = mafat_fusion_blends_alike(l);
-  if (!alike) mafat_rows_copy(w, step, MAFAT_LINEAR);
-  for (int k = 1; k < l->n_operands; k++) {
-    bool last = k == l->n_operands - 1;
-    take_turn(w, step, (struct turn){.operand = &l->operands[k],
-                                     .x = alike && k == 1 ? mafat_layer_sources(l) : NULL,
-                                     .alpha = k == 1 ? l->alpha : 1,
-                                     .activation = alike && last ? l->activation : MAFAT_LINEAR});
+  struct turn first = turn_of(w, step, 1);
+  if (mafat_fusion_blends_alike(l)) {
+    blend_alike(w, step);
+  } else if (is_single_pass(l, step, &first)) {
+    blend_single_pass(w, step, first);
+  } else {
+    mafat_rows_copy(w, step, MAFAT_LINEAR);
+    for (int k = 1; k < l->n_operands; k++) {
+      struct turn turn = turn_of(w, step, k);
+      take_turn(w, step, &turn);
+    }
+    activate_rows(w, step, l->activation);
   }
-  if (!alike) activate_rows(w, step, l->activation);
   return MAFAT_OK;
 }
 

@@ -32,6 +32,21 @@ static void cursor_advance(struct cursor *at, int n)
   at->c++;
 }
 
+/* Elements from one cursor on to another, `s` apart in the input: as many as lie in one row of both, at most n.
+ * Returns how many. */
+static int reorg_run(const struct mafat_tensors *t, int layer, const struct cursor *in, int s, const struct cursor *out,
+                     int n)
+{
+  const struct mafat_sources *sources = mafat_layer_sources(&t->network->layers[layer]);
+  n = mafat_min(n, mafat_min(out->shape.w - out->x, mafat_divide_up(in->shape.w - in->x, s)));
+  const float *from = mafat_tensors_behind(t, sources, in->c, in->y, in->x);
+  float *to = mafat_tensors_element(t, layer, out->c, out->y, out->x);
+  ptrdiff_t apart = n > 1 ? mafat_tensors_behind(t, sources, in->c, in->y, in->x + s) - from : 0;
+  int pixel = mafat_tensors_pixel_floats(t, layer, out->c / MAFAT_CHANNEL_BLOCK);
+  for (int i = 0; i < n; i++) to[(ptrdiff_t)i * pixel] = from[i * apart];
+  return n;
+}
+
 /* The usual direction, channel k of the larger factors: row by row, whose elements are
  * `stride` apart in the input. */
 static void reorg_forward(const struct mafat_worker *w, const struct mafat_step *step, int k)
@@ -44,11 +59,10 @@ static void reorg_forward(const struct mafat_worker *w, const struct mafat_step 
   for (int j = 0; j < l->in.h; j++) {
     long long row = (long long)j * s + offset / s + (long long)l->in.h * s * c2;
     struct cursor in = cursor_at(l->in, offset % s + (long long)l->in.w * s * row);
-    for (int i = 0; i < l->in.w; i++) {
-      *mafat_tensors_element(t, step->layer, out.c, out.y, out.x) =
-          *mafat_tensors_behind(t, mafat_layer_sources(l), in.c, in.y, in.x);
-      cursor_advance(&in, s);
-      cursor_advance(&out, 1);
+    for (int i = 0, n; i < l->in.w; i += n) {
+      n = reorg_run(t, step->layer, &in, s, &out, l->in.w - i);
+      cursor_advance(&in, n * s);
+      cursor_advance(&out, n);
     }
   }
 }

@@ -201,12 +201,14 @@ size_t mafat_headroom_left(const char *root)
   return left < SIZE_MAX ? (size_t)left : SIZE_MAX;
 }
 
-size_t mafat_headroom_make(size_t bytes, const char *root)
+size_t mafat_headroom_make(size_t charge_bytes, size_t here_bytes, const char *root)
 {
   struct group g;
   uint64_t usage;
   size_t gone = 0;
   open_group(&g, root);
+  size_t most = g.limit < charge_bytes ? (size_t)g.limit : charge_bytes;
+  size_t bytes = most > here_bytes ? most - here_bytes : 0;
   if (read_usage(&g, &usage) && usage <= g.limit && bytes > g.limit - usage) {
     size_t taken = balloon_bytes(&g, g.limit - usage, bytes);
     gone = taken > g.limit - usage ? taken - (size_t)(g.limit - usage) : 0;

@@ -9,9 +9,10 @@
 
 #include <stddef.h>
 
-/* So that `bytes` more can be charged to the process's groups (root: runner/memory/groups.h), as far as cached pages
- * stand in their way. Returns how many bytes had to go; 0: none. Takes up to `bytes` of memory for the time being. */
-size_t mafat_headroom_make(size_t bytes, const char *root);
+/* So that what the process's groups (root: runner/memory/groups.h) will be charged fits, as far as cached pages stand in
+ * its way: charge_bytes, of which here_bytes are there, but no more than the least limit. Returns how many bytes had to
+ * go; 0: none. Takes as much memory as is still to come, for the time being. */
+size_t mafat_headroom_make(size_t charge_bytes, size_t here_bytes, const char *root);
 
 /* What more can be charged to the process's groups before they reach a limit; SIZE_MAX where they have none. */
 size_t mafat_headroom_left(const char *root);

@@ -46,25 +46,25 @@ static void put_group(int i)
 START_TEST(test_what_fits_needs_nothing)
 {
   put_group(_i);
-  ck_assert_uint_eq(mafat_headroom_make(0, test_tree()), 0);
-  ck_assert_uint_eq(mafat_headroom_make(MIB, test_tree()), 0);
+  ck_assert_uint_eq(mafat_headroom_make(0, 0, test_tree()), 0);
+  ck_assert_uint_eq(mafat_headroom_make(MIB, 0, test_tree()), 0);
 }
 END_TEST
 
 START_TEST(test_cached_pages_go_where_they_stand_in_the_way)
 {
   put_group(_i);
-  ck_assert_uint_eq(mafat_headroom_make(MIB + 4096, test_tree()), 4096);
-  ck_assert_uint_eq(mafat_headroom_make(2 * MIB, test_tree()), MIB);
+  ck_assert_uint_eq(mafat_headroom_make(MIB + 4096, 0, test_tree()), 4096);
+  ck_assert_uint_eq(mafat_headroom_make(2 * MIB, 0, test_tree()), MIB);
 }
 END_TEST
 
 START_TEST(test_no_more_is_touched_than_can_be_dropped)
 {
   put_group(_i);
-  ck_assert_uint_eq(mafat_headroom_make(1 << 30, test_tree()), 1344 * KIB);
+  ck_assert_uint_eq(mafat_headroom_make(1 << 30, 0, test_tree()), 1344 * KIB);
   put(_i, "memory.stat", "anon 7340032\n");
-  ck_assert_uint_eq(mafat_headroom_make(1 << 30, test_tree()), 0);
+  ck_assert_uint_eq(mafat_headroom_make(1 << 30, 0, test_tree()), 0);
 }
 END_TEST
 
@@ -72,20 +72,29 @@ START_TEST(test_groups_that_do_not_say)
 {
   put_group(_i);
   put(_i, groups[_i].usage, "9437184\n"); /* the limit was lowered */
-  ck_assert_uint_eq(mafat_headroom_make(2 * MIB, test_tree()), 0);
+  ck_assert_uint_eq(mafat_headroom_make(2 * MIB, 0, test_tree()), 0);
   put(_i, groups[_i].usage, "");
-  ck_assert_uint_eq(mafat_headroom_make(2 * MIB, test_tree()), 0);
+  ck_assert_uint_eq(mafat_headroom_make(2 * MIB, 0, test_tree()), 0);
   put_group(_i);
   put(_i, "memory.stat", "");
-  ck_assert_uint_eq(mafat_headroom_make(2 * MIB, test_tree()), 0);
+  ck_assert_uint_eq(mafat_headroom_make(2 * MIB, 0, test_tree()), 0);
   put(_i, groups[_i].limit, "max\n");
-  ck_assert_uint_eq(mafat_headroom_make(2 * MIB, test_tree()), 0);
+  ck_assert_uint_eq(mafat_headroom_make(2 * MIB, 0, test_tree()), 0);
+}
+END_TEST
+
+/* A plan that was made for more than the group has takes no more than that. */
+START_TEST(test_no_more_than_the_limit_is_touched)
+{
+  put_group(_i);
+  ck_assert_uint_eq(mafat_headroom_make(16 * MIB, 6 * MIB, test_tree()), MIB);
+  ck_assert_uint_eq(mafat_headroom_make(16 * MIB, 8 * MIB, test_tree()), 0);
 }
 END_TEST
 
 START_TEST(test_without_groups)
 {
-  ck_assert_uint_eq(mafat_headroom_make(MIB, test_tree()), 0);
+  ck_assert_uint_eq(mafat_headroom_make(MIB, 0, test_tree()), 0);
 }
 END_TEST
 
@@ -108,7 +117,7 @@ START_TEST(test_nothing_is_left_behind)
   memset(memory, 7, MIB); /* the rest has no pages */
   put_group(0);
   int before = open_files();
-  ck_assert_uint_eq(mafat_headroom_make(2 * MIB, test_tree()), MIB);
+  ck_assert_uint_eq(mafat_headroom_make(2 * MIB, 0, test_tree()), MIB);
   ck_assert_int_eq(open_files(), before);
   unsigned char there[768];
   ck_assert_int_eq(mincore(memory, bytes, there), 0);
@@ -127,6 +136,7 @@ Suite *headroom_suite(void)
   tcase_add_loop_test(t, test_cached_pages_go_where_they_stand_in_the_way, 0, N_GROUPS);
   tcase_add_loop_test(t, test_no_more_is_touched_than_can_be_dropped, 0, N_GROUPS);
   tcase_add_loop_test(t, test_groups_that_do_not_say, 0, N_GROUPS);
+  tcase_add_loop_test(t, test_no_more_than_the_limit_is_touched, 0, N_GROUPS);
   tcase_add_test(t, test_without_groups);
   tcase_add_test(t, test_nothing_is_left_behind);
   suite_add_tcase(s, t);
