@@ -13,7 +13,7 @@ $(BUILD)/arm_floats: $(BUILD)/obj/tests/arm/floats.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
-.PHONY: check-arm run-arm $(ARM_TRIPLETS)
+.PHONY: check-arm run-arm count-arm $(ARM_TRIPLETS)
 
 $(ARM_TRIPLETS):
 	+@$(call arm_make,$@) all $(ARM_CHECKS:%=$(BUILD)/$@/%)
@@ -24,3 +24,14 @@ run-arm: all $(BUILD)/arm_floats $(ARM_TRIPLETS)
 check-arm: ## cross-build for aarch64 and armv7, test under qemu-user
 	@./scripts/packages.sh packages-arm.txt
 	@$(MAKE) --no-print-directory run-arm
+
+# A plugin has the machine of qemu, not of what it runs.
+$(BUILD)/count.so: tests/arm/count.c
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -shared -fPIC -fvisibility=hidden -o $@ $<
+
+# FUNCTIONS=1: by function; SHAPE=text: layers whose name has the text in it.
+count-arm: $(BUILD)/count.so ## instructions of the kernels on Arm, by layer, under qemu-user
+	@./scripts/packages.sh packages-arm.txt
+	@$(MAKE) --no-print-directory ARM_CHECKS=kernel_check $(ARM_TRIPLETS)
+	@for triplet in $(ARM_TRIPLETS); do ./tests/arm/count.sh $(BUILD) $$triplet $(if $(SHAPE),--shape $(SHAPE)) || exit 1; done

@@ -68,6 +68,13 @@ INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in,
                              const int NV)
 {
   (void)n_filters; /* a panel's end is a vector's end */
+#ifdef VECTOR_BY_TAPS
+  if (P == 2 && NV == 4 && n >= 4) {
+    w = vec_accumulate_taps(sum[0], sum[1], in, in + step, w, width, n & ~3);
+    in += (size_t)(n & ~3) * sizeof(float);
+    n &= 3;
+  }
+#endif
   for (; n >= VECTOR_LANES; n -= VECTOR_LANES, in += sizeof(vec)) {
     vec x[MOST_PIXELS], weight, next = vec_load(w);
 #pragma GCC unroll 16
@@ -76,7 +83,10 @@ INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in,
     for (int i = 0; i < VECTOR_LANES * NV; i++) {
       const int lane = i / NV, v = i % NV;
       weight = next;
-      if (v + 1 == NV) w += width;
+      if (v + 1 == NV) {
+        w += width;
+        OPAQUE(w);
+      }
       if (i + 1 < VECTOR_LANES * NV) next = vec_load(w + (v + 1) % NV * VECTOR_LANES);
 #pragma GCC unroll 16
       for (int p = 0; p < P; p++) vec_accumulate_lane(&sum[p][v], weight, x[p], lane);

@@ -24,7 +24,7 @@ INLINE void activate_usual(vec *y, const int n, enum mafat_activation a)
 {
   if (a == MAFAT_LEAKY) {
 #pragma GCC unroll 16
-    for (int i = 0; i < n; i++) y[i] = vec_max(y[i], vec_mul(y[i], vec_all(0.1f)));
+    for (int i = 0; i < n; i++) y[i] = vec_larger(y[i], vec_mul(y[i], vec_all(0.1f)));
   } else if (a == MAFAT_RELU) {
 #pragma GCC unroll 16
     for (int i = 0; i < n; i++) y[i] = vec_max(y[i], vec_all(0.0f));

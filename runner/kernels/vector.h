@@ -27,6 +27,11 @@
 
 #include LEVEL_VECTOR
 
+/* vec_max of two that are of one sign, or both NaN: zeros and NaNs need no care */
+#ifndef vec_larger
+#define vec_larger vec_max
+#endif
+
 #define INLINE static inline __attribute__((always_inline))
 
 #endif

@@ -295,6 +295,50 @@ static int list_contenders(const struct bench_options *o, const struct bench_sha
   return n;
 }
 
+/* --- once --- */
+
+__attribute__((noinline)) void bench_begin(void)
+{
+  __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) void bench_end(void)
+{
+  __asm__ volatile("" ::: "memory");
+}
+
+/* So many rows that counting takes seconds under an emulator, and a Winograd tile is full. */
+static struct bench_shape few_rows(const struct bench_shape *s)
+{
+  enum { OPERATIONS = 1 << 26, ROWS = 6 };
+  struct bench_shape few = *s;
+  const int rows = (int)(OPERATIONS / (shape_operations(s) / bench_out(s->h, s->stride)));
+  const int h = (rows > ROWS ? rows / ROWS * ROWS : ROWS) * s->stride;
+  if (h < s->h) few.h = h;
+  return few;
+}
+
+/* A line: layer, contender, operations, and whatever is counted. */
+static int bench_once(const struct bench_options *o, const struct bench_shape *shape)
+{
+  const struct bench_shape s = few_rows(shape);
+  struct bench_data data = {0};
+  struct bench_contender list[BENCH_MAX_CONTENDERS] = {0};
+  const int n = data_open(&data, &s) ? -1 : list_contenders(o, &s, &data, list);
+  for (int i = 0; i < n; i++) {
+    printf("%s %s %.0f", s.name, strcspn(list[i].name, " ") < strlen(list[i].name) ? "winograd" : s.kernel,
+           shape_operations(&s));
+    fflush(stdout);
+    bench_begin();
+    list[i].run(list[i].state);
+    bench_end();
+    printf("\n");
+    list[i].close(list[i].state);
+  }
+  data_close(&data);
+  return n < 0 ? -1 : 0;
+}
+
 static int bench_shape(struct printer *p, const struct bench_shape *s)
 {
   struct bench_data data = {0};
@@ -331,6 +375,11 @@ int bench_run(const struct bench_options *o)
   int n = 0;
   for (int i = 0; i < bench_n_shapes; i++) n += is_wanted(o, &bench_shapes[i]);
   if (n == 0) return -2;
+  if (o->once) {
+    for (int i = 0; i < bench_n_shapes; i++)
+      if (is_wanted(o, &bench_shapes[i]) && bench_once(o, &bench_shapes[i])) return -1;
+    return 0;
+  }
   raise_peaks(&p, 30);
   print_head(&p);
   for (int i = 0; i < bench_n_shapes; i++)

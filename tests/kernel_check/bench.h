@@ -11,10 +11,15 @@ struct bench_options {
   const char *kernel, *shape; /* NULL: all; else an equal name, a part of the name */
   int runs;                   /* medians of so many */
   bool json;
+  bool once;                  /* untimed: for those who count, between bench_begin and bench_end */
 };
 
 /* 0; -1 where memory is short; -2 where no shape bears the names. */
 int bench_run(const struct bench_options *o);
+
+/* A layer is computed between these, with `once`: who counts instructions looks for their names. */
+void bench_begin(void);
+void bench_end(void);
 
 /* A layer. depthwise: filters = c; maxpool, blend, scale: channels only. */
 struct bench_shape {

@@ -26,6 +26,8 @@ static const char usage[] =
     "  --shape TEXT   with --bench: layers whose name has TEXT in it\n"
     "  --runs N       with --bench: medians of N runs (default: 5)\n"
     "  --json         with --bench: one JSON object\n"
+    "  --once         with --bench: compute some rows of each layer once, for counting\n"
+    "                 instructions under an emulator (make count-arm)\n"
     "  --help         this text\n"
     "\n"
     "Exit status: 0 all is well, 1 a kernel failed (how to repeat it is printed), 2 misuse.\n";
@@ -35,7 +37,7 @@ struct options {
   uint64_t seed;
   int cases; /* 0: each kernel's own */
   int runs;
-  bool bench, json;
+  bool bench, json, once;
 };
 
 static const struct {
@@ -85,13 +87,13 @@ static bool is_kernel(const char *name)
 /* DONE, or MISUSE after a message; *help if that is all that is asked for. */
 static enum status read_options(struct options *o, int argc, char **argv, bool *help)
 {
-  enum { KERNEL = 256, CPU, SEED, CASES, BENCH, SHAPE, RUNS, JSON, HELP };
+  enum { KERNEL = 256, CPU, SEED, CASES, BENCH, SHAPE, RUNS, JSON, ONCE, HELP };
   static const struct option list[] = {
       {"kernel", required_argument, NULL, KERNEL}, {"cpu", required_argument, NULL, CPU},
       {"seed", required_argument, NULL, SEED},     {"cases", required_argument, NULL, CASES},
       {"bench", no_argument, NULL, BENCH},         {"shape", required_argument, NULL, SHAPE},
       {"runs", required_argument, NULL, RUNS},     {"json", no_argument, NULL, JSON},
-      {"help", no_argument, NULL, HELP},           {0}};
+      {"once", no_argument, NULL, ONCE},           {"help", no_argument, NULL, HELP},           {0}};
   int c;
   unsigned long long n = 0;
   *o = (struct options){.seed = 1, .runs = 5};
@@ -103,6 +105,7 @@ static enum status read_options(struct options *o, int argc, char **argv, bool *
     case SHAPE: o->shape = optarg; break;
     case BENCH: o->bench = true; break;
     case JSON: o->json = true; break;
+    case ONCE: o->once = true; break;
     case HELP: *help = true; return DONE;
     case SEED:
       if (!read_number("seed", optarg, UINT64_MAX / 2, &n)) return MISUSE;
@@ -123,8 +126,8 @@ static enum status read_options(struct options *o, int argc, char **argv, bool *
     fprintf(stderr, "kernel_check: expects options only, not '%s'\n", argv[optind]);
     return MISUSE;
   }
-  if (!o->bench && (o->json || o->shape)) {
-    fprintf(stderr, "kernel_check: --json and --shape go with --bench\n");
+  if (!o->bench && (o->json || o->shape || o->once)) {
+    fprintf(stderr, "kernel_check: --json, --shape and --once go with --bench\n");
     return MISUSE;
   }
   return !o->kernel || is_kernel(o->kernel) ? DONE : MISUSE;
@@ -194,7 +197,7 @@ static enum status check_all(const struct options *o, const struct mafat_kernels
 static enum status bench_all(const struct options *o, const struct mafat_kernels *const *levels, int n_levels)
 {
   const struct bench_options options = {.levels = levels, .n_levels = n_levels, .kernel = o->kernel,
-                                        .shape = o->shape, .runs = o->runs, .json = o->json};
+                                        .shape = o->shape, .runs = o->runs, .json = o->json, .once = o->once};
   int code = bench_run(&options);
   if (code == -1) fprintf(stderr, "kernel_check: not enough memory\n");
   if (code == -2) fprintf(stderr, "kernel_check: --bench has no such layer of that kernel\n");

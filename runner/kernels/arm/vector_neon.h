@@ -54,6 +54,36 @@ static inline float scalar_madd(float a, float b, float c) { return a * b + c; }
 #define LANE_2 "%f2[0]"
 #define LANE_3 "%f2[1]"
 
+/* vec_accumulate_taps(a, b, x, y, w, width, n): n taps, a multiple of four, of the pixels at x and y, four vectors of
+ * sums each; returns where the weights go on. Written out, for the compiler leaves inputs in registers that
+ * have no lanes, and copies them for every product. Weights are loaded four products before they are used. */
+#define VECTOR_BY_TAPS
+#define TAP(X, Y, LOAD_FIRST, LOAD_SECOND) \
+  "vmla.f32 %q[a0], q8, " X "\n\tvmla.f32 %q[b0], q8, " Y "\n\t" \
+  "vmla.f32 %q[a1], q9, " X "\n\tvmla.f32 %q[b1], q9, " Y "\n\t" LOAD_FIRST \
+  "vmla.f32 %q[a2], q10, " X "\n\tvmla.f32 %q[b2], q10, " Y "\n\t" \
+  "vmla.f32 %q[a3], q11, " X "\n\tvmla.f32 %q[b3], q11, " Y "\n\t" LOAD_SECOND
+#define LOAD_FIRST "vld1.32 {d16-d19}, [%[w]]!\n\t"
+#define LOAD_SECOND "vld1.32 {d20-d23}, [%[w]], %[rest]\n\t"
+
+static inline __attribute__((always_inline)) const float *vec_accumulate_taps(vec *a, vec *b, const char *x, const char *y,
+                                                                              const float *w, int width, int n)
+{
+  const size_t rest = ((size_t)width - 2 * VECTOR_LANES) * sizeof(float);
+  __asm__ volatile("1:\n\t"
+                   "vld1.32 {d0-d1}, [%[x]]!\n\tvld1.32 {d2-d3}, [%[y]]!\n\t" LOAD_FIRST LOAD_SECOND
+                   "subs %[n], %[n], #4\n\t"
+                   TAP("d0[0]", "d2[0]", LOAD_FIRST, LOAD_SECOND) TAP("d0[1]", "d2[1]", LOAD_FIRST, LOAD_SECOND)
+                   TAP("d1[0]", "d3[0]", LOAD_FIRST, LOAD_SECOND) TAP("d1[1]", "d3[1]", , )
+                   "bgt 1b"
+                   : [a0] "+w"(a[0]), [a1] "+w"(a[1]), [a2] "+w"(a[2]), [a3] "+w"(a[3]), [b0] "+w"(b[0]),
+                     [b1] "+w"(b[1]), [b2] "+w"(b[2]), [b3] "+w"(b[3]), [x] "+r"(x), [y] "+r"(y), [w] "+r"(w),
+                     [n] "+r"(n)
+                   : [rest] "r"(rest)
+                   : "q0", "q1", "q8", "q9", "q10", "q11", "cc", "memory");
+  return w;
+}
+
 #endif
 
 static inline void vec_accumulate(vec *sum, vec a, vec b) { *sum = vec_madd(a, b, *sum); }
@@ -68,8 +98,21 @@ static inline __attribute__((always_inline)) void vec_accumulate_lane(vec *sum, 
   }
 }
 
+/* Where a > b. On armv7 the compiler would compare lane by lane, for denormals' sake. */
+static inline uint32x4_t vec_exceeds(vec a, vec b)
+{
+#ifdef __aarch64__
+  return vcgtq_f32(a, b);
+#else
+  uint32x4_t exceeds;
+  __asm__("vcgt.f32 %q0, %q1, %q2" : "=w"(exceeds) : "w"(a), "w"(b));
+  return exceeds;
+#endif
+}
+
 /* Not vmaxq_f32, which answers NaN where either is. */
-static inline vec vec_max(vec a, vec b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+static inline vec vec_max(vec a, vec b) { return vbslq_f32(vec_exceeds(a, b), a, b); }
+#define vec_larger vmaxq_f32
 
 static inline vec vec_load_n(const float *p, int n)
 {
