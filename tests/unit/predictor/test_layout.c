@@ -232,8 +232,8 @@ static void check_shared(const struct replay *r, int layer)
   size_t panels = (size_t)mafat_min((l->out.c + MAFAT_PANEL - 1) / MAFAT_PANEL, r->s->plan->n_threads);
   size_t values = (size_t)s->n_tiles * 36 * (size_t)l->in.c * sizeof(float);
   size_t sums = s->sums_floats * sizeof(float) * panels;
-  size_t blocks = (size_t)mafat_n_blocks(mafat_min(l->out.c, MAFAT_PANEL));
-  require(sums >= (size_t)s->n_tiles * 36 * blocks * MAFAT_CHANNEL_BLOCK * sizeof(float) * panels &&
+  size_t width = (size_t)mafat_panel_width(mafat_min(l->out.c, MAFAT_PANEL));
+  require(sums >= (size_t)s->n_tiles * 36 * width * sizeof(float) * panels &&
               s->values_offset + values <= s->sums_offset && s->sums_offset + sums <= s->shared_bytes,
           r->s, "layer %d's values and sums exceed its scratch", layer);
   require(s->shared_bytes < s->sums_offset + sums + 64, r->s, "layer %d has room for sums of more panels", layer);
