@@ -92,7 +92,12 @@ int mafat_choose_search(struct mafat_front **front, const struct mafat_search_re
                         struct mafat_search_traces *traces, struct mafat_diagnostic *d)
 {
   size_t before = own_bytes();
-  int code = mafat_search_front(front, search, d);
+  /* What opening takes is known behind it: until then plans are charged what running them takes. */
+  struct mafat_surroundings running = *search->around;
+  running.opening_bytes = running.program_bytes = 0;
+  struct mafat_search_request request = *search;
+  request.around = &running;
+  int code = mafat_search_front(front, &request, d);
   if (code) return code;
   mafat_process_trim_heap();
   /* The front is not there any more when a plan runs. */

@@ -35,10 +35,11 @@ else
 
   # ---- The same answers, whichever way it is linked
 
-  answers() { # PROGRAM OPTION...: without times, and bytes that are measured
+  answers() { # PROGRAM OPTION...: without times, bytes that are measured, and what follows from bytes: which plan needs the least
     local one=$1
     shift
-    "$one" --quiet "$@" 2>&1 | sed -E 's/"[a-z_]*(_ms|_us|_bytes|faults)":[^,}]*,?//g; s/"latencies_ms":\[[^]]*\],?//; s/"breakdown":\{[^}]*\}//; s/[0-9.]+ (ms|MB|bytes)/N/g'
+    "$one" --quiet "$@" 2>&1 | sed -E 's/"[a-z_]*(_ms|_us|_bytes|faults)":[^,}]*,?//g; s/"latencies_ms":\[[^]]*\],?//; s/"breakdown":\{[^}]*\}//; s/[0-9.]+ (ms|MB|bytes)/N/g;
+      s/"least_plan":"[^"]*",?//; s/plan [^ ]+ needs N/some plan needs N/g'
   }
   same() { # NAME OPTION...
     local name=$1

@@ -72,10 +72,10 @@ conv() { printf '[convolutional]\nfilters=%d\nsize=%d\npad=1\nactivation=%s\n' "
   conv 7 3 leaky
   printf '[avgpool]\n[softmax]\n'
 } >class.cfg
-# Where Winograd pays, and needs much more memory: 128 channels. Layer 1 is computed inside 2, layer 3, a depthwise one, inside 4.
+# Where Winograd pays, and needs much more memory, more than the program's file: 1024 channels. Layer 1 is computed inside 2, layer 3, a depthwise one, inside 4.
 {
   net 40 32 3
-  conv 128 1 leaky
+  conv 1024 1 leaky
   conv 64 3 leaky
   printf '[maxpool]\nsize=2\nstride=2\n'
   conv 64 3 leaky
