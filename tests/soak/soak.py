@@ -97,13 +97,13 @@ def run(starter, state, limit, arguments, work):
         process = start(words + [PROGRAM] + arguments, out, err, work.list)
         late = time.monotonic() + PATIENCE
         try:
-            most, swap = follow(group, process, INTERVAL, late)
+            most, swap, waiting = follow(group, process, INTERVAL, late, starter == "sh-waits")
         except BaseException:
             process.terminate()   # memory_limit cleans up before it goes
             group.kill()
             process.wait()
             raise
-        found = {"outcome": outcome(process.returncode), **charged(group, most, swap)}
+        found = {"outcome": outcome(process.returncode), **charged(group, most, swap, waiting)}
         if starter == "memory_limit":
             found = reported(report.name)
         out.seek(0)
@@ -200,7 +200,7 @@ class Soak:
 
 def tell(o, row):
     """A line for a run that is not as it should be; of a sample, for each."""
-    bad, figures = problems(row), slow(row)
+    bad, figures = problems(row, o.sample), slow(row)
     name = " ".join(row[key] for key in ("case", "plan", "input", "state", "starter", "lock", "swap", "neighbour"))
     if o.sample:
         print("%s soak: %s%s" % ("FAIL" if bad else "ok", name, ": " + "; ".join(bad) if bad else ""), flush=True)
@@ -329,7 +329,7 @@ def main():
             status = 128 + stopped.args[0]
     if not o.sample:
         finish(soak)
-    return status or int(any(problems(row) for row in soak.rows))
+    return status or int(any(problems(row, o.sample) for row in soak.rows))
 
 
 if __name__ == "__main__":
