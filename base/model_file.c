@@ -1,0 +1,126 @@
+#include "base/model_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* At most n bytes from `at` on (at its position, of what has none); fewer at the end. -1: errno. */
+static ssize_t read_some(int fd, char *to, size_t n, off_t at)
+{
+  size_t done = 0;
+  while (done < n) {
+    ssize_t got = at < 0 ? read(fd, to + done, n - done) : pread(fd, to + done, n - done, at + (off_t)done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    done += (size_t)got;
+  }
+  return (ssize_t)done;
+}
+
+static bool write_all(int fd, const char *from, size_t n)
+{
+  while (n > 0) {
+    ssize_t put = write(fd, from, n);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    from += put;
+    n -= (size_t)put;
+  }
+  return true;
+}
+
+/* A pipe cannot be read here and there: what comes is written where it can, and takes its place. */
+static int spool(struct mafat_model_file *f, struct mafat_diagnostic *d)
+{
+  const char *folder = getenv("TMPDIR");
+  char name[1024];
+  int n = snprintf(name, sizeof name, "%s/mafat-XXXXXX", folder && *folder ? folder : "/tmp");
+  int copy = n > 0 && (size_t)n < sizeof name ? mkostemp(name, O_CLOEXEC) : -1;
+  if (copy < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot make a copy of it: %s: %s", f->path, name, strerror(errno));
+  unlink(name);
+  ssize_t got;
+  while ((got = read_some(f->fd, f->window, MAFAT_MODEL_WINDOW, -1)) > 0 && write_all(copy, f->window, (size_t)got)) f->bytes += (size_t)got;
+  int code = got == 0 ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%s: cannot %s: %s", f->path, got < 0 ? "read" : "copy it", strerror(errno));
+  close(f->fd);
+  f->fd = copy;
+  return code;
+}
+
+static int open_file(struct mafat_model_file *f, struct mafat_diagnostic *d)
+{
+  struct stat st;
+  f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+  if (f->fd < 0 || fstat(f->fd, &st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno));
+  if (S_ISDIR(st.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a model file, found a directory", f->path);
+  if (!S_ISREG(st.st_mode)) return spool(f, d);
+  f->bytes = (uint64_t)st.st_size;
+  posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM); /* not what lies behind, which may be weights */
+  return MAFAT_OK;
+}
+
+int mafat_model_file_open(struct mafat_model_file **out, const char *path, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct mafat_model_file *f = calloc(1, sizeof *f);
+  if (!f) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  f->fd = -1;
+  f->path = strdup(path);
+  f->window = malloc(MAFAT_MODEL_WINDOW);
+  int code = f->path && f->window ? open_file(f, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  if (code == MAFAT_OK) *out = f;
+  else mafat_model_file_close(&f);
+  return code;
+}
+
+void mafat_model_file_close(struct mafat_model_file **file)
+{
+  if (!file || !*file) return;
+  struct mafat_model_file *f = *file;
+  if (f->fd >= 0) {
+    posix_fadvise(f->fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(f->fd);
+  }
+  free(f->window);
+  free(f->path);
+  free(f);
+  *file = NULL;
+}
+
+int mafat_model_file_peek(struct mafat_model_file *f, uint64_t at, size_t n, const char **bytes, struct mafat_diagnostic *d)
+{
+  *bytes = NULL;
+  if (n > MAFAT_MODEL_WINDOW) return mafat_fail(d, MAFAT_EINVAL, "%s: a window of %zu bytes is too small for %zu", f->path, (size_t)MAFAT_MODEL_WINDOW, n);
+  if (at > f->bytes || n > f->bytes - at)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: ends in byte %llu, where %zu bytes are expected from byte %llu on", f->path,
+                      (unsigned long long)f->bytes, n, (unsigned long long)at);
+  if (at < f->at || at + n > f->at + f->held) {
+    ssize_t got = read_some(f->fd, f->window, MAFAT_MODEL_WINDOW, (off_t)at);
+    f->at = at;
+    f->held = got > 0 ? (size_t)got : 0;
+    if (got < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));
+    if (f->held < n) return mafat_fail(d, MAFAT_EIO, "%s: has become shorter while it was read", f->path);
+  }
+  *bytes = f->window + (at - f->at);
+  return MAFAT_OK;
+}
+
+int mafat_model_file_read(struct mafat_model_file *f, uint64_t at, size_t n, void *to, struct mafat_diagnostic *d)
+{
+  for (char *out = to; n > 0;) {
+    const char *bytes;
+    size_t part = n < MAFAT_MODEL_WINDOW ? n : MAFAT_MODEL_WINDOW;
+    int code = mafat_model_file_peek(f, at, part, &bytes, d);
+    if (code) return code;
+    memcpy(out, bytes, part);
+    out += part;
+    at += part;
+    n -= part;
+  }
+  return MAFAT_OK;
+}
