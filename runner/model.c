@@ -123,7 +123,9 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   options.lock = &m->lock;
   mafat_pressure_open(&m->pressure, "");
   mafat_process_trim_heap(); /* of what searching and reading left there */
-  return mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
+  code = mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
+  if (code == MAFAT_OK && m->lock.on) mafat_surroundings_lock(&m->around, m->network, m->kernels, m->choice.layout);
+  return code;
 }
 
 int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const char *weights_path,

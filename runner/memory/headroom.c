@@ -1,6 +1,7 @@
 #include "runner/memory/headroom.h"
 
 #include "runner/memory/groups.h"
+#include "runner/memory/own.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -80,32 +81,6 @@ static uint64_t droppable_bytes(const struct group *g)
 
 /* ---- what is ours ---- */
 
-struct range {
-  uintptr_t begin, end;
-};
-
-struct ranges {
-  struct range of[128];
-  int n;
-};
-
-/* "7f00-7fff rw-p ..." of /proc/self/maps: what may hold pages of nobody else's. */
-static void list_ranges(struct ranges *r)
-{
-  struct mafat_lines l;
-  r->n = 0;
-  if (!mafat_lines_open(&l, "", "/proc/self/maps")) return;
-  while (mafat_lines_next(&l)) {
-    char *end;
-    struct range range;
-    range.begin = (uintptr_t)strtoull(l.line, &end, 16);
-    if (*end != '-') continue;
-    range.end = (uintptr_t)strtoull(end + 1, &end, 16);
-    bool own = strncmp(end, " rw-p", 5) == 0 || strncmp(end, " r--p", 5) == 0;
-    if (own && r->n < (int)(sizeof r->of / sizeof *r->of)) r->of[r->n++] = range;
-  }
-}
-
 /* Of /proc/self/pagemap: in memory, and no file's. The pages that the loader made read-only are among them. */
 static bool is_ours(uint64_t entry)
 {
@@ -113,7 +88,7 @@ static bool is_ours(uint64_t entry)
 }
 
 /* Reads a byte of every page that can be swapped and is not. */
-static void touch(const struct range *r, int pagemap, size_t page)
+static void touch(const struct mafat_own_range *r, int pagemap, size_t page)
 {
   uint64_t entries[256];
   for (uintptr_t at = r->begin; at < r->end;) {
@@ -150,7 +125,7 @@ static void forget_addresses(const struct balloon *b)
   mprotect(b->memory, bytes, PROT_READ | PROT_WRITE);
 }
 
-static void touch_all(const struct balloon *b, const struct ranges *ours)
+static void touch_all(const struct balloon *b, const struct mafat_own *ours)
 {
   forget_addresses(b);
   for (int i = 0; i < ours->n; i++) touch(&ours->of[i], b->pagemap, b->page);
@@ -158,9 +133,9 @@ static void touch_all(const struct balloon *b, const struct ranges *ours)
 
 static void inflate(const struct group *g, struct balloon *b)
 {
-  struct ranges ours;
+  struct mafat_own ours;
   uint64_t usage;
-  list_ranges(&ours); /* the balloon is among them */
+  mafat_own_list(&ours); /* the balloon is among them */
   while (b->touched < b->n_pages) {
     if (!read_usage(g, &usage) || usage + AHEAD_PAGES * b->page > g->limit) touch_all(b, &ours);
     for (int i = 0; i < STEP_PAGES && b->touched < b->n_pages; i++) b->memory[(APART_PAGES + b->touched++) * b->page] = 1;

@@ -1,5 +1,7 @@
 #include "runner/memory/process.h"
 
+#include "runner/memory/lock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -155,10 +157,16 @@ void mafat_process_drop(const char *begin, const char *end)
   if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
+void mafat_process_lock(const char *begin, const char *end)
+{
+  mafat_lock_pages((void *)begin, (size_t)(end - begin));
+}
+
 void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts)
 {
   const char *at = mafat_program_begin;
   if (!at) return;
+  mafat_lock_release((void *)at, program_data() - (uintptr_t)at);
   for (int i = 0; i < n_parts; at = parts[i++].end) mafat_process_drop(at, parts[i].begin);
   mafat_process_drop(at, (const char *)program_data());
 }

@@ -32,9 +32,11 @@ void mafat_process_populate(const char *begin, const char *end);
 size_t mafat_process_code_bytes(void);
 /* Of this program's file, in whole pages; 0 where /proc is absent. */
 size_t mafat_process_file_bytes(void);
-/* Drops those that lie wholly between two addresses. */
+/* Locks pages of it, as they are entered (lock.h), as far as the process may. */
+void mafat_process_lock(const char *begin, const char *end);
+/* Drops those that lie wholly between two addresses; locked ones stay. */
 void mafat_process_drop(const char *begin, const char *end);
-/* Drops all of them but those of `parts`, which are in order. What is entered nevertheless comes back. */
+/* Drops all of them, locked ones too, but those of `parts`, which are in order. What is entered nevertheless comes back. */
 void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts);
 /* From here on a page of this program's file that is missing is read alone. */
 void mafat_process_advise_code(void);

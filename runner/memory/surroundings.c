@@ -3,6 +3,7 @@
 #include "runner/image/input.h"
 #include "runner/image/raw_input.h"
 #include "runner/memory/headroom.h"
+#include "runner/memory/own.h"
 #include "runner/memory/process.h"
 
 #include <stdint.h>
@@ -153,13 +154,23 @@ void mafat_surroundings_begin(void)
 }
 
 void mafat_surroundings_settle(const struct mafat_surroundings *around, const struct mafat_network *n,
-                               const struct mafat_kernels *kernels, const struct mafat_layout *layout, size_t coming_bytes)
+                               const struct mafat_kernels *kernels, const struct mafat_layout *layout,
+                               size_t coming_bytes)
 {
   if (!code_stands_together()) return;
   struct parts p = parts_of_runs(n, kernels, around->decoders, layout->winograds);
   for (int i = 0; i < p.n; i++) mafat_process_populate(p.of[i].begin, p.of[i].end);
   mafat_process_keep_code(p.of, p.n);
   forget_code(coming_bytes);
+}
+
+void mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,
+                             const struct mafat_kernels *kernels, const struct mafat_layout *layout)
+{
+  if (!code_stands_together()) return;
+  struct parts p = parts_of_runs(n, kernels, around->decoders, layout->winograds);
+  for (int i = 0; i < p.n; i++) mafat_process_lock(p.of[i].begin, p.of[i].end);
+  mafat_own_lock();
 }
 
 /* The process with the parts that runs enter in place of those that are mapped now. */

@@ -39,6 +39,10 @@ int mafat_surroundings_measure(struct mafat_surroundings *around,
  * so much more is charged to the process's groups. Where its code does not stand together it stays as it is. */
 void mafat_surroundings_settle(const struct mafat_surroundings *around, const struct mafat_network *n,
                                const struct mafat_kernels *kernels, const struct mafat_layout *layout, size_t coming_bytes);
+/* Before the first run, and once there is room for it: locks what runs enter, and all that is the program's own, as far
+ * as it may. Not of programs of others, whose memory is theirs to lock. */
+void mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,
+                             const struct mafat_kernels *kernels, const struct mafat_layout *layout);
 
 /* Changes what depends on the picture: to an opened one (`path` NULL: it is in no file), to an
  * ordinary one, to a file of floats. */

@@ -1,0 +1,32 @@
+#include "runner/memory/own.h"
+
+#include "runner/memory/lines.h"
+#include "runner/memory/lock.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "7f00-7fff rw-p ..." */
+void mafat_own_list(struct mafat_own *own)
+{
+  struct mafat_lines l;
+  own->n = 0;
+  if (!mafat_lines_open(&l, "", "/proc/self/maps")) return;
+  while (mafat_lines_next(&l)) {
+    char *end;
+    struct mafat_own_range range;
+    range.begin = (uintptr_t)strtoull(l.line, &end, 16);
+    if (*end != '-') continue;
+    range.end = (uintptr_t)strtoull(end + 1, &end, 16);
+    bool own_pages = strncmp(end, " rw-p", 5) == 0 || strncmp(end, " r--p", 5) == 0;
+    if (own_pages && own->n < (int)(sizeof own->of / sizeof *own->of)) own->of[own->n++] = range;
+  }
+}
+
+void mafat_own_lock(void)
+{
+  struct mafat_own own;
+  mafat_own_list(&own);
+  for (int i = 0; i < own.n; i++) mafat_lock_pages((void *)own.of[i].begin, own.of[i].end - own.of[i].begin);
+}

@@ -1,0 +1,24 @@
+/* What of this process is nobody else's: the memory that is swapped, where there is swap, when its group is full. */
+#ifndef MAFAT_RUNNER_MEMORY_OWN_H
+#define MAFAT_RUNNER_MEMORY_OWN_H
+
+#include <stdint.h>
+
+struct mafat_own_range {
+  uintptr_t begin, end;
+};
+
+/* A process has some twenty; of one that has more, those at the lowest addresses. */
+struct mafat_own {
+  struct mafat_own_range of[128];
+  int n;
+};
+
+/* Private mappings that can be written, or could when they were made: data, heap, stacks, arenas. None where /proc is
+ * absent. */
+void mafat_own_list(struct mafat_own *own);
+
+/* Locks all of them that are there by now, pages as they are touched (lock.h), as far as the process may. */
+void mafat_own_lock(void);
+
+#endif
