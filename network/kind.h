@@ -26,7 +26,8 @@ enum mafat_weights_form {
   MAFAT_WEIGHTS_NONE,
   MAFAT_WEIGHTS_PANELS, /* a matrix, in panels of filters with their scales and biases */
   MAFAT_WEIGHTS_PIXELS, /* a matrix of its own for every pixel of the output, as the file has them */
-  MAFAT_WEIGHTS_AFFINE  /* a scale and a bias for each channel, nothing else */
+  MAFAT_WEIGHTS_NUMBERS, /* no matrix: numbers, as the file has them */
+  MAFAT_WEIGHTS_AFFINE   /* a scale and a bias for each channel, nothing else */
 };
 
 /* What a layer multiplies its input with: a row of inputs x taps weights for each filter. Taps are
@@ -67,6 +68,7 @@ struct mafat_kind {
   bool blends;     /* its other operands with its input, element by element */
   bool flat;       /* its input's height, width and channels are one list of channels to it */
   bool classifies; /* puts out a probability for each class */
+  bool constant;   /* reads no map: its only operand has no sources, and the output's shape */
 
   /* Checks the parameters against the shapes of the operands, and fills `out`. */
   int (*infer)(struct mafat_layer *l, const struct mafat_subject *subject);
@@ -259,6 +261,13 @@ static inline enum mafat_weights_form mafat_layer_weights_form(const struct mafa
 static inline bool mafat_layer_has_weights(const struct mafat_layer *l)
 {
   return mafat_layer_weights_form(l) != MAFAT_WEIGHTS_NONE;
+}
+
+/* Do they lie as the file has them, whoever takes them? */
+static inline bool mafat_layer_copies_weights(const struct mafat_layer *l)
+{
+  enum mafat_weights_form form = mafat_layer_weights_form(l);
+  return form == MAFAT_WEIGHTS_PIXELS || form == MAFAT_WEIGHTS_NUMBERS;
 }
 
 static inline bool mafat_layer_has_panels(const struct mafat_layer *l)

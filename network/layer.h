@@ -6,6 +6,8 @@
 #include "network/dtype.h"
 #include "network/window.h"
 
+#include <stdint.h>
+
 enum mafat_layer_type {
   MAFAT_CONVOLUTIONAL,
   MAFAT_MAXPOOL,
@@ -31,6 +33,7 @@ enum mafat_layer_type {
   MAFAT_INPUT_LAYER,
   MAFAT_SCALE_CHANNELS,
   MAFAT_SAM,
+  MAFAT_CONSTANT_LAYER,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -107,6 +110,13 @@ struct mafat_head {
   float beta_nms;
 };
 
+/* How a map lies among the numbers of a constant: element (y, x, c) is number
+ * first + y * rows + x * columns + c * channels of n. 0: all along that axis are the same. */
+struct mafat_strides {
+  uint64_t n;
+  int64_t first, rows, columns, channels;
+};
+
 struct mafat_layer {
   enum mafat_layer_type type;
   int line;                   /* of its section in the cfg */
@@ -131,6 +141,7 @@ struct mafat_layer {
   float temperature;          /* softmax */
   bool output;                /* can be read after a run because somebody asked for it */
   struct mafat_head head;
+  struct mafat_strides *strides; /* constant; owned */
 };
 
 #endif

@@ -1,6 +1,7 @@
 #include "network/network.h"
 
 #include "base/blocks.h"
+#include "network/constant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static void free_layer(struct mafat_layer *l)
   for (int k = 0; k < l->n_operands; k++) free(l->operands[k].sources.list);
   free(l->operands);
   free(l->head.anchors);
+  free(l->strides);
 }
 
 /* Sources that are inputs, which lie `by` further to the front. */
@@ -51,7 +53,10 @@ void mafat_network_close(struct mafat_network **network)
   struct mafat_network *n = *network;
   for (int i = 0; n->layers && i < mafat_network_n_operators(n); i++) free_layer(&n->layers[i]);
   free(n->layers);
-  free(n->constants);
+  mafat_constants_close(&n->constants);
+  for (int i = 0; i < n->n_files; i++) free(n->files[i]);
+  free(n->files);
+  free(n->values);
   free(n->path);
   free(n);
   *network = NULL;

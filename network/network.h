@@ -21,6 +21,9 @@
  * and which boxes go (doc/forks.md). */
 enum mafat_fork { MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, MAFAT_FORK_ALEXEYAB };
 
+/* Of the file that a network was read from. All but Darknet's hold its constants, too. */
+enum mafat_format { MAFAT_FORMAT_DARKNET, MAFAT_FORMAT_ONNX, MAFAT_FORMAT_TFLITE };
+
 struct mafat_network {
   char *path;               /* of the cfg, for messages */
   enum mafat_fork fork;     /* never MAFAT_FORK_AUTO once it has been read */
@@ -28,7 +31,12 @@ struct mafat_network {
   bool letterbox;           /* keep the picture's proportions; else stretch it */
   struct mafat_layer *layers; /* (n_layers), and behind them (n_inputs), at least one */
   int n_layers, n_inputs;
+  enum mafat_format format;
   struct mafat_constants *constants; /* constant.h: in the file of weights that it usually comes with */
+  char **files;             /* (n_files) paths of those that hold constants, beside the model's own; owned, as are they */
+  int n_files;
+  float *values;            /* (n_values) constants that no file has; owned */
+  size_t n_values;
   bool cut;                 /* the cfg goes on, with layers that cannot be read */
 };
 
@@ -99,9 +107,10 @@ static inline enum mafat_dtype mafat_network_in_type(const struct mafat_network 
 /* The tensor all of which, and nothing else, the sources are; -1: none is. */
 static inline int mafat_network_sole_tensor(const struct mafat_network *n, const struct mafat_sources *sources)
 {
+  if (mafat_sources_count(sources) != 1) return -1;
   const struct mafat_source *s = sources->list;
   struct mafat_shape shape = mafat_network_tensor_shape(n, s->tensor);
-  return mafat_sources_count(sources) == 1 && s->n == shape.c && s->n_rows == shape.h ? s->tensor : -1;
+  return s->n == shape.c && s->n_rows == shape.h ? s->tensor : -1;
 }
 
 /* Are the sources of an operand of layer `layer` parts of tensors that are made before it, and do they

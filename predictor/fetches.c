@@ -140,7 +140,7 @@ static void begin_layer(struct mafat_fetches *f)
   if (residence == MAFAT_KEPT || mafat_packed_layer_bytes(l) == 0) return;
   if (residence == MAFAT_LOADED && f->loaded[f->layer]) return;
   f->loaded[f->layer] = true;
-  if (is_ready(f) || mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS) {
+  if (is_ready(f) || mafat_layer_copies_weights(l)) {
     f->stage = STAGE_WEIGHTS;
     return;
   }
@@ -285,7 +285,7 @@ static void fetch_weights(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
   if (is_ready(f) && f->streamed) fetch_slice(f, fetch);
-  else if (is_ready(f) || mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS) fetch_copy(f, fetch);
+  else if (is_ready(f) || mafat_layer_copies_weights(l)) fetch_copy(f, fetch);
   else if (constants_of(f)->weights.order == MAFAT_ORDER_INPUTS) fetch_transposed(f, fetch);
   else fetch_filters(f, fetch);
 }

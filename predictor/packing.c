@@ -128,7 +128,8 @@ size_t mafat_packed_layer_bytes(const struct mafat_layer *l)
   switch (mafat_layer_weights_form(l)) {
   case MAFAT_WEIGHTS_PANELS:
     return mafat_packed_offset(l, l->out.c);
-  case MAFAT_WEIGHTS_PIXELS: {
+  case MAFAT_WEIGHTS_PIXELS:
+  case MAFAT_WEIGHTS_NUMBERS: {
     struct mafat_weight_counts n = mafat_layer_weight_counts(l);
     if (n.weights > SIZE_MAX) return SIZE_MAX;
     return plus(affine_bytes((size_t)n.biases), times((size_t)n.weights, mafat_dtype_bytes(l->weights_type)));

@@ -6,6 +6,7 @@
 #define MAFAT_FORMATS_DARKNET_CONSTANTS_H
 
 #include "network/constant.h"
+#include "network/network.h"
 
 enum { MAFAT_DARKNET_LEAST_HEADER = 16 }; /* bytes that a header can be read from */
 

@@ -207,7 +207,7 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
         .scale = floats_of(panels), .bias = floats_of(panels) + mafat_round_up(l->in.c, MAFAT_PANEL_STEP)};
     return MAFAT_OK;
   }
-  if (mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PIXELS) {
+  if (mafat_layer_copies_weights(l)) {
     uint64_t biases = mafat_layer_weight_counts(l).biases;
     *slice = (struct mafat_weights_slice){.bias = floats_of(panels), .weights = floats_of(panels) + biases};
     return MAFAT_OK;

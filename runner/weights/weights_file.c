@@ -127,7 +127,7 @@ void mafat_weights_file_close(struct mafat_weights_file **file)
   if (!file || !*file) return;
   mafat_reads_close(&(*file)->reads);
   mafat_packed_close(&(*file)->packed);
-  free((*file)->own_constants);
+  mafat_constants_close(&(*file)->own_constants);
   free((*file)->name);
   free(*file);
   *file = NULL;

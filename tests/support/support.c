@@ -19,7 +19,7 @@
 
 void test_constants(struct mafat_network *n)
 {
-  free(n->constants);
+  mafat_constants_close(&n->constants);
   ck_assert_int_eq(mafat_darknet_constants(&n->constants, n, NULL), MAFAT_OK);
 }
 

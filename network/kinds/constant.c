@@ -1,0 +1,36 @@
+/* A map that is there before any input is: numbers of the model's file, turned as its readers want it. */
+#include "network/kinds/kinds.h"
+
+/* What the axis adds to the number of an element, at most and at least. */
+static bool add_reach(int extent, int64_t stride, int64_t *least, int64_t *most)
+{
+  int64_t reach;
+  if (__builtin_mul_overflow((int64_t)extent - 1, stride, &reach)) return false;
+  return !__builtin_add_overflow(reach < 0 ? *least : *most, reach, reach < 0 ? least : most);
+}
+
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  const struct mafat_strides *s = l->strides;
+  int64_t least = s->first, most = s->first;
+  int code = mafat_kind_check_weights(subject, 1, (double)s->n);
+  if (code) return code;
+  if (!add_reach(l->in.h, s->rows, &least, &most) || !add_reach(l->in.w, s->columns, &least, &most) ||
+      !add_reach(l->in.c, s->channels, &least, &most) || least < 0 || (uint64_t)most >= s->n)
+    return mafat_kind_refuse(subject, "takes numbers that its constant has not");
+  return mafat_kind_like_input(l, subject);
+}
+
+static struct mafat_weight_counts counts(const struct mafat_layer *l)
+{
+  return (struct mafat_weight_counts){0, 0, l->strides->n};
+}
+
+const struct mafat_kind mafat_kind_constant = {
+    .name = "constant",
+    .weights = MAFAT_WEIGHTS_NUMBERS,
+    .constant = true,
+    .infer = infer,
+    .in_span = mafat_kind_whole_span,
+    .counts = counts,
+};
