@@ -31,6 +31,7 @@ enum mafat_layer_type {
   MAFAT_INPUT_LAYER,
   MAFAT_SCALE_CHANNELS,
   MAFAT_SAM,
+  MAFAT_REARRANGE,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -107,6 +108,8 @@ struct mafat_head {
   float beta_nms;
 };
 
+struct mafat_rearrange; /* rearrange.h */
+
 struct mafat_layer {
   enum mafat_layer_type type;
   int line;                   /* of its section in the cfg */
@@ -131,6 +134,7 @@ struct mafat_layer {
   float temperature;          /* softmax */
   bool output;                /* can be read after a run because somebody asked for it */
   struct mafat_head head;
+  struct mafat_rearrange *rearrange;
 };
 
 #endif

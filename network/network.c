@@ -25,6 +25,7 @@ static void free_layer(struct mafat_layer *l)
   for (int k = 0; k < l->n_operands; k++) free(l->operands[k].sources.list);
   free(l->operands);
   free(l->head.anchors);
+  free(l->rearrange);
 }
 
 /* Sources that are inputs, which lie `by` further to the front. */

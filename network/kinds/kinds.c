@@ -27,6 +27,7 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_INPUT_LAYER] = &mafat_kind_input,
     [MAFAT_SCALE_CHANNELS] = &mafat_kind_scale_channels,
     [MAFAT_SAM] = &mafat_kind_sam,
+    [MAFAT_REARRANGE] = &mafat_kind_rearrange,
 };
 
 /* ---- shared ---- */
