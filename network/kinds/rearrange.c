@@ -197,7 +197,8 @@ static struct mafat_span settle(enum mafat_outside outside, struct reach r, int 
   struct mafat_span s = mafat_span_clip(mafat_span((int)r.least, (int)r.most + 1), extent);
   if (mafat_span_is_empty(s)) s = mafat_span(0, 0);
   if (outside == MAFAT_OUTSIDE_FILL || (r.least >= 0 && r.most < extent)) return s;
-  if (outside == MAFAT_OUTSIDE_REFLECT && (r.least <= -extent || r.most >= 2LL * extent - 1)) return mafat_span(0, extent);
+  bool far = r.least <= -extent || r.most >= 2LL * extent - 1;
+  if (far && outside == MAFAT_OUTSIDE_REFLECT) return mafat_span(0, extent);
   struct reach beside[] = {{r.least, r.most < 0 ? r.most : -1}, {r.least < extent ? extent : r.least, r.most}};
   for (int i = 0; i < 2; i++) {
     if (beside[i].most < beside[i].least) continue;

@@ -41,7 +41,8 @@ static int longest(const struct mafat_part *p, int in_axis, int best)
 }
 
 /* Columns that come from other columns; if there are none and `by_channels`, from channels. */
-struct mafat_moving_columns mafat_moving_columns(const struct mafat_moving *m, struct mafat_place from, bool by_channels)
+struct mafat_moving_columns mafat_moving_columns(const struct mafat_moving *m, struct mafat_place from,
+                                                 bool by_channels)
 {
   const struct mafat_part *p = m->part;
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);

@@ -57,7 +57,8 @@ struct mafat_moving_columns {
   int in_axis, in_step;
 };
 
-struct mafat_moving_columns mafat_moving_columns(const struct mafat_moving *m, struct mafat_place from, bool by_channels);
+struct mafat_moving_columns mafat_moving_columns(const struct mafat_moving *m, struct mafat_place from,
+                                                 bool by_channels);
 bool mafat_moving_next_columns(struct mafat_moving_columns *c);
 
 /* ---- elements ---- */
