@@ -34,6 +34,7 @@ enum mafat_layer_type {
   MAFAT_SCALE_CHANNELS,
   MAFAT_SAM,
   MAFAT_CONSTANT_LAYER,
+  MAFAT_REARRANGE,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -117,6 +118,8 @@ struct mafat_strides {
   int64_t first, rows, columns, channels;
 };
 
+struct mafat_rearrange; /* rearrange.h */
+
 struct mafat_layer {
   enum mafat_layer_type type;
   int line;                   /* of its section in the cfg */
@@ -142,6 +145,7 @@ struct mafat_layer {
   bool output;                /* can be read after a run because somebody asked for it */
   struct mafat_head head;
   struct mafat_strides *strides; /* constant; owned */
+  struct mafat_rearrange *rearrange;
 };
 
 #endif

@@ -27,6 +27,7 @@ static void free_layer(struct mafat_layer *l)
   free(l->operands);
   free(l->head.anchors);
   free(l->strides);
+  free(l->rearrange);
 }
 
 /* Sources that are inputs, which lie `by` further to the front. */

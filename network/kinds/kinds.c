@@ -28,6 +28,7 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_SCALE_CHANNELS] = &mafat_kind_scale_channels,
     [MAFAT_SAM] = &mafat_kind_sam,
     [MAFAT_CONSTANT_LAYER] = &mafat_kind_constant,
+    [MAFAT_REARRANGE] = &mafat_kind_rearrange,
 };
 
 /* ---- shared ---- */

@@ -29,6 +29,7 @@ extern const struct mafat_kind mafat_kind_input;         /* input.c */
 extern const struct mafat_kind mafat_kind_scale_channels; /* blend.c */
 extern const struct mafat_kind mafat_kind_sam;           /* blend.c */
 extern const struct mafat_kind mafat_kind_constant;      /* constant.c */
+extern const struct mafat_kind mafat_kind_rearrange;     /* rearrange.c */
 
 /* The layer cannot be; `what` goes on from "layer [conv] ". */
 int mafat_kind_refuse(const struct mafat_subject *subject, const char *what);

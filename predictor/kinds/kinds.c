@@ -22,6 +22,7 @@ static const struct mafat_predictor_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_SCALE_CHANNELS] = &mafat_predictor_scale_channels,
     [MAFAT_SAM] = &mafat_predictor_sam,
     [MAFAT_CONSTANT_LAYER] = &mafat_predictor_constant,
+    [MAFAT_REARRANGE] = &mafat_predictor_rearrange,
 };
 
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type)

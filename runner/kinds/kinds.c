@@ -26,6 +26,7 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_SCALE_CHANNELS] = &mafat_runner_scale_channels,
     [MAFAT_SAM] = &mafat_runner_sam,
     [MAFAT_CONSTANT_LAYER] = &mafat_runner_constant,
+    [MAFAT_REARRANGE] = &mafat_runner_rearrange,
 };
 
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)

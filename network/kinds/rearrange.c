@@ -1,0 +1,233 @@
+/* Elements of maps in other places. */
+#include "network/rearrange.h"
+
+#include "network/kinds/kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FARTHEST = 1 << 30 }; /* beside a map that anything is read, and the length of a step */
+
+/* ---- what is given ---- */
+
+/* From the least index to the largest, both included. */
+struct reach {
+  long long least, most;
+};
+
+static void extend(struct reach *r, long long by)
+{
+  if (by < 0) r->least += by;
+  else r->most += by;
+}
+
+static bool is_sound(const struct mafat_atom *a)
+{
+  return a->size >= 1 && a->out_axis >= 0 && a->out_axis < MAFAT_N_AXES && a->in_axis >= 0 &&
+         a->in_axis < MAFAT_N_AXES && llabs((a->size - 1LL) * a->out_step) < FARTHEST &&
+         llabs((a->size - 1LL) * a->in_step) < FARTHEST && (a->size == 1 || a->out_step != 0);
+}
+
+/* Along one axis; all atoms are sound, so that nothing overflows. */
+static bool fits(const struct mafat_part *p, int axis, int extent)
+{
+  struct reach out = {p->out_first[axis], p->out_first[axis]}, in = {p->in_first[axis], p->in_first[axis]};
+  for (int i = 0; i < p->n_atoms; i++) {
+    const struct mafat_atom *a = &p->atoms[i];
+    if (a->out_axis == axis) extend(&out, (a->size - 1LL) * a->out_step);
+    if (a->in_axis == axis) extend(&in, (a->size - 1LL) * a->in_step);
+  }
+  return out.least >= 0 && out.most < extent && in.least > -FARTHEST && in.most < FARTHEST;
+}
+
+/* What is wrong with a part, or NULL. */
+static const char *find_fault(const struct mafat_part *p, struct mafat_shape out)
+{
+  if (p->n_atoms < 0 || p->n_atoms > MAFAT_MAX_ATOMS) return "has too many axes";
+  if (p->outside < MAFAT_OUTSIDE_FILL || p->outside > MAFAT_OUTSIDE_EDGE) return "reads beside its input otherwise";
+  for (int i = 0; i < p->n_atoms; i++)
+    if (!is_sound(&p->atoms[i])) return "has steps that nothing can have";
+  if (fits(p, MAFAT_AXIS_H, out.h) && fits(p, MAFAT_AXIS_W, out.w) && fits(p, MAFAT_AXIS_C, out.c)) return NULL;
+  return "puts elements beside its output";
+}
+
+/* ---- as few atoms as can be ---- */
+
+/* Steps of the output become positive; what stands still goes. */
+static void turn_atoms(struct mafat_part *p)
+{
+  int n = 0;
+  for (int i = 0; i < p->n_atoms; i++) {
+    struct mafat_atom a = p->atoms[i];
+    if (a.size == 1) continue;
+    if (a.in_step == 0) a.in_axis = a.out_axis;
+    if (a.out_step < 0) {
+      p->out_first[a.out_axis] += (a.size - 1) * a.out_step;
+      p->in_first[a.in_axis] += (a.size - 1) * a.in_step;
+      a.out_step = -a.out_step;
+      a.in_step = -a.in_step;
+    }
+    p->atoms[n++] = a;
+  }
+  p->n_atoms = n;
+}
+
+static bool comes_before(const struct mafat_atom *a, const struct mafat_atom *b)
+{
+  return a->out_axis != b->out_axis ? a->out_axis < b->out_axis : a->out_step > b->out_step;
+}
+
+static void sort_atoms(struct mafat_part *p)
+{
+  for (int i = 1; i < p->n_atoms; i++)
+    for (int k = i; k > 0 && comes_before(&p->atoms[k], &p->atoms[k - 1]); k--) {
+      struct mafat_atom a = p->atoms[k];
+      p->atoms[k] = p->atoms[k - 1];
+      p->atoms[k - 1] = a;
+    }
+}
+
+/* Is the second what the first goes on with, in both maps? */
+static bool are_one(const struct mafat_atom *a, const struct mafat_atom *b)
+{
+  return a->out_axis == b->out_axis && a->in_axis == b->in_axis && a->out_step == (long long)b->size * b->out_step &&
+         a->in_step == (long long)b->size * b->in_step;
+}
+
+static void merge_atoms(struct mafat_part *p)
+{
+  int n = 0;
+  for (int i = 0; i < p->n_atoms; i++) {
+    struct mafat_atom a = p->atoms[i];
+    if (n > 0 && are_one(&p->atoms[n - 1], &a)) {
+      a.size *= p->atoms[n - 1].size;
+      n--;
+    }
+    p->atoms[n++] = a;
+  }
+  p->n_atoms = n;
+}
+
+/* Are all places different? Each step is longer than all smaller ones together. */
+static bool is_injective(const struct mafat_part *p)
+{
+  long long below = 0;
+  for (int i = p->n_atoms - 1; i >= 0; i--) {
+    const struct mafat_atom *a = &p->atoms[i];
+    if (i + 1 == p->n_atoms || a->out_axis != a[1].out_axis) below = 0;
+    if (a->out_step <= below) return false;
+    below += (a->size - 1LL) * a->out_step;
+  }
+  return true;
+}
+
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  struct mafat_rearrange *r = l->rearrange;
+  if (!r || r->n_parts != l->n_operands) return mafat_kind_refuse(subject, "does not say where its inputs go");
+  int code = mafat_kind_put_out(l, subject, r->shape.h, r->shape.w, r->shape.c);
+  for (int k = 0; k < r->n_parts && code == MAFAT_OK; k++) {
+    struct mafat_part *p = &r->parts[k];
+    const char *fault = find_fault(p, l->out);
+    if (fault) return mafat_kind_refuse(subject, fault);
+    turn_atoms(p);
+    sort_atoms(p);
+    merge_atoms(p);
+    if (!is_injective(p)) return mafat_kind_refuse(subject, "puts two elements in one place");
+  }
+  return code;
+}
+
+/* ---- what a span of the output reads ---- */
+
+/* Indices of the input along an axis that atoms of the same axis of the output come to. */
+struct walk {
+  const struct mafat_part *part;
+  int axis, end;      /* end: of the axis' atoms */
+  struct reach found; /* empty at first */
+};
+
+/* How far the axis' atoms from the i-th on reach in the output. */
+static long long reach_below(const struct walk *w, int i)
+{
+  long long below = 0;
+  for (; i < w->end; i++) below += (w->part->atoms[i].size - 1LL) * w->part->atoms[i].out_step;
+  return below;
+}
+
+static long long step_of(const struct walk *w, int i)
+{
+  const struct mafat_atom *a = &w->part->atoms[i];
+  return a->in_axis == w->axis ? a->in_step : 0;
+}
+
+static void find_all(struct walk *w, int i, long long at)
+{
+  struct reach all = {at, at};
+  for (; i < w->end; i++) extend(&all, (w->part->atoms[i].size - 1LL) * step_of(w, i));
+  if (all.least < w->found.least) w->found.least = all.least;
+  if (all.most > w->found.most) w->found.most = all.most;
+}
+
+/* Those for outputs [begin, end), counted from where the atoms before the i-th lead, which is `at` in the input. Of an
+ * atom's indices at most the first and the last do so in part; what lies between them comes whole. */
+static void find(struct walk *w, int i, long long begin, long long end, long long at)
+{
+  if (end <= 0 || begin > reach_below(w, i)) return;
+  if (begin <= 0 && end > reach_below(w, i)) {
+    find_all(w, i, at);
+    return;
+  }
+  const struct mafat_atom *a = &w->part->atoms[i];
+  long long below = reach_below(w, i + 1), step = step_of(w, i);
+  long long first = begin <= below ? 0 : (begin - below + a->out_step - 1) / a->out_step;
+  long long last = (end - 1) / a->out_step;
+  if (last >= a->size) last = a->size - 1;
+  if (last > first + 1) {
+    find_all(w, i + 1, at + (first + 1) * step);
+    find_all(w, i + 1, at + (last - 1) * step);
+  }
+  find(w, i + 1, begin - first * a->out_step, end - first * a->out_step, at + first * step);
+  if (last > first) find(w, i + 1, begin - last * a->out_step, end - last * a->out_step, at + last * step);
+}
+
+/* Of indices that may lie beside the map, those in it that are read. */
+static struct mafat_span settle(enum mafat_outside outside, struct reach r, int extent)
+{
+  struct mafat_span s = mafat_span_clip(mafat_span((int)r.least, (int)r.most + 1), extent);
+  if (mafat_span_is_empty(s)) s = mafat_span(0, 0);
+  if (outside == MAFAT_OUTSIDE_FILL || (r.least >= 0 && r.most < extent)) return s;
+  bool far = r.least <= -extent || r.most >= 2LL * extent - 1;
+  if (far && outside == MAFAT_OUTSIDE_REFLECT) return mafat_span(0, extent);
+  struct reach beside[] = {{r.least, r.most < 0 ? r.most : -1}, {r.least < extent ? extent : r.least, r.most}};
+  for (int i = 0; i < 2; i++) {
+    if (beside[i].most < beside[i].least) continue;
+    int a = mafat_part_settle(outside, (int)beside[i].least, extent);
+    int b = mafat_part_settle(outside, (int)beside[i].most, extent);
+    s = mafat_span_hull(s, mafat_span(a < b ? a : b, (a < b ? b : a) + 1));
+  }
+  return s;
+}
+
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  const struct mafat_part *p = &l->rearrange->parts[operand];
+  struct mafat_shape shape = l->operands[operand].shape;
+  int axis = axis_y ? MAFAT_AXIS_H : MAFAT_AXIS_W;
+  struct mafat_span atoms = mafat_part_atoms(p, axis);
+  struct walk w = {p, axis, atoms.end, {FARTHEST, -FARTHEST}};
+  find(&w, atoms.begin, (long long)out.begin - p->out_first[axis], (long long)out.end - p->out_first[axis],
+       p->in_first[axis]);
+  if (w.found.most < w.found.least) return mafat_span(0, 0);
+  for (int i = 0; i < p->n_atoms; i++)
+    if (p->atoms[i].out_axis != axis && p->atoms[i].in_axis == axis)
+      extend(&w.found, (p->atoms[i].size - 1LL) * p->atoms[i].in_step);
+  return settle(p->outside, w.found, axis_y ? shape.h : shape.w);
+}
+
+const struct mafat_kind mafat_kind_rearrange = {
+    .name = "rearrange",
+    .along = MAFAT_ALONG_MAP,
+    .infer = infer,
+    .in_span = in_span,
+};

@@ -1,0 +1,464 @@
+/* Elements in other places: what comes where is what the atoms say, element by element, bit by bit, whatever the plan;
+ * rows and columns of the output read what the geometry says, and no more; and what cannot be is refused. */
+#include "network/rearrange.h"
+#include "predictor/layout.h"
+#include "runner/executor.h"
+#include "runner/weights/weights.h"
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *rearrange_suite(void);
+
+enum { RELU, CROP, READER, MOST_PARTS = 4 }; /* layers */
+
+/* A network whose last layer rearranges what there is: the picture, the same without what is below zero, rows
+ * and columns of that; and what it should put out. */
+struct problem {
+  struct mafat_network *network;
+  struct mafat_layer *layer;
+  float *input;    /* [c][h][w] */
+  float *expected; /* [c][h][w] */
+};
+
+/* ---- problems ---- */
+
+static struct problem begin_problem(struct test_rng *rng, struct mafat_shape in, struct mafat_shape out, int n_parts)
+{
+  struct problem p;
+  char cfg[256];
+  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[activation]\nactivation=relu\n"
+           "[crop]\ncrop_height=%d\ncrop_width=%d\nnoadjust=1\n[activation]\nactivation=linear\n", in.h, in.w, in.c,
+           (in.h + 1) / 2, (in.w + 1) / 2);
+  p.network = test_network(cfg);
+  p.layer = &p.network->layers[READER];
+  p.layer->type = MAFAT_REARRANGE;
+  struct mafat_rearrange *r = p.layer->rearrange = calloc(1, sizeof *r + MOST_PARTS * sizeof *r->parts);
+  *r = (struct mafat_rearrange){.shape = out, .fill = (float)test_random_int(rng, -2, 2), .n_parts = n_parts};
+  free(p.layer->operands[0].sources.list);
+  p.layer->n_operands = 0;
+  p.input = malloc((size_t)mafat_shape_elements(in) * sizeof *p.input);
+  for (int i = 0; i < mafat_shape_elements(in); i++) p.input[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
+  return p;
+}
+
+static void release_problem(struct problem *p)
+{
+  free(p->input);
+  free(p->expected);
+  mafat_network_close(&p->network);
+}
+
+static void add_operand(const struct problem *p, int tensor)
+{
+  struct mafat_shape s = mafat_network_tensor_shape(p->network, tensor);
+  struct mafat_source all = {tensor, 0, s.c, 0, s.h};
+  test_add_operand(p->layer, &(struct mafat_operand){{&all, 1, 1}, s, false});
+}
+
+/* Some rows and channels of any tensor, or several such. */
+static struct mafat_shape add_random_operand(struct test_rng *rng, const struct problem *p)
+{
+  int tensor = mafat_network_above(p->network, test_random_int(rng, 0, READER)), k = p->layer->n_operands;
+  add_operand(p, tensor);
+  struct mafat_operand *o = &p->layer->operands[k];
+  if (test_random_chance(rng, 50)) {
+    struct mafat_source *s = o->sources.list;
+    s->first = test_random_int(rng, 0, o->shape.c - 1);
+    s->first_row = test_random_int(rng, 0, o->shape.h - 1);
+    o->shape.c = s->n = test_random_int(rng, 1, o->shape.c - s->first);
+    o->shape.h = s->n_rows = test_random_int(rng, 1, o->shape.h - s->first_row);
+  }
+  if (test_random_chance(rng, 40)) test_weave(rng, p->network, READER, k);
+  return o->shape;
+}
+
+static void get_extents(struct mafat_shape s, int extents[MAFAT_N_AXES])
+{
+  extents[MAFAT_AXIS_H] = s.h;
+  extents[MAFAT_AXIS_W] = s.w;
+  extents[MAFAT_AXIS_C] = s.c;
+}
+
+/* Atoms that put elements in [first, end) of an axis, from anywhere. */
+static void add_atoms(struct test_rng *rng, struct mafat_part *part, int axis, int first, int end)
+{
+  int reach = 0, step = test_random_chance(rng, 70) ? 1 : test_random_int(rng, 1, 3);
+  part->out_first[axis] = first;
+  for (int n = test_random_int(rng, 0, 3); n > 0 && part->n_atoms < MAFAT_MAX_ATOMS; n--) {
+    int most = 1 + (end - 1 - first - reach) / step;
+    int size = n == 1 && test_random_chance(rng, 60) ? most : test_random_int(rng, 1, most);
+    bool back = test_random_chance(rng, 20), kept = test_random_chance(rng, 60);
+    part->atoms[part->n_atoms++] = (struct mafat_atom){
+        size, (signed char)axis, back ? -step : step, (signed char)(kept ? axis : test_random_int(rng, 0, 2)), 0};
+    if (back) part->out_first[axis] += (size - 1) * step;
+    reach += (size - 1) * step;
+    step = (reach + 1) + (test_random_chance(rng, 80) ? 0 : test_random_int(rng, 0, 2));
+  }
+}
+
+/* From where in the operand: steps that fit, or some that lead past its edges. */
+static void place_atoms(struct test_rng *rng, struct mafat_part *part, struct mafat_shape in)
+{
+  int room[MAFAT_N_AXES];
+  bool leaves = test_random_chance(rng, 30);
+  get_extents(in, room);
+  part->outside = (enum mafat_outside)test_random_int(rng, 0, 2);
+  for (int i = part->n_atoms - 1; i >= 0; i--) {
+    struct mafat_atom *a = &part->atoms[i];
+    int most = a->size == 1 ? 3 : leaves ? 2 : (room[a->in_axis] - 1) / (a->size - 1);
+    a->in_step = test_random_chance(rng, 60) ? mafat_min(most, 1) : test_random_int(rng, 0, most);
+    room[a->in_axis] -= (a->size - 1) * a->in_step;
+    if (!test_random_chance(rng, 25)) continue;
+    a->in_step = -a->in_step;
+    part->in_first[a->in_axis] -= (a->size - 1) * a->in_step;
+  }
+  for (int axis = 0; axis < MAFAT_N_AXES; axis++)
+    part->in_first[axis] += leaves ? test_random_int(rng, -5, 5) : test_random_int(rng, 0, room[axis] - 1);
+}
+
+/* Parts one behind the other along an axis of the output. */
+static struct problem random_problem(struct test_rng *rng)
+{
+  struct mafat_shape in = {test_random_int(rng, 1, 12), test_random_int(rng, 1, 20), test_random_int(rng, 1, 45)};
+  struct mafat_shape out = {test_random_int(rng, 1, 12), test_random_int(rng, 1, 20), test_random_int(rng, 1, 45)};
+  int axis = test_random_int(rng, 0, 2), extents[MAFAT_N_AXES], n = test_random_int(rng, 1, MOST_PARTS);
+  get_extents(out, extents);
+  if (n > extents[axis]) n = extents[axis];
+  struct problem p = begin_problem(rng, in, out, n);
+  for (int k = 0; k < n; k++) {
+    struct mafat_part *part = &p.layer->rearrange->parts[k];
+    struct mafat_shape shape = add_random_operand(rng, &p);
+    for (int other = 0; other < MAFAT_N_AXES; other++) {
+      struct mafat_span place = mafat_span_share(extents[other], other == axis ? n : 1, other == axis ? k : 0);
+      add_atoms(rng, part, other, place.begin, place.end);
+    }
+    place_atoms(rng, part, shape);
+  }
+  return p;
+}
+
+/* ---- what they mean ---- */
+
+static float tensor_at(const struct problem *p, int tensor, int c, int y, int x)
+{
+  struct mafat_shape s = mafat_network_picture_shape(p->network);
+  const struct mafat_layer *crop = &p->network->layers[CROP];
+  if (tensor == CROP) y += crop->crop_y, x += crop->crop_x;
+  float value = p->input[(c * s.h + y) * s.w + x];
+  return tensor == mafat_network_picture(p->network) || value > 0 ? value : 0;
+}
+
+static bool bring_inside(enum mafat_outside outside, int *at, int extent)
+{
+  if (*at >= 0 && *at < extent) return true;
+  if (outside == MAFAT_OUTSIDE_EDGE || extent == 1) *at = *at < 0 ? 0 : extent - 1;
+  while (*at < 0 || *at >= extent) *at = *at < 0 ? -*at : 2 * (extent - 1) - *at;
+  return outside != MAFAT_OUTSIDE_FILL;
+}
+
+/* Where the part's element of that number comes from and goes to. */
+static void element(const struct mafat_part *part, long long number, int in[MAFAT_N_AXES], int out[MAFAT_N_AXES])
+{
+  memcpy(in, part->in_first, sizeof part->in_first);
+  memcpy(out, part->out_first, sizeof part->out_first);
+  for (int i = 0; i < part->n_atoms; i++) {
+    const struct mafat_atom *a = &part->atoms[i];
+    in[a->in_axis] += (int)(number % a->size) * a->in_step;
+    out[a->out_axis] += (int)(number % a->size) * a->out_step;
+    number /= a->size;
+  }
+}
+
+static void expect_part(struct problem *p, int k)
+{
+  const struct mafat_operand *o = &p->layer->operands[k];
+  const struct mafat_part *part = &p->layer->rearrange->parts[k];
+  struct mafat_shape s = p->layer->rearrange->shape;
+  for (long long number = 0; number < mafat_part_elements(part); number++) {
+    int in[MAFAT_N_AXES], out[MAFAT_N_AXES];
+    element(part, number, in, out);
+    bool reads = bring_inside(part->outside, &in[MAFAT_AXIS_H], o->shape.h);
+    reads = bring_inside(part->outside, &in[MAFAT_AXIS_W], o->shape.w) && reads;
+    if (!bring_inside(part->outside, &in[MAFAT_AXIS_C], o->shape.c) || !reads) continue;
+    const struct mafat_source *source = test_source_at(o, &in[MAFAT_AXIS_C], &in[MAFAT_AXIS_H]);
+    p->expected[(out[MAFAT_AXIS_C] * s.h + out[MAFAT_AXIS_H]) * s.w + out[MAFAT_AXIS_W]] =
+        tensor_at(p, source->tensor, in[MAFAT_AXIS_C], in[MAFAT_AXIS_H], in[MAFAT_AXIS_W]);
+  }
+}
+
+/* By the parts as they are given; then the layer is made. */
+static void end_problem(struct problem *p)
+{
+  struct mafat_rearrange *r = p->layer->rearrange;
+  struct mafat_diagnostic d = {""};
+  size_t elements = (size_t)mafat_shape_elements(r->shape);
+  p->expected = malloc(elements * sizeof *p->expected);
+  for (size_t i = 0; i < elements; i++) p->expected[i] = r->fill;
+  for (int k = 0; k < r->n_parts; k++) expect_part(p, k);
+  int code = mafat_layer_infer(p->layer, &(struct mafat_subject){"test.cfg", 1, READER, "rearrange", &d});
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  for (int k = 0; k < r->n_parts; k++) {
+    code = mafat_network_check_operand(p->network, READER, k, &(struct mafat_subject){"test.cfg", 1, READER, "", &d});
+    ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  }
+  test_constants(p->network);
+}
+
+/* ---- what is computed ---- */
+
+static void run(const struct problem *p, const char *plan_text, int threads, float *out)
+{
+  struct mafat_plan_options options;
+  struct mafat_executor_options e_options;
+  struct mafat_executor *e = NULL;
+  struct mafat_weights *w = NULL;
+  mafat_plan_defaults(&options);
+  options.n_threads = threads;
+  options.small_bytes = 0;
+  struct mafat_plan *plan = test_plan_with(p->network, plan_text, &options);
+  struct mafat_layout *layout = test_layout(p->network, plan);
+  int fd = test_weights_file(p->network, 1);
+  ck_assert_int_eq(test_weights_from(&w, fd, p->network, p->network->n_layers, NULL, NULL), MAFAT_OK);
+  mafat_executor_defaults(&e_options);
+  ck_assert_int_eq(mafat_executor_open(&e, p->network, plan, layout, w, &e_options, NULL), MAFAT_OK);
+  memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
+  mafat_executor_set_input(e, p->input);
+  ck_assert_int_eq(mafat_executor_run(e, NULL), MAFAT_OK);
+  mafat_executor_read_output(e, p->network->n_layers - 1, out);
+  mafat_executor_close(&e);
+  mafat_weights_close(&w);
+  close(fd);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+}
+
+static void check_plan(const struct problem *p, const char *plan_text, int threads, int number)
+{
+  struct mafat_shape s = p->layer->out;
+  size_t elements = (size_t)mafat_shape_elements(s);
+  float *found = malloc(elements * sizeof *found);
+  run(p, plan_text, threads, found);
+  for (size_t i = 0; i < elements; i++) {
+    int at = (int)i;
+    if (memcmp(&found[i], &p->expected[i], sizeof *found) != 0 && found[i] != p->expected[i])
+      ck_abort_msg("case %d, plan %s: output (%d, %d, %d) of %d x %d x %d is %.9g, expected %.9g", number, plan_text,
+                   at / s.w / s.h, at / s.w % s.h, at % s.w, s.h, s.w, s.c, (double)found[i], (double)p->expected[i]);
+  }
+  free(found);
+}
+
+static void check_plans(const struct problem *p, int number)
+{
+  char tiles[64];
+  check_plan(p, "1x1/NoCut", 1, number);
+  check_plan(p, "1x1/NoCut", 3, number);
+  check_plan(p, "rows1/NoCut", 1, number);
+  check_plan(p, "rows3/NoCut", 2, number);
+  check_plan(p, "panels/NoCut", 2, number);
+  snprintf(tiles, sizeof tiles, "1x1/%d/%dx%d", READER, mafat_min(p->layer->out.h, 3), mafat_min(p->layer->out.w, 2));
+  check_plan(p, tiles, 2, number);
+  snprintf(tiles, sizeof tiles, "%dx%d/NoCut", mafat_min(p->layer->out.h, 2), mafat_min(p->layer->out.w, 3));
+  check_plan(p, tiles, 1, number);
+}
+
+START_TEST(outputs_are_what_atoms_say)
+{
+  struct test_rng rng = test_rng(47000 + (uint64_t)_i);
+  for (int i = 0; i < 10; i++) {
+    struct problem p = random_problem(&rng);
+    end_problem(&p);
+    check_plans(&p, i);
+    release_problem(&p);
+  }
+}
+END_TEST
+
+/* ---- geometry ---- */
+
+/* The least span of the operand with all that elements in a span of the output read along the axis. */
+static struct mafat_span hull_of(const struct mafat_layer *l, int k, int axis, struct mafat_span out)
+{
+  const struct mafat_part *part = &l->rearrange->parts[k];
+  struct mafat_span hull = {0, 0};
+  int extents[MAFAT_N_AXES];
+  get_extents(l->operands[k].shape, extents);
+  for (long long number = 0; number < mafat_part_elements(part); number++) {
+    int from[MAFAT_N_AXES], to[MAFAT_N_AXES];
+    element(part, number, from, to);
+    if (to[axis] < out.begin || to[axis] >= out.end || !bring_inside(part->outside, &from[axis], extents[axis])) continue;
+    hull = mafat_span_hull(hull, mafat_span(from[axis], from[axis] + 1));
+  }
+  return hull;
+}
+
+static void check_span(const struct mafat_layer *l, int k, int axis, struct mafat_span out, int number)
+{
+  struct mafat_span s = mafat_layer_in_span(l, k, axis == MAFAT_AXIS_H, out), least = hull_of(l, k, axis, out);
+  struct mafat_shape in = l->operands[k].shape;
+  bool holds = s.begin >= 0 && s.end <= (axis == MAFAT_AXIS_H ? in.h : in.w) &&
+               (mafat_span_is_empty(least) || (s.begin <= least.begin && s.end >= least.end));
+  bool exact = mafat_span_is_empty(least) ? mafat_span_is_empty(s) : s.begin == least.begin && s.end == least.end;
+  if (!holds || (!exact && !mafat_part_leaves(&l->rearrange->parts[k], in)))
+    ck_abort_msg("case %d, part %d, axis %d: [%d, %d) reads [%d, %d), should [%d, %d)", number, k, axis, out.begin,
+                 out.end, s.begin, s.end, least.begin, least.end);
+}
+
+START_TEST(spans_read_what_they_need)
+{
+  struct test_rng rng = test_rng(48000 + (uint64_t)_i);
+  for (int i = 0; i < 20; i++) {
+    struct problem p = random_problem(&rng);
+    end_problem(&p);
+    for (int k = 0; k < p.layer->n_operands; k++)
+      for (int attempt = 0; attempt < 12; attempt++) {
+        int axis = attempt % 2, extent = axis == MAFAT_AXIS_H ? p.layer->out.h : p.layer->out.w;
+        int begin = test_random_int(&rng, 0, extent - 1);
+        check_span(p.layer, k, axis, mafat_span(begin, test_random_int(&rng, begin + 1, extent)), i);
+      }
+    release_problem(&p);
+  }
+}
+END_TEST
+
+/* ---- what files ask for ---- */
+
+#define H MAFAT_AXIS_H
+#define W MAFAT_AXIS_W
+#define C MAFAT_AXIS_C
+
+static const struct {
+  const char *name;
+  struct mafat_shape in, out;
+  struct mafat_part parts[MOST_PARTS]; /* of the picture */
+} cases[] = {
+    {"channels shuffled", {5, 7, 24}, {5, 7, 24}, {{{{5, H, 1, H, 1}, {7, W, 1, W, 1}, {8, C, 3, C, 1}, {3, C, 1, C, 8}}, 4, {0}, {0}, 0}}},
+    {"focus", {12, 14, 3}, {6, 7, 12}, {{{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0, 0, 0}, {0, 0, 0}, 0},
+                                        {{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0, 0, 3}, {1, 0, 0}, 0},
+                                        {{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0, 0, 6}, {0, 1, 0}, 0},
+                                        {{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0, 0, 9}, {1, 1, 0}, 0}}},
+    {"depth to space, DCR", {4, 5, 32}, {8, 10, 8}, {{{{4, H, 2, H, 1}, {2, H, 1, C, 16}, {5, W, 2, W, 1}, {2, W, 1, C, 8}, {8, C, 1, C, 1}}, 5, {0}, {0}, 0}}},
+    {"depth to space, CRD", {4, 5, 32}, {8, 10, 8}, {{{{4, H, 2, H, 1}, {2, H, 1, C, 2}, {5, W, 2, W, 1}, {2, W, 1, C, 1}, {8, C, 1, C, 4}}, 5, {0}, {0}, 0}}},
+    {"columns and channels", {1, 50, 37}, {1, 37, 50}, {{{{37, W, 1, C, 1}, {50, C, 1, W, 1}}, 2, {0}, {0}, 0}}},
+    {"rows and columns", {6, 9, 20}, {9, 6, 20}, {{{{9, H, 1, W, 1}, {6, W, 1, H, 1}, {20, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
+    {"flattened by channels", {4, 5, 20}, {1, 1, 400}, {{{{20, C, 20, C, 1}, {4, C, 5, H, 1}, {5, C, 1, W, 1}}, 3, {0}, {0}, 0}}},
+    {"flattened by pixels", {4, 5, 20}, {1, 1, 400}, {{{{4, C, 100, H, 1}, {5, C, 20, W, 1}, {20, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
+    {"a list as a map", {1, 1, 400}, {4, 5, 20}, {{{{20, C, 1, C, 20}, {4, H, 1, C, 5}, {5, W, 1, C, 1}}, 3, {0}, {0}, 0}}},
+    {"pixels as a list", {4, 5, 20}, {1, 20, 20}, {{{{4, W, 5, H, 1}, {5, W, 1, W, 1}, {20, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
+    {"heads as rows", {1, 10, 48}, {2, 10, 24}, {{{{10, W, 1, W, 1}, {2, H, 1, C, 24}, {24, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
+    {"heads as rows, transposed", {1, 10, 48}, {2, 24, 10}, {{{{10, C, 1, W, 1}, {2, H, 1, C, 24}, {24, W, 1, C, 1}}, 3, {0}, {0}, 0}}},
+    {"pad", {5, 6, 20}, {9, 11, 23}, {{{{5, H, 1, H, 1}, {6, W, 1, W, 1}, {20, C, 1, C, 1}}, 3, {2, 4, 1}, {0}, 0}}},
+    {"reflected", {5, 6, 20}, {9, 11, 20}, {{{{9, H, 1, H, 1}, {11, W, 1, W, 1}, {20, C, 1, C, 1}}, 3, {0}, {-2, -4, 0}, MAFAT_OUTSIDE_REFLECT}}},
+    {"edges repeated", {5, 6, 20}, {9, 11, 25}, {{{{9, H, 1, H, 1}, {11, W, 1, W, 1}, {25, C, 1, C, 1}}, 3, {0}, {-2, -4, -3}, MAFAT_OUTSIDE_EDGE}}},
+    {"upside down", {7, 9, 20}, {4, 3, 10}, {{{{4, H, 1, H, -2}, {3, W, 1, W, -3}, {10, C, 1, C, -2}}, 3, {0}, {6, 8, 19}, 0}}},
+    {"rows dealt in turn", {20, 12, 3}, {20, 12, 3}, {{{{4, H, 5, H, 1}, {5, H, 1, H, 4}, {4, W, 3, W, -1}, {3, W, 1, W, 4}, {3, C, 1, C, 1}}, 5, {0}, {0, 3, 0}, 0}}},
+    {"expanded", {1, 1, 20}, {5, 6, 20}, {{{{5, H, 1, H, 0}, {6, W, 1, W, 0}, {20, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
+    {"columns behind columns", {6, 5, 20}, {6, 11, 20}, {{{{6, H, 1, H, 1}, {5, W, 1, W, 1}, {20, C, 1, C, 1}}, 3, {0, 6, 0}, {0}, 0},
+                                                         {{{6, H, 1, H, 1}, {5, W, 1, W, 1}, {20, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
+};
+
+#undef H
+#undef W
+#undef C
+
+static struct problem case_problem(struct test_rng *rng, int number)
+{
+  int n = 0;
+  while (n < MOST_PARTS && cases[number].parts[n].n_atoms) n++;
+  struct problem p = begin_problem(rng, cases[number].in, cases[number].out, n);
+  memcpy(p.layer->rearrange->parts, cases[number].parts, (size_t)n * sizeof(struct mafat_part));
+  for (int k = 0; k < n; k++) add_operand(&p, mafat_network_picture(p.network));
+  return p;
+}
+
+static void check_all_spans(const struct mafat_layer *l, int k, int axis, int number)
+{
+  int extent = axis == MAFAT_AXIS_H ? l->out.h : l->out.w;
+  for (int begin = 0; begin < extent; begin++)
+    for (int end = begin + 1; end <= extent; end++) check_span(l, k, axis, mafat_span(begin, end), number);
+}
+
+START_TEST(files_get_what_they_ask_for)
+{
+  struct test_rng rng = test_rng(49000);
+  struct problem p = case_problem(&rng, _i);
+  end_problem(&p);
+  check_plans(&p, _i);
+  for (int k = 0; k < p.layer->n_operands; k++) {
+    check_all_spans(p.layer, k, MAFAT_AXIS_H, _i);
+    check_all_spans(p.layer, k, MAFAT_AXIS_W, _i);
+  }
+  release_problem(&p);
+}
+END_TEST
+
+/* Rows of pictures that are cut into channels come as they are asked for. */
+START_TEST(slices_are_cut_along_rows)
+{
+  struct test_rng rng = test_rng(1);
+  struct problem p = case_problem(&rng, 1);
+  end_problem(&p);
+  for (int k = 0; k < 4; k++) {
+    struct mafat_span rows = mafat_layer_in_span(p.layer, k, true, mafat_span(2, 4));
+    ck_assert_int_eq(rows.begin, 4 + k % 2);
+    ck_assert_int_eq(rows.end, 7 + k % 2);
+  }
+  release_problem(&p);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+static const struct {
+  struct mafat_part part;
+  const char *why;
+} faults[] = {
+    {{{{5, 0, 1, 0, 1}}, 9, {0}, {0}, 0}, "too many axes"},
+    {{{{5, 0, 1, 0, 1}}, -1, {0}, {0}, 0}, "too many axes"},
+    {{{{5, 0, 1, 0, 1}}, 1, {0}, {0}, (enum mafat_outside)3}, "otherwise"},
+    {{{{0, 0, 1, 0, 1}}, 1, {0}, {0}, 0}, "steps"},
+    {{{{5, 3, 1, 0, 1}}, 1, {0}, {0}, 0}, "steps"},
+    {{{{5, 0, 1, -1, 1}}, 1, {0}, {0}, 0}, "steps"},
+    {{{{5, 0, 0, 0, 1}}, 1, {0}, {0}, 0}, "steps"},
+    {{{{2147483647, 0, 2147483647, 0, 1}}, 1, {0}, {0}, 0}, "steps"},
+    {{{{2147483647, 0, 1, 0, -2147483647}}, 1, {0}, {0}, 0}, "steps"},
+    {{{{5, 0, 1, 0, 1}}, 1, {1}, {0}, 0}, "beside its output"},
+    {{{{5, 0, -1, 0, 1}}, 1, {3}, {0}, 0}, "beside its output"},
+    {{{{5, 0, 1, 0, 1}}, 1, {-1}, {0}, 0}, "beside its output"},
+    {{{{5, 0, 1, 0, 1}}, 1, {0}, {2147483647}, 0}, "beside its output"},
+    {{{{2, 2, 1, 0, 1}, {3, 2, 1, 0, 1}}, 2, {0}, {0}, 0}, "two elements in one place"},
+    {{{{2, 2, 3, 0, 1}, {3, 2, 2, 0, 1}}, 2, {0}, {0}, 0}, "two elements in one place"},
+};
+
+START_TEST(what_cannot_be_is_refused)
+{
+  struct test_rng rng = test_rng(1);
+  struct mafat_diagnostic d = {""};
+  struct problem p = begin_problem(&rng, (struct mafat_shape){5, 5, 20}, (struct mafat_shape){5, 5, 20}, 1);
+  p.layer->rearrange->parts[0] = faults[_i].part;
+  add_operand(&p, mafat_network_picture(p.network));
+  int code = mafat_layer_infer(p.layer, &(struct mafat_subject){"test.cfg", 1, READER, "rearrange", &d});
+  ck_assert_int_eq(code, MAFAT_EFORMAT);
+  ck_assert_msg(strstr(d.text, faults[_i].why) != NULL, "%s", d.text);
+  p.expected = NULL;
+  release_problem(&p);
+}
+END_TEST
+
+Suite *rearrange_suite(void)
+{
+  Suite *s = suite_create("rearrange");
+  TCase *t = tcase_create("rearrange");
+  tcase_set_timeout(t, 30);
+  tcase_add_loop_test(t, outputs_are_what_atoms_say, 0, test_seeds(60));
+  tcase_add_loop_test(t, spans_read_what_they_need, 0, test_seeds(60));
+  tcase_add_loop_test(t, files_get_what_they_ask_for, 0, sizeof cases / sizeof *cases);
+  tcase_add_test(t, slices_are_cut_along_rows);
+  tcase_add_loop_test(t, what_cannot_be_is_refused, 0, sizeof faults / sizeof *faults);
+  suite_add_tcase(s, t);
+  return s;
+}
