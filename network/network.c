@@ -25,6 +25,8 @@ static void free_layer(struct mafat_layer *l)
   for (int k = 0; k < l->n_operands; k++) free(l->operands[k].sources.list);
   free(l->operands);
   free(l->head.anchors);
+  free(l->normalize);
+  free(l->reduce);
 }
 
 /* Sources that are inputs, which lie `by` further to the front. */

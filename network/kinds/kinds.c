@@ -27,6 +27,8 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_INPUT_LAYER] = &mafat_kind_input,
     [MAFAT_SCALE_CHANNELS] = &mafat_kind_scale_channels,
     [MAFAT_SAM] = &mafat_kind_sam,
+    [MAFAT_NORMALIZE] = &mafat_kind_normalize,
+    [MAFAT_REDUCE] = &mafat_kind_reduce,
 };
 
 /* ---- shared ---- */

@@ -21,6 +21,8 @@ static const struct mafat_predictor_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_GAUSSIAN_YOLO] = &mafat_predictor_gaussian_yolo,
     [MAFAT_SCALE_CHANNELS] = &mafat_predictor_scale_channels,
     [MAFAT_SAM] = &mafat_predictor_sam,
+    [MAFAT_NORMALIZE] = &mafat_predictor_normalize,
+    [MAFAT_REDUCE] = &mafat_predictor_reduce,
 };
 
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type)

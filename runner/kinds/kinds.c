@@ -25,6 +25,8 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_GAUSSIAN_YOLO] = &mafat_runner_gaussian_yolo,
     [MAFAT_SCALE_CHANNELS] = &mafat_runner_scale_channels,
     [MAFAT_SAM] = &mafat_runner_sam,
+    [MAFAT_NORMALIZE] = &mafat_runner_normalize,
+    [MAFAT_REDUCE] = &mafat_runner_reduce,
 };
 
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)
