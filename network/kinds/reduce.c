@@ -25,6 +25,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 const struct mafat_kind mafat_kind_reduce = {
     .name = "reduce",
     .along = MAFAT_ALONG_MAP,
+    .apart = true,
     .infer = infer,
     .in_span = in_span,
 };
