@@ -35,6 +35,8 @@ enum mafat_layer_type {
   MAFAT_SAM,
   MAFAT_CONSTANT_LAYER,
   MAFAT_REARRANGE,
+  MAFAT_NORMALIZE,
+  MAFAT_REDUCE,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -120,6 +122,48 @@ struct mafat_strides {
 
 struct mafat_rearrange; /* rearrange.h */
 
+/* How the channels of a pixel are normalized, each pixel by itself. */
+enum mafat_normalize_how {
+  MAFAT_NORMALIZE_SOFTMAX,
+  MAFAT_NORMALIZE_LOG_SOFTMAX,
+  MAFAT_NORMALIZE_HARDMAX, /* 1 at the largest, the first of several; 0 else */
+  MAFAT_NORMALIZE_LAYER,   /* (x - mean) / sqrt(variance + epsilon) */
+  MAFAT_NORMALIZE_RMS,     /* x / sqrt(mean of squares + epsilon) */
+  MAFAT_NORMALIZE_L1,      /* x / sum of magnitudes, which is epsilon at least; 0 where all are */
+  MAFAT_NORMALIZE_L2,      /* the same, by the root of the sum of squares */
+  MAFAT_N_NORMALIZATIONS
+};
+
+/* Parameters of normalize. */
+struct mafat_normalize {
+  enum mafat_normalize_how how;
+  float epsilon;
+};
+
+/* What one value is made of many. */
+enum mafat_reduction {
+  MAFAT_REDUCE_SUM,
+  MAFAT_REDUCE_MEAN,
+  MAFAT_REDUCE_PRODUCT,
+  MAFAT_REDUCE_MAX,
+  MAFAT_REDUCE_MIN,
+  MAFAT_REDUCE_L1,
+  MAFAT_REDUCE_L2,
+  MAFAT_REDUCE_SUM_OF_SQUARES,
+  MAFAT_REDUCE_LOG_SUM,
+  MAFAT_REDUCE_LOG_SUM_EXP,
+  MAFAT_REDUCE_ARG_MAX, /* the number of the largest along one axis, the first of several */
+  MAFAT_REDUCE_ARG_MIN,
+  MAFAT_N_REDUCTIONS
+};
+
+/* Parameters of reduce: axes of the map that become 1. */
+struct mafat_reduce {
+  enum mafat_reduction how;
+  bool rows, cols, channels;
+  bool last; /* of several that are largest or smallest the last */
+};
+
 struct mafat_layer {
   enum mafat_layer_type type;
   int line;                   /* of its section in the cfg */
@@ -146,6 +190,8 @@ struct mafat_layer {
   struct mafat_head head;
   struct mafat_strides *strides; /* constant; owned */
   struct mafat_rearrange *rearrange;
+  struct mafat_normalize *normalize; /* its layer's own, as are the following; NULL: of another kind */
+  struct mafat_reduce *reduce;
 };
 
 #endif

@@ -28,6 +28,8 @@ static void free_layer(struct mafat_layer *l)
   free(l->head.anchors);
   free(l->strides);
   free(l->rearrange);
+  free(l->normalize);
+  free(l->reduce);
 }
 
 /* Sources that are inputs, which lie `by` further to the front. */

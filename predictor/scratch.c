@@ -28,6 +28,13 @@ bool mafat_scratch_append_tables(struct mafat_scratch *s)
          mafat_scratch_append(slot, &s->out_offset, 2 * (size_t)s->rows_per_call, 8);
 }
 
+bool mafat_scratch_plan_lanes(const struct mafat_scratch_request *r, struct mafat_scratch *s)
+{
+  int channels = r->network->layers[r->layer].in.c;
+  s->lanes = r->cols > 1 && channels <= MAFAT_LANES_CHANNELS ? MAFAT_LANES : 1;
+  return mafat_scratch_append_floats(&s->slot_bytes, &s->pixel_offset, (size_t)channels * (size_t)s->lanes);
+}
+
 bool mafat_scratch_plan_flat(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = &r->network->layers[r->layer];

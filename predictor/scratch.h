@@ -18,7 +18,8 @@ struct mafat_scratch {
   size_t out_offset;    /* 2 * rows_per_call pointers */
   size_t zero_offset;   /* a row of zeros for the padding above and below */
   size_t zero_floats;
-  size_t pixel_offset;  /* all channels of one pixel, for the heads */
+  int lanes;            /* pixels side by side */
+  size_t pixel_offset;  /* all channels of one pixel, for the heads, or of so many */
   size_t inner_offset;  /* rows_per_call rows of a fused depthwise layer's output */
   size_t inner_row_floats; /* from one of them to the next: [block][column][width of the block] */
   int inner_cols;       /* columns of such a row */
@@ -62,6 +63,8 @@ bool mafat_scratch_append(size_t *part_bytes, size_t *offset, size_t n, size_t s
 bool mafat_scratch_append_floats(size_t *part_bytes, size_t *offset, size_t n);
 /* What a kernel call reads its arguments from: pieces, row pointers. */
 bool mafat_scratch_append_tables(struct mafat_scratch *s);
+/* All channels of some pixels of a row, which are worked on together. */
+bool mafat_scratch_plan_lanes(const struct mafat_scratch_request *r, struct mafat_scratch *s);
 /* The layer's whole input, in Darknet's order: all that some kinds need. */
 bool mafat_scratch_plan_flat(const struct mafat_scratch_request *r, struct mafat_scratch *s);
 

@@ -29,6 +29,8 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_SAM] = &mafat_kind_sam,
     [MAFAT_CONSTANT_LAYER] = &mafat_kind_constant,
     [MAFAT_REARRANGE] = &mafat_kind_rearrange,
+    [MAFAT_NORMALIZE] = &mafat_kind_normalize,
+    [MAFAT_REDUCE] = &mafat_kind_reduce,
 };
 
 /* ---- shared ---- */

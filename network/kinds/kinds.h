@@ -30,6 +30,8 @@ extern const struct mafat_kind mafat_kind_scale_channels; /* blend.c */
 extern const struct mafat_kind mafat_kind_sam;           /* blend.c */
 extern const struct mafat_kind mafat_kind_constant;      /* constant.c */
 extern const struct mafat_kind mafat_kind_rearrange;     /* rearrange.c */
+extern const struct mafat_kind mafat_kind_normalize;     /* normalize.c */
+extern const struct mafat_kind mafat_kind_reduce;        /* reduce.c */
 
 /* The layer cannot be; `what` goes on from "layer [conv] ". */
 int mafat_kind_refuse(const struct mafat_subject *subject, const char *what);

@@ -23,6 +23,8 @@ static const struct mafat_predictor_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_SAM] = &mafat_predictor_sam,
     [MAFAT_CONSTANT_LAYER] = &mafat_predictor_constant,
     [MAFAT_REARRANGE] = &mafat_predictor_rearrange,
+    [MAFAT_NORMALIZE] = &mafat_predictor_normalize,
+    [MAFAT_REDUCE] = &mafat_predictor_reduce,
 };
 
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type)

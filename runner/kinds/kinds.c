@@ -27,6 +27,8 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_SAM] = &mafat_runner_sam,
     [MAFAT_CONSTANT_LAYER] = &mafat_runner_constant,
     [MAFAT_REARRANGE] = &mafat_runner_rearrange,
+    [MAFAT_NORMALIZE] = &mafat_runner_normalize,
+    [MAFAT_REDUCE] = &mafat_runner_reduce,
 };
 
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)

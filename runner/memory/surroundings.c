@@ -37,6 +37,8 @@ PLACE(mafat_run_png);
 PLACE(mafat_run_png_end);
 LEVEL_PLACES(mafat_run_portable);
 LEVEL_PLACES(mafat_run_avx2);
+PLACE(mafat_run_graph);
+PLACE(mafat_run_graph_end);
 PLACE(mafat_run_jpeg);
 PLACE(mafat_run_jpeg_end);
 PLACE(mafat_run_common);
@@ -86,6 +88,13 @@ static bool has_depthwise(const struct mafat_network *n)
   return false;
 }
 
+static bool has_apart(const struct mafat_network *n)
+{
+  for (int i = 0; i < n->n_layers; i++)
+    if (mafat_layer_is_apart(&n->layers[i])) return true;
+  return false;
+}
+
 /* Parts that runs enter, in order. */
 struct parts {
   struct mafat_process_part of[16];
@@ -121,6 +130,7 @@ static struct parts parts_of_runs(const struct mafat_network *n, const struct ma
   if (level == &portable_code) add_level(&p, level, depthwise, winograds);
   if (level == &avx2_code) add_level(&p, level, depthwise, winograds);
   if (level == &best_code && avx2_code.rest.end > avx2_code.rest.begin && has_narrow_calls(n)) add_level(&p, &avx2_code, depthwise, 0);
+  add_part(&p, has_apart(n), mafat_run_graph, mafat_run_graph_end);
   add_part(&p, decoders & MAFAT_DECODER_JPEG, mafat_run_jpeg, mafat_run_jpeg_end);
   add_part(&p, true, mafat_run_common, mafat_run_common_end);
   if (level == &best_code) add_level(&p, level, depthwise, winograds);

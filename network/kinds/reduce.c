@@ -1,0 +1,31 @@
+/* Sums, means and the like over rows, columns or channels, or over several of them together. */
+#include "network/kinds/kinds.h"
+
+static bool finds_a_place(const struct mafat_reduce *r)
+{
+  return r->how == MAFAT_REDUCE_ARG_MAX || r->how == MAFAT_REDUCE_ARG_MIN;
+}
+
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  const struct mafat_reduce *r = l->reduce;
+  int n_axes = r->rows + r->cols + r->channels;
+  if (n_axes == 0) return mafat_kind_refuse(subject, "expects an axis that is reduced");
+  if (n_axes > 1 && finds_a_place(r)) return mafat_kind_refuse(subject, "expects a single axis, along which values are numbered");
+  return mafat_kind_put_out(l, subject, r->rows ? 1 : l->in.h, r->cols ? 1 : l->in.w, r->channels ? 1 : l->in.c);
+}
+
+/* An axis that is reduced has one output, for which all of it is read. */
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  bool reduced = axis_y ? l->reduce->rows : l->reduce->cols;
+  return reduced ? mafat_kind_whole_span(l, operand, axis_y, out) : out;
+}
+
+const struct mafat_kind mafat_kind_reduce = {
+    .name = "reduce",
+    .along = MAFAT_ALONG_MAP,
+    .apart = true,
+    .infer = infer,
+    .in_span = in_span,
+};
