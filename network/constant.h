@@ -79,10 +79,44 @@ static inline bool mafat_constant_is_read(const struct mafat_constant *c)
 
 const char *mafat_order_name(enum mafat_order order);
 
+/* ---- what a filter's scale and bias are made of ---- */
+
+enum mafat_part {
+  MAFAT_PART_BIASES,
+  MAFAT_PART_SCALES,
+  MAFAT_PART_OFFSETS,
+  MAFAT_PART_MEANS,
+  MAFAT_PART_VARIANCES,
+  MAFAT_N_PARTS
+};
+
+/* Of a layer whose normalization is no block; n is 0: there is none. */
+const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c, enum mafat_part part);
+/* Is the layer's scale and bias made of these, rather than of a bias for each filter, or of a block? */
+bool mafat_constants_in_parts(const struct mafat_layer_constants *c, uint64_t filters);
+
+/* Parts that are read together, as bits (1 << part), and where they lie. */
+struct mafat_stretch {
+  unsigned parts;
+  uint64_t at, bytes;
+  unsigned file;
+};
+
+/* The first of the wanted parts that there is, and those that lie near it; `parts` is 0: there is none. */
+struct mafat_stretch mafat_constants_stretch(const struct mafat_layer_constants *c, unsigned wanted);
+
+/* ---- bytes ---- */
+
 /* Of n of its numbers. */
 static inline uint64_t mafat_constant_bytes(const struct mafat_constant *c, uint64_t n)
 {
   return n * mafat_dtype_bytes((enum mafat_dtype)c->type);
+}
+
+/* Where number `i` lies. */
+static inline uint64_t mafat_constant_at(const struct mafat_constant *c, uint64_t i)
+{
+  return c->file == MAFAT_CONSTANT_FILL ? c->at : c->at + mafat_constant_bytes(c, i);
 }
 
 static inline uint64_t mafat_constant_end(const struct mafat_constant *c)

@@ -3,6 +3,7 @@
 #include "predictor/fusion.h"
 #include "predictor/packing.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* What is left to fetch of a layer: in stages, each once. */
@@ -29,18 +30,27 @@ struct mafat_fetches {
   int next_layer;                    /* whole layers: of which none has been fetched */
   enum stage stage;
   bool streamed;                     /* the layer: only what the step needs */
-  int filter, input;                 /* next of them */
+  int filter, row;                   /* next of them */
+  unsigned parts;                    /* still to be fetched */
   uint64_t done;                     /* bytes of the layer, copied as they are */
 };
 
 /* ---- sizes of a layer ---- */
+
+static bool has_too_many_rows(const struct mafat_fetches *f, int layer)
+{
+  const struct mafat_layer *l = &f->network->layers[layer];
+  if (!f->constants || !mafat_layer_has_panels(l)) return false;
+  enum mafat_order order = (enum mafat_order)f->constants->layers[layer].weights.order;
+  return order != MAFAT_ORDER_READY && !mafat_order_has_filters(order) && mafat_order_rows(l, order) == INT_MAX;
+}
 
 /* Sizes of single fetches are below those of their layer's packed weights, or near:
  * once these are known to fit, nothing overflows. */
 static int check_sizes(const struct mafat_fetches *f)
 {
   for (int l = 0; l < f->n_layers; l++)
-    if (mafat_packed_layer_bytes(&f->network->layers[l]) > SIZE_MAX / 4) return MAFAT_ELIMIT;
+    if (mafat_packed_layer_bytes(&f->network->layers[l]) > SIZE_MAX / 4 || has_too_many_rows(f, l)) return MAFAT_ELIMIT;
   return MAFAT_OK;
 }
 
@@ -55,6 +65,19 @@ static const struct mafat_layer_constants *constants_of(const struct mafat_fetch
 static bool is_ready(const struct mafat_fetches *f)
 {
   return constants_of(f)->weights.order == MAFAT_ORDER_READY;
+}
+
+static bool is_in_parts(const struct mafat_fetches *f)
+{
+  return mafat_constants_in_parts(constants_of(f), (uint64_t)f->network->layers[f->layer].out.c);
+}
+
+/* What of a file it is, from a number of a constant on. */
+static void place(struct mafat_fetch *fetch, const struct mafat_constant *c, uint64_t first, uint64_t n)
+{
+  fetch->file = c->file;
+  fetch->position = mafat_constant_at(c, first);
+  fetch->bytes = (size_t)mafat_constant_bytes(c, n);
 }
 
 /* ---- opening ---- */
@@ -134,9 +157,10 @@ static void begin_layer(struct mafat_fetches *f)
   enum mafat_residence residence = f->plan ? f->plan->residence[f->layer] : MAFAT_LOADED;
   f->streamed = residence == MAFAT_STREAMED;
   f->stage = STAGE_DONE;
+  f->parts = (1u << MAFAT_N_PARTS) - 1;
   f->done = 0;
   f->filter = f->streamed ? f->step.filters.begin : 0;
-  f->input = 0;
+  f->row = 0;
   if (residence == MAFAT_KEPT || mafat_packed_layer_bytes(l) == 0) return;
   if (residence == MAFAT_LOADED && f->loaded[f->layer]) return;
   f->loaded[f->layer] = true;
@@ -147,7 +171,7 @@ static void begin_layer(struct mafat_fetches *f)
   /* The whole panel comes with its first slice, and stays for the others. */
   if (f->streamed && f->step.channels.begin > 0) return;
   f->stage = f->streamed && f->affine_layer == f->layer ? STAGE_WEIGHTS : STAGE_AFFINE;
-  if (mafat_layer_has_panels(l)) f->affine_layer = f->layer;
+  if (mafat_layer_has_panels(l) || is_in_parts(f)) f->affine_layer = f->layer; /* who takes that room */
 }
 
 /* To the next layer whose weights are needed; false at the end. */
@@ -177,13 +201,29 @@ static void fetch_affine(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
   bool joined = c->normalization.n > 0 && c->normalization.at == mafat_constant_end(&c->biases);
-  uint64_t behind = joined ? mafat_constant_bytes(&c->normalization, c->normalization.n) : 0;
-  fetch->position = c->biases.at;
-  fetch->bytes = (size_t)(mafat_constant_bytes(&c->biases, c->biases.n) + behind);
+  place(fetch, &c->biases, 0, c->biases.n + (joined ? c->normalization.n : 0));
   fetch->filters = mafat_span(0, f->network->layers[f->layer].out.c);
   fetch->kind = c->biases.n == 0 ? MAFAT_FETCH_NORMALIZATION : joined ? MAFAT_FETCH_AFFINE : MAFAT_FETCH_BIASES;
   fetch->last = c->weights.n == 0;
   f->stage = fetch->last ? STAGE_DONE : c->normalization.n > 0 && !joined ? STAGE_BEHIND : STAGE_WEIGHTS;
+}
+
+/* Parts, as far as they lie near each other. Without any, a zero in their place. */
+static void fetch_parts(struct mafat_fetches *f, struct mafat_fetch *fetch)
+{
+  const struct mafat_layer_constants *c = constants_of(f);
+  const struct mafat_constant zero = mafat_constant_fill(0, 1);
+  struct mafat_stretch s = mafat_constants_stretch(c, f->parts);
+  if (s.parts == 0) place(fetch, &zero, 0, 1);
+  else fetch->file = s.file, fetch->position = s.at, fetch->bytes = (size_t)s.bytes;
+  fetch->kind = MAFAT_FETCH_PARTS;
+  fetch->filters = mafat_span(0, f->network->layers[f->layer].out.c);
+  fetch->parts = s.parts;
+  f->parts &= ~s.parts;
+  fetch->folds = mafat_constants_stretch(c, f->parts).parts == 0;
+  if (!fetch->folds) return;
+  fetch->last = c->weights.n == 0;
+  f->stage = fetch->last ? STAGE_DONE : STAGE_WEIGHTS;
 }
 
 /* A normalization that lies elsewhere than the biases. */
@@ -192,8 +232,7 @@ static void fetch_behind(struct mafat_fetches *f, struct mafat_fetch *fetch)
   const struct mafat_constant *c = &constants_of(f)->normalization;
   fetch->kind = MAFAT_FETCH_NORMALIZATION;
   fetch->filters = mafat_span(0, f->network->layers[f->layer].out.c);
-  fetch->position = c->at;
-  fetch->bytes = (size_t)mafat_constant_bytes(c, c->n);
+  place(fetch, c, 0, c->n);
   f->stage = STAGE_WEIGHTS;
 }
 
@@ -213,12 +252,11 @@ static void fetch_filters(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
   const struct mafat_constant *weights = &constants_of(f)->weights;
-  uint64_t bytes = mafat_constant_bytes(weights, mafat_matrix_row(mafat_layer_matrix(l)));
+  uint64_t row = mafat_matrix_row(mafat_layer_matrix(l)), bytes = mafat_constant_bytes(weights, row);
   int end = f->streamed ? f->step.filters.end : l->out.c;
   fetch->kind = MAFAT_FETCH_FILTERS;
   fetch->filters = mafat_span(f->filter, f->filter + how_many(bytes, end - f->filter));
-  fetch->position = weights->at + (uint64_t)f->filter * bytes;
-  fetch->bytes = (size_t)((uint64_t)mafat_span_size(fetch->filters) * bytes);
+  place(fetch, weights, (uint64_t)f->filter * row, (uint64_t)mafat_span_size(fetch->filters) * row);
   f->filter = fetch->filters.end;
   if (f->filter == end) f->stage = STAGE_DONE;
   fetch->last = !f->streamed && f->stage == STAGE_DONE;
@@ -228,15 +266,15 @@ static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
   const struct mafat_constant *weights = &constants_of(f)->weights;
-  uint64_t bytes = mafat_constant_bytes(weights, (uint64_t)l->out.c);
-  int inputs = mafat_layer_matrix(l).inputs;
+  enum mafat_order order = (enum mafat_order)weights->order;
+  uint64_t row = mafat_order_row(l, order), bytes = mafat_constant_bytes(weights, row);
+  int rows = mafat_order_rows(l, order);
   fetch->kind = MAFAT_FETCH_TRANSPOSED;
   fetch->filters = mafat_span(0, l->out.c);
-  fetch->channels = mafat_span(f->input, f->input + how_many(bytes, inputs - f->input));
-  fetch->position = weights->at + (uint64_t)f->input * bytes;
-  fetch->bytes = (size_t)((uint64_t)mafat_span_size(fetch->channels) * bytes);
-  f->input = fetch->channels.end;
-  if (f->input == inputs) f->stage = STAGE_DONE;
+  fetch->channels = mafat_span(f->row, f->row + how_many(bytes, rows - f->row));
+  place(fetch, weights, (uint64_t)f->row * row, (uint64_t)mafat_span_size(fetch->channels) * row);
+  f->row = fetch->channels.end;
+  if (f->row == rows) f->stage = STAGE_DONE;
   fetch->last = f->stage == STAGE_DONE;
 }
 
@@ -245,9 +283,11 @@ static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
   uint64_t left = mafat_packed_layer_bytes(&f->network->layers[f->layer]) - f->done;
+  const struct mafat_constant *first = is_ready(f) || c->biases.n == 0 ? &c->weights : &c->biases;
   fetch->kind = MAFAT_FETCH_COPY;
   fetch->into = f->done;
-  fetch->position = (is_ready(f) ? c->weights.at : c->biases.at) + f->done;
+  fetch->file = first->file;
+  fetch->position = first->at + (first->file == MAFAT_CONSTANT_FILL ? 0 : f->done);
   fetch->bytes = (size_t)(left < MAFAT_FETCH_BYTES ? left : MAFAT_FETCH_BYTES);
   f->done += fetch->bytes;
   if (fetch->bytes == left) f->stage = STAGE_DONE;
@@ -286,7 +326,7 @@ static void fetch_weights(struct mafat_fetches *f, struct mafat_fetch *fetch)
   const struct mafat_layer *l = &f->network->layers[f->layer];
   if (is_ready(f) && f->streamed) fetch_slice(f, fetch);
   else if (is_ready(f) || mafat_layer_copies_weights(l)) fetch_copy(f, fetch);
-  else if (constants_of(f)->weights.order == MAFAT_ORDER_INPUTS) fetch_transposed(f, fetch);
+  else if (!mafat_order_has_filters((enum mafat_order)constants_of(f)->weights.order)) fetch_transposed(f, fetch);
   else fetch_filters(f, fetch);
 }
 
@@ -295,13 +335,22 @@ bool mafat_fetches_next(struct mafat_fetches *f, struct mafat_fetch *fetch)
   while (f->layer < 0 || f->stage == STAGE_DONE)
     if (!next_layer(f)) return false;
   *fetch = (struct mafat_fetch){.layer = f->layer, .step = f->step_number};
-  if (f->stage == STAGE_AFFINE) fetch_affine(f, fetch);
+  if (f->stage == STAGE_AFFINE && is_in_parts(f)) fetch_parts(f, fetch);
+  else if (f->stage == STAGE_AFFINE) fetch_affine(f, fetch);
   else if (f->stage == STAGE_BEHIND) fetch_behind(f, fetch);
   else fetch_weights(f, fetch);
   return true;
 }
 
 /* ---- sizes of a run ---- */
+
+int mafat_fetches_affine_rows(const struct mafat_layer_constants *c)
+{
+  int rows = 0;
+  for (int p = 0; p < MAFAT_N_PARTS; p++)
+    rows += p == MAFAT_PART_BIASES || p == MAFAT_PART_SCALES || mafat_constants_part(c, (enum mafat_part)p)->n > 0;
+  return rows;
+}
 
 static size_t most(size_t a, size_t b)
 {
@@ -312,8 +361,9 @@ static size_t most(size_t a, size_t b)
 static void size_packing(const struct mafat_fetches *f, struct mafat_fetch_sizes *sizes)
 {
   const struct mafat_layer *l = &f->network->layers[f->layer];
-  if (is_ready(f) || !mafat_layer_has_panels(l)) return;
-  sizes->affine_bytes = most(sizes->affine_bytes, 2 * (size_t)l->out.c * sizeof(float));
+  if (is_ready(f) || mafat_layer_copies_weights(l) || (!mafat_layer_has_panels(l) && !is_in_parts(f))) return;
+  size_t rows = (size_t)mafat_fetches_affine_rows(constants_of(f));
+  sizes->affine_bytes = most(sizes->affine_bytes, rows * (size_t)l->out.c * sizeof(float));
   if (!f->streamed) return;
   struct mafat_span filters = f->step.filters;
   sizes->panel_bytes = most(sizes->panel_bytes, mafat_packed_offset(l, filters.end) - mafat_packed_offset(l, filters.begin));
@@ -342,7 +392,8 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
     size_t window = mafat_fetch_window(fetch.bytes);
     if (fetch.step != step || fetch.kind != MAFAT_FETCH_SLICE) slices = 0;
     if (__builtin_add_overflow(slices, window, &slices)) code = MAFAT_ELIMIT;
-    if (__builtin_add_overflow(sizes->bytes_read, (uint64_t)fetch.bytes, &sizes->bytes_read)) code = MAFAT_ELIMIT;
+    uint64_t bytes = fetch.file < MAFAT_CONSTANT_VALUES ? fetch.bytes : 0;
+    if (__builtin_add_overflow(sizes->bytes_read, bytes, &sizes->bytes_read)) code = MAFAT_ELIMIT;
     if (__builtin_add_overflow(all, window, &all)) all = SIZE_MAX;
     largest = most(largest, slices);
     step = fetch.step;

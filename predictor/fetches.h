@@ -17,7 +17,7 @@
 struct mafat_fetch_sizes {
   size_t ring_bytes;   /* 0: nothing is read while the plan runs */
   size_t panel_bytes;  /* where filters of Darknet's file are packed for a step */
-  size_t affine_bytes; /* scales and biases of a layer of Darknet's file */
+  size_t affine_bytes; /* scales and biases of a layer of Darknet's file, and what they are made of */
   uint64_t bytes_read; /* in one run, without what alignment adds */
 };
 
@@ -31,17 +31,21 @@ enum mafat_fetch_kind {
   MAFAT_FETCH_COPY,  /* floats that go to the layer's packed weights as they are */
   /* Darknet's file: */
   MAFAT_FETCH_FILTERS,      /* weights of whole filters */
-  MAFAT_FETCH_TRANSPOSED,   /* weights of whole inputs `channels` of a transposed connected layer */
+  MAFAT_FETCH_TRANSPOSED,   /* weights in an order without filters (packing.h): rows `channels` */
   MAFAT_FETCH_BIASES,       /* of all the layer's filters */
   MAFAT_FETCH_NORMALIZATION, /* their scales, means and variances; of a batchnorm layer, too */
-  MAFAT_FETCH_AFFINE        /* both, one behind the other */
+  MAFAT_FETCH_AFFINE,       /* both, one behind the other */
+  MAFAT_FETCH_PARTS         /* `parts` of scales and biases (network/constant.h), at their places in it */
 };
 
 struct mafat_fetch {
   enum mafat_fetch_kind kind;
   int layer;
   struct mafat_span filters, channels;
-  uint64_t position; /* byte of the file */
+  unsigned file;     /* as constants have it (network/constant.h) */
+  unsigned parts;    /* as bits */
+  bool folds;        /* with these parts all are there */
+  uint64_t position; /* byte of the file; of a fill its bits */
   uint64_t into;     /* byte of the packed weights that it begins at: slices and copies */
   size_t bytes;
   bool last;         /* of a loaded (or kept) layer */
@@ -70,6 +74,9 @@ static inline size_t mafat_fetch_window(size_t bytes)
 {
   return (bytes + 2 * MAFAT_FETCH_ALIGNMENT - 1) / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT;
 }
+
+/* Values for each filter that folding the layer's scales and biases takes, these among them. */
+int mafat_fetches_affine_rows(const struct mafat_layer_constants *c);
 
 /* Does the step need the weights of its layers, or does it only prepare? */
 static inline bool mafat_fetches_step_has_weights(const struct mafat_step *step)

@@ -1,5 +1,7 @@
 #include "predictor/packing.h"
 
+#include <limits.h>
+
 int mafat_pieces(const struct mafat_sources *sources, struct mafat_span channels,
                  struct mafat_piece *pieces, int room)
 {
@@ -139,6 +141,18 @@ size_t mafat_packed_layer_bytes(const struct mafat_layer *l)
   default:
     return 0;
   }
+}
+
+int mafat_order_rows(const struct mafat_layer *l, enum mafat_order order)
+{
+  uint64_t rows = order == MAFAT_ORDER_TRANSPOSED ? (uint64_t)l->in.c : mafat_matrix_row(mafat_layer_matrix(l));
+  return rows < INT_MAX ? (int)rows : INT_MAX;
+}
+
+uint64_t mafat_order_row(const struct mafat_layer *l, enum mafat_order order)
+{
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  return order == MAFAT_ORDER_TRANSPOSED ? (uint64_t)(m.filters / l->groups) * (uint64_t)m.taps : (uint64_t)m.filters;
 }
 
 size_t mafat_packed_bytes(const struct mafat_network *n, int n_layers)

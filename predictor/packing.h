@@ -8,6 +8,7 @@
 #define MAFAT_PREDICTOR_PACKING_H
 
 #include "base/blocks.h"
+#include "network/constant.h"
 #include "network/network.h"
 
 /* In all blocks together. */
@@ -62,6 +63,20 @@ size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter);
 /* All of a layer's packed weights; 0 for layers without. Overflow of size_t saturates
  * to SIZE_MAX. */
 size_t mafat_packed_layer_bytes(const struct mafat_layer *l);
+
+/* ---- as files have them ---- */
+
+/* Filter by filter, so that some of them can be read by themselves? */
+static inline bool mafat_order_has_filters(enum mafat_order order)
+{
+  return order == MAFAT_ORDER_FILTERS || order == MAFAT_ORDER_FILTERS_TAPS;
+}
+
+/* What weights in an order without filters are read by: each input and tap of all filters, or each
+ * input of all groups. INT_MAX where there are more. */
+int mafat_order_rows(const struct mafat_layer *l, enum mafat_order order);
+/* Weights of one of them. */
+uint64_t mafat_order_row(const struct mafat_layer *l, enum mafat_order order);
 
 /* Packed weights of the first n_layers, bytes, each layer aligned to 64. */
 size_t mafat_packed_bytes(const struct mafat_network *n, int n_layers);

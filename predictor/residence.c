@@ -22,6 +22,13 @@ static size_t small_bytes(const struct mafat_group *g, const struct mafat_plan_o
   return g->cut.kind == MAFAT_CUT_ROWS ? (size_t)options->small_bytes : 0;
 }
 
+/* Can a run of the layer's filters be read by itself? */
+static bool is_read_by_filters(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
+{
+  return plan->packed || !n->constants ||
+         mafat_order_has_filters((enum mafat_order)n->constants->layers[layer].weights.order);
+}
+
 int mafat_residence_find(struct mafat_plan *plan, const struct mafat_network *n,
                          const struct mafat_plan_options *options)
 {
@@ -30,7 +37,7 @@ int mafat_residence_find(struct mafat_plan *plan, const struct mafat_network *n,
   for (int l = 0; l < plan->n_layers; l++) {
     const struct mafat_group *g = mafat_plan_group(plan, l);
     int step = mafat_plan_outermost(plan, l);
-    bool divisible = mafat_plan_reader(plan, step) == l && is_divisible(plan, n, step);
+    bool divisible = mafat_plan_reader(plan, step) == l && is_divisible(plan, n, step) && is_read_by_filters(plan, n, l);
     if (!mafat_layer_has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l])) continue;
     bool loaded = !divisible || mafat_packed_layer_bytes(&n->layers[l]) <= small_bytes(g, options);
     plan->residence[l] = g->weights.residence == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights.residence;

@@ -2,6 +2,8 @@
 
 #include "runner/weights/pack.h"
 
+#include <string.h>
+
 enum mafat_epsilon mafat_affine_epsilon(const struct mafat_network *n)
 {
   return n->fork == MAFAT_FORK_ALEXEYAB ? MAFAT_EPSILON_IN_ROOT : MAFAT_EPSILON_BESIDE_ROOT;
@@ -36,4 +38,54 @@ bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n
       bias[i] = folded.bias;
     }
   return mafat_pack_is_finite(scale, n) && mafat_pack_is_finite(bias, n);
+}
+
+/* ---- in parts ---- */
+
+/* Its row: scales' and biases' are always there. */
+static float *row_of(const struct mafat_layer_constants *c, enum mafat_part part, size_t n, float *rows)
+{
+  size_t row = part == MAFAT_PART_SCALES ? 0 : 1;
+  for (int p = MAFAT_PART_OFFSETS; p <= (int)part; p++) row += mafat_constants_part(c, (enum mafat_part)p)->n > 0;
+  return rows + row * n;
+}
+
+static void spread(float *row, const struct mafat_constant *c, const char *numbers, size_t n)
+{
+  memcpy(row, numbers, (size_t)mafat_constant_bytes(c, c->n));
+  for (size_t i = c->n; i < n; i++) row[i] = row[0];
+}
+
+static double value(const struct mafat_layer_constants *c, enum mafat_part part, size_t n, float *rows, size_t i)
+{
+  if (mafat_constants_part(c, part)->n == 0) return part == MAFAT_PART_SCALES;
+  return (double)row_of(c, part, n, rows)[i];
+}
+
+/* In double precision, as Darknet's: a small deviation makes large factors. */
+static void fold_parts(const struct mafat_layer_constants *c, size_t n, float *rows)
+{
+  bool normalized = mafat_constants_part(c, MAFAT_PART_VARIANCES)->n > 0;
+  for (size_t i = 0; i < n; i++) {
+    double factor = value(c, MAFAT_PART_SCALES, n, rows, i);
+    if (normalized) factor /= __builtin_sqrt(value(c, MAFAT_PART_VARIANCES, n, rows, i) + (double)c->parts->epsilon);
+    double shift = value(c, MAFAT_PART_OFFSETS, n, rows, i) - value(c, MAFAT_PART_MEANS, n, rows, i);
+    double bias = value(c, MAFAT_PART_BIASES, n, rows, i) + shift * factor;
+    rows[i] = (float)factor;
+    rows[n + i] = (float)bias;
+  }
+}
+
+bool mafat_affine_take_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,
+                             size_t n, float *rows)
+{
+  for (int p = 0; p < MAFAT_N_PARTS; p++) {
+    const struct mafat_constant *part = mafat_constants_part(c, (enum mafat_part)p);
+    if (!(fetch->parts & (1u << p))) continue;
+    size_t first = mafat_constant_is_read(part) ? (size_t)(part->at - fetch->position) : 0;
+    spread(row_of(c, (enum mafat_part)p, n, rows), part, data + first, n);
+  }
+  if (!fetch->folds) return true;
+  fold_parts(c, n, rows);
+  return mafat_pack_is_finite(rows, 2 * n);
 }

@@ -3,6 +3,7 @@
 #ifndef MAFAT_RUNNER_WEIGHTS_AFFINE_H
 #define MAFAT_RUNNER_WEIGHTS_AFFINE_H
 
+#include "network/network.h"
 #include "predictor/fetches.h"
 
 /* Where what keeps a deviation from being 0 is added. */
@@ -29,5 +30,10 @@ struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from, en
  * False: not all of them are finite. */
 bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n, enum mafat_epsilon epsilon,
                        float *scale, float *bias);
+
+/* The same of a fetch of parts of the layer's constants. `rows` has room for each (fetches.h: affine_rows)
+ * of n floats; with the last of them the scales are in the first of them and the biases in the second. */
+bool mafat_affine_take_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,
+                             size_t n, float *rows);
 
 #endif

@@ -70,6 +70,17 @@ static int refuse(const struct packer *p, int layer)
                     layer, mafat_layer_type_name(p->network->layers[layer].type));
 }
 
+static const struct mafat_layer_constants *constants_of(const struct packer *p, int layer)
+{
+  return &p->file->constants->layers[layer];
+}
+
+static struct mafat_pack_part part_of(const struct packer *p, const struct mafat_fetch *fetch, const float *values)
+{
+  return (struct mafat_pack_part){&constants_of(p, fetch->layer)->weights, fetch->filters, fetch->channels, values,
+                                  p->affine, p->affine + p->network->layers[fetch->layer].out.c};
+}
+
 static int take_affine(struct packer *p, const struct mafat_fetch *fetch, const float *values)
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
@@ -82,14 +93,28 @@ static int take_affine(struct packer *p, const struct mafat_fetch *fetch, const 
   return alone ? write_panels(p, fetch->layer, 0, scale, 2 * room * sizeof *scale) : MAFAT_OK;
 }
 
+static int take_parts(struct packer *p, const struct mafat_fetch *fetch, const char *data)
+{
+  const struct mafat_layer *l = &p->network->layers[fetch->layer];
+  size_t n = (size_t)l->out.c, room = (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
+  float *scale = p->affine;
+  if (!mafat_affine_take_parts(fetch, constants_of(p, fetch->layer), data, n, scale)) return refuse(p, fetch->layer);
+  p->first_filter = 0;
+  if (!fetch->folds || mafat_layer_weights_form(l) != MAFAT_WEIGHTS_AFFINE) return MAFAT_OK;
+  memmove(scale + room, scale + n, n * sizeof *scale);
+  memset(scale + n, 0, (room - n) * sizeof *scale);
+  memset(scale + room + n, 0, (room - n) * sizeof *scale);
+  return write_panels(p, fetch->layer, 0, scale, 2 * room * sizeof *scale);
+}
+
 /* Packs behind what is left of the fetch before, and writes the panels that are
  * complete. */
 static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const float *values)
 {
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
   size_t before = mafat_packed_offset(l, p->first_filter);
-  mafat_pack_filters(l, fetch->filters, values, p->affine, p->affine + l->out.c, p->pieces,
-                     (struct mafat_packed_panels){p->panels, before});
+  struct mafat_pack_part part = part_of(p, fetch, values);
+  mafat_pack(l, &part, p->pieces, (struct mafat_packed_panels){p->panels, before});
   int end = fetch->filters.end;
   if (end < l->out.c) end = mafat_pack_panel_begin(l, end);
   size_t complete = mafat_packed_offset(l, end) - before;
@@ -101,6 +126,23 @@ static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const
   }
   p->first_filter = end;
   return code;
+}
+
+/* Do rows lie one behind the other in every panel? */
+static bool rows_are_inputs(const struct packer *p, int layer)
+{
+  const struct mafat_layer *l = &p->network->layers[layer];
+  return constants_of(p, layer)->weights.order != MAFAT_ORDER_TRANSPOSED && mafat_layer_matrix(l).taps == 1 &&
+         !mafat_layer_is_grouped(l);
+}
+
+/* Rows that are scattered all over the panels: these are filled first. */
+static int take_rows(struct packer *p, const struct mafat_fetch *fetch, const float *values)
+{
+  const struct mafat_layer *l = &p->network->layers[fetch->layer];
+  struct mafat_pack_part part = part_of(p, fetch, values);
+  mafat_pack(l, &part, p->pieces, (struct mafat_packed_panels){p->panels, 0});
+  return fetch->last ? write_panels(p, fetch->layer, 0, p->panels, mafat_packed_layer_bytes(l)) : MAFAT_OK;
 }
 
 /* Some inputs of all outputs: a part of every panel. */
@@ -133,11 +175,13 @@ static int take_in(struct packer *p, const struct mafat_fetch *fetch, const char
   case MAFAT_FETCH_BIASES:
   case MAFAT_FETCH_NORMALIZATION:
   case MAFAT_FETCH_AFFINE: return take_affine(p, fetch, values); /* finite once they are folded */
+  case MAFAT_FETCH_PARTS: return take_parts(p, fetch, data);
   default: break;
   }
   if (!mafat_pack_is_finite(values, fetch->bytes / sizeof *values)) return refuse(p, fetch->layer);
   if (fetch->kind == MAFAT_FETCH_COPY) return write_panels(p, fetch->layer, (size_t)fetch->into, values, fetch->bytes);
-  return fetch->kind == MAFAT_FETCH_FILTERS ? take_filters(p, fetch, values) : take_inputs(p, fetch, values);
+  if (fetch->kind == MAFAT_FETCH_FILTERS) return take_filters(p, fetch, values);
+  return rows_are_inputs(p, fetch->layer) ? take_inputs(p, fetch, values) : take_rows(p, fetch, values);
 }
 
 static int pack_layers(struct packer *p)
@@ -203,7 +247,9 @@ static void find_sizes(struct packer *p)
     const struct mafat_layer *l = &p->network->layers[fetch.layer];
     size_t bytes = 0;
     if (fetch.bytes > largest) largest = fetch.bytes;
-    if (fetch.kind == MAFAT_FETCH_TRANSPOSED) bytes = mafat_panel_bytes(l, MAFAT_PANEL, (size_t)mafat_span_size(fetch.channels));
+    if (fetch.kind == MAFAT_FETCH_TRANSPOSED)
+      bytes = rows_are_inputs(p, fetch.layer) ? mafat_panel_bytes(l, MAFAT_PANEL, (size_t)mafat_span_size(fetch.channels))
+                                              : mafat_packed_layer_bytes(l);
     if (fetch.kind == MAFAT_FETCH_FILTERS)
       bytes = mafat_packed_offset(l, mafat_panel_end(l, mafat_pack_panel_begin(l, fetch.filters.end - 1))) -
               mafat_packed_offset(l, mafat_pack_panel_begin(l, fetch.filters.begin));
@@ -218,12 +264,13 @@ static int allocate(struct packer *p)
   const struct mafat_network *n = p->network;
   size_t room = 1, affine = 1;
   int code = mafat_fetches_open_layers(&p->fetches, n, n->n_layers, NULL, p->file->constants);
-  if (code == MAFAT_OK) code = mafat_stream_open(&p->stream, p->file->reads, p->fetches);
+  if (code == MAFAT_OK) code = mafat_stream_open(&p->stream, p->file->reads, p->fetches, n->values);
   if (code) return code;
   find_sizes(p);
   for (int l = 0; l < n->n_layers; l++) {
     size_t pieces = (size_t)mafat_pack_pieces(&n->layers[l]);
-    size_t floats = 2 * (size_t)mafat_round_up(n->layers[l].out.c, MAFAT_PANEL_STEP);
+    size_t rows = (size_t)mafat_fetches_affine_rows(constants_of(p, l));
+    size_t floats = rows * (size_t)mafat_round_up(n->layers[l].out.c, MAFAT_PANEL_STEP);
     if (pieces > room) room = pieces;
     if (floats > affine) affine = floats;
   }

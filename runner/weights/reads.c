@@ -20,8 +20,17 @@ enum {
   PATIENCE_MS = 1000       /* with a kernel that is short of memory for another read */
 };
 
+struct file {
+  char *path;
+  int fd;
+  bool direct, cached; /* cached: all of it was in the page cache, where it stays */
+  size_t alignment;
+  struct stat opened;
+};
+
 struct slot {
   enum { FREE, UNDER_WAY, DONE } state;
+  unsigned file;
   char *memory;
   size_t bytes;
   uint64_t offset;
@@ -29,11 +38,9 @@ struct slot {
 };
 
 struct mafat_reads {
-  char *path;
-  int fd;
-  bool direct, cached; /* cached: all of it was in the page cache, where it stays */
-  size_t alignment, page_bytes;
-  struct stat opened;
+  struct file *files; /* (n_files) */
+  unsigned n_files;
+  size_t alignment, page_bytes; /* alignment: the largest of a file */
   const struct mafat_reads_how *method;
   void *ring; /* the method's */
   unsigned n_under_way;
@@ -43,9 +50,9 @@ struct mafat_reads {
 
 /* ---- reading ---- */
 
-static int fail_reading(const struct mafat_reads *r, int error, uint64_t offset, struct mafat_diagnostic *d)
+static int fail_reading(const struct file *f, int error, uint64_t offset, struct mafat_diagnostic *d)
 {
-  return mafat_fail(d, MAFAT_EIO, "%s: cannot read at byte %llu: %s", r->path, (unsigned long long)offset,
+  return mafat_fail(d, MAFAT_EIO, "%s: cannot read at byte %llu: %s", f->path, (unsigned long long)offset,
                     strerror(error));
 }
 
@@ -58,19 +65,19 @@ static ssize_t read_now(int fd, void *to, size_t bytes, uint64_t offset)
   return got < 0 ? -errno : got;
 }
 
-int mafat_reads_submit(struct mafat_reads *r, unsigned slot, void *memory, size_t bytes, uint64_t offset,
-                       struct mafat_diagnostic *d)
+int mafat_reads_submit_of(struct mafat_reads *r, unsigned file, unsigned slot, void *memory, size_t bytes,
+                          uint64_t offset, struct mafat_diagnostic *d)
 {
   assert(slot < MAFAT_READS_DEPTH && r->slots[slot].state == FREE);
-  assert(bytes > 0 && offset < mafat_reads_file_bytes(r));
+  assert(bytes > 0 && offset < mafat_reads_file_bytes_of(r, file));
   assert(((uintptr_t)memory | bytes | offset) % r->alignment == 0);
   struct slot *s = &r->slots[slot];
-  *s = (struct slot){.memory = memory, .bytes = bytes, .offset = offset};
+  *s = (struct slot){.file = file, .memory = memory, .bytes = bytes, .offset = offset};
   const struct timespec moment = {.tv_nsec = 1000000};
   int error, waited_ms = 0;
-  while ((error = r->method->start(r->ring, slot, memory, bytes, offset)) != 0)
+  while ((error = r->method->start(r->ring, slot, r->files[file].fd, memory, bytes, offset)) != 0)
     if (error == EAGAIN && waited_ms++ < PATIENCE_MS) nanosleep(&moment, NULL);
-    else if (error != EINTR) return fail_reading(r, error, offset, d);
+    else if (error != EINTR) return fail_reading(&r->files[file], error, offset, d);
   s->state = UNDER_WAY;
   r->n_under_way++;
   return MAFAT_OK;
@@ -96,19 +103,20 @@ static int await_one(struct mafat_reads *r)
  * *done what there is then, at least as far as the file went when it was opened. */
 static int complete(struct mafat_reads *r, const struct slot *s, size_t *done, struct mafat_diagnostic *d)
 {
-  uint64_t left = mafat_reads_file_bytes(r) - s->offset;
+  const struct file *f = &r->files[s->file];
+  uint64_t left = mafat_reads_file_bytes_of(r, s->file) - s->offset;
   size_t needed = left < s->bytes ? (size_t)left : s->bytes;
-  size_t granule = r->direct ? r->alignment : 1;
+  size_t granule = f->direct ? f->alignment : 1;
   ssize_t got = s->result;
-  if (got == -EINTR || got == -EAGAIN || got == -ECANCELED) got = read_now(r->fd, s->memory, s->bytes, s->offset);
-  for (size_t from = 0;; got = read_now(r->fd, s->memory + from, s->bytes - from, s->offset + from)) {
-    if (got < 0) return fail_reading(r, (int)-got, s->offset + from, d);
+  if (got == -EINTR || got == -EAGAIN || got == -ECANCELED) got = read_now(f->fd, s->memory, s->bytes, s->offset);
+  for (size_t from = 0;; got = read_now(f->fd, s->memory + from, s->bytes - from, s->offset + from)) {
+    if (got < 0) return fail_reading(f, (int)-got, s->offset + from, d);
     *done = from + (size_t)got;
     if (*done >= needed) return MAFAT_OK;
     /* A direct read ends within a granule only where the file does. */
     size_t next = *done / granule * granule;
     if (next == from)
-      return mafat_fail(d, MAFAT_EFORMAT, "%s: ended while being read, at byte %llu", r->path,
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: ended while being read, at byte %llu", f->path,
                         (unsigned long long)(s->offset + *done));
     from = next;
   }
@@ -116,11 +124,11 @@ static int complete(struct mafat_reads *r, const struct slot *s, size_t *done, s
 
 /* The kernel keeps pages that are dropped in part, so that a page which this read
  * shares with a neighbour goes with the later of them. */
-static void drop_pages(const struct mafat_reads *r, uint64_t offset, size_t bytes)
+static void drop_pages(const struct mafat_reads *r, const struct file *f, uint64_t offset, size_t bytes)
 {
   uint64_t begin = offset / r->page_bytes * r->page_bytes;
   uint64_t end = (offset + bytes + r->page_bytes - 1) / r->page_bytes * r->page_bytes;
-  if (!r->direct && !r->cached) posix_fadvise(r->fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
+  if (!f->direct && !f->cached) posix_fadvise(f->fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
 }
 
 int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnostic *d)
@@ -129,11 +137,11 @@ int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnost
   struct slot *s = &r->slots[slot];
   while (s->state == UNDER_WAY) {
     int error = await_one(r);
-    if (error) return fail_reading(r, error, s->offset, d);
+    if (error) return fail_reading(&r->files[s->file], error, s->offset, d);
   }
   size_t done = 0;
   int code = complete(r, s, &done, d);
-  drop_pages(r, s->offset, s->bytes);
+  drop_pages(r, &r->files[s->file], s->offset, s->bytes);
   r->bytes_read += done;
   s->state = FREE;
   return code;
@@ -141,29 +149,29 @@ int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnost
 
 /* ---- opening ---- */
 
-static int open_file(struct mafat_reads *r, struct mafat_diagnostic *d)
+static int open_file(struct file *f, struct mafat_diagnostic *d)
 {
   /* Nobody waits for a pipe's writer. */
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  r->fd = open(r->path, flags | O_DIRECT);
-  r->direct = r->fd >= 0;
-  if (r->fd < 0) r->fd = open(r->path, flags);
-  if (r->fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", r->path, strerror(errno));
-  if (fstat(r->fd, &r->opened) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", r->path, strerror(errno));
-  if (!S_ISREG(r->opened.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", r->path);
+  f->fd = open(f->path, flags | O_DIRECT);
+  f->direct = f->fd >= 0;
+  if (f->fd < 0) f->fd = open(f->path, flags);
+  if (f->fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno));
+  if (fstat(f->fd, &f->opened) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));
+  if (!S_ISREG(f->opened.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", f->path);
   /* io_uring would take it as a wish to fail rather than wait for the disk. */
-  fcntl(r->fd, F_SETFL, r->direct ? O_DIRECT : 0);
+  fcntl(f->fd, F_SETFL, f->direct ? O_DIRECT : 0);
   return MAFAT_OK;
 }
 
 /* Is all of it in the page cache? Of files that a process neither owns nor may write to the
  * kernel says so whatever is the case. */
-static bool is_cached(const struct mafat_reads *r)
+static bool is_cached(const struct file *f)
 {
-  size_t bytes = (size_t)r->opened.st_size;
-  if (bytes == 0 || (uint64_t)bytes != mafat_reads_file_bytes(r)) return false;
-  if (r->opened.st_uid != geteuid() && access(r->path, W_OK) != 0) return false;
-  void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, r->fd, 0);
+  size_t bytes = (size_t)f->opened.st_size;
+  if (bytes == 0 || (uintmax_t)bytes != (uintmax_t)f->opened.st_size) return false;
+  if (f->opened.st_uid != geteuid() && access(f->path, W_OK) != 0) return false;
+  void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, f->fd, 0);
   if (map == MAP_FAILED) return false;
   bool cached = mafat_process_resident_bytes_of(map, bytes) >= bytes;
   munmap(map, bytes);
@@ -186,30 +194,30 @@ static bool told_alignment(int fd, size_t *alignment)
 
 /* Whether a direct read of that alignment is accepted: 0 or the error number. Beside
  * the beginning, if the file is long enough: there every alignment is good. */
-static int try_alignment(const struct mafat_reads *r, char *probe, size_t alignment)
+static int try_alignment(const struct file *f, char *probe, size_t alignment)
 {
-  uint64_t offset = mafat_reads_file_bytes(r) > alignment ? alignment : 0;
-  ssize_t got = read_now(r->fd, probe + alignment, alignment, offset);
+  uint64_t offset = (uint64_t)f->opened.st_size > alignment ? alignment : 0;
+  ssize_t got = read_now(f->fd, probe + alignment, alignment, offset);
   return got < 0 ? (int)-got : 0;
 }
 
 /* The smallest alignment of direct reads, or ordinary reads. A file system may accept
  * O_DIRECT and then not read. */
-static int settle_alignment(struct mafat_reads *r, char *probe, struct mafat_diagnostic *d)
+static int settle_alignment(struct file *f, char *probe, struct mafat_diagnostic *d)
 {
   size_t candidates[] = {512, MOST_ALIGNMENT};
-  int n = told_alignment(r->fd, &candidates[0]) ? 1 : 2;
-  for (int i = 0; r->direct && !r->cached && i < n; i++) {
-    r->alignment = candidates[i];
-    if (r->alignment == 0 || r->alignment > MOST_ALIGNMENT || (r->alignment & (r->alignment - 1))) continue;
-    int error = try_alignment(r, probe, r->alignment);
+  int n = told_alignment(f->fd, &candidates[0]) ? 1 : 2;
+  for (int i = 0; f->direct && !f->cached && i < n; i++) {
+    f->alignment = candidates[i];
+    if (f->alignment == 0 || f->alignment > MOST_ALIGNMENT || (f->alignment & (f->alignment - 1))) continue;
+    int error = try_alignment(f, probe, f->alignment);
     if (!error) return MAFAT_OK;
-    if (error == EIO) return fail_reading(r, error, 0, d);
+    if (error == EIO) return fail_reading(f, error, 0, d);
   }
-  if (r->direct) fcntl(r->fd, F_SETFL, 0);
-  r->direct = false;
-  r->alignment = ORDINARY_ALIGNMENT;
-  posix_fadvise(r->fd, 0, 0, POSIX_FADV_RANDOM); /* nothing is read ahead */
+  if (f->direct) fcntl(f->fd, F_SETFL, 0);
+  f->direct = false;
+  f->alignment = ORDINARY_ALIGNMENT;
+  posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM); /* nothing is read ahead */
   return MAFAT_OK;
 }
 
@@ -226,18 +234,19 @@ static void close_ring(struct mafat_reads *r)
 static int try_method(struct mafat_reads *r, const struct mafat_reads_how *method, char *probe,
                       struct mafat_diagnostic *d)
 {
+  const struct file *f = &r->files[0];
   r->method = method;
   r->ring = calloc(1, method->ring_bytes);
-  if (!r->ring) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->path);
-  int error = method->open(r->ring, r->fd);
+  if (!r->ring) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->path);
+  int error = method->open(r->ring);
   if (error) {
     free(r->ring);
     r->ring = NULL;
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: cannot be read by %s: %s", r->path, method->name, strerror(error));
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: cannot be read by %s: %s", f->path, method->name, strerror(error));
   }
   int code = MAFAT_OK;
-  if (r->opened.st_size > 0) code = mafat_reads_submit(r, 0, probe, r->alignment, 0, d);
-  if (r->opened.st_size > 0 && !code) code = mafat_reads_wait(r, 0, d);
+  if (f->opened.st_size > 0) code = mafat_reads_submit(r, 0, probe, r->alignment, 0, d);
+  if (f->opened.st_size > 0 && !code) code = mafat_reads_wait(r, 0, d);
   if (code) close_ring(r);
   r->bytes_read = 0;
   return code == MAFAT_EIO ? MAFAT_EUNSUPPORTED : code;
@@ -250,40 +259,57 @@ static int choose_method(struct mafat_reads *r, enum mafat_reads_method wanted, 
   static const struct mafat_reads_how *const methods[] = {
       [MAFAT_READS_URING] = &mafat_reads_uring, [MAFAT_READS_AIO] = &mafat_reads_aio, [MAFAT_READS_THREAD] = &mafat_reads_thread};
   if (wanted != MAFAT_READS_AUTO) return try_method(r, methods[wanted], probe, d);
-  const enum mafat_reads_method second = r->direct ? MAFAT_READS_AIO : MAFAT_READS_THREAD;
-  const enum mafat_reads_method third = r->direct ? MAFAT_READS_THREAD : MAFAT_READS_AIO;
+  const enum mafat_reads_method second = r->files->direct ? MAFAT_READS_AIO : MAFAT_READS_THREAD;
+  const enum mafat_reads_method third = r->files->direct ? MAFAT_READS_THREAD : MAFAT_READS_AIO;
   int code = try_method(r, methods[MAFAT_READS_URING], probe, d);
   if (code == MAFAT_EUNSUPPORTED) code = try_method(r, methods[second], probe, d);
   if (code == MAFAT_EUNSUPPORTED) code = try_method(r, methods[third], probe, d);
   return code == MAFAT_EUNSUPPORTED ? MAFAT_EIO : code;
 }
 
+static int describe_file(struct file *f, bool cached, char *probe, struct mafat_diagnostic *d)
+{
+  int code = open_file(f, d);
+  if (code) return code;
+  f->cached = cached && is_cached(f);
+  return settle_alignment(f, probe, d);
+}
+
+/* The last of the files from now on. */
+static int add_file(struct mafat_reads *r, const char *path, bool cached, char *probe, struct mafat_diagnostic *d)
+{
+  struct file *files = realloc(r->files, (r->n_files + 1) * sizeof *files);
+  if (files) r->files = files;
+  char *name = files ? strdup(path) : NULL;
+  if (!name) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  struct file *f = &files[r->n_files++];
+  *f = (struct file){.path = name, .fd = -1};
+  int code = describe_file(f, cached, probe, d);
+  if (f->alignment > r->alignment) r->alignment = f->alignment;
+  return code;
+}
+
+static char *map_probe(void)
+{
+  return mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 static int open_reads(struct mafat_reads **out, const char *path, enum mafat_reads_method method, bool cached,
                       struct mafat_diagnostic *d)
 {
   *out = NULL;
-  int code;
-  char *probe = MAP_FAILED;
   struct mafat_reads *r = calloc(1, sizeof *r);
-  if (!r) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  r->fd = -1;
-  r->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-  r->path = strdup(path);
-  if (r->path) probe = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char *probe = r ? map_probe() : MAP_FAILED;
   if (probe == MAP_FAILED) {
-    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-    goto fail;
+    free(r);
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
   }
-  if ((code = open_file(r, d))) goto fail;
-  r->cached = cached && is_cached(r);
-  if ((code = settle_alignment(r, probe, d))) goto fail;
-  if ((code = choose_method(r, method, probe, d))) goto fail;
+  r->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+  int code = add_file(r, path, cached, probe, d);
+  if (code == MAFAT_OK) code = choose_method(r, method, probe, d);
   munmap(probe, PROBE_BYTES);
-  *out = r;
-  return MAFAT_OK;
-fail:
-  if (probe != MAP_FAILED) munmap(probe, PROBE_BYTES);
-  mafat_reads_close(&r);
+  if (code == MAFAT_OK) *out = r;
+  else mafat_reads_close(&r);
   return code;
 }
 
@@ -298,31 +324,50 @@ int mafat_reads_open_cached(struct mafat_reads **out, const char *path, struct m
   return open_reads(out, path, MAFAT_READS_AUTO, true, d);
 }
 
+int mafat_reads_add(struct mafat_reads *r, const char *path, struct mafat_diagnostic *d)
+{
+  char *probe = map_probe();
+  if (probe == MAP_FAILED) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  int code = add_file(r, path, false, probe, d);
+  munmap(probe, PROBE_BYTES);
+  return code;
+}
+
 void mafat_reads_close(struct mafat_reads **reads)
 {
   if (!reads || !*reads) return;
   struct mafat_reads *r = *reads;
   close_ring(r);
-  if (r->fd >= 0) close(r->fd);
-  free(r->path);
+  for (unsigned i = 0; i < r->n_files; i++) {
+    if (r->files[i].fd >= 0) close(r->files[i].fd);
+    free(r->files[i].path);
+  }
+  free(r->files);
   free(r);
   *reads = NULL;
 }
 
 /* ---- what it is ---- */
 
-int mafat_reads_check(const struct mafat_reads *r, struct mafat_diagnostic *d)
+static int check_file(const struct file *f, struct mafat_diagnostic *d)
 {
   struct stat now;
-  if (fstat(r->fd, &now) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", r->path, strerror(errno));
-  if (now.st_size != r->opened.st_size)
-    return mafat_fail(d, MAFAT_EIO, "%s: had %llu bytes when opened, now %llu", r->path,
-                      (unsigned long long)r->opened.st_size, (unsigned long long)now.st_size);
-  if (now.st_mtim.tv_sec != r->opened.st_mtim.tv_sec || now.st_mtim.tv_nsec != r->opened.st_mtim.tv_nsec)
-    return mafat_fail(d, MAFAT_EIO, "%s: was written to after it was opened", r->path);
-  if (now.st_nlink == 0 && r->opened.st_nlink > 0)
-    return mafat_fail(d, MAFAT_EIO, "%s: was removed or replaced after it was opened", r->path);
+  if (fstat(f->fd, &now) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));
+  if (now.st_size != f->opened.st_size)
+    return mafat_fail(d, MAFAT_EIO, "%s: had %llu bytes when opened, now %llu", f->path,
+                      (unsigned long long)f->opened.st_size, (unsigned long long)now.st_size);
+  if (now.st_mtim.tv_sec != f->opened.st_mtim.tv_sec || now.st_mtim.tv_nsec != f->opened.st_mtim.tv_nsec)
+    return mafat_fail(d, MAFAT_EIO, "%s: was written to after it was opened", f->path);
+  if (now.st_nlink == 0 && f->opened.st_nlink > 0)
+    return mafat_fail(d, MAFAT_EIO, "%s: was removed or replaced after it was opened", f->path);
   return MAFAT_OK;
+}
+
+int mafat_reads_check(const struct mafat_reads *r, struct mafat_diagnostic *d)
+{
+  int code = MAFAT_OK;
+  for (unsigned i = 0; i < r->n_files && code == MAFAT_OK; i++) code = check_file(&r->files[i], d);
+  return code;
 }
 
 size_t mafat_reads_alignment(const struct mafat_reads *r)
@@ -330,9 +375,9 @@ size_t mafat_reads_alignment(const struct mafat_reads *r)
   return r->alignment;
 }
 
-uint64_t mafat_reads_file_bytes(const struct mafat_reads *r)
+uint64_t mafat_reads_file_bytes_of(const struct mafat_reads *r, unsigned file)
 {
-  return (uint64_t)r->opened.st_size;
+  return (uint64_t)r->files[file].opened.st_size;
 }
 
 uint64_t mafat_reads_bytes(const struct mafat_reads *r)
@@ -347,5 +392,5 @@ const char *mafat_reads_method_name(const struct mafat_reads *r)
 
 bool mafat_reads_direct(const struct mafat_reads *r)
 {
-  return r->direct;
+  return r->files->direct;
 }

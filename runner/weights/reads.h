@@ -1,4 +1,4 @@
-/* Asynchronous reads of one file past the page cache: O_DIRECT where the file
+/* Asynchronous reads of a file, or of some, past the page cache: O_DIRECT where the file
  * system has it, else ordinary reads whose pages are dropped behind the reader.
  * By io_uring, Linux AIO, or a helper thread with pread, whichever the kernel
  * allows first; chosen when opened. (AIO comes last where reads are ordinary: it
@@ -26,29 +26,43 @@ int mafat_reads_open(struct mafat_reads **out, const char *path, enum mafat_read
 /* The same of a file that may have been written just now: one that lies in the page cache as a
  * whole is read from there, and stays there. */
 int mafat_reads_open_cached(struct mafat_reads **out, const char *path, struct mafat_diagnostic *d);
+/* Another file, behind those that there are; at most 4096 in all. After a failure the reads are to be closed. */
+int mafat_reads_add(struct mafat_reads *r, const char *path, struct mafat_diagnostic *d);
 /* Waits for what is under way. */
 void mafat_reads_close(struct mafat_reads **reads);
 
 /* Power of two, at most 4096: offset, length and memory of every read are its multiples. */
 size_t mafat_reads_alignment(const struct mafat_reads *r);
-uint64_t mafat_reads_file_bytes(const struct mafat_reads *r);
+uint64_t mafat_reads_file_bytes_of(const struct mafat_reads *r, unsigned file);
 
-/* Starts reading bytes [offset, offset + bytes) into memory, which is the kernel's
+static inline uint64_t mafat_reads_file_bytes(const struct mafat_reads *r)
+{
+  return mafat_reads_file_bytes_of(r, 0);
+}
+
+/* Starts reading bytes [offset, offset + bytes) of a file into memory, which is the kernel's
  * until the slot has been waited for. A free slot, below MAFAT_READS_DEPTH. The file
  * may end within the range, not before it; memory past its end is undefined then.
  * MAFAT_EIO when the kernel does not take it: then the slot stays free. */
-int mafat_reads_submit(struct mafat_reads *r, unsigned slot, void *memory, size_t bytes, uint64_t offset,
-                       struct mafat_diagnostic *d);
+int mafat_reads_submit_of(struct mafat_reads *r, unsigned file, unsigned slot, void *memory, size_t bytes,
+                          uint64_t offset, struct mafat_diagnostic *d);
+
+static inline int mafat_reads_submit(struct mafat_reads *r, unsigned slot, void *memory, size_t bytes, uint64_t offset,
+                                     struct mafat_diagnostic *d)
+{
+  return mafat_reads_submit_of(r, 0, slot, memory, bytes, offset, d);
+}
+
 /* Until the slot's read is done, and the slot free again. MAFAT_EIO when reading
  * failed; MAFAT_EFORMAT when the file ended earlier than it did when opened. */
 int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnostic *d);
 
-/* MAFAT_EIO when the file is no longer what was opened: its length, its time of
- * modification, or no name leads to it any more. One fstat. */
+/* MAFAT_EIO when a file is no longer what was opened: its length, its time of
+ * modification, or no name leads to it any more. One fstat each. */
 int mafat_reads_check(const struct mafat_reads *r, struct mafat_diagnostic *d);
 
 uint64_t mafat_reads_bytes(const struct mafat_reads *r); /* read so far */
 const char *mafat_reads_method_name(const struct mafat_reads *r); /* "io_uring", "aio", "thread" */
-bool mafat_reads_direct(const struct mafat_reads *r); /* O_DIRECT */
+bool mafat_reads_direct(const struct mafat_reads *r); /* O_DIRECT, of the first file */
 
 #endif

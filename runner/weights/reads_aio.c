@@ -9,9 +9,9 @@
 /* Newer architectures of 32 bits have no io_getevents. */
 #if !defined SYS_io_setup || !defined SYS_io_getevents
 
-static int open_ring(void *memory, int fd)
+static int open_ring(void *memory)
 {
-  (void)memory, (void)fd;
+  (void)memory;
   return ENOSYS;
 }
 
@@ -22,15 +22,13 @@ const struct mafat_reads_how mafat_reads_aio = {.name = "aio", .ring_bytes = 1, 
 #include <linux/aio_abi.h>
 
 struct ring {
-  int fd;
   aio_context_t context;
   struct iocb blocks[MAFAT_READS_DEPTH]; /* [slot]; the kernel copies them, valgrind looks again at the end */
 };
 
-static int open_ring(void *memory, int fd)
+static int open_ring(void *memory)
 {
   struct ring *r = memory;
-  r->fd = fd;
   return syscall(SYS_io_setup, MAFAT_READS_DEPTH, &r->context) == 0 ? 0 : errno;
 }
 
@@ -40,11 +38,11 @@ static void close_ring(void *memory)
   syscall(SYS_io_destroy, r->context);
 }
 
-static int start(void *memory, unsigned slot, void *to, size_t bytes, uint64_t offset)
+static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, uint64_t offset)
 {
   struct ring *r = memory;
   struct iocb *block = &r->blocks[slot];
-  *block = (struct iocb){.aio_data = slot, .aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (uint32_t)r->fd,
+  *block = (struct iocb){.aio_data = slot, .aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = (uint32_t)fd,
                          .aio_buf = (uintptr_t)to, .aio_nbytes = bytes, .aio_offset = (int64_t)offset};
   long taken = syscall(SYS_io_submit, r->context, 1L, &block);
   return taken == 1 ? 0 : taken == 0 ? EAGAIN : errno;

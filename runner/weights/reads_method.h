@@ -12,11 +12,11 @@ struct mafat_reads_how {
   const char *name;
   size_t ring_bytes; /* of the memory that the others are given: zeros before open */
   /* 0, or the error number why it cannot be; then it needs no close. */
-  int (*open)(void *ring, int fd);
+  int (*open)(void *ring);
   /* Nothing is under way. */
   void (*close)(void *ring);
   /* Begins a read whose slot has none under way. 0 or an error number; EAGAIN: later. */
-  int (*start)(void *ring, unsigned slot, void *memory, size_t bytes, uint64_t offset);
+  int (*start)(void *ring, unsigned slot, int fd, void *memory, size_t bytes, uint64_t offset);
   /* Sleeps until one of the reads under way is done, whichever: its slot, and the
    * bytes that it read or the negated error number. 0 or an error number; EINTR: again. */
   int (*next)(void *ring, unsigned *slot, ssize_t *result);

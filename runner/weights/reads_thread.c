@@ -11,6 +11,7 @@
 enum { STACK_BYTES = 64 << 10 }; /* mapped; a page or two are touched */
 
 struct job {
+  int fd;
   char *memory;
   size_t bytes;
   uint64_t offset;
@@ -24,7 +25,6 @@ struct queue {
 };
 
 struct ring {
-  int fd;
   pid_t process; /* that has the thread: a child of fork() has it not */
   pthread_t thread;
   pthread_mutex_t mutex; /* of all that follows */
@@ -57,7 +57,7 @@ static void *read_jobs(void *memory)
     unsigned slot = get(&r->asked);
     struct job *job = &r->jobs[slot];
     pthread_mutex_unlock(&r->mutex);
-    job->result = pread(r->fd, job->memory, job->bytes, (off_t)job->offset);
+    job->result = pread(job->fd, job->memory, job->bytes, (off_t)job->offset);
     if (job->result < 0) job->result = -errno;
     pthread_mutex_lock(&r->mutex);
     put(&r->done, slot);
@@ -91,10 +91,9 @@ static void destroy(struct ring *r)
   pthread_mutex_destroy(&r->mutex);
 }
 
-static int open_ring(void *memory, int fd)
+static int open_ring(void *memory)
 {
   struct ring *r = memory;
-  r->fd = fd;
   r->process = getpid();
   pthread_mutex_init(&r->mutex, NULL);
   pthread_cond_init(&r->work, NULL);
@@ -116,11 +115,11 @@ static void close_ring(void *memory)
   destroy(r);
 }
 
-static int start(void *memory, unsigned slot, void *to, size_t bytes, uint64_t offset)
+static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, uint64_t offset)
 {
   struct ring *r = memory;
   pthread_mutex_lock(&r->mutex);
-  r->jobs[slot] = (struct job){.memory = to, .bytes = bytes, .offset = offset};
+  r->jobs[slot] = (struct job){.fd = fd, .memory = to, .bytes = bytes, .offset = offset};
   put(&r->asked, slot);
   pthread_cond_signal(&r->work);
   pthread_mutex_unlock(&r->mutex);

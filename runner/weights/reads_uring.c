@@ -5,9 +5,9 @@
 
 #ifdef MAFAT_WITHOUT_URING
 
-static int open_ring(void *memory, int fd)
+static int open_ring(void *memory)
 {
-  (void)memory, (void)fd;
+  (void)memory;
   return ENOSYS;
 }
 
@@ -18,16 +18,14 @@ const struct mafat_reads_how mafat_reads_uring = {.name = "io_uring", .ring_byte
 #include <liburing.h>
 
 struct ring {
-  int fd;
   struct io_uring uring;
   struct io_uring_sqe *refused; /* an entry that the kernel has not taken: the next read's */
   struct iovec vectors[MAFAT_READS_DEPTH]; /* [slot]; kernels before 5.5 look until the read is done */
 };
 
-static int open_ring(void *memory, int fd)
+static int open_ring(void *memory)
 {
   struct ring *r = memory;
-  r->fd = fd;
   return -io_uring_queue_init(MAFAT_READS_DEPTH, &r->uring, 0);
 }
 
@@ -39,13 +37,13 @@ static void close_ring(void *memory)
 
 /* Every read is submitted alone, so that there is always an entry. readv, for
  * read came with 5.6. */
-static int start(void *memory, unsigned slot, void *to, size_t bytes, uint64_t offset)
+static int start(void *memory, unsigned slot, int fd, void *to, size_t bytes, uint64_t offset)
 {
   struct ring *r = memory;
   struct io_uring_sqe *entry = r->refused ? r->refused : io_uring_get_sqe(&r->uring);
   if (!entry) return EAGAIN;
   r->vectors[slot] = (struct iovec){.iov_base = to, .iov_len = bytes};
-  io_uring_prep_readv(entry, r->fd, &r->vectors[slot], 1, offset);
+  io_uring_prep_readv(entry, fd, &r->vectors[slot], 1, offset);
   io_uring_sqe_set_data(entry, &r->vectors[slot]);
   int taken = io_uring_submit(&r->uring);
   r->refused = taken == 1 ? NULL : entry;

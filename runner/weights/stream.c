@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A fetch in the ring: its number in the queue is its slot. */
 struct entry {
@@ -13,6 +14,7 @@ struct entry {
 struct mafat_stream {
   struct mafat_reads *reads;
   struct mafat_fetches *fetches;
+  const float *values;
   char *ring;
   size_t ring_bytes;
   struct mafat_fetch next; /* to be submitted */
@@ -22,13 +24,15 @@ struct mafat_stream {
   unsigned first, n, n_taken;
 };
 
-int mafat_stream_open(struct mafat_stream **out, struct mafat_reads *reads, struct mafat_fetches *fetches)
+int mafat_stream_open(struct mafat_stream **out, struct mafat_reads *reads, struct mafat_fetches *fetches,
+                      const float *values)
 {
   struct mafat_stream *s = calloc(1, sizeof *s);
   *out = s;
   if (!s) return MAFAT_ENOMEM;
   s->reads = reads;
   s->fetches = fetches;
+  s->values = values;
   return MAFAT_OK;
 }
 
@@ -60,9 +64,15 @@ static unsigned slot_of(const struct mafat_stream *s, unsigned i)
   return (s->first + i) % MAFAT_READS_DEPTH;
 }
 
+static bool is_read(const struct mafat_fetch *fetch)
+{
+  return fetch->file < MAFAT_CONSTANT_VALUES;
+}
+
 void mafat_stream_stop(struct mafat_stream *s)
 {
-  for (unsigned i = s->n_taken; i < s->n; i++) mafat_reads_wait(s->reads, slot_of(s, i), NULL);
+  for (unsigned i = s->n_taken; i < s->n; i++)
+    if (is_read(&entry_at(s, i)->fetch)) mafat_reads_wait(s->reads, slot_of(s, i), NULL);
   s->n = s->n_taken = 0;
   s->has_next = false;
 }
@@ -89,17 +99,30 @@ static size_t round_up(size_t bytes, size_t unit)
   return (bytes + unit - 1) / unit * unit;
 }
 
+/* What lies in no file, as if it had been read. */
+static void make(const struct mafat_stream *s, const struct mafat_fetch *fetch, char *to)
+{
+  if (fetch->file == MAFAT_CONSTANT_VALUES) {
+    memcpy(to, (const char *)s->values + fetch->position, fetch->bytes);
+    return;
+  }
+  uint32_t bits = (uint32_t)fetch->position;
+  for (size_t at = 0; at < fetch->bytes; at += sizeof bits) memcpy(to + at, &bits, sizeof bits);
+}
+
 /* False when there is no room for it now. */
 static bool submit_next(struct mafat_stream *s, int *code, struct mafat_diagnostic *d)
 {
   struct entry *e = entry_at(s, s->n);
   size_t unit = mafat_reads_alignment(s->reads);
-  size_t skip = (size_t)(s->next.position % unit), bytes = round_up(skip + s->next.bytes, unit);
+  size_t skip = is_read(&s->next) ? (size_t)(s->next.position % unit) : 0, bytes = round_up(skip + s->next.bytes, unit);
   if (s->n == MAFAT_READS_DEPTH || !find_place(s, round_up(bytes, MAFAT_FETCH_ALIGNMENT), &e->begin)) return false;
   e->fetch = s->next;
   e->skip = skip;
   e->end = e->begin + round_up(bytes, MAFAT_FETCH_ALIGNMENT);
-  *code = mafat_reads_submit(s->reads, slot_of(s, s->n), s->ring + e->begin, bytes, s->next.position - skip, d);
+  if (!is_read(&s->next)) make(s, &s->next, s->ring + e->begin);
+  else *code = mafat_reads_submit_of(s->reads, s->next.file, slot_of(s, s->n), s->ring + e->begin, bytes,
+                                     s->next.position - skip, d);
   if (*code) return false;
   s->n++;
   s->has_next = mafat_fetches_next(s->fetches, &s->next);
@@ -127,9 +150,13 @@ int mafat_stream_take(struct mafat_stream *s, struct mafat_fetch *fetch, const c
   assert(s->n_taken < s->n); /* the ring holds what a step needs together */
   unsigned slot = slot_of(s, s->n_taken++);
   const struct entry *e = &s->entries[slot];
+  size_t odd = e->skip % sizeof(float);
+  char *from = s->ring + e->begin + e->skip;
   *fetch = e->fetch;
-  *data = s->ring + e->begin + e->skip;
-  return mafat_reads_wait(s->reads, slot, d);
+  *data = from - odd;
+  code = is_read(fetch) ? mafat_reads_wait(s->reads, slot, d) : MAFAT_OK;
+  if (odd && code == MAFAT_OK) memmove(from - odd, from, fetch->bytes);
+  return code;
 }
 
 void mafat_stream_free(struct mafat_stream *s)

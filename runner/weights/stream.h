@@ -10,8 +10,10 @@
 
 struct mafat_stream;
 
-/* `reads` and `fetches` stay the caller's, who touches neither from now on. */
-int mafat_stream_open(struct mafat_stream **out, struct mafat_reads *reads, struct mafat_fetches *fetches);
+/* `reads` and `fetches` stay the caller's, who touches neither from now on. `values`: what fetches that
+ * lie in no file are made of (network/constant.h); may be NULL where there are none. */
+int mafat_stream_open(struct mafat_stream **out, struct mafat_reads *reads, struct mafat_fetches *fetches,
+                      const float *values);
 /* Stops first. */
 void mafat_stream_close(struct mafat_stream **stream);
 
@@ -26,7 +28,8 @@ void mafat_stream_stop(struct mafat_stream *s);
 int mafat_stream_submit(struct mafat_stream *s, struct mafat_diagnostic *d);
 /* The step that the next fetch to be taken is for; -1: there is none. */
 long long mafat_stream_next_step(const struct mafat_stream *s);
-/* Waits for the next fetch, which there must be: its bytes are at *data until freed. */
+/* Waits for the next fetch, which there must be: its bytes are at *data until freed. Its first float is
+ * aligned, wherever it lay in the file. */
 int mafat_stream_take(struct mafat_stream *s, struct mafat_fetch *fetch, const char **data,
                       struct mafat_diagnostic *d);
 /* Frees all that was taken. */

@@ -29,7 +29,7 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
   if (t->checked) return MAFAT_OK;
   if (!w->file->packed) /* normalization: once it is folded */
     return fetch->kind == MAFAT_FETCH_NORMALIZATION || fetch->kind == MAFAT_FETCH_AFFINE ||
-           mafat_pack_is_finite((const float *)(const void *)data, fetch->bytes / sizeof(float))
+           fetch->kind == MAFAT_FETCH_PARTS || mafat_pack_is_finite((const float *)(const void *)data, fetch->bytes / sizeof(float))
                ? MAFAT_OK : refuse(w, fetch->layer, d);
   t->checksum += mafat_packed_checksum(data, fetch->into, fetch->bytes);
   t->left -= fetch->bytes;
@@ -58,6 +58,23 @@ static int take_affine(struct mafat_weights *w, const struct mafat_fetch *fetch,
   return good || w->trust[fetch->layer].checked ? MAFAT_OK : refuse(w, fetch->layer, d);
 }
 
+/* What scales and biases are made of: in the affine buffer; with the last of them, of batchnorm
+ * layers, to their panels. */
+static int take_parts(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
+                      struct mafat_diagnostic *d)
+{
+  const struct mafat_layer *l = &w->network->layers[fetch->layer];
+  size_t n = (size_t)l->out.c, room = (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
+  bool good = mafat_affine_take_parts(fetch, &w->file->constants->layers[fetch->layer], data, n, w->affine);
+  if (!good && !w->trust[fetch->layer].checked) return refuse(w, fetch->layer, d);
+  if (!fetch->folds || mafat_layer_weights_form(l) != MAFAT_WEIGHTS_AFFINE) return MAFAT_OK;
+  float *scale = floats_of(w->panels[fetch->layer]);
+  memset(scale, 0, 2 * room * sizeof *scale);
+  memcpy(scale, w->affine, n * sizeof *scale);
+  memcpy(scale + room, w->affine + n, n * sizeof *scale);
+  return MAFAT_OK;
+}
+
 static void take_slices(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data)
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
@@ -73,6 +90,8 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   const float *values = (const float *)(const void *)data;
   const float *scale = w->affine, *bias = scale ? scale + l->out.c : NULL; /* NULL: no fetch of the plan folds any */
+  const struct mafat_pack_part part = {&w->file->constants->layers[fetch->layer].weights, fetch->filters,
+                                       fetch->channels, values, scale, bias};
   struct mafat_packed_panels panels = w->panels[fetch->layer];
   int code = check(w, fetch, data, d);
   if (code) return code;
@@ -80,9 +99,8 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
   case MAFAT_FETCH_SLICE: take_slices(w, fetch, data); break;
   case MAFAT_FETCH_COPY: memcpy(panels.bytes + fetch->into, data, fetch->bytes); break;
   case MAFAT_FETCH_FILTERS:
-    mafat_pack_filters(l, fetch->filters, values, scale, bias, w->pieces, panels);
-    break;
-  case MAFAT_FETCH_TRANSPOSED: mafat_pack_inputs(l, fetch->channels, values, scale, bias, panels); break;
+  case MAFAT_FETCH_TRANSPOSED: mafat_pack(l, &part, w->pieces, panels); break;
+  case MAFAT_FETCH_PARTS: return take_parts(w, fetch, data, d);
   default: return take_affine(w, fetch, values, d);
   }
   return MAFAT_OK;

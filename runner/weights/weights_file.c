@@ -92,6 +92,47 @@ static int place_darknet(struct mafat_weights_file *f, const char *beginning, co
   return mafat_darknet_check_length(f->constants, n, file_bytes, f->name, warnings, d);
 }
 
+/* ---- a model's own ---- */
+
+static int refuse_count(const struct mafat_weights_file *f, const struct mafat_network *n, int layer, uint64_t expected,
+                        uint64_t found, struct mafat_diagnostic *d)
+{
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] expects %llu numbers, found %llu", f->name, layer,
+                    mafat_layer_type_name(n->layers[layer].type), (unsigned long long)expected, (unsigned long long)found);
+}
+
+/* Does the constant end where its file does, or before? */
+static int check_end(const struct mafat_weights_file *f, const struct mafat_network *n, int layer,
+                     const struct mafat_constant *c, struct mafat_diagnostic *d)
+{
+  if (c->n == 0 || c->file == MAFAT_CONSTANT_FILL) return MAFAT_OK;
+  bool read = mafat_constant_is_read(c);
+  uint64_t file_bytes = read ? mafat_reads_file_bytes_of(f->reads, c->file) : n->n_values * sizeof *n->values;
+  uint64_t end = mafat_constant_end(c);
+  if (end >= c->at && end <= file_bytes) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] expects %llu numbers from byte %llu on, found a file of %llu bytes",
+                    read && c->file ? n->files[c->file - 1] : f->name, layer, mafat_layer_type_name(n->layers[layer].type),
+                    (unsigned long long)c->n, (unsigned long long)c->at, (unsigned long long)file_bytes);
+}
+
+/* The network says where, and in which files. */
+static int place_own(struct mafat_weights_file *f, const struct mafat_network *n, struct mafat_diagnostic *d)
+{
+  int code = MAFAT_OK;
+  f->constants = n->constants;
+  for (int i = 0; i < n->n_files && code == MAFAT_OK; i++) code = mafat_reads_add(f->reads, n->files[i], d);
+  for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
+    const struct mafat_layer_constants *c = &n->constants->layers[l];
+    uint64_t filters = (uint64_t)n->layers[l].out.c, weights = mafat_layer_weight_counts(&n->layers[l]).weights;
+    code = c->weights.n == weights ? check_end(f, n, l, &c->weights, d) : refuse_count(f, n, l, weights, c->weights.n, d);
+    for (int p = 0; p < MAFAT_N_PARTS && code == MAFAT_OK; p++) {
+      const struct mafat_constant *part = mafat_constants_part(c, (enum mafat_part)p);
+      code = part->n <= 1 || part->n == filters ? check_end(f, n, l, part, d) : refuse_count(f, n, l, filters, part->n, d);
+    }
+  }
+  return code;
+}
+
 /* ---- opening ---- */
 
 static int check(struct mafat_weights_file *f, const struct mafat_network *n,
@@ -102,7 +143,9 @@ static int check(struct mafat_weights_file *f, const struct mafat_network *n,
   size_t there = file_bytes < sizeof beginning ? (size_t)file_bytes : sizeof beginning;
   int code = there ? read_stretch(f->reads, 0, beginning, there, d) : MAFAT_OK;
   if (code) return code;
-  if (!mafat_packed_begins(beginning)) return place_darknet(f, beginning, n, warnings, d);
+  bool packed = mafat_packed_begins(beginning);
+  if (!packed && n->format != MAFAT_FORMAT_DARKNET) return place_own(f, n, d);
+  if (!packed) return place_darknet(f, beginning, n, warnings, d);
   code = open_packed(&f->packed, f->reads, f->name, n, false, d);
   return code ? code : place_packed(f, n, d);
 }

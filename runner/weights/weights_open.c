@@ -63,10 +63,13 @@ static int map_kept(struct mafat_weights *w, const bool *kept, struct mafat_diag
 /* Of all layers that will be packed. */
 static size_t largest_affine(const struct mafat_weights *w)
 {
-  size_t floats = 0;
-  for (int l = 0; l < w->n_layers; l++)
-    if (floats < 2 * (size_t)w->network->layers[l].out.c) floats = 2 * (size_t)w->network->layers[l].out.c;
-  return floats;
+  size_t most = 0;
+  for (int l = 0; l < w->n_layers; l++) {
+    size_t rows = (size_t)mafat_fetches_affine_rows(&w->file->constants->layers[l]);
+    size_t floats = rows * (size_t)w->network->layers[l].out.c;
+    if (most < floats) most = floats;
+  }
+  return most;
 }
 
 enum { MOST_KEPT_READS = 6 };
@@ -88,7 +91,7 @@ static int take_all(struct mafat_weights *w, struct mafat_fetches *fetches, char
   struct mafat_stream *s;
   struct mafat_fetch fetch;
   const char *data;
-  int code = mafat_stream_open(&s, w->file->reads, fetches);
+  int code = mafat_stream_open(&s, w->file->reads, fetches, w->network->values);
   if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
   mafat_stream_rewind(s, ring, ring_bytes);
   while (code == MAFAT_OK && mafat_stream_next_step(s) >= 0) {
@@ -128,6 +131,15 @@ static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_dia
 
 /* ---- opening: what is read in runs ---- */
 
+/* In an order that the plan, which goes by the network's own constants, has not foreseen? */
+static bool lies_otherwise(const struct mafat_weights *w, int layer)
+{
+  enum mafat_order order = (enum mafat_order)w->file->constants->layers[layer].weights.order;
+  const struct mafat_constants *foreseen = w->network->constants;
+  return order != MAFAT_ORDER_READY && !mafat_order_has_filters(order) &&
+         !(foreseen && foreseen->layers[layer].weights.order == order);
+}
+
 static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_diagnostic *d)
 {
   struct mafat_fetch_sizes sizes;
@@ -136,7 +148,7 @@ static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_
     const struct mafat_layer *layer = &w->network->layers[l];
     if (!used[l] || w->plan->residence[l] == MAFAT_KEPT || mafat_packed_layer_bytes(layer) == 0) continue;
     any = true;
-    if (w->file->constants->layers[l].weights.order == MAFAT_ORDER_INPUTS)
+    if (lies_otherwise(w, l))
       return mafat_fail(d, MAFAT_EUNSUPPORTED,
                         "%s: layer %d [%s] lies transposed, which cannot be read a part at a time: "
                         "build/pack_weights makes a file that can", w->file->name, l, mafat_layer_type_name(layer->type));
@@ -147,7 +159,7 @@ static int prepare_runs(struct mafat_weights *w, const bool *used, struct mafat_
                       w->plan->packed ? "packed weights" : "Darknet weights");
   int code = mafat_fetches_size(w->network, w->plan, &sizes);
   if (code == MAFAT_OK) code = mafat_fetches_open(&w->fetches, w->network, w->plan, w->file->constants);
-  if (code == MAFAT_OK) code = mafat_stream_open(&w->stream, w->file->reads, w->fetches);
+  if (code == MAFAT_OK) code = mafat_stream_open(&w->stream, w->file->reads, w->fetches, w->network->values);
   w->ring_bytes = sizes.ring_bytes;
   return code ? mafat_fail(d, code, "%s: %s", w->file->name, mafat_error_name(code)) : MAFAT_OK;
 }

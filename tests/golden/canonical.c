@@ -207,7 +207,7 @@ static int tell_arena(struct golden_text *t, const struct golden_case *c)
 
 static const char *fetch_name(enum mafat_fetch_kind kind)
 {
-  static const char *const names[] = {"slice", "copy", "filters", "transposed", "biases", "normalization", "affine"};
+  static const char *const names[] = {"slice", "copy", "filters", "transposed", "biases", "normalization", "affine", "parts"};
   return names[kind];
 }
 
