@@ -44,7 +44,8 @@ static struct mafat_flat_vtable read_vtable(struct mafat_flat *f, uint64_t at)
   uint16_t bytes[2], n;
   if (!take(f, at, sizeof bytes, bytes)) return v;
   if (bytes[0] < sizeof bytes || bytes[0] % 2 || bytes[1] < 4)
-    mafat_flat_fail(f, MAFAT_EFORMAT, "expected a vtable in byte %llu, found one of %u bytes for tables of %u", (unsigned long long)at, bytes[0], bytes[1]);
+    mafat_flat_fail(f, MAFAT_EFORMAT, "expected a vtable in byte %llu, found one of %u bytes for tables of %u", (unsigned long long)at,
+                    bytes[0], bytes[1]);
   v.table_bytes = bytes[1];
   n = (uint16_t)((bytes[0] - sizeof bytes) / 2);
   if (n > MAFAT_FLAT_FIELDS) n = MAFAT_FLAT_FIELDS;
