@@ -2,7 +2,7 @@
 #ifndef MAFAT_FORMATS_TFLITE_READER_H
 #define MAFAT_FORMATS_TFLITE_READER_H
 
-#include "formats/tflite/tflite.h"
+#include "formats/tflite/model.h"
 
 /* Names and lists lie in blocks, which go together. */
 struct mafat_tflite_block {

@@ -5,26 +5,6 @@ enum { TENSOR_SHAPE = 0, TENSOR_TYPE, TENSOR_BUFFER, TENSOR_NAME, TENSOR_QUANTIZ
 enum { QUANTIZATION_SCALE = 2, QUANTIZATION_ZERO_POINT = 3, QUANTIZATION_DIMENSION = 6 };
 enum { BUFFER_DATA = 0, BUFFER_AT = 1, BUFFER_BYTES = 2 };
 
-/* Of elements; 0: packed, or of no fixed size. */
-static const struct {
-  const char *name;
-  unsigned bytes;
-} types[MAFAT_TFLITE_N_TYPES] = {{"FLOAT32", 4}, {"FLOAT16", 2}, {"INT32", 4}, {"UINT8", 1}, {"INT64", 8}, {"STRING", 0}, {"BOOL", 1},
-                                 {"INT16", 2}, {"COMPLEX64", 8}, {"INT8", 1}, {"FLOAT64", 8}, {"COMPLEX128", 16}, {"UINT64", 8},
-                                 {"RESOURCE", 0}, {"VARIANT", 0}, {"UINT32", 4}, {"UINT16", 2}, {"INT4", 0}};
-
-const char *mafat_tflite_type_name(int type)
-{
-  return type >= 0 && type < MAFAT_TFLITE_N_TYPES ? types[type].name : NULL;
-}
-
-uint64_t mafat_tflite_elements(const struct mafat_tflite_tensor *t)
-{
-  uint64_t n = 1;
-  for (int i = 0; i < t->rank; i++) n *= (uint64_t)t->shape[i]; /* was found to fit */
-  return n;
-}
-
 static void read_shape(struct mafat_tflite_reader *r, const struct mafat_flat_table *t, struct mafat_tflite_tensor *to)
 {
   int32_t signature[MAFAT_TFLITE_MAX_RANK];
@@ -78,11 +58,11 @@ static void read_buffer(struct mafat_tflite_reader *r, uint32_t number, struct m
 
 static void check_bytes(struct mafat_tflite_reader *r, struct mafat_tflite_tensor *t)
 {
-  uint64_t elements = mafat_tflite_elements(t), wanted = elements * types[t->type].bytes;
+  uint64_t elements = mafat_tflite_elements(t), wanted = elements * mafat_tflite_type_bytes((int)t->type);
   t->constant = t->bytes > 0 || (elements == 0 && !r->f.code);
   if (t->bytes > 0 && wanted > 0 && wanted != t->bytes)
     mafat_flat_fail(&r->f, MAFAT_EFORMAT, "tensor %s: expected %llu bytes by its shape and type %s, found %llu", t->name,
-                    (unsigned long long)wanted, types[t->type].name, (unsigned long long)t->bytes);
+                    (unsigned long long)wanted, mafat_tflite_type_name((int)t->type), (unsigned long long)t->bytes);
 }
 
 void mafat_tflite_read_tensor(struct mafat_tflite_reader *r, const struct mafat_flat_table *t, struct mafat_tflite_tensor *to)

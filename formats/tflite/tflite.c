@@ -1,3 +1,5 @@
+#include "formats/tflite/tflite.h"
+
 #include "formats/tflite/reader.h"
 
 #include <stdio.h>
@@ -15,13 +17,6 @@ enum { SCHEMA_VERSION = 3, MAX_CODES = 1 << 12 };
 bool mafat_tflite_begins(const char beginning[MAFAT_FLAT_IDENTIFIER_BYTES])
 {
   return mafat_flat_begins(beginning, "TFL3");
-}
-
-const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o, char room[MAFAT_TFLITE_LABEL_ROOM])
-{
-  int made = o->n_outputs > 0 ? o->outputs[0] : -1;
-  snprintf(room, MAFAT_TFLITE_LABEL_ROOM, "%.80s %.150s", o->name, made >= 0 && made < m->n_tensors ? m->tensors[made].name : "");
-  return room;
 }
 
 /* ---- operators' codes ---- */

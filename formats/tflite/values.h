@@ -2,7 +2,7 @@
 #ifndef MAFAT_FORMATS_TFLITE_VALUES_H
 #define MAFAT_FORMATS_TFLITE_VALUES_H
 
-#include "formats/tflite/tflite.h"
+#include "formats/tflite/model.h"
 
 /* The numbers of a constant tensor of at most `most` elements, in their order, *n of them: of type INT32, INT64, INT16, INT8, UINT8 or
  * BOOL; floats: of these or FLOAT32. Quantized ones as they lie there. MAFAT_EUNSUPPORTED: no constant, of another type, too many. */

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
 #include "tests/support/tflite_models.h"
 

@@ -170,7 +170,8 @@ static void put_operator(struct writer *w, size_t where, const struct test_tflit
 static void put_code(struct writer *w, size_t where, const struct test_tflite_operator *o)
 {
   size_t name;
-  struct field fields[4] = {{0, 1, (uint64_t)(o->code < 127 ? o->code : 127), NULL}, {2, 4, 1, NULL}, {3, 4, (uint64_t)o->code, NULL}, {1, 0, 0, &name}};
+  uint64_t code = (uint64_t)o->code;
+  struct field fields[4] = {{0, 1, code < 127 ? code : 127, NULL}, {2, 4, 1, NULL}, {3, 4, code, NULL}, {1, 0, 0, &name}};
   put_table_at(w, where, fields, o->custom ? 4 : 3);
   if (o->custom) put_string(w, name, o->custom);
 }

@@ -1,4 +1,5 @@
 /* .tflite files: what is read of them, and that none of them can do harm. */
+#include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/random.h"
@@ -97,7 +98,8 @@ START_TEST(operators_are_read)
   ck_assert(h.model->inputs[0] == WHOLE_INPUT && h.model->outputs[0] == WHOLE_FLAT && h.model->outputs[1] == WHOLE_BOXES);
   ck_assert_str_eq(o[WHOLE_CONVOLUTION].name, "CONV_2D");
   ck_assert_str_eq(mafat_tflite_label(h.model, &o[WHOLE_CONVOLUTION], label), "CONV_2D map");
-  ck_assert(o[WHOLE_CONVOLUTION].n_inputs == 3 && memcmp(o[WHOLE_CONVOLUTION].inputs, whole.operators[WHOLE_CONVOLUTION].inputs, 3 * sizeof(int32_t)) == 0);
+  ck_assert_int_eq(o[WHOLE_CONVOLUTION].n_inputs, 3);
+  ck_assert_mem_eq(o[WHOLE_CONVOLUTION].inputs, whole.operators[WHOLE_CONVOLUTION].inputs, 3 * sizeof(int32_t));
   struct mafat_tflite_window w = o[WHOLE_CONVOLUTION].options.window;
   ck_assert(w.padding == MAFAT_TFLITE_VALID && w.stride_w == 2 && w.stride_h == 3 && w.fused == MAFAT_TFLITE_FUSED_RELU6);
   ck_assert(w.dilation_h == 1 && w.dilation_w == 1);
