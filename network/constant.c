@@ -31,7 +31,7 @@ const char *mafat_order_name(enum mafat_order order)
 
 enum { NEAR = 4096 }; /* bytes that are read in vain rather than apart */
 
-const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c, enum mafat_part part)
+const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c, enum mafat_constant_part part)
 {
   static const struct mafat_constant none;
   if (part == MAFAT_PART_BIASES) return &c->biases;
@@ -72,7 +72,7 @@ struct mafat_stretch mafat_constants_stretch(const struct mafat_layer_constants 
   for (bool more = true; more;) {
     more = false;
     for (int p = 0; p < MAFAT_N_PARTS; p++) {
-      const struct mafat_constant *part = mafat_constants_part(c, (enum mafat_part)p);
+      const struct mafat_constant *part = mafat_constants_part(c, (enum mafat_constant_part)p);
       if ((wanted & ~s.parts & (1u << p)) && part->n > 0) more = join(&s, part, 1u << p) || more;
     }
   }

@@ -81,7 +81,7 @@ const char *mafat_order_name(enum mafat_order order);
 
 /* ---- what a filter's scale and bias are made of ---- */
 
-enum mafat_part {
+enum mafat_constant_part {
   MAFAT_PART_BIASES,
   MAFAT_PART_SCALES,
   MAFAT_PART_OFFSETS,
@@ -91,7 +91,7 @@ enum mafat_part {
 };
 
 /* Of a layer whose normalization is no block; n is 0: there is none. */
-const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c, enum mafat_part part);
+const struct mafat_constant *mafat_constants_part(const struct mafat_layer_constants *c, enum mafat_constant_part part);
 /* Is the layer's scale and bias made of these, rather than of a bias for each filter, or of a block? */
 bool mafat_constants_in_parts(const struct mafat_layer_constants *c, uint64_t filters);
 

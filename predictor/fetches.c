@@ -348,7 +348,7 @@ int mafat_fetches_affine_rows(const struct mafat_layer_constants *c)
 {
   int rows = 0;
   for (int p = 0; p < MAFAT_N_PARTS; p++)
-    rows += p == MAFAT_PART_BIASES || p == MAFAT_PART_SCALES || mafat_constants_part(c, (enum mafat_part)p)->n > 0;
+    rows += p == MAFAT_PART_BIASES || p == MAFAT_PART_SCALES || mafat_constants_part(c, (enum mafat_constant_part)p)->n > 0;
   return rows;
 }
 

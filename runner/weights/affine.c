@@ -43,10 +43,10 @@ bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n
 /* ---- in parts ---- */
 
 /* Its row: scales' and biases' are always there. */
-static float *row_of(const struct mafat_layer_constants *c, enum mafat_part part, size_t n, float *rows)
+static float *row_of(const struct mafat_layer_constants *c, enum mafat_constant_part part, size_t n, float *rows)
 {
   size_t row = part == MAFAT_PART_SCALES ? 0 : 1;
-  for (int p = MAFAT_PART_OFFSETS; p <= (int)part; p++) row += mafat_constants_part(c, (enum mafat_part)p)->n > 0;
+  for (int p = MAFAT_PART_OFFSETS; p <= (int)part; p++) row += mafat_constants_part(c, (enum mafat_constant_part)p)->n > 0;
   return rows + row * n;
 }
 
@@ -56,7 +56,7 @@ static void spread(float *row, const struct mafat_constant *c, const char *numbe
   for (size_t i = c->n; i < n; i++) row[i] = row[0];
 }
 
-static double value(const struct mafat_layer_constants *c, enum mafat_part part, size_t n, float *rows, size_t i)
+static double value(const struct mafat_layer_constants *c, enum mafat_constant_part part, size_t n, float *rows, size_t i)
 {
   if (mafat_constants_part(c, part)->n == 0) return part == MAFAT_PART_SCALES;
   return (double)row_of(c, part, n, rows)[i];
@@ -80,10 +80,10 @@ bool mafat_affine_take_parts(const struct mafat_fetch *fetch, const struct mafat
                              size_t n, float *rows)
 {
   for (int p = 0; p < MAFAT_N_PARTS; p++) {
-    const struct mafat_constant *part = mafat_constants_part(c, (enum mafat_part)p);
+    const struct mafat_constant *part = mafat_constants_part(c, (enum mafat_constant_part)p);
     if (!(fetch->parts & (1u << p))) continue;
     size_t first = mafat_constant_is_read(part) ? (size_t)(part->at - fetch->position) : 0;
-    spread(row_of(c, (enum mafat_part)p, n, rows), part, data + first, n);
+    spread(row_of(c, (enum mafat_constant_part)p, n, rows), part, data + first, n);
   }
   if (!fetch->folds) return true;
   fold_parts(c, n, rows);

@@ -126,7 +126,7 @@ static int place_own(struct mafat_weights_file *f, const struct mafat_network *n
     uint64_t filters = (uint64_t)n->layers[l].out.c, weights = mafat_layer_weight_counts(&n->layers[l]).weights;
     code = c->weights.n == weights ? check_end(f, n, l, &c->weights, d) : refuse_count(f, n, l, weights, c->weights.n, d);
     for (int p = 0; p < MAFAT_N_PARTS && code == MAFAT_OK; p++) {
-      const struct mafat_constant *part = mafat_constants_part(c, (enum mafat_part)p);
+      const struct mafat_constant *part = mafat_constants_part(c, (enum mafat_constant_part)p);
       code = part->n <= 1 || part->n == filters ? check_end(f, n, l, part, d) : refuse_count(f, n, l, filters, part->n, d);
     }
   }

@@ -1,0 +1,35 @@
+#include "formats/tflite/model.h"
+
+#include <stdio.h>
+
+/* Of elements; 0: packed, or of no fixed size. */
+static const struct {
+  const char *name;
+  unsigned bytes;
+} types[MAFAT_TFLITE_N_TYPES] = {{"FLOAT32", 4}, {"FLOAT16", 2}, {"INT32", 4}, {"UINT8", 1}, {"INT64", 8}, {"STRING", 0}, {"BOOL", 1},
+                                 {"INT16", 2}, {"COMPLEX64", 8}, {"INT8", 1}, {"FLOAT64", 8}, {"COMPLEX128", 16}, {"UINT64", 8},
+                                 {"RESOURCE", 0}, {"VARIANT", 0}, {"UINT32", 4}, {"UINT16", 2}, {"INT4", 0}};
+
+const char *mafat_tflite_type_name(int type)
+{
+  return type >= 0 && type < MAFAT_TFLITE_N_TYPES ? types[type].name : NULL;
+}
+
+unsigned mafat_tflite_type_bytes(int type)
+{
+  return types[type].bytes;
+}
+
+uint64_t mafat_tflite_elements(const struct mafat_tflite_tensor *t)
+{
+  uint64_t n = 1;
+  for (int i = 0; i < t->rank; i++) n *= (uint64_t)t->shape[i]; /* was found to fit */
+  return n;
+}
+
+const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_tflite_operator *o, char room[MAFAT_TFLITE_LABEL_ROOM])
+{
+  int made = o->n_outputs > 0 ? o->outputs[0] : -1;
+  snprintf(room, MAFAT_TFLITE_LABEL_ROOM, "%.80s %.150s", o->name, made >= 0 && made < m->n_tensors ? m->tensors[made].name : "");
+  return room;
+}

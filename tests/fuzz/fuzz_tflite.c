@@ -1,0 +1,79 @@
+/* libFuzzer target: a .tflite file; or, where the bytes do not begin like one, what to change in a small one that is
+ * right: which of them, then three bytes for each change: where, and what. Build with
+ * clang -fsanitize=fuzzer,address,undefined. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "formats/tflite/tflite.h"
+#include "formats/tflite/values.h"
+#include "tests/support/tflite_models.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+static void require(bool holds)
+{
+  if (!holds) abort();
+}
+
+static void check_tensor(const struct mafat_tflite *m, struct mafat_model_file *file, int tensor)
+{
+  struct mafat_diagnostic d = {""};
+  const struct mafat_tflite_tensor *t = &m->tensors[tensor];
+  int64_t ints[16];
+  float floats[16];
+  int count;
+  require(t->name && t->rank >= 0 && t->rank <= MAFAT_TFLITE_MAX_RANK && mafat_tflite_type_name((int)t->type));
+  require(t->at <= file->bytes && t->bytes <= file->bytes - t->at);
+  int code = mafat_tflite_ints(m, file, tensor, 16, ints, &count, &d);
+  require(code == MAFAT_OK || d.text[0]);
+  code = mafat_tflite_floats(m, file, tensor, 16, floats, &count, &d);
+  require(code == MAFAT_OK || d.text[0]);
+}
+
+static void check_operator(const struct mafat_tflite *m, struct mafat_model_file *file, const struct mafat_tflite_operator *o)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_tflite_detection found;
+  for (int i = 0; i < o->n_inputs; i++) require(o->inputs[i] >= -1 && o->inputs[i] < m->n_tensors);
+  for (int i = 0; i < o->n_outputs; i++) require(o->outputs[i] >= 0 && o->outputs[i] < m->n_tensors);
+  int code = mafat_tflite_detection_read(&found, m, file, o, &d);
+  require(code == MAFAT_OK ? found.max_detections > 0 && found.num_classes > 0 : d.text[0] != 0);
+}
+
+static void check_file(const char *data, size_t n)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_model_file *file;
+  struct mafat_tflite *m;
+  char path[64];
+  int fd = memfd_create("fuzz", MFD_CLOEXEC);
+  require(fd >= 0 && write(fd, data, n) == (ssize_t)n);
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  require(mafat_model_file_open(&file, path, &d) == MAFAT_OK);
+  close(fd);
+  int code = mafat_tflite_read(&m, file, &d);
+  require((code == MAFAT_OK) == (m != NULL) && (code == MAFAT_OK || d.text[0]));
+  for (int i = 0; m && i < m->n_tensors; i++) check_tensor(m, file, i);
+  for (int i = 0; m && i < m->n_operators; i++) check_operator(m, file, &m->operators[i]);
+  mafat_tflite_close(&m);
+  mafat_model_file_close(&file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+  if (n >= 8 && memcmp(bytes + 4, "TFL3", 4) == 0) {
+    check_file((const char *)bytes, n);
+    return 0;
+  }
+  if (n < 1) return 0;
+  size_t n_data;
+  char *data = test_tflite_write(test_tflite_model(bytes[0]), &n_data);
+  for (size_t i = 1; i + 3 <= n; i += 3) data[(bytes[i] + 256 * (size_t)bytes[i + 1]) % n_data] = (char)bytes[i + 2];
+  check_file(data, n_data);
+  free(data);
+  return 0;
+}
