@@ -6,6 +6,7 @@
 #include "network/dtype.h"
 #include "network/window.h"
 
+#include <float.h>
 #include <stdint.h>
 
 enum mafat_layer_type {
@@ -44,8 +45,31 @@ enum mafat_activation {
   MAFAT_LINEAR, MAFAT_LEAKY, MAFAT_RELU, MAFAT_RELU6, MAFAT_LOGISTIC,
   MAFAT_MISH, MAFAT_SWISH, MAFAT_ELU, MAFAT_SELU, MAFAT_TANH, MAFAT_HARDTAN,
   MAFAT_RAMP, MAFAT_LOGGY, MAFAT_PLSE, MAFAT_STAIR, MAFAT_RELIE, MAFAT_LHTAN, MAFAT_HARD_MISH,
+  MAFAT_N_DARKNET_ACTIVATIONS, /* those so far are Darknet's, by its names and with its constants */
+  MAFAT_CLIP = MAFAT_N_DARKNET_ACTIVATIONS, /* no less than a, then no more than b */
+  MAFAT_SLOPED,       /* x where it is positive, a x else: 0 < a <= 1 */
+  MAFAT_STEEP,        /* the same, any a */
+  MAFAT_HARD_SIGMOID, /* a x + b, kept in [0, 1] */
+  MAFAT_HARD_SWISH,   /* x times x + 3 kept in [0, 6], divided by 6 */
   MAFAT_N_ACTIVATIONS
 };
+
+/* An activation with its parameters, of those that have some. */
+struct mafat_activating {
+  enum mafat_activation kind;
+  float a, b;
+};
+
+static inline struct mafat_activating mafat_activating(enum mafat_activation kind)
+{
+  return (struct mafat_activating){.kind = kind};
+}
+
+/* x where it is positive, a x else. */
+static inline struct mafat_activating mafat_activating_sloped(float a)
+{
+  return (struct mafat_activating){a >= FLT_MIN && a <= 1 ? MAFAT_SLOPED : MAFAT_STEEP, a, 0};
+}
 
 /* How maps are blended, element by element. */
 enum mafat_blend {
@@ -172,7 +196,7 @@ struct mafat_layer {
   struct mafat_shape in, out; /* in: of the first operand */
   enum mafat_dtype out_type;  /* of the output's elements */
   enum mafat_dtype weights_type; /* of what the kernels multiply with; scales and biases are floats */
-  enum mafat_activation activation;
+  struct mafat_activating activation;
   int filters, groups;        /* groups: of a convolution's channels and filters */
   struct mafat_window window; /* convolution, maxpool, local_avgpool, local */
   int factor;                 /* upsample: outputs an input becomes, either way; reorg, reorg3d: side of a block */

@@ -13,7 +13,9 @@ static const char *const activation_names[MAFAT_N_ACTIVATIONS] = {
     [MAFAT_TANH] = "tanh",     [MAFAT_HARDTAN] = "hardtan",   [MAFAT_RAMP] = "ramp",
     [MAFAT_LOGGY] = "loggy",   [MAFAT_PLSE] = "plse",         [MAFAT_STAIR] = "stair",
     [MAFAT_RELIE] = "relie",   [MAFAT_LHTAN] = "lhtan",
-    [MAFAT_HARD_MISH] = "hard_mish",
+    [MAFAT_HARD_MISH] = "hard_mish", [MAFAT_CLIP] = "clip", [MAFAT_SLOPED] = "sloped",
+    [MAFAT_STEEP] = "steep",
+    [MAFAT_HARD_SIGMOID] = "hard_sigmoid", [MAFAT_HARD_SWISH] = "hard_swish",
 };
 
 const char *mafat_activation_name(enum mafat_activation activation)

@@ -54,11 +54,11 @@ static int refuse_keys(struct reader *r, const char *const *keys)
 static int get_activation(struct reader *r, enum mafat_activation fallback)
 {
   const struct mafat_cfg_option *o = mafat_cfg_find(r->section, "activation");
-  r->layer->activation = fallback;
+  r->layer->activation = mafat_activating(fallback);
   if (!o) return MAFAT_OK;
-  for (int a = 0; a < MAFAT_N_ACTIVATIONS; a++)
+  for (int a = 0; a < MAFAT_N_DARKNET_ACTIVATIONS; a++)
     if (strcmp(o->value, mafat_activation_name((enum mafat_activation)a)) == 0) {
-      r->layer->activation = (enum mafat_activation)a;
+      r->layer->activation.kind = (enum mafat_activation)a;
       return MAFAT_OK;
     }
   return mafat_fail(r->d, MAFAT_EUNSUPPORTED, "%s:%d: activation [%.40s] is not supported",

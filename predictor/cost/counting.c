@@ -13,7 +13,7 @@ void mafat_count_share(struct mafat_counting *c, double units)
 
 void mafat_count_activation(struct mafat_counting *c, double outputs)
 {
-  if (mafat_counting_is_costly(c->layer->activation)) mafat_count(c, MAFAT_TERM_COSTLY, outputs);
+  if (mafat_counting_is_costly(&c->layer->activation)) mafat_count(c, MAFAT_TERM_COSTLY, outputs);
 }
 
 /* ---- register tiles ---- */

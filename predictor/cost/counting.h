@@ -85,9 +85,20 @@ void mafat_count_bytes(struct mafat_counting *c, enum mafat_term far, enum mafat
                        double distance);
 
 /* Does an activation take time by itself? */
-static inline bool mafat_counting_is_costly(enum mafat_activation a)
+static inline bool mafat_counting_is_costly(const struct mafat_activating *a)
 {
-  return a != MAFAT_LINEAR && a != MAFAT_LEAKY && a != MAFAT_RELU && a != MAFAT_RAMP && a != MAFAT_HARDTAN;
+  switch (a->kind) {
+  case MAFAT_LINEAR:
+  case MAFAT_LEAKY:
+  case MAFAT_RELU:
+  case MAFAT_RELU6:
+  case MAFAT_RAMP:
+  case MAFAT_HARDTAN:
+  case MAFAT_CLIP:
+  case MAFAT_SLOPED:
+  case MAFAT_STEEP: return false;
+  default: return true;
+  }
 }
 
 /* Outputs through the layer's activation, where that is so. */

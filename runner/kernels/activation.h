@@ -74,16 +74,22 @@ static inline float hard_mish(float x)
   return x > 0.0f ? x : (x > -2.0f ? curve : 0.0f);
 }
 
-static inline float activate_scalar(float x, enum mafat_activation a)
+static inline float clip(float x, float least, float most)
 {
-  switch (a) {
+  x = x > least ? x : least;
+  return x < most ? x : most;
+}
+
+static inline float activate_scalar(float x, struct mafat_activating a)
+{
+  switch (a.kind) {
   /* Products outside the choice: inside, where they might trap, loops stay scalar. */
   case MAFAT_LEAKY: {
     float low = 0.1f * x;
     return x > 0.0f ? x : low;
   }
   case MAFAT_RELU: return x > 0.0f ? x : 0.0f;
-  case MAFAT_RELU6: return x > 0.0f ? (x < 6.0f ? x : 6.0f) : 0.0f;
+  case MAFAT_RELU6: return clip(x, 0.0f, 6.0f);
   case MAFAT_LOGISTIC: return logistic(x);
   case MAFAT_MISH: return mish(x);
   case MAFAT_SWISH: return x * logistic(x);
@@ -104,18 +110,26 @@ static inline float activate_scalar(float x, enum mafat_activation a)
     return x < 0.0f ? low : (x > 1.0f ? high : x);
   }
   case MAFAT_HARD_MISH: return hard_mish(x);
+  case MAFAT_CLIP: return clip(x, a.a, a.b);
+  case MAFAT_SLOPED:
+  case MAFAT_STEEP: {
+    float low = a.a * x;
+    return x > 0.0f ? x : low;
+  }
+  case MAFAT_HARD_SIGMOID: return clip(scalar_madd(a.a, x, a.b), 0.0f, 1.0f);
+  case MAFAT_HARD_SWISH: return x * (clip(x + 3.0f, 0.0f, 6.0f) * (1.0f / 6.0f));
   default: return x;
   }
 }
 
 /* The activation as a constant inside the loop, so that it vectorises. */
-static void activate_array(float *x, size_t n, enum mafat_activation a)
+static void activate_array(float *x, size_t n, struct mafat_activating a)
 {
 #define CASE(A) \
   case A: \
-    for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], A); \
+    for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], (struct mafat_activating){A, a.a, a.b}); \
     break
-  switch (a) {
+  switch (a.kind) {
     CASE(MAFAT_LEAKY);
     CASE(MAFAT_RELU);
     CASE(MAFAT_RELU6);
@@ -133,6 +147,11 @@ static void activate_array(float *x, size_t n, enum mafat_activation a)
     CASE(MAFAT_RELIE);
     CASE(MAFAT_LHTAN);
     CASE(MAFAT_HARD_MISH);
+    CASE(MAFAT_CLIP);
+    CASE(MAFAT_SLOPED);
+    CASE(MAFAT_STEEP);
+    CASE(MAFAT_HARD_SIGMOID);
+    CASE(MAFAT_HARD_SWISH);
   default:
     break;
   }

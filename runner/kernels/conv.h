@@ -44,7 +44,7 @@ struct conv_slice {
   int n_runs, n_kinds, width, n_filters;
   bool start, finish;
   const float *scale, *bias;
-  enum mafat_activation activation;
+  struct mafat_activating activation;
   /* Of a row: n_wide tiles of wide_pixels, then n_narrow of one pixel less. */
   int n_wide, wide_pixels, n_narrow;
   tile_function wide, narrow;
@@ -188,7 +188,7 @@ INLINE void conv_store(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_sli
       const vec bias = vec_load_panel(c->bias + v * VECTOR_LANES, n);
 #pragma GCC unroll 16
       for (int p = 0; p < P; p++) y[p] = vec_madd(y[p], scale, bias);
-      activate_vectors(y, P, c->activation);
+      activate_vectors(y, P, &c->activation);
     }
     /* Masked stores are slow: only where lanes are missing. */
     if (n >= VECTOR_LANES) {
@@ -423,7 +423,7 @@ static void conv_panel(const struct mafat_conv_call *c)
   struct conv_slice slice;
   slice.n_runs = 0;
   slice.width = c->width;
-  slice.activation = c->activation;
+  slice.activation = general_activation(c->activation);
   if (!c->pool) {
     conv_area(&slice, c, &all, c->segments, c->n_segments, 0);
     return;

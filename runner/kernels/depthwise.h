@@ -15,7 +15,7 @@ INLINE void finish_outputs(const struct mafat_depthwise_call *c, int row, int co
   const vec scale = vec_load_n(c->scale + v, n), bias = vec_load_n(c->bias + v, n);
 #pragma GCC unroll 8
   for (int p = 0; p < P; p++) sum[p] = vec_madd(sum[p], scale, bias);
-  activate_vectors(sum, P, c->activation);
+  activate_vectors(sum, P, &c->activation);
   const size_t pixel = (size_t)c->out_pixel_floats;
   float *out = c->out[row] + (size_t)col * pixel + v;
 #pragma GCC unroll 8
@@ -122,6 +122,10 @@ static void depthwise(const struct mafat_depthwise_call *c)
     return;
   }
 #endif
+  struct mafat_depthwise_call call = *c;
+  call.activation = general_activation(c->activation);
+  c = &call;
+  OPAQUE(c); /* or the compiler makes every loop once for each activation */
   /* Row by row: the next vector finds the row's input in the first-level cache. */
   for (int row = 0; row < c->n_rows; row++)
     for (int v = 0; v < c->n_channels; v += VECTOR_LANES)

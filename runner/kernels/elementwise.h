@@ -66,7 +66,7 @@ INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const 
 
 /* COUNT vectors, the last of n lanes. */
 INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, const float *z, float *y, int n,
-                          const int COUNT, const enum blend_loop LOOP, enum mafat_activation activation)
+                          const int COUNT, const enum blend_loop LOOP, const struct mafat_activating *activation)
 {
   vec v[4];
 #pragma GCC unroll 4
@@ -83,8 +83,9 @@ INLINE void blend_vectors(const struct mafat_blend_call *c, const float *x, cons
 INLINE void blend_pixels(const struct mafat_blend_call *c, int n_pixels, int n, const enum blend_loop LOOP)
 {
   /* A copy, which the stores cannot reach. */
-  const struct mafat_blend_call call = *c;
-  const enum mafat_activation usual = is_usual(call.activation) ? call.activation : MAFAT_LINEAR;
+  struct mafat_blend_call call = *c;
+  call.activation = general_activation(c->activation);
+  const struct mafat_activating linear = {.kind = MAFAT_LINEAR}, *usual = is_usual(&call.activation) ? &call.activation : &linear;
   const float *x = call.x, *z = LOOP == BLEND_COPY ? x : call.z;
   const int z_step = LOOP == BLEND_COPY ? 0 : call.z_pixel_floats;
   float *y = call.y;
@@ -95,7 +96,7 @@ INLINE void blend_pixels(const struct mafat_blend_call *c, int n_pixels, int n, 
     for (; i + VECTOR_LANES <= n; i += VECTOR_LANES)
       blend_vectors(&call, x + i, call.z_single ? z : z + i, y + i, VECTOR_LANES, 1, LOOP, usual);
     if (i < n) blend_vectors(&call, x + i, call.z_single ? z : z + i, y + i, n - i, 1, LOOP, usual);
-    if (!is_usual(call.activation)) activate_array(y, (size_t)n, call.activation);
+    if (!is_usual(&call.activation)) activate_array(y, (size_t)n, call.activation);
   }
 }
 
@@ -114,7 +115,7 @@ static void blend(const struct mafat_blend_call *c)
 
 static void scale_channels(const float *x, int x_pixel_floats, float *y, int y_pixel_floats,
                            int n_cols, int n_channels, const float *scale, const float *bias,
-                           enum mafat_activation activation)
+                           struct mafat_activating activation)
 {
   for (int col = 0; col < n_cols; col++) {
     const float *from = x + (size_t)col * (size_t)x_pixel_floats;

@@ -10,28 +10,42 @@
 
 /* Activates n vectors: the usual ones in registers, the others through memory
  * and out of line, for seventeen of them in every tile would be 300 KB of code. */
-static __attribute__((noinline)) void activate_floats(float *x, int n, enum mafat_activation a)
+static __attribute__((noinline)) void activate_floats(float *x, int n, const struct mafat_activating *a)
 {
-  activate_array(x, (size_t)n, a);
+  activate_array(x, (size_t)n, *a);
 }
 
-INLINE bool is_usual(enum mafat_activation a)
+/* Those with constants as those with parameters, so that tiles need to know few. */
+static __attribute__((noinline)) struct mafat_activating general_activation(struct mafat_activating a)
 {
-  return a == MAFAT_LINEAR || a == MAFAT_LEAKY || a == MAFAT_RELU;
-}
-
-INLINE void activate_usual(vec *y, const int n, enum mafat_activation a)
-{
-  if (a == MAFAT_LEAKY) {
-#pragma GCC unroll 16
-    for (int i = 0; i < n; i++) y[i] = vec_larger(y[i], vec_mul(y[i], vec_all(0.1f)));
-  } else if (a == MAFAT_RELU) {
-#pragma GCC unroll 16
-    for (int i = 0; i < n; i++) y[i] = vec_max(y[i], vec_all(0.0f));
+  switch (a.kind) {
+  case MAFAT_LEAKY: return (struct mafat_activating){MAFAT_SLOPED, 0.1f, 0};
+  case MAFAT_RELU: return (struct mafat_activating){MAFAT_CLIP, 0.0f, __builtin_inff()};
+  case MAFAT_RELU6: return (struct mafat_activating){MAFAT_CLIP, 0.0f, 6.0f};
+  default: return a;
   }
 }
 
-INLINE void activate_vectors(vec *y, const int n, enum mafat_activation a)
+/* `a` as above. */
+INLINE bool is_usual(const struct mafat_activating *a)
+{
+  return a->kind == MAFAT_LINEAR || a->kind == MAFAT_SLOPED || a->kind == MAFAT_CLIP;
+}
+
+INLINE void activate_usual(vec *y, const int n, const struct mafat_activating *a)
+{
+  if (a->kind == MAFAT_SLOPED) {
+    const vec slope = vec_all(a->a);
+#pragma GCC unroll 16
+    for (int i = 0; i < n; i++) y[i] = vec_larger(y[i], vec_mul(y[i], slope));
+  } else if (a->kind == MAFAT_CLIP) {
+    const vec least = vec_all(a->a), most = vec_all(a->b);
+#pragma GCC unroll 16
+    for (int i = 0; i < n; i++) y[i] = vec_min(vec_max(y[i], least), most);
+  }
+}
+
+INLINE void activate_vectors(vec *y, const int n, const struct mafat_activating *a)
 {
   if (is_usual(a)) {
     activate_usual(y, n, a);

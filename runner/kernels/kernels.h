@@ -42,7 +42,7 @@ struct mafat_conv_call {
   size_t weights_row_floats; /* row r has weights of its own, so far behind row r - 1's; 0: all share */
   const float *scale, *bias;
   int width;
-  enum mafat_activation activation;
+  struct mafat_activating activation;
   bool start, finish;   /* begin at zero; end with scale, bias, activation (else raw sums) */
   bool pool;            /* store the largest of each 2 x 2 finished outputs only, in half as many
                            rows and columns (rounded up: the last may see one row or column) */
@@ -86,7 +86,7 @@ struct mafat_winograd_output_call {
   int n_rows, n_cols;  /* 1 ... outputs rows of sums; columns */
   int n_filters, pixel_floats;
   const float *scale, *bias;
-  enum mafat_activation activation;
+  struct mafat_activating activation;
   bool pool;           /* as in a convolution */
 };
 
@@ -99,7 +99,7 @@ struct mafat_depthwise_call {
   struct mafat_window window; /* its padding is in the rows */
   const float *weights, *scale, *bias;
   int width;
-  enum mafat_activation activation;
+  struct mafat_activating activation;
 };
 
 /* One row of output for a run of up to 16 channels: the largest of each window, or the mean. A
@@ -126,7 +126,7 @@ struct mafat_blend_call {
   int x_pixel_floats, z_pixel_floats, y_pixel_floats;
   bool z_single;      /* a pixel of z is one float, for all channels */
   float alpha, beta;  /* of MAFAT_BLEND_ADD */
-  enum mafat_activation activation;
+  struct mafat_activating activation;
 };
 
 /* A pixel of a resized line, between two of what it is made from, whose bytes begin at first and second. */
@@ -174,8 +174,8 @@ struct mafat_kernels {
   /* y = activation(x * scale[channel] + bias[channel]) */
   void (*scale)(const float *x, int x_pixel_floats, float *y, int y_pixel_floats, int n_cols,
                 int n_channels, const float *scale, const float *bias,
-                enum mafat_activation activation);
-  void (*activate)(float *x, size_t n, enum mafat_activation activation);
+                struct mafat_activating activation);
+  void (*activate)(float *x, size_t n, struct mafat_activating activation);
   /* Softmax of n floats, `temperature` as Darknet has it. in and out may be one. */
   void (*softmax)(const float *in, float *out, size_t n, float temperature);
   /* out = bytes / 255, rounded once */

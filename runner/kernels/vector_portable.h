@@ -39,6 +39,13 @@ static inline vec vec_max(vec a, vec b)
   return (vec)(((mask)a & m) | ((mask)b & ~m));
 }
 
+static inline vec vec_min(vec a, vec b)
+{
+  typedef int mask __attribute__((vector_size(16)));
+  mask m = a < b;
+  return (vec)(((mask)a & m) | ((mask)b & ~m));
+}
+
 static inline vec vec_load_n(const float *p, int n)
 {
   vec v = {0, 0, 0, 0};

@@ -293,18 +293,20 @@ INLINE void output_tile(const struct mafat_winograd_output_call *c, int tile, in
 #pragma GCC unroll 8
     for (int col = 0; col < OUT; col++) y[row * OUT + col] = vec_madd(y[row * OUT + col], scale, bias);
 #pragma GCC unroll 8
-  for (int i = 0; i < OUT * OUT; i += AT_ONCE) activate_vectors(y + i, AT_ONCE, c->activation);
+  for (int i = 0; i < OUT * OUT; i += AT_ONCE) activate_vectors(y + i, AT_ONCE, &c->activation);
   store_tile(c, tile, v, n, y, OUT);
 }
 
 INLINE void winograd_output(const struct mafat_winograd_output_call *c, const int OUT)
 {
+  struct mafat_winograd_output_call call = *c;
+  call.activation = general_activation(c->activation);
   /* Filters are innermost: a point's vectors of them share a line of the cache. */
   for (int tile = 0; tile < c->n_tiles; tile++)
     for (int v = 0; v < c->n_filters; v += VECTOR_LANES) {
       if (v % 16 == 0) fetch_outputs(c, tile, v, OUT);
-      if (v + VECTOR_LANES <= c->n_filters) output_tile(c, tile, v, VECTOR_LANES, OUT);
-      else output_tile(c, tile, v, c->n_filters - v, OUT);
+      if (v + VECTOR_LANES <= c->n_filters) output_tile(&call, tile, v, VECTOR_LANES, OUT);
+      else output_tile(&call, tile, v, c->n_filters - v, OUT);
     }
 }
 

@@ -25,7 +25,7 @@ struct turn {
   const struct mafat_operand *operand;
   const struct mafat_sources *x; /* it is blended with, one of them; NULL: what lies in the output */
   float alpha;
-  enum mafat_activation activation;
+  struct mafat_activating activation;
   struct meeting down, across;
 };
 
@@ -83,7 +83,7 @@ static struct turn turn_of(const struct mafat_worker *w, const struct mafat_step
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   const struct mafat_operand *o = &l->operands[operand];
-  return (struct turn){.operand = o, .alpha = operand == 1 ? l->alpha : 1, .activation = MAFAT_LINEAR,
+  return (struct turn){.operand = o, .alpha = operand == 1 ? l->alpha : 1, .activation.kind = MAFAT_LINEAR,
                        .down = meet(o->shape.h, l->out.h, o->broadcast, step->out.y),
                        .across = meet(o->shape.w, l->out.w, o->broadcast, step->out.x)};
 }
@@ -110,10 +110,10 @@ static void take_turn(const struct mafat_worker *w, const struct mafat_step *ste
 }
 
 static void activate_rows(const struct mafat_worker *w, const struct mafat_step *step,
-                          enum mafat_activation activation)
+                          struct mafat_activating activation)
 {
   const struct mafat_tensors *t = w->tensors;
-  if (activation == MAFAT_LINEAR) return;
+  if (activation.kind == MAFAT_LINEAR) return;
   for (int c = step->filters.begin; c < step->filters.end;) {
     int block = c / MAFAT_CHANNEL_BLOCK, lane = c % MAFAT_CHANNEL_BLOCK;
     int n = mafat_min(step->filters.end - c, MAFAT_CHANNEL_BLOCK - lane);
@@ -178,7 +178,7 @@ static int run_blend(const struct mafat_worker *w, const struct mafat_step *step
   } else if (is_single_pass(l, step, &first)) {
     blend_single_pass(w, step, first);
   } else {
-    mafat_rows_copy(w, step, MAFAT_LINEAR);
+    mafat_rows_copy(w, step, mafat_activating(MAFAT_LINEAR));
     for (int k = 1; k < l->n_operands; k++) {
       struct turn turn = turn_of(w, step, k);
       take_turn(w, step, &turn);

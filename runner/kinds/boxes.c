@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+static const struct mafat_activating logistic = {.kind = MAFAT_LOGISTIC};
+
 /* Activates the values of one box of one cell: x, y, w, h, in a Gaussian head with a sigma behind
  * each, then objectness, classes. */
 typedef void activate_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box);
@@ -19,31 +21,31 @@ static float scale_in_cell(const struct mafat_head *h, float value)
 static void activate_yolo_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box)
 {
   if (!h->new_coords) {
-    k->activate(box, 2, MAFAT_LOGISTIC);
-    k->activate(box + 4, 1 + (size_t)h->classes, MAFAT_LOGISTIC);
+    k->activate(box, 2, logistic);
+    k->activate(box + 4, 1 + (size_t)h->classes, logistic);
   }
   for (int i = 0; i < 2; i++) box[i] = scale_in_cell(h, box[i]);
 }
 
 static void activate_gaussian_yolo_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box)
 {
-  k->activate(box, 4, MAFAT_LOGISTIC);
-  k->activate(box + 5, 1, MAFAT_LOGISTIC);
-  k->activate(box + 7, 2 + (size_t)h->classes, MAFAT_LOGISTIC);
+  k->activate(box, 4, logistic);
+  k->activate(box + 5, 1, logistic);
+  k->activate(box + 7, 2 + (size_t)h->classes, logistic);
   for (int i = 0; i < 2; i++) box[2 * i] = scale_in_cell(h, box[2 * i]);
 }
 
 static void activate_region_box(const struct mafat_kernels *k, const struct mafat_head *h, float *box)
 {
   float *classes = box + h->coords + 1;
-  k->activate(box, 2, MAFAT_LOGISTIC);
+  k->activate(box, 2, logistic);
   if (h->softmax && h->background) {
     k->softmax(box + h->coords, box + h->coords, (size_t)h->classes + 1, 1);
     return;
   }
-  if (!h->background) k->activate(box + h->coords, 1, MAFAT_LOGISTIC);
+  if (!h->background) k->activate(box + h->coords, 1, logistic);
   if (h->softmax) k->softmax(classes, classes, (size_t)h->classes, 1);
-  else k->activate(classes, (size_t)h->classes, MAFAT_LOGISTIC);
+  else k->activate(classes, (size_t)h->classes, logistic);
 }
 
 /* Pixel by pixel, all channels gathered. */
@@ -85,7 +87,7 @@ static void activate_row(const struct mafat_worker *w, const struct mafat_step *
   struct mafat_blend_call call = {
       .x = mafat_runs_read(t, mafat_layer_sources(&t->network->layers[step->layer]), run, y, step->out.x.begin),
       .y = mafat_rows_out(w, step, run, y), .n_cols = n_cols, .n_channels = run->n, .x_pixel_floats = in_pixel,
-      .y_pixel_floats = out_pixel, .activation = MAFAT_LOGISTIC};
+      .y_pixel_floats = out_pixel, .activation.kind = MAFAT_LOGISTIC};
   w->kernels->blend(&call);
   int apart = h->coords / 4; /* of x, y, w and h: sigmas, which stay, lie between a Gaussian head's */
   for (int c = 0; c < run->n; c++) {

@@ -17,7 +17,7 @@ static int run_batchnorm(const struct mafat_worker *w, const struct mafat_step *
                         mafat_tensors_pixel_floats(t, run.tensor, run.block), mafat_rows_out(w, step, &run, y),
                         mafat_tensors_pixel_floats(t, step->layer, run.out_block),
                         mafat_span_size(step->out.x), run.n, slice.scale + channel,
-                        slice.bias + channel, MAFAT_LINEAR);
+                        slice.bias + channel, mafat_activating(MAFAT_LINEAR));
   }
   mafat_weights_release(w->weights, &slice);
   return MAFAT_OK;

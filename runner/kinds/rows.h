@@ -12,6 +12,6 @@ static inline float *mafat_rows_out(const struct mafat_worker *w, const struct m
 }
 
 /* Row by row: y = activation(x). */
-void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step, enum mafat_activation activation);
+void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step, struct mafat_activating activation);
 
 #endif

@@ -84,7 +84,8 @@ static float wanted_energy(enum mafat_activation a)
   case MAFAT_LOGGY:
   case MAFAT_PLSE:
   case MAFAT_STAIR:
-  case MAFAT_LHTAN: return 1;
+  case MAFAT_LHTAN:
+  case MAFAT_HARD_SIGMOID: return 1;
   default: return 2; /* half of the inputs become (nearly) zero */
   }
 }
@@ -108,7 +109,7 @@ static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
   struct mafat_matrix m = mafat_layer_matrix(l);
   double fan_in = (double)m.taps * m.inputs;
   if (!mafat_layer_is_flat(l)) fan_in = fan_in * coverage(l->window.y, l->out.h) * coverage(l->window.x, l->out.w);
-  r->limit = (float)sqrt(3 * wanted_energy(l->activation) / (fan_in * in));
+  r->limit = (float)sqrt(3 * wanted_energy(l->activation.kind) / (fan_in * in));
   r->energy = 1;
 }
 
@@ -116,7 +117,7 @@ static void weigh(const struct mafat_layer *l, float in, struct recipe *r)
 static float factor_energy(const struct mafat_network *n, const struct mafat_operand *o, const struct recipe *recipes)
 {
   int feeder = sole_tensor(&o->sources);
-  bool gate = feeder >= 0 && n->layers[feeder].activation == MAFAT_LOGISTIC;
+  bool gate = feeder >= 0 && n->layers[feeder].activation.kind == MAFAT_LOGISTIC;
   return gate ? .3f : mean_energy(&o->sources, recipes);
 }
 

@@ -121,7 +121,7 @@ static const float *run_panel(const struct ours *o, const float *w, int filter, 
   const int blocks_per_call = split ? SPLIT_CHANNELS / 16 : o->n_blocks;
   const float *end = w + (size_t)s->c * (size_t)taps * (size_t)width;
   struct mafat_conv_call call = {.n_rows = n_rows, .n_cols = o->out.w,
-                                 .window = mafat_window_square(s->size, s->stride, 0), .width = width, .scale = end, .bias = end + width, .activation = MAFAT_LEAKY};
+                                 .window = mafat_window_square(s->size, s->stride, 0), .width = width, .scale = end, .bias = end + width, .activation.kind = MAFAT_LEAKY};
   segments_at(o, &call, filter, n, y0);
   for (int b = 0; b < o->n_blocks; b += blocks_per_call) {
     call.pieces = o->pieces + b;
@@ -161,7 +161,7 @@ static void run_depthwise(void *state)
         .rows = o->in_rows, .out = o->out_rows, .n_channels = n, .in_pixel_floats = mafat_block_width(s->c, b),
         .out_pixel_floats = mafat_block_width(s->c, b), .n_cols = o->out.w,
         .window = mafat_window_square(s->size, s->stride, 0), .weights = w, .scale = w + taps * width, .bias = w + (taps + 1) * width, .width = width,
-        .activation = MAFAT_LEAKY};
+        .activation.kind = MAFAT_LEAKY};
     for (int y = 0; y < o->out.h; y += o->rows_per_call) {
       call.n_rows = mafat_min(o->rows_per_call, o->out.h - y);
       for (int r = 0; r < (call.n_rows - 1) * s->stride + s->size; r++)
@@ -218,7 +218,7 @@ static void run_blend(void *state)
       const struct mafat_blend_call call = {
           .x = x, .z = o->other + (x - o->in.floats), .y = map_at(&o->out, b, y, 0), .n_cols = o->out.w,
           .n_channels = block_channels(o->shape->c, b), .x_pixel_floats = pixel, .z_pixel_floats = pixel,
-          .y_pixel_floats = pixel, .alpha = 1, .beta = 1, .activation = MAFAT_LINEAR};
+          .y_pixel_floats = pixel, .alpha = 1, .beta = 1, .activation.kind = MAFAT_LINEAR};
       o->k->blend(&call);
     }
 }
@@ -230,7 +230,7 @@ static void run_scale(void *state)
     for (int y = 0; y < o->out.h; y++) {
       const int pixel = mafat_block_width(o->shape->c, b);
       o->k->scale(map_at(&o->in, b, y, 0), pixel, map_at(&o->out, b, y, 0), pixel, o->out.w,
-                  block_channels(o->shape->c, b), o->other, o->other + 16, MAFAT_LEAKY);
+                  block_channels(o->shape->c, b), o->other, o->other + 16, mafat_activating(MAFAT_LEAKY));
     }
 }
 
@@ -280,7 +280,7 @@ static void transform_outputs(const struct ours *o, int filter, int n, int tile_
           .tile_floats = width, .n_tiles = o->tiles_across, .rows = o->out_rows,
           .n_rows = mafat_min(o->size->outputs, o->out.h - y), .n_cols = o->out.w,
           .n_filters = mafat_min(16, filter + n - f), .pixel_floats = mafat_block_width(o->out.c, f / 16),
-          .scale = scale + f - filter, .bias = bias + f - filter, .activation = MAFAT_LEAKY};
+          .scale = scale + f - filter, .bias = bias + f - filter, .activation.kind = MAFAT_LEAKY};
       for (int i = 0; i < call.n_rows; i++) o->out_rows[i] = map_at(&o->out, f / 16, y + i, 0);
       o->k->winograd[o->size->size].output(&call);
     }

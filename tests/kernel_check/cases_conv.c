@@ -64,8 +64,7 @@ static void choose_shape(struct conv_case *c)
   call->n_pieces = random_in(1, MAX_PIECES);
   call->n_rows = random_in(1, 6);
   call->n_cols = one_in(3) ? random_in(1, 60) : random_in(1, 15);
-  call->activation = (enum mafat_activation)(one_in(2) ? random_in(MAFAT_LINEAR, MAFAT_RELU)
-                                                       : random_in(0, MAFAT_N_ACTIVATIONS - 1));
+  call->activation = random_activation();
   call->start = !one_in(4);
   call->finish = !one_in(4);
   if (c->shape == NARROW) call->n_cols = 1;
@@ -174,7 +173,7 @@ static struct check_value exact_output(const struct conv_case *c, int filter, in
       double before = call->start ? 0 : s->rows[y][x * s->pixel_floats + filter % MAFAT_CHANNEL_BLOCK];
       struct mafat_exact sum = mafat_exact_conv(call, filter, y, x, before);
       most.value = fmax(most.value, sum.value);
-      most.tolerance = fmax(most.tolerance, check_tolerance(sum, n_terms, call->activation));
+      most.tolerance = fmax(most.tolerance, check_tolerance(sum, n_terms, call->activation.kind));
     }
   return most;
 }
@@ -212,6 +211,6 @@ void check_conv(struct check *check)
            window_text(&call->window, (char[80]){0}, 80), c->n_channels, call->n_pieces, c->n_filters, call->n_rows, call->n_cols,
            call->pool ? " pooled" : "", call->weights_row_floats ? " with weights of their own" : "",
            call->start ? "" : ", continued", call->finish ? "" : ", raw",
-           mafat_activation_name(call->activation), values_name(c->values));
+           mafat_activation_name(call->activation.kind), values_name(c->values));
   check_run(check, &run);
 }

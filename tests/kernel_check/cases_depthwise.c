@@ -45,7 +45,7 @@ void check_depthwise(struct check *check)
       .rows = in_rows, .n_channels = n, .in_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
       .out_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .n_rows = random_in(1, 5),
       .n_cols = one_in(8) ? random_in(100, 700) : one_in(4) ? 1 : random_in(1, 40),
-      .width = mafat_panel_width(n), .activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1)};
+      .width = mafat_panel_width(n), .activation = random_activation()};
   call.window = choose_window(call.n_cols > 40 ? 3 : 11);
   const int n_rows = mafat_taps_inputs(call.window.y, call.n_rows), n_taps = mafat_window_area(&call.window);
   inputs_reset();
@@ -66,10 +66,10 @@ void check_depthwise(struct check *check)
     for (int col = 0; col < call.n_cols; col++)
       for (int ch = 0; ch < n; ch++) {
         struct mafat_exact y = mafat_exact_depthwise(&call, ch, row, col);
-        *exact++ = (struct check_value){y.value, check_tolerance(y, n_taps, call.activation)};
+        *exact++ = (struct check_value){y.value, check_tolerance(y, n_taps, call.activation.kind)};
       }
   snprintf(run.text, sizeof run.text, "%s, %d channels, %d x %d, %s, %s values",
-           window_text(&call.window, (char[80]){0}, 80), n, call.n_rows, call.n_cols, mafat_activation_name(call.activation), values_name(values));
+           window_text(&call.window, (char[80]){0}, 80), n, call.n_rows, call.n_cols, mafat_activation_name(call.activation.kind), values_name(values));
   check_run(check, &run);
 }
 

@@ -5,11 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static enum mafat_activation random_activation(void)
-{
-  return (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1);
-}
-
 /* One row of outputs. */
 static struct check_call one_row(const char *kernel, void (*run)(const struct mafat_kernels *, const void *),
                                  const void *call, int n_cols, int n_lanes, int pixel_floats, enum values v)
@@ -39,7 +34,7 @@ static struct mafat_exact exact_blend(const struct mafat_blend_call *c, int col,
   double x = c->x[col * c->x_pixel_floats + ch];
   struct mafat_exact y = {x, fabs(x)};
   if (c->z) y = blend_values(c, x, c->z[col * c->z_pixel_floats + (c->z_single ? 0 : ch)]);
-  y.value = mafat_exact_activation(y.value, c->activation);
+  y.value = mafat_exact_activation(y.value, &c->activation);
   return y;
 }
 
@@ -80,12 +75,12 @@ void check_blend(struct check *check)
   for (int col = 0; col < call.n_cols; col++)
     for (int ch = 0; ch < n; ch++) {
       struct mafat_exact y = exact_blend(&call, col, ch);
-      const double tolerance = check_tolerance(y, 2, call.activation) + flushed_product(&call, col, ch);
+      const double tolerance = check_tolerance(y, 2, call.activation.kind) + flushed_product(&call, col, ch);
       run.exact[col * n + ch] = (struct check_value){y.value, tolerance};
     }
   snprintf(run.text, sizeof run.text, "%d channels, %d columns, %s%s%s, %s, %s values", n, call.n_cols,
            call.z ? names[call.blend] : "nothing to blend", call.z && call.z_single ? ", one channel" : "",
-           call.z && one_pixel ? ", one pixel" : "", mafat_activation_name(call.activation), values_name(values));
+           call.z && one_pixel ? ", one pixel" : "", mafat_activation_name(call.activation.kind), values_name(values));
   check_run(check, &run);
 }
 
@@ -95,7 +90,7 @@ struct scale_call {
   const float *x, *scale, *bias;
   float *y;
   int x_pixel_floats, y_pixel_floats, n_cols, n_channels;
-  enum mafat_activation activation;
+  struct mafat_activating activation;
 };
 
 static void run_scale(const struct mafat_kernels *k, const void *call)
@@ -123,11 +118,11 @@ void check_scale(struct check *check)
     for (int ch = 0; ch < n; ch++) {
       double x = call.x[col * call.x_pixel_floats + ch];
       struct mafat_exact y =
-          mafat_exact_finish((struct mafat_exact){x, fabs(x)}, call.scale[ch], call.bias[ch], call.activation);
-      run.exact[col * n + ch] = (struct check_value){y.value, check_tolerance(y, 1, call.activation)};
+          mafat_exact_finish((struct mafat_exact){x, fabs(x)}, call.scale[ch], call.bias[ch], &call.activation);
+      run.exact[col * n + ch] = (struct check_value){y.value, check_tolerance(y, 1, call.activation.kind)};
     }
   snprintf(run.text, sizeof run.text, "%d channels, %d columns, %s, %s values", n, call.n_cols,
-           mafat_activation_name(call.activation), values_name(values));
+           mafat_activation_name(call.activation.kind), values_name(values));
   check_run(check, &run);
 }
 
@@ -137,7 +132,7 @@ struct activate_call {
   const float *x;
   float *y;
   size_t n;
-  enum mafat_activation activation;
+  struct mafat_activating activation;
 };
 
 static void run_activate(const struct mafat_kernels *k, const void *call)
@@ -155,6 +150,8 @@ static const double activation_bounds[MAFAT_N_ACTIVATIONS] = {
     [MAFAT_SELU] = 4e-7,       [MAFAT_TANH] = 4e-7,    [MAFAT_HARDTAN] = 0,      [MAFAT_RAMP] = 2e-7,
     [MAFAT_LOGGY] = 4e-7,      [MAFAT_PLSE] = 2.5e-7,  [MAFAT_STAIR] = 1.5e-7,   [MAFAT_RELIE] = 1.5e-7,
     [MAFAT_LHTAN] = 2e-7,      [MAFAT_HARD_MISH] = 2.5e-7, /* two terms of up to 2 */
+    [MAFAT_CLIP] = 0,          [MAFAT_SLOPED] = 1.5e-7, [MAFAT_STEEP] = 1.5e-7,
+    [MAFAT_HARD_SIGMOID] = 1.5e-7, [MAFAT_HARD_SWISH] = 3e-7,
 };
 
 /* The exponential is clamped at e^-87: x times what should vanish does not quite. */
@@ -181,10 +178,10 @@ void check_activate(struct check *check)
   check_place_outputs(&run, false);
   call.y = run.views[0].rows[0];
   for (size_t i = 0; i < call.n; i++) {
-    double y = mafat_exact_activation(x[i], call.activation);
-    run.exact[i] = (struct check_value){y, activation_tolerance(x[i], y, call.activation)};
+    double y = mafat_exact_activation(x[i], &call.activation);
+    run.exact[i] = (struct check_value){y, activation_tolerance(x[i], y, call.activation.kind)};
   }
-  snprintf(run.text, sizeof run.text, "%s of %zu %s values", mafat_activation_name(call.activation), call.n,
+  snprintf(run.text, sizeof run.text, "%s of %zu %s values", mafat_activation_name(call.activation.kind), call.n,
            values_name(values));
   check_run(check, &run);
 }

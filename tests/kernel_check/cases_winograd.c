@@ -200,7 +200,7 @@ static void exact_output(const struct output_call *output, int tile, int f, stru
   mafat_exact_winograd_output(output->size->size, m, out);
   for (int row = 0; row < c->n_rows; row++)
     for (int col = tile * side; col < (tile + 1) * side && col < c->n_cols; col++) {
-      struct mafat_exact y = mafat_exact_finish(out[row * side + col % side], c->scale[f], c->bias[f], c->activation);
+      struct mafat_exact y = mafat_exact_finish(out[row * side + col % side], c->scale[f], c->bias[f], &c->activation);
       double tolerance = 1.76 * transform_bound * y.magnitude + 4e-7 * fmax(1, fabs(y.value));
       take_exact(run, c->pool, row, col, f, (struct check_value){y.value, tolerance});
     }
@@ -226,8 +226,7 @@ void check_winograd_output(struct check *check)
       .n_filters = n, .n_tiles = n_tiles, .tile_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
       .n_rows = random_in(1, side), .pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .pool = one_in(3),
       .n_cols = one_in(2) ? n_tiles * side : random_in(side * (n_tiles - 1) + 1, side * n_tiles),
-      .activation = (enum mafat_activation)(one_in(2) ? random_in(MAFAT_LINEAR, MAFAT_RELU)
-                                                      : random_in(0, MAFAT_N_ACTIVATIONS - 1))};
+      .activation = random_activation()};
   inputs_reset();
   size_t point = (size_t)(n_tiles - 1) * (size_t)call.tile_floats + (size_t)n;
   call.point_floats = point + (one_in(2) ? 0 : (size_t)random_in(1, 40));
@@ -249,7 +248,7 @@ void check_winograd_output(struct check *check)
   for (int tile = 0; tile < n_tiles; tile++)
     for (int f = 0; f < n; f++) exact_output(&output, tile, f, &run);
   snprintf(run.text, sizeof run.text, "%d x %d, %d filters, %d tiles, %d x %d%s, %s, %s values", side, side, n, n_tiles, call.n_rows,
-           call.n_cols, call.pool ? " pooled" : "", mafat_activation_name(call.activation), values_name(values));
+           call.n_cols, call.pool ? " pooled" : "", mafat_activation_name(call.activation.kind), values_name(values));
   check_run(check, &run);
 }
 
@@ -316,7 +315,7 @@ struct winograd_case {
   const struct mafat_winograd *size;
   int h, w, n_channels, n_pieces, n_filters, width;
   bool pool;
-  enum mafat_activation activation;
+  struct mafat_activating activation;
   const float *rows[MAX_CHANNELS / 16][MAX_SIDE + MAX_WINDOW]; /* [piece][padded row] */
   int piece_channels[MAX_CHANNELS / 16];
   const float *weights, *scale, *bias; /* as `conv` reads them */
@@ -439,7 +438,7 @@ void check_winograd(struct check *check)
   *c = (struct winograd_case){.size = random_winograd(), .h = random_in(1, MAX_SIDE), .w = random_in(1, MAX_SIDE),
                               .n_channels = one_in(2) ? USUAL_CHANNELS : random_in(1, USUAL_CHANNELS),
                               .n_filters = random_in(1, 8), .pool = one_in(3),
-                              .activation = one_in(2) ? MAFAT_LEAKY : MAFAT_LINEAR};
+                              .activation.kind = one_in(2) ? MAFAT_LEAKY : MAFAT_LINEAR};
   if (one_in(3)) { /* more filters, of a smaller map */
     c->n_filters = random_in(9, 32);
     c->h = mafat_min(c->h, 6);
@@ -472,6 +471,6 @@ void check_winograd(struct check *check)
   exact_whole(c, &run);
   snprintf(run.text, sizeof run.text, "%d x %d, map %d x %d, %d channels, %d filters%s, %s", c->size->outputs,
            c->size->outputs, c->h, c->w, c->n_channels,
-           c->n_filters, c->pool ? ", pooled" : "", mafat_activation_name(c->activation));
+           c->n_filters, c->pool ? ", pooled" : "", mafat_activation_name(c->activation.kind));
   check_run(check, &run);
 }

@@ -46,6 +46,13 @@ float random_float(void)
   return (float)(random_bits() >> 8) / 8388608.0f - 1.0f;
 }
 
+struct mafat_activating random_activation(void)
+{
+  int kind = one_in(2) ? random_in(MAFAT_LINEAR, MAFAT_RELU) : random_in(0, MAFAT_N_ACTIVATIONS - 1);
+  float p = random_float();
+  return mafat_exact_activating((enum mafat_activation)kind, p, random_float());
+}
+
 enum values random_values(void)
 {
   return one_in(2) ? ORDINARY : (enum values)random_in(ZEROS, N_VALUES - 1);

@@ -3,9 +3,21 @@
 #include <assert.h>
 #include <math.h>
 
-double mafat_exact_activation(double x, enum mafat_activation a)
+struct mafat_activating mafat_exact_activating(enum mafat_activation kind, float p, float q)
 {
-  switch (a) {
+  switch (kind) {
+  case MAFAT_CLIP: return (struct mafat_activating){kind, p, q}; /* crossed, half of the time */
+  case MAFAT_SLOPED: return (struct mafat_activating){kind, fmaxf(fabsf(p), FLT_MIN), 0};
+  case MAFAT_STEEP: return (struct mafat_activating){kind, q * 1.5f, 0};
+  case MAFAT_HARD_SIGMOID: return (struct mafat_activating){kind, .2f + .1f * p, .5f + .1f * q};
+  default: return mafat_activating(kind);
+  }
+}
+
+double mafat_exact_activation(double x, const struct mafat_activating *f)
+{
+  const double a = (double)f->a, b = (double)f->b;
+  switch (f->kind) {
   case MAFAT_LINEAR: return x;
   case MAFAT_LEAKY: return x > 0 ? x : .1 * x;
   case MAFAT_RELU: return x > 0 ? x : 0;
@@ -27,6 +39,11 @@ double mafat_exact_activation(double x, enum mafat_activation a)
   case MAFAT_RELIE: return x > 0 ? x : .01 * x;
   case MAFAT_LHTAN: return x < 0 ? .001 * x : x > 1 ? .001 * (x - 1) + 1 : x;
   case MAFAT_HARD_MISH: return x > 0 ? x : x > -2 ? x * x / 2 + x : 0;
+  case MAFAT_CLIP: return fmin(fmax(x, a), b);
+  case MAFAT_SLOPED:
+  case MAFAT_STEEP: return x > 0 ? x : a * x;
+  case MAFAT_HARD_SIGMOID: return fmin(fmax(a * x + b, 0), 1);
+  case MAFAT_HARD_SWISH: return x * fmin(fmax(x + 3, 0), 6) / 6;
   default: assert(!"activation without a formula"); return 0;
   }
 }
@@ -38,7 +55,7 @@ static void accumulate(struct mafat_exact *sum, double a, double b)
 }
 
 struct mafat_exact mafat_exact_finish(struct mafat_exact x, double scale, double bias,
-                                      enum mafat_activation a)
+                                      const struct mafat_activating *a)
 {
   return (struct mafat_exact){mafat_exact_activation(x.value * scale + bias, a),
                               x.magnitude * fabs(scale) + fabs(bias)};
@@ -65,7 +82,7 @@ struct mafat_exact mafat_exact_conv(const struct mafat_conv_call *c, int filter,
       for (int ch = 0; ch < piece->n_channels; ch++, w += c->width) accumulate(&sum, x[ch], *w);
     }
   }
-  return c->finish ? mafat_exact_finish(sum, c->scale[filter], c->bias[filter], c->activation) : sum;
+  return c->finish ? mafat_exact_finish(sum, c->scale[filter], c->bias[filter], &c->activation) : sum;
 }
 
 struct mafat_exact mafat_exact_depthwise(const struct mafat_depthwise_call *c, int channel, int row,
@@ -76,7 +93,7 @@ struct mafat_exact mafat_exact_depthwise(const struct mafat_depthwise_call *c, i
     const float *x = tap_at(c->rows, &c->window, tap, row, col, c->in_pixel_floats);
     accumulate(&sum, x[channel], c->weights[tap * c->width + channel]);
   }
-  return mafat_exact_finish(sum, c->scale[channel], c->bias[channel], c->activation);
+  return mafat_exact_finish(sum, c->scale[channel], c->bias[channel], &c->activation);
 }
 
 /* T x T', with T of n x m and x of m x m. */

@@ -9,11 +9,13 @@ struct mafat_exact {
   double value, magnitude;
 };
 
-/* The formulas of Darknet (and of AlexeyAB's fork). */
-double mafat_exact_activation(double x, enum mafat_activation a);
+/* The formulas of Darknet (and of AlexeyAB's fork), and those that layer.h says. */
+double mafat_exact_activation(double x, const struct mafat_activating *a);
+/* An activation with parameters as files have them, made of random numbers from -1 to 1. */
+struct mafat_activating mafat_exact_activating(enum mafat_activation kind, float p, float q);
 /* activation(x * scale + bias) */
 struct mafat_exact mafat_exact_finish(struct mafat_exact x, double scale, double bias,
-                                      enum mafat_activation a);
+                                      const struct mafat_activating *a);
 /* One sum of a convolution, finished if the call says so; `before` is what the
  * output holds if the call continues a sum. Never pooled. */
 struct mafat_exact mafat_exact_conv(const struct mafat_conv_call *c, int filter, int row, int col,

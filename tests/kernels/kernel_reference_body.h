@@ -156,7 +156,7 @@ static void blend(const struct mafat_blend_call *c)
 
 static void scale_channels(const float *x, int x_pixel_floats, float *y, int y_pixel_floats,
                            int n_cols, int n_channels, const float *scale, const float *bias,
-                           enum mafat_activation activation)
+                           struct mafat_activating activation)
 {
   for (int col = 0; col < n_cols; col++)
     for (int ch = 0; ch < n_channels; ch++)
@@ -164,7 +164,7 @@ static void scale_channels(const float *x, int x_pixel_floats, float *y, int y_p
           scalar_madd(x[(size_t)col * (size_t)x_pixel_floats + (size_t)ch], scale[ch], bias[ch]), activation);
 }
 
-static void activate(float *x, size_t n, enum mafat_activation a)
+static void activate(float *x, size_t n, struct mafat_activating a)
 {
   for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], a);
 }

@@ -27,6 +27,7 @@ static inline vec vec_add(vec a, vec b) { return a + b; }
 static inline vec vec_sub(vec a, vec b) { return a - b; }
 static inline vec vec_mul(vec a, vec b) { return a * b; }
 static inline vec vec_max(vec a, vec b) { return a > b ? a : b; }
+static inline vec vec_min(vec a, vec b) { return a < b ? a : b; }
 static inline vec vec_madd(vec a, vec b, vec c) { return scalar_madd(a, b, c); }
 static inline vec vec_load_n(const float *p, int n) { (void)n; return *p; }
 static inline void vec_store_n(float *p, vec v, int n) { (void)n; *p = v; }

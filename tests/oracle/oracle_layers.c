@@ -92,7 +92,7 @@ static void describe(const struct mafat_network *n, int index, char *text, size_
   int used = snprintf(text, room, "layer %d [%s]", index, mafat_layer_type_name(l->type));
   if (l->window.y.size)
     used += snprintf(text + used, room - (size_t)used, " %dx%d/%d groups %d %s", l->window.y.size, l->window.x.size,
-                     l->window.y.stride, l->groups, mafat_activation_name(l->activation));
+                     l->window.y.stride, l->groups, mafat_activation_name(l->activation.kind));
   snprintf(text + used, room - (size_t)used, " %dx%dx%d -> %dx%dx%d", l->in.h, l->in.w, l->in.c,
            l->out.h, l->out.w, l->out.c);
 }

@@ -260,7 +260,7 @@ static const char *any_activation(struct author *a)
   static const enum mafat_activation common[] = {MAFAT_LINEAR, MAFAT_LEAKY, MAFAT_RELU, MAFAT_MISH,
                                                  MAFAT_SWISH, MAFAT_LOGISTIC};
   if (test_random_chance(a->rng, 70)) return mafat_activation_name(PICK(a->rng, common));
-  return mafat_activation_name((enum mafat_activation)test_random_int(a->rng, 0, MAFAT_N_ACTIVATIONS - 1));
+  return mafat_activation_name((enum mafat_activation)test_random_int(a->rng, 0, MAFAT_N_DARKNET_ACTIVATIONS - 1));
 }
 
 struct conv {

@@ -192,10 +192,23 @@ static void vary_rows(struct mafat_network *n, uint64_t seed)
       if (test_random_chance(&rng, 30)) test_weave(&rng, n, i, k);
 }
 
+/* Gives some of those that have an activation one with parameters. */
+static void vary_activations(struct mafat_network *n, uint64_t seed)
+{
+  static const struct mafat_activating others[] = {
+      {MAFAT_CLIP, -.5f, .75f}, {MAFAT_SLOPED, .25f, 0}, {MAFAT_STEEP, -.3f, 0}, {MAFAT_HARD_SIGMOID, .2f, .5f},
+      {MAFAT_HARD_SWISH, 0, 0}};
+  struct test_rng rng = test_rng(seed + 3);
+  for (int i = 0; i < n->n_layers; i++)
+    if (n->layers[i].activation.kind != MAFAT_LINEAR && test_random_chance(&rng, 25))
+      n->layers[i].activation = others[test_random_int(&rng, 0, (int)(sizeof others / sizeof *others) - 1)];
+}
+
 void test_vary(struct mafat_network *n, uint64_t seed)
 {
   vary_windows(n, seed);
   vary_blends(n, seed);
   vary_rows(n, seed);
+  vary_activations(n, seed);
   test_constants(n);
 }

@@ -110,8 +110,9 @@ static inline uint32x4_t vec_exceeds(vec a, vec b)
 #endif
 }
 
-/* Not vmaxq_f32, which answers NaN where either is. */
+/* Not vmaxq_f32 and vminq_f32, which answer NaN where either is. */
 static inline vec vec_max(vec a, vec b) { return vbslq_f32(vec_exceeds(a, b), a, b); }
+static inline vec vec_min(vec a, vec b) { return vbslq_f32(vec_exceeds(b, a), a, b); }
 #define vec_larger vmaxq_f32
 
 static inline vec vec_load_n(const float *p, int n)

@@ -63,6 +63,7 @@ static inline __attribute__((always_inline)) void vec_accumulate_broadcast(vec *
 #undef ACCUMULATE
 
 static inline vec vec_max(vec a, vec b) { return _mm256_max_ps(a, b); }
+static inline vec vec_min(vec a, vec b) { return _mm256_min_ps(a, b); }
 static inline float scalar_madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
 static inline __m256i vec_mask(int n)

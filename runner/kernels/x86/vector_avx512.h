@@ -25,6 +25,7 @@ static inline vec vec_mul(vec a, vec b) { return _mm512_mul_ps(a, b); }
 static inline vec vec_madd(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
 static inline void vec_accumulate(vec *sum, vec a, vec b) { *sum = vec_madd(a, b, *sum); }
 static inline vec vec_max(vec a, vec b) { return _mm512_max_ps(a, b); }
+static inline vec vec_min(vec a, vec b) { return _mm512_min_ps(a, b); }
 static inline float scalar_madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
 static inline __mmask16 vec_mask(int n)

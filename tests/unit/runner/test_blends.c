@@ -3,6 +3,7 @@
  * column or for all; in double precision, element by element. */
 #include "runner/kernels/kernels.h"
 #include "runner/weights/weights.h"
+#include "tests/kernels/kernel_exact.h"
 #include "tests/support/support.h"
 
 #include <check.h>
@@ -87,7 +88,8 @@ static void add_operand(struct test_rng *rng, struct problem *p, int channels)
 
 static struct problem make_problem(struct test_rng *rng)
 {
-  static const enum mafat_activation activations[] = {MAFAT_LINEAR, MAFAT_LEAKY, MAFAT_RELU};
+  static const struct mafat_activating activations[] = {
+      {MAFAT_LINEAR, 0, 0}, {MAFAT_LEAKY, 0, 0}, {MAFAT_RELU, 0, 0}, {MAFAT_CLIP, -.5f, .25f}, {MAFAT_STEEP, -2, 0}};
   char cfg[256];
   struct problem p;
   int c = test_random_int(rng, 1, 50), h = test_random_int(rng, 1, 13), w = test_random_int(rng, 1, 17);
@@ -101,7 +103,7 @@ static struct problem make_problem(struct test_rng *rng)
   struct mafat_operand input = random_operand(rng, &p, list, test_random_int(rng, 1, c), false);
   test_add_operand(l, &input);
   l->blend = (enum mafat_blend)test_random_int(rng, 0, MAFAT_N_BLENDS - 1);
-  l->activation = activations[test_random_int(rng, 0, 2)];
+  l->activation = activations[test_random_int(rng, 0, 4)];
   if (test_random_chance(rng, 50)) l->alpha = .5f, l->beta = -1.5f;
   for (int wanted = test_random_int(rng, 2, 5); l->n_operands < wanted;) add_operand(rng, &p, input.shape.c);
   for (int k = 0; k < l->n_operands; k++)
@@ -141,8 +143,7 @@ static double exact_output(const void *problem, int c, int y, int x)
     if (l->blend == MAFAT_BLEND_ADD) value = alpha * value + (double)l->beta * other;
     else value = l->blend == MAFAT_BLEND_MUL ? value * other : fmax(value, other);
   }
-  if (l->activation == MAFAT_LINEAR || value > 0) return value;
-  return l->activation == MAFAT_LEAKY ? value * .1 : 0;
+  return mafat_exact_activation(value, &l->activation);
 }
 
 /* ---- what is computed ---- */

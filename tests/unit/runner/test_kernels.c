@@ -39,7 +39,20 @@ static void fill(float *x, size_t n)
   for (size_t i = 0; i < n; i++) x[i] = (float)(random_bits() >> 8) / 8388608.0f - 1.0f;
 }
 
-static float activated(const struct mafat_kernels *k, float x, enum mafat_activation a)
+/* With parameters. */
+static struct mafat_activating some_activation(enum mafat_activation kind)
+{
+  float p[2];
+  fill(p, 2);
+  return mafat_exact_activating(kind, p[0], p[1]);
+}
+
+static struct mafat_activating random_activation(void)
+{
+  return some_activation((enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1));
+}
+
+static float activated(const struct mafat_kernels *k, float x, struct mafat_activating a)
 {
   k->activate(&x, 1, a);
   return x;
@@ -121,7 +134,7 @@ static void fill_conv_case(struct conv_case *c)
   call->weights = weights;
   call->scale = scale;
   call->bias = bias;
-  call->activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1);
+  call->activation = random_activation();
   for (int f = 0; f < c->n_filters; f += 16) {
     int s = call->n_segments++, n = mafat_min(16, c->n_filters - f);
     call->segments[s] = (struct mafat_conv_segment){out_rows[s], n, n + random_in(0, 2)};
@@ -135,7 +148,7 @@ static void check_conv_case(const struct mafat_kernels *k, const struct conv_cas
                 "%s case %d: size %d x %d, %d filters, %d pieces, %d x %d, start %d finish %d pool %d, %s",
                 k->name, i, c->call.window.y.size, c->call.window.x.size, c->n_filters, c->call.n_pieces, c->call.n_rows,
                 c->call.n_cols, c->call.start, c->call.finish, c->call.pool,
-                mafat_activation_name(c->call.activation));
+                mafat_activation_name(c->call.activation.kind));
 }
 
 START_TEST(test_conv_matches_the_written_order)
@@ -179,12 +192,12 @@ START_TEST(test_depthwise_matches_the_written_order)
       .rows = in_rows[0], .out = out_rows[0], .n_channels = n, .in_pixel_floats = n + random_in(0, 3),
       .out_pixel_floats = n + random_in(0, 2), .n_rows = random_in(1, 3), .n_cols = random_in(1, 15),
       .window = random_window(5, 2), .weights = weights, .scale = scale, .bias = bias,
-      .width = mafat_panel_width(n), .activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1)};
+      .width = mafat_panel_width(n), .activation = random_activation()};
   fill(input[0], MAX_FLOATS);
   for (int r = 0; r < mafat_taps_inputs(call.window.y, call.n_rows); r++) in_rows[0][r] = input[0] + r * 1024;
   RUN_BOTH(k, depthwise(&call));
   ck_assert_msg(bits_agree(), "%s case %d: size %d x %d, %d channels, %s", k->name, _i, call.window.y.size,
-                call.window.x.size, n, mafat_activation_name(call.activation));
+                call.window.x.size, n, mafat_activation_name(call.activation.kind));
 }
 END_TEST
 
@@ -214,7 +227,7 @@ START_TEST(test_blend_and_scale_match_their_formulas)
 {
   const struct mafat_kernels *k = begin_case(_i, 11);
   int n = random_in(1, 16), pixel = n + random_in(0, 3), cols = random_in(1, 9);
-  enum mafat_activation a = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1);
+  struct mafat_activating a = random_activation();
   bool has_z = random_in(0, 2) > 0;
   struct mafat_blend_call call = {.blend = (enum mafat_blend)random_in(0, MAFAT_N_BLENDS - 1), .x = input[0],
                                 .z = has_z ? input[1] : NULL, .y = output[0] + GUARD, .z_single = random_in(0, 3) == 0,
@@ -224,9 +237,9 @@ START_TEST(test_blend_and_scale_match_their_formulas)
   fill(input[0], 1024);
   fill(input[1], 1024);
   RUN_BOTH(k, blend(&call));
-  ck_assert_msg(bits_agree(), "%s blend, case %d: %d channels, z %d, %s", k->name, _i, n, has_z, mafat_activation_name(a));
+  ck_assert_msg(bits_agree(), "%s blend, case %d: %d channels, z %d, %s", k->name, _i, n, has_z, mafat_activation_name(a.kind));
   RUN_BOTH(k, scale(input[0], pixel, output[1] + GUARD, n, cols, n, scale, bias, a));
-  ck_assert_msg(bits_agree(), "%s scale, case %d: %d channels, %s", k->name, _i, n, mafat_activation_name(a));
+  ck_assert_msg(bits_agree(), "%s scale, case %d: %d channels, %s", k->name, _i, n, mafat_activation_name(a.kind));
 }
 END_TEST
 
@@ -302,14 +315,14 @@ START_TEST(test_winograd_output_is_transformed)
       .values = input[0], .tile_floats = n + random_in(0, 3), .n_tiles = n_tiles, .rows = out_rows[0],
       .n_rows = random_in(1, side), .n_cols = random_in(side * n_tiles - side + 1, side * n_tiles), .n_filters = n,
       .pixel_floats = n + random_in(0, 3), .scale = scale, .bias = bias, .pool = random_in(0, 1),
-      .activation = (enum mafat_activation)random_in(0, MAFAT_N_ACTIVATIONS - 1)};
+      .activation = random_activation()};
   call.point_floats = (size_t)(n_tiles * call.tile_floats);
   fill(input[0], MAX_FLOATS);
   RUN_BOTH(k, winograd[g->size].output(&call));
   ck_assert_msg(bits_agree(), "%s case %d: %d filters, %d x %d, pool %d, %s", k->name, _i, n, call.n_rows, call.n_cols,
-                call.pool, mafat_activation_name(call.activation));
+                call.pool, mafat_activation_name(call.activation.kind));
   call.pool = false;
-  call.activation = MAFAT_LINEAR;
+  call.activation.kind = MAFAT_LINEAR;
   k->winograd[g->size].output(&call);
   for (int col = 0; col < call.n_cols; col++)
     for (int f = 0; f < n; f++) {
@@ -320,7 +333,7 @@ START_TEST(test_winograd_output_is_transformed)
       mafat_exact_winograd_output(g->size, m, exact);
       for (int row = 0; row < call.n_rows; row++)
         assert_near(out_rows[0][row][col * call.pixel_floats + f],
-                    mafat_exact_finish(exact[row * side + col % side], scale[f], bias[f], MAFAT_LINEAR), k->name, _i);
+                    mafat_exact_finish(exact[row * side + col % side], scale[f], bias[f], &call.activation), k->name, _i);
     }
 }
 END_TEST
@@ -342,13 +355,14 @@ START_TEST(test_products_match_the_written_order)
 }
 END_TEST
 
-START_TEST(test_activations_are_darknets)
+START_TEST(test_activations_are_what_they_are_called)
 {
   int n_levels = mafat_kernels_list(levels, 8);
+  struct mafat_activating a = some_activation((enum mafat_activation)_i);
   for (int l = 0; l < n_levels; l++)
     for (float x = -90; x < 90; x += 0.0137f) {
-      double want = mafat_exact_activation(x, (enum mafat_activation)_i);
-      float got = activated(levels[l], x, (enum mafat_activation)_i);
+      double want = mafat_exact_activation(x, &a);
+      float got = activated(levels[l], x, a);
       double tolerance = 4e-7 * fmax(1, fabs(want));
       ck_assert_msg(fabs(got - want) <= tolerance, "%s %s(%g): expected %.9g, found %.9g", levels[l]->name,
                     mafat_activation_name((enum mafat_activation)_i), x, want, got);
@@ -359,12 +373,13 @@ END_TEST
 START_TEST(test_activation_of_an_array_is_that_of_each_element)
 {
   int n_levels = mafat_kernels_list(levels, 8);
+  struct mafat_activating a = some_activation((enum mafat_activation)_i);
   for (int l = 0; l < n_levels; l++) {
     fill(input[0], 1003);
     for (int i = 0; i < 1003; i++) input[1][i] = input[0][i] *= 20;
-    levels[l]->activate(input[0], 1003, (enum mafat_activation)_i);
+    levels[l]->activate(input[0], 1003, a);
     for (int i = 0; i < 1003; i++) {
-      float alone = activated(levels[l], input[1][i], (enum mafat_activation)_i);
+      float alone = activated(levels[l], input[1][i], a);
       ck_assert_msg(memcmp(&alone, &input[0][i], sizeof alone) == 0, "%s %s at %d", levels[l]->name,
                     mafat_activation_name((enum mafat_activation)_i), i);
     }
@@ -376,9 +391,10 @@ START_TEST(test_activations_survive_extremes)
 {
   static const float extremes[] = {0, -0.0f, FLT_MAX, -FLT_MAX, FLT_MIN, 1e-42f, 200, -200};
   int n_levels = mafat_kernels_list(levels, 8);
+  struct mafat_activating a = some_activation((enum mafat_activation)_i);
   for (int l = 0; l < n_levels; l++)
     for (size_t i = 0; i < sizeof extremes / sizeof *extremes; i++)
-      ck_assert_msg(!isnan(activated(levels[l], extremes[i], (enum mafat_activation)_i)), "%s(%g)",
+      ck_assert_msg(!isnan(activated(levels[l], extremes[i], a)), "%s(%g)",
                     mafat_activation_name((enum mafat_activation)_i), extremes[i]);
 }
 END_TEST
@@ -439,7 +455,7 @@ Suite *kernels_suite(void)
   tcase_add_loop_test(t, test_winograd_input_is_transformed, 0, test_seeds(200));
   tcase_add_loop_test(t, test_winograd_output_is_transformed, 0, test_seeds(200));
   tcase_add_loop_test(t, test_products_match_the_written_order, 0, test_seeds(400));
-  tcase_add_loop_test(t, test_activations_are_darknets, 0, MAFAT_N_ACTIVATIONS);
+  tcase_add_loop_test(t, test_activations_are_what_they_are_called, 0, MAFAT_N_ACTIVATIONS);
   tcase_add_loop_test(t, test_activation_of_an_array_is_that_of_each_element, 0, MAFAT_N_ACTIVATIONS);
   tcase_add_loop_test(t, test_activations_survive_extremes, 0, MAFAT_N_ACTIVATIONS);
   tcase_add_test(t, test_softmax_sums_to_one);

@@ -3,6 +3,7 @@
  * picture or over bands of its rows, in double precision, element by element. */
 #include "runner/kernels/kernels.h"
 #include "runner/weights/weights.h"
+#include "tests/kernels/kernel_exact.h"
 #include "tests/support/support.h"
 
 #include <check.h>
@@ -54,6 +55,14 @@ static void weave_input(struct test_rng *rng, struct mafat_network *n)
   test_weave(rng, n, 0, 0);
 }
 
+static struct mafat_activating random_activation(struct test_rng *rng)
+{
+  float p[2];
+  for (int i = 0; i < 2; i++) p[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
+  if (test_random_chance(rng, 30)) return mafat_activating(MAFAT_LEAKY);
+  return mafat_exact_activating((enum mafat_activation)test_random_int(rng, 0, MAFAT_N_ACTIVATIONS - 1), p[0], p[1]);
+}
+
 /* A layer as a cfg can have it, then given another window; false where a pool would not see the map. */
 static bool make_problem(struct problem *p, struct test_rng *rng)
 {
@@ -66,11 +75,12 @@ static bool make_problem(struct problem *p, struct test_rng *rng)
   int n = snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n", test_random_int(rng, 1, 17),
                    test_random_int(rng, 1, 21), c);
   snprintf(cfg + n, sizeof cfg - (size_t)n, p->mean ? "[local_avgpool]\nsize=1\n" : p->pools ? "[maxpool]\nsize=1\n"
-           : "[convolutional]\nfilters=%d\ngroups=%d\nactivation=leaky\n", filters, groups);
+           : "[convolutional]\nfilters=%d\ngroups=%d\n", filters, groups);
   p->network = test_network(cfg);
   struct mafat_layer *l = &p->network->layers[0];
   struct mafat_diagnostic d = {""};
   p->layer = l;
+  l->activation = random_activation(rng);
   weave_input(rng, p->network);
   l->in = l->operands[0].shape;
   l->window = (struct mafat_window){random_taps(rng, p->pools, l->in.h), random_taps(rng, p->pools, l->in.w)};
@@ -121,7 +131,7 @@ static double exact_output(const void *problem, int f, int y, int x)
         taps++;
       }
   if (p->mean) return sum / taps;
-  return p->pools || sum > 0 ? sum : sum * .1;
+  return p->pools ? sum : mafat_exact_activation(sum, &l->activation);
 }
 
 static struct mafat_weights *open_weights(const struct problem *p)
