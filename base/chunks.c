@@ -1,0 +1,46 @@
+#include "base/chunks.h"
+
+#include <stdlib.h>
+
+enum { UNIT = _Alignof(max_align_t), CHUNK = 8 << 10 };
+
+struct mafat_chunk {
+  struct mafat_chunk *older;
+  size_t used, bytes; /* of data */
+  _Alignas(max_align_t) char data[];
+};
+
+static struct mafat_chunk *add(struct mafat_chunks *c, size_t bytes)
+{
+  size_t room = bytes > CHUNK - sizeof(struct mafat_chunk) ? bytes : CHUNK - sizeof(struct mafat_chunk);
+  if (room > c->most_bytes - c->bytes) return NULL;
+  struct mafat_chunk *chunk = calloc(1, sizeof *chunk + room);
+  if (!chunk) return NULL;
+  chunk->bytes = room;
+  chunk->older = c->newest;
+  c->newest = chunk;
+  c->bytes += room;
+  return chunk;
+}
+
+void *mafat_chunks_take(struct mafat_chunks *c, size_t n, size_t bytes)
+{
+  if (__builtin_mul_overflow(n, bytes, &bytes) || bytes > c->most_bytes) return NULL;
+  bytes += (UNIT - bytes % UNIT) % UNIT; /* the most is far from the largest number */
+  struct mafat_chunk *chunk = c->newest;
+  if (!chunk || bytes > chunk->bytes - chunk->used) chunk = add(c, bytes);
+  if (!chunk) return NULL;
+  void *piece = chunk->data + chunk->used;
+  chunk->used += bytes;
+  return piece;
+}
+
+void mafat_chunks_free(struct mafat_chunks *c)
+{
+  while (c->newest) {
+    struct mafat_chunk *older = c->newest->older;
+    free(c->newest);
+    c->newest = older;
+  }
+  c->bytes = 0;
+}

@@ -1,0 +1,258 @@
+#include "formats/onnx/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Fields of ModelProto. */
+enum { IR_VERSION = 1, GRAPH = 7, OPSET = 8, PROPERTY = 14, TRAINING = 20, FUNCTIONS = 25, N_FIELDS };
+
+/* For what is made of a file: about 200 000 nodes. */
+enum { MOST_BYTES = 64 << 20 };
+
+/* ---- what the reader's files share ---- */
+
+void *mafat_onnx_take(struct mafat_onnx_reader *r, struct mafat_wire *w, size_t n, size_t bytes)
+{
+  struct mafat_chunks *memory = &r->model->memory;
+  void *piece = w->code ? NULL : mafat_chunks_take(memory, n, bytes);
+  if (piece || w->code) return piece;
+  size_t all, left = memory->most_bytes - memory->bytes;
+  if (__builtin_mul_overflow(n, bytes, &all) || all > left || left < MAFAT_ONNX_MAX_TEXT * 4)
+    mafat_wire_fail(w, MAFAT_ELIMIT, "expected no more than %zu MB can hold of names, nodes and numbers", memory->most_bytes >> 20);
+  else mafat_wire_fail(w, MAFAT_ENOMEM, "out of memory");
+  return NULL;
+}
+
+/* The field's text, in a room of MAFAT_ONNX_MAX_TEXT + 1 bytes; false: w has failed. */
+static bool copy_text(struct mafat_wire *w, const struct mafat_wire_field *f, char *to)
+{
+  if (f->bytes <= MAFAT_ONNX_MAX_TEXT) mafat_wire_text(w, f, to);
+  else
+    mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected text of at most %d bytes at byte %llu, found %llu", MAFAT_ONNX_MAX_TEXT,
+                    (unsigned long long)f->at, (unsigned long long)f->bytes);
+  return w->code == MAFAT_OK;
+}
+
+static const char *keep_text(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *text)
+{
+  size_t bytes = strlen(text) + 1;
+  char *kept = mafat_onnx_take(r, w, bytes, 1);
+  return kept ? memcpy(kept, text, bytes) : "";
+}
+
+const char *mafat_onnx_text(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f)
+{
+  char text[MAFAT_ONNX_MAX_TEXT + 1];
+  return copy_text(w, f, text) ? keep_text(r, w, text) : "";
+}
+
+bool mafat_onnx_is_short(struct mafat_wire *w, size_t n, size_t counted)
+{
+  if (w->code == MAFAT_OK && n >= counted) mafat_wire_fail(w, MAFAT_EIO, "the file has changed while it was read");
+  return w->code == MAFAT_OK;
+}
+
+/* The value of a name that may have to be kept. */
+static struct mafat_onnx_value *refer(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *name, bool keep)
+{
+  struct mafat_onnx *m = r->model;
+  int index = mafat_onnx_names_find(m->values, name);
+  if (index >= 0) return mafat_onnx_names_get(m->values, index);
+  struct mafat_onnx_value *v = mafat_onnx_take(r, w, 1, sizeof *v);
+  if (keep) name = keep_text(r, w, name);
+  if (w->code) return NULL;
+  *v = (struct mafat_onnx_value){.name = name, .index = mafat_onnx_names_count(m->values), .node = -1};
+  if (mafat_onnx_names_put(&m->values, name, v)) return v;
+  mafat_wire_fail(w, MAFAT_ENOMEM, "out of memory");
+  return NULL;
+}
+
+struct mafat_onnx_value *mafat_onnx_refer(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *name)
+{
+  return refer(r, w, name, false);
+}
+
+struct mafat_onnx_value *mafat_onnx_refer_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f)
+{
+  char name[MAFAT_ONNX_MAX_TEXT + 1];
+  return copy_text(w, f, name) && *name ? refer(r, w, name, true) : NULL;
+}
+
+int mafat_onnx_refer_file(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *path)
+{
+  struct mafat_onnx *m = r->model;
+  int file = mafat_onnx_names_find(m->paths, path);
+  if (file >= 0) return file;
+  const char *kept = keep_text(r, w, path);
+  if (w->code) return -1;
+  if (mafat_onnx_names_put(&m->paths, kept, kept)) return mafat_onnx_names_count(m->paths) - 1;
+  mafat_wire_fail(w, MAFAT_ENOMEM, "out of memory");
+  return -1;
+}
+
+const char *mafat_onnx_domain(const char *name)
+{
+  return strcmp(name, "ai.onnx") == 0 ? "" : name;
+}
+
+/* ---- the model ---- */
+
+static void read_opset(struct mafat_onnx_reader *r, struct mafat_wire *outer, const struct mafat_wire_field *opset, struct mafat_onnx_opset *o)
+{
+  enum { DOMAIN = 1, VERSION = 2 };
+  struct mafat_wire w = mafat_wire_message(outer, opset);
+  o->domain = "";
+  for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) {
+    if (f.number == DOMAIN) o->domain = mafat_onnx_domain(mafat_onnx_text(r, &w, &f));
+    if (f.number == VERSION) o->version = mafat_wire_int(&w, &f);
+  }
+  if (w.code == MAFAT_OK && o->version < 1)
+    mafat_wire_fail(&w, MAFAT_EFORMAT, "expected the version of an operator set, found %lld", (long long)o->version);
+  outer->code = w.code;
+}
+
+/* False: it is too long, or the model is at fault. */
+static bool read_property(struct mafat_onnx_reader *r, struct mafat_wire *outer, const struct mafat_wire_field *property, struct mafat_onnx_property *p)
+{
+  enum { KEY = 1, VALUE = 2 };
+  struct mafat_wire w = mafat_wire_message(outer, property);
+  bool is_short = property->bytes <= MAFAT_ONNX_MAX_TEXT;
+  p->key = p->value = "";
+  for (struct mafat_wire_field f; is_short && mafat_wire_next(&w, &f);) {
+    if (f.number == KEY) p->key = mafat_onnx_text(r, &w, &f);
+    if (f.number == VALUE) p->value = mafat_onnx_text(r, &w, &f);
+  }
+  outer->code = w.code;
+  return is_short && w.code == MAFAT_OK;
+}
+
+/* All but the graph. */
+static int read_head(struct mafat_onnx_reader *r, struct mafat_wire w, const size_t *counts, struct mafat_wire_field *graph)
+{
+  struct mafat_onnx *m = r->model;
+  struct mafat_onnx_opset *opsets = mafat_onnx_take(r, &w, counts[OPSET], sizeof *opsets);
+  struct mafat_onnx_property *properties = mafat_onnx_take(r, &w, counts[PROPERTY], sizeof *properties);
+  m->opsets = opsets;
+  m->properties = properties;
+  for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) switch (f.number) {
+    case IR_VERSION: m->ir_version = mafat_wire_int(&w, &f); break;
+    case GRAPH: *graph = f; break;
+    case OPSET:
+      if (mafat_onnx_is_short(&w, (size_t)m->n_opsets, counts[OPSET])) read_opset(r, &w, &f, &opsets[m->n_opsets++]);
+      break;
+    case PROPERTY:
+      if (mafat_onnx_is_short(&w, (size_t)m->n_properties, counts[PROPERTY])) m->n_properties += read_property(r, &w, &f, &properties[m->n_properties]);
+      break;
+    }
+  if (w.code) return w.code;
+  if (m->ir_version < 1) return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an ONNX file's version, found %lld", (long long)m->ir_version);
+  if (m->n_opsets == 0) return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected the version of an operator set, found none");
+  return MAFAT_OK;
+}
+
+static int read_model(struct mafat_onnx_reader *r)
+{
+  struct mafat_wire w = mafat_wire_whole(&r->source);
+  struct mafat_wire_field graph;
+  size_t counts[N_FIELDS];
+  mafat_wire_count(&w, counts, N_FIELDS);
+  if (w.code) return w.code;
+  if (counts[GRAPH] != 1) return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an ONNX file with one graph, found %zu", counts[GRAPH]);
+  if (counts[FUNCTIONS]) return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "functions that the file defines are not supported");
+  if (counts[TRAINING]) return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "training is not supported");
+  int code = read_head(r, w, counts, &graph);
+  return code ? code : mafat_onnx_read_graph(r, mafat_wire_message(&w, &graph));
+}
+
+bool mafat_onnx_begins(const char beginning[MAFAT_ONNX_BEGINNING])
+{
+  return beginning[0] == IR_VERSION << 3 && beginning[1] > 0 && beginning[1] < ' '; /* field 1, a small number */
+}
+
+static struct mafat_onnx_reader reader_of(struct mafat_onnx *m, struct mafat_model_file *file, struct mafat_diagnostic *d)
+{
+  return (struct mafat_onnx_reader){.model = m, .source = {.file = file, .d = d, .number = -1}};
+}
+
+int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  struct mafat_onnx *m = calloc(1, sizeof *m);
+  if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
+  m->file = file;
+  m->memory.most_bytes = MOST_BYTES;
+  struct mafat_onnx_reader r = reader_of(m, file, d);
+  struct mafat_wire w = mafat_wire_whole(&r.source);
+  int code = mafat_onnx_refer_file(&r, &w, file->path) < 0 ? w.code : read_model(&r);
+  if (code == MAFAT_OK) *out = m;
+  else mafat_onnx_close(&m);
+  return code;
+}
+
+void mafat_onnx_close(struct mafat_onnx **model)
+{
+  if (!model || !*model) return;
+  mafat_onnx_names_close(&(*model)->values);
+  mafat_onnx_names_close(&(*model)->paths);
+  mafat_chunks_free(&(*model)->memory);
+  free(*model);
+  *model = NULL;
+}
+
+int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path, struct mafat_diagnostic *d)
+{
+  struct mafat_model_file *file;
+  int index = mafat_onnx_names_find(m->values, name);
+  struct mafat_onnx_value *v = index < 0 ? NULL : mafat_onnx_names_get(m->values, index);
+  if (!v || v->node >= 0)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected a value that no node makes, found \"%.80s\"", m->file->path, name);
+  int code = mafat_model_file_open(&file, path, d);
+  if (code) return code;
+  struct mafat_onnx_reader r = reader_of(m, file, d);
+  struct mafat_wire w = mafat_wire_whole(&r.source);
+  struct mafat_onnx_tensor *t = mafat_onnx_take(&r, &w, 1, sizeof *t);
+  r.source.what = "tensor";
+  r.file = t ? mafat_onnx_refer_file(&r, &w, path) : -1;
+  code = r.file < 0 ? w.code : mafat_onnx_read_tensor(&r, w, t);
+  mafat_model_file_close(&file);
+  if (code) return code;
+  t->name = v->name;
+  if (!v->initializer) v->makers++;
+  v->initializer = t;
+  return MAFAT_OK;
+}
+
+/* ---- asking ---- */
+
+int mafat_onnx_n_values(const struct mafat_onnx *m)
+{
+  return mafat_onnx_names_count(m->values);
+}
+
+const struct mafat_onnx_value *mafat_onnx_value(const struct mafat_onnx *m, int index)
+{
+  return mafat_onnx_names_get(m->values, index);
+}
+
+const struct mafat_onnx_value *mafat_onnx_value_of(const struct mafat_onnx *m, const char *name)
+{
+  int index = mafat_onnx_names_find(m->values, name);
+  return index < 0 ? NULL : mafat_onnx_value(m, index);
+}
+
+int mafat_onnx_n_files(const struct mafat_onnx *m)
+{
+  return mafat_onnx_names_count(m->paths);
+}
+
+const char *mafat_onnx_path(const struct mafat_onnx *m, int file)
+{
+  return mafat_onnx_names_get(m->paths, file);
+}
+
+int64_t mafat_onnx_opset(const struct mafat_onnx *m, const char *domain)
+{
+  for (int i = 0; i < m->n_opsets; i++)
+    if (strcmp(m->opsets[i].domain, mafat_onnx_domain(domain)) == 0) return m->opsets[i].version;
+  return 0;
+}
