@@ -38,6 +38,7 @@ enum mafat_layer_type {
   MAFAT_NORMALIZE,
   MAFAT_REDUCE,
   MAFAT_MATMUL,
+  MAFAT_GATHER,
   MAFAT_N_LAYER_TYPES
 };
 
