@@ -69,6 +69,7 @@ struct mafat_kind {
   bool flat;       /* its input's height, width and channels are one list of channels to it */
   bool classifies; /* puts out a probability for each class */
   bool constant;   /* reads no map: its only operand has no sources, and the output's shape */
+  bool multiplies; /* its first operand by its second, by the convolution kernels */
   bool apart;      /* no cfg has it: its code is resident for networks that have (runner/memory/surroundings.c) */
 
   /* Checks the parameters against the shapes of the operands, and fills `out`. */
@@ -241,6 +242,11 @@ static inline bool mafat_layer_blends(const struct mafat_layer *l)
 static inline bool mafat_layer_classifies(const struct mafat_layer *l)
 {
   return mafat_kind_of(l->type)->classifies;
+}
+
+static inline bool mafat_layer_multiplies(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->multiplies;
 }
 
 static inline bool mafat_layer_is_apart(const struct mafat_layer *l)

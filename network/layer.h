@@ -38,6 +38,8 @@ enum mafat_layer_type {
   MAFAT_REARRANGE,
   MAFAT_NORMALIZE,
   MAFAT_REDUCE,
+  MAFAT_MATMUL,
+  MAFAT_GATHER,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -201,12 +203,13 @@ struct mafat_layer {
   struct mafat_window window; /* convolution, maxpool, local_avgpool, local */
   int factor;                 /* upsample: outputs an input becomes, either way; reorg, reorg3d: side of a block */
   bool batch_normalize;
+  bool transposed;            /* matmul: its second operand has a column, not a channel, for each filter */
   bool reverse;               /* reorg */
   int extra;                  /* reorg: zeros appended to the flattened input */
   int crop_y, crop_x;
   bool noadjust;              /* crop: keep [0, 1] instead of scaling to [-1, 1] */
   enum mafat_blend blend;     /* of operands, from the first to the last */
-  float alpha, beta;          /* of MAFAT_BLEND_ADD: alpha * input + beta * each other operand */
+  float alpha, beta;          /* of MAFAT_BLEND_ADD: alpha * input + beta * each other operand; matmul: alpha * product */
   float scale;                /* upsample */
   int n_softmaxes;            /* softmax: parts that the values are cut into, each by itself */
   float temperature;          /* softmax */

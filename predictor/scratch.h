@@ -23,6 +23,7 @@ struct mafat_scratch {
   size_t inner_offset;  /* rows_per_call rows of a fused depthwise layer's output */
   size_t inner_row_floats; /* from one of them to the next: [block][column][width of the block] */
   int inner_cols;       /* columns of such a row */
+  size_t panel_offset;  /* a panel of what is multiplied with, [channel][width] */
   size_t slot_bytes;    /* multiple of 64 */
   /* Winograd, shared. As many workers as there are units of work in the largest step have
    * a turn of their own: values, kernels, sums. Where the input is transformed in a step of

@@ -72,7 +72,7 @@ static bool has_narrow_calls(const struct mafat_network *n)
 {
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
-    if (!mafat_layer_has_panels(l)) continue;
+    if (!mafat_layer_has_panels(l) && !mafat_layer_multiplies(l)) continue;
     bool depthwise = mafat_layer_is_depthwise(l);
     int filters = mafat_layer_is_grouped(l) && !depthwise ? l->out.c / l->groups : l->out.c;
     int left = filters % MAFAT_CHANNEL_BLOCK;

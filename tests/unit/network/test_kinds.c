@@ -35,7 +35,8 @@ START_TEST(properties_agree)
     const struct mafat_kind *k = kind_of(t);
     bool matrix = k->weights == MAFAT_WEIGHTS_PANELS || k->weights == MAFAT_WEIGHTS_PIXELS;
     const char *name = k->name;
-    ck_assert_msg((k->matrix != NULL) == matrix && (k->macs != NULL) == matrix, "%s: a matrix and its work", name);
+    ck_assert_msg((k->matrix != NULL) == matrix, "%s: a matrix", name);
+    ck_assert_msg((k->macs != NULL) == (matrix || k->multiplies), "%s: its work", name);
     ck_assert_msg((k->counts != NULL) == (k->weights != MAFAT_WEIGHTS_NONE), "%s: counts of its weights", name);
     ck_assert_msg(!(k->along & MAFAT_ALONG_INPUTS) || k->weights == MAFAT_WEIGHTS_PANELS, "%s: sums need panels", name);
     ck_assert_msg(!k->convolves || (matrix && k->pads), "%s: windows with weights and padding", name);
@@ -43,7 +44,7 @@ START_TEST(properties_agree)
     ck_assert_msg(!k->input || (!k->alias && !matrix && !k->head), "%s: an input computes nothing", name);
     ck_assert_msg(!k->inert || k->alias, "%s: inert, and no alias", name);
     ck_assert_msg(!k->flat || !(k->along & MAFAT_ALONG_MAP), "%s: a list has no rows", name);
-    ck_assert_msg(k->convolves + k->pools + k->blends + k->head + k->classifies <= 1, "%s: is one thing", name);
+    ck_assert_msg(k->convolves + k->pools + k->blends + k->head + k->classifies + k->multiplies <= 1, "%s: is one thing", name);
   }
 }
 END_TEST

@@ -1,0 +1,28 @@
+/* Columns of a table by their numbers: a pixel of the first operand, of one channel, says which column of the second, of
+ * one row, is the output's pixel. Numbers below zero count from the table's end; those outside mean its first or last. */
+#include "network/kinds/kinds.h"
+
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  if (l->n_operands != 2) return mafat_kind_refuse(subject, "expects numbers and a table");
+  struct mafat_shape numbers = l->in, table = l->operands[1].shape;
+  if (numbers.c == 1 && table.h == 1) return mafat_kind_put_out(l, subject, numbers.h, numbers.w, table.c);
+  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: %s expects numbers of one channel and a table of one row, found "
+                    "%d x %d x %d and %d x %d x %d (height, width, channels)", subject->path, subject->line, subject->name,
+                    numbers.h, numbers.w, numbers.c, table.h, table.w, table.c);
+}
+
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  struct mafat_shape table = l->operands[1].shape;
+  if (operand == 0) return out;
+  return mafat_span(0, axis_y ? 1 : table.w);
+}
+
+const struct mafat_kind mafat_kind_gather = {
+    .name = "gather",
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .apart = true,
+    .infer = infer,
+    .in_span = in_span,
+};

@@ -1,0 +1,44 @@
+/* The product of two maps: for each row a matrix, whose rows are the columns of the first map, times another, whose rows
+ * are the columns of the second, or whose columns they are (transposed). A map of one row is that of every row. */
+#include "network/kinds/kinds.h"
+
+static int refuse_shapes(const struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  struct mafat_shape a = l->operands[0].shape, b = l->operands[1].shape;
+  return mafat_fail(subject->d, MAFAT_EFORMAT, "%s:%d: %s cannot multiply %d x %d x %d by %d x %d x %d%s (height, width, "
+                    "channels)", subject->path, subject->line, subject->name, a.h, a.w, a.c, b.h, b.w, b.c,
+                    l->transposed ? " transposed" : "");
+}
+
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  if (l->n_operands != 2) return mafat_kind_refuse(subject, "expects two operands");
+  struct mafat_shape a = l->operands[0].shape, b = l->operands[1].shape;
+  bool rows_meet = a.h == b.h || a.h == 1 || b.h == 1;
+  if (!rows_meet || a.c != (l->transposed ? b.c : b.w)) return refuse_shapes(l, subject);
+  return mafat_kind_put_out(l, subject, a.h > b.h ? a.h : b.h, a.w, l->transposed ? b.w : b.c);
+}
+
+/* A pixel of the output is made from its own of the first map and all columns of the second. */
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  struct mafat_shape shape = l->operands[operand].shape;
+  if (axis_y) return shape.h == 1 ? mafat_span(0, 1) : out;
+  return operand == 0 ? out : mafat_span(0, shape.w);
+}
+
+static uint64_t macs(const struct mafat_layer *l, uint64_t pixels, int filters, int channels)
+{
+  (void)l;
+  return pixels * (uint64_t)filters * (uint64_t)channels;
+}
+
+const struct mafat_kind mafat_kind_matmul = {
+    .name = "matmul",
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .multiplies = true,
+    .apart = true,
+    .infer = infer,
+    .in_span = in_span,
+    .macs = macs,
+};

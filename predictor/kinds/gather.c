@@ -1,0 +1,11 @@
+#include "predictor/cost/counting.h"
+#include "predictor/kinds/kind.h"
+
+/* What is read lies anywhere in the table. */
+static void count_gather(struct mafat_counting *c)
+{
+  double bytes = mafat_counting_out_bytes(c);
+  mafat_count_rows(c, MAFAT_TERM_MOVED, mafat_counting_outputs(c), bytes, bytes);
+}
+
+const struct mafat_predictor_kind mafat_predictor_gather = {.count = count_gather};

@@ -1,0 +1,34 @@
+#include "predictor/cost/counting.h"
+#include "predictor/kinds/kind.h"
+#include "predictor/packing.h"
+#include "predictor/scratch.h"
+
+/* Tables for one row of outputs, and a panel of as many of the second map's channels as are summed at a time. */
+static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scratch *s)
+{
+  const struct mafat_layer *l = &r->network->layers[r->layer];
+  int channels = mafat_min(l->in.c, MAFAT_SPLIT_CHANNELS + MAFAT_CHANNEL_BLOCK);
+  s->n_pieces = mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
+  s->rows_per_call = s->in_rows = 1;
+  return mafat_scratch_append_tables(s) &&
+         mafat_scratch_append_floats(&s->slot_bytes, &s->panel_offset, (size_t)channels * MAFAT_PANEL);
+}
+
+/* As a 1x1 convolution of one row at a time, whose weights are packed by every row. */
+static void count_matmul(struct mafat_counting *c)
+{
+  const struct mafat_layer *l = c->layer;
+  struct mafat_width w = mafat_counting_width(c);
+  int rows = mafat_span_size(c->box.y), cols = mafat_span_size(c->box.x);
+  double calls = mafat_divide_up(l->in.c, MAFAT_SPLIT_CHANNELS), panels = (double)rows * w.panels;
+  double packed = (double)rows * l->in.c * mafat_span_size(c->filters), outputs = mafat_counting_outputs(c);
+  double element = (double)mafat_dtype_bytes(l->out_type), other_rows = l->operands[1].shape.h == 1 ? 1 : rows;
+  mafat_count_share(c, panels);
+  mafat_count(c, MAFAT_TERM_UNIT, panels * calls);
+  mafat_count(c, l->transposed ? MAFAT_TERM_GATHERED : MAFAT_TERM_MOVED, packed);
+  mafat_count_tiles(c, MAFAT_TERM_POINT_MACS, rows, cols, w, l->in.c, mafat_divide_up(l->in.c, MAFAT_CHANNEL_BLOCK), calls);
+  mafat_count_activation(c, outputs);
+  mafat_count_maps(c, mafat_counting_in_bytes(c) + packed / rows * other_rows * element, outputs * element * (calls * 2 - 1));
+}
+
+const struct mafat_predictor_kind mafat_predictor_matmul = {.scratch = plan_matmul, .count = count_matmul};

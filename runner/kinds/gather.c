@@ -1,0 +1,42 @@
+/* Columns of a table by their numbers. */
+#include "runner/kinds/rows.h"
+
+#include <string.h>
+
+/* The column of a table of so many that a number means. NaN: the first. */
+static int column_of(float number, int n)
+{
+  float from_start = number < 0 ? number + (float)n : number;
+  if (!(from_start > 0)) return 0;
+  return from_start >= (float)n ? n - 1 : (int)from_start;
+}
+
+/* One row of a run's channels. */
+static void gather_row(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run, int y)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_layer *l = &t->network->layers[step->layer];
+  const struct mafat_sources *numbers = mafat_layer_sources(l), *table = &l->operands[1].sources;
+  const struct mafat_source *source = numbers->list;
+  int n = l->operands[1].shape.w;
+  const float *number = mafat_tensors_read(t, numbers, 0, source->first, y, step->out.x.begin);
+  const float *first = mafat_runs_read(t, table, run, 0, 0);
+  float *out = mafat_rows_out(w, step, run, y);
+  int number_floats = mafat_tensors_pixel_floats(t, source->tensor, source->first / MAFAT_CHANNEL_BLOCK);
+  int out_floats = mafat_tensors_pixel_floats(t, step->layer, run->out_block);
+  size_t column_floats = (size_t)mafat_tensors_pixel_floats(t, run->tensor, run->block);
+  for (int x = step->out.x.begin; x < step->out.x.end; x++, number += number_floats, out += out_floats)
+    memcpy(out, first + (size_t)column_of(*number, n) * column_floats, (size_t)run->n * sizeof *out);
+}
+
+static int run_gather(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
+  struct mafat_runs runs = mafat_runs_of(&l->operands[1].sources, step->filters);
+  struct mafat_run run;
+  while (mafat_runs_next(&runs, &run))
+    for (int y = step->out.y.begin; y < step->out.y.end; y++) gather_row(w, step, &run, y);
+  return MAFAT_OK;
+}
+
+const struct mafat_runner_kind mafat_runner_gather = {.run = run_gather, .sharing = MAFAT_SHARED_BY_ROWS};

@@ -1,0 +1,65 @@
+/* Columns of a table by their numbers, against what they mean. */
+#include "tests/support/problem.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+Suite *gather_suite(void);
+
+static double gathered(const void *problem, int c, int y, int x)
+{
+  const struct test_problem *p = problem;
+  int n = p->layer->operands[1].shape.w, number = (int)test_problem_at(p, 0, 0, y, x);
+  if (number < 0) number += n;
+  return test_problem_at(p, 1, c, 0, number < 0 ? 0 : number >= n ? n - 1 : number);
+}
+
+START_TEST(outputs_are_columns)
+{
+  struct test_rng rng = test_rng(74000 + (uint64_t)_i);
+  for (int i = 0; i < 8; i++) {
+    struct test_problem p;
+    struct mafat_shape numbers = {test_random_int(&rng, 1, 6), test_random_int(&rng, 1, 40), 1};
+    struct mafat_shape table = {1, test_random_int(&rng, 1, 60), test_random_int(&rng, 1, 60)};
+    test_problem_open(&p, &rng, MAFAT_GATHER, numbers, table);
+    test_problem_add(&p, &rng, numbers);
+    test_problem_add(&p, &rng, table);
+    struct mafat_shape s = mafat_network_picture_shape(p.network);
+    float range = (float)table.w * (test_random_chance(&rng, 70) ? 1 : 2); /* the table's columns, or also some outside */
+    for (int k = 0; k < mafat_shape_elements(s); k++) p.input[k] = truncf(p.input[k] * range);
+    p.tolerance = 0;
+    test_problem_infer(&p);
+    test_problem_check(&p, &(struct test_meaning){gathered, &p, i});
+    test_problem_close(&p);
+  }
+}
+END_TEST
+
+START_TEST(shapes_are_checked)
+{
+  struct test_rng rng = test_rng(1);
+  struct test_problem p;
+  struct mafat_diagnostic d = {""};
+  const struct mafat_subject subject = {"test.cfg", 1, 6, "gather", &d};
+  test_problem_open(&p, &rng, MAFAT_GATHER, (struct mafat_shape){3, 4, 2}, (struct mafat_shape){1, 5, 6});
+  test_problem_add(&p, &rng, (struct mafat_shape){3, 4, 2});
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  test_problem_add(&p, &rng, (struct mafat_shape){1, 5, 6});
+  ck_assert_int_eq(mafat_layer_infer(p.layer, &subject), MAFAT_EFORMAT);
+  ck_assert_str_eq(d.text, "test.cfg:1: gather expects numbers of one channel and a table of one row, found 3 x 4 x 2 and "
+                           "1 x 5 x 6 (height, width, channels)");
+  test_problem_close(&p);
+}
+END_TEST
+
+Suite *gather_suite(void)
+{
+  Suite *s = suite_create("gather");
+  TCase *t = tcase_create("gather");
+  tcase_set_timeout(t, 60);
+  tcase_add_loop_test(t, outputs_are_columns, 0, test_seeds(20));
+  tcase_add_test(t, shapes_are_checked);
+  suite_add_tcase(s, t);
+  return s;
+}
