@@ -37,6 +37,7 @@ enum mafat_layer_type {
   MAFAT_REARRANGE,
   MAFAT_NORMALIZE,
   MAFAT_REDUCE,
+  MAFAT_RESAMPLE,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -121,6 +122,7 @@ struct mafat_strides {
 };
 
 struct mafat_rearrange; /* rearrange.h */
+struct mafat_resample;  /* resample.h */
 
 /* How the channels of a pixel are normalized, each pixel by itself. */
 enum mafat_normalize_how {
@@ -192,6 +194,7 @@ struct mafat_layer {
   struct mafat_rearrange *rearrange;
   struct mafat_normalize *normalize; /* its layer's own, as are the following; NULL: of another kind */
   struct mafat_reduce *reduce;
+  struct mafat_resample *resample;
 };
 
 #endif

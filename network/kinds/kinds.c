@@ -31,6 +31,7 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REARRANGE] = &mafat_kind_rearrange,
     [MAFAT_NORMALIZE] = &mafat_kind_normalize,
     [MAFAT_REDUCE] = &mafat_kind_reduce,
+    [MAFAT_RESAMPLE] = &mafat_kind_resample,
 };
 
 /* ---- shared ---- */

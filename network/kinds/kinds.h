@@ -32,6 +32,7 @@ extern const struct mafat_kind mafat_kind_constant;      /* constant.c */
 extern const struct mafat_kind mafat_kind_rearrange;     /* rearrange.c */
 extern const struct mafat_kind mafat_kind_normalize;     /* normalize.c */
 extern const struct mafat_kind mafat_kind_reduce;        /* reduce.c */
+extern const struct mafat_kind mafat_kind_resample;      /* resample.c */
 
 /* The layer cannot be; `what` goes on from "layer [conv] ". */
 int mafat_kind_refuse(const struct mafat_subject *subject, const char *what);

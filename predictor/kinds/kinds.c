@@ -25,6 +25,7 @@ static const struct mafat_predictor_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REARRANGE] = &mafat_predictor_rearrange,
     [MAFAT_NORMALIZE] = &mafat_predictor_normalize,
     [MAFAT_REDUCE] = &mafat_predictor_reduce,
+    [MAFAT_RESAMPLE] = &mafat_predictor_resample,
 };
 
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type)

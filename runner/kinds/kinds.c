@@ -29,6 +29,7 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REARRANGE] = &mafat_runner_rearrange,
     [MAFAT_NORMALIZE] = &mafat_runner_normalize,
     [MAFAT_REDUCE] = &mafat_runner_reduce,
+    [MAFAT_RESAMPLE] = &mafat_runner_resample,
 };
 
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)
