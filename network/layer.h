@@ -40,6 +40,7 @@ enum mafat_layer_type {
   MAFAT_REDUCE,
   MAFAT_MATMUL,
   MAFAT_GATHER,
+  MAFAT_RESAMPLE,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -147,6 +148,7 @@ struct mafat_strides {
 };
 
 struct mafat_rearrange; /* rearrange.h */
+struct mafat_resample;  /* resample.h */
 
 /* How the channels of a pixel are normalized, each pixel by itself. */
 enum mafat_normalize_how {
@@ -219,6 +221,7 @@ struct mafat_layer {
   struct mafat_rearrange *rearrange;
   struct mafat_normalize *normalize; /* its layer's own, as are the following; NULL: of another kind */
   struct mafat_reduce *reduce;
+  struct mafat_resample *resample;
 };
 
 #endif

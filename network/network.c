@@ -32,6 +32,7 @@ static void free_layer(struct mafat_layer *l)
   free(l->rearrange);
   free(l->normalize);
   free(l->reduce);
+  free(l->resample);
 }
 
 /* Sources that are inputs, which lie `by` further to the front. */

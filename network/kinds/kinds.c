@@ -33,6 +33,7 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REDUCE] = &mafat_kind_reduce,
     [MAFAT_MATMUL] = &mafat_kind_matmul,
     [MAFAT_GATHER] = &mafat_kind_gather,
+    [MAFAT_RESAMPLE] = &mafat_kind_resample,
 };
 
 /* ---- shared ---- */

@@ -27,6 +27,7 @@ static const struct mafat_predictor_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REDUCE] = &mafat_predictor_reduce,
     [MAFAT_MATMUL] = &mafat_predictor_matmul,
     [MAFAT_GATHER] = &mafat_predictor_gather,
+    [MAFAT_RESAMPLE] = &mafat_predictor_resample,
 };
 
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type)

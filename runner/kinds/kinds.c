@@ -31,6 +31,7 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_REDUCE] = &mafat_runner_reduce,
     [MAFAT_MATMUL] = &mafat_runner_matmul,
     [MAFAT_GATHER] = &mafat_runner_gather,
+    [MAFAT_RESAMPLE] = &mafat_runner_resample,
 };
 
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)

@@ -1,0 +1,38 @@
+/* Maps of another size: the nearest pixel's, or between pixels. */
+#include "network/resample.h"
+
+#include "network/kinds/kinds.h"
+
+#include <math.h>
+
+static bool is_sound(const struct mafat_resample_axis *axis, int in)
+{
+  /* Corners that are aligned lie apart, and no point is beyond what numbers hold. */
+  return isfinite(axis->scale) && axis->scale >= 0 && (axis->scale == 0 || axis->size == 1 || axis->scale * in > 1.);
+}
+
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  const struct mafat_resample *r = l->resample;
+  if (!r || (unsigned)r->interpolation > MAFAT_INTERPOLATE_LINEAR || (unsigned)r->coordinates >= MAFAT_N_COORDINATES ||
+      (unsigned)r->rounding >= MAFAT_N_ROUNDINGS)
+    return mafat_kind_refuse(subject, "does not say how its input is resized");
+  if (!is_sound(&r->y, l->in.h) || !is_sound(&r->x, l->in.w))
+    return mafat_kind_refuse(subject, "expects scales that suit its sizes");
+  return mafat_kind_put_out(l, subject, r->y.size, r->x.size, l->in.c);
+}
+
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  (void)operand;
+  int in = axis_y ? l->in.h : l->in.w;
+  return mafat_span(mafat_resample_tap(l->resample, axis_y, in, out.begin).at,
+                    mafat_resample_tap(l->resample, axis_y, in, out.end - 1).next + 1);
+}
+
+const struct mafat_kind mafat_kind_resample = {
+    .name = "resample",
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .infer = infer,
+    .in_span = in_span,
+};

@@ -1,0 +1,95 @@
+/* Maps of another size. Each output is the mean of left and right in the row above its point and in that below, then of
+ * these two. */
+#include "network/resample.h"
+
+#include "runner/kinds/rows.h"
+
+enum { COLUMNS = 64 }; /* whose taps are known at a time */
+
+/* Columns of the output from `begin` on, and what they read. */
+struct columns {
+  int begin, n, first;          /* first: of the input, in the row pointers below */
+  struct mafat_tap taps[COLUMNS];
+};
+
+static struct columns columns_of(const struct mafat_layer *l, int begin, int end)
+{
+  struct columns c = {.begin = begin, .n = mafat_min(end - begin, COLUMNS)};
+  for (int i = 0; i < c.n; i++) c.taps[i] = mafat_resample_tap(l->resample, false, l->in.w, begin + i);
+  c.first = c.taps[0].at;
+  return c;
+}
+
+/* Pixels of a row of the output, of so many floats in a block, and the rows that they are made of. */
+struct row {
+  float *to;
+  const float *above, *below;
+  size_t to_pixel, from_pixel;
+  float weight; /* of the row below */
+};
+
+static inline void copy_row(const struct row *r, const struct columns *c, int n)
+{
+  float *to = r->to;
+  for (int i = 0; i < c->n; i++, to += r->to_pixel) {
+    const float *from = r->above + (size_t)(c->taps[i].at - c->first) * r->from_pixel;
+    for (int k = 0; k < n; k++) to[k] = from[k];
+  }
+}
+
+static inline void mix_row(const struct row *r, const struct columns *c, int n)
+{
+  float *restrict to = r->to;
+  for (int i = 0; i < c->n; i++, to += r->to_pixel) {
+    size_t left = (size_t)(c->taps[i].at - c->first) * r->from_pixel;
+    size_t right = (size_t)(c->taps[i].next - c->first) * r->from_pixel;
+    float across = c->taps[i].weight, down = r->weight;
+    const float *above = r->above, *below = r->below;
+    for (int k = 0; k < n; k++) {
+      float upper = above[left + (size_t)k] * (1 - across) + above[right + (size_t)k] * across;
+      float lower = below[left + (size_t)k] * (1 - across) + below[right + (size_t)k] * across;
+      to[k] = upper * (1 - down) + lower * down;
+    }
+  }
+}
+
+/* Known numbers of channels make loops of vectors. */
+static void make_row(const struct row *r, const struct columns *c, int n, bool linear)
+{
+  if (linear && n == MAFAT_CHANNEL_BLOCK) mix_row(r, c, MAFAT_CHANNEL_BLOCK);
+  else if (linear) mix_row(r, c, n);
+  else if (n == MAFAT_CHANNEL_BLOCK) copy_row(r, c, MAFAT_CHANNEL_BLOCK);
+  else copy_row(r, c, n);
+}
+
+static void make_run(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run,
+                     const struct columns *c)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_layer *l = &t->network->layers[step->layer];
+  const struct mafat_sources *sources = mafat_layer_sources(l);
+  struct row row = {.to_pixel = (size_t)mafat_tensors_pixel_floats(t, step->layer, run->out_block),
+                    .from_pixel = (size_t)mafat_tensors_pixel_floats(t, run->tensor, run->block)};
+  for (int y = step->out.y.begin; y < step->out.y.end; y++) {
+    struct mafat_tap tap = mafat_resample_tap(l->resample, true, l->in.h, y);
+    row.to = mafat_tensors_pixel(t, step->layer, run->out_block, y, c->begin) + run->out_lane;
+    row.above = mafat_runs_read(t, sources, run, tap.at, c->first);
+    row.below = mafat_runs_read(t, sources, run, tap.next, c->first);
+    row.weight = tap.weight;
+    make_row(&row, c, run->n, l->resample->interpolation == MAFAT_INTERPOLATE_LINEAR);
+  }
+}
+
+static int run_resample(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
+  for (int x = step->out.x.begin; x < step->out.x.end; x += COLUMNS) {
+    const struct columns c = columns_of(l, x, step->out.x.end);
+    struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), step->filters);
+    struct mafat_run run;
+    while (mafat_runs_next(&runs, &run)) make_run(w, step, &run, &c);
+  }
+  return MAFAT_OK;
+}
+
+const struct mafat_runner_kind mafat_runner_resample = {.run = run_resample, .sharing = MAFAT_SHARED_BY_ROWS};
