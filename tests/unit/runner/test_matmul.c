@@ -18,7 +18,7 @@ static double product(const void *problem, int c, int y, int x)
     sum += test_problem_at(p, 0, k, first_y, x) * second;
   }
   sum *= (double)l->alpha;
-  return l->activation == MAFAT_RELU ? fmax(sum, 0) : sum;
+  return l->activation.kind == MAFAT_RELU ? fmax(sum, 0) : sum;
 }
 
 static void check_product(struct test_rng *rng, int most, int number)
@@ -35,7 +35,7 @@ static void check_product(struct test_rng *rng, int most, int number)
   p.tolerance = 2e-5;
   p.layer->transposed = transposed;
   p.layer->alpha = test_random_chance(rng, 50) ? 1 : .125f;
-  p.layer->activation = test_random_chance(rng, 70) ? MAFAT_LINEAR : MAFAT_RELU;
+  p.layer->activation.kind = test_random_chance(rng, 70) ? MAFAT_LINEAR : MAFAT_RELU;
   test_problem_infer(&p);
   test_problem_check(&p, &(struct test_meaning){product, &p, number});
   test_problem_close(&p);
