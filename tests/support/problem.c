@@ -86,7 +86,7 @@ static double tensor_at(const struct test_problem *p, int tensor, int c, int y, 
   if (mafat_layer_is_input(l)) return (double)p->input[(c * s.h + y) * s.w + x];
   bool crops = tensor == FIRST || tensor == SECOND;
   double value = tensor_at(p, mafat_layer_sources(l)->list->tensor, c, y + (crops ? l->crop_y : 0), x + (crops ? l->crop_x : 0));
-  return l->activation == MAFAT_RELU ? fmax(value, 0) : value;
+  return l->activation.kind == MAFAT_RELU ? fmax(value, 0) : value;
 }
 
 double test_problem_at(const struct test_problem *p, int operand, int c, int y, int x)
