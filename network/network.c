@@ -42,12 +42,25 @@ static void move_sources(struct mafat_sources *sources, int n_layers, int by)
     if (sources->list[i].tensor >= n_layers) sources->list[i].tensor -= by;
 }
 
+static void free_ports(struct mafat_port *ports, int n)
+{
+  for (int i = 0; ports && i < n; i++) {
+    free(ports[i].name);
+    free(ports[i].sources.list);
+  }
+  free(ports);
+}
+
 void mafat_network_shorten(struct mafat_network *network, int n)
 {
   struct mafat_layer *layers = network->layers;
   for (int l = 0; l < n; l++)
     for (int k = 0; k < layers[l].n_operands; k++)
       move_sources(&layers[l].operands[k].sources, network->n_layers, network->n_layers - n);
+  for (int i = 0; network->inputs && i < network->n_inputs; i++)
+    move_sources(&network->inputs[i].sources, network->n_layers, network->n_layers - n);
+  for (int i = 0; i < network->n_outputs; i++)
+    move_sources(&network->outputs[i].sources, network->n_layers, network->n_layers - n);
   for (int l = n; l < network->n_layers; l++) free_layer(&layers[l]);
   memmove(layers + n, layers + network->n_layers, (size_t)network->n_inputs * sizeof *layers);
   network->n_layers = n;
@@ -58,6 +71,8 @@ void mafat_network_close(struct mafat_network **network)
   if (!network || !*network) return;
   struct mafat_network *n = *network;
   for (int i = 0; n->layers && i < mafat_network_n_operators(n); i++) free_layer(&n->layers[i]);
+  free_ports(n->inputs, n->n_inputs);
+  free_ports(n->outputs, n->n_outputs);
   free(n->layers);
   mafat_constants_close(&n->constants);
   for (int i = 0; i < n->n_files; i++) free(n->files[i]);

@@ -1,0 +1,281 @@
+/* Two values element by element. */
+#include "formats/graph/compute.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double apply(enum mafat_graph_binary op, double a, double b)
+{
+  switch (op) {
+  case MAFAT_GRAPH_ADD: return a + b;
+  case MAFAT_GRAPH_SUB: return a - b;
+  case MAFAT_GRAPH_MUL: return a * b;
+  case MAFAT_GRAPH_DIV: return a / b;
+  case MAFAT_GRAPH_MAX: return a > b ? a : b;
+  case MAFAT_GRAPH_MIN: return a < b ? a : b;
+  case MAFAT_GRAPH_POW: return pow(a, b);
+  default: return a >= 0 ? a : a * b;
+  }
+}
+
+/* ---- of known numbers ---- */
+
+static int combine_numbers(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *a,
+                           const struct mafat_value *b, const long long *dims)
+{
+  enum { MOST = 1 << 22 };
+  double *x = NULL, *y = NULL;
+  int n_dims = a->view.n_dims, code = mafat_value_numbers(g, a, MOST, &x);
+  if (code == MAFAT_OK) code = mafat_value_numbers(g, b, MOST, &y);
+  if (code == MAFAT_OK) code = mafat_value_make_numbers(g, out, n_dims, dims);
+  long long n = code ? 0 : mafat_value_elements(out);
+  for (long long i = 0; i < n; i++) {
+    long long at[2] = {0, 0}, step[2] = {1, 1}, rest = i;
+    for (int k = n_dims; k-- > 0; rest /= dims[k]) {
+      at[0] += a->view.dims[k] == 1 ? 0 : rest % dims[k] * step[0];
+      at[1] += b->view.dims[k] == 1 ? 0 : rest % dims[k] * step[1];
+      step[0] *= a->view.dims[k];
+      step[1] *= b->view.dims[k];
+    }
+    out->numbers[i] = apply(op, x[at[0]], y[at[1]]);
+  }
+  free(x);
+  free(y);
+  return code;
+}
+
+/* ---- of a map and a constant ---- */
+
+/* Other numbers in its place: op(first, number). */
+static int change_numbers(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, double first, const struct mafat_value *v)
+{
+  double *numbers;
+  int code = mafat_value_numbers(g, v, 1 << 22, &numbers);
+  if (code == MAFAT_OK) code = mafat_value_make_numbers(g, out, v->view.n_dims, v->view.dims);
+  for (long long i = 0; code == MAFAT_OK && i < mafat_value_elements(v); i++) out->numbers[i] = apply(op, first, numbers[i]);
+  free(numbers);
+  return code;
+}
+
+/* x op c, or c op x, as a scale and a bias. False: it is none. */
+static bool is_affine(enum mafat_graph_binary op, bool reversed)
+{
+  return op == MAFAT_GRAPH_ADD || op == MAFAT_GRAPH_SUB || op == MAFAT_GRAPH_MUL || (op == MAFAT_GRAPH_DIV && !reversed);
+}
+
+static int combine_affine(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *x,
+                          const struct mafat_value *c, bool reversed)
+{
+  struct mafat_value changed = {.maker = -1}, minus = {.maker = -1};
+  struct mafat_graph_affine affine = {0};
+  int code = MAFAT_OK;
+  if (op == MAFAT_GRAPH_SUB && !reversed) code = change_numbers(g, &changed, MAFAT_GRAPH_MUL, -1, c);
+  if (op == MAFAT_GRAPH_DIV) code = change_numbers(g, &changed, MAFAT_GRAPH_DIV, 1, c);
+  if (op == MAFAT_GRAPH_SUB && reversed) {
+    static const long long one = 1;
+    code = mafat_value_make_numbers(g, &minus, 1, &one);
+    if (code == MAFAT_OK) *minus.numbers = -1, affine.scales = &minus;
+  }
+  const struct mafat_value *numbers = changed.form == MAFAT_VALUE_NONE ? c : &changed;
+  *(op == MAFAT_GRAPH_MUL || op == MAFAT_GRAPH_DIV ? &affine.scales : &affine.biases) = numbers;
+  if (code == MAFAT_OK) code = mafat_graph_normalize(g, out, x, &affine);
+  mafat_value_clear(&changed);
+  mafat_value_clear(&minus);
+  return code;
+}
+
+/* One number for each channel, or one for all: is the constant that, for a map whose dimensions lie on these axes? */
+static bool is_by_channel(const struct mafat_value *map, const struct mafat_value *c, const int *axes)
+{
+  bool one = mafat_value_elements(c) == 1;
+  for (int i = 0; i < map->view.n_dims && !one; i++) {
+    bool whole = c->view.dims[i] == map->view.dims[i];
+    if (axes[i] == MAFAT_AXIS_C ? !whole : c->view.dims[i] != 1) return false;
+  }
+  return true;
+}
+
+/* With one number, what has an activation of its own. */
+static bool find_activation(enum mafat_graph_binary op, bool reversed, float number, struct mafat_activating *activation)
+{
+  switch (op) {
+  case MAFAT_GRAPH_MAX: *activation = (struct mafat_activating){MAFAT_CLIP, number, INFINITY}; return true;
+  case MAFAT_GRAPH_MIN: *activation = (struct mafat_activating){MAFAT_CLIP, -INFINITY, number}; return true;
+  case MAFAT_GRAPH_PRELU: *activation = (struct mafat_activating){MAFAT_SLOPED, number, 0}; return !reversed;
+  case MAFAT_GRAPH_POW: *activation = (struct mafat_activating){(enum mafat_activation)MAFAT_POWER, number, 0}; return !reversed;
+  default: return false;
+  }
+}
+
+static bool grows(const struct mafat_value *map, const struct mafat_value *c)
+{
+  for (int i = 0; i < map->view.n_dims; i++)
+    if (c->view.dims[i] > map->view.dims[i]) return true;
+  return false;
+}
+
+/* False: it is to be a map as well. */
+static int combine_constant(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *map,
+                            const struct mafat_value *c, bool reversed, bool *done)
+{
+  struct mafat_activating activation;
+  int axes[MAFAT_VIEW_DIMS], code = MAFAT_OK;
+  *done = false;
+  if (grows(map, c)) return MAFAT_OK;
+  if (mafat_value_elements(c) == 1 && !is_affine(op, reversed)) {
+    double *number;
+    if ((code = mafat_value_numbers(g, c, 1, &number))) return code;
+    *done = find_activation(op, reversed, (float)*number, &activation);
+    free(number);
+    return *done ? mafat_graph_activate(g, out, map, activation) : MAFAT_OK;
+  }
+  mafat_graph_axes(map, axes);
+  if (!is_affine(op, reversed) || !is_by_channel(map, c, axes)) return MAFAT_OK;
+  *done = true;
+  struct mafat_value laid = {.maker = -1};
+  if (mafat_value_elements(c) == 1) return combine_affine(g, out, op, map, c, reversed);
+  code = mafat_graph_lay(g, &laid, map, axes);
+  if (code == MAFAT_OK) code = combine_affine(g, out, op, &laid, c, reversed);
+  mafat_value_clear(&laid);
+  return code;
+}
+
+/* ---- of two maps ---- */
+
+/* How a layer does it: with the first map in front, or, reversed, the second. */
+struct manner {
+  enum mafat_blend blend;
+  float alpha, beta;
+};
+
+static struct manner manner_of(enum mafat_graph_binary op, bool reversed)
+{
+  switch (op) {
+  case MAFAT_GRAPH_SUB: return (struct manner){MAFAT_BLEND_ADD, reversed ? -1 : 1, reversed ? 1 : -1};
+  case MAFAT_GRAPH_MUL: return (struct manner){MAFAT_BLEND_MUL, 1, 1};
+  case MAFAT_GRAPH_DIV: return (struct manner){(enum mafat_blend)(reversed ? MAFAT_BLEND_RDIV : MAFAT_BLEND_DIV), 1, 1};
+  case MAFAT_GRAPH_MAX: return (struct manner){MAFAT_BLEND_MAX, 1, 1};
+  case MAFAT_GRAPH_MIN: return (struct manner){(enum mafat_blend)MAFAT_BLEND_MIN, 1, 1};
+  case MAFAT_GRAPH_POW: return (struct manner){(enum mafat_blend)(reversed ? MAFAT_BLEND_RPOW : MAFAT_BLEND_POW), 1, 1};
+  case MAFAT_GRAPH_PRELU: return (struct manner){(enum mafat_blend)MAFAT_BLEND_PRELU, 1, 1};
+  default: return (struct manner){MAFAT_BLEND_ADD, 1, 1};
+  }
+}
+
+/* Is the other map, axis by axis, as large, or 1? */
+static bool can_stand_for(const struct mafat_shape *x, const struct mafat_shape *z)
+{
+  return (z->h == x->h || z->h == 1) && (z->w == x->w || z->w == 1) && (z->c == x->c || z->c == 1);
+}
+
+static bool is_same(const struct mafat_shape *x, const struct mafat_shape *z)
+{
+  return x->h == z->h && x->w == z->w && x->c == z->c;
+}
+
+static int blend(struct mafat_graph *g, struct mafat_value *out, struct manner how, const struct mafat_value *x, const struct mafat_value *z)
+{
+  struct mafat_layer *l = mafat_graph_begin(g, MAFAT_SHORTCUT, x);
+  int code = l ? mafat_graph_add_operand(g, l, z) : MAFAT_EUNSUPPORTED;
+  if (code) return code;
+  if (how.blend >= MAFAT_N_BLENDS) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "this operator is not run");
+  l->blend = how.blend;
+  l->alpha = how.alpha;
+  l->beta = how.beta;
+  l->operands[1].broadcast = !is_same(&x->shape, &z->shape);
+  code = mafat_graph_end_layer(g, l);
+  return code ? code : mafat_graph_output(g, out, l, &x->view);
+}
+
+/* A map whose dimensions are all those of the result, and one that may lack some. */
+static int combine_laid(struct mafat_graph *g, struct mafat_value *out, struct manner how, const struct mafat_value *x, const struct mafat_value *z)
+{
+  struct mafat_value a = {.maker = -1}, b = {.maker = -1}, whole = {.maker = -1};
+  int axes[MAFAT_VIEW_DIMS];
+  mafat_graph_axes(x, axes);
+  int code = mafat_graph_lay(g, &a, x, axes);
+  if (code == MAFAT_OK) code = z->form == MAFAT_VALUE_MAP ? mafat_graph_lay(g, &b, z, axes) : mafat_graph_constant_map(g, &b, z, axes);
+  if (code == MAFAT_OK && !can_stand_for(&a.shape, &b.shape)) {
+    code = mafat_graph_expand(g, &whole, &b, a.view.dims);
+    mafat_value_clear(&b);
+    b = whole;
+    whole = (struct mafat_value){.maker = -1};
+  }
+  if (code == MAFAT_OK) code = blend(g, out, how, &a, &b);
+  mafat_value_clear(&a);
+  mafat_value_clear(&b);
+  return code;
+}
+
+static bool has_all(const struct mafat_value *v, const long long *dims)
+{
+  return memcmp(v->view.dims, dims, (size_t)v->view.n_dims * sizeof *dims) == 0;
+}
+
+static int combine_maps(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *a,
+                        const struct mafat_value *b, const long long *dims)
+{
+  struct mafat_value whole = {.maker = -1};
+  bool map_a = a->form == MAFAT_VALUE_MAP, map_b = b->form == MAFAT_VALUE_MAP;
+  if (map_a && map_b && mafat_view_equals(&a->view, &b->view) && is_same(&a->shape, &b->shape)) return blend(g, out, manner_of(op, false), a, b);
+  if (map_a && has_all(a, dims)) return combine_laid(g, out, manner_of(op, false), a, b);
+  if (map_b && has_all(b, dims) && op != MAFAT_GRAPH_PRELU) return combine_laid(g, out, manner_of(op, true), b, a);
+  int code = map_a ? mafat_graph_expand(g, &whole, a, dims) : MAFAT_OK;
+  if (!map_a) {
+    struct mafat_value map = {.maker = -1};
+    int axes[MAFAT_VIEW_DIMS];
+    mafat_graph_axes(b, axes);
+    code = mafat_graph_constant_map(g, &map, a, axes);
+    if (code == MAFAT_OK) code = mafat_graph_expand(g, &whole, &map, dims);
+    mafat_value_clear(&map);
+  }
+  if (code == MAFAT_OK) code = combine_laid(g, out, manner_of(op, false), &whole, b);
+  mafat_value_clear(&whole);
+  return code;
+}
+
+/* ---- dimensions ---- */
+
+/* With dimensions of 1 in front, until there are so many. */
+static int lengthen(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v, int n_dims)
+{
+  long long dims[MAFAT_VIEW_DIMS];
+  int more = n_dims - v->view.n_dims;
+  for (int i = 0; i < n_dims; i++) dims[i] = i < more ? 1 : v->view.dims[i - more];
+  return mafat_graph_reshape(g, out, v, n_dims, dims);
+}
+
+static int find_dims(struct mafat_graph *g, const struct mafat_value *a, const struct mafat_value *b, long long *dims)
+{
+  for (int i = 0; i < a->view.n_dims; i++) {
+    long long x = a->view.dims[i], y = b->view.dims[i];
+    if (x != y && x != 1 && y != 1) return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d is %lld of one input and %lld of the other", i, x, y);
+    dims[i] = x == 1 ? y : x;
+  }
+  return MAFAT_OK;
+}
+
+static int combine_long(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *a, const struct mafat_value *b)
+{
+  long long dims[MAFAT_VIEW_DIMS] = {0};
+  bool constant_a = mafat_value_is_constant(a), constant_b = mafat_value_is_constant(b), done = false;
+  int code = find_dims(g, a, b, dims);
+  if (code) return code;
+  if (constant_a && constant_b) return combine_numbers(g, out, op, a, b, dims);
+  if (constant_a || constant_b) code = combine_constant(g, out, op, constant_a ? b : a, constant_a ? a : b, constant_a, &done);
+  return code || done ? code : combine_maps(g, out, op, a, b, dims);
+}
+
+int mafat_graph_combine(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *a, const struct mafat_value *b)
+{
+  int n_dims = a->view.n_dims > b->view.n_dims ? a->view.n_dims : b->view.n_dims;
+  if (a->view.n_dims == b->view.n_dims) return combine_long(g, out, op, a, b);
+  struct mafat_value longer = {.maker = -1};
+  bool first = a->view.n_dims < n_dims;
+  int code = lengthen(g, &longer, first ? a : b, n_dims);
+  longer.readers = (first ? a : b)->readers;
+  if (code == MAFAT_OK) code = combine_long(g, out, op, first ? &longer : a, first ? b : &longer);
+  mafat_value_clear(&longer);
+  return code;
+}

@@ -1,0 +1,221 @@
+#include "formats/graph/compute.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- layers of one operand ---- */
+
+struct mafat_layer *mafat_graph_begin(struct mafat_graph *g, enum mafat_layer_type type, const struct mafat_value *in)
+{
+  struct mafat_layer *l = mafat_graph_add_layer(g, type);
+  if (l) l->in = in->shape;
+  return l && mafat_graph_add_operand(g, l, in) == MAFAT_OK ? l : NULL;
+}
+
+static int extent_of(const struct mafat_shape *s, int axis)
+{
+  return axis == MAFAT_AXIS_H ? s->h : axis == MAFAT_AXIS_W ? s->w : axis == MAFAT_AXIS_C ? s->c : 1;
+}
+
+int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, const struct mafat_graph_dims *dims)
+{
+  struct mafat_view view;
+  long long sizes[MAFAT_VIEW_DIMS], extents[MAFAT_N_AXES];
+  int axes[MAFAT_VIEW_DIMS];
+  for (int i = 0; i < dims->n; i++) {
+    sizes[i] = extent_of(&l->out, dims->axes[i]);
+    axes[i] = dims->axes[i] < 0 ? MAFAT_AXIS_H : dims->axes[i];
+  }
+  mafat_view_lay(&view, dims->n, sizes, axes, extents);
+  return mafat_graph_output(g, out, l, &view);
+}
+
+/* ---- constants ---- */
+
+/* More of them than the model's own file has would be a mistake. */
+enum { MOST_VALUES = 1 << 26 };
+
+int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n)
+{
+  struct mafat_network *net = g->network;
+  if (n > MOST_VALUES - net->n_values) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "has too many numbers that lie otherwise in the file");
+  float *grown = realloc(net->values, (net->n_values + n + 1) * sizeof *grown);
+  if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  net->values = grown;
+  *out = (struct mafat_constant){.at = net->n_values * sizeof *grown, .n = n, .file = MAFAT_CONSTANT_VALUES, .type = MAFAT_F32};
+  for (size_t i = 0; i < n; i++) grown[net->n_values + i] = (float)numbers[i];
+  net->n_values += n;
+  return MAFAT_OK;
+}
+
+int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v)
+{
+  struct mafat_view linear;
+  mafat_view_linear(&linear, v->view.n_dims, v->view.dims, MAFAT_AXIS_NUMBERS);
+  bool fill = v->form == MAFAT_VALUE_PLACE && v->place.file == MAFAT_CONSTANT_FILL;
+  if (fill || (v->form == MAFAT_VALUE_PLACE && mafat_view_equals(&linear, &v->view) && v->place.n == (uint64_t)mafat_value_elements(v))) {
+    *out = v->place;
+    out->n = (uint64_t)mafat_value_elements(v);
+    return MAFAT_OK;
+  }
+  double *numbers;
+  int code = mafat_value_numbers(g, v, MOST_VALUES, &numbers);
+  if (code) return code;
+  code = mafat_graph_keep_numbers(g, out, numbers, (size_t)mafat_value_elements(v));
+  free(numbers);
+  return code;
+}
+
+/* Dimensions of one axis behind each other. */
+static void group_by_axis(struct mafat_view *v, int *axes)
+{
+  int order[MAFAT_VIEW_DIMS], grouped[MAFAT_VIEW_DIMS], n = 0;
+  for (int a = 0; a < MAFAT_N_AXES; a++)
+    for (int i = 0; i < v->n_dims; i++)
+      if (axes[i] == a) {
+        grouped[n] = a;
+        order[n++] = i;
+      }
+  mafat_view_transpose(v, v, order);
+  memcpy(axes, grouped, sizeof grouped);
+}
+
+int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v, const int *axes)
+{
+  struct mafat_value grouped;
+  struct mafat_view view;
+  struct mafat_constant place;
+  long long e[MAFAT_N_AXES];
+  int on[MAFAT_VIEW_DIMS];
+  memcpy(on, axes, sizeof on);
+  int code = mafat_value_copy(g, &grouped, v);
+  if (code) return code;
+  group_by_axis(&grouped.view, on);
+  code = mafat_graph_place(g, &place, &grouped);
+  mafat_value_clear(&grouped);
+  if (code) return code;
+  mafat_view_lay(&view, v->view.n_dims, v->view.dims, axes, e);
+  if (e[0] > MAFAT_MAX_EXTENT || e[1] > MAFAT_MAX_EXTENT || e[2] > INT_MAX / 4) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of %lld x %lld x %lld is too large", e[0], e[1], e[2]);
+  struct mafat_layer *l = mafat_graph_add_layer(g, MAFAT_CONSTANT_LAYER);
+  if (!l) return MAFAT_EUNSUPPORTED;
+  l->operands = calloc(1, sizeof *l->operands);
+  l->strides = calloc(1, sizeof *l->strides);
+  if (!l->operands || !l->strides) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  l->n_operands = 1;
+  l->operands->shape = l->in = (struct mafat_shape){(int)e[MAFAT_AXIS_H], (int)e[MAFAT_AXIS_W], (int)e[MAFAT_AXIS_C]};
+  l->operands->sources.n_bands = 1;
+  *l->strides = (struct mafat_strides){.n = place.n, .rows = e[MAFAT_AXIS_W] * e[MAFAT_AXIS_C], .columns = e[MAFAT_AXIS_C], .channels = 1};
+  g->network->constants->layers[l - g->network->layers].weights = place;
+  code = mafat_graph_end_layer(g, l);
+  if (code == MAFAT_OK) code = mafat_graph_output(g, out, l, &view);
+  out->maker = -1;
+  return code;
+}
+
+/* ---- convolutions ---- */
+
+static struct mafat_layer_constants *constants_of(struct mafat_graph *g, const struct mafat_layer *l)
+{
+  return &g->network->constants->layers[l - g->network->layers];
+}
+
+int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                         const struct mafat_graph_conv *conv, const struct mafat_graph_dims *dims)
+{
+  struct mafat_layer *l = mafat_graph_begin(g, MAFAT_CONVOLUTIONAL, in);
+  if (!l) return MAFAT_EUNSUPPORTED;
+  struct mafat_layer_constants *c = constants_of(g, l);
+  l->window = conv->window;
+  l->groups = conv->groups;
+  l->filters = conv->filters;
+  int code = mafat_graph_end_layer(g, l);
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  long long wanted = (long long)m.filters * m.inputs * m.taps, found = mafat_value_elements(conv->weights);
+  if (code == MAFAT_OK && wanted != found) code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected %lld weights, found %lld", wanted, found);
+  if (code == MAFAT_OK) code = mafat_graph_place(g, &c->weights, conv->weights);
+  if (code) return code;
+  c->weights.order = conv->order;
+  c->weights.flipped = conv->flipped;
+  if (conv->bias && conv->bias->form != MAFAT_VALUE_NONE) {
+    long long biases = mafat_value_elements(conv->bias);
+    if (biases != m.filters && biases != 1) return mafat_graph_fail(g, MAFAT_EFORMAT, "expected %d biases, found %lld", m.filters, biases);
+    if ((code = mafat_graph_place(g, &c->biases, conv->bias))) return code;
+  }
+  return mafat_graph_output_on(g, out, l, dims);
+}
+
+/* ---- scale and bias ---- */
+
+static int place_if(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v, int channels)
+{
+  *out = (struct mafat_constant){0};
+  if (!v) return MAFAT_OK;
+  long long n = mafat_value_elements(v);
+  if (n != channels && n != 1) return mafat_graph_fail(g, MAFAT_EFORMAT, "expected %d numbers, one for each channel, found %lld", channels, n);
+  return mafat_graph_place(g, out, v);
+}
+
+static int put_parts(struct mafat_graph *g, struct mafat_layer_constants *c, const struct mafat_graph_affine *a, int channels)
+{
+  struct mafat_normalization_parts *p = calloc(1, sizeof *p);
+  if (!p) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  c->parts = p;
+  p->offsets = c->biases;
+  p->epsilon = a->epsilon;
+  int code = place_if(g, &p->means, a->means, channels);
+  if (code == MAFAT_OK) code = place_if(g, &p->variances, a->variances, channels);
+  if (code == MAFAT_OK) code = place_if(g, &p->scales, a->scales, channels);
+  return code ? code : place_if(g, &c->biases, a->biases, channels);
+}
+
+/* The convolution that made the map, where its own numbers can take these in. */
+static struct mafat_layer *convolution_behind(struct mafat_graph *g, const struct mafat_value *in)
+{
+  struct mafat_layer *l = mafat_graph_maker(g, in);
+  return l && mafat_layer_convolves(l) && l->activation.kind == MAFAT_LINEAR && !constants_of(g, l)->parts ? l : NULL;
+}
+
+int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const struct mafat_graph_affine *affine)
+{
+  struct mafat_layer *l = convolution_behind(g, in);
+  struct mafat_layer_constants *c = l ? constants_of(g, l) : NULL;
+  bool bias_only = !affine->means && !affine->variances && !affine->scales;
+  int code;
+  if (c && bias_only && c->biases.n == 0) {
+    if ((code = place_if(g, &c->biases, affine->biases, in->shape.c))) return code;
+    return mafat_value_copy(g, out, in);
+  }
+  if (c) {
+    if ((code = put_parts(g, c, affine, in->shape.c))) return code;
+    return mafat_value_copy(g, out, in);
+  }
+  l = mafat_graph_begin(g, MAFAT_BATCHNORM, in);
+  code = l ? put_parts(g, constants_of(g, l), affine, in->shape.c) : MAFAT_EUNSUPPORTED;
+  if (code == MAFAT_OK) code = mafat_graph_end_layer(g, l);
+  return code ? code : mafat_graph_output(g, out, l, &in->view);
+}
+
+/* ---- activations ---- */
+
+static bool takes_activation(const struct mafat_layer *l)
+{
+  bool computes = mafat_layer_convolves(l) || mafat_layer_blends(l);
+  return computes && l->activation.kind == MAFAT_LINEAR;
+}
+
+int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, struct mafat_activating activation)
+{
+  struct mafat_layer *l = mafat_graph_maker(g, in);
+  if (activation.kind >= MAFAT_N_ACTIVATIONS) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "this operator is not run");
+  if (l && takes_activation(l) && (int)activation.kind < MAFAT_N_FUSED_ACTIVATIONS) {
+    l->activation = activation;
+    return mafat_value_copy(g, out, in);
+  }
+  l = mafat_graph_begin(g, MAFAT_ACTIVATION_LAYER, in);
+  if (!l) return MAFAT_EUNSUPPORTED;
+  l->activation = activation;
+  int code = mafat_graph_end_layer(g, l);
+  return code ? code : mafat_graph_output(g, out, l, &in->view);
+}

@@ -1,0 +1,271 @@
+#include "formats/graph/graph.h"
+
+#include "network/sources.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the network ---- */
+
+int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...)
+{
+  char text[400];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  if (!g->operator_name) return mafat_fail(g->d, code, "%s: %s", g->network->path, text);
+  if (!g->node_name || !*g->node_name) return mafat_fail(g->d, code, "%s: node %d, %.60s: %s", g->network->path, g->node, g->operator_name, text);
+  return mafat_fail(g->d, code, "%s: %.60s '%.100s': %s", g->network->path, g->operator_name, g->node_name, text);
+}
+
+int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs, struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  if (most_layers > MAFAT_MAX_LAYERS) most_layers = MAFAT_MAX_LAYERS;
+  struct mafat_graph *g = calloc(1, sizeof *g);
+  struct mafat_network *n = calloc(1, sizeof *n);
+  if (n) n->path = strdup(path);
+  if (n) n->layers = calloc((size_t)most_layers + (size_t)n_inputs, sizeof *n->layers);
+  if (n && n->layers) n->n_layers = most_layers, n->n_inputs = n_inputs;
+  if (!g || !n || !n->path || !n->layers) {
+    mafat_network_close(&n);
+    free(g);
+    return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  }
+  n->fork = MAFAT_FORK_DARKNET;
+  n->constants = mafat_constants_make(most_layers);
+  g->network = n;
+  g->d = d;
+  if (n->constants) *out = g;
+  else mafat_graph_close(&g);
+  return *out ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+}
+
+void mafat_graph_close(struct mafat_graph **graph)
+{
+  if (!graph || !*graph) return;
+  mafat_network_close(&(*graph)->network);
+  free(*graph);
+  *graph = NULL;
+}
+
+int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph)
+{
+  struct mafat_graph *g = *graph;
+  g->operator_name = NULL;
+  *out = NULL;
+  int code = g->n_layers ? MAFAT_OK : mafat_graph_fail(g, MAFAT_EFORMAT, "expected operators, found none");
+  if (code == MAFAT_OK) {
+    mafat_network_shorten(g->network, g->n_layers);
+    g->network->constants->n_layers = g->n_layers;
+    *out = g->network;
+    g->network = NULL;
+  }
+  mafat_graph_close(graph);
+  return code;
+}
+
+/* ---- values ---- */
+
+void mafat_value_clear(struct mafat_value *v)
+{
+  free(v->sources.list);
+  free(v->numbers);
+  *v = (struct mafat_value){.maker = -1};
+}
+
+static int copy_sources(struct mafat_graph *g, struct mafat_sources *out, const struct mafat_sources *s)
+{
+  size_t n = (size_t)mafat_sources_count(s);
+  *out = *s;
+  out->list = malloc(n * sizeof *out->list);
+  if (!out->list) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  memcpy(out->list, s->list, n * sizeof *out->list);
+  return MAFAT_OK;
+}
+
+int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v)
+{
+  *out = *v;
+  out->readers = 0;
+  if (v->readers > 1) out->maker = -1; /* somebody else reads it as it is */
+  out->sources.list = NULL;
+  out->numbers = NULL;
+  if (v->form == MAFAT_VALUE_MAP) return copy_sources(g, &out->sources, &v->sources);
+  if (v->form != MAFAT_VALUE_NUMBERS) return MAFAT_OK;
+  size_t n = (size_t)mafat_value_elements(v);
+  out->numbers = malloc((n + 1) * sizeof *out->numbers);
+  if (!out->numbers) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  memcpy(out->numbers, v->numbers, n * sizeof *out->numbers);
+  return MAFAT_OK;
+}
+
+int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int n_dims, const long long *dims)
+{
+  *out = (struct mafat_value){.form = MAFAT_VALUE_NUMBERS, .maker = -1};
+  mafat_view_linear(&out->view, n_dims, dims, MAFAT_AXIS_NUMBERS);
+  out->numbers = calloc((size_t)mafat_value_elements(out) + 1, sizeof *out->numbers);
+  return out->numbers ? MAFAT_OK : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+}
+
+/* Where element `index` of a constant lies among its numbers. */
+static uint64_t number_at(const struct mafat_view *v, long long index)
+{
+  long long places[MAFAT_N_AXES] = {0};
+  for (int i = v->n_dims; i-- > 0; index /= v->dims[i]) mafat_view_add(v, i, index % v->dims[i], places);
+  return (uint64_t)places[MAFAT_AXIS_NUMBERS];
+}
+
+int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long long most, double **numbers)
+{
+  long long n = mafat_value_elements(v);
+  *numbers = NULL;
+  if (!mafat_value_is_constant(v)) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant, found what is computed in runs");
+  if (n > most) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant of at most %lld numbers, found %lld", most, n);
+  double *out = malloc(((size_t)n + 1) * sizeof *out), *all = v->numbers;
+  int code = out ? MAFAT_OK : MAFAT_ENOMEM;
+  if (code == MAFAT_OK && v->form == MAFAT_VALUE_PLACE) {
+    all = malloc(((size_t)v->place.n + 1) * sizeof *all);
+    code = all ? MAFAT_OK : MAFAT_ENOMEM;
+    if (code == MAFAT_OK) code = g->numbers.read(g->numbers.context, &v->place, 0, v->place.n, all, g->d);
+  }
+  for (long long i = 0; code == MAFAT_OK && i < n; i++) out[i] = all[number_at(&v->view, i)];
+  if (all != v->numbers) free(all);
+  if (code == MAFAT_ENOMEM) mafat_graph_fail(g, code, "out of memory");
+  if (code) free(out);
+  else *numbers = out;
+  return code;
+}
+
+int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int most, long long *integers, int *n)
+{
+  double *numbers;
+  int code = mafat_value_numbers(g, v, most, &numbers);
+  if (code) return code;
+  *n = (int)mafat_value_elements(v);
+  for (int i = 0; i < *n; i++) {
+    static const double most = 4e18; /* files have the largest number for "to the end" */
+    integers[i] = numbers[i] >= most ? (long long)most : numbers[i] <= -most ? -(long long)most : (long long)numbers[i];
+    if (numbers[i] != numbers[i]) code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected whole numbers, found %g", numbers[i]);
+  }
+  free(numbers);
+  return code;
+}
+
+/* ---- layers ---- */
+
+static int take_tensor(struct mafat_graph *g, struct mafat_value *out, int tensor, const struct mafat_view *view)
+{
+  struct mafat_shape s = mafat_network_tensor_shape(g->network, tensor);
+  struct mafat_source all = {tensor, 0, s.c, 0, s.h};
+  struct mafat_view own = *view; /* may be the value's own */
+  mafat_value_clear(out);
+  *out = (struct mafat_value){.form = MAFAT_VALUE_MAP, .view = own, .shape = s, .maker = tensor};
+  return copy_sources(g, &out->sources, &(struct mafat_sources){&all, 1, 1});
+}
+
+int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims, const long long *dims, const int *axes)
+{
+  long long e[MAFAT_N_AXES];
+  struct mafat_view view;
+  struct mafat_layer *l = &g->network->layers[g->network->n_layers + index];
+  mafat_view_lay(&view, n_dims, dims, axes, e);
+  if (e[0] > MAFAT_MAX_EXTENT || e[1] > MAFAT_MAX_EXTENT || e[2] > MAFAT_MAX_EXTENT || e[0] * e[1] > (1 << 28))
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "an input of %lld x %lld x %lld (height, width, channels) is too large", e[0], e[1], e[2]);
+  l->type = MAFAT_INPUT_LAYER;
+  l->out = l->in = (struct mafat_shape){(int)e[0], (int)e[1], (int)e[2]};
+  int code = take_tensor(g, out, g->network->n_layers + index, &view);
+  out->maker = -1;
+  return code;
+}
+
+struct mafat_layer *mafat_graph_add_layer(struct mafat_graph *g, enum mafat_layer_type type)
+{
+  if (g->n_layers == g->network->n_layers) {
+    mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d layers, found more", g->network->n_layers);
+    return NULL;
+  }
+  struct mafat_layer *l = &g->network->layers[g->n_layers++];
+  *l = (struct mafat_layer){.type = type, .line = g->node, .groups = 1};
+  return l;
+}
+
+int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v)
+{
+  if (l->n_operands == MAFAT_MAX_OPERANDS) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d inputs, found more", MAFAT_MAX_OPERANDS);
+  struct mafat_operand *grown = realloc(l->operands, (size_t)(l->n_operands + 1) * sizeof *grown);
+  if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  l->operands = grown;
+  struct mafat_operand *o = &grown[l->n_operands++];
+  *o = (struct mafat_operand){.shape = v->shape};
+  return copy_sources(g, &o->sources, &v->sources);
+}
+
+int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l)
+{
+  int index = (int)(l - g->network->layers);
+  struct mafat_subject subject = {g->network->path, g->node, index, g->operator_name, g->d};
+  int code = MAFAT_OK;
+  bool constant = mafat_kind_of(l->type)->constant;
+  for (int k = 0; k < l->n_operands && code == MAFAT_OK && !constant; k++) code = mafat_network_check_operand(g->network, index, k, &subject);
+  if (code == MAFAT_OK && l->n_operands) l->in = l->operands[0].shape;
+  return code ? code : mafat_layer_infer(l, &subject);
+}
+
+int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, const struct mafat_view *view)
+{
+  return take_tensor(g, out, (int)(l - g->network->layers), view);
+}
+
+/* ---- inputs and outputs by name ---- */
+
+static int set_port(struct mafat_graph *g, struct mafat_port *p, const char *name, const struct mafat_value *v)
+{
+  *p = (struct mafat_port){.name = strdup(name), .view = v->view, .shape = v->shape};
+  return p->name ? copy_sources(g, &p->sources, &v->sources) : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+}
+
+int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name, const struct mafat_value *v)
+{
+  struct mafat_network *n = g->network;
+  if (!n->inputs) n->inputs = calloc((size_t)n->n_inputs, sizeof *n->inputs);
+  return n->inputs ? set_port(g, &n->inputs[index], name, v) : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+}
+
+/* Inputs are not there any more when a run has ended: what puts one out copies it. */
+static int copy_inputs(struct mafat_graph *g, struct mafat_value *v)
+{
+  bool has_input = false;
+  for (int i = 0; i < mafat_sources_count(&v->sources); i++) has_input = has_input || v->sources.list[i].tensor >= g->network->n_layers;
+  if (!has_input) return MAFAT_OK;
+  struct mafat_layer *l = mafat_graph_add_layer(g, MAFAT_ACTIVATION_LAYER);
+  struct mafat_view view = v->view;
+  int code = l ? mafat_graph_add_operand(g, l, v) : MAFAT_EUNSUPPORTED;
+  if (code == MAFAT_OK) code = mafat_graph_end_layer(g, l);
+  return code ? code : mafat_graph_output(g, v, l, &view);
+}
+
+int mafat_graph_name_output(struct mafat_graph *g, const char *name, const struct mafat_value *v)
+{
+  struct mafat_network *n = g->network;
+  struct mafat_value own;
+  if (v->form != MAFAT_VALUE_MAP) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "output '%.100s' is a constant", name);
+  struct mafat_port *grown = realloc(n->outputs, (size_t)(n->n_outputs + 1) * sizeof *grown);
+  if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  n->outputs = grown;
+  int code = mafat_value_copy(g, &own, v);
+  if (code == MAFAT_OK) code = copy_inputs(g, &own);
+  if (code == MAFAT_OK) code = set_port(g, &grown[n->n_outputs++], name, &own);
+  for (int i = 0; code == MAFAT_OK && i < mafat_sources_count(&own.sources); i++) n->layers[own.sources.list[i].tensor].output = true;
+  mafat_value_clear(&own);
+  return code;
+}
+
+struct mafat_layer *mafat_graph_maker(struct mafat_graph *g, const struct mafat_value *v)
+{
+  if (v->form != MAFAT_VALUE_MAP || v->maker < 0 || v->readers > 1) return NULL;
+  return &g->network->layers[v->maker];
+}

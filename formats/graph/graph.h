@@ -1,0 +1,98 @@
+/* A network under construction, as the readers of ONNX and TFLite files make it, operator by operator. What passes
+ * between operators is a *value*: a map, or numbers that the file holds or that were worked out while reading. Nearly
+ * all operators that only move elements change a value's view and nothing else; where an operator needs its input on
+ * certain axes and it lies otherwise, one layer of kind `arrange` copies it. */
+#ifndef MAFAT_FORMATS_GRAPH_GRAPH_H
+#define MAFAT_FORMATS_GRAPH_GRAPH_H
+
+#include "network/view.h"
+#include "network/constant.h"
+#include "network/network.h"
+
+enum mafat_value_form {
+  MAFAT_VALUE_NONE,    /* an input that is left out */
+  MAFAT_VALUE_MAP,     /* sources */
+  MAFAT_VALUE_PLACE,   /* numbers of a file, or one that is repeated */
+  MAFAT_VALUE_NUMBERS  /* known already */
+};
+
+struct mafat_value {
+  enum mafat_value_form form;
+  struct mafat_view view;       /* of a place: of its numbers; of numbers: row-major */
+  struct mafat_sources sources; /* the map's, that belong to the value */
+  struct mafat_shape shape;
+  int maker;                    /* the layer whose whole output this is, as long as nobody else reads it; -1 */
+  int readers;                  /* that are still to come */
+  struct mafat_constant place;
+  double *numbers;              /* of NUMBERS, in row-major order; belong to the value */
+};
+
+/* Reads numbers of a place, as doubles. */
+struct mafat_graph_numbers {
+  int (*read)(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to, struct mafat_diagnostic *d);
+  void *context;
+};
+
+struct mafat_graph {
+  struct mafat_network *network; /* of as many layers as there is room for; n_layers of them are there */
+  int n_layers;
+  const char *operator_name;     /* of the node that is being imported, for messages */
+  const char *node_name;
+  int node;
+  struct mafat_graph_numbers numbers;
+  struct mafat_diagnostic *d;
+};
+
+/* For at most so many layers. MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: more than a network can have. */
+int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs, struct mafat_diagnostic *d);
+void mafat_graph_close(struct mafat_graph **graph);
+/* The network that has come of it; the graph is closed. */
+int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph);
+
+/* "model.onnx: Conv 'stem.0': ..." */
+int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...) MAFAT_PRINTF(3, 4);
+
+/* ---- values ---- */
+
+void mafat_value_clear(struct mafat_value *v);
+/* A map that is another's, with a view of its own. */
+int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v);
+
+static inline bool mafat_value_is_constant(const struct mafat_value *v)
+{
+  return v->form == MAFAT_VALUE_PLACE || v->form == MAFAT_VALUE_NUMBERS;
+}
+
+static inline long long mafat_value_elements(const struct mafat_value *v)
+{
+  return mafat_view_elements(&v->view);
+}
+
+/* Numbers that are known from here on: so many, of these dimensions, filled by the caller. */
+int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int n_dims, const long long *dims);
+/* All of a constant's numbers, in row-major order; *numbers is the caller's to free. Refuses more than `most`. */
+int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long long most, double **numbers);
+/* The same as whole numbers: of shapes, axes, pads. */
+int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int most, long long *integers, int *n);
+
+/* ---- layers ---- */
+
+/* Input number `index` of the network, its dimensions on these axes. */
+int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims, const long long *dims, const int *axes);
+
+/* The network's input of that number, or an output more, by a name: a copy. Outputs live to the end of a run. */
+int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name, const struct mafat_value *v);
+int mafat_graph_name_output(struct mafat_graph *g, const char *name, const struct mafat_value *v);
+
+/* A layer more, of which nothing is known yet; NULL: there is no room, which is told. Valid until the next one. */
+struct mafat_layer *mafat_graph_add_layer(struct mafat_graph *g, enum mafat_layer_type type);
+/* An operand more of it: all of a map. */
+int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v);
+/* Finds the shape of its output, and checks its operands. */
+int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l);
+/* What it puts out, with a view of the caller's. */
+int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, const struct mafat_view *view);
+/* The layer that made the value, where it can still be changed: nobody but the node at hand reads it. NULL: none. */
+struct mafat_layer *mafat_graph_maker(struct mafat_graph *g, const struct mafat_value *v);
+
+#endif

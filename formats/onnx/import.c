@@ -1,0 +1,337 @@
+#include "formats/onnx/import.h"
+
+#include "formats/onnx/importer.h"
+
+/* ---- what operators ask ---- */
+
+const struct mafat_value *mafat_onnx_in(const struct mafat_onnx_importer *i, int index)
+{
+  static const struct mafat_value none = {.form = MAFAT_VALUE_NONE, .maker = -1};
+  const struct mafat_onnx_value *v = index < i->node->n_inputs ? i->node->inputs[index] : NULL;
+  return v ? &i->values[v->index] : &none;
+}
+
+bool mafat_onnx_has(const struct mafat_onnx_importer *i, int index)
+{
+  return mafat_onnx_in(i, index)->form != MAFAT_VALUE_NONE;
+}
+
+bool mafat_onnx_wants(const struct mafat_onnx_importer *i, int index)
+{
+  const struct mafat_onnx_value *v = index < i->node->n_outputs ? i->node->outputs[index] : NULL;
+  return v && i->values[v->index].readers > 0;
+}
+
+struct mafat_value *mafat_onnx_out(const struct mafat_onnx_importer *i, int index)
+{
+  return &i->values[i->node->outputs[index]->index];
+}
+
+static int refuse_attribute(const struct mafat_onnx_importer *i, const struct mafat_onnx_attribute *a, const char *expected)
+{
+  return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected attribute '%.60s' to be %s, found %s", a->name, expected,
+                          mafat_onnx_attribute_type_name(a->type));
+}
+
+int mafat_onnx_int(const struct mafat_onnx_importer *i, const char *name, long long otherwise, long long *value)
+{
+  const struct mafat_onnx_attribute *a = mafat_onnx_attribute(i->node, name);
+  *value = otherwise;
+  if (!a) return MAFAT_OK;
+  if (a->type != MAFAT_ONNX_ATTRIBUTE_INT) return refuse_attribute(i, a, "a whole number");
+  *value = a->as.i;
+  return MAFAT_OK;
+}
+
+int mafat_onnx_float(const struct mafat_onnx_importer *i, const char *name, float otherwise, float *value)
+{
+  const struct mafat_onnx_attribute *a = mafat_onnx_attribute(i->node, name);
+  *value = otherwise;
+  if (!a) return MAFAT_OK;
+  if (a->type != MAFAT_ONNX_ATTRIBUTE_FLOAT) return refuse_attribute(i, a, "a number");
+  *value = a->as.f;
+  return MAFAT_OK;
+}
+
+int mafat_onnx_string(const struct mafat_onnx_importer *i, const char *name, const char *otherwise, const char **value)
+{
+  const struct mafat_onnx_attribute *a = mafat_onnx_attribute(i->node, name);
+  *value = otherwise;
+  if (!a) return MAFAT_OK;
+  if (a->type != MAFAT_ONNX_ATTRIBUTE_STRING) return refuse_attribute(i, a, "a word");
+  *value = a->as.s;
+  return MAFAT_OK;
+}
+
+int mafat_onnx_ints(const struct mafat_onnx_importer *i, const char *name, int most, long long *values, int *n)
+{
+  const struct mafat_onnx_attribute *a = mafat_onnx_attribute(i->node, name);
+  *n = -1;
+  if (!a) return MAFAT_OK;
+  if (a->type != MAFAT_ONNX_ATTRIBUTE_INTS) return refuse_attribute(i, a, "a list of whole numbers");
+  if (a->n > most) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at most %d numbers in attribute '%.60s', found %d", most, name, a->n);
+  for (*n = 0; *n < a->n; ++*n) values[*n] = a->as.ints[*n];
+  return MAFAT_OK;
+}
+
+int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int index, int most, long long *values, int *n)
+{
+  if (mafat_onnx_has(i, index)) return mafat_value_integers(i->g, mafat_onnx_in(i, index), most, values, n);
+  return mafat_onnx_ints(i, name, most, values, n);
+}
+
+int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_dims, int *out)
+{
+  if (axis < -n_dims || axis >= n_dims)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected an axis from %d to %d, found %lld", -n_dims, n_dims - 1, axis);
+  *out = (int)(axis < 0 ? axis + n_dims : axis);
+  return MAFAT_OK;
+}
+
+int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_value *own, const struct mafat_value **in)
+{
+  const struct mafat_value *v = mafat_onnx_in(i, index);
+  int axes[MAFAT_VIEW_DIMS];
+  *own = (struct mafat_value){.maker = -1};
+  *in = v;
+  if (v->form == MAFAT_VALUE_MAP) return MAFAT_OK;
+  if (v->form == MAFAT_VALUE_NONE) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", index);
+  mafat_graph_usual_axes(v->view.n_dims, axes);
+  *in = own;
+  return mafat_graph_constant_map(i->g, own, v, axes);
+}
+
+/* ---- values of the model ---- */
+
+static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to, struct mafat_diagnostic *d)
+{
+  const struct mafat_onnx *m = context;
+  if (place->file == MAFAT_CONSTANT_FILL) {
+    uint32_t bits = (uint32_t)place->at;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    for (uint64_t i = 0; i < n; i++) to[i] = (double)value;
+    return MAFAT_OK;
+  }
+  const struct mafat_onnx_tensor t = {.name = "", .type = MAFAT_ONNX_FLOAT, .n = place->n, .form = MAFAT_ONNX_PLACE,
+                                      .file = (int)place->file, .at = place->at, .bytes = place->n * sizeof(float)};
+  return mafat_onnx_tensor_doubles(m, &t, first, (size_t)n, to, d);
+}
+
+static int take_dims(struct mafat_graph *g, const struct mafat_onnx_tensor *t, long long *dims)
+{
+  if (t->rank > MAFAT_VIEW_DIMS) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "constant '%.100s' has %d dimensions", t->name, t->rank);
+  for (int i = 0; i < t->rank; i++) dims[i] = t->dims[i];
+  return MAFAT_OK;
+}
+
+/* Floats stay where they are; other numbers are of shapes and the like, and few. */
+
+int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_onnx_tensor *t)
+{
+  enum { MOST = 1 << 20 };
+  long long dims[MAFAT_VIEW_DIMS];
+  int code = take_dims(i->g, t, dims);
+  if (code) return code;
+  if (t->type == MAFAT_ONNX_FLOAT && t->form == MAFAT_ONNX_PLACE) {
+    *out = (struct mafat_value){.form = MAFAT_VALUE_PLACE, .maker = -1, .readers = out->readers};
+    mafat_view_linear(&out->view, t->rank, dims, MAFAT_AXIS_NUMBERS);
+    out->place = (struct mafat_constant){.at = t->at, .n = t->n, .file = (unsigned)t->file & 0xfff, .type = MAFAT_F32};
+    return MAFAT_OK;
+  }
+  if (t->n > MOST) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "constant '%.100s' of type %s has %llu numbers", t->name, mafat_onnx_type_name(t->type), (unsigned long long)t->n);
+  int readers = out->readers;
+  code = mafat_value_make_numbers(i->g, out, t->rank, dims);
+  out->readers = readers;
+  return code ? code : mafat_onnx_tensor_doubles(i->model, t, 0, (size_t)t->n, out->numbers, i->g->d);
+}
+
+/* Where inputs of pictures and sequences lie. */
+static void input_axes(int n_dims, int *axes)
+{
+  static const int of_four[] = {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W};
+  if (n_dims == 4) memcpy(axes, of_four, sizeof of_four);
+  else mafat_graph_usual_axes(n_dims, axes);
+}
+
+/* A first dimension that is not known is the batch. */
+static int input_dims(struct mafat_graph *g, const struct mafat_onnx_value *v, long long *dims)
+{
+  const struct mafat_onnx_info *info = v->info;
+  if (!info || strcmp(info->form, "tensor") != 0 || info->rank < 0) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' has no shape", v->name);
+  if (info->type != MAFAT_ONNX_FLOAT && info->type != MAFAT_ONNX_INT64 && info->type != MAFAT_ONNX_INT32)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' is of type %s: expected float", v->name, mafat_onnx_type_name(info->type));
+  if (info->rank > MAFAT_VIEW_DIMS) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' has %d dimensions", v->name, info->rank);
+  for (int k = 0; k < info->rank; k++) {
+    dims[k] = info->dims[k].n;
+    if (dims[k] == -1 && k == 0) dims[k] = 1;
+    if (dims[k] < 1)
+      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s': dimension %d%s%.40s is not known", v->name, k, info->dims[k].param ? ", " : "",
+                              info->dims[k].param ? info->dims[k].param : "");
+  }
+  return MAFAT_OK;
+}
+
+static int make_inputs(struct mafat_onnx_importer *i)
+{
+  int code = MAFAT_OK, index = 0;
+  for (int k = 0; k < i->model->n_inputs && code == MAFAT_OK; k++) {
+    const struct mafat_onnx_value *v = i->model->inputs[k];
+    struct mafat_value *value = &i->values[v->index];
+    long long dims[MAFAT_VIEW_DIMS];
+    int axes[MAFAT_VIEW_DIMS], readers = value->readers;
+    if (v->initializer) continue;
+    if ((code = input_dims(i->g, v, dims))) break;
+    input_axes(v->info->rank, axes);
+    code = mafat_graph_input(i->g, index, value, v->info->rank, dims, axes);
+    value->readers = readers;
+    if (code == MAFAT_OK) code = mafat_graph_name_input(i->g, index++, v->name, value);
+  }
+  return code;
+}
+
+static int count_inputs(const struct mafat_onnx *m)
+{
+  int n = 0;
+  for (int k = 0; k < m->n_inputs; k++) n += !m->inputs[k]->initializer;
+  return n;
+}
+
+static void count_readers(struct mafat_onnx_importer *i)
+{
+  for (int n = 0; n < i->model->n_nodes; n++)
+    for (int k = 0; k < i->model->nodes[n].n_inputs; k++)
+      if (i->model->nodes[n].inputs[k]) i->values[i->model->nodes[n].inputs[k]->index].readers++;
+  for (int k = 0; k < i->model->n_outputs; k++) i->values[i->model->outputs[k]->index].readers += 2; /* stays as it is */
+}
+
+/* ---- nodes ---- */
+
+static const struct mafat_onnx_operator *find_operator(const char *op_type)
+{
+  static const struct mafat_onnx_operator *const tables[] = {mafat_onnx_shape_operators, mafat_onnx_math_operators, mafat_onnx_layer_operators,
+                                                             mafat_onnx_channel_operators};
+  for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+    for (const struct mafat_onnx_operator *o = tables[t]; o->op_type; o++)
+      if (strcmp(o->op_type, op_type) == 0) return o;
+  return NULL;
+}
+
+int mafat_onnx_variant(const struct mafat_onnx_importer *i)
+{
+  return find_operator(i->node->op_type)->variant;
+}
+
+/* Inputs that are constants become values when they are first asked for. */
+static int make_ready(struct mafat_onnx_importer *i)
+{
+  for (int k = 0; k < i->node->n_inputs; k++) {
+    const struct mafat_onnx_value *v = i->node->inputs[k];
+    if (!v || i->values[v->index].form != MAFAT_VALUE_NONE) continue;
+    if (!v->initializer) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is made by no node before it", v->name);
+    int code = mafat_onnx_constant(i, &i->values[v->index], v->initializer);
+    if (code) return code;
+  }
+  return MAFAT_OK;
+}
+
+static int check_outputs(struct mafat_onnx_importer *i)
+{
+  for (int k = 0; k < i->node->n_outputs; k++) {
+    const struct mafat_onnx_value *v = i->node->outputs[k];
+    if (v && v->makers != 1) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output '%.100s' is made more than once", v->name);
+  }
+  return i->node->n_outputs > 0 && i->node->outputs[0] ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
+}
+
+static int import_node(struct mafat_onnx_importer *i, int index)
+{
+  i->node = &i->model->nodes[index];
+  i->g->node = index;
+  i->g->operator_name = i->node->op_type;
+  i->g->node_name = i->node->name;
+  if (*i->node->domain && strcmp(i->node->domain, "com.microsoft") != 0)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "operators of domain '%.60s' are not run", i->node->domain);
+  i->opset = mafat_onnx_opset(i->model, "");
+  const struct mafat_onnx_operator *o = find_operator(i->node->op_type);
+  if (!o) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
+  int code = check_outputs(i), readers[8];
+  if (code == MAFAT_OK) code = make_ready(i);
+  for (int k = 0; k < 8 && k < i->node->n_outputs; k++) readers[k] = i->node->outputs[k] ? mafat_onnx_out(i, k)->readers : 0;
+  if (code == MAFAT_OK) code = o->import(i);
+  for (int k = 0; k < 8 && k < i->node->n_outputs; k++)
+    if (i->node->outputs[k]) mafat_onnx_out(i, k)->readers = readers[k];
+  return code;
+}
+
+static int make_outputs(struct mafat_onnx_importer *i)
+{
+  int code = MAFAT_OK;
+  i->g->operator_name = NULL;
+  for (int k = 0; k < i->model->n_outputs && code == MAFAT_OK; k++) {
+    const struct mafat_onnx_value *v = i->model->outputs[k];
+    struct mafat_value *value = &i->values[v->index];
+    if (value->form == MAFAT_VALUE_NONE) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "output '%.100s' is made by no node", v->name);
+    else code = mafat_graph_name_output(i->g, v->name, value);
+  }
+  return code;
+}
+
+static int copy_paths(struct mafat_onnx_importer *i)
+{
+  struct mafat_network *n = i->g->network;
+  int count = mafat_onnx_n_files(i->model) - 1;
+  n->format = MAFAT_FORMAT_ONNX;
+  if (count < 1) return MAFAT_OK;
+  n->files = calloc((size_t)count, sizeof *n->files);
+  for (int k = 0; n->files && k < count; k++) {
+    n->files[k] = strdup(mafat_onnx_path(i->model, k + 1));
+    if (n->files[k]) n->n_files++;
+  }
+  return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+}
+
+static int import(struct mafat_onnx_importer *i)
+{
+  int code = copy_paths(i);
+  count_readers(i);
+  if (code == MAFAT_OK) code = make_inputs(i);
+  for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) code = import_node(i, n);
+  return code ? code : make_outputs(i);
+}
+
+int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *model, struct mafat_diagnostic *d)
+{
+  enum { LAYERS_OF_A_NODE = 3, MORE = 64 };
+  struct mafat_onnx_importer i = {.model = model};
+  int n_values = mafat_onnx_n_values(model);
+  int most = model->n_nodes > MAFAT_MAX_LAYERS ? MAFAT_MAX_LAYERS : LAYERS_OF_A_NODE * model->n_nodes + MORE;
+  *out = NULL;
+  int n_inputs = count_inputs(model);
+  int code = mafat_graph_open(&i.g, model->file->path, most, n_inputs, d);
+  if (code) return code;
+  if (n_inputs == 0) code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "has no input");
+  i.g->numbers = (struct mafat_graph_numbers){read_numbers, (void *)(uintptr_t)model};
+  i.values = calloc((size_t)n_values + 1, sizeof *i.values);
+  for (int k = 0; i.values && k < n_values; k++) i.values[k].maker = -1;
+  if (code == MAFAT_OK) code = i.values ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
+  for (int k = 0; i.values && k < n_values; k++) mafat_value_clear(&i.values[k]);
+  free(i.values);
+  if (code == MAFAT_OK) return mafat_graph_finish(out, &i.g);
+  mafat_graph_close(&i.g);
+  return code;
+}
+
+int mafat_onnx_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d)
+{
+  struct mafat_model_file *file;
+  struct mafat_onnx *model = NULL;
+  *out = NULL;
+  int code = mafat_model_file_open(&file, path, d);
+  if (code) return code;
+  code = mafat_onnx_read(&model, file, d);
+  if (code == MAFAT_OK) code = mafat_onnx_network(out, model, d);
+  mafat_onnx_close(&model);
+  mafat_model_file_close(&file);
+  return code;
+}
