@@ -140,6 +140,9 @@ struct mafat_model;
 /* Is this a file that pack_weights made? It holds a network and its weights. */
 MAFAT_API bool mafat_is_packed(const char *path);
 
+/* Does this file hold a network and its weights: ONNX, TFLite, or a packed one? By its first bytes. */
+MAFAT_API bool mafat_holds_weights(const char *path);
+
 /* Reads the network, chooses the plan, checks it against the budget, reads the
  * weights that the plan keeps and maps the arena. weights_path: Darknet's file, or
  * one that pack_weights made of it, which may stand alone as cfg_path, weights_path NULL; if the plan reads weights in runs, it stays open

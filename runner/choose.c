@@ -1,13 +1,12 @@
 #include "runner/choose.h"
 
-#include "formats/darknet/darknet.h"
 #include "formats/darknet/fork.h"
 #include "predictor/planning.h"
 #include "runner/memory/budget.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/memory/process.h"
 #include "runner/memory/surroundings.h"
-#include "runner/weights/weights_file.h"
+#include "runner/model_kind.h"
 #include "search/greedy.h"
 
 #include <stdint.h>
@@ -153,8 +152,7 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
   int code = mafat_fork_find(&wish.fork, o->fork, d);
   if (code) return code;
   mafat_surroundings_begin();
-  code = mafat_is_packed(cfg) ? mafat_weights_file_network(network, cfg, &wish, &o->warnings, d)
-                              : mafat_darknet_read(network, cfg, &wish, &o->warnings, d);
+  code = mafat_model_network(network, cfg, &wish, &o->warnings, d);
   if (code) return code;
   int all = (*network)->n_layers;
   *n_layers = o->layers ? o->layers : all;

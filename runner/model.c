@@ -133,7 +133,7 @@ int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const
 {
   struct mafat_model_options o;
   *out = NULL;
-  if (!weights_path && cfg_path && mafat_is_packed(cfg_path)) weights_path = cfg_path;
+  if (!weights_path && cfg_path && mafat_holds_weights(cfg_path)) weights_path = cfg_path;
   if (!cfg_path || !weights_path) return mafat_fail(d, MAFAT_EINVAL, "expected the paths of a cfg and a weights file");
   int code = mafat_sized_take_model_options(&o, options, bytes, d);
   if (code) return code;

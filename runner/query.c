@@ -39,7 +39,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
 {
   int code;
   struct mafat_weights_kind kind = {0};
-  if (!weights && mafat_is_packed(cfg)) weights = cfg;
+  if (!weights && mafat_holds_weights(cfg)) weights = cfg;
   q->weights_assumed = !weights;
   q->threads = o->threads;
   q->kernels = mafat_kernels_find(o->cpu);

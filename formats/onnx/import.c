@@ -244,9 +244,16 @@ static int check_outputs(struct mafat_onnx_importer *i)
   return i->node->n_outputs > 0 && i->node->outputs[0] ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
 }
 
+/* With a node before it. */
+static bool is_made(const struct mafat_onnx_importer *i)
+{
+  return i->node->n_outputs == 1 && i->node->outputs[0] && mafat_onnx_out(i, 0)->form != MAFAT_VALUE_NONE && i->node->outputs[0]->makers == 1;
+}
+
 static int import_node(struct mafat_onnx_importer *i, int index)
 {
   i->node = &i->model->nodes[index];
+  if (is_made(i)) return MAFAT_OK;
   i->g->node = index;
   i->g->operator_name = i->node->op_type;
   i->g->node_name = i->node->name;

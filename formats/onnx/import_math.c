@@ -171,7 +171,6 @@ static int import_binary(struct mafat_onnx_importer *i)
   enum mafat_graph_binary op = (enum mafat_graph_binary)mafat_onnx_variant(i);
   const struct mafat_value *a = mafat_onnx_in(i, 0), *b = mafat_onnx_in(i, 1);
   struct mafat_value own = {.maker = -1}, *out = mafat_onnx_out(i, 0);
-  if (out->form != MAFAT_VALUE_NONE) return MAFAT_OK; /* with the sigmoid before it */
   if (a->form == MAFAT_VALUE_NONE || b->form == MAFAT_VALUE_NONE) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected two inputs");
   int code = MAFAT_OK;
   if (i->opset < 7 && a->view.n_dims > b->view.n_dims) {

@@ -292,7 +292,7 @@ static int check_calibrate(const bool *given, int n, char **rest, struct mafat_d
 /* What stands behind the options, when nothing is to be run. */
 static int read_question(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
-  bool alone = n > 0 && mafat_is_packed(rest[0]); /* it is cfg and weights */
+  bool alone = n > 0 && mafat_holds_weights(rest[0]); /* it is cfg and weights */
   if (alone && n > 2)
     return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.packed [IMAGE] with --predict, found %d arguments: see --help", n);
   if (n < 1 || n > 3)
@@ -307,7 +307,7 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
 
 static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
-  bool alone = n > 0 && mafat_is_packed(rest[0]); /* it is cfg and weights */
+  bool alone = n > 0 && mafat_holds_weights(rest[0]); /* it is cfg and weights */
   if (n < 2 && !alone)
     return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help",
                       n, n == 1 ? "" : "s");

@@ -1,0 +1,22 @@
+/* What a model file is, by its first bytes, and its network, by the reader of that format. */
+#ifndef MAFAT_RUNNER_MODEL_KIND_H
+#define MAFAT_RUNNER_MODEL_KIND_H
+
+#include "formats/darknet/darknet.h"
+#include "network/network.h"
+
+enum mafat_model_format {
+  MAFAT_MODEL_CFG, /* or nothing that is known: its reader will say */
+  MAFAT_MODEL_PACKED,
+  MAFAT_MODEL_ONNX,
+  MAFAT_MODEL_TFLITE
+};
+
+/* Of other files than regular ones, a pipe above all, nothing is read before its time: they are taken for a cfg. */
+enum mafat_model_format mafat_model_format_of(const char *path);
+
+/* wish: of Darknet's networks. Errors of the readers. */
+int mafat_model_network(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
+                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
+
+#endif
