@@ -1,0 +1,207 @@
+#include "formats/graph/across.h"
+
+#include "formats/graph/compute.h"
+#include "formats/graph/shape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Dimensions that are asked for on channels, the others apart from them. */
+static void set_apart(const struct mafat_value *in, const bool *over, int *axes)
+{
+  int next = MAFAT_AXIS_W;
+  for (int k = in->view.n_dims; k-- > 0;) {
+    axes[k] = over[k] ? MAFAT_AXIS_C : next;
+    if (!over[k] && in->view.dims[k] > 1) next = MAFAT_AXIS_H;
+  }
+}
+
+/* Does the map lie on these axes, and share no dimension that is asked for an axis with one that is not? */
+static bool stands_apart(const struct mafat_value *in, const bool *over, const int *axes)
+{
+  struct mafat_view v;
+  long long e[MAFAT_N_AXES];
+  mafat_view_lay(&v, in->view.n_dims, in->view.dims, axes, e);
+  if (!mafat_view_equals(&v, &in->view)) return false;
+  for (int a = 0; a < in->view.n_dims; a++)
+    for (int b = 0; b < in->view.n_dims; b++)
+      if (over[a] && !over[b] && in->view.dims[a] > 1 && in->view.dims[b] > 1 && axes[a] == axes[b]) return false;
+  return true;
+}
+
+/* ---- as many elements ---- */
+
+static bool lies_on_channels(const struct mafat_value *in, const bool *over, const int *axes)
+{
+  for (int k = 0; k < in->view.n_dims; k++)
+    if (in->view.dims[k] > 1 && over[k] != (axes[k] == MAFAT_AXIS_C)) return false;
+  return true;
+}
+
+int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
+                               struct mafat_normalize how)
+{
+  struct mafat_value laid = {.maker = -1};
+  int axes[MAFAT_VIEW_DIMS];
+  mafat_graph_axes(in, axes);
+  if (!stands_apart(in, over, axes) || !lies_on_channels(in, over, axes)) set_apart(in, over, axes);
+  int code = mafat_graph_lay(g, &laid, in, axes);
+  struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_NORMALIZE, &laid);
+  if (!l && code == MAFAT_OK) code = MAFAT_EUNSUPPORTED;
+  if (code == MAFAT_OK && !(l->normalize = malloc(sizeof *l->normalize))) code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (code == MAFAT_OK) {
+    *l->normalize = how;
+    code = mafat_graph_end_layer(g, l);
+  }
+  if (code == MAFAT_OK) code = mafat_graph_output(g, out, l, &laid.view);
+  mafat_value_clear(&laid);
+  return code;
+}
+
+/* ---- fewer ---- */
+
+static int end_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, const struct mafat_value *laid,
+                      const bool *over, const int *axes, bool keep)
+{
+  long long e[MAFAT_N_AXES], dims[MAFAT_VIEW_DIMS];
+  struct mafat_view view;
+  struct mafat_value whole = {.maker = -1};
+  int n = laid->view.n_dims, left = 0;
+  for (int k = 0; k < n; k++) dims[k] = over[k] ? 1 : laid->view.dims[k];
+  mafat_view_lay(&view, n, dims, axes, e);
+  int code = mafat_graph_output(g, keep ? out : &whole, l, &view);
+  for (int k = 0; k < n && !keep; k++)
+    if (!over[k]) dims[left++] = laid->view.dims[k];
+  if (code == MAFAT_OK && !keep) code = mafat_graph_reshape(g, out, &whole, left, dims);
+  mafat_value_clear(&whole);
+  return code;
+}
+
+static void choose_axes(const struct mafat_value *laid, const bool *over, const int *axes, struct mafat_reduce *how)
+{
+  how->rows = how->cols = how->channels = false;
+  for (int k = 0; k < laid->view.n_dims; k++)
+    if (over[k] && laid->view.dims[k] > 1) *(axes[k] == MAFAT_AXIS_H ? &how->rows : axes[k] == MAFAT_AXIS_W ? &how->cols : &how->channels) = true;
+  if (how->rows || how->cols || how->channels) return;
+  how->channels = laid->shape.c == 1; /* nothing is left out: any axis of 1 */
+  how->rows = !how->channels && laid->shape.h == 1;
+  how->cols = !how->channels && !how->rows;
+}
+
+int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
+                       struct mafat_reduce how, bool keep)
+{
+  struct mafat_value laid = {.maker = -1};
+  int axes[MAFAT_VIEW_DIMS];
+  mafat_graph_axes(in, axes);
+  if (!stands_apart(in, over, axes)) set_apart(in, over, axes);
+  int code = mafat_graph_lay(g, &laid, in, axes);
+  if (code == MAFAT_OK) choose_axes(&laid, over, axes, &how);
+  struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_REDUCE, &laid);
+  if (!l && code == MAFAT_OK) code = MAFAT_EUNSUPPORTED;
+  if (code == MAFAT_OK && !(l->reduce = malloc(sizeof *l->reduce))) code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (code == MAFAT_OK) {
+    *l->reduce = how;
+    code = mafat_graph_end_layer(g, l);
+  }
+  if (code == MAFAT_OK) code = end_reduce(g, out, l, &laid, over, axes, keep);
+  mafat_value_clear(&laid);
+  return code;
+}
+
+/* ---- those of some places ---- */
+
+enum { MOST_PLACES = 1024 };
+
+/* Places that follow each other at one distance are one slice. */
+static int run_of(const long long *index, int n, long long *step)
+{
+  int run = 1;
+  *step = n > 1 ? index[1] - index[0] : 1;
+  if (*step == 0) *step = 1;
+  else
+    while (run < n && index[run] - index[run - 1] == *step) run++;
+  return run;
+}
+
+static int gather_runs(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const long long *index, int n, int dim)
+{
+  struct mafat_value parts[MAFAT_MAX_OPERANDS];
+  const struct mafat_value *list[MAFAT_MAX_OPERANDS];
+  int n_parts = 0, code = MAFAT_OK;
+  for (int k = 0; k < n && code == MAFAT_OK;) {
+    long long step;
+    int run = run_of(index + k, n - k, &step);
+    if (n_parts == MAFAT_MAX_OPERANDS) code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "takes elements from more than %d places", MAFAT_MAX_OPERANDS);
+    if (code) break;
+    parts[n_parts] = (struct mafat_value){.maker = -1};
+    list[n_parts] = &parts[n_parts];
+    code = mafat_graph_slice(g, &parts[n_parts++], in, dim, index[k], run, step);
+    k += run;
+  }
+  if (code == MAFAT_OK) code = n_parts == 1 ? mafat_value_copy(g, out, list[0]) : mafat_graph_concat(g, out, list, n_parts, dim);
+  for (int k = 0; k < n_parts; k++) mafat_value_clear(&parts[k]);
+  return code;
+}
+
+int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const struct mafat_value *places, int dim)
+{
+  struct mafat_value joined = {.maker = -1};
+  long long index[MOST_PLACES], dims[MAFAT_VIEW_DIMS];
+  int n, n_dims = 0, code = mafat_value_integers(g, places, MOST_PLACES, index, &n);
+  if (code) return code;
+  if (in->view.n_dims - 1 + places->view.n_dims > MAFAT_VIEW_DIMS || n < 1)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "takes %d places, of %d dimensions", n, places->view.n_dims);
+  for (int k = 0; k < n; k++) {
+    if (index[k] < 0) index[k] += in->view.dims[dim];
+    if (index[k] < 0 || index[k] >= in->view.dims[dim])
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "place %lld is none of %lld", index[k], in->view.dims[dim]);
+  }
+  for (int k = 0; k < in->view.n_dims; k++) {
+    if (k != dim) dims[n_dims++] = in->view.dims[k];
+    for (int j = 0; k == dim && j < places->view.n_dims; j++) dims[n_dims++] = places->view.dims[j];
+  }
+  code = gather_runs(g, &joined, in, index, n, dim);
+  if (code == MAFAT_OK) code = mafat_graph_reshape(g, out, &joined, n_dims, dims);
+  mafat_value_clear(&joined);
+  return code;
+}
+
+/* ---- rows of a table ---- */
+
+/* Numbers as a map of one channel, the last dimension along its columns. */
+static int lay_places(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *places)
+{
+  int axes[MAFAT_VIEW_DIMS];
+  for (int k = 0; k < places->view.n_dims; k++) axes[k] = k == places->view.n_dims - 1 ? MAFAT_AXIS_W : MAFAT_AXIS_H;
+  return mafat_graph_lay(g, out, places, axes);
+}
+
+static int gather_layer(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *numbers, const struct mafat_value *table)
+{
+  static const struct mafat_graph_dims rows = {3, {MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C}};
+  struct mafat_layer *l = mafat_graph_begin(g, MAFAT_GATHER, numbers);
+  int code = l ? mafat_graph_add_operand(g, l, table) : MAFAT_EUNSUPPORTED;
+  if (code == MAFAT_OK) code = mafat_graph_end_layer(g, l);
+  return code ? code : mafat_graph_output_on(g, out, l, &rows);
+}
+
+int mafat_graph_look_up(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *table, const struct mafat_value *places)
+{
+  static const int on[] = {MAFAT_AXIS_W, MAFAT_AXIS_C};
+  struct mafat_value numbers = {.maker = -1}, map = {.maker = -1}, found = {.maker = -1};
+  long long dims[MAFAT_VIEW_DIMS];
+  int n = places->view.n_dims;
+  if (table->view.n_dims != 2 || n >= MAFAT_VIEW_DIMS || !mafat_value_is_constant(table))
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant table of 2 dimensions, found one of %d", table->view.n_dims);
+  memcpy(dims, places->view.dims, sizeof dims);
+  dims[n] = table->view.dims[1];
+  int code = lay_places(g, &numbers, places);
+  if (code == MAFAT_OK) code = mafat_graph_constant_map(g, &map, table, on);
+  if (code == MAFAT_OK) code = gather_layer(g, &found, &numbers, &map);
+  if (code == MAFAT_OK) code = mafat_graph_reshape(g, out, &found, n + 1, dims);
+  mafat_value_clear(&numbers);
+  mafat_value_clear(&map);
+  mafat_value_clear(&found);
+  return code;
+}

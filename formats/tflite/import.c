@@ -1,0 +1,322 @@
+#include "formats/tflite/import.h"
+
+#include "formats/tflite/importer.h"
+#include "formats/tflite/tflite.h"
+#include "formats/tflite/values.h"
+
+/* ---- what operators ask ---- */
+
+struct mafat_tflite_slot *mafat_tflite_in_slot(const struct mafat_tflite_importer *i, int index)
+{
+  int tensor = index < i->o->n_inputs ? i->o->inputs[index] : -1;
+  return tensor < 0 ? NULL : &i->slots[tensor];
+}
+
+const struct mafat_value *mafat_tflite_in(const struct mafat_tflite_importer *i, int index)
+{
+  static const struct mafat_value none = {.form = MAFAT_VALUE_NONE, .maker = -1};
+  const struct mafat_tflite_slot *slot = mafat_tflite_in_slot(i, index);
+  return slot ? slot->value : &none;
+}
+
+struct mafat_value *mafat_tflite_out(const struct mafat_tflite_importer *i, int index)
+{
+  return i->slots[i->o->outputs[index]].value;
+}
+
+static struct mafat_activating fused_activation(int fused)
+{
+  switch (fused) {
+  case MAFAT_TFLITE_FUSED_RELU: return mafat_activating(MAFAT_RELU);
+  case MAFAT_TFLITE_FUSED_RELU_N1_TO_1: return (struct mafat_activating){MAFAT_CLIP, -1, 1};
+  case MAFAT_TFLITE_FUSED_RELU6: return mafat_activating(MAFAT_RELU6);
+  case MAFAT_TFLITE_FUSED_TANH: return mafat_activating(MAFAT_TANH);
+  default: return mafat_activating(MAFAT_LINEAR);
+  }
+}
+
+int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_value *made, int fused)
+{
+  struct mafat_value *out = mafat_tflite_out(i, 0);
+  if (code == MAFAT_OK && fused == MAFAT_TFLITE_FUSED_SIGN_BIT)
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "fused_activation_function: SIGN_BIT is not run");
+  if (code == MAFAT_OK && fused != MAFAT_TFLITE_FUSED_NONE && made->form == MAFAT_VALUE_MAP)
+    code = mafat_graph_activate(i->g, out, made, fused_activation(fused));
+  else if (code == MAFAT_OK) {
+    *out = *made;
+    *made = (struct mafat_value){.maker = -1};
+  }
+  mafat_value_clear(made);
+  return code;
+}
+
+int mafat_tflite_map(const struct mafat_tflite_importer *i, int index, struct mafat_value *own, const struct mafat_value **in)
+{
+  const struct mafat_value *v = mafat_tflite_in(i, index);
+  int axes[MAFAT_VIEW_DIMS];
+  *own = (struct mafat_value){.maker = -1};
+  *in = v;
+  if (v->form == MAFAT_VALUE_MAP) return MAFAT_OK;
+  if (v->form == MAFAT_VALUE_NONE) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", index);
+  mafat_graph_usual_axes(v->view.n_dims, axes);
+  *in = own;
+  return mafat_graph_constant_map(i->g, own, v, axes);
+}
+
+int mafat_tflite_list(const struct mafat_tflite_importer *i, int index, int most, long long *values, int *n)
+{
+  *n = 0;
+  if (mafat_tflite_in(i, index)->form == MAFAT_VALUE_NONE) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", index);
+  return mafat_value_integers(i->g, mafat_tflite_in(i, index), most, values, n);
+}
+
+int mafat_tflite_dim(const struct mafat_tflite_importer *i, const char *name, long long axis, int n_dims, int *out)
+{
+  if (axis < -n_dims || axis >= n_dims)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "%s: expected a dimension from %d to %d, found %lld", name, -n_dims, n_dims - 1, axis);
+  *out = (int)(axis < 0 ? axis + n_dims : axis);
+  return MAFAT_OK;
+}
+
+/* ---- tensors ---- */
+
+static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to, struct mafat_diagnostic *d)
+{
+  const struct mafat_tflite_importer *i = context;
+  for (uint64_t k = 0; k < n; k++) {
+    const char *bytes;
+    float value;
+    int code = mafat_model_file_peek(i->file, mafat_constant_at(place, first + k), sizeof value, &bytes, d);
+    if (code) return code;
+    memcpy(&value, bytes, sizeof value);
+    to[k] = (double)value;
+  }
+  return MAFAT_OK;
+}
+
+int mafat_tflite_make(const struct mafat_tflite_importer *i, int tensor)
+{
+  struct mafat_tflite_slot *slot = &i->slots[tensor];
+  if (slot->value) return MAFAT_OK;
+  slot->value = calloc(1, sizeof *slot->value);
+  if (!slot->value) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  slot->value->maker = -1;
+  slot->value->readers = slot->readers;
+  return MAFAT_OK;
+}
+
+static void drop_value(struct mafat_tflite_slot *slot)
+{
+  if (slot->value) mafat_value_clear(slot->value);
+  free(slot->value);
+  slot->value = NULL;
+}
+
+/* One reader less: who has none any more goes. */
+static void release(const struct mafat_tflite_importer *i, int tensor)
+{
+  if (tensor >= 0 && --i->slots[tensor].left == 0) drop_value(&i->slots[tensor]);
+}
+
+static void take_dims(const struct mafat_tflite_tensor *t, long long *dims)
+{
+  for (int k = 0; k < t->rank; k++) dims[k] = t->shape[k];
+}
+
+/* Floats stay where they are; whole numbers are of shapes and the like, and few. */
+static int make_constant(const struct mafat_tflite_importer *i, int tensor)
+{
+  enum { MOST = 1 << 16 };
+  const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
+  long long dims[MAFAT_TFLITE_MAX_RANK];
+  int n, code = mafat_tflite_make(i, tensor);
+  if (code) return code;
+  struct mafat_value *v = i->slots[tensor].value;
+  take_dims(t, dims);
+  if (t->type == MAFAT_TFLITE_FLOAT32) {
+    v->form = MAFAT_VALUE_PLACE;
+    mafat_view_linear(&v->view, t->rank, dims, MAFAT_AXIS_NUMBERS);
+    v->place = (struct mafat_constant){.at = t->at, .n = mafat_tflite_elements(t), .type = MAFAT_F32};
+    return MAFAT_OK;
+  }
+  int64_t *ints = malloc(MOST * sizeof *ints);
+  if (!ints) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  code = mafat_tflite_ints(i->model, i->file, tensor, MOST, ints, &n, i->g->d);
+  if (code == MAFAT_OK) code = mafat_value_make_numbers(i->g, v, t->rank, dims);
+  for (int k = 0; code == MAFAT_OK && k < n; k++) v->numbers[k] = (double)ints[k];
+  v->readers = i->slots[tensor].readers;
+  free(ints);
+  return code;
+}
+
+/* ---- inputs and outputs of the network ---- */
+
+static int make_input(const struct mafat_tflite_importer *i, int index)
+{
+  int tensor = i->model->inputs[index], axes[MAFAT_VIEW_DIMS];
+  const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
+  long long dims[MAFAT_TFLITE_MAX_RANK];
+  if (t->type != MAFAT_TFLITE_FLOAT32 && t->type != MAFAT_TFLITE_INT32 && t->type != MAFAT_TFLITE_INT64)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s is of type %s: expected FLOAT32; quantized models are not run by this version",
+                            t->name, mafat_tflite_type_name((int)t->type));
+  take_dims(t, dims);
+  for (int k = 0; k < t->rank; k++)
+    if (dims[k] < 1) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s: dimension %d is %lld", t->name, k, dims[k]);
+  mafat_graph_usual_axes(t->rank, axes);
+  int code = mafat_tflite_make(i, tensor);
+  if (code == MAFAT_OK) code = mafat_graph_input(i->g, index, i->slots[tensor].value, t->rank, dims, axes);
+  if (code) return code;
+  i->slots[tensor].value->readers = i->slots[tensor].readers;
+  return mafat_graph_name_input(i->g, index, t->name, i->slots[tensor].value);
+}
+
+static int make_outputs(const struct mafat_tflite_importer *i)
+{
+  int code = MAFAT_OK;
+  i->g->operator_name = NULL;
+  for (int k = 0; k < i->model->n_outputs && code == MAFAT_OK; k++) {
+    int tensor = i->model->outputs[k];
+    if (i->model->tensors[tensor].constant || !i->slots[tensor].value || i->slots[tensor].value->form != MAFAT_VALUE_MAP)
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "output %s is a constant", i->model->tensors[tensor].name);
+    code = mafat_graph_name_output(i->g, i->model->tensors[tensor].name, i->slots[tensor].value);
+  }
+  return code;
+}
+
+/* ---- operators ---- */
+
+static bool takes_pads(const struct mafat_tflite_operator *o)
+{
+  return (o->code == MAFAT_TFLITE_CONV_2D || o->code == MAFAT_TFLITE_DEPTHWISE_CONV_2D) && o->options.window.padding == MAFAT_TFLITE_VALID;
+}
+
+static void count_readers(const struct mafat_tflite_importer *i)
+{
+  enum { STAYS = 2 }; /* an output of the network is read as it is, and to the end */
+  for (int n = 0; n < i->model->n_operators; n++) {
+    const struct mafat_tflite_operator *o = &i->model->operators[n];
+    for (int k = 0; k < o->n_inputs; k++) {
+      if (o->inputs[k] < 0) continue;
+      i->slots[o->inputs[k]].readers++;
+      i->slots[o->inputs[k]].windows += k == 0 && takes_pads(o);
+    }
+  }
+  for (int k = 0; k < i->model->n_outputs; k++) i->slots[i->model->outputs[k]].readers += STAYS;
+  for (int t = 0; t < i->model->n_tensors; t++) i->slots[t].left = i->slots[t].readers;
+}
+
+static const struct mafat_tflite_row *find_row(int code)
+{
+  static const struct mafat_tflite_row *const tables[] = {mafat_tflite_layer_rows, mafat_tflite_shape_rows, mafat_tflite_part_rows,
+                                                          mafat_tflite_math_rows, mafat_tflite_channel_rows};
+  for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+    for (const struct mafat_tflite_row *r = tables[t]; r->import; r++)
+      if (r->code == code) return r;
+  return NULL;
+}
+
+int mafat_tflite_variant(const struct mafat_tflite_importer *i)
+{
+  return find_row(i->o->code)->variant;
+}
+
+/* Quantized tensors are not computed as if they were floats. */
+static int check_types(const struct mafat_tflite_importer *i)
+{
+  for (int k = 0; k < i->o->n_inputs + i->o->n_outputs; k++) {
+    int tensor = k < i->o->n_inputs ? i->o->inputs[k] : i->o->outputs[k - i->o->n_inputs];
+    if (tensor < 0) continue;
+    const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
+    bool whole = t->type == MAFAT_TFLITE_INT32 || t->type == MAFAT_TFLITE_INT64 || t->type == MAFAT_TFLITE_BOOL;
+    if (t->variable) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s keeps its value from run to run: not run", t->name);
+    if (t->type != MAFAT_TFLITE_FLOAT32 && !whole)
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s is %s: quantized operators are not run by this version", t->name,
+                              mafat_tflite_type_name((int)t->type));
+  }
+  return MAFAT_OK;
+}
+
+static int make_ready(const struct mafat_tflite_importer *i)
+{
+  int code = MAFAT_OK;
+  for (int k = 0; k < i->o->n_inputs && code == MAFAT_OK; k++) {
+    int tensor = i->o->inputs[k];
+    if (tensor >= 0 && !i->slots[tensor].value) code = make_constant(i, tensor);
+  }
+  for (int k = 0; k < i->o->n_outputs && code == MAFAT_OK; k++) code = mafat_tflite_make(i, i->o->outputs[k]);
+  return code;
+}
+
+static void settle(const struct mafat_tflite_importer *i)
+{
+  for (int k = 0; k < i->o->n_outputs; k++) {
+    struct mafat_tflite_slot *slot = &i->slots[i->o->outputs[k]];
+    if (slot->value) slot->value->readers = slot->readers;
+    if (slot->left == 0) drop_value(slot);
+  }
+  for (int k = 0; k < i->o->n_inputs; k++) release(i, i->o->inputs[k]);
+}
+
+static int import_operator(struct mafat_tflite_importer *i, int index)
+{
+  i->o = &i->model->operators[index];
+  const struct mafat_tflite_row *row = find_row(i->o->code);
+  i->g->node = index;
+  i->g->operator_name = i->o->name;
+  i->g->node_name = i->o->n_outputs > 0 ? i->model->tensors[i->o->outputs[0]].name : "";
+  if (i->o->n_outputs < 1) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
+  int code = check_types(i);
+  if (code == MAFAT_OK && !row) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
+  if (code == MAFAT_OK && i->o->n_inputs < row->n_inputs)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at least %d inputs, found %d", row->n_inputs, i->o->n_inputs);
+  for (int k = 0; code == MAFAT_OK && k < row->n_inputs; k++)
+    if (i->o->inputs[k] < 0) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", k);
+  if (code == MAFAT_OK) code = make_ready(i);
+  if (code == MAFAT_OK) code = row->import(i);
+  if (code == MAFAT_OK) settle(i);
+  return code;
+}
+
+static int import(struct mafat_tflite_importer *i)
+{
+  int code = MAFAT_OK;
+  i->g->network->format = MAFAT_FORMAT_TFLITE;
+  count_readers(i);
+  for (int k = 0; k < i->model->n_inputs && code == MAFAT_OK; k++) code = make_input(i, k);
+  for (int n = 0; n < i->model->n_operators && code == MAFAT_OK; n++) code = import_operator(i, n);
+  return code ? code : make_outputs(i);
+}
+
+int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *model, struct mafat_model_file *file, struct mafat_diagnostic *d)
+{
+  enum { LAYERS_OF_AN_OPERATOR = 3, MORE = 64 };
+  struct mafat_tflite_importer i = {.model = model, .file = file};
+  int most = model->n_operators > MAFAT_MAX_LAYERS ? MAFAT_MAX_LAYERS : LAYERS_OF_AN_OPERATOR * model->n_operators + MORE;
+  *out = NULL;
+  if (model->n_inputs < 1 || model->n_inputs > MAFAT_MAX_OPERANDS)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected 1 to %d inputs, found %d", file->path, MAFAT_MAX_OPERANDS, model->n_inputs);
+  int code = mafat_graph_open(&i.g, file->path, most, model->n_inputs, d);
+  if (code) return code;
+  i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
+  i.slots = calloc((size_t)model->n_tensors + 1, sizeof *i.slots);
+  code = i.slots ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
+  for (int t = 0; i.slots && t < model->n_tensors; t++) drop_value(&i.slots[t]);
+  free(i.slots);
+  if (code == MAFAT_OK) return mafat_graph_finish(out, &i.g);
+  mafat_graph_close(&i.g);
+  return code;
+}
+
+int mafat_tflite_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d)
+{
+  struct mafat_model_file *file;
+  struct mafat_tflite *model = NULL;
+  *out = NULL;
+  int code = mafat_model_file_open(&file, path, d);
+  if (code) return code;
+  code = mafat_tflite_read(&model, file, d);
+  if (code == MAFAT_OK) code = mafat_tflite_network(out, model, file, d);
+  mafat_tflite_close(&model);
+  mafat_model_file_close(&file);
+  return code;
+}

@@ -1,0 +1,176 @@
+/* Operators that look at many elements of one or several dimensions: softmax, norms, reductions, gathers, resizes. */
+#include "formats/graph/across.h"
+#include "formats/tflite/importer.h"
+#include "network/resample.h"
+
+/* ---- softmax and norms: over the last dimension ---- */
+
+static int normalize_last(struct mafat_tflite_importer *i, const struct mafat_value *in, struct mafat_normalize how)
+{
+  bool over[MAFAT_VIEW_DIMS] = {false};
+  if (in->view.n_dims < 1) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at least 1 dimension, found none");
+  over[in->view.n_dims - 1] = true;
+  return mafat_graph_normalize_over(i->g, mafat_tflite_out(i, 0), in, over, how);
+}
+
+static int scale_by(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in, float factor)
+{
+  struct mafat_value number = {.maker = -1};
+  int code = mafat_value_make_numbers(i->g, &number, 0, NULL);
+  if (code == MAFAT_OK) *number.numbers = (double)factor;
+  if (code == MAFAT_OK) code = mafat_graph_combine(i->g, out, MAFAT_GRAPH_MUL, in, &number);
+  mafat_value_clear(&number);
+  return code;
+}
+
+static int import_softmax(struct mafat_tflite_importer *i)
+{
+  struct mafat_value own, scaled = {.maker = -1};
+  const struct mafat_value *in;
+  float beta = i->o->code == MAFAT_TFLITE_SOFTMAX ? i->o->options.beta : 1;
+  int code = mafat_tflite_map(i, 0, &own, &in);
+  if (code == MAFAT_OK && !(beta > 0 && isfinite(beta))) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "beta: expected a number above 0, found %g", (double)beta);
+  if (code == MAFAT_OK && beta != 1) {
+    code = scale_by(i, &scaled, in, beta);
+    in = &scaled;
+  }
+  if (code == MAFAT_OK) code = normalize_last(i, in, (struct mafat_normalize){(enum mafat_normalize_how)mafat_tflite_variant(i), 0});
+  mafat_value_clear(&own);
+  mafat_value_clear(&scaled);
+  return code;
+}
+
+static int import_l2(struct mafat_tflite_importer *i)
+{
+  static const struct mafat_normalize how = {MAFAT_NORMALIZE_L2, 1e-6f}; /* TFLite's own least length */
+  struct mafat_value own;
+  const struct mafat_value *in;
+  int code = mafat_tflite_map(i, 0, &own, &in);
+  if (code == MAFAT_OK) code = normalize_last(i, in, how);
+  mafat_value_clear(&own);
+  return code;
+}
+
+/* ---- reductions ---- */
+
+static int take_over(struct mafat_tflite_importer *i, const struct mafat_value *in, bool *over)
+{
+  long long axes[MAFAT_VIEW_DIMS];
+  int n, dim, code = mafat_tflite_list(i, 1, MAFAT_VIEW_DIMS, axes, &n);
+  for (int k = 0; k < MAFAT_VIEW_DIMS; k++) over[k] = false;
+  for (int k = 0; k < n && code == MAFAT_OK; k++) {
+    code = mafat_tflite_dim(i, "axis", axes[k], in->view.n_dims, &dim);
+    if (code == MAFAT_OK) over[dim] = true;
+  }
+  return code;
+}
+
+static int import_reduce(struct mafat_tflite_importer *i)
+{
+  struct mafat_value own;
+  const struct mafat_value *in;
+  bool over[MAFAT_VIEW_DIMS];
+  int code = mafat_tflite_map(i, 0, &own, &in);
+  if (code == MAFAT_OK) code = take_over(i, in, over);
+  if (code == MAFAT_OK)
+    code = mafat_graph_reduce(i->g, mafat_tflite_out(i, 0), in, over, (struct mafat_reduce){.how = (enum mafat_reduction)mafat_tflite_variant(i)},
+                              i->o->options.keep_dims);
+  mafat_value_clear(&own);
+  return code;
+}
+
+static int import_arg(struct mafat_tflite_importer *i)
+{
+  struct mafat_value own;
+  const struct mafat_value *in;
+  bool over[MAFAT_VIEW_DIMS] = {false};
+  long long axis;
+  int n, dim, code = mafat_tflite_map(i, 0, &own, &in);
+  if (code == MAFAT_OK) code = mafat_tflite_list(i, 1, 1, &axis, &n);
+  if (code == MAFAT_OK && n != 1) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected one axis, found %d", n);
+  if (code == MAFAT_OK) code = mafat_tflite_dim(i, "axis", axis, in->view.n_dims, &dim);
+  if (code == MAFAT_OK) {
+    over[dim] = true;
+    code = mafat_graph_reduce(i->g, mafat_tflite_out(i, 0), in, over, (struct mafat_reduce){.how = MAFAT_REDUCE_ARG_MAX}, false);
+  }
+  mafat_value_clear(&own);
+  return code;
+}
+
+/* ---- gather ---- */
+
+static int import_gather(struct mafat_tflite_importer *i)
+{
+  const struct mafat_value *in = mafat_tflite_in(i, 0), *places = mafat_tflite_in(i, 1);
+  struct mafat_value *out = mafat_tflite_out(i, 0);
+  int dim, code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, in->view.n_dims, &dim);
+  if (code) return code;
+  if (i->o->options.axis.batch_dims) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "batch_dims: expected 0, found %d", i->o->options.axis.batch_dims);
+  if (mafat_value_is_constant(places)) return mafat_graph_gather(i->g, out, in, places, dim);
+  if (dim != 0) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "axis: expected 0 where places are computed in runs, found %d", dim);
+  return mafat_graph_look_up(i->g, out, in, places);
+}
+
+/* ---- resizes ---- */
+
+/* What TFLite's two flags mean, of the nearest pixel and between pixels. */
+static struct mafat_resample resample_of(const struct mafat_tflite_resize *options, bool nearest)
+{
+  struct mafat_resample r = {.interpolation = nearest ? MAFAT_INTERPOLATE_NEAREST : MAFAT_INTERPOLATE_LINEAR,
+                             .coordinates = MAFAT_COORDINATES_ASYMMETRIC,
+                             .rounding = MAFAT_ROUND_FLOOR};
+  if (options->align_corners) {
+    r.coordinates = MAFAT_COORDINATES_ALIGN_CORNERS;
+    r.rounding = MAFAT_ROUND_PREFER_CEIL;
+  } else if (options->half_pixel_centers) {
+    r.coordinates = nearest ? MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN : MAFAT_COORDINATES_HALF_PIXEL;
+  }
+  return r;
+}
+
+static int resize(struct mafat_tflite_importer *i, const struct mafat_value *in)
+{
+  static const struct mafat_graph_dims dims = {4, {-1, MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C}};
+  long long size[2];
+  int n, code = mafat_tflite_list(i, 1, 2, size, &n);
+  if (code) return code;
+  if (n != 2 || size[0] < 1 || size[1] < 1 || size[0] > MAFAT_MAX_EXTENT || size[1] > MAFAT_MAX_EXTENT)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected a height and a width, found %d numbers", n);
+  struct mafat_layer *l = mafat_graph_begin(i->g, MAFAT_RESAMPLE, in);
+  if (!l) return MAFAT_EUNSUPPORTED;
+  l->resample = malloc(sizeof *l->resample);
+  if (!l->resample) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  *l->resample = resample_of(&i->o->options.resize, mafat_tflite_variant(i));
+  l->resample->y.size = (int)size[0];
+  l->resample->x.size = (int)size[1];
+  code = mafat_graph_end_layer(i->g, l);
+  return code ? code : mafat_graph_output_on(i->g, mafat_tflite_out(i, 0), l, &dims);
+}
+
+static int import_resize(struct mafat_tflite_importer *i)
+{
+  static const int axes[] = {MAFAT_AXIS_H, MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C};
+  struct mafat_value own, laid = {.maker = -1};
+  const struct mafat_value *in;
+  int code = mafat_tflite_map(i, 0, &own, &in);
+  if (code == MAFAT_OK && (in->view.n_dims != 4 || in->view.dims[0] != 1))
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected an input of 4 dimensions, the first of them 1, found %d", in->view.n_dims);
+  if (code == MAFAT_OK) code = mafat_graph_lay(i->g, &laid, in, axes);
+  if (code == MAFAT_OK) code = resize(i, &laid);
+  mafat_value_clear(&own);
+  mafat_value_clear(&laid);
+  return code;
+}
+
+const struct mafat_tflite_row mafat_tflite_channel_rows[] = {{MAFAT_TFLITE_SOFTMAX, import_softmax, 1, MAFAT_NORMALIZE_SOFTMAX},
+                                                             {MAFAT_TFLITE_LOG_SOFTMAX, import_softmax, 1, MAFAT_NORMALIZE_LOG_SOFTMAX},
+                                                             {MAFAT_TFLITE_L2_NORMALIZATION, import_l2, 1, 0},
+                                                             {MAFAT_TFLITE_MEAN, import_reduce, 2, MAFAT_REDUCE_MEAN},
+                                                             {MAFAT_TFLITE_SUM, import_reduce, 2, MAFAT_REDUCE_SUM},
+                                                             {MAFAT_TFLITE_REDUCE_MAX, import_reduce, 2, MAFAT_REDUCE_MAX},
+                                                             {MAFAT_TFLITE_REDUCE_MIN, import_reduce, 2, MAFAT_REDUCE_MIN},
+                                                             {MAFAT_TFLITE_ARG_MAX, import_arg, 2, 0},
+                                                             {MAFAT_TFLITE_GATHER, import_gather, 2, 0},
+                                                             {MAFAT_TFLITE_RESIZE_BILINEAR, import_resize, 2, 0},
+                                                             {MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, import_resize, 2, 1},
+                                                             {0, NULL, 0, 0}};

@@ -1,0 +1,132 @@
+/* Operators on elements: of one value, and of two. */
+#include "formats/tflite/importer.h"
+
+/* ---- of one ---- */
+
+static const struct mafat_tflite_operator *product_of(const struct mafat_tflite_importer *i)
+{
+  enum { NEAR = 8 };
+  const struct mafat_tflite_operator *end = i->model->operators + i->model->n_operators;
+  int32_t x = i->o->inputs[0], y = i->o->outputs[0];
+  if (i->slots[x].readers != 2 || i->slots[y].readers != 1) return NULL;
+  for (const struct mafat_tflite_operator *o = i->o + 1; o < end && o < i->o + NEAR; o++) {
+    if (o->code != MAFAT_TFLITE_MUL || o->n_inputs != 2 || o->n_outputs != 1 || o->options.fused) continue;
+    if ((o->inputs[0] == x && o->inputs[1] == y) || (o->inputs[0] == y && o->inputs[1] == x)) return o;
+  }
+  return NULL;
+}
+
+/* x * LOGISTIC(x) is one activation, where nobody else reads either: the product is made in the LOGISTIC's place. */
+static int import_logistic(struct mafat_tflite_importer *i)
+{
+  const struct mafat_value *in = mafat_tflite_in(i, 0);
+  const struct mafat_tflite_operator *product = in->form == MAFAT_VALUE_MAP ? product_of(i) : NULL;
+  if (in->form != MAFAT_VALUE_MAP) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
+  if (!product) return mafat_graph_activate(i->g, mafat_tflite_out(i, 0), in, mafat_activating(MAFAT_LOGISTIC));
+  struct mafat_tflite_slot *x = mafat_tflite_in_slot(i, 0);
+  int code = mafat_tflite_make(i, product->outputs[0]);
+  if (code) return code;
+  struct mafat_tflite_slot *made = &i->slots[product->outputs[0]];
+  x->value->readers = 1;
+  code = mafat_graph_activate(i->g, made->value, x->value, mafat_activating(MAFAT_SWISH));
+  x->value->readers = x->readers;
+  made->value->readers = made->readers;
+  return code;
+}
+
+static struct mafat_activating activation_of(const struct mafat_tflite_operator *o)
+{
+  switch (o->code) {
+  case MAFAT_TFLITE_RELU: return mafat_activating(MAFAT_RELU);
+  case MAFAT_TFLITE_RELU6: return mafat_activating(MAFAT_RELU6);
+  case MAFAT_TFLITE_RELU_N1_TO_1: return (struct mafat_activating){MAFAT_CLIP, -1, 1};
+  case MAFAT_TFLITE_RELU_0_TO_1: return (struct mafat_activating){MAFAT_CLIP, 0, 1};
+  case MAFAT_TFLITE_LEAKY_RELU: return mafat_activating_sloped(o->options.alpha);
+  case MAFAT_TFLITE_GELU: return mafat_activating(o->options.approximate ? MAFAT_GELU_TANH : MAFAT_GELU);
+  case MAFAT_TFLITE_TANH: return mafat_activating(MAFAT_TANH);
+  case MAFAT_TFLITE_ELU: return mafat_activating(MAFAT_ELU);
+  case MAFAT_TFLITE_HARD_SWISH: return mafat_activating(MAFAT_HARD_SWISH);
+  case MAFAT_TFLITE_EXP: return mafat_activating(MAFAT_EXP);
+  case MAFAT_TFLITE_LOG: return mafat_activating(MAFAT_LOG);
+  case MAFAT_TFLITE_ABS: return mafat_activating(MAFAT_ABS);
+  case MAFAT_TFLITE_NEG: return mafat_activating(MAFAT_NEG);
+  default: return mafat_activating(MAFAT_SQRT);
+  }
+}
+
+static int import_activation(struct mafat_tflite_importer *i)
+{
+  const struct mafat_value *in = mafat_tflite_in(i, 0);
+  if (in->form != MAFAT_VALUE_MAP) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
+  return mafat_graph_activate(i->g, mafat_tflite_out(i, 0), in, activation_of(i->o));
+}
+
+static int import_rsqrt(struct mafat_tflite_importer *i)
+{
+  struct mafat_value own, root = {.maker = -1};
+  const struct mafat_value *in;
+  int code = mafat_tflite_map(i, 0, &own, &in);
+  if (code == MAFAT_OK) code = mafat_graph_activate(i->g, &root, in, mafat_activating(MAFAT_SQRT));
+  if (code == MAFAT_OK) code = mafat_graph_activate(i->g, mafat_tflite_out(i, 0), &root, mafat_activating(MAFAT_RECIPROCAL));
+  mafat_value_clear(&own);
+  mafat_value_clear(&root);
+  return code;
+}
+
+static int import_square(struct mafat_tflite_importer *i)
+{
+  const struct mafat_value *in = mafat_tflite_in(i, 0);
+  return mafat_graph_combine(i->g, mafat_tflite_out(i, 0), MAFAT_GRAPH_MUL, in, in);
+}
+
+/* ---- of two ---- */
+
+static bool has_fused(int code)
+{
+  return code == MAFAT_TFLITE_ADD || code == MAFAT_TFLITE_SUB || code == MAFAT_TFLITE_MUL || code == MAFAT_TFLITE_DIV;
+}
+
+static int import_binary(struct mafat_tflite_importer *i)
+{
+  struct mafat_value made = {.maker = -1};
+  if (mafat_tflite_out(i, 0)->form != MAFAT_VALUE_NONE) return MAFAT_OK; /* with the LOGISTIC before it */
+  int code = mafat_graph_combine(i->g, &made, (enum mafat_graph_binary)mafat_tflite_variant(i), mafat_tflite_in(i, 0), mafat_tflite_in(i, 1));
+  return mafat_tflite_finish(i, code, &made, has_fused(i->o->code) ? i->o->options.fused : MAFAT_TFLITE_FUSED_NONE);
+}
+
+static int import_squared_difference(struct mafat_tflite_importer *i)
+{
+  struct mafat_value difference = {.maker = -1};
+  int code = mafat_graph_combine(i->g, &difference, MAFAT_GRAPH_SUB, mafat_tflite_in(i, 0), mafat_tflite_in(i, 1));
+  if (code == MAFAT_OK) code = mafat_graph_combine(i->g, mafat_tflite_out(i, 0), MAFAT_GRAPH_MUL, &difference, &difference);
+  mafat_value_clear(&difference);
+  return code;
+}
+
+const struct mafat_tflite_row mafat_tflite_math_rows[] = {{MAFAT_TFLITE_LOGISTIC, import_logistic, 1, 0},
+                                                          {MAFAT_TFLITE_RELU, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_RELU6, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_RELU_N1_TO_1, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_RELU_0_TO_1, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_LEAKY_RELU, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_GELU, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_TANH, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_ELU, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_HARD_SWISH, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_EXP, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_LOG, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_ABS, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_NEG, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_SQRT, import_activation, 1, 0},
+                                                          {MAFAT_TFLITE_RSQRT, import_rsqrt, 1, 0},
+                                                          {MAFAT_TFLITE_SQUARE, import_square, 1, 0},
+                                                          {MAFAT_TFLITE_ADD, import_binary, 2, MAFAT_GRAPH_ADD},
+                                                          {MAFAT_TFLITE_SUB, import_binary, 2, MAFAT_GRAPH_SUB},
+                                                          {MAFAT_TFLITE_MUL, import_binary, 2, MAFAT_GRAPH_MUL},
+                                                          {MAFAT_TFLITE_DIV, import_binary, 2, MAFAT_GRAPH_DIV},
+                                                          {MAFAT_TFLITE_MAXIMUM, import_binary, 2, MAFAT_GRAPH_MAX},
+                                                          {MAFAT_TFLITE_MINIMUM, import_binary, 2, MAFAT_GRAPH_MIN},
+                                                          {MAFAT_TFLITE_POW, import_binary, 2, MAFAT_GRAPH_POW},
+                                                          {MAFAT_TFLITE_PRELU, import_binary, 2, MAFAT_GRAPH_PRELU},
+                                                          {MAFAT_TFLITE_SQUARED_DIFFERENCE, import_squared_difference, 2, 0},
+                                                          {0, NULL, 0, 0}};
