@@ -94,6 +94,7 @@ static void read_initializer(struct mafat_onnx_reader *r, struct mafat_wire *w, 
   }
   struct mafat_onnx_value *v = mafat_onnx_refer(r, w, t->name);
   if (!v) return;
+  t->name = v->name;
   if (v->makers++ == 0) v->initializer = t;
 }
 
