@@ -2,6 +2,7 @@
  * holds the same bytes as from Darknet's file. And maps that are constants. */
 #include "network/constant.h"
 #include "predictor/packing.h"
+#include "predictor/planning.h"
 #include "runner/kernels/kernels.h"
 #include "runner/weights/affine.h"
 #include "runner/weights/packer.h"
@@ -430,6 +431,155 @@ START_TEST(scattered_weights_that_are_no_numbers_are_refused)
 }
 END_TEST
 
+/* ---- maps that are constants ---- */
+
+/* A sum of the picture and a constant, which is as large, or the same along some axes. */
+struct sum {
+  struct mafat_network *network;
+  float *numbers, *input;
+};
+
+enum { CONSTANT = 0, SUM = 1 }; /* layers */
+
+static int64_t clip_index(int extent, int i)
+{
+  return extent == 1 ? 0 : i;
+}
+
+static double exact_sum(const void *problem, int c, int y, int x)
+{
+  const struct sum *p = problem;
+  struct mafat_shape s = mafat_network_picture_shape(p->network);
+  const struct mafat_layer *l = &p->network->layers[CONSTANT];
+  const struct mafat_strides *t = l->strides;
+  int64_t from = t->first + clip_index(l->out.h, y) * t->rows + clip_index(l->out.w, x) * t->columns +
+                 clip_index(l->out.c, c) * t->channels;
+  return (double)p->input[(c * s.h + y) * s.w + x] + (double)p->numbers[from];
+}
+
+/* Axes in any order, some of them backwards, some of no extent; a little more than what is taken. */
+static struct mafat_strides *random_strides(struct test_rng *rng, struct mafat_shape shape)
+{
+  struct mafat_strides *s = calloc(1, sizeof *s);
+  int64_t *const strides[3] = {&s->rows, &s->columns, &s->channels};
+  const int extents[3] = {shape.h, shape.w, shape.c};
+  int first = test_random_int(rng, 0, 2), turn = test_random_int(rng, 1, 2);
+  int64_t stride = test_random_int(rng, 1, 2);
+  s->first = test_random_int(rng, 0, 3);
+  s->n = (uint64_t)s->first + 1;
+  for (int i = 0; i < 3; i++) {
+    int axis = (first + i * turn) % 3, sign = test_random_chance(rng, 20) ? -1 : 1;
+    if (test_random_chance(rng, 20)) continue; /* the same all along it */
+    *strides[axis] = sign * stride;
+    if (sign < 0) s->first += (extents[axis] - 1) * stride;
+    s->n += (uint64_t)((extents[axis] - 1) * stride);
+    stride *= extents[axis];
+  }
+  return s;
+}
+
+static void make_constant(struct test_rng *rng, struct sum *p, struct mafat_shape shape)
+{
+  struct mafat_layer *l = &p->network->layers[CONSTANT];
+  free(l->operands[0].sources.list);
+  l->operands[0] = (struct mafat_operand){.shape = shape};
+  l->type = MAFAT_CONSTANT_LAYER;
+  l->strides = random_strides(rng, shape);
+  int code = mafat_layer_infer(l, &(struct mafat_subject){"test.onnx", 1, CONSTANT, "constant", &diagnostic});
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  p->numbers = malloc(l->strides->n * sizeof *p->numbers);
+  for (uint64_t i = 0; i < l->strides->n; i++) p->numbers[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
+}
+
+static void make_sum(struct sum *p)
+{
+  struct mafat_layer *l = &p->network->layers[SUM];
+  struct mafat_shape picture = mafat_network_picture_shape(p->network), shape = p->network->layers[CONSTANT].out;
+  struct mafat_source all = {CONSTANT, 0, shape.c, 0, shape.h};
+  struct mafat_source input = {mafat_network_picture(p->network), 0, picture.c, 0, picture.h};
+  struct mafat_operand operands[2] = {
+      {{&input, 1, 1}, picture, false}, {{&all, 1, 1}, shape, memcmp(&shape, &picture, sizeof shape) != 0}};
+  for (int k = 0; k < l->n_operands; k++) free(l->operands[k].sources.list);
+  l->n_operands = 0;
+  for (int k = 0; k < 2; k++) test_add_operand(l, &operands[k]);
+  int code = mafat_layer_infer(l, &(struct mafat_subject){"test.onnx", 1, SUM, "add", &diagnostic});
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+}
+
+static struct sum random_sum(struct test_rng *rng)
+{
+  char cfg[256];
+  struct sum p = {0};
+  struct writer w = {.rng = *rng};
+  struct mafat_shape s = {test_random_int(rng, 1, 13), test_random_int(rng, 1, 17), test_random_int(rng, 1, 50)};
+  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[activation]\nactivation=relu\n"
+           "[shortcut]\nfrom=-1\n", s.h, s.w, s.c);
+  p.network = test_network(cfg);
+  p.input = malloc((size_t)(s.h * s.w * s.c) * sizeof *p.input);
+  for (int i = 0; i < s.h * s.w * s.c; i++) p.input[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
+  if (test_random_chance(rng, 30)) s.h = s.w = 1;
+  else if (test_random_chance(rng, 30)) s.c = 1;
+  make_constant(rng, &p, s);
+  make_sum(&p);
+  mafat_constants_close(&p.network->constants);
+  p.network->constants = mafat_constants_make(2);
+  p.network->constants->layers[CONSTANT].weights = put(&w, p.numbers, p.network->layers[CONSTANT].strides->n);
+  finish(&w, p.network);
+  return p;
+}
+
+static void release_sum(struct sum *p)
+{
+  free(p->numbers);
+  free(p->input);
+  mafat_network_close(&p->network);
+}
+
+static const char *const sum_plans[] = {"1x1", "rows1", "rows4", "2x3", "panels", "1x1:loaded", "rows2:loaded", "rows1:streamed",
+                                        "panels:streamed", "1x1:loaded/1/rows1", "1x1/1/panels:loaded"};
+
+/* Read as the plan has it: a store of the plan's own. */
+static void compare_sum(const struct sum *p, const char *text, int i)
+{
+  struct mafat_plan *plan;
+  struct mafat_weights *w;
+  if (mafat_plan_read(&plan, text, p->network, 2, NULL, &diagnostic) != MAFAT_OK) return; /* a grid that is too fine */
+  struct mafat_layout *layout = test_layout(p->network, plan);
+  int code = mafat_weights_open(&w, paths[0], p->network, plan, layout, NULL, NULL, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  const struct test_meaning meaning = {exact_sum, p, i};
+  test_compare_plan(plan, layout, p->network, w, p->input, &meaning);
+  mafat_weights_close(&w);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+}
+
+START_TEST(constants_are_maps_in_any_plan)
+{
+  struct test_rng rng = test_rng(900 + (uint64_t)_i);
+  struct sum p = random_sum(&rng);
+  for (size_t i = 0; i < sizeof sum_plans / sizeof *sum_plans; i++) compare_sum(&p, sum_plans[i], _i);
+  release_sum(&p);
+}
+END_TEST
+
+START_TEST(strides_beyond_the_numbers_are_refused)
+{
+  struct mafat_operand operand = {.shape = {2, 3, 4}};
+  static const struct mafat_strides good = {24, 0, 12, 4, 1};
+  static const struct mafat_strides bad[] = {{23, 0, 12, 4, 1}, {24, 1, 12, 4, 1}, {24, 0, -12, 4, 1}, {24, -1, 12, 4, 1},
+                                             {24, 0, INT64_MAX, 4, 1}, {24, INT64_MAX, 12, 4, 1}};
+  struct mafat_strides strides = good;
+  struct mafat_layer l = {.type = MAFAT_CONSTANT_LAYER, .operands = &operand, .n_operands = 1, .strides = &strides};
+  const struct mafat_subject subject = {"test.onnx", 1, 0, "constant", &diagnostic};
+  ck_assert_int_eq(mafat_layer_infer(&l, &subject), MAFAT_OK);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    strides = bad[i];
+    ck_assert_int_eq(mafat_layer_infer(&l, &subject), MAFAT_EFORMAT);
+  }
+}
+END_TEST
+
 Suite *constants_suite(void)
 {
   Suite *s = suite_create("constants");
@@ -446,6 +596,8 @@ Suite *constants_suite(void)
   tcase_add_test(t, counts_that_do_not_fit_are_refused);
   tcase_add_test(t, files_that_are_not_there_are_named);
   tcase_add_test(t, scattered_weights_that_are_no_numbers_are_refused);
+  tcase_add_loop_test(t, constants_are_maps_in_any_plan, 0, test_seeds(60));
+  tcase_add_test(t, strides_beyond_the_numbers_are_refused);
   suite_add_tcase(s, t);
   return s;
 }
