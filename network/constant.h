@@ -43,7 +43,7 @@ struct mafat_constant {
  * (with their epsilon) and scales, 1. */
 struct mafat_normalization_parts {
   struct mafat_constant offsets, means, variances, scales;
-  float epsilon;
+  double epsilon;
 };
 
 /* What a layer has. */

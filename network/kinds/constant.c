@@ -28,9 +28,10 @@ static struct mafat_weight_counts counts(const struct mafat_layer *l)
 
 const struct mafat_kind mafat_kind_constant = {
     .name = "constant",
+    .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .weights = MAFAT_WEIGHTS_NUMBERS,
     .constant = true,
     .infer = infer,
-    .in_span = mafat_kind_whole_span,
+    .in_span = mafat_kind_same_span,
     .counts = counts,
 };

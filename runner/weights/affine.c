@@ -68,7 +68,7 @@ static void fold_parts(const struct mafat_layer_constants *c, size_t n, float *r
   bool normalized = mafat_constants_part(c, MAFAT_PART_VARIANCES)->n > 0;
   for (size_t i = 0; i < n; i++) {
     double factor = value(c, MAFAT_PART_SCALES, n, rows, i);
-    if (normalized) factor /= __builtin_sqrt(value(c, MAFAT_PART_VARIANCES, n, rows, i) + (double)c->parts->epsilon);
+    if (normalized) factor /= __builtin_sqrt(value(c, MAFAT_PART_VARIANCES, n, rows, i) + c->parts->epsilon);
     double shift = value(c, MAFAT_PART_OFFSETS, n, rows, i) - value(c, MAFAT_PART_MEANS, n, rows, i);
     double bias = value(c, MAFAT_PART_BIASES, n, rows, i) + shift * factor;
     rows[i] = (float)factor;

@@ -94,25 +94,22 @@ static int place_darknet(struct mafat_weights_file *f, const char *beginning, co
 
 /* ---- a model's own ---- */
 
-static int refuse_count(const struct mafat_weights_file *f, const struct mafat_network *n, int layer, uint64_t expected,
-                        uint64_t found, struct mafat_diagnostic *d)
+/* Has it as many numbers, and does it end where its file does, or before? */
+static int check_constant(const struct mafat_weights_file *f, const struct mafat_network *n, int layer,
+                          const struct mafat_constant *c, uint64_t expected, struct mafat_diagnostic *d)
 {
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] expects %llu numbers, found %llu", f->name, layer,
-                    mafat_layer_type_name(n->layers[layer].type), (unsigned long long)expected, (unsigned long long)found);
-}
-
-/* Does the constant end where its file does, or before? */
-static int check_end(const struct mafat_weights_file *f, const struct mafat_network *n, int layer,
-                     const struct mafat_constant *c, struct mafat_diagnostic *d)
-{
+  const char *kind = mafat_layer_type_name(n->layers[layer].type);
+  if (c->n != expected)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] expects %llu numbers, found %llu", f->name, layer, kind,
+                      (unsigned long long)expected, (unsigned long long)c->n);
   if (c->n == 0 || c->file == MAFAT_CONSTANT_FILL) return MAFAT_OK;
   bool read = mafat_constant_is_read(c);
   uint64_t file_bytes = read ? mafat_reads_file_bytes_of(f->reads, c->file) : n->n_values * sizeof *n->values;
   uint64_t end = mafat_constant_end(c);
   if (end >= c->at && end <= file_bytes) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] expects %llu numbers from byte %llu on, found a file of %llu bytes",
-                    read && c->file ? n->files[c->file - 1] : f->name, layer, mafat_layer_type_name(n->layers[layer].type),
-                    (unsigned long long)c->n, (unsigned long long)c->at, (unsigned long long)file_bytes);
+                    read && c->file ? n->files[c->file - 1] : f->name, layer, kind, (unsigned long long)c->n,
+                    (unsigned long long)c->at, (unsigned long long)file_bytes);
 }
 
 /* The network says where, and in which files. */
@@ -123,11 +120,12 @@ static int place_own(struct mafat_weights_file *f, const struct mafat_network *n
   for (int i = 0; i < n->n_files && code == MAFAT_OK; i++) code = mafat_reads_add(f->reads, n->files[i], d);
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
     const struct mafat_layer_constants *c = &n->constants->layers[l];
-    uint64_t filters = (uint64_t)n->layers[l].out.c, weights = mafat_layer_weight_counts(&n->layers[l]).weights;
-    code = c->weights.n == weights ? check_end(f, n, l, &c->weights, d) : refuse_count(f, n, l, weights, c->weights.n, d);
+    struct mafat_weight_counts counts = mafat_layer_weight_counts(&n->layers[l]);
+    uint64_t values = mafat_layer_copies_weights(&n->layers[l]) ? counts.biases : (uint64_t)n->layers[l].out.c;
+    code = check_constant(f, n, l, &c->weights, counts.weights, d);
     for (int p = 0; p < MAFAT_N_PARTS && code == MAFAT_OK; p++) {
       const struct mafat_constant *part = mafat_constants_part(c, (enum mafat_constant_part)p);
-      code = part->n <= 1 || part->n == filters ? check_end(f, n, l, part, d) : refuse_count(f, n, l, filters, part->n, d);
+      code = check_constant(f, n, l, part, part->n > 1 ? values : part->n, d);
     }
   }
   return code;

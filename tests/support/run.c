@@ -7,37 +7,54 @@
 
 #define TOLERANCE 2e-5
 
-static void run(const struct mafat_network *n, struct mafat_weights *w, const char *plan_text,
-                const struct mafat_kernels *kernels, const float *input, float *output)
+static void run(const struct mafat_plan *plan, const struct mafat_layout *layout, const struct mafat_network *n,
+                struct mafat_weights *w, const struct mafat_kernels *kernels, const float *input, float *output)
 {
   struct mafat_executor_options options;
   struct mafat_executor *e = NULL;
-  struct mafat_plan *plan = test_plan(n, plan_text);
-  struct mafat_layout *layout = test_layout(n, plan);
   mafat_executor_defaults(&options);
-  options.kernels = kernels;
+  if (kernels) options.kernels = kernels;
   ck_assert_int_eq(mafat_executor_open(&e, n, plan, layout, w, &options, NULL), MAFAT_OK);
   mafat_executor_set_input(e, input);
   ck_assert_int_eq(mafat_executor_run(e, NULL), MAFAT_OK);
   mafat_executor_read_output(e, n->n_layers - 1, output);
   mafat_executor_close(&e);
-  mafat_layout_close(&layout);
-  mafat_plan_close(&plan);
 }
 
-void test_compare(const struct mafat_network *n, struct mafat_weights *w, const char *plan_text,
-                  const struct mafat_kernels *kernels, const float *input, const struct test_meaning *meaning)
+static void compare(const struct mafat_network *n, const char *plan_text, const char *level, const float *found,
+                    const struct test_meaning *meaning)
 {
   struct mafat_shape s = n->layers[n->n_layers - 1].out;
-  float *map = malloc((size_t)mafat_shape_elements(s) * sizeof *map), *found = map;
-  run(n, w, plan_text, kernels, input, map);
   for (int c = 0; c < s.c; c++)
     for (int y = 0; y < s.h; y++)
       for (int x = 0; x < s.w; x++, found++) {
         double exact = meaning->output(meaning->problem, c, y, x);
         ck_assert_msg(fabs((double)*found - exact) <= TOLERANCE * fmax(1, fabs(exact)),
-                      "case %d, %s, plan %s: output (%d, %d, %d) is %.9g, exactly %.9g", meaning->number, kernels->name,
+                      "case %d, %s, plan %s: output (%d, %d, %d) is %.9g, exactly %.9g", meaning->number, level,
                       plan_text, c, y, x, (double)*found, exact);
       }
+}
+
+void test_compare_plan(const struct mafat_plan *plan, const struct mafat_layout *layout, const struct mafat_network *n,
+                       struct mafat_weights *w, const float *input, const struct test_meaning *meaning)
+{
+  char text[256];
+  float *map = malloc((size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof *map);
+  test_plan_write(plan, n, text, sizeof text);
+  run(plan, layout, n, w, NULL, input, map);
+  compare(n, text, "best", map, meaning);
+  free(map);
+}
+
+void test_compare(const struct mafat_network *n, struct mafat_weights *w, const char *plan_text,
+                  const struct mafat_kernels *kernels, const float *input, const struct test_meaning *meaning)
+{
+  float *map = malloc((size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof *map);
+  struct mafat_plan *plan = test_plan(n, plan_text);
+  struct mafat_layout *layout = test_layout(n, plan);
+  run(plan, layout, n, w, kernels, input, map);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  compare(n, plan_text, kernels->name, map, meaning);
   free(map);
 }

@@ -50,6 +50,10 @@ struct test_meaning {
 void test_compare(const struct mafat_network *n, struct mafat_weights *w, const char *plan_text,
                   const struct mafat_kernels *kernels, const float *input, const struct test_meaning *meaning);
 
+/* The same under a plan for which the weights were opened, by the best kernels. */
+void test_compare_plan(const struct mafat_plan *plan, const struct mafat_layout *layout, const struct mafat_network *n,
+                       struct mafat_weights *w, const float *input, const struct test_meaning *meaning);
+
 /* Darknet's file of random numbers that keep activations in range, in memory: a descriptor. */
 int test_weights_file(const struct mafat_network *n, uint64_t seed);
 

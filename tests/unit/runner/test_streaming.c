@@ -9,6 +9,7 @@
 
 #include "tests/support/failing_malloc.h"
 #include "tests/support/weight_files.h"
+#include "tests/support/weight_walks.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -20,160 +21,6 @@
 Suite *streaming_suite(void);
 
 static struct mafat_diagnostic diagnostic;
-
-static struct mafat_weights *open_kept(const char *path, const struct mafat_network *n, int n_layers)
-{
-  struct mafat_weights *w;
-  int code = mafat_weights_open_kept(&w, path, n, n_layers, NULL, &diagnostic);
-  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
-  return w;
-}
-
-/* ---- an arena of nothing but weights ---- */
-
-enum { GUARD = 4096 + 64 }; /* bytes that nobody may write; offsets that are multiples of 64 only */
-
-struct arena {
-  struct mafat_layout layout;
-  struct mafat_buffer *buffers;
-  int *weights_buffers;
-  char *memory;
-  size_t bytes;
-};
-
-static int add_buffer(struct arena *a, size_t bytes)
-{
-  if (bytes == 0) return -1;
-  a->buffers[a->layout.n_buffers] = (struct mafat_buffer){.offset = a->bytes, .bytes = bytes};
-  a->bytes += (bytes + 63) / 64 * 64 + GUARD;
-  return a->layout.n_buffers++;
-}
-
-static struct arena make_arena(const struct mafat_network *n, const struct mafat_plan *plan)
-{
-  struct mafat_fetch_sizes sizes;
-  struct arena a = {.bytes = GUARD};
-  ck_assert_int_eq(mafat_fetches_size(n, plan, &sizes), MAFAT_OK);
-  a.buffers = calloc((size_t)plan->n_layers + 3, sizeof *a.buffers);
-  a.weights_buffers = calloc((size_t)plan->n_layers, sizeof *a.weights_buffers);
-  for (int l = 0; l < plan->n_layers; l++)
-    a.weights_buffers[l] = plan->residence[l] == MAFAT_LOADED
-                               ? add_buffer(&a, mafat_packed_layer_bytes(&n->layers[l])) : -1;
-  a.layout.ring_buffer = add_buffer(&a, sizes.ring_bytes ? sizes.ring_bytes + MAFAT_FETCH_ALIGNMENT : 0);
-  a.layout.panel_buffer = add_buffer(&a, sizes.panel_bytes);
-  a.layout.affine_buffer = add_buffer(&a, sizes.affine_bytes);
-  a.layout.weights_buffers = a.weights_buffers;
-  a.layout.buffers = a.buffers;
-  a.memory = aligned_alloc(64, a.bytes);
-  memset(a.memory, 0xa5, a.bytes);
-  return a;
-}
-
-static void check_guards(const struct arena *a)
-{
-  size_t at = 0;
-  for (int b = 0; b <= a->layout.n_buffers; b++) {
-    size_t end = b < a->layout.n_buffers ? a->buffers[b].offset : a->bytes;
-    for (; at < end; at++) ck_assert_msg((unsigned char)a->memory[at] == 0xa5, "byte %zu before buffer %d", at, b);
-    if (b < a->layout.n_buffers) at = end + (a->buffers[b].bytes + 63) / 64 * 64;
-  }
-}
-
-static void free_arena(struct arena *a)
-{
-  check_guards(a);
-  free(a->memory);
-  free(a->buffers);
-  free(a->weights_buffers);
-}
-
-/* ---- comparing ---- */
-
-static int inputs_of(const struct mafat_layer *l)
-{
-  if (l->type == MAFAT_CONNECTED) return l->in.h * l->in.w * l->in.c;
-  return l->in.c / l->groups;
-}
-
-static void compare_slices(const struct mafat_layer *l, int layer, const struct mafat_weights *a,
-                           const struct mafat_weights *b, struct mafat_span filters, struct mafat_span channels)
-{
-  struct mafat_weights_slice x, y;
-  size_t taps = l->type == MAFAT_CONNECTED ? 1 : (size_t)mafat_window_area(&l->window);
-  ck_assert_int_eq(mafat_weights_slice(a, layer, filters, channels, &x), MAFAT_OK);
-  ck_assert_int_eq(mafat_weights_slice(b, layer, filters, channels, &y), MAFAT_OK);
-  ck_assert_int_eq(x.width, y.width);
-  size_t width = (size_t)x.width * sizeof(float);
-  ck_assert_msg(memcmp(x.weights, y.weights, (size_t)mafat_span_size(channels) * taps * width) == 0,
-                "layer %d: weights of filters %d.. channels %d..%d", layer, filters.begin, channels.begin, channels.end);
-  if (channels.end == inputs_of(l))
-    ck_assert_msg(memcmp(x.scale, y.scale, width) == 0 && memcmp(x.bias, y.bias, width) == 0,
-                  "layer %d: scale and bias of filters %d..", layer, filters.begin);
-  mafat_weights_release(a, &x);
-  mafat_weights_release(b, &y);
-}
-
-/* Some filters and channels of a layer; whole, and by pieces. */
-static void compare_layer(const struct mafat_network *n, int layer, const struct mafat_weights *a,
-                          const struct mafat_weights *b, struct mafat_span filters, struct mafat_span channels)
-{
-  const struct mafat_layer *l = &n->layers[layer];
-  if (l->type == MAFAT_LOCAL || l->type == MAFAT_BATCHNORM) {
-    struct mafat_weights_slice x, y;
-    mafat_weights_slice(a, layer, filters, channels, &x);
-    mafat_weights_slice(b, layer, filters, channels, &y);
-    size_t bytes = mafat_packed_layer_bytes(l);
-    ck_assert(memcmp(x.scale ? x.scale : x.bias, y.scale ? y.scale : y.bias, bytes) == 0);
-    return;
-  }
-  for (int f = filters.begin; f < filters.end; f = mafat_panel_end(l, f)) {
-    struct mafat_span panel = {f, mafat_min(mafat_panel_end(l, f), filters.end)};
-    compare_slices(l, layer, a, b, panel, channels);
-    if (l->type == MAFAT_CONNECTED || l->groups > 1) continue;
-    for (int c = channels.begin, end; c < channels.end; c = end) {
-      end = mafat_min(mafat_slice_end(mafat_layer_sources(l), c, 1), channels.end);
-      compare_slices(l, layer, a, b, panel, mafat_span(c, end));
-    }
-  }
-}
-
-static void compare_step(const struct mafat_network *n, const struct mafat_plan *plan, const struct mafat_step *step,
-                         const struct mafat_weights *w, const struct mafat_weights *kept)
-{
-  if (step->kind != MAFAT_STEP_COMPUTE) return;
-  for (int l = step->layer; l >= 0; l = plan->inner[l]) {
-    const struct mafat_layer *layer = &n->layers[l];
-    if (mafat_packed_layer_bytes(layer) == 0) continue;
-    bool streamed = plan->residence[l] == MAFAT_STREAMED;
-    compare_layer(n, l, w, kept, streamed ? step->filters : mafat_span(0, layer->out.c),
-                  streamed ? step->channels : mafat_span(0, inputs_of(layer)));
-  }
-}
-
-/* A run of nothing but acquiring and releasing; with `kept`, compared. */
-static int walk(const struct mafat_network *n, const struct mafat_plan *plan, struct mafat_weights *w,
-                char *arena, const struct mafat_weights *kept)
-{
-  struct mafat_schedule *s;
-  struct mafat_step step;
-  long unfreed;
-  int code = MAFAT_OK;
-  ck_assert_int_eq(mafat_schedule_open(&s, n, plan), MAFAT_OK);
-  failing_malloc_arm(-1);
-  mafat_weights_begin(w, arena);
-  for (long long number = 0; code == MAFAT_OK && mafat_schedule_next(s, &step); number++) {
-    code = mafat_weights_acquire(w, number, &step, &diagnostic);
-    if (code) break;
-    if (kept) compare_step(n, plan, &step, w, kept);
-    mafat_weights_release_step(w, &step);
-  }
-  if (code == MAFAT_OK) code = mafat_weights_end(w, &diagnostic);
-  else mafat_weights_stop(w);
-  long allocations = failing_malloc_disarm(&unfreed);
-  if (!kept) ck_assert_int_eq(allocations, 0); /* Check's own, when something is compared */
-  mafat_schedule_close(&s);
-  return code;
-}
 
 /* ---- networks and plans ---- */
 
@@ -188,60 +35,16 @@ static struct mafat_network *random_network(uint64_t seed, bool whole_maps)
   return test_network(cfg);
 }
 
-static const char *const plan_texts[] = {"panels:streamed", "rows4:streamed", "rows4:loaded/%d/panels:streamed",
-                                         "2x2:loaded/%d/panels:loaded", "panels:apart:streamed", "1x1:loaded"};
-enum { N_PLAN_TEXTS = sizeof plan_texts / sizeof *plan_texts };
-
-static struct mafat_plan *make_plan_with(const struct mafat_network *n, int text, const struct mafat_plan_options *o)
-{
-  char plan_text[64];
-  struct mafat_plan *plan;
-  snprintf(plan_text, sizeof plan_text, plan_texts[text], n->n_layers / 3);
-  int code = mafat_plan_read(&plan, plan_text, n, n->n_layers, o, &diagnostic);
-  return code == MAFAT_OK ? plan : NULL; /* not every text is a plan of every network */
-}
-
-static struct mafat_plan *make_plan(const struct mafat_network *n, int text, int n_threads, bool packed)
-{
-  struct mafat_plan_options o;
-  mafat_plan_defaults(&o);
-  o.n_threads = n_threads;
-  o.packed = packed;
-  return make_plan_with(n, text, &o);
-}
-
 /* ---- the same bytes ---- */
-
-static void compare_run(const struct mafat_network *n, const struct mafat_plan *plan, enum mafat_reads_method method,
-                        const struct mafat_weights *kept)
-{
-  struct mafat_weights_options o = {.method = method};
-  struct mafat_weights *w;
-  struct arena a = make_arena(n, plan);
-  int code = mafat_weights_open(&w, plan->packed ? test_packed_path : test_darknet_path, n, plan, &a.layout, &o, NULL, &diagnostic);
-  if (code == MAFAT_EUNSUPPORTED && method != MAFAT_READS_AUTO) {
-    free_arena(&a);
-    return; /* this kernel does without */
-  }
-  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
-  for (int run = 0; run < 3; run++) {
-    memset(a.memory, 0xa5, a.bytes);
-    code = walk(n, plan, w, a.memory, run == 1 ? NULL : kept);
-    ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
-    check_guards(&a);
-  }
-  mafat_weights_close(&w);
-  free_arena(&a);
-}
 
 static void compare_plans(const struct mafat_network *n, enum mafat_reads_method method)
 {
-  struct mafat_weights *kept = open_kept(test_darknet_path, n, n->n_layers);
-  for (int text = 0; text < test_slow_rows(N_PLAN_TEXTS); text++)
+  struct mafat_weights *kept = test_open_kept(test_darknet_path, n, n->n_layers);
+  for (int text = 0; text < test_slow_rows(TEST_N_RESIDENCES); text++)
     for (int n_threads = 1; n_threads <= 3; n_threads += 2)
       for (int packed = 0; packed < 2; packed++) {
-        struct mafat_plan *plan = make_plan(n, text, n_threads, packed);
-        if (plan) compare_run(n, plan, method, kept);
+        struct mafat_plan *plan = test_residence_plan(n, text, n_threads, packed);
+        if (plan) test_compare_run(n, plan, packed ? test_packed_path : test_darknet_path, method, kept);
         mafat_plan_close(&plan);
       }
   mafat_weights_close(&kept);
@@ -251,11 +54,12 @@ START_TEST(packed_files_hold_what_is_kept)
 {
   struct mafat_network *n = random_network((uint64_t)_i + 1, true);
   test_write_both(n, (uint64_t)_i);
-  struct mafat_weights *a = open_kept(test_darknet_path, n, n->n_layers), *b = open_kept(test_packed_path, n, n->n_layers);
+  struct mafat_weights *a = test_open_kept(test_darknet_path, n, n->n_layers);
+  struct mafat_weights *b = test_open_kept(test_packed_path, n, n->n_layers);
   ck_assert_uint_eq(mafat_weights_bytes(a), mafat_weights_bytes(b));
   for (int l = 0; l < n->n_layers; l++)
     if (mafat_packed_layer_bytes(&n->layers[l]))
-      compare_layer(n, l, a, b, mafat_span(0, n->layers[l].out.c), mafat_span(0, inputs_of(&n->layers[l])));
+      test_compare_layer(n, l, a, b, mafat_span(0, n->layers[l].out.c), mafat_span(0, test_inputs_of(&n->layers[l])));
   ck_assert_msg(mafat_packer_check(test_packed_path, NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
   mafat_weights_close(&a);
   mafat_weights_close(&b);
@@ -286,9 +90,9 @@ END_TEST
 START_TEST(fetches_are_counted_and_come_in_order)
 {
   struct mafat_network *n = _i ? random_network((uint64_t)_i, true) : test_network(test_wide_cfg);
-  for (int text = 0; text < N_PLAN_TEXTS; text++)
+  for (int text = 0; text < TEST_N_RESIDENCES; text++)
     for (int packed = 0; packed < 2; packed++) {
-      struct mafat_plan *plan = make_plan(n, text, 2, packed);
+      struct mafat_plan *plan = test_residence_plan(n, text, 2, packed);
       struct mafat_fetches *fetches;
       struct mafat_fetch_sizes sizes;
       struct mafat_fetch f;
@@ -328,7 +132,7 @@ START_TEST(each_byte_is_read_once_where_each_layer_runs_once)
   uint64_t image = 0;
   for (int l = 0; l < n->n_layers; l++) image += mafat_packed_layer_bytes(&n->layers[l]);
   for (int packed = 0; packed < 2; packed++) {
-    struct mafat_plan *plan = make_plan(n, 0, 1 + _i, packed);
+    struct mafat_plan *plan = test_residence_plan(n, 0, 1 + _i, packed);
     ck_assert_int_eq(mafat_fetches_size(n, plan, &sizes), MAFAT_OK);
     ck_assert_uint_eq(sizes.bytes_read, packed ? image : mafat_weights_payload_bytes(n));
     mafat_plan_close(&plan);
@@ -356,15 +160,15 @@ END_TEST
 static int run_wide(const char *path, int text, bool packed, void (*meddle)(const char *path))
 {
   struct mafat_network *n = test_network(test_wide_cfg);
-  struct mafat_plan *plan = make_plan(n, text, 1, packed);
-  struct arena a = make_arena(n, plan);
+  struct mafat_plan *plan = test_residence_plan(n, text, 1, packed);
+  struct test_arena a = test_make_arena(n, plan);
   struct mafat_weights *w;
   int code = mafat_weights_open(&w, path, n, plan, &a.layout, NULL, NULL, &diagnostic);
   if (code == MAFAT_OK && meddle) meddle(path);
-  for (int i = 0; i < 3 && code == MAFAT_OK; i++) code = walk(n, plan, w, a.memory, NULL);
-  if (code && w) ck_assert_int_ne(walk(n, plan, w, a.memory, NULL), MAFAT_OK); /* it stays so */
+  for (int i = 0; i < 3 && code == MAFAT_OK; i++) code = test_walk(n, plan, w, a.memory, NULL, &diagnostic);
+  if (code && w) ck_assert_int_ne(test_walk(n, plan, w, a.memory, NULL, &diagnostic), MAFAT_OK); /* it stays so */
   mafat_weights_close(&w);
-  free_arena(&a);
+  test_free_arena(&a);
   mafat_plan_close(&plan);
   mafat_network_close(&n);
   return code;
@@ -389,7 +193,7 @@ START_TEST(a_damaged_layer_is_found_however_it_is_read)
   int layer = damaged[_i];
   test_overwrite(test_packed_path, middle_of(test_packed_path, layer), &x, sizeof x);
   snprintf(expected, sizeof expected, "layer %d [", layer);
-  for (int text = -1; text < N_PLAN_TEXTS; text++) {
+  for (int text = -1; text < TEST_N_RESIDENCES; text++) {
     struct mafat_weights *w = NULL;
     diagnostic.text[0] = 0;
     int code = text < 0 ? mafat_weights_open_kept(&w, test_packed_path, n, n->n_layers, NULL, &diagnostic)
@@ -438,7 +242,7 @@ START_TEST(weights_that_are_no_numbers_are_refused_in_the_first_run)
 {
   float nan = __builtin_nanf("");
   struct mafat_network *n = test_network(test_wide_cfg);
-  for (int text = 0; text < N_PLAN_TEXTS; text++) {
+  for (int text = 0; text < TEST_N_RESIDENCES; text++) {
     test_write_darknet(n, 3);
     long places[] = {20, (long)(mafat_weights_payload_bytes(n) / 8 * 4), (long)mafat_weights_payload_bytes(n) + 16};
     test_overwrite(test_darknet_path, places[_i], &nan, sizeof nan);
@@ -465,18 +269,18 @@ START_TEST(transposed_layers_want_packing)
   test_overwrite(test_darknet_path, 0, version, sizeof version);
   ck_assert_int_eq(truncate(test_darknet_path, 16 + (off_t)mafat_weights_payload_bytes(n)), 0);
   ck_assert_msg(test_pack(n, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
-  struct mafat_weights *kept = open_kept(test_darknet_path, n, n->n_layers), *w;
+  struct mafat_weights *kept = test_open_kept(test_darknet_path, n, n->n_layers), *w;
   for (int packed = 0; packed < 2; packed++) {
-    struct mafat_plan *plan = make_plan(n, 0, 1, packed);
-    struct arena a = make_arena(n, plan);
+    struct mafat_plan *plan = test_residence_plan(n, 0, 1, packed);
+    struct test_arena a = test_make_arena(n, plan);
     if (packed) {
-      compare_run(n, plan, MAFAT_READS_AUTO, kept);
+      test_compare_run(n, plan, test_packed_path, MAFAT_READS_AUTO, kept);
     } else {
       ck_assert_int_eq(mafat_weights_open(&w, test_darknet_path, n, plan, &a.layout, NULL, NULL, &diagnostic),
                        MAFAT_EUNSUPPORTED);
       ck_assert_ptr_nonnull(strstr(diagnostic.text, "pack_weights"));
     }
-    free_arena(&a);
+    test_free_arena(&a);
     mafat_plan_close(&plan);
   }
   ck_assert_int_eq(mafat_weights_probe(test_packed_path, &kind, &diagnostic), MAFAT_OK);
@@ -485,11 +289,11 @@ START_TEST(transposed_layers_want_packing)
   ck_assert(!kind.packed && kind.transposed);
   mafat_plan_defaults(&o);
   o.transposed = true;
-  for (int text = 0; text < N_PLAN_TEXTS; text++) {
-    struct mafat_plan *plan = make_plan_with(n, text, &o);
+  for (int text = 0; text < TEST_N_RESIDENCES; text++) {
+    struct mafat_plan *plan = test_residence_plan_with(n, text, &o);
     if (!plan) continue;
     ck_assert_int_eq(plan->residence[1], MAFAT_KEPT);
-    compare_run(n, plan, MAFAT_READS_AUTO, kept);
+    test_compare_run(n, plan, test_darknet_path, MAFAT_READS_AUTO, kept);
     mafat_plan_close(&plan);
   }
   mafat_weights_close(&kept);
@@ -516,8 +320,8 @@ START_TEST(every_failed_allocation_is_reported)
   struct mafat_network *n = test_network(test_wide_cfg);
   test_write_both(n, 5);
   for (int packed = 0; packed < 2; packed++) {
-    struct mafat_plan *plan = make_plan(n, 2, 2, packed);
-    struct arena a = make_arena(n, plan);
+    struct mafat_plan *plan = test_residence_plan(n, 2, 2, packed);
+    struct test_arena a = test_make_arena(n, plan);
     int code = MAFAT_ENOMEM;
     for (long fail_at = 0; code != MAFAT_OK; fail_at++) {
       struct mafat_weights *w;
@@ -532,7 +336,7 @@ START_TEST(every_failed_allocation_is_reported)
       else ck_assert_int_le(asked, fail_at);
       ck_assert_int_lt(fail_at, 200);
     }
-    free_arena(&a);
+    test_free_arena(&a);
     mafat_plan_close(&plan);
   }
   mafat_network_close(&n);
