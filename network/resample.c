@@ -16,10 +16,16 @@ static double point_of(enum mafat_coordinates coordinates, const struct mafat_re
   }
 }
 
-/* To single precision first: points of a third's multiples lie on pixels, and runtimes compute them so. */
+/* Scales are rounded to single precision: what by a scale of 8/3 lies on a pixel or between two is there. */
+static double snap(double point)
+{
+  double halves = floor(2 * point + .5) / 2;
+  return fabs(point - halves) < 1e-7 * (1 + fabs(point)) ? halves : point;
+}
+
 static double nearest(enum mafat_rounding rounding, double point)
 {
-  double p = (double)(float)point;
+  double p = snap(point);
   switch (rounding) {
     case MAFAT_ROUND_PREFER_CEIL: return floor(p + .5);
     case MAFAT_ROUND_FLOOR: return floor(p);
