@@ -2,6 +2,7 @@
 
 #include "formats/onnx/import.h"
 #include "formats/packed/packed.h"
+#include "formats/tflite/import.h"
 #include "formats/tflite/tflite.h"
 #include "runner/weights/weights_file.h"
 
@@ -45,7 +46,7 @@ int mafat_model_network(struct mafat_network **out, const char *path, const stru
   switch (mafat_model_format_of(path)) {
   case MAFAT_MODEL_PACKED: return mafat_weights_file_network(out, path, wish, warnings, d);
   case MAFAT_MODEL_ONNX: return mafat_onnx_network_read(out, path, d);
-  case MAFAT_MODEL_TFLITE: *out = NULL; return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: TFLite files are not run", path);
+  case MAFAT_MODEL_TFLITE: return mafat_tflite_network_read(out, path, d);
   default: return mafat_darknet_read(out, path, wish, warnings, d);
   }
 }
