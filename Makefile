@@ -86,7 +86,7 @@ help: ## list targets
 $(BUILD)/obj/%.o: %.c Makefile
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(IMAGE_FLAGS) $(URING_FLAGS) $(CFLAGS) $(SHAREABLE) $(EXTRA) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(IMAGE_FLAGS) $(URING_FLAGS) $(CFLAGS) $(SHAREABLE) $(EXTRA) $(EXTRA_SECTIONS) -MMD -MP -c $< -o $@
 
 # The same objects for libmafat.a and libmafat.so: compilers that make executables
 # independent of their place, as Debian's does, make the same code of it. Only what
@@ -94,6 +94,8 @@ $(BUILD)/obj/%.o: %.c Makefile
 $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
 # Read once a run, and resident while it lasts: small. Not what a search asks all the time.
+# Sections of their own, which run_inference.ld sets apart from the code of runs.
+$(call objects,$(wildcard formats/onnx/*.c formats/tflite/*.c formats/graph/*.c) base/model_file.c base/chunks.c network/view.c): EXTRA_SECTIONS = -ffunction-sections -fdata-sections
 $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/image.c runner/image/source.c): EXTRA = -Os
 
 # Loops over all of a weights file, while a layer waits for it.

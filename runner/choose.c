@@ -151,7 +151,8 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
   struct mafat_darknet_wish wish = {.width = o->width, .height = o->height, .n_layers = o->layers};
   int code = mafat_fork_find(&wish.fork, o->fork, d);
   if (code) return code;
-  mafat_surroundings_begin();
+  enum mafat_model_format format = mafat_model_format_of(cfg);
+  mafat_surroundings_begin(format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE);
   code = mafat_model_network(network, cfg, &wish, &o->warnings, d);
   if (code) return code;
   int all = (*network)->n_layers;

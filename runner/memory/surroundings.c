@@ -44,6 +44,8 @@ PLACE(mafat_run_jpeg_end);
 PLACE(mafat_run_common);
 PLACE(mafat_run_common_end);
 LEVEL_PLACES(mafat_run_best);
+PLACE(mafat_run_import);
+PLACE(mafat_run_import_end);
 PLACE(mafat_run_ctype);
 PLACE(mafat_run_ctype_end);
 PLACE(mafat_run_powers);
@@ -154,9 +156,10 @@ static void forget_code(size_t coming_bytes)
 }
 
 /* What opening a model enters comes at once and not a window at a time. */
-void mafat_surroundings_begin(void)
+void mafat_surroundings_begin(bool imports)
 {
   if (!code_stands_together()) return;
+  if (imports) mafat_process_populate(mafat_run_import, mafat_run_import_end);
   mafat_process_populate(mafat_run_setup, mafat_run_setup_end);
   mafat_process_populate(mafat_run_common, mafat_run_common_end);
   mafat_process_advise_code();

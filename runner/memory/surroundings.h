@@ -26,9 +26,9 @@ struct mafat_surroundings_request {
   bool shrinks;          /* pictures: struct mafat_image_input */
 };
 
-/* Before anything of a model is read: its opening's code is made resident, and where the process's groups have little
- * room what was read ahead of the program's file is given back. */
-void mafat_surroundings_begin(void);
+/* Before anything of a model is read: its opening's code is made resident, that of ONNX and TFLite files where it
+ * `imports`, and where the process's groups have little room what was read ahead of the program's file is given back. */
+void mafat_surroundings_begin(bool imports);
 
 /* MAFAT_EUNSUPPORTED: the network has channels that no picture has. Errors of
  * mafat_image_open(). */
