@@ -174,18 +174,48 @@ static struct mafat_onnx_reader reader_of(struct mafat_onnx *m, struct mafat_mod
   return (struct mafat_onnx_reader){.model = m, .source = {.file = file, .d = d, .number = -1}};
 }
 
+/* A model of nothing yet but its path. */
+static int open_model(struct mafat_onnx **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
+{
+  *out = calloc(1, sizeof **out);
+  if (!*out) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
+  (*out)->file = file;
+  (*out)->memory.most_bytes = MOST_BYTES;
+  struct mafat_onnx_reader r = reader_of(*out, file, d);
+  struct mafat_wire w = mafat_wire_whole(&r.source);
+  mafat_onnx_refer_file(&r, &w, file->path);
+  return w.code;
+}
+
 int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
 {
-  *out = NULL;
-  struct mafat_onnx *m = calloc(1, sizeof *m);
-  if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
-  m->file = file;
-  m->memory.most_bytes = MOST_BYTES;
+  int code = open_model(out, file, d);
+  if (code == MAFAT_OK) {
+    struct mafat_onnx_reader r = reader_of(*out, file, d);
+    code = read_model(&r);
+  }
+  if (code) mafat_onnx_close(out);
+  return code;
+}
+
+/* All of a file, which becomes file `number` of the model. */
+static int read_tensor_file(struct mafat_onnx *m, int number, struct mafat_model_file *file, struct mafat_onnx_tensor **out, struct mafat_diagnostic *d)
+{
   struct mafat_onnx_reader r = reader_of(m, file, d);
   struct mafat_wire w = mafat_wire_whole(&r.source);
-  int code = mafat_onnx_refer_file(&r, &w, file->path) < 0 ? w.code : read_model(&r);
-  if (code == MAFAT_OK) *out = m;
-  else mafat_onnx_close(&m);
+  r.source.what = "tensor";
+  *out = mafat_onnx_take(&r, &w, 1, sizeof **out);
+  r.file = number < 0 ? mafat_onnx_refer_file(&r, &w, file->path) : number;
+  return w.code ? w.code : mafat_onnx_read_tensor(&r, w, *out);
+}
+
+int mafat_onnx_read_one(struct mafat_onnx **out, const struct mafat_onnx_tensor **tensor, struct mafat_model_file *file, struct mafat_diagnostic *d)
+{
+  struct mafat_onnx_tensor *t = NULL;
+  int code = open_model(out, file, d);
+  if (code == MAFAT_OK) code = read_tensor_file(*out, 0, file, &t, d);
+  if (code) mafat_onnx_close(out);
+  *tensor = code ? NULL : t;
   return code;
 }
 
@@ -208,12 +238,8 @@ int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path, st
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected a value that no node makes, found \"%.80s\"", m->file->path, name);
   int code = mafat_model_file_open(&file, path, d);
   if (code) return code;
-  struct mafat_onnx_reader r = reader_of(m, file, d);
-  struct mafat_wire w = mafat_wire_whole(&r.source);
-  struct mafat_onnx_tensor *t = mafat_onnx_take(&r, &w, 1, sizeof *t);
-  r.source.what = "tensor";
-  r.file = t ? mafat_onnx_refer_file(&r, &w, path) : -1;
-  code = r.file < 0 ? w.code : mafat_onnx_read_tensor(&r, w, t);
+  struct mafat_onnx_tensor *t;
+  code = read_tensor_file(m, -1, file, &t, d);
   mafat_model_file_close(&file);
   if (code) return code;
   t->name = v->name;

@@ -125,6 +125,8 @@ bool mafat_onnx_begins(const char beginning[MAFAT_ONNX_BEGINNING]);
 /* The file stays its opener's, and open as long as numbers are asked for. MAFAT_EFORMAT: damaged; MAFAT_EUNSUPPORTED: has what is
  * not read here: sparse initializers, segments, training, functions; MAFAT_ELIMIT: too large. *out is NULL after a failure. */
 int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file, struct mafat_diagnostic *d);
+/* The same of a file that holds one tensor and nothing else (TensorProto): the model is empty but for it. */
+int mafat_onnx_read_one(struct mafat_onnx **out, const struct mafat_onnx_tensor **tensor, struct mafat_model_file *file, struct mafat_diagnostic *d);
 void mafat_onnx_close(struct mafat_onnx **model);
 
 /* Gives a value of that name an initializer: the tensor that a file of its own holds (TensorProto), in place of what it has.

@@ -312,6 +312,28 @@ START_TEST(tensors_of_other_files_are_bound)
 }
 END_TEST
 
+START_TEST(a_tensor_may_be_all_of_a_file)
+{
+  struct mafat_model_file *file;
+  struct mafat_onnx *m;
+  const struct mafat_onnx_tensor *t;
+  double found[6];
+  struct test_message bytes = test_onnx_tensor(&(struct test_onnx_tensor){.name = "t", .type = MAFAT_ONNX_DOUBLE, .rank = 2, .dims = two_by_three, .values = wide});
+  write_file(tensor_path, bytes.data, bytes.n);
+  ck_assert_int_eq(mafat_model_file_open(&file, tensor_path, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_onnx_read_one(&m, &t, file, &diagnostic), MAFAT_OK);
+  ck_assert(t->rank == 2 && t->dims[1] == 3 && strcmp(t->name, "t") == 0 && m->n_nodes == 0);
+  ck_assert(mafat_onnx_tensor_doubles(m, t, 0, 6, found, &diagnostic) == MAFAT_OK && memcmp(found, wide, sizeof found) == 0);
+  mafat_onnx_close(&m);
+  mafat_model_file_close(&file);
+  write_file(tensor_path, bytes.data, bytes.n - 1);
+  ck_assert_int_eq(mafat_model_file_open(&file, tensor_path, &diagnostic), MAFAT_OK);
+  ck_assert(mafat_onnx_read_one(&m, &t, file, &diagnostic) == MAFAT_EFORMAT && !m && !t);
+  mafat_model_file_close(&file);
+  free(bytes.data);
+}
+END_TEST
+
 /* ---- damage ---- */
 
 START_TEST(a_file_may_end_anywhere)
@@ -585,6 +607,7 @@ Suite *onnx_suite(void)
   tcase_add_test(t, external_data_is_a_place);
   tcase_add_loop_test(t, external_data_stays_in_the_folder, 0, sizeof externals / sizeof *externals);
   tcase_add_test(t, tensors_of_other_files_are_bound);
+  tcase_add_test(t, a_tensor_may_be_all_of_a_file);
   tcase_add_loop_test(t, a_file_may_end_anywhere, 0, 3);
   tcase_add_loop_test(t, any_byte_may_change, 0, 3);
   tcase_add_loop_test(t, what_is_wrong_is_said, 0, sizeof damages / sizeof *damages);
