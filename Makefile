@@ -209,7 +209,7 @@ $(ORACLES): $(BUILD)/%: $(BUILD)/obj/tests/oracle/%.o $(call objects,$(filter-ou
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ORACLE_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,json-c) $(LDLIBS)
 
 # ONNX's own test models, run and compared.
-$(BUILD)/onnx_nodes: $(call objects,$(wildcard tests/conformance/*.c)) $(LIB)
+$(BUILD)/onnx_nodes: $(call objects,$(wildcard tests/conformance/*.c) tests/support/onnx_writer.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
@@ -308,7 +308,7 @@ $(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) te
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
-fuzzers: $(FUZZERS)
+fuzzers: $(FUZZERS) $(BUILD)/onnx_nodes
 
 FUZZ_SECONDS ?= 60
 # PLAIN: over the vector kernels clang would work for many minutes; the portable ones are instrumented.

@@ -1,8 +1,10 @@
 /* Runs ONNX's own test models, each in a process of its own, and says what became of them:
- *     onnx_nodes [--least PASSED] FOLDER|MODEL...
+ *     onnx_nodes [--least PASSED | --write FOLDER] FOLDER|MODEL...
  * A model is a folder with model.onnx and test_data_set_0; of other folders, all models that lie in them. A line for each that was
- * refused or failed, a table by operator, why others are not tried; exit status 1 where one failed, or fewer passed than that. */
+ * refused or failed, a table by operator, why others are not tried; exit status 1 where one failed, or fewer passed than that.
+ * --write: instead each that would be run as one file, NAME.onnx, with its constants in it. */
 #include "tests/conformance/run_model.h"
+#include "tests/conformance/write_model.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -19,6 +21,8 @@ struct verdict {
 };
 
 enum { MAX_GROUPS = 200, SECONDS = 60 };
+
+static const char *written; /* the folder, or NULL */
 
 static struct group {
   char name[40];
@@ -39,7 +43,8 @@ static struct verdict try_model(const char *folder)
     trial_choose(&t);
     const char *why = trial_excluded(&t, room, sizeof room);
     snprintf(v.group, sizeof v.group, "%s", why ? why : trial_operator(&t));
-    v.outcome = why ? EXCLUDED : run_model(&t, &d);
+    if (why) v.outcome = EXCLUDED;
+    else v.outcome = written ? write_model(&t, written, &d) ? PASSED : FAILED : run_model(&t, &d);
   }
   memcpy(v.text, d.text, sizeof v.text);
   trial_close(&t);
@@ -66,7 +71,8 @@ static struct verdict try_apart(const char *folder)
   waitpid(child, &status, 0);
   if (got != sizeof v || status != 0) {
     v.outcome = FAILED;
-    snprintf(v.text, sizeof v.text, "%s %d", WIFSIGNALED(status) ? "ended by signal" : "exit status", WIFSIGNALED(status) ? WTERMSIG(status) : status);
+    snprintf(v.text, sizeof v.text, "%s %d", WIFSIGNALED(status) ? "ended by signal" : "exit status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : status);
   }
   return v;
 }
@@ -87,7 +93,8 @@ static void count_model(const char *folder)
   group_of(v.group)->n[v.outcome]++;
   totals[v.outcome]++;
   if (v.outcome == FAILED || v.outcome == REFUSED)
-    printf("%s %s: %s\n", v.outcome == FAILED ? "FAIL" : "refused", slash ? slash + 1 : folder, behind ? behind + strlen("model.onnx: ") : v.text);
+    printf("%s %s: %s\n", v.outcome == FAILED ? "FAIL" : "refused", slash ? slash + 1 : folder,
+           behind ? behind + strlen("model.onnx: ") : v.text);
 }
 
 /* ---- all of them ---- */
@@ -126,7 +133,8 @@ static void print_table(void)
   qsort(groups, (size_t)n_groups, sizeof *groups, by_name);
   printf("%-24s %8s %8s %8s\n", "operator", "passed", "refused", "failed");
   for (int i = 0; i < n_groups; i++)
-    if (!groups[i].n[EXCLUDED]) printf("%-24s %8d %8d %8d\n", groups[i].name, groups[i].n[PASSED], groups[i].n[REFUSED], groups[i].n[FAILED]);
+    if (!groups[i].n[EXCLUDED])
+      printf("%-24s %8d %8d %8d\n", groups[i].name, groups[i].n[PASSED], groups[i].n[REFUSED], groups[i].n[FAILED]);
   printf("%-24s %8d %8d %8d\n", "all", totals[PASSED], totals[REFUSED], totals[FAILED]);
   for (int i = 0; i < n_groups; i++)
     if (groups[i].n[EXCLUDED]) printf("not tried: %d with %s\n", groups[i].n[EXCLUDED], groups[i].name);
@@ -135,12 +143,11 @@ static void print_table(void)
 int main(int argc, char **argv)
 {
   int least = 0, first = 1;
-  if (argc > 2 && strcmp(argv[1], "--least") == 0) {
-    least = atoi(argv[2]);
-    first = 3;
-  }
+  if (argc > 2 && strcmp(argv[1], "--least") == 0) least = atoi(argv[2]);
+  else if (argc > 2 && strcmp(argv[1], "--write") == 0) written = argv[2];
+  if (least > 0 || written) first = 3;
   if (first >= argc) {
-    fprintf(stderr, "usage: onnx_nodes [--least PASSED] FOLDER|MODEL...\n");
+    fprintf(stderr, "usage: onnx_nodes [--least PASSED | --write FOLDER] FOLDER|MODEL...\n");
     return 2;
   }
   for (int i = first; i < argc; i++) walk(argv[i]);

@@ -12,21 +12,18 @@ static const double tolerance = 1e-5; /* of an output's largest value */
 
 /* ---- what goes in ---- */
 
-/* The executor takes one input: the others are constants, too. */
-static int bind(struct trial *t, int *input, struct mafat_diagnostic *d)
+static int bind(struct trial *t, int input, struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
-  *input = -1;
-  for (int i = 0; i < t->n_inputs && code == MAFAT_OK; i++) {
-    if (t->inputs[i].rank < 0) continue;
-    if (!t->bound[i] && *input < 0) *input = i;
-    else code = mafat_onnx_bind(t->model, t->model->inputs[i]->name, t->inputs[i].path, d);
-  }
+  for (int i = 0; i < t->n_inputs && code == MAFAT_OK; i++)
+    if (i != input && t->inputs[i].rank >= 0)
+      code = mafat_onnx_bind(t->model, t->model->inputs[i]->name, t->inputs[i].path, d);
   return code;
 }
 
 /* Its numbers in the order in which the executor takes them. */
-static int lay_input(float **out, const struct trial *t, int input, const struct mafat_port *p, struct mafat_diagnostic *d)
+static int lay_input(float **out, const struct trial *t, int input, const struct mafat_port *p,
+                     struct mafat_diagnostic *d)
 {
   struct tensor_file data;
   struct mafat_shape s = p->shape;
@@ -34,7 +31,8 @@ static int lay_input(float **out, const struct trial *t, int input, const struct
   *out = calloc((size_t)mafat_shape_elements(s), sizeof **out);
   if (code == MAFAT_OK && !*out) code = MAFAT_ENOMEM;
   if (code == MAFAT_OK && data.n != (uint64_t)mafat_view_elements(&p->view))
-    code = mafat_fail(d, MAFAT_EINVAL, "input '%s' has %lld elements, expected %llu", p->name, mafat_view_elements(&p->view), (unsigned long long)data.n);
+    code = mafat_fail(d, MAFAT_EINVAL, "input '%s' has %lld elements, expected %llu", p->name,
+                      mafat_view_elements(&p->view), (unsigned long long)data.n);
   for (uint64_t i = 0; i < data.n && code == MAFAT_OK; i++) {
     int c, y, x;
     mafat_port_find(p, (long long)i, &c, &y, &x);
@@ -56,7 +54,8 @@ static float output_at(const struct mafat_executor *e, const struct mafat_port *
   return mafat_executor_output_at(e, s->tensor, s->first + c, y, x);
 }
 
-static int compare(const struct mafat_executor *e, const struct mafat_port *p, const struct tensor_file *expected, struct mafat_diagnostic *d)
+static int compare(const struct mafat_executor *e, const struct mafat_port *p, const struct tensor_file *expected,
+                   struct mafat_diagnostic *d)
 {
   double largest = 0, worst = 0;
   uint64_t at = 0;
@@ -74,13 +73,16 @@ static int compare(const struct mafat_executor *e, const struct mafat_port *p, c
     if (!isfinite(difference)) break;
   }
   if (worst <= tolerance * largest) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "output '%s': element %llu is %.9g, expected %.9g, of %.3g", p->name, (unsigned long long)at,
-                    (double)output_at(e, p, (long long)at), expected->values[at], largest);
+  return mafat_fail(d, MAFAT_EINVAL, "output '%s': element %llu is %.9g, expected %.9g, of %.3g", p->name,
+                    (unsigned long long)at, (double)output_at(e, p, (long long)at), expected->values[at], largest);
 }
 
-static int compare_all(const struct mafat_executor *e, const struct mafat_network *n, const struct trial *t, struct mafat_diagnostic *d)
+static int compare_all(const struct mafat_executor *e, const struct mafat_network *n, const struct trial *t,
+                       struct mafat_diagnostic *d)
 {
-  int code = n->n_outputs == t->n_outputs ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "has %d outputs, expected %d", n->n_outputs, t->n_outputs);
+  int code = n->n_outputs == t->n_outputs
+                 ? MAFAT_OK
+                 : mafat_fail(d, MAFAT_EINVAL, "has %d outputs, expected %d", n->n_outputs, t->n_outputs);
   for (int i = 0; i < n->n_outputs && code == MAFAT_OK; i++) {
     struct tensor_file expected;
     code = tensor_file_read(&expected, t->folder, "output", i, true, d);
@@ -119,7 +121,9 @@ static int check_run(const struct bench *b, const struct mafat_executor *e, bool
   size_t bytes = (size_t)count_outputs(b->network) * sizeof(float);
   read_outputs(e, b->network, is_first ? b->first : b->outputs);
   if (is_first) return compare_all(e, b->network, b->trial, d);
-  return memcmp(b->first, b->outputs, bytes) == 0 ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "puts out other bits than the first plan");
+  return memcmp(b->first, b->outputs, bytes) == 0
+             ? MAFAT_OK
+             : mafat_fail(d, MAFAT_EINVAL, "puts out other bits than the first plan");
 }
 
 static int run_plan(const struct bench *b, const char *text, bool is_first, struct mafat_diagnostic *d)
@@ -147,7 +151,8 @@ static int run_plan(const struct bench *b, const char *text, bool is_first, stru
 
 static int run_plans(const struct bench *b, struct mafat_diagnostic *d)
 {
-  static const char *const plans[] = {"1x1:direct/NoCut", "rows1:direct/NoCut", "panels:direct/NoCut", "2x2:direct/NoCut"};
+  static const char *const plans[] = {"1x1:direct/NoCut", "rows1:direct/NoCut", "panels:direct/NoCut",
+                                      "2x2:direct/NoCut"};
   int code = MAFAT_OK;
   for (size_t i = 0; i < sizeof plans / sizeof *plans && code == MAFAT_OK; i++) {
     struct mafat_diagnostic inner = {""};
@@ -160,7 +165,8 @@ static int run_plans(const struct bench *b, struct mafat_diagnostic *d)
 static int run_network(const struct mafat_network *n, const struct trial *t, int input, struct mafat_diagnostic *d)
 {
   size_t outputs = (size_t)count_outputs(n) + 1;
-  struct bench b = {.trial = t, .network = n, .first = malloc(outputs * sizeof(float)), .outputs = malloc(outputs * sizeof(float))};
+  struct bench b = {
+      .trial = t, .network = n, .first = malloc(outputs * sizeof(float)), .outputs = malloc(outputs * sizeof(float))};
   int code = b.first && b.outputs ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK) code = mafat_weights_open_kept(&b.weights, t->path, n, n->n_layers, NULL, d);
   if (code == MAFAT_OK) code = lay_input(&b.input, t, input, &n->inputs[0], d);
@@ -175,7 +181,7 @@ static int run_network(const struct mafat_network *n, const struct trial *t, int
 enum outcome run_model(struct trial *t, struct mafat_diagnostic *d)
 {
   struct mafat_network *n = NULL;
-  int input, code = bind(t, &input, d);
+  int input = trial_input(t), code = bind(t, input, d);
   if (code) return FAILED;
   code = mafat_onnx_network(&n, t->model, d);
   if (code) return code == MAFAT_EUNSUPPORTED || code == MAFAT_ELIMIT ? REFUSED : FAILED;

@@ -8,16 +8,19 @@ static const struct {
   const char *op_type;
   unsigned known;
 } operators[] = {
-    {"Abs", 0}, {"Add", 0}, {"ArgMax", 0}, {"ArgMin", 0}, {"AveragePool", 0}, {"BatchNormalization", 2 | 4 | 8 | 16}, {"Ceil", 0}, {"Celu", 0},
-    {"Clip", 2 | 4}, {"Concat", 0}, {"Constant", 0}, {"Conv", 2 | 4}, {"ConvTranspose", 2 | 4}, {"DepthToSpace", 0}, {"Div", 0}, {"Dropout", 2 | 4},
-    {"Elu", 0}, {"Erf", 0}, {"Exp", 0}, {"Expand", 2}, {"Flatten", 0}, {"Floor", 0}, {"Gather", 2}, {"Gelu", 0}, {"Gemm", 2 | 4},
-    {"GlobalAveragePool", 0}, {"GlobalMaxPool", 0}, {"HardSigmoid", 0}, {"HardSwish", 0}, {"Identity", 0}, {"LayerNormalization", 2 | 4},
-    {"LeakyRelu", 0}, {"Log", 0}, {"LogSoftmax", 0}, {"MatMul", 0}, {"Max", 0}, {"MaxPool", 0}, {"Mean", 0}, {"Min", 0}, {"Mish", 0}, {"Mul", 0},
-    {"Neg", 0}, {"PRelu", 2}, {"Pad", 2 | 4 | 8}, {"Pow", 2}, {"Reciprocal", 0}, {"ReduceMax", 2}, {"ReduceMean", 2}, {"ReduceMin", 2},
-    {"ReduceSum", 2}, {"ReduceL1", 2}, {"ReduceL2", 2}, {"ReduceLogSum", 2}, {"ReduceLogSumExp", 2}, {"ReduceProd", 2}, {"ReduceSumSquare", 2},
-    {"Relu", 0}, {"Reshape", 2}, {"Resize", 2 | 4 | 8}, {"Round", 0}, {"Selu", 0}, {"Sigmoid", 0}, {"Slice", 2 | 4 | 8 | 16}, {"Softmax", 0},
-    {"Softplus", 0}, {"Softsign", 0}, {"SpaceToDepth", 0}, {"Split", 2}, {"Sqrt", 0}, {"Squeeze", 2}, {"Sub", 0}, {"Sum", 0}, {"Tanh", 0},
-    {"ThresholdedRelu", 0}, {"Transpose", 0}, {"Unsqueeze", 2}, {"Upsample", 2},
+    {"Abs", 0}, {"Add", 0}, {"ArgMax", 0}, {"ArgMin", 0}, {"AveragePool", 0}, {"BatchNormalization", 2 | 4 | 8 | 16},
+    {"Ceil", 0}, {"Celu", 0}, {"Clip", 2 | 4}, {"Concat", 0}, {"Constant", 0}, {"Conv", 2 | 4},
+    {"ConvTranspose", 2 | 4}, {"DepthToSpace", 0}, {"Div", 0}, {"Dropout", 2 | 4}, {"Elu", 0}, {"Erf", 0}, {"Exp", 0},
+    {"Expand", 2}, {"Flatten", 0}, {"Floor", 0}, {"Gather", 2}, {"Gelu", 0}, {"Gemm", 2 | 4},
+    {"GlobalAveragePool", 0}, {"GlobalMaxPool", 0}, {"HardSigmoid", 0}, {"HardSwish", 0}, {"Identity", 0},
+    {"LayerNormalization", 2 | 4}, {"LeakyRelu", 0}, {"Log", 0}, {"LogSoftmax", 0}, {"MatMul", 0}, {"Max", 0},
+    {"MaxPool", 0}, {"Mean", 0}, {"Min", 0}, {"Mish", 0}, {"Mul", 0}, {"Neg", 0}, {"PRelu", 2}, {"Pad", 2 | 4 | 8},
+    {"Pow", 2}, {"Reciprocal", 0}, {"ReduceMax", 2}, {"ReduceMean", 2}, {"ReduceMin", 2}, {"ReduceSum", 2},
+    {"ReduceL1", 2}, {"ReduceL2", 2}, {"ReduceLogSum", 2}, {"ReduceLogSumExp", 2}, {"ReduceProd", 2},
+    {"ReduceSumSquare", 2}, {"Relu", 0}, {"Reshape", 2}, {"Resize", 2 | 4 | 8}, {"Round", 0}, {"Selu", 0},
+    {"Sigmoid", 0}, {"Slice", 2 | 4 | 8 | 16}, {"Softmax", 0}, {"Softplus", 0}, {"Softsign", 0}, {"SpaceToDepth", 0},
+    {"Split", 2}, {"Sqrt", 0}, {"Squeeze", 2}, {"Sub", 0}, {"Sum", 0}, {"Tanh", 0}, {"ThresholdedRelu", 0},
+    {"Transpose", 0}, {"Unsqueeze", 2}, {"Upsample", 2},
     /* of shapes */
     {"Cast", 0}, {"ConstantOfShape", 1}, {"Shape", 0}, {"Size", 0},
 };
@@ -55,7 +58,8 @@ int trial_open(struct trial *t, const char *folder, struct mafat_diagnostic *d)
   if (code) return code;
   t->n_inputs = t->model->n_inputs;
   t->n_outputs = t->model->n_outputs;
-  if (t->n_inputs > MAX_INPUTS || t->n_outputs > MAX_OUTPUTS) return mafat_fail(d, MAFAT_ELIMIT, "%s: has too many inputs or outputs", t->path);
+  if (t->n_inputs > MAX_INPUTS || t->n_outputs > MAX_OUTPUTS)
+    return mafat_fail(d, MAFAT_ELIMIT, "%s: has too many inputs or outputs", t->path);
   code = read_all(t->inputs, t->n_inputs, t, "input", d);
   return code ? code : read_all(t->outputs, t->n_outputs, t, "output", d);
 }
@@ -72,9 +76,9 @@ static bool is_known_before(const struct mafat_onnx *m, const struct mafat_onnx_
 {
   for (int i = 0; i < m->n_nodes; i++) {
     const struct mafat_onnx_node *n = &m->nodes[i];
-    int operator = find_operator(n->op_type);
+    int known = find_operator(n->op_type);
     for (int k = 0; k < n->n_inputs && k < 32; k++)
-      if (n->inputs[k] == v && operator >= 0 && operators[operator].known >> k & 1) return true;
+      if (n->inputs[k] == v && known >= 0 && operators[known].known >> k & 1) return true;
   }
   return false;
 }
@@ -82,14 +86,23 @@ static bool is_known_before(const struct mafat_onnx *m, const struct mafat_onnx_
 void trial_choose(struct trial *t)
 {
   for (int i = 0; i < t->n_inputs; i++)
-    t->bound[i] = t->inputs[i].rank >= 0 && (t->inputs[i].type != MAFAT_ONNX_FLOAT || is_known_before(t->model, t->model->inputs[i]));
+    t->bound[i] = t->inputs[i].rank >= 0 &&
+                  (t->inputs[i].type != MAFAT_ONNX_FLOAT || is_known_before(t->model, t->model->inputs[i]));
+}
+
+int trial_input(const struct trial *t)
+{
+  for (int i = 0; i < t->n_inputs; i++)
+    if (!t->bound[i] && t->inputs[i].rank >= 0) return i;
+  return -1;
 }
 
 /* Is it something that a network can have as a map? Else why not. */
 static const char *refuse_map(const struct tensor_file *t, const char *kind, bool indices, char *room, size_t bytes)
 {
   if (t->rank < 0) snprintf(room, bytes, "an %s that is no tensor", kind);
-  else if (t->type != MAFAT_ONNX_FLOAT && !(indices && t->type == MAFAT_ONNX_INT64)) snprintf(room, bytes, "an %s of another type than float", kind);
+  else if (t->type != MAFAT_ONNX_FLOAT && !(indices && t->type == MAFAT_ONNX_INT64))
+    snprintf(room, bytes, "an %s of another type than float", kind);
   else if (t->rank > 4) snprintf(room, bytes, "more than four dimensions");
   else if (t->rank == 4 && t->dims[0] != 1) snprintf(room, bytes, "a batch of more than 1");
   else if (t->n == 0) snprintf(room, bytes, "a tensor without elements");

@@ -20,10 +20,12 @@ struct trial {
 int trial_open(struct trial *t, const char *folder, struct mafat_diagnostic *d);
 void trial_close(struct trial *t);
 
-/* Why it is none of ours: NULL: it is. *name: a room for the words. */
+/* Why it is none of ours, in words that may be in the room; NULL: it is. */
 const char *trial_excluded(const struct trial *t, char *room, size_t bytes);
 /* Decides which inputs are bound: what the operator needs to know beforehand, and whatever is no float. */
 void trial_choose(struct trial *t);
+/* The input that the run is given, as the executor takes one: all others are bound, too. -1: there is none. */
+int trial_input(const struct trial *t);
 /* The operator, where all nodes are of one. */
 const char *trial_operator(const struct trial *t);
 
