@@ -119,7 +119,8 @@ const char *trial_excluded(const struct trial *t, char *room, size_t bytes)
   bool indices = strncmp(trial_operator(t), "Arg", 3) == 0;
   for (int i = 0; i < t->n_outputs && !why; i++) why = refuse_map(&t->outputs[i], "output", indices, room, bytes);
   for (int i = 0; i < t->n_inputs && !why; i++) {
-    if (t->bound[i] || t->model->inputs[i]->initializer) continue;
+    const struct mafat_onnx_value *v = t->model->inputs[i];
+    if (v->initializer || is_known_before(t->model, v)) continue;
     why = refuse_map(&t->inputs[i], "input", false, room, bytes);
     n_maps++;
   }
