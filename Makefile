@@ -210,6 +210,11 @@ $(ORACLES): $(BUILD)/%: $(BUILD)/obj/tests/oracle/%.o $(call objects,$(filter-ou
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ORACLE_LIBS) $(IMAGE_LIBS) $(URING_LIBS) $(call pkg,--libs,json-c) $(LDLIBS)
 
+# ONNX's own test models, run and compared.
+$(BUILD)/onnx_nodes: $(call objects,$(wildcard tests/conformance/*.c) tests/support/onnx_writer.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
+
 # What a page of swap costs; needs no library.
 $(BUILD)/swap_cost: $(call objects,experiments/swap_cost.c)
 	$(call say,LD,$@)
@@ -225,7 +230,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden
+TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check
@@ -305,7 +310,7 @@ $(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) te
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
-fuzzers: $(FUZZERS)
+fuzzers: $(FUZZERS) $(BUILD)/onnx_nodes
 
 FUZZ_SECONDS ?= 60
 # PLAIN: over the vector kernels clang would work for many minutes; the portable ones are instrumented.

@@ -29,6 +29,7 @@ test,full        cpu    tests/cli/predict.sh
 check            cpu    $BUILD/kernel_check --cases 50
 test,full        cpu    $BUILD/kernel_check
 check,test,full  cpu    tests/golden/run.sh
+check,test,full  cpu    tests/conformance/run.sh
 check,test,full  cpu    tests/cli/run_inference.sh
 test,full        cpu    tests/cli/forks.sh
 test,full        cpu    tests/cli/figure.sh

@@ -7,7 +7,8 @@ enum { NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, VALUE_INFO = 13, SPAR
 
 /* ---- types ---- */
 
-static void read_dim(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f, struct mafat_onnx_dim *dim)
+static void read_dim(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
+                     struct mafat_onnx_dim *dim)
 {
   enum { VALUE = 1, PARAM = 2 };
   struct mafat_wire inner = mafat_wire_message(w, f);
@@ -20,23 +21,27 @@ static void read_dim(struct mafat_onnx_reader *r, struct mafat_wire *w, const st
   w->code = inner.code;
 }
 
-static void read_shape(struct mafat_onnx_reader *r, struct mafat_wire *outer, const struct mafat_wire_field *shape, struct mafat_onnx_info *info)
+static void read_shape(struct mafat_onnx_reader *r, struct mafat_wire *outer, const struct mafat_wire_field *shape,
+                       struct mafat_onnx_info *info)
 {
   enum { DIM = 1, N_SHAPE_FIELDS };
   struct mafat_wire w = mafat_wire_message(outer, shape);
   size_t counts[N_SHAPE_FIELDS];
   mafat_wire_count(&w, counts, N_SHAPE_FIELDS);
   if (counts[DIM] > MAFAT_ONNX_MAX_RANK)
-    mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "expected at most %d dimensions, found %zu", MAFAT_ONNX_MAX_RANK, counts[DIM]);
+    mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "expected at most %d dimensions, found %zu", MAFAT_ONNX_MAX_RANK,
+                    counts[DIM]);
   struct mafat_onnx_dim *dims = w.code ? NULL : mafat_onnx_take(r, &w, counts[DIM], sizeof *dims);
   info->rank = 0;
   info->dims = dims;
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);)
-    if (f.number == DIM && mafat_onnx_is_short(&w, (size_t)info->rank, counts[DIM])) read_dim(r, &w, &f, &dims[info->rank++]);
+    if (f.number == DIM && mafat_onnx_is_short(&w, (size_t)info->rank, counts[DIM]))
+      read_dim(r, &w, &f, &dims[info->rank++]);
   outer->code = w.code;
 }
 
-static void read_tensor_type(struct mafat_onnx_reader *r, struct mafat_wire *outer, const struct mafat_wire_field *type, struct mafat_onnx_info *info)
+static void read_tensor_type(struct mafat_onnx_reader *r, struct mafat_wire *outer, const struct mafat_wire_field *type,
+                             struct mafat_onnx_info *info)
 {
   enum { ELEMENT = 1, SHAPE = 2 };
   struct mafat_wire w = mafat_wire_message(outer, type);
@@ -52,7 +57,8 @@ static void read_tensor_type(struct mafat_onnx_reader *r, struct mafat_wire *out
 
 int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_info *info)
 {
-  static const char *const forms[] = {NULL, "tensor", NULL, NULL, "sequence", "map", NULL, "opaque", "sparse tensor", "optional"};
+  static const char *const forms[] = {NULL,     "tensor",        NULL,      NULL, "sequence", "map", NULL,
+                                      "opaque", "sparse tensor", "optional"};
   enum { TENSOR = 1, N_FORMS = sizeof forms / sizeof *forms };
   *info = (struct mafat_onnx_info){.form = "unknown", .rank = -1};
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) {
@@ -84,7 +90,8 @@ static int read_value(struct mafat_onnx_reader *r, struct mafat_wire w, struct m
   return w.code;
 }
 
-static void read_initializer(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f, struct mafat_onnx_tensor *t)
+static void read_initializer(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
+                             struct mafat_onnx_tensor *t)
 {
   w->code = mafat_onnx_read_tensor(r, mafat_wire_message(w, f), t);
   if (w->code) return;
@@ -108,9 +115,11 @@ struct lists {
   int n[N_FIELDS]; /* of each field, so far */
 };
 
-static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f, struct lists *l)
+static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
+                       struct lists *l)
 {
-  static const char *const names[N_FIELDS] = {[NODE] = "node", [INITIALIZER] = "initializer", [INPUT] = "input", [OUTPUT] = "output", [VALUE_INFO] = "value"};
+  static const char *const names[N_FIELDS] = {
+      [NODE] = "node", [INITIALIZER] = "initializer", [INPUT] = "input", [OUTPUT] = "output", [VALUE_INFO] = "value"};
   struct mafat_onnx_value *v;
   int number = l->n[f->number]++;
   r->source.what = names[f->number];
@@ -138,13 +147,15 @@ int mafat_onnx_read_graph(struct mafat_onnx_reader *r, struct mafat_wire w)
   size_t counts[N_FIELDS];
   mafat_wire_count(&w, counts, N_FIELDS);
   if (w.code) return w.code;
-  if (counts[SPARSE_INITIALIZER]) return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "sparse initializers are not supported");
+  if (counts[SPARSE_INITIALIZER])
+    return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "sparse initializers are not supported");
   struct lists l = {.nodes = mafat_onnx_take(r, &w, counts[NODE], sizeof *l.nodes),
                     .tensors = mafat_onnx_take(r, &w, counts[INITIALIZER], sizeof *l.tensors),
                     .inputs = mafat_onnx_take(r, &w, counts[INPUT], sizeof *l.inputs),
                     .outputs = mafat_onnx_take(r, &w, counts[OUTPUT], sizeof *l.outputs)};
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);)
-    if (f.number < N_FIELDS && mafat_onnx_is_short(&w, (size_t)l.n[f.number], counts[f.number])) read_field(r, &w, &f, &l);
+    if (f.number < N_FIELDS && mafat_onnx_is_short(&w, (size_t)l.n[f.number], counts[f.number]))
+      read_field(r, &w, &f, &l);
   r->source.what = NULL;
   m->nodes = l.nodes;
   m->inputs = l.inputs;

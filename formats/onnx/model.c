@@ -18,7 +18,8 @@ void *mafat_onnx_take(struct mafat_onnx_reader *r, struct mafat_wire *w, size_t 
   if (piece || w->code) return piece;
   size_t all, left = memory->most_bytes - memory->bytes;
   if (__builtin_mul_overflow(n, bytes, &all) || all > left || left < MAFAT_ONNX_MAX_TEXT * 4)
-    mafat_wire_fail(w, MAFAT_ELIMIT, "expected no more than %zu MB can hold of names, nodes and numbers", memory->most_bytes >> 20);
+    mafat_wire_fail(w, MAFAT_ELIMIT, "expected no more than %zu MB can hold of names, nodes and numbers",
+                    memory->most_bytes >> 20);
   else mafat_wire_fail(w, MAFAT_ENOMEM, "out of memory");
   return NULL;
 }
@@ -28,8 +29,8 @@ static bool copy_text(struct mafat_wire *w, const struct mafat_wire_field *f, ch
 {
   if (f->bytes <= MAFAT_ONNX_MAX_TEXT) mafat_wire_text(w, f, to);
   else
-    mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected text of at most %d bytes at byte %llu, found %llu", MAFAT_ONNX_MAX_TEXT,
-                    (unsigned long long)f->at, (unsigned long long)f->bytes);
+    mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected text of at most %d bytes at byte %llu, found %llu",
+                    MAFAT_ONNX_MAX_TEXT, (unsigned long long)f->at, (unsigned long long)f->bytes);
   return w->code == MAFAT_OK;
 }
 
@@ -72,7 +73,8 @@ struct mafat_onnx_value *mafat_onnx_refer(struct mafat_onnx_reader *r, struct ma
   return refer(r, w, name, false);
 }
 
-struct mafat_onnx_value *mafat_onnx_refer_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f)
+struct mafat_onnx_value *mafat_onnx_refer_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                                                const struct mafat_wire_field *f)
 {
   char name[MAFAT_ONNX_MAX_TEXT + 1];
   return copy_text(w, f, name) && *name ? refer(r, w, name, true) : NULL;
@@ -97,7 +99,8 @@ const char *mafat_onnx_domain(const char *name)
 
 /* ---- the model ---- */
 
-static void read_opset(struct mafat_onnx_reader *r, struct mafat_wire *outer, const struct mafat_wire_field *opset, struct mafat_onnx_opset *o)
+static void read_opset(struct mafat_onnx_reader *r, struct mafat_wire *outer, const struct mafat_wire_field *opset,
+                       struct mafat_onnx_opset *o)
 {
   enum { DOMAIN = 1, VERSION = 2 };
   struct mafat_wire w = mafat_wire_message(outer, opset);
@@ -112,7 +115,8 @@ static void read_opset(struct mafat_onnx_reader *r, struct mafat_wire *outer, co
 }
 
 /* False: it is too long, or the model is at fault. */
-static bool read_property(struct mafat_onnx_reader *r, struct mafat_wire *outer, const struct mafat_wire_field *property, struct mafat_onnx_property *p)
+static bool read_property(struct mafat_onnx_reader *r, struct mafat_wire *outer,
+                          const struct mafat_wire_field *property, struct mafat_onnx_property *p)
 {
   enum { KEY = 1, VALUE = 2 };
   struct mafat_wire w = mafat_wire_message(outer, property);
@@ -127,7 +131,8 @@ static bool read_property(struct mafat_onnx_reader *r, struct mafat_wire *outer,
 }
 
 /* All but the graph. */
-static int read_head(struct mafat_onnx_reader *r, struct mafat_wire w, const size_t *counts, struct mafat_wire_field *graph)
+static int read_head(struct mafat_onnx_reader *r, struct mafat_wire w, const size_t *counts,
+                     struct mafat_wire_field *graph)
 {
   struct mafat_onnx *m = r->model;
   struct mafat_onnx_opset *opsets = mafat_onnx_take(r, &w, counts[OPSET], sizeof *opsets);
@@ -141,12 +146,15 @@ static int read_head(struct mafat_onnx_reader *r, struct mafat_wire w, const siz
       if (mafat_onnx_is_short(&w, (size_t)m->n_opsets, counts[OPSET])) read_opset(r, &w, &f, &opsets[m->n_opsets++]);
       break;
     case PROPERTY:
-      if (mafat_onnx_is_short(&w, (size_t)m->n_properties, counts[PROPERTY])) m->n_properties += read_property(r, &w, &f, &properties[m->n_properties]);
+      if (mafat_onnx_is_short(&w, (size_t)m->n_properties, counts[PROPERTY]))
+        m->n_properties += read_property(r, &w, &f, &properties[m->n_properties]);
       break;
     }
   if (w.code) return w.code;
-  if (m->ir_version < 1) return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an ONNX file's version, found %lld", (long long)m->ir_version);
-  if (m->n_opsets == 0) return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected the version of an operator set, found none");
+  if (m->ir_version < 1)
+    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an ONNX file's version, found %lld", (long long)m->ir_version);
+  if (m->n_opsets == 0)
+    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected the version of an operator set, found none");
   return MAFAT_OK;
 }
 
@@ -157,8 +165,10 @@ static int read_model(struct mafat_onnx_reader *r)
   size_t counts[N_FIELDS];
   mafat_wire_count(&w, counts, N_FIELDS);
   if (w.code) return w.code;
-  if (counts[GRAPH] != 1) return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an ONNX file with one graph, found %zu", counts[GRAPH]);
-  if (counts[FUNCTIONS]) return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "functions that the file defines are not supported");
+  if (counts[GRAPH] != 1)
+    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an ONNX file with one graph, found %zu", counts[GRAPH]);
+  if (counts[FUNCTIONS])
+    return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "functions that the file defines are not supported");
   if (counts[TRAINING]) return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "training is not supported");
   int code = read_head(r, w, counts, &graph);
   return code ? code : mafat_onnx_read_graph(r, mafat_wire_message(&w, &graph));
@@ -169,23 +179,56 @@ bool mafat_onnx_begins(const char beginning[MAFAT_ONNX_BEGINNING])
   return beginning[0] == IR_VERSION << 3 && beginning[1] > 0 && beginning[1] < ' '; /* field 1, a small number */
 }
 
-static struct mafat_onnx_reader reader_of(struct mafat_onnx *m, struct mafat_model_file *file, struct mafat_diagnostic *d)
+static struct mafat_onnx_reader reader_of(struct mafat_onnx *m, struct mafat_model_file *file,
+                                          struct mafat_diagnostic *d)
 {
   return (struct mafat_onnx_reader){.model = m, .source = {.file = file, .d = d, .number = -1}};
 }
 
+/* A model of nothing yet but its path. */
+static int open_model(struct mafat_onnx **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
+{
+  *out = calloc(1, sizeof **out);
+  if (!*out) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
+  (*out)->file = file;
+  (*out)->memory.most_bytes = MOST_BYTES;
+  struct mafat_onnx_reader r = reader_of(*out, file, d);
+  struct mafat_wire w = mafat_wire_whole(&r.source);
+  mafat_onnx_refer_file(&r, &w, file->path);
+  return w.code;
+}
+
 int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
 {
-  *out = NULL;
-  struct mafat_onnx *m = calloc(1, sizeof *m);
-  if (!m) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
-  m->file = file;
-  m->memory.most_bytes = MOST_BYTES;
+  int code = open_model(out, file, d);
+  if (code == MAFAT_OK) {
+    struct mafat_onnx_reader r = reader_of(*out, file, d);
+    code = read_model(&r);
+  }
+  if (code) mafat_onnx_close(out);
+  return code;
+}
+
+/* All of a file, which becomes file `number` of the model. */
+static int read_tensor_file(struct mafat_onnx *m, int number, struct mafat_model_file *file,
+                            struct mafat_onnx_tensor **out, struct mafat_diagnostic *d)
+{
   struct mafat_onnx_reader r = reader_of(m, file, d);
   struct mafat_wire w = mafat_wire_whole(&r.source);
-  int code = mafat_onnx_refer_file(&r, &w, file->path) < 0 ? w.code : read_model(&r);
-  if (code == MAFAT_OK) *out = m;
-  else mafat_onnx_close(&m);
+  r.source.what = "tensor";
+  *out = mafat_onnx_take(&r, &w, 1, sizeof **out);
+  r.file = number < 0 ? mafat_onnx_refer_file(&r, &w, file->path) : number;
+  return w.code ? w.code : mafat_onnx_read_tensor(&r, w, *out);
+}
+
+int mafat_onnx_read_one(struct mafat_onnx **out, const struct mafat_onnx_tensor **tensor, struct mafat_model_file *file,
+                        struct mafat_diagnostic *d)
+{
+  struct mafat_onnx_tensor *t = NULL;
+  int code = open_model(out, file, d);
+  if (code == MAFAT_OK) code = read_tensor_file(*out, 0, file, &t, d);
+  if (code) mafat_onnx_close(out);
+  *tensor = code ? NULL : t;
   return code;
 }
 
@@ -208,12 +251,8 @@ int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path, st
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected a value that no node makes, found \"%.80s\"", m->file->path, name);
   int code = mafat_model_file_open(&file, path, d);
   if (code) return code;
-  struct mafat_onnx_reader r = reader_of(m, file, d);
-  struct mafat_wire w = mafat_wire_whole(&r.source);
-  struct mafat_onnx_tensor *t = mafat_onnx_take(&r, &w, 1, sizeof *t);
-  r.source.what = "tensor";
-  r.file = t ? mafat_onnx_refer_file(&r, &w, path) : -1;
-  code = r.file < 0 ? w.code : mafat_onnx_read_tensor(&r, w, t);
+  struct mafat_onnx_tensor *t;
+  code = read_tensor_file(m, -1, file, &t, d);
   mafat_model_file_close(&file);
   if (code) return code;
   t->name = v->name;

@@ -40,21 +40,25 @@ const char *mafat_onnx_attribute_type_name(int type)
 /* The numbers that are written in all occurrences of a list's field; of strings, how many occurrences. */
 static uint64_t count_list(struct mafat_wire w, int field, int *code)
 {
-  enum mafat_wire_type type = field == types[MAFAT_ONNX_ATTRIBUTE_FLOATS].field ? MAFAT_WIRE_FIXED32 : MAFAT_WIRE_VARINT;
+  enum mafat_wire_type type =
+      field == types[MAFAT_ONNX_ATTRIBUTE_FLOATS].field ? MAFAT_WIRE_FIXED32 : MAFAT_WIRE_VARINT;
   uint64_t n = 0;
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);)
-    if (f.number == field) n += field == types[MAFAT_ONNX_ATTRIBUTE_STRINGS].field ? 1 : mafat_wire_n_numbers(&w, &f, type);
+    if (f.number == field)
+      n += field == types[MAFAT_ONNX_ATTRIBUTE_STRINGS].field ? 1 : mafat_wire_n_numbers(&w, &f, type);
   *code = w.code;
   return n;
 }
 
 /* A list's numbers, of which there is room for `counted`. */
-static void read_numbers(struct mafat_wire *w, const struct mafat_wire_field *f, struct mafat_onnx_attribute *a, void *to, size_t counted)
+static void read_numbers(struct mafat_wire *w, const struct mafat_wire_field *f, struct mafat_onnx_attribute *a,
+                         void *to, size_t counted)
 {
   bool ints = a->type == MAFAT_ONNX_ATTRIBUTE_INTS;
   enum mafat_wire_type type = ints ? MAFAT_WIRE_VARINT : MAFAT_WIRE_FIXED32;
   struct mafat_wire numbers = mafat_wire_numbers(w, f, type);
-  for (uint64_t bits; mafat_wire_number(&numbers, type, &bits) && mafat_onnx_is_short(&numbers, (size_t)a->n, counted); a->n++) {
+  for (uint64_t bits; mafat_wire_number(&numbers, type, &bits) && mafat_onnx_is_short(&numbers, (size_t)a->n, counted);
+       a->n++) {
     if (ints) ((int64_t *)to)[a->n] = (int64_t)bits;
     else memcpy((float *)to + a->n, &bits, sizeof(float));
   }
@@ -64,7 +68,8 @@ static void read_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
 /* Numbers or strings, in as many fields as the writer liked. */
 static int read_list(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_attribute *a)
 {
-  static const size_t sizes[] = {[MAFAT_ONNX_ATTRIBUTE_FLOATS] = sizeof(float), [MAFAT_ONNX_ATTRIBUTE_INTS] = sizeof(int64_t),
+  static const size_t sizes[] = {[MAFAT_ONNX_ATTRIBUTE_FLOATS] = sizeof(float),
+                                 [MAFAT_ONNX_ATTRIBUTE_INTS] = sizeof(int64_t),
                                  [MAFAT_ONNX_ATTRIBUTE_STRINGS] = sizeof(char *)};
   int field = types[a->type].field, code;
   uint64_t n_all = count_list(w, field, &code);
@@ -73,7 +78,8 @@ static int read_list(struct mafat_onnx_reader *r, struct mafat_wire w, struct ma
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) {
     if (f.number != field) continue;
     if (a->type != MAFAT_ONNX_ATTRIBUTE_STRINGS) read_numbers(&w, &f, a, list, (size_t)n_all);
-    else if (mafat_onnx_is_short(&w, (size_t)a->n, (size_t)n_all)) ((const char **)list)[a->n++] = mafat_onnx_text(r, &w, &f);
+    else if (mafat_onnx_is_short(&w, (size_t)a->n, (size_t)n_all))
+      ((const char **)list)[a->n++] = mafat_onnx_text(r, &w, &f);
   }
   if (a->type == MAFAT_ONNX_ATTRIBUTE_INTS) a->as.ints = list;
   else if (a->type == MAFAT_ONNX_ATTRIBUTE_FLOATS) a->as.floats = list;
@@ -81,7 +87,8 @@ static int read_list(struct mafat_onnx_reader *r, struct mafat_wire w, struct ma
   return w.code;
 }
 
-static void read_inner_tensor(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f, struct mafat_onnx_attribute *a)
+static void read_inner_tensor(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
+                              struct mafat_onnx_attribute *a)
 {
   struct mafat_onnx_tensor *t = mafat_onnx_take(r, w, 1, sizeof *t);
   if (!t) return;
@@ -102,7 +109,8 @@ static int read_single(struct mafat_onnx_reader *r, struct mafat_wire w, struct 
     case MAFAT_ONNX_ATTRIBUTE_TENSOR: read_inner_tensor(r, &w, &f, a); break;
     }
   }
-  if (w.code == MAFAT_OK && a->type == MAFAT_ONNX_ATTRIBUTE_TENSOR && !a->as.t) mafat_wire_fail(&w, MAFAT_EFORMAT, "expected a tensor, found none");
+  if (w.code == MAFAT_OK && a->type == MAFAT_ONNX_ATTRIBUTE_TENSOR && !a->as.t)
+    mafat_wire_fail(&w, MAFAT_EFORMAT, "expected a tensor, found none");
   return w.code;
 }
 
@@ -129,11 +137,17 @@ static int read_attribute(struct mafat_onnx_reader *r, struct mafat_wire w, stru
   if (w.code) return w.code;
   if (type == MAFAT_ONNX_ATTRIBUTE_UNDEFINED) type = type_of(counts);
   if (!*a->name || type <= MAFAT_ONNX_ATTRIBUTE_UNDEFINED || type >= MAFAT_ONNX_N_ATTRIBUTE_TYPES)
-    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an attribute with a name and a type, found type %lld", (long long)type);
+    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an attribute with a name and a type, found type %lld",
+                           (long long)type);
   a->type = (int)type;
   switch (a->type) {
-  case MAFAT_ONNX_ATTRIBUTE_FLOATS: case MAFAT_ONNX_ATTRIBUTE_INTS: case MAFAT_ONNX_ATTRIBUTE_STRINGS: return read_list(r, again, a);
-  case MAFAT_ONNX_ATTRIBUTE_FLOAT: case MAFAT_ONNX_ATTRIBUTE_INT: case MAFAT_ONNX_ATTRIBUTE_STRING: case MAFAT_ONNX_ATTRIBUTE_TENSOR: return read_single(r, again, a);
+  case MAFAT_ONNX_ATTRIBUTE_FLOATS:
+  case MAFAT_ONNX_ATTRIBUTE_INTS:
+  case MAFAT_ONNX_ATTRIBUTE_STRINGS: return read_list(r, again, a);
+  case MAFAT_ONNX_ATTRIBUTE_FLOAT:
+  case MAFAT_ONNX_ATTRIBUTE_INT:
+  case MAFAT_ONNX_ATTRIBUTE_STRING:
+  case MAFAT_ONNX_ATTRIBUTE_TENSOR: return read_single(r, again, a);
   default: return MAFAT_OK;
   }
 }
@@ -153,15 +167,17 @@ static int read_names(struct mafat_onnx_reader *r, struct mafat_wire w, struct m
   n->domain = mafat_onnx_domain(n->domain);
   if (!*n->op_type) return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected an operator, found none");
   if (counts[ATTRIBUTE] > MAX_ATTRIBUTES)
-    return mafat_wire_fail(&w, MAFAT_ELIMIT, "expected at most %d attributes, found %zu", MAX_ATTRIBUTES, counts[ATTRIBUTE]);
+    return mafat_wire_fail(&w, MAFAT_ELIMIT, "expected at most %d attributes, found %zu", MAX_ATTRIBUTES,
+                           counts[ATTRIBUTE]);
   return MAFAT_OK;
 }
 
-static void add_attribute(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f, struct mafat_onnx_node *n,
-                          struct mafat_onnx_attribute *a)
+static void add_attribute(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
+                          struct mafat_onnx_node *n, struct mafat_onnx_attribute *a)
 {
   w->code = read_attribute(r, mafat_wire_message(w, f), a);
-  if (w->code == MAFAT_OK && mafat_onnx_attribute(n, a->name)) mafat_wire_fail(w, MAFAT_EFORMAT, "expected an attribute once, found it again");
+  if (w->code == MAFAT_OK && mafat_onnx_attribute(n, a->name))
+    mafat_wire_fail(w, MAFAT_EFORMAT, "expected an attribute once, found it again");
   n->n_attributes++;
   r->source.part = NULL;
 }
@@ -188,13 +204,16 @@ int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int i
   n->attributes = attributes;
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) switch (f.number) {
     case INPUT:
-      if (mafat_onnx_is_short(&w, (size_t)n->n_inputs, counts[INPUT])) inputs[n->n_inputs++] = mafat_onnx_refer_field(r, &w, &f);
+      if (mafat_onnx_is_short(&w, (size_t)n->n_inputs, counts[INPUT]))
+        inputs[n->n_inputs++] = mafat_onnx_refer_field(r, &w, &f);
       break;
     case OUTPUT:
-      if (mafat_onnx_is_short(&w, (size_t)n->n_outputs, counts[OUTPUT])) add_output(r, &w, &f, index, &outputs[n->n_outputs++]);
+      if (mafat_onnx_is_short(&w, (size_t)n->n_outputs, counts[OUTPUT]))
+        add_output(r, &w, &f, index, &outputs[n->n_outputs++]);
       break;
     case ATTRIBUTE:
-      if (mafat_onnx_is_short(&w, (size_t)n->n_attributes, counts[ATTRIBUTE])) add_attribute(r, &w, &f, n, &attributes[n->n_attributes]);
+      if (mafat_onnx_is_short(&w, (size_t)n->n_attributes, counts[ATTRIBUTE]))
+        add_attribute(r, &w, &f, n, &attributes[n->n_attributes]);
       break;
     }
   return w.code;

@@ -17,7 +17,16 @@ enum { ELEMENT = 8 };
     memcpy(&value, from, sizeof value); \
     return value; \
   }
-LOADER(float) LOADER(double) LOADER(uint8_t) LOADER(int8_t) LOADER(uint16_t) LOADER(int16_t) LOADER(uint32_t) LOADER(int32_t) LOADER(uint64_t) LOADER(int64_t)
+LOADER(float)
+LOADER(double)
+LOADER(uint8_t)
+LOADER(int8_t)
+LOADER(uint16_t)
+LOADER(int16_t)
+LOADER(uint32_t)
+LOADER(int32_t)
+LOADER(uint64_t)
+LOADER(int64_t)
 
 static int64_t load_whole(int type, const char *from)
 {
@@ -35,8 +44,9 @@ static int64_t load_whole(int type, const char *from)
 
 static bool is_whole(int type)
 {
-  return type == MAFAT_ONNX_BOOL || type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT8 || type == MAFAT_ONNX_UINT16 || type == MAFAT_ONNX_INT16 ||
-         type == MAFAT_ONNX_UINT32 || type == MAFAT_ONNX_INT32 || type == MAFAT_ONNX_UINT64 || type == MAFAT_ONNX_INT64;
+  return type == MAFAT_ONNX_BOOL || type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT8 || type == MAFAT_ONNX_UINT16 ||
+         type == MAFAT_ONNX_INT16 || type == MAFAT_ONNX_UINT32 || type == MAFAT_ONNX_INT32 ||
+         type == MAFAT_ONNX_UINT64 || type == MAFAT_ONNX_INT64;
 }
 
 /* Element i of the sink, from an element as it lies in memory. False: there is no such int64. */
@@ -60,7 +70,8 @@ static int refuse(const struct mafat_onnx_tensor *t, const struct mafat_wire_sou
   return mafat_wire_source_fail(s, MAFAT_EFORMAT, "a number of type %s is too large", mafat_onnx_type_name(t->type));
 }
 
-static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t, uint64_t first, size_t n, const struct sink *to)
+static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
+                      const struct sink *to)
 {
   enum { SOME = 512 };
   char some[SOME * ELEMENT];
@@ -77,7 +88,8 @@ static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tenso
 }
 
 /* Numbers [first, first + n) of those in the fields of a message. */
-static int read_wire(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t, uint64_t first, size_t n, const struct sink *to)
+static int read_wire(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
+                     const struct sink *to)
 {
   struct mafat_wire w = {.source = s, .at = t->at, .end = t->at + t->bytes};
   int field = mafat_onnx_typed_field(t->type);
@@ -94,19 +106,22 @@ static int read_wire(struct mafat_wire_source *s, const struct mafat_onnx_tensor
     if (numbers.code) return numbers.code;
   }
   if (w.code || number == first + n) return w.code;
-  return mafat_wire_source_fail(s, MAFAT_EFORMAT, "expected %llu numbers, found %llu", (unsigned long long)(first + n), (unsigned long long)number);
+  return mafat_wire_source_fail(s, MAFAT_EFORMAT, "expected %llu numbers, found %llu", (unsigned long long)(first + n),
+                                (unsigned long long)number);
 }
 
-static int read_numbers(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n, const struct sink *to,
-                        struct mafat_diagnostic *d)
+static int read_numbers(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
+                        const struct sink *to, struct mafat_diagnostic *d)
 {
   struct mafat_model_file *other = NULL;
   struct mafat_wire_source s = {.file = m->file, .d = d, .what = "tensor", .number = -1, .name = t->name};
   bool is_number = is_whole(t->type) || (to->doubles && (t->type == MAFAT_ONNX_FLOAT || t->type == MAFAT_ONNX_DOUBLE));
   if (!is_number)
-    return mafat_wire_source_fail(&s, MAFAT_EUNSUPPORTED, "expected %snumbers, found type %s", to->ints ? "whole " : "", mafat_onnx_type_name(t->type));
+    return mafat_wire_source_fail(&s, MAFAT_EUNSUPPORTED, "expected %snumbers, found type %s", to->ints ? "whole " : "",
+                                  mafat_onnx_type_name(t->type));
   if (first > t->n || n > t->n - first)
-    return mafat_wire_source_fail(&s, MAFAT_EINVAL, "expected %llu numbers, found %llu", (unsigned long long)(first + n), (unsigned long long)t->n);
+    return mafat_wire_source_fail(&s, MAFAT_EINVAL, "expected %llu numbers, found %llu",
+                                  (unsigned long long)(first + n), (unsigned long long)t->n);
   if (n == 0) return MAFAT_OK;
   int code = t->file ? mafat_model_file_open(&other, mafat_onnx_path(m, t->file), d) : MAFAT_OK;
   if (code) return code;
@@ -116,14 +131,14 @@ static int read_numbers(const struct mafat_onnx *m, const struct mafat_onnx_tens
   return code;
 }
 
-int mafat_onnx_tensor_ints(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n, int64_t *to,
-                           struct mafat_diagnostic *d)
+int mafat_onnx_tensor_ints(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
+                           int64_t *to, struct mafat_diagnostic *d)
 {
   return read_numbers(m, t, first, n, &(struct sink){.ints = to}, d);
 }
 
-int mafat_onnx_tensor_doubles(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n, double *to,
-                              struct mafat_diagnostic *d)
+int mafat_onnx_tensor_doubles(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
+                              double *to, struct mafat_diagnostic *d)
 {
   return read_numbers(m, t, first, n, &(struct sink){.doubles = to}, d);
 }

@@ -1,6 +1,6 @@
-/* An ONNX file as plain data: nodes with their attributes, the values between them, and where constants lie. No weight is
- * read: memory goes by the number of nodes and names. Lists are as long as the file has it and checked as data; what they
- * mean is the importer's affair: a value may be made by nobody, or twice. */
+/* An ONNX file as plain data: nodes with their attributes, the values between them, and where constants lie. No weight
+ * is read: memory goes by the number of nodes and names. Lists are checked as data; what they mean is the importer's
+ * affair: a value may be made by nobody, or twice. */
 #ifndef MAFAT_FORMATS_ONNX_ONNX_H
 #define MAFAT_FORMATS_ONNX_ONNX_H
 
@@ -13,9 +13,9 @@ enum { MAFAT_ONNX_MAX_RANK = 8, MAFAT_ONNX_BEGINNING = 2 };
 
 /* As files number them. */
 enum mafat_onnx_type {
-  MAFAT_ONNX_UNDEFINED, MAFAT_ONNX_FLOAT, MAFAT_ONNX_UINT8, MAFAT_ONNX_INT8, MAFAT_ONNX_UINT16, MAFAT_ONNX_INT16, MAFAT_ONNX_INT32,
-  MAFAT_ONNX_INT64, MAFAT_ONNX_STRING, MAFAT_ONNX_BOOL, MAFAT_ONNX_FLOAT16, MAFAT_ONNX_DOUBLE, MAFAT_ONNX_UINT32, MAFAT_ONNX_UINT64,
-  MAFAT_ONNX_COMPLEX64, MAFAT_ONNX_COMPLEX128, MAFAT_ONNX_BFLOAT16, MAFAT_ONNX_N_TYPES
+  MAFAT_ONNX_UNDEFINED, MAFAT_ONNX_FLOAT, MAFAT_ONNX_UINT8, MAFAT_ONNX_INT8, MAFAT_ONNX_UINT16, MAFAT_ONNX_INT16,
+  MAFAT_ONNX_INT32, MAFAT_ONNX_INT64, MAFAT_ONNX_STRING, MAFAT_ONNX_BOOL, MAFAT_ONNX_FLOAT16, MAFAT_ONNX_DOUBLE,
+  MAFAT_ONNX_UINT32, MAFAT_ONNX_UINT64, MAFAT_ONNX_COMPLEX64, MAFAT_ONNX_COMPLEX128, MAFAT_ONNX_BFLOAT16, MAFAT_ONNX_N_TYPES
 };
 
 /* "float", "int64" ...; never NULL. */
@@ -26,7 +26,8 @@ size_t mafat_onnx_type_bytes(int type);
 /* Where a tensor's numbers are. */
 enum mafat_onnx_form {
   MAFAT_ONNX_PLACE, /* n elements of its type, little-endian: bytes [at, at + bytes) of the file */
-  MAFAT_ONNX_WIRE   /* in a typed field of the message that is bytes [at, at + bytes): mafat_onnx_tensor_ints and _doubles read them */
+  MAFAT_ONNX_WIRE   /* in a typed field of the message that is bytes [at, at + bytes): mafat_onnx_tensor_ints and
+                       _doubles read them */
 };
 
 struct mafat_onnx_tensor {
@@ -55,19 +56,20 @@ struct mafat_onnx_info {
 
 struct mafat_onnx_value {
   const char *name;
-  int index;                                   /* among the model's values */
-  int makers;                                  /* node outputs and initializers of that name: 1, or something is wrong; of inputs of the model 0 or 1 */
-  int node;                                    /* the first that makes it; -1: none */
-  bool is_input;                               /* of the model; it may have an initializer all the same: then that is what it is */
+  int index;     /* among the model's values */
+  int makers;    /* node outputs and initializers of that name: 1, or something is wrong; of the model's inputs 0 or 1 */
+  int node;      /* the first that makes it; -1: none */
+  bool is_input; /* of the model; where it has an initializer all the same, it is that */
   const struct mafat_onnx_tensor *initializer; /* NULL: none */
   const struct mafat_onnx_info *info;          /* NULL: nothing is known */
 };
 
 /* As files number them. */
 enum mafat_onnx_attribute_type {
-  MAFAT_ONNX_ATTRIBUTE_UNDEFINED, MAFAT_ONNX_ATTRIBUTE_FLOAT, MAFAT_ONNX_ATTRIBUTE_INT, MAFAT_ONNX_ATTRIBUTE_STRING, MAFAT_ONNX_ATTRIBUTE_TENSOR,
-  MAFAT_ONNX_ATTRIBUTE_GRAPH, MAFAT_ONNX_ATTRIBUTE_FLOATS, MAFAT_ONNX_ATTRIBUTE_INTS, MAFAT_ONNX_ATTRIBUTE_STRINGS, MAFAT_ONNX_ATTRIBUTE_TENSORS,
-  MAFAT_ONNX_ATTRIBUTE_GRAPHS, MAFAT_ONNX_ATTRIBUTE_SPARSE_TENSOR, MAFAT_ONNX_ATTRIBUTE_SPARSE_TENSORS, MAFAT_ONNX_ATTRIBUTE_TYPE,
+  MAFAT_ONNX_ATTRIBUTE_UNDEFINED, MAFAT_ONNX_ATTRIBUTE_FLOAT, MAFAT_ONNX_ATTRIBUTE_INT, MAFAT_ONNX_ATTRIBUTE_STRING,
+  MAFAT_ONNX_ATTRIBUTE_TENSOR, MAFAT_ONNX_ATTRIBUTE_GRAPH, MAFAT_ONNX_ATTRIBUTE_FLOATS, MAFAT_ONNX_ATTRIBUTE_INTS,
+  MAFAT_ONNX_ATTRIBUTE_STRINGS, MAFAT_ONNX_ATTRIBUTE_TENSORS, MAFAT_ONNX_ATTRIBUTE_GRAPHS,
+  MAFAT_ONNX_ATTRIBUTE_SPARSE_TENSOR, MAFAT_ONNX_ATTRIBUTE_SPARSE_TENSORS, MAFAT_ONNX_ATTRIBUTE_TYPE,
   MAFAT_ONNX_ATTRIBUTE_TYPES, MAFAT_ONNX_N_ATTRIBUTE_TYPES
 };
 
@@ -90,7 +92,7 @@ struct mafat_onnx_attribute {
 };
 
 struct mafat_onnx_node {
-  const char *op_type, *domain, *name; /* domain: "" is ONNX's own, also where the file calls it ai.onnx; name: may be "" */
+  const char *op_type, *domain, *name; /* domain: "" is ONNX's own, also by the name ai.onnx; name: may be "" */
   int n_inputs, n_outputs, n_attributes;
   const struct mafat_onnx_value *const *inputs, *const *outputs; /* NULL: left out */
   const struct mafat_onnx_attribute *attributes;                 /* no two of a name */
@@ -114,21 +116,25 @@ struct mafat_onnx {
   const struct mafat_onnx_opset *opsets;
   const struct mafat_onnx_node *nodes;
   const struct mafat_onnx_value *const *inputs, *const *outputs; /* of the graph, in the file's order */
-  const struct mafat_onnx_property *properties;                  /* what the file tells of itself; long ones are left out */
-  struct mafat_onnx_names *values, *paths;                       /* below */
+  const struct mafat_onnx_property *properties; /* what the file tells of itself; long ones are left out */
+  struct mafat_onnx_names *values, *paths;      /* below */
   struct mafat_chunks memory;
 };
 
 /* Do these bytes begin an ONNX file, as far as can be seen? */
 bool mafat_onnx_begins(const char beginning[MAFAT_ONNX_BEGINNING]);
 
-/* The file stays its opener's, and open as long as numbers are asked for. MAFAT_EFORMAT: damaged; MAFAT_EUNSUPPORTED: has what is
- * not read here: sparse initializers, segments, training, functions; MAFAT_ELIMIT: too large. *out is NULL after a failure. */
+/* The file stays its opener's, and open as long as numbers are asked for. MAFAT_EFORMAT: damaged; MAFAT_EUNSUPPORTED: has
+ * what is not read here: sparse initializers, segments, training, functions; MAFAT_ELIMIT: too large. *out is NULL after
+ * a failure. */
 int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file, struct mafat_diagnostic *d);
+/* The same of a file that holds one tensor and nothing else (TensorProto): the model is empty but for it. */
+int mafat_onnx_read_one(struct mafat_onnx **out, const struct mafat_onnx_tensor **tensor, struct mafat_model_file *file,
+                        struct mafat_diagnostic *d);
 void mafat_onnx_close(struct mafat_onnx **model);
 
-/* Gives a value of that name an initializer: the tensor that a file of its own holds (TensorProto), in place of what it has.
- * MAFAT_EINVAL: there is no such value, or a node makes it. */
+/* Gives a value of that name an initializer: the tensor that a file of its own holds (TensorProto), in place of what it
+ * has. MAFAT_EINVAL: there is no such value, or a node makes it. */
 int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path, struct mafat_diagnostic *d);
 
 /* All values, by their indices, 0 to count - 1; by name, NULL: there is none. */
@@ -144,11 +150,11 @@ const struct mafat_onnx_attribute *mafat_onnx_attribute(const struct mafat_onnx_
 /* 0: it is not imported. */
 int64_t mafat_onnx_opset(const struct mafat_onnx *m, const char *domain);
 
-/* Elements [first, first + n) of a tensor: of any type of whole numbers, or of bools; of numbers. MAFAT_EUNSUPPORTED: of another
- * type; MAFAT_EINVAL: there are not so many; MAFAT_EFORMAT: what cannot be a number of that type. */
-int mafat_onnx_tensor_ints(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n, int64_t *to,
-                           struct mafat_diagnostic *d);
-int mafat_onnx_tensor_doubles(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n, double *to,
-                              struct mafat_diagnostic *d);
+/* Elements [first, first + n) of a tensor: of any type of whole numbers, or of bools; of numbers. MAFAT_EUNSUPPORTED: of
+ * another type; MAFAT_EINVAL: there are not so many; MAFAT_EFORMAT: what cannot be a number of that type. */
+int mafat_onnx_tensor_ints(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
+                           int64_t *to, struct mafat_diagnostic *d);
+int mafat_onnx_tensor_doubles(const struct mafat_onnx *m, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
+                              double *to, struct mafat_diagnostic *d);
 
 #endif

@@ -23,7 +23,8 @@ bool mafat_onnx_is_short(struct mafat_wire *w, size_t n, size_t counted);
 /* The value of that name, which lasts as long as the model; a new one where there is none. NULL: w has failed. */
 struct mafat_onnx_value *mafat_onnx_refer(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *name);
 /* The same by the field's text; "": NULL. */
-struct mafat_onnx_value *mafat_onnx_refer_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f);
+struct mafat_onnx_value *mafat_onnx_refer_field(struct mafat_onnx_reader *r, struct mafat_wire *w,
+                                                const struct mafat_wire_field *f);
 /* The number of a file. -1: w has failed. */
 int mafat_onnx_refer_file(struct mafat_onnx_reader *r, struct mafat_wire *w, const char *path);
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* Fields of TensorProto. */
-enum { DIMS = 1, DATA_TYPE = 2, SEGMENT = 3, FLOAT_DATA = 4, INT32_DATA = 5, STRING_DATA = 6, INT64_DATA = 7, NAME = 8, RAW_DATA = 9,
-       DOUBLE_DATA = 10, UINT64_DATA = 11, EXTERNAL_DATA = 13, DATA_LOCATION = 14 };
+enum { DIMS = 1, DATA_TYPE = 2, SEGMENT = 3, FLOAT_DATA = 4, INT32_DATA = 5, STRING_DATA = 6, INT64_DATA = 7, NAME = 8,
+       RAW_DATA = 9, DOUBLE_DATA = 10, UINT64_DATA = 11, EXTERNAL_DATA = 13, DATA_LOCATION = 14 };
 
 enum { EXTERNAL = 1, MAX_PATH = 8192 };
 
@@ -65,8 +65,8 @@ enum mafat_wire_type mafat_onnx_typed_wire(int field)
 /* What a message says of its numbers, wherever they are. */
 struct data {
   int64_t dims[MAFAT_ONNX_MAX_RANK], type, location;
-  int field;               /* typed; 0: none */
-  uint64_t n, n_fields;    /* numbers in it, and how often it occurs */
+  int field;            /* typed; 0: none */
+  uint64_t n, n_fields; /* numbers in it, and how often it occurs */
   struct mafat_wire_field first, raw;
   const char *path;        /* of external data, below the file's folder */
   uint64_t offset, length; /* 0: not said */
@@ -79,7 +79,8 @@ static void read_dims(struct mafat_wire *w, const struct mafat_wire_field *f, st
   struct mafat_wire numbers = mafat_wire_numbers(w, f, MAFAT_WIRE_VARINT);
   for (uint64_t n; mafat_wire_number(&numbers, MAFAT_WIRE_VARINT, &n); data->dims[(*rank)++] = (int64_t)n) {
     if (*rank == MAFAT_ONNX_MAX_RANK)
-      mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected a tensor of at most %d dimensions, found one more", MAFAT_ONNX_MAX_RANK);
+      mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected a tensor of at most %d dimensions, found one more",
+                      MAFAT_ONNX_MAX_RANK);
     else if ((int64_t)n < 0)
       mafat_wire_fail(w, MAFAT_EFORMAT, "expected a tensor's dimension, found %lld", (long long)(int64_t)n);
     if (w->code) return;
@@ -94,7 +95,8 @@ static void note_numbers(struct mafat_wire *w, const struct mafat_wire_field *f,
   if (n == 0) return;
   if (data->field == 0) data->first = *f;
   else if (data->field != f->number)
-    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a tensor's numbers in one field, found them in %d and %d", data->field, f->number);
+    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a tensor's numbers in one field, found them in %d and %d", data->field,
+                    f->number);
   data->field = f->number;
   data->n += n; /* less than the file's bytes */
   data->n_fields++;
@@ -105,13 +107,15 @@ static uint64_t read_decimal(struct mafat_wire *w, const char *key, const char *
   uint64_t n = 0;
   bool is_number = *text != '\0';
   for (const char *c = text; *c && is_number; c++)
-    is_number = *c >= '0' && *c <= '9' && !__builtin_mul_overflow(n, 10, &n) && !__builtin_add_overflow(n, (uint64_t)(*c - '0'), &n);
+    is_number = *c >= '0' && *c <= '9' && !__builtin_mul_overflow(n, 10, &n) &&
+                !__builtin_add_overflow(n, (uint64_t)(*c - '0'), &n);
   if (!is_number) mafat_wire_fail(w, MAFAT_EFORMAT, "expected the %s of external data, found \"%.40s\"", key, text);
   return n;
 }
 
 /* An entry of external data: key and value. */
-static void read_entry(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f, struct data *data)
+static void read_entry(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
+                       struct data *data)
 {
   struct mafat_wire entry = mafat_wire_message(w, f);
   const char *key = "", *value = "";
@@ -126,8 +130,8 @@ static void read_entry(struct mafat_onnx_reader *r, struct mafat_wire *w, const 
   if (strcmp(key, "length") == 0) data->length = read_decimal(w, key, value);
 }
 
-static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f, struct data *data,
-                       struct mafat_onnx_tensor *t)
+static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct mafat_wire_field *f,
+                       struct data *data, struct mafat_onnx_tensor *t)
 {
   switch (f->number) {
   case DIMS: read_dims(w, f, data, &t->rank); break;
@@ -140,17 +144,24 @@ static void read_field(struct mafat_onnx_reader *r, struct mafat_wire *w, const 
   case RAW_DATA: data->raw = *f; break;
   case EXTERNAL_DATA: read_entry(r, w, f, data); break;
   case DATA_LOCATION: data->location = mafat_wire_int(w, f); break;
-  case FLOAT_DATA: case INT32_DATA: case STRING_DATA: case INT64_DATA: case DOUBLE_DATA: case UINT64_DATA: note_numbers(w, f, data); break;
+  case FLOAT_DATA:
+  case INT32_DATA:
+  case STRING_DATA:
+  case INT64_DATA:
+  case DOUBLE_DATA:
+  case UINT64_DATA: note_numbers(w, f, data); break;
   }
 }
 
 /* ---- what has come of it ---- */
 
 /* Elements and bytes of the dimensions. */
-static int measure(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct data *data, struct mafat_onnx_tensor *t)
+static int measure(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct data *data,
+                   struct mafat_onnx_tensor *t)
 {
   if (data->type <= 0 || data->type >= MAFAT_ONNX_N_TYPES)
-    return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected a tensor of type 1 to %d, found %lld", MAFAT_ONNX_N_TYPES - 1, (long long)data->type);
+    return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected a tensor of type 1 to %d, found %lld",
+                           MAFAT_ONNX_N_TYPES - 1, (long long)data->type);
   int64_t *dims = mafat_onnx_take(r, w, (size_t)t->rank, sizeof *dims);
   if (!dims) return w->code;
   memcpy(dims, data->dims, (size_t)t->rank * sizeof *dims);
@@ -158,7 +169,8 @@ static int measure(struct mafat_onnx_reader *r, struct mafat_wire *w, const stru
   t->dims = dims;
   t->n = 1;
   for (int i = 0; i < t->rank; i++)
-    if (__builtin_mul_overflow(t->n, (uint64_t)dims[i], &t->n)) return mafat_wire_fail(w, MAFAT_EFORMAT, "a tensor's dimensions are too large");
+    if (__builtin_mul_overflow(t->n, (uint64_t)dims[i], &t->n))
+      return mafat_wire_fail(w, MAFAT_EFORMAT, "a tensor's dimensions are too large");
   if (t->n > INT64_MAX / 16) return mafat_wire_fail(w, MAFAT_EFORMAT, "a tensor's dimensions are too large");
   t->bytes = t->n * mafat_onnx_type_bytes(t->type);
   return MAFAT_OK;
@@ -175,20 +187,25 @@ static bool is_inside(const char *path)
   return true;
 }
 
-static int place_external(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct data *data, struct mafat_onnx_tensor *t)
+static int place_external(struct mafat_onnx_reader *r, struct mafat_wire *w, const struct data *data,
+                          struct mafat_onnx_tensor *t)
 {
   const char *own = r->source.file->path, *slash = strrchr(own, '/');
   char path[MAX_PATH];
   uint64_t end;
   if (!data->path) return mafat_wire_fail(w, MAFAT_EFORMAT, "expected the location of external data, found none");
   if (!is_inside(data->path))
-    return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected external data inside the model's folder, found \"%.100s\"", data->path);
-  if (mafat_onnx_type_bytes(t->type) == 0) return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "strings as external data are not supported");
+    return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "expected external data inside the model's folder, found \"%.100s\"",
+                           data->path);
+  if (mafat_onnx_type_bytes(t->type) == 0)
+    return mafat_wire_fail(w, MAFAT_EUNSUPPORTED, "strings as external data are not supported");
   if ((data->length && data->length != t->bytes) || __builtin_add_overflow(data->offset, t->bytes, &end))
-    return mafat_wire_fail(w, MAFAT_EFORMAT, "expected %llu bytes of external data, found %llu at byte %llu", (unsigned long long)t->bytes,
-                           (unsigned long long)data->length, (unsigned long long)data->offset);
+    return mafat_wire_fail(w, MAFAT_EFORMAT, "expected %llu bytes of external data, found %llu at byte %llu",
+                           (unsigned long long)t->bytes, (unsigned long long)data->length,
+                           (unsigned long long)data->offset);
   int n = snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - own) : 0, own, data->path);
-  if (n < 0 || (size_t)n >= sizeof path) return mafat_wire_fail(w, MAFAT_ELIMIT, "the path of external data is too long");
+  if (n < 0 || (size_t)n >= sizeof path)
+    return mafat_wire_fail(w, MAFAT_ELIMIT, "the path of external data is too long");
   t->file = mafat_onnx_refer_file(r, w, path);
   t->at = data->offset;
   return w->code;
@@ -197,22 +214,24 @@ static int place_external(struct mafat_onnx_reader *r, struct mafat_wire *w, con
 static int place_raw(struct mafat_wire *w, const struct data *data, struct mafat_onnx_tensor *t)
 {
   if (data->raw.type != MAFAT_WIRE_BYTES || mafat_onnx_type_bytes(t->type) == 0 || data->raw.bytes != t->bytes)
-    return mafat_wire_fail(w, MAFAT_EFORMAT, "expected %llu bytes of raw data for %llu elements of type %s, found %llu", (unsigned long long)t->bytes,
-                           (unsigned long long)t->n, mafat_onnx_type_name(t->type), (unsigned long long)data->raw.bytes);
+    return mafat_wire_fail(w, MAFAT_EFORMAT, "expected %llu bytes of raw data for %llu elements of type %s, found %llu",
+                           (unsigned long long)t->bytes, (unsigned long long)t->n, mafat_onnx_type_name(t->type),
+                           (unsigned long long)data->raw.bytes);
   t->at = data->raw.at;
   return MAFAT_OK;
 }
 
 /* Packed floats are a place; all else is read number by number. */
-static int place_typed(struct mafat_wire *w, const struct data *data, const struct mafat_wire *whole, struct mafat_onnx_tensor *t)
+static int place_typed(struct mafat_wire *w, const struct data *data, const struct mafat_wire *whole,
+                       struct mafat_onnx_tensor *t)
 {
   uint64_t expected = t->n * types[t->type].numbers;
   if (data->field && data->field != types[t->type].field)
-    return mafat_wire_fail(w, MAFAT_EFORMAT, "expected numbers of type %s in field %d, found them in field %d", mafat_onnx_type_name(t->type),
-                           types[t->type].field, data->field);
+    return mafat_wire_fail(w, MAFAT_EFORMAT, "expected numbers of type %s in field %d, found them in field %d",
+                           mafat_onnx_type_name(t->type), types[t->type].field, data->field);
   if (data->n != expected)
-    return mafat_wire_fail(w, MAFAT_EFORMAT, "expected %llu numbers of type %s, found %llu", (unsigned long long)expected,
-                           mafat_onnx_type_name(t->type), (unsigned long long)data->n);
+    return mafat_wire_fail(w, MAFAT_EFORMAT, "expected %llu numbers of type %s, found %llu",
+                           (unsigned long long)expected, mafat_onnx_type_name(t->type), (unsigned long long)data->n);
   if (expected == 0) return MAFAT_OK;
   bool is_place = (data->field == FLOAT_DATA || data->field == DOUBLE_DATA) && data->n_fields == 1;
   t->form = is_place ? MAFAT_ONNX_PLACE : MAFAT_ONNX_WIRE;
@@ -230,9 +249,12 @@ int mafat_onnx_read_tensor(struct mafat_onnx_reader *r, struct mafat_wire w, str
   for (struct mafat_wire_field f; mafat_wire_next(&w, &f);) read_field(r, &w, &f, &data, t);
   if (w.code || measure(r, &w, &data, t)) return w.code;
   if (data.location == EXTERNAL) return place_external(r, &w, &data, t);
-  if (data.location != 0) return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "expected a tensor's data here or in a file, found location %lld", (long long)data.location);
+  if (data.location != 0)
+    return mafat_wire_fail(&w, MAFAT_EUNSUPPORTED, "expected a tensor's data here or in a file, found location %lld",
+                           (long long)data.location);
   if (data.raw.number && data.field && data.raw.bytes)
-    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected a tensor's numbers once, found them raw and in field %d", data.field);
+    return mafat_wire_fail(&w, MAFAT_EFORMAT, "expected a tensor's numbers once, found them raw and in field %d",
+                           data.field);
   if (data.raw.number && !data.field) return place_raw(&w, &data, t);
   return place_typed(&w, &data, &whole, t);
 }

@@ -82,7 +82,8 @@ static bool take_varint(struct mafat_wire *w, uint64_t *value)
   }
   *value = 0;
   mafat_wire_fail(w, MAFAT_EFORMAT, "expected a number of at most 64 bits at byte %llu, which ends before byte %llu",
-                  (unsigned long long)begin, (unsigned long long)(n < MAX_VARINT_BYTES ? begin + n : begin + MAX_VARINT_BYTES));
+                  (unsigned long long)begin,
+                  (unsigned long long)(n < MAX_VARINT_BYTES ? begin + n : begin + MAX_VARINT_BYTES));
   return false;
 }
 
@@ -93,7 +94,8 @@ static bool take_fixed(struct mafat_wire *w, size_t bytes, uint64_t *value)
   const unsigned char *from = peek(w, &n);
   if (!from) return false;
   if (n < bytes) {
-    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a number of %zu bytes at byte %llu, found %zu", bytes, (unsigned long long)w->at, n);
+    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a number of %zu bytes at byte %llu, found %zu", bytes,
+                    (unsigned long long)w->at, n);
     return false;
   }
   memcpy(value, from, bytes);
@@ -129,7 +131,8 @@ static bool begin_field(struct mafat_wire *w, struct mafat_wire_field *f)
   uint64_t begin = w->at, tag;
   if (!take_varint(w, &tag)) return false;
   if (tag >> 3 < 1 || tag >> 3 > MAX_FIELD) {
-    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a field at byte %llu, found number %llu", (unsigned long long)begin, (unsigned long long)(tag >> 3));
+    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a field at byte %llu, found number %llu", (unsigned long long)begin,
+                    (unsigned long long)(tag >> 3));
     return false;
   }
   f->number = (int)(tag >> 3);
@@ -151,13 +154,14 @@ bool mafat_wire_next(struct mafat_wire *w, struct mafat_wire_field *f)
     if (!take_varint(w, &value)) break;
     f->at = w->at;
     if (value > w->end - w->at)
-      mafat_wire_fail(w, MAFAT_EFORMAT, "field %d at byte %llu is said to hold %llu bytes, where %llu are left", f->number,
-                      (unsigned long long)f->at, (unsigned long long)value, (unsigned long long)(w->end - w->at));
+      mafat_wire_fail(w, MAFAT_EFORMAT, "field %d at byte %llu is said to hold %llu bytes, where %llu are left",
+                      f->number, (unsigned long long)f->at, (unsigned long long)value,
+                      (unsigned long long)(w->end - w->at));
     else w->at += value;
     break;
   default:
-    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a field of wire type 0, 1, 2 or 5 at byte %llu, found %d%s", (unsigned long long)f->at,
-                    (int)f->type, (int)f->type == 3 || (int)f->type == 4 ? ", a group" : "");
+    mafat_wire_fail(w, MAFAT_EFORMAT, "expected a field of wire type 0, 1, 2 or 5 at byte %llu, found %d%s",
+                    (unsigned long long)f->at, (int)f->type, (int)f->type == 3 || (int)f->type == 4 ? ", a group" : "");
   }
   f->bytes = w->at - f->at;
   return w->code == MAFAT_OK;
@@ -205,10 +209,12 @@ void mafat_wire_text(struct mafat_wire *w, const struct mafat_wire_field *f, cha
   int code = mafat_model_file_read(w->source->file, f->at, n, to, w->source->d);
   to[code ? 0 : n] = '\0';
   if (code) w->code = code;
-  else if (strlen(to) != n) mafat_wire_fail(w, MAFAT_EFORMAT, "expected text at byte %llu, found a zero byte", (unsigned long long)f->at);
+  else if (strlen(to) != n)
+    mafat_wire_fail(w, MAFAT_EFORMAT, "expected text at byte %llu, found a zero byte", (unsigned long long)f->at);
 }
 
-struct mafat_wire mafat_wire_numbers(const struct mafat_wire *w, const struct mafat_wire_field *f, enum mafat_wire_type type)
+struct mafat_wire mafat_wire_numbers(const struct mafat_wire *w, const struct mafat_wire_field *f,
+                                     enum mafat_wire_type type)
 {
   struct mafat_wire numbers = {.source = w->source, .at = f->at, .end = f->at + f->bytes};
   if (f->type != MAFAT_WIRE_BYTES) is(&numbers, f, type);
@@ -245,8 +251,8 @@ uint64_t mafat_wire_n_numbers(struct mafat_wire *w, const struct mafat_wire_fiel
   else if (type == MAFAT_WIRE_VARINT) n = count_varints(&numbers);
   else if (f->bytes % bytes == 0) n = f->bytes / bytes;
   else
-    mafat_wire_fail(&numbers, MAFAT_EFORMAT, "expected numbers of %llu bytes each at byte %llu, found %llu bytes", (unsigned long long)bytes,
-                    (unsigned long long)f->at, (unsigned long long)f->bytes);
+    mafat_wire_fail(&numbers, MAFAT_EFORMAT, "expected numbers of %llu bytes each at byte %llu, found %llu bytes",
+                    (unsigned long long)bytes, (unsigned long long)f->at, (unsigned long long)f->bytes);
   if (numbers.code) w->code = numbers.code;
   return n;
 }

@@ -1,5 +1,5 @@
-/* Protocol buffers' wire format: a message is a stretch of a file, its fields come one behind the other. What a field holds is
- * passed over unless somebody asks for it.
+/* Protocol buffers' wire format: a message is a stretch of a file, its fields come one behind the other. What a field
+ * holds is passed over unless somebody asks for it.
  *
  * A failure ends a message: mafat_wire_next says that there is nothing more, `code` why, and the source's diagnostic
  * says it to people. */
@@ -48,7 +48,8 @@ void mafat_wire_count(struct mafat_wire *w, size_t *counts, int n);
 /* Ends the message; returns code. */
 int mafat_wire_fail(struct mafat_wire *w, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same of a whole source: path, what was being read, and the text. */
-int mafat_wire_source_fail(const struct mafat_wire_source *source, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int mafat_wire_source_fail(const struct mafat_wire_source *source, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ---- what fields hold; a failure is w's, and what is returned then is 0 ---- */
 
@@ -58,7 +59,8 @@ float mafat_wire_float(struct mafat_wire *w, const struct mafat_wire_field *f);
 void mafat_wire_text(struct mafat_wire *w, const struct mafat_wire_field *f, char *to);
 
 /* The numbers of one occurrence of a repeated field, packed or not; `type` is what each is written as. */
-struct mafat_wire mafat_wire_numbers(const struct mafat_wire *w, const struct mafat_wire_field *f, enum mafat_wire_type type);
+struct mafat_wire mafat_wire_numbers(const struct mafat_wire *w, const struct mafat_wire_field *f,
+                                     enum mafat_wire_type type);
 /* The next of them; false: that was all, or a failure. */
 bool mafat_wire_number(struct mafat_wire *numbers, enum mafat_wire_type type, uint64_t *bits);
 /* How many there are. */

@@ -28,7 +28,8 @@ static void check_tensor(const struct mafat_onnx *m, const struct mafat_onnx_ten
   require(t->name && t->rank >= 0 && t->rank <= MAFAT_ONNX_MAX_RANK && t->type > 0 && t->type < MAFAT_ONNX_N_TYPES);
   for (int i = 0; i < t->rank; i++) elements *= (uint64_t)t->dims[i];
   require(elements == t->n && t->file >= 0 && t->file < mafat_onnx_n_files(m));
-  require(t->form == MAFAT_ONNX_WIRE || t->type == MAFAT_ONNX_STRING || t->bytes == t->n * mafat_onnx_type_bytes(t->type));
+  require(t->form == MAFAT_ONNX_WIRE || t->type == MAFAT_ONNX_STRING ||
+          t->bytes == t->n * mafat_onnx_type_bytes(t->type));
   require(t->bytes == 0 || t->file > 0 || (t->at <= m->file->bytes && t->bytes <= m->file->bytes - t->at));
   size_t n = t->n < MOST ? (size_t)t->n : MOST;
   if (t->file > 0) return; /* whose bytes are not there */
@@ -40,7 +41,8 @@ static void check_tensor(const struct mafat_onnx *m, const struct mafat_onnx_ten
 static void check_node(const struct mafat_onnx *m, const struct mafat_onnx_node *n)
 {
   size_t length = strlen(n->op_type) + strlen(n->name) + strlen(n->domain);
-  for (int i = 0; i < n->n_inputs; i++) require(!n->inputs[i] || mafat_onnx_value(m, n->inputs[i]->index) == n->inputs[i]);
+  for (int i = 0; i < n->n_inputs; i++)
+    require(!n->inputs[i] || mafat_onnx_value(m, n->inputs[i]->index) == n->inputs[i]);
   for (int i = 0; i < n->n_outputs; i++) require(!n->outputs[i] || n->outputs[i]->makers > 0);
   for (int i = 0; i < n->n_attributes; i++) {
     const struct mafat_onnx_attribute *a = &n->attributes[i];

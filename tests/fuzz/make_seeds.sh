@@ -324,9 +324,11 @@ done
   done
   echo end; } > "$1/calibration/1"
 
-# Every sample (fuzz_onnx.c), unchanged, and small models of Debian's where they are.
+# Every sample (fuzz_onnx.c), unchanged, and where they are Debian's small models: as they are, and with their constants in them.
 for number in $(seq 0 2 108); do printf "\\$(printf %o "$number")" > "$1/onnx/sample-$number"; done
 printf '\001' > "$1/onnx/whole"
-for model in /usr/share/libonnx-testdata/data/node/test_[a-r]*/model.onnx; do
+nodes=/usr/share/libonnx-testdata/data/node
+for model in "$nodes"/test_[a-r]*/model.onnx; do
   [ "$(stat -c %s "$model" 2>/dev/null || echo 9999)" -gt 1500 ] || cp "$model" "$1/onnx/$(basename "$(dirname "$model")")"
 done
+if [ -d "$nodes" ] && [ -x "${BUILD:-build}/onnx_nodes" ]; then "${BUILD:-build}/onnx_nodes" --write "$1/import" "$nodes" > "$1/import.log"; fi

@@ -70,9 +70,10 @@ void test_put_message(struct test_message *m, int field, struct test_message *in
 
 static const struct {
   int bytes, field, wire;
-} types[N_TYPES] = {[1] = {4, 4, FIXED32}, [2] = {1, 5, VARINT}, [3] = {1, 5, VARINT}, [4] = {2, 5, VARINT}, [5] = {2, 5, VARINT}, [6] = {4, 5, VARINT},
-                    [7] = {8, 7, VARINT}, [8] = {0, 6, BYTES}, [9] = {1, 5, VARINT}, [10] = {2, 5, VARINT}, [11] = {8, 10, 1}, [12] = {4, 11, VARINT},
-                    [13] = {8, 11, VARINT}, [14] = {8, 4, FIXED32}, [15] = {16, 10, 1}, [16] = {2, 5, VARINT}};
+} types[N_TYPES] = {[1] = {4, 4, FIXED32},  [2] = {1, 5, VARINT},   [3] = {1, 5, VARINT}, [4] = {2, 5, VARINT},
+                    [5] = {2, 5, VARINT},   [6] = {4, 5, VARINT},   [7] = {8, 7, VARINT}, [8] = {0, 6, BYTES},
+                    [9] = {1, 5, VARINT},   [10] = {2, 5, VARINT},  [11] = {8, 10, 1},    [12] = {4, 11, VARINT},
+                    [13] = {8, 11, VARINT}, [14] = {8, 4, FIXED32}, [15] = {16, 10, 1},   [16] = {2, 5, VARINT}};
 
 /* One element, as it lies in memory. */
 static void put_raw(struct test_message *m, int type, double value)
@@ -236,7 +237,8 @@ void test_onnx_add_node(struct test_message *graph, struct test_message *node)
   test_put_message(graph, 1, node);
 }
 
-void test_onnx_add(struct test_message *graph, const char *op_type, const char *inputs, const char *outputs, const char *attributes)
+void test_onnx_add(struct test_message *graph, const char *op_type, const char *inputs, const char *outputs,
+                   const char *attributes)
 {
   struct test_message node = test_onnx_node(op_type, NULL, inputs, outputs);
   test_onnx_attributes(&node, attributes);
@@ -251,7 +253,8 @@ void test_onnx_initializer(struct test_message *graph, const struct test_onnx_te
 
 void test_onnx_floats(struct test_message *graph, const char *name, int rank, const int64_t *dims, const double *values)
 {
-  test_onnx_initializer(graph, &(struct test_onnx_tensor){.name = name, .type = FLOAT, .rank = rank, .dims = dims, .values = values});
+  test_onnx_initializer(
+      graph, &(struct test_onnx_tensor){.name = name, .type = FLOAT, .rank = rank, .dims = dims, .values = values});
 }
 
 void test_onnx_int64s(struct test_message *graph, const char *name, int n, const int64_t *values)

@@ -50,18 +50,20 @@ struct test_message test_onnx_tensor(const struct test_onnx_tensor *t);
 
 /* `names` are divided by spaces; "-" is one that is left out. */
 struct test_message test_onnx_node(const char *op_type, const char *name, const char *inputs, const char *outputs);
-/* Attributes divided by spaces: axis=1 alpha=.5 mode=constant pads=[1,1,2,2] scales=[1.,2.]. A number with a point is a float,
- * what begins like none a string. */
+/* Attributes divided by spaces: axis=1 alpha=.5 mode=constant pads=[1,1,2,2] scales=[1.,2.]. A number with a point is a
+ * float, what begins like none a string. */
 void test_onnx_attributes(struct test_message *node, const char *attributes);
 void test_onnx_tensor_attribute(struct test_message *node, const char *name, const struct test_onnx_tensor *t);
 
 /* A graph is a message, too: what these are put into. */
 void test_onnx_add_node(struct test_message *graph, struct test_message *node);
 /* The last four in one. */
-void test_onnx_add(struct test_message *graph, const char *op_type, const char *inputs, const char *outputs, const char *attributes);
+void test_onnx_add(struct test_message *graph, const char *op_type, const char *inputs, const char *outputs,
+                   const char *attributes);
 void test_onnx_initializer(struct test_message *graph, const struct test_onnx_tensor *t);
 /* Of floats, raw. */
-void test_onnx_floats(struct test_message *graph, const char *name, int rank, const int64_t *dims, const double *values);
+void test_onnx_floats(struct test_message *graph, const char *name, int rank, const int64_t *dims,
+                      const double *values);
 void test_onnx_int64s(struct test_message *graph, const char *name, int n, const int64_t *values);
 /* A value of floats: a dimension of less than 0 is called "batch"; a rank of less than 0 is not written. */
 void test_onnx_input(struct test_message *graph, const char *name, int rank, const int64_t *dims);

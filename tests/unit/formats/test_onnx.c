@@ -38,7 +38,9 @@ static struct held read_path(const char *path)
   ck_assert_msg(mafat_model_file_open(&h.file, path, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
   h.code = mafat_onnx_read(&h.model, h.file, &diagnostic);
   ck_assert((h.code == MAFAT_OK) == (h.model != NULL));
-  ck_assert_msg(h.code == MAFAT_OK || (strncmp(diagnostic.text, path, strlen(path)) == 0 && !strchr(diagnostic.text, '\n')), "%s", diagnostic.text);
+  ck_assert_msg(h.code == MAFAT_OK ||
+                    (strncmp(diagnostic.text, path, strlen(path)) == 0 && !strchr(diagnostic.text, '\n')),
+                "%s", diagnostic.text);
   return h;
 }
 
@@ -74,7 +76,8 @@ static void release(struct held *h)
   mafat_model_file_close(&h->file);
 }
 
-static const struct mafat_onnx_attribute *attribute(const struct held *h, int node, const char *name, enum mafat_onnx_attribute_type type)
+static const struct mafat_onnx_attribute *attribute(const struct held *h, int node, const char *name,
+                                                    enum mafat_onnx_attribute_type type)
 {
   const struct mafat_onnx_attribute *a = mafat_onnx_attribute(&h->model->nodes[node], name);
   ck_assert_msg(a && a->type == (int)type, "%s", name);
@@ -86,11 +89,13 @@ START_TEST(nodes_are_read)
   struct held h = read_good(test_onnx_whole());
   const struct mafat_onnx_node *n = h.model->nodes;
   ck_assert(h.model->n_nodes == 6 && h.model->ir_version == 8);
-  ck_assert(mafat_onnx_opset(h.model, "") == 13 && mafat_onnx_opset(h.model, "ai.onnx") == 13 && mafat_onnx_opset(h.model, "ai.onnx.ml") == 0);
+  ck_assert(mafat_onnx_opset(h.model, "") == 13 && mafat_onnx_opset(h.model, "ai.onnx") == 13 &&
+            mafat_onnx_opset(h.model, "ai.onnx.ml") == 0);
   ck_assert(strcmp(n[0].op_type, "Conv") == 0 && strcmp(n[0].name, "stem/conv") == 0 && strcmp(n[0].domain, "") == 0);
   ck_assert(n[0].n_inputs == 3 && n[0].n_outputs == 1 && n[0].n_attributes == 4);
   ck_assert_str_eq(n[0].inputs[1]->name, "w");
-  ck_assert(n[1].n_inputs == 3 && n[1].inputs[1] == NULL && n[1].inputs[0] == n[0].outputs[0] && n[1].n_attributes == 0);
+  ck_assert(n[1].n_inputs == 3 && n[1].inputs[1] == NULL && n[1].inputs[0] == n[0].outputs[0] &&
+            n[1].n_attributes == 0);
   ck_assert_str_eq(n[2].name, "");
   const struct mafat_onnx_attribute *pads = attribute(&h, 0, "pads", MAFAT_ONNX_ATTRIBUTE_INTS);
   ck_assert(pads->n == 4 && pads->as.ints[3] == 1);
@@ -112,15 +117,22 @@ START_TEST(values_are_read)
   struct held h = read_good(test_onnx_whole());
   const struct mafat_onnx *m = h.model;
   ck_assert(m->n_inputs == 2 && m->n_outputs == 1 && mafat_onnx_n_values(m) == 11 && !mafat_onnx_value_of(m, "z"));
-  const struct mafat_onnx_value *x = mafat_onnx_value_of(m, "x"), *w = mafat_onnx_value_of(m, "w"), *y = mafat_onnx_value_of(m, "y");
-  ck_assert(x == m->inputs[0] && x->is_input && x->makers == 0 && x->node == -1 && !x->initializer && x == mafat_onnx_value(m, x->index));
-  ck_assert(x->info->type == MAFAT_ONNX_FLOAT && x->info->rank == 4 && x->info->dims[1].n == 2 && !x->info->dims[0].param);
-  ck_assert(w == m->inputs[1] && w->makers == 1 && w->initializer->rank == 4 && w->initializer->dims[0] == 3 && w->initializer->n == 54);
-  ck_assert(w->initializer->form == MAFAT_ONNX_PLACE && w->initializer->bytes == 216 && w->initializer->file == 0 && w->initializer->name == w->name);
-  ck_assert(y == m->outputs[0] && y->node == 5 && y->makers == 1 && y->info->dims[0].n == -1 && y->info->dims[1].n == 6);
+  const struct mafat_onnx_value *x = mafat_onnx_value_of(m, "x"), *w = mafat_onnx_value_of(m, "w"),
+                                *y = mafat_onnx_value_of(m, "y");
+  ck_assert(x == m->inputs[0] && x->is_input && x->makers == 0 && x->node == -1 && !x->initializer &&
+            x == mafat_onnx_value(m, x->index));
+  ck_assert(x->info->type == MAFAT_ONNX_FLOAT && x->info->rank == 4 && x->info->dims[1].n == 2 &&
+            !x->info->dims[0].param);
+  ck_assert(w == m->inputs[1] && w->makers == 1 && w->initializer->rank == 4 && w->initializer->dims[0] == 3 &&
+            w->initializer->n == 54);
+  ck_assert(w->initializer->form == MAFAT_ONNX_PLACE && w->initializer->bytes == 216 && w->initializer->file == 0 &&
+            w->initializer->name == w->name);
+  ck_assert(y == m->outputs[0] && y->node == 5 && y->makers == 1 && y->info->dims[0].n == -1 &&
+            y->info->dims[1].n == 6);
   ck_assert_str_eq(y->info->dims[0].param, "batch");
   ck_assert(mafat_onnx_value_of(m, "d")->info == NULL && mafat_onnx_value_of(m, "d")->node == 1);
-  const struct mafat_onnx_tensor *scalar = mafat_onnx_value_of(m, "most")->initializer, *nothing = mafat_onnx_value_of(m, "nothing")->initializer;
+  const struct mafat_onnx_tensor *scalar = mafat_onnx_value_of(m, "most")->initializer,
+                                 *nothing = mafat_onnx_value_of(m, "nothing")->initializer;
   ck_assert(scalar->rank == 0 && scalar->n == 1 && nothing->rank == 1 && nothing->n == 0 && nothing->bytes == 0);
   release(&h);
 }
@@ -128,21 +140,27 @@ END_TEST
 
 /* ---- numbers, in all ways of writing them ---- */
 
-static const int number_types[] = {MAFAT_ONNX_FLOAT, MAFAT_ONNX_UINT8, MAFAT_ONNX_INT8, MAFAT_ONNX_UINT16, MAFAT_ONNX_INT16, MAFAT_ONNX_INT32,
-                                   MAFAT_ONNX_INT64, MAFAT_ONNX_BOOL, MAFAT_ONNX_DOUBLE, MAFAT_ONNX_UINT32, MAFAT_ONNX_UINT64};
+static const int number_types[] = {MAFAT_ONNX_FLOAT,  MAFAT_ONNX_UINT8,  MAFAT_ONNX_INT8,  MAFAT_ONNX_UINT16,
+                                   MAFAT_ONNX_INT16,  MAFAT_ONNX_INT32,  MAFAT_ONNX_INT64, MAFAT_ONNX_BOOL,
+                                   MAFAT_ONNX_DOUBLE, MAFAT_ONNX_UINT32, MAFAT_ONNX_UINT64};
 enum { N_NUMBER_TYPES = sizeof number_types / sizeof *number_types };
 
 static const int64_t two_by_three[] = {2, 3};
-static const double whole[] = {0, 1, 7, 100, 2, 127}, negative[] = {0, -1, -7, -128, 2, 127}, flags[] = {0, 1, 1, 0, 0, 1};
-static const double large[] = {0, 3e9, 4294967295., 1, 2, 3}, wide[] = {-9007199254740992., 9007199254740991., -1, 1e15, 2, 3};
+static const double whole[] = {0, 1, 7, 100, 2, 127}, negative[] = {0, -1, -7, -128, 2, 127},
+                    flags[] = {0, 1, 1, 0, 0, 1};
+static const double large[] = {0, 3e9, 4294967295., 1, 2, 3},
+                    wide[] = {-9007199254740992., 9007199254740991., -1, 1e15, 2, 3};
 
 static const double *values_of(int type)
 {
   switch (type) {
   case MAFAT_ONNX_BOOL: return flags;
-  case MAFAT_ONNX_UINT8: case MAFAT_ONNX_UINT16: return whole;
-  case MAFAT_ONNX_UINT32: case MAFAT_ONNX_UINT64: return large;
-  case MAFAT_ONNX_INT64: case MAFAT_ONNX_DOUBLE: return wide;
+  case MAFAT_ONNX_UINT8:
+  case MAFAT_ONNX_UINT16: return whole;
+  case MAFAT_ONNX_UINT32:
+  case MAFAT_ONNX_UINT64: return large;
+  case MAFAT_ONNX_INT64:
+  case MAFAT_ONNX_DOUBLE: return wide;
   default: return negative;
   }
 }
@@ -155,9 +173,11 @@ static void check_numbers(const struct mafat_onnx *m, const struct mafat_onnx_te
     for (size_t n = 0; first + n <= 6; n++) {
       int code = mafat_onnx_tensor_doubles(m, t, first, n, doubles, &diagnostic);
       ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
-      for (size_t i = 0; i < n; i++) ck_assert_msg(doubles[i] == expected[first + i], "%g, not %g", doubles[i], expected[first + i]);
+      for (size_t i = 0; i < n; i++)
+        ck_assert_msg(doubles[i] == expected[first + i], "%g, not %g", doubles[i], expected[first + i]);
       code = mafat_onnx_tensor_ints(m, t, first, n, ints, &diagnostic);
-      ck_assert_int_eq(code, t->type == MAFAT_ONNX_FLOAT || t->type == MAFAT_ONNX_DOUBLE ? MAFAT_EUNSUPPORTED : MAFAT_OK);
+      ck_assert_int_eq(code,
+                       t->type == MAFAT_ONNX_FLOAT || t->type == MAFAT_ONNX_DOUBLE ? MAFAT_EUNSUPPORTED : MAFAT_OK);
       for (size_t i = 0; i < n && code == MAFAT_OK; i++) ck_assert_int_eq(ints[i], (int64_t)expected[first + i]);
     }
   ck_assert_int_eq(mafat_onnx_tensor_doubles(m, t, 0, 7, doubles, &diagnostic), MAFAT_EINVAL);
@@ -168,12 +188,14 @@ START_TEST(numbers_are_read)
 {
   int type = number_types[_i % N_NUMBER_TYPES];
   enum test_onnx_style style = (enum test_onnx_style)(_i / N_NUMBER_TYPES);
-  struct test_onnx_tensor wanted = {.name = "t", .type = type, .rank = 2, .dims = two_by_three, .values = values_of(type), .style = style};
+  struct test_onnx_tensor wanted = {
+      .name = "t", .type = type, .rank = 2, .dims = two_by_three, .values = values_of(type), .style = style};
   struct held h = read_good(test_onnx_of_tensor(&wanted));
   const struct mafat_onnx_tensor *t = mafat_onnx_value_of(h.model, "t")->initializer;
   bool floats = type == MAFAT_ONNX_FLOAT || type == MAFAT_ONNX_DOUBLE;
   ck_assert_int_eq(t->form == MAFAT_ONNX_PLACE, style == TEST_ONNX_RAW || (style == TEST_ONNX_TYPED && floats));
-  ck_assert(t->n == 6 && t->type == type && (t->form == MAFAT_ONNX_WIRE || t->bytes == 6 * mafat_onnx_type_bytes(type)));
+  ck_assert(t->n == 6 && t->type == type &&
+            (t->form == MAFAT_ONNX_WIRE || t->bytes == 6 * mafat_onnx_type_bytes(type)));
   check_numbers(h.model, t, wanted.values);
   release(&h);
 }
@@ -194,9 +216,11 @@ START_TEST(numbers_that_are_none)
   test_put_text(&t, 6, "some");
   test_put_message(&graph, 5, &t);
   struct held h = read_good(test_onnx_model(&graph, 13));
-  const struct mafat_onnx_tensor *most = mafat_onnx_value_of(h.model, "most")->initializer, *text = mafat_onnx_value_of(h.model, "text")->initializer;
+  const struct mafat_onnx_tensor *most = mafat_onnx_value_of(h.model, "most")->initializer,
+                                 *text = mafat_onnx_value_of(h.model, "text")->initializer;
   ck_assert_int_eq(mafat_onnx_tensor_ints(h.model, most, 0, 1, &number, &diagnostic), MAFAT_EFORMAT);
-  ck_assert(mafat_onnx_tensor_doubles(h.model, most, 0, 1, &value, &diagnostic) == MAFAT_OK && value == 18446744073709551616.);
+  ck_assert(mafat_onnx_tensor_doubles(h.model, most, 0, 1, &value, &diagnostic) == MAFAT_OK &&
+            value == 18446744073709551616.);
   ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, text, 0, 1, &value, &diagnostic), MAFAT_EUNSUPPORTED);
   release(&h);
 }
@@ -232,8 +256,14 @@ static void write_file(const char *path, const void *data, size_t n)
 
 static struct held read_external(const char *location, const char *offset, const char *length)
 {
-  struct test_onnx_tensor t = {.name = "t", .type = MAFAT_ONNX_FLOAT, .rank = 2, .dims = two_by_three, .style = TEST_ONNX_EXTERNAL,
-                               .location = location, .offset = offset, .length = length};
+  struct test_onnx_tensor t = {.name = "t",
+                               .type = MAFAT_ONNX_FLOAT,
+                               .rank = 2,
+                               .dims = two_by_three,
+                               .style = TEST_ONNX_EXTERNAL,
+                               .location = location,
+                               .offset = offset,
+                               .length = length};
   struct test_message m = test_onnx_of_tensor(&t);
   write_file(model_path, m.data, m.n);
   free(m.data);
@@ -249,9 +279,11 @@ START_TEST(external_data_is_a_place)
   struct held h = read_external("./weights.bin", "32", "24");
   ck_assert_msg(h.code == MAFAT_OK, "%s", diagnostic.text);
   const struct mafat_onnx_tensor *t = mafat_onnx_value_of(h.model, "t")->initializer;
-  ck_assert(t->form == MAFAT_ONNX_PLACE && t->file == 1 && t->at == 32 && t->bytes == 24 && mafat_onnx_n_files(h.model) == 2);
+  ck_assert(t->form == MAFAT_ONNX_PLACE && t->file == 1 && t->at == 32 && t->bytes == 24 &&
+            mafat_onnx_n_files(h.model) == 2);
   ck_assert_str_eq(mafat_onnx_path(h.model, 0), model_path);
-  ck_assert(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic) == MAFAT_OK && found[0] == 8 && found[5] == 13);
+  ck_assert(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic) == MAFAT_OK && found[0] == 8 &&
+            found[5] == 13);
   unlink(data_path); /* the graph alone is enough to read it; not its numbers */
   ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic), MAFAT_EIO);
   write_file(data_path, floats, 32 + 23);
@@ -294,13 +326,15 @@ START_TEST(tensors_of_other_files_are_bound)
 {
   double found[6];
   struct held h = read_good(test_onnx_whole());
-  struct test_message t = test_onnx_tensor(&(struct test_onnx_tensor){.type = MAFAT_ONNX_INT32, .rank = 2, .dims = two_by_three, .values = negative, .style = TEST_ONNX_TYPED});
+  struct test_message t = test_onnx_tensor(&(struct test_onnx_tensor){
+      .type = MAFAT_ONNX_INT32, .rank = 2, .dims = two_by_three, .values = negative, .style = TEST_ONNX_TYPED});
   write_file(tensor_path, t.data, t.n);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "x", tensor_path, &diagnostic), MAFAT_OK);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "w", tensor_path, &diagnostic), MAFAT_OK);
   const struct mafat_onnx_value *x = mafat_onnx_value_of(h.model, "x"), *w = mafat_onnx_value_of(h.model, "w");
   ck_assert(x->makers == 1 && w->makers == 1 && x->initializer->file == 1 && x->initializer->name == x->name);
-  ck_assert(mafat_onnx_tensor_doubles(h.model, x->initializer, 0, 6, found, &diagnostic) == MAFAT_OK && memcmp(found, negative, sizeof found) == 0);
+  ck_assert(mafat_onnx_tensor_doubles(h.model, x->initializer, 0, 6, found, &diagnostic) == MAFAT_OK &&
+            memcmp(found, negative, sizeof found) == 0);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "y", tensor_path, &diagnostic), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "z", tensor_path, &diagnostic), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "x", data_path, &diagnostic), MAFAT_EIO);
@@ -309,6 +343,30 @@ START_TEST(tensors_of_other_files_are_bound)
   ck_assert_str_eq(x->initializer->name, "x"); /* what it had before */
   free(t.data);
   release(&h);
+}
+END_TEST
+
+START_TEST(a_tensor_may_be_all_of_a_file)
+{
+  struct mafat_model_file *file;
+  struct mafat_onnx *m;
+  const struct mafat_onnx_tensor *t;
+  double found[6];
+  struct test_message bytes = test_onnx_tensor(&(struct test_onnx_tensor){
+      .name = "t", .type = MAFAT_ONNX_DOUBLE, .rank = 2, .dims = two_by_three, .values = wide});
+  write_file(tensor_path, bytes.data, bytes.n);
+  ck_assert_int_eq(mafat_model_file_open(&file, tensor_path, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_onnx_read_one(&m, &t, file, &diagnostic), MAFAT_OK);
+  ck_assert(t->rank == 2 && t->dims[1] == 3 && strcmp(t->name, "t") == 0 && m->n_nodes == 0);
+  ck_assert(mafat_onnx_tensor_doubles(m, t, 0, 6, found, &diagnostic) == MAFAT_OK &&
+            memcmp(found, wide, sizeof found) == 0);
+  mafat_onnx_close(&m);
+  mafat_model_file_close(&file);
+  write_file(tensor_path, bytes.data, bytes.n - 1);
+  ck_assert_int_eq(mafat_model_file_open(&file, tensor_path, &diagnostic), MAFAT_OK);
+  ck_assert(mafat_onnx_read_one(&m, &t, file, &diagnostic) == MAFAT_EFORMAT && !m && !t);
+  mafat_model_file_close(&file);
+  free(bytes.data);
 }
 END_TEST
 
@@ -380,7 +438,8 @@ static const struct {
     {MODEL, BYTES("\x03\x00"), MAFAT_EFORMAT, "found number 0"},
     {MODEL, BYTES("\x10\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), MAFAT_EFORMAT, "at most 64 bits"},
     {MODEL, BYTES("\x10\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02"), MAFAT_EFORMAT, "at most 64 bits"},
-    {MODEL, BYTES("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), MAFAT_EFORMAT, "said to hold 18446744073709551615 bytes"},
+    {MODEL, BYTES("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), MAFAT_EFORMAT,
+     "said to hold 18446744073709551615 bytes"},
     {MODEL, BYTES("\x1e\x00"), MAFAT_EFORMAT, "found 6"},
     {MODEL, BYTES("\xf8\xff\xff\xff\xff\x01\x00"), MAFAT_EFORMAT, "expected a field"},
     {GRAPH, BYTES("\x7a\x00"), MAFAT_EUNSUPPORTED, "sparse initializers"},
@@ -392,7 +451,8 @@ static const struct {
     {GRAPH, BYTES("\x5a\x00"), MAFAT_EFORMAT, "input 0: expected a name"},
     {NODE, BYTES("\x0a\x03\x61\x00\x62"), MAFAT_EFORMAT, "node 0 (Relu \"r\"): expected text"},
     {NODE, BYTES("\x2a\x07\x0a\x01\x61\x18\x01\xa0\x01"), MAFAT_EFORMAT, "attribute \"a\": expected a number"},
-    {NODE, BYTES("\x2a\x05\x0a\x01\x61\x18\x01\x2a\x05\x0a\x01\x61\x18\x02"), MAFAT_EFORMAT, "attribute \"a\": expected an attribute once"},
+    {NODE, BYTES("\x2a\x05\x0a\x01\x61\x18\x01\x2a\x05\x0a\x01\x61\x18\x02"), MAFAT_EFORMAT,
+     "attribute \"a\": expected an attribute once"},
     {ATTRIBUTE, BYTES(""), MAFAT_EFORMAT, "a name and a type, found type 0"},
     {ATTRIBUTE, BYTES("\xa0\x01\x0f"), MAFAT_EFORMAT, "a name and a type, found type 15"},
     {ATTRIBUTE, BYTES("\xaa\x01\x01\x78"), MAFAT_EUNSUPPORTED, "attribute of a function"},
@@ -407,19 +467,25 @@ static const struct {
     {TENSOR, BYTES("\x10\x01\x1a\x00"), MAFAT_EUNSUPPORTED, "segments"},
     {TENSOR, BYTES("\x10\x01\x70\x02"), MAFAT_EUNSUPPORTED, "location 2"},
     {TENSOR, BYTES("\x10\x01\x70\x01"), MAFAT_EFORMAT, "location of external data, found none"},
-    {TENSOR, BYTES("\x10\x01\x08\x02\x4a\x04\x00\x00\x00\x00"), MAFAT_EFORMAT, "expected 8 bytes of raw data for 2 elements of type float, found 4"},
+    {TENSOR, BYTES("\x10\x01\x08\x02\x4a\x04\x00\x00\x00\x00"), MAFAT_EFORMAT,
+     "expected 8 bytes of raw data for 2 elements of type float, found 4"},
     {TENSOR, BYTES("\x10\x08\x4a\x01\x00"), MAFAT_EFORMAT, "raw data"},
     {TENSOR, BYTES("\x10\x01\x48\x00"), MAFAT_EFORMAT, "raw data"},
-    {TENSOR, BYTES("\x10\x01\x38\x01"), MAFAT_EFORMAT, "expected numbers of type float in field 4, found them in field 7"},
+    {TENSOR, BYTES("\x10\x01\x38\x01"), MAFAT_EFORMAT,
+     "expected numbers of type float in field 4, found them in field 7"},
     {TENSOR, BYTES("\x10\x07\x38\x01\x28\x01"), MAFAT_EFORMAT, "in one field, found them in 7 and 5"},
-    {TENSOR, BYTES("\x10\x07\x38\x01\x4a\x08\x01\x00\x00\x00\x00\x00\x00\x00"), MAFAT_EFORMAT, "once, found them raw and in field 7"},
+    {TENSOR, BYTES("\x10\x07\x38\x01\x4a\x08\x01\x00\x00\x00\x00\x00\x00\x00"), MAFAT_EFORMAT,
+     "once, found them raw and in field 7"},
     {TENSOR, BYTES("\x10\x07\x38\x01\x38\x02"), MAFAT_EFORMAT, "expected 1 numbers of type int64, found 2"},
     {TENSOR, BYTES("\x10\x01\x0a\x09\x01\x01\x01\x01\x01\x01\x01\x01\x01"), MAFAT_EUNSUPPORTED, "at most 8 dimensions"},
     {TENSOR, BYTES("\x10\x01\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), MAFAT_EFORMAT, "dimension, found -1"},
-    {TENSOR, BYTES("\x10\x01\x08\x80\x80\x80\x80\x80\x80\x01\x08\x80\x80\x80\x80\x80\x80\x01"), MAFAT_EFORMAT, "too large"},
+    {TENSOR, BYTES("\x10\x01\x08\x80\x80\x80\x80\x80\x80\x01\x08\x80\x80\x80\x80\x80\x80\x01"), MAFAT_EFORMAT,
+     "too large"},
     {TENSOR, BYTES("\x10\x0f\x08\x80\x80\x80\x80\x80\x80\x80\x80\x08"), MAFAT_EFORMAT, "too large"},
     {INPUT, BYTES("\x12\x06\x0a\x04\x12\x02\x0a\x08"), MAFAT_EFORMAT, "input 0 \"i\": field 1"},
-    {INPUT, BYTES("\x12\x18\x0a\x16\x12\x14\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00"), MAFAT_EUNSUPPORTED, "at most 8 dimensions, found 10"},
+    {INPUT,
+     BYTES("\x12\x18\x0a\x16\x12\x14\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00\x0a\x00"),
+     MAFAT_EUNSUPPORTED, "at most 8 dimensions, found 10"},
 };
 
 /* A file that is right but for these bytes. */
@@ -450,8 +516,8 @@ START_TEST(what_is_wrong_is_said)
 {
   struct test_message m = damaged(damages[_i].place, damages[_i].bytes, damages[_i].n);
   struct held h = read_message(&m);
-  ck_assert_msg(h.code == damages[_i].code && strstr(diagnostic.text, damages[_i].message), "%d, expected %d \"%s\": %s", h.code, damages[_i].code,
-                damages[_i].message, diagnostic.text);
+  ck_assert_msg(h.code == damages[_i].code && strstr(diagnostic.text, damages[_i].message),
+                "%d, expected %d \"%s\": %s", h.code, damages[_i].code, damages[_i].message, diagnostic.text);
   release(&h);
 }
 END_TEST
@@ -471,7 +537,8 @@ START_TEST(graphs_in_graphs_are_not_entered)
   }
   struct held h = read_good(test_onnx_model(&graph, 13));
   ck_assert_int_eq(h.model->n_nodes, 1);
-  ck_assert_str_eq(mafat_onnx_attribute_type_name(attribute(&h, 0, "then_branch", MAFAT_ONNX_ATTRIBUTE_GRAPH)->type), "graph");
+  ck_assert_str_eq(mafat_onnx_attribute_type_name(attribute(&h, 0, "then_branch", MAFAT_ONNX_ATTRIBUTE_GRAPH)->type),
+                   "graph");
   release(&h);
 }
 END_TEST
@@ -555,7 +622,8 @@ START_TEST(allocations_may_fail)
     int code = mafat_onnx_read(&model, file, &diagnostic);
     mafat_onnx_close(&model);
     n = failing_malloc_disarm(&unfreed);
-    ck_assert_msg(code == (fail_at < n ? MAFAT_ENOMEM : MAFAT_OK) && unfreed == 0, "allocation %ld of %ld: %d, %ld left", fail_at, n, code, unfreed);
+    ck_assert_msg(code == (fail_at < n ? MAFAT_ENOMEM : MAFAT_OK) && unfreed == 0,
+                  "allocation %ld of %ld: %d, %ld left", fail_at, n, code, unfreed);
     if (fail_at == n - 1 && code == MAFAT_ENOMEM) n++; /* once more, without */
     mafat_model_file_close(&file);
   }
@@ -568,7 +636,8 @@ END_TEST
 START_TEST(beginnings)
 {
   ck_assert(mafat_onnx_begins("\x08\x03") && mafat_onnx_begins("\x08\x0a"));
-  ck_assert(!mafat_onnx_begins("[n") && !mafat_onnx_begins("MA") && !mafat_onnx_begins("\x08\x80") && !mafat_onnx_begins("\x1c\0"));
+  ck_assert(!mafat_onnx_begins("[n") && !mafat_onnx_begins("MA") && !mafat_onnx_begins("\x08\x80") &&
+            !mafat_onnx_begins("\x1c\0"));
 }
 END_TEST
 
@@ -585,6 +654,7 @@ Suite *onnx_suite(void)
   tcase_add_test(t, external_data_is_a_place);
   tcase_add_loop_test(t, external_data_stays_in_the_folder, 0, sizeof externals / sizeof *externals);
   tcase_add_test(t, tensors_of_other_files_are_bound);
+  tcase_add_test(t, a_tensor_may_be_all_of_a_file);
   tcase_add_loop_test(t, a_file_may_end_anywhere, 0, 3);
   tcase_add_loop_test(t, any_byte_may_change, 0, 3);
   tcase_add_loop_test(t, what_is_wrong_is_said, 0, sizeof damages / sizeof *damages);
