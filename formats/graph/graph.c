@@ -16,6 +16,7 @@ int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...)
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  if (!g->code) g->code = code;
   if (!g->operator_name) return mafat_fail(g->d, code, "%s: %s", g->network->path, text);
   if (!g->node_name || !*g->node_name) return mafat_fail(g->d, code, "%s: node %d, %.60s: %s", g->network->path, g->node, g->operator_name, text);
   return mafat_fail(g->d, code, "%s: %.60s '%.100s': %s", g->network->path, g->operator_name, g->node_name, text);

@@ -41,6 +41,7 @@ struct mafat_graph {
   int node;
   struct mafat_graph_numbers numbers;
   struct mafat_diagnostic *d;
+  int code; /* of the first mafat_graph_fail: of what returned no more than NULL, too */
 };
 
 /* For at most so many layers. MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: more than a network can have. */

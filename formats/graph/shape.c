@@ -95,7 +95,9 @@ static int reshape_flat(struct mafat_graph *g, struct mafat_value *out, const st
 {
   int axes[MAFAT_VIEW_DIMS];
   for (int i = 0; i < in->view.n_dims; i++) axes[i] = MAFAT_AXIS_C;
+  long long all = mafat_value_elements(in);
   int code = mafat_graph_lay(g, out, in, axes);
+  if (code == MAFAT_OK) mafat_view_linear(&out->view, 1, &all, MAFAT_AXIS_C);
   if (code == MAFAT_OK && !mafat_view_reshape(&out->view, &out->view, n_dims, dims))
     code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "cannot be given these dimensions");
   return code;

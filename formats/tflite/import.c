@@ -303,6 +303,7 @@ int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *
   for (int t = 0; i.slots && t < model->n_tensors; t++) drop_value(&i.slots[t]);
   free(i.slots);
   if (code == MAFAT_OK) return mafat_graph_finish(out, &i.g);
+  if (i.g->code) code = i.g->code;
   mafat_graph_close(&i.g);
   return code;
 }

@@ -1,4 +1,4 @@
-/* libFuzzer target: a .tflite file; or, where the bytes do not begin like one, what to change in a small one that is
+/* libFuzzer target: a .tflite file, read and imported; or, where the bytes do not begin like one, what to change in a small one that is
  * right: which of them, then three bytes for each change: where, and what. Build with
  * clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
@@ -8,8 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "formats/tflite/import.h"
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
+#include "predictor/layout.h"
+#include "predictor/planning.h"
 #include "tests/support/tflite_models.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
@@ -44,6 +47,29 @@ static void check_operator(const struct mafat_tflite *m, struct mafat_model_file
   require(code == MAFAT_OK ? found.max_detections > 0 && found.num_classes > 0 : d.text[0] != 0);
 }
 
+/* What came of it is planned and laid out. */
+static void check_network(const struct mafat_tflite *m, struct mafat_model_file *file)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_network *n;
+  struct mafat_plan *plan = NULL;
+  struct mafat_layout *layout = NULL;
+  int code = mafat_tflite_network(&n, m, file, &d);
+  require((code == MAFAT_OK) == (n != NULL) && (code == MAFAT_OK || d.text[0]));
+  if (!n) return;
+  for (int l = 0; l < n->n_layers; l++) {
+    const struct mafat_shape s = n->layers[l].out;
+    require(s.h > 0 && s.w > 0 && s.c > 0);
+  }
+  for (int i = 0; i < n->n_outputs; i++) require(mafat_view_elements(&n->outputs[i].view) > 0);
+  code = mafat_plan_read(&plan, "1x1", n, n->n_layers, NULL, &d);
+  if (code == MAFAT_OK) code = mafat_layout_make(&layout, n, plan, &d);
+  require(code == MAFAT_OK || d.text[0]);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  mafat_network_close(&n);
+}
+
 static void check_file(const char *data, size_t n)
 {
   struct mafat_diagnostic d = {""};
@@ -57,6 +83,7 @@ static void check_file(const char *data, size_t n)
   close(fd);
   int code = mafat_tflite_read(&m, file, &d);
   require((code == MAFAT_OK) == (m != NULL) && (code == MAFAT_OK || d.text[0]));
+  if (m) check_network(m, file);
   for (int i = 0; m && i < m->n_tensors; i++) check_tensor(m, file, i);
   for (int i = 0; m && i < m->n_operators; i++) check_operator(m, file, &m->operators[i]);
   mafat_tflite_close(&m);

@@ -1,6 +1,7 @@
 #include "tests/support/tflite_models.h"
 
 #include "formats/tflite/tflite.h"
+#include "tests/support/tflite_operators.h"
 
 static const float weights[2 * 3 * 3 * 1] = {1, 2, 3, 4, 5, 6, 7, 8, 9, -1, -2, -3, -4, -5, -6, -7, -8, -9.5f};
 static const float biases[2] = {.25f, -8};
@@ -53,7 +54,7 @@ struct test_tflite_model test_tflite_whole(void)
 const struct test_tflite_model *test_tflite_model(unsigned number)
 {
   static struct test_tflite_model whole;
-  (void)number;
+  int n = (int)(number % (unsigned)(test_tflite_n_operators() + 1));
   whole = test_tflite_whole();
-  return &whole;
+  return n ? test_tflite_operator_model(n - 1) : &whole;
 }

@@ -1,0 +1,457 @@
+/* .tflite models as networks: what their operators compute, and how; and that none of them can do harm. */
+#include "formats/tflite/import.h"
+#include "formats/tflite/tflite.h"
+#include "runner/executor.h"
+#include "tests/support/failing_malloc.h"
+#include "tests/support/support.h"
+#include "tests/support/tflite_models.h"
+#include "tests/support/tflite_operators.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+Suite *tflite_import_suite(void);
+
+static struct mafat_diagnostic diagnostic;
+
+enum { MOST_OUTPUTS = 4 };
+
+/* ---- a model and its network ---- */
+
+struct imported {
+  char path[64];
+  int fd, code;
+  struct mafat_network *network;
+};
+
+static struct imported import_bytes(const char *data, size_t n)
+{
+  struct imported m = {.fd = memfd_create("tflite", MFD_CLOEXEC)};
+  ck_assert_int_eq(write(m.fd, data, n), (ssize_t)n);
+  snprintf(m.path, sizeof m.path, "/proc/self/fd/%d", m.fd);
+  diagnostic.text[0] = 0;
+  m.code = mafat_tflite_network_read(&m.network, m.path, &diagnostic);
+  ck_assert((m.code == MAFAT_OK) == (m.network != NULL) && (m.code == MAFAT_OK || diagnostic.text[0]));
+  return m;
+}
+
+static struct imported import(const struct test_tflite_model *model)
+{
+  size_t n;
+  char *data = test_tflite_write(model, &n);
+  struct imported m = import_bytes(data, n);
+  free(data);
+  return m;
+}
+
+static void release(struct imported *m)
+{
+  mafat_network_close(&m->network);
+  close(m->fd);
+}
+
+/* By its name. */
+static struct imported import_named(const char *name)
+{
+  for (int i = 0; i < test_tflite_n_operators(); i++)
+    if (strcmp(test_tflite_operator_name(i), name) == 0) {
+      struct imported m = import(test_tflite_operator_model(i));
+      ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+      return m;
+    }
+  ck_abort_msg("no model %s", name);
+}
+
+/* ---- running ---- */
+
+static float *make_input(const struct mafat_port *port)
+{
+  float *chw = calloc((size_t)mafat_shape_elements(port->shape), sizeof *chw);
+  uint32_t state = 7;
+  for (long long i = 0; i < mafat_view_elements(&port->view); i++) {
+    int c, y, x;
+    mafat_port_find(port, i, &c, &y, &x);
+    chw[((size_t)c * (size_t)port->shape.h + (size_t)y) * (size_t)port->shape.w + (size_t)x] = test_tflite_number(&state);
+  }
+  return chw;
+}
+
+static float output_at(const struct mafat_executor *e, const struct mafat_port *port, long long index)
+{
+  const struct mafat_operand o = {.sources = port->sources, .shape = port->shape};
+  int c, y, x;
+  mafat_port_find(port, index, &c, &y, &x);
+  const struct mafat_source *s = test_source_at(&o, &c, &y);
+  return mafat_executor_output_at(e, s->tensor, c, y, x);
+}
+
+/* All elements, each times a number of its own. */
+static double project(const struct mafat_executor *e, const struct mafat_port *port)
+{
+  uint32_t state = 11;
+  double sum = 0;
+  for (long long i = 0; i < mafat_view_elements(&port->view); i++) sum += (double)output_at(e, port, i) * (double)test_tflite_number(&state);
+  return sum;
+}
+
+static void run(const struct imported *m, const char *plan_text, double *projections)
+{
+  const struct mafat_network *n = m->network;
+  struct mafat_executor_options options;
+  struct mafat_executor *e;
+  struct mafat_weights *w;
+  struct mafat_plan *plan = test_plan(n, plan_text);
+  struct mafat_layout *layout = test_layout(n, plan);
+  mafat_executor_defaults(&options);
+  int code = mafat_weights_open(&w, m->path, n, plan, layout, NULL, NULL, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(mafat_executor_open(&e, n, plan, layout, w, &options, &diagnostic), MAFAT_OK);
+  float *input = make_input(&n->inputs[0]);
+  mafat_executor_set_input(e, input);
+  ck_assert_int_eq(mafat_executor_run(e, &diagnostic), MAFAT_OK);
+  for (int i = 0; i < n->n_outputs; i++) projections[i] = project(e, &n->outputs[i]);
+  free(input);
+  mafat_executor_close(&e);
+  mafat_weights_close(&w);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+}
+
+/* ---- what operators compute ---- */
+
+/* Of what TFLite 2.9 computes of the same models and input, by its reference kernels. */
+static const struct {
+  const char *name;
+  double projections[MOST_OUTPUTS];
+} expected[] = {
+    {"conv_same", {-14.9462114}},
+    {"conv_dilated", {-4.4538204}},
+    {"conv_padded", {-9.4632822}},
+    {"depthwise", {-7.5169025}},
+    {"transposed", {-12.6625281}},
+    {"mean_pool", {1.4886690}},
+    {"max_pool", {-2.2799837}},
+    {"dense_of_map", {-4.5277383}},
+    {"dense_of_turned_map", {-2.2675680}},
+    {"dense_of_rows", {2.9484076}},
+    {"matmul", {5.4490352}},
+    {"add_constant", {-2.1010777}},
+    {"subtract_from_constant", {5.7469964}},
+    {"multiply_by_means", {-3.1867255}},
+    {"swish", {-3.7724248}},
+    {"activations", {-3.4658490}},
+    {"squares", {1.4009846}},
+    {"softmax", {-2.4728695}},
+    {"log_softmax", {11.6721386}},
+    {"l2", {-4.0214960}},
+    {"sum", {-3.4106127}},
+    {"largest", {-1.2866625}},
+    {"gather", {1.4833962}},
+    {"bilinear", {-1.8021818}},
+    {"bilinear_corners", {0.4984557}},
+    {"nearest", {-1.1043388}},
+    {"reshape", {-3.2107380}},
+    {"transpose", {-1.2289668}},
+    {"shuffle", {-5.5690922}},
+    {"concatenation", {-5.4202859}},
+    {"split", {0.7386302, -1.4069567, 2.9105660}},
+    {"unpack_and_pack", {-4.2556127}},
+    {"strided_slice", {1.2919656}},
+    {"slice", {0.4429450}},
+    {"pad", {-1.9932790}},
+    {"mirror", {-8.2185403}},
+    {"depth_to_space", {-0.1037383}},
+    {"space_to_depth", {-1.8881950}},
+    {"reshape_by_shape", {-5.8957735}}};
+
+START_TEST(operators_compute_what_tflite_computes)
+{
+  static const char *const plans[] = {"1x1", "rows1", "rows3", "panels"};
+  ck_assert_str_eq(test_tflite_operator_name(_i), expected[_i].name);
+  struct imported m = import(test_tflite_operator_model(_i));
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
+    double found[MOST_OUTPUTS];
+    run(&m, plans[p], found);
+    for (int k = 0; k < m.network->n_outputs; k++)
+      ck_assert_msg(fabs(found[k] - expected[_i].projections[k]) <= 1e-5, "%s, plan %s, output %d: %.7f, expected %.7f", expected[_i].name,
+                    plans[p], k, found[k], expected[_i].projections[k]);
+  }
+  release(&m);
+}
+END_TEST
+
+/* ---- how ---- */
+
+START_TEST(weights_stay_in_the_file)
+{
+  struct imported m = import_named("conv_same");
+  struct mafat_tflite *model;
+  struct mafat_model_file *file;
+  ck_assert_int_eq(mafat_model_file_open(&file, m.path, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_tflite_read(&model, file, &diagnostic), MAFAT_OK);
+  const struct mafat_layer_constants *c = &m.network->constants->layers[0];
+  ck_assert(c->weights.file == 0 && c->weights.at == model->tensors[1].at && c->weights.n == 9 * 3 * 2 * 5);
+  ck_assert(c->weights.order == MAFAT_ORDER_FILTERS_TAPS && c->biases.at == model->tensors[2].at && c->biases.n == 9);
+  ck_assert(m.network->format == MAFAT_FORMAT_TFLITE && m.network->n_values == 0);
+  mafat_tflite_close(&model);
+  mafat_model_file_close(&file);
+  release(&m);
+}
+END_TEST
+
+/* The odd row or column of padding lies behind; an activation is part of its layer. */
+START_TEST(same_pads_behind)
+{
+  struct imported m = import_named("conv_same");
+  ck_assert_int_eq(m.network->n_layers, 1);
+  const struct mafat_layer *l = m.network->layers;
+  ck_assert(l->window.y.size == 3 && l->window.y.stride == 2 && l->window.y.before == 1 && l->window.y.after == 1);
+  ck_assert(l->window.x.size == 2 && l->window.x.before == 0 && l->window.x.after == 0);
+  ck_assert_int_eq(l->activation.kind, MAFAT_RELU6);
+  ck_assert(l->out.h == 4 && l->out.w == 3 && l->out.c == 9);
+  release(&m);
+}
+END_TEST
+
+START_TEST(pads_become_part_of_the_window)
+{
+  struct imported m = import_named("conv_padded");
+  const struct mafat_layer *l = m.network->layers;
+  ck_assert_int_eq(m.network->n_layers, 1);
+  ck_assert(l->window.y.before == 1 && l->window.y.after == 2 && l->window.x.before == 0 && l->window.x.after == 1);
+  release(&m);
+}
+END_TEST
+
+/* Models that are as many layers: nothing is copied. */
+static const struct {
+  const char *name;
+  int layers;
+} sizes[] = {{"depthwise", 1}, {"dense_of_map", 1}, {"swish", 1}, {"transposed", 2}, {"concatenation", 2}};
+
+START_TEST(layers_are_as_few_as_can_be)
+{
+  struct imported m = import_named(sizes[_i].name);
+  ck_assert_msg(m.network->n_layers == sizes[_i].layers, "%s: %d layers", sizes[_i].name, m.network->n_layers);
+  release(&m);
+}
+END_TEST
+
+START_TEST(inputs_and_outputs_have_names)
+{
+  struct imported m = import_named("split");
+  const struct mafat_network *n = m.network;
+  ck_assert(n->n_inputs == 1 && n->n_outputs == 3);
+  ck_assert_str_eq(n->inputs[0].name, "t0");
+  ck_assert(n->inputs[0].view.n_dims == 4 && n->inputs[0].shape.h == 4 && n->inputs[0].shape.w == 5 && n->inputs[0].shape.c == 6);
+  ck_assert_str_eq(n->outputs[1].name, "t4");
+  ck_assert(n->outputs[1].view.n_dims == 4 && n->outputs[1].view.dims[3] == 3);
+  release(&m);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static struct test_tflite_tensor tensors[16];
+static struct test_tflite_operator operators[4];
+
+static void quantize_input(void)
+{
+  tensors[0].type = MAFAT_TFLITE_INT8;
+}
+
+static void quantize_weights(void)
+{
+  tensors[1].type = MAFAT_TFLITE_INT8;
+  tensors[1].bytes /= 4;
+}
+
+static void halve_biases(void)
+{
+  tensors[2].type = MAFAT_TFLITE_FLOAT16;
+  tensors[2].bytes /= 2;
+}
+
+static void dequantize(void)
+{
+  operators[0].code = MAFAT_TFLITE_DEQUANTIZE;
+  operators[0].options = 0;
+}
+
+static void recur(void)
+{
+  operators[0].code = 16;
+  operators[0].options = 0;
+}
+
+static void customize(void)
+{
+  operators[0].code = MAFAT_TFLITE_CUSTOM;
+  operators[0].custom = "Lattice";
+  operators[0].options = 0;
+}
+
+static void compute_weights(void)
+{
+  operators[0].inputs[1] = 0;
+}
+
+static void leave_out_weights(void)
+{
+  operators[0].inputs[1] = -1;
+}
+
+static void give_two_inputs(void)
+{
+  operators[0].n_inputs = 1;
+}
+
+static void widen_weights(void)
+{
+  tensors[1].shape[0] = 5;
+  tensors[1].shape[3] = 9;
+}
+
+static void put_out_a_batch(void)
+{
+  tensors[0].shape[0] = 2;
+}
+
+static void sign(void)
+{
+  operators[0].fields[3].value = MAFAT_TFLITE_FUSED_SIGN_BIT;
+}
+
+static const struct {
+  void (*change)(void);
+  int code;
+  const char *text;
+} refusals[] = {
+    {quantize_input, MAFAT_EUNSUPPORTED, ": input t0 is of type INT8: expected FLOAT32; quantized models are not run by this version"},
+    {quantize_weights, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': tensor t1 is INT8: quantized operators are not run by this version"},
+    {halve_biases, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': tensor t2 is FLOAT16"},
+    {dequantize, MAFAT_EUNSUPPORTED, ": DEQUANTIZE 't3': this operator is not run"},
+    {recur, MAFAT_EUNSUPPORTED, ": LSTM 't3': this operator is not run"},
+    {customize, MAFAT_EUNSUPPORTED, ": Lattice 't3': this operator is not run"},
+    {compute_weights, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': expected constant weights"},
+    {leave_out_weights, MAFAT_EFORMAT, ": CONV_2D 't3': input 1 is left out"},
+    {give_two_inputs, MAFAT_EFORMAT, ": CONV_2D 't3': expected at least 2 inputs, found 1"},
+    {widen_weights, MAFAT_EFORMAT, ": CONV_2D 't3': weights for 5 filters of 9 channels, an input of 5"},
+    {put_out_a_batch, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': expected an input of 4 dimensions, the first of them 1, found 4 and 2"},
+    {sign, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': fused_activation_function: SIGN_BIT is not run"}};
+
+START_TEST(other_models_are_refused)
+{
+  struct test_tflite_model changed = *test_tflite_operator_model(0);
+  memcpy(tensors, changed.tensors, (size_t)changed.n_tensors * sizeof *tensors);
+  memcpy(operators, changed.operators, (size_t)changed.n_operators * sizeof *operators);
+  changed.tensors = tensors;
+  changed.operators = operators;
+  refusals[_i].change();
+  struct imported m = import(&changed);
+  ck_assert_msg(m.code == refusals[_i].code && strstr(diagnostic.text, refusals[_i].text), "%d: %s", m.code, diagnostic.text);
+  release(&m);
+}
+END_TEST
+
+/* ---- damage ---- */
+
+START_TEST(damaged_models_do_no_harm)
+{
+  static const int32_t lies[] = {0, -1, 1, 2, 3, 7, 100, 1 << 20, INT32_MAX, INT32_MIN};
+  size_t n;
+  char *data = test_tflite_write(test_tflite_operator_model(_i), &n), *copy = malloc(n);
+  struct test_rng rng = test_rng((uint64_t)_i);
+  for (int k = 0; k < test_seeds(300); k++) {
+    memcpy(copy, data, n);
+    size_t at = 8 + test_random(&rng) % (n - 12);
+    if (k % 2) copy[at] = (char)test_random(&rng);
+    else memcpy(copy + at / 4 * 4, &lies[test_random(&rng) % 10], sizeof *lies);
+    struct imported m = import_bytes(copy, n);
+    release(&m);
+  }
+  free(copy);
+  free(data);
+}
+END_TEST
+
+START_TEST(every_allocation_may_fail)
+{
+  struct imported m = import(test_tflite_operator_model(_i));
+  for (long fail_at = 0;; fail_at++) {
+    struct mafat_network *n;
+    long unfreed;
+    failing_malloc_arm(fail_at);
+    int code = mafat_tflite_network_read(&n, m.path, &diagnostic);
+    mafat_network_close(&n);
+    long asked = failing_malloc_disarm(&unfreed);
+    ck_assert_int_eq(unfreed, 0);
+    ck_assert_msg(code == (asked > fail_at ? MAFAT_ENOMEM : MAFAT_OK), "%s, allocation %ld: %d, %s", test_tflite_operator_name(_i), fail_at, code,
+                  diagnostic.text);
+    if (asked <= fail_at) break;
+  }
+  release(&m);
+}
+END_TEST
+
+/* ---- public models ---- */
+
+static const struct {
+  const char *name;
+  int layers; /* 0: refused */
+} models[] = {{"ad01_fp32", 10}, {"cifar10", 7}, {"hello_world_float", 3}, {"magic_wand", 7}, {"micro_kws_m_fp32", 11},
+              {"mobilenet_v1_0.25_128_float", 30}, {"pretrainedResnet", 15}, {"text_class", 7}, {"vww_96_float", 30}, {"ad01_int8", 0},
+              {"kws_ref_model_float32", 0}, {"mcunetv2_large", 0}, {"ssd_mobilenet_v1_quant", 0}, {"yolox_nano_dynamic_range", 0}};
+
+START_TEST(public_models_become_networks)
+{
+  struct mafat_network *n;
+  const char *folder = getenv("MAFAT_MODELS");
+  char path[1024];
+  snprintf(path, sizeof path, "%s/tflite/%s.tflite", folder ? folder : "", models[_i].name);
+  if (!folder || access(path, R_OK) != 0) {
+    printf("test_tflite_import: skipped %s: MAFAT_MODELS names no folder that has it\n", models[_i].name);
+    return;
+  }
+  int code = mafat_tflite_network_read(&n, path, &diagnostic);
+  if (models[_i].layers == 0) {
+    ck_assert_int_eq(code, MAFAT_EUNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(diagnostic.text, "by this version"));
+    return;
+  }
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(n->n_layers, models[_i].layers);
+  mafat_network_close(&n);
+}
+END_TEST
+
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+
+Suite *tflite_import_suite(void)
+{
+  Suite *suite = suite_create("tflite_import");
+  TCase *computing = tcase_create("computing");
+  tcase_add_loop_test(computing, operators_compute_what_tflite_computes, 0, COUNT(expected));
+  suite_add_tcase(suite, computing);
+  TCase *importing = tcase_create("importing");
+  tcase_add_test(importing, weights_stay_in_the_file);
+  tcase_add_test(importing, same_pads_behind);
+  tcase_add_test(importing, pads_become_part_of_the_window);
+  tcase_add_loop_test(importing, layers_are_as_few_as_can_be, 0, COUNT(sizes));
+  tcase_add_test(importing, inputs_and_outputs_have_names);
+  tcase_add_loop_test(importing, public_models_become_networks, 0, COUNT(models));
+  suite_add_tcase(suite, importing);
+  TCase *refusing = tcase_create("refusing");
+  tcase_set_timeout(refusing, 60);
+  tcase_add_loop_test(refusing, other_models_are_refused, 0, COUNT(refusals));
+  tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, COUNT(expected));
+  tcase_add_loop_test(refusing, every_allocation_may_fail, 0, COUNT(expected));
+  suite_add_tcase(suite, refusing);
+  return suite;
+}
