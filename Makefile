@@ -105,6 +105,7 @@ $(call objects,$(addprefix runner/kinds/,lanes.c normalize.c reduce.c)): EXTRA =
 # Kernels are written once and compiled once per level. In sections: run_inference.ld sorts them by which networks and plans need them.
 KERNEL = -O3 -ffunction-sections
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
+$(BUILD)/obj/runner/kernels/functions.o: EXTRA = -O3 -fno-math-errno -fno-trapping-math
 $(BUILD)/obj/runner/kernels/portable.o: EXTRA = $(KERNEL)
 $(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = $(KERNEL) -march=x86-64-v3 $(PLAIN)
 $(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = $(KERNEL) -march=x86-64-v4 -mprefer-vector-width=512 $(PLAIN)

@@ -11,9 +11,40 @@ void mafat_count_share(struct mafat_counting *c, double units)
   c->threads = units < 1 ? 1 : units / rounds;
 }
 
+/* Functions that are no level's are computed a few lanes at a time, or one. */
+double mafat_counting_activation_price(const struct mafat_activating *a)
+{
+  switch (a->kind) {
+  case MAFAT_LINEAR:
+  case MAFAT_LEAKY:
+  case MAFAT_RELU:
+  case MAFAT_RELU6:
+  case MAFAT_RAMP:
+  case MAFAT_HARDTAN:
+  case MAFAT_CLIP:
+  case MAFAT_SLOPED:
+  case MAFAT_STEEP: return 0;
+  case MAFAT_SCALED_ELU:
+  case MAFAT_CELU:
+  case MAFAT_GELU_TANH:
+  case MAFAT_SCALED_SWISH:
+  case MAFAT_EXACT_TANH:
+  case MAFAT_EXP: return 4;
+  case MAFAT_GELU:
+  case MAFAT_ERF:
+  case MAFAT_SIN:
+  case MAFAT_COS:
+  case MAFAT_LOG: return 12;
+  case MAFAT_SOFTPLUS:
+  case MAFAT_POW: return 30;
+  default: return 1;
+  }
+}
+
 void mafat_count_activation(struct mafat_counting *c, double outputs)
 {
-  if (mafat_counting_is_costly(&c->layer->activation)) mafat_count(c, MAFAT_TERM_COSTLY, outputs);
+  double price = mafat_counting_activation_price(&c->layer->activation);
+  if (price > 0) mafat_count(c, MAFAT_TERM_COSTLY, outputs * price);
 }
 
 /* ---- register tiles ---- */

@@ -84,22 +84,8 @@ void mafat_count_share(struct mafat_counting *c, double units);
 void mafat_count_bytes(struct mafat_counting *c, enum mafat_term far, enum mafat_term cold, double bytes,
                        double distance);
 
-/* Does an activation take time by itself? */
-static inline bool mafat_counting_is_costly(const struct mafat_activating *a)
-{
-  switch (a->kind) {
-  case MAFAT_LINEAR:
-  case MAFAT_LEAKY:
-  case MAFAT_RELU:
-  case MAFAT_RELU6:
-  case MAFAT_RAMP:
-  case MAFAT_HARDTAN:
-  case MAFAT_CLIP:
-  case MAFAT_SLOPED:
-  case MAFAT_STEEP: return false;
-  default: return true;
-  }
-}
+/* What an activation takes by itself, in what a logistic one does: 0 of those that a kernel makes beside its stores. */
+double mafat_counting_activation_price(const struct mafat_activating *a);
 
 /* Outputs through the layer's activation, where that is so. */
 void mafat_count_activation(struct mafat_counting *c, double outputs);

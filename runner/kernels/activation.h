@@ -6,6 +6,7 @@
 #define MAFAT_RUNNER_KERNELS_ACTIVATION_H
 
 #include "network/network.h"
+#include "runner/kernels/functions.h"
 
 #include <stdint.h>
 
@@ -118,7 +119,8 @@ static inline float activate_scalar(float x, struct mafat_activating a)
   }
   case MAFAT_HARD_SIGMOID: return clip(scalar_madd(a.a, x, a.b), 0.0f, 1.0f);
   case MAFAT_HARD_SWISH: return x * (clip(x + 3.0f, 0.0f, 6.0f) * (1.0f / 6.0f));
-  default: return x;
+  case MAFAT_LINEAR: return x;
+  default: mafat_functions_activate(&x, 1, a); return x;
   }
 }
 
@@ -152,8 +154,10 @@ static void activate_array(float *x, size_t n, struct mafat_activating a)
     CASE(MAFAT_STEEP);
     CASE(MAFAT_HARD_SIGMOID);
     CASE(MAFAT_HARD_SWISH);
-  default:
+  case MAFAT_LINEAR:
     break;
+  default:
+    mafat_functions_activate(x, n, a);
   }
 #undef CASE
 }

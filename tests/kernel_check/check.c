@@ -48,7 +48,7 @@ float random_float(void)
 
 struct mafat_activating random_activation(void)
 {
-  int kind = one_in(2) ? random_in(MAFAT_LINEAR, MAFAT_RELU) : random_in(0, MAFAT_N_ACTIVATIONS - 1);
+  int kind = one_in(2) ? random_in(MAFAT_LINEAR, MAFAT_RELU) : random_in(0, MAFAT_EXACT_GENTLE - 1);
   float p = random_float();
   return mafat_exact_activating((enum mafat_activation)kind, p, random_float());
 }

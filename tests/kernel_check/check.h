@@ -31,7 +31,7 @@ enum values {
   MIXED,     /* all of these */
   N_VALUES
 };
-struct mafat_activating random_activation(void); /* the usual ones half of the time */
+struct mafat_activating random_activation(void); /* the usual ones half of the time; none that is steep */
 enum values random_values(void); /* ordinary ones half of the time */
 static inline bool has_denormals(enum values v) { return v == TINY || v == MIXED; }
 const char *values_name(enum values v);

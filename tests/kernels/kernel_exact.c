@@ -10,7 +10,48 @@ struct mafat_activating mafat_exact_activating(enum mafat_activation kind, float
   case MAFAT_SLOPED: return (struct mafat_activating){kind, fmaxf(fabsf(p), FLT_MIN), 0};
   case MAFAT_STEEP: return (struct mafat_activating){kind, q * 1.5f, 0};
   case MAFAT_HARD_SIGMOID: return (struct mafat_activating){kind, .2f + .1f * p, .5f + .1f * q};
+  case MAFAT_SCALED_ELU: return (struct mafat_activating){kind, 1 + .6f * p, 1 + .05f * q};
+  case MAFAT_CELU: return (struct mafat_activating){kind, .2f + fabsf(p), 0};
+  case MAFAT_SCALED_SWISH: return (struct mafat_activating){kind, 1.1f + p, 0};
+  case MAFAT_AFFINE:
+  case MAFAT_THRESHOLDED: return (struct mafat_activating){kind, p, q};
+  case MAFAT_POW: return (struct mafat_activating){kind, 3 * p, 0};
   default: return mafat_activating(kind);
+  }
+}
+
+/* Of those that are no kernel's. */
+static double exact_function(double x, enum mafat_activation kind, double a, double b)
+{
+  const double sqrt_2 = 1.41421356237309504880, sqrt_8_by_pi = 1.59576912160573071176;
+  switch (kind) {
+  case MAFAT_SCALED_ELU: return x > 0 ? b * x : a * b * expm1(x);
+  case MAFAT_CELU: return x > 0 ? x : a * expm1(x / a);
+  case MAFAT_SOFTPLUS: return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+  case MAFAT_SOFTSIGN: return x / (1 + fabs(x));
+  case MAFAT_GELU: return x / 2 * erfc(-x / sqrt_2);
+  case MAFAT_GELU_TANH: return x / (1 + exp(-sqrt_8_by_pi * (x + .044715 * x * x * x)));
+  case MAFAT_SCALED_SWISH: return x / (1 + exp(-a * x));
+  case MAFAT_EXACT_TANH: return tanh(x);
+  case MAFAT_ERF: return erf(x);
+  case MAFAT_ABS: return fabs(x);
+  case MAFAT_NEG: return -x;
+  case MAFAT_AFFINE: return a * x + b;
+  case MAFAT_SIN: return sin(x);
+  case MAFAT_COS: return cos(x);
+  case MAFAT_THRESHOLDED: return x > a ? x : 0;
+  case MAFAT_EXP: return exp(x);
+  case MAFAT_LOG: return log(x);
+  case MAFAT_SQRT: return sqrt(x);
+  case MAFAT_RECIPROCAL: return 1 / x;
+  case MAFAT_RSQRT: return 1 / sqrt(x);
+  case MAFAT_SQUARE: return x * x;
+  case MAFAT_POW: return pow(x, a);
+  case MAFAT_CEIL: return ceil(x);
+  case MAFAT_FLOOR: return floor(x);
+  case MAFAT_ROUND: return nearbyint(x);
+  case MAFAT_SIGN: return (x > 0) - (x < 0);
+  default: assert(!"activation without a formula"); return 0;
   }
 }
 
@@ -44,7 +85,7 @@ double mafat_exact_activation(double x, const struct mafat_activating *f)
   case MAFAT_STEEP: return x > 0 ? x : a * x;
   case MAFAT_HARD_SIGMOID: return fmin(fmax(a * x + b, 0), 1);
   case MAFAT_HARD_SWISH: return x * fmin(fmax(x + 3, 0), 6) / 6;
-  default: assert(!"activation without a formula"); return 0;
+  default: return exact_function(x, f->kind, a, b);
   }
 }
 

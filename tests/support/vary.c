@@ -197,7 +197,7 @@ static void vary_activations(struct mafat_network *n, uint64_t seed)
 {
   static const struct mafat_activating others[] = {
       {MAFAT_CLIP, -.5f, .75f}, {MAFAT_SLOPED, .25f, 0}, {MAFAT_STEEP, -.3f, 0}, {MAFAT_HARD_SIGMOID, .2f, .5f},
-      {MAFAT_HARD_SWISH, 0, 0}};
+      {MAFAT_HARD_SWISH, 0, 0}, {MAFAT_SCALED_ELU, 1.2f, 1.1f}, {MAFAT_GELU, 0, 0}, {MAFAT_SOFTPLUS, 0, 0}};
   struct test_rng rng = test_rng(seed + 3);
   for (int i = 0; i < n->n_layers; i++)
     if (n->layers[i].activation.kind != MAFAT_LINEAR && test_random_chance(&rng, 25))

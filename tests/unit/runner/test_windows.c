@@ -60,7 +60,7 @@ static struct mafat_activating random_activation(struct test_rng *rng)
   float p[2];
   for (int i = 0; i < 2; i++) p[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
   if (test_random_chance(rng, 30)) return mafat_activating(MAFAT_LEAKY);
-  return mafat_exact_activating((enum mafat_activation)test_random_int(rng, 0, MAFAT_N_ACTIVATIONS - 1), p[0], p[1]);
+  return mafat_exact_activating((enum mafat_activation)test_random_int(rng, 0, MAFAT_EXACT_GENTLE - 1), p[0], p[1]);
 }
 
 /* A layer as a cfg can have it, then given another window; false where a pool would not see the map. */
