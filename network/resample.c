@@ -39,7 +39,7 @@ struct mafat_tap mafat_resample_tap(const struct mafat_resample *r, bool axis_y,
   double last = in - 1, point = point_of(r->coordinates, axis_y ? &r->y : &r->x, in, out);
   if (r->interpolation == MAFAT_INTERPOLATE_NEAREST) point = nearest(r->rounding, point);
   point = point > 0 ? point < last ? point : last : 0;
-  struct mafat_tap tap = {(int)point, (int)point, (float)(point - floor(point))};
+  struct mafat_tap tap = {(int)point, (int)point, (float)(point - (int)point)};
   if (tap.weight > 0) tap.next++;
   return tap;
 }
