@@ -20,7 +20,8 @@ struct columns {
 static struct columns columns_of(const struct mafat_layer *l, int begin, int end)
 {
   struct columns c = {.begin = begin, .n = mafat_min(end - begin, COLUMNS)};
-  for (int i = 0; i < c.n; i++) c.taps[i] = mafat_resample_tap(l->resample, false, l->in.w, begin + i);
+  const struct mafat_points points = mafat_resample_points(l->resample, false, l->in.w);
+  for (int i = 0; i < c.n; i++) c.taps[i] = mafat_points_tap(&points, begin + i);
   c.first = c.taps[0].at;
   return c;
 }
@@ -80,10 +81,11 @@ static void make_run(const struct mafat_worker *w, const struct mafat_step *step
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
   const struct mafat_sources *sources = mafat_layer_sources(l);
+  const struct mafat_points points = mafat_resample_points(l->resample, true, l->in.h);
   struct row row = {.to_pixel = (size_t)mafat_tensors_pixel_floats(t, step->layer, run->out_block),
                     .from_pixel = (size_t)mafat_tensors_pixel_floats(t, run->tensor, run->block)};
   for (int y = step->out.y.begin; y < step->out.y.end; y++) {
-    struct mafat_tap tap = mafat_resample_tap(l->resample, true, l->in.h, y);
+    struct mafat_tap tap = mafat_points_tap(&points, y);
     row.to = mafat_tensors_pixel(t, step->layer, run->out_block, y, c->begin) + run->out_lane;
     row.above = mafat_runs_read(t, sources, run, tap.at, c->first);
     row.below = mafat_runs_read(t, sources, run, tap.next, c->first);
