@@ -2,18 +2,26 @@
 
 #include <math.h>
 
-static double point_of(enum mafat_coordinates coordinates, const struct mafat_resample_axis *axis, int in, int out)
+struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool axis_y, int in)
 {
-  double scale = axis->scale > 0 ? axis->scale : (double)axis->size / in, length = in * scale;
-  switch (coordinates) {
-    case MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC:
-      return in / 2. * (1 - axis->size / length) + (out + .5) / scale - .5;
-    case MAFAT_COORDINATES_PYTORCH_HALF_PIXEL: return axis->size > 1 ? (out + .5) / scale - .5 : 0;
-    case MAFAT_COORDINATES_ALIGN_CORNERS: return axis->size > 1 ? out * (in - 1.) / (length - 1) : 0;
-    case MAFAT_COORDINATES_ASYMMETRIC: return out / scale;
-    case MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN: return (out + .5) / scale;
-    default: return (out + .5) / scale - .5;
+  const struct mafat_resample_axis *axis = axis_y ? &r->y : &r->x;
+  bool scaled = axis->scale > 0, nearest = r->interpolation == MAFAT_INTERPOLATE_NEAREST;
+  double length = scaled ? in * axis->scale : axis->size;
+  struct mafat_points p = {.5, scaled ? 1 : in, scaled ? axis->scale : axis->size, -.5, in, nearest, r->rounding};
+  bool centred = r->coordinates != MAFAT_COORDINATES_ASYMMETRIC && r->coordinates != MAFAT_COORDINATES_ALIGN_CORNERS;
+  if (!centred) p.shift = 0;
+  if (!centred || r->coordinates == MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN) p.offset = 0;
+  if (r->coordinates == MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC) p.offset += in / 2. * (1 - axis->size / length);
+  if (r->coordinates == MAFAT_COORDINATES_ALIGN_CORNERS) {
+    p.up = in - 1;
+    p.down = length - 1;
   }
+  if (axis->size > 1 || (r->coordinates != MAFAT_COORDINATES_ALIGN_CORNERS &&
+                         r->coordinates != MAFAT_COORDINATES_PYTORCH_HALF_PIXEL))
+    return p;
+  p.up = p.shift = p.offset = 0; /* a single output is the first pixel */
+  p.down = 1;
+  return p;
 }
 
 /* Scales are rounded to single precision: what by a scale of 8/3 lies on a pixel or between two is there. */
@@ -23,23 +31,13 @@ static double snap(double point)
   return fabs(point - halves) < 1e-7 * (1 + fabs(point)) ? halves : point;
 }
 
-static double nearest(enum mafat_rounding rounding, double point)
+double mafat_points_nearest(const struct mafat_points *p, double point)
 {
-  double p = snap(point);
-  switch (rounding) {
-    case MAFAT_ROUND_PREFER_CEIL: return floor(p + .5);
-    case MAFAT_ROUND_FLOOR: return floor(p);
-    case MAFAT_ROUND_CEIL: return ceil(p);
-    default: return ceil(p - .5);
+  double snapped = snap(point);
+  switch (p->rounding) {
+    case MAFAT_ROUND_PREFER_CEIL: return floor(snapped + .5);
+    case MAFAT_ROUND_FLOOR: return floor(snapped);
+    case MAFAT_ROUND_CEIL: return ceil(snapped);
+    default: return ceil(snapped - .5);
   }
-}
-
-struct mafat_tap mafat_resample_tap(const struct mafat_resample *r, bool axis_y, int in, int out)
-{
-  double last = in - 1, point = point_of(r->coordinates, axis_y ? &r->y : &r->x, in, out);
-  if (r->interpolation == MAFAT_INTERPOLATE_NEAREST) point = nearest(r->rounding, point);
-  point = point > 0 ? point < last ? point : last : 0;
-  struct mafat_tap tap = {(int)point, (int)point, (float)(point - floor(point))};
-  if (tap.weight > 0) tap.next++;
-  return tap;
 }

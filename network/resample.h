@@ -44,13 +44,35 @@ struct mafat_resample {
   struct mafat_resample_axis y, x;
 };
 
+/* An axis of `in` inputs: the point of output x lies at (x + shift) * up / down + offset. Where sizes or a scale say so
+ * it is on a pixel exactly. */
+struct mafat_points {
+  double shift, up, down, offset;
+  int in;
+  bool nearest;
+  enum mafat_rounding rounding;
+};
+
+struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool axis_y, int in);
+
 /* Output = (1 - weight) * input[at] + weight * input[next]; `next` is `at` where weight is 0. */
 struct mafat_tap {
   int at, next;
   float weight;
 };
 
-/* Of output `out` along an axis of `in` inputs. Both of its inputs rise with it. */
-struct mafat_tap mafat_resample_tap(const struct mafat_resample *r, bool axis_y, int in, int out);
+/* The number of the pixel that is the nearest to a point. */
+double mafat_points_nearest(const struct mafat_points *p, double point);
+
+/* Of output `out` along the axis. Both of its inputs rise with it. */
+static inline struct mafat_tap mafat_points_tap(const struct mafat_points *p, int out)
+{
+  double last = p->in - 1, point = (out + p->shift) * p->up / p->down + p->offset;
+  if (p->nearest) point = mafat_points_nearest(p, point);
+  point = point > 0 ? point < last ? point : last : 0;
+  int at = (int)point;
+  float weight = (float)(point - at);
+  return (struct mafat_tap){at, at + (weight > 0), weight};
+}
 
 #endif

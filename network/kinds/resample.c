@@ -25,9 +25,8 @@ static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
 {
   (void)operand;
-  int in = axis_y ? l->in.h : l->in.w;
-  return mafat_span(mafat_resample_tap(l->resample, axis_y, in, out.begin).at,
-                    mafat_resample_tap(l->resample, axis_y, in, out.end - 1).next + 1);
+  const struct mafat_points points = mafat_resample_points(l->resample, axis_y, axis_y ? l->in.h : l->in.w);
+  return mafat_span(mafat_points_tap(&points, out.begin).at, mafat_points_tap(&points, out.end - 1).next + 1);
 }
 
 const struct mafat_kind mafat_kind_resample = {

@@ -1,18 +1,19 @@
 /* Elements of maps in other places: each part by itself, behind what no part puts. */
 #include "runner/kinds/rearrange.h"
 
-bool mafat_moving_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in)
+int mafat_moving_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in)
 {
   struct mafat_span atoms = mafat_part_atoms(part, axis);
-  int rest = out - part->out_first[axis];
-  if (rest < 0) return false;
+  int rest = out - part->out_first[axis], n = 1;
+  if (rest < 0) return 0;
   for (int i = atoms.begin; i < atoms.end; i++) {
     const struct mafat_atom *a = &part->atoms[i];
     int index = mafat_min(rest / a->out_step, a->size - 1);
     rest -= index * a->out_step;
     in->at[a->in_axis] += index * a->in_step;
+    n = a->out_step == 1 ? a->size - index : 1;
   }
-  return rest == 0;
+  return rest == 0 ? n : 0;
 }
 
 bool mafat_moving_next_row(struct mafat_moving_rows *rows)

@@ -24,8 +24,9 @@ static inline int mafat_moving_extent(const struct mafat_moving *m, int axis)
   return axis == MAFAT_AXIS_H ? s.h : axis == MAFAT_AXIS_W ? s.w : s.c;
 }
 
-/* Does the part put something at index `out` along an axis? Then what this adds to where it is read is added. */
-bool mafat_moving_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in);
+/* What the part puts at index `out` along an axis is read where `in` becomes, to which it is added. Returns how many it
+ * puts there and right behind, each by an in_step of the axis' last atom farther on; 0: none. */
+int mafat_moving_locate(const struct mafat_part *part, int axis, int out, struct mafat_place *in);
 
 /* ---- rows ---- */
 

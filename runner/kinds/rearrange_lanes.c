@@ -1,36 +1,53 @@
-/* Channels that come from anywhere: a block of the output at a time, each of its lanes by itself. */
+/* Channels that come from anywhere: a block of the output at a time, lanes that the part's last atom of channels puts side
+ * by side together. */
 #include "runner/kinds/rearrange.h"
 
 #include <stdlib.h>
 
-/* The lanes of a block that the part puts something in, and what each adds to where it is read. */
-struct lanes {
-  const struct mafat_moving *moving;
-  int block, n;
-  int at[MAFAT_CHANNEL_BLOCK];
-  struct mafat_place in[MAFAT_CHANNEL_BLOCK];
+/* Lanes of a block, and what is added to where the first is read; each further one is read a step farther on. */
+struct group {
+  int lane, n;
+  struct mafat_place in;
 };
 
-static struct lanes lanes_of(const struct mafat_moving *m, int block)
+struct lanes {
+  const struct mafat_moving *moving;
+  int block, n_groups;
+  int axis, step;
+  struct group groups[MAFAT_CHANNEL_BLOCK];
+};
+
+static void find_lanes(struct lanes *l, const struct mafat_moving *m, int block)
 {
-  struct lanes l = {.moving = m, .block = block};
-  int channels = mafat_network_tensor_shape(m->tensors->network, m->layer).c;
-  for (int lane = 0; lane < MAFAT_CHANNEL_BLOCK && block * MAFAT_CHANNEL_BLOCK + lane < channels; lane++) {
-    struct mafat_place in = {{0, 0, 0}};
-    if (!mafat_moving_locate(m->part, MAFAT_AXIS_C, block * MAFAT_CHANNEL_BLOCK + lane, &in)) continue;
-    l.at[l.n] = lane;
-    l.in[l.n++] = in;
+  struct mafat_span atoms = mafat_part_atoms(m->part, MAFAT_AXIS_C);
+  const struct mafat_atom *last = mafat_span_is_empty(atoms) ? NULL : &m->part->atoms[atoms.end - 1];
+  int first = block * MAFAT_CHANNEL_BLOCK, channels = mafat_network_tensor_shape(m->tensors->network, m->layer).c;
+  l->moving = m;
+  l->block = block;
+  l->n_groups = 0;
+  l->axis = last ? last->in_axis : MAFAT_AXIS_C;
+  l->step = last ? last->in_step : 0;
+  for (int lane = 0, end = mafat_min(channels - first, MAFAT_CHANNEL_BLOCK); lane < end;) {
+    struct group g = {lane, 0, {{0, 0, 0}}};
+    int n = mafat_moving_locate(m->part, MAFAT_AXIS_C, first + lane, &g.in);
+    g.n = mafat_min(n, end - lane);
+    if (g.n > 0) l->groups[l->n_groups++] = g;
+    lane += mafat_max(g.n, 1);
   }
-  return l;
 }
 
-static struct mafat_place sum(struct mafat_place a, struct mafat_place b)
+/* Where a group's lane is read. */
+static struct mafat_place place_of(const struct lanes *l, const struct group *g, int lane, const struct mafat_place *in)
 {
-  for (int axis = 0; axis < MAFAT_N_AXES; axis++) a.at[axis] += b.at[axis];
-  return a;
+  struct mafat_place place;
+  for (int axis = 0; axis < MAFAT_N_AXES; axis++) place.at[axis] = in->at[axis] + g->in.at[axis];
+  place.at[l->axis] += lane * l->step;
+  return place;
 }
 
-/* What may lie beside the map, element by element. False: nothing is read for it. */
+/* ---- beside the map: element by element ---- */
+
+/* False: nothing is read for it. */
 static bool settle(const struct mafat_moving *m, struct mafat_place *in)
 {
   for (int axis = 0; axis < MAFAT_N_AXES; axis++) {
@@ -46,52 +63,98 @@ static void pick(const struct lanes *l, int y, const struct mafat_moving_columns
   struct mafat_place in = c->in;
   for (int i = 0; i < c->n; i++, in.at[c->in_axis] += c->in_step) {
     float *to = mafat_tensors_pixel(t, l->moving->layer, l->block, y, c->x + i * c->step);
-    for (int k = 0; k < l->n; k++) {
-      struct mafat_place from = sum(in, l->in[k]);
-      if (settle(l->moving, &from)) to[l->at[k]] = *mafat_moving_find(l->moving, from).at;
-    }
+    for (const struct group *g = l->groups; g < l->groups + l->n_groups; g++)
+      for (int k = 0; k < g->n; k++) {
+        struct mafat_place from = place_of(l, g, k, &in);
+        if (settle(l->moving, &from)) to[g->lane + k] = *mafat_moving_find(l->moving, from).at;
+      }
   }
 }
 
-static inline void copy(const float *from, ptrdiff_t from_step, float *to, ptrdiff_t to_step, int n)
+/* ---- inside ---- */
+
+/* Lanes that lie side by side in the output, and equally far apart in the input; so do columns of each. */
+struct square {
+  const float *from;
+  ptrdiff_t apart, column; /* in the input: of lanes, of columns */
+  int lane, n;
+};
+
+/* A group's lanes from the k-th on, as many as are such a square; *columns: of these at most. */
+static struct square square_of(const struct lanes *l, const struct group *g, int k,
+                               const struct mafat_moving_columns *c, const struct mafat_place *in, int *columns)
 {
-  for (int i = 0; i < n; i++) to[i * to_step] = from[i * from_step];
+  struct mafat_moving_channel at = mafat_moving_find(l->moving, place_of(l, g, k, in));
+  struct square s = {at.at, l->step, c->in_step, g->lane + k, g->n - k};
+  if (l->axis == MAFAT_AXIS_H) s.n = 1;
+  if (l->axis == MAFAT_AXIS_W) s.apart *= at.pixel;
+  if (l->axis == MAFAT_AXIS_C) {
+    if (l->step) s.n = mafat_min(s.n, (l->step > 0 ? at.after : at.before) / abs(l->step) + 1);
+    at.after -= mafat_max((s.n - 1) * l->step, 0); /* what there is behind and before all lanes */
+    at.before -= mafat_max((s.n - 1) * -l->step, 0);
+  }
+  if (c->in_axis == MAFAT_AXIS_W) s.column *= at.pixel;
+  else if (c->in_step) *columns = mafat_min(*columns, (c->in_step > 0 ? at.after : at.before) / abs(c->in_step) + 1);
+  return s;
 }
 
-/* Columns from c's i-th on: as many as lie equally far apart for each lane, at most `most`. Returns how many. */
-static int copy_lanes(const struct lanes *l, int y, const struct mafat_moving_columns *c, int i, int most)
+static inline void copy(const struct square *s, float *to, ptrdiff_t to_column, int columns, int lanes)
+{
+  const float *from = s->from;
+  to += s->lane;
+  for (int i = 0; i < columns; i++, from += s->column, to += to_column)
+    for (int k = 0; k < lanes; k++) to[k] = from[k * s->apart];
+}
+
+/* Known numbers of lanes make loops without ends. */
+static void copy_square(const struct square *s, float *to, ptrdiff_t to_column, int columns)
+{
+  switch (s->n) {
+    case 1: copy(s, to, to_column, columns, 1); break;
+    case 2: copy(s, to, to_column, columns, 2); break;
+    case MAFAT_CHANNEL_BLOCK: copy(s, to, to_column, columns, MAFAT_CHANNEL_BLOCK); break;
+    default: copy(s, to, to_column, columns, s->n);
+  }
+}
+
+enum { NEAR = 64 }; /* pixels of a block that a cache holds while its lanes are put there in turn */
+
+/* Columns from c's i-th on: as many as lie equally far apart for each lane. Returns how many. */
+static int copy_columns(const struct lanes *l, int y, const struct mafat_moving_columns *c, int i)
 {
   const struct mafat_tensors *t = l->moving->tensors;
-  struct mafat_moving_channel from[MAFAT_CHANNEL_BLOCK];
+  struct square squares[MAFAT_CHANNEL_BLOCK];
   struct mafat_place in = c->in;
-  bool across = c->in_axis == MAFAT_AXIS_W;
-  int n = mafat_min(c->n - i, most);
+  int n = 0, columns = mafat_min(c->n - i, NEAR);
   in.at[c->in_axis] += i * c->in_step;
-  for (int k = 0; k < l->n; k++) {
-    from[k] = mafat_moving_find(l->moving, sum(in, l->in[k]));
-    if (across || c->in_step == 0) continue;
-    n = mafat_min(n, (c->in_step > 0 ? from[k].after : from[k].before) / abs(c->in_step) + 1);
-  }
+  for (const struct group *g = l->groups; g < l->groups + l->n_groups; g++)
+    for (int k = 0; k < g->n; k += squares[n++].n) squares[n] = square_of(l, g, k, c, &in, &columns);
   float *to = mafat_tensors_pixel(t, l->moving->layer, l->block, y, c->x + i * c->step);
-  ptrdiff_t to_step = (ptrdiff_t)mafat_tensors_pixel_floats(t, l->moving->layer, l->block) * c->step;
-  for (int k = 0; k < l->n; k++)
-    copy(from[k].at, across ? (ptrdiff_t)from[k].pixel * c->in_step : c->in_step, to + l->at[k], to_step, n);
-  return n;
+  ptrdiff_t to_column = (ptrdiff_t)mafat_tensors_pixel_floats(t, l->moving->layer, l->block) * c->step;
+  for (int k = 0; k < n; k++) copy_square(&squares[k], to, to_column, columns);
+  return columns;
 }
 
-enum { NEAR = 64 }; /* pixels of a block that a cache holds while its lanes are put there one by one */
+static void move_row(const struct lanes *l, int y, const struct mafat_place *in, bool clipped)
+{
+  for (struct mafat_moving_columns c = mafat_moving_columns(l->moving, *in, true); mafat_moving_next_columns(&c);) {
+    if (clipped) pick(l, y, &c);
+    for (int i = 0; i < c.n && !clipped;) i += copy_columns(l, y, &c, i);
+  }
+}
+
+enum { BLOCKS = 8 }; /* at a time: they often read the same pixels */
 
 void mafat_moving_lanes(const struct mafat_moving *m)
 {
   bool clipped = mafat_part_leaves(m->part, m->operand->shape);
-  int channels = mafat_network_tensor_shape(m->tensors->network, m->layer).c;
-  for (int block = 0; block < mafat_n_blocks(channels); block++) {
-    struct lanes l = lanes_of(m, block);
-    if (l.n == 0) continue;
+  int n_blocks = mafat_n_blocks(mafat_network_tensor_shape(m->tensors->network, m->layer).c);
+  struct lanes lanes[BLOCKS];
+  for (int block = 0; block < n_blocks; block += BLOCKS) {
+    int n = mafat_min(n_blocks - block, BLOCKS);
+    for (int i = 0; i < n; i++) find_lanes(&lanes[i], m, block + i);
     for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
-      for (struct mafat_moving_columns c = mafat_moving_columns(m, rows.in, true); mafat_moving_next_columns(&c);) {
-        if (clipped) pick(&l, rows.y - 1, &c);
-        for (int i = 0; i < c.n && !clipped; i += copy_lanes(&l, rows.y - 1, &c, i, NEAR)) continue;
-      }
+      for (int i = 0; i < n; i++)
+        if (lanes[i].n_groups > 0) move_row(&lanes[i], rows.y - 1, &rows.in, clipped);
   }
 }

@@ -17,7 +17,7 @@ static inline void copy_channels(const struct row *r, int channels)
   const float *from = r->from;
   float *to = r->to;
   for (int i = 0; i < r->n; i++, from += r->from_pixel, to += r->to_pixel)
-    for (int c = 0; c < channels; c++) to[c] = from[c];
+    memcpy(to, from, (size_t)channels * sizeof *to);
 }
 
 /* Known numbers make copies of a few instructions. */

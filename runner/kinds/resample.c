@@ -4,7 +4,12 @@
 
 #include "runner/kinds/rows.h"
 
-enum { COLUMNS = 64 }; /* whose taps are known at a time */
+#include <string.h>
+
+enum {
+  COLUMNS = 64, /* whose taps are known at a time */
+  COLOURS = 3
+};
 
 /* Columns of the output from `begin` on, and what they read. */
 struct columns {
@@ -15,7 +20,8 @@ struct columns {
 static struct columns columns_of(const struct mafat_layer *l, int begin, int end)
 {
   struct columns c = {.begin = begin, .n = mafat_min(end - begin, COLUMNS)};
-  for (int i = 0; i < c.n; i++) c.taps[i] = mafat_resample_tap(l->resample, false, l->in.w, begin + i);
+  const struct mafat_points points = mafat_resample_points(l->resample, false, l->in.w);
+  for (int i = 0; i < c.n; i++) c.taps[i] = mafat_points_tap(&points, begin + i);
   c.first = c.taps[0].at;
   return c;
 }
@@ -33,23 +39,29 @@ static inline void copy_row(const struct row *r, const struct columns *c, int n)
   float *to = r->to;
   for (int i = 0; i < c->n; i++, to += r->to_pixel) {
     const float *from = r->above + (size_t)(c->taps[i].at - c->first) * r->from_pixel;
-    for (int k = 0; k < n; k++) to[k] = from[k];
+    memcpy(to, from, (size_t)n * sizeof *to);
+  }
+}
+
+/* Of n channels: corners of the input's pixels around the point, and how near right and lower ones are. */
+static inline void mix(float *restrict to, const float *const corners[4], float across, float down, int n)
+{
+  const float *restrict a = corners[0], *restrict b = corners[1], *restrict c = corners[2], *restrict d = corners[3];
+  for (int k = 0; k < n; k++) {
+    float upper = a[k] * (1 - across) + b[k] * across;
+    float lower = c[k] * (1 - across) + d[k] * across;
+    to[k] = upper * (1 - down) + lower * down;
   }
 }
 
 static inline void mix_row(const struct row *r, const struct columns *c, int n)
 {
-  float *restrict to = r->to;
+  float *to = r->to;
   for (int i = 0; i < c->n; i++, to += r->to_pixel) {
     size_t left = (size_t)(c->taps[i].at - c->first) * r->from_pixel;
     size_t right = (size_t)(c->taps[i].next - c->first) * r->from_pixel;
-    float across = c->taps[i].weight, down = r->weight;
-    const float *above = r->above, *below = r->below;
-    for (int k = 0; k < n; k++) {
-      float upper = above[left + (size_t)k] * (1 - across) + above[right + (size_t)k] * across;
-      float lower = below[left + (size_t)k] * (1 - across) + below[right + (size_t)k] * across;
-      to[k] = upper * (1 - down) + lower * down;
-    }
+    const float *const corners[] = {r->above + left, r->above + right, r->below + left, r->below + right};
+    mix(to, corners, c->taps[i].weight, r->weight, n);
   }
 }
 
@@ -57,6 +69,7 @@ static inline void mix_row(const struct row *r, const struct columns *c, int n)
 static void make_row(const struct row *r, const struct columns *c, int n, bool linear)
 {
   if (linear && n == MAFAT_CHANNEL_BLOCK) mix_row(r, c, MAFAT_CHANNEL_BLOCK);
+  else if (linear && n == COLOURS) mix_row(r, c, COLOURS);
   else if (linear) mix_row(r, c, n);
   else if (n == MAFAT_CHANNEL_BLOCK) copy_row(r, c, MAFAT_CHANNEL_BLOCK);
   else copy_row(r, c, n);
@@ -68,10 +81,11 @@ static void make_run(const struct mafat_worker *w, const struct mafat_step *step
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
   const struct mafat_sources *sources = mafat_layer_sources(l);
+  const struct mafat_points points = mafat_resample_points(l->resample, true, l->in.h);
   struct row row = {.to_pixel = (size_t)mafat_tensors_pixel_floats(t, step->layer, run->out_block),
                     .from_pixel = (size_t)mafat_tensors_pixel_floats(t, run->tensor, run->block)};
   for (int y = step->out.y.begin; y < step->out.y.end; y++) {
-    struct mafat_tap tap = mafat_resample_tap(l->resample, true, l->in.h, y);
+    struct mafat_tap tap = mafat_points_tap(&points, y);
     row.to = mafat_tensors_pixel(t, step->layer, run->out_block, y, c->begin) + run->out_lane;
     row.above = mafat_runs_read(t, sources, run, tap.at, c->first);
     row.below = mafat_runs_read(t, sources, run, tap.next, c->first);

@@ -1,80 +1,46 @@
 /* Elements in other places: what comes where is what the atoms say, element by element, bit by bit, whatever the plan;
  * rows and columns of the output read what the geometry says, and no more; and what cannot be is refused. */
 #include "network/rearrange.h"
-#include "predictor/layout.h"
-#include "runner/executor.h"
-#include "runner/weights/weights.h"
-#include "tests/support/support.h"
+#include "tests/support/problem.h"
 
 #include <check.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 Suite *rearrange_suite(void);
 
-enum { RELU, CROP, READER, MOST_PARTS = 4 }; /* layers */
+enum { MOST_PARTS = 4 };
 
-/* A network whose last layer rearranges what there is: the picture, the same without what is below zero, rows
- * and columns of that; and what it should put out. */
+/* What the layer should put out. */
 struct problem {
-  struct mafat_network *network;
+  struct test_problem base;
   struct mafat_layer *layer;
-  float *input;    /* [c][h][w] */
   float *expected; /* [c][h][w] */
 };
 
 /* ---- problems ---- */
 
-static struct problem begin_problem(struct test_rng *rng, struct mafat_shape in, struct mafat_shape out, int n_parts)
+/* Operands have one of two heights and widths. */
+static struct problem begin_problem(struct test_rng *rng, struct mafat_shape one, struct mafat_shape two,
+                                    struct mafat_shape out, int n_parts)
 {
-  struct problem p;
-  char cfg[256];
-  snprintf(cfg, sizeof cfg, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n[activation]\nactivation=relu\n"
-           "[crop]\ncrop_height=%d\ncrop_width=%d\nnoadjust=1\n[activation]\nactivation=linear\n", in.h, in.w, in.c,
-           (in.h + 1) / 2, (in.w + 1) / 2);
-  p.network = test_network(cfg);
-  p.layer = &p.network->layers[READER];
-  p.layer->type = MAFAT_REARRANGE;
+  struct problem p = {.expected = NULL};
+  test_problem_open(&p.base, rng, MAFAT_REARRANGE, one, two);
+  p.layer = p.base.layer;
   struct mafat_rearrange *r = p.layer->rearrange = calloc(1, sizeof *r + MOST_PARTS * sizeof *r->parts);
   *r = (struct mafat_rearrange){.shape = out, .fill = (float)test_random_int(rng, -2, 2), .n_parts = n_parts};
-  free(p.layer->operands[0].sources.list);
-  p.layer->n_operands = 0;
-  p.input = malloc((size_t)mafat_shape_elements(in) * sizeof *p.input);
-  for (int i = 0; i < mafat_shape_elements(in); i++) p.input[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
   return p;
 }
 
 static void release_problem(struct problem *p)
 {
-  free(p->input);
   free(p->expected);
-  mafat_network_close(&p->network);
+  test_problem_close(&p->base);
 }
 
-static void add_operand(const struct problem *p, int tensor)
+static struct mafat_shape random_shape(struct test_rng *rng)
 {
-  struct mafat_shape s = mafat_network_tensor_shape(p->network, tensor);
-  struct mafat_source all = {tensor, 0, s.c, 0, s.h};
-  test_add_operand(p->layer, &(struct mafat_operand){{&all, 1, 1}, s, false});
-}
-
-/* Some rows and channels of any tensor, or several such. */
-static struct mafat_shape add_random_operand(struct test_rng *rng, const struct problem *p)
-{
-  int tensor = mafat_network_above(p->network, test_random_int(rng, 0, READER)), k = p->layer->n_operands;
-  add_operand(p, tensor);
-  struct mafat_operand *o = &p->layer->operands[k];
-  if (test_random_chance(rng, 50)) {
-    struct mafat_source *s = o->sources.list;
-    s->first = test_random_int(rng, 0, o->shape.c - 1);
-    s->first_row = test_random_int(rng, 0, o->shape.h - 1);
-    o->shape.c = s->n = test_random_int(rng, 1, o->shape.c - s->first);
-    o->shape.h = s->n_rows = test_random_int(rng, 1, o->shape.h - s->first_row);
-  }
-  if (test_random_chance(rng, 40)) test_weave(rng, p->network, READER, k);
-  return o->shape;
+  return (struct mafat_shape){test_random_int(rng, 1, 12), test_random_int(rng, 1, 20), test_random_int(rng, 1, 45)};
 }
 
 static void get_extents(struct mafat_shape s, int extents[MAFAT_N_AXES])
@@ -124,34 +90,25 @@ static void place_atoms(struct test_rng *rng, struct mafat_part *part, struct ma
 /* Parts one behind the other along an axis of the output. */
 static struct problem random_problem(struct test_rng *rng)
 {
-  struct mafat_shape in = {test_random_int(rng, 1, 12), test_random_int(rng, 1, 20), test_random_int(rng, 1, 45)};
-  struct mafat_shape out = {test_random_int(rng, 1, 12), test_random_int(rng, 1, 20), test_random_int(rng, 1, 45)};
+  const struct mafat_shape in[] = {random_shape(rng), random_shape(rng)}, out = random_shape(rng);
   int axis = test_random_int(rng, 0, 2), extents[MAFAT_N_AXES], n = test_random_int(rng, 1, MOST_PARTS);
   get_extents(out, extents);
   if (n > extents[axis]) n = extents[axis];
-  struct problem p = begin_problem(rng, in, out, n);
+  struct problem p = begin_problem(rng, in[0], in[1], out, n);
   for (int k = 0; k < n; k++) {
     struct mafat_part *part = &p.layer->rearrange->parts[k];
-    struct mafat_shape shape = add_random_operand(rng, &p);
+    const struct mafat_shape *shape = &in[test_random_int(rng, 0, 1)];
+    test_problem_add(&p.base, rng, *shape);
     for (int other = 0; other < MAFAT_N_AXES; other++) {
       struct mafat_span place = mafat_span_share(extents[other], other == axis ? n : 1, other == axis ? k : 0);
       add_atoms(rng, part, other, place.begin, place.end);
     }
-    place_atoms(rng, part, shape);
+    place_atoms(rng, part, *shape);
   }
   return p;
 }
 
 /* ---- what they mean ---- */
-
-static float tensor_at(const struct problem *p, int tensor, int c, int y, int x)
-{
-  struct mafat_shape s = mafat_network_picture_shape(p->network);
-  const struct mafat_layer *crop = &p->network->layers[CROP];
-  if (tensor == CROP) y += crop->crop_y, x += crop->crop_x;
-  float value = p->input[(c * s.h + y) * s.w + x];
-  return tensor == mafat_network_picture(p->network) || value > 0 ? value : 0;
-}
 
 static bool bring_inside(enum mafat_outside outside, int *at, int extent)
 {
@@ -185,9 +142,8 @@ static void expect_part(struct problem *p, int k)
     bool reads = bring_inside(part->outside, &in[MAFAT_AXIS_H], o->shape.h);
     reads = bring_inside(part->outside, &in[MAFAT_AXIS_W], o->shape.w) && reads;
     if (!bring_inside(part->outside, &in[MAFAT_AXIS_C], o->shape.c) || !reads) continue;
-    const struct mafat_source *source = test_source_at(o, &in[MAFAT_AXIS_C], &in[MAFAT_AXIS_H]);
     p->expected[(out[MAFAT_AXIS_C] * s.h + out[MAFAT_AXIS_H]) * s.w + out[MAFAT_AXIS_W]] =
-        tensor_at(p, source->tensor, in[MAFAT_AXIS_C], in[MAFAT_AXIS_H], in[MAFAT_AXIS_W]);
+        (float)test_problem_at(&p->base, k, in[MAFAT_AXIS_C], in[MAFAT_AXIS_H], in[MAFAT_AXIS_W]);
   }
 }
 
@@ -195,75 +151,22 @@ static void expect_part(struct problem *p, int k)
 static void end_problem(struct problem *p)
 {
   struct mafat_rearrange *r = p->layer->rearrange;
-  struct mafat_diagnostic d = {""};
   size_t elements = (size_t)mafat_shape_elements(r->shape);
   p->expected = malloc(elements * sizeof *p->expected);
   for (size_t i = 0; i < elements; i++) p->expected[i] = r->fill;
   for (int k = 0; k < r->n_parts; k++) expect_part(p, k);
-  int code = mafat_layer_infer(p->layer, &(struct mafat_subject){"test.cfg", 1, READER, "rearrange", &d});
-  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  for (int k = 0; k < r->n_parts; k++) {
-    code = mafat_network_check_operand(p->network, READER, k, &(struct mafat_subject){"test.cfg", 1, READER, "", &d});
-    ck_assert_msg(code == MAFAT_OK, "%s", d.text);
-  }
-  test_constants(p->network);
+  test_problem_infer(&p->base);
 }
 
-/* ---- what is computed ---- */
-
-static void run(const struct problem *p, const char *plan_text, int threads, float *out)
+static double expected_output(const void *problem, int c, int y, int x)
 {
-  struct mafat_plan_options options;
-  struct mafat_executor_options e_options;
-  struct mafat_executor *e = NULL;
-  struct mafat_weights *w = NULL;
-  mafat_plan_defaults(&options);
-  options.n_threads = threads;
-  options.small_bytes = 0;
-  struct mafat_plan *plan = test_plan_with(p->network, plan_text, &options);
-  struct mafat_layout *layout = test_layout(p->network, plan);
-  int fd = test_weights_file(p->network, 1);
-  ck_assert_int_eq(test_weights_from(&w, fd, p->network, p->network->n_layers, NULL, NULL), MAFAT_OK);
-  mafat_executor_defaults(&e_options);
-  ck_assert_int_eq(mafat_executor_open(&e, p->network, plan, layout, w, &e_options, NULL), MAFAT_OK);
-  memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, layout->total_bytes);
-  mafat_executor_set_input(e, p->input);
-  ck_assert_int_eq(mafat_executor_run(e, NULL), MAFAT_OK);
-  mafat_executor_read_output(e, p->network->n_layers - 1, out);
-  mafat_executor_close(&e);
-  mafat_weights_close(&w);
-  close(fd);
-  mafat_layout_close(&layout);
-  mafat_plan_close(&plan);
+  const struct problem *p = problem;
+  return (double)p->expected[(c * p->layer->out.h + y) * p->layer->out.w + x];
 }
 
-static void check_plan(const struct problem *p, const char *plan_text, int threads, int number)
+static void check(const struct problem *p, int number)
 {
-  struct mafat_shape s = p->layer->out;
-  size_t elements = (size_t)mafat_shape_elements(s);
-  float *found = malloc(elements * sizeof *found);
-  run(p, plan_text, threads, found);
-  for (size_t i = 0; i < elements; i++) {
-    int at = (int)i;
-    if (memcmp(&found[i], &p->expected[i], sizeof *found) != 0 && found[i] != p->expected[i])
-      ck_abort_msg("case %d, plan %s: output (%d, %d, %d) of %d x %d x %d is %.9g, expected %.9g", number, plan_text,
-                   at / s.w / s.h, at / s.w % s.h, at % s.w, s.h, s.w, s.c, (double)found[i], (double)p->expected[i]);
-  }
-  free(found);
-}
-
-static void check_plans(const struct problem *p, int number)
-{
-  char tiles[64];
-  check_plan(p, "1x1/NoCut", 1, number);
-  check_plan(p, "1x1/NoCut", 3, number);
-  check_plan(p, "rows1/NoCut", 1, number);
-  check_plan(p, "rows3/NoCut", 2, number);
-  check_plan(p, "panels/NoCut", 2, number);
-  snprintf(tiles, sizeof tiles, "1x1/%d/%dx%d", READER, mafat_min(p->layer->out.h, 3), mafat_min(p->layer->out.w, 2));
-  check_plan(p, tiles, 2, number);
-  snprintf(tiles, sizeof tiles, "%dx%d/NoCut", mafat_min(p->layer->out.h, 2), mafat_min(p->layer->out.w, 3));
-  check_plan(p, tiles, 1, number);
+  test_problem_check(&p->base, &(struct test_meaning){expected_output, p, number});
 }
 
 START_TEST(outputs_are_what_atoms_say)
@@ -272,7 +175,7 @@ START_TEST(outputs_are_what_atoms_say)
   for (int i = 0; i < 10; i++) {
     struct problem p = random_problem(&rng);
     end_problem(&p);
-    check_plans(&p, i);
+    check(&p, i);
     release_problem(&p);
   }
 }
@@ -334,7 +237,7 @@ END_TEST
 static const struct {
   const char *name;
   struct mafat_shape in, out;
-  struct mafat_part parts[MOST_PARTS]; /* of the picture */
+  struct mafat_part parts[MOST_PARTS];
 } cases[] = {
     {"channels shuffled", {5, 7, 24}, {5, 7, 24}, {{{{5, H, 1, H, 1}, {7, W, 1, W, 1}, {8, C, 3, C, 1}, {3, C, 1, C, 8}}, 4, {0}, {0}, 0}}},
     {"focus", {12, 14, 3}, {6, 7, 12}, {{{{6, H, 1, H, 2}, {7, W, 1, W, 2}, {3, C, 1, C, 1}}, 3, {0, 0, 0}, {0, 0, 0}, 0},
@@ -348,6 +251,8 @@ static const struct {
     {"flattened by channels", {4, 5, 20}, {1, 1, 400}, {{{{20, C, 20, C, 1}, {4, C, 5, H, 1}, {5, C, 1, W, 1}}, 3, {0}, {0}, 0}}},
     {"flattened by pixels", {4, 5, 20}, {1, 1, 400}, {{{{4, C, 100, H, 1}, {5, C, 20, W, 1}, {20, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
     {"a list as a map", {1, 1, 400}, {4, 5, 20}, {{{{20, C, 1, C, 20}, {4, H, 1, C, 5}, {5, W, 1, C, 1}}, 3, {0}, {0}, 0}}},
+    {"a pixel as columns", {1, 2, 40}, {1, 5, 8}, {{{{8, C, 1, C, 5}, {5, W, 1, C, 1}}, 2, {0}, {0, 1, 0}, 0}}},
+    {"a pixel as columns, from behind", {1, 2, 40}, {1, 5, 8}, {{{{8, C, 1, C, -5}, {5, W, 1, C, -1}}, 2, {0}, {0, 1, 39}, 0}}},
     {"pixels as a list", {4, 5, 20}, {1, 20, 20}, {{{{4, W, 5, H, 1}, {5, W, 1, W, 1}, {20, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
     {"heads as rows", {1, 10, 48}, {2, 10, 24}, {{{{10, W, 1, W, 1}, {2, H, 1, C, 24}, {24, C, 1, C, 1}}, 3, {0}, {0}, 0}}},
     {"heads as rows, transposed", {1, 10, 48}, {2, 24, 10}, {{{{10, C, 1, W, 1}, {2, H, 1, C, 24}, {24, W, 1, C, 1}}, 3, {0}, {0}, 0}}},
@@ -369,9 +274,9 @@ static struct problem case_problem(struct test_rng *rng, int number)
 {
   int n = 0;
   while (n < MOST_PARTS && cases[number].parts[n].n_atoms) n++;
-  struct problem p = begin_problem(rng, cases[number].in, cases[number].out, n);
+  struct problem p = begin_problem(rng, cases[number].in, cases[number].in, cases[number].out, n);
   memcpy(p.layer->rearrange->parts, cases[number].parts, (size_t)n * sizeof(struct mafat_part));
-  for (int k = 0; k < n; k++) add_operand(&p, mafat_network_picture(p.network));
+  for (int k = 0; k < n; k++) test_problem_add(&p.base, rng, cases[number].in);
   return p;
 }
 
@@ -387,7 +292,7 @@ START_TEST(files_get_what_they_ask_for)
   struct test_rng rng = test_rng(49000);
   struct problem p = case_problem(&rng, _i);
   end_problem(&p);
-  check_plans(&p, _i);
+  check(&p, _i);
   for (int k = 0; k < p.layer->n_operands; k++) {
     check_all_spans(p.layer, k, MAFAT_AXIS_H, _i);
     check_all_spans(p.layer, k, MAFAT_AXIS_W, _i);
@@ -437,14 +342,14 @@ static const struct {
 START_TEST(what_cannot_be_is_refused)
 {
   struct test_rng rng = test_rng(1);
+  const struct mafat_shape shape = {5, 5, 20};
   struct mafat_diagnostic d = {""};
-  struct problem p = begin_problem(&rng, (struct mafat_shape){5, 5, 20}, (struct mafat_shape){5, 5, 20}, 1);
+  struct problem p = begin_problem(&rng, shape, shape, shape, 1);
   p.layer->rearrange->parts[0] = faults[_i].part;
-  add_operand(&p, mafat_network_picture(p.network));
-  int code = mafat_layer_infer(p.layer, &(struct mafat_subject){"test.cfg", 1, READER, "rearrange", &d});
+  test_problem_add(&p.base, &rng, shape);
+  int code = mafat_layer_infer(p.layer, &(struct mafat_subject){"test.cfg", 1, 0, "rearrange", &d});
   ck_assert_int_eq(code, MAFAT_EFORMAT);
   ck_assert_msg(strstr(d.text, faults[_i].why) != NULL, "%s", d.text);
-  p.expected = NULL;
   release_problem(&p);
 }
 END_TEST

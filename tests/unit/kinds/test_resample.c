@@ -107,9 +107,10 @@ START_TEST(taps_rise_and_spans_hold_them)
   struct mafat_operand operand = {.shape = {in, in, 1}};
   struct mafat_layer l = {.type = MAFAT_RESAMPLE, .operands = &operand, .n_operands = 1, .resample = r};
   ck_assert_int_eq(mafat_layer_infer(&l, &(struct mafat_subject){"test.cfg", 1, 0, "resample", NULL}), MAFAT_OK);
+  struct mafat_points points = mafat_resample_points(r, true, in);
   struct mafat_tap before = {0, 0, 0};
   for (int y = 0; y < r->y.size; y++) {
-    struct mafat_tap tap = mafat_resample_tap(r, true, in, y);
+    struct mafat_tap tap = mafat_points_tap(&points, y);
     struct mafat_span one = mafat_layer_in_span(&l, 0, true, mafat_span(y, y + 1));
     struct mafat_span all = mafat_layer_in_span(&l, 0, true, mafat_span(0, y + 1));
     ck_assert(tap.at >= before.at && tap.next >= before.next && tap.next >= tap.at && tap.next <= tap.at + 1);
@@ -146,8 +147,9 @@ static const struct {
 
 START_TEST(taps_are_those_of_the_formats)
 {
+  struct mafat_points points = mafat_resample_points(&known[_i].r, true, known[_i].in);
   for (int y = 0; y < known[_i].r.y.size; y++) {
-    struct mafat_tap tap = mafat_resample_tap(&known[_i].r, true, known[_i].in, y);
+    struct mafat_tap tap = mafat_points_tap(&points, y);
     ck_assert_int_eq(tap.at, known[_i].at[y]);
     ck_assert_float_eq_tol(tap.weight, known[_i].weights[y], 1e-5f);
   }
