@@ -100,8 +100,8 @@ $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/imag
 
 # Loops over all of a weights file, while a layer waits for it.
 $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
-# Loops over lanes.
-$(call objects,$(addprefix runner/kinds/,lanes.c normalize.c reduce.c rearrange_lanes.c resample.c)): EXTRA = -O3
+# Loops over lanes: of vectors, not unrolled before.
+$(call objects,$(addprefix runner/kinds/,lanes.c normalize.c reduce.c rearrange_lanes.c resample.c)): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
 # Kernels are written once and compiled once per level. In sections: run_inference.ld sorts them by which networks and plans need them.
 KERNEL = -O3 -ffunction-sections
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3

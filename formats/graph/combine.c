@@ -102,8 +102,8 @@ static bool find_activation(enum mafat_graph_binary op, bool reversed, float num
   switch (op) {
   case MAFAT_GRAPH_MAX: *activation = (struct mafat_activating){MAFAT_CLIP, number, INFINITY}; return true;
   case MAFAT_GRAPH_MIN: *activation = (struct mafat_activating){MAFAT_CLIP, -INFINITY, number}; return true;
-  case MAFAT_GRAPH_PRELU: *activation = (struct mafat_activating){MAFAT_SLOPED, number, 0}; return !reversed;
-  case MAFAT_GRAPH_POW: *activation = (struct mafat_activating){(enum mafat_activation)MAFAT_POWER, number, 0}; return !reversed;
+  case MAFAT_GRAPH_PRELU: *activation = mafat_activating_sloped(number); return !reversed;
+  case MAFAT_GRAPH_POW: *activation = (struct mafat_activating){MAFAT_POW, number, 0}; return !reversed;
   default: return false;
   }
 }

@@ -10,14 +10,14 @@ enum unary {
 
 /* Parameters that an operator has, and what they are where the file has none. */
 static const struct unary_operator {
-  int kind;
+  enum mafat_activation kind;
   const char *names[2];
   float values[2];
 } unary_operators[] = {
     [RELU] = {MAFAT_RELU, {NULL, NULL}, {0, 0}},
     [SIGMOID] = {MAFAT_LOGISTIC, {NULL, NULL}, {0, 0}},
-    [TANH] = {MAFAT_TANH, {NULL, NULL}, {0, 0}},
-    [ELU] = {MAFAT_ALPHA_ELU, {"alpha", NULL}, {1, 0}},
+    [TANH] = {MAFAT_EXACT_TANH, {NULL, NULL}, {0, 0}},
+    [ELU] = {MAFAT_SCALED_ELU, {"alpha", NULL}, {1, 1}},
     [SELU] = {MAFAT_SCALED_ELU, {"alpha", "gamma"}, {1.67326319217681884765625f, 1.05070102214813232421875f}},
     [CELU] = {MAFAT_CELU, {"alpha", NULL}, {1, 0}},
     [HARD_SIGMOID] = {MAFAT_HARD_SIGMOID, {"alpha", "beta"}, {.2f, .5f}},
@@ -105,7 +105,7 @@ static int import_unary(struct mafat_onnx_importer *i)
 {
   enum unary which = (enum unary)mafat_onnx_variant(i);
   const struct unary_operator *o = &unary_operators[which];
-  struct mafat_activating activation = {(enum mafat_activation)o->kind, 0, 0};
+  struct mafat_activating activation = {o->kind, o->values[0], o->values[1]};
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   const char *approximate;
   int code = MAFAT_OK;
@@ -115,7 +115,7 @@ static int import_unary(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK && o->names[1]) code = mafat_onnx_float(i, o->names[1], o->values[1], &activation.b);
   if (code == MAFAT_OK && which == GELU) {
     code = mafat_onnx_string(i, "approximate", "none", &approximate);
-    if (code == MAFAT_OK && strcmp(approximate, "tanh") == 0) activation.kind = (enum mafat_activation)MAFAT_GELU_TANH;
+    if (code == MAFAT_OK && strcmp(approximate, "tanh") == 0) activation.kind = MAFAT_GELU_TANH;
   }
   if (code) return code;
   const struct mafat_onnx_node *product = which == SIGMOID ? product_of(i) : NULL;

@@ -2,11 +2,19 @@
 #include "predictor/kinds/kind.h"
 #include "predictor/scratch.h"
 
-/* Each value is taken to its pixel's others and put back; most go through an exponential. */
+enum {
+  PASSES = 3,         /* over a value, to its pixel's others and back: each as if it were gathered */
+  EXPONENTIAL = 3,    /* passes more, at any level */
+  PIXEL = 8           /* the same of a pixel by itself */
+};
+
 static void count_normalize(struct mafat_counting *c)
 {
-  double outputs = mafat_counting_outputs(c), bytes = mafat_counting_out_bytes(c);
-  mafat_count_rows(c, MAFAT_TERM_CLASS_VALUES, outputs, bytes, bytes);
+  enum mafat_normalize_how how = c->layer->normalize->how;
+  bool exponential = how == MAFAT_NORMALIZE_SOFTMAX || how == MAFAT_NORMALIZE_LOG_SOFTMAX;
+  double values = mafat_counting_outputs(c) * (PASSES + (exponential ? EXPONENTIAL : 0));
+  double bytes = mafat_counting_out_bytes(c);
+  mafat_count_rows(c, MAFAT_TERM_GATHERED, values + mafat_counting_pixels(c) * PIXEL, bytes, bytes);
 }
 
 const struct mafat_predictor_kind mafat_predictor_normalize = {.scratch = mafat_scratch_plan_lanes, .count = count_normalize};

@@ -22,12 +22,13 @@ MAFAT_LANES_INLINE void sum_exponentials(float *x, int channels, struct totals *
 {
   find_largest(x, channels, t, lanes);
   for (int i = 0; i < lanes; i++) t->sum[i] = 0;
-  for (int c = 0; c < channels; c++, x += lanes)
-    for (int i = 0; i < lanes; i++) {
-      float less = x[i] - t->largest[i], e = mafat_lanes_exponential(less);
-      x[i] = keep ? e : less;
-      t->sum[i] += (double)e;
-    }
+  for (int c = 0; c < channels; c++, x += lanes) {
+    float e[MAFAT_LANES];
+    for (int i = 0; i < lanes; i++) x[i] -= t->largest[i];
+    mafat_lanes_exponentials(x, e, lanes);
+    for (int i = 0; i < lanes; i++) t->sum[i] += (double)e[i];
+    for (int i = 0; i < lanes && keep; i++) x[i] = e[i];
+  }
 }
 
 MAFAT_LANES_INLINE void scale(float *x, int channels, const float *by, int lanes)

@@ -27,6 +27,14 @@ static void begin(struct totals *t, enum mafat_reduction how)
   }
 }
 
+MAFAT_LANES_INLINE void add_exponentials(struct totals *t, const float *x, int n)
+{
+  float less[MAFAT_LANES], e[MAFAT_LANES];
+  for (int i = 0; i < n; i++) less[i] = x[i] - t->best[i];
+  mafat_lanes_exponentials(less, e, n);
+  for (int i = 0; i < n; i++) t->sum[i] += (double)e[i];
+}
+
 /* One value for each lane. */
 MAFAT_LANES_INLINE void take_one(struct totals *t, const float *x, int n)
 {
@@ -47,7 +55,7 @@ MAFAT_LANES_INLINE void take_one(struct totals *t, const float *x, int n)
     for (int i = 0; i < n; i++) t->sum[i] += (double)x[i] * (double)x[i];
     break;
   case MAFAT_REDUCE_LOG_SUM_EXP:
-    for (int i = 0; i < n; i++) t->sum[i] += (double)mafat_lanes_exponential(x[i] - t->best[i]);
+    add_exponentials(t, x, n);
     break;
   case MAFAT_REDUCE_MAX:
     for (int i = 0; i < n; i++) t->best[i] = x[i] > t->best[i] ? x[i] : t->best[i];
