@@ -1,11 +1,13 @@
 /* Weights that lie anywhere: of a network whose numbers lie scattered over files, in any order, each slice
  * holds the same bytes as from Darknet's file. And maps that are constants. */
 #include "network/constant.h"
+#include "predictor/cost/latency.h"
 #include "predictor/packing.h"
 #include "predictor/planning.h"
 #include "runner/kernels/kernels.h"
 #include "runner/weights/affine.h"
 #include "runner/weights/packer.h"
+#include "search/best.h"
 
 #include "tests/support/weight_files.h"
 #include "tests/support/weight_walks.h"
@@ -535,8 +537,8 @@ static void release_sum(struct sum *p)
   mafat_network_close(&p->network);
 }
 
-static const char *const sum_plans[] = {"1x1", "rows1", "rows4", "2x3", "panels", "1x1:loaded", "rows2:loaded", "rows1:streamed",
-                                        "panels:streamed", "1x1:loaded/1/rows1", "1x1/1/panels:loaded"};
+static const char *const sum_plans[] = {"1x1", "rows1", "rows4", "2x3", "panels", "1x1:loaded", "rows2:loaded",
+                                        "rows1:streamed", "panels:streamed", "1x1:loaded/1/rows1", "1x1/1/panels:loaded"};
 
 /* Read as the plan has it: a store of the plan's own. */
 static void compare_sum(const struct sum *p, const char *text, int i)
@@ -559,6 +561,37 @@ START_TEST(constants_are_maps_in_any_plan)
   struct test_rng rng = test_rng(900 + (uint64_t)_i);
   struct sum p = random_sum(&rng);
   for (size_t i = 0; i < sizeof sum_plans / sizeof *sum_plans; i++) compare_sum(&p, sum_plans[i], _i);
+  release_sum(&p);
+}
+END_TEST
+
+static void check_plan(const struct mafat_search_request *r, const struct mafat_candidate *c)
+{
+  struct mafat_latency latency;
+  struct mafat_plan *plan;
+  ck_assert_int_eq(mafat_plan_make(&plan, c->spec, r->network, r->n_layers, r->options, &diagnostic), MAFAT_OK);
+  struct mafat_layout *layout = test_layout(r->network, plan);
+  ck_assert_int_eq(mafat_latency_predict(&latency, r->network, plan, layout, r->calibration), MAFAT_OK);
+  ck_assert(isfinite(latency.total_ms) && latency.total_ms > 0);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+}
+
+START_TEST(plans_are_found_that_have_constants)
+{
+  static const struct mafat_surroundings around;
+  struct mafat_calibration calibration;
+  struct mafat_plan_options options;
+  struct mafat_front *front;
+  struct test_rng rng = test_rng(950 + (uint64_t)_i);
+  struct sum p = random_sum(&rng);
+  mafat_calibration_defaults(&calibration, "avx2");
+  mafat_plan_defaults(&options);
+  const struct mafat_search_request request = {
+      .network = p.network, .n_layers = 2, .options = &options, .around = &around, .calibration = &calibration};
+  ck_assert_int_eq(mafat_search_front(&front, &request, &diagnostic), MAFAT_OK);
+  for (int i = 0; i < front->n; i++) check_plan(&request, &front->list[i]);
+  mafat_front_close(&front);
   release_sum(&p);
 }
 END_TEST
@@ -597,6 +630,7 @@ Suite *constants_suite(void)
   tcase_add_test(t, files_that_are_not_there_are_named);
   tcase_add_test(t, scattered_weights_that_are_no_numbers_are_refused);
   tcase_add_loop_test(t, constants_are_maps_in_any_plan, 0, test_seeds(60));
+  tcase_add_loop_test(t, plans_are_found_that_have_constants, 0, test_seeds(10));
   tcase_add_test(t, strides_beyond_the_numbers_are_refused);
   suite_add_tcase(s, t);
   return s;
