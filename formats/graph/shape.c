@@ -1,5 +1,7 @@
 #include "formats/graph/shape.h"
 
+#include "formats/graph/compute.h"
+
 #include "network/sources.h"
 
 #include <limits.h>
@@ -307,6 +309,24 @@ static int concat_numbers(struct mafat_graph *g, struct mafat_value *out, const 
   return code;
 }
 
+/* Constants become maps that lie as the first of the others does. */
+static int concat_mixed(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n, int dim)
+{
+  struct mafat_value made[MAFAT_MAX_OPERANDS];
+  const struct mafat_value *all[MAFAT_MAX_OPERANDS];
+  int axes[MAFAT_VIEW_DIMS], first = 0, code = n <= MAFAT_MAX_OPERANDS ? MAFAT_OK : mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d inputs, found %d", MAFAT_MAX_OPERANDS, n);
+  while (mafat_value_is_constant(in[first])) first++;
+  mafat_graph_axes(in[first], axes);
+  for (int i = 0; i < n && i < MAFAT_MAX_OPERANDS; i++) {
+    made[i] = (struct mafat_value){.maker = -1};
+    all[i] = mafat_value_is_constant(in[i]) ? &made[i] : in[i];
+    if (code == MAFAT_OK && all[i] == &made[i]) code = mafat_graph_constant_map(g, &made[i], in[i], axes);
+  }
+  if (code == MAFAT_OK) code = mafat_graph_concat(g, out, all, n, dim);
+  for (int i = 0; i < n && i < MAFAT_MAX_OPERANDS; i++) mafat_value_clear(&made[i]);
+  return code;
+}
+
 int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n, int dim)
 {
   bool maps = true, known = true, alike = true;
@@ -318,7 +338,7 @@ int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out, const str
     known = known && mafat_value_is_constant(in[i]);
   }
   if (known) return concat_numbers(g, out, in, n, dim);
-  if (!maps) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "joins constants and what is computed");
+  if (!maps) return concat_mixed(g, out, in, n, dim);
   int code = mafat_value_copy(g, out, in[0]);
   for (int i = 1; i < n && code == MAFAT_OK && alike; i++) {
     struct mafat_value next = *in[i];

@@ -10,6 +10,20 @@ static int import_same(struct mafat_onnx_importer *i)
   return mafat_value_copy(i->g, mafat_onnx_out(i, 0), mafat_onnx_in(i, 0));
 }
 
+/* Only in training does it drop anything. */
+static int import_dropout(struct mafat_onnx_importer *i)
+{
+  double *training, drops = 0;
+  if (mafat_onnx_has(i, 2)) {
+    int code = mafat_value_numbers(i->g, mafat_onnx_in(i, 2), 1, &training);
+    if (code) return code;
+    drops = *training;
+    free(training);
+  }
+  if (drops != 0 || mafat_onnx_wants(i, 1)) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "is of a network in training");
+  return import_same(i);
+}
+
 /* Numbers of shapes become whole; maps are floats and stay so. */
 static int import_cast(struct mafat_onnx_importer *i)
 {
@@ -332,7 +346,7 @@ static int import_expand(struct mafat_onnx_importer *i)
 }
 
 const struct mafat_onnx_operator mafat_onnx_shape_operators[] = {
-    {"Identity", import_same, 0}, {"Dropout", import_same, 0}, {"Cast", import_cast, 0}, {"Reshape", import_reshape, 0},
+    {"Identity", import_same, 0}, {"Dropout", import_dropout, 0}, {"Cast", import_cast, 0}, {"Reshape", import_reshape, 0},
     {"Flatten", import_flatten, 0}, {"Squeeze", import_squeeze, 0}, {"Unsqueeze", import_unsqueeze, 0},
     {"Transpose", import_transpose, 0}, {"Concat", import_concat, 0}, {"Split", import_split, 0}, {"Slice", import_slice, 0},
     {"Pad", import_pad, 0}, {"DepthToSpace", import_blocks, 1}, {"SpaceToDepth", import_blocks, 0}, {"Shape", import_shape_of, 0},
