@@ -149,8 +149,9 @@ int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int
   *n = (int)mafat_value_elements(v);
   for (int i = 0; i < *n; i++) {
     static const double far = 4e18; /* files have the largest number for "to the end" */
-    integers[i] = numbers[i] >= far ? (long long)far : numbers[i] <= -far ? -(long long)far : (long long)numbers[i];
-    if (numbers[i] != numbers[i]) code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected whole numbers, found %g", numbers[i]);
+    bool number = numbers[i] == numbers[i];
+    integers[i] = !number ? 0 : numbers[i] >= far ? (long long)far : numbers[i] <= -far ? -(long long)far : (long long)numbers[i];
+    if (!number) code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected whole numbers, found %g", numbers[i]);
   }
   free(numbers);
   return code;

@@ -10,14 +10,14 @@ static void read_shape(struct mafat_tflite_reader *r, const struct mafat_flat_ta
   int32_t signature[MAFAT_TFLITE_MAX_RANK];
   struct mafat_flat_vector v = mafat_flat_vector(&r->f, t, TENSOR_SHAPE, sizeof *to->shape);
   struct mafat_flat_vector s = mafat_flat_vector(&r->f, t, TENSOR_SIGNATURE, sizeof *to->shape);
-  uint64_t elements = 1;
+  uint64_t elements = 1; /* but for dimensions of 0 */
   if (v.n > MAFAT_TFLITE_MAX_RANK)
     mafat_flat_fail(&r->f, MAFAT_EUNSUPPORTED, "tensor %s: expected at most %d dimensions, found %u", to->name, MAFAT_TFLITE_MAX_RANK, v.n);
   if (r->f.code) return;
   to->rank = (int)v.n;
   mafat_flat_copy(&r->f, &v, v.n, sizeof *to->shape, to->shape);
   for (uint32_t i = 0; i < v.n && !r->f.code; i++)
-    if (to->shape[i] < 0 || __builtin_mul_overflow(elements, (uint64_t)to->shape[i], &elements) || elements > UINT64_MAX / 16)
+    if (to->shape[i] < 0 || __builtin_mul_overflow(elements, to->shape[i] ? (uint64_t)to->shape[i] : 1, &elements) || elements > UINT64_MAX / 16)
       mafat_flat_fail(&r->f, MAFAT_EFORMAT, "tensor %s: dimension %u is %d", to->name, i, to->shape[i]);
   if (s.n != v.n) return;
   mafat_flat_copy(&r->f, &s, s.n, sizeof *signature, signature);

@@ -236,6 +236,23 @@ static void activations(void)
   operator(MAFAT_TFLITE_HARD_SWISH, 0, LIST(b), LIST(y));
 }
 
+/* Of numbers above 0. */
+static void functions(void)
+{
+  int x = map(DIMS(1, 4, 5, 6)), a = map(DIMS(1, 4, 5, 6)), b = map(DIMS(1, 4, 5, 6)), c = map(DIMS(1, 4, 5, 6)), y = map(DIMS(1, 4, 5, 6));
+  operator(MAFAT_TFLITE_EXP, 0, LIST(x), LIST(a));
+  operator(MAFAT_TFLITE_RSQRT, 0, LIST(a), LIST(b));
+  operator(MAFAT_TFLITE_LOG, 0, LIST(b), LIST(c));
+  operator(MAFAT_TFLITE_ABS, 0, LIST(c), LIST(y));
+}
+
+static void gelu(void)
+{
+  int x = map(DIMS(1, 4, 5, 6)), a = map(DIMS(1, 4, 5, 6)), y = map(DIMS(1, 4, 5, 6));
+  option(operator(MAFAT_TFLITE_GELU, 116, LIST(x), LIST(a)), 0, 1, 0);
+  operator(MAFAT_TFLITE_SQUARE, 0, LIST(a), LIST(y));
+}
+
 static void squares(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), c = floats(DIMS(1, 4, 5, 6)), y = map(DIMS(1, 4, 5, 6));
@@ -402,8 +419,8 @@ static void reshape_by_shape(void)
 
 #define MODELS(X) \
   X(conv_same) X(conv_dilated) X(conv_padded) X(depthwise) X(transposed) X(mean_pool) X(max_pool) X(dense_of_map) X(dense_of_turned_map) \
-  X(dense_of_rows) X(matmul) X(add_constant) X(subtract_from_constant) X(multiply_by_means) X(swish) X(activations) X(squares) X(softmax) \
-  X(log_softmax) X(l2) X(sum) X(largest) X(gather) X(bilinear) X(bilinear_corners) X(nearest) X(reshape) X(transpose) X(shuffle) \
+  X(dense_of_rows) X(matmul) X(add_constant) X(subtract_from_constant) X(multiply_by_means) X(swish) X(activations) X(functions) X(gelu) \
+  X(squares) X(softmax) X(log_softmax) X(l2) X(sum) X(largest) X(gather) X(bilinear) X(bilinear_corners) X(nearest) X(reshape) X(transpose) X(shuffle) \
   X(concatenation) X(split) X(unpack_and_pack) X(strided_slice) X(slice) X(pad) X(mirror) X(depth_to_space) X(space_to_depth) X(reshape_by_shape)
 
 static const struct {
