@@ -11,8 +11,9 @@
 struct mafat_network *test_network(const char *cfg_text);
 /* Where the weights lie in a file, anew: after layers were changed. */
 void test_constants(struct mafat_network *n);
-/* Gives some layers what no cfg can say: windows whose rows and columns differ, the larger of two maps,
- * operands that are broadcast otherwise, or made of rows of several tensors, activations with parameters. */
+/* Gives some layers what no cfg can say: windows whose rows and columns differ, the larger of two maps, operands that are
+ * broadcast otherwise, or made of rows of several tensors, activations with parameters; some become of kinds that no cfg
+ * has. */
 void test_vary(struct mafat_network *n, uint64_t seed);
 /* Gives a layer an operand more, a copy; its kind is not asked. */
 void test_add_operand(struct mafat_layer *l, const struct mafat_operand *operand);

@@ -204,11 +204,25 @@ static void vary_activations(struct mafat_network *n, uint64_t seed)
       n->layers[i].activation = others[test_random_int(&rng, 0, (int)(sizeof others / sizeof *others) - 1)];
 }
 
+/* Makes some layers that are an activation alone normalize the channels of each pixel. */
+static void vary_kinds(struct mafat_network *n, uint64_t seed)
+{
+  struct test_rng rng = test_rng(seed + 4);
+  for (int i = 0; i < n->n_layers; i++) {
+    struct mafat_layer *l = &n->layers[i];
+    if (l->type != MAFAT_ACTIVATION_LAYER || test_random_chance(&rng, 30)) continue;
+    l->type = MAFAT_NORMALIZE;
+    l->normalize = malloc(sizeof *l->normalize);
+    *l->normalize = (struct mafat_normalize){(enum mafat_normalize_how)test_random_int(&rng, 0, MAFAT_N_NORMALIZATIONS - 1), .1f};
+  }
+}
+
 void test_vary(struct mafat_network *n, uint64_t seed)
 {
   vary_windows(n, seed);
   vary_blends(n, seed);
   vary_rows(n, seed);
   vary_activations(n, seed);
+  vary_kinds(n, seed);
   test_constants(n);
 }

@@ -198,6 +198,7 @@ static void mark_input(const struct mafat_layer *l, bool axis_y, int o, bool *on
   case MAFAT_SAM:
   case MAFAT_BATCHNORM:
   case MAFAT_ACTIVATION_LAYER:
+  case MAFAT_NORMALIZE:
     on[o] = true;
     break;
   default:

@@ -48,7 +48,8 @@ static void mark_inputs(const struct mafat_layer *l, int y, int x, struct marks 
   case MAFAT_SCALE_CHANNELS:
   case MAFAT_SAM:
   case MAFAT_BATCHNORM:
-  case MAFAT_ACTIVATION_LAYER: mark(m, y, x); break;
+  case MAFAT_ACTIVATION_LAYER:
+  case MAFAT_NORMALIZE: mark(m, y, x); break;
   default: memset(m->pixels, true, (size_t)(m->shape.h * m->shape.w)); break;
   }
 }
