@@ -191,7 +191,7 @@ static void put_layer(struct writer *w, const struct mafat_layer *l, const char 
 /* Makes some of a layer's numbers alike, so that they can be said otherwise. */
 static void level(struct test_rng *rng, float *x, size_t n, float usual)
 {
-  if (!test_random_chance(rng, 40)) return;
+  if (n == 0 || !test_random_chance(rng, 40)) return;
   float value = test_random_chance(rng, 50) ? usual : x[0];
   for (size_t i = 0; i < n; i++) x[i] = value;
 }
