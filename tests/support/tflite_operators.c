@@ -33,7 +33,8 @@ struct dims {
 
 static int tensor(int type, struct dims dims, const void *data, size_t bytes)
 {
-  static const char *const names[MOST_TENSORS] = {"t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9", "t10", "t11", "t12", "t13", "t14", "t15"};
+  static const char *const names[MOST_TENSORS] = {"t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9", "t10", "t11", "t12", "t13",
+                                                  "t14", "t15"};
   struct test_tflite_tensor *t = &made.tensors[made.n_tensors];
   *t = (struct test_tflite_tensor){.name = names[made.n_tensors], .type = type, .data = data, .bytes = bytes};
   while (t->rank < TEST_TFLITE_RANK && dims.list[t->rank]) t->rank++;
@@ -408,7 +409,8 @@ static void space_to_depth(void)
 static void reshape_by_shape(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), n = tensor(MAFAT_TFLITE_INT32, DIMS(4), NULL, 0), b = INTS(0), e = INTS(1), s = INTS(1);
-  int first = tensor(MAFAT_TFLITE_INT32, DIMS(0), NULL, 0), rest = NUMBER(120), shape = tensor(MAFAT_TFLITE_INT32, DIMS(2), NULL, 0), y = map(DIMS(1, 120));
+  int first = tensor(MAFAT_TFLITE_INT32, DIMS(0), NULL, 0), rest = NUMBER(120);
+  int shape = tensor(MAFAT_TFLITE_INT32, DIMS(2), NULL, 0), y = map(DIMS(1, 120));
   option(operator(MAFAT_TFLITE_SHAPE, 55, LIST(x), LIST(n)), 0, 1, MAFAT_TFLITE_INT32);
   option(operator(MAFAT_TFLITE_STRIDED_SLICE, 32, LIST(n, b, e, s), LIST(first)), 4, 4, 1);
   option(operator(MAFAT_TFLITE_PACK, 59, LIST(first, rest), LIST(shape)), 0, 4, 2);
@@ -420,8 +422,8 @@ static void reshape_by_shape(void)
 #define MODELS(X) \
   X(conv_same) X(conv_dilated) X(conv_padded) X(depthwise) X(transposed) X(mean_pool) X(max_pool) X(dense_of_map) X(dense_of_turned_map) \
   X(dense_of_rows) X(matmul) X(add_constant) X(subtract_from_constant) X(multiply_by_means) X(swish) X(activations) X(functions) X(gelu) \
-  X(squares) X(softmax) X(log_softmax) X(l2) X(sum) X(largest) X(gather) X(bilinear) X(bilinear_corners) X(nearest) X(reshape) X(transpose) X(shuffle) \
-  X(concatenation) X(split) X(unpack_and_pack) X(strided_slice) X(slice) X(pad) X(mirror) X(depth_to_space) X(space_to_depth) X(reshape_by_shape)
+  X(squares) X(softmax) X(log_softmax) X(l2) X(sum) X(largest) X(gather) X(bilinear) X(bilinear_corners) X(nearest) X(reshape) X(transpose) \
+  X(shuffle) X(concatenation) X(split) X(unpack_and_pack) X(strided_slice) X(slice) X(pad) X(mirror) X(depth_to_space) X(space_to_depth) X(reshape_by_shape)
 
 static const struct {
   const char *name;
