@@ -44,7 +44,8 @@ static int convolve_rows(struct mafat_graph *g, struct mafat_value *out, const s
                          bool transposed, int filters, const struct mafat_value *bias)
 {
   struct mafat_value in = {.maker = -1};
-  const struct mafat_graph_conv conv = {mafat_window_square(1, 1, 0), 1, filters, b, bias, transposed ? MAFAT_ORDER_FILTERS : MAFAT_ORDER_INPUTS, false};
+  const struct mafat_graph_conv conv = {mafat_window_square(1, 1, 0), 1, filters, b, bias,
+                                        transposed ? MAFAT_ORDER_FILTERS : MAFAT_ORDER_INPUTS, false};
   int code = lay_matrix(g, &in, a);
   if (code == MAFAT_OK) code = mafat_graph_convolve(g, out, &in, &conv, &rows_columns_channels);
   mafat_value_clear(&in);
@@ -59,7 +60,8 @@ int mafat_graph_multiply_constant(struct mafat_graph *g, struct mafat_value *out
   int last = a->view.n_dims - 1;
   long long inputs = b->view.dims[transposed], filters = b->view.dims[!transposed], dims[MAFAT_VIEW_DIMS];
   if (last < 0 || b->view.n_dims != 2 || a->view.dims[last] != inputs || filters > MAFAT_MAX_EXTENT)
-    return mafat_graph_fail(g, MAFAT_EFORMAT, "cannot multiply rows of %lld by a matrix of %lld x %lld", last < 0 ? 0 : a->view.dims[last], inputs, filters);
+    return mafat_graph_fail(g, MAFAT_EFORMAT, "cannot multiply rows of %lld by a matrix of %lld x %lld", last < 0 ? 0 : a->view.dims[last],
+                            inputs, filters);
   bool whole = (long long)a->shape.h * a->shape.w <= MOST_TAPS && is_whole_map(a);
   int code = whole ? convolve_whole(g, &product, a, b, transposed, (int)filters, bias)
                    : convolve_rows(g, &product, a, b, transposed, (int)filters, bias);
@@ -129,7 +131,8 @@ int mafat_graph_spread(struct mafat_graph *g, struct mafat_value *out, const str
 {
   int h = fitting(rows, in->shape.h), w = fitting(columns, in->shape.w);
   if (rows->first < 0 || columns->first < 0 || rows->size > MAFAT_MAX_EXTENT || columns->size > MAFAT_MAX_EXTENT || h < 1 || w < 1)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a map of %d x %d cannot be spread over %lld x %lld", in->shape.h, in->shape.w, rows->size, columns->size);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a map of %d x %d cannot be spread over %lld x %lld", in->shape.h, in->shape.w,
+                            rows->size, columns->size);
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_REARRANGE, in);
   if (!l) return MAFAT_EUNSUPPORTED;
   l->rearrange = calloc(1, sizeof *l->rearrange + sizeof *l->rearrange->parts);

@@ -29,7 +29,8 @@ static int import_softmax(struct mafat_tflite_importer *i)
   const struct mafat_value *in;
   float beta = i->o->code == MAFAT_TFLITE_SOFTMAX ? i->o->options.beta : 1;
   int code = mafat_tflite_map(i, 0, &own, &in);
-  if (code == MAFAT_OK && !(beta > 0 && isfinite(beta))) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "beta: expected a number above 0, found %g", (double)beta);
+  if (code == MAFAT_OK && !(beta > 0 && isfinite(beta)))
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "beta: expected a number above 0, found %g", (double)beta);
   if (code == MAFAT_OK && beta != 1) {
     code = scale_by(i, &scaled, in, beta);
     in = &scaled;
@@ -105,7 +106,8 @@ static int import_gather(struct mafat_tflite_importer *i)
   struct mafat_value *out = mafat_tflite_out(i, 0);
   int dim, code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, in->view.n_dims, &dim);
   if (code) return code;
-  if (i->o->options.axis.batch_dims) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "batch_dims: expected 0, found %d", i->o->options.axis.batch_dims);
+  if (i->o->options.axis.batch_dims)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "batch_dims: expected 0, found %d", i->o->options.axis.batch_dims);
   if (mafat_value_is_constant(places)) return mafat_graph_gather(i->g, out, in, places, dim);
   if (dim != 0) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "axis: expected 0 where places are computed in runs, found %d", dim);
   return mafat_graph_look_up(i->g, out, in, places);

@@ -52,12 +52,14 @@ static struct mafat_window window_of(struct mafat_tflite_importer *i, const stru
 static int check_weights(struct mafat_tflite_importer *i, const struct mafat_value *weights)
 {
   enum { MOST_TAPS = 4096 };
-  if (!mafat_value_is_constant(weights)) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected constant weights, found what is computed in runs");
+  if (!mafat_value_is_constant(weights))
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected constant weights, found what is computed in runs");
   if (weights->view.n_dims != 4) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of 4 dimensions, found %d", weights->view.n_dims);
   for (int k = 0; k < 4; k++) {
     long long most = k == 1 || k == 2 ? MOST_TAPS : MAFAT_MAX_EXTENT;
     if (weights->view.dims[k] < 1 || weights->view.dims[k] > most)
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "dimension %d of its weights: expected 1 to %lld, found %lld", k, most, weights->view.dims[k]);
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "dimension %d of its weights: expected 1 to %lld, found %lld", k, most,
+                              weights->view.dims[k]);
   }
   return MAFAT_OK;
 }
@@ -121,7 +123,8 @@ static int convolve_transposed(struct mafat_tflite_importer *i, struct mafat_val
   if (code == MAFAT_OK) code = check_bias(i, 3);
   if (code == MAFAT_OK && (n != 4 || shape[0] != 1 || shape[1] < 1 || shape[2] < 1 || shape[1] > MAFAT_MAX_EXTENT || shape[2] > MAFAT_MAX_EXTENT ||
                            shape[3] != d[0] || d[3] != in->shape.c))
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld filters of %lld channels, an input of %d, and another output_shape", d[0], d[3], in->shape.c);
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld filters of %lld channels, an input of %d, and another output_shape",
+                            d[0], d[3], in->shape.c);
   if (code) return code;
   struct mafat_graph_spread rows = spread_of(w, in->shape.h, shape[1], (int)d[1], w->stride_h);
   struct mafat_graph_spread columns = spread_of(w, in->shape.w, shape[2], (int)d[2], w->stride_w);

@@ -140,7 +140,8 @@ static int import_unpack(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
   int dim, n = i->o->n_outputs, code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, in->view.n_dims, &dim);
-  if (code == MAFAT_OK && in->view.dims[dim] != n) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "num: expected %lld outputs, found %d", in->view.dims[dim], n);
+  if (code == MAFAT_OK && in->view.dims[dim] != n)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "num: expected %lld outputs, found %d", in->view.dims[dim], n);
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
     struct mafat_value part = {.maker = -1};
     if (!i->slots[i->o->outputs[k]].readers) continue;
@@ -206,14 +207,16 @@ static int find_slice(struct mafat_tflite_importer *i, int k, long long all, lon
   const struct mafat_tflite_strided *o = &i->o->options.strided;
   bool up = step > 0;
   long long least = up ? 0 : -1, most = up ? all : all - 1;
-  if (step == 0 || step > MAFAT_MAX_EXTENT || step < -MAFAT_MAX_EXTENT) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "strides: dimension %d: found %lld", k, step);
+  if (step == 0 || step > MAFAT_MAX_EXTENT || step < -MAFAT_MAX_EXTENT)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "strides: dimension %d: found %lld", k, step);
   if (o->offset) end += begin;
   long long from = o->begin_mask >> k & 1 ? (up ? 0 : all - 1) : within(begin < 0 ? begin + all : begin, least, most);
   long long to = o->end_mask >> k & 1 ? (up ? all : -1) : within(end < 0 ? end + all : end, least, most);
   long long reach = up ? to - from : from - to, stride = up ? step : -step;
   *s = (struct slice){from, reach > 0 ? (reach - 1) / stride + 1 : 0, step};
   if (!(o->shrink_axis_mask >> k & 1)) return MAFAT_OK;
-  if (from < 0 || from >= all) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "shrink_axis_mask: place %lld of dimension %d is none of %lld", begin, k, all);
+  if (from < 0 || from >= all)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "shrink_axis_mask: place %lld of dimension %d is none of %lld", begin, k, all);
   *s = (struct slice){from, 1, 1};
   return MAFAT_OK;
 }
@@ -227,9 +230,11 @@ static int find_slices(struct mafat_tflite_importer *i, const struct mafat_value
   if (code == MAFAT_OK) code = mafat_tflite_list(i, 3, MAFAT_VIEW_DIMS, steps, &n_steps);
   if (code) return code;
   if (o->ellipsis_mask || o->new_axis_mask)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "ellipsis_mask, new_axis_mask: expected 0, found %d and %d", o->ellipsis_mask, o->new_axis_mask);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "ellipsis_mask, new_axis_mask: expected 0, found %d and %d", o->ellipsis_mask,
+                            o->new_axis_mask);
   if (n != n_ends || n != n_steps || n > in->view.n_dims)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at most %d begins, ends and strides, found %d, %d, %d", in->view.n_dims, n, n_ends, n_steps);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at most %d begins, ends and strides, found %d, %d, %d", in->view.n_dims, n,
+                            n_ends, n_steps);
   for (int k = 0; k < in->view.n_dims && code == MAFAT_OK; k++) {
     slices[k] = (struct slice){0, in->view.dims[k], 1};
     if (k < n) code = find_slice(i, k, in->view.dims[k], begins[k], ends[k], steps[k], &slices[k]);

@@ -36,7 +36,8 @@ static int import_squeeze(struct mafat_tflite_importer *i)
     code = mafat_tflite_dim(i, "squeeze_dims", option->list[k], in->view.n_dims, &dim);
     if (code) return code;
     gone[dim] = true;
-    if (in->view.dims[dim] != 1) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "squeeze_dims: dimension %d is %lld: expected 1", dim, in->view.dims[dim]);
+    if (in->view.dims[dim] != 1)
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "squeeze_dims: dimension %d is %lld: expected 1", dim, in->view.dims[dim]);
   }
   for (int k = 0; k < in->view.n_dims; k++)
     if (!(option->n < 1 ? in->view.dims[k] == 1 : gone[k])) dims[n_dims++] = in->view.dims[k];
@@ -91,7 +92,8 @@ static int import_cast(struct mafat_tflite_importer *i)
   struct mafat_value *out = mafat_tflite_out(i, 0);
   enum mafat_tflite_type from = i->model->tensors[i->o->inputs[0]].type, to = i->model->tensors[i->o->outputs[0]].type;
   if (to == MAFAT_TFLITE_BOOL || from == MAFAT_TFLITE_BOOL)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts %s to %s, which is not run", mafat_tflite_type_name((int)from), mafat_tflite_type_name((int)to));
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts %s to %s, which is not run", mafat_tflite_type_name((int)from),
+                            mafat_tflite_type_name((int)to));
   bool cuts = !is_whole(from) && is_whole(to);
   if (cuts && in->form == MAFAT_VALUE_MAP && !is_looked_up(i, i->o->outputs[0]))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts what is computed in runs to %s, which is not run", mafat_tflite_type_name((int)to));

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MOST_TENSORS = 16, MOST_OPERATORS = 4, MOST_FLOATS = 4096, MOST_INTS = 64 };
+enum { MOST_TENSORS = 16, MOST_OPERATORS = 8, MOST_FLOATS = 4096, MOST_INTS = 64 };
 
 static struct {
   struct test_tflite_tensor tensors[MOST_TENSORS];
@@ -33,7 +33,8 @@ struct dims {
 
 static int tensor(int type, struct dims dims, const void *data, size_t bytes)
 {
-  static const char *const names[MOST_TENSORS] = {"t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9", "t10", "t11", "t12", "t13", "t14", "t15"};
+  static const char *const names[MOST_TENSORS] = {"t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9", "t10", "t11", "t12", "t13",
+                                                  "t14", "t15"};
   struct test_tflite_tensor *t = &made.tensors[made.n_tensors];
   *t = (struct test_tflite_tensor){.name = names[made.n_tensors], .type = type, .data = data, .bytes = bytes};
   while (t->rank < TEST_TFLITE_RANK && dims.list[t->rank]) t->rank++;
@@ -134,6 +135,18 @@ static void conv_padded(void)
   int y = map(DIMS(1, 7, 4, 5));
   operator(MAFAT_TFLITE_PAD, 22, LIST(x, p), LIST(m));
   window(operator(MAFAT_TFLITE_CONV_2D, 1, LIST(m, w, b), LIST(y)), MAFAT_TFLITE_VALID, 1, 1);
+}
+
+/* As converters write a network whose maps have their channels first. */
+static void channels_first(void)
+{
+  int x = map(DIMS(1, 3, 6, 5)), p = INTS(0, 2, 3, 1), a = map(DIMS(1, 6, 5, 3)), w = floats(DIMS(4, 3, 3, 3)), b = floats(DIMS(4));
+  int c = map(DIMS(1, 6, 5, 4)), q = INTS(0, 3, 1, 2), d = map(DIMS(1, 4, 6, 5)), e = map(DIMS(1, 4, 6, 5)), y = map(DIMS(1, 4, 6, 5));
+  operator(MAFAT_TFLITE_TRANSPOSE, 26, LIST(x, p), LIST(a));
+  window(operator(MAFAT_TFLITE_CONV_2D, 1, LIST(a, w, b), LIST(c)), MAFAT_TFLITE_SAME, 1, 1);
+  operator(MAFAT_TFLITE_TRANSPOSE, 26, LIST(c, q), LIST(d));
+  operator(MAFAT_TFLITE_LOGISTIC, 0, LIST(d), LIST(e));
+  operator(MAFAT_TFLITE_MUL, 21, LIST(d, e), LIST(y));
 }
 
 static void depthwise(void)
@@ -408,7 +421,8 @@ static void space_to_depth(void)
 static void reshape_by_shape(void)
 {
   int x = map(DIMS(1, 4, 5, 6)), n = tensor(MAFAT_TFLITE_INT32, DIMS(4), NULL, 0), b = INTS(0), e = INTS(1), s = INTS(1);
-  int first = tensor(MAFAT_TFLITE_INT32, DIMS(0), NULL, 0), rest = NUMBER(120), shape = tensor(MAFAT_TFLITE_INT32, DIMS(2), NULL, 0), y = map(DIMS(1, 120));
+  int first = tensor(MAFAT_TFLITE_INT32, DIMS(0), NULL, 0), rest = NUMBER(120);
+  int shape = tensor(MAFAT_TFLITE_INT32, DIMS(2), NULL, 0), y = map(DIMS(1, 120));
   option(operator(MAFAT_TFLITE_SHAPE, 55, LIST(x), LIST(n)), 0, 1, MAFAT_TFLITE_INT32);
   option(operator(MAFAT_TFLITE_STRIDED_SLICE, 32, LIST(n, b, e, s), LIST(first)), 4, 4, 1);
   option(operator(MAFAT_TFLITE_PACK, 59, LIST(first, rest), LIST(shape)), 0, 4, 2);
@@ -418,10 +432,10 @@ static void reshape_by_shape(void)
 /* ---- all of them ---- */
 
 #define MODELS(X) \
-  X(conv_same) X(conv_dilated) X(conv_padded) X(depthwise) X(transposed) X(mean_pool) X(max_pool) X(dense_of_map) X(dense_of_turned_map) \
-  X(dense_of_rows) X(matmul) X(add_constant) X(subtract_from_constant) X(multiply_by_means) X(swish) X(activations) X(functions) X(gelu) \
-  X(squares) X(softmax) X(log_softmax) X(l2) X(sum) X(largest) X(gather) X(bilinear) X(bilinear_corners) X(nearest) X(reshape) X(transpose) X(shuffle) \
-  X(concatenation) X(split) X(unpack_and_pack) X(strided_slice) X(slice) X(pad) X(mirror) X(depth_to_space) X(space_to_depth) X(reshape_by_shape)
+  X(conv_same) X(conv_dilated) X(conv_padded) X(channels_first) X(depthwise) X(transposed) X(mean_pool) X(max_pool) X(dense_of_map) \
+  X(dense_of_turned_map) X(dense_of_rows) X(matmul) X(add_constant) X(subtract_from_constant) X(multiply_by_means) X(swish) X(activations) X(functions) X(gelu) \
+  X(squares) X(softmax) X(log_softmax) X(l2) X(sum) X(largest) X(gather) X(bilinear) X(bilinear_corners) X(nearest) X(reshape) X(transpose) \
+  X(shuffle) X(concatenation) X(split) X(unpack_and_pack) X(strided_slice) X(slice) X(pad) X(mirror) X(depth_to_space) X(space_to_depth) X(reshape_by_shape)
 
 static const struct {
   const char *name;

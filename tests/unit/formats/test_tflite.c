@@ -225,6 +225,12 @@ static void too_many_elements(void)
   for (int i = 0; i < 4; i++) changed_tensors[WHOLE_MAP].shape[i] = INT32_MAX;
 }
 
+static void too_many_beside_none(void)
+{
+  changed_tensors[WHOLE_EMPTY].rank = 4;
+  for (int i = 1; i < 4; i++) changed_tensors[WHOLE_EMPTY].shape[i] = INT32_MAX;
+}
+
 static void short_weights(void)
 {
   changed_tensors[WHOLE_WEIGHTS].bytes = 68;
@@ -292,6 +298,7 @@ static const struct {
                 {an_unknown_type, MAFAT_EUNSUPPORTED, "tensor weights: type 77 is not known"},
                 {a_negative_dimension, MAFAT_EFORMAT, "tensor map: dimension 2 is -2"},
                 {too_many_elements, MAFAT_EFORMAT, "tensor map: dimension"},
+                {too_many_beside_none, MAFAT_EFORMAT, "tensor empty: dimension"},
                 {short_weights, MAFAT_EFORMAT, "tensor weights: expected 72 bytes by its shape and type FLOAT32, found 68"},
                 {no_such_tensor, MAFAT_EFORMAT, "CONV_2D map: expected a tensor below 13, found 13"},
                 {no_such_output, MAFAT_EFORMAT, "CONV_2D : expected a tensor below 13, found -1"},
