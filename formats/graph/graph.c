@@ -126,7 +126,7 @@ int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long
   *numbers = NULL;
   if (!mafat_value_is_constant(v)) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant, found what is computed in runs");
   if (n > most) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant of at most %lld numbers, found %lld", most, n);
-  double *out = malloc(((size_t)n + 1) * sizeof *out), *all = v->numbers;
+  double *out = calloc((size_t)n + 1, sizeof *out), *all = v->numbers; /* of nothing the first is 0 */
   int code = out ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK && v->form == MAFAT_VALUE_PLACE) {
     all = malloc(((size_t)v->place.n + 1) * sizeof *all);

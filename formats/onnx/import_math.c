@@ -159,8 +159,8 @@ static int import_clip(struct mafat_onnx_importer *i)
 static int align_old(struct mafat_onnx_importer *i, const struct mafat_value *a, const struct mafat_value *b, struct mafat_value *own)
 {
   long long axis, dims[MAFAT_VIEW_DIMS];
-  bool slopes = mafat_onnx_variant(i) == MAFAT_GRAPH_PRELU && b->view.n_dims == 1;
-  int first, code = mafat_onnx_int(i, "axis", slopes ? 1 : a->view.n_dims - b->view.n_dims, &axis);
+  bool of_channels = strcmp(i->node->op_type, "PRelu") == 0; /* a slope for each */
+  int first, code = mafat_onnx_int(i, "axis", of_channels ? 1 : a->view.n_dims - b->view.n_dims, &axis);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, a->view.n_dims + 1, &first);
   if (code) return code;
   for (int k = 0; k < a->view.n_dims; k++) dims[k] = k >= first && k - first < b->view.n_dims ? b->view.dims[k - first] : 1;

@@ -163,7 +163,7 @@ struct slice {
 /* As NumPy has it: negative places count from the end, those outside end there. */
 static int find_slice(struct mafat_onnx_importer *i, struct slice s, long long extent, long long *first, long long *n)
 {
-  if (s.step == 0) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "slices with a step of 0");
+  if (s.step == 0 || s.step == LLONG_MIN) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "slices with a step of %lld", s.step);
   long long least = s.step > 0 ? 0 : -1, most = s.step > 0 ? extent : extent - 1;
   if (s.start < 0) s.start += extent;
   if (s.end < 0) s.end = s.end < -extent ? -1 - (s.step > 0) : s.end + extent;
@@ -172,7 +172,8 @@ static int find_slice(struct mafat_onnx_importer *i, struct slice s, long long e
   long long reach = s.step > 0 ? s.end - s.start : s.start - s.end, step = s.step > 0 ? s.step : -s.step;
   *first = s.start;
   *n = reach > 0 ? (reach - 1) / step + 1 : 0;
-  return *n > 0 ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "leaves nothing of %lld elements", extent);
+  if (*n > 0 || mafat_value_is_constant(mafat_onnx_in(i, 0))) return MAFAT_OK; /* of shapes there may be nothing left */
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "leaves nothing of %lld elements", extent);
 }
 
 static int import_slice(struct mafat_onnx_importer *i)
