@@ -3,6 +3,7 @@
 #ifndef MAFAT_FORMATS_GRAPH_COMPUTE_H
 #define MAFAT_FORMATS_GRAPH_COMPUTE_H
 
+#include "formats/graph/places.h"
 #include "formats/graph/pending.h"
 #include "formats/graph/shape.h"
 
@@ -22,13 +23,6 @@ struct mafat_graph_conv {
 
 /* The layer's output, its dimensions on these axes. */
 int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, const struct mafat_graph_dims *dims);
-/* Numbers among the network's values. */
-int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n);
-/* A constant as a layer needs it: numbers in row-major order, in the file or among the network's values. */
-int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v);
-/* A constant as a map of its own, whose dimensions lie on these axes. */
-int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v, const int *axes);
-
 /* `in` is a map with its channels, rows and columns each on one axis (mafat_graph_lay). */
 int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                          const struct mafat_graph_conv *conv, const struct mafat_graph_dims *dims);

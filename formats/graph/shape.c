@@ -1,6 +1,6 @@
 #include "formats/graph/shape.h"
 
-#include "formats/graph/compute.h"
+#include "formats/graph/places.h"
 
 #include "network/sources.h"
 

@@ -1,0 +1,14 @@
+/* Constants as layers need them: numbers in the file, or among the network's values where none lie so in the file. */
+#ifndef MAFAT_FORMATS_GRAPH_PLACES_H
+#define MAFAT_FORMATS_GRAPH_PLACES_H
+
+#include "formats/graph/graph.h"
+
+/* Numbers among the network's values. */
+int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n);
+/* A constant as a layer needs it: numbers in row-major order, in the file or among the network's values. */
+int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v);
+/* A constant as a map of its own, whose dimensions lie on these axes. */
+int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v, const int *axes);
+
+#endif
