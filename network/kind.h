@@ -251,7 +251,8 @@ static inline bool mafat_layer_multiplies(const struct mafat_layer *l)
 
 static inline bool mafat_layer_is_apart(const struct mafat_layer *l)
 {
-  return mafat_kind_of(l->type)->apart || l->activation.kind >= MAFAT_N_KERNEL_ACTIVATIONS;
+  return mafat_kind_of(l->type)->apart || l->activation.kind >= MAFAT_N_KERNEL_ACTIVATIONS ||
+         l->blend >= MAFAT_N_KERNEL_BLENDS;
 }
 
 static inline bool mafat_layer_is_flat(const struct mafat_layer *l)

@@ -94,9 +94,16 @@ static inline struct mafat_activating mafat_activating_sloped(float a)
 
 /* How maps are blended, element by element. */
 enum mafat_blend {
-  MAFAT_BLEND_ADD, /* alpha * x + beta * z */
+  MAFAT_BLEND_ADD,   /* alpha * x + beta * z: with 1 and -1 their difference */
   MAFAT_BLEND_MUL,
-  MAFAT_BLEND_MAX, /* z where it is larger, x else */
+  MAFAT_BLEND_MAX,   /* z where it is larger, x else */
+  MAFAT_BLEND_MIN,   /* z where it is less, x else */
+  MAFAT_BLEND_DIV,   /* x / z */
+  MAFAT_BLEND_RDIV,  /* z / x */
+  MAFAT_BLEND_PRELU, /* x where it is positive, z x else */
+  MAFAT_N_KERNEL_BLENDS, /* those so far are part of the kernels of every level */
+  MAFAT_BLEND_POW = MAFAT_N_KERNEL_BLENDS, /* x^z */
+  MAFAT_BLEND_RPOW,  /* z^x */
   MAFAT_N_BLENDS
 };
 

@@ -154,11 +154,11 @@ static struct manner manner_of(enum mafat_graph_binary op, bool reversed)
   switch (op) {
   case MAFAT_GRAPH_SUB: return (struct manner){MAFAT_BLEND_ADD, reversed ? -1 : 1, reversed ? 1 : -1};
   case MAFAT_GRAPH_MUL: return (struct manner){MAFAT_BLEND_MUL, 1, 1};
-  case MAFAT_GRAPH_DIV: return (struct manner){(enum mafat_blend)(reversed ? MAFAT_BLEND_RDIV : MAFAT_BLEND_DIV), 1, 1};
+  case MAFAT_GRAPH_DIV: return (struct manner){reversed ? MAFAT_BLEND_RDIV : MAFAT_BLEND_DIV, 1, 1};
   case MAFAT_GRAPH_MAX: return (struct manner){MAFAT_BLEND_MAX, 1, 1};
-  case MAFAT_GRAPH_MIN: return (struct manner){(enum mafat_blend)MAFAT_BLEND_MIN, 1, 1};
-  case MAFAT_GRAPH_POW: return (struct manner){(enum mafat_blend)(reversed ? MAFAT_BLEND_RPOW : MAFAT_BLEND_POW), 1, 1};
-  case MAFAT_GRAPH_PRELU: return (struct manner){(enum mafat_blend)MAFAT_BLEND_PRELU, 1, 1};
+  case MAFAT_GRAPH_MIN: return (struct manner){MAFAT_BLEND_MIN, 1, 1};
+  case MAFAT_GRAPH_POW: return (struct manner){reversed ? MAFAT_BLEND_RPOW : MAFAT_BLEND_POW, 1, 1};
+  case MAFAT_GRAPH_PRELU: return (struct manner){MAFAT_BLEND_PRELU, 1, 1};
   default: return (struct manner){MAFAT_BLEND_ADD, 1, 1};
   }
 }
@@ -179,7 +179,6 @@ static int blend(struct mafat_graph *g, struct mafat_value *out, struct manner h
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_SHORTCUT, x);
   int code = l ? mafat_graph_add_operand(g, l, z) : MAFAT_EUNSUPPORTED;
   if (code) return code;
-  if (how.blend >= MAFAT_N_BLENDS) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "this operator is not run");
   l->blend = how.blend;
   l->alpha = how.alpha;
   l->beta = how.beta;

@@ -61,7 +61,14 @@ INLINE vec blend_vector(const struct mafat_blend_call *c, const float *x, const 
   if (LOOP == BLEND_COPY) return v;
   const vec w = LOOP == BLEND_OTHER && c->z_single ? vec_all(*z) : vec_load_n(z, n);
   if (LOOP == BLEND_ADD || c->blend == MAFAT_BLEND_ADD) return vec_madd(vec_all(c->beta), w, vec_mul(vec_all(c->alpha), v));
-  return c->blend == MAFAT_BLEND_MUL ? vec_mul(v, w) : vec_max(w, v);
+  switch (c->blend) {
+  case MAFAT_BLEND_MUL: return vec_mul(v, w);
+  case MAFAT_BLEND_MIN: return vec_min(w, v);
+  case MAFAT_BLEND_DIV: return vec_div(v, w);
+  case MAFAT_BLEND_RDIV: return vec_div(w, v);
+  case MAFAT_BLEND_PRELU: return vec_madd(w, vec_min(v, vec_all(0.0f)), vec_max(v, vec_all(0.0f)));
+  default: return vec_max(w, v);
+  }
 }
 
 /* COUNT vectors, the last of n lanes. */
@@ -102,6 +109,15 @@ INLINE void blend_pixels(const struct mafat_blend_call *c, int n_pixels, int n, 
 
 static void blend(const struct mafat_blend_call *c)
 {
+  struct mafat_blend_call activated;
+  if (c->z && c->blend >= MAFAT_N_KERNEL_BLENDS) {
+    mafat_functions_blend(c);
+    activated = *c;
+    activated.x = c->y;
+    activated.x_pixel_floats = c->y_pixel_floats;
+    activated.z = NULL;
+    c = &activated;
+  }
   int n = c->n_channels, n_pixels = c->n_cols;
   /* Where nothing lies between pixels, a row is one. */
   if (c->x_pixel_floats == n && c->y_pixel_floats == n && (!c->z || (c->z_pixel_floats == n && !c->z_single))) {

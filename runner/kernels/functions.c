@@ -254,3 +254,15 @@ void mafat_functions_activate(float *x, size_t n, struct mafat_activating f)
   }
 #undef CASE
 }
+
+void mafat_functions_blend(const struct mafat_blend_call *c)
+{
+  bool reversed = c->blend == MAFAT_BLEND_RPOW;
+  const float *x = c->x, *z = c->z;
+  float *y = c->y;
+  for (int col = 0; col < c->n_cols; col++, x += c->x_pixel_floats, z += c->z_pixel_floats, y += c->y_pixel_floats)
+    for (int i = 0; i < c->n_channels; i++) {
+      double a = (double)x[i], b = (double)z[c->z_single ? 0 : i];
+      y[i] = (float)(reversed ? pow(b, a) : pow(a, b));
+    }
+}

@@ -4,11 +4,12 @@
 #ifndef MAFAT_RUNNER_KERNELS_FUNCTIONS_H
 #define MAFAT_RUNNER_KERNELS_FUNCTIONS_H
 
-#include "network/layer.h"
-
-#include <stddef.h>
+#include "runner/kernels/kernels.h"
 
 /* x = f(x), of those from MAFAT_N_KERNEL_ACTIVATIONS on; others leave it as it is. */
 void mafat_functions_activate(float *x, size_t n, struct mafat_activating f);
+
+/* y of x and z by the library, of the blends from MAFAT_N_KERNEL_BLENDS on; not activated. */
+void mafat_functions_blend(const struct mafat_blend_call *c);
 
 #endif

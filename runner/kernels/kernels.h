@@ -116,7 +116,7 @@ struct mafat_pool_call {
   int n_channels, in_pixel_floats, out_pixel_floats;
 };
 
-/* y = activation(x blended with z), pixel by pixel; without z, y = activation(x). A z
+/* y = activation(x blended with z), pixel by pixel; MAFAT_BLEND_PRELU is z * min(x, 0) + max(x, 0), which rounds once; without z, y = activation(x). A z
  * whose pixels are 0 apart is one pixel for all columns. */
 struct mafat_blend_call {
   enum mafat_blend blend;

@@ -8,7 +8,8 @@
  *   VECTOR_TAPS    taps that such a tile sums at a time
  *   VECTOR_FUSED   1: vec_madd and scalar_madd round once, 0: twice
  *   vec            the type
- *   vec_load, vec_store, vec_all, vec_add, vec_sub, vec_mul, vec_max, vec_min
+ *   vec_load, vec_store, vec_all, vec_add, vec_sub, vec_mul, vec_div, vec_max,
+ *   vec_min
  *   vec_madd(a, b, c)     a * b + c, the one multiply-add of the level's class
  *   vec_accumulate(&sum, a, b)  sum = vec_madd(a, b, sum)
  *   vec_accumulate_lane(&sum, a, b, lane)  sum = vec_madd(a, b's lane in all, sum):

@@ -28,6 +28,7 @@ static inline vec vec_all(float x) { return (vec){x, x, x, x}; }
 static inline vec vec_add(vec a, vec b) { return a + b; }
 static inline vec vec_sub(vec a, vec b) { return a - b; }
 static inline vec vec_mul(vec a, vec b) { return a * b; }
+static inline vec vec_div(vec a, vec b) { return a / b; }
 static inline vec vec_madd(vec a, vec b, vec c) { return a * b + c; }
 static inline void vec_accumulate(vec *sum, vec a, vec b) { *sum = vec_madd(a, b, *sum); }
 static inline float scalar_madd(float a, float b, float c) { return a * b + c; }

@@ -24,9 +24,17 @@ static void run_blend(const struct mafat_kernels *k, const void *call)
 
 static struct mafat_exact blend_values(const struct mafat_blend_call *c, double x, double z)
 {
-  if (c->blend == MAFAT_BLEND_MUL) return (struct mafat_exact){x * z, fabs(x * z)};
-  if (c->blend == MAFAT_BLEND_MAX) return (struct mafat_exact){fmax(x, z), fabs(fmax(x, z))};
-  return (struct mafat_exact){c->alpha * x + c->beta * z, fabs(c->alpha * x) + fabs(c->beta * z)};
+  double y = c->alpha * x + c->beta * z;
+  switch (c->blend) {
+  case MAFAT_BLEND_MUL: y = x * z; break;
+  case MAFAT_BLEND_MAX: y = fmax(x, z); break;
+  case MAFAT_BLEND_MIN: y = fmin(x, z); break;
+  case MAFAT_BLEND_DIV: y = x / z; break;
+  case MAFAT_BLEND_RDIV: y = z / x; break;
+  case MAFAT_BLEND_PRELU: y = x > 0 ? x : z * x; break;
+  default: return (struct mafat_exact){y, fabs(c->alpha * x) + fabs(c->beta * z)};
+  }
+  return (struct mafat_exact){y, fabs(y)};
 }
 
 static struct mafat_exact exact_blend(const struct mafat_blend_call *c, int col, int ch)
@@ -53,14 +61,17 @@ static double flushed_product(const struct mafat_blend_call *c, int col, int ch)
 
 void check_blend(struct check *check)
 {
-  static const char *const names[MAFAT_N_BLENDS] = {"added", "multiplied", "the larger"};
+  static const char *const names[MAFAT_N_KERNEL_BLENDS] = {"added", "multiplied", "the larger", "the less", "divided",
+                                                           "divided reversed", "sloped"};
   const enum values values = random_values();
   const int n = one_in(3) ? 16 : random_in(1, 16);
   struct mafat_blend_call call = {
-      .blend = (enum mafat_blend)(one_in(2) ? MAFAT_BLEND_ADD : random_in(0, MAFAT_N_BLENDS - 1)),
+      .blend = (enum mafat_blend)(one_in(2) ? MAFAT_BLEND_ADD : random_in(0, MAFAT_N_KERNEL_BLENDS - 1)),
       .n_cols = one_in(8) ? random_in(100, 700) : random_in(1, 40), .n_channels = n, .z_single = one_in(4),
       .x_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .y_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
       .alpha = one_in(2) ? 1 : random_float(), .beta = one_in(2) ? 1 : random_float(), .activation = random_activation()};
+  /* Of zeros and denormals quotients have no end, or are no number. */
+  if (values != ORDINARY && (call.blend == MAFAT_BLEND_DIV || call.blend == MAFAT_BLEND_RDIV)) call.blend = MAFAT_BLEND_MUL;
   const int z_channels = call.z_single ? 1 : n;
   const bool one_pixel = one_in(4);
   call.z_pixel_floats = one_pixel ? 0 : z_channels + (one_in(2) ? 0 : random_in(1, 20));

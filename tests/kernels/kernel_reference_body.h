@@ -138,8 +138,17 @@ static void avgpool(const struct mafat_pool_call *c)
 
 static float blend_values(const struct mafat_blend_call *c, float x, float z)
 {
-  if (c->blend == MAFAT_BLEND_MUL) return x * z;
-  if (c->blend == MAFAT_BLEND_MAX) return larger(x, z);
+  switch (c->blend) {
+  case MAFAT_BLEND_MUL: return x * z;
+  case MAFAT_BLEND_MAX: return larger(x, z);
+  case MAFAT_BLEND_MIN: return z < x ? z : x;
+  case MAFAT_BLEND_DIV: return x / z;
+  case MAFAT_BLEND_RDIV: return z / x;
+  case MAFAT_BLEND_PRELU: return scalar_madd(z, x < 0.0f ? x : 0.0f, x > 0.0f ? x : 0.0f);
+  case MAFAT_BLEND_POW: return (float)pow((double)x, (double)z);
+  case MAFAT_BLEND_RPOW: return (float)pow((double)z, (double)x);
+  default: break;
+  }
   float scaled = c->alpha * x;
   return scalar_madd(c->beta, z, scaled);
 }

@@ -26,6 +26,7 @@ static inline vec vec_all(float x) { return x; }
 static inline vec vec_add(vec a, vec b) { return a + b; }
 static inline vec vec_sub(vec a, vec b) { return a - b; }
 static inline vec vec_mul(vec a, vec b) { return a * b; }
+static inline vec vec_div(vec a, vec b) { return a / b; }
 static inline vec vec_max(vec a, vec b) { return a > b ? a : b; }
 static inline vec vec_min(vec a, vec b) { return a < b ? a : b; }
 static inline vec vec_madd(vec a, vec b, vec c) { return scalar_madd(a, b, c); }

@@ -70,11 +70,12 @@ static void add_broadcast(struct test_rng *rng, const struct mafat_network *n, i
 /* Gives some blends what no cfg can say: the larger one, other broadcasts. */
 static void vary_blends(struct mafat_network *n, uint64_t seed)
 {
+  static const enum mafat_blend blends[] = {MAFAT_BLEND_ADD, MAFAT_BLEND_MUL, MAFAT_BLEND_MAX, MAFAT_BLEND_MIN, MAFAT_BLEND_PRELU};
   struct test_rng rng = test_rng(seed + 1);
   for (int i = 0; i < n->n_layers; i++) {
     struct mafat_layer *l = &n->layers[i];
     if (!blends_alike_maps(l)) continue;
-    l->blend = (enum mafat_blend)test_random_int(&rng, 0, MAFAT_N_BLENDS - 1);
+    l->blend = blends[test_random_int(&rng, 0, 4)];
     if (l->type != MAFAT_SHORTCUT) l->alpha = l->beta = 1;
     for (int attempt = test_random_int(&rng, 0, 6); attempt > 0 && l->n_operands < 4; attempt--)
       add_broadcast(&rng, n, i);

@@ -22,6 +22,7 @@ static inline vec vec_all(float x) { return vdupq_n_f32(x); }
 static inline vec vec_add(vec a, vec b) { return vaddq_f32(a, b); }
 static inline vec vec_sub(vec a, vec b) { return vsubq_f32(a, b); }
 static inline vec vec_mul(vec a, vec b) { return vmulq_f32(a, b); }
+static inline vec vec_div(vec a, vec b) { return a / b; } /* on armv7 lane by lane */
 
 /* Multiply-adds by lane are written out, for the compiler would otherwise overwrite
  * a factor instead of the sum here and there, and then run out of registers. */

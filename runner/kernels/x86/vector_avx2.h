@@ -22,6 +22,7 @@ static inline vec vec_all(float x) { return _mm256_set1_ps(x); }
 static inline vec vec_add(vec a, vec b) { return _mm256_add_ps(a, b); }
 static inline vec vec_sub(vec a, vec b) { return _mm256_sub_ps(a, b); }
 static inline vec vec_mul(vec a, vec b) { return _mm256_mul_ps(a, b); }
+static inline vec vec_div(vec a, vec b) { return _mm256_div_ps(a, b); }
 static inline vec vec_madd(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
 /* Written out, for the compiler would otherwise overwrite the weight instead of
  * the sum here and there, and then run out of registers. */

@@ -22,6 +22,7 @@ static inline vec vec_all(float x) { return _mm512_set1_ps(x); }
 static inline vec vec_add(vec a, vec b) { return _mm512_add_ps(a, b); }
 static inline vec vec_sub(vec a, vec b) { return _mm512_sub_ps(a, b); }
 static inline vec vec_mul(vec a, vec b) { return _mm512_mul_ps(a, b); }
+static inline vec vec_div(vec a, vec b) { return _mm512_div_ps(a, b); }
 static inline vec vec_madd(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
 static inline void vec_accumulate(vec *sum, vec a, vec b) { *sum = vec_madd(a, b, *sum); }
 static inline vec vec_max(vec a, vec b) { return _mm512_max_ps(a, b); }

@@ -1,4 +1,4 @@
-/* Blends of any kind, against what they mean: sums, products and largest ones of two to five
+/* Blends of any kind, against what they mean: sums, products, quotients, powers, largest ones and others of two to five
  * operands, made of slices of tensors in rows and channels, of which some are a value for each channel, pixel, row,
  * column or for all; in double precision, element by element. */
 #include "runner/kernels/kernels.h"
@@ -86,6 +86,12 @@ static void add_operand(struct test_rng *rng, struct problem *p, int channels)
   if (fits) test_add_operand(p->layer, &o);
 }
 
+/* Quotients and powers are as exact as their operands are far from 0. */
+static bool needs_positive(enum mafat_blend blend)
+{
+  return blend == MAFAT_BLEND_DIV || blend == MAFAT_BLEND_RDIV || blend == MAFAT_BLEND_POW || blend == MAFAT_BLEND_RPOW;
+}
+
 static struct problem make_problem(struct test_rng *rng)
 {
   static const struct mafat_activating activations[] = {
@@ -112,6 +118,8 @@ static struct problem make_problem(struct test_rng *rng)
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   p.input = malloc((size_t)c * (size_t)h * (size_t)w * sizeof *p.input);
   for (int i = 0; i < c * h * w; i++) p.input[i] = (float)(test_random(rng) >> 8) / 8388608.0f - 1;
+  if (needs_positive(l->blend))
+    for (int i = 0; i < c * h * w; i++) p.input[i] = .75f + .25f * p.input[i];
   return p;
 }
 
@@ -131,6 +139,21 @@ static double operand_at(const struct problem *p, const struct mafat_operand *o,
   return tensor_at(p, s->tensor, c, y, x);
 }
 
+static double blended(const struct mafat_layer *l, double alpha, double x, double z)
+{
+  switch (l->blend) {
+  case MAFAT_BLEND_MUL: return x * z;
+  case MAFAT_BLEND_MAX: return fmax(x, z);
+  case MAFAT_BLEND_MIN: return fmin(x, z);
+  case MAFAT_BLEND_DIV: return x / z;
+  case MAFAT_BLEND_RDIV: return z / x;
+  case MAFAT_BLEND_PRELU: return x > 0 ? x : z * x;
+  case MAFAT_BLEND_POW: return pow(x, z);
+  case MAFAT_BLEND_RPOW: return pow(z, x);
+  default: return alpha * x + (double)l->beta * z;
+  }
+}
+
 static double exact_output(const void *problem, int c, int y, int x)
 {
   const struct problem *p = problem;
@@ -140,8 +163,7 @@ static double exact_output(const void *problem, int c, int y, int x)
     const struct mafat_operand *o = &l->operands[k];
     if (!o->broadcast && c >= o->shape.c) continue; /* has no such channel */
     double other = operand_at(p, o, c, y, x), alpha = k == 1 ? (double)l->alpha : 1;
-    if (l->blend == MAFAT_BLEND_ADD) value = alpha * value + (double)l->beta * other;
-    else value = l->blend == MAFAT_BLEND_MUL ? value * other : fmax(value, other);
+    value = blended(l, alpha, value, other);
   }
   return mafat_exact_activation(value, &l->activation);
 }
