@@ -165,7 +165,8 @@ MAFAT_API int mafat_model_run_picture(struct mafat_model *model, const char *pat
  * MAFAT_EINVAL: no such picture. */
 MAFAT_API int mafat_model_run_pixels(struct mafat_model *model, const unsigned char *pixels, int w, int h, int channels,
                                      size_t stride, struct mafat_diagnostic *d);
-/* Runs on floats in channel, row, column order: n is the input's size; they are in no budget but the caller's. */
+/* Runs on floats in channel, row, column order, or, of an ONNX or TFLite file, in that of the input's dimensions: n is the
+ * input's size; they are in no budget but the caller's. */
 MAFAT_API int mafat_model_run_floats(struct mafat_model *model, const float *chw, size_t n,
                            struct mafat_diagnostic *d);
 
@@ -337,10 +338,47 @@ MAFAT_SIZED int mafat_model_group(const struct mafat_model *model, int group, st
 
 /* ---- running: what else can be asked ---- */
 
-/* mafat_model_run_floats on a file that holds exactly these floats, little-endian; it is read ahead of the
- * layers, and past the page cache unless it is there. MAFAT_EIO; MAFAT_EFORMAT: it has another length, or
+/* mafat_model_run_floats on a file that holds exactly these floats, little-endian, or as NumPy writes such an array
+ * (.npy, of its dimensions); it is read ahead of the layers, and past the page cache unless it is there. MAFAT_EIO; MAFAT_EFORMAT: it has another length, or
  * ended while it was read; MAFAT_ELIMIT: what it is read through does not fit into the budget. */
 MAFAT_API int mafat_model_run_raw(struct mafat_model *model, const char *path, struct mafat_diagnostic *d);
+
+/* ---- inputs and outputs by name ---- */
+
+/* An input or output. A network of Darknet's has one input, "data", and one output, "output", of the last layer that
+ * is run: channels, rows, columns. Of other files they are the file's own. */
+struct mafat_port_facts {
+  const char *name;
+  const char *type;          /* "float32" */
+  int rank;                  /* 0 to 8 */
+  int64_t dims[8];           /* (rank) */
+  size_t n;                  /* floats: all dimensions multiplied */
+};
+
+MAFAT_API int mafat_model_n_inputs(const struct mafat_model *model);
+MAFAT_API int mafat_model_n_outputs(const struct mafat_model *model);
+/* From 0 on. MAFAT_EINVAL: no such one. */
+MAFAT_SIZED int mafat_model_describe_input(const struct mafat_model *model, int index, struct mafat_port_facts *facts);
+MAFAT_SIZED int mafat_model_describe_output(const struct mafat_model *model, int index, struct mafat_port_facts *facts);
+
+/* What the runs that follow take for an input: floats in the row-major order of its dimensions, which stay the caller's
+ * and where they are; or a file, as mafat_model_run_raw reads it. name: NULL is the only input. NULL in place of floats or
+ * path: nothing any more. MAFAT_EINVAL: no such input, another number of floats. */
+MAFAT_API int mafat_model_set_input(struct mafat_model *model, const char *name, const float *floats, size_t n,
+                                    struct mafat_diagnostic *d);
+MAFAT_API int mafat_model_set_input_file(struct mafat_model *model, const char *name, const char *path,
+                                         struct mafat_diagnostic *d);
+/* Runs on the inputs as they were set. MAFAT_EINVAL: one was not; errors of reading as of mafat_model_run_raw. Runs
+ * on a picture, or on one array or file, take it for the first input and the others as they were set. */
+MAFAT_API int mafat_model_run_inputs(struct mafat_model *model, struct mafat_diagnostic *d);
+
+/* After a run: an output in the row-major order of its dimensions, all n floats of it; or n of them from number
+ * `first` on. name: NULL is the only output. MAFAT_EINVAL: no such output, another number of floats, no output to read
+ * (mafat_model_detect). */
+MAFAT_API int mafat_model_read_output_named(const struct mafat_model *model, const char *name, float *floats, size_t n,
+                                            struct mafat_diagnostic *d);
+MAFAT_API int mafat_model_read_output_part(const struct mafat_model *model, const char *name, size_t first, float *floats, size_t n,
+                                           struct mafat_diagnostic *d);
 
 struct mafat_run_facts {
   double image_ms;           /* opening, decoding and scaling the picture, or reading the floats */
@@ -441,6 +479,12 @@ MAFAT_SIZED int mafat_query_open(struct mafat_query **out, const char *cfg_path,
                                  const struct mafat_model_options *options, struct mafat_diagnostic *d);
 MAFAT_API void mafat_query_close(struct mafat_query **query);
 MAFAT_SIZED void mafat_query_describe(const struct mafat_query *query, struct mafat_query_facts *facts);
+
+/* As of a model. */
+MAFAT_API int mafat_query_n_inputs(const struct mafat_query *query);
+MAFAT_API int mafat_query_n_outputs(const struct mafat_query *query);
+MAFAT_SIZED int mafat_query_describe_input(const struct mafat_query *query, int index, struct mafat_port_facts *facts);
+MAFAT_SIZED int mafat_query_describe_output(const struct mafat_query *query, int index, struct mafat_port_facts *facts);
 
 /* One of the plans none of which another beats in both bytes and milliseconds. */
 struct mafat_front_facts {
@@ -556,6 +600,10 @@ MAFAT_API int mafat_answer_layer_sized(const struct mafat_answer *answer, int la
 MAFAT_API int mafat_answer_group_sized(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts, size_t bytes);
 MAFAT_API int mafat_answer_paper_sized(const struct mafat_answer *answer, struct mafat_paper_facts *facts, size_t bytes,
                                        struct mafat_diagnostic *d);
+MAFAT_API int mafat_model_describe_input_sized(const struct mafat_model *model, int index, struct mafat_port_facts *facts, size_t bytes);
+MAFAT_API int mafat_model_describe_output_sized(const struct mafat_model *model, int index, struct mafat_port_facts *facts, size_t bytes);
+MAFAT_API int mafat_query_describe_input_sized(const struct mafat_query *query, int index, struct mafat_port_facts *facts, size_t bytes);
+MAFAT_API int mafat_query_describe_output_sized(const struct mafat_query *query, int index, struct mafat_port_facts *facts, size_t bytes);
 MAFAT_API void mafat_calibrate_defaults_sized(struct mafat_calibrate_options *options, size_t bytes);
 MAFAT_API int mafat_calibrate_sized(struct mafat_calibration_facts *out, size_t out_bytes,
                                     const struct mafat_calibrate_options *options, size_t options_bytes,
@@ -633,6 +681,26 @@ MAFAT_SIZED int mafat_answer_paper(const struct mafat_answer *answer, struct maf
                                    struct mafat_diagnostic *d)
 {
   return mafat_answer_paper_sized(answer, facts, sizeof *facts, d);
+}
+
+MAFAT_SIZED int mafat_model_describe_input(const struct mafat_model *model, int index, struct mafat_port_facts *facts)
+{
+  return mafat_model_describe_input_sized(model, index, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_model_describe_output(const struct mafat_model *model, int index, struct mafat_port_facts *facts)
+{
+  return mafat_model_describe_output_sized(model, index, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_query_describe_input(const struct mafat_query *query, int index, struct mafat_port_facts *facts)
+{
+  return mafat_query_describe_input_sized(query, index, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_query_describe_output(const struct mafat_query *query, int index, struct mafat_port_facts *facts)
+{
+  return mafat_query_describe_output_sized(query, index, facts, sizeof *facts);
 }
 
 MAFAT_SIZED void mafat_calibrate_defaults(struct mafat_calibrate_options *options)

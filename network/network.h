@@ -78,6 +78,14 @@ static inline struct mafat_shape mafat_network_picture_shape(const struct mafat_
   return n->layers[mafat_network_picture(n)].out;
 }
 
+/* How input `index` lies in a file: in the order of its dimensions, or, of Darknet's, channel by channel. */
+static inline void mafat_network_input_order(const struct mafat_network *n, int index, struct mafat_file_order *order)
+{
+  struct mafat_shape shape = n->layers[n->n_layers + index].out;
+  if (n->inputs) mafat_file_order_make(order, &n->inputs[index].view, shape);
+  else mafat_file_order_planes(order, shape);
+}
+
 /* What comes before layer `layer` where nothing else is said: the layer above, or the picture. */
 static inline int mafat_network_above(const struct mafat_network *n, int layer)
 {

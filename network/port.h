@@ -6,6 +6,8 @@
 #include "network/layer.h"
 #include "network/view.h"
 
+#include <stddef.h>
+
 struct mafat_port {
   char *name;                   /* owned, as are the sources */
   struct mafat_view view;       /* its dimensions on the axes of the map that the sources make */
@@ -13,14 +15,41 @@ struct mafat_port {
   struct mafat_shape shape;
 };
 
-/* Element `index` of it, its dimensions in row-major order: where in the map. */
+/* Element `index` of the dimensions in row-major order: where in the map; added to places. */
+static inline void mafat_view_find(const struct mafat_view *view, long long index, long long places[MAFAT_N_AXES])
+{
+  for (int i = view->n_dims; i-- > 0; index /= view->dims[i]) mafat_view_add(view, i, index % view->dims[i], places);
+}
+
 static inline void mafat_port_find(const struct mafat_port *p, long long index, int *c, int *y, int *x)
 {
   long long places[MAFAT_N_AXES] = {0};
-  for (int i = p->view.n_dims; i-- > 0; index /= p->view.dims[i]) mafat_view_add(&p->view, i, index % p->view.dims[i], places);
+  mafat_view_find(&p->view, index, places);
   *y = (int)places[MAFAT_AXIS_H];
   *x = (int)places[MAFAT_AXIS_W];
   *c = (int)places[MAFAT_AXIS_C];
 }
+
+/* Three dimensions: channels, rows, columns. */
+void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape);
+
+/* How the elements of an input follow each other in a file that has its dimensions in row-major order, as far as its map
+ * can be read in rows: *planes* of *rows* of so many elements, one after the other. Row y of the map is row y of each plane,
+ * a plane for each channel, or of the only one, all channels in it; where neither holds, the only row is the whole file. */
+struct mafat_file_order {
+  struct mafat_shape shape; /* of the map */
+  int planes, rows;
+  size_t row_elements;
+  struct mafat_view view;
+  long long strides[MAFAT_VIEW_ATOMS]; /* of its atoms: elements within a row of a plane */
+  long long column;         /* from one column to the next; 0: they are not all alike */
+};
+
+/* view: every element of the map once. */
+void mafat_file_order_make(struct mafat_file_order *order, const struct mafat_view *view, struct mafat_shape shape);
+/* That of floats channel by channel, row by row, read so whatever their shape. */
+void mafat_file_order_planes(struct mafat_file_order *order, struct mafat_shape shape);
+/* Elements from the beginning of a row of a plane to those of that index along an axis. */
+long long mafat_file_order_offset(const struct mafat_file_order *order, int axis, int at);
 
 #endif

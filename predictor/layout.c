@@ -471,6 +471,7 @@ static int make(struct maker *m)
   layout->heap = m->plan->heap;
   layout->n_layers = m->plan->n_layers;
   layout->picture = mafat_network_picture(m->network);
+  layout->n_inputs = m->network->n_inputs;
   layout->n_workers = m->plan->n_threads;
   layout->winograds = list_winograds(m->plan);
   layout->ring_buffer = layout->panel_buffer = layout->affine_buffer = -1;

@@ -52,6 +52,7 @@ struct mafat_layout {
   struct mafat_heap *heap; /* the plan's */
   int n_layers;
   int picture; /* the input that pictures are decoded into */
+  int n_inputs;
   struct mafat_buffer *buffers;
   int n_buffers;
   struct mafat_tensor_layout *tensors; /* [operator] */
@@ -88,11 +89,12 @@ int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n
                         const struct mafat_plan *plan, struct mafat_diagnostic *d);
 void mafat_layout_close(struct mafat_layout **layout);
 
-/* Does the picture come row by row, as layers ask for it? Else it is decoded ahead of them, or not needed. */
+/* Does the picture come row by row, as layers ask for it? Else it is decoded ahead of them, or not needed. What reads one of
+ * several inputs may meet others, and steps: as if it came by rows. */
 static inline bool mafat_layout_takes_rows(const struct mafat_layout *layout)
 {
   const struct mafat_tensor_layout *picture = &layout->tensors[layout->picture];
-  return picture->buffer >= 0 && !picture->external;
+  return layout->n_inputs > 1 || (picture->buffer >= 0 && !picture->external);
 }
 
 

@@ -9,6 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Where an input comes from; floats: of mafat_executor_set_floats. */
+struct executor_input {
+  struct mafat_input_source source;
+  const float *floats;
+  struct mafat_file_order order;
+  int index;
+};
+
 struct mafat_executor {
   const struct mafat_network *network;
   const struct mafat_plan *plan;
@@ -20,8 +28,7 @@ struct mafat_executor {
   struct mafat_team *team;
   struct mafat_step step; /* being run by the team */
   atomic_int step_code;   /* what a worker failed with */
-  struct mafat_input_source source;
-  const float *floats;    /* of mafat_executor_set_input */
+  struct executor_input *inputs; /* (n_inputs) */
   struct mafat_step_watch watch;
   bool source_failed;
   struct mafat_arena *arena;
@@ -53,7 +60,8 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
   e->tensors = (struct mafat_tensors){.network = n, .layout = layout};
   e->tensors.held = calloc((size_t)mafat_network_n_operators(n), sizeof *e->tensors.held);
   e->ms = calloc((size_t)mafat_network_n_operators(n), sizeof *e->ms);
-  if (mafat_schedule_open(&e->schedule, n, plan) || !e->tensors.held || !e->ms) {
+  e->inputs = calloc((size_t)n->n_inputs, sizeof *e->inputs);
+  if (mafat_schedule_open(&e->schedule, n, plan) || !e->tensors.held || !e->ms || !e->inputs) {
     code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
     goto done;
   }
@@ -82,6 +90,7 @@ void mafat_executor_close(struct mafat_executor **executor)
   mafat_schedule_close(&e->schedule);
   free(e->tensors.held);
   free(e->ms);
+  free(e->inputs);
   free(e);
   *executor = NULL;
 }
@@ -124,9 +133,9 @@ static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_bo
 
 /* ---- input ---- */
 
-void mafat_executor_set_source(struct mafat_executor *e, struct mafat_input_source source)
+void mafat_executor_set_source(struct mafat_executor *e, int input, struct mafat_input_source source)
 {
-  e->source = source;
+  e->inputs[input].source = source;
 }
 
 void mafat_executor_set_watch(struct mafat_executor *e, struct mafat_step_watch watch)
@@ -144,36 +153,63 @@ float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_flo
   return mafat_tensors_pixel(&e->tensors, picture, 0, y, 0);
 }
 
-void mafat_executor_set_input_row(struct mafat_executor *e, int c, int y, const float *row)
+void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c, int y,
+                                  const float *line)
 {
-  int picture = mafat_network_picture(e->network), w = mafat_network_tensor_shape(e->network, picture).w;
-  size_t pixel = (size_t)mafat_tensors_pixel_floats(&e->tensors, picture, c / MAFAT_CHANNEL_BLOCK);
-  float *to = mafat_tensors_element(&e->tensors, picture, c, y, 0);
-  for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[x];
+  int tensor = e->network->n_layers + input, w = order->shape.w;
+  size_t pixel = (size_t)mafat_tensors_pixel_floats(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK), column = (size_t)order->column;
+  float *to = mafat_tensors_element(&e->tensors, tensor, c, y, 0);
+  const float *row = line + mafat_file_order_offset(order, MAFAT_AXIS_C, c) + mafat_file_order_offset(order, MAFAT_AXIS_H, y);
+  if (column == 1)
+    for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[x];
+  else if (column)
+    for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[(size_t)x * column];
+  else
+    for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)];
 }
 
 static int read_floats(void *context, struct mafat_executor *e, struct mafat_span rows,
                        struct mafat_diagnostic *d)
 {
-  struct mafat_shape s = mafat_network_picture_shape(e->network);
-  (void)context;
+  const struct executor_input *in = context;
+  const struct mafat_file_order *o = &in->order;
   (void)d;
-  for (int c = 0; c < s.c; c++)
-    for (int y = rows.begin; y < rows.end; y++)
-      mafat_executor_set_input_row(e, c, y, e->floats + ((size_t)c * (size_t)s.h + (size_t)y) * (size_t)s.w);
+  for (int c = 0; c < o->shape.c; c++)
+    for (int y = rows.begin; y < rows.end; y++) {
+      size_t line = (o->planes > 1 ? (size_t)c * (size_t)o->rows : 0) + (o->rows > 1 ? (size_t)y : 0);
+      mafat_executor_set_input_row(e, in->index, o, c, y, in->floats + line * o->row_elements);
+    }
   return MAFAT_OK;
+}
+
+static void set_floats(struct mafat_executor *e, int input, const float *floats)
+{
+  struct executor_input *in = &e->inputs[input];
+  in->floats = floats;
+  in->index = input;
+  in->source = (struct mafat_input_source){read_floats, in};
+}
+
+void mafat_executor_set_floats(struct mafat_executor *e, int input, const float *floats)
+{
+  mafat_network_input_order(e->network, input, &e->inputs[input].order);
+  set_floats(e, input, floats);
 }
 
 void mafat_executor_set_input(struct mafat_executor *e, const float *chw)
 {
-  e->floats = chw;
-  e->source = (struct mafat_input_source){read_floats, NULL};
+  mafat_file_order_planes(&e->inputs[0].order, mafat_network_picture_shape(e->network));
+  set_floats(e, 0, chw);
 }
 
 static int read_input(struct mafat_executor *e, struct mafat_diagnostic *d)
 {
-  int code = e->source.read_rows ? e->source.read_rows(e->source.context, e, e->step.out.y, d)
-                                 : mafat_fail(d, MAFAT_EINVAL, "%s: no input was set", e->network->path);
+  const struct mafat_network *n = e->network;
+  int input = e->step.layer - n->n_layers;
+  const struct mafat_input_source *source = &e->inputs[input].source;
+  int code = source->read_rows ? source->read_rows(source->context, e, e->step.out.y, d)
+             : n->n_inputs == 1 ? mafat_fail(d, MAFAT_EINVAL, "%s: no input was set", n->path)
+                                : mafat_fail(d, MAFAT_EINVAL, "%s: input %d was not set", n->path, input);
   e->source_failed = code != MAFAT_OK;
   return code;
 }
@@ -310,7 +346,9 @@ bool mafat_executor_source_failed(const struct mafat_executor *e)
 
 double mafat_executor_input_ms(const struct mafat_executor *e)
 {
-  return e->ms[mafat_network_picture(e->network)];
+  double ms = 0;
+  for (int i = 0; i < e->network->n_inputs; i++) ms += e->ms[e->network->n_layers + i];
+  return ms;
 }
 
 void mafat_executor_make_room(struct mafat_executor *e, size_t bytes)
@@ -330,6 +368,12 @@ void mafat_executor_read_output(const struct mafat_executor *e, int layer, float
   struct mafat_source self;
   struct mafat_sources behind = mafat_network_output_sources(e->network, layer, &self);
   mafat_tensors_flatten(&e->tensors, &behind, e->network->layers[layer].out, chw);
+}
+
+void mafat_executor_read_view(const struct mafat_executor *e, const struct mafat_sources *sources, const struct mafat_view *view,
+                              long long first, long long n, float *out)
+{
+  mafat_tensors_read_view(&e->tensors, sources, view, first, n, out);
 }
 
 void mafat_executor_write_output(struct mafat_executor *e, int layer, const float *chw)

@@ -30,7 +30,7 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
                         const struct mafat_executor_options *options, struct mafat_diagnostic *d);
 void mafat_executor_close(struct mafat_executor **e);
 
-/* Where a run's input comes from: asked for rows [rows) of it, in order, as the
+/* Where an input of a run comes from: asked for rows [rows) of it, in order, as the
  * plan needs them; each row once. Fails with a code and a diagnostic. */
 struct mafat_input_source {
   int (*read_rows)(void *context, struct mafat_executor *e, struct mafat_span rows,
@@ -38,17 +38,20 @@ struct mafat_input_source {
   void *context;
 };
 
-/* Of the runs that follow; what the context points at stays the caller's. */
-void mafat_executor_set_source(struct mafat_executor *e, struct mafat_input_source source);
-/* Floats in Darknet's CHW order; they must live until the run is over. */
+/* Of the runs that follow, for input `input`, the first of which is 0; what the context points at stays the caller's. */
+void mafat_executor_set_source(struct mafat_executor *e, int input, struct mafat_input_source source);
+/* Floats in the order of the input's dimensions, Darknet's in CHW order; they must live until the run is over. */
+void mafat_executor_set_floats(struct mafat_executor *e, int input, const float *floats);
+/* The same of the first input, in CHW order whatever its dimensions. */
 void mafat_executor_set_input(struct mafat_executor *e, const float *chw);
 
-/* For sources, while they are asked. Row y of the input, pixel 0, channels
+/* For sources, while they are asked. Row y of the first input, pixel 0, channels
  * interleaved; only for inputs of at most 16 channels. NULL when no layer that
  * runs reads the input: then no source is asked. *row_floats: to row y + 1. */
 float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_floats);
-/* Sets row y of channel c, any number of channels. */
-void mafat_executor_set_input_row(struct mafat_executor *e, int c, int y, const float *row);
+/* Sets row y of channel c of an input, any number of channels. line: its row, or its plane's, in the order. */
+void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c, int y,
+                                  const float *line);
 
 /* Told of every step of the runs that follow, when it began and when it ended
  * (mafat_process_now_ms). */
@@ -83,6 +86,9 @@ void mafat_executor_unhold_output(struct mafat_executor *e);
  * CHW order. Valid for outputs of the network after a run, and within observe
  * for the layer of the step. */
 void mafat_executor_read_output(const struct mafat_executor *e, int layer, float *chw);
+/* Elements [first, first + n) of a view of what the sources are together, in row-major order. Valid as above. */
+void mafat_executor_read_view(const struct mafat_executor *e, const struct mafat_sources *sources, const struct mafat_view *view,
+                              long long first, long long n, float *out);
 /* For tests, from what observes a step: puts other values there, which later layers then read. The layer's whole output must
  * have a tensor of its own. */
 void mafat_executor_write_output(struct mafat_executor *e, int layer, const float *chw);

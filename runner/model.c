@@ -2,7 +2,6 @@
 
 #include "predictor/paper.h"
 #include "runner/image/input.h"
-#include "runner/image/raw_input.h"
 #include "runner/memory/headroom.h"
 #include "runner/memory/process.h"
 #include "runner/memory/surroundings.h"
@@ -75,8 +74,7 @@ static void make_headroom(const struct mafat_model *m)
   mafat_headroom_make(p.charge_bytes, here, "");
 }
 
-/* What boxes are relative to where there is no picture. */
-static void forget_picture(struct mafat_model *m)
+void mafat_model_forget_picture(struct mafat_model *m)
 {
   m->picture_w = mafat_network_picture_shape(m->network).w;
   m->picture_h = mafat_network_picture_shape(m->network).h;
@@ -94,7 +92,10 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     return mafat_fail(d, MAFAT_EINVAL, "expected a scaling of pictures (exact, fast), found %.60s", o->image_scaling);
   if ((code = mafat_lock_find(&m->lock.wish, o->lock, d))) return code;
   if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
-  forget_picture(m);
+  m->inputs = calloc((size_t)m->network->n_inputs, sizeof *m->inputs);
+  if (!m->inputs) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", m->network->path);
+  for (int i = 0; i < m->network->n_inputs; i++) m->inputs[i].raw = mafat_raw_input_none();
+  mafat_model_forget_picture(m);
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
                                                o->arena, o->reserve_bytes, m->shrinks};
   /* Reading weights needs memory too, and counts on an arena without pages. */
@@ -154,6 +155,8 @@ void mafat_model_close(struct mafat_model **model)
   mafat_executor_close(&m->executor);
   mafat_weights_close(&m->weights);
   mafat_choice_close(&m->choice);
+  for (int i = 0; m->inputs && i < m->network->n_inputs; i++) free(m->inputs[i].path);
+  free(m->inputs);
   mafat_network_close(&m->network);
   free(m);
   *model = NULL;
@@ -161,9 +164,8 @@ void mafat_model_close(struct mafat_model **model)
 
 /* ---- running ---- */
 
-/* What the next input needs in place of the one before. */
-static int take_surroundings(struct mafat_model *m, const struct mafat_surroundings *around, const char *name,
-                             const char *doing, struct mafat_diagnostic *d)
+int mafat_model_take_surroundings(struct mafat_model *m, const struct mafat_surroundings *around, const char *name,
+                                  const char *doing, struct mafat_diagnostic *d)
 {
   struct mafat_prediction p;
   mafat_predict(&p, m->choice.layout, around);
@@ -188,15 +190,14 @@ static int open_picture(struct mafat_model *m, const char *path, const struct ma
   if (code) return code;
   struct mafat_surroundings around = m->around;
   mafat_surroundings_set_picture(&around, *image, path, m->network);
-  if ((code = take_surroundings(m, &around, pixels ? "pixels" : path, "decoding this picture", d))) return code;
+  if ((code = mafat_model_take_surroundings(m, &around, pixels ? "pixels" : path, "decoding this picture", d))) return code;
   const struct mafat_image_info *info = mafat_image_describe(*image);
   m->picture_w = info->width;
   m->picture_h = info->height;
   return MAFAT_OK;
 }
 
-/* Runs on the source that the executor has; what opening it took is part of the input's time. */
-static int run_input(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d)
+int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
   int code = mafat_executor_run(m->executor, d);
@@ -213,8 +214,8 @@ static int run_input(struct mafat_model *m, double opened_at, struct mafat_diagn
 static int run_source(struct mafat_model *m, struct mafat_input_source source, double opened_at,
                       struct mafat_diagnostic *d)
 {
-  mafat_executor_set_source(m->executor, source);
-  return run_input(m, opened_at, d);
+  mafat_executor_set_source(m->executor, 0, source);
+  return mafat_model_run_opened(m, opened_at, d);
 }
 
 static int run_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
@@ -226,6 +227,7 @@ static int run_picture(struct mafat_model *m, const char *path, const struct maf
   int code = open_picture(m, path, pixels, &image, d);
   if (code == MAFAT_OK) code = mafat_input_picture_open(&input, image, mafat_network_picture_shape(m->network),
                                                        mafat_layout_takes_rows(m->choice.layout), d);
+  if (code == MAFAT_OK) code = mafat_model_open_inputs(m, 1, d);
   if (code == MAFAT_OK) {
     code = run_source(m, mafat_input_picture_source(&input), before, d);
     if (code == MAFAT_OK && (code = mafat_input_picture_finish(&input, d))) {
@@ -233,13 +235,13 @@ static int run_picture(struct mafat_model *m, const char *path, const struct maf
       mafat_executor_drop_output(m->executor);
     }
   }
+  mafat_model_close_inputs(m);
   mafat_input_picture_close(&input);
   mafat_image_close(&image);
   return code;
 }
 
-/* What a run that was asked for takes away, and what it wants to be given. */
-static int begin_run(struct mafat_model *m, const void *given, const char *what, struct mafat_diagnostic *d)
+int mafat_model_begin_run(struct mafat_model *m, const void *given, const char *what, struct mafat_diagnostic *d)
 {
   m->input_failed = true;
   m->stall = (struct mafat_stall){0};
@@ -250,7 +252,7 @@ static int begin_run(struct mafat_model *m, const void *given, const char *what,
 
 int mafat_model_run_picture(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
 {
-  int code = begin_run(m, path, "a picture's path", d);
+  int code = mafat_model_begin_run(m, path, "a picture's path", d);
   if (code) return code;
   return run_picture(m, path, NULL, d);
 }
@@ -259,40 +261,9 @@ int mafat_model_run_pixels(struct mafat_model *m, const unsigned char *pixels, i
                            size_t stride, struct mafat_diagnostic *d)
 {
   struct mafat_image_pixels p = {pixels, w, h, channels, stride};
-  int code = begin_run(m, pixels, "pixels", d);
+  int code = mafat_model_begin_run(m, pixels, "pixels", d);
   if (code) return code;
   return run_picture(m, NULL, &p, d);
-}
-
-int mafat_model_run_raw(struct mafat_model *m, const char *path, struct mafat_diagnostic *d)
-{
-  double before = mafat_process_now_ms();
-  struct mafat_raw_input input;
-  struct mafat_surroundings around = m->around;
-  int code = begin_run(m, path, "a path of floats", d);
-  mafat_surroundings_set_floats(&around, m->network);
-  if (code == MAFAT_OK) code = take_surroundings(m, &around, path, "reading floats", d);
-  if (code == MAFAT_OK) code = mafat_raw_input_open(&input, path, mafat_network_picture_shape(m->network), d);
-  if (code) return code;
-  forget_picture(m);
-  code = run_source(m, mafat_raw_input_source(&input), before, d);
-  mafat_raw_input_close(&input);
-  return code;
-}
-
-int mafat_model_run_floats(struct mafat_model *m, const float *chw, size_t n,
-                           struct mafat_diagnostic *d)
-{
-  struct mafat_shape in = mafat_network_picture_shape(m->network);
-  size_t expected = (size_t)in.h * (size_t)in.w * (size_t)in.c;
-  int code = begin_run(m, chw, "floats", d);
-  if (code) return code;
-  if (n != expected)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected %zu floats of input, found %zu", m->network->path,
-                      expected, n);
-  forget_picture(m);
-  mafat_executor_set_input(m->executor, chw);
-  return run_input(m, mafat_process_now_ms(), d);
 }
 
 static void tell_watch(void *context, const struct mafat_step *step, double from_ms, double to_ms)
@@ -336,8 +307,7 @@ struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
   return in;
 }
 
-/* From here to mafat_executor_unhold_output nobody runs in a shared arena. */
-static int hold_output(const struct mafat_model *m, struct mafat_diagnostic *d)
+int mafat_model_hold_output(const struct mafat_model *m, struct mafat_diagnostic *d)
 {
   if (mafat_executor_hold_output(m->executor)) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EINVAL, "%s: no output to read: there was no run, or the last one failed, or the model has rested since, "
@@ -348,7 +318,7 @@ int mafat_model_detect(const struct mafat_model *m, float thresh, float nms,
                        struct mafat_detections **out, struct mafat_diagnostic *d)
 {
   *out = NULL;
-  int code = hold_output(m, d);
+  int code = mafat_model_hold_output(m, d);
   if (code) return code;
   struct mafat_detect_input in = mafat_model_detect_input(m);
   in.thresh = thresh;
@@ -362,7 +332,7 @@ int mafat_model_classify(const struct mafat_model *m, struct mafat_class_score *
                          struct mafat_diagnostic *d)
 {
   *n = 0;
-  int code = hold_output(m, d);
+  int code = mafat_model_hold_output(m, d);
   if (code) return code;
   struct mafat_detect_input in = mafat_model_detect_input(m);
   code = mafat_classify(top, k, n, m->network, &in, d);
@@ -408,7 +378,7 @@ static int hold_layer(const struct mafat_model *m, int layer, struct mafat_diagn
   if (!mafat_network_is_output(m->network, m->n_layers, layer))
     return mafat_fail(d, MAFAT_EINVAL, "%s: layer %d [%s] cannot be read: it is no output of the network",
                       m->network->path, layer, mafat_layer_type_name(m->network->layers[layer].type));
-  return hold_output(m, d);
+  return mafat_model_hold_output(m, d);
 }
 
 int mafat_model_read_layer(const struct mafat_model *m, int layer, float *chw, struct mafat_diagnostic *d)

@@ -8,7 +8,15 @@
 #include "runner/detect.h"
 #include "runner/executor.h"
 #include "runner/image/image.h"
+#include "runner/image/raw_input.h"
 #include "runner/memory/pressure.h"
+
+/* What the next run is to take for an input: floats, or those in a file; neither: nothing was said. */
+struct mafat_model_input {
+  const float *floats; /* the caller's */
+  char *path;          /* owned */
+  struct mafat_raw_input raw; /* while that file is read */
+};
 
 struct mafat_model {
   struct mafat_network *network;
@@ -23,6 +31,7 @@ struct mafat_model {
   struct mafat_lock lock;
   struct mafat_weights *weights;
   struct mafat_executor *executor;
+  struct mafat_model_input *inputs; /* of the network; owned */
   const struct mafat_kernels *kernels;
   bool shrinks; /* pictures: struct mafat_image_input */
   int picture_w, picture_h; /* of the last run: what boxes are relative to */
@@ -40,6 +49,23 @@ struct mafat_model {
 
 /* The bytes of running a picture with these surroundings. */
 void mafat_model_predict(const struct mafat_model *m, struct mafat_prediction *p);
+
+/* ---- running, for runner/inputs.c ---- */
+
+/* What a run that was asked for takes away, and what it wants to be given. */
+int mafat_model_begin_run(struct mafat_model *m, const void *given, const char *what, struct mafat_diagnostic *d);
+/* What the next input needs in place of the one before. */
+int mafat_model_take_surroundings(struct mafat_model *m, const struct mafat_surroundings *around, const char *name,
+                                  const char *doing, struct mafat_diagnostic *d);
+/* Runs on the sources that the executor has; what opening them took is part of the input's time. */
+int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d);
+/* What boxes are relative to where there is no picture. */
+void mafat_model_forget_picture(struct mafat_model *m);
+/* Gives sources to the inputs from `first` on, as they were set; what they read is to be closed. MAFAT_EINVAL: one was not. */
+int mafat_model_open_inputs(struct mafat_model *m, int first, struct mafat_diagnostic *d);
+void mafat_model_close_inputs(struct mafat_model *m);
+/* From here to mafat_executor_unhold_output nobody runs in a shared arena. */
+int mafat_model_hold_output(const struct mafat_model *m, struct mafat_diagnostic *d);
 
 /* How mafat_detect reads this model's last run, while its output is held; thresholds are Darknet's. */
 struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m);

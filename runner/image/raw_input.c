@@ -1,6 +1,9 @@
 #include "runner/image/raw_input.h"
 
+#include "runner/image/npy.h"
+
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,30 +18,30 @@ enum {
 
 /* ---- bands ---- */
 
-static size_t row_bytes(struct mafat_shape s)
+static size_t row_bytes(const struct mafat_file_order *o)
 {
-  return (size_t)s.w * sizeof(float);
+  return o->row_elements * sizeof(float);
 }
 
 /* A read of so many rows may begin and end anywhere between what direct reads are aligned to. */
-static size_t read_bytes(struct mafat_shape s, int rows)
+static size_t read_bytes(const struct mafat_file_order *o, int rows)
 {
   const size_t a = MAFAT_FETCH_ALIGNMENT;
-  return ((size_t)rows * row_bytes(s) + 2 * a - 2) / a * a;
+  return ((size_t)rows * row_bytes(o) + 2 * a - 2) / a * a;
 }
 
 /* Two bands where they fit, all reads of each; else single rows, as many as fit, which need
  * not be there together. */
-static void cut(struct mafat_raw_input *r, struct mafat_shape s)
+static void cut(struct mafat_raw_input *r, const struct mafat_file_order *o)
 {
-  r->shape = s;
+  r->order = *o;
   r->band_rows = 1;
-  if (2 * s.c <= MAFAT_READS_DEPTH)
-    while (r->band_rows < s.h && 2 * (size_t)s.c * read_bytes(s, r->band_rows + 1) <= ROOM) r->band_rows++;
-  r->read_bytes = read_bytes(s, r->band_rows);
+  if (2 * o->planes <= MAFAT_READS_DEPTH)
+    while (r->band_rows < o->rows && 2 * (size_t)o->planes * read_bytes(o, r->band_rows + 1) <= ROOM) r->band_rows++;
+  r->read_bytes = read_bytes(o, r->band_rows);
   size_t places = ROOM / r->read_bytes;
-  int most = s.c > MAFAT_READS_DEPTH / 2 ? MAFAT_READS_DEPTH : 2 * s.c;
-  if (r->band_rows == s.h && s.c < most) most = s.c;
+  int most = o->planes > MAFAT_READS_DEPTH / 2 ? MAFAT_READS_DEPTH : 2 * o->planes;
+  if (r->band_rows == o->rows && o->planes < most) most = o->planes;
   r->n_places = places < 1 ? 1 : places < (size_t)most ? (int)places : most;
 }
 
@@ -47,47 +50,70 @@ static size_t memory_bytes(const struct mafat_raw_input *r)
   return (size_t)r->n_places * r->read_bytes;
 }
 
-size_t mafat_raw_input_bytes(struct mafat_shape shape)
+size_t mafat_raw_input_bytes(const struct mafat_file_order *order)
 {
   struct mafat_raw_input r;
-  cut(&r, shape);
+  cut(&r, order);
   return memory_bytes(&r) + READS_BYTES;
 }
 
 /* ---- opening ---- */
 
 /* More, maybe, than a 32-bit process can address: a plan of rows reads it all the same. */
-static uint64_t file_bytes(struct mafat_shape s)
+static uint64_t floats_bytes(const struct mafat_file_order *o)
 {
-  return (uint64_t)row_bytes(s) * (uint64_t)s.h * (uint64_t)s.c;
+  return (uint64_t)row_bytes(o) * (uint64_t)o->rows * (uint64_t)o->planes;
 }
 
-static int check_size(const char *path, uint64_t bytes, struct mafat_shape s, struct mafat_diagnostic *d)
+/* "3 x 416 x 416" */
+static const char *name_dims(const struct mafat_file_order *o, char *text, size_t room)
 {
-  if (bytes == file_bytes(s)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %llu bytes (%d x %d x %d floats), found %llu", path,
-                    (unsigned long long)file_bytes(s), s.c, s.h, s.w, (unsigned long long)bytes);
+  size_t n = 0;
+  text[0] = '\0';
+  for (int i = 0; i < o->view.n_dims && n < room; i++)
+    n += (size_t)snprintf(text + n, room - n, "%s%lld", i ? " x " : "", o->view.dims[i]);
+  return o->view.n_dims ? text : "1";
 }
 
-static int check_file(const char *path, struct mafat_shape s, struct mafat_diagnostic *d)
+static int check_size(const struct mafat_raw_input *r, uint64_t bytes, struct mafat_diagnostic *d)
+{
+  char dims[160];
+  uint64_t floats = floats_bytes(&r->order);
+  if (bytes == r->begin + floats) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %llu bytes (%s floats), found %llu", r->path,
+                    (unsigned long long)(r->begin + floats), name_dims(&r->order, dims, sizeof dims), (unsigned long long)bytes);
+}
+
+static int check_file(struct mafat_raw_input *r, struct mafat_diagnostic *d)
 {
   struct stat st;
-  if (stat(path, &st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", path, strerror(errno));
+  char dims[160];
+  if (stat(r->path, &st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", r->path, strerror(errno));
   if (!S_ISREG(st.st_mode))
-    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %llu bytes (%d x %d x %d floats)", path,
-                      (unsigned long long)file_bytes(s), s.c, s.h, s.w);
-  return check_size(path, (uint64_t)st.st_size, s, d);
+    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %llu bytes (%s floats)", r->path,
+                      (unsigned long long)floats_bytes(&r->order), name_dims(&r->order, dims, sizeof dims));
+  /* Of the size of the floats themselves no array is: whatever it begins with. */
+  if ((uint64_t)st.st_size != floats_bytes(&r->order)) {
+    int code = mafat_npy_read(r->path, &r->order.view, &r->begin, d);
+    if (code) return code;
+  }
+  return check_size(r, (uint64_t)st.st_size, d);
 }
 
-int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, struct mafat_shape shape,
+struct mafat_raw_input mafat_raw_input_none(void)
+{
+  return (struct mafat_raw_input){.memory = MAP_FAILED};
+}
+
+int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input, const struct mafat_file_order *order,
                          struct mafat_diagnostic *d)
 {
-  *r = (struct mafat_raw_input){.path = path, .memory = MAP_FAILED};
-  cut(r, shape);
-  int code = check_file(path, shape, d);
+  *r = (struct mafat_raw_input){.path = path, .input = input, .memory = MAP_FAILED};
+  cut(r, order);
+  int code = check_file(r, d);
   if (code == MAFAT_OK) code = mafat_reads_open_cached(&r->reads, path, d);
   /* Once more: another file may have the name by now. */
-  if (code == MAFAT_OK) code = check_size(path, mafat_reads_file_bytes(r->reads), shape, d);
+  if (code == MAFAT_OK) code = check_size(r, mafat_reads_file_bytes(r->reads), d);
   if (code == MAFAT_OK) {
     r->memory = mmap(NULL, memory_bytes(r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (r->memory == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
@@ -108,8 +134,9 @@ void mafat_raw_input_close(struct mafat_raw_input *r)
 /* Where the floats of a read begin in the file. */
 static uint64_t offset_of(const struct mafat_raw_input *r, long long number)
 {
-  uint64_t channel = (uint64_t)(number % r->shape.c), row = (uint64_t)(number / r->shape.c) * (uint64_t)r->band_rows;
-  return (channel * (uint64_t)r->shape.h + row) * row_bytes(r->shape);
+  const struct mafat_file_order *o = &r->order;
+  uint64_t plane = (uint64_t)(number % o->planes), row = (uint64_t)(number / o->planes) * (uint64_t)r->band_rows;
+  return r->begin + (plane * (uint64_t)o->rows + row) * row_bytes(o);
 }
 
 static char *place_of(const struct mafat_raw_input *r, long long number)
@@ -119,10 +146,11 @@ static char *place_of(const struct mafat_raw_input *r, long long number)
 
 static int submit(struct mafat_raw_input *r, struct mafat_diagnostic *d)
 {
+  const struct mafat_file_order *o = &r->order;
   long long number = r->submitted;
-  int row = (int)(number / r->shape.c) * r->band_rows;
-  int rows = r->shape.h - row < r->band_rows ? r->shape.h - row : r->band_rows;
-  size_t a = mafat_reads_alignment(r->reads), bytes = (size_t)rows * row_bytes(r->shape);
+  int row = (int)(number / o->planes) * r->band_rows;
+  int rows = o->rows - row < r->band_rows ? o->rows - row : r->band_rows;
+  size_t a = mafat_reads_alignment(r->reads), bytes = (size_t)rows * row_bytes(o);
   uint64_t begin = offset_of(r, number) / a * a, end = (offset_of(r, number) + bytes + a - 1) / a * a;
   int code = mafat_reads_submit(r->reads, (unsigned)(number % r->n_places), place_of(r, number), (size_t)(end - begin),
                                 begin, d);
@@ -133,7 +161,7 @@ static int submit(struct mafat_raw_input *r, struct mafat_diagnostic *d)
 /* Has as many reads under way as there is room for, and waits for this one, the next at most. */
 static int await(struct mafat_raw_input *r, long long number, struct mafat_diagnostic *d)
 {
-  long long n = (long long)((r->shape.h + r->band_rows - 1) / r->band_rows) * r->shape.c;
+  long long n = (long long)((r->order.rows + r->band_rows - 1) / r->band_rows) * r->order.planes;
   int code = MAFAT_OK;
   while (code == MAFAT_OK && r->submitted < n && r->submitted < r->released + r->n_places) code = submit(r, d);
   if (code || number < r->awaited) return code;
@@ -142,33 +170,39 @@ static int await(struct mafat_raw_input *r, long long number, struct mafat_diagn
   return code;
 }
 
-/* Rows that lie in one band, of one channel. */
-static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int c, struct mafat_span rows,
+/* Rows of the map that lie in one band of the file, of one plane: of its channels. */
+static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int plane, struct mafat_span rows,
                      struct mafat_diagnostic *d)
 {
-  int band = rows.begin / r->band_rows, first = band * r->band_rows;
-  long long number = (long long)band * r->shape.c + c;
+  const struct mafat_file_order *o = &r->order;
+  bool whole = o->rows < o->shape.h; /* one row of the file has them all */
+  int band = whole ? 0 : rows.begin / r->band_rows, first = band * r->band_rows;
+  long long number = (long long)band * o->planes + plane;
   int code = await(r, number, d);
   if (code) return code;
   const char *floats = place_of(r, number) + offset_of(r, number) % mafat_reads_alignment(r->reads);
-  for (int y = rows.begin; y < rows.end; y++)
-    mafat_executor_set_input_row(e, c, y, (const float *)(floats + (size_t)(y - first) * row_bytes(r->shape)));
-  if (rows.end == first + r->band_rows || rows.end == r->shape.h) r->released++;
+  struct mafat_span channels = o->planes > 1 ? mafat_span(plane, plane + 1) : mafat_span(0, o->shape.c);
+  for (int y = rows.begin; y < rows.end; y++) {
+    const float *line = (const float *)(floats + (whole ? 0 : (size_t)(y - first) * row_bytes(o)));
+    for (int c = channels.begin; c < channels.end; c++) mafat_executor_set_input_row(e, r->input, o, c, y, line);
+  }
+  if (rows.end == o->shape.h || (!whole && rows.end == first + r->band_rows)) r->released++;
   return MAFAT_OK;
 }
 
 static int read_rows(void *context, struct mafat_executor *e, struct mafat_span rows, struct mafat_diagnostic *d)
 {
   struct mafat_raw_input *r = context;
+  const struct mafat_file_order *o = &r->order;
   for (int y = rows.begin, end; y < rows.end; y = end) {
-    end = (y / r->band_rows + 1) * r->band_rows;
+    end = o->rows < o->shape.h ? rows.end : (y / r->band_rows + 1) * r->band_rows;
     if (end > rows.end) end = rows.end;
-    for (int c = 0; c < r->shape.c; c++) {
-      int code = take_rows(r, e, c, mafat_span(y, end), d);
+    for (int plane = 0; plane < o->planes; plane++) {
+      int code = take_rows(r, e, plane, mafat_span(y, end), d);
       if (code) return code;
     }
   }
-  if (rows.end == r->shape.h) mafat_raw_input_close(r); /* the layers run without it */
+  if (rows.end == o->shape.h) mafat_raw_input_close(r); /* the layers run without it */
   return MAFAT_OK;
 }
 

@@ -1,5 +1,6 @@
-/* A file of raw floats as the source of a run's input. It lies channel by channel, and a
- * plan asks for rows: some rows of every channel, a band, are read at once, and the next
+/* A file of floats as the source of a run's input, raw or as NumPy writes an array. It lies plane by plane, as a
+ * rule channel by channel, and a
+ * plan asks for rows: some rows of every plane, a band, are read at once, and the next
  * ones while the layers run, past the page cache unless the file is in it already. */
 #ifndef MAFAT_RUNNER_IMAGE_RAW_INPUT_H
 #define MAFAT_RUNNER_IMAGE_RAW_INPUT_H
@@ -7,11 +8,13 @@
 #include "runner/executor.h"
 #include "runner/weights/reads.h"
 
-/* The reads of a file, one for each channel of each band, in the order in which they are
+/* The reads of a file, one for each plane of each band, in the order in which they are
  * used; each has its place in the memory until the band's last row is taken. */
 struct mafat_raw_input {
   const char *path;
-  struct mafat_shape shape;
+  int input;         /* of the network */
+  struct mafat_file_order order;
+  uint64_t begin;    /* of the floats in the file */
   struct mafat_reads *reads;
   char *memory;
   size_t read_bytes; /* room for each */
@@ -20,14 +23,16 @@ struct mafat_raw_input {
   long long submitted, awaited, released; /* reads so far */
 };
 
-/* Little-endian floats, channel by channel, row by row: exactly those of the
- * shape. MAFAT_EIO, MAFAT_EFORMAT, MAFAT_ENOMEM. */
-int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, struct mafat_shape shape,
+/* One that is not open: it may be closed. */
+struct mafat_raw_input mafat_raw_input_none(void);
+/* Little-endian floats in that order: exactly those of the shape; or a .npy file (version 1 to 3) of them, whose
+ * dimensions are the order's view's but for ones in front. MAFAT_EIO, MAFAT_EFORMAT, MAFAT_ENOMEM. */
+int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input, const struct mafat_file_order *order,
                          struct mafat_diagnostic *d);
 struct mafat_input_source mafat_raw_input_source(struct mafat_raw_input *r);
 void mafat_raw_input_close(struct mafat_raw_input *r);
 
-/* What reading floats of that shape takes beside the network's input. */
-size_t mafat_raw_input_bytes(struct mafat_shape shape);
+/* What reading floats of that order takes beside the network's input. */
+size_t mafat_raw_input_bytes(const struct mafat_file_order *order);
 
 #endif

@@ -246,11 +246,23 @@ int mafat_surroundings_input(struct mafat_image_input *input, const struct mafat
                     n->path, input->c);
 }
 
+/* What reading inputs from this one on takes, each in a file. */
+static size_t raw_bytes_from(const struct mafat_network *n, int first)
+{
+  struct mafat_file_order order;
+  size_t bytes = 0;
+  for (int i = first; i < n->n_inputs; i++) {
+    mafat_network_input_order(n, i, &order);
+    bytes += mafat_raw_input_bytes(&order);
+  }
+  return bytes;
+}
+
 void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
                                     const char *path, const struct mafat_network *n)
 {
   count_decoder(around, mafat_image_describe(image)->format);
-  around->image_bytes = mafat_image_bytes(image);
+  around->image_bytes = mafat_image_bytes(image) + raw_bytes_from(n, 1);
   around->turned_bytes = mafat_input_turned_bytes(image, mafat_network_picture_shape(n));
   around->file_bytes = file_bytes(path);
 }
@@ -259,13 +271,13 @@ void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const 
 {
   struct mafat_image_input input = image_input(n, shrinks);
   count_decoder(around, "JPEG");
-  around->image_bytes = mafat_image_bytes_assumed(&input);
+  around->image_bytes = mafat_image_bytes_assumed(&input) + raw_bytes_from(n, 1);
   around->turned_bytes = around->file_bytes = 0;
 }
 
 void mafat_surroundings_set_floats(struct mafat_surroundings *around, const struct mafat_network *n)
 {
-  around->image_bytes = mafat_raw_input_bytes(mafat_network_picture_shape(n));
+  around->image_bytes = raw_bytes_from(n, 0);
   around->turned_bytes = around->file_bytes = 0;
 }
 

@@ -168,7 +168,9 @@ static int try_to_open(const struct input *in)
 {
   struct mafat_raw_input r;
   struct mafat_diagnostic d;
-  int code = mafat_raw_input_open(&r, in->path, in->shape, &d);
+  struct mafat_file_order order;
+  mafat_file_order_planes(&order, in->shape);
+  int code = mafat_raw_input_open(&r, in->path, 0, &order, &d);
   if (code == MAFAT_OK) mafat_raw_input_close(&r);
   return code;
 }

@@ -1,0 +1,90 @@
+#include "network/port.h"
+
+void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape)
+{
+  static const int axes[] = {MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W};
+  const long long dims[] = {shape.c, shape.h, shape.w};
+  long long extents[MAFAT_N_AXES];
+  mafat_view_lay(view, 3, dims, axes, extents);
+}
+
+static bool is_planes(const struct mafat_view *view, struct mafat_shape shape)
+{
+  struct mafat_view planes;
+  mafat_view_planes(&planes, shape);
+  return mafat_view_reshape(&planes, &planes, view->n_dims, view->dims) && mafat_view_equals(&planes, view);
+}
+
+/* Does a row of the map follow the one before it, whatever the order within? */
+static bool is_rows(const struct mafat_view *view, struct mafat_shape shape)
+{
+  long long row = (long long)shape.w * shape.c, left = row * shape.h;
+  for (int k = 0; k < view->n_atoms && left > row; k++) {
+    const struct mafat_view_atom *atom = &view->atoms[k];
+    left /= atom->size;
+    if (atom->axis != MAFAT_AXIS_H || atom->step * row != left) return false;
+  }
+  return true;
+}
+
+/* Of each atom, as if the file were one row. */
+static void set_strides(struct mafat_file_order *o)
+{
+  long long stride = 1;
+  for (int k = o->view.n_atoms; k-- > 0; stride *= o->view.atoms[k].size) o->strides[k] = stride;
+}
+
+/* What is known by the plane, or the row, is no part of what lies within. */
+static void forget_axis(struct mafat_file_order *o, int axis)
+{
+  for (int k = 0; k < o->view.n_atoms; k++)
+    if (o->view.atoms[k].axis == axis) o->strides[k] = 0;
+}
+
+static void set_column(struct mafat_file_order *o)
+{
+  int n = 0, last = 0;
+  for (int k = 0; k < o->view.n_atoms; k++)
+    if (o->view.atoms[k].axis == MAFAT_AXIS_W) n++, last = k;
+  o->column = n == 0 ? 1 : n == 1 && o->view.atoms[last].step == 1 ? o->strides[last] : 0;
+}
+
+enum form { WHOLE, ROWS, PLANES };
+
+static void lay(struct mafat_file_order *o, const struct mafat_view *view, struct mafat_shape shape, enum form form)
+{
+  *o = (struct mafat_file_order){.shape = shape, .planes = form == PLANES ? shape.c : 1, .rows = form == WHOLE ? 1 : shape.h, .view = *view};
+  set_strides(o);
+  if (form != WHOLE) forget_axis(o, MAFAT_AXIS_H);
+  if (form == PLANES) forget_axis(o, MAFAT_AXIS_C);
+  o->row_elements = (size_t)shape.w * (form == PLANES ? 1 : (size_t)shape.c) * (form == WHOLE ? (size_t)shape.h : 1);
+  set_column(o);
+}
+
+/* One row of moderate length is read at once, and not channel by channel. */
+static bool is_short(struct mafat_shape shape)
+{
+  enum { MOST = 16 << 10 };
+  return shape.h == 1 && (long long)shape.w * shape.c <= MOST;
+}
+
+void mafat_file_order_make(struct mafat_file_order *o, const struct mafat_view *view, struct mafat_shape shape)
+{
+  bool planes = !is_short(shape) && is_planes(view, shape);
+  lay(o, view, shape, planes ? PLANES : is_rows(view, shape) ? ROWS : WHOLE);
+}
+
+void mafat_file_order_planes(struct mafat_file_order *o, struct mafat_shape shape)
+{
+  struct mafat_view view;
+  mafat_view_planes(&view, shape);
+  lay(o, &view, shape, PLANES);
+}
+
+long long mafat_file_order_offset(const struct mafat_file_order *o, int axis, int at)
+{
+  long long offset = 0;
+  for (int k = 0; k < o->view.n_atoms; k++)
+    if (o->view.atoms[k].axis == axis) offset += at / o->view.atoms[k].step % o->view.atoms[k].size * o->strides[k];
+  return offset;
+}
