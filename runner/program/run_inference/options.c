@@ -213,8 +213,8 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   case OPTION_CALIBRATE: o->calibrate = true; return MAFAT_OK;
   case OPTION_INPUT:
     if (!o->input) o->input = optarg;
-    return add_port(o->inputs, &o->n_inputs) ? MAFAT_OK : expects(d, "input", "to be given 64 times at most");
-  case OPTION_DUMP: return add_port(o->dumps, &o->n_dumps) ? MAFAT_OK : expects(d, "dump-output", "to be given 64 times at most");
+    return add_port(o->inputs, &o->n_inputs) ? MAFAT_OK : expects(d, "input", "to be given 16 times at most");
+  case OPTION_DUMP: return add_port(o->dumps, &o->n_dumps) ? MAFAT_OK : expects(d, "dump-output", "to be given 16 times at most");
   case OPTION_MARKS: o->marks = optarg; return MAFAT_OK;
   case OPTION_REPEAT:
     return read_count(optarg, &o->repeat) ? MAFAT_OK : expects(d, "repeat", "a number from 1 to 10000");

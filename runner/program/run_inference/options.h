@@ -4,7 +4,7 @@
 
 #include "include/mafat.h"
 
-enum { MAFAT_SWEEP_SIZES = 64, MAFAT_OPTION_PORTS = 64 };
+enum { MAFAT_SWEEP_SIZES = 64, MAFAT_OPTION_PORTS = 16 };
 
 struct mafat_options {
   const char *cfg, *weights; /* NULL: left out, with --predict */

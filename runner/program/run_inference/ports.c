@@ -60,15 +60,15 @@ static int read_port(const struct mafat_model *m, enum side side, const char *te
 
 int mafat_inputs_set(struct mafat_model *m, const char *const *options, int n, struct mafat_diagnostic *d)
 {
-  bool set[64] = {false};
+  unsigned set = 0; /* a bit for each; more have no files */
   for (int i = 0; i < n; i++) {
     struct mafat_port_facts f;
     const char *path;
     int index, code = read_port(m, IN, options[i], &path, &f, &index, d);
-    if (code == MAFAT_OK && index < 64 && set[index]) code = mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s has two files", f.name);
+    if (code == MAFAT_OK && index < 32 && set >> index & 1) code = mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s has two files", f.name);
     if (code == MAFAT_OK) code = mafat_model_set_input_file(m, f.name, path, d);
     if (code) return code;
-    if (index < 64) set[index] = true;
+    if (index < 32) set |= 1u << index;
   }
   return MAFAT_OK;
 }

@@ -44,7 +44,8 @@ static int open_session(struct mafat_session *s)
   if (o->names && (code = mafat_names_read(&s->names, o->names, &s->d))) return code;
   s->latencies_ms = calloc((size_t)o->repeat, sizeof *s->latencies_ms);
   s->layers_ms = calloc((size_t)o->repeat, sizeof *s->layers_ms);
-  if (!s->latencies_ms || !s->layers_ms) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
+  s->dumps = o->n_dumps ? calloc((size_t)o->n_dumps, sizeof *s->dumps) : NULL;
+  if (!s->latencies_ms || !s->layers_ms || (o->n_dumps && !s->dumps)) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
   if ((code = mafat_model_open(&s->model, o->cfg, o->weights, &m, &s->d))) return code;
   if ((code = mafat_inputs_set(s->model, o->inputs, o->n_inputs, &s->d))) return code;
   if ((code = mafat_dumps_read(s->dumps, s->model, o->dumps, o->n_dumps, &s->d))) return code;
@@ -60,6 +61,7 @@ static void close_session(struct mafat_session *s)
   mafat_names_close(&s->names);
   free(s->latencies_ms);
   free(s->layers_ms);
+  free(s->dumps);
 }
 
 /* ---- one picture ---- */

@@ -15,7 +15,7 @@ struct mafat_session {
   struct mafat_options options;
   struct mafat_model *model;
   struct mafat_names *names;
-  struct mafat_dump dumps[MAFAT_OPTION_PORTS]; /* (options.n_dumps) */
+  struct mafat_dump *dumps; /* (options.n_dumps) */
   double *latencies_ms; /* (repeat) */
   double *layers_ms;    /* (repeat) */
   double start_ms;
