@@ -39,6 +39,7 @@ check,test,full  cpu    tests/cli/pack_weights.sh
 check,test,full  cpu    tests/cli/shapes.sh
 check,test,full  cpu    tests/cli/readme.sh
 test,full        cpu    tests/cli/plan.sh
+test,full        cpu    tests/cli/ports.sh
 check,test,full  cpu    tests/cli/api.sh
 test,full        cpu    tests/cli/install.sh
 test,full        alone  tests/cli/memory_limit.sh

@@ -1,6 +1,7 @@
 /* --predict for scripts: one object on one line. */
 #include "runner/program/run_inference/answer.h"
 #include "runner/program/run_inference/output.h"
+#include "runner/program/run_inference/ports.h"
 
 #include <string.h>
 
@@ -27,6 +28,7 @@ static void put_question(const struct mafat_question *q, const struct mafat_plan
   mafat_json_count(w, "layers", f->n_layers);
   mafat_json_string(w, "fork", f->fork);
   mafat_json_end(w, "}");
+  mafat_ports_json(NULL, q->query, w);
   mafat_json_string(w, "weights_file", f->packed ? "packed" : "darknet");
   put_bool(w, "weights_assumed", f->weights_assumed);
   mafat_json_string(w, "image", q->picture);

@@ -1,6 +1,7 @@
 /* --predict for people. */
 #include "runner/program/run_inference/answer.h"
 #include "runner/program/run_inference/output.h"
+#include "runner/program/run_inference/ports.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -225,6 +226,10 @@ int mafat_answer_write_text(const struct mafat_question *q, const struct mafat_a
   struct mafat_plan_facts p;
   mafat_answer_describe(a, &p);
   put_question(q, w);
+  put_label(w, "inputs");
+  mafat_ports_inputs_text(q->query, w);
+  put_label(w, "outputs");
+  mafat_ports_outputs_text(q->query, w);
   put_plan(q, &p, w);
   put_fits(q, &p, w);
   put_least(q, w);

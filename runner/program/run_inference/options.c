@@ -159,6 +159,13 @@ static int read_sweep(struct mafat_options *o, const char *list, struct mafat_di
   return expects(d, "sweep", "up to 64 sizes like 8M,16M,64M");
 }
 
+static bool add_port(const char **list, int *n)
+{
+  if (*n == MAFAT_OPTION_PORTS) return false;
+  list[(*n)++] = optarg;
+  return true;
+}
+
 static int read_option(struct mafat_options *o, int option, struct mafat_diagnostic *d)
 {
   switch (option) {
@@ -204,8 +211,10 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   case OPTION_SWEEP: o->sweep = true; return read_sweep(o, optarg, d);
   case OPTION_PARETO: o->pareto = true; return MAFAT_OK;
   case OPTION_CALIBRATE: o->calibrate = true; return MAFAT_OK;
-  case OPTION_INPUT: o->input = optarg; return MAFAT_OK;
-  case OPTION_DUMP: o->dump_output = optarg; return MAFAT_OK;
+  case OPTION_INPUT:
+    if (!o->input) o->input = optarg;
+    return add_port(o->inputs, &o->n_inputs) ? MAFAT_OK : expects(d, "input", "to be given 16 times at most");
+  case OPTION_DUMP: return add_port(o->dumps, &o->n_dumps) ? MAFAT_OK : expects(d, "dump-output", "to be given 16 times at most");
   case OPTION_MARKS: o->marks = optarg; return MAFAT_OK;
   case OPTION_REPEAT:
     return read_count(optarg, &o->repeat) ? MAFAT_OK : expects(d, "repeat", "a number from 1 to 10000");
@@ -315,7 +324,7 @@ static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_di
   o->weights = alone ? NULL : rest[1];
   o->images = rest + (alone ? 1 : 2);
   o->n_images = n - (alone ? 1 : 2);
-  if (o->dump_output && (o->n_images > 1 || (o->n_images == 1 && strcmp(o->images[0], "-") == 0)))
+  if (o->n_dumps && (o->n_images > 1 || (o->n_images == 1 && strcmp(o->images[0], "-") == 0)))
     return mafat_fail(d, MAFAT_EINVAL, "--dump-output expects one image, found %s",
                       o->n_images > 1 ? "several" : "a list");
   if (!o->input && !o->n_images)

@@ -4,7 +4,7 @@
 
 #include "include/mafat.h"
 
-enum { MAFAT_SWEEP_SIZES = 64 };
+enum { MAFAT_SWEEP_SIZES = 64, MAFAT_OPTION_PORTS = 16 };
 
 struct mafat_options {
   const char *cfg, *weights; /* NULL: left out, with --predict */
@@ -28,8 +28,11 @@ struct mafat_options {
   const char *fork;       /* --fork; NULL: auto */
   const char *image_scaling; /* --image-scaling; NULL: exact */
   const char *cpu;        /* --cpu; NULL: the best there is */
-  const char *input;      /* --input; NULL: an image */
-  const char *dump_output;
+  const char *input;      /* the first --input; NULL: an image */
+  const char *inputs[MAFAT_OPTION_PORTS]; /* --input (n_inputs): FILE or NAME=FILE */
+  int n_inputs;
+  const char *dumps[MAFAT_OPTION_PORTS];  /* --dump-output (n_dumps), the same */
+  int n_dumps;
   const char *marks;      /* --marks; NULL: nobody asks when layers ran */
   int repeat;             /* --repeat, default 1 */
   const char *names;

@@ -1,4 +1,5 @@
 #include "runner/program/run_inference/output.h"
+#include "runner/program/run_inference/ports.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -92,6 +93,7 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_begin(w, "{");
   mafat_json_string(w, "image", r->image);
   json_network(w, r);
+  if (r->model) mafat_ports_json(r->model, NULL, w);
   mafat_json_string(w, "plan", r->plan);
   mafat_json_string(w, "algorithm", r->algorithm);
   mafat_json_count(w, "threads", r->threads);

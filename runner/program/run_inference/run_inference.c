@@ -38,13 +38,19 @@ static int open_session(struct mafat_session *s)
   const struct mafat_options *o = &s->options;
   struct mafat_model_options m = mafat_session_model_options(s);
   int code;
-  if ((code = check_output_file(s, "dump-output", o->dump_output)) || (code = check_output_file(s, "marks", o->marks)))
-    return code;
+  if ((code = check_output_file(s, "marks", o->marks))) return code;
+  for (int i = 0; i < o->n_dumps; i++)
+    if ((code = check_output_file(s, "dump-output", o->dumps[i]))) return code;
   if (o->names && (code = mafat_names_read(&s->names, o->names, &s->d))) return code;
   s->latencies_ms = calloc((size_t)o->repeat, sizeof *s->latencies_ms);
   s->layers_ms = calloc((size_t)o->repeat, sizeof *s->layers_ms);
-  if (!s->latencies_ms || !s->layers_ms) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
+  s->dumps = o->n_dumps ? calloc((size_t)o->n_dumps, sizeof *s->dumps) : NULL;
+  if (!s->latencies_ms || !s->layers_ms || (o->n_dumps && !s->dumps)) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
   if ((code = mafat_model_open(&s->model, o->cfg, o->weights, &m, &s->d))) return code;
+  if ((code = mafat_inputs_set(s->model, o->inputs, o->n_inputs, &s->d))) return code;
+  if ((code = mafat_dumps_read(s->dumps, s->model, o->dumps, o->n_dumps, &s->d))) return code;
+  for (int i = 0; i < o->n_dumps; i++)
+    if ((code = check_output_file(s, "dump-output", s->dumps[i].path))) return code;
   return open_marks(s);
 }
 
@@ -55,57 +61,20 @@ static void close_session(struct mafat_session *s)
   mafat_names_close(&s->names);
   free(s->latencies_ms);
   free(s->layers_ms);
+  free(s->dumps);
 }
 
 /* ---- one picture ---- */
-
-static bool write_rows(struct mafat_session *s, float *row, FILE *file)
-{
-  int height, width, channels, last = mafat_model_n_layers(s->model) - 1;
-  mafat_model_output_shape(s->model, &height, &width, &channels);
-  for (int c = 0; c < channels; c++)
-    for (int y = 0; y < height; y++)
-      if (mafat_model_read_row(s->model, last, c, y, row, NULL) != MAFAT_OK ||
-          fwrite(row, sizeof *row, (size_t)width, file) != (size_t)width)
-        return false;
-  return true;
-}
-
-static bool write_output(struct mafat_session *s, FILE *file)
-{
-  int height, width, channels;
-  mafat_model_output_shape(s->model, &height, &width, &channels);
-  float *row = malloc((size_t)width * sizeof *row);
-  bool good = row && write_rows(s, row, file);
-  free(row);
-  return good;
-}
-
-/* Writes the last layer's output beside its place and renames it, so that a
- * failure leaves nothing half-written; devices and links are written directly. */
-static int dump_output(struct mafat_session *s)
-{
-  const char *path = s->options.dump_output;
-  struct stat st;
-  bool direct = lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
-  char beside[4096];
-  int n = snprintf(beside, sizeof beside, "%s%s", path, direct ? "" : ".part");
-  if (n < 0 || (size_t)n >= sizeof beside)
-    return mafat_fail(&s->d, MAFAT_EINVAL, "--dump-output: the path is too long");
-  FILE *file = fopen(beside, "wb");
-  if (!file) return mafat_fail(&s->d, MAFAT_EIO, "%s: cannot create: %s", path, strerror(errno));
-  bool good = write_output(s, file);
-  if (fclose(file) != 0) good = false;
-  if (good && (direct || rename(beside, path) == 0)) return MAFAT_OK;
-  int code = mafat_fail(&s->d, MAFAT_EIO, "%s: cannot write: %s", path, strerror(errno));
-  if (!direct) unlink(beside);
-  return code;
-}
 
 static bool is_same_file(const char *path, const struct stat *st)
 {
   struct stat other;
   return path && stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+}
+
+static int refuse_read(struct mafat_session *s, const char *option, const char *path)
+{
+  return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects a file of its own, found %.200s, which is read", option, path);
 }
 
 /* Nothing is written over what it is made from. path: NULL where the option is not given. */
@@ -114,11 +83,16 @@ static int check_output_file(struct mafat_session *s, const char *option, const 
   const struct mafat_options *o = &s->options;
   struct stat st;
   if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return MAFAT_OK;
-  const char *inputs[] = {o->cfg, o->weights, o->names, o->input, o->n_images ? o->images[0] : NULL};
+  const char *inputs[] = {o->cfg, o->weights, o->names, o->n_images ? o->images[0] : NULL};
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
     if (is_same_file(inputs[i], &st))
-      return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects a file of its own, found %.200s, which is read", option,
-                        inputs[i]);
+      return refuse_read(s, option, inputs[i]);
+  for (int i = 0; i < o->n_inputs; i++) {
+    const char *file = strchr(o->inputs[i], '=');
+    if (is_same_file(o->inputs[i], &st)) return refuse_read(s, option, o->inputs[i]);
+    for (; file; file = strchr(file + 1, '='))
+      if (is_same_file(file + 1, &st)) return refuse_read(s, option, file + 1);
+  }
   return MAFAT_OK;
 }
 
@@ -172,7 +146,7 @@ static int infer(struct mafat_session *s, const char *path, struct times *t, boo
   struct mafat_run_facts run;
   make_room(s);
   for (int i = 0; i < s->options.repeat; i++) {
-    int code = s->options.input ? mafat_model_run_raw(s->model, s->options.input, &s->d)
+    int code = s->options.input ? mafat_model_run_inputs(s->model, &s->d)
                                 : mafat_model_run_picture(s->model, path, &s->d);
     mafat_model_last_run(s->model, &run);
     *running = code && !run.input_failed;
@@ -244,6 +218,7 @@ static void fill_report(const struct mafat_session *s, const char *path, const s
   r->latency_ms = median(s->latencies_ms, s->options.repeat);
   r->kind = model.kind;
   r->names = s->names;
+  r->model = s->model;
 }
 
 static int find_answers(struct mafat_session *s, struct mafat_run_report *r, struct mafat_detections **detections,
@@ -282,7 +257,7 @@ static int run_image(struct mafat_session *s, const char *path)
   code = s->options.json ? mafat_output_run_json(&report, &s->out) : mafat_output_run_text(&report, &s->out);
   if (code) mafat_fail(&s->d, code, "cannot write to standard output: %s", strerror(s->out.error));
   if (code == MAFAT_OK && s->options.report) code = mafat_report_print_table(s, &report);
-  if (code == MAFAT_OK && s->options.dump_output) code = dump_output(s);
+  for (int i = 0; code == MAFAT_OK && i < s->options.n_dumps; i++) code = mafat_dump_write(&s->dumps[i], s->model, &s->d);
   if (code == MAFAT_OK && s->options.marks) code = mafat_marks_end(&s->marks, &s->d);
   if (code == MAFAT_OK && !s->options.json && !s->options.quiet) mafat_report_print_note(s, &report);
   if (code == MAFAT_OK) mafat_report_left_out(s, &report);

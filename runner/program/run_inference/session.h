@@ -6,6 +6,7 @@
 #include "runner/program/run_inference/marks.h"
 #include "runner/program/run_inference/names.h"
 #include "runner/program/run_inference/options.h"
+#include "runner/program/run_inference/ports.h"
 #include "runner/program/writer.h"
 
 enum { EXIT_RUNNING = 1, EXIT_INPUT = 2, EXIT_DOES_NOT_FIT = 3 };
@@ -14,6 +15,7 @@ struct mafat_session {
   struct mafat_options options;
   struct mafat_model *model;
   struct mafat_names *names;
+  struct mafat_dump *dumps; /* (options.n_dumps) */
   double *latencies_ms; /* (repeat) */
   double *layers_ms;    /* (repeat) */
   double start_ms;

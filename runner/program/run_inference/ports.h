@@ -1,0 +1,29 @@
+/* --input and --dump-output: files of a model's inputs and outputs. */
+#ifndef MAFAT_PROGRAM_PORTS_H
+#define MAFAT_PROGRAM_PORTS_H
+
+#include "include/mafat.h"
+#include "runner/program/writer.h"
+
+/* A file that an output is to be written to. */
+struct mafat_dump {
+  const char *path;
+  struct mafat_port_facts port;
+};
+
+/* Tells the model which files its inputs are in. options: (n), FILE or NAME=FILE; of a text with several = the longest name
+ * that an input has. MAFAT_EINVAL: FILE alone, where there are several; one input twice. */
+int mafat_inputs_set(struct mafat_model *m, const char *const *options, int n, struct mafat_diagnostic *d);
+/* Which output goes where, as options say it. */
+int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m, const char *const *options, int n, struct mafat_diagnostic *d);
+/* Writes an output beside its place and renames it, so that a failure leaves nothing half-written; devices and
+ * links are written directly. Raw, or with the header of a .npy file where the path ends so. */
+int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m, struct mafat_diagnostic *d);
+
+/* "inputs": [{"name":"data","type":"float32","dims":[3,416,416]}], "outputs": ... of a model or, where that is NULL, a query. */
+void mafat_ports_json(const struct mafat_model *m, const struct mafat_query *q, struct mafat_writer *w);
+/* The same for people: "data float32[3, 416, 416]". */
+void mafat_ports_inputs_text(const struct mafat_query *q, struct mafat_writer *w);
+void mafat_ports_outputs_text(const struct mafat_query *q, struct mafat_writer *w);
+
+#endif
