@@ -1,5 +1,6 @@
 /* Two values element by element. */
 #include "formats/graph/compute.h"
+#include "formats/graph/shape.h"
 
 #include <math.h>
 #include <stdlib.h>

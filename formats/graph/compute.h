@@ -4,7 +4,6 @@
 #define MAFAT_FORMATS_GRAPH_COMPUTE_H
 
 #include "formats/graph/places.h"
-#include "formats/graph/shape.h"
 
 /* Of which axes an operator's output has its dimensions, in order; the first one of four is the batch of 1. */
 struct mafat_graph_dims {

@@ -1,7 +1,6 @@
 /* Operators that look at many elements of one or several dimensions: softmax, norms, reductions, gathers, resizes. */
 #include "formats/onnx/importer.h"
 
-#include "formats/graph/shape.h"
 #include "network/resample.h"
 
 /* Dimensions that are asked for on one axis, the others apart from them. */

@@ -1,7 +1,6 @@
 /* Operators with windows: convolutions, pools, normalizations; and those that multiply matrices. */
 #include "formats/onnx/importer.h"
 
-#include "formats/graph/shape.h"
 
 /* ---- windows ---- */
 

@@ -3,6 +3,7 @@
 #define MAFAT_FORMATS_ONNX_IMPORTER_H
 
 #include "formats/graph/compute.h"
+#include "formats/graph/shape.h"
 #include "formats/onnx/onnx.h"
 
 #include <math.h>

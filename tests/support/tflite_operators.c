@@ -433,9 +433,10 @@ static void reshape_by_shape(void)
 
 #define MODELS(X) \
   X(conv_same) X(conv_dilated) X(conv_padded) X(channels_first) X(depthwise) X(transposed) X(mean_pool) X(max_pool) X(dense_of_map) \
-  X(dense_of_turned_map) X(dense_of_rows) X(matmul) X(add_constant) X(subtract_from_constant) X(multiply_by_means) X(swish) X(activations) X(functions) X(gelu) \
-  X(squares) X(softmax) X(log_softmax) X(l2) X(sum) X(largest) X(gather) X(bilinear) X(bilinear_corners) X(nearest) X(reshape) X(transpose) \
-  X(shuffle) X(concatenation) X(split) X(unpack_and_pack) X(strided_slice) X(slice) X(pad) X(mirror) X(depth_to_space) X(space_to_depth) X(reshape_by_shape)
+  X(dense_of_turned_map) X(dense_of_rows) X(matmul) X(add_constant) X(subtract_from_constant) X(multiply_by_means) X(swish) X(activations) \
+  X(functions) X(gelu) X(squares) X(softmax) X(log_softmax) X(l2) X(sum) X(largest) X(gather) X(bilinear) X(bilinear_corners) X(nearest) \
+  X(reshape) X(transpose) X(shuffle) X(concatenation) X(split) X(unpack_and_pack) X(strided_slice) X(slice) X(pad) X(mirror) \
+  X(depth_to_space) X(space_to_depth) X(reshape_by_shape)
 
 static const struct {
   const char *name;
