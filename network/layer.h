@@ -228,6 +228,8 @@ struct mafat_layer {
   struct mafat_activating activation;
   int filters, groups;        /* groups: of a convolution's channels and filters */
   struct mafat_window window; /* convolution, maxpool, local_avgpool, local */
+  bool count_padding;         /* local_avgpool: the mean is of the taps in the padding, too; behind the map */
+  int counted_y, counted_x;   /* of so many rows and columns of it, which may be fewer than the window's */
   int factor;                 /* upsample: outputs an input becomes, either way; reorg, reorg3d: side of a block */
   bool batch_normalize;
   bool transposed;            /* matmul: its second operand has a column, not a channel, for each filter */

@@ -259,12 +259,13 @@ static int pool(struct mafat_onnx_importer *i, const struct mafat_value *in, boo
   long long count_padding = 0;
   int code = take_window(i, in, NULL, &w);
   if (code == MAFAT_OK && mean) code = mafat_onnx_int(i, "count_include_pad", 0, &count_padding);
-  if (code == MAFAT_OK && count_padding && (w.pads[0] || w.pads[1] || w.pads[2] || w.pads[3]))
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute count_include_pad: means over padding are not run");
   if (code == MAFAT_OK && mafat_onnx_wants(i, 1)) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "where the largest were is not put out");
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(i->g, mean ? MAFAT_LOCAL_AVGPOOL : MAFAT_MAXPOOL, in);
   if (!l) return code ? code : MAFAT_EUNSUPPORTED;
   l->window = window_of(&w, &in->shape);
+  l->count_padding = count_padding;
+  l->counted_y = (int)w.pads[2];
+  l->counted_x = (int)w.pads[3];
   code = mafat_graph_end_layer(i->g, l);
   return code ? code : mafat_graph_output_on(i->g, mafat_onnx_out(i, 0), l, map_dims(in));
 }

@@ -21,6 +21,15 @@ INLINE vec pool_lanes(const struct pool_window *w, size_t in_pixel, int v, const
   return pooled;
 }
 
+/* Of a window, those that its mean is of. */
+INLINE int counted_taps(const struct mafat_pool_call *c, int first)
+{
+  const int begin = c->in_begin - c->padded_before, apart = c->taps.dilation;
+  const int end = mafat_min(first + mafat_taps_reach(c->taps), c->in_end + c->padded_after);
+  if (first < begin) first += (begin - first + apart - 1) / apart * apart;
+  return (c->n_rows + c->padded_rows) * ((end - first + apart - 1) / apart);
+}
+
 INLINE void pool(const struct mafat_pool_call *call, const bool MEAN)
 {
   const struct mafat_pool_call c = *call; /* which the stores cannot reach */
@@ -37,7 +46,7 @@ INLINE void pool(const struct mafat_pool_call *call, const bool MEAN)
     if (v < c.n_channels)
       vec_store_n(out + v, pool_lanes(&w, in_pixel, v, c.n_channels - v, MEAN), c.n_channels - v);
     if (!MEAN) continue;
-    const float taps = (float)(c.n_rows * ((w.x1 - w.x0 + w.apart - 1) / w.apart));
+    const float taps = (float)counted_taps(&c, c.first_col + col * c.taps.stride);
     for (int ch = 0; ch < c.n_channels; ch++) out[ch] /= taps;
   }
 }

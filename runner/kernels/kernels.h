@@ -103,14 +103,15 @@ struct mafat_depthwise_call {
 };
 
 /* One row of output for a run of up to 16 channels: the largest of each window, or the mean. A
- * mean is summed from +0 row by row, column by column, then divided by how many they are; every
- * window of it has one. */
+ * mean is summed from +0 row by row, column by column, then divided by how many they are and how many
+ * taps more lie in padding that counts; every window has one in the map. */
 struct mafat_pool_call {
   const float *const *rows; /* [n_rows]: input rows inside the map, at column 0 of `in` */
   int n_rows;               /* 1 ... size: the window's rows that lie inside the map */
   struct mafat_taps taps;   /* of columns; its padding is in first_col */
   int first_col;            /* input column of the first tap of output 0, may be negative */
   int in_begin, in_end;     /* columns that exist: relative to the row pointers */
+  int padded_rows, padded_before, padded_after; /* padding that counts: taps of rows; columns beside those that exist */
   float *out;
   int n_cols;
   int n_channels, in_pixel_floats, out_pixel_floats;

@@ -1,6 +1,12 @@
 /* The largest of each window, or the mean. */
 #include "runner/kinds/rows.h"
 
+/* Taps of rows from `first` on that a mean with padding is of. */
+static int counted_rows(const struct mafat_layer *l, int first, int end)
+{
+  return mafat_divide_up(mafat_min(end, l->in.h + l->counted_y) - first, l->window.y.dilation);
+}
+
 /* `kernel`: of the worker's. */
 static int run_pool(const struct mafat_worker *w, const struct mafat_step *step,
                     void (*kernel)(const struct mafat_pool_call *))
@@ -19,11 +25,13 @@ static int run_pool(const struct mafat_worker *w, const struct mafat_step *step,
         .n_channels = run.n,
         .in_pixel_floats = mafat_tensors_pixel_floats(t, run.tensor, run.block),
         .out_pixel_floats = mafat_tensors_pixel_floats(t, step->layer, run.out_block)};
+    if (l->count_padding) call.padded_before = l->window.x.before, call.padded_after = l->counted_x;
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
       int first = mafat_taps_first(l->window.y, y), end = first + mafat_taps_reach(l->window.y);
-      call.n_rows = 0;
+      call.n_rows = call.padded_rows = 0;
       for (int iy = first; iy < mafat_min(end, l->in.h); iy += l->window.y.dilation)
         if (iy >= 0) rows[call.n_rows++] = mafat_runs_read(t, mafat_layer_sources(l), &run, iy, origin);
+      if (l->count_padding) call.padded_rows = counted_rows(l, first, end) - call.n_rows;
       call.out = mafat_rows_out(w, step, &run, y);
       kernel(&call);
     }

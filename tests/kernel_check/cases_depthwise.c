@@ -103,13 +103,16 @@ static struct check_value exact_mean(const struct mafat_pool_call *c, int col, i
 {
   struct mafat_exact sum = {0, 0};
   int taps = 0;
+  for (int kx = 0; kx < c->taps.size; kx++) {
+    int at = c->first_col + col * c->taps.stride + kx * c->taps.dilation;
+    if (at >= c->in_begin - c->padded_before && at < c->in_end + c->padded_after) taps += c->n_rows + c->padded_rows;
+  }
   for (int r = 0; r < c->n_rows; r++)
     for (int kx = 0; kx < c->taps.size; kx++) {
       const float *x = pool_tap(c, r, kx, col);
       if (!x) continue;
       sum.value += x[ch];
       sum.magnitude += fabs(x[ch]);
-      taps++;
     }
   struct mafat_exact mean = {sum.value / taps, sum.magnitude / taps};
   return (struct check_value){mean.value, check_tolerance(mean, taps, MAFAT_LINEAR)};
@@ -123,6 +126,7 @@ static struct mafat_pool_call choose_pool(struct mafat_taps taps)
       .rows = in_rows, .taps = taps, .n_cols = one_in(8) ? random_in(100, 700) : random_in(1, 30), .n_channels = n,
       .in_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)),
       .out_pixel_floats = n + (one_in(2) ? 0 : random_in(1, 20)), .in_begin = random_in(-3, 3)};
+  if (one_in(3)) call.padded_rows = random_in(0, 2), call.padded_before = random_in(0, 3), call.padded_after = random_in(0, 3);
   call.n_rows = random_in(1, call.taps.size);
   call.first_col = call.in_begin - random_in(0, call.taps.size - 1);
   int seen = call.first_col + mafat_taps_inputs(call.taps, call.n_cols); /* behind the last tap */

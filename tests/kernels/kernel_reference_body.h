@@ -128,10 +128,11 @@ static void avgpool(const struct mafat_pool_call *c)
       for (int r = 0; r < c->n_rows; r++)
         for (int kx = 0; kx < c->taps.size; kx++) {
           int x = c->first_col + col * c->taps.stride + kx * c->taps.dilation;
+          if (x >= c->in_begin - c->padded_before && x < c->in_end + c->padded_after) taps++;
           if (x < c->in_begin || x >= c->in_end) continue;
           sum += c->rows[r][(ptrdiff_t)x * c->in_pixel_floats + ch];
-          taps++;
         }
+      taps += taps / c->n_rows * c->padded_rows;
       c->out[(size_t)col * (size_t)c->out_pixel_floats + (size_t)ch] = sum / (float)taps;
     }
 }

@@ -84,6 +84,11 @@ static bool make_problem(struct problem *p, struct test_rng *rng)
   weave_input(rng, p->network);
   l->in = l->operands[0].shape;
   l->window = (struct mafat_window){random_taps(rng, p->pools, l->in.h), random_taps(rng, p->pools, l->in.w)};
+  if (test_random_chance(rng, 40)) {
+    l->count_padding = true;
+    l->counted_y = test_random_int(rng, 0, l->window.y.after);
+    l->counted_x = test_random_int(rng, 0, l->window.x.after);
+  }
   int code = mafat_layer_infer(l, &(struct mafat_subject){"test.cfg", 1, 0, "layer", &d});
   ck_assert_msg(code == MAFAT_OK || p->pools, "%s", d.text);
   test_constants(p->network);
@@ -113,6 +118,13 @@ static const float *tap_of(const struct problem *p, int c, int y, int x, int ky,
   return &p->input[(c * mafat_network_picture_shape(p->network).h + iy) * l->in.w + ix];
 }
 
+/* Does the tap lie in the map, or in padding that counts? */
+static bool is_counted(const struct mafat_layer *l, int y, int x, int ky, int kx)
+{
+  return mafat_taps_first(l->window.y, y) + ky * l->window.y.dilation < l->in.h + l->counted_y &&
+         mafat_taps_first(l->window.x, x) + kx * l->window.x.dilation < l->in.w + l->counted_x;
+}
+
 static double exact_output(const void *problem, int f, int y, int x)
 {
   const struct problem *p = problem;
@@ -120,17 +132,18 @@ static double exact_output(const void *problem, int f, int y, int x)
   int channels = p->pools ? 1 : l->in.c / l->groups, first = p->pools ? f : f / (l->filters / l->groups) * channels;
   const float *w = p->weights + (size_t)f * (size_t)(channels * mafat_window_area(&l->window));
   double sum = p->mean ? 0 : p->pools ? -DBL_MAX : (double)p->biases[f];
-  int taps = 0;
+  int taps = 0, counted = 0;
   for (int c = 0; c < channels; c++)
     for (int ky = 0; ky < l->window.y.size; ky++)
       for (int kx = 0; kx < l->window.x.size; kx++, w++) {
         const float *in = tap_of(p, first + c, y, x, ky, kx);
+        if (is_counted(l, y, x, ky, kx)) counted++;
         if (!in) continue;
         if (p->pools && !p->mean) sum = fmax(sum, (double)*in);
         else sum += (double)*in * (p->mean ? 1 : (double)*w);
         taps++;
       }
-  if (p->mean) return sum / taps;
+  if (p->mean) return sum / (l->count_padding ? counted : taps);
   return p->pools ? sum : mafat_exact_activation(sum, &l->activation);
 }
 
