@@ -43,8 +43,8 @@ static struct mafat_activating activation_of(const struct mafat_tflite_operator 
   case MAFAT_TFLITE_RELU_0_TO_1: return (struct mafat_activating){MAFAT_CLIP, 0, 1};
   case MAFAT_TFLITE_LEAKY_RELU: return mafat_activating_sloped(o->options.alpha);
   case MAFAT_TFLITE_GELU: return mafat_activating(o->options.approximate ? MAFAT_GELU_TANH : MAFAT_GELU);
-  case MAFAT_TFLITE_TANH: return mafat_activating(MAFAT_TANH);
-  case MAFAT_TFLITE_ELU: return mafat_activating(MAFAT_ELU);
+  case MAFAT_TFLITE_TANH: return mafat_activating(MAFAT_EXACT_TANH);
+  case MAFAT_TFLITE_ELU: return (struct mafat_activating){MAFAT_SCALED_ELU, 1, 1};
   case MAFAT_TFLITE_HARD_SWISH: return mafat_activating(MAFAT_HARD_SWISH);
   case MAFAT_TFLITE_EXP: return mafat_activating(MAFAT_EXP);
   case MAFAT_TFLITE_LOG: return mafat_activating(MAFAT_LOG);
