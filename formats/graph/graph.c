@@ -81,6 +81,8 @@ void mafat_value_clear(struct mafat_value *v)
 static int copy_sources(struct mafat_graph *g, struct mafat_sources *out, const struct mafat_sources *s)
 {
   size_t n = (size_t)mafat_sources_count(s);
+  *out = (struct mafat_sources){.list = NULL};
+  if (n == 0) return mafat_graph_fail(g, MAFAT_EFORMAT, "an input is left out");
   *out = *s;
   out->list = malloc(n * sizeof *out->list);
   if (!out->list) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");

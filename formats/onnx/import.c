@@ -262,6 +262,8 @@ static int import_node(struct mafat_onnx_importer *i, int index)
   i->opset = mafat_onnx_opset(i->model, "");
   const struct mafat_onnx_operator *o = find_operator(i->node->op_type);
   if (!o) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
+  if (!(i->node->n_inputs > 0 && i->node->inputs[0]) && strcmp(o->op_type, "Constant") != 0)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "its first input is left out");
   int code = check_outputs(i), readers[8];
   if (code == MAFAT_OK) code = make_ready(i);
   for (int k = 0; k < 8 && k < i->node->n_outputs; k++) readers[k] = i->node->outputs[k] ? mafat_onnx_out(i, k)->readers : 0;
