@@ -1,11 +1,24 @@
 #include "network/port.h"
 
+/* What is entered when models run is here, and not in view.c, which only those enter that read files of models. */
+
 void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape)
 {
   static const int axes[] = {MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W};
-  const long long dims[] = {shape.c, shape.h, shape.w};
-  long long extents[MAFAT_N_AXES];
-  mafat_view_lay(view, 3, dims, axes, extents);
+  const int sizes[] = {shape.c, shape.h, shape.w};
+  *view = (struct mafat_view){.n_dims = 3};
+  for (int i = 0; i < 3; i++) {
+    view->dims[i] = sizes[i];
+    view->atoms_of[i] = sizes[i] > 1;
+    if (sizes[i] > 1) view->atoms[view->n_atoms++] = (struct mafat_view_atom){.size = sizes[i], .step = 1, .axis = axes[i]};
+  }
+}
+
+/* Atoms follow each other as digits of the index do. */
+void mafat_view_find(const struct mafat_view *view, long long index, long long places[MAFAT_N_AXES])
+{
+  for (int k = view->n_atoms; k-- > 0; index /= view->atoms[k].size)
+    places[view->atoms[k].axis] += index % view->atoms[k].size * view->atoms[k].step;
 }
 
 static bool is_planes(const struct mafat_view *view, struct mafat_shape shape)

@@ -16,10 +16,7 @@ struct mafat_port {
 };
 
 /* Element `index` of the dimensions in row-major order: where in the map; added to places. */
-static inline void mafat_view_find(const struct mafat_view *view, long long index, long long places[MAFAT_N_AXES])
-{
-  for (int i = view->n_dims; i-- > 0; index /= view->dims[i]) mafat_view_add(view, i, index % view->dims[i], places);
-}
+void mafat_view_find(const struct mafat_view *view, long long index, long long places[MAFAT_N_AXES]);
 
 static inline void mafat_port_find(const struct mafat_port *p, long long index, int *c, int *y, int *x)
 {

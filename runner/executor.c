@@ -13,7 +13,7 @@
 struct executor_input {
   struct mafat_input_source source;
   const float *floats;
-  struct mafat_file_order order;
+  const struct mafat_file_order *order;
   int index;
 };
 
@@ -29,6 +29,7 @@ struct mafat_executor {
   struct mafat_step step; /* being run by the team */
   atomic_int step_code;   /* what a worker failed with */
   struct executor_input *inputs; /* (n_inputs) */
+  struct mafat_file_order planes; /* of mafat_executor_set_input */
   struct mafat_step_watch watch;
   bool source_failed;
   struct mafat_arena *arena;
@@ -172,7 +173,7 @@ static int read_floats(void *context, struct mafat_executor *e, struct mafat_spa
                        struct mafat_diagnostic *d)
 {
   const struct executor_input *in = context;
-  const struct mafat_file_order *o = &in->order;
+  const struct mafat_file_order *o = in->order;
   (void)d;
   for (int c = 0; c < o->shape.c; c++)
     for (int y = rows.begin; y < rows.end; y++) {
@@ -182,24 +183,16 @@ static int read_floats(void *context, struct mafat_executor *e, struct mafat_spa
   return MAFAT_OK;
 }
 
-static void set_floats(struct mafat_executor *e, int input, const float *floats)
+void mafat_executor_set_floats(struct mafat_executor *e, int input, const struct mafat_file_order *order, const float *floats)
 {
   struct executor_input *in = &e->inputs[input];
-  in->floats = floats;
-  in->index = input;
-  in->source = (struct mafat_input_source){read_floats, in};
-}
-
-void mafat_executor_set_floats(struct mafat_executor *e, int input, const float *floats)
-{
-  mafat_network_input_order(e->network, input, &e->inputs[input].order);
-  set_floats(e, input, floats);
+  *in = (struct executor_input){.floats = floats, .order = order, .index = input, .source = {read_floats, in}};
 }
 
 void mafat_executor_set_input(struct mafat_executor *e, const float *chw)
 {
-  mafat_file_order_planes(&e->inputs[0].order, mafat_network_picture_shape(e->network));
-  set_floats(e, 0, chw);
+  mafat_file_order_planes(&e->planes, mafat_network_picture_shape(e->network));
+  mafat_executor_set_floats(e, 0, &e->planes, chw);
 }
 
 static int read_input(struct mafat_executor *e, struct mafat_diagnostic *d)

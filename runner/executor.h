@@ -40,8 +40,8 @@ struct mafat_input_source {
 
 /* Of the runs that follow, for input `input`, the first of which is 0; what the context points at stays the caller's. */
 void mafat_executor_set_source(struct mafat_executor *e, int input, struct mafat_input_source source);
-/* Floats in the order of the input's dimensions, Darknet's in CHW order; they must live until the run is over. */
-void mafat_executor_set_floats(struct mafat_executor *e, int input, const float *floats);
+/* Floats in that order; both must live until the run is over. */
+void mafat_executor_set_floats(struct mafat_executor *e, int input, const struct mafat_file_order *order, const float *floats);
 /* The same of the first input, in CHW order whatever its dimensions. */
 void mafat_executor_set_input(struct mafat_executor *e, const float *chw);
 

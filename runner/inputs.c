@@ -61,10 +61,8 @@ int mafat_model_set_input_file(struct mafat_model *m, const char *name, const ch
 
 static int open_file(struct mafat_model *m, int index, const char *path, struct mafat_diagnostic *d)
 {
-  struct mafat_file_order order;
   struct mafat_raw_input *raw = &m->inputs[index].raw;
-  mafat_network_input_order(m->network, index, &order);
-  int code = mafat_raw_input_open(raw, path, index, &order, d);
+  int code = mafat_raw_input_open(raw, path, index, &m->inputs[index].order, d);
   if (code == MAFAT_OK) mafat_executor_set_source(m->executor, index, mafat_raw_input_source(raw));
   return code;
 }
@@ -74,7 +72,7 @@ int mafat_model_open_inputs(struct mafat_model *m, int first, struct mafat_diagn
   int code = MAFAT_OK;
   for (int i = first; code == MAFAT_OK && i < m->network->n_inputs; i++) {
     const struct mafat_model_input *in = &m->inputs[i];
-    if (in->floats) mafat_executor_set_floats(m->executor, i, in->floats);
+    if (in->floats) mafat_executor_set_floats(m->executor, i, &in->order, in->floats);
     else if (in->path) code = open_file(m, i, in->path, d);
     else code = mafat_fail(d, MAFAT_EINVAL, "%s: input '%.100s' was not set", m->network->path, mafat_ports_input_name(m->network, i));
   }
@@ -134,7 +132,7 @@ int mafat_model_run_floats(struct mafat_model *m, const float *chw, size_t n,
   if (code == MAFAT_OK) code = mafat_model_open_inputs(m, 1, d);
   if (code == MAFAT_OK) {
     mafat_model_forget_picture(m);
-    mafat_executor_set_floats(m->executor, 0, chw);
+    mafat_executor_set_floats(m->executor, 0, &m->inputs[0].order, chw);
     code = mafat_model_run_opened(m, mafat_process_now_ms(), d);
   }
   mafat_model_close_inputs(m);

@@ -94,7 +94,10 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
   m->inputs = calloc((size_t)m->network->n_inputs, sizeof *m->inputs);
   if (!m->inputs) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", m->network->path);
-  for (int i = 0; i < m->network->n_inputs; i++) m->inputs[i].raw = mafat_raw_input_none();
+  for (int i = 0; i < m->network->n_inputs; i++) {
+    m->inputs[i].raw = mafat_raw_input_none();
+    mafat_network_input_order(m->network, i, &m->inputs[i].order);
+  }
   mafat_model_forget_picture(m);
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
                                                o->arena, o->reserve_bytes, m->shrinks};

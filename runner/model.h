@@ -16,6 +16,7 @@ struct mafat_model_input {
   const float *floats; /* the caller's */
   char *path;          /* owned */
   struct mafat_raw_input raw; /* while that file is read */
+  struct mafat_file_order order;
 };
 
 struct mafat_model {

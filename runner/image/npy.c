@@ -101,20 +101,3 @@ int mafat_npy_read(const char *path, const struct mafat_view *view, uint64_t *be
   *begin = text + length;
   return check_text(path, bytes + text, view, d);
 }
-
-size_t mafat_npy_header(char header[MAFAT_NPY_HEADER_ROOM], int rank, const long long *dims)
-{
-  char text[MAFAT_NPY_HEADER_ROOM - 10];
-  int n = snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
-  for (int i = 0; i < rank; i++) n += snprintf(text + n, sizeof text - (size_t)n, "%lld,%s", dims[i], i < rank - 1 ? " " : "");
-  n += snprintf(text + n, sizeof text - (size_t)n, "), }");
-  size_t bytes = (10 + (size_t)n + 1 + 63) / 64 * 64;
-  memcpy(header, "\x93NUMPY\1", 8);
-  memset(header + 8, ' ', bytes - 8);
-  header[7] = 0;
-  header[8] = (char)((bytes - 10) & 0xff);
-  header[9] = (char)((bytes - 10) >> 8);
-  memcpy(header + 10, text, (size_t)n);
-  header[bytes - 1] = '\n';
-  return bytes;
-}

@@ -2,7 +2,6 @@
 #ifndef MAFAT_RUNNER_IMAGE_NPY_H
 #define MAFAT_RUNNER_IMAGE_NPY_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -11,10 +10,5 @@
 /* Is it one, of little-endian 32-bit floats in C order whose dimensions are the view's, but for ones in front? Then *begin
  * is where they begin. No such file at all: 0. MAFAT_EFORMAT, MAFAT_EUNSUPPORTED; MAFAT_EIO. */
 int mafat_npy_read(const char *path, const struct mafat_view *view, uint64_t *begin, struct mafat_diagnostic *d);
-
-enum { MAFAT_NPY_HEADER_ROOM = 256 };
-
-/* The header of such a file; returns its bytes, a multiple of 64. */
-size_t mafat_npy_header(char header[MAFAT_NPY_HEADER_ROOM], int rank, const long long *dims);
 
 #endif

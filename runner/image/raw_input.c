@@ -34,7 +34,7 @@ static size_t read_bytes(const struct mafat_file_order *o, int rows)
  * not be there together. */
 static void cut(struct mafat_raw_input *r, const struct mafat_file_order *o)
 {
-  r->order = *o;
+  r->order = o;
   r->band_rows = 1;
   if (2 * o->planes <= MAFAT_READS_DEPTH)
     while (r->band_rows < o->rows && 2 * (size_t)o->planes * read_bytes(o, r->band_rows + 1) <= ROOM) r->band_rows++;
@@ -78,10 +78,10 @@ static const char *name_dims(const struct mafat_file_order *o, char *text, size_
 static int check_size(const struct mafat_raw_input *r, uint64_t bytes, struct mafat_diagnostic *d)
 {
   char dims[160];
-  uint64_t floats = floats_bytes(&r->order);
+  uint64_t floats = floats_bytes(r->order);
   if (bytes == r->begin + floats) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %llu bytes (%s floats), found %llu", r->path,
-                    (unsigned long long)(r->begin + floats), name_dims(&r->order, dims, sizeof dims), (unsigned long long)bytes);
+                    (unsigned long long)(r->begin + floats), name_dims(r->order, dims, sizeof dims), (unsigned long long)bytes);
 }
 
 static int check_file(struct mafat_raw_input *r, struct mafat_diagnostic *d)
@@ -91,10 +91,10 @@ static int check_file(struct mafat_raw_input *r, struct mafat_diagnostic *d)
   if (stat(r->path, &st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", r->path, strerror(errno));
   if (!S_ISREG(st.st_mode))
     return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %llu bytes (%s floats)", r->path,
-                      (unsigned long long)floats_bytes(&r->order), name_dims(&r->order, dims, sizeof dims));
+                      (unsigned long long)floats_bytes(r->order), name_dims(r->order, dims, sizeof dims));
   /* Of the size of the floats themselves no array is: whatever it begins with. */
-  if ((uint64_t)st.st_size != floats_bytes(&r->order)) {
-    int code = mafat_npy_read(r->path, &r->order.view, &r->begin, d);
+  if ((uint64_t)st.st_size != floats_bytes(r->order)) {
+    int code = mafat_npy_read(r->path, &r->order->view, &r->begin, d);
     if (code) return code;
   }
   return check_size(r, (uint64_t)st.st_size, d);
@@ -134,7 +134,7 @@ void mafat_raw_input_close(struct mafat_raw_input *r)
 /* Where the floats of a read begin in the file. */
 static uint64_t offset_of(const struct mafat_raw_input *r, long long number)
 {
-  const struct mafat_file_order *o = &r->order;
+  const struct mafat_file_order *o = r->order;
   uint64_t plane = (uint64_t)(number % o->planes), row = (uint64_t)(number / o->planes) * (uint64_t)r->band_rows;
   return r->begin + (plane * (uint64_t)o->rows + row) * row_bytes(o);
 }
@@ -146,7 +146,7 @@ static char *place_of(const struct mafat_raw_input *r, long long number)
 
 static int submit(struct mafat_raw_input *r, struct mafat_diagnostic *d)
 {
-  const struct mafat_file_order *o = &r->order;
+  const struct mafat_file_order *o = r->order;
   long long number = r->submitted;
   int row = (int)(number / o->planes) * r->band_rows;
   int rows = o->rows - row < r->band_rows ? o->rows - row : r->band_rows;
@@ -161,7 +161,7 @@ static int submit(struct mafat_raw_input *r, struct mafat_diagnostic *d)
 /* Has as many reads under way as there is room for, and waits for this one, the next at most. */
 static int await(struct mafat_raw_input *r, long long number, struct mafat_diagnostic *d)
 {
-  long long n = (long long)((r->order.rows + r->band_rows - 1) / r->band_rows) * r->order.planes;
+  long long n = (long long)((r->order->rows + r->band_rows - 1) / r->band_rows) * r->order->planes;
   int code = MAFAT_OK;
   while (code == MAFAT_OK && r->submitted < n && r->submitted < r->released + r->n_places) code = submit(r, d);
   if (code || number < r->awaited) return code;
@@ -174,7 +174,7 @@ static int await(struct mafat_raw_input *r, long long number, struct mafat_diagn
 static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int plane, struct mafat_span rows,
                      struct mafat_diagnostic *d)
 {
-  const struct mafat_file_order *o = &r->order;
+  const struct mafat_file_order *o = r->order;
   bool whole = o->rows < o->shape.h; /* one row of the file has them all */
   int band = whole ? 0 : rows.begin / r->band_rows, first = band * r->band_rows;
   long long number = (long long)band * o->planes + plane;
@@ -193,7 +193,7 @@ static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int pl
 static int read_rows(void *context, struct mafat_executor *e, struct mafat_span rows, struct mafat_diagnostic *d)
 {
   struct mafat_raw_input *r = context;
-  const struct mafat_file_order *o = &r->order;
+  const struct mafat_file_order *o = r->order;
   for (int y = rows.begin, end; y < rows.end; y = end) {
     end = o->rows < o->shape.h ? rows.end : (y / r->band_rows + 1) * r->band_rows;
     if (end > rows.end) end = rows.end;

@@ -13,7 +13,7 @@
 struct mafat_raw_input {
   const char *path;
   int input;         /* of the network */
-  struct mafat_file_order order;
+  const struct mafat_file_order *order; /* the caller's */
   uint64_t begin;    /* of the floats in the file */
   struct mafat_reads *reads;
   char *memory;

@@ -58,6 +58,27 @@ START_TEST(files_are_read_plane_by_plane_or_row_by_row)
 }
 END_TEST
 
+/* ---- what NumPy writes ---- */
+
+enum { HEADER_ROOM = 256 };
+
+static size_t npy_header(char header[HEADER_ROOM], int rank, const long long *dims)
+{
+  char text[HEADER_ROOM - 10];
+  int n = snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+  for (int i = 0; i < rank; i++) n += snprintf(text + n, sizeof text - (size_t)n, "%lld,%s", dims[i], i < rank - 1 ? " " : "");
+  n += snprintf(text + n, sizeof text - (size_t)n, "), }");
+  size_t bytes = (10 + (size_t)n + 1 + 63) / 64 * 64;
+  memcpy(header, "\x93NUMPY\1", 8);
+  memset(header + 8, ' ', bytes - 8);
+  header[7] = 0;
+  header[8] = (char)((bytes - 10) & 0xff);
+  header[9] = (char)((bytes - 10) >> 8);
+  memcpy(header + 10, text, (size_t)n);
+  header[bytes - 1] = '\n';
+  return bytes;
+}
+
 /* ---- a model of two inputs and two outputs, of ranks 4, 3, 2 and 1 ---- */
 
 enum { C = 3, H = 12, W = 9, N_A = C * H * W, N_B = 5 * 7 };
@@ -163,10 +184,10 @@ END_TEST
 START_TEST(files_by_name_under_any_plan)
 {
   struct case_ k;
-  char a[64], b[64], bytes[MAFAT_NPY_HEADER_ROOM + sizeof k.b];
+  char a[64], b[64], bytes[HEADER_ROOM + sizeof k.b];
   open_case(&k, plans[_i]);
   write_file(a, k.a, sizeof k.a);
-  size_t header = mafat_npy_header(bytes, 2, (const long long[]){5, 7});
+  size_t header = npy_header(bytes, 2, (const long long[]){5, 7});
   memcpy(bytes + header, k.b, sizeof k.b);
   write_file(b, bytes, header + sizeof k.b);
   ck_assert_int_eq(mafat_model_set_input_file(k.model, "a", a, NULL), MAFAT_OK);
@@ -236,17 +257,17 @@ static int read_text(const char *text, const long long *dims, int rank)
 
 START_TEST(headers_of_arrays)
 {
-  char header[MAFAT_NPY_HEADER_ROOM];
+  char header[HEADER_ROOM];
   const long long dims[] = {1, 3, 40, 50}, most[] = {1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40};
   uint64_t begin;
   for (int rank = 0; rank <= 4; rank++) {
-    size_t n = mafat_npy_header(header, rank, dims);
+    size_t n = npy_header(header, rank, dims);
     ck_assert_uint_eq(n % 64, 0);
     ck_assert_msg(read_npy(header, n, dims, rank, &begin) == MAFAT_OK, "%s", diagnostic.text);
     ck_assert_uint_eq(begin, n);
     for (size_t end = 8; end < n; end += 7) ck_assert_int_eq(read_npy(header, end, dims, rank, &begin), MAFAT_EFORMAT);
   }
-  ck_assert_uint_le(mafat_npy_header(header, 8, most), sizeof header);
+  ck_assert_uint_le(npy_header(header, 8, most), sizeof header);
   ck_assert_int_eq(read_text("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 40, 50), }\n", dims, 4), MAFAT_OK);
   ck_assert_int_eq(read_text("{'shape':(1,1,3,40,50),'fortran_order':False,'descr':'<f4'}\n", dims, 4), MAFAT_OK);
   ck_assert_int_eq(read_text("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 40, 50), }\n", dims, 4), MAFAT_EUNSUPPORTED);
