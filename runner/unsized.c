@@ -84,26 +84,3 @@ int mafat_calibrate(struct mafat_calibration_facts *out, const struct mafat_cali
 {
   return mafat_calibrate_sized(out, MAFAT_UNSIZED_calibration_facts, options, MAFAT_UNSIZED_calibrate_options, d);
 }
-
-/* Of later versions: as long as in the first that had it. */
-enum { PORT_FACTS = MAFAT_THROUGH(struct mafat_port_facts, n) };
-
-int mafat_model_describe_input(const struct mafat_model *model, int index, struct mafat_port_facts *facts)
-{
-  return mafat_model_describe_input_sized(model, index, facts, PORT_FACTS);
-}
-
-int mafat_model_describe_output(const struct mafat_model *model, int index, struct mafat_port_facts *facts)
-{
-  return mafat_model_describe_output_sized(model, index, facts, PORT_FACTS);
-}
-
-int mafat_query_describe_input(const struct mafat_query *query, int index, struct mafat_port_facts *facts)
-{
-  return mafat_query_describe_input_sized(query, index, facts, PORT_FACTS);
-}
-
-int mafat_query_describe_output(const struct mafat_query *query, int index, struct mafat_port_facts *facts)
-{
-  return mafat_query_describe_output_sized(query, index, facts, PORT_FACTS);
-}

@@ -1,4 +1,4 @@
-/* How long structs of the public header were in version 0.1.0, or in the first that had them: functions that are not told, those
+/* How long structs of the public header were in version 0.1.0: functions that are not told, those
  * of the plain names, are for programs that were linked with it, and touch so much and no more. */
 #ifndef MAFAT_RUNNER_UNSIZED_H
 #define MAFAT_RUNNER_UNSIZED_H
@@ -19,8 +19,7 @@
   X(front_facts, latency_ms, 32, 24) \
   X(paper_facts, tile_col, 24, 20) \
   X(calibrate_options, warnings, 56, 40) \
-  X(calibration_facts, fit_error, 1160, 1160) \
-  X(port_facts, n, 96, 88)
+  X(calibration_facts, fit_error, 1160, 1160)
 
 /* With the padding behind the last field. */
 #define MAFAT_THROUGH(type, last) \
