@@ -10,7 +10,7 @@ V       ?= 0
 OPT      ?= -O2
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DMAFAT_VERSION='"$(VERSION)"' -I.
-CFLAGS   += -std=c11 -pthread $(OPT) -g $(WARNINGS) -ffp-contract=off $(SANITIZE)
+CFLAGS   += -std=c11 -pthread $(OPT) -g $(WARNINGS) -ffp-contract=off -fno-asynchronous-unwind-tables $(SANITIZE)
 LDFLAGS  += $(SANITIZE)
 LDLIBS   += -lm
 
@@ -43,7 +43,7 @@ endif
 # run_inference is linked statically where the static libraries are there:
 # a dynamic loader and shared libraries cost 2.7 MB of resident memory.
 STATIC ?= $(if $(and $(call has_archive,libc.a),$(if $(JPEG),$(call has_archive,libjpeg.a),yes),$(if $(PNG),$(call has_archive,libpng.a),yes),$(if $(URING),$(call has_archive,liburing.a),yes)),$(if $(SANITIZE),,1))
-STRIPPED ?= $(if $(SANITIZE),,-s)
+STRIPPED ?= $(if $(SANITIZE),,-s -Wl,--gc-sections)
 STATIC_LIBS := $(IMAGE_LIBS) $(if $(PNG),-lz) $(URING_LIBS)
 # Where GNU ld does it, the code that runs stands together.
 ORDER := $(if $(filter 1,$(STATIC)),$(if $(findstring GNU ld,$(shell $(CC) $(LDFLAGS) -Wl,--version 2>/dev/null)),runner/program/run_inference/run_inference.ld))

@@ -1,7 +1,6 @@
 #include "runner/memory/headroom.h"
 
 #include "runner/memory/groups.h"
-#include "runner/memory/lock.h"
 #include "runner/memory/own.h"
 
 #include <fcntl.h>
@@ -153,7 +152,6 @@ static void inflate_once(const struct group *g, size_t bytes)
   b.memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (b.memory != MAP_FAILED) {
     madvise(b.memory, mapped, MADV_NOHUGEPAGE);
-    mafat_lock_pages(b.memory, mapped); /* as far as the process may: swapping it would help nobody */
     inflate(g, &b);
     munmap(b.memory, mapped);
   }

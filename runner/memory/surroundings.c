@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 
 enum {
-  /* One more window of code or constants, on a path that nobody has stepped through,
+  /* Two more windows of code or constants, on paths that nobody has stepped through,
    * and the heap of an open file. */
-  LATE_WINDOW = 64 << 10,
+  LATE_WINDOW = 128 << 10,
   PROGRAM_FILE = 4 << 20, /* more than that may be cached of it */
   /* Of a program whose code does not stand together: kernels, decoders, detections,
    * measured with glibc 2.36. */
