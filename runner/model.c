@@ -192,7 +192,7 @@ static int open_picture(struct mafat_model *m, const char *path, const struct ma
     code = pixels ? mafat_image_open_pixels(image, pixels, &input, d) : mafat_image_open(image, path, &input, d);
   if (code) return code;
   struct mafat_surroundings around = m->around;
-  mafat_surroundings_set_picture(&around, *image, path, m->network);
+  mafat_surroundings_set_picture(&around, *image, m->network);
   if ((code = mafat_model_take_surroundings(m, &around, pixels ? "pixels" : path, "decoding this picture", d))) return code;
   const struct mafat_image_info *info = mafat_image_describe(*image);
   m->picture_w = info->width;

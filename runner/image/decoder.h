@@ -25,7 +25,8 @@ enum { MAFAT_IMAGE_MAX_SIDE = 1 << 20, MAFAT_IMAGE_MAX_PIXELS = 1 << 30 };
 struct mafat_image_source {
   int fd;
   off_t position;      /* in the file, of the first byte behind the buffer */
-  bool large;          /* the page cache is given back behind the reader, where it is ours */
+  off_t size;          /* of the file; 0 where it has none */
+  off_t window;        /* of a larger file the page cache is given back behind the reader, where it is ours */
   bool missed;         /* the page cache did not have it all: */
   off_t ours, dropped; /* what it has from here on we have brought there, and up to here given back */
   off_t asked;         /* up to here the kernel was asked to bring it there */

@@ -450,6 +450,12 @@ int mafat_image_read(struct mafat_image *im, const struct mafat_image_target *ta
   return note_failure(im, code);
 }
 
+size_t mafat_image_file_bytes(const struct mafat_image *im)
+{
+  const struct mafat_image_source *source = &im->source;
+  return (size_t)(source->size < source->window ? source->size : source->window);
+}
+
 void mafat_image_close(struct mafat_image **im)
 {
   if (!im || !*im) return;

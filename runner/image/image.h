@@ -23,8 +23,9 @@
 #include "base/error.h"
 
 /* Page cache that a picture's file takes at most, however long it is: what lies
- * behind the reader is dropped. */
-enum { MAFAT_IMAGE_FILE_WINDOW = 256 << 10 };
+ * behind the reader is dropped. Pixels as they are come faster than those that
+ * have to be decoded: more of them is read ahead. */
+enum { MAFAT_IMAGE_FILE_WINDOW = 64 << 10, MAFAT_IMAGE_PIXELS_WINDOW = 256 << 10 };
 
 struct mafat_image;
 struct mafat_kernels;
@@ -91,6 +92,8 @@ const struct mafat_image_info *mafat_image_describe(const struct mafat_image *im
  * decoder, row buffers, and coefficients or pixels where info.whole. Known from
  * the header, never less than what is used, at most about 110 kB more. */
 size_t mafat_image_bytes(const struct mafat_image *im);
+/* Page cache that reading its file takes. */
+size_t mafat_image_file_bytes(const struct mafat_image *im);
 
 /* The same for a picture not yet known: an upright baseline JPEG of
  * 12 megapixels (4000x3000, chroma halved both ways). */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runner/image/decoder.h"
+#include "runner/image/image.h"
 
 enum { END_OF_FILE = -1, READ_ERROR = -2 };
 
@@ -144,6 +145,7 @@ static void ppm_close(struct mafat_image_decoder *base)
 static int read_header(struct ppm *ppm, struct mafat_diagnostic *d)
 {
   struct mafat_image_decoder *base = &ppm->base;
+  base->source->window = MAFAT_IMAGE_PIXELS_WINDOW;
   (void)next_byte(base->source); /* the P */
   int kind = next_byte(base->source);
   ppm->plain = kind < '5';

@@ -43,28 +43,34 @@ static int fill_from_cache(struct mafat_image_source *source)
 #endif
 }
 
+static bool is_large(const struct mafat_image_source *source)
+{
+  return source->size > source->window;
+}
+
 /* What we bring into the page cache is read once: behind the reader it would only fill the memory group, and so would
  * the megabytes that the kernel reads ahead. Small files stay, they may be read again soon. */
 static void mind_page_cache(struct mafat_image_source *source)
 {
-  enum { PIECE = MAFAT_IMAGE_FILE_WINDOW / 4 }; /* two are read ahead, one is behind the reader */
+  off_t piece = source->window / 4; /* two are read ahead, one is behind the reader */
   if (!source->missed) source->ours = source->dropped = source->asked = source->position;
   source->missed = true;
-  if (source->position + PIECE >= source->asked) {
-    off_t end = source->position + 2 * PIECE;
+  if (source->position + piece >= source->asked) {
+    off_t end = source->position + 2 * piece;
     posix_fadvise(source->fd, source->asked, end - source->asked, POSIX_FADV_WILLNEED);
     source->asked = end;
   }
-  if (!source->large || source->position - source->dropped < PIECE) return;
+  if (!is_large(source) || source->position - source->dropped < piece) return;
   posix_fadvise(source->fd, source->ours, source->position - source->ours, POSIX_FADV_DONTNEED);
   source->dropped = source->position;
 }
 
 off_t mafat_image_source_drop(const struct mafat_image_source *source, off_t from, off_t to)
 {
-  if (!source->large || to - from < MAFAT_IMAGE_FILE_WINDOW / 2) return from;
-  posix_fadvise(source->fd, from, to - from, POSIX_FADV_DONTNEED);
-  return to;
+  if (!is_large(source) || to - from < source->window / 2) return from;
+  off_t page = (off_t)sysconf(_SC_PAGESIZE), whole = to / page * page; /* part of a page is not dropped, and is next */
+  posix_fadvise(source->fd, from, whole - from, POSIX_FADV_DONTNEED);
+  return whole;
 }
 
 void mafat_image_source_close(struct mafat_image_source *source)
@@ -79,7 +85,8 @@ int mafat_image_source_fill(struct mafat_image_source *source)
   struct stat st;
   if (source->position == 0) {
     posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM); /* no read-ahead but ours */
-    source->large = fstat(source->fd, &st) == 0 && st.st_size > MAFAT_IMAGE_FILE_WINDOW;
+    source->size = fstat(source->fd, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+    source->window = MAFAT_IMAGE_FILE_WINDOW;
   }
   if (!source->missed) {
     int filled = fill_from_cache(source);

@@ -184,6 +184,33 @@ void mafat_process_advise_code(void)
   for (; from + CODE_PIECE < (uintptr_t)mafat_program_code_end; from += 2 * CODE_PIECE) madvise((void *)from, CODE_PIECE, MADV_DONTDUMP);
 }
 
+/* The program's own header of a kind, of a segment that can be written where that is asked; NULL where there is none. */
+static const ElfW(Phdr) *find_segment(ElfW(Word) type, ElfW(Word) flags)
+{
+  const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+  for (unsigned long i = 0; headers && i < getauxval(AT_PHNUM); i++)
+    if (headers[i].p_type == type && (headers[i].p_flags & flags) == flags) return &headers[i];
+  return NULL;
+}
+
+/* Constants that hold addresses are written by whoever relocates them, and sealed then. */
+static bool seal(const ElfW(Phdr) *sealed, int rights)
+{
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  uintptr_t from = sealed->p_vaddr / page * page, to = (sealed->p_vaddr + sealed->p_memsz) / page * page;
+  return from >= to || mprotect((void *)from, to - from, rights) == 0;
+}
+
+void mafat_process_own_data(void)
+{
+  const ElfW(Phdr) *data = find_segment(PT_LOAD, PF_W), *sealed = find_segment(PT_GNU_RELRO, 0);
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  if (!mafat_program_begin || !data || (sealed && !seal(sealed, PROT_READ | PROT_WRITE))) return;
+  for (uintptr_t at = data->p_vaddr; at < data->p_vaddr + data->p_filesz; at = at / page * page + page)
+    *(volatile char *)at = *(volatile char *)at;
+  if (sealed) seal(sealed, PROT_READ);
+}
+
 void mafat_process_forget_code(void)
 {
   int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);

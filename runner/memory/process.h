@@ -40,6 +40,9 @@ void mafat_process_drop(const char *begin, const char *end);
 void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts);
 /* From here on a page of this program's file that is missing is read alone. */
 void mafat_process_advise_code(void);
+/* Makes pages of data that the program's file gives the process's own. They could be dropped else, and what then comes
+ * back comes with all that the disk reads ahead: megabytes, where it is told so. */
+void mafat_process_own_data(void);
 /* Drops what is cached of this program's file and not mapped: whoever starts it next has to read it again. */
 void mafat_process_forget_code(void);
 /* Touches so much of the stack below the caller's as anything here takes; as many pages in every process of

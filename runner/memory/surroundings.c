@@ -8,12 +8,11 @@
 
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
-  /* Two more windows of code or constants, on paths that nobody has stepped through,
-   * and the heap of an open file. */
-  LATE_WINDOW = 128 << 10,
+  /* A window of code or constants, on paths that nobody has stepped through, and the
+   * heap of an open file. */
+  LATE_WINDOW = 64 << 10,
   PROGRAM_FILE = 4 << 20, /* more than that may be cached of it */
   /* Of a program whose code does not stand together: kernels, decoders, detections,
    * measured with glibc 2.36. */
@@ -163,6 +162,7 @@ void mafat_surroundings_begin(bool imports)
   mafat_process_populate(mafat_run_setup, mafat_run_setup_end);
   mafat_process_populate(mafat_run_common, mafat_run_common_end);
   mafat_process_advise_code();
+  mafat_process_own_data();
   forget_code(0);
 }
 
@@ -221,14 +221,6 @@ static void count_decoder(struct mafat_surroundings *around, const char *format)
 
 /* ---- pictures ---- */
 
-/* Page cache that reading the picture takes. */
-static size_t file_bytes(const char *path)
-{
-  struct stat st;
-  if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return 0;
-  return st.st_size < MAFAT_IMAGE_FILE_WINDOW ? (size_t)st.st_size : MAFAT_IMAGE_FILE_WINDOW;
-}
-
 static struct mafat_image_input image_input(const struct mafat_network *n, bool shrinks)
 {
   struct mafat_shape in = mafat_network_picture_shape(n);
@@ -259,12 +251,12 @@ static size_t raw_bytes_from(const struct mafat_network *n, int first)
 }
 
 void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
-                                    const char *path, const struct mafat_network *n)
+                                    const struct mafat_network *n)
 {
   count_decoder(around, mafat_image_describe(image)->format);
   around->image_bytes = mafat_image_bytes(image) + raw_bytes_from(n, 1);
   around->turned_bytes = mafat_input_turned_bytes(image, mafat_network_picture_shape(n));
-  around->file_bytes = file_bytes(path);
+  around->file_bytes = mafat_image_file_bytes(image);
 }
 
 void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n, bool shrinks)
@@ -298,7 +290,7 @@ static int look_at_picture(struct mafat_surroundings *around, const struct mafat
     mafat_surroundings_assume_picture(around, r->network, r->shrinks);
     return MAFAT_OK;
   }
-  mafat_surroundings_set_picture(around, image, r->picture, r->network);
+  mafat_surroundings_set_picture(around, image, r->network);
   mafat_image_close(&image);
   return MAFAT_OK;
 }

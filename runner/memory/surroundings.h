@@ -44,10 +44,10 @@ void mafat_surroundings_settle(const struct mafat_surroundings *around, const st
 void mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,
                              const struct mafat_kernels *kernels, const struct mafat_layout *layout);
 
-/* Changes what depends on the picture: to an opened one (`path` NULL: it is in no file), to an
+/* Changes what depends on the picture: to an opened one, to an
  * ordinary one, to a file of floats. */
 void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
-                                    const char *path, const struct mafat_network *n);
+                                    const struct mafat_network *n);
 void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n, bool shrinks);
 void mafat_surroundings_set_floats(struct mafat_surroundings *around, const struct mafat_network *n);
 

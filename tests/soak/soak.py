@@ -42,6 +42,7 @@ os.chdir(os.path.dirname(os.path.dirname(HERE)))
 sys.path[:0] = [HERE, os.path.dirname(HERE) + "/limits"]
 
 from beside import LAUNCHER, MEMORY_LIMIT, STARTERS, Neighbour, Swap, group_for, missing_starter, missing_swap, remove_leftovers   # noqa: E402
+from disturbance import Disturbance   # noqa: E402
 from draw import Drawing, only   # noqa: E402
 from groups import BUILD, charged, follow, make_cold, outcome, whole_pages, why_not   # noqa: E402
 from judge import swap_of   # noqa: E402
@@ -53,6 +54,7 @@ PATIENCE = 300       # seconds, for a run
 INTERVAL = 0.001     # seconds, between two looks at its group
 SWAP_RUNS = 20       # with the same swap
 TRIES = 3            # of a pair that takes too long
+QUIET_TRIES = 6      # of a run that others took pages from
 SAMPLE_RUNS = 20
 SAMPLE_SECONDS = 18
 
@@ -86,9 +88,11 @@ def reported(path):
     return {**found, "outcome": "killed" if killed else outcome(report["exit_status"] or 0)}
 
 
-def run(starter, state, limit, arguments, work):
+def run(starter, state, limit, arguments, work, disturbance=None):
     """One run; what is known of it."""
     make_cold(state, [path for path in [PROGRAM, LAUNCHER, MEMORY_LIMIT] + work.files if os.path.exists(path)])
+    if disturbance:
+        disturbance.begin()
     with group_for(starter, limit) as group, tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err, \
             tempfile.NamedTemporaryFile("w+") as report:
         words = STARTERS[starter](group, report.name)
@@ -127,8 +131,8 @@ def told(answers):
 class Soak:
     """Draws and runs."""
 
-    def __init__(self, o, factors, cases):
-        self.o, self.factors = o, factors
+    def __init__(self, o, factors, cases, disturbance):
+        self.o, self.factors, self.disturbance = o, factors, disturbance
         self.random = random.Random(o.seed)
         self.drawing = Drawing(self.random, {name: values for name, values in factors.items() if name != "swap"})
         self.cases = {case.name: case for case in cases}
@@ -165,12 +169,22 @@ class Soak:
             return found
         return self.free[key]
 
+    def undisturbed(self, *what):
+        """A run; again where somebody took pages from it, whatever its limit."""
+        lost = 0
+        for disturbed in range(QUIET_TRIES):
+            found = run(*what, self.disturbance)
+            if not self.disturbance.happened():
+                break
+            lost += found["swapped_pages"]
+        return {**found, "disturbed": disturbed, "disturbed_pages": lost}
+
     def limited(self, choice, work, limit):
-        found = run(choice["starter"], choice["state"], limit, work.arguments(choice["lock"]), work)
+        found = self.undisturbed(choice["starter"], choice["state"], limit, work.arguments(choice["lock"]), work)
         if choice["input"] == "raw" and found["outcome"] == "done":
             found["faults_later"] = found["faults_first"]
             if found["faults_first"] > 10:   # which of them are the first one's?
-                first = run(choice["starter"], choice["state"], limit, work.arguments(choice["lock"], 1), work)
+                first = self.undisturbed(choice["starter"], choice["state"], limit, work.arguments(choice["lock"], 1), work)
                 found["faults_later"] = max(0, found["faults_first"] - (first["faults_first"] or 0))
         return found
 
@@ -318,10 +332,11 @@ def main():
     if o.list:
         print(*("%s: %s" % (name, ", ".join(values)) for name, values in factors.items()), sep="\n")
         return 0
-    soak, status = Soak(o, factors, cases), 0
+    status = 0
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     with open(o.csv, "w", encoding="utf-8", newline="") as file, contextlib.ExitStack() as stack:
+        soak = Soak(o, factors, cases, stack.enter_context(Disturbance()))
         stack.callback(sys.stderr.write, "\r\033[K" if sys.stderr.isatty() else "")
         try:
             soak_all(soak, file)

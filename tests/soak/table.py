@@ -5,7 +5,7 @@ TIME_RATIO = 1.25     # of the time without a limit
 
 COLUMNS = ("run", "case", "plan", "input", "state", "starter", "lock", "swap", "neighbour", "limit_bytes", "predicted_charge_bytes",
            "peak_bytes", "limit_hits", "kernel_bytes", "rss_bytes", "cache_bytes", "locked_bytes", "swapped_pages", "faults_first",
-           "faults_later", "latency_ms", "free_ms", "ratio", "outcome", "message")
+           "faults_later", "latency_ms", "free_ms", "ratio", "disturbed", "disturbed_pages", "outcome", "message")
 BY = ("state", "starter", "input", "lock", "swap", "neighbour", "plan", "case")
 
 
@@ -29,7 +29,7 @@ def sums(rows):
     return {"runs": len(rows), "killed": sum(r["outcome"] == "killed" for r in rows),
             "failed": sum(r["outcome"] not in ("done", "killed") for r in rows),
             "swapped": sum(bool(r["swapped_pages"]) for r in rows), "pages": sum(r["swapped_pages"] for r in rows),
-            "locked": sum(bool(r["locked_bytes"]) for r in rows),
+            "disturbed": sum(r["disturbed"] for r in rows), "locked": sum(bool(r["locked_bytes"]) for r in rows),
             "most faults": max((r["faults_later"] for r in rows if r["faults_later"] is not None), default=None),
             "worst ratio": max((r["ratio"] for r in rows if r["ratio"]), default=None)}
 

@@ -800,6 +800,7 @@ START_TEST(large_files_take_little_page_cache)
   static float row[64 * 3];
   const struct mafat_image_input input = {64, 48, 3, .fit = MAFAT_FIT_STRETCH};
   const struct png_style style = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8};
+  const size_t window = _i ? MAFAT_IMAGE_PIXELS_WINDOW : MAFAT_IMAGE_FILE_WINDOW;
   struct mafat_image *im;
   if (_i) picture_write_ppm(path, W, H, '6', 255);
   else picture_write_png(path, W, H, &style);
@@ -809,10 +810,11 @@ START_TEST(large_files_take_little_page_cache)
     return;
   }
   ck_assert_int_eq(mafat_image_open(&im, path, &input, &diagnostic), MAFAT_OK);
-  ck_assert_uint_le(cached_bytes(), MAFAT_IMAGE_FILE_WINDOW);
+  ck_assert_uint_eq(mafat_image_file_bytes(im), window);
+  ck_assert_uint_le(cached_bytes(), window);
   for (int y = 0; y < input.h; y++) {
     ck_assert_int_eq(mafat_image_read_row(im, row, &diagnostic), MAFAT_OK);
-    ck_assert_uint_le(cached_bytes(), MAFAT_IMAGE_FILE_WINDOW);
+    ck_assert_uint_le(cached_bytes(), window);
   }
   mafat_image_close(&im);
   ck_assert_uint_eq(cached_bytes(), 0);
@@ -828,7 +830,7 @@ START_TEST(a_cached_file_stays_cached)
   picture_write_ppm(path, SIDE, SIDE, '6', 255);
   for (int i = 0; i < 3 && after < before; i++) {
     free(picture_read_bytes(path, &n));
-    ck_assert_uint_gt(n, MAFAT_IMAGE_FILE_WINDOW);
+    ck_assert_uint_gt(n, MAFAT_IMAGE_PIXELS_WINDOW);
     before = cached_bytes();
     free(must_read(SIDE, SIDE, 3, MAFAT_FIT_STRETCH));
     after = cached_bytes();
