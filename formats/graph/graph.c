@@ -53,12 +53,13 @@ void mafat_graph_close(struct mafat_graph **graph)
   *graph = NULL;
 }
 
-int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph)
+int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, int code)
 {
   struct mafat_graph *g = *graph;
   g->operator_name = NULL;
   *out = NULL;
-  int code = g->n_layers ? MAFAT_OK : mafat_graph_fail(g, MAFAT_EFORMAT, "expected operators, found none");
+  if (code && g->code) code = g->code;
+  if (code == MAFAT_OK && g->n_layers == 0) code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected operators, found none");
   if (code == MAFAT_OK) {
     mafat_network_shorten(g->network, g->n_layers);
     g->network->constants->n_layers = g->n_layers;
@@ -108,8 +109,11 @@ int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struc
 
 int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int n_dims, const long long *dims)
 {
+  enum { MOST = 1 << 26 };
   *out = (struct mafat_value){.form = MAFAT_VALUE_NUMBERS, .maker = -1};
   mafat_view_linear(&out->view, n_dims, dims, MAFAT_AXIS_NUMBERS);
+  if (mafat_value_elements(out) > MOST)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d numbers, found %lld", MOST, mafat_value_elements(out));
   out->numbers = calloc((size_t)mafat_value_elements(out) + 1, sizeof *out->numbers);
   return out->numbers ? MAFAT_OK : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
 }

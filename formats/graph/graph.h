@@ -47,8 +47,8 @@ struct mafat_graph {
 /* For at most so many layers. MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: more than a network can have. */
 int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs, struct mafat_diagnostic *d);
 void mafat_graph_close(struct mafat_graph **graph);
-/* The network that has come of it; the graph is closed. */
-int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph);
+/* The network that has come of it, or NULL and, where `code` says that making it failed, what failed first; the graph is closed. */
+int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, int code);
 
 /* "model.onnx: Conv 'stem.0': ..." */
 int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...) MAFAT_PRINTF(3, 4);

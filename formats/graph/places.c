@@ -49,7 +49,7 @@ static void group_by_axis(struct mafat_view *v, int *axes)
         order[n++] = i;
       }
   mafat_view_transpose(v, v, order);
-  memcpy(axes, grouped, sizeof grouped);
+  memcpy(axes, grouped, (size_t)n * sizeof *axes);
 }
 
 int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v, const int *axes)
@@ -59,7 +59,7 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   struct mafat_constant place;
   long long e[MAFAT_N_AXES];
   int on[MAFAT_VIEW_DIMS];
-  memcpy(on, axes, sizeof on);
+  memcpy(on, axes, (size_t)v->view.n_dims * sizeof *on);
   int code = mafat_value_copy(g, &grouped, v);
   if (code) return code;
   group_by_axis(&grouped.view, on);

@@ -222,6 +222,7 @@ static int slice_copy(struct mafat_graph *g, struct mafat_value *out, const stru
 int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim, long long first,
                       long long n, long long step)
 {
+  if (n == 1) step = 1; /* it may be larger than anything */
   if (in->form != MAFAT_VALUE_MAP) return slice_numbers(g, out, in, dim, first, n, step);
   if (n == in->view.dims[dim] && step == 1) return mafat_value_copy(g, out, in);
   int code = mafat_value_copy(g, out, in);
@@ -387,8 +388,13 @@ int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct
 
 int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const long long *dims)
 {
+  static const long long MOST = 1LL << 40;
   struct mafat_view to, from = {.n_dims = in->view.n_dims};
   int axes[MAFAT_VIEW_DIMS], next = 0;
+  long long all = 1;
+  for (int i = 0; i < in->view.n_dims; i++)
+    if (__builtin_mul_overflow(all, dims[i], &all) || all > MOST)
+      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "dimension %d of %lld: a map of so many elements is too large", i, dims[i]);
   mafat_graph_axes(in, axes);
   for (int i = 0; i < in->view.n_dims; i++) {
     from.dims[i] = dims[i];

@@ -326,9 +326,7 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
   if (code == MAFAT_OK) code = i.values ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
   for (int k = 0; i.values && k < n_values; k++) mafat_value_clear(&i.values[k]);
   free(i.values);
-  if (code == MAFAT_OK) return mafat_graph_finish(out, &i.g);
-  mafat_graph_close(&i.g);
-  return code;
+  return mafat_graph_finish(out, &i.g, code);
 }
 
 int mafat_onnx_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d)

@@ -75,6 +75,12 @@ static int activate_numbers(struct mafat_onnx_importer *i, enum unary which)
   return code;
 }
 
+/* Only by one node, and not yet. */
+static bool can_be_made(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
+{
+  return v && v->makers == 1 && !v->initializer && i->values[v->index].form == MAFAT_VALUE_NONE;
+}
+
 /* A Sigmoid whose input is also multiplied with it, and goes nowhere else: x * sigmoid(x) is one activation. The Mul is told
  * by its output, which has been made when its turn comes. */
 static const struct mafat_onnx_node *product_of(const struct mafat_onnx_importer *i)
@@ -84,7 +90,7 @@ static const struct mafat_onnx_node *product_of(const struct mafat_onnx_importer
   if (i->values[x->index].readers != 2 || i->values[y->index].readers != 1) return NULL;
   for (int k = index + 1; k < i->model->n_nodes && k < index + 8; k++) {
     const struct mafat_onnx_node *n = &i->model->nodes[k];
-    if (strcmp(n->op_type, "Mul") != 0 || n->n_inputs != 2 || n->n_outputs != 1 || *n->domain) continue;
+    if (strcmp(n->op_type, "Mul") != 0 || n->n_inputs != 2 || n->n_outputs != 1 || *n->domain || !can_be_made(i, n->outputs[0])) continue;
     if ((n->inputs[0] == x && n->inputs[1] == y) || (n->inputs[0] == y && n->inputs[1] == x)) return n;
   }
   return NULL;

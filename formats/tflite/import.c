@@ -324,10 +324,7 @@ int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *
   code = i.slots ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
   for (int t = 0; i.slots && t < model->n_tensors; t++) drop_value(&i.slots[t]);
   free(i.slots);
-  if (code == MAFAT_OK) return mafat_graph_finish(out, &i.g);
-  if (i.g->code) code = i.g->code;
-  mafat_graph_close(&i.g);
-  return code;
+  return mafat_graph_finish(out, &i.g, code);
 }
 
 int mafat_tflite_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d)
