@@ -12,7 +12,8 @@
 
 void mafat_graph_usual_axes(int n_dims, int *axes)
 {
-  for (int i = 0; i < n_dims; i++) axes[i] = i == n_dims - 1 ? MAFAT_AXIS_C : i == n_dims - 2 ? MAFAT_AXIS_W : MAFAT_AXIS_H;
+  for (int i = 0; i < n_dims; i++)
+    axes[i] = i == n_dims - 1 ? MAFAT_AXIS_C : i == n_dims - 2 ? MAFAT_AXIS_W : MAFAT_AXIS_H;
 }
 
 /* The axis of a dimension's innermost atom; of one without atoms, as dimensions usually lie. */
@@ -38,7 +39,8 @@ static struct mafat_layer *begin_rearrange(struct mafat_graph *g, int n_parts, i
   mafat_view_lay(view, n_dims, dims, axes, e);
   for (int a = 0; a < MAFAT_N_AXES; a++)
     if (e[a] > INT_MAX / 4) {
-      mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a map of %lld x %lld x %lld (height, width, channels) is too large", e[0], e[1], e[2]);
+      mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a map of %lld x %lld x %lld (height, width, channels) is too large",
+                       e[0], e[1], e[2]);
       return NULL;
     }
   struct mafat_layer *l = mafat_graph_add_layer(g, MAFAT_REARRANGE);
@@ -54,10 +56,12 @@ static struct mafat_layer *begin_rearrange(struct mafat_graph *g, int n_parts, i
 
 /* One operand more: from where `from` has its elements to where `to` has them. Both have the same dimensions. */
 static int add_part(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v, struct mafat_view from,
-                    struct mafat_view to, const long long in_first[MAFAT_N_AXES], const long long out_first[MAFAT_N_AXES])
+                    struct mafat_view to, const long long in_first[MAFAT_N_AXES],
+                    const long long out_first[MAFAT_N_AXES])
 {
   if (!mafat_view_refine(&from, &to) || from.n_atoms > MAFAT_MAX_ATOMS)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "its elements would be moved along more than %d axes", MAFAT_MAX_ATOMS);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "its elements would be moved along more than %d axes",
+                            MAFAT_MAX_ATOMS);
   struct mafat_part *p = &l->rearrange->parts[l->rearrange->n_parts++];
   p->n_atoms = from.n_atoms;
   for (int k = 0; k < from.n_atoms; k++)
@@ -69,7 +73,8 @@ static int add_part(struct mafat_graph *g, struct mafat_layer *l, const struct m
 
 static const long long nowhere[MAFAT_N_AXES];
 
-static int end_rearrange(struct mafat_graph *g, struct mafat_value *out, struct mafat_layer *l, const struct mafat_view *view)
+static int end_rearrange(struct mafat_graph *g, struct mafat_value *out, struct mafat_layer *l,
+                         const struct mafat_view *view)
 {
   int code = mafat_graph_end_layer(g, l);
   return code ? code : mafat_graph_output(g, out, l, view);
@@ -93,7 +98,8 @@ int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct
 /* ---- views ---- */
 
 /* Where dimensions cannot be cut as they lie, all elements are laid behind each other first. */
-static int reshape_flat(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims, const long long *dims)
+static int reshape_flat(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims,
+                        const long long *dims)
 {
   int axes[MAFAT_VIEW_DIMS];
   for (int i = 0; i < in->view.n_dims; i++) axes[i] = MAFAT_AXIS_C;
@@ -105,14 +111,17 @@ static int reshape_flat(struct mafat_graph *g, struct mafat_value *out, const st
   return code;
 }
 
-int mafat_graph_reshape(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims, const long long *dims)
+int mafat_graph_reshape(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims,
+                        const long long *dims)
 {
   struct mafat_view view;
   long long n = 1;
   for (int i = 0; i < n_dims; i++)
-    if (dims[i] < 1 || __builtin_mul_overflow(n, dims[i], &n)) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected dimensions of at least 1, found %lld", dims[i]);
+    if (dims[i] < 1 || __builtin_mul_overflow(n, dims[i], &n))
+      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected dimensions of at least 1, found %lld", dims[i]);
   if (n != mafat_value_elements(in))
-    return mafat_graph_fail(g, MAFAT_EFORMAT, "expected dimensions of %lld elements, found %lld", mafat_value_elements(in), n);
+    return mafat_graph_fail(g, MAFAT_EFORMAT, "expected dimensions of %lld elements, found %lld",
+                            mafat_value_elements(in), n);
   if (!mafat_view_reshape(&view, &in->view, n_dims, dims)) return reshape_flat(g, out, in, n_dims, dims);
   int code = mafat_value_copy(g, out, in);
   out->view = view;
@@ -132,7 +141,8 @@ static int settle_numbers(struct mafat_graph *g, struct mafat_value *v)
   return MAFAT_OK;
 }
 
-int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const int *order)
+int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                          const int *order)
 {
   int code = mafat_value_copy(g, out, in);
   if (code) return code;
@@ -142,7 +152,8 @@ int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out, const 
 
 /* ---- slices ---- */
 
-/* The only atom of a dimension, where it is the outermost one of its axis: a part of the dimension is a part of the map. */
+/* The only atom of a dimension, where it is the outermost one of its axis: a part of the dimension is a part of the
+ * map. */
 static struct mafat_view_atom *outermost(struct mafat_value *v, int dim)
 {
   if (v->form != MAFAT_VALUE_MAP || v->view.atoms_of[dim] != 1) return NULL;
@@ -163,7 +174,8 @@ static void set_size(struct mafat_view *view, int dim, long long n)
   view->atoms_of[dim] = 0;
 }
 
-static int slice_part(struct mafat_graph *g, struct mafat_value *v, int dim, struct mafat_view_atom atom, long long first, long long n)
+static int slice_part(struct mafat_graph *g, struct mafat_value *v, int dim, struct mafat_view_atom atom,
+                      long long first, long long n)
 {
   struct mafat_sources part = {0};
   struct mafat_span rows = {0, v->shape.h}, channels = {0, v->shape.c};
@@ -180,8 +192,8 @@ static int slice_part(struct mafat_graph *g, struct mafat_value *v, int dim, str
   return MAFAT_OK;
 }
 
-static int slice_numbers(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim, long long first,
-                         long long n, long long step)
+static int slice_numbers(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim,
+                         long long first, long long n, long long step)
 {
   enum { MOST = 1 << 22 };
   double *all;
@@ -195,13 +207,14 @@ static int slice_numbers(struct mafat_graph *g, struct mafat_value *out, const s
   code = mafat_value_make_numbers(g, out, in->view.n_dims, dims);
   for (long long o = 0; code == MAFAT_OK && o < outer; o++)
     for (long long i = 0; i < n; i++)
-      memcpy(out->numbers + (o * n + i) * inner, all + (o * whole + first + i * step) * inner, (size_t)inner * sizeof *all);
+      memcpy(out->numbers + (o * n + i) * inner, all + (o * whole + first + i * step) * inner,
+             (size_t)inner * sizeof *all);
   free(all);
   return code;
 }
 
-static int slice_copy(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim, long long first,
-                      long long n, long long step)
+static int slice_copy(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim,
+                      long long first, long long n, long long step)
 {
   struct mafat_view to, from = in->view;
   long long dims[MAFAT_VIEW_DIMS], in_first[MAFAT_N_AXES] = {0};
@@ -219,8 +232,8 @@ static int slice_copy(struct mafat_graph *g, struct mafat_value *out, const stru
   return code ? code : end_rearrange(g, out, l, &to);
 }
 
-int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim, long long first,
-                      long long n, long long step)
+int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim,
+                      long long first, long long n, long long step)
 {
   if (n == 1) step = 1; /* it may be larger than anything */
   if (in->form != MAFAT_VALUE_MAP) return slice_numbers(g, out, in, dim, first, n, step);
@@ -253,7 +266,8 @@ static bool lie_alike(struct mafat_value *a, struct mafat_value *b, int dim)
   bool rows = x->axis == MAFAT_AXIS_H;
   bool same = a->shape.w == b->shape.w && (rows ? a->shape.c == b->shape.c : a->shape.h == b->shape.h);
   /* Bands are to be cut into slices alike: where that is not plain, they are copied. */
-  bool plain = !rows || (a->sources.n == 1 && b->sources.n == 1 && a->sources.list->first == 0 && b->sources.list->first == 0);
+  bool plain =
+      !rows || (a->sources.n == 1 && b->sources.n == 1 && a->sources.list->first == 0 && b->sources.list->first == 0);
   return same && plain && mafat_view_equals(&v, &w);
 }
 
@@ -261,7 +275,8 @@ static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafa
 {
   struct mafat_view_atom *atom = outermost(to, dim);
   bool rows = atom->axis == MAFAT_AXIS_H;
-  int code = rows ? mafat_sources_join_rows(&to->sources, &more->sources) : mafat_sources_join_channels(&to->sources, &more->sources);
+  int code = rows ? mafat_sources_join_rows(&to->sources, &more->sources)
+                  : mafat_sources_join_channels(&to->sources, &more->sources);
   if (code) return mafat_graph_fail(g, code, "its map would consist of too many parts");
   *(rows ? &to->shape.h : &to->shape.c) += rows ? more->shape.h : more->shape.c;
   to->view.dims[dim] += more->view.dims[dim];
@@ -270,7 +285,8 @@ static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafa
   return MAFAT_OK;
 }
 
-static int concat_copies(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n, int dim)
+static int concat_copies(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
+                         int dim)
 {
   struct mafat_view to;
   long long dims[MAFAT_VIEW_DIMS], at = 0;
@@ -291,7 +307,8 @@ static int concat_copies(struct mafat_graph *g, struct mafat_value *out, const s
   return code ? code : end_rearrange(g, out, l, &to);
 }
 
-static int concat_numbers(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n, int dim)
+static int concat_numbers(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
+                          int dim)
 {
   enum { MOST = 1 << 20 };
   long long dims[MAFAT_VIEW_DIMS], inner = 1, outer = 1, at = 0;
@@ -304,18 +321,24 @@ static int concat_numbers(struct mafat_graph *g, struct mafat_value *out, const 
     double *all;
     long long part = in[i]->view.dims[dim] * inner;
     if ((code = mafat_value_numbers(g, in[i], MOST, &all))) break;
-    for (long long o = 0; o < outer; o++) memcpy(out->numbers + (o * dims[dim] + at) * inner, all + o * part, (size_t)part * sizeof *all);
+    for (long long o = 0; o < outer; o++)
+      memcpy(out->numbers + (o * dims[dim] + at) * inner, all + o * part, (size_t)part * sizeof *all);
     free(all);
   }
   return code;
 }
 
 /* Constants become maps that lie as the first of the others does. */
-static int concat_mixed(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n, int dim)
+static int concat_mixed(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
+                        int dim)
 {
   struct mafat_value made[MAFAT_MAX_OPERANDS];
   const struct mafat_value *all[MAFAT_MAX_OPERANDS];
-  int axes[MAFAT_VIEW_DIMS], first = 0, code = n <= MAFAT_MAX_OPERANDS ? MAFAT_OK : mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d inputs, found %d", MAFAT_MAX_OPERANDS, n);
+  int axes[MAFAT_VIEW_DIMS],
+      first = 0,
+      code = n <= MAFAT_MAX_OPERANDS ? MAFAT_OK
+                                     : mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d inputs, found %d",
+                                                        MAFAT_MAX_OPERANDS, n);
   while (mafat_value_is_constant(in[first])) first++;
   mafat_graph_axes(in[first], axes);
   for (int i = 0; i < n && i < MAFAT_MAX_OPERANDS; i++) {
@@ -328,13 +351,17 @@ static int concat_mixed(struct mafat_graph *g, struct mafat_value *out, const st
   return code;
 }
 
-int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n, int dim)
+int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
+                       int dim)
 {
   bool maps = true, known = true, alike = true;
   for (int i = 0; i < n; i++) {
-    if (in[i]->view.n_dims != in[0]->view.n_dims) return mafat_graph_fail(g, MAFAT_EFORMAT, "input %d has other dimensions than the first", i);
+    if (in[i]->view.n_dims != in[0]->view.n_dims)
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "input %d has other dimensions than the first", i);
     for (int k = 0; k < in[0]->view.n_dims; k++)
-      if (k != dim && in[i]->view.dims[k] != in[0]->view.dims[k]) return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d of input %d is %lld, of the first %lld", k, i, in[i]->view.dims[k], in[0]->view.dims[k]);
+      if (k != dim && in[i]->view.dims[k] != in[0]->view.dims[k])
+        return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d of input %d is %lld, of the first %lld", k, i,
+                                in[i]->view.dims[k], in[0]->view.dims[k]);
     maps = maps && in[i]->form == MAFAT_VALUE_MAP;
     known = known && mafat_value_is_constant(in[i]);
   }
@@ -353,8 +380,8 @@ int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out, const str
 
 /* ---- pads, and the same again ---- */
 
-int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const long long *before,
-                    const long long *after, enum mafat_outside outside, float fill)
+int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                    const long long *before, const long long *after, enum mafat_outside outside, float fill)
 {
   struct mafat_value laid = {.maker = -1};
   struct mafat_view to, from;
@@ -366,9 +393,13 @@ int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct
   for (int i = n; i-- > 0; e[axes[i]] *= laid.view.dims[i]) {
     steps[i] = e[axes[i]];
     dims[i] = laid.view.dims[i] + before[i] + after[i];
-    bool padded = before[i] || after[i], alone = steps[i] * laid.view.dims[i] == (axes[i] == MAFAT_AXIS_H ? laid.shape.h : axes[i] == MAFAT_AXIS_W ? laid.shape.w : laid.shape.c);
+    bool padded = before[i] || after[i],
+         alone = steps[i] * laid.view.dims[i] == (axes[i] == MAFAT_AXIS_H   ? laid.shape.h
+                                                  : axes[i] == MAFAT_AXIS_W ? laid.shape.w
+                                                                            : laid.shape.c);
     if (dims[i] < 1) code = mafat_graph_fail(g, MAFAT_EFORMAT, "nothing of dimension %d would be left", i);
-    if (padded && !(alone && steps[i] == 1)) code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "pads dimension %d, which shares an axis with others", i);
+    if (padded && !(alone && steps[i] == 1))
+      code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "pads dimension %d, which shares an axis with others", i);
     in_first[axes[i]] -= before[i] * steps[i];
   }
   struct mafat_layer *l = code ? NULL : begin_rearrange(g, 1, n, dims, axes, &to);
@@ -386,7 +417,8 @@ int mafat_graph_pad(struct mafat_graph *g, struct mafat_value *out, const struct
   return code;
 }
 
-int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const long long *dims)
+int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                       const long long *dims)
 {
   static const long long MOST = 1LL << 40;
   struct mafat_view to, from = {.n_dims = in->view.n_dims};
@@ -394,14 +426,17 @@ int mafat_graph_expand(struct mafat_graph *g, struct mafat_value *out, const str
   long long all = 1;
   for (int i = 0; i < in->view.n_dims; i++)
     if (__builtin_mul_overflow(all, dims[i], &all) || all > MOST)
-      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "dimension %d of %lld: a map of so many elements is too large", i, dims[i]);
+      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "dimension %d of %lld: a map of so many elements is too large", i,
+                              dims[i]);
   mafat_graph_axes(in, axes);
   for (int i = 0; i < in->view.n_dims; i++) {
     from.dims[i] = dims[i];
     from.atoms_of[i] = in->view.atoms_of[i];
     for (int k = 0; k < in->view.atoms_of[i]; k++) from.atoms[from.n_atoms++] = in->view.atoms[next++];
     if (dims[i] == in->view.dims[i]) continue;
-    if (in->view.dims[i] != 1) return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d of %lld cannot become %lld", i, in->view.dims[i], dims[i]);
+    if (in->view.dims[i] != 1)
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d of %lld cannot become %lld", i, in->view.dims[i],
+                              dims[i]);
     from.atoms_of[i] = 1;
     from.atoms[from.n_atoms++] = (struct mafat_view_atom){.size = dims[i], .step = 0, .axis = axes[i]};
   }

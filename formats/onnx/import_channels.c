@@ -16,7 +16,9 @@ static int import_softmax(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "axis", i->opset < 13 ? 1 : -1, &axis);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
   for (int k = dim; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = i->opset < 13 || k == dim;
-  if (code == MAFAT_OK) code = mafat_graph_normalize_over(i->g, mafat_onnx_out(i, 0), in, over, (struct mafat_normalize){(enum mafat_normalize_how)mafat_onnx_variant(i), 0});
+  if (code == MAFAT_OK)
+    code = mafat_graph_normalize_over(i->g, mafat_onnx_out(i, 0), in, over,
+                                      (struct mafat_normalize){(enum mafat_normalize_how)mafat_onnx_variant(i), 0});
   mafat_value_clear(&own);
   return code;
 }
@@ -32,7 +34,8 @@ static int import_layer_norm(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "axis", -1, &axis);
   if (code == MAFAT_OK) code = mafat_onnx_float(i, "epsilon", 1e-5f, &how.epsilon);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
-  if (code == MAFAT_OK && (mafat_onnx_wants(i, 1) || mafat_onnx_wants(i, 2))) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "mean and deviation are not put out");
+  if (code == MAFAT_OK && (mafat_onnx_wants(i, 1) || mafat_onnx_wants(i, 2)))
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "mean and deviation are not put out");
   for (int k = dim; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = true;
   if (code == MAFAT_OK) code = mafat_graph_normalize_over(i->g, &plain, in, over, how);
   if (code == MAFAT_OK) code = mafat_graph_combine(i->g, &scaled, MAFAT_GRAPH_MUL, &plain, mafat_onnx_in(i, 1));
@@ -58,8 +61,11 @@ static int import_lp_norm(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "p", 2, &p);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
   over[dim] = true;
-  if (code == MAFAT_OK && p != 1 && p != 2) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute p: expected 1 or 2, found %lld", p);
-  if (code == MAFAT_OK) code = mafat_graph_normalize_over(i->g, mafat_onnx_out(i, 0), in, over, (struct mafat_normalize){p == 1 ? MAFAT_NORMALIZE_L1 : MAFAT_NORMALIZE_L2, 0});
+  if (code == MAFAT_OK && p != 1 && p != 2)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute p: expected 1 or 2, found %lld", p);
+  if (code == MAFAT_OK)
+    code = mafat_graph_normalize_over(i->g, mafat_onnx_out(i, 0), in, over,
+                                      (struct mafat_normalize){p == 1 ? MAFAT_NORMALIZE_L1 : MAFAT_NORMALIZE_L2, 0});
   mafat_value_clear(&own);
   return code;
 }
@@ -83,7 +89,9 @@ static int import_reduce(struct mafat_onnx_importer *i)
   }
   for (int k = 0; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = over[k] || all;
   if (code == MAFAT_OK && all && nothing) code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), in);
-  else if (code == MAFAT_OK) code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over, (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i)}, keep != 0);
+  else if (code == MAFAT_OK)
+    code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over,
+                              (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i)}, keep != 0);
   mafat_value_clear(&own);
   return code;
 }
@@ -100,7 +108,10 @@ static int import_arg(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "select_last_index", 0, &last);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
   over[dim] = true;
-  if (code == MAFAT_OK) code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over, (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i), .last = last != 0}, keep != 0);
+  if (code == MAFAT_OK)
+    code = mafat_graph_reduce(
+        i->g, mafat_onnx_out(i, 0), in, over,
+        (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i), .last = last != 0}, keep != 0);
   mafat_value_clear(&own);
   return code;
 }
@@ -112,9 +123,12 @@ static int import_global_pool(struct mafat_onnx_importer *i)
   const struct mafat_value *in;
   bool over[MAFAT_VIEW_DIMS] = {false};
   int code = mafat_onnx_map(i, 0, &own, &in);
-  if (code == MAFAT_OK && in->view.n_dims < 3) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected 3 or more dimensions, found %d", in->view.n_dims);
+  if (code == MAFAT_OK && in->view.n_dims < 3)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected 3 or more dimensions, found %d", in->view.n_dims);
   for (int k = 2; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = true;
-  if (code == MAFAT_OK) code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over, (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i)}, true);
+  if (code == MAFAT_OK)
+    code = mafat_graph_reduce(i->g, mafat_onnx_out(i, 0), in, over,
+                              (struct mafat_reduce){.how = (enum mafat_reduction)mafat_onnx_variant(i)}, true);
   mafat_value_clear(&own);
   return code;
 }
@@ -129,7 +143,9 @@ static int import_gather(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
   if (code) return code;
   if (mafat_value_is_constant(places)) return mafat_graph_gather(i->g, mafat_onnx_out(i, 0), in, places, dim);
-  if (dim != 0) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute axis: expected 0 where places are computed in runs, found %d", dim);
+  if (dim != 0)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "attribute axis: expected 0 where places are computed in runs, found %d", dim);
   return mafat_graph_look_up(i->g, mafat_onnx_out(i, 0), in, places);
 }
 
@@ -144,21 +160,28 @@ static bool find_word(const char *word, const char *const *words, int n, int *in
 
 static int take_modes(struct mafat_onnx_importer *i, struct mafat_resample *r)
 {
-  static const char *const coordinates[MAFAT_N_COORDINATES] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn"};
+  static const char *const coordinates[MAFAT_N_COORDINATES] = {"half_pixel",         "half_pixel_symmetric",
+                                                               "pytorch_half_pixel", "align_corners",
+                                                               "asymmetric",         "tf_half_pixel_for_nn"};
   static const char *const roundings[MAFAT_N_ROUNDINGS] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   static const char *const modes[] = {"nearest", "linear"};
   const char *mode, *coordinate, *rounding;
   bool old = i->opset < 11;
   int index, code = mafat_onnx_string(i, "mode", "nearest", &mode);
-  if (code == MAFAT_OK) code = mafat_onnx_string(i, "coordinate_transformation_mode", old ? "asymmetric" : "half_pixel", &coordinate);
+  if (code == MAFAT_OK)
+    code = mafat_onnx_string(i, "coordinate_transformation_mode", old ? "asymmetric" : "half_pixel", &coordinate);
   if (code == MAFAT_OK) code = mafat_onnx_string(i, "nearest_mode", old ? "floor" : "round_prefer_floor", &rounding);
   if (code) return code;
-  if (!find_word(mode, modes, 2, &index)) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute mode: expected nearest or linear, found '%.40s'", mode);
+  if (!find_word(mode, modes, 2, &index))
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute mode: expected nearest or linear, found '%.40s'",
+                            mode);
   r->interpolation = (enum mafat_interpolation)index;
   if (!find_word(coordinate, coordinates, MAFAT_N_COORDINATES, &index))
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute coordinate_transformation_mode: '%.40s' is not run", coordinate);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute coordinate_transformation_mode: '%.40s' is not run",
+                            coordinate);
   r->coordinates = (enum mafat_coordinates)index;
-  if (!find_word(rounding, roundings, MAFAT_N_ROUNDINGS, &index)) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute nearest_mode: found '%.40s'", rounding);
+  if (!find_word(rounding, roundings, MAFAT_N_ROUNDINGS, &index))
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute nearest_mode: found '%.40s'", rounding);
   r->rounding = (enum mafat_rounding)index;
   return MAFAT_OK;
 }
@@ -172,7 +195,8 @@ static int take_sizes(struct mafat_onnx_importer *i, const struct mafat_value *i
   for (int k = 0; k < n_dims; k++) scales[k] = 0, sizes[k] = in->view.dims[k];
   if (i->opset >= 11 && mafat_onnx_has(i, 3) && mafat_value_elements(mafat_onnx_in(i, 3)) > 0) {
     code = mafat_value_integers(i->g, mafat_onnx_in(i, 3), MAFAT_VIEW_DIMS, sizes, &n);
-    if (code == MAFAT_OK && n != n_dims) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d sizes, found %d", n_dims, n);
+    if (code == MAFAT_OK && n != n_dims)
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d sizes, found %d", n_dims, n);
     return code;
   }
   if (old && old->type == MAFAT_ONNX_ATTRIBUTE_FLOATS) {
@@ -186,7 +210,8 @@ static int take_sizes(struct mafat_onnx_importer *i, const struct mafat_value *i
   }
   if (n != n_dims) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d scales, found %d", n_dims, n);
   for (int k = 0; k < n; k++) {
-    if (!(scales[k] > 0 && scales[k] < 1e6)) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected scales above 0, found %g", scales[k]);
+    if (!(scales[k] > 0 && scales[k] < 1e6))
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected scales above 0, found %g", scales[k]);
     sizes[k] = (long long)floor((double)in->view.dims[k] * scales[k]);
   }
   return MAFAT_OK;
@@ -205,15 +230,19 @@ static int resize(struct mafat_onnx_importer *i, const struct mafat_value *in)
   if (n < 1 || n > 4) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to 4 dimensions, found %d", n);
   for (int k = 0; k < n; k++) {
     axes[k] = k == n - 1 ? MAFAT_AXIS_W : k == n - 2 ? MAFAT_AXIS_H : MAFAT_AXIS_C;
-    if (sizes[k] < 1 || sizes[k] > MAFAT_MAX_EXTENT) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "dimension %d would be %lld", k, sizes[k]);
-    if (k < n - 2 && sizes[k] != in->view.dims[k]) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "dimension %d would be another: expected the last two alone", k);
+    if (sizes[k] < 1 || sizes[k] > MAFAT_MAX_EXTENT)
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "dimension %d would be %lld", k, sizes[k]);
+    if (k < n - 2 && sizes[k] != in->view.dims[k])
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "dimension %d would be another: expected the last two alone",
+                              k);
   }
   r.x = (struct mafat_resample_axis){(int)sizes[n - 1], scales[n - 1]};
   r.y = n > 1 ? (struct mafat_resample_axis){(int)sizes[n - 2], scales[n - 2]} : (struct mafat_resample_axis){1, 1};
   code = mafat_graph_lay(i->g, &laid, in, axes);
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(i->g, MAFAT_RESAMPLE, &laid);
   if (!l && code == MAFAT_OK) code = MAFAT_EUNSUPPORTED;
-  if (code == MAFAT_OK && !(l->resample = malloc(sizeof r))) code = mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  if (code == MAFAT_OK && !(l->resample = malloc(sizeof r)))
+    code = mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK) {
     *l->resample = r;
     code = mafat_graph_end_layer(i->g, l);
@@ -236,10 +265,14 @@ static int import_resize(struct mafat_onnx_importer *i)
 
 const struct mafat_onnx_operator mafat_onnx_channel_operators[] = {
     {"Softmax", import_softmax, MAFAT_NORMALIZE_SOFTMAX}, {"LogSoftmax", import_softmax, MAFAT_NORMALIZE_LOG_SOFTMAX},
-    {"Hardmax", import_softmax, MAFAT_NORMALIZE_HARDMAX}, {"LayerNormalization", import_layer_norm, 0}, {"LpNormalization", import_lp_norm, 0},
-    {"ReduceSum", import_reduce, MAFAT_REDUCE_SUM}, {"ReduceMean", import_reduce, MAFAT_REDUCE_MEAN}, {"ReduceProd", import_reduce, MAFAT_REDUCE_PRODUCT},
-    {"ReduceMax", import_reduce, MAFAT_REDUCE_MAX}, {"ReduceMin", import_reduce, MAFAT_REDUCE_MIN}, {"ReduceL1", import_reduce, MAFAT_REDUCE_L1},
-    {"ReduceL2", import_reduce, MAFAT_REDUCE_L2}, {"ReduceSumSquare", import_reduce, MAFAT_REDUCE_SUM_OF_SQUARES},
-    {"ReduceLogSum", import_reduce, MAFAT_REDUCE_LOG_SUM}, {"ReduceLogSumExp", import_reduce, MAFAT_REDUCE_LOG_SUM_EXP},
-    {"ArgMax", import_arg, MAFAT_REDUCE_ARG_MAX}, {"ArgMin", import_arg, MAFAT_REDUCE_ARG_MIN}, {"Gather", import_gather, 0}, {"Resize", import_resize, 0}, {"Upsample", import_resize, 0},
-    {"GlobalAveragePool", import_global_pool, MAFAT_REDUCE_MEAN}, {"GlobalMaxPool", import_global_pool, MAFAT_REDUCE_MAX}, {NULL, NULL, 0}};
+    {"Hardmax", import_softmax, MAFAT_NORMALIZE_HARDMAX}, {"LayerNormalization", import_layer_norm, 0},
+    {"LpNormalization", import_lp_norm, 0}, {"ReduceSum", import_reduce, MAFAT_REDUCE_SUM},
+    {"ReduceMean", import_reduce, MAFAT_REDUCE_MEAN}, {"ReduceProd", import_reduce, MAFAT_REDUCE_PRODUCT},
+    {"ReduceMax", import_reduce, MAFAT_REDUCE_MAX}, {"ReduceMin", import_reduce, MAFAT_REDUCE_MIN},
+    {"ReduceL1", import_reduce, MAFAT_REDUCE_L1}, {"ReduceL2", import_reduce, MAFAT_REDUCE_L2},
+    {"ReduceSumSquare", import_reduce, MAFAT_REDUCE_SUM_OF_SQUARES},
+    {"ReduceLogSum", import_reduce, MAFAT_REDUCE_LOG_SUM},
+    {"ReduceLogSumExp", import_reduce, MAFAT_REDUCE_LOG_SUM_EXP}, {"ArgMax", import_arg, MAFAT_REDUCE_ARG_MAX},
+    {"ArgMin", import_arg, MAFAT_REDUCE_ARG_MIN}, {"Gather", import_gather, 0}, {"Resize", import_resize, 0},
+    {"Upsample", import_resize, 0}, {"GlobalAveragePool", import_global_pool, MAFAT_REDUCE_MEAN},
+    {"GlobalMaxPool", import_global_pool, MAFAT_REDUCE_MAX}, {NULL, NULL, 0}};
