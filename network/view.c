@@ -1,6 +1,7 @@
 #include "network/view.h"
 
 #include <stddef.h>
+#include <string.h>
 
 long long mafat_view_elements(const struct mafat_view *v)
 {
@@ -146,6 +147,17 @@ void mafat_view_add(const struct mafat_view *v, int dim, long long at, long long
     places[v->atoms[k].axis] += at % v->atoms[k].size * v->atoms[k].step;
     at /= v->atoms[k].size;
   }
+}
+
+void mafat_view_set_size(struct mafat_view *v, int dim, long long n)
+{
+  int first = mafat_view_first_atom(v, dim);
+  v->dims[dim] = n;
+  v->atoms[first].size = n;
+  if (n > 1) return;
+  memmove(&v->atoms[first], &v->atoms[first + 1], (size_t)(v->n_atoms - first - 1) * sizeof *v->atoms);
+  v->n_atoms--;
+  v->atoms_of[dim] = 0;
 }
 
 /* ---- the same cuts ---- */

@@ -52,6 +52,9 @@ void mafat_view_add(const struct mafat_view *v, int dim, long long at, long long
 /* The first atom of a dimension in the list. */
 int mafat_view_first_atom(const struct mafat_view *v, int dim);
 
+/* Another size of a dimension that has one atom; an atom of 1 is none. */
+void mafat_view_set_size(struct mafat_view *v, int dim, long long n);
+
 /* Both, whose dimensions are the same, cut so that their atoms have the same sizes one by one. False: that cannot be. */
 bool mafat_view_refine(struct mafat_view *a, struct mafat_view *b);
 

@@ -109,6 +109,14 @@ int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struc
   return MAFAT_OK;
 }
 
+struct mafat_view_atom *mafat_value_outermost(struct mafat_value *v, int dim)
+{
+  if (v->form != MAFAT_VALUE_MAP || v->view.atoms_of[dim] != 1) return NULL;
+  struct mafat_view_atom *atom = &v->view.atoms[mafat_view_first_atom(&v->view, dim)];
+  long long extent = atom->axis == MAFAT_AXIS_H ? v->shape.h : atom->axis == MAFAT_AXIS_C ? v->shape.c : -1;
+  return atom->step * atom->size == extent ? atom : NULL;
+}
+
 int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int n_dims, const long long *dims)
 {
   enum { MOST = 1 << 26 };

@@ -62,6 +62,10 @@ void mafat_value_clear(struct mafat_value *v);
 /* A map that is another's, with a view of its own. */
 int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v);
 
+/* The only atom of a dimension, where it is the outermost one of its axis: a part of the dimension is a part of the
+ * map. NULL: it is not. */
+struct mafat_view_atom *mafat_value_outermost(struct mafat_value *v, int dim);
+
 static inline bool mafat_value_is_constant(const struct mafat_value *v)
 {
   return v->form == MAFAT_VALUE_PLACE || v->form == MAFAT_VALUE_NUMBERS;

@@ -224,7 +224,8 @@ static void count_readers(struct mafat_onnx_importer *i)
 static const struct mafat_onnx_operator *find_operator(const char *op_type)
 {
   static const struct mafat_onnx_operator *const tables[] = {mafat_onnx_shape_operators, mafat_onnx_math_operators,
-                                                             mafat_onnx_layer_operators, mafat_onnx_channel_operators};
+                                                             mafat_onnx_layer_operators, mafat_onnx_matrix_operators,
+                                                             mafat_onnx_channel_operators};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const struct mafat_onnx_operator *o = tables[t]; o->op_type; o++)
       if (strcmp(o->op_type, op_type) == 0) return o;

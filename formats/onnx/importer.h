@@ -30,7 +30,7 @@ struct mafat_onnx_operator {
 
 /* Ended by one without a name. */
 extern const struct mafat_onnx_operator mafat_onnx_shape_operators[], mafat_onnx_math_operators[],
-    mafat_onnx_layer_operators[], mafat_onnx_channel_operators[];
+    mafat_onnx_layer_operators[], mafat_onnx_matrix_operators[], mafat_onnx_channel_operators[];
 
 int mafat_onnx_variant(const struct mafat_onnx_importer *i);
 
