@@ -120,6 +120,13 @@ $(LIB): $(call objects,$(LIBRARY))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar qcs $@ $^
 
+# The same objects under their folders' names, which run_inference.ld goes by: an archive otherwise knows files by their names
+# alone, and a kind's have the same on every floor.
+PLACED := $(BUILD)/obj/libmafat.a
+$(PLACED): $(call objects,$(LIBRARY))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar qcs --thin $@ $^
+
 # The decoders' own names stay inside, too, where one comes from an archive.
 $(SHARED): $(call objects,$(LIBRARY))
 	$(call say,LD,$@)
@@ -131,7 +138,7 @@ $(BUILD)/libmafat.so: $(SHARED)
 
 # Stripped: what the kernel reads ahead of a program counts in a memory group,
 # debugging information too.  run_inference_dynamic keeps its own.
-$(BUILD)/run_inference: $(call objects,$(PROGRAM)) $(LIB) $(ORDER)
+$(BUILD)/run_inference: $(call objects,$(PROGRAM)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
