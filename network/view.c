@@ -42,6 +42,12 @@ void mafat_view_linear(struct mafat_view *v, int n_dims, const long long *dims, 
   mafat_view_lay(v, n_dims, dims, axes, extents);
 }
 
+void mafat_view_usual_axes(int n_dims, int *axes)
+{
+  for (int i = 0; i < n_dims; i++)
+    axes[i] = i == n_dims - 1 ? MAFAT_AXIS_C : i == n_dims - 2 ? MAFAT_AXIS_W : MAFAT_AXIS_H;
+}
+
 /* ---- atoms ---- */
 
 /* Appends one, joined with the one before where both are one stretch of the dimension that begins at atom `first`. */

@@ -39,6 +39,10 @@ void mafat_view_linear(struct mafat_view *v, int n_dims, const long long *dims, 
 void mafat_view_lay(struct mafat_view *v, int n_dims, const long long *dims, const int *axes,
                     long long extents[MAFAT_N_AXES]);
 
+/* Where the dimensions of an ordinary map of so many lie: the last one on channels, those before on columns and
+ * rows. */
+void mafat_view_usual_axes(int n_dims, int *axes);
+
 /* The same elements in the same order as other dimensions. False: an atom would have to be cut where its size has no
  * such factor. */
 bool mafat_view_reshape(struct mafat_view *out, const struct mafat_view *v, int n_dims, const long long *dims);

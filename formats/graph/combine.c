@@ -291,3 +291,14 @@ int mafat_graph_combine(struct mafat_graph *g, struct mafat_value *out, enum maf
   mafat_value_clear(&longer);
   return code;
 }
+
+int mafat_graph_combine_number(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
+                               const struct mafat_value *a, double b)
+{
+  struct mafat_value number = {.maker = -1};
+  int code = mafat_value_make_numbers(g, &number, 0, NULL);
+  if (code == MAFAT_OK) *number.numbers = b;
+  if (code == MAFAT_OK) code = mafat_graph_combine(g, out, op, a, &number);
+  mafat_value_clear(&number);
+  return code;
+}

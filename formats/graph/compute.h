@@ -54,5 +54,8 @@ enum mafat_graph_binary {
 };
 int mafat_graph_combine(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
                         const struct mafat_value *a, const struct mafat_value *b);
+/* The same of a value and a number. */
+int mafat_graph_combine_number(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
+                               const struct mafat_value *a, double b);
 
 #endif

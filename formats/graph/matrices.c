@@ -14,7 +14,7 @@ static const struct mafat_graph_dims rows_columns_channels = {3, {MAFAT_AXIS_H, 
 static int lay_matrix(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in)
 {
   int axes[MAFAT_VIEW_DIMS];
-  mafat_graph_usual_axes(in->view.n_dims, axes);
+  mafat_view_usual_axes(in->view.n_dims, axes);
   if (mafat_value_is_constant(in)) return mafat_graph_constant_map(g, out, in, axes);
   return mafat_graph_lay(g, out, in, axes);
 }

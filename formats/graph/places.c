@@ -89,3 +89,15 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   out->maker = -1;
   return code;
 }
+
+int mafat_graph_need_map(struct mafat_graph *g, int input, struct mafat_value *own, const struct mafat_value **in)
+{
+  const struct mafat_value *v = *in;
+  int axes[MAFAT_VIEW_DIMS];
+  *own = (struct mafat_value){.maker = -1};
+  if (v->form == MAFAT_VALUE_MAP) return MAFAT_OK;
+  if (v->form == MAFAT_VALUE_NONE) return mafat_graph_fail(g, MAFAT_EFORMAT, "input %d is left out", input);
+  mafat_view_usual_axes(v->view.n_dims, axes);
+  *in = own;
+  return mafat_graph_constant_map(g, own, v, axes);
+}

@@ -11,5 +11,8 @@ int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const s
 /* A constant as a map of its own, whose dimensions lie on these axes. */
 int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v,
                              const int *axes);
+/* Input number `input` of an operator as a map: a constant becomes one, *own, which is the caller's to clear and the
+ * new *in. */
+int mafat_graph_need_map(struct mafat_graph *g, int input, struct mafat_value *own, const struct mafat_value **in);
 
 #endif

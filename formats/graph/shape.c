@@ -9,16 +9,10 @@
 
 /* ---- axes ---- */
 
-void mafat_graph_usual_axes(int n_dims, int *axes)
-{
-  for (int i = 0; i < n_dims; i++)
-    axes[i] = i == n_dims - 1 ? MAFAT_AXIS_C : i == n_dims - 2 ? MAFAT_AXIS_W : MAFAT_AXIS_H;
-}
-
 /* The axis of a dimension's innermost atom; of one without atoms, as dimensions usually lie. */
 void mafat_graph_axes(const struct mafat_value *v, int *axes)
 {
-  mafat_graph_usual_axes(v->view.n_dims, axes);
+  mafat_view_usual_axes(v->view.n_dims, axes);
   for (int i = 0, first = 0; i < v->view.n_dims; first += v->view.atoms_of[i++])
     if (v->view.atoms_of[i]) axes[i] = v->view.atoms[first + v->view.atoms_of[i] - 1].axis;
 }
@@ -75,6 +69,23 @@ int mafat_graph_reshape(struct mafat_graph *g, struct mafat_value *out, const st
   int code = mafat_value_copy(g, out, in);
   out->view = view;
   return code;
+}
+
+int mafat_graph_reshape_open(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims,
+                             const long long *dims)
+{
+  long long closed[MAFAT_VIEW_DIMS], known = 1, all = mafat_value_elements(in);
+  int open = -1;
+  for (int k = 0; k < n_dims; k++) {
+    closed[k] = dims[k];
+    if (dims[k] == -1 && open < 0) open = k;
+    else if (dims[k] < 1 || __builtin_mul_overflow(known, dims[k], &known))
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d would be %lld", k, dims[k]);
+  }
+  if (open >= 0 && all % known)
+    return mafat_graph_fail(g, MAFAT_EFORMAT, "cannot divide %lld elements by %lld", all, known);
+  if (open >= 0) closed[open] = all / known;
+  return mafat_graph_reshape(g, out, in, n_dims, closed);
 }
 
 /* Numbers that are known lie in row-major order. */

@@ -5,6 +5,9 @@
 
 #include "formats/graph/graph.h"
 
+/* A dimension of -1 becomes what is left of the elements. */
+int mafat_graph_reshape_open(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims,
+                             const long long *dims);
 int mafat_graph_reshape(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int n_dims,
                         const long long *dims);
 /* dims[i] of the output is dims[order[i]] of the input. */
@@ -16,9 +19,6 @@ int mafat_graph_transpose(struct mafat_graph *g, struct mafat_value *out, const 
 int mafat_graph_lay(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const int *axes);
 /* The axes that the dimensions lie on now, or would best where they are spread over several. */
 void mafat_graph_axes(const struct mafat_value *v, int *axes);
-/* Where the dimensions of an ordinary map of so many lie: the last one on channels, those before on columns and
- * rows. */
-void mafat_graph_usual_axes(int n_dims, int *axes);
 
 /* Along one dimension: n elements, `step` apart, from `first` on; all of these are inside. */
 int mafat_graph_slice(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, int dim,

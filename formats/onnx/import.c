@@ -96,15 +96,8 @@ int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_d
 int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_value *own,
                    const struct mafat_value **in)
 {
-  const struct mafat_value *v = mafat_onnx_in(i, index);
-  int axes[MAFAT_VIEW_DIMS];
-  *own = (struct mafat_value){.maker = -1};
-  *in = v;
-  if (v->form == MAFAT_VALUE_MAP) return MAFAT_OK;
-  if (v->form == MAFAT_VALUE_NONE) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", index);
-  mafat_graph_usual_axes(v->view.n_dims, axes);
-  *in = own;
-  return mafat_graph_constant_map(i->g, own, v, axes);
+  *in = mafat_onnx_in(i, index);
+  return mafat_graph_need_map(i->g, index, own, in);
 }
 
 /* ---- values of the model ---- */
@@ -161,7 +154,7 @@ static void input_axes(int n_dims, int *axes)
 {
   static const int of_four[] = {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W};
   if (n_dims == 4) memcpy(axes, of_four, sizeof of_four);
-  else mafat_graph_usual_axes(n_dims, axes);
+  else mafat_view_usual_axes(n_dims, axes);
 }
 
 /* A first dimension that is not known is the batch. */

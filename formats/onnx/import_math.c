@@ -238,11 +238,7 @@ static int import_many(struct mafat_onnx_importer *i)
     next = (struct mafat_value){.maker = -1};
   }
   if (code == MAFAT_OK && strcmp(i->node->op_type, "Mean") == 0 && n > 1) {
-    struct mafat_value number = {.maker = -1};
-    code = mafat_value_make_numbers(i->g, &number, 0, NULL);
-    if (code == MAFAT_OK) *number.numbers = n;
-    if (code == MAFAT_OK) code = mafat_graph_combine(i->g, &next, MAFAT_GRAPH_DIV, &sum, &number);
-    mafat_value_clear(&number);
+    code = mafat_graph_combine_number(i->g, &next, MAFAT_GRAPH_DIV, &sum, n);
     mafat_value_clear(&sum);
     sum = next;
   }

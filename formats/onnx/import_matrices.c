@@ -34,12 +34,9 @@ static int import_matmul(struct mafat_onnx_importer *i)
 
 static int scale_by(struct mafat_onnx_importer *i, struct mafat_value *v, float factor)
 {
-  struct mafat_value number = {.maker = -1}, scaled = {.maker = -1};
+  struct mafat_value scaled = {.maker = -1};
   if (factor == 1) return MAFAT_OK;
-  int code = mafat_value_make_numbers(i->g, &number, 0, NULL);
-  if (code == MAFAT_OK) *number.numbers = (double)factor;
-  if (code == MAFAT_OK) code = mafat_graph_combine(i->g, &scaled, MAFAT_GRAPH_MUL, v, &number);
-  mafat_value_clear(&number);
+  int code = mafat_graph_combine_number(i->g, &scaled, MAFAT_GRAPH_MUL, v, (double)factor);
   if (code) return code;
   mafat_value_clear(v);
   *v = scaled;

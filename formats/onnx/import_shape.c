@@ -50,22 +50,14 @@ static int import_cast(struct mafat_onnx_importer *i)
 static int import_reshape(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
-  long long dims[MAFAT_VIEW_DIMS], keep, known = 1, all = mafat_value_elements(in);
-  int n, unknown = -1, code = mafat_onnx_list(i, "shape", 1, MAFAT_VIEW_DIMS, dims, &n);
+  long long dims[MAFAT_VIEW_DIMS], keep;
+  int n, code = mafat_onnx_list(i, "shape", 1, MAFAT_VIEW_DIMS, dims, &n);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "allowzero", 0, &keep);
   if (code) return code;
   if (n < 0) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no shape");
-  for (int k = 0; k < n; k++) {
+  for (int k = 0; k < n; k++)
     if (dims[k] == 0 && !keep && k < in->view.n_dims) dims[k] = in->view.dims[k];
-    if (dims[k] == -1 && unknown < 0) unknown = k;
-    else if (dims[k] < 1 || __builtin_mul_overflow(known, dims[k], &known))
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute shape: dimension %d is %lld", k, dims[k]);
-  }
-  if (unknown >= 0) {
-    if (all % known) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "cannot divide %lld elements by %lld", all, known);
-    dims[unknown] = all / known;
-  }
-  return mafat_graph_reshape(i->g, mafat_onnx_out(i, 0), in, n, dims);
+  return mafat_graph_reshape_open(i->g, mafat_onnx_out(i, 0), in, n, dims);
 }
 
 static int import_flatten(struct mafat_onnx_importer *i)

@@ -53,15 +53,8 @@ int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_
 int mafat_tflite_map(const struct mafat_tflite_importer *i, int index, struct mafat_value *own,
                      const struct mafat_value **in)
 {
-  const struct mafat_value *v = mafat_tflite_in(i, index);
-  int axes[MAFAT_VIEW_DIMS];
-  *own = (struct mafat_value){.maker = -1};
-  *in = v;
-  if (v->form == MAFAT_VALUE_MAP) return MAFAT_OK;
-  if (v->form == MAFAT_VALUE_NONE) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", index);
-  mafat_graph_usual_axes(v->view.n_dims, axes);
-  *in = own;
-  return mafat_graph_constant_map(i->g, own, v, axes);
+  *in = mafat_tflite_in(i, index);
+  return mafat_graph_need_map(i->g, index, own, in);
 }
 
 int mafat_tflite_list(const struct mafat_tflite_importer *i, int index, int most, long long *values, int *n)
@@ -162,7 +155,7 @@ static int input_axes(const struct mafat_tflite_importer *i, int tensor, int n_d
   int64_t perm[MAFAT_TFLITE_MAX_RANK];
   int usual[MAFAT_VIEW_DIMS], n = 0, n_found = 0, code = MAFAT_OK;
   const struct mafat_tflite_operator *found = NULL;
-  mafat_graph_usual_axes(n_dims, usual);
+  mafat_view_usual_axes(n_dims, usual);
   memcpy(axes, usual, (size_t)n_dims * sizeof *axes);
   for (int k = 0; k < i->model->n_operators; k++) {
     const struct mafat_tflite_operator *o = &i->model->operators[k];

@@ -13,17 +13,6 @@ static int normalize_last(struct mafat_tflite_importer *i, const struct mafat_va
   return mafat_graph_normalize_over(i->g, mafat_tflite_out(i, 0), in, over, how);
 }
 
-static int scale_by(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in,
-                    float factor)
-{
-  struct mafat_value number = {.maker = -1};
-  int code = mafat_value_make_numbers(i->g, &number, 0, NULL);
-  if (code == MAFAT_OK) *number.numbers = (double)factor;
-  if (code == MAFAT_OK) code = mafat_graph_combine(i->g, out, MAFAT_GRAPH_MUL, in, &number);
-  mafat_value_clear(&number);
-  return code;
-}
-
 static int import_softmax(struct mafat_tflite_importer *i)
 {
   struct mafat_value own, scaled = {.maker = -1};
@@ -33,7 +22,7 @@ static int import_softmax(struct mafat_tflite_importer *i)
   if (code == MAFAT_OK && !(beta > 0 && isfinite(beta)))
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "beta: expected a number above 0, found %g", (double)beta);
   if (code == MAFAT_OK && beta != 1) {
-    code = scale_by(i, &scaled, in, beta);
+    code = mafat_graph_combine_number(i->g, &scaled, MAFAT_GRAPH_MUL, in, (double)beta);
     in = &scaled;
   }
   if (code == MAFAT_OK)

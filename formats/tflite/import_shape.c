@@ -7,23 +7,13 @@ static int import_reshape(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
   const struct mafat_tflite_dims *option = &i->o->options.dims;
-  long long dims[MAFAT_VIEW_DIMS], known = 1, all = mafat_value_elements(in);
-  int n = option->n, unknown = -1, code = MAFAT_OK;
+  long long dims[MAFAT_VIEW_DIMS];
+  int n = option->n, code = MAFAT_OK;
   for (int k = 0; k < n; k++) dims[k] = option->list[k];
   if (mafat_tflite_in(i, 1)->form != MAFAT_VALUE_NONE) code = mafat_tflite_list(i, 1, MAFAT_VIEW_DIMS, dims, &n);
   if (code) return code;
   if (n < 0) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "new_shape: expected a shape, found none");
-  for (int k = 0; k < n; k++) {
-    if (dims[k] == -1 && unknown < 0) unknown = k;
-    else if (dims[k] < 1 || __builtin_mul_overflow(known, dims[k], &known))
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "new_shape: dimension %d is %lld", k, dims[k]);
-  }
-  if (unknown >= 0) {
-    if (all % known)
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "new_shape: cannot divide %lld elements by %lld", all, known);
-    dims[unknown] = all / known;
-  }
-  return mafat_graph_reshape(i->g, mafat_tflite_out(i, 0), in, n, dims);
+  return mafat_graph_reshape_open(i->g, mafat_tflite_out(i, 0), in, n, dims);
 }
 
 static int import_squeeze(struct mafat_tflite_importer *i)
