@@ -120,6 +120,13 @@ $(LIB): $(call objects,$(LIBRARY))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar qcs $@ $^
 
+# The same objects under their folders' names, which run_inference.ld goes by: an archive otherwise knows files by their names
+# alone, and a kind's have the same on every floor.
+PLACED := $(BUILD)/obj/libmafat.a
+$(PLACED): $(call objects,$(LIBRARY))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar qcs --thin $@ $^
+
 # The decoders' own names stay inside, too, where one comes from an archive.
 $(SHARED): $(call objects,$(LIBRARY))
 	$(call say,LD,$@)
@@ -131,7 +138,7 @@ $(BUILD)/libmafat.so: $(SHARED)
 
 # Stripped: what the kernel reads ahead of a program counts in a memory group,
 # debugging information too.  run_inference_dynamic keeps its own.
-$(BUILD)/run_inference: $(call objects,$(PROGRAM)) $(LIB) $(ORDER)
+$(BUILD)/run_inference: $(call objects,$(PROGRAM)) $(if $(ORDER),$(PLACED),$(LIB)) $(ORDER)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) $(addprefix -Wl$(comma)-T$(comma),$(ORDER)) \
 	  -o $@ $(filter-out %.ld,$^) $(if $(filter 1,$(STATIC)),$(STATIC_LIBS),$(IMAGE_LIBS) $(URING_LIBS)) $(LDLIBS)
@@ -309,17 +316,17 @@ check-kinds: ## no more files outside kinds/ and formats/ name a kind of layer t
 
 # A program for each reader of foreign input, over a library that clang has instrumented: $(BUILD) is a folder of their own.
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
-$(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) tests/support/random.c tests/support/onnx_writer.c tests/support/onnx_models.c tests/support/tflite_writer.c tests/support/tflite_models.c tests/support/tflite_operators.c) $(LIB)
+$(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) tests/support/random.c tests/support/onnx_writer.c tests/support/onnx_models.c tests/support/onnx_operators.c tests/support/tflite_writer.c tests/support/tflite_models.c tests/support/tflite_operators.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
 fuzzers: $(FUZZERS) $(BUILD)/onnx_nodes
 
 FUZZ_SECONDS ?= 60
-# PLAIN: over the vector kernels clang would work for many minutes; the portable ones are instrumented.
+# PLAIN, KERNEL: over the vector kernels clang would work for many minutes; the portable ones are instrumented, and not unrolled.
 fuzz: ## fuzz each reader of foreign input for FUZZ_SECONDS, 60 (FUZZ='cfg packed': these alone; clang, libclang-rt-14-dev)
 	@command -v clang >/dev/null || { echo "fuzz: clang is not installed"; exit 77; }
-	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/fuzz CC=clang OPT=-O1 PLAIN='-fno-sanitize=all' STATIC= ANNOTATE= MEMORY_LIMIT= missing= \
+	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/fuzz CC=clang OPT=-O1 PLAIN='-fno-sanitize=all' KERNEL='-O1 -ffunction-sections' STATIC= ANNOTATE= MEMORY_LIMIT= missing= \
 	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' fuzzers
 	@BUILD=$(BUILD)/fuzz ./tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZ)
 

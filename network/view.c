@@ -1,6 +1,7 @@
 #include "network/view.h"
 
 #include <stddef.h>
+#include <string.h>
 
 long long mafat_view_elements(const struct mafat_view *v)
 {
@@ -39,6 +40,12 @@ void mafat_view_linear(struct mafat_view *v, int n_dims, const long long *dims, 
   long long extents[MAFAT_N_AXES];
   for (int i = 0; i < n_dims; i++) axes[i] = axis;
   mafat_view_lay(v, n_dims, dims, axes, extents);
+}
+
+void mafat_view_usual_axes(int n_dims, int *axes)
+{
+  for (int i = 0; i < n_dims; i++)
+    axes[i] = i == n_dims - 1 ? MAFAT_AXIS_C : i == n_dims - 2 ? MAFAT_AXIS_W : MAFAT_AXIS_H;
 }
 
 /* ---- atoms ---- */
@@ -146,6 +153,17 @@ void mafat_view_add(const struct mafat_view *v, int dim, long long at, long long
     places[v->atoms[k].axis] += at % v->atoms[k].size * v->atoms[k].step;
     at /= v->atoms[k].size;
   }
+}
+
+void mafat_view_set_size(struct mafat_view *v, int dim, long long n)
+{
+  int first = mafat_view_first_atom(v, dim);
+  v->dims[dim] = n;
+  v->atoms[first].size = n;
+  if (n > 1) return;
+  memmove(&v->atoms[first], &v->atoms[first + 1], (size_t)(v->n_atoms - first - 1) * sizeof *v->atoms);
+  v->n_atoms--;
+  v->atoms_of[dim] = 0;
 }
 
 /* ---- the same cuts ---- */

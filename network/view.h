@@ -39,6 +39,10 @@ void mafat_view_linear(struct mafat_view *v, int n_dims, const long long *dims, 
 void mafat_view_lay(struct mafat_view *v, int n_dims, const long long *dims, const int *axes,
                     long long extents[MAFAT_N_AXES]);
 
+/* Where the dimensions of an ordinary map of so many lie: the last one on channels, those before on columns and
+ * rows. */
+void mafat_view_usual_axes(int n_dims, int *axes);
+
 /* The same elements in the same order as other dimensions. False: an atom would have to be cut where its size has no
  * such factor. */
 bool mafat_view_reshape(struct mafat_view *out, const struct mafat_view *v, int n_dims, const long long *dims);
@@ -51,6 +55,9 @@ bool mafat_view_equals(const struct mafat_view *a, const struct mafat_view *b);
 void mafat_view_add(const struct mafat_view *v, int dim, long long at, long long places[MAFAT_N_AXES]);
 /* The first atom of a dimension in the list. */
 int mafat_view_first_atom(const struct mafat_view *v, int dim);
+
+/* Another size of a dimension that has one atom; an atom of 1 is none. */
+void mafat_view_set_size(struct mafat_view *v, int dim, long long n);
 
 /* Both, whose dimensions are the same, cut so that their atoms have the same sizes one by one. False: that cannot be. */
 bool mafat_view_refine(struct mafat_view *a, struct mafat_view *b);

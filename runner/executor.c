@@ -101,10 +101,15 @@ struct zeros {
   char *begin, *end;
 };
 
+static void zero_collected(const struct zeros *z)
+{
+  if (z->end > z->begin) memset(z->begin, 0, (size_t)(z->end - z->begin));
+}
+
 static void zero(struct zeros *z, char *begin, size_t n)
 {
   if (begin != z->end) {
-    if (z->end > z->begin) memset(z->begin, 0, (size_t)(z->end - z->begin));
+    zero_collected(z);
     z->begin = begin;
   }
   z->end = begin + n;
@@ -129,7 +134,7 @@ static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_bo
       if (left) zero(&z, row - (size_t)left * pixel, (size_t)left * pixel);
       if (right) zero(&z, row + (size_t)mafat_span_size(box.x) * pixel, (size_t)right * pixel);
     }
-  zero(&z, NULL, 0);
+  zero_collected(&z);
 }
 
 /* ---- input ---- */

@@ -38,8 +38,8 @@ static bool lies_on_channels(const struct mafat_value *in, const bool *over, con
   return true;
 }
 
-int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
-                               struct mafat_normalize how)
+int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                               const bool *over, struct mafat_normalize how)
 {
   struct mafat_value laid = {.maker = -1};
   int axes[MAFAT_VIEW_DIMS];
@@ -48,7 +48,8 @@ int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, c
   int code = mafat_graph_lay(g, &laid, in, axes);
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_NORMALIZE, &laid);
   if (!l && code == MAFAT_OK) code = MAFAT_EUNSUPPORTED;
-  if (code == MAFAT_OK && !(l->normalize = malloc(sizeof *l->normalize))) code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (code == MAFAT_OK && !(l->normalize = malloc(sizeof *l->normalize)))
+    code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK) {
     *l->normalize = how;
     code = mafat_graph_end_layer(g, l);
@@ -60,8 +61,8 @@ int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, c
 
 /* ---- fewer ---- */
 
-static int end_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, const struct mafat_value *laid,
-                      const bool *over, const int *axes, bool keep)
+static int end_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
+                      const struct mafat_value *laid, const bool *over, const int *axes, bool keep)
 {
   long long e[MAFAT_N_AXES], dims[MAFAT_VIEW_DIMS];
   struct mafat_view view;
@@ -81,7 +82,8 @@ static void choose_axes(const struct mafat_value *laid, const bool *over, const 
 {
   how->rows = how->cols = how->channels = false;
   for (int k = 0; k < laid->view.n_dims; k++)
-    if (over[k] && laid->view.dims[k] > 1) *(axes[k] == MAFAT_AXIS_H ? &how->rows : axes[k] == MAFAT_AXIS_W ? &how->cols : &how->channels) = true;
+    if (over[k] && laid->view.dims[k] > 1)
+      *(axes[k] == MAFAT_AXIS_H ? &how->rows : axes[k] == MAFAT_AXIS_W ? &how->cols : &how->channels) = true;
   if (how->rows || how->cols || how->channels) return;
   how->channels = laid->shape.c == 1; /* nothing is left out: any axis of 1 */
   how->rows = !how->channels && laid->shape.h == 1;
@@ -99,7 +101,8 @@ int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const str
   if (code == MAFAT_OK) choose_axes(&laid, over, axes, &how);
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_REDUCE, &laid);
   if (!l && code == MAFAT_OK) code = MAFAT_EUNSUPPORTED;
-  if (code == MAFAT_OK && !(l->reduce = malloc(sizeof *l->reduce))) code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (code == MAFAT_OK && !(l->reduce = malloc(sizeof *l->reduce)))
+    code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK) {
     *l->reduce = how;
     code = mafat_graph_end_layer(g, l);
@@ -124,7 +127,8 @@ static int run_of(const long long *index, int n, long long *step)
   return run;
 }
 
-static int gather_runs(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const long long *index, int n, int dim)
+static int gather_runs(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                       const long long *index, int n, int dim)
 {
   struct mafat_value parts[MAFAT_MAX_OPERANDS];
   const struct mafat_value *list[MAFAT_MAX_OPERANDS];
@@ -132,19 +136,22 @@ static int gather_runs(struct mafat_graph *g, struct mafat_value *out, const str
   for (int k = 0; k < n && code == MAFAT_OK;) {
     long long step;
     int run = run_of(index + k, n - k, &step);
-    if (n_parts == MAFAT_MAX_OPERANDS) code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "takes elements from more than %d places", MAFAT_MAX_OPERANDS);
+    if (n_parts == MAFAT_MAX_OPERANDS)
+      code = mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "takes elements from more than %d places", MAFAT_MAX_OPERANDS);
     if (code) break;
     parts[n_parts] = (struct mafat_value){.maker = -1};
     list[n_parts] = &parts[n_parts];
     code = mafat_graph_slice(g, &parts[n_parts++], in, dim, index[k], run, step);
     k += run;
   }
-  if (code == MAFAT_OK) code = n_parts == 1 ? mafat_value_copy(g, out, list[0]) : mafat_graph_concat(g, out, list, n_parts, dim);
+  if (code == MAFAT_OK)
+    code = n_parts == 1 ? mafat_value_copy(g, out, list[0]) : mafat_graph_concat(g, out, list, n_parts, dim);
   for (int k = 0; k < n_parts; k++) mafat_value_clear(&parts[k]);
   return code;
 }
 
-int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const struct mafat_value *places, int dim)
+int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                       const struct mafat_value *places, int dim)
 {
   struct mafat_value joined = {.maker = -1};
   long long index[MOST_PLACES], dims[MAFAT_VIEW_DIMS];
@@ -177,7 +184,8 @@ static int lay_places(struct mafat_graph *g, struct mafat_value *out, const stru
   return mafat_graph_lay(g, out, places, axes);
 }
 
-static int gather_layer(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *numbers, const struct mafat_value *table)
+static int gather_layer(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *numbers,
+                        const struct mafat_value *table)
 {
   static const struct mafat_graph_dims rows = {3, {MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C}};
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_GATHER, numbers);
@@ -186,14 +194,16 @@ static int gather_layer(struct mafat_graph *g, struct mafat_value *out, const st
   return code ? code : mafat_graph_output_on(g, out, l, &rows);
 }
 
-int mafat_graph_look_up(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *table, const struct mafat_value *places)
+int mafat_graph_look_up(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *table,
+                        const struct mafat_value *places)
 {
   static const int on[] = {MAFAT_AXIS_W, MAFAT_AXIS_C};
   struct mafat_value numbers = {.maker = -1}, map = {.maker = -1}, found = {.maker = -1};
   long long dims[MAFAT_VIEW_DIMS];
   int n = places->view.n_dims;
   if (table->view.n_dims != 2 || n >= MAFAT_VIEW_DIMS || !mafat_value_is_constant(table))
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant table of 2 dimensions, found one of %d", table->view.n_dims);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant table of 2 dimensions, found one of %d",
+                            table->view.n_dims);
   memcpy(dims, places->view.dims, sizeof dims);
   dims[n] = table->view.dims[1];
   int code = lay_places(g, &numbers, places);

@@ -6,14 +6,16 @@
 #include "formats/graph/graph.h"
 
 /* All elements of these dimensions among themselves: softmax, norms. */
-int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
-                               struct mafat_normalize how);
+int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                               const bool *over, struct mafat_normalize how);
 /* These dimensions become 1, or, without `keep`, go. how: which of the map's axes they lie on is found out here. */
 int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
                        struct mafat_reduce how, bool keep);
 /* Of one dimension the elements at these places, a constant; its dimensions stand where that one was. */
-int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const struct mafat_value *places, int dim);
+int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                       const struct mafat_value *places, int dim);
 /* The same of places that are computed, of dimension 0 of a constant of two dimensions. */
-int mafat_graph_look_up(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *table, const struct mafat_value *places);
+int mafat_graph_look_up(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *table,
+                        const struct mafat_value *places);
 
 #endif

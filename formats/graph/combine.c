@@ -22,8 +22,8 @@ static double apply(enum mafat_graph_binary op, double a, double b)
 
 /* ---- of known numbers ---- */
 
-static int combine_numbers(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *a,
-                           const struct mafat_value *b, const long long *dims)
+static int combine_numbers(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
+                           const struct mafat_value *a, const struct mafat_value *b, const long long *dims)
 {
   enum { MOST = 1 << 22 };
   double *x = NULL, *y = NULL;
@@ -49,12 +49,14 @@ static int combine_numbers(struct mafat_graph *g, struct mafat_value *out, enum 
 /* ---- of a map and a constant ---- */
 
 /* Other numbers in its place: op(first, number). */
-static int change_numbers(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, double first, const struct mafat_value *v)
+static int change_numbers(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, double first,
+                          const struct mafat_value *v)
 {
   double *numbers;
   int code = mafat_value_numbers(g, v, 1 << 22, &numbers);
   if (code == MAFAT_OK) code = mafat_value_make_numbers(g, out, v->view.n_dims, v->view.dims);
-  for (long long i = 0; code == MAFAT_OK && i < mafat_value_elements(v); i++) out->numbers[i] = apply(op, first, numbers[i]);
+  for (long long i = 0; code == MAFAT_OK && i < mafat_value_elements(v); i++)
+    out->numbers[i] = apply(op, first, numbers[i]);
   free(numbers);
   return code;
 }
@@ -62,11 +64,12 @@ static int change_numbers(struct mafat_graph *g, struct mafat_value *out, enum m
 /* x op c, or c op x, as a scale and a bias. False: it is none. */
 static bool is_affine(enum mafat_graph_binary op, bool reversed)
 {
-  return op == MAFAT_GRAPH_ADD || op == MAFAT_GRAPH_SUB || op == MAFAT_GRAPH_MUL || (op == MAFAT_GRAPH_DIV && !reversed);
+  return op == MAFAT_GRAPH_ADD || op == MAFAT_GRAPH_SUB || op == MAFAT_GRAPH_MUL ||
+         (op == MAFAT_GRAPH_DIV && !reversed);
 }
 
-static int combine_affine(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *x,
-                          const struct mafat_value *c, bool reversed)
+static int combine_affine(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
+                          const struct mafat_value *x, const struct mafat_value *c, bool reversed)
 {
   struct mafat_value changed = {.maker = -1}, minus = {.maker = -1};
   struct mafat_graph_affine affine = {0};
@@ -98,7 +101,8 @@ static bool is_by_channel(const struct mafat_value *map, const struct mafat_valu
 }
 
 /* With one number, what has an activation of its own. */
-static bool find_activation(enum mafat_graph_binary op, bool reversed, float number, struct mafat_activating *activation)
+static bool find_activation(enum mafat_graph_binary op, bool reversed, float number,
+                            struct mafat_activating *activation)
 {
   switch (op) {
   case MAFAT_GRAPH_MAX: *activation = (struct mafat_activating){MAFAT_CLIP, number, INFINITY}; return true;
@@ -117,8 +121,8 @@ static bool grows(const struct mafat_value *map, const struct mafat_value *c)
 }
 
 /* False: it is to be a map as well. */
-static int combine_constant(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *map,
-                            const struct mafat_value *c, bool reversed, bool *done)
+static int combine_constant(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
+                            const struct mafat_value *map, const struct mafat_value *c, bool reversed, bool *done)
 {
   struct mafat_activating activation;
   int axes[MAFAT_VIEW_DIMS], code = MAFAT_OK;
@@ -175,7 +179,8 @@ static bool is_same(const struct mafat_shape *x, const struct mafat_shape *z)
   return x->h == z->h && x->w == z->w && x->c == z->c;
 }
 
-static int blend(struct mafat_graph *g, struct mafat_value *out, struct manner how, const struct mafat_value *x, const struct mafat_value *z)
+static int blend(struct mafat_graph *g, struct mafat_value *out, struct manner how, const struct mafat_value *x,
+                 const struct mafat_value *z)
 {
   struct mafat_layer *l = mafat_graph_begin(g, MAFAT_SHORTCUT, x);
   int code = l ? mafat_graph_add_operand(g, l, z) : MAFAT_EUNSUPPORTED;
@@ -189,13 +194,15 @@ static int blend(struct mafat_graph *g, struct mafat_value *out, struct manner h
 }
 
 /* A map whose dimensions are all those of the result, and one that may lack some. */
-static int combine_laid(struct mafat_graph *g, struct mafat_value *out, struct manner how, const struct mafat_value *x, const struct mafat_value *z)
+static int combine_laid(struct mafat_graph *g, struct mafat_value *out, struct manner how, const struct mafat_value *x,
+                        const struct mafat_value *z)
 {
   struct mafat_value a = {.maker = -1}, b = {.maker = -1}, whole = {.maker = -1};
   int axes[MAFAT_VIEW_DIMS];
   mafat_graph_axes(x, axes);
   int code = mafat_graph_lay(g, &a, x, axes);
-  if (code == MAFAT_OK) code = z->form == MAFAT_VALUE_MAP ? mafat_graph_lay(g, &b, z, axes) : mafat_graph_constant_map(g, &b, z, axes);
+  if (code == MAFAT_OK)
+    code = z->form == MAFAT_VALUE_MAP ? mafat_graph_lay(g, &b, z, axes) : mafat_graph_constant_map(g, &b, z, axes);
   if (code == MAFAT_OK && !can_stand_for(&a.shape, &b.shape)) {
     code = mafat_graph_expand(g, &whole, &b, a.view.dims);
     mafat_value_clear(&b);
@@ -213,12 +220,13 @@ static bool has_all(const struct mafat_value *v, const long long *dims)
   return memcmp(v->view.dims, dims, (size_t)v->view.n_dims * sizeof *dims) == 0;
 }
 
-static int combine_maps(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *a,
-                        const struct mafat_value *b, const long long *dims)
+static int combine_maps(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
+                        const struct mafat_value *a, const struct mafat_value *b, const long long *dims)
 {
   struct mafat_value whole = {.maker = -1};
   bool map_a = a->form == MAFAT_VALUE_MAP, map_b = b->form == MAFAT_VALUE_MAP;
-  if (map_a && map_b && mafat_view_equals(&a->view, &b->view) && is_same(&a->shape, &b->shape)) return blend(g, out, manner_of(op, false), a, b);
+  if (map_a && map_b && mafat_view_equals(&a->view, &b->view) && is_same(&a->shape, &b->shape))
+    return blend(g, out, manner_of(op, false), a, b);
   if (map_a && has_all(a, dims)) return combine_laid(g, out, manner_of(op, false), a, b);
   if (map_b && has_all(b, dims) && op != MAFAT_GRAPH_PRELU) return combine_laid(g, out, manner_of(op, true), b, a);
   int code = map_a ? mafat_graph_expand(g, &whole, a, dims) : MAFAT_OK;
@@ -250,24 +258,28 @@ static int find_dims(struct mafat_graph *g, const struct mafat_value *a, const s
 {
   for (int i = 0; i < a->view.n_dims; i++) {
     long long x = a->view.dims[i], y = b->view.dims[i];
-    if (x != y && x != 1 && y != 1) return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d is %lld of one input and %lld of the other", i, x, y);
+    if (x != y && x != 1 && y != 1)
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d is %lld of one input and %lld of the other", i, x, y);
     dims[i] = x == 1 ? y : x;
   }
   return MAFAT_OK;
 }
 
-static int combine_long(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *a, const struct mafat_value *b)
+static int combine_long(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
+                        const struct mafat_value *a, const struct mafat_value *b)
 {
   long long dims[MAFAT_VIEW_DIMS] = {0};
   bool constant_a = mafat_value_is_constant(a), constant_b = mafat_value_is_constant(b), done = false;
   int code = find_dims(g, a, b, dims);
   if (code) return code;
   if (constant_a && constant_b) return combine_numbers(g, out, op, a, b, dims);
-  if (constant_a || constant_b) code = combine_constant(g, out, op, constant_a ? b : a, constant_a ? a : b, constant_a, &done);
+  if (constant_a || constant_b)
+    code = combine_constant(g, out, op, constant_a ? b : a, constant_a ? a : b, constant_a, &done);
   return code || done ? code : combine_maps(g, out, op, a, b, dims);
 }
 
-int mafat_graph_combine(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *a, const struct mafat_value *b)
+int mafat_graph_combine(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
+                        const struct mafat_value *a, const struct mafat_value *b)
 {
   int n_dims = a->view.n_dims > b->view.n_dims ? a->view.n_dims : b->view.n_dims;
   if (a->view.n_dims == b->view.n_dims) return combine_long(g, out, op, a, b);
@@ -277,5 +289,16 @@ int mafat_graph_combine(struct mafat_graph *g, struct mafat_value *out, enum maf
   longer.readers = (first ? a : b)->readers;
   if (code == MAFAT_OK) code = combine_long(g, out, op, first ? &longer : a, first ? b : &longer);
   mafat_value_clear(&longer);
+  return code;
+}
+
+int mafat_graph_combine_number(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
+                               const struct mafat_value *a, double b)
+{
+  struct mafat_value number = {.maker = -1};
+  int code = mafat_value_make_numbers(g, &number, 0, NULL);
+  if (code == MAFAT_OK) *number.numbers = b;
+  if (code == MAFAT_OK) code = mafat_graph_combine(g, out, op, a, &number);
+  mafat_value_clear(&number);
   return code;
 }

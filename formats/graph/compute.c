@@ -19,7 +19,8 @@ static int extent_of(const struct mafat_shape *s, int axis)
   return axis == MAFAT_AXIS_H ? s->h : axis == MAFAT_AXIS_W ? s->w : axis == MAFAT_AXIS_C ? s->c : 1;
 }
 
-int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, const struct mafat_graph_dims *dims)
+int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
+                          const struct mafat_graph_dims *dims)
 {
   struct mafat_view view;
   long long sizes[MAFAT_VIEW_DIMS], extents[MAFAT_N_AXES];
@@ -51,14 +52,16 @@ int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const s
   int code = mafat_graph_end_layer(g, l);
   struct mafat_matrix m = mafat_layer_matrix(l);
   long long wanted = (long long)m.filters * m.inputs * m.taps, found = mafat_value_elements(conv->weights);
-  if (code == MAFAT_OK && wanted != found) code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected %lld weights, found %lld", wanted, found);
+  if (code == MAFAT_OK && wanted != found)
+    code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected %lld weights, found %lld", wanted, found);
   if (code == MAFAT_OK) code = mafat_graph_place(g, &c->weights, conv->weights);
   if (code) return code;
   c->weights.order = conv->order;
   c->weights.flipped = conv->flipped;
   if (conv->bias && conv->bias->form != MAFAT_VALUE_NONE) {
     long long biases = mafat_value_elements(conv->bias);
-    if (biases != m.filters && biases != 1) return mafat_graph_fail(g, MAFAT_EFORMAT, "expected %d biases, found %lld", m.filters, biases);
+    if (biases != m.filters && biases != 1)
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "expected %d biases, found %lld", m.filters, biases);
     if ((code = mafat_graph_place(g, &c->biases, conv->bias))) return code;
   }
   return mafat_graph_output_on(g, out, l, dims);
@@ -71,11 +74,13 @@ static int place_if(struct mafat_graph *g, struct mafat_constant *out, const str
   *out = (struct mafat_constant){0};
   if (!v) return MAFAT_OK;
   long long n = mafat_value_elements(v);
-  if (n != channels && n != 1) return mafat_graph_fail(g, MAFAT_EFORMAT, "expected %d numbers, one for each channel, found %lld", channels, n);
+  if (n != channels && n != 1)
+    return mafat_graph_fail(g, MAFAT_EFORMAT, "expected %d numbers, one for each channel, found %lld", channels, n);
   return mafat_graph_place(g, out, v);
 }
 
-static int put_parts(struct mafat_graph *g, struct mafat_layer_constants *c, const struct mafat_graph_affine *a, int channels)
+static int put_parts(struct mafat_graph *g, struct mafat_layer_constants *c, const struct mafat_graph_affine *a,
+                     int channels)
 {
   struct mafat_normalization_parts *p = calloc(1, sizeof *p);
   if (!p) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
@@ -95,7 +100,8 @@ static struct mafat_layer *convolution_behind(struct mafat_graph *g, const struc
   return l && mafat_layer_convolves(l) && l->activation.kind == MAFAT_LINEAR && !constants_of(g, l)->parts ? l : NULL;
 }
 
-int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const struct mafat_graph_affine *affine)
+int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                          const struct mafat_graph_affine *affine)
 {
   struct mafat_layer *l = convolution_behind(g, in);
   struct mafat_layer_constants *c = l ? constants_of(g, l) : NULL;
@@ -123,7 +129,8 @@ static bool takes_activation(const struct mafat_layer *l)
   return computes && l->activation.kind == MAFAT_LINEAR;
 }
 
-int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, struct mafat_activating activation)
+int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                         struct mafat_activating activation)
 {
   struct mafat_layer *l = mafat_graph_maker(g, in);
   if (l && takes_activation(l)) {

@@ -20,7 +20,8 @@ struct mafat_graph_conv {
 };
 
 /* The layer's output, its dimensions on these axes. */
-int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, const struct mafat_graph_dims *dims);
+int mafat_graph_output_on(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
+                          const struct mafat_graph_dims *dims);
 /* `in` is a map with its channels, rows and columns each on one axis (mafat_graph_lay). */
 int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                          const struct mafat_graph_conv *conv, const struct mafat_graph_dims *dims);
@@ -33,15 +34,28 @@ struct mafat_graph_affine {
   const struct mafat_value *means, *variances, *scales, *biases;
   float epsilon;
 };
-int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const struct mafat_graph_affine *affine);
+int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                          const struct mafat_graph_affine *affine);
 
 /* Of every element. */
-int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, struct mafat_activating activation);
+int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                         struct mafat_activating activation);
 
 /* Of two values, whose dimensions of 1 stand for all of the other's; those that one lacks, in front, are 1. */
 enum mafat_graph_binary {
-  MAFAT_GRAPH_ADD, MAFAT_GRAPH_SUB, MAFAT_GRAPH_MUL, MAFAT_GRAPH_DIV, MAFAT_GRAPH_MAX, MAFAT_GRAPH_MIN, MAFAT_GRAPH_POW, MAFAT_GRAPH_PRELU
+  MAFAT_GRAPH_ADD,
+  MAFAT_GRAPH_SUB,
+  MAFAT_GRAPH_MUL,
+  MAFAT_GRAPH_DIV,
+  MAFAT_GRAPH_MAX,
+  MAFAT_GRAPH_MIN,
+  MAFAT_GRAPH_POW,
+  MAFAT_GRAPH_PRELU
 };
-int mafat_graph_combine(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op, const struct mafat_value *a, const struct mafat_value *b);
+int mafat_graph_combine(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
+                        const struct mafat_value *a, const struct mafat_value *b);
+/* The same of a value and a number. */
+int mafat_graph_combine_number(struct mafat_graph *g, struct mafat_value *out, enum mafat_graph_binary op,
+                               const struct mafat_value *a, double b);
 
 #endif

@@ -18,11 +18,13 @@ int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...)
   va_end(arguments);
   if (!g->code) g->code = code;
   if (!g->operator_name) return mafat_fail(g->d, code, "%s: %s", g->network->path, text);
-  if (!g->node_name || !*g->node_name) return mafat_fail(g->d, code, "%s: node %d, %.60s: %s", g->network->path, g->node, g->operator_name, text);
+  if (!g->node_name || !*g->node_name)
+    return mafat_fail(g->d, code, "%s: node %d, %.60s: %s", g->network->path, g->node, g->operator_name, text);
   return mafat_fail(g->d, code, "%s: %.60s '%.100s': %s", g->network->path, g->operator_name, g->node_name, text);
 }
 
-int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs, struct mafat_diagnostic *d)
+int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs,
+                     struct mafat_diagnostic *d)
 {
   *out = NULL;
   if (most_layers > MAFAT_MAX_LAYERS) most_layers = MAFAT_MAX_LAYERS;
@@ -53,12 +55,13 @@ void mafat_graph_close(struct mafat_graph **graph)
   *graph = NULL;
 }
 
-int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph)
+int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, int code)
 {
   struct mafat_graph *g = *graph;
   g->operator_name = NULL;
   *out = NULL;
-  int code = g->n_layers ? MAFAT_OK : mafat_graph_fail(g, MAFAT_EFORMAT, "expected operators, found none");
+  if (code && g->code) code = g->code;
+  if (code == MAFAT_OK && g->n_layers == 0) code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected operators, found none");
   if (code == MAFAT_OK) {
     mafat_network_shorten(g->network, g->n_layers);
     g->network->constants->n_layers = g->n_layers;
@@ -106,10 +109,22 @@ int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struc
   return MAFAT_OK;
 }
 
+struct mafat_view_atom *mafat_value_outermost(struct mafat_value *v, int dim)
+{
+  if (v->form != MAFAT_VALUE_MAP || v->view.atoms_of[dim] != 1) return NULL;
+  struct mafat_view_atom *atom = &v->view.atoms[mafat_view_first_atom(&v->view, dim)];
+  long long extent = atom->axis == MAFAT_AXIS_H ? v->shape.h : atom->axis == MAFAT_AXIS_C ? v->shape.c : -1;
+  return atom->step * atom->size == extent ? atom : NULL;
+}
+
 int mafat_value_make_numbers(struct mafat_graph *g, struct mafat_value *out, int n_dims, const long long *dims)
 {
+  enum { MOST = 1 << 26 };
   *out = (struct mafat_value){.form = MAFAT_VALUE_NUMBERS, .maker = -1};
   mafat_view_linear(&out->view, n_dims, dims, MAFAT_AXIS_NUMBERS);
+  if (mafat_value_elements(out) > MOST)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d numbers, found %lld", MOST,
+                            mafat_value_elements(out));
   out->numbers = calloc((size_t)mafat_value_elements(out) + 1, sizeof *out->numbers);
   return out->numbers ? MAFAT_OK : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
 }
@@ -126,8 +141,10 @@ int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long
 {
   long long n = mafat_value_elements(v);
   *numbers = NULL;
-  if (!mafat_value_is_constant(v)) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant, found what is computed in runs");
-  if (n > most) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant of at most %lld numbers, found %lld", most, n);
+  if (!mafat_value_is_constant(v))
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant, found what is computed in runs");
+  if (n > most)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a constant of at most %lld numbers, found %lld", most, n);
   double *out = calloc((size_t)n + 1, sizeof *out), *all = v->numbers; /* of nothing the first is 0 */
   int code = out ? MAFAT_OK : MAFAT_ENOMEM;
   if (code == MAFAT_OK && v->form == MAFAT_VALUE_PLACE) {
@@ -152,7 +169,10 @@ int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int
   for (int i = 0; i < *n; i++) {
     static const double far = 4e18; /* files have the largest number for "to the end" */
     bool number = numbers[i] == numbers[i];
-    integers[i] = !number ? 0 : numbers[i] >= far ? (long long)far : numbers[i] <= -far ? -(long long)far : (long long)numbers[i];
+    integers[i] = !number              ? 0
+                  : numbers[i] >= far  ? (long long)far
+                  : numbers[i] <= -far ? -(long long)far
+                                       : (long long)numbers[i];
     if (!number) code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected whole numbers, found %g", numbers[i]);
   }
   free(numbers);
@@ -171,14 +191,16 @@ static int take_tensor(struct mafat_graph *g, struct mafat_value *out, int tenso
   return copy_sources(g, &out->sources, &(struct mafat_sources){&all, 1, 1});
 }
 
-int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims, const long long *dims, const int *axes)
+int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims, const long long *dims,
+                      const int *axes)
 {
   long long e[MAFAT_N_AXES];
   struct mafat_view view;
   struct mafat_layer *l = &g->network->layers[g->network->n_layers + index];
   mafat_view_lay(&view, n_dims, dims, axes, e);
   if (e[0] > MAFAT_MAX_EXTENT || e[1] > MAFAT_MAX_EXTENT || e[2] > MAFAT_MAX_EXTENT || e[0] * e[1] > (1 << 28))
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "an input of %lld x %lld x %lld (height, width, channels) is too large", e[0], e[1], e[2]);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
+                            "an input of %lld x %lld x %lld (height, width, channels) is too large", e[0], e[1], e[2]);
   l->type = MAFAT_INPUT_LAYER;
   l->out = l->in = (struct mafat_shape){(int)e[0], (int)e[1], (int)e[2]};
   int code = take_tensor(g, out, g->network->n_layers + index, &view);
@@ -199,7 +221,8 @@ struct mafat_layer *mafat_graph_add_layer(struct mafat_graph *g, enum mafat_laye
 
 int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v)
 {
-  if (l->n_operands == MAFAT_MAX_OPERANDS) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d inputs, found more", MAFAT_MAX_OPERANDS);
+  if (l->n_operands == MAFAT_MAX_OPERANDS)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d inputs, found more", MAFAT_MAX_OPERANDS);
   struct mafat_operand *grown = realloc(l->operands, (size_t)(l->n_operands + 1) * sizeof *grown);
   if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   l->operands = grown;
@@ -214,12 +237,14 @@ int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l)
   struct mafat_subject subject = {g->network->path, g->node, index, g->operator_name, g->d};
   int code = MAFAT_OK;
   bool constant = mafat_kind_of(l->type)->constant;
-  for (int k = 0; k < l->n_operands && code == MAFAT_OK && !constant; k++) code = mafat_network_check_operand(g->network, index, k, &subject);
+  for (int k = 0; k < l->n_operands && code == MAFAT_OK && !constant; k++)
+    code = mafat_network_check_operand(g->network, index, k, &subject);
   if (code == MAFAT_OK && l->n_operands) l->in = l->operands[0].shape;
   return code ? code : mafat_layer_infer(l, &subject);
 }
 
-int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, const struct mafat_view *view)
+int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
+                       const struct mafat_view *view)
 {
   return take_tensor(g, out, (int)(l - g->network->layers), view);
 }
@@ -243,7 +268,8 @@ int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name, c
 static int copy_inputs(struct mafat_graph *g, struct mafat_value *v)
 {
   bool has_input = false;
-  for (int i = 0; i < mafat_sources_count(&v->sources); i++) has_input = has_input || v->sources.list[i].tensor >= g->network->n_layers;
+  for (int i = 0; i < mafat_sources_count(&v->sources); i++)
+    has_input = has_input || v->sources.list[i].tensor >= g->network->n_layers;
   if (!has_input) return MAFAT_OK;
   struct mafat_layer *l = mafat_graph_add_layer(g, MAFAT_ACTIVATION_LAYER);
   struct mafat_view view = v->view;
@@ -263,7 +289,8 @@ int mafat_graph_name_output(struct mafat_graph *g, const char *name, const struc
   int code = mafat_value_copy(g, &own, v);
   if (code == MAFAT_OK) code = copy_inputs(g, &own);
   if (code == MAFAT_OK) code = set_port(g, &grown[n->n_outputs++], name, &own);
-  for (int i = 0; code == MAFAT_OK && i < mafat_sources_count(&own.sources); i++) n->layers[own.sources.list[i].tensor].output = true;
+  for (int i = 0; code == MAFAT_OK && i < mafat_sources_count(&own.sources); i++)
+    n->layers[own.sources.list[i].tensor].output = true;
   mafat_value_clear(&own);
   return code;
 }

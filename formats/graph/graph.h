@@ -29,7 +29,8 @@ struct mafat_value {
 
 /* Reads numbers of a place, as doubles. */
 struct mafat_graph_numbers {
-  int (*read)(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to, struct mafat_diagnostic *d);
+  int (*read)(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to,
+              struct mafat_diagnostic *d);
   void *context;
 };
 
@@ -45,10 +46,12 @@ struct mafat_graph {
 };
 
 /* For at most so many layers. MAFAT_ENOMEM; MAFAT_EUNSUPPORTED: more than a network can have. */
-int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs, struct mafat_diagnostic *d);
+int mafat_graph_open(struct mafat_graph **out, const char *path, int most_layers, int n_inputs,
+                     struct mafat_diagnostic *d);
 void mafat_graph_close(struct mafat_graph **graph);
-/* The network that has come of it; the graph is closed. */
-int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph);
+/* The network that has come of it, or NULL and, where `code` says that making it failed, what failed first; the
+ * graph is closed. */
+int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, int code);
 
 /* "model.onnx: Conv 'stem.0': ..." */
 int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...) MAFAT_PRINTF(3, 4);
@@ -58,6 +61,10 @@ int mafat_graph_fail(struct mafat_graph *g, int code, const char *format, ...) M
 void mafat_value_clear(struct mafat_value *v);
 /* A map that is another's, with a view of its own. */
 int mafat_value_copy(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v);
+
+/* The only atom of a dimension, where it is the outermost one of its axis: a part of the dimension is a part of the
+ * map. NULL: it is not. */
+struct mafat_view_atom *mafat_value_outermost(struct mafat_value *v, int dim);
 
 static inline bool mafat_value_is_constant(const struct mafat_value *v)
 {
@@ -79,7 +86,8 @@ int mafat_value_integers(struct mafat_graph *g, const struct mafat_value *v, int
 /* ---- layers ---- */
 
 /* Input number `index` of the network, its dimensions on these axes. */
-int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims, const long long *dims, const int *axes);
+int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out, int n_dims, const long long *dims,
+                      const int *axes);
 
 /* The network's input of that number, or an output more, by a name: a copy. Outputs live to the end of a run. */
 int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name, const struct mafat_value *v);
@@ -92,7 +100,8 @@ int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l, const 
 /* Finds the shape of its output, and checks its operands. */
 int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l);
 /* What it puts out, with a view of the caller's. */
-int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l, const struct mafat_view *view);
+int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const struct mafat_layer *l,
+                       const struct mafat_view *view);
 /* The layer that made the value, where it can still be changed: nobody but the node at hand reads it. NULL: none. */
 struct mafat_layer *mafat_graph_maker(struct mafat_graph *g, const struct mafat_value *v);
 

@@ -10,11 +10,13 @@ enum { MOST_VALUES = 1 << 26 };
 int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n)
 {
   struct mafat_network *net = g->network;
-  if (n > MOST_VALUES - net->n_values) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "has too many numbers that lie otherwise in the file");
+  if (n > MOST_VALUES - net->n_values)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "has too many numbers that lie otherwise in the file");
   float *grown = realloc(net->values, (net->n_values + n + 1) * sizeof *grown);
   if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   net->values = grown;
-  *out = (struct mafat_constant){.at = net->n_values * sizeof *grown, .n = n, .file = MAFAT_CONSTANT_VALUES, .type = MAFAT_F32};
+  *out = (struct mafat_constant){
+      .at = net->n_values * sizeof *grown, .n = n, .file = MAFAT_CONSTANT_VALUES, .type = MAFAT_F32};
   for (size_t i = 0; i < n; i++) grown[net->n_values + i] = (float)numbers[i];
   net->n_values += n;
   return MAFAT_OK;
@@ -25,7 +27,8 @@ int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const s
   struct mafat_view linear;
   mafat_view_linear(&linear, v->view.n_dims, v->view.dims, MAFAT_AXIS_NUMBERS);
   bool fill = v->form == MAFAT_VALUE_PLACE && v->place.file == MAFAT_CONSTANT_FILL;
-  if (fill || (v->form == MAFAT_VALUE_PLACE && mafat_view_equals(&linear, &v->view) && v->place.n == (uint64_t)mafat_value_elements(v))) {
+  if (fill || (v->form == MAFAT_VALUE_PLACE && mafat_view_equals(&linear, &v->view) &&
+               v->place.n == (uint64_t)mafat_value_elements(v))) {
     *out = v->place;
     out->n = (uint64_t)mafat_value_elements(v);
     return MAFAT_OK;
@@ -49,17 +52,18 @@ static void group_by_axis(struct mafat_view *v, int *axes)
         order[n++] = i;
       }
   mafat_view_transpose(v, v, order);
-  memcpy(axes, grouped, sizeof grouped);
+  memcpy(axes, grouped, (size_t)n * sizeof *axes);
 }
 
-int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v, const int *axes)
+int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v,
+                             const int *axes)
 {
   struct mafat_value grouped;
   struct mafat_view view;
   struct mafat_constant place;
   long long e[MAFAT_N_AXES];
   int on[MAFAT_VIEW_DIMS];
-  memcpy(on, axes, sizeof on);
+  memcpy(on, axes, (size_t)v->view.n_dims * sizeof *on);
   int code = mafat_value_copy(g, &grouped, v);
   if (code) return code;
   group_by_axis(&grouped.view, on);
@@ -67,7 +71,8 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   mafat_value_clear(&grouped);
   if (code) return code;
   mafat_view_lay(&view, v->view.n_dims, v->view.dims, axes, e);
-  if (e[0] > MAFAT_MAX_EXTENT || e[1] > MAFAT_MAX_EXTENT || e[2] > INT_MAX / 4) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of %lld x %lld x %lld is too large", e[0], e[1], e[2]);
+  if (e[0] > MAFAT_MAX_EXTENT || e[1] > MAFAT_MAX_EXTENT || e[2] > INT_MAX / 4)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of %lld x %lld x %lld is too large", e[0], e[1], e[2]);
   struct mafat_layer *l = mafat_graph_add_layer(g, MAFAT_CONSTANT_LAYER);
   if (!l) return MAFAT_EUNSUPPORTED;
   l->operands = calloc(1, sizeof *l->operands);
@@ -76,10 +81,23 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   l->n_operands = 1;
   l->operands->shape = l->in = (struct mafat_shape){(int)e[MAFAT_AXIS_H], (int)e[MAFAT_AXIS_W], (int)e[MAFAT_AXIS_C]};
   l->operands->sources.n_bands = 1;
-  *l->strides = (struct mafat_strides){.n = place.n, .rows = e[MAFAT_AXIS_W] * e[MAFAT_AXIS_C], .columns = e[MAFAT_AXIS_C], .channels = 1};
+  *l->strides = (struct mafat_strides){
+      .n = place.n, .rows = e[MAFAT_AXIS_W] * e[MAFAT_AXIS_C], .columns = e[MAFAT_AXIS_C], .channels = 1};
   g->network->constants->layers[l - g->network->layers].weights = place;
   code = mafat_graph_end_layer(g, l);
   if (code == MAFAT_OK) code = mafat_graph_output(g, out, l, &view);
   out->maker = -1;
   return code;
+}
+
+int mafat_graph_need_map(struct mafat_graph *g, int input, struct mafat_value *own, const struct mafat_value **in)
+{
+  const struct mafat_value *v = *in;
+  int axes[MAFAT_VIEW_DIMS];
+  *own = (struct mafat_value){.maker = -1};
+  if (v->form == MAFAT_VALUE_MAP) return MAFAT_OK;
+  if (v->form == MAFAT_VALUE_NONE) return mafat_graph_fail(g, MAFAT_EFORMAT, "input %d is left out", input);
+  mafat_view_usual_axes(v->view.n_dims, axes);
+  *in = own;
+  return mafat_graph_constant_map(g, own, v, axes);
 }

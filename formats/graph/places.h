@@ -9,6 +9,10 @@ int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, 
 /* A constant as a layer needs it: numbers in row-major order, in the file or among the network's values. */
 int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v);
 /* A constant as a map of its own, whose dimensions lie on these axes. */
-int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v, const int *axes);
+int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v,
+                             const int *axes);
+/* Input number `input` of an operator as a map: a constant becomes one, *own, which is the caller's to clear and the
+ * new *in. */
+int mafat_graph_need_map(struct mafat_graph *g, int input, struct mafat_value *own, const struct mafat_value **in);
 
 #endif

@@ -27,7 +27,8 @@ struct mafat_value *mafat_onnx_out(const struct mafat_onnx_importer *i, int inde
   return &i->values[i->node->outputs[index]->index];
 }
 
-static int refuse_attribute(const struct mafat_onnx_importer *i, const struct mafat_onnx_attribute *a, const char *expected)
+static int refuse_attribute(const struct mafat_onnx_importer *i, const struct mafat_onnx_attribute *a,
+                            const char *expected)
 {
   return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected attribute '%.60s' to be %s, found %s", a->name, expected,
                           mafat_onnx_attribute_type_name(a->type));
@@ -69,12 +70,15 @@ int mafat_onnx_ints(const struct mafat_onnx_importer *i, const char *name, int m
   *n = -1;
   if (!a) return MAFAT_OK;
   if (a->type != MAFAT_ONNX_ATTRIBUTE_INTS) return refuse_attribute(i, a, "a list of whole numbers");
-  if (a->n > most) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at most %d numbers in attribute '%.60s', found %d", most, name, a->n);
+  if (a->n > most)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at most %d numbers in attribute '%.60s', found %d", most,
+                            name, a->n);
   for (*n = 0; *n < a->n; ++*n) values[*n] = a->as.ints[*n];
   return MAFAT_OK;
 }
 
-int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int index, int most, long long *values, int *n)
+int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int index, int most, long long *values,
+                    int *n)
 {
   if (mafat_onnx_has(i, index)) return mafat_value_integers(i->g, mafat_onnx_in(i, index), most, values, n);
   return mafat_onnx_ints(i, name, most, values, n);
@@ -83,27 +87,23 @@ int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int i
 int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_dims, int *out)
 {
   if (axis < -n_dims || axis >= n_dims)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected an axis from %d to %d, found %lld", -n_dims, n_dims - 1, axis);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected an axis from %d to %d, found %lld", -n_dims, n_dims - 1,
+                            axis);
   *out = (int)(axis < 0 ? axis + n_dims : axis);
   return MAFAT_OK;
 }
 
-int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_value *own, const struct mafat_value **in)
+int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_value *own,
+                   const struct mafat_value **in)
 {
-  const struct mafat_value *v = mafat_onnx_in(i, index);
-  int axes[MAFAT_VIEW_DIMS];
-  *own = (struct mafat_value){.maker = -1};
-  *in = v;
-  if (v->form == MAFAT_VALUE_MAP) return MAFAT_OK;
-  if (v->form == MAFAT_VALUE_NONE) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", index);
-  mafat_graph_usual_axes(v->view.n_dims, axes);
-  *in = own;
-  return mafat_graph_constant_map(i->g, own, v, axes);
+  *in = mafat_onnx_in(i, index);
+  return mafat_graph_need_map(i->g, index, own, in);
 }
 
 /* ---- values of the model ---- */
 
-static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to, struct mafat_diagnostic *d)
+static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to,
+                        struct mafat_diagnostic *d)
 {
   const struct mafat_onnx *m = context;
   if (place->file == MAFAT_CONSTANT_FILL) {
@@ -120,7 +120,8 @@ static int read_numbers(void *context, const struct mafat_constant *place, uint6
 
 static int take_dims(struct mafat_graph *g, const struct mafat_onnx_tensor *t, long long *dims)
 {
-  if (t->rank > MAFAT_VIEW_DIMS) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "constant '%.100s' has %d dimensions", t->name, t->rank);
+  if (t->rank > MAFAT_VIEW_DIMS)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "constant '%.100s' has %d dimensions", t->name, t->rank);
   for (int i = 0; i < t->rank; i++) dims[i] = t->dims[i];
   return MAFAT_OK;
 }
@@ -139,7 +140,9 @@ int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value 
     out->place = (struct mafat_constant){.at = t->at, .n = t->n, .file = (unsigned)t->file & 0xfff, .type = MAFAT_F32};
     return MAFAT_OK;
   }
-  if (t->n > MOST) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "constant '%.100s' of type %s has %llu numbers", t->name, mafat_onnx_type_name(t->type), (unsigned long long)t->n);
+  if (t->n > MOST)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "constant '%.100s' of type %s has %llu numbers", t->name,
+                            mafat_onnx_type_name(t->type), (unsigned long long)t->n);
   int readers = out->readers;
   code = mafat_value_make_numbers(i->g, out, t->rank, dims);
   out->readers = readers;
@@ -151,23 +154,26 @@ static void input_axes(int n_dims, int *axes)
 {
   static const int of_four[] = {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W};
   if (n_dims == 4) memcpy(axes, of_four, sizeof of_four);
-  else mafat_graph_usual_axes(n_dims, axes);
+  else mafat_view_usual_axes(n_dims, axes);
 }
 
 /* A first dimension that is not known is the batch. */
 static int input_dims(struct mafat_graph *g, const struct mafat_onnx_value *v, long long *dims)
 {
   const struct mafat_onnx_info *info = v->info;
-  if (!info || strcmp(info->form, "tensor") != 0 || info->rank < 0) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' has no shape", v->name);
+  if (!info || strcmp(info->form, "tensor") != 0 || info->rank < 0)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' has no shape", v->name);
   if (info->type != MAFAT_ONNX_FLOAT && info->type != MAFAT_ONNX_INT64 && info->type != MAFAT_ONNX_INT32)
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' is of type %s: expected float", v->name, mafat_onnx_type_name(info->type));
-  if (info->rank > MAFAT_VIEW_DIMS) return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' has %d dimensions", v->name, info->rank);
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' is of type %s: expected float", v->name,
+                            mafat_onnx_type_name(info->type));
+  if (info->rank > MAFAT_VIEW_DIMS)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' has %d dimensions", v->name, info->rank);
   for (int k = 0; k < info->rank; k++) {
     dims[k] = info->dims[k].n;
     if (dims[k] == -1 && k == 0) dims[k] = 1;
     if (dims[k] < 1)
-      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s': dimension %d%s%.40s is not known", v->name, k, info->dims[k].param ? ", " : "",
-                              info->dims[k].param ? info->dims[k].param : "");
+      return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s': dimension %d%s%.40s is not known", v->name, k,
+                              info->dims[k].param ? ", " : "", info->dims[k].param ? info->dims[k].param : "");
   }
   return MAFAT_OK;
 }
@@ -202,14 +208,16 @@ static void count_readers(struct mafat_onnx_importer *i)
   for (int n = 0; n < i->model->n_nodes; n++)
     for (int k = 0; k < i->model->nodes[n].n_inputs; k++)
       if (i->model->nodes[n].inputs[k]) i->values[i->model->nodes[n].inputs[k]->index].readers++;
-  for (int k = 0; k < i->model->n_outputs; k++) i->values[i->model->outputs[k]->index].readers += 2; /* stays as it is */
+  for (int k = 0; k < i->model->n_outputs; k++)
+    i->values[i->model->outputs[k]->index].readers += 2; /* stays as it is */
 }
 
 /* ---- nodes ---- */
 
 static const struct mafat_onnx_operator *find_operator(const char *op_type)
 {
-  static const struct mafat_onnx_operator *const tables[] = {mafat_onnx_shape_operators, mafat_onnx_math_operators, mafat_onnx_layer_operators,
+  static const struct mafat_onnx_operator *const tables[] = {mafat_onnx_shape_operators, mafat_onnx_math_operators,
+                                                             mafat_onnx_layer_operators, mafat_onnx_matrix_operators,
                                                              mafat_onnx_channel_operators};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const struct mafat_onnx_operator *o = tables[t]; o->op_type; o++)
@@ -228,7 +236,8 @@ static int make_ready(struct mafat_onnx_importer *i)
   for (int k = 0; k < i->node->n_inputs; k++) {
     const struct mafat_onnx_value *v = i->node->inputs[k];
     if (!v || i->values[v->index].form != MAFAT_VALUE_NONE) continue;
-    if (!v->initializer) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is made by no node before it", v->name);
+    if (!v->initializer)
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input '%.100s' is made by no node before it", v->name);
     int code = mafat_onnx_constant(i, &i->values[v->index], v->initializer);
     if (code) return code;
   }
@@ -239,15 +248,18 @@ static int check_outputs(struct mafat_onnx_importer *i)
 {
   for (int k = 0; k < i->node->n_outputs; k++) {
     const struct mafat_onnx_value *v = i->node->outputs[k];
-    if (v && v->makers != 1) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output '%.100s' is made more than once", v->name);
+    if (v && v->makers != 1)
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "output '%.100s' is made more than once", v->name);
   }
-  return i->node->n_outputs > 0 && i->node->outputs[0] ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
+  return i->node->n_outputs > 0 && i->node->outputs[0] ? MAFAT_OK
+                                                       : mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
 }
 
 /* With a node before it. */
 static bool is_made(const struct mafat_onnx_importer *i)
 {
-  return i->node->n_outputs == 1 && i->node->outputs[0] && mafat_onnx_out(i, 0)->form != MAFAT_VALUE_NONE && i->node->outputs[0]->makers == 1;
+  return i->node->n_outputs == 1 && i->node->outputs[0] && mafat_onnx_out(i, 0)->form != MAFAT_VALUE_NONE &&
+         i->node->outputs[0]->makers == 1;
 }
 
 static int import_node(struct mafat_onnx_importer *i, int index)
@@ -266,7 +278,8 @@ static int import_node(struct mafat_onnx_importer *i, int index)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "its first input is left out");
   int code = check_outputs(i), readers[8];
   if (code == MAFAT_OK) code = make_ready(i);
-  for (int k = 0; k < 8 && k < i->node->n_outputs; k++) readers[k] = i->node->outputs[k] ? mafat_onnx_out(i, k)->readers : 0;
+  for (int k = 0; k < 8 && k < i->node->n_outputs; k++)
+    readers[k] = i->node->outputs[k] ? mafat_onnx_out(i, k)->readers : 0;
   if (code == MAFAT_OK) code = o->import(i);
   for (int k = 0; k < 8 && k < i->node->n_outputs; k++)
     if (i->node->outputs[k]) mafat_onnx_out(i, k)->readers = readers[k];
@@ -280,7 +293,8 @@ static int make_outputs(struct mafat_onnx_importer *i)
   for (int k = 0; k < i->model->n_outputs && code == MAFAT_OK; k++) {
     const struct mafat_onnx_value *v = i->model->outputs[k];
     struct mafat_value *value = &i->values[v->index];
-    if (value->form == MAFAT_VALUE_NONE) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "output '%.100s' is made by no node", v->name);
+    if (value->form == MAFAT_VALUE_NONE)
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "output '%.100s' is made by no node", v->name);
     else code = mafat_graph_name_output(i->g, v->name, value);
   }
   return code;
@@ -326,9 +340,7 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
   if (code == MAFAT_OK) code = i.values ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
   for (int k = 0; i.values && k < n_values; k++) mafat_value_clear(&i.values[k]);
   free(i.values);
-  if (code == MAFAT_OK) return mafat_graph_finish(out, &i.g);
-  mafat_graph_close(&i.g);
-  return code;
+  return mafat_graph_finish(out, &i.g, code);
 }
 
 int mafat_onnx_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d)

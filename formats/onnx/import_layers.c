@@ -1,6 +1,6 @@
-/* Operators with windows: convolutions, pools, normalizations; and those that multiply matrices. */
+/* Operators with windows: convolutions, pools; and normalizations. */
+#include "formats/graph/matrices.h"
 #include "formats/onnx/importer.h"
-
 
 /* ---- windows ---- */
 
@@ -23,7 +23,8 @@ static int take_map(struct mafat_onnx_importer *i, int index, struct mafat_value
   *own = (struct mafat_value){.maker = -1};
   if (code) return code;
   if ((in->view.n_dims != 4 && in->view.n_dims != 3) || in->view.dims[0] != 1)
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected an input of 3 or 4 dimensions, the first of them 1, found %d and %lld",
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "expected an input of 3 or 4 dimensions, the first of them 1, found %d and %lld",
                             in->view.n_dims, in->view.n_dims ? in->view.dims[0] : 0);
   if (code == MAFAT_OK) code = mafat_graph_lay(i->g, own, in, in->view.n_dims == 4 ? axes_of_four : axes_of_three);
   mafat_value_clear(&constant);
@@ -35,14 +36,17 @@ struct window_attributes {
   bool ceil;
 };
 
-static int take_pair(struct mafat_onnx_importer *i, const char *name, int n_space, long long otherwise, long long *values)
+static int take_pair(struct mafat_onnx_importer *i, const char *name, int n_space, long long otherwise,
+                     long long *values)
 {
   int n, code = mafat_onnx_ints(i, name, n_space, values, &n);
   if (code) return code;
-  if (n >= 0 && n != n_space) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: expected %d numbers, found %d", name, n_space, n);
+  if (n >= 0 && n != n_space)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: expected %d numbers, found %d", name, n_space, n);
   for (int k = 0; k < n_space; k++) {
     if (n < 0) values[k] = otherwise;
-    if (values[k] < 1 || values[k] > MAFAT_MAX_EXTENT) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: found %lld", name, values[k]);
+    if (values[k] < 1 || values[k] > MAFAT_MAX_EXTENT)
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: found %lld", name, values[k]);
   }
   if (n_space == 1) values[1] = values[0], values[0] = 1;
   return MAFAT_OK;
@@ -61,7 +65,8 @@ static void pad_same(struct window_attributes *w, const struct mafat_shape *in, 
   }
 }
 
-static int take_pads(struct mafat_onnx_importer *i, const struct mafat_shape *in, int n_space, struct window_attributes *w)
+static int take_pads(struct mafat_onnx_importer *i, const struct mafat_shape *in, int n_space,
+                     struct window_attributes *w)
 {
   const char *mode;
   long long pads[4];
@@ -73,16 +78,19 @@ static int take_pads(struct mafat_onnx_importer *i, const struct mafat_shape *in
     return MAFAT_OK;
   }
   if (n < 0 || strcmp(mode, "VALID") == 0) return MAFAT_OK;
-  if (n != 2 * n_space) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute pads: expected %d numbers, found %d", 2 * n_space, n);
+  if (n != 2 * n_space)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute pads: expected %d numbers, found %d", 2 * n_space, n);
   for (int k = 0; k < n; k++) {
-    if (pads[k] < 0 || pads[k] > MAFAT_MAX_EXTENT) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute pads: found %lld", pads[k]);
+    if (pads[k] < 0 || pads[k] > MAFAT_MAX_EXTENT)
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute pads: found %lld", pads[k]);
     w->pads[n_space == 2 ? k : 1 + 2 * k] = pads[k];
   }
   return MAFAT_OK;
 }
 
 /* kernel: 0, the attribute says. */
-static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *kernel, struct window_attributes *w)
+static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *kernel,
+                       struct window_attributes *w)
 {
   int n_space = in->view.n_dims - 2, code = MAFAT_OK;
   long long ceil_mode;
@@ -91,9 +99,14 @@ static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *
   else if (kernel) memcpy(w->kernel, kernel, sizeof w->kernel);
   else code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no attribute kernel_shape");
   if (code == MAFAT_OK && kernel && memcmp(kernel, w->kernel, sizeof w->kernel) != 0)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute kernel_shape is %lld x %lld, of weights for %lld x %lld", w->kernel[0], w->kernel[1], kernel[0], kernel[1]);
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute kernel_shape is %lld x %lld, of weights for %lld x %lld",
+                            w->kernel[0], w->kernel[1], kernel[0], kernel[1]);
   if (code == MAFAT_OK) code = take_pair(i, "strides", n_space, 1, w->strides);
   if (code == MAFAT_OK) code = take_pair(i, "dilations", n_space, 1, w->dilations);
+  for (int k = 0; k < 2 && code == MAFAT_OK; k++)
+    if ((w->kernel[k] - 1) * w->dilations[k] >= MAFAT_MAX_EXTENT)
+      code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "a window of %lld taps, %lld apart, is too large", w->kernel[k],
+                              w->dilations[k]);
   if (code == MAFAT_OK) code = take_pads(i, &in->shape, n_space, w);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "ceil_mode", 0, &ceil_mode);
   if (code == MAFAT_OK) w->ceil = ceil_mode != 0;
@@ -103,9 +116,11 @@ static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *
 /* With ceil_mode the last output may lack some of its window; it begins inside the map, or before it. */
 static struct mafat_taps taps_of(const struct window_attributes *w, int k, int extent)
 {
-  struct mafat_taps t = {(int)w->kernel[k], (int)w->strides[k], (int)w->dilations[k], (int)w->pads[k], (int)w->pads[k + 2]};
+  struct mafat_taps t = {(int)w->kernel[k], (int)w->strides[k], (int)w->dilations[k], (int)w->pads[k],
+                         (int)w->pads[k + 2]};
   long long room = (long long)extent + t.before + t.after - mafat_taps_reach(t), rest = room > 0 ? room % t.stride : 0;
-  if (w->ceil && rest && room / t.stride * t.stride + t.stride < (long long)extent + t.before) t.after += t.stride - (int)rest;
+  if (w->ceil && rest && room / t.stride * t.stride + t.stride < (long long)extent + t.before)
+    t.after += t.stride - (int)rest;
   return t;
 }
 
@@ -117,23 +132,29 @@ static struct mafat_window window_of(const struct window_attributes *w, const st
 /* ---- convolutions ---- */
 
 /* Of weights [a][b][kernel]: 2 or 1 dimensions of a kernel. */
-static int weights_kernel(struct mafat_onnx_importer *i, const struct mafat_value *in, const struct mafat_value *weights, long long *kernel)
+static int weights_kernel(struct mafat_onnx_importer *i, const struct mafat_value *in,
+                          const struct mafat_value *weights, long long *kernel)
 {
   int n_space = in->view.n_dims - 2;
-  if (!mafat_value_is_constant(weights)) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected constant weights, found what is computed in runs");
+  if (!mafat_value_is_constant(weights))
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected constant weights, found what is computed in runs");
   if (weights->view.n_dims != n_space + 2)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of %d dimensions, found %d", n_space + 2, weights->view.n_dims);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of %d dimensions, found %d", n_space + 2,
+                            weights->view.n_dims);
   kernel[0] = n_space == 2 ? weights->view.dims[2] : 1;
   kernel[1] = weights->view.dims[n_space + 1];
-  if (kernel[0] > 4096 || kernel[1] > 4096 || weights->view.dims[0] > MAFAT_MAX_EXTENT || weights->view.dims[1] > MAFAT_MAX_EXTENT)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "weights of %lld x %lld x %lld x %lld are too large", weights->view.dims[0], weights->view.dims[1], kernel[0], kernel[1]);
+  if (kernel[0] > 4096 || kernel[1] > 4096 || weights->view.dims[0] > MAFAT_MAX_EXTENT ||
+      weights->view.dims[1] > MAFAT_MAX_EXTENT)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "weights of %lld x %lld x %lld x %lld are too large",
+                            weights->view.dims[0], weights->view.dims[1], kernel[0], kernel[1]);
   return MAFAT_OK;
 }
 
 static int take_groups(struct mafat_onnx_importer *i, long long *groups)
 {
   int code = mafat_onnx_int(i, "group", 1, groups);
-  if (code == MAFAT_OK && (*groups < 1 || *groups > MAFAT_MAX_EXTENT)) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute group: found %lld", *groups);
+  if (code == MAFAT_OK && (*groups < 1 || *groups > MAFAT_MAX_EXTENT))
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute group: found %lld", *groups);
   return code;
 }
 
@@ -146,10 +167,13 @@ static int convolve(struct mafat_onnx_importer *i, const struct mafat_value *in)
   if (code == MAFAT_OK) code = take_groups(i, &groups);
   if (code == MAFAT_OK) code = take_window(i, in, kernel, &w);
   if (code == MAFAT_OK && (weights->view.dims[1] * groups != in->shape.c || weights->view.dims[0] % groups))
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld channels in %lld groups, an input of %d", weights->view.dims[1], groups, in->shape.c);
-  if (code == MAFAT_OK && bias->form == MAFAT_VALUE_MAP) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected a constant bias");
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld channels in %lld groups, an input of %d",
+                            weights->view.dims[1], groups, in->shape.c);
+  if (code == MAFAT_OK && bias->form == MAFAT_VALUE_MAP)
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected a constant bias");
   if (code) return code;
-  const struct mafat_graph_conv conv = {window_of(&w, &in->shape), (int)groups, (int)weights->view.dims[0], weights, bias, MAFAT_ORDER_FILTERS, false};
+  const struct mafat_graph_conv conv = {
+      window_of(&w, &in->shape), (int)groups, (int)weights->view.dims[0], weights, bias, MAFAT_ORDER_FILTERS, false};
   return mafat_graph_convolve(i->g, mafat_onnx_out(i, 0), in, &conv, map_dims(in));
 }
 
@@ -167,26 +191,43 @@ struct transposed {
   long long kernel[2], strides[2], dilations[2], before[2], after[2], more[2];
 };
 
-static int take_transposed(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *kernel, struct transposed *t)
+/* Numbers for each axis, that may be left out: then they are `least`. */
+static int take_extents(struct mafat_onnx_importer *i, const char *name, int n_space, long long least,
+                        long long *values)
+{
+  long long list[2];
+  int n, code = mafat_onnx_ints(i, name, n_space, list, &n);
+  values[0] = values[1] = least;
+  if (code || n < 0) return code;
+  if (n != n_space)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: expected %d numbers, found %d", name, n_space, n);
+  for (int k = 0; k < n; k++) {
+    if (list[k] < least || list[k] > MAFAT_MAX_EXTENT)
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute %s: found %lld", name, list[k]);
+    values[k + 2 - n] = list[k];
+  }
+  return MAFAT_OK;
+}
+
+static int take_transposed(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *kernel,
+                           struct transposed *t)
 {
   struct window_attributes w;
-  int n_space = in->view.n_dims - 2, n, n_shape, code = take_window(i, in, kernel, &w);
-  long long more[2], shape[2], off = 2 - n_space;
+  int n_space = in->view.n_dims - 2, code = take_window(i, in, kernel, &w);
+  long long shape[2];
   const char *mode;
   const int extents[2] = {in->shape.h, in->shape.w};
-  if (code == MAFAT_OK) code = mafat_onnx_ints(i, "output_padding", n_space, more, &n);
-  if (code == MAFAT_OK) code = mafat_onnx_ints(i, "output_shape", n_space, shape, &n_shape);
+  if (code == MAFAT_OK) code = take_extents(i, "output_padding", n_space, 0, t->more);
+  if (code == MAFAT_OK) code = take_extents(i, "output_shape", n_space, 0, shape);
   if (code == MAFAT_OK) code = mafat_onnx_string(i, "auto_pad", "NOTSET", &mode);
   if (code) return code;
   bool same = strncmp(mode, "SAME_", 5) == 0, upper = strcmp(mode, "SAME_UPPER") == 0;
   for (int k = 0; k < 2; k++) {
-    bool here = k >= off;
     t->kernel[k] = w.kernel[k], t->strides[k] = w.strides[k], t->dilations[k] = w.dilations[k];
-    t->more[k] = here && n > 0 ? more[k - off] : 0;
     t->before[k] = w.pads[k], t->after[k] = w.pads[k + 2];
     long long whole = (extents[k] - 1) * t->strides[k] + (t->kernel[k] - 1) * t->dilations[k] + 1 + t->more[k];
-    long long wanted = here && n_shape > 0 ? shape[k - off] : same ? extents[k] * t->strides[k] : 0;
-    if (!here || wanted < 1) continue;
+    long long wanted = shape[k] ? shape[k] : same ? extents[k] * t->strides[k] : 0;
+    if (k < 2 - n_space || wanted < 1) continue;
     long long all = whole - wanted;
     t->before[k] = upper ? all / 2 : all - all / 2;
     t->after[k] = all - t->before[k];
@@ -195,33 +236,13 @@ static int take_transposed(struct mafat_onnx_importer *i, const struct mafat_val
   return MAFAT_OK;
 }
 
-/* A map with zeros between its rows and columns, and around it. */
-static int spread(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *in, const struct transposed *t)
+/* Inputs come to lie `strides` apart among zeros, as far from the edge as a window reaches less what is cut off:
+ * then it is an ordinary convolution, by taps in reversed order. */
+static struct mafat_graph_spread spread_of(const struct transposed *t, int k, int extent)
 {
-  struct mafat_layer *l = mafat_graph_begin(i->g, MAFAT_REARRANGE, in);
-  struct mafat_rearrange *r = l ? calloc(1, sizeof *r + sizeof *r->parts) : NULL;
-  if (!r) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
-  long long first[2], size[2];
-  const int extents[2] = {in->shape.h, in->shape.w};
-  for (int k = 0; k < 2; k++) {
-    long long reach = (t->kernel[k] - 1) * t->dilations[k];
-    first[k] = reach - t->before[k];
-    size[k] = (extents[k] - 1) * t->strides[k] + 1 + first[k] + reach - t->after[k] + t->more[k];
-    if (size[k] < 1 || size[k] > MAFAT_MAX_EXTENT || first[k] < 0) {
-      free(r);
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "cuts off more than its window reaches");
-    }
-  }
-  l->rearrange = r;
-  r->shape = (struct mafat_shape){(int)size[0], (int)size[1], in->shape.c};
-  r->n_parts = 1;
-  struct mafat_part *p = r->parts;
-  p->out_first[MAFAT_AXIS_H] = (int)first[0], p->out_first[MAFAT_AXIS_W] = (int)first[1];
-  if (extents[0] > 1) p->atoms[p->n_atoms++] = (struct mafat_atom){extents[0], MAFAT_AXIS_H, (int)t->strides[0], MAFAT_AXIS_H, 1};
-  if (extents[1] > 1) p->atoms[p->n_atoms++] = (struct mafat_atom){extents[1], MAFAT_AXIS_W, (int)t->strides[1], MAFAT_AXIS_W, 1};
-  if (in->shape.c > 1) p->atoms[p->n_atoms++] = (struct mafat_atom){in->shape.c, MAFAT_AXIS_C, 1, MAFAT_AXIS_C, 1};
-  int code = mafat_graph_end_layer(i->g, l);
-  return code ? code : mafat_graph_output_on(i->g, out, l, map_dims(in));
+  long long reach = (t->kernel[k] - 1) * t->dilations[k], first = reach - t->before[k];
+  return (struct mafat_graph_spread){(extent - 1) * t->strides[k] + 1 + first + reach - t->after[k] + t->more[k], first,
+                                     t->strides[k]};
 }
 
 static int convolve_transposed(struct mafat_onnx_importer *i, const struct mafat_value *in, struct mafat_value *wide)
@@ -233,11 +254,15 @@ static int convolve_transposed(struct mafat_onnx_importer *i, const struct mafat
   if (code == MAFAT_OK) code = take_groups(i, &groups);
   if (code == MAFAT_OK) code = take_transposed(i, in, kernel, &t);
   if (code == MAFAT_OK && weights->view.dims[0] != in->shape.c)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld channels, an input of %d", weights->view.dims[0], in->shape.c);
-  if (code == MAFAT_OK) code = spread(i, wide, in, &t);
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld channels, an input of %d", weights->view.dims[0],
+                            in->shape.c);
   if (code) return code;
-  struct mafat_window window = {{(int)kernel[0], 1, (int)t.dilations[0], 0, 0}, {(int)kernel[1], 1, (int)t.dilations[1], 0, 0}};
-  const struct mafat_graph_conv conv = {window, (int)groups, (int)(weights->view.dims[1] * groups), weights, bias, MAFAT_ORDER_TRANSPOSED, true};
+  struct mafat_graph_spread rows = spread_of(&t, 0, in->shape.h), columns = spread_of(&t, 1, in->shape.w);
+  if ((code = mafat_graph_spread(i->g, wide, in, &rows, &columns, map_dims(in)))) return code;
+  struct mafat_window window = {{(int)kernel[0], 1, (int)t.dilations[0], 0, 0},
+                                {(int)kernel[1], 1, (int)t.dilations[1], 0, 0}};
+  const struct mafat_graph_conv conv = {
+      window, (int)groups, (int)(weights->view.dims[1] * groups), weights, bias, MAFAT_ORDER_TRANSPOSED, true};
   return mafat_graph_convolve(i->g, mafat_onnx_out(i, 0), wide, &conv, map_dims(in));
 }
 
@@ -259,7 +284,8 @@ static int pool(struct mafat_onnx_importer *i, const struct mafat_value *in, boo
   long long count_padding = 0;
   int code = take_window(i, in, NULL, &w);
   if (code == MAFAT_OK && mean) code = mafat_onnx_int(i, "count_include_pad", 0, &count_padding);
-  if (code == MAFAT_OK && mafat_onnx_wants(i, 1)) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "where the largest were is not put out");
+  if (code == MAFAT_OK && mafat_onnx_wants(i, 1))
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "where the largest were is not put out");
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(i->g, mean ? MAFAT_LOCAL_AVGPOOL : MAFAT_MAXPOOL, in);
   if (!l) return code ? code : MAFAT_EUNSUPPORTED;
   l->window = window_of(&w, &in->shape);
@@ -284,13 +310,18 @@ static int import_pool(struct mafat_onnx_importer *i)
 static int import_batch_norm(struct mafat_onnx_importer *i)
 {
   struct mafat_value in;
-  struct mafat_graph_affine a = {.scales = mafat_onnx_in(i, 1), .biases = mafat_onnx_in(i, 2), .means = mafat_onnx_in(i, 3), .variances = mafat_onnx_in(i, 4)};
+  struct mafat_graph_affine a = {.scales = mafat_onnx_in(i, 1),
+                                 .biases = mafat_onnx_in(i, 2),
+                                 .means = mafat_onnx_in(i, 3),
+                                 .variances = mafat_onnx_in(i, 4)};
   long long training;
   int code = mafat_onnx_float(i, "epsilon", 1e-5f, &a.epsilon);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "training_mode", 0, &training);
-  if (code == MAFAT_OK && (training || mafat_onnx_wants(i, 1))) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "is of a network in training");
+  if (code == MAFAT_OK && (training || mafat_onnx_wants(i, 1)))
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "is of a network in training");
   for (int k = 1; k < 5 && code == MAFAT_OK; k++)
-    if (!mafat_value_is_constant(mafat_onnx_in(i, k))) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %d: expected a constant", k);
+    if (!mafat_value_is_constant(mafat_onnx_in(i, k)))
+      code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %d: expected a constant", k);
   if (code == MAFAT_OK) code = take_map(i, 0, &in);
   if (code) return code;
   in.readers = mafat_onnx_in(i, 0)->readers;
@@ -299,144 +330,6 @@ static int import_batch_norm(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* ---- matrices ---- */
-
-/* The last dimension on channels, the one before on columns, the others on rows. */
-static int lay_matrix(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *in)
-{
-  int axes[MAFAT_VIEW_DIMS];
-  mafat_graph_usual_axes(in->view.n_dims, axes);
-  if (mafat_value_is_constant(in)) return mafat_graph_constant_map(i->g, out, in, axes);
-  return mafat_graph_lay(i->g, out, in, axes);
-}
-
-/* [..., m, k] times a constant [k, n]: a convolution of one tap. */
-static int multiply_constant(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *a, const struct mafat_value *b,
-                             bool transposed, const struct mafat_value *bias)
-{
-  struct mafat_value in = {.maker = -1};
-  int n = b->view.n_dims, last = a->view.n_dims - 1;
-  long long inputs = b->view.dims[n - 2 + transposed], filters = b->view.dims[n - 1 - transposed], dims[MAFAT_VIEW_DIMS];
-  if (a->view.dims[last] != inputs || filters > MAFAT_MAX_EXTENT) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "cannot multiply rows of %lld by a matrix of %lld x %lld", a->view.dims[last], inputs, filters);
-  int code = lay_matrix(i, &in, a);
-  const struct mafat_graph_conv conv = {mafat_window_square(1, 1, 0), 1, (int)filters, b, bias, transposed ? MAFAT_ORDER_FILTERS : MAFAT_ORDER_INPUTS, false};
-  static const struct mafat_graph_dims dims_hwc = {3, {MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C}};
-  struct mafat_value flat = {.maker = -1};
-  if (code == MAFAT_OK) code = mafat_graph_convolve(i->g, &flat, &in, &conv, &dims_hwc);
-  memcpy(dims, a->view.dims, sizeof dims);
-  dims[last] = filters;
-  if (code == MAFAT_OK) code = mafat_graph_reshape(i->g, out, &flat, a->view.n_dims, dims);
-  mafat_value_clear(&in);
-  mafat_value_clear(&flat);
-  return code;
-}
-
-/* Of two maps, each with its matrices one after the other along its rows. */
-static int multiply_maps(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *a, const struct mafat_value *b)
-{
-  struct mafat_value x = {.maker = -1}, y = {.maker = -1};
-  long long dims[MAFAT_VIEW_DIMS];
-  int n = a->view.n_dims, code = lay_matrix(i, &x, a);
-  if (code == MAFAT_OK) code = lay_matrix(i, &y, b);
-  if (code == MAFAT_OK && (x.shape.c != y.shape.w || (x.shape.h != y.shape.h && x.shape.h != 1 && y.shape.h != 1)))
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "cannot multiply %d matrices of %d x %d by %d of %d x %d", x.shape.h, x.shape.w, x.shape.c, y.shape.h, y.shape.w, y.shape.c);
-  struct mafat_layer *l = code ? NULL : mafat_graph_begin(i->g, MAFAT_MATMUL, &x);
-  if (l) code = mafat_graph_add_operand(i->g, l, &y);
-  else if (code == MAFAT_OK) code = MAFAT_EUNSUPPORTED;
-  if (code == MAFAT_OK) {
-    l->alpha = 1;
-    code = mafat_graph_end_layer(i->g, l);
-  }
-  const struct mafat_value *longer = b->view.n_dims > n ? b : a;
-  n = longer->view.n_dims;
-  for (int k = 0; k < n; k++) {
-    int ka = k - (n - a->view.n_dims), kb = k - (n - b->view.n_dims);
-    long long da = ka < 0 ? 1 : a->view.dims[ka], db = kb < 0 ? 1 : b->view.dims[kb];
-    dims[k] = k == n - 2 ? da : k == n - 1 ? db : da > db ? da : db;
-  }
-  static const struct mafat_graph_dims dims_hwc = {3, {MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C}};
-  struct mafat_value flat = {.maker = -1};
-  if (code == MAFAT_OK) code = mafat_graph_output_on(i->g, &flat, l, &dims_hwc);
-  if (code == MAFAT_OK) code = mafat_graph_reshape(i->g, out, &flat, n, dims);
-  mafat_value_clear(&x);
-  mafat_value_clear(&y);
-  mafat_value_clear(&flat);
-  return code;
-}
-
-/* A list is a matrix of one row, or of one column; that dimension goes again. */
-static int as_matrix(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v, bool column)
-{
-  if (v->view.n_dims != 1) return mafat_value_copy(i->g, out, v);
-  const long long dims[2] = {column ? v->view.dims[0] : 1, column ? 1 : v->view.dims[0]};
-  return mafat_graph_reshape(i->g, out, v, 2, dims);
-}
-
-static int import_matmul(struct mafat_onnx_importer *i)
-{
-  struct mafat_value a = {.maker = -1}, b = {.maker = -1}, product = {.maker = -1};
-  const struct mafat_value *in_a = mafat_onnx_in(i, 0), *in_b = mafat_onnx_in(i, 1);
-  long long dims[MAFAT_VIEW_DIMS];
-  int n = 0, code = as_matrix(i, &a, in_a, false);
-  if (code == MAFAT_OK) code = as_matrix(i, &b, in_b, true);
-  if (code == MAFAT_OK && mafat_value_is_constant(&b) && b.view.n_dims == 2 && a.form == MAFAT_VALUE_MAP)
-    code = multiply_constant(i, &product, &a, &b, false, NULL);
-  else if (code == MAFAT_OK)
-    code = multiply_maps(i, &product, &a, &b);
-  for (int k = 0; code == MAFAT_OK && k < product.view.n_dims; k++)
-    if (!(k == product.view.n_dims - 2 && in_a->view.n_dims == 1) && !(k == product.view.n_dims - 1 && in_b->view.n_dims == 1)) dims[n++] = product.view.dims[k];
-  if (code == MAFAT_OK) code = mafat_graph_reshape(i->g, mafat_onnx_out(i, 0), &product, n, dims);
-  mafat_value_clear(&a);
-  mafat_value_clear(&b);
-  mafat_value_clear(&product);
-  return code;
-}
-
-static int scale_by(struct mafat_onnx_importer *i, struct mafat_value *v, float factor)
-{
-  struct mafat_value number = {.maker = -1}, scaled = {.maker = -1};
-  if (factor == 1) return MAFAT_OK;
-  int code = mafat_value_make_numbers(i->g, &number, 0, NULL);
-  if (code == MAFAT_OK) *number.numbers = (double)factor;
-  if (code == MAFAT_OK) code = mafat_graph_combine(i->g, &scaled, MAFAT_GRAPH_MUL, v, &number);
-  mafat_value_clear(&number);
-  if (code) return code;
-  mafat_value_clear(v);
-  *v = scaled;
-  return MAFAT_OK;
-}
-
-static int import_gemm(struct mafat_onnx_importer *i)
-{
-  static const int turned[2] = {1, 0};
-  struct mafat_value a = {.maker = -1}, b = {.maker = -1}, c = {.maker = -1}, product = {.maker = -1};
-  const struct mafat_value *in_a = mafat_onnx_in(i, 0), *in_b = mafat_onnx_in(i, 1), *in_c = mafat_onnx_in(i, 2);
-  long long trans_a, trans_b;
-  float alpha, beta;
-  int code = mafat_onnx_int(i, "transA", 0, &trans_a);
-  if (code == MAFAT_OK) code = mafat_onnx_int(i, "transB", 0, &trans_b);
-  if (code == MAFAT_OK) code = mafat_onnx_float(i, "alpha", 1, &alpha);
-  if (code == MAFAT_OK) code = mafat_onnx_float(i, "beta", 1, &beta);
-  if (code == MAFAT_OK && (in_a->view.n_dims != 2 || in_b->view.n_dims != 2)) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected inputs of 2 dimensions");
-  if (code == MAFAT_OK) code = trans_a ? mafat_graph_transpose(i->g, &a, in_a, turned) : mafat_value_copy(i->g, &a, in_a);
-  bool constant = mafat_value_is_constant(in_b) && a.form == MAFAT_VALUE_MAP;
-  if (code == MAFAT_OK) code = trans_b && !constant ? mafat_graph_transpose(i->g, &b, in_b, turned) : mafat_value_copy(i->g, &b, in_b);
-  if (code == MAFAT_OK) code = constant ? multiply_constant(i, &product, &a, &b, trans_b != 0, NULL) : multiply_maps(i, &product, &a, &b);
-  if (code == MAFAT_OK) code = scale_by(i, &product, alpha);
-  if (code == MAFAT_OK && in_c->form != MAFAT_VALUE_NONE) {
-    code = mafat_value_copy(i->g, &c, in_c);
-    if (code == MAFAT_OK) code = scale_by(i, &c, beta);
-    if (code == MAFAT_OK) code = mafat_graph_combine(i->g, mafat_onnx_out(i, 0), MAFAT_GRAPH_ADD, &product, &c);
-  } else if (code == MAFAT_OK) {
-    code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), &product);
-  }
-  mafat_value_clear(&a);
-  mafat_value_clear(&b);
-  mafat_value_clear(&c);
-  mafat_value_clear(&product);
-  return code;
-}
-
 const struct mafat_onnx_operator mafat_onnx_layer_operators[] = {
-    {"Conv", import_conv, 0}, {"ConvTranspose", import_conv_transpose, 0}, {"MaxPool", import_pool, 0}, {"AveragePool", import_pool, 1},
-    {"BatchNormalization", import_batch_norm, 0}, {"MatMul", import_matmul, 0}, {"Gemm", import_gemm, 0}, {NULL, NULL, 0}};
+    {"Conv", import_conv, 0}, {"ConvTranspose", import_conv_transpose, 0}, {"MaxPool", import_pool, 0},
+    {"AveragePool", import_pool, 1}, {"BatchNormalization", import_batch_norm, 0}, {NULL, NULL, 0}};

@@ -4,8 +4,33 @@
 /* ---- of one ---- */
 
 enum unary {
-  RELU, LEAKY_RELU, SIGMOID, TANH, ELU, SELU, CELU, HARD_SIGMOID, HARD_SWISH, SOFTPLUS, SOFTSIGN, THRESHOLDED, MISH, GELU,
-  EXP, LOG, SQRT, RECIPROCAL, ERF, ABS, NEG, CEIL, FLOOR, ROUND, SIGN, SIN, COS
+  RELU,
+  LEAKY_RELU,
+  SIGMOID,
+  TANH,
+  ELU,
+  SELU,
+  CELU,
+  HARD_SIGMOID,
+  HARD_SWISH,
+  SOFTPLUS,
+  SOFTSIGN,
+  THRESHOLDED,
+  MISH,
+  GELU,
+  EXP,
+  LOG,
+  SQRT,
+  RECIPROCAL,
+  ERF,
+  ABS,
+  NEG,
+  CEIL,
+  FLOOR,
+  ROUND,
+  SIGN,
+  SIN,
+  COS
 };
 
 /* Parameters that an operator has, and what they are where the file has none. */
@@ -64,7 +89,8 @@ static int activate_numbers(struct mafat_onnx_importer *i, enum unary which)
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   struct mafat_value *out = mafat_onnx_out(i, 0);
   double *numbers, test = 1;
-  if (!apply(which, &test)) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
+  if (!apply(which, &test))
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
   int code = mafat_value_numbers(i->g, in, 1 << 22, &numbers);
   if (code == MAFAT_OK) code = mafat_value_make_numbers(i->g, out, in->view.n_dims, in->view.dims);
   for (long long k = 0; code == MAFAT_OK && k < mafat_value_elements(in); k++) {
@@ -75,8 +101,14 @@ static int activate_numbers(struct mafat_onnx_importer *i, enum unary which)
   return code;
 }
 
-/* A Sigmoid whose input is also multiplied with it, and goes nowhere else: x * sigmoid(x) is one activation. The Mul is told
- * by its output, which has been made when its turn comes. */
+/* Only by one node, and not yet. */
+static bool can_be_made(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
+{
+  return v && v->makers == 1 && !v->initializer && i->values[v->index].form == MAFAT_VALUE_NONE;
+}
+
+/* A Sigmoid whose input is also multiplied with it, and goes nowhere else: x * sigmoid(x) is one activation. The Mul
+ * is told by its output, which has been made when its turn comes. */
 static const struct mafat_onnx_node *product_of(const struct mafat_onnx_importer *i)
 {
   const struct mafat_onnx_value *x = i->node->inputs[0], *y = i->node->outputs[0];
@@ -84,7 +116,9 @@ static const struct mafat_onnx_node *product_of(const struct mafat_onnx_importer
   if (i->values[x->index].readers != 2 || i->values[y->index].readers != 1) return NULL;
   for (int k = index + 1; k < i->model->n_nodes && k < index + 8; k++) {
     const struct mafat_onnx_node *n = &i->model->nodes[k];
-    if (strcmp(n->op_type, "Mul") != 0 || n->n_inputs != 2 || n->n_outputs != 1 || *n->domain) continue;
+    if (strcmp(n->op_type, "Mul") != 0 || n->n_inputs != 2 || n->n_outputs != 1 || *n->domain ||
+        !can_be_made(i, n->outputs[0]))
+      continue;
     if ((n->inputs[0] == x && n->inputs[1] == y) || (n->inputs[0] == y && n->inputs[1] == x)) return n;
   }
   return NULL;
@@ -126,8 +160,10 @@ static int import_leaky(struct mafat_onnx_importer *i)
 {
   float slope;
   int code = mafat_onnx_float(i, "alpha", .01f, &slope);
-  if (code == MAFAT_OK && mafat_onnx_in(i, 0)->form != MAFAT_VALUE_MAP) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs");
-  return code ? code : mafat_graph_activate(i->g, mafat_onnx_out(i, 0), mafat_onnx_in(i, 0), mafat_activating_sloped(slope));
+  if (code == MAFAT_OK && mafat_onnx_in(i, 0)->form != MAFAT_VALUE_MAP)
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs");
+  return code ? code
+              : mafat_graph_activate(i->g, mafat_onnx_out(i, 0), mafat_onnx_in(i, 0), mafat_activating_sloped(slope));
 }
 
 static int take_bound(struct mafat_onnx_importer *i, const char *name, int index, float otherwise, float *value)
@@ -147,7 +183,8 @@ static int import_clip(struct mafat_onnx_importer *i)
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   int code = take_bound(i, "min", 1, -INFINITY, &clip.a);
   if (code == MAFAT_OK) code = take_bound(i, "max", 2, INFINITY, &clip.b);
-  if (code == MAFAT_OK && in->form != MAFAT_VALUE_MAP) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs");
+  if (code == MAFAT_OK && in->form != MAFAT_VALUE_MAP)
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs");
   if (code) return code;
   if (clip.a == 0 && clip.b == 6) clip.kind = MAFAT_RELU6;
   return mafat_graph_activate(i->g, mafat_onnx_out(i, 0), in, clip);
@@ -156,14 +193,16 @@ static int import_clip(struct mafat_onnx_importer *i)
 /* ---- of several ---- */
 
 /* Before opset 7 the second input's dimensions were those of the first from `axis` on; slopes are of channels. */
-static int align_old(struct mafat_onnx_importer *i, const struct mafat_value *a, const struct mafat_value *b, struct mafat_value *own)
+static int align_old(struct mafat_onnx_importer *i, const struct mafat_value *a, const struct mafat_value *b,
+                     struct mafat_value *own)
 {
   long long axis, dims[MAFAT_VIEW_DIMS];
   bool of_channels = strcmp(i->node->op_type, "PRelu") == 0; /* a slope for each */
   int first, code = mafat_onnx_int(i, "axis", of_channels ? 1 : a->view.n_dims - b->view.n_dims, &axis);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, a->view.n_dims + 1, &first);
   if (code) return code;
-  for (int k = 0; k < a->view.n_dims; k++) dims[k] = k >= first && k - first < b->view.n_dims ? b->view.dims[k - first] : 1;
+  for (int k = 0; k < a->view.n_dims; k++)
+    dims[k] = k >= first && k - first < b->view.n_dims ? b->view.dims[k - first] : 1;
   return mafat_graph_reshape(i->g, own, b, a->view.n_dims, dims);
 }
 
@@ -172,7 +211,8 @@ static int import_binary(struct mafat_onnx_importer *i)
   enum mafat_graph_binary op = (enum mafat_graph_binary)mafat_onnx_variant(i);
   const struct mafat_value *a = mafat_onnx_in(i, 0), *b = mafat_onnx_in(i, 1);
   struct mafat_value own = {.maker = -1}, *out = mafat_onnx_out(i, 0);
-  if (a->form == MAFAT_VALUE_NONE || b->form == MAFAT_VALUE_NONE) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected two inputs");
+  if (a->form == MAFAT_VALUE_NONE || b->form == MAFAT_VALUE_NONE)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected two inputs");
   int code = MAFAT_OK;
   if (i->opset < 7 && a->view.n_dims > b->view.n_dims) {
     code = align_old(i, a, b, &own);
@@ -188,7 +228,8 @@ static int import_many(struct mafat_onnx_importer *i)
 {
   enum mafat_graph_binary op = (enum mafat_graph_binary)mafat_onnx_variant(i);
   struct mafat_value sum = {.maker = -1}, next = {.maker = -1};
-  int n = i->node->n_inputs, code = n < 1 ? mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no input") : mafat_value_copy(i->g, &sum, mafat_onnx_in(i, 0));
+  int n = i->node->n_inputs, code = n < 1 ? mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no input")
+                                          : mafat_value_copy(i->g, &sum, mafat_onnx_in(i, 0));
   for (int k = 1; k < n && code == MAFAT_OK; k++) {
     sum.readers = k == 1 ? mafat_onnx_in(i, 0)->readers : 0;
     code = mafat_graph_combine(i->g, &next, op, &sum, mafat_onnx_in(i, k));
@@ -197,11 +238,7 @@ static int import_many(struct mafat_onnx_importer *i)
     next = (struct mafat_value){.maker = -1};
   }
   if (code == MAFAT_OK && strcmp(i->node->op_type, "Mean") == 0 && n > 1) {
-    struct mafat_value number = {.maker = -1};
-    code = mafat_value_make_numbers(i->g, &number, 0, NULL);
-    if (code == MAFAT_OK) *number.numbers = n;
-    if (code == MAFAT_OK) code = mafat_graph_combine(i->g, &next, MAFAT_GRAPH_DIV, &sum, &number);
-    mafat_value_clear(&number);
+    code = mafat_graph_combine_number(i->g, &next, MAFAT_GRAPH_DIV, &sum, n);
     mafat_value_clear(&sum);
     sum = next;
   }
@@ -211,15 +248,18 @@ static int import_many(struct mafat_onnx_importer *i)
 }
 
 const struct mafat_onnx_operator mafat_onnx_math_operators[] = {
-    {"Relu", import_unary, RELU}, {"Sigmoid", import_unary, SIGMOID}, {"Tanh", import_unary, TANH}, {"Elu", import_unary, ELU},
-    {"Selu", import_unary, SELU}, {"Celu", import_unary, CELU}, {"HardSigmoid", import_unary, HARD_SIGMOID},
-    {"HardSwish", import_unary, HARD_SWISH}, {"Softplus", import_unary, SOFTPLUS}, {"Softsign", import_unary, SOFTSIGN},
-    {"ThresholdedRelu", import_unary, THRESHOLDED}, {"Mish", import_unary, MISH}, {"Gelu", import_unary, GELU}, {"Exp", import_unary, EXP},
-    {"Log", import_unary, LOG}, {"Sqrt", import_unary, SQRT}, {"Reciprocal", import_unary, RECIPROCAL}, {"Erf", import_unary, ERF},
-    {"Abs", import_unary, ABS}, {"Neg", import_unary, NEG}, {"Ceil", import_unary, CEIL}, {"Floor", import_unary, FLOOR},
-    {"Round", import_unary, ROUND}, {"Sign", import_unary, SIGN}, {"Sin", import_unary, SIN}, {"Cos", import_unary, COS},
-    {"LeakyRelu", import_leaky, 0}, {"Clip", import_clip, 0},
-    {"Add", import_binary, MAFAT_GRAPH_ADD}, {"Sub", import_binary, MAFAT_GRAPH_SUB}, {"Mul", import_binary, MAFAT_GRAPH_MUL},
-    {"Div", import_binary, MAFAT_GRAPH_DIV}, {"Pow", import_binary, MAFAT_GRAPH_POW}, {"PRelu", import_binary, MAFAT_GRAPH_PRELU},
-    {"Max", import_many, MAFAT_GRAPH_MAX}, {"Min", import_many, MAFAT_GRAPH_MIN}, {"Sum", import_many, MAFAT_GRAPH_ADD},
-    {"Mean", import_many, MAFAT_GRAPH_ADD}, {NULL, NULL, 0}};
+    {"Relu", import_unary, RELU}, {"Sigmoid", import_unary, SIGMOID}, {"Tanh", import_unary, TANH},
+    {"Elu", import_unary, ELU}, {"Selu", import_unary, SELU}, {"Celu", import_unary, CELU},
+    {"HardSigmoid", import_unary, HARD_SIGMOID}, {"HardSwish", import_unary, HARD_SWISH},
+    {"Softplus", import_unary, SOFTPLUS}, {"Softsign", import_unary, SOFTSIGN},
+    {"ThresholdedRelu", import_unary, THRESHOLDED}, {"Mish", import_unary, MISH}, {"Gelu", import_unary, GELU},
+    {"Exp", import_unary, EXP}, {"Log", import_unary, LOG}, {"Sqrt", import_unary, SQRT},
+    {"Reciprocal", import_unary, RECIPROCAL}, {"Erf", import_unary, ERF}, {"Abs", import_unary, ABS},
+    {"Neg", import_unary, NEG}, {"Ceil", import_unary, CEIL}, {"Floor", import_unary, FLOOR},
+    {"Round", import_unary, ROUND}, {"Sign", import_unary, SIGN}, {"Sin", import_unary, SIN},
+    {"Cos", import_unary, COS}, {"LeakyRelu", import_leaky, 0}, {"Clip", import_clip, 0},
+    {"Add", import_binary, MAFAT_GRAPH_ADD}, {"Sub", import_binary, MAFAT_GRAPH_SUB},
+    {"Mul", import_binary, MAFAT_GRAPH_MUL}, {"Div", import_binary, MAFAT_GRAPH_DIV},
+    {"Pow", import_binary, MAFAT_GRAPH_POW}, {"PRelu", import_binary, MAFAT_GRAPH_PRELU},
+    {"Max", import_many, MAFAT_GRAPH_MAX}, {"Min", import_many, MAFAT_GRAPH_MIN},
+    {"Sum", import_many, MAFAT_GRAPH_ADD}, {"Mean", import_many, MAFAT_GRAPH_ADD}, {NULL, NULL, 0}};

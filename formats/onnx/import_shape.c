@@ -20,7 +20,8 @@ static int import_dropout(struct mafat_onnx_importer *i)
     drops = *training;
     free(training);
   }
-  if (drops != 0 || mafat_onnx_wants(i, 1)) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "is of a network in training");
+  if (drops != 0 || mafat_onnx_wants(i, 1))
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "is of a network in training");
   return import_same(i);
 }
 
@@ -30,35 +31,33 @@ static int import_cast(struct mafat_onnx_importer *i)
   long long to;
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   int code = mafat_onnx_int(i, "to", MAFAT_ONNX_FLOAT, &to);
-  bool whole = to == MAFAT_ONNX_INT64 || to == MAFAT_ONNX_INT32, floats = to == MAFAT_ONNX_FLOAT || to == MAFAT_ONNX_DOUBLE;
+  bool whole = to == MAFAT_ONNX_INT64 || to == MAFAT_ONNX_INT32,
+       floats = to == MAFAT_ONNX_FLOAT || to == MAFAT_ONNX_DOUBLE;
   if (code) return code;
-  if (!whole && !floats) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts to %s: expected float or int64", mafat_onnx_type_name((int)to));
-  if (in->form == MAFAT_VALUE_MAP && whole) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts what is computed to %s", mafat_onnx_type_name((int)to));
+  if (!whole && !floats)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts to %s: expected float or int64",
+                            mafat_onnx_type_name((int)to));
+  if (in->form == MAFAT_VALUE_MAP && whole)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts what is computed to %s", mafat_onnx_type_name((int)to));
   struct mafat_value *out = mafat_onnx_out(i, 0);
   code = mafat_value_copy(i->g, out, in);
-  for (long long k = 0; code == MAFAT_OK && whole && out->form == MAFAT_VALUE_NUMBERS && k < mafat_value_elements(out); k++) out->numbers[k] = trunc(out->numbers[k]);
+  for (long long k = 0; code == MAFAT_OK && whole && out->form == MAFAT_VALUE_NUMBERS && k < mafat_value_elements(out);
+       k++)
+    out->numbers[k] = trunc(out->numbers[k]);
   return code;
 }
 
 static int import_reshape(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0);
-  long long dims[MAFAT_VIEW_DIMS], keep, known = 1, all = mafat_value_elements(in);
-  int n, unknown = -1, code = mafat_onnx_list(i, "shape", 1, MAFAT_VIEW_DIMS, dims, &n);
+  long long dims[MAFAT_VIEW_DIMS], keep;
+  int n, code = mafat_onnx_list(i, "shape", 1, MAFAT_VIEW_DIMS, dims, &n);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "allowzero", 0, &keep);
   if (code) return code;
   if (n < 0) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no shape");
-  for (int k = 0; k < n; k++) {
+  for (int k = 0; k < n; k++)
     if (dims[k] == 0 && !keep && k < in->view.n_dims) dims[k] = in->view.dims[k];
-    if (dims[k] == -1 && unknown < 0) unknown = k;
-    else if (dims[k] < 1 || __builtin_mul_overflow(known, dims[k], &known))
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute shape: dimension %d is %lld", k, dims[k]);
-  }
-  if (unknown >= 0) {
-    if (all % known) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "cannot divide %lld elements by %lld", all, known);
-    dims[unknown] = all / known;
-  }
-  return mafat_graph_reshape(i->g, mafat_onnx_out(i, 0), in, n, dims);
+  return mafat_graph_reshape_open(i->g, mafat_onnx_out(i, 0), in, n, dims);
 }
 
 static int import_flatten(struct mafat_onnx_importer *i)
@@ -67,7 +66,8 @@ static int import_flatten(struct mafat_onnx_importer *i)
   long long axis, dims[2] = {1, 1};
   int n = in->view.n_dims, code = mafat_onnx_int(i, "axis", 1, &axis);
   if (code) return code;
-  if (axis < -n || axis > n) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute axis: expected %d to %d, found %lld", -n, n, axis);
+  if (axis < -n || axis > n)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute axis: expected %d to %d, found %lld", -n, n, axis);
   if (axis < 0) axis += n;
   for (int k = 0; k < n; k++) dims[k >= axis] *= in->view.dims[k];
   return mafat_graph_reshape(i->g, mafat_onnx_out(i, 0), in, 2, dims);
@@ -82,7 +82,8 @@ static int import_squeeze(struct mafat_onnx_importer *i)
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
     if ((code = mafat_onnx_axis(i, axes[k], in->view.n_dims, &axis))) break;
     gone[axis] = true;
-    if (in->view.dims[axis] != 1) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d is %lld: expected 1", axis, in->view.dims[axis]);
+    if (in->view.dims[axis] != 1)
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d is %lld: expected 1", axis, in->view.dims[axis]);
   }
   if (code) return code;
   for (int k = 0; k < in->view.n_dims; k++)
@@ -97,7 +98,9 @@ static int import_unsqueeze(struct mafat_onnx_importer *i)
   bool new[MAFAT_VIEW_DIMS] = {false};
   int n, axis, next = 0, code = mafat_onnx_list(i, "axes", 1, MAFAT_VIEW_DIMS, axes, &n);
   if (code) return code;
-  if (n < 0 || in->view.n_dims + n > MAFAT_VIEW_DIMS) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute axes: expected up to %d dimensions in all", MAFAT_VIEW_DIMS);
+  if (n < 0 || in->view.n_dims + n > MAFAT_VIEW_DIMS)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute axes: expected up to %d dimensions in all",
+                            MAFAT_VIEW_DIMS);
   int all = in->view.n_dims + n;
   for (int k = 0; k < n; k++) {
     if ((code = mafat_onnx_axis(i, axes[k], all, &axis))) return code;
@@ -113,9 +116,11 @@ static int import_transpose(struct mafat_onnx_importer *i)
   const struct mafat_value *in = mafat_onnx_in(i, 0);
   long long perm[MAFAT_VIEW_DIMS];
   bool seen[MAFAT_VIEW_DIMS] = {false};
-  int n, order[MAFAT_VIEW_DIMS] = {0}, n_dims = in->view.n_dims, code = mafat_onnx_ints(i, "perm", MAFAT_VIEW_DIMS, perm, &n);
+  int n, order[MAFAT_VIEW_DIMS] = {0}, n_dims = in->view.n_dims,
+         code = mafat_onnx_ints(i, "perm", MAFAT_VIEW_DIMS, perm, &n);
   if (code) return code;
-  if (n >= 0 && n != n_dims) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute perm: expected %d numbers, found %d", n_dims, n);
+  if (n >= 0 && n != n_dims)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute perm: expected %d numbers, found %d", n_dims, n);
   for (int k = 0; k < n_dims; k++) {
     if ((code = mafat_onnx_axis(i, n < 0 ? n_dims - 1 - k : perm[k], n_dims, &order[k]))) return code;
     if (seen[order[k]]) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute perm names %d twice", order[k]);
@@ -131,7 +136,8 @@ static int import_concat(struct mafat_onnx_importer *i)
   const struct mafat_value *in[MAFAT_MAX_OPERANDS];
   long long axis;
   int dim, n = i->node->n_inputs, code = mafat_onnx_int(i, "axis", 1, &axis);
-  if (n < 1 || n > MAFAT_MAX_OPERANDS) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to %d inputs, found %d", MAFAT_MAX_OPERANDS, n);
+  if (n < 1 || n > MAFAT_MAX_OPERANDS)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to %d inputs, found %d", MAFAT_MAX_OPERANDS, n);
   for (int k = 0; k < n; k++) in[k] = mafat_onnx_in(i, k);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in[0]->view.n_dims, &dim);
   return code ? code : mafat_graph_concat(i->g, mafat_onnx_out(i, 0), in, n, dim);
@@ -148,9 +154,12 @@ static int import_split(struct mafat_onnx_importer *i)
   if (code) return code;
   long long all = in->view.dims[dim], each = (all + n_parts - 1) / n_parts;
   for (int k = 0; n < 0 && k < n_parts; k++) sizes[k] = k < n_parts - 1 ? each : all - each * (n_parts - 1);
-  if (n >= 0 && n != n_parts) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d sizes, one for each output, found %d", n_parts, n);
+  if (n >= 0 && n != n_parts)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d sizes, one for each output, found %d", n_parts, n);
   for (int k = 0; k < n_parts && code == MAFAT_OK; first += sizes[k++]) {
-    if (sizes[k] < 1 || sizes[k] > all - first) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "part %d has %lld of %lld elements along axis %d", k, sizes[k], all, dim);
+    if (sizes[k] < 1 || sizes[k] > all - first)
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "part %d has %lld of %lld elements along axis %d", k, sizes[k],
+                              all, dim);
     if (i->node->outputs[k]) code = mafat_graph_slice(i->g, mafat_onnx_out(i, k), in, dim, first, sizes[k], 1);
   }
   return code;
@@ -163,7 +172,8 @@ struct slice {
 /* As NumPy has it: negative places count from the end, those outside end there. */
 static int find_slice(struct mafat_onnx_importer *i, struct slice s, long long extent, long long *first, long long *n)
 {
-  if (s.step == 0 || s.step == LLONG_MIN) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "slices with a step of %lld", s.step);
+  if (s.step == 0 || s.step == LLONG_MIN)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "slices with a step of %lld", s.step);
   long long least = s.step > 0 ? 0 : -1, most = s.step > 0 ? extent : extent - 1;
   if (s.start < 0) s.start += extent;
   if (s.end < 0) s.end = s.end < -extent ? -1 - (s.step > 0) : s.end + extent;
@@ -185,8 +195,10 @@ static int import_slice(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_list(i, "axes", 3, MAFAT_VIEW_DIMS, axes, &n_axes);
   if (code == MAFAT_OK) code = mafat_onnx_list(i, "steps", 4, MAFAT_VIEW_DIMS, steps, &n_steps);
   if (code) return code;
-  if (n < 0 || n_ends != n || (n_axes >= 0 && n_axes != n) || (n_steps >= 0 && n_steps != n) || (n_axes < 0 && n > in->view.n_dims))
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected as many starts, ends, axes and steps, found %d, %d, %d, %d", n, n_ends, n_axes, n_steps);
+  if (n < 0 || n_ends != n || (n_axes >= 0 && n_axes != n) || (n_steps >= 0 && n_steps != n) ||
+      (n_axes < 0 && n > in->view.n_dims))
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected as many starts, ends, axes and steps, found %d, %d, %d, %d",
+                            n, n_ends, n_axes, n_steps);
   struct mafat_value at = {.maker = -1}, next = {.maker = -1};
   code = mafat_value_copy(i->g, &at, in);
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
@@ -212,7 +224,8 @@ static int import_pad(struct mafat_onnx_importer *i)
   long long pads[2 * MAFAT_VIEW_DIMS];
   const char *mode;
   float fill;
-  int n, code = mafat_onnx_list(i, mafat_onnx_attribute(i->node, "paddings") ? "paddings" : "pads", 1, 2 * MAFAT_VIEW_DIMS, pads, &n);
+  int n, code = mafat_onnx_list(i, mafat_onnx_attribute(i->node, "paddings") ? "paddings" : "pads", 1,
+                                2 * MAFAT_VIEW_DIMS, pads, &n);
   if (code == MAFAT_OK) code = mafat_onnx_string(i, "mode", "constant", &mode);
   if (code == MAFAT_OK) code = mafat_onnx_float(i, "value", 0, &fill);
   if (code) return code;
@@ -223,13 +236,18 @@ static int import_pad(struct mafat_onnx_importer *i)
     free(number);
   }
   if (mafat_onnx_has(i, 3)) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "pads with axes are not run");
-  enum mafat_outside outside = strcmp(mode, "reflect") == 0 ? MAFAT_OUTSIDE_REFLECT : strcmp(mode, "edge") == 0 ? MAFAT_OUTSIDE_EDGE : MAFAT_OUTSIDE_FILL;
+  enum mafat_outside outside = strcmp(mode, "reflect") == 0 ? MAFAT_OUTSIDE_REFLECT
+                               : strcmp(mode, "edge") == 0  ? MAFAT_OUTSIDE_EDGE
+                                                            : MAFAT_OUTSIDE_FILL;
   if (outside == MAFAT_OUTSIDE_FILL && strcmp(mode, "constant") != 0)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute mode: expected constant, reflect or edge, found '%.40s'", mode);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "attribute mode: expected constant, reflect or edge, found '%.40s'", mode);
   if ((code = mafat_onnx_map(i, 0, &own, &in))) return code;
-  if (n != 2 * in->view.n_dims) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d pads, found %d", 2 * in->view.n_dims, n);
+  if (n != 2 * in->view.n_dims)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d pads, found %d", 2 * in->view.n_dims, n);
   for (int k = 0; k < n && code == MAFAT_OK; k++)
-    if (pads[k] > MAFAT_MAX_EXTENT || pads[k] < -MAFAT_MAX_EXTENT) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "pads by %lld", pads[k]);
+    if (pads[k] > MAFAT_MAX_EXTENT || pads[k] < -MAFAT_MAX_EXTENT)
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "pads by %lld", pads[k]);
   if (code == MAFAT_OK) code = mafat_graph_pad(i->g, mafat_onnx_out(i, 0), in, pads, pads + n / 2, outside, fill);
   mafat_value_clear(&own);
   return code;
@@ -297,13 +315,18 @@ static int import_constant(struct mafat_onnx_importer *i)
   struct mafat_value *out = mafat_onnx_out(i, 0);
   if (a && a->type == MAFAT_ONNX_ATTRIBUTE_TENSOR) return mafat_onnx_constant(i, out, a->as.t);
   const struct mafat_onnx_attribute *list = i->node->n_attributes == 1 ? i->node->attributes : NULL;
-  bool ints = list && list->type == MAFAT_ONNX_ATTRIBUTE_INTS, floats = list && list->type == MAFAT_ONNX_ATTRIBUTE_FLOATS;
+  bool ints = list && list->type == MAFAT_ONNX_ATTRIBUTE_INTS,
+       floats = list && list->type == MAFAT_ONNX_ATTRIBUTE_FLOATS;
   bool one = list && (list->type == MAFAT_ONNX_ATTRIBUTE_INT || list->type == MAFAT_ONNX_ATTRIBUTE_FLOAT);
-  if (!ints && !floats && !one) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected an attribute value of numbers");
+  if (!ints && !floats && !one)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected an attribute value of numbers");
   long long n = one ? 1 : list->n;
   int code = mafat_value_make_numbers(i->g, out, !one, &n);
   for (int k = 0; k < n && code == MAFAT_OK; k++)
-    out->numbers[k] = ints ? (double)list->as.ints[k] : floats ? (double)list->as.floats[k] : list->type == MAFAT_ONNX_ATTRIBUTE_INT ? (double)list->as.i : (double)list->as.f;
+    out->numbers[k] = ints                                     ? (double)list->as.ints[k]
+                      : floats                                 ? (double)list->as.floats[k]
+                      : list->type == MAFAT_ONNX_ATTRIBUTE_INT ? (double)list->as.i
+                                                               : (double)list->as.f;
   return code;
 }
 
@@ -314,11 +337,14 @@ static int import_fill(struct mafat_onnx_importer *i)
   long long dims[MAFAT_VIEW_DIMS], n = 1;
   double value = 0;
   int n_dims, code = mafat_value_integers(i->g, mafat_onnx_in(i, 0), MAFAT_VIEW_DIMS, dims, &n_dims);
-  if (code == MAFAT_OK && a && a->type == MAFAT_ONNX_ATTRIBUTE_TENSOR) code = mafat_onnx_tensor_doubles(i->model, a->as.t, 0, 1, &value, i->g->d);
+  if (code == MAFAT_OK && a && a->type == MAFAT_ONNX_ATTRIBUTE_TENSOR)
+    code = mafat_onnx_tensor_doubles(i->model, a->as.t, 0, 1, &value, i->g->d);
   for (int k = 0; k < n_dims && code == MAFAT_OK; k++)
-    if (dims[k] < 1 || __builtin_mul_overflow(n, dims[k], &n) || n >= 1LL << 38) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d is %lld", k, dims[k]);
+    if (dims[k] < 1 || __builtin_mul_overflow(n, dims[k], &n) || n >= 1LL << 38)
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d is %lld", k, dims[k]);
   if (code) return code;
-  *out = (struct mafat_value){.form = MAFAT_VALUE_PLACE, .maker = -1, .place = mafat_constant_fill((float)value, (uint64_t)n)};
+  *out = (struct mafat_value){
+      .form = MAFAT_VALUE_PLACE, .maker = -1, .place = mafat_constant_fill((float)value, (uint64_t)n)};
   mafat_view_linear(&out->view, n_dims, dims, MAFAT_AXIS_NUMBERS);
   for (int k = 0; k < out->view.n_atoms; k++) out->view.atoms[k].step = 0; /* all are the same */
   out->place.n = 1;
@@ -347,9 +373,10 @@ static int import_expand(struct mafat_onnx_importer *i)
 }
 
 const struct mafat_onnx_operator mafat_onnx_shape_operators[] = {
-    {"Identity", import_same, 0}, {"Dropout", import_dropout, 0}, {"Cast", import_cast, 0}, {"Reshape", import_reshape, 0},
-    {"Flatten", import_flatten, 0}, {"Squeeze", import_squeeze, 0}, {"Unsqueeze", import_unsqueeze, 0},
-    {"Transpose", import_transpose, 0}, {"Concat", import_concat, 0}, {"Split", import_split, 0}, {"Slice", import_slice, 0},
-    {"Pad", import_pad, 0}, {"DepthToSpace", import_blocks, 1}, {"SpaceToDepth", import_blocks, 0}, {"Shape", import_shape_of, 0},
-    {"Size", import_size_of, 0}, {"Constant", import_constant, 0}, {"ConstantOfShape", import_fill, 0}, {"Expand", import_expand, 0},
-    {NULL, NULL, 0}};
+    {"Identity", import_same, 0}, {"Dropout", import_dropout, 0}, {"Cast", import_cast, 0},
+    {"Reshape", import_reshape, 0}, {"Flatten", import_flatten, 0}, {"Squeeze", import_squeeze, 0},
+    {"Unsqueeze", import_unsqueeze, 0}, {"Transpose", import_transpose, 0}, {"Concat", import_concat, 0},
+    {"Split", import_split, 0}, {"Slice", import_slice, 0}, {"Pad", import_pad, 0},
+    {"DepthToSpace", import_blocks, 1}, {"SpaceToDepth", import_blocks, 0}, {"Shape", import_shape_of, 0},
+    {"Size", import_size_of, 0}, {"Constant", import_constant, 0}, {"ConstantOfShape", import_fill, 0},
+    {"Expand", import_expand, 0}, {NULL, NULL, 0}};

@@ -1,4 +1,5 @@
-/* What the functions share that import operators (import_*.c): the node at hand, its inputs as values, its attributes. */
+/* What the functions share that import operators (import_*.c): the node at hand, its inputs as values, its
+ * attributes. */
 #ifndef MAFAT_FORMATS_ONNX_IMPORTER_H
 #define MAFAT_FORMATS_ONNX_IMPORTER_H
 
@@ -28,8 +29,8 @@ struct mafat_onnx_operator {
 };
 
 /* Ended by one without a name. */
-extern const struct mafat_onnx_operator mafat_onnx_shape_operators[], mafat_onnx_math_operators[], mafat_onnx_layer_operators[],
-    mafat_onnx_channel_operators[];
+extern const struct mafat_onnx_operator mafat_onnx_shape_operators[], mafat_onnx_math_operators[],
+    mafat_onnx_layer_operators[], mafat_onnx_matrix_operators[], mafat_onnx_channel_operators[];
 
 int mafat_onnx_variant(const struct mafat_onnx_importer *i);
 
@@ -47,13 +48,16 @@ int mafat_onnx_string(const struct mafat_onnx_importer *i, const char *name, con
 /* At most `most` of a list; *n is -1 where there is none. */
 int mafat_onnx_ints(const struct mafat_onnx_importer *i, const char *name, int most, long long *values, int *n);
 /* A list that is an attribute of older files, and input `index` of newer ones. */
-int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int index, int most, long long *values, int *n);
+int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int index, int most, long long *values,
+                    int *n);
 /* From -n_dims to n_dims - 1. */
 int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_dims, int *out);
 
 /* A tensor of the file. Floats stay where they are; other numbers are of shapes and the like, and few. */
-int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_onnx_tensor *t);
+int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value *out,
+                        const struct mafat_onnx_tensor *t);
 /* A map: constants become one. *own is the caller's to clear; *in is it, or the input itself. */
-int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_value *own, const struct mafat_value **in);
+int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_value *own,
+                   const struct mafat_value **in);
 
 #endif

@@ -50,37 +50,34 @@ int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_
   return code;
 }
 
-int mafat_tflite_map(const struct mafat_tflite_importer *i, int index, struct mafat_value *own, const struct mafat_value **in)
+int mafat_tflite_map(const struct mafat_tflite_importer *i, int index, struct mafat_value *own,
+                     const struct mafat_value **in)
 {
-  const struct mafat_value *v = mafat_tflite_in(i, index);
-  int axes[MAFAT_VIEW_DIMS];
-  *own = (struct mafat_value){.maker = -1};
-  *in = v;
-  if (v->form == MAFAT_VALUE_MAP) return MAFAT_OK;
-  if (v->form == MAFAT_VALUE_NONE) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", index);
-  mafat_graph_usual_axes(v->view.n_dims, axes);
-  *in = own;
-  return mafat_graph_constant_map(i->g, own, v, axes);
+  *in = mafat_tflite_in(i, index);
+  return mafat_graph_need_map(i->g, index, own, in);
 }
 
 int mafat_tflite_list(const struct mafat_tflite_importer *i, int index, int most, long long *values, int *n)
 {
   *n = 0;
-  if (mafat_tflite_in(i, index)->form == MAFAT_VALUE_NONE) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", index);
+  if (mafat_tflite_in(i, index)->form == MAFAT_VALUE_NONE)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", index);
   return mafat_value_integers(i->g, mafat_tflite_in(i, index), most, values, n);
 }
 
 int mafat_tflite_dim(const struct mafat_tflite_importer *i, const char *name, long long axis, int n_dims, int *out)
 {
   if (axis < -n_dims || axis >= n_dims)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "%s: expected a dimension from %d to %d, found %lld", name, -n_dims, n_dims - 1, axis);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "%s: expected a dimension from %d to %d, found %lld", name, -n_dims,
+                            n_dims - 1, axis);
   *out = (int)(axis < 0 ? axis + n_dims : axis);
   return MAFAT_OK;
 }
 
 /* ---- tensors ---- */
 
-static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to, struct mafat_diagnostic *d)
+static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to,
+                        struct mafat_diagnostic *d)
 {
   const struct mafat_tflite_importer *i = context;
   for (uint64_t k = 0; k < n; k++) {
@@ -158,7 +155,7 @@ static int input_axes(const struct mafat_tflite_importer *i, int tensor, int n_d
   int64_t perm[MAFAT_TFLITE_MAX_RANK];
   int usual[MAFAT_VIEW_DIMS], n = 0, n_found = 0, code = MAFAT_OK;
   const struct mafat_tflite_operator *found = NULL;
-  mafat_graph_usual_axes(n_dims, usual);
+  mafat_view_usual_axes(n_dims, usual);
   memcpy(axes, usual, (size_t)n_dims * sizeof *axes);
   for (int k = 0; k < i->model->n_operators; k++) {
     const struct mafat_tflite_operator *o = &i->model->operators[k];
@@ -166,7 +163,9 @@ static int input_axes(const struct mafat_tflite_importer *i, int tensor, int n_d
     found = o;
     n_found++;
   }
-  if (!found || n_found != i->slots[tensor].readers || found->inputs[1] < 0 || !i->model->tensors[found->inputs[1]].constant) return MAFAT_OK;
+  if (!found || n_found != i->slots[tensor].readers || found->inputs[1] < 0 ||
+      !i->model->tensors[found->inputs[1]].constant)
+    return MAFAT_OK;
   code = mafat_tflite_ints(i->model, i->file, found->inputs[1], MAFAT_TFLITE_MAX_RANK, perm, &n, i->g->d);
   for (int k = 0; k < n && n == n_dims; k++)
     if (perm[k] >= 0 && perm[k] < n_dims) axes[perm[k]] = usual[k];
@@ -179,11 +178,13 @@ static int make_input(const struct mafat_tflite_importer *i, int index)
   const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
   long long dims[MAFAT_TFLITE_MAX_RANK];
   if (t->type != MAFAT_TFLITE_FLOAT32 && t->type != MAFAT_TFLITE_INT32 && t->type != MAFAT_TFLITE_INT64)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s is of type %s: expected FLOAT32; quantized models are not run by this version",
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "input %s is of type %s: expected FLOAT32; quantized models are not run by this version",
                             t->name, mafat_tflite_type_name((int)t->type));
   take_dims(t, dims);
   for (int k = 0; k < t->rank; k++)
-    if (dims[k] < 1) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s: dimension %d is %lld", t->name, k, dims[k]);
+    if (dims[k] < 1)
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s: dimension %d is %lld", t->name, k, dims[k]);
   int code = mafat_tflite_make(i, tensor);
   if (code == MAFAT_OK) code = input_axes(i, tensor, t->rank, axes);
   if (code == MAFAT_OK) code = mafat_graph_input(i->g, index, i->slots[tensor].value, t->rank, dims, axes);
@@ -198,7 +199,8 @@ static int make_outputs(const struct mafat_tflite_importer *i)
   i->g->operator_name = NULL;
   for (int k = 0; k < i->model->n_outputs && code == MAFAT_OK; k++) {
     int tensor = i->model->outputs[k];
-    if (i->model->tensors[tensor].constant || !i->slots[tensor].value || i->slots[tensor].value->form != MAFAT_VALUE_MAP)
+    if (i->model->tensors[tensor].constant || !i->slots[tensor].value ||
+        i->slots[tensor].value->form != MAFAT_VALUE_MAP)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "output %s is a constant", i->model->tensors[tensor].name);
     code = mafat_graph_name_output(i->g, i->model->tensors[tensor].name, i->slots[tensor].value);
   }
@@ -209,7 +211,8 @@ static int make_outputs(const struct mafat_tflite_importer *i)
 
 static bool takes_pads(const struct mafat_tflite_operator *o)
 {
-  return (o->code == MAFAT_TFLITE_CONV_2D || o->code == MAFAT_TFLITE_DEPTHWISE_CONV_2D) && o->options.window.padding == MAFAT_TFLITE_VALID;
+  return (o->code == MAFAT_TFLITE_CONV_2D || o->code == MAFAT_TFLITE_DEPTHWISE_CONV_2D) &&
+         o->options.window.padding == MAFAT_TFLITE_VALID;
 }
 
 static void count_readers(const struct mafat_tflite_importer *i)
@@ -229,8 +232,9 @@ static void count_readers(const struct mafat_tflite_importer *i)
 
 static const struct mafat_tflite_row *find_row(int code)
 {
-  static const struct mafat_tflite_row *const tables[] = {mafat_tflite_layer_rows, mafat_tflite_shape_rows, mafat_tflite_part_rows,
-                                                          mafat_tflite_math_rows, mafat_tflite_channel_rows};
+  static const struct mafat_tflite_row *const tables[] = {mafat_tflite_layer_rows, mafat_tflite_shape_rows,
+                                                          mafat_tflite_part_rows, mafat_tflite_math_rows,
+                                                          mafat_tflite_channel_rows};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const struct mafat_tflite_row *r = tables[t]; r->import; r++)
       if (r->code == code) return r;
@@ -250,9 +254,11 @@ static int check_types(const struct mafat_tflite_importer *i)
     if (tensor < 0) continue;
     const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
     bool whole = t->type == MAFAT_TFLITE_INT32 || t->type == MAFAT_TFLITE_INT64 || t->type == MAFAT_TFLITE_BOOL;
-    if (t->variable) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s keeps its value from run to run: not run", t->name);
+    if (t->variable)
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s keeps its value from run to run: not run", t->name);
     if (t->type != MAFAT_TFLITE_FLOAT32 && !whole)
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s is %s: quantized operators are not run by this version", t->name,
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                              "tensor %s is %s: quantized operators are not run by this version", t->name,
                               mafat_tflite_type_name((int)t->type));
   }
   return MAFAT_OK;
@@ -290,7 +296,8 @@ static int import_operator(struct mafat_tflite_importer *i, int index)
   int code = check_types(i);
   if (code == MAFAT_OK && !row) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
   if (code == MAFAT_OK && i->o->n_inputs < row->n_inputs)
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at least %d inputs, found %d", row->n_inputs, i->o->n_inputs);
+    code =
+        mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at least %d inputs, found %d", row->n_inputs, i->o->n_inputs);
   for (int k = 0; code == MAFAT_OK && k < row->n_inputs; k++)
     if (i->o->inputs[k] < 0) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", k);
   if (code == MAFAT_OK) code = make_ready(i);
@@ -309,14 +316,17 @@ static int import(struct mafat_tflite_importer *i)
   return code ? code : make_outputs(i);
 }
 
-int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *model, struct mafat_model_file *file, struct mafat_diagnostic *d)
+int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *model, struct mafat_model_file *file,
+                         struct mafat_diagnostic *d)
 {
   enum { LAYERS_OF_AN_OPERATOR = 3, MORE = 64 };
   struct mafat_tflite_importer i = {.model = model, .file = file};
-  int most = model->n_operators > MAFAT_MAX_LAYERS ? MAFAT_MAX_LAYERS : LAYERS_OF_AN_OPERATOR * model->n_operators + MORE;
+  int most =
+      model->n_operators > MAFAT_MAX_LAYERS ? MAFAT_MAX_LAYERS : LAYERS_OF_AN_OPERATOR * model->n_operators + MORE;
   *out = NULL;
   if (model->n_inputs < 1 || model->n_inputs > MAFAT_MAX_OPERANDS)
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected 1 to %d inputs, found %d", file->path, MAFAT_MAX_OPERANDS, model->n_inputs);
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected 1 to %d inputs, found %d", file->path, MAFAT_MAX_OPERANDS,
+                      model->n_inputs);
   int code = mafat_graph_open(&i.g, file->path, most, model->n_inputs, d);
   if (code) return code;
   i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
@@ -324,10 +334,7 @@ int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *
   code = i.slots ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
   for (int t = 0; i.slots && t < model->n_tensors; t++) drop_value(&i.slots[t]);
   free(i.slots);
-  if (code == MAFAT_OK) return mafat_graph_finish(out, &i.g);
-  if (i.g->code) code = i.g->code;
-  mafat_graph_close(&i.g);
-  return code;
+  return mafat_graph_finish(out, &i.g, code);
 }
 
 int mafat_tflite_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d)

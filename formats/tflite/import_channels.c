@@ -13,16 +13,6 @@ static int normalize_last(struct mafat_tflite_importer *i, const struct mafat_va
   return mafat_graph_normalize_over(i->g, mafat_tflite_out(i, 0), in, over, how);
 }
 
-static int scale_by(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in, float factor)
-{
-  struct mafat_value number = {.maker = -1};
-  int code = mafat_value_make_numbers(i->g, &number, 0, NULL);
-  if (code == MAFAT_OK) *number.numbers = (double)factor;
-  if (code == MAFAT_OK) code = mafat_graph_combine(i->g, out, MAFAT_GRAPH_MUL, in, &number);
-  mafat_value_clear(&number);
-  return code;
-}
-
 static int import_softmax(struct mafat_tflite_importer *i)
 {
   struct mafat_value own, scaled = {.maker = -1};
@@ -32,10 +22,11 @@ static int import_softmax(struct mafat_tflite_importer *i)
   if (code == MAFAT_OK && !(beta > 0 && isfinite(beta)))
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "beta: expected a number above 0, found %g", (double)beta);
   if (code == MAFAT_OK && beta != 1) {
-    code = scale_by(i, &scaled, in, beta);
+    code = mafat_graph_combine_number(i->g, &scaled, MAFAT_GRAPH_MUL, in, (double)beta);
     in = &scaled;
   }
-  if (code == MAFAT_OK) code = normalize_last(i, in, (struct mafat_normalize){(enum mafat_normalize_how)mafat_tflite_variant(i), 0});
+  if (code == MAFAT_OK)
+    code = normalize_last(i, in, (struct mafat_normalize){(enum mafat_normalize_how)mafat_tflite_variant(i), 0});
   mafat_value_clear(&own);
   mafat_value_clear(&scaled);
   return code;
@@ -74,7 +65,8 @@ static int import_reduce(struct mafat_tflite_importer *i)
   int code = mafat_tflite_map(i, 0, &own, &in);
   if (code == MAFAT_OK) code = take_over(i, in, over);
   if (code == MAFAT_OK)
-    code = mafat_graph_reduce(i->g, mafat_tflite_out(i, 0), in, over, (struct mafat_reduce){.how = (enum mafat_reduction)mafat_tflite_variant(i)},
+    code = mafat_graph_reduce(i->g, mafat_tflite_out(i, 0), in, over,
+                              (struct mafat_reduce){.how = (enum mafat_reduction)mafat_tflite_variant(i)},
                               i->o->options.keep_dims);
   mafat_value_clear(&own);
   return code;
@@ -92,7 +84,8 @@ static int import_arg(struct mafat_tflite_importer *i)
   if (code == MAFAT_OK) code = mafat_tflite_dim(i, "axis", axis, in->view.n_dims, &dim);
   if (code == MAFAT_OK) {
     over[dim] = true;
-    code = mafat_graph_reduce(i->g, mafat_tflite_out(i, 0), in, over, (struct mafat_reduce){.how = MAFAT_REDUCE_ARG_MAX}, false);
+    code = mafat_graph_reduce(i->g, mafat_tflite_out(i, 0), in, over,
+                              (struct mafat_reduce){.how = MAFAT_REDUCE_ARG_MAX}, false);
   }
   mafat_value_clear(&own);
   return code;
@@ -107,9 +100,12 @@ static int import_gather(struct mafat_tflite_importer *i)
   int dim, code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, in->view.n_dims, &dim);
   if (code) return code;
   if (i->o->options.axis.batch_dims)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "batch_dims: expected 0, found %d", i->o->options.axis.batch_dims);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "batch_dims: expected 0, found %d",
+                            i->o->options.axis.batch_dims);
   if (mafat_value_is_constant(places)) return mafat_graph_gather(i->g, out, in, places, dim);
-  if (dim != 0) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "axis: expected 0 where places are computed in runs, found %d", dim);
+  if (dim != 0)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "axis: expected 0 where places are computed in runs, found %d",
+                            dim);
   return mafat_graph_look_up(i->g, out, in, places);
 }
 
@@ -156,7 +152,8 @@ static int import_resize(struct mafat_tflite_importer *i)
   const struct mafat_value *in;
   int code = mafat_tflite_map(i, 0, &own, &in);
   if (code == MAFAT_OK && (in->view.n_dims != 4 || in->view.dims[0] != 1))
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected an input of 4 dimensions, the first of them 1, found %d", in->view.n_dims);
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "expected an input of 4 dimensions, the first of them 1, found %d", in->view.n_dims);
   if (code == MAFAT_OK) code = mafat_graph_lay(i->g, &laid, in, axes);
   if (code == MAFAT_OK) code = resize(i, &laid);
   mafat_value_clear(&own);
@@ -164,15 +161,16 @@ static int import_resize(struct mafat_tflite_importer *i)
   return code;
 }
 
-const struct mafat_tflite_row mafat_tflite_channel_rows[] = {{MAFAT_TFLITE_SOFTMAX, import_softmax, 1, MAFAT_NORMALIZE_SOFTMAX},
-                                                             {MAFAT_TFLITE_LOG_SOFTMAX, import_softmax, 1, MAFAT_NORMALIZE_LOG_SOFTMAX},
-                                                             {MAFAT_TFLITE_L2_NORMALIZATION, import_l2, 1, 0},
-                                                             {MAFAT_TFLITE_MEAN, import_reduce, 2, MAFAT_REDUCE_MEAN},
-                                                             {MAFAT_TFLITE_SUM, import_reduce, 2, MAFAT_REDUCE_SUM},
-                                                             {MAFAT_TFLITE_REDUCE_MAX, import_reduce, 2, MAFAT_REDUCE_MAX},
-                                                             {MAFAT_TFLITE_REDUCE_MIN, import_reduce, 2, MAFAT_REDUCE_MIN},
-                                                             {MAFAT_TFLITE_ARG_MAX, import_arg, 2, 0},
-                                                             {MAFAT_TFLITE_GATHER, import_gather, 2, 0},
-                                                             {MAFAT_TFLITE_RESIZE_BILINEAR, import_resize, 2, 0},
-                                                             {MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, import_resize, 2, 1},
-                                                             {0, NULL, 0, 0}};
+const struct mafat_tflite_row mafat_tflite_channel_rows[] = {
+    {MAFAT_TFLITE_SOFTMAX, import_softmax, 1, MAFAT_NORMALIZE_SOFTMAX},
+    {MAFAT_TFLITE_LOG_SOFTMAX, import_softmax, 1, MAFAT_NORMALIZE_LOG_SOFTMAX},
+    {MAFAT_TFLITE_L2_NORMALIZATION, import_l2, 1, 0},
+    {MAFAT_TFLITE_MEAN, import_reduce, 2, MAFAT_REDUCE_MEAN},
+    {MAFAT_TFLITE_SUM, import_reduce, 2, MAFAT_REDUCE_SUM},
+    {MAFAT_TFLITE_REDUCE_MAX, import_reduce, 2, MAFAT_REDUCE_MAX},
+    {MAFAT_TFLITE_REDUCE_MIN, import_reduce, 2, MAFAT_REDUCE_MIN},
+    {MAFAT_TFLITE_ARG_MAX, import_arg, 2, 0},
+    {MAFAT_TFLITE_GATHER, import_gather, 2, 0},
+    {MAFAT_TFLITE_RESIZE_BILINEAR, import_resize, 2, 0},
+    {MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, import_resize, 2, 1},
+    {0, NULL, 0, 0}};

@@ -15,8 +15,9 @@ static int take_map(struct mafat_tflite_importer *i, int index, struct mafat_val
   int code = mafat_tflite_map(i, index, &constant, &in);
   *own = (struct mafat_value){.maker = -1};
   if (code == MAFAT_OK && (in->view.n_dims != 4 || in->view.dims[0] != 1))
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected an input of 4 dimensions, the first of them 1, found %d and %lld", in->view.n_dims,
-                            in->view.n_dims ? in->view.dims[0] : 0);
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "expected an input of 4 dimensions, the first of them 1, found %d and %lld",
+                            in->view.n_dims, in->view.n_dims ? in->view.dims[0] : 0);
   if (code == MAFAT_OK) code = mafat_graph_lay(i->g, own, in, axes_of_four);
   mafat_value_clear(&constant);
   return code;
@@ -35,7 +36,8 @@ static struct mafat_taps taps_of(int padding, int size, int stride, int dilation
 }
 
 /* With the zeros around its input that the operator before left to it. */
-static struct mafat_window window_of(struct mafat_tflite_importer *i, const struct mafat_shape *in, int kernel_h, int kernel_w)
+static struct mafat_window window_of(struct mafat_tflite_importer *i, const struct mafat_shape *in, int kernel_h,
+                                     int kernel_w)
 {
   const struct mafat_tflite_window *w = &i->o->options.window;
   const int *pads = mafat_tflite_in_slot(i, 0)->pads;
@@ -54,12 +56,13 @@ static int check_weights(struct mafat_tflite_importer *i, const struct mafat_val
   enum { MOST_TAPS = 4096 };
   if (!mafat_value_is_constant(weights))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected constant weights, found what is computed in runs");
-  if (weights->view.n_dims != 4) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of 4 dimensions, found %d", weights->view.n_dims);
+  if (weights->view.n_dims != 4)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of 4 dimensions, found %d", weights->view.n_dims);
   for (int k = 0; k < 4; k++) {
     long long most = k == 1 || k == 2 ? MOST_TAPS : MAFAT_MAX_EXTENT;
     if (weights->view.dims[k] < 1 || weights->view.dims[k] > most)
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "dimension %d of its weights: expected 1 to %lld, found %lld", k, most,
-                              weights->view.dims[k]);
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "dimension %d of its weights: expected 1 to %lld, found %lld",
+                              k, most, weights->view.dims[k]);
   }
   return MAFAT_OK;
 }
@@ -77,20 +80,24 @@ static int check_bias(struct mafat_tflite_importer *i, int index)
   return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected a constant bias, found what is computed in runs");
 }
 
-static int convolve(struct mafat_tflite_importer *i, struct mafat_value *made, const struct mafat_value *in, bool depthwise)
+static int convolve(struct mafat_tflite_importer *i, struct mafat_value *made, const struct mafat_value *in,
+                    bool depthwise)
 {
   const struct mafat_value *weights = mafat_tflite_in(i, 1);
   const long long *d = weights->view.dims;
   int code = check_weights(i, weights);
   if (code == MAFAT_OK) code = check_bias(i, 2);
   if (code == MAFAT_OK && depthwise && (d[0] != 1 || d[3] % in->shape.c))
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld filters, an input of %d channels", d[3], in->shape.c);
+    code =
+        mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld filters, an input of %d channels", d[3], in->shape.c);
   if (code == MAFAT_OK && !depthwise && (in->shape.c % d[3] || d[0] % (in->shape.c / d[3])))
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld filters of %lld channels, an input of %d", d[0], d[3], in->shape.c);
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld filters of %lld channels, an input of %d", d[0],
+                            d[3], in->shape.c);
   if (code) return code;
   int groups = depthwise ? in->shape.c : in->shape.c / (int)d[3], filters = (int)(depthwise ? d[3] : d[0]);
-  const struct mafat_graph_conv conv = {window_of(i, &in->shape, (int)d[1], (int)d[2]), groups, filters, weights, take_bias(i, 2),
-                                        depthwise ? MAFAT_ORDER_TAPS : MAFAT_ORDER_FILTERS_TAPS, false};
+  const struct mafat_graph_conv conv = {
+      window_of(i, &in->shape, (int)d[1], (int)d[2]),          groups, filters, weights, take_bias(i, 2),
+      depthwise ? MAFAT_ORDER_TAPS : MAFAT_ORDER_FILTERS_TAPS, false};
   return mafat_graph_convolve(i->g, made, in, &conv, &dims_of_four);
 }
 
@@ -103,9 +110,10 @@ static int import_conv(struct mafat_tflite_importer *i)
   return mafat_tflite_finish(i, code, &made, i->o->options.window.fused);
 }
 
-/* Inputs come to lie `stride` apart among zeros, as far from the edge as a window reaches less the padding: then it is an
- * ordinary convolution, by taps in reversed order. */
-static struct mafat_graph_spread spread_of(const struct mafat_tflite_window *w, int in, long long out, int kernel, int stride)
+/* Inputs come to lie `stride` apart among zeros, as far from the edge as a window reaches less the padding: then it
+ * is an ordinary convolution, by taps in reversed order. */
+static struct mafat_graph_spread spread_of(const struct mafat_tflite_window *w, int in, long long out, int kernel,
+                                           int stride)
 {
   long long all = w->padding == MAFAT_TFLITE_SAME ? (long long)(in - 1) * stride + kernel - out : 0;
   return (struct mafat_graph_spread){out + kernel - 1, kernel - 1 - (all > 0 ? all / 2 : 0), stride};
@@ -121,10 +129,11 @@ static int convolve_transposed(struct mafat_tflite_importer *i, struct mafat_val
   int n, code = mafat_tflite_list(i, 0, 4, shape, &n);
   if (code == MAFAT_OK) code = check_weights(i, weights);
   if (code == MAFAT_OK) code = check_bias(i, 3);
-  if (code == MAFAT_OK && (n != 4 || shape[0] != 1 || shape[1] < 1 || shape[2] < 1 || shape[1] > MAFAT_MAX_EXTENT || shape[2] > MAFAT_MAX_EXTENT ||
-                           shape[3] != d[0] || d[3] != in->shape.c))
-    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld filters of %lld channels, an input of %d, and another output_shape",
-                            d[0], d[3], in->shape.c);
+  if (code == MAFAT_OK && (n != 4 || shape[0] != 1 || shape[1] < 1 || shape[2] < 1 || shape[1] > MAFAT_MAX_EXTENT ||
+                           shape[2] > MAFAT_MAX_EXTENT || shape[3] != d[0] || d[3] != in->shape.c))
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT,
+                            "weights for %lld filters of %lld channels, an input of %d, and another output_shape", d[0],
+                            d[3], in->shape.c);
   if (code) return code;
   struct mafat_graph_spread rows = spread_of(w, in->shape.h, shape[1], (int)d[1], w->stride_h);
   struct mafat_graph_spread columns = spread_of(w, in->shape.w, shape[2], (int)d[2], w->stride_w);
@@ -152,7 +161,8 @@ static int pool(struct mafat_tflite_importer *i, struct mafat_value *made, const
   enum { MOST_TAPS = 4096 };
   const struct mafat_tflite_window *w = &i->o->options.window;
   if (w->filter_h > MOST_TAPS || w->filter_w > MOST_TAPS)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected a window of at most %d a side, found %d x %d", MOST_TAPS, w->filter_h, w->filter_w);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected a window of at most %d a side, found %d x %d",
+                            MOST_TAPS, w->filter_h, w->filter_w);
   struct mafat_layer *l = mafat_graph_begin(i->g, mafat_tflite_variant(i) ? MAFAT_LOCAL_AVGPOOL : MAFAT_MAXPOOL, in);
   if (!l) return MAFAT_EUNSUPPORTED;
   l->window = (struct mafat_window){taps_of(w->padding, w->filter_h, w->stride_h, 1, in->shape.h),
@@ -173,7 +183,8 @@ static int import_pool(struct mafat_tflite_importer *i)
 /* ---- matrices ---- */
 
 /* Rows of as many numbers as a filter has inputs; with keep_num_dims the dimensions stay. */
-static int take_rows(struct mafat_tflite_importer *i, struct mafat_value *rows, const struct mafat_value *in, long long inputs)
+static int take_rows(struct mafat_tflite_importer *i, struct mafat_value *rows, const struct mafat_value *in,
+                     long long inputs)
 {
   long long elements = mafat_value_elements(in), dims[2] = {inputs > 0 ? elements / inputs : 0, inputs};
   if (i->o->options.dense.keep_num_dims) return mafat_value_copy(i->g, rows, in);
@@ -187,8 +198,10 @@ static int multiply(struct mafat_tflite_importer *i, struct mafat_value *made, c
   static const int turned[] = {1, 0};
   const struct mafat_value *weights = mafat_tflite_in(i, 1), *bias = take_bias(i, 2);
   struct mafat_value rows = {.maker = -1}, matrix = {.maker = -1}, product = {.maker = -1};
-  if (weights->view.n_dims != 2) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of 2 dimensions, found %d", weights->view.n_dims);
-  if (i->o->options.dense.weights_format) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "weights_format: expected 0, found 1, which is not run");
+  if (weights->view.n_dims != 2)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of 2 dimensions, found %d", weights->view.n_dims);
+  if (i->o->options.dense.weights_format)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "weights_format: expected 0, found 1, which is not run");
   int code = take_rows(i, &rows, in, weights->view.dims[1]);
   bool constant = mafat_value_is_constant(weights) && (!bias || mafat_value_is_constant(bias));
   if (code == MAFAT_OK && constant) code = mafat_graph_multiply_constant(i->g, made, &rows, weights, true, bias);
@@ -218,7 +231,8 @@ static int take_matrix(struct mafat_tflite_importer *i, int index, bool turned, 
 {
   const struct mafat_value *in = mafat_tflite_in(i, index);
   int order[MAFAT_VIEW_DIMS], n = in->view.n_dims;
-  if (n < 2) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d: expected at least 2 dimensions, found %d", index, n);
+  if (n < 2)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d: expected at least 2 dimensions, found %d", index, n);
   for (int k = 0; k < n; k++) order[k] = turned && k >= n - 2 ? 2 * n - 3 - k : k;
   return mafat_graph_transpose(i->g, out, in, order);
 }

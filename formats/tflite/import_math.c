@@ -21,7 +21,8 @@ static int import_logistic(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
   const struct mafat_tflite_operator *product = in->form == MAFAT_VALUE_MAP ? product_of(i) : NULL;
-  if (in->form != MAFAT_VALUE_MAP) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
+  if (in->form != MAFAT_VALUE_MAP)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
   if (!product) return mafat_graph_activate(i->g, mafat_tflite_out(i, 0), in, mafat_activating(MAFAT_LOGISTIC));
   struct mafat_tflite_slot *x = mafat_tflite_in_slot(i, 0);
   int code = mafat_tflite_make(i, product->outputs[0]);
@@ -57,7 +58,8 @@ static struct mafat_activating activation_of(const struct mafat_tflite_operator 
 static int import_activation(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
-  if (in->form != MAFAT_VALUE_MAP) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
+  if (in->form != MAFAT_VALUE_MAP)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
   return mafat_graph_activate(i->g, mafat_tflite_out(i, 0), in, activation_of(i->o));
 }
 
@@ -67,7 +69,8 @@ static int import_rsqrt(struct mafat_tflite_importer *i)
   const struct mafat_value *in;
   int code = mafat_tflite_map(i, 0, &own, &in);
   if (code == MAFAT_OK) code = mafat_graph_activate(i->g, &root, in, mafat_activating(MAFAT_SQRT));
-  if (code == MAFAT_OK) code = mafat_graph_activate(i->g, mafat_tflite_out(i, 0), &root, mafat_activating(MAFAT_RECIPROCAL));
+  if (code == MAFAT_OK)
+    code = mafat_graph_activate(i->g, mafat_tflite_out(i, 0), &root, mafat_activating(MAFAT_RECIPROCAL));
   mafat_value_clear(&own);
   mafat_value_clear(&root);
   return code;
@@ -90,7 +93,8 @@ static int import_binary(struct mafat_tflite_importer *i)
 {
   struct mafat_value made = {.maker = -1};
   if (mafat_tflite_out(i, 0)->form != MAFAT_VALUE_NONE) return MAFAT_OK; /* with the LOGISTIC before it */
-  int code = mafat_graph_combine(i->g, &made, (enum mafat_graph_binary)mafat_tflite_variant(i), mafat_tflite_in(i, 0), mafat_tflite_in(i, 1));
+  int code = mafat_graph_combine(i->g, &made, (enum mafat_graph_binary)mafat_tflite_variant(i), mafat_tflite_in(i, 0),
+                                 mafat_tflite_in(i, 1));
   return mafat_tflite_finish(i, code, &made, has_fused(i->o->code) ? i->o->options.fused : MAFAT_TFLITE_FUSED_NONE);
 }
 
@@ -98,35 +102,37 @@ static int import_squared_difference(struct mafat_tflite_importer *i)
 {
   struct mafat_value difference = {.maker = -1};
   int code = mafat_graph_combine(i->g, &difference, MAFAT_GRAPH_SUB, mafat_tflite_in(i, 0), mafat_tflite_in(i, 1));
-  if (code == MAFAT_OK) code = mafat_graph_combine(i->g, mafat_tflite_out(i, 0), MAFAT_GRAPH_MUL, &difference, &difference);
+  if (code == MAFAT_OK)
+    code = mafat_graph_combine(i->g, mafat_tflite_out(i, 0), MAFAT_GRAPH_MUL, &difference, &difference);
   mafat_value_clear(&difference);
   return code;
 }
 
-const struct mafat_tflite_row mafat_tflite_math_rows[] = {{MAFAT_TFLITE_LOGISTIC, import_logistic, 1, 0},
-                                                          {MAFAT_TFLITE_RELU, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_RELU6, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_RELU_N1_TO_1, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_RELU_0_TO_1, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_LEAKY_RELU, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_GELU, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_TANH, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_ELU, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_HARD_SWISH, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_EXP, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_LOG, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_ABS, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_NEG, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_SQRT, import_activation, 1, 0},
-                                                          {MAFAT_TFLITE_RSQRT, import_rsqrt, 1, 0},
-                                                          {MAFAT_TFLITE_SQUARE, import_square, 1, 0},
-                                                          {MAFAT_TFLITE_ADD, import_binary, 2, MAFAT_GRAPH_ADD},
-                                                          {MAFAT_TFLITE_SUB, import_binary, 2, MAFAT_GRAPH_SUB},
-                                                          {MAFAT_TFLITE_MUL, import_binary, 2, MAFAT_GRAPH_MUL},
-                                                          {MAFAT_TFLITE_DIV, import_binary, 2, MAFAT_GRAPH_DIV},
-                                                          {MAFAT_TFLITE_MAXIMUM, import_binary, 2, MAFAT_GRAPH_MAX},
-                                                          {MAFAT_TFLITE_MINIMUM, import_binary, 2, MAFAT_GRAPH_MIN},
-                                                          {MAFAT_TFLITE_POW, import_binary, 2, MAFAT_GRAPH_POW},
-                                                          {MAFAT_TFLITE_PRELU, import_binary, 2, MAFAT_GRAPH_PRELU},
-                                                          {MAFAT_TFLITE_SQUARED_DIFFERENCE, import_squared_difference, 2, 0},
-                                                          {0, NULL, 0, 0}};
+const struct mafat_tflite_row mafat_tflite_math_rows[] = {
+    {MAFAT_TFLITE_LOGISTIC, import_logistic, 1, 0},
+    {MAFAT_TFLITE_RELU, import_activation, 1, 0},
+    {MAFAT_TFLITE_RELU6, import_activation, 1, 0},
+    {MAFAT_TFLITE_RELU_N1_TO_1, import_activation, 1, 0},
+    {MAFAT_TFLITE_RELU_0_TO_1, import_activation, 1, 0},
+    {MAFAT_TFLITE_LEAKY_RELU, import_activation, 1, 0},
+    {MAFAT_TFLITE_GELU, import_activation, 1, 0},
+    {MAFAT_TFLITE_TANH, import_activation, 1, 0},
+    {MAFAT_TFLITE_ELU, import_activation, 1, 0},
+    {MAFAT_TFLITE_HARD_SWISH, import_activation, 1, 0},
+    {MAFAT_TFLITE_EXP, import_activation, 1, 0},
+    {MAFAT_TFLITE_LOG, import_activation, 1, 0},
+    {MAFAT_TFLITE_ABS, import_activation, 1, 0},
+    {MAFAT_TFLITE_NEG, import_activation, 1, 0},
+    {MAFAT_TFLITE_SQRT, import_activation, 1, 0},
+    {MAFAT_TFLITE_RSQRT, import_rsqrt, 1, 0},
+    {MAFAT_TFLITE_SQUARE, import_square, 1, 0},
+    {MAFAT_TFLITE_ADD, import_binary, 2, MAFAT_GRAPH_ADD},
+    {MAFAT_TFLITE_SUB, import_binary, 2, MAFAT_GRAPH_SUB},
+    {MAFAT_TFLITE_MUL, import_binary, 2, MAFAT_GRAPH_MUL},
+    {MAFAT_TFLITE_DIV, import_binary, 2, MAFAT_GRAPH_DIV},
+    {MAFAT_TFLITE_MAXIMUM, import_binary, 2, MAFAT_GRAPH_MAX},
+    {MAFAT_TFLITE_MINIMUM, import_binary, 2, MAFAT_GRAPH_MIN},
+    {MAFAT_TFLITE_POW, import_binary, 2, MAFAT_GRAPH_POW},
+    {MAFAT_TFLITE_PRELU, import_binary, 2, MAFAT_GRAPH_PRELU},
+    {MAFAT_TFLITE_SQUARED_DIFFERENCE, import_squared_difference, 2, 0},
+    {0, NULL, 0, 0}};

@@ -3,10 +3,12 @@
 
 /* ---- a dimension more, one less ---- */
 
-int mafat_tflite_insert_dim(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in, int dim)
+int mafat_tflite_insert_dim(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in,
+                            int dim)
 {
   long long dims[MAFAT_VIEW_DIMS];
-  if (in->view.n_dims == MAFAT_VIEW_DIMS) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected at most %d dimensions", MAFAT_VIEW_DIMS);
+  if (in->view.n_dims == MAFAT_VIEW_DIMS)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected at most %d dimensions", MAFAT_VIEW_DIMS);
   for (int k = 0; k <= in->view.n_dims; k++) dims[k] = k < dim ? in->view.dims[k] : k == dim ? 1 : in->view.dims[k - 1];
   return mafat_graph_reshape(i->g, out, in, in->view.n_dims + 1, dims);
 }
@@ -23,7 +25,8 @@ static int remove_dim(struct mafat_tflite_importer *i, struct mafat_value *out, 
 /* ---- joins ---- */
 
 /* Constants among maps become maps. */
-static int concatenate(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *const *in, int n, int dim)
+static int concatenate(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *const *in,
+                       int n, int dim)
 {
   struct mafat_value own[MAFAT_MAX_OPERANDS];
   const struct mafat_value *list[MAFAT_MAX_OPERANDS];
@@ -68,12 +71,14 @@ static int import_pack(struct mafat_tflite_importer *i)
   struct mafat_value longer[MAFAT_MAX_OPERANDS];
   const struct mafat_value *in[MAFAT_MAX_OPERANDS];
   int dim, n = i->o->n_inputs, n_longer = 0, code = check_count(i, n);
-  if (code == MAFAT_OK) code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, mafat_tflite_in(i, 0)->view.n_dims + 1, &dim);
+  if (code == MAFAT_OK)
+    code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, mafat_tflite_in(i, 0)->view.n_dims + 1, &dim);
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
     longer[k] = (struct mafat_value){.maker = -1};
     in[k] = &longer[k];
     n_longer++;
-    if (mafat_tflite_in(i, k)->form == MAFAT_VALUE_NONE) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", k);
+    if (mafat_tflite_in(i, k)->form == MAFAT_VALUE_NONE)
+      code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", k);
     else code = mafat_tflite_insert_dim(i, &longer[k], mafat_tflite_in(i, k), dim);
   }
   if (code == MAFAT_OK) code = concatenate(i, mafat_tflite_out(i, 0), in, n, dim);
@@ -86,17 +91,22 @@ static int import_pack(struct mafat_tflite_importer *i)
 enum { MOST_PARTS = 256 };
 
 /* Each output is so much of the input, one behind the other. Those that nobody reads are not made. */
-static int take_parts(struct mafat_tflite_importer *i, const struct mafat_value *in, int dim, const long long *sizes, int n)
+static int take_parts(struct mafat_tflite_importer *i, const struct mafat_value *in, int dim, const long long *sizes,
+                      int n)
 {
   long long first = 0, all = in->view.dims[dim];
   int code = MAFAT_OK;
-  if (n != i->o->n_outputs) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d outputs, found %d", n, i->o->n_outputs);
+  if (n != i->o->n_outputs)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d outputs, found %d", n, i->o->n_outputs);
   for (int k = 0; k < n && code == MAFAT_OK; first += sizes[k++]) {
     if (sizes[k] < 1 || sizes[k] > all - first)
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "part %d has %lld of %lld elements along dimension %d", k, sizes[k], all, dim);
-    if (i->slots[i->o->outputs[k]].readers) code = mafat_graph_slice(i->g, mafat_tflite_out(i, k), in, dim, first, sizes[k], 1);
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "part %d has %lld of %lld elements along dimension %d", k, sizes[k],
+                              all, dim);
+    if (i->slots[i->o->outputs[k]].readers)
+      code = mafat_graph_slice(i->g, mafat_tflite_out(i, k), in, dim, first, sizes[k], 1);
   }
-  if (code == MAFAT_OK && first != all) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "its parts have %lld of %lld elements", first, all);
+  if (code == MAFAT_OK && first != all)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "its parts have %lld of %lld elements", first, all);
   return code;
 }
 
@@ -115,7 +125,8 @@ static int import_split(struct mafat_tflite_importer *i)
   int dim, n = i->o->n_outputs, code = take_axis(i, 0, in->view.n_dims, &dim);
   if (code) return code;
   if (n > MOST_PARTS || in->view.dims[dim] % n)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "num_splits: cannot divide %lld elements by %d", in->view.dims[dim], n);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "num_splits: cannot divide %lld elements by %d",
+                            in->view.dims[dim], n);
   for (int k = 0; k < n; k++) sizes[k] = in->view.dims[dim] / n;
   return take_parts(i, in, dim, sizes, n);
 }
@@ -129,7 +140,8 @@ static int import_split_v(struct mafat_tflite_importer *i)
   if (code) return code;
   for (int k = 0; k < n; k++) {
     if (sizes[k] == -1 && rest < 0) rest = k;
-    else if (sizes[k] < 1 || sizes[k] > in->view.dims[dim]) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "part %d has %lld elements", k, sizes[k]);
+    else if (sizes[k] < 1 || sizes[k] > in->view.dims[dim])
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "part %d has %lld elements", k, sizes[k]);
     else known += sizes[k];
   }
   if (rest >= 0) sizes[rest] = in->view.dims[dim] - known;
@@ -160,13 +172,16 @@ struct slice {
 };
 
 /* One dimension after the other. */
-static int take_slices(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in, const struct slice *slices)
+static int take_slices(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in,
+                       const struct slice *slices)
 {
   struct mafat_value at, next = {.maker = -1};
   int code = mafat_value_copy(i->g, &at, in);
   if (code) at = (struct mafat_value){.maker = -1};
   for (int k = 0; k < in->view.n_dims && code == MAFAT_OK; k++) {
-    if (slices[k].n < 1) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "leaves nothing of %lld elements of dimension %d", in->view.dims[k], k);
+    if (slices[k].n < 1)
+      code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "leaves nothing of %lld elements of dimension %d",
+                              in->view.dims[k], k);
     else code = mafat_graph_slice(i->g, &next, &at, k, slices[k].first, slices[k].n, slices[k].step);
     mafat_value_clear(&at);
     at = next;
@@ -186,12 +201,14 @@ static int import_slice(struct mafat_tflite_importer *i)
   if (code == MAFAT_OK) code = mafat_tflite_list(i, 2, MAFAT_VIEW_DIMS, sizes, &n_sizes);
   if (code) return code;
   if (n != in->view.n_dims || n_sizes != n)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d begins and sizes, found %d and %d", in->view.n_dims, n, n_sizes);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d begins and sizes, found %d and %d", in->view.n_dims, n,
+                            n_sizes);
   for (int k = 0; k < n; k++) {
     long long all = in->view.dims[k];
     slices[k] = (struct slice){begins[k], sizes[k] == -1 ? all - begins[k] : sizes[k], 1};
     if (begins[k] < 0 || begins[k] > all || slices[k].n > all - begins[k])
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d: %lld elements from %lld on, of %lld", k, sizes[k], begins[k], all);
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "dimension %d: %lld elements from %lld on, of %lld", k, sizes[k],
+                              begins[k], all);
   }
   return take_slices(i, mafat_tflite_out(i, 0), in, slices);
 }
@@ -202,7 +219,8 @@ static long long within(long long value, long long least, long long most)
 }
 
 /* As NumPy has it: negative places count from the end, those outside end there; masks: from, and to, the edge. */
-static int find_slice(struct mafat_tflite_importer *i, int k, long long all, long long begin, long long end, long long step, struct slice *s)
+static int find_slice(struct mafat_tflite_importer *i, int k, long long all, long long begin, long long end,
+                      long long step, struct slice *s)
 {
   const struct mafat_tflite_strided *o = &i->o->options.strided;
   bool up = step > 0;
@@ -216,7 +234,8 @@ static int find_slice(struct mafat_tflite_importer *i, int k, long long all, lon
   *s = (struct slice){from, reach > 0 ? (reach - 1) / stride + 1 : 0, step};
   if (!(o->shrink_axis_mask >> k & 1)) return MAFAT_OK;
   if (from < 0 || from >= all)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "shrink_axis_mask: place %lld of dimension %d is none of %lld", begin, k, all);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "shrink_axis_mask: place %lld of dimension %d is none of %lld", begin,
+                            k, all);
   *s = (struct slice){from, 1, 1};
   return MAFAT_OK;
 }
@@ -230,11 +249,11 @@ static int find_slices(struct mafat_tflite_importer *i, const struct mafat_value
   if (code == MAFAT_OK) code = mafat_tflite_list(i, 3, MAFAT_VIEW_DIMS, steps, &n_steps);
   if (code) return code;
   if (o->ellipsis_mask || o->new_axis_mask)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "ellipsis_mask, new_axis_mask: expected 0, found %d and %d", o->ellipsis_mask,
-                            o->new_axis_mask);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "ellipsis_mask, new_axis_mask: expected 0, found %d and %d",
+                            o->ellipsis_mask, o->new_axis_mask);
   if (n != n_ends || n != n_steps || n > in->view.n_dims)
-    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at most %d begins, ends and strides, found %d, %d, %d", in->view.n_dims, n,
-                            n_ends, n_steps);
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected at most %d begins, ends and strides, found %d, %d, %d",
+                            in->view.n_dims, n, n_ends, n_steps);
   for (int k = 0; k < in->view.n_dims && code == MAFAT_OK; k++) {
     slices[k] = (struct slice){0, in->view.dims[k], 1};
     if (k < n) code = find_slice(i, k, in->view.dims[k], begins[k], ends[k], steps[k], &slices[k]);

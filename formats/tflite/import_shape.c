@@ -7,22 +7,13 @@ static int import_reshape(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
   const struct mafat_tflite_dims *option = &i->o->options.dims;
-  long long dims[MAFAT_VIEW_DIMS], known = 1, all = mafat_value_elements(in);
-  int n = option->n, unknown = -1, code = MAFAT_OK;
+  long long dims[MAFAT_VIEW_DIMS];
+  int n = option->n, code = MAFAT_OK;
   for (int k = 0; k < n; k++) dims[k] = option->list[k];
   if (mafat_tflite_in(i, 1)->form != MAFAT_VALUE_NONE) code = mafat_tflite_list(i, 1, MAFAT_VIEW_DIMS, dims, &n);
   if (code) return code;
   if (n < 0) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "new_shape: expected a shape, found none");
-  for (int k = 0; k < n; k++) {
-    if (dims[k] == -1 && unknown < 0) unknown = k;
-    else if (dims[k] < 1 || __builtin_mul_overflow(known, dims[k], &known))
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "new_shape: dimension %d is %lld", k, dims[k]);
-  }
-  if (unknown >= 0) {
-    if (all % known) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "new_shape: cannot divide %lld elements by %lld", all, known);
-    dims[unknown] = all / known;
-  }
-  return mafat_graph_reshape(i->g, mafat_tflite_out(i, 0), in, n, dims);
+  return mafat_graph_reshape_open(i->g, mafat_tflite_out(i, 0), in, n, dims);
 }
 
 static int import_squeeze(struct mafat_tflite_importer *i)
@@ -37,7 +28,8 @@ static int import_squeeze(struct mafat_tflite_importer *i)
     if (code) return code;
     gone[dim] = true;
     if (in->view.dims[dim] != 1)
-      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "squeeze_dims: dimension %d is %lld: expected 1", dim, in->view.dims[dim]);
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "squeeze_dims: dimension %d is %lld: expected 1", dim,
+                              in->view.dims[dim]);
   }
   for (int k = 0; k < in->view.n_dims; k++)
     if (!(option->n < 1 ? in->view.dims[k] == 1 : gone[k])) dims[n_dims++] = in->view.dims[k];
@@ -61,7 +53,8 @@ static int import_transpose(struct mafat_tflite_importer *i)
   bool seen[MAFAT_VIEW_DIMS] = {false};
   int n, order[MAFAT_VIEW_DIMS] = {0}, code = mafat_tflite_list(i, 1, MAFAT_VIEW_DIMS, perm, &n);
   if (code) return code;
-  if (n != in->view.n_dims) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "perm: expected %d numbers, found %d", in->view.n_dims, n);
+  if (n != in->view.n_dims)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "perm: expected %d numbers, found %d", in->view.n_dims, n);
   for (int k = 0; k < n; k++) {
     if ((code = mafat_tflite_dim(i, "perm", perm[k], n, &order[k]))) return code;
     if (seen[order[k]]) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "perm: names %d twice", order[k]);
@@ -92,14 +85,17 @@ static int import_cast(struct mafat_tflite_importer *i)
   struct mafat_value *out = mafat_tflite_out(i, 0);
   enum mafat_tflite_type from = i->model->tensors[i->o->inputs[0]].type, to = i->model->tensors[i->o->outputs[0]].type;
   if (to == MAFAT_TFLITE_BOOL || from == MAFAT_TFLITE_BOOL)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts %s to %s, which is not run", mafat_tflite_type_name((int)from),
-                            mafat_tflite_type_name((int)to));
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts %s to %s, which is not run",
+                            mafat_tflite_type_name((int)from), mafat_tflite_type_name((int)to));
   bool cuts = !is_whole(from) && is_whole(to);
   if (cuts && in->form == MAFAT_VALUE_MAP && !is_looked_up(i, i->o->outputs[0]))
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts what is computed in runs to %s, which is not run", mafat_tflite_type_name((int)to));
-  if (cuts && in->form == MAFAT_VALUE_PLACE) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts a constant of the file");
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts what is computed in runs to %s, which is not run",
+                            mafat_tflite_type_name((int)to));
+  if (cuts && in->form == MAFAT_VALUE_PLACE)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts a constant of the file");
   int code = mafat_value_copy(i->g, out, in);
-  for (long long k = 0; code == MAFAT_OK && cuts && out->form == MAFAT_VALUE_NUMBERS && k < mafat_value_elements(out); k++)
+  for (long long k = 0; code == MAFAT_OK && cuts && out->form == MAFAT_VALUE_NUMBERS && k < mafat_value_elements(out);
+       k++)
     out->numbers[k] = trunc(out->numbers[k]);
   return code;
 }
@@ -117,10 +113,12 @@ static int import_shape_of(struct mafat_tflite_importer *i)
 /* ---- pads ---- */
 
 /* Rows and columns of zeros, whose readers are windows that can take them in. */
-static bool is_taken_in(const struct mafat_tflite_importer *i, const struct mafat_value *in, const long long *before, const long long *after)
+static bool is_taken_in(const struct mafat_tflite_importer *i, const struct mafat_value *in, const long long *before,
+                        const long long *after)
 {
   const struct mafat_tflite_slot *out = &i->slots[i->o->outputs[0]];
-  if (in->form != MAFAT_VALUE_MAP || in->view.n_dims != 4 || out->readers == 0 || out->readers != out->windows) return false;
+  if (in->form != MAFAT_VALUE_MAP || in->view.n_dims != 4 || out->readers == 0 || out->readers != out->windows)
+    return false;
   for (int k = 0; k < 4; k++) {
     bool outer = k == 0 || k == 3;
     if (before[k] < 0 || after[k] < 0 || (outer && (before[k] || after[k]))) return false;
@@ -128,7 +126,8 @@ static bool is_taken_in(const struct mafat_tflite_importer *i, const struct mafa
   return true;
 }
 
-static int take_in(struct mafat_tflite_importer *i, const struct mafat_value *in, const long long *before, const long long *after)
+static int take_in(struct mafat_tflite_importer *i, const struct mafat_value *in, const long long *before,
+                   const long long *after)
 {
   int *pads = i->slots[i->o->outputs[0]].pads;
   pads[0] = (int)before[1], pads[1] = (int)after[1];
@@ -142,9 +141,11 @@ static int take_pads(struct mafat_tflite_importer *i, int n_dims, long long *bef
   long long list[2 * MAFAT_VIEW_DIMS];
   int n, code = mafat_tflite_list(i, 1, 2 * MAFAT_VIEW_DIMS, list, &n);
   if (code) return code;
-  if (n != 2 * n_dims) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "paddings: expected %d numbers, found %d", 2 * n_dims, n);
+  if (n != 2 * n_dims)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "paddings: expected %d numbers, found %d", 2 * n_dims, n);
   for (int k = 0; k < n; k++) {
-    if (list[k] < 0 || list[k] > MAFAT_MAX_EXTENT) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "paddings: found %lld", list[k]);
+    if (list[k] < 0 || list[k] > MAFAT_MAX_EXTENT)
+      return mafat_graph_fail(i->g, MAFAT_EFORMAT, "paddings: found %lld", list[k]);
     *(k % 2 ? &after[k / 2] : &before[k / 2]) = list[k];
   }
   return MAFAT_OK;
@@ -163,14 +164,17 @@ static int take_fill(struct mafat_tflite_importer *i, float *fill)
 }
 
 /* A mirror that repeats the edge is, for one row, the edge. */
-static int find_outside(struct mafat_tflite_importer *i, int n, const long long *before, const long long *after, enum mafat_outside *outside)
+static int find_outside(struct mafat_tflite_importer *i, int n, const long long *before, const long long *after,
+                        enum mafat_outside *outside)
 {
   *outside = i->o->code == MAFAT_TFLITE_MIRROR_PAD ? MAFAT_OUTSIDE_REFLECT : MAFAT_OUTSIDE_FILL;
   if (i->o->code != MAFAT_TFLITE_MIRROR_PAD || !i->o->options.symmetric) return MAFAT_OK;
   *outside = MAFAT_OUTSIDE_EDGE;
   for (int k = 0; k < n; k++)
     if (before[k] > 1 || after[k] > 1)
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "mode: SYMMETRIC: expected paddings of at most 1, found %lld and %lld", before[k], after[k]);
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                              "mode: SYMMETRIC: expected paddings of at most 1, found %lld and %lld", before[k],
+                              after[k]);
   return MAFAT_OK;
 }
 
@@ -185,7 +189,8 @@ static int import_pad(struct mafat_tflite_importer *i)
   if (code == MAFAT_OK) code = take_pads(i, in->view.n_dims, before, after);
   if (code == MAFAT_OK) code = take_fill(i, &fill);
   if (code == MAFAT_OK) code = find_outside(i, in->view.n_dims, before, after, &outside);
-  if (code == MAFAT_OK && outside == MAFAT_OUTSIDE_FILL && fill == 0 && is_taken_in(i, in, before, after)) code = take_in(i, in, before, after);
+  if (code == MAFAT_OK && outside == MAFAT_OUTSIDE_FILL && fill == 0 && is_taken_in(i, in, before, after))
+    code = take_in(i, in, before, after);
   else if (code == MAFAT_OK) code = mafat_graph_pad(i->g, mafat_tflite_out(i, 0), in, before, after, outside, fill);
   mafat_value_clear(&own);
   return code;
@@ -215,7 +220,8 @@ static int import_blocks(struct mafat_tflite_importer *i)
   if (in->view.n_dims != 4 || b > 4096 || (spreads ? d[3] % (b * b) : d[1] % b || d[2] % b))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "block_size: %lld does not divide its input", b);
   if (spreads) {
-    const long long six[] = {d[0], d[1], d[2], b, b, d[3] / (b * b)}, four[] = {d[0], d[1] * b, d[2] * b, d[3] / (b * b)};
+    const long long six[] = {d[0], d[1], d[2], b, b, d[3] / (b * b)},
+                    four[] = {d[0], d[1] * b, d[2] * b, d[3] / (b * b)};
     return by_six(i, six, four);
   }
   const long long six[] = {d[0], d[1] / b, b, d[2] / b, b, d[3]}, four[] = {d[0], d[1] / b, d[2] / b, d[3] * b * b};

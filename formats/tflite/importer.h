@@ -1,4 +1,5 @@
-/* What the functions share that import operators (import_*.c): the operator at hand, its inputs as values, its options. */
+/* What the functions share that import operators (import_*.c): the operator at hand, its inputs as values, its
+ * options. */
 #ifndef MAFAT_FORMATS_TFLITE_IMPORTER_H
 #define MAFAT_FORMATS_TFLITE_IMPORTER_H
 
@@ -15,7 +16,7 @@ struct mafat_tflite_slot {
   struct mafat_value *value; /* NULL: not made yet, or nobody reads it any more */
   int readers, left;         /* operators' inputs and outputs of the network: all of them, those still to come */
   int windows;               /* of the readers: convolutions that could pad it */
-  int pads[4];               /* rows before and after, columns before and after, of zeros that its readers are to take in */
+  int pads[4]; /* rows before and after, columns before and after, of zeros that its readers are to take in */
 };
 
 struct mafat_tflite_importer {
@@ -49,16 +50,18 @@ struct mafat_tflite_slot *mafat_tflite_in_slot(const struct mafat_tflite_importe
 struct mafat_value *mafat_tflite_out(const struct mafat_tflite_importer *i, int index);
 /* A value that is empty, for a tensor that has none: of outputs it is done already. */
 int mafat_tflite_make(const struct mafat_tflite_importer *i, int tensor);
-/* Output 0 is this, after an activation of the file's enum mafat_tflite_fused; *made is cleared. `code`: of making it: where
- * that failed, nothing is done but clearing. */
+/* Output 0 is this, after an activation of the file's enum mafat_tflite_fused; *made is cleared. `code`: of making
+ * it: where that failed, nothing is done but clearing. */
 int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_value *made, int fused);
 
 /* A map: constants become one. *own is the caller's to clear; *in is it, or the input itself. */
-int mafat_tflite_map(const struct mafat_tflite_importer *i, int index, struct mafat_value *own, const struct mafat_value **in);
+int mafat_tflite_map(const struct mafat_tflite_importer *i, int index, struct mafat_value *own,
+                     const struct mafat_value **in);
 /* The numbers of a constant input: axes, sizes; *n of them, at most `most`. */
 int mafat_tflite_list(const struct mafat_tflite_importer *i, int index, int most, long long *values, int *n);
 /* A value with a dimension of 1 more, in front of dimension `dim`. */
-int mafat_tflite_insert_dim(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in, int dim);
+int mafat_tflite_insert_dim(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *in,
+                            int dim);
 /* From -n_dims to n_dims - 1. `name`: whose it is. */
 int mafat_tflite_dim(const struct mafat_tflite_importer *i, const char *name, long long axis, int n_dims, int *out);
 

@@ -1,4 +1,5 @@
-/* libFuzzer target: an ONNX file. A network that comes of it is checked and laid out; a small one of one input is run with the
+/* libFuzzer target: an ONNX file; or, where the bytes do not begin like one, which of the small ones of an operator, and
+ * what to change in it (tests/fuzz/changes.h). A network that comes of it is checked and laid out; a small one of one input is run with the
  * portable kernels, which are instrumented, by two plans, whose bits must be the same. Build with
  * clang -fsanitize=fuzzer,address,undefined. */
 #include <math.h>
@@ -10,10 +11,13 @@
 #include <unistd.h>
 
 #include "formats/onnx/import.h"
+#include "formats/onnx/onnx.h"
 #include "network/sources.h"
 #include "predictor/planning.h"
 #include "runner/executor.h"
+#include "tests/fuzz/changes.h"
 #include "tests/fuzz/networks.h"
+#include "tests/support/onnx_operators.h"
 
 /* Larger ones only take longer. */
 enum { MAX_MACS = 1 << 20, MAX_BYTES = 8 << 20, MAX_FLOATS = 1 << 16, MAX_LAYERS = 60 };
@@ -91,7 +95,7 @@ static bool open_run(struct run *r, const struct mafat_network *n, const char *t
 static void run(struct run *r, const struct mafat_network *n, struct mafat_weights *w, const float *input)
 {
   struct mafat_executor_options options;
-  struct mafat_executor *e;
+  struct mafat_executor *e = NULL;
   mafat_executor_defaults(&options);
   options.kernels = mafat_kernels_find("portable");
   r->output = malloc((size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof(float));
@@ -142,7 +146,7 @@ static void run_plans(const struct mafat_network *n, const char *path, unsigned 
   close_run(&other);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+static void check_file(const char *bytes, size_t n)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_network *network;
@@ -158,5 +162,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   }
   mafat_network_close(&network);
   close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+  if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)bytes)) check_file((const char *)bytes, n);
+  else if (n > 0) {
+    struct test_message m = test_onnx_operator_model(test_onnx_operator(bytes[0]));
+    change_message(&m, bytes + 1, n - 1);
+    check_file(m.data, m.n);
+    free(m.data);
+  }
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "formats/onnx/onnx.h"
+#include "tests/fuzz/changes.h"
 #include "tests/support/onnx_models.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
@@ -84,18 +85,6 @@ static void check_file(const char *data, size_t n)
   mafat_model_file_close(&file);
 }
 
-static void change(struct test_message *m, const uint8_t *how)
-{
-  size_t at = (how[0] + 256 * (size_t)how[1]) % m->n;
-  if (how[3] % 3 == 0 || m->n == 1) m->data[at] = (char)how[2];
-  else if (how[3] % 3 == 1) memmove(m->data + at, m->data + at + 1, --m->n - at);
-  else {
-    test_put_bytes(m, "", 1);
-    memmove(m->data + at + 1, m->data + at, m->n - 1 - at);
-    m->data[at] = (char)how[2];
-  }
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
   if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)bytes)) {
@@ -104,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   }
   if (n < 1) return 0;
   struct test_message m = test_onnx_sample(bytes[0]);
-  for (size_t i = 1; i + 4 <= n; i += 4) change(&m, bytes + i);
+  change_message(&m, bytes + 1, n - 1);
   check_file(m.data, m.n);
   free(m.data);
   return 0;

@@ -1,0 +1,51 @@
+#include "formats/graph/copying.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+struct mafat_layer *mafat_graph_begin_copy(struct mafat_graph *g, int n_parts, int n_dims, const long long *dims,
+                                           const int *axes, struct mafat_view *view)
+{
+  long long e[MAFAT_N_AXES];
+  mafat_view_lay(view, n_dims, dims, axes, e);
+  for (int a = 0; a < MAFAT_N_AXES; a++)
+    if (e[a] > INT_MAX / 4) {
+      mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a map of %lld x %lld x %lld (height, width, channels) is too large",
+                       e[0], e[1], e[2]);
+      return NULL;
+    }
+  struct mafat_layer *l = mafat_graph_add_layer(g, MAFAT_REARRANGE);
+  if (!l) return NULL;
+  l->rearrange = calloc(1, sizeof *l->rearrange + (size_t)n_parts * sizeof *l->rearrange->parts);
+  if (!l->rearrange) {
+    mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+    return NULL;
+  }
+  l->rearrange->shape = (struct mafat_shape){(int)e[MAFAT_AXIS_H], (int)e[MAFAT_AXIS_W], (int)e[MAFAT_AXIS_C]};
+  return l;
+}
+
+int mafat_graph_add_copy(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v,
+                         struct mafat_view from, struct mafat_view to, const long long in_first[MAFAT_N_AXES],
+                         const long long out_first[MAFAT_N_AXES])
+{
+  if (!mafat_view_refine(&from, &to) || from.n_atoms > MAFAT_MAX_ATOMS)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "its elements would be moved along more than %d axes",
+                            MAFAT_MAX_ATOMS);
+  struct mafat_part *p = &l->rearrange->parts[l->rearrange->n_parts++];
+  p->n_atoms = from.n_atoms;
+  for (int k = 0; k < from.n_atoms; k++)
+    p->atoms[k] = (struct mafat_atom){(int)from.atoms[k].size, (signed char)to.atoms[k].axis, (int)to.atoms[k].step,
+                                      (signed char)from.atoms[k].axis, (int)from.atoms[k].step};
+  for (int a = 0; a < MAFAT_N_AXES; a++) p->in_first[a] = (int)in_first[a], p->out_first[a] = (int)out_first[a];
+  return mafat_graph_add_operand(g, l, v);
+}
+
+const long long mafat_graph_origin[MAFAT_N_AXES];
+
+int mafat_graph_end_copy(struct mafat_graph *g, struct mafat_value *out, struct mafat_layer *l,
+                         const struct mafat_view *view)
+{
+  int code = mafat_graph_end_layer(g, l);
+  return code ? code : mafat_graph_output(g, out, l, view);
+}

@@ -1,0 +1,131 @@
+/* Values behind each other along a dimension. */
+#include "formats/graph/copying.h"
+#include "formats/graph/places.h"
+#include "formats/graph/shape.h"
+#include "network/sources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As they lie, but for the size along a dimension that is the mafat_value_outermost of its axis in both. */
+static bool lie_alike(struct mafat_value *a, struct mafat_value *b, int dim)
+{
+  const struct mafat_view_atom *x = mafat_value_outermost(a, dim), *y = mafat_value_outermost(b, dim);
+  if (!x || !y || x->axis != y->axis || x->step != y->step) return false;
+  struct mafat_view v = a->view, w = b->view;
+  mafat_view_set_size(&v, dim, 1);
+  mafat_view_set_size(&w, dim, 1);
+  bool rows = x->axis == MAFAT_AXIS_H;
+  bool same = a->shape.w == b->shape.w && (rows ? a->shape.c == b->shape.c : a->shape.h == b->shape.h);
+  /* Bands are to be cut into slices alike: where that is not plain, they are copied. */
+  bool plain =
+      !rows || (a->sources.n == 1 && b->sources.n == 1 && a->sources.list->first == 0 && b->sources.list->first == 0);
+  return same && plain && mafat_view_equals(&v, &w);
+}
+
+static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafat_value *more, int dim)
+{
+  struct mafat_view_atom *atom = mafat_value_outermost(to, dim);
+  bool rows = atom->axis == MAFAT_AXIS_H;
+  int code = rows ? mafat_sources_join_rows(&to->sources, &more->sources)
+                  : mafat_sources_join_channels(&to->sources, &more->sources);
+  if (code) return mafat_graph_fail(g, code, "its map would consist of too many parts");
+  *(rows ? &to->shape.h : &to->shape.c) += rows ? more->shape.h : more->shape.c;
+  to->view.dims[dim] += more->view.dims[dim];
+  atom->size += more->view.dims[dim];
+  to->maker = -1;
+  return MAFAT_OK;
+}
+
+static int concat_copies(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
+                         int dim)
+{
+  struct mafat_view to;
+  long long dims[MAFAT_VIEW_DIMS], at = 0;
+  int axes[MAFAT_VIEW_DIMS], code = MAFAT_OK;
+  mafat_graph_axes(in[0], axes);
+  memcpy(dims, in[0]->view.dims, sizeof dims);
+  dims[dim] = 0;
+  for (int i = 0; i < n; i++) dims[dim] += in[i]->view.dims[dim];
+  struct mafat_layer *l = mafat_graph_begin_copy(g, n, in[0]->view.n_dims, dims, axes, &to);
+  if (!l) return MAFAT_EUNSUPPORTED;
+  for (int i = 0; i < n && code == MAFAT_OK; at += in[i++]->view.dims[dim]) {
+    struct mafat_view part = to;
+    long long first[MAFAT_N_AXES] = {0};
+    mafat_view_add(&to, dim, at, first);
+    if (part.atoms_of[dim]) mafat_view_set_size(&part, dim, in[i]->view.dims[dim]);
+    code = mafat_graph_add_copy(g, l, in[i], in[i]->view, part, mafat_graph_origin, first);
+  }
+  return code ? code : mafat_graph_end_copy(g, out, l, &to);
+}
+
+static int concat_numbers(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
+                          int dim)
+{
+  enum { MOST = 1 << 20 };
+  long long dims[MAFAT_VIEW_DIMS], inner = 1, outer = 1, at = 0;
+  memcpy(dims, in[0]->view.dims, sizeof dims);
+  dims[dim] = 0;
+  for (int i = 0; i < n; i++) dims[dim] += in[i]->view.dims[dim];
+  for (int i = 0; i < in[0]->view.n_dims; i++) *(i < dim ? &outer : &inner) *= i == dim ? 1 : dims[i];
+  int code = mafat_value_make_numbers(g, out, in[0]->view.n_dims, dims);
+  for (int i = 0; i < n && code == MAFAT_OK; at += in[i++]->view.dims[dim]) {
+    double *all;
+    long long part = in[i]->view.dims[dim] * inner;
+    if ((code = mafat_value_numbers(g, in[i], MOST, &all))) break;
+    for (long long o = 0; o < outer; o++)
+      memcpy(out->numbers + (o * dims[dim] + at) * inner, all + o * part, (size_t)part * sizeof *all);
+    free(all);
+  }
+  return code;
+}
+
+/* Constants become maps that lie as the first of the others does. */
+static int concat_mixed(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
+                        int dim)
+{
+  struct mafat_value made[MAFAT_MAX_OPERANDS];
+  const struct mafat_value *all[MAFAT_MAX_OPERANDS];
+  int axes[MAFAT_VIEW_DIMS],
+      first = 0,
+      code = n <= MAFAT_MAX_OPERANDS ? MAFAT_OK
+                                     : mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected at most %d inputs, found %d",
+                                                        MAFAT_MAX_OPERANDS, n);
+  while (mafat_value_is_constant(in[first])) first++;
+  mafat_graph_axes(in[first], axes);
+  for (int i = 0; i < n && i < MAFAT_MAX_OPERANDS; i++) {
+    made[i] = (struct mafat_value){.maker = -1};
+    all[i] = mafat_value_is_constant(in[i]) ? &made[i] : in[i];
+    if (code == MAFAT_OK && all[i] == &made[i]) code = mafat_graph_constant_map(g, &made[i], in[i], axes);
+  }
+  if (code == MAFAT_OK) code = mafat_graph_concat(g, out, all, n, dim);
+  for (int i = 0; i < n && i < MAFAT_MAX_OPERANDS; i++) mafat_value_clear(&made[i]);
+  return code;
+}
+
+int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
+                       int dim)
+{
+  bool maps = true, known = true, alike = true;
+  for (int i = 0; i < n; i++) {
+    if (in[i]->view.n_dims != in[0]->view.n_dims)
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "input %d has other dimensions than the first", i);
+    for (int k = 0; k < in[0]->view.n_dims; k++)
+      if (k != dim && in[i]->view.dims[k] != in[0]->view.dims[k])
+        return mafat_graph_fail(g, MAFAT_EFORMAT, "dimension %d of input %d is %lld, of the first %lld", k, i,
+                                in[i]->view.dims[k], in[0]->view.dims[k]);
+    maps = maps && in[i]->form == MAFAT_VALUE_MAP;
+    known = known && mafat_value_is_constant(in[i]);
+  }
+  if (known) return concat_numbers(g, out, in, n, dim);
+  if (!maps) return concat_mixed(g, out, in, n, dim);
+  int code = mafat_value_copy(g, out, in[0]);
+  for (int i = 1; i < n && code == MAFAT_OK && alike; i++) {
+    struct mafat_value next = *in[i];
+    alike = lie_alike(out, &next, dim);
+    if (alike) code = join(g, out, in[i], dim);
+  }
+  if (code || alike) return code;
+  mafat_value_clear(out);
+  return concat_copies(g, out, in, n, dim);
+}

@@ -1,0 +1,21 @@
+/* A small ONNX model for each operator that is imported, or way in which one is. Needs no test framework. */
+#ifndef MAFAT_TESTS_SUPPORT_ONNX_OPERATORS_H
+#define MAFAT_TESTS_SUPPORT_ONNX_OPERATORS_H
+
+#include "tests/support/onnx_writer.h"
+
+/* One node, of the constants in onnx_operators.c and the inputs "x" [1, 4, 6, 6], "s" [1, 4, 6], "t" [4, 1, 6] and "r"
+ * [3, 4]: those that are named. `opset`: 0: 17. */
+struct test_onnx_operator {
+  const char *op_type, *inputs, *attributes;
+  int opset;
+  const char *outputs; /* NULL: "y" */
+};
+
+struct test_message test_onnx_operator_model(const struct test_onnx_operator *o);
+
+/* Number i of those that are run, and how many there are. */
+const struct test_onnx_operator *test_onnx_operator(unsigned i);
+unsigned test_onnx_n_operators(void);
+
+#endif

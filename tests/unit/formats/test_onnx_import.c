@@ -1,0 +1,176 @@
+/* .onnx models as networks: how many layers their operators take; and that none of them can do harm. What operators compute is
+ * compared by tests/conformance. */
+#include "formats/onnx/import.h"
+#include "tests/support/failing_malloc.h"
+#include "tests/support/onnx_operators.h"
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+Suite *onnx_import_suite(void);
+
+static struct mafat_diagnostic diagnostic;
+
+/* ---- a model and its network ---- */
+
+struct imported {
+  char path[64];
+  int fd, code;
+  struct mafat_network *network;
+};
+
+static struct imported import_bytes(const char *data, size_t n)
+{
+  struct imported m = {.fd = memfd_create("onnx", MFD_CLOEXEC)};
+  ck_assert_int_eq(write(m.fd, data, n), (ssize_t)n);
+  snprintf(m.path, sizeof m.path, "/proc/self/fd/%d", m.fd);
+  diagnostic.text[0] = 0;
+  m.code = mafat_onnx_network_read(&m.network, m.path, &diagnostic);
+  ck_assert((m.code == MAFAT_OK) == (m.network != NULL) && (m.code == MAFAT_OK || diagnostic.text[0]));
+  ck_assert(!strchr(diagnostic.text, '\n'));
+  return m;
+}
+
+static struct imported import(struct test_message model)
+{
+  struct imported m = import_bytes(model.data, model.n);
+  free(model.data);
+  return m;
+}
+
+static void release(struct imported *m)
+{
+  mafat_network_close(&m->network);
+  close(m->fd);
+}
+
+/* ---- what becomes of operators ---- */
+
+START_TEST(operators_become_layers)
+{
+  const struct test_onnx_operator *o = test_onnx_operator((unsigned)_i);
+  struct imported m = import(test_onnx_operator_model(o));
+  ck_assert_msg(m.code == MAFAT_OK, "%s %s: %s", o->op_type, o->attributes, diagnostic.text);
+  ck_assert_int_ge(m.network->n_outputs, 1);
+  release(&m);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static const struct {
+  struct test_onnx_operator operator;
+  int code;
+  const char *says;
+} refusals[] = {
+    {{"LSTM", "x w", "", 0, NULL}, MAFAT_EUNSUPPORTED, "LSTM: this operator is not run"},
+    {{"Conv", "x w", "dilations=[1048576,1]", 0, NULL}, MAFAT_EUNSUPPORTED, "a window of 3 taps, 1048576 apart, is too large"},
+    {{"MaxPool", "x", "kernel_shape=[1000000,1] dilations=[1000000,1]", 0, NULL}, MAFAT_EUNSUPPORTED, "is too large"},
+    {{"MaxPool", "x", "kernel_shape=[1000000,1] dilations=[1000000,1] auto_pad=SAME_UPPER", 0, NULL}, MAFAT_EUNSUPPORTED, "is too large"},
+    {{"ConvTranspose", "x w", "output_padding=[9223372036854775807,0]", 0, NULL}, MAFAT_EFORMAT, "output_padding: found 9223372036854775807"},
+    {{"ConvTranspose", "x w", "output_padding=[-9223372036854775807,0]", 0, NULL}, MAFAT_EFORMAT, "output_padding"},
+    {{"ConvTranspose", "x w", "output_padding=[1]", 0, NULL}, MAFAT_EFORMAT, "output_padding: expected 2 numbers, found 1"},
+    {{"ConvTranspose", "x w", "output_shape=[-9223372036854775807,1]", 0, NULL}, MAFAT_EFORMAT, "output_shape"},
+    {{"Expand", "x large", "", 0, NULL}, MAFAT_EUNSUPPORTED, "a map of so many elements is too large"},
+    {{"Gather", "x i7", "axis=1", 0, NULL}, MAFAT_EFORMAT, "place 7 is none of 4"},
+    {{"Gather", "x s", "axis=1", 0, NULL}, MAFAT_EUNSUPPORTED, "expected 0 where places are computed in runs, found 1"},
+    {{"MatMul", "x r", "", 0, NULL}, MAFAT_EFORMAT, "cannot multiply"},
+    {{"Sigmoid", "c4", "", 0, NULL}, MAFAT_EUNSUPPORTED, "has no input"},
+};
+
+START_TEST(other_operators_are_refused)
+{
+  struct imported m = import(test_onnx_operator_model(&refusals[_i].operator));
+  ck_assert_msg(m.code == refusals[_i].code && strstr(diagnostic.text, refusals[_i].says), "%d, %s", m.code, diagnostic.text);
+  release(&m);
+}
+END_TEST
+
+/* A step may be larger than anything where one element is taken. */
+START_TEST(steps_may_be_large)
+{
+  struct imported m = import(test_onnx_operator_model(&(struct test_onnx_operator){"Slice", "x i1 far i3 far", "", 0, NULL}));
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(m.network->outputs->view.dims[3], 1);
+  release(&m);
+}
+END_TEST
+
+/* Sigmoid and Mul are one activation only where the product has a name that nobody else has. */
+START_TEST(products_without_a_name_are_refused)
+{
+  static const int64_t map[] = {1, 4, 6, 6};
+  static const char *const outputs[] = {"y", "-", "x", "s"};
+  struct test_message graph = {0};
+  test_onnx_add(&graph, "Sigmoid", "x", "s", "");
+  test_onnx_add(&graph, "Mul", "x s", outputs[_i], "");
+  test_onnx_input(&graph, "x", 4, map);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct imported m = import(test_onnx_model(&graph, 17));
+  ck_assert_msg((m.code == MAFAT_OK) == (_i == 0), "%s: %d, %s", outputs[_i], m.code, diagnostic.text);
+  if (m.network) ck_assert_int_eq(m.network->n_layers, 1);
+  release(&m);
+}
+END_TEST
+
+/* ---- damage ---- */
+
+/* Bytes of a model, and its numbers, become others: what is read is in order or refused. */
+START_TEST(damaged_models_do_no_harm)
+{
+  struct test_message model = test_onnx_operator_model(test_onnx_operator((unsigned)_i));
+  struct test_rng rng = test_rng((uint64_t)_i);
+  char *copy = malloc(model.n);
+  for (int k = 0; k < 200; k++) {
+    memcpy(copy, model.data, model.n);
+    for (int many = 0; many <= k % 3; many++) copy[test_random(&rng) % model.n] = (char)test_random(&rng);
+    struct imported m = import_bytes(copy, model.n);
+    release(&m);
+  }
+  free(copy);
+  free(model.data);
+}
+END_TEST
+
+START_TEST(every_allocation_may_fail)
+{
+  const struct test_onnx_operator *o = test_onnx_operator((unsigned)_i);
+  struct imported m = import(test_onnx_operator_model(o));
+  for (long fail_at = 0;; fail_at++) {
+    struct mafat_network *n;
+    long unfreed;
+    failing_malloc_arm(fail_at);
+    int code = mafat_onnx_network_read(&n, m.path, &diagnostic);
+    mafat_network_close(&n);
+    long asked = failing_malloc_disarm(&unfreed);
+    ck_assert_int_eq(unfreed, 0);
+    ck_assert_msg(code == (asked > fail_at ? MAFAT_ENOMEM : MAFAT_OK), "%s, allocation %ld: %d, %s", o->op_type, fail_at, code, diagnostic.text);
+    if (asked <= fail_at) break;
+  }
+  release(&m);
+}
+END_TEST
+
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+
+Suite *onnx_import_suite(void)
+{
+  Suite *suite = suite_create("onnx_import");
+  TCase *importing = tcase_create("importing");
+  tcase_add_loop_test(importing, operators_become_layers, 0, (int)test_onnx_n_operators());
+  tcase_add_test(importing, steps_may_be_large);
+  suite_add_tcase(suite, importing);
+  TCase *refusing = tcase_create("refusing");
+  tcase_set_timeout(refusing, 60);
+  tcase_add_loop_test(refusing, other_operators_are_refused, 0, COUNT(refusals));
+  tcase_add_loop_test(refusing, products_without_a_name_are_refused, 0, 4);
+  tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, (int)test_onnx_n_operators());
+  tcase_add_loop_test(refusing, every_allocation_may_fail, 0, (int)test_onnx_n_operators());
+  suite_add_tcase(suite, refusing);
+  return suite;
+}
