@@ -218,6 +218,11 @@ $(BUILD)/onnx_nodes: $(call objects,$(wildcard tests/conformance/*.c) tests/supp
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
+# Models of other formats beside their packed files.
+$(BUILD)/packed_models: $(call objects,tests/packed/packed_models.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
 # What a page of swap costs; needs no library.
 $(BUILD)/swap_cost: $(call objects,experiments/swap_cost.c)
 	$(call say,LD,$@)
@@ -233,7 +238,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes
+TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check

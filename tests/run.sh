@@ -30,6 +30,7 @@ check            cpu    $BUILD/kernel_check --cases 50
 test,full        cpu    $BUILD/kernel_check
 check,test,full  cpu    tests/golden/run.sh
 check,test,full  cpu    tests/conformance/run.sh
+test,full        cpu    tests/packed/run.sh
 check,test,full  cpu    tests/cli/run_inference.sh
 test,full        cpu    tests/cli/forks.sh
 test,full        cpu    tests/cli/figure.sh
