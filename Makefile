@@ -219,7 +219,7 @@ $(BUILD)/onnx_nodes: $(call objects,$(wildcard tests/conformance/*.c) tests/supp
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
 # Models of other formats beside their packed files.
-$(BUILD)/packed_models: $(call objects,tests/packed/packed_models.c) $(LIB)
+$(BUILD)/packed_models: $(call objects,tests/packed/packed_models.c tests/support/tflite_operators.c tests/support/tflite_writer.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 

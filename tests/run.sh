@@ -37,6 +37,7 @@ test,full        cpu    tests/cli/figure.sh
 test,full        cpu    tests/cli/annotate.sh
 test,full        cpu    tests/cli/paper.sh
 check,test,full  cpu    tests/cli/pack_weights.sh
+test,full        cpu    tests/cli/pack_graph.sh
 check,test,full  cpu    tests/cli/shapes.sh
 check,test,full  cpu    tests/cli/readme.sh
 test,full        cpu    tests/cli/plan.sh

@@ -1,11 +1,13 @@
 /* Packs models, and runs each beside its packed file by several plans: the same inputs and outputs by name and dimensions, and
  * the same bits.
- *     packed_models [--least N] MODEL...
+ *     packed_models [--least N] MODEL...|--operators
+ * --operators: small TFLite models, one for each way of an operator.
  * A line for each that differs; those that are refused are counted. Exit status 1 where one differs, or fewer than N are
  * the same. */
 #include "formats/packed/graph.h"
 #include "runner/model_kind.h"
 #include "runner/weights/packer.h"
+#include "tests/support/tflite_operators.h"
 
 #include "include/mafat.h"
 
@@ -161,22 +163,41 @@ static const char *try_model(const char *path, enum outcome *outcome)
   return wrong;
 }
 
+static int n[N_OUTCOMES];
+
+static void count(const char *path, const char *name)
+{
+  enum outcome outcome = DIFFERS;
+  const char *wrong = try_model(path, &outcome);
+  n[outcome]++;
+  if (wrong && outcome == DIFFERS) printf("FAIL %s: %s\n", name, wrong);
+}
+
+static void count_operators(void)
+{
+  char path[64];
+  for (int i = 0; i < test_tflite_n_operators(); i++) {
+    int fd = test_tflite_file(test_tflite_operator_model(i));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    count(path, test_tflite_operator_name(i));
+    close(fd);
+  }
+}
+
 int main(int argc, char **argv)
 {
-  int least = 0, first = 1, n[N_OUTCOMES] = {0};
+  int least = 0, first = 1;
   if (argc > 2 && strcmp(argv[1], "--least") == 0) {
     least = atoi(argv[2]);
     first = 3;
   }
   if (first >= argc) {
-    fprintf(stderr, "usage: packed_models [--least N] MODEL...\n");
+    fprintf(stderr, "usage: packed_models [--least N] MODEL...|--operators\n");
     return 2;
   }
   for (int i = first; i < argc; i++) {
-    enum outcome outcome = DIFFERS;
-    const char *wrong = try_model(argv[i], &outcome);
-    n[outcome]++;
-    if (wrong && outcome == DIFFERS) printf("FAIL %s: %s\n", argv[i], wrong);
+    if (strcmp(argv[i], "--operators") == 0) count_operators();
+    else count(argv[i], argv[i]);
   }
   printf("%d the same, %d refused, %d differ\n", n[SAME], n[REFUSED], n[DIFFERS]);
   if (n[SAME] < least) printf("FAIL expected at least %d to be the same, found %d\n", least, n[SAME]);

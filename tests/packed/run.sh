@@ -14,9 +14,10 @@ same() {
   shift 2
   if "$build/packed_models" --least "$least" "$@" >"$folder/log"; then ok "$name"; else fail "$name" "$(tail -n 5 "$folder/log")"; fi
 }
+same "TFLite's operators, packed" 42 --operators
 if [ -d $data ]; then
   "$build/onnx_nodes" --write "$folder" $data/node $data/pytorch-converted $data/pytorch-operator >"$folder/log"
-  same "ONNX's models, packed" 380 "$folder"/*.onnx
+  same "ONNX's models, packed" 390 "$folder"/*.onnx
 else
   skip "ONNX's models, packed" "libonnx-testdata is not installed"
 fi
