@@ -133,14 +133,16 @@ static int check_apart(const struct options *o, const char *path, struct mafat_d
               : MAFAT_OK;
 }
 
-/* Nor one of the files that a model keeps constants in? */
-static int check_apart_from_files(const struct mafat_network *n, const char *path, struct mafat_diagnostic *d)
+/* The files that a model keeps constants in: are they there, and is none of them this path? */
+static int check_files(const struct mafat_network *n, const char *path, struct mafat_diagnostic *d)
 {
   struct stat out;
   bool exists = stat(path, &out) == 0;
-  for (int i = 0; exists && i < n->n_files; i++)
-    if (is_file(n->files[i], &out))
+  for (int i = 0; i < n->n_files; i++) {
+    if (access(n->files[i], R_OK) != 0) return mafat_fail(d, MAFAT_EINVAL, "%s: cannot open: %s", n->files[i], strerror(errno));
+    if (exists && is_file(n->files[i], &out))
       return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found constants of the model", path);
+  }
   return MAFAT_OK;
 }
 
@@ -151,7 +153,7 @@ static int write_file(const struct mafat_network *n, const struct mafat_packed_o
   struct mafat_warning_sink sink = {warn, NULL};
   if (snprintf(temporary, sizeof temporary, "%s.part", o->out) >= (int)sizeof temporary)
     return mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
-  if (check_apart(o, temporary, d) || check_apart_from_files(n, temporary, d) || check_apart_from_files(n, o->out, d))
+  if (check_apart(o, temporary, d) || check_files(n, temporary, d) || check_files(n, o->out, d))
     return MAFAT_EINVAL;
   int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", temporary, strerror(errno));

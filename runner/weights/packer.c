@@ -30,7 +30,7 @@ struct packer {
   size_t ring_bytes, panels_bytes;
   int first_filter;     /* of the panels that are being filled */
   const struct mafat_packer_progress *progress;
-  uint64_t done, total; /* bytes of the weights file: hashed, and packed */
+  uint64_t done, total; /* bytes: of the weights file, hashed, and of what is packed */
   struct mafat_diagnostic *d;
 };
 
@@ -294,7 +294,7 @@ static int write_around(const struct packer *p)
   return code;
 }
 
-/* What the largest fetch needs, its panels beside those it begins and ends within. */
+/* What all fetches bring, and what the largest needs, its panels beside those it begins and ends within. */
 static void find_sizes(struct packer *p)
 {
   struct mafat_fetch fetch;
@@ -303,6 +303,7 @@ static void find_sizes(struct packer *p)
     const struct mafat_layer *l = &p->network->layers[fetch.layer];
     size_t bytes = 0;
     if (fetch.bytes > largest) largest = fetch.bytes;
+    p->total += fetch.bytes;
     if (fetch.kind == MAFAT_FETCH_TRANSPOSED)
       bytes = rows_are_inputs(p, fetch.layer) ? mafat_panel_bytes(l, MAFAT_PANEL, (size_t)mafat_span_size(fetch.channels))
                                               : mafat_packed_layer_bytes(l);
@@ -368,7 +369,7 @@ static int lay_out(struct packer *p)
 
 static int pack_file(struct packer *p)
 {
-  p->total = 2 * mafat_reads_file_bytes(p->file->reads);
+  p->total += mafat_reads_file_bytes(p->file->reads);
   int code = hash_source(p);
   if (code == MAFAT_OK && p->origin && p->origin->excerpt) code = write_excerpt(p);
   if (code == MAFAT_OK) code = pack_layers(p);

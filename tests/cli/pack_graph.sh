@@ -86,7 +86,7 @@ run beside/b.onnx b.packed; expect 'a model with numbers beside it' 0
 run --force a.onnx a.onnx; expect 'the model stays' 2 'found the model'
 run --force beside/b.onnx beside/numbers.bin; expect 'its numbers stay' 2 'constants of the model'
 cp beside/b.onnx c.onnx
-run c.onnx c.packed; expect 'numbers that are not there' 1 'numbers.bin'
+run c.onnx c.packed; expect 'numbers that are not there' 2 'numbers.bin'
 run a.packed again.packed; expect 'packed already' 2 'packed weights file already'
 run picture.raw p.packed; expect 'no model' 2 'expected an ONNX or TFLite model'
 run --fork darknet a.onnx f.packed; expect 'a fork' 2 "--fork is of Darknet's networks"
