@@ -2,6 +2,7 @@
 # pack_weights and make_weights --like on ONNX and TFLite models, which are written here.
 set -u
 build=$(realpath "${BUILD:-build}")
+# shellcheck disable=SC2034 # by tests/check.sh
 suite=pack_graph
 # shellcheck source=tests/check.sh
 . tests/check.sh
@@ -10,6 +11,7 @@ folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 143' TERM INT
 cd "$folder" || exit 1
+# shellcheck disable=SC2034 # by tests/check.sh
 out=out err=err patience=20 log=log
 
 # A convolution, normalized, and a matrix. With a word: its weights lie in numbers.bin beside it.
@@ -123,7 +125,7 @@ for at in 20 4100 4140 8200 8300 12400 $((size - 4000)); do
   if cmp -s a.packed damaged.packed; then continue; fi
   run --check damaged.packed; expect "damage at $at" 2 'damaged'
   infer x.raw damaged.packed
-  [ $code -eq 2 ] && [ "$(wc -l <err)" = 1 ] && ok "refused with damage at $at" || fail "refused with damage at $at" "status $code: $(head -c 200 err)"
+  { [ $code -eq 2 ] && [ "$(wc -l <err)" = 1 ] && ok "refused with damage at $at"; } || fail "refused with damage at $at" "status $code: $(head -c 200 err)"
 done
 head -c 6000 a.packed >short.packed
 infer x.raw short.packed; expect 'a short file' 2 'short.packed'
