@@ -95,7 +95,7 @@ $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
 # Read once a run, and resident while it lasts: small. Not what a search asks all the time.
 # Sections of their own, which run_inference.ld sets apart from the code of runs.
-$(call objects,$(wildcard formats/onnx/*.c formats/tflite/*.c formats/graph/*.c) base/model_file.c base/chunks.c network/view.c): EXTRA_SECTIONS = -ffunction-sections -fdata-sections
+$(call objects,$(wildcard formats/onnx/*.c formats/tflite/*.c formats/graph/*.c) formats/packed/graph.c base/excerpt.c base/model_file.c base/chunks.c network/view.c): EXTRA_SECTIONS = -ffunction-sections -fdata-sections
 $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/image.c runner/image/source.c): EXTRA = -Os
 
 # Loops over all of a weights file, while a layer waits for it.
@@ -149,7 +149,7 @@ $(BUILD)/run_inference_dynamic: $(call objects,$(PROGRAM)) $(SHARED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
 
-$(BUILD)/make_weights: $(call objects,runner/program/make_weights.c) $(LIB)
+$(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
@@ -225,6 +225,11 @@ $(BUILD)/onnx_nodes: $(call objects,$(wildcard tests/conformance/*.c) tests/supp
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
+# Models of other formats beside their packed files.
+$(BUILD)/packed_models: $(call objects,tests/packed/packed_models.c tests/support/tflite_operators.c tests/support/tflite_writer.c) $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
+
 # What a page of swap costs; needs no library.
 $(BUILD)/swap_cost: $(call objects,experiments/swap_cost.c)
 	$(call say,LD,$@)
@@ -240,7 +245,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes
+TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check

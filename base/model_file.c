@@ -92,13 +92,75 @@ void mafat_model_file_close(struct mafat_model_file **file)
   *file = NULL;
 }
 
+/* ---- notes and excerpts ---- */
+
+int mafat_model_file_note(struct mafat_model_file *f, struct mafat_excerpt *notes, struct mafat_diagnostic *d)
+{
+  f->number = mafat_excerpt_add_file(notes, "", f->bytes);
+  f->notes = notes;
+  return f->number < 0 ? mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->path) : MAFAT_OK;
+}
+
+void mafat_model_file_excerpt(struct mafat_model_file *f, const struct mafat_excerpt *excerpt, uint64_t at)
+{
+  f->excerpt = excerpt;
+  f->number = 0;
+  f->excerpt_at = at;
+  f->bytes = excerpt->files[0].bytes;
+}
+
+/* The path without the folder that the model lies in. */
+static const char *name_beside(const struct mafat_model_file *f, const char *path)
+{
+  const char *slash = strrchr(f->path, '/');
+  size_t folder = slash ? (size_t)(slash + 1 - f->path) : 0;
+  return strncmp(path, f->path, folder) == 0 ? path + folder : path;
+}
+
+static int open_in_excerpt(struct mafat_model_file **out, const struct mafat_model_file *f, const char *name,
+                           struct mafat_diagnostic *d)
+{
+  int number = mafat_excerpt_find_file(f->excerpt, name);
+  if (number < 0) return mafat_fail(d, MAFAT_EFORMAT, "%s: has nothing of the file \"%.100s\"", f->path, name);
+  int code = mafat_model_file_open(out, f->path, d);
+  if (code) return code;
+  mafat_model_file_excerpt(*out, f->excerpt, f->excerpt_at);
+  (*out)->number = number;
+  (*out)->bytes = f->excerpt->files[number].bytes;
+  return MAFAT_OK;
+}
+
+int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path,
+                                 struct mafat_diagnostic *d)
+{
+  *out = NULL;
+  if (f->excerpt) return open_in_excerpt(out, f, name_beside(f, path), d);
+  int code = mafat_model_file_open(out, path, d);
+  if (code || !f->notes) return code;
+  (*out)->number = mafat_excerpt_add_file(f->notes, name_beside(f, path), (*out)->bytes);
+  (*out)->notes = f->notes;
+  if ((*out)->number >= 0) return MAFAT_OK;
+  mafat_model_file_close(out);
+  return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+}
+
+/* ---- reading ---- */
+
 int mafat_model_file_peek(struct mafat_model_file *f, uint64_t at, size_t n, const char **bytes, struct mafat_diagnostic *d)
 {
+  uint64_t lies;
   *bytes = NULL;
   if (n > MAFAT_MODEL_WINDOW) return mafat_fail(d, MAFAT_EINVAL, "%s: a window of %zu bytes is too small for %zu", f->path, (size_t)MAFAT_MODEL_WINDOW, n);
   if (at > f->bytes || n > f->bytes - at)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: ends in byte %llu, where %zu bytes are expected from byte %llu on", f->path,
                       (unsigned long long)f->bytes, n, (unsigned long long)at);
+  if (f->notes) mafat_excerpt_add(f->notes, f->number, at, n);
+  if (f->excerpt) {
+    if (!mafat_excerpt_locate(&f->excerpt->files[f->number], at, n, &lies))
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: is damaged, or of another version: byte %llu of the model is not in it", f->path,
+                        (unsigned long long)at);
+    at = f->excerpt_at + lies;
+  }
   if (at < f->at || at + n > f->at + f->held) {
     ssize_t got = read_some(f->fd, f->window, MAFAT_MODEL_WINDOW, (off_t)at);
     f->at = at;

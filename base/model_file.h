@@ -1,9 +1,11 @@
 /* A model file that is read here and there, through a small window: what is large in it, its weights, is passed
- * over. Nothing of it stays in the page cache on our account. */
+ * over. Nothing of it stays in the page cache on our account. What is asked for can be noted, and an excerpt of
+ * the file that has no more than that (excerpt.h) be read in its place. */
 #ifndef MAFAT_BASE_MODEL_FILE_H
 #define MAFAT_BASE_MODEL_FILE_H
 
 #include "base/error.h"
+#include "base/excerpt.h"
 
 #include <stdint.h>
 
@@ -16,12 +18,24 @@ struct mafat_model_file {
   char *window;   /* MAFAT_MODEL_WINDOW bytes, of which `held` are those from byte `at` on */
   uint64_t at;
   size_t held;
+  struct mafat_excerpt *notes;         /* where it is noted what is asked for; NULL: nobody wants to know */
+  const struct mafat_excerpt *excerpt; /* this is read in place of a model's files; NULL: of a file as it is */
+  int number;                          /* of either, its file */
+  uint64_t excerpt_at;                 /* where the excerpt begins */
 };
 
 /* Regular files are read where they are; pipes and the like are copied first, to a file that has no name.
  * MAFAT_EIO, MAFAT_ENOMEM. *out is NULL after a failure. */
 int mafat_model_file_open(struct mafat_model_file **out, const char *path, struct mafat_diagnostic *d);
 void mafat_model_file_close(struct mafat_model_file **file);
+/* Another of the model's files, which lies below its folder: noted where the model is, and out of the excerpt where it is
+ * one. MAFAT_EFORMAT: that has no such file. */
+int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *file, const char *path,
+                                 struct mafat_diagnostic *d);
+/* From here on it is noted what is asked for. MAFAT_ENOMEM. */
+int mafat_model_file_note(struct mafat_model_file *file, struct mafat_excerpt *notes, struct mafat_diagnostic *d);
+/* From here on the file is the model that the excerpt is of, which begins at that byte, and ends in the file. */
+void mafat_model_file_excerpt(struct mafat_model_file *file, const struct mafat_excerpt *excerpt, uint64_t at);
 
 /* Bytes [at, at + n) of the file, n at most MAFAT_MODEL_WINDOW: *bytes is valid until the next call.
  * MAFAT_EFORMAT: the file ends before. */

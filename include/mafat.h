@@ -145,7 +145,7 @@ MAFAT_API bool mafat_holds_weights(const char *path);
 
 /* Reads the network, chooses the plan, checks it against the budget, reads the
  * weights that the plan keeps and maps the arena. weights_path: Darknet's file, or
- * one that pack_weights made of it, which may stand alone as cfg_path, weights_path NULL; if the plan reads weights in runs, it stays open
+ * one that pack_weights made of it. What holds its own (mafat_holds_weights) stands alone as cfg_path, weights_path NULL; if the plan reads weights in runs, it stays open
  * and must not change until the model is closed. MAFAT_ELIMIT: does not fit, the diagnostic names
  * the bytes; MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_EIO: the files;
  * MAFAT_EINVAL: the options; MAFAT_ENOMEM. *out is NULL after a failure. */

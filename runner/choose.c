@@ -152,7 +152,7 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
   int code = mafat_fork_find(&wish.fork, o->fork, d);
   if (code) return code;
   enum mafat_model_format format = mafat_model_format_of(cfg);
-  mafat_surroundings_begin(format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE);
+  mafat_surroundings_begin(format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE || format == MAFAT_MODEL_PACKED_GRAPH);
   code = mafat_model_network(network, cfg, &wish, &o->warnings, d);
   if (code) return code;
   int all = (*network)->n_layers;

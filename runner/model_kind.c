@@ -30,7 +30,7 @@ enum mafat_model_format mafat_model_format_of(const char *path)
 {
   char beginning[16];
   if (!read_beginning(path, beginning, sizeof beginning)) return MAFAT_MODEL_CFG;
-  if (mafat_packed_begins(beginning)) return MAFAT_MODEL_PACKED;
+  if (mafat_packed_begins(beginning)) return mafat_packed_imports(beginning) ? MAFAT_MODEL_PACKED_GRAPH : MAFAT_MODEL_PACKED;
   if (mafat_tflite_begins(beginning)) return MAFAT_MODEL_TFLITE;
   return mafat_onnx_begins(beginning) ? MAFAT_MODEL_ONNX : MAFAT_MODEL_CFG;
 }
@@ -44,7 +44,8 @@ int mafat_model_network(struct mafat_network **out, const char *path, const stru
                         const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
   switch (mafat_model_format_of(path)) {
-  case MAFAT_MODEL_PACKED: return mafat_weights_file_network(out, path, wish, warnings, d);
+  case MAFAT_MODEL_PACKED:
+  case MAFAT_MODEL_PACKED_GRAPH: return mafat_weights_file_network(out, path, wish, warnings, d);
   case MAFAT_MODEL_ONNX: return mafat_onnx_network_read(out, path, d);
   case MAFAT_MODEL_TFLITE: return mafat_tflite_network_read(out, path, d);
   default: return mafat_darknet_read(out, path, wish, warnings, d);

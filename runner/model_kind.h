@@ -8,6 +8,7 @@
 enum mafat_model_format {
   MAFAT_MODEL_CFG, /* or nothing that is known: its reader will say */
   MAFAT_MODEL_PACKED,
+  MAFAT_MODEL_PACKED_GRAPH, /* of an ONNX or TFLite file, which is imported */
   MAFAT_MODEL_ONNX,
   MAFAT_MODEL_TFLITE
 };

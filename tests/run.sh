@@ -30,12 +30,14 @@ check            cpu    $BUILD/kernel_check --cases 50
 test,full        cpu    $BUILD/kernel_check
 check,test,full  cpu    tests/golden/run.sh
 check,test,full  cpu    tests/conformance/run.sh
+test,full        cpu    tests/packed/run.sh
 check,test,full  cpu    tests/cli/run_inference.sh
 test,full        cpu    tests/cli/forks.sh
 test,full        cpu    tests/cli/figure.sh
 test,full        cpu    tests/cli/annotate.sh
 test,full        cpu    tests/cli/paper.sh
 check,test,full  cpu    tests/cli/pack_weights.sh
+test,full        cpu    tests/cli/pack_graph.sh
 check,test,full  cpu    tests/cli/shapes.sh
 check,test,full  cpu    tests/cli/readme.sh
 test,full        cpu    tests/cli/plan.sh

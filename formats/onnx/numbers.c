@@ -123,7 +123,7 @@ static int read_numbers(const struct mafat_onnx *m, const struct mafat_onnx_tens
     return mafat_wire_source_fail(&s, MAFAT_EINVAL, "expected %llu numbers, found %llu",
                                   (unsigned long long)(first + n), (unsigned long long)t->n);
   if (n == 0) return MAFAT_OK;
-  int code = t->file ? mafat_model_file_open(&other, mafat_onnx_path(m, t->file), d) : MAFAT_OK;
+  int code = t->file ? mafat_model_file_open_beside(&other, m->file, mafat_onnx_path(m, t->file), d) : MAFAT_OK;
   if (code) return code;
   if (other) s.file = other;
   code = t->form == MAFAT_ONNX_PLACE ? read_place(&s, t, first, n, to) : read_wire(&s, t, first, n, to);

@@ -1,6 +1,7 @@
 #include "formats/packed/index.h"
 
 #include "formats/darknet/fork.h"
+#include "formats/packed/graph.h"
 #include "network/constant.h"
 
 #include <stdlib.h>
@@ -163,15 +164,21 @@ int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t by
                             struct mafat_diagnostic *d)
 {
   struct index i = {{index, bytes, false}, name, d};
-  int code = read_vocabulary(p, &i);
-  if (code == MAFAT_OK) code = read_graph(p, &i, graph);
+  const char *wrong = p->version == MAFAT_PACKED_GRAPH_VERSION ? mafat_packed_graph_index_read(p, &i.bytes, graph) : NULL;
+  int code = wrong ? damaged(&i, wrong) : MAFAT_OK;
+  if (p->version == MAFAT_PACKED_VERSION) code = read_vocabulary(p, &i);
+  if (p->version == MAFAT_PACKED_VERSION && code == MAFAT_OK) code = read_graph(p, &i, graph);
   return code ? code : read_constants(p, &i);
 }
 
-void mafat_packed_index_write(const struct mafat_packed *p, const struct mafat_network *n, const struct mafat_cfg *graph,
-                              struct mafat_bytes *to)
+void mafat_packed_index_write(const struct mafat_packed *p, const struct mafat_network *n,
+                              const struct mafat_packed_origin *origin, struct mafat_bytes *to)
 {
-  mafat_bytes_put_word(to, mafat_fork_name(n->fork));
-  write_graph(n, graph, to);
+  if (p->version == MAFAT_PACKED_GRAPH_VERSION) {
+    mafat_packed_graph_index_write(p, origin->excerpt, to);
+  } else {
+    mafat_bytes_put_word(to, mafat_fork_name(n->fork));
+    write_graph(n, origin ? origin->cfg : NULL, to);
+  }
   write_constants(p, to);
 }

@@ -1,4 +1,4 @@
-/* The index of a packed file of version 2: operators with their parameters, constants with
+/* The index of a packed file of version 2 or 3: operators with their parameters, or what an excerpt consists of (graph.h); constants with
  * their types and places, all by name. doc/packed.md describes its bytes. */
 #ifndef MAFAT_FORMATS_PACKED_INDEX_H
 #define MAFAT_FORMATS_PACKED_INDEX_H
@@ -11,7 +11,7 @@
 int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t bytes, const char *name, bool graph,
                             struct mafat_diagnostic *d);
 /* Failures stay in `to`. */
-void mafat_packed_index_write(const struct mafat_packed *p, const struct mafat_network *n, const struct mafat_cfg *graph,
-                              struct mafat_bytes *to);
+void mafat_packed_index_write(const struct mafat_packed *p, const struct mafat_network *n,
+                              const struct mafat_packed_origin *origin, struct mafat_bytes *to);
 
 #endif

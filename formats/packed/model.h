@@ -2,10 +2,17 @@
 #ifndef MAFAT_FORMATS_PACKED_MODEL_H
 #define MAFAT_FORMATS_PACKED_MODEL_H
 
+#include "base/excerpt.h"
 #include "formats/darknet/cfg.h"
 #include "network/network.h"
 
 #include <stdint.h>
+
+/* Of the format. Version 1 is read, too. */
+enum {
+  MAFAT_PACKED_VERSION = 2,      /* of networks that a cfg describes */
+  MAFAT_PACKED_GRAPH_VERSION = 3 /* of others */
+};
 
 /* Where a layer's weights lie in the file. */
 struct mafat_packed_entry {
@@ -13,15 +20,25 @@ struct mafat_packed_entry {
   uint64_t checksum;
 };
 
+/* What a network was read from, to lie in the file: one of them, or neither. */
+struct mafat_packed_origin {
+  const struct mafat_cfg *cfg; /* of its keys, those that were used */
+  const struct mafat_excerpt *excerpt;
+};
+
 struct mafat_packed {
   unsigned version;
   int n_layers;
   uint64_t network_hash;              /* of all that packing depends on in the network */
   uint64_t source_hash, source_bytes; /* of the weights file that it was made from */
+  uint64_t begin_bytes;               /* of what comes first: header, and index or table */
   uint64_t data_at, file_bytes;       /* where the first layer's weights begin; where the file ends */
   struct mafat_packed_entry *entries; /* [layer] */
   enum mafat_fork fork;               /* whose words the graph is in, and how its weights were folded; version 1: auto */
   struct mafat_cfg *graph;            /* the network, as its reader takes it; NULL: there is none, or nobody asked */
+  enum mafat_format format;           /* whose the network is. Of another than a cfg, behind what comes first: */
+  uint64_t excerpt_bytes, excerpt_hash;
+  struct mafat_excerpt *excerpt;      /* NULL: nobody asked */
 };
 
 #endif

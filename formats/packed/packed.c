@@ -38,9 +38,17 @@ bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES])
   return memcmp(beginning, magic, sizeof magic) == 0;
 }
 
+bool mafat_packed_imports(const char beginning[MAFAT_PACKED_BEGINNING])
+{
+  uint32_t version;
+  memcpy(&version, beginning + offsetof(struct header, version), sizeof version);
+  return mafat_packed_begins(beginning) && version >= MAFAT_PACKED_GRAPH_VERSION;
+}
+
 void mafat_packed_close(struct mafat_packed **packed)
 {
   if (!packed || !*packed) return;
+  mafat_excerpt_close(&(*packed)->excerpt);
   mafat_cfg_close(&(*packed)->graph);
   free((*packed)->entries);
   free(*packed);
@@ -73,9 +81,9 @@ static int check_header(struct header *h, const struct mafat_packed_source *from
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a packed weights file, which begins with \"MAFATPK1\"", from->name);
   if (h->byte_order != BYTE_ORDER_MARK)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged, or of another byte order", from->name);
-  if (h->version < 1 || h->version > MAFAT_PACKED_VERSION)
+  if (h->version < 1 || h->version > MAFAT_PACKED_GRAPH_VERSION)
     return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected version 1 to %d of the format, found %u: pack the .weights again",
-                      from->name, MAFAT_PACKED_VERSION, h->version);
+                      from->name, MAFAT_PACKED_GRAPH_VERSION, h->version);
   if (*checksum_of(h) != sum_header(h))
     return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged: its checksum differs", from->name);
   if (h->n_layers > MAFAT_MAX_LAYERS)
@@ -108,6 +116,9 @@ static int read_header(struct header *h, const struct mafat_packed_source *from,
   if (code || (code = check_header(h, from, d))) return code;
   if (!n || (h->n_layers == (uint64_t)n->n_layers && h->network_hash == mafat_packed_network_hash(n, h->version)))
     return MAFAT_OK;
+  if (h->version == MAFAT_PACKED_GRAPH_VERSION)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for another network than %s, or by a version that read it otherwise: "
+                      "pack the model again", from->name, n->path);
   if (is_of_other_fork(h, n))
     return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for %s Darknet, here %s is %s: name the fork, or pack the .weights again",
                       from->name, n->fork == MAFAT_FORK_ALEXEYAB ? "pjreddie's" : "AlexeyAB's", n->path,
@@ -170,6 +181,15 @@ static int read_index(struct mafat_packed *p, const struct header *h, const stru
   return code;
 }
 
+/* Where the weights begin, behind what comes first, and the excerpt. */
+static int find_data(struct mafat_packed *p, const struct mafat_packed_source *from, struct mafat_diagnostic *d)
+{
+  if (!__builtin_add_overflow(p->begin_bytes, p->excerpt_bytes, &p->data_at) && align(&p->data_at) && p->data_at <= from->bytes)
+    return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in its graph", from->name,
+                    (unsigned long long)from->bytes);
+}
+
 static int read_packed(struct mafat_packed *p, const struct mafat_packed_source *from, const struct mafat_network *n,
                        bool graph, struct mafat_diagnostic *d)
 {
@@ -181,15 +201,16 @@ static int read_packed(struct mafat_packed *p, const struct mafat_packed_source 
   p->network_hash = h.network_hash;
   p->source_hash = h.source_hash;
   p->source_bytes = h.source_bytes;
-  p->data_at = h.version == 1 ? h.n_layers * sizeof *p->entries : h.as.v2.index_bytes;
-  align(&p->data_at); /* cannot overflow: both are small */
-  p->data_at += MAFAT_PACKED_ALIGNMENT;
-  if (from->bytes < p->data_at)
+  p->begin_bytes = h.version == 1 ? h.n_layers * sizeof *p->entries : h.as.v2.index_bytes;
+  align(&p->begin_bytes); /* cannot overflow: both are small */
+  p->begin_bytes += MAFAT_PACKED_ALIGNMENT;
+  if (from->bytes < p->begin_bytes)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at least %llu bytes for the table of layers, found %llu",
-                      from->name, (unsigned long long)p->data_at, (unsigned long long)from->bytes);
+                      from->name, (unsigned long long)p->begin_bytes, (unsigned long long)from->bytes);
   p->entries = calloc((size_t)p->n_layers + 1, sizeof *p->entries);
   if (!p->entries) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->name);
   code = h.version == 1 ? read_table(p, &h, from, d) : read_index(p, &h, from, graph, d);
+  if (code == MAFAT_OK) code = find_data(p, from, d);
   return code ? code : check_entries(p, from, n, d);
 }
 
@@ -216,7 +237,7 @@ int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, con
 
 /* ---- writing ---- */
 
-int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n, const struct mafat_cfg *graph,
+int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n, const struct mafat_packed_origin *origin,
                       const uint64_t *layer_bytes)
 {
   struct mafat_packed *p = calloc(1, sizeof *p);
@@ -225,15 +246,20 @@ int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n, 
   *out = NULL;
   if (p) p->entries = calloc((size_t)n->n_layers + 1, sizeof *p->entries);
   if (!p || !p->entries) goto no_memory;
-  p->version = MAFAT_PACKED_VERSION;
+  p->version = origin && origin->excerpt ? MAFAT_PACKED_GRAPH_VERSION : MAFAT_PACKED_VERSION;
+  p->format = n->format;
+  p->excerpt_bytes = origin && origin->excerpt ? origin->excerpt->bytes : 0;
   p->n_layers = n->n_layers;
   p->network_hash = mafat_packed_network_hash(n, p->version);
   for (int l = 0; l < n->n_layers; l++) p->entries[l].bytes = layer_bytes[l];
-  mafat_packed_index_write(p, n, graph, &index); /* as long as it will be, whatever the offsets */
+  mafat_packed_index_write(p, n, origin, &index); /* as long as it will be, whatever the offsets */
   if (index.failed) goto no_memory;
-  p->file_bytes = index.n;
+  if (index.n > MAX_INDEX_BYTES) code = MAFAT_ELIMIT;
+  p->begin_bytes = index.n;
+  align(&p->begin_bytes);
+  p->begin_bytes += MAFAT_PACKED_ALIGNMENT;
+  p->file_bytes = p->begin_bytes + p->excerpt_bytes; /* both lie in memory or a file */
   align(&p->file_bytes);
-  p->file_bytes += MAFAT_PACKED_ALIGNMENT;
   p->data_at = p->file_bytes;
   for (int l = 0; l < n->n_layers && code == MAFAT_OK; l++) {
     p->entries[l].offset = p->file_bytes;
@@ -249,19 +275,19 @@ no_memory:
   return MAFAT_ENOMEM;
 }
 
-int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n, const struct mafat_cfg *graph,
+int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n, const struct mafat_packed_origin *origin,
                       char **beginning)
 {
   struct mafat_bytes index = {NULL, 0, 0, false};
-  *beginning = calloc(1, (size_t)p->data_at);
-  mafat_packed_index_write(p, n, graph, &index);
+  *beginning = calloc(1, (size_t)p->begin_bytes);
+  mafat_packed_index_write(p, n, origin, &index);
   if (index.failed || !*beginning) {
     free(index.data);
     free(*beginning);
     *beginning = NULL;
     return MAFAT_ENOMEM;
   }
-  struct header h = {.byte_order = BYTE_ORDER_MARK, .version = MAFAT_PACKED_VERSION, .n_layers = (uint64_t)p->n_layers,
+  struct header h = {.byte_order = BYTE_ORDER_MARK, .version = p->version, .n_layers = (uint64_t)p->n_layers,
                      .network_hash = p->network_hash, .source_hash = p->source_hash, .source_bytes = p->source_bytes,
                      .as.v2 = {.channel_block = MAFAT_CHANNEL_BLOCK, .panel = MAFAT_PANEL,
                                .panel_step = MAFAT_PANEL_STEP, .alignment = MAFAT_PACKED_ALIGNMENT,

@@ -1,7 +1,7 @@
 /* A packed model: a network and its weights in the order that the kernels take them, so
  * that parts of layers can be read and used as they are. Made by pack_weights; described
  * byte by byte in doc/packed.md. Version 1 holds no network: it is run with the cfg that
- * it was made for.
+ * it was made for. Version 2 holds a cfg, version 3 an excerpt of an ONNX or TFLite model (graph.h).
  *
  * Here are header and index, as bytes that somebody else reads and writes; the weights
  * themselves are runner/weights' affair. All sizes are checked before they are used. */
@@ -14,12 +14,14 @@
 
 enum {
   MAFAT_PACKED_ALIGNMENT = 4096, /* of each layer's weights */
-  MAFAT_PACKED_VERSION = 2,
-  MAFAT_PACKED_MAGIC_BYTES = 8
+  MAFAT_PACKED_MAGIC_BYTES = 8,
+  MAFAT_PACKED_BEGINNING = 16
 };
 
 /* Do these bytes begin a packed file, of whatever version? */
 bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES]);
+/* One whose network is imported, as ONNX and TFLite files are? */
+bool mafat_packed_imports(const char beginning[MAFAT_PACKED_BEGINNING]);
 
 void mafat_packed_close(struct mafat_packed **packed);
 
@@ -47,14 +49,13 @@ int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, con
 /* ---- writing ---- */
 
 /* Lays out a file for a network whose layers have so many bytes of weights; checksums and
- * source are left to be filled in. `graph`, may be NULL: what the network was read from; of
- * its keys, those that were used. Both stay the caller's. MAFAT_ENOMEM; MAFAT_ELIMIT: more
- * than can be addressed. */
-int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n, const struct mafat_cfg *graph,
+ * source are left to be filled in. The origin may be NULL; all stay the caller's. MAFAT_ENOMEM;
+ * MAFAT_ELIMIT: more than can be addressed, or than an index can say. */
+int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n, const struct mafat_packed_origin *origin,
                       const uint64_t *layer_bytes);
-/* Header and index of a packed file that is complete, p->data_at bytes: *beginning is the
+/* Header and index of a packed file that is complete, p->begin_bytes: *beginning is the
  * caller's to free. MAFAT_ENOMEM. */
-int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n, const struct mafat_cfg *graph,
+int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n, const struct mafat_packed_origin *origin,
                       char **beginning);
 
 #endif

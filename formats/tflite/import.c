@@ -337,16 +337,22 @@ int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *
   return mafat_graph_finish(out, &i.g, code);
 }
 
+int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
+{
+  struct mafat_tflite *model;
+  *out = NULL;
+  int code = mafat_tflite_read(&model, file, d);
+  if (code == MAFAT_OK) code = mafat_tflite_network(out, model, file, d);
+  mafat_tflite_close(&model);
+  return code;
+}
+
 int mafat_tflite_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file;
-  struct mafat_tflite *model = NULL;
   *out = NULL;
   int code = mafat_model_file_open(&file, path, d);
-  if (code) return code;
-  code = mafat_tflite_read(&model, file, d);
-  if (code == MAFAT_OK) code = mafat_tflite_network(out, model, file, d);
-  mafat_tflite_close(&model);
+  if (code == MAFAT_OK) code = mafat_tflite_network_of(out, file, d);
   mafat_model_file_close(&file);
   return code;
 }

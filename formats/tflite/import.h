@@ -12,7 +12,8 @@
 int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *model, struct mafat_model_file *file,
                          struct mafat_diagnostic *d);
 
-/* Reads the file first. */
+/* Reads the file first, an open one, or one of that path. */
+int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file, struct mafat_diagnostic *d);
 int mafat_tflite_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d);
 
 #endif

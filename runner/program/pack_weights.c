@@ -1,5 +1,5 @@
-/* pack_weights: a .weights file in the order that the kernels take it, for plans
- * that read weights while they run. */
+/* pack_weights: the weights of a Darknet network, or of an ONNX or TFLite model, in the order that the
+ * kernels take them, for plans that read weights while they run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -12,6 +12,8 @@
 
 #include "formats/darknet/darknet.h"
 #include "formats/darknet/fork.h"
+#include "formats/packed/graph.h"
+#include "runner/model_kind.h"
 #include "runner/weights/packer.h"
 
 /* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
@@ -20,16 +22,18 @@ enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 struct options {
   bool force, quiet, check;
   const char *fork; /* NULL: auto */
-  const char *cfg, *weights, *out;
+  const char *cfg, *weights, *out; /* cfg: NULL where the weights are a model of another format */
 };
 
 static const char usage[] =
     "usage: pack_weights [--force] [--quiet] [--fork NAME] MODEL.cfg MODEL.weights OUT.packed\n"
+    "       pack_weights [--force] [--quiet] MODEL.onnx|MODEL.tflite OUT.packed\n"
     "       pack_weights --check [--quiet] FILE.packed\n"
-    "Write MODEL.weights in the order that run_inference computes with, normalization\n"
-    "folded in. A packed file takes the place of both .cfg and .weights. Plans that\n"
-    "read weights while they run read it faster and need less memory: what is read is\n"
-    "used as it lies there, so that a part of a layer is enough.\n"
+    "Write a network with its weights in the order that run_inference computes with,\n"
+    "normalization folded in. A packed file takes the place of both .cfg and .weights, of\n"
+    "the model with the files that it keeps constants in. Plans that read weights while\n"
+    "they run read it faster and need less memory: what is read is used as it lies there,\n"
+    "so that a part of a layer is enough.\n"
     "\n"
     "  --force    replace OUT.packed if it exists\n"
     "  --fork NAME  whose Darknet the network was trained by: darknet (pjreddie's),\n"
@@ -40,14 +44,15 @@ static const char usage[] =
     "  --help     this text\n"
     "\n"
     "A cfg beside the file must fit: one whose layers differ in shape is refused. It holds\n"
-    "about as many bytes as the .weights file; packing takes a few megabytes of memory. The\n"
+    "about as many bytes as the weights did; packing takes a few megabytes of memory. The\n"
     "output is written as OUT.packed.part and renamed when it is whole.\n"
     "\n"
     "Exit status: 0 done, 1 failed while running, 2 misuse or bad input.\n"
     "\n"
     "Examples\n"
     "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
-    "  run_inference yolov2.packed dog.jpg\n";
+    "  run_inference yolov2.packed dog.jpg\n"
+    "  pack_weights yolox_nano.onnx yolox_nano.packed\n";
 
 /* ---- progress ---- */
 
@@ -122,24 +127,38 @@ static int check_apart(const struct options *o, const char *path, struct mafat_d
   struct stat out;
   const char *same = NULL;
   if (stat(path, &out) != 0) return MAFAT_OK;
-  if (is_file(o->weights, &out)) same = "weights";
-  if (is_file(o->cfg, &out)) same = "cfg";
+  if (is_file(o->weights, &out)) same = o->cfg ? "weights" : "model";
+  if (o->cfg && is_file(o->cfg, &out)) same = "cfg";
   return same ? mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the %s", path, same)
               : MAFAT_OK;
 }
 
+/* The files that a model keeps constants in: are they there, and is none of them this path? */
+static int check_files(const struct mafat_network *n, const char *path, struct mafat_diagnostic *d)
+{
+  struct stat out;
+  bool exists = stat(path, &out) == 0;
+  for (int i = 0; i < n->n_files; i++) {
+    if (access(n->files[i], R_OK) != 0) return mafat_fail(d, MAFAT_EINVAL, "%s: cannot open: %s", n->files[i], strerror(errno));
+    if (exists && is_file(n->files[i], &out))
+      return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found constants of the model", path);
+  }
+  return MAFAT_OK;
+}
+
 /* Under its own name only when it is whole. */
-static int write_file(const struct mafat_network *n, const struct mafat_cfg *graph, const struct options *o,
+static int write_file(const struct mafat_network *n, const struct mafat_packed_origin *origin, const struct options *o,
                       const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   struct mafat_warning_sink sink = {warn, NULL};
   if (snprintf(temporary, sizeof temporary, "%s.part", o->out) >= (int)sizeof temporary)
     return mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
-  if (check_apart(o, temporary, d)) return MAFAT_EINVAL;
+  if (check_apart(o, temporary, d) || check_files(n, temporary, d) || check_files(n, o->out, d))
+    return MAFAT_EINVAL;
   int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", temporary, strerror(errno));
   unfinished = true;
-  int code = mafat_packer_write(o->weights, n, graph, fd, o->out, progress, &sink, d);
+  int code = mafat_packer_write(o->weights, n, origin, fd, o->out, progress, &sink, d);
   if (close(fd) != 0 && code == MAFAT_OK) code = mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
   if (code == MAFAT_OK) code = replace(temporary, o->out, o->force, d);
   if (code != MAFAT_OK) unlink(temporary);
@@ -167,7 +186,7 @@ static int status_of(int code)
   return code == MAFAT_OK ? DONE : code == MAFAT_EIO || code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
 }
 
-static int pack(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+static int pack_darknet(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   struct mafat_darknet_wish wish = {.n_layers = 0};
   struct mafat_cfg *cfg = NULL;
@@ -175,11 +194,36 @@ static int pack(const struct options *o, const struct mafat_packer_progress *pro
   int status = BAD_INPUT;
   if (mafat_fork_find(&wish.fork, o->fork, d) == MAFAT_OK && check_paths(o, d) == MAFAT_OK &&
       mafat_cfg_read(&cfg, o->cfg, d) == MAFAT_OK && mafat_darknet_make(&n, cfg, &wish, NULL, d) == MAFAT_OK)
-    status = status_of(write_file(n, cfg, o, progress, d));
+    status = status_of(write_file(n, &(struct mafat_packed_origin){.cfg = cfg}, o, progress, d));
   mafat_network_close(&n);
   mafat_cfg_close(&cfg);
   return status;
 }
+
+static int find_format(enum mafat_format *format, const char *path, struct mafat_diagnostic *d)
+{
+  switch (mafat_model_format_of(path)) {
+  case MAFAT_MODEL_ONNX: *format = MAFAT_FORMAT_ONNX; return MAFAT_OK;
+  case MAFAT_MODEL_TFLITE: *format = MAFAT_FORMAT_TFLITE; return MAFAT_OK;
+  case MAFAT_MODEL_CFG: return mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model, or MODEL.cfg with MODEL.weights", path);
+  default: return mafat_fail(d, MAFAT_EINVAL, "%s: is a packed weights file already", path);
+  }
+}
+
+static int pack_model(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+{
+  struct mafat_network *n = NULL;
+  struct mafat_excerpt *excerpt = NULL;
+  enum mafat_format format = MAFAT_FORMAT_ONNX;
+  int status = BAD_INPUT;
+  if (check_paths(o, d) == MAFAT_OK && find_format(&format, o->weights, d) == MAFAT_OK &&
+      mafat_packed_graph_read(&n, &excerpt, format, o->weights, d) == MAFAT_OK)
+    status = status_of(write_file(n, &(struct mafat_packed_origin){.excerpt = excerpt}, o, progress, d));
+  mafat_network_close(&n);
+  mafat_excerpt_close(&excerpt);
+  return status;
+}
+
 static int check(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   int code = mafat_packer_check(o->out, progress, d);
@@ -218,11 +262,13 @@ static int read_options(int argc, char **argv, struct options *o)
   }
   if (o->check && o->fork) return misused("--fork makes no sense with --check: nothing is packed", NULL);
   if (o->check && argc - optind != 1) return misused("expected one FILE.packed after --check", NULL);
-  if (!o->check && argc - optind != 3) return misused("expected MODEL.cfg, MODEL.weights and OUT.packed", NULL);
+  if (!o->check && argc - optind != 2 && argc - optind != 3)
+    return misused("expected MODEL.cfg, MODEL.weights and OUT.packed, or MODEL.onnx or MODEL.tflite and OUT.packed", NULL);
+  if (!o->check && argc - optind == 2 && o->fork) return misused("--fork is of Darknet's networks: expected MODEL.cfg, MODEL.weights and OUT.packed", NULL);
   o->out = argv[argc - 1];
   if (o->check) return -1;
-  o->cfg = argv[optind];
-  o->weights = argv[optind + 1];
+  if (argc - optind == 3) o->cfg = argv[optind];
+  o->weights = argv[argc - 2];
   return -1;
 }
 
@@ -235,7 +281,7 @@ int main(int argc, char **argv)
   mind_signals();
   struct bar bar = {o.check ? "checking" : "packing", -1};
   struct mafat_packer_progress progress = {o.quiet || !isatty(STDERR_FILENO) ? NULL : show_bar, &bar};
-  status = o.check ? check(&o, &progress, &d) : pack(&o, &progress, &d);
+  status = o.check ? check(&o, &progress, &d) : o.cfg ? pack_darknet(&o, &progress, &d) : pack_model(&o, &progress, &d);
   if (status != DONE) {
     end_bar(&bar);
     fprintf(stderr, "pack_weights: %s\n", d.text);

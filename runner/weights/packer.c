@@ -1,5 +1,6 @@
 #include "runner/weights/packer.h"
 
+#include "base/model_file.h"
 #include "runner/weights/affine.h"
 #include "runner/weights/pack.h"
 #include "runner/weights/stream.h"
@@ -15,7 +16,7 @@ enum { RING_FETCHES = 6, HASH_BYTES = 1 << 20 };
 
 struct packer {
   const struct mafat_network *network;
-  const struct mafat_cfg *graph; /* of the network, or NULL */
+  const struct mafat_packed_origin *origin; /* of the network, or NULL */
   struct mafat_weights_file *file;
   struct mafat_fetches *fetches;
   struct mafat_stream *stream;
@@ -29,7 +30,7 @@ struct packer {
   size_t ring_bytes, panels_bytes;
   int first_filter;     /* of the panels that are being filled */
   const struct mafat_packer_progress *progress;
-  uint64_t done, total; /* bytes of the weights file: hashed, and packed */
+  uint64_t done, total; /* bytes: of the weights file, hashed, and of what is packed */
   struct mafat_diagnostic *d;
 };
 
@@ -226,19 +227,74 @@ static int hash_source(struct packer *p)
   return MAFAT_OK;
 }
 
+/* The excerpt's bytes, as they come: full blocks are hashed and written. */
+struct block {
+  char *bytes;
+  size_t n;
+  uint64_t at; /* in the excerpt */
+};
+
+static int end_block(struct packer *p, struct block *b)
+{
+  p->packed->excerpt_hash = mafat_hash(p->packed->excerpt_hash, b->bytes, b->n);
+  int code = write_at(p, p->packed->begin_bytes + b->at, b->bytes, b->n);
+  b->at += b->n;
+  b->n = 0;
+  return code;
+}
+
+static int copy_piece(struct packer *p, struct mafat_model_file *file, const struct mafat_excerpt_piece *piece, struct block *b)
+{
+  int code = MAFAT_OK;
+  for (uint64_t done = 0; done < piece->bytes && code == MAFAT_OK;) {
+    uint64_t left = piece->bytes - done;
+    size_t room = HASH_BYTES - b->n, n = left < room ? (size_t)left : room;
+    code = mafat_model_file_read(file, piece->at + done, n, b->bytes + b->n, p->d);
+    b->n += n;
+    done += n;
+    if (code == MAFAT_OK && b->n == HASH_BYTES) code = end_block(p, b);
+  }
+  return code;
+}
+
+/* The model's own, and those below its folder, by what they are called there. */
+static const char *path_of(const struct packer *p, const char *name)
+{
+  const char *slash = strrchr(p->file->name, '/');
+  size_t folder = slash ? (size_t)(slash + 1 - p->file->name) : 0;
+  for (int i = 0; i < p->network->n_files; i++)
+    if (strlen(p->network->files[i]) >= folder && strcmp(p->network->files[i] + folder, name) == 0) return p->network->files[i];
+  return p->file->name;
+}
+
+static int write_excerpt(struct packer *p)
+{
+  const struct mafat_excerpt *e = p->origin->excerpt;
+  struct block b = {.bytes = p->ring};
+  int code = MAFAT_OK;
+  p->packed->excerpt_hash = MAFAT_HASH_START;
+  for (int i = 0; i < e->n_files && code == MAFAT_OK; i++) {
+    struct mafat_model_file *file;
+    code = mafat_model_file_open(&file, path_of(p, e->files[i].name), p->d);
+    for (size_t k = 0; k < e->files[i].n && code == MAFAT_OK; k++) code = copy_piece(p, file, &e->files[i].pieces[k], &b);
+    mafat_model_file_close(&file);
+  }
+  return code ? code : end_block(p, &b);
+}
+
 static int write_around(const struct packer *p)
 {
   char *beginning;
-  int code = mafat_packed_seal(p->packed, p->network, p->graph, &beginning);
+  int code = mafat_packed_seal(p->packed, p->network, p->origin, &beginning);
   if (code) return mafat_fail(p->d, code, "%s: out of memory", p->name);
-  code = write_at(p, 0, beginning, (size_t)p->packed->data_at);
+  code = write_at(p, 0, beginning, (size_t)p->packed->begin_bytes);
   if (code == MAFAT_OK && ftruncate(p->fd, (off_t)p->packed->file_bytes) != 0)
     code = mafat_fail(p->d, MAFAT_EIO, "%s: cannot write: %s", p->name, strerror(errno));
   free(beginning);
   return code;
 }
 
-/* What the largest fetch needs, its panels beside those it begins and ends within. */
+/* What all fetches bring, and what the largest needs, its panels beside those it begins and ends within. */
 static void find_sizes(struct packer *p)
 {
   struct mafat_fetch fetch;
@@ -247,6 +303,7 @@ static void find_sizes(struct packer *p)
     const struct mafat_layer *l = &p->network->layers[fetch.layer];
     size_t bytes = 0;
     if (fetch.bytes > largest) largest = fetch.bytes;
+    p->total += fetch.bytes;
     if (fetch.kind == MAFAT_FETCH_TRANSPOSED)
       bytes = rows_are_inputs(p, fetch.layer) ? mafat_panel_bytes(l, MAFAT_PANEL, (size_t)mafat_span_size(fetch.channels))
                                               : mafat_packed_layer_bytes(l);
@@ -305,15 +362,16 @@ static int lay_out(struct packer *p)
     if (packed == SIZE_MAX) code = MAFAT_ELIMIT;
     bytes[l] = packed;
   }
-  if (code == MAFAT_OK) code = mafat_packed_make(&p->packed, n, p->graph, bytes);
+  if (code == MAFAT_OK) code = mafat_packed_make(&p->packed, n, p->origin, bytes);
   free(bytes);
   return code;
 }
 
 static int pack_file(struct packer *p)
 {
-  p->total = 2 * mafat_reads_file_bytes(p->file->reads);
+  p->total += mafat_reads_file_bytes(p->file->reads);
   int code = hash_source(p);
+  if (code == MAFAT_OK && p->origin && p->origin->excerpt) code = write_excerpt(p);
   if (code == MAFAT_OK) code = pack_layers(p);
   if (code == MAFAT_OK) code = mafat_reads_check(p->file->reads, p->d);
   if (code == MAFAT_OK) code = write_around(p);
@@ -321,11 +379,11 @@ static int pack_file(struct packer *p)
   return code;
 }
 
-int mafat_packer_write(const char *weights_path, const struct mafat_network *n, const struct mafat_cfg *graph,
+int mafat_packer_write(const char *weights_path, const struct mafat_network *n, const struct mafat_packed_origin *origin,
                        int out_fd, const char *out_name, const struct mafat_packer_progress *progress,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
-  struct packer p = {.network = n, .graph = graph, .fd = out_fd, .name = out_name, .progress = progress, .d = d};
+  struct packer p = {.network = n, .origin = origin, .fd = out_fd, .name = out_name, .progress = progress, .d = d};
   int code = mafat_weights_file_open(&p.file, weights_path, MAFAT_READS_AUTO, n, warnings, d);
   if (code) return code;
   if (p.file->packed) {
@@ -342,6 +400,21 @@ int mafat_packer_write(const char *weights_path, const struct mafat_network *n, 
 }
 
 /* ---- checking ---- */
+
+static int check_excerpt(struct mafat_reads *reads, const struct mafat_packed *packed, const char *path, char *block,
+                         struct mafat_diagnostic *d)
+{
+  uint64_t hash = MAFAT_HASH_START;
+  for (uint64_t at = 0; at < packed->excerpt_bytes; at += HASH_BYTES) {
+    uint64_t left = packed->excerpt_bytes - at;
+    size_t n = left < HASH_BYTES ? (size_t)left : HASH_BYTES;
+    int code = read_in_order(reads, block, packed->begin_bytes + at, n, d);
+    if (code) return code;
+    hash = mafat_hash(hash, block, n);
+  }
+  if (packed->excerpt_bytes == 0 || hash == packed->excerpt_hash) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: the graph is damaged: its checksum differs", path);
+}
 
 static int check_layers(struct mafat_reads *reads, const struct mafat_packed *packed, const char *path, char *block,
                         const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
@@ -373,6 +446,7 @@ int mafat_packer_check(const char *path, const struct mafat_packer_progress *pro
   char *block = mmap(NULL, HASH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
   if (code == MAFAT_OK) code = mafat_weights_file_describe(&packed, reads, path, d);
+  if (code == MAFAT_OK) code = check_excerpt(reads, packed, path, block, d);
   if (code == MAFAT_OK) code = check_layers(reads, packed, path, block, progress, d);
   if (block != MAP_FAILED) munmap(block, HASH_BYTES);
   mafat_packed_close(&packed);

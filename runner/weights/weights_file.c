@@ -1,6 +1,7 @@
 #include "runner/weights/weights_file.h"
 
 #include "formats/darknet/constants.h"
+#include "formats/packed/graph.h"
 #include "predictor/packing.h"
 
 #include <stdlib.h>
@@ -47,6 +48,11 @@ int mafat_weights_file_network(struct mafat_network **out, const char *path, con
   if (code) return code;
   code = open_packed(&packed, reads, path, NULL, true, d);
   mafat_reads_close(&reads);
+  if (code == MAFAT_OK && packed->excerpt) {
+    code = mafat_packed_graph_network(out, packed, path, d);
+    mafat_packed_close(&packed);
+    return code;
+  }
   if (code == MAFAT_OK && !packed->graph)
     code = mafat_fail(d, MAFAT_EFORMAT, "%s: holds weights without their network: it is run with the cfg that it was made "
                       "from, or packed again", path);

@@ -1,6 +1,7 @@
 /* libFuzzer target: a cfg, and behind a NUL bytes to be changed in the packed file of version 2 that is made of it,
- * three for each: where, and what. Its weights are zeros. What is changed is sealed again, so that it
- * gets past the checksums. Build with clang -fsanitize=fuzzer,address,undefined. */
+ * three for each: where, and what. Or, behind a byte of 255, what comes last (0 an ONNX, 1 a TFLite
+ * model; the number, times 4, of a small TFLite model that is made), how many changes there are, and these: in a file of version 3. Weights are zeros. What is changed is sealed again, so that
+ * it gets past the checksums. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,9 @@
 #include <unistd.h>
 
 #include "tests/fuzz/networks.h"
+#include "tests/support/tflite_operators.h"
 
+#include "formats/packed/graph.h"
 #include "formats/packed/identity.h"
 #include "predictor/packing.h"
 #include "runner/weights/packer.h"
@@ -22,11 +25,15 @@ static const uint64_t MAX_FILE_BYTES = 1 << 20;
 /* Places in a header (doc/packed.md). */
 enum { INDEX_BYTES_AT = 64, INDEX_CHECKSUM_AT = 72, HEADER_CHECKSUM_AT = 80 };
 
-static void seal_again(char *beginning, uint64_t data_at)
+static void seal_again(char *beginning, const struct mafat_packed *p)
 {
   uint64_t index_bytes, sum;
   memcpy(&index_bytes, beginning + INDEX_BYTES_AT, sizeof index_bytes);
-  if (index_bytes <= data_at - MAFAT_PACKED_ALIGNMENT) {
+  if (p->version == MAFAT_PACKED_GRAPH_VERSION) { /* behind the format's word */
+    sum = mafat_hash(MAFAT_HASH_START, beginning + p->begin_bytes, (size_t)p->excerpt_bytes);
+    memcpy(beginning + MAFAT_PACKED_ALIGNMENT + (p->format == MAFAT_FORMAT_ONNX ? 9 : 11), &sum, sizeof sum);
+  }
+  if (index_bytes <= p->begin_bytes - MAFAT_PACKED_ALIGNMENT) {
     sum = mafat_hash(MAFAT_HASH_START, beginning + MAFAT_PACKED_ALIGNMENT, (size_t)index_bytes);
     memcpy(beginning + INDEX_CHECKSUM_AT, &sum, sizeof sum);
   }
@@ -34,15 +41,15 @@ static void seal_again(char *beginning, uint64_t data_at)
   memcpy(beginning + HEADER_CHECKSUM_AT, &sum, sizeof sum);
 }
 
-/* Of places the first 128 are the header's, the others the index's. */
-static void change(char *beginning, uint64_t data_at, const uint8_t *bytes, size_t n)
+/* Of places the first 128 are the header's, the others those of the index and of what is behind it. */
+static void change(char *beginning, const struct mafat_packed *p, const uint8_t *bytes, size_t n)
 {
   for (; n >= 3; bytes += 3, n -= 3) {
     size_t at = bytes[0] + 256 * (size_t)bytes[1];
     if (at >= 128) at += MAFAT_PACKED_ALIGNMENT - 128;
-    if (at < data_at) beginning[at] = (char)bytes[2];
+    if (at < p->data_at) beginning[at] = (char)bytes[2];
   }
-  seal_again(beginning, data_at);
+  seal_again(beginning, p);
 }
 
 static void check_file(const char *path, const struct mafat_network *made, bool intact)
@@ -56,7 +63,7 @@ static void check_file(const char *path, const struct mafat_network *made, bool 
   code = mafat_weights_file_network(&n, path, NULL, NULL, &d);
   require((code == MAFAT_OK) == (n != NULL) && (code == MAFAT_OK || (!intact && d.text[0])));
   if (n && intact)
-    require(mafat_packed_network_hash(n, MAFAT_PACKED_VERSION) == mafat_packed_network_hash(made, MAFAT_PACKED_VERSION));
+    require(mafat_packed_network_hash(n, MAFAT_PACKED_GRAPH_VERSION) == mafat_packed_network_hash(made, MAFAT_PACKED_GRAPH_VERSION));
   if (n) {
     d.text[0] = 0;
     code = mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &d);
@@ -72,19 +79,42 @@ static void write_file(int fd, const char *beginning, const struct mafat_packed 
   require(pwrite(fd, beginning, (size_t)p->data_at, 0) == (ssize_t)p->data_at);
 }
 
-static void try_file(const struct mafat_network *n, const struct mafat_cfg *cfg, const uint8_t *changes, size_t n_changes)
+/* The excerpt of a model, which is the only file. */
+static void fill_excerpt(char *to, const struct mafat_excerpt *e, const uint8_t *model)
+{
+  require(e->n_files == 1);
+  for (size_t k = 0; k < e->files[0].n; k++)
+    memcpy(to + e->files[0].pieces[k].lies, model + e->files[0].pieces[k].at, (size_t)e->files[0].pieces[k].bytes);
+}
+
+static char *begin_file(struct mafat_packed *p, const struct mafat_network *n, const struct mafat_packed_origin *origin, const uint8_t *model)
+{
+  char *beginning, *all = calloc(1, (size_t)p->data_at);
+  require(all);
+  if (origin->excerpt) {
+    fill_excerpt(all + p->begin_bytes, origin->excerpt, model);
+    p->excerpt_hash = mafat_hash(MAFAT_HASH_START, all + p->begin_bytes, (size_t)p->excerpt_bytes);
+  }
+  require(mafat_packed_seal(p, n, origin, &beginning) == MAFAT_OK);
+  memcpy(all, beginning, (size_t)p->begin_bytes);
+  free(beginning);
+  return all;
+}
+
+static void try_file(const struct mafat_network *n, const struct mafat_packed_origin *origin, const uint8_t *model,
+                     const uint8_t *changes, size_t n_changes)
 {
   uint64_t *layer_bytes = calloc((size_t)n->n_layers, sizeof *layer_bytes);
   struct mafat_packed *p;
   char *beginning, path[64];
   require(layer_bytes);
   for (int l = 0; l < n->n_layers; l++) layer_bytes[l] = mafat_packed_layer_bytes(&n->layers[l]);
-  int code = mafat_packed_make(&p, n, cfg, layer_bytes), fd = memfd_create("fuzz", MFD_CLOEXEC);
+  int code = mafat_packed_make(&p, n, origin, layer_bytes), fd = memfd_create("fuzz", MFD_CLOEXEC);
   require(fd >= 0 && (code == MAFAT_OK || code == MAFAT_ELIMIT));
   if (p && p->file_bytes <= MAX_FILE_BYTES) {
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    require(mafat_packed_seal(p, n, cfg, &beginning) == MAFAT_OK);
-    if (n_changes >= 3) change(beginning, p->data_at, changes, n_changes);
+    beginning = begin_file(p, n, origin, model);
+    if (n_changes >= 3) change(beginning, p, changes, n_changes);
     write_file(fd, beginning, p);
     check_file(path, n, n_changes < 3);
     free(beginning);
@@ -94,16 +124,47 @@ static void try_file(const struct mafat_network *n, const struct mafat_cfg *cfg,
   free(layer_bytes);
 }
 
+/* A model without constants in other files, which it may name. */
+static void try_graph(const uint8_t *bytes, size_t n)
+{
+  struct mafat_network *network;
+  struct mafat_excerpt *excerpt;
+  struct mafat_diagnostic d = {""};
+  char path[64];
+  if (n < 2 || n < 2 + 3 * (size_t)bytes[1]) return;
+  const uint8_t *changes = bytes + 2, *model = changes + 3 * bytes[1];
+  size_t n_model = n - (size_t)(model - bytes);
+  bool is_made = bytes[0] >= 4;
+  char *made = is_made ? test_tflite_write(test_tflite_operator_model(bytes[0] / 4 % test_tflite_n_operators()), &n_model) : NULL;
+  if (is_made) model = (const uint8_t *)made;
+  int fd = memfd_create("model", MFD_CLOEXEC);
+  require(fd >= 0 && write(fd, model, n_model) == (ssize_t)n_model);
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  enum mafat_format format = is_made || bytes[0] % 2 ? MAFAT_FORMAT_TFLITE : MAFAT_FORMAT_ONNX;
+  int code = mafat_packed_graph_read(&network, &excerpt, format, path, &d);
+  require((code == MAFAT_OK) == (network && excerpt) && (code == MAFAT_OK || d.text[0]));
+  if (network && excerpt->n_files == 1)
+    try_file(network, &(struct mafat_packed_origin){.excerpt = excerpt}, model, changes, 3 * (size_t)bytes[1]);
+  mafat_excerpt_close(&excerpt);
+  mafat_network_close(&network);
+  close(fd);
+  free(made);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
+  if (n > 0 && bytes[0] == 255) {
+    try_graph(bytes + 1, n - 1);
+    return 0;
+  }
   struct mafat_cfg *cfg = NULL;
   struct mafat_network *network = NULL;
   const uint8_t *end = memchr(bytes, 0, n);
   size_t text = end ? (size_t)(end - bytes) : n, changes = end ? n - text - 1 : 0;
   if (mafat_cfg_parse(&cfg, "fuzz", (const char *)bytes, text, NULL) == MAFAT_OK &&
       mafat_darknet_make(&network, cfg, NULL, NULL, NULL) == MAFAT_OK)
-    try_file(network, cfg, end ? end + 1 : NULL, changes);
+    try_file(network, &(struct mafat_packed_origin){.cfg = cfg}, NULL, end ? end + 1 : NULL, changes);
   mafat_network_close(&network);
   mafat_cfg_close(&cfg);
   return 0;

@@ -85,13 +85,13 @@ static void begin_file(int fd, const char *beginning, size_t bytes, uint64_t fil
   write_at(fd, beginning, bytes, 0);
 }
 
-static struct mafat_packed *lay_out(const struct mafat_network *n, const struct mafat_cfg *graph)
+static struct mafat_packed *lay_out(const struct mafat_network *n)
 {
   struct mafat_packed *p;
   uint64_t layer_bytes[16];
   require(n->n_layers <= 16);
   for (int l = 0; l < n->n_layers; l++) layer_bytes[l] = mafat_packed_layer_bytes(&n->layers[l]);
-  require(mafat_packed_make(&p, n, graph, layer_bytes) == MAFAT_OK);
+  require(mafat_packed_make(&p, n, NULL, layer_bytes) == MAFAT_OK);
   return p;
 }
 
@@ -108,7 +108,7 @@ static void put_number(char *beginning, size_t at, uint64_t number)
 static void try_version_2(int fd, const char *path, const struct mafat_network *network, bool as_index,
                           const uint8_t *bytes, size_t n)
 {
-  struct mafat_packed *p = lay_out(network, NULL);
+  struct mafat_packed *p = lay_out(network);
   char *beginning;
   require(mafat_packed_seal(p, network, NULL, &beginning) == MAFAT_OK);
   if (as_index) {
@@ -131,7 +131,7 @@ static void try_version_1(int fd, const char *path, const struct mafat_network *
 {
   static char beginning[2 * MAFAT_PACKED_ALIGNMENT];
   const uint32_t version = 1, byte_order = 0x01020304;
-  struct mafat_packed *p = lay_out(network, NULL);
+  struct mafat_packed *p = lay_out(network);
   size_t table = (size_t)network->n_layers * sizeof *p->entries;
   require(p->data_at == sizeof beginning); /* one block each, whatever the version */
   memset(beginning, 0, sizeof beginning);

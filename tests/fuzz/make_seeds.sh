@@ -332,3 +332,11 @@ for model in "$nodes"/test_[a-r]*/model.onnx; do
   [ "$(stat -c %s "$model" 2>/dev/null || echo 9999)" -gt 1500 ] || cp "$model" "$1/onnx/$(basename "$(dirname "$model")")"
 done
 if [ -d "$nodes" ] && [ -x "${BUILD:-build}/onnx_nodes" ]; then "${BUILD:-build}/onnx_nodes" --write "$1/import" "$nodes" > "$1/import.log"; fi
+# Packed: models with their constants in them, unchanged and with two other bytes; small ones of TFLite by number.
+for model in "$1"/import/*.onnx; do
+  [ -f "$model" ] && [ "$(stat -c %s "$model")" -lt 1200 ] || continue
+  name=$(basename "$model" .onnx)
+  { printf '\377\0\0'; cat "$model"; } > "$1/packed/graph-$name"
+  { printf '\377\0\002\227\0\001\0\020\177'; cat "$model"; } > "$1/packed/graph-changed-$name"
+done
+for number in $(seq 4 4 252); do printf "\\377\\$(printf %o "$number")\\0" > "$1/packed/tflite-$number"; done

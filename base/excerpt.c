@@ -1,0 +1,135 @@
+#include "base/excerpt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEAR = 32 }; /* bytes: a piece more costs as many */
+
+struct mafat_excerpt *mafat_excerpt_make(void)
+{
+  return calloc(1, sizeof(struct mafat_excerpt));
+}
+
+void mafat_excerpt_close(struct mafat_excerpt **excerpt)
+{
+  if (!excerpt || !*excerpt) return;
+  struct mafat_excerpt *e = *excerpt;
+  for (int i = 0; i < e->n_files; i++) {
+    free(e->files[i].name);
+    free(e->files[i].pieces);
+  }
+  free(e->files);
+  free(e);
+  *excerpt = NULL;
+}
+
+int mafat_excerpt_find_file(const struct mafat_excerpt *e, const char *name)
+{
+  for (int i = 0; i < e->n_files; i++)
+    if (strcmp(e->files[i].name, name) == 0) return i;
+  return -1;
+}
+
+int mafat_excerpt_add_file(struct mafat_excerpt *e, const char *name, uint64_t bytes)
+{
+  int file = mafat_excerpt_find_file(e, name);
+  if (file >= 0) return file;
+  if (e->n_files == MAFAT_EXCERPT_MAX_FILES) return -1;
+  struct mafat_excerpt_file *grown = realloc(e->files, ((size_t)e->n_files + 1) * sizeof *grown);
+  if (grown) e->files = grown;
+  char *own = grown ? strdup(name) : NULL;
+  if (!own) return -1;
+  e->files[e->n_files] = (struct mafat_excerpt_file){.name = own, .bytes = bytes};
+  return e->n_files++;
+}
+
+/* ---- pieces ---- */
+
+static int compare(const void *a, const void *b)
+{
+  const struct mafat_excerpt_piece *x = a, *y = b;
+  return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Does the piece reach as far as byte `at`, or nearly? It does not begin behind it. */
+static bool reaches(const struct mafat_excerpt_piece *p, uint64_t at)
+{
+  return at <= p->at + p->bytes || at - (p->at + p->bytes) <= NEAR;
+}
+
+static void extend(struct mafat_excerpt_piece *p, uint64_t end)
+{
+  if (end > p->at + p->bytes) p->bytes = end - p->at;
+}
+
+static void settle_file(struct mafat_excerpt_file *f)
+{
+  size_t n = 0;
+  if (f->n > 1) qsort(f->pieces, f->n, sizeof *f->pieces, compare);
+  for (size_t i = 0; i < f->n; i++) {
+    struct mafat_excerpt_piece next = f->pieces[i];
+    if (n > 0 && reaches(&f->pieces[n - 1], next.at)) extend(&f->pieces[n - 1], next.at + next.bytes);
+    else f->pieces[n++] = next;
+  }
+  f->n = n;
+}
+
+/* Of pieces that have become many, most are of bytes that were asked for before. */
+static bool make_room(struct mafat_excerpt_file *f)
+{
+  enum { LEAST = 256 };
+  if (f->n < f->room) return true;
+  settle_file(f);
+  if (f->n < f->room / 2) return true;
+  size_t room = f->room ? 2 * f->room : LEAST;
+  struct mafat_excerpt_piece *grown = realloc(f->pieces, room * sizeof *grown);
+  if (!grown) return false;
+  f->pieces = grown;
+  f->room = room;
+  return true;
+}
+
+void mafat_excerpt_add(struct mafat_excerpt *e, int file, uint64_t at, uint64_t n)
+{
+  struct mafat_excerpt_file *f = &e->files[file];
+  if (n == 0 || e->failed) return;
+  struct mafat_excerpt_piece *last = f->n > 0 ? &f->pieces[f->n - 1] : NULL;
+  if (last && at >= last->at && reaches(last, at)) { /* as files are read, nearly always */
+    extend(last, at + n);
+    return;
+  }
+  if (!make_room(f)) e->failed = true;
+  else f->pieces[f->n++] = (struct mafat_excerpt_piece){.at = at, .bytes = n};
+}
+
+void mafat_excerpt_settle(struct mafat_excerpt *e)
+{
+  e->bytes = 0;
+  for (int i = 0; i < e->n_files; i++) {
+    struct mafat_excerpt_file *f = &e->files[i];
+    settle_file(f);
+    for (size_t k = 0; k < f->n; k++) {
+      f->pieces[k].lies = e->bytes;
+      e->bytes += f->pieces[k].bytes; /* no overflow: of files */
+    }
+  }
+}
+
+bool mafat_excerpt_locate(const struct mafat_excerpt_file *f, uint64_t at, uint64_t n, uint64_t *lies)
+{
+  size_t begin = 0, end = f->n; /* the last piece that begins at `at` or before is among [begin, end) */
+  if (n == 0) {
+    *lies = 0;
+    return true;
+  }
+  while (end - begin > 1) {
+    size_t middle = begin + (end - begin) / 2;
+    if (f->pieces[middle].at <= at) begin = middle;
+    else end = middle;
+  }
+  if (f->n == 0 || f->pieces[begin].at > at) return false;
+  uint64_t before = at - f->pieces[begin].at;
+  if (before > f->pieces[begin].bytes || n > f->pieces[begin].bytes - before) return false;
+  *lies = f->pieces[begin].lies + before;
+  return true;
+}

@@ -1,0 +1,173 @@
+#include "formats/packed/graph.h"
+
+#include "formats/onnx/import.h"
+#include "formats/packed/hash.h"
+#include "formats/tflite/import.h"
+#include "network/constant.h"
+
+#include <string.h>
+
+static const char *const words[] = {[MAFAT_FORMAT_ONNX] = "onnx", [MAFAT_FORMAT_TFLITE] = "tflite"};
+
+/* ---- networks ---- */
+
+static int import(struct mafat_network **out, enum mafat_format format, struct mafat_model_file *file,
+                  struct mafat_diagnostic *d)
+{
+  return format == MAFAT_FORMAT_ONNX ? mafat_onnx_network_of(out, file, d) : mafat_tflite_network_of(out, file, d);
+}
+
+int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, enum mafat_format format,
+                            const char *path, struct mafat_diagnostic *d)
+{
+  struct mafat_model_file *file = NULL;
+  struct mafat_excerpt *e = *excerpt = mafat_excerpt_make();
+  *out = NULL;
+  int code = e ? mafat_model_file_open(&file, path, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  if (code == MAFAT_OK) code = mafat_model_file_note(file, e, d);
+  if (code == MAFAT_OK) code = import(out, format, file, d);
+  mafat_model_file_close(&file);
+  if (code == MAFAT_OK && e->failed) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  if (code == MAFAT_OK) {
+    mafat_excerpt_settle(e);
+    return MAFAT_OK;
+  }
+  mafat_network_close(out);
+  mafat_excerpt_close(excerpt);
+  return code;
+}
+
+/* Is the excerpt as it was written? */
+static int check_excerpt(struct mafat_model_file *file, const struct mafat_packed *p, struct mafat_diagnostic *d)
+{
+  uint64_t hash = MAFAT_HASH_START;
+  for (uint64_t at = 0; at < p->excerpt_bytes; at += MAFAT_MODEL_WINDOW) {
+    uint64_t left = p->excerpt_bytes - at;
+    size_t n = left < MAFAT_MODEL_WINDOW ? (size_t)left : MAFAT_MODEL_WINDOW;
+    const char *bytes;
+    int code = mafat_model_file_peek(file, p->begin_bytes + at, n, &bytes, d);
+    if (code) return code;
+    hash = mafat_hash(hash, bytes, n);
+  }
+  if (hash == p->excerpt_hash) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: the graph is damaged: its checksum differs", file->path);
+}
+
+int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_packed *p, const char *path,
+                               struct mafat_diagnostic *d)
+{
+  struct mafat_model_file *file;
+  *out = NULL;
+  int code = mafat_model_file_open(&file, path, d);
+  if (code == MAFAT_OK) code = check_excerpt(file, p, d);
+  if (code == MAFAT_OK) {
+    mafat_model_file_excerpt(file, p->excerpt, p->begin_bytes);
+    code = import(out, p->format, file, d);
+  }
+  mafat_model_file_close(&file);
+  return code;
+}
+
+/* ---- the index ---- */
+
+/* A file's pieces lie behind those of the files before. */
+static const char *read_pieces(struct mafat_packed *p, struct mafat_bytes_reader *from, struct mafat_excerpt_file *f,
+                               struct mafat_excerpt *e)
+{
+  enum { PIECE = 16 };
+  uint32_t n = mafat_bytes_u32(from);
+  uint64_t end = 0;
+  if (from->failed || n > from->left / PIECE) return "a file of the model has more pieces than there are";
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t at = mafat_bytes_u64(from), bytes = mafat_bytes_u64(from);
+    if (bytes == 0 || at < end || at > f->bytes || bytes > f->bytes - at) return "a piece of the model is not in its file";
+    if (__builtin_add_overflow(p->excerpt_bytes, bytes, &p->excerpt_bytes)) return "the pieces of the model are too long";
+    end = at + bytes;
+    if (e) mafat_excerpt_add(e, (int)(f - e->files), at, bytes);
+  }
+  return NULL;
+}
+
+static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *from, int number, struct mafat_excerpt *e)
+{
+  const char *name = mafat_bytes_word(from);
+  struct mafat_excerpt_file unwanted = {.bytes = mafat_bytes_u64(from)};
+  if (from->failed || (*name == '\0') != (number == 0)) return "a file of the model has no name";
+  if (!e) return read_pieces(p, from, &unwanted, NULL);
+  if (mafat_excerpt_add_file(e, name, unwanted.bytes) != number) return "the files of the model have not a name each";
+  return read_pieces(p, from, &e->files[number], e);
+}
+
+static bool find_format(enum mafat_format *format, const char *word)
+{
+  for (*format = MAFAT_FORMAT_ONNX; *format <= MAFAT_FORMAT_TFLITE; ++*format)
+    if (strcmp(words[*format], word) == 0) return true;
+  return false;
+}
+
+const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_bytes_reader *from, bool wanted)
+{
+  if (!find_format(&p->format, mafat_bytes_word(from))) return "its graph is neither onnx nor tflite";
+  p->excerpt_hash = mafat_bytes_u64(from);
+  p->excerpt_bytes = 0;
+  uint32_t n = mafat_bytes_u32(from);
+  if (from->failed || n < 1 || n > MAFAT_EXCERPT_MAX_FILES) return "it has no model's files, or too many";
+  if (wanted && !(p->excerpt = mafat_excerpt_make())) return "out of memory";
+  const char *wrong = NULL;
+  for (uint32_t i = 0; i < n && !wrong; i++) wrong = read_file(p, from, (int)i, p->excerpt);
+  if (!wrong && p->excerpt && p->excerpt->failed) wrong = "out of memory";
+  if (!wrong && p->excerpt) {
+    mafat_excerpt_settle(p->excerpt);
+    if (p->excerpt->bytes != p->excerpt_bytes) wrong = "pieces of the model lie too near each other";
+  }
+  return wrong;
+}
+
+void mafat_packed_graph_index_write(const struct mafat_packed *p, const struct mafat_excerpt *e, struct mafat_bytes *to)
+{
+  mafat_bytes_put_word(to, words[p->format]);
+  mafat_bytes_put_u64(to, p->excerpt_hash);
+  mafat_bytes_put_u32(to, (uint32_t)e->n_files);
+  for (int i = 0; i < e->n_files; i++) {
+    const struct mafat_excerpt_file *f = &e->files[i];
+    mafat_bytes_put_word(to, f->name);
+    mafat_bytes_put_u64(to, f->bytes);
+    mafat_bytes_put_u32(to, (uint32_t)f->n);
+    for (size_t k = 0; k < f->n; k++) {
+      mafat_bytes_put_u64(to, f->pieces[k].at);
+      mafat_bytes_put_u64(to, f->pieces[k].bytes);
+    }
+  }
+}
+
+/* ---- identity ---- */
+
+static uint64_t hash_number(uint64_t hash, uint64_t number)
+{
+  return mafat_hash(hash, &number, sizeof number);
+}
+
+static uint64_t hash_constant(uint64_t hash, const struct mafat_constant *c)
+{
+  hash = hash_number(hash, c->n);
+  if (c->n == 0) return hash;
+  hash = hash_number(hash, c->at);
+  hash = hash_number(hash, c->file);
+  hash = hash_number(hash, c->type);
+  return hash_number(hash, (uint64_t)c->order * 2 + c->flipped);
+}
+
+uint64_t mafat_packed_graph_hash(uint64_t hash, const struct mafat_network *n)
+{
+  for (int l = 0; l < n->n_layers && n->constants; l++) {
+    const struct mafat_layer_constants *c = &n->constants->layers[l];
+    hash = hash_constant(hash, &c->weights);
+    hash = hash_constant(hash, &c->normalization);
+    for (int p = 0; p < MAFAT_N_PARTS; p++) hash = hash_constant(hash, mafat_constants_part(c, (enum mafat_constant_part)p));
+    uint64_t bits = 0;
+    if (c->parts) memcpy(&bits, &c->parts->epsilon, sizeof bits);
+    hash = hash_number(hash, bits);
+  }
+  hash = hash_number(hash, n->n_values);
+  return n->n_values ? mafat_hash(hash, n->values, n->n_values * sizeof *n->values) : hash;
+}

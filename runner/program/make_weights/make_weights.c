@@ -1,0 +1,221 @@
+/* make_weights: deterministic random weights for a .cfg, in Darknet's .weights
+ * format, or an ONNX or TFLite model with others than its own, so that any network can
+ * be run, timed and compared without a trained file. The convolutions in front of
+ * Darknet's detection heads are set so that a picture gives some detections rather than none or all. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/darknet/darknet.h"
+#include "network/constant.h"
+#include "runner/model_kind.h"
+#include "runner/program/make_weights/like.h"
+#include "runner/program/make_weights/numbers.h"
+#include "runner/program/make_weights/recipe.h"
+#include "runner/weights/weights.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, ".weights files are little-endian");
+
+/* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
+enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
+
+struct options {
+  uint64_t seed;
+  bool quiet;
+  const char *cfg, *like, *out; /* one of the first two */
+};
+
+static const char usage[] =
+    "usage: make_weights [--seed N] [--quiet] MODEL.cfg OUT.weights\n"
+    "       make_weights [--seed N] [--quiet] --like MODEL.onnx|MODEL.tflite OUT\n"
+    "Write random weights for MODEL.cfg in Darknet's format; the same seed gives the same file.\n"
+    "\n"
+    "  --like MODEL  write a copy of this ONNX or TFLite model, its weights random ones: a\n"
+    "             model of the same graph, which runs as that does\n"
+    "  --seed N   0 or more (default: 1)\n"
+    "  --quiet    no progress bar\n"
+    "  --help     this text\n"
+    "\n"
+    "Exit status: 0 done, 1 the file could not be written, 2 wrong options or a bad model.\n";
+
+/* ---- The file ---- */
+
+static void put_biases(struct numbers_file *w, const struct mafat_layer *head, uint64_t n, float branch)
+{
+  for (uint64_t i = 0; i < n; i++)
+    numbers_put(w, 1, head ? aim_filter(head, (int)i).bias : 0, .1f * branch);
+}
+
+/* Scales, means, variances. */
+static void put_normalization(struct numbers_file *w, uint64_t filters, float scale)
+{
+  numbers_put(w, filters, scale, .1f * scale);
+  numbers_put(w, filters, 0, .1f);
+  numbers_put(w, filters, 1, .2f);
+}
+
+static void put_weights(struct numbers_file *w, const struct mafat_layer *head, uint64_t n,
+                        uint64_t filters, float limit)
+{
+  for (uint64_t i = 0; i < filters; i++)
+    numbers_put(w, n / filters, 0, limit * (head ? aim_filter(head, (int)i).gain : 1));
+}
+
+/* In the order of the file. The branch's factor is in the scales, or else in the weights. */
+static void put_layer(struct numbers_file *w, const struct mafat_network *n, int index,
+                      const struct recipe *r)
+{
+  const struct mafat_layer_constants *c = &n->constants->layers[index];
+  bool aimed = r->head >= 0 && mafat_layer_has_panels(&n->layers[index]);
+  const struct mafat_layer *head = aimed ? &n->layers[r->head] : NULL;
+  uint64_t normalized = c->normalization.n / 3;
+  bool behind = c->normalization.at > c->weights.at;
+  put_biases(w, head, c->biases.n, r->branch);
+  if (normalized && !behind) put_normalization(w, normalized, r->branch);
+  put_weights(w, head, c->weights.n, c->biases.n, r->limit * (normalized ? 1 : r->branch));
+  if (normalized && behind) put_normalization(w, normalized, r->branch);
+}
+
+static void put_header(FILE *file)
+{
+  static const int32_t version[3] = {0, 2, 0}; /* major, minor, revision */
+  static const uint64_t seen = 0;              /* training pictures */
+  fwrite(version, sizeof version, 1, file);
+  fwrite(&seen, sizeof seen, 1, file);
+}
+
+static int write_weights(FILE *file, const struct mafat_network *n, const struct options *o,
+                         struct mafat_diagnostic *d)
+{
+  struct numbers_file w;
+  struct recipe *recipes = NULL;
+  int code = make_recipes(&recipes, n, d);
+  if (code) return code;
+  if (numbers_open(&w, file, o->seed, mafat_weights_payload_bytes(n) / sizeof(float), o->quiet)) {
+    put_header(file);
+    for (int i = 0; i < n->n_layers; i++) put_layer(&w, n, i, &recipes[i]);
+    numbers_close(&w);
+  } else {
+    code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", o->out);
+  }
+  free(recipes);
+  return code;
+}
+
+/* The temporary name, for the signal handler; "" when there is no such file. */
+static char temporary[4096];
+
+static void give_up(int signal_number)
+{
+  if (temporary[0]) unlink(temporary);
+  _exit(128 + signal_number);
+}
+
+/* Under its own name only when it is whole. */
+static int write_file(const struct mafat_network *n, const struct options *o,
+                      struct mafat_diagnostic *d)
+{
+  char name[sizeof temporary];
+  if (snprintf(name, sizeof name, "%s.XXXXXX", o->out) >= (int)sizeof name)
+    return mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
+  int fd = mkstemp(name);
+  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
+  memcpy(temporary, name, sizeof temporary);
+  mode_t mask = umask(0);
+  umask(mask);
+  fchmod(fd, 0666 & ~mask);
+  FILE *file = fdopen(fd, "wb");
+  int code = MAFAT_OK;
+  if (file) code = o->like ? like_write(file, n, o->seed, o->quiet, d) : write_weights(file, n, o, d);
+  bool failed = !file || ferror(file);
+  if (file ? fclose(file) != 0 : close(fd) != 0) failed = true;
+  if (code == MAFAT_OK && (failed || rename(name, o->out) != 0))
+    code = mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
+  if (code != MAFAT_OK) unlink(name);
+  temporary[0] = 0;
+  return code;
+}
+
+/* ---- The command line ---- */
+
+static int misused(const char *what, const char *value)
+{
+  fprintf(stderr, "make_weights: %s%s%s%s; --help lists the options\n", what, value ? " '" : "",
+          value ? value : "", value ? "'" : "");
+  return BAD_INPUT;
+}
+
+/* -1: go on; else the exit status. */
+static int read_options(int argc, char **argv, struct options *o)
+{
+  static const struct option names[] = {{"seed", required_argument, NULL, 's'},
+                                        {"like", required_argument, NULL, 'l'},
+                                        {"quiet", no_argument, NULL, 'q'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {NULL, 0, NULL, 0}};
+  char *end;
+  opterr = 0;
+  for (int c; (c = getopt_long(argc, argv, ":", names, NULL)) != -1;) {
+    switch (c) {
+    case 's':
+      errno = 0;
+      o->seed = strtoull(optarg, &end, 10);
+      if (optarg[0] < '0' || optarg[0] > '9' || *end || errno)
+        return misused("--seed expects a number from 0 to 2^64 - 1, found", optarg);
+      break;
+    case 'l': o->like = optarg; break;
+    case 'q': o->quiet = true; break;
+    case 'h': fputs(usage, stdout); return DONE;
+    case ':': return misused("a value is missing after", argv[optind - 1]);
+    default: return misused("unknown option", argv[optind - 1]);
+    }
+  }
+  if (o->like && argc - optind != 1) return misused("expected one OUT behind --like MODEL", NULL);
+  if (!o->like && argc - optind != 2) return misused("expected MODEL.cfg and OUT.weights", NULL);
+  if (!o->like) o->cfg = argv[optind];
+  o->out = argv[argc - 1];
+  return -1;
+}
+
+/* Of the cfg, or of the model that is copied. */
+static int read_network(struct mafat_network **n, const struct options *o, struct mafat_diagnostic *d)
+{
+  struct stat in, out;
+  if (!o->like) return mafat_darknet_read(n, o->cfg, NULL, NULL, d);
+  if (stat(o->like, &in) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->like, strerror(errno));
+  if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", o->like);
+  if (stat(o->out, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the model", o->out);
+  enum mafat_model_format format = mafat_model_format_of(o->like);
+  if (format != MAFAT_MODEL_ONNX && format != MAFAT_MODEL_TFLITE)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model", o->like);
+  return mafat_model_network(n, o->like, NULL, NULL, d);
+}
+
+int main(int argc, char **argv)
+{
+  struct options o = {.seed = 1};
+  struct mafat_diagnostic d = {""};
+  struct mafat_network *n = NULL;
+  int status = read_options(argc, argv, &o);
+  if (status >= 0) return status;
+  signal(SIGINT, give_up);
+  signal(SIGTERM, give_up);
+  signal(SIGHUP, give_up);
+  status = DONE;
+  int code = read_network(&n, &o, &d);
+  if (code != MAFAT_OK) {
+    status = BAD_INPUT;
+  } else {
+    code = write_file(n, &o, &d);
+    if (code != MAFAT_OK) status = code == MAFAT_EUNSUPPORTED || code == MAFAT_EFORMAT ? BAD_INPUT : FAILED;
+  }
+  if (code != MAFAT_OK) fprintf(stderr, "make_weights: %s\n", d.text);
+  mafat_network_close(&n);
+  return status;
+}

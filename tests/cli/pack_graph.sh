@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# pack_weights and make_weights --like on ONNX and TFLite models, which are written here.
+set -u
+build=$(realpath "${BUILD:-build}")
+# shellcheck disable=SC2034 # by tests/check.sh
+suite=pack_graph
+# shellcheck source=tests/check.sh
+. tests/check.sh
+root=$PWD
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 143' TERM INT
+cd "$folder" || exit 1
+# shellcheck disable=SC2034 # by tests/check.sh
+out=out err=err patience=20 log=log
+
+# A convolution, normalized, and a matrix. With a word: its weights lie in numbers.bin beside it.
+cat >write.c <<'C'
+#include "tests/support/onnx_writer.h"
+#include <stdio.h>
+static const int64_t x[] = {1, 3, 8, 8}, w[] = {8, 3, 3, 3}, b[] = {8}, m[] = {8, 5}, y[] = {1, 5};
+static double numbers[216];
+int main(int argc, char **argv)
+{
+  struct test_message graph = {0};
+  (void)argv;
+  for (int i = 0; i < 216; i++) numbers[i] = .25 + (i * 37 % 64) / 64.;
+  test_onnx_input(&graph, "x", 4, x);
+  test_onnx_add(&graph, "Conv", "x w", "c", "pads=[1,1,1,1]");
+  test_onnx_add(&graph, "BatchNormalization", "c s b a v", "n", "");
+  test_onnx_add(&graph, "Relu", "n", "r", "");
+  test_onnx_add(&graph, "GlobalAveragePool", "r", "g", "");
+  test_onnx_add(&graph, "Flatten", "g", "f", "");
+  test_onnx_add(&graph, "MatMul", "f m", "y", "");
+  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "w", .type = 1, .rank = 4, .dims = w, .values = numbers,
+                        .style = argc > 1 ? TEST_ONNX_EXTERNAL : TEST_ONNX_RAW, .location = "numbers.bin"});
+  test_onnx_floats(&graph, "s", 1, b, numbers + 1);
+  test_onnx_floats(&graph, "b", 1, b, numbers + 2);
+  test_onnx_floats(&graph, "a", 1, b, numbers + 3);
+  test_onnx_floats(&graph, "v", 1, b, numbers + 4);
+  test_onnx_floats(&graph, "m", 2, m, numbers);
+  test_onnx_output(&graph, "y", 2, y);
+  struct test_message file = test_onnx_model(&graph, 13);
+  return fwrite(file.data, 1, file.n, stdout) != file.n;
+}
+C
+cat >write_tflite.c <<'C'
+#include "tests/support/tflite_operators.h"
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+  int i = 0;
+  size_t n;
+  while (i < test_tflite_n_operators() && !strstr(test_tflite_operator_name(i), "conv")) i++;
+  char *data = test_tflite_write(test_tflite_operator_model(i), &n);
+  return fwrite(data, 1, n, stdout) != n;
+}
+C
+if ! "${CC:-cc}" -std=c11 -I"$root" -o write write.c "$root/tests/support/onnx_writer.c" >$log 2>&1 ||
+  ! "${CC:-cc}" -std=c11 -D_GNU_SOURCE -I"$root" -o write_tflite write_tflite.c "$root"/tests/support/tflite_{operators,writer}.c >$log 2>&1; then
+  fail 'the models' "$(head -n 1 $log)"
+  exit 1
+fi
+./write >a.onnx
+./write_tflite >a.tflite
+mkdir beside
+./write apart >beside/b.onnx
+head -c 864 /dev/zero | tr '\0' '\076' >beside/numbers.bin # floats of .19
+head -c 768 /dev/zero | tr '\0' 'm' >picture.raw
+head -c 192 /dev/zero | tr '\0' '\077' >floats.raw
+
+# infer OUT MODEL OPTION...: on floats
+infer() {
+  timeout 20 "$build/run_inference" --quiet --input floats.raw --dump-output "$1" "${@:3}" "$2" >out 2>err
+  code=$?
+}
+
+program=$build/pack_weights
+run a.onnx a.packed; expect 'an ONNX model' 0
+run --check a.packed; expect 'its checksums' 0
+run a.onnx a.packed; expect 'an existing file stays' 2 '--force'
+run --force a.onnx a.packed; expect 'force' 0
+run a.onnx same.packed
+check 'the same file again' 'it differs' cmp a.packed same.packed
+run a.tflite t.packed; expect 'a TFLite model' 0
+run beside/b.onnx b.packed; expect 'a model with numbers beside it' 0
+run --force a.onnx a.onnx; expect 'the model stays' 2 'found the model'
+run --force beside/b.onnx beside/numbers.bin; expect 'its numbers stay' 2 'constants of the model'
+cp beside/b.onnx c.onnx
+run c.onnx c.packed; expect 'numbers that are not there' 2 'numbers.bin'
+run a.packed again.packed; expect 'packed already' 2 'packed weights file already'
+run picture.raw p.packed; expect 'no model' 2 'expected an ONNX or TFLite model'
+run --fork darknet a.onnx f.packed; expect 'a fork' 2 "--fork is of Darknet's networks"
+run a.onnx; expect 'one argument' 2 'expected MODEL.cfg, MODEL.weights and OUT.packed, or MODEL.onnx'
+run a.onnx a.onnx x.packed; expect 'a model for a cfg' 2 'a.onnx'
+run no.onnx x.packed; expect 'no file' 2 'no.onnx'
+head -c 300 a.onnx >cut.onnx
+run cut.onnx cut.packed; expect 'a model that is cut' 2 'cut.onnx'
+mkfifo pipe
+run pipe x.packed; expect 'a pipe' 2 'expected a regular file'
+[ -z "$(ls -- *.part x.packed cut.packed f.packed 2>/dev/null)" ] || fail 'failures leave nothing' "$(ls)"
+
+head -c 768 /dev/zero | tr '\0' '\076' >floats.raw
+for plan in 1x1:direct/NoCut rows2:direct:streamed/NoCut panels:direct:loaded/NoCut; do
+  for model in a.onnx beside/b.onnx; do
+    packed=${model##*/}
+    infer model.raw $model --plan $plan; expect "$model by $plan" 0
+    infer packed.raw "${packed%.onnx}.packed" --plan $plan; expect "packed by $plan" 0
+    check "the same bits by $plan" 'they differ' cmp model.raw packed.raw
+  done
+done
+mkdir alone && mv b.packed alone && mv beside elsewhere
+infer alone.raw alone/b.packed
+check 'without the model' 'it differs' cmp alone.raw packed.raw
+timeout 20 "$build/run_inference" --predict a.packed >out 2>err
+code=$?; expect 'asked' 0
+{ grep -q 'packed weights' out && grep -q '^inputs *x float32\[1, 3, 8, 8\]' out && grep -q '^outputs *y float32\[1, 5\]' out; } || fail 'asked' "$(head -n 4 out)"
+
+# What is in the excerpt, index and weights.
+size=$(stat -c %s a.packed)
+for at in 20 4100 4140 8200 8300 12400 $((size - 4000)); do
+  cp a.packed damaged.packed
+  printf '\377' | dd of=damaged.packed bs=1 seek=$at conv=notrunc 2>dd.log
+  if cmp -s a.packed damaged.packed; then continue; fi
+  run --check damaged.packed; expect "damage at $at" 2 'damaged'
+  infer x.raw damaged.packed
+  { [ $code -eq 2 ] && [ "$(wc -l <err)" = 1 ] && ok "refused with damage at $at"; } || fail "refused with damage at $at" "status $code: $(head -c 200 err)"
+done
+head -c 6000 a.packed >short.packed
+infer x.raw short.packed; expect 'a short file' 2 'short.packed'
+
+# ---- make_weights --like ----
+
+program=$build/make_weights
+run --like a.onnx like.onnx; expect 'like' 0
+check 'as long as it' "$(stat -c %s a.onnx like.onnx)" [ "$(stat -c %s a.onnx)" = "$(stat -c %s like.onnx)" ]
+if cmp -s a.onnx like.onnx; then fail 'other weights' 'they are the same'; else ok 'other weights'; fi
+run --like a.onnx again.onnx
+check 'the same file again' 'it differs' cmp like.onnx again.onnx
+run --seed 2 --like a.onnx again.onnx; expect 'another seed' 0
+if cmp -s like.onnx again.onnx; then fail 'another seed' 'the same file'; fi
+infer like.raw like.onnx; expect 'it runs' 0
+run --like a.tflite like.tflite; expect 'like a TFLite model' 0
+run --like a.onnx a.onnx; expect 'not in its place' 2 'found the model'
+run --like elsewhere/b.onnx like-b.onnx; expect 'numbers beside it' 2 'constants in other files'
+[ ! -e like-b.onnx ] || fail 'numbers beside it' 'something is left'
+run --like picture.raw x.onnx; expect 'like no model' 2 'expected an ONNX or TFLite model'
+run --like a.packed x.onnx; expect 'like a packed one' 2 'expected an ONNX or TFLite model'
+run --like no.onnx x.onnx; expect 'like none' 2 'no.onnx'
+run --like a.onnx; expect 'like, and no name' 2 'expected one OUT'
+run --like; expect 'like what' 2 'a value is missing after'
+exit $failed

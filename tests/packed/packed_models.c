@@ -1,0 +1,205 @@
+/* Packs models, and runs each beside its packed file by several plans: the same inputs and outputs by name and dimensions, and
+ * the same bits.
+ *     packed_models [--least N] MODEL...|--operators
+ * --operators: small TFLite models, one for each way of an operator.
+ * A line for each that differs; those that are refused are counted. Exit status 1 where one differs, or fewer than N are
+ * the same. */
+#include "formats/packed/graph.h"
+#include "runner/model_kind.h"
+#include "runner/weights/packer.h"
+#include "tests/support/tflite_operators.h"
+
+#include "include/mafat.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum outcome { SAME, REFUSED, DIFFERS, N_OUTCOMES };
+
+static struct mafat_diagnostic diagnostic;
+
+/* ---- packing ---- */
+
+/* NULL: packed into the file. */
+static const char *pack(const char *path, int fd, enum outcome *outcome)
+{
+  struct mafat_network *n = NULL;
+  struct mafat_excerpt *excerpt;
+  enum mafat_model_format kind = mafat_model_format_of(path);
+  enum mafat_format format = kind == MAFAT_MODEL_TFLITE ? MAFAT_FORMAT_TFLITE : MAFAT_FORMAT_ONNX;
+  *outcome = REFUSED;
+  if (mafat_packed_graph_read(&n, &excerpt, format, path, &diagnostic) != MAFAT_OK) return diagnostic.text;
+  struct mafat_packed_origin origin = {.excerpt = excerpt};
+  int code = mafat_packer_write(path, n, &origin, fd, "packed", NULL, NULL, &diagnostic);
+  mafat_network_close(&n);
+  mafat_excerpt_close(&excerpt);
+  *outcome = DIFFERS;
+  return code == MAFAT_OK ? NULL : diagnostic.text;
+}
+
+/* ---- running ---- */
+
+struct bits {
+  float *floats;
+  size_t n;
+};
+
+static bool put(struct bits *b, size_t n)
+{
+  float *grown = realloc(b->floats, (b->n + n + 1) * sizeof *grown);
+  if (!grown) return false;
+  b->floats = grown;
+  memset(grown + b->n, 0, n * sizeof *grown);
+  b->n += n;
+  return true;
+}
+
+/* Of inputs and outputs: what they are called, and their dimensions. */
+static void describe(const struct mafat_model *m, char *text, size_t room)
+{
+  size_t n = 0;
+  for (int i = 0; i < mafat_model_n_inputs(m) + mafat_model_n_outputs(m); i++) {
+    struct mafat_port_facts f;
+    int code = i < mafat_model_n_inputs(m) ? mafat_model_describe_input(m, i, &f)
+                                           : mafat_model_describe_output(m, i - mafat_model_n_inputs(m), &f);
+    if (code || n >= room) return;
+    n += (size_t)snprintf(text + n, room - n, "%s %s", f.name, f.type);
+    for (int k = 0; k < f.rank && n < room; k++) n += (size_t)snprintf(text + n, room - n, " %lld", (long long)f.dims[k]);
+    if (n < room) n += (size_t)snprintf(text + n, room - n, ";");
+  }
+}
+
+/* Between 0 and 2: also good as numbers of rows. The floats lie where they are until the run is over. */
+static bool set_inputs(struct mafat_model *m, struct bits *floats)
+{
+  uint32_t state = 1;
+  struct mafat_port_facts f;
+  for (int i = 0; i < mafat_model_n_inputs(m); i++)
+    if (mafat_model_describe_input(m, i, &f) || !put(floats, f.n)) return false;
+  for (size_t k = 0; k < floats->n; k++) {
+    state = state * 1664525u + 1013904223u;
+    floats->floats[k] = (float)(state >> 8) * 0x1p-23f;
+  }
+  size_t at = 0;
+  for (int i = 0; i < mafat_model_n_inputs(m); i++, at += f.n)
+    if (mafat_model_describe_input(m, i, &f) || mafat_model_set_input(m, f.name, floats->floats + at, f.n, &diagnostic)) return false;
+  return true;
+}
+
+static bool read_outputs(struct mafat_model *m, struct bits *out)
+{
+  struct mafat_port_facts f;
+  for (int i = 0; i < mafat_model_n_outputs(m); i++) {
+    size_t at = out->n;
+    if (mafat_model_describe_output(m, i, &f) || !put(out, f.n) ||
+        mafat_model_read_output_named(m, f.name, out->floats + at, f.n, &diagnostic))
+      return false;
+  }
+  return true;
+}
+
+/* False, with a diagnostic: it cannot be opened, or run. */
+static bool run(const char *path, const char *plan, char *ports, size_t room, struct bits *out)
+{
+  struct mafat_model_options o;
+  struct mafat_model *m;
+  struct bits in = {NULL, 0};
+  mafat_model_defaults(&o);
+  o.plan = plan;
+  o.floats_only = o.best_effort = true;
+  if (mafat_model_open(&m, path, NULL, &o, &diagnostic) != MAFAT_OK) return false;
+  describe(m, ports, room);
+  bool done = set_inputs(m, &in) && mafat_model_run_inputs(m, &diagnostic) == MAFAT_OK && read_outputs(m, out);
+  mafat_model_close(&m);
+  free(in.floats);
+  return done;
+}
+
+/* The first plan keeps all weights; the packed file's read them in runs, in as many ways as the second word has. */
+static const char *compare(const char *path, const char *packed, const char *first, const char *const *plans, enum outcome *outcome)
+{
+  static char ports[2][4096], text[700];
+  struct bits wanted = {NULL, 0};
+  const char *wrong = NULL;
+  *outcome = DIFFERS;
+  if (!run(path, first, ports[0], sizeof ports[0], &wanted)) {
+    *outcome = REFUSED;
+    wrong = diagnostic.text;
+  }
+  for (int i = 0; plans[i] && !wrong; i++) {
+    struct bits found = {NULL, 0};
+    if (run(packed, plans[i], ports[1], sizeof ports[1], &found)) {
+      if (strcmp(ports[0], ports[1]) != 0) wrong = "has other inputs or outputs";
+      else if (found.n != wanted.n || memcmp(found.floats, wanted.floats, found.n * sizeof(float)) != 0) wrong = "has other bits";
+    } else if (i == 0 || !strstr(diagnostic.text, "tiles")) { /* small maps have not so many */
+      wrong = diagnostic.text;
+    }
+    if (wrong) snprintf(text, sizeof text, "plan %s: %s", plans[i], wrong);
+    if (wrong) wrong = text;
+    free(found.floats);
+  }
+  free(wanted.floats);
+  return wrong;
+}
+
+static const char *try_model(const char *path, enum outcome *outcome)
+{
+  static const char *const direct[] = {"1x1:direct/NoCut", "1x1:direct:streamed/NoCut", "rows2:direct:loaded/NoCut", "panels:direct:streamed4/NoCut",
+                                       "rows1:direct:streamed/NoCut", "2x2:direct:loaded/NoCut", NULL};
+  static const char *const winograd[] = {"1x1:winograd:streamed/NoCut", "panels:winograd:streamed4/NoCut", NULL};
+  char packed[64];
+  int fd = memfd_create("packed", MFD_CLOEXEC);
+  if (fd < 0) return "no room for a file";
+  snprintf(packed, sizeof packed, "/proc/self/fd/%d", fd);
+  const char *wrong = pack(path, fd, outcome);
+  if (!wrong && mafat_packer_check(packed, NULL, &diagnostic) != MAFAT_OK) wrong = diagnostic.text;
+  if (!wrong) wrong = compare(path, packed, "1x1:direct/NoCut", direct, outcome);
+  if (!wrong) wrong = compare(path, packed, "1x1:winograd/NoCut", winograd, outcome);
+  if (!wrong) *outcome = SAME;
+  close(fd);
+  return wrong;
+}
+
+static int n[N_OUTCOMES];
+
+static void count(const char *path, const char *name)
+{
+  enum outcome outcome = DIFFERS;
+  const char *wrong = try_model(path, &outcome);
+  n[outcome]++;
+  if (wrong && outcome == DIFFERS) printf("FAIL %s: %s\n", name, wrong);
+}
+
+static void count_operators(void)
+{
+  char path[64];
+  for (int i = 0; i < test_tflite_n_operators(); i++) {
+    int fd = test_tflite_file(test_tflite_operator_model(i));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    count(path, test_tflite_operator_name(i));
+    close(fd);
+  }
+}
+
+int main(int argc, char **argv)
+{
+  int least = 0, first = 1;
+  if (argc > 2 && strcmp(argv[1], "--least") == 0) {
+    least = atoi(argv[2]);
+    first = 3;
+  }
+  if (first >= argc) {
+    fprintf(stderr, "usage: packed_models [--least N] MODEL...|--operators\n");
+    return 2;
+  }
+  for (int i = first; i < argc; i++) {
+    if (strcmp(argv[i], "--operators") == 0) count_operators();
+    else count(argv[i], argv[i]);
+  }
+  printf("%d the same, %d refused, %d differ\n", n[SAME], n[REFUSED], n[DIFFERS]);
+  if (n[SAME] < least) printf("FAIL expected at least %d to be the same, found %d\n", least, n[SAME]);
+  return n[DIFFERS] > 0 || n[SAME] < least;
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Packed files of ONNX and TFLite models run as these do, to the bit: ONNX's own test models (Debian's libonnx-testdata) with their
+# constants in them, and, where MAFAT_MODELS says where they are, real ones.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/check.sh
+build=${BUILD:-build} data=/usr/share/libonnx-testdata/data
+folder=$(mktemp -d) || exit 1
+trap 'rm -rf "$folder"' EXIT
+
+# same NAME LEAST MODEL...: at least so many run as packed, and none differs
+same() {
+  local name=$1 least=$2
+  shift 2
+  if "$build/packed_models" --least "$least" "$@" >"$folder/log"; then ok "$name"; else fail "$name" "$(tail -n 5 "$folder/log")"; fi
+}
+same "TFLite's operators, packed" 42 --operators
+if [ -d $data ]; then
+  "$build/onnx_nodes" --write "$folder" $data/node $data/pytorch-converted $data/pytorch-operator >"$folder/log"
+  same "ONNX's models, packed" 390 "$folder"/*.onnx
+else
+  skip "ONNX's models, packed" "libonnx-testdata is not installed"
+fi
+if [ -d "${MAFAT_MODELS:-}/onnx" ]; then
+  same "real ONNX models, packed" 8 "$MAFAT_MODELS"/onnx/*.onnx
+  same "real TFLite models, packed" 8 "$MAFAT_MODELS"/tflite/*.tflite
+else
+  skip "real models, packed" "MAFAT_MODELS names no folder with onnx/"
+fi
+exit $failed

@@ -1,0 +1,423 @@
+/* Packed files of ONNX models: that they hold all that a model needs, and that no byte of them changes unseen; what an excerpt
+ * of a model's files is. */
+#include "base/model_file.h"
+#include "formats/onnx/import.h"
+#include "formats/packed/graph.h"
+#include "formats/packed/identity.h"
+#include "runner/model_kind.h"
+#include "runner/weights/packer.h"
+#include "runner/weights/weights.h"
+#include "runner/weights/weights_file.h"
+
+#include "tests/support/failing_malloc.h"
+#include "tests/support/onnx_writer.h"
+#include "tests/support/random.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+Suite *packed_graph_suite(void);
+
+static struct mafat_diagnostic diagnostic;
+
+/* ---- files ---- */
+
+static char folder[64], elsewhere[80], model_path[80], weights_path[80], packed_path[80];
+
+static void make_folder(void)
+{
+  strcpy(folder, "/tmp/mafat-test-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", folder);
+  ck_assert_int_eq(mkdir(elsewhere, 0700), 0);
+  snprintf(model_path, sizeof model_path, "%s/model.onnx", folder);
+  snprintf(weights_path, sizeof weights_path, "%s/numbers.bin", folder);
+  snprintf(packed_path, sizeof packed_path, "%s/elsewhere/packed", folder);
+}
+
+static void remove_folder(void)
+{
+  unlink(model_path);
+  unlink(weights_path);
+  unlink(packed_path);
+  rmdir(elsewhere);
+  rmdir(folder);
+}
+
+static void write_file(const char *path, const void *data, size_t n)
+{
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  ck_assert_int_eq(write(fd, data, n), (ssize_t)n);
+  close(fd);
+}
+
+enum { FILTERS = 10, TAPS = 27, FLAT = FILTERS * 64, CLASSES = 5, LIMITS_AT = FILTERS * TAPS * 4 };
+
+/* A convolution, normalized, whose weights lie in another file, as do the numbers that are limits of its activation; a matrix. */
+static void write_model(void)
+{
+  static const int64_t picture[] = {1, 3, 8, 8}, kernels[] = {FILTERS, 3, 3, 3}, filters[] = {FILTERS}, flat[] = {1, -1},
+                       matrix[] = {FLAT, CLASSES}, out[] = {1, CLASSES};
+  static double numbers[FLAT * CLASSES];
+  static float weights[FILTERS * TAPS + 2];
+  struct test_message graph = {0};
+  struct test_rng rng = test_rng(1);
+  for (int i = 0; i < FLAT * CLASSES; i++) numbers[i] = .5 + (double)(test_random(&rng) >> 8) / 16777216;
+  for (int i = 0; i < FILTERS * TAPS; i++) weights[i] = (float)(i % 7 - 3);
+  weights[FILTERS * TAPS] = -2, weights[FILTERS * TAPS + 1] = 5;
+  test_onnx_add(&graph, "Conv", "x w", "c", "pads=[1,1,1,1]");
+  test_onnx_add(&graph, "BatchNormalization", "c s b m v", "n", "");
+  test_onnx_add(&graph, "Clip", "n least most", "a", "");
+  test_onnx_add(&graph, "Reshape", "a flat", "f", "");
+  test_onnx_add(&graph, "MatMul", "f matrix", "y", "");
+  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "w", .type = 1, .rank = 4, .dims = kernels, .values = numbers,
+                                                           .style = TEST_ONNX_EXTERNAL, .location = "numbers.bin"});
+  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "least", .type = 1, .values = numbers, .style = TEST_ONNX_EXTERNAL,
+                                                           .location = "numbers.bin", .offset = "1080"});
+  test_onnx_initializer(&graph, &(struct test_onnx_tensor){.name = "most", .type = 1, .values = numbers, .style = TEST_ONNX_EXTERNAL,
+                                                           .location = "numbers.bin", .offset = "1084"});
+  for (const char *name = "sbmv"; *name; name++) test_onnx_floats(&graph, (char[]){*name, '\0'}, 1, filters, numbers + *name);
+  test_onnx_int64s(&graph, "flat", 2, flat);
+  test_onnx_floats(&graph, "matrix", 2, matrix, numbers);
+  test_onnx_input(&graph, "x", 4, picture);
+  test_onnx_output(&graph, "y", 2, out);
+  struct test_message m = test_onnx_model(&graph, 13);
+  ck_assert_int_eq(LIMITS_AT, 1080);
+  write_file(model_path, m.data, m.n);
+  write_file(weights_path, weights, sizeof weights);
+  free(m.data);
+}
+
+static void pack_model(void)
+{
+  struct mafat_network *n;
+  struct mafat_excerpt *excerpt;
+  int code = mafat_packed_graph_read(&n, &excerpt, MAFAT_FORMAT_ONNX, model_path, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  int fd = open(packed_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+  code = mafat_packer_write(model_path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, packed_path, NULL, NULL, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  close(fd);
+  mafat_excerpt_close(&excerpt);
+  mafat_network_close(&n);
+}
+
+/* Network and weights of a file; false, with a diagnostic: it is refused. */
+static bool opens(const char *path, struct mafat_network **n, struct mafat_weights **w)
+{
+  diagnostic.text[0] = 0;
+  *w = NULL;
+  int code = mafat_model_network(n, path, NULL, NULL, &diagnostic);
+  ck_assert((code == MAFAT_OK) == (*n != NULL));
+  if (code == MAFAT_OK) code = mafat_weights_open_kept(w, path, *n, (*n)->n_layers, NULL, &diagnostic);
+  ck_assert(code == MAFAT_OK || (diagnostic.text[0] && !strchr(diagnostic.text, '\n')));
+  return code == MAFAT_OK;
+}
+
+static bool is_refused(const char *path)
+{
+  struct mafat_network *n;
+  struct mafat_weights *w;
+  bool refused = !opens(path, &n, &w);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+  return refused;
+}
+
+/* ---- what it holds ---- */
+
+static void same_weights(const struct mafat_network *n, const struct mafat_weights *a, const struct mafat_weights *b)
+{
+  for (int l = 0; l < n->n_layers; l++) {
+    if (!mafat_layer_has_panels(&n->layers[l])) continue;
+    struct mafat_weights_slice x, y;
+    struct mafat_matrix m = mafat_layer_matrix(&n->layers[l]);
+    struct mafat_span filters = {0, 1}, channels = {0, m.inputs};
+    ck_assert_int_eq(mafat_weights_slice(a, l, filters, channels, &x), MAFAT_OK);
+    ck_assert_int_eq(mafat_weights_slice(b, l, filters, channels, &y), MAFAT_OK);
+    ck_assert_int_eq(x.width, y.width);
+    ck_assert_mem_eq(x.weights, y.weights, (size_t)m.inputs * (size_t)m.taps * (size_t)x.width * sizeof(float));
+    ck_assert_mem_eq(x.scale, y.scale, (size_t)x.width * sizeof(float));
+    ck_assert_mem_eq(x.bias, y.bias, (size_t)x.width * sizeof(float));
+  }
+}
+
+START_TEST(it_takes_the_place_of_all_files)
+{
+  struct mafat_network *model, *packed;
+  struct mafat_weights *of_model, *of_packed;
+  write_model();
+  pack_model();
+  ck_assert_int_eq(mafat_model_format_of(packed_path), MAFAT_MODEL_PACKED_GRAPH);
+  ck_assert_int_eq(mafat_packer_check(packed_path, NULL, &diagnostic), MAFAT_OK);
+  ck_assert_msg(opens(model_path, &model, &of_model), "%s", diagnostic.text);
+  unlink(model_path);
+  unlink(weights_path);
+  ck_assert_msg(opens(packed_path, &packed, &of_packed), "%s", diagnostic.text);
+  ck_assert_int_eq(packed->format, MAFAT_FORMAT_ONNX);
+  ck_assert_str_eq(packed->path, packed_path);
+  ck_assert_str_eq(packed->inputs[0].name, "x");
+  ck_assert_str_eq(packed->outputs[0].name, "y");
+  ck_assert_uint_eq(mafat_packed_network_hash(packed, 3), mafat_packed_network_hash(model, 3));
+  ck_assert_int_eq(packed->layers[0].activation.kind, model->layers[0].activation.kind);
+  ck_assert(packed->layers[0].activation.a == -2 && packed->layers[0].activation.b == 5);
+  same_weights(model, of_model, of_packed);
+  mafat_weights_close(&of_model);
+  mafat_weights_close(&of_packed);
+  mafat_network_close(&model);
+  mafat_network_close(&packed);
+}
+END_TEST
+
+/* It would be read, and run, with weights that were packed as another. */
+START_TEST(what_is_read_otherwise_is_refused)
+{
+  struct mafat_network *n;
+  struct mafat_weights *w;
+  write_model();
+  pack_model();
+  ck_assert_msg(opens(packed_path, &n, &w), "%s", diagnostic.text);
+  mafat_weights_close(&w);
+  struct mafat_layer_constants *c = &n->constants->layers[0], before = *c;
+  for (int i = 0; i < 5; i++) {
+    double epsilon = c->parts->epsilon;
+    if (i == 0) c->weights.at += 4;
+    if (i == 1) c->weights.flipped = 1;
+    if (i == 2) c->parts->epsilon *= 2;
+    if (i == 3) c->weights.order = MAFAT_ORDER_FILTERS_TAPS;
+    if (i == 4) c->parts->scales.file++;
+    ck_assert_int_eq(mafat_weights_open_kept(&w, packed_path, n, n->n_layers, NULL, &diagnostic), MAFAT_EFORMAT);
+    ck_assert_msg(strstr(diagnostic.text, "read it otherwise"), "%s", diagnostic.text);
+    *c = before;
+    c->parts->epsilon = epsilon;
+    c->parts->scales.file = 0;
+  }
+  ck_assert_int_eq(mafat_weights_open_kept(&w, packed_path, n, n->n_layers, NULL, &diagnostic), MAFAT_OK);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- damage ---- */
+
+enum { INDEX_BYTES_AT = 64, INDEX_CHECKSUM_AT = 72, HEADER_CHECKSUM_AT = 80, HEADER_BYTES = 88 };
+
+static char *read_packed(size_t *n)
+{
+  struct stat st;
+  int fd = open(packed_path, O_RDONLY);
+  ck_assert_int_eq(fstat(fd, &st), 0);
+  char *bytes = malloc((size_t)st.st_size);
+  ck_assert_int_eq(read(fd, bytes, (size_t)st.st_size), st.st_size);
+  close(fd);
+  *n = (size_t)st.st_size;
+  return bytes;
+}
+
+static void check_bytes(char *whole, size_t n, size_t from, size_t bytes, size_t step)
+{
+  for (size_t at = from; at < from + bytes; at += step) {
+    whole[at] ^= 0x10;
+    write_file(packed_path, whole, n);
+    ck_assert_msg(is_refused(packed_path) && mafat_packer_check(packed_path, NULL, &diagnostic) != MAFAT_OK, "byte %zu", at);
+    whole[at] ^= 0x10;
+  }
+}
+
+START_TEST(no_byte_changes_unseen)
+{
+  size_t n;
+  uint64_t index_bytes;
+  write_model();
+  pack_model();
+  char *whole = read_packed(&n);
+  memcpy(&index_bytes, whole + INDEX_BYTES_AT, sizeof index_bytes);
+  check_bytes(whole, n, 0, HEADER_BYTES, 1);
+  check_bytes(whole, n, MAFAT_PACKED_ALIGNMENT, (size_t)index_bytes, 1);
+  check_bytes(whole, n, 2 * MAFAT_PACKED_ALIGNMENT, 400, 7); /* of the excerpt, which is longer */
+  check_bytes(whole, n, 3 * MAFAT_PACKED_ALIGNMENT, 900, 31);
+  for (size_t bytes = n - 1; bytes > 0; bytes -= bytes > 4096 ? 4096 : bytes) {
+    write_file(packed_path, whole, bytes);
+    ck_assert_msg(is_refused(packed_path), "cut to %zu bytes", bytes);
+  }
+  free(whole);
+}
+END_TEST
+
+/* Index and header with checksums that are right again. */
+static void seal(char *whole)
+{
+  uint64_t index_bytes, sum;
+  memcpy(&index_bytes, whole + INDEX_BYTES_AT, sizeof index_bytes);
+  sum = mafat_hash(MAFAT_HASH_START, whole + MAFAT_PACKED_ALIGNMENT, (size_t)index_bytes);
+  memcpy(whole + INDEX_CHECKSUM_AT, &sum, sizeof sum);
+  sum = mafat_hash(MAFAT_HASH_START, whole, HEADER_CHECKSUM_AT);
+  memcpy(whole + HEADER_CHECKSUM_AT, &sum, sizeof sum);
+}
+
+/* What only somebody who means it can write. Places in the index of this model: the word, the hash, how many files, the first one's
+ * name, length, how many pieces, and the first of these. */
+static const struct {
+  size_t at;
+  uint64_t number;
+  size_t bytes;
+  const char *text;
+} claims[] = {
+    {4, 'x', 1, "neither onnx nor tflite"},
+    {0, 500000, 4, "neither onnx nor tflite"},
+    {9, 1, 8, "the graph is damaged"},
+    {17, 0, 4, "no model's files, or too many"},
+    {17, 5000, 4, "no model's files, or too many"},
+    {17, 1, 4, "damaged"},
+    {26, 10, 8, "not in its file"},
+    {26, UINT64_MAX, 8, ""},
+    {34, UINT32_MAX, 4, "more pieces than there are"},
+    {34, 0, 4, "no name"},
+    {38, 1, 8, ""},
+    {38, UINT64_MAX, 8, "not in its file"},
+    {46, UINT64_MAX, 8, "not in its file"},
+    {46, 0, 8, "not in its file"},
+    {46, 8, 8, ""},
+};
+
+START_TEST(lies_are_seen)
+{
+  size_t n;
+  write_model();
+  pack_model();
+  char *whole = read_packed(&n);
+  memcpy(whole + MAFAT_PACKED_ALIGNMENT + claims[_i].at, &claims[_i].number, claims[_i].bytes);
+  seal(whole);
+  write_file(packed_path, whole, n);
+  ck_assert(is_refused(packed_path));
+  ck_assert_msg(strstr(diagnostic.text, claims[_i].text), "%s", diagnostic.text);
+  free(whole);
+}
+END_TEST
+
+START_TEST(every_allocation_may_fail)
+{
+  long unfreed;
+  write_model();
+  pack_model();
+  for (int packed = 0; packed < 2; packed++) {
+    for (long i = 0, n = 1; i < n; i++) {
+      struct mafat_network *network = NULL;
+      struct mafat_excerpt *excerpt = NULL;
+      failing_malloc_arm(i);
+      int code = packed ? mafat_weights_file_network(&network, packed_path, NULL, NULL, &diagnostic)
+                        : mafat_packed_graph_read(&network, &excerpt, MAFAT_FORMAT_ONNX, model_path, &diagnostic);
+      bool there = network != NULL;
+      mafat_network_close(&network);
+      mafat_excerpt_close(&excerpt);
+      n = failing_malloc_disarm(&unfreed) + (code != MAFAT_OK);
+      ck_assert_int_eq(code == MAFAT_OK, there);
+      ck_assert_msg(unfreed == 0, "allocation %ld: %ld are not freed", i, unfreed);
+      ck_assert_int_lt(i, 10000);
+    }
+  }
+}
+END_TEST
+
+/* ---- excerpts ---- */
+
+enum { LENGTH = 3000 };
+
+/* The bytes that were asked for are in it, where it says; of the others few. */
+START_TEST(an_excerpt_is_what_was_asked_for)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  struct mafat_excerpt *e = mafat_excerpt_make();
+  bool asked[2][LENGTH] = {{false}};
+  ck_assert_int_eq(mafat_excerpt_add_file(e, "", LENGTH), 0);
+  ck_assert_int_eq(mafat_excerpt_add_file(e, "beside", LENGTH), 1);
+  ck_assert_int_eq(mafat_excerpt_add_file(e, "", LENGTH), 0);
+  for (int k = test_random_int(&rng, 0, 2000); k > 0; k--) {
+    int file = test_random_chance(&rng, 30), at = test_random_int(&rng, 0, LENGTH), n = test_random_int(&rng, 0, _i % 2 ? 3 : 20);
+    if (n > LENGTH - at) n = LENGTH - at;
+    mafat_excerpt_add(e, file, (uint64_t)at, (uint64_t)n);
+    memset(asked[file] + at, true, (size_t)n);
+  }
+  mafat_excerpt_settle(e);
+  uint64_t sum = 0, lies, next;
+  for (int file = 0; file < 2; file++) {
+    const struct mafat_excerpt_file *f = &e->files[file];
+    for (size_t k = 0; k < f->n; k++) {
+      ck_assert(f->pieces[k].lies == sum && f->pieces[k].bytes > 0);
+      ck_assert(k == 0 || f->pieces[k].at > f->pieces[k - 1].at + f->pieces[k - 1].bytes);
+      ck_assert(asked[file][f->pieces[k].at] && asked[file][f->pieces[k].at + f->pieces[k].bytes - 1]);
+      sum += f->pieces[k].bytes;
+    }
+    for (uint64_t at = 0; at < LENGTH; at++) {
+      bool there = mafat_excerpt_locate(f, at, 1, &lies);
+      ck_assert(there || !asked[file][at]);
+      if (there && mafat_excerpt_locate(f, at, 2, &lies)) ck_assert(mafat_excerpt_locate(f, at + 1, 1, &next) && next == lies + 1);
+    }
+    ck_assert(!mafat_excerpt_locate(f, LENGTH - 1, 2, &lies) && !mafat_excerpt_locate(f, 5, UINT64_MAX, &lies));
+  }
+  ck_assert_uint_eq(e->bytes, sum);
+  mafat_excerpt_close(&e);
+}
+END_TEST
+
+/* Nothing else can be read of it. */
+START_TEST(an_excerpt_stands_for_its_file)
+{
+  static char bytes[50000];
+  struct mafat_excerpt *e = mafat_excerpt_make();
+  struct mafat_model_file *f;
+  const char *found;
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i % 251);
+  write_file(model_path, bytes, sizeof bytes);
+  ck_assert_int_eq(mafat_model_file_open(&f, model_path, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_file_note(f, e, &diagnostic), MAFAT_OK);
+  static char some[20000];
+  ck_assert_int_eq(mafat_model_file_peek(f, 100, 10, &found, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_file_read(f, 29990, sizeof some, some, &diagnostic), MAFAT_OK);
+  mafat_model_file_close(&f);
+  mafat_excerpt_settle(e);
+  ck_assert_uint_eq(e->bytes, 10 + sizeof some);
+  memmove(bytes + 7, bytes + 100, 10);
+  memcpy(bytes + 17, some, sizeof some);
+  write_file(model_path, bytes, 17 + sizeof some);
+  ck_assert_int_eq(mafat_model_file_open(&f, model_path, &diagnostic), MAFAT_OK);
+  mafat_model_file_excerpt(f, e, 7);
+  ck_assert_uint_eq(f->bytes, 50000);
+  ck_assert_int_eq(mafat_model_file_peek(f, 103, 7, &found, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(found[0], 103);
+  static char again[sizeof some];
+  ck_assert_int_eq(mafat_model_file_read(f, 29990, sizeof again, again, &diagnostic), MAFAT_OK);
+  ck_assert_mem_eq(again, some, sizeof some);
+  ck_assert_int_eq(mafat_model_file_peek(f, 103, 8, &found, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_model_file_peek(f, 200, 1, &found, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_model_file_peek(f, 49990, 1, &found, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_model_file_peek(f, 50000, 1, &found, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_int_eq(mafat_model_file_peek(f, 50000, 0, &found, &diagnostic), MAFAT_OK);
+  struct mafat_model_file *beside;
+  ck_assert_int_eq(mafat_model_file_open_beside(&beside, f, weights_path, &diagnostic), MAFAT_EFORMAT);
+  mafat_model_file_close(&f);
+  mafat_excerpt_close(&e);
+}
+END_TEST
+
+Suite *packed_graph_suite(void)
+{
+  Suite *s = suite_create("packed_graph");
+  TCase *t = tcase_create("packed_graph");
+  tcase_set_timeout(t, 60);
+  tcase_add_checked_fixture(t, make_folder, remove_folder);
+  tcase_add_test(t, it_takes_the_place_of_all_files);
+  tcase_add_test(t, what_is_read_otherwise_is_refused);
+  tcase_add_test(t, no_byte_changes_unseen);
+  tcase_add_loop_test(t, lies_are_seen, 0, sizeof claims / sizeof *claims);
+  tcase_add_test(t, every_allocation_may_fail);
+  tcase_add_loop_test(t, an_excerpt_is_what_was_asked_for, 0, 40);
+  tcase_add_test(t, an_excerpt_stands_for_its_file);
+  suite_add_tcase(s, t);
+  return s;
+}
