@@ -94,7 +94,8 @@ void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_
 void mafat_model_last_run_sized(const struct mafat_model *m, struct mafat_run_facts *out, size_t bytes)
 {
   const struct mafat_run_facts f = {
-      .image_ms = m->image_ms, .layers_ms = m->layers_ms, .picture_w = m->picture_w, .picture_h = m->picture_h,
+      .image_ms = m->image_ms, .layers_ms = m->layers_ms, .picture_w = m->placement.picture_w,
+      .picture_h = m->placement.picture_h,
       .input_failed = m->input_failed, .weights_read_bytes = mafat_weights_bytes_read(m->weights),
       .stall_scope = m->pressure.scope, .stall_some_us = m->stall.some_us, .stall_full_us = m->stall.full_us};
   mafat_sized_give(out, bytes, &f, sizeof f);

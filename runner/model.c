@@ -76,8 +76,8 @@ static void make_headroom(const struct mafat_model *m)
 
 void mafat_model_forget_picture(struct mafat_model *m)
 {
-  m->picture_w = mafat_network_picture_shape(m->network).w;
-  m->picture_h = mafat_network_picture_shape(m->network).h;
+  struct mafat_shape in = mafat_network_picture_shape(m->network);
+  m->placement = mafat_placement_make(MAFAT_FIT_STRETCH, in.w, in.h, in.w, in.h);
 }
 
 static int open_model(struct mafat_model *m, const char *cfg_path, const char *weights_path,
@@ -194,9 +194,7 @@ static int open_picture(struct mafat_model *m, const char *path, const struct ma
   struct mafat_surroundings around = m->around;
   mafat_surroundings_set_picture(&around, *image, m->network);
   if ((code = mafat_model_take_surroundings(m, &around, pixels ? "pixels" : path, "decoding this picture", d))) return code;
-  const struct mafat_image_info *info = mafat_image_describe(*image);
-  m->picture_w = info->width;
-  m->picture_h = info->height;
+  m->placement = *mafat_image_placement(*image);
   return MAFAT_OK;
 }
 
@@ -302,8 +300,7 @@ struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
   mafat_detect_defaults(&in);
   in.at = output_at;
   in.context = m->executor;
-  in.picture_w = m->picture_w;
-  in.picture_h = m->picture_h;
+  in.placement = m->placement;
   in.n_layers = m->n_layers;
   in.room = mafat_executor_boxes_room(m->executor);
   in.most_boxes = m->choice.layout->most_boxes;

@@ -35,7 +35,7 @@ struct mafat_model {
   struct mafat_model_input *inputs; /* of the network; owned */
   const struct mafat_kernels *kernels;
   bool shrinks; /* pictures: struct mafat_image_input */
-  int picture_w, picture_h; /* of the last run: what boxes are relative to */
+  struct mafat_placement placement; /* of the last run's picture: what boxes are relative to */
   bool calibrated;          /* latency is predicted by this machine's calibration */
   double load_ms;           /* reading and packing the weights that are kept */
   double image_ms, layers_ms; /* of the last run: its input; all else */

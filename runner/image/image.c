@@ -26,7 +26,7 @@ struct mafat_image {
   bool sideways;      /* stored rows are upright columns */
   bool along_reverse; /* the last of them is stored first */
   bool across_reverse;
-  struct mafat_image_place place;
+  struct mafat_placement place;
   struct mafat_image_axis along;
   struct mafat_image_across across;
 
@@ -117,12 +117,14 @@ static void set_geometry(struct mafat_image *im)
 
   int width = im->sideways ? decoder->height : decoder->width;
   int height = im->sideways ? decoder->width : decoder->height;
-  im->place = mafat_image_place_fit(width, height, &im->input);
+  im->place = mafat_placement_make(im->input.fit, width, height, im->input.w, im->input.h);
   if (im->input.shrinks && decoder->ops->shrink)
     decoder->ops->shrink(decoder, im->sideways ? im->place.h : im->place.w, im->sideways ? im->place.w : im->place.h);
   im->stored_width = decoder->width;
-  struct mafat_image_axis x = mafat_image_axis_make(im->sideways ? decoder->height : decoder->width, im->place.w);
-  struct mafat_image_axis y = mafat_image_axis_make(im->sideways ? decoder->width : decoder->height, im->place.h);
+  struct mafat_image_axis x = mafat_image_axis_make(im->sideways ? decoder->height : decoder->width, im->place.w, im->place.left,
+                                                   im->input.w);
+  struct mafat_image_axis y = mafat_image_axis_make(im->sideways ? decoder->width : decoder->height, im->place.h, im->place.top,
+                                                   im->input.h);
   im->along = im->sideways ? x : y;
   im->across = (struct mafat_image_across){.axis = im->sideways ? y : x, .channels = im->input.c,
                                           .kernels = im->input.kernels};
@@ -234,6 +236,11 @@ const struct mafat_image_info *mafat_image_describe(const struct mafat_image *im
   return &im->info;
 }
 
+const struct mafat_placement *mafat_image_placement(const struct mafat_image *im)
+{
+  return &im->place;
+}
+
 /* ---- Memory. ---- */
 
 /* libjpeg-turbo writes pixels past the caches where a row is as aligned as its vectors are, and we read them at once:
@@ -263,14 +270,14 @@ static size_t picture_bytes(size_t decoder_bytes, int stored_width, int n_taps, 
 
 size_t mafat_image_bytes(const struct mafat_image *im)
 {
-  return picture_bytes(im->info.decoder_bytes, im->stored_width, im->across.axis.to, strlen(im->name) + 1);
+  return picture_bytes(im->info.decoder_bytes, im->stored_width, im->across.axis.n, strlen(im->name) + 1);
 }
 
 size_t mafat_image_bytes_assumed(const struct mafat_image_input *input)
 {
   enum { WIDTH = 4000, HEIGHT = 3000, NAME_BYTES = 4096 };
-  struct mafat_image_place place = {0, 0, WIDTH, HEIGHT};
-  if (input->shrinks) place = mafat_image_place_fit(WIDTH, HEIGHT, input);
+  struct mafat_placement place = {.w = WIDTH, .h = HEIGHT};
+  if (input->shrinks) place = mafat_placement_make(input->fit, WIDTH, HEIGHT, input->w, input->h);
   return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT, place.w, place.h), WIDTH, input->w, NAME_BYTES);
 }
 
@@ -298,8 +305,9 @@ static void release_decoding(struct mafat_image *im)
 static void set_taps(struct mafat_image *im)
 {
   const struct mafat_image_axis *axis = &im->across.axis;
-  for (int i = 0; i < axis->to; i++) {
-    struct mafat_resample_tap tap = im->sideways ? mafat_image_row_tap(axis, i) : mafat_image_column_tap(axis, i);
+  for (int i = 0; i < axis->n; i++) {
+    int at = axis->first + i;
+    struct mafat_resample_tap tap = im->sideways ? mafat_image_row_tap(axis, at) : mafat_image_column_tap(axis, at);
     if (im->across_reverse) {
       tap.first = axis->from - 1 - tap.first;
       tap.second = axis->from - 1 - tap.second;
@@ -313,7 +321,7 @@ static void set_taps(struct mafat_image *im)
 static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
 {
   im->room = malloc(rows_bytes(im->decoder->width));
-  im->across.taps = malloc((size_t)im->across.axis.to * sizeof *im->across.taps + 1);
+  im->across.taps = malloc((size_t)im->across.axis.n * sizeof *im->across.taps + 1);
   if (!im->room || !im->across.taps) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", im->name);
   im->rows[0] = im->room + (ROW_ALIGNMENT - (uintptr_t)im->room % ROW_ALIGNMENT) + ROW_OFFSET;
   im->rows[1] = im->rows[0] + row_bytes(im->decoder->width);
@@ -333,13 +341,14 @@ static int decode_up_to(struct mafat_image *im, int n, struct mafat_diagnostic *
   return MAFAT_OK;
 }
 
-/* Line i of the resized picture: a row, or a column with `stride` between its
+/* Line i of what is seen of the resized picture: a row, or a column with `stride` between its
  * pixels. Lines come in the order in which their stored rows do. */
 static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
                      struct mafat_diagnostic *d)
 {
-  struct mafat_resample_tap line = im->sideways ? mafat_image_column_tap(&im->along, i)
-                                             : mafat_image_row_tap(&im->along, i);
+  int at = im->along.first + i;
+  struct mafat_resample_tap line = im->sideways ? mafat_image_column_tap(&im->along, at)
+                                             : mafat_image_row_tap(&im->along, at);
   if (im->along_reverse) {
     line.first = im->along.from - 1 - line.first;
     line.second = im->along.from - 1 - line.second;
@@ -390,17 +399,22 @@ static int note_failure(struct mafat_image *im, int code)
   return code;
 }
 
+/* What is cropped begins before the input does. */
+static int begin_in_input(int at)
+{
+  return at < 0 ? 0 : at;
+}
+
 static int read_row(struct mafat_image *im, float *row, struct mafat_diagnostic *d)
 {
   int c = im->input.c;
-  const struct mafat_image_place *place = &im->place;
-  int y = im->next_row - place->top;
-  if (y < 0 || y >= place->h || place->w == 0) {
+  int left = begin_in_input(im->place.left), y = im->next_row - begin_in_input(im->place.top);
+  if (y < 0 || y >= im->along.n || im->across.axis.n == 0) {
     fill_grey(row, im->input.w, c);
   } else {
-    int right = place->left + place->w;
-    fill_grey(row, place->left, c);
-    int code = read_line(im, y, row + (size_t)place->left * (size_t)c, 0, d);
+    int right = left + im->across.axis.n;
+    fill_grey(row, left, c);
+    int code = read_line(im, y, row + (size_t)left * (size_t)c, 0, d);
     if (code != MAFAT_OK) return code;
     fill_grey(row + (size_t)right * (size_t)c, im->input.w - right, c);
   }
@@ -425,8 +439,8 @@ static int read_turned(struct mafat_image *im, const struct mafat_image_target *
   for (int y = 0; y < im->input.h; y++)
     fill_grey(target->pixels + (size_t)y * stride, im->input.w, im->input.c);
 
-  float *corner = target->pixels + (size_t)im->place.top * stride + (size_t)im->place.left * c;
-  int n = im->across.axis.to > 0 ? im->along.to : 0;
+  float *corner = target->pixels + (size_t)begin_in_input(im->place.top) * stride + (size_t)begin_in_input(im->place.left) * c;
+  int n = im->across.axis.n > 0 ? im->along.n : 0;
   for (int k = 0; k < n; k++) {
     int i = im->along_reverse ? n - 1 - k : k;
     int code = read_line(im, i, corner + (size_t)i * (im->sideways ? c : stride), stride, d);

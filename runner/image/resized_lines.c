@@ -6,7 +6,7 @@ static int pixels_at_once(const struct mafat_image_across *across)
   enum { ENDS = 4 }; /* neighbours at both ends, and rounding */
   const struct mafat_image_axis *axis = &across->axis;
   const float most = MAFAT_RESAMPLE_BYTES / 3 - ENDS;
-  return axis->scale * (float)axis->to <= most ? axis->to : 1 + (int)(most / axis->scale);
+  return axis->scale * (float)axis->n <= most ? axis->n : 1 + (int)(most / axis->scale);
 }
 
 /* What of the stored rows taps reach; they go one way along it. */
@@ -24,7 +24,7 @@ static void find_bytes(struct mafat_resample_call *c)
 
 static void resample(const struct mafat_image_across *across, struct mafat_resample_call *c)
 {
-  const int n = across->axis.to, most = pixels_at_once(across);
+  const int n = across->axis.n, most = pixels_at_once(across);
   c->n_channels = across->channels;
   for (int i = 0; i < n; i += most) {
     c->taps = across->taps + i;
@@ -39,7 +39,7 @@ void mafat_image_resample_row(const struct mafat_image_across *across, const str
                               const uint8_t *first, const uint8_t *second, float *out)
 {
   if (across->straight && line->first_weight == 1 && line->second_weight == 0) {
-    across->kernels->scale_bytes(first, out, across->axis.to * across->channels);
+    across->kernels->scale_bytes(first + across->axis.first * across->channels, out, across->axis.n * across->channels);
     return;
   }
   resample(across, &(struct mafat_resample_call){.lines = {first, second}, .out = out,

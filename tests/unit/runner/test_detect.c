@@ -90,8 +90,8 @@ static struct mafat_detect_input input_of(int picture_w, int picture_h)
   ck_assert_uint_le(mafat_boxes_room_bytes(in.most_boxes), sizeof room);
   in.at = read_element;
   in.context = &context;
-  in.picture_w = picture_w;
-  in.picture_h = picture_h;
+  in.placement = mafat_placement_make(network.letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH, picture_w, picture_h,
+                                      mafat_network_picture_shape(&network).w, mafat_network_picture_shape(&network).h);
   in.n_layers = network.n_layers;
   return in;
 }
