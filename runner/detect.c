@@ -17,6 +17,7 @@ struct mafat_search {
   struct mafat_best_boxes best;
   struct mafat_scored_box next; /* whose classes are being told */
   uint32_t n_told;
+  bool letterboxed; /* by Darknet, and not because it was asked for: a box of the picture stays as it is */
 };
 
 /* What the caller sees of a list, and what is asked by functions. */
@@ -64,7 +65,7 @@ static bool box_is_number(struct mafat_rectangle b)
 bool mafat_decoding_box(struct mafat_decoding *d, struct mafat_rectangle box, bool of_picture)
 {
   struct mafat_search *s = d->search;
-  s->next.box = of_picture ? box : remove_letterbox(box, &s->in->placement);
+  s->next.box = of_picture && s->letterboxed ? box : remove_letterbox(box, &s->in->placement);
   s->next.number = s->n_told;
   if (s->n_told < UINT32_MAX) s->n_told++;
   return box_is_number(s->next.box);
@@ -167,7 +168,8 @@ int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
   *out = NULL;
   int code = check_input(n, in, d);
   if (code) return code;
-  struct mafat_search s = {.in = in, .best = {.list = in->room, .most = in->most_boxes}};
+  struct mafat_search s = {.in = in, .best = {.list = in->room, .most = in->most_boxes},
+                           .letterboxed = n->letterbox && in->placement.fit == MAFAT_FIT_LETTERBOX};
   read_heads(&s, n);
   choose_boxes(&s);
   code = make_results(out, &s);

@@ -84,7 +84,8 @@ void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_
       .reserve_bytes = p.reserve,
       .lock = m->lock.on ? "on" : "off",
       .lock_reason = m->lock.reason,
-      .locked_bytes = mafat_weights_locked_bytes(m->weights) + mafat_executor_locked_bytes(m->executor)};
+      .locked_bytes = mafat_weights_locked_bytes(m->weights) + mafat_executor_locked_bytes(m->executor),
+      .picture = mafat_picture_facts_of(&m->picture)};
   mafat_facts_plan(&f.plan, m->network, &m->choice, &p);
   f.plan.fits = p.charge_bytes <= m->budget_bytes;
   f.plan.calibrated = m->calibrated;

@@ -88,10 +88,9 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   m->kernels = mafat_kernels_find(o->cpu);
   if (!m->kernels)
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
-  if (!mafat_image_find_scaling(&m->shrinks, o->image_scaling))
-    return mafat_fail(d, MAFAT_EINVAL, "expected a scaling of pictures (exact, fast), found %.60s", o->image_scaling);
   if ((code = mafat_lock_find(&m->lock.wish, o->lock, d))) return code;
   if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
+  if ((code = mafat_picture_make(&m->picture, m->network, o, m->kernels, d))) return code;
   m->inputs = calloc((size_t)m->network->n_inputs, sizeof *m->inputs);
   if (!m->inputs) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", m->network->path);
   for (int i = 0; i < m->network->n_inputs; i++) {
@@ -100,7 +99,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   }
   mafat_model_forget_picture(m);
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
-                                               o->arena, o->reserve_bytes, m->shrinks};
+                                               o->arena, o->reserve_bytes, &m->picture.input};
   /* Reading weights needs memory too, and counts on an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
@@ -110,7 +109,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
     /* The first of several pictures is no measure of the others: judge the plan
      * by an ordinary one, and refuse this picture when its turn comes. */
-    mafat_surroundings_assume_picture(&m->around, m->network, m->shrinks);
+    mafat_surroundings_assume_picture(&m->around, m->network, &m->picture.input);
     code = choose_plan(m, o, d);
   }
   if (code || (code = decide_lock(m, d))) return code;
@@ -185,11 +184,10 @@ int mafat_model_take_surroundings(struct mafat_model *m, const struct mafat_surr
 static int open_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
                         struct mafat_image **image, struct mafat_diagnostic *d)
 {
-  struct mafat_image_input input;
-  int code = mafat_surroundings_input(&input, m->network, m->shrinks, d);
-  input.kernels = m->kernels;
+  const struct mafat_image_input *input = &m->picture.input;
+  int code = mafat_surroundings_check_input(input, m->network, d);
   if (code == MAFAT_OK)
-    code = pixels ? mafat_image_open_pixels(image, pixels, &input, d) : mafat_image_open(image, path, &input, d);
+    code = pixels ? mafat_image_open_pixels(image, pixels, input, d) : mafat_image_open(image, path, input, d);
   if (code) return code;
   struct mafat_surroundings around = m->around;
   mafat_surroundings_set_picture(&around, *image, m->network);

@@ -36,10 +36,10 @@ struct mafat_image {
   int n_decoded;    /* stored rows so far */
   int next_row;     /* of the input */
   bool failed;
+  const struct mafat_pixel_rule *rule; /* NULL: rows are as the kernels make them */
+  float around[3]; /* a pixel that the picture leaves over */
   struct mafat_image_source source;
 };
-
-static const float GREY = 0.5f;
 
 /* ---- Opening. ---- */
 
@@ -142,6 +142,15 @@ bool mafat_image_find_scaling(bool *shrinks, const char *name)
   return !name || *shrinks || strcmp(name, "exact") == 0;
 }
 
+static void set_rule(struct mafat_image *im)
+{
+  const struct mafat_pixel_rule *rule = im->input.rule;
+  for (int c = 0; c < 3; c++) im->around[c] = .5f;
+  if (!rule) return;
+  mafat_pixel_rule_pad(rule, im->input.c, im->around);
+  if (!mafat_pixel_rule_is_plain(rule)) im->rule = rule;
+}
+
 /* A picture of nothing yet; fd is the caller's if it fails. */
 static struct mafat_image *make_image(int fd, const char *name, const struct mafat_image_input *input)
 {
@@ -153,6 +162,7 @@ static struct mafat_image *make_image(int fd, const char *name, const struct maf
   im->source.fd = fd;
   im->input = *input;
   if (!im->input.kernels) im->input.kernels = mafat_kernels_find(NULL);
+  set_rule(im);
   return im;
 }
 
@@ -362,14 +372,16 @@ static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
     mafat_image_resample_column(&im->across, &line, first, second, out, stride);
   else
     mafat_image_resample_row(&im->across, &line, first, second, out);
+  if (im->rule)
+    mafat_pixel_rule_apply(im->rule, out, im->across.axis.n, im->input.c, im->sideways ? stride : (size_t)im->input.c);
   return MAFAT_OK;
 }
 
-static void fill_grey(float *out, int n_pixels, int c)
+static void fill_around(const struct mafat_image *im, float *out, int n_pixels)
 {
-  size_t n = (size_t)n_pixels * (size_t)c, done = 1;
+  size_t done = (size_t)im->input.c, n = (size_t)n_pixels * done;
   if (n == 0) return;
-  out[0] = GREY;
+  memcpy(out, im->around, done * sizeof *out);
   for (; done < n; done *= 2) memcpy(out + done, out, (done < n - done ? done : n - done) * sizeof *out);
 }
 
@@ -410,13 +422,13 @@ static int read_row(struct mafat_image *im, float *row, struct mafat_diagnostic 
   int c = im->input.c;
   int left = begin_in_input(im->place.left), y = im->next_row - begin_in_input(im->place.top);
   if (y < 0 || y >= im->along.n || im->across.axis.n == 0) {
-    fill_grey(row, im->input.w, c);
+    fill_around(im, row, im->input.w);
   } else {
     int right = left + im->across.axis.n;
-    fill_grey(row, left, c);
+    fill_around(im, row, left);
     int code = read_line(im, y, row + (size_t)left * (size_t)c, 0, d);
     if (code != MAFAT_OK) return code;
-    fill_grey(row + (size_t)right * (size_t)c, im->input.w - right, c);
+    fill_around(im, row + (size_t)right * (size_t)c, im->input.w - right);
   }
   im->next_row++;
   return im->next_row == im->input.h ? finish(im, d) : MAFAT_OK;
@@ -437,7 +449,7 @@ static int read_turned(struct mafat_image *im, const struct mafat_image_target *
 {
   size_t c = (size_t)im->input.c, stride = target->row_stride;
   for (int y = 0; y < im->input.h; y++)
-    fill_grey(target->pixels + (size_t)y * stride, im->input.w, im->input.c);
+    fill_around(im, target->pixels + (size_t)y * stride, im->input.w);
 
   float *corner = target->pixels + (size_t)begin_in_input(im->place.top) * stride + (size_t)begin_in_input(im->place.left) * c;
   int n = im->across.axis.n > 0 ? im->along.n : 0;

@@ -21,6 +21,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "runner/image/pixel_rule.h"
 #include "runner/image/placement.h"
 
 /* Page cache that a picture's file takes at most, however long it is: what lies
@@ -37,6 +38,7 @@ struct mafat_image_input {
   enum mafat_fit fit;
   bool shrinks; /* a JPEG may be decoded to fewer pixels by its DCT, no fewer than those that become of it: other
                    numbers than Darknet's */
+  const struct mafat_pixel_rule *rule; /* the caller's; NULL: Darknet's, bytes / 255 and 0.5 around */
   const struct mafat_kernels *kernels; /* NULL: the best this CPU has */
 };
 
