@@ -64,8 +64,8 @@ static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
 }
 
 /* Before anything of the plan is mapped: for all that will be charged from here on. Half of the reserve is taken to be
- * in use, by what has been opened. */
-static void make_headroom(const struct mafat_model *m)
+ * in use, by what has been opened. What it works with is off the stack when the run comes. */
+static __attribute__((noinline)) void make_headroom(const struct mafat_model *m)
 {
   struct mafat_prediction p;
   mafat_model_predict(m, &p);
@@ -78,6 +78,28 @@ void mafat_model_forget_picture(struct mafat_model *m)
 {
   struct mafat_shape in = mafat_network_picture_shape(m->network);
   m->placement = mafat_placement_make(MAFAT_FIT_STRETCH, in.w, in.h, in.w, in.h);
+}
+
+/* Weights and executor of the plan: what they are opened with is off the stack while the process is measured. */
+static __attribute__((noinline)) int open_plan(struct mafat_model *m, const char *weights_path, const struct mafat_model_options *o,
+                                               struct mafat_diagnostic *d)
+{
+  int code;
+  double before = mafat_process_now_ms();
+  struct mafat_weights_options weights = {.lock = &m->lock};
+  if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->choice.plan, m->choice.layout, &weights, &o->warnings, d)))
+    return code;
+  m->load_ms = mafat_process_now_ms() - before;
+  struct mafat_executor_options options;
+  mafat_executor_defaults(&options);
+  options.kernels = m->kernels;
+  options.arena = o->arena;
+  options.lock = &m->lock;
+  mafat_pressure_open(&m->pressure, "");
+  mafat_process_trim_heap(); /* of what searching and reading left there */
+  code = mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
+  if (code == MAFAT_OK && m->lock.on) mafat_surroundings_lock(&m->around, m->network, m->kernels, m->choice.layout);
+  return code;
 }
 
 static int open_model(struct mafat_model *m, const char *cfg_path, const char *weights_path,
@@ -114,21 +136,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   }
   if (code || (code = decide_lock(m, d))) return code;
   make_headroom(m);
-  double before = mafat_process_now_ms();
-  struct mafat_weights_options weights = {.lock = &m->lock};
-  if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->choice.plan, m->choice.layout, &weights, &o->warnings, d)))
-    return code;
-  m->load_ms = mafat_process_now_ms() - before;
-  struct mafat_executor_options options;
-  mafat_executor_defaults(&options);
-  options.kernels = m->kernels;
-  options.arena = o->arena;
-  options.lock = &m->lock;
-  mafat_pressure_open(&m->pressure, "");
-  mafat_process_trim_heap(); /* of what searching and reading left there */
-  code = mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
-  if (code == MAFAT_OK && m->lock.on) mafat_surroundings_lock(&m->around, m->network, m->kernels, m->choice.layout);
-  return code;
+  return open_plan(m, weights_path, o, d);
 }
 
 int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const char *weights_path,

@@ -1,5 +1,4 @@
 #include "runner/program/run_inference/options.h"
-#include "runner/program/run_inference/ports.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -52,6 +52,9 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
 /* "64M", "16384K", "1G", "4096": bytes; false if it is none of these. */
 bool mafat_options_size(const char *text, size_t *bytes);
 
+/* What is told of an --input of a network that has no other than the image's. */
+#define MAFAT_INPUT_AND_IMAGE "--input takes the place of images, found %.100s too"
+
 /* "127.5" for all n, or n of them like "1,2/3,4.5"; false if it is neither. */
 bool mafat_options_numbers(const char *text, int n, float *values);
 /* Are its inputs floats, all of them? */

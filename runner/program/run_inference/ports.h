@@ -12,9 +12,6 @@ struct mafat_dump {
   struct mafat_port_facts port;
 };
 
-/* What is told of an --input of a network that has no other than the image's. */
-#define MAFAT_INPUT_AND_IMAGE "--input takes the place of images, found %.100s too"
-
 /* Tells the model, if it is not NULL, which files its inputs are in: each FILE or NAME=FILE; of a text with several = the
  * longest name that an input has. Of a query the options are checked. MAFAT_EINVAL: FILE alone, where there are several;
  * one input twice, or one that an image is for. */

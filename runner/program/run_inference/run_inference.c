@@ -219,6 +219,7 @@ static void fill_report(const struct mafat_session *s, const char *path, const s
   r->kind = model.kind;
   r->names = s->names;
   r->model = s->model;
+  if (!mafat_options_floats_only(&s->options)) r->picture = model.picture;
 }
 
 static int find_answers(struct mafat_session *s, struct mafat_run_report *r, struct mafat_detections **detections,
