@@ -7,7 +7,7 @@
 struct mafat_picture_said {
   bool normalized;          /* (byte - mean) * scale, in the order of the input's channels */
   float mean[3], scale[3];
-  bool ordered, swapped;    /* red, green, blue; swapped: blue, green, red */
+  bool swapped;             /* blue, green, red */
 };
 
 #endif

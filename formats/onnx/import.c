@@ -317,6 +317,7 @@ static int copy_paths(struct mafat_onnx_importer *i)
 static int import(struct mafat_onnx_importer *i)
 {
   int code = copy_paths(i);
+  mafat_onnx_picture(&i->g->network->picture, i->model);
   count_readers(i);
   if (code == MAFAT_OK) code = make_inputs(i);
   for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) code = import_node(i, n);
