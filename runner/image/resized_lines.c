@@ -9,13 +9,14 @@ static int pixels_at_once(const struct mafat_image_across *across)
   return axis->scale * (float)axis->n <= most ? axis->n : 1 + (int)(most / axis->scale);
 }
 
-/* What of the stored rows taps reach; they go one way along it. */
+/* What of the stored rows taps reach; they go one way along it, but for the last, which may reach less than the one
+ * before (mafat_image_row_tap). */
 static void find_bytes(struct mafat_resample_call *c)
 {
-  const struct mafat_resample_tap *head = c->taps, *tail = c->taps + c->n_pixels - 1;
-  const int ends[] = {head->first, head->second, tail->first, tail->second};
+  const struct mafat_resample_tap *head = c->taps, *tail = c->taps + c->n_pixels - 1, *before = tail > head ? tail - 1 : tail;
+  const int ends[] = {head->first, head->second, before->first, before->second, tail->first, tail->second};
   int last = c->begin = ends[0];
-  for (int i = 1; i < 4; i++) {
+  for (size_t i = 1; i < sizeof ends / sizeof *ends; i++) {
     if (ends[i] < c->begin) c->begin = ends[i];
     if (ends[i] > last) last = ends[i];
   }
