@@ -175,6 +175,8 @@ expects --pad 'a number from 0 to 255' '' -1 255.5 nan x 1,2
 for option in --mean=1 --scale=1 --channels=rgb --resize=crop --pad=0 --image-scaling=fast; do
   bad "floats ${option%=*}" "${option%=*} makes no sense with --input alone" "$option" --input a.ppm $model
 done
+sed 's/^channels=3/channels=1/' plain.cfg >"$io/gray.cfg"
+bad mean-of-gray '--mean expects one number, for an input of one channel, found three' --predict --mean 1,2,3 "$io/gray.cfg"
 bad channels-other 'expected an input of 1 channel for channels gray, found 3' --channels gray $model a.ppm
 expects --cpu 'portable, avx2, avx512 or neon' sse9 '' AVX2 portable2 avx5120
 expects --threads 'a number from 1 to 64, or auto' 0 65 -1 x '' 2x 1.5 1e1 99999999999

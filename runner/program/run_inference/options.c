@@ -196,11 +196,11 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
     o->image_scaling = optarg;
     return is_one_of(optarg, scalings) ? MAFAT_OK : expects(d, "image-scaling", "exact or fast");
   case OPTION_MEAN:
-    o->has_mean = true;
-    return mafat_options_numbers(optarg, 3, o->mean) ? MAFAT_OK : expects(d, "mean", "a number, or three like 123.7,116.3,103.5");
+    o->n_mean = mafat_options_numbers(optarg, 3, o->mean);
+    return o->n_mean ? MAFAT_OK : expects(d, "mean", "a number, or three like 123.7,116.3,103.5");
   case OPTION_SCALE:
-    o->has_scale = true;
-    return mafat_options_numbers(optarg, 3, o->scale) ? MAFAT_OK : expects(d, "scale", "a number like 1/255, or three with commas between");
+    o->n_scale = mafat_options_numbers(optarg, 3, o->scale);
+    return o->n_scale ? MAFAT_OK : expects(d, "scale", "a number like 1/255, or three with commas between");
   case OPTION_CHANNELS:
     o->channels = optarg;
     return is_one_of(optarg, channels) ? MAFAT_OK : expects(d, "channels", "rgb, bgr or gray");

@@ -28,7 +28,8 @@ struct mafat_options {
   const char *fork;       /* --fork; NULL: auto */
   const char *image_scaling; /* --image-scaling; NULL: exact */
   float mean[3], scale[3], pad;  /* --mean, --scale, --pad, where they are given */
-  bool has_mean, has_scale, has_pad;
+  int n_mean, n_scale;           /* numbers that were given, 1 or 3; 0: the option was not */
+  bool has_pad;
   const char *channels, *resize; /* --channels, --resize; NULL: the library's */
   const char *cpu;        /* --cpu; NULL: the best there is */
   const char *input;      /* the first --input; NULL: an image */
@@ -55,8 +56,8 @@ bool mafat_options_size(const char *text, size_t *bytes);
 /* What is told of an --input of a network that has no other than the image's. */
 #define MAFAT_INPUT_AND_IMAGE "--input takes the place of images, found %.100s too"
 
-/* "127.5" for all n, or n of them like "1,2/3,4.5"; false if it is neither. */
-bool mafat_options_numbers(const char *text, int n, float *values);
+/* "127.5" for all n, or n of them like "1,2/3,4.5": how many there are, 1 or n; 0: it is neither. */
+int mafat_options_numbers(const char *text, int n, float *values);
 /* Are its inputs floats, all of them? */
 static inline bool mafat_options_floats_only(const struct mafat_options *o)
 {

@@ -80,8 +80,8 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.layers = o->layers;
   m.fork = o->fork;
   m.image_scaling = o->image_scaling;
-  m.mean = o->has_mean ? o->mean : NULL;
-  m.scale = o->has_scale ? o->scale : NULL;
+  m.mean = o->n_mean ? o->mean : NULL;
+  m.scale = o->n_scale ? o->scale : NULL;
   m.channels = o->channels;
   m.resize = o->resize;
   m.pad = o->has_pad ? &o->pad : NULL;
