@@ -18,14 +18,3 @@ int mafat_picture_make(struct mafat_picture *p, const struct mafat_network *n, c
     return mafat_fail(d, MAFAT_EINVAL, "expected a scaling of pictures (exact, fast), found %.60s", o->image_scaling);
   return is_darknets(n, o) ? MAFAT_OK : mafat_picture_follow(p, n, o, d);
 }
-
-struct mafat_picture_facts mafat_picture_facts_of(const struct mafat_picture *p)
-{
-  static const char *const fits[] = {[MAFAT_FIT_LETTERBOX] = "letterbox", [MAFAT_FIT_STRETCH] = "stretch",
-                                     [MAFAT_FIT_CORNER] = "corner", [MAFAT_FIT_CROP] = "crop"};
-  const struct mafat_pixel_rule *r = &p->rule;
-  return (struct mafat_picture_facts){
-      .channels = p->input.c == 1 ? "gray" : p->input.c != 3 ? NULL : r->swapped ? "bgr" : "rgb", .resize = fits[p->input.fit],
-      .mean = {r->mean[0], r->mean[1], r->mean[2]}, .scale = {r->scale[0], r->scale[1], r->scale[2]}, .pad = r->pad,
-      .source = p->source};
-}

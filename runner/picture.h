@@ -16,7 +16,6 @@ struct mafat_picture {
 /* MAFAT_EINVAL: the options. */
 int mafat_picture_make(struct mafat_picture *p, const struct mafat_network *n, const struct mafat_model_options *o,
                        const struct mafat_kernels *kernels, struct mafat_diagnostic *d);
-struct mafat_picture_facts mafat_picture_facts_of(const struct mafat_picture *p);
 
 /* What is not Darknet's own (picture_options.c). */
 int mafat_picture_follow(struct mafat_picture *p, const struct mafat_network *n, const struct mafat_model_options *o,

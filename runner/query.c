@@ -108,7 +108,7 @@ void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_
       .fork = mafat_fork_name(q->network->fork),
       .fork_sign = q->network->fork_sign[0] ? q->network->fork_sign : NULL,
       .reserve_bytes = q->around.reserve_bytes,
-      .picture = mafat_picture_facts_of(&q->picture)};
+      .picture = mafat_facts_picture(&q->picture)};
   mafat_sized_give(out, bytes, &f, sizeof f);
 }
 
