@@ -241,7 +241,8 @@ char *test_tflite_write(const struct test_tflite_model *m, size_t *n)
   size_t codes, graphs, buffers, metadata;
   int n_graphs = m->n_subgraphs ? m->n_subgraphs : 1;
   put(&w, "\0\0\0\0TFL3", 8);
-  struct field fields[] = {{0, 4, (uint64_t)(m->version ? m->version : 3), NULL}, {1, 0, 0, &codes}, {2, 0, 0, &graphs}, {4, 0, 0, &buffers}, {6, 0, 0, &metadata}};
+  struct field fields[] = {{0, 4, (uint64_t)(m->version ? m->version : 3), NULL}, {1, 0, 0, &codes}, {2, 0, 0, &graphs}, {4, 0, 0, &buffers},
+                           {6, 0, 0, &metadata}};
   put_table_at(&w, 0, fields, m->n_means ? 5 : 4);
   size_t first_code = put_places(&w, codes, m->n_operators), first_graph = put_places(&w, graphs, n_graphs);
   size_t first_buffer = put_places(&w, buffers, m->n_tensors + (m->n_means ? 2 : 1));

@@ -154,7 +154,8 @@ static void check_numbers(const struct picture_case *k)
     for (int x = 0; x < k->input.w; x++)
       for (int c = 0; c < k->input.c; c++, found++) {
         double wanted = wanted_number(k, &p, c, y, x);
-        ck_assert_msg(fabs((double)*found - wanted) <= 2e-4 * fabs((double)k->rule.scale[c]), "fit %d, %d x %d of %d x %d, (%d, %d) channel %d: %g, expected %g",
+        ck_assert_msg(fabs((double)*found - wanted) <= 2e-4 * fabs((double)k->rule.scale[c]),
+                      "fit %d, %d x %d of %d x %d, (%d, %d) channel %d: %g, expected %g",
                       (int)p.fit, k->input.w, k->input.h, k->w, k->h, x, y, c, (double)*found, wanted);
       }
 }
