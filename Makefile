@@ -95,15 +95,15 @@ $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
 # Read once a run, and resident while it lasts: small. Not what a search asks all the time.
 # Sections of their own, which run_inference.ld sets apart from the code of runs.
-$(call objects,$(wildcard formats/onnx/*.c formats/tflite/*.c formats/graph/*.c) formats/packed/graph.c base/excerpt.c base/model_file.c base/chunks.c network/view.c): EXTRA_SECTIONS = -ffunction-sections -fdata-sections
+$(call objects,$(wildcard formats/onnx/*.c formats/tflite/*.c formats/graph/*.c) formats/packed/graph.c base/excerpt.c base/model_file.c base/chunks.c network/view.c runner/picture_options.c): EXTRA_SECTIONS = -ffunction-sections -fdata-sections
 $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/image.c runner/image/source.c): EXTRA = -Os
 
 # Loops over all of a weights file, while a layer waits for it.
 $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 # Resident in every run, and never in a loop of it.
-$(call objects,runner/inputs.c runner/ports.c runner/image/npy.c runner/program/run_inference/ports.c): EXTRA = -Os
+$(call objects,runner/inputs.c runner/ports.c runner/image/npy.c runner/program/run_inference/ports.c runner/program/run_inference/picture_facts.c): EXTRA = -Os
 # Loops over lanes: of vectors, not unrolled before.
-$(call objects,$(addprefix runner/kinds/,lanes.c normalize.c reduce.c rearrange_lanes.c resample.c)): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
+$(call objects,$(addprefix runner/kinds/,lanes.c normalize.c reduce.c rearrange_lanes.c resample.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
 # Kernels are written once and compiled once per level. In sections: run_inference.ld sorts them by which networks and plans need them.
 KERNEL = -O3 -ffunction-sections
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3

@@ -130,6 +130,14 @@ struct mafat_model_options {
   const char *image_scaling; /* of pictures, to the input's size: "exact" (NULL, default), as Darknet does; "fast":
                            a JPEG of at least twice its size in the input is decoded to a half, a quarter or an
                            eighth of its sides first: less work and memory, and other pixels, so other boxes */
+  /* How pictures become the input: of each channel (byte - mean) * scale, where a byte is 0 to 255. What is NULL is as
+   * the model's file says, if it does, and else as the defaults here. Read while the model is opened, not kept. */
+  const float *mean, *scale; /* (3) in the order of the input's channels; of a grey input (1). Default 0, and 1 / 255 */
+  const char *channels; /* of an input of three: "rgb" (default), "bgr"; "gray": of one */
+  const char *resize;   /* "stretch": to fill the input (default, but as the cfg has it); keeping the proportions:
+                           "letterbox", in the middle of what is `pad`; "corner", the same at its left and top; "crop",
+                           so that the picture's middle fills it. Boxes are of the picture's pixels all the same */
+  const float *pad;     /* a byte of 0 to 255 for all channels; default 114, of Darknet's networks 127.5 */
 };
 
 /* Options of NULL, for a model or a query, are these. */
@@ -309,6 +317,15 @@ enum mafat_model_kind {
   MAFAT_MODEL_CLASSIFIER /* ends in [softmax]: mafat_model_classify */
 };
 
+/* How pictures become the input, as the options have it. */
+struct mafat_picture_facts {
+  const char *channels;   /* NULL: the input takes no pictures */
+  const char *resize;
+  float mean[3], scale[3]; /* of a grey input the first */
+  float pad;
+  const char *source;     /* of mean and scale: "options", "file", "default" */
+};
+
 struct mafat_model_facts {
   enum mafat_model_kind kind;
   int input_h, input_w, input_c;
@@ -328,6 +345,7 @@ struct mafat_model_facts {
   const char *lock;          /* "on" or "off": are arena and kept weights locked in memory? */
   const char *lock_reason;   /* why "auto" has locked nothing, in a few words; else NULL */
   size_t locked_bytes;       /* of both; in a shared arena also for another model */
+  struct mafat_picture_facts picture;
 };
 
 MAFAT_SIZED void mafat_model_describe(const struct mafat_model *model, struct mafat_model_facts *facts);
@@ -470,6 +488,7 @@ struct mafat_query_facts {
   int n_front;           /* plans in mafat_query_front; at least 1 */
   const char *fork, *fork_sign; /* as of mafat_model_facts */
   size_t reserve_bytes;  /* of the options: so much of an answer's memory.rest */
+  struct mafat_picture_facts picture;
 };
 
 /* weights_path: only what kind of file it is; NULL: Darknet's, or cfg_path itself, which is packed. options->picture: NULL, an ordinary

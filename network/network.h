@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "network/kind.h"
+#include "network/picture.h"
 #include "network/port.h"
 
 /* Which Darknet a network was trained by: what a batch normalization is, how a picture becomes the input,
@@ -38,6 +39,7 @@ struct mafat_network {
   int n_files;
   float *values;            /* (n_values) constants that no file has; owned */
   size_t n_values;
+  struct mafat_picture_said picture;
   bool cut;                 /* the cfg goes on, with layers that cannot be read */
   struct mafat_port *inputs, *outputs; /* (n_inputs), (n_outputs) by name, owned; NULL, 0: Darknet's, which have none */
   int n_outputs;

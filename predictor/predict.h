@@ -5,7 +5,8 @@
 #include "base/winograd.h"
 #include "predictor/layout.h"
 
-enum { MAFAT_DECODER_JPEG = 1, MAFAT_DECODER_PNG = 2 };
+/* MAFAT_DECODER_RULE: of other numbers than Darknet makes of pixels. */
+enum { MAFAT_DECODER_JPEG = 1, MAFAT_DECODER_PNG = 2, MAFAT_DECODER_RULE = 4 };
 
 /* What the plan does not decide. */
 struct mafat_surroundings {

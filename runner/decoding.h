@@ -31,7 +31,7 @@ static inline float mafat_decoding_at(const struct mafat_decoding *d, int c, int
 }
 
 /* The box whose classes come next, in shares of the network's input or, with `of_picture`, of the
- * picture in it. False: it is none, there is a NaN in it. */
+ * picture in it where that is letterboxed as the cfg has it. False: it is none, there is a NaN in it. */
 bool mafat_decoding_box(struct mafat_decoding *d, struct mafat_rectangle box, bool of_picture);
 
 /* A class of that box; nothing happens to what is not above the threshold. */

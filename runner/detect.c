@@ -10,20 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The picture inside the network's input, pixels. */
-struct place {
-  int in_w, in_h;
-  int w, h;
-};
-
 struct mafat_search {
   const struct mafat_detect_input *in;
-  struct place place;
   enum mafat_nms nms_kind;
   double nms_power;
   struct mafat_best_boxes best;
   struct mafat_scored_box next; /* whose classes are being told */
   uint32_t n_told;
+  bool letterboxed; /* by Darknet, and not because it was asked for: a box of the picture stays as it is */
 };
 
 /* What the caller sees of a list, and what is asked by functions. */
@@ -39,36 +33,24 @@ void mafat_detect_defaults(struct mafat_detect_input *in)
 
 /* ---- Boxes ---- */
 
-/* Darknet's letterbox: the comparison in float, the products in integers (wide
- * enough here for every picture). A side of the picture that vanishes counts as
- * one pixel, where Darknet divides by zero. */
-static struct place place_picture(const struct mafat_network *n, const struct mafat_detect_input *in)
+/* Before the picture, in pixels. Of a letterbox Darknet takes a half one, where it lies at a whole one. */
+static double margin(const struct mafat_placement *p, int at, int in, int size)
 {
-  struct mafat_shape input = mafat_network_picture_shape(n);
-  struct place p = {input.w, input.h, input.w, input.h};
-  if (!n->letterbox) return p;
-  if ((float)p.in_w / (float)in->picture_w < (float)p.in_h / (float)in->picture_h)
-    p.h = (int)((int64_t)in->picture_h * p.in_w / in->picture_w);
-  else
-    p.w = (int)((int64_t)in->picture_w * p.in_h / in->picture_h);
-  /* Rounding of the comparison must not push the picture over the edge. */
-  if (p.w > p.in_w) p.w = p.in_w;
-  if (p.h > p.in_h) p.h = p.in_h;
-  if (p.w < 1) p.w = 1;
-  if (p.h < 1) p.h = 1;
-  return p;
+  return p->fit == MAFAT_FIT_LETTERBOX ? (double)(in - size) / 2. : at;
 }
 
 /* From shares of the network's input to shares of the picture in it. The mixture
- * of float and double is Darknet's: it decides the last bit of an overlap. */
-static struct mafat_rectangle remove_letterbox(struct mafat_rectangle b, const struct place *p)
+ * of float and double is Darknet's: it decides the last bit of an overlap. A side of the picture that vanishes counts
+ * as one pixel, where Darknet divides by zero. */
+static struct mafat_rectangle remove_letterbox(struct mafat_rectangle b, const struct mafat_placement *p)
 {
-  double left = (double)(p->in_w - p->w) / 2. / p->in_w;
-  double top = (double)(p->in_h - p->h) / 2. / p->in_h;
-  b.x = (float)(((double)b.x - left) / (double)((float)p->w / (float)p->in_w));
-  b.y = (float)(((double)b.y - top) / (double)((float)p->h / (float)p->in_h));
-  b.w *= (float)p->in_w / (float)p->w;
-  b.h *= (float)p->in_h / (float)p->h;
+  int w = p->w < 1 ? 1 : p->w, h = p->h < 1 ? 1 : p->h;
+  double left = margin(p, p->left, p->in_w, w) / p->in_w;
+  double top = margin(p, p->top, p->in_h, h) / p->in_h;
+  b.x = (float)(((double)b.x - left) / (double)((float)w / (float)p->in_w));
+  b.y = (float)(((double)b.y - top) / (double)((float)h / (float)p->in_h));
+  b.w *= (float)p->in_w / (float)w;
+  b.h *= (float)p->in_h / (float)h;
   return b;
 }
 
@@ -83,7 +65,7 @@ static bool box_is_number(struct mafat_rectangle b)
 bool mafat_decoding_box(struct mafat_decoding *d, struct mafat_rectangle box, bool of_picture)
 {
   struct mafat_search *s = d->search;
-  s->next.box = of_picture ? box : remove_letterbox(box, &s->place);
+  s->next.box = of_picture && s->letterboxed ? box : remove_letterbox(box, &s->in->placement);
   s->next.number = s->n_told;
   if (s->n_told < UINT32_MAX) s->n_told++;
   return box_is_number(s->next.box);
@@ -110,7 +92,7 @@ static void read_heads(struct mafat_search *s, const struct mafat_network *n)
   for (int i = 0; i < s->in->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
     if (!mafat_layer_is_head(l)) continue;
-    struct mafat_decoding d = {.layer = l, .index = i, .in_w = s->place.in_w, .in_h = s->place.in_h,
+    struct mafat_decoding d = {.layer = l, .index = i, .in_w = s->in->placement.in_w, .in_h = s->in->placement.in_h,
                                .thresh = s->in->thresh, .at = s->in->at, .context = s->in->context, .search = s};
     choose_suppression(s, &l->head);
     mafat_runner_kind(l->type)->decode(&d);
@@ -138,7 +120,7 @@ static float clamp_pixels(double value)
 static struct mafat_detection to_pixels(const struct mafat_search *s, const struct mafat_scored_box *e)
 {
   struct mafat_rectangle b = e->box;
-  double width = s->in->picture_w, height = s->in->picture_h;
+  double width = s->in->placement.picture_w, height = s->in->placement.picture_h;
   struct mafat_detection result = {.class_id = e->class, .confidence = e->confidence};
   /* A [detection] without sqrt can put out sizes below zero. */
   result.w = clamp_pixels(b.w > 0 ? (double)b.w * width : 0);
@@ -171,9 +153,9 @@ static int check_input(const struct mafat_network *n, const struct mafat_detect_
   if (!(in->thresh >= 0) || !(in->nms >= 0))
     return mafat_fail(d, MAFAT_EINVAL, "expected thresholds of 0 or more, found %g and %g",
                       (double)in->thresh, (double)in->nms);
-  if (in->picture_w < 1 || in->picture_h < 1)
+  if (in->placement.picture_w < 1 || in->placement.picture_h < 1)
     return mafat_fail(d, MAFAT_EINVAL, "expected a picture with pixels, found %d x %d",
-                      in->picture_w, in->picture_h);
+                      in->placement.picture_w, in->placement.picture_h);
   if (in->n_layers < 0 || in->n_layers > n->n_layers)
     return mafat_fail(d, MAFAT_EINVAL, "expected at most %d layers, found %d", n->n_layers,
                       in->n_layers);
@@ -186,7 +168,8 @@ int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
   *out = NULL;
   int code = check_input(n, in, d);
   if (code) return code;
-  struct mafat_search s = {.in = in, .place = place_picture(n, in), .best = {.list = in->room, .most = in->most_boxes}};
+  struct mafat_search s = {.in = in, .best = {.list = in->room, .most = in->most_boxes},
+                           .letterboxed = n->letterbox && in->placement.fit == MAFAT_FIT_LETTERBOX};
   read_heads(&s, n);
   choose_boxes(&s);
   code = make_results(out, &s);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "network/network.h"
+#include "runner/image/placement.h"
 
 /* What a layer's output tensor holds at the callback, after Darknet's forward:
  *   [region]     per anchor x, y (logistic), w, h (raw), objectness (logistic;
@@ -27,7 +28,7 @@
 struct mafat_detect_input {
   float (*at)(const void *context, int layer, int c, int y, int x);
   const void *context;
-  int picture_w, picture_h; /* as seen, pixels */
+  struct mafat_placement placement; /* of the picture, as seen, in the network's input */
   float thresh;             /* least confidence, exclusive; not negative */
   float nms;                /* greatest overlap (IoU) within a class; 0: no suppression, as in Darknet */
   int n_layers;             /* of the network, that were run; heads beyond are ignored */

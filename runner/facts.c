@@ -53,6 +53,19 @@ void mafat_facts_plan(struct mafat_plan_facts *f, const struct mafat_network *n,
   fill_memory(&f->memory, l, p);
 }
 
+/* ---- pictures ---- */
+
+struct mafat_picture_facts mafat_facts_picture(const struct mafat_picture *p)
+{
+  static const char *const fits[] = {[MAFAT_FIT_LETTERBOX] = "letterbox", [MAFAT_FIT_STRETCH] = "stretch",
+                                     [MAFAT_FIT_CORNER] = "corner", [MAFAT_FIT_CROP] = "crop"};
+  const struct mafat_pixel_rule *r = &p->rule;
+  return (struct mafat_picture_facts){
+      .channels = p->input.c == 1 ? "gray" : p->input.c != 3 ? NULL : r->swapped ? "bgr" : "rgb", .resize = fits[p->input.fit],
+      .mean = {r->mean[0], r->mean[1], r->mean[2]}, .scale = {r->scale[0], r->scale[1], r->scale[2]}, .pad = r->pad,
+      .source = p->source};
+}
+
 /* ---- models ---- */
 
 static enum mafat_model_kind kind_of(const struct mafat_model *m)
@@ -84,7 +97,8 @@ void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_
       .reserve_bytes = p.reserve,
       .lock = m->lock.on ? "on" : "off",
       .lock_reason = m->lock.reason,
-      .locked_bytes = mafat_weights_locked_bytes(m->weights) + mafat_executor_locked_bytes(m->executor)};
+      .locked_bytes = mafat_weights_locked_bytes(m->weights) + mafat_executor_locked_bytes(m->executor),
+      .picture = mafat_facts_picture(&m->picture)};
   mafat_facts_plan(&f.plan, m->network, &m->choice, &p);
   f.plan.fits = p.charge_bytes <= m->budget_bytes;
   f.plan.calibrated = m->calibrated;
@@ -94,7 +108,8 @@ void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_
 void mafat_model_last_run_sized(const struct mafat_model *m, struct mafat_run_facts *out, size_t bytes)
 {
   const struct mafat_run_facts f = {
-      .image_ms = m->image_ms, .layers_ms = m->layers_ms, .picture_w = m->picture_w, .picture_h = m->picture_h,
+      .image_ms = m->image_ms, .layers_ms = m->layers_ms, .picture_w = m->placement.picture_w,
+      .picture_h = m->placement.picture_h,
       .input_failed = m->input_failed, .weights_read_bytes = mafat_weights_bytes_read(m->weights),
       .stall_scope = m->pressure.scope, .stall_some_us = m->stall.some_us, .stall_full_us = m->stall.full_us};
   mafat_sized_give(out, bytes, &f, sizeof f);

@@ -3,6 +3,7 @@
 #define MAFAT_RUNNER_FACTS_H
 
 #include "runner/choose.h"
+#include "runner/picture.h"
 
 /* The prediction is the choice's, or one with another picture. */
 void mafat_facts_plan(struct mafat_plan_facts *facts, const struct mafat_network *n, const struct mafat_choice *choice,
@@ -12,5 +13,8 @@ void mafat_facts_plan(struct mafat_plan_facts *facts, const struct mafat_network
 int mafat_facts_layer(struct mafat_layer_facts *facts, const struct mafat_network *n,
                       const struct mafat_choice *choice, int layer);
 int mafat_facts_group(struct mafat_group_facts *facts, const struct mafat_choice *choice, int group);
+
+/* How pictures become the input. */
+struct mafat_picture_facts mafat_facts_picture(const struct mafat_picture *p);
 
 #endif

@@ -64,8 +64,8 @@ static int decide_lock(struct mafat_model *m, struct mafat_diagnostic *d)
 }
 
 /* Before anything of the plan is mapped: for all that will be charged from here on. Half of the reserve is taken to be
- * in use, by what has been opened. */
-static void make_headroom(const struct mafat_model *m)
+ * in use, by what has been opened. What it works with is off the stack when the run comes. */
+static __attribute__((noinline)) void make_headroom(const struct mafat_model *m)
 {
   struct mafat_prediction p;
   mafat_model_predict(m, &p);
@@ -76,45 +76,15 @@ static void make_headroom(const struct mafat_model *m)
 
 void mafat_model_forget_picture(struct mafat_model *m)
 {
-  m->picture_w = mafat_network_picture_shape(m->network).w;
-  m->picture_h = mafat_network_picture_shape(m->network).h;
+  struct mafat_shape in = mafat_network_picture_shape(m->network);
+  m->placement = mafat_placement_make(MAFAT_FIT_STRETCH, in.w, in.h, in.w, in.h);
 }
 
-static int open_model(struct mafat_model *m, const char *cfg_path, const char *weights_path,
-                      const struct mafat_model_options *o, struct mafat_diagnostic *d)
+/* Weights and executor of the plan: what they are opened with is off the stack while the process is measured. */
+static __attribute__((noinline)) int open_plan(struct mafat_model *m, const char *weights_path, const struct mafat_model_options *o,
+                                               struct mafat_diagnostic *d)
 {
   int code;
-  m->best_effort = o->best_effort;
-  m->kernels = mafat_kernels_find(o->cpu);
-  if (!m->kernels)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
-  if (!mafat_image_find_scaling(&m->shrinks, o->image_scaling))
-    return mafat_fail(d, MAFAT_EINVAL, "expected a scaling of pictures (exact, fast), found %.60s", o->image_scaling);
-  if ((code = mafat_lock_find(&m->lock.wish, o->lock, d))) return code;
-  if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
-  m->inputs = calloc((size_t)m->network->n_inputs, sizeof *m->inputs);
-  if (!m->inputs) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", m->network->path);
-  for (int i = 0; i < m->network->n_inputs; i++) {
-    m->inputs[i].raw = mafat_raw_input_none();
-    mafat_network_input_order(m->network, i, &m->inputs[i].order);
-  }
-  mafat_model_forget_picture(m);
-  struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
-                                               o->arena, o->reserve_bytes, m->shrinks};
-  /* Reading weights needs memory too, and counts on an arena without pages. */
-  if (o->arena) mafat_arena_forget(o->arena, NULL);
-  if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
-  /* A file that is missing is told once a plan is known to fit. */
-  mafat_weights_probe(weights_path, &m->kind, NULL);
-  code = choose_plan(m, o, d);
-  if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
-    /* The first of several pictures is no measure of the others: judge the plan
-     * by an ordinary one, and refuse this picture when its turn comes. */
-    mafat_surroundings_assume_picture(&m->around, m->network, m->shrinks);
-    code = choose_plan(m, o, d);
-  }
-  if (code || (code = decide_lock(m, d))) return code;
-  make_headroom(m);
   double before = mafat_process_now_ms();
   struct mafat_weights_options weights = {.lock = &m->lock};
   if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->choice.plan, m->choice.layout, &weights, &o->warnings, d)))
@@ -130,6 +100,43 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   code = mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
   if (code == MAFAT_OK && m->lock.on) mafat_surroundings_lock(&m->around, m->network, m->kernels, m->choice.layout);
   return code;
+}
+
+static int open_model(struct mafat_model *m, const char *cfg_path, const char *weights_path,
+                      const struct mafat_model_options *o, struct mafat_diagnostic *d)
+{
+  int code;
+  m->best_effort = o->best_effort;
+  m->kernels = mafat_kernels_find(o->cpu);
+  if (!m->kernels)
+    return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
+  if ((code = mafat_lock_find(&m->lock.wish, o->lock, d))) return code;
+  if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
+  if ((code = mafat_picture_make(&m->picture, m->network, o, m->kernels, d))) return code;
+  m->inputs = calloc((size_t)m->network->n_inputs, sizeof *m->inputs);
+  if (!m->inputs) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", m->network->path);
+  for (int i = 0; i < m->network->n_inputs; i++) {
+    m->inputs[i].raw = mafat_raw_input_none();
+    mafat_network_input_order(m->network, i, &m->inputs[i].order);
+  }
+  mafat_model_forget_picture(m);
+  struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
+                                               o->arena, o->reserve_bytes, &m->picture.input};
+  /* Reading weights needs memory too, and counts on an arena without pages. */
+  if (o->arena) mafat_arena_forget(o->arena, NULL);
+  if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
+  /* A file that is missing is told once a plan is known to fit. */
+  mafat_weights_probe(weights_path, &m->kind, NULL);
+  code = choose_plan(m, o, d);
+  if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
+    /* The first of several pictures is no measure of the others: judge the plan
+     * by an ordinary one, and refuse this picture when its turn comes. */
+    mafat_surroundings_assume_picture(&m->around, m->network, &m->picture.input);
+    code = choose_plan(m, o, d);
+  }
+  if (code || (code = decide_lock(m, d))) return code;
+  make_headroom(m);
+  return open_plan(m, weights_path, o, d);
 }
 
 int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const char *weights_path,
@@ -185,18 +192,15 @@ int mafat_model_take_surroundings(struct mafat_model *m, const struct mafat_surr
 static int open_picture(struct mafat_model *m, const char *path, const struct mafat_image_pixels *pixels,
                         struct mafat_image **image, struct mafat_diagnostic *d)
 {
-  struct mafat_image_input input;
-  int code = mafat_surroundings_input(&input, m->network, m->shrinks, d);
-  input.kernels = m->kernels;
+  const struct mafat_image_input *input = &m->picture.input;
+  int code = mafat_surroundings_check_input(input, m->network, d);
   if (code == MAFAT_OK)
-    code = pixels ? mafat_image_open_pixels(image, pixels, &input, d) : mafat_image_open(image, path, &input, d);
+    code = pixels ? mafat_image_open_pixels(image, pixels, input, d) : mafat_image_open(image, path, input, d);
   if (code) return code;
   struct mafat_surroundings around = m->around;
   mafat_surroundings_set_picture(&around, *image, m->network);
   if ((code = mafat_model_take_surroundings(m, &around, pixels ? "pixels" : path, "decoding this picture", d))) return code;
-  const struct mafat_image_info *info = mafat_image_describe(*image);
-  m->picture_w = info->width;
-  m->picture_h = info->height;
+  m->placement = *mafat_image_placement(*image);
   return MAFAT_OK;
 }
 
@@ -302,8 +306,7 @@ struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
   mafat_detect_defaults(&in);
   in.at = output_at;
   in.context = m->executor;
-  in.picture_w = m->picture_w;
-  in.picture_h = m->picture_h;
+  in.placement = m->placement;
   in.n_layers = m->n_layers;
   in.room = mafat_executor_boxes_room(m->executor);
   in.most_boxes = m->choice.layout->most_boxes;

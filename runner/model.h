@@ -10,6 +10,7 @@
 #include "runner/image/image.h"
 #include "runner/image/raw_input.h"
 #include "runner/memory/pressure.h"
+#include "runner/picture.h"
 
 /* What the next run is to take for an input: floats, or those in a file; neither: nothing was said. */
 struct mafat_model_input {
@@ -34,8 +35,8 @@ struct mafat_model {
   struct mafat_executor *executor;
   struct mafat_model_input *inputs; /* of the network; owned */
   const struct mafat_kernels *kernels;
-  bool shrinks; /* pictures: struct mafat_image_input */
-  int picture_w, picture_h; /* of the last run: what boxes are relative to */
+  struct mafat_picture picture;
+  struct mafat_placement placement; /* of the last run's picture: what boxes are relative to */
   bool calibrated;          /* latency is predicted by this machine's calibration */
   double load_ms;           /* reading and packing the weights that are kept */
   double image_ms, layers_ms; /* of the last run: its input; all else */

@@ -15,13 +15,12 @@
 static int look_around(struct mafat_query *q, const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int channels = mafat_network_picture_shape(q->network).c;
-  bool shrinks;
-  if (!mafat_image_find_scaling(&shrinks, o->image_scaling))
-    return mafat_fail(d, MAFAT_EINVAL, "expected a scaling of pictures (exact, fast), found %.60s", o->image_scaling);
+  int code = mafat_picture_make(&q->picture, q->network, o, q->kernels, d);
+  if (code) return code;
   q->floats_only = o->floats_only || (!o->picture && channels != 1 && channels != 3);
   q->picture_assumed = !o->picture && !q->floats_only;
   struct mafat_surroundings_request request = {q->network, o->picture, false, q->floats_only, q->kernels, o->arena,
-                                               o->reserve_bytes, shrinks};
+                                               o->reserve_bytes, &q->picture.input};
   return mafat_surroundings_measure(&q->around, &request, d);
 }
 
@@ -108,7 +107,8 @@ void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_
       .n_front = q->front->n,
       .fork = mafat_fork_name(q->network->fork),
       .fork_sign = q->network->fork_sign[0] ? q->network->fork_sign : NULL,
-      .reserve_bytes = q->around.reserve_bytes};
+      .reserve_bytes = q->around.reserve_bytes,
+      .picture = mafat_facts_picture(&q->picture)};
   mafat_sized_give(out, bytes, &f, sizeof f);
 }
 

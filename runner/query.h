@@ -6,6 +6,7 @@
 #include "predictor/paper.h"
 #include "runner/choose.h"
 #include "runner/kernels/kernels.h"
+#include "runner/picture.h"
 
 /* What is asked, and all that does not depend on the budget. */
 struct mafat_query {
@@ -13,6 +14,7 @@ struct mafat_query {
   int n_layers;
   const struct mafat_kernels *kernels;
   struct mafat_surroundings around;
+  struct mafat_picture picture;
   struct mafat_choice_basis basis;
   struct mafat_choice_request request; /* points into this struct */
   struct mafat_front *front;

@@ -149,14 +149,6 @@ int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value 
   return code ? code : mafat_onnx_tensor_doubles(i->model, t, 0, (size_t)t->n, out->numbers, i->g->d);
 }
 
-/* Where inputs of pictures and sequences lie. */
-static void input_axes(int n_dims, int *axes)
-{
-  static const int of_four[] = {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W};
-  if (n_dims == 4) memcpy(axes, of_four, sizeof of_four);
-  else mafat_view_usual_axes(n_dims, axes);
-}
-
 /* A first dimension that is not known is the batch. */
 static int input_dims(struct mafat_graph *g, const struct mafat_onnx_value *v, long long *dims)
 {
@@ -188,7 +180,7 @@ static int make_inputs(struct mafat_onnx_importer *i)
     int axes[MAFAT_VIEW_DIMS], readers = value->readers;
     if (v->initializer) continue;
     if ((code = input_dims(i->g, v, dims))) break;
-    input_axes(v->info->rank, axes);
+    mafat_onnx_input_axes(i, v, axes);
     code = mafat_graph_input(i->g, index, value, v->info->rank, dims, axes);
     value->readers = readers;
     if (code == MAFAT_OK) code = mafat_graph_name_input(i->g, index++, v->name, value);
@@ -317,6 +309,7 @@ static int copy_paths(struct mafat_onnx_importer *i)
 static int import(struct mafat_onnx_importer *i)
 {
   int code = copy_paths(i);
+  mafat_onnx_picture(&i->g->network->picture, i->model);
   count_readers(i);
   if (code == MAFAT_OK) code = make_inputs(i);
   for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) code = import_node(i, n);

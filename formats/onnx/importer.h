@@ -32,6 +32,11 @@ struct mafat_onnx_operator {
 extern const struct mafat_onnx_operator mafat_onnx_shape_operators[], mafat_onnx_math_operators[],
     mafat_onnx_layer_operators[], mafat_onnx_matrix_operators[], mafat_onnx_channel_operators[];
 
+/* What the file says of pictures; nothing where it is silent. */
+void mafat_onnx_picture(struct mafat_picture_said *said, const struct mafat_onnx *m);
+/* Where an input lies whose shape is known: the axis of each of its dimensions. */
+void mafat_onnx_input_axes(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, int *axes);
+
 int mafat_onnx_variant(const struct mafat_onnx_importer *i);
 
 /* Input `index`; one of form NONE where it is left out. */

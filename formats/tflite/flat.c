@@ -85,6 +85,17 @@ struct mafat_flat_table mafat_flat_root(struct mafat_flat *f)
   return table_at(f, at);
 }
 
+struct mafat_flat_table mafat_flat_root_at(struct mafat_flat *f, uint64_t at, const char *identifier)
+{
+  char beginning[MAFAT_FLAT_IDENTIFIER_BYTES];
+  uint32_t root;
+  if (!take(f, at, sizeof beginning, beginning)) return (struct mafat_flat_table){0};
+  if (!mafat_flat_begins(beginning, identifier))
+    mafat_flat_fail(f, MAFAT_EFORMAT, "expected %s in byte %llu", identifier, (unsigned long long)at + 4);
+  memcpy(&root, beginning, sizeof root);
+  return f->code ? (struct mafat_flat_table){0} : table_at(f, at + root);
+}
+
 /* The field's bytes; false: it has its default. */
 static bool field(struct mafat_flat *f, const struct mafat_flat_table *t, int number, int bytes, void *to)
 {

@@ -45,6 +45,8 @@ struct mafat_flat mafat_flat(struct mafat_model_file *file, struct mafat_diagnos
 void mafat_flat_fail(struct mafat_flat *f, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 struct mafat_flat_table mafat_flat_root(struct mafat_flat *f);
+/* Of a FlatBuffer that begins in that byte of the file. */
+struct mafat_flat_table mafat_flat_root_at(struct mafat_flat *f, uint64_t at, const char *identifier);
 
 /* Is it in the table, and not its default? */
 static inline bool mafat_flat_has(const struct mafat_flat_table *t, int field)

@@ -310,6 +310,7 @@ static int import(struct mafat_tflite_importer *i)
 {
   int code = MAFAT_OK;
   i->g->network->format = MAFAT_FORMAT_TFLITE;
+  i->g->network->picture = i->model->picture;
   count_readers(i);
   for (int k = 0; k < i->model->n_inputs && code == MAFAT_OK; k++) code = make_input(i, k);
   for (int n = 0; n < i->model->n_operators && code == MAFAT_OK; n++) code = import_operator(i, n);

@@ -4,6 +4,7 @@
 #define MAFAT_FORMATS_TFLITE_MODEL_H
 
 #include "formats/tflite/operators.h"
+#include "network/picture.h"
 
 /* As in the file. */
 enum mafat_tflite_type {
@@ -62,6 +63,7 @@ struct mafat_tflite {
   const int32_t *inputs, *outputs;
   struct mafat_tflite_block *blocks; /* in which names and lists lie */
   size_t list_bytes;
+  struct mafat_picture_said picture; /* of the first input */
 };
 
 /* What messages call an operator: its name and that of what it makes. Returns `room`. */

@@ -36,6 +36,8 @@ uint32_t *mafat_tflite_offsets(struct mafat_flat *f, const struct mafat_flat_vec
 
 /* A tensor from its table. */
 void mafat_tflite_read_tensor(struct mafat_tflite_reader *r, const struct mafat_flat_table *t, struct mafat_tflite_tensor *to);
+/* What the metadata says of pictures, into the model. */
+void mafat_tflite_read_picture(const struct mafat_tflite_reader *r, const struct mafat_flat_table *model);
 /* Is everything made, once, before it is read? */
 void mafat_tflite_check_order(struct mafat_tflite_reader *r);
 

@@ -150,6 +150,7 @@ static void read_model(struct mafat_tflite_reader *r)
   mafat_flat_copy(f, &graphs, 1, sizeof first, &first);
   struct mafat_flat_table graph = mafat_flat_element(f, &graphs, 0, first);
   read_graph(r, &graph);
+  if (!f->code) mafat_tflite_read_picture(r, &model);
   if (!f->code && graphs.n > 1) refuse_others(r, graphs.n);
 }
 

@@ -103,20 +103,14 @@ void mafat_image_grey_row(const uint8_t *rgb, uint8_t *grey, int n);
 
 /* ---- Resizing, as Darknet does it. ---- */
 
-/* Where the resized picture lies in the input. */
-struct mafat_image_place {
-  int left, top, w, h;
-};
-
-/* Resizing `from` pixels of one axis to `to`. */
+/* Resizing `from` pixels of one axis to `to`; of these, n from `first` on are in the input. */
 struct mafat_image_axis {
-  int from, to;
+  int from, to, first, n;
   float scale;
 };
 
-struct mafat_image_place mafat_image_place_fit(int width, int height,
-                                               const struct mafat_image_input *input);
-struct mafat_image_axis mafat_image_axis_make(int from, int to);
+/* at: where the resized axis begins in an input of so many pixels. */
+struct mafat_image_axis mafat_image_axis_make(int from, int to, int at, int in);
 /* One output pixel along an axis: two neighbours and their weights. */
 struct mafat_resample_tap mafat_image_column_tap(const struct mafat_image_axis *axis, int i);
 struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axis, int i);
@@ -125,12 +119,12 @@ struct mafat_resample_tap mafat_image_row_tap(const struct mafat_image_axis *axi
 struct mafat_image_across {
   const struct mafat_kernels *kernels;
   struct mafat_image_axis axis;
-  struct mafat_resample_tap *taps; /* (axis.to), positions are bytes in a stored row; they go up, or down */
+  struct mafat_resample_tap *taps; /* (axis.n), positions are bytes in a stored row; they go up, or down */
   int channels;
   bool straight; /* every tap is one pixel, of weight 1, in order */
 };
 
-/* A line of the resized picture, axis.to pixels, of two stored rows: an upright row, or an upright column with
+/* A line of the resized picture, axis.n pixels, of two stored rows: an upright row, or an upright column with
  * `stride` floats between its pixels. */
 void mafat_image_resample_row(const struct mafat_image_across *across, const struct mafat_resample_tap *line,
                               const uint8_t *first, const uint8_t *second, float *out);

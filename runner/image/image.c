@@ -26,7 +26,7 @@ struct mafat_image {
   bool sideways;      /* stored rows are upright columns */
   bool along_reverse; /* the last of them is stored first */
   bool across_reverse;
-  struct mafat_image_place place;
+  struct mafat_placement place;
   struct mafat_image_axis along;
   struct mafat_image_across across;
 
@@ -36,10 +36,10 @@ struct mafat_image {
   int n_decoded;    /* stored rows so far */
   int next_row;     /* of the input */
   bool failed;
+  const struct mafat_pixel_rule *rule; /* NULL: rows are as the kernels make them */
+  float around[3]; /* a pixel that the picture leaves over */
   struct mafat_image_source source;
 };
-
-static const float GREY = 0.5f;
 
 /* ---- Opening. ---- */
 
@@ -117,12 +117,14 @@ static void set_geometry(struct mafat_image *im)
 
   int width = im->sideways ? decoder->height : decoder->width;
   int height = im->sideways ? decoder->width : decoder->height;
-  im->place = mafat_image_place_fit(width, height, &im->input);
+  im->place = mafat_placement_make(im->input.fit, width, height, im->input.w, im->input.h);
   if (im->input.shrinks && decoder->ops->shrink)
     decoder->ops->shrink(decoder, im->sideways ? im->place.h : im->place.w, im->sideways ? im->place.w : im->place.h);
   im->stored_width = decoder->width;
-  struct mafat_image_axis x = mafat_image_axis_make(im->sideways ? decoder->height : decoder->width, im->place.w);
-  struct mafat_image_axis y = mafat_image_axis_make(im->sideways ? decoder->width : decoder->height, im->place.h);
+  struct mafat_image_axis x = mafat_image_axis_make(im->sideways ? decoder->height : decoder->width, im->place.w, im->place.left,
+                                                   im->input.w);
+  struct mafat_image_axis y = mafat_image_axis_make(im->sideways ? decoder->width : decoder->height, im->place.h, im->place.top,
+                                                   im->input.h);
   im->along = im->sideways ? x : y;
   im->across = (struct mafat_image_across){.axis = im->sideways ? y : x, .channels = im->input.c,
                                           .kernels = im->input.kernels};
@@ -140,6 +142,15 @@ bool mafat_image_find_scaling(bool *shrinks, const char *name)
   return !name || *shrinks || strcmp(name, "exact") == 0;
 }
 
+static void set_rule(struct mafat_image *im)
+{
+  const struct mafat_pixel_rule *rule = im->input.rule;
+  for (int c = 0; c < 3; c++) im->around[c] = .5f;
+  if (!rule) return;
+  mafat_pixel_rule_pad(rule, im->input.c, im->around);
+  if (!mafat_pixel_rule_is_plain(rule)) im->rule = rule;
+}
+
 /* A picture of nothing yet; fd is the caller's if it fails. */
 static struct mafat_image *make_image(int fd, const char *name, const struct mafat_image_input *input)
 {
@@ -151,6 +162,7 @@ static struct mafat_image *make_image(int fd, const char *name, const struct maf
   im->source.fd = fd;
   im->input = *input;
   if (!im->input.kernels) im->input.kernels = mafat_kernels_find(NULL);
+  set_rule(im);
   return im;
 }
 
@@ -234,6 +246,11 @@ const struct mafat_image_info *mafat_image_describe(const struct mafat_image *im
   return &im->info;
 }
 
+const struct mafat_placement *mafat_image_placement(const struct mafat_image *im)
+{
+  return &im->place;
+}
+
 /* ---- Memory. ---- */
 
 /* libjpeg-turbo writes pixels past the caches where a row is as aligned as its vectors are, and we read them at once:
@@ -263,14 +280,14 @@ static size_t picture_bytes(size_t decoder_bytes, int stored_width, int n_taps, 
 
 size_t mafat_image_bytes(const struct mafat_image *im)
 {
-  return picture_bytes(im->info.decoder_bytes, im->stored_width, im->across.axis.to, strlen(im->name) + 1);
+  return picture_bytes(im->info.decoder_bytes, im->stored_width, im->across.axis.n, strlen(im->name) + 1);
 }
 
 size_t mafat_image_bytes_assumed(const struct mafat_image_input *input)
 {
   enum { WIDTH = 4000, HEIGHT = 3000, NAME_BYTES = 4096 };
-  struct mafat_image_place place = {0, 0, WIDTH, HEIGHT};
-  if (input->shrinks) place = mafat_image_place_fit(WIDTH, HEIGHT, input);
+  struct mafat_placement place = {.w = WIDTH, .h = HEIGHT};
+  if (input->shrinks) place = mafat_placement_make(input->fit, WIDTH, HEIGHT, input->w, input->h);
   return picture_bytes(mafat_image_jpeg_bytes_assumed(WIDTH, HEIGHT, place.w, place.h), WIDTH, input->w, NAME_BYTES);
 }
 
@@ -298,8 +315,9 @@ static void release_decoding(struct mafat_image *im)
 static void set_taps(struct mafat_image *im)
 {
   const struct mafat_image_axis *axis = &im->across.axis;
-  for (int i = 0; i < axis->to; i++) {
-    struct mafat_resample_tap tap = im->sideways ? mafat_image_row_tap(axis, i) : mafat_image_column_tap(axis, i);
+  for (int i = 0; i < axis->n; i++) {
+    int at = axis->first + i;
+    struct mafat_resample_tap tap = im->sideways ? mafat_image_row_tap(axis, at) : mafat_image_column_tap(axis, at);
     if (im->across_reverse) {
       tap.first = axis->from - 1 - tap.first;
       tap.second = axis->from - 1 - tap.second;
@@ -313,7 +331,7 @@ static void set_taps(struct mafat_image *im)
 static int start_decoding(struct mafat_image *im, struct mafat_diagnostic *d)
 {
   im->room = malloc(rows_bytes(im->decoder->width));
-  im->across.taps = malloc((size_t)im->across.axis.to * sizeof *im->across.taps + 1);
+  im->across.taps = malloc((size_t)im->across.axis.n * sizeof *im->across.taps + 1);
   if (!im->room || !im->across.taps) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", im->name);
   im->rows[0] = im->room + (ROW_ALIGNMENT - (uintptr_t)im->room % ROW_ALIGNMENT) + ROW_OFFSET;
   im->rows[1] = im->rows[0] + row_bytes(im->decoder->width);
@@ -333,13 +351,14 @@ static int decode_up_to(struct mafat_image *im, int n, struct mafat_diagnostic *
   return MAFAT_OK;
 }
 
-/* Line i of the resized picture: a row, or a column with `stride` between its
+/* Line i of what is seen of the resized picture: a row, or a column with `stride` between its
  * pixels. Lines come in the order in which their stored rows do. */
 static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
                      struct mafat_diagnostic *d)
 {
-  struct mafat_resample_tap line = im->sideways ? mafat_image_column_tap(&im->along, i)
-                                             : mafat_image_row_tap(&im->along, i);
+  int at = im->along.first + i;
+  struct mafat_resample_tap line = im->sideways ? mafat_image_column_tap(&im->along, at)
+                                             : mafat_image_row_tap(&im->along, at);
   if (im->along_reverse) {
     line.first = im->along.from - 1 - line.first;
     line.second = im->along.from - 1 - line.second;
@@ -353,14 +372,16 @@ static int read_line(struct mafat_image *im, int i, float *out, size_t stride,
     mafat_image_resample_column(&im->across, &line, first, second, out, stride);
   else
     mafat_image_resample_row(&im->across, &line, first, second, out);
+  if (im->rule)
+    mafat_pixel_rule_apply(im->rule, out, im->across.axis.n, im->input.c, im->sideways ? stride : (size_t)im->input.c);
   return MAFAT_OK;
 }
 
-static void fill_grey(float *out, int n_pixels, int c)
+static void fill_around(const struct mafat_image *im, float *out, int n_pixels)
 {
-  size_t n = (size_t)n_pixels * (size_t)c, done = 1;
+  size_t done = (size_t)im->input.c, n = (size_t)n_pixels * done;
   if (n == 0) return;
-  out[0] = GREY;
+  memcpy(out, im->around, done * sizeof *out);
   for (; done < n; done *= 2) memcpy(out + done, out, (done < n - done ? done : n - done) * sizeof *out);
 }
 
@@ -390,19 +411,24 @@ static int note_failure(struct mafat_image *im, int code)
   return code;
 }
 
+/* What is cropped begins before the input does. */
+static int begin_in_input(int at)
+{
+  return at < 0 ? 0 : at;
+}
+
 static int read_row(struct mafat_image *im, float *row, struct mafat_diagnostic *d)
 {
   int c = im->input.c;
-  const struct mafat_image_place *place = &im->place;
-  int y = im->next_row - place->top;
-  if (y < 0 || y >= place->h || place->w == 0) {
-    fill_grey(row, im->input.w, c);
+  int left = begin_in_input(im->place.left), y = im->next_row - begin_in_input(im->place.top);
+  if (y < 0 || y >= im->along.n || im->across.axis.n == 0) {
+    fill_around(im, row, im->input.w);
   } else {
-    int right = place->left + place->w;
-    fill_grey(row, place->left, c);
-    int code = read_line(im, y, row + (size_t)place->left * (size_t)c, 0, d);
+    int right = left + im->across.axis.n;
+    fill_around(im, row, left);
+    int code = read_line(im, y, row + (size_t)left * (size_t)c, 0, d);
     if (code != MAFAT_OK) return code;
-    fill_grey(row + (size_t)right * (size_t)c, im->input.w - right, c);
+    fill_around(im, row + (size_t)right * (size_t)c, im->input.w - right);
   }
   im->next_row++;
   return im->next_row == im->input.h ? finish(im, d) : MAFAT_OK;
@@ -423,10 +449,10 @@ static int read_turned(struct mafat_image *im, const struct mafat_image_target *
 {
   size_t c = (size_t)im->input.c, stride = target->row_stride;
   for (int y = 0; y < im->input.h; y++)
-    fill_grey(target->pixels + (size_t)y * stride, im->input.w, im->input.c);
+    fill_around(im, target->pixels + (size_t)y * stride, im->input.w);
 
-  float *corner = target->pixels + (size_t)im->place.top * stride + (size_t)im->place.left * c;
-  int n = im->across.axis.to > 0 ? im->along.to : 0;
+  float *corner = target->pixels + (size_t)begin_in_input(im->place.top) * stride + (size_t)begin_in_input(im->place.left) * c;
+  int n = im->across.axis.n > 0 ? im->along.n : 0;
   for (int k = 0; k < n; k++) {
     int i = im->along_reverse ? n - 1 - k : k;
     int code = read_line(im, i, corner + (size_t)i * (im->sideways ? c : stride), stride, d);

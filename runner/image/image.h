@@ -21,6 +21,8 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "runner/image/pixel_rule.h"
+#include "runner/image/placement.h"
 
 /* Page cache that a picture's file takes at most, however long it is: what lies
  * behind the reader is dropped. Pixels as they are come faster than those that
@@ -30,17 +32,13 @@ enum { MAFAT_IMAGE_FILE_WINDOW = 64 << 10, MAFAT_IMAGE_PIXELS_WINDOW = 256 << 10
 struct mafat_image;
 struct mafat_kernels;
 
-enum mafat_fit {
-  MAFAT_FIT_LETTERBOX, /* keep the proportions, 0.5 grey around */
-  MAFAT_FIT_STRETCH    /* fill the input */
-};
-
 /* What the network wants. */
 struct mafat_image_input {
   int w, h, c; /* c is 1 (grey) or 3 (red, green, blue) */
   enum mafat_fit fit;
   bool shrinks; /* a JPEG may be decoded to fewer pixels by its DCT, no fewer than those that become of it: other
                    numbers than Darknet's */
+  const struct mafat_pixel_rule *rule; /* the caller's; NULL: Darknet's, bytes / 255 and 0.5 around */
   const struct mafat_kernels *kernels; /* NULL: the best this CPU has */
 };
 
@@ -87,6 +85,8 @@ int mafat_image_open_pixels(struct mafat_image **out, const struct mafat_image_p
 
 /* Valid until the picture is closed. */
 const struct mafat_image_info *mafat_image_describe(const struct mafat_image *im);
+/* Where it comes to lie in the input. */
+const struct mafat_placement *mafat_image_placement(const struct mafat_image *im);
 
 /* The most heap this picture holds at any time beside the network's input:
  * decoder, row buffers, and coefficients or pixels where info.whole. Known from

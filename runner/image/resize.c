@@ -1,33 +1,12 @@
 #include "runner/image/decoder.h"
 #include "runner/image/image.h"
 
-struct mafat_image_place mafat_image_place_fit(int width, int height,
-                                               const struct mafat_image_input *input)
-{
-  struct mafat_image_place place = {0, 0, input->w, input->h};
-  if (input->fit == MAFAT_FIT_STRETCH) return place;
-
-  /* The comparison is Darknet's, in float; only its products, int there, are
-   * wide enough here for every picture. */
-  if ((float)input->w / (float)width < (float)input->h / (float)height)
-    place.h = (int)((int64_t)height * input->w / width);
-  else
-    place.w = (int)((int64_t)width * input->h / height);
-
-  /* Rounding of the comparison must not push the picture over the edge. */
-  if (place.w > input->w) place.w = input->w;
-  if (place.h > input->h) place.h = input->h;
-  place.left = (input->w - place.w) / 2;
-  place.top = (input->h - place.h) / 2;
-  return place;
-}
-
 /* The scale of an axis that becomes one pixel long is never used: that pixel is
  * the axis' last, as it is for Darknet's columns. Darknet's rows divide by zero
  * there. An axis that becomes 0 long has no pixels; the input stays grey. */
-struct mafat_image_axis mafat_image_axis_make(int from, int to)
+struct mafat_image_axis mafat_image_axis_make(int from, int to, int at, int in)
 {
-  struct mafat_image_axis axis = {from, to, 0};
+  struct mafat_image_axis axis = {from, to, at < 0 ? -at : 0, to < in ? to : in, 0};
   if (to > 1) axis.scale = (float)(from - 1) / (float)(to - 1);
   return axis;
 }

@@ -6,16 +6,17 @@ static int pixels_at_once(const struct mafat_image_across *across)
   enum { ENDS = 4 }; /* neighbours at both ends, and rounding */
   const struct mafat_image_axis *axis = &across->axis;
   const float most = MAFAT_RESAMPLE_BYTES / 3 - ENDS;
-  return axis->scale * (float)axis->to <= most ? axis->to : 1 + (int)(most / axis->scale);
+  return axis->scale * (float)axis->n <= most ? axis->n : 1 + (int)(most / axis->scale);
 }
 
-/* What of the stored rows taps reach; they go one way along it. */
+/* What of the stored rows taps reach; they go one way along it, but for the last, which may reach less than the one
+ * before (mafat_image_row_tap). */
 static void find_bytes(struct mafat_resample_call *c)
 {
-  const struct mafat_resample_tap *head = c->taps, *tail = c->taps + c->n_pixels - 1;
-  const int ends[] = {head->first, head->second, tail->first, tail->second};
+  const struct mafat_resample_tap *head = c->taps, *tail = c->taps + c->n_pixels - 1, *before = tail > head ? tail - 1 : tail;
+  const int ends[] = {head->first, head->second, before->first, before->second, tail->first, tail->second};
   int last = c->begin = ends[0];
-  for (int i = 1; i < 4; i++) {
+  for (size_t i = 1; i < sizeof ends / sizeof *ends; i++) {
     if (ends[i] < c->begin) c->begin = ends[i];
     if (ends[i] > last) last = ends[i];
   }
@@ -24,7 +25,7 @@ static void find_bytes(struct mafat_resample_call *c)
 
 static void resample(const struct mafat_image_across *across, struct mafat_resample_call *c)
 {
-  const int n = across->axis.to, most = pixels_at_once(across);
+  const int n = across->axis.n, most = pixels_at_once(across);
   c->n_channels = across->channels;
   for (int i = 0; i < n; i += most) {
     c->taps = across->taps + i;
@@ -39,7 +40,7 @@ void mafat_image_resample_row(const struct mafat_image_across *across, const str
                               const uint8_t *first, const uint8_t *second, float *out)
 {
   if (across->straight && line->first_weight == 1 && line->second_weight == 0) {
-    across->kernels->scale_bytes(first, out, across->axis.to * across->channels);
+    across->kernels->scale_bytes(first + across->axis.first * across->channels, out, across->axis.n * across->channels);
     return;
   }
   resample(across, &(struct mafat_resample_call){.lines = {first, second}, .out = out,

@@ -38,6 +38,8 @@ LEVEL_PLACES(mafat_run_portable);
 LEVEL_PLACES(mafat_run_avx2);
 PLACE(mafat_run_graph);
 PLACE(mafat_run_graph_end);
+PLACE(mafat_run_pixels);
+PLACE(mafat_run_pixels_end);
 PLACE(mafat_run_jpeg);
 PLACE(mafat_run_jpeg_end);
 PLACE(mafat_run_common);
@@ -132,6 +134,7 @@ static struct parts parts_of_runs(const struct mafat_network *n, const struct ma
   if (level == &avx2_code) add_level(&p, level, depthwise, winograds);
   if (level == &best_code && avx2_code.rest.end > avx2_code.rest.begin && has_narrow_calls(n)) add_level(&p, &avx2_code, depthwise, 0);
   add_part(&p, has_apart(n), mafat_run_graph, mafat_run_graph_end);
+  add_part(&p, decoders & MAFAT_DECODER_RULE, mafat_run_pixels, mafat_run_pixels_end);
   add_part(&p, decoders & MAFAT_DECODER_JPEG, mafat_run_jpeg, mafat_run_jpeg_end);
   add_part(&p, true, mafat_run_common, mafat_run_common_end);
   if (level == &best_code) add_level(&p, level, depthwise, winograds);
@@ -221,17 +224,14 @@ static void count_decoder(struct mafat_surroundings *around, const char *format)
 
 /* ---- pictures ---- */
 
-static struct mafat_image_input image_input(const struct mafat_network *n, bool shrinks)
+struct mafat_image_input mafat_surroundings_usual_input(const struct mafat_network *n)
 {
   struct mafat_shape in = mafat_network_picture_shape(n);
-  return (struct mafat_image_input){in.w, in.h, in.c, .shrinks = shrinks,
-                                    .fit = n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
+  return (struct mafat_image_input){in.w, in.h, in.c, .fit = n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH};
 }
 
-int mafat_surroundings_input(struct mafat_image_input *input, const struct mafat_network *n, bool shrinks,
-                             struct mafat_diagnostic *d)
+int mafat_surroundings_check_input(const struct mafat_image_input *input, const struct mafat_network *n, struct mafat_diagnostic *d)
 {
-  *input = image_input(n, shrinks);
   if (input->c == 1 || input->c == 3) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EUNSUPPORTED,
                     "%s: expected a network of 1 or 3 input channels for pictures, found %d: give it raw floats (--input)",
@@ -259,11 +259,11 @@ void mafat_surroundings_set_picture(struct mafat_surroundings *around, const str
   around->file_bytes = mafat_image_file_bytes(image);
 }
 
-void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n, bool shrinks)
+void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n,
+                                       const struct mafat_image_input *input)
 {
-  struct mafat_image_input input = image_input(n, shrinks);
   count_decoder(around, "JPEG");
-  around->image_bytes = mafat_image_bytes_assumed(&input) + raw_bytes_from(n, 1);
+  around->image_bytes = mafat_image_bytes_assumed(input) + raw_bytes_from(n, 1);
   around->turned_bytes = around->file_bytes = 0;
 }
 
@@ -276,18 +276,19 @@ void mafat_surroundings_set_floats(struct mafat_surroundings *around, const stru
 static int look_at_picture(struct mafat_surroundings *around, const struct mafat_surroundings_request *r,
                            struct mafat_diagnostic *d)
 {
-  struct mafat_image_input input;
+  struct mafat_image_input input = r->input ? *r->input : mafat_surroundings_usual_input(r->network);
   struct mafat_image *image;
   if (r->floats_only) {
     mafat_surroundings_set_floats(around, r->network);
     return MAFAT_OK;
   }
-  int code = mafat_surroundings_input(&input, r->network, r->shrinks, d);
+  int code = mafat_surroundings_check_input(&input, r->network, d);
   if (code) return code;
+  if (input.rule) around->decoders |= MAFAT_DECODER_RULE;
   code = r->picture ? mafat_image_open(&image, r->picture, &input, d) : MAFAT_EINVAL;
   if (code) {
     if (r->picture && !r->picture_may_fail) return code;
-    mafat_surroundings_assume_picture(around, r->network, r->shrinks);
+    mafat_surroundings_assume_picture(around, r->network, &input);
     return MAFAT_OK;
   }
   mafat_surroundings_set_picture(around, image, r->network);

@@ -23,7 +23,7 @@ struct mafat_surroundings_request {
   const struct mafat_kernels *kernels; /* that will run; NULL: this processor's best */
   struct mafat_arena *arena; /* that the run will share: its pages are not counted twice; NULL: none */
   size_t reserve_bytes;  /* as the options have it */
-  bool shrinks;          /* pictures: struct mafat_image_input */
+  const struct mafat_image_input *input; /* what pictures are to become; NULL: the usual one */
 };
 
 /* Before anything of a model is read: its opening's code is made resident, that of ONNX and TFLite files where it
@@ -48,11 +48,12 @@ void mafat_surroundings_lock(const struct mafat_surroundings *around, const stru
  * ordinary one, to a file of floats. */
 void mafat_surroundings_set_picture(struct mafat_surroundings *around, const struct mafat_image *image,
                                     const struct mafat_network *n);
-void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n, bool shrinks);
+void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const struct mafat_network *n,
+                                       const struct mafat_image_input *input);
 void mafat_surroundings_set_floats(struct mafat_surroundings *around, const struct mafat_network *n);
 
-/* What the network wants of a picture; MAFAT_EUNSUPPORTED where it wants none. */
-int mafat_surroundings_input(struct mafat_image_input *input, const struct mafat_network *n, bool shrinks,
-                             struct mafat_diagnostic *d);
+/* What the network wants of a picture where nobody says otherwise; MAFAT_EUNSUPPORTED where it wants none. */
+struct mafat_image_input mafat_surroundings_usual_input(const struct mafat_network *n);
+int mafat_surroundings_check_input(const struct mafat_image_input *input, const struct mafat_network *n, struct mafat_diagnostic *d);
 
 #endif

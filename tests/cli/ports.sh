@@ -81,6 +81,39 @@ refuses 'no such output' 'with one of the names rows, flat' --input "a=$dir/a=a"
 refuses 'over an input' 'expects a file of its own' --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "flat=$dir/b.bin"
 check 'nothing half-written' 'there is' test ! -e "$dir/x" -a ! -e "$dir/x.part"
 
+# ---- only to ask
+
+"$program" --predict --input "a=$dir/none" --input b=none --dump-output "rows=$dir/none" "$dir/two.onnx" >"$dir/out" 2>&1
+status=$?
+check 'names that are there' "exit status $status" test "$status" -eq 0 -a ! -e "$dir/none"
+asks() { # NAME PATTERN OPTION...
+  local name=$1 pattern=$2
+  shift 2
+  refuses "predict, $name" "$pattern" --predict "$@"
+}
+asks 'no such input' 'input expects NAME=FILE, with one of the names a, b' --input c=x
+asks 'one twice' 'input a has two files' --input a=x --input a=y
+asks 'no such output' 'dump-output expects NAME=FILE, with one of the names rows, flat' --dump-output a=x
+
+# ---- a picture beside a file
+
+sed -e 's/a\[\] = {1, 2, 3, 4}, rows\[\] = {1, 3, 4, 2}/a[] = {1, 3, 2, 2}, rows[] = {1, 2, 2, 3}/' "$dir/write.c" >"$dir/picture.c"
+"${CC:-cc}" -std=c11 -I. -o "$dir/picture" "$dir/picture.c" tests/support/onnx_writer.c >"$log" 2>&1 && "$dir/picture" >"$dir/two.onnx"
+printf 'P6 2 2 255\n\001\002\003\002\003\004\004\003\002\001\001\001' >"$dir/four.ppm"
+floats 1 2 3 2 3 4 4 3 2 1 1 1 >"$dir/rows.expected"
+floats 3 2 1 4 3 2 2 3 4 1 1 1 >"$dir/bgr.expected"
+beside() { "$program" --quiet "$@" "$dir/two.onnx" "$dir/four.ppm" >"$dir/out" 2>"$dir/err"; }
+check 'a picture and a file' 'it fails' beside --scale 1 --input "b=$dir/b.bin" --dump-output "rows=$dir/rows" --dump-output "flat=$dir/flat"
+check 'what becomes of the picture' 'it differs' cmp "$dir/rows" "$dir/rows.expected"
+check 'what becomes of the file' 'it differs' cmp "$dir/flat" "$dir/b.bin"
+check 'blue first' 'it fails' beside --scale 1 --channels bgr --input "b=$dir/b.bin" --dump-output "rows=$dir/rows" --json
+check 'channels swapped' 'they are not' cmp "$dir/rows" "$dir/bgr.expected"
+check 'what JSON says' 'something else' grep -q '"picture":{"channels":"bgr","mean":\[0,0,0\],"scale":\[1,1,1\],"source":"options","resize":"stretch","pad":114}' "$dir/out"
+run() { beside "$@"; }
+refuses 'a picture and nothing else' "input 'b' was not set" --scale 1
+refuses 'a file for the picture, too' 'input a takes the image' --input "a=$dir/rows" --input "b=$dir/b.bin"
+refuses 'asked: a file for the picture, too' 'input a takes the image' --predict --input "a=$dir/rows" --input "b=$dir/b.bin"
+
 shapes=models/shapes
 head -c $((4 * 3 * 160 * 160)) /dev/zero >"$dir/zeros"
 check "Darknet's names" 'they differ' "$program" --quiet --input "data=$dir/zeros" --dump-output "output=$dir/named" $shapes/shapes.cfg $shapes/shapes.weights

@@ -274,7 +274,7 @@ expects --predictor 'exact or paper' '' papers
 expects --bias '0 or a size like 31M' '' -1 x 00x
 expects --sweep 'up to 64 sizes like 8M,16M,64M' '' , 8M, ,8M 0 8M,,9M 8M,x "8M 9M"
 bad 'too many sizes' '--sweep expects up to 64 sizes' --predict "--sweep=$(printf '1M,%.0s' {1..64})1M" plain.cfg
-for option in --repeat=2 --dump-output=x --names=x --thresh=0.1 --nms=0.1 --report; do
+for option in --repeat=2 --names=x --thresh=0.1 --nms=0.1 --report; do
   bad "predict $option" "${option%=*} makes no sense with --predict: nothing is run" --predict $option plain.cfg
 done
 bad 'plan and search' '--search makes no sense with --plan' --search best --plan 2x2 $files

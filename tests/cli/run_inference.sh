@@ -111,7 +111,7 @@ printf 'cat\ndog\n' >two.names
 # ---- Help, version, misuse
 
 options='memory plan search layers algorithm threads cpu predict predictor bias sweep pareto calibrate input dump-output marks repeat names thresh nms
-  json report best-effort quiet version help'
+  mean scale channels resize pad json report best-effort quiet version help'
 run --help
 check help "exit status $code, or not on stdout" test "$code" -eq 0 -a -s "$out" -a ! -s "$err"
 cp "$out" "$io/help"
@@ -139,7 +139,7 @@ for option in --nonsense; do
   bad "unknown $name last" "unknown option $name" $model a.ppm "$option"
 done
 bad unknown-short 'unknown option' -x $model a.ppm
-for option in memory plan search layers algorithm threads cpu predictor bias input dump-output marks repeat names thresh nms; do
+for option in memory plan search layers algorithm threads cpu predictor bias input dump-output marks repeat names thresh nms mean scale channels resize pad; do
   bad "value missing --$option" "--$option expects a value" $model a.ppm "--$option"
 done
 for option in json report best-effort quiet predict pareto calibrate; do
@@ -167,6 +167,17 @@ expects --thresh 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
 expects --nms 'a number from 0 to 1' -0.1 1.1 nan inf x '' 0.5x
 expects --max-boxes 'a number from 1 to 1000000' 0 -1 x '' 1000001 1e3 2M
 expects --image-scaling 'exact or fast' '' slow Fast 'fast '
+expects --mean 'a number, or three like 123.7,116.3,103.5' '' x 1,2 1,2,3,4 1,,2 1,2,3, nan inf '1 ' 1/0 0/0 1/
+expects --scale 'a number like 1/255, or three with commas between' '' / 1/x 2/3/4 1/255,2 1e99
+expects --channels 'rgb, bgr or gray' '' RGB grey rgba
+expects --resize 'stretch, letterbox, corner or crop' '' fit Stretch
+expects --pad 'a number from 0 to 255' '' -1 255.5 nan x 1,2
+for option in --mean=1 --scale=1 --channels=rgb --resize=crop --pad=0 --image-scaling=fast; do
+  bad "floats ${option%=*}" "${option%=*} makes no sense with --input alone" "$option" --input a.ppm $model
+done
+sed 's/^channels=3/channels=1/' plain.cfg >"$io/gray.cfg"
+bad mean-of-gray '--mean expects one number, for an input of one channel, found three' --predict --mean 1,2,3 "$io/gray.cfg"
+bad channels-other 'expected an input of 1 channel for channels gray, found 3' --channels gray $model a.ppm
 expects --cpu 'portable, avx2, avx512 or neon' sse9 '' AVX2 portable2 avx5120
 expects --threads 'a number from 1 to 64, or auto' 0 65 -1 x '' 2x 1.5 1e1 99999999999
 expects --algorithm 'auto, direct, winograd or winograd-large' fft '' Direct winograd2 auto,direct

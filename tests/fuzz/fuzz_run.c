@@ -101,8 +101,8 @@ static void check_boxes(const struct run *r, const struct mafat_executor *e)
   mafat_detect_defaults(&in);
   in.at = read_at;
   in.context = e;
-  in.picture_w = 640;
-  in.picture_h = 427;
+  in.placement = mafat_placement_make(n->letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH, 640, 427,
+                                      mafat_network_picture_shape(n).w, mafat_network_picture_shape(n).h);
   in.thresh = .1f;
   in.n_layers = n->n_layers;
   in.room = mafat_executor_boxes_room(e);

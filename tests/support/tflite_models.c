@@ -48,7 +48,8 @@ struct test_tflite_model test_tflite_whole(void)
 {
   operators[WHOLE_DETECTION].custom_bytes = test_flex_write(entries, sizeof entries / sizeof *entries, detection);
   return (struct test_tflite_model){.tensors = tensors, .n_tensors = WHOLE_TENSORS, .operators = operators, .n_operators = WHOLE_OPERATORS,
-                                    .n_inputs = 1, .inputs = {WHOLE_INPUT}, .n_outputs = 2, .outputs = {WHOLE_FLAT, WHOLE_BOXES}};
+                                    .n_inputs = 1, .inputs = {WHOLE_INPUT}, .n_outputs = 2, .outputs = {WHOLE_FLAT, WHOLE_BOXES},
+                                    .n_means = 3, .means = {127.5f, 1, 2}, .deviations = {127.5f, 2, 4}};
 }
 
 const struct test_tflite_model *test_tflite_model(unsigned number)

@@ -1,5 +1,6 @@
 #include "tests/support/tflite_writer.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -195,16 +196,57 @@ static void put_buffer(struct writer *w, size_t where, const struct test_tflite_
   if (t && t->data) put_vector(w, data, t->data, t->bytes, 1);
 }
 
+static void put_unit(struct writer *w, size_t where, const struct test_tflite_model *m, bool normalizes)
+{
+  size_t options, means, deviations;
+  put_table_at(w, where, (struct field[]){{0, 1, normalizes ? 1 : 3, NULL}, {1, 0, 0, &options}}, 2);
+  put_table_at(w, options, (struct field[]){{0, 0, 0, &means}, {1, 0, 0, &deviations}}, normalizes ? 2 : 0);
+  if (!normalizes) return;
+  put_vector(w, means, m->means, (size_t)m->n_means, 4);
+  put_vector(w, deviations, m->deviations, (size_t)m->n_means, 4);
+}
+
+/* The metadata's own file: of one input, what it is normalized by, behind something else. */
+static struct writer make_metadata(const struct test_tflite_model *m)
+{
+  struct writer w = {0};
+  size_t graphs, inputs, units;
+  put(&w, "\0\0\0\0M001", 8);
+  put_table_at(&w, 0, (struct field[]){{3, 0, 0, &graphs}}, 1);
+  put_table_at(&w, put_places(&w, graphs, 1), (struct field[]){{2, 0, 0, &inputs}}, 1);
+  put_table_at(&w, put_places(&w, inputs, 1), (struct field[]){{4, 0, 0, &units}}, 1);
+  size_t first = put_places(&w, units, 2);
+  put_unit(&w, first, m, false);
+  put_unit(&w, first + 4, m, true);
+  return w;
+}
+
+static void put_metadata(struct writer *w, size_t entries, size_t buffer, const struct test_tflite_model *m)
+{
+  size_t name, data;
+  struct writer inner = make_metadata(m);
+  size_t first = put_places(w, entries, 2);
+  put_table_at(w, first, (struct field[]){{0, 0, 0, &name}, {1, 4, 0, NULL}}, 2);
+  put_string(w, name, "min_runtime_version");
+  put_table_at(w, first + 4, (struct field[]){{0, 0, 0, &name}, {1, 4, (uint64_t)m->n_tensors + 1, NULL}}, 2);
+  put_string(w, name, "TFLITE_METADATA");
+  put_table_at(w, buffer, (struct field[]){{0, 0, 0, &data}}, 1);
+  put_vector(w, data, inner.data, inner.n, 1);
+  free(inner.data);
+}
+
 char *test_tflite_write(const struct test_tflite_model *m, size_t *n)
 {
   struct writer w = {0};
-  size_t codes, graphs, buffers;
+  size_t codes, graphs, buffers, metadata;
   int n_graphs = m->n_subgraphs ? m->n_subgraphs : 1;
   put(&w, "\0\0\0\0TFL3", 8);
-  struct field fields[] = {{0, 4, (uint64_t)(m->version ? m->version : 3), NULL}, {1, 0, 0, &codes}, {2, 0, 0, &graphs}, {4, 0, 0, &buffers}};
-  put_table_at(&w, 0, fields, 4);
+  struct field fields[] = {{0, 4, (uint64_t)(m->version ? m->version : 3), NULL}, {1, 0, 0, &codes}, {2, 0, 0, &graphs}, {4, 0, 0, &buffers},
+                           {6, 0, 0, &metadata}};
+  put_table_at(&w, 0, fields, m->n_means ? 5 : 4);
   size_t first_code = put_places(&w, codes, m->n_operators), first_graph = put_places(&w, graphs, n_graphs);
-  size_t first_buffer = put_places(&w, buffers, m->n_tensors + 1);
+  size_t first_buffer = put_places(&w, buffers, m->n_tensors + (m->n_means ? 2 : 1));
+  if (m->n_means) put_metadata(&w, metadata, first_buffer + 4 * ((size_t)m->n_tensors + 1), m);
   for (int i = 0; i < m->n_operators; i++) put_code(&w, first_code + 4 * (size_t)i, &m->operators[i]);
   for (int i = 0; i < n_graphs; i++) put_graph(&w, first_graph + 4 * (size_t)i, m);
   for (int i = 0; i <= m->n_tensors; i++) put_buffer(&w, first_buffer + 4 * (size_t)i, i ? &m->tensors[i - 1] : NULL);

@@ -47,6 +47,8 @@ struct test_tflite_model {
   int32_t inputs[TEST_TFLITE_LIST], outputs[TEST_TFLITE_LIST];
   int n_subgraphs; /* 0: one */
   int version;     /* 0: 3 */
+  int n_means;     /* 0: no metadata; else of the first input, as many means as deviations */
+  float means[4], deviations[4];
 };
 
 /* The file in memory, to be freed, of *n bytes. */

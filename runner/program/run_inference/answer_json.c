@@ -1,6 +1,7 @@
 /* --predict for scripts: one object on one line. */
 #include "runner/program/run_inference/answer.h"
 #include "runner/program/run_inference/output.h"
+#include "runner/program/run_inference/picture_facts.h"
 #include "runner/program/run_inference/ports.h"
 
 #include <string.h>
@@ -33,6 +34,7 @@ static void put_question(const struct mafat_question *q, const struct mafat_plan
   put_bool(w, "weights_assumed", f->weights_assumed);
   mafat_json_string(w, "image", q->picture);
   put_bool(w, "image_assumed", f->picture_assumed);
+  mafat_picture_json(f->floats_only ? NULL : &f->picture, w);
   mafat_json_count(w, "threads", p->threads);
   mafat_json_string(w, "cpu", f->cpu);
   mafat_json_string(w, "search", f->plan_given ? NULL : f->greedy ? "greedy" : "best");

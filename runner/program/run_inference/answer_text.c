@@ -1,6 +1,7 @@
 /* --predict for people. */
 #include "runner/program/run_inference/answer.h"
 #include "runner/program/run_inference/output.h"
+#include "runner/program/run_inference/picture_facts.h"
 #include "runner/program/run_inference/ports.h"
 
 #include <stdio.h>
@@ -228,6 +229,10 @@ int mafat_answer_write_text(const struct mafat_question *q, const struct mafat_a
   put_question(q, w);
   put_label(w, "inputs");
   mafat_ports_inputs_text(q->query, w);
+  if (!q->facts.floats_only && q->facts.picture.channels) {
+    put_label(w, "picture");
+    mafat_picture_text(&q->facts.picture, w);
+  }
   put_label(w, "outputs");
   mafat_ports_outputs_text(q->query, w);
   put_plan(q, &p, w);

@@ -61,7 +61,7 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_SCALING, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
+  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
   OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
@@ -76,6 +76,11 @@ static const struct option long_options[] = {
     {"layers", required_argument, NULL, OPTION_LAYERS},
     {"fork", required_argument, NULL, OPTION_FORK},
     {"image-scaling", required_argument, NULL, OPTION_SCALING},
+    {"mean", required_argument, NULL, OPTION_MEAN},
+    {"scale", required_argument, NULL, OPTION_SCALE},
+    {"channels", required_argument, NULL, OPTION_CHANNELS},
+    {"resize", required_argument, NULL, OPTION_RESIZE},
+    {"pad", required_argument, NULL, OPTION_PAD},
     {"algorithm", required_argument, NULL, OPTION_ALGORITHM},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"cpu", required_argument, NULL, OPTION_CPU},
@@ -110,7 +115,8 @@ static int expects(struct mafat_diagnostic *d, const char *option, const char *w
 static const char *const searches[] = {"best", "greedy", NULL}, *const predictors[] = {"exact", "paper", NULL},
                   *const locks[] = {"auto", "on", "off", NULL},
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
-                  *const scalings[] = {"exact", "fast", NULL},
+                  *const scalings[] = {"exact", "fast", NULL}, *const channels[] = {"rgb", "bgr", "gray", NULL},
+                  *const fits[] = {"stretch", "letterbox", "corner", "crop", NULL},
                   *const algorithms[] = {"auto", "direct", "winograd", "winograd-large", NULL},
                   *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
 
@@ -189,6 +195,21 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   case OPTION_SCALING:
     o->image_scaling = optarg;
     return is_one_of(optarg, scalings) ? MAFAT_OK : expects(d, "image-scaling", "exact or fast");
+  case OPTION_MEAN:
+    o->n_mean = mafat_options_numbers(optarg, 3, o->mean);
+    return o->n_mean ? MAFAT_OK : expects(d, "mean", "a number, or three like 123.7,116.3,103.5");
+  case OPTION_SCALE:
+    o->n_scale = mafat_options_numbers(optarg, 3, o->scale);
+    return o->n_scale ? MAFAT_OK : expects(d, "scale", "a number like 1/255, or three with commas between");
+  case OPTION_CHANNELS:
+    o->channels = optarg;
+    return is_one_of(optarg, channels) ? MAFAT_OK : expects(d, "channels", "rgb, bgr or gray");
+  case OPTION_RESIZE:
+    o->resize = optarg;
+    return is_one_of(optarg, fits) ? MAFAT_OK : expects(d, "resize", "stretch, letterbox, corner or crop");
+  case OPTION_PAD:
+    o->has_pad = true;
+    return mafat_options_numbers(optarg, 1, &o->pad) && o->pad >= 0 && o->pad <= 255 ? MAFAT_OK : expects(d, "pad", "a number from 0 to 255");
   case OPTION_ALGORITHM:
     o->algorithm = optarg;
     return is_one_of(optarg, algorithms) ? MAFAT_OK : expects(d, "algorithm", "auto, direct, winograd or winograd-large");
@@ -247,14 +268,12 @@ static const struct {
   const char *why;
 } exclusions[] = {
     {OPTION_REPEAT, OPTION_PREDICT, "nothing is run"},
-    {OPTION_DUMP, OPTION_PREDICT, "nothing is run"},
     {OPTION_MARKS, OPTION_PREDICT, "nothing is run"},
     {OPTION_NAMES, OPTION_PREDICT, "nothing is run"},
     {OPTION_THRESH, OPTION_PREDICT, "nothing is run"},
     {OPTION_NMS, OPTION_PREDICT, "nothing is run"},
     {OPTION_REPORT, OPTION_PREDICT, "nothing is run"},
     {OPTION_LOCK, OPTION_PREDICT, "nothing is run"},
-    {OPTION_SCALING, OPTION_INPUT, "floats are not scaled"},
     {OPTION_SEARCH, OPTION_PLAN, "the plan is given"},
     {OPTION_SWEEP, OPTION_PLAN, "the plan is given"},
     {OPTION_PARETO, OPTION_PLAN, "the plan is given"},
@@ -282,6 +301,16 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
   if (GIVEN(OPTION_BIAS) && !o->paper && !greedy)
     return mafat_fail(d, MAFAT_EINVAL, "--bias expects --predictor paper or --search greedy");
 #undef GIVEN
+  return MAFAT_OK;
+}
+
+/* Without a picture. */
+static int check_floats(const bool *given, struct mafat_diagnostic *d)
+{
+  static const int options[] = {OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD};
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    if (given[options[i] - OPTION_MEMORY])
+      return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --input alone: floats are taken as they are", option_name(options[i]));
   return MAFAT_OK;
 }
 
@@ -359,7 +388,8 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
   if (o->calibrate) return check_calibrate(given, n, argv + optind, d);
   if ((code = check_together(o, given, d))) return code;
   code = o->predict ? read_question(o, n, argv + optind, d) : read_run(o, n, argv + optind, d);
-  if (code == MAFAT_OK && o->input && o->n_images)
-    code = mafat_fail(d, MAFAT_EINVAL, "--input takes the place of images, found %.100s too", o->images[0]);
+  if (code == MAFAT_OK && o->input && o->n_images && !mafat_holds_weights(o->cfg))
+    code = mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]); /* Darknet's have one input */
+  if (code == MAFAT_OK && mafat_options_floats_only(o)) code = check_floats(given, d);
   return code;
 }

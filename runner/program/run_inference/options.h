@@ -27,6 +27,10 @@ struct mafat_options {
   int threads;            /* --threads, default 1; 0: auto */
   const char *fork;       /* --fork; NULL: auto */
   const char *image_scaling; /* --image-scaling; NULL: exact */
+  float mean[3], scale[3], pad;  /* --mean, --scale, --pad, where they are given */
+  int n_mean, n_scale;           /* numbers that were given, 1 or 3; 0: the option was not */
+  bool has_pad;
+  const char *channels, *resize; /* --channels, --resize; NULL: the library's */
   const char *cpu;        /* --cpu; NULL: the best there is */
   const char *input;      /* the first --input; NULL: an image */
   const char *inputs[MAFAT_OPTION_PORTS]; /* --input (n_inputs): FILE or NAME=FILE */
@@ -48,6 +52,17 @@ void mafat_options_defaults(struct mafat_options *o);
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d);
 /* "64M", "16384K", "1G", "4096": bytes; false if it is none of these. */
 bool mafat_options_size(const char *text, size_t *bytes);
+
+/* What is told of an --input of a network that has no other than the image's. */
+#define MAFAT_INPUT_AND_IMAGE "--input takes the place of images, found %.100s too"
+
+/* "127.5" for all n, or n of them like "1,2/3,4.5": how many there are, 1 or n; 0: it is neither. */
+int mafat_options_numbers(const char *text, int n, float *values);
+/* Are its inputs floats, all of them? */
+static inline bool mafat_options_floats_only(const struct mafat_options *o)
+{
+  return o->input && !o->n_images;
+}
 
 extern const char mafat_options_help[];
 

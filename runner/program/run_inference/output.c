@@ -1,4 +1,5 @@
 #include "runner/program/run_inference/output.h"
+#include "runner/program/run_inference/picture_facts.h"
 #include "runner/program/run_inference/ports.h"
 
 #include <math.h>
@@ -94,6 +95,7 @@ int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer 
   mafat_json_string(w, "image", r->image);
   json_network(w, r);
   if (r->model) mafat_ports_json(r->model, NULL, w);
+  if (r->model) mafat_picture_json(&r->picture, w);
   mafat_json_string(w, "plan", r->plan);
   mafat_json_string(w, "algorithm", r->algorithm);
   mafat_json_count(w, "threads", r->threads);
@@ -282,6 +284,10 @@ static void put_us(struct mafat_writer *w, int64_t us, const char *who)
 
 int mafat_output_memory(const struct mafat_run_report *r, struct mafat_writer *w)
 {
+  if (r->picture.channels) {
+    mafat_writer_put(w, "picture: ");
+    mafat_picture_text(&r->picture, w);
+  }
   put_bytes(w, "reserve: ", r->reserve_bytes);
   put_bytes(w, "; locked: ", r->locked_bytes);
   if (r->lock_reason) {

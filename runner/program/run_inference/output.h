@@ -42,6 +42,7 @@ struct mafat_run_report {
   const char *stall_scope;        /* "cgroup" or "system" */
   int64_t stall_some_us, stall_full_us; /* that it, or all of it, waited for memory, in all inferences */
 
+  struct mafat_picture_facts picture; /* how it became the input; channels NULL: there was none */
   const struct mafat_model *model; /* whose inputs and outputs are told; NULL: nobody's */
   enum mafat_model_kind kind;
   const struct mafat_detections *detections; /* NULL: none */

@@ -20,12 +20,12 @@ static bool describe(const struct mafat_model *m, const struct mafat_query *q, e
 
 /* The port whose name and a = begin the text, and where the file's name begins; else the only port, if it is the only
  * one. -1: none. */
-static int find_port(const struct mafat_model *m, enum side side, const char *text, const char **path)
+static int find_port(const struct mafat_model *m, const struct mafat_query *q, enum side side, const char *text, const char **path)
 {
   struct mafat_port_facts f;
   int found = -1, n = 0;
   size_t longest = 0;
-  for (; describe(m, NULL, side, n, &f); n++) {
+  for (; describe(m, q, side, n, &f); n++) {
     size_t length = strlen(f.name);
     if (strncmp(text, f.name, length) != 0 || text[length] != '=' || (found >= 0 && length < longest)) continue;
     found = n;
@@ -36,47 +36,62 @@ static int find_port(const struct mafat_model *m, enum side side, const char *te
 }
 
 /* "a, b" */
-static void list_names(const struct mafat_model *m, enum side side, char *text, size_t room)
+static void list_names(const struct mafat_model *m, const struct mafat_query *q, enum side side, char *text, size_t room)
 {
   struct mafat_port_facts f;
   size_t length = 0;
   text[0] = '\0';
-  for (int i = 0; describe(m, NULL, side, i, &f) && length < room; i++)
+  for (int i = 0; describe(m, q, side, i, &f) && length < room; i++)
     length += (size_t)snprintf(text + length, room - length, "%s%.60s", i ? ", " : "", f.name);
 }
 
-static int read_port(const struct mafat_model *m, enum side side, const char *text, const char **path, struct mafat_port_facts *f,
-                     int *index, struct mafat_diagnostic *d)
+static int read_port(const struct mafat_model *m, const struct mafat_query *q, enum side side, const char *text, const char **path,
+                     struct mafat_port_facts *f, int *index, struct mafat_diagnostic *d)
 {
   char names[200];
   const char *option = side == IN ? "input" : "dump-output";
-  *index = find_port(m, side, text, path);
-  list_names(m, side, names, sizeof names);
+  *index = find_port(m, q, side, text, path);
+  list_names(m, q, side, names, sizeof names);
   if (*index < 0)
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects NAME=FILE, with one of the names %s, found %.100s", option, names, text);
-  describe(m, NULL, side, *index, f);
+  describe(m, q, side, *index, f);
   return MAFAT_OK;
 }
 
-int mafat_inputs_set(struct mafat_model *m, const char *const *options, int n, struct mafat_diagnostic *d)
+/* An image is the first input's; the others are in files. */
+static int check_image(const struct mafat_model *m, const struct mafat_query *q, const struct mafat_options *o, int index,
+                       struct mafat_diagnostic *d)
+{
+  struct mafat_port_facts f;
+  if (!o->n_images || index > 0) return MAFAT_OK;
+  if (!describe(m, q, IN, 1, &f)) return mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]);
+  describe(m, q, IN, 0, &f);
+  return mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s takes the image, found %.100s too", f.name, o->inputs[0]);
+}
+
+int mafat_inputs_take(struct mafat_model *m, const struct mafat_query *q, const struct mafat_options *o, struct mafat_diagnostic *d)
 {
   unsigned set = 0; /* a bit for each; more have no files */
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < o->n_inputs; i++) {
     struct mafat_port_facts f;
     const char *path;
-    int index, code = read_port(m, IN, options[i], &path, &f, &index, d);
+    int index, code = read_port(m, q, IN, o->inputs[i], &path, &f, &index, d);
     if (code == MAFAT_OK && index < 32 && set >> index & 1) code = mafat_fail(d, MAFAT_EINVAL, "--input: input %.100s has two files", f.name);
-    if (code == MAFAT_OK) code = mafat_model_set_input_file(m, f.name, path, d);
+    if (code == MAFAT_OK) code = check_image(m, q, o, index, d);
+    if (code == MAFAT_OK && m) code = mafat_model_set_input_file(m, f.name, path, d);
     if (code) return code;
     if (index < 32) set |= 1u << index;
   }
   return MAFAT_OK;
 }
 
-int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m, const char *const *options, int n, struct mafat_diagnostic *d)
+int mafat_dumps_read(struct mafat_dump *dumps, const struct mafat_model *m, const struct mafat_query *q, const struct mafat_options *o,
+                     struct mafat_diagnostic *d)
 {
-  for (int i = 0; i < n; i++) {
-    int index, code = read_port(m, OUT, options[i], &dumps[i].path, &dumps[i].port, &index, d);
+  struct mafat_dump one;
+  for (int i = 0; i < o->n_dumps; i++) {
+    struct mafat_dump *dump = dumps ? &dumps[i] : &one;
+    int index, code = read_port(m, q, OUT, o->dumps[i], &dump->path, &dump->port, &index, d);
     if (code) return code;
   }
   return MAFAT_OK;

@@ -54,7 +54,10 @@ int mafat_session_predict(struct mafat_session *s)
   int code = mafat_query_open(&query, o->cfg, o->weights, &m, &s->d);
   if (code == MAFAT_OK) {
     struct mafat_question q = make_question(s, query);
-    code = o->sweep || o->pareto ? answer_table(s, &q, &told) : answer_one(s, &q, &told);
+    code = mafat_session_check_picture(s, &q.facts);
+    if (code == MAFAT_OK) code = mafat_inputs_take(NULL, query, o, &s->d);
+    if (code == MAFAT_OK) code = mafat_dumps_read(NULL, NULL, query, o, &s->d);
+    if (code == MAFAT_OK) code = o->sweep || o->pareto ? answer_table(s, &q, &told) : answer_one(s, &q, &told);
     if (code == MAFAT_OK) mafat_session_tell_fork(s, q.facts.fork_sign);
   }
   mafat_query_close(&query);

@@ -47,8 +47,9 @@ static int open_session(struct mafat_session *s)
   s->dumps = o->n_dumps ? calloc((size_t)o->n_dumps, sizeof *s->dumps) : NULL;
   if (!s->latencies_ms || !s->layers_ms || (o->n_dumps && !s->dumps)) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
   if ((code = mafat_model_open(&s->model, o->cfg, o->weights, &m, &s->d))) return code;
-  if ((code = mafat_inputs_set(s->model, o->inputs, o->n_inputs, &s->d))) return code;
-  if ((code = mafat_dumps_read(s->dumps, s->model, o->dumps, o->n_dumps, &s->d))) return code;
+  if ((o->n_mean == 3 || o->n_scale == 3) && (code = mafat_session_check_picture(s, NULL))) return code;
+  if ((code = mafat_inputs_take(s->model, NULL, o, &s->d))) return code;
+  if ((code = mafat_dumps_read(s->dumps, s->model, NULL, o, &s->d))) return code;
   for (int i = 0; i < o->n_dumps; i++)
     if ((code = check_output_file(s, "dump-output", s->dumps[i].path))) return code;
   return open_marks(s);
@@ -146,7 +147,7 @@ static int infer(struct mafat_session *s, const char *path, struct times *t, boo
   struct mafat_run_facts run;
   make_room(s);
   for (int i = 0; i < s->options.repeat; i++) {
-    int code = s->options.input ? mafat_model_run_inputs(s->model, &s->d)
+    int code = mafat_options_floats_only(&s->options) ? mafat_model_run_inputs(s->model, &s->d)
                                 : mafat_model_run_picture(s->model, path, &s->d);
     mafat_model_last_run(s->model, &run);
     *running = code && !run.input_failed;
@@ -219,6 +220,7 @@ static void fill_report(const struct mafat_session *s, const char *path, const s
   r->kind = model.kind;
   r->names = s->names;
   r->model = s->model;
+  if (!mafat_options_floats_only(&s->options)) r->picture = model.picture;
 }
 
 static int find_answers(struct mafat_session *s, struct mafat_run_report *r, struct mafat_detections **detections,
@@ -326,7 +328,7 @@ static int run_list(struct mafat_session *s, int status)
 static int run_all(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
-  if (o->input) return run_and_tell(s, o->input);
+  if (mafat_options_floats_only(o)) return run_and_tell(s, o->input);
   int status = 0;
   for (int i = 0; i < o->n_images && !s->out.error; i++) {
     if (o->n_images > 1 && !o->quiet && isatty(STDERR_FILENO))

@@ -62,7 +62,7 @@ void mafat_session_tell_fork(struct mafat_session *s, const char *fork_sign)
 const char *mafat_session_picture(const struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
-  return o->input || !o->n_images || strcmp(o->images[0], "-") == 0 ? NULL : o->images[0];
+  return !o->n_images || strcmp(o->images[0], "-") == 0 ? NULL : o->images[0];
 }
 
 struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
@@ -80,6 +80,11 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.layers = o->layers;
   m.fork = o->fork;
   m.image_scaling = o->image_scaling;
+  m.mean = o->n_mean ? o->mean : NULL;
+  m.scale = o->n_scale ? o->scale : NULL;
+  m.channels = o->channels;
+  m.resize = o->resize;
+  m.pad = o->has_pad ? &o->pad : NULL;
   m.algorithm = o->algorithm;
   m.threads = o->threads;
   m.cpu = o->cpu;
@@ -87,7 +92,7 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.max_boxes = o->max_boxes;
   m.picture = mafat_session_picture(s);
   m.picture_may_fail = o->n_images > 1;
-  m.floats_only = o->input != NULL;
+  m.floats_only = mafat_options_floats_only(o);
   m.warnings = (struct mafat_warning_sink){mafat_session_warn, s};
   return m;
 }

@@ -40,6 +40,9 @@ const char *mafat_session_picture(const struct mafat_session *s);
 /* The command line's, for a model or a query. */
 struct mafat_model_options mafat_session_model_options(struct mafat_session *s);
 
+/* Are there as many numbers of --mean and --scale as channels? facts: the query's; NULL: it is the model's question. */
+int mafat_session_check_picture(struct mafat_session *s, const struct mafat_query_facts *facts);
+
 /* Modes in which nothing is run: they return an exit status. */
 int mafat_session_predict(struct mafat_session *s);   /* predict.c */
 int mafat_session_calibrate(struct mafat_session *s); /* calibrate.c */

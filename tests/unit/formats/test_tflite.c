@@ -6,6 +6,7 @@
 #include "tests/support/tflite_models.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,36 @@ START_TEST(operators_are_read)
   ck_assert_str_eq(o[WHOLE_DETECTION].name, "TFLite_Detection_PostProcess");
   ck_assert_int_eq(o[WHOLE_DETECTION].version, 1);
   release(&h);
+}
+END_TEST
+
+static struct mafat_picture_said picture_of(int n, const float means[4], const float deviations[4])
+{
+  whole = test_tflite_whole();
+  whole.n_means = n;
+  memcpy(whole.means, means, sizeof whole.means);
+  memcpy(whole.deviations, deviations, sizeof whole.deviations);
+  struct held h = read_model(&whole);
+  ck_assert_msg(h.code == MAFAT_OK, "%s", diagnostic.text);
+  struct mafat_picture_said said = h.model->picture;
+  release(&h);
+  return said;
+}
+
+START_TEST(normalization_of_pictures_is_read)
+{
+  static const float means[] = {123.5f, 1, 2, 3}, deviations[] = {2, 4, 8, 16}, mean[] = {123.5f, 1, 2}, scale[] = {.5f, .25f, .125f};
+  struct mafat_picture_said said = picture_of(3, means, deviations);
+  ck_assert(said.normalized && !said.swapped);
+  ck_assert_mem_eq(said.mean, mean, sizeof mean);
+  ck_assert_mem_eq(said.scale, scale, sizeof scale);
+  said = picture_of(1, means, deviations);
+  for (int c = 0; c < 3; c++) ck_assert(memcmp(&said.mean[c], mean, sizeof *mean) == 0 && memcmp(&said.scale[c], scale, sizeof *scale) == 0);
+  ck_assert(!picture_of(0, means, deviations).normalized);
+  ck_assert(!picture_of(2, means, deviations).normalized);
+  ck_assert(!picture_of(4, means, deviations).normalized);
+  ck_assert(!picture_of(1, means, (const float[4]){0}).normalized);
+  ck_assert(!picture_of(1, (const float[4]){NAN}, deviations).normalized);
 }
 END_TEST
 
@@ -528,6 +559,7 @@ Suite *tflite_suite(void)
   TCase *reading = tcase_create("reading");
   tcase_add_test(reading, tensors_are_read);
   tcase_add_test(reading, operators_are_read);
+  tcase_add_test(reading, normalization_of_pictures_is_read);
   tcase_add_test(reading, small_constants_are_read);
   tcase_add_test(reading, options_of_detection_are_read);
   tcase_add_loop_test(reading, options_are_read, 0, COUNT(choices));

@@ -90,8 +90,8 @@ static struct mafat_detect_input input_of(int picture_w, int picture_h)
   ck_assert_uint_le(mafat_boxes_room_bytes(in.most_boxes), sizeof room);
   in.at = read_element;
   in.context = &context;
-  in.picture_w = picture_w;
-  in.picture_h = picture_h;
+  in.placement = mafat_placement_make(network.letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH, picture_w, picture_h,
+                                      mafat_network_picture_shape(&network).w, mafat_network_picture_shape(&network).h);
   in.n_layers = network.n_layers;
   return in;
 }
@@ -194,6 +194,29 @@ START_TEST(test_yolo_letterboxed)
   double x = (3.25 / 4 - 11. / 64) * 64 / 42 * 640, w = 2. * 4 / 42 * 640;
   double h = 3. * 2 / 32 * 480;
   detect_one(640, 480, 0, .6, x - w / 2, .75 * 480 - h / 2, w, h);
+}
+END_TEST
+
+/* 640 x 480 in 64 x 32, whatever the cfg has: at the left and top 42 wide; cropped 48 high, 8 rows of it above the input. */
+START_TEST(test_other_placements)
+{
+  static const struct {
+    enum mafat_fit fit;
+    double w, h, left, top;
+  } wanted[] = {{MAFAT_FIT_STRETCH, 64, 32, 0, 0}, {MAFAT_FIT_LETTERBOX, 42, 32, 11, 0}, {MAFAT_FIT_CORNER, 42, 32, 0, 0}, {MAFAT_FIT_CROP, 64, 48, 0, -8}};
+  for (int letterbox = 0; letterbox < 2; letterbox++)
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+      double x = (3.25 / 4 * 64 - wanted[i].left) / wanted[i].w * 640, y = (1.5 / 2 * 32 - wanted[i].top) / wanted[i].h * 480;
+      double w = 2. * 4 / wanted[i].w * 640, h = 3. * 2 / wanted[i].h * 480;
+      start_network(64, 32, letterbox);
+      add_cells(MAFAT_YOLO, 2, 4, 2, 2);
+      set_cell((struct cell){0, 0, 1, 3}, (float[]){.25f, .5f, logf(4), logf(2), .8f, .75f, .1f});
+      struct mafat_detect_input in = input_of(640, 480);
+      in.placement = mafat_placement_make(wanted[i].fit, 640, 480, 64, 32);
+      struct mafat_detections *found = must_detect(&in, 1);
+      check_detection(&found->list[0], 0, .6, x - w / 2, y - h / 2, w, h);
+      mafat_detections_close(&found);
+    }
 }
 END_TEST
 
@@ -745,6 +768,7 @@ Suite *detect_suite(void)
   tcase_add_test(boxes, test_region_background);
   tcase_add_test(boxes, test_yolo);
   tcase_add_test(boxes, test_yolo_letterboxed);
+  tcase_add_test(boxes, test_other_placements);
   tcase_add_test(boxes, test_yolo_new_coords);
   tcase_add_loop_test(boxes, test_gaussian_yolo, 0, 3);
   tcase_add_loop_test(boxes, test_detection, 0, 3);

@@ -463,7 +463,7 @@ START_TEST(test_pixels_give_the_bits_that_a_ppm_of_them_gives)
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   mafat_model_read_output(m, got);
   ck_assert_mem_eq(got, want, sizeof want);
-  ck_assert(m->picture_w == PICTURE_W && m->picture_h == PICTURE_H);
+  ck_assert(m->placement.picture_w == PICTURE_W && m->placement.picture_h == PICTURE_H);
   unlink(path);
   mafat_model_close(&m);
   test_model_files_close(&f);

@@ -1,0 +1,13 @@
+/* What a model's file says of the pictures that it takes, where it says anything. All zeros: nothing. */
+#ifndef MAFAT_NETWORK_PICTURE_H
+#define MAFAT_NETWORK_PICTURE_H
+
+#include <stdbool.h>
+
+struct mafat_picture_said {
+  bool normalized;          /* (byte - mean) * scale, in the order of the input's channels */
+  float mean[3], scale[3];
+  bool swapped;             /* blue, green, red */
+};
+
+#endif

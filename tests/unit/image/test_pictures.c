@@ -1,0 +1,408 @@
+/* What pictures become on their way into a network: where they come to lie, which numbers their bytes become; by options,
+ * by what model files say, and by default. */
+#include "include/mafat.h"
+#include "runner/image/decoder.h"
+#include "runner/image/image.h"
+#include "tests/support/onnx_writer.h"
+#include "tests/support/picture_writer.h"
+#include "tests/support/random.h"
+
+#include <check.h>
+#include <math.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *pictures_suite(void);
+
+enum { MOST = 40, N_PIXELS = MOST * MOST * 3 };
+
+static struct mafat_diagnostic diagnostic;
+
+/* ---- where a picture lies ---- */
+
+static int is_near(double a, double b)
+{
+  return fabs(a - b) < 1e-9 * (1 + fabs(a) + fabs(b));
+}
+
+static void check_placement(const struct mafat_placement *p)
+{
+  bool wide = (int64_t)p->picture_w * p->in_h > (int64_t)p->picture_h * p->in_w;
+  ck_assert(p->picture_w > 0 && p->picture_h > 0);
+  switch (p->fit) {
+  case MAFAT_FIT_STRETCH: ck_assert(p->left == 0 && p->top == 0 && p->w == p->in_w && p->h == p->in_h); break;
+  case MAFAT_FIT_CORNER: ck_assert(p->left == 0 && p->top == 0 && p->w <= p->in_w && p->h <= p->in_h); break;
+  case MAFAT_FIT_LETTERBOX:
+    ck_assert(p->w <= p->in_w && p->h <= p->in_h && (wide ? p->w == p->in_w : p->h == p->in_h));
+    ck_assert(p->left == (p->in_w - p->w) / 2 && p->top == (p->in_h - p->h) / 2);
+    break;
+  case MAFAT_FIT_CROP:
+    ck_assert(p->w >= p->in_w && p->h >= p->in_h && (wide ? p->h == p->in_h : p->w == p->in_w));
+    ck_assert(p->left == (p->in_w - p->w) / 2 && p->top == (p->in_h - p->h) / 2);
+    break;
+  }
+  if (p->w == 0 || p->h == 0) return;
+  ck_assert(is_near(mafat_placement_picture_x(p, p->left), 0) && is_near(mafat_placement_picture_x(p, p->left + p->w), p->picture_w));
+  ck_assert(is_near(mafat_placement_picture_y(p, p->top), 0) && is_near(mafat_placement_picture_y(p, p->top + p->h), p->picture_h));
+}
+
+START_TEST(a_placement_maps_the_picture_s_edges_back)
+{
+  struct test_rng rng = test_rng(18);
+  for (int i = 0; i < 20000; i++) {
+    int most = i % 2 ? 50 : 5000;
+    struct mafat_placement p = mafat_placement_make((enum mafat_fit)test_random_int(&rng, 0, 3), test_random_int(&rng, 1, most),
+                                                    test_random_int(&rng, 1, most), test_random_int(&rng, 1, most), test_random_int(&rng, 1, most));
+    check_placement(&p);
+  }
+}
+END_TEST
+
+/* As YOLOX and YOLOv5 place 768 x 576 in 416 x 416. */
+START_TEST(known_placements)
+{
+  struct mafat_placement p = mafat_placement_make(MAFAT_FIT_CORNER, 768, 576, 416, 416);
+  ck_assert(p.left == 0 && p.top == 0 && p.w == 416 && p.h == 312);
+  p = mafat_placement_make(MAFAT_FIT_LETTERBOX, 768, 576, 416, 416);
+  ck_assert(p.left == 0 && p.top == 52 && p.w == 416 && p.h == 312);
+  p = mafat_placement_make(MAFAT_FIT_CROP, 768, 576, 416, 416);
+  ck_assert(p.left == -69 && p.top == 0 && p.w == 554 && p.h == 416);
+}
+END_TEST
+
+/* ---- which numbers its bytes become ---- */
+
+struct picture_case {
+  int w, h; /* of the picture, upright */
+  struct mafat_image_input input;
+  struct mafat_pixel_rule rule;
+  float upright[N_PIXELS], found[N_PIXELS]; /* the picture's bytes / 255; the input */
+  char path[32];
+};
+
+static float random_part(struct test_rng *rng, int least, int most)
+{
+  return (float)test_random_int(rng, least * 100, most * 100) / 100;
+}
+
+static void make_case(struct picture_case *k, struct test_rng *rng)
+{
+  k->input = (struct mafat_image_input){test_random_int(rng, 1, MOST), test_random_int(rng, 1, MOST), test_random_chance(rng, 30) ? 1 : 3,
+                                        .fit = (enum mafat_fit)test_random_int(rng, 0, 3), .rule = &k->rule};
+  k->rule = (struct mafat_pixel_rule){.swapped = k->input.c == 3 && test_random_chance(rng, 50), .pad = random_part(rng, 0, 255)};
+  for (int c = 0; c < 3; c++) {
+    k->rule.mean[c] = random_part(rng, -10, 200);
+    k->rule.scale[c] = random_part(rng, -2, 2);
+  }
+  k->w = test_random_int(rng, 1, MOST);
+  k->h = test_random_int(rng, 1, MOST);
+}
+
+/* Stored so that it is seen upright as w x h. */
+static void write_picture(struct picture_case *k, int orientation)
+{
+  bool sideways = orientation >= 5;
+  struct png_style style = {.colour = k->input.c == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, .depth = 8, .orientation = orientation};
+  strcpy(k->path, "/tmp/mafat-pictures-XXXXXX");
+  int fd = mkstemp(k->path);
+  ck_assert_int_ge(fd, 0);
+  close(fd);
+  picture_write_png(k->path, sideways ? k->h : k->w, sideways ? k->w : k->h, &style);
+}
+
+static void must_read(const struct picture_case *k, const struct mafat_image_input *input, bool by_rows, float *pixels)
+{
+  struct mafat_image *im;
+  size_t stride = (size_t)(input->w * input->c);
+  int code = mafat_image_open(&im, k->path, input, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  if (by_rows && !mafat_image_describe(im)->turned)
+    for (int y = 0; y < input->h && code == MAFAT_OK; y++) code = mafat_image_read_row(im, pixels + (size_t)y * stride, &diagnostic);
+  else code = mafat_image_read(im, &(struct mafat_image_target){pixels, stride}, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  mafat_image_close(&im);
+}
+
+/* Byte between bytes of the upright picture, as Darknet resizes it to w x h: of channel c at (x, y) of that. */
+static double resized_byte(const struct picture_case *k, const struct mafat_placement *p, int c, int y, int x)
+{
+  struct mafat_image_axis across = mafat_image_axis_make(k->w, p->w, 0, p->w), along = mafat_image_axis_make(k->h, p->h, 0, p->h);
+  struct mafat_resample_tap tx = mafat_image_column_tap(&across, x), ty = mafat_image_row_tap(&along, y);
+  const float *first = k->upright + (size_t)(ty.first * k->w * k->input.c), *second = k->upright + (size_t)(ty.second * k->w * k->input.c);
+  int a = tx.first * k->input.c + c, b = tx.second * k->input.c + c;
+  double above = (double)tx.first_weight * (double)first[a] + (double)tx.second_weight * (double)first[b];
+  double below = (double)tx.first_weight * (double)second[a] + (double)tx.second_weight * (double)second[b];
+  return 255 * ((double)ty.first_weight * above + (double)ty.second_weight * below);
+}
+
+static double wanted_number(const struct picture_case *k, const struct mafat_placement *p, int c, int y, int x)
+{
+  bool inside = x >= p->left && x < p->left + p->w && y >= p->top && y < p->top + p->h;
+  int from = k->rule.swapped ? 2 - c : c;
+  double byte = inside ? resized_byte(k, p, from, y - p->top, x - p->left) : (double)k->rule.pad;
+  return (byte - (double)k->rule.mean[c]) * (double)k->rule.scale[c];
+}
+
+static void check_numbers(const struct picture_case *k)
+{
+  struct mafat_placement p = mafat_placement_make(k->input.fit, k->w, k->h, k->input.w, k->input.h);
+  const float *found = k->found;
+  for (int y = 0; y < k->input.h; y++)
+    for (int x = 0; x < k->input.w; x++)
+      for (int c = 0; c < k->input.c; c++, found++) {
+        double wanted = wanted_number(k, &p, c, y, x);
+        ck_assert_msg(fabs((double)*found - wanted) <= 2e-4 * fabs((double)k->rule.scale[c]),
+                      "fit %d, %d x %d of %d x %d, (%d, %d) channel %d: %g, expected %g",
+                      (int)p.fit, k->input.w, k->input.h, k->w, k->h, x, y, c, (double)*found, wanted);
+      }
+}
+
+START_TEST(numbers_are_those_of_a_plain_reference)
+{
+  struct test_rng rng = test_rng(181 + (uint64_t)_i);
+  static struct picture_case k;
+  for (int i = 0; i < 60; i++) {
+    make_case(&k, &rng);
+    write_picture(&k, test_random_int(&rng, 1, 8));
+    must_read(&k, &(struct mafat_image_input){k.w, k.h, k.input.c, .fit = MAFAT_FIT_STRETCH}, false, k.upright);
+    must_read(&k, &k.input, test_random_chance(&rng, 50), k.found);
+    check_numbers(&k);
+    unlink(k.path);
+  }
+}
+END_TEST
+
+/* A picture of the input's size: no byte is between others. */
+START_TEST(bytes_stay_whole_numbers)
+{
+  unsigned char bytes[256];
+  float found[256];
+  const struct mafat_pixel_rule whole = {.scale = {1, 1, 1}}, less = {.mean = {127.5f}, .scale = {1 / 127.5f}};
+  struct mafat_image *im;
+  for (int i = 0; i < 256; i++) bytes[i] = (unsigned char)i;
+  for (int twice = 0; twice < 2; twice++) {
+    const struct mafat_pixel_rule *rule = twice ? &less : &whole;
+    struct mafat_image_input input = {16, 16, 1, .fit = MAFAT_FIT_LETTERBOX, .rule = rule};
+    ck_assert_int_eq(mafat_image_open_pixels(&im, &(struct mafat_image_pixels){bytes, 16, 16, 1, 16}, &input, &diagnostic), MAFAT_OK);
+    ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){found, 16}, &diagnostic), MAFAT_OK);
+    for (int i = 0; i < 256; i++) ck_assert(memcmp(&found[i], &(float){((float)i - rule->mean[0]) * rule->scale[0]}, sizeof *found) == 0);
+    mafat_image_close(&im);
+  }
+}
+END_TEST
+
+/* Who writes out Darknet's rule gets its bits, and the same memory is promised whatever the rule. */
+START_TEST(darknet_s_rule_written_out_changes_no_bit)
+{
+  struct test_rng rng = test_rng(1818);
+  static struct picture_case k;
+  static float plain[N_PIXELS];
+  for (int i = 0; i < 40; i++) {
+    make_case(&k, &rng);
+    k.rule = (struct mafat_pixel_rule){.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}, .pad = 127.5f};
+    struct mafat_image_input unsaid = k.input;
+    unsaid.rule = NULL;
+    write_picture(&k, test_random_int(&rng, 1, 8));
+    must_read(&k, &k.input, false, k.found);
+    must_read(&k, &unsaid, false, plain);
+    ck_assert_mem_eq(k.found, plain, (size_t)(k.input.w * k.input.h * k.input.c) * sizeof *plain);
+    ck_assert_uint_eq(mafat_image_bytes_assumed(&k.input), mafat_image_bytes_assumed(&unsaid));
+    unlink(k.path);
+  }
+}
+END_TEST
+
+/* ---- models ---- */
+
+enum { IN_W = 24, IN_H = 16, IN_FLOATS = 3 * IN_W * IN_H };
+
+/* An input that comes out as it is: of NCHW, or of NHWC, of `channels`; properties of the file. */
+static void write_model(char path[40], bool behind, int channels, const char *format, const char *range)
+{
+  const int64_t front_dims[] = {1, channels, IN_H, IN_W}, behind_dims[] = {1, IN_H, IN_W, channels};
+  struct test_message graph = {0};
+  test_onnx_input(&graph, "picture", 4, behind ? behind_dims : front_dims);
+  if (behind) test_onnx_add(&graph, "Transpose", "picture", "front", "perm=[0,3,1,2]");
+  test_onnx_add(&graph, "LeakyRelu", behind ? "front" : "picture", "out", "alpha=1.");
+  test_onnx_output(&graph, "out", 4, front_dims);
+  struct test_message file = test_onnx_model(&graph, 13);
+  const char *said[][2] = {{"Image.BitmapPixelFormat", format}, {"Image.NominalPixelRange", range}};
+  for (int i = 0; i < 2; i++) {
+    struct test_message property = {0};
+    if (!said[i][1]) continue;
+    test_put_text(&property, 1, said[i][0]);
+    test_put_text(&property, 2, said[i][1]);
+    test_put_message(&file, 14, &property);
+  }
+  strcpy(path, "/tmp/mafat-pictures-XXXXXX");
+  int fd = mkstemp(path);
+  ck_assert_int_ge(fd, 0);
+  ck_assert_int_eq(write(fd, file.data, file.n), (ssize_t)file.n);
+  close(fd);
+  free(file.data);
+}
+
+static struct mafat_model_options usual_options(void)
+{
+  struct mafat_model_options o;
+  mafat_model_defaults(&o);
+  o.memory_bytes = (size_t)1 << 28;
+  return o;
+}
+
+static int open_model(struct mafat_model **m, const char *path, const struct mafat_model_options *o)
+{
+  diagnostic.text[0] = '\0';
+  return mafat_model_open(m, path, NULL, o, &diagnostic);
+}
+
+/* What a picture of random pixels becomes, beside what the reader makes of it by that rule. */
+static void check_model(const char *path, const struct mafat_model_options *o, int channels, enum mafat_fit fit, const struct mafat_pixel_rule *rule)
+{
+  enum { W = 37, H = 21 };
+  unsigned char pixels[W * H * 3];
+  static float found[IN_FLOATS], wanted[IN_FLOATS];
+  struct mafat_model *m;
+  struct mafat_image *im;
+  struct test_rng rng = test_rng(5);
+  const struct mafat_image_input input = {IN_W, IN_H, channels, .fit = fit, .rule = rule};
+  for (size_t i = 0; i < sizeof pixels; i++) pixels[i] = (unsigned char)test_random_int(&rng, 0, 255);
+  ck_assert_msg(open_model(&m, path, o) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg(mafat_model_run_pixels(m, pixels, W, H, 3, W * 3, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(mafat_model_read_output_named(m, NULL, found, (size_t)(channels * IN_W * IN_H), &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_image_open_pixels(&im, &(struct mafat_image_pixels){pixels, W, H, 3, W * 3}, &input, &diagnostic), MAFAT_OK);
+  ck_assert_int_eq(mafat_image_read(im, &(struct mafat_image_target){wanted, (size_t)(IN_W * channels)}, &diagnostic), MAFAT_OK);
+  for (int i = 0; i < IN_W * IN_H; i++)
+    for (int c = 0; c < channels; c++) ck_assert_mem_eq(&found[c * IN_W * IN_H + i], &wanted[i * channels + c], sizeof *found);
+  mafat_image_close(&im);
+  mafat_model_close(&m);
+}
+
+START_TEST(options_decide_what_a_model_is_given)
+{
+  static const char *const plans[] = {NULL, "rows1", "1x1", "2x2"};
+  const float mean[] = {1, 20, 103.5f}, scale[] = {.5f, 1 / 57.f, 2}, pad = 7;
+  const struct mafat_pixel_rule rule = {.swapped = true, .mean = {1, 20, 103.5f}, .scale = {.5f, 1 / 57.f, 2}, .pad = 7},
+                                gray = {.mean = {1}, .scale = {.5f}, .pad = 114}, usual = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}, .pad = 114};
+  char path[40];
+  for (int behind = 0; behind < 2; behind++) {
+    struct mafat_model_options o = usual_options();
+    write_model(path, behind, 3, NULL, NULL);
+    check_model(path, &o, 3, MAFAT_FIT_STRETCH, &usual);
+    o.resize = "letterbox";
+    check_model(path, &o, 3, MAFAT_FIT_LETTERBOX, &usual);
+    o.mean = mean, o.scale = scale, o.pad = &pad, o.channels = "bgr", o.resize = "crop";
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+      o.plan = plans[i];
+      check_model(path, &o, 3, MAFAT_FIT_CROP, &rule);
+    }
+    o.resize = "corner";
+    check_model(path, &o, 3, MAFAT_FIT_CORNER, &rule);
+    unlink(path);
+    write_model(path, behind, 1, NULL, NULL);
+    o.pad = NULL, o.channels = "gray";
+    check_model(path, &o, 1, MAFAT_FIT_CORNER, &gray);
+    unlink(path);
+  }
+}
+END_TEST
+
+START_TEST(a_file_may_say_it)
+{
+  const struct mafat_pixel_rule said = {.swapped = true, .mean = {127.5f, 127.5f, 127.5f}, .scale = {1 / 127.5f, 1 / 127.5f, 1 / 127.5f}, .pad = 114};
+  struct mafat_pixel_rule other = said;
+  char path[40];
+  struct mafat_model_options o = usual_options();
+  const float scale[] = {3, 4, 5};
+  write_model(path, false, 3, "Bgr8", "Normalized_1_1");
+  check_model(path, &o, 3, MAFAT_FIT_STRETCH, &said);
+  o.channels = "rgb", o.scale = scale;
+  other.swapped = false;
+  memcpy(other.scale, scale, sizeof scale);
+  check_model(path, &o, 3, MAFAT_FIT_STRETCH, &other);
+  unlink(path);
+  write_model(path, false, 3, "Rgb8", "NominalRange_0_255");
+  o = usual_options();
+  check_model(path, &o, 3, MAFAT_FIT_STRETCH, &(struct mafat_pixel_rule){.scale = {1, 1, 1}, .pad = 114});
+  unlink(path);
+}
+END_TEST
+
+START_TEST(facts_tell_it)
+{
+  char path[40];
+  struct mafat_model *m;
+  struct mafat_query *q;
+  struct mafat_model_facts f;
+  struct mafat_query_facts of_query;
+  struct mafat_model_options o = usual_options();
+  const float mean[] = {1, 2, 3};
+  write_model(path, false, 3, NULL, "Normalized_1_1");
+  ck_assert_int_eq(mafat_query_open(&q, path, NULL, &o, &diagnostic), MAFAT_OK);
+  mafat_query_describe(q, &of_query);
+  ck_assert_str_eq(of_query.picture.source, "file");
+  ck_assert_str_eq(of_query.picture.channels, "rgb");
+  ck_assert(of_query.picture.mean[2] > 127 && of_query.picture.pad > 113 && of_query.picture.pad < 115);
+  mafat_query_close(&q);
+  o.mean = mean, o.resize = "corner", o.channels = "bgr";
+  ck_assert_int_eq(open_model(&m, path, &o), MAFAT_OK);
+  mafat_model_describe(m, &f);
+  ck_assert_str_eq(f.picture.source, "options");
+  ck_assert_str_eq(f.picture.channels, "bgr");
+  ck_assert_str_eq(f.picture.resize, "corner");
+  ck_assert_mem_eq(f.picture.mean, mean, sizeof mean);
+  mafat_model_close(&m);
+  unlink(path);
+}
+END_TEST
+
+static void check_refused(const char *path, const struct mafat_model_options *o, const char *text)
+{
+  struct mafat_model *m;
+  ck_assert_int_eq(open_model(&m, path, o), MAFAT_EINVAL);
+  ck_assert_msg(strstr(diagnostic.text, text) != NULL, "%s", diagnostic.text);
+}
+
+START_TEST(options_that_make_no_sense)
+{
+  char path[40];
+  const float infinite[] = {0, INFINITY, 0}, less = -1, more = 256, not = NAN;
+  struct mafat_model_options o = usual_options();
+  write_model(path, false, 3, NULL, NULL);
+#define REFUSED(field, value, text) (o = usual_options(), o.field = (value), check_refused(path, &o, text))
+  REFUSED(mean, infinite, "expected a mean of finite numbers, found inf");
+  REFUSED(scale, infinite, "expected a scale of finite numbers");
+  REFUSED(channels, "grb", "expected channels of pictures (rgb, bgr, gray), found grb");
+  REFUSED(channels, "gray", "expected an input of 1 channel for channels gray, found 3");
+  REFUSED(resize, "fit", "expected a way to resize pictures (stretch, letterbox, corner, crop), found fit");
+  REFUSED(pad, &less, "expected a pad from 0 to 255, found -1");
+  REFUSED(pad, &more, "expected a pad from 0 to 255, found 256");
+  REFUSED(pad, &not, "expected a pad from 0 to 255");
+  unlink(path);
+  write_model(path, false, 1, NULL, NULL);
+  REFUSED(channels, "rgb", "expected an input of 3 channels for channels rgb, found 1");
+#undef REFUSED
+  unlink(path);
+}
+END_TEST
+
+Suite *pictures_suite(void)
+{
+  Suite *s = suite_create("pictures");
+  TCase *t = tcase_create("pictures");
+  tcase_set_timeout(t, 60);
+  tcase_add_test(t, a_placement_maps_the_picture_s_edges_back);
+  tcase_add_test(t, known_placements);
+  tcase_add_loop_test(t, numbers_are_those_of_a_plain_reference, 0, 8);
+  tcase_add_test(t, bytes_stay_whole_numbers);
+  tcase_add_test(t, darknet_s_rule_written_out_changes_no_bit);
+  tcase_add_test(t, options_decide_what_a_model_is_given);
+  tcase_add_test(t, a_file_may_say_it);
+  tcase_add_test(t, facts_tell_it);
+  tcase_add_test(t, options_that_make_no_sense);
+  suite_add_tcase(s, t);
+  return s;
+}
