@@ -272,8 +272,9 @@ golden: $(BUILD)/golden ## plans, steps, buffers, reads, costs and output bits o
 golden-write: $(BUILD)/golden ## write golden.txt anew: only where behaviour is meant to change, and the commit says so
 	@BUILD=$(BUILD) ./tests/golden/run.sh --write
 
-oracle: all $(ORACLES) ## compare with libdarknet, layer by layer (5 minutes)
+oracle: all $(ORACLES) ## compare with libdarknet, layer by layer, and of ONNX and TFLite files with the peers that are there (5 minutes)
 	BUILD=$(BUILD) ./tests/oracle/run.sh
+	BUILD=$(BUILD) ./experiments/peers/oracle.py
 
 bench: all ## time and memory beside other programs, end to end, interleaved, medians
 	@BUILD=$(BUILD) ./scripts/bench.sh $(BENCH)

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Installs the peers that run.py compares with: Debian packages as root or by sudo, onnxruntime's npm package into the
-# build folder. They are heavy (0.7 GB), so neither packages.txt nor any other target asks for them.
+# Installs the peers that run.py and oracle.py compare with: Debian packages as root or by sudo, onnxruntime and TFLite by npm
+# packages into the build folder. They are heavy (0.7 GB), so neither packages.txt nor any other target asks for them.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
 onnxruntime=1.30.0
+tflite=0.0.2   # of the package for node, whose C library is TFLite's 2.9.0
 
 blas() { readlink -f "$(ldconfig -p | sed -n 's/.*libblas\.so\.3 .*=> //p' | head -n 1)" 2>/dev/null || true; }
 
@@ -24,4 +25,10 @@ before=$(blas)
 mkdir -p "$build/peers"
 [ -d "$build/peers/node_modules/onnxruntime-node" ] ||
   npm install --prefix "$build/peers" --ignore-scripts --no-audit --no-fund --silent "onnxruntime-node@$onnxruntime"
+# Of this one the libraries and headers alone are wanted: neither built nor what it depends on.
+if [ ! -d "$build/peers/tflite/package" ]; then
+  mkdir -p "$build/peers/tflite"
+  (cd "$build/peers/tflite" && npm pack --silent "tfjs-tflite-node@$tflite" && tar -xzf tfjs-tflite-node-*.tgz &&
+    rm tfjs-tflite-node-*.tgz)
+fi
 echo "install.sh: everything is there; make bench"

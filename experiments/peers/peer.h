@@ -1,7 +1,8 @@
 /* What the small programs of the peers share: the command line, the clock and
  * the one JSON object on standard output, whose fields bear the names of
  * run_inference --json. For C and for C++.
- *     peer [--repeat N] [--dump FILE] MODEL.cfg MODEL.weights PICTURE
+ *     peer [--repeat N] [--dump FILE] MODEL.cfg MODEL.weights PICTURE     or, of a model that is one file,
+ *     peer [--repeat N] [--dump FILE] MODEL INPUT
  *     peer --idle       loads no model: the resident bytes of its libraries */
 #ifndef MAFAT_EXPERIMENTS_PEERS_PEER_H
 #define MAFAT_EXPERIMENTS_PEERS_PEER_H
@@ -12,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PEER_MAX_REPEAT = 1000 };
+enum { PEER_MAX_REPEAT = 20000 };
 
 struct peer {
   const char *version;
   int repeat, idle;
-  const char *dump; /* raw float32 output of the last layer, or NULL */
-  const char *cfg, *weights, *picture;
+  const char *dump; /* raw float32 output of the last layer, or all outputs of a model, or NULL */
+  const char *cfg, *weights, *picture; /* of a model that is one file, it, NULL and its input */
   FILE *out; /* the real standard output; the libraries' talk is dropped */
   int n_latencies, n_detections;
   double load_ms, image_ms, layers_ms; /* the latter two of the last run */
@@ -38,17 +39,28 @@ static inline void peer_fail(const char *what)
   exit(1);
 }
 
-static inline long peer_resident_bytes(void)
+/* A kilobyte count of /proc/self/FILE, in bytes; -1 where there is none. */
+static inline long peer_bytes_of(const char *path, const char *format)
 {
   char line[256];
   long kilobytes = -1;
-  FILE *file = fopen("/proc/self/smaps_rollup", "r");
-  while (file && kilobytes < 0 && fgets(line, sizeof line, file)) sscanf(line, "Rss: %ld", &kilobytes);
+  FILE *file = fopen(path, "r");
+  while (file && kilobytes < 0 && fgets(line, sizeof line, file)) sscanf(line, format, &kilobytes);
   if (file) fclose(file);
   return kilobytes < 0 ? -1 : kilobytes * 1024;
 }
 
-static inline void peer_begin(struct peer *p, int argc, char **argv)
+static inline long peer_resident_bytes(void)
+{
+  return peer_bytes_of("/proc/self/smaps_rollup", "Rss: %ld");
+}
+
+static inline long peer_peak_bytes(void)
+{
+  return peer_bytes_of("/proc/self/status", "VmHWM: %ld");
+}
+
+static inline void peer_begin_files(struct peer *p, int argc, char **argv, int n_files)
 {
   int i = 1;
   memset(p, 0, sizeof *p);
@@ -59,15 +71,20 @@ static inline void peer_begin(struct peer *p, int argc, char **argv)
     else if (strcmp(argv[i], "--dump") == 0 && i + 1 < argc) p->dump = argv[++i];
     else peer_fail("expected --repeat N, --dump FILE or --idle");
   }
-  if (p->repeat < 1 || p->repeat > PEER_MAX_REPEAT) peer_fail("--repeat expects a number from 1 to 1000");
-  if (!p->idle && argc - i != 3) peer_fail("expected MODEL.cfg MODEL.weights PICTURE");
+  if (p->repeat < 1 || p->repeat > PEER_MAX_REPEAT) peer_fail("--repeat expects a number from 1 to 20000");
+  if (!p->idle && argc - i != n_files) peer_fail(n_files == 3 ? "expected MODEL.cfg MODEL.weights PICTURE" : "expected MODEL INPUT");
   if (!p->idle) {
     p->cfg = argv[i];
-    p->weights = argv[i + 1];
-    p->picture = argv[i + 2];
+    p->weights = n_files == 3 ? argv[i + 1] : NULL;
+    p->picture = argv[argc - 1];
   }
   p->out = fdopen(dup(STDOUT_FILENO), "w");
   if (!p->out || !freopen("/dev/null", "w", stdout)) peer_fail("no standard output");
+}
+
+static inline void peer_begin(struct peer *p, int argc, char **argv)
+{
+  peer_begin_files(p, argc, argv, 3);
 }
 
 /* One run: picture from before to between, layers from between to now. */
@@ -87,7 +104,8 @@ static inline void peer_dump(const struct peer *p, const float *values, size_t n
 
 static inline void peer_report(const struct peer *p)
 {
-  fprintf(p->out, "{\"version\":\"%s\",\"measured_resident_bytes\":%ld", p->version, peer_resident_bytes());
+  fprintf(p->out, "{\"version\":\"%s\",\"measured_resident_bytes\":%ld,\"vm_hwm_bytes\":%ld", p->version,
+          peer_resident_bytes(), peer_peak_bytes());
   if (!p->idle) {
     fprintf(p->out, ",\"load_ms\":%.6f,\"image_ms\":%.6f,\"layers_ms\":%.6f,\"n_detections\":%d,\"latencies_ms\":[",
             p->load_ms, p->image_ms, p->layers_ms, p->n_detections);

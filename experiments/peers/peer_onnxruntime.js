@@ -1,6 +1,8 @@
-// onnxruntime as a peer: a PPM of the network's size is read, converted and run.
+// onnxruntime as a peer: a PPM of the network's size is read, converted and run; or raw floats as the model's input has them.
 // Node has no decoder of JPEG, so its picture costs less than the others'.
-//     NODE_PATH=.../node_modules node peer_onnxruntime.js [--repeat N] [--threads N] [--dump FILE] MODEL.onnx PICTURE.ppm
+//     NODE_PATH=.../node_modules node peer_onnxruntime.js [--repeat N] [--threads N] [--dump FILE] MODEL.onnx PICTURE.ppm|INPUT.raw
+//     ... --dump FILE  the last output, of a PPM; of raw floats all outputs, one after the other
+//     ... --plain      the graph is run as it is written: for comparisons, not for times
 //     ... --idle       loads no model: the resident bytes of node and the library
 'use strict';
 
@@ -11,24 +13,28 @@ const ort = require('onnxruntime-node');
 const now = () => Number(process.hrtime.bigint()) / 1e6;
 
 function readOptions(argv) {
-  const options = { repeat: 1, threads: 1, dump: null, idle: false };
+  const options = { repeat: 1, threads: 1, dump: null, idle: false, optimization: 'all' };
   let i = 0;
   for (; i < argv.length && argv[i].startsWith('--'); i++) {
     if (argv[i] === '--idle') options.idle = true;
+    else if (argv[i] === '--plain') options.optimization = 'disabled';
     else if (argv[i] === '--repeat') options.repeat = Number(argv[++i]);
     else if (argv[i] === '--threads') options.threads = Number(argv[++i]);
     else if (argv[i] === '--dump') options.dump = argv[++i];
-    else throw new Error(`${argv[i]}: expected --repeat N, --threads N, --dump FILE or --idle`);
+    else throw new Error(`${argv[i]}: expected --repeat N, --threads N, --dump FILE, --plain or --idle`);
   }
   [options.model, options.picture] = argv.slice(i);
-  if (!options.idle && !options.picture) throw new Error('expected MODEL.onnx PICTURE.ppm');
+  if (!options.idle && !options.picture) throw new Error('expected MODEL.onnx PICTURE.ppm or INPUT.raw');
   return options;
 }
 
-function residentBytes() {
-  const match = /^Rss: *(\d+) kB/m.exec(fs.readFileSync('/proc/self/smaps_rollup', 'latin1'));
+function bytesOf(file, pattern) {
+  const match = pattern.exec(fs.readFileSync(file, 'latin1'));
   return match ? Number(match[1]) * 1024 : -1;
 }
+
+const residentBytes = () => bytesOf('/proc/self/smaps_rollup', /^Rss: *(\d+) kB/m);
+const peakBytes = () => bytesOf('/proc/self/status', /^VmHWM:\s*(\d+) kB/m);
 
 const UNIT = Float32Array.from({ length: 256 }, (_, i) => i / 255);
 
@@ -49,6 +55,27 @@ function readPicture(file) {
   return new ort.Tensor('float32', floats, [1, 3, height, width]);
 }
 
+// The floats as they lie; a dimension that is left open is 1.
+function readFloats(file, session) {
+  if (session.inputNames.length !== 1) throw new Error('expected a model with one input');
+  const shape = session.inputMetadata[0].shape.map((n) => (typeof n === 'number' && n > 0 ? n : 1));
+  if (!floats) floats = new Float32Array(shape.reduce((all, n) => all * n, 1));
+  const descriptor = fs.openSync(file);
+  const n = fs.readSync(descriptor, floats, 0, floats.byteLength, 0);
+  fs.closeSync(descriptor);
+  if (n !== floats.byteLength) throw new Error(`${path.basename(file)}: ends too early`);
+  return new ort.Tensor('float32', floats, shape);
+}
+
+const isRaw = (options) => options.picture.endsWith('.raw');
+
+function dump(options, session, outputs) {
+  const names = isRaw(options) ? session.outputNames : session.outputNames.slice(-1);
+  const parts = names.map((name) => outputs[name]);
+  if (parts.some((part) => part.type !== 'float32')) throw new Error('expected outputs of floats');
+  fs.writeFileSync(options.dump, Buffer.concat(parts.map(({ data }) => Buffer.from(data.buffer, data.byteOffset, data.byteLength))));
+}
+
 async function runModel(options) {
   const start = now();
   const session = await ort.InferenceSession.create(options.model, {
@@ -56,13 +83,13 @@ async function runModel(options) {
     intraOpNumThreads: options.threads,
     interOpNumThreads: 1,
     executionMode: 'sequential',
-    graphOptimizationLevel: 'all',
+    graphOptimizationLevel: options.optimization,
   });
   const report = { load_ms: now() - start, latencies_ms: [] };
   let outputs;
   for (let i = 0; i < options.repeat; i++) {
     const before = now();
-    const picture = readPicture(options.picture);
+    const picture = isRaw(options) ? readFloats(options.picture, session) : readPicture(options.picture);
     const between = now();
     outputs = await session.run({ [session.inputNames[0]]: picture });
     const after = now();
@@ -70,10 +97,7 @@ async function runModel(options) {
     report.layers_ms = after - between;
     report.latencies_ms.push(after - before);
   }
-  if (options.dump) {
-    const { data } = outputs[session.outputNames.at(-1)];
-    fs.writeFileSync(options.dump, Buffer.from(data.buffer, data.byteOffset, data.byteLength));
-  }
+  if (options.dump) dump(options, session, outputs);
   return report;
 }
 
@@ -82,7 +106,7 @@ async function main() {
   const { version } = JSON.parse(fs.readFileSync(
     path.join(path.dirname(require.resolve('onnxruntime-node')), '..', 'package.json'), 'utf8'));
   const report = options.idle ? {} : await runModel(options);
-  console.log(JSON.stringify({ version, ...report, measured_resident_bytes: residentBytes() }));
+  console.log(JSON.stringify({ version, ...report, measured_resident_bytes: residentBytes(), vm_hwm_bytes: peakBytes() }));
 }
 
 main().catch((error) => {

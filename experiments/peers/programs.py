@@ -27,8 +27,9 @@ class Failed(Exception):
 class Run:
     """One finished process."""
 
-    def __init__(self, output, total_ms, cpu_share):
+    def __init__(self, output, total_ms, cpu_ms, cpu_share):
         self.output = output
+        self.cpu_ms = cpu_ms         # of the whole process
         self.total_ms = total_ms     # from before it was started until its first line of output had arrived
         self.cpu_share = cpu_share   # CPU time over elapsed time: below 1, it waited for files or for other processes
 
@@ -66,7 +67,7 @@ def run(command, cpus, folder, cwd=None, env=None):
             first = process.stdout.readline()
             total_ms = (time.perf_counter() - before) * 1e3
             rest, _ = process.communicate()
-            share = (cpu_seconds() - cpu_before) / (time.perf_counter() - before)
+            cpu, elapsed = cpu_seconds() - cpu_before, time.perf_counter() - before
         finally:
             timer.cancel()
             if process.poll() is None:
@@ -75,7 +76,7 @@ def run(command, cpus, folder, cwd=None, env=None):
         if process.returncode != 0:
             log.seek(0)
             raise Failed(last_line(log.read(), process.returncode))
-    return Run((first + rest).decode("utf-8", "replace"), total_ms, share)
+    return Run((first + rest).decode("utf-8", "replace"), total_ms, cpu * 1e3, cpu / elapsed)
 
 
 def compile_program(command, hint, libraries=()):
@@ -111,11 +112,17 @@ class Mafat:
         self.version = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
 
     def command(self, files, picture, repeat, options=(), dump=None):
-        return ([self.program, "--json", "--quiet", *self.fork, "--repeat", str(repeat), *options] +
-                (["--dump-output", dump] if dump else []) + [files.cfg, files.weights, picture])
+        words = [self.program, "--json", "--quiet", *(self.fork if files.is_darknet else []), "--repeat", str(repeat), *options]
+        for wish, _ in files.dumps(dump) if dump else []:
+            words += ["--dump-output", wish]
+        return words + files.words() + files.input_words(picture)
 
     def files(self, files, picture):
-        return [files.cfg, files.weights, picture]
+        return files.words() + [picture]
+
+    def dumped(self, files, path):
+        """The files that the outputs are in."""
+        return [file for _, file in files.dumps(path)]
 
 
 class Peer:
@@ -123,7 +130,9 @@ class Peer:
 
     environment = None
     tolerance = 1e-4   # of the largest value
-    picture, takes_threads = "jpg", False
+    reads = ("cfg",)   # formats of models
+    picture, takes_threads = "jpg", False   # of networks of a cfg
+    settings = {"1 thread": []}             # where it takes no threads
     hint = "experiments/peers/install.sh"
 
     def command(self, files, picture, repeat, options=(), dump=None):
@@ -135,6 +144,10 @@ class Peer:
 
     def files(self, files, picture):
         return self.model(files) + [picture]
+
+    def dumped(self, files, path):
+        """The files that the outputs are in, one after the other."""
+        return [path]
 
     def prepare(self, files, folder):
         """Writes what the peer reads beyond cfg and weights."""
@@ -188,6 +201,7 @@ class OnnxRuntime(Peer):
     """onnxruntime by its package for node."""
 
     name = "onnxruntime"
+    reads = ("cfg", "onnx")
     picture, takes_threads = "ppm", True
 
     def __init__(self, build):
@@ -196,9 +210,6 @@ class OnnxRuntime(Peer):
             raise Unavailable("node is missing; %s" % self.hint)
         if not os.path.isdir(os.path.join(modules, "onnxruntime-node")):
             raise Unavailable("onnxruntime-node is missing; %s" % self.hint)
-        if subprocess.run([DEBIAN_PYTHON, "-c", "import onnx"], capture_output=True, check=False).returncode != 0:
-            raise Unavailable("python3-onnx, which its models are written with, is missing; "
-                              "apt-get install --no-install-recommends python3-onnx")
         self.program = ["node", os.path.join(HERE, "peer_onnxruntime.js")]
         self.environment = {"NODE_PATH": os.path.abspath(modules)}
 
@@ -206,8 +217,35 @@ class OnnxRuntime(Peer):
         return [files.onnx]
 
     def prepare(self, files, folder):
+        if not files.is_darknet:
+            return
+        if subprocess.run([DEBIAN_PYTHON, "-c", "import onnx"], capture_output=True, check=False).returncode != 0:
+            raise Failed("python3-onnx, which its models are written with, is missing; "
+                         "apt-get install --no-install-recommends python3-onnx")
         run([DEBIAN_PYTHON, os.path.join(HERE, "write_onnx.py"), files.cfg, files.weights, files.onnx],
             os.sched_getaffinity(0), folder)
+
+
+class TFLite(Peer):
+    """TFLite's C library out of a package for node; with its own kernels, and with its XNNPACK delegate's."""
+
+    name = "TFLite"
+    reads, picture = ("tflite",), "raw"
+    settings = {"own kernels": [], "XNNPACK": ["--xnnpack"]}
+    folders = {"x86_64": "linux_amd64", "aarch64": "linux_arm64"}
+
+    def __init__(self, build):
+        package = os.path.join(os.path.abspath(build), "peers", "tflite", "package", "cc_deps")
+        folder = os.path.join(package, self.folders.get(platform.machine(), "none"))
+        library = os.path.join(folder, "libtensorflowlite_c.so")
+        self.program = [os.path.join(build, "peers", "peer_tflite")]
+        if not os.path.exists(library):
+            raise Unavailable("its C library is missing; %s" % self.hint)
+        compile_program(["gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-isystem", os.path.join(package, "include"), "-o", *self.program,
+                         os.path.join(HERE, "peer_tflite.c"), library, "-Wl,-rpath," + folder], self.hint, [library])
+
+    def model(self, files):
+        return [files.tflite]
 
 
 class Ncnn(Peer):

@@ -6,6 +6,8 @@ import statistics
 
 MEGABYTE = 1048576
 COLUMNS = ("workload", "program", "setting", "metric", "value", "unit", "machine", "kernel", "commit", "date")
+PEAK_SHARES = {"onnxruntime": 0.25, "TFLite": 0.5}      # of a peer's peak, at most
+PREDICTION_SHARE, PREDICTION_BYTES = 0.02, 256 << 10   # above what is resident, at most
 UNITS = {"ms": "ms", "bytes": "bytes", "difference": "ratio", "share": "ratio"}
 
 
@@ -128,6 +130,63 @@ def best_peer_lines(workload, rows):
                *(number(paired_ratio(our, row), 2) for row in (ncnn, onnxruntime, best))]
 
 
+def model_rows(rows):
+    """Of a model file: our row, and of each peer that was measured the row that is told."""
+    ours = next((row for row in rows if row.name == "mafat" and row.median("warm_ms")), None)
+    return ours, [row for row in rows if row.name != "mafat" and row.median("warm_ms")]
+
+
+def model_time_lines(workload, rows):
+    """One line for each peer that reads the file."""
+    ours, peers = model_rows(rows)
+    best = min(peers, key=lambda row: row.median("warm_ms")) if peers else None
+    for row in peers if ours else []:
+        yield [workload.title, number(ours.median("warm_ms"), 2), row.name + (", " + row.setting if len(peers) > 1 else ""),
+               number(row.median("warm_ms"), 2), number(paired_ratio(ours, row), 2) + (" (best)" if row is best else ""),
+               number(ours.median("cpu_ms"), 2), number(row.median("cpu_ms"), 2), ratio(ours.median("cpu_ms"), row.median("cpu_ms"))]
+
+
+def shares_of_peaks(rows):
+    """Our peak over each peer's, and what it may be at most."""
+    ours, peers = model_rows(rows)
+    for name in dict.fromkeys(row.name for row in peers) if ours else []:
+        peak = min(row.median("peak_resident_bytes") for row in peers if row.name == name)
+        yield name, peak, ours.median("peak_resident_bytes") / peak, PEAK_SHARES.get(name)
+
+
+def memory_faults(rows):
+    """What is not as it should be with the memory of a model file."""
+    ours, _ = model_rows(rows)
+    if not ours:
+        return []
+    predicted, measured = ours.median("predicted_resident_bytes"), ours.median("resident_bytes")
+    found = []
+    if predicted < measured:
+        found.append("%d bytes resident, more than the %d that are predicted" % (measured, predicted))
+    if predicted > measured * (1 + PREDICTION_SHARE) + PREDICTION_BYTES:
+        found.append("%d bytes resident, far fewer than the %d that are predicted" % (measured, predicted))
+    return found + ["its peak is %.2f of that of %s; at most %.2f" % (share, name, most)
+                    for name, _, share, most in shares_of_peaks(rows) if most and share > most]
+
+
+def model_memory_lines(workload, rows):
+    ours, _ = model_rows(rows)
+    for name, peak, share, _ in shares_of_peaks(rows):
+        yield [workload.title, *(number((ours.median(metric) or 0) / MEGABYTE, 2) for metric in (
+            "predicted_resident_bytes", "resident_bytes", "peak_resident_bytes")), name, number(peak / MEGABYTE, 2), number(share, 2)]
+
+
+def model_tables(results):
+    """Of the ONNX and TFLite files: time and memory."""
+    results = [(workload, rows) for workload, rows in results if workload.format != "cfg"]
+    times = [line for workload, rows in results for line in model_time_lines(workload, rows)]
+    peaks = [line for workload, rows in results for line in model_memory_lines(workload, rows)]
+    return ["## Model files: time\n",
+            table(["file", "mafat warm ms", "peer", "its warm ms", "mafat / peer", "mafat CPU ms", "its CPU ms", "mafat / peer"], times),
+            "## Model files: memory\n",
+            table(["file", "predicted MB", "resident MB", "peak MB", "peer", "its peak MB", "mafat / peer"], peaks)] if times else []
+
+
 def markdown(results, idle, versions, notes, about):
     parts = ["# mafat beside other programs\n",
              "%(machine)s, Linux %(kernel)s, commit %(commit)s, %(date)s; medians of interleaved rounds: %(runs)d; "
@@ -146,6 +205,7 @@ def markdown(results, idle, versions, notes, about):
         parts += ["## Beside ncnn and onnxruntime\n",
                   table(["network", "level", "threads", "mafat warm ms", "ncnn", "onnxruntime", "mafat / ncnn",
                          "mafat / onnxruntime", "mafat / best"], lines)]
+    parts += model_tables(results)
     if idle:
         parts += ["## Idle processes\n",
                   table(["program", "resident MB"], [[name, megabytes(value)] for name, value in idle.items()])]

@@ -19,23 +19,27 @@ sys.dont_write_bytecode = True   # nothing but results is written into the tree
 import programs
 import report
 from machine import ROOT, describe_machine, drop_from_page_cache, find_levels
+from model_works import MODEL_WORKLOADS
 from programs import Failed
-from workloads import WORKLOADS, Unavailable, make_probe, prepare, probe_depths
+from workloads import WORKLOADS, Unavailable
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAPER_PLAN = "5x5/8/2x2"
+ALL_WORKLOADS = WORKLOADS + MODEL_WORKLOADS
+CPU_REPEAT = 10    # runs in a process from which on CPU time is told for one
 
 
 def read_options():
-    names = [workload.name for workload in WORKLOADS]
+    names = [workload.name for workload in ALL_WORKLOADS]
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--workload", action="append", choices=names, metavar="NAME",
                         help="only this one; may be repeated: " + ", ".join(names))
+    parser.add_argument("--models", action="store_true", help="only the ONNX and TFLite files")
     parser.add_argument("--runs", type=int, default=int(os.environ.get("RUNS", 5)), metavar="N",
                         help="rounds; every program runs once a round (default: 5, or the variable RUNS)")
     parser.add_argument("--quick", action="store_true", help="one round of few repetitions: does everything work?")
-    parser.add_argument("--picture", choices=("jpg", "ppm"),
-                        help="time only the rows of this picture: ncnn and onnxruntime are among those of the PPM")
+    parser.add_argument("--picture", choices=("jpg", "ppm", "raw"),
+                        help="time only the rows of this picture: ncnn and onnxruntime are among those of the PPM; raw: of model files")
     parser.add_argument("--check", action="store_true", help="only compare the results with ours; nothing is timed")
     parser.add_argument("--cpu", type=int, metavar="N", help="the CPU to run on (default: the last one)")
     parser.add_argument("--build", default=os.environ.get("BUILD", os.path.join(ROOT, "build")), metavar="FOLDER",
@@ -52,10 +56,26 @@ def read_options():
     if options.quick:
         options.runs = 1
     if not options.output:
-        partial = options.quick or options.workload or options.picture
+        partial = options.quick or options.workload or options.models or options.picture
         options.output = os.path.join(options.build, "peers") if partial else HERE
-    options.workloads = [w for w in WORKLOADS if not options.workload or w.name in options.workload]
+    options.workloads = [w for w in (MODEL_WORKLOADS if options.models else ALL_WORKLOADS)
+                         if not options.workload or w.name in options.workload]
+    if not options.workloads:
+        parser.error("--models leaves nothing of --workload")
     return options
+
+
+def difference(found, expected):
+    """The largest, relative to the largest value of the output that it is in."""
+    if found is None or [len(part) for part in found] != [len(part) for part in expected]:
+        raise Failed("puts out %s values instead of %s" % (
+            *("+".join(str(len(part)) for part in parts) if parts else "other" for parts in (found, expected)),))
+    worst = 0
+    for ours, theirs in zip(expected, found):
+        largest = max(max(ours), -min(ours)) or 1
+        apart = max(abs(a - b) if a == a and b == b else float("inf") for a, b in zip(theirs, ours))
+        worst = max(worst, apart / largest)
+    return worst
 
 
 class Bench:
@@ -94,8 +114,11 @@ class Bench:
         trees = [tree for tree in os.environ.get("MAFAT_NCNN", "").split(":") if tree]
         if not trees:
             self.note("ncnn: MAFAT_NCNN names no installed tree; %s" % programs.Ncnn.hint)
-        kinds = [(programs.Darknet,), (programs.OpenCV,), (programs.OnnxRuntime,)]
+        kinds = [(programs.Darknet,), (programs.OpenCV,), (programs.OnnxRuntime,), (programs.TFLite,)]
+        formats = {workload.format for workload in self.options.workloads}
         for kind, *where in kinds + [(programs.Ncnn, tree) for tree in trees]:
+            if not formats & set(kind.reads):
+                continue
             self.progress("building " + kind.name)
             try:
                 peer = kind(self.options.build, *where)
@@ -134,6 +157,10 @@ class Bench:
             if options is not None:
                 rows.append(report.Row(self.mafat, setting, picture, options, cpus, **how))
 
+        if workload.format != "cfg":
+            add("auto", workload.picture, [])
+            add("direct", workload.picture, ["--algorithm", "direct"])
+            return rows
         best, best_options = ("auto", self.algorithm("auto")) if self.mafat.has_algorithms else ("default", [])
         add(best, "jpg", best_options)
         add("direct", "jpg", self.algorithm("direct"))
@@ -160,8 +187,9 @@ class Bench:
         return self.cpus if threads == 1 else self.all_cpus
 
     def peer_rows(self, peer, workload):
-        if not peer.takes_threads:
-            return [report.Row(peer, "1 thread", peer.picture, (), self.cpus)]
+        if workload.format != "cfg" or not peer.takes_threads:
+            picture = peer.picture if workload.format == "cfg" else workload.picture
+            return [report.Row(peer, setting, picture, options, self.cpus) for setting, options in peer.settings.items()]
         level = getattr(peer, "level", None)
         if level == find_levels()[0]:
             level = None
@@ -174,7 +202,8 @@ class Bench:
             rows += [report.Row(self.yardstick, setting, "", options, self.cpus)
                      for setting, options in self.yardstick.settings.items()]
         for peer in self.peers:
-            rows += self.peer_rows(peer, workload)
+            if workload.format in peer.reads:
+                rows += self.peer_rows(peer, workload)
         for row in rows:
             slow = isinstance(row.program, programs.Darknet)
             row.repeat = 2 if self.options.quick or slow else workload.repeat
@@ -188,45 +217,43 @@ class Bench:
 
     # ---- the same results? ----
 
-    def dump(self, row, files):
+    def dump(self, row, files, picture):
+        """The outputs that are compared, an array each."""
         path = os.path.join(self.folder, "dump")
         if hasattr(row.program, "prepare"):
             row.program.prepare(files, self.folder)
-        command = row.program.command(files, files.ppm, 1, row.options, path)
+        command = row.program.command(files, picture, 1, row.options, path)
+        values, written = array.array("f"), row.program.dumped(files, path)
         try:
             programs.run(command, row.cpus, self.folder, env=getattr(row.program, "environment", None))
-            values = array.array("f")
-            with open(path, "rb") as file:
-                values.frombytes(file.read())
+            for each in written:
+                with open(each, "rb") as file:
+                    values.frombytes(file.read())
         finally:
-            for rest in {path, files.onnx, files.param, files.bin}:
+            for rest in {*written, *files.made}:
                 if os.path.exists(rest):
                     os.unlink(rest)
-        return values
+        return files.split(values)
 
     def compare(self, workload, rows, files):
-        """Every program's output before each head, against our direct convolutions, relative to the largest value."""
+        """Every program's outputs, or those before each head, against our direct convolutions, relative to the largest value."""
         checked = {}
         for row in rows:
             if row.program is not self.yardstick:
                 checked.setdefault(row.key(), row)
         reference = next((row for row in checked.values() if row.setting == "direct"), rows[0])
-        for depth in probe_depths(files):
-            probe = make_probe(files, depth)
-            self.progress("%s: comparing layer %d, %s" % (workload.name, depth - 1, reference.name))
-            expected = self.dump(reference, probe)
-            largest = max(max(expected), -min(expected)) or 1
+        for what, probe in workload.probes(files):
+            self.progress("%s: comparing %s, %s" % (workload.name, what, reference.name))
+            expected = self.dump(reference, probe, getattr(probe, workload.picture))
             for row in checked.values():
                 if row is reference or row.failure:
                     continue
-                self.progress("%s: comparing layer %d, %s" % (workload.name, depth - 1, row.name))
+                self.progress("%s: comparing %s, %s" % (workload.name, what, row.name))
                 try:
-                    found = self.dump(row, probe)
-                    if len(found) != len(expected):
-                        raise Failed("puts out %d values of layer %d instead of %d" % (len(found), depth - 1, len(expected)))
-                    row.add("difference", max(abs(a - b) for a, b in zip(found, expected)) / largest)
+                    found = self.dump(row, probe, getattr(probe, workload.picture))
+                    row.add("difference", difference(found, expected))
                 except Failed as reason:
-                    self.give_up(workload, row, reason)
+                    self.give_up(workload, row, "%s: %s" % (what, reason))
         for row in rows:   # the worst of all heads, also in the rows of the other picture
             judged = checked.get(row.key())
             if judged and judged.samples.get("difference"):
@@ -270,13 +297,18 @@ class Bench:
         for metric in ("load_ms", "image_ms", "layers_ms"):
             row.add(metric, answer[metric])
         row.add("resident_bytes", answer["measured_resident_bytes"])
+        row.add("peak_resident_bytes", answer.get("vm_hwm_bytes"))
+        row.add("predicted_resident_bytes", answer.get("predicted_resident_bytes"))
         if row.program is self.mafat and not row.level:
             self.mafat.level = answer["cpu"]
         if row.name in self.idle:
             row.add("resident_without_idle_bytes", max(0, answer["measured_resident_bytes"] - self.idle[row.name]))
         drop_from_page_cache(row.program.files(files, picture))
         command = row.program.command(files, picture, 1, row.options)
-        row.add("total_ms", programs.run(command, row.cpus, self.folder, env=environment).total_ms)
+        cold = programs.run(command, row.cpus, self.folder, env=environment)
+        row.add("total_ms", cold.total_ms)
+        if row.repeat >= CPU_REPEAT:   # what it costs to start and to load is in both
+            row.add("cpu_ms", (process.cpu_ms - cold.cpu_ms) / (row.repeat - 1))
 
     def time(self, workload, rows, files):
         for i in range(self.options.runs):
@@ -297,7 +329,7 @@ class Bench:
         folder = os.path.join(self.folder, workload.name)
         os.mkdir(folder)
         try:
-            files = prepare(workload, folder, os.path.join(self.options.build, "make_weights"))
+            files = workload.prepare(folder, self.options.build)
             rows = self.rows(workload)
             self.compare(workload, rows, files)
             self.print_comparison(workload, rows)
@@ -306,6 +338,8 @@ class Bench:
                     if hasattr(program, "prepare"):
                         program.prepare(files, self.folder)
                 self.time(workload, rows, files)
+                if getattr(workload, "is_memory_judged", False):
+                    self.judge_memory(workload, rows)
                 self.results.append((workload, rows))
                 self.write()
         except Unavailable as reason:
@@ -315,6 +349,11 @@ class Bench:
             self.failed = True
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def judge_memory(self, workload, rows):
+        for fault in report.memory_faults(rows):
+            self.failed = True
+            self.note("%s: %s" % (workload.name, fault))
 
     # ---- results ----
 

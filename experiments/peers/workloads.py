@@ -16,7 +16,9 @@ class Unavailable(Exception):
 
 
 class Workload:
-    """A network, or its first `layers` layers, and how often a process runs it."""
+    """Darknet's files: a network, or its first `layers` layers, and how often a process runs it."""
+
+    format, picture = "cfg", "ppm"    # the picture of the rows that are compared with ncnn and onnxruntime
 
     def __init__(self, name, title, network, repeat, layers=None, trained=False, threads=(1,)):
         self.name, self.title, self.network, self.layers = name, title, network, layers
@@ -24,6 +26,14 @@ class Workload:
         self.trained = trained    # weights come from MAFAT_MODELS, else they are made
         self.threads = threads    # of the rows that are compared with ncnn and onnxruntime
         self.is_yolov2 = network == "yolov2"
+
+    def prepare(self, folder, build):
+        return prepare(self, folder, os.path.join(build, "make_weights"))
+
+    def probes(self, files):
+        """Where results are compared: files that end there, made one at a time."""
+        for depth in probe_depths(files):
+            yield "layer %d" % (depth - 1), make_probe(files, depth)
 
 
 WORKLOADS = [
@@ -40,6 +50,8 @@ WORKLOADS = [
 class Files:
     """A workload's files. ONNX and ncnn models are written by the programs that read them."""
 
+    is_darknet = True
+
     def __init__(self, folder, name):
         self.folder = folder
         self.cfg = os.path.join(folder, name + ".cfg")
@@ -49,6 +61,22 @@ class Files:
         self.bin = os.path.join(folder, name + ".bin")
         self.jpg = os.path.join(folder, "picture.jpg")
         self.ppm = os.path.join(folder, "picture.ppm")
+        self.made = (self.onnx, self.param, self.bin)
+
+    def words(self):
+        """Of run_inference."""
+        return [self.cfg, self.weights]
+
+    def input_words(self, path):
+        return [path]
+
+    def dumps(self, path):
+        """What --dump-output is told, and the file that it writes."""
+        return [(path, path)]
+
+    def split(self, values):
+        """The outputs that are compared: one."""
+        return [values]
 
 
 def read_text(path):

@@ -1,0 +1,169 @@
+"""Works that are ONNX and TFLite files, which everybody reads as they are: what is fed to each, and what it puts out."""
+
+import array
+import json
+import os
+import random
+import shutil
+import subprocess
+
+from programs import compile_program
+from workloads import PICTURE, Unavailable
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Of the pictures: what is taken off, what is multiplied with, the order of colours. Others get 0 ... 1, red first.
+FEEDS = {
+    "yolox_nano": (0, 1, "bgr"),
+    "yunet_n_320_320": (0, 1, "bgr"),
+    "FastestDet": (0, 1 / 255, "bgr"),
+    "ultraface_RFB-320": (127, 1 / 128, "rgb"),
+    "mobilenet_v1_0.25_128_float": (127.5, 1 / 127.5, "rgb"),
+    "mnist_8": (0, 1, "rgb"),
+    "pretrainedResnet": (0, 1, "rgb"),
+}
+SAMPLES = ("cifar10", "magic_wand", "text_class")   # what these are fed with lies in MAFAT_MODELS/samples
+LEAST_SIDE = 28                                     # of what is taken for a picture
+
+
+class Refused(Exception):
+    """run_inference does not run the file; its message."""
+
+
+class Tensor:
+    """An input or an output as --predict tells it."""
+
+    def __init__(self, told):
+        self.name, self.dims = told["name"], told["dims"]
+        self.n = 1
+        for size in self.dims:
+            self.n *= size
+
+    def picture(self):
+        """(height, width, channels, is channels-last), or None where it is no picture's."""
+        if len(self.dims) != 4 or self.dims[0] != 1:
+            return None
+        for at, is_last in ((1, False), (3, True)):
+            sides = [size for i, size in enumerate(self.dims) if i not in (0, at)]
+            if self.dims[at] in (1, 3) and min(sides) >= LEAST_SIDE:
+                return sides[0], sides[1], self.dims[at], is_last
+        return None
+
+
+class ModelFiles:
+    """A model and what is fed to it, in a folder of their own."""
+
+    is_darknet = False
+    made = ()    # by programs that need another format
+
+    def __init__(self, folder, model, run_inference):
+        self.folder, self.model, self.onnx, self.tflite = folder, model, model, model
+        self.raw = os.path.join(folder, "input.raw")
+        asked = subprocess.run([run_inference, "--predict", "--json", "--quiet", model], capture_output=True, text=True, check=False)
+        if asked.returncode not in (0, 3):   # 3: it does not fit, and is told all the same
+            raise Refused(asked.stderr.strip().splitlines()[-1] if asked.stderr.strip() else "exit status %d" % asked.returncode)
+        told = json.loads(asked.stdout)
+        self.inputs = [Tensor(one) for one in told["inputs"]]
+        self.outputs = [Tensor(one) for one in told["outputs"]]
+
+    def words(self):
+        """Of run_inference."""
+        return [self.model]
+
+    def input_words(self, path):
+        return ["--input", path]
+
+    def dumps(self, path):
+        """What --dump-output is told, and the file that it writes, for each output."""
+        return [("%s=%s.%d" % (output.name, path, i), "%s.%d" % (path, i)) for i, output in enumerate(self.outputs)]
+
+    def split(self, values):
+        """All outputs, one after the other, as one array each; None where there are not as many values."""
+        if len(values) != sum(output.n for output in self.outputs):
+            return None
+        parts, at = [], 0
+        for output in self.outputs:
+            parts.append(values[at:at + output.n])
+            at += output.n
+        return parts
+
+    def feed(self, picture, build, samples):
+        """Writes the input: of a picture, a recorded sample, or random numbers from 0 to 1."""
+        if len(self.inputs) != 1:
+            raise Unavailable("it has %d inputs" % len(self.inputs))
+        name, wanted = os.path.splitext(os.path.basename(self.model))[0], self.inputs[0]
+        sample = os.path.join(samples, name, "input", "0.bin")
+        if name in SAMPLES and os.path.isfile(sample) and os.path.getsize(sample) == 4 * wanted.n:
+            shutil.copyfile(sample, self.raw)
+        elif wanted.picture():
+            self.feed_picture(picture, build, FEEDS.get(name, (0, 1 / 255, "rgb")), wanted.picture())
+        else:
+            draw = random.Random(1)
+            with open(self.raw, "wb") as file:
+                array.array("f", (draw.random() for _ in range(wanted.n))).tofile(file)
+
+    def feed_picture(self, picture, build, feed, shape):
+        mean, scale, colours = feed
+        height, width, channels, is_last = shape
+        command = [picture_program(build), "--mean", str(mean), "--scale", repr(scale)]
+        command += ["--bgr"] if colours == "bgr" else []
+        command += ["--channels-last"] if is_last else []
+        subprocess.run(command + [picture, str(width), str(height), str(channels), self.raw], check=True)
+
+
+def picture_program(build):
+    """Decodes, stretches and scales pictures."""
+    program = os.path.join(build, "peers", "picture_floats")
+    compile_program(["gcc", "-std=c11", "-O2", "-o", program, os.path.join(HERE, "picture_floats.c"), "-ljpeg"],
+                    "apt-get install libjpeg62-turbo-dev")
+    return program
+
+
+def models_folder():
+    folder = os.environ.get("MAFAT_MODELS")
+    if not folder:
+        raise Unavailable("MAFAT_MODELS does not name a folder with the models")
+    return folder
+
+
+class ModelWorkload:
+    """A file onnx/NAME.onnx or tflite/NAME.tflite of the folder MAFAT_MODELS, and how often a process runs it."""
+
+    layers, is_yolov2, threads = None, False, (1,)
+    picture = "raw"    # floats, as everybody reads them
+
+    def __init__(self, name, title, path, repeat, is_memory_judged=False):
+        self.name, self.title, self.path, self.repeat = name, title, path, repeat
+        self.format = path.split("/")[0]
+        self.is_memory_judged = is_memory_judged
+
+    def prepare(self, folder, build):
+        source = os.path.join(models_folder(), self.path)
+        if not os.path.isfile(source):
+            raise Unavailable("%s is missing in the folder that MAFAT_MODELS names" % self.path)
+        if not os.path.isfile(PICTURE):
+            raise Unavailable("%s is missing; apt-get install darknet" % os.path.basename(PICTURE))
+        model = os.path.join(folder, os.path.basename(self.path))
+        shutil.copyfile(source, model)
+        try:
+            files = ModelFiles(folder, model, os.path.join(build, "run_inference"))
+        except Refused as reason:
+            raise Unavailable(str(reason)) from None
+        files.feed(PICTURE, build, os.path.join(models_folder(), "samples"))
+        return files
+
+    def probes(self, files):
+        """Where results are compared: all outputs."""
+        yield "all outputs", files
+
+
+MODEL_WORKLOADS = [
+    ModelWorkload("yolox-nano", "yolox_nano.onnx, 416 x 416", "onnx/yolox_nano.onnx", 40, True),
+    ModelWorkload("fastestdet", "FastestDet.onnx, 352 x 352", "onnx/FastestDet.onnx", 100, True),
+    ModelWorkload("ultraface", "ultraface_RFB-320.onnx, 320 x 240", "onnx/ultraface_RFB-320.onnx", 100, True),
+    ModelWorkload("yunet", "yunet_n_320_320.onnx, 320 x 320", "onnx/yunet_n_320_320.onnx", 150, True),
+    ModelWorkload("super-resolution", "super_resolution_10.onnx, 224 x 224", "onnx/super_resolution_10.onnx", 25),
+    ModelWorkload("mnist", "mnist_8.onnx, 28 x 28", "onnx/mnist_8.onnx", 5000),
+    ModelWorkload("mobilenet-v1", "mobilenet_v1_0.25_128_float.tflite, 128 x 128", "tflite/mobilenet_v1_0.25_128_float.tflite", 1000, True),
+    ModelWorkload("vww", "vww_96_float.tflite, 96 x 96", "tflite/vww_96_float.tflite", 1500, True),
+    ModelWorkload("resnet8", "pretrainedResnet.tflite (ResNet-8), 32 x 32", "tflite/pretrainedResnet.tflite", 2000),
+]

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Every output of ONNX and TFLite files beside what onnxruntime and the TFLite library put out.
+
+oracle.py [--verbose] [MODEL...]
+
+Of all models of MAFAT_MODELS/onnx and MAFAT_MODELS/tflite, or of those that are named, on two pictures (or numbers, where a model
+takes none). An error is the largest difference in any output, relative to that output's largest value: with direct convolutions at
+most 2e-5, by --algorithm auto 1e-4, of outputs that are softmaxed 1e-5. Quantised files are left out.
+
+Exit status: 0 all are within that; 1 one is not, or is not run; 2 misuse."""
+
+import argparse
+import array
+import glob
+import os
+import re
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True   # nothing but results is written into the tree
+
+import programs
+from machine import ROOT
+from model_works import ModelFiles, Refused
+from programs import Failed
+from run import difference
+from workloads import PICTURE, Unavailable
+
+PICTURES = [PICTURE, os.path.join(os.path.dirname(PICTURE), "person.jpg")]
+BARS = {"direct": 2e-5, "auto": 1e-4}
+SOFTMAX_BAR = 1e-5
+QUANTISED = re.compile(r"quanti|\bu?int(8|16)\b|QLinear|hybrid", re.IGNORECASE)   # in the line that refuses a file
+# Each graph is run as it is written: optimised, onnxruntime differs from itself.
+PEERS = {".onnx": (programs.OnnxRuntime, ["--plain"]), ".tflite": (programs.TFLite, [])}
+
+
+def is_softmax(values, tensor):
+    """Whether the values along its last dimension that is not 1 are shares of 1."""
+    size = next((n for n in reversed(tensor.dims) if n > 1), 1)
+    return size > 1 and min(values) >= 0 and all(
+        abs(sum(values[at:at + size]) - 1) < 1e-4 for at in range(0, len(values), size))
+
+
+class Oracle:
+    """The peers that are there, and what is found with them."""
+
+    def __init__(self, build, folder, is_verbose):
+        self.build, self.folder, self.is_verbose = build, folder, is_verbose
+        self.cpus = os.sched_getaffinity(0)
+        self.mafat, self.failed = programs.Mafat(build), False
+        self.peers = {}
+        for suffix, (kind, options) in PEERS.items():
+            try:
+                self.peers[suffix] = (kind(build), options)
+            except Unavailable as reason:
+                print("skip oracle *%s: %s: %s" % (suffix, kind.name, reason))
+
+    def outputs(self, program, files, options):
+        path = os.path.join(self.folder, "dump")
+        values, written = array.array("f"), program.dumped(files, path)
+        programs.run(program.command(files, files.raw, 1, options, path), self.cpus, self.folder, env=getattr(program, "environment", None))
+        for each in written:
+            with open(each, "rb") as file:
+                values.frombytes(file.read())
+            os.unlink(each)
+        return files.split(values)
+
+    def compare(self, files, suffix):
+        """Of each algorithm, the error of every output; and which of these are softmaxed."""
+        peer, options = self.peers[suffix]
+        expected = self.outputs(peer, files, options)
+        if expected is None:
+            raise Failed("%s puts out another number of values" % peer.name)
+        found = {name: self.outputs(self.mafat, files, ["--algorithm", name]) for name in BARS}
+        errors = {name: [difference([ours], [theirs]) for ours, theirs in zip(parts, expected)] for name, parts in found.items()}
+        return errors, [is_softmax(values, tensor) for values, tensor in zip(expected, files.outputs)]
+
+    def tell(self, name, picture, files, errors, softmaxed):
+        """A line for the model; one for each output that is too far off, or that is asked for."""
+        bad = []
+        for i, output in enumerate(files.outputs):
+            bars = {algorithm: SOFTMAX_BAR if softmaxed[i] else bar for algorithm, bar in BARS.items()}
+            text = "; ".join("%s %.1e (at most %.0e)" % (algorithm, errors[algorithm][i], bars[algorithm]) for algorithm in BARS)
+            is_bad = any(errors[algorithm][i] > bars[algorithm] for algorithm in BARS)
+            if is_bad or self.is_verbose:
+                bad.append("     %s%s: %s" % ("FAIL " if is_bad else "", output.name, text))
+            self.failed |= is_bad
+        print("%-4s oracle %-44s %-11s %2d output%s  direct %.1e  auto %.1e%s" % (
+            "FAIL" if any("FAIL" in line for line in bad) else "ok", name, picture, len(files.outputs), " " if len(files.outputs) == 1 else "s",
+            max(errors["direct"]), max(errors["auto"]), "  softmaxed" if all(softmaxed) else ""), *bad, sep="\n", flush=True)
+
+    def run_model(self, path):
+        name, suffix = os.path.basename(path), os.path.splitext(path)[1]
+        if suffix not in self.peers:
+            return
+        try:
+            files = ModelFiles(self.folder, path, self.mafat.program)
+            pictures = PICTURES if files.inputs[0].picture() else PICTURES[:1]
+            for picture in pictures:
+                files.feed(picture, self.build, os.path.join(os.path.dirname(os.path.dirname(path)), "samples"))
+                self.tell(name, os.path.basename(picture) if files.inputs[0].picture() else "numbers", files, *self.compare(files, suffix))
+        except Refused as reason:
+            text = str(reason).replace(os.path.dirname(path) + "/", "").replace("run_inference: ", "")
+            left_out = QUANTISED.search(text.replace(name, "", 1))
+            self.failed |= not left_out
+            print("%-4s oracle %s" % ("skip" if left_out else "FAIL", text), flush=True)
+        except (Failed, Unavailable) as reason:
+            self.failed = True
+            print("FAIL oracle %s: %s" % (name, reason), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--verbose", action="store_true", help="every output")
+    parser.add_argument("models", nargs="*", metavar="MODEL")
+    options = parser.parse_args()
+    build = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))
+    models = [os.path.abspath(path) for path in options.models]
+    folder = os.environ.get("MAFAT_MODELS")
+    if not models and not folder:
+        print("skip oracle: MAFAT_MODELS does not name a folder with ONNX and TFLite files")
+        return 0
+    if not all(os.path.exists(path) for path in PICTURES):
+        print("skip oracle: its pictures are missing; apt-get install darknet")
+        return 0
+    models = models or sorted(glob.glob(os.path.join(folder, "onnx", "*.onnx")) + glob.glob(os.path.join(folder, "tflite", "*.tflite")))
+    os.makedirs(os.path.join(build, "peers"), exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="oracle-", dir=os.path.join(build, "peers")) as work:
+        oracle = Oracle(build, work, options.verbose)
+        for model in models:
+            oracle.run_model(model)
+    return 1 if oracle.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+/* A JPEG as the raw floats that a model file's input has: stretched, (value - mean) * scale, for all programs alike.
+ *     picture_floats [--mean X] [--scale X] [--bgr] [--channels-last] PICTURE.jpg WIDTH HEIGHT CHANNELS OUT.raw
+ * Pixels lie channel by channel, or with --channels-last side by side. One channel is the picture's brightness. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+struct wish {
+  float mean, scale;
+  int is_bgr, is_channels_last;
+  const char *picture, *out;
+  int w, h, c;
+};
+
+struct picture {
+  unsigned char *pixels; /* (h, w, c) */
+  int w, h, c;
+};
+
+static void fail(const char *what)
+{
+  fprintf(stderr, "%s\n", what);
+  exit(1);
+}
+
+static struct picture read_jpeg(const char *path, int n_channels)
+{
+  struct jpeg_decompress_struct jpeg;
+  struct jpeg_error_mgr errors;
+  struct picture picture;
+  FILE *file = fopen(path, "rb");
+  if (!file) fail("cannot read the picture");
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&jpeg);
+  jpeg_stdio_src(&jpeg, file);
+  jpeg_read_header(&jpeg, TRUE);
+  jpeg.out_color_space = n_channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_start_decompress(&jpeg);
+  picture = (struct picture){NULL, (int)jpeg.output_width, (int)jpeg.output_height, n_channels};
+  picture.pixels = malloc((size_t)picture.w * (size_t)picture.h * (size_t)n_channels);
+  if (!picture.pixels) fail("no memory");
+  while (jpeg.output_scanline < jpeg.output_height) {
+    JSAMPROW row = picture.pixels + (size_t)jpeg.output_scanline * (size_t)picture.w * (size_t)n_channels;
+    jpeg_read_scanlines(&jpeg, &row, 1);
+  }
+  jpeg_destroy_decompress(&jpeg);
+  fclose(file);
+  return picture;
+}
+
+/* Where pixel i of n lies on an axis of n_from, by its middle: between `at` and the next, `part` of the way. */
+static int place(int i, int n, int n_from, float *part)
+{
+  float at = ((float)i + 0.5f) * (float)n_from / (float)n - 0.5f;
+  at = at < 0 ? 0 : at > (float)(n_from - 1) ? (float)(n_from - 1) : at;
+  *part = at - (float)(int)at;
+  return (int)at;
+}
+
+static float sample(const struct picture *p, const struct wish *wish, int y, int x, int c)
+{
+  float dy, dx, sum = 0;
+  int y0 = place(y, wish->h, p->h, &dy), x0 = place(x, wish->w, p->w, &dx);
+  int channel = wish->is_bgr ? p->c - 1 - c : c;
+  for (int k = 0; k < 4; k++) {
+    int from_y = y0 + (k / 2 && y0 + 1 < p->h), from_x = x0 + (k % 2 && x0 + 1 < p->w);
+    float weight = (k / 2 ? dy : 1 - dy) * (k % 2 ? dx : 1 - dx);
+    sum += weight * (float)p->pixels[((size_t)from_y * (size_t)p->w + (size_t)from_x) * (size_t)p->c + (size_t)channel];
+  }
+  return (sum - wish->mean) * wish->scale;
+}
+
+static void write_floats(const struct wish *wish, const struct picture *picture)
+{
+  int n[3] = {wish->c, wish->h, wish->w}, i[3];
+  FILE *file = fopen(wish->out, "wb");
+  if (wish->is_channels_last) n[0] = wish->h, n[1] = wish->w, n[2] = wish->c;
+  for (i[0] = 0; file && i[0] < n[0]; i[0]++)
+    for (i[1] = 0; i[1] < n[1]; i[1]++)
+      for (i[2] = 0; i[2] < n[2]; i[2]++) {
+        float value = wish->is_channels_last ? sample(picture, wish, i[0], i[1], i[2]) : sample(picture, wish, i[1], i[2], i[0]);
+        if (fwrite(&value, sizeof value, 1, file) != 1) fail("cannot write the floats");
+      }
+  if (!file || fclose(file) != 0) fail("cannot write the floats");
+}
+
+static struct wish read_options(int argc, char **argv)
+{
+  struct wish wish = {.mean = 0, .scale = 1};
+  int i = 1;
+  for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
+    if (strcmp(argv[i], "--bgr") == 0) wish.is_bgr = 1;
+    else if (strcmp(argv[i], "--channels-last") == 0) wish.is_channels_last = 1;
+    else if (strcmp(argv[i], "--mean") == 0 && i + 1 < argc) wish.mean = strtof(argv[++i], NULL);
+    else if (strcmp(argv[i], "--scale") == 0 && i + 1 < argc) wish.scale = strtof(argv[++i], NULL);
+    else fail("expected --mean X, --scale X, --bgr, --channels-last");
+  }
+  if (argc - i != 5) fail("expected PICTURE.jpg WIDTH HEIGHT CHANNELS OUT.raw");
+  wish.picture = argv[i];
+  wish.w = atoi(argv[i + 1]);
+  wish.h = atoi(argv[i + 2]);
+  wish.c = atoi(argv[i + 3]);
+  wish.out = argv[i + 4];
+  if (wish.w < 1 || wish.h < 1 || (wish.c != 1 && wish.c != 3)) fail("expected a size, and 1 or 3 channels");
+  return wish;
+}
+
+int main(int argc, char **argv)
+{
+  struct wish wish = read_options(argc, argv);
+  struct picture picture = read_jpeg(wish.picture, wish.c);
+  write_floats(&wish, &picture);
+  free(picture.pixels);
+  return 0;
+}
