@@ -213,15 +213,21 @@ class OnnxRuntime(Peer):
         self.program = ["node", os.path.join(HERE, "peer_onnxruntime.js")]
         self.environment = {"NODE_PATH": os.path.abspath(modules)}
 
+    @staticmethod
+    def missing_converter():
+        """Why no cfg can be run, or None."""
+        found = subprocess.run([DEBIAN_PYTHON, "-c", "import onnx"], capture_output=True, check=False)
+        return None if found.returncode == 0 else ("python3-onnx, which its models are written with, is missing; "
+                                                   "apt-get install --no-install-recommends python3-onnx")
+
     def model(self, files):
         return [files.onnx]
 
     def prepare(self, files, folder):
         if not files.is_darknet:
             return
-        if subprocess.run([DEBIAN_PYTHON, "-c", "import onnx"], capture_output=True, check=False).returncode != 0:
-            raise Failed("python3-onnx, which its models are written with, is missing; "
-                         "apt-get install --no-install-recommends python3-onnx")
+        if self.missing_converter():
+            raise Failed(self.missing_converter())
         run([DEBIAN_PYTHON, os.path.join(HERE, "write_onnx.py"), files.cfg, files.weights, files.onnx],
             os.sched_getaffinity(0), folder)
 

@@ -38,6 +38,8 @@ def find_program(who, build):
         program = KINDS[who](build)
     except workloads.Unavailable as missing:
         raise Misuse("%s: %s" % (who, missing)) from None
+    if who == "onnxruntime" and program.missing_converter():
+        raise Misuse("%s: %s" % (who, program.missing_converter()))
     if who == "mafat-packed":
         program.packer = os.path.join(build, "pack_weights")
         if not os.access(program.packer, os.X_OK):
