@@ -55,6 +55,18 @@ void mafat_graph_close(struct mafat_graph **graph)
   *graph = NULL;
 }
 
+/* Of layers there are fewer than nodes: the room that was made for more goes back, and is not resident in runs. */
+static int give_back(struct mafat_graph *g)
+{
+  struct mafat_network *n = g->network;
+  struct mafat_layer *layers = realloc(n->layers, (size_t)mafat_network_n_operators(n) * sizeof *layers);
+  if (layers) n->layers = layers;
+  size_t bytes = sizeof *n->constants + (size_t)n->n_layers * sizeof *n->constants->layers;
+  struct mafat_constants *constants = realloc(n->constants, bytes);
+  if (constants) n->constants = constants;
+  return layers && constants ? MAFAT_OK : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+}
+
 int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, int code)
 {
   struct mafat_graph *g = *graph;
@@ -65,6 +77,9 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
   if (code == MAFAT_OK) {
     mafat_network_shorten(g->network, g->n_layers);
     g->network->constants->n_layers = g->n_layers;
+    code = give_back(g);
+  }
+  if (code == MAFAT_OK) {
     *out = g->network;
     g->network = NULL;
   }
