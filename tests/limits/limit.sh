@@ -203,6 +203,13 @@ prepare() {
   command=("${command[0]}" --json --quiet "${command[@]:1}")
 }
 
+# name_output COMMAND...: of a model with several outputs the last one's name and "=" in $output_name, as --dump-output is told
+name_output() {
+  output_name=$("$1" --predict "${@:2}" | python3 -c 'import json, sys
+outputs = json.load(sys.stdin).get("outputs", [])
+print(outputs[-1]["name"] + "=" if len(outputs) > 1 else "")') 2>/dev/null || output_name=
+}
+
 # one KIND LIMIT COMMAND...: one process in a group of its own; what is known of it goes to a folder in $work/runs. Kinds that end
 # in -bits run once and leave the last layer's digest, the others run the picture $repeat times.
 n_done=0
@@ -212,7 +219,7 @@ one() {
   line=("$@")
   if [[ $kind == *-bits ]]; then
     n=1
-    line=("$1" --dump-output "$work/bits" "${@:2}")
+    line=("$1" --dump-output "$output_name$work/bits" "${@:2}")
   else
     while [ $((${#line[@]} - $#)) -lt $((repeat - 1)) ]; do line+=("${!#}"); done
   fi
@@ -281,6 +288,7 @@ mkfifo "$work/bits"
 disk=
 [ -z "$read_bps" ] || disk_of "$work" || cannot "$reason"
 prepare "${ours[@]}"
+name_output "${command[@]}"
 limited=("${command[@]}") unlimited=("${command[@]}")
 has --memory "${command[@]}" || unlimited=("${command[0]}" --memory "$limit" "${command[@]:1}")
 if [ ${#other[@]} -gt 0 ]; then

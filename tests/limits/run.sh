@@ -125,14 +125,15 @@ made() {
   return 1
 }
 
-# prepare: cfg, weights and picture of the taken case in $the_cfg, $kept_weights (Darknet's), $the_weights, $picture,
-# and whether weights are $random; fails with $why
+# prepare: picture of the taken case in $picture, its model in $model and, with kept weights, in $kept_model: cfg and weights, or a
+# file by itself; the weights' files of both in $the_weights and $kept_weights; and whether weights are $random; fails with $why
 prepare() {
-  local source=$cfg stem
+  local source=$cfg
   why='' picture=/usr/share/darknet/data/dog.jpg
   case $cfg in
     MODELS/*)
-      source=${MAFAT_MODELS:-}/${cfg#MODELS/}.cfg
+      source=${MAFAT_MODELS:-}/${cfg#MODELS/}
+      [ "$weights" = own ] || source=$source.cfg
       [ -n "${MAFAT_MODELS:-}" ] || why='MAFAT_MODELS does not name the folder with the trained networks'
       ;;
     */*) picture=$(printf '%s\n' models/shapes/holdout/*.jpg | head -n 1) ;;
@@ -143,6 +144,18 @@ prepare() {
   [ -f "$source" ] || return 1
   why="$picture is missing"
   [ -f "$picture" ] || return 1
+  if [ "$weights" = own ]; then
+    random=no the_weights=$source kept_weights=$source
+    model=("$source") kept_model=("$source")
+    why=
+  else
+    prepare_darknet "$source"
+  fi
+}
+
+# prepare_darknet CFG: copies of the size that the case has, and weights, which are made where they are not there.
+prepare_darknet() {
+  local source=$1 stem the_cfg
   random=yes
   [ ! -f "${source%.cfg}.weights" ] || random=no
   stem=$cache/$(basename "$source" .cfg)
@@ -169,6 +182,7 @@ prepare() {
     fi
   fi
   [ "$weights" != packed ] || the_weights=$stem.packed
+  model=("$the_cfg" "$the_weights") kept_model=("$the_cfg" "$kept_weights")
   why=
 }
 
@@ -181,7 +195,7 @@ compose() {
   words=(--limit "$limit_bytes" --repeat "$repeat" --time "$time" --no-copy "$the_weights")
   command=(-- "$build/run_inference" "${options[@]}" --algorithm "$algorithm")
   [ "$plan" = - ] || command+=(--plan "$plan")
-  command+=("$the_cfg" "$the_weights" "$picture")
+  command+=("${model[@]}" "$picture")
   [ "$against" != - ] || return 0
   words+=(--no-copy "$kept_weights")
   [ "$bar" = - ] || words+=(--bar "$bar")
@@ -191,11 +205,11 @@ compose() {
     words+=(--against-limit "$limit_bytes" --no-copy "$other")
     command+=(--algorithm "$algorithm")
     [ "$plan" = - ] || command+=(--plan "$plan")
-    command+=("$the_cfg" "$other" "$picture")
+    command+=("${kept_model[0]}" "$other" "$picture")
   else
     command+=(--algorithm direct)
     [ "$against" = auto ] || command+=(--plan "$against")
-    command+=("$the_cfg" "$kept_weights" "$picture")
+    command+=("${kept_model[@]}" "$picture")
   fi
 }
 

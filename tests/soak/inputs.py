@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Made inputs: a picture as PNG and as PPM, floats for a network.
 
-inputs.py FOLDER MODEL.cfg    writes picture.png, picture.ppm and MODEL.raw there, where they are not yet"""
+inputs.py FOLDER MODEL    writes picture.png, picture.ppm and MODEL.raw there, where they are not yet"""
 
 import array
+import json
+import math
 import os
 import random
 import re
 import struct
+import subprocess
 import sys
 import zlib
 
+BUILD = os.environ.get("BUILD", "build")
 WIDTH, HEIGHT = 768, 576   # as of the usual JPEG
 
 
@@ -36,13 +40,20 @@ def ppm():
     return b"P6\n%d %d\n255\n" % (WIDTH, HEIGHT) + b"".join(rows())
 
 
-def floats(cfg):
-    with open(cfg, encoding="utf-8") as file:
+def input_sizes(model):
+    """Of its input's dimensions."""
+    if not model.endswith(".cfg"):
+        told = subprocess.run([BUILD + "/run_inference", "--predict", "--json", model], stdout=subprocess.PIPE, check=True).stdout
+        return json.loads(told)["inputs"][0]["dims"]
+    with open(model, encoding="utf-8") as file:
         words = file.read()   # the network's own come first
-    sizes = [int(re.search(r"^%s *= *(\d+)" % key, words, re.M).group(1)) for key in ("channels", "height", "width")]
+    return [int(re.search(r"^%s *= *(\d+)" % key, words, re.M).group(1)) for key in ("channels", "height", "width")]
+
+
+def floats(model):
     draw = random.Random(2)
     some = array.array("f", (draw.random() for _ in range(4093)))
-    n = sizes[0] * sizes[1] * sizes[2]
+    n = math.prod(input_sizes(model))
     return (some * (n // len(some) + 1))[:n].tobytes()
 
 
@@ -62,8 +73,8 @@ def ppm_in(folder):
     return made(folder + "/picture.ppm", ppm)
 
 
-def floats_in(folder, cfg):
-    return made("%s/%s.raw" % (folder, os.path.splitext(os.path.basename(cfg))[0]), lambda: floats(cfg))
+def floats_in(folder, model):
+    return made("%s/%s.raw" % (folder, os.path.splitext(os.path.basename(model))[0]), lambda: floats(model))
 
 
 if __name__ == "__main__":

@@ -72,8 +72,9 @@ def stop(number, _):
 def start(command, out, err, given):
     process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.PIPE if given else subprocess.DEVNULL)
     if given:
-        process.stdin.write(given)
-        process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):   # it may have ended before it read the list
+            process.stdin.write(given)
+            process.stdin.close()
     return process
 
 

@@ -23,7 +23,8 @@ class Case:
     """A line of cases.txt."""
 
     def __init__(self, line):
-        self.name, self.cfg, _, self.layers, _, _, self.plan, self.mib, self.goal = line.split()[:9]
+        self.name, self.cfg, _, self.layers, weights, _, self.plan, self.mib, self.goal = line.split()[:9]
+        self.n_files = 1 if weights == "own" else 2   # of the model
         self.words, self.why = None, None
 
     def chance(self):
@@ -70,7 +71,8 @@ class Work:
         self.kind = kind
         words = without([os.path.join(ROOT, word) if os.path.exists(os.path.join(ROOT, word)) else word for word in case.words],
                         "--best-effort", 0)
-        options, self.files, picture = words[:-3], words[-3:-1], words[-1]
+        picture = words.pop()
+        options, self.files = words[:-case.n_files], words[-case.n_files:]
         if plan != "given":
             options = without(options, "--plan", 1)
         self.memory = {"given": AMPLE, "kept": AMPLE, "least": None, "searched": case.mib + "M"}[plan]
