@@ -53,10 +53,11 @@ class ModelFiles:
     """A model and what is fed to it, in a folder of their own."""
 
     is_darknet = False
-    made = ()    # by programs that need another format
 
     def __init__(self, folder, model, run_inference):
         self.folder, self.model, self.onnx, self.tflite = folder, model, model, model
+        self.param, self.bin = model + ".param", model + ".bin"
+        self.made = (self.param, self.bin)    # by ncnn's converter
         self.raw = os.path.join(folder, "input.raw")
         asked = subprocess.run([run_inference, "--predict", "--json", "--quiet", model], capture_output=True, text=True, check=False)
         if asked.returncode not in (0, 3):   # 3: it does not fit, and is told all the same

@@ -1,12 +1,16 @@
 /* ncnn as a peer, by its C API: a PPM is read, brought to the network's size by ncnn's own function and run, up to
- * where the heads begin. ncnn's options are its defaults, but everything is computed and kept as float32. MODEL.cfg is
+ * where the heads begin; or raw floats as the model's input has them. ncnn's options are its defaults, but everything is computed and kept as float32. MODEL.cfg is
  * its .param, MODEL.weights its .bin, as write_ncnn.py writes them. Beside the options of peer.h
- *     --threads N    1 by default */
+ *     --threads N    1 by default
+ *     --output NAME  of a model whose input is raw: what it puts out, once for each, in order */
 #include "peer.h"
 
 #include <ncnn/c_api.h>
 
-static int n_threads = 1;
+enum { MOST_OUTPUTS = 16 };
+
+static int n_threads = 1, n_names;
+static const char *names[MOST_OUTPUTS];
 
 /* Takes this program's own option out of the command line. */
 static int take_options(int argc, char **argv)
@@ -16,6 +20,8 @@ static int take_options(int argc, char **argv)
     if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc) {
       n_threads = atoi(argv[++i]);
       if (n_threads < 1) peer_fail("--threads expects a number from 1");
+    } else if (strcmp(argv[i], "--output") == 0 && i + 1 < argc && n_names < MOST_OUTPUTS) {
+      names[n_names++] = argv[++i];
     } else {
       argv[n++] = argv[i];
     }
@@ -48,19 +54,21 @@ static int parameter(const char *line, const char *key)
   return found ? atoi(found + strlen(key)) : 0;
 }
 
+struct size {
+  int w, h, c;
+};
+
 /* The network's input as the line of a .param has it: the API does not tell. */
-static void read_input_size(const char *param, int *w, int *h)
+static struct size read_input_size(const char *param)
 {
   char line[512];
+  struct size size = {0, 0, 0};
   FILE *file = fopen(param, "r");
-  *w = *h = 0;
-  while (file && fgets(line, sizeof line, file)) {
-    if (strncmp(line, "Input ", 6) != 0) continue;
-    *w = parameter(line, " 0=");
-    *h = parameter(line, " 1=");
-  }
+  while (file && fgets(line, sizeof line, file))
+    if (strncmp(line, "Input ", 6) == 0) size = (struct size){parameter(line, " 0="), parameter(line, " 1="), parameter(line, " 2=")};
   if (file) fclose(file);
-  if (*w < 1 || *h < 1) peer_fail("the .param does not tell the input's size");
+  if (size.w < 1 || size.h < 1 || size.c < 1) peer_fail("the .param does not tell the input's size");
+  return size;
 }
 
 static ncnn_net_t load(const struct peer *p)
@@ -78,45 +86,72 @@ static ncnn_net_t load(const struct peer *p)
   return net;
 }
 
-static ncnn_mat_t read_input(const struct peer *p, int w, int h)
+static ncnn_mat_t read_pixels(const struct peer *p, struct size size)
 {
   static const float none[3] = {0, 0, 0}, to_one[3] = {1 / 255.f, 1 / 255.f, 1 / 255.f};
   struct picture picture = read_ppm(p->picture);
   ncnn_mat_t input = ncnn_mat_from_pixels_resize(picture.pixels, NCNN_MAT_PIXEL_RGB, picture.w, picture.h,
-                                                 3 * picture.w, w, h, NULL);
+                                                 3 * picture.w, size.w, size.h, NULL);
   ncnn_mat_substract_mean_normalize(input, none, to_one);
   free(picture.pixels);
   return input;
 }
 
-/* Channels of a map are padded in memory. */
-static void dump(const struct peer *p, ncnn_mat_t output)
+static ncnn_mat_t read_floats(const struct peer *p, struct size size)
 {
-  size_t plane = (size_t)ncnn_mat_get_w(output) * (size_t)ncnn_mat_get_h(output);
-  size_t n_channels = (size_t)ncnn_mat_get_c(output);
-  float *values = malloc(n_channels * plane * sizeof *values);
-  if (!values || ncnn_mat_get_elempack(output) != 1) peer_fail("ncnn's output is no map of single channels");
-  for (size_t c = 0; c < n_channels; c++)
-    memcpy(values + c * plane, ncnn_mat_get_channel_data(output, (int)c), plane * sizeof *values);
-  peer_dump(p, values, n_channels * plane);
-  free(values);
+  ncnn_mat_t input = ncnn_mat_create_3d(size.w, size.h, size.c, NULL);
+  size_t plane = (size_t)size.w * (size_t)size.h;
+  FILE *file = fopen(p->picture, "rb");
+  for (int c = 0; c < size.c; c++)
+    if (!file || fread(ncnn_mat_get_channel_data(input, c), sizeof(float), plane, file) != plane) peer_fail("the input's file ends too early");
+  fclose(file);
+  return input;
 }
 
-/* The outputs are what no layer reads, in the order of the layers. */
-static void run(struct peer *p, ncnn_net_t net, int w, int h, int is_last)
+static int is_raw(const struct peer *p)
 {
-  int n_outputs = ncnn_net_get_output_count(net);
+  size_t n = strlen(p->picture);
+  return n > 4 && strcmp(p->picture + n - 4, ".raw") == 0;
+}
+
+/* Channels of a map are padded in memory. */
+static void dump(FILE *file, ncnn_mat_t output)
+{
+  size_t dims = (size_t)ncnn_mat_get_dims(output), plane = (size_t)ncnn_mat_get_w(output);
+  if (dims > 1) plane *= (size_t)ncnn_mat_get_h(output);
+  if (!file || dims > 3 || ncnn_mat_get_elempack(output) != 1) peer_fail("ncnn's output is no map of single channels");
+  for (int c = 0; c < (dims > 2 ? ncnn_mat_get_c(output) : 1); c++)
+    if (fwrite(ncnn_mat_get_channel_data(output, c), sizeof(float), plane, file) != plane) peer_fail("cannot write --dump");
+}
+
+/* The last output of a picture, all that are named of raw floats. */
+static void dump_outputs(const struct peer *p, const ncnn_mat_t *outputs, int n)
+{
+  FILE *file = fopen(p->dump, "wb");
+  for (int i = n_names ? 0 : n - 1; i < n; i++) dump(file, outputs[i]);
+  if (fclose(file) != 0) peer_fail("cannot write --dump");
+}
+
+static int extract(ncnn_extractor_t extractor, ncnn_net_t net, int i, ncnn_mat_t *output)
+{
+  return n_names ? ncnn_extractor_extract(extractor, names[i], output) :
+                   ncnn_extractor_extract_index(extractor, ncnn_net_get_output_index(net, i), output);
+}
+
+/* The outputs are what is named, or what no layer reads, in the order of the layers. */
+static void run(struct peer *p, ncnn_net_t net, struct size size, int is_last)
+{
+  int n_outputs = n_names ? n_names : ncnn_net_get_output_count(net);
   double before = peer_now_ms(), between;
-  ncnn_mat_t input = read_input(p, w, h), outputs[16];
-  if (n_outputs < 1 || n_outputs > 16) peer_fail("expected 1 to 16 outputs");
+  ncnn_mat_t input = is_raw(p) ? read_floats(p, size) : read_pixels(p, size), outputs[MOST_OUTPUTS];
+  if (n_outputs < 1 || n_outputs > MOST_OUTPUTS) peer_fail("expected 1 to 16 outputs");
   between = peer_now_ms();
   ncnn_extractor_t extractor = ncnn_extractor_create(net);
   int code = ncnn_extractor_input_index(extractor, ncnn_net_get_input_index(net, 0), input);
-  for (int i = 0; i < n_outputs && code == 0; i++)
-    code = ncnn_extractor_extract_index(extractor, ncnn_net_get_output_index(net, i), &outputs[i]);
+  for (int i = 0; i < n_outputs && code == 0; i++) code = extract(extractor, net, i, &outputs[i]);
   if (code != 0) peer_fail("ncnn fails");
   peer_add_run(p, before, between);
-  if (p->dump && is_last) dump(p, outputs[n_outputs - 1]);
+  if (p->dump && is_last) dump_outputs(p, outputs, n_outputs);
   for (int i = 0; i < n_outputs; i++) ncnn_mat_destroy(outputs[i]);
   ncnn_extractor_destroy(extractor);
   ncnn_mat_destroy(input);
@@ -128,12 +163,11 @@ int main(int argc, char **argv)
   peer_begin(&p, take_options(argc, argv), argv);
   p.version = ncnn_version();
   if (!p.idle) {
-    int w, h;
     double before = peer_now_ms();
-    read_input_size(p.cfg, &w, &h);
+    struct size size = read_input_size(p.cfg);
     ncnn_net_t net = load(&p);
     p.load_ms = peer_now_ms() - before;
-    for (int i = 0; i < p.repeat; i++) run(&p, net, w, h, i == p.repeat - 1);
+    for (int i = 0; i < p.repeat; i++) run(&p, net, size, i == p.repeat - 1);
   }
   peer_report(&p); /* while the network is in memory */
   return 0;

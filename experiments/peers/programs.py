@@ -18,6 +18,7 @@ from workloads import Unavailable
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEBIAN_PYTHON = "/usr/bin/python3"   # python3-onnx is Debian's; another python3 may come first in PATH
 TIMEOUT_SECONDS = 1800
+ONNX2NCNN = "onnx2ncnn"   # of ncnn's tools; is built where there is protobuf
 
 
 class Failed(Exception):
@@ -130,7 +131,8 @@ class Peer:
 
     environment = None
     tolerance = 1e-4   # of the largest value
-    reads = ("cfg",)   # formats of models
+    may_read = reads = ("cfg",)   # formats of models; what is missing may make them fewer
+    converts = False   # reads no format of ours, but what is made of it
     picture, takes_threads = "jpg", False   # of networks of a cfg
     settings = {"1 thread": []}             # where it takes no threads
     hint = "experiments/peers/install.sh"
@@ -201,7 +203,7 @@ class OnnxRuntime(Peer):
     """onnxruntime by its package for node."""
 
     name = "onnxruntime"
-    reads = ("cfg", "onnx")
+    may_read = reads = ("cfg", "onnx")
     picture, takes_threads = "ppm", True
 
     def __init__(self, build):
@@ -236,7 +238,8 @@ class TFLite(Peer):
     """TFLite's C library out of a package for node; with its own kernels, and with its XNNPACK delegate's."""
 
     name = "TFLite"
-    reads, picture = ("tflite",), "raw"
+    may_read = reads = ("tflite",)
+    picture = "raw"
     settings = {"own kernels": [], "XNNPACK": ["--xnnpack"]}
     folders = {"x86_64": "linux_amd64", "aarch64": "linux_arm64"}
 
@@ -258,6 +261,7 @@ class Ncnn(Peer):
     """ncnn, of an installed tree; its models are converted by the tree's own tools."""
 
     name = "ncnn"
+    may_read, converts = ("cfg", "onnx"), True
     picture, takes_threads = "ppm", True
     hint = "experiments/peers/README.md says how it is installed"
     libraries = ("lib", "lib64", os.path.join("lib", "%s-linux-gnu" % platform.machine()))
@@ -270,6 +274,8 @@ class Ncnn(Peer):
             self.find(self.tools, tool)
         with open(header, encoding="utf-8") as file:
             self.built_with = set(re.findall(r"(?m)^#define NCNN_(\w+) 1$", file.read()))
+        if os.access(os.path.join(self.tools, ONNX2NCNN), os.X_OK):
+            self.reads = ("cfg", "onnx")
         self.level = self.find_level()
         self.name = "ncnn, %s" % self.level
         kind = self.level + ("_layers" if self.tells_layers() else "")
@@ -304,7 +310,24 @@ class Ncnn(Peer):
     def model(self, files):
         return [files.param, files.bin]
 
+    def command(self, files, picture, repeat, options=(), dump=None):
+        named = [] if files.is_darknet else [word for output in files.outputs for word in ("--output", output.name)]
+        return super().command(files, picture, repeat, [*options, *named], dump)
+
+    def convert(self, files, folder):
+        """An ONNX file. Its converter does not tell the input's size, which ncnn takes other algorithms for."""
+        dims, cpus = files.inputs[0].dims, os.sched_getaffinity(0)
+        run([os.path.join(self.tools, ONNX2NCNN), files.onnx, files.param, files.bin], cpus, folder)
+        size = dict(enumerate(reversed(dims[1:]))) if len(dims) == 4 else {0: dims[-1]}
+        with open(files.param, encoding="utf-8") as file:
+            text = file.read()
+        with open(files.param, "w", encoding="utf-8") as file:
+            file.write(re.sub(r"(?m)^(Input .*?)$", lambda line: line[1] + "".join(" %d=%d" % each for each in size.items()), text))
+        run([os.path.join(self.tools, "ncnnoptimize"), files.param, files.bin, files.param, files.bin, "0"], cpus, folder)
+
     def prepare(self, files, folder):
+        if not files.is_darknet:
+            return self.convert(files, folder)
         run([sys.executable, os.path.join(HERE, "write_ncnn.py"), self.tools, files.cfg, files.weights, files.param,
              files.bin], os.sched_getaffinity(0), folder)
 

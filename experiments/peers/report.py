@@ -137,9 +137,9 @@ def model_rows(rows):
 
 
 def model_time_lines(workload, rows):
-    """One line for each peer that reads the file."""
+    """One line for each peer; the best is of those that read the file as it is."""
     ours, peers = model_rows(rows)
-    best = min(peers, key=lambda row: row.median("warm_ms")) if peers else None
+    best = min((row for row in peers if not row.program.converts), key=lambda row: row.median("warm_ms"), default=None)
     for row in peers if ours else []:
         yield [workload.title, number(ours.median("warm_ms"), 2), row.name + (", " + row.setting if len(peers) > 1 else ""),
                number(row.median("warm_ms"), 2), number(paired_ratio(ours, row), 2) + (" (best)" if row is best else ""),

@@ -117,7 +117,7 @@ class Bench:
         kinds = [(programs.Darknet,), (programs.OpenCV,), (programs.OnnxRuntime,), (programs.TFLite,)]
         formats = {workload.format for workload in self.options.workloads}
         for kind, *where in kinds + [(programs.Ncnn, tree) for tree in trees]:
-            if not formats & set(kind.reads):
+            if not formats & set(kind.may_read):
                 continue
             self.progress("building " + kind.name)
             try:
@@ -204,6 +204,8 @@ class Bench:
         for peer in self.peers:
             if workload.format in peer.reads:
                 rows += self.peer_rows(peer, workload)
+            elif workload.format == "onnx" and isinstance(peer, programs.Ncnn):
+                self.note("%s: its tree has no bin/%s: ONNX files are left out" % (peer.name, programs.ONNX2NCNN))
         for row in rows:
             slow = isinstance(row.program, programs.Darknet)
             row.repeat = 2 if self.options.quick or slow else workload.repeat
