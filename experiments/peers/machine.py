@@ -51,3 +51,10 @@ def drop_from_page_cache(paths):
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(fd)
+
+
+def read_into_page_cache(paths):
+    for path in paths:
+        with open(path, "rb") as file:
+            while file.read(1 << 20):
+                pass

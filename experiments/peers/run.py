@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True   # nothing but results is written into the tree
 
 import programs
 import report
-from machine import ROOT, describe_machine, drop_from_page_cache, find_levels
+from machine import ROOT, describe_machine, drop_from_page_cache, find_levels, read_into_page_cache
 from model_works import MODEL_WORKLOADS
 from programs import Failed
 from workloads import WORKLOADS, Unavailable
@@ -288,6 +288,7 @@ class Bench:
     def measure(self, row, files):
         environment = getattr(row.program, "environment", None)
         picture = getattr(files, row.picture)
+        read_into_page_cache(row.program.files(files, picture))
         command = row.program.command(files, picture, row.repeat, row.options)
         process = programs.run(command, row.cpus, self.folder, env=environment)
         answer = json.loads(process.output)

@@ -258,6 +258,7 @@ static int choose_method(struct mafat_reads *r, enum mafat_reads_method wanted, 
 {
   static const struct mafat_reads_how *const methods[] = {
       [MAFAT_READS_URING] = &mafat_reads_uring, [MAFAT_READS_AIO] = &mafat_reads_aio, [MAFAT_READS_THREAD] = &mafat_reads_thread};
+  if (r->files->cached) return try_method(r, &mafat_reads_now, probe, d);
   if (wanted != MAFAT_READS_AUTO) return try_method(r, methods[wanted], probe, d);
   const enum mafat_reads_method second = r->files->direct ? MAFAT_READS_AIO : MAFAT_READS_THREAD;
   const enum mafat_reads_method third = r->files->direct ? MAFAT_READS_THREAD : MAFAT_READS_AIO;

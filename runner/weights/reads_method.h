@@ -22,6 +22,6 @@ struct mafat_reads_how {
   int (*next)(void *ring, unsigned *slot, ssize_t *result);
 };
 
-extern const struct mafat_reads_how mafat_reads_uring, mafat_reads_aio, mafat_reads_thread;
+extern const struct mafat_reads_how mafat_reads_uring, mafat_reads_aio, mafat_reads_thread, mafat_reads_now;
 
 #endif

@@ -190,6 +190,7 @@ static void run_refused(const struct refusals *refusals, void (*body)(const void
 struct way {
   const struct file *file;
   enum mafat_reads_method method;
+  bool cached; /* instead, as a file that lies in the page cache is read */
 };
 
 enum { N_METHODS = 3, N_WAYS = 2 * N_METHODS };
@@ -249,11 +250,21 @@ static void tick(int microseconds)
   setitimer(ITIMER_REAL, &every, NULL);
 }
 
+static struct mafat_reads *open_cached(const struct file *f)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_reads *r = NULL;
+  ck_assert_msg(mafat_reads_open_cached(&r, f->path, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_str_eq(mafat_reads_method_name(r), "read");
+  ck_assert(!mafat_reads_direct(r));
+  return r;
+}
+
 /* All slots are kept busy, and waited for in any order. */
 static void read_at_random(const void *argument)
 {
   const struct way *w = argument;
-  struct mafat_reads *r = open_reads(w->file, w->method);
+  struct mafat_reads *r = w->cached ? open_cached(w->file) : open_reads(w->file, w->method);
   char *memory = map_memory((size_t)MAFAT_READS_DEPTH * MOST_READ);
   struct request requests[MAFAT_READS_DEPTH] = {{0}};
   struct test_rng rng = test_rng(17);
@@ -279,6 +290,26 @@ START_TEST(random_ranges_have_the_bytes_of_the_file)
 {
   struct file f = make_file("/var/tmp", FILE_BYTES);
   run_way(_i, &f, read_at_random);
+  remove_file(&f);
+}
+END_TEST
+
+static void read_whole(const struct file *f)
+{
+  char *bytes = malloc(f->bytes);
+  int fd = open(f->path, O_RDONLY);
+  ck_assert(bytes && fd >= 0 && read(fd, bytes, f->bytes) == (ssize_t)f->bytes);
+  close(fd);
+  free(bytes);
+}
+
+START_TEST(a_file_in_the_page_cache_is_read_from_there_and_stays)
+{
+  struct file f = make_file("/var/tmp", FILE_BYTES);
+  const struct way way = {.file = &f, .cached = true};
+  read_whole(&f);
+  read_at_random(&way);
+  ck_assert_uint_eq(cached_pages(&f), (f.bytes + PAGE - 1) / PAGE);
   remove_file(&f);
 }
 END_TEST
@@ -691,6 +722,7 @@ Suite *reads_suite(void)
   TCase *ways = tcase_create("ways");
   tcase_set_timeout(ways, 60);
   tcase_add_loop_test(ways, random_ranges_have_the_bytes_of_the_file, 0, N_WAYS);
+  tcase_add_test(ways, a_file_in_the_page_cache_is_read_from_there_and_stays);
   tcase_add_loop_test(ways, a_file_in_memory_is_read_too, 0, N_WAYS);
   tcase_add_loop_test(ways, a_range_may_go_past_the_end, 0, N_WAYS);
   tcase_add_loop_test(ways, positions_have_more_than_32_bits, 0, N_WAYS);
