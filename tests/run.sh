@@ -22,6 +22,7 @@ test,full        cpu    tests/cli/darknet_bridge.sh
 test,full        cpu    tests/cli/darknet_patch.sh
 test,full        swap   tests/limits/run.sh --sample
 test,full        swap   tests/soak/soak.py --sample
+test,full        swap   tests/limits/least.py --runs 3
 test,full        swap   tests/cli/timeline.sh
 test,full        swap   tests/cli/darknet_group.sh
 test,full        cpu    tests/valgrind.sh
