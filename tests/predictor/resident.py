@@ -2,13 +2,14 @@
 """Is what was predicted to be resident what was measured? Runs networks, plans, budgets and pictures, and compares.
 
 Never below, at most 2 % and 256 KiB above. Without --whole a sample of small networks. Weights are made, random ones, for one
-network at a time; BUILD names the build folder, MAFAT_MODELS the folder with the trained Yolo-Fastest. Exit status 0: all within
-the bar."""
+network at a time; BUILD names the build folder, MAFAT_MODELS the folder with the trained Yolo-Fastest and with ONNX and TFLite files.
+Exit status 0: all within the bar."""
 
 import argparse
 import csv
 import glob
 import json
+import math
 import os
 import random
 import re
@@ -24,6 +25,8 @@ CFGS = "/usr/share/darknet/cfg"
 DOG = "/usr/share/darknet/data/dog.jpg"
 SLACK_BYTES, SLACK_SHARE = 256 << 10, 0.02   # above what is measured, at most; never below
 SAMPLE = ["cifar", "tiny", "yolov3-tiny"]
+MODELS = ["onnx/yolox_nano.onnx", "onnx/FastestDet.onnx", "onnx/ultraface_RFB-320.onnx", "onnx/yunet_n_320_320.onnx",
+          "tflite/mobilenet_v1_0.25_128_float.tflite", "tflite/vww_96_float.tflite"]   # of the sample
 RUNS_OF_A_CFG, RUNS_OF_OURS = 4, 20
 
 
@@ -71,7 +74,10 @@ class Network:
         self.weights = {"darknet": weights or os.path.join(folder, "weights"), "packed": os.path.join(folder, "packed")}
         if not weights:
             subprocess.run([BUILD + "/make_weights", "--quiet", cfg, self.weights["darknet"]], check=True)
-        pictures = os.path.join(folder, "picture.")
+        self.make_pictures(rng)
+
+    def make_pictures(self, rng):
+        pictures = os.path.join(self.folder, "picture.")
         write_ppm(pictures + "ppm", 500, 375, rng)
         write_png(pictures + "png", 500, 375, rng)
         h, w, c = self.shape
@@ -91,8 +97,33 @@ class Network:
                 return self.weights["darknet"]
         return self.weights[kind]
 
+    def files(self, kind):
+        return [self.cfg, self.weights_of(kind)]
+
     def close(self):
         shutil.rmtree(self.folder)
+
+
+class Model(Network):
+    """An ONNX or TFLite file, which brings its weights."""
+
+    def __init__(self, path, folder, rng):
+        self.path, self.folder, self.name = path, folder, os.path.basename(path)
+        told = predicted(path)
+        self.n_layers = told["network"]["layers"]
+        dims = told["inputs"][0]["dims"]
+        sizes = dims[1:] if len(dims) == 4 else [1, 1, math.prod(dims)]
+        self.shape = (sizes[0], sizes[1], sizes[2]) if sizes[2] in (1, 3) else (sizes[1], sizes[2], sizes[0])
+        self.make_pictures(rng)
+
+    def files(self, kind):
+        return [self.path]
+
+
+def predicted(path):
+    """What --predict tells of a model, or None where it is not run."""
+    done = subprocess.run([BUILD + "/run_inference", "--predict", "--json", "--quiet", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return json.loads(done.stdout) if done.returncode in (0, 3) else None
 
 
 def run(network, options, kind, picture):
@@ -102,7 +133,7 @@ def run(network, options, kind, picture):
         words += ["--repeat", "3"]
     path = network.pictures[picture]
     words += ["--input", path] if picture == "raw" else []
-    words += [network.cfg, network.weights_of(kind)] + ([] if picture == "raw" else [path])
+    words += network.files(kind) + ([] if picture == "raw" else [path])
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     lines = done.stdout.decode(errors="replace").splitlines()
     answer = json.loads(lines[-1]) if lines else {}
@@ -148,9 +179,17 @@ def draws(network, n, rng):
             yield "unlimited", options, kind, picture
 
 
+def model_files(folder, whole):
+    found = sorted(glob.glob(folder + "/onnx/*.onnx") + glob.glob(folder + "/tflite/*.tflite"))
+    return [path for path in found if whole or any(path.endswith("/" + name) for name in MODELS)]
+
+
 def networks(whole, only):
     """(cfg, weights or None)"""
     models = os.environ.get("MAFAT_MODELS", "")
+    for path in model_files(models, whole) if models else ():
+        if not only or only in path:
+            yield path, None, RUNS_OF_OURS if whole else 6
     ours = [("models/shapes/shapes.cfg", "models/shapes/shapes.weights")]
     ours += [(cfg, cfg[:-4] + ".weights") for cfg in sorted(glob.glob(os.path.join(models, "*.cfg"))) if models]
     for cfg, weights in ours:
@@ -164,6 +203,8 @@ def networks(whole, only):
 
 def runnable(cfg):
     """A cfg that is refused by name and line has nothing to predict."""
+    if not cfg.endswith(".cfg"):
+        return predicted(cfg) is not None
     done = subprocess.run([BUILD + "/run_inference", "--json", "--quiet", cfg, "/dev/null", DOG], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, cwd=os.getcwd())
     return b".cfg:" not in done.stderr + done.stdout
@@ -178,7 +219,8 @@ def judge(answer):
 
 
 def try_network(cfg, weights, n, folder, rng, rows):
-    network = Network(cfg, weights, tempfile.mkdtemp(dir=folder), rng)
+    own = tempfile.mkdtemp(dir=folder)
+    network = Network(cfg, weights, own, rng) if cfg.endswith(".cfg") else Model(cfg, own, rng)
     done = tries = 0
     while done < n and tries < 4 * n:
         for what, options, kind, picture in draws(network, n - done, rng):
