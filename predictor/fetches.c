@@ -378,12 +378,27 @@ static size_t reads_in_ring(const struct mafat_plan *plan)
   return (size_t)reads;
 }
 
+/* Windows of as many fetches as can be under way at a time: small ones fill no ring. */
+struct under_way {
+  size_t windows[MAFAT_READS_DEPTH], bytes, most_bytes;
+  unsigned n;
+};
+
+static void add_under_way(struct under_way *u, size_t window)
+{
+  size_t *oldest = &u->windows[u->n++ % MAFAT_READS_DEPTH];
+  u->bytes += window - *oldest;
+  *oldest = window;
+  u->most_bytes = most(u->most_bytes, u->bytes);
+}
+
 int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *plan,
                        struct mafat_fetch_sizes *sizes)
 {
   struct mafat_fetches *f;
   struct mafat_fetch fetch;
   size_t largest = 0, slices = 0, all = 0; /* slices: of the step, which needs them together */
+  struct under_way under_way = {.n = 0};
   long long step = -1;
   *sizes = (struct mafat_fetch_sizes){0};
   int code = mafat_fetches_open(&f, n, plan, NULL);
@@ -396,13 +411,15 @@ int mafat_fetches_size(const struct mafat_network *n, const struct mafat_plan *p
     if (__builtin_add_overflow(sizes->bytes_read, bytes, &sizes->bytes_read)) code = MAFAT_ELIMIT;
     if (__builtin_add_overflow(all, window, &all)) all = SIZE_MAX;
     largest = most(largest, slices);
+    add_under_way(&under_way, window);
     step = fetch.step;
     size_packing(f, sizes);
   }
   /* Two of the largest, so that one is read while the other is used; more of small ones. */
   size_t usual = largest < mafat_fetch_window(MAFAT_FETCH_BYTES) ? largest : mafat_fetch_window(MAFAT_FETCH_BYTES);
   if (__builtin_mul_overflow(largest, (size_t)2, &sizes->ring_bytes)) code = MAFAT_ELIMIT;
-  sizes->ring_bytes = most(sizes->ring_bytes, usual * reads_in_ring(plan));
+  size_t wanted = usual * reads_in_ring(plan);
+  sizes->ring_bytes = most(sizes->ring_bytes, wanted < under_way.most_bytes ? wanted : under_way.most_bytes);
   /* The filters of the next panel, while this one is used; each read has its window. */
   size_t ahead = sizes->panel_bytes ? mafat_fetch_window(sizes->panel_bytes) + 8 * MAFAT_FETCH_ALIGNMENT : 0;
   sizes->ring_bytes = most(sizes->ring_bytes, ahead);
