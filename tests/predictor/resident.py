@@ -60,6 +60,8 @@ def write_floats(path, n):
 class Network:
     """A cfg, its weights of both kinds where they are wanted, and pictures for it, in a folder of their own."""
 
+    repeats = 3   # of two threads: often enough that both find work
+
     def __init__(self, cfg, weights, folder, rng):
         self.cfg, self.folder = cfg, folder
         self.name = os.path.basename(cfg)[:-4]
@@ -111,6 +113,7 @@ class Model(Network):
         self.path, self.folder, self.name = path, folder, os.path.basename(path)
         told = predicted(path)
         self.n_layers = told["network"]["layers"]
+        self.repeats = max(3, 3 * 10**9 // max(told["macs"], 10**7))
         dims = told["inputs"][0]["dims"]
         sizes = dims[1:] if len(dims) == 4 else [1, 1, math.prod(dims)]
         self.shape = (sizes[0], sizes[1], sizes[2]) if sizes[2] in (1, 3) else (sizes[1], sizes[2], sizes[0])
@@ -129,8 +132,8 @@ def predicted(path):
 def run(network, options, kind, picture):
     """The run's JSON, or None, and the exit status."""
     words = [BUILD + "/run_inference", "--json", "--thresh", "0.9"] + options
-    if "2" in options[1:2]:  # often enough that both threads find work
-        words += ["--repeat", "3"]
+    if "2" in options[1:2]:
+        words += ["--repeat", str(network.repeats)]
     path = network.pictures[picture]
     words += ["--input", path] if picture == "raw" else []
     words += network.files(kind) + ([] if picture == "raw" else [path])
