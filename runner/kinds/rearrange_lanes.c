@@ -3,6 +3,7 @@
 #include "runner/kinds/rearrange.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Lanes of a block, and what is added to where the first is read; each further one is read a step farther on. */
 struct group {
@@ -98,22 +99,50 @@ static struct square square_of(const struct lanes *l, const struct group *g, int
   return s;
 }
 
-static inline void copy(const struct square *s, float *to, ptrdiff_t to_column, int columns, int lanes)
+static inline void copy(const struct square *s, float *to, ptrdiff_t to_column, int columns, ptrdiff_t apart, int lanes)
 {
   const float *from = s->from;
   to += s->lane;
   for (int i = 0; i < columns; i++, from += s->column, to += to_column)
-    for (int k = 0; k < lanes; k++) to[k] = from[k * s->apart];
+    for (int k = 0; k < lanes; k++) to[k] = from[k * apart];
+}
+
+#if defined __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define CAN_SHUFFLE
+#endif
+#endif
+
+/* Of every other channel, four at a time. */
+static inline void copy_others(const struct square *s, float *to, ptrdiff_t to_column, int columns, int lanes)
+{
+#ifdef CAN_SHUFFLE
+  typedef float four __attribute__((vector_size(16)));
+  const float *from = s->from;
+  to += s->lane;
+  for (int i = 0; i < columns; i++, from += s->column, to += to_column)
+    for (int k = 0; k < lanes; k += 4) {
+      four a, b; /* up to the last that is taken, and no farther */
+      memcpy(&a, from + 2 * k, sizeof a);
+      memcpy(&b, from + 2 * k + 3, sizeof b);
+      a = __builtin_shufflevector(a, b, 0, 2, 5, 7);
+      memcpy(to + k, &a, sizeof a);
+    }
+#else
+  copy(s, to, to_column, columns, 2, lanes);
+#endif
 }
 
 /* Known numbers of lanes make loops without ends. */
 static void copy_square(const struct square *s, float *to, ptrdiff_t to_column, int columns)
 {
-  switch (s->n) {
-    case 1: copy(s, to, to_column, columns, 1); break;
-    case 2: copy(s, to, to_column, columns, 2); break;
-    case MAFAT_CHANNEL_BLOCK: copy(s, to, to_column, columns, MAFAT_CHANNEL_BLOCK); break;
-    default: copy(s, to, to_column, columns, s->n);
+  switch (s->apart == 2 ? -s->n : s->n) {
+    case -4: copy_others(s, to, to_column, columns, 4); break;
+    case -8: copy_others(s, to, to_column, columns, 8); break;
+    case 1: copy(s, to, to_column, columns, s->apart, 1); break;
+    case 2: copy(s, to, to_column, columns, s->apart, 2); break;
+    case MAFAT_CHANNEL_BLOCK: copy(s, to, to_column, columns, s->apart, MAFAT_CHANNEL_BLOCK); break;
+    default: copy(s, to, to_column, columns, s->apart, s->n);
   }
 }
 
