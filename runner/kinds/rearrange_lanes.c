@@ -11,11 +11,29 @@ struct group {
   struct mafat_place in;
 };
 
+/* Lanes that lie side by side in the output, and equally far apart in the input; so do columns of each. */
+struct square {
+  const float *from;
+  ptrdiff_t apart, column; /* in the input: of lanes, of columns */
+  int lane, n;
+};
+
+/* The squares of some columns of a row, found before: where only the row differs, they lie alike. */
+struct found {
+  int n, columns;
+  int x, n_columns;                      /* that they are of */
+  struct mafat_place in;
+  struct square squares[MAFAT_CHANNEL_BLOCK];
+  int sources[MAFAT_CHANNEL_BLOCK];      /* that each reads */
+};
+
 struct lanes {
   const struct mafat_moving *moving;
   int block, n_groups;
   int axis, step;
+  bool steady; /* all lanes of a pixel are read in one pixel of maps that are not joined along rows */
   struct group groups[MAFAT_CHANNEL_BLOCK];
+  struct found found;
 };
 
 static void find_lanes(struct lanes *l, const struct mafat_moving *m, int block)
@@ -26,13 +44,16 @@ static void find_lanes(struct lanes *l, const struct mafat_moving *m, int block)
   l->moving = m;
   l->block = block;
   l->n_groups = 0;
+  l->found.n = 0;
   l->axis = last ? last->in_axis : MAFAT_AXIS_C;
+  l->steady = m->operand->sources.n_bands == 1 && l->axis == MAFAT_AXIS_C;
   l->step = last ? last->in_step : 0;
   for (int lane = 0, end = mafat_min(channels - first, MAFAT_CHANNEL_BLOCK); lane < end;) {
     struct group g = {lane, 0, {{0, 0, 0}}};
     int n = mafat_moving_locate(m->part, MAFAT_AXIS_C, first + lane, &g.in);
     g.n = mafat_min(n, end - lane);
     if (g.n > 0) l->groups[l->n_groups++] = g;
+    l->steady = l->steady && g.in.at[MAFAT_AXIS_H] == 0 && g.in.at[MAFAT_AXIS_W] == 0;
     lane += mafat_max(g.n, 1);
   }
 }
@@ -73,13 +94,6 @@ static void pick(const struct lanes *l, int y, const struct mafat_moving_columns
 }
 
 /* ---- inside ---- */
-
-/* Lanes that lie side by side in the output, and equally far apart in the input; so do columns of each. */
-struct square {
-  const float *from;
-  ptrdiff_t apart, column; /* in the input: of lanes, of columns */
-  int lane, n;
-};
 
 /* A group's lanes from the k-th on, as many as are such a square; *columns: of these at most. */
 static struct square square_of(const struct lanes *l, const struct group *g, int k,
@@ -148,23 +162,62 @@ static void copy_square(const struct square *s, float *to, ptrdiff_t to_column, 
 
 enum { NEAR = 64 }; /* pixels of a block that a cache holds while its lanes are put there in turn */
 
-/* Columns from c's i-th on: as many as lie equally far apart for each lane. Returns how many. */
-static int copy_columns(const struct lanes *l, int y, const struct mafat_moving_columns *c, int i)
+static int source_of(const struct mafat_sources *s, int channel)
 {
-  const struct mafat_tensors *t = l->moving->tensors;
-  struct square squares[MAFAT_CHANNEL_BLOCK];
-  struct mafat_place in = c->in;
-  int n = 0, columns = mafat_min(c->n - i, NEAR);
-  in.at[c->in_axis] += i * c->in_step;
-  for (const struct group *g = l->groups; g < l->groups + l->n_groups; g++)
-    for (int k = 0; k < g->n; k += squares[n++].n) squares[n] = square_of(l, g, k, c, &in, &columns);
-  float *to = mafat_tensors_pixel(t, l->moving->layer, l->block, y, c->x + i * c->step);
-  ptrdiff_t to_column = (ptrdiff_t)mafat_tensors_pixel_floats(t, l->moving->layer, l->block) * c->step;
-  for (int k = 0; k < n; k++) copy_square(&squares[k], to, to_column, columns);
-  return columns;
+  int source = 0;
+  for (; channel >= s->list[source].n; source++) channel -= s->list[source].n;
+  return source;
 }
 
-static void move_row(const struct lanes *l, int y, const struct mafat_place *in, bool clipped)
+static void find_squares(struct lanes *l, const struct mafat_moving_columns *c, int i, struct mafat_place in)
+{
+  struct found *f = &l->found;
+  f->n = 0;
+  f->x = c->x + i * c->step;
+  f->columns = f->n_columns = mafat_min(c->n - i, NEAR);
+  f->in = in;
+  for (const struct group *g = l->groups; g < l->groups + l->n_groups; g++)
+    for (int k = 0; k < g->n; k += f->squares[f->n++].n) {
+      f->squares[f->n] = square_of(l, g, k, c, &in, &f->columns);
+      if (l->steady) f->sources[f->n] = source_of(&l->moving->operand->sources, place_of(l, g, k, &in).at[MAFAT_AXIS_C]);
+    }
+}
+
+/* Moves what was found to another row of the input. */
+static void follow_row(struct lanes *l, int y)
+{
+  const struct mafat_tensors *t = l->moving->tensors;
+  const struct mafat_sources *sources = &l->moving->operand->sources;
+  struct found *f = &l->found;
+  int x = f->in.at[MAFAT_AXIS_W];
+  ptrdiff_t by = 0;
+  for (int k = 0; k < f->n; k++) {
+    int source = f->sources[k], channel = sources->list[source].first;
+    if (k == 0 || source != f->sources[k - 1])
+      by = mafat_tensors_read(t, sources, source, channel, y, x) - mafat_tensors_read(t, sources, source, channel, f->in.at[MAFAT_AXIS_H], x);
+    f->squares[k].from += by;
+  }
+  f->in.at[MAFAT_AXIS_H] = y;
+}
+
+/* Columns from c's i-th on: as many as lie equally far apart for each lane. Returns how many. */
+static int copy_columns(struct lanes *l, int y, const struct mafat_moving_columns *c, int i)
+{
+  const struct mafat_tensors *t = l->moving->tensors;
+  struct found *f = &l->found;
+  struct mafat_place in = c->in;
+  in.at[c->in_axis] += i * c->in_step;
+  bool alike = l->steady && f->n > 0 && c->in_axis == MAFAT_AXIS_W && f->x == c->x + i * c->step && f->n_columns == mafat_min(c->n - i, NEAR) &&
+               f->in.at[MAFAT_AXIS_W] == in.at[MAFAT_AXIS_W] && f->in.at[MAFAT_AXIS_C] == in.at[MAFAT_AXIS_C];
+  if (alike) follow_row(l, in.at[MAFAT_AXIS_H]);
+  else find_squares(l, c, i, in);
+  float *to = mafat_tensors_pixel(t, l->moving->layer, l->block, y, f->x);
+  ptrdiff_t to_column = (ptrdiff_t)mafat_tensors_pixel_floats(t, l->moving->layer, l->block) * c->step;
+  for (int k = 0; k < f->n; k++) copy_square(&f->squares[k], to, to_column, f->columns);
+  return f->columns;
+}
+
+static void move_row(struct lanes *l, int y, const struct mafat_place *in, bool clipped)
 {
   for (struct mafat_moving_columns c = mafat_moving_columns(l->moving, *in, true); mafat_moving_next_columns(&c);) {
     if (clipped) pick(l, y, &c);
@@ -172,7 +225,7 @@ static void move_row(const struct lanes *l, int y, const struct mafat_place *in,
   }
 }
 
-enum { BLOCKS = 8 }; /* at a time: they often read the same pixels */
+enum { BLOCKS = 4 }; /* at a time: they often read the same pixels */
 
 void mafat_moving_lanes(const struct mafat_moving *m)
 {
