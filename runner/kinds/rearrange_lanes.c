@@ -160,6 +160,33 @@ static void copy_square(const struct square *s, float *to, ptrdiff_t to_column, 
   }
 }
 
+/* Is the block turned squares of 4 x 4: lanes that lie 4 apart in the output side by side in the input? */
+static bool is_turned(const struct found *f)
+{
+  bool turned = f->n == MAFAT_CHANNEL_BLOCK;
+  for (int k = 0; turned && k < f->n; k++)
+    turned = f->squares[k].column == f->squares[0].column && (k < 4 || f->squares[k].from == f->squares[k - 4].from + 1);
+  return turned;
+}
+
+static void copy_turned(const struct found *f, float *restrict to, ptrdiff_t to_column)
+{
+  const struct square *s = f->squares;
+  const float *a = s[0].from, *b = s[1].from, *c = s[2].from, *d = s[3].from;
+  for (int i = 0; i < f->columns; i++, to += to_column) {
+    for (int k = 0; k < 4; k++) {
+      to[4 * k] = a[k];
+      to[4 * k + 1] = b[k];
+      to[4 * k + 2] = c[k];
+      to[4 * k + 3] = d[k];
+    }
+    a += s->column;
+    b += s->column;
+    c += s->column;
+    d += s->column;
+  }
+}
+
 enum { NEAR = 64 }; /* pixels of a block that a cache holds while its lanes are put there in turn */
 
 static int source_of(const struct mafat_sources *s, int channel)
@@ -213,7 +240,9 @@ static int copy_columns(struct lanes *l, int y, const struct mafat_moving_column
   else find_squares(l, c, i, in);
   float *to = mafat_tensors_pixel(t, l->moving->layer, l->block, y, f->x);
   ptrdiff_t to_column = (ptrdiff_t)mafat_tensors_pixel_floats(t, l->moving->layer, l->block) * c->step;
-  for (int k = 0; k < f->n; k++) copy_square(&f->squares[k], to, to_column, f->columns);
+  if (is_turned(f)) copy_turned(f, to, to_column);
+  else
+    for (int k = 0; k < f->n; k++) copy_square(&f->squares[k], to, to_column, f->columns);
   return f->columns;
 }
 
