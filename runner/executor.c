@@ -174,17 +174,36 @@ void mafat_executor_set_input_row(struct mafat_executor *e, int input, const str
     for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)];
 }
 
+/* Do a pixel's channels lie in the file as in the map, and pixels behind each other? */
+static bool lies_alike(const struct mafat_executor *e, int tensor, const struct mafat_file_order *o)
+{
+  int c = o->shape.c;
+  return o->column == c && mafat_tensors_pixel_floats(&e->tensors, tensor, 0) == c &&
+         mafat_file_order_offset(o, MAFAT_AXIS_C, c - 1) == c - 1;
+}
+
+void mafat_executor_set_input_line(struct mafat_executor *e, int input, const struct mafat_file_order *order, int y, const float *line)
+{
+  int tensor = e->network->n_layers + input;
+  if (lies_alike(e, tensor, order))
+    memcpy(mafat_tensors_pixel(&e->tensors, tensor, 0, y, 0), line + mafat_file_order_offset(order, MAFAT_AXIS_H, y),
+           (size_t)order->shape.w * (size_t)order->shape.c * sizeof *line);
+  else
+    for (int c = 0; c < order->shape.c; c++) mafat_executor_set_input_row(e, input, order, c, y, line);
+}
+
 static int read_floats(void *context, struct mafat_executor *e, struct mafat_span rows,
                        struct mafat_diagnostic *d)
 {
   const struct executor_input *in = context;
   const struct mafat_file_order *o = in->order;
   (void)d;
-  for (int c = 0; c < o->shape.c; c++)
-    for (int y = rows.begin; y < rows.end; y++) {
-      size_t line = (o->planes > 1 ? (size_t)c * (size_t)o->rows : 0) + (o->rows > 1 ? (size_t)y : 0);
-      mafat_executor_set_input_row(e, in->index, o, c, y, in->floats + line * o->row_elements);
-    }
+  for (int y = rows.begin; y < rows.end; y++) {
+    const float *line = in->floats + (o->rows > 1 ? (size_t)y : 0) * o->row_elements;
+    if (o->planes == 1) mafat_executor_set_input_line(e, in->index, o, y, line);
+    for (int c = 0; c < o->planes && o->planes > 1; c++, line += (size_t)o->rows * o->row_elements)
+      mafat_executor_set_input_row(e, in->index, o, c, y, line);
+  }
   return MAFAT_OK;
 }
 

@@ -53,6 +53,9 @@ float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_flo
 void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c, int y,
                                   const float *line);
 
+/* All channels of row y of an input whose order has no planes. line: its row, in the order. */
+void mafat_executor_set_input_line(struct mafat_executor *e, int input, const struct mafat_file_order *order, int y, const float *line);
+
 /* Told of every step of the runs that follow, when it began and when it ended
  * (mafat_process_now_ms). */
 struct mafat_step_watch {

@@ -31,21 +31,29 @@ static bool stands_apart(const struct mafat_value *in, const bool *over, const i
 
 /* ---- as many elements ---- */
 
-static bool lies_on_channels(const struct mafat_value *in, const bool *over, const int *axes)
+/* Are all digits of dimensions that are asked for on channels, and no others? Pixels may lie in any order then. */
+static bool lies_on_channels(const struct mafat_value *in, const bool *over)
 {
+  const struct mafat_view_atom *atom = in->view.atoms;
   for (int k = 0; k < in->view.n_dims; k++)
-    if (in->view.dims[k] > 1 && over[k] != (axes[k] == MAFAT_AXIS_C)) return false;
+    for (int i = 0; i < in->view.atoms_of[k]; i++, atom++)
+      if (over[k] != (atom->axis == MAFAT_AXIS_C)) return false;
   return true;
+}
+
+static int lay_over_channels(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over)
+{
+  int axes[MAFAT_VIEW_DIMS];
+  if (lies_on_channels(in, over)) return mafat_value_copy(g, out, in);
+  set_apart(in, over, axes);
+  return mafat_graph_lay(g, out, in, axes);
 }
 
 int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                                const bool *over, struct mafat_normalize how)
 {
   struct mafat_value laid = {.maker = -1};
-  int axes[MAFAT_VIEW_DIMS];
-  mafat_graph_axes(in, axes);
-  if (!stands_apart(in, over, axes) || !lies_on_channels(in, over, axes)) set_apart(in, over, axes);
-  int code = mafat_graph_lay(g, &laid, in, axes);
+  int code = lay_over_channels(g, &laid, in, over);
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_NORMALIZE, &laid);
   if (!l && code == MAFAT_OK) code = MAFAT_EUNSUPPORTED;
   if (code == MAFAT_OK && !(l->normalize = malloc(sizeof *l->normalize)))

@@ -25,20 +25,26 @@ struct mafat_layer *mafat_graph_begin_copy(struct mafat_graph *g, int n_parts, i
   return l;
 }
 
-int mafat_graph_add_copy(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v,
-                         struct mafat_view from, struct mafat_view to, const long long in_first[MAFAT_N_AXES],
-                         const long long out_first[MAFAT_N_AXES])
+static int set_part(struct mafat_graph *g, struct mafat_part *p, struct mafat_view from, struct mafat_view to,
+                    const long long in_first[MAFAT_N_AXES], const long long out_first[MAFAT_N_AXES])
 {
   if (!mafat_view_refine(&from, &to) || from.n_atoms > MAFAT_MAX_ATOMS)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "its elements would be moved along more than %d axes",
                             MAFAT_MAX_ATOMS);
-  struct mafat_part *p = &l->rearrange->parts[l->rearrange->n_parts++];
   p->n_atoms = from.n_atoms;
   for (int k = 0; k < from.n_atoms; k++)
     p->atoms[k] = (struct mafat_atom){(int)from.atoms[k].size, (signed char)to.atoms[k].axis, (int)to.atoms[k].step,
                                       (signed char)from.atoms[k].axis, (int)from.atoms[k].step};
   for (int a = 0; a < MAFAT_N_AXES; a++) p->in_first[a] = (int)in_first[a], p->out_first[a] = (int)out_first[a];
-  return mafat_graph_add_operand(g, l, v);
+  return MAFAT_OK;
+}
+
+int mafat_graph_add_copy(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v,
+                         struct mafat_view from, struct mafat_view to, const long long in_first[MAFAT_N_AXES],
+                         const long long out_first[MAFAT_N_AXES])
+{
+  int code = set_part(g, &l->rearrange->parts[l->rearrange->n_parts++], from, to, in_first, out_first);
+  return code ? code : mafat_graph_add_operand(g, l, v);
 }
 
 const long long mafat_graph_origin[MAFAT_N_AXES];
@@ -48,4 +54,43 @@ int mafat_graph_end_copy(struct mafat_graph *g, struct mafat_value *out, struct 
 {
   int code = mafat_graph_end_layer(g, l);
   return code ? code : mafat_graph_output(g, out, l, view);
+}
+
+/* ---- a copy of a copy ---- */
+
+/* Does a layer take every so many rows, columns and channels, and nothing else? Where, and how far apart. */
+static bool takes_steps(const struct mafat_layer *l, long long first[MAFAT_N_AXES], long long step[MAFAT_N_AXES])
+{
+  const struct mafat_rearrange *r = l->rearrange;
+  if (l->type != MAFAT_REARRANGE || r->n_parts != 1) return false;
+  const struct mafat_part *p = &r->parts[0];
+  if (mafat_part_leaves(p, l->operands[0].shape) || mafat_part_elements(p) != mafat_shape_elements(l->out)) return false;
+  for (int a = 0; a < MAFAT_N_AXES; a++) {
+    if (p->out_first[a]) return false;
+    first[a] = p->in_first[a];
+    step[a] = 0;
+  }
+  for (int k = 0; k < p->n_atoms; k++) {
+    const struct mafat_atom *atom = &p->atoms[k];
+    if (atom->out_axis != atom->in_axis || atom->out_step != 1 || step[atom->out_axis]) return false;
+    step[atom->out_axis] = atom->in_step;
+  }
+  return true;
+}
+
+int mafat_graph_copy_again(struct mafat_graph *g, struct mafat_layer **layer, const struct mafat_value *in,
+                           struct mafat_view from, const struct mafat_view *to, const int *axes,
+                           const long long in_first[MAFAT_N_AXES])
+{
+  struct mafat_view view;
+  long long at[MAFAT_N_AXES], step[MAFAT_N_AXES], e[MAFAT_N_AXES];
+  struct mafat_layer *l = mafat_graph_maker(g, in);
+  *layer = NULL;
+  if (!l || !takes_steps(l, at, step)) return MAFAT_OK;
+  for (int k = 0; k < from.n_atoms; k++) from.atoms[k].step *= step[from.atoms[k].axis];
+  for (int a = 0; a < MAFAT_N_AXES; a++) at[a] += in_first[a] * step[a];
+  mafat_view_lay(&view, to->n_dims, to->dims, axes, e);
+  l->rearrange->shape = (struct mafat_shape){(int)e[MAFAT_AXIS_H], (int)e[MAFAT_AXIS_W], (int)e[MAFAT_AXIS_C]};
+  *layer = l;
+  return set_part(g, &l->rearrange->parts[0], from, *to, at, mafat_graph_origin);
 }

@@ -13,6 +13,11 @@ int mafat_graph_add_copy(struct mafat_graph *g, struct mafat_layer *l, const str
                          struct mafat_view from, struct mafat_view to, const long long in_first[MAFAT_N_AXES],
                          const long long out_first[MAFAT_N_AXES]);
 extern const long long mafat_graph_origin[MAFAT_N_AXES];
+/* Elements of a map that a copy made which takes every so many rows, columns and channels, and which nobody else reads:
+ * that copy takes them at once, and is the layer. NULL: it is no such map. No more elements than it has. */
+int mafat_graph_copy_again(struct mafat_graph *g, struct mafat_layer **layer, const struct mafat_value *in,
+                           struct mafat_view from, const struct mafat_view *to, const int *axes,
+                           const long long in_first[MAFAT_N_AXES]);
 int mafat_graph_end_copy(struct mafat_graph *g, struct mafat_value *out, struct mafat_layer *l,
                          const struct mafat_view *view);
 

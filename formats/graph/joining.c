@@ -7,6 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How the dimension lies, its inner digits, in the first map that has more than one of it; where none has, on channels,
+ * if there is but one. Size 0: it is not known. */
+static struct mafat_view_atom atom_along(const struct mafat_value *const *in, int n, int dim)
+{
+  for (int i = 0; i < n; i++) {
+    const struct mafat_view *v = &in[i]->view;
+    if (v->atoms_of[dim]) return v->atoms[mafat_view_first_atom(v, dim) + v->atoms_of[dim] - 1];
+  }
+  return (struct mafat_view_atom){in[0]->shape.c == 1, 1, MAFAT_AXIS_C};
+}
+
+/* A dimension of 1, which may lie anywhere, as an atom of that axis. */
+static void stand_along(struct mafat_view *v, int dim, struct mafat_view_atom atom)
+{
+  if (v->atoms_of[dim] || atom.size == 0 || v->n_atoms == MAFAT_VIEW_ATOMS) return;
+  int first = mafat_view_first_atom(v, dim);
+  memmove(&v->atoms[first + 1], &v->atoms[first], (size_t)(v->n_atoms - first) * sizeof *v->atoms);
+  atom.size = 1;
+  v->atoms[first] = atom;
+  v->atoms_of[dim] = 1;
+  v->n_atoms++;
+}
+
 /* As they lie, but for the size along a dimension that is the mafat_value_outermost of its axis in both. */
 static bool lie_alike(struct mafat_value *a, struct mafat_value *b, int dim)
 {
@@ -37,13 +60,24 @@ static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafa
   return MAFAT_OK;
 }
 
+/* As the inner digits lie; but lists of vectors, whose dimensions would all come to lie on channels, as lists usually do. */
+static void axes_apart(const struct mafat_value *v, int *axes)
+{
+  int n_on[MAFAT_N_AXES] = {0};
+  mafat_graph_axes(v, axes);
+  for (int i = 0; i < v->view.n_dims; i++) n_on[axes[i]] += v->view.dims[i] > 1;
+  if (n_on[MAFAT_AXIS_C] > 1) mafat_view_usual_axes(v->view.n_dims, axes);
+}
+
 static int concat_copies(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *const *in, int n,
                          int dim)
 {
   struct mafat_view to;
   long long dims[MAFAT_VIEW_DIMS], at = 0;
   int axes[MAFAT_VIEW_DIMS], code = MAFAT_OK;
-  mafat_graph_axes(in[0], axes);
+  struct mafat_view_atom along = atom_along(in, n, dim);
+  axes_apart(in[0], axes);
+  if (along.size && in[0]->view.dims[dim] == 1) axes[dim] = along.axis;
   memcpy(dims, in[0]->view.dims, sizeof dims);
   dims[dim] = 0;
   for (int i = 0; i < n; i++) dims[dim] += in[i]->view.dims[dim];
@@ -120,8 +154,11 @@ int mafat_graph_concat(struct mafat_graph *g, struct mafat_value *out, const str
   if (known) return concat_numbers(g, out, in, n, dim);
   if (!maps) return concat_mixed(g, out, in, n, dim);
   int code = mafat_value_copy(g, out, in[0]);
+  struct mafat_view_atom along = atom_along(in, n, dim);
+  if (n > 1) stand_along(&out->view, dim, along);
   for (int i = 1; i < n && code == MAFAT_OK && alike; i++) {
     struct mafat_value next = *in[i];
+    stand_along(&next.view, dim, along);
     alike = lie_alike(out, &next, dim);
     if (alike) code = join(g, out, in[i], dim);
   }

@@ -165,8 +165,14 @@ static int slice_copy(struct mafat_graph *g, struct mafat_value *out, const stru
     from.atoms[mafat_view_first_atom(&from, dim)].step *= step;
     mafat_view_set_size(&from, dim, n);
   }
-  struct mafat_layer *l = mafat_graph_begin_copy(g, 1, from.n_dims, dims, axes, &to);
-  int code = l ? mafat_graph_add_copy(g, l, in, from, to, in_first, mafat_graph_origin) : MAFAT_EUNSUPPORTED;
+  struct mafat_layer *l;
+  long long extents[MAFAT_N_AXES];
+  mafat_view_lay(&to, from.n_dims, dims, axes, extents);
+  int code = mafat_graph_copy_again(g, &l, in, from, &to, axes, in_first);
+  if (code == MAFAT_OK && !l) {
+    l = mafat_graph_begin_copy(g, 1, from.n_dims, dims, axes, &to);
+    code = l ? mafat_graph_add_copy(g, l, in, from, to, in_first, mafat_graph_origin) : MAFAT_EUNSUPPORTED;
+  }
   return code ? code : mafat_graph_end_copy(g, out, l, &to);
 }
 

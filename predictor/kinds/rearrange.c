@@ -6,19 +6,41 @@
 /* Fewer channels side by side are moved one by one. */
 enum { WHOLE = 4 };
 
+/* Columns that are moved one behind the other. */
+static int columns_of(const struct mafat_part *p)
+{
+  struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_W);
+  int most = 1;
+  for (int i = atoms.begin; i < atoms.end; i++)
+    if (p->atoms[i].in_axis != MAFAT_AXIS_H) most = mafat_max(most, p->atoms[i].size);
+  return most;
+}
+
+/* Elements of a part, as many as would cost the same if all were picked side by side. Every other channel comes by
+ * shuffles; else each takes about two of a map's; and where it begins is looked for once for all its columns. */
+static double picks_of(const struct mafat_part *p)
+{
+  struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_C);
+  const struct mafat_atom *last = mafat_span_is_empty(atoms) ? NULL : &p->atoms[atoms.end - 1];
+  bool others = last && last->in_axis == MAFAT_AXIS_C && last->in_step == 2;
+  return (double)mafat_part_elements(p) * (others ? 0.8 + 3.0 / columns_of(p) : 2 + 20.0 / columns_of(p));
+}
+
 /* Pixels that are moved whole cost as a map that is copied; others are picked element by element. */
 static void count_rearrange(struct mafat_counting *c)
 {
   const struct mafat_rearrange *r = c->layer->rearrange;
-  double elements = 0, picked = 0, outputs = mafat_counting_outputs(c), bytes = mafat_counting_out_bytes(c);
+  double elements = 0, picked = 0, picks = 0, outputs = mafat_counting_outputs(c), bytes = mafat_counting_out_bytes(c);
   for (int k = 0; k < r->n_parts; k++) {
     double n = (double)mafat_part_elements(&r->parts[k]);
     elements += n;
-    if (mafat_part_run(&r->parts[k]) < WHOLE) picked += n;
+    if (mafat_part_run(&r->parts[k]) >= WHOLE) continue;
+    picked += n;
+    picks += picks_of(&r->parts[k]);
   }
-  double share = elements > 0 ? picked / elements : 0;
-  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs * (1 - share), bytes, bytes);
-  mafat_count(c, MAFAT_TERM_GATHERED, outputs * share);
+  if (elements == 0) elements = 1;
+  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs * (1 - picked / elements), bytes, bytes);
+  mafat_count(c, MAFAT_TERM_GATHERED, outputs * (picks / elements));
 }
 
 const struct mafat_predictor_kind mafat_predictor_rearrange = {.count = count_rearrange};

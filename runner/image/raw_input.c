@@ -181,10 +181,10 @@ static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int pl
   int code = await(r, number, d);
   if (code) return code;
   const char *floats = place_of(r, number) + offset_of(r, number) % mafat_reads_alignment(r->reads);
-  struct mafat_span channels = o->planes > 1 ? mafat_span(plane, plane + 1) : mafat_span(0, o->shape.c);
   for (int y = rows.begin; y < rows.end; y++) {
     const float *line = (const float *)(floats + (whole ? 0 : (size_t)(y - first) * row_bytes(o)));
-    for (int c = channels.begin; c < channels.end; c++) mafat_executor_set_input_row(e, r->input, o, c, y, line);
+    if (o->planes > 1) mafat_executor_set_input_row(e, r->input, o, plane, y, line);
+    else mafat_executor_set_input_line(e, r->input, o, y, line);
   }
   if (rows.end == o->shape.h || (!whole && rows.end == first + r->band_rows)) r->released++;
   return MAFAT_OK;

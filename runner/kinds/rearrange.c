@@ -147,7 +147,7 @@ static void rearrange(const struct mafat_worker *w, int layer, struct mafat_box 
   if (!covers_all(l)) fill(w, layer, box);
   for (int k = 0; k < l->n_operands; k++) {
     struct mafat_moving moving = {w->tensors, &l->operands[k], &l->rearrange->parts[k], layer, box};
-    if (mafat_part_run(moving.part) > 0) mafat_moving_pixels(&moving);
+    if (mafat_part_run(moving.part) > 1) mafat_moving_pixels(&moving);
     else mafat_moving_lanes(&moving);
   }
 }

@@ -75,7 +75,7 @@ struct mafat_moving_channel mafat_moving_find(const struct mafat_moving *m, stru
 
 /* ---- ways ---- */
 
-/* For parts with runs of channels (mafat_part_run). */
+/* For parts with runs of channels (mafat_part_run): worth it where they are more than one. */
 void mafat_moving_pixels(const struct mafat_moving *m);
 /* For all. */
 void mafat_moving_lanes(const struct mafat_moving *m);

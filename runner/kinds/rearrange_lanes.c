@@ -3,6 +3,7 @@
 #include "runner/kinds/rearrange.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Lanes of a block, and what is added to where the first is read; each further one is read a step farther on. */
 struct group {
@@ -10,11 +11,29 @@ struct group {
   struct mafat_place in;
 };
 
+/* Lanes that lie side by side in the output, and equally far apart in the input; so do columns of each. */
+struct square {
+  const float *from;
+  ptrdiff_t apart, column; /* in the input: of lanes, of columns */
+  int lane, n;
+};
+
+/* The squares of some columns of a row, found before: where only the row differs, they lie alike. */
+struct found {
+  int n, columns;
+  int x, n_columns;                      /* that they are of */
+  struct mafat_place in;
+  struct square squares[MAFAT_CHANNEL_BLOCK];
+  int sources[MAFAT_CHANNEL_BLOCK];      /* that each reads */
+};
+
 struct lanes {
   const struct mafat_moving *moving;
   int block, n_groups;
   int axis, step;
+  bool steady; /* all lanes of a pixel are read in one pixel of maps that are not joined along rows */
   struct group groups[MAFAT_CHANNEL_BLOCK];
+  struct found found;
 };
 
 static void find_lanes(struct lanes *l, const struct mafat_moving *m, int block)
@@ -25,13 +44,16 @@ static void find_lanes(struct lanes *l, const struct mafat_moving *m, int block)
   l->moving = m;
   l->block = block;
   l->n_groups = 0;
+  l->found.n = 0;
   l->axis = last ? last->in_axis : MAFAT_AXIS_C;
+  l->steady = m->operand->sources.n_bands == 1 && l->axis == MAFAT_AXIS_C;
   l->step = last ? last->in_step : 0;
   for (int lane = 0, end = mafat_min(channels - first, MAFAT_CHANNEL_BLOCK); lane < end;) {
     struct group g = {lane, 0, {{0, 0, 0}}};
     int n = mafat_moving_locate(m->part, MAFAT_AXIS_C, first + lane, &g.in);
     g.n = mafat_min(n, end - lane);
     if (g.n > 0) l->groups[l->n_groups++] = g;
+    l->steady = l->steady && g.in.at[MAFAT_AXIS_H] == 0 && g.in.at[MAFAT_AXIS_W] == 0;
     lane += mafat_max(g.n, 1);
   }
 }
@@ -73,13 +95,6 @@ static void pick(const struct lanes *l, int y, const struct mafat_moving_columns
 
 /* ---- inside ---- */
 
-/* Lanes that lie side by side in the output, and equally far apart in the input; so do columns of each. */
-struct square {
-  const float *from;
-  ptrdiff_t apart, column; /* in the input: of lanes, of columns */
-  int lane, n;
-};
-
 /* A group's lanes from the k-th on, as many as are such a square; *columns: of these at most. */
 static struct square square_of(const struct lanes *l, const struct group *g, int k,
                                const struct mafat_moving_columns *c, const struct mafat_place *in, int *columns)
@@ -98,44 +113,140 @@ static struct square square_of(const struct lanes *l, const struct group *g, int
   return s;
 }
 
-static inline void copy(const struct square *s, float *to, ptrdiff_t to_column, int columns, int lanes)
+static inline void copy(const struct square *s, float *to, ptrdiff_t to_column, int columns, ptrdiff_t apart, int lanes)
 {
   const float *from = s->from;
   to += s->lane;
   for (int i = 0; i < columns; i++, from += s->column, to += to_column)
-    for (int k = 0; k < lanes; k++) to[k] = from[k * s->apart];
+    for (int k = 0; k < lanes; k++) to[k] = from[k * apart];
+}
+
+#if defined __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define CAN_SHUFFLE
+#endif
+#endif
+
+/* Of every other channel, four at a time. */
+static inline void copy_others(const struct square *s, float *to, ptrdiff_t to_column, int columns, int lanes)
+{
+#ifdef CAN_SHUFFLE
+  typedef float four __attribute__((vector_size(16)));
+  const float *from = s->from;
+  to += s->lane;
+  for (int i = 0; i < columns; i++, from += s->column, to += to_column)
+    for (int k = 0; k < lanes; k += 4) {
+      four a, b; /* up to the last that is taken, and no farther */
+      memcpy(&a, from + 2 * k, sizeof a);
+      memcpy(&b, from + 2 * k + 3, sizeof b);
+      a = __builtin_shufflevector(a, b, 0, 2, 5, 7);
+      memcpy(to + k, &a, sizeof a);
+    }
+#else
+  copy(s, to, to_column, columns, 2, lanes);
+#endif
 }
 
 /* Known numbers of lanes make loops without ends. */
 static void copy_square(const struct square *s, float *to, ptrdiff_t to_column, int columns)
 {
-  switch (s->n) {
-    case 1: copy(s, to, to_column, columns, 1); break;
-    case 2: copy(s, to, to_column, columns, 2); break;
-    case MAFAT_CHANNEL_BLOCK: copy(s, to, to_column, columns, MAFAT_CHANNEL_BLOCK); break;
-    default: copy(s, to, to_column, columns, s->n);
+  switch (s->apart == 2 ? -s->n : s->n) {
+    case -4: copy_others(s, to, to_column, columns, 4); break;
+    case -8: copy_others(s, to, to_column, columns, 8); break;
+    case 1: copy(s, to, to_column, columns, s->apart, 1); break;
+    case 2: copy(s, to, to_column, columns, s->apart, 2); break;
+    case MAFAT_CHANNEL_BLOCK: copy(s, to, to_column, columns, s->apart, MAFAT_CHANNEL_BLOCK); break;
+    default: copy(s, to, to_column, columns, s->apart, s->n);
+  }
+}
+
+/* Is the block turned squares of 4 x 4: lanes that lie 4 apart in the output side by side in the input? */
+static bool is_turned(const struct found *f)
+{
+  bool turned = f->n == MAFAT_CHANNEL_BLOCK;
+  for (int k = 0; turned && k < f->n; k++)
+    turned = f->squares[k].column == f->squares[0].column && (k < 4 || f->squares[k].from == f->squares[k - 4].from + 1);
+  return turned;
+}
+
+static void copy_turned(const struct found *f, float *restrict to, ptrdiff_t to_column)
+{
+  const struct square *s = f->squares;
+  const float *a = s[0].from, *b = s[1].from, *c = s[2].from, *d = s[3].from;
+  for (int i = 0; i < f->columns; i++, to += to_column) {
+    for (int k = 0; k < 4; k++) {
+      to[4 * k] = a[k];
+      to[4 * k + 1] = b[k];
+      to[4 * k + 2] = c[k];
+      to[4 * k + 3] = d[k];
+    }
+    a += s->column;
+    b += s->column;
+    c += s->column;
+    d += s->column;
   }
 }
 
 enum { NEAR = 64 }; /* pixels of a block that a cache holds while its lanes are put there in turn */
 
-/* Columns from c's i-th on: as many as lie equally far apart for each lane. Returns how many. */
-static int copy_columns(const struct lanes *l, int y, const struct mafat_moving_columns *c, int i)
+static int source_of(const struct mafat_sources *s, int channel)
 {
-  const struct mafat_tensors *t = l->moving->tensors;
-  struct square squares[MAFAT_CHANNEL_BLOCK];
-  struct mafat_place in = c->in;
-  int n = 0, columns = mafat_min(c->n - i, NEAR);
-  in.at[c->in_axis] += i * c->in_step;
-  for (const struct group *g = l->groups; g < l->groups + l->n_groups; g++)
-    for (int k = 0; k < g->n; k += squares[n++].n) squares[n] = square_of(l, g, k, c, &in, &columns);
-  float *to = mafat_tensors_pixel(t, l->moving->layer, l->block, y, c->x + i * c->step);
-  ptrdiff_t to_column = (ptrdiff_t)mafat_tensors_pixel_floats(t, l->moving->layer, l->block) * c->step;
-  for (int k = 0; k < n; k++) copy_square(&squares[k], to, to_column, columns);
-  return columns;
+  int source = 0;
+  for (; channel >= s->list[source].n; source++) channel -= s->list[source].n;
+  return source;
 }
 
-static void move_row(const struct lanes *l, int y, const struct mafat_place *in, bool clipped)
+static void find_squares(struct lanes *l, const struct mafat_moving_columns *c, int i, struct mafat_place in)
+{
+  struct found *f = &l->found;
+  f->n = 0;
+  f->x = c->x + i * c->step;
+  f->columns = f->n_columns = mafat_min(c->n - i, NEAR);
+  f->in = in;
+  for (const struct group *g = l->groups; g < l->groups + l->n_groups; g++)
+    for (int k = 0; k < g->n; k += f->squares[f->n++].n) {
+      f->squares[f->n] = square_of(l, g, k, c, &in, &f->columns);
+      if (l->steady) f->sources[f->n] = source_of(&l->moving->operand->sources, place_of(l, g, k, &in).at[MAFAT_AXIS_C]);
+    }
+}
+
+/* Moves what was found to another row of the input. */
+static void follow_row(struct lanes *l, int y)
+{
+  const struct mafat_tensors *t = l->moving->tensors;
+  const struct mafat_sources *sources = &l->moving->operand->sources;
+  struct found *f = &l->found;
+  int x = f->in.at[MAFAT_AXIS_W];
+  ptrdiff_t by = 0;
+  for (int k = 0; k < f->n; k++) {
+    int source = f->sources[k], channel = sources->list[source].first;
+    if (k == 0 || source != f->sources[k - 1])
+      by = mafat_tensors_read(t, sources, source, channel, y, x) - mafat_tensors_read(t, sources, source, channel, f->in.at[MAFAT_AXIS_H], x);
+    f->squares[k].from += by;
+  }
+  f->in.at[MAFAT_AXIS_H] = y;
+}
+
+/* Columns from c's i-th on: as many as lie equally far apart for each lane. Returns how many. */
+static int copy_columns(struct lanes *l, int y, const struct mafat_moving_columns *c, int i)
+{
+  const struct mafat_tensors *t = l->moving->tensors;
+  struct found *f = &l->found;
+  struct mafat_place in = c->in;
+  in.at[c->in_axis] += i * c->in_step;
+  bool alike = l->steady && f->n > 0 && c->in_axis == MAFAT_AXIS_W && f->x == c->x + i * c->step && f->n_columns == mafat_min(c->n - i, NEAR) &&
+               f->in.at[MAFAT_AXIS_W] == in.at[MAFAT_AXIS_W] && f->in.at[MAFAT_AXIS_C] == in.at[MAFAT_AXIS_C];
+  if (alike) follow_row(l, in.at[MAFAT_AXIS_H]);
+  else find_squares(l, c, i, in);
+  float *to = mafat_tensors_pixel(t, l->moving->layer, l->block, y, f->x);
+  ptrdiff_t to_column = (ptrdiff_t)mafat_tensors_pixel_floats(t, l->moving->layer, l->block) * c->step;
+  if (is_turned(f)) copy_turned(f, to, to_column);
+  else
+    for (int k = 0; k < f->n; k++) copy_square(&f->squares[k], to, to_column, f->columns);
+  return f->columns;
+}
+
+static void move_row(struct lanes *l, int y, const struct mafat_place *in, bool clipped)
 {
   for (struct mafat_moving_columns c = mafat_moving_columns(l->moving, *in, true); mafat_moving_next_columns(&c);) {
     if (clipped) pick(l, y, &c);
@@ -143,7 +254,7 @@ static void move_row(const struct lanes *l, int y, const struct mafat_place *in,
   }
 }
 
-enum { BLOCKS = 8 }; /* at a time: they often read the same pixels */
+enum { BLOCKS = 4 }; /* at a time: they often read the same pixels */
 
 void mafat_moving_lanes(const struct mafat_moving *m)
 {

@@ -429,6 +429,36 @@ static void reshape_by_shape(void)
   operator(MAFAT_TFLITE_RESHAPE, 0, LIST(x, shape), LIST(y));
 }
 
+/* Of every other row every other column. */
+static void slice_of_slice(void)
+{
+  int x = map(DIMS(1, 8, 6, 3)), b = INTS(0, 1, 0, 0), e = INTS(1, 8, 6, 3), s = INTS(1, 2, 1, 1), m = map(DIMS(1, 4, 6, 3));
+  int c = INTS(0, 0, 1, 0), f = INTS(1, 4, 6, 3), t = INTS(1, 1, 2, 1), y = map(DIMS(1, 4, 3, 3));
+  operator(MAFAT_TFLITE_STRIDED_SLICE, 32, LIST(x, b, e, s), LIST(m));
+  operator(MAFAT_TFLITE_STRIDED_SLICE, 32, LIST(m, c, f, t), LIST(y));
+}
+
+/* Rows and columns change places before and behind it. */
+static void softmax_turned(void)
+{
+  int x = map(DIMS(1, 4, 5, 6)), p = INTS(0, 2, 1, 3), a = map(DIMS(1, 5, 4, 6)), b = map(DIMS(1, 5, 4, 6)), y = map(DIMS(1, 4, 5, 6));
+  operator(MAFAT_TFLITE_TRANSPOSE, 26, LIST(x, p), LIST(a));
+  real(operator(MAFAT_TFLITE_SOFTMAX, 9, LIST(a), LIST(b)), 0, 1);
+  operator(MAFAT_TFLITE_TRANSPOSE, 26, LIST(b, p), LIST(y));
+}
+
+/* Channels, in front of the map as other files have them: a single one, and behind it six. */
+static void concatenation_with_one(void)
+{
+  int x = map(DIMS(1, 4, 5, 6)), m = map(DIMS(1, 4, 5, 6)), a = INTS(3), one = map(DIMS(1, 4, 5, 1)), p = INTS(0, 3, 1, 2);
+  int u = map(DIMS(1, 1, 4, 5)), v = map(DIMS(1, 6, 4, 5)), y = map(DIMS(1, 7, 4, 5));
+  operator(MAFAT_TFLITE_RELU, 0, LIST(x), LIST(m));
+  option(operator(MAFAT_TFLITE_SUM, 27, LIST(m, a), LIST(one)), 0, 1, 1);
+  operator(MAFAT_TFLITE_TRANSPOSE, 26, LIST(one, p), LIST(u));
+  operator(MAFAT_TFLITE_TRANSPOSE, 26, LIST(m, p), LIST(v));
+  option(operator(MAFAT_TFLITE_CONCATENATION, 10, LIST(u, v), LIST(y)), 0, 4, 1);
+}
+
 /* ---- all of them ---- */
 
 #define MODELS(X) \
@@ -436,7 +466,7 @@ static void reshape_by_shape(void)
   X(dense_of_turned_map) X(dense_of_rows) X(matmul) X(add_constant) X(subtract_from_constant) X(multiply_by_means) X(swish) X(activations) \
   X(functions) X(gelu) X(squares) X(softmax) X(log_softmax) X(l2) X(sum) X(largest) X(gather) X(bilinear) X(bilinear_corners) X(nearest) \
   X(reshape) X(transpose) X(shuffle) X(concatenation) X(split) X(unpack_and_pack) X(strided_slice) X(slice) X(pad) X(mirror) \
-  X(depth_to_space) X(space_to_depth) X(reshape_by_shape)
+  X(depth_to_space) X(space_to_depth) X(reshape_by_shape) X(slice_of_slice) X(softmax_turned) X(concatenation_with_one)
 
 static const struct {
   const char *name;

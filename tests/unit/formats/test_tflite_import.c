@@ -170,7 +170,10 @@ static const struct {
     {"mirror", {-8.2185403}},
     {"depth_to_space", {-0.1037383}},
     {"space_to_depth", {-1.8881950}},
-    {"reshape_by_shape", {-5.8957735}}};
+    {"reshape_by_shape", {-5.8957735}},
+    {"slice_of_slice", {-0.9119994}},
+    {"softmax_turned", {-2.0085981}},
+    {"concatenation_with_one", {-5.9410084}}};
 
 START_TEST(operators_compute_what_tflite_computes)
 {
@@ -236,7 +239,8 @@ END_TEST
 static const struct {
   const char *name;
   int layers;
-} sizes[] = {{"channels_first", 1}, {"depthwise", 1}, {"dense_of_map", 1}, {"swish", 1}, {"transposed", 2}, {"concatenation", 2}};
+} sizes[] = {{"channels_first", 1}, {"depthwise", 1}, {"dense_of_map", 1}, {"swish", 1}, {"transposed", 2}, {"concatenation", 2},
+           {"slice_of_slice", 1}, {"softmax_turned", 1}, {"concatenation_with_one", 2}};
 
 START_TEST(layers_are_as_few_as_can_be)
 {
