@@ -41,7 +41,7 @@ struct mafat_reads {
   struct file *files; /* (n_files) */
   unsigned n_files;
   size_t alignment, page_bytes; /* alignment: the largest of a file */
-  const struct mafat_reads_how *method; /* NULL: what is in the page cache is copied at once, for nothing is waited for */
+  const struct mafat_reads_how *method;
   void *ring; /* the method's */
   unsigned n_under_way;
   uint64_t bytes_read;
@@ -73,11 +73,6 @@ int mafat_reads_submit_of(struct mafat_reads *r, unsigned file, unsigned slot, v
   assert(((uintptr_t)memory | bytes | offset) % r->alignment == 0);
   struct slot *s = &r->slots[slot];
   *s = (struct slot){.file = file, .memory = memory, .bytes = bytes, .offset = offset};
-  if (!r->method) {
-    s->result = read_now(r->files[file].fd, memory, bytes, offset);
-    s->state = DONE;
-    return MAFAT_OK;
-  }
   const struct timespec moment = {.tv_nsec = 1000000};
   int error, waited_ms = 0;
   while ((error = r->method->start(r->ring, slot, r->files[file].fd, memory, bytes, offset)) != 0)
@@ -211,8 +206,8 @@ static int try_alignment(const struct file *f, char *probe, size_t alignment)
 static int settle_alignment(struct file *f, char *probe, struct mafat_diagnostic *d)
 {
   size_t candidates[] = {512, MOST_ALIGNMENT};
-  int n = f->cached ? 0 : told_alignment(f->fd, &candidates[0]) ? 1 : 2;
-  for (int i = 0; f->direct && i < n; i++) {
+  int n = told_alignment(f->fd, &candidates[0]) ? 1 : 2;
+  for (int i = 0; f->direct && !f->cached && i < n; i++) {
     f->alignment = candidates[i];
     if (f->alignment == 0 || f->alignment > MOST_ALIGNMENT || (f->alignment & (f->alignment - 1))) continue;
     int error = try_alignment(f, probe, f->alignment);
@@ -312,7 +307,7 @@ static int open_reads(struct mafat_reads **out, const char *path, enum mafat_rea
   }
   r->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
   int code = add_file(r, path, cached, probe, d);
-  if (code == MAFAT_OK && !r->files->cached) code = choose_method(r, method, probe, d);
+  if (code == MAFAT_OK) code = choose_method(r, method, probe, d);
   munmap(probe, PROBE_BYTES);
   if (code == MAFAT_OK) *out = r;
   else mafat_reads_close(&r);
@@ -393,7 +388,7 @@ uint64_t mafat_reads_bytes(const struct mafat_reads *r)
 
 const char *mafat_reads_method_name(const struct mafat_reads *r)
 {
-  return r->method ? r->method->name : "pread";
+  return r->method->name;
 }
 
 bool mafat_reads_direct(const struct mafat_reads *r)

@@ -24,7 +24,7 @@ struct mafat_reads;
 int mafat_reads_open(struct mafat_reads **out, const char *path, enum mafat_reads_method method,
                      struct mafat_diagnostic *d);
 /* The same of a file that may have been written just now: one that lies in the page cache as a
- * whole is read from there, at once and by the caller, and stays there; no other is added to it. */
+ * whole is read from there, and stays there. */
 int mafat_reads_open_cached(struct mafat_reads **out, const char *path, struct mafat_diagnostic *d);
 /* Another file, behind those that there are; at most 4096 in all. After a failure the reads are to be closed. */
 int mafat_reads_add(struct mafat_reads *r, const char *path, struct mafat_diagnostic *d);
@@ -62,7 +62,7 @@ int mafat_reads_wait(struct mafat_reads *r, unsigned slot, struct mafat_diagnost
 int mafat_reads_check(const struct mafat_reads *r, struct mafat_diagnostic *d);
 
 uint64_t mafat_reads_bytes(const struct mafat_reads *r); /* read so far */
-const char *mafat_reads_method_name(const struct mafat_reads *r); /* "io_uring", "aio", "thread"; "pread": from the page cache */
+const char *mafat_reads_method_name(const struct mafat_reads *r); /* "io_uring", "aio", "thread" */
 bool mafat_reads_direct(const struct mafat_reads *r); /* O_DIRECT, of the first file */
 
 #endif
