@@ -170,7 +170,9 @@ static const struct {
     {"mirror", {-8.2185403}},
     {"depth_to_space", {-0.1037383}},
     {"space_to_depth", {-1.8881950}},
-    {"reshape_by_shape", {-5.8957735}}};
+    {"reshape_by_shape", {-5.8957735}},
+    {"detections", {1.8404642, -5.8799314, -1.3329710, -2.0773520}},
+    {"detections_by_class", {1.1723495, -5.6243807, -2.9025777, -7.7900702}}};
 
 START_TEST(operators_compute_what_tflite_computes)
 {
