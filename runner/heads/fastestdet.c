@@ -1,4 +1,5 @@
-/* FastestDet: one grid, of each cell the objectness, the box and the classes, as maps. A box is told with its best class. */
+/* FastestDet: one grid, of each cell the objectness, the box and the classes, as maps. A box is told with its best
+ * class. */
 #include "runner/heads/head.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   const int64_t *out = s->list[0].dims;
   if (out[1] <= BOX || out[1] > INT32_MAX || out[2] != (s->in_h + strides[0] - 1) / strides[0] ||
       out[3] != (s->in_w + strides[0] - 1) / strides[0]) return false;
-  *found = (struct mafat_decoded){.boxes = (uint64_t)(out[2] * out[3]), .classes = (int)out[1] - BOX, .best = true, .told = true};
+  *found = (struct mafat_decoded){.boxes = (uint64_t)(out[2] * out[3]), .classes = (int)out[1] - BOX,
+                                  .best = true, .told = true};
   return true;
 }
 
@@ -33,7 +35,8 @@ static void tell_box(struct mafat_decoding *d, uint32_t number, const float *v, 
 {
   struct mafat_cell cell = mafat_cells_at(d->in_w, d->in_h, strides, number);
   int cols = (d->in_w + strides[0] - 1) / strides[0], rows = (d->in_h + strides[0] - 1) / strides[0];
-  const struct mafat_rectangle box = {(float)((cell.x + tangent(v[1])) / cols), (float)((cell.y + tangent(v[2])) / rows),
+  const struct mafat_rectangle box = {(float)((cell.x + tangent(v[1])) / cols),
+                                      (float)((cell.y + tangent(v[2])) / rows),
                                       (float)logistic(v[3]), (float)logistic(v[4])};
   if (mafat_decoding_numbered(d, number, box)) mafat_decoding_class(d, class, score);
 }

@@ -1,5 +1,6 @@
-/* A head that is no layer: how the outputs of a family of detectors, or of classifiers, are read. What it looks at when a
- * model is opened are dimensions alone; once a run is done it tells of its boxes as kinds of heads do (runner/decoding.h).
+/* A head that is no layer: how the outputs of a family of detectors, or of classifiers, are read. What it looks at
+ * when a model is opened are dimensions alone; once a run is done it tells of its boxes as kinds of heads do
+ * (runner/decoding.h).
  *
  * A family is a file and a row of the table (heads.c). */
 #ifndef MAFAT_RUNNER_HEADS_HEAD_H
@@ -19,7 +20,8 @@ struct mafat_head_shapes {
 struct mafat_outputs_head {
   const char *name;    /* --decode's */
   const char *expects; /* dimensions, for messages */
-  /* Can these outputs be read so? Then what they hold, but for head and sign; `told`: nothing else has such dimensions. */
+  /* Can these outputs be read so? Then what they hold, but for head and sign; `told`: nothing else has such
+   * dimensions. */
   bool (*fits)(const struct mafat_head_shapes *s, struct mafat_decoded *found);
   void (*decode)(struct mafat_decoding *d);
   /* A point of box `number`, in shares of the network's input; NULL: they have none. */

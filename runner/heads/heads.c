@@ -53,7 +53,8 @@ static int list_shapes(struct mafat_head_shapes *s, struct mafat_port_facts *lis
   return n->n_outputs <= MAFAT_DECODED_OUTPUTS ? MAFAT_OK : MAFAT_ELIMIT;
 }
 
-static bool try_head(struct mafat_network *n, const struct mafat_head_shapes *s, const struct mafat_outputs_head *head, bool surely)
+static bool try_head(struct mafat_network *n, const struct mafat_head_shapes *s, const struct mafat_outputs_head *head,
+                     bool surely)
 {
   struct mafat_decoded found;
   if (!head->fits(s, &found) || (surely && !found.told) || found.boxes > UINT32_MAX) return false;
@@ -63,13 +64,14 @@ static bool try_head(struct mafat_network *n, const struct mafat_head_shapes *s,
   return true;
 }
 
-static int refuse(const struct mafat_network *n, const struct mafat_head_shapes *s, const struct mafat_outputs_head *head,
+static int refuse(const struct mafat_network *n, const struct mafat_head_shapes *s,
+                  const struct mafat_outputs_head *head,
                   struct mafat_diagnostic *d)
 {
   char found[120];
   describe(s, found, sizeof found);
-  return mafat_fail(d, MAFAT_EINVAL, "%.150s: outputs cannot be decoded as %s: expected %s, found %s", n->path, head->name,
-                    head->expects, found);
+  return mafat_fail(d, MAFAT_EINVAL, "%.150s: outputs cannot be decoded as %s: expected %s, found %s", n->path,
+                    head->name, head->expects, found);
 }
 
 /* Of a file whose outputs have names. */
@@ -92,10 +94,13 @@ int mafat_heads_choose(struct mafat_network *n, int n_layers, const char *name, 
   if (any) return choose(n, NULL, d);
   const struct mafat_outputs_head *head = find_head(name);
   if (head && whole) return choose(n, head, d);
-  if (head) return mafat_fail(d, MAFAT_EINVAL, "%.200s: expected all of an ONNX or TFLite file to decode as %s", n->path, head->name);
+  if (head) return mafat_fail(d, MAFAT_EINVAL, "%.200s: expected all of an ONNX or TFLite file to decode as %s",
+                              n->path, head->name);
   if (strcmp(name, "darknet") != 0)
-    return mafat_fail(d, MAFAT_EINVAL, "expected a head (auto, darknet, yolov5, yolov8, yolox, nanodet, fastestdet, ssd, ultraface, "
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "expected a head (auto, darknet, yolov5, yolov8, yolox, nanodet, fastestdet, ssd, ultraface, "
                       "yunet, classes, none), found %.60s", name);
   if (mafat_detect_has_head(n, n_layers) || mafat_classify_layer(n, n_layers) >= 0) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "%.200s: expected a layer of Darknet's that is a head, to decode as darknet", n->path);
+  return mafat_fail(d, MAFAT_EINVAL, "%.200s: expected a layer of Darknet's that is a head, to decode as darknet",
+                    n->path);
 }

@@ -1,4 +1,5 @@
-/* NanoDet and NanoDet-Plus: of each cell its classes, and for each side of its box how likely it is so many cells away. */
+/* NanoDet and NanoDet-Plus: of each cell its classes, and for each side of its box how likely it is so many cells
+ * away. */
 #include "runner/heads/head.h"
 
 #include <math.h>
@@ -11,7 +12,8 @@ static const int strides[] = {8, 16, 32, 64};
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   static const int64_t dims[] = {1, -1, -1};
-  if (s->n != 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[2] <= BOX || s->list[0].dims[2] > INT32_MAX) return false;
+  if (s->n != 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[2] <= BOX || s->list[0].dims[2] > INT32_MAX)
+    return false;
   int64_t cells = s->list[0].dims[1];
   bool plus = cells == mafat_cells_count(s->in_w, s->in_h, strides, 4);
   if (!plus && cells != mafat_cells_count(s->in_w, s->in_h, strides, 3)) return false;
@@ -33,9 +35,9 @@ static float distance(const float *likely)
   return (float)(weighted / sum);
 }
 
-static float within(float value, int most)
+static float within(float value, float most)
 {
-  return value < 0 ? 0 : value > (float)most ? (float)most : value;
+  return value < 0 ? 0 : value > most ? most : value;
 }
 
 /* Left, top, right and bottom, no further than the input's edges. */
@@ -48,8 +50,9 @@ static bool tell_box(struct mafat_decoding *d, uint32_t number, long long first)
   float x = ((float)cell.x + within_cell) * stride, y = ((float)cell.y + within_cell) * stride;
   mafat_decoding_read(d, 0, first, BOX, v);
   for (int i = 0; i < SIDES; i++) side[i] = distance(v + i * DISTANCES) * stride;
-  return mafat_head_corners(d, number, within(x - side[0], d->in_w) / (float)d->in_w, within(y - side[1], d->in_h) / (float)d->in_h,
-                            within(x + side[2], d->in_w) / (float)d->in_w, within(y + side[3], d->in_h) / (float)d->in_h);
+  float w = (float)d->in_w, h = (float)d->in_h;
+  return mafat_head_corners(d, number, within(x - side[0], w) / w, within(y - side[1], h) / h,
+                            within(x + side[2], w) / w, within(y + side[3], h) / h);
 }
 
 static void decode(struct mafat_decoding *d)

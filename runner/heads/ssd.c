@@ -1,5 +1,5 @@
-/* What TFLite_Detection_PostProcess puts out, and its like: corners in shares of the input, top first; classes; scores, in
- * falling order; how many of them there are. Its own threshold and suppression have been at work. */
+/* What TFLite_Detection_PostProcess puts out, and its like: corners in shares of the input, top first; classes; scores,
+ * in falling order; how many of them there are. Its own threshold and suppression have been at work. */
 #include "runner/heads/head.h"
 
 enum { BOXES, CLASSES, SCORES, COUNT };
@@ -10,8 +10,10 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   if (s->n != 4 || !mafat_head_has(s, BOXES, 3, boxes)) return false;
   int64_t n = s->list[BOXES].dims[1];
   const int64_t list[] = {1, n};
-  if (!mafat_head_has(s, CLASSES, 2, list) || !mafat_head_has(s, SCORES, 2, list) || !mafat_head_has(s, COUNT, 1, count)) return false;
-  *found = (struct mafat_decoded){.boxes = (uint64_t)n, .classes = 1, .best = true, .told = true, .outputs = {0, 1, 2, 3}};
+  bool lists = mafat_head_has(s, CLASSES, 2, list) && mafat_head_has(s, SCORES, 2, list);
+  if (!lists || !mafat_head_has(s, COUNT, 1, count)) return false;
+  *found = (struct mafat_decoded){.boxes = (uint64_t)n, .classes = 1, .best = true, .told = true,
+                                  .outputs = {0, 1, 2, 3}};
   return true;
 }
 
@@ -30,4 +32,5 @@ static void decode(struct mafat_decoding *d)
 }
 
 const struct mafat_outputs_head mafat_head_ssd = {
-    .name = "ssd", .fits = fits, .decode = decode, .expects = "four outputs [1, boxes, 4], [1, boxes], [1, boxes] and [1]"};
+    .name = "ssd", .fits = fits, .decode = decode,
+    .expects = "four outputs [1, boxes, 4], [1, boxes], [1, boxes] and [1]"};

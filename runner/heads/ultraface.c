@@ -1,5 +1,5 @@
-/* Ultra-Light-Fast-Generic-Face-Detector: of each box how likely it is background and how likely a face, and its corners in
- * shares of the input. */
+/* Ultra-Light-Fast-Generic-Face-Detector: of each box how likely it is background and how likely a face, and its
+ * corners in shares of the input. */
 #include "runner/heads/head.h"
 
 enum { SCORES, BOXES };

@@ -1,5 +1,5 @@
-/* YOLOv5 and v7 as they are exported: boxes in pixels of the input, of each the objectness and the classes, of which it is
- * told with the best, as their programs do. */
+/* YOLOv5 and v7 as they are exported: boxes in pixels of the input, of each the objectness and the classes, of which it
+ * is told with the best, as their programs do. */
 #include "runner/heads/head.h"
 
 enum { BOX = 5, ANCHORS = 3 };

@@ -1,5 +1,5 @@
-/* YOLOv8, v9 and v11 as they are exported: boxes in pixels of the input side by side, their classes below them; a box is
- * told with the best, as their programs do. */
+/* YOLOv8, v9 and v11 as they are exported: boxes in pixels of the input side by side, their classes below them; a box
+ * is told with the best, as their programs do. */
 #include "runner/heads/head.h"
 
 enum { BOX = 4, PART = 64 };
@@ -9,10 +9,12 @@ static const int strides[] = {8, 16, 32};
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   static const int64_t dims[] = {1, -1, -1};
-  if (s->n != 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[1] <= BOX || s->list[0].dims[1] > INT32_MAX) return false;
+  if (s->n != 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[1] <= BOX || s->list[0].dims[1] > INT32_MAX)
+    return false;
   int64_t boxes = s->list[0].dims[2];
+  bool told = boxes == mafat_cells_count(s->in_w, s->in_h, strides, 3);
   *found = (struct mafat_decoded){.boxes = (uint64_t)boxes, .classes = (int)s->list[0].dims[1] - BOX, .best = true,
-                                  .shares = s->of_tflite, .told = boxes == mafat_cells_count(s->in_w, s->in_h, strides, 3)};
+                                  .shares = s->of_tflite, .told = told};
   return true;
 }
 

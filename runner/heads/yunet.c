@@ -1,5 +1,5 @@
-/* YuNet, faces with five points each: right eye, left eye, nose, right and left corner of the mouth, as in the picture's
- * person. Four outputs for each of three grids: two scores, whose mean counts, a box, and points. */
+/* YuNet, faces with five points each: right eye, left eye, nose, right and left corner of the mouth, as in the
+ * picture's person. Four outputs for each of three grids: two scores, whose mean counts, a box, and points. */
 #include "runner/heads/head.h"
 
 #include <math.h>
@@ -45,7 +45,8 @@ struct place {
 static struct place find_place(const struct mafat_decoding *d, uint32_t number)
 {
   struct place p = {.index = number, .cell = mafat_cells_at(d->in_w, d->in_h, strides, number)};
-  for (; strides[p.grid] != p.cell.stride; p.grid++) p.index -= mafat_cells_count(d->in_w, d->in_h, &strides[p.grid], 1);
+  for (; strides[p.grid] != p.cell.stride; p.grid++)
+    p.index -= mafat_cells_count(d->in_w, d->in_h, &strides[p.grid], 1);
   return p;
 }
 
