@@ -102,6 +102,7 @@ $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/imag
 $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 # Resident in every run, and never in a loop of it.
 $(call objects,runner/inputs.c runner/ports.c runner/image/npy.c runner/program/run_inference/ports.c runner/program/run_inference/picture_facts.c): EXTRA = -Os
+$(call objects,$(wildcard runner/heads/*.c)): EXTRA = -Os
 # Loops over lanes: of vectors, not unrolled before.
 $(call objects,$(addprefix runner/kinds/,lanes.c normalize.c reduce.c rearrange_lanes.c resample.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
 # Kernels are written once and compiled once per level. In sections: run_inference.ld sorts them by which networks and plans need them.

@@ -138,6 +138,10 @@ struct mafat_model_options {
                            "letterbox", in the middle of what is `pad`; "corner", the same at its left and top; "crop",
                            so that the picture's middle fills it. Boxes are of the picture's pixels all the same */
   const float *pad;     /* a byte of 0 to 255 for all channels; default 114, of Darknet's networks 127.5 */
+  const char *decode;   /* what outputs of an ONNX or TFLite file hold: "yolov5", "yolov8", "yolox", "nanodet", "fastestdet",
+                           "ssd", "ultraface", "yunet": boxes; "classes"; "auto" (NULL, default): one of these, where their
+                           dimensions are no other's, as facts tell; "darknet": what layers of Darknet's say; "none": not
+                           even that. MAFAT_EINVAL: the outputs are not so */
 };
 
 /* Options of NULL, for a model or a query, are these. */
@@ -202,6 +206,10 @@ MAFAT_API int mafat_model_detect(const struct mafat_model *model, float thresh, 
  * max_boxes: they are all less confident than those that were, whose list is as it would be with them,
  * but for its end. NULL: 0. */
 MAFAT_API size_t mafat_detections_left_out(const struct mafat_detections *detections);
+/* Points that belong to box `index`, of faces (yunet): right eye, left eye, nose, right and left corner of the mouth. x and y of
+ * each, *n of them, in pixels as the box's, and behind them those of the boxes that follow; they live as long as the list.
+ * NULL, and 0: it has none. */
+MAFAT_API const float *mafat_detections_points(const struct mafat_detections *detections, size_t index, int *n);
 MAFAT_API void mafat_detections_close(struct mafat_detections **detections);
 
 /* Of the network: its input, the layers that are run, and what one of these puts out.
@@ -313,8 +321,8 @@ struct mafat_layer_facts {
 
 enum mafat_model_kind {
   MAFAT_MODEL_OTHER,     /* part of a network, or one that ends otherwise: mafat_model_read_output */
-  MAFAT_MODEL_DETECTOR,  /* has detection heads: mafat_model_detect */
-  MAFAT_MODEL_CLASSIFIER /* ends in [softmax]: mafat_model_classify */
+  MAFAT_MODEL_DETECTOR,  /* has detection heads, or outputs decoded as boxes: mafat_model_detect */
+  MAFAT_MODEL_CLASSIFIER /* ends in [softmax], or is decoded as classes: mafat_model_classify */
 };
 
 /* How pictures become the input, as the options have it. */
@@ -346,6 +354,8 @@ struct mafat_model_facts {
   const char *lock_reason;   /* why "auto" has locked nothing, in a few words; else NULL */
   size_t locked_bytes;       /* of both; in a shared arena also for another model */
   struct mafat_picture_facts picture;
+  const char *decode;        /* how outputs are decoded, as in the options: "yolox"; NULL: not at all, or as layers of Darknet's say */
+  const char *decode_sign;   /* of which dimensions they are: "output [1, 3549, 85]"; NULL: nothing is decoded */
 };
 
 MAFAT_SIZED void mafat_model_describe(const struct mafat_model *model, struct mafat_model_facts *facts);
@@ -489,6 +499,7 @@ struct mafat_query_facts {
   const char *fork, *fork_sign; /* as of mafat_model_facts */
   size_t reserve_bytes;  /* of the options: so much of an answer's memory.rest */
   struct mafat_picture_facts picture;
+  const char *decode, *decode_sign; /* as of mafat_model_facts */
 };
 
 /* weights_path: only what kind of file it is; NULL: Darknet's, or cfg_path itself, which is packed. options->picture: NULL, an ordinary

@@ -41,6 +41,7 @@ enum mafat_layer_type {
   MAFAT_MATMUL,
   MAFAT_GATHER,
   MAFAT_RESAMPLE,
+  MAFAT_POSTPROCESS,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -217,6 +218,15 @@ struct mafat_reduce {
   bool last; /* of several that are largest or smallest the last */
 };
 
+/* Parameters of postprocess: boxes out of what a detector says of its anchors. */
+struct mafat_postprocess {
+  int detections, classes_per_detection; /* that are put out at most; classes of each */
+  int detections_per_class, classes; /* regular: of each class at most; classes of the scores, the last ones */
+  bool regular;               /* class by class; else each anchor with its best classes, whatever they are */
+  float least_score, most_overlap;
+  float y_scale, x_scale, h_scale, w_scale; /* of what encodings are multiplied by */
+};
+
 struct mafat_layer {
   enum mafat_layer_type type;
   int line;                   /* of its section in the cfg */
@@ -249,6 +259,7 @@ struct mafat_layer {
   struct mafat_normalize *normalize; /* its layer's own, as are the following; NULL: of another kind */
   struct mafat_reduce *reduce;
   struct mafat_resample *resample;
+  struct mafat_postprocess *postprocess;
 };
 
 #endif

@@ -40,6 +40,7 @@ static void free_layer(struct mafat_layer *l)
   free(l->normalize);
   free(l->reduce);
   free(l->resample);
+  free(l->postprocess);
 }
 
 /* Sources that are inputs, which lie `by` further to the front. */

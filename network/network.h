@@ -26,6 +26,23 @@ enum mafat_fork { MAFAT_FORK_AUTO, MAFAT_FORK_DARKNET, MAFAT_FORK_ALEXEYAB };
 /* Of the file that a network was read from. All but Darknet's hold its constants, too. */
 enum mafat_format { MAFAT_FORMAT_DARKNET, MAFAT_FORMAT_ONNX, MAFAT_FORMAT_TFLITE };
 
+struct mafat_outputs_head; /* runner/heads/head.h */
+
+enum { MAFAT_DECODED_OUTPUTS = 12 };
+
+/* What the outputs of a file that has no layers for it hold, boxes or classes: as its reader was told, or by their dimensions. */
+struct mafat_decoded {
+  const struct mafat_outputs_head *head; /* NULL: none reads them */
+  bool nothing;              /* nor shall layers that are heads be read */
+  bool told;                 /* no guess */
+  int outputs[MAFAT_DECODED_OUTPUTS]; /* those that are read, in the head's order */
+  uint64_t boxes;            /* 0: classes of the whole picture */
+  int classes, points;       /* of each box */
+  bool best;                 /* a box is told with its best class alone */
+  bool shares;               /* boxes are of an input whose sides are 1, and not of its pixels */
+  char sign[120];            /* by what it was recognized: "output [1, 3549, 85]" */
+};
+
 struct mafat_network {
   char *path;               /* of the cfg, for messages */
   enum mafat_fork fork;     /* never MAFAT_FORK_AUTO once it has been read */
@@ -43,6 +60,7 @@ struct mafat_network {
   bool cut;                 /* the cfg goes on, with layers that cannot be read */
   struct mafat_port *inputs, *outputs; /* (n_inputs), (n_outputs) by name, owned; NULL, 0: Darknet's, which have none */
   int n_outputs;
+  struct mafat_decoded decoded;
 };
 
 void mafat_network_close(struct mafat_network **network);

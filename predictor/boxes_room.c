@@ -12,6 +12,11 @@ size_t mafat_boxes_most(const struct mafat_network *n, int n_layers, int wanted)
     boxes += of_layer;
     scored += of_layer * (uint64_t)n->layers[l].head.classes;
   }
+  if (n->decoded.nothing) return 0;
+  if (n->decoded.head) {
+    boxes = n->decoded.boxes;
+    scored = n->decoded.best ? boxes : boxes * (uint64_t)n->decoded.classes;
+  }
   if (!wanted) most = boxes < USUAL_LEAST ? USUAL_LEAST : boxes > USUAL_MOST ? USUAL_MOST : boxes;
   return (size_t)(scored < most ? scored : most);
 }
@@ -30,8 +35,8 @@ size_t mafat_boxes_room_bytes(size_t most)
   return (bytes + 63) / 64 * 64;
 }
 
-size_t mafat_boxes_late_bytes(size_t most, size_t beyond_bytes)
+size_t mafat_boxes_late_bytes(size_t most, int points, size_t beyond_bytes)
 {
-  size_t bytes = most * MAFAT_DETECTION_BYTES + beyond_bytes;
+  size_t bytes = most * (MAFAT_DETECTION_BYTES + (size_t)points * MAFAT_POINT_BYTES) + beyond_bytes;
   return bytes > MAFAT_DETECTIONS_SHARE ? bytes - MAFAT_DETECTIONS_SHARE : 0;
 }

@@ -447,6 +447,7 @@ static void place_boxes(struct maker *m)
   struct mafat_layout *layout = m->layout;
   layout->mapped_bytes = layout->total_bytes;
   layout->most_boxes = mafat_boxes_most(m->network, m->plan->n_layers, m->plan->most_boxes);
+  layout->box_points = m->network->decoded.points;
   if (layout->most_boxes == 0 || m->outline) return;
   size_t bytes = mafat_boxes_room_bytes(layout->most_boxes);
   layout->boxes_offset = m->sketch ? outputs_bytes(m) : lowest_beside_outputs(m, bytes);

@@ -65,6 +65,7 @@ struct mafat_layout {
   uint64_t bytes_read;                 /* of the weights file, in every run */
   size_t total_bytes;                  /* the arena */
   size_t most_boxes, boxes_offset;     /* that are kept, and where, once all steps are done (boxes_room.h); 0: no heads */
+  int box_points;                      /* of each, which are told once it is known which are kept */
   size_t mapped_bytes;                 /* the arena, and behind it what boxes need beyond it, which no step touches */
   size_t bound_bytes;                  /* largest sum of live bytes: total can not be less */
   size_t tag_bytes[MAFAT_N_TAGS];      /* live at the peak */

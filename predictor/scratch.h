@@ -45,6 +45,10 @@ struct mafat_scratch {
   size_t sums_offset;   /* products before the output transform, [point][tile][width] */
   size_t sums_floats;   /* of a panel */
   /* Shared: */
+  size_t boxes_offset;  /* postprocess: of each anchor its corners, */
+  size_t scores_offset; /* a score, */
+  size_t order_offset;  /* a number */
+  size_t kept_offset;   /* what is put out, and what one class adds to it, 16 bytes each */
   size_t flat_offset;   /* the input in Darknet's CHW order, for layers that sum in it */
   size_t flat_floats;
   size_t shared_bytes;  /* multiple of 64 */

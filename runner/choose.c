@@ -4,6 +4,7 @@
 #include "predictor/planning.h"
 #include "runner/memory/budget.h"
 #include "runner/calibrate/calibrate_file.h"
+#include "runner/heads/heads.h"
 #include "runner/memory/process.h"
 #include "runner/memory/surroundings.h"
 #include "runner/model_kind.h"
@@ -160,6 +161,7 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
   if (*n_layers < 1 || *n_layers > all)
     code = mafat_fail(d, MAFAT_EINVAL, "%s: expected 1 to %d layers (--layers), found %d", cfg, all, *n_layers);
   if (code == MAFAT_OK) code = mafat_network_ask_for(*network, *n_layers, o->outputs, o->n_outputs, d);
+  if (code == MAFAT_OK) code = mafat_heads_choose(*network, *n_layers, o->decode, d);
   if (code) mafat_network_close(network);
   return code;
 }

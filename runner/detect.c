@@ -1,6 +1,7 @@
 #include "runner/detect.h"
 
 #include "runner/best_boxes.h"
+#include "runner/heads/head.h"
 #include "runner/kinds/kind.h"
 #include "runner/suppress.h"
 
@@ -24,6 +25,8 @@ struct mafat_search {
 struct detections {
   struct mafat_detections seen;
   size_t n_left_out;
+  float *points; /* (seen.n, n_points, 2) */
+  int n_points;  /* of each */
 };
 
 void mafat_detect_defaults(struct mafat_detect_input *in)
@@ -71,6 +74,12 @@ bool mafat_decoding_box(struct mafat_decoding *d, struct mafat_rectangle box, bo
   return box_is_number(s->next.box);
 }
 
+bool mafat_decoding_numbered(struct mafat_decoding *d, uint32_t number, struct mafat_rectangle box)
+{
+  d->search->n_told = number;
+  return mafat_decoding_box(d, box, false);
+}
+
 void mafat_decoding_class(struct mafat_decoding *d, int class, float confidence)
 {
   struct mafat_search *s = d->search;
@@ -87,15 +96,22 @@ static void choose_suppression(struct mafat_search *s, const struct mafat_head *
   s->nms_power = last->nms == MAFAT_NMS_DIOU ? (double)last->beta_nms : .6;
 }
 
+static struct mafat_decoding decoding_of(struct mafat_search *s, const struct mafat_network *n)
+{
+  return (struct mafat_decoding){.in_w = s->in->placement.in_w, .in_h = s->in->placement.in_h, .thresh = s->in->thresh, .at = s->in->at,
+                                 .context = s->in->context, .search = s, .decoded = &n->decoded, .read = s->in->read};
+}
+
 static void read_heads(struct mafat_search *s, const struct mafat_network *n)
 {
-  for (int i = 0; i < s->in->n_layers; i++) {
-    const struct mafat_layer *l = &n->layers[i];
-    if (!mafat_layer_is_head(l)) continue;
-    struct mafat_decoding d = {.layer = l, .index = i, .in_w = s->in->placement.in_w, .in_h = s->in->placement.in_h,
-                               .thresh = s->in->thresh, .at = s->in->at, .context = s->in->context, .search = s};
-    choose_suppression(s, &l->head);
-    mafat_runner_kind(l->type)->decode(&d);
+  struct mafat_decoding d = decoding_of(s, n);
+  if (n->decoded.head && n->decoded.head->decode) n->decoded.head->decode(&d);
+  for (int i = 0; i < s->in->n_layers && !n->decoded.nothing; i++) {
+    d.layer = &n->layers[i];
+    d.index = i;
+    if (!mafat_layer_is_head(d.layer)) continue;
+    choose_suppression(s, &d.layer->head);
+    mafat_runner_kind(d.layer->type)->decode(&d);
   }
 }
 
@@ -131,19 +147,37 @@ static struct mafat_detection to_pixels(const struct mafat_search *s, const stru
   return result;
 }
 
-static int make_results(struct mafat_detections **out, const struct mafat_search *s)
+/* Read once it is known which boxes are kept: until then a box is its number. */
+static void fill_points(struct detections *made, struct mafat_search *s, const struct mafat_network *n)
+{
+  const struct mafat_decoding d = decoding_of(s, n);
+  float *to = made->points;
+  for (size_t i = 0; i < s->best.n; i++)
+    for (int p = 0; p < made->n_points; p++, to += 2) {
+      float x = 0, y = 0;
+      n->decoded.head->point(&d, s->best.list[i].number, p, &x, &y);
+      to[0] = isnan(x) ? 0 : clamp_pixels(mafat_placement_picture_x(&s->in->placement, (double)x * d.in_w));
+      to[1] = isnan(y) ? 0 : clamp_pixels(mafat_placement_picture_y(&s->in->placement, (double)y * d.in_h));
+    }
+}
+
+static int make_results(struct mafat_detections **out, struct mafat_search *s, const struct mafat_network *n)
 {
   struct detections *made = calloc(1, sizeof *made);
-  struct mafat_detection *list = s->best.n ? malloc(s->best.n * sizeof *list) : NULL;
-  if (!made || (s->best.n && !list)) {
-    free(made);
+  struct mafat_detections *seen = made ? &made->seen : NULL;
+  size_t n_boxes = s->best.n, n_points = n_boxes * (size_t)n->decoded.points;
+  struct mafat_detection *list = n_boxes ? malloc(n_boxes * sizeof *list) : NULL;
+  float *points = n_points ? malloc(n_points * 2 * sizeof *points) : NULL;
+  if (!made || (n_boxes && !list) || (n_points && !points)) {
+    free(points);
     free(list);
+    mafat_detections_close(&seen);
     return MAFAT_ENOMEM;
   }
-  for (size_t i = 0; i < s->best.n; i++) list[i] = to_pixels(s, &s->best.list[i]);
-  made->seen = (struct mafat_detections){list, s->best.n};
-  made->n_left_out = s->best.n_left_out;
-  *out = &made->seen;
+  for (size_t i = 0; i < n_boxes; i++) list[i] = to_pixels(s, &s->best.list[i]);
+  *made = (struct detections){{list, n_boxes}, s->best.n_left_out, points, n->decoded.points};
+  if (points) fill_points(made, s, n);
+  *out = seen;
   return MAFAT_OK;
 }
 
@@ -172,7 +206,7 @@ int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
                            .letterboxed = n->letterbox && in->placement.fit == MAFAT_FIT_LETTERBOX};
   read_heads(&s, n);
   choose_boxes(&s);
-  code = make_results(out, &s);
+  code = make_results(out, &s, n);
   return code ? mafat_fail(d, code, "out of memory for %zu detections", s.best.n) : MAFAT_OK;
 }
 
@@ -181,16 +215,26 @@ size_t mafat_detections_left_out(const struct mafat_detections *detections)
   return detections ? ((const struct detections *)detections)->n_left_out : 0;
 }
 
+const float *mafat_detections_points(const struct mafat_detections *detections, size_t index, int *n)
+{
+  const struct detections *made = (const struct detections *)detections;
+  bool any = made && made->points && index < made->seen.n;
+  *n = any ? made->n_points : 0;
+  return any ? made->points + index * (size_t)made->n_points * 2 : NULL;
+}
+
 void mafat_detections_close(struct mafat_detections **detections)
 {
   if (!detections || !*detections) return;
   free((*detections)->list);
+  free(((struct detections *)*detections)->points);
   free(*detections); /* the first member of struct detections */
   *detections = NULL;
 }
 
 bool mafat_detect_has_head(const struct mafat_network *n, int n_layers)
 {
+  if (n->decoded.nothing || n->decoded.boxes) return n->decoded.boxes > 0;
   for (int i = 0; i < n_layers; i++)
     if (mafat_layer_is_head(&n->layers[i])) return true;
   return false;
@@ -200,15 +244,18 @@ bool mafat_detect_has_head(const struct mafat_network *n, int n_layers)
 
 int mafat_classify_layer(const struct mafat_network *n, int n_layers)
 {
-  int last = n_layers - 1;
+  int last = n->decoded.nothing ? -1 : n_layers - 1;
   /* Not routes: they may name any layer, and the [softmax] above one may be dead. */
   while (last >= 0 && mafat_layer_is_inert(&n->layers[last])) last--;
   return last >= 0 && mafat_layer_classifies(&n->layers[last]) ? last : -1;
 }
 
-/* Inserts into a list of at most k, most confident first; an equal goes behind. */
-static void insert_score(struct mafat_class_score *top, int k, int *n_top,
-                         struct mafat_class_score score)
+bool mafat_classify_is_able(const struct mafat_network *n, int n_layers)
+{
+  return (n->decoded.head && n->decoded.head->classify) || mafat_classify_layer(n, n_layers) >= 0;
+}
+
+void mafat_class_scores_insert(struct mafat_class_score *top, int k, int *n_top, struct mafat_class_score score)
 {
   int at = *n_top;
   while (at > 0 && score.confidence > top[at - 1].confidence) at--;
@@ -227,8 +274,14 @@ int mafat_classify(struct mafat_class_score *top, int k, int *n_top, const struc
     return mafat_fail(d, MAFAT_EINVAL, "expected at most %d layers, found %d", n->n_layers,
                       in->n_layers);
   int layer = mafat_classify_layer(n, in->n_layers);
-  if (layer < 0) return mafat_fail(d, MAFAT_EINVAL, "expected a network that ends in [softmax]");
+  if (!mafat_classify_is_able(n, in->n_layers))
+    return mafat_fail(d, MAFAT_EINVAL, "expected a network that ends in [softmax], or outputs that are decoded as classes");
   if (k < 1) return mafat_fail(d, MAFAT_EINVAL, "expected room for 1 class or more, found %d", k);
+  if (n->decoded.head && n->decoded.head->classify) {
+    const struct mafat_decoding decoding = {.decoded = &n->decoded, .read = in->read, .context = in->context};
+    n->decoded.head->classify(&decoding, top, k, n_top);
+    return MAFAT_OK;
+  }
   struct mafat_shape out = n->layers[layer].out;
   if ((int64_t)out.c * out.h * out.w > INT_MAX)
     return mafat_fail(d, MAFAT_ELIMIT, "layer %d [softmax] has too many classes", layer);
@@ -238,7 +291,7 @@ int mafat_classify(struct mafat_class_score *top, int k, int *n_top, const struc
       for (int x = 0; x < out.w; x++, class++) {
         float confidence = in->at(in->context, layer, c, y, x);
         if (isfinite(confidence))
-          insert_score(top, k, n_top, (struct mafat_class_score){class, confidence});
+          mafat_class_scores_insert(top, k, n_top, (struct mafat_class_score){class, confidence});
       }
   return MAFAT_OK;
 }

@@ -28,6 +28,8 @@
 struct mafat_detect_input {
   float (*at)(const void *context, int layer, int c, int y, int x);
   const void *context;
+  /* Of networks whose outputs heads read (runner/heads): numbers of an output, in the order of its dimensions. */
+  void (*read)(const void *context, int output, long long first, int n, float *numbers);
   struct mafat_placement placement; /* of the picture, as seen, in the network's input */
   float thresh;             /* least confidence, exclusive; not negative */
   float nms;                /* greatest overlap (IoU) within a class; 0: no suppression, as in Darknet */
@@ -39,7 +41,7 @@ struct mafat_detect_input {
 /* Darknet's thresholds; the rest is zero, without room for boxes, and the caller's to fill. */
 void mafat_detect_defaults(struct mafat_detect_input *in);
 
-/* All detection heads among the first n_layers; a network without one gives an
+/* All detection heads among the first n_layers, or the one that reads the outputs; a network without one gives an
  * empty list. Confidences that are not finite and boxes that are not numbers
  * are left out; boxes too large for a float are cut to 1e9 pixels. Where there are more
  * than most_boxes, the list is the beginning of what it would be with room for all of them.
@@ -49,12 +51,13 @@ void mafat_detect_defaults(struct mafat_detect_input *in);
 int mafat_detect(struct mafat_detections **out, const struct mafat_network *n,
                  const struct mafat_detect_input *in, struct mafat_diagnostic *d);
 
-/* Is there a detection head among the first n_layers? */
+/* Is there a detection head among the first n_layers, or one that reads the outputs? */
 bool mafat_detect_has_head(const struct mafat_network *n, int n_layers);
 
 /* The [softmax] that ends the first n_layers, renaming layers aside; -1 when the
- * network is no classifier. */
+ * network is no classifier, or its outputs are. */
 int mafat_classify_layer(const struct mafat_network *n, int n_layers);
+bool mafat_classify_is_able(const struct mafat_network *n, int n_layers);
 
 /* The k likeliest classes, likeliest first, of equals the lower; fewer where the
  * output has fewer numbers. Uses at, context and n_layers of `in`.

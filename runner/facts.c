@@ -1,6 +1,7 @@
 #include "runner/facts.h"
 
 #include "formats/darknet/fork.h"
+#include "runner/heads/head.h"
 #include "runner/model.h"
 #include "runner/memory/process.h"
 #include "runner/sized.h"
@@ -71,7 +72,7 @@ struct mafat_picture_facts mafat_facts_picture(const struct mafat_picture *p)
 static enum mafat_model_kind kind_of(const struct mafat_model *m)
 {
   if (mafat_detect_has_head(m->network, m->n_layers)) return MAFAT_MODEL_DETECTOR;
-  return mafat_classify_layer(m->network, m->n_layers) < 0 ? MAFAT_MODEL_OTHER : MAFAT_MODEL_CLASSIFIER;
+  return mafat_classify_is_able(m->network, m->n_layers) ? MAFAT_MODEL_CLASSIFIER : MAFAT_MODEL_OTHER;
 }
 
 void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_facts *out, size_t bytes)
@@ -98,7 +99,9 @@ void mafat_model_describe_sized(const struct mafat_model *m, struct mafat_model_
       .lock = m->lock.on ? "on" : "off",
       .lock_reason = m->lock.reason,
       .locked_bytes = mafat_weights_locked_bytes(m->weights) + mafat_executor_locked_bytes(m->executor),
-      .picture = mafat_facts_picture(&m->picture)};
+      .picture = mafat_facts_picture(&m->picture),
+      .decode = mafat_head_name(m->network),
+      .decode_sign = mafat_head_name(m->network) ? m->network->decoded.sign : NULL};
   mafat_facts_plan(&f.plan, m->network, &m->choice, &p);
   f.plan.fits = p.charge_bytes <= m->budget_bytes;
   f.plan.calibrated = m->calibrated;

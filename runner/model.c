@@ -297,7 +297,15 @@ void mafat_model_set_watch(struct mafat_model *m, void (*ran)(void *context, con
 
 static float output_at(const void *context, int layer, int c, int y, int x)
 {
-  return mafat_executor_output_at(context, layer, c, y, x);
+  const struct mafat_model *m = context;
+  return mafat_executor_output_at(m->executor, layer, c, y, x);
+}
+
+static void read_numbers(const void *context, int output, long long first, int n, float *numbers)
+{
+  const struct mafat_model *m = context;
+  const struct mafat_port *port = &m->network->outputs[output];
+  mafat_executor_read_view(m->executor, &port->sources, &port->view, first, n, numbers);
 }
 
 struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
@@ -305,7 +313,8 @@ struct mafat_detect_input mafat_model_detect_input(const struct mafat_model *m)
   struct mafat_detect_input in;
   mafat_detect_defaults(&in);
   in.at = output_at;
-  in.context = m->executor;
+  in.read = read_numbers;
+  in.context = m;
   in.placement = m->placement;
   in.n_layers = m->n_layers;
   in.room = mafat_executor_boxes_room(m->executor);

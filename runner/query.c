@@ -1,6 +1,7 @@
 #include "runner/query.h"
 
 #include "formats/darknet/fork.h"
+#include "runner/heads/head.h"
 #include "runner/facts.h"
 #include "runner/memory/surroundings.h"
 #include "runner/sized.h"
@@ -113,7 +114,9 @@ void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_
       .fork = mafat_fork_name(q->network->fork),
       .fork_sign = q->network->fork_sign[0] ? q->network->fork_sign : NULL,
       .reserve_bytes = q->around.reserve_bytes,
-      .picture = mafat_facts_picture(&q->picture)};
+      .picture = mafat_facts_picture(&q->picture),
+      .decode = mafat_head_name(q->network),
+      .decode_sign = mafat_head_name(q->network) ? q->network->decoded.sign : NULL};
   mafat_sized_give(out, bytes, &f, sizeof f);
 }
 

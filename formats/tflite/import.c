@@ -234,7 +234,7 @@ static const struct mafat_tflite_row *find_row(int code)
 {
   static const struct mafat_tflite_row *const tables[] = {mafat_tflite_layer_rows, mafat_tflite_shape_rows,
                                                           mafat_tflite_part_rows, mafat_tflite_math_rows,
-                                                          mafat_tflite_channel_rows};
+                                                          mafat_tflite_channel_rows, mafat_tflite_custom_rows};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const struct mafat_tflite_row *r = tables[t]; r->import; r++)
       if (r->code == code) return r;

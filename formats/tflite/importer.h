@@ -39,7 +39,7 @@ struct mafat_tflite_row {
 
 /* Ended by one without a function. */
 extern const struct mafat_tflite_row mafat_tflite_layer_rows[], mafat_tflite_shape_rows[], mafat_tflite_part_rows[],
-    mafat_tflite_math_rows[], mafat_tflite_channel_rows[];
+    mafat_tflite_math_rows[], mafat_tflite_channel_rows[], mafat_tflite_custom_rows[];
 
 int mafat_tflite_variant(const struct mafat_tflite_importer *i);
 

@@ -34,6 +34,7 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_MATMUL] = &mafat_kind_matmul,
     [MAFAT_GATHER] = &mafat_kind_gather,
     [MAFAT_RESAMPLE] = &mafat_kind_resample,
+    [MAFAT_POSTPROCESS] = &mafat_kind_postprocess,
 };
 
 /* ---- shared ---- */

@@ -50,7 +50,7 @@ extern const struct mafat_runner_kind mafat_runner_convolutional, mafat_runner_m
     mafat_runner_yolo, mafat_runner_detection, mafat_runner_local_avgpool, mafat_runner_reorg3d,
     mafat_runner_gaussian_yolo, mafat_runner_scale_channels, mafat_runner_sam, mafat_runner_constant, mafat_runner_rearrange,
     mafat_runner_normalize, mafat_runner_reduce, mafat_runner_matmul, mafat_runner_gather,
-    mafat_runner_resample;
+    mafat_runner_resample, mafat_runner_postprocess;
 
 /* NULL: nothing of that type is computed: an input, or what renames what it reads. */
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type);

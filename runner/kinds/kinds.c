@@ -32,6 +32,7 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_MATMUL] = &mafat_runner_matmul,
     [MAFAT_GATHER] = &mafat_runner_gather,
     [MAFAT_RESAMPLE] = &mafat_runner_resample,
+    [MAFAT_POSTPROCESS] = &mafat_runner_postprocess,
 };
 
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)

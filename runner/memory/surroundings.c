@@ -40,6 +40,8 @@ PLACE(mafat_run_graph);
 PLACE(mafat_run_graph_end);
 PLACE(mafat_run_pixels);
 PLACE(mafat_run_pixels_end);
+PLACE(mafat_run_heads);
+PLACE(mafat_run_heads_end);
 PLACE(mafat_run_jpeg);
 PLACE(mafat_run_jpeg_end);
 PLACE(mafat_run_common);
@@ -135,6 +137,7 @@ static struct parts parts_of_runs(const struct mafat_network *n, const struct ma
   if (level == &best_code && avx2_code.rest.end > avx2_code.rest.begin && has_narrow_calls(n)) add_level(&p, &avx2_code, depthwise, 0);
   add_part(&p, has_apart(n), mafat_run_graph, mafat_run_graph_end);
   add_part(&p, decoders & MAFAT_DECODER_RULE, mafat_run_pixels, mafat_run_pixels_end);
+  add_part(&p, n->decoded.head, mafat_run_heads, mafat_run_heads_end);
   add_part(&p, decoders & MAFAT_DECODER_JPEG, mafat_run_jpeg, mafat_run_jpeg_end);
   add_part(&p, true, mafat_run_common, mafat_run_common_end);
   if (level == &best_code) add_level(&p, level, depthwise, winograds);

@@ -152,6 +152,10 @@ echo "{\"image\": \"squares.pgm\", \"detections\": [$surer, $surest]}" >rising.j
 echo "{\"image\": \"squares.pgm\", \"detections\": [$surest, $surer]}" >falling.json
 run -q -o rising.png rising.json
 run -q -o falling.png falling.json
+sed 's/"height": 30}/&, "keypoints": [{"x": 12, "y": 30}, {"x": -1e30, "y": 1e30}]/' one.json >points.json
+run -q -o points.png points.json
+expect points 0 ''
+if cmp -s boxed.png points.png; then fail points-drawn 'they are not'; else ok points-drawn; fi
 if cmp -s rising.png falling.png; then ok confidence-order; else fail confidence-order 'the surest is not on top'; fi
 
 # boxed NAME X Y WIDTH HEIGHT: draws one box into NAME.png
@@ -347,6 +351,12 @@ field box.x 'a finite number, found "7"' "$start\"x\": \"7\"}"
 field box.y 'a finite number, found NaN' "$start\"x\": 7, \"y\": NaN}"
 field box.width 'a finite number, at least 0, found -4' "$start\"x\": 7, \"y\": 7, \"width\": -4}"
 field box.height 'a finite number, at least 0, found 1e999' "$start\"x\": 7, \"y\": 7, \"width\": 4, \"height\": 1e999}"
+start="${dog%\}}, "
+for points in '{}' 7 "[$(yes '0,' | head -n 32 | tr -d '\n')0]"; do
+    bad_json keypoints 'detections[0].keypoints: expected an array of at most 32, found' "{\"image\": \"a\", \"detections\": [$start\"keypoints\": $points}]}"
+done
+bad_json keypoint 'detections[0].keypoints: expected objects with x and y, found 3' "{\"image\": \"a\", \"detections\": [$start\"keypoints\": [3]}]}"
+bad_json keypoint.y 'detections[0].keypoints.y: expected a finite number, found nothing' "{\"image\": \"a\", \"detections\": [$start\"keypoints\": [{\"x\": 3}]}]}"
 : >empty.json
 run empty.json
 expect json-empty 2 'empty.json: expected one JSON object per line, found nothing'

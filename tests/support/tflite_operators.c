@@ -459,6 +459,45 @@ static void concatenation_with_one(void)
   option(operator(MAFAT_TFLITE_CONCATENATION, 10, LIST(u, v), LIST(y)), 0, 4, 1);
 }
 
+/* ---- detections ---- */
+
+/* Boxes and scores of 5 classes and the background for each of 30 anchors, by random numbers that begin with `seed`. */
+static void put_detections(uint32_t seed, const struct test_flex_entry *entries, int n, int columns)
+{
+  static char options[512];
+  made.state = seed;
+  int x = map(DIMS(1, 30, 10)), first = INTS(0, 0, 0), four = INTS(1, 30, 4), behind = INTS(0, 0, 4), rest = INTS(1, 30, 6);
+  int boxes = map(DIMS(1, 30, 4)), scores = map(DIMS(1, 30, 6)), anchors = floats(DIMS(30, 4));
+  float *sizes = made.floats + made.n_floats - 120;
+  for (int i = 0; i < 30; i++)
+    for (int k = 2; k < 4; k++) sizes[4 * i + k] = sizes[4 * i + k] * .4f + .6f;
+  int corners = map(DIMS(1, columns, 4)), classes = map(DIMS(1, columns)), best = map(DIMS(1, columns)), count = map(DIMS(1));
+  operator(MAFAT_TFLITE_SLICE, 48, LIST(x, first, four), LIST(boxes));
+  operator(MAFAT_TFLITE_SLICE, 48, LIST(x, behind, rest), LIST(scores));
+  struct test_tflite_operator *o = operator(MAFAT_TFLITE_CUSTOM, 0, LIST(boxes, scores, anchors), LIST(corners, classes, best, count));
+  o->custom = "TFLite_Detection_PostProcess";
+  o->custom_options = options;
+  o->custom_bytes = test_flex_write(entries, n, options);
+  put_out(4);
+}
+
+#define DETECTIONS(most, of_class, classes, score, regular) \
+  {"detections_per_class", of_class, 0}, {"h_scale", 5, 0}, {"max_classes_per_detection", classes, 0}, {"max_detections", most, 0}, \
+  {"nms_iou_threshold", 0, .4f}, {"nms_score_threshold", 0, score}, {"num_classes", 5, 0}, {"use_regular_nms", regular, 0}, \
+  {"w_scale", 5, 0}, {"x_scale", 10, 0}, {"y_scale", 0, 10.5f}
+
+static void detections(void)
+{
+  static const struct test_flex_entry entries[] = {DETECTIONS(4, 9, 2, .3f, 0)};
+  put_detections(43, entries, sizeof entries / sizeof *entries, 8);
+}
+
+static void detections_by_class(void)
+{
+  static const struct test_flex_entry entries[] = {DETECTIONS(20, 3, 1, .25f, 1)};
+  put_detections(44, entries, sizeof entries / sizeof *entries, 20);
+}
+
 /* ---- all of them ---- */
 
 #define MODELS(X) \
@@ -466,7 +505,8 @@ static void concatenation_with_one(void)
   X(dense_of_turned_map) X(dense_of_rows) X(matmul) X(add_constant) X(subtract_from_constant) X(multiply_by_means) X(swish) X(activations) \
   X(functions) X(gelu) X(squares) X(softmax) X(log_softmax) X(l2) X(sum) X(largest) X(gather) X(bilinear) X(bilinear_corners) X(nearest) \
   X(reshape) X(transpose) X(shuffle) X(concatenation) X(split) X(unpack_and_pack) X(strided_slice) X(slice) X(pad) X(mirror) \
-  X(depth_to_space) X(space_to_depth) X(reshape_by_shape) X(slice_of_slice) X(softmax_turned) X(concatenation_with_one)
+  X(depth_to_space) X(space_to_depth) X(reshape_by_shape) X(slice_of_slice) X(softmax_turned) X(concatenation_with_one) \
+  X(detections) X(detections_by_class)
 
 static const struct {
   const char *name;

@@ -255,6 +255,17 @@ static bool label_text(const struct pen *pen, const struct mafat_annotate_detect
   }
 }
 
+/* Dots with a dark edge; those outside the picture are not drawn. */
+static void draw_points(gdImagePtr im, const struct mafat_annotate_detection *d, int line, int shadow)
+{
+  for (int i = 0; i < d->n_points; i++) {
+    float x = d->points[i][0], y = d->points[i][1];
+    if (!(x >= 0 && y >= 0 && x < (float)gdImageSX(im) && y < (float)gdImageSY(im))) continue;
+    gdImageFilledEllipse(im, (int)x, (int)y, 2 * line + 3, 2 * line + 3, shadow);
+    gdImageFilledEllipse(im, (int)x, (int)y, 2 * line + 1, 2 * line + 1, class_color(i + 1));
+  }
+}
+
 static void draw_marks(gdImagePtr im, const struct mark *marks, size_t n, struct rect *placed)
 {
   struct pen pen = choose_pen(gdImageSX(im), gdImageSY(im));
@@ -264,6 +275,7 @@ static void draw_marks(gdImagePtr im, const struct mark *marks, size_t n, struct
     struct rect b = marks[i].box;
     draw_frame(im, (struct rect){b.x0 - 1, b.y0 - 1, b.x1 + 1, b.y1 + 1}, pen.line + 2, shadow);
     draw_frame(im, b, pen.line, class_color(marks[i].detection->class_id));
+    draw_points(im, marks[i].detection, pen.line, shadow);
   }
   /* Less space below, where few letters reach down. */
   int em = pen.ascent + pen.descent, pad_x = (em + 3) / 4, pad_top = (em + 4) / 6,

@@ -89,6 +89,26 @@ static int read_box(const struct place *place, struct json_object *box,
   return read_number(place, member(box, "height"), "box.height", 0, &out->height);
 }
 
+/* There may be none. */
+static int read_points(const struct place *place, struct json_object *list, struct mafat_annotate_detection *out)
+{
+  if (!list) return MAFAT_OK;
+  if (!json_object_is_type(list, json_type_array) || json_object_array_length(list) > MAFAT_ANNOTATE_POINTS)
+    return fail_field(place, "keypoints", "an array of at most 32", list);
+  for (size_t i = 0; i < json_object_array_length(list); i++) {
+    struct json_object *point = json_object_array_get_idx(list, i);
+    double x = 0, y = 0;
+    if (!json_object_is_type(point, json_type_object)) return fail_field(place, "keypoints", "objects with x and y", point);
+    int code = read_number(place, member(point, "x"), "keypoints.x", -HUGE_VAL, &x);
+    if (code == MAFAT_OK) code = read_number(place, member(point, "y"), "keypoints.y", -HUGE_VAL, &y);
+    if (code) return code;
+    out->points[i][0] = (float)x;
+    out->points[i][1] = (float)y;
+    out->n_points++;
+  }
+  return MAFAT_OK;
+}
+
 static int read_detection(const struct place *place, struct json_object *object,
                           struct mafat_annotate_detection *out)
 {
@@ -109,7 +129,8 @@ static int read_detection(const struct place *place, struct json_object *object,
     return fail_field(place, "box", "an object with x, y, width and height", box);
   struct json_object *confidence = member(object, "confidence");
   int code = read_number(place, confidence, "confidence", 0, &out->confidence);
-  return code ? code : read_box(place, box, out);
+  if (code == MAFAT_OK) code = read_box(place, box, out);
+  return code ? code : read_points(place, member(object, "keypoints"), out);
 }
 
 /* Parses one line, which is not blank, into a JSON object. *out is NULL after a failure. */

@@ -28,6 +28,7 @@ static void put_question(const struct mafat_question *q, const struct mafat_plan
   mafat_json_count(w, "height", f->input_h);
   mafat_json_count(w, "layers", f->n_layers);
   mafat_json_string(w, "fork", f->fork);
+  mafat_json_string(w, "decode", f->decode);
   mafat_json_end(w, "}");
   mafat_ports_json(NULL, q->query, w);
   mafat_json_string(w, "weights_file", f->packed ? "packed" : "darknet");

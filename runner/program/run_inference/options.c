@@ -61,7 +61,7 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
+  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
   OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
@@ -81,6 +81,7 @@ static const struct option long_options[] = {
     {"channels", required_argument, NULL, OPTION_CHANNELS},
     {"resize", required_argument, NULL, OPTION_RESIZE},
     {"pad", required_argument, NULL, OPTION_PAD},
+    {"decode", required_argument, NULL, OPTION_DECODE},
     {"algorithm", required_argument, NULL, OPTION_ALGORITHM},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"cpu", required_argument, NULL, OPTION_CPU},
@@ -117,6 +118,8 @@ static const char *const searches[] = {"best", "greedy", NULL}, *const predictor
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
                   *const scalings[] = {"exact", "fast", NULL}, *const channels[] = {"rgb", "bgr", "gray", NULL},
                   *const fits[] = {"stretch", "letterbox", "corner", "crop", NULL},
+                  *const heads[] = {"auto", "darknet", "yolov5", "yolov8", "yolox", "nanodet", "fastestdet", "ssd", "ultraface",
+                                    "yunet", "classes", "none", NULL},
                   *const algorithms[] = {"auto", "direct", "winograd", "winograd-large", NULL},
                   *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
 
@@ -210,6 +213,10 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   case OPTION_PAD:
     o->has_pad = true;
     return mafat_options_numbers(optarg, 1, &o->pad) && o->pad >= 0 && o->pad <= 255 ? MAFAT_OK : expects(d, "pad", "a number from 0 to 255");
+  case OPTION_DECODE:
+    o->decode = optarg;
+    return is_one_of(optarg, heads) ? MAFAT_OK : expects(d, "decode", "auto, darknet, yolov5, yolov8, yolox, nanodet, fastestdet, ssd, "
+                                                         "ultraface, yunet, classes or none");
   case OPTION_ALGORITHM:
     o->algorithm = optarg;
     return is_one_of(optarg, algorithms) ? MAFAT_OK : expects(d, "algorithm", "auto, direct, winograd or winograd-large");

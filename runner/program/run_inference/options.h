@@ -31,6 +31,7 @@ struct mafat_options {
   int n_mean, n_scale;           /* numbers that were given, 1 or 3; 0: the option was not */
   bool has_pad;
   const char *channels, *resize; /* --channels, --resize; NULL: the library's */
+  const char *decode;     /* --decode; NULL: auto */
   const char *cpu;        /* --cpu; NULL: the best there is */
   const char *input;      /* the first --input; NULL: an image */
   const char *inputs[MAFAT_OPTION_PORTS]; /* --input (n_inputs): FILE or NAME=FILE */

@@ -14,6 +14,7 @@ static void json_network(struct mafat_writer *w, const struct mafat_run_report *
   mafat_json_count(w, "height", r->network_h);
   mafat_json_count(w, "layers", r->n_layers);
   mafat_json_string(w, "fork", r->fork);
+  mafat_json_string(w, "decode", r->decode);
   mafat_json_end(w, "}");
 }
 
@@ -37,12 +38,33 @@ static void json_class(struct mafat_writer *w, const struct mafat_names *names, 
   mafat_json_number(w, "confidence", (double)confidence);
 }
 
-static void json_detection(struct mafat_writer *w, const struct mafat_names *names,
-                           const struct mafat_detection *d)
+/* Of a detection. */
+static const float *points_of(const struct mafat_run_report *r, size_t index)
 {
+  return r->points ? r->points + index * 2 * (size_t)r->n_points : NULL;
+}
+
+static void json_points(struct mafat_writer *w, const float *points, int n)
+{
+  mafat_json_key(w, "keypoints");
+  mafat_json_begin(w, "[");
+  for (int i = 0; i < n; i++) {
+    mafat_json_separate(w);
+    mafat_json_begin(w, "{");
+    mafat_json_number(w, "x", (double)points[2 * i]);
+    mafat_json_number(w, "y", (double)points[2 * i + 1]);
+    mafat_json_end(w, "}");
+  }
+  mafat_json_end(w, "]");
+}
+
+static void json_detection(struct mafat_writer *w, const struct mafat_run_report *r, size_t index)
+{
+  const struct mafat_detection *d = &r->detections->list[index];
+  const float *points = points_of(r, index);
   mafat_json_separate(w);
   mafat_json_begin(w, "{");
-  json_class(w, names, d->class_id, d->confidence);
+  json_class(w, r->names, d->class_id, d->confidence);
   mafat_json_key(w, "box");
   mafat_json_begin(w, "{");
   mafat_json_number(w, "x", (double)d->x);
@@ -50,6 +72,7 @@ static void json_detection(struct mafat_writer *w, const struct mafat_names *nam
   mafat_json_number(w, "width", (double)d->w);
   mafat_json_number(w, "height", (double)d->h);
   mafat_json_end(w, "}");
+  if (points) json_points(w, points, r->n_points);
   mafat_json_end(w, "}");
 }
 
@@ -58,7 +81,7 @@ static void json_detections(struct mafat_writer *w, const struct mafat_run_repor
   mafat_json_key(w, "detections");
   mafat_json_begin(w, "[");
   for (size_t i = 0; r->detections && i < r->detections->n; i++)
-    json_detection(w, r->names, &r->detections->list[i]);
+    json_detection(w, r, i);
   mafat_json_end(w, "]");
 }
 
@@ -176,18 +199,30 @@ static void text_pixels(struct mafat_writer *w, float value)
   mafat_writer_put_fixed(w, round((double)value) + 0., 0);
 }
 
-static void text_detection(struct mafat_writer *w, const struct mafat_names *names,
-                           const struct mafat_detection *d)
+static void text_point(struct mafat_writer *w, float x, float y)
 {
-  text_label(w, names, d->class_id, d->confidence, 0);
-  mafat_writer_put(w, "  (");
-  text_pixels(w, d->x);
+  mafat_writer_put(w, "(");
+  text_pixels(w, x);
   mafat_writer_put(w, ", ");
-  text_pixels(w, d->y);
-  mafat_writer_put(w, ") ");
+  text_pixels(w, y);
+  mafat_writer_put(w, ")");
+}
+
+static void text_detection(struct mafat_writer *w, const struct mafat_run_report *r, size_t index)
+{
+  const struct mafat_detection *d = &r->detections->list[index];
+  const float *points = points_of(r, index);
+  text_label(w, r->names, d->class_id, d->confidence, 0);
+  mafat_writer_put(w, "  ");
+  text_point(w, d->x, d->y);
+  mafat_writer_put(w, " ");
   text_pixels(w, d->w);
   mafat_writer_put(w, " x ");
   text_pixels(w, d->h);
+  for (int i = 0; points && i < r->n_points; i++) {
+    mafat_writer_put(w, i ? " " : "  ");
+    text_point(w, points[2 * i], points[2 * i + 1]);
+  }
   mafat_writer_put(w, "\n");
 }
 
@@ -195,7 +230,7 @@ int mafat_output_run_text(const struct mafat_run_report *r, struct mafat_writer 
 {
   text_heading(w, r);
   for (size_t i = 0; r->detections && i < r->detections->n; i++)
-    text_detection(w, r->names, &r->detections->list[i]);
+    text_detection(w, r, i);
   for (int i = 0; i < r->n_classes && r->kind == MAFAT_MODEL_CLASSIFIER; i++) {
     text_label(w, r->names, r->classes[i].class_id, r->classes[i].confidence, 1);
     mafat_writer_put(w, "\n");

@@ -22,6 +22,8 @@ struct mafat_run_report {
   int network_w, network_h; /* of the network's input */
   const char *fork;         /* whose Darknet it is of */
   const char *fork_sign;    /* by what of the cfg; for standard error */
+  const char *decode;       /* how its outputs are */
+  const char *decode_sign;  /* by which dimensions; for standard error */
   int n_layers;             /* that were run */
   const char *plan, *algorithm, *cpu;
   int threads;
@@ -46,6 +48,8 @@ struct mafat_run_report {
   const struct mafat_model *model; /* whose inputs and outputs are told; NULL: nobody's */
   enum mafat_model_kind kind;
   const struct mafat_detections *detections; /* NULL: none */
+  const float *points;       /* (detections->n, n_points, 2) x and y of what belongs to them; NULL: nothing */
+  int n_points;
   int64_t boxes_left_out;    /* above the threshold, but not looked at */
   const struct mafat_class_score *classes;   /* (n_classes), of a classifier */
   int n_classes;
@@ -59,7 +63,7 @@ void mafat_run_report_defaults(struct mafat_run_report *r);
 int mafat_output_run_json(const struct mafat_run_report *r, struct mafat_writer *w);
 
 /* dog.jpg: 3 detections in 12.3 ms
- *   dog 94 %  (131, 221) 183 x 319        left, top, width x height
+ *   dog 94 %  (131, 221) 183 x 319        left, top, width x height; behind it keypoints, if any
  * cat.jpg: classified in 12.3 ms
  *   tabby 47.1 % */
 int mafat_output_run_text(const struct mafat_run_report *r, struct mafat_writer *w);

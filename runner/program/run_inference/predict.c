@@ -59,6 +59,7 @@ int mafat_session_predict(struct mafat_session *s)
     if (code == MAFAT_OK) code = mafat_dumps_read(NULL, NULL, query, o, &s->d);
     if (code == MAFAT_OK) code = o->sweep || o->pareto ? answer_table(s, &q, &told) : answer_one(s, &q, &told);
     if (code == MAFAT_OK) mafat_session_tell_fork(s, q.facts.fork_sign);
+    if (code == MAFAT_OK) mafat_session_tell_decode(s, q.facts.decode, q.facts.decode_sign);
   }
   mafat_query_close(&query);
   if (code == MAFAT_OK) return 0;

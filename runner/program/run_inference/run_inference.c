@@ -200,6 +200,8 @@ static void fill_report(const struct mafat_session *s, const char *path, const s
   r->network_h = model.input_h;
   r->fork = model.fork;
   r->fork_sign = model.fork_sign;
+  r->decode = model.decode;
+  r->decode_sign = model.decode_sign;
   r->n_layers = model.plan.n_layers;
   r->plan = model.plan.text;
   r->algorithm = model.plan.algorithm;
@@ -229,6 +231,7 @@ static int find_answers(struct mafat_session *s, struct mafat_run_report *r, str
   if (r->kind == MAFAT_MODEL_DETECTOR) {
     int code = mafat_model_detect(s->model, s->options.thresh, s->options.nms, detections, &s->d);
     r->detections = *detections;
+    r->points = mafat_detections_points(*detections, 0, &r->n_points);
     r->boxes_left_out = (int64_t)mafat_detections_left_out(*detections);
     return code;
   }
@@ -265,6 +268,7 @@ static int run_image(struct mafat_session *s, const char *path)
   if (code == MAFAT_OK) mafat_report_left_out(s, &report);
   if (code == MAFAT_OK) mafat_report_check(s, &report);
   if (code == MAFAT_OK) mafat_session_tell_fork(s, report.fork_sign);
+  if (code == MAFAT_OK) mafat_session_tell_decode(s, report.decode, report.decode_sign);
   mafat_detections_close(&detections);
   return code ? EXIT_RUNNING : 0;
 }

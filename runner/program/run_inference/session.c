@@ -58,6 +58,16 @@ void mafat_session_tell_fork(struct mafat_session *s, const char *fork_sign)
   mafat_session_warn(s, text);
 }
 
+void mafat_session_tell_decode(struct mafat_session *s, const char *decode, const char *sign)
+{
+  char text[400];
+  bool wished = s->options.decode && strcmp(s->options.decode, "auto") != 0;
+  if (!decode || !sign || wished || s->options.quiet || s->decode_told) return;
+  s->decode_told = true;
+  snprintf(text, sizeof text, "%.200s: decoded as %s, by its dimensions: %s; see --decode", s->options.cfg, decode, sign);
+  mafat_session_complain(text);
+}
+
 /* A list that is still to be read is taken for ordinary JPEGs. */
 const char *mafat_session_picture(const struct mafat_session *s)
 {
@@ -85,6 +95,7 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.channels = o->channels;
   m.resize = o->resize;
   m.pad = o->has_pad ? &o->pad : NULL;
+  m.decode = o->decode;
   m.algorithm = o->algorithm;
   m.threads = o->threads;
   m.cpu = o->cpu;

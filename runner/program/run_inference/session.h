@@ -22,7 +22,7 @@ struct mafat_session {
   struct mafat_writer out;
   struct mafat_marks marks;
   int marks_fd; /* -1: no --marks */
-  bool fork_told;
+  bool fork_told, decode_told;
   struct mafat_diagnostic d;
 };
 
@@ -35,6 +35,8 @@ void mafat_session_complain(const char *text);
 void mafat_session_warn(void *context, const char *text);
 /* Tells, once, that a cfg's keys have made it AlexeyAB's. fork_sign: the facts'. */
 void mafat_session_tell_fork(struct mafat_session *s, const char *fork_sign);
+/* Tells, once, which head was taken for the outputs where nobody had named one. decode, sign: the facts'. */
+void mafat_session_tell_decode(struct mafat_session *s, const char *decode, const char *sign);
 /* The picture whose header decides what decoding costs; NULL: none is known yet. */
 const char *mafat_session_picture(const struct mafat_session *s);
 /* The command line's, for a model or a query. */

@@ -173,7 +173,9 @@ static const struct {
     {"reshape_by_shape", {-5.8957735}},
     {"slice_of_slice", {-0.9119994}},
     {"softmax_turned", {-2.0085981}},
-    {"concatenation_with_one", {-5.9410084}}};
+    {"concatenation_with_one", {-5.9410084}},
+    {"detections", {1.8404642, -5.8799314, -1.3329710, -2.0773520}},
+    {"detections_by_class", {1.1723495, -5.6243807, -2.9025777, -7.7900702}}};
 
 START_TEST(operators_compute_what_tflite_computes)
 {

@@ -1,0 +1,35 @@
+/* Boxes out of what a detector says of its anchors, as TFLite_Detection_PostProcess: the operands, of one row, have a
+ * column for each anchor: encoded boxes (y, x, height, width, and what is not read), scores of classes, the anchors
+ * themselves (y, x, height, width). A column of the output is a detection: top, left, bottom, right, class, score, and
+ * how many columns are detections; the others are 0. */
+#include "network/kinds/kinds.h"
+
+enum { CORNERS = 4, VALUES = 7 };
+
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  const struct mafat_postprocess *p = l->postprocess;
+  if (l->n_operands != 3) return mafat_kind_refuse(subject, "expects boxes, scores and anchors");
+  struct mafat_shape boxes = l->in, scores = l->operands[1].shape, anchors = l->operands[2].shape;
+  if (boxes.h == 1 && scores.h == 1 && anchors.h == 1 && boxes.w == scores.w && boxes.w == anchors.w &&
+      boxes.c >= CORNERS && anchors.c == CORNERS && p->classes >= 1 && p->classes <= scores.c)
+    return mafat_kind_put_out(l, subject, 1, (long long)p->detections * p->classes_per_detection, VALUES);
+  return mafat_fail(subject->d, MAFAT_EFORMAT,
+                    "%s:%d: %s expects boxes and scores of %d classes for each anchor, found %d x %d x %d, "
+                    "%d x %d x %d and %d x %d x %d (height, width, channels)", subject->path, subject->line,
+                    subject->name, p->classes,
+                    boxes.h, boxes.w, boxes.c, scores.h, scores.w, scores.c, anchors.h, anchors.w, anchors.c);
+}
+
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  (void)out;
+  return mafat_span(0, axis_y ? 1 : l->operands[operand].shape.w);
+}
+
+const struct mafat_kind mafat_kind_postprocess = {
+    .name = "postprocess",
+    .apart = true,
+    .infer = infer,
+    .in_span = in_span,
+};

@@ -1,0 +1,25 @@
+#include "predictor/cost/counting.h"
+#include "predictor/kinds/kind.h"
+#include "predictor/scratch.h"
+
+enum { CORNERS = 4, KEPT_BYTES = 16 };
+
+static bool plan_postprocess(const struct mafat_scratch_request *r, struct mafat_scratch *s)
+{
+  const struct mafat_layer *l = &r->network->layers[r->layer];
+  const struct mafat_postprocess *p = l->postprocess;
+  size_t anchors = (size_t)l->in.w, added = (size_t)mafat_min(p->detections_per_class, l->in.w);
+  return mafat_scratch_append_floats(&s->shared_bytes, &s->boxes_offset, anchors * CORNERS) &&
+         mafat_scratch_append_floats(&s->shared_bytes, &s->scores_offset, anchors) &&
+         mafat_scratch_append(&s->shared_bytes, &s->order_offset, anchors, sizeof(uint32_t)) &&
+         mafat_scratch_append(&s->shared_bytes, &s->kept_offset, (size_t)p->detections + added, KEPT_BYTES);
+}
+
+/* Each score is read, here and there; few anchors are worth sorting. */
+static void count_postprocess(struct mafat_counting *c)
+{
+  mafat_count(c, MAFAT_TERM_GATHERED, mafat_counting_in_bytes(c) / (double)sizeof(float) + mafat_counting_outputs(c));
+}
+
+const struct mafat_predictor_kind mafat_predictor_postprocess = {.scratch = plan_postprocess,
+                                                                 .count = count_postprocess};
