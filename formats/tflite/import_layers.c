@@ -48,6 +48,14 @@ static struct mafat_window window_of(struct mafat_tflite_importer *i, const stru
   return window;
 }
 
+/* A window that reaches further than any map, with padding to match, has no use; it would not fit into its numbers. */
+static int check_reach(struct mafat_tflite_importer *i, long long kernel, int dilation)
+{
+  if ((kernel - 1) * dilation < MAFAT_MAX_EXTENT) return MAFAT_OK;
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "a window of %lld with a dilation of %d: expected less than %d pixels",
+                          kernel, dilation, MAFAT_MAX_EXTENT);
+}
+
 /* ---- convolutions ---- */
 
 /* [filters, h, w, inputs], or, of depthwise ones, [1, h, w, filters]. */
@@ -84,8 +92,11 @@ static int convolve(struct mafat_tflite_importer *i, struct mafat_value *made, c
                     bool depthwise)
 {
   const struct mafat_value *weights = mafat_tflite_in(i, 1);
+  const struct mafat_tflite_window *w = &i->o->options.window;
   const long long *d = weights->view.dims;
   int code = check_weights(i, weights);
+  if (code == MAFAT_OK) code = check_reach(i, d[1], w->dilation_h);
+  if (code == MAFAT_OK) code = check_reach(i, d[2], w->dilation_w);
   if (code == MAFAT_OK) code = check_bias(i, 2);
   if (code == MAFAT_OK && depthwise && (d[0] != 1 || d[3] % in->shape.c))
     code =

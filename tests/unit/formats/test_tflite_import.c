@@ -337,6 +337,16 @@ static void sign(void)
   operators[0].fields[3].value = MAFAT_TFLITE_FUSED_SIGN_BIT;
 }
 
+/* 4096 taps, a million pixels apart. */
+static void reach_far(void)
+{
+  static const struct test_tflite_field dilation = {.number = 4, .bytes = 4, .value = 1 << 20};
+  static const float weights[9 * 4096 * 5];
+  operators[0].fields[operators[0].n_fields++] = dilation;
+  tensors[1].shape[0] = 9, tensors[1].shape[1] = 1, tensors[1].shape[2] = 4096, tensors[1].shape[3] = 5;
+  tensors[1].data = weights, tensors[1].bytes = sizeof weights;
+}
+
 static const struct {
   void (*change)(void);
   int code;
@@ -353,6 +363,7 @@ static const struct {
     {give_two_inputs, MAFAT_EFORMAT, ": CONV_2D 't3': expected at least 2 inputs, found 1"},
     {widen_weights, MAFAT_EFORMAT, ": CONV_2D 't3': weights for 5 filters of 9 channels, an input of 5"},
     {put_out_a_batch, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': expected an input of 4 dimensions, the first of them 1, found 4 and 2"},
+    {reach_far, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': a window of 4096 with a dilation of 1048576: expected less than 1048576 pixels"},
     {sign, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': fused_activation_function: SIGN_BIT is not run"}};
 
 START_TEST(other_models_are_refused)
