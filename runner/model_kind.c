@@ -11,12 +11,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A pipe that the process holds open: whoever opened a named one would take it from its reader. */
+static bool is_pipe_held(const char *path, const struct stat *st)
+{
+  return S_ISFIFO(st->st_mode) && (strcmp(path, "/dev/stdin") == 0 || strncmp(path, "/dev/fd/", 8) == 0);
+}
+
+/* What comes first, which stays in the pipe; waits for it. */
+static bool look_into_pipe(const char *path, char *beginning, size_t n)
+{
+  int ends[2], fd = open(path, O_RDONLY | O_CLOEXEC);
+  bool seen = fd >= 0 && pipe2(ends, O_CLOEXEC) == 0;
+  if (seen) {
+    ssize_t got = tee(fd, ends[1], n, 0);
+    seen = got > 0 && read(ends[0], beginning, (size_t)got) == got;
+    close(ends[0]);
+    close(ends[1]);
+  }
+  if (fd >= 0) close(fd);
+  return seen;
+}
+
 /* So many bytes, zeros where there are fewer. */
 static bool read_beginning(const char *path, char *beginning, size_t n)
 {
   struct stat st;
   memset(beginning, 0, n);
-  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+  if (stat(path, &st) != 0) return false;
+  if (is_pipe_held(path, &st)) return look_into_pipe(path, beginning, n);
+  if (!S_ISREG(st.st_mode)) return false;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* one page, not what lies behind it */

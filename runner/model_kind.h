@@ -13,7 +13,8 @@ enum mafat_model_format {
   MAFAT_MODEL_TFLITE
 };
 
-/* Of other files than regular ones, a pipe above all, nothing is read before its time: they are taken for a cfg. */
+/* Of other files than regular ones nothing is read before its time: they are taken for a cfg. What comes first in a pipe that the process
+ * holds open (/dev/stdin, /dev/fd/3) is looked at, and stays there; once it has been read the pipe is taken for a cfg. */
 enum mafat_model_format mafat_model_format_of(const char *path);
 
 /* wish: of Darknet's networks. Errors of the readers. */

@@ -4,6 +4,7 @@
 #include "runner/heads/head.h"
 #include "runner/facts.h"
 #include "runner/memory/surroundings.h"
+#include "runner/model_kind.h"
 #include "runner/sized.h"
 #include "runner/weights/weights.h"
 
@@ -44,8 +45,11 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
 {
   int code;
   struct mafat_weights_kind kind = {0};
-  if (!weights && mafat_holds_weights(cfg)) weights = cfg;
-  q->weights_assumed = !weights;
+  enum mafat_model_format format = mafat_model_format_of(cfg);
+  /* An ONNX or TFLite file is its graph here: what it is read from may be a pipe, and constants may be elsewhere. */
+  bool graph = !weights && (format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE);
+  if (!weights && !graph && format != MAFAT_MODEL_CFG) weights = cfg;
+  q->weights_assumed = !weights && !graph;
   q->threads = o->threads;
   q->kernels = mafat_kernels_find(o->cpu);
   if (!q->kernels)

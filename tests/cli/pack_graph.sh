@@ -89,6 +89,10 @@ run --force a.onnx a.onnx; expect 'the model stays' 2 'found the model'
 run --force beside/b.onnx beside/numbers.bin; expect 'its numbers stay' 2 'constants of the model'
 cp beside/b.onnx c.onnx
 run c.onnx c.packed; expect 'numbers that are not there' 2 'numbers.bin'
+timeout 20 "$build/run_inference" --predict c.onnx >out 2>err
+code=$?; expect 'asked without them' 0
+timeout 20 "$build/run_inference" --predict /dev/stdin < <(cat a.tflite) >out 2>err
+code=$?; expect 'a TFLite model in a pipe' 0
 run a.packed again.packed; expect 'packed already' 2 'packed weights file already'
 run picture.raw p.packed; expect 'no model' 2 'expected an ONNX or TFLite model'
 run --fork darknet a.onnx f.packed; expect 'a fork' 2 "--fork is of Darknet's networks"

@@ -64,6 +64,16 @@ check 'the same from it' 'it differs' cmp "$dir/flat" "$dir/b.bin"
 check 'JSON' 'no ports' grep -q '"inputs":\[{"name":"a","type":"float32","dims":\[1,2,3,4\]},{"name":"b","type":"float32","dims":\[5\]}\],"outputs":\[{"name":"rows"' "$dir/out"
 check 'prediction' 'no ports' grep -q '^outputs *rows float32\[1, 3, 4, 2\], flat float32\[5\]' <("$program" --predict "$dir/two.onnx")
 
+# Its graph says all that is asked: it may come through a pipe that is open already, and be without weights.
+piped() { "$program" --predict --json "$1" >"$dir/out" 2>"$dir/err" && grep -q '"name":"rows"' "$dir/out"; }
+check 'a model in a pipe' "$(head -c 200 "$dir/err")" piped /dev/stdin < <(cat "$dir/two.onnx")
+check 'one of a process' "$(head -c 200 "$dir/err")" piped <(cat "$dir/two.onnx")
+check 'its weights' 'not its own' grep -q 'its own weights' <("$program" --predict <(cat "$dir/two.onnx"))
+head -c 100 "$dir/two.onnx" | "$program" --predict /dev/stdin >"$dir/out" 2>"$dir/err"
+check 'a part of a model' "$(head -c 200 "$dir/err")" tells '/dev/stdin: '
+cat "$dir/two.onnx" | "$program" --quiet --input "a=$dir/a=a" /dev/stdin >"$dir/out" 2>"$dir/err"
+check 'no run of a pipe' "$(head -c 200 "$dir/err")" tells '/dev/stdin: expected a regular file'
+
 refuses() { # NAME PATTERN OPTION...
   local name=$1 pattern=$2 status
   shift 2

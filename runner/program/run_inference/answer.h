@@ -10,6 +10,7 @@ struct mafat_question {
   const struct mafat_query *query;
   struct mafat_query_facts facts;
   const char *cfg, *picture; /* picture NULL: none was named */
+  bool own_weights;          /* the model's file has them */
 };
 
 /* MAFAT_EIO when the descriptor refuses, now or earlier. */

@@ -10,6 +10,7 @@ static struct mafat_question make_question(const struct mafat_session *s, const 
 {
   struct mafat_question q = {.query = query, .cfg = s->options.cfg, .picture = mafat_session_picture(s)};
   mafat_query_describe(query, &q.facts);
+  q.own_weights = !s->options.weights && !q.facts.weights_assumed;
   return q;
 }
 
