@@ -23,6 +23,39 @@ static int import_softmax(struct mafat_onnx_importer *i)
   return code;
 }
 
+/* 1 / sqrt(variance + epsilon). */
+static int invert_deviation(struct mafat_onnx_importer *i, const struct mafat_value *in, const struct mafat_value *mean,
+                            const bool *over, float epsilon)
+{
+  enum { DISTANCE, SQUARES, VARIANCE, SUM, N_STEPS };
+  const struct mafat_reduce mean_of = {.how = MAFAT_REDUCE_MEAN};
+  struct mafat_value steps[N_STEPS];
+  for (int k = 0; k < N_STEPS; k++) steps[k] = (struct mafat_value){.maker = -1};
+  int code = mafat_graph_combine(i->g, &steps[DISTANCE], MAFAT_GRAPH_SUB, in, mean);
+  if (code == MAFAT_OK)
+    code = mafat_graph_combine(i->g, &steps[SQUARES], MAFAT_GRAPH_MUL, &steps[DISTANCE], &steps[DISTANCE]);
+  if (code == MAFAT_OK) code = mafat_graph_reduce(i->g, &steps[VARIANCE], &steps[SQUARES], over, mean_of, true);
+  if (code == MAFAT_OK)
+    code = mafat_graph_combine_number(i->g, &steps[SUM], MAFAT_GRAPH_ADD, &steps[VARIANCE], (double)epsilon);
+  if (code == MAFAT_OK)
+    code = mafat_graph_combine_number(i->g, mafat_onnx_out(i, 2), MAFAT_GRAPH_POW, &steps[SUM], -.5);
+  for (int k = 0; k < N_STEPS; k++) mafat_value_clear(&steps[k]);
+  return code;
+}
+
+/* Outputs that only training asks for: layers of their own. */
+static int put_out_statistics(struct mafat_onnx_importer *i, const struct mafat_value *in, const bool *over,
+                              float epsilon)
+{
+  struct mafat_value mean = {.maker = -1};
+  if (!mafat_onnx_wants(i, 1) && !mafat_onnx_wants(i, 2)) return MAFAT_OK;
+  int code = mafat_graph_reduce(i->g, &mean, in, over, (struct mafat_reduce){.how = MAFAT_REDUCE_MEAN}, true);
+  if (code == MAFAT_OK && mafat_onnx_wants(i, 1)) code = mafat_value_copy(i->g, mafat_onnx_out(i, 1), &mean);
+  if (code == MAFAT_OK && mafat_onnx_wants(i, 2)) code = invert_deviation(i, in, &mean, over, epsilon);
+  mafat_value_clear(&mean);
+  return code;
+}
+
 static int import_layer_norm(struct mafat_onnx_importer *i)
 {
   struct mafat_value own, plain = {.maker = -1}, scaled = {.maker = -1};
@@ -34,10 +67,9 @@ static int import_layer_norm(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "axis", -1, &axis);
   if (code == MAFAT_OK) code = mafat_onnx_float(i, "epsilon", 1e-5f, &how.epsilon);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
-  if (code == MAFAT_OK && (mafat_onnx_wants(i, 1) || mafat_onnx_wants(i, 2)))
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "mean and deviation are not put out");
   for (int k = dim; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = true;
   if (code == MAFAT_OK) code = mafat_graph_normalize_over(i->g, &plain, in, over, how);
+  if (code == MAFAT_OK) code = put_out_statistics(i, in, over, how.epsilon);
   if (code == MAFAT_OK) code = mafat_graph_combine(i->g, &scaled, MAFAT_GRAPH_MUL, &plain, mafat_onnx_in(i, 1));
   if (code == MAFAT_OK && mafat_onnx_has(i, 2)) {
     code = mafat_graph_combine(i->g, mafat_onnx_out(i, 0), MAFAT_GRAPH_ADD, &scaled, mafat_onnx_in(i, 2));
