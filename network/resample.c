@@ -7,7 +7,8 @@ struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool a
   const struct mafat_resample_axis *axis = axis_y ? &r->y : &r->x;
   bool scaled = axis->scale > 0, nearest = r->interpolation == MAFAT_INTERPOLATE_NEAREST;
   double length = scaled ? in * axis->scale : axis->size;
-  struct mafat_points p = {.5, scaled ? 1 : in, scaled ? axis->scale : axis->size, -.5, in, nearest, r->rounding};
+  struct mafat_points p = {.5, scaled ? 1 : in, scaled ? axis->scale : axis->size, -.5, in, nearest, r->rounding,
+                           (double)r->keys, r->exclude_outside};
   bool centred = r->coordinates != MAFAT_COORDINATES_ASYMMETRIC && r->coordinates != MAFAT_COORDINATES_ALIGN_CORNERS;
   if (!centred) p.shift = 0;
   if (!centred || r->coordinates == MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN) p.offset = 0;
@@ -40,4 +41,30 @@ double mafat_points_nearest(const struct mafat_points *p, double point)
     case MAFAT_ROUND_CEIL: return ceil(snapped);
     default: return ceil(snapped - .5);
   }
+}
+
+/* Keys' weight of a pixel at this distance, below 2. */
+static double keys_weight(double a, double distance)
+{
+  double x = fabs(distance);
+  return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+}
+
+struct mafat_cubic_tap mafat_points_cubic_tap(const struct mafat_points *p, int out)
+{
+  enum { REACH = 2 };
+  struct mafat_cubic_tap tap;
+  double weights[4], sum = 0, last = p->in - 1, point = (out + p->shift) * p->up / p->down + p->offset;
+  point = fmax(fmin(point, last + REACH), -REACH); /* beyond there is the edge alone */
+  double below = floor(point);
+  for (int k = 0; k < 4; k++) {
+    double at = below - 1 + k;
+    bool outside = at < 0 || at > last;
+    weights[k] = outside && p->exclude_outside ? 0 : keys_weight(p->keys, point - at);
+    tap.at[k] = (int)fmax(fmin(at, last), 0);
+    sum += weights[k];
+  }
+  bool any = fabs(sum) > 0;
+  for (int k = 0; k < 4; k++) tap.weights[k] = (float)(any ? weights[k] / sum : k == 0);
+  return tap;
 }

@@ -8,7 +8,9 @@
 
 enum mafat_interpolation {
   MAFAT_INTERPOLATE_NEAREST,
-  MAFAT_INTERPOLATE_LINEAR /* between two pixels of each axis */
+  MAFAT_INTERPOLATE_LINEAR, /* between two pixels of each axis */
+  MAFAT_INTERPOLATE_CUBIC,  /* from four of each axis, by the polynomials of R. Keys (1981) */
+  MAFAT_N_INTERPOLATIONS
 };
 
 /* Where the point of output x lies, in pixels of the input from the first one's: ONNX' names (Resize). */
@@ -42,6 +44,8 @@ struct mafat_resample {
   enum mafat_coordinates coordinates;
   enum mafat_rounding rounding; /* of the nearest */
   struct mafat_resample_axis y, x;
+  float keys;            /* of cubic: the slope that the polynomials have at distance 1, -0.5 or -0.75 */
+  bool exclude_outside;  /* of cubic: what lies outside has no weight; else it is the edge */
 };
 
 /* An axis of `in` inputs: the point of output x lies at (x + shift) * up / down + offset. Where sizes or a scale say so
@@ -51,6 +55,8 @@ struct mafat_points {
   int in;
   bool nearest;
   enum mafat_rounding rounding;
+  double keys;
+  bool exclude_outside;
 };
 
 struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool axis_y, int in);
@@ -60,6 +66,15 @@ struct mafat_tap {
   int at, next;
   float weight;
 };
+
+/* Output = the sum of weights[k] * input[at[k]], in that order. */
+struct mafat_cubic_tap {
+  int at[4];
+  float weights[4];
+};
+
+/* Of output `out` along the axis, whose points are cubic's. All its inputs rise with it. */
+struct mafat_cubic_tap mafat_points_cubic_tap(const struct mafat_points *p, int out);
 
 /* The number of the pixel that is the nearest to a point. */
 double mafat_points_nearest(const struct mafat_points *p, double point);

@@ -190,13 +190,42 @@ static bool find_word(const char *word, const char *const *words, int n, int *in
   return false;
 }
 
+static int take_cubic(struct mafat_onnx_importer *i, struct mafat_resample *r)
+{
+  long long exclude;
+  int code = mafat_onnx_float(i, "cubic_coeff_a", -.75f, &r->keys);
+  if (code == MAFAT_OK) code = mafat_onnx_int(i, "exclude_outside", 0, &exclude);
+  if (code) return code;
+  if (r->interpolation != MAFAT_INTERPOLATE_CUBIC) r->keys = 0;
+  r->exclude_outside = exclude != 0;
+  return MAFAT_OK;
+}
+
+/* What newer files may ask for besides. */
+static int refuse_more(struct mafat_onnx_importer *i)
+{
+  static const char *const stretch = "stretch";
+  const char *policy;
+  long long antialias;
+  int code = mafat_onnx_int(i, "antialias", 0, &antialias);
+  if (code == MAFAT_OK) code = mafat_onnx_string(i, "keep_aspect_ratio_policy", stretch, &policy);
+  if (code) return code;
+  if (antialias) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute antialias: expected 0, found 1");
+  if (strcmp(policy, stretch) != 0)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute keep_aspect_ratio_policy: expected %s, found '%.40s'",
+                            stretch, policy);
+  if (mafat_onnx_attribute(i->node, "axes"))
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute axes: expected none: sizes of all dimensions");
+  return MAFAT_OK;
+}
+
 static int take_modes(struct mafat_onnx_importer *i, struct mafat_resample *r)
 {
   static const char *const coordinates[MAFAT_N_COORDINATES] = {"half_pixel",         "half_pixel_symmetric",
                                                                "pytorch_half_pixel", "align_corners",
                                                                "asymmetric",         "tf_half_pixel_for_nn"};
   static const char *const roundings[MAFAT_N_ROUNDINGS] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
-  static const char *const modes[] = {"nearest", "linear"};
+  static const char *const modes[MAFAT_N_INTERPOLATIONS] = {"nearest", "linear", "cubic"};
   const char *mode, *coordinate, *rounding;
   bool old = i->opset < 11;
   int index, code = mafat_onnx_string(i, "mode", "nearest", &mode);
@@ -204,8 +233,8 @@ static int take_modes(struct mafat_onnx_importer *i, struct mafat_resample *r)
     code = mafat_onnx_string(i, "coordinate_transformation_mode", old ? "asymmetric" : "half_pixel", &coordinate);
   if (code == MAFAT_OK) code = mafat_onnx_string(i, "nearest_mode", old ? "floor" : "round_prefer_floor", &rounding);
   if (code) return code;
-  if (!find_word(mode, modes, 2, &index))
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute mode: expected nearest or linear, found '%.40s'",
+  if (!find_word(mode, modes, MAFAT_N_INTERPOLATIONS, &index))
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute mode: expected nearest, linear or cubic, found '%.40s'",
                             mode);
   r->interpolation = (enum mafat_interpolation)index;
   if (!find_word(coordinate, coordinates, MAFAT_N_COORDINATES, &index))
@@ -215,7 +244,7 @@ static int take_modes(struct mafat_onnx_importer *i, struct mafat_resample *r)
   if (!find_word(rounding, roundings, MAFAT_N_ROUNDINGS, &index))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute nearest_mode: found '%.40s'", rounding);
   r->rounding = (enum mafat_rounding)index;
-  return MAFAT_OK;
+  return take_cubic(i, r);
 }
 
 /* Sizes or scales of all dimensions; scales: 0 where sizes are given. */
@@ -257,6 +286,7 @@ static int resize(struct mafat_onnx_importer *i, const struct mafat_value *in)
   long long sizes[MAFAT_VIEW_DIMS], e[MAFAT_N_AXES];
   double scales[MAFAT_VIEW_DIMS];
   int axes[MAFAT_VIEW_DIMS], n = in->view.n_dims, code = take_modes(i, &r);
+  if (code == MAFAT_OK) code = refuse_more(i);
   if (code == MAFAT_OK) code = take_sizes(i, in, sizes, scales);
   if (code) return code;
   if (n < 1 || n > 4) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to 4 dimensions, found %d", n);

@@ -1,9 +1,11 @@
-/* Maps of another size: the nearest pixel's, or between pixels. */
+/* Maps of another size: the nearest pixel's, between two pixels or from four of each axis. */
 #include "network/resample.h"
 
 #include "network/kinds/kinds.h"
 
 #include <math.h>
+
+static const float MOST_KEYS = 4; /* weights remain of the order of 1 */
 
 static bool is_sound(const struct mafat_resample_axis *axis, int in)
 {
@@ -14,8 +16,8 @@ static bool is_sound(const struct mafat_resample_axis *axis, int in)
 static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   const struct mafat_resample *r = l->resample;
-  if (!r || (unsigned)r->interpolation > MAFAT_INTERPOLATE_LINEAR || (unsigned)r->coordinates >= MAFAT_N_COORDINATES ||
-      (unsigned)r->rounding >= MAFAT_N_ROUNDINGS)
+  if (!r || (unsigned)r->interpolation >= MAFAT_N_INTERPOLATIONS || (unsigned)r->coordinates >= MAFAT_N_COORDINATES ||
+      (unsigned)r->rounding >= MAFAT_N_ROUNDINGS || !(fabsf(r->keys) <= MOST_KEYS))
     return mafat_kind_refuse(subject, "does not say how its input is resized");
   if (!is_sound(&r->y, l->in.h) || !is_sound(&r->x, l->in.w))
     return mafat_kind_refuse(subject, "expects scales that suit its sizes");
@@ -26,6 +28,9 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 {
   (void)operand;
   const struct mafat_points points = mafat_resample_points(l->resample, axis_y, axis_y ? l->in.h : l->in.w);
+  if (l->resample->interpolation == MAFAT_INTERPOLATE_CUBIC)
+    return mafat_span(mafat_points_cubic_tap(&points, out.begin).at[0],
+                      mafat_points_cubic_tap(&points, out.end - 1).at[3] + 1);
   return mafat_span(mafat_points_tap(&points, out.begin).at, mafat_points_tap(&points, out.end - 1).next + 1);
 }
 

@@ -5,12 +5,14 @@
 
 /* Three means of two pixels each, by vectors, to a copy's loads and stores. */
 static const double MEANS = 1.5;
+/* Five sums of four products. */
+static const double SUMS = 6;
 
 static void count_resample(struct mafat_counting *c)
 {
-  bool linear = c->layer->resample->interpolation == MAFAT_INTERPOLATE_LINEAR;
+  static const double works[MAFAT_N_INTERPOLATIONS] = {1, MEANS, SUMS};
   double outputs = mafat_counting_outputs(c);
-  mafat_count_rows(c, MAFAT_TERM_MOVED, linear ? outputs * MEANS : outputs, mafat_counting_in_bytes(c),
+  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs * works[c->layer->resample->interpolation], mafat_counting_in_bytes(c),
                    mafat_counting_out_bytes(c));
 }
 

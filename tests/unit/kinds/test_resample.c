@@ -40,6 +40,31 @@ static int nearest_of(const struct mafat_resample *r, double point, int in)
   return clamp(below + up, in);
 }
 
+/* Of the pixels at -1, 0, 1 and 2 from the one before the point. */
+static void cubic_weights(const struct mafat_resample *r, double point, int in, double weights[4])
+{
+  double a = (double)r->keys, sum = 0;
+  for (int k = 0; k < 4; k++) {
+    double at = floor(point) + k - 1, d = fabs(point - at);
+    weights[k] = d <= 1 ? (a + 2) * d * d * d - (a + 3) * d * d + 1 : a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a;
+    if (r->exclude_outside && (at < 0 || at > in - 1)) weights[k] = 0;
+    sum += weights[k];
+  }
+  for (int k = 0; k < 4; k++) weights[k] /= sum;
+}
+
+static double exact_cubic(const struct test_problem *p, int c, double down, double across)
+{
+  struct mafat_shape in = p->layer->in;
+  double sum = 0, wy[4], wx[4];
+  cubic_weights(p->layer->resample, down, in.h, wy);
+  cubic_weights(p->layer->resample, across, in.w, wx);
+  for (int k = 0; k < 16; k++)
+    sum += wy[k / 4] * wx[k % 4] *
+           test_problem_at(p, 0, c, clamp(floor(down) + k / 4 - 1, in.h), clamp(floor(across) + k % 4 - 1, in.w));
+  return sum;
+}
+
 static double exact_output(const void *problem, int c, int y, int x)
 {
   const struct test_problem *p = problem;
@@ -48,6 +73,7 @@ static double exact_output(const void *problem, int c, int y, int x)
   double down = point_of(r, &r->y, in.h, y), across = point_of(r, &r->x, in.w, x), sum = 0;
   if (r->interpolation == MAFAT_INTERPOLATE_NEAREST)
     return test_problem_at(p, 0, c, nearest_of(r, down, in.h), nearest_of(r, across, in.w));
+  if (r->interpolation == MAFAT_INTERPOLATE_CUBIC) return exact_cubic(p, c, down, across);
   for (int corner = 0; corner < 4; corner++) {
     double cy = floor(down) + corner / 2, cx = floor(across) + corner % 2;
     double weight = (1 - fabs(down - cy)) * (1 - fabs(across - cx));
@@ -72,7 +98,9 @@ static struct mafat_resample_axis random_axis(struct test_rng *rng, int in)
 static struct mafat_resample *random_resample(struct test_rng *rng, struct mafat_shape in)
 {
   struct mafat_resample *r = calloc(1, sizeof *r);
-  r->interpolation = (enum mafat_interpolation)test_random_int(rng, 0, 1);
+  r->interpolation = (enum mafat_interpolation)test_random_int(rng, 0, MAFAT_N_INTERPOLATIONS - 1);
+  r->keys = test_random_chance(rng, 50) ? -.75f : -.5f;
+  r->exclude_outside = test_random_chance(rng, 30);
   r->coordinates = (enum mafat_coordinates)test_random_int(rng, 0, MAFAT_N_COORDINATES - 1);
   r->rounding = (enum mafat_rounding)test_random_int(rng, 0, MAFAT_N_ROUNDINGS - 1);
   r->y = random_axis(rng, in.h);
@@ -99,6 +127,22 @@ END_TEST
 
 /* ---- taps: that spans hold what they read, and no more ---- */
 
+static void check_cubic_taps(const struct mafat_layer *l, const struct mafat_points *points)
+{
+  struct mafat_cubic_tap before = {{0}, {0}};
+  for (int y = 0; y < l->resample->y.size; y++) {
+    struct mafat_cubic_tap tap = mafat_points_cubic_tap(points, y);
+    struct mafat_span one = mafat_layer_in_span(l, 0, true, mafat_span(y, y + 1));
+    float sum = 0;
+    for (int k = 0; k < 4; k++) {
+      ck_assert(tap.at[k] >= before.at[k] && tap.at[k] >= 0 && tap.at[k] < l->in.h);
+      sum += tap.weights[k];
+    }
+    ck_assert(fabsf(sum - 1) < 1e-5f && one.begin == tap.at[0] && one.end == tap.at[3] + 1);
+    before = tap;
+  }
+}
+
 START_TEST(taps_rise_and_spans_hold_them)
 {
   struct test_rng rng = test_rng(52000 + (uint64_t)_i);
@@ -109,7 +153,9 @@ START_TEST(taps_rise_and_spans_hold_them)
   ck_assert_int_eq(mafat_layer_infer(&l, &(struct mafat_subject){"test.cfg", 1, 0, "resample", NULL}), MAFAT_OK);
   struct mafat_points points = mafat_resample_points(r, true, in);
   struct mafat_tap before = {0, 0, 0};
-  for (int y = 0; y < r->y.size; y++) {
+  bool cubic = r->interpolation == MAFAT_INTERPOLATE_CUBIC;
+  if (cubic) check_cubic_taps(&l, &points);
+  for (int y = 0; y < r->y.size && !cubic; y++) {
     struct mafat_tap tap = mafat_points_tap(&points, y);
     struct mafat_span one = mafat_layer_in_span(&l, 0, true, mafat_span(y, y + 1));
     struct mafat_span all = mafat_layer_in_span(&l, 0, true, mafat_span(0, y + 1));
@@ -129,20 +175,20 @@ static const struct {
   int in, at[6];
   float weights[6];
 } known[] = {
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_FLOOR, {6, 0}, {1, 0}}, 3, {0, 0, 1, 1, 2, 2}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_FLOOR, {6, 1.3333334f}, {1, 0}}, 5, {0, 0, 1, 2, 3, 3}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_HALF_PIXEL, MAFAT_ROUND_PREFER_FLOOR, {3, 0}, {1, 0}}, 6, {0, 2, 4}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_HALF_PIXEL, MAFAT_ROUND_PREFER_CEIL, {3, 0}, {1, 0}}, 6, {1, 3, 5}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN, MAFAT_ROUND_FLOOR, {3, 0}, {1, 0}}, 6, {1, 3, 5}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ALIGN_CORNERS, MAFAT_ROUND_PREFER_CEIL, {4, 0}, {1, 0}}, 3, {0, 1, 1, 2}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_CEIL, {4, 0}, {1, 0}}, 2, {0, 1, 1, 1}, {0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {4, 0}, {1, 0}}, 2, {0, 0, 0, 1}, {0, .25f, .75f, 0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ASYMMETRIC, 0, {4, 0}, {1, 0}}, 2, {0, 0, 1, 1}, {0, .5f, 0, 0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ALIGN_CORNERS, 0, {3, 0}, {1, 0}}, 5, {0, 2, 4}, {0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ALIGN_CORNERS, 0, {2, .6f}, {1, 0}}, 4, {0, 2}, {0, .142857f}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_PYTORCH_HALF_PIXEL, 0, {1, 0}, {1, 0}}, 5, {0}, {0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {1, 0}, {1, 0}}, 5, {2}, {0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC, 0, {2, .6f}, {1, 0}}, 4, {0, 2}, {.666667f, .333333f}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_FLOOR, {6, 0}, {1, 0}, 0, false}, 3, {0, 0, 1, 1, 2, 2}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_FLOOR, {6, 1.3333334f}, {1, 0}, 0, false}, 5, {0, 0, 1, 2, 3, 3}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_HALF_PIXEL, MAFAT_ROUND_PREFER_FLOOR, {3, 0}, {1, 0}, 0, false}, 6, {0, 2, 4}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_HALF_PIXEL, MAFAT_ROUND_PREFER_CEIL, {3, 0}, {1, 0}, 0, false}, 6, {1, 3, 5}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN, MAFAT_ROUND_FLOOR, {3, 0}, {1, 0}, 0, false}, 6, {1, 3, 5}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ALIGN_CORNERS, MAFAT_ROUND_PREFER_CEIL, {4, 0}, {1, 0}, 0, false}, 3, {0, 1, 1, 2}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_CEIL, {4, 0}, {1, 0}, 0, false}, 2, {0, 1, 1, 1}, {0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {4, 0}, {1, 0}, 0, false}, 2, {0, 0, 0, 1}, {0, .25f, .75f, 0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ASYMMETRIC, 0, {4, 0}, {1, 0}, 0, false}, 2, {0, 0, 1, 1}, {0, .5f, 0, 0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ALIGN_CORNERS, 0, {3, 0}, {1, 0}, 0, false}, 5, {0, 2, 4}, {0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ALIGN_CORNERS, 0, {2, .6f}, {1, 0}, 0, false}, 4, {0, 2}, {0, .142857f}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_PYTORCH_HALF_PIXEL, 0, {1, 0}, {1, 0}, 0, false}, 5, {0}, {0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {1, 0}, {1, 0}, 0, false}, 5, {2}, {0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC, 0, {2, .6f}, {1, 0}, 0, false}, 4, {0, 2}, {.666667f, .333333f}},
 };
 
 START_TEST(taps_are_those_of_the_formats)
@@ -157,11 +203,17 @@ START_TEST(taps_are_those_of_the_formats)
 END_TEST
 
 static const struct mafat_resample faults[] = {
-    {(enum mafat_interpolation)2, 0, 0, {3, 0}, {3, 0}}, {0, MAFAT_N_COORDINATES, 0, {3, 0}, {3, 0}},
-    {0, 0, MAFAT_N_ROUNDINGS, {3, 0}, {3, 0}},           {0, 0, 0, {0, 0}, {3, 0}},
-    {0, 0, 0, {3, 0}, {1 << 21, 0}},                     {0, 0, 0, {3, -1}, {3, 0}},
-    {0, 0, 0, {3, INFINITY}, {3, 0}},                    {0, 0, 0, {3, NAN}, {3, 0}},
-    {0, 0, 0, {3, .1}, {3, 0}},
+    {MAFAT_N_INTERPOLATIONS, 0, 0, {3, 0}, {3, 0}, 0, false},
+    {0, MAFAT_N_COORDINATES, 0, {3, 0}, {3, 0}, 0, false},
+    {0, 0, MAFAT_N_ROUNDINGS, {3, 0}, {3, 0}, 0, false},
+    {0, 0, 0, {0, 0}, {3, 0}, 0, false},
+    {0, 0, 0, {3, 0}, {1 << 21, 0}, 0, false},
+    {0, 0, 0, {3, -1}, {3, 0}, 0, false},
+    {0, 0, 0, {3, INFINITY}, {3, 0}, 0, false},
+    {0, 0, 0, {3, NAN}, {3, 0}, 0, false},
+    {0, 0, 0, {3, .1}, {3, 0}, 0, false},
+    {MAFAT_INTERPOLATE_CUBIC, 0, 0, {3, 0}, {3, 0}, NAN, false},
+    {MAFAT_INTERPOLATE_CUBIC, 0, 0, {3, 0}, {3, 0}, 5, false},
 };
 
 START_TEST(what_cannot_be_is_refused)
