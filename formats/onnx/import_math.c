@@ -213,7 +213,9 @@ static int import_binary(struct mafat_onnx_importer *i)
   struct mafat_value own = {.maker = -1}, *out = mafat_onnx_out(i, 0);
   if (a->form == MAFAT_VALUE_NONE || b->form == MAFAT_VALUE_NONE)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected two inputs");
-  int code = MAFAT_OK;
+  bool folded = false;
+  int code = op == MAFAT_GRAPH_MUL || op == MAFAT_GRAPH_DIV ? mafat_onnx_fold_gelu(i, &folded) : MAFAT_OK;
+  if (code || folded) return code;
   if (i->opset < 7 && a->view.n_dims > b->view.n_dims) {
     code = align_old(i, a, b, &own);
     b = &own;

@@ -65,4 +65,7 @@ int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value 
 int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_value *own,
                    const struct mafat_value **in);
 
+/* A Mul or Div that begins a GELU that is written out: *done, with all of it. */
+int mafat_onnx_fold_gelu(struct mafat_onnx_importer *i, bool *done);
+
 #endif

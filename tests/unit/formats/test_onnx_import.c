@@ -118,6 +118,67 @@ START_TEST(products_without_a_name_are_refused)
 }
 END_TEST
 
+/* ---- what is one activation ---- */
+
+/* x * (1 + erf(x / sqrt(2))) / 2 as exporters order it, and what is not quite that. */
+static const struct {
+  const char *nodes[5][3]; /* operator, inputs, output */
+  int layers;              /* 1: all of it is one; 0: more than one */
+} gelus[] = {
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"}, {"Mul", "m half", "y"}}, 1},
+    {{{"Mul", "inverse x", "d"}, {"Erf", "d", "e"}, {"Add", "one e", "s"}, {"Mul", "s x", "m"}, {"Div", "m two", "y"}}, 1},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "half s", "h"}, {"Mul", "x h", "y"}}, 1},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x half", "h"}, {"Mul", "h s", "y"}}, 1},
+    {{{"Mul", "x half", "h"}, {"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "s h", "y"}}, 1},
+    {{{"Div", "root x", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"}, {"Mul", "m half", "y"}}, 0},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e two", "s"}, {"Mul", "x s", "m"}, {"Mul", "m half", "y"}}, 0},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"}, {"Div", "half m", "y"}}, 0},
+    {{{"Div", "x root", "d"}, {"Tanh", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "x s", "m"}, {"Mul", "m half", "y"}}, 0},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e one", "s"}, {"Mul", "s s", "m"}, {"Mul", "m half", "y"}}, 0},
+    {{{"Div", "x root", "d"}, {"Erf", "d", "e"}, {"Add", "e x", "s"}, {"Mul", "x s", "m"}, {"Mul", "m half", "y"}}, 0},
+};
+
+START_TEST(gelus_are_one_activation)
+{
+  static const struct {
+    const char *name;
+    double value;
+  } numbers[] = {{"root", 1.4142135381698608}, {"inverse", .7071067690849304}, {"one", 1}, {"two", 2}, {"half", .5}};
+  static const int64_t map[] = {1, 4, 6, 6};
+  struct test_message graph = {0};
+  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) test_onnx_floats(&graph, numbers[k].name, 0, NULL, &numbers[k].value);
+  for (int k = 0; k < 5; k++) test_onnx_add(&graph, gelus[_i].nodes[k][0], gelus[_i].nodes[k][1], gelus[_i].nodes[k][2], "");
+  test_onnx_input(&graph, "x", 4, map);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct imported m = import(test_onnx_model(&graph, 17));
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_msg((m.network->n_layers == 1) == (gelus[_i].layers == 1), "%d layers", m.network->n_layers);
+  if (gelus[_i].layers == 1) ck_assert_int_eq(m.network->layers[0].activation.kind, MAFAT_GELU);
+  release(&m);
+}
+END_TEST
+
+/* What somebody else reads of it is made. */
+START_TEST(gelus_that_others_read_are_made)
+{
+  static const char *const also[] = {"d", "e", "s", "m", "x"};
+  static const double root = 1.4142135381698608, one = 1, half = .5;
+  static const int64_t map[] = {1, 4, 6, 6};
+  struct test_message graph = {0};
+  test_onnx_floats(&graph, "root", 0, NULL, &root);
+  test_onnx_floats(&graph, "one", 0, NULL, &one);
+  test_onnx_floats(&graph, "half", 0, NULL, &half);
+  for (int k = 0; k < 5; k++) test_onnx_add(&graph, gelus[0].nodes[k][0], gelus[0].nodes[k][1], gelus[0].nodes[k][2], "");
+  test_onnx_input(&graph, "x", 4, map);
+  test_onnx_output(&graph, "y", -1, NULL);
+  test_onnx_add(&graph, "Relu", also[_i], "z", "");
+  test_onnx_output(&graph, "z", -1, NULL);
+  struct imported m = import(test_onnx_model(&graph, 17));
+  ck_assert_msg(m.code == MAFAT_OK && m.network->n_layers > 2, "%s", diagnostic.text);
+  release(&m);
+}
+END_TEST
+
 /* ---- damage ---- */
 
 /* Bytes of a model, and its numbers, become others: what is read is in order or refused. */
@@ -164,6 +225,8 @@ Suite *onnx_import_suite(void)
   TCase *importing = tcase_create("importing");
   tcase_add_loop_test(importing, operators_become_layers, 0, (int)test_onnx_n_operators());
   tcase_add_test(importing, steps_may_be_large);
+  tcase_add_loop_test(importing, gelus_are_one_activation, 0, COUNT(gelus));
+  tcase_add_loop_test(importing, gelus_that_others_read_are_made, 0, 5);
   suite_add_tcase(suite, importing);
   TCase *refusing = tcase_create("refusing");
   tcase_set_timeout(refusing, 60);
