@@ -98,6 +98,20 @@ static void choose_axes(const struct mafat_value *laid, const bool *over, const 
   how->cols = !how->channels && !how->rows;
 }
 
+/* Where all that goes are dimensions of 1, an axis has to be 1: rows, where none is. */
+static void free_an_axis(const struct mafat_value *in, const bool *over, int *axes)
+{
+  struct mafat_view v;
+  long long e[MAFAT_N_AXES];
+  int n = in->view.n_dims;
+  for (int k = 0; k < n; k++)
+    if (over[k] && in->view.dims[k] > 1) return;
+  mafat_view_lay(&v, n, in->view.dims, axes, e);
+  for (int axis = 0; axis < MAFAT_N_AXES; axis++)
+    if (e[axis] == 1) return;
+  for (int k = 0; k < n; k++) axes[k] = k == n - 1 ? MAFAT_AXIS_C : MAFAT_AXIS_W;
+}
+
 int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
                        struct mafat_reduce how, bool keep)
 {
@@ -105,6 +119,7 @@ int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const str
   int axes[MAFAT_VIEW_DIMS];
   mafat_graph_axes(in, axes);
   if (!stands_apart(in, over, axes)) set_apart(in, over, axes);
+  free_an_axis(in, over, axes);
   int code = mafat_graph_lay(g, &laid, in, axes);
   if (code == MAFAT_OK) choose_axes(&laid, over, axes, &how);
   struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_REDUCE, &laid);

@@ -136,6 +136,11 @@ static const struct test_onnx_operator operators[] = {
     {"DepthToSpace", "x", "blocksize=2 mode=CRD", 0, NULL},
     {"Expand", "t four", "", 0, NULL},
     {"Identity", "x", "", 0, NULL},
+    {"ReduceMean", "x", "axes=[0]", 0, NULL},
+    {"ReduceSumSquare", "x", "axes=[0] keepdims=0", 0, NULL},
+    {"ArgMax", "x", "axis=0", 0, NULL},
+    {"Resize", "x - - resized", "mode=cubic exclude_outside=1", 0, NULL},
+    {"LayerNormalization", "s c6 c6", "", 0, "y m v"},
 };
 
 const struct test_onnx_operator *test_onnx_operator(unsigned i)

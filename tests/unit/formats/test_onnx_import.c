@@ -57,6 +57,10 @@ START_TEST(operators_become_layers)
   struct imported m = import(test_onnx_operator_model(o));
   ck_assert_msg(m.code == MAFAT_OK, "%s %s: %s", o->op_type, o->attributes, diagnostic.text);
   ck_assert_int_ge(m.network->n_outputs, 1);
+  for (int k = 0; k < m.network->n_outputs; k++) {
+    const struct mafat_port *p = &m.network->outputs[k];
+    ck_assert_msg(mafat_view_elements(&p->view) <= mafat_shape_elements(p->shape), "%s %s: elements that are not there", o->op_type, o->attributes);
+  }
   release(&m);
 }
 END_TEST
