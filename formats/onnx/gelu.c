@@ -1,4 +1,5 @@
-/* x * (1 + erf(x / sqrt(2))) / 2, which exporters write out as five operators, in one order or another: one activation. */
+/* x * (1 + erf(x / sqrt(2))) / 2, which exporters write out as five operators in one order or another: one
+ * activation. */
 #include "formats/onnx/importer.h"
 
 enum {

@@ -312,8 +312,10 @@ static int import(struct mafat_onnx_importer *i)
   mafat_onnx_picture(&i->g->network->picture, i->model);
   count_readers(i);
   if (code == MAFAT_OK) code = make_inputs(i);
-  for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) /* known to whoever looks ahead */
-    if (strcmp(i->model->nodes[n].op_type, "Constant") == 0 && i->model->nodes[n].n_outputs == 1) code = import_node(i, n);
+  for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) { /* constants first, for whoever looks ahead */
+    const struct mafat_onnx_node *node = &i->model->nodes[n];
+    if (strcmp(node->op_type, "Constant") == 0 && node->n_outputs == 1) code = import_node(i, n);
+  }
   for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) code = import_node(i, n);
   return code ? code : make_outputs(i);
 }

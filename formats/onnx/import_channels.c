@@ -234,8 +234,8 @@ static int take_modes(struct mafat_onnx_importer *i, struct mafat_resample *r)
   if (code == MAFAT_OK) code = mafat_onnx_string(i, "nearest_mode", old ? "floor" : "round_prefer_floor", &rounding);
   if (code) return code;
   if (!find_word(mode, modes, MAFAT_N_INTERPOLATIONS, &index))
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute mode: expected nearest, linear or cubic, found '%.40s'",
-                            mode);
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "attribute mode: expected nearest, linear or cubic, found '%.40s'", mode);
   r->interpolation = (enum mafat_interpolation)index;
   if (!find_word(coordinate, coordinates, MAFAT_N_COORDINATES, &index))
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute coordinate_transformation_mode: '%.40s' is not run",

@@ -7,14 +7,44 @@
 static const int axes_of_four[] = {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W};
 static const int axes_of_three[] = {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_W};
 static const struct mafat_graph_dims dims_of_four = {4, {-1, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W}};
-static const struct mafat_graph_dims dims_of_three = {3, {-1, MAFAT_AXIS_C, MAFAT_AXIS_W}};
+static const struct mafat_graph_dims dims_of_three = {3, {MAFAT_AXIS_H, MAFAT_AXIS_C, MAFAT_AXIS_W}};
+static const int axes_of_columns[] = {MAFAT_AXIS_W, MAFAT_AXIS_C, MAFAT_AXIS_H, MAFAT_AXIS_W};
+static const struct mafat_graph_dims dims_of_rows = {4, {MAFAT_AXIS_H, MAFAT_AXIS_C, -1, MAFAT_AXIS_W}};
+static const struct mafat_graph_dims dims_of_columns = {4, {MAFAT_AXIS_W, MAFAT_AXIS_C, MAFAT_AXIS_H, -1}};
+
+/* Several pictures; they can be run where each of them is one row or one column of a map. */
+static bool is_batch(const struct mafat_value *in)
+{
+  return in->view.n_dims == 4 && in->view.dims[0] > 1;
+}
+
+static bool is_of_columns(const struct mafat_value *in)
+{
+  return is_batch(in) && in->view.dims[2] > 1;
+}
 
 static const struct mafat_graph_dims *map_dims(const struct mafat_value *in)
 {
+  if (is_batch(in)) return is_of_columns(in) ? &dims_of_columns : &dims_of_rows;
   return in->view.n_dims == 4 ? &dims_of_four : &dims_of_three;
 }
 
-/* A map of one picture, or of one sequence, its channels on theirs. *own is the caller's to clear. */
+static const int *map_axes(const struct mafat_value *in)
+{
+  return is_of_columns(in) ? axes_of_columns : in->view.n_dims == 4 ? axes_of_four : axes_of_three;
+}
+
+static int refuse_map(struct mafat_onnx_importer *i, const struct mafat_value *in)
+{
+  if (in->view.n_dims == 4)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                            "expected one picture, or several of one row or column, found %lld", in->view.dims[0]);
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected an input of 3 or 4 dimensions, found %d",
+                          in->view.n_dims);
+}
+
+/* A map of one picture, its channels on theirs; or of sequences, each of which is a row, as no window reaches from one
+ * to another. *own is the caller's to clear. */
 static int take_map(struct mafat_onnx_importer *i, int index, struct mafat_value *own)
 {
   struct mafat_value constant;
@@ -22,11 +52,10 @@ static int take_map(struct mafat_onnx_importer *i, int index, struct mafat_value
   int code = mafat_onnx_map(i, index, &constant, &in);
   *own = (struct mafat_value){.maker = -1};
   if (code) return code;
-  if ((in->view.n_dims != 4 && in->view.n_dims != 3) || in->view.dims[0] != 1)
-    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "expected an input of 3 or 4 dimensions, the first of them 1, found %d and %lld",
-                            in->view.n_dims, in->view.n_dims ? in->view.dims[0] : 0);
-  if (code == MAFAT_OK) code = mafat_graph_lay(i->g, own, in, in->view.n_dims == 4 ? axes_of_four : axes_of_three);
+  if ((in->view.n_dims != 3 && in->view.n_dims != 4) ||
+      (is_batch(in) && in->view.dims[2] != 1 && in->view.dims[3] != 1))
+    code = refuse_map(i, in);
+  if (code == MAFAT_OK) code = mafat_graph_lay(i->g, own, in, map_axes(in));
   mafat_value_clear(&constant);
   return code;
 }
@@ -110,7 +139,9 @@ static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *
   if (code == MAFAT_OK) code = take_pads(i, &in->shape, n_space, w);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "ceil_mode", 0, &ceil_mode);
   if (code == MAFAT_OK) w->ceil = ceil_mode != 0;
-  return code;
+  int k = is_of_columns(in);
+  bool alone = w->kernel[k] == 1 && w->strides[k] == 1 && w->pads[k] == 0 && w->pads[k + 2] == 0;
+  return code == MAFAT_OK && is_batch(in) && !alone ? refuse_map(i, in) : code;
 }
 
 /* With ceil_mode the last output may lack some of its window; it begins inside the map, or before it. */
@@ -270,6 +301,7 @@ static int import_conv_transpose(struct mafat_onnx_importer *i)
 {
   struct mafat_value in, wide = {.maker = -1};
   int code = take_map(i, 0, &in);
+  if (code == MAFAT_OK && is_batch(&in)) code = refuse_map(i, &in);
   if (code == MAFAT_OK) code = convolve_transposed(i, &in, &wide);
   mafat_value_clear(&in);
   mafat_value_clear(&wide);

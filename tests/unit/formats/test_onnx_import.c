@@ -122,6 +122,37 @@ START_TEST(products_without_a_name_are_refused)
 }
 END_TEST
 
+/* ---- batches ---- */
+
+/* Several sequences are run as rows or columns of a map; several pictures are not. */
+static const struct {
+  int64_t dims[4];
+  const char *attributes;
+  int rank, code;
+} batches[] = {
+    {{3, 4, 6}, "kernel_shape=[2]", 3, MAFAT_OK},
+    {{3, 4, 1, 6}, "kernel_shape=[1,2]", 4, MAFAT_OK},
+    {{3, 4, 6, 1}, "kernel_shape=[2,1] pads=[1,0,0,0]", 4, MAFAT_OK},
+    {{3, 4, 6, 6}, "kernel_shape=[2,2]", 4, MAFAT_EUNSUPPORTED},
+    {{3, 4, 6, 6}, "kernel_shape=[1,1]", 4, MAFAT_EUNSUPPORTED},
+    {{3, 4, 1, 6}, "kernel_shape=[2,1] pads=[1,0,0,0]", 4, MAFAT_EUNSUPPORTED},
+    {{3, 4, 1, 6}, "kernel_shape=[1,2] strides=[2,1]", 4, MAFAT_EUNSUPPORTED},
+    {{3, 4, 6, 1}, "kernel_shape=[2,1] pads=[0,0,0,1]", 4, MAFAT_EUNSUPPORTED},
+};
+
+START_TEST(batches_are_of_sequences)
+{
+  struct test_message graph = {0};
+  test_onnx_add(&graph, "MaxPool", "x", "y", batches[_i].attributes);
+  test_onnx_input(&graph, "x", batches[_i].rank, batches[_i].dims);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct imported m = import(test_onnx_model(&graph, 17));
+  ck_assert_msg(m.code == batches[_i].code, "%d: %s", m.code, diagnostic.text);
+  if (m.network) ck_assert(m.network->outputs[0].view.dims[0] == 3 && m.network->outputs[0].view.dims[1] == 4);
+  release(&m);
+}
+END_TEST
+
 /* ---- what is one activation ---- */
 
 /* x * (1 + erf(x / sqrt(2))) / 2 as exporters order it, and what is not quite that. */
@@ -229,6 +260,7 @@ Suite *onnx_import_suite(void)
   TCase *importing = tcase_create("importing");
   tcase_add_loop_test(importing, operators_become_layers, 0, (int)test_onnx_n_operators());
   tcase_add_test(importing, steps_may_be_large);
+  tcase_add_loop_test(importing, batches_are_of_sequences, 0, COUNT(batches));
   tcase_add_loop_test(importing, gelus_are_one_activation, 0, COUNT(gelus));
   tcase_add_loop_test(importing, gelus_that_others_read_are_made, 0, 5);
   suite_add_tcase(suite, importing);
