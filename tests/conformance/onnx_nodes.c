@@ -1,8 +1,9 @@
 /* Runs ONNX's own test models, each in a process of its own, and says what became of them:
- *     onnx_nodes [--least PASSED | --write FOLDER] FOLDER|MODEL...
+ *     onnx_nodes [--least PASSED | --write FOLDER] [--constant NAME=FILE]... FOLDER|MODEL...
  * A model is a folder with model.onnx and test_data_set_0; of other folders, all models that lie in them. A line for each that was
  * refused or failed, a table by operator, why others are not tried; exit status 1 where one failed, or fewer passed than that.
- * --write: instead each that would be run as one file, NAME.onnx, with its constants in it. */
+ * --constant: an input's tensor, as a .pb file, is known before the run. --write: instead each that would be run as one file,
+ * NAME.onnx, with its constants in it. */
 #include "tests/conformance/run_model.h"
 #include "tests/conformance/write_model.h"
 
@@ -23,6 +24,8 @@ struct verdict {
 enum { MAX_GROUPS = 200, SECONDS = 60 };
 
 static const char *written; /* the folder, or NULL */
+static char **constants;    /* NAME=FILE, behind a word each */
+static int n_constants;
 
 static struct group {
   char name[40];
@@ -39,8 +42,9 @@ static struct verdict try_model(const char *folder)
   struct mafat_diagnostic d = {""};
   char room[80];
   int code = trial_open(&t, folder, &d);
+  if (code == MAFAT_OK) trial_choose(&t);
+  for (int i = 0; i < n_constants && code == MAFAT_OK; i++) code = trial_bind(&t, constants[2 * i + 1], &d);
   if (code == MAFAT_OK) {
-    trial_choose(&t);
     const char *why = trial_excluded(&t, room, sizeof room);
     snprintf(v.group, sizeof v.group, "%s", why ? why : trial_operator(&t));
     if (why) v.outcome = EXCLUDED;
@@ -146,8 +150,10 @@ int main(int argc, char **argv)
   if (argc > 2 && strcmp(argv[1], "--least") == 0) least = atoi(argv[2]);
   else if (argc > 2 && strcmp(argv[1], "--write") == 0) written = argv[2];
   if (least > 0 || written) first = 3;
+  constants = argv + first;
+  for (; first + 1 < argc && strcmp(argv[first], "--constant") == 0; first += 2) n_constants++;
   if (first >= argc) {
-    fprintf(stderr, "usage: onnx_nodes [--least PASSED | --write FOLDER] FOLDER|MODEL...\n");
+    fprintf(stderr, "usage: onnx_nodes [--least PASSED | --write FOLDER] [--constant NAME=FILE]... FOLDER|MODEL...\n");
     return 2;
   }
   for (int i = first; i < argc; i++) walk(argv[i]);

@@ -18,4 +18,9 @@ models() {
 }
 models "ONNX's operators" 371 $data/node
 models "PyTorch's models" 59 $data/pytorch-converted $data/pytorch-operator
+# Either of two maps may be known before the run.
+add=$data/node/test_add_bcast
+for name in x=$add/test_data_set_0/input_0.pb y=$add/test_data_set_0/input_1.pb; do
+  if "$program" --least 1 --constant "$name" "$add" >/dev/null; then ok "a constant ${name%%=*}"; else fail "a constant ${name%%=*}" 'it fails'; fi
+done
 exit $failed

@@ -90,6 +90,20 @@ void trial_choose(struct trial *t)
                   (t->inputs[i].type != MAFAT_ONNX_FLOAT || is_known_before(t->model, t->model->inputs[i]));
 }
 
+int trial_bind(struct trial *t, const char *constant, struct mafat_diagnostic *d)
+{
+  const char *file = strchr(constant, '=');
+  size_t n = file ? (size_t)(file - constant) : 0;
+  int code = file ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "--constant: expected NAME=FILE, found %.100s", constant);
+  for (int i = 0; i < t->n_inputs && code == MAFAT_OK; i++) {
+    const char *name = t->model->inputs[i]->name;
+    if (t->inputs[i].rank < 0 || strlen(name) != n || strncmp(name, constant, n) != 0) continue;
+    code = tensor_file_open(&t->inputs[i], file + 1, false, d);
+    t->bound[i] = t->named[i] = true;
+  }
+  return code;
+}
+
 int trial_input(const struct trial *t)
 {
   for (int i = 0; i < t->n_inputs; i++)
@@ -120,7 +134,7 @@ const char *trial_excluded(const struct trial *t, char *room, size_t bytes)
   for (int i = 0; i < t->n_outputs && !why; i++) why = refuse_map(&t->outputs[i], "output", indices, room, bytes);
   for (int i = 0; i < t->n_inputs && !why; i++) {
     const struct mafat_onnx_value *v = t->model->inputs[i];
-    if (v->initializer || is_known_before(t->model, v)) continue;
+    if (v->initializer || t->named[i] || is_known_before(t->model, v)) continue;
     why = refuse_map(&t->inputs[i], "input", false, room, bytes);
     n_maps++;
   }

@@ -14,6 +14,7 @@ struct trial {
   int n_inputs, n_outputs;
   struct tensor_file inputs[MAX_INPUTS], outputs[MAX_OUTPUTS]; /* without values */
   bool bound[MAX_INPUTS]; /* given as constants; else to the run */
+  bool named[MAX_INPUTS]; /* by trial_bind */
 };
 
 /* Reads model and data. A failure is the project's: these files are right. */
@@ -24,6 +25,8 @@ void trial_close(struct trial *t);
 const char *trial_excluded(const struct trial *t, char *room, size_t bytes);
 /* Decides which inputs are bound: what the operator needs to know beforehand, and whatever is no float. */
 void trial_choose(struct trial *t);
+/* Besides, NAME=FILE: the input of that name is what lies in the file, known beforehand. Inputs of other models are not. */
+int trial_bind(struct trial *t, const char *constant, struct mafat_diagnostic *d);
 /* The input that the run is given, as the executor takes one: all others are bound, too. -1: there is none. */
 int trial_input(const struct trial *t);
 /* The operator, where all nodes are of one. */

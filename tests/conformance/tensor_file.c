@@ -12,14 +12,13 @@ static int read_values(struct tensor_file *to, const struct mafat_onnx *m, const
   return mafat_onnx_tensor_doubles(m, t, 0, (size_t)t->n, to->values, d);
 }
 
-int tensor_file_read(struct tensor_file *t, const char *folder, const char *kind, int index, bool values,
-                     struct mafat_diagnostic *d)
+int tensor_file_open(struct tensor_file *t, const char *path, bool values, struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file;
   struct mafat_onnx *m = NULL;
   const struct mafat_onnx_tensor *tensor;
   *t = (struct tensor_file){.rank = -1};
-  snprintf(t->path, sizeof t->path, "%s/test_data_set_0/%s_%d.pb", folder, kind, index);
+  snprintf(t->path, sizeof t->path, "%s", path);
   int code = mafat_model_file_open(&file, t->path, d);
   if (code) return code;
   code = mafat_onnx_read_one(&m, &tensor, file, d);
@@ -33,6 +32,14 @@ int tensor_file_read(struct tensor_file *t, const char *folder, const char *kind
   mafat_onnx_close(&m);
   mafat_model_file_close(&file);
   return code;
+}
+
+int tensor_file_read(struct tensor_file *t, const char *folder, const char *kind, int index, bool values,
+                     struct mafat_diagnostic *d)
+{
+  char path[512];
+  snprintf(path, sizeof path, "%s/test_data_set_0/%s_%d.pb", folder, kind, index);
+  return tensor_file_open(t, path, values, d);
 }
 
 void tensor_file_close(struct tensor_file *t)
