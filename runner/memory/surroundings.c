@@ -192,15 +192,29 @@ void mafat_surroundings_lock(const struct mafat_surroundings *around, const stru
   mafat_own_lock();
 }
 
+/* Resident bytes of the process, and those of its code: of the same moment, for where there is little room the kernel
+ * drops code at any time. */
+static size_t measure_code(size_t *resident_bytes)
+{
+  size_t mapped = mafat_process_code_bytes(), before;
+  int tries = 8;
+  do {
+    before = mapped;
+    *resident_bytes = mafat_process_resident_bytes();
+    mapped = mafat_process_code_bytes();
+  } while (mapped != before && --tries);
+  return mapped;
+}
+
 /* The process with the parts that runs enter in place of those that are mapped now. */
 static void measure_process(struct mafat_surroundings *around, const struct mafat_surroundings_request *r)
 {
-  around->opening_bytes = around->process_bytes = mafat_process_resident_bytes();
+  size_t mapped = measure_code(&around->process_bytes);
+  around->opening_bytes = around->process_bytes;
   if (!code_stands_together()) return;
   around->program_bytes = mafat_process_file_bytes();
   struct parts p = parts_of_runs(r->network, r->kernels, around->decoders, 0);
   const struct level_code *level = level_code_of(r->kernels);
-  size_t mapped = mafat_process_code_bytes();
   around->process_bytes -= mapped < around->process_bytes ? mapped : around->process_bytes;
   for (int i = 0; i < p.n; i++) around->process_bytes += part_bytes(&p.of[i]);
   for (int i = 0; i < MAFAT_N_WINOGRADS; i++) around->winograd_bytes[i] = part_bytes(&level->winograd[i]);

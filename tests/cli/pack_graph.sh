@@ -117,7 +117,7 @@ done
 mkdir alone && mv b.packed alone && mv beside elsewhere
 infer alone.raw alone/b.packed
 check 'without the model' 'it differs' cmp alone.raw packed.raw
-timeout 20 "$build/run_inference" --predict a.packed >out 2>err
+timeout 20 "$build/run_inference" --predict --decode none a.packed >out 2>err
 code=$?; expect 'asked' 0
 { grep -q 'packed weights' out && grep -q '^inputs *x float32\[1, 3, 8, 8\]' out && grep -q '^outputs *y float32\[1, 5\]' out; } || fail 'asked' "$(head -n 4 out)"
 
