@@ -69,7 +69,7 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
       .activations = layout->tag_bytes[MAFAT_TAG_ACTIVATIONS],
       .scratch = layout->tag_bytes[MAFAT_TAG_SCRATCH],
       .input = layout->tag_bytes[MAFAT_TAG_INPUT],
-      .image = around->image_bytes,
+      .image = plus(around->image_bytes, around->floats_bytes),
       .io = plus(layout->tag_bytes[MAFAT_TAG_IO], around->file_bytes),
       .reserve = around->reserve_bytes,
   };
@@ -79,8 +79,9 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
   /* A whole picture is decoded before the first layer runs, and the decoder only
    * meets the input; one that comes row by row lives beside the layers. */
   int input = layout->tensors[layout->picture].buffer;
+  if (!mafat_layout_takes_rows(layout)) rest = plus(rest, pages(around->floats_bytes));
   size_t decoding = mafat_layout_takes_rows(layout)
-                        ? plus(arena, plus(around->image_bytes, around->turned_bytes))
+                        ? plus(arena, plus(p->image, around->turned_bytes))
                         : plus(input < 0 ? 0 : layout->buffers[input].bytes, around->image_bytes);
   decoding = pages(decoding);
   p->resident_bytes = plus(rest, arena);

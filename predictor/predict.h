@@ -22,6 +22,7 @@ struct mafat_surroundings {
                            heap once that is known */
   size_t program_bytes; /* of the program's file, which the kernel may read as a whole when it starts it */
   size_t image_bytes;   /* decoder state, beside the network's input */
+  size_t floats_bytes;  /* what reads files of floats; kept from run to run where a plan takes whole inputs */
   size_t turned_bytes;  /* beside that, when a plan asks for rows and the picture has none to pull */
   size_t file_bytes;    /* page cache the picture's file brings in */
   size_t reserve_bytes; /* of the group's, for what is no process's to foresee */

@@ -62,6 +62,7 @@ int mafat_model_set_input_file(struct mafat_model *m, const char *name, const ch
 static int open_file(struct mafat_model *m, int index, const char *path, struct mafat_diagnostic *d)
 {
   struct mafat_raw_input *raw = &m->inputs[index].raw;
+  raw->keeps_memory = !mafat_layout_takes_rows(m->choice.layout);
   int code = mafat_raw_input_open(raw, path, index, &m->inputs[index].order, d);
   if (code == MAFAT_OK) mafat_executor_set_source(m->executor, index, mafat_raw_input_source(raw));
   return code;

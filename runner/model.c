@@ -165,7 +165,10 @@ void mafat_model_close(struct mafat_model **model)
   mafat_executor_close(&m->executor);
   mafat_weights_close(&m->weights);
   mafat_choice_close(&m->choice);
-  for (int i = 0; m->inputs && i < m->network->n_inputs; i++) free(m->inputs[i].path);
+  for (int i = 0; m->inputs && i < m->network->n_inputs; i++) {
+    mafat_raw_input_release(&m->inputs[i].raw);
+    free(m->inputs[i].path);
+  }
   free(m->inputs);
   mafat_network_close(&m->network);
   free(m);
@@ -182,6 +185,8 @@ int mafat_model_take_surroundings(struct mafat_model *m, const struct mafat_surr
   if (p.charge_bytes > m->budget_bytes && !m->best_effort)
     return mafat_fail(d, MAFAT_ELIMIT, "%.200s: does not fit: %s needs %zu bytes in all, the budget (%s) is %zu bytes",
                       name, doing, p.charge_bytes, m->budget_source, m->budget_bytes);
+  for (int i = 0; around->floats_bytes < m->around.floats_bytes && i < m->network->n_inputs; i++)
+    mafat_raw_input_release(&m->inputs[i].raw);
   m->around = *around;
   /* What reads a whole input meets an arena that lacks as much, as the prediction has it. */
   if (!mafat_layout_takes_rows(m->choice.layout)) mafat_executor_make_room(m->executor, around->image_bytes);

@@ -105,28 +105,38 @@ struct mafat_raw_input mafat_raw_input_none(void)
   return (struct mafat_raw_input){.memory = MAP_FAILED};
 }
 
+static int take_memory(struct mafat_raw_input *r, struct mafat_diagnostic *d)
+{
+  if (r->memory == MAP_FAILED)
+    r->memory = mmap(NULL, memory_bytes(r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return r->memory == MAP_FAILED ? mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->path) : MAFAT_OK;
+}
+
 int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input, const struct mafat_file_order *order,
                          struct mafat_diagnostic *d)
 {
-  *r = (struct mafat_raw_input){.path = path, .input = input, .memory = MAP_FAILED};
+  *r = (struct mafat_raw_input){.path = path, .input = input, .memory = r->memory, .keeps_memory = r->keeps_memory};
   cut(r, order);
   int code = check_file(r, d);
   if (code == MAFAT_OK) code = mafat_reads_open_cached(&r->reads, path, d);
   /* Once more: another file may have the name by now. */
   if (code == MAFAT_OK) code = check_size(r, mafat_reads_file_bytes(r->reads), d);
-  if (code == MAFAT_OK) {
-    r->memory = mmap(NULL, memory_bytes(r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (r->memory == MAP_FAILED) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  }
+  if (code == MAFAT_OK) code = take_memory(r, d);
   if (code) mafat_raw_input_close(r);
   return code;
 }
 
-void mafat_raw_input_close(struct mafat_raw_input *r)
+void mafat_raw_input_release(struct mafat_raw_input *r)
 {
   mafat_reads_close(&r->reads); /* waits for what is under way to the memory */
   if (r->memory != MAP_FAILED) munmap(r->memory, memory_bytes(r));
   r->memory = MAP_FAILED;
+}
+
+void mafat_raw_input_close(struct mafat_raw_input *r)
+{
+  if (r->keeps_memory) mafat_reads_close(&r->reads);
+  else mafat_raw_input_release(r);
 }
 
 /* ---- reading ---- */

@@ -1,9 +1,10 @@
 /* A file of floats as the source of a run's input, raw or as NumPy writes an array. It lies plane by plane, as a
- * rule channel by channel, and a
- * plan asks for rows: some rows of every plane, a band, are read at once, and the next
- * ones while the layers run, past the page cache unless the file is in it already. */
+ * rule channel by channel, and a plan asks for rows: some rows of every plane, a band, are read at once, and the
+ * next ones while the layers run, past the page cache unless the file is in it already. */
 #ifndef MAFAT_RUNNER_IMAGE_RAW_INPUT_H
 #define MAFAT_RUNNER_IMAGE_RAW_INPUT_H
+
+#include <stdbool.h>
 
 #include "runner/executor.h"
 #include "runner/weights/reads.h"
@@ -17,6 +18,7 @@ struct mafat_raw_input {
   uint64_t begin;    /* of the floats in the file */
   struct mafat_reads *reads;
   char *memory;
+  bool keeps_memory; /* for the next file, of the same order; the caller's */
   size_t read_bytes; /* room for each */
   int band_rows;
   int n_places;      /* for reads at a time */
@@ -31,6 +33,8 @@ int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input,
                          struct mafat_diagnostic *d);
 struct mafat_input_source mafat_raw_input_source(struct mafat_raw_input *r);
 void mafat_raw_input_close(struct mafat_raw_input *r);
+/* Closes it, and gives memory back that it kept. */
+void mafat_raw_input_release(struct mafat_raw_input *r);
 
 /* What reading floats of that order takes beside the network's input. */
 size_t mafat_raw_input_bytes(const struct mafat_file_order *order);

@@ -271,7 +271,8 @@ void mafat_surroundings_set_picture(struct mafat_surroundings *around, const str
                                     const struct mafat_network *n)
 {
   count_decoder(around, mafat_image_describe(image)->format);
-  around->image_bytes = mafat_image_bytes(image) + raw_bytes_from(n, 1);
+  around->image_bytes = mafat_image_bytes(image);
+  around->floats_bytes = raw_bytes_from(n, 1);
   around->turned_bytes = mafat_input_turned_bytes(image, mafat_network_picture_shape(n));
   around->file_bytes = mafat_image_file_bytes(image);
 }
@@ -280,13 +281,15 @@ void mafat_surroundings_assume_picture(struct mafat_surroundings *around, const 
                                        const struct mafat_image_input *input)
 {
   count_decoder(around, "JPEG");
-  around->image_bytes = mafat_image_bytes_assumed(input) + raw_bytes_from(n, 1);
+  around->image_bytes = mafat_image_bytes_assumed(input);
+  around->floats_bytes = raw_bytes_from(n, 1);
   around->turned_bytes = around->file_bytes = 0;
 }
 
 void mafat_surroundings_set_floats(struct mafat_surroundings *around, const struct mafat_network *n)
 {
-  around->image_bytes = raw_bytes_from(n, 0);
+  around->image_bytes = 0;
+  around->floats_bytes = raw_bytes_from(n, 0);
   around->turned_bytes = around->file_bytes = 0;
 }
 

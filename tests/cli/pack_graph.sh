@@ -89,7 +89,7 @@ run --force a.onnx a.onnx; expect 'the model stays' 2 'found the model'
 run --force beside/b.onnx beside/numbers.bin; expect 'its numbers stay' 2 'constants of the model'
 cp beside/b.onnx c.onnx
 run c.onnx c.packed; expect 'numbers that are not there' 2 'numbers.bin'
-timeout 20 "$build/run_inference" --predict c.onnx >out 2>err
+timeout 20 "$build/run_inference" --predict --decode none c.onnx >out 2>err
 code=$?; expect 'asked without them' 0
 timeout 20 "$build/run_inference" --predict /dev/stdin < <(cat a.tflite) >out 2>err
 code=$?; expect 'a TFLite model in a pipe' 0

@@ -527,13 +527,14 @@ done
   done
 } >"$io/deep.cfg"
 "$build/make_weights" --quiet "$io/deep.cfg" "$io/deep.weights"
-more=1000000000 # of five: the kernel counts the peak in steps of up to 128 KB for each processor
+# The least of five: the kernel counts the peak in steps of up to 128 KB for each processor. Another 64 KB are a window of code.
+more=1000000000
 for _ in 1 2 3 4 5; do
   run --json --quiet --plan 1x1/NoCut "$io/deep.cfg" "$io/deep.weights" a.ppm
   this=$(($(value vm_hwm_bytes) - $(value predicted_resident_bytes)))
   [ $this -lt $more ] && more=$this
 done
-check open-peak "exit status $code; opening took $more bytes more than was predicted of running" test "$code" -eq 0 -a "$more" -le 131072
+check open-peak "exit status $code; opening took $more bytes more than was predicted of running" test "$code" -eq 0 -a "$more" -le 196608
 
 # ---- Results
 

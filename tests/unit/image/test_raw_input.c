@@ -166,7 +166,7 @@ END_TEST
 /* The code of opening the file, and closing it again. */
 static int try_to_open(const struct input *in)
 {
-  struct mafat_raw_input r;
+  struct mafat_raw_input r = mafat_raw_input_none();
   struct mafat_diagnostic d;
   struct mafat_file_order order;
   mafat_file_order_planes(&order, in->shape);

@@ -60,8 +60,8 @@ static size_t raw_bytes(struct mafat_shape shape)
 
 START_TEST(test_floats_need_no_decoder)
 {
-  ck_assert_uint_eq(measure(3, NULL, false, true, MAFAT_OK).image_bytes, raw_bytes((struct mafat_shape){.h = 64, .w = 64, .c = 3}));
-  ck_assert_uint_eq(measure(5, NULL, false, true, MAFAT_OK).image_bytes, raw_bytes((struct mafat_shape){.h = 64, .w = 64, .c = 5}));
+  ck_assert_uint_eq(measure(3, NULL, false, true, MAFAT_OK).floats_bytes, raw_bytes((struct mafat_shape){.h = 64, .w = 64, .c = 3}));
+  ck_assert_uint_eq(measure(5, NULL, false, true, MAFAT_OK).floats_bytes, raw_bytes((struct mafat_shape){.h = 64, .w = 64, .c = 5}));
   ck_assert_uint_lt(raw_bytes((struct mafat_shape){2000, 2000, 64}), 512 << 10);
 }
 END_TEST

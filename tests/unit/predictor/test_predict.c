@@ -138,6 +138,23 @@ START_TEST(test_a_picture_by_rows_lies_beside_the_layers)
 }
 END_TEST
 
+/* What reads files of floats is kept for the next one where they are read before the layers run, and goes with the last
+ * row elsewhere. */
+START_TEST(test_what_reads_floats_is_resident_beside_whole_inputs)
+{
+  const struct mafat_surroundings around = {.floats_bytes = 3 * MAFAT_PAGE};
+  struct mafat_prediction none, p;
+  for (int rows = 0; rows < 2; rows++) {
+    lay_again(rows ? "rows/NoCut" : "1x1/NoCut");
+    none = predict(0, 0, 0);
+    mafat_predict(&p, layout, &around);
+    ck_assert_uint_eq(p.image, 3 * MAFAT_PAGE);
+    ck_assert_uint_eq(p.resident_bytes, none.resident_bytes + (rows ? 0 : 3 * MAFAT_PAGE));
+    ck_assert_uint_ge(p.charge_bytes, none.charge_bytes + 3 * MAFAT_PAGE);
+  }
+}
+END_TEST
+
 START_TEST(test_a_whole_picture_is_never_turned)
 {
   static const char *const texts[] = {"1x1/NoCut", "2x2/NoCut", "panels/NoCut", "1x1/1/rows"};
@@ -297,6 +314,7 @@ Suite *predict_suite(void)
   tcase_add_test(t, test_a_larger_process_is_counted_to_the_byte);
   tcase_add_test(t, test_a_small_decoder_hides_behind_the_layers);
   tcase_add_test(t, test_a_picture_by_rows_lies_beside_the_layers);
+  tcase_add_test(t, test_what_reads_floats_is_resident_beside_whole_inputs);
   tcase_add_test(t, test_a_whole_picture_is_never_turned);
   tcase_add_test(t, test_loaded_weights_are_in_the_arena);
   tcase_add_test(t, test_threads_are_counted_apart);
