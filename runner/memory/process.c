@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -162,6 +163,25 @@ void mafat_process_lock(const char *begin, const char *end)
   mafat_lock_pages((void *)begin, (size_t)(end - begin));
 }
 
+/* Since Linux 6.3 pages of mappings that are advised of as below are taken for unused, however often they are used. */
+static bool advice_hides_use(void)
+{
+  struct utsname system;
+  if (uname(&system) != 0) return false;
+  char *end;
+  long major = strtol(system.release, &end, 10), minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+  return major > 6 || (major == 6 && minor >= 3);
+}
+
+/* Code alone: of constants that were missing the kernel would read ahead again. */
+static void show_use(const struct mafat_process_part *part)
+{
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), code_end = (uintptr_t)mafat_program_code_end / page * page;
+  uintptr_t from = (uintptr_t)part->begin / page * page, to = ((uintptr_t)part->end + page - 1) / page * page;
+  if (to > code_end) to = code_end;
+  if (from < to) madvise((void *)from, to - from, MADV_NORMAL);
+}
+
 void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts)
 {
   const char *at = mafat_program_begin;
@@ -169,6 +189,8 @@ void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts
   mafat_lock_release((void *)at, program_data() - (uintptr_t)at);
   for (int i = 0; i < n_parts; at = parts[i++].end) mafat_process_drop(at, parts[i].begin);
   mafat_process_drop(at, (const char *)program_data());
+  bool hidden = advice_hides_use();
+  for (int i = 0; hidden && i < n_parts; i++) show_use(&parts[i]);
 }
 
 /* From Linux 6.16 on, code that is missing is read ahead up to the end of its mapping, whatever

@@ -36,7 +36,8 @@ size_t mafat_process_file_bytes(void);
 void mafat_process_lock(const char *begin, const char *end);
 /* Drops those that lie wholly between two addresses; locked ones stay. */
 void mafat_process_drop(const char *begin, const char *end);
-/* Drops all of them, locked ones too, but those of `parts`, which are in order. What is entered nevertheless comes back. */
+/* Drops all of them, locked ones too, but those of `parts`, which are in order. What is entered nevertheless comes back.
+ * Code of `parts` that is used is kept by the kernel before files that nobody has mapped. */
 void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts);
 /* From here on a page of this program's file that is missing is read alone. */
 void mafat_process_advise_code(void);

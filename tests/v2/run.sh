@@ -8,6 +8,7 @@ here=tests/v2
 build=${BUILD:-build}
 cache=$build/v2
 accel=${V2_ACCEL:-tcg}
+kernel=$cache/kernel${V2_KERNEL:+-$V2_KERNEL}
 
 usage() {
   cat <<'HELP'
@@ -20,7 +21,8 @@ build/run_inference there. The kernel is an installed one, else one that apt dow
   --soak N    instead, N runs at exactly the predicted charge (tests/soak/inside.sh); a line for each in soak/v2.csv of the build folder
   --help
 
-The variable V2_ACCEL=kvm takes hardware virtualisation; without it everything is emulated, which takes a minute.
+The variable V2_ACCEL=kvm takes hardware virtualisation; without it everything is emulated, which takes a minute. V2_KERNEL names, for --soak, a
+package that stands for another kernel, such as linux-image-6.12-amd64, which is downloaded whatever is installed.
 HELP
 }
 console='' soak='' patience=150 # seconds, until a machine is ended
@@ -114,18 +116,19 @@ take_kernel() {
   rm -rf "$work/kernel" && mkdir -p "$work/kernel/modules"
   [ -r "$1" ] && [ -e "$2/modules.builtin" ] && take_modules "$2" && cp "$1" "$work/kernel/vmlinuz" || return 1
   basename "$2" >"$work/kernel/version"
-  rm -rf "$cache/kernel" && mv "$work/kernel" "$cache/kernel"
+  rm -rf "$kernel" && mv "$work/kernel" "$kernel"
 }
 
 find_kernel() {
-  local image package
-  [ ! -e "$cache/kernel/version" ] || return 0
+  local image package=${V2_KERNEL-}
+  [ ! -e "$kernel/version" ] || return 0
   for image in /boot/vmlinuz-*; do
+    [ -z "$package" ] || break
     ! take_kernel "$image" "/lib/modules/${image#*/vmlinuz-}" 2>/dev/null || return 0
   done
   command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || cannot 'no kernel with modules is installed, and there is no apt to download one'
-  package=$(apt-cache depends linux-image-amd64 2>/dev/null | sed -n 's/^ *|\{0,1\}Depends: //p' | head -n 1)
-  [ -n "$package" ] || cannot 'apt knows no linux-image-amd64 (apt-get update)'
+  package=$(apt-cache depends "${package:-linux-image-amd64}" 2>/dev/null | sed -n 's/^ *|\{0,1\}Depends: \(linux-image-\)/\1/p' | head -n 1)
+  [ -n "$package" ] || cannot "apt knows no ${V2_KERNEL:-linux-image-amd64} (apt-get update)"
   [ ! -t 2 ] || echo "downloading $package" >&2
   (cd "$work" && timeout 300 apt-get download "$package") >"$work/log" 2>&1 || cannot "$package cannot be downloaded: $(tail -n 1 "$work/log")"
   mkdir "$work/unpacked"
@@ -144,7 +147,7 @@ picture=$(printf '%s\n' models/shapes/holdout/*.jpg | head -n 1)
 make_initramfs() {
   local to=$work/initramfs program
   mkdir -p "$to"/{bin,dev,etc,proc,sys,files,modules}
-  cp "$cache"/kernel/modules/* "$to/modules"
+  cp "$kernel"/modules/* "$to/modules"
   cp "$busybox" "$to/bin/busybox"
   for program in memory_limit swap_cost; do
     strip -o "$to/bin/$program" "$build/$program" 2>/dev/null || cp "$build/$program" "$to/bin"
@@ -170,7 +173,7 @@ boot() { # LAYOUT KERNEL-OPTION...: its results in $work/LAYOUT, its console in 
   truncate -s 256M "$work/$layout.swap"
   truncate -s 32M "$work/$layout.disk"
   timeout -k 5 $patience qemu-system-x86_64 -accel "$accel" -cpu $model -smp 2 -m 512 -nodefaults -display none -no-reboot \
-    -serial "file:$work/$layout.console" -serial "file:$work/$layout" -kernel "$cache/kernel/vmlinuz" -initrd "$work/initramfs.gz" \
+    -serial "file:$work/$layout.console" -serial "file:$work/$layout" -kernel "$kernel/vmlinuz" -initrd "$work/initramfs.gz" \
     -append "console=ttyS0 loglevel=4 panic=-1 v2_layout=$layout $*" \
     -drive "if=virtio,format=raw,file=$work/$layout.swap" -drive "if=virtio,format=raw,file=$work/$layout.disk" \
     </dev/null >"$work/$layout.qemu" 2>&1 &
@@ -194,7 +197,7 @@ machines=()
 if [ -n "$soak" ]; then
   mkdir -p "$build/soak" && sed -n 's/^soak //p' "$work/soak" | tr -d '\r' >"$build/soak/v2.csv"
 fi
-echo "   Linux $(cat "$cache/kernel/version"), $accel"
+echo "   Linux $(cat "$kernel/version"), $accel"
 for layout in $layouts; do
   grep -E '^(ok|FAIL|skip) ' "$work/$layout"
   grep -q '^FAIL ' "$work/$layout" && failed=1
