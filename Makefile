@@ -93,9 +93,10 @@ $(BUILD)/obj/%.o: %.c Makefile
 # include/mafat.h declares can be seen from outside.
 $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
+# What a program does not call is left out of it, and run_inference.ld sets what only opening a model calls apart from the code of runs.
+$(call objects,$(LIBRARY) $(PROGRAM)): EXTRA_SECTIONS = -ffunction-sections
+
 # Read once a run, and resident while it lasts: small. Not what a search asks all the time.
-# Sections of their own, which run_inference.ld sets apart from the code of runs.
-$(call objects,$(wildcard formats/onnx/*.c formats/tflite/*.c formats/graph/*.c) formats/packed/graph.c base/excerpt.c base/model_file.c base/chunks.c network/view.c runner/picture_options.c): EXTRA_SECTIONS = -ffunction-sections -fdata-sections
 $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/image.c runner/image/source.c): EXTRA = -Os
 
 # Loops over all of a weights file, while a layer waits for it.
