@@ -93,9 +93,10 @@ $(BUILD)/obj/%.o: %.c Makefile
 # include/mafat.h declares can be seen from outside.
 $(call objects,$(LIBRARY)): SHAREABLE = -fPIC -fvisibility=hidden
 
+# What a program does not call is left out of it, and run_inference.ld sets what only opening a model calls apart from the code of runs.
+$(call objects,$(LIBRARY) $(PROGRAM)): EXTRA_SECTIONS = -ffunction-sections
+
 # Read once a run, and resident while it lasts: small. Not what a search asks all the time.
-# Sections of their own, which run_inference.ld sets apart from the code of runs.
-$(call objects,$(wildcard formats/onnx/*.c formats/tflite/*.c formats/graph/*.c) formats/packed/graph.c base/excerpt.c base/model_file.c base/chunks.c network/view.c runner/picture_options.c): EXTRA_SECTIONS = -ffunction-sections -fdata-sections
 $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/image.c runner/image/source.c): EXTRA = -Os
 
 # Loops over all of a weights file, while a layer waits for it.
@@ -173,8 +174,8 @@ $(BUILD)/memory_limit: $(call objects,$(wildcard experiments/memory_limit/*.c) r
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(if $(filter 1,$(MEMORY_LIMIT_STATIC)),-static $(LD_QUIET)) -o $@ $^ -lcgroup -lproc2 $(LDLIBS)
 
-# A start that costs as little as can be (tests/limits/cold.py).
-$(BUILD)/launcher: tests/limits/launcher.c
+# A start that costs as little as can be (tests/limits/cold.py); what is resident at most, exactly (tests/cli/run_inference.sh).
+$(BUILD)/launcher $(BUILD)/resident_peak: $(BUILD)/%: tests/limits/%.c
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(STRIPPED) $(if $(filter 1,$(STATIC)),-static) -o $@ $<
 
@@ -246,7 +247,7 @@ packages:
 
 # Where make was not told how many at once: as many as there are CPUs.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
-TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
+TESTED = all $(BUILD)/run_inference_dynamic $(BUILD)/launcher $(BUILD)/resident_peak $(BUILD)/unit_tests $(BUILD)/kernel_check $(BUILD)/golden $(BUILD)/onnx_nodes $(BUILD)/packed_models
 
 check: ## before every commit: a sample of the unit tests, of kernels and command lines (a minute)
 	@$(MAKE) --no-print-directory $(JOBS) run-check

@@ -21,6 +21,7 @@ struct mafat_fetches {
   struct mafat_schedule *schedule;   /* NULL likewise */
   int n_layers;
   const struct mafat_constants *constants; /* NULL: ready, and wherever */
+  size_t most_bytes;                 /* of a read of weights; 0: no other bound than the usual one */
   bool *wanted;                      /* [layer]: whole layers: all, or those */
   bool *loaded;                      /* [layer]: fetched in this run */
   int affine_layer;                  /* whose per-filter values were fetched last, or -1 */
@@ -119,10 +120,11 @@ int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n
 }
 
 int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
-                              const bool *wanted, const struct mafat_constants *constants)
+                              const bool *wanted, const struct mafat_constants *constants, size_t most_bytes)
 {
   int code = open_common(out, n, n_layers, constants, NULL);
   if (code) return code;
+  (*out)->most_bytes = most_bytes;
   for (int l = 0; l < n_layers; l++) (*out)->wanted[l] = !wanted || wanted[l];
   mafat_fetches_rewind(*out);
   return MAFAT_OK;
@@ -236,11 +238,16 @@ static void fetch_behind(struct mafat_fetches *f, struct mafat_fetch *fetch)
   f->stage = STAGE_WEIGHTS;
 }
 
+static size_t at_most(const struct mafat_fetches *f, size_t bytes)
+{
+  return f->most_bytes && f->most_bytes < bytes ? f->most_bytes : bytes;
+}
+
 /* How many things of `bytes` each, of `left`, make a fetch. Their number lets the
  * next one begin with a panel, or with a vector of one. */
-static int how_many(uint64_t bytes, int left)
+static int how_many(const struct mafat_fetches *f, uint64_t bytes, int left)
 {
-  uint64_t fit = MAFAT_FETCH_FILTERS_BYTES / bytes;
+  uint64_t fit = at_most(f, MAFAT_FETCH_FILTERS_BYTES) / bytes;
   if (fit >= (uint64_t)left) return left;
   int n = fit < 1 ? 1 : (int)fit;
   if (n >= MAFAT_PANEL) return n - n % MAFAT_PANEL;
@@ -255,7 +262,7 @@ static void fetch_filters(struct mafat_fetches *f, struct mafat_fetch *fetch)
   uint64_t row = mafat_matrix_row(mafat_layer_matrix(l)), bytes = mafat_constant_bytes(weights, row);
   int end = f->streamed ? f->step.filters.end : l->out.c;
   fetch->kind = MAFAT_FETCH_FILTERS;
-  fetch->filters = mafat_span(f->filter, f->filter + how_many(bytes, end - f->filter));
+  fetch->filters = mafat_span(f->filter, f->filter + how_many(f, bytes, end - f->filter));
   place(fetch, weights, (uint64_t)f->filter * row, (uint64_t)mafat_span_size(fetch->filters) * row);
   f->filter = fetch->filters.end;
   if (f->filter == end) f->stage = STAGE_DONE;
@@ -271,7 +278,7 @@ static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
   int rows = mafat_order_rows(l, order);
   fetch->kind = MAFAT_FETCH_TRANSPOSED;
   fetch->filters = mafat_span(0, l->out.c);
-  fetch->channels = mafat_span(f->row, f->row + how_many(bytes, rows - f->row));
+  fetch->channels = mafat_span(f->row, f->row + how_many(f, bytes, rows - f->row));
   place(fetch, weights, (uint64_t)f->row * row, (uint64_t)mafat_span_size(fetch->channels) * row);
   f->row = fetch->channels.end;
   if (f->row == rows) f->stage = STAGE_DONE;
@@ -288,7 +295,8 @@ static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
   fetch->into = f->done;
   fetch->file = first->file;
   fetch->position = first->at + (first->file == MAFAT_CONSTANT_FILL ? 0 : f->done);
-  fetch->bytes = (size_t)(left < MAFAT_FETCH_BYTES ? left : MAFAT_FETCH_BYTES);
+  size_t room = at_most(f, MAFAT_FETCH_BYTES);
+  fetch->bytes = left < room ? (size_t)left : room;
   f->done += fetch->bytes;
   if (fetch->bytes == left) f->stage = STAGE_DONE;
   fetch->last = f->stage == STAGE_DONE;

@@ -60,9 +60,10 @@ struct mafat_fetches;
 int mafat_fetches_open(struct mafat_fetches **out, const struct mafat_network *n, const struct mafat_plan *plan,
                        const struct mafat_constants *constants);
 /* Those of whole layers, each once, in order: of the first n_layers those that are
- * wanted[layer] (NULL: all). */
+ * wanted[layer] (NULL: all). Weights come in reads of at most so many bytes, or of one
+ * filter (0: as large as those of runs). */
 int mafat_fetches_open_layers(struct mafat_fetches **out, const struct mafat_network *n, int n_layers,
-                              const bool *wanted, const struct mafat_constants *constants);
+                              const bool *wanted, const struct mafat_constants *constants, size_t most_bytes);
 void mafat_fetches_close(struct mafat_fetches **f);
 void mafat_fetches_rewind(struct mafat_fetches *f);
 /* The next one, false at the end. Allocates nothing. */

@@ -16,8 +16,7 @@ static bool always(void)
 #if defined(__x86_64__)
 static bool has_avx2(void)
 {
-  __builtin_cpu_init();
-  /* The rest of x86-64-v3 came with these on every processor. */
+  /* The rest of x86-64-v3 came with these on every processor. The compiler's library has looked before main(). */
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
          __builtin_cpu_supports("bmi2");
 }

@@ -126,20 +126,49 @@ static uintptr_t program_data(void)
   return data == UINTPTR_MAX ? (uintptr_t)mafat_program_code_end : (uintptr_t)mafat_program_begin + (data - first);
 }
 
-size_t mafat_process_code_bytes(void)
+/* The program's own header of a kind, of a segment that can be written where that is asked; NULL where there is none. */
+static const ElfW(Phdr) *find_segment(ElfW(Word) type, ElfW(Word) flags)
+{
+  const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+  for (unsigned long i = 0; headers && i < getauxval(AT_PHNUM); i++)
+    if (headers[i].p_type == type && (headers[i].p_flags & flags) == flags) return &headers[i];
+  return NULL;
+}
+
+/* By run_inference.ld: tables among what can be written that runs do not read. */
+extern const char mafat_program_tables[] __attribute__((weak)), mafat_program_tables_end[] __attribute__((weak));
+
+/* Their whole pages, which go the way of code; none where somebody relocates them, so that they are not as the file has them. */
+static struct mafat_process_part tables(void)
+{
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  uintptr_t from = ((uintptr_t)mafat_program_tables + page - 1) / page * page, to = (uintptr_t)mafat_program_tables_end / page * page;
+  if (from > to || find_segment(PT_DYNAMIC, 0)) from = to;
+  return (struct mafat_process_part){(const char *)from, (const char *)to};
+}
+
+/* In memory, of the pages from one number to another. */
+static size_t count_pages(int pagemap, uintptr_t at, uintptr_t to)
 {
   uint64_t entries[256];
-  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  uintptr_t at = (uintptr_t)mafat_program_begin / page, to = program_data() / page;
   size_t n = 0;
-  int fd = mafat_program_begin ? open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC) : -1;
-  if (fd < 0) return 0;
   while (at < to) {
     size_t wanted = to - at < 256 ? to - at : 256;
-    ssize_t got = pread(fd, entries, wanted * sizeof *entries, (off_t)(at * sizeof *entries));
+    ssize_t got = pread(pagemap, entries, wanted * sizeof *entries, (off_t)(at * sizeof *entries));
     if (got < (ssize_t)sizeof *entries) break;
     for (size_t i = 0; i < (size_t)got / sizeof *entries; i++, at++) n += entries[i] >> 63;
   }
+  return n;
+}
+
+size_t mafat_process_code_bytes(void)
+{
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  struct mafat_process_part t = tables();
+  int fd = mafat_program_begin ? open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC) : -1;
+  if (fd < 0) return 0;
+  size_t n = count_pages(fd, (uintptr_t)mafat_program_begin / page, program_data() / page) +
+             count_pages(fd, (uintptr_t)t.begin / page, (uintptr_t)t.end / page);
   close(fd);
   return n * page;
 }
@@ -189,6 +218,8 @@ void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts
   mafat_lock_release((void *)at, program_data() - (uintptr_t)at);
   for (int i = 0; i < n_parts; at = parts[i++].end) mafat_process_drop(at, parts[i].begin);
   mafat_process_drop(at, (const char *)program_data());
+  struct mafat_process_part t = tables();
+  mafat_process_drop(t.begin, t.end);
   bool hidden = advice_hides_use();
   for (int i = 0; hidden && i < n_parts; i++) show_use(&parts[i]);
 }
@@ -206,15 +237,6 @@ void mafat_process_advise_code(void)
   for (; from + CODE_PIECE < (uintptr_t)mafat_program_code_end; from += 2 * CODE_PIECE) madvise((void *)from, CODE_PIECE, MADV_DONTDUMP);
 }
 
-/* The program's own header of a kind, of a segment that can be written where that is asked; NULL where there is none. */
-static const ElfW(Phdr) *find_segment(ElfW(Word) type, ElfW(Word) flags)
-{
-  const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-  for (unsigned long i = 0; headers && i < getauxval(AT_PHNUM); i++)
-    if (headers[i].p_type == type && (headers[i].p_flags & flags) == flags) return &headers[i];
-  return NULL;
-}
-
 /* Constants that hold addresses are written by whoever relocates them, and sealed then. */
 static bool seal(const ElfW(Phdr) *sealed, int rights)
 {
@@ -227,9 +249,10 @@ void mafat_process_own_data(void)
 {
   const ElfW(Phdr) *data = find_segment(PT_LOAD, PF_W), *sealed = find_segment(PT_GNU_RELRO, 0);
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  struct mafat_process_part t = tables();
   if (!mafat_program_begin || !data || (sealed && !seal(sealed, PROT_READ | PROT_WRITE))) return;
   for (uintptr_t at = data->p_vaddr; at < data->p_vaddr + data->p_filesz; at = at / page * page + page)
-    *(volatile char *)at = *(volatile char *)at;
+    if (at < (uintptr_t)t.begin || at >= (uintptr_t)t.end) *(volatile char *)at = *(volatile char *)at;
   if (sealed) seal(sealed, PROT_READ);
 }
 

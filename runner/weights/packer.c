@@ -320,7 +320,7 @@ static int allocate(struct packer *p)
 {
   const struct mafat_network *n = p->network;
   size_t room = 1, affine = 1;
-  int code = mafat_fetches_open_layers(&p->fetches, n, n->n_layers, NULL, p->file->constants);
+  int code = mafat_fetches_open_layers(&p->fetches, n, n->n_layers, NULL, p->file->constants, 0);
   if (code == MAFAT_OK) code = mafat_stream_open(&p->stream, p->file->reads, p->fetches, n->values);
   if (code) return code;
   find_sizes(p);

@@ -72,14 +72,29 @@ static size_t largest_affine(const struct mafat_weights *w)
   return most;
 }
 
-enum { MOST_KEPT_READS = 6 };
+enum {
+  MOST_KEPT_READS = 6,
+  LEAST_KEPT_READ = 48 << 10 /* a disk's time goes by bytes, not by reads, from there on */
+};
+
+static size_t arena_bytes(const struct mafat_weights *w)
+{
+  return w->layout ? w->layout->total_bytes / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT : SIZE_MAX;
+}
+
+/* Of a read's own bytes: so that two take the arena's place, where it is not too small for that. */
+static size_t kept_read_bytes(const struct mafat_weights *w)
+{
+  size_t half = arena_bytes(w) / 2, ends = mafat_fetch_window(MAFAT_FETCH_ALIGNMENT) - MAFAT_FETCH_ALIGNMENT;
+  return half > LEAST_KEPT_READ + ends ? half - ends : LEAST_KEPT_READ;
+}
 
 /* The arena has no pages yet: what a run will take of memory, a ring may take now. At
  * least two of the largest reads, and never more than all that is read. */
 static size_t size_kept_ring(const struct mafat_weights *w, size_t largest, size_t sum)
 {
   size_t least = 2 * mafat_fetch_window(largest), most = MOST_KEPT_READS * mafat_fetch_window(largest);
-  size_t arena = w->layout ? w->layout->total_bytes / MAFAT_FETCH_ALIGNMENT * MAFAT_FETCH_ALIGNMENT : most;
+  size_t arena = arena_bytes(w);
   size_t bytes = arena < least ? least : arena < most ? arena : most;
   return sum < bytes ? sum : bytes;
 }
@@ -109,7 +124,7 @@ static int read_kept(struct mafat_weights *w, const bool *kept, struct mafat_dia
   struct mafat_fetch fetch;
   size_t largest = 0, sum = 0, ring_bytes;
   void *ring = MAP_FAILED;
-  int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->constants);
+  int code = mafat_fetches_open_layers(&fetches, w->network, w->n_layers, kept, w->file->constants, kept_read_bytes(w));
   if (code) return mafat_fail(d, code, "%s: out of memory", w->file->name);
   while (mafat_fetches_next(fetches, &fetch)) {
     if (fetch.bytes > largest) largest = fetch.bytes;
