@@ -192,6 +192,11 @@ void mafat_surroundings_lock(const struct mafat_surroundings *around, const stru
   mafat_own_lock();
 }
 
+void mafat_surroundings_lock_again(void)
+{
+  if (code_stands_together()) mafat_own_lock();
+}
+
 /* Resident bytes of the process, and those of its code: of the same moment, for where there is little room the kernel
  * drops code at any time. */
 static size_t measure_code(size_t *resident_bytes)
