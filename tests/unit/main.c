@@ -9,7 +9,7 @@
 #ifdef MAFAT_TESTS_WITHOUT_LIBRARIES
 #define LIBRARY_SUITES(X)
 #else
-#define LIBRARY_SUITES(X) X(image) X(output)
+#define LIBRARY_SUITES(X) X(image) X(image_damage) X(image_memory) X(pictures) X(output)
 #endif
 
 /* Room by room. */
@@ -24,7 +24,7 @@
   X(postprocess) X(floors) X(executor) X(suppress) X(detect) X(heads) X(names) X(calibration) X(model) X(layers) \
   X(threads) X(api) \
   X(budget) X(headroom) X(lock) X(surroundings) X(arena) \
-  X(raw_input) X(ports) X(pictures) LIBRARY_SUITES(X)
+  X(raw_input) X(ports) LIBRARY_SUITES(X)
 
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)

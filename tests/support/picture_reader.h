@@ -1,0 +1,20 @@
+/* A folder with one picture, for a test; and that picture, read as a network's input. */
+#ifndef MAFAT_TESTS_SUPPORT_PICTURE_READER_H
+#define MAFAT_TESTS_SUPPORT_PICTURE_READER_H
+
+#include "runner/image/image.h"
+
+extern char picture_folder[64], picture_path[128];
+extern struct mafat_diagnostic picture_diagnostic; /* of the last reading */
+
+/* A fixture. */
+void picture_make_folder(void);
+void picture_remove_folder(void);
+
+int picture_read(const struct mafat_image_input *input, float *pixels);
+/* (h, w, c), to be freed. */
+float *picture_must_read(int w, int h, int c, enum mafat_fit fit);
+/* The error, told of this file. */
+void picture_must_fail(int code);
+
+#endif
