@@ -67,13 +67,6 @@ struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int
   return has_outputs(p) ? p->network->outputs[index].sources : mafat_network_output_sources(p->network, p->n_layers - 1, self);
 }
 
-static long long elements_of(const struct mafat_view *view)
-{
-  long long n = 1;
-  for (int k = 0; k < view->n_atoms; k++) n *= view->atoms[k].size;
-  return n;
-}
-
 int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *f)
 {
   struct mafat_view view;
@@ -83,7 +76,7 @@ int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side
   else if (n->inputs) view = n->inputs[index].view;
   else mafat_view_planes(&view, n->layers[n->n_layers + index].out);
   *f = (struct mafat_port_facts){.name = name_of(p, side, index), .type = "float32", .rank = view.n_dims,
-                                 .n = (size_t)elements_of(&view)};
+                                 .n = (size_t)mafat_view_elements(&view)};
   for (int i = 0; i < view.n_dims; i++) f->dims[i] = (int64_t)view.dims[i];
   return MAFAT_OK;
 }
@@ -161,7 +154,7 @@ int mafat_model_read_output_part(const struct mafat_model *m, const char *name, 
   int index, code = mafat_ports_find(&p, MAFAT_PORTS_OUT, name, &index, d);
   if (code) return code;
   mafat_ports_output_view(&p, index, &view);
-  size_t all = (size_t)elements_of(&view);
+  size_t all = (size_t)mafat_view_elements(&view);
   if (first > all || n > all - first)
     return mafat_fail(d, MAFAT_EINVAL, "%s: output '%.100s': expected at most %zu floats, found %zu from number %zu on", m->network->path,
                       name_of(&p, MAFAT_PORTS_OUT, index), all, n, first);
@@ -179,7 +172,7 @@ int mafat_model_read_output_named(const struct mafat_model *m, const char *name,
   int index, code = mafat_ports_find(&p, MAFAT_PORTS_OUT, name, &index, d);
   if (code) return code;
   mafat_ports_output_view(&p, index, &view);
-  size_t all = (size_t)elements_of(&view);
+  size_t all = (size_t)mafat_view_elements(&view);
   if (n != all)
     return mafat_fail(d, MAFAT_EINVAL, "%s: output '%.100s': expected room for %zu floats, found %zu", m->network->path,
                       name_of(&p, MAFAT_PORTS_OUT, index), all, n);
