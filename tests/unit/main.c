@@ -21,9 +21,9 @@
   X(reads) X(weights) X(constants) X(streaming) \
   X(functions) X(rearrange) X(resample) \
   X(allocation) X(team) X(kernels) X(winograd) X(windows) X(blends) X(joins) X(normalize) X(matmul) X(gather) \
-  X(postprocess) X(floors) X(executor) X(names) X(calibration) X(model) X(layers) X(threads) X(api) X(api_runs) \
-  X(api_queries) \
-  X(suppress) X(detect) X(detect_choice) X(classify) X(heads) \
+  X(postprocess) X(floors) X(executor) X(suppress) X(names) X(calibration) X(model) X(layers) X(threads) X(api) \
+  X(api_runs) X(api_queries) \
+  X(detect) X(detect_choice) X(classify) X(heads) \
   X(budget) X(headroom) X(lock) X(surroundings) X(arena) \
   X(raw_input) X(ports) LIBRARY_SUITES(X)
 
