@@ -1,6 +1,5 @@
 #include "tests/support/api.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +38,7 @@ const char *api_cfg(const char *text)
 
 float api_input[API_INPUTS];
 
-void api_make_files(void)
+static void make_files(void)
 {
   enum { FLOATS = 4096 };
   static struct {
@@ -65,11 +64,20 @@ void api_cut_weights(int floats)
   ck_assert_int_eq(truncate(api_weights, 5 * (off_t)sizeof(int) + floats * (off_t)sizeof(float)), 0);
 }
 
-void api_remove_files(void)
+static void remove_files(void)
 {
   char command[96];
   snprintf(command, sizeof command, "rm -r %s", api_folder);
   ck_assert_int_eq(system(command), 0);
+}
+
+TCase *api_case(Suite *suite, const char *name, double seconds)
+{
+  TCase *c = tcase_create(name);
+  tcase_add_checked_fixture(c, make_files, remove_files);
+  tcase_set_timeout(c, seconds);
+  suite_add_tcase(suite, c);
+  return c;
 }
 
 struct mafat_model *api_open_model(const char *cfg, const char *plan)

@@ -5,15 +5,16 @@
 
 #include "include/mafat.h"
 
+#include <check.h>
+
 enum { API_INPUTS = 3 * 24 * 32, API_DETECTOR_LAYERS = 4, API_OUT_H = 12, API_OUT_W = 16, API_OUT_C = 14 };
 
 extern const char api_detector[], api_classifier[], api_five_channels[]; /* .cfg texts */
 extern char api_folder[64], api_weights[96], api_picture[96], api_raw[96];
 extern float api_input[API_INPUTS];
 
-/* A fixture. */
-void api_make_files(void);
-void api_remove_files(void);
+/* A case of the suite in which these files are there. */
+TCase *api_case(Suite *suite, const char *name, double seconds);
 
 void api_write_file(const char *path, const void *data, size_t bytes);
 /* The path of a file with this text. */

@@ -1,6 +1,5 @@
 #include "tests/support/picture_reader.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,17 +9,26 @@
 char picture_folder[64], picture_path[128];
 struct mafat_diagnostic picture_diagnostic;
 
-void picture_make_folder(void)
+static void make_folder(void)
 {
   strcpy(picture_folder, "/tmp/mafat-image-XXXXXX");
   ck_assert_ptr_nonnull(mkdtemp(picture_folder));
   snprintf(picture_path, sizeof picture_path, "%s/picture", picture_folder);
 }
 
-void picture_remove_folder(void)
+static void remove_folder(void)
 {
   unlink(picture_path);
   ck_assert_int_eq(rmdir(picture_folder), 0);
+}
+
+TCase *picture_case(Suite *suite, const char *name, double seconds)
+{
+  TCase *c = tcase_create(name);
+  tcase_add_checked_fixture(c, make_folder, remove_folder);
+  tcase_set_timeout(c, seconds);
+  suite_add_tcase(suite, c);
+  return c;
 }
 
 int picture_read(const struct mafat_image_input *input, float *pixels)

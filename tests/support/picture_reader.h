@@ -4,12 +4,13 @@
 
 #include "runner/image/image.h"
 
+#include <check.h>
+
 extern char picture_folder[64], picture_path[128];
 extern struct mafat_diagnostic picture_diagnostic; /* of the last reading */
 
-/* A fixture. */
-void picture_make_folder(void);
-void picture_remove_folder(void);
+/* A case of the suite in which the folder is there. */
+TCase *picture_case(Suite *suite, const char *name, double seconds);
 
 int picture_read(const struct mafat_image_input *input, float *pixels);
 /* (h, w, c), to be freed. */

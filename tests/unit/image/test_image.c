@@ -405,9 +405,7 @@ Suite *image_suite(void)
 {
   static const int n_pngs = sizeof pngs / sizeof *pngs, n_jpegs = sizeof jpegs / sizeof *jpegs;
   Suite *suite = suite_create("image");
-  TCase *pixels = tcase_create("pixels");
-  tcase_add_checked_fixture(pixels, picture_make_folder, picture_remove_folder);
-  tcase_set_timeout(pixels, 60);
+  TCase *pixels = picture_case(suite, "pixels", 60);
   tcase_add_loop_test(pixels, resizing_is_darknets, 0, N_SHAPES);
   tcase_add_test(pixels, last_row_may_be_black);
   tcase_add_test(pixels, target_may_be_wider_than_the_input);
@@ -421,6 +419,5 @@ Suite *image_suite(void)
   tcase_add_test(pixels, exif_that_does_not_count);
   tcase_add_loop_test(pixels, rows_are_what_read_reads, 0, 3);
   tcase_add_test(pixels, turned_pictures_have_no_rows);
-  suite_add_tcase(suite, pixels);
   return suite;
 }

@@ -252,9 +252,7 @@ Suite *image_damage_suite(void)
 {
   static const int n_texts = sizeof texts / sizeof *texts;
   Suite *suite = suite_create("image_damage");
-  TCase *damage = tcase_create("damage");
-  tcase_add_checked_fixture(damage, picture_make_folder, picture_remove_folder);
-  tcase_set_timeout(damage, 120);
+  TCase *damage = picture_case(suite, "damage", 120);
   tcase_add_loop_test(damage, truncated_files_are_refused, 0, N_CASES);
   tcase_add_test(damage, jpeg_data_may_not_end_early);
   tcase_add_loop_test(damage, damaged_files_are_harmless, 0, N_CASES);
@@ -263,6 +261,5 @@ Suite *image_damage_suite(void)
   tcase_add_test(damage, other_files_are_refused);
   tcase_add_test(damage, other_inputs_are_refused);
   tcase_add_test(damage, bombs_declare_themselves);
-  suite_add_tcase(suite, damage);
   return suite;
 }

@@ -174,12 +174,9 @@ END_TEST
 Suite *image_memory_suite(void)
 {
   Suite *suite = suite_create("image_memory");
-  TCase *memory = tcase_create("memory");
-  tcase_add_checked_fixture(memory, picture_make_folder, picture_remove_folder);
-  tcase_set_timeout(memory, 120);
+  TCase *memory = picture_case(suite, "memory", 120);
   tcase_add_loop_test(memory, bytes_bound_what_is_used, 0, test_slow_rows(6));
   tcase_add_loop_test(memory, large_files_take_little_page_cache, 0, 2);
   tcase_add_test(memory, a_cached_file_stays_cached);
-  suite_add_tcase(suite, memory);
   return suite;
 }

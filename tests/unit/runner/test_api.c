@@ -211,9 +211,7 @@ END_TEST
 Suite *api_suite(void)
 {
   Suite *suite = suite_create("api");
-  TCase *models = tcase_create("models");
-  tcase_add_checked_fixture(models, api_make_files, api_remove_files);
-  tcase_set_timeout(models, 30);
+  TCase *models = api_case(suite, "models", 30);
   tcase_add_test(models, test_a_model_describes_itself);
   tcase_add_test(models, test_kinds_of_models);
   tcase_add_loop_test(models, test_groups_and_layers_add_up, 0, 5);
@@ -225,6 +223,5 @@ Suite *api_suite(void)
 #ifndef __SANITIZE_ADDRESS__
   tcase_add_test(models, test_more_than_was_predicted_is_told);
 #endif
-  suite_add_tcase(suite, models);
   return suite;
 }

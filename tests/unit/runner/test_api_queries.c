@@ -219,21 +219,15 @@ END_TEST
 Suite *api_queries_suite(void)
 {
   Suite *suite = suite_create("api_queries");
-  TCase *queries = tcase_create("queries");
-  tcase_add_checked_fixture(queries, api_make_files, api_remove_files);
-  tcase_set_timeout(queries, 30);
+  TCase *queries = api_case(suite, "queries", 30);
   tcase_add_test(queries, test_a_query_knows_what_it_assumed);
   tcase_add_test(queries, test_the_front_trades_bytes_for_milliseconds);
   tcase_add_test(queries, test_an_answer_says_whether_it_fits);
   tcase_add_test(queries, test_budgets_rise);
   tcase_add_test(queries, test_the_paper_knows_tiles_only);
   tcase_add_test(queries, test_a_query_that_cannot_be_asked);
-  suite_add_tcase(suite, queries);
 
-  TCase *calibrating = tcase_create("calibrating");
-  tcase_add_checked_fixture(calibrating, api_make_files, api_remove_files);
-  tcase_set_timeout(calibrating, 240);
+  TCase *calibrating = api_case(suite, "calibrating", 240);
   tcase_add_test(calibrating, test_a_calibration_is_kept_and_used);
-  suite_add_tcase(suite, calibrating);
   return suite;
 }

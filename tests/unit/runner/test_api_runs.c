@@ -296,9 +296,7 @@ END_TEST
 Suite *api_runs_suite(void)
 {
   Suite *suite = suite_create("api_runs");
-  TCase *runs = tcase_create("runs");
-  tcase_add_checked_fixture(runs, api_make_files, api_remove_files);
-  tcase_set_timeout(runs, 30);
+  TCase *runs = api_case(suite, "runs", 30);
   tcase_add_test(runs, test_a_run_leaves_its_times);
   tcase_add_test(runs, test_what_failed_is_told);
   tcase_add_test(runs, test_after_a_run_that_failed_there_is_nothing_to_read);
@@ -310,6 +308,5 @@ Suite *api_runs_suite(void)
   tcase_add_test(runs, test_asking_for_boxes_changes_nothing);
   tcase_add_test(runs, test_so_many_boxes_are_looked_at);
   tcase_add_test(runs, test_other_scalings_of_pictures_are_refused);
-  suite_add_tcase(suite, runs);
   return suite;
 }
