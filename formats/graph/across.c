@@ -42,7 +42,8 @@ static bool lies_on_channels(const struct mafat_value *in, const bool *over)
   return true;
 }
 
-static int lay_over_channels(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over)
+static int lay_over_channels(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                             const bool *over)
 {
   int axes[MAFAT_VIEW_DIMS];
   if (lies_on_channels(in, over)) return mafat_value_copy(g, out, in);
