@@ -1,5 +1,7 @@
 #include "tests/support/api.h"
 
+#include "tests/support/files.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +22,11 @@ const char api_five_channels[] =
     "[net]\nwidth=32\nheight=24\nchannels=5\n"
     "[convolutional]\nfilters=8\nsize=3\npad=1\nactivation=leaky\n";
 
-void api_write_file(const char *path, const void *data, size_t bytes)
-{
-  FILE *file = fopen(path, "wb");
-  ck_assert_ptr_nonnull(file);
-  ck_assert_uint_eq(fwrite(data, 1, bytes, file), bytes);
-  fclose(file);
-}
-
 const char *api_cfg(const char *text)
 {
   static char path[96];
   snprintf(path, sizeof path, "%s/net.cfg", api_folder);
-  api_write_file(path, text, strlen(text));
+  test_write_file(path, text, strlen(text));
   return path;
 }
 
@@ -54,9 +48,9 @@ static void make_files(void)
   for (int i = 0; i < FLOATS; i++) weights.values[i] = (float)((i * 37) % 101) / 101.0f - .45f;
   for (size_t i = 13; i < sizeof picture; i++) picture[i] = (char)(i * 31 % 251);
   for (int i = 0; i < API_INPUTS; i++) api_input[i] = (float)(i % 97) / 97;
-  api_write_file(api_weights, &weights, sizeof weights);
-  api_write_file(api_picture, picture, sizeof picture);
-  api_write_file(api_raw, api_input, sizeof api_input);
+  test_write_file(api_weights, &weights, sizeof weights);
+  test_write_file(api_picture, picture, sizeof picture);
+  test_write_file(api_raw, api_input, sizeof api_input);
 }
 
 void api_cut_weights(int floats)

@@ -16,7 +16,6 @@ extern float api_input[API_INPUTS];
 /* A case of the suite in which these files are there. */
 TCase *api_case(Suite *suite, const char *name, double seconds);
 
-void api_write_file(const char *path, const void *data, size_t bytes);
 /* The path of a file with this text. */
 const char *api_cfg(const char *text);
 /* Weights of the three networks have different lengths: the file is cut to what is asked for. */

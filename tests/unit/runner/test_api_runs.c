@@ -1,5 +1,6 @@
 /* Runs, as a program sees them that has the public header alone: times, what failed, who watches, classes, boxes. */
 #include "tests/support/api.h"
+#include "tests/support/files.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -93,10 +94,10 @@ START_TEST(test_a_picture_that_is_damaged_where_nothing_is_read_fails_too)
   struct mafat_model *m = api_open_model(every_fifth_row, "rows1/NoCut");
   float *output = malloc(6 * 5 * 6 * sizeof *output);
   ck_assert_ptr_nonnull(output);
-  api_write_file(api_picture, picture, sizeof picture);
+  test_write_file(api_picture, picture, sizeof picture);
   ck_assert_msg(mafat_model_run_picture(m, api_picture, &d) == MAFAT_OK, "%s", d.text);
   ck_assert_int_eq(mafat_model_read_layer(m, 0, output, &d), MAFAT_OK);
-  api_write_file(api_picture, picture, sizeof picture - 1);
+  test_write_file(api_picture, picture, sizeof picture - 1);
   ck_assert_int_eq(mafat_model_run_picture(m, api_picture, &d), MAFAT_EFORMAT);
   mafat_model_last_run(m, &run);
   ck_assert(run.input_failed);
