@@ -1,5 +1,5 @@
-/* Which bytes of a model's files its reader asks for. They are all that is needed to read it again, and of its weights they
- * hold none: an excerpt of them stands for the files. Noted while a model is read, kept in a packed file
+/* Which bytes of a model's files its reader asks for. They are all that is needed to read it again, and of its weights
+ * they hold none: an excerpt of them stands for the files. Noted while a model is read, kept in a packed file
  * (model_file.h, formats/packed/graph.h). */
 #ifndef MAFAT_BASE_EXCERPT_H
 #define MAFAT_BASE_EXCERPT_H

@@ -157,10 +157,10 @@ MAFAT_API bool mafat_holds_weights(const char *path);
 
 /* Reads the network, chooses the plan, checks it against the budget, reads the
  * weights that the plan keeps and maps the arena. weights_path: Darknet's file, or
- * one that pack_weights made of it. What holds its own (mafat_holds_weights) stands alone as cfg_path, weights_path NULL; if the plan reads weights in runs, it stays open
- * and must not change until the model is closed. MAFAT_ELIMIT: does not fit, the diagnostic names
- * the bytes; MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_EIO: the files;
- * MAFAT_EINVAL: the options; MAFAT_ENOMEM. *out is NULL after a failure. */
+ * one that pack_weights made of it. What holds its own (mafat_holds_weights) stands alone as cfg_path, weights_path
+ * NULL; if the plan reads weights in runs, it stays open and must not change until the model is closed. MAFAT_ELIMIT:
+ * does not fit, the diagnostic names the bytes; MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_EIO: the files; MAFAT_EINVAL:
+ * the options; MAFAT_ENOMEM. *out is NULL after a failure. */
 MAFAT_SIZED int mafat_model_open(struct mafat_model **out, const char *cfg_path, const char *weights_path,
                                  const struct mafat_model_options *options, struct mafat_diagnostic *d);
 MAFAT_API void mafat_model_close(struct mafat_model **model);
@@ -177,8 +177,8 @@ MAFAT_API int mafat_model_run_picture(struct mafat_model *model, const char *pat
  * MAFAT_EINVAL: no such picture. */
 MAFAT_API int mafat_model_run_pixels(struct mafat_model *model, const unsigned char *pixels, int w, int h, int channels,
                                      size_t stride, struct mafat_diagnostic *d);
-/* Runs on floats in channel, row, column order, or, of an ONNX or TFLite file, in that of the input's dimensions: n is the
- * input's size; they are in no budget but the caller's. */
+/* Runs on floats in channel, row, column order, or, of an ONNX or TFLite file, in that of the input's dimensions: n is
+ * the input's size; they are in no budget but the caller's. */
 MAFAT_API int mafat_model_run_floats(struct mafat_model *model, const float *chw, size_t n,
                            struct mafat_diagnostic *d);
 
@@ -206,9 +206,9 @@ MAFAT_API int mafat_model_detect(const struct mafat_model *model, float thresh, 
  * max_boxes: they are all less confident than those that were, whose list is as it would be with them,
  * but for its end. NULL: 0. */
 MAFAT_API size_t mafat_detections_left_out(const struct mafat_detections *detections);
-/* Points that belong to box `index`, of faces (yunet): right eye, left eye, nose, right and left corner of the mouth. x and y of
- * each, *n of them, in pixels as the box's, and behind them those of the boxes that follow; they live as long as the list.
- * NULL, and 0: it has none. */
+/* Points that belong to box `index`, of faces (yunet): right eye, left eye, nose, right and left corner of the mouth. x
+ * and y of each, *n of them, in pixels as the box's, and behind them those of the boxes that follow; they live as long
+ * as the list. NULL, and 0: it has none. */
 MAFAT_API const float *mafat_detections_points(const struct mafat_detections *detections, size_t index, int *n);
 MAFAT_API void mafat_detections_close(struct mafat_detections **detections);
 
@@ -222,7 +222,8 @@ MAFAT_API int mafat_model_layer_shape(const struct mafat_model *model, int layer
 MAFAT_API void mafat_model_output_shape(const struct mafat_model *model, int *h, int *w, int *c);
 MAFAT_API void mafat_model_read_output(const struct mafat_model *model, float *chw);
 /* The same of any layer that stays readable after a run: the last one, the detection
- * heads and those of the options' outputs. MAFAT_EINVAL: another layer, or there is no output to read (mafat_model_detect). */
+ * heads and those of the options' outputs. MAFAT_EINVAL: another layer, or there is no output to read
+ * (mafat_model_detect). */
 MAFAT_API int mafat_model_read_layer(const struct mafat_model *model, int layer, float *chw,
                            struct mafat_diagnostic *d);
 
@@ -367,8 +368,9 @@ MAFAT_SIZED int mafat_model_group(const struct mafat_model *model, int group, st
 /* ---- running: what else can be asked ---- */
 
 /* mafat_model_run_floats on a file that holds exactly these floats, little-endian, or as NumPy writes such an array
- * (.npy, of its dimensions); it is read ahead of the layers, and past the page cache unless it is there. MAFAT_EIO; MAFAT_EFORMAT: it has another length, or
- * ended while it was read; MAFAT_ELIMIT: what it is read through does not fit into the budget. */
+ * (.npy, of its dimensions); it is read ahead of the layers, and past the page cache unless it is there. MAFAT_EIO;
+ * MAFAT_EFORMAT: it has another length, or ended while it was read; MAFAT_ELIMIT: what it is read through does not fit
+ * into the budget. */
 MAFAT_API int mafat_model_run_raw(struct mafat_model *model, const char *path, struct mafat_diagnostic *d);
 
 /* ---- inputs and outputs by name ---- */
@@ -390,8 +392,8 @@ MAFAT_SIZED int mafat_model_describe_input(const struct mafat_model *model, int 
 MAFAT_SIZED int mafat_model_describe_output(const struct mafat_model *model, int index, struct mafat_port_facts *facts);
 
 /* What the runs that follow take for an input: floats in the row-major order of its dimensions, which stay the caller's
- * and where they are; or a file, as mafat_model_run_raw reads it. name: NULL is the only input. NULL in place of floats or
- * path: nothing any more. MAFAT_EINVAL: no such input, another number of floats. */
+ * and where they are; or a file, as mafat_model_run_raw reads it. name: NULL is the only input. NULL in place of floats
+ * or path: nothing any more. MAFAT_EINVAL: no such input, another number of floats. */
 MAFAT_API int mafat_model_set_input(struct mafat_model *model, const char *name, const float *floats, size_t n,
                                     struct mafat_diagnostic *d);
 MAFAT_API int mafat_model_set_input_file(struct mafat_model *model, const char *name, const char *path,
@@ -405,8 +407,8 @@ MAFAT_API int mafat_model_run_inputs(struct mafat_model *model, struct mafat_dia
  * (mafat_model_detect). */
 MAFAT_API int mafat_model_read_output_named(const struct mafat_model *model, const char *name, float *floats, size_t n,
                                             struct mafat_diagnostic *d);
-MAFAT_API int mafat_model_read_output_part(const struct mafat_model *model, const char *name, size_t first, float *floats, size_t n,
-                                           struct mafat_diagnostic *d);
+MAFAT_API int mafat_model_read_output_part(const struct mafat_model *model, const char *name, size_t first,
+                                           float *floats, size_t n, struct mafat_diagnostic *d);
 
 struct mafat_run_facts {
   double image_ms;           /* opening, decoding and scaling the picture, or reading the floats */
@@ -433,8 +435,8 @@ struct mafat_step_facts {
 /* `ran` is told of every step of the runs that follow, by the caller's thread, between
  * steps: it may ask mafat_model_describe, _layer and _group, and its time is the run's. NULL: nobody is
  * told, as at the start. */
-MAFAT_API void mafat_model_set_watch(struct mafat_model *model, void (*ran)(void *context, const struct mafat_step_facts *step),
-                                     void *context);
+MAFAT_API void mafat_model_set_watch(struct mafat_model *model,
+                                     void (*ran)(void *context, const struct mafat_step_facts *step), void *context);
 
 struct mafat_class_score {
   int class_id;
@@ -502,8 +504,8 @@ struct mafat_query_facts {
   const char *decode, *decode_sign; /* as of mafat_model_facts */
 };
 
-/* weights_path: only what kind of file it is; NULL: Darknet's, or cfg_path itself, which is packed. options->picture: NULL, an ordinary
- * one is assumed, or floats where the network's channels are no picture's. Errors as of
+/* weights_path: only what kind of file it is; NULL: Darknet's, or cfg_path itself, which is packed. options->picture:
+ * NULL, an ordinary one is assumed, or floats where the network's channels are no picture's. Errors as of
  * mafat_model_open, but what does not fit is none. *out is NULL after a failure. */
 MAFAT_SIZED int mafat_query_open(struct mafat_query **out, const char *cfg_path, const char *weights_path,
                                  const struct mafat_model_options *options, struct mafat_diagnostic *d);
@@ -614,26 +616,39 @@ MAFAT_API const char *mafat_version(void);
 
 MAFAT_API void mafat_model_defaults_sized(struct mafat_model_options *options, size_t bytes);
 MAFAT_API int mafat_model_open_sized(struct mafat_model **out, const char *cfg_path, const char *weights_path,
-                                     const struct mafat_model_options *options, size_t bytes, struct mafat_diagnostic *d);
-MAFAT_API void mafat_model_describe_sized(const struct mafat_model *model, struct mafat_model_facts *facts, size_t bytes);
-MAFAT_API int mafat_model_layer_sized(const struct mafat_model *model, int layer, struct mafat_layer_facts *facts, size_t bytes);
-MAFAT_API int mafat_model_group_sized(const struct mafat_model *model, int group, struct mafat_group_facts *facts, size_t bytes);
+                                     const struct mafat_model_options *options, size_t bytes,
+                                     struct mafat_diagnostic *d);
+MAFAT_API void mafat_model_describe_sized(const struct mafat_model *model, struct mafat_model_facts *facts,
+                                          size_t bytes);
+MAFAT_API int mafat_model_layer_sized(const struct mafat_model *model, int layer, struct mafat_layer_facts *facts,
+                                      size_t bytes);
+MAFAT_API int mafat_model_group_sized(const struct mafat_model *model, int group, struct mafat_group_facts *facts,
+                                      size_t bytes);
 MAFAT_API void mafat_model_last_run_sized(const struct mafat_model *model, struct mafat_run_facts *facts, size_t bytes);
 MAFAT_API void mafat_process_measure_sized(struct mafat_process_facts *facts, size_t bytes);
-MAFAT_API void mafat_model_check_sized(const struct mafat_model *model, size_t resident_bytes, struct mafat_check *check,
-                                       size_t bytes);
+MAFAT_API void mafat_model_check_sized(const struct mafat_model *model, size_t resident_bytes,
+                                       struct mafat_check *check, size_t bytes);
 MAFAT_API int mafat_query_open_sized(struct mafat_query **out, const char *cfg_path, const char *weights_path,
-                                     const struct mafat_model_options *options, size_t bytes, struct mafat_diagnostic *d);
-MAFAT_API void mafat_query_describe_sized(const struct mafat_query *query, struct mafat_query_facts *facts, size_t bytes);
-MAFAT_API int mafat_query_front_sized(const struct mafat_query *query, int index, struct mafat_front_facts *facts, size_t bytes);
-MAFAT_API int mafat_answer_layer_sized(const struct mafat_answer *answer, int layer, struct mafat_layer_facts *facts, size_t bytes);
-MAFAT_API int mafat_answer_group_sized(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts, size_t bytes);
+                                     const struct mafat_model_options *options, size_t bytes,
+                                     struct mafat_diagnostic *d);
+MAFAT_API void mafat_query_describe_sized(const struct mafat_query *query, struct mafat_query_facts *facts,
+                                          size_t bytes);
+MAFAT_API int mafat_query_front_sized(const struct mafat_query *query, int index, struct mafat_front_facts *facts,
+                                      size_t bytes);
+MAFAT_API int mafat_answer_layer_sized(const struct mafat_answer *answer, int layer, struct mafat_layer_facts *facts,
+                                       size_t bytes);
+MAFAT_API int mafat_answer_group_sized(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts,
+                                       size_t bytes);
 MAFAT_API int mafat_answer_paper_sized(const struct mafat_answer *answer, struct mafat_paper_facts *facts, size_t bytes,
                                        struct mafat_diagnostic *d);
-MAFAT_API int mafat_model_describe_input_sized(const struct mafat_model *model, int index, struct mafat_port_facts *facts, size_t bytes);
-MAFAT_API int mafat_model_describe_output_sized(const struct mafat_model *model, int index, struct mafat_port_facts *facts, size_t bytes);
-MAFAT_API int mafat_query_describe_input_sized(const struct mafat_query *query, int index, struct mafat_port_facts *facts, size_t bytes);
-MAFAT_API int mafat_query_describe_output_sized(const struct mafat_query *query, int index, struct mafat_port_facts *facts, size_t bytes);
+MAFAT_API int mafat_model_describe_input_sized(const struct mafat_model *model, int index,
+                                               struct mafat_port_facts *facts, size_t bytes);
+MAFAT_API int mafat_model_describe_output_sized(const struct mafat_model *model, int index,
+                                                struct mafat_port_facts *facts, size_t bytes);
+MAFAT_API int mafat_query_describe_input_sized(const struct mafat_query *query, int index,
+                                               struct mafat_port_facts *facts, size_t bytes);
+MAFAT_API int mafat_query_describe_output_sized(const struct mafat_query *query, int index,
+                                                struct mafat_port_facts *facts, size_t bytes);
 MAFAT_API void mafat_calibrate_defaults_sized(struct mafat_calibrate_options *options, size_t bytes);
 MAFAT_API int mafat_calibrate_sized(struct mafat_calibration_facts *out, size_t out_bytes,
                                     const struct mafat_calibrate_options *options, size_t options_bytes,

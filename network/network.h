@@ -30,7 +30,8 @@ struct mafat_outputs_head; /* runner/heads/head.h */
 
 enum { MAFAT_DECODED_OUTPUTS = 12 };
 
-/* What the outputs of a file that has no layers for it hold, boxes or classes: as its reader was told, or by their dimensions. */
+/* What the outputs of a file that has no layers for it hold, boxes or classes: as its reader was told, or by their
+ * dimensions. */
 struct mafat_decoded {
   const struct mafat_outputs_head *head; /* NULL: none reads them */
   bool nothing;              /* nor shall layers that are heads be read */

@@ -10,7 +10,8 @@ void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape)
   for (int i = 0; i < 3; i++) {
     view->dims[i] = sizes[i];
     view->atoms_of[i] = sizes[i] > 1;
-    if (sizes[i] > 1) view->atoms[view->n_atoms++] = (struct mafat_view_atom){.size = sizes[i], .step = 1, .axis = axes[i]};
+    if (sizes[i] > 1)
+      view->atoms[view->n_atoms++] = (struct mafat_view_atom){.size = sizes[i], .step = 1, .axis = axes[i]};
   }
 }
 
@@ -66,7 +67,8 @@ enum form { WHOLE, ROWS, PLANES };
 
 static void lay(struct mafat_file_order *o, const struct mafat_view *view, struct mafat_shape shape, enum form form)
 {
-  *o = (struct mafat_file_order){.shape = shape, .planes = form == PLANES ? shape.c : 1, .rows = form == WHOLE ? 1 : shape.h, .view = *view};
+  *o = (struct mafat_file_order){.shape = shape, .planes = form == PLANES ? shape.c : 1,
+                                 .rows = form == WHOLE ? 1 : shape.h, .view = *view};
   set_strides(o);
   if (form != WHOLE) forget_axis(o, MAFAT_AXIS_H);
   if (form == PLANES) forget_axis(o, MAFAT_AXIS_C);

@@ -30,9 +30,10 @@ static inline void mafat_port_find(const struct mafat_port *p, long long index, 
 /* Three dimensions: channels, rows, columns. */
 void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape);
 
-/* How the elements of an input follow each other in a file that has its dimensions in row-major order, as far as its map
- * can be read in rows: *planes* of *rows* of so many elements, one after the other. Row y of the map is row y of each plane,
- * a plane for each channel, or of the only one, all channels in it; where neither holds, the only row is the whole file. */
+/* How the elements of an input follow each other in a file that has its dimensions in row-major order, as far as its
+ * map can be read in rows: *planes* of *rows* of so many elements, one after the other. Row y of the map is row y of
+ * each plane, a plane for each channel, or of the only one, all channels in it; where neither holds, the only row is
+ * the whole file. */
 struct mafat_file_order {
   struct mafat_shape shape; /* of the map */
   int planes, rows;

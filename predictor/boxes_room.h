@@ -30,7 +30,8 @@ static inline size_t mafat_boxes_cells(int n_levels)
 
 /* Of the room: the boxes, and behind them the cells, a number each. Multiple of 64. */
 size_t mafat_boxes_room_bytes(size_t most);
-/* What detections, of so many points each, come to beyond their share, with as much of the room as is not in the arena. */
+/* What detections, of so many points each, come to beyond their share, with as much of the room as is not in the
+ * arena. */
 size_t mafat_boxes_late_bytes(size_t most, int points, size_t beyond_bytes);
 
 #endif

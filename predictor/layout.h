@@ -90,8 +90,8 @@ int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n
                         const struct mafat_plan *plan, struct mafat_diagnostic *d);
 void mafat_layout_close(struct mafat_layout **layout);
 
-/* Does the picture come row by row, as layers ask for it? Else it is decoded ahead of them, or not needed. What reads one of
- * several inputs may meet others, and steps: as if it came by rows. */
+/* Does the picture come row by row, as layers ask for it? Else it is decoded ahead of them, or not needed. What reads
+ * one of several inputs may meet others, and steps: as if it came by rows. */
 static inline bool mafat_layout_takes_rows(const struct mafat_layout *layout)
 {
   const struct mafat_tensor_layout *picture = &layout->tensors[layout->picture];

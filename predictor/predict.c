@@ -87,7 +87,8 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
   p->resident_bytes = plus(rest, arena);
   p->kernel = plus(kernel_bytes(p->resident_bytes), threads * MAFAT_THREAD_CHARGE);
   size_t user = plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes));
-  size_t late = pages(mafat_boxes_late_bytes(layout->most_boxes, layout->box_points, layout->mapped_bytes - layout->total_bytes));
+  size_t late =
+      pages(mafat_boxes_late_bytes(layout->most_boxes, layout->box_points, layout->mapped_bytes - layout->total_bytes));
   size_t running = plus(plus(plus(user, late), p->kernel), p->reserve);
   size_t opening = mafat_predict_opening(around);
   p->charge_bytes = running > opening ? running : opening;

@@ -23,7 +23,8 @@ struct mafat_decoding {
   float (*at)(const void *context, int layer, int c, int y, int x);
   const void *context;
   struct mafat_search *search;
-  /* Of a head that reads outputs, in place of layer, index and at; `first`: in the row-major order of its dimensions. */
+  /* Of a head that reads outputs, in place of layer, index and at; `first`: in the row-major order of its
+   * dimensions. */
   const struct mafat_decoded *decoded;
   void (*read)(const void *context, int output, long long first, int n, float *numbers);
 };
@@ -45,7 +46,8 @@ bool mafat_decoding_numbered(struct mafat_decoding *d, uint32_t number, struct m
 void mafat_decoding_class(struct mafat_decoding *d, int class, float confidence);
 
 /* Numbers [first, first + n) of the output that stands at `which` in the head's order. */
-static inline void mafat_decoding_read(const struct mafat_decoding *d, int which, long long first, int n, float *numbers)
+static inline void mafat_decoding_read(const struct mafat_decoding *d, int which, long long first, int n,
+                                       float *numbers)
 {
   d->read(d->context, d->decoded->outputs[which], first, n, numbers);
 }

@@ -98,8 +98,9 @@ static void choose_suppression(struct mafat_search *s, const struct mafat_head *
 
 static struct mafat_decoding decoding_of(struct mafat_search *s, const struct mafat_network *n)
 {
-  return (struct mafat_decoding){.in_w = s->in->placement.in_w, .in_h = s->in->placement.in_h, .thresh = s->in->thresh, .at = s->in->at,
-                                 .context = s->in->context, .search = s, .decoded = &n->decoded, .read = s->in->read};
+  return (struct mafat_decoding){.in_w = s->in->placement.in_w, .in_h = s->in->placement.in_h, .thresh = s->in->thresh,
+                                 .at = s->in->at, .context = s->in->context, .search = s, .decoded = &n->decoded,
+                                 .read = s->in->read};
 }
 
 static void read_heads(struct mafat_search *s, const struct mafat_network *n)
@@ -275,7 +276,8 @@ int mafat_classify(struct mafat_class_score *top, int k, int *n_top, const struc
                       in->n_layers);
   int layer = mafat_classify_layer(n, in->n_layers);
   if (!mafat_classify_is_able(n, in->n_layers))
-    return mafat_fail(d, MAFAT_EINVAL, "expected a network that ends in [softmax], or outputs that are decoded as classes");
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "expected a network that ends in [softmax], or outputs that are decoded as classes");
   if (k < 1) return mafat_fail(d, MAFAT_EINVAL, "expected room for 1 class or more, found %d", k);
   if (n->decoded.head && n->decoded.head->classify) {
     const struct mafat_decoding decoding = {.decoded = &n->decoded, .read = in->read, .context = in->context};

@@ -159,13 +159,15 @@ float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_flo
   return mafat_tensors_pixel(&e->tensors, picture, 0, y, 0);
 }
 
-void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c, int y,
-                                  const float *line)
+void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c,
+                                  int y, const float *line)
 {
   int tensor = e->network->n_layers + input, w = order->shape.w;
-  size_t pixel = (size_t)mafat_tensors_pixel_floats(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK), column = (size_t)order->column;
+  size_t pixel = (size_t)mafat_tensors_pixel_floats(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK),
+         column = (size_t)order->column;
   float *to = mafat_tensors_element(&e->tensors, tensor, c, y, 0);
-  const float *row = line + mafat_file_order_offset(order, MAFAT_AXIS_C, c) + mafat_file_order_offset(order, MAFAT_AXIS_H, y);
+  const float *row =
+      line + mafat_file_order_offset(order, MAFAT_AXIS_C, c) + mafat_file_order_offset(order, MAFAT_AXIS_H, y);
   if (column == 1)
     for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[x];
   else if (column)
@@ -182,7 +184,8 @@ static bool lies_alike(const struct mafat_executor *e, int tensor, const struct 
          mafat_file_order_offset(o, MAFAT_AXIS_C, c - 1) == c - 1;
 }
 
-void mafat_executor_set_input_line(struct mafat_executor *e, int input, const struct mafat_file_order *order, int y, const float *line)
+void mafat_executor_set_input_line(struct mafat_executor *e, int input, const struct mafat_file_order *order, int y,
+                                   const float *line)
 {
   int tensor = e->network->n_layers + input;
   if (lies_alike(e, tensor, order))
@@ -207,7 +210,8 @@ static int read_floats(void *context, struct mafat_executor *e, struct mafat_spa
   return MAFAT_OK;
 }
 
-void mafat_executor_set_floats(struct mafat_executor *e, int input, const struct mafat_file_order *order, const float *floats)
+void mafat_executor_set_floats(struct mafat_executor *e, int input, const struct mafat_file_order *order,
+                               const float *floats)
 {
   struct executor_input *in = &e->inputs[input];
   *in = (struct executor_input){.floats = floats, .order = order, .index = input, .source = {read_floats, in}};
@@ -387,8 +391,8 @@ void mafat_executor_read_output(const struct mafat_executor *e, int layer, float
   mafat_tensors_flatten(&e->tensors, &behind, e->network->layers[layer].out, chw);
 }
 
-void mafat_executor_read_view(const struct mafat_executor *e, const struct mafat_sources *sources, const struct mafat_view *view,
-                              long long first, long long n, float *out)
+void mafat_executor_read_view(const struct mafat_executor *e, const struct mafat_sources *sources,
+                              const struct mafat_view *view, long long first, long long n, float *out)
 {
   mafat_tensors_read_view(&e->tensors, sources, view, first, n, out);
 }

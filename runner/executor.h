@@ -38,10 +38,12 @@ struct mafat_input_source {
   void *context;
 };
 
-/* Of the runs that follow, for input `input`, the first of which is 0; what the context points at stays the caller's. */
+/* Of the runs that follow, for input `input`, the first of which is 0; what the context points at stays the
+ * caller's. */
 void mafat_executor_set_source(struct mafat_executor *e, int input, struct mafat_input_source source);
 /* Floats in that order; both must live until the run is over. */
-void mafat_executor_set_floats(struct mafat_executor *e, int input, const struct mafat_file_order *order, const float *floats);
+void mafat_executor_set_floats(struct mafat_executor *e, int input, const struct mafat_file_order *order,
+                               const float *floats);
 /* The same of the first input, in CHW order whatever its dimensions. */
 void mafat_executor_set_input(struct mafat_executor *e, const float *chw);
 
@@ -50,11 +52,12 @@ void mafat_executor_set_input(struct mafat_executor *e, const float *chw);
  * runs reads the input: then no source is asked. *row_floats: to row y + 1. */
 float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_floats);
 /* Sets row y of channel c of an input, any number of channels. line: its row, or its plane's, in the order. */
-void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c, int y,
-                                  const float *line);
+void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c,
+                                  int y, const float *line);
 
 /* All channels of row y of an input whose order has no planes. line: its row, in the order. */
-void mafat_executor_set_input_line(struct mafat_executor *e, int input, const struct mafat_file_order *order, int y, const float *line);
+void mafat_executor_set_input_line(struct mafat_executor *e, int input, const struct mafat_file_order *order, int y,
+                                   const float *line);
 
 /* Told of every step of the runs that follow, when it began and when it ended
  * (mafat_process_now_ms). */
@@ -90,8 +93,8 @@ void mafat_executor_unhold_output(struct mafat_executor *e);
  * for the layer of the step. */
 void mafat_executor_read_output(const struct mafat_executor *e, int layer, float *chw);
 /* Elements [first, first + n) of a view of what the sources are together, in row-major order. Valid as above. */
-void mafat_executor_read_view(const struct mafat_executor *e, const struct mafat_sources *sources, const struct mafat_view *view,
-                              long long first, long long n, float *out);
+void mafat_executor_read_view(const struct mafat_executor *e, const struct mafat_sources *sources,
+                              const struct mafat_view *view, long long first, long long n, float *out);
 /* For tests, from what observes a step: puts other values there, which later layers then read. The layer's whole output must
  * have a tensor of its own. */
 void mafat_executor_write_output(struct mafat_executor *e, int layer, const float *chw);

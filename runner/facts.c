@@ -61,10 +61,15 @@ struct mafat_picture_facts mafat_facts_picture(const struct mafat_picture *p)
   static const char *const fits[] = {[MAFAT_FIT_LETTERBOX] = "letterbox", [MAFAT_FIT_STRETCH] = "stretch",
                                      [MAFAT_FIT_CORNER] = "corner", [MAFAT_FIT_CROP] = "crop"};
   const struct mafat_pixel_rule *r = &p->rule;
-  return (struct mafat_picture_facts){
-      .channels = p->input.c == 1 ? "gray" : p->input.c != 3 ? NULL : r->swapped ? "bgr" : "rgb", .resize = fits[p->input.fit],
-      .mean = {r->mean[0], r->mean[1], r->mean[2]}, .scale = {r->scale[0], r->scale[1], r->scale[2]}, .pad = r->pad,
-      .source = p->source};
+  return (struct mafat_picture_facts){.channels = p->input.c == 1   ? "gray"
+                                                  : p->input.c != 3 ? NULL
+                                                  : r->swapped      ? "bgr"
+                                                                    : "rgb",
+                                      .resize = fits[p->input.fit],
+                                      .mean = {r->mean[0], r->mean[1], r->mean[2]},
+                                      .scale = {r->scale[0], r->scale[1], r->scale[2]},
+                                      .pad = r->pad,
+                                      .source = p->source};
 }
 
 /* ---- models ---- */

@@ -31,12 +31,14 @@ static int check_floats(const struct mafat_model *m, int index, size_t n, struct
 {
   if (n == input_floats(m, index)) return MAFAT_OK;
   if (m->network->n_inputs == 1)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected %zu floats of input, found %zu", m->network->path, input_floats(m, index), n);
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected %zu floats of input, found %zu", m->network->path,
+                      input_floats(m, index), n);
   return mafat_fail(d, MAFAT_EINVAL, "%s: input '%.100s': expected %zu floats, found %zu", m->network->path,
                     mafat_ports_input_name(m->network, index), input_floats(m, index), n);
 }
 
-int mafat_model_set_input(struct mafat_model *m, const char *name, const float *floats, size_t n, struct mafat_diagnostic *d)
+int mafat_model_set_input(struct mafat_model *m, const char *name, const float *floats, size_t n,
+                          struct mafat_diagnostic *d)
 {
   int index, code = find_input(m, name, &index, d);
   if (code == MAFAT_OK && floats) code = check_floats(m, index, n, d);
@@ -75,7 +77,9 @@ int mafat_model_open_inputs(struct mafat_model *m, int first, struct mafat_diagn
     const struct mafat_model_input *in = &m->inputs[i];
     if (in->floats) mafat_executor_set_floats(m->executor, i, &in->order, in->floats);
     else if (in->path) code = open_file(m, i, in->path, d);
-    else code = mafat_fail(d, MAFAT_EINVAL, "%s: input '%.100s' was not set", m->network->path, mafat_ports_input_name(m->network, i));
+    else
+      code = mafat_fail(d, MAFAT_EINVAL, "%s: input '%.100s' was not set", m->network->path,
+                        mafat_ports_input_name(m->network, i));
   }
   return code;
 }

@@ -1,5 +1,5 @@
-/* Pictures that become other numbers than Darknet makes of them, or lie otherwise in the input. In a file of its own: no
- * run of Darknet's networks enters it. */
+/* Pictures that become other numbers than Darknet makes of them, or lie otherwise in the input. In a file of its own:
+ * no run of Darknet's networks enters it. */
 #include "runner/picture.h"
 
 #include <math.h>
@@ -11,14 +11,15 @@ static const float usual_pad = 114;
 static int take_numbers(float *to, const float *numbers, int n, const char *what, struct mafat_diagnostic *d)
 {
   for (int c = 0; c < n; c++) {
-    if (!isfinite(numbers[c])) return mafat_fail(d, MAFAT_EINVAL, "expected a %s of finite numbers, found %g", what, (double)numbers[c]);
+    if (!isfinite(numbers[c]))
+      return mafat_fail(d, MAFAT_EINVAL, "expected a %s of finite numbers, found %g", what, (double)numbers[c]);
     to[c] = numbers[c];
   }
   return MAFAT_OK;
 }
 
-static int take_normalization(struct mafat_picture *p, const struct mafat_picture_said *said, const struct mafat_model_options *o,
-                              struct mafat_diagnostic *d)
+static int take_normalization(struct mafat_picture *p, const struct mafat_picture_said *said,
+                              const struct mafat_model_options *o, struct mafat_diagnostic *d)
 {
   int n = p->input.c == 1 ? 1 : 3, code = MAFAT_OK;
   if (said->normalized) {
@@ -32,7 +33,8 @@ static int take_normalization(struct mafat_picture *p, const struct mafat_pictur
   return code;
 }
 
-static int take_channels(struct mafat_picture *p, const struct mafat_network *n, const char *channels, struct mafat_diagnostic *d)
+static int take_channels(struct mafat_picture *p, const struct mafat_network *n, const char *channels,
+                         struct mafat_diagnostic *d)
 {
   p->rule.swapped = p->input.c == 3 && n->picture.swapped;
   if (!channels) return MAFAT_OK;
@@ -40,8 +42,8 @@ static int take_channels(struct mafat_picture *p, const struct mafat_network *n,
   if (!gray && !bgr && strcmp(channels, "rgb") != 0)
     return mafat_fail(d, MAFAT_EINVAL, "expected channels of pictures (rgb, bgr, gray), found %.60s", channels);
   if (p->input.c != (gray ? 1 : 3))
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected an input of %d channel%s for channels %s, found %d", n->path, gray ? 1 : 3,
-                      gray ? "" : "s", channels, p->input.c);
+    return mafat_fail(d, MAFAT_EINVAL, "%s: expected an input of %d channel%s for channels %s, found %d", n->path,
+                      gray ? 1 : 3, gray ? "" : "s", channels, p->input.c);
   p->rule.swapped = bgr;
   return MAFAT_OK;
 }
@@ -51,21 +53,27 @@ static int take_fit(struct mafat_picture *p, const char *resize, struct mafat_di
   static const struct {
     const char *name;
     enum mafat_fit fit;
-  } fits[] = {{"stretch", MAFAT_FIT_STRETCH}, {"letterbox", MAFAT_FIT_LETTERBOX}, {"corner", MAFAT_FIT_CORNER}, {"crop", MAFAT_FIT_CROP}};
+  } fits[] = {{"stretch", MAFAT_FIT_STRETCH},
+              {"letterbox", MAFAT_FIT_LETTERBOX},
+              {"corner", MAFAT_FIT_CORNER},
+              {"crop", MAFAT_FIT_CROP}};
   if (!resize) return MAFAT_OK;
   for (size_t i = 0; i < sizeof fits / sizeof *fits; i++)
     if (strcmp(resize, fits[i].name) == 0) {
       p->input.fit = fits[i].fit;
       return MAFAT_OK;
     }
-  return mafat_fail(d, MAFAT_EINVAL, "expected a way to resize pictures (stretch, letterbox, corner, crop), found %.60s", resize);
+  return mafat_fail(d, MAFAT_EINVAL,
+                    "expected a way to resize pictures (stretch, letterbox, corner, crop), found %.60s", resize);
 }
 
-static int take_pad(struct mafat_picture *p, const struct mafat_network *n, const float *pad, struct mafat_diagnostic *d)
+static int take_pad(struct mafat_picture *p, const struct mafat_network *n, const float *pad,
+                    struct mafat_diagnostic *d)
 {
   if (n->format != MAFAT_FORMAT_DARKNET) p->rule.pad = usual_pad;
   if (!pad) return MAFAT_OK;
-  if (!(*pad >= 0) || !(*pad <= 255)) return mafat_fail(d, MAFAT_EINVAL, "expected a pad from 0 to 255, found %g", (double)*pad);
+  if (!(*pad >= 0) || !(*pad <= 255))
+    return mafat_fail(d, MAFAT_EINVAL, "expected a pad from 0 to 255, found %g", (double)*pad);
   p->rule.pad = *pad;
   return MAFAT_OK;
 }

@@ -52,7 +52,8 @@ int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, co
     }
   const char *what = side == MAFAT_PORTS_IN ? "input" : "output";
   list_names(p, side, names, sizeof names);
-  if (name) return mafat_fail(d, MAFAT_EINVAL, "%s: no %s is called '%.60s': expected %s", p->network->path, what, name, names);
+  if (name)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: no %s is called '%.60s': expected %s", p->network->path, what, name, names);
   return mafat_fail(d, MAFAT_EINVAL, "%s: expected the name of one of %d %ss: %s", p->network->path, n, what, names);
 }
 
@@ -64,14 +65,8 @@ void mafat_ports_output_view(const struct mafat_ports *p, int index, struct mafa
 
 struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int index, struct mafat_source *self)
 {
-  return has_outputs(p) ? p->network->outputs[index].sources : mafat_network_output_sources(p->network, p->n_layers - 1, self);
-}
-
-static long long elements_of(const struct mafat_view *view)
-{
-  long long n = 1;
-  for (int k = 0; k < view->n_atoms; k++) n *= view->atoms[k].size;
-  return n;
+  return has_outputs(p) ? p->network->outputs[index].sources
+                        : mafat_network_output_sources(p->network, p->n_layers - 1, self);
 }
 
 int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *f)
@@ -83,7 +78,7 @@ int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side
   else if (n->inputs) view = n->inputs[index].view;
   else mafat_view_planes(&view, n->layers[n->n_layers + index].out);
   *f = (struct mafat_port_facts){.name = name_of(p, side, index), .type = "float32", .rank = view.n_dims,
-                                 .n = (size_t)elements_of(&view)};
+                                 .n = (size_t)mafat_view_elements(&view)};
   for (int i = 0; i < view.n_dims; i++) f->dims[i] = (int64_t)view.dims[i];
   return MAFAT_OK;
 }
@@ -100,7 +95,8 @@ static struct mafat_ports of_query(const struct mafat_query *q)
   return (struct mafat_ports){q->network, q->n_layers};
 }
 
-static int describe(struct mafat_ports p, enum mafat_ports_side side, int index, struct mafat_port_facts *out, size_t bytes)
+static int describe(struct mafat_ports p, enum mafat_ports_side side, int index, struct mafat_port_facts *out,
+                    size_t bytes)
 {
   struct mafat_port_facts f;
   int code = mafat_ports_describe(&p, side, index, &f);
@@ -124,7 +120,8 @@ int mafat_model_describe_input_sized(const struct mafat_model *m, int index, str
   return describe(of_model(m), MAFAT_PORTS_IN, index, out, bytes);
 }
 
-int mafat_model_describe_output_sized(const struct mafat_model *m, int index, struct mafat_port_facts *out, size_t bytes)
+int mafat_model_describe_output_sized(const struct mafat_model *m, int index, struct mafat_port_facts *out,
+                                      size_t bytes)
 {
   return describe(of_model(m), MAFAT_PORTS_OUT, index, out, bytes);
 }
@@ -145,7 +142,8 @@ int mafat_query_describe_input_sized(const struct mafat_query *q, int index, str
   return describe(of_query(q), MAFAT_PORTS_IN, index, out, bytes);
 }
 
-int mafat_query_describe_output_sized(const struct mafat_query *q, int index, struct mafat_port_facts *out, size_t bytes)
+int mafat_query_describe_output_sized(const struct mafat_query *q, int index, struct mafat_port_facts *out,
+                                      size_t bytes)
 {
   return describe(of_query(q), MAFAT_PORTS_OUT, index, out, bytes);
 }
@@ -161,10 +159,10 @@ int mafat_model_read_output_part(const struct mafat_model *m, const char *name, 
   int index, code = mafat_ports_find(&p, MAFAT_PORTS_OUT, name, &index, d);
   if (code) return code;
   mafat_ports_output_view(&p, index, &view);
-  size_t all = (size_t)elements_of(&view);
+  size_t all = (size_t)mafat_view_elements(&view);
   if (first > all || n > all - first)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: output '%.100s': expected at most %zu floats, found %zu from number %zu on", m->network->path,
-                      name_of(&p, MAFAT_PORTS_OUT, index), all, n, first);
+    return mafat_fail(d, MAFAT_EINVAL, "%s: output '%.100s': expected at most %zu floats, found %zu from number %zu on",
+                      m->network->path, name_of(&p, MAFAT_PORTS_OUT, index), all, n, first);
   if ((code = mafat_model_hold_output(m, d))) return code;
   struct mafat_sources sources = mafat_ports_output_sources(&p, index, &self);
   mafat_executor_read_view(m->executor, &sources, &view, (long long)first, (long long)n, floats);
@@ -172,14 +170,15 @@ int mafat_model_read_output_part(const struct mafat_model *m, const char *name, 
   return MAFAT_OK;
 }
 
-int mafat_model_read_output_named(const struct mafat_model *m, const char *name, float *floats, size_t n, struct mafat_diagnostic *d)
+int mafat_model_read_output_named(const struct mafat_model *m, const char *name, float *floats, size_t n,
+                                  struct mafat_diagnostic *d)
 {
   struct mafat_ports p = of_model(m);
   struct mafat_view view;
   int index, code = mafat_ports_find(&p, MAFAT_PORTS_OUT, name, &index, d);
   if (code) return code;
   mafat_ports_output_view(&p, index, &view);
-  size_t all = (size_t)elements_of(&view);
+  size_t all = (size_t)mafat_view_elements(&view);
   if (n != all)
     return mafat_fail(d, MAFAT_EINVAL, "%s: output '%.100s': expected room for %zu floats, found %zu", m->network->path,
                       name_of(&p, MAFAT_PORTS_OUT, index), all, n);

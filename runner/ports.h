@@ -1,5 +1,5 @@
-/* What a network takes and puts out, by name: a file's own inputs and outputs, or, where it has none, Darknet's: "data",
- * channel by channel, and "output", the last layer that is run. */
+/* What a network takes and puts out, by name: a file's own inputs and outputs, or, where it has none, Darknet's:
+ * "data", channel by channel, and "output", the last layer that is run. */
 #ifndef MAFAT_RUNNER_PORTS_H
 #define MAFAT_RUNNER_PORTS_H
 
@@ -19,7 +19,8 @@ const char *mafat_ports_input_name(const struct mafat_network *n, int index);
 int mafat_ports_find(const struct mafat_ports *p, enum mafat_ports_side side, const char *name, int *index,
                      struct mafat_diagnostic *d);
 /* MAFAT_EINVAL: no such one. */
-int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *facts);
+int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index,
+                         struct mafat_port_facts *facts);
 void mafat_ports_output_view(const struct mafat_ports *p, int index, struct mafat_view *view);
 /* What it consists of; self: room for a source. */
 struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int index, struct mafat_source *self);

@@ -48,8 +48,8 @@ void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sou
 }
 
 /* Those of the last dimension's innermost atom lie a step of it apart. */
-void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources, const struct mafat_view *view,
-                             long long first, long long n, float *out)
+void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                             const struct mafat_view *view, long long first, long long n, float *out)
 {
   const struct mafat_view_atom *last = view->n_atoms ? &view->atoms[view->n_atoms - 1] : NULL;
   while (n > 0) {
@@ -57,7 +57,8 @@ void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_s
     if (run > n) run = n;
     mafat_view_find(view, first, places);
     for (long long k = 0; k < run; k++) {
-      *out++ = *mafat_tensors_behind(t, sources, (int)places[MAFAT_AXIS_C], (int)places[MAFAT_AXIS_H], (int)places[MAFAT_AXIS_W]);
+      *out++ = *mafat_tensors_behind(t, sources, (int)places[MAFAT_AXIS_C], (int)places[MAFAT_AXIS_H],
+                                     (int)places[MAFAT_AXIS_W]);
       if (last) places[last->axis] += last->step;
     }
     first += run;

@@ -111,8 +111,8 @@ static inline float *mafat_runs_read(const struct mafat_tensors *t, const struct
 void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sources *sources,
                            struct mafat_shape shape, float *flat);
 /* Elements [first, first + n) of a view of it, in row-major order. */
-void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources, const struct mafat_view *view,
-                             long long first, long long n, float *out);
+void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                             const struct mafat_view *view, long long first, long long n, float *out);
 void mafat_tensors_unflatten(const struct mafat_tensors *t, int tensor, struct mafat_shape shape, const float *flat);
 
 #endif

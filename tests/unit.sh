@@ -24,5 +24,5 @@ suite() {
 
 if [ $# = 1 ]; then suite "$1"; else
   # Those that take longest come first.
-  { printf '%s\n' streaming image executor kernels && "$program" --list; } | awk '!seen[$0]++' | xargs -P "$(nproc)" -n 1 "$0"
+  { printf '%s\n' streaming image_damage image_memory executor kernels && "$program" --list; } | awk '!seen[$0]++' | xargs -P "$(nproc)" -n 1 "$0"
 fi

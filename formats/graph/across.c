@@ -2,6 +2,7 @@
 
 #include "formats/graph/compute.h"
 #include "formats/graph/shape.h"
+#include "network/resample.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,8 @@ static bool lies_on_channels(const struct mafat_value *in, const bool *over)
   return true;
 }
 
-static int lay_over_channels(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over)
+static int lay_over_channels(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                             const bool *over)
 {
   int axes[MAFAT_VIEW_DIMS];
   if (lies_on_channels(in, over)) return mafat_value_copy(g, out, in);
@@ -173,8 +175,8 @@ static int gather_runs(struct mafat_graph *g, struct mafat_value *out, const str
   return code;
 }
 
-int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                       const struct mafat_value *places, int dim)
+static int gather_known(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                        const struct mafat_value *places, int dim)
 {
   struct mafat_value joined = {.maker = -1};
   long long index[MOST_PLACES], dims[MAFAT_VIEW_DIMS];
@@ -217,8 +219,8 @@ static int gather_layer(struct mafat_graph *g, struct mafat_value *out, const st
   return code ? code : mafat_graph_output_on(g, out, l, &rows);
 }
 
-int mafat_graph_look_up(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *table,
-                        const struct mafat_value *places)
+static int look_up(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *table,
+                   const struct mafat_value *places)
 {
   static const int on[] = {MAFAT_AXIS_W, MAFAT_AXIS_C};
   struct mafat_value numbers = {.maker = -1}, map = {.maker = -1}, found = {.maker = -1};
@@ -237,4 +239,27 @@ int mafat_graph_look_up(struct mafat_graph *g, struct mafat_value *out, const st
   mafat_value_clear(&map);
   mafat_value_clear(&found);
   return code;
+}
+
+int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                       const struct mafat_value *places, int dim)
+{
+  if (mafat_value_is_constant(places)) return gather_known(g, out, in, places, dim);
+  if (dim != 0)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "axis: expected 0 where places are computed in runs, found %d", dim);
+  return look_up(g, out, in, places);
+}
+
+/* ---- other rows and columns ---- */
+
+int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                         const struct mafat_resample *how, const struct mafat_view *view)
+{
+  struct mafat_layer *l = mafat_graph_begin(g, MAFAT_RESAMPLE, in);
+  if (!l) return MAFAT_EUNSUPPORTED;
+  l->resample = malloc(sizeof *how);
+  if (!l->resample) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  *l->resample = *how;
+  int code = mafat_graph_end_layer(g, l);
+  return code ? code : mafat_graph_output(g, out, l, view);
 }

@@ -11,11 +11,14 @@ int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, c
 /* These dimensions become 1, or, without `keep`, go. how: which of the map's axes they lie on is found out here. */
 int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
                        struct mafat_reduce how, bool keep);
-/* Of one dimension the elements at these places, a constant; its dimensions stand where that one was. */
+/* Of one dimension the elements at these places, whose dimensions stand where that one was. Places that are computed in
+ * runs: of dimension 0 of a constant of two dimensions. */
 int mafat_graph_gather(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                        const struct mafat_value *places, int dim);
-/* The same of places that are computed, of dimension 0 of a constant of two dimensions. */
-int mafat_graph_look_up(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *table,
-                        const struct mafat_value *places);
+
+/* A map of other rows and columns, which has this view. */
+struct mafat_resample;
+int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                         const struct mafat_resample *how, const struct mafat_view *view);
 
 #endif

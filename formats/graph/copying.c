@@ -64,7 +64,8 @@ static bool takes_steps(const struct mafat_layer *l, long long first[MAFAT_N_AXE
   const struct mafat_rearrange *r = l->rearrange;
   if (l->type != MAFAT_REARRANGE || r->n_parts != 1) return false;
   const struct mafat_part *p = &r->parts[0];
-  if (mafat_part_leaves(p, l->operands[0].shape) || mafat_part_elements(p) != mafat_shape_elements(l->out)) return false;
+  if (mafat_part_leaves(p, l->operands[0].shape) || mafat_part_elements(p) != mafat_shape_elements(l->out))
+    return false;
   for (int a = 0; a < MAFAT_N_AXES; a++) {
     if (p->out_first[a]) return false;
     first[a] = p->in_first[a];

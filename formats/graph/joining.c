@@ -60,7 +60,8 @@ static int join(struct mafat_graph *g, struct mafat_value *to, const struct mafa
   return MAFAT_OK;
 }
 
-/* As the inner digits lie; but lists of vectors, whose dimensions would all come to lie on channels, as lists usually do. */
+/* As the inner digits lie; but lists of vectors, whose dimensions would all come to lie on channels, as lists usually
+ * do. */
 static void axes_apart(const struct mafat_value *v, int *axes)
 {
   int n_on[MAFAT_N_AXES] = {0};

@@ -173,12 +173,7 @@ static int import_gather(struct mafat_onnx_importer *i)
   long long axis;
   int dim, code = mafat_onnx_int(i, "axis", 0, &axis);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
-  if (code) return code;
-  if (mafat_value_is_constant(places)) return mafat_graph_gather(i->g, mafat_onnx_out(i, 0), in, places, dim);
-  if (dim != 0)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "attribute axis: expected 0 where places are computed in runs, found %d", dim);
-  return mafat_graph_look_up(i->g, mafat_onnx_out(i, 0), in, places);
+  return code ? code : mafat_graph_gather(i->g, mafat_onnx_out(i, 0), in, places, dim);
 }
 
 /* ---- resize ---- */
@@ -300,17 +295,9 @@ static int resize(struct mafat_onnx_importer *i, const struct mafat_value *in)
   }
   r.x = (struct mafat_resample_axis){(int)sizes[n - 1], scales[n - 1]};
   r.y = n > 1 ? (struct mafat_resample_axis){(int)sizes[n - 2], scales[n - 2]} : (struct mafat_resample_axis){1, 1};
-  code = mafat_graph_lay(i->g, &laid, in, axes);
-  struct mafat_layer *l = code ? NULL : mafat_graph_begin(i->g, MAFAT_RESAMPLE, &laid);
-  if (!l && code == MAFAT_OK) code = MAFAT_EUNSUPPORTED;
-  if (code == MAFAT_OK && !(l->resample = malloc(sizeof r)))
-    code = mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
-  if (code == MAFAT_OK) {
-    *l->resample = r;
-    code = mafat_graph_end_layer(i->g, l);
-  }
   mafat_view_lay(&view, n, sizes, axes, e);
-  if (code == MAFAT_OK) code = mafat_graph_output(i->g, mafat_onnx_out(i, 0), l, &view);
+  code = mafat_graph_lay(i->g, &laid, in, axes);
+  if (code == MAFAT_OK) code = mafat_graph_resample(i->g, mafat_onnx_out(i, 0), &laid, &r, &view);
   mafat_value_clear(&laid);
   return code;
 }

@@ -164,7 +164,8 @@ int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t by
                             struct mafat_diagnostic *d)
 {
   struct index i = {{index, bytes, false}, name, d};
-  const char *wrong = p->version == MAFAT_PACKED_GRAPH_VERSION ? mafat_packed_graph_index_read(p, &i.bytes, graph) : NULL;
+  const char *wrong =
+      p->version == MAFAT_PACKED_GRAPH_VERSION ? mafat_packed_graph_index_read(p, &i.bytes, graph) : NULL;
   int code = wrong ? damaged(&i, wrong) : MAFAT_OK;
   if (p->version == MAFAT_PACKED_VERSION) code = read_vocabulary(p, &i);
   if (p->version == MAFAT_PACKED_VERSION && code == MAFAT_OK) code = read_graph(p, &i, graph);

@@ -1,5 +1,5 @@
-/* The index of a packed file of version 2 or 3: operators with their parameters, or what an excerpt consists of (graph.h); constants with
- * their types and places, all by name. doc/packed.md describes its bytes. */
+/* The index of a packed file of version 2 or 3: operators with their parameters, or what an excerpt consists of
+ * (graph.h); constants with their types and places, all by name. doc/packed.md describes its bytes. */
 #ifndef MAFAT_FORMATS_PACKED_INDEX_H
 #define MAFAT_FORMATS_PACKED_INDEX_H
 

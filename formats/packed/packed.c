@@ -117,8 +117,9 @@ static int read_header(struct header *h, const struct mafat_packed_source *from,
   if (!n || (h->n_layers == (uint64_t)n->n_layers && h->network_hash == mafat_packed_network_hash(n, h->version)))
     return MAFAT_OK;
   if (h->version == MAFAT_PACKED_GRAPH_VERSION)
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for another network than %s, or by a version that read it otherwise: "
-                      "pack the model again", from->name, n->path);
+    return mafat_fail(d, MAFAT_EFORMAT,
+                      "%s: packed for another network than %s, or by a version that read it otherwise: pack the model "
+                      "again", from->name, n->path);
   if (is_of_other_fork(h, n))
     return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for %s Darknet, here %s is %s: name the fork, or pack the .weights again",
                       from->name, n->fork == MAFAT_FORK_ALEXEYAB ? "pjreddie's" : "AlexeyAB's", n->path,
@@ -184,7 +185,8 @@ static int read_index(struct mafat_packed *p, const struct header *h, const stru
 /* Where the weights begin, behind what comes first, and the excerpt. */
 static int find_data(struct mafat_packed *p, const struct mafat_packed_source *from, struct mafat_diagnostic *d)
 {
-  if (!__builtin_add_overflow(p->begin_bytes, p->excerpt_bytes, &p->data_at) && align(&p->data_at) && p->data_at <= from->bytes)
+  if (!__builtin_add_overflow(p->begin_bytes, p->excerpt_bytes, &p->data_at) && align(&p->data_at) &&
+      p->data_at <= from->bytes)
     return MAFAT_OK;
   return mafat_fail(d, MAFAT_EFORMAT, "%s: found %llu bytes: the file ends in its graph", from->name,
                     (unsigned long long)from->bytes);
@@ -237,8 +239,8 @@ int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, con
 
 /* ---- writing ---- */
 
-int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n, const struct mafat_packed_origin *origin,
-                      const uint64_t *layer_bytes)
+int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n,
+                      const struct mafat_packed_origin *origin, const uint64_t *layer_bytes)
 {
   struct mafat_packed *p = calloc(1, sizeof *p);
   struct mafat_bytes index = {NULL, 0, 0, false};
@@ -275,8 +277,8 @@ no_memory:
   return MAFAT_ENOMEM;
 }
 
-int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n, const struct mafat_packed_origin *origin,
-                      char **beginning)
+int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n,
+                      const struct mafat_packed_origin *origin, char **beginning)
 {
   struct mafat_bytes index = {NULL, 0, 0, false};
   *beginning = calloc(1, (size_t)p->begin_bytes);

@@ -51,11 +51,11 @@ int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, con
 /* Lays out a file for a network whose layers have so many bytes of weights; checksums and
  * source are left to be filled in. The origin may be NULL; all stay the caller's. MAFAT_ENOMEM;
  * MAFAT_ELIMIT: more than can be addressed, or than an index can say. */
-int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n, const struct mafat_packed_origin *origin,
-                      const uint64_t *layer_bytes);
+int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n,
+                      const struct mafat_packed_origin *origin, const uint64_t *layer_bytes);
 /* Header and index of a packed file that is complete, p->begin_bytes: *beginning is the
  * caller's to free. MAFAT_ENOMEM. */
-int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n, const struct mafat_packed_origin *origin,
-                      char **beginning);
+int mafat_packed_seal(const struct mafat_packed *p, const struct mafat_network *n,
+                      const struct mafat_packed_origin *origin, char **beginning);
 
 #endif

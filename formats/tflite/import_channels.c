@@ -96,17 +96,12 @@ static int import_arg(struct mafat_tflite_importer *i)
 static int import_gather(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0), *places = mafat_tflite_in(i, 1);
-  struct mafat_value *out = mafat_tflite_out(i, 0);
   int dim, code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, in->view.n_dims, &dim);
   if (code) return code;
   if (i->o->options.axis.batch_dims)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "batch_dims: expected 0, found %d",
                             i->o->options.axis.batch_dims);
-  if (mafat_value_is_constant(places)) return mafat_graph_gather(i->g, out, in, places, dim);
-  if (dim != 0)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "axis: expected 0 where places are computed in runs, found %d",
-                            dim);
-  return mafat_graph_look_up(i->g, out, in, places);
+  return mafat_graph_gather(i->g, mafat_tflite_out(i, 0), in, places, dim);
 }
 
 /* ---- resizes ---- */
@@ -126,23 +121,20 @@ static struct mafat_resample resample_of(const struct mafat_tflite_resize *optio
   return r;
 }
 
-static int resize(struct mafat_tflite_importer *i, const struct mafat_value *in)
+static int resize(struct mafat_tflite_importer *i, const struct mafat_value *in, const int *axes)
 {
-  static const struct mafat_graph_dims dims = {4, {-1, MAFAT_AXIS_H, MAFAT_AXIS_W, MAFAT_AXIS_C}};
-  long long size[2];
+  struct mafat_resample r = resample_of(&i->o->options.resize, mafat_tflite_variant(i));
+  struct mafat_view view;
+  long long size[2], e[MAFAT_N_AXES];
   int n, code = mafat_tflite_list(i, 1, 2, size, &n);
   if (code) return code;
   if (n != 2 || size[0] < 1 || size[1] < 1 || size[0] > MAFAT_MAX_EXTENT || size[1] > MAFAT_MAX_EXTENT)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected a height and a width, found %d numbers", n);
-  struct mafat_layer *l = mafat_graph_begin(i->g, MAFAT_RESAMPLE, in);
-  if (!l) return MAFAT_EUNSUPPORTED;
-  l->resample = malloc(sizeof *l->resample);
-  if (!l->resample) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
-  *l->resample = resample_of(&i->o->options.resize, mafat_tflite_variant(i));
-  l->resample->y.size = (int)size[0];
-  l->resample->x.size = (int)size[1];
-  code = mafat_graph_end_layer(i->g, l);
-  return code ? code : mafat_graph_output_on(i->g, mafat_tflite_out(i, 0), l, &dims);
+  const long long dims[] = {1, size[0], size[1], in->shape.c};
+  r.y.size = (int)size[0];
+  r.x.size = (int)size[1];
+  mafat_view_lay(&view, 4, dims, axes, e);
+  return mafat_graph_resample(i->g, mafat_tflite_out(i, 0), in, &r, &view);
 }
 
 static int import_resize(struct mafat_tflite_importer *i)
@@ -155,7 +147,7 @@ static int import_resize(struct mafat_tflite_importer *i)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
                             "expected an input of 4 dimensions, the first of them 1, found %d", in->view.n_dims);
   if (code == MAFAT_OK) code = mafat_graph_lay(i->g, &laid, in, axes);
-  if (code == MAFAT_OK) code = resize(i, &laid);
+  if (code == MAFAT_OK) code = resize(i, &laid, axes);
   mafat_value_clear(&own);
   mafat_value_clear(&laid);
   return code;

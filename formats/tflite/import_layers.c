@@ -52,8 +52,9 @@ static struct mafat_window window_of(struct mafat_tflite_importer *i, const stru
 static int check_reach(struct mafat_tflite_importer *i, long long kernel, int dilation)
 {
   if ((kernel - 1) * dilation < MAFAT_MAX_EXTENT) return MAFAT_OK;
-  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "a window of %lld with a dilation of %d: expected less than %d pixels",
-                          kernel, dilation, MAFAT_MAX_EXTENT);
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
+                          "a window of %lld with a dilation of %d: expected less than %d pixels", kernel, dilation,
+                          MAFAT_MAX_EXTENT);
 }
 
 /* ---- convolutions ---- */

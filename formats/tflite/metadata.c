@@ -1,5 +1,5 @@
-/* What a .tflite file says of its pictures: metadata, a FlatBuffer of its own schema in a buffer of the file. Whatever is
- * wrong with it, the model is none the worse: it says nothing then. */
+/* What a .tflite file says of its pictures: metadata, a FlatBuffer of its own schema in a buffer of the file. Whatever
+ * is wrong with it, the model is none the worse: it says nothing then. */
 #include "formats/tflite/reader.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 
 /* Fields of the tables. */
 enum { MODEL_METADATA = 6, METADATA_NAME = 0, METADATA_BUFFER = 1, BUFFER_DATA = 0 };
-enum { ROOT_GRAPHS = 3, GRAPH_INPUTS = 2, TENSOR_UNITS = 4, UNIT_TYPE = 0, UNIT_OPTIONS = 1, NORMALIZATION_MEAN = 0, NORMALIZATION_DEVIATION = 1 };
+enum { ROOT_GRAPHS = 3, GRAPH_INPUTS = 2, TENSOR_UNITS = 4, UNIT_TYPE = 0, UNIT_OPTIONS = 1 };
+enum { NORMALIZATION_MEAN = 0, NORMALIZATION_DEVIATION = 1 };
 enum { UNIT_NORMALIZES = 1, IDENTIFIER_BYTES = 4, MAX_METADATA = 64 };
 
 static const char name[] = "TFLITE_METADATA", identifier[] = "M001";
@@ -39,7 +40,8 @@ static bool has_name(struct mafat_flat *f, const struct mafat_flat_table *t)
 }
 
 /* The bytes of the metadata in the file; none: there is none. */
-static struct mafat_flat_vector find_metadata(struct mafat_flat *f, const struct mafat_tflite_reader *r, const struct mafat_flat_table *model)
+static struct mafat_flat_vector find_metadata(struct mafat_flat *f, const struct mafat_tflite_reader *r,
+                                              const struct mafat_flat_table *model)
 {
   struct mafat_flat_vector list = mafat_flat_vector(f, model, MODEL_METADATA, sizeof(uint32_t));
   for (uint32_t i = 0; i < list.n && i < MAX_METADATA && !f->code; i++) {
@@ -63,11 +65,14 @@ static bool read_numbers(struct mafat_flat *f, const struct mafat_flat_table *t,
   return !f->code && isfinite(numbers[0]) && isfinite(numbers[1]) && isfinite(numbers[2]);
 }
 
-static void read_normalization(struct mafat_flat *f, const struct mafat_flat_table *options, struct mafat_picture_said *said)
+static void read_normalization(struct mafat_flat *f, const struct mafat_flat_table *options,
+                               struct mafat_picture_said *said)
 {
   struct mafat_picture_said s = {.normalized = true};
   float deviation[3];
-  if (!read_numbers(f, options, NORMALIZATION_MEAN, s.mean) || !read_numbers(f, options, NORMALIZATION_DEVIATION, deviation)) return;
+  if (!read_numbers(f, options, NORMALIZATION_MEAN, s.mean) ||
+      !read_numbers(f, options, NORMALIZATION_DEVIATION, deviation))
+    return;
   for (int c = 0; c < 3; c++) {
     s.scale[c] = 1 / deviation[c];
     if (!isfinite(s.scale[c])) return;

@@ -121,10 +121,10 @@ static void set_geometry(struct mafat_image *im)
   if (im->input.shrinks && decoder->ops->shrink)
     decoder->ops->shrink(decoder, im->sideways ? im->place.h : im->place.w, im->sideways ? im->place.w : im->place.h);
   im->stored_width = decoder->width;
-  struct mafat_image_axis x = mafat_image_axis_make(im->sideways ? decoder->height : decoder->width, im->place.w, im->place.left,
-                                                   im->input.w);
-  struct mafat_image_axis y = mafat_image_axis_make(im->sideways ? decoder->width : decoder->height, im->place.h, im->place.top,
-                                                   im->input.h);
+  struct mafat_image_axis x =
+      mafat_image_axis_make(im->sideways ? decoder->height : decoder->width, im->place.w, im->place.left, im->input.w);
+  struct mafat_image_axis y =
+      mafat_image_axis_make(im->sideways ? decoder->width : decoder->height, im->place.h, im->place.top, im->input.h);
   im->along = im->sideways ? x : y;
   im->across = (struct mafat_image_across){.axis = im->sideways ? y : x, .channels = im->input.c,
                                           .kernels = im->input.kernels};
@@ -451,7 +451,8 @@ static int read_turned(struct mafat_image *im, const struct mafat_image_target *
   for (int y = 0; y < im->input.h; y++)
     fill_around(im, target->pixels + (size_t)y * stride, im->input.w);
 
-  float *corner = target->pixels + (size_t)begin_in_input(im->place.top) * stride + (size_t)begin_in_input(im->place.left) * c;
+  float *corner =
+      target->pixels + (size_t)begin_in_input(im->place.top) * stride + (size_t)begin_in_input(im->place.left) * c;
   int n = im->across.axis.n > 0 ? im->along.n : 0;
   for (int k = 0; k < n; k++) {
     int i = im->along_reverse ? n - 1 - k : k;

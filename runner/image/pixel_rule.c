@@ -1,6 +1,7 @@
 #include "runner/image/pixel_rule.h"
 
-/* 1 / 255 as a float is what nobody can tell from dividing by 255 in the last bit but one: those who write it mean that. */
+/* 1 / 255 as a float is what nobody can tell from dividing by 255 in the last bit but one: those who write it mean
+ * that. */
 bool mafat_pixel_rule_is_plain(const struct mafat_pixel_rule *r)
 {
   if (r->swapped) return false;

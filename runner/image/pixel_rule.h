@@ -19,7 +19,8 @@ bool mafat_pixel_rule_is_plain(const struct mafat_pixel_rule *r);
 /* Of a pixel of `channels` bytes of r->pad. */
 void mafat_pixel_rule_pad(const struct mafat_pixel_rule *r, int channels, float *pixel);
 
-/* n pixels of byte / 255 each, `stride` floats apart, red first. Of what is no byte, but between two of them, likewise. */
+/* n pixels of byte / 255 each, `stride` floats apart, red first. Of what is no byte, but between two of them,
+ * likewise. */
 void mafat_pixel_rule_apply(const struct mafat_pixel_rule *r, float *pixels, int n, int channels, size_t stride);
 
 #endif

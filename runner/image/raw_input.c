@@ -81,7 +81,8 @@ static int check_size(const struct mafat_raw_input *r, uint64_t bytes, struct ma
   uint64_t floats = floats_bytes(r->order);
   if (bytes == r->begin + floats) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %llu bytes (%s floats), found %llu", r->path,
-                    (unsigned long long)(r->begin + floats), name_dims(r->order, dims, sizeof dims), (unsigned long long)bytes);
+                    (unsigned long long)(r->begin + floats), name_dims(r->order, dims, sizeof dims),
+                    (unsigned long long)bytes);
 }
 
 static int check_file(struct mafat_raw_input *r, struct mafat_diagnostic *d)

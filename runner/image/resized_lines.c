@@ -13,7 +13,8 @@ static int pixels_at_once(const struct mafat_image_across *across)
  * before (mafat_image_row_tap). */
 static void find_bytes(struct mafat_resample_call *c)
 {
-  const struct mafat_resample_tap *head = c->taps, *tail = c->taps + c->n_pixels - 1, *before = tail > head ? tail - 1 : tail;
+  const struct mafat_resample_tap *head = c->taps, *tail = c->taps + c->n_pixels - 1,
+                                  *before = tail > head ? tail - 1 : tail;
   const int ends[] = {head->first, head->second, before->first, before->second, tail->first, tail->second};
   int last = c->begin = ends[0];
   for (size_t i = 1; i < sizeof ends / sizeof *ends; i++) {

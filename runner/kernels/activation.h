@@ -126,7 +126,8 @@ static inline float activate_scalar(float x, struct mafat_activating a)
 
 /* ---- several vectors in step ---- */
 
-/* Not of one lane, as the reference's are; and not on armv7, whose vectors take denormals for zero and floats do not. */
+/* Not of one lane, as the reference's are; and not on armv7, whose vectors take denormals for zero and floats do
+ * not. */
 #if VECTOR_LANES > 1 && !defined __arm__
 
 /* A vector's operations all wait for each other, and only so many that follow them are seen by the processor: so that
@@ -143,7 +144,8 @@ INLINE vec vec_scale(vec x, vec n)
 
 INLINE void exponentials(vec *x)
 {
-  static const float taylor[] = {1.98412698e-4f, 1.38888889e-3f, 8.33333333e-3f, 4.16666667e-2f, 1.66666667e-1f, 0.5f, 1.0f, 1.0f};
+  static const float taylor[] = {1.98412698e-4f, 1.38888889e-3f, 8.33333333e-3f, 4.16666667e-2f,
+                                 1.66666667e-1f, 0.5f, 1.0f, 1.0f};
   const vec most = vec_all(87.0f), least = vec_all(-87.0f), turn = vec_all(12582912.0f);
   vec n[IN_STEP], p[IN_STEP];
 #pragma GCC unroll 4

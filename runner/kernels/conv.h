@@ -283,9 +283,8 @@ static struct conv_place run_behind(struct conv_place at, const struct mafat_win
 static void choose_runs(struct conv_slice *s, const struct mafat_conv_call *c, struct conv_place at)
 {
   const struct mafat_taps x = c->window.x;
-  /* Where rows share no weights none would stay: slices would only cost. Pooled, few tiles
-   * share what a slice costs: it is twice as long. */
-  const size_t end = c->weights_row_floats ? SIZE_MAX : at.taps + (c->pool ? 2 * VECTOR_TAPS : VECTOR_TAPS);
+  /* Pooled, few tiles share what a slice costs: it is twice as long. */
+  const size_t end = at.taps + (c->pool ? 2 * VECTOR_TAPS : VECTOR_TAPS);
   struct conv_runs *last = NULL;
   s->begin = at;
   s->n_runs = s->n_kinds = 0;
@@ -358,7 +357,7 @@ static void run_row(struct conv_slice *s, int col)
 static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
                          const struct mafat_conv_segment *segments, int n, int first)
 {
-  const float *weights = c->weights + s->begin.taps * (size_t)c->width + first;
+  s->weights = c->weights + s->begin.taps * (size_t)c->width + first;
   choose_filters(s, c, segments, n, first);
   choose_tiles(s, area->n_cols);
   for (int r = 0; r < area->n_rows; r++) {
@@ -366,7 +365,6 @@ static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c, 
     for (int i = 0; i < s->n_runs; i++)
       s->in[i] = (const char *)s->runs[i].rows[row * c->window.y.stride] + s->runs[i].apart;
     for (int i = 0; i < n; i++) s->out[i] = segments[i].rows[r];
-    s->weights = weights + (size_t)row * c->weights_row_floats;
     run_row(s, area->col);
   }
 }

@@ -39,7 +39,6 @@ struct mafat_conv_call {
   int n_rows, n_cols;   /* of sums; input row of tap ky for row r: r * stride + ky * dilation */
   struct mafat_window window; /* its padding is in the rows */
   const float *weights; /* [piece][ky][kx][channel][width] */
-  size_t weights_row_floats; /* row r has weights of its own, so far behind row r - 1's; 0: all share */
   const float *scale, *bias;
   int width;
   struct mafat_activating activation;

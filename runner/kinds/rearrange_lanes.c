@@ -165,7 +165,8 @@ static bool is_turned(const struct found *f)
 {
   bool turned = f->n == MAFAT_CHANNEL_BLOCK;
   for (int k = 0; turned && k < f->n; k++)
-    turned = f->squares[k].column == f->squares[0].column && (k < 4 || f->squares[k].from == f->squares[k - 4].from + 1);
+    turned =
+        f->squares[k].column == f->squares[0].column && (k < 4 || f->squares[k].from == f->squares[k - 4].from + 1);
   return turned;
 }
 
@@ -206,7 +207,8 @@ static void find_squares(struct lanes *l, const struct mafat_moving_columns *c, 
   for (const struct group *g = l->groups; g < l->groups + l->n_groups; g++)
     for (int k = 0; k < g->n; k += f->squares[f->n++].n) {
       f->squares[f->n] = square_of(l, g, k, c, &in, &f->columns);
-      if (l->steady) f->sources[f->n] = source_of(&l->moving->operand->sources, place_of(l, g, k, &in).at[MAFAT_AXIS_C]);
+      if (l->steady)
+        f->sources[f->n] = source_of(&l->moving->operand->sources, place_of(l, g, k, &in).at[MAFAT_AXIS_C]);
     }
 }
 
@@ -221,7 +223,8 @@ static void follow_row(struct lanes *l, int y)
   for (int k = 0; k < f->n; k++) {
     int source = f->sources[k], channel = sources->list[source].first;
     if (k == 0 || source != f->sources[k - 1])
-      by = mafat_tensors_read(t, sources, source, channel, y, x) - mafat_tensors_read(t, sources, source, channel, f->in.at[MAFAT_AXIS_H], x);
+      by = mafat_tensors_read(t, sources, source, channel, y, x) -
+           mafat_tensors_read(t, sources, source, channel, f->in.at[MAFAT_AXIS_H], x);
     f->squares[k].from += by;
   }
   f->in.at[MAFAT_AXIS_H] = y;
@@ -234,8 +237,9 @@ static int copy_columns(struct lanes *l, int y, const struct mafat_moving_column
   struct found *f = &l->found;
   struct mafat_place in = c->in;
   in.at[c->in_axis] += i * c->in_step;
-  bool alike = l->steady && f->n > 0 && c->in_axis == MAFAT_AXIS_W && f->x == c->x + i * c->step && f->n_columns == mafat_min(c->n - i, NEAR) &&
-               f->in.at[MAFAT_AXIS_W] == in.at[MAFAT_AXIS_W] && f->in.at[MAFAT_AXIS_C] == in.at[MAFAT_AXIS_C];
+  bool alike = l->steady && f->n > 0 && c->in_axis == MAFAT_AXIS_W && f->x == c->x + i * c->step &&
+               f->n_columns == mafat_min(c->n - i, NEAR) && f->in.at[MAFAT_AXIS_W] == in.at[MAFAT_AXIS_W] &&
+               f->in.at[MAFAT_AXIS_C] == in.at[MAFAT_AXIS_C];
   if (alike) follow_row(l, in.at[MAFAT_AXIS_H]);
   else find_squares(l, c, i, in);
   float *to = mafat_tensors_pixel(t, l->moving->layer, l->block, y, f->x);

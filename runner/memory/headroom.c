@@ -1,6 +1,7 @@
 #include "runner/memory/headroom.h"
 
 #include "runner/memory/groups.h"
+#include "runner/memory/lines.h"
 #include "runner/memory/own.h"
 
 #include <fcntl.h>
@@ -42,28 +43,20 @@ static void close_group(const struct group *g)
   if (g->stat_fd >= 0) close(g->stat_fd);
 }
 
-static bool read_text(int fd, char *text, size_t room)
-{
-  ssize_t n = fd < 0 ? -1 : pread(fd, text, room - 1, 0);
-  text[n > 0 ? n : 0] = '\0';
-  return n > 0;
-}
-
 static bool read_usage(const struct group *g, uint64_t *bytes)
 {
   char text[32];
-  if (!read_text(g->usage_fd, text, sizeof text)) return false;
+  if (!mafat_lines_read(g->usage_fd, text, sizeof text)) return false;
   *bytes = strtoull(text, NULL, 10);
   return true;
 }
 
-/* At the start of a line; 0 where it is not there. */
+/* 0 where it is not there. */
 static uint64_t number_of(const char *text, const char *key)
 {
-  size_t n = strlen(key);
-  for (const char *line = text; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
-    if (strncmp(line, key, n) == 0) return strtoull(line + n, NULL, 10);
-  return 0;
+  uint64_t number = 0;
+  mafat_lines_number(text, key, &number);
+  return number;
 }
 
 /* Cached pages of files that nobody has mapped. Old groups say it of themselves alone first, then with their
@@ -71,7 +64,7 @@ static uint64_t number_of(const char *text, const char *key)
 static uint64_t droppable_bytes(const struct group *g)
 {
   char text[8192];
-  if (!read_text(g->stat_fd, text, sizeof text)) return 0;
+  if (!mafat_lines_read(g->stat_fd, text, sizeof text)) return 0;
   bool v1 = strstr(text, "total_inactive_file ") != NULL;
   uint64_t cached = v1 ? number_of(text, "total_inactive_file ") + number_of(text, "total_active_file ")
                        : number_of(text, "inactive_file ") + number_of(text, "active_file ");

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 bool mafat_lines_open(struct mafat_lines *l, const char *root, const char *path)
@@ -36,4 +38,22 @@ bool mafat_lines_next(struct mafat_lines *l)
     return false;
   }
   return true;
+}
+
+bool mafat_lines_read(int fd, char *text, size_t room)
+{
+  ssize_t n = fd < 0 ? -1 : pread(fd, text, room - 1, 0);
+  text[n > 0 ? n : 0] = '\0';
+  return n > 0;
+}
+
+bool mafat_lines_number(const char *text, const char *key, uint64_t *value)
+{
+  size_t n = strlen(key);
+  for (const char *line = text; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
+    if (strncmp(line, key, n) == 0) {
+      *value = strtoull(line + n, NULL, 10);
+      return true;
+    }
+  return false;
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { MAFAT_PATH_ROOM = 1024, MAFAT_LINE_ROOM = 2048 };
 
@@ -20,5 +21,11 @@ struct mafat_lines {
 bool mafat_lines_open(struct mafat_lines *l, const char *root, const char *path);
 /* Closes at the end. */
 bool mafat_lines_next(struct mafat_lines *l);
+
+/* Of a file that is open, from its beginning: as much as one reading gives and the room holds, and NUL. False: nothing;
+ * fd -1: there is none. */
+bool mafat_lines_read(int fd, char *text, size_t room);
+/* The number behind `key` at the start of one of a text's lines; it stays what it was where there is none. */
+bool mafat_lines_number(const char *text, const char *key, uint64_t *value);
 
 #endif

@@ -1,6 +1,7 @@
 #include "runner/memory/pressure.h"
 
 #include "runner/memory/groups.h"
+#include "runner/memory/lines.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,10 +33,8 @@ bool mafat_pressure_read(const struct mafat_pressure *p, struct mafat_stall *sta
 {
   char text[256];
   *stall = (struct mafat_stall){0};
-  ssize_t n = p->fd < 0 ? -1 : pread(p->fd, text, sizeof text - 1, 0);
-  if (n <= 0) return false;
-  text[n] = '\0';
-  return find_total(text, "some ", &stall->some_us) && find_total(text, "full ", &stall->full_us);
+  return mafat_lines_read(p->fd, text, sizeof text) && find_total(text, "some ", &stall->some_us) &&
+         find_total(text, "full ", &stall->full_us);
 }
 
 void mafat_pressure_close(struct mafat_pressure *p)

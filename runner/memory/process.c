@@ -1,5 +1,6 @@
 #include "runner/memory/process.h"
 
+#include "runner/memory/lines.h"
 #include "runner/memory/lock.h"
 
 #include <errno.h>
@@ -39,24 +40,12 @@ static bool read_small(const char *path, char *text, size_t room)
   return n > 0;
 }
 
-/* The number behind `key` at the start of a line, times unit. */
-static bool find_number(const char *text, const char *key, uint64_t unit, uint64_t *value)
-{
-  size_t n = strlen(key);
-  for (const char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
-    if (strncmp(line, key, n) == 0) {
-      *value = strtoull(line + n, NULL, 10) * unit;
-      return true;
-    }
-  return false;
-}
-
 size_t mafat_process_resident_bytes(void)
 {
   char text[SMALL_FILE];
-  uint64_t bytes = 0;
-  if (read_small("/proc/self/smaps_rollup", text, sizeof text) && find_number(text, "Rss:", 1024, &bytes))
-    return (size_t)bytes;
+  uint64_t kb = 0;
+  if (read_small("/proc/self/smaps_rollup", text, sizeof text) && mafat_lines_number(text, "Rss:", &kb))
+    return (size_t)(kb << 10);
   unsigned long pages = 0;
   if (read_small("/proc/self/statm", text, sizeof text) && sscanf(text, "%*u %lu", &pages) == 1)
     return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
@@ -78,9 +67,9 @@ size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes)
 size_t mafat_process_peak_bytes(void)
 {
   char text[SMALL_FILE];
-  uint64_t bytes = 0;
-  if (read_small("/proc/self/status", text, sizeof text)) find_number(text, "VmHWM:", 1024, &bytes);
-  return (size_t)bytes;
+  uint64_t kb = 0;
+  if (read_small("/proc/self/status", text, sizeof text)) mafat_lines_number(text, "VmHWM:", &kb);
+  return (size_t)(kb << 10);
 }
 
 long mafat_process_major_faults(void)
@@ -95,8 +84,10 @@ void mafat_process_swap_bytes(uint64_t *in, uint64_t *out)
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
   *in = *out = 0;
   if (!read_small("/proc/vmstat", text, sizeof text)) return;
-  find_number(text, "pswpin ", page, in);
-  find_number(text, "pswpout ", page, out);
+  mafat_lines_number(text, "pswpin ", in);
+  mafat_lines_number(text, "pswpout ", out);
+  *in *= page;
+  *out *= page;
 }
 
 void mafat_process_populate(const char *begin, const char *end)

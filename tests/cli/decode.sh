@@ -1,20 +1,14 @@
 #!/usr/bin/env bash
 # --decode through the command line: models of one output each, which are written here.
 set -u
-BUILD=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=decode
-# shellcheck source=tests/check.sh
-. tests/check.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 143' TERM INT
-log=$dir/log
-program=$BUILD/run_inference
+# shellcheck source=tests/model_files.sh
+. tests/model_files.sh
 
 # What is put in comes out, as it is where it is not negative: 1 x 3 x 7 is YOLOX's for an input of 3 x 1 pixels and two
 # classes, 1 x 4 behind it a list of classes.
-cat >"$dir/write.c" <<'C'
+writer write onnx_writer.c <<'C'
 #include "tests/support/onnx_writer.h"
 #include <stdio.h>
 int main(int argc, char **argv)
@@ -30,10 +24,6 @@ int main(int argc, char **argv)
   return fwrite(file.data, 1, file.n, stdout) != file.n;
 }
 C
-if ! "${CC:-cc}" -std=c11 -I. -o "$dir/write" "$dir/write.c" tests/support/onnx_writer.c >"$log" 2>&1; then
-  fail 'the models' "$(head -n 1 "$log")"
-  exit 1
-fi
 "$dir/write" >"$dir/boxes.onnx"
 "$dir/write" means >"$dir/classes.onnx"
 
@@ -42,10 +32,9 @@ zero='\0\0\0\0' one='\0\0\200\077'
 printf "$zero$zero$zero$zero$one$zero$one$zero$zero$zero$zero$zero$zero$zero$one$one$one$one$one$one$one" >"$dir/floats"
 run() { "$program" --input "$dir/floats" "$@" >"$dir/out" 2>"$dir/err"; }
 boxes() { run "$@" "$dir/boxes.onnx"; }
+refuses() { refuses_model boxes "$@"; } # NAME PATTERN OPTION...
 # shellcheck disable=SC2317 # called by check
 says() { grep -q "$1" "$dir/out"; } # PATTERN
-# shellcheck disable=SC2317
-tells() { grep -qe "$1" "$dir/err"; }
 
 check 'boxes' 'it fails' boxes --json
 check 'a box' 'another' says '"label":"class 1","class":1,"confidence":1,"box":{"x":-4,"y":-4,"width":8,"height":8}}'
@@ -60,14 +49,6 @@ check 'asked' 'no head' grep -q '"decode":"yolox"' <("$program" --quiet --predic
 check 'classes' 'it fails' run "$dir/classes.onnx"
 check 'of all the likeliest' 'another' test "$(sed -n 2p "$dir/out")" = '  class 2 53.8 %'
 
-refuses() { # NAME PATTERN OPTION...
-  local name=$1 pattern=$2 status
-  shift 2
-  boxes "$@"
-  status=$?
-  check "$name" "status $status: $(head -c 200 "$dir/err")" test "$status" -eq 2 -a "$(wc -l <"$dir/err")" -eq 1
-  check "$name, told" "$(head -c 200 "$dir/err")" tells "$pattern"
-}
 for head in yolov8 nanodet fastestdet ssd ultraface yunet classes; do
   case $head in
   yolov8) ;; # has such dimensions, too

@@ -1,21 +1,14 @@
 #!/usr/bin/env bash
 # pack_weights and make_weights --like on ONNX and TFLite models, which are written here.
 set -u
-build=$(realpath "${BUILD:-build}")
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=pack_graph
-# shellcheck source=tests/check.sh
-. tests/check.sh
-root=$PWD
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 143' TERM INT
-cd "$folder" || exit 1
-# shellcheck disable=SC2034 # by tests/check.sh
-out=out err=err patience=20 log=log
+# shellcheck source=tests/model_files.sh
+. tests/model_files.sh
+cd "$dir" || exit 1
 
 # A convolution, normalized, and a matrix. With a word: its weights lie in numbers.bin beside it.
-cat >write.c <<'C'
+writer write onnx_writer.c <<'C'
 #include "tests/support/onnx_writer.h"
 #include <stdio.h>
 static const int64_t x[] = {1, 3, 8, 8}, w[] = {8, 3, 3, 3}, b[] = {8}, m[] = {8, 5}, y[] = {1, 5};
@@ -44,7 +37,7 @@ int main(int argc, char **argv)
   return fwrite(file.data, 1, file.n, stdout) != file.n;
 }
 C
-cat >write_tflite.c <<'C'
+writer write_tflite tflite_operators.c tflite_writer.c <<'C'
 #include "tests/support/tflite_operators.h"
 #include <stdio.h>
 #include <string.h>
@@ -57,11 +50,6 @@ int main(void)
   return fwrite(data, 1, n, stdout) != n;
 }
 C
-if ! "${CC:-cc}" -std=c11 -I"$root" -o write write.c "$root/tests/support/onnx_writer.c" >$log 2>&1 ||
-  ! "${CC:-cc}" -std=c11 -D_GNU_SOURCE -I"$root" -o write_tflite write_tflite.c "$root"/tests/support/tflite_{operators,writer}.c >$log 2>&1; then
-  fail 'the models' "$(head -n 1 $log)"
-  exit 1
-fi
 ./write >a.onnx
 ./write_tflite >a.tflite
 mkdir beside

@@ -1,19 +1,13 @@
 #!/usr/bin/env bash
 # Inputs and outputs by name through the command line: a model of two inputs and two outputs that is written here.
 set -u
-BUILD=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=ports
-# shellcheck source=tests/check.sh
-. tests/check.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 143' TERM INT
-log=$dir/log
-program=$BUILD/run_inference
+# shellcheck source=tests/model_files.sh
+. tests/model_files.sh
 
 # a of 1 x 2 x 3 x 4 comes out in "rows", channels last; b of 5 in "flat", both as they are where they are not negative.
-cat >"$dir/write.c" <<'C'
+writer write onnx_writer.c <<'C'
 #include "tests/support/onnx_writer.h"
 #include <stdio.h>
 int main(void)
@@ -31,10 +25,6 @@ int main(void)
   return fwrite(file.data, 1, file.n, stdout) != file.n;
 }
 C
-if ! "${CC:-cc}" -std=c11 -I. -o "$dir/write" "$dir/write.c" tests/support/onnx_writer.c >"$log" 2>&1; then
-  fail 'the model' "$(head -n 1 "$log")"
-  exit 1
-fi
 "$dir/write" >"$dir/two.onnx"
 
 floats() { # little-endian, of small integers
@@ -53,7 +43,7 @@ floats 1 1 1 1 2 2 2 2 3 3 3 3 0 1 2 3 0 1 2 3 0 1 2 3 >"$dir/a=a"
 floats 1 0 1 1 1 2 1 3 2 0 2 1 2 2 2 3 3 0 3 1 3 2 3 3 >"$dir/rows.expected"
 floats 4 3 2 1 0 >"$dir/b.bin"
 run() { "$program" --quiet "$@" "$dir/two.onnx" >"$dir/out" 2>"$dir/err"; }
-tells() { grep -q "$1" "$dir/err"; } # PATTERN
+refuses() { refuses_model run "$@"; } # NAME PATTERN OPTION...
 
 check 'both inputs, both outputs' 'it fails' run --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir/rows" --dump-output "flat=$dir/flat.npy"
 check 'an output raw' 'it differs' cmp "$dir/rows" "$dir/rows.expected"
@@ -74,14 +64,6 @@ check 'a part of a model' "$(head -c 200 "$dir/err")" tells '/dev/stdin: '
 cat "$dir/two.onnx" | "$program" --quiet --input "a=$dir/a=a" /dev/stdin >"$dir/out" 2>"$dir/err"
 check 'no run of a pipe' "$(head -c 200 "$dir/err")" tells '/dev/stdin: expected a regular file'
 
-refuses() { # NAME PATTERN OPTION...
-  local name=$1 pattern=$2 status
-  shift 2
-  run "$@"
-  status=$?
-  check "$name" "status $status: $(head -c 200 "$dir/err")" test "$status" -eq 2 -a "$(wc -l <"$dir/err")" -eq 1
-  check "$name, told" "$(head -c 200 "$dir/err")" tells "$pattern"
-}
 refuses 'an input that is missing' "input 'b' was not set" --input "a=$dir/a=a"
 refuses 'no name' 'expects NAME=FILE, with one of the names a, b' --input "$dir/b.bin"
 refuses 'one twice' 'input b has two files' --input "b=$dir/b.bin" --input "b=$dir/b.bin" --input "a=$dir/a=a"
@@ -107,8 +89,9 @@ asks 'no such output' 'dump-output expects NAME=FILE, with one of the names rows
 
 # ---- a picture beside a file
 
-sed -e 's/a\[\] = {1, 2, 3, 4}, rows\[\] = {1, 3, 4, 2}/a[] = {1, 3, 2, 2}, rows[] = {1, 2, 2, 3}/' "$dir/write.c" >"$dir/picture.c"
-"${CC:-cc}" -std=c11 -I. -o "$dir/picture" "$dir/picture.c" tests/support/onnx_writer.c >"$log" 2>&1 && "$dir/picture" >"$dir/two.onnx"
+sed -e 's/a\[\] = {1, 2, 3, 4}, rows\[\] = {1, 3, 4, 2}/a[] = {1, 3, 2, 2}, rows[] = {1, 2, 2, 3}/' "$dir/write.c" |
+  writer picture onnx_writer.c
+"$dir/picture" >"$dir/two.onnx"
 printf 'P6 2 2 255\n\001\002\003\002\003\004\004\003\002\001\001\001' >"$dir/four.ppm"
 floats 1 2 3 2 3 4 4 3 2 1 1 1 >"$dir/rows.expected"
 floats 3 2 1 4 3 2 2 3 4 1 1 1 >"$dir/bgr.expected"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Classes of kernels (runner/kernels.h): levels of one agree bit for bit. */
+/* Classes of kernels (runner/kernels/kernels.h): levels of one agree bit for bit. */
 enum golden_class { GOLDEN_PLAIN, GOLDEN_FUSED, GOLDEN_N_CLASSES };
 
 struct golden_outputs {

@@ -18,7 +18,7 @@ enum shape {
   NARROW,   /* one column */
   WIDE,     /* up to 700 columns */
   POOLED,   /* the largest of each 2 x 2 is stored */
-  POINTS,   /* every row has weights of its own, as in Winograd's products */
+  POINTS,   /* 1 x 1, up to 36 rows */
   CONNECTED /* one piece of many channels, one output */
 };
 
@@ -133,15 +133,7 @@ static void make_weights(struct conv_case *c)
   enum values v = c->values == ZEROS || c->values == SPARSE ? c->values : ORDINARY;
   size_t n_taps = (size_t)(c->n_channels * mafat_window_area(&call->window));
   int width = mafat_panel_width(c->n_filters);
-  if (c->shape == POINTS) {
-    call->weights_row_floats = n_taps * (size_t)width + (one_in(2) ? 0 : (size_t)random_in(1, 100));
-    float *panels = weight_floats((size_t)(call->n_rows - 1) * call->weights_row_floats + n_taps * (size_t)width);
-    for (int r = 0; r < call->n_rows; r++)
-      make_panel(panels + (size_t)r * call->weights_row_floats, n_taps, c->n_filters, width, v);
-    call->weights = panels;
-  } else {
-    call->weights = make_panel(weight_floats(n_taps * (size_t)width), n_taps, c->n_filters, width, v);
-  }
+  call->weights = make_panel(weight_floats(n_taps * (size_t)width), n_taps, c->n_filters, width, v);
   call->width = width;
   call->scale = make_panel(input_floats((size_t)width), 1, c->n_filters, width, v);
   call->bias = make_panel(input_floats((size_t)width), 1, c->n_filters, width, v);
@@ -207,10 +199,9 @@ void check_conv(struct check *check)
   make_outputs(c, &run);
   compute_exact(c, &run);
   snprintf(run.text, sizeof run.text,
-           "%s, %d channels in %d pieces, %d filters, %d x %d%s%s%s%s, %s, %s values",
+           "%s, %d channels in %d pieces, %d filters, %d x %d%s%s%s, %s, %s values",
            window_text(&call->window, (char[80]){0}, 80), c->n_channels, call->n_pieces, c->n_filters, call->n_rows, call->n_cols,
-           call->pool ? " pooled" : "", call->weights_row_floats ? " with weights of their own" : "",
-           call->start ? "" : ", continued", call->finish ? "" : ", raw",
+           call->pool ? " pooled" : "", call->start ? "" : ", continued", call->finish ? "" : ", raw",
            mafat_activation_name(call->activation.kind), values_name(c->values));
   check_run(check, &run);
 }

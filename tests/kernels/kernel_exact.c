@@ -115,7 +115,7 @@ struct mafat_exact mafat_exact_conv(const struct mafat_conv_call *c, int filter,
                                     double before)
 {
   struct mafat_exact sum = {c->start ? 0 : before, c->start ? 0 : fabs(before)};
-  const float *w = c->weights + (size_t)row * c->weights_row_floats + filter;
+  const float *w = c->weights + filter;
   for (int p = 0; p < c->n_pieces; p++) {
     const struct mafat_conv_piece *piece = &c->pieces[p];
     for (int tap = 0; tap < mafat_window_area(&c->window); tap++) {

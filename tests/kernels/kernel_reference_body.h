@@ -27,7 +27,7 @@ static float *conv_output(const struct mafat_conv_call *c, int filter, int row, 
 
 static float conv_sum(const struct mafat_conv_call *c, int filter, int row, int col, float sum)
 {
-  const float *w = c->weights + (size_t)row * c->weights_row_floats + filter;
+  const float *w = c->weights + filter;
   for (int p = 0; p < c->n_pieces; p++)
     for (int ky = 0; ky < c->window.y.size; ky++)
       for (int kx = 0; kx < c->window.x.size; kx++) {

@@ -9,14 +9,23 @@
 #ifdef MAFAT_TESTS_WITHOUT_LIBRARIES
 #define LIBRARY_SUITES(X)
 #else
-#define LIBRARY_SUITES(X) X(image) X(output)
+#define LIBRARY_SUITES(X) X(image) X(image_damage) X(image_memory) X(pictures) X(output)
 #endif
 
+/* Room by room. */
 #define SUITES(X) \
-  X(box) X(heap) X(cfg) X(kinds) X(dtypes) X(sources) X(network) X(packing) X(spec) X(plan) X(fusion) X(order) X(schedule) \
-  X(arrange) X(layout) X(predict) X(latency) X(paper) X(greedy) X(best) X(allocation) X(team) X(reads) X(weights) X(constants) X(packed) X(packed_graph) X(onnx) X(onnx_import) X(tflite) X(tflite_import) \
-  X(streaming) X(kernels) X(winograd) X(windows) X(blends) X(functions) X(rearrange) X(resample) X(joins) X(normalize) X(matmul) X(gather) X(postprocess) X(floors) X(executor) X(suppress) X(detect) X(heads) X(names) \
-  X(budget) X(headroom) X(lock) X(surroundings) X(raw_input) X(calibration) X(model) X(layers) X(arena) X(threads) X(api) X(ports) X(pictures) LIBRARY_SUITES(X)
+  X(box) X(heap) X(dtypes) X(sources) X(kinds) X(network) \
+  X(cfg) X(packed) X(packed_graph) X(onnx) X(onnx_import) X(tflite) X(tflite_import) \
+  X(packing) X(spec) X(plan) X(fusion) X(order) X(schedule) X(arrange) X(layout) X(predict) X(latency) X(paper) \
+  X(greedy) X(best) \
+  X(reads) X(weights) X(constants) X(streaming) \
+  X(functions) X(rearrange) X(resample) \
+  X(allocation) X(team) X(kernels) X(winograd) X(windows) X(blends) X(joins) X(normalize) X(matmul) X(gather) \
+  X(postprocess) X(floors) X(executor) X(suppress) X(names) X(calibration) X(model) X(layers) X(threads) X(api) \
+  X(api_runs) X(api_queries) \
+  X(detect) X(detect_choice) X(classify) X(heads) \
+  X(budget) X(headroom) X(lock) X(surroundings) X(arena) \
+  X(raw_input) X(ports) LIBRARY_SUITES(X)
 
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)

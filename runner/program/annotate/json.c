@@ -98,7 +98,8 @@ static int read_points(const struct place *place, struct json_object *list, stru
   for (size_t i = 0; i < json_object_array_length(list); i++) {
     struct json_object *point = json_object_array_get_idx(list, i);
     double x = 0, y = 0;
-    if (!json_object_is_type(point, json_type_object)) return fail_field(place, "keypoints", "objects with x and y", point);
+    if (!json_object_is_type(point, json_type_object))
+      return fail_field(place, "keypoints", "objects with x and y", point);
     int code = read_number(place, member(point, "x"), "keypoints.x", -HUGE_VAL, &x);
     if (code == MAFAT_OK) code = read_number(place, member(point, "y"), "keypoints.y", -HUGE_VAL, &y);
     if (code) return code;

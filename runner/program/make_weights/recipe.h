@@ -1,5 +1,6 @@
-/* What random weights a network gets. They are uniform with He's scale, sqrt(6 / fan-in), corrected by an estimate of how large
- * the layer's inputs are (energy), so that activations neither grow nor die on the way down, whatever the depth. */
+/* What random weights a network gets. They are uniform with He's scale, sqrt(6 / fan-in), corrected by an estimate of
+ * how large the layer's inputs are (energy), so that activations neither grow nor die on the way down, whatever the
+ * depth. */
 #ifndef MAFAT_RUNNER_PROGRAM_MAKE_WEIGHTS_RECIPE_H
 #define MAFAT_RUNNER_PROGRAM_MAKE_WEIGHTS_RECIPE_H
 

@@ -46,7 +46,8 @@ static void put_question(const struct mafat_question *q, struct mafat_writer *w)
   char text[160];
   mafat_writer_put_plain(w, q->cfg);
   snprintf(text, sizeof text, ": %d x %d, %d layers; %s%s; ", q->facts.input_w, q->facts.input_h, q->facts.n_layers,
-           q->facts.packed ? "packed weights" : q->own_weights ? "its own weights" : "Darknet's weights", q->facts.weights_assumed ? " (assumed)" : "");
+           q->facts.packed ? "packed weights" : q->own_weights ? "its own weights" : "Darknet's weights",
+           q->facts.weights_assumed ? " (assumed)" : "");
   mafat_writer_put(w, text);
   if (q->facts.floats_only) mafat_writer_put(w, "raw floats");
   else if (q->picture) mafat_writer_put_plain(w, q->picture);

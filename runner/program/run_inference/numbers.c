@@ -37,5 +37,6 @@ int mafat_session_check_picture(struct mafat_session *s, const struct mafat_quer
   if (!facts) mafat_model_describe(s->model, &model);
   int channels = facts ? facts->input_c : model.input_c;
   if ((o->n_mean < 3 && o->n_scale < 3) || channels != 1) return MAFAT_OK;
-  return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects one number, for an input of one channel, found three", o->n_mean < 3 ? "scale" : "mean");
+  return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects one number, for an input of one channel, found three",
+                    o->n_mean < 3 ? "scale" : "mean");
 }

@@ -12,7 +12,8 @@ void mafat_options_defaults(struct mafat_options *o)
 {
   struct mafat_model_options m;
   mafat_model_defaults(&m);
-  *o = (struct mafat_options){.repeat = 1, .threads = m.threads, .bias_bytes = m.bias_bytes, .reserve_bytes = m.reserve_bytes, .thresh = .5f, .nms = .45f};
+  *o = (struct mafat_options){.repeat = 1, .threads = m.threads, .bias_bytes = m.bias_bytes,
+                              .reserve_bytes = m.reserve_bytes, .thresh = .5f, .nms = .45f};
 }
 
 bool mafat_options_size(const char *text, size_t *bytes)
@@ -61,9 +62,11 @@ static bool read_fraction(const char *text, float *value)
 
 /* In the order of long_options. */
 enum {
-  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
-  OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
-  OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
+  OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK,
+  OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE,
+  OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
+  OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT, OPTION_NAMES,
+  OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
 };
 
@@ -108,25 +111,52 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static int expects(struct mafat_diagnostic *d, const char *option, const char *what)
-{
-  return mafat_fail(d, MAFAT_EINVAL, "--%s expects %s, found %.100s", option, what, optarg);
-}
-
 static const char *const searches[] = {"best", "greedy", NULL}, *const predictors[] = {"exact", "paper", NULL},
                   *const locks[] = {"auto", "on", "off", NULL},
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
                   *const scalings[] = {"exact", "fast", NULL}, *const channels[] = {"rgb", "bgr", "gray", NULL},
                   *const fits[] = {"stretch", "letterbox", "corner", "crop", NULL},
-                  *const heads[] = {"auto", "darknet", "yolov5", "yolov8", "yolox", "nanodet", "fastestdet", "ssd", "ultraface",
-                                    "yunet", "classes", "none", NULL},
+                  *const heads[] = {"auto", "darknet", "yolov5", "yolov8", "yolox", "nanodet", "fastestdet", "ssd",
+                                    "ultraface", "yunet", "classes", "none", NULL},
                   *const algorithms[] = {"auto", "direct", "winograd", "winograd-large", NULL},
                   *const levels[] = {"portable", "avx2", "avx512", "neon", NULL};
 
-static bool is_one_of(const char *text, const char *const *list)
+/* What those with a value expect that does not take any. */
+static const char *expected(int option)
 {
-  while (*list && strcmp(text, *list) != 0) list++;
-  return *list != NULL;
+  switch (option) {
+  case OPTION_MEMORY: return "a size like 64M, 16384K or bytes";
+  case OPTION_RESERVE: return "0 or a size like 512K";
+  case OPTION_LOCK: return "auto, on or off";
+  case OPTION_SEARCH: return "best or greedy";
+  case OPTION_LAYERS: return "a number from 1 on";
+  case OPTION_FORK: return "auto, darknet or alexeyab";
+  case OPTION_SCALING: return "exact or fast";
+  case OPTION_MEAN: return "a number, or three like 123.7,116.3,103.5";
+  case OPTION_SCALE: return "a number like 1/255, or three with commas between";
+  case OPTION_CHANNELS: return "rgb, bgr or gray";
+  case OPTION_RESIZE: return "stretch, letterbox, corner or crop";
+  case OPTION_PAD: return "a number from 0 to 255";
+  case OPTION_DECODE:
+    return "auto, darknet, yolov5, yolov8, yolox, nanodet, fastestdet, ssd, ultraface, yunet, classes or none";
+  case OPTION_ALGORITHM: return "auto, direct, winograd or winograd-large";
+  case OPTION_THREADS: return "a number from 1 to 64, or auto";
+  case OPTION_CPU: return "portable, avx2, avx512 or neon";
+  case OPTION_PREDICTOR: return "exact or paper";
+  case OPTION_BIAS: return "0 or a size like 31M";
+  case OPTION_SWEEP: return "up to 64 sizes like 8M,16M,64M";
+  case OPTION_INPUT: case OPTION_DUMP: return "to be given 16 times at most";
+  case OPTION_REPEAT: return "a number from 1 to 10000";
+  case OPTION_THRESH: case OPTION_NMS: return "a number from 0 to 1";
+  default: return "a number from 1 to 1000000"; /* --max-boxes */
+  }
+}
+
+static bool read_word(const char *const *words, const char **word)
+{
+  *word = optarg;
+  while (*words && strcmp(optarg, *words) != 0) words++;
+  return *words != NULL;
 }
 
 static bool read_size_or_none(size_t *bytes)
@@ -161,13 +191,6 @@ static bool read_sizes(struct mafat_options *o, const char *list)
   return false;
 }
 
-/* The list may be left out: after a space, what is no list is no value of the option. */
-static int read_sweep(struct mafat_options *o, const char *list, struct mafat_diagnostic *d)
-{
-  if (!list || read_sizes(o, list)) return MAFAT_OK;
-  return expects(d, "sweep", "up to 64 sizes like 8M,16M,64M");
-}
-
 static bool add_port(const char **list, int *n)
 {
   if (*n == MAFAT_OPTION_PORTS) return false;
@@ -175,90 +198,80 @@ static bool add_port(const char **list, int *n)
   return true;
 }
 
-static int read_option(struct mafat_options *o, int option, struct mafat_diagnostic *d)
+static bool read_input(struct mafat_options *o)
+{
+  if (!o->input) o->input = optarg;
+  return add_port(o->inputs, &o->n_inputs);
+}
+
+static bool read_pad(struct mafat_options *o)
+{
+  o->has_pad = true;
+  return mafat_options_numbers(optarg, 1, &o->pad) && o->pad >= 0 && o->pad <= 255;
+}
+
+static bool read_threads(int *threads)
+{
+  *threads = 0;
+  return strcmp(optarg, "auto") == 0 || read_number(optarg, MAFAT_MAX_THREADS, threads);
+}
+
+static bool read_predictor(bool *paper)
+{
+  const char *word;
+  bool known = read_word(predictors, &word);
+  *paper = strcmp(word, "paper") == 0;
+  return known;
+}
+
+/* The list may be left out: after a space, what is no list is no value of the option. */
+static bool read_sweep(struct mafat_options *o)
+{
+  o->sweep = true;
+  return !optarg || read_sizes(o, optarg);
+}
+
+/* False: its value is none that it expects. */
+static bool read_option(struct mafat_options *o, int option)
 {
   switch (option) {
-  case OPTION_MEMORY:
-    return mafat_options_size(optarg, &o->memory_bytes)
-               ? MAFAT_OK : expects(d, "memory", "a size like 64M, 16384K or bytes");
-  case OPTION_RESERVE:
-    return read_size_or_none(&o->reserve_bytes) ? MAFAT_OK : expects(d, "reserve", "0 or a size like 512K");
-  case OPTION_LOCK:
-    o->lock = optarg;
-    return is_one_of(optarg, locks) ? MAFAT_OK : expects(d, "lock", "auto, on or off");
-  case OPTION_PLAN: o->plan = optarg; return MAFAT_OK;
-  case OPTION_SEARCH:
-    o->search = optarg;
-    return is_one_of(optarg, searches) ? MAFAT_OK : expects(d, "search", "best or greedy");
-  case OPTION_LAYERS:
-    return read_count(optarg, &o->layers) ? MAFAT_OK : expects(d, "layers", "a number from 1 on");
-  case OPTION_FORK:
-    o->fork = optarg;
-    return is_one_of(optarg, forks) ? MAFAT_OK : expects(d, "fork", "auto, darknet or alexeyab");
-  case OPTION_SCALING:
-    o->image_scaling = optarg;
-    return is_one_of(optarg, scalings) ? MAFAT_OK : expects(d, "image-scaling", "exact or fast");
-  case OPTION_MEAN:
-    o->n_mean = mafat_options_numbers(optarg, 3, o->mean);
-    return o->n_mean ? MAFAT_OK : expects(d, "mean", "a number, or three like 123.7,116.3,103.5");
-  case OPTION_SCALE:
-    o->n_scale = mafat_options_numbers(optarg, 3, o->scale);
-    return o->n_scale ? MAFAT_OK : expects(d, "scale", "a number like 1/255, or three with commas between");
-  case OPTION_CHANNELS:
-    o->channels = optarg;
-    return is_one_of(optarg, channels) ? MAFAT_OK : expects(d, "channels", "rgb, bgr or gray");
-  case OPTION_RESIZE:
-    o->resize = optarg;
-    return is_one_of(optarg, fits) ? MAFAT_OK : expects(d, "resize", "stretch, letterbox, corner or crop");
-  case OPTION_PAD:
-    o->has_pad = true;
-    return mafat_options_numbers(optarg, 1, &o->pad) && o->pad >= 0 && o->pad <= 255 ? MAFAT_OK : expects(d, "pad", "a number from 0 to 255");
-  case OPTION_DECODE:
-    o->decode = optarg;
-    return is_one_of(optarg, heads) ? MAFAT_OK : expects(d, "decode", "auto, darknet, yolov5, yolov8, yolox, nanodet, fastestdet, ssd, "
-                                                         "ultraface, yunet, classes or none");
-  case OPTION_ALGORITHM:
-    o->algorithm = optarg;
-    return is_one_of(optarg, algorithms) ? MAFAT_OK : expects(d, "algorithm", "auto, direct, winograd or winograd-large");
-  case OPTION_THREADS:
-    if (strcmp(optarg, "auto") == 0) {
-      o->threads = 0;
-      return MAFAT_OK;
-    }
-    return read_count(optarg, &o->threads) && o->threads <= MAFAT_MAX_THREADS
-               ? MAFAT_OK : expects(d, "threads", "a number from 1 to 64, or auto");
-  case OPTION_CPU:
-    o->cpu = optarg;
-    return is_one_of(optarg, levels) ? MAFAT_OK : expects(d, "cpu", "portable, avx2, avx512 or neon");
-  case OPTION_PREDICT: o->predict = true; return MAFAT_OK;
-  case OPTION_PREDICTOR:
-    o->paper = strcmp(optarg, "paper") == 0;
-    return is_one_of(optarg, predictors) ? MAFAT_OK : expects(d, "predictor", "exact or paper");
-  case OPTION_BIAS:
-    return read_size_or_none(&o->bias_bytes) ? MAFAT_OK : expects(d, "bias", "0 or a size like 31M");
-  case OPTION_SWEEP: o->sweep = true; return read_sweep(o, optarg, d);
-  case OPTION_PARETO: o->pareto = true; return MAFAT_OK;
-  case OPTION_CALIBRATE: o->calibrate = true; return MAFAT_OK;
-  case OPTION_INPUT:
-    if (!o->input) o->input = optarg;
-    return add_port(o->inputs, &o->n_inputs) ? MAFAT_OK : expects(d, "input", "to be given 16 times at most");
-  case OPTION_DUMP: return add_port(o->dumps, &o->n_dumps) ? MAFAT_OK : expects(d, "dump-output", "to be given 16 times at most");
-  case OPTION_MARKS: o->marks = optarg; return MAFAT_OK;
-  case OPTION_REPEAT:
-    return read_count(optarg, &o->repeat) ? MAFAT_OK : expects(d, "repeat", "a number from 1 to 10000");
-  case OPTION_NAMES: o->names = optarg; return MAFAT_OK;
-  case OPTION_THRESH:
-    return read_fraction(optarg, &o->thresh) ? MAFAT_OK : expects(d, "thresh", "a number from 0 to 1");
-  case OPTION_NMS:
-    return read_fraction(optarg, &o->nms) ? MAFAT_OK : expects(d, "nms", "a number from 0 to 1");
-  case OPTION_BOXES:
-    return read_number(optarg, 1000000, &o->max_boxes) ? MAFAT_OK : expects(d, "max-boxes", "a number from 1 to 1000000");
-  case OPTION_JSON: o->json = true; return MAFAT_OK;
-  case OPTION_REPORT: o->report = true; return MAFAT_OK;
-  case OPTION_BEST_EFFORT: o->best_effort = true; return MAFAT_OK;
-  case OPTION_QUIET: o->quiet = true; return MAFAT_OK;
-  case OPTION_VERSION: o->show_version = true; return MAFAT_OK;
-  default: o->show_help = true; return MAFAT_OK;
+  case OPTION_MEMORY: return mafat_options_size(optarg, &o->memory_bytes);
+  case OPTION_RESERVE: return read_size_or_none(&o->reserve_bytes);
+  case OPTION_LOCK: return read_word(locks, &o->lock);
+  case OPTION_PLAN: o->plan = optarg; return true;
+  case OPTION_SEARCH: return read_word(searches, &o->search);
+  case OPTION_LAYERS: return read_count(optarg, &o->layers);
+  case OPTION_FORK: return read_word(forks, &o->fork);
+  case OPTION_SCALING: return read_word(scalings, &o->image_scaling);
+  case OPTION_MEAN: return (o->n_mean = mafat_options_numbers(optarg, 3, o->mean)) > 0;
+  case OPTION_SCALE: return (o->n_scale = mafat_options_numbers(optarg, 3, o->scale)) > 0;
+  case OPTION_CHANNELS: return read_word(channels, &o->channels);
+  case OPTION_RESIZE: return read_word(fits, &o->resize);
+  case OPTION_PAD: return read_pad(o);
+  case OPTION_DECODE: return read_word(heads, &o->decode);
+  case OPTION_ALGORITHM: return read_word(algorithms, &o->algorithm);
+  case OPTION_THREADS: return read_threads(&o->threads);
+  case OPTION_CPU: return read_word(levels, &o->cpu);
+  case OPTION_PREDICT: return o->predict = true;
+  case OPTION_PREDICTOR: return read_predictor(&o->paper);
+  case OPTION_BIAS: return read_size_or_none(&o->bias_bytes);
+  case OPTION_SWEEP: return read_sweep(o);
+  case OPTION_PARETO: return o->pareto = true;
+  case OPTION_CALIBRATE: return o->calibrate = true;
+  case OPTION_INPUT: return read_input(o);
+  case OPTION_DUMP: return add_port(o->dumps, &o->n_dumps);
+  case OPTION_MARKS: o->marks = optarg; return true;
+  case OPTION_REPEAT: return read_count(optarg, &o->repeat);
+  case OPTION_NAMES: o->names = optarg; return true;
+  case OPTION_THRESH: return read_fraction(optarg, &o->thresh);
+  case OPTION_NMS: return read_fraction(optarg, &o->nms);
+  case OPTION_BOXES: return read_number(optarg, 1000000, &o->max_boxes);
+  case OPTION_JSON: return o->json = true;
+  case OPTION_REPORT: return o->report = true;
+  case OPTION_BEST_EFFORT: return o->best_effort = true;
+  case OPTION_QUIET: return o->quiet = true;
+  case OPTION_VERSION: return o->show_version = true;
+  default: return o->show_help = true;
   }
 }
 
@@ -317,7 +330,8 @@ static int check_floats(const bool *given, struct mafat_diagnostic *d)
   static const int options[] = {OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD};
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
     if (given[options[i] - OPTION_MEMORY])
-      return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --input alone: floats are taken as they are", option_name(options[i]));
+      return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --input alone: floats are taken as they are",
+                        option_name(options[i]));
   return MAFAT_OK;
 }
 
@@ -325,9 +339,11 @@ static int check_floats(const bool *given, struct mafat_diagnostic *d)
 static int check_calibrate(const bool *given, int n, char **rest, struct mafat_diagnostic *d)
 {
   for (int option = OPTION_MEMORY; option < OPTION_END; option++) {
-    bool allowed = option == OPTION_CALIBRATE || option == OPTION_MEMORY || option == OPTION_CPU || option == OPTION_QUIET;
+    bool allowed = option == OPTION_CALIBRATE || option == OPTION_MEMORY || option == OPTION_CPU ||
+                   option == OPTION_QUIET;
     if (given[option - OPTION_MEMORY] && !allowed)
-      return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --calibrate: there is no model", option_name(option));
+      return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --calibrate: there is no model",
+                        option_name(option));
   }
   return n ? mafat_fail(d, MAFAT_EINVAL, "--calibrate expects no model, found %.100s", rest[0]) : MAFAT_OK;
 }
@@ -339,10 +355,12 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
 {
   bool alone = n > 0 && mafat_holds_weights(rest[0]); /* it is cfg and weights */
   if (alone && n > 2)
-    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.packed [IMAGE] with --predict, found %d arguments: see --help", n);
+    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.packed [IMAGE] with --predict, found %d arguments: see --help",
+                      n);
   if (n < 1 || n > 3)
-    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d argument%s: see --help",
-                      n, n == 1 ? "" : "s");
+    return mafat_fail(d, MAFAT_EINVAL,
+                      "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d argument%s: see --help", n,
+                      n == 1 ? "" : "s");
   o->cfg = rest[0];
   o->weights = n > 1 && !alone ? rest[1] : NULL;
   o->images = rest + (n > 1 && !alone ? 2 : 1);
@@ -384,7 +402,9 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
       return mafat_fail(d, MAFAT_EINVAL, "unknown option -%c: see --help", optopt);
     if (option == '?')
       return mafat_fail(d, MAFAT_EINVAL, "unknown option %.100s: see --help", argv[optind - 1]);
-    if ((code = read_option(o, option, d))) return code;
+    if (!read_option(o, option))
+      return mafat_fail(d, MAFAT_EINVAL, "--%s expects %s, found %.100s", option_name(option), expected(option),
+                        optarg);
     if (o->show_help || o->show_version) return MAFAT_OK;
     given[option - OPTION_MEMORY] = true;
     /* "--sweep 8M,16M": getopt would take an optional value behind = only. */

@@ -5,7 +5,8 @@
 #include "include/mafat.h"
 #include "runner/program/writer.h"
 
-/* "picture":{"channels":"rgb","mean":[0,0,0],"scale":[1,1,1],"source":"options","resize":"corner","pad":114}; facts NULL, or of nothing: null. */
+/* "picture":{"channels":"rgb","mean":[0,0,0],"scale":[1,1,1],"source":"options","resize":"corner","pad":114}; facts
+ * NULL, or of nothing: null. */
 void mafat_picture_json(const struct mafat_picture_facts *facts, struct mafat_writer *w);
 /* "rgb, (byte - 0 0 0) * 1 1 1 (options), corner, pad 114" */
 void mafat_picture_text(const struct mafat_picture_facts *facts, struct mafat_writer *w);

@@ -1,11 +1,11 @@
 /* ONNX files: what is read of them, in all ways that they can be written; and that none of them can do harm. */
 #include "formats/onnx/onnx.h"
 #include "tests/support/failing_malloc.h"
+#include "tests/support/files.h"
 #include "tests/support/onnx_models.h"
 #include "tests/support/random.h"
 
 #include <check.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,13 +247,6 @@ static void remove_folder(void)
   rmdir(folder);
 }
 
-static void write_file(const char *path, const void *data, size_t n)
-{
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  write_fd(fd, data, n);
-  close(fd);
-}
-
 static struct held read_external(const char *location, const char *offset, const char *length)
 {
   struct test_onnx_tensor t = {.name = "t",
@@ -265,7 +258,7 @@ static struct held read_external(const char *location, const char *offset, const
                                .offset = offset,
                                .length = length};
   struct test_message m = test_onnx_of_tensor(&t);
-  write_file(model_path, m.data, m.n);
+  test_write_file(model_path, m.data, m.n);
   free(m.data);
   return read_path(model_path);
 }
@@ -275,7 +268,7 @@ START_TEST(external_data_is_a_place)
   float floats[14] = {0};
   double found[6];
   for (int i = 0; i < 14; i++) floats[i] = (float)i;
-  write_file(data_path, floats, sizeof floats);
+  test_write_file(data_path, floats, sizeof floats);
   struct held h = read_external("./weights.bin", "32", "24");
   ck_assert_msg(h.code == MAFAT_OK, "%s", diagnostic.text);
   const struct mafat_onnx_tensor *t = mafat_onnx_value_of(h.model, "t")->initializer;
@@ -286,7 +279,7 @@ START_TEST(external_data_is_a_place)
             found[5] == 13);
   unlink(data_path); /* the graph alone is enough to read it; not its numbers */
   ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic), MAFAT_EIO);
-  write_file(data_path, floats, 32 + 23);
+  test_write_file(data_path, floats, 32 + 23);
   ck_assert_int_eq(mafat_onnx_tensor_doubles(h.model, t, 0, 6, found, &diagnostic), MAFAT_EFORMAT);
   release(&h);
 }
@@ -328,7 +321,7 @@ START_TEST(tensors_of_other_files_are_bound)
   struct held h = read_good(test_onnx_whole());
   struct test_message t = test_onnx_tensor(&(struct test_onnx_tensor){
       .type = MAFAT_ONNX_INT32, .rank = 2, .dims = two_by_three, .values = negative, .style = TEST_ONNX_TYPED});
-  write_file(tensor_path, t.data, t.n);
+  test_write_file(tensor_path, t.data, t.n);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "x", tensor_path, &diagnostic), MAFAT_OK);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "w", tensor_path, &diagnostic), MAFAT_OK);
   const struct mafat_onnx_value *x = mafat_onnx_value_of(h.model, "x"), *w = mafat_onnx_value_of(h.model, "w");
@@ -338,7 +331,7 @@ START_TEST(tensors_of_other_files_are_bound)
   ck_assert_int_eq(mafat_onnx_bind(h.model, "y", tensor_path, &diagnostic), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "z", tensor_path, &diagnostic), MAFAT_EINVAL);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "x", data_path, &diagnostic), MAFAT_EIO);
-  write_file(tensor_path, t.data, t.n - 1);
+  test_write_file(tensor_path, t.data, t.n - 1);
   ck_assert_int_eq(mafat_onnx_bind(h.model, "x", tensor_path, &diagnostic), MAFAT_EFORMAT);
   ck_assert_str_eq(x->initializer->name, "x"); /* what it had before */
   free(t.data);
@@ -354,7 +347,7 @@ START_TEST(a_tensor_may_be_all_of_a_file)
   double found[6];
   struct test_message bytes = test_onnx_tensor(&(struct test_onnx_tensor){
       .name = "t", .type = MAFAT_ONNX_DOUBLE, .rank = 2, .dims = two_by_three, .values = wide});
-  write_file(tensor_path, bytes.data, bytes.n);
+  test_write_file(tensor_path, bytes.data, bytes.n);
   ck_assert_int_eq(mafat_model_file_open(&file, tensor_path, &diagnostic), MAFAT_OK);
   ck_assert_int_eq(mafat_onnx_read_one(&m, &t, file, &diagnostic), MAFAT_OK);
   ck_assert(t->rank == 2 && t->dims[1] == 3 && strcmp(t->name, "t") == 0 && m->n_nodes == 0);
@@ -362,7 +355,7 @@ START_TEST(a_tensor_may_be_all_of_a_file)
             memcmp(found, wide, sizeof found) == 0);
   mafat_onnx_close(&m);
   mafat_model_file_close(&file);
-  write_file(tensor_path, bytes.data, bytes.n - 1);
+  test_write_file(tensor_path, bytes.data, bytes.n - 1);
   ck_assert_int_eq(mafat_model_file_open(&file, tensor_path, &diagnostic), MAFAT_OK);
   ck_assert(mafat_onnx_read_one(&m, &t, file, &diagnostic) == MAFAT_EFORMAT && !m && !t);
   mafat_model_file_close(&file);

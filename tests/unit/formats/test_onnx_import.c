@@ -1,16 +1,13 @@
 /* .onnx models as networks: how many layers their operators take; and that none of them can do harm. What operators compute is
  * compared by tests/conformance. */
 #include "formats/onnx/import.h"
-#include "tests/support/failing_malloc.h"
+#include "tests/support/imported.h"
 #include "tests/support/onnx_operators.h"
 #include "tests/support/support.h"
 
 #include <check.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 Suite *onnx_import_suite(void);
 
@@ -18,35 +15,16 @@ static struct mafat_diagnostic diagnostic;
 
 /* ---- a model and its network ---- */
 
-struct imported {
-  char path[64];
-  int fd, code;
-  struct mafat_network *network;
-};
-
-static struct imported import_bytes(const char *data, size_t n)
+static struct test_imported import_bytes(const char *data, size_t n)
 {
-  struct imported m = {.fd = memfd_create("onnx", MFD_CLOEXEC)};
-  ck_assert_int_eq(write(m.fd, data, n), (ssize_t)n);
-  snprintf(m.path, sizeof m.path, "/proc/self/fd/%d", m.fd);
-  diagnostic.text[0] = 0;
-  m.code = mafat_onnx_network_read(&m.network, m.path, &diagnostic);
-  ck_assert((m.code == MAFAT_OK) == (m.network != NULL) && (m.code == MAFAT_OK || diagnostic.text[0]));
-  ck_assert(!strchr(diagnostic.text, '\n'));
-  return m;
+  return test_import(mafat_onnx_network_read, data, n, &diagnostic);
 }
 
-static struct imported import(struct test_message model)
+static struct test_imported import(struct test_message model)
 {
-  struct imported m = import_bytes(model.data, model.n);
+  struct test_imported m = import_bytes(model.data, model.n);
   free(model.data);
   return m;
-}
-
-static void release(struct imported *m)
-{
-  mafat_network_close(&m->network);
-  close(m->fd);
 }
 
 /* ---- what becomes of operators ---- */
@@ -54,14 +32,14 @@ static void release(struct imported *m)
 START_TEST(operators_become_layers)
 {
   const struct test_onnx_operator *o = test_onnx_operator((unsigned)_i);
-  struct imported m = import(test_onnx_operator_model(o));
+  struct test_imported m = import(test_onnx_operator_model(o));
   ck_assert_msg(m.code == MAFAT_OK, "%s %s: %s", o->op_type, o->attributes, diagnostic.text);
   ck_assert_int_ge(m.network->n_outputs, 1);
   for (int k = 0; k < m.network->n_outputs; k++) {
     const struct mafat_port *p = &m.network->outputs[k];
     ck_assert_msg(mafat_view_elements(&p->view) <= mafat_shape_elements(p->shape), "%s %s: elements that are not there", o->op_type, o->attributes);
   }
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
@@ -89,19 +67,20 @@ static const struct {
 
 START_TEST(other_operators_are_refused)
 {
-  struct imported m = import(test_onnx_operator_model(&refusals[_i].operator));
+  struct test_imported m = import(test_onnx_operator_model(&refusals[_i].operator));
   ck_assert_msg(m.code == refusals[_i].code && strstr(diagnostic.text, refusals[_i].says), "%d, %s", m.code, diagnostic.text);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
 /* A step may be larger than anything where one element is taken. */
 START_TEST(steps_may_be_large)
 {
-  struct imported m = import(test_onnx_operator_model(&(struct test_onnx_operator){"Slice", "x i1 far i3 far", "", 0, NULL}));
+  const struct test_onnx_operator slice = {"Slice", "x i1 far i3 far", "", 0, NULL};
+  struct test_imported m = import(test_onnx_operator_model(&slice));
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_int_eq(m.network->outputs->view.dims[3], 1);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
@@ -115,10 +94,10 @@ START_TEST(products_without_a_name_are_refused)
   test_onnx_add(&graph, "Mul", "x s", outputs[_i], "");
   test_onnx_input(&graph, "x", 4, map);
   test_onnx_output(&graph, "y", -1, NULL);
-  struct imported m = import(test_onnx_model(&graph, 17));
+  struct test_imported m = import(test_onnx_model(&graph, 17));
   ck_assert_msg((m.code == MAFAT_OK) == (_i == 0), "%s: %d, %s", outputs[_i], m.code, diagnostic.text);
   if (m.network) ck_assert_int_eq(m.network->n_layers, 1);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
@@ -146,10 +125,10 @@ START_TEST(batches_are_of_sequences)
   test_onnx_add(&graph, "MaxPool", "x", "y", batches[_i].attributes);
   test_onnx_input(&graph, "x", batches[_i].rank, batches[_i].dims);
   test_onnx_output(&graph, "y", -1, NULL);
-  struct imported m = import(test_onnx_model(&graph, 17));
+  struct test_imported m = import(test_onnx_model(&graph, 17));
   ck_assert_msg(m.code == batches[_i].code, "%d: %s", m.code, diagnostic.text);
   if (m.network) ck_assert(m.network->outputs[0].view.dims[0] == 3 && m.network->outputs[0].view.dims[1] == 4);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
@@ -185,11 +164,11 @@ START_TEST(gelus_are_one_activation)
   for (int k = 0; k < 5; k++) test_onnx_add(&graph, gelus[_i].nodes[k][0], gelus[_i].nodes[k][1], gelus[_i].nodes[k][2], "");
   test_onnx_input(&graph, "x", 4, map);
   test_onnx_output(&graph, "y", -1, NULL);
-  struct imported m = import(test_onnx_model(&graph, 17));
+  struct test_imported m = import(test_onnx_model(&graph, 17));
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
   ck_assert_msg((m.network->n_layers == 1) == (gelus[_i].layers == 1), "%d layers", m.network->n_layers);
   if (gelus[_i].layers == 1) ck_assert_int_eq(m.network->layers[0].activation.kind, MAFAT_GELU);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
@@ -208,9 +187,9 @@ START_TEST(gelus_that_others_read_are_made)
   test_onnx_output(&graph, "y", -1, NULL);
   test_onnx_add(&graph, "Relu", also[_i], "z", "");
   test_onnx_output(&graph, "z", -1, NULL);
-  struct imported m = import(test_onnx_model(&graph, 17));
+  struct test_imported m = import(test_onnx_model(&graph, 17));
   ck_assert_msg(m.code == MAFAT_OK && m.network->n_layers > 2, "%s", diagnostic.text);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
@@ -225,8 +204,8 @@ START_TEST(damaged_models_do_no_harm)
   for (int k = 0; k < 200; k++) {
     memcpy(copy, model.data, model.n);
     for (int many = 0; many <= k % 3; many++) copy[test_random(&rng) % model.n] = (char)test_random(&rng);
-    struct imported m = import_bytes(copy, model.n);
-    release(&m);
+    struct test_imported m = import_bytes(copy, model.n);
+    test_imported_close(&m);
   }
   free(copy);
   free(model.data);
@@ -236,19 +215,9 @@ END_TEST
 START_TEST(every_allocation_may_fail)
 {
   const struct test_onnx_operator *o = test_onnx_operator((unsigned)_i);
-  struct imported m = import(test_onnx_operator_model(o));
-  for (long fail_at = 0;; fail_at++) {
-    struct mafat_network *n;
-    long unfreed;
-    failing_malloc_arm(fail_at);
-    int code = mafat_onnx_network_read(&n, m.path, &diagnostic);
-    mafat_network_close(&n);
-    long asked = failing_malloc_disarm(&unfreed);
-    ck_assert_int_eq(unfreed, 0);
-    ck_assert_msg(code == (asked > fail_at ? MAFAT_ENOMEM : MAFAT_OK), "%s, allocation %ld: %d, %s", o->op_type, fail_at, code, diagnostic.text);
-    if (asked <= fail_at) break;
-  }
-  release(&m);
+  struct test_imported m = import(test_onnx_operator_model(o));
+  test_import_without_memory(mafat_onnx_network_read, m.path, o->op_type);
+  test_imported_close(&m);
 }
 END_TEST
 

@@ -10,6 +10,7 @@
 #include "runner/weights/weights_file.h"
 
 #include "tests/support/failing_malloc.h"
+#include "tests/support/files.h"
 #include "tests/support/onnx_writer.h"
 #include "tests/support/random.h"
 
@@ -49,13 +50,6 @@ static void remove_folder(void)
   rmdir(folder);
 }
 
-static void write_file(const char *path, const void *data, size_t n)
-{
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  ck_assert_int_eq(write(fd, data, n), (ssize_t)n);
-  close(fd);
-}
-
 enum { FILTERS = 10, TAPS = 27, FLAT = FILTERS * 64, CLASSES = 5, LIMITS_AT = FILTERS * TAPS * 4 };
 
 /* A convolution, normalized, whose weights lie in another file, as do the numbers that are limits of its activation; a matrix. */
@@ -88,8 +82,8 @@ static void write_model(void)
   test_onnx_output(&graph, "y", 2, out);
   struct test_message m = test_onnx_model(&graph, 13);
   ck_assert_int_eq(LIMITS_AT, 1080);
-  write_file(model_path, m.data, m.n);
-  write_file(weights_path, weights, sizeof weights);
+  test_write_file(model_path, m.data, m.n);
+  test_write_file(weights_path, weights, sizeof weights);
   free(m.data);
 }
 
@@ -223,7 +217,7 @@ static void check_bytes(char *whole, size_t n, size_t from, size_t bytes, size_t
 {
   for (size_t at = from; at < from + bytes; at += step) {
     whole[at] ^= 0x10;
-    write_file(packed_path, whole, n);
+    test_write_file(packed_path, whole, n);
     ck_assert_msg(is_refused(packed_path) && mafat_packer_check(packed_path, NULL, &diagnostic) != MAFAT_OK, "byte %zu", at);
     whole[at] ^= 0x10;
   }
@@ -242,7 +236,7 @@ START_TEST(no_byte_changes_unseen)
   check_bytes(whole, n, 2 * MAFAT_PACKED_ALIGNMENT, 400, 7); /* of the excerpt, which is longer */
   check_bytes(whole, n, 3 * MAFAT_PACKED_ALIGNMENT, 900, 31);
   for (size_t bytes = n - 1; bytes > 0; bytes -= bytes > 4096 ? 4096 : bytes) {
-    write_file(packed_path, whole, bytes);
+    test_write_file(packed_path, whole, bytes);
     ck_assert_msg(is_refused(packed_path), "cut to %zu bytes", bytes);
   }
   free(whole);
@@ -293,7 +287,7 @@ START_TEST(lies_are_seen)
   char *whole = read_packed(&n);
   memcpy(whole + MAFAT_PACKED_ALIGNMENT + claims[_i].at, &claims[_i].number, claims[_i].bytes);
   seal(whole);
-  write_file(packed_path, whole, n);
+  test_write_file(packed_path, whole, n);
   ck_assert(is_refused(packed_path));
   ck_assert_msg(strstr(diagnostic.text, claims[_i].text), "%s", diagnostic.text);
   free(whole);
@@ -373,7 +367,7 @@ START_TEST(an_excerpt_stands_for_its_file)
   struct mafat_model_file *f;
   const char *found;
   for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i % 251);
-  write_file(model_path, bytes, sizeof bytes);
+  test_write_file(model_path, bytes, sizeof bytes);
   ck_assert_int_eq(mafat_model_file_open(&f, model_path, &diagnostic), MAFAT_OK);
   ck_assert_int_eq(mafat_model_file_note(f, e, &diagnostic), MAFAT_OK);
   static char some[20000];
@@ -384,7 +378,7 @@ START_TEST(an_excerpt_stands_for_its_file)
   ck_assert_uint_eq(e->bytes, 10 + sizeof some);
   memmove(bytes + 7, bytes + 100, 10);
   memcpy(bytes + 17, some, sizeof some);
-  write_file(model_path, bytes, 17 + sizeof some);
+  test_write_file(model_path, bytes, 17 + sizeof some);
   ck_assert_int_eq(mafat_model_file_open(&f, model_path, &diagnostic), MAFAT_OK);
   mafat_model_file_excerpt(f, e, 7);
   ck_assert_uint_eq(f->bytes, 50000);

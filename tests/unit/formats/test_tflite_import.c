@@ -2,7 +2,7 @@
 #include "formats/tflite/import.h"
 #include "formats/tflite/tflite.h"
 #include "runner/executor.h"
-#include "tests/support/failing_malloc.h"
+#include "tests/support/imported.h"
 #include "tests/support/support.h"
 #include "tests/support/tflite_models.h"
 #include "tests/support/tflite_operators.h"
@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 Suite *tflite_import_suite(void);
@@ -23,44 +22,26 @@ enum { MOST_OUTPUTS = 4 };
 
 /* ---- a model and its network ---- */
 
-struct imported {
-  char path[64];
-  int fd, code;
-  struct mafat_network *network;
-};
-
-static struct imported import_bytes(const char *data, size_t n)
+static struct test_imported import_bytes(const char *data, size_t n)
 {
-  struct imported m = {.fd = memfd_create("tflite", MFD_CLOEXEC)};
-  ck_assert_int_eq(write(m.fd, data, n), (ssize_t)n);
-  snprintf(m.path, sizeof m.path, "/proc/self/fd/%d", m.fd);
-  diagnostic.text[0] = 0;
-  m.code = mafat_tflite_network_read(&m.network, m.path, &diagnostic);
-  ck_assert((m.code == MAFAT_OK) == (m.network != NULL) && (m.code == MAFAT_OK || diagnostic.text[0]));
-  return m;
+  return test_import(mafat_tflite_network_read, data, n, &diagnostic);
 }
 
-static struct imported import(const struct test_tflite_model *model)
+static struct test_imported import(const struct test_tflite_model *model)
 {
   size_t n;
   char *data = test_tflite_write(model, &n);
-  struct imported m = import_bytes(data, n);
+  struct test_imported m = import_bytes(data, n);
   free(data);
   return m;
 }
 
-static void release(struct imported *m)
-{
-  mafat_network_close(&m->network);
-  close(m->fd);
-}
-
 /* By its name. */
-static struct imported import_named(const char *name)
+static struct test_imported import_named(const char *name)
 {
   for (int i = 0; i < test_tflite_n_operators(); i++)
     if (strcmp(test_tflite_operator_name(i), name) == 0) {
-      struct imported m = import(test_tflite_operator_model(i));
+      struct test_imported m = import(test_tflite_operator_model(i));
       ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
       return m;
     }
@@ -99,7 +80,7 @@ static double project(const struct mafat_executor *e, const struct mafat_port *p
   return sum;
 }
 
-static void run(const struct imported *m, const char *plan_text, double *projections)
+static void run(const struct test_imported *m, const char *plan_text, double *projections)
 {
   const struct mafat_network *n = m->network;
   struct mafat_executor_options options;
@@ -181,7 +162,7 @@ START_TEST(operators_compute_what_tflite_computes)
 {
   static const char *const plans[] = {"1x1", "rows1", "rows3", "panels"};
   ck_assert_str_eq(test_tflite_operator_name(_i), expected[_i].name);
-  struct imported m = import(test_tflite_operator_model(_i));
+  struct test_imported m = import(test_tflite_operator_model(_i));
   ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
   for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
     double found[MOST_OUTPUTS];
@@ -190,7 +171,7 @@ START_TEST(operators_compute_what_tflite_computes)
       ck_assert_msg(fabs(found[k] - expected[_i].projections[k]) <= 1e-5, "%s, plan %s, output %d: %.7f, expected %.7f", expected[_i].name,
                     plans[p], k, found[k], expected[_i].projections[k]);
   }
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
@@ -198,7 +179,7 @@ END_TEST
 
 START_TEST(weights_stay_in_the_file)
 {
-  struct imported m = import_named("conv_same");
+  struct test_imported m = import_named("conv_same");
   struct mafat_tflite *model;
   struct mafat_model_file *file;
   ck_assert_int_eq(mafat_model_file_open(&file, m.path, &diagnostic), MAFAT_OK);
@@ -209,31 +190,31 @@ START_TEST(weights_stay_in_the_file)
   ck_assert(m.network->format == MAFAT_FORMAT_TFLITE && m.network->n_values == 0);
   mafat_tflite_close(&model);
   mafat_model_file_close(&file);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
 /* The odd row or column of padding lies behind; an activation is part of its layer. */
 START_TEST(same_pads_behind)
 {
-  struct imported m = import_named("conv_same");
+  struct test_imported m = import_named("conv_same");
   ck_assert_int_eq(m.network->n_layers, 1);
   const struct mafat_layer *l = m.network->layers;
   ck_assert(l->window.y.size == 3 && l->window.y.stride == 2 && l->window.y.before == 1 && l->window.y.after == 1);
   ck_assert(l->window.x.size == 2 && l->window.x.before == 0 && l->window.x.after == 0);
   ck_assert_int_eq(l->activation.kind, MAFAT_RELU6);
   ck_assert(l->out.h == 4 && l->out.w == 3 && l->out.c == 9);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
 START_TEST(pads_become_part_of_the_window)
 {
-  struct imported m = import_named("conv_padded");
+  struct test_imported m = import_named("conv_padded");
   const struct mafat_layer *l = m.network->layers;
   ck_assert_int_eq(m.network->n_layers, 1);
   ck_assert(l->window.y.before == 1 && l->window.y.after == 2 && l->window.x.before == 0 && l->window.x.after == 1);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
@@ -246,22 +227,22 @@ static const struct {
 
 START_TEST(layers_are_as_few_as_can_be)
 {
-  struct imported m = import_named(sizes[_i].name);
+  struct test_imported m = import_named(sizes[_i].name);
   ck_assert_msg(m.network->n_layers == sizes[_i].layers, "%s: %d layers", sizes[_i].name, m.network->n_layers);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
 START_TEST(inputs_and_outputs_have_names)
 {
-  struct imported m = import_named("split");
+  struct test_imported m = import_named("split");
   const struct mafat_network *n = m.network;
   ck_assert(n->n_inputs == 1 && n->n_outputs == 3);
   ck_assert_str_eq(n->inputs[0].name, "t0");
   ck_assert(n->inputs[0].view.n_dims == 4 && n->inputs[0].shape.h == 4 && n->inputs[0].shape.w == 5 && n->inputs[0].shape.c == 6);
   ck_assert_str_eq(n->outputs[1].name, "t4");
   ck_assert(n->outputs[1].view.n_dims == 4 && n->outputs[1].view.dims[3] == 3);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
@@ -374,9 +355,9 @@ START_TEST(other_models_are_refused)
   changed.tensors = tensors;
   changed.operators = operators;
   refusals[_i].change();
-  struct imported m = import(&changed);
+  struct test_imported m = import(&changed);
   ck_assert_msg(m.code == refusals[_i].code && strstr(diagnostic.text, refusals[_i].text), "%d: %s", m.code, diagnostic.text);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
@@ -393,8 +374,8 @@ START_TEST(damaged_models_do_no_harm)
     size_t at = 8 + test_random(&rng) % (n - 12);
     if (k % 2) copy[at] = (char)test_random(&rng);
     else memcpy(copy + at / 4 * 4, &lies[test_random(&rng) % 10], sizeof *lies);
-    struct imported m = import_bytes(copy, n);
-    release(&m);
+    struct test_imported m = import_bytes(copy, n);
+    test_imported_close(&m);
   }
   free(copy);
   free(data);
@@ -403,20 +384,9 @@ END_TEST
 
 START_TEST(every_allocation_may_fail)
 {
-  struct imported m = import(test_tflite_operator_model(_i));
-  for (long fail_at = 0;; fail_at++) {
-    struct mafat_network *n;
-    long unfreed;
-    failing_malloc_arm(fail_at);
-    int code = mafat_tflite_network_read(&n, m.path, &diagnostic);
-    mafat_network_close(&n);
-    long asked = failing_malloc_disarm(&unfreed);
-    ck_assert_int_eq(unfreed, 0);
-    ck_assert_msg(code == (asked > fail_at ? MAFAT_ENOMEM : MAFAT_OK), "%s, allocation %ld: %d, %s", test_tflite_operator_name(_i), fail_at, code,
-                  diagnostic.text);
-    if (asked <= fail_at) break;
-  }
-  release(&m);
+  struct test_imported m = import(test_tflite_operator_model(_i));
+  test_import_without_memory(mafat_tflite_network_read, m.path, test_tflite_operator_name(_i));
+  test_imported_close(&m);
 }
 END_TEST
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runner/program/run_inference/names.h"
+#include "tests/support/files.h"
 
 Suite *names_suite(void);
 
@@ -28,18 +29,10 @@ static void remove_folder(void)
   ck_assert_int_eq(rmdir(folder), 0);
 }
 
-static void write_file(const char *bytes, size_t n)
-{
-  FILE *f = fopen(path, "wb");
-  ck_assert_ptr_nonnull(f);
-  ck_assert_uint_eq(fwrite(bytes, 1, n, f), n);
-  ck_assert_int_eq(fclose(f), 0);
-}
-
 static struct mafat_names *must_read(const char *bytes, size_t n)
 {
   struct mafat_names *names = NULL;
-  write_file(bytes, n);
+  test_write_file(path, bytes, n);
   int code = mafat_names_read(&names, path, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   return names;
@@ -132,7 +125,7 @@ static struct mafat_names *read_repeated(char byte, size_t n)
   char *text = malloc(n);
   ck_assert_ptr_nonnull(text);
   memset(text, byte, n);
-  write_file(text, n);
+  test_write_file(path, text, n);
   free(text);
   struct mafat_names *names = NULL;
   diagnostic.text[0] = 0;
@@ -158,7 +151,7 @@ END_TEST
 START_TEST(test_bad_files)
 {
   must_fail(MAFAT_EIO); /* missing */
-  write_file("per\0son\n", 8);
+  test_write_file(path, "per\0son\n", 8);
   must_fail(MAFAT_EFORMAT);
   unlink(path);
   ck_assert_int_eq(mkdir(path, 0700), 0);

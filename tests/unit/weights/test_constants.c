@@ -9,6 +9,7 @@
 #include "runner/weights/packer.h"
 #include "search/best.h"
 
+#include "tests/support/files.h"
 #include "tests/support/weight_files.h"
 #include "tests/support/weight_walks.h"
 
@@ -95,13 +96,6 @@ static struct mafat_constant put_values(struct writer *w, const float *x, size_t
   return put(w, x, equal && test_random_chance(&w->rng, 50) ? 1 : n);
 }
 
-static void write_file(const char *path, const void *bytes, size_t n)
-{
-  int fd = open(path, O_WRONLY | O_TRUNC | O_CREAT, 0600);
-  ck_assert_int_eq(write(fd, bytes, n), (ssize_t)n);
-  close(fd);
-}
-
 /* The network's files as they are now, and gives it their names. */
 static void finish(struct writer *w, struct mafat_network *n)
 {
@@ -110,7 +104,7 @@ static void finish(struct writer *w, struct mafat_network *n)
   for (int i = 0; i < N_FILES; i++) {
     if (i > 0) n->files[i - 1] = strdup(paths[i]);
     append(&w->files[i], NULL, 5);
-    write_file(paths[i], w->files[i].bytes, w->files[i].n);
+    test_write_file(paths[i], w->files[i].bytes, w->files[i].n);
     free(w->files[i].bytes);
   }
   n->n_values = w->values.n / sizeof *n->values;
@@ -213,7 +207,7 @@ static char *write_reference(const struct mafat_network *n, uint64_t seed)
     for (size_t k = 0; k < 3; k++) level(&rng, norm + k * (c->normalization.n / 3), c->normalization.n / 3, k != 1);
     if (test_random_chance(&rng, 10)) level(&rng, (float *)(void *)(file + c->weights.at), c->weights.n, .5f);
   }
-  write_file(test_darknet_path, file, bytes);
+  test_write_file(test_darknet_path, file, bytes);
   return file;
 }
 
@@ -376,7 +370,7 @@ static struct mafat_network *small_network(unsigned file)
   struct writer w = {0};
   n->constants->layers[0] = (struct mafat_layer_constants){.weights = {.at = 2, .n = 9, .file = file}};
   finish(&w, n);
-  for (int i = 0; i < N_FILES; i++) write_file(paths[i], bytes, sizeof bytes);
+  for (int i = 0; i < N_FILES; i++) test_write_file(paths[i], bytes, sizeof bytes);
   return n;
 }
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "predictor/boxes_room.h"
-#include "runner/detect.h"
 #include "runner/heads/head.h"
 #include "runner/heads/heads.h"
+#include "tests/support/detections.h"
 
 Suite *heads_suite(void);
 
@@ -54,56 +54,29 @@ static void must_choose(const char *name, const char *taken)
 {
   int code = mafat_heads_choose(&network, network.n_layers, name, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
-  if (taken) ck_assert_pstr_eq(mafat_head_name(&network), taken);
-  else ck_assert_ptr_null(network.decoded.head);
+  const char *head = mafat_head_name(&network);
+  ck_assert_str_eq(head ? head : "none", taken ? taken : "none");
 }
 
 static struct mafat_detect_input input_of(int picture_w, int picture_h)
 {
-  static char room[1 << 20];
-  struct mafat_detect_input in;
-  mafat_detect_defaults(&in);
-  in.room = room;
-  in.most_boxes = mafat_boxes_most(&network, network.n_layers, 0);
-  ck_assert_uint_le(mafat_boxes_room_bytes(in.most_boxes), sizeof room);
+  struct mafat_detect_input in = test_detect_input(&network, picture_w, picture_h);
   in.read = read_numbers;
   in.context = &context;
-  in.placement = mafat_placement_make(network.letterbox ? MAFAT_FIT_LETTERBOX : MAFAT_FIT_STRETCH, picture_w, picture_h,
-                                      mafat_network_picture_shape(&network).w, mafat_network_picture_shape(&network).h);
-  in.n_layers = network.n_layers;
   return in;
 }
 
-static struct mafat_detections *must_detect(const struct mafat_detect_input *in, size_t n)
+static void check_box(const struct mafat_detection *found, const struct test_box *wanted)
 {
-  struct mafat_detections *found = NULL;
-  int code = mafat_detect(&found, &network, in, &diagnostic);
-  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
-  ck_assert_uint_eq(found->n, n);
-  return found;
-}
-
-struct expected {
-  int class;
-  double confidence, x, y, w, h;
-};
-
-static void check_box(const struct mafat_detection *d, const struct expected *e)
-{
-  ck_assert_int_eq(d->class_id, e->class);
-  ck_assert_double_eq_tol((double)d->confidence, e->confidence, 1e-6);
-  ck_assert_double_eq_tol((double)d->x, e->x, 1e-4);
-  ck_assert_double_eq_tol((double)d->y, e->y, 1e-4);
-  ck_assert_double_eq_tol((double)d->w, e->w, 1e-4);
-  ck_assert_double_eq_tol((double)d->h, e->h, 1e-4);
+  test_check_box(found, wanted, 1e-4);
 }
 
 /* In a picture as large as the input. */
-static void check_boxes(const struct expected *e, size_t n)
+static void check_boxes(const struct test_box *e, size_t n)
 {
   struct mafat_shape in = mafat_network_picture_shape(&network);
   const struct mafat_detect_input input = input_of(in.w, in.h);
-  struct mafat_detections *found = must_detect(&input, n);
+  struct mafat_detections *found = test_detect(&network, &input, n);
   for (size_t i = 0; i < n; i++) check_box(&found->list[i], &e[i]);
   mafat_detections_close(&found);
 }
@@ -126,7 +99,8 @@ START_TEST(test_yolox)
   SET(v + (8 + 3) * 7, .5f, .25f, logf(2), 0, .8f, .75f, .9f);    /* row 1, column 3 of the first grid */
   SET(v + (32 + 4 + 2) * 7, -.5f, 1, 0, logf(.5f), 1, .4f, .95f); /* row 1, column 2 of the second */
   SET(v + 41 * 7, 0, 0, 0, 0, .5f, 1, 1);                         /* not above the threshold */
-  const struct expected e[] = {{1, .95, 24 - 8, 32 - 4, 16, 8}, {1, .72, 28 - 8, 10 - 4, 16, 8}, {0, .6, 28 - 8, 10 - 4, 16, 8}};
+  const struct test_box e[] = {
+      {1, .95, 24 - 8, 32 - 4, 16, 8}, {1, .72, 28 - 8, 10 - 4, 16, 8}, {0, .6, 28 - 8, 10 - 4, 16, 8}};
   check_boxes(e, 3);
 }
 END_TEST
@@ -137,7 +111,7 @@ START_TEST(test_yolov5)
   float *v = add(DIMS(1, 126, 7));
   must_choose(NULL, "yolov5");
   SET(v + 100 * 7, 30, 10, 8, 4, .8f, .9f, .95f); /* told with its best class alone */
-  const struct expected e = {1, .76, 26, 8, 8, 4};
+  const struct test_box e = {1, .76, 26, 8, 8, 4};
   check_boxes(&e, 1);
 }
 END_TEST
@@ -151,7 +125,7 @@ START_TEST(test_yolov5_of_tflite)
   must_choose(NULL, NULL);
   must_choose("yolov5", "yolov5");
   SET(v + 6, .5f, .25f, .25f, .5f, .8f, .75f);
-  const struct expected e = {0, .6, 24, 0, 16, 16};
+  const struct test_box e = {0, .6, 24, 0, 16, 16};
   check_boxes(&e, 1);
 }
 END_TEST
@@ -166,7 +140,7 @@ START_TEST(test_yolov8)
     v[i * 336 + 63] = one[i];
     v[i * 336 + 335] = other[i];
   }
-  const struct expected e[] = {{1, .9, 26, 8, 8, 4}, {0, .8, 150, 35, 100, 30}};
+  const struct test_box e[] = {{1, .9, 26, 8, 8, 4}, {0, .8, 150, 35, 100, 30}};
   check_boxes(e, 2);
 }
 END_TEST
@@ -187,7 +161,7 @@ START_TEST(test_nanodet_plus)
   set_nanodet(v + (8 * 3 + 4) * 35, 3, .9f, distances);
   v[84 * 35] = .6f;
   set_nanodet(v + 84 * 35, 3, .7f, far);
-  const struct expected e[] = {{2, .9, 24, 8, 32, 48}, {2, .7, 0, 0, 64, 64}, {0, .6, 0, 0, 64, 64}};
+  const struct test_box e[] = {{2, .9, 24, 8, 32, 48}, {2, .7, 0, 0, 64, 64}, {0, .6, 0, 0, 64, 64}};
   check_boxes(e, 3);
 }
 END_TEST
@@ -204,7 +178,7 @@ START_TEST(test_nanodet)
   set_nanodet(v, 80, .9f, distances);
   v[80 + 2] = 200;  /* left: 1 and 2 alike */
   v[80 + 16 + 5] = 200;
-  const struct expected e = {79, .9, 0, 4, 12 + 24, 16};
+  const struct test_box e = {79, .9, 0, 4, 12 + 24, 16};
   check_boxes(&e, 1);
   start(64, 64);
   add(DIMS(1, 84, 20 + 32));
@@ -222,7 +196,7 @@ START_TEST(test_fastestdet)
   const float values[] = {.81f, .5f, -1, 0, 1, .3f, .9f};
   for (int i = 0; i < 7; i++) v[i * 6 + 3] = values[i]; /* row 1, column 1 */
   double w = 16, h = 48 / (1 + exp(-1)), x = (1 + tanh(.5)) * 16, y = (1 + tanh(-1)) * 16;
-  const struct expected e = {1, pow(.81, .6) * pow(.9, .4), x - w / 2, y - h / 2, w, h};
+  const struct test_box e = {1, pow(.81, .6) * pow(.9, .4), x - w / 2, y - h / 2, w, h};
   check_boxes(&e, 1);
 }
 END_TEST
@@ -238,7 +212,7 @@ START_TEST(test_ultraface)
     SET(scores + 4, .1f, .9f);
     SET(scores + 6, .9f, .1f);
     SET(boxes + 8, .25f, .5f, .5f, 1);
-    const struct expected e = {0, .9, 10, 10, 10, 10};
+    const struct test_box e = {0, .9, 10, 10, 10, 10};
     check_boxes(&e, 1);
   }
 }
@@ -272,8 +246,8 @@ START_TEST(test_yunet)
   SET(yunet[7] + 12, .5f, .25f, 0, 0);
   for (int i = 0; i < 10; i++) yunet[10][30 + i] = (float)i / 8;
   const struct mafat_detect_input in = input_of(64, 32);
-  struct mafat_detections *found = must_detect(&in, 2);
-  const struct expected e[] = {{0, .9, 32, 8, 32, 32}, {0, sqrt(.8), 24, 0, 32, 32}};
+  struct mafat_detections *found = test_detect(&network, &in, 2);
+  const struct test_box e[] = {{0, .9, 32, 8, 32, 32}, {0, sqrt(.8), 24, 0, 32, 32}};
   for (int i = 0; i < 2; i++) check_box(&found->list[i], &e[i]);
   int n;
   const float *points = mafat_detections_points(found, 0, &n);
@@ -300,12 +274,12 @@ START_TEST(test_yunet_suppressed)
     yunet[9][10 * cell] = (float)cell;
   }
   struct mafat_detect_input in = input_of(32, 32);
-  struct mafat_detections *found = must_detect(&in, 1);
+  struct mafat_detections *found = test_detect(&network, &in, 1);
   int n;
   ck_assert_double_eq_tol((double)mafat_detections_points(found, 0, &n)[0], (5 + 1) * 8, 1e-4);
   mafat_detections_close(&found);
   in.nms = 0;
-  found = must_detect(&in, 16);
+  found = test_detect(&network, &in, 16);
   mafat_detections_close(&found);
 }
 END_TEST
@@ -319,7 +293,7 @@ START_TEST(test_ssd)
   SET(classes, 17, 0, -1, 2);
   SET(scores, .9f, .8f, .7f, .6f);
   *count = 3; /* the fourth is none, and a class cannot be below 0 */
-  const struct expected e[] = {{17, .9, 20, 20, 40, 40}, {0, .8, 50, 100, 50, 100}};
+  const struct test_box e[] = {{17, .9, 20, 20, 40, 40}, {0, .8, 50, 100, 50, 100}};
   check_boxes(e, 2);
 }
 END_TEST
@@ -412,7 +386,7 @@ START_TEST(test_darknet)
   ck_assert(!mafat_detect_has_head(&network, 1));
   ck_assert_uint_eq(mafat_boxes_most(&network, 1, 0), 0);
   struct mafat_detect_input in = input_of(8, 8);
-  struct mafat_detections *found = must_detect(&in, 0);
+  struct mafat_detections *found = test_detect(&network, &in, 0);
   mafat_detections_close(&found);
 }
 END_TEST

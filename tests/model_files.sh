@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # for who sources this, and tests/check.sh
+# What tests of command lines on ONNX and TFLite files share: a folder, programs that write such files into it, and how
+# run_inference is told to refuse. Sourced from the project's root; BUILD names the build folder (default: build).
+# shellcheck source=tests/check.sh
+. tests/check.sh
+root=$PWD
+build=$(realpath "${BUILD:-build}")
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 143' TERM INT
+log=$dir/log out=$dir/out err=$dir/err patience=20
+program=$build/run_inference
+
+# writer NAME SOURCE...: the C that stands on stdin, with these files of tests/support, as the program $dir/NAME
+writer() {
+  local cc to=$dir/$1
+  shift
+  read -ra cc <<<"${CC:-cc}"
+  cat >"$to.c"
+  "${cc[@]}" -std=c11 -D_GNU_SOURCE -I"$root" -o "$to" "$to.c" "${@/#/$root/tests/support/}" >"$log" 2>&1 && return
+  fail 'what writes the models' "$(head -n 1 "$log")"
+  exit 1
+}
+
+# shellcheck disable=SC2317 # called by check
+tells() { grep -qe "$1" "$err"; } # PATTERN
+# refuses_model COMMAND NAME PATTERN OPTION...: what the command says of these options; in one line
+refuses_model() {
+  local command=$1 name=$2 pattern=$3 status
+  "$command" "${@:4}"
+  status=$?
+  check "$name" "status $status: $(head -c 200 "$err")" test "$status" -eq 2 -a "$(wc -l <"$err")" -eq 1
+  check "$name, told" "$(head -c 200 "$err")" tells "$pattern"
+}

@@ -1,0 +1,44 @@
+#include "tests/support/imported.h"
+
+#include "tests/support/failing_malloc.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct test_imported test_import(test_network_reader *read, const char *data, size_t n, struct mafat_diagnostic *d)
+{
+  struct test_imported m = {.fd = memfd_create("model", MFD_CLOEXEC)};
+  ck_assert_int_eq(write(m.fd, data, n), (ssize_t)n);
+  snprintf(m.path, sizeof m.path, "/proc/self/fd/%d", m.fd);
+  d->text[0] = '\0';
+  m.code = read(&m.network, m.path, d);
+  ck_assert((m.code == MAFAT_OK) == (m.network != NULL) && (m.code == MAFAT_OK || d->text[0]));
+  ck_assert(!strchr(d->text, '\n'));
+  return m;
+}
+
+void test_imported_close(struct test_imported *m)
+{
+  mafat_network_close(&m->network);
+  close(m->fd);
+}
+
+void test_import_without_memory(test_network_reader *read, const char *path, const char *name)
+{
+  long fail_at = -1, asked;
+  do {
+    struct mafat_network *n;
+    struct mafat_diagnostic d;
+    long unfreed;
+    failing_malloc_arm(++fail_at);
+    int code = read(&n, path, &d);
+    mafat_network_close(&n);
+    asked = failing_malloc_disarm(&unfreed);
+    ck_assert_int_eq(unfreed, 0);
+    ck_assert_msg(code == (asked > fail_at ? MAFAT_ENOMEM : MAFAT_OK), "%s, allocation %ld: %d, %s", name, fail_at, code,
+                  d.text);
+  } while (asked > fail_at);
+}

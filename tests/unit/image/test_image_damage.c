@@ -1,0 +1,265 @@
+/* Files that are cut, damaged, no pictures or too large a one: refused, with a word of why, or harmless. */
+#include <check.h>
+#include <fcntl.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "tests/support/picture_reader.h"
+#include "tests/support/picture_writer.h"
+
+Suite *image_damage_suite(void);
+
+/* ---- Damage. ---- */
+
+static void write_case(int i, const char *to)
+{
+  switch (i) {
+  case 0: picture_write_jpeg(to, 29, 21, &(struct jpeg_style){.colours = JPEG_YCC, .orientation = 6}); break;
+  case 1: picture_write_jpeg(to, 29, 21, &(struct jpeg_style){.colours = JPEG_YCC, .progressive = true}); break;
+  case 2: picture_write_jpeg(to, 29, 21, &(struct jpeg_style){.colours = JPEG_CMYK, .restart_rows = 1}); break;
+  case 3: picture_write_png(to, 29, 21, &(struct png_style){.colour = PNG_COLOR_TYPE_RGB_ALPHA, .depth = 16}); break;
+  case 4:
+    picture_write_png(to, 29, 21, &(struct png_style){.colour = PNG_COLOR_TYPE_PALETTE, .depth = 4, .interlaced = true,
+                                                      .orientation = 5});
+    break;
+  case 5: picture_write_ppm(to, 29, 21, '6', 255); break;
+  case 6: picture_write_ppm(to, 29, 21, '5', 1000); break;
+  case 7: picture_write_ppm(to, 29, 21, '3', 255); break;
+  }
+}
+
+enum { N_CASES = 8, PLAIN_PPM = 7 };
+
+START_TEST(truncated_files_are_refused)
+{
+  size_t n;
+  write_case(_i, picture_path);
+  uint8_t *bytes = picture_read_bytes(picture_path, &n);
+  /* A plain file may lose its last blank, and digits of its last number. */
+  size_t end = _i == PLAIN_PPM ? n - 4 : n;
+  for (size_t k = 1; k < end; k += k < 700 ? 1 : 7) {
+    picture_write_bytes(picture_path, bytes, k);
+    picture_must_fail(MAFAT_EFORMAT);
+  }
+  picture_write_bytes(picture_path, bytes, 0);
+  picture_must_fail(MAFAT_EFORMAT);
+  free(bytes);
+}
+END_TEST
+
+/* libjpeg would fill such a picture up with grey. */
+START_TEST(jpeg_data_may_not_end_early)
+{
+  for (int i = 0; i < 3; i++) {
+    size_t n;
+    write_case(i, picture_path);
+    uint8_t *bytes = picture_read_bytes(picture_path, &n);
+    memcpy(bytes + n - 40, "\xff\xd9", 2);
+    picture_write_bytes(picture_path, bytes, n - 38);
+    free(bytes);
+    picture_must_fail(MAFAT_EFORMAT);
+  }
+}
+END_TEST
+
+START_TEST(damaged_files_are_harmless)
+{
+  size_t n;
+  static float pixels[32 * 32 * 3];
+  static const struct mafat_image_input input = {32, 32, 3, .fit = MAFAT_FIT_LETTERBOX};
+  write_case(_i, picture_path);
+  uint8_t *bytes = picture_read_bytes(picture_path, &n);
+  for (size_t k = 0; k < n; k += k < 700 ? 1 : 7) {
+    uint8_t kept = bytes[k];
+    static const uint8_t values[] = {0, 0xff, 0x80};
+    for (size_t v = 0; v < sizeof values; v++) {
+      bytes[k] = values[v];
+      picture_write_bytes(picture_path, bytes, n);
+      struct mafat_image *im = NULL;
+      picture_diagnostic.text[0] = 0;
+      int code = mafat_image_open(&im, picture_path, &input, &picture_diagnostic);
+      if (code == MAFAT_OK && mafat_image_bytes(im) < (size_t)8 << 20)
+        code = mafat_image_read(im, &(struct mafat_image_target){pixels, 96}, &picture_diagnostic);
+      mafat_image_close(&im);
+      ck_assert(code == MAFAT_OK || picture_diagnostic.text[0]);
+    }
+    bytes[k] = kept;
+  }
+  free(bytes);
+}
+END_TEST
+
+START_TEST(libraries_print_nothing)
+{
+  char log[160];
+  snprintf(log, sizeof log, "%s/log", picture_folder);
+  int old = dup(STDERR_FILENO), fd = open(log, O_RDWR | O_CREAT, 0600);
+  ck_assert_int_ge(fd, 0);
+  dup2(fd, STDERR_FILENO);
+  for (int i = 0; i < N_CASES; i++) {
+    size_t n;
+    static float pixels[32 * 32 * 3];
+    write_case(i, picture_path);
+    uint8_t *bytes = picture_read_bytes(picture_path, &n);
+    for (size_t k = 40; k < n; k += 11) {
+      uint8_t kept = bytes[k];
+      bytes[k] ^= 0xff;
+      picture_write_bytes(picture_path, bytes, n);
+      picture_read(&(struct mafat_image_input){32, 32, 3, .fit = MAFAT_FIT_LETTERBOX}, pixels);
+      bytes[k] = kept;
+    }
+    free(bytes);
+  }
+  dup2(old, STDERR_FILENO);
+  close(old);
+  struct stat st;
+  ck_assert_int_eq(fstat(fd, &st), 0);
+  ck_assert_int_eq(st.st_size, 0);
+  close(fd);
+  unlink(log);
+}
+END_TEST
+
+/* ---- What is not a picture, or too much of one. ---- */
+
+static const struct {
+  const char *bytes;
+  int code;
+} texts[] = {
+    {"", MAFAT_EFORMAT},
+    {"P", MAFAT_EFORMAT},
+    {"P6", MAFAT_EFORMAT},
+    {"hello, world", MAFAT_EFORMAT},
+    {"GIF89a", MAFAT_EFORMAT},
+    {"P4\n8 1\n\xff", MAFAT_EUNSUPPORTED},
+    {"P1\n1 1\n1", MAFAT_EUNSUPPORTED},
+    {"P7\nWIDTH 1\n", MAFAT_EUNSUPPORTED},
+    {"P6\n", MAFAT_EFORMAT},
+    {"P6\n1 x 255\n", MAFAT_EFORMAT},
+    {"P6\n-1 1 255\n", MAFAT_EFORMAT},
+    {"P6\n0 1 255\n", MAFAT_EFORMAT},
+    {"P6\n1 0 255\n", MAFAT_EFORMAT},
+    {"P6\n1 1 0\n", MAFAT_EFORMAT},
+    {"P6\n1 1 65536\n", MAFAT_EFORMAT},
+    {"P6\n1048577 1 255\n", MAFAT_EUNSUPPORTED},
+    {"P5\n1 99999999999999999999 255\n", MAFAT_EUNSUPPORTED},
+    {"P3\n1 1 255\n1 2 -3", MAFAT_EFORMAT},
+    {"P3\n1 1 255\n1 2 # 3", MAFAT_EFORMAT},
+    {"\xff\xd8\xff", MAFAT_EFORMAT},
+    {"\xff\xd8\xff\xd9", MAFAT_EFORMAT},
+    {"\xff\xd8\xff\xe1", MAFAT_EFORMAT},
+    {"\x89PNG\r\n\x1a\n", MAFAT_EFORMAT},
+};
+
+START_TEST(other_content_is_refused)
+{
+  picture_write_bytes(picture_path, texts[_i].bytes, strlen(texts[_i].bytes));
+  picture_must_fail(texts[_i].code);
+}
+END_TEST
+
+START_TEST(other_files_are_refused)
+{
+  picture_must_fail(MAFAT_EIO); /* missing */
+  ck_assert_int_eq(mkfifo(picture_path, 0600), 0);
+  picture_must_fail(MAFAT_EIO);
+  unlink(picture_path);
+  char kept[sizeof picture_path];
+  memcpy(kept, picture_path, sizeof picture_path);
+  memcpy(picture_path, picture_folder, sizeof picture_folder);
+  picture_must_fail(MAFAT_EIO);
+  strcpy(picture_path, "/dev/zero");
+  picture_must_fail(MAFAT_EIO);
+  memcpy(picture_path, kept, sizeof picture_path);
+}
+END_TEST
+
+START_TEST(other_inputs_are_refused)
+{
+  static const struct mafat_image_input inputs[] = {
+      {0, 8, 3, .fit = MAFAT_FIT_LETTERBOX},
+      {8, -1, 3, .fit = MAFAT_FIT_LETTERBOX},
+      {8, 8, 2, .fit = MAFAT_FIT_LETTERBOX},
+      {8, 8, 4, .fit = MAFAT_FIT_STRETCH}};
+  picture_write_ppm(picture_path, 2, 2, '6', 255);
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+    struct mafat_image *im = NULL;
+    ck_assert_int_eq(mafat_image_open(&im, picture_path, &inputs[i], NULL), MAFAT_EINVAL);
+    ck_assert_ptr_null(im);
+  }
+}
+END_TEST
+
+static size_t declared_bytes(void)
+{
+  static const struct mafat_image_input input = {32, 32, 3, .fit = MAFAT_FIT_LETTERBOX};
+  struct mafat_image *im = NULL;
+  int code = mafat_image_open(&im, picture_path, &input, &picture_diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", picture_diagnostic.text);
+  ck_assert(mafat_image_describe(im)->whole);
+  size_t bytes = mafat_image_bytes(im);
+  mafat_image_close(&im);
+  return bytes;
+}
+
+/* Rewrites the size in a file's header. */
+static void declare_jpeg(int side)
+{
+  size_t n;
+  uint8_t *bytes = picture_read_bytes(picture_path, &n);
+  uint8_t *frame = memmem(bytes, n, "\xff\xc2", 2);
+  ck_assert_ptr_nonnull(frame);
+  for (int i = 5; i < 9; i++) frame[i] = (uint8_t)(i % 2 ? side >> 8 : side);
+  picture_write_bytes(picture_path, bytes, n);
+  free(bytes);
+}
+
+static void declare_png(int side)
+{
+  size_t n;
+  uint8_t *bytes = picture_read_bytes(picture_path, &n);
+  for (int i = 0; i < 8; i++) bytes[16 + i] = (uint8_t)(side >> (24 - 8 * (i % 4)));
+  uint32_t crc = (uint32_t)crc32(0, bytes + 12, 17);
+  for (int i = 0; i < 4; i++) bytes[29 + i] = (uint8_t)(crc >> (24 - 8 * i));
+  picture_write_bytes(picture_path, bytes, n);
+  free(bytes);
+}
+
+/* A small file that says it is large costs nothing until it is read. */
+START_TEST(bombs_declare_themselves)
+{
+  picture_write_jpeg(picture_path, 16, 16, &(struct jpeg_style){.colours = JPEG_YCC, .progressive = true});
+  declare_jpeg(30000);
+  ck_assert_uint_gt(declared_bytes(), (size_t)30000 * 30000 * 3 * 2);
+  declare_jpeg(60000);
+  picture_must_fail(MAFAT_EUNSUPPORTED);
+
+  const struct png_style interlaced = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true};
+  picture_write_png(picture_path, 16, 16, &interlaced);
+  declare_png(30000);
+  ck_assert_uint_gt(declared_bytes(), (size_t)30000 * 30000 * 3);
+  declare_png(60000);
+  picture_must_fail(MAFAT_EUNSUPPORTED);
+}
+END_TEST
+
+Suite *image_damage_suite(void)
+{
+  static const int n_texts = sizeof texts / sizeof *texts;
+  Suite *suite = suite_create("image_damage");
+  TCase *damage = picture_case(suite, "damage", 120);
+  tcase_add_loop_test(damage, truncated_files_are_refused, 0, N_CASES);
+  tcase_add_test(damage, jpeg_data_may_not_end_early);
+  tcase_add_loop_test(damage, damaged_files_are_harmless, 0, N_CASES);
+  tcase_add_test(damage, libraries_print_nothing);
+  tcase_add_loop_test(damage, other_content_is_refused, 0, n_texts);
+  tcase_add_test(damage, other_files_are_refused);
+  tcase_add_test(damage, other_inputs_are_refused);
+  tcase_add_test(damage, bombs_declare_themselves);
+  return suite;
+}

@@ -1,0 +1,182 @@
+/* What reading a picture takes: no more of the heap than it says, and little of the page cache. */
+#include <check.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runner/memory/process.h"
+#include "tests/support/picture_reader.h"
+#include "tests/support/picture_writer.h"
+#include "tests/support/support.h"
+
+Suite *image_memory_suite(void);
+
+/* ---- The heap. ---- */
+
+static size_t heap_in_use(void)
+{
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+/* The most heap seen between rows; libraries allocate before the first row and
+ * free after the last. Under valgrind and sanitizers it is 0. */
+static size_t measure_rows(int c, bool shrinks, size_t *promised)
+{
+  struct mafat_image_input input = {416, 416, c, .fit = MAFAT_FIT_LETTERBOX, .shrinks = shrinks};
+  float row[416 * 3];
+  size_t before = heap_in_use(), most = 0;
+  struct mafat_image *im = NULL;
+  ck_assert_int_eq(mafat_image_open(&im, picture_path, &input, NULL), MAFAT_OK);
+  *promised = mafat_image_bytes(im);
+  for (int y = 0; y < input.h; y++) {
+    int code = mafat_image_read_row(im, row, &picture_diagnostic);
+    ck_assert_msg(code == MAFAT_OK, "%s", picture_diagnostic.text);
+    size_t now = heap_in_use();
+    if (now > before && now - before > most) most = now - before;
+  }
+  mafat_image_close(&im);
+  return most;
+}
+
+/* 12 megapixels; picture_path holds the picture already. */
+static void check_memory(const char *kind, bool small)
+{
+  for (int i = 0; i < 4; i++) {
+    size_t promised, most = measure_rows(i % 2 ? 3 : 1, i / 2, &promised);
+    ck_assert_msg(most <= promised, "%s: %zu bytes used, %zu promised", kind, most, promised);
+    ck_assert_msg(most == 0 || promised <= most + most / 2 + 100000, "%s: %zu bytes used, %zu promised", kind, most,
+                  promised);
+    if (small) ck_assert_msg(promised < 1000000, "%s: %zu bytes", kind, promised);
+  }
+}
+
+START_TEST(bytes_bound_what_is_used)
+{
+  enum { W = 4000, H = 3000 };
+  switch (_i) {
+  case 0:
+    picture_write_jpeg(picture_path, W, H, &(struct jpeg_style){.colours = JPEG_YCC, .h = 2, .v = 2, .orientation = 2});
+    check_memory("baseline JPEG", true);
+    const struct mafat_image_input input = {416, 416, 3, .fit = MAFAT_FIT_LETTERBOX};
+    size_t promised, assumed = mafat_image_bytes_assumed(&input);
+    measure_rows(3, false, &promised);
+    ck_assert_uint_ge(assumed, promised);
+    size_t shrunk, less = mafat_image_bytes_assumed(&(struct mafat_image_input){416, 416, 3, .shrinks = true});
+    measure_rows(3, true, &shrunk);
+    ck_assert_uint_ge(less, shrunk);
+    ck_assert_uint_lt(shrunk, promised / 2);
+    ck_assert_uint_lt(less, assumed / 2);
+    ck_assert_uint_lt(assumed, 1000000);
+    break;
+  case 1:
+    picture_write_png(picture_path, W, H, &(struct png_style){.colour = PNG_COLOR_TYPE_RGB_ALPHA, .depth = 16});
+    check_memory("PNG", true);
+    break;
+  case 2:
+    picture_write_ppm(picture_path, W, H, '6', 255);
+    check_memory("PPM", true);
+    break;
+  case 3:
+    picture_write_jpeg(picture_path, W, H, &(struct jpeg_style){.colours = JPEG_CMYK});
+    check_memory("CMYK JPEG", true);
+    break;
+  case 4:
+    const struct jpeg_style progressive = {.colours = JPEG_YCC, .h = 2, .v = 2, .progressive = true};
+    picture_write_jpeg(picture_path, W, H, &progressive);
+    check_memory("progressive JPEG", false);
+    break;
+  case 5:
+    const struct png_style interlaced = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8, .interlaced = true};
+    picture_write_png(picture_path, W / 4, H / 4, &interlaced);
+    check_memory("interlaced PNG", false);
+    break;
+  }
+}
+END_TEST
+
+/* ---- The page cache. ---- */
+
+/* Pages of the picture's file that are in the page cache. */
+static size_t cached_bytes(void)
+{
+  size_t n = 0;
+  int fd = open(picture_path, O_RDONLY);
+  struct stat st;
+  ck_assert(fd >= 0 && fstat(fd, &st) == 0);
+  void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+  ck_assert(map != MAP_FAILED);
+  n = mafat_process_resident_bytes_of(map, (size_t)st.st_size);
+  munmap(map, (size_t)st.st_size);
+  close(fd);
+  return n;
+}
+
+static void evict(void)
+{
+  int fd = open(picture_path, O_RDONLY);
+  ck_assert(fd >= 0 && fsync(fd) == 0);
+  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  close(fd);
+}
+
+/* PNG in chunks of 8 KB, all of which are stepped over when it is opened. */
+START_TEST(large_files_take_little_page_cache)
+{
+  enum { W = 1200, H = 900 };
+  static float row[64 * 3];
+  const struct mafat_image_input input = {64, 48, 3, .fit = MAFAT_FIT_STRETCH};
+  const struct png_style style = {.colour = PNG_COLOR_TYPE_RGB, .depth = 8};
+  const size_t window = _i ? MAFAT_IMAGE_PIXELS_WINDOW : MAFAT_IMAGE_FILE_WINDOW;
+  struct mafat_image *im;
+  if (_i) picture_write_ppm(picture_path, W, H, '6', 255);
+  else picture_write_png(picture_path, W, H, &style);
+  evict();
+  if (cached_bytes() > 0) {
+    printf("skip the page cache: what is written to %s stays in it\n", picture_folder);
+    return;
+  }
+  ck_assert_int_eq(mafat_image_open(&im, picture_path, &input, &picture_diagnostic), MAFAT_OK);
+  ck_assert_uint_eq(mafat_image_file_bytes(im), window);
+  ck_assert_uint_le(cached_bytes(), window);
+  for (int y = 0; y < input.h; y++) {
+    ck_assert_int_eq(mafat_image_read_row(im, row, &picture_diagnostic), MAFAT_OK);
+    ck_assert_uint_le(cached_bytes(), window);
+  }
+  mafat_image_close(&im);
+  ck_assert_uint_eq(cached_bytes(), 0);
+}
+END_TEST
+
+/* What was in the page cache before is charged to whoever brought it there, and stays. Whoever drops all of the
+ * machine's cached pages in between is allowed to twice. */
+START_TEST(a_cached_file_stays_cached)
+{
+  enum { SIDE = 400 };
+  size_t n, before = 1, after = 0;
+  picture_write_ppm(picture_path, SIDE, SIDE, '6', 255);
+  for (int i = 0; i < 3 && after < before; i++) {
+    free(picture_read_bytes(picture_path, &n));
+    ck_assert_uint_gt(n, MAFAT_IMAGE_PIXELS_WINDOW);
+    before = cached_bytes();
+    free(picture_must_read(SIDE, SIDE, 3, MAFAT_FIT_STRETCH));
+    after = cached_bytes();
+  }
+  ck_assert_uint_ge(after, before);
+}
+END_TEST
+
+Suite *image_memory_suite(void)
+{
+  Suite *suite = suite_create("image_memory");
+  TCase *memory = picture_case(suite, "memory", 120);
+  tcase_add_loop_test(memory, bytes_bound_what_is_used, 0, test_slow_rows(6));
+  tcase_add_loop_test(memory, large_files_take_little_page_cache, 0, 2);
+  tcase_add_test(memory, a_cached_file_stays_cached);
+  return suite;
+}

@@ -1,0 +1,233 @@
+/* What a program learns without running: plans and what they cost, by budget; and of the machine, by measuring it. */
+#include "tests/support/api.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *api_queries_suite(void);
+
+/* ---- asking without running ---- */
+
+START_TEST(test_a_query_knows_what_it_assumed)
+{
+  struct mafat_model_options options;
+  struct mafat_query_facts f;
+  mafat_model_defaults(&options);
+  options.memory_bytes = 12345678;
+  struct mafat_query *q = api_open_query(api_detector, &options);
+  mafat_query_describe(q, &f);
+  ck_assert(f.input_h == 24 && f.input_w == 32 && f.input_c == 3 && f.n_layers == API_DETECTOR_LAYERS);
+  ck_assert(f.budget_bytes == 12345678 && strcmp(f.budget_source, "memory_bytes") == 0);
+  ck_assert(f.weights_assumed && f.picture_assumed && !f.floats_only && !f.packed && !f.plan_given && !f.greedy);
+  ck_assert(f.threads == 1 && f.bias_bytes == 31 << 20 && f.n_front >= 1);
+  mafat_query_close(&q);
+  mafat_query_close(&q);
+  mafat_query_close(NULL);
+  q = api_open_query(api_five_channels, &options); /* of no picture */
+  mafat_query_describe(q, &f);
+  ck_assert(f.floats_only && !f.picture_assumed);
+  mafat_query_close(&q);
+}
+END_TEST
+
+START_TEST(test_the_front_trades_bytes_for_milliseconds)
+{
+  struct mafat_model_options options;
+  struct mafat_front_facts last = {0}, f;
+  struct mafat_query_facts facts;
+  int n = 0;
+  mafat_model_defaults(&options);
+  options.memory_bytes = 1 << 30;
+  struct mafat_query *q = api_open_query(api_detector, &options);
+  for (; mafat_query_front(q, n, &f) == MAFAT_OK; n++) {
+    ck_assert(n == 0 || (f.charge_bytes > last.charge_bytes && f.latency_ms < last.latency_ms));
+    ck_assert_int_eq(f.threads, 1);
+    last = f;
+  }
+  mafat_query_describe(q, &facts);
+  ck_assert_int_eq(n, facts.n_front);
+  ck_assert_int_eq(mafat_query_front(q, -1, &f), MAFAT_EINVAL);
+  /* with budget enough, a model takes the fastest */
+  struct mafat_answer *a;
+  struct mafat_plan_facts plan;
+  ck_assert_int_eq(mafat_query_answer(&a, q, 0, NULL), MAFAT_OK);
+  mafat_answer_describe(a, &plan);
+  ck_assert_str_eq(plan.text, last.text);
+  ck_assert_uint_eq(plan.memory.charge_bytes, last.charge_bytes);
+  ck_assert_double_eq(plan.latency_ms, last.latency_ms);
+  struct mafat_model *m = api_open_model(api_detector, NULL);
+  ck_assert_str_eq(mafat_model_plan(m), plan.text);
+  mafat_model_close(&m);
+  mafat_answer_close(&a);
+  mafat_query_close(&q);
+}
+END_TEST
+
+START_TEST(test_an_answer_says_whether_it_fits)
+{
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_front_facts least;
+  struct mafat_plan_facts plan;
+  struct mafat_answer *a;
+  mafat_model_defaults(&options);
+  options.memory_bytes = 1 << 30;
+  struct mafat_query *q = api_open_query(api_detector, &options);
+  mafat_query_front(q, 0, &least);
+  ck_assert_int_eq(mafat_query_answer(&a, q, least.charge_bytes, &d), MAFAT_OK);
+  mafat_answer_describe(a, &plan);
+  ck_assert(plan.fits && mafat_answer_check(a, &d) == MAFAT_OK);
+  api_check_sum(&plan.memory);
+  mafat_answer_close(&a);
+  ck_assert_int_eq(mafat_query_answer(&a, q, least.charge_bytes - 1, &d), MAFAT_OK);
+  mafat_answer_describe(a, &plan);
+  ck_assert(!plan.fits && strcmp(plan.text, least.text) == 0);
+  ck_assert_int_eq(mafat_answer_check(a, &d), MAFAT_ELIMIT);
+  ck_assert_ptr_nonnull(strstr(d.text, "does not fit"));
+  mafat_answer_close(&a);
+  mafat_answer_close(&a);
+  mafat_answer_close(NULL);
+  mafat_query_close(&q);
+}
+END_TEST
+
+START_TEST(test_budgets_rise)
+{
+  struct mafat_model_options options;
+  size_t budgets[16];
+  mafat_model_defaults(&options);
+  struct mafat_query *q = api_open_query(api_detector, &options);
+  int n = mafat_query_budgets(q, budgets, 16);
+  ck_assert_int_ge(n, 1);
+  for (int i = 1; i < n; i++) ck_assert_uint_gt(budgets[i], budgets[i - 1]);
+  ck_assert_int_eq(mafat_query_budgets(q, budgets, 0), 0);
+  mafat_query_close(&q);
+  options.search = "greedy";
+  q = api_open_query(api_detector, &options);
+  ck_assert_int_eq(mafat_query_budgets(q, budgets, 16), 9); /* the paper's Table 1 */
+  ck_assert_uint_eq(budgets[0], 16 << 20);
+  mafat_query_close(&q);
+}
+END_TEST
+
+/* Options are read when the query is opened: nothing of them has to live on. */
+START_TEST(test_the_paper_knows_tiles_only)
+{
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_paper_facts paper;
+  struct mafat_group_facts g;
+  struct mafat_layer_facts l;
+  struct mafat_answer *a;
+  char plan[32] = "3x2/2/1x1";
+  mafat_model_defaults(&options);
+  options.plan = plan;
+  struct mafat_query *q = api_open_query(api_detector, &options);
+  strcpy(plan, "overwritten");
+  ck_assert_int_eq(mafat_query_answer(&a, q, 0, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_answer_paper(a, &paper, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_answer_group(a, 0, &g), MAFAT_OK);
+  ck_assert(g.tile_rows == 3 && g.tile_cols == 2 && g.rows == 0 && !g.panels);
+  ck_assert_str_eq(g.cut, "3x2");
+  ck_assert_str_eq(g.weights, "kept");
+  ck_assert(paper.layer >= 0 && paper.tile_row >= 0 && paper.tile_col >= 0);
+  ck_assert_int_eq(mafat_answer_group(a, paper.group, &g), MAFAT_OK);
+  ck_assert(paper.layer >= g.first && paper.layer <= g.last);
+  ck_assert_uint_eq(paper.bytes, g.paper_bytes + (31 << 20));
+  ck_assert_int_eq(mafat_answer_layer(a, 0, &l), MAFAT_OK);
+  ck_assert_uint_eq(l.macs, 24 * 32 * 27 * 8); /* its pool's tiles do not overlap */
+  ck_assert_int_eq(mafat_answer_layer(a, API_DETECTOR_LAYERS, &l), MAFAT_EINVAL);
+  mafat_answer_close(&a);
+  mafat_query_close(&q);
+  options.plan = "rows4/NoCut";
+  q = api_open_query(api_detector, &options);
+  ck_assert_int_eq(mafat_query_answer(&a, q, 0, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_answer_paper(a, &paper, &d), MAFAT_EUNSUPPORTED);
+  mafat_answer_close(&a);
+  mafat_query_close(&q);
+  options.plan = "99x99/NoCut";
+  q = api_open_query(api_detector, &options);
+  ck_assert_int_eq(mafat_query_answer(&a, q, 0, &d), MAFAT_EINVAL);
+  ck_assert_ptr_null(a);
+  mafat_query_close(&q);
+}
+END_TEST
+
+START_TEST(test_a_query_that_cannot_be_asked)
+{
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_query *q;
+  mafat_model_defaults(&options);
+  ck_assert_int_eq(mafat_query_open(&q, "/nonexistent.cfg", NULL, &options, &d), MAFAT_EIO);
+  ck_assert_ptr_null(q);
+  ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), "/nonexistent.weights", &options, &d), MAFAT_EIO);
+  options.cpu = "sse";
+  ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
+  ck_assert_ptr_null(q);
+}
+END_TEST
+
+/* ---- measuring the machine ---- */
+
+static void see_share(void *context, double share)
+{
+  double *last = context;
+  ck_assert(share >= *last && share <= 1);
+  *last = share;
+}
+
+START_TEST(test_a_calibration_is_kept_and_used)
+{
+  struct mafat_calibrate_options options;
+  struct mafat_calibration_facts found;
+  struct mafat_model_options model;
+  struct mafat_plan_facts plan;
+  struct mafat_diagnostic d;
+  struct mafat_answer *a;
+  double share = 0;
+  setenv("XDG_CACHE_HOME", api_folder, 1);
+  mafat_calibrate_defaults(&options);
+  ck_assert(options.seconds == 20 && !options.cpu && !options.progress);
+  options.cpu = "sse";
+  ck_assert_int_eq(mafat_calibrate(&found, &options, &d), MAFAT_EINVAL);
+  options.cpu = "portable";
+  options.seconds = .1;
+  options.memory_bytes = 64 << 20;
+  options.progress = see_share;
+  options.context = &share;
+  int code = mafat_calibrate(&found, &options, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  ck_assert_double_eq(share, 1);
+  ck_assert_str_eq(found.cpu, "portable");
+  ck_assert_ptr_eq(strstr(found.path, api_folder), found.path);
+  ck_assert_int_eq(access(found.path, R_OK), 0);
+  ck_assert(found.conv_gflops > 0 && found.depthwise_gflops > 0 && found.disk_gbs > 0);
+  mafat_model_defaults(&model);
+  model.cpu = "portable";
+  struct mafat_query *q = api_open_query(api_detector, &model);
+  ck_assert_int_eq(mafat_query_answer(&a, q, 0, &d), MAFAT_OK);
+  mafat_answer_describe(a, &plan);
+  ck_assert(plan.calibrated);
+  mafat_answer_close(&a);
+  mafat_query_close(&q);
+}
+END_TEST
+
+Suite *api_queries_suite(void)
+{
+  Suite *suite = suite_create("api_queries");
+  TCase *queries = api_case(suite, "queries", 30);
+  tcase_add_test(queries, test_a_query_knows_what_it_assumed);
+  tcase_add_test(queries, test_the_front_trades_bytes_for_milliseconds);
+  tcase_add_test(queries, test_an_answer_says_whether_it_fits);
+  tcase_add_test(queries, test_budgets_rise);
+  tcase_add_test(queries, test_the_paper_knows_tiles_only);
+  tcase_add_test(queries, test_a_query_that_cannot_be_asked);
+
+  TCase *calibrating = api_case(suite, "calibrating", 240);
+  tcase_add_test(calibrating, test_a_calibration_is_kept_and_used);
+  return suite;
+}

@@ -1,0 +1,313 @@
+/* Runs, as a program sees them that has the public header alone: times, what failed, who watches, classes, boxes. */
+#include "tests/support/api.h"
+#include "tests/support/files.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *api_runs_suite(void);
+
+/* ---- runs ---- */
+
+START_TEST(test_a_run_leaves_its_times)
+{
+  struct mafat_model *m = api_open_model(api_detector, "1x1/NoCut");
+  struct mafat_run_facts f;
+  struct mafat_layer_facts l;
+  double sum = 0;
+  mafat_model_last_run(m, &f);
+  ck_assert(f.image_ms == 0 && f.layers_ms == 0 && !f.input_failed);
+  ck_assert_int_eq(mafat_model_run_picture(m, api_picture, NULL), MAFAT_OK);
+  mafat_model_last_run(m, &f);
+  ck_assert(f.image_ms > 0 && f.layers_ms > 0);
+  ck_assert(f.picture_w == 60 && f.picture_h == 40);
+  ck_assert_uint_gt(f.weights_read_bytes, 0);
+  for (int i = 0; i < API_DETECTOR_LAYERS; i++) {
+    mafat_model_layer(m, i, &l);
+    sum += l.ms;
+  }
+  ck_assert(sum > 0 && sum <= f.layers_ms);
+  ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, NULL), MAFAT_OK);
+  mafat_model_last_run(m, &f);
+  ck_assert(f.layers_ms > 0 && f.picture_w == 32 && f.picture_h == 24);
+  mafat_model_close(&m);
+}
+END_TEST
+
+START_TEST(test_what_failed_is_told)
+{
+  struct mafat_model *m = api_open_model(api_detector, NULL);
+  struct mafat_run_facts f;
+  struct mafat_diagnostic d;
+  ck_assert_int_eq(mafat_model_run_picture(m, "/nonexistent.jpg", &d), MAFAT_EIO);
+  mafat_model_last_run(m, &f);
+  ck_assert(f.input_failed);
+  ck_assert_int_eq(mafat_model_run_raw(m, "/nonexistent", &d), MAFAT_EIO);
+  ck_assert_int_eq(mafat_model_run_raw(m, api_picture, &d), MAFAT_EFORMAT);
+  ck_assert_ptr_nonnull(strstr(d.text, "3 x 24 x 32"));
+  mafat_model_last_run(m, &f);
+  ck_assert(f.input_failed);
+  ck_assert_int_eq(mafat_model_run_raw(m, api_raw, &d), MAFAT_OK);
+  mafat_model_last_run(m, &f);
+  ck_assert(!f.input_failed);
+  mafat_model_close(&m);
+}
+END_TEST
+
+/* No program shall take the boxes of one picture for another's. */
+START_TEST(test_after_a_run_that_failed_there_is_nothing_to_read)
+{
+  struct mafat_model *m = api_open_model(api_detector, NULL);
+  const unsigned char pixels[12] = {0};
+  for (int way = 0; way < 8; way++) {
+    struct mafat_detections *found;
+    struct mafat_diagnostic d;
+    ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, &d), MAFAT_OK);
+    ck_assert_int_eq(mafat_model_detect(m, .5f, .45f, &found, &d), MAFAT_OK);
+    mafat_detections_close(&found);
+    int code = way == 0   ? mafat_model_run_picture(m, "/nonexistent.jpg", &d)
+               : way == 1 ? mafat_model_run_floats(m, api_input, API_INPUTS - 1, &d)
+               : way == 2 ? mafat_model_run_raw(m, api_picture, &d)
+               : way == 3 ? mafat_model_run_pixels(m, pixels, 2, 2, 2, 4, &d)
+               : way == 4 ? mafat_model_run_picture(m, NULL, &d)
+               : way == 5 ? mafat_model_run_floats(m, NULL, API_INPUTS, &d)
+               : way == 6 ? mafat_model_run_raw(m, NULL, &d)
+                          : mafat_model_run_pixels(m, NULL, 2, 2, 3, 6, &d);
+    ck_assert_int_lt(code, 0);
+    ck_assert_int_eq(mafat_model_detect(m, .5f, .45f, &found, &d), MAFAT_EINVAL);
+    ck_assert_ptr_null(found);
+    ck_assert_ptr_nonnull(strstr(d.text, "the last one failed"));
+  }
+  mafat_model_close(&m);
+}
+END_TEST
+
+/* Rows that no layer reads are decoded when all has been computed. */
+START_TEST(test_a_picture_that_is_damaged_where_nothing_is_read_fails_too)
+{
+  static const char every_fifth_row[] = "[net]\nwidth=32\nheight=24\nchannels=3\n"
+                                        "[convolutional]\nfilters=6\nsize=3\nstride=5\nactivation=linear\n";
+  char picture[13 + 32 * 24 * 3] = "P6\n32 24\n255\n";
+  struct mafat_diagnostic d;
+  struct mafat_run_facts run;
+  struct mafat_model *m = api_open_model(every_fifth_row, "rows1/NoCut");
+  float *output = malloc(6 * 5 * 6 * sizeof *output);
+  ck_assert_ptr_nonnull(output);
+  test_write_file(api_picture, picture, sizeof picture);
+  ck_assert_msg(mafat_model_run_picture(m, api_picture, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(mafat_model_read_layer(m, 0, output, &d), MAFAT_OK);
+  test_write_file(api_picture, picture, sizeof picture - 1);
+  ck_assert_int_eq(mafat_model_run_picture(m, api_picture, &d), MAFAT_EFORMAT);
+  mafat_model_last_run(m, &run);
+  ck_assert(run.input_failed);
+  ck_assert_int_eq(mafat_model_read_layer(m, 0, output, &d), MAFAT_EINVAL);
+  free(output);
+  mafat_model_close(&m);
+}
+END_TEST
+
+START_TEST(test_what_is_left_out_is_usual_or_refused)
+{
+  struct mafat_diagnostic d;
+  struct mafat_model *m = api_open_model(api_detector, NULL);
+  mafat_model_close(&m);
+  ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), api_weights, NULL, &d), MAFAT_OK);
+  mafat_model_close(&m);
+  ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), NULL, NULL, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_open(&m, NULL, api_weights, NULL, &d), MAFAT_EINVAL);
+  struct mafat_query *q = api_open_query(api_detector, NULL);
+  mafat_query_close(&q);
+  ck_assert_int_eq(mafat_query_open(&q, NULL, NULL, NULL, &d), MAFAT_EINVAL);
+  ck_assert_ptr_null(q);
+  ck_assert(m == NULL);
+}
+END_TEST
+
+START_TEST(test_a_file_of_floats_is_as_good_as_floats)
+{
+  static float from_floats[API_OUT_C * API_OUT_H * API_OUT_W], from_file[API_OUT_C * API_OUT_H * API_OUT_W];
+  struct mafat_model *m = api_open_model(api_detector, "rows2/NoCut");
+  float row[API_OUT_W];
+  int last = API_DETECTOR_LAYERS - 1;
+  ck_assert_int_eq(mafat_model_read_row(m, last, 0, 0, row, NULL), MAFAT_EINVAL); /* nothing has run */
+  ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, NULL), MAFAT_OK);
+  mafat_model_read_output(m, from_floats);
+  ck_assert_int_eq(mafat_model_run_raw(m, api_raw, NULL), MAFAT_OK);
+  mafat_model_read_output(m, from_file);
+  ck_assert_mem_eq(from_floats, from_file, sizeof from_file);
+  for (int c = 0; c < API_OUT_C; c++)
+    for (int y = 0; y < API_OUT_H; y++) {
+      ck_assert_int_eq(mafat_model_read_row(m, last, c, y, row, NULL), MAFAT_OK);
+      ck_assert_mem_eq(row, from_file + (c * API_OUT_H + y) * API_OUT_W, sizeof row);
+    }
+  ck_assert_int_eq(mafat_model_read_row(m, last, API_OUT_C, 0, row, NULL), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_read_row(m, last, 0, -1, row, NULL), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_model_read_row(m, 0, 0, 0, row, NULL), MAFAT_EINVAL); /* gone */
+  mafat_model_close(&m);
+}
+END_TEST
+
+struct seen {
+  const struct mafat_model *model;
+  int n, rows_of_input;
+  double end_ms;
+  long long pixels[API_DETECTOR_LAYERS]; /* times channels */
+};
+
+static void see(void *context, const struct mafat_step_facts *s)
+{
+  struct seen *seen = context;
+  struct mafat_layer_facts l;
+  ck_assert(s->from_ms >= seen->end_ms && s->to_ms >= s->from_ms);
+  seen->end_ms = s->to_ms;
+  seen->n++;
+  if (s->layer < 0) {
+    seen->rows_of_input += s->row_end - s->row_begin;
+    return;
+  }
+  ck_assert_int_eq(mafat_model_layer(seen->model, s->layer, &l), MAFAT_OK);
+  ck_assert(s->row_begin >= 0 && s->row_end <= l.out_h && s->col_end <= l.out_w && s->channel_end <= l.out_c);
+  seen->pixels[s->layer] += (long long)(s->row_end - s->row_begin) * (s->col_end - s->col_begin) *
+                            (s->channel_end - s->channel_begin);
+}
+
+START_TEST(test_a_watch_is_told_of_every_step)
+{
+  struct mafat_model *m = api_open_model(api_detector, "rows2/NoCut");
+  struct seen seen = {.model = m};
+  mafat_model_set_watch(m, see, &seen);
+  ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, NULL), MAFAT_OK);
+  ck_assert_int_eq(seen.rows_of_input, 24);
+  for (int i = 0; i < API_DETECTOR_LAYERS; i++) {
+    struct mafat_layer_facts l;
+    mafat_model_layer(m, i, &l);
+    long long all = (long long)l.out_h * l.out_w * l.out_c;
+    ck_assert_msg(seen.pixels[i] == (l.inside < 0 ? all : 0), "layer %d: %lld of %lld", i, seen.pixels[i], all);
+  }
+  int n = seen.n;
+  mafat_model_set_watch(m, NULL, NULL);
+  ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, NULL), MAFAT_OK);
+  ck_assert_int_eq(seen.n, n);
+  mafat_model_close(&m);
+}
+END_TEST
+
+START_TEST(test_classes_come_likeliest_first)
+{
+  struct mafat_model *m = api_open_model(api_classifier, NULL);
+  struct mafat_class_score top[8];
+  struct mafat_diagnostic d;
+  int n;
+  float value;
+  double sum = 0;
+  ck_assert_int_eq(mafat_model_classify(m, top, 8, &n, &d), MAFAT_EINVAL); /* nothing has run */
+  ck_assert_int_eq(mafat_model_run_picture(m, api_picture, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_classify(m, top, 8, &n, &d), MAFAT_OK);
+  ck_assert_int_eq(n, 6);
+  for (int i = 0; i < n; i++) {
+    sum += (double)top[i].confidence;
+    ck_assert(i == 0 || top[i].confidence <= top[i - 1].confidence);
+    ck_assert(mafat_model_read_row(m, 2, top[i].class_id, 0, &value, NULL) == MAFAT_OK && value == top[i].confidence);
+  }
+  ck_assert_double_eq_tol(sum, 1, 1e-5);
+  ck_assert_int_eq(mafat_model_classify(m, top, 2, &n, &d), MAFAT_OK);
+  ck_assert_int_eq(n, 2);
+  mafat_model_close(&m);
+  m = api_open_model(api_detector, NULL);
+  ck_assert_int_eq(mafat_model_run_picture(m, api_picture, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_classify(m, top, 8, &n, &d), MAFAT_EINVAL);
+  ck_assert_int_eq(n, 0);
+  mafat_model_close(&m);
+}
+END_TEST
+
+/* Boxes are collected in the arena: asking changes no output, and asking twice, or for a run more, no answer. */
+START_TEST(test_asking_for_boxes_changes_nothing)
+{
+  static float before[API_OUT_H * API_OUT_W * API_OUT_C], after[API_OUT_H * API_OUT_W * API_OUT_C];
+  struct mafat_model *m = api_open_model(api_detector, "rows4/2/1x1:loaded");
+  struct mafat_detections *all, *again;
+  ck_assert_int_eq(mafat_model_run_picture(m, api_picture, NULL), MAFAT_OK);
+  mafat_model_read_output(m, before);
+  ck_assert_int_eq(mafat_model_detect(m, 0, 0, &all, NULL), MAFAT_OK);
+  ck_assert_uint_eq(all->n, API_OUT_H * API_OUT_W * 2 * 2);
+  ck_assert_uint_eq(mafat_detections_left_out(all), 0);
+  for (int i = 0; i < 2; i++) {
+    mafat_model_read_output(m, after);
+    ck_assert_mem_eq(before, after, sizeof before);
+    ck_assert_int_eq(mafat_model_detect(m, 0, 0, &again, NULL), MAFAT_OK);
+    ck_assert_uint_eq(again->n, all->n);
+    ck_assert_mem_eq(again->list, all->list, all->n * sizeof *all->list);
+    mafat_detections_close(&again);
+    ck_assert_int_eq(mafat_model_run_picture(m, api_picture, NULL), MAFAT_OK);
+  }
+  mafat_detections_close(&all);
+  mafat_model_close(&m);
+}
+END_TEST
+
+START_TEST(test_so_many_boxes_are_looked_at)
+{
+  static const int bad[] = {-1, 1000001};
+  struct mafat_model_options options;
+  struct mafat_model_facts f;
+  struct mafat_detections *some;
+  struct mafat_diagnostic d;
+  struct mafat_model *m;
+  m = api_open_model(api_detector, NULL);
+  mafat_model_describe(m, &f);
+  mafat_model_close(&m);
+  ck_assert_int_eq(f.max_boxes, API_OUT_H * API_OUT_W * 2 * 2);
+  mafat_model_defaults(&options);
+  api_cut_weights(8 + 8 * 27 + 14 + 14 * 8);
+  for (int i = 0; i < 2; i++) {
+    options.max_boxes = bad[i];
+    ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d), MAFAT_EINVAL);
+    ck_assert_ptr_nonnull(strstr(d.text, "expected 1 to 1000000 boxes, found "));
+  }
+  options.max_boxes = 100;
+  ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d), MAFAT_OK);
+  mafat_model_describe(m, &f);
+  ck_assert_int_eq(f.max_boxes, 100);
+  ck_assert_int_eq(mafat_model_run_floats(m, api_input, API_INPUTS, NULL), MAFAT_OK);
+  ck_assert_int_eq(mafat_model_detect(m, 0, 0, &some, &d), MAFAT_OK);
+  ck_assert_uint_eq(some->n, 100);
+  ck_assert_uint_eq(mafat_detections_left_out(some), API_OUT_H * API_OUT_W * 2 * 2 - 100);
+  mafat_detections_close(&some);
+  mafat_model_close(&m);
+}
+END_TEST
+
+START_TEST(test_other_scalings_of_pictures_are_refused)
+{
+  struct mafat_model_options options;
+  struct mafat_diagnostic d;
+  struct mafat_model *m;
+  struct mafat_query *q;
+  mafat_model_defaults(&options);
+  options.image_scaling = "slow";
+  ck_assert_int_eq(mafat_model_open(&m, api_cfg(api_detector), api_weights, &options, &d), MAFAT_EINVAL);
+  ck_assert_str_eq(d.text, "expected a scaling of pictures (exact, fast), found slow");
+  ck_assert_int_eq(mafat_query_open(&q, api_cfg(api_detector), NULL, &options, &d), MAFAT_EINVAL);
+  ck_assert_str_eq(d.text, "expected a scaling of pictures (exact, fast), found slow");
+}
+END_TEST
+
+Suite *api_runs_suite(void)
+{
+  Suite *suite = suite_create("api_runs");
+  TCase *runs = api_case(suite, "runs", 30);
+  tcase_add_test(runs, test_a_run_leaves_its_times);
+  tcase_add_test(runs, test_what_failed_is_told);
+  tcase_add_test(runs, test_after_a_run_that_failed_there_is_nothing_to_read);
+  tcase_add_test(runs, test_a_picture_that_is_damaged_where_nothing_is_read_fails_too);
+  tcase_add_test(runs, test_what_is_left_out_is_usual_or_refused);
+  tcase_add_test(runs, test_a_file_of_floats_is_as_good_as_floats);
+  tcase_add_test(runs, test_a_watch_is_told_of_every_step);
+  tcase_add_test(runs, test_classes_come_likeliest_first);
+  tcase_add_test(runs, test_asking_for_boxes_changes_nothing);
+  tcase_add_test(runs, test_so_many_boxes_are_looked_at);
+  tcase_add_test(runs, test_other_scalings_of_pictures_are_refused);
+  return suite;
+}
