@@ -91,6 +91,16 @@ cp beside/b.onnx c.onnx
 run c.onnx c.packed; expect 'numbers that are not there' 2 'numbers.bin'
 timeout 20 "$build/run_inference" --predict --decode none c.onnx >out 2>err
 code=$?; expect 'asked without them' 0
+for kind in folder pipe device; do # the same of small numbers: unit test a_file_beside_is_regular
+  mkdir "its-$kind" && cp c.onnx "its-$kind"
+  case $kind in
+  folder) mkdir its-folder/numbers.bin ;;
+  pipe) mkfifo its-pipe/numbers.bin ;;
+  device) ln -s /dev/zero its-device/numbers.bin ;;
+  esac
+  run "its-$kind/c.onnx" c.packed; expect "numbers in a $kind" 2 'numbers.bin: expected a regular file'
+  infer x.raw "its-$kind/c.onnx"; expect "run with numbers in a $kind" 2 'numbers.bin: expected a regular file'
+done
 timeout 20 "$build/run_inference" --predict /dev/stdin < <(cat a.tflite) >out 2>err
 code=$?; expect 'a TFLite model in a pipe' 0
 run a.packed again.packed; expect 'packed already' 2 'packed weights file already'
@@ -103,7 +113,7 @@ head -c 300 a.onnx >cut.onnx
 run cut.onnx cut.packed; expect 'a model that is cut' 2 'cut.onnx'
 mkfifo pipe
 run pipe x.packed; expect 'a pipe' 2 'expected a regular file'
-[ -z "$(ls -- *.part x.packed cut.packed f.packed 2>/dev/null)" ] || fail 'failures leave nothing' "$(ls)"
+[ -z "$(ls -- *.part c.packed x.packed cut.packed f.packed 2>/dev/null)" ] || fail 'failures leave nothing' "$(ls)"
 
 head -c 768 /dev/zero | tr '\0' '\076' >floats.raw
 for plan in 1x1:direct/NoCut rows2:direct:streamed/NoCut panels:direct:loaded/NoCut; do
