@@ -14,16 +14,30 @@ cd "$folder" || exit 1
 # shellcheck disable=SC2034 # by tests/check.sh
 out=out err=err patience=20 log=log
 
-# A convolution, normalized, and a matrix. With a word: its weights lie in numbers.bin beside it.
+# A convolution, normalized, and a matrix. With a word: its weights lie in numbers.bin beside it. With two: a table of the
+# largest numbers, of both signs.
 cat >write.c <<'C'
 #include "tests/support/onnx_writer.h"
 #include <stdio.h>
 static const int64_t x[] = {1, 3, 8, 8}, w[] = {8, 3, 3, 3}, b[] = {8}, m[] = {8, 5}, y[] = {1, 5};
 static double numbers[216];
+static int write_table(void)
+{
+  static const int64_t places[] = {3, 4}, table[] = {8, 5};
+  struct test_message graph = {0};
+  for (int i = 0; i < 40; i++) numbers[i] = i % 2 ? 3e38 : -3e38;
+  test_onnx_add(&graph, "Gather", "table x", "y", "");
+  test_onnx_floats(&graph, "table", 2, table, numbers);
+  test_onnx_input(&graph, "x", 2, places);
+  test_onnx_output(&graph, "y", -1, 0);
+  struct test_message file = test_onnx_model(&graph, 13);
+  return fwrite(file.data, 1, file.n, stdout) != file.n;
+}
 int main(int argc, char **argv)
 {
   struct test_message graph = {0};
   (void)argv;
+  if (argc > 2) return write_table();
   for (int i = 0; i < 216; i++) numbers[i] = .25 + (i * 37 % 64) / 64.;
   test_onnx_input(&graph, "x", 4, x);
   test_onnx_add(&graph, "Conv", "x w", "c", "pads=[1,1,1,1]");
@@ -155,6 +169,9 @@ check 'the same file again' 'it differs' cmp like.onnx again.onnx
 run --seed 2 --like a.onnx again.onnx; expect 'another seed' 0
 if cmp -s like.onnx again.onnx; then fail 'another seed' 'the same file'; fi
 infer like.raw like.onnx; expect 'it runs' 0
+./write a table >wide.onnx
+run --like wide.onnx like-wide.onnx; expect 'like the largest numbers' 0
+program=$build/pack_weights run like-wide.onnx like-wide.packed; expect 'which stay numbers' 0
 run --like a.tflite like.tflite; expect 'like a TFLite model' 0
 run --like a.onnx a.onnx; expect 'not in its place' 2 'found the model'
 run --like elsewhere/b.onnx like-b.onnx; expect 'numbers beside it' 2 'constants in other files'
