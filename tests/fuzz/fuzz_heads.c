@@ -77,7 +77,8 @@ static void add_outputs(struct model *m, int family, int w, int h, int classes, 
 /* Another size of a dimension, or a dimension less. */
 static void change(struct model *m, const uint8_t *how)
 {
-  static const long long sizes[] = {0, 1, 2, 3, 4, 5, 6, 7, 33, 77, 85, 112, INT16_MAX, INT32_MAX, 1LL << 31, 1LL << 32, (1LL << 32) + 6, 1LL << 40};
+  static const long long sizes[] = {0, 1, 2, 3, 4, 5, 6, 7, 33, 77, 85, 112, INT16_MAX, INT32_MAX, 1LL << 31, 1LL << 32,
+                                    (1LL << 32) + 6, 1LL << 40};
   enum { SIZES = sizeof sizes / sizeof *sizes };
   if (m->network.n_outputs == 0) return;
   struct mafat_view *v = &m->outputs[how[0] % m->network.n_outputs].view;

@@ -1,5 +1,6 @@
 /* libFuzzer target: any bytes, as a picture for a colour and for a grey
- * network, for one that may be shrunk, and for one whose size and fit are the last two bytes. Build with clang -fsanitize=fuzzer,address,undefined. */
+ * network, for one that may be shrunk, and for one whose size and fit are the last two bytes. Build with
+ * clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -57,8 +58,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   static const struct mafat_pixel_rule swapped = {.swapped = true, .scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}}; /* 0 to 1, nearly */
   static const struct mafat_image_input cropped = {7, 40, 3, .fit = MAFAT_FIT_CROP, .rule = &swapped};
   static const struct mafat_image_input grey = {32, 32, 1, .fit = MAFAT_FIT_STRETCH};
-  const struct mafat_image_input any = {n ? 1 + bytes[n - 1] % 96 : 1, n > 1 ? 1 + bytes[n - 2] % 96 : 1, n > 1 && bytes[n - 2] > 191 ? 1 : 3,
-                                        .fit = n ? (enum mafat_fit)(bytes[n - 1] / 64) : MAFAT_FIT_CROP, .rule = &swapped};
+  const uint8_t last = n > 0 ? bytes[n - 1] : 0, before = n > 1 ? bytes[n - 2] : 0;
+  const struct mafat_image_input any = {1 + last % 96, 1 + before % 96, before > 191 ? 1 : 3, .fit = (enum mafat_fit)(last / 64),
+                                        .rule = &swapped};
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
   if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) abort();
   read_as(fd, &colour);

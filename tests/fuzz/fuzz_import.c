@@ -26,14 +26,21 @@ static const struct {
   int64_t dims[4];
   const char *nodes[MAX_NODES][4]; /* operator, inputs, output, attributes */
 } chains[] = {
-    {4, {1, 4, 6, 6}, {{"Div", "x root", "d", ""}, {"Erf", "d", "e", ""}, {"Add", "e one", "s", ""}, {"Mul", "x s", "m", ""}, {"Mul", "m half", "y", ""}}},
-    {3, {1, 4, 6}, {{"Mul", "x half", "h", ""}, {"Div", "x root", "d", ""}, {"Erf", "d", "e", ""}, {"Add", "e one", "s", ""}, {"Mul", "s h", "y", ""}}},
+    {4, {1, 4, 6, 6}, {{"Div", "x root", "d", ""}, {"Erf", "d", "e", ""}, {"Add", "e one", "s", ""},
+      {"Mul", "x s", "m", ""}, {"Mul", "m half", "y", ""}}},
+    {3, {1, 4, 6}, {{"Mul", "x half", "h", ""}, {"Div", "x root", "d", ""}, {"Erf", "d", "e", ""},
+      {"Add", "e one", "s", ""}, {"Mul", "s h", "y", ""}}},
     {3, {SEQUENCES, 4, 6}, {{"MaxPool", "x", "p", "kernel_shape=[2]"}, {"Relu", "p", "y", ""}}},
-    {4, {SEQUENCES, 4, 1, 6}, {{"Conv", "x w", "c", "pads=[0,1,0,1]"}, {"AveragePool", "c", "y", "kernel_shape=[1,2] strides=[1,2]"}}},
-    {3, {SEQUENCES, 4, 6}, {{"LayerNormalization", "x six", "l", ""}, {"Transpose", "l", "t", "perm=[0,2,1]"}, {"MatMul", "x t", "a", ""}, {"Softmax", "a", "y", ""}}},
-    {3, {SEQUENCES, 4, 6}, {{"Transpose", "x", "t", "perm=[0,2,1]"}, {"ReduceMean", "t", "r", "axes=[1] keepdims=1"}, {"Transpose", "r", "y", "perm=[0,2,1]"}}},
-    {4, {1, 4, 6, 6}, {{"Resize", "x - twice", "u", "mode=cubic cubic_coeff_a=-.5"}, {"Add", "u one", "a", ""}, {"Resize", "a - less", "y", "mode=cubic"}}},
-    {4, {1, 4, 6, 6}, {{"Conv", "x w", "c", "pads=[0,1,0,1]"}, {"Sigmoid", "c", "s", ""}, {"Mul", "c s", "m", ""}, {"Concat", "m x", "y", "axis=1"}}},
+    {4, {SEQUENCES, 4, 1, 6}, {{"Conv", "x w", "c", "pads=[0,1,0,1]"},
+      {"AveragePool", "c", "y", "kernel_shape=[1,2] strides=[1,2]"}}},
+    {3, {SEQUENCES, 4, 6}, {{"LayerNormalization", "x six", "l", ""}, {"Transpose", "l", "t", "perm=[0,2,1]"},
+      {"MatMul", "x t", "a", ""}, {"Softmax", "a", "y", ""}}},
+    {3, {SEQUENCES, 4, 6}, {{"Transpose", "x", "t", "perm=[0,2,1]"}, {"ReduceMean", "t", "r", "axes=[1] keepdims=1"},
+      {"Transpose", "r", "y", "perm=[0,2,1]"}}},
+    {4, {1, 4, 6, 6}, {{"Resize", "x - twice", "u", "mode=cubic cubic_coeff_a=-.5"}, {"Add", "u one", "a", ""},
+      {"Resize", "a - less", "y", "mode=cubic"}}},
+    {4, {1, 4, 6, 6}, {{"Conv", "x w", "c", "pads=[0,1,0,1]"}, {"Sigmoid", "c", "s", ""}, {"Mul", "c s", "m", ""},
+      {"Concat", "m x", "y", "axis=1"}}},
 };
 
 enum { CHAINS = sizeof chains / sizeof *chains };
@@ -56,13 +63,18 @@ static void put_constants(struct test_message *graph)
   }
 }
 
+static void put_node(struct test_message *graph, const char *const node[4])
+{
+  test_onnx_add(graph, node[0], node[1], node[2], node[3]);
+}
+
 static struct test_message chain(int number)
 {
   struct test_message graph = {0};
   put_constants(&graph);
   test_onnx_input(&graph, "x", chains[number].rank, chains[number].dims);
   for (int k = 0; k < MAX_NODES && chains[number].nodes[k][0]; k++)
-    test_onnx_add(&graph, chains[number].nodes[k][0], chains[number].nodes[k][1], chains[number].nodes[k][2], chains[number].nodes[k][3]);
+    put_node(&graph, chains[number].nodes[k]);
   test_onnx_output(&graph, "y", -1, NULL);
   return test_onnx_model(&graph, 17);
 }
