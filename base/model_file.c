@@ -52,19 +52,21 @@ static int spool(struct mafat_model_file *f, struct mafat_diagnostic *d)
   return code;
 }
 
-static int open_file(struct mafat_model_file *f, struct mafat_diagnostic *d)
+/* regular: nothing else is waited for, nor copied. */
+static int open_file(struct mafat_model_file *f, bool regular, struct mafat_diagnostic *d)
 {
   struct stat st;
-  f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+  f->fd = open(f->path, O_RDONLY | O_CLOEXEC | (regular ? O_NONBLOCK | O_NOCTTY : 0));
   if (f->fd < 0 || fstat(f->fd, &st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno));
   if (S_ISDIR(st.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a model file, found a directory", f->path);
+  if (!S_ISREG(st.st_mode) && regular) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", f->path);
   if (!S_ISREG(st.st_mode)) return spool(f, d);
   f->bytes = (uint64_t)st.st_size;
   posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM); /* not what lies behind, which may be weights */
   return MAFAT_OK;
 }
 
-int mafat_model_file_open(struct mafat_model_file **out, const char *path, struct mafat_diagnostic *d)
+static int open_model_file(struct mafat_model_file **out, const char *path, bool regular, struct mafat_diagnostic *d)
 {
   *out = NULL;
   struct mafat_model_file *f = calloc(1, sizeof *f);
@@ -72,10 +74,15 @@ int mafat_model_file_open(struct mafat_model_file **out, const char *path, struc
   f->fd = -1;
   f->path = strdup(path);
   f->window = malloc(MAFAT_MODEL_WINDOW);
-  int code = f->path && f->window ? open_file(f, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  int code = f->path && f->window ? open_file(f, regular, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
   if (code == MAFAT_OK) *out = f;
   else mafat_model_file_close(&f);
   return code;
+}
+
+int mafat_model_file_open(struct mafat_model_file **out, const char *path, struct mafat_diagnostic *d)
+{
+  return open_model_file(out, path, false, d);
 }
 
 void mafat_model_file_close(struct mafat_model_file **file)
@@ -135,7 +142,7 @@ int mafat_model_file_open_beside(struct mafat_model_file **out, const struct maf
 {
   *out = NULL;
   if (f->excerpt) return open_in_excerpt(out, f, name_beside(f, path), d);
-  int code = mafat_model_file_open(out, path, d);
+  int code = open_model_file(out, path, true, d);
   if (code || !f->notes) return code;
   (*out)->number = mafat_excerpt_add_file(f->notes, name_beside(f, path), (*out)->bytes);
   (*out)->notes = f->notes;

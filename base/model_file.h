@@ -28,8 +28,8 @@ struct mafat_model_file {
  * MAFAT_EIO, MAFAT_ENOMEM. *out is NULL after a failure. */
 int mafat_model_file_open(struct mafat_model_file **out, const char *path, struct mafat_diagnostic *d);
 void mafat_model_file_close(struct mafat_model_file **file);
-/* Another of the model's files, which lies below its folder: noted where the model is, and out of the excerpt where it is
- * one. MAFAT_EFORMAT: that has no such file. */
+/* Another of the model's files, which lies below its folder, a regular one: what a model names is neither waited for nor
+ * copied. It is noted where the model is, and out of the excerpt where that is one. MAFAT_EFORMAT: that has no such file. */
 int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *file, const char *path,
                                  struct mafat_diagnostic *d);
 /* From here on it is noted what is asked for. MAFAT_ENOMEM. */

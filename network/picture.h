@@ -2,6 +2,7 @@
 #ifndef MAFAT_NETWORK_PICTURE_H
 #define MAFAT_NETWORK_PICTURE_H
 
+#include <math.h>
 #include <stdbool.h>
 
 struct mafat_picture_said {
@@ -9,5 +10,11 @@ struct mafat_picture_said {
   float mean[3], scale[3];
   bool swapped;             /* blue, green, red */
 };
+
+/* Does it make a finite number of any byte? */
+static inline bool mafat_picture_is_finite(float mean, float scale)
+{
+  return isfinite((0 - mean) * scale) && isfinite((255 - mean) * scale);
+}
 
 #endif

@@ -1,5 +1,6 @@
 #include "network/view.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ void mafat_view_lay(struct mafat_view *v, int n_dims, const long long *dims, con
   for (int k = v->n_atoms; k-- > 0;) {
     struct mafat_view_atom *atom = &v->atoms[k];
     atom->step = extents[atom->axis];
-    extents[atom->axis] *= atom->size;
+    if (__builtin_mul_overflow(extents[atom->axis], atom->size, &extents[atom->axis])) extents[atom->axis] = LLONG_MAX;
   }
 }
 

@@ -35,7 +35,8 @@ long long mafat_view_elements(const struct mafat_view *v);
 
 /* Dimensions in row-major order along one axis: how numbers lie in a file. */
 void mafat_view_linear(struct mafat_view *v, int n_dims, const long long *dims, int axis);
-/* Each dimension on the axis that is named for it; those of one axis in row-major order. extents: of the axes. */
+/* Each dimension on the axis that is named for it; those of one axis in row-major order. extents: of the axes,
+ * LLONG_MAX where they are longer: of a view that is not to be used. */
 void mafat_view_lay(struct mafat_view *v, int n_dims, const long long *dims, const int *axes,
                     long long extents[MAFAT_N_AXES]);
 

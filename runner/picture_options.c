@@ -30,6 +30,10 @@ static int take_normalization(struct mafat_picture *p, const struct mafat_pictur
   if (o->mean || o->scale) p->source = "options";
   if (o->mean) code = take_numbers(p->rule.mean, o->mean, n, "mean", d);
   if (code == MAFAT_OK && o->scale) code = take_numbers(p->rule.scale, o->scale, n, "scale", d);
+  for (int c = 0; c < n && code == MAFAT_OK; c++)
+    if (!mafat_picture_is_finite(p->rule.mean[c], p->rule.scale[c]))
+      code = mafat_fail(d, MAFAT_EINVAL, "expected a mean and a scale that make finite numbers of bytes, found %g and %g",
+                        (double)p->rule.mean[c], (double)p->rule.scale[c]);
   return code;
 }
 

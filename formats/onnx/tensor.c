@@ -167,11 +167,14 @@ static int measure(struct mafat_onnx_reader *r, struct mafat_wire *w, const stru
   memcpy(dims, data->dims, (size_t)t->rank * sizeof *dims);
   t->type = (int)data->type;
   t->dims = dims;
-  t->n = 1;
-  for (int i = 0; i < t->rank; i++)
-    if (__builtin_mul_overflow(t->n, (uint64_t)dims[i], &t->n))
+  uint64_t n = 1; /* but for dimensions of 0 */
+  bool empty = false;
+  for (int i = 0; i < t->rank; i++) {
+    empty = empty || dims[i] == 0;
+    if (__builtin_mul_overflow(n, dims[i] ? (uint64_t)dims[i] : 1, &n) || n > INT64_MAX / 16)
       return mafat_wire_fail(w, MAFAT_EFORMAT, "a tensor's dimensions are too large");
-  if (t->n > INT64_MAX / 16) return mafat_wire_fail(w, MAFAT_EFORMAT, "a tensor's dimensions are too large");
+  }
+  t->n = empty ? 0 : n;
   t->bytes = t->n * mafat_onnx_type_bytes(t->type);
   return MAFAT_OK;
 }

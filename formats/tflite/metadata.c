@@ -75,7 +75,7 @@ static void read_normalization(struct mafat_flat *f, const struct mafat_flat_tab
     return;
   for (int c = 0; c < 3; c++) {
     s.scale[c] = 1 / deviation[c];
-    if (!isfinite(s.scale[c])) return;
+    if (!mafat_picture_is_finite(s.mean[c], s.scale[c])) return;
   }
   *said = s;
 }

@@ -13,7 +13,7 @@ static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
   static const int64_t dims[] = {1, -1, -1, -1};
   if (s->n != 1 || !mafat_head_has(s, 0, 4, dims)) return false;
   const int64_t *out = s->list[0].dims;
-  if (out[1] <= BOX || out[1] > INT32_MAX || out[2] != (s->in_h + strides[0] - 1) / strides[0] ||
+  if (out[1] <= BOX || out[2] != (s->in_h + strides[0] - 1) / strides[0] ||
       out[3] != (s->in_w + strides[0] - 1) / strides[0]) return false;
   *found = (struct mafat_decoded){.boxes = (uint64_t)(out[2] * out[3]), .classes = (int)out[1] - BOX,
                                   .best = true, .told = true};

@@ -6,7 +6,8 @@ bool mafat_head_has(const struct mafat_head_shapes *s, int index, int rank, cons
 {
   if (index >= s->n || s->list[index].rank != rank) return false;
   for (int i = 0; i < rank; i++)
-    if (dims[i] < 0 ? s->list[index].dims[i] < 1 : s->list[index].dims[i] != dims[i]) return false;
+    if (dims[i] < 0 ? s->list[index].dims[i] < 1 || s->list[index].dims[i] > INT32_MAX : s->list[index].dims[i] != dims[i])
+      return false;
   return true;
 }
 

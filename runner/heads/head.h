@@ -39,7 +39,7 @@ static inline const char *mafat_head_name(const struct mafat_network *n)
   return n->decoded.head ? n->decoded.head->name : NULL;
 }
 
-/* Is output `index` there, of these dimensions? -1: of any size, 1 or more. */
+/* Is output `index` there, of these dimensions? -1: of any size, 1 or more, that an int holds. */
 bool mafat_head_has(const struct mafat_head_shapes *s, int index, int rank, const int64_t *dims);
 
 /* ---- cells: one for each so many pixels of the input, row by row, one grid behind the other ---- */

@@ -12,7 +12,7 @@ static const int strides[] = {8, 16, 32, 64};
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   static const int64_t dims[] = {1, -1, -1};
-  if (s->n != 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[2] <= BOX || s->list[0].dims[2] > INT32_MAX)
+  if (s->n != 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[2] <= BOX)
     return false;
   int64_t cells = s->list[0].dims[1];
   bool plus = cells == mafat_cells_count(s->in_w, s->in_h, strides, 4);

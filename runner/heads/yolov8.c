@@ -9,7 +9,7 @@ static const int strides[] = {8, 16, 32};
 static bool fits(const struct mafat_head_shapes *s, struct mafat_decoded *found)
 {
   static const int64_t dims[] = {1, -1, -1};
-  if (s->n != 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[1] <= BOX || s->list[0].dims[1] > INT32_MAX)
+  if (s->n != 1 || !mafat_head_has(s, 0, 3, dims) || s->list[0].dims[1] <= BOX)
     return false;
   int64_t boxes = s->list[0].dims[2];
   bool told = boxes == mafat_cells_count(s->in_w, s->in_h, strides, 3);

@@ -136,10 +136,11 @@ static int check_apart(const struct options *o, const char *path, struct mafat_d
 /* The files that a model keeps constants in: are they there, and is none of them this path? */
 static int check_files(const struct mafat_network *n, const char *path, struct mafat_diagnostic *d)
 {
-  struct stat out;
+  struct stat in, out;
   bool exists = stat(path, &out) == 0;
   for (int i = 0; i < n->n_files; i++) {
-    if (access(n->files[i], R_OK) != 0) return mafat_fail(d, MAFAT_EINVAL, "%s: cannot open: %s", n->files[i], strerror(errno));
+    if (stat(n->files[i], &in) != 0 || access(n->files[i], R_OK) != 0) return mafat_fail(d, MAFAT_EINVAL, "%s: cannot open: %s", n->files[i], strerror(errno));
+    if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EINVAL, "%s: expected a regular file", n->files[i]);
     if (exists && is_file(n->files[i], &out))
       return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found constants of the model", path);
   }

@@ -7,16 +7,30 @@ suite=pack_graph
 . tests/model_files.sh
 cd "$dir" || exit 1
 
-# A convolution, normalized, and a matrix. With a word: its weights lie in numbers.bin beside it.
+# A convolution, normalized, and a matrix. With a word: its weights lie in numbers.bin beside it. With two: a table of the
+# largest numbers, of both signs.
 writer write onnx_writer.c <<'C'
 #include "tests/support/onnx_writer.h"
 #include <stdio.h>
 static const int64_t x[] = {1, 3, 8, 8}, w[] = {8, 3, 3, 3}, b[] = {8}, m[] = {8, 5}, y[] = {1, 5};
 static double numbers[216];
+static int write_table(void)
+{
+  static const int64_t places[] = {3, 4}, table[] = {8, 5};
+  struct test_message graph = {0};
+  for (int i = 0; i < 40; i++) numbers[i] = i % 2 ? 3e38 : -3e38;
+  test_onnx_add(&graph, "Gather", "table x", "y", "");
+  test_onnx_floats(&graph, "table", 2, table, numbers);
+  test_onnx_input(&graph, "x", 2, places);
+  test_onnx_output(&graph, "y", -1, 0);
+  struct test_message file = test_onnx_model(&graph, 13);
+  return fwrite(file.data, 1, file.n, stdout) != file.n;
+}
 int main(int argc, char **argv)
 {
   struct test_message graph = {0};
   (void)argv;
+  if (argc > 2) return write_table();
   for (int i = 0; i < 216; i++) numbers[i] = .25 + (i * 37 % 64) / 64.;
   test_onnx_input(&graph, "x", 4, x);
   test_onnx_add(&graph, "Conv", "x w", "c", "pads=[1,1,1,1]");
@@ -79,6 +93,16 @@ cp beside/b.onnx c.onnx
 run c.onnx c.packed; expect 'numbers that are not there' 2 'numbers.bin'
 timeout 20 "$build/run_inference" --predict --decode none c.onnx >out 2>err
 code=$?; expect 'asked without them' 0
+for kind in folder pipe device; do # the same of small numbers: unit test a_file_beside_is_regular
+  mkdir "its-$kind" && cp c.onnx "its-$kind"
+  case $kind in
+  folder) mkdir its-folder/numbers.bin ;;
+  pipe) mkfifo its-pipe/numbers.bin ;;
+  device) ln -s /dev/zero its-device/numbers.bin ;;
+  esac
+  run "its-$kind/c.onnx" c.packed; expect "numbers in a $kind" 2 'numbers.bin: expected a regular file'
+  infer x.raw "its-$kind/c.onnx"; expect "run with numbers in a $kind" 2 'numbers.bin: expected a regular file'
+done
 timeout 20 "$build/run_inference" --predict /dev/stdin < <(cat a.tflite) >out 2>err
 code=$?; expect 'a TFLite model in a pipe' 0
 run a.packed again.packed; expect 'packed already' 2 'packed weights file already'
@@ -91,7 +115,7 @@ head -c 300 a.onnx >cut.onnx
 run cut.onnx cut.packed; expect 'a model that is cut' 2 'cut.onnx'
 mkfifo pipe
 run pipe x.packed; expect 'a pipe' 2 'expected a regular file'
-[ -z "$(ls -- *.part x.packed cut.packed f.packed 2>/dev/null)" ] || fail 'failures leave nothing' "$(ls)"
+[ -z "$(ls -- *.part c.packed x.packed cut.packed f.packed 2>/dev/null)" ] || fail 'failures leave nothing' "$(ls)"
 
 head -c 768 /dev/zero | tr '\0' '\076' >floats.raw
 for plan in 1x1:direct/NoCut rows2:direct:streamed/NoCut panels:direct:loaded/NoCut; do
@@ -133,6 +157,9 @@ check 'the same file again' 'it differs' cmp like.onnx again.onnx
 run --seed 2 --like a.onnx again.onnx; expect 'another seed' 0
 if cmp -s like.onnx again.onnx; then fail 'another seed' 'the same file'; fi
 infer like.raw like.onnx; expect 'it runs' 0
+./write a table >wide.onnx
+run --like wide.onnx like-wide.onnx; expect 'like the largest numbers' 0
+program=$build/pack_weights run like-wide.onnx like-wide.packed; expect 'which stay numbers' 0
 run --like a.tflite like.tflite; expect 'like a TFLite model' 0
 run --like a.onnx a.onnx; expect 'not in its place' 2 'found the model'
 run --like elsewhere/b.onnx like-b.onnx; expect 'numbers beside it' 2 'constants in other files'

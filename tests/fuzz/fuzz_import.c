@@ -1,8 +1,6 @@
-/* libFuzzer target: an ONNX file; or, where the bytes do not begin like one, which of the small ones of an operator, and
- * what to change in it (tests/fuzz/changes.h). A network that comes of it is checked and laid out; a small one of one input is run with the
- * portable kernels, which are instrumented, by two plans, whose bits must be the same. Build with
+/* libFuzzer target: an ONNX file; or, where the bytes do not begin like one, which of the small ones of an operator, or of some
+ * that belong together, and what to change in it (tests/fuzz/changes.h). What comes of it: tests/fuzz/imported.h. Build with
  * clang -fsanitize=fuzzer,address,undefined. */
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,138 +10,80 @@
 
 #include "formats/onnx/import.h"
 #include "formats/onnx/onnx.h"
-#include "network/sources.h"
-#include "predictor/planning.h"
-#include "runner/executor.h"
 #include "tests/fuzz/changes.h"
-#include "tests/fuzz/networks.h"
+#include "tests/fuzz/imported.h"
 #include "tests/support/onnx_operators.h"
-
-/* Larger ones only take longer. */
-enum { MAX_MACS = 1 << 20, MAX_BYTES = 8 << 20, MAX_FLOATS = 1 << 16, MAX_LAYERS = 60 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-/* ---- what came of the file ---- */
+/* ---- operators that belong together ---- */
 
-static void check_operand(const struct mafat_network *n, int layer, int operand)
-{
-  const struct mafat_layer *l = &n->layers[layer];
-  const struct mafat_operand *o = &l->operands[operand];
-  const struct mafat_subject subject = {n->path, l->line, layer, mafat_layer_type_name(l->type), NULL};
-  require(mafat_network_check_operand(n, layer, operand, &subject) == MAFAT_OK);
-  struct mafat_span y = mafat_layer_in_span(l, operand, true, mafat_span(0, l->out.h));
-  struct mafat_span x = mafat_layer_in_span(l, operand, false, mafat_span(0, l->out.w));
-  require(y.begin >= 0 && y.end <= o->shape.h && x.begin >= 0 && x.end <= o->shape.w);
-}
+enum { MAX_NODES = 5, SEQUENCES = 3 };
 
-static void check_port(const struct mafat_port *p)
-{
-  int c, y, x;
-  long long elements = mafat_view_elements(&p->view), step = elements / 50 + 1;
-  require(p->name && elements > 0 && elements <= mafat_shape_elements(p->shape));
-  for (long long i = 0; i < elements; i += step) {
-    mafat_port_find(p, i, &c, &y, &x);
-    require(c >= 0 && c < p->shape.c && y >= 0 && y < p->shape.h && x >= 0 && x < p->shape.w);
-  }
-}
-
-static void check_network(const struct mafat_network *n)
-{
-  require(n->n_layers >= 1 && n->n_layers <= MAFAT_MAX_LAYERS && n->constants && n->constants->n_layers == n->n_layers);
-  for (int i = 0; i < n->n_layers; i++) {
-    const struct mafat_layer *l = &n->layers[i];
-    require(l->out.h > 0 && l->out.w > 0 && l->out.c > 0 && l->n_operands > 0);
-    for (int k = 0; k < l->n_operands; k++)
-      if (mafat_sources_count(&l->operands[k].sources) > 0) check_operand(n, i, k); /* else it reads nothing */
-  }
-  for (int i = 0; i < n->n_inputs; i++) check_port(&n->inputs[i]);
-  for (int i = 0; i < n->n_outputs; i++) check_port(&n->outputs[i]);
-}
-
-/* ---- runs ---- */
-
-struct run {
-  struct mafat_plan *plan;
-  struct mafat_layout *layout;
-  float *output; /* of the last layer, CHW */
+/* Of one picture, or of a batch of sequences. */
+static const struct {
+  int rank;
+  int64_t dims[4];
+  const char *nodes[MAX_NODES][4]; /* operator, inputs, output, attributes */
+} chains[] = {
+    {4, {1, 4, 6, 6}, {{"Div", "x root", "d", ""}, {"Erf", "d", "e", ""}, {"Add", "e one", "s", ""},
+      {"Mul", "x s", "m", ""}, {"Mul", "m half", "y", ""}}},
+    {3, {1, 4, 6}, {{"Mul", "x half", "h", ""}, {"Div", "x root", "d", ""}, {"Erf", "d", "e", ""},
+      {"Add", "e one", "s", ""}, {"Mul", "s h", "y", ""}}},
+    {3, {SEQUENCES, 4, 6}, {{"MaxPool", "x", "p", "kernel_shape=[2]"}, {"Relu", "p", "y", ""}}},
+    {4, {SEQUENCES, 4, 1, 6}, {{"Conv", "x w", "c", "pads=[0,1,0,1]"},
+      {"AveragePool", "c", "y", "kernel_shape=[1,2] strides=[1,2]"}}},
+    {3, {SEQUENCES, 4, 6}, {{"LayerNormalization", "x six", "l", ""}, {"Transpose", "l", "t", "perm=[0,2,1]"},
+      {"MatMul", "x t", "a", ""}, {"Softmax", "a", "y", ""}}},
+    {3, {SEQUENCES, 4, 6}, {{"Transpose", "x", "t", "perm=[0,2,1]"}, {"ReduceMean", "t", "r", "axes=[1] keepdims=1"},
+      {"Transpose", "r", "y", "perm=[0,2,1]"}}},
+    {4, {1, 4, 6, 6}, {{"Resize", "x - twice", "u", "mode=cubic cubic_coeff_a=-.5"}, {"Add", "u one", "a", ""},
+      {"Resize", "a - less", "y", "mode=cubic"}}},
+    {4, {1, 4, 6, 6}, {{"Conv", "x w", "c", "pads=[0,1,0,1]"}, {"Sigmoid", "c", "s", ""}, {"Mul", "c s", "m", ""},
+      {"Concat", "m x", "y", "axis=1"}}},
 };
 
-static void close_run(struct run *r)
-{
-  free(r->output);
-  mafat_layout_close(&r->layout);
-  mafat_plan_close(&r->plan);
-}
+enum { CHAINS = sizeof chains / sizeof *chains };
 
-/* False: the plan is not one of this network's, or too much work. */
-static bool open_run(struct run *r, const struct mafat_network *n, const char *text)
+static void put_constants(struct test_message *graph)
 {
-  struct mafat_plan_options options;
-  struct mafat_diagnostic d = {""};
-  mafat_plan_defaults(&options);
-  options.algorithm = MAFAT_DIRECT;
-  *r = (struct run){NULL, NULL, NULL};
-  int code = mafat_plan_read(&r->plan, text, n, n->n_layers, &options, &d);
-  if (code == MAFAT_OK) code = mafat_layout_make(&r->layout, n, r->plan, &d);
-  require(code == MAFAT_OK || d.text[0]);
-  require(!r->layout || (r->layout->total_bytes >= r->layout->bound_bytes && r->layout->total_bytes % 64 == 0));
-  return code == MAFAT_OK && r->layout->padded_macs <= MAX_MACS && r->layout->total_bytes <= MAX_BYTES;
-}
-
-/* In an arena full of NaN: whoever reads what nobody wrote shows. */
-static void run(struct run *r, const struct mafat_network *n, struct mafat_weights *w, const float *input)
-{
-  struct mafat_executor_options options;
-  struct mafat_executor *e = NULL;
-  mafat_executor_defaults(&options);
-  options.kernels = mafat_kernels_find("portable");
-  r->output = malloc((size_t)mafat_shape_elements(n->layers[n->n_layers - 1].out) * sizeof(float));
-  require(r->output && mafat_executor_open(&e, n, r->plan, r->layout, w, &options, NULL) == MAFAT_OK);
-  memset((void *)(uintptr_t)mafat_executor_arena(e), 0xff, r->layout->total_bytes);
-  mafat_executor_set_input(e, input);
-  require(mafat_executor_run(e, NULL) == MAFAT_OK);
-  mafat_executor_read_output(e, n->n_layers - 1, r->output);
-  mafat_executor_close(&e);
-}
-
-static void compare(const struct mafat_network *n, struct mafat_weights *w, struct run *a, struct run *b)
-{
-  static float input[MAX_FLOATS];
-  long long floats = mafat_shape_elements(n->layers[n->n_layers - 1].out);
-  for (int i = 0; i < MAX_FLOATS; i++) input[i] = (float)(i % 17) - 5;
-  run(a, n, w, input);
-  run(b, n, w, input);
-  for (long long i = 0; i < floats; i++)
-    require(!memcmp(&a->output[i], &b->output[i], sizeof(float)) || (isnan(a->output[i]) && isnan(b->output[i])));
-}
-
-static bool is_small(const struct mafat_network *n)
-{
-  long long floats = mafat_shape_elements(mafat_network_picture_shape(n));
-  for (int l = 0; l < n->n_layers && floats <= MAX_FLOATS; l++) {
-    struct mafat_weight_counts c = mafat_layer_weight_counts(&n->layers[l]);
-    if (c.weights > MAX_FLOATS) return false;
-    floats += mafat_shape_elements(n->layers[l].out) + (long long)c.weights;
+  static const struct {
+    const char *name;
+    int rank;
+    int64_t dims[4];
+    double first;
+  } floats[] = {{"root", 0, {0}, 1.4142135381698608}, {"one", 0, {0}, 1}, {"half", 0, {0}, .5}, {"six", 1, {6}, .75},
+                {"w", 4, {4, 4, 1, 3}, .125}, {"twice", 1, {4}, 1}, {"less", 1, {4}, 1}};
+  for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+    double values[4 * 4 * 3];
+    for (int k = 0; k < 4 * 4 * 3; k++) values[k] = floats[i].first * (1 + k % 5);
+    if (strcmp(floats[i].name, "twice") == 0) values[0] = values[1] = 1, values[2] = values[3] = 2;
+    if (strcmp(floats[i].name, "less") == 0) values[0] = values[1] = 1, values[2] = values[3] = .75;
+    test_onnx_floats(graph, floats[i].name, floats[i].rank, floats[i].dims, values);
   }
-  return floats <= MAX_FLOATS && n->n_layers <= MAX_LAYERS && n->n_inputs == 1;
 }
 
-static void run_plans(const struct mafat_network *n, const char *path, unsigned number)
+static void put_node(struct test_message *graph, const char *const node[4])
 {
-  static const char *const plans[] = {"rows1/NoCut", "2x2/NoCut", "panels/NoCut"};
-  struct run whole, other;
-  struct mafat_weights *w;
-  struct mafat_diagnostic d = {""};
-  bool ready = open_run(&whole, n, "1x1/NoCut"), there = open_run(&other, n, plans[number % 3]);
-  if (ready && there) {
-    int code = mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &d);
-    require((code == MAFAT_OK) == (w != NULL) && (w || d.text[0]));
-    if (w) compare(n, w, &whole, &other);
-    mafat_weights_close(&w);
-  }
-  close_run(&whole);
-  close_run(&other);
+  test_onnx_add(graph, node[0], node[1], node[2], node[3]);
+}
+
+static struct test_message chain(int number)
+{
+  struct test_message graph = {0};
+  put_constants(&graph);
+  test_onnx_input(&graph, "x", chains[number].rank, chains[number].dims);
+  for (int k = 0; k < MAX_NODES && chains[number].nodes[k][0]; k++)
+    put_node(&graph, chains[number].nodes[k]);
+  test_onnx_output(&graph, "y", -1, NULL);
+  return test_onnx_model(&graph, 17);
+}
+
+static struct test_message model(unsigned number)
+{
+  unsigned n = test_onnx_n_operators();
+  number %= n + CHAINS;
+  return number < n ? test_onnx_operator_model(test_onnx_operator(number)) : chain((int)(number - n));
 }
 
 static void check_file(const char *bytes, size_t n)
@@ -156,10 +96,7 @@ static void check_file(const char *bytes, size_t n)
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   int code = mafat_onnx_network_read(&network, path, &d);
   require((code == MAFAT_OK) == (network != NULL) && (network || d.text[0]));
-  if (network) {
-    check_network(network);
-    if (is_small(network)) run_plans(network, path, (unsigned)n);
-  }
+  if (network) check_imported(network, path, (unsigned)n);
   mafat_network_close(&network);
   close(fd);
 }
@@ -168,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
   if (n >= MAFAT_ONNX_BEGINNING && mafat_onnx_begins((const char *)bytes)) check_file((const char *)bytes, n);
   else if (n > 0) {
-    struct test_message m = test_onnx_operator_model(test_onnx_operator(bytes[0]));
+    struct test_message m = model(bytes[0]);
     change_message(&m, bytes + 1, n - 1);
     check_file(m.data, m.n);
     free(m.data);

@@ -1,5 +1,5 @@
 /* libFuzzer target: a .tflite file, read and imported; or, where the bytes do not begin like one, what to change in a small one that is
- * right: which of them, then three bytes for each change: where, and what. Build with
+ * right: which of them, then three bytes for each change: where, and what. What comes of it: tests/fuzz/imported.h. Build with
  * clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
@@ -11,16 +11,10 @@
 #include "formats/tflite/import.h"
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
-#include "predictor/layout.h"
-#include "predictor/planning.h"
+#include "tests/fuzz/imported.h"
 #include "tests/support/tflite_models.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
-
-static void require(bool holds)
-{
-  if (!holds) abort();
-}
 
 static void check_tensor(const struct mafat_tflite *m, struct mafat_model_file *file, int tensor)
 {
@@ -47,26 +41,14 @@ static void check_operator(const struct mafat_tflite *m, struct mafat_model_file
   require(code == MAFAT_OK ? found.max_detections > 0 && found.num_classes > 0 : d.text[0] != 0);
 }
 
-/* What came of it is planned and laid out. */
-static void check_network(const struct mafat_tflite *m, struct mafat_model_file *file)
+/* The network of the file there. */
+static void check_model(const struct mafat_tflite *m, struct mafat_model_file *file, const char *path)
 {
   struct mafat_diagnostic d = {""};
   struct mafat_network *n;
-  struct mafat_plan *plan = NULL;
-  struct mafat_layout *layout = NULL;
   int code = mafat_tflite_network(&n, m, file, &d);
   require((code == MAFAT_OK) == (n != NULL) && (code == MAFAT_OK || d.text[0]));
-  if (!n) return;
-  for (int l = 0; l < n->n_layers; l++) {
-    const struct mafat_shape s = n->layers[l].out;
-    require(s.h > 0 && s.w > 0 && s.c > 0);
-  }
-  for (int i = 0; i < n->n_outputs; i++) require(mafat_view_elements(&n->outputs[i].view) > 0);
-  code = mafat_plan_read(&plan, "1x1", n, n->n_layers, NULL, &d);
-  if (code == MAFAT_OK) code = mafat_layout_make(&layout, n, plan, &d);
-  require(code == MAFAT_OK || d.text[0]);
-  mafat_layout_close(&layout);
-  mafat_plan_close(&plan);
+  if (n) check_imported(n, path, (unsigned)file->bytes);
   mafat_network_close(&n);
 }
 
@@ -80,14 +62,14 @@ static void check_file(const char *data, size_t n)
   require(fd >= 0 && write(fd, data, n) == (ssize_t)n);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   require(mafat_model_file_open(&file, path, &d) == MAFAT_OK);
-  close(fd);
   int code = mafat_tflite_read(&m, file, &d);
   require((code == MAFAT_OK) == (m != NULL) && (code == MAFAT_OK || d.text[0]));
-  if (m) check_network(m, file);
+  if (m) check_model(m, file, path);
   for (int i = 0; m && i < m->n_tensors; i++) check_tensor(m, file, i);
   for (int i = 0; m && i < m->n_operators; i++) check_operator(m, file, &m->operators[i]);
   mafat_tflite_close(&m);
   mafat_model_file_close(&file);
+  close(fd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

@@ -324,6 +324,16 @@ done
   done
   echo end; } > "$1/calibration/1"
 
+# Outputs of each family, as they are told and by the head's name (fuzz_heads.c): of likely numbers, of any, of other dimensions.
+for family in 0 1 2 3 4 5 6 7 8 9; do
+  for head in 9 "$family"; do
+    octal=$(printf '\\%o\\037\\025\\%o' "$family" "$head")
+    printf "$octal\\0\\120\\1\\0\\377\\100\\30\\376\\40" > "$1/heads/usual-$family-$head"
+    { printf "$octal\\262\\2\\17\\0"; head -c 97 models/shapes/holdout/000002.jpg; } > "$1/heads/any-$family-$head"
+    { printf "$octal\\23\\7\\1\\2\\40\\15\\0\\20"; head -c 41 models/shapes/holdout/000002.jpg; } > "$1/heads/changed-$family-$head"
+  done
+done
+
 # Every sample (fuzz_onnx.c), unchanged, and where they are Debian's small models: as they are, and with their constants in them.
 for number in $(seq 0 2 108); do printf "\\$(printf %o "$number")" > "$1/onnx/sample-$number"; done
 printf '\001' > "$1/onnx/whole"

@@ -14,6 +14,7 @@ for target in "$@"; do
   case $target in
   cfg | run | packed) options="-max_len=6000 -dict=$folder/seeds/cfg.dict" ;;
   plan) options="-max_len=256" ;;
+  heads) options="-max_len=600" ;;
   calibration) options="-max_len=2500" ;;
   image) options="-max_len=20000" ;;
   *) options="-max_len=6000" ;;

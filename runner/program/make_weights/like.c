@@ -95,8 +95,8 @@ static int find_range(struct patch *p, struct mafat_model_file *from, struct maf
     done += n;
   }
   bool found = least <= most;
-  p->centre = found ? least + (most - least) / 2 : 0;
-  p->spread = found ? (most - least) / 2 : 1;
+  p->spread = found ? most / 2 - least / 2 : 1; /* the difference may be no float */
+  p->centre = found ? least + p->spread : 0;
   return MAFAT_OK;
 }
 

@@ -132,6 +132,22 @@ START_TEST(batches_are_of_sequences)
 }
 END_TEST
 
+/* Extents that no number holds: some products of them are small again where they are cut. */
+static const int64_t inputs_too_large[][4] = {
+    {3, 3, 0x5555555555555558, 8}, {1LL << 33, 3, 1LL << 31, 8}, {1LL << 32, 3, (1LL << 32) + 1, 8}, {INT64_MAX, 3, 3, 3}, {1LL << 62, 1, 4, 1}};
+
+START_TEST(inputs_are_no_larger_than_a_map)
+{
+  struct test_message graph = {0};
+  test_onnx_add(&graph, "Relu", "x", "y", "");
+  test_onnx_input(&graph, "x", 4, inputs_too_large[_i]);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct imported m = import(test_onnx_model(&graph, 17));
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "is too large"), "%d: %s", m.code, diagnostic.text);
+  release(&m);
+}
+END_TEST
+
 /* ---- what is one activation ---- */
 
 /* x * (1 + erf(x / sqrt(2))) / 2 as exporters order it, and what is not quite that. */
@@ -230,6 +246,7 @@ Suite *onnx_import_suite(void)
   tcase_add_loop_test(importing, operators_become_layers, 0, (int)test_onnx_n_operators());
   tcase_add_test(importing, steps_may_be_large);
   tcase_add_loop_test(importing, batches_are_of_sequences, 0, COUNT(batches));
+  tcase_add_loop_test(importing, inputs_are_no_larger_than_a_map, 0, COUNT(inputs_too_large));
   tcase_add_loop_test(importing, gelus_are_one_activation, 0, COUNT(gelus));
   tcase_add_loop_test(importing, gelus_that_others_read_are_made, 0, 5);
   suite_add_tcase(suite, importing);

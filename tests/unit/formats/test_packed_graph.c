@@ -399,6 +399,24 @@ START_TEST(an_excerpt_stands_for_its_file)
 }
 END_TEST
 
+/* A model may itself come through a pipe; what it names is not waited for, and none of it is copied. */
+START_TEST(a_file_beside_is_regular)
+{
+  struct mafat_model_file *f, *beside;
+  write_file(model_path, "model", 5);
+  ck_assert_int_eq(mafat_model_file_open(&f, model_path, &diagnostic), MAFAT_OK);
+  for (int kind = 0; kind < 3; kind++) {
+    int made = kind == 0 ? mkfifo(weights_path, 0600) : kind == 1 ? symlink("/dev/zero", weights_path) : symlink(elsewhere, weights_path);
+    ck_assert_int_eq(made, 0);
+    ck_assert_int_eq(mafat_model_file_open_beside(&beside, f, weights_path, &diagnostic), MAFAT_EIO);
+    ck_assert_msg(strstr(diagnostic.text, kind == 2 ? "found a directory" : "expected a regular file"), "%s", diagnostic.text);
+    ck_assert_ptr_null(beside);
+    unlink(weights_path);
+  }
+  mafat_model_file_close(&f);
+}
+END_TEST
+
 Suite *packed_graph_suite(void)
 {
   Suite *s = suite_create("packed_graph");
@@ -412,6 +430,7 @@ Suite *packed_graph_suite(void)
   tcase_add_test(t, every_allocation_may_fail);
   tcase_add_loop_test(t, an_excerpt_is_what_was_asked_for, 0, 40);
   tcase_add_test(t, an_excerpt_stands_for_its_file);
+  tcase_add_test(t, a_file_beside_is_regular);
   suite_add_tcase(s, t);
   return s;
 }

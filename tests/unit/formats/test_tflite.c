@@ -139,6 +139,8 @@ START_TEST(normalization_of_pictures_is_read)
   ck_assert(!picture_of(4, means, deviations).normalized);
   ck_assert(!picture_of(1, means, (const float[4]){0}).normalized);
   ck_assert(!picture_of(1, (const float[4]){NAN}, deviations).normalized);
+  ck_assert(!picture_of(1, means, (const float[4]){INFINITY}).normalized);
+  ck_assert(!picture_of(1, (const float[4]){3e38f}, (const float[4]){1e-38f}).normalized);
 }
 END_TEST
 

@@ -409,6 +409,21 @@ START_TEST(test_refuses)
 }
 END_TEST
 
+/* No head has as many classes, or boxes: an int holds what their dimensions count. */
+START_TEST(test_refuses_what_no_int_holds)
+{
+  static const char *const names[] = {"yolox", "yolov5", "yolov8", "nanodet"};
+  const long long many = (1LL << 32) + 85; /* 85 where it is cut */
+  for (int i = 0; i < 8; i++) {
+    start(64, 32);
+    if (i < 4) add(DIMS(1, i == 0 ? 42 : 126, many));
+    else add(DIMS(1, many, 126));
+    ck_assert_int_eq(mafat_heads_choose(&network, network.n_layers, names[i % 4], &diagnostic), MAFAT_EINVAL);
+    must_choose(NULL, NULL);
+  }
+}
+END_TEST
+
 /* Numbers that are none, and too large ones: what is told is finite. */
 START_TEST(test_nasty_numbers)
 {
@@ -456,6 +471,7 @@ Suite *heads_suite(void)
   tcase_add_test(choice, test_auto_of_part);
   tcase_add_test(choice, test_darknet);
   tcase_add_loop_test(choice, test_refuses, 0, (int)(sizeof refused / sizeof *refused));
+  tcase_add_test(choice, test_refuses_what_no_int_holds);
   suite_add_tcase(s, choice);
   return s;
 }

@@ -369,12 +369,13 @@ static void check_refused(const char *path, const struct mafat_model_options *o,
 START_TEST(options_that_make_no_sense)
 {
   char path[40];
-  const float infinite[] = {0, INFINITY, 0}, less = -1, more = 256, not = NAN;
+  const float infinite[] = {0, INFINITY, 0}, huge[] = {0, 0, 3e38f}, less = -1, more = 256, not = NAN;
   struct mafat_model_options o = usual_options();
   write_model(path, false, 3, NULL, NULL);
 #define REFUSED(field, value, text) (o = usual_options(), o.field = (value), check_refused(path, &o, text))
   REFUSED(mean, infinite, "expected a mean of finite numbers, found inf");
   REFUSED(scale, infinite, "expected a scale of finite numbers");
+  REFUSED(scale, huge, "expected a mean and a scale that make finite numbers of bytes, found 0 and 3e+38");
   REFUSED(channels, "grb", "expected channels of pictures (rgb, bgr, gray), found grb");
   REFUSED(channels, "gray", "expected an input of 1 channel for channels gray, found 3");
   REFUSED(resize, "fit", "expected a way to resize pictures (stretch, letterbox, corner, crop), found fit");
