@@ -11,6 +11,8 @@ enum {
   MOST_PIXELS = TILE_PIXELS > ALONE_PIXELS ? TILE_PIXELS : ALONE_PIXELS,
   SLICE_RUNS = 64, /* at most */
   SLICE_KINDS = 3,
+  AHEAD_TILES = 4,    /* at least: fewer would fetch as much as they read */
+  AHEAD_PIXELS = 512, /* at most: more of them outweigh weights that come from afar */
   POOLED_BYTES = 3584, /* of sums on the stack: little of it is accounted for */
   POOLED_PIXEL = 2 * VECTOR_SEGMENTS * MAFAT_CHANNEL_BLOCK * (int)sizeof(float),
   POOLED_COLS = POOLED_BYTES / POOLED_PIXEL / TILE_PIXELS * TILE_PIXELS
@@ -31,7 +33,7 @@ struct conv_place {
 };
 
 struct conv_slice;
-typedef void (*tile_function)(const struct conv_slice *c, int n);
+typedef void (*tile_function)(struct conv_slice *c, int n);
 
 /* One slice of the sums of a panel's filters, or of as many as a tile takes. */
 struct conv_slice {
@@ -54,6 +56,9 @@ struct conv_slice {
   float *out[VECTOR_SEGMENTS];   /* at column `col` */
   size_t pixel[VECTOR_SEGMENTS]; /* floats between pixels */
   int col;
+  /* Weights that follow the slice's, which its tiles fetch: n_ahead lines for each run. */
+  const char *ahead, *ahead_end;
+  int n_ahead;
 };
 
 /* Keeps a value in a register: the compiler may not recompute it from others. */
@@ -202,9 +207,10 @@ INLINE void conv_store(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_sli
 }
 
 /* n tiles side by side, of P pixels x NV vectors of filters. */
-INLINE void conv_tiles(const struct conv_slice *c, int n, const int P, const int NV)
+INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV)
 {
-  const int width = c->width, n_filters = c->n_filters;
+  const int width = c->width, n_filters = c->n_filters, n_ahead = c->n_ahead;
+  const char *ahead = c->ahead;
   float *out[VECTOR_SEGMENTS];
   for (int s = 0; s < VECTOR_SEGMENTS; s++) out[s] = c->out[s];
   for (int col = c->col; n > 0; n--, col += P) {
@@ -214,16 +220,19 @@ INLINE void conv_tiles(const struct conv_slice *c, int n, const int P, const int
     conv_load(sum, c, out, P, NV);
     for (const struct conv_runs *r = c->kinds; r < c->kinds + c->n_kinds; r++) {
       const size_t at = (size_t)col * r->step;
-      for (const char *const *end = in + r->n; in < end; in++)
+      for (const char *const *end = in + r->n; in < end; in++) {
+        for (int i = 0; i < n_ahead; i++, ahead += 64) __builtin_prefetch(ahead);
         w = conv_run(sum, *in + at, r->step, w, width, r->n_taps, n_filters, P, NV);
+      }
     }
     conv_store(sum, c, out, P, NV);
     for (int s = 0; s < VECTOR_SEGMENTS; s++) out[s] += (size_t)P * c->pixel[s];
   }
+  c->ahead = ahead;
 }
 
 #define TILE(P, NV) \
-  static void tiles_##P##_##NV(const struct conv_slice *c, int n) \
+  static void tiles_##P##_##NV(struct conv_slice *c, int n) \
   { \
     conv_tiles(c, n, P, NV); \
   }
@@ -340,8 +349,23 @@ static void choose_tiles(struct conv_slice *s, int n_cols)
   s->wide = s->n_wide ? tiles[vectors - 1][pixels] : NULL;
 }
 
+/* Late layers' weights come from memory, and the first tiles of a slice would wait for them: a few lines at a
+ * time, while the slice before is summed, they come unnoticed. */
+static void choose_ahead(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
+                         int n_parts)
+{
+  const int n_tiles = n_parts * area->n_rows * (s->n_wide + s->n_narrow);
+  const bool wanted = n_tiles >= AHEAD_TILES && area->n_rows * area->n_cols <= AHEAD_PIXELS && !c->pool &&
+                      !c->weights_row_floats;
+  const size_t bytes = wanted ? (s->end.taps - s->begin.taps) * (size_t)c->width * sizeof(float) : 0;
+  s->ahead = (const char *)(c->weights + s->end.taps * (size_t)c->width);
+  s->ahead_end = s->ahead + bytes;
+  s->n_ahead = mafat_divide_up((int)(bytes / 64), n_tiles * s->n_runs);
+}
+
 static void run_row(struct conv_slice *s, int col)
 {
+  if (s->ahead >= s->ahead_end) s->n_ahead = 0;
   s->col = col;
   if (s->n_wide) {
     const int cols = s->n_wide * s->wide_pixels;
@@ -352,14 +376,15 @@ static void run_row(struct conv_slice *s, int col)
   s->narrow(s, s->n_narrow);
 }
 
-/* The slice's part of the sums of n segments, which have the area's rows; the first's first is filter `first` of
- * the panel. */
+/* The slice's part of the sums of n segments, one part of n_parts, which have the area's rows; the first's first is
+ * filter `first` of the panel. */
 static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
-                         const struct mafat_conv_segment *segments, int n, int first)
+                         const struct mafat_conv_segment *segments, int n, int first, int n_parts)
 {
   s->weights = c->weights + s->begin.taps * (size_t)c->width + first;
   choose_filters(s, c, segments, n, first);
   choose_tiles(s, area->n_cols);
+  if (first == 0) choose_ahead(s, c, area, n_parts);
   for (int r = 0; r < area->n_rows; r++) {
     const int row = area->row + r;
     for (int i = 0; i < s->n_runs; i++)
@@ -374,6 +399,7 @@ static void conv_filters(struct conv_slice *s, const struct mafat_conv_call *c, 
 static void conv_area(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
                       const struct mafat_conv_segment *segments, int n_segments, int first)
 {
+  const int n_parts = mafat_divide_up(n_segments, VECTOR_SEGMENTS);
   struct conv_place at = {0, 0, 0, 0};
   do {
     if (s->n_runs == 0 || s->begin.taps != at.taps) choose_runs(s, c, at);
@@ -381,7 +407,7 @@ static void conv_area(struct conv_slice *s, const struct mafat_conv_call *c, con
     s->finish = c->finish && s->end.piece == c->n_pieces;
     for (int i = 0; i < n_segments; i += VECTOR_SEGMENTS)
       conv_filters(s, c, area, segments + i, mafat_min(VECTOR_SEGMENTS, n_segments - i),
-                   first + i * MAFAT_CHANNEL_BLOCK);
+                   first + i * MAFAT_CHANNEL_BLOCK, n_parts);
     at = s->end;
   } while (at.piece < c->n_pieces);
 }
@@ -420,6 +446,8 @@ static void conv_panel(const struct mafat_conv_call *c)
   const struct conv_area all = {0, c->n_rows, 0, c->n_cols};
   struct conv_slice slice;
   slice.n_runs = 0;
+  slice.ahead = slice.ahead_end = NULL;
+  slice.n_ahead = 0;
   slice.width = c->width;
   slice.activation = general_activation(c->activation);
   if (!c->pool) {
