@@ -142,6 +142,11 @@ struct mafat_model_options {
                            "ssd", "ultraface", "yunet": boxes; "classes"; "auto" (NULL, default): one of these, where their
                            dimensions are no other's, as facts tell; "darknet": what layers of Darknet's say; "none": not
                            even that. MAFAT_EINVAL: the outputs are not so */
+  const char *const *constants; /* "NAME=FILE": inputs of an ONNX or TFLite file that are known beforehand, such as shapes,
+                           axes and weights that its operators need so; n_constants of them, default none. FILE: raw
+                           numbers, as the model has the input, an array of NumPy (.npy), or, of ONNX, a tensor (.pb).
+                           Weights stay in it. Read while the model is opened, not kept */
+  int n_constants;
 };
 
 /* Options of NULL, for a model or a query, are these. */

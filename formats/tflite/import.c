@@ -80,15 +80,18 @@ static int read_numbers(void *context, const struct mafat_constant *place, uint6
                         struct mafat_diagnostic *d)
 {
   const struct mafat_tflite_importer *i = context;
-  for (uint64_t k = 0; k < n; k++) {
+  struct mafat_model_file *file, *own;
+  int code = mafat_tflite_open(i->model, i->file, (int)place->file, &file, &own, d);
+  for (uint64_t k = 0; k < n && code == MAFAT_OK; k++) {
     const char *bytes;
     float value;
-    int code = mafat_model_file_peek(i->file, mafat_constant_at(place, first + k), sizeof value, &bytes, d);
-    if (code) return code;
+    code = mafat_model_file_peek(file, mafat_constant_at(place, first + k), sizeof value, &bytes, d);
+    if (code) break;
     memcpy(&value, bytes, sizeof value);
     to[k] = (double)value;
   }
-  return MAFAT_OK;
+  mafat_model_file_close(&own);
+  return code;
 }
 
 int mafat_tflite_make(const struct mafat_tflite_importer *i, int tensor)
@@ -133,7 +136,7 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
   if (t->type == MAFAT_TFLITE_FLOAT32) {
     v->form = MAFAT_VALUE_PLACE;
     mafat_view_linear(&v->view, t->rank, dims, MAFAT_AXIS_NUMBERS);
-    v->place = (struct mafat_constant){.at = t->at, .n = mafat_tflite_elements(t), .type = MAFAT_F32};
+    v->place = (struct mafat_constant){.at = t->at, .n = mafat_tflite_elements(t), .file = (unsigned)t->file & 0xfff, .type = MAFAT_F32};
     return MAFAT_OK;
   }
   int64_t *ints = malloc(MOST * sizeof *ints);
@@ -172,9 +175,9 @@ static int input_axes(const struct mafat_tflite_importer *i, int tensor, int n_d
   return code;
 }
 
-static int make_input(const struct mafat_tflite_importer *i, int index)
+static int make_input(const struct mafat_tflite_importer *i, int index, int tensor)
 {
-  int tensor = i->model->inputs[index], axes[MAFAT_VIEW_DIMS] = {0};
+  int axes[MAFAT_VIEW_DIMS] = {0};
   const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
   long long dims[MAFAT_TFLITE_MAX_RANK];
   if (t->type != MAFAT_TFLITE_FLOAT32 && t->type != MAFAT_TFLITE_INT32 && t->type != MAFAT_TFLITE_INT64)
@@ -306,13 +309,33 @@ static int import_operator(struct mafat_tflite_importer *i, int index)
   return code;
 }
 
+/* Of the constants that were given. */
+static int copy_paths(struct mafat_tflite_importer *i)
+{
+  struct mafat_network *n = i->g->network;
+  int count = i->model->n_paths;
+  n->files = count ? calloc((size_t)count, sizeof *n->files) : NULL;
+  for (int k = 0; n->files && k < count; k++) {
+    n->files[k] = strdup(i->model->paths[k]);
+    if (n->files[k]) n->n_files++;
+  }
+  return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+}
+
+/* As a constant? */
+static bool is_given(const struct mafat_tflite *m, int index)
+{
+  return m->tensors[m->inputs[index]].constant;
+}
+
 static int import(struct mafat_tflite_importer *i)
 {
-  int code = MAFAT_OK;
+  int code = copy_paths(i), n_inputs = 0;
   i->g->network->format = MAFAT_FORMAT_TFLITE;
   i->g->network->picture = i->model->picture;
   count_readers(i);
-  for (int k = 0; k < i->model->n_inputs && code == MAFAT_OK; k++) code = make_input(i, k);
+  for (int k = 0; k < i->model->n_inputs && code == MAFAT_OK; k++)
+    if (!is_given(i->model, k)) code = make_input(i, n_inputs++, i->model->inputs[k]);
   for (int n = 0; n < i->model->n_operators && code == MAFAT_OK; n++) code = import_operator(i, n);
   return code ? code : make_outputs(i);
 }
@@ -324,11 +347,13 @@ int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *
   struct mafat_tflite_importer i = {.model = model, .file = file};
   int most =
       model->n_operators > MAFAT_MAX_LAYERS ? MAFAT_MAX_LAYERS : LAYERS_OF_AN_OPERATOR * model->n_operators + MORE;
+  int n_inputs = 0;
   *out = NULL;
-  if (model->n_inputs < 1 || model->n_inputs > MAFAT_MAX_OPERANDS)
+  for (int k = 0; k < model->n_inputs; k++) n_inputs += !is_given(model, k);
+  if (n_inputs < 1 || n_inputs > MAFAT_MAX_OPERANDS)
     return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected 1 to %d inputs, found %d", file->path, MAFAT_MAX_OPERANDS,
-                      model->n_inputs);
-  int code = mafat_graph_open(&i.g, file->path, most, model->n_inputs, d);
+                      n_inputs);
+  int code = mafat_graph_open(&i.g, file->path, most, n_inputs, d);
   if (code) return code;
   i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
   i.slots = calloc((size_t)model->n_tensors + 1, sizeof *i.slots);
@@ -338,22 +363,25 @@ int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *
   return mafat_graph_finish(out, &i.g, code);
 }
 
-int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
+int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
+                            struct mafat_diagnostic *d)
 {
   struct mafat_tflite *model;
   *out = NULL;
   int code = mafat_tflite_read(&model, file, d);
+  if (code == MAFAT_OK) code = mafat_tflite_give(model, file, given, d);
   if (code == MAFAT_OK) code = mafat_tflite_network(out, model, file, d);
   mafat_tflite_close(&model);
   return code;
 }
 
-int mafat_tflite_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d)
+int mafat_tflite_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
+                              struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file;
   *out = NULL;
   int code = mafat_model_file_open(&file, path, d);
-  if (code == MAFAT_OK) code = mafat_tflite_network_of(out, file, d);
+  if (code == MAFAT_OK) code = mafat_tflite_network_of(out, file, given, d);
   mafat_model_file_close(&file);
   return code;
 }

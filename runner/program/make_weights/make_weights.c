@@ -194,7 +194,7 @@ static int read_network(struct mafat_network **n, const struct options *o, struc
   enum mafat_model_format format = mafat_model_format_of(o->like);
   if (format != MAFAT_MODEL_ONNX && format != MAFAT_MODEL_TFLITE)
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model", o->like);
-  return mafat_model_network(n, o->like, NULL, NULL, d);
+  return mafat_model_network(n, o->like, NULL, NULL, NULL, d);
 }
 
 int main(int argc, char **argv)

@@ -62,7 +62,7 @@ static bool read_fraction(const char *text, float *value)
 /* In the order of long_options. */
 enum {
   OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK, OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE, OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU,
-  OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
+  OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP, OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
 };
@@ -92,6 +92,7 @@ static const struct option long_options[] = {
     {"pareto", no_argument, NULL, OPTION_PARETO},
     {"calibrate", no_argument, NULL, OPTION_CALIBRATE},
     {"input", required_argument, NULL, OPTION_INPUT},
+    {"constant", required_argument, NULL, OPTION_CONSTANT},
     {"dump-output", required_argument, NULL, OPTION_DUMP},
     {"marks", required_argument, NULL, OPTION_MARKS},
     {"repeat", required_argument, NULL, OPTION_REPEAT},
@@ -242,6 +243,8 @@ static int read_option(struct mafat_options *o, int option, struct mafat_diagnos
   case OPTION_INPUT:
     if (!o->input) o->input = optarg;
     return add_port(o->inputs, &o->n_inputs) ? MAFAT_OK : expects(d, "input", "to be given 16 times at most");
+  case OPTION_CONSTANT:
+    return strchr(optarg, '=') && add_port(o->constants, &o->n_constants) ? MAFAT_OK : expects(d, "constant", "NAME=FILE, 16 times at most");
   case OPTION_DUMP: return add_port(o->dumps, &o->n_dumps) ? MAFAT_OK : expects(d, "dump-output", "to be given 16 times at most");
   case OPTION_MARKS: o->marks = optarg; return MAFAT_OK;
   case OPTION_REPEAT:

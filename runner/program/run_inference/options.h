@@ -36,6 +36,8 @@ struct mafat_options {
   const char *input;      /* the first --input; NULL: an image */
   const char *inputs[MAFAT_OPTION_PORTS]; /* --input (n_inputs): FILE or NAME=FILE */
   int n_inputs;
+  const char *constants[MAFAT_OPTION_PORTS]; /* --constant (n_constants): NAME=FILE */
+  int n_constants;
   const char *dumps[MAFAT_OPTION_PORTS];  /* --dump-output (n_dumps), the same */
   int n_dumps;
   const char *marks;      /* --marks; NULL: nobody asks when layers ran */

@@ -88,9 +88,9 @@ static int check_output_file(struct mafat_session *s, const char *option, const 
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
     if (is_same_file(inputs[i], &st))
       return refuse_read(s, option, inputs[i]);
-  for (int i = 0; i < o->n_inputs; i++) {
-    const char *file = strchr(o->inputs[i], '=');
-    if (is_same_file(o->inputs[i], &st)) return refuse_read(s, option, o->inputs[i]);
+  for (int i = 0; i < o->n_inputs + o->n_constants; i++) {
+    const char *text = i < o->n_inputs ? o->inputs[i] : o->constants[i - o->n_inputs], *file = strchr(text, '=');
+    if (is_same_file(text, &st)) return refuse_read(s, option, text);
     for (; file; file = strchr(file + 1, '='))
       if (is_same_file(file + 1, &st)) return refuse_read(s, option, file + 1);
   }

@@ -30,7 +30,7 @@ static struct imported import_bytes(const char *data, size_t n)
   ck_assert_int_eq(write(m.fd, data, n), (ssize_t)n);
   snprintf(m.path, sizeof m.path, "/proc/self/fd/%d", m.fd);
   diagnostic.text[0] = 0;
-  m.code = mafat_onnx_network_read(&m.network, m.path, &diagnostic);
+  m.code = mafat_onnx_network_read(&m.network, m.path, NULL, &diagnostic);
   ck_assert((m.code == MAFAT_OK) == (m.network != NULL) && (m.code == MAFAT_OK || diagnostic.text[0]));
   ck_assert(!strchr(diagnostic.text, '\n'));
   return m;
@@ -241,7 +241,7 @@ START_TEST(every_allocation_may_fail)
     struct mafat_network *n;
     long unfreed;
     failing_malloc_arm(fail_at);
-    int code = mafat_onnx_network_read(&n, m.path, &diagnostic);
+    int code = mafat_onnx_network_read(&n, m.path, NULL, &diagnostic);
     mafat_network_close(&n);
     long asked = failing_malloc_disarm(&unfreed);
     ck_assert_int_eq(unfreed, 0);

@@ -112,7 +112,7 @@ static bool opens(const char *path, struct mafat_network **n, struct mafat_weigh
 {
   diagnostic.text[0] = 0;
   *w = NULL;
-  int code = mafat_model_network(n, path, NULL, NULL, &diagnostic);
+  int code = mafat_model_network(n, path, NULL, NULL, NULL, &diagnostic);
   ck_assert((code == MAFAT_OK) == (*n != NULL));
   if (code == MAFAT_OK) code = mafat_weights_open_kept(w, path, *n, (*n)->n_layers, NULL, &diagnostic);
   ck_assert(code == MAFAT_OK || (diagnostic.text[0] && !strchr(diagnostic.text, '\n')));

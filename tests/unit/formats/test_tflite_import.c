@@ -35,7 +35,7 @@ static struct imported import_bytes(const char *data, size_t n)
   ck_assert_int_eq(write(m.fd, data, n), (ssize_t)n);
   snprintf(m.path, sizeof m.path, "/proc/self/fd/%d", m.fd);
   diagnostic.text[0] = 0;
-  m.code = mafat_tflite_network_read(&m.network, m.path, &diagnostic);
+  m.code = mafat_tflite_network_read(&m.network, m.path, NULL, &diagnostic);
   ck_assert((m.code == MAFAT_OK) == (m.network != NULL) && (m.code == MAFAT_OK || diagnostic.text[0]));
   return m;
 }
@@ -408,13 +408,63 @@ START_TEST(every_allocation_may_fail)
     struct mafat_network *n;
     long unfreed;
     failing_malloc_arm(fail_at);
-    int code = mafat_tflite_network_read(&n, m.path, &diagnostic);
+    int code = mafat_tflite_network_read(&n, m.path, NULL, &diagnostic);
     mafat_network_close(&n);
     long asked = failing_malloc_disarm(&unfreed);
     ck_assert_int_eq(unfreed, 0);
     ck_assert_msg(code == (asked > fail_at ? MAFAT_ENOMEM : MAFAT_OK), "%s, allocation %ld: %d, %s", test_tflite_operator_name(_i), fail_at, code,
                   diagnostic.text);
     if (asked <= fail_at) break;
+  }
+  release(&m);
+}
+END_TEST
+
+/* ---- constants that are given ---- */
+
+/* The model with its constant `tensor` as one more input; what it held, raw or behind NumPy's header, is a file's. */
+static int import_given(const struct test_tflite_model *model, int tensor, const char *header, size_t header_bytes, struct mafat_network **n)
+{
+  struct test_tflite_tensor list_of[16];
+  struct test_tflite_model m = *model;
+  char text[160];
+  const char *const list[] = {text};
+  size_t bytes;
+  memcpy(list_of, model->tensors, (size_t)model->n_tensors * sizeof *list_of);
+  m.tensors = list_of;
+  m.inputs[m.n_inputs++] = tensor;
+  int fd = memfd_create("given", MFD_CLOEXEC), model_fd;
+  ck_assert_int_eq(write(fd, header, header_bytes), (ssize_t)header_bytes);
+  ck_assert_int_eq(write(fd, list_of[tensor].data, list_of[tensor].bytes), (ssize_t)list_of[tensor].bytes);
+  snprintf(text, sizeof text, "%s=/proc/self/fd/%d", list_of[tensor].name, fd);
+  list_of[tensor].data = NULL;
+  list_of[tensor].bytes = 0;
+  char *data = test_tflite_write(&m, &bytes), path[64];
+  model_fd = memfd_create("tflite", MFD_CLOEXEC);
+  ck_assert_int_eq(write(model_fd, data, bytes), (ssize_t)bytes);
+  free(data);
+  snprintf(path, sizeof path, "/proc/self/fd/%d", model_fd);
+  int code = mafat_tflite_network_read(n, path, &(struct mafat_given){list, 1}, &diagnostic);
+  close(model_fd);
+  close(fd);
+  return code;
+}
+
+START_TEST(constants_may_be_given)
+{
+  const struct test_tflite_model *model = test_tflite_operator_model(_i);
+  struct imported m = import(model);
+  if (!m.network) return; /* one that is refused */
+  for (int t = 0; t < model->n_tensors; t++) {
+    struct mafat_network *n;
+    if (!model->tensors[t].data || model->n_inputs == TEST_TFLITE_LIST) continue;
+    int code = import_given(model, t, "", 0, &n);
+    ck_assert_msg(code == MAFAT_OK, "%s, tensor %d: %s", test_tflite_operator_name(_i), t, diagnostic.text);
+    ck_assert(n->n_layers == m.network->n_layers && n->n_inputs == m.network->n_inputs && n->n_outputs == m.network->n_outputs && n->n_files == 1);
+    for (int l = 0; l < n->n_layers; l++) ck_assert_mem_eq(&n->layers[l].out, &m.network->layers[l].out, sizeof n->layers[l].out);
+    ck_assert(n->n_values == m.network->n_values && (!n->n_values || memcmp(n->values, m.network->values, n->n_values * sizeof *n->values) == 0));
+    mafat_network_close(&n);
+    ck_assert_int_eq(import_given(model, t, "more", 4, &n), MAFAT_EFORMAT);
   }
   release(&m);
 }
@@ -439,7 +489,7 @@ START_TEST(public_models_become_networks)
     printf("test_tflite_import: skipped %s: MAFAT_MODELS names no folder that has it\n", models[_i].name);
     return;
   }
-  int code = mafat_tflite_network_read(&n, path, &diagnostic);
+  int code = mafat_tflite_network_read(&n, path, NULL, &diagnostic);
   if (models[_i].layers == 0) {
     ck_assert_int_eq(code, MAFAT_EUNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(diagnostic.text, "by this version"));
@@ -465,6 +515,7 @@ Suite *tflite_import_suite(void)
   tcase_add_test(importing, pads_become_part_of_the_window);
   tcase_add_loop_test(importing, layers_are_as_few_as_can_be, 0, COUNT(sizes));
   tcase_add_test(importing, inputs_and_outputs_have_names);
+  tcase_add_loop_test(importing, constants_may_be_given, 0, test_tflite_n_operators());
   tcase_add_loop_test(importing, public_models_become_networks, 0, COUNT(models));
   suite_add_tcase(suite, importing);
   TCase *refusing = tcase_create("refusing");
