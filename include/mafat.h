@@ -157,7 +157,8 @@ struct mafat_model;
 /* Is this a file that pack_weights made? It holds a network and its weights. */
 MAFAT_API bool mafat_is_packed(const char *path);
 
-/* Does this file hold a network and its weights: ONNX, TFLite, or a packed one? By its first bytes. */
+/* Does this file hold a network and its weights: ONNX, TFLite, or a packed one? By its first bytes. Of a pipe that the process
+ * holds open (/dev/stdin, /dev/fd/3) they stay there; a named one is opened by its user, who gives it so: else it is taken for a cfg. */
 MAFAT_API bool mafat_holds_weights(const char *path);
 
 /* Reads the network, chooses the plan, checks it against the budget, reads the

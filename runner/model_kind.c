@@ -1,5 +1,6 @@
 #include "runner/model_kind.h"
 
+#include "base/open_file.h"
 #include "formats/onnx/import.h"
 #include "formats/packed/packed.h"
 #include "formats/tflite/import.h"
@@ -20,7 +21,7 @@ static bool is_pipe_held(const char *path, const struct stat *st)
 /* What comes first, which stays in the pipe; waits for it. */
 static bool look_into_pipe(const char *path, char *beginning, size_t n)
 {
-  int ends[2], fd = open(path, O_RDONLY | O_CLOEXEC);
+  int ends[2], fd = mafat_open_file(path);
   bool seen = fd >= 0 && pipe2(ends, O_CLOEXEC) == 0;
   if (seen) {
     ssize_t got = tee(fd, ends[1], n, 0);

@@ -15,7 +15,8 @@ enum mafat_model_format {
 };
 
 /* Of other files than regular ones nothing is read before its time: they are taken for a cfg. What comes first in a pipe that the process
- * holds open (/dev/stdin, /dev/fd/3) is looked at, and stays there; once it has been read the pipe is taken for a cfg. */
+ * holds open (/dev/stdin, /dev/fd/3) is looked at, and stays there; once it has been read the pipe is taken for a cfg. Whoever has a named
+ * pipe opens it, and gives it by that number. */
 enum mafat_model_format mafat_model_format_of(const char *path);
 
 /* wish: of Darknet's networks; given: inputs of ONNX and TFLite files that are constants; NULL: none. Errors of the readers;

@@ -68,6 +68,20 @@ check 'prediction' 'no ports' grep -q '^outputs *rows float32\[1, 3, 4, 2\], fla
 piped() { "$program" --predict --json "$1" >"$dir/out" 2>"$dir/err" && grep -q '"name":"rows"' "$dir/out"; }
 check 'a model in a pipe' "$(head -c 200 "$dir/err")" piped /dev/stdin < <(cat "$dir/two.onnx")
 check 'one of a process' "$(head -c 200 "$dir/err")" piped <(cat "$dir/two.onnx")
+mkfifo "$dir/fifo"
+named() { # FILE ARGUMENT...: through a named pipe
+  cat "$1" >"$dir/fifo" &
+  "$program" --predict "${@:2}" "$dir/fifo" >"$dir/out" 2>"$dir/err"
+  local status=$?
+  wait
+  return $status
+}
+check 'a named pipe' "$(head -c 200 "$dir/err")" named "$dir/two.onnx" --json
+check 'a named pipe, told' 'other outputs' grep -q '"name":"rows"' "$dir/out"
+check 'a cfg in a named pipe' "$(head -c 200 "$dir/err")" named models/shapes/shapes.cfg
+check 'a cfg in a named pipe, told' 'another network' grep -q '^outputs *output float32' "$dir/out"
+named <(head -c 100 "$dir/two.onnx")
+check 'a part of a model in a named pipe' "$(head -c 200 "$dir/err")" tells 'where 80 are left'
 check 'its weights' 'not its own' grep -q 'its own weights' <("$program" --predict <(cat "$dir/two.onnx"))
 head -c 100 "$dir/two.onnx" | "$program" --predict /dev/stdin >"$dir/out" 2>"$dir/err"
 check 'a part of a model' "$(head -c 200 "$dir/err")" tells '/dev/stdin: '

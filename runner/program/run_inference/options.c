@@ -2,11 +2,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void mafat_options_defaults(struct mafat_options *o)
 {
@@ -337,16 +340,29 @@ static int check_calibrate(const bool *given, int n, char **rest, struct mafat_d
 
 /* ---- the command line ---- */
 
+/* The model, where there is one. A named pipe is opened once, and then held: so its kind can be seen before it is read. */
+static int take_model(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
+{
+  struct stat st;
+  o->cfg = o->model = n > 0 ? rest[0] : NULL;
+  if (!o->cfg || stat(o->cfg, &st) != 0 || !S_ISFIFO(st.st_mode)) return MAFAT_OK;
+  if (strcmp(o->cfg, "/dev/stdin") == 0 || strncmp(o->cfg, "/dev/fd/", 8) == 0) return MAFAT_OK; /* held already */
+  int fd = open(o->cfg, O_RDONLY | O_CLOEXEC); /* waits for who writes it */
+  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->cfg, strerror(errno));
+  snprintf(o->pipe, sizeof o->pipe, "/dev/fd/%d", fd);
+  o->model = o->pipe;
+  return MAFAT_OK;
+}
+
 /* What stands behind the options, when nothing is to be run. */
 static int read_question(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
-  bool alone = n > 0 && mafat_holds_weights(rest[0]); /* it is cfg and weights */
+  bool alone = n > 0 && mafat_holds_weights(o->model); /* it is cfg and weights */
   if (alone && n > 2)
     return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.packed [IMAGE] with --predict, found %d arguments: see --help", n);
   if (n < 1 || n > 3)
     return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d argument%s: see --help",
                       n, n == 1 ? "" : "s");
-  o->cfg = rest[0];
   o->weights = n > 1 && !alone ? rest[1] : NULL;
   o->images = rest + (n > 1 && !alone ? 2 : 1);
   o->n_images = alone ? n > 1 : n > 2;
@@ -355,11 +371,10 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
 
 static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
-  bool alone = n > 0 && mafat_holds_weights(rest[0]); /* it is cfg and weights */
+  bool alone = n > 0 && mafat_holds_weights(o->model); /* it is cfg and weights */
   if (n < 2 && !alone)
     return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help",
                       n, n == 1 ? "" : "s");
-  o->cfg = rest[0];
   o->weights = alone ? NULL : rest[1];
   o->images = rest + (alone ? 1 : 2);
   o->n_images = n - (alone ? 1 : 2);
@@ -397,8 +412,9 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
   int n = argc - optind;
   if (o->calibrate) return check_calibrate(given, n, argv + optind, d);
   if ((code = check_together(o, given, d))) return code;
+  if ((code = take_model(o, n, argv + optind, d))) return code;
   code = o->predict ? read_question(o, n, argv + optind, d) : read_run(o, n, argv + optind, d);
-  if (code == MAFAT_OK && o->input && o->n_images && !mafat_holds_weights(o->cfg))
+  if (code == MAFAT_OK && o->input && o->n_images && !mafat_holds_weights(o->model))
     code = mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]); /* Darknet's have one input */
   if (code == MAFAT_OK && mafat_options_floats_only(o)) code = check_floats(given, d);
   return code;
