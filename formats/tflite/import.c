@@ -151,30 +151,6 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
 
 /* ---- inputs and outputs of the network ---- */
 
-/* An input that is only read transposed lies so that this is no more than another name for it: channels in front of
- * rows and columns, as other programs have them. */
-static int input_axes(const struct mafat_tflite_importer *i, int tensor, int n_dims, int *axes)
-{
-  int64_t perm[MAFAT_TFLITE_MAX_RANK];
-  int usual[MAFAT_VIEW_DIMS], n = 0, n_found = 0, code = MAFAT_OK;
-  const struct mafat_tflite_operator *found = NULL;
-  mafat_view_usual_axes(n_dims, usual);
-  memcpy(axes, usual, (size_t)n_dims * sizeof *axes);
-  for (int k = 0; k < i->model->n_operators; k++) {
-    const struct mafat_tflite_operator *o = &i->model->operators[k];
-    if (o->code != MAFAT_TFLITE_TRANSPOSE || o->n_inputs < 2 || o->inputs[0] != tensor) continue;
-    found = o;
-    n_found++;
-  }
-  if (!found || n_found != i->slots[tensor].readers || found->inputs[1] < 0 ||
-      !i->model->tensors[found->inputs[1]].constant)
-    return MAFAT_OK;
-  code = mafat_tflite_ints(i->model, i->file, found->inputs[1], MAFAT_TFLITE_MAX_RANK, perm, &n, i->g->d);
-  for (int k = 0; k < n && n == n_dims; k++)
-    if (perm[k] >= 0 && perm[k] < n_dims) axes[perm[k]] = usual[k];
-  return code;
-}
-
 static int make_input(const struct mafat_tflite_importer *i, int index, int tensor)
 {
   int axes[MAFAT_VIEW_DIMS] = {0};
@@ -189,7 +165,7 @@ static int make_input(const struct mafat_tflite_importer *i, int index, int tens
     if (dims[k] < 1)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s: dimension %d is %lld", t->name, k, dims[k]);
   int code = mafat_tflite_make(i, tensor);
-  if (code == MAFAT_OK) code = input_axes(i, tensor, t->rank, axes);
+  if (code == MAFAT_OK) code = mafat_tflite_input_axes(i, tensor, t->rank, axes);
   if (code == MAFAT_OK) code = mafat_graph_input(i->g, index, i->slots[tensor].value, t->rank, dims, axes);
   if (code) return code;
   i->slots[tensor].value->readers = i->slots[tensor].readers;

@@ -420,6 +420,32 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+/* ---- pictures ---- */
+
+/* Channels in front, normalized, then put behind: rows, columns and channels of the input are those of what is put out. */
+START_TEST(pictures_may_be_normalized_before_they_are_transposed)
+{
+  static const float mean[] = {1, 2, 3}, scale[] = {.5f};
+  static const int32_t perm[] = {0, 2, 3, 1};
+  const struct test_tflite_tensor list[] = {
+      {.name = "x", .rank = 4, .shape = {1, 3, 8, 6}}, {.name = "mean", .rank = 3, .shape = {3, 1, 1}, .data = mean, .bytes = sizeof mean},
+      {.name = "less", .rank = 4, .shape = {1, 3, 8, 6}}, {.name = "scale", .data = scale, .bytes = sizeof scale},
+      {.name = "scaled", .rank = 4, .shape = {1, 3, 8, 6}},
+      {.name = "perm", .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {4}, .data = perm, .bytes = sizeof perm},
+      {.name = "y", .rank = 4, .shape = {1, 8, 6, 3}}};
+  const struct test_tflite_operator steps[] = {
+      {.code = MAFAT_TFLITE_SUB, .n_inputs = 2, .inputs = {0, 1}, .n_outputs = 1, .outputs = {2}},
+      {.code = MAFAT_TFLITE_MUL, .n_inputs = 2, .inputs = {3, 2}, .n_outputs = 1, .outputs = {4}},
+      {.code = MAFAT_TFLITE_TRANSPOSE, .n_inputs = 2, .inputs = {4, 5}, .n_outputs = 1, .outputs = {6}}};
+  struct imported m = import(&(struct test_tflite_model){.tensors = list, .n_tensors = 7, .operators = steps, .n_operators = 3,
+                                                         .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {6}});
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  struct mafat_shape s = mafat_network_picture_shape(m.network);
+  ck_assert(s.h == 8 && s.w == 6 && s.c == 3);
+  release(&m);
+}
+END_TEST
+
 /* ---- constants that are given ---- */
 
 /* The model with its constant `tensor` as one more input; what it held, raw or behind NumPy's header, is a file's. */
@@ -515,6 +541,7 @@ Suite *tflite_import_suite(void)
   tcase_add_test(importing, pads_become_part_of_the_window);
   tcase_add_loop_test(importing, layers_are_as_few_as_can_be, 0, COUNT(sizes));
   tcase_add_test(importing, inputs_and_outputs_have_names);
+  tcase_add_test(importing, pictures_may_be_normalized_before_they_are_transposed);
   tcase_add_loop_test(importing, constants_may_be_given, 0, test_tflite_n_operators());
   tcase_add_loop_test(importing, public_models_become_networks, 0, COUNT(models));
   suite_add_tcase(suite, importing);
