@@ -49,11 +49,11 @@ static int read_npy(struct mafat_array *a, char *bytes, size_t n, const char *pa
   int code = mafat_npy_header(&npy, bytes, n, path, d);
   if (code) return code;
   if (!mafat_npy_is(&npy, a->type))
-    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a .npy file of '%s', found %.*s", path, a->type, npy.type_bytes, npy.type);
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a .npy file of '%s', found %.*s", path, a->type, mafat_npy_type_bytes(&npy), npy.type);
   write_shape(a, expected, sizeof expected);
   a->at = npy.begin;
   if (npy.rank >= 0 && take_dims(a, npy.dims, npy.rank)) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a .npy file of shape %s, found %.*s", path, expected, npy.shape_bytes, npy.shape);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a .npy file of shape %s, found %.*s", path, expected, mafat_npy_shape_bytes(&npy), npy.shape);
 }
 
 /* The one dimension that is not known goes by the file's length. */

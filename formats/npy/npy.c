@@ -19,7 +19,8 @@ static const char *find(const char *text, const char *key)
   const char *at = strstr(text, quoted);
   if (!at) return NULL;
   at += strlen(quoted);
-  return at + strspn(at, " ");
+  while (*at == ' ') at++;
+  return at;
 }
 
 static int read_shape(const char *text, long long *dims)
@@ -28,7 +29,7 @@ static int read_shape(const char *text, long long *dims)
   if (*text++ != '(') return -1;
   for (;;) {
     char *end;
-    text += strspn(text, " ,");
+    while (*text == ' ' || *text == ',') text++;
     if (*text == ')') return n;
     long long size = strtoll(text, &end, 10);
     if (end == text || size < 0 || n == MAFAT_VIEW_DIMS) return -1;
@@ -56,10 +57,19 @@ int mafat_npy_header(struct mafat_npy *out, char *bytes, size_t n, const char *p
   const char *type = find(bytes + text, "descr"), *order = find(bytes + text, "fortran_order"), *shape = find(bytes + text, "shape");
   if (!type || !order || !shape) return mafat_fail(d, MAFAT_EFORMAT, "%s: a .npy file without descr, fortran_order or shape", path);
   if (strncmp(order, "False", 5) != 0) return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a .npy file in C order", path);
-  *out = (struct mafat_npy){.type = type, .type_bytes = (int)strcspn(type, ",}\n"), .shape = shape,
-                            .shape_bytes = (int)strcspn(shape, "}\n)") + 1, .begin = text + length};
+  *out = (struct mafat_npy){.type = type, .shape = shape, .begin = text + length};
   out->rank = read_shape(shape, out->dims);
   return MAFAT_OK;
+}
+
+int mafat_npy_type_bytes(const struct mafat_npy *npy)
+{
+  return (int)strcspn(npy->type, ",}\n");
+}
+
+int mafat_npy_shape_bytes(const struct mafat_npy *npy)
+{
+  return (int)strcspn(npy->shape, "}\n)") + 1;
 }
 
 bool mafat_npy_is(const struct mafat_npy *npy, const char *type)

@@ -33,13 +33,13 @@ static bool is_of_view(const struct mafat_view *view, const struct mafat_npy *np
 static int check(const char *path, const struct mafat_npy *npy, const struct mafat_view *view, struct mafat_diagnostic *d)
 {
   if (!mafat_npy_is(npy, "<f4"))
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a .npy file of float32 ('<f4'), found %.*s", path, npy->type_bytes, npy->type);
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected a .npy file of float32 ('<f4'), found %.*s", path, mafat_npy_type_bytes(npy), npy->type);
   if (npy->rank >= 0 && is_of_view(view, npy)) return MAFAT_OK;
   char expected[160] = "";
   size_t end = 0;
   for (int i = 0; i < view->n_dims && end < sizeof expected; i++)
     end += (size_t)snprintf(expected + end, sizeof expected - end, "%s%lld", i ? ", " : "", view->dims[i]);
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a .npy file of shape (%s), found %.*s", path, expected, npy->shape_bytes, npy->shape);
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a .npy file of shape (%s), found %.*s", path, expected, mafat_npy_shape_bytes(npy), npy->shape);
 }
 
 int mafat_npy_read(const char *path, const struct mafat_view *view, uint64_t *begin, struct mafat_diagnostic *d)

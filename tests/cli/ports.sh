@@ -62,6 +62,14 @@ check 'its header' 'it differs' grep -aq "{'descr': '<f4', 'fortran_order': Fals
 check 'an input as .npy' 'it fails' run --input "b=$dir/flat.npy" --input "a=$dir/a=a" --dump-output "flat=$dir/flat" --json
 check 'the same from it' 'it differs' cmp "$dir/flat" "$dir/b.bin"
 check 'JSON' 'no ports' grep -q '"inputs":\[{"name":"a","type":"float32","dims":\[1,2,3,4\]},{"name":"b","type":"float32","dims":\[5\]}\],"outputs":\[{"name":"rows"' "$dir/out"
+within() { # what others do to the page cache may bring a page of the program more: once in three is enough
+  local i
+  for i in 1 2 3; do
+    "$program" --input "b=$dir/flat.npy" --input "a=$dir/a=a" "$dir/two.onnx" >"$dir/out" 2>"$dir/err" && ! tells 'more than predicted' && return
+  done
+  return 1
+}
+check 'an array takes no more bytes than predicted' "$(grep -h predicted "$dir/err")" within
 check 'prediction' 'no ports' grep -q '^outputs *rows float32\[1, 3, 4, 2\], flat float32\[5\]' <("$program" --predict "$dir/two.onnx")
 
 # Its graph says all that is asked: it may come through a pipe that is open already, and be without weights.
