@@ -53,6 +53,7 @@ floats 1 1 1 1 2 2 2 2 3 3 3 3 0 1 2 3 0 1 2 3 0 1 2 3 >"$dir/a=a"
 floats 1 0 1 1 1 2 1 3 2 0 2 1 2 2 2 3 3 0 3 1 3 2 3 3 >"$dir/rows.expected"
 floats 4 3 2 1 0 >"$dir/b.bin"
 run() { "$program" --quiet "$@" "$dir/two.onnx" >"$dir/out" 2>"$dir/err"; }
+# shellcheck disable=SC2317 # called by check
 tells() { grep -q "$1" "$dir/err"; } # PATTERN
 
 check 'both inputs, both outputs' 'it fails' run --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir/rows" --dump-output "flat=$dir/flat.npy"
@@ -62,6 +63,7 @@ check 'its header' 'it differs' grep -aq "{'descr': '<f4', 'fortran_order': Fals
 check 'an input as .npy' 'it fails' run --input "b=$dir/flat.npy" --input "a=$dir/a=a" --dump-output "flat=$dir/flat" --json
 check 'the same from it' 'it differs' cmp "$dir/flat" "$dir/b.bin"
 check 'JSON' 'no ports' grep -q '"inputs":\[{"name":"a","type":"float32","dims":\[1,2,3,4\]},{"name":"b","type":"float32","dims":\[5\]}\],"outputs":\[{"name":"rows"' "$dir/out"
+# shellcheck disable=SC2317 # called by check
 within() { # what others do to the page cache may bring a page of the program more: once in three is enough
   local i
   for i in 1 2 3; do
