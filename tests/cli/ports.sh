@@ -65,8 +65,7 @@ check 'the same from it' 'it differs' cmp "$dir/flat" "$dir/b.bin"
 check 'JSON' 'no ports' grep -q '"inputs":\[{"name":"a","type":"float32","dims":\[1,2,3,4\]},{"name":"b","type":"float32","dims":\[5\]}\],"outputs":\[{"name":"rows"' "$dir/out"
 # shellcheck disable=SC2317 # called by check
 within() { # what others do to the page cache may bring a page of the program more: once in three is enough
-  local i
-  for i in 1 2 3; do
+  for _ in 1 2 3; do
     "$program" --input "b=$dir/flat.npy" --input "a=$dir/a=a" "$dir/two.onnx" >"$dir/out" 2>"$dir/err" && ! tells 'more than predicted' && return
   done
   return 1
