@@ -299,10 +299,7 @@ static int copy_paths(struct mafat_onnx_importer *i)
   n->format = MAFAT_FORMAT_ONNX;
   if (count < 1) return MAFAT_OK;
   n->files = calloc((size_t)count, sizeof *n->files);
-  for (int k = 0; n->files && k < count; k++) {
-    n->files[k] = strdup(mafat_onnx_path(i->model, k + 1));
-    if (n->files[k]) n->n_files++;
-  }
+  while (n->files && n->n_files < count && (n->files[n->n_files] = strdup(mafat_onnx_path(i->model, n->n_files + 1)))) n->n_files++;
   return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
 }
 

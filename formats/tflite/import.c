@@ -291,10 +291,7 @@ static int copy_paths(struct mafat_tflite_importer *i)
   struct mafat_network *n = i->g->network;
   int count = i->model->n_paths;
   n->files = count ? calloc((size_t)count, sizeof *n->files) : NULL;
-  for (int k = 0; n->files && k < count; k++) {
-    n->files[k] = strdup(i->model->paths[k]);
-    if (n->files[k]) n->n_files++;
-  }
+  while (n->files && n->n_files < count && (n->files[n->n_files] = strdup(i->model->paths[n->n_files]))) n->n_files++;
   return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
 }
 
