@@ -277,6 +277,7 @@ golden-write: $(BUILD)/golden ## write golden.txt anew: only where behaviour is 
 oracle: all $(ORACLES) ## compare with libdarknet, layer by layer, and of ONNX and TFLite files with the peers that are there (5 minutes)
 	BUILD=$(BUILD) ./tests/oracle/run.sh
 	BUILD=$(BUILD) ./experiments/peers/oracle.py
+	BUILD=$(BUILD) ./experiments/peers/boxes.py
 
 bench: all ## time and memory beside other programs, end to end, interleaved, medians
 	@BUILD=$(BUILD) ./scripts/bench.sh $(BENCH)

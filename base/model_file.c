@@ -1,5 +1,7 @@
 #include "base/model_file.h"
 
+#include "base/open_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -56,7 +58,7 @@ static int spool(struct mafat_model_file *f, struct mafat_diagnostic *d)
 static int open_file(struct mafat_model_file *f, bool regular, struct mafat_diagnostic *d)
 {
   struct stat st;
-  f->fd = open(f->path, O_RDONLY | O_CLOEXEC | (regular ? O_NONBLOCK | O_NOCTTY : 0));
+  f->fd = regular ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : mafat_open_file(f->path);
   if (f->fd < 0 || fstat(f->fd, &st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno));
   if (S_ISDIR(st.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a model file, found a directory", f->path);
   if (!S_ISREG(st.st_mode) && regular) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", f->path);

@@ -1,5 +1,7 @@
 #include "base/text_file.h"
 
+#include "base/open_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -35,7 +37,7 @@ int mafat_text_file_read(const char *path, const char *what, size_t max_bytes, c
                          size_t *bytes, struct mafat_diagnostic *d)
 {
   struct stat st;
-  int code, fd = open(path, O_RDONLY | O_CLOEXEC);
+  int code, fd = mafat_open_file(path);
   *text = NULL;
   *bytes = 0;
   if (fd < 0 || fstat(fd, &st) != 0)

@@ -142,6 +142,11 @@ struct mafat_model_options {
                            "ssd", "ultraface", "yunet": boxes; "classes"; "auto" (NULL, default): one of these, where their
                            dimensions are no other's, as facts tell; "darknet": what layers of Darknet's say; "none": not
                            even that. MAFAT_EINVAL: the outputs are not so */
+  const char *const *constants; /* "NAME=FILE": inputs of an ONNX or TFLite file that are known beforehand, such as shapes,
+                           axes and weights that its operators need so; n_constants of them, default none. FILE: raw
+                           numbers, as the model has the input, an array of NumPy (.npy), or, of ONNX, a tensor (.pb).
+                           Weights stay in it. Read while the model is opened, not kept */
+  int n_constants;
 };
 
 /* Options of NULL, for a model or a query, are these. */
@@ -152,7 +157,8 @@ struct mafat_model;
 /* Is this a file that pack_weights made? It holds a network and its weights. */
 MAFAT_API bool mafat_is_packed(const char *path);
 
-/* Does this file hold a network and its weights: ONNX, TFLite, or a packed one? By its first bytes. */
+/* Does this file hold a network and its weights: ONNX, TFLite, or a packed one? By its first bytes. Of a pipe that the process
+ * holds open (/dev/stdin, /dev/fd/3) they stay there; a named one is opened by its user, who gives it so: else it is taken for a cfg. */
 MAFAT_API bool mafat_holds_weights(const char *path);
 
 /* Reads the network, chooses the plan, checks it against the budget, reads the

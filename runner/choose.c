@@ -154,7 +154,8 @@ int mafat_choose_network(struct mafat_network **network, int *n_layers, const ch
   if (code) return code;
   enum mafat_model_format format = mafat_model_format_of(cfg);
   mafat_surroundings_begin(format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE || format == MAFAT_MODEL_PACKED_GRAPH);
-  code = mafat_model_network(network, cfg, &wish, &o->warnings, d);
+  struct mafat_given given = {o->constants, o->n_constants};
+  code = mafat_model_network(network, cfg, &wish, &given, &o->warnings, d);
   if (code) return code;
   int all = (*network)->n_layers;
   *n_layers = o->layers ? o->layers : all;

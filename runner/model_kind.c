@@ -1,5 +1,6 @@
 #include "runner/model_kind.h"
 
+#include "base/open_file.h"
 #include "formats/onnx/import.h"
 #include "formats/packed/packed.h"
 #include "formats/tflite/import.h"
@@ -20,7 +21,7 @@ static bool is_pipe_held(const char *path, const struct stat *st)
 /* What comes first, which stays in the pipe; waits for it. */
 static bool look_into_pipe(const char *path, char *beginning, size_t n)
 {
-  int ends[2], fd = open(path, O_RDONLY | O_CLOEXEC);
+  int ends[2], fd = mafat_open_file(path);
   bool seen = fd >= 0 && pipe2(ends, O_CLOEXEC) == 0;
   if (seen) {
     ssize_t got = tee(fd, ends[1], n, 0);
@@ -64,13 +65,16 @@ bool mafat_holds_weights(const char *path)
 }
 
 int mafat_model_network(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
-                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
+                        const struct mafat_given *given, const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
-  switch (mafat_model_format_of(path)) {
+  enum mafat_model_format format = mafat_model_format_of(path);
+  if (given && given->n > 0 && format != MAFAT_MODEL_ONNX && format != MAFAT_MODEL_TFLITE)
+    return mafat_fail(d, MAFAT_EINVAL, "%s: constants are given to ONNX and TFLite files, found %.100s", path, given->list[0]);
+  switch (format) {
   case MAFAT_MODEL_PACKED:
   case MAFAT_MODEL_PACKED_GRAPH: return mafat_weights_file_network(out, path, wish, warnings, d);
-  case MAFAT_MODEL_ONNX: return mafat_onnx_network_read(out, path, d);
-  case MAFAT_MODEL_TFLITE: return mafat_tflite_network_read(out, path, d);
+  case MAFAT_MODEL_ONNX: return mafat_onnx_network_read(out, path, given, d);
+  case MAFAT_MODEL_TFLITE: return mafat_tflite_network_read(out, path, given, d);
   default: return mafat_darknet_read(out, path, wish, warnings, d);
   }
 }

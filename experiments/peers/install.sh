@@ -31,4 +31,11 @@ if [ ! -d "$build/peers/tflite/package" ]; then
   (cd "$build/peers/tflite" && npm pack --silent "tfjs-tflite-node@$tflite" && tar -xzf tfjs-tflite-node-*.tgz &&
     rm tfjs-tflite-node-*.tgz)
 fi
+# A photograph of a face, of NASA's: in a package that would bring 300 MB, of which nothing else is wanted.
+if [ ! -e "$build/peers/astronaut.png" ]; then
+  folder=$(mktemp -d)
+  trap 'rm -rf "$list" "$folder"' EXIT INT TERM
+  (cd "$folder" && apt-get download -qq python3-skimage && dpkg-deb -x python3-skimage_*.deb .)
+  cp "$folder/usr/lib/python3/dist-packages/skimage/data/astronaut.png" "$build/peers/"
+fi
 echo "install.sh: everything is there; make bench"

@@ -299,10 +299,7 @@ static int copy_paths(struct mafat_onnx_importer *i)
   n->format = MAFAT_FORMAT_ONNX;
   if (count < 1) return MAFAT_OK;
   n->files = calloc((size_t)count, sizeof *n->files);
-  for (int k = 0; n->files && k < count; k++) {
-    n->files[k] = strdup(mafat_onnx_path(i->model, k + 1));
-    if (n->files[k]) n->n_files++;
-  }
+  while (n->files && n->n_files < count && (n->files[n->n_files] = strdup(mafat_onnx_path(i->model, n->n_files + 1)))) n->n_files++;
   return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
 }
 
@@ -340,22 +337,25 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
   return mafat_graph_finish(out, &i.g, code);
 }
 
-int mafat_onnx_network_of(struct mafat_network **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
+int mafat_onnx_network_of(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
+                          struct mafat_diagnostic *d)
 {
   struct mafat_onnx *model;
   *out = NULL;
   int code = mafat_onnx_read(&model, file, d);
+  if (code == MAFAT_OK) code = mafat_onnx_give(model, given, d);
   if (code == MAFAT_OK) code = mafat_onnx_network(out, model, d);
   mafat_onnx_close(&model);
   return code;
 }
 
-int mafat_onnx_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d)
+int mafat_onnx_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
+                            struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file;
   *out = NULL;
   int code = mafat_model_file_open(&file, path, d);
-  if (code == MAFAT_OK) code = mafat_onnx_network_of(out, file, d);
+  if (code == MAFAT_OK) code = mafat_onnx_network_of(out, file, given, d);
   mafat_model_file_close(&file);
   return code;
 }

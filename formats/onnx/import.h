@@ -10,8 +10,10 @@
  * is asked to do, is not run: the diagnostic names node and operator; MAFAT_EFORMAT: the model contradicts itself. */
 int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *model, struct mafat_diagnostic *d);
 
-/* Reads the file first, an open one, or one of that path. */
-int mafat_onnx_network_of(struct mafat_network **out, struct mafat_model_file *file, struct mafat_diagnostic *d);
-int mafat_onnx_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d);
+/* Reads the file first, an open one, or one of that path. given: inputs that are constants; NULL: none. */
+int mafat_onnx_network_of(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
+                          struct mafat_diagnostic *d);
+int mafat_onnx_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
+                            struct mafat_diagnostic *d);
 
 #endif

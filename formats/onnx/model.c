@@ -179,8 +179,8 @@ bool mafat_onnx_begins(const char beginning[MAFAT_ONNX_BEGINNING])
   return beginning[0] == IR_VERSION << 3 && beginning[1] > 0 && beginning[1] < ' '; /* field 1, a small number */
 }
 
-static struct mafat_onnx_reader reader_of(struct mafat_onnx *m, struct mafat_model_file *file,
-                                          struct mafat_diagnostic *d)
+struct mafat_onnx_reader mafat_onnx_reader_of(struct mafat_onnx *m, struct mafat_model_file *file,
+                                              struct mafat_diagnostic *d)
 {
   return (struct mafat_onnx_reader){.model = m, .source = {.file = file, .d = d, .number = -1}};
 }
@@ -192,7 +192,7 @@ static int open_model(struct mafat_onnx **out, struct mafat_model_file *file, st
   if (!*out) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
   (*out)->file = file;
   (*out)->memory.most_bytes = MOST_BYTES;
-  struct mafat_onnx_reader r = reader_of(*out, file, d);
+  struct mafat_onnx_reader r = mafat_onnx_reader_of(*out, file, d);
   struct mafat_wire w = mafat_wire_whole(&r.source);
   mafat_onnx_refer_file(&r, &w, file->path);
   return w.code;
@@ -202,18 +202,17 @@ int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file, stru
 {
   int code = open_model(out, file, d);
   if (code == MAFAT_OK) {
-    struct mafat_onnx_reader r = reader_of(*out, file, d);
+    struct mafat_onnx_reader r = mafat_onnx_reader_of(*out, file, d);
     code = read_model(&r);
   }
   if (code) mafat_onnx_close(out);
   return code;
 }
 
-/* All of a file, which becomes file `number` of the model. */
-static int read_tensor_file(struct mafat_onnx *m, int number, struct mafat_model_file *file,
-                            struct mafat_onnx_tensor **out, struct mafat_diagnostic *d)
+int mafat_onnx_read_tensor_file(struct mafat_onnx *m, int number, struct mafat_model_file *file,
+                                struct mafat_onnx_tensor **out, struct mafat_diagnostic *d)
 {
-  struct mafat_onnx_reader r = reader_of(m, file, d);
+  struct mafat_onnx_reader r = mafat_onnx_reader_of(m, file, d);
   struct mafat_wire w = mafat_wire_whole(&r.source);
   r.source.what = "tensor";
   *out = mafat_onnx_take(&r, &w, 1, sizeof **out);
@@ -226,7 +225,7 @@ int mafat_onnx_read_one(struct mafat_onnx **out, const struct mafat_onnx_tensor 
 {
   struct mafat_onnx_tensor *t = NULL;
   int code = open_model(out, file, d);
-  if (code == MAFAT_OK) code = read_tensor_file(*out, 0, file, &t, d);
+  if (code == MAFAT_OK) code = mafat_onnx_read_tensor_file(*out, 0, file, &t, d);
   if (code) mafat_onnx_close(out);
   *tensor = code ? NULL : t;
   return code;
@@ -240,25 +239,6 @@ void mafat_onnx_close(struct mafat_onnx **model)
   mafat_chunks_free(&(*model)->memory);
   free(*model);
   *model = NULL;
-}
-
-int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path, struct mafat_diagnostic *d)
-{
-  struct mafat_model_file *file;
-  int index = mafat_onnx_names_find(m->values, name);
-  struct mafat_onnx_value *v = index < 0 ? NULL : mafat_onnx_names_get(m->values, index);
-  if (!v || v->node >= 0)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected a value that no node makes, found \"%.80s\"", m->file->path, name);
-  int code = mafat_model_file_open(&file, path, d);
-  if (code) return code;
-  struct mafat_onnx_tensor *t;
-  code = read_tensor_file(m, -1, file, &t, d);
-  mafat_model_file_close(&file);
-  if (code) return code;
-  t->name = v->name;
-  if (!v->initializer) v->makers++;
-  v->initializer = t;
-  return MAFAT_OK;
 }
 
 /* ---- asking ---- */

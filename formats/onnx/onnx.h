@@ -6,6 +6,7 @@
 
 #include "base/chunks.h"
 #include "base/model_file.h"
+#include "formats/graph/given.h"
 
 #include <stdbool.h>
 
@@ -20,6 +21,8 @@ enum mafat_onnx_type {
 
 /* "float", "int64" ...; never NULL. */
 const char *mafat_onnx_type_name(int type);
+/* The same by NumPy's names, "<f4"; NULL: it has none. */
+const char *mafat_onnx_type_array(int type);
 /* Of an element in memory; 0: a string, or no type that is known. */
 size_t mafat_onnx_type_bytes(int type);
 
@@ -133,9 +136,12 @@ int mafat_onnx_read_one(struct mafat_onnx **out, const struct mafat_onnx_tensor 
                         struct mafat_diagnostic *d);
 void mafat_onnx_close(struct mafat_onnx **model);
 
-/* Gives a value of that name an initializer: the tensor that a file of its own holds (TensorProto), in place of what it
- * has. MAFAT_EINVAL: there is no such value, or a node makes it. */
+/* Gives a value of that name an initializer: the tensor that a file of its own holds, in place of what it has. A path that ends in .pb
+ * is of a TensorProto, others are of numbers as the model says of the value. MAFAT_EINVAL: there is no such value, or a node makes it;
+ * MAFAT_EFORMAT: these are not so many. */
 int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path, struct mafat_diagnostic *d);
+/* The same of inputs. MAFAT_EINVAL: the model has none of that name; MAFAT_EFORMAT: it is of another type, or has other dimensions. */
+int mafat_onnx_give(struct mafat_onnx *m, const struct mafat_given *given, struct mafat_diagnostic *d);
 
 /* All values, by their indices, 0 to count - 1; by name, NULL: there is none. */
 int mafat_onnx_n_values(const struct mafat_onnx *m);

@@ -35,20 +35,42 @@ void mafat_onnx_picture(struct mafat_picture_said *said, const struct mafat_onnx
   }
 }
 
-/* The one node that reads a value as its first input; NULL: none does, or more than one reads it. */
+/* The one node that reads a value; NULL: none does, or it is read more than once. */
 static const struct mafat_onnx_node *only_reader(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
 {
   if (i->values[v->index].readers != 1) return NULL;
   for (int n = 0; n < i->model->n_nodes; n++)
-    if (i->model->nodes[n].n_inputs > 0 && i->model->nodes[n].inputs[0] == v) return &i->model->nodes[n];
+    for (int k = 0; k < i->model->nodes[n].n_inputs; k++)
+      if (i->model->nodes[n].inputs[k] == v) return &i->model->nodes[n];
   return NULL;
 }
 
-/* Channels behind, as exporters from TensorFlow leave them: where the only reader puts them in front. */
+static bool is_constant(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
+{
+  return !v || v->initializer || (v->node >= 0 && strcmp(i->model->nodes[v->node].op_type, "Constant") == 0);
+}
+
+/* Does a node make of each element of the value another, such as (byte - mean) * scale? */
+static bool is_of_elements(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, const struct mafat_onnx_value *v)
+{
+  static const char *const names[] = {"Identity", "Cast", "Add", "Sub", "Mul", "Div", "Neg", "Clip"};
+  bool known = false;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) known = known || strcmp(n->op_type, names[k]) == 0;
+  for (int k = 0; k < n->n_inputs; k++) known = known && (n->inputs[k] == v || is_constant(i, n->inputs[k]));
+  return known && n->n_outputs == 1 && n->outputs[0];
+}
+
+/* Channels behind, as exporters from TensorFlow leave them: where they are put in front before anything but their elements
+ * is looked at. */
 static bool is_put_in_front(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
 {
+  enum { MOST = 8 }; /* more is no normalization */
   static const int64_t front[] = {0, 3, 1, 2};
   const struct mafat_onnx_node *n = only_reader(i, v);
+  for (int k = 0; k < MOST && n && is_of_elements(i, n, v); k++) {
+    v = n->outputs[0];
+    n = only_reader(i, v);
+  }
   if (!n || strcmp(n->op_type, "Transpose") != 0) return false;
   const struct mafat_onnx_attribute *perm = mafat_onnx_attribute(n, "perm");
   return perm && perm->type == MAFAT_ONNX_ATTRIBUTE_INTS && perm->n == 4 && memcmp(perm->as.ints, front, sizeof front) == 0;

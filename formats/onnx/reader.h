@@ -12,6 +12,10 @@ struct mafat_onnx_reader {
   int file; /* of the model's files: the one that is being read */
 };
 
+/* Of one of the model's files. */
+struct mafat_onnx_reader mafat_onnx_reader_of(struct mafat_onnx *m, struct mafat_model_file *file,
+                                              struct mafat_diagnostic *d);
+
 enum { MAFAT_ONNX_MAX_TEXT = 4096 }; /* of names and the like */
 
 /* NULL: w has failed. */
@@ -33,6 +37,10 @@ int mafat_onnx_read_tensor(struct mafat_onnx_reader *r, struct mafat_wire w, str
 int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int index, struct mafat_onnx_node *n);
 int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_info *info);
 int mafat_onnx_read_graph(struct mafat_onnx_reader *r, struct mafat_wire w);
+
+/* A file that holds one tensor and nothing else, which becomes file `number` of the model; -1: the next, or what it is already. */
+int mafat_onnx_read_tensor_file(struct mafat_onnx *m, int number, struct mafat_model_file *file,
+                                struct mafat_onnx_tensor **out, struct mafat_diagnostic *d);
 
 /* The typed field that numbers of a type lie in where they are not bytes; 0: of none. */
 int mafat_onnx_typed_field(int type);

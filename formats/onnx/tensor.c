@@ -12,24 +12,25 @@ enum { EXTERNAL = 1, MAX_PATH = 8192 };
 static const struct {
   const char *name;
   unsigned char bytes, field, numbers; /* in memory; typed, and how many numbers there stand for an element */
+  const char *array; /* of .npy files; NULL: none of theirs */
 } types[MAFAT_ONNX_N_TYPES] = {
-    [MAFAT_ONNX_UNDEFINED] = {"undefined", 0, 0, 0},
-    [MAFAT_ONNX_FLOAT] = {"float", 4, FLOAT_DATA, 1},
-    [MAFAT_ONNX_UINT8] = {"uint8", 1, INT32_DATA, 1},
-    [MAFAT_ONNX_INT8] = {"int8", 1, INT32_DATA, 1},
-    [MAFAT_ONNX_UINT16] = {"uint16", 2, INT32_DATA, 1},
-    [MAFAT_ONNX_INT16] = {"int16", 2, INT32_DATA, 1},
-    [MAFAT_ONNX_INT32] = {"int32", 4, INT32_DATA, 1},
-    [MAFAT_ONNX_INT64] = {"int64", 8, INT64_DATA, 1},
-    [MAFAT_ONNX_STRING] = {"string", 0, STRING_DATA, 1},
-    [MAFAT_ONNX_BOOL] = {"bool", 1, INT32_DATA, 1},
-    [MAFAT_ONNX_FLOAT16] = {"float16", 2, INT32_DATA, 1},
-    [MAFAT_ONNX_DOUBLE] = {"double", 8, DOUBLE_DATA, 1},
-    [MAFAT_ONNX_UINT32] = {"uint32", 4, UINT64_DATA, 1},
-    [MAFAT_ONNX_UINT64] = {"uint64", 8, UINT64_DATA, 1},
-    [MAFAT_ONNX_COMPLEX64] = {"complex64", 8, FLOAT_DATA, 2},
-    [MAFAT_ONNX_COMPLEX128] = {"complex128", 16, DOUBLE_DATA, 2},
-    [MAFAT_ONNX_BFLOAT16] = {"bfloat16", 2, INT32_DATA, 1},
+    [MAFAT_ONNX_UNDEFINED] = {"undefined", 0, 0, 0, NULL},
+    [MAFAT_ONNX_FLOAT] = {"float", 4, FLOAT_DATA, 1, "<f4"},
+    [MAFAT_ONNX_UINT8] = {"uint8", 1, INT32_DATA, 1, "|u1"},
+    [MAFAT_ONNX_INT8] = {"int8", 1, INT32_DATA, 1, "|i1"},
+    [MAFAT_ONNX_UINT16] = {"uint16", 2, INT32_DATA, 1, "<u2"},
+    [MAFAT_ONNX_INT16] = {"int16", 2, INT32_DATA, 1, "<i2"},
+    [MAFAT_ONNX_INT32] = {"int32", 4, INT32_DATA, 1, "<i4"},
+    [MAFAT_ONNX_INT64] = {"int64", 8, INT64_DATA, 1, "<i8"},
+    [MAFAT_ONNX_STRING] = {"string", 0, STRING_DATA, 1, NULL},
+    [MAFAT_ONNX_BOOL] = {"bool", 1, INT32_DATA, 1, "|b1"},
+    [MAFAT_ONNX_FLOAT16] = {"float16", 2, INT32_DATA, 1, "<f2"},
+    [MAFAT_ONNX_DOUBLE] = {"double", 8, DOUBLE_DATA, 1, "<f8"},
+    [MAFAT_ONNX_UINT32] = {"uint32", 4, UINT64_DATA, 1, "<u4"},
+    [MAFAT_ONNX_UINT64] = {"uint64", 8, UINT64_DATA, 1, "<u8"},
+    [MAFAT_ONNX_COMPLEX64] = {"complex64", 8, FLOAT_DATA, 2, NULL},
+    [MAFAT_ONNX_COMPLEX128] = {"complex128", 16, DOUBLE_DATA, 2, NULL},
+    [MAFAT_ONNX_BFLOAT16] = {"bfloat16", 2, INT32_DATA, 1, NULL},
 };
 
 static bool is_type(int type)
@@ -40,6 +41,11 @@ static bool is_type(int type)
 const char *mafat_onnx_type_name(int type)
 {
   return is_type(type) ? types[type].name : types[MAFAT_ONNX_UNDEFINED].name;
+}
+
+const char *mafat_onnx_type_array(int type)
+{
+  return is_type(type) ? types[type].array : NULL;
 }
 
 size_t mafat_onnx_type_bytes(int type)

@@ -14,7 +14,7 @@ static const char *const words[] = {[MAFAT_FORMAT_ONNX] = "onnx", [MAFAT_FORMAT_
 static int import(struct mafat_network **out, enum mafat_format format, struct mafat_model_file *file,
                   struct mafat_diagnostic *d)
 {
-  return format == MAFAT_FORMAT_ONNX ? mafat_onnx_network_of(out, file, d) : mafat_tflite_network_of(out, file, d);
+  return format == MAFAT_FORMAT_ONNX ? mafat_onnx_network_of(out, file, NULL, d) : mafat_tflite_network_of(out, file, NULL, d);
 }
 
 int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, enum mafat_format format,

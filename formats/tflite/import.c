@@ -80,15 +80,18 @@ static int read_numbers(void *context, const struct mafat_constant *place, uint6
                         struct mafat_diagnostic *d)
 {
   const struct mafat_tflite_importer *i = context;
-  for (uint64_t k = 0; k < n; k++) {
+  struct mafat_model_file *file, *own;
+  int code = mafat_tflite_open(i->model, i->file, (int)place->file, &file, &own, d);
+  for (uint64_t k = 0; k < n && code == MAFAT_OK; k++) {
     const char *bytes;
     float value;
-    int code = mafat_model_file_peek(i->file, mafat_constant_at(place, first + k), sizeof value, &bytes, d);
-    if (code) return code;
+    code = mafat_model_file_peek(file, mafat_constant_at(place, first + k), sizeof value, &bytes, d);
+    if (code) break;
     memcpy(&value, bytes, sizeof value);
     to[k] = (double)value;
   }
-  return MAFAT_OK;
+  mafat_model_file_close(&own);
+  return code;
 }
 
 int mafat_tflite_make(const struct mafat_tflite_importer *i, int tensor)
@@ -133,7 +136,7 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
   if (t->type == MAFAT_TFLITE_FLOAT32) {
     v->form = MAFAT_VALUE_PLACE;
     mafat_view_linear(&v->view, t->rank, dims, MAFAT_AXIS_NUMBERS);
-    v->place = (struct mafat_constant){.at = t->at, .n = mafat_tflite_elements(t), .type = MAFAT_F32};
+    v->place = (struct mafat_constant){.at = t->at, .n = mafat_tflite_elements(t), .file = (unsigned)t->file & 0xfff, .type = MAFAT_F32};
     return MAFAT_OK;
   }
   int64_t *ints = malloc(MOST * sizeof *ints);
@@ -148,33 +151,9 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
 
 /* ---- inputs and outputs of the network ---- */
 
-/* An input that is only read transposed lies so that this is no more than another name for it: channels in front of
- * rows and columns, as other programs have them. */
-static int input_axes(const struct mafat_tflite_importer *i, int tensor, int n_dims, int *axes)
+static int make_input(const struct mafat_tflite_importer *i, int index, int tensor)
 {
-  int64_t perm[MAFAT_TFLITE_MAX_RANK];
-  int usual[MAFAT_VIEW_DIMS], n = 0, n_found = 0, code = MAFAT_OK;
-  const struct mafat_tflite_operator *found = NULL;
-  mafat_view_usual_axes(n_dims, usual);
-  memcpy(axes, usual, (size_t)n_dims * sizeof *axes);
-  for (int k = 0; k < i->model->n_operators; k++) {
-    const struct mafat_tflite_operator *o = &i->model->operators[k];
-    if (o->code != MAFAT_TFLITE_TRANSPOSE || o->n_inputs < 2 || o->inputs[0] != tensor) continue;
-    found = o;
-    n_found++;
-  }
-  if (!found || n_found != i->slots[tensor].readers || found->inputs[1] < 0 ||
-      !i->model->tensors[found->inputs[1]].constant)
-    return MAFAT_OK;
-  code = mafat_tflite_ints(i->model, i->file, found->inputs[1], MAFAT_TFLITE_MAX_RANK, perm, &n, i->g->d);
-  for (int k = 0; k < n && n == n_dims; k++)
-    if (perm[k] >= 0 && perm[k] < n_dims) axes[perm[k]] = usual[k];
-  return code;
-}
-
-static int make_input(const struct mafat_tflite_importer *i, int index)
-{
-  int tensor = i->model->inputs[index], axes[MAFAT_VIEW_DIMS] = {0};
+  int axes[MAFAT_VIEW_DIMS] = {0};
   const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
   long long dims[MAFAT_TFLITE_MAX_RANK];
   if (t->type != MAFAT_TFLITE_FLOAT32 && t->type != MAFAT_TFLITE_INT32 && t->type != MAFAT_TFLITE_INT64)
@@ -186,7 +165,7 @@ static int make_input(const struct mafat_tflite_importer *i, int index)
     if (dims[k] < 1)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s: dimension %d is %lld", t->name, k, dims[k]);
   int code = mafat_tflite_make(i, tensor);
-  if (code == MAFAT_OK) code = input_axes(i, tensor, t->rank, axes);
+  if (code == MAFAT_OK) code = mafat_tflite_input_axes(i, tensor, t->rank, axes);
   if (code == MAFAT_OK) code = mafat_graph_input(i->g, index, i->slots[tensor].value, t->rank, dims, axes);
   if (code) return code;
   i->slots[tensor].value->readers = i->slots[tensor].readers;
@@ -306,13 +285,30 @@ static int import_operator(struct mafat_tflite_importer *i, int index)
   return code;
 }
 
+/* Of the constants that were given. */
+static int copy_paths(struct mafat_tflite_importer *i)
+{
+  struct mafat_network *n = i->g->network;
+  int count = i->model->n_paths;
+  n->files = count ? calloc((size_t)count, sizeof *n->files) : NULL;
+  while (n->files && n->n_files < count && (n->files[n->n_files] = strdup(i->model->paths[n->n_files]))) n->n_files++;
+  return n->n_files == count ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+}
+
+/* As a constant? */
+static bool is_given(const struct mafat_tflite *m, int index)
+{
+  return m->tensors[m->inputs[index]].constant;
+}
+
 static int import(struct mafat_tflite_importer *i)
 {
-  int code = MAFAT_OK;
+  int code = copy_paths(i), n_inputs = 0;
   i->g->network->format = MAFAT_FORMAT_TFLITE;
   i->g->network->picture = i->model->picture;
   count_readers(i);
-  for (int k = 0; k < i->model->n_inputs && code == MAFAT_OK; k++) code = make_input(i, k);
+  for (int k = 0; k < i->model->n_inputs && code == MAFAT_OK; k++)
+    if (!is_given(i->model, k)) code = make_input(i, n_inputs++, i->model->inputs[k]);
   for (int n = 0; n < i->model->n_operators && code == MAFAT_OK; n++) code = import_operator(i, n);
   return code ? code : make_outputs(i);
 }
@@ -324,11 +320,13 @@ int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *
   struct mafat_tflite_importer i = {.model = model, .file = file};
   int most =
       model->n_operators > MAFAT_MAX_LAYERS ? MAFAT_MAX_LAYERS : LAYERS_OF_AN_OPERATOR * model->n_operators + MORE;
+  int n_inputs = 0;
   *out = NULL;
-  if (model->n_inputs < 1 || model->n_inputs > MAFAT_MAX_OPERANDS)
+  for (int k = 0; k < model->n_inputs; k++) n_inputs += !is_given(model, k);
+  if (n_inputs < 1 || n_inputs > MAFAT_MAX_OPERANDS)
     return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected 1 to %d inputs, found %d", file->path, MAFAT_MAX_OPERANDS,
-                      model->n_inputs);
-  int code = mafat_graph_open(&i.g, file->path, most, model->n_inputs, d);
+                      n_inputs);
+  int code = mafat_graph_open(&i.g, file->path, most, n_inputs, d);
   if (code) return code;
   i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
   i.slots = calloc((size_t)model->n_tensors + 1, sizeof *i.slots);
@@ -338,22 +336,25 @@ int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *
   return mafat_graph_finish(out, &i.g, code);
 }
 
-int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file, struct mafat_diagnostic *d)
+int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
+                            struct mafat_diagnostic *d)
 {
   struct mafat_tflite *model;
   *out = NULL;
   int code = mafat_tflite_read(&model, file, d);
+  if (code == MAFAT_OK) code = mafat_tflite_give(model, file, given, d);
   if (code == MAFAT_OK) code = mafat_tflite_network(out, model, file, d);
   mafat_tflite_close(&model);
   return code;
 }
 
-int mafat_tflite_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d)
+int mafat_tflite_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
+                              struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file;
   *out = NULL;
   int code = mafat_model_file_open(&file, path, d);
-  if (code == MAFAT_OK) code = mafat_tflite_network_of(out, file, d);
+  if (code == MAFAT_OK) code = mafat_tflite_network_of(out, file, given, d);
   mafat_model_file_close(&file);
   return code;
 }

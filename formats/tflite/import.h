@@ -3,6 +3,7 @@
 #ifndef MAFAT_FORMATS_TFLITE_IMPORT_H
 #define MAFAT_FORMATS_TFLITE_IMPORT_H
 
+#include "formats/graph/given.h"
 #include "formats/tflite/model.h"
 #include "network/network.h"
 
@@ -12,8 +13,10 @@
 int mafat_tflite_network(struct mafat_network **out, const struct mafat_tflite *model, struct mafat_model_file *file,
                          struct mafat_diagnostic *d);
 
-/* Reads the file first, an open one, or one of that path. */
-int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file, struct mafat_diagnostic *d);
-int mafat_tflite_network_read(struct mafat_network **out, const char *path, struct mafat_diagnostic *d);
+/* Reads the file first, an open one, or one of that path. given: inputs that are constants; NULL: none. */
+int mafat_tflite_network_of(struct mafat_network **out, struct mafat_model_file *file, const struct mafat_given *given,
+                            struct mafat_diagnostic *d);
+int mafat_tflite_network_read(struct mafat_network **out, const char *path, const struct mafat_given *given,
+                              struct mafat_diagnostic *d);
 
 #endif

@@ -6,13 +6,20 @@
 static const struct {
   const char *name;
   unsigned bytes;
-} types[MAFAT_TFLITE_N_TYPES] = {{"FLOAT32", 4}, {"FLOAT16", 2}, {"INT32", 4}, {"UINT8", 1}, {"INT64", 8}, {"STRING", 0}, {"BOOL", 1},
-                                 {"INT16", 2}, {"COMPLEX64", 8}, {"INT8", 1}, {"FLOAT64", 8}, {"COMPLEX128", 16}, {"UINT64", 8},
-                                 {"RESOURCE", 0}, {"VARIANT", 0}, {"UINT32", 4}, {"UINT16", 2}, {"INT4", 0}};
+  const char *array; /* of .npy files */
+} types[MAFAT_TFLITE_N_TYPES] = {
+    {"FLOAT32", 4, "<f4"}, {"FLOAT16", 2, "<f2"}, {"INT32", 4, "<i4"}, {"UINT8", 1, "|u1"},      {"INT64", 8, "<i8"},   {"STRING", 0, NULL},
+    {"BOOL", 1, "|b1"},    {"INT16", 2, "<i2"},   {"COMPLEX64", 8, NULL}, {"INT8", 1, "|i1"},    {"FLOAT64", 8, "<f8"}, {"COMPLEX128", 16, NULL},
+    {"UINT64", 8, "<u8"},  {"RESOURCE", 0, NULL}, {"VARIANT", 0, NULL},  {"UINT32", 4, "<u4"},  {"UINT16", 2, "<u2"},  {"INT4", 0, NULL}};
 
 const char *mafat_tflite_type_name(int type)
 {
   return type >= 0 && type < MAFAT_TFLITE_N_TYPES ? types[type].name : NULL;
+}
+
+const char *mafat_tflite_type_array(int type)
+{
+  return types[type].array;
 }
 
 unsigned mafat_tflite_type_bytes(int type)

@@ -40,7 +40,8 @@ struct mafat_tflite_tensor {
   unsigned unknown;     /* bit i: the signature leaves dimension i open, and shape has its default */
   bool constant;        /* it lies in the file; or it has no elements */
   bool variable;        /* keeps its value from run to run */
-  uint64_t at, bytes;   /* of a constant, in the file */
+  int file;             /* of a constant: 0: the model's, else paths[file - 1] */
+  uint64_t at, bytes;   /* of a constant, in its file */
   struct mafat_tflite_quantization quantization;
 };
 
@@ -63,6 +64,8 @@ struct mafat_tflite {
   const int32_t *inputs, *outputs;
   struct mafat_tflite_block *blocks; /* in which names and lists lie */
   size_t list_bytes;
+  char **paths;                      /* (n_paths) of the constants that were given; owned, as are they */
+  int n_paths;
   struct mafat_picture_said picture; /* of the first input */
 };
 
@@ -72,6 +75,8 @@ const char *mafat_tflite_label(const struct mafat_tflite *m, const struct mafat_
 
 /* "FLOAT32"; NULL: the schema has none of that number. */
 const char *mafat_tflite_type_name(int type);
+/* The same as NumPy names it, "<f4"; NULL: it does not. */
+const char *mafat_tflite_type_array(int type);
 /* Of an element of such a type; 0: they are packed, or of no fixed size. */
 unsigned mafat_tflite_type_bytes(int type);
 /* Elements of a shape. */

@@ -179,6 +179,8 @@ void mafat_tflite_close(struct mafat_tflite **model)
     next = b->next;
     free(b);
   }
+  for (int i = 0; i < m->n_paths; i++) free(m->paths[i]);
+  free(m->paths);
   free(m->tensors);
   free(m->operators);
   free(m);

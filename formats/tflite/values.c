@@ -46,14 +46,26 @@ static int check(const struct mafat_tflite *m, const char *path, int tensor, boo
   return MAFAT_OK;
 }
 
+int mafat_tflite_open(const struct mafat_tflite *m, struct mafat_model_file *file, int number, struct mafat_model_file **out,
+                      struct mafat_model_file **own, struct mafat_diagnostic *d)
+{
+  *own = NULL;
+  *out = file;
+  int code = number > 0 ? mafat_model_file_open(own, m->paths[number - 1], d) : MAFAT_OK;
+  if (*own) *out = *own;
+  return code;
+}
+
 /* One of the two is NULL. */
 static int read_values(const struct mafat_tflite *m, struct mafat_model_file *file, int tensor, int most, int64_t *ints, float *floats,
                        int *n, struct mafat_diagnostic *d)
 {
+  struct mafat_model_file *own;
   const struct mafat_tflite_tensor *t = &m->tensors[tensor];
   int code = check(m, file->path, tensor, floats != NULL, most, d), count = code ? 0 : (int)mafat_tflite_elements(t);
   size_t bytes = count ? (size_t)t->bytes / (unsigned)count : 0;
   *n = 0;
+  if (code || (code = mafat_tflite_open(m, file, t->file, &file, &own, d))) return code;
   for (int i = 0; i < count && !code; i++) {
     const char *at;
     code = mafat_model_file_peek(file, t->at + (unsigned)i * bytes, bytes, &at, d);
@@ -63,6 +75,7 @@ static int read_values(const struct mafat_tflite *m, struct mafat_model_file *fi
     else floats[i] = (float)whole(t->type, at);
   }
   if (!code) *n = count;
+  mafat_model_file_close(&own);
   return code;
 }
 

@@ -11,6 +11,10 @@ int mafat_tflite_ints(const struct mafat_tflite *m, struct mafat_model_file *fil
 int mafat_tflite_floats(const struct mafat_tflite *m, struct mafat_model_file *file, int tensor, int most, float *values, int *n,
                         struct mafat_diagnostic *d);
 
+/* The file of that number that constants lie in: the model's, which is open, or *own, to be closed. */
+int mafat_tflite_open(const struct mafat_tflite *m, struct mafat_model_file *file, int number, struct mafat_model_file **out,
+                      struct mafat_model_file **own, struct mafat_diagnostic *d);
+
 /* Options of the custom operator TFLite_Detection_PostProcess. */
 struct mafat_tflite_detection {
   int max_detections, max_classes_per_detection, detections_per_class, num_classes;

@@ -355,8 +355,7 @@ static void choose_ahead(struct conv_slice *s, const struct mafat_conv_call *c, 
                          int n_parts)
 {
   const int n_tiles = n_parts * area->n_rows * (s->n_wide + s->n_narrow);
-  const bool wanted = n_tiles >= AHEAD_TILES && area->n_rows * area->n_cols <= AHEAD_PIXELS && !c->pool &&
-                      !c->weights_row_floats;
+  const bool wanted = n_tiles >= AHEAD_TILES && area->n_rows * area->n_cols <= AHEAD_PIXELS && !c->pool;
   const size_t bytes = wanted ? (s->end.taps - s->begin.taps) * (size_t)c->width * sizeof(float) : 0;
   s->ahead = (const char *)(c->weights + s->end.taps * (size_t)c->width);
   s->ahead_end = s->ahead + bytes;

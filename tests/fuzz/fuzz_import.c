@@ -94,7 +94,7 @@ static void check_file(const char *bytes, size_t n)
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
   require(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  int code = mafat_onnx_network_read(&network, path, &d);
+  int code = mafat_onnx_network_read(&network, path, NULL, &d);
   require((code == MAFAT_OK) == (network != NULL) && (network || d.text[0]));
   if (network) check_imported(network, path, (unsigned)n);
   mafat_network_close(&network);

@@ -10,14 +10,14 @@
  * for looking at what the latency model is made of. --rounds 0 runs nothing. --warm: each
  * plan once more just before, for others have driven its arena from the caches.
  *
- *   time_plans [--layers N] [--threads N] [--rounds N] [--cpu LEVEL] [--layers-ms] [--warm] CFG WEIGHTS */
-#include "formats/darknet/darknet.h"
+ *   time_plans [--layers N] [--threads N] [--rounds N] [--cpu LEVEL] [--layers-ms] [--warm] CFG WEIGHTS|MODEL */
 #include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "predictor/predict.h"
 #include "predictor/cost/work.h"
 #include "runner/calibrate/calibrate_file.h"
 #include "runner/executor.h"
+#include "runner/model_kind.h"
 #include "runner/memory/process.h"
 
 #include <getopt.h>
@@ -222,9 +222,9 @@ int main(int argc, char **argv)
     case 'w': b.warm = true; break;
     default: die("see the head of time_plans.c");
     }
-  if (argc - optind != 2 || b.rounds < 0 || b.rounds > MAX_ROUNDS) die("expected CFG WEIGHTS");
-  need(mafat_darknet_read(&b.network, argv[optind], NULL, NULL, &b.d), &b);
-  b.weights_path = argv[optind + 1];
+  if (argc - optind < 1 || argc - optind > 2 || b.rounds < 0 || b.rounds > MAX_ROUNDS) die("expected CFG WEIGHTS, or an ONNX or TFLite MODEL");
+  need(mafat_model_network(&b.network, argv[optind], NULL, NULL, NULL, &b.d), &b);
+  b.weights_path = argv[argc - 1];
   need(mafat_weights_probe(b.weights_path, &b.kind, &b.d), &b);
   if (!b.n_layers) b.n_layers = b.network->n_layers;
   b.kernels = mafat_kernels_find(cpu);

@@ -14,7 +14,7 @@ struct test_imported test_import(test_network_reader *read, const char *data, si
   ck_assert_int_eq(write(m.fd, data, n), (ssize_t)n);
   snprintf(m.path, sizeof m.path, "/proc/self/fd/%d", m.fd);
   d->text[0] = '\0';
-  m.code = read(&m.network, m.path, d);
+  m.code = read(&m.network, m.path, NULL, d);
   ck_assert((m.code == MAFAT_OK) == (m.network != NULL) && (m.code == MAFAT_OK || d->text[0]));
   ck_assert(!strchr(d->text, '\n'));
   return m;
@@ -26,7 +26,7 @@ void test_imported_close(struct test_imported *m)
   close(m->fd);
 }
 
-void test_import_without_memory(test_network_reader *read, const char *path, const char *name)
+void test_import_without_memory(test_network_reader *read, const char *path, const struct mafat_given *given, const char *name)
 {
   long fail_at = -1, asked;
   do {
@@ -34,7 +34,7 @@ void test_import_without_memory(test_network_reader *read, const char *path, con
     struct mafat_diagnostic d;
     long unfreed;
     failing_malloc_arm(++fail_at);
-    int code = read(&n, path, &d);
+    int code = read(&n, path, given, &d);
     mafat_network_close(&n);
     asked = failing_malloc_disarm(&unfreed);
     ck_assert_int_eq(unfreed, 0);

@@ -2,9 +2,11 @@
 #ifndef MAFAT_TESTS_SUPPORT_IMPORTED_H
 #define MAFAT_TESTS_SUPPORT_IMPORTED_H
 
+#include "formats/graph/given.h"
 #include "network/network.h"
 
-typedef int test_network_reader(struct mafat_network **out, const char *path, struct mafat_diagnostic *d);
+typedef int test_network_reader(struct mafat_network **out, const char *path, const struct mafat_given *given,
+                                struct mafat_diagnostic *d);
 
 struct test_imported {
   char path[64];
@@ -16,6 +18,6 @@ struct test_imported test_import(test_network_reader *read, const char *data, si
 void test_imported_close(struct test_imported *m);
 
 /* Fails each allocation of reading that file in turn: all are told, and nothing stays. */
-void test_import_without_memory(test_network_reader *read, const char *path, const char *name);
+void test_import_without_memory(test_network_reader *read, const char *path, const struct mafat_given *given, const char *name);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Types and fields as onnx.proto numbers them. */
-enum { FLOAT = 1, STRING = 8, DOUBLE = 11, N_TYPES = 17 };
+enum { FLOAT = 1, INT64 = 7, STRING = 8, DOUBLE = 11, N_TYPES = 17 };
 enum { FIXED32 = 5, BYTES = 2, VARINT = 0 };
 
 /* ---- messages ---- */
@@ -267,7 +267,7 @@ void test_onnx_int64s(struct test_message *graph, const char *name, int n, const
   test_put_message(graph, 5, &m);
 }
 
-static void put_value_info(struct test_message *graph, int field, const char *name, int rank, const int64_t *dims)
+static void put_value_info(struct test_message *graph, int field, int type_number, const char *name, int rank, const int64_t *dims)
 {
   struct test_message shape = {0}, tensor = {0}, type = {0}, info = {0};
   for (int i = 0; i < rank; i++) {
@@ -276,7 +276,7 @@ static void put_value_info(struct test_message *graph, int field, const char *na
     else test_put_int(&dim, 1, dims[i]);
     test_put_message(&shape, 1, &dim);
   }
-  test_put_int(&tensor, 1, FLOAT);
+  test_put_int(&tensor, 1, type_number);
   if (rank >= 0) test_put_message(&tensor, 2, &shape);
   test_put_message(&type, 1, &tensor);
   test_put_text(&info, 1, name);
@@ -286,12 +286,17 @@ static void put_value_info(struct test_message *graph, int field, const char *na
 
 void test_onnx_input(struct test_message *graph, const char *name, int rank, const int64_t *dims)
 {
-  put_value_info(graph, 11, name, rank, dims);
+  put_value_info(graph, 11, FLOAT, name, rank, dims);
+}
+
+void test_onnx_int64_input(struct test_message *graph, const char *name, int64_t n)
+{
+  put_value_info(graph, 11, INT64, name, 1, &n);
 }
 
 void test_onnx_output(struct test_message *graph, const char *name, int rank, const int64_t *dims)
 {
-  put_value_info(graph, 12, name, rank, dims);
+  put_value_info(graph, 12, FLOAT, name, rank, dims);
 }
 
 struct test_message test_onnx_model(struct test_message *graph, int opset)

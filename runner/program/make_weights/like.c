@@ -17,6 +17,7 @@ struct patch {
 };
 
 struct patches {
+  int file; /* of the model's files: the one that they are of */
   struct patch *list;
   size_t n;
 };
@@ -25,7 +26,7 @@ struct patches {
 
 static void add(struct patches *p, const struct mafat_constant *c, bool as_they_were, float centre, float spread)
 {
-  if (c->n > 1 && mafat_constant_is_read(c) && c->type == MAFAT_F32)
+  if (c->n > 1 && mafat_constant_is_read(c) && (int)c->file == p->file && c->type == MAFAT_F32)
     p->list[p->n++] = (struct patch){c->at, c->n, as_they_were, centre, spread};
 }
 
@@ -132,17 +133,16 @@ static int write_copy(struct numbers_file *to, struct mafat_model_file *from, st
   return code ? code : copy(to->file, from, at, from->bytes, d);
 }
 
-int like_write(FILE *file, const struct mafat_network *n, uint64_t seed, bool quiet, struct mafat_diagnostic *d)
+int like_write(FILE *file, const struct mafat_network *n, int number, uint64_t seed, bool quiet, struct mafat_diagnostic *d)
 {
-  struct patches p = {NULL, 0};
+  struct patches p = {.file = number};
   struct mafat_model_file *from = NULL;
   struct numbers_file to;
   uint64_t total = 0;
-  if (n->n_files > 0) return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: has constants in other files (%s), which are not copied", n->path, n->files[0]);
   int code = find_patches(&p, n, d);
-  if (code == MAFAT_OK) code = mafat_model_file_open(&from, n->path, d);
+  if (code == MAFAT_OK) code = mafat_model_file_open(&from, number ? n->files[number - 1] : n->path, d);
   for (size_t i = 0; i < p.n; i++) total += p.list[i].n;
-  if (code == MAFAT_OK && !numbers_open(&to, file, seed, total, quiet)) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
+  if (code == MAFAT_OK && !numbers_open(&to, file, seed + (uint64_t)number, total, quiet)) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
   if (code == MAFAT_OK) {
     code = write_copy(&to, from, &p, d);
     numbers_close(&to);

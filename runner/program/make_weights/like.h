@@ -8,10 +8,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Of the model at n->path, a stretch at a time. What the network multiplies with is random, by its recipe (recipe.h); maps that are
+/* Its file of that number (0: the model at n->path, else n->files[number - 1]), a stretch at a time. What the network multiplies with is random, by its recipe (recipe.h); maps that are
  * constants, and factors and sums that belong to no layer, lie between the least and the largest number that they had; single
- * numbers, and what the importer took for itself (shapes, limits), stay. Failures of writing stay in the file. MAFAT_EUNSUPPORTED:
- * its constants lie in other files. */
-int like_write(FILE *file, const struct mafat_network *n, uint64_t seed, bool quiet, struct mafat_diagnostic *d);
+ * numbers, and what the importer took for itself (shapes, limits), stay. Failures of writing stay in the file. */
+int like_write(FILE *file, const struct mafat_network *n, int number, uint64_t seed, bool quiet, struct mafat_diagnostic *d);
 
 #endif

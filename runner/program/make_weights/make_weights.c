@@ -36,7 +36,8 @@ static const char usage[] =
     "Write random weights for MODEL.cfg in Darknet's format; the same seed gives the same file.\n"
     "\n"
     "  --like MODEL  write a copy of this ONNX or TFLite model, its weights random ones: a\n"
-    "             model of the same graph, which runs as that does\n"
+    "             model of the same graph, which runs as that does; files that it\n"
+    "             keeps constants in are written beside OUT\n"
     "  --seed N   0 or more (default: 1)\n"
     "  --quiet    no progress bar\n"
     "  --help     this text\n"
@@ -116,29 +117,66 @@ static void give_up(int signal_number)
   _exit(128 + signal_number);
 }
 
-/* Under its own name only when it is whole. */
-static int write_file(const struct mafat_network *n, const struct options *o,
+/* File `number` of it; under its own name only when it is whole. */
+static int write_file(const char *out, int number, const struct mafat_network *n, const struct options *o,
                       struct mafat_diagnostic *d)
 {
   char name[sizeof temporary];
-  if (snprintf(name, sizeof name, "%s.XXXXXX", o->out) >= (int)sizeof name)
-    return mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
+  if (snprintf(name, sizeof name, "%s.XXXXXX", out) >= (int)sizeof name)
+    return mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", out);
   int fd = mkstemp(name);
-  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
+  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", out, strerror(errno));
   memcpy(temporary, name, sizeof temporary);
   mode_t mask = umask(0);
   umask(mask);
   fchmod(fd, 0666 & ~mask);
   FILE *file = fdopen(fd, "wb");
   int code = MAFAT_OK;
-  if (file) code = o->like ? like_write(file, n, o->seed, o->quiet, d) : write_weights(file, n, o, d);
+  if (file) code = o->like ? like_write(file, n, number, o->seed, o->quiet, d) : write_weights(file, n, o, d);
   bool failed = !file || ferror(file);
   if (file ? fclose(file) != 0 : close(fd) != 0) failed = true;
-  if (code == MAFAT_OK && (failed || rename(name, o->out) != 0))
-    code = mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
+  if (code == MAFAT_OK && (failed || rename(name, out) != 0))
+    code = mafat_fail(d, MAFAT_EIO, "%s: %s", out, strerror(errno));
   if (code != MAFAT_OK) unlink(name);
   temporary[0] = 0;
   return code;
+}
+
+/* Where the file goes that constants of the model lie in: below OUT's folder as it lies below the model's. */
+static int place_beside(char *path, size_t room, const char *file, const struct options *o, struct mafat_diagnostic *d)
+{
+  const char *from = strrchr(o->like, '/'), *to = strrchr(o->out, '/');
+  size_t folder = from ? (size_t)(from + 1 - o->like) : 0;
+  int n = snprintf(path, room, "%.*s%s", to ? (int)(to + 1 - o->out) : 0, o->out, file + folder);
+  return n >= 0 && (size_t)n < room ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
+}
+
+/* The files are there; and nothing that is there goes for what OUT's name does not say. */
+static int check_beside(const struct mafat_network *n, const struct options *o, struct mafat_diagnostic *d)
+{
+  char path[sizeof temporary];
+  struct stat st;
+  for (int i = 0; i < n->n_files; i++) {
+    int code = place_beside(path, sizeof path, n->files[i], o, d);
+    if (code) return code;
+    if (access(n->files[i], R_OK) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", n->files[i], strerror(errno));
+    if (stat(path, &st) == 0)
+      return mafat_fail(d, MAFAT_EINVAL, "%s: exists; the model's constants in other files are copied beside %s: expected another folder for it",
+                        path, o->out);
+  }
+  return MAFAT_OK;
+}
+
+/* The model last: where it is, its files are. */
+static int write_files(const struct mafat_network *n, const struct options *o, struct mafat_diagnostic *d)
+{
+  char path[sizeof temporary];
+  int code = MAFAT_OK;
+  for (int i = 1; i <= n->n_files && code == MAFAT_OK; i++) {
+    code = place_beside(path, sizeof path, n->files[i - 1], o, d);
+    if (code == MAFAT_OK) code = write_file(path, i, n, o, d);
+  }
+  return code ? code : write_file(o->out, 0, n, o, d);
 }
 
 /* ---- The command line ---- */
@@ -194,7 +232,8 @@ static int read_network(struct mafat_network **n, const struct options *o, struc
   enum mafat_model_format format = mafat_model_format_of(o->like);
   if (format != MAFAT_MODEL_ONNX && format != MAFAT_MODEL_TFLITE)
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model", o->like);
-  return mafat_model_network(n, o->like, NULL, NULL, d);
+  int code = mafat_model_network(n, o->like, NULL, NULL, NULL, d);
+  return code ? code : check_beside(*n, o, d);
 }
 
 int main(int argc, char **argv)
@@ -212,7 +251,7 @@ int main(int argc, char **argv)
   if (code != MAFAT_OK) {
     status = BAD_INPUT;
   } else {
-    code = write_file(n, &o, &d);
+    code = write_files(n, &o, &d);
     if (code != MAFAT_OK) status = code == MAFAT_EUNSUPPORTED || code == MAFAT_EFORMAT ? BAD_INPUT : FAILED;
   }
   if (code != MAFAT_OK) fprintf(stderr, "make_weights: %s\n", d.text);

@@ -2,11 +2,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void mafat_options_defaults(struct mafat_options *o)
 {
@@ -65,8 +68,8 @@ enum {
   OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK,
   OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE,
   OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
-  OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT, OPTION_NAMES,
-  OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
+  OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
+  OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
 };
 
@@ -95,6 +98,7 @@ static const struct option long_options[] = {
     {"pareto", no_argument, NULL, OPTION_PARETO},
     {"calibrate", no_argument, NULL, OPTION_CALIBRATE},
     {"input", required_argument, NULL, OPTION_INPUT},
+    {"constant", required_argument, NULL, OPTION_CONSTANT},
     {"dump-output", required_argument, NULL, OPTION_DUMP},
     {"marks", required_argument, NULL, OPTION_MARKS},
     {"repeat", required_argument, NULL, OPTION_REPEAT},
@@ -146,6 +150,7 @@ static const char *expected(int option)
   case OPTION_BIAS: return "0 or a size like 31M";
   case OPTION_SWEEP: return "up to 64 sizes like 8M,16M,64M";
   case OPTION_INPUT: case OPTION_DUMP: return "to be given 16 times at most";
+  case OPTION_CONSTANT: return "NAME=FILE, 16 times at most";
   case OPTION_REPEAT: return "a number from 1 to 10000";
   case OPTION_THRESH: case OPTION_NMS: return "a number from 0 to 1";
   default: return "a number from 1 to 1000000"; /* --max-boxes */
@@ -259,6 +264,7 @@ static bool read_option(struct mafat_options *o, int option)
   case OPTION_PARETO: return o->pareto = true;
   case OPTION_CALIBRATE: return o->calibrate = true;
   case OPTION_INPUT: return read_input(o);
+  case OPTION_CONSTANT: return strchr(optarg, '=') && add_port(o->constants, &o->n_constants);
   case OPTION_DUMP: return add_port(o->dumps, &o->n_dumps);
   case OPTION_MARKS: o->marks = optarg; return true;
   case OPTION_REPEAT: return read_count(optarg, &o->repeat);
@@ -350,10 +356,24 @@ static int check_calibrate(const bool *given, int n, char **rest, struct mafat_d
 
 /* ---- the command line ---- */
 
+/* The model, where there is one. A named pipe is opened once, and then held: so its kind can be seen before it is read. */
+static int take_model(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
+{
+  struct stat st;
+  o->cfg = o->model = n > 0 ? rest[0] : NULL;
+  if (!o->cfg || stat(o->cfg, &st) != 0 || !S_ISFIFO(st.st_mode)) return MAFAT_OK;
+  if (strcmp(o->cfg, "/dev/stdin") == 0 || strncmp(o->cfg, "/dev/fd/", 8) == 0) return MAFAT_OK; /* held already */
+  int fd = open(o->cfg, O_RDONLY | O_CLOEXEC); /* waits for who writes it */
+  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->cfg, strerror(errno));
+  snprintf(o->pipe, sizeof o->pipe, "/dev/fd/%d", fd);
+  o->model = o->pipe;
+  return MAFAT_OK;
+}
+
 /* What stands behind the options, when nothing is to be run. */
 static int read_question(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
-  bool alone = n > 0 && mafat_holds_weights(rest[0]); /* it is cfg and weights */
+  bool alone = n > 0 && mafat_holds_weights(o->model); /* it is cfg and weights */
   if (alone && n > 2)
     return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.packed [IMAGE] with --predict, found %d arguments: see --help",
                       n);
@@ -361,7 +381,6 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
     return mafat_fail(d, MAFAT_EINVAL,
                       "expected MODEL.cfg [MODEL.weights [IMAGE]] with --predict, found %d argument%s: see --help", n,
                       n == 1 ? "" : "s");
-  o->cfg = rest[0];
   o->weights = n > 1 && !alone ? rest[1] : NULL;
   o->images = rest + (n > 1 && !alone ? 2 : 1);
   o->n_images = alone ? n > 1 : n > 2;
@@ -370,11 +389,10 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
 
 static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
-  bool alone = n > 0 && mafat_holds_weights(rest[0]); /* it is cfg and weights */
+  bool alone = n > 0 && mafat_holds_weights(o->model); /* it is cfg and weights */
   if (n < 2 && !alone)
     return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help",
                       n, n == 1 ? "" : "s");
-  o->cfg = rest[0];
   o->weights = alone ? NULL : rest[1];
   o->images = rest + (alone ? 1 : 2);
   o->n_images = n - (alone ? 1 : 2);
@@ -414,8 +432,9 @@ int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct ma
   int n = argc - optind;
   if (o->calibrate) return check_calibrate(given, n, argv + optind, d);
   if ((code = check_together(o, given, d))) return code;
+  if ((code = take_model(o, n, argv + optind, d))) return code;
   code = o->predict ? read_question(o, n, argv + optind, d) : read_run(o, n, argv + optind, d);
-  if (code == MAFAT_OK && o->input && o->n_images && !mafat_holds_weights(o->cfg))
+  if (code == MAFAT_OK && o->input && o->n_images && !mafat_holds_weights(o->model))
     code = mafat_fail(d, MAFAT_EINVAL, MAFAT_INPUT_AND_IMAGE, o->images[0]); /* Darknet's have one input */
   if (code == MAFAT_OK && mafat_options_floats_only(o)) code = check_floats(given, d);
   return code;

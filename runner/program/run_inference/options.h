@@ -8,6 +8,8 @@ enum { MAFAT_SWEEP_SIZES = 64, MAFAT_OPTION_PORTS = 16 };
 
 struct mafat_options {
   const char *cfg, *weights; /* NULL: left out, with --predict */
+  const char *model;      /* what is opened as cfg: it, or, of a named pipe, the end that the process holds: */
+  char pipe[24];          /* "/dev/fd/3" */
   char **images;          /* the rest of the command line; "-" reads a list from stdin */
   int n_images;
   size_t memory_bytes;    /* --memory; 0: find out */
@@ -36,6 +38,8 @@ struct mafat_options {
   const char *input;      /* the first --input; NULL: an image */
   const char *inputs[MAFAT_OPTION_PORTS]; /* --input (n_inputs): FILE or NAME=FILE */
   int n_inputs;
+  const char *constants[MAFAT_OPTION_PORTS]; /* --constant (n_constants): NAME=FILE */
+  int n_constants;
   const char *dumps[MAFAT_OPTION_PORTS];  /* --dump-output (n_dumps), the same */
   int n_dumps;
   const char *marks;      /* --marks; NULL: nobody asks when layers ran */

@@ -52,7 +52,7 @@ int mafat_session_predict(struct mafat_session *s)
   struct mafat_model_options m = mafat_session_model_options(s);
   struct mafat_query *query;
   bool told = false; /* on standard output */
-  int code = mafat_query_open(&query, o->cfg, o->weights, &m, &s->d);
+  int code = mafat_query_open(&query, o->model, o->weights, &m, &s->d);
   if (code == MAFAT_OK) {
     struct mafat_question q = make_question(s, query);
     code = mafat_session_check_picture(s, &q.facts);

@@ -46,7 +46,7 @@ static int open_session(struct mafat_session *s)
   s->layers_ms = calloc((size_t)o->repeat, sizeof *s->layers_ms);
   s->dumps = o->n_dumps ? calloc((size_t)o->n_dumps, sizeof *s->dumps) : NULL;
   if (!s->latencies_ms || !s->layers_ms || (o->n_dumps && !s->dumps)) return mafat_fail(&s->d, MAFAT_ENOMEM, "out of memory");
-  if ((code = mafat_model_open(&s->model, o->cfg, o->weights, &m, &s->d))) return code;
+  if ((code = mafat_model_open(&s->model, o->model, o->weights, &m, &s->d))) return code;
   if ((o->n_mean == 3 || o->n_scale == 3) && (code = mafat_session_check_picture(s, NULL))) return code;
   if ((code = mafat_inputs_take(s->model, NULL, o, &s->d))) return code;
   if ((code = mafat_dumps_read(s->dumps, s->model, NULL, o, &s->d))) return code;
@@ -88,9 +88,9 @@ static int check_output_file(struct mafat_session *s, const char *option, const 
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
     if (is_same_file(inputs[i], &st))
       return refuse_read(s, option, inputs[i]);
-  for (int i = 0; i < o->n_inputs; i++) {
-    const char *file = strchr(o->inputs[i], '=');
-    if (is_same_file(o->inputs[i], &st)) return refuse_read(s, option, o->inputs[i]);
+  for (int i = 0; i < o->n_inputs + o->n_constants; i++) {
+    const char *text = i < o->n_inputs ? o->inputs[i] : o->constants[i - o->n_inputs], *file = strchr(text, '=');
+    if (is_same_file(text, &st)) return refuse_read(s, option, text);
     for (; file; file = strchr(file + 1, '='))
       if (is_same_file(file + 1, &st)) return refuse_read(s, option, file + 1);
   }

@@ -96,6 +96,8 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.resize = o->resize;
   m.pad = o->has_pad ? &o->pad : NULL;
   m.decode = o->decode;
+  m.constants = o->constants;
+  m.n_constants = o->n_constants;
   m.algorithm = o->algorithm;
   m.threads = o->threads;
   m.cpu = o->cpu;

@@ -339,6 +339,45 @@ START_TEST(tensors_of_other_files_are_bound)
 }
 END_TEST
 
+/* Of a graph input of `rank` dimensions, whose first is not known. */
+static int bind_numbers(const char *path, int rank, const char *data, size_t n, long long *first)
+{
+  static const int64_t dims[] = {-1, 3, -1};
+  struct test_message graph = {0};
+  test_onnx_input(&graph, "x", rank, dims);
+  struct held h = read_good(test_onnx_model(&graph, 13));
+  test_write_file(path, data, n);
+  int code = mafat_onnx_bind(h.model, "x", path, &diagnostic);
+  const struct mafat_onnx_tensor *t = mafat_onnx_value_of(h.model, "x")->initializer;
+  ck_assert((code == MAFAT_OK) == (t != NULL));
+  *first = t ? t->dims[0] : -1;
+  if (t) ck_assert(t->rank == rank && t->form == MAFAT_ONNX_PLACE && t->file == 1 && t->at + t->bytes == n && t->type == MAFAT_ONNX_FLOAT);
+  release(&h);
+  return code;
+}
+
+START_TEST(arrays_of_other_files_are_bound)
+{
+  char bytes[128 + 24] = "\x93NUMPY\1";
+  const char *text = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  long long first;
+  bytes[8] = 118;
+  memset(bytes + 10, ' ', 118);
+  memcpy(bytes + 10, text, strlen(text));
+  ck_assert_msg(bind_numbers(data_path, 2, bytes, sizeof bytes, &first) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(first, 2);
+  ck_assert_int_eq(bind_numbers(data_path, 2, bytes, sizeof bytes - 1, &first), MAFAT_EFORMAT);
+  ck_assert_int_eq(bind_numbers(data_path, 1, bytes, sizeof bytes, &first), MAFAT_EFORMAT);
+  for (size_t n = 7; n < 128; n += 11) ck_assert_int_ne(bind_numbers(data_path, 2, bytes, n, &first), MAFAT_OK);
+  ck_assert_msg(bind_numbers(data_path, 2, bytes + 128, 24, &first) == MAFAT_OK, "%s", diagnostic.text); /* raw */
+  ck_assert_int_eq(first, 2);
+  ck_assert_int_eq(bind_numbers(data_path, 2, bytes + 128, 20, &first), MAFAT_EFORMAT);
+  ck_assert_int_eq(bind_numbers(data_path, 3, bytes + 128, 24, &first), MAFAT_EINVAL); /* two are not known */
+  ck_assert_int_eq(bind_numbers(data_path, -1, bytes + 128, 24, &first), MAFAT_EINVAL);
+  ck_assert_int_eq(bind_numbers(tensor_path, 2, bytes + 128, 24, &first), MAFAT_EFORMAT); /* no tensor's message */
+}
+END_TEST
+
 START_TEST(a_tensor_may_be_all_of_a_file)
 {
   struct mafat_model_file *file;
@@ -648,6 +687,7 @@ Suite *onnx_suite(void)
   tcase_add_test(t, external_data_is_a_place);
   tcase_add_loop_test(t, external_data_stays_in_the_folder, 0, sizeof externals / sizeof *externals);
   tcase_add_test(t, tensors_of_other_files_are_bound);
+  tcase_add_test(t, arrays_of_other_files_are_bound);
   tcase_add_test(t, a_tensor_may_be_all_of_a_file);
   tcase_add_loop_test(t, a_file_may_end_anywhere, 0, 3);
   tcase_add_loop_test(t, any_byte_may_change, 0, 3);

@@ -6,8 +6,11 @@
 #include "tests/support/support.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 Suite *onnx_import_suite(void);
 
@@ -142,9 +145,9 @@ START_TEST(inputs_are_no_larger_than_a_map)
   test_onnx_add(&graph, "Relu", "x", "y", "");
   test_onnx_input(&graph, "x", 4, inputs_too_large[_i]);
   test_onnx_output(&graph, "y", -1, NULL);
-  struct imported m = import(test_onnx_model(&graph, 17));
+  struct test_imported m = import(test_onnx_model(&graph, 17));
   ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "is too large"), "%d: %s", m.code, diagnostic.text);
-  release(&m);
+  test_imported_close(&m);
 }
 END_TEST
 
@@ -232,7 +235,44 @@ START_TEST(every_allocation_may_fail)
 {
   const struct test_onnx_operator *o = test_onnx_operator((unsigned)_i);
   struct test_imported m = import(test_onnx_operator_model(o));
-  test_import_without_memory(mafat_onnx_network_read, m.path, o->op_type);
+  test_import_without_memory(mafat_onnx_network_read, m.path, NULL, o->op_type);
+  test_imported_close(&m);
+}
+END_TEST
+
+/* Weights and a shape that are inputs; what they are, files of their own say. */
+START_TEST(constants_may_be_given)
+{
+  static const int64_t dims[] = {1, 2, 3, 4}, weights[] = {5, 2, 1, 1}, out[] = {5, 12}, shape[] = {5, -1};
+  static const float numbers[10];
+  char path[64], list_of[2][80];
+  const char *const list[] = {list_of[0], list_of[1]};
+  struct test_message graph = {0};
+  struct mafat_network *n;
+  test_onnx_input(&graph, "w", 4, weights);
+  test_onnx_input(&graph, "x", 4, dims);
+  test_onnx_int64_input(&graph, "shape", 2);
+  test_onnx_add(&graph, "Conv", "x w", "c", "");
+  test_onnx_add(&graph, "Reshape", "c shape", "y", "");
+  test_onnx_output(&graph, "y", 2, out);
+  struct test_imported m = import(test_onnx_model(&graph, 13));
+  ck_assert_int_eq(m.code, MAFAT_EUNSUPPORTED);
+  int of_weights = memfd_create("weights", MFD_CLOEXEC), of_shape = memfd_create("shape", MFD_CLOEXEC);
+  ck_assert_int_eq(write(of_weights, numbers, sizeof numbers), sizeof numbers);
+  ck_assert_int_eq(write(of_shape, shape, sizeof shape), sizeof shape);
+  snprintf(path, sizeof path, "/proc/self/fd/%d", of_weights);
+  snprintf(list_of[0], sizeof *list_of, "w=%s", path);
+  snprintf(list_of[1], sizeof *list_of, "shape=/proc/self/fd/%d", of_shape);
+  const struct mafat_given given = {list, 2};
+  ck_assert_msg(mafat_onnx_network_read(&n, m.path, &given, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert(n->n_inputs == 1 && strcmp(n->inputs[0].name, "x") == 0 && n->n_layers == 1);
+  const struct mafat_constant *w = &n->constants->layers[0].weights;
+  ck_assert(w->file > 0 && w->at == 0 && w->n == 10 && strcmp(n->files[w->file - 1], path) == 0); /* they stay there */
+  ck_assert(n->outputs[0].view.dims[0] == 5 && n->outputs[0].view.dims[1] == 12);
+  mafat_network_close(&n);
+  test_import_without_memory(mafat_onnx_network_read, m.path, &given, "given");
+  close(of_weights);
+  close(of_shape);
   test_imported_close(&m);
 }
 END_TEST
@@ -255,6 +295,7 @@ Suite *onnx_import_suite(void)
   tcase_add_loop_test(refusing, other_operators_are_refused, 0, COUNT(refusals));
   tcase_add_loop_test(refusing, products_without_a_name_are_refused, 0, 4);
   tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, (int)test_onnx_n_operators());
+  tcase_add_test(importing, constants_may_be_given);
   tcase_add_loop_test(refusing, every_allocation_may_fail, 0, (int)test_onnx_n_operators());
   suite_add_tcase(suite, refusing);
   return suite;

@@ -106,7 +106,7 @@ static bool opens(const char *path, struct mafat_network **n, struct mafat_weigh
 {
   diagnostic.text[0] = 0;
   *w = NULL;
-  int code = mafat_model_network(n, path, NULL, NULL, &diagnostic);
+  int code = mafat_model_network(n, path, NULL, NULL, NULL, &diagnostic);
   ck_assert((code == MAFAT_OK) == (*n != NULL));
   if (code == MAFAT_OK) code = mafat_weights_open_kept(w, path, *n, (*n)->n_layers, NULL, &diagnostic);
   ck_assert(code == MAFAT_OK || (diagnostic.text[0] && !strchr(diagnostic.text, '\n')));
@@ -403,7 +403,7 @@ END_TEST
 START_TEST(a_file_beside_is_regular)
 {
   struct mafat_model_file *f, *beside;
-  write_file(model_path, "model", 5);
+  test_write_file(model_path, "model", 5);
   ck_assert_int_eq(mafat_model_file_open(&f, model_path, &diagnostic), MAFAT_OK);
   for (int kind = 0; kind < 3; kind++) {
     int made = kind == 0 ? mkfifo(weights_path, 0600) : kind == 1 ? symlink("/dev/zero", weights_path) : symlink(elsewhere, weights_path);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 Suite *tflite_import_suite(void);
@@ -385,7 +386,85 @@ END_TEST
 START_TEST(every_allocation_may_fail)
 {
   struct test_imported m = import(test_tflite_operator_model(_i));
-  test_import_without_memory(mafat_tflite_network_read, m.path, test_tflite_operator_name(_i));
+  test_import_without_memory(mafat_tflite_network_read, m.path, NULL, test_tflite_operator_name(_i));
+  test_imported_close(&m);
+}
+END_TEST
+
+/* ---- pictures ---- */
+
+/* Channels in front, normalized, then put behind: rows, columns and channels of the input are those of what is put out. */
+START_TEST(pictures_may_be_normalized_before_they_are_transposed)
+{
+  static const float mean[] = {1, 2, 3}, scale[] = {.5f};
+  static const int32_t perm[] = {0, 2, 3, 1};
+  const struct test_tflite_tensor list[] = {
+      {.name = "x", .rank = 4, .shape = {1, 3, 8, 6}}, {.name = "mean", .rank = 3, .shape = {3, 1, 1}, .data = mean, .bytes = sizeof mean},
+      {.name = "less", .rank = 4, .shape = {1, 3, 8, 6}}, {.name = "scale", .data = scale, .bytes = sizeof scale},
+      {.name = "scaled", .rank = 4, .shape = {1, 3, 8, 6}},
+      {.name = "perm", .type = MAFAT_TFLITE_INT32, .rank = 1, .shape = {4}, .data = perm, .bytes = sizeof perm},
+      {.name = "y", .rank = 4, .shape = {1, 8, 6, 3}}};
+  const struct test_tflite_operator steps[] = {
+      {.code = MAFAT_TFLITE_SUB, .n_inputs = 2, .inputs = {0, 1}, .n_outputs = 1, .outputs = {2}},
+      {.code = MAFAT_TFLITE_MUL, .n_inputs = 2, .inputs = {3, 2}, .n_outputs = 1, .outputs = {4}},
+      {.code = MAFAT_TFLITE_TRANSPOSE, .n_inputs = 2, .inputs = {4, 5}, .n_outputs = 1, .outputs = {6}}};
+  struct test_imported m = import(&(struct test_tflite_model){.tensors = list, .n_tensors = 7, .operators = steps, .n_operators = 3,
+                                                         .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {6}});
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  struct mafat_shape s = mafat_network_picture_shape(m.network);
+  ck_assert(s.h == 8 && s.w == 6 && s.c == 3);
+  test_imported_close(&m);
+}
+END_TEST
+
+/* ---- constants that are given ---- */
+
+/* The model with its constant `tensor` as one more input; what it held, raw or behind NumPy's header, is a file's. */
+static int import_given(const struct test_tflite_model *model, int tensor, const char *header, size_t header_bytes, struct mafat_network **n)
+{
+  struct test_tflite_tensor list_of[16];
+  struct test_tflite_model m = *model;
+  char text[160];
+  const char *const list[] = {text};
+  size_t bytes;
+  memcpy(list_of, model->tensors, (size_t)model->n_tensors * sizeof *list_of);
+  m.tensors = list_of;
+  m.inputs[m.n_inputs++] = tensor;
+  int fd = memfd_create("given", MFD_CLOEXEC), model_fd;
+  ck_assert_int_eq(write(fd, header, header_bytes), (ssize_t)header_bytes);
+  ck_assert_int_eq(write(fd, list_of[tensor].data, list_of[tensor].bytes), (ssize_t)list_of[tensor].bytes);
+  snprintf(text, sizeof text, "%s=/proc/self/fd/%d", list_of[tensor].name, fd);
+  list_of[tensor].data = NULL;
+  list_of[tensor].bytes = 0;
+  char *data = test_tflite_write(&m, &bytes), path[64];
+  model_fd = memfd_create("tflite", MFD_CLOEXEC);
+  ck_assert_int_eq(write(model_fd, data, bytes), (ssize_t)bytes);
+  free(data);
+  snprintf(path, sizeof path, "/proc/self/fd/%d", model_fd);
+  struct mafat_given given = {list, 1};
+  int code = mafat_tflite_network_read(n, path, &given, &diagnostic);
+  if (code == MAFAT_OK) test_import_without_memory(mafat_tflite_network_read, path, &given, list_of[tensor].name);
+  close(model_fd);
+  close(fd);
+  return code;
+}
+
+START_TEST(constants_may_be_given)
+{
+  const struct test_tflite_model *model = test_tflite_operator_model(_i);
+  struct test_imported m = import(model);
+  if (!m.network) return; /* one that is refused */
+  for (int t = 0; t < model->n_tensors; t++) {
+    struct mafat_network *n;
+    if (!model->tensors[t].data || model->n_inputs == TEST_TFLITE_LIST) continue;
+    int code = import_given(model, t, "", 0, &n);
+    ck_assert_msg(code == MAFAT_OK, "%s, tensor %d: %s", test_tflite_operator_name(_i), t, diagnostic.text);
+    ck_assert(n->n_layers == m.network->n_layers && n->n_inputs == m.network->n_inputs && n->n_outputs == m.network->n_outputs && n->n_files == 1);
+    for (int l = 0; l < n->n_layers; l++) ck_assert_mem_eq(&n->layers[l].out, &m.network->layers[l].out, sizeof n->layers[l].out);
+    ck_assert(n->n_values == m.network->n_values && (!n->n_values || memcmp(n->values, m.network->values, n->n_values * sizeof *n->values) == 0));
+    mafat_network_close(&n);
+    ck_assert_int_eq(import_given(model, t, "more", 4, &n), MAFAT_EFORMAT);
+  }
   test_imported_close(&m);
 }
 END_TEST
@@ -409,7 +488,7 @@ START_TEST(public_models_become_networks)
     printf("test_tflite_import: skipped %s: MAFAT_MODELS names no folder that has it\n", models[_i].name);
     return;
   }
-  int code = mafat_tflite_network_read(&n, path, &diagnostic);
+  int code = mafat_tflite_network_read(&n, path, NULL, &diagnostic);
   if (models[_i].layers == 0) {
     ck_assert_int_eq(code, MAFAT_EUNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(diagnostic.text, "by this version"));
@@ -435,6 +514,8 @@ Suite *tflite_import_suite(void)
   tcase_add_test(importing, pads_become_part_of_the_window);
   tcase_add_loop_test(importing, layers_are_as_few_as_can_be, 0, COUNT(sizes));
   tcase_add_test(importing, inputs_and_outputs_have_names);
+  tcase_add_test(importing, pictures_may_be_normalized_before_they_are_transposed);
+  tcase_add_loop_test(importing, constants_may_be_given, 0, test_tflite_n_operators());
   tcase_add_loop_test(importing, public_models_become_networks, 0, COUNT(models));
   suite_add_tcase(suite, importing);
   TCase *refusing = tcase_create("refusing");

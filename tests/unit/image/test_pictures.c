@@ -219,13 +219,31 @@ END_TEST
 
 enum { IN_W = 24, IN_H = 16, IN_FLOATS = 3 * IN_W * IN_H };
 
+enum lies { IN_FRONT, BEHIND, BEHIND_ELEMENTS, N_LIES };
+
+/* Operators that look at elements alone, and together do nothing. Returns what comes of the picture. */
+static const char *put_elements(struct test_message *graph, int channels)
+{
+  static const double two[] = {2, 2, 2}, none[3];
+  const int64_t whole[] = {1, 1, 1, channels};
+  test_onnx_add(graph, "Cast", "picture", "cast", "to=1");
+  test_onnx_floats(graph, "none", 1, whole + 3, none);
+  test_onnx_add(graph, "Sub", "cast none", "less", "");
+  test_onnx_floats(graph, "two", 0, NULL, two);
+  test_onnx_add(graph, "Mul", "two less", "twice", "");
+  test_onnx_floats(graph, "twos", 4, whole, two);
+  test_onnx_add(graph, "Div", "twice twos", "once", "");
+  return "once";
+}
+
 /* An input that comes out as it is: of NCHW, or of NHWC, of `channels`; properties of the file. */
-static void write_model(char path[40], bool behind, int channels, const char *format, const char *range)
+static void write_model(char path[40], enum lies behind, int channels, const char *format, const char *range)
 {
   const int64_t front_dims[] = {1, channels, IN_H, IN_W}, behind_dims[] = {1, IN_H, IN_W, channels};
   struct test_message graph = {0};
   test_onnx_input(&graph, "picture", 4, behind ? behind_dims : front_dims);
-  if (behind) test_onnx_add(&graph, "Transpose", "picture", "front", "perm=[0,3,1,2]");
+  const char *before = behind == BEHIND_ELEMENTS ? put_elements(&graph, channels) : "picture";
+  if (behind) test_onnx_add(&graph, "Transpose", before, "front", "perm=[0,3,1,2]");
   test_onnx_add(&graph, "LeakyRelu", behind ? "front" : "picture", "out", "alpha=1.");
   test_onnx_output(&graph, "out", 4, front_dims);
   struct test_message file = test_onnx_model(&graph, 13);
@@ -288,7 +306,7 @@ START_TEST(options_decide_what_a_model_is_given)
   const struct mafat_pixel_rule rule = {.swapped = true, .mean = {1, 20, 103.5f}, .scale = {.5f, 1 / 57.f, 2}, .pad = 7},
                                 gray = {.mean = {1}, .scale = {.5f}, .pad = 114}, usual = {.scale = {1 / 255.f, 1 / 255.f, 1 / 255.f}, .pad = 114};
   char path[40];
-  for (int behind = 0; behind < 2; behind++) {
+  for (enum lies behind = IN_FRONT; behind < N_LIES; behind++) {
     struct mafat_model_options o = usual_options();
     write_model(path, behind, 3, NULL, NULL);
     check_model(path, &o, 3, MAFAT_FIT_STRETCH, &usual);
@@ -317,14 +335,14 @@ START_TEST(a_file_may_say_it)
   char path[40];
   struct mafat_model_options o = usual_options();
   const float scale[] = {3, 4, 5};
-  write_model(path, false, 3, "Bgr8", "Normalized_1_1");
+  write_model(path, IN_FRONT, 3, "Bgr8", "Normalized_1_1");
   check_model(path, &o, 3, MAFAT_FIT_STRETCH, &said);
   o.channels = "rgb", o.scale = scale;
   other.swapped = false;
   memcpy(other.scale, scale, sizeof scale);
   check_model(path, &o, 3, MAFAT_FIT_STRETCH, &other);
   unlink(path);
-  write_model(path, false, 3, "Rgb8", "NominalRange_0_255");
+  write_model(path, IN_FRONT, 3, "Rgb8", "NominalRange_0_255");
   o = usual_options();
   check_model(path, &o, 3, MAFAT_FIT_STRETCH, &(struct mafat_pixel_rule){.scale = {1, 1, 1}, .pad = 114});
   unlink(path);
@@ -340,7 +358,7 @@ START_TEST(facts_tell_it)
   struct mafat_query_facts of_query;
   struct mafat_model_options o = usual_options();
   const float mean[] = {1, 2, 3};
-  write_model(path, false, 3, NULL, "Normalized_1_1");
+  write_model(path, IN_FRONT, 3, NULL, "Normalized_1_1");
   ck_assert_int_eq(mafat_query_open(&q, path, NULL, &o, &diagnostic), MAFAT_OK);
   mafat_query_describe(q, &of_query);
   ck_assert_str_eq(of_query.picture.source, "file");
@@ -371,7 +389,7 @@ START_TEST(options_that_make_no_sense)
   char path[40];
   const float infinite[] = {0, INFINITY, 0}, huge[] = {0, 0, 3e38f}, less = -1, more = 256, not = NAN;
   struct mafat_model_options o = usual_options();
-  write_model(path, false, 3, NULL, NULL);
+  write_model(path, IN_FRONT, 3, NULL, NULL);
 #define REFUSED(field, value, text) (o = usual_options(), o.field = (value), check_refused(path, &o, text))
   REFUSED(mean, infinite, "expected a mean of finite numbers, found inf");
   REFUSED(scale, infinite, "expected a scale of finite numbers");
@@ -383,7 +401,7 @@ START_TEST(options_that_make_no_sense)
   REFUSED(pad, &more, "expected a pad from 0 to 255, found 256");
   REFUSED(pad, &not, "expected a pad from 0 to 255");
   unlink(path);
-  write_model(path, false, 1, NULL, NULL);
+  write_model(path, IN_FRONT, 1, NULL, NULL);
   REFUSED(channels, "rgb", "expected an input of 3 channels for channels rgb, found 1");
 #undef REFUSED
   unlink(path);

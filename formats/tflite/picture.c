@@ -1,0 +1,53 @@
+/* How an input lies, which may be a picture. */
+#include "formats/tflite/importer.h"
+#include "formats/tflite/values.h"
+
+/* The one operator that reads a tensor; NULL: none does, or it is read more than once. */
+static const struct mafat_tflite_operator *only_reader(const struct mafat_tflite_importer *i, int tensor)
+{
+  if (i->slots[tensor].readers != 1) return NULL;
+  for (int n = 0; n < i->model->n_operators; n++)
+    for (int k = 0; k < i->model->operators[n].n_inputs; k++)
+      if (i->model->operators[n].inputs[k] == tensor) return &i->model->operators[n];
+  return NULL;
+}
+
+/* What becomes of it, element by element, such as (byte - mean) * scale, before anything else reads it. */
+static int behind_elements(const struct mafat_tflite_importer *i, int tensor)
+{
+  enum { MOST = 8 }; /* more is no normalization */
+  static const int codes[] = {MAFAT_TFLITE_CAST, MAFAT_TFLITE_ADD, MAFAT_TFLITE_SUB, MAFAT_TFLITE_MUL, MAFAT_TFLITE_DIV, MAFAT_TFLITE_NEG};
+  for (int n = 0; n < MOST; n++) {
+    const struct mafat_tflite_operator *o = only_reader(i, tensor);
+    bool known = false;
+    for (size_t k = 0; o && k < sizeof codes / sizeof *codes; k++) known = known || o->code == codes[k];
+    for (int k = 0; known && k < o->n_inputs; k++)
+      known = o->inputs[k] == tensor || (o->inputs[k] >= 0 && i->model->tensors[o->inputs[k]].constant);
+    if (!known || o->n_outputs != 1 || i->model->tensors[o->outputs[0]].rank != i->model->tensors[tensor].rank) break;
+    tensor = o->outputs[0];
+  }
+  return tensor;
+}
+
+int mafat_tflite_input_axes(const struct mafat_tflite_importer *i, int tensor, int n_dims, int *axes)
+{
+  int64_t perm[MAFAT_TFLITE_MAX_RANK];
+  int usual[MAFAT_VIEW_DIMS], n = 0, n_found = 0, code = MAFAT_OK;
+  const struct mafat_tflite_operator *found = NULL;
+  tensor = behind_elements(i, tensor);
+  mafat_view_usual_axes(n_dims, usual);
+  memcpy(axes, usual, (size_t)n_dims * sizeof *axes);
+  for (int k = 0; k < i->model->n_operators; k++) {
+    const struct mafat_tflite_operator *o = &i->model->operators[k];
+    if (o->code != MAFAT_TFLITE_TRANSPOSE || o->n_inputs < 2 || o->inputs[0] != tensor) continue;
+    found = o;
+    n_found++;
+  }
+  if (!found || n_found != i->slots[tensor].readers || found->inputs[1] < 0 ||
+      !i->model->tensors[found->inputs[1]].constant)
+    return MAFAT_OK;
+  code = mafat_tflite_ints(i->model, i->file, found->inputs[1], MAFAT_TFLITE_MAX_RANK, perm, &n, i->g->d);
+  for (int k = 0; k < n && n == n_dims; k++)
+    if (perm[k] >= 0 && perm[k] < n_dims) axes[perm[k]] = usual[k];
+  return code;
+}
