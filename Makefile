@@ -62,9 +62,9 @@ KERNELS   := $(wildcard runner/kernels/*.c) $(if $(filter x86_64-%,$(MACHINE)),$
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
 LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
 # run_inference: on the public header alone, and not of the library.
-PROGRAM   := $(wildcard runner/program/run_inference/*.c) runner/program/writer.c
+PROGRAM   := $(wildcard runner/program/run_inference/*.c) runner/program/writer.c runner/program/unfinished.c
 MODULES   := $(filter-out %/run_inference.c,$(PROGRAM))
-ANNOTATOR := $(wildcard runner/program/annotate/*.c)
+ANNOTATOR := $(wildcard runner/program/annotate/*.c) runner/program/unfinished.c
 TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -150,11 +150,11 @@ $(BUILD)/run_inference_dynamic: $(call objects,$(PROGRAM)) $(SHARED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
 
-$(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c)) $(LIB)
+$(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c) runner/program/unfinished.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
-$(BUILD)/pack_weights: $(call objects,runner/program/pack_weights.c) $(LIB)
+$(BUILD)/pack_weights: $(call objects,runner/program/pack_weights.c runner/program/unfinished.c) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 

@@ -7,10 +7,10 @@
 #include "runner/program/annotate/draw.h"
 #include "runner/program/annotate/json.h"
 #include "runner/program/annotate/picture.h"
+#include "runner/program/unfinished.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -299,8 +299,7 @@ int main(int argc, char **argv)
   struct mafat_annotate_json *json = NULL;
   enum status status;
   if (!read_options(argc, argv, &options, &status)) return status;
-  /* A file that grows past its limit is then an error of write(), and cleaned up. */
-  signal(SIGXFSZ, SIG_IGN);
+  mafat_unfinished_mind_signals();
 
   status = read_json(&options, &json);
   if (status == DONE) status = annotate_all(&options, json);
