@@ -13,6 +13,7 @@
 #include "formats/darknet/fork.h"
 #include "formats/packed/graph.h"
 #include "runner/model_kind.h"
+#include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
 #include "runner/weights/packer.h"
 
@@ -256,6 +257,7 @@ int main(int argc, char **argv)
 {
   struct options o = {.force = false};
   struct mafat_diagnostic d = {""};
+  mafat_streams_hold();
   int status = read_options(argc, argv, &o);
   if (status >= 0) return status;
   mafat_unfinished_mind_signals();

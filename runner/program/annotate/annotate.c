@@ -7,6 +7,7 @@
 #include "runner/program/annotate/draw.h"
 #include "runner/program/annotate/json.h"
 #include "runner/program/annotate/picture.h"
+#include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
 
 #include <errno.h>
@@ -298,6 +299,7 @@ int main(int argc, char **argv)
   struct options options = {0};
   struct mafat_annotate_json *json = NULL;
   enum status status;
+  mafat_streams_hold();
   if (!read_options(argc, argv, &options, &status)) return status;
   mafat_unfinished_mind_signals();
 

@@ -16,6 +16,7 @@
 #include "runner/program/make_weights/like.h"
 #include "runner/program/make_weights/numbers.h"
 #include "runner/program/make_weights/recipe.h"
+#include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
 #include "runner/weights/weights.h"
 
@@ -194,6 +195,7 @@ int main(int argc, char **argv)
   struct options o = {.seed = 1};
   struct mafat_diagnostic d = {""};
   struct mafat_network *n = NULL;
+  mafat_streams_hold();
   int status = read_options(argc, argv, &o);
   if (status >= 0) return status;
   mafat_unfinished_mind_signals();

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void mafat_options_defaults(struct mafat_options *o)
 {
@@ -350,12 +351,18 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
   return MAFAT_OK;
 }
 
+/* So much for a run: a model's name may be misspelt. */
+static int refuse_few(int n, char **rest, bool alone, struct mafat_diagnostic *d)
+{
+  if (n > 0 && access(rest[0], R_OK) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", rest[0], strerror(errno));
+  if (alone || n == 2) return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input behind %.200s: see --help", rest[n - 1]);
+  return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help", n, n == 1 ? "" : "s");
+}
+
 static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
   bool alone = n > 0 && mafat_holds_weights(rest[0]); /* it is cfg and weights */
-  if (n < 2 && !alone)
-    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help",
-                      n, n == 1 ? "" : "s");
+  if (n < 2 && !alone) return refuse_few(n, rest, alone, d);
   o->cfg = rest[0];
   o->weights = alone ? NULL : rest[1];
   o->images = rest + (alone ? 1 : 2);
@@ -363,9 +370,7 @@ static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_di
   if (o->n_dumps && (o->n_images > 1 || (o->n_images == 1 && strcmp(o->images[0], "-") == 0)))
     return mafat_fail(d, MAFAT_EINVAL, "--dump-output expects one image, found %s",
                       o->n_images > 1 ? "several" : "a list");
-  if (!o->input && !o->n_images)
-    return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input: see --help");
-  return MAFAT_OK;
+  return o->input || o->n_images ? MAFAT_OK : refuse_few(n, rest, alone, d);
 }
 
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d)

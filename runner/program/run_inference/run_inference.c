@@ -5,6 +5,7 @@
 #include "runner/program/run_inference/output.h"
 #include "runner/program/run_inference/report.h"
 #include "runner/program/run_inference/session.h"
+#include "runner/program/streams.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -369,6 +370,7 @@ static int run_all(struct mafat_session *s)
 int main(int argc, char **argv)
 {
   static struct mafat_session s; /* large buffers: not on the stack */
+  mafat_streams_hold();
   s.marks_fd = -1;
   s.start_ms = mafat_session_now_ms();
   signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, with a message; */
