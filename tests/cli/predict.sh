@@ -101,12 +101,14 @@ answer packed plain.cfg plain.packed
 json packed-given 'not a["weights_assumed"] and a["weights_file"] == "packed"'
 # A limit that was predicted for one process is for the next one, too.
 if ldd "$program" >/dev/null 2>&1; then skip 'the same each time' 'loaded libraries differ'; else
-  for _ in {1..24}; do "$program" --predict --json plain.packed | grep -o '"predicted_charge_bytes":[0-9]*'; done | sort | uniq -c >charges
-  check 'the same each time' "$(tr '\n' ' ' <charges)" test "$(wc -l <charges)" = 1
-  # And for who runs it, and names classes.
-  seq -f 'class number %g' 80 >many.names
   detector=${MAFAT_MODELS:-}/onnx/FastestDet.onnx
   [ -r "$detector" ] || detector=
+  for model in plain.packed $detector; do
+    for _ in {1..24}; do "$program" --predict --quiet --json "$model" | grep -o '"predicted_charge_bytes":[0-9]*'; done | sort | uniq -c >charges
+    check "the same each time: ${model##*/}" "$(tr '\n' ' ' <charges)" test "$(wc -l <charges)" = 1
+  done
+  # And for who runs it, and names classes.
+  seq -f 'class number %g' 80 >many.names
   for model in "plain.cfg plain.weights" plain.packed $detector; do
     # shellcheck disable=SC2086 # two words
     least=$("$program" --predict --json $model a.ppm | sed -E 's/.*"least_charge_bytes":([0-9]*).*/\1/')
