@@ -61,10 +61,12 @@ RUNNER    := $(wildcard runner/*.c $(filter-out runner/program/% runner/kernels/
 KERNELS   := $(wildcard runner/kernels/*.c) $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
 LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
+# Of all programs that write files.
+WRITING   := runner/program/streams.c runner/program/unfinished.c
 # run_inference: on the public header alone, and not of the library.
-PROGRAM   := $(wildcard runner/program/run_inference/*.c) runner/program/writer.c
+PROGRAM   := $(wildcard runner/program/run_inference/*.c) runner/program/writer.c $(WRITING)
 MODULES   := $(filter-out %/run_inference.c,$(PROGRAM))
-ANNOTATOR := $(wildcard runner/program/annotate/*.c)
+ANNOTATOR := $(wildcard runner/program/annotate/*.c) $(WRITING)
 TESTS     := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/support/*.c tests/kernels/*.c)
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -151,11 +153,11 @@ $(BUILD)/run_inference_dynamic: $(call objects,$(PROGRAM)) $(SHARED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDLIBS)
 
-$(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c)) $(LIB)
+$(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c) $(WRITING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
-$(BUILD)/pack_weights: $(call objects,runner/program/pack_weights.c) $(LIB)
+$(BUILD)/pack_weights: $(call objects,runner/program/pack_weights.c $(WRITING)) $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 

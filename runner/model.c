@@ -89,6 +89,7 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m, const char
   struct mafat_weights_options weights = {.lock = &m->lock};
   if ((code = mafat_weights_open(&m->weights, weights_path, m->network, m->choice.plan, m->choice.layout, &weights, &o->warnings, d)))
     return code;
+  mafat_surroundings_forget_import();
   m->load_ms = mafat_process_now_ms() - before;
   struct mafat_executor_options options;
   mafat_executor_defaults(&options);
@@ -98,7 +99,7 @@ static __attribute__((noinline)) int open_plan(struct mafat_model *m, const char
   mafat_pressure_open(&m->pressure, "");
   mafat_process_trim_heap(); /* of what searching and reading left there */
   code = mafat_executor_open(&m->executor, m->network, m->choice.plan, m->choice.layout, m->weights, &options, d);
-  if (code == MAFAT_OK && m->lock.on) mafat_surroundings_lock(&m->around, m->network, m->kernels, m->choice.layout);
+  if (code == MAFAT_OK && m->lock.on) m->heap = mafat_surroundings_lock(&m->around, m->network, m->kernels, m->choice.layout);
   return code;
 }
 
@@ -212,7 +213,7 @@ static int open_picture(struct mafat_model *m, const char *path, const struct ma
 int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
-  if (m->lock.on) mafat_surroundings_lock_again();
+  if (m->lock.on) m->heap = mafat_surroundings_lock_again();
   int code = mafat_executor_run(m->executor, d);
   double input_ms = mafat_executor_input_ms(m->executor);
   m->input_failed = code && mafat_executor_source_failed(m->executor);
@@ -251,6 +252,7 @@ static int run_picture(struct mafat_model *m, const char *path, const struct maf
   mafat_model_close_inputs(m);
   mafat_input_picture_close(&input);
   mafat_image_close(&image);
+  mafat_own_trim(&m->heap);
   return code;
 }
 

@@ -9,6 +9,7 @@
 #include "runner/executor.h"
 #include "runner/image/image.h"
 #include "runner/image/raw_input.h"
+#include "runner/memory/own.h"
 #include "runner/memory/pressure.h"
 #include "runner/picture.h"
 
@@ -31,6 +32,7 @@ struct mafat_model {
   enum mafat_algorithm algorithm; /* what the plan was made with */
   struct mafat_choice choice;     /* plan and layout */
   struct mafat_lock lock;
+  struct mafat_own_range heap; /* that is locked, too; end 0: none */
   struct mafat_weights *weights;
   struct mafat_executor *executor;
   struct mafat_model_input *inputs; /* of the network; owned */

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What who runs has in the heap and who asks has not: a model, its inputs, places for times and answers. */
-enum { RUNNERS_HEAP = 12 << 10 };
+/* What who runs has in the heap and who asks has not: a model, its inputs, places for times, answers and outputs, the names
+ * of some hundred classes. */
+enum { RUNNERS_HEAP = 16 << 10 };
 
 /* ---- opening ---- */
 

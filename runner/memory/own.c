@@ -2,10 +2,12 @@
 
 #include "runner/memory/lines.h"
 #include "runner/memory/lock.h"
+#include "runner/memory/process.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* "7f00-7fff rw-p ..." */
 void mafat_own_list(struct mafat_own *own)
@@ -24,9 +26,23 @@ void mafat_own_list(struct mafat_own *own)
   }
 }
 
-void mafat_own_lock(void)
+struct mafat_own_range mafat_own_lock(void)
 {
   struct mafat_own own;
+  struct mafat_own_range heap = {0, 0};
+  uintptr_t end = (uintptr_t)sbrk(0);
   mafat_own_list(&own);
-  for (int i = 0; i < own.n; i++) mafat_lock_pages((void *)own.of[i].begin, own.of[i].end - own.of[i].begin);
+  for (int i = 0; i < own.n; i++) {
+    mafat_lock_pages((void *)own.of[i].begin, own.of[i].end - own.of[i].begin);
+    if (own.of[i].begin < end && own.of[i].end >= end) heap = own.of[i];
+  }
+  return heap;
+}
+
+void mafat_own_trim(const struct mafat_own_range *heap)
+{
+  if (!heap->end) return;
+  mafat_lock_release((void *)heap->begin, heap->end - heap->begin);
+  mafat_process_trim_heap();
+  mafat_lock_pages((void *)heap->begin, heap->end - heap->begin);
 }

@@ -206,12 +206,12 @@ void mafat_process_keep_code(const struct mafat_process_part *parts, int n_parts
 {
   const char *at = mafat_program_begin;
   if (!at) return;
+  bool hidden = advice_hides_use(); /* while what it enters is there */
   mafat_lock_release((void *)at, program_data() - (uintptr_t)at);
   for (int i = 0; i < n_parts; at = parts[i++].end) mafat_process_drop(at, parts[i].begin);
   mafat_process_drop(at, (const char *)program_data());
   struct mafat_process_part t = tables();
   mafat_process_drop(t.begin, t.end);
-  bool hidden = advice_hides_use();
   for (int i = 0; hidden && i < n_parts; i++) show_use(&parts[i]);
 }
 
@@ -268,18 +268,24 @@ static size_t touch_gap(void)
   return above - below;
 }
 
-/* Nothing is called from here: that would touch the end of the room. */
-static __attribute__((noinline)) void touch_below(size_t bytes)
+/* Nothing is called from here: that would touch the end of the room. Returns where that is. */
+static __attribute__((noinline)) uintptr_t touch_below(size_t bytes)
 {
   volatile char room[MAFAT_PROCESS_STACK + STACK_GAP];
   volatile char *end = room + sizeof room;
   for (size_t i = 1; i < bytes; i += 1024) end[-(ptrdiff_t)i] = 0;
   end[-(ptrdiff_t)bytes] = 0;
+  return (uintptr_t)end - bytes;
 }
 
+/* What was deeper, as reading a model file is, ends where chance will have it, too. Only in the program that is linked for
+ * that, which opens models on its first stack: below others may lie what is in use. */
 void mafat_process_touch_stack(void)
 {
-  touch_below(MAFAT_PROCESS_STACK + STACK_GAP - touch_gap());
+  enum { DEEPEST = 256 << 10 };
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  uintptr_t end = touch_below(MAFAT_PROCESS_STACK + STACK_GAP - touch_gap()) / page * page;
+  if (mafat_program_begin && mafat_process_is_static()) madvise((void *)(end - DEEPEST), DEEPEST, MADV_DONTNEED);
 }
 
 void mafat_process_trim_heap(void)

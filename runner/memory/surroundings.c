@@ -183,18 +183,23 @@ void mafat_surroundings_settle(const struct mafat_surroundings *around, const st
   forget_code(coming_bytes);
 }
 
-void mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,
-                             const struct mafat_kernels *kernels, const struct mafat_layout *layout)
+void mafat_surroundings_forget_import(void)
 {
-  if (!code_stands_together()) return;
-  struct parts p = parts_of_runs(n, kernels, around->decoders, layout->winograds);
-  for (int i = 0; i < p.n; i++) mafat_process_lock(p.of[i].begin, p.of[i].end);
-  mafat_own_lock();
+  if (code_stands_together()) mafat_process_drop(mafat_run_import, mafat_run_import_end);
 }
 
-void mafat_surroundings_lock_again(void)
+struct mafat_own_range mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,
+                                               const struct mafat_kernels *kernels, const struct mafat_layout *layout)
 {
-  if (code_stands_together()) mafat_own_lock();
+  if (!code_stands_together()) return (struct mafat_own_range){0, 0};
+  struct parts p = parts_of_runs(n, kernels, around->decoders, layout->winograds);
+  for (int i = 0; i < p.n; i++) mafat_process_lock(p.of[i].begin, p.of[i].end);
+  return mafat_own_lock();
+}
+
+struct mafat_own_range mafat_surroundings_lock_again(void)
+{
+  return code_stands_together() ? mafat_own_lock() : (struct mafat_own_range){0, 0};
 }
 
 /* Resident bytes of the process, and those of its code: of the same moment, for where there is little room the kernel

@@ -12,6 +12,7 @@
 
 #include "predictor/predict.h"
 #include "runner/memory/arena.h"
+#include "runner/memory/own.h"
 #include "runner/image/image.h"
 #include "runner/kernels/kernels.h"
 
@@ -39,13 +40,15 @@ int mafat_surroundings_measure(struct mafat_surroundings *around,
  * so much more is charged to the process's groups. Where its code does not stand together it stays as it is. */
 void mafat_surroundings_settle(const struct mafat_surroundings *around, const struct mafat_network *n,
                                const struct mafat_kernels *kernels, const struct mafat_layout *layout, size_t coming_bytes);
+/* Once the weights are open: a packed model's are compared with its graph, by code of those who read it. */
+void mafat_surroundings_forget_import(void);
 /* Before the first run, and once there is room for it: locks what runs enter, and all that is the program's own, as far
- * as it may. Not of programs of others, whose memory is theirs to lock. */
-void mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,
-                             const struct mafat_kernels *kernels, const struct mafat_layout *layout);
+ * as it may. Not of programs of others, whose memory is theirs to lock. Returns the heap that is locked (own.h). */
+struct mafat_own_range mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,
+                                               const struct mafat_kernels *kernels, const struct mafat_layout *layout);
 /* The program's own that has come since, such as what inputs are read with: there is nothing else then that a full group
- * could swap. */
-void mafat_surroundings_lock_again(void);
+ * could swap. Returns the heap again. */
+struct mafat_own_range mafat_surroundings_lock_again(void);
 
 /* Changes what depends on the picture: to an opened one, to an
  * ordinary one, to a file of floats. */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,8 @@
 #include "formats/darknet/fork.h"
 #include "formats/packed/graph.h"
 #include "runner/model_kind.h"
+#include "runner/program/streams.h"
+#include "runner/program/unfinished.h"
 #include "runner/weights/packer.h"
 
 /* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
@@ -83,27 +84,6 @@ static void warn(void *context, const char *text)
 
 /* ---- the file ---- */
 
-/* The temporary name, for the signal handler; while there is such a file, it is unfinished. */
-static char temporary[4096];
-static volatile sig_atomic_t unfinished;
-
-static void give_up(int signal_number)
-{
-  if (unfinished) unlink(temporary);
-  _exit(128 + signal_number);
-}
-
-/* Nothing half is left behind. What a caller ignores, such as nohup's hang-ups, stays ignored; writing to a pipe that
- * nobody reads, or past the largest file that is allowed, fails where it is written. */
-static void mind_signals(void)
-{
-  static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
-  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-    if (signal(ends[i], give_up) == SIG_IGN) signal(ends[i], SIG_IGN);
-  signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);
-}
-
 static int replace(const char *from, const char *to, bool force, struct mafat_diagnostic *d)
 {
   /* A link fails where the name exists by now; some file systems have none. */
@@ -152,18 +132,19 @@ static int write_file(const struct mafat_network *n, const struct mafat_packed_o
                       const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   struct mafat_warning_sink sink = {warn, NULL};
+  char temporary[4096];
   if (snprintf(temporary, sizeof temporary, "%s.part", o->out) >= (int)sizeof temporary)
     return mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
   if (check_apart(o, temporary, d) || check_files(n, temporary, d) || check_files(n, o->out, d))
     return MAFAT_EINVAL;
   int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", temporary, strerror(errno));
-  unfinished = true;
+  mafat_unfinished_remember(temporary);
   int code = mafat_packer_write(o->weights, n, origin, fd, o->out, progress, &sink, d);
   if (close(fd) != 0 && code == MAFAT_OK) code = mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
   if (code == MAFAT_OK) code = replace(temporary, o->out, o->force, d);
   if (code != MAFAT_OK) unlink(temporary);
-  unfinished = false;
+  mafat_unfinished_remember("");
   return code;
 }
 
@@ -277,9 +258,10 @@ int main(int argc, char **argv)
 {
   struct options o = {.force = false};
   struct mafat_diagnostic d = {""};
+  mafat_streams_hold();
   int status = read_options(argc, argv, &o);
   if (status >= 0) return status;
-  mind_signals();
+  mafat_unfinished_mind_signals();
   struct bar bar = {o.check ? "checking" : "packing", -1};
   struct mafat_packer_progress progress = {o.quiet || !isatty(STDERR_FILENO) ? NULL : show_bar, &bar};
   status = o.check ? check(&o, &progress, &d) : o.cfg ? pack_darknet(&o, &progress, &d) : pack_model(&o, &progress, &d);

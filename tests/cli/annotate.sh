@@ -414,6 +414,9 @@ echo old >limited/out.png
 if grep -q 'limited/out.png: cannot write' err; then ok write-limited; else fail write-limited "found: $(cat err)"; fi
 if [ "$(cat limited/out.png)" = old ]; then ok write-old-kept; else fail write-old-kept 'the old output is gone'; fi
 if [ "$(ls -A limited)" = out.png ]; then ok write-no-rest; else fail write-no-rest "left behind: $(ls -A limited)"; fi
+mkfifo limited/pipe.png
+run -q -o limited/pipe.png one.json
+expect write-pipe 1 'limited/pipe.png: cannot write: it exists, and is no regular file'
 mkdir -p limited/folder.png
 run -q -o limited/folder.png one.json
 expect write-folder-name 0 ''

@@ -23,7 +23,7 @@ mkdir "$work/alone" "$work/alone/include" "$work/alone/runner"
 cp include/mafat.h "$work/alone/include"
 cp -r runner/program "$work/alone/runner"
 check alone 'it does not compile where nothing but the header is' "${cc[@]}" -std=c11 -D_GNU_SOURCE -DMAFAT_VERSION='"0"' -I"$work/alone" \
-  -fsyntax-only "$work"/alone/runner/program/run_inference/*.c "$work"/alone/runner/program/writer.c
+  -fsyntax-only "$work"/alone/runner/program/run_inference/*.c "$work"/alone/runner/program/{writer,streams,unfinished}.c
 if [ ! -x "$program" ]; then
   skip linked "no $program: make BUILD=$build $program"
 else

@@ -181,4 +181,38 @@ run --like a.packed x.onnx; expect 'like a packed one' 2 'expected an ONNX or TF
 run --like no.onnx x.onnx; expect 'like none' 2 'no.onnx'
 run --like a.onnx; expect 'like, and no name' 2 'expected one OUT'
 run --like; expect 'like what' 2 'a value is missing after'
+
+# Nothing that is read gives way to the weights, no device does, and a link stays.
+printf '[net]\nwidth=8\nheight=8\nchannels=64\n[connected]\noutput=60\nactivation=linear\n' >small.cfg
+cp small.cfg kept.cfg
+run small.cfg small.cfg; expect 'not in place of the cfg' 2 'found the cfg'
+check 'the cfg is kept' 'it differs' cmp small.cfg kept.cfg
+mkfifo device
+run small.cfg device; expect 'not in place of a pipe' 2 'no regular file'
+[ -p device ] || fail 'the pipe is kept' "$(ls -l device)"
+mkdir other
+echo old >other/real.weights
+ln -s other/real.weights link.weights
+run small.cfg link.weights; expect 'through a link' 0
+check 'the link stays' "$(ls -l link.weights)" [ -L link.weights ]
+check 'what it leads to' "$(ls -l other)" [ "$(stat -c %s other/real.weights)" -gt 100000 ]
+(ulimit -f 1; "$program" --quiet small.cfg limited.weights 2>err >out) 2>log
+code=$?; expect 'past the largest file' 1 'limited.weights: '
+
+# Stopped while it writes.
+sed -e 's/=8/=64/' -e 's/=60/=600/' small.cfg >large.cfg
+stopped() { # SIGNAL
+  "$program" --quiet large.cfg stopped.weights 2>err >out &
+  local pid=$!
+  until ls stopped.weights* >ls.log 2>&1 || ! kill -0 $pid 2>kill.log; do :; done
+  kill "-$1" $pid
+  wait $pid
+  code=$?
+}
+for end in TERM HUP XCPU; do
+  stopped $end 2>log
+  check "$end" "status $code" [ $code -eq $((128 + $(kill -l $end))) ]
+done
+rest=$(ls -d stopped.weights* limited.weights* 2>ls.log)
+[ -z "$rest" ] || fail 'nothing half-written' "$rest"
 exit $failed

@@ -93,7 +93,33 @@ refuses 'another length' 'expected a file of 96 bytes (1 x 2 x 3 x 4 floats), fo
 refuses 'another shape' 'expected a .npy file of shape (1, 2, 3, 4), found (5,)' --input "a=$dir/flat.npy" --input "b=$dir/b.bin"
 refuses 'no such output' 'with one of the names rows, flat' --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "cols=$dir/x"
 refuses 'over an input' 'expects a file of its own' --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "flat=$dir/b.bin"
-check 'nothing half-written' 'there is' test ! -e "$dir/x" -a ! -e "$dir/x.part"
+refuses 'no file' 'expects NAME=FILE, with one of the names a, b, found a=' --input a= --input "b=$dir/b.bin"
+refuses 'two outputs in one file' 'expects a file of its own, found .*/x twice' --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir/x" --dump-output "flat=$dir/x"
+refuses 'an output among the marks' 'expects a file of its own, found .*/x twice' --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output "rows=$dir/x" --marks "$dir/x"
+check 'nothing half-written' 'there is' test -z "$(find "$dir" -name 'x*')"
+cp "$dir/b.bin" "$dir/x.part"
+check 'an input that is called like a part' 'it fails' run --input "a=$dir/a=a" --input "b=$dir/x.part" --dump-output "rows=$dir/x"
+check 'it is kept' 'it is not' cmp "$dir/b.bin" "$dir/x.part"
+check 'outputs that go nowhere' 'it fails' run --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output rows=/dev/null --dump-output flat=/dev/null
+
+# Stopped while it writes 50 MB.
+printf '[net]\nwidth=512\nheight=512\nchannels=3\n[upsample]\nstride=4\n' >"$dir/large.cfg"
+head -c 20 /dev/zero >"$dir/large.weights"
+head -c $((4 * 3 * 512 * 512)) /dev/zero >"$dir/large.bin"
+mkdir "$dir/stopped"
+stopped() { # SIGNAL
+  "$program" --quiet --input "$dir/large.bin" --dump-output "$dir/stopped/x" "$dir/large.cfg" "$dir/large.weights" >"$dir/out" 2>"$dir/err" &
+  local pid=$!
+  until [ -n "$(ls "$dir/stopped")" ] || ! kill -0 $pid 2>"$log"; do :; done
+  kill "-$1" $pid
+  wait $pid
+  status=$?
+}
+for end in TERM HUP XCPU; do
+  stopped $end 2>"$log"
+  check "$end" "status $status: $(head -c 200 "$dir/err")" test $status -eq $((128 + $(kill -l $end)))
+done
+check 'nothing left' "$(ls "$dir/stopped")" test -z "$(ls "$dir/stopped")"
 
 # ---- only to ask
 
@@ -192,6 +218,10 @@ check 'blue first' 'it fails' beside --scale 1 --channels bgr --input "b=$dir/b.
 check 'channels swapped' 'they are not' cmp "$dir/rows" "$dir/bgr.expected"
 check 'what JSON says' 'something else' grep -q '"picture":{"channels":"bgr","mean":\[0,0,0\],"scale":\[1,1,1\],"source":"options","resize":"stretch","pad":114}' "$dir/out"
 run() { beside "$@"; }
+cp "$dir/four.ppm" "$dir/five.ppm"
+check 'a picture is kept' 'it is marked' sh -c '! "$0" --quiet --marks "$1" models/shapes/shapes.cfg models/shapes/shapes.weights "$2" "$1" 2>"$3"' \
+  "$program" "$dir/five.ppm" "$dir/four.ppm" "$dir/err"
+check 'to the byte' 'it is not' cmp "$dir/four.ppm" "$dir/five.ppm"
 refuses 'a picture and nothing else' "input 'b' was not set" --scale 1
 refuses 'a file for the picture, too' 'input a takes the image' --input "a=$dir/rows" --input "b=$dir/b.bin"
 refuses 'asked: a file for the picture, too' 'input a takes the image' --predict --input "a=$dir/rows" --input "b=$dir/b.bin"

@@ -101,8 +101,22 @@ answer packed plain.cfg plain.packed
 json packed-given 'not a["weights_assumed"] and a["weights_file"] == "packed"'
 # A limit that was predicted for one process is for the next one, too.
 if ldd "$program" >/dev/null 2>&1; then skip 'the same each time' 'loaded libraries differ'; else
-  for _ in {1..24}; do "$program" --predict --json plain.packed | grep -o '"predicted_charge_bytes":[0-9]*'; done | sort | uniq -c >charges
-  check 'the same each time' "$(tr '\n' ' ' <charges)" test "$(wc -l <charges)" = 1
+  detector=${MAFAT_MODELS:-}/onnx/FastestDet.onnx
+  [ -r "$detector" ] || detector=
+  for model in plain.packed $detector; do
+    for _ in {1..24}; do "$program" --predict --quiet --json "$model" | grep -o '"predicted_charge_bytes":[0-9]*'; done | sort | uniq -c >charges
+    check "the same each time: ${model##*/}" "$(tr '\n' ' ' <charges)" test "$(wc -l <charges)" = 1
+  done
+  # And for who runs it, and names classes.
+  seq -f 'class number %g' 80 >many.names
+  for model in "plain.cfg plain.weights" plain.packed $detector; do
+    # shellcheck disable=SC2086 # two words
+    least=$("$program" --predict --json $model a.ppm | sed -E 's/.*"least_charge_bytes":([0-9]*).*/\1/')
+    # shellcheck disable=SC2086
+    "$program" --quiet --memory "$least" --names many.names $model a.ppm >"$out" 2>"$err"
+    status=$?
+    check "enough to run in: ${model##*/}" "$(cat "$err")" test $status = 0
+  done
 fi
 answer image plain.cfg plain.packed a.ppm
 json image-given 'a["image"] == "a.ppm" and not a["image_assumed"]'

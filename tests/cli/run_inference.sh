@@ -148,7 +148,8 @@ done
 
 bad arguments-none 'expected MODEL.cfg MODEL.weights IMAGE...'
 bad arguments-one 'expected MODEL.cfg MODEL.weights IMAGE..., found 1 argument' plain.cfg
-bad arguments-two 'expected an image or --input' $model
+bad arguments-two 'expected an image or --input behind plain.weights' $model
+bad arguments-misspelt 'no.onnx: cannot open' no.onnx dog.jpg
 bad arguments-input-and-image '--input takes the place of images, found a.ppm' --input a.ppm $model a.ppm
 
 # expects OPTION WHAT VALUE...
@@ -750,6 +751,13 @@ code=${PIPESTATUS[0]}
 check closed-pipe "exit status $code" test "$code" -le 1
 "$program" --quiet --dump-output "$io/closed" $model a.ppm >"$out" 2>&- <&-
 same closed-others "$io/chosen" "$io/closed"
+# Files that are opened get no closed stream's number.
+"$program" --marks "$io/marks" $model a.ppm >&- 2>&- <&-
+code=$?
+check closed-all "exit status $code, and $(tail -n 1 "$io/marks")" test "$code" -eq 1 -a "$(grep -c ppm "$io/marks")" -eq 0
+"$program" $model - >"$out" 2>"$err" <&-
+code=$?
+check closed-list "exit status $code: $(cat "$err")" test "$code" -eq 2 -a "$(grep -c 'standard input: cannot read the list' "$err")" -eq "$(wc -l <"$err")"
 printf 'kept\n' >kept
 run --dump-output no/such/folder $model a.ppm
 check dump-no-folder "exit status $code: $(cat "$err")" test "$code" -eq 1 -a "$(grep -c 'no/such/folder: cannot' "$err")" -eq 1

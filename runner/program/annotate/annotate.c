@@ -7,10 +7,11 @@
 #include "runner/program/annotate/draw.h"
 #include "runner/program/annotate/json.h"
 #include "runner/program/annotate/picture.h"
+#include "runner/program/streams.h"
+#include "runner/program/unfinished.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -298,9 +299,9 @@ int main(int argc, char **argv)
   struct options options = {0};
   struct mafat_annotate_json *json = NULL;
   enum status status;
+  mafat_streams_hold();
   if (!read_options(argc, argv, &options, &status)) return status;
-  /* A file that grows past its limit is then an error of write(), and cleaned up. */
-  signal(SIGXFSZ, SIG_IGN);
+  mafat_unfinished_mind_signals();
 
   status = read_json(&options, &json);
   if (status == DONE) status = annotate_all(&options, json);

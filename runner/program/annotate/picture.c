@@ -11,6 +11,8 @@
 
 #include <libexif/exif-data.h>
 
+#include "runner/program/unfinished.h"
+
 enum { JPEG_QUALITY = 92 };
 
 static char gd_message[256]; /* what gd, or decode_pnm(), said last */
@@ -290,45 +292,37 @@ static bool write_all(int fd, const unsigned char *data, size_t bytes)
   return true;
 }
 
+/* Under its own name only when it is whole. */
+static bool write_file(const char *path, const unsigned char *data, size_t bytes)
+{
+  int fd = mafat_unfinished_create(path);
+  if (fd < 0) return false;
+  bool good = write_all(fd, data, bytes);
+  int cause = errno;
+  if (close(fd) == 0 && good) return mafat_unfinished_finish() == 0;
+  if (!good) errno = cause;
+  mafat_unfinished_drop();
+  return false;
+}
+
 int mafat_annotate_picture_write(gdImagePtr im, const char *path, struct mafat_diagnostic *d)
 {
-  int bytes = 0, fd = -1, code = MAFAT_EIO;
-  char *temporary = NULL;
+  int bytes = 0, code = MAFAT_OK;
+  struct stat st;
   gdSetErrorMethod(keep_gd_message);
   gdImageInterlace(im, 0);
   void *data =
       is_jpeg_name(path) ? gdImageJpegPtr(im, &bytes, JPEG_QUALITY) : gdImagePngPtr(im, &bytes);
-  if (!data || asprintf(&temporary, "%s.XXXXXX", path) < 0) {
-    code = data ? MAFAT_ENOMEM : MAFAT_EUNSUPPORTED;
-    snprintf(d->text, sizeof d->text, "cannot encode the picture: %s",
-             data ? "out of memory" : gd_message);
-    temporary = NULL;
-    goto done;
+  if (!data) {
+    code = MAFAT_EUNSUPPORTED;
+    snprintf(d->text, sizeof d->text, "cannot encode the picture: %s", gd_message);
+  } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+    code = MAFAT_EIO;
+    snprintf(d->text, sizeof d->text, "cannot write: it exists, and is no regular file");
+  } else if (!write_file(path, data, (size_t)bytes)) {
+    code = MAFAT_EIO;
+    snprintf(d->text, sizeof d->text, "cannot write: %s", strerror(errno));
   }
-  fd = mkstemp(temporary);
-  if (fd < 0) goto fail;
-  mode_t mask = umask(0);
-  umask(mask);
-  if (fchmod(fd, 0666 & ~mask) < 0 || !write_all(fd, data, (size_t)bytes)) goto fail;
-  int closed = close(fd);
-  fd = -1;
-  if (closed < 0 || rename(temporary, path) < 0) {
-    int cause = errno;
-    unlink(temporary);
-    errno = cause;
-    goto fail;
-  }
-  code = MAFAT_OK;
-  goto done;
-
-fail:
-  snprintf(d->text, sizeof d->text, "cannot write: %s", strerror(errno));
-  if (fd >= 0) {
-    close(fd);
-    unlink(temporary);
-  }
-done:
-  free(temporary);
   gdFree(data);
   return code;
 }

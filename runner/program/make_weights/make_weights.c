@@ -4,7 +4,6 @@
  * Darknet's detection heads are set so that a picture gives some detections rather than none or all. */
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +16,13 @@
 #include "runner/program/make_weights/like.h"
 #include "runner/program/make_weights/numbers.h"
 #include "runner/program/make_weights/recipe.h"
+#include "runner/program/streams.h"
+#include "runner/program/unfinished.h"
 #include "runner/weights/weights.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, ".weights files are little-endian");
+
+enum { PATH_ROOM = 4096 };
 
 /* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
 enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
@@ -108,37 +111,20 @@ static int write_weights(FILE *file, const struct mafat_network *n, const struct
   return code;
 }
 
-/* The temporary name, for the signal handler; "" when there is no such file. */
-static char temporary[4096];
-
-static void give_up(int signal_number)
-{
-  if (temporary[0]) unlink(temporary);
-  _exit(128 + signal_number);
-}
-
 /* File `number` of it; under its own name only when it is whole. */
 static int write_file(const char *out, int number, const struct mafat_network *n, const struct options *o,
                       struct mafat_diagnostic *d)
 {
-  char name[sizeof temporary];
-  if (snprintf(name, sizeof name, "%s.XXXXXX", out) >= (int)sizeof name)
-    return mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", out);
-  int fd = mkstemp(name);
+  int fd = mafat_unfinished_create(out);
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", out, strerror(errno));
-  memcpy(temporary, name, sizeof temporary);
-  mode_t mask = umask(0);
-  umask(mask);
-  fchmod(fd, 0666 & ~mask);
   FILE *file = fdopen(fd, "wb");
   int code = MAFAT_OK;
   if (file) code = o->like ? like_write(file, n, number, o->seed, o->quiet, d) : write_weights(file, n, o, d);
   bool failed = !file || ferror(file);
   if (file ? fclose(file) != 0 : close(fd) != 0) failed = true;
-  if (code == MAFAT_OK && (failed || rename(name, out) != 0))
+  if (code == MAFAT_OK && (failed || mafat_unfinished_finish() != 0))
     code = mafat_fail(d, MAFAT_EIO, "%s: %s", out, strerror(errno));
-  if (code != MAFAT_OK) unlink(name);
-  temporary[0] = 0;
+  if (code != MAFAT_OK) mafat_unfinished_drop();
   return code;
 }
 
@@ -154,7 +140,7 @@ static int place_beside(char *path, size_t room, const char *file, const struct 
 /* The files are there; and nothing that is there goes for what OUT's name does not say. */
 static int check_beside(const struct mafat_network *n, const struct options *o, struct mafat_diagnostic *d)
 {
-  char path[sizeof temporary];
+  char path[PATH_ROOM];
   struct stat st;
   for (int i = 0; i < n->n_files; i++) {
     int code = place_beside(path, sizeof path, n->files[i], o, d);
@@ -170,7 +156,7 @@ static int check_beside(const struct mafat_network *n, const struct options *o, 
 /* The model last: where it is, its files are. */
 static int write_files(const struct mafat_network *n, const struct options *o, struct mafat_diagnostic *d)
 {
-  char path[sizeof temporary];
+  char path[PATH_ROOM];
   int code = MAFAT_OK;
   for (int i = 1; i <= n->n_files && code == MAFAT_OK; i++) {
     code = place_beside(path, sizeof path, n->files[i - 1], o, d);
@@ -220,19 +206,29 @@ static int read_options(int argc, char **argv, struct options *o)
   return -1;
 }
 
+/* Neither what is read nor a device gives way to the output. */
+static int check_output(const struct options *o, struct mafat_diagnostic *d)
+{
+  struct stat in, out;
+  if (stat(o->out, &out) != 0) return MAFAT_OK;
+  if (!S_ISREG(out.st_mode)) return mafat_fail(d, MAFAT_EINVAL, "%s: exists, and is no regular file: not replaced", o->out);
+  if (stat(o->like ? o->like : o->cfg, &in) != 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the %s", o->out, o->like ? "model" : "cfg");
+}
+
 /* Of the cfg, or of the model that is copied. */
 static int read_network(struct mafat_network **n, const struct options *o, struct mafat_diagnostic *d)
 {
-  struct stat in, out;
+  struct stat in;
+  int code = check_output(o, d);
+  if (code) return code;
   if (!o->like) return mafat_darknet_read(n, o->cfg, NULL, NULL, d);
   if (stat(o->like, &in) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", o->like, strerror(errno));
   if (!S_ISREG(in.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", o->like);
-  if (stat(o->out, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-    return mafat_fail(d, MAFAT_EINVAL, "%s: expected a file of its own for the output, found the model", o->out);
   enum mafat_model_format format = mafat_model_format_of(o->like);
   if (format != MAFAT_MODEL_ONNX && format != MAFAT_MODEL_TFLITE)
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected an ONNX or TFLite model", o->like);
-  int code = mafat_model_network(n, o->like, NULL, NULL, NULL, d);
+  code = mafat_model_network(n, o->like, NULL, NULL, NULL, d);
   return code ? code : check_beside(*n, o, d);
 }
 
@@ -241,11 +237,10 @@ int main(int argc, char **argv)
   struct options o = {.seed = 1};
   struct mafat_diagnostic d = {""};
   struct mafat_network *n = NULL;
+  mafat_streams_hold();
   int status = read_options(argc, argv, &o);
   if (status >= 0) return status;
-  signal(SIGINT, give_up);
-  signal(SIGTERM, give_up);
-  signal(SIGHUP, give_up);
+  mafat_unfinished_mind_signals();
   status = DONE;
   int code = read_network(&n, &o, &d);
   if (code != MAFAT_OK) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void mafat_options_defaults(struct mafat_options *o)
 {
@@ -387,21 +388,25 @@ static int read_question(struct mafat_options *o, int n, char **rest, struct maf
   return MAFAT_OK;
 }
 
+/* So much for a run: a model's name may be misspelt. */
+static int refuse_few(int n, char **rest, bool alone, struct mafat_diagnostic *d)
+{
+  if (n > 0 && access(rest[0], R_OK) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", rest[0], strerror(errno));
+  if (alone || n == 2) return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input behind %.200s: see --help", rest[n - 1]);
+  return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help", n, n == 1 ? "" : "s");
+}
+
 static int read_run(struct mafat_options *o, int n, char **rest, struct mafat_diagnostic *d)
 {
   bool alone = n > 0 && mafat_holds_weights(o->model); /* it is cfg and weights */
-  if (n < 2 && !alone)
-    return mafat_fail(d, MAFAT_EINVAL, "expected MODEL.cfg MODEL.weights IMAGE..., found %d argument%s: see --help",
-                      n, n == 1 ? "" : "s");
+  if (n < 2 && !alone) return refuse_few(n, rest, alone, d);
   o->weights = alone ? NULL : rest[1];
   o->images = rest + (alone ? 1 : 2);
   o->n_images = n - (alone ? 1 : 2);
   if (o->n_dumps && (o->n_images > 1 || (o->n_images == 1 && strcmp(o->images[0], "-") == 0)))
     return mafat_fail(d, MAFAT_EINVAL, "--dump-output expects one image, found %s",
                       o->n_images > 1 ? "several" : "a list");
-  if (!o->input && !o->n_images)
-    return mafat_fail(d, MAFAT_EINVAL, "expected an image or --input: see --help");
-  return MAFAT_OK;
+  return o->input || o->n_images ? MAFAT_OK : refuse_few(n, rest, alone, d);
 }
 
 int mafat_options_read(struct mafat_options *o, int argc, char **argv, struct mafat_diagnostic *d)

@@ -1,6 +1,9 @@
 #include "runner/program/run_inference/ports.h"
 
+#include "runner/program/unfinished.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +55,7 @@ static int read_port(const struct mafat_model *m, const struct mafat_query *q, e
   const char *option = side == IN ? "input" : "dump-output";
   *index = find_port(m, q, side, text, path);
   list_names(m, q, side, names, sizeof names);
-  if (*index < 0)
+  if (*index < 0 || !**path)
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects NAME=FILE, with one of the names %s, found %.100s", option, names, text);
   describe(m, q, side, *index, f);
   return MAFAT_OK;
@@ -134,22 +137,30 @@ static bool write_floats(const struct mafat_dump *dump, const struct mafat_model
   return true;
 }
 
+static bool write_all(const struct mafat_dump *dump, const struct mafat_model *m, int fd)
+{
+  FILE *file = fdopen(fd, "wb");
+  if (!file) {
+    close(fd);
+    return false;
+  }
+  bool good = (!ends_in_npy(dump->path) || write_header(&dump->port, file)) && write_floats(dump, m, file);
+  int cause = errno;
+  if (fclose(file) == 0 && good) return true;
+  if (!good) errno = cause;
+  return false;
+}
+
 int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m, struct mafat_diagnostic *d)
 {
-  const char *path = dump->path;
   struct stat st;
-  bool direct = lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
-  char beside[4096];
-  int n = snprintf(beside, sizeof beside, "%s%s", path, direct ? "" : ".part");
-  if (n < 0 || (size_t)n >= sizeof beside)
-    return mafat_fail(d, MAFAT_EINVAL, "--dump-output: the path is too long");
-  FILE *file = fopen(beside, "wb");
-  if (!file) return mafat_fail(d, MAFAT_EIO, "%s: cannot create: %s", path, strerror(errno));
-  bool good = (!ends_in_npy(path) || write_header(&dump->port, file)) && write_floats(dump, m, file);
-  if (fclose(file) != 0) good = false;
-  if (good && (direct || rename(beside, path) == 0)) return MAFAT_OK;
-  int code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", path, strerror(errno));
-  if (!direct) unlink(beside);
+  bool direct = lstat(dump->path, &st) == 0 && !S_ISREG(st.st_mode);
+  if (!direct) mafat_unfinished_mind_signals();
+  int fd = direct ? open(dump->path, O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0666) : mafat_unfinished_create(dump->path);
+  if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot create: %s", dump->path, strerror(errno));
+  if (write_all(dump, m, fd) && (direct || mafat_unfinished_finish() == 0)) return MAFAT_OK;
+  int code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", dump->path, strerror(errno));
+  if (!direct) mafat_unfinished_drop();
   return code;
 }
 

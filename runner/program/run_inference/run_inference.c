@@ -5,6 +5,7 @@
 #include "runner/program/run_inference/output.h"
 #include "runner/program/run_inference/report.h"
 #include "runner/program/run_inference/session.h"
+#include "runner/program/streams.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 enum { CLASSES = 5 }; /* that are told */
 
 static int check_output_file(struct mafat_session *s, const char *option, const char *path);
+static int check_dumps_apart(struct mafat_session *s);
 
 /* --marks: into a file that is emptied first. */
 static int open_marks(struct mafat_session *s)
@@ -52,6 +54,7 @@ static int open_session(struct mafat_session *s)
   if ((code = mafat_dumps_read(s->dumps, s->model, NULL, o, &s->d))) return code;
   for (int i = 0; i < o->n_dumps; i++)
     if ((code = check_output_file(s, "dump-output", s->dumps[i].path))) return code;
+  if ((code = check_dumps_apart(s))) return code;
   return open_marks(s);
 }
 
@@ -84,15 +87,36 @@ static int check_output_file(struct mafat_session *s, const char *option, const 
   const struct mafat_options *o = &s->options;
   struct stat st;
   if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return MAFAT_OK;
-  const char *inputs[] = {o->cfg, o->weights, o->names, o->n_images ? o->images[0] : NULL};
+  const char *inputs[] = {o->cfg, o->weights, o->names};
   for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
     if (is_same_file(inputs[i], &st))
       return refuse_read(s, option, inputs[i]);
+  for (int i = 0; i < o->n_images; i++)
+    if (is_same_file(o->images[i], &st)) return refuse_read(s, option, o->images[i]);
   for (int i = 0; i < o->n_inputs + o->n_constants; i++) {
     const char *text = i < o->n_inputs ? o->inputs[i] : o->constants[i - o->n_inputs], *file = strchr(text, '=');
     if (is_same_file(text, &st)) return refuse_read(s, option, text);
     for (; file; file = strchr(file + 1, '='))
       if (is_same_file(file + 1, &st)) return refuse_read(s, option, file + 1);
+  }
+  return MAFAT_OK;
+}
+
+/* Of devices it is nobody's loss. */
+static bool is_one_file(const char *a, const char *b)
+{
+  struct stat st;
+  return a && (stat(a, &st) == 0 ? S_ISREG(st.st_mode) && is_same_file(b, &st) : strcmp(a, b) == 0);
+}
+
+/* Nothing is written over what has just been written. */
+static int check_dumps_apart(struct mafat_session *s)
+{
+  for (int i = 0; i < s->options.n_dumps; i++) {
+    const char *path = s->dumps[i].path;
+    bool twice = is_one_file(s->options.marks, path);
+    for (int k = 0; k < i; k++) twice = twice || is_one_file(s->dumps[k].path, path);
+    if (twice) return mafat_fail(&s->d, MAFAT_EINVAL, "--dump-output expects a file of its own, found %.200s twice", path);
   }
   return MAFAT_OK;
 }
@@ -346,6 +370,7 @@ static int run_all(struct mafat_session *s)
 int main(int argc, char **argv)
 {
   static struct mafat_session s; /* large buffers: not on the stack */
+  mafat_streams_hold();
   s.marks_fd = -1;
   s.start_ms = mafat_session_now_ms();
   signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, with a message; */

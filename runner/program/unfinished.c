@@ -1,0 +1,88 @@
+#include "runner/program/unfinished.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char temporary[PATH_MAX], own[PATH_MAX]; /* names */
+static volatile sig_atomic_t unfinished; /* is there such a file? */
+
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+enum { N_ENDS = sizeof ends / sizeof *ends };
+
+/* Ends as if the signal had not been caught: shells that run a list of commands go by that. */
+static void give_up(int number)
+{
+  if (unfinished) unlink(temporary);
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+void mafat_unfinished_mind_signals(void)
+{
+  for (int i = 0; i < N_ENDS; i++)
+    if (signal(ends[i], give_up) == SIG_IGN) signal(ends[i], SIG_IGN);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+}
+
+void mafat_unfinished_remember(const char *path)
+{
+  unfinished = false;
+  snprintf(temporary, sizeof temporary, "%s", path);
+  unfinished = *path != '\0';
+}
+
+/* A signal comes before there is a file, or once its name is known. */
+static int create(char *name)
+{
+  sigset_t waiting, before;
+  sigemptyset(&waiting);
+  for (int i = 0; i < N_ENDS; i++) sigaddset(&waiting, ends[i]);
+  sigprocmask(SIG_BLOCK, &waiting, &before);
+  int fd = mkstemp(name), cause = errno;
+  if (fd >= 0) mafat_unfinished_remember(name);
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  errno = cause;
+  return fd;
+}
+
+int mafat_unfinished_create(const char *path)
+{
+  char name[sizeof temporary];
+  if (!realpath(path, own)) snprintf(own, sizeof own, "%s", path); /* there is none yet */
+  if (snprintf(name, sizeof name, "%s.XXXXXX", own) >= (int)sizeof name) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  int fd = create(name);
+  if (fd < 0) return -1;
+  mode_t mask = umask(0);
+  umask(mask);
+  fchmod(fd, 0666 & ~mask);
+  return fd;
+}
+
+int mafat_unfinished_finish(void)
+{
+  if (rename(temporary, own) == 0) {
+    mafat_unfinished_remember("");
+    return 0;
+  }
+  mafat_unfinished_drop();
+  return -1;
+}
+
+void mafat_unfinished_drop(void)
+{
+  int cause = errno;
+  if (unfinished) unlink(temporary);
+  mafat_unfinished_remember("");
+  errno = cause;
+}
