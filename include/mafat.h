@@ -121,9 +121,8 @@ struct mafat_model_options {
                            of the prediction. 1 to 1000000; 0 (default): as many as the heads have boxes, but no
                            fewer than 2304 and no more than 4096 */
   size_t reserve_bytes; /* of the budget, left to what is charged to the process's group and is no process's to
-                           foresee: the file system's records of files, pages of whoever started it, and those a
-                           processor is charged for ahead. Part of what
-                           is predicted; default: as measured, 320 KB. 0: none */
+                           foresee: the file system's records of files, pages of whoever started it. Part of what
+                           is predicted; default: as measured, 256 KB. 0: none */
   const char *lock;     /* arena and kept weights in memory, so that the kernel drops pages of files and does not
                            swap them: "on": MAFAT_ELIMIT where the process may not (RLIMIT_MEMLOCK); "off";
                            "auto" (NULL, default): where it may, and a memory cgroup limits it to no less

@@ -10,8 +10,8 @@ enum {
   MAFAT_SCORED_BOX_BYTES = 32, /* a box with one of its classes (runner/best_boxes.h) */
   MAFAT_DETECTION_BYTES = 24,  /* what the caller gets for it, in memory of its own, */
   MAFAT_POINT_BYTES = 8,       /* and for each point beside the box */
-  /* Of these so much is part of late_bytes: what it holds of code is in use before. */
-  MAFAT_DETECTIONS_SHARE = 64 << 10
+  /* Of these so much is part of late_bytes and MAFAT_CHARGE_AHEAD. */
+  MAFAT_DETECTIONS_SHARE = 128 << 10
 };
 
 /* How many are kept, a box once for each class that is above the threshold: as many as are wanted; 0: as the heads of

@@ -48,7 +48,7 @@ size_t mafat_predict_opening(const struct mafat_surroundings *around)
 {
   size_t most = around->opening_bytes > around->program_bytes ? around->opening_bytes : around->program_bytes;
   size_t own = plus(most, kernel_bytes(most));
-  return plus(own, around->reserve_bytes);
+  return plus(own, plus(around->reserve_bytes, MAFAT_CHARGE_AHEAD));
 }
 
 static size_t winograd_bytes(const struct mafat_layout *layout, const struct mafat_surroundings *around)
@@ -89,7 +89,7 @@ void mafat_predict(struct mafat_prediction *p, const struct mafat_layout *layout
   size_t user = plus(plus(rest, arena > decoding ? arena : decoding), pages(around->file_bytes));
   size_t late =
       pages(mafat_boxes_late_bytes(layout->most_boxes, layout->box_points, layout->mapped_bytes - layout->total_bytes));
-  size_t running = plus(plus(plus(user, late), p->kernel), p->reserve);
+  size_t running = plus(plus(plus(user, late), p->kernel), plus(p->reserve, MAFAT_CHARGE_AHEAD));
   size_t opening = mafat_predict_opening(around);
   p->charge_bytes = running > opening ? running : opening;
 }

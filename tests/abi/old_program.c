@@ -55,7 +55,7 @@ static void check_memory(const struct mafat_memory_facts *m)
 {
   size_t sum = m->process + m->threads + m->weights + m->activations + m->input + m->scratch + m->io + m->kernel + m->rest;
   CHECK((m->image_before ? sum : sum + m->image) == m->charge_bytes);
-  CHECK(m->rest >= 320 << 10); /* with the reserve, of which it does not know */
+  CHECK(m->rest > 512 << 10); /* with the reserve, of which it does not know, and what is charged ahead */
   CHECK(m->process && m->kernel && m->activations && m->resident_bytes < m->charge_bytes);
 }
 

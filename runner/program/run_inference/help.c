@@ -58,7 +58,7 @@ const char mafat_options_help[] =
     "  --reserve SIZE       of the budget, left to what is charged to the process's\n"
     "                       cgroup and is not its own: the file system's records,\n"
     "                       pages of whoever started it. Part of what is predicted;\n"
-    "                       default 320K, 0 for none\n"
+    "                       default 256K, 0 for none\n"
     "  --lock WHEN          feature maps and kept weights in memory, so that a full\n"
     "                       cgroup drops pages of files and swaps none of them: auto\n"
     "                       (default), where a cgroup's limit holds what is predicted\n"
