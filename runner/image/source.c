@@ -60,7 +60,8 @@ static void mind_page_cache(struct mafat_image_source *source)
     posix_fadvise(source->fd, source->asked, end - source->asked, POSIX_FADV_WILLNEED);
     source->asked = end;
   }
-  if (!is_large(source) || source->position - source->dropped < piece) return;
+  /* Oftener than a piece is read: what somebody else holds just then, or is larger than what is dropped, stays until the next time. */
+  if (!is_large(source) || source->position - source->dropped < piece / 2) return;
   posix_fadvise(source->fd, source->ours, source->position - source->ours, POSIX_FADV_DONTNEED);
   source->dropped = source->position;
 }
