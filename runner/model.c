@@ -213,7 +213,7 @@ static int open_picture(struct mafat_model *m, const char *path, const struct ma
 int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
-  if (m->lock.on) m->heap = mafat_surroundings_lock_again();
+  mafat_own_lock_more(&m->heap); /* what inputs are read with: nothing else of it could be swapped */
   int code = mafat_executor_run(m->executor, d);
   double input_ms = mafat_executor_input_ms(m->executor);
   m->input_failed = code && mafat_executor_source_failed(m->executor);

@@ -39,10 +39,19 @@ struct mafat_own_range mafat_own_lock(void)
   return heap;
 }
 
-void mafat_own_trim(const struct mafat_own_range *heap)
+void mafat_own_lock_more(struct mafat_own_range *heap)
+{
+  uintptr_t end = (uintptr_t)sbrk(0);
+  if (!heap->end || end <= heap->end) return;
+  mafat_lock_pages((void *)heap->end, end - heap->end);
+  heap->end = end;
+}
+
+void mafat_own_trim(struct mafat_own_range *heap)
 {
   if (!heap->end) return;
   mafat_lock_release((void *)heap->begin, heap->end - heap->begin);
   mafat_process_trim_heap();
+  heap->end = (uintptr_t)sbrk(0);
   mafat_lock_pages((void *)heap->begin, heap->end - heap->begin);
 }

@@ -21,7 +21,9 @@ void mafat_own_list(struct mafat_own *own);
 /* Locks all of them that are there by now, pages as they are touched (lock.h), as far as the process may. Which of them the
  * heap is; end 0: it is none that can be told. */
 struct mafat_own_range mafat_own_lock(void);
+/* Locks what such a heap has grown by; end says how far it is locked. Nothing is asked of the system where it has not. */
+void mafat_own_lock_more(struct mafat_own_range *heap);
 /* What is free of a heap that is locked goes back to the system, which refuses to take locked pages. */
-void mafat_own_trim(const struct mafat_own_range *heap);
+void mafat_own_trim(struct mafat_own_range *heap);
 
 #endif

@@ -197,11 +197,6 @@ struct mafat_own_range mafat_surroundings_lock(const struct mafat_surroundings *
   return mafat_own_lock();
 }
 
-struct mafat_own_range mafat_surroundings_lock_again(void)
-{
-  return code_stands_together() ? mafat_own_lock() : (struct mafat_own_range){0, 0};
-}
-
 /* Resident bytes of the process, and those of its code: of the same moment, for where there is little room the kernel
  * drops code at any time. */
 static size_t measure_code(size_t *resident_bytes)

@@ -46,9 +46,6 @@ void mafat_surroundings_forget_import(void);
  * as it may. Not of programs of others, whose memory is theirs to lock. Returns the heap that is locked (own.h). */
 struct mafat_own_range mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,
                                                const struct mafat_kernels *kernels, const struct mafat_layout *layout);
-/* The program's own that has come since, such as what inputs are read with: there is nothing else then that a full group
- * could swap. Returns the heap again. */
-struct mafat_own_range mafat_surroundings_lock_again(void);
 
 /* Changes what depends on the picture: to an opened one, to an
  * ordinary one, to a file of floats. */

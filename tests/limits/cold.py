@@ -48,7 +48,7 @@ def run(o, limit, memory, repeat):
     with Group("mafat-cold", limit) as group, tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         with subprocess.Popen([launcher, group.folder, program, "--json", "--quiet", "--memory", memory, "--repeat", str(repeat)]
                               + o.command, stdout=out, stderr=err, stdin=subprocess.DEVNULL) as process:
-            most, swap = follow(group, process)
+            most, swap, _ = follow(group, process)
         out.seek(0)
         err.seek(0)
         answer = out.readline()

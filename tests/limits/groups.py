@@ -94,37 +94,31 @@ def swapped_of(pid):
     return int(found[0]) << 10 if found else 0
 
 
-def children(pid):
-    try:
-        return [int(word) for word in text("/proc/%d/task/%d/children" % (pid, pid)).split()]
-    except OSError:
-        return []
-
-
 def follow(group, process, interval=0.0005, late=None, waits=False):
     """Until it ends, or is killed because it is late: what the group held where it held most, and the most of it that was in swap. A
-    starter that `waits` in the group, idle, has pages of its own there, which are not counted, but its children's: they are no run's."""
-    most, usage, swap = group.stat(), 0, 0
+    starter that `waits` in the group, idle, has pages of its own there, which are not counted: they are no run's."""
+    most, usage, swap, starter = group.stat(), 0, 0, 0
     while process.poll() is None:
         now, used = group.stat(), group.read("usage_in_bytes")
-        swap = max(swap, sum(map(swapped_of, children(process.pid))) if waits else now.get("swap", 0))
+        starter = max(starter, swapped_of(process.pid)) if waits else 0
+        swap = max(swap, now.get("swap", 0))
         if used > usage:
             most, usage = now, used
         if late and time.monotonic() > late:
             group.kill()
             process.kill()
         time.sleep(interval)
-    return most, swap
+    return most, swap, starter
 
 
-def charged(group, most, swap, waits=False):
-    """What the group was charged; a page of its own counts as swapped if it was seen in swap, or came back from there, which nobody can
-    tell of pages of a starter that `waits`."""
+def charged(group, most, swap, starter=0):
+    """What the group was charged; a page of its own counts as swapped if it was seen in swap, or came back from there, but for those of
+    who started it."""
     after = group.stat()
-    pages = max(swap // PAGE, 0 if waits else after.get("workingset_refault_anon", 0))
+    pages = max(swap // PAGE, after.get("workingset_refault_anon", 0)) - starter // PAGE
     return {"peak_bytes": group.read("max_usage_in_bytes"), "kernel_bytes": group.read("kmem.max_usage_in_bytes"),
             "rss_bytes": most["rss"], "cache_bytes": most["cache"], "cache_left_bytes": after["cache"],
-            "major_faults": after["pgmajfault"], "limit_hits": group.read("failcnt"), "swapped_pages": pages}
+            "major_faults": after["pgmajfault"], "limit_hits": group.read("failcnt"), "swapped_pages": max(pages, 0)}
 
 
 def outcome(status):

@@ -48,7 +48,7 @@ def run(model, limit):
     with Group("mafat-least", limit) as group:
         command = [LAUNCHER, group.folder, PROGRAM, "--json", "--quiet", model] + [PICTURE] * INFERENCES
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
-            most, swap = follow(group, process)
+            most, swap, _ = follow(group, process)
             answers, message = process.stdout.read().splitlines(), process.stderr.read().strip()
         found = charged(group, most, swap)
     if process.returncode != 0:

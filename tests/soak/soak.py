@@ -102,13 +102,13 @@ def run(starter, state, limit, arguments, work, disturbance=None):
         process = start(words + [PROGRAM] + arguments, out, err, work.list)
         late = time.monotonic() + PATIENCE
         try:
-            most, swap = follow(group, process, INTERVAL, late, starter == "sh-waits")
+            most, swap, waiting = follow(group, process, INTERVAL, late, starter == "sh-waits")
         except BaseException:
             process.terminate()   # memory_limit cleans up before it goes
             group.kill()
             process.wait()
             raise
-        found = {"outcome": outcome(process.returncode), **charged(group, most, swap, starter == "sh-waits")}
+        found = {"outcome": outcome(process.returncode), **charged(group, most, swap, waiting)}
         if starter == "memory_limit":
             found = reported(report.name)
         out.seek(0)
