@@ -204,6 +204,8 @@ for strike in "${all[@]}"; do
   settled $patience || { wrong="after $signal this is left: $(left)" && break; }
   # Before Python has read a line of ours, INT is Python's own affair.
   [ "$signal" != INT ] || grep -q "${program%.sh}" err || : >err
+  # Others fill the disk meanwhile: the rest without swap.
+  ! grep -q 'has to stay free' err || { own_swap=none && : >err; }
   [ ! -s err ] || { wrong="after $signal it said: $(cat err)" && break; }
   [ ! -e k.csv ] || rows k.csv 'len(r)' >/dev/null || { wrong="after $signal the CSV is damaged" && break; }
 done
