@@ -7,7 +7,8 @@ import os
 
 from groups import numbers, text
 
-FOLDER = "/sys/kernel/tracing/instances/mafat-soak"
+INSTANCES = "/sys/kernel/tracing/instances/mafat-soak-"
+FOLDER = INSTANCES + str(os.getpid())   # two soaks at once each have their own
 EVENTS = ("damon/damos_before_apply", "vmscan/mm_vmscan_reclaim_pages")   # it begins, and ends, with a piece of memory
 
 
@@ -29,6 +30,13 @@ def is_paged_out():
         return False
 
 
+def remove_leftovers():
+    """Of soaks that were killed."""
+    for folder in glob.glob(INSTANCES + "[0-9]*"):
+        if not os.path.exists("/proc/" + folder[len(INSTANCES):]):
+            os.rmdir(folder)
+
+
 class Disturbance:
     """Watches while this is entered; of one run from begin() on."""
 
@@ -42,6 +50,7 @@ class Disturbance:
     def __enter__(self):
         if is_paged_out():
             try:
+                remove_leftovers()
                 os.makedirs(FOLDER, exist_ok=True)
                 self.switch("1")
                 self.traces = True
