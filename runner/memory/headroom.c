@@ -124,20 +124,31 @@ static void touch_all(const struct balloon *b, const struct mafat_own *ours)
   for (int i = 0; i < ours->n; i++) touch(&ours->of[i], b->pagemap, b->page);
 }
 
-static void inflate(const struct group *g, struct balloon *b)
+/* What is touched is given up at once (MADV_FREE): then it lies behind the files' pages that are there already, which the kernel
+ * drops first, and itself is dropped where these are not enough. It is never swapped, and drives nothing of ours there. */
+static void touch_more(struct balloon *b)
 {
-  struct mafat_own ours;
+  size_t left = b->n_pages - b->touched, n = left < STEP_PAGES ? left : STEP_PAGES;
+  char *begin = b->memory + (APART_PAGES + b->touched) * b->page;
+  for (size_t i = 0; i < n; i++) begin[i * b->page] = 1;
+  madvise(begin, n * b->page, MADV_FREE);
+  b->touched += n;
+}
+
+static void inflate(const struct group *g, struct balloon *b, const struct mafat_own *ours)
+{
   uint64_t usage;
-  mafat_own_list(&ours); /* the balloon is among them */
   while (b->touched < b->n_pages) {
-    if (!read_usage(g, &usage) || usage + AHEAD_PAGES * b->page > g->limit) touch_all(b, &ours);
-    for (int i = 0; i < STEP_PAGES && b->touched < b->n_pages; i++) b->memory[(APART_PAGES + b->touched++) * b->page] = 1;
+    if (!read_usage(g, &usage) || usage + AHEAD_PAGES * b->page > g->limit) touch_all(b, ours);
+    touch_more(b);
   }
 }
 
 static void inflate_once(const struct group *g, size_t bytes)
 {
   struct balloon b = {.page = (size_t)sysconf(_SC_PAGESIZE)};
+  struct mafat_own ours; /* without the balloon */
+  mafat_own_list(&ours);
   b.n_pages = bytes / b.page;
   size_t mapped = (APART_PAGES + b.n_pages) * b.page;
   b.pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -145,7 +156,7 @@ static void inflate_once(const struct group *g, size_t bytes)
   b.memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (b.memory != MAP_FAILED) {
     madvise(b.memory, mapped, MADV_NOHUGEPAGE);
-    inflate(g, &b);
+    inflate(g, &b, &ours);
     munmap(b.memory, mapped);
   }
   close(b.pagemap);
