@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,6 +63,27 @@ size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes)
     for (size_t i = 0; i < (length + page - 1) / page; i++) sum += pages[i] & 1 ? page : 0;
   }
   return sum;
+}
+
+/* cachestat (Linux 6.5), which the C library's headers may not know. */
+static bool ask_cached_pages(int fd, uint64_t *n_pages)
+{
+  enum { CACHESTAT = 451 };
+  uint64_t all[2] = {0, 0}, counts[5]; /* cached; dirty, being written, evicted, evicted lately */
+  if (syscall(CACHESTAT, fd, all, counts, 0) != 0) return false;
+  *n_pages = counts[0];
+  return true;
+}
+
+size_t mafat_process_cached_bytes_of(int fd, size_t bytes)
+{
+  uint64_t n_pages, page = (uint64_t)sysconf(_SC_PAGESIZE);
+  if (ask_cached_pages(fd, &n_pages)) return (size_t)(n_pages * page);
+  void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  if (map == MAP_FAILED) return 0;
+  size_t cached = mafat_process_resident_bytes_of(map, bytes);
+  munmap(map, bytes);
+  return cached;
 }
 
 size_t mafat_process_peak_bytes(void)

@@ -14,6 +14,8 @@ enum { MAFAT_PROCESS_STACK = 20 << 10 };
 size_t mafat_process_resident_bytes(void);
 /* Those of `bytes` of a mapping, as far as they are in memory; `bytes` where the system does not say. */
 size_t mafat_process_resident_bytes_of(const void *begin, size_t bytes);
+/* Of a file of so many bytes the pages that lie in the page cache; all where the system does not say. */
+size_t mafat_process_cached_bytes_of(int fd, size_t bytes);
 /* VmHWM, bytes. Reported, never judged: the kernel batches it. */
 size_t mafat_process_peak_bytes(void);
 long mafat_process_major_faults(void);

@@ -159,8 +159,6 @@ static int open_file(struct file *f, struct mafat_diagnostic *d)
   if (f->fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", f->path, strerror(errno));
   if (fstat(f->fd, &f->opened) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot read: %s", f->path, strerror(errno));
   if (!S_ISREG(f->opened.st_mode)) return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file", f->path);
-  /* io_uring would take it as a wish to fail rather than wait for the disk. */
-  fcntl(f->fd, F_SETFL, f->direct ? O_DIRECT : 0);
   return MAFAT_OK;
 }
 
@@ -171,11 +169,7 @@ static bool is_cached(const struct file *f)
   size_t bytes = (size_t)f->opened.st_size;
   if (bytes == 0 || (uintmax_t)bytes != (uintmax_t)f->opened.st_size) return false;
   if (f->opened.st_uid != geteuid() && access(f->path, W_OK) != 0) return false;
-  void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, f->fd, 0);
-  if (map == MAP_FAILED) return false;
-  bool cached = mafat_process_resident_bytes_of(map, bytes) >= bytes;
-  munmap(map, bytes);
-  return cached;
+  return mafat_process_cached_bytes_of(f->fd, bytes) >= bytes;
 }
 
 /* False where neither kernel nor file system tells. 0: no direct reads of this file. */
@@ -201,23 +195,30 @@ static int try_alignment(const struct file *f, char *probe, size_t alignment)
   return got < 0 ? (int)-got : 0;
 }
 
+static void read_ordinarily(struct file *f)
+{
+  fcntl(f->fd, F_SETFL, 0);
+  f->direct = false;
+  f->alignment = ORDINARY_ALIGNMENT;
+  posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM); /* nothing is read ahead */
+}
+
 /* The smallest alignment of direct reads, or ordinary reads. A file system may accept
  * O_DIRECT and then not read. */
 static int settle_alignment(struct file *f, char *probe, struct mafat_diagnostic *d)
 {
   size_t candidates[] = {512, MOST_ALIGNMENT};
   int n = told_alignment(f->fd, &candidates[0]) ? 1 : 2;
-  for (int i = 0; f->direct && !f->cached && i < n; i++) {
+  /* io_uring would take O_NONBLOCK as a wish to fail rather than wait for the disk. */
+  fcntl(f->fd, F_SETFL, f->direct ? O_DIRECT : 0);
+  for (int i = 0; f->direct && i < n; i++) {
     f->alignment = candidates[i];
     if (f->alignment == 0 || f->alignment > MOST_ALIGNMENT || (f->alignment & (f->alignment - 1))) continue;
     int error = try_alignment(f, probe, f->alignment);
     if (!error) return MAFAT_OK;
     if (error == EIO) return fail_reading(f, error, 0, d);
   }
-  if (f->direct) fcntl(f->fd, F_SETFL, 0);
-  f->direct = false;
-  f->alignment = ORDINARY_ALIGNMENT;
-  posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM); /* nothing is read ahead */
+  read_ordinarily(f);
   return MAFAT_OK;
 }
 
@@ -229,24 +230,27 @@ static void close_ring(struct mafat_reads *r)
   r->ring = NULL;
 }
 
+static int open_method(struct mafat_reads *r, const struct mafat_reads_how *method, struct mafat_diagnostic *d)
+{
+  r->method = method;
+  r->ring = calloc(1, method->ring_bytes);
+  if (!r->ring) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->files->path);
+  int error = method->open(r->ring);
+  if (!error) return MAFAT_OK;
+  free(r->ring);
+  r->ring = NULL;
+  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: cannot be read by %s: %s", r->files->path, method->name, strerror(error));
+}
+
 /* Opens the method and reads the file's beginning by it: what a kernel lets open, it
  * may still not let be used. */
 static int try_method(struct mafat_reads *r, const struct mafat_reads_how *method, char *probe,
                       struct mafat_diagnostic *d)
 {
-  const struct file *f = &r->files[0];
-  r->method = method;
-  r->ring = calloc(1, method->ring_bytes);
-  if (!r->ring) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->path);
-  int error = method->open(r->ring);
-  if (error) {
-    free(r->ring);
-    r->ring = NULL;
-    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: cannot be read by %s: %s", f->path, method->name, strerror(error));
-  }
-  int code = MAFAT_OK;
-  if (f->opened.st_size > 0) code = mafat_reads_submit(r, 0, probe, r->alignment, 0, d);
-  if (f->opened.st_size > 0 && !code) code = mafat_reads_wait(r, 0, d);
+  int code = open_method(r, method, d);
+  if (code) return code;
+  if (r->files->opened.st_size > 0) code = mafat_reads_submit(r, 0, probe, r->alignment, 0, d);
+  if (r->files->opened.st_size > 0 && !code) code = mafat_reads_wait(r, 0, d);
   if (code) close_ring(r);
   r->bytes_read = 0;
   return code == MAFAT_EIO ? MAFAT_EUNSUPPORTED : code;
@@ -258,7 +262,6 @@ static int choose_method(struct mafat_reads *r, enum mafat_reads_method wanted, 
 {
   static const struct mafat_reads_how *const methods[] = {
       [MAFAT_READS_URING] = &mafat_reads_uring, [MAFAT_READS_AIO] = &mafat_reads_aio, [MAFAT_READS_THREAD] = &mafat_reads_thread};
-  if (r->files->cached) return try_method(r, &mafat_reads_now, probe, d);
   if (wanted != MAFAT_READS_AUTO) return try_method(r, methods[wanted], probe, d);
   const enum mafat_reads_method second = r->files->direct ? MAFAT_READS_AIO : MAFAT_READS_THREAD;
   const enum mafat_reads_method third = r->files->direct ? MAFAT_READS_THREAD : MAFAT_READS_AIO;
@@ -268,31 +271,37 @@ static int choose_method(struct mafat_reads *r, enum mafat_reads_method wanted, 
   return code == MAFAT_EUNSUPPORTED ? MAFAT_EIO : code;
 }
 
-static int describe_file(struct file *f, bool cached, char *probe, struct mafat_diagnostic *d)
+/* The last of the files, and the first one's method, by reading of it to memory that is there for this alone. */
+static int try_reading(struct mafat_reads *r, enum mafat_reads_method method, struct mafat_diagnostic *d)
 {
-  int code = open_file(f, d);
-  if (code) return code;
-  f->cached = cached && is_cached(f);
-  return settle_alignment(f, probe, d);
+  struct file *f = &r->files[r->n_files - 1];
+  char *probe = mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", f->path);
+  int code = settle_alignment(f, probe, d);
+  if (f->alignment > r->alignment) r->alignment = f->alignment;
+  if (code == MAFAT_OK && !r->ring) code = choose_method(r, method, probe, d);
+  munmap(probe, PROBE_BYTES);
+  return code;
 }
 
 /* The last of the files from now on. */
-static int add_file(struct mafat_reads *r, const char *path, bool cached, char *probe, struct mafat_diagnostic *d)
+static int add_file(struct mafat_reads *r, const char *path, struct mafat_diagnostic *d)
 {
   struct file *files = realloc(r->files, (r->n_files + 1) * sizeof *files);
   if (files) r->files = files;
   char *name = files ? strdup(path) : NULL;
   if (!name) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  struct file *f = &files[r->n_files++];
-  *f = (struct file){.path = name, .fd = -1};
-  int code = describe_file(f, cached, probe, d);
-  if (f->alignment > r->alignment) r->alignment = f->alignment;
-  return code;
+  files[r->n_files] = (struct file){.path = name, .fd = -1};
+  return open_file(&files[r->n_files++], d);
 }
 
-static char *map_probe(void)
+/* Opening one takes as long as a small network: nothing is tried that a read from memory cannot fail in. */
+static int open_cached(struct mafat_reads *r, struct mafat_diagnostic *d)
 {
-  return mmap(NULL, PROBE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  read_ordinarily(r->files);
+  r->files->cached = true;
+  r->alignment = r->files->alignment;
+  return open_method(r, &mafat_reads_now, d);
 }
 
 static int open_reads(struct mafat_reads **out, const char *path, enum mafat_reads_method method, bool cached,
@@ -300,15 +309,10 @@ static int open_reads(struct mafat_reads **out, const char *path, enum mafat_rea
 {
   *out = NULL;
   struct mafat_reads *r = calloc(1, sizeof *r);
-  char *probe = r ? map_probe() : MAP_FAILED;
-  if (probe == MAP_FAILED) {
-    free(r);
-    return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  }
+  if (!r) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
   r->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-  int code = add_file(r, path, cached, probe, d);
-  if (code == MAFAT_OK) code = choose_method(r, method, probe, d);
-  munmap(probe, PROBE_BYTES);
+  int code = add_file(r, path, d);
+  if (code == MAFAT_OK) code = cached && is_cached(r->files) ? open_cached(r, d) : try_reading(r, method, d);
   if (code == MAFAT_OK) *out = r;
   else mafat_reads_close(&r);
   return code;
@@ -327,11 +331,8 @@ int mafat_reads_open_cached(struct mafat_reads **out, const char *path, struct m
 
 int mafat_reads_add(struct mafat_reads *r, const char *path, struct mafat_diagnostic *d)
 {
-  char *probe = map_probe();
-  if (probe == MAP_FAILED) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
-  int code = add_file(r, path, false, probe, d);
-  munmap(probe, PROBE_BYTES);
-  return code;
+  int code = add_file(r, path, d);
+  return code ? code : try_reading(r, MAFAT_READS_AUTO, d);
 }
 
 void mafat_reads_close(struct mafat_reads **reads)

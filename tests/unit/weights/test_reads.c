@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runner/memory/process.h"
 #include "runner/weights/reads.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
@@ -711,6 +712,32 @@ START_TEST(a_file_that_cannot_be_read_does_not_open)
 }
 END_TEST
 
+static void count_cached(const void *argument)
+{
+  const struct file *f = argument;
+  int fd = open(f->path, O_RDWR);
+  ck_assert_int_ge(fd, 0);
+  ck_assert_uint_eq(mafat_process_cached_bytes_of(fd, f->bytes), (f->bytes + PAGE - 1) / PAGE * PAGE);
+  ck_assert_int_eq(ftruncate(fd, 3 * PAGE), 0);
+  ck_assert_int_eq(ftruncate(fd, 8 * PAGE + 1), 0); /* a hole is in no memory */
+  ck_assert_uint_eq(mafat_process_cached_bytes_of(fd, 8 * PAGE + 1), 3 * PAGE);
+  close(fd);
+}
+
+/* By cachestat, and where the kernel has none. */
+START_TEST(what_is_cached_of_a_file_is_counted)
+{
+  static const struct refusals rows[] = {{.error = EPERM}, {.calls = {451}, .error = ENOSYS}};
+  if (!is_tmpfs("/dev/shm")) {
+    printf("skip counting what is cached: /dev/shm is no tmpfs\n");
+    return;
+  }
+  struct file f = make_file("/dev/shm", FILE_BYTES);
+  run_refused(&rows[_i], count_cached, &f);
+  remove_file(&f);
+}
+END_TEST
+
 Suite *reads_suite(void)
 {
   Suite *suite = suite_create("reads");
@@ -739,6 +766,7 @@ Suite *reads_suite(void)
   tcase_add_loop_test(refused, where_the_kernel_refuses_a_method_the_next_is_taken, 0,
                       sizeof fallbacks / sizeof *fallbacks);
   tcase_add_loop_test(refused, a_file_that_cannot_be_read_does_not_open, 0, 2);
+  tcase_add_loop_test(refused, what_is_cached_of_a_file_is_counted, 0, 2);
   suite_add_tcase(suite, refused);
   return suite;
 }
