@@ -125,15 +125,18 @@ static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_bo
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
   int left = box.x.begin == 0 ? l->left : 0, right = box.x.end == shape.w ? l->right : 0;
+  int first = channels.begin / MAFAT_CHANNEL_BLOCK, end = mafat_n_blocks(channels.end);
   struct zeros z = {NULL, NULL};
   if (left + right == 0) return;
-  for (int y = box.y.begin; y < box.y.end; y++)
-    for (int block = channels.begin / MAFAT_CHANNEL_BLOCK; block < mafat_n_blocks(channels.end); block++) {
+  for (int y = box.y.begin; y < box.y.end; y++) {
+    char *row = mafat_tensors_row(t, tensor, y);
+    for (int block = first; block < end; block++) {
       size_t pixel = mafat_tensors_pixel_bytes(t, tensor, block);
-      char *row = mafat_tensors_address(t, tensor, block, y, box.x.begin);
-      if (left) zero(&z, row - (size_t)left * pixel, (size_t)left * pixel);
-      if (right) zero(&z, row + (size_t)mafat_span_size(box.x) * pixel, (size_t)right * pixel);
+      char *begin = row + mafat_tensors_offset(t, tensor, block, box.x.begin);
+      if (left) zero(&z, begin - (size_t)left * pixel, (size_t)left * pixel);
+      if (right) zero(&z, begin + (size_t)mafat_span_size(box.x) * pixel, (size_t)right * pixel);
     }
+  }
   zero_collected(&z);
 }
 

@@ -19,9 +19,14 @@ struct mafat_tensors {
   struct mafat_held *held; /* [operator] */
 };
 
-/* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
- * true edge of the map. Pixel and block must be held. */
-static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block, int y, int x)
+/* Where a row begins, and how far behind that the first lane of `block` at column x is. */
+static inline char *mafat_tensors_row(const struct mafat_tensors *t, int tensor, int y)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  return t->arena + t->layout->buffers[l->buffer].offset + (size_t)(y % l->rows) * l->row_bytes;
+}
+
+static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int tensor, int block, int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
   const struct mafat_held *h = &t->held[tensor];
@@ -30,8 +35,14 @@ static inline char *mafat_tensors_address(const struct mafat_tensors *t, int ten
   size_t column = (size_t)(x - held.begin + (held.begin == 0 ? l->left : 0));
   size_t elements = (size_t)(block - h->first_block) * MAFAT_CHANNEL_BLOCK * (size_t)l->cols +
                     column * (size_t)mafat_block_width(channels, block);
-  return t->arena + t->layout->buffers[l->buffer].offset + (size_t)(y % l->rows) * l->row_bytes +
-         elements * l->element_bytes;
+  return elements * l->element_bytes;
+}
+
+/* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
+ * true edge of the map. Pixel and block must be held. */
+static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block, int y, int x)
+{
+  return mafat_tensors_row(t, tensor, y) + mafat_tensors_offset(t, tensor, block, x);
 }
 
 /* From a pixel of a block to the next. */
@@ -57,6 +68,30 @@ static inline float *mafat_tensors_element(const struct mafat_tensors *t, int te
                                            int x)
 {
   return mafat_tensors_pixel(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) + c % MAFAT_CHANNEL_BLOCK;
+}
+
+/* Rows of a channel, one after the other, each at the same column: without a division for each. */
+struct mafat_tensor_rows {
+  char *row;
+  size_t row_bytes;
+  int slot, n_slots; /* behind the buffer's last row is its first */
+};
+
+static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_tensors *t, int tensor, int c, int y, int x)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  return (struct mafat_tensor_rows){(char *)mafat_tensors_element(t, tensor, c, y, x), l->row_bytes, y % l->rows, l->rows};
+}
+
+static inline float *mafat_tensor_rows_next(struct mafat_tensor_rows *r)
+{
+  char *row = r->row;
+  r->row += r->row_bytes;
+  if (++r->slot == r->n_slots) {
+    r->slot = 0;
+    r->row -= (size_t)r->n_slots * r->row_bytes;
+  }
+  return (float *)row;
 }
 
 /* Channel `channel` of slice `source` of an operand, counted in the tensor that it is of in the first

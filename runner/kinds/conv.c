@@ -54,16 +54,26 @@ void mafat_conv_list_pieces(struct mafat_conv *c, struct mafat_span channels)
   assert(c->n_pieces <= c->worker->scratch->n_pieces);
 }
 
+/* Of n rows of the input from y on, those of its first band: how many. */
+static int point_at_band(const struct mafat_conv *c, const struct mafat_piece *piece, int y, int n, int x,
+                         const float **rows)
+{
+  const struct mafat_sources *sources = mafat_layer_sources(c->layer);
+  const struct mafat_source *s = mafat_sources_at(sources, piece->source, &y);
+  int channel = piece->block * MAFAT_CHANNEL_BLOCK + piece->lane - sources->list[piece->source].first + s->first;
+  struct mafat_tensor_rows band = mafat_tensors_rows(c->worker->tensors, s->tensor, channel, y, x);
+  n = mafat_min(n, s->first_row + s->n_rows - y);
+  for (int r = 0; r < n; r++) rows[r] = mafat_tensor_rows_next(&band);
+  return n;
+}
+
 void mafat_conv_point_at_rows(const struct mafat_conv *c, const struct mafat_piece *piece, int first,
                               int n, int x, const float **rows)
 {
-  for (int r = 0; r < n; r++) {
-    int y = first + r;
-    rows[r] = y < c->in_y.begin || y >= c->in_y.end
-                  ? c->zeros
-                  : mafat_tensors_read(c->worker->tensors, mafat_layer_sources(c->layer), piece->source,
-                                       piece->block * MAFAT_CHANNEL_BLOCK + piece->lane, y, x);
-  }
+  int r = 0, end = mafat_min(n, c->in_y.end - first);
+  for (; r < n && first + r < c->in_y.begin; r++) rows[r] = c->zeros;
+  while (r < end) r += point_at_band(c, piece, first + r, end - r, x, rows + r);
+  for (; r < n; r++) rows[r] = c->zeros;
 }
 
 int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, int y0, int n,
@@ -72,12 +82,11 @@ int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, 
   const struct mafat_tensors *t = c->worker->tensors;
   int layer = c->step->layer, n_segments = 0;
   for (int f = filters.begin; f < filters.end;) {
-    int block = f / MAFAT_CHANNEL_BLOCK, lane = f % MAFAT_CHANNEL_BLOCK;
-    int end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
+    int block = f / MAFAT_CHANNEL_BLOCK, end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
     assert(n_segments < 2);
     float **rows = c->out_rows + (size_t)n_segments * (size_t)c->worker->scratch->rows_per_call;
-    for (int r = 0; r < n; r++)
-      rows[r] = mafat_tensors_pixel(t, layer, block, y0 + r, c->step->out.x.begin) + lane;
+    struct mafat_tensor_rows out = mafat_tensors_rows(t, layer, f, y0, c->step->out.x.begin);
+    for (int r = 0; r < n; r++) rows[r] = mafat_tensor_rows_next(&out);
     segments[n_segments++] =
         (struct mafat_conv_segment){rows, end - f, mafat_tensors_pixel_floats(t, layer, block)};
     f = end;
