@@ -136,7 +136,6 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     code = choose_plan(m, o, d);
   }
   if (code || (code = decide_lock(m, d))) return code;
-  if (m->lock.on) mafat_surroundings_lock_data();
   make_headroom(m);
   return open_plan(m, weights_path, o, d);
 }
@@ -211,6 +210,24 @@ static int open_picture(struct mafat_model *m, const char *path, const struct ma
   return MAFAT_OK;
 }
 
+/* Reading how long was waited takes as long as a layer of a small network: where a run follows another at once, what
+ * the other ended with will do. */
+static void begin_stall(struct mafat_model *m)
+{
+  const double at_once_ms = 0.1;
+  m->stall = (struct mafat_stall){0};
+  if (mafat_process_now_ms() - m->last_ms > at_once_ms) mafat_pressure_read(&m->pressure, &m->last);
+}
+
+static void end_stall(struct mafat_model *m)
+{
+  struct mafat_stall now;
+  if (mafat_pressure_read(&m->pressure, &now))
+    m->stall = (struct mafat_stall){now.some_us - m->last.some_us, now.full_us - m->last.full_us};
+  m->last = now;
+  m->last_ms = mafat_process_now_ms();
+}
+
 int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat_diagnostic *d)
 {
   double before = mafat_process_now_ms();
@@ -218,11 +235,9 @@ int mafat_model_run_opened(struct mafat_model *m, double opened_at, struct mafat
   int code = mafat_executor_run(m->executor, d);
   double input_ms = mafat_executor_input_ms(m->executor);
   m->input_failed = code && mafat_executor_source_failed(m->executor);
-  struct mafat_stall now;
-  if (mafat_pressure_read(&m->pressure, &now))
-    m->stall = (struct mafat_stall){now.some_us - m->before.some_us, now.full_us - m->before.full_us};
+  end_stall(m);
   m->image_ms = before - opened_at + input_ms;
-  m->layers_ms = mafat_process_now_ms() - before - input_ms;
+  m->layers_ms = m->last_ms - before - input_ms;
   return code;
 }
 
@@ -260,8 +275,7 @@ static int run_picture(struct mafat_model *m, const char *path, const struct maf
 int mafat_model_begin_run(struct mafat_model *m, const void *given, const char *what, struct mafat_diagnostic *d)
 {
   m->input_failed = true;
-  m->stall = (struct mafat_stall){0};
-  mafat_pressure_read(&m->pressure, &m->before);
+  begin_stall(m);
   mafat_executor_drop_output(m->executor);
   return given ? MAFAT_OK : mafat_fail(d, MAFAT_EINVAL, "%s: expected %s, found none", m->network->path, what);
 }

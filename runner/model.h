@@ -44,7 +44,8 @@ struct mafat_model {
   double image_ms, layers_ms; /* of the last run: its input; all else */
   bool input_failed;        /* the last run failed for its input, not for running */
   struct mafat_pressure pressure;
-  struct mafat_stall before, stall; /* when the last run began; what it waited */
+  struct mafat_stall last, stall; /* as read last; what the last run waited */
+  double last_ms;                 /* when it was read */
   struct {
     void (*ran)(void *context, const struct mafat_step_facts *step);
     void *context;
