@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#define MOST_STEP ((1LL << 59) - 1)
+
 long long mafat_view_elements(const struct mafat_view *v)
 {
   long long n = 1;
@@ -31,7 +33,8 @@ void mafat_view_lay(struct mafat_view *v, int n_dims, const long long *dims, con
   for (int k = v->n_atoms; k-- > 0;) {
     struct mafat_view_atom *atom = &v->atoms[k];
     atom->step = extents[atom->axis];
-    if (__builtin_mul_overflow(extents[atom->axis], atom->size, &extents[atom->axis])) extents[atom->axis] = LLONG_MAX;
+    if (__builtin_mul_overflow(extents[atom->axis], atom->size, &extents[atom->axis]) || extents[atom->axis] > MOST_STEP)
+      extents[atom->axis] = LLONG_MAX;
   }
 }
 

@@ -18,15 +18,19 @@ enum {
   MAFAT_AXIS_NUMBERS = 0 /* of a constant; a map's are those of network/rearrange.h */
 };
 
+/* Small, for each name in a file has a view while it is imported. */
 struct mafat_view_atom {
-  long long size, step; /* size: at least 2 */
-  int axis;
+  long long size; /* at least 2 */
+  long long step : 60;
+  int axis : 4;
 };
+
+_Static_assert(sizeof(struct mafat_view_atom) == 16, "step and axis lie in one number");
 
 struct mafat_view {
   int n_dims, n_atoms;
   long long dims[MAFAT_VIEW_DIMS];
-  int atoms_of[MAFAT_VIEW_DIMS]; /* how many of the list are the dimension's; 0: its size is 1 */
+  signed char atoms_of[MAFAT_VIEW_DIMS]; /* how many of the list are the dimension's; 0: its size is 1 */
   struct mafat_view_atom atoms[MAFAT_VIEW_ATOMS];
 };
 

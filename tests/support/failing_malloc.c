@@ -3,6 +3,7 @@
 #include "base/heap.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
@@ -21,11 +22,13 @@ void __wrap_free(void *p);
 
 static bool armed;
 static long victim, asked, alive;
+static size_t bytes_now, bytes_most;
 
 void failing_malloc_arm(long fail_at)
 {
   victim = fail_at;
   asked = alive = 0;
+  bytes_now = bytes_most = 0;
   armed = true;
 }
 
@@ -34,6 +37,24 @@ long failing_malloc_disarm(long *unfreed)
   armed = false;
   *unfreed = alive;
   return asked;
+}
+
+size_t failing_malloc_most_bytes(void)
+{
+  return bytes_most;
+}
+
+static size_t bytes_of(void *p)
+{
+  return p ? malloc_usable_size(p) + sizeof(size_t) : 0;
+}
+
+/* An allocation in place of `before` bytes. What was there before it was armed may be freed, too. */
+static void count_bytes(void *p, size_t before)
+{
+  bytes_now += bytes_of(p);
+  bytes_now -= before < bytes_now ? before : bytes_now;
+  if (bytes_now > bytes_most) bytes_most = bytes_now;
 }
 
 static bool refused(void)
@@ -49,31 +70,44 @@ static void *count(void *p)
   return p;
 }
 
+/* One of the C library's. */
+static void *count_block(void *p)
+{
+  if (armed) count_bytes(p, 0);
+  return count(p);
+}
+
 void *__wrap_malloc(size_t bytes)
 {
-  return refused() ? NULL : count(__real_malloc(bytes));
+  return refused() ? NULL : count_block(__real_malloc(bytes));
 }
 
 void *__wrap_calloc(size_t n, size_t bytes)
 {
-  return refused() ? NULL : count(__real_calloc(n, bytes));
+  return refused() ? NULL : count_block(__real_calloc(n, bytes));
 }
 
 void *__wrap_realloc(void *p, size_t bytes)
 {
   if (refused()) return NULL;
+  size_t before = armed ? bytes_of(p) : 0;
   void *grown = __real_realloc(p, bytes);
-  return p ? grown : count(grown);
+  if (!p) return count_block(grown);
+  if (armed && grown) count_bytes(grown, before);
+  return grown;
 }
 
 char *__wrap_strdup(const char *text)
 {
-  return refused() ? NULL : count(__real_strdup(text));
+  return refused() ? NULL : count_block(__real_strdup(text));
 }
 
 void __wrap_free(void *p)
 {
-  if (armed && p) alive--;
+  if (armed && p) {
+    alive--;
+    count_bytes(NULL, bytes_of(p));
+  }
   __real_free(p);
 }
 

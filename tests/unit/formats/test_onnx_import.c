@@ -1,6 +1,7 @@
 /* .onnx models as networks: how many layers their operators take; and that none of them can do harm. What operators compute is
  * compared by tests/conformance. */
 #include "formats/onnx/import.h"
+#include "tests/support/failing_malloc.h"
 #include "tests/support/imported.h"
 #include "tests/support/onnx_operators.h"
 #include "tests/support/support.h"
@@ -279,6 +280,31 @@ END_TEST
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
+/* ---- public models ---- */
+
+/* A model of 3.6 MB, 369 nodes and 607 names. */
+START_TEST(importing_takes_less_than_a_megabyte)
+{
+  const char *folder = getenv("MAFAT_MODELS");
+  char path[1024];
+  snprintf(path, sizeof path, "%s/onnx/yolox_nano.onnx", folder ? folder : "");
+  if (!folder || access(path, R_OK) != 0) {
+    printf("test_onnx_import: skipped yolox_nano: MAFAT_MODELS names no folder that has it\n");
+    return;
+  }
+  struct mafat_network *n;
+  struct mafat_diagnostic d = {""};
+  long unfreed;
+  failing_malloc_arm(-1);
+  int code = mafat_onnx_network_read(&n, path, NULL, &d);
+  mafat_network_close(&n);
+  failing_malloc_disarm(&unfreed);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(unfreed, 0);
+  ck_assert_uint_le(failing_malloc_most_bytes(), 1000 * 1000);
+}
+END_TEST
+
 Suite *onnx_import_suite(void)
 {
   Suite *suite = suite_create("onnx_import");
@@ -289,6 +315,7 @@ Suite *onnx_import_suite(void)
   tcase_add_loop_test(importing, inputs_are_no_larger_than_a_map, 0, COUNT(inputs_too_large));
   tcase_add_loop_test(importing, gelus_are_one_activation, 0, COUNT(gelus));
   tcase_add_loop_test(importing, gelus_that_others_read_are_made, 0, 5);
+  tcase_add_test(importing, importing_takes_less_than_a_megabyte);
   suite_add_tcase(suite, importing);
   TCase *refusing = tcase_create("refusing");
   tcase_set_timeout(refusing, 60);
