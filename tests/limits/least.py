@@ -2,11 +2,12 @@
 """The least memory that --predict tells of a model file, taken at its word: run in a memory group of exactly that, from files that
 are in no page cache.
 
-least.py [--runs N] [CASE...]
+least.py [--runs N] [--cold drop|evict] [CASE...]
 
 Of the cases of cases.txt that are ONNX and TFLite files (default: all of them), on a picture, three times in each of N processes
 (default: 10). The limit is the charge that is told, rounded up to a page, and nothing else says how much memory there is. No run may
-be killed, refused, or have a page swapped. A line for each case. Control groups v1; root.
+be killed, refused, or have a page swapped. A line for each case. Control groups v1; root. --cold evict: the run's own files leave
+the page cache, not the whole machine's, beside others who work.
 
 Exit status: 0 none was, or nothing can be tried here; 1 one was; 2 misuse."""
 
@@ -42,9 +43,9 @@ def least(model):
     return answer["least_charge_bytes"], answer["least_plan"]
 
 
-def run(model, limit):
+def run(model, limit, cold):
     """One process; why it is not as it should be, or None, and the most that was charged."""
-    make_cold("drop", [])
+    make_cold(cold, [LAUNCHER, PROGRAM, model, PICTURE])
     with Group("mafat-least", limit) as group:
         command = [LAUNCHER, group.folder, PROGRAM, "--json", "--quiet", model] + [PICTURE] * INFERENCES
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
@@ -58,11 +59,11 @@ def run(model, limit):
     return None if len(answers) == INFERENCES else "%d answers" % len(answers), found["peak_bytes"]
 
 
-def try_case(name, model, n_runs):
+def try_case(name, model, n_runs, cold):
     """Prints its line; whether it is as it should be."""
     charge, plan = least(model)
     limit = whole_pages(charge)
-    results = [run(model, limit) for _ in range(n_runs)]
+    results = [run(model, limit, cold) for _ in range(n_runs)]
     bad = [why for why, _ in results if why]
     figures = "%d bytes, plan %s: %d runs, at most %d bytes charged" % (limit, plan, n_runs, max(peak for _, peak in results))
     print("%s least %s: %s%s" % ("FAIL" if bad else "ok", name, figures, "; %d bad: %s" % (len(bad), bad[0]) if bad else ""), flush=True)
@@ -72,6 +73,7 @@ def try_case(name, model, n_runs):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--cold", choices=("drop", "evict"), default="drop")
     parser.add_argument("cases", nargs="*")
     o = parser.parse_args()
     known = cases()
@@ -88,7 +90,7 @@ def main():
     for name in o.cases or known:
         model = os.path.join(os.path.realpath(folder), known[name])
         if os.path.exists(model):
-            good = try_case(name, model, o.runs) and good
+            good = try_case(name, model, o.runs, o.cold) and good
         else:
             print("skip least %s: %s is missing" % (name, known[name]))
     return 0 if good else 1
