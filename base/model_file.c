@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* At most n bytes from `at` on (at its position, of what has none); fewer at the end. -1: errno. */
@@ -37,18 +38,43 @@ static bool write_all(int fd, const char *from, size_t n)
   return true;
 }
 
+/* Of a pipe, which may have no end: no more than a protocol buffer or a flatbuffer holds, and than leaves others an
+ * eighth of what is free where it is copied to. */
+static uint64_t most_copied(int copy)
+{
+  const uint64_t most = INT32_MAX;
+  struct statvfs fs;
+  if (fstatvfs(copy, &fs) != 0) return most;
+  uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
+  return room - room / 8 < most ? room - room / 8 : most;
+}
+
+static int copy_to(int copy, const char *folder, struct mafat_model_file *f, struct mafat_diagnostic *d)
+{
+  const uint64_t most = most_copied(copy);
+  ssize_t got;
+  while ((got = read_some(f->fd, f->window, MAFAT_MODEL_WINDOW, -1)) > 0) {
+    f->bytes += (size_t)got;
+    if (f->bytes > most)
+      return mafat_fail(d, MAFAT_EIO, "%s: is no regular file: expected at most %llu bytes, copied to %.200s, found more", f->path,
+                        (unsigned long long)most, folder);
+    if (!write_all(copy, f->window, (size_t)got)) break;
+  }
+  return got == 0 ? MAFAT_OK
+                  : mafat_fail(d, MAFAT_EIO, "%s: cannot %s: %s", f->path, got < 0 ? "read" : "copy it", strerror(errno));
+}
+
 /* A pipe cannot be read here and there: what comes is written where it can, and takes its place. */
 static int spool(struct mafat_model_file *f, struct mafat_diagnostic *d)
 {
   const char *folder = getenv("TMPDIR");
   char name[1024];
-  int n = snprintf(name, sizeof name, "%s/mafat-XXXXXX", folder && *folder ? folder : "/tmp");
+  if (!folder || !*folder) folder = "/tmp";
+  int n = snprintf(name, sizeof name, "%s/mafat-XXXXXX", folder);
   int copy = n > 0 && (size_t)n < sizeof name ? mkostemp(name, O_CLOEXEC) : -1;
   if (copy < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot make a copy of it: %s: %s", f->path, name, strerror(errno));
   unlink(name);
-  ssize_t got;
-  while ((got = read_some(f->fd, f->window, MAFAT_MODEL_WINDOW, -1)) > 0 && write_all(copy, f->window, (size_t)got)) f->bytes += (size_t)got;
-  int code = got == 0 ? MAFAT_OK : mafat_fail(d, MAFAT_EIO, "%s: cannot %s: %s", f->path, got < 0 ? "read" : "copy it", strerror(errno));
+  int code = copy_to(copy, folder, f, d);
   close(f->fd);
   f->fd = copy;
   return code;

@@ -24,7 +24,8 @@ struct mafat_model_file {
   uint64_t excerpt_at;                 /* where the excerpt begins */
 };
 
-/* Regular files are read where they are; pipes and the like are copied first, to a file that has no name.
+/* Regular files are read where they are; pipes and the like are copied first, to a file that has no name: at most 2 GiB,
+ * and what leaves an eighth of the room there.
  * MAFAT_EIO, MAFAT_ENOMEM. *out is NULL after a failure. */
 int mafat_model_file_open(struct mafat_model_file **out, const char *path, struct mafat_diagnostic *d);
 void mafat_model_file_close(struct mafat_model_file **file);
