@@ -1,6 +1,8 @@
 #include "runner/program/streams.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The lowest number that is free is the one that is missing. */
@@ -8,4 +10,21 @@ void mafat_streams_hold(void)
 {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) return;
+}
+
+/* The number of the descriptor that a path names, or -1. */
+static int find_stream(const char *path)
+{
+  int fd;
+  char more;
+  if (strcmp(path, "/dev/stdout") == 0) return STDOUT_FILENO;
+  if (strcmp(path, "/dev/stderr") == 0) return STDERR_FILENO;
+  if (sscanf(path, "/dev/fd/%d%c", &fd, &more) == 1 || sscanf(path, "/proc/self/fd/%d%c", &fd, &more) == 1) return fd;
+  return -1;
+}
+
+int mafat_streams_open(const char *path)
+{
+  int stream = find_stream(path);
+  return stream >= 0 ? fcntl(stream, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0666);
 }

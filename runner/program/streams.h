@@ -6,4 +6,8 @@
  * fails. The first file that is opened would have it else: messages would go into results, and a list be read from weights. */
 void mafat_streams_hold(void);
 
+/* A file to be written, emptied or made where it is none, closed on exec; -1: errno. /dev/stdout and the like are the
+ * stream itself: opened by its name, a file would lose what has been written there. */
+int mafat_streams_open(const char *path);
+
 #endif

@@ -49,6 +49,20 @@ check 'both inputs, both outputs' 'it fails' run --input "a=$dir/a=a" --input "b
 check 'an output raw' 'it differs' cmp "$dir/rows" "$dir/rows.expected"
 check 'an output as .npy' 'it differs' cmp <(tail -c 20 "$dir/flat.npy") "$dir/b.bin"
 check 'its header' 'it differs' grep -aq "{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }" "$dir/flat.npy"
+# shellcheck disable=SC2317 # called by check
+streamed() { # REDIRECTION: what stood in the file, the text of the run, and the output, in this order
+  local left=0
+  echo before >"$dir/stream"
+  if [ "$1" = append ]; then
+    "$program" --quiet --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output flat=/dev/stdout "$dir/two.onnx" >>"$dir/stream" 2>"$err"
+  else
+    { echo before && "$program" --quiet --input "a=$dir/a=a" --input "b=$dir/b.bin" --dump-output flat="$1" "$dir/two.onnx"; } >"$dir/stream" 2>"$err" 9>&1
+  fi || left=1
+  [ "$left" = 0 ] && [ "$(head -n 1 "$dir/stream")" = before ] && grep -aq 'ms' <(sed -n 2p "$dir/stream") && cmp <(tail -c 20 "$dir/stream") "$dir/b.bin"
+}
+check 'an output behind what stands in standard output' 'it differs' streamed /dev/stdout
+check 'an output by the number of a stream' 'it differs' streamed /dev/fd/9
+check 'an output appended' 'it differs' streamed append
 check 'an input as .npy' 'it fails' run --input "b=$dir/flat.npy" --input "a=$dir/a=a" --dump-output "flat=$dir/flat" --json
 check 'the same from it' 'it differs' cmp "$dir/flat" "$dir/b.bin"
 check 'JSON' 'no ports' grep -q '"inputs":\[{"name":"a","type":"float32","dims":\[1,2,3,4\]},{"name":"b","type":"float32","dims":\[5\]}\],"outputs":\[{"name":"rows"' "$dir/out"

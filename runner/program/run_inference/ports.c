@@ -1,9 +1,9 @@
 #include "runner/program/run_inference/ports.h"
 
+#include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +156,7 @@ int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m,
   struct stat st;
   bool direct = lstat(dump->path, &st) == 0 && !S_ISREG(st.st_mode);
   if (!direct) mafat_unfinished_mind_signals();
-  int fd = direct ? open(dump->path, O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC, 0666) : mafat_unfinished_create(dump->path);
+  int fd = direct ? mafat_streams_open(dump->path) : mafat_unfinished_create(dump->path);
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot create: %s", dump->path, strerror(errno));
   if (write_all(dump, m, fd) && (direct || mafat_unfinished_finish() == 0)) return MAFAT_OK;
   int code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", dump->path, strerror(errno));

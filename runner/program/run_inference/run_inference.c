@@ -28,7 +28,7 @@ static int open_marks(struct mafat_session *s)
 {
   const char *path = s->options.marks;
   if (!path) return MAFAT_OK;
-  s->marks_fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  s->marks_fd = mafat_streams_open(path);
   if (s->marks_fd < 0) return mafat_fail(&s->d, MAFAT_EIO, "%s: cannot create: %s", path, strerror(errno));
   mafat_marks_begin(&s->marks, s->model, s->marks_fd);
   mafat_model_set_watch(s->model, mafat_marks_step, &s->marks);
