@@ -16,6 +16,7 @@ void mafat_excerpt_close(struct mafat_excerpt **excerpt)
   struct mafat_excerpt *e = *excerpt;
   for (int i = 0; i < e->n_files; i++) {
     free(e->files[i].name);
+    free(e->files[i].given);
     free(e->files[i].pieces);
   }
   free(e->files);
@@ -41,6 +42,13 @@ int mafat_excerpt_add_file(struct mafat_excerpt *e, const char *name, uint64_t b
   if (!own) return -1;
   e->files[e->n_files] = (struct mafat_excerpt_file){.name = own, .bytes = bytes};
   return e->n_files++;
+}
+
+void mafat_excerpt_give(struct mafat_excerpt *e, int file, const char *input)
+{
+  free(e->files[file].given);
+  e->files[file].given = strdup(input);
+  if (!e->files[file].given) e->failed = true;
 }
 
 /* ---- pieces ---- */

@@ -17,6 +17,7 @@ struct mafat_excerpt_piece {
 
 struct mafat_excerpt_file {
   char *name;     /* "": the model's own; else below its folder */
+  char *given;    /* the input that it is the constant of; NULL: the model itself names the file */
   uint64_t bytes; /* its length */
   struct mafat_excerpt_piece *pieces; /* once settled: ascending, apart from each other */
   size_t n, room;
@@ -37,6 +38,8 @@ void mafat_excerpt_close(struct mafat_excerpt **excerpt);
 int mafat_excerpt_find_file(const struct mafat_excerpt *e, const char *name);
 /* Another file, or the one that has the name; -1: too many, or out of memory. */
 int mafat_excerpt_add_file(struct mafat_excerpt *e, const char *name, uint64_t bytes);
+/* The file was given as the constant of an input. What is out of memory stays in e->failed. */
+void mafat_excerpt_give(struct mafat_excerpt *e, int file, const char *input);
 /* Bytes that lie in the file. What is out of memory stays in e->failed. */
 void mafat_excerpt_add(struct mafat_excerpt *e, int file, uint64_t at, uint64_t n);
 /* Pieces in order, those that lie near each other as one; where each lies in the excerpt. */

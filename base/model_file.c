@@ -152,11 +152,13 @@ static const char *name_beside(const struct mafat_model_file *f, const char *pat
   return strncmp(path, f->path, folder) == 0 ? path + folder : path;
 }
 
-static int open_in_excerpt(struct mafat_model_file **out, const struct mafat_model_file *f, const char *name,
+/* Constants that were given are called by their whole path. */
+static int open_in_excerpt(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path,
                            struct mafat_diagnostic *d)
 {
-  int number = mafat_excerpt_find_file(f->excerpt, name);
-  if (number < 0) return mafat_fail(d, MAFAT_EFORMAT, "%s: has nothing of the file \"%.100s\"", f->path, name);
+  int number = mafat_excerpt_find_file(f->excerpt, path);
+  if (number < 0) number = mafat_excerpt_find_file(f->excerpt, name_beside(f, path));
+  if (number < 0) return mafat_fail(d, MAFAT_EFORMAT, "%s: has nothing of the file \"%.100s\"", f->path, name_beside(f, path));
   int code = mafat_model_file_open(out, f->path, d);
   if (code) return code;
   mafat_model_file_excerpt(*out, f->excerpt, f->excerpt_at);
@@ -165,18 +167,32 @@ static int open_in_excerpt(struct mafat_model_file **out, const struct mafat_mod
   return MAFAT_OK;
 }
 
-int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path,
-                                 struct mafat_diagnostic *d)
+static int open_another(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path, bool regular,
+                        struct mafat_diagnostic *d)
 {
   *out = NULL;
-  if (f->excerpt) return open_in_excerpt(out, f, name_beside(f, path), d);
-  int code = open_model_file(out, path, true, d);
+  if (f->excerpt) return open_in_excerpt(out, f, path, d);
+  int code = open_model_file(out, path, regular, d);
   if (code || !f->notes) return code;
   (*out)->number = mafat_excerpt_add_file(f->notes, name_beside(f, path), (*out)->bytes);
   (*out)->notes = f->notes;
   if ((*out)->number >= 0) return MAFAT_OK;
   mafat_model_file_close(out);
   return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+}
+
+int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path,
+                                 struct mafat_diagnostic *d)
+{
+  return open_another(out, f, path, true, d);
+}
+
+int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path,
+                                const char *input, struct mafat_diagnostic *d)
+{
+  int code = open_another(out, f, path, false, d);
+  if (code == MAFAT_OK && f->notes) mafat_excerpt_give(f->notes, (*out)->number, input);
+  return code;
 }
 
 /* ---- reading ---- */

@@ -35,7 +35,7 @@ static int check_tensor(const struct mafat_onnx_value *v, const char *path, stru
 }
 
 /* Numbers as they lie in memory, or NumPy's. */
-static int read_array(struct mafat_onnx *m, const struct mafat_onnx_value *v, struct mafat_model_file *file,
+static int read_array(struct mafat_onnx *m, const struct mafat_onnx_value *v, const char *path, struct mafat_model_file *file,
                       struct mafat_onnx_tensor **out, struct mafat_diagnostic *d)
 {
   struct mafat_onnx_reader r = mafat_onnx_reader_of(m, file, d);
@@ -49,7 +49,7 @@ static int read_array(struct mafat_onnx *m, const struct mafat_onnx_value *v, st
   if (!dims) return code ? code : w.code;
   for (int i = 0; i < a.rank; i++) dims[i] = a.dims[i];
   *t = (struct mafat_onnx_tensor){.type = v->info ? v->info->type : v->initializer->type, .rank = a.rank, .dims = dims, .n = a.n,
-                                  .form = MAFAT_ONNX_PLACE, .file = mafat_onnx_refer_file(&r, &w, file->path), .at = a.at,
+                                  .form = MAFAT_ONNX_PLACE, .file = mafat_onnx_refer_file(&r, &w, path), .at = a.at,
                                   .bytes = a.n * a.type_bytes};
   *out = t;
   return w.code;
@@ -69,10 +69,10 @@ int mafat_onnx_bind(struct mafat_onnx *m, const char *name, const char *path, st
   struct mafat_onnx_value *v = index < 0 ? NULL : mafat_onnx_names_get(m->values, index);
   if (!v || v->node >= 0)
     return mafat_fail(d, MAFAT_EINVAL, "%s: expected a value that no node makes, found \"%.80s\"", m->file->path, name);
-  int code = mafat_model_file_open(&file, path, d);
+  int code = mafat_model_file_open_given(&file, m->file, path, name, d);
   if (code) return code;
-  if (ends_in_pb(path)) code = mafat_onnx_read_tensor_file(m, -1, file, &t, d);
-  else code = read_array(m, v, file, &t, d);
+  if (ends_in_pb(path)) code = mafat_onnx_read_tensor_file(m, path, file, &t, d);
+  else code = read_array(m, v, path, file, &t, d);
   mafat_model_file_close(&file);
   if (code) return code;
   t->name = v->name;

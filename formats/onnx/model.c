@@ -209,14 +209,14 @@ int mafat_onnx_read(struct mafat_onnx **out, struct mafat_model_file *file, stru
   return code;
 }
 
-int mafat_onnx_read_tensor_file(struct mafat_onnx *m, int number, struct mafat_model_file *file,
+int mafat_onnx_read_tensor_file(struct mafat_onnx *m, const char *path, struct mafat_model_file *file,
                                 struct mafat_onnx_tensor **out, struct mafat_diagnostic *d)
 {
   struct mafat_onnx_reader r = mafat_onnx_reader_of(m, file, d);
   struct mafat_wire w = mafat_wire_whole(&r.source);
   r.source.what = "tensor";
   *out = mafat_onnx_take(&r, &w, 1, sizeof **out);
-  r.file = number < 0 ? mafat_onnx_refer_file(&r, &w, file->path) : number;
+  r.file = path ? mafat_onnx_refer_file(&r, &w, path) : 0;
   return w.code ? w.code : mafat_onnx_read_tensor(&r, w, *out);
 }
 
@@ -225,7 +225,7 @@ int mafat_onnx_read_one(struct mafat_onnx **out, const struct mafat_onnx_tensor 
 {
   struct mafat_onnx_tensor *t = NULL;
   int code = open_model(out, file, d);
-  if (code == MAFAT_OK) code = mafat_onnx_read_tensor_file(*out, 0, file, &t, d);
+  if (code == MAFAT_OK) code = mafat_onnx_read_tensor_file(*out, NULL, file, &t, d);
   if (code) mafat_onnx_close(out);
   *tensor = code ? NULL : t;
   return code;

@@ -38,8 +38,8 @@ int mafat_onnx_read_node(struct mafat_onnx_reader *r, struct mafat_wire w, int i
 int mafat_onnx_read_type(struct mafat_onnx_reader *r, struct mafat_wire w, struct mafat_onnx_info *info);
 int mafat_onnx_read_graph(struct mafat_onnx_reader *r, struct mafat_wire w);
 
-/* A file that holds one tensor and nothing else, which becomes file `number` of the model; -1: the next, or what it is already. */
-int mafat_onnx_read_tensor_file(struct mafat_onnx *m, int number, struct mafat_model_file *file,
+/* A file that holds one tensor and nothing else, which becomes a file of the model by this path; NULL: its own. */
+int mafat_onnx_read_tensor_file(struct mafat_onnx *m, const char *path, struct mafat_model_file *file,
                                 struct mafat_onnx_tensor **out, struct mafat_diagnostic *d);
 
 /* The typed field that numbers of a type lie in where they are not bytes; 0: of none. */

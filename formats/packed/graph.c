@@ -5,27 +5,31 @@
 #include "formats/tflite/import.h"
 #include "network/constant.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const char *const words[] = {[MAFAT_FORMAT_ONNX] = "onnx", [MAFAT_FORMAT_TFLITE] = "tflite"};
+/* [were constants given?] */
+static const char *const words[][2] = {
+    [MAFAT_FORMAT_ONNX] = {"onnx", "onnx with constants"}, [MAFAT_FORMAT_TFLITE] = {"tflite", "tflite with constants"}};
 
 /* ---- networks ---- */
 
 static int import(struct mafat_network **out, enum mafat_format format, struct mafat_model_file *file,
-                  struct mafat_diagnostic *d)
+                  const struct mafat_given *given, struct mafat_diagnostic *d)
 {
-  return format == MAFAT_FORMAT_ONNX ? mafat_onnx_network_of(out, file, NULL, d) : mafat_tflite_network_of(out, file, NULL, d);
+  return format == MAFAT_FORMAT_ONNX ? mafat_onnx_network_of(out, file, given, d) : mafat_tflite_network_of(out, file, given, d);
 }
 
 int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, enum mafat_format format,
-                            const char *path, struct mafat_diagnostic *d)
+                            const char *path, const struct mafat_given *given, struct mafat_diagnostic *d)
 {
   struct mafat_model_file *file = NULL;
   struct mafat_excerpt *e = *excerpt = mafat_excerpt_make();
   *out = NULL;
   int code = e ? mafat_model_file_open(&file, path, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
   if (code == MAFAT_OK) code = mafat_model_file_note(file, e, d);
-  if (code == MAFAT_OK) code = import(out, format, file, d);
+  if (code == MAFAT_OK) code = import(out, format, file, given, d);
   mafat_model_file_close(&file);
   if (code == MAFAT_OK && e->failed) code = mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
   if (code == MAFAT_OK) {
@@ -53,6 +57,35 @@ static int check_excerpt(struct mafat_model_file *file, const struct mafat_packe
   return mafat_fail(d, MAFAT_EFORMAT, "%s: the graph is damaged: its checksum differs", file->path);
 }
 
+/* "INPUT=FILE" of each file that was given as a constant; NULL: out of memory. */
+static char **list_given(const struct mafat_excerpt *e, int *n)
+{
+  char **list = calloc((size_t)e->n_files, sizeof *list);
+  for (int i = *n = 0; list && i < e->n_files; i++) {
+    const struct mafat_excerpt_file *f = &e->files[i];
+    if (!f->given) continue;
+    size_t room = strlen(f->given) + 1 + strlen(f->name) + 1;
+    char *text = malloc(room);
+    if (text) snprintf(text, room, "%s=%s", f->given, f->name);
+    list[(*n)++] = text;
+  }
+  return list;
+}
+
+static int import_excerpt(struct mafat_network **out, const struct mafat_packed *p, struct mafat_model_file *file,
+                          struct mafat_diagnostic *d)
+{
+  int n;
+  char **list = list_given(p->excerpt, &n);
+  bool whole = list != NULL;
+  for (int i = 0; i < n && list; i++) whole = whole && list[i];
+  const struct mafat_given given = {(const char *const *)list, n};
+  int code = whole ? import(out, p->format, file, &given, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
+  for (int i = 0; i < n && list; i++) free(list[i]);
+  free(list);
+  return code;
+}
+
 int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_packed *p, const char *path,
                                struct mafat_diagnostic *d)
 {
@@ -62,7 +95,7 @@ int mafat_packed_graph_network(struct mafat_network **out, const struct mafat_pa
   if (code == MAFAT_OK) code = check_excerpt(file, p, d);
   if (code == MAFAT_OK) {
     mafat_model_file_excerpt(file, p->excerpt, p->begin_bytes);
-    code = import(out, p->format, file, d);
+    code = import_excerpt(out, p, file, d);
   }
   mafat_model_file_close(&file);
   return code;
@@ -88,33 +121,40 @@ static const char *read_pieces(struct mafat_packed *p, struct mafat_bytes_reader
   return NULL;
 }
 
-static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *from, int number, struct mafat_excerpt *e)
+static const char *read_file(struct mafat_packed *p, struct mafat_bytes_reader *from, int number, bool given,
+                             struct mafat_excerpt *e)
 {
-  const char *name = mafat_bytes_word(from);
+  const char *name = mafat_bytes_word(from), *input = given ? mafat_bytes_word(from) : "";
   struct mafat_excerpt_file unwanted = {.bytes = mafat_bytes_u64(from)};
   if (from->failed || (*name == '\0') != (number == 0)) return "a file of the model has no name";
+  if (number == 0 && *input) return "the model is a constant of its own";
   if (!e) return read_pieces(p, from, &unwanted, NULL);
   if (mafat_excerpt_add_file(e, name, unwanted.bytes) != number) return "the files of the model have not a name each";
+  if (*input) mafat_excerpt_give(e, number, input);
   return read_pieces(p, from, &e->files[number], e);
 }
 
-static bool find_format(enum mafat_format *format, const char *word)
+static bool find_format(enum mafat_format *format, bool *given, const char *word)
 {
   for (*format = MAFAT_FORMAT_ONNX; *format <= MAFAT_FORMAT_TFLITE; ++*format)
-    if (strcmp(words[*format], word) == 0) return true;
+    for (int with = 0; with < 2; with++) {
+      *given = with;
+      if (strcmp(words[*format][with], word) == 0) return true;
+    }
   return false;
 }
 
 const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_bytes_reader *from, bool wanted)
 {
-  if (!find_format(&p->format, mafat_bytes_word(from))) return "its graph is neither onnx nor tflite";
+  bool given;
+  if (!find_format(&p->format, &given, mafat_bytes_word(from))) return "its graph is neither onnx nor tflite";
   p->excerpt_hash = mafat_bytes_u64(from);
   p->excerpt_bytes = 0;
   uint32_t n = mafat_bytes_u32(from);
   if (from->failed || n < 1 || n > MAFAT_EXCERPT_MAX_FILES) return "it has no model's files, or too many";
   if (wanted && !(p->excerpt = mafat_excerpt_make())) return "out of memory";
   const char *wrong = NULL;
-  for (uint32_t i = 0; i < n && !wrong; i++) wrong = read_file(p, from, (int)i, p->excerpt);
+  for (uint32_t i = 0; i < n && !wrong; i++) wrong = read_file(p, from, (int)i, given, p->excerpt);
   if (!wrong && p->excerpt && p->excerpt->failed) wrong = "out of memory";
   if (!wrong && p->excerpt) {
     mafat_excerpt_settle(p->excerpt);
@@ -125,12 +165,15 @@ const char *mafat_packed_graph_index_read(struct mafat_packed *p, struct mafat_b
 
 void mafat_packed_graph_index_write(const struct mafat_packed *p, const struct mafat_excerpt *e, struct mafat_bytes *to)
 {
-  mafat_bytes_put_word(to, words[p->format]);
+  bool given = false;
+  for (int i = 0; i < e->n_files; i++) given = given || e->files[i].given;
+  mafat_bytes_put_word(to, words[p->format][given]);
   mafat_bytes_put_u64(to, p->excerpt_hash);
   mafat_bytes_put_u32(to, (uint32_t)e->n_files);
   for (int i = 0; i < e->n_files; i++) {
     const struct mafat_excerpt_file *f = &e->files[i];
     mafat_bytes_put_word(to, f->name);
+    if (given) mafat_bytes_put_word(to, f->given ? f->given : "");
     mafat_bytes_put_u64(to, f->bytes);
     mafat_bytes_put_u32(to, (uint32_t)f->n);
     for (size_t k = 0; k < f->n; k++) {

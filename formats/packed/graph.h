@@ -11,12 +11,14 @@
 #ifndef MAFAT_FORMATS_PACKED_GRAPH_H
 #define MAFAT_FORMATS_PACKED_GRAPH_H
 
+#include "formats/graph/given.h"
 #include "formats/packed/bytes.h"
 #include "formats/packed/model.h"
 
-/* The network of an ONNX or a TFLite file, and the excerpt that stands for it. Errors of the readers. */
+/* The network of an ONNX or a TFLite file, some of whose inputs may be given as constants, and the excerpt that stands for
+ * them. Errors of the readers. */
 int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, enum mafat_format format,
-                            const char *path, struct mafat_diagnostic *d);
+                            const char *path, const struct mafat_given *given, struct mafat_diagnostic *d);
 
 /* The network of a packed file that was opened with its graph, read from its excerpt. MAFAT_EFORMAT: that is
  * damaged. */

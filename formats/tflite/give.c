@@ -14,7 +14,8 @@ static int add_path(struct mafat_tflite *m, const char *path)
   return grown[m->n_paths] ? ++m->n_paths : 0;
 }
 
-static int give(struct mafat_tflite *m, struct mafat_tflite_tensor *t, struct mafat_model_file *file, struct mafat_diagnostic *d)
+static int give(struct mafat_tflite *m, struct mafat_tflite_tensor *t, const char *path, struct mafat_model_file *file,
+                struct mafat_diagnostic *d)
 {
   struct mafat_array a = {.type = mafat_tflite_type_array((int)t->type), .type_bytes = mafat_tflite_type_bytes((int)t->type),
                           .rank = t->rank};
@@ -30,7 +31,7 @@ static int give(struct mafat_tflite *m, struct mafat_tflite_tensor *t, struct ma
   t->constant = true;
   t->at = a.at;
   t->bytes = a.n * a.type_bytes;
-  t->file = add_path(m, file->path);
+  t->file = add_path(m, path);
   return t->file ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
 }
 
@@ -46,9 +47,10 @@ int mafat_tflite_give(struct mafat_tflite *m, const struct mafat_model_file *fil
       if (mafat_given_path(text, t->name) && (!found || strlen(found->name) < strlen(t->name))) found = t;
     }
     if (!found) return mafat_given_refuse(file->path, text, d);
-    int code = mafat_model_file_open(&of, mafat_given_path(text, found->name), d);
+    const char *path = mafat_given_path(text, found->name);
+    int code = mafat_model_file_open_given(&of, file, path, found->name, d);
     if (code) return code;
-    code = give(m, found, of, d);
+    code = give(m, found, path, of, d);
     mafat_model_file_close(&of);
     if (code) return code;
   }

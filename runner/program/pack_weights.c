@@ -20,15 +20,19 @@
 /* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
 enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 
+enum { MOST_CONSTANTS = 16 };
+
 struct options {
   bool force, quiet, check;
+  const char *constants[MOST_CONSTANTS]; /* "NAME=FILE" */
+  int n_constants;
   const char *fork; /* NULL: auto */
   const char *cfg, *weights, *out; /* cfg: NULL where the weights are a model of another format */
 };
 
 static const char usage[] =
     "usage: pack_weights [--force] [--quiet] [--fork NAME] MODEL.cfg MODEL.weights OUT.packed\n"
-    "       pack_weights [--force] [--quiet] MODEL.onnx|MODEL.tflite OUT.packed\n"
+    "       pack_weights [--force] [--quiet] [--constant NAME=FILE]... MODEL.onnx|MODEL.tflite OUT.packed\n"
     "       pack_weights --check [--quiet] FILE.packed\n"
     "Write a network with its weights in the order that run_inference computes with,\n"
     "normalization folded in. A packed file takes the place of both .cfg and .weights, of\n"
@@ -40,6 +44,8 @@ static const char usage[] =
     "  --fork NAME  whose Darknet the network was trained by: darknet (pjreddie's),\n"
     "             alexeyab, or auto (default), as of run_inference, which is then to\n"
     "             be told the same\n"
+    "  --constant NAME=FILE  an input of an ONNX or TFLite model that is known beforehand, as of\n"
+    "             run_inference, which is not to be told of it again; 16 times at most\n"
     "  --check    read a packed file and compare its checksums; write nothing\n"
     "  --quiet    no progress bar\n"
     "  --help     this text\n"
@@ -197,9 +203,10 @@ static int pack_model(const struct options *o, const struct mafat_packer_progres
   struct mafat_network *n = NULL;
   struct mafat_excerpt *excerpt = NULL;
   enum mafat_format format = MAFAT_FORMAT_ONNX;
+  const struct mafat_given given = {o->constants, o->n_constants};
   int status = BAD_INPUT;
   if (check_paths(o, d) == MAFAT_OK && find_format(&format, o->weights, d) == MAFAT_OK &&
-      mafat_packed_graph_read(&n, &excerpt, format, o->weights, d) == MAFAT_OK)
+      mafat_packed_graph_read(&n, &excerpt, format, o->weights, &given, d) == MAFAT_OK)
     status = status_of(write_file(n, &(struct mafat_packed_origin){.excerpt = excerpt}, o, progress, d));
   mafat_network_close(&n);
   mafat_excerpt_close(&excerpt);
@@ -226,6 +233,7 @@ static int read_options(int argc, char **argv, struct options *o)
 {
   static const struct option names[] = {{"force", no_argument, NULL, 'f'},
                                         {"fork", required_argument, NULL, 'k'},
+                                        {"constant", required_argument, NULL, 'n'},
                                         {"check", no_argument, NULL, 'c'},
                                         {"quiet", no_argument, NULL, 'q'},
                                         {"help", no_argument, NULL, 'h'},
@@ -236,6 +244,11 @@ static int read_options(int argc, char **argv, struct options *o)
     case 'f': o->force = true; break;
     case 'k': o->fork = optarg; break;
     case 'c': o->check = true; break;
+    case 'n':
+      if (!strchr(optarg, '=')) return misused("--constant expects NAME=FILE, found", optarg);
+      if (o->n_constants == MOST_CONSTANTS) return misused("--constant is to be given 16 times at most, found", optarg);
+      o->constants[o->n_constants++] = optarg;
+      break;
     case 'q': o->quiet = true; break;
     case 'h': fputs(usage, stdout); return DONE;
     case ':': return misused("expected a value after", argv[optind - 1]);
@@ -243,6 +256,8 @@ static int read_options(int argc, char **argv, struct options *o)
     }
   }
   if (o->check && o->fork) return misused("--fork makes no sense with --check: nothing is packed", NULL);
+  if (o->check && o->n_constants) return misused("--constant makes no sense with --check: nothing is packed", NULL);
+  if (o->n_constants && argc - optind == 3) return misused("--constant is of ONNX and TFLite models: expected one of them and OUT.packed", NULL);
   if (o->check && argc - optind != 1) return misused("expected one FILE.packed after --check", NULL);
   if (!o->check && argc - optind != 2 && argc - optind != 3)
     return misused("expected MODEL.cfg, MODEL.weights and OUT.packed, or MODEL.onnx or MODEL.tflite and OUT.packed", NULL);

@@ -257,13 +257,15 @@ static int copy_piece(struct packer *p, struct mafat_model_file *file, const str
   return code;
 }
 
-/* The model's own, and those below its folder, by what they are called there. */
+/* The model's own, those below its folder, by what they are called there, and others. */
 static const char *path_of(const struct packer *p, const char *name)
 {
   const char *slash = strrchr(p->file->name, '/');
   size_t folder = slash ? (size_t)(slash + 1 - p->file->name) : 0;
   for (int i = 0; i < p->network->n_files; i++)
-    if (strlen(p->network->files[i]) >= folder && strcmp(p->network->files[i] + folder, name) == 0) return p->network->files[i];
+    if (strcmp(p->network->files[i], name) == 0 ||
+        (strncmp(p->network->files[i], p->file->name, folder) == 0 && strcmp(p->network->files[i] + folder, name) == 0))
+      return p->network->files[i];
   return p->file->name;
 }
 

@@ -210,6 +210,26 @@ for kind in raw npy pb; do
     check "what they make, $kind, $plan" 'it differs' cmp "$dir/y.raw" "$dir/y.expected"
   done
 done
+# Packed, they are in the file: what they were read from may be gone, and the file be elsewhere.
+mkdir "$dir/given" "$dir/elsewhere"
+packed() { "$program" --quiet "$@" "$dir/elsewhere/$kind.packed" >"$dir/out" 2>"$dir/err"; }
+for kind in raw npy pb; do
+  shape=$kind
+  [ $kind != pb ] || shape=raw
+  cp "$dir/w.$kind" "$dir/shape.$shape" "$dir/given"
+  check "packed constants, $kind" "$(head -c 200 "$dir/err")" "$build/pack_weights" --quiet --constant "w=$dir/given/w.$kind" --constant "w=shape=$dir/given/shape.$shape" \
+    "$dir/constants.onnx" "$dir/elsewhere/$kind.packed"
+  rm -r "$dir/given"/*
+  check "packed constants, $kind, checked" 'it is damaged' "$build/pack_weights" --check --quiet "$dir/elsewhere/$kind.packed"
+  for plan in 1x1:direct/NoCut rows1:direct:streamed/NoCut; do
+    check "packed constants, $kind, $plan" "$(head -c 200 "$dir/err")" packed --plan $plan --input "$dir/x.raw" --dump-output "$dir/y.raw"
+    check "what they make packed, $kind, $plan" 'it differs' cmp "$dir/y.raw" "$dir/y.expected"
+  done
+done
+refuses_model packed 'constants of a packed model' 'constants are given to ONNX and TFLite files, found w=' --constant "w=$dir/w.raw" --input "$dir/x.raw"
+pack() { "$build/pack_weights" --quiet "$@" "$dir/constants.onnx" "$dir/more.packed" >"$dir/out" 2>"$dir/err"; }
+refuses_model pack 'a packed constant of no input' 'expected NAME=FILE with an input.s name for a constant, found c=' --constant "c=$dir/w.raw"
+refuses_model pack 'no packed constant' 'constant expects NAME=FILE, found' --constant "$dir/w.raw"
 check 'constants, asked' "$(head -c 200 "$dir/err")" run --predict --constant "w=$dir/w.npy" --constant "w=shape=$dir/shape.npy"
 check 'what is asked' 'other inputs' grep -q '^inputs *x float32\[1, 2, 2, 2\]$' "$dir/out"
 constants() { refuses "$1" "$2" --input "$dir/x.raw" --constant "w=shape=$dir/shape.raw" "${@:3}"; }

@@ -141,7 +141,7 @@ static void try_graph(const uint8_t *bytes, size_t n)
   require(fd >= 0 && write(fd, model, n_model) == (ssize_t)n_model);
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   enum mafat_format format = is_made || bytes[0] % 2 ? MAFAT_FORMAT_TFLITE : MAFAT_FORMAT_ONNX;
-  int code = mafat_packed_graph_read(&network, &excerpt, format, path, &d);
+  int code = mafat_packed_graph_read(&network, &excerpt, format, path, NULL, &d);
   require((code == MAFAT_OK) == (network && excerpt) && (code == MAFAT_OK || d.text[0]));
   if (network && excerpt->n_files == 1)
     try_file(network, &(struct mafat_packed_origin){.excerpt = excerpt}, model, changes, 3 * (size_t)bytes[1]);

@@ -31,7 +31,7 @@ static const char *pack(const char *path, int fd, enum outcome *outcome)
   enum mafat_model_format kind = mafat_model_format_of(path);
   enum mafat_format format = kind == MAFAT_MODEL_TFLITE ? MAFAT_FORMAT_TFLITE : MAFAT_FORMAT_ONNX;
   *outcome = REFUSED;
-  if (mafat_packed_graph_read(&n, &excerpt, format, path, &diagnostic) != MAFAT_OK) return diagnostic.text;
+  if (mafat_packed_graph_read(&n, &excerpt, format, path, NULL, &diagnostic) != MAFAT_OK) return diagnostic.text;
   struct mafat_packed_origin origin = {.excerpt = excerpt};
   int code = mafat_packer_write(path, n, &origin, fd, "packed", NULL, NULL, &diagnostic);
   mafat_network_close(&n);

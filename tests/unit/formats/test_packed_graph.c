@@ -91,7 +91,7 @@ static void pack_model(void)
 {
   struct mafat_network *n;
   struct mafat_excerpt *excerpt;
-  int code = mafat_packed_graph_read(&n, &excerpt, MAFAT_FORMAT_ONNX, model_path, &diagnostic);
+  int code = mafat_packed_graph_read(&n, &excerpt, MAFAT_FORMAT_ONNX, model_path, NULL, &diagnostic);
   ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   int fd = open(packed_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
   code = mafat_packer_write(model_path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, packed_path, NULL, NULL, &diagnostic);
@@ -305,7 +305,7 @@ START_TEST(every_allocation_may_fail)
       struct mafat_excerpt *excerpt = NULL;
       failing_malloc_arm(i);
       int code = packed ? mafat_weights_file_network(&network, packed_path, NULL, NULL, &diagnostic)
-                        : mafat_packed_graph_read(&network, &excerpt, MAFAT_FORMAT_ONNX, model_path, &diagnostic);
+                        : mafat_packed_graph_read(&network, &excerpt, MAFAT_FORMAT_ONNX, model_path, NULL, &diagnostic);
       bool there = network != NULL;
       mafat_network_close(&network);
       mafat_excerpt_close(&excerpt);
