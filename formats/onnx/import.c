@@ -254,21 +254,38 @@ static bool is_made(const struct mafat_onnx_importer *i)
          i->node->outputs[0]->makers == 1;
 }
 
-static int import_node(struct mafat_onnx_importer *i, int index)
+/* Is its operator run? */
+static int take_node(struct mafat_onnx_importer *i, int index)
 {
   i->node = &i->model->nodes[index];
-  if (is_made(i)) return MAFAT_OK;
   i->g->node = index;
   i->g->operator_name = i->node->op_type;
   i->g->node_name = i->node->name;
   if (*i->node->domain && strcmp(i->node->domain, "com.microsoft") != 0)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "operators of domain '%.60s' are not run", i->node->domain);
+  return find_operator(i->node->op_type) ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
+}
+
+/* Before anything else: of a model that cannot be run the operator says more than what leads to it. */
+static int check_operators(struct mafat_onnx_importer *i)
+{
+  int code = MAFAT_OK;
+  for (int n = 0; n < i->model->n_nodes && code == MAFAT_OK; n++) code = take_node(i, n);
+  if (code == MAFAT_OK) i->g->operator_name = NULL;
+  return code;
+}
+
+static int import_node(struct mafat_onnx_importer *i, int index)
+{
+  i->node = &i->model->nodes[index];
+  if (is_made(i)) return MAFAT_OK;
+  int code = take_node(i, index), readers[8];
+  if (code) return code;
   i->opset = mafat_onnx_opset(i->model, "");
   const struct mafat_onnx_operator *o = find_operator(i->node->op_type);
-  if (!o) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
   if (!(i->node->n_inputs > 0 && i->node->inputs[0]) && strcmp(o->op_type, "Constant") != 0)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "its first input is left out");
-  int code = check_outputs(i), readers[8];
+  code = check_outputs(i);
   if (code == MAFAT_OK) code = make_ready(i);
   for (int k = 0; k < 8 && k < i->node->n_outputs; k++)
     readers[k] = i->node->outputs[k] ? mafat_onnx_out(i, k)->readers : 0;
@@ -306,6 +323,7 @@ static int copy_paths(struct mafat_onnx_importer *i)
 static int import(struct mafat_onnx_importer *i)
 {
   int code = copy_paths(i);
+  if (code == MAFAT_OK) code = check_operators(i);
   mafat_onnx_picture(&i->g->network->picture, i->model);
   count_readers(i);
   if (code == MAFAT_OK) code = make_inputs(i);

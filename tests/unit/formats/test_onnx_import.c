@@ -77,6 +77,21 @@ START_TEST(other_operators_are_refused)
 }
 END_TEST
 
+/* Whatever else of the model cannot be run. */
+START_TEST(an_operator_is_refused_before_its_inputs)
+{
+  static const int64_t unknown[] = {1, 0};
+  struct test_message graph = {0};
+  test_onnx_input(&graph, "condition", 2, unknown);
+  test_onnx_add(&graph, "Relu", "condition", "r", "");
+  test_onnx_add(&graph, "If", "r", "y", "");
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct test_imported m = import(test_onnx_model(&graph, 13));
+  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "node 1, If: this operator is not run"), "%s", diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
 /* A step may be larger than anything where one element is taken. */
 START_TEST(steps_may_be_large)
 {
@@ -320,6 +335,7 @@ Suite *onnx_import_suite(void)
   TCase *refusing = tcase_create("refusing");
   tcase_set_timeout(refusing, 60);
   tcase_add_loop_test(refusing, other_operators_are_refused, 0, COUNT(refusals));
+  tcase_add_test(refusing, an_operator_is_refused_before_its_inputs);
   tcase_add_loop_test(refusing, products_without_a_name_are_refused, 0, 4);
   tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, (int)test_onnx_n_operators());
   tcase_add_test(importing, constants_may_be_given);
