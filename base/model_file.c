@@ -56,12 +56,12 @@ static int copy_to(int copy, const char *folder, struct mafat_model_file *f, str
   while ((got = read_some(f->fd, f->window, MAFAT_MODEL_WINDOW, -1)) > 0) {
     f->bytes += (size_t)got;
     if (f->bytes > most)
-      return mafat_fail(d, MAFAT_EIO, "%s: is no regular file: expected at most %llu bytes, copied to %.200s, found more", f->path,
-                        (unsigned long long)most, folder);
+      return mafat_fail(d, MAFAT_EIO, "%s: is no regular file: expected at most %llu bytes, copied to %.200s, found more",
+                        f->path, (unsigned long long)most, folder);
     if (!write_all(copy, f->window, (size_t)got)) break;
   }
-  return got == 0 ? MAFAT_OK
-                  : mafat_fail(d, MAFAT_EIO, "%s: cannot %s: %s", f->path, got < 0 ? "read" : "copy it", strerror(errno));
+  if (got == 0) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EIO, "%s: cannot %s: %s", f->path, got < 0 ? "read" : "copy it", strerror(errno));
 }
 
 /* A pipe cannot be read here and there: what comes is written where it can, and takes its place. */
@@ -156,9 +156,10 @@ static const char *name_beside(const struct mafat_model_file *f, const char *pat
 static int open_in_excerpt(struct mafat_model_file **out, const struct mafat_model_file *f, const char *path,
                            struct mafat_diagnostic *d)
 {
+  const char *name = name_beside(f, path);
   int number = mafat_excerpt_find_file(f->excerpt, path);
-  if (number < 0) number = mafat_excerpt_find_file(f->excerpt, name_beside(f, path));
-  if (number < 0) return mafat_fail(d, MAFAT_EFORMAT, "%s: has nothing of the file \"%.100s\"", f->path, name_beside(f, path));
+  if (number < 0) number = mafat_excerpt_find_file(f->excerpt, name);
+  if (number < 0) return mafat_fail(d, MAFAT_EFORMAT, "%s: has nothing of the file \"%.100s\"", f->path, name);
   int code = mafat_model_file_open(out, f->path, d);
   if (code) return code;
   mafat_model_file_excerpt(*out, f->excerpt, f->excerpt_at);

@@ -24,8 +24,8 @@ struct mafat_model_file {
   uint64_t excerpt_at;                 /* where the excerpt begins */
 };
 
-/* Regular files are read where they are; pipes and the like are copied first, to a file that has no name: at most 2 GiB,
- * and what leaves an eighth of the room there.
+/* Regular files are read where they are; pipes and the like are copied first, to a file that has no name: at most
+ * 2 GiB, and what leaves an eighth of the room there.
  * MAFAT_EIO, MAFAT_ENOMEM. *out is NULL after a failure. */
 int mafat_model_file_open(struct mafat_model_file **out, const char *path, struct mafat_diagnostic *d);
 void mafat_model_file_close(struct mafat_model_file **file);
@@ -33,7 +33,8 @@ void mafat_model_file_close(struct mafat_model_file **file);
  * copied. It is noted where the model is, and out of the excerpt where that is one. MAFAT_EFORMAT: that has no such file. */
 int mafat_model_file_open_beside(struct mafat_model_file **out, const struct mafat_model_file *file, const char *path,
                                  struct mafat_diagnostic *d);
-/* The same of a file that is the constant of an input: as it is given, of any kind; in an excerpt what it is called there. */
+/* The same of a file that is the constant of an input: as it is given, of any kind; in an excerpt what it is called
+ * there. */
 int mafat_model_file_open_given(struct mafat_model_file **out, const struct mafat_model_file *file, const char *path,
                                 const char *input, struct mafat_diagnostic *d);
 /* From here on it is noted what is asked for. MAFAT_ENOMEM. */

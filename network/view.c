@@ -33,8 +33,8 @@ void mafat_view_lay(struct mafat_view *v, int n_dims, const long long *dims, con
   for (int k = v->n_atoms; k-- > 0;) {
     struct mafat_view_atom *atom = &v->atoms[k];
     atom->step = extents[atom->axis];
-    if (__builtin_mul_overflow(extents[atom->axis], atom->size, &extents[atom->axis]) || extents[atom->axis] > MOST_STEP)
-      extents[atom->axis] = LLONG_MAX;
+    long long *extent = &extents[atom->axis];
+    if (__builtin_mul_overflow(*extent, atom->size, extent) || *extent > MOST_STEP) *extent = LLONG_MAX;
   }
 }
 

@@ -77,10 +77,12 @@ struct mafat_tensor_rows {
   int slot, n_slots; /* behind the buffer's last row is its first */
 };
 
-static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_tensors *t, int tensor, int c, int y, int x)
+static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_tensors *t, int tensor, int c, int y,
+                                                          int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  return (struct mafat_tensor_rows){(char *)mafat_tensors_element(t, tensor, c, y, x), l->row_bytes, y % l->rows, l->rows};
+  char *row = (char *)mafat_tensors_element(t, tensor, c, y, x);
+  return (struct mafat_tensor_rows){row, l->row_bytes, y % l->rows, l->rows};
 }
 
 static inline float *mafat_tensor_rows_next(struct mafat_tensor_rows *r)

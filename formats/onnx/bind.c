@@ -35,8 +35,8 @@ static int check_tensor(const struct mafat_onnx_value *v, const char *path, stru
 }
 
 /* Numbers as they lie in memory, or NumPy's. */
-static int read_array(struct mafat_onnx *m, const struct mafat_onnx_value *v, const char *path, struct mafat_model_file *file,
-                      struct mafat_onnx_tensor **out, struct mafat_diagnostic *d)
+static int read_array(struct mafat_onnx *m, const struct mafat_onnx_value *v, const char *path,
+                      struct mafat_model_file *file, struct mafat_onnx_tensor **out, struct mafat_diagnostic *d)
 {
   struct mafat_onnx_reader r = mafat_onnx_reader_of(m, file, d);
   struct mafat_wire w = mafat_wire_whole(&r.source);

@@ -263,7 +263,8 @@ static int take_node(struct mafat_onnx_importer *i, int index)
   i->g->node_name = i->node->name;
   if (*i->node->domain && strcmp(i->node->domain, "com.microsoft") != 0)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "operators of domain '%.60s' are not run", i->node->domain);
-  return find_operator(i->node->op_type) ? MAFAT_OK : mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
+  if (find_operator(i->node->op_type)) return MAFAT_OK;
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
 }
 
 /* Before anything else: of a model that cannot be run the operator says more than what leads to it. */

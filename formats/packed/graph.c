@@ -18,7 +18,8 @@ static const char *const words[][2] = {
 static int import(struct mafat_network **out, enum mafat_format format, struct mafat_model_file *file,
                   const struct mafat_given *given, struct mafat_diagnostic *d)
 {
-  return format == MAFAT_FORMAT_ONNX ? mafat_onnx_network_of(out, file, given, d) : mafat_tflite_network_of(out, file, given, d);
+  if (format == MAFAT_FORMAT_ONNX) return mafat_onnx_network_of(out, file, given, d);
+  return mafat_tflite_network_of(out, file, given, d);
 }
 
 int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, enum mafat_format format,
@@ -80,7 +81,8 @@ static int import_excerpt(struct mafat_network **out, const struct mafat_packed 
   bool whole = list != NULL;
   for (int i = 0; i < n && list; i++) whole = whole && list[i];
   const struct mafat_given given = {(const char *const *)list, n};
-  int code = whole ? import(out, p->format, file, &given, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
+  int code = whole ? import(out, p->format, file, &given, d)
+                   : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", file->path);
   for (int i = 0; i < n && list; i++) free(list[i]);
   free(list);
   return code;

@@ -15,8 +15,8 @@
 #include "formats/packed/bytes.h"
 #include "formats/packed/model.h"
 
-/* The network of an ONNX or a TFLite file, some of whose inputs may be given as constants, and the excerpt that stands for
- * them. Errors of the readers. */
+/* The network of an ONNX or a TFLite file, some of whose inputs may be given as constants, and the excerpt that stands
+ * for them. Errors of the readers. */
 int mafat_packed_graph_read(struct mafat_network **out, struct mafat_excerpt **excerpt, enum mafat_format format,
                             const char *path, const struct mafat_given *given, struct mafat_diagnostic *d);
 

@@ -257,7 +257,8 @@ static int read_options(int argc, char **argv, struct options *o)
   }
   if (o->check && o->fork) return misused("--fork makes no sense with --check: nothing is packed", NULL);
   if (o->check && o->n_constants) return misused("--constant makes no sense with --check: nothing is packed", NULL);
-  if (o->n_constants && argc - optind == 3) return misused("--constant is of ONNX and TFLite models: expected one of them and OUT.packed", NULL);
+  if (o->n_constants && argc - optind == 3)
+    return misused("--constant is of ONNX and TFLite models: expected one of them and OUT.packed", NULL);
   if (o->check && argc - optind != 1) return misused("expected one FILE.packed after --check", NULL);
   if (!o->check && argc - optind != 2 && argc - optind != 3)
     return misused("expected MODEL.cfg, MODEL.weights and OUT.packed, or MODEL.onnx or MODEL.tflite and OUT.packed", NULL);

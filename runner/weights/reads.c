@@ -239,7 +239,8 @@ static int open_method(struct mafat_reads *r, const struct mafat_reads_how *meth
   if (!error) return MAFAT_OK;
   free(r->ring);
   r->ring = NULL;
-  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: cannot be read by %s: %s", r->files->path, method->name, strerror(error));
+  return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: cannot be read by %s: %s", r->files->path, method->name,
+                    strerror(error));
 }
 
 /* Opens the method and reads the file's beginning by it: what a kernel lets open, it

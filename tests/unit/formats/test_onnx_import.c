@@ -87,7 +87,8 @@ START_TEST(an_operator_is_refused_before_its_inputs)
   test_onnx_add(&graph, "If", "r", "y", "");
   test_onnx_output(&graph, "y", -1, NULL);
   struct test_imported m = import(test_onnx_model(&graph, 13));
-  ck_assert_msg(m.code == MAFAT_EUNSUPPORTED && strstr(diagnostic.text, "node 1, If: this operator is not run"), "%s", diagnostic.text);
+  ck_assert_int_eq(m.code, MAFAT_EUNSUPPORTED);
+  ck_assert_msg(strstr(diagnostic.text, "node 1, If: this operator is not run") != NULL, "%s", diagnostic.text);
   test_imported_close(&m);
 }
 END_TEST
