@@ -152,11 +152,7 @@ INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_fl
     transform_weights(taps, line, OUT);
     OPAQUE(out); /* one pointer: as many as there are points would not stay in registers */
 #pragma GCC unroll 8
-    for (int x = 0; x < WINDOW; x++, out += point_floats) {
-      vec_store_n(out, line[x], n);
-      /* The next channel's: 64 streams are more than processors foresee, 36 are not. */
-      if (OUT == 6) __builtin_prefetch(out + MAFAT_PANEL);
-    }
+    for (int x = 0; x < WINDOW; x++, out += point_floats) vec_store_n(out, line[x], n);
   }
 }
 
