@@ -22,6 +22,7 @@ enum mafat_term {
   MAFAT_TERM_NARROW_TAPS,      /* the same of panels that half a vector holds (avx512) */
   MAFAT_TERM_POOLED,           /* sums pooled in the store */
   MAFAT_TERM_COSTLY,           /* outputs through exp, tanh and the like */
+  MAFAT_TERM_LOGISTIC,         /* through a logistic function or swish */
   MAFAT_TERM_WINOGRAD_INPUTS,  /* tiles times channels transformed */
   MAFAT_TERM_WINOGRAD_KERNELS, /* channels times filters transformed */
   MAFAT_TERM_WINOGRAD_OUTPUTS, /* tiles times filters transformed */

@@ -41,10 +41,16 @@ double mafat_counting_activation_price(const struct mafat_activating *a)
   }
 }
 
+enum mafat_term mafat_counting_activation_term(const struct mafat_activating *a)
+{
+  if (a->kind == MAFAT_LOGISTIC || a->kind == MAFAT_SWISH) return MAFAT_TERM_LOGISTIC; /* several vectors in step */
+  return mafat_counting_activation_price(a) > 0 ? MAFAT_TERM_COSTLY : MAFAT_TERM_MOVED;
+}
+
 void mafat_count_activation(struct mafat_counting *c, double outputs)
 {
   double price = mafat_counting_activation_price(&c->layer->activation);
-  if (price > 0) mafat_count(c, MAFAT_TERM_COSTLY, outputs * price);
+  if (price > 0) mafat_count(c, mafat_counting_activation_term(&c->layer->activation), outputs * price);
 }
 
 /* ---- register tiles ---- */

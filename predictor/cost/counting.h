@@ -84,8 +84,10 @@ void mafat_count_share(struct mafat_counting *c, double units);
 void mafat_count_bytes(struct mafat_counting *c, enum mafat_term far, enum mafat_term cold, double bytes,
                        double distance);
 
-/* What an activation takes by itself, in what a logistic one does: 0 of those that a kernel makes beside its stores. */
+/* What an activation takes by itself, in what one of its term does: 0 of those that a kernel makes beside
+ * its stores. */
 double mafat_counting_activation_price(const struct mafat_activating *a);
+enum mafat_term mafat_counting_activation_term(const struct mafat_activating *a);
 
 /* Outputs through the layer's activation, where that is so. */
 void mafat_count_activation(struct mafat_counting *c, double outputs);

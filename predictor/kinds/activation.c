@@ -5,7 +5,8 @@ static void count_activation(struct mafat_counting *c)
 {
   double outputs = mafat_counting_outputs(c), bytes = mafat_counting_out_bytes(c);
   double price = mafat_counting_activation_price(&c->layer->activation);
-  mafat_count_rows(c, price > 0 ? MAFAT_TERM_COSTLY : MAFAT_TERM_MOVED, price > 0 ? outputs * price : outputs, bytes, bytes);
+  mafat_count_rows(c, mafat_counting_activation_term(&c->layer->activation), price > 0 ? outputs * price : outputs, bytes,
+                   bytes);
 }
 
 const struct mafat_predictor_kind mafat_predictor_activation = {.count = count_activation};

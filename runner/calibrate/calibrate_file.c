@@ -13,7 +13,7 @@
 
 enum { FILE_ROOM = 2048, NAME_ROOM = 32 };
 
-static const char first_line[] = "mafat calibration 1\n";
+static const char first_line[] = "mafat calibration 2\n";
 
 /* ---- text ---- */
 

@@ -61,9 +61,6 @@ struct conv_slice {
   int n_ahead;
 };
 
-/* Keeps a value in a register: the compiler may not recompute it from others. */
-#define OPAQUE(x) __asm__("" : "+r"(x))
-
 #ifdef VECTOR_BY_LANE
 /* Adds n taps that lie side by side; pixels are `step` bytes apart. Four taps of
  * a pixel are one load, every multiply-add picks its lane, and a weight is

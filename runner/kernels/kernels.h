@@ -71,6 +71,8 @@ struct mafat_product_call {
   size_t values_point, weights_point, sums_point;
   int n_points, n_tiles, n_channels;
   int tile_floats, width;
+  const float *ahead;   /* floats that are needed soon: fetched meanwhile */
+  int n_ahead;
   bool start;           /* begin at zero; else go on with what the sums hold */
   bool apart;           /* these channels are summed from zero, by themselves, then added to what the sums hold */
 };

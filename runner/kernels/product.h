@@ -7,13 +7,19 @@
 
 enum { TILE_FILTERS = TILE_VECTORS * VECTOR_LANES };
 
-/* Channels between two turns of fetching ahead. */
-enum { PRODUCT_CHANNELS = 32 };
+/* Channels between two turns of fetching ahead: few lines at a time, as far as so short runs cost nothing. */
+enum { PRODUCT_CHANNELS = VECTOR_LANES == 16 ? 4 : 32 };
 
-/* P tiles x NV vectors of filters; `lanes`: filters of the panel from here on. Meanwhile values that are needed
- * soon, `ahead`, are fetched: as many as are read here, over all that read them. */
+/* What is needed soon, and fetched meanwhile. */
+struct product_ahead {
+  const char *values;  /* of the next tiles: to the first-level cache, as many as a tile reads, over all that read them */
+  const char *weights; /* the caller's: to the second-level cache, so many lines for PRODUCT_CHANNELS */
+  int n_weights;
+};
+
+/* P tiles x NV vectors of filters; `lanes`: filters of the panel from here on. */
 INLINE void product_tile(const struct mafat_product_call *c, const float *values, const float *weights, float *out,
-                         int lanes, const char *ahead, const int P, const int NV)
+                         int lanes, struct product_ahead *ahead, const int P, const int NV)
 {
   const size_t width = (size_t)c->width, apart = (size_t)c->tile_floats * sizeof(float);
   const int lines = (P * PRODUCT_CHANNELS * TILE_FILTERS / MAFAT_PANEL + 15) / 16;
@@ -25,12 +31,16 @@ INLINE void product_tile(const struct mafat_product_call *c, const float *values
       sum[p][v] = c->start || c->apart ? vec_all(0.0f)
                            : vec_load_n(out + (size_t)p * width + v * VECTOR_LANES,
                                         v + 1 < NV ? VECTOR_LANES : lanes - v * VECTOR_LANES);
-  for (int ch = 0; ch < c->n_channels; ch += PRODUCT_CHANNELS, ahead += 64 * lines) {
+  const char *far = ahead->weights, *near = ahead->values;
+  const int n_far = ahead->n_weights;
+  for (int ch = 0; ch < c->n_channels; ch += PRODUCT_CHANNELS, near += 64 * lines) {
     const int n = c->n_channels - ch < PRODUCT_CHANNELS ? c->n_channels - ch : PRODUCT_CHANNELS;
 #pragma GCC unroll 32
-    for (int i = 0; i < lines; i++) __builtin_prefetch(ahead + 64 * i);
+    for (int i = 0; i < lines; i++) __builtin_prefetch(near + 64 * i);
+    for (int i = 0; i < n_far; i++, far += 64) __builtin_prefetch(far, 0, 2);
     weights = conv_run(sum, (const char *)(values + ch), apart, weights, c->width, n, lanes, P, NV);
   }
+  ahead->weights = far;
 #pragma GCC unroll 16
   for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
@@ -44,11 +54,11 @@ INLINE void product_tile(const struct mafat_product_call *c, const float *values
 }
 
 typedef void (*product_function)(const struct mafat_product_call *c, const float *values, const float *weights,
-                                 float *out, int lanes, const char *ahead);
+                                 float *out, int lanes, struct product_ahead *ahead);
 
 #define PRODUCT(P, NV) \
   static void product_##P##_##NV(const struct mafat_product_call *c, const float *values, const float *weights, \
-                                 float *out, int lanes, const char *ahead) \
+                                 float *out, int lanes, struct product_ahead *ahead) \
   { \
     product_tile(c, values, weights, out, lanes, ahead, P, NV); \
   }
@@ -79,19 +89,25 @@ PRODUCTS(1) PRODUCTS(2)
 static const product_function products[TILE_VECTORS][TILE_PIXELS] = {PRODUCT_ROW(1), PRODUCT_ROW(2)};
 #endif
 
-static void product_point(const struct mafat_product_call *c, const float *values, const float *weights, float *sums)
+static int product_turns(const struct mafat_product_call *c)
 {
-  const int n_turns = (c->n_tiles + TILE_PIXELS - 1) / TILE_PIXELS; /* of nearly equal width */
+  return mafat_divide_up(c->n_tiles, TILE_PIXELS);
+}
+
+static void product_point(const struct mafat_product_call *c, const float *values, const float *weights, float *sums,
+                          struct product_ahead *ahead)
+{
+  const int n_turns = product_turns(c); /* of nearly equal width */
   for (int turn = 0, tile = 0, n; turn < n_turns; turn++, tile += n) {
     n = (c->n_tiles - tile + n_turns - turn - 1) / (n_turns - turn);
     const size_t at = (size_t)tile * (size_t)c->tile_floats, next = (size_t)(tile + n) * (size_t)c->tile_floats;
-    const char *ahead = (const char *)(values + (turn + 1 < n_turns ? next : c->values_point));
+    const char *near = (const char *)(values + (turn + 1 < n_turns ? next : c->values_point));
     for (int f = 0; f < c->width; f += TILE_FILTERS) {
       const int lanes = c->width - f < TILE_FILTERS ? c->width - f : TILE_FILTERS;
       const int vectors = (lanes + VECTOR_LANES - 1) / VECTOR_LANES;
       const size_t done = (next - at) * sizeof(float) * (size_t)f / (size_t)c->width;
-      products[vectors - 1][n - 1](c, values + at, weights + f, sums + (size_t)tile * (size_t)c->width + f, lanes,
-                                   ahead + done);
+      ahead->values = near + done;
+      products[vectors - 1][n - 1](c, values + at, weights + f, sums + (size_t)tile * (size_t)c->width + f, lanes, ahead);
     }
   }
 }
@@ -104,6 +120,10 @@ static void product(const struct mafat_product_call *c)
     return;
   }
 #endif
+  const int times = product_turns(c) * mafat_divide_up(c->width, TILE_FILTERS) *
+                    mafat_divide_up(c->n_channels, PRODUCT_CHANNELS) * c->n_points;
+  struct product_ahead ahead = {.weights = (const char *)c->ahead, .n_weights = mafat_divide_up(c->n_ahead, 16 * times)};
   for (size_t p = 0; p < (size_t)c->n_points; p++)
-    product_point(c, c->values + p * c->values_point, c->weights + p * c->weights_point, c->sums + p * c->sums_point);
+    product_point(c, c->values + p * c->values_point, c->weights + p * c->weights_point, c->sums + p * c->sums_point,
+                  &ahead);
 }

@@ -35,4 +35,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Keeps a value in a register: the compiler may not recompute it from others. */
+#define OPAQUE(x) __asm__("" : "+r"(x))
+
 #endif

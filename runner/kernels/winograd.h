@@ -134,7 +134,7 @@ INLINE void transform_weights(const vec *g, vec *out, const int OUT)
   else weights_6(g, out);
 }
 
-/* One channel, one vector of n filters; taps are `tap` floats apart. */
+/* One vector of channels x filters, n of it; taps are `tap` floats apart. */
 INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_floats, const int n, const int OUT)
 {
   const int WINDOW = OUT + 2;
@@ -150,33 +150,26 @@ INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_fl
   for (int y = 0; y < WINDOW; y++) {
     vec taps[3] = {columns[0][y], columns[1][y], columns[2][y]};
     transform_weights(taps, line, OUT);
+    OPAQUE(out); /* one pointer: as many as there are points would not stay in registers */
 #pragma GCC unroll 8
-    for (int x = 0; x < WINDOW; x++) {
-      float *to = out + (size_t)(WINDOW * y + x) * point_floats;
-      vec_store_n(to, line[x], n);
-      /* The next channel's: 64 streams are more than processors foresee, 36 are not. */
-      if (OUT == 6) __builtin_prefetch(to + MAFAT_PANEL);
-    }
+    for (int x = 0; x < WINDOW; x++, out += point_floats) vec_store_n(out, line[x], n);
   }
 }
 
+/* A piece's [tap][channel][width] to [point][channel][width]: vectors know neither channel nor filter. */
 INLINE void winograd_weights(const float *weights, int n_channels, int width, float *values,
                              size_t point_floats, const int OUT)
 {
-  const size_t tap = (size_t)n_channels * (size_t)width;
+  const size_t tap = (size_t)n_channels * (size_t)width, whole = tap / VECTOR_LANES * VECTOR_LANES;
   const float *next = weights + 9 * tap; /* what follows in the panel, or nothing of ours */
-  for (size_t ch = 0; ch < (size_t)n_channels; ch++)
-    for (int v = 0; v < width; v += VECTOR_LANES) {
-      const float *g = weights + ch * (size_t)width + v;
-      /* Nine streams of two lines each are more than processors foresee, and late
-       * layers' weights come from memory: fetch the next piece line by line. */
-      if (v % 16 == 0)
-        for (int line = 0; line < 9; line++)
-          __builtin_prefetch(next + 9 * (ch * (size_t)width + (size_t)v) + 16 * line);
-      float *out = values + ch * (size_t)width + v;
-      if (v + VECTOR_LANES <= width) weights_tile(g, tap, out, point_floats, VECTOR_LANES, OUT);
-      else weights_tile(g, tap, out, point_floats, width - v, OUT);
-    }
+  for (size_t i = 0; i < whole; i += VECTOR_LANES) {
+    /* Late layers' weights come from memory: fetch the next piece line by line. Not to the first-level
+     * cache, which as many points' lines go through. */
+    if (i % 16 == 0)
+      for (size_t line = 0; line < 9; line++) __builtin_prefetch(next + 9 * i + 16 * line, 0, 2);
+    weights_tile(weights + i, tap, values + i, point_floats, VECTOR_LANES, OUT);
+  }
+  if (whole < tap) weights_tile(weights + whole, tap, values + whole, point_floats, (int)(tap - whole), OUT);
 }
 
 /* One tile, one vector of n channels; `inside`: all columns of the window exist. */

@@ -169,8 +169,10 @@ static size_t sums_point_floats(const struct winograd *g, int width)
   return mafat_scratch_point_floats((size_t)g->n_tiles * (size_t)width);
 }
 
-/* Pieces [first, end) into the sums; [point][channel][width] are their weights. */
-static void multiply(struct winograd *g, int first, int end, const float *weights, size_t weights_point, int width)
+/* Pieces [first, end) into the sums; [point][channel][width] are their weights. What lies at `ahead` will be
+ * transformed next; NULL: nothing. */
+static void multiply(struct winograd *g, int first, int end, const float *weights, size_t weights_point, int width,
+                     const float *ahead)
 {
   const struct mafat_conv *c = &g->c;
   int first_channel = piece_position(c, first);
@@ -184,7 +186,11 @@ static void multiply(struct winograd *g, int first, int end, const float *weight
         .weights_point = weights_point, .sums = g->sums, .sums_point = sums_point_floats(g, width),
         .n_points = g->size->points, .n_tiles = g->n_tiles, .n_channels = piece_position(c, next) - channel,
         .width = width, .start = i == 0,
-        .apart = i > 0 && g->size->block};
+        .apart = i > 0 && g->size->block, .ahead = ahead};
+    if (ahead) {
+      call.n_ahead = 9 * call.n_channels * width;
+      ahead += call.n_ahead;
+    }
     assert(!call.apart || call.n_channels == block.n_channels);
     c->worker->kernels->product(&call);
   }
@@ -226,8 +232,9 @@ static int add_pieces(struct winograd *g, struct mafat_span filters, int first, 
     int code = transform_weights(g, filters, first, next, g->kernels, slice);
     if (code) return code;
     int channels = piece_position(c, next) - piece_position(c, first);
-    multiply(g, first, next, g->kernels,
-             mafat_scratch_point_floats((size_t)channels * (size_t)slice->width), slice->width);
+    size_t width = (size_t)slice->width, ahead = 9 * (size_t)channels * width;
+    multiply(g, first, next, g->kernels, mafat_scratch_point_floats((size_t)channels * width), slice->width,
+             slice->weights + ahead);
     if (next < end) mafat_weights_release(c->worker->weights, slice);
   }
   return MAFAT_OK;
@@ -245,7 +252,7 @@ static int run_panel(struct winograd *g, int panel)
     code = mafat_weights_slice(weights, c->index, filters, mafat_span(0, c->layer->in.c), &slice);
     if (code) return code;
     multiply(g, 0, n, kept_panel(g, panel),
-             mafat_scratch_point_floats((size_t)c->layer->in.c * (size_t)slice.width), slice.width);
+             mafat_scratch_point_floats((size_t)c->layer->in.c * (size_t)slice.width), slice.width, NULL);
   } else {
     code = add_pieces(g, filters, 0, n, &slice);
     if (code) return code;

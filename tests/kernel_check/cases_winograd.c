@@ -294,6 +294,8 @@ void check_product(struct check *check)
   float *w = weight_floats((size_t)points * call.weights_point);
   fill(w, (size_t)points * call.weights_point, ORDINARY);
   call.weights = w;
+  call.ahead = w;
+  call.n_ahead = one_in(2) ? 0 : random_in(1, 9 * n * call.width);
   struct check_call run = transform_call("product", run_product, &call, values);
   run.views[0] = (struct check_view){.n_rows = points, .n_cols = n_tiles, .n_lanes = call.width, .pixel_floats = call.width};
   call.sums_point = place_points(&run, one_in(2) ? 0 : random_in(1, 40));
