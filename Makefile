@@ -57,7 +57,7 @@ FORMATS   := $(wildcard formats/*/*.c)
 PREDICTOR := $(wildcard predictor/*.c predictor/*/*.c)
 SEARCH    := $(wildcard search/*.c)
 # Of the library: all rooms of runner/ but the programs, and kernels by this machine's kind.
-RUNNER    := $(wildcard runner/*.c $(filter-out runner/program/% runner/kernels/%,$(wildcard runner/*/*.c)))
+RUNNER    := $(wildcard runner/*.c $(filter-out runner/program/% runner/kernels/%,$(wildcard runner/*/*.c)) runner/kinds/integer/*.c)
 KERNELS   := $(wildcard runner/kernels/*.c) $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
 LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)

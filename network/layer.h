@@ -3,7 +3,7 @@
 #ifndef MAFAT_NETWORK_LAYER_H
 #define MAFAT_NETWORK_LAYER_H
 
-#include "network/dtype.h"
+#include "network/quantization.h"
 #include "network/window.h"
 
 #include <float.h>
@@ -42,6 +42,7 @@ enum mafat_layer_type {
   MAFAT_GATHER,
   MAFAT_RESAMPLE,
   MAFAT_POSTPROCESS,
+  MAFAT_QUANTIZE,
   MAFAT_N_LAYER_TYPES
 };
 
@@ -234,7 +235,11 @@ struct mafat_layer {
   int n_operands;
   struct mafat_shape in, out; /* in: of the first operand */
   enum mafat_dtype out_type;  /* of the output's elements */
-  enum mafat_dtype weights_type; /* of what the kernels multiply with; scales and biases are floats */
+  struct mafat_quantization quantization; /* what they mean, where they are whole numbers */
+  enum mafat_dtype weights_type; /* of what the kernels multiply with; scales and biases are floats, but of int8, where sums are whole
+                                    numbers: a bias, a multiplier and a shift for each filter */
+  signed char weights_zero;   /* of int8: what stands for 0 */
+  bool single;                /* of int8: scales are multiplied as floats (quantization.h) */
   struct mafat_activating activation;
   int filters, groups;        /* groups: of a convolution's channels and filters */
   struct mafat_window window; /* convolution, maxpool, local_avgpool, local */

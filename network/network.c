@@ -129,6 +129,8 @@ static const char *find_source_fault(const struct mafat_network *n, int layer, c
   if (shape.w != o->shape.w) return "reads maps of another width";
   if (mafat_network_tensor_type(n, s->tensor) != mafat_network_tensor_type(n, o->sources.list[0].tensor))
     return "reads elements of several types";
+  if (!mafat_quantization_equals(&n->layers[s->tensor].quantization, &n->layers[o->sources.list[0].tensor].quantization))
+    return "reads numbers of several scales";
   return NULL;
 }
 

@@ -130,10 +130,17 @@ static inline enum mafat_dtype mafat_network_tensor_type(const struct mafat_netw
   return n->layers[tensor].out_type;
 }
 
-/* Type of what a layer reads: all its sources have the same. */
+/* Type of what a layer reads: all its sources have the same. Of what reads nothing, as what it puts out. */
 static inline enum mafat_dtype mafat_network_in_type(const struct mafat_network *n, int layer)
 {
-  return mafat_network_tensor_type(n, n->layers[layer].operands[0].sources.list[0].tensor);
+  const struct mafat_layer *l = &n->layers[layer];
+  return mafat_network_tensor_type(n, l->n_operands && l->operands[0].sources.list ? l->operands[0].sources.list[0].tensor : layer);
+}
+
+/* What the numbers of an operand mean: all its sources' mean the same. */
+static inline struct mafat_quantization mafat_network_in_quantization(const struct mafat_network *n, int layer, int operand)
+{
+  return n->layers[n->layers[layer].operands[operand].sources.list[0].tensor].quantization;
 }
 
 /* The tensor all of which, and nothing else, the sources are; -1: none is. */

@@ -2,6 +2,7 @@
 
 #include "predictor/paper.h"
 #include "runner/image/input.h"
+#include "runner/kinds/kind.h"
 #include "runner/memory/headroom.h"
 #include "runner/memory/process.h"
 #include "runner/memory/surroundings.h"
@@ -113,6 +114,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     return mafat_fail(d, MAFAT_EINVAL, "expected a kernel level (portable, avx2, avx512, neon), found %.60s", o->cpu);
   if ((code = mafat_lock_find(&m->lock.wish, o->lock, d))) return code;
   if ((code = mafat_choose_network(&m->network, &m->n_layers, cfg_path, o, d))) return code;
+  if ((code = mafat_kinds_check(m->network, m->n_layers, d))) return code;
   if ((code = mafat_picture_make(&m->picture, m->network, o, m->kernels, d))) return code;
   m->inputs = calloc((size_t)m->network->n_inputs, sizeof *m->inputs);
   if (!m->inputs) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", m->network->path);

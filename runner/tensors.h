@@ -143,6 +143,16 @@ static inline float *mafat_runs_read(const struct mafat_tensors *t, const struct
   return mafat_tensors_read(t, sources, run->source, run->block * MAFAT_CHANNEL_BLOCK + run->lane, y, x);
 }
 
+/* The same of bytes. */
+static inline const unsigned char *mafat_runs_read_bytes(const struct mafat_tensors *t, const struct mafat_sources *sources,
+                                                         const struct mafat_run *run, int y, int x)
+{
+  const struct mafat_source *s = mafat_sources_at(sources, run->source, &y);
+  int channel = run->block * MAFAT_CHANNEL_BLOCK + run->lane - sources->list[run->source].first + s->first;
+  const char *pixel = mafat_tensors_address(t, s->tensor, channel / MAFAT_CHANNEL_BLOCK, y, x);
+  return (const unsigned char *)pixel + channel % MAFAT_CHANNEL_BLOCK;
+}
+
 /* Copies whole maps to and from Darknet's CHW order: what a list of sources holds, `shape`
  * all of it together, and what a tensor shall hold. */
 void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sources *sources,

@@ -35,6 +35,7 @@ const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_GATHER] = &mafat_kind_gather,
     [MAFAT_RESAMPLE] = &mafat_kind_resample,
     [MAFAT_POSTPROCESS] = &mafat_kind_postprocess,
+    [MAFAT_QUANTIZE] = &mafat_kind_quantize,
 };
 
 /* ---- shared ---- */

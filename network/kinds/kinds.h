@@ -36,6 +36,7 @@ extern const struct mafat_kind mafat_kind_matmul;        /* matmul.c */
 extern const struct mafat_kind mafat_kind_gather;        /* gather.c */
 extern const struct mafat_kind mafat_kind_resample;      /* resample.c */
 extern const struct mafat_kind mafat_kind_postprocess;   /* postprocess.c */
+extern const struct mafat_kind mafat_kind_quantize;      /* quantize.c */
 
 /* The layer cannot be; `what` goes on from "layer [conv] ". */
 int mafat_kind_refuse(const struct mafat_subject *subject, const char *what);

@@ -26,7 +26,7 @@ extern const struct mafat_predictor_kind mafat_predictor_convolutional, mafat_pr
     mafat_predictor_detection, mafat_predictor_local_avgpool, mafat_predictor_reorg3d,
     mafat_predictor_gaussian_yolo, mafat_predictor_scale_channels, mafat_predictor_sam, mafat_predictor_constant, mafat_predictor_rearrange,
     mafat_predictor_normalize, mafat_predictor_reduce, mafat_predictor_matmul, mafat_predictor_gather,
-    mafat_predictor_resample, mafat_predictor_postprocess;
+    mafat_predictor_resample, mafat_predictor_postprocess, mafat_predictor_quantize;
 
 /* NULL: nothing of that type is computed: an input, or what renames what it reads. */
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type);

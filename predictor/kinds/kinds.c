@@ -29,6 +29,7 @@ static const struct mafat_predictor_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_GATHER] = &mafat_predictor_gather,
     [MAFAT_RESAMPLE] = &mafat_predictor_resample,
     [MAFAT_POSTPROCESS] = &mafat_predictor_postprocess,
+    [MAFAT_QUANTIZE] = &mafat_predictor_quantize,
 };
 
 const struct mafat_predictor_kind *mafat_predictor_kind(enum mafat_layer_type type)

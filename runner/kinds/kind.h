@@ -50,10 +50,15 @@ extern const struct mafat_runner_kind mafat_runner_convolutional, mafat_runner_m
     mafat_runner_yolo, mafat_runner_detection, mafat_runner_local_avgpool, mafat_runner_reorg3d,
     mafat_runner_gaussian_yolo, mafat_runner_scale_channels, mafat_runner_sam, mafat_runner_constant, mafat_runner_rearrange,
     mafat_runner_normalize, mafat_runner_reduce, mafat_runner_matmul, mafat_runner_gather,
-    mafat_runner_resample, mafat_runner_postprocess;
+    mafat_runner_resample, mafat_runner_postprocess, mafat_runner_quantize;
 
 /* NULL: nothing of that type is computed: an input, or what renames what it reads. */
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type);
+/* The same of layers that read whole numbers, in kinds/integer; NULL: that is not run. */
+const struct mafat_runner_kind *mafat_runner_integer_kind(enum mafat_layer_type type);
+
+/* Can all of the first n_layers be run? MAFAT_EUNSUPPORTED: the diagnostic names the first that cannot. */
+int mafat_kinds_check(const struct mafat_network *n, int n_layers, struct mafat_diagnostic *d);
 
 /* A step, of the kind of the layer that reads its input: what `prepare` and `run` above are for.
  * All workers of the team call the second. */

@@ -33,6 +33,7 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_GATHER] = &mafat_runner_gather,
     [MAFAT_RESAMPLE] = &mafat_runner_resample,
     [MAFAT_POSTPROCESS] = &mafat_runner_postprocess,
+    [MAFAT_QUANTIZE] = &mafat_runner_quantize,
 };
 
 const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)
@@ -40,10 +41,25 @@ const struct mafat_runner_kind *mafat_runner_kind(enum mafat_layer_type type)
   return kinds[type];
 }
 
+static const struct mafat_runner_kind *kind_of_layer(const struct mafat_network *n, int layer)
+{
+  enum mafat_layer_type type = n->layers[layer].type;
+  bool floats = mafat_network_in_type(n, layer) == MAFAT_F32;
+  return floats ? mafat_runner_kind(type) : mafat_runner_integer_kind(type);
+}
+
+int mafat_kinds_check(const struct mafat_network *n, int n_layers, struct mafat_diagnostic *d)
+{
+  for (int l = 0; l < n_layers; l++)
+    if (!mafat_layer_is_alias(&n->layers[l]) && !kind_of_layer(n, l))
+      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] reads whole numbers, which is predicted, and not run by "
+                        "this version", n->path, l, mafat_layer_type_name(n->layers[l].type));
+  return MAFAT_OK;
+}
+
 static const struct mafat_runner_kind *kind_of(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  const struct mafat_runner_kind *kind =
-      kinds[w->tensors->network->layers[mafat_plan_reader(w->plan, step->layer)].type];
+  const struct mafat_runner_kind *kind = kind_of_layer(w->tensors->network, mafat_plan_reader(w->plan, step->layer));
   assert(kind);
   return kind;
 }

@@ -11,6 +11,13 @@ static inline float *mafat_rows_out(const struct mafat_worker *w, const struct m
   return mafat_tensors_pixel(w->tensors, step->layer, run->out_block, y, step->out.x.begin) + run->out_lane;
 }
 
+static inline unsigned char *mafat_rows_out_bytes(const struct mafat_worker *w, const struct mafat_step *step,
+                                                  const struct mafat_run *run, int y)
+{
+  char *pixel = mafat_tensors_address(w->tensors, step->layer, run->out_block, y, step->out.x.begin);
+  return (unsigned char *)pixel + run->out_lane;
+}
+
 /* Row by row: y = activation(x). */
 void mafat_rows_copy(const struct mafat_worker *w, const struct mafat_step *step, struct mafat_activating activation);
 

@@ -1,0 +1,45 @@
+#include "network/quantization.h"
+
+#include <math.h>
+
+/* As TFLite: the real over the scale is a float, rounded halves away from zero. */
+static double number_of(const struct mafat_quantization *q, float real)
+{
+  return q->zero + (double)roundf(real / q->scale);
+}
+
+static int keep_byte(double number)
+{
+  return number < 0 ? 0 : number > 255 ? 255 : (int)number;
+}
+
+void mafat_quantization_clamp(struct mafat_quantization *q, float least, float most)
+{
+  if (isfinite(least) && number_of(q, least) > q->least) q->least = (unsigned char)keep_byte(number_of(q, least));
+  if (isfinite(most) && number_of(q, most) < q->most) q->most = (unsigned char)keep_byte(number_of(q, most));
+}
+
+int mafat_quantization_number(const struct mafat_quantization *q, float real)
+{
+  return isnan(real) ? q->least : keep_byte(number_of(q, real));
+}
+
+struct mafat_multiplier mafat_multiplier(double factor)
+{
+  static const struct mafat_multiplier none = {0, 0};
+  int shift;
+  int64_t bits = (int64_t)round(frexp(factor, &shift) * 0x1p31);
+  if (bits == (int64_t)1 << 31) bits /= 2, shift++;
+  return factor == 0 || shift < -31 ? none : (struct mafat_multiplier){(int32_t)bits, shift};
+}
+
+bool mafat_multiplier_can(double factor)
+{
+  return factor >= 0 && factor < 0x1p31 && mafat_multiplier(factor).shift <= 31;
+}
+
+double mafat_quantization_factor(float in_scale, float weights_scale, float out_scale, bool single)
+{
+  float product = in_scale * weights_scale;
+  return (single ? (double)product : (double)in_scale * (double)weights_scale) / (double)out_scale;
+}

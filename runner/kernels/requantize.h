@@ -1,0 +1,35 @@
+/* Whole numbers at another scale, one by one: TFLite's rule in plain C, for kinds that are not worth vectors. */
+#ifndef MAFAT_RUNNER_KERNELS_REQUANTIZE_H
+#define MAFAT_RUNNER_KERNELS_REQUANTIZE_H
+
+#include "network/quantization.h"
+
+/* The upper half of twice a product, rounded to nearest, halves away from zero by the rule's own measure. */
+static inline int32_t mafat_high_product(int32_t a, int32_t b)
+{
+  if (a == INT32_MIN && b == INT32_MIN) return INT32_MAX;
+  int64_t product = (int64_t)a * b;
+  return (int32_t)((product + (product >= 0 ? (1 << 30) : 1 - (1 << 30))) / ((int64_t)1 << 31));
+}
+
+/* Divided by 2^n, rounded to nearest, halves away from zero. */
+static inline int32_t mafat_divide_by_power(int32_t x, int n)
+{
+  int32_t mask = (int32_t)(((int64_t)1 << n) - 1), rest = x & mask, half = (mask >> 1) + (x < 0);
+  return (x >> n) + (rest > half);
+}
+
+static inline int32_t mafat_requantize(int32_t x, struct mafat_multiplier m)
+{
+  int32_t shifted = m.shift > 0 ? (int32_t)((uint32_t)x << m.shift) : x;
+  return mafat_divide_by_power(mafat_high_product(shifted, m.multiplier), m.shift > 0 ? 0 : -m.shift);
+}
+
+/* A number put out: its zero point added, kept between its bounds. */
+static inline unsigned char mafat_put_number(const struct mafat_quantization *q, int32_t x)
+{
+  int64_t number = (int64_t)x + q->zero;
+  return (unsigned char)(number < q->least ? q->least : number > q->most ? q->most : number);
+}
+
+#endif

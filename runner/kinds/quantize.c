@@ -1,0 +1,22 @@
+/* Floats as whole numbers. */
+#include "runner/kinds/rows.h"
+
+static int run_quantize(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_tensors *t = w->tensors;
+  const struct mafat_layer *l = &t->network->layers[step->layer];
+  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), step->filters);
+  for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
+    size_t in_pixel = mafat_tensors_pixel_bytes(t, run.tensor, run.block) / sizeof(float);
+    size_t out_pixel = mafat_tensors_pixel_bytes(t, step->layer, run.out_block);
+    for (int y = step->out.y.begin; y < step->out.y.end; y++) {
+      const float *from = mafat_runs_read(t, mafat_layer_sources(l), &run, y, step->out.x.begin);
+      unsigned char *to = mafat_rows_out_bytes(w, step, &run, y);
+      for (int x = step->out.x.begin; x < step->out.x.end; x++, from += in_pixel, to += out_pixel)
+        for (int i = 0; i < run.n; i++) to[i] = (unsigned char)mafat_quantization_number(&l->quantization, from[i]);
+    }
+  }
+  return MAFAT_OK;
+}
+
+const struct mafat_runner_kind mafat_runner_quantize = {.run = run_quantize, .sharing = MAFAT_SHARED_BY_ROWS};
