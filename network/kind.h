@@ -229,6 +229,12 @@ static inline bool mafat_layer_is_pointwise(const struct mafat_layer *l)
   return mafat_layer_is_ungrouped(l) && mafat_window_is_pixel(&l->window);
 }
 
+/* A matrix whose sums are whole numbers: of bytes and int8. */
+static inline bool mafat_layer_sums_integers(const struct mafat_layer *l)
+{
+  return l->weights_type == MAFAT_I8 && l->out_type == MAFAT_U8;
+}
+
 static inline bool mafat_layer_pools(const struct mafat_layer *l)
 {
   return mafat_kind_of(l->type)->pools;

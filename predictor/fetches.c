@@ -313,6 +313,7 @@ static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
   bool finishes = channels.end == m.inputs;
   size_t begin = mafat_packed_offset(l, panel.begin) + (size_t)channels.begin * row;
   size_t bytes = (size_t)mafat_span_size(channels) * row + (finishes ? mafat_panel_bytes(l, width, 0) : 0);
+  if (finishes && channels.begin == 0) bytes = mafat_packed_offset(l, panel.end) - begin;
   while (finishes && channels.begin == 0 && panel.end < f->step.filters.end) {
     size_t more = mafat_packed_offset(l, mafat_panel_end(l, panel.end)) - begin;
     if (more > MAFAT_FETCH_BYTES) break;

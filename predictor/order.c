@@ -21,7 +21,7 @@ static bool reads_whole(const struct mafat_plan *plan, const struct mafat_networ
 static bool sums_slices(const struct mafat_plan *plan, const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *reader = &n->layers[mafat_plan_reader(plan, layer)];
-  return !mafat_layer_pools(&n->layers[layer]) && mafat_layer_is_pointwise(reader);
+  return !mafat_layer_pools(&n->layers[layer]) && mafat_layer_is_pointwise(reader) && !mafat_layer_sums_integers(reader);
 }
 
 /* Of a map in kernel layout, about. */

@@ -127,8 +127,57 @@ static size_t width_before(const struct mafat_layer *l, int first_filter)
   return width;
 }
 
+/* ---- sums of whole numbers ---- */
+
+enum { INTEGERS_OF_FILTER = 3 }; /* bias, multiplier, shift */
+
+static size_t integer_panel_bytes(size_t width, size_t taps)
+{
+  return times(width, plus(taps, INTEGERS_OF_FILTER * sizeof(int32_t)));
+}
+
+/* Channels of a group, rounded up to quads piece by piece. */
+static int quads_channels(const struct mafat_layer *l, int first)
+{
+  enum { SOME = 64 };
+  struct mafat_piece pieces[SOME];
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  int begin = first / (l->filters / l->groups) * m.inputs, channels = 0;
+  struct mafat_span group = {begin, begin + m.inputs};
+  while (!mafat_span_is_empty(group)) {
+    int n = mafat_pieces(mafat_layer_sources(l), group, pieces, SOME);
+    for (int i = 0; i < n && i < SOME; i++) {
+      channels += mafat_round_up(pieces[i].n, MAFAT_QUAD);
+      group.begin = pieces[i].position + pieces[i].n;
+    }
+  }
+  return channels;
+}
+
+size_t mafat_quads_taps(const struct mafat_layer *l, int first)
+{
+  size_t taps = (size_t)mafat_layer_matrix(l).taps;
+  return mafat_layer_is_depthwise(l) ? taps : times(taps, (size_t)quads_channels(l, first));
+}
+
+/* Panels of an ungrouped layer are alike; those of groups may have more pieces than others. */
+static size_t integer_offset(const struct mafat_layer *l, int first_filter)
+{
+  size_t bytes = 0;
+  if (!mafat_layer_is_grouped(l) || mafat_layer_is_depthwise(l))
+    return integer_panel_bytes(width_before(l, first_filter), mafat_quads_taps(l, 0));
+  for (int f = 0, end; f < first_filter; f = end) {
+    end = mafat_panel_end(l, f);
+    bytes = plus(bytes, integer_panel_bytes((size_t)mafat_panel_width(end - f), mafat_quads_taps(l, f)));
+  }
+  return bytes;
+}
+
+/* ---- layers ---- */
+
 size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter)
 {
+  if (mafat_layer_sums_integers(l)) return integer_offset(l, first_filter);
   return mafat_panel_bytes(l, width_before(l, first_filter), taps_per_filter(l));
 }
 

@@ -53,12 +53,22 @@ static inline int mafat_panel_width(int n_filters)
   return mafat_round_up(n_filters, MAFAT_PANEL_STEP);
 }
 
+/* Weights of int8 that a filter has in a panel that sums integers, of those that begin at filter `first`: for each piece
+ * and tap its channels, rounded up to quads. Of a depthwise one, its taps. */
+size_t mafat_quads_taps(const struct mafat_layer *l, int first);
+enum { MAFAT_QUAD = 4 };
+
 /* Bytes of a panel of so much width and, for each filter, so many weights: these are of the
  * layer's type, scales and biases floats. SIZE_MAX on overflow. */
 size_t mafat_panel_bytes(const struct mafat_layer *l, size_t width, size_t taps);
 /* Where a panel lies in the layer's packed weights: bytes before it. A panel
  * is [input channels in pieces][ky][kx][channel][width], then scale and bias
- * of the width. For depthwise a panel is one block: [ky][kx][width]. */
+ * of the width. For depthwise a panel is one block: [ky][kx][width].
+ *
+ * Where sums are whole numbers (kind.h: mafat_layer_sums_integers) it is
+ * [pieces][ky][kx][channel / 4][width][4] int8, zeros behind a piece's last channel, then int32 of the width each: the bias
+ * with what the input's zero point adds to it, the multiplier, the shift. For depthwise [ky][kx][width] int8, then
+ * these. */
 size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter);
 /* All of a layer's packed weights; 0 for layers without. Overflow of size_t saturates
  * to SIZE_MAX. */

@@ -110,7 +110,7 @@ void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step)
 }
 
 /* Slices keep what is streamed at a time small. Pooled sums are not stored, so
- * they are not continued; Winograd's are, in scratch, but for blocks that are summed by
+ * they are not continued, nor have those of whole numbers room where bytes are put out; Winograd's are, in scratch, but for blocks that are summed by
  * themselves. */
 static int slice_end(const struct mafat_schedule *s)
 {
@@ -118,7 +118,8 @@ static int slice_end(const struct mafat_schedule *s)
   int reader = mafat_plan_reader(s->plan, d->whole.layer), all = d->whole.channels.end;
   const struct mafat_layer *l = &s->network->layers[reader];
   bool pooled = mafat_fusion_pools(s->plan, s->network, d->whole.layer);
-  if (s->plan->residence[reader] != MAFAT_STREAMED || (pooled && s->plan->algorithms[reader] == MAFAT_DIRECT))
+  if (s->plan->residence[reader] != MAFAT_STREAMED || (pooled && s->plan->algorithms[reader] == MAFAT_DIRECT) ||
+      mafat_layer_sums_integers(l))
     return all;
   const struct mafat_winograd *winograd = mafat_plan_winograd(s->plan, d->whole.layer);
   if (winograd && winograd->block) return mafat_slice_end(mafat_layer_sources(l), d->channel, winograd->block);

@@ -8,7 +8,7 @@ const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm)
 
 bool mafat_winograd_applies(const struct mafat_layer *l)
 {
-  return mafat_layer_is_ungrouped(l) && mafat_window_is_plain(&l->window, 3, 1);
+  return mafat_layer_is_ungrouped(l) && mafat_window_is_plain(&l->window, 3, 1) && !mafat_layer_sums_integers(l);
 }
 
 /* In units of one product of one tile, channel and filter, as measured: what

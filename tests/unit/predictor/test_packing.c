@@ -199,6 +199,32 @@ START_TEST(panels_cover_every_filter_within_groups_and_blocks)
 }
 END_TEST
 
+/* Quads of channels do not cross pieces: 6 channels of a group are one quad and a half, or, across blocks, more. */
+START_TEST(panels_of_integers_have_quads)
+{
+  struct mafat_network *n = network_of(&shapes[_i]);
+  struct mafat_layer *l = &n->layers[0];
+  bool depthwise = mafat_layer_is_depthwise(l);
+  int per_group = l->in.c / l->groups, taps = mafat_window_area(&l->window);
+  size_t bytes = 0;
+  l->weights_type = MAFAT_I8;
+  l->out_type = MAFAT_U8;
+  for (int first = 0; first < l->filters; first = mafat_panel_end(l, first)) {
+    int begin = first / (l->filters / l->groups) * per_group, quads = 0;
+    for (int c = begin, end; c < begin + per_group; c = end) {
+      end = mafat_min((c / MAFAT_CHANNEL_BLOCK + 1) * MAFAT_CHANNEL_BLOCK, begin + per_group);
+      quads += (end - c + 3) / 4;
+    }
+    int width = (mafat_panel_end(l, first) - first + 7) / 8 * 8, row = depthwise ? 1 : 4 * quads;
+    ck_assert_uint_eq(mafat_quads_taps(l, first), (size_t)(row * taps));
+    ck_assert_uint_eq(mafat_packed_offset(l, first), bytes);
+    bytes += (size_t)width * ((size_t)(row * taps) + 3 * sizeof(int32_t));
+  }
+  ck_assert_uint_eq(mafat_packed_layer_bytes(l), bytes);
+  mafat_network_close(&n);
+}
+END_TEST
+
 START_TEST(offsets_are_the_sums_of_the_panels_before)
 {
   struct mafat_network *n = network_of(&shapes[_i]);
@@ -270,6 +296,7 @@ Suite *packing_suite(void)
   tcase_set_timeout(weights, 20);
   tcase_add_loop_test(weights, panels_cover_every_filter_within_groups_and_blocks, 0, N_SHAPES);
   tcase_add_loop_test(weights, offsets_are_the_sums_of_the_panels_before, 0, N_SHAPES);
+  tcase_add_loop_test(weights, panels_of_integers_have_quads, 0, N_SHAPES);
   tcase_add_test(weights, layers_add_up_each_aligned);
   tcase_add_test(weights, connected_and_others);
   suite_add_tcase(suite, weights);
