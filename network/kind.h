@@ -69,6 +69,7 @@ struct mafat_kind {
   bool flat;       /* its input's height, width and channels are one list of channels to it */
   bool classifies; /* puts out a probability for each class */
   bool constant;   /* reads no map: its only operand has no sources, and the output's shape */
+  bool keeps;      /* puts out elements of its last operand, the largest of some, or what lies between: numbers mean the same */
   bool multiplies; /* its first operand by its second, by the convolution kernels */
   bool apart;      /* no cfg has it: its code is resident for networks that have (runner/memory/surroundings.c) */
 
@@ -229,12 +230,6 @@ static inline bool mafat_layer_is_pointwise(const struct mafat_layer *l)
   return mafat_layer_is_ungrouped(l) && mafat_window_is_pixel(&l->window);
 }
 
-/* A matrix whose sums are whole numbers: of bytes and int8. */
-static inline bool mafat_layer_sums_integers(const struct mafat_layer *l)
-{
-  return l->weights_type == MAFAT_I8 && l->out_type == MAFAT_U8;
-}
-
 static inline bool mafat_layer_pools(const struct mafat_layer *l)
 {
   return mafat_kind_of(l->type)->pools;
@@ -259,6 +254,11 @@ static inline bool mafat_layer_is_apart(const struct mafat_layer *l)
 {
   return mafat_kind_of(l->type)->apart || l->activation.kind >= MAFAT_N_KERNEL_ACTIVATIONS ||
          l->blend >= MAFAT_N_KERNEL_BLENDS;
+}
+
+static inline bool mafat_layer_keeps_numbers(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->keeps;
 }
 
 static inline bool mafat_layer_is_flat(const struct mafat_layer *l)
@@ -292,6 +292,12 @@ static inline bool mafat_layer_copies_weights(const struct mafat_layer *l)
 static inline bool mafat_layer_has_panels(const struct mafat_layer *l)
 {
   return mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PANELS;
+}
+
+/* A matrix whose sums are whole numbers: of bytes and int8. */
+static inline bool mafat_layer_sums_integers(const struct mafat_layer *l)
+{
+  return l->weights_type == MAFAT_I8 && l->out_type == MAFAT_U8 && mafat_layer_has_panels(l);
 }
 
 #endif

@@ -193,6 +193,7 @@ enum mafat_normalize_how {
 struct mafat_normalize {
   enum mafat_normalize_how how;
   float epsilon;
+  float beta; /* softmax of whole numbers: what they are multiplied by; 0: 1 */
 };
 
 /* What one value is made of many. */

@@ -13,6 +13,7 @@ struct mafat_port {
   struct mafat_view view;       /* its dimensions on the axes of the map that the sources make */
   struct mafat_sources sources; /* of an input: its own tensor */
   struct mafat_shape shape;
+  enum mafat_dtype type;        /* as the file has its elements: int8 of a tensor of bytes, too */
 };
 
 /* Element `index` of the dimensions in row-major order: where in the map; added to places. */

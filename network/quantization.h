@@ -43,8 +43,8 @@ void mafat_quantization_clamp(struct mafat_quantization *q, float least, float m
 /* A number of that scale that is nearest to a real, halves away from zero, as QUANTIZE has it. */
 int mafat_quantization_number(const struct mafat_quantization *q, float real);
 
-/* number * multiplier / 2^31 * 2^shift: multiplier in [2^30, 2^31), shift from -31 to 31; of less than that both are
- * 0. The factor is not negative and less than 2^31 (mafat_multiplier_can). */
+/* number * multiplier / 2^31 * 2^shift: multiplier in [2^30, 2^31), or of a negative factor in [-2^31, -2^30], shift from
+ * -31 to 31; of less than that both are 0. The factor is less than 2^31 (mafat_multiplier_can). */
 struct mafat_multiplier {
   int32_t multiplier;
   int shift;
@@ -52,7 +52,7 @@ struct mafat_multiplier {
 
 struct mafat_multiplier mafat_multiplier(double factor);
 
-/* Is there a multiplier of it? Neither of what is no number, nor of what is negative or would need a larger shift. */
+/* Is there a multiplier of it? Neither of what is no number, nor of what would need a larger shift. */
 bool mafat_multiplier_can(double factor);
 
 /* By what sums of products come to the output's scale: TFLite multiplies the two scales as floats where weights have

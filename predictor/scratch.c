@@ -20,6 +20,12 @@ bool mafat_scratch_append_floats(size_t *part_bytes, size_t *offset, size_t n)
   return mafat_scratch_append(part_bytes, offset, n, sizeof(float));
 }
 
+bool mafat_scratch_append_elements(size_t *part_bytes, size_t *offset, enum mafat_dtype type, size_t n)
+{
+  uint64_t bytes = mafat_dtype_bytes(type, n);
+  return bytes <= SIZE_MAX && mafat_scratch_append(part_bytes, offset, (size_t)bytes, 1);
+}
+
 bool mafat_scratch_append_tables(struct mafat_scratch *s)
 {
   size_t *slot = &s->slot_bytes;
@@ -30,6 +36,7 @@ bool mafat_scratch_append_tables(struct mafat_scratch *s)
 
 bool mafat_scratch_plan_lanes(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
+  if (mafat_network_in_type(r->network, r->layer) != MAFAT_F32) return true; /* whole numbers are read where they lie */
   int channels = r->network->layers[r->layer].in.c;
   s->lanes = r->cols > 1 && channels <= MAFAT_LANES_CHANNELS ? MAFAT_LANES : 1;
   return mafat_scratch_append_floats(&s->slot_bytes, &s->pixel_offset, (size_t)channels * (size_t)s->lanes);

@@ -16,12 +16,12 @@ struct mafat_scratch {
   size_t pieces_offset; /* n_pieces records of MAFAT_SCRATCH_PIECE bytes */
   size_t in_offset;     /* n_pieces * in_rows pointers */
   size_t out_offset;    /* 2 * rows_per_call pointers */
-  size_t zero_offset;   /* a row of zeros for the padding above and below */
-  size_t zero_floats;
+  size_t zero_offset;   /* a row of zeros, or of zero points, for the padding above and below */
+  size_t zero_elements;
   int lanes;            /* pixels side by side */
   size_t pixel_offset;  /* all channels of one pixel, for the heads, or of so many */
   size_t inner_offset;  /* rows_per_call rows of a fused depthwise layer's output */
-  size_t inner_row_floats; /* from one of them to the next: [block][column][width of the block] */
+  size_t inner_row_elements; /* from one of them to the next: [block][column][width of the block] */
   int inner_cols;       /* columns of such a row */
   size_t panel_offset;  /* a panel of what is multiplied with, [channel][width] */
   size_t slot_bytes;    /* multiple of 64 */
@@ -66,6 +66,8 @@ struct mafat_scratch_request {
 bool mafat_scratch_append(size_t *part_bytes, size_t *offset, size_t n, size_t size);
 /* The same of floats, which kernels sum in whatever the types of tensors. */
 bool mafat_scratch_append_floats(size_t *part_bytes, size_t *offset, size_t n);
+/* The same of a type's elements. */
+bool mafat_scratch_append_elements(size_t *part_bytes, size_t *offset, enum mafat_dtype type, size_t n);
 /* What a kernel call reads its arguments from: pieces, row pointers. */
 bool mafat_scratch_append_tables(struct mafat_scratch *s);
 /* All channels of some pixels of a row, which are worked on together. */

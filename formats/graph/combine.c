@@ -127,7 +127,7 @@ static int combine_constant(struct mafat_graph *g, struct mafat_value *out, enum
   struct mafat_activating activation;
   int axes[MAFAT_VIEW_DIMS], code = MAFAT_OK;
   *done = false;
-  if (grows(map, c)) return MAFAT_OK;
+  if (grows(map, c) || mafat_value_is_integer(g, map)) return MAFAT_OK;
   if (mafat_value_elements(c) == 1 && !is_affine(op, reversed)) {
     double *number;
     if ((code = mafat_value_numbers(g, c, 1, &number))) return code;

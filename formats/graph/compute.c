@@ -54,6 +54,7 @@ int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const s
   long long wanted = (long long)m.filters * m.inputs * m.taps, found = mafat_value_elements(conv->weights);
   if (code == MAFAT_OK && wanted != found)
     code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected %lld weights, found %lld", wanted, found);
+  if (code == MAFAT_OK && mafat_value_is_quantized(conv->weights)) code = mafat_graph_place_integers(g, l, conv);
   if (code == MAFAT_OK) code = mafat_graph_place(g, &c->weights, conv->weights);
   if (code) return code;
   c->weights.order = conv->order;
@@ -132,7 +133,7 @@ static bool takes_activation(const struct mafat_layer *l)
 int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                          struct mafat_activating activation)
 {
-  struct mafat_layer *l = mafat_graph_maker(g, in);
+  struct mafat_layer *l = mafat_value_is_integer(g, in) ? NULL : mafat_graph_maker(g, in);
   if (l && takes_activation(l)) {
     l->activation = activation;
     return mafat_value_copy(g, out, in);

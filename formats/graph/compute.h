@@ -17,6 +17,7 @@ struct mafat_graph_conv {
   const struct mafat_value *weights, *bias; /* bias: NULL: none */
   enum mafat_order order;                   /* that the weights' dimensions have, row-major */
   bool flipped;
+  bool single; /* of whole numbers: quantization.h */
 };
 
 /* The layer's output, its dimensions on these axes. */
@@ -40,6 +41,18 @@ int mafat_graph_normalize(struct mafat_graph *g, struct mafat_value *out, const 
 /* Of every element. */
 int mafat_graph_activate(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                          struct mafat_activating activation);
+
+/* The same elements of that type, or at that scale; rounding: of whole numbers that come to others. */
+int mafat_graph_quantize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                         struct mafat_meaning to, enum mafat_requantizing rounding);
+/* The same numbers, which mean something else from here on. */
+int mafat_graph_rename_numbers(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                               struct mafat_meaning to);
+/* Of a map of whole numbers: kept between two reals. */
+int mafat_graph_clamp(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, float least,
+                      float most);
+/* Weights and biases of a convolution whose input and output are whole numbers. */
+int mafat_graph_place_integers(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_graph_conv *conv);
 
 /* Of two values, whose dimensions of 1 stand for all of the other's; those that one lacks, in front, are 1. */
 enum mafat_graph_binary {

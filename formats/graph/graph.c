@@ -217,6 +217,8 @@ int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out,
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED,
                             "an input of %lld x %lld x %lld (height, width, channels) is too large", e[0], e[1], e[2]);
   l->type = MAFAT_INPUT_LAYER;
+  l->out_type = g->makes.type;
+  l->quantization = g->makes.numbers;
   l->out = l->in = (struct mafat_shape){(int)e[0], (int)e[1], (int)e[2]};
   int code = take_tensor(g, out, g->network->n_layers + index, &view);
   out->maker = -1;
@@ -246,6 +248,16 @@ int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l, const 
   return copy_sources(g, &o->sources, &v->sources);
 }
 
+/* Elements that are only moved stay what they are. */
+static void set_meaning(const struct mafat_graph *g, struct mafat_layer *l)
+{
+  const struct mafat_layer *from = NULL;
+  if (mafat_kind_of(l->type)->constant) return;
+  if (mafat_layer_keeps_numbers(l)) from = &g->network->layers[l->operands[l->n_operands - 1].sources.list[0].tensor];
+  l->out_type = from ? from->out_type : g->makes.type;
+  l->quantization = from ? from->quantization : g->makes.numbers;
+}
+
 int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l)
 {
   int index = (int)(l - g->network->layers);
@@ -255,6 +267,7 @@ int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l)
   for (int k = 0; k < l->n_operands && code == MAFAT_OK && !constant; k++)
     code = mafat_network_check_operand(g->network, index, k, &subject);
   if (code == MAFAT_OK && l->n_operands) l->in = l->operands[0].shape;
+  if (code == MAFAT_OK) set_meaning(g, l);
   return code ? code : mafat_layer_infer(l, &subject);
 }
 
@@ -268,7 +281,7 @@ int mafat_graph_output(struct mafat_graph *g, struct mafat_value *out, const str
 
 static int set_port(struct mafat_graph *g, struct mafat_port *p, const char *name, const struct mafat_value *v)
 {
-  *p = (struct mafat_port){.name = strdup(name), .view = v->view, .shape = v->shape};
+  *p = (struct mafat_port){.name = strdup(name), .view = v->view, .shape = v->shape, .type = mafat_value_meaning(g, v).type};
   return p->name ? copy_sources(g, &p->sources, &v->sources) : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
 }
 
@@ -288,6 +301,7 @@ static int copy_inputs(struct mafat_graph *g, struct mafat_value *v)
   if (!has_input) return MAFAT_OK;
   struct mafat_layer *l = mafat_graph_add_layer(g, MAFAT_ACTIVATION_LAYER);
   struct mafat_view view = v->view;
+  g->makes = mafat_value_meaning(g, v);
   int code = l ? mafat_graph_add_operand(g, l, v) : MAFAT_EUNSUPPORTED;
   if (code == MAFAT_OK) code = mafat_graph_end_layer(g, l);
   return code ? code : mafat_graph_output(g, v, l, &view);

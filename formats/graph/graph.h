@@ -16,6 +16,14 @@ enum mafat_value_form {
   MAFAT_VALUE_NUMBERS  /* known already */
 };
 
+/* Of a constant of whole numbers: real = scale * (number - zero), as the file has them. */
+struct mafat_scales {
+  struct mafat_constant list; /* one scale, or one for each place along a dimension; n is 0: none */
+  int dimension;
+  float scale;                /* the first one */
+  int zero;                   /* of all of them */
+};
+
 struct mafat_value {
   enum mafat_value_form form;
   struct mafat_view view;       /* of a place: of its numbers; of numbers: row-major */
@@ -24,6 +32,7 @@ struct mafat_value {
   int maker;                    /* the layer whose whole output this is, as long as nobody else reads it; -1 */
   int readers;                  /* that are still to come */
   struct mafat_constant place;
+  struct mafat_scales scales;   /* of a place */
   double *numbers;              /* of NUMBERS, in row-major order; belong to the value */
 };
 
@@ -34,12 +43,19 @@ struct mafat_graph_numbers {
   void *context;
 };
 
+/* What an operator makes. */
+struct mafat_meaning {
+  enum mafat_dtype type; /* of a tensor's elements */
+  struct mafat_quantization numbers;
+};
+
 struct mafat_graph {
   struct mafat_network *network; /* of as many layers as there is room for; n_layers of them are there */
   int n_layers;
   const char *operator_name;     /* of the node that is being imported, for messages */
   const char *node_name;
   int node;
+  struct mafat_meaning makes;    /* layers that compute something put it out so; floats, where nobody says otherwise */
   struct mafat_graph_numbers numbers;
   struct mafat_diagnostic *d;
   int code; /* of the first mafat_graph_fail: of what returned no more than NULL, too */
@@ -69,6 +85,28 @@ struct mafat_view_atom *mafat_value_outermost(struct mafat_value *v, int dim);
 static inline bool mafat_value_is_constant(const struct mafat_value *v)
 {
   return v->form == MAFAT_VALUE_PLACE || v->form == MAFAT_VALUE_NUMBERS;
+}
+
+static inline struct mafat_meaning mafat_value_meaning(const struct mafat_graph *g, const struct mafat_value *map)
+{
+  const struct mafat_layer *l = &g->network->layers[map->sources.list[0].tensor];
+  return (struct mafat_meaning){l->out_type, l->quantization};
+}
+
+static inline bool mafat_value_is_integer(const struct mafat_graph *g, const struct mafat_value *v)
+{
+  return v->form == MAFAT_VALUE_MAP && mafat_value_meaning(g, v).type != MAFAT_F32;
+}
+
+static inline bool mafat_value_is_quantized(const struct mafat_value *v)
+{
+  return v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 0;
+}
+
+/* Such a constant's numbers as tensors hold them: unsigned bytes. */
+static inline struct mafat_quantization mafat_value_quantization(const struct mafat_value *v)
+{
+  return mafat_quantization(v->scales.scale, v->scales.zero + (v->place.type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0));
 }
 
 static inline long long mafat_value_elements(const struct mafat_value *v)

@@ -31,13 +31,19 @@ static bool is_whole_map(const struct mafat_value *v)
   return mafat_view_reshape(&view, &view, v->view.n_dims, v->view.dims) && mafat_view_equals(&view, &v->view);
 }
 
+/* Are the scales of whole numbers multiplied as floats? Where weights have but one. */
+static bool single(const struct mafat_value *weights)
+{
+  return weights->scales.list.n == 1;
+}
+
 /* A window over the whole map: nothing needs to be laid otherwise. */
 static int convolve_whole(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *a,
                           const struct mafat_value *b, bool transposed, int filters, const struct mafat_value *bias)
 {
   const struct mafat_window window = {{a->shape.h, 1, 1, 0, 0}, {a->shape.w, 1, 1, 0, 0}};
   const struct mafat_graph_conv conv = {
-      window, 1, filters, b, bias, transposed ? MAFAT_ORDER_FILTERS_TAPS : MAFAT_ORDER_TAPS, false};
+      window, 1, filters, b, bias, transposed ? MAFAT_ORDER_FILTERS_TAPS : MAFAT_ORDER_TAPS, false, single(b)};
   return mafat_graph_convolve(g, out, a, &conv, &rows_columns_channels);
 }
 
@@ -46,7 +52,7 @@ static int convolve_rows(struct mafat_graph *g, struct mafat_value *out, const s
 {
   struct mafat_value in = {.maker = -1};
   const struct mafat_graph_conv conv = {mafat_window_square(1, 1, 0), 1, filters, b, bias,
-                                        transposed ? MAFAT_ORDER_FILTERS : MAFAT_ORDER_INPUTS, false};
+                                        transposed ? MAFAT_ORDER_FILTERS : MAFAT_ORDER_INPUTS, false, single(b)};
   int code = lay_matrix(g, &in, a);
   if (code == MAFAT_OK) code = mafat_graph_convolve(g, out, &in, &conv, &rows_columns_channels);
   mafat_value_clear(&in);
@@ -146,6 +152,7 @@ int mafat_graph_spread(struct mafat_graph *g, struct mafat_value *out, const str
   struct mafat_part *p = l->rearrange->parts;
   l->rearrange->shape = (struct mafat_shape){(int)rows->size, (int)columns->size, in->shape.c};
   l->rearrange->n_parts = 1;
+  l->rearrange->fill = mafat_value_meaning(g, in).numbers.zero;
   p->out_first[MAFAT_AXIS_H] = (int)rows->first;
   p->out_first[MAFAT_AXIS_W] = (int)columns->first;
   add_atom(p, MAFAT_AXIS_H, h, rows->stride);

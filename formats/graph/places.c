@@ -34,6 +34,8 @@ int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const s
     return MAFAT_OK;
   }
   double *numbers;
+  if (mafat_value_is_quantized(v))
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of whole numbers, which are needed in another order");
   int code = mafat_value_numbers(g, v, MOST_VALUES, &numbers);
   if (code) return code;
   code = mafat_graph_keep_numbers(g, out, numbers, (size_t)mafat_value_elements(v));
@@ -84,6 +86,11 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   *l->strides = (struct mafat_strides){
       .n = place.n, .rows = e[MAFAT_AXIS_W] * e[MAFAT_AXIS_C], .columns = e[MAFAT_AXIS_C], .channels = 1};
   g->network->constants->layers[l - g->network->layers].weights = place;
+  if (mafat_value_is_quantized(v)) {
+    l->out_type = MAFAT_U8;
+    l->quantization = mafat_value_quantization(v);
+    l->weights_type = (enum mafat_dtype)place.type;
+  }
   code = mafat_graph_end_layer(g, l);
   if (code == MAFAT_OK) code = mafat_graph_output(g, out, l, &view);
   out->maker = -1;

@@ -18,7 +18,7 @@ static int import_softmax(struct mafat_onnx_importer *i)
   for (int k = dim; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = i->opset < 13 || k == dim;
   if (code == MAFAT_OK)
     code = mafat_graph_normalize_over(i->g, mafat_onnx_out(i, 0), in, over,
-                                      (struct mafat_normalize){(enum mafat_normalize_how)mafat_onnx_variant(i), 0});
+                                      (struct mafat_normalize){(enum mafat_normalize_how)mafat_onnx_variant(i), 0, 0});
   mafat_value_clear(&own);
   return code;
 }
@@ -61,7 +61,7 @@ static int import_layer_norm(struct mafat_onnx_importer *i)
   struct mafat_value own, plain = {.maker = -1}, scaled = {.maker = -1};
   const struct mafat_value *in;
   bool over[MAFAT_VIEW_DIMS] = {false};
-  struct mafat_normalize how = {MAFAT_NORMALIZE_LAYER, 0};
+  struct mafat_normalize how = {MAFAT_NORMALIZE_LAYER, 0, 0};
   long long axis;
   int dim = 0, code = mafat_onnx_map(i, 0, &own, &in);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "axis", -1, &axis);
@@ -97,7 +97,7 @@ static int import_lp_norm(struct mafat_onnx_importer *i)
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "attribute p: expected 1 or 2, found %lld", p);
   if (code == MAFAT_OK)
     code = mafat_graph_normalize_over(i->g, mafat_onnx_out(i, 0), in, over,
-                                      (struct mafat_normalize){p == 1 ? MAFAT_NORMALIZE_L1 : MAFAT_NORMALIZE_L2, 0});
+                                      (struct mafat_normalize){p == 1 ? MAFAT_NORMALIZE_L1 : MAFAT_NORMALIZE_L2, 0, 0});
   mafat_value_clear(&own);
   return code;
 }

@@ -204,7 +204,7 @@ static int convolve(struct mafat_onnx_importer *i, const struct mafat_value *in)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected a constant bias");
   if (code) return code;
   const struct mafat_graph_conv conv = {
-      window_of(&w, &in->shape), (int)groups, (int)weights->view.dims[0], weights, bias, MAFAT_ORDER_FILTERS, false};
+      window_of(&w, &in->shape), (int)groups, (int)weights->view.dims[0], weights, bias, MAFAT_ORDER_FILTERS, false, false};
   return mafat_graph_convolve(i->g, mafat_onnx_out(i, 0), in, &conv, map_dims(in));
 }
 
@@ -293,7 +293,7 @@ static int convolve_transposed(struct mafat_onnx_importer *i, const struct mafat
   struct mafat_window window = {{(int)kernel[0], 1, (int)t.dilations[0], 0, 0},
                                 {(int)kernel[1], 1, (int)t.dilations[1], 0, 0}};
   const struct mafat_graph_conv conv = {
-      window, (int)groups, (int)(weights->view.dims[1] * groups), weights, bias, MAFAT_ORDER_TRANSPOSED, true};
+      window, (int)groups, (int)(weights->view.dims[1] * groups), weights, bias, MAFAT_ORDER_TRANSPOSED, true, false};
   return mafat_graph_convolve(i->g, mafat_onnx_out(i, 0), wide, &conv, map_dims(in));
 }
 

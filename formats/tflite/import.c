@@ -35,12 +35,25 @@ static struct mafat_activating fused_activation(int fused)
   }
 }
 
+/* Of whole numbers an activation is a pair of bounds. */
+static int clamp_fused(struct mafat_tflite_importer *i, struct mafat_value *out, const struct mafat_value *made, int fused)
+{
+  switch (fused) {
+  case MAFAT_TFLITE_FUSED_RELU: return mafat_graph_clamp(i->g, out, made, 0, INFINITY);
+  case MAFAT_TFLITE_FUSED_RELU_N1_TO_1: return mafat_graph_clamp(i->g, out, made, -1, 1);
+  case MAFAT_TFLITE_FUSED_RELU6: return mafat_graph_clamp(i->g, out, made, 0, 6);
+  default: return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "fused_activation_function: TANH is not run on quantized tensors");
+  }
+}
+
 int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_value *made, int fused)
 {
   struct mafat_value *out = mafat_tflite_out(i, 0);
   if (code == MAFAT_OK && fused == MAFAT_TFLITE_FUSED_SIGN_BIT)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "fused_activation_function: SIGN_BIT is not run");
-  if (code == MAFAT_OK && fused != MAFAT_TFLITE_FUSED_NONE && made->form == MAFAT_VALUE_MAP)
+  if (code == MAFAT_OK && fused != MAFAT_TFLITE_FUSED_NONE && mafat_value_is_integer(i->g, made))
+    code = clamp_fused(i, out, made, fused);
+  else if (code == MAFAT_OK && fused != MAFAT_TFLITE_FUSED_NONE && made->form == MAFAT_VALUE_MAP)
     code = mafat_graph_activate(i->g, out, made, fused_activation(fused));
   else if (code == MAFAT_OK) {
     *out = *made;
@@ -76,6 +89,20 @@ int mafat_tflite_dim(const struct mafat_tflite_importer *i, const char *name, lo
 
 /* ---- tensors ---- */
 
+static double number_at(const char *bytes, enum mafat_dtype type)
+{
+  float real;
+  int32_t whole;
+  memcpy(&real, bytes, type == MAFAT_F32 ? sizeof real : 0);
+  memcpy(&whole, bytes, type == MAFAT_I32 ? sizeof whole : 0);
+  switch (type) {
+  case MAFAT_I8: return (signed char)*bytes;
+  case MAFAT_U8: return (unsigned char)*bytes;
+  case MAFAT_I32: return whole;
+  default: return (double)real;
+  }
+}
+
 static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to,
                         struct mafat_diagnostic *d)
 {
@@ -84,11 +111,8 @@ static int read_numbers(void *context, const struct mafat_constant *place, uint6
   int code = mafat_tflite_open(i->model, i->file, (int)place->file, &file, &own, d);
   for (uint64_t k = 0; k < n && code == MAFAT_OK; k++) {
     const char *bytes;
-    float value;
-    code = mafat_model_file_peek(file, mafat_constant_at(place, first + k), sizeof value, &bytes, d);
-    if (code) break;
-    memcpy(&value, bytes, sizeof value);
-    to[k] = (double)value;
+    code = mafat_model_file_peek(file, mafat_constant_at(place, first + k), (size_t)mafat_constant_bytes(place, 1), &bytes, d);
+    if (code == MAFAT_OK) to[k] = number_at(bytes, (enum mafat_dtype)place->type);
   }
   mafat_model_file_close(&own);
   return code;
@@ -123,7 +147,7 @@ static void take_dims(const struct mafat_tflite_tensor *t, long long *dims)
   for (int k = 0; k < t->rank; k++) dims[k] = t->shape[k];
 }
 
-/* Floats stay where they are; whole numbers are of shapes and the like, and few. */
+/* Floats and quantized numbers stay where they are; whole numbers are of shapes and the like, and few. */
 static int make_constant(const struct mafat_tflite_importer *i, int tensor)
 {
   enum { MOST = 1 << 16 };
@@ -133,11 +157,12 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
   if (code) return code;
   struct mafat_value *v = i->slots[tensor].value;
   take_dims(t, dims);
-  if (t->type == MAFAT_TFLITE_FLOAT32) {
+  if (t->type == MAFAT_TFLITE_FLOAT32 || mafat_tflite_is_quantized(t)) {
     v->form = MAFAT_VALUE_PLACE;
     mafat_view_linear(&v->view, t->rank, dims, MAFAT_AXIS_NUMBERS);
-    v->place = (struct mafat_constant){.at = t->at, .n = mafat_tflite_elements(t), .file = (unsigned)t->file & 0xfff, .type = MAFAT_F32};
-    return MAFAT_OK;
+    v->place = (struct mafat_constant){.at = t->at, .n = mafat_tflite_elements(t), .file = (unsigned)t->file & 0xfff,
+                                       .type = mafat_tflite_file_type(t)};
+    return mafat_tflite_is_quantized(t) ? mafat_tflite_scales(i, tensor, &v->scales) : MAFAT_OK;
   }
   int64_t *ints = malloc(MOST * sizeof *ints);
   if (!ints) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
@@ -156,20 +181,23 @@ static int make_input(const struct mafat_tflite_importer *i, int index, int tens
   int axes[MAFAT_VIEW_DIMS] = {0};
   const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
   long long dims[MAFAT_TFLITE_MAX_RANK];
-  if (t->type != MAFAT_TFLITE_FLOAT32 && t->type != MAFAT_TFLITE_INT32 && t->type != MAFAT_TFLITE_INT64)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                            "input %s is of type %s: expected FLOAT32; quantized models are not run by this version",
+  if (t->type != MAFAT_TFLITE_FLOAT32 && t->type != MAFAT_TFLITE_INT32 && t->type != MAFAT_TFLITE_INT64 &&
+      !mafat_tflite_is_quantized(t))
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s is of type %s: expected FLOAT32, INT8 or UINT8",
                             t->name, mafat_tflite_type_name((int)t->type));
   take_dims(t, dims);
   for (int k = 0; k < t->rank; k++)
     if (dims[k] < 1)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s: dimension %d is %lld", t->name, k, dims[k]);
-  int code = mafat_tflite_make(i, tensor);
+  int code = mafat_tflite_meaning(i, tensor, &i->g->makes);
+  if (code == MAFAT_OK) code = mafat_tflite_make(i, tensor);
   if (code == MAFAT_OK) code = mafat_tflite_input_axes(i, tensor, t->rank, axes);
   if (code == MAFAT_OK) code = mafat_graph_input(i->g, index, i->slots[tensor].value, t->rank, dims, axes);
   if (code) return code;
   i->slots[tensor].value->readers = i->slots[tensor].readers;
-  return mafat_graph_name_input(i->g, index, t->name, i->slots[tensor].value);
+  code = mafat_graph_name_input(i->g, index, t->name, i->slots[tensor].value);
+  if (code == MAFAT_OK) i->g->network->inputs[index].type = mafat_tflite_file_type(t);
+  return code;
 }
 
 static int make_outputs(const struct mafat_tflite_importer *i)
@@ -182,6 +210,8 @@ static int make_outputs(const struct mafat_tflite_importer *i)
         i->slots[tensor].value->form != MAFAT_VALUE_MAP)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "output %s is a constant", i->model->tensors[tensor].name);
     code = mafat_graph_name_output(i->g, i->model->tensors[tensor].name, i->slots[tensor].value);
+    if (code == MAFAT_OK)
+      i->g->network->outputs[i->g->network->n_outputs - 1].type = mafat_tflite_file_type(&i->model->tensors[tensor]);
   }
   return code;
 }
@@ -225,8 +255,8 @@ int mafat_tflite_variant(const struct mafat_tflite_importer *i)
   return find_row(i->o->code)->variant;
 }
 
-/* Quantized tensors are not computed as if they were floats. */
-static int check_types(const struct mafat_tflite_importer *i)
+/* Quantized tensors are not computed as if they were floats, nor are their constants beside floats. */
+static int check_types(const struct mafat_tflite_importer *i, const struct mafat_tflite_row *row)
 {
   for (int k = 0; k < i->o->n_inputs + i->o->n_outputs; k++) {
     int tensor = k < i->o->n_inputs ? i->o->inputs[k] : i->o->outputs[k - i->o->n_inputs];
@@ -235,9 +265,9 @@ static int check_types(const struct mafat_tflite_importer *i)
     bool whole = t->type == MAFAT_TFLITE_INT32 || t->type == MAFAT_TFLITE_INT64 || t->type == MAFAT_TFLITE_BOOL;
     if (t->variable)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s keeps its value from run to run: not run", t->name);
-    if (t->type != MAFAT_TFLITE_FLOAT32 && !whole)
-      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
-                              "tensor %s is %s: quantized operators are not run by this version", t->name,
+    bool quantized = mafat_tflite_is_quantized(t);
+    if ((t->type != MAFAT_TFLITE_FLOAT32 && !whole && !quantized) || (quantized && row && !row->integers))
+      return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s is %s: that is not run by this version", t->name,
                               mafat_tflite_type_name((int)t->type));
   }
   return MAFAT_OK;
@@ -264,6 +294,24 @@ static void settle(const struct mafat_tflite_importer *i)
   for (int k = 0; k < i->o->n_inputs; k++) release(i, i->o->inputs[k]);
 }
 
+/* Operators that only move or rename elements may put them out as numbers that mean something else. */
+static int agree(const struct mafat_tflite_importer *i, int tensor)
+{
+  struct mafat_value *v = i->slots[tensor].value, other = {.maker = -1};
+  struct mafat_meaning said;
+  if (!v || v->form != MAFAT_VALUE_MAP) return MAFAT_OK;
+  int code = mafat_tflite_meaning(i, tensor, &said);
+  struct mafat_meaning is = mafat_value_meaning(i->g, v);
+  if (code == MAFAT_OK && is.type != said.type)
+    code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "output %s is of type %s: expected that of its input",
+                            i->model->tensors[tensor].name, mafat_tflite_type_name((int)i->model->tensors[tensor].type));
+  if (code || mafat_quantization_equals(&is.numbers, &said.numbers)) return code;
+  code = mafat_graph_rename_numbers(i->g, &other, v, said);
+  mafat_value_clear(v);
+  *v = other;
+  return code;
+}
+
 static int import_operator(struct mafat_tflite_importer *i, int index)
 {
   i->o = &i->model->operators[index];
@@ -272,7 +320,7 @@ static int import_operator(struct mafat_tflite_importer *i, int index)
   i->g->operator_name = i->o->name;
   i->g->node_name = i->o->n_outputs > 0 ? i->model->tensors[i->o->outputs[0]].name : "";
   if (i->o->n_outputs < 1) return mafat_graph_fail(i->g, MAFAT_EFORMAT, "has no output");
-  int code = check_types(i);
+  int code = check_types(i, row);
   if (code == MAFAT_OK && !row) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
   if (code == MAFAT_OK && i->o->n_inputs < row->n_inputs)
     code =
@@ -280,7 +328,9 @@ static int import_operator(struct mafat_tflite_importer *i, int index)
   for (int k = 0; code == MAFAT_OK && k < row->n_inputs; k++)
     if (i->o->inputs[k] < 0) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", k);
   if (code == MAFAT_OK) code = make_ready(i);
+  if (code == MAFAT_OK) code = mafat_tflite_meaning(i, i->o->outputs[0], &i->g->makes);
   if (code == MAFAT_OK) code = row->import(i);
+  for (int k = 0; code == MAFAT_OK && k < i->o->n_outputs; k++) code = agree(i, i->o->outputs[k]);
   if (code == MAFAT_OK) settle(i);
   return code;
 }

@@ -21,12 +21,13 @@ static int import_softmax(struct mafat_tflite_importer *i)
   int code = mafat_tflite_map(i, 0, &own, &in);
   if (code == MAFAT_OK && !(beta > 0 && isfinite(beta)))
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "beta: expected a number above 0, found %g", (double)beta);
-  if (code == MAFAT_OK && beta != 1) {
+  bool integers = code == MAFAT_OK && mafat_value_is_integer(i->g, in);
+  if (code == MAFAT_OK && beta != 1 && !integers) {
     code = mafat_graph_combine_number(i->g, &scaled, MAFAT_GRAPH_MUL, in, (double)beta);
     in = &scaled;
   }
   if (code == MAFAT_OK)
-    code = normalize_last(i, in, (struct mafat_normalize){(enum mafat_normalize_how)mafat_tflite_variant(i), 0});
+    code = normalize_last(i, in, (struct mafat_normalize){(enum mafat_normalize_how)mafat_tflite_variant(i), 0, integers ? beta : 0});
   mafat_value_clear(&own);
   mafat_value_clear(&scaled);
   return code;
@@ -34,7 +35,7 @@ static int import_softmax(struct mafat_tflite_importer *i)
 
 static int import_l2(struct mafat_tflite_importer *i)
 {
-  static const struct mafat_normalize how = {MAFAT_NORMALIZE_L2, 1e-6f}; /* TFLite's own least length */
+  static const struct mafat_normalize how = {MAFAT_NORMALIZE_L2, 1e-6f, 0}; /* TFLite's own least length */
   struct mafat_value own;
   const struct mafat_value *in;
   int code = mafat_tflite_map(i, 0, &own, &in);
@@ -154,15 +155,15 @@ static int import_resize(struct mafat_tflite_importer *i)
 }
 
 const struct mafat_tflite_row mafat_tflite_channel_rows[] = {
-    {MAFAT_TFLITE_SOFTMAX, import_softmax, 1, MAFAT_NORMALIZE_SOFTMAX},
-    {MAFAT_TFLITE_LOG_SOFTMAX, import_softmax, 1, MAFAT_NORMALIZE_LOG_SOFTMAX},
-    {MAFAT_TFLITE_L2_NORMALIZATION, import_l2, 1, 0},
-    {MAFAT_TFLITE_MEAN, import_reduce, 2, MAFAT_REDUCE_MEAN},
-    {MAFAT_TFLITE_SUM, import_reduce, 2, MAFAT_REDUCE_SUM},
-    {MAFAT_TFLITE_REDUCE_MAX, import_reduce, 2, MAFAT_REDUCE_MAX},
-    {MAFAT_TFLITE_REDUCE_MIN, import_reduce, 2, MAFAT_REDUCE_MIN},
-    {MAFAT_TFLITE_ARG_MAX, import_arg, 2, 0},
-    {MAFAT_TFLITE_GATHER, import_gather, 2, 0},
-    {MAFAT_TFLITE_RESIZE_BILINEAR, import_resize, 2, 0},
-    {MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, import_resize, 2, 1},
-    {0, NULL, 0, 0}};
+    {MAFAT_TFLITE_SOFTMAX, import_softmax, 1, MAFAT_NORMALIZE_SOFTMAX, true},
+    {MAFAT_TFLITE_LOG_SOFTMAX, import_softmax, 1, MAFAT_NORMALIZE_LOG_SOFTMAX, false},
+    {MAFAT_TFLITE_L2_NORMALIZATION, import_l2, 1, 0, false},
+    {MAFAT_TFLITE_MEAN, import_reduce, 2, MAFAT_REDUCE_MEAN, true},
+    {MAFAT_TFLITE_SUM, import_reduce, 2, MAFAT_REDUCE_SUM, false},
+    {MAFAT_TFLITE_REDUCE_MAX, import_reduce, 2, MAFAT_REDUCE_MAX, false},
+    {MAFAT_TFLITE_REDUCE_MIN, import_reduce, 2, MAFAT_REDUCE_MIN, false},
+    {MAFAT_TFLITE_ARG_MAX, import_arg, 2, 0, true},
+    {MAFAT_TFLITE_GATHER, import_gather, 2, 0, true},
+    {MAFAT_TFLITE_RESIZE_BILINEAR, import_resize, 2, 0, true},
+    {MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, import_resize, 2, 1, true},
+    {0, NULL, 0, 0, false}};

@@ -102,5 +102,5 @@ static int import_custom(struct mafat_tflite_importer *i)
   return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
 }
 
-const struct mafat_tflite_row mafat_tflite_custom_rows[] = {{MAFAT_TFLITE_CUSTOM, import_custom, 0, 0},
-                                                            {0, NULL, 0, 0}};
+const struct mafat_tflite_row mafat_tflite_custom_rows[] = {{MAFAT_TFLITE_CUSTOM, import_custom, 0, 0, true},
+                                                            {0, NULL, 0, 0, false}};

@@ -82,11 +82,37 @@ static const struct mafat_value *take_bias(struct mafat_tflite_importer *i, int 
   return bias->form == MAFAT_VALUE_NONE ? NULL : bias;
 }
 
+/* That of whole numbers lies in the file; *own is it then, else empty. */
+static int find_bias(struct mafat_tflite_importer *i, int index, struct mafat_value *own, const struct mafat_value **bias)
+{
+  bool integers = mafat_value_is_quantized(mafat_tflite_in(i, 1));
+  *own = (struct mafat_value){.maker = -1};
+  if (integers && i->g->makes.type == MAFAT_F32)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "quantized weights beside floats: not run by this version");
+  int code = integers ? mafat_tflite_bias(i, index, own) : MAFAT_OK;
+  *bias = integers && own->form != MAFAT_VALUE_NONE ? own : take_bias(i, index);
+  return code;
+}
+
 static int check_bias(struct mafat_tflite_importer *i, int index)
 {
   const struct mafat_value *bias = take_bias(i, index);
   if (!bias || mafat_value_is_constant(bias)) return MAFAT_OK;
   return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected a constant bias, found what is computed in runs");
+}
+
+/* Filters lie along that dimension of weights whose scales are one for each. */
+static int check_dimension(struct mafat_tflite_importer *i, const struct mafat_value *weights, int dimension)
+{
+  if (weights->scales.list.n < 2 || weights->scales.dimension == dimension) return MAFAT_OK;
+  return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "scales of its weights: expected dimension %d, found %d", dimension,
+                          weights->scales.dimension);
+}
+
+/* Unsigned numbers have the older of two rules. */
+static bool is_single(const struct mafat_value *weights)
+{
+  return mafat_value_is_quantized(weights) && weights->place.type == MAFAT_U8;
 }
 
 static int convolve(struct mafat_tflite_importer *i, struct mafat_value *made, const struct mafat_value *in,
@@ -105,11 +131,15 @@ static int convolve(struct mafat_tflite_importer *i, struct mafat_value *made, c
   if (code == MAFAT_OK && !depthwise && (in->shape.c % d[3] || d[0] % (in->shape.c / d[3])))
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "weights for %lld filters of %lld channels, an input of %d", d[0],
                             d[3], in->shape.c);
+  struct mafat_value own;
+  const struct mafat_value *bias;
+  if (code == MAFAT_OK) code = find_bias(i, 2, &own, &bias);
+  if (code == MAFAT_OK) code = check_dimension(i, weights, depthwise ? 3 : 0);
   if (code) return code;
   int groups = depthwise ? in->shape.c : in->shape.c / (int)d[3], filters = (int)(depthwise ? d[3] : d[0]);
   const struct mafat_graph_conv conv = {
-      window_of(i, &in->shape, (int)d[1], (int)d[2]),          groups, filters, weights, take_bias(i, 2),
-      depthwise ? MAFAT_ORDER_TAPS : MAFAT_ORDER_FILTERS_TAPS, false};
+      window_of(i, &in->shape, (int)d[1], (int)d[2]),          groups, filters, weights, bias,
+      depthwise ? MAFAT_ORDER_TAPS : MAFAT_ORDER_FILTERS_TAPS, false, is_single(weights)};
   return mafat_graph_convolve(i->g, made, in, &conv, &dims_of_four);
 }
 
@@ -146,11 +176,16 @@ static int convolve_transposed(struct mafat_tflite_importer *i, struct mafat_val
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT,
                             "weights for %lld filters of %lld channels, an input of %d, and another output_shape", d[0],
                             d[3], in->shape.c);
+  struct mafat_value own;
+  const struct mafat_value *bias;
+  if (code == MAFAT_OK) code = find_bias(i, 3, &own, &bias);
+  if (code == MAFAT_OK) code = check_dimension(i, weights, 0);
   if (code) return code;
   struct mafat_graph_spread rows = spread_of(w, in->shape.h, shape[1], (int)d[1], w->stride_h);
   struct mafat_graph_spread columns = spread_of(w, in->shape.w, shape[2], (int)d[2], w->stride_w);
   const struct mafat_window window = {{(int)d[1], 1, 1, 0, 0}, {(int)d[2], 1, 1, 0, 0}};
-  const struct mafat_graph_conv conv = {window, 1, (int)d[0], weights, take_bias(i, 3), MAFAT_ORDER_FILTERS_TAPS, true};
+  const struct mafat_graph_conv conv = {window, 1, (int)d[0], weights, bias, MAFAT_ORDER_FILTERS_TAPS, true,
+                                        is_single(weights)};
   code = mafat_graph_spread(i->g, &wide, in, &rows, &columns, &dims_of_four);
   if (code == MAFAT_OK) code = mafat_graph_convolve(i->g, made, &wide, &conv, &dims_of_four);
   mafat_value_clear(&wide);
@@ -208,13 +243,15 @@ static int take_rows(struct mafat_tflite_importer *i, struct mafat_value *rows, 
 static int multiply(struct mafat_tflite_importer *i, struct mafat_value *made, const struct mafat_value *in)
 {
   static const int turned[] = {1, 0};
-  const struct mafat_value *weights = mafat_tflite_in(i, 1), *bias = take_bias(i, 2);
-  struct mafat_value rows = {.maker = -1}, matrix = {.maker = -1}, product = {.maker = -1};
+  const struct mafat_value *weights = mafat_tflite_in(i, 1), *bias;
+  struct mafat_value own, rows = {.maker = -1}, matrix = {.maker = -1}, product = {.maker = -1};
   if (weights->view.n_dims != 2)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected weights of 2 dimensions, found %d", weights->view.n_dims);
   if (i->o->options.dense.weights_format)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "weights_format: expected 0, found 1, which is not run");
-  int code = take_rows(i, &rows, in, weights->view.dims[1]);
+  int code = find_bias(i, 2, &own, &bias);
+  if (code == MAFAT_OK) code = check_dimension(i, weights, 0);
+  if (code == MAFAT_OK) code = take_rows(i, &rows, in, weights->view.dims[1]);
   bool constant = mafat_value_is_constant(weights) && (!bias || mafat_value_is_constant(bias));
   if (code == MAFAT_OK && constant) code = mafat_graph_multiply_constant(i->g, made, &rows, weights, true, bias);
   else if (code == MAFAT_OK) {
@@ -263,11 +300,11 @@ static int import_matmul(struct mafat_tflite_importer *i)
   return code;
 }
 
-const struct mafat_tflite_row mafat_tflite_layer_rows[] = {{MAFAT_TFLITE_CONV_2D, import_conv, 2, 0},
-                                                           {MAFAT_TFLITE_DEPTHWISE_CONV_2D, import_conv, 2, 1},
-                                                           {MAFAT_TFLITE_TRANSPOSE_CONV, import_transposed, 3, 0},
-                                                           {MAFAT_TFLITE_AVERAGE_POOL_2D, import_pool, 1, 1},
-                                                           {MAFAT_TFLITE_MAX_POOL_2D, import_pool, 1, 0},
-                                                           {MAFAT_TFLITE_FULLY_CONNECTED, import_dense, 2, 0},
-                                                           {MAFAT_TFLITE_BATCH_MATMUL, import_matmul, 2, 0},
-                                                           {0, NULL, 0, 0}};
+const struct mafat_tflite_row mafat_tflite_layer_rows[] = {{MAFAT_TFLITE_CONV_2D, import_conv, 2, 0, true},
+                                                           {MAFAT_TFLITE_DEPTHWISE_CONV_2D, import_conv, 2, 1, true},
+                                                           {MAFAT_TFLITE_TRANSPOSE_CONV, import_transposed, 3, 0, true},
+                                                           {MAFAT_TFLITE_AVERAGE_POOL_2D, import_pool, 1, 1, true},
+                                                           {MAFAT_TFLITE_MAX_POOL_2D, import_pool, 1, 0, true},
+                                                           {MAFAT_TFLITE_FULLY_CONNECTED, import_dense, 2, 0, true},
+                                                           {MAFAT_TFLITE_BATCH_MATMUL, import_matmul, 2, 0, false},
+                                                           {0, NULL, 0, 0, false}};

@@ -20,7 +20,7 @@ static const struct mafat_tflite_operator *product_of(const struct mafat_tflite_
 static int import_logistic(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
-  const struct mafat_tflite_operator *product = in->form == MAFAT_VALUE_MAP ? product_of(i) : NULL;
+  const struct mafat_tflite_operator *product = in->form == MAFAT_VALUE_MAP && !mafat_value_is_integer(i->g, in) ? product_of(i) : NULL;
   if (in->form != MAFAT_VALUE_MAP)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
   if (!product) return mafat_graph_activate(i->g, mafat_tflite_out(i, 0), in, mafat_activating(MAFAT_LOGISTIC));
@@ -55,11 +55,28 @@ static struct mafat_activating activation_of(const struct mafat_tflite_operator 
   }
 }
 
+static bool is_clip(int code)
+{
+  return code == MAFAT_TFLITE_RELU || code == MAFAT_TFLITE_RELU6 || code == MAFAT_TFLITE_RELU_N1_TO_1 ||
+         code == MAFAT_TFLITE_RELU_0_TO_1;
+}
+
+/* Whole numbers come to the output's scale, and stay within bounds. */
+static int import_clip(struct mafat_tflite_importer *i, const struct mafat_value *in)
+{
+  struct mafat_meaning to = i->g->makes;
+  float least = i->o->code == MAFAT_TFLITE_RELU_N1_TO_1 ? -1 : 0;
+  float most = i->o->code == MAFAT_TFLITE_RELU ? INFINITY : i->o->code == MAFAT_TFLITE_RELU6 ? 6 : 1;
+  mafat_quantization_clamp(&to.numbers, least, most);
+  return mafat_graph_quantize(i->g, mafat_tflite_out(i, 0), in, to, MAFAT_REQUANTIZE_FIXED);
+}
+
 static int import_activation(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
   if (in->form != MAFAT_VALUE_MAP)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
+  if (mafat_value_is_integer(i->g, in) && is_clip(i->o->code)) return import_clip(i, in);
   return mafat_graph_activate(i->g, mafat_tflite_out(i, 0), in, activation_of(i->o));
 }
 
@@ -108,31 +125,46 @@ static int import_squared_difference(struct mafat_tflite_importer *i)
   return code;
 }
 
+/* ---- of another type ---- */
+
+static int import_quantize(struct mafat_tflite_importer *i)
+{
+  const struct mafat_value *in = mafat_tflite_in(i, 0);
+  bool numbers = mafat_value_is_integer(i->g, in);
+  if (in->form != MAFAT_VALUE_MAP)
+    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
+  if ((i->o->code == MAFAT_TFLITE_DEQUANTIZE && !numbers) || (i->o->code == MAFAT_TFLITE_QUANTIZE && i->g->makes.type == MAFAT_F32))
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected INT8 or UINT8, found FLOAT32");
+  return mafat_graph_quantize(i->g, mafat_tflite_out(i, 0), in, i->g->makes, MAFAT_REQUANTIZE_FIXED);
+}
+
 const struct mafat_tflite_row mafat_tflite_math_rows[] = {
-    {MAFAT_TFLITE_LOGISTIC, import_logistic, 1, 0},
-    {MAFAT_TFLITE_RELU, import_activation, 1, 0},
-    {MAFAT_TFLITE_RELU6, import_activation, 1, 0},
-    {MAFAT_TFLITE_RELU_N1_TO_1, import_activation, 1, 0},
-    {MAFAT_TFLITE_RELU_0_TO_1, import_activation, 1, 0},
-    {MAFAT_TFLITE_LEAKY_RELU, import_activation, 1, 0},
-    {MAFAT_TFLITE_GELU, import_activation, 1, 0},
-    {MAFAT_TFLITE_TANH, import_activation, 1, 0},
-    {MAFAT_TFLITE_ELU, import_activation, 1, 0},
-    {MAFAT_TFLITE_HARD_SWISH, import_activation, 1, 0},
-    {MAFAT_TFLITE_EXP, import_activation, 1, 0},
-    {MAFAT_TFLITE_LOG, import_activation, 1, 0},
-    {MAFAT_TFLITE_ABS, import_activation, 1, 0},
-    {MAFAT_TFLITE_NEG, import_activation, 1, 0},
-    {MAFAT_TFLITE_SQRT, import_activation, 1, 0},
-    {MAFAT_TFLITE_RSQRT, import_rsqrt, 1, 0},
-    {MAFAT_TFLITE_SQUARE, import_square, 1, 0},
-    {MAFAT_TFLITE_ADD, import_binary, 2, MAFAT_GRAPH_ADD},
-    {MAFAT_TFLITE_SUB, import_binary, 2, MAFAT_GRAPH_SUB},
-    {MAFAT_TFLITE_MUL, import_binary, 2, MAFAT_GRAPH_MUL},
-    {MAFAT_TFLITE_DIV, import_binary, 2, MAFAT_GRAPH_DIV},
-    {MAFAT_TFLITE_MAXIMUM, import_binary, 2, MAFAT_GRAPH_MAX},
-    {MAFAT_TFLITE_MINIMUM, import_binary, 2, MAFAT_GRAPH_MIN},
-    {MAFAT_TFLITE_POW, import_binary, 2, MAFAT_GRAPH_POW},
-    {MAFAT_TFLITE_PRELU, import_binary, 2, MAFAT_GRAPH_PRELU},
-    {MAFAT_TFLITE_SQUARED_DIFFERENCE, import_squared_difference, 2, 0},
-    {0, NULL, 0, 0}};
+    {MAFAT_TFLITE_QUANTIZE, import_quantize, 1, 0, true},
+    {MAFAT_TFLITE_DEQUANTIZE, import_quantize, 1, 0, true},
+    {MAFAT_TFLITE_LOGISTIC, import_logistic, 1, 0, true},
+    {MAFAT_TFLITE_RELU, import_activation, 1, 0, true},
+    {MAFAT_TFLITE_RELU6, import_activation, 1, 0, true},
+    {MAFAT_TFLITE_RELU_N1_TO_1, import_activation, 1, 0, true},
+    {MAFAT_TFLITE_RELU_0_TO_1, import_activation, 1, 0, true},
+    {MAFAT_TFLITE_LEAKY_RELU, import_activation, 1, 0, true},
+    {MAFAT_TFLITE_GELU, import_activation, 1, 0, false},
+    {MAFAT_TFLITE_TANH, import_activation, 1, 0, true},
+    {MAFAT_TFLITE_ELU, import_activation, 1, 0, false},
+    {MAFAT_TFLITE_HARD_SWISH, import_activation, 1, 0, true},
+    {MAFAT_TFLITE_EXP, import_activation, 1, 0, false},
+    {MAFAT_TFLITE_LOG, import_activation, 1, 0, false},
+    {MAFAT_TFLITE_ABS, import_activation, 1, 0, false},
+    {MAFAT_TFLITE_NEG, import_activation, 1, 0, false},
+    {MAFAT_TFLITE_SQRT, import_activation, 1, 0, false},
+    {MAFAT_TFLITE_RSQRT, import_rsqrt, 1, 0, false},
+    {MAFAT_TFLITE_SQUARE, import_square, 1, 0, false},
+    {MAFAT_TFLITE_ADD, import_binary, 2, MAFAT_GRAPH_ADD, true},
+    {MAFAT_TFLITE_SUB, import_binary, 2, MAFAT_GRAPH_SUB, true},
+    {MAFAT_TFLITE_MUL, import_binary, 2, MAFAT_GRAPH_MUL, true},
+    {MAFAT_TFLITE_DIV, import_binary, 2, MAFAT_GRAPH_DIV, false},
+    {MAFAT_TFLITE_MAXIMUM, import_binary, 2, MAFAT_GRAPH_MAX, false},
+    {MAFAT_TFLITE_MINIMUM, import_binary, 2, MAFAT_GRAPH_MIN, false},
+    {MAFAT_TFLITE_POW, import_binary, 2, MAFAT_GRAPH_POW, false},
+    {MAFAT_TFLITE_PRELU, import_binary, 2, MAFAT_GRAPH_PRELU, true},
+    {MAFAT_TFLITE_SQUARED_DIFFERENCE, import_squared_difference, 2, 0, false},
+    {0, NULL, 0, 0, false}};

@@ -46,6 +46,19 @@ static int concatenate(struct mafat_tflite_importer *i, struct mafat_value *out,
   return code;
 }
 
+/* Numbers of another scale than the output's come to it first. *own is the caller's to clear. */
+static int bring_to_scale(struct mafat_tflite_importer *i, const struct mafat_value **in, struct mafat_value *own)
+{
+  struct mafat_meaning to = i->g->makes;
+  *own = (struct mafat_value){.maker = -1};
+  if (!mafat_value_is_integer(i->g, *in)) return MAFAT_OK;
+  struct mafat_meaning is = mafat_value_meaning(i->g, *in);
+  if (mafat_quantization_equals(&is.numbers, &to.numbers)) return MAFAT_OK;
+  int code = mafat_graph_quantize(i->g, own, *in, to, MAFAT_REQUANTIZE_FLOAT);
+  *in = own;
+  return code;
+}
+
 static int check_count(struct mafat_tflite_importer *i, int n)
 {
   if (n >= 1 && n <= MAFAT_MAX_OPERANDS) return MAFAT_OK;
@@ -55,14 +68,16 @@ static int check_count(struct mafat_tflite_importer *i, int n)
 static int import_concatenation(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in[MAFAT_MAX_OPERANDS];
-  struct mafat_value made = {.maker = -1};
-  int dim, n = i->o->n_inputs, code = check_count(i, n);
+  struct mafat_value made = {.maker = -1}, own[MAFAT_MAX_OPERANDS];
+  int dim, n = i->o->n_inputs, n_own = 0, code = check_count(i, n);
   for (int k = 0; k < n && code == MAFAT_OK; k++) {
     in[k] = mafat_tflite_in(i, k);
     if (in[k]->form == MAFAT_VALUE_NONE) code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "input %d is left out", k);
+    else code = bring_to_scale(i, &in[k], &own[n_own++]);
   }
   if (code == MAFAT_OK) code = mafat_tflite_dim(i, "axis", i->o->options.axis.axis, in[0]->view.n_dims, &dim);
   if (code == MAFAT_OK) code = concatenate(i, &made, in, n, dim);
+  for (int k = 0; k < n_own; k++) mafat_value_clear(&own[k]);
   return mafat_tflite_finish(i, code, &made, i->o->options.axis.fused);
 }
 
@@ -276,11 +291,11 @@ static int import_strided_slice(struct mafat_tflite_importer *i)
   return code;
 }
 
-const struct mafat_tflite_row mafat_tflite_part_rows[] = {{MAFAT_TFLITE_CONCATENATION, import_concatenation, 1, 0},
-                                                          {MAFAT_TFLITE_PACK, import_pack, 1, 0},
-                                                          {MAFAT_TFLITE_UNPACK, import_unpack, 1, 0},
-                                                          {MAFAT_TFLITE_SPLIT, import_split, 2, 0},
-                                                          {MAFAT_TFLITE_SPLIT_V, import_split_v, 3, 0},
-                                                          {MAFAT_TFLITE_SLICE, import_slice, 3, 0},
-                                                          {MAFAT_TFLITE_STRIDED_SLICE, import_strided_slice, 4, 0},
-                                                          {0, NULL, 0, 0}};
+const struct mafat_tflite_row mafat_tflite_part_rows[] = {{MAFAT_TFLITE_CONCATENATION, import_concatenation, 1, 0, true},
+                                                          {MAFAT_TFLITE_PACK, import_pack, 1, 0, true},
+                                                          {MAFAT_TFLITE_UNPACK, import_unpack, 1, 0, true},
+                                                          {MAFAT_TFLITE_SPLIT, import_split, 2, 0, true},
+                                                          {MAFAT_TFLITE_SPLIT_V, import_split_v, 3, 0, true},
+                                                          {MAFAT_TFLITE_SLICE, import_slice, 3, 0, true},
+                                                          {MAFAT_TFLITE_STRIDED_SLICE, import_strided_slice, 4, 0, true},
+                                                          {0, NULL, 0, 0, false}};

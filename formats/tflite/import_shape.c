@@ -151,14 +151,16 @@ static int take_pads(struct mafat_tflite_importer *i, int n_dims, long long *bef
   return MAFAT_OK;
 }
 
-static int take_fill(struct mafat_tflite_importer *i, float *fill)
+/* Of whole numbers as maps hold them: their zero, or what a constant has beside theirs. */
+static int take_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
 {
   double *number;
-  *fill = 0;
+  bool integers = mafat_value_is_integer(i->g, in), is_signed = mafat_tflite_in(i, 2)->place.type == MAFAT_I8;
+  *fill = integers ? mafat_value_meaning(i->g, in).numbers.zero : 0;
   if (i->o->code != MAFAT_TFLITE_PADV2) return MAFAT_OK;
   int code = mafat_value_numbers(i->g, mafat_tflite_in(i, 2), 1, &number);
   if (code) return code;
-  *fill = (float)*number;
+  *fill = (float)*number + (integers && is_signed ? MAFAT_SIGNED_TO_BYTE : 0);
   free(number);
   return MAFAT_OK;
 }
@@ -178,6 +180,12 @@ static int find_outside(struct mafat_tflite_importer *i, int n, const long long 
   return MAFAT_OK;
 }
 
+/* What stands for 0. */
+static float zero_of(const struct mafat_tflite_importer *i, const struct mafat_value *in)
+{
+  return mafat_value_meaning(i->g, in).numbers.zero;
+}
+
 static int import_pad(struct mafat_tflite_importer *i)
 {
   struct mafat_value own;
@@ -187,9 +195,9 @@ static int import_pad(struct mafat_tflite_importer *i)
   float fill;
   int code = mafat_tflite_map(i, 0, &own, &in);
   if (code == MAFAT_OK) code = take_pads(i, in->view.n_dims, before, after);
-  if (code == MAFAT_OK) code = take_fill(i, &fill);
+  if (code == MAFAT_OK) code = take_fill(i, in, &fill);
   if (code == MAFAT_OK) code = find_outside(i, in->view.n_dims, before, after, &outside);
-  if (code == MAFAT_OK && outside == MAFAT_OUTSIDE_FILL && fill == 0 && is_taken_in(i, in, before, after))
+  if (code == MAFAT_OK && outside == MAFAT_OUTSIDE_FILL && fill == zero_of(i, in) && is_taken_in(i, in, before, after))
     code = take_in(i, in, before, after);
   else if (code == MAFAT_OK) code = mafat_graph_pad(i->g, mafat_tflite_out(i, 0), in, before, after, outside, fill);
   mafat_value_clear(&own);
@@ -228,15 +236,15 @@ static int import_blocks(struct mafat_tflite_importer *i)
   return by_six(i, six, four);
 }
 
-const struct mafat_tflite_row mafat_tflite_shape_rows[] = {{MAFAT_TFLITE_RESHAPE, import_reshape, 1, 0},
-                                                           {MAFAT_TFLITE_SQUEEZE, import_squeeze, 1, 0},
-                                                           {MAFAT_TFLITE_EXPAND_DIMS, import_expand_dims, 2, 0},
-                                                           {MAFAT_TFLITE_TRANSPOSE, import_transpose, 2, 0},
-                                                           {MAFAT_TFLITE_CAST, import_cast, 1, 0},
-                                                           {MAFAT_TFLITE_SHAPE, import_shape_of, 1, 0},
-                                                           {MAFAT_TFLITE_PAD, import_pad, 2, 0},
-                                                           {MAFAT_TFLITE_PADV2, import_pad, 3, 0},
-                                                           {MAFAT_TFLITE_MIRROR_PAD, import_pad, 2, 0},
-                                                           {MAFAT_TFLITE_DEPTH_TO_SPACE, import_blocks, 1, 1},
-                                                           {MAFAT_TFLITE_SPACE_TO_DEPTH, import_blocks, 1, 0},
-                                                           {0, NULL, 0, 0}};
+const struct mafat_tflite_row mafat_tflite_shape_rows[] = {{MAFAT_TFLITE_RESHAPE, import_reshape, 1, 0, true},
+                                                           {MAFAT_TFLITE_SQUEEZE, import_squeeze, 1, 0, true},
+                                                           {MAFAT_TFLITE_EXPAND_DIMS, import_expand_dims, 2, 0, true},
+                                                           {MAFAT_TFLITE_TRANSPOSE, import_transpose, 2, 0, true},
+                                                           {MAFAT_TFLITE_CAST, import_cast, 1, 0, false},
+                                                           {MAFAT_TFLITE_SHAPE, import_shape_of, 1, 0, true},
+                                                           {MAFAT_TFLITE_PAD, import_pad, 2, 0, true},
+                                                           {MAFAT_TFLITE_PADV2, import_pad, 3, 0, true},
+                                                           {MAFAT_TFLITE_MIRROR_PAD, import_pad, 2, 0, true},
+                                                           {MAFAT_TFLITE_DEPTH_TO_SPACE, import_blocks, 1, 1, true},
+                                                           {MAFAT_TFLITE_SPACE_TO_DEPTH, import_blocks, 1, 0, true},
+                                                           {0, NULL, 0, 0, false}};

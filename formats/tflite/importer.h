@@ -35,6 +35,7 @@ struct mafat_tflite_row {
   mafat_tflite_import *import;
   int n_inputs; /* at least */
   int variant;  /* of functions that import several: mafat_tflite_variant */
+  bool integers; /* of quantized tensors, too */
 };
 
 /* Ended by one without a function. */
@@ -58,6 +59,22 @@ int mafat_tflite_make(const struct mafat_tflite_importer *i, int tensor);
 /* Output 0 is this, after an activation of the file's enum mafat_tflite_fused; *made is cleared. `code`: of making
  * it: where that failed, nothing is done but clearing. */
 int mafat_tflite_finish(struct mafat_tflite_importer *i, int code, struct mafat_value *made, int fused);
+
+/* ---- quantized tensors (quantized.c) ---- */
+
+static inline bool mafat_tflite_is_quantized(const struct mafat_tflite_tensor *t)
+{
+  return t->type == MAFAT_TFLITE_INT8 || t->type == MAFAT_TFLITE_UINT8;
+}
+
+/* What the elements of a tensor are, that is no constant, and what they mean. */
+int mafat_tflite_meaning(const struct mafat_tflite_importer *i, int tensor, struct mafat_meaning *out);
+/* The scales of a constant, which is quantized: all are checked. */
+int mafat_tflite_scales(const struct mafat_tflite_importer *i, int tensor, struct mafat_scales *out);
+/* A constant of int32 as it lies in the file: a bias. */
+int mafat_tflite_bias(const struct mafat_tflite_importer *i, int index, struct mafat_value *out);
+/* The type of such an element as messages and files have it: of whole numbers the file's, which maps may hold otherwise. */
+enum mafat_dtype mafat_tflite_file_type(const struct mafat_tflite_tensor *t);
 
 /* A map: constants become one. *own is the caller's to clear; *in is it, or the input itself. */
 int mafat_tflite_map(const struct mafat_tflite_importer *i, int index, struct mafat_value *own,

@@ -21,6 +21,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 
 const struct mafat_kind mafat_kind_gather = {
     .name = "gather",
+    .keeps = true,
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .apart = true,
     .infer = infer,

@@ -31,6 +31,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 
 const struct mafat_kind mafat_kind_maxpool = {
     .name = "maxpool",
+    .keeps = true,
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .pools = true,
     .infer = infer,
@@ -39,6 +40,7 @@ const struct mafat_kind mafat_kind_maxpool = {
 
 const struct mafat_kind mafat_kind_local_avgpool = {
     .name = "local_avgpool",
+    .keeps = true,
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .infer = infer,
     .in_span = in_span,

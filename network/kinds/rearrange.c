@@ -227,6 +227,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 
 const struct mafat_kind mafat_kind_rearrange = {
     .name = "rearrange",
+    .keeps = true,
     .along = MAFAT_ALONG_MAP,
     .apart = true,
     .infer = infer,

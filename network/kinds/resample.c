@@ -36,6 +36,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 
 const struct mafat_kind mafat_kind_resample = {
     .name = "resample",
+    .keeps = true,
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .apart = true,
     .infer = infer,

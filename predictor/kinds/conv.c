@@ -34,10 +34,10 @@ int mafat_conv_layer_panels(const struct mafat_layer *l)
   return mafat_divide_up(l->out.c, MAFAT_PANEL);
 }
 
-bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_layer *l, int cols)
+bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_conv_request *r, int cols)
 {
-  s->zero_floats = (size_t)mafat_taps_inputs(l->window.x, cols) * MAFAT_CHANNEL_BLOCK;
-  return mafat_scratch_append_floats(&s->slot_bytes, &s->zero_offset, s->zero_floats);
+  s->zero_elements = (size_t)mafat_taps_inputs(r->layer->window.x, cols) * MAFAT_CHANNEL_BLOCK;
+  return mafat_scratch_append_elements(&s->slot_bytes, &s->zero_offset, r->in_type, s->zero_elements);
 }
 
 static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch *s)
@@ -50,7 +50,7 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units, r->plan->n_threads);
   if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
-  return mafat_scratch_append_tables(s) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, l, r->cols));
+  return mafat_scratch_append_tables(s) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols));
 }
 
 /* A depthwise layer inside a 1x1: its rows lie in the slot, and the 1x1 reads
@@ -60,17 +60,18 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
   const struct mafat_layer *l = r->layer;
   s->n_pieces = mafat_n_blocks(l->out.c);
   s->inner_cols = r->cols;
-  if (__builtin_mul_overflow((size_t)mafat_pixel_width(l->out.c), (size_t)r->cols, &s->inner_row_floats) ||
-      s->inner_row_floats > SIZE_MAX / 8)
+  if (__builtin_mul_overflow((size_t)mafat_pixel_width(l->out.c), (size_t)r->cols, &s->inner_row_elements) ||
+      s->inner_row_elements > SIZE_MAX / 8)
     return false;
-  size_t fitting = MAFAT_SCRATCH_INNER_BYTES / (s->inner_row_floats * sizeof(float));
+  size_t room = l->out_type == MAFAT_F32 ? MAFAT_SCRATCH_INNER_BYTES : MAFAT_SCRATCH_INNER_INTEGERS;
+  size_t fitting = room / (size_t)mafat_dtype_bytes(l->out_type, s->inner_row_elements);
   s->rows_per_call = mafat_min(r->rows, fitting < 64 ? mafat_max((int)fitting, 1) : 64);
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, 1, r->plan->n_threads);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
-  size_t floats;
-  if (__builtin_mul_overflow(s->inner_row_floats, (size_t)s->rows_per_call, &floats)) return false;
-  return mafat_scratch_append_tables(s) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, l, r->cols)) &&
-         mafat_scratch_append_floats(&s->slot_bytes, &s->inner_offset, floats);
+  size_t elements;
+  if (__builtin_mul_overflow(s->inner_row_elements, (size_t)s->rows_per_call, &elements)) return false;
+  return mafat_scratch_append_tables(s) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols)) &&
+         mafat_scratch_append_elements(&s->slot_bytes, &s->inner_offset, l->out_type, elements);
 }
 
 static bool plan_convolutional(const struct mafat_scratch_request *request, struct mafat_scratch *s)

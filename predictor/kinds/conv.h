@@ -23,7 +23,7 @@ int mafat_conv_layer_panels(const struct mafat_layer *l);
 int mafat_conv_share_rows(int rows_per_call, int rows, int units_per_call, int n_threads);
 
 /* A row as long as the taps of `cols` outputs. */
-bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_layer *l, int cols);
+bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_conv_request *r, int cols);
 
 bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_scratch *s);
 void mafat_conv_count_winograd(struct mafat_counting *c);

@@ -45,7 +45,7 @@ void mafat_conv_open(struct mafat_conv *c, const struct mafat_worker *w, const s
   c->in_rows = (const float **)(memory + s->in_offset);
   c->out_rows = (float **)(memory + s->out_offset);
   c->zeros = (float *)(memory + s->zero_offset);
-  if (s->zero_floats && reads_outside(c)) memset(c->zeros, 0, s->zero_floats * sizeof *c->zeros);
+  if (s->zero_elements && reads_outside(c)) memset(c->zeros, 0, s->zero_elements * sizeof *c->zeros);
 }
 
 void mafat_conv_list_pieces(struct mafat_conv *c, struct mafat_span channels)

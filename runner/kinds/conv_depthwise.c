@@ -54,7 +54,7 @@ int mafat_conv_depthwise(struct mafat_conv *c)
 static float *inner_row(const struct mafat_conv *c, int b, int r)
 {
   const struct mafat_scratch *s = c->worker->scratch;
-  return (float *)(c->worker->slot_memory + s->inner_offset) + (size_t)r * s->inner_row_floats +
+  return (float *)(c->worker->slot_memory + s->inner_offset) + (size_t)r * s->inner_row_elements +
          (size_t)b * MAFAT_CHANNEL_BLOCK * (size_t)s->inner_cols;
 }
 

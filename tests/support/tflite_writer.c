@@ -108,15 +108,17 @@ static size_t put_places(struct writer *w, size_t where, int n)
   return first;
 }
 
-static void put_quantization(struct writer *w, size_t where, int n)
+static void put_quantization(struct writer *w, size_t where, const struct test_tflite_tensor *t)
 {
   size_t scales, zero_points;
   float scale = .5f;
   int64_t zero_point = 3;
-  put_table_at(w, where, (struct field[]){{2, 0, 0, &scales}, {3, 0, 0, &zero_points}, {6, 4, 0, NULL}}, 3);
-  size_t first = put_places(w, scales, n);
-  for (int i = 0; i < n; i++) memcpy(w->data + first + 4 * (size_t)i, &scale, sizeof scale);
-  put_vector(w, zero_points, &zero_point, 1, 8);
+  put_table_at(w, where, (struct field[]){{2, 0, 0, &scales}, {3, 0, 0, &zero_points}, {6, 4, (uint64_t)t->dimension, NULL}}, 3);
+  size_t first = put_places(w, scales, t->n_scales);
+  for (int i = 0; i < t->n_scales; i++)
+    memcpy(w->data + first + 4 * (size_t)i, t->scales ? &t->scales[i] : &scale, sizeof scale);
+  if (t->scales) put_vector(w, zero_points, t->zero_points, (size_t)t->n_zero_points, 8);
+  else put_vector(w, zero_points, &zero_point, 1, 8);
 }
 
 static void put_tensor(struct writer *w, size_t where, const struct test_tflite_tensor *t, int buffer)
@@ -131,7 +133,7 @@ static void put_tensor(struct writer *w, size_t where, const struct test_tflite_
   put_table_at(w, where, fields, n);
   put_vector(w, shape, t->shape, (size_t)t->rank, 4);
   put_string(w, name, t->name);
-  if (t->n_scales) put_quantization(w, quantization, t->n_scales);
+  if (t->n_scales) put_quantization(w, quantization, t);
   if (t->sparse) put_table_at(w, sparsity, NULL, 0);
   if (t->signature) put_vector(w, signature, t->signature, (size_t)t->rank, 4);
 }

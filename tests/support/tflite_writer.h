@@ -25,6 +25,9 @@ struct test_tflite_tensor {
   size_t bytes;
   const int32_t *signature; /* (rank), NULL: none */
   int n_scales, variable, sparse;
+  const float *scales;      /* (n_scales); NULL: all .5, and a zero point of 3 */
+  const int64_t *zero_points; /* (n_zero_points) beside these */
+  int n_zero_points, dimension;
 };
 
 struct test_tflite_operator {

@@ -214,7 +214,7 @@ static void vary_kinds(struct mafat_network *n, uint64_t seed)
     if (l->type != MAFAT_ACTIVATION_LAYER || test_random_chance(&rng, 30)) continue;
     l->type = MAFAT_NORMALIZE;
     l->normalize = malloc(sizeof *l->normalize);
-    *l->normalize = (struct mafat_normalize){(enum mafat_normalize_how)test_random_int(&rng, 0, MAFAT_N_NORMALIZATIONS - 1), .1f};
+    *l->normalize = (struct mafat_normalize){(enum mafat_normalize_how)test_random_int(&rng, 0, MAFAT_N_NORMALIZATIONS - 1), .1f, 0};
   }
 }
 

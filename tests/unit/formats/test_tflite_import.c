@@ -334,10 +334,10 @@ static const struct {
   int code;
   const char *text;
 } refusals[] = {
-    {quantize_input, MAFAT_EUNSUPPORTED, ": input t0 is of type INT8: expected FLOAT32; quantized models are not run by this version"},
-    {quantize_weights, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': tensor t1 is INT8: quantized operators are not run by this version"},
+    {quantize_input, MAFAT_EFORMAT, ": tensor t0: expected a scale, found none"},
+    {quantize_weights, MAFAT_EFORMAT, ": CONV_2D 't3': tensor t1: expected a scale, found none"},
     {halve_biases, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': tensor t2 is FLOAT16"},
-    {dequantize, MAFAT_EUNSUPPORTED, ": DEQUANTIZE 't3': this operator is not run"},
+    {dequantize, MAFAT_EFORMAT, ": DEQUANTIZE 't3': expected INT8 or UINT8, found FLOAT32"},
     {recur, MAFAT_EUNSUPPORTED, ": LSTM 't3': this operator is not run"},
     {customize, MAFAT_EUNSUPPORTED, ": Lattice 't3': this operator is not run"},
     {compute_weights, MAFAT_EUNSUPPORTED, ": CONV_2D 't3': expected constant weights"},
@@ -475,8 +475,12 @@ static const struct {
   const char *name;
   int layers; /* 0: refused */
 } models[] = {{"ad01_fp32", 10}, {"cifar10", 7}, {"hello_world_float", 3}, {"magic_wand", 7}, {"micro_kws_m_fp32", 11},
-              {"mobilenet_v1_0.25_128_float", 30}, {"pretrainedResnet", 15}, {"text_class", 7}, {"vww_96_float", 30}, {"ad01_int8", 0},
-              {"kws_ref_model_float32", 0}, {"mcunetv2_large", 0}, {"ssd_mobilenet_v1_quant", 0}, {"yolox_nano_dynamic_range", 0}};
+              {"mobilenet_v1_0.25_128_float", 30}, {"pretrainedResnet", 15}, {"text_class", 7}, {"vww_96_float", 30}, {"ad01_int8", 10},
+              {"hello_world_int8", 3}, {"kws_ref_model", 12}, {"mcunet-320kb-1mb_imagenet", 68}, {"mcunetv2_large", 183},
+              {"micro_speech_quantized", 4}, {"mobilenet_v1_0.25_128_quant", 30}, {"mobilenet_v2_1.0_224_int8_pytorch", 64},
+              {"mobilenet_v2_1.0_224_quant", 65}, {"posenet_mobilenet_v1_100_257x257_integer_quant", 36},
+              {"pretrainedResnet_quant", 15}, {"ssd_mobilenet_v1_quant", 65}, {"vww_96_int8", 30},
+              {"kws_ref_model_float32", 0}, {"yolox_nano_dynamic_range", 0}};
 
 START_TEST(public_models_become_networks)
 {

@@ -68,7 +68,7 @@ START_TEST(outputs_are_normalized)
     test_problem_open(&p, &rng, MAFAT_NORMALIZE, shape, shape);
     test_problem_add(&p, &rng, shape);
     p.layer->normalize = malloc(sizeof *p.layer->normalize);
-    *p.layer->normalize = (struct mafat_normalize){(enum mafat_normalize_how)how, test_random_chance(&rng, 50) ? 1e-3f : .5f};
+    *p.layer->normalize = (struct mafat_normalize){(enum mafat_normalize_how)how, test_random_chance(&rng, 50) ? 1e-3f : .5f, 0};
     test_problem_infer(&p);
     test_problem_check(&p, &(struct test_meaning){normalized, &p, how});
     test_problem_close(&p);
@@ -87,7 +87,7 @@ START_TEST(large_values_are_normalized)
   s = mafat_network_picture_shape(p.network);
   for (int i = 0; i < mafat_shape_elements(s); i++) p.input[i] = roundf(p.input[i] * 64) * 128;
   p.layer->normalize = malloc(sizeof *p.layer->normalize);
-  *p.layer->normalize = (struct mafat_normalize){(enum mafat_normalize_how)(_i % 2), 0};
+  *p.layer->normalize = (struct mafat_normalize){(enum mafat_normalize_how)(_i % 2), 0, 0};
   test_problem_infer(&p);
   test_problem_check(&p, &(struct test_meaning){normalized, &p, _i});
   test_problem_close(&p);

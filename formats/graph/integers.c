@@ -1,0 +1,97 @@
+/* Whole numbers: layers that bring them to another scale, and what convolutions of them have. */
+#include "formats/graph/compute.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- other scales ---- */
+
+static int end_one(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, struct mafat_layer *l,
+                   struct mafat_meaning to)
+{
+  struct mafat_view view = in->view;
+  if (!l) return MAFAT_EUNSUPPORTED;
+  int code = mafat_graph_end_layer(g, l);
+  l->out_type = to.type;
+  l->quantization = to.numbers;
+  return code ? code : mafat_graph_output(g, out, l, &view);
+}
+
+int mafat_graph_quantize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                         struct mafat_meaning to, enum mafat_requantizing rounding)
+{
+  struct mafat_meaning from = mafat_value_meaning(g, in);
+  bool numbers = from.type != MAFAT_F32 && to.type != MAFAT_F32;
+  to.numbers.rounding = (unsigned char)rounding;
+  if (numbers && !mafat_multiplier_can((double)from.numbers.scale / (double)to.numbers.scale))
+    return mafat_graph_fail(g, MAFAT_EFORMAT, "a scale of %g cannot become one of %g: a multiplier of 2^31 or more",
+                            (double)from.numbers.scale, (double)to.numbers.scale);
+  return end_one(g, out, in, mafat_graph_begin(g, MAFAT_QUANTIZE, in), to);
+}
+
+int mafat_graph_rename_numbers(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                               struct mafat_meaning to)
+{
+  return end_one(g, out, in, mafat_graph_begin(g, MAFAT_ACTIVATION_LAYER, in), to);
+}
+
+int mafat_graph_clamp(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, float least,
+                      float most)
+{
+  struct mafat_layer *l = mafat_graph_maker(g, in);
+  int code = l ? mafat_value_copy(g, out, in) : mafat_graph_rename_numbers(g, out, in, mafat_value_meaning(g, in));
+  if (code) return code;
+  if (!l) l = &g->network->layers[out->maker];
+  mafat_quantization_clamp(&l->quantization, least, most);
+  return MAFAT_OK;
+}
+
+/* ---- convolutions ---- */
+
+/* By each of the scales sums must come to the output's. */
+static int check_scales(struct mafat_graph *g, const struct mafat_layer *l, const struct mafat_scales *s, bool single)
+{
+  float in = mafat_network_in_quantization(g->network, (int)(l - g->network->layers), 0).scale;
+  double *scales = malloc((size_t)s->list.n * sizeof *scales);
+  if (!scales) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  int code = g->numbers.read(g->numbers.context, &s->list, 0, s->list.n, scales, g->d);
+  for (uint64_t i = 0; i < s->list.n && code == MAFAT_OK; i++)
+    if (!mafat_multiplier_can(mafat_quantization_factor(in, (float)scales[i], l->quantization.scale, single)))
+      code = mafat_graph_fail(g, MAFAT_EFORMAT, "filter %llu: scales of %g, %g and %g make a multiplier of 2^31 or more",
+                              (unsigned long long)i, (double)in, scales[i], (double)l->quantization.scale);
+  free(scales);
+  return code;
+}
+
+/* Weights have one zero, which is that of int8. */
+static int take_zero(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *weights)
+{
+  int zero = weights->scales.zero - (weights->place.type == MAFAT_U8 ? MAFAT_SIGNED_TO_BYTE : 0);
+  l->weights_zero = (signed char)zero;
+  if (weights->place.type == MAFAT_I8 && zero)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "weights of int8: expected a zero point of 0, found %d", zero);
+  return MAFAT_OK;
+}
+
+int mafat_graph_place_integers(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_graph_conv *conv)
+{
+  const struct mafat_scales *s = &conv->weights->scales;
+  struct mafat_layer_constants *c = &g->network->constants->layers[l - g->network->layers];
+  const char *type = mafat_dtype_name((enum mafat_dtype)conv->weights->place.type);
+  if (mafat_network_in_type(g->network, (int)(l - g->network->layers)) == MAFAT_F32 || l->out_type == MAFAT_F32)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "weights of %s and floats as input or output: not run by this version", type);
+  if (s->list.n > 1 && s->list.n != (uint64_t)l->filters)
+    return mafat_graph_fail(g, MAFAT_EFORMAT, "expected a scale for each of %d filters, found %llu", l->filters,
+                            (unsigned long long)s->list.n);
+  if (conv->bias && conv->bias->form != MAFAT_VALUE_NONE && conv->bias->place.type != MAFAT_I32)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "expected a bias of int32 beside weights of %s", type);
+  int code = take_zero(g, l, conv->weights);
+  if (code == MAFAT_OK) code = check_scales(g, l, s, conv->single);
+  if (code == MAFAT_OK && !(c->parts = calloc(1, sizeof *c->parts)))
+    code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (code) return code;
+  c->parts->scales = s->list;
+  l->weights_type = MAFAT_I8;
+  l->single = conv->single;
+  return MAFAT_OK;
+}
