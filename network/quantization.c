@@ -35,7 +35,7 @@ struct mafat_multiplier mafat_multiplier(double factor)
 
 bool mafat_multiplier_can(double factor)
 {
-  return fabs(factor) < 0x1p31 && mafat_multiplier(factor).shift <= 31;
+  return fabs(factor) < 0x1p30 && mafat_multiplier(factor).shift <= 30;
 }
 
 double mafat_quantization_factor(float in_scale, float weights_scale, float out_scale, bool single)

@@ -21,7 +21,8 @@ enum mafat_requantizing {
 struct mafat_quantization {
   float scale;
   unsigned char zero, least, most;
-  unsigned char rounding; /* enum mafat_requantizing: by which it is made */
+  unsigned char rounding : 7; /* enum mafat_requantizing: by which it is made */
+  unsigned char is_signed : 1; /* to the file these are signed numbers: means round halves away from theirs' 0 */
 };
 
 enum { MAFAT_SIGNED_TO_BYTE = 128 }; /* what a signed byte has more as an unsigned one */
@@ -44,7 +45,7 @@ void mafat_quantization_clamp(struct mafat_quantization *q, float least, float m
 int mafat_quantization_number(const struct mafat_quantization *q, float real);
 
 /* number * multiplier / 2^31 * 2^shift: multiplier in [2^30, 2^31), or of a negative factor in [-2^31, -2^30], shift from
- * -31 to 31; of less than that both are 0. The factor is less than 2^31 (mafat_multiplier_can). */
+ * -31 to 30; of less than that both are 0. The factor is less than 2^30 (mafat_multiplier_can). */
 struct mafat_multiplier {
   int32_t multiplier;
   int shift;

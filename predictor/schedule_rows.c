@@ -15,7 +15,8 @@ enum {
    * weights. So narrow maps come in more rows than wide ones. */
   STEP_PIXELS = 48,
   STREAMED_STEP_PIXELS = 144, /* reading the weights anew should not take longer than the step */
-  WINOGRAD_STEP_PIXELS = 192
+  WINOGRAD_STEP_PIXELS = 192,
+  INTEGER_STEP_PIXELS = 1 /* of bytes, whose memory is counted in kilobytes, as few rows as are asked for */
 };
 
 /* ---- state ---- */
@@ -127,6 +128,7 @@ static struct mafat_span next_rows(const struct mafat_schedule *s, int l)
   int width = s->network->layers[reader].out.w;
   bool streamed = s->plan->residence[reader] == MAFAT_STREAMED;
   long long pixels = winograd ? WINOGRAD_STEP_PIXELS : streamed ? STREAMED_STEP_PIXELS : STEP_PIXELS;
+  if (layer->out_type != MAFAT_F32 && !streamed) pixels = INTEGER_STEP_PIXELS;
   pixels *= least;
   int rows = (int)((pixels + width - 1) / width);
   /* Pooled, half as many rows of twice the pixels. */

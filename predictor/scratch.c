@@ -26,10 +26,11 @@ bool mafat_scratch_append_elements(size_t *part_bytes, size_t *offset, enum mafa
   return bytes <= SIZE_MAX && mafat_scratch_append(part_bytes, offset, (size_t)bytes, 1);
 }
 
-bool mafat_scratch_append_tables(struct mafat_scratch *s)
+bool mafat_scratch_append_tables(struct mafat_scratch *s, enum mafat_dtype type)
 {
+  size_t piece = type == MAFAT_F32 ? MAFAT_SCRATCH_PIECE : MAFAT_SCRATCH_INTEGER_PIECE;
   size_t *slot = &s->slot_bytes;
-  return mafat_scratch_append(slot, &s->pieces_offset, (size_t)s->n_pieces, MAFAT_SCRATCH_PIECE) &&
+  return mafat_scratch_append(slot, &s->pieces_offset, (size_t)s->n_pieces, piece) &&
          mafat_scratch_append(slot, &s->in_offset, (size_t)s->n_pieces * (size_t)s->in_rows, 8) &&
          mafat_scratch_append(slot, &s->out_offset, 2 * (size_t)s->rows_per_call, 8);
 }

@@ -13,7 +13,7 @@ struct mafat_scratch {
   int rows_per_call;    /* output rows that one kernel call computes at most */
   int in_rows;          /* input rows these read */
   /* In a worker's slot: */
-  size_t pieces_offset; /* n_pieces records of MAFAT_SCRATCH_PIECE bytes */
+  size_t pieces_offset; /* n_pieces records of MAFAT_SCRATCH_PIECE bytes, of whole numbers MAFAT_SCRATCH_INTEGER_PIECE */
   size_t in_offset;     /* n_pieces * in_rows pointers */
   size_t out_offset;    /* 2 * rows_per_call pointers */
   size_t zero_offset;   /* a row of zeros, or of zero points, for the padding above and below */
@@ -68,8 +68,8 @@ bool mafat_scratch_append(size_t *part_bytes, size_t *offset, size_t n, size_t s
 bool mafat_scratch_append_floats(size_t *part_bytes, size_t *offset, size_t n);
 /* The same of a type's elements. */
 bool mafat_scratch_append_elements(size_t *part_bytes, size_t *offset, enum mafat_dtype type, size_t n);
-/* What a kernel call reads its arguments from: pieces, row pointers. */
-bool mafat_scratch_append_tables(struct mafat_scratch *s);
+/* What a kernel call that reads elements of that type has its arguments in: pieces, row pointers. */
+bool mafat_scratch_append_tables(struct mafat_scratch *s, enum mafat_dtype type);
 /* All channels of some pixels of a row, which are worked on together. */
 bool mafat_scratch_plan_lanes(const struct mafat_scratch_request *r, struct mafat_scratch *s);
 /* The layer's whole input, in Darknet's order: all that some kinds need. */

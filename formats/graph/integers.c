@@ -22,9 +22,9 @@ int mafat_graph_quantize(struct mafat_graph *g, struct mafat_value *out, const s
 {
   struct mafat_meaning from = mafat_value_meaning(g, in);
   bool numbers = from.type != MAFAT_F32 && to.type != MAFAT_F32;
-  to.numbers.rounding = (unsigned char)rounding;
+  to.numbers.rounding = (unsigned)rounding & 0x7f;
   if (numbers && !mafat_multiplier_can((double)from.numbers.scale / (double)to.numbers.scale))
-    return mafat_graph_fail(g, MAFAT_EFORMAT, "a scale of %g cannot become one of %g: a multiplier of 2^31 or more",
+    return mafat_graph_fail(g, MAFAT_EFORMAT, "a scale of %g cannot become one of %g: a multiplier of 2^30 or more",
                             (double)from.numbers.scale, (double)to.numbers.scale);
   return end_one(g, out, in, mafat_graph_begin(g, MAFAT_QUANTIZE, in), to);
 }
@@ -57,7 +57,7 @@ static int check_scales(struct mafat_graph *g, const struct mafat_layer *l, cons
   int code = g->numbers.read(g->numbers.context, &s->list, 0, s->list.n, scales, g->d);
   for (uint64_t i = 0; i < s->list.n && code == MAFAT_OK; i++)
     if (!mafat_multiplier_can(mafat_quantization_factor(in, (float)scales[i], l->quantization.scale, single)))
-      code = mafat_graph_fail(g, MAFAT_EFORMAT, "filter %llu: scales of %g, %g and %g make a multiplier of 2^31 or more",
+      code = mafat_graph_fail(g, MAFAT_EFORMAT, "filter %llu: scales of %g, %g and %g make a multiplier of 2^30 or more",
                               (unsigned long long)i, (double)in, scales[i], (double)l->quantization.scale);
   free(scales);
   return code;

@@ -64,7 +64,9 @@ int mafat_tflite_meaning(const struct mafat_tflite_importer *i, int tensor, stru
   if (code == MAFAT_OK && t->quantization.n_zero_points) code = read_zero(i, t, 0, &zero);
   if (code) return code;
   out->type = MAFAT_U8;
-  out->numbers = mafat_quantization(scale, zero + (t->type == MAFAT_TFLITE_INT8 ? MAFAT_SIGNED_TO_BYTE : 0));
+  bool is_signed = t->type == MAFAT_TFLITE_INT8;
+  out->numbers = mafat_quantization(scale, zero + (is_signed ? MAFAT_SIGNED_TO_BYTE : 0));
+  out->numbers.is_signed = is_signed;
   return MAFAT_OK;
 }
 

@@ -50,7 +50,7 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units, r->plan->n_threads);
   if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
-  return mafat_scratch_append_tables(s) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols));
+  return mafat_scratch_append_tables(s, r->in_type) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols));
 }
 
 /* A depthwise layer inside a 1x1: its rows lie in the slot, and the 1x1 reads
@@ -70,7 +70,7 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
   size_t elements;
   if (__builtin_mul_overflow(s->inner_row_elements, (size_t)s->rows_per_call, &elements)) return false;
-  return mafat_scratch_append_tables(s) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols)) &&
+  return mafat_scratch_append_tables(s, r->in_type) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols)) &&
          mafat_scratch_append_elements(&s->slot_bytes, &s->inner_offset, l->out_type, elements);
 }
 

@@ -6,7 +6,7 @@
 static bool plan_connected(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   s->n_pieces = s->rows_per_call = s->in_rows = 1;
-  return mafat_scratch_append_tables(s) && mafat_scratch_plan_flat(r, s);
+  return mafat_scratch_append_tables(s, MAFAT_F32) && mafat_scratch_plan_flat(r, s);
 }
 
 static void count_connected(struct mafat_counting *c)

@@ -10,7 +10,7 @@ static bool plan_matmul(const struct mafat_scratch_request *r, struct mafat_scra
   int channels = mafat_min(l->in.c, MAFAT_SPLIT_CHANNELS + MAFAT_CHANNEL_BLOCK);
   s->n_pieces = mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
   s->rows_per_call = s->in_rows = 1;
-  return mafat_scratch_append_tables(s) &&
+  return mafat_scratch_append_tables(s, MAFAT_F32) &&
          mafat_scratch_append_floats(&s->slot_bytes, &s->panel_offset, (size_t)channels * MAFAT_PANEL);
 }
 

@@ -259,7 +259,7 @@ static const struct {
     {zero_point_high, MAFAT_EFORMAT, ": CONV_2D 'y': tensor y: zero point 0: expected -128 to 127, found 128"},
     {zero_point_far, MAFAT_EFORMAT, ": CONV_2D 'y': tensor y: zero point 0: expected -128 to 127, found -9223372036854775808"},
     {weights_zero, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': weights of int8: expected a zero point of 0, found 1"},
-    {multiplier_large, MAFAT_EFORMAT, ": CONV_2D 'y': filter 0: scales of 1e+20, 0.25 and 1e-20 make a multiplier of 2^31 or more"},
+    {multiplier_large, MAFAT_EFORMAT, ": CONV_2D 'y': filter 0: scales of 1e+20, 0.25 and 1e-20 make a multiplier of 2^30 or more"},
     {three_scales, MAFAT_EFORMAT, ": CONV_2D 'y': tensor w: expected 2 scales along dimension 0, found 3"},
     {two_of_a_map, MAFAT_EUNSUPPORTED, ": tensor x: expected one scale, found 2"},
     {other_dimension, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': scales of its weights: expected dimension 0, found 3"},

@@ -25,7 +25,7 @@ static const struct {
     {0x1p-31, 1 << 30, -30},
     {0x1p-32, 1 << 30, -31},
     {0x1p-33, 0, 0},                    /* nothing would be left */
-    {0x1p30, 1 << 30, 31},
+    {0x1p29, 1 << 30, 30},
     {-0.25, -(1 << 30), -1}, /* weights have negative scales */
     {-0.1, -1717986918, -3},
 };
@@ -41,7 +41,7 @@ END_TEST
 
 START_TEST(there_is_none_of_others)
 {
-  static const double factors[] = {-0x1p31, 0x1p31, 0x1.fffffffffffffp30, 1e300, (double)INFINITY, (double)NAN};
+  static const double factors[] = {-0x1p30, 0x1p30, 0x1.fffffffffffffp29, 1e300, (double)INFINITY, (double)NAN};
   for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
     ck_assert_msg(!mafat_multiplier_can(factors[i]), "%g", factors[i]);
 }
