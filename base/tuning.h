@@ -25,7 +25,7 @@ enum {
 
 enum {
   MAFAT_SCRATCH_PIECE = 64,
-  MAFAT_SCRATCH_INTEGER_PIECE = 16,
+  MAFAT_SCRATCH_INTEGER_PIECE = 40,
   MAFAT_SCRATCH_POINTERS = 2048,       /* input row pointers per call, where more than one row fits */
   MAFAT_SCRATCH_INPUT_BYTES = 512 << 10, /* input of one call: stays in a second-level cache */
   MAFAT_SCRATCH_INNER_BYTES = 128 << 10, /* rows of a fused depthwise layer */

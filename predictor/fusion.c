@@ -9,7 +9,7 @@
 static bool is_pooled(const struct mafat_layer *conv, const struct mafat_layer *pool)
 {
   return mafat_layer_pools(pool) && mafat_window_is_plain(&pool->window, 2, 2) && pool->window.y.before == 0 && pool->window.x.before == 0 &&
-         mafat_layer_is_ungrouped(conv);
+         mafat_layer_is_ungrouped(conv) && !mafat_layer_sums_integers(conv);
 }
 
 bool mafat_fusion_blends_alike(const struct mafat_layer *l)

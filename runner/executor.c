@@ -99,11 +99,12 @@ void mafat_executor_close(struct mafat_executor **executor)
 /* Bytes that are to be zero; those that lie behind one another are zeroed together. */
 struct zeros {
   char *begin, *end;
+  int number; /* what stands for 0 */
 };
 
 static void zero_collected(const struct zeros *z)
 {
-  if (z->end > z->begin) memset(z->begin, 0, (size_t)(z->end - z->begin));
+  if (z->end > z->begin) memset(z->begin, z->number, (size_t)(z->end - z->begin));
 }
 
 static void zero(struct zeros *z, char *begin, size_t n)
@@ -126,7 +127,7 @@ static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_bo
   struct mafat_shape shape = mafat_network_tensor_shape(t->network, tensor);
   int left = box.x.begin == 0 ? l->left : 0, right = box.x.end == shape.w ? l->right : 0;
   int first = channels.begin / MAFAT_CHANNEL_BLOCK, end = mafat_n_blocks(channels.end);
-  struct zeros z = {NULL, NULL};
+  struct zeros z = {NULL, NULL, t->network->layers[tensor].quantization.zero};
   if (left + right == 0) return;
   for (int y = box.y.begin; y < box.y.end; y++) {
     char *row = mafat_tensors_row(t, tensor, y);
@@ -162,6 +163,17 @@ float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_flo
   return mafat_tensors_pixel(&e->tensors, picture, 0, y, 0);
 }
 
+/* A row of a channel as whole numbers. */
+static void set_numbers(struct mafat_executor *e, int tensor, const struct mafat_file_order *order, int c, int y, const float *row)
+{
+  const struct mafat_quantization *q = &e->network->layers[tensor].quantization;
+  size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK);
+  unsigned char *to = (unsigned char *)mafat_tensors_address(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK, y, 0) +
+                      c % MAFAT_CHANNEL_BLOCK;
+  for (int x = 0; x < order->shape.w; x++)
+    to[(size_t)x * pixel] = (unsigned char)mafat_quantization_number(q, row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)]);
+}
+
 void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c,
                                   int y, const float *line)
 {
@@ -171,7 +183,8 @@ void mafat_executor_set_input_row(struct mafat_executor *e, int input, const str
   float *to = mafat_tensors_element(&e->tensors, tensor, c, y, 0);
   const float *row =
       line + mafat_file_order_offset(order, MAFAT_AXIS_C, c) + mafat_file_order_offset(order, MAFAT_AXIS_H, y);
-  if (column == 1)
+  if (mafat_network_tensor_type(e->network, tensor) != MAFAT_F32) set_numbers(e, tensor, order, c, y, row);
+  else if (column == 1)
     for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[x];
   else if (column)
     for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[(size_t)x * column];
@@ -183,7 +196,7 @@ void mafat_executor_set_input_row(struct mafat_executor *e, int input, const str
 static bool lies_alike(const struct mafat_executor *e, int tensor, const struct mafat_file_order *o)
 {
   int c = o->shape.c;
-  return o->column == c && mafat_tensors_pixel_floats(&e->tensors, tensor, 0) == c &&
+  return mafat_network_tensor_type(e->network, tensor) == MAFAT_F32 && o->column == c && mafat_tensors_pixel_floats(&e->tensors, tensor, 0) == c &&
          mafat_file_order_offset(o, MAFAT_AXIS_C, c - 1) == c - 1;
 }
 
@@ -409,7 +422,7 @@ float mafat_executor_output_at(const struct mafat_executor *e, int layer, int c,
 {
   struct mafat_source self;
   struct mafat_sources behind = mafat_network_output_sources(e->network, layer, &self);
-  return *mafat_tensors_behind(&e->tensors, &behind, c, y, x);
+  return mafat_tensors_value(&e->tensors, &behind, c, y, x);
 }
 
 void *mafat_executor_boxes_room(const struct mafat_executor *e)

@@ -35,6 +35,12 @@ void mafat_tensors_flatten(const struct mafat_tensors *t, const struct mafat_sou
   struct mafat_runs runs = mafat_runs_of(sources, mafat_span(0, shape.c));
   struct mafat_run run;
   size_t plane = (size_t)shape.h * (size_t)shape.w;
+  if (mafat_network_tensor_type(t->network, sources->list[0].tensor) != MAFAT_F32) {
+    for (int c = 0; c < shape.c; c++)
+      for (int y = 0; y < shape.h; y++)
+        for (int x = 0; x < shape.w; x++) *flat++ = mafat_tensors_value(t, sources, c, y, x);
+    return;
+  }
   while (mafat_runs_next(&runs, &run)) {
     float *to = flat + (size_t)(run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane) * plane;
     size_t pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);
@@ -57,8 +63,8 @@ void mafat_tensors_read_view(const struct mafat_tensors *t, const struct mafat_s
     if (run > n) run = n;
     mafat_view_find(view, first, places);
     for (long long k = 0; k < run; k++) {
-      *out++ = *mafat_tensors_behind(t, sources, (int)places[MAFAT_AXIS_C], (int)places[MAFAT_AXIS_H],
-                                     (int)places[MAFAT_AXIS_W]);
+      *out++ = mafat_tensors_value(t, sources, (int)places[MAFAT_AXIS_C], (int)places[MAFAT_AXIS_H],
+                                   (int)places[MAFAT_AXIS_W]);
       if (last) places[last->axis] += last->step;
     }
     first += run;

@@ -115,6 +115,20 @@ static inline float *mafat_tensors_behind(const struct mafat_tensors *t, const s
   return mafat_tensors_read(t, sources, i, sources->list[i].first + c, y, x);
 }
 
+/* What the element of a tensor of any type means. */
+static inline float mafat_tensors_value(const struct mafat_tensors *t, const struct mafat_sources *sources, int c, int y, int x)
+{
+  int i = 0;
+  for (; c >= sources->list[i].n; i++) c -= sources->list[i].n;
+  const struct mafat_source *s = mafat_sources_at(sources, i, &y);
+  int channel = c + s->first, tensor = s->tensor;
+  const struct mafat_layer *l = &t->network->layers[tensor];
+  const char *pixel = mafat_tensors_address(t, tensor, channel / MAFAT_CHANNEL_BLOCK, y, x);
+  if (l->out_type == MAFAT_F32) return ((const float *)(const void *)pixel)[channel % MAFAT_CHANNEL_BLOCK];
+  int number = ((const unsigned char *)pixel)[channel % MAFAT_CHANNEL_BLOCK];
+  return (float)((double)l->quantization.scale * (number - l->quantization.zero));
+}
+
 /* ---- runs ---- */
 
 /* Channels that lie in one block of a source and in one block of the output:

@@ -76,15 +76,22 @@ static void fold_parts(const struct mafat_layer_constants *c, size_t n, float *r
   }
 }
 
-bool mafat_affine_take_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,
-                             size_t n, float *rows)
+void mafat_affine_spread_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,
+                               size_t n, float *rows)
 {
+  if (mafat_constants_part(c, MAFAT_PART_BIASES)->n == 0) memset(row_of(c, MAFAT_PART_BIASES, n, rows), 0, n * sizeof *rows);
   for (int p = 0; p < MAFAT_N_PARTS; p++) {
     const struct mafat_constant *part = mafat_constants_part(c, (enum mafat_constant_part)p);
     if (!(fetch->parts & (1u << p))) continue;
     size_t first = mafat_constant_is_read(part) ? (size_t)(part->at - fetch->position) : 0;
     spread(row_of(c, (enum mafat_constant_part)p, n, rows), part, data + first, n);
   }
+}
+
+bool mafat_affine_take_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,
+                             size_t n, float *rows)
+{
+  mafat_affine_spread_parts(fetch, c, data, n, rows);
   if (!fetch->folds) return true;
   fold_parts(c, n, rows);
   return mafat_pack_is_finite(rows, 2 * n);

@@ -31,6 +31,10 @@ struct mafat_affine mafat_affine_fold(const struct mafat_normalization *from, en
 bool mafat_affine_take(enum mafat_fetch_kind kind, const float *values, size_t n, enum mafat_epsilon epsilon,
                        float *scale, float *bias);
 
+/* Parts into their rows, as they lie in the file: scales in the first, biases in the second, zeros where there are none. */
+void mafat_affine_spread_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,
+                               size_t n, float *rows);
+
 /* The same of a fetch of parts of the layer's constants. `rows` has room for each (fetches.h: affine_rows)
  * of n floats; with the last of them the scales are in the first of them and the biases in the second. */
 bool mafat_affine_take_parts(const struct mafat_fetch *fetch, const struct mafat_layer_constants *c, const char *data,

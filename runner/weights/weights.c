@@ -1,6 +1,7 @@
 #include "runner/weights/weights.h"
 
 #include "runner/weights/affine.h"
+#include "runner/weights/pack_integers.h"
 #include "runner/weights/weights_store.h"
 
 #include "predictor/fusion.h"
@@ -26,7 +27,7 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
                  struct mafat_diagnostic *d)
 {
   struct trust *t = &w->trust[fetch->layer];
-  if (t->checked) return MAFAT_OK;
+  if (t->checked || w->network->layers[fetch->layer].out_type != MAFAT_F32) return MAFAT_OK;
   if (!w->file->packed) /* normalization: once it is folded */
     return fetch->kind == MAFAT_FETCH_NORMALIZATION || fetch->kind == MAFAT_FETCH_AFFINE ||
            fetch->kind == MAFAT_FETCH_PARTS || mafat_pack_is_finite((const float *)(const void *)data, fetch->bytes / sizeof(float))
@@ -65,6 +66,10 @@ static int take_parts(struct mafat_weights *w, const struct mafat_fetch *fetch, 
 {
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   size_t n = (size_t)l->out.c, room = (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
+  if (mafat_layer_sums_integers(l)) {
+    mafat_affine_spread_parts(fetch, &w->file->constants->layers[fetch->layer], data, n, w->affine);
+    return MAFAT_OK;
+  }
   bool good = mafat_affine_take_parts(fetch, &w->file->constants->layers[fetch->layer], data, n, w->affine);
   if (!good && !w->trust[fetch->layer].checked) return refuse(w, fetch->layer, d);
   if (!fetch->folds || mafat_layer_weights_form(l) != MAFAT_WEIGHTS_AFFINE) return MAFAT_OK;
@@ -99,7 +104,10 @@ int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fet
   case MAFAT_FETCH_SLICE: take_slices(w, fetch, data); break;
   case MAFAT_FETCH_COPY: memcpy(panels.bytes + fetch->into, data, fetch->bytes); break;
   case MAFAT_FETCH_FILTERS:
-  case MAFAT_FETCH_TRANSPOSED: mafat_pack(l, &part, w->pieces, panels); break;
+  case MAFAT_FETCH_TRANSPOSED:
+    if (mafat_layer_sums_integers(l)) mafat_pack_integers(w->network, fetch->layer, &part, w->pieces, panels);
+    else mafat_pack(l, &part, w->pieces, panels);
+    break;
   case MAFAT_FETCH_PARTS: return take_parts(w, fetch, data, d);
   default: return take_affine(w, fetch, values, d);
   }
@@ -213,6 +221,25 @@ static void slice_in_ring(const struct mafat_weights *w, const struct mafat_laye
   slice->weights = panel + (size_t)(channels.begin - s->channels.begin) * row;
   slice->scale = complete ? panel + (size_t)mafat_span_size(s->channels) * row : NULL;
   slice->bias = complete ? slice->scale + slice->width : NULL;
+}
+
+void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struct mafat_span filters,
+                                 struct mafat_integer_slice *slice)
+{
+  const struct mafat_layer *l = &w->network->layers[layer];
+  struct mafat_packed_panels panels = w->panels[layer];
+  const char *panel = panels.bytes + (mafat_packed_offset(l, filters.begin) - panels.before);
+  size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, filters.begin) - filters.begin);
+  slice->width = (int)width;
+  slice->weights = (const int8_t *)panel;
+  slice->bias = (const int32_t *)(const void *)(panel + mafat_quads_taps(l, filters.begin) * width);
+  slice->multipliers = slice->bias + width;
+  slice->shifts = slice->multipliers + width;
+}
+
+const char *mafat_weights_numbers(const struct mafat_weights *w, int layer)
+{
+  return w->panels[layer].bytes;
 }
 
 int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_span filters,

@@ -82,6 +82,17 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
                         struct mafat_span channels, struct mafat_weights_slice *slice);
 void mafat_weights_release(const struct mafat_weights *w, struct mafat_weights_slice *slice);
 
+/* A panel of whole numbers (packing.h); filters and validity as above. */
+struct mafat_integer_slice {
+  const int8_t *weights;
+  const int32_t *bias, *multipliers, *shifts; /* rows of the width */
+  int width;
+};
+void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struct mafat_span filters,
+                                 struct mafat_integer_slice *slice);
+/* Numbers without a matrix, as the file has them. */
+const char *mafat_weights_numbers(const struct mafat_weights *w, int layer);
+
 /* ---- for a report ---- */
 
 size_t mafat_weights_bytes(const struct mafat_weights *w);     /* kept, packed: without those in the arena */

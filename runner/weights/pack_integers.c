@@ -1,0 +1,187 @@
+/* Weights of whole numbers into panels of quads, and what their sums become (packing.h). */
+#include "runner/weights/pack_integers.h"
+
+#include "runner/weights/pack.h"
+
+#include <string.h>
+
+/* A panel, and where things lie in it. */
+struct panel {
+  int8_t *weights;
+  int32_t *finish; /* biases, multipliers, shifts: rows of the width */
+  size_t width, bytes;
+  int first, end;  /* filters */
+};
+
+static struct panel find_panel(const struct mafat_layer *l, struct mafat_packed_panels panels, int filter)
+{
+  int first = mafat_pack_panel_begin(l, filter), end = mafat_panel_end(l, first);
+  size_t width = (size_t)mafat_panel_width(end - first), weights = mafat_quads_taps(l, first) * width;
+  char *at = panels.bytes + (mafat_packed_offset(l, first) - panels.before);
+  return (struct panel){(int8_t *)at, (int32_t *)(void *)(at + weights), width, weights, first, end};
+}
+
+/* ---- where a weight lies ---- */
+
+/* A run of channels of a group, and where their quads begin. */
+struct place {
+  size_t before, channels; /* of the pieces before, and of this one, rounded up to quads */
+  int first, end;          /* inputs of the group */
+};
+
+static struct place find_place(const struct mafat_piece *pieces, int n, int input)
+{
+  struct place p = {0};
+  int at = 0;
+  for (int i = 0; i < n; i++, at = p.end) {
+    p = (struct place){p.before + p.channels, (size_t)mafat_round_up(pieces[i].n, MAFAT_QUAD), at, at + pieces[i].n};
+    if (input < p.end) break;
+  }
+  return p;
+}
+
+/* Weights of one input of a run of filters: taps apart by `taps`, filters by 4, or, of depthwise ones, by 1. */
+static int8_t *find_input(const struct mafat_layer *l, const struct panel *p, const struct place *place, int input,
+                          size_t *between_taps)
+{
+  *between_taps = mafat_layer_is_depthwise(l) ? p->width : place->channels * p->width;
+  if (mafat_layer_is_depthwise(l)) return p->weights;
+  size_t taps = (size_t)mafat_layer_matrix(l).taps, in = (size_t)(input - place->first);
+  return p->weights + (place->before * taps + in / MAFAT_QUAD * MAFAT_QUAD) * p->width + in % MAFAT_QUAD;
+}
+
+/* ---- taking them ---- */
+
+/* Of a file, as its constant has them. */
+struct source {
+  const unsigned char *from;
+  unsigned char turn;             /* unsigned ones become signed */
+  size_t filter, input, tap;      /* from a weight to that of the next */
+  bool flipped;
+};
+
+static struct source source_of(const struct mafat_layer *l, const struct mafat_pack_part *part)
+{
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  size_t inputs = (size_t)m.inputs, taps = (size_t)m.taps, filters = (size_t)m.filters;
+  struct source s = {.from = (const unsigned char *)part->weights, .flipped = part->constant->flipped};
+  s.turn = part->constant->type == MAFAT_U8 ? 0x80 : 0;
+  switch ((enum mafat_order)part->constant->order) {
+  case MAFAT_ORDER_FILTERS_TAPS: s.filter = inputs * taps, s.tap = inputs, s.input = 1; break;
+  case MAFAT_ORDER_INPUTS: s.filter = 1, s.tap = filters, s.input = taps * filters; break;
+  case MAFAT_ORDER_TAPS: s.filter = 1, s.input = filters, s.tap = inputs * filters; break;
+  default: s.filter = inputs * taps, s.tap = 1, s.input = taps; break;
+  }
+  return s;
+}
+
+static int list_pieces(const struct mafat_layer *l, int filter, struct mafat_piece *pieces)
+{
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  int begin = filter / (l->filters / l->groups) * m.inputs;
+  if (mafat_layer_is_depthwise(l)) return 0;
+  return mafat_pieces(mafat_layer_sources(l), mafat_span(begin, begin + m.inputs), pieces, mafat_pack_pieces(l));
+}
+
+/* One input and tap of filters [filters) of a panel. */
+static void put(const struct source *s, const struct mafat_layer *l, const struct panel *p, const unsigned char *from,
+                int8_t *to, struct mafat_span filters)
+{
+  size_t step = mafat_layer_is_depthwise(l) ? 1 : MAFAT_QUAD;
+  to += (size_t)(filters.begin - p->first) * step;
+  for (int f = filters.begin; f < filters.end; f++, from += s->filter, to += step) *to = (int8_t)(*from ^ s->turn);
+}
+
+/* Filter by filter. */
+static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+                         const struct panel *p, struct mafat_span filters)
+{
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  struct source s = source_of(l, part);
+  int n = list_pieces(l, p->first, pieces);
+  s.from += (size_t)(filters.begin - part->filters.begin) * s.filter;
+  for (int i = 0; i < m.inputs; i++) {
+    struct place place = find_place(pieces, n, i);
+    size_t between;
+    int8_t *to = find_input(l, p, &place, i, &between);
+    for (int t = 0; t < m.taps; t++)
+      put(&s, l, p, s.from + (size_t)i * s.input + (size_t)t * s.tap, to + (size_t)(s.flipped ? m.taps - 1 - t : t) * between,
+          filters);
+  }
+}
+
+/* Rows of all filters, each of an input and a tap. */
+static void pack_rows(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+                      const struct panel *p)
+{
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  struct source s = source_of(l, part);
+  int n = list_pieces(l, p->first, pieces);
+  const unsigned char *from = s.from + p->first;
+  for (int row = part->rows.begin; row < part->rows.end; row++, from += m.filters) {
+    bool by_taps = part->constant->order == MAFAT_ORDER_TAPS;
+    int tap = by_taps ? row / m.inputs : row % m.taps, input = by_taps ? row % m.inputs : row / m.taps;
+    struct place place = find_place(pieces, n, input);
+    size_t between;
+    int8_t *to = find_input(l, p, &place, input, &between);
+    put(&s, l, p, from, to + (size_t)(s.flipped ? m.taps - 1 - tap : tap) * between, mafat_span(p->first, p->end));
+  }
+}
+
+/* ---- what sums become ---- */
+
+/* Of all weights of a lane, as they lie in the panel: those that fill it up are 0. */
+static int64_t sum_lane(const struct mafat_layer *l, const struct panel *p, size_t lane)
+{
+  size_t step = mafat_layer_is_depthwise(l) ? 1 : MAFAT_QUAD;
+  int64_t sum = 0;
+  for (size_t at = lane * step; at < p->bytes; at += p->width * step)
+    for (size_t k = 0; k < step; k++) sum += p->weights[at + k];
+  return sum;
+}
+
+static int32_t wrap(int64_t sum)
+{
+  uint32_t bits = (uint32_t)(uint64_t)sum;
+  int32_t out;
+  memcpy(&out, &bits, sizeof out);
+  return out;
+}
+
+static void finish(const struct mafat_network *n, int layer, const struct mafat_pack_part *part, const struct panel *p)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
+  int64_t taps = (int64_t)mafat_matrix_row(mafat_layer_matrix(l));
+  for (size_t i = 0; i < p->width; i++) {
+    int filter = p->first + (int)i;
+    int32_t bias = 0;
+    struct mafat_multiplier m = {0, 0};
+    if (filter < p->end) {
+      memcpy(&bias, &part->bias[filter], sizeof bias);
+      bias = wrap(bias - in.zero * (sum_lane(l, p, i) - taps * l->weights_zero));
+      m = mafat_multiplier(mafat_quantization_factor(in.scale, part->scale[filter], l->quantization.scale, l->single));
+    }
+    p->finish[i] = bias;
+    p->finish[p->width + i] = m.multiplier;
+    p->finish[2 * p->width + i] = m.shift;
+  }
+}
+
+void mafat_pack_integers(const struct mafat_network *n, int layer, const struct mafat_pack_part *part,
+                         struct mafat_piece *pieces, struct mafat_packed_panels panels)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  enum mafat_order order = (enum mafat_order)part->constant->order;
+  bool filters = mafat_order_has_filters(order);
+  struct mafat_span all = filters ? part->filters : mafat_span(0, l->out.c);
+  for (int f = all.begin; f < all.end;) {
+    struct panel p = find_panel(l, panels, f);
+    int end = mafat_min(p.end, all.end);
+    if (filters ? f == p.first : part->rows.begin == 0) memset(p.weights, 0, p.bytes);
+    if (filters) pack_filters(l, part, pieces, &p, mafat_span(f, end));
+    else pack_rows(l, part, pieces, &p);
+    if (filters ? end == p.end : part->rows.end == mafat_order_rows(l, order)) finish(n, layer, part, &p);
+    f = end;
+  }
+}
