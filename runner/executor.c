@@ -163,6 +163,18 @@ float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_flo
   return mafat_tensors_pixel(&e->tensors, picture, 0, y, 0);
 }
 
+void mafat_executor_set_input_pixels(struct mafat_executor *e, int y, const float *pixels)
+{
+  int picture = mafat_network_picture(e->network);
+  struct mafat_shape shape = mafat_network_tensor_shape(e->network, picture);
+  if (e->layout->tensors[picture].buffer < 0) return;
+  size_t pixel = mafat_tensors_pixel_bytes(&e->tensors, picture, 0);
+  unsigned char *to = (unsigned char *)mafat_tensors_address(&e->tensors, picture, 0, y, 0);
+  for (int x = 0; x < shape.w; x++, to += pixel)
+    for (int c = 0; c < shape.c; c++)
+      to[c] = (unsigned char)mafat_quantization_number(&e->network->layers[picture].quantization, *pixels++);
+}
+
 /* A row of a channel as whole numbers. */
 static void set_numbers(struct mafat_executor *e, int tensor, const struct mafat_file_order *order, int c, int y, const float *row)
 {

@@ -51,6 +51,8 @@ void mafat_executor_set_input(struct mafat_executor *e, const float *chw);
  * interleaved; only for inputs of at most 16 channels. NULL when no layer that
  * runs reads the input: then no source is asked. *row_floats: to row y + 1. */
 float *mafat_executor_input_row(struct mafat_executor *e, int y, size_t *row_floats);
+/* Row y of a first input of whole numbers, from such a row of floats. */
+void mafat_executor_set_input_pixels(struct mafat_executor *e, int y, const float *pixels);
 /* Sets row y of channel c of an input, any number of channels. line: its row, or its plane's, in the order. */
 void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c,
                                   int y, const float *line);

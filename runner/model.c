@@ -258,7 +258,8 @@ static int run_picture(struct mafat_model *m, const char *path, const struct maf
   struct mafat_picture_input input = {0};
   int code = open_picture(m, path, pixels, &image, d);
   if (code == MAFAT_OK) code = mafat_input_picture_open(&input, image, mafat_network_picture_shape(m->network),
-                                                       mafat_layout_takes_rows(m->choice.layout), d);
+                                                       mafat_layout_takes_rows(m->choice.layout),
+                                                        mafat_network_tensor_type(m->network, mafat_network_picture(m->network)) != MAFAT_F32, d);
   if (code == MAFAT_OK) code = mafat_model_open_inputs(m, 1, d);
   if (code == MAFAT_OK) {
     code = run_source(m, mafat_input_picture_source(&input), before, d);

@@ -14,10 +14,12 @@ size_t mafat_input_turned_bytes(const struct mafat_image *image, struct mafat_sh
 }
 
 int mafat_input_picture_open(struct mafat_picture_input *p, struct mafat_image *image,
-                             struct mafat_shape shape, bool by_rows, struct mafat_diagnostic *d)
+                             struct mafat_shape shape, bool by_rows, bool integers, struct mafat_diagnostic *d)
 {
   *p = (struct mafat_picture_input){.image = image, .shape = shape};
-  size_t bytes = by_rows ? mafat_input_turned_bytes(image, shape) : 0;
+  size_t bytes = by_rows || integers ? mafat_input_turned_bytes(image, shape) : 0;
+  if (integers && !(p->line = malloc(row_floats(shape) * sizeof *p->line)))
+    return mafat_fail(d, MAFAT_ENOMEM, "out of memory for a row of a picture");
   if (bytes == 0) return MAFAT_OK;
   p->whole = malloc(bytes);
   return p->whole ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory for a turned picture");
@@ -31,10 +33,26 @@ static int read_whole(struct mafat_picture_input *p, float *pixels, size_t strid
   return mafat_image_read(p->image, &target, d);
 }
 
+/* Row by row as floats, which become whole numbers. */
+static int read_numbers(struct mafat_picture_input *p, struct mafat_executor *e, struct mafat_span rows, struct mafat_diagnostic *d)
+{
+  int code = p->whole && p->next_row == 0 ? read_whole(p, p->whole, row_floats(p->shape), d) : MAFAT_OK;
+  for (int y = rows.begin; y < rows.end && code == MAFAT_OK; y++) {
+    const float *line = p->whole ? p->whole + (size_t)y * row_floats(p->shape) : p->line;
+    if (!p->whole) {
+      code = mafat_image_read_row(p->image, p->line, d);
+      p->next_row = y + 1;
+    }
+    if (code == MAFAT_OK) mafat_executor_set_input_pixels(e, y, line);
+  }
+  return code;
+}
+
 static int read_picture(void *context, struct mafat_executor *e, struct mafat_span rows,
                         struct mafat_diagnostic *d)
 {
   struct mafat_picture_input *p = context;
+  if (p->line) return read_numbers(p, e, rows, d);
   size_t stride, row_bytes = row_floats(p->shape) * sizeof(float);
   float *pixels = mafat_executor_input_row(e, rows.begin, &stride);
   int code = MAFAT_OK;
@@ -70,5 +88,6 @@ int mafat_input_picture_finish(struct mafat_picture_input *p, struct mafat_diagn
 void mafat_input_picture_close(struct mafat_picture_input *p)
 {
   free(p->whole);
-  p->whole = NULL;
+  free(p->line);
+  p->whole = p->line = NULL;
 }
