@@ -381,10 +381,22 @@ static int pack_file(struct packer *p)
   return code;
 }
 
+/* Whole numbers lie in their file as small as they would here. */
+static int refuse_integers(const struct mafat_network *n, struct mafat_diagnostic *d)
+{
+  for (int l = 0; l < n->n_layers; l++)
+    if (n->layers[l].out_type != MAFAT_F32)
+      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] puts out whole numbers, which is not packed by this version",
+                        n->path, l, mafat_layer_type_name(n->layers[l].type));
+  return MAFAT_OK;
+}
+
 int mafat_packer_write(const char *weights_path, const struct mafat_network *n, const struct mafat_packed_origin *origin,
                        int out_fd, const char *out_name, const struct mafat_packer_progress *progress,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
+  int refused = refuse_integers(n, d);
+  if (refused) return refused;
   struct packer p = {.network = n, .origin = origin, .fd = out_fd, .name = out_name, .progress = progress, .d = d};
   int code = mafat_weights_file_open(&p.file, weights_path, MAFAT_READS_AUTO, n, warnings, d);
   if (code) return code;
