@@ -1,0 +1,22 @@
+#!/bin/sh
+# tests/kernels/integer_rule.c, which the integer kernels are compared with, beside tflite-micro's reference kernels: bit for
+# bit. TFLITE_MICRO names a tree of tflite-micro (github:tensorflow/tflite-micro), of which nothing is copied; gemmlowp's
+# headers are Debian's libgemmlowp-dev. Skipped where either is missing. run.sh [ROUNDS]
+set -eu
+cd "$(dirname "$0")/../.."
+lite=${TFLITE_MICRO:-}/tensorflow/lite
+gemmlowp=${GEMMLOWP:-/usr/include/gemmlowp}
+if [ ! -f "$lite/kernels/internal/reference/integer_ops/conv.h" ] || [ ! -f "$gemmlowp/fixedpoint/fixedpoint.h" ]; then
+  echo "skip: TFLITE_MICRO names no tree of tflite-micro, or libgemmlowp-dev is not installed"
+  exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# Of ruy it uses names of scopes alone.
+mkdir -p "$work/ruy/profiler"
+printf '#pragma once\n%s\n' 'namespace ruy { namespace profiler { struct ScopeLabel { template <class... T> ScopeLabel(T...) {} }; } }' >"$work/ruy/profiler/instrumentation.h"
+${CC:-gcc} -std=c11 -O2 -ffp-contract=off -I. -c tests/kernels/integer_rule.c -o "$work/rule.o"
+${CXX:-g++} -std=c++17 -O2 -g -fwrapv -ffp-contract=off -w -DTF_LITE_STATIC_MEMORY -I. -I"$TFLITE_MICRO" -I"$gemmlowp" -I"$work" \
+  experiments/integer_rule/compare.cpp "$lite/kernels/internal/common.cc" "$lite/kernels/internal/quantization_util.cc" \
+  "$lite/kernels/internal/runtime_shape.cc" "$work/rule.o" -o "$work/compare"
+"$work/compare" "$@"
