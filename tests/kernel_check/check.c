@@ -244,13 +244,16 @@ static void on_fault(int number)
 }
 
 /* False if the kernel touched what it may not, or met an unknown instruction. */
-static bool run_caught(const struct check_call *c, const struct mafat_kernels *k)
+static bool run_caught(const struct check_result *r, const struct check_call *c, const struct check_bytes_call *of_bytes)
 {
   static const int signals[] = {SIGSEGV, SIGBUS, SIGILL};
   struct sigaction action = {.sa_handler = on_fault}, before[3];
   for (int i = 0; i < 3; i++) sigaction(signals[i], &action, &before[i]);
   fault = 0;
-  if (sigsetjmp(escape, 1) == 0) c->run(k, c->call);
+  if (sigsetjmp(escape, 1) == 0) {
+    if (c) c->run(r->level, c->call);
+    else of_bytes->run(r->integers, of_bytes->call);
+  }
   for (int i = 0; i < 3; i++) sigaction(signals[i], &before[i], NULL);
   return fault == 0;
 }
@@ -311,14 +314,14 @@ static void judge_outputs(const struct check_call *c, const struct mafat_kernels
   }
 }
 
-static void report(const struct check *check, const struct check_result *r, const struct check_call *c,
+static void report(const struct check *check, const struct check_result *r, const char *kernel, const char *text,
                    const char *what, const char *where)
 {
   if (r->n_failures > 3) return; /* the first ones tell enough */
   fprintf(stderr,
           "kernel_check: %s, %s: %s: %s%s%s\n"
           "  repeat: kernel_check --kernel %s --cpu %s --seed %llu --cases 1\n",
-          c->kernel, r->level->name, what, c->text, where[0] ? "\n  " : "", where, c->kernel, r->level->name,
+          kernel, r->name, what, text, where[0] ? "\n  " : "", where, kernel, r->name,
           (unsigned long long)check->seed);
 }
 
@@ -328,10 +331,10 @@ static void run_level(const struct check *check, struct check_result *r, const s
   struct findings f = {.bits = true, .close = true, .guards = true};
   memcpy(begin, initial, output_bytes);
   r->n_cases++;
-  if (!run_caught(c, r->level)) {
+  if (!run_caught(r, c, NULL)) {
     r->n_failures++;
     r->guards = false;
-    report(check, r, c, fault == SIGILL ? "unknown instruction" : "touched memory beside its arrays", "");
+    report(check, r, c->kernel, c->text, fault == SIGILL ? "unknown instruction" : "touched memory beside its arrays", "");
     return;
   }
   judge_outputs(c, r->level, &f);
@@ -341,7 +344,7 @@ static void run_level(const struct check *check, struct check_result *r, const s
   r->guards &= f.guards;
   if (f.bits && f.close && f.guards) return;
   r->n_failures++;
-  report(check, r, c, !f.guards ? "wrote beside its outputs" : !f.bits ? "not the reference's bits" : "inexact", f.where);
+  report(check, r, c->kernel, c->text, !f.guards ? "wrote beside its outputs" : !f.bits ? "not the reference's bits" : "inexact", f.where);
 }
 
 void check_run(struct check *check, struct check_call *c)
@@ -363,4 +366,103 @@ void check_run(struct check *check, struct check_call *c)
       run_level(check, r, c);
     }
   }
+}
+
+/* --- integers --- */
+
+enum { BYTES_BETWEEN = 24 };
+
+static struct {
+  bool at_end, copied; /* copied: what they hold before the case is kept */
+  size_t used;         /* bytes, from the region's end that arrays begin at */
+} bytes;
+
+static void fill_bytes(uint8_t *x, size_t n)
+{
+  for (size_t i = 0; i < n; i++) x[i] = (uint8_t)random_bits();
+}
+
+static uint8_t *place_bytes(const struct guarded *g, int i, size_t n)
+{
+  assert(n <= g->bytes);
+  uint8_t *begin = (uint8_t *)g->memory + (size_t)i * g->pitch;
+  size_t room = g->bytes - n;
+  int where = random_in(0, 4);
+  uint8_t *x = begin + (where == 0 ? 0 : where < 4 ? room : room < 64 ? room : (size_t)random_in(0, 63));
+  fill_bytes(x, n);
+  return x;
+}
+
+uint8_t *byte_inputs(size_t n)
+{
+  assert(n_slots < MAX_SLOTS);
+  return place_bytes(&slots, n_slots++, n);
+}
+
+uint8_t *byte_weights(size_t n)
+{
+  return place_bytes(&panel, 0, n);
+}
+
+void outputs_reset(void)
+{
+  bytes.at_end = one_in(2);
+  bytes.copied = false;
+  bytes.used = 0;
+}
+
+void *byte_outputs(size_t n, size_t alignment)
+{
+  size_t all = outputs.bytes, between = (size_t)random_in(BYTES_BETWEEN, 2 * BYTES_BETWEEN);
+  uint8_t *begin = (uint8_t *)outputs.memory;
+  if (bytes.used == 0) fill_bytes(begin + (bytes.at_end ? all - all / 32 : 0), all / 32);
+  size_t from = (bytes.used + alignment - 1) / alignment * alignment;
+  bytes.used = from + (n + alignment - 1) / alignment * alignment + between;
+  assert(bytes.used <= all / 32);
+  return begin + (bytes.at_end ? (all - from - n) / alignment * alignment : from);
+}
+
+/* Where the region that is compared begins. */
+static uint8_t *bytes_begin(void)
+{
+  return (uint8_t *)outputs.memory + (bytes.at_end ? outputs.bytes - outputs.bytes / 32 : 0);
+}
+
+void *expected_of(const void *output)
+{
+  if (!bytes.copied) {
+    memcpy(initial, bytes_begin(), outputs.bytes / 32);
+    memcpy(expected, initial, outputs.bytes / 32);
+    bytes.copied = true;
+  }
+  return (uint8_t *)expected + ((const uint8_t *)output - bytes_begin());
+}
+
+static void run_bytes_level(const struct check *check, struct check_result *r, const struct check_bytes_call *c)
+{
+  const uint8_t *found = bytes_begin(), *wanted = (const uint8_t *)expected;
+  const size_t n = outputs.bytes / 32;
+  char where[100] = "";
+  memcpy(bytes_begin(), initial, n);
+  r->n_cases++;
+  if (!run_caught(r, NULL, c)) {
+    r->n_failures++;
+    r->guards = false;
+    report(check, r, c->kernel, c->text, fault == SIGILL ? "unknown instruction" : "touched memory beside its arrays", "");
+    return;
+  }
+  if (memcmp(found, wanted, n) == 0) return;
+  size_t i = 0;
+  while (found[i] == wanted[i]) i++;
+  bool outside = wanted[i] == ((const uint8_t *)initial)[i];
+  snprintf(where, sizeof where, "byte %zu: expected %d, found %d%s", i, wanted[i], found[i],
+           outside ? ", perhaps beside the outputs" : "");
+  r->bits = false;
+  r->n_failures++;
+  report(check, r, c->kernel, c->text, "not as the rule has it", where);
+}
+
+void check_run_bytes(struct check *check, const struct check_bytes_call *c)
+{
+  for (int i = 0; i < check->n_levels; i++) run_bytes_level(check, &check->levels[i], c);
 }

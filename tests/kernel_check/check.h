@@ -8,6 +8,7 @@
 #ifndef MAFAT_TESTS_KERNEL_CHECK_CHECK_H
 #define MAFAT_TESTS_KERNEL_CHECK_CHECK_H
 
+#include "runner/kernels/integer.h"
 #include "tests/kernels/kernel_exact.h"
 
 #include <stdint.h>
@@ -101,7 +102,9 @@ double check_tolerance(struct mafat_exact y, int n_terms, enum mafat_activation 
 enum { MAX_LEVELS = 8 };
 
 struct check_result {
-  const struct mafat_kernels *level;
+  const char *name;
+  const struct mafat_kernels *level;            /* of kernels of floats */
+  const struct mafat_integer_kernels *integers; /* of kernels of integers */
   int n_cases, n_failures;
   double worst;           /* error relative to the largest output of its case */
   bool bits, guards;      /* all as the reference has them; all bytes beside the outputs intact */
@@ -118,10 +121,34 @@ int check_open(void);
 /* Runs the call on every level; prints what fails on stderr. */
 void check_run(struct check *check, struct check_call *c);
 
+/* --- integers: the same of bytes, against the rule (tests/kernels/integer_rule.h) --- */
+
+struct check_bytes_call {
+  const char *kernel;
+  char text[200];
+  void (*run)(const struct mafat_integer_kernels *k, const void *call);
+  const void *call;
+};
+
+/* n bytes that are read, at a page's end most of the time: at most SLOT_FLOATS * 4; random. */
+uint8_t *byte_inputs(size_t n);
+/* Of the one array that is larger. */
+uint8_t *byte_weights(size_t n);
+
+/* Outputs of the next case: none so far. Then arrays of them, which begin at a multiple of `alignment`, with others' bytes
+ * between them; the first ends where a page does, or all begin where one does. */
+void outputs_reset(void);
+void *byte_outputs(size_t n, size_t alignment);
+/* Where the same is expected: what is written there is compared. All has to be taken before. */
+void *expected_of(const void *output);
+void check_run_bytes(struct check *check, const struct check_bytes_call *c);
+
 /* Makes and runs one case from check->seed. */
 typedef void check_case(struct check *check);
 check_case check_conv, check_winograd_weights, check_winograd_input, check_winograd_output,
     check_product, check_winograd, check_depthwise, check_maxpool, check_avgpool, check_blend, check_scale,
     check_activate, check_softmax, check_scale_bytes, check_resample;
+check_case check_integer_conv, check_integer_depthwise, check_integer_maxpool, check_integer_avgpool, check_integer_blend,
+    check_integer_table, check_integer_sums;
 
 #endif

@@ -18,8 +18,11 @@ static const char usage[] =
     "  --kernel NAME  this kernel only: conv, winograd_weights, winograd_input,\n"
     "                 winograd_output, product, winograd (a whole convolution), depthwise,\n"
     "                 maxpool, avgpool, blend, scale, activate, softmax, scale_bytes,\n"
-    "                 resample\n"
-    "  --cpu LEVEL    this level only: portable, avx2, avx512, neon\n"
+    "                 resample; of integers: integer_conv, integer_depthwise,\n"
+    "                 integer_maxpool, integer_avgpool, integer_blend, integer_table,\n"
+    "                 integer_sums\n"
+    "  --cpu LEVEL    this level only: portable, avx2, avx512, neon; of integers also\n"
+    "                 avxvnni, avx512vnni, neondot\n"
     "  --seed N       the first case's seed; each case has the next (default: 1)\n"
     "  --cases N      of every kernel and level (default: 200 to 3000)\n"
     "  --bench        time layers of real networks instead\n"
@@ -60,9 +63,21 @@ static const struct {
     {"softmax", check_softmax, 300},
     {"scale_bytes", check_scale_bytes, 300},
     {"resample", check_resample, 1500},
+    {"integer_conv", check_integer_conv, 2000},
+    {"integer_depthwise", check_integer_depthwise, 1500},
+    {"integer_maxpool", check_integer_maxpool, 1000},
+    {"integer_avgpool", check_integer_avgpool, 1000},
+    {"integer_blend", check_integer_blend, 2000},
+    {"integer_table", check_integer_table, 300},
+    {"integer_sums", check_integer_sums, 300},
 };
 
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };
+
+static bool is_of_integers(const char *kernel)
+{
+  return strncmp(kernel, "integer_", 8) == 0;
+}
 
 /* --- options --- */
 
@@ -133,20 +148,36 @@ static enum status read_options(struct options *o, int argc, char **argv, bool *
   return !o->kernel || is_kernel(o->kernel) ? DONE : MISUSE;
 }
 
-/* The levels to check: all, or the one that is asked for. */
-static enum status choose_levels(const char *cpu, const struct mafat_kernels **levels, int *n)
+/* Of floats and of integers. */
+struct levels {
+  const struct mafat_kernels *floats[MAX_LEVELS];
+  const struct mafat_integer_kernels *integers[MAX_LEVELS];
+  int n_floats, n_integers;
+};
+
+static void keep_level(struct levels *l, const char *cpu)
 {
-  int n_all = mafat_kernels_list(levels, MAX_LEVELS);
-  *n = n_all < MAX_LEVELS ? n_all : MAX_LEVELS;
+  int n_floats = l->n_floats, n_integers = l->n_integers;
+  l->n_floats = l->n_integers = 0;
+  for (int i = 0; i < n_floats; i++)
+    if (strcmp(l->floats[i]->name, cpu) == 0) l->floats[l->n_floats++] = l->floats[i];
+  for (int i = 0; i < n_integers; i++)
+    if (strcmp(l->integers[i]->name, cpu) == 0) l->integers[l->n_integers++] = l->integers[i];
+}
+
+/* The levels to check: all, or the one that is asked for. */
+static enum status choose_levels(const char *cpu, struct levels *l)
+{
+  l->n_floats = mafat_kernels_list(l->floats, MAX_LEVELS);
+  l->n_integers = mafat_integer_kernels_list(l->integers, MAX_LEVELS);
+  if (l->n_floats > MAX_LEVELS) l->n_floats = MAX_LEVELS;
+  if (l->n_integers > MAX_LEVELS) l->n_integers = MAX_LEVELS;
   if (!cpu) return DONE;
-  for (int i = 0; i < *n; i++)
-    if (strcmp(levels[i]->name, cpu) == 0) {
-      levels[0] = levels[i];
-      *n = 1;
-      return DONE;
-    }
+  struct levels all = *l;
+  keep_level(l, cpu);
+  if (l->n_floats || l->n_integers) return DONE;
   fprintf(stderr, "kernel_check: --cpu expects a level of this machine (");
-  for (int i = 0; i < *n; i++) fprintf(stderr, "%s%s", i ? ", " : "", levels[i]->name);
+  for (int i = 0; i < all.n_integers; i++) fprintf(stderr, "%s%s", i ? ", " : "", all.integers[i]->name);
   fprintf(stderr, "), not '%s'\n", cpu);
   return MISUSE;
 }
@@ -155,19 +186,23 @@ static enum status choose_levels(const char *cpu, const struct mafat_kernels **l
 
 static void print_result(const char *kernel, const struct check_result *r)
 {
-  printf("%-17s %-9s %6d   %11.2g   %-4s  %s\n", kernel, r->level->name, r->n_cases, r->worst,
+  printf("%-17s %-10s %6d   %11.2g   %-4s  %s\n", kernel, r->name, r->n_cases, r->worst,
          r->bits ? "yes" : "NO", r->guards ? "intact" : "BROKEN");
   fflush(stdout);
 }
 
 /* How many calls failed. */
-static int check_kernel(int kernel, const struct options *o, const struct mafat_kernels *const *levels, int n_levels)
+static int check_kernel(int kernel, const struct options *o, const struct levels *l)
 {
+  const bool integer = is_of_integers(kernels[kernel].name);
+  const int n_levels = integer ? l->n_integers : l->n_floats;
   struct check check = {.n_levels = n_levels};
   int n = o->cases ? o->cases : kernels[kernel].n_cases, n_failures = 0;
   for (int i = 0; i < n_levels; i++)
-    check.levels[i] = (struct check_result){.level = levels[i], .bits = true, .guards = true};
-  for (int i = 0; i < n; i++) {
+    check.levels[i] = (struct check_result){.name = integer ? l->integers[i]->name : l->floats[i]->name,
+                                            .level = integer ? NULL : l->floats[i],
+                                            .integers = integer ? l->integers[i] : NULL, .bits = true, .guards = true};
+  for (int i = 0; n_levels && i < n; i++) {
     check.seed = o->seed + (uint64_t)i;
     random_seed(check.seed);
     kernels[kernel].run(&check);
@@ -179,24 +214,24 @@ static int check_kernel(int kernel, const struct options *o, const struct mafat_
   return n_failures;
 }
 
-static enum status check_all(const struct options *o, const struct mafat_kernels *const *levels, int n_levels)
+static enum status check_all(const struct options *o, const struct levels *levels)
 {
   int n_failures = 0;
   if (check_open()) {
     fprintf(stderr, "kernel_check: not enough memory\n");
     return FAILED;
   }
-  printf("kernel            level      cases   worst error   bits  guards\n");
+  printf("kernel            level       cases   worst error   bits  guards\n");
   for (int i = 0; i < N_KERNELS; i++)
-    if (!o->kernel || strcmp(o->kernel, kernels[i].name) == 0) n_failures += check_kernel(i, o, levels, n_levels);
+    if (!o->kernel || strcmp(o->kernel, kernels[i].name) == 0) n_failures += check_kernel(i, o, levels);
   if (n_failures) fprintf(stderr, "kernel_check: %d calls failed, seeds from %llu on\n", n_failures,
                           (unsigned long long)o->seed);
   return n_failures ? FAILED : DONE;
 }
 
-static enum status bench_all(const struct options *o, const struct mafat_kernels *const *levels, int n_levels)
+static enum status bench_all(const struct options *o, const struct levels *levels)
 {
-  const struct bench_options options = {.levels = levels, .n_levels = n_levels, .kernel = o->kernel,
+  const struct bench_options options = {.levels = levels->floats, .n_levels = levels->n_floats, .kernel = o->kernel,
                                         .shape = o->shape, .runs = o->runs, .json = o->json, .once = o->once};
   int code = bench_run(&options);
   if (code == -1) fprintf(stderr, "kernel_check: not enough memory\n");
@@ -207,15 +242,14 @@ static enum status bench_all(const struct options *o, const struct mafat_kernels
 int main(int argc, char **argv)
 {
   struct options o;
-  const struct mafat_kernels *levels[MAX_LEVELS];
-  int n_levels;
+  struct levels levels;
   bool help;
   enum status status = read_options(&o, argc, argv, &help);
   if (status == DONE && help) {
     fputs(usage, stdout);
     return DONE;
   }
-  if (status == DONE) status = choose_levels(o.cpu, levels, &n_levels);
+  if (status == DONE) status = choose_levels(o.cpu, &levels);
   if (status != DONE) return status;
-  return o.bench ? bench_all(&o, levels, n_levels) : check_all(&o, levels, n_levels);
+  return o.bench ? bench_all(&o, &levels) : check_all(&o, &levels);
 }

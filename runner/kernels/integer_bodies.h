@@ -1,0 +1,22 @@
+/* The integer kernels, written once on integer_vector.h and compiled once per level. The including file defines
+ * INTEGER_NAME, INTEGER_TABLE and INTEGER_VECTOR. */
+#include "runner/kernels/integer.h"
+#include "runner/kernels/integer_levels.h"
+#include "runner/kernels/integer_vector.h"
+
+#include "runner/kernels/integer_finish.h"
+
+#include "runner/kernels/integer_conv.h"
+#include "runner/kernels/integer_depthwise.h"
+#include "runner/kernels/integer_elementwise.h"
+
+const struct mafat_integer_kernels INTEGER_TABLE = {
+    .name = INTEGER_NAME,
+    .conv = conv,
+    .depthwise = depthwise,
+    .maxpool = maxpool,
+    .avgpool = avgpool,
+    .blend = blend,
+    .table = table_bytes,
+    .add_pixels = add_pixels,
+};

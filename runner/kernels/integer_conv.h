@@ -1,0 +1,232 @@
+/* Direct convolution: a tile of sums stays in registers over all taps of the call; its weights, a fourth of floats', stay in
+ * the first cache or come from the second in order. Then its sums become outputs. Included by integer_bodies.h. */
+#include "base/blocks.h"
+
+enum {
+  TILE_PIXELS = IVEC_PIXELS,
+  TILE_VECTORS = IVEC_VECTORS,
+  TILE_LANES = IVEC_VECTORS * IVEC_LANES,
+  SEGMENT_VECTORS = MAFAT_CHANNEL_BLOCK / IVEC_LANES,
+  PANEL_VECTORS = MAFAT_PANEL / IVEC_LANES
+};
+
+/* Keeps a value in a register: the compiler may not recompute it from others. */
+#define OPAQUE(x) __asm__("" : "+r"(x))
+
+/* A row of tiles, of some filters of the panel. */
+struct conv_row {
+  const struct mafat_integer_conv_call *c;
+  int row, first, n_filters;          /* filters of the tile, from `first` of the panel on */
+  const int32_t *weight_sums;         /* IVEC_SIGNED: 128 times the weights' sums, by filter of the panel */
+  struct rescale rescale[PANEL_VECTORS]; /* of the panel, where the call finishes */
+  struct bounds bounds;
+};
+
+/* Adds n quads that lie side by side; pixels are `step` bytes apart: five of them are reached from one base by the scaled
+ * addresses of x86, 0, 1, 2 and 4 times step and 1 times 3 steps. */
+INLINE const int8_t *conv_quads(ivec sum[TILE_PIXELS][TILE_VECTORS], const uint8_t *in, size_t step, const int8_t *w,
+                                size_t pitch, int n, int n_filters, const int P, const int NV)
+{
+  enum { BASES = (TILE_PIXELS + 4) / 5 };
+  size_t step3 = 3 * step;
+  const uint8_t *base[BASES];
+  for (int b = 0; b < BASES; b++) base[b] = in + (size_t)(5 * b) * step;
+  OPAQUE(step3);
+#pragma GCC unroll 4
+  for (int b = 1; b < BASES; b++) OPAQUE(base[b]);
+  for (; n > 0; n--, w += pitch) {
+    iweights weights[TILE_VECTORS];
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; v++)
+      weights[v] = iweights_load(w + v * IVEC_LANES * 4, v + 1 < NV ? IVEC_LANES : n_filters - v * IVEC_LANES);
+#pragma GCC unroll 16
+    for (int p = 0; p < P; p++) {
+      const iinput x = iinput_load(base[p / 5] + (p % 5 == 3 ? step3 : (size_t)(p % 5) * step));
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; v++) sum[p][v] = ivec_dot(sum[p][v], x, weights[v]);
+    }
+#pragma GCC unroll 4
+    for (int b = 0; b < BASES; b++) base[b] += 4;
+    OPAQUE(n);
+  }
+  return w;
+}
+
+/* All taps of the call for the tile that begins at column `col`. */
+INLINE void conv_sum(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTORS], int col, const int P, const int NV)
+{
+  const struct mafat_integer_conv_call *c = r->c;
+  const struct mafat_taps x = c->window.x, y = c->window.y;
+  const size_t pitch = 4 * (size_t)c->width;
+  const int8_t *w = c->weights + 4 * r->first;
+  for (const struct mafat_integer_piece *p = c->pieces; p < c->pieces + c->n_pieces; p++) {
+    const size_t pixel = (size_t)p->pixel_bytes, step = pixel * (size_t)x.stride;
+    /* Where nothing lies between taps, a row of them is one run. */
+    const bool joined = p->pixel_bytes == p->n_channels && p->n_channels % 4 == 0 && x.dilation == 1;
+    const int n_runs = joined ? 1 : x.size, quads = (p->n_channels + 3) / 4 * (joined ? x.size : 1);
+    for (int ky = 0; ky < y.size; ky++) {
+      const uint8_t *in = p->rows[r->row * y.stride + ky * y.dilation] + (size_t)col * step;
+      for (int kx = 0; kx < n_runs; kx++, in += pixel * (size_t)x.dilation)
+        w = conv_quads(sum, in, step, w, pitch, quads, r->n_filters, P, NV);
+    }
+  }
+}
+
+/* The sum of what an output's window reads. */
+static int32_t conv_input_sum(const struct mafat_integer_conv_call *c, int row, int col)
+{
+  const struct mafat_taps x = c->window.x, y = c->window.y;
+  int32_t sum = 0;
+  for (const struct mafat_integer_piece *p = c->pieces; p < c->pieces + c->n_pieces; p++)
+    for (int ky = 0; ky < y.size; ky++)
+      for (int kx = 0; kx < x.size; kx++) {
+        const uint8_t *in = p->rows[row * y.stride + ky * y.dilation] + (size_t)(col * x.stride + kx * x.dilation) * (size_t)p->pixel_bytes;
+        for (int i = 0; i < p->n_channels; i++) sum += in[i];
+      }
+  return sum;
+}
+
+/* One tile, its sums from the call's or the bias, to `to`: pixels are `pitch` apart. */
+INLINE void conv_tile(const struct conv_row *r, int col, int32_t *to, size_t pitch, const int P, const int NV)
+{
+  const struct mafat_integer_conv_call *c = r->c;
+  ivec sum[TILE_PIXELS][TILE_VECTORS];
+  const int last = r->n_filters - (NV - 1) * IVEC_LANES;
+#pragma GCC unroll 16
+  for (int p = 0; p < P; p++)
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; v++) {
+      const size_t at = c->start ? 0 : ((size_t)r->row * (size_t)c->n_cols + (size_t)(col + p)) * (size_t)c->width;
+      const int32_t *from = (c->start ? c->to.bias : c->sums) + at + r->first + v * IVEC_LANES;
+      sum[p][v] = ivec_load_n(from, v + 1 < NV ? IVEC_LANES : last);
+#ifdef IVEC_SIGNED
+      sum[p][v] += ivec_load(r->weight_sums + r->first + v * IVEC_LANES);
+#endif
+    }
+  conv_sum(r, sum, col, P, NV);
+#pragma GCC unroll 16
+  for (int p = 0; p < P; p++)
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; v++)
+      ivec_store_n(to + (size_t)p * pitch + v * IVEC_LANES, sum[p][v], v + 1 < NV ? IVEC_LANES : last);
+}
+
+/* sums -= the weights' zero point times what each window reads. */
+static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_t *sums, size_t pitch)
+{
+  for (int p = 0; p < n_cols; p++, sums += pitch) {
+    const int32_t share = r->c->weights_zero * conv_input_sum(r->c, r->row, col + p);
+    for (int f = 0; f < r->n_filters; f += 4)
+      for (int i = 0; i < 4; i++) sums[f + i] -= share;
+  }
+}
+
+typedef void (*tile_function)(const struct conv_row *r, int col, int32_t *to, size_t pitch);
+
+#define TILE(P, NV) \
+  static void tile_##P##_##NV(const struct conv_row *r, int col, int32_t *to, size_t pitch) \
+  { \
+    conv_tile(r, col, to, pitch, P, NV); \
+  }
+
+/* Tables of tiles: [vectors - 1][pixels - 1]. */
+#define TILES_2(NV) TILE(1, NV) TILE(2, NV)
+#define TILES_4(NV) TILES_2(NV) TILE(3, NV) TILE(4, NV)
+#define TILES_6(NV) TILES_4(NV) TILE(5, NV) TILE(6, NV)
+#define TILES_12(NV) TILES_6(NV) TILE(7, NV) TILE(8, NV) TILE(9, NV) TILE(10, NV) TILE(11, NV) TILE(12, NV)
+#define TILES_14(NV) TILES_12(NV) TILE(13, NV) TILE(14, NV)
+#define ROW_2(NV) tile_1_##NV, tile_2_##NV
+#define ROW_4(NV) ROW_2(NV), tile_3_##NV, tile_4_##NV
+#define ROW_6(NV) ROW_4(NV), tile_5_##NV, tile_6_##NV
+#define ROW_12(NV) ROW_6(NV), tile_7_##NV, tile_8_##NV, tile_9_##NV, tile_10_##NV, tile_11_##NV, tile_12_##NV
+#define ROW_14(NV) ROW_12(NV), tile_13_##NV, tile_14_##NV
+#define JOIN(A, B) A##B
+#define TILES(PIXELS, NV) JOIN(TILES_, PIXELS)(NV)
+#define ROW(PIXELS, NV) {JOIN(ROW_, PIXELS)(NV)}
+
+TILES(IVEC_PIXELS, 1)
+TILES(IVEC_PIXELS, 2)
+#if IVEC_VECTORS == 4
+TILES(IVEC_PIXELS, 3)
+TILES(IVEC_PIXELS, 4)
+#endif
+static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {
+    ROW(IVEC_PIXELS, 1), ROW(IVEC_PIXELS, 2),
+#if IVEC_VECTORS == 4
+    ROW(IVEC_PIXELS, 3), ROW(IVEC_PIXELS, 4),
+#endif
+};
+
+/* Outputs of one vector of filters, `first` of the panel, in n pixels. */
+INLINE void conv_put(const struct conv_row *r, int first, int col, int n, const int32_t *sums, size_t pitch)
+{
+  const struct mafat_integer_segment *s = &r->c->segments[first / MAFAT_CHANNEL_BLOCK];
+  const int lane = first % MAFAT_CHANNEL_BLOCK, lanes = s->n_filters - lane;
+  if (lanes <= 0) return;
+  const struct rescale rescale = r->rescale[first / IVEC_LANES];
+  const struct bounds bounds = r->bounds;
+  uint8_t *to = s->rows[r->row] + (size_t)col * (size_t)s->pixel_bytes + lane;
+  if (lanes >= IVEC_LANES)
+    for (int p = 0; p < n; p++, sums += pitch, to += s->pixel_bytes)
+      ivec_narrow(to, bounds_put(rescale_vector(ivec_load(sums), &rescale), &bounds), IVEC_LANES);
+  else
+    for (int p = 0; p < n; p++, sums += pitch, to += s->pixel_bytes)
+      ivec_narrow(to, bounds_put(rescale_vector(ivec_load(sums), &rescale), &bounds), lanes);
+}
+
+/* n columns of a row, at most a tile's. */
+static void conv_columns(const struct conv_row *r, tile_function tile, int col, int n)
+{
+  const struct mafat_integer_conv_call *c = r->c;
+  int32_t local[TILE_PIXELS * TILE_LANES];
+  size_t pitch = c->finish ? TILE_LANES : (size_t)c->width;
+  int32_t *sums = c->finish ? local : c->sums + ((size_t)r->row * (size_t)c->n_cols + (size_t)col) * pitch + r->first;
+  tile(r, col, sums, pitch);
+  if (c->weights_zero) conv_take_zero(r, col, n, sums, pitch);
+  if (!c->finish) return;
+  for (int f = 0; f < r->n_filters; f += IVEC_LANES) conv_put(r, r->first + f, col, n, sums + f, pitch);
+}
+
+/* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
+static void conv_columns_all(const struct conv_row *r)
+{
+  const int n_cols = r->c->n_cols, vectors = mafat_divide_up(r->n_filters, IVEC_LANES);
+  const int n = mafat_divide_up(n_cols, TILE_PIXELS), pixels = n_cols / n, n_wide = n_cols - n * pixels;
+  for (int i = 0, col = 0; i < n; i++) {
+    const int cols = pixels + (i < n_wide);
+    conv_columns(r, tiles[vectors - 1][cols - 1], col, cols);
+    col += cols;
+  }
+}
+
+#ifdef IVEC_SIGNED
+/* 128 times the sum of each filter's weights of this call. */
+static void conv_weight_sums(const struct mafat_integer_conv_call *c, int32_t *sums)
+{
+  int quads = 0;
+  for (int i = 0; i < c->n_pieces; i++) quads += (c->pieces[i].n_channels + 3) / 4 * mafat_window_area(&c->window);
+  const int8_t *w = c->weights;
+  memset(sums, 0, (MAFAT_PANEL + IVEC_LANES) * sizeof *sums);
+  for (int q = 0; q < quads; q++)
+    for (int f = 0; f < c->width; f++, w += 4) sums[f] += 128 * (w[0] + w[1] + w[2] + w[3]);
+}
+#endif
+
+static void conv(const struct mafat_integer_conv_call *c)
+{
+  struct conv_row r = {.c = c};
+#ifdef IVEC_SIGNED
+  int32_t weight_sums[MAFAT_PANEL + IVEC_LANES];
+  conv_weight_sums(c, weight_sums);
+  r.weight_sums = weight_sums;
+#endif
+  for (int f = 0; c->finish && f < c->width; f += IVEC_LANES)
+    rescale_prepare(&r.rescale[f / IVEC_LANES], ivec_load_n(c->to.multipliers + f, c->width - f),
+                    ivec_load_n(c->to.shifts + f, c->width - f));
+  r.bounds = bounds_of(&c->to.out);
+  for (r.row = 0; r.row < c->n_rows; r.row++)
+    for (r.first = 0; r.first < c->width; r.first += TILE_LANES) {
+      r.n_filters = mafat_min(TILE_LANES, c->width - r.first);
+      conv_columns_all(&r);
+    }
+}

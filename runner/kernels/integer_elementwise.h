@@ -1,0 +1,169 @@
+/* Pooling, blends, tables, sums of pixels. Loops over the 16 channels of a block are the compiler's to make vectors of.
+ * Included by integer_bodies.h. */
+
+/* ---- pooling ---- */
+
+/* Taps of an output's columns that exist. */
+struct pool_span {
+  int begin, end, step; /* columns, from the row pointers on */
+};
+
+INLINE struct pool_span pool_columns(const struct mafat_integer_pool_call *c, int col)
+{
+  const int step = c->taps.dilation;
+  int begin = c->first_col + col * c->taps.stride, end = begin + (c->taps.size - 1) * step + 1;
+  while (begin < c->in_begin) begin += step;
+  return (struct pool_span){begin, end < c->in_end ? end : c->in_end, step};
+}
+
+INLINE void pool_largest(const struct mafat_integer_pool_call *c, int col, const int n)
+{
+  const struct pool_span x = pool_columns(c, col);
+  uint8_t most[MAFAT_CHANNEL_BLOCK] = {0}, *to = c->out + (size_t)col * (size_t)c->out_pixel_bytes;
+  for (int row = 0; row < c->n_rows; row++)
+    for (int at = x.begin; at < x.end; at += x.step) {
+      const uint8_t *in = c->rows[row] + (ptrdiff_t)at * c->in_pixel_bytes;
+      for (int i = 0; i < n; i++) most[i] = in[i] > most[i] ? in[i] : most[i];
+    }
+  for (int i = 0; i < n; i++) {
+    uint8_t y = most[i] > c->to.least ? most[i] : c->to.least;
+    to[i] = y < c->to.most ? y : c->to.most;
+  }
+}
+
+static void maxpool(const struct mafat_integer_pool_call *c)
+{
+  if (c->n_channels == MAFAT_CHANNEL_BLOCK)
+    for (int col = 0; col < c->n_cols; col++) pool_largest(c, col, MAFAT_CHANNEL_BLOCK);
+  else
+    for (int col = 0; col < c->n_cols; col++) pool_largest(c, col, c->n_channels);
+}
+
+INLINE void pool_mean(const struct mafat_integer_pool_call *c, int col, const int n)
+{
+  const struct pool_span x = pool_columns(c, col);
+  const int from = c->from_signed ? 128 : 0;
+  int32_t sums[MAFAT_CHANNEL_BLOCK] = {0}, count = 0;
+  for (int row = 0; row < c->n_rows; row++)
+    for (int at = x.begin; at < x.end; at += x.step, count++) {
+      const uint8_t *in = c->rows[row] + (ptrdiff_t)at * c->in_pixel_bytes;
+      for (int i = 0; i < n; i++) sums[i] += in[i];
+    }
+  uint8_t *to = c->out + (size_t)col * (size_t)c->out_pixel_bytes;
+  for (int i = 0; i < n; i++) {
+    const int32_t sum = sums[i] - from * count, half = count / 2;
+    /* Of so few numbers the quotient of floats is cut off where the exact one is. */
+    const int32_t signed_sum = sum > 0 ? sum + half : sum - half;
+    const int32_t mean = (count <= 1 << 14 ? (int32_t)((float)signed_sum / (float)count) : signed_sum / count) + from;
+    const int32_t y = mean > c->to.least ? mean : c->to.least;
+    to[i] = (uint8_t)(y < c->to.most ? y : c->to.most);
+  }
+}
+
+static void avgpool(const struct mafat_integer_pool_call *c)
+{
+  if (c->n_channels == MAFAT_CHANNEL_BLOCK)
+    for (int col = 0; col < c->n_cols; col++) pool_mean(c, col, MAFAT_CHANNEL_BLOCK);
+  else
+    for (int col = 0; col < c->n_cols; col++) pool_mean(c, col, c->n_channels);
+}
+
+/* ---- blends ---- */
+
+struct blend {
+  ivec x_zero, z_zero;
+  struct rescale x, z, result;
+  struct bounds bounds;
+};
+
+static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call *c)
+{
+  b->x_zero = ivec_all(c->x_zero);
+  b->z_zero = ivec_all(c->z_zero);
+  rescale_prepare(&b->x, ivec_all(c->x_scale.multiplier), ivec_all(c->x_scale.shift));
+  rescale_prepare(&b->z, ivec_all(c->z_scale.multiplier), ivec_all(c->z_scale.shift));
+  rescale_prepare(&b->result, ivec_all(c->scale.multiplier), ivec_all(c->scale.shift));
+  b->bounds = bounds_of(&c->to);
+}
+
+INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind, const bool subtract)
+{
+  enum { FINER = 20 }; /* bits that sums have more than their inputs */
+  x -= b->x_zero;
+  z -= b->z_zero;
+  if (kind == MAFAT_BLEND_ADD) {
+    x = rescale_vector(x << FINER, &b->x);
+    z = rescale_vector(z << FINER, &b->z);
+    x = rescale_vector(subtract ? x - z : x + z, &b->result);
+  } else if (kind == MAFAT_BLEND_MUL) {
+    x = rescale_vector(x * z, &b->result);
+  } else {
+    const ivec negative = x < 0;
+    x = (rescale_vector(x * z, &b->result) & negative) | (rescale_vector(x, &b->x) & ~negative);
+  }
+  return bounds_put(x, &b->bounds);
+}
+
+/* n bytes of each; of a single z one. */
+INLINE void blend_run(const struct blend *b, const struct mafat_integer_blend_call *c, const uint8_t *x, const uint8_t *z,
+                      uint8_t *y, int n, const enum mafat_blend kind, const bool subtract)
+{
+  for (; n > 0; n -= IVEC_LANES, x += IVEC_LANES, y += IVEC_LANES) {
+    const int lanes = n < IVEC_LANES ? n : IVEC_LANES;
+    const ivec other = c->z_single ? ivec_all(*z) : ivec_widen(z, lanes);
+    if (lanes == IVEC_LANES) ivec_narrow(y, blend_vector(b, ivec_widen(x, IVEC_LANES), other, kind, subtract), IVEC_LANES);
+    else ivec_narrow(y, blend_vector(b, ivec_widen(x, lanes), other, kind, subtract), lanes);
+    if (!c->z_single) z += IVEC_LANES;
+  }
+}
+
+INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend_call *c, const enum mafat_blend kind,
+                         const bool subtract)
+{
+  const int n = c->n_channels;
+  /* Where nothing lies between pixels, a row is one run. */
+  if (c->x_pixel_bytes == n && c->z_pixel_bytes == n && c->y_pixel_bytes == n && !c->z_single) {
+    blend_run(b, c, c->x, c->z, c->y, n * c->n_cols, kind, subtract);
+    return;
+  }
+  const uint8_t *x = c->x, *z = c->z;
+  uint8_t *y = c->y;
+  for (int col = 0; col < c->n_cols; col++, x += c->x_pixel_bytes, z += c->z_pixel_bytes, y += c->y_pixel_bytes)
+    blend_run(b, c, x, z, y, n, kind, subtract);
+}
+
+static void blend(const struct mafat_integer_blend_call *c)
+{
+  struct blend b;
+  blend_prepare(&b, c);
+  switch (c->blend) {
+  case MAFAT_BLEND_ADD:
+    if (c->subtract) blend_pixels(&b, c, MAFAT_BLEND_ADD, true);
+    else blend_pixels(&b, c, MAFAT_BLEND_ADD, false);
+    break;
+  case MAFAT_BLEND_MUL: blend_pixels(&b, c, MAFAT_BLEND_MUL, false); break;
+  default: blend_pixels(&b, c, MAFAT_BLEND_PRELU, false); break;
+  }
+}
+
+/* ---- bytes ---- */
+
+static void table_bytes(const uint8_t *x, int x_pixel_bytes, uint8_t *y, int y_pixel_bytes, int n_cols, int n_channels,
+                        const uint8_t *table)
+{
+  if (x_pixel_bytes == n_channels && y_pixel_bytes == n_channels) {
+    n_channels *= n_cols;
+    n_cols = 1;
+  }
+  for (int col = 0; col < n_cols; col++, x += x_pixel_bytes, y += y_pixel_bytes)
+    for (int i = 0; i < n_channels; i++) y[i] = table[x[i]];
+}
+
+static void add_pixels(const uint8_t *x, int pixel_bytes, int n_cols, int n_channels, int32_t *sums)
+{
+  for (int col = 0; col < n_cols; col++, x += pixel_bytes)
+    if (n_channels == MAFAT_CHANNEL_BLOCK)
+      for (int i = 0; i < MAFAT_CHANNEL_BLOCK; i++) sums[i] += x[i];
+    else
+      for (int i = 0; i < n_channels; i++) sums[i] += x[i];
+}

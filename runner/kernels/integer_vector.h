@@ -1,0 +1,29 @@
+/* The vector operations that the integer kernels are written on. A level's header (integer_vector_portable.h, x86/, arm/)
+ * defines the compiler's vector type `ivec` of IVEC_LANES int32_t, which has + - * & | and shifts, and:
+ *
+ * ivec_load(p), ivec_store(p, v)      all lanes
+ * ivec_load_n(p, n), ivec_store_n     the first n lanes, a multiple of 4; others are 0, or left alone
+ * ivec_widen(p, n)                    n bytes, 1 ... IVEC_LANES, as lanes; others are anything
+ * ivec_narrow(p, v, n)                the first n lanes, 0 ... 255, as bytes
+ * ivec_max, ivec_min, ivec_all(x)
+ * ivec_high(a, b)                     (a * b + 2^30) >> 31, b not negative
+ * ivec_logical(v, n)                  shifted right by 0 ... 32, lane by lane, zeros coming in
+ * ivec_pairs(sum, x, w)               sum + low half * low half + high half * high half, of signed halves
+ *
+ * Quads: four channels of an input, and of as many filters as there are lanes.
+ * iweights, iweights_load(p, n)       [filter][4] signed bytes of n lanes, a multiple of 8 or all
+ * iinput, iinput_load(p)              four unsigned bytes
+ * ivec_dot(sum, x, w)                 sum + the sum of the four products
+ * IVEC_PIXELS, IVEC_VECTORS           of a tile: pixels at most, vectors of filters at most
+ * IVEC_SIGNED                         ivec_dot takes x - 128 for x */
+#ifndef MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H
+#define MAFAT_RUNNER_KERNELS_INTEGER_VECTOR_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+#include INTEGER_VECTOR
+
+#endif

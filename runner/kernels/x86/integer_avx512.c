@@ -1,0 +1,5 @@
+/* Integer kernels for x86-64-v4. */
+#define INTEGER_NAME "avx512"
+#define INTEGER_TABLE mafat_integer_avx512
+#define INTEGER_VECTOR "runner/kernels/x86/integer_vector_avx512.h"
+#include "runner/kernels/integer_bodies.h"

@@ -1,0 +1,97 @@
+/* Eight lanes; pairs of 16 bits are multiplied. See ../integer_vector.h. With INTEGER_VNNI quads of bytes are. */
+#include <immintrin.h>
+
+#define IVEC_LANES 8
+#define IVEC_VECTORS 2
+typedef int32_t ivec __attribute__((vector_size(32)));
+
+INLINE ivec ivec_load(const int32_t *p) { return (ivec)_mm256_loadu_si256((const __m256i *)(const void *)p); }
+INLINE void ivec_store(int32_t *p, ivec v) { _mm256_storeu_si256((__m256i *)(void *)p, (__m256i)v); }
+INLINE ivec ivec_load_n(const int32_t *p, int n)
+{
+  return n >= 8 ? ivec_load(p) : (ivec)_mm256_zextsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+INLINE void ivec_store_n(int32_t *p, ivec v, int n)
+{
+  if (n >= 8) ivec_store(p, v);
+  else _mm_storeu_si128((__m128i *)(void *)p, _mm256_castsi256_si128((__m256i)v));
+}
+INLINE ivec ivec_all(int32_t x) { return (ivec)_mm256_set1_epi32(x); }
+INLINE ivec ivec_max(ivec a, ivec b) { return (ivec)_mm256_max_epi32((__m256i)a, (__m256i)b); }
+INLINE ivec ivec_min(ivec a, ivec b) { return (ivec)_mm256_min_epi32((__m256i)a, (__m256i)b); }
+
+INLINE ivec ivec_widen(const uint8_t *p, int n)
+{
+  uint64_t bytes = 0;
+  if (n >= 8) memcpy(&bytes, p, 8);
+  else
+    for (int i = n; i-- > 0;) bytes = bytes << 8 | p[i];
+  return (ivec)_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)bytes));
+}
+
+INLINE void ivec_narrow(uint8_t *p, ivec v, int n)
+{
+  __m128i low = _mm256_castsi256_si128((__m256i)v), high = _mm256_extracti128_si256((__m256i)v, 1);
+  __m128i words = _mm_packus_epi32(low, high), bytes = _mm_packus_epi16(words, words);
+  if (n >= 8) {
+    _mm_storel_epi64((__m128i *)(void *)p, bytes);
+    return;
+  }
+  uint64_t rest = (uint64_t)_mm_cvtsi128_si64(bytes);
+  for (int i = 0; i < n; i++, rest >>= 8) p[i] = (uint8_t)rest;
+}
+
+INLINE ivec ivec_high(ivec a, ivec b)
+{
+  const __m256i half = _mm256_set1_epi64x(1 << 30);
+  __m256i x = (__m256i)a, y = (__m256i)b;
+  __m256i even = _mm256_add_epi64(_mm256_mul_epi32(x, y), half);
+  __m256i odd = _mm256_add_epi64(_mm256_mul_epi32(_mm256_srli_epi64(x, 32), _mm256_srli_epi64(y, 32)), half);
+  return (ivec)_mm256_blend_epi32(_mm256_srli_epi64(even, 31), _mm256_add_epi64(odd, odd), 0xaa);
+}
+
+INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm256_srlv_epi32((__m256i)v, (__m256i)n); }
+
+INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
+{
+  return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)x, (__m256i)w));
+}
+
+#ifdef INTEGER_VNNI
+#define IVEC_PIXELS 6 /* twelve sums, two weights, an input: 15 of 16 registers */
+typedef __m256i iweights, iinput;
+
+INLINE iweights iweights_load(const int8_t *p, int n) { (void)n; return _mm256_loadu_si256((const __m256i *)(const void *)p); }
+INLINE iinput iinput_load(const uint8_t *p)
+{
+  int32_t quad;
+  memcpy(&quad, p, 4);
+  return _mm256_set1_epi32(quad);
+}
+INLINE ivec ivec_dot(ivec sum, iinput x, iweights w) { return (ivec)_mm256_dpbusd_avx_epi32((__m256i)sum, x, w); }
+#else
+#define IVEC_PIXELS 4 /* eight sums, four weights, two inputs and a product */
+/* Channels 0 and 2, 1 and 3 of each quad, as 16 bits. */
+typedef struct {
+  __m256i even, odd;
+} iweights, iinput;
+
+INLINE iweights iweights_load(const int8_t *p, int n)
+{
+  (void)n;
+  __m256i w = _mm256_loadu_si256((const __m256i *)(const void *)p);
+  return (iweights){_mm256_srai_epi16(_mm256_slli_epi16(w, 8), 8), _mm256_srai_epi16(w, 8)};
+}
+INLINE iinput iinput_load(const uint8_t *p)
+{
+  int32_t quad;
+  memcpy(&quad, p, 4);
+  __m256i x = _mm256_set1_epi32(quad);
+  return (iinput){_mm256_and_si256(x, _mm256_set1_epi16(255)), _mm256_srli_epi16(x, 8)};
+}
+INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
+{
+  __m256i even = _mm256_add_epi32((__m256i)sum, _mm256_madd_epi16(x.even, w.even));
+  return (ivec)_mm256_add_epi32(even, _mm256_madd_epi16(x.odd, w.odd));
+}
+#endif

@@ -1,0 +1,89 @@
+/* Sixteen lanes with masks. See ../integer_vector.h. With INTEGER_VNNI quads of bytes are multiplied, else pairs of 16 bits. */
+#include <immintrin.h>
+
+#define IVEC_LANES 16
+#define IVEC_VECTORS 2
+typedef int32_t ivec __attribute__((vector_size(64)));
+
+INLINE __mmask16 ivec_mask(int n) { return (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1u); }
+INLINE ivec ivec_load(const int32_t *p) { return (ivec)_mm512_loadu_si512(p); }
+INLINE void ivec_store(int32_t *p, ivec v) { _mm512_storeu_si512(p, (__m512i)v); }
+INLINE ivec ivec_load_n(const int32_t *p, int n) { return (ivec)_mm512_maskz_loadu_epi32(ivec_mask(n), p); }
+INLINE void ivec_store_n(int32_t *p, ivec v, int n)
+{
+  if (n >= 16) ivec_store(p, v); /* masked stores are slow */
+  else _mm512_mask_storeu_epi32(p, ivec_mask(n), (__m512i)v);
+}
+INLINE ivec ivec_all(int32_t x) { return (ivec)_mm512_set1_epi32(x); }
+INLINE ivec ivec_max(ivec a, ivec b) { return (ivec)_mm512_max_epi32((__m512i)a, (__m512i)b); }
+INLINE ivec ivec_min(ivec a, ivec b) { return (ivec)_mm512_min_epi32((__m512i)a, (__m512i)b); }
+
+INLINE ivec ivec_widen(const uint8_t *p, int n)
+{
+  __m128i bytes = n >= 16 ? _mm_loadu_si128((const __m128i *)(const void *)p) : _mm_maskz_loadu_epi8(ivec_mask(n), p);
+  return (ivec)_mm512_cvtepu8_epi32(bytes);
+}
+
+INLINE void ivec_narrow(uint8_t *p, ivec v, int n)
+{
+  __m128i bytes = _mm512_cvtepi32_epi8((__m512i)v);
+  if (n >= 16) _mm_storeu_si128((__m128i *)(void *)p, bytes);
+  else _mm_mask_storeu_epi8(p, ivec_mask(n), bytes);
+}
+
+INLINE ivec ivec_high(ivec a, ivec b)
+{
+  const __m512i half = _mm512_set1_epi64(1 << 30);
+  __m512i x = (__m512i)a, y = (__m512i)b;
+  __m512i even = _mm512_add_epi64(_mm512_mul_epi32(x, y), half);
+  __m512i odd = _mm512_add_epi64(_mm512_mul_epi32(_mm512_srli_epi64(x, 32), _mm512_srli_epi64(y, 32)), half);
+  return (ivec)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 31), _mm512_add_epi64(odd, odd));
+}
+
+INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm512_srlv_epi32((__m512i)v, (__m512i)n); }
+
+/* Of the panel's last quad half a vector may be all that there is. */
+INLINE __m512i ivec_quads(const int8_t *p, int n)
+{
+  return n >= 16 ? _mm512_loadu_si512(p) : _mm512_maskz_loadu_epi32(ivec_mask(n), p);
+}
+INLINE __m512i ivec_quad(const uint8_t *p)
+{
+  int32_t quad;
+  memcpy(&quad, p, 4);
+  return _mm512_set1_epi32(quad);
+}
+
+#ifdef INTEGER_VNNI
+#define IVEC_PIXELS 14 /* twenty-eight sums, two weights, an input: 31 of 32 registers */
+typedef __m512i iweights, iinput;
+INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w) { return (ivec)_mm512_dpwssd_epi32((__m512i)sum, (__m512i)x, (__m512i)w); }
+INLINE iweights iweights_load(const int8_t *p, int n) { return ivec_quads(p, n); }
+INLINE iinput iinput_load(const uint8_t *p) { return ivec_quad(p); }
+INLINE ivec ivec_dot(ivec sum, iinput x, iweights w) { return (ivec)_mm512_dpbusd_epi32((__m512i)sum, x, w); }
+#else
+#define IVEC_PIXELS 12 /* twenty-four sums, four weights, two inputs and a product */
+/* Channels 0 and 2, 1 and 3 of each quad, as 16 bits. */
+typedef struct {
+  __m512i even, odd;
+} iweights, iinput;
+INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
+{
+  return (ivec)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16((__m512i)x, (__m512i)w));
+}
+INLINE iweights iweights_load(const int8_t *p, int n)
+{
+  __m512i w = ivec_quads(p, n);
+  return (iweights){_mm512_srai_epi16(_mm512_slli_epi16(w, 8), 8), _mm512_srai_epi16(w, 8)};
+}
+INLINE iinput iinput_load(const uint8_t *p)
+{
+  __m512i x = ivec_quad(p);
+  return (iinput){_mm512_and_si512(x, _mm512_set1_epi16(255)), _mm512_srli_epi16(x, 8)};
+}
+INLINE ivec ivec_dot(ivec sum, iinput x, iweights w)
+{
+  __m512i even = _mm512_add_epi32((__m512i)sum, _mm512_madd_epi16(x.even, w.even));
+  return (ivec)_mm512_add_epi32(even, _mm512_madd_epi16(x.odd, w.odd));
+}
+#endif
