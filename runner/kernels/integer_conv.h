@@ -13,10 +13,29 @@ enum {
 /* Keeps a value in a register: the compiler may not recompute it from others. */
 #define OPAQUE(x) __asm__("" : "+r"(x))
 
-/* A row of tiles, of some filters of the panel. */
+/* Runs are quads that lie side by side. So many of them are alike: */
+struct conv_runs {
+  int n, n_quads; /* runs; quads of each */
+  size_t step;    /* bytes between the pixels of neighbouring outputs */
+};
+
+/* How far sums have come: the next run, and the quads before it. */
+struct conv_place {
+  int piece, ky, kx;
+  size_t quads;
+};
+
+enum { SOME_RUNS = 128, SOME_KINDS = 4 };
+
+/* A row of tiles, of some filters of the panel, and as many runs as there is room for: nearly always all. */
 struct conv_row {
   const struct mafat_integer_conv_call *c;
   int row, first, n_filters;          /* filters of the tile, from `first` of the panel on */
+  struct conv_place begin, end;
+  struct conv_runs kinds[SOME_KINDS];
+  const uint8_t *in[SOME_RUNS];       /* of each run: at column 0 */
+  int n_kinds;
+  bool start; /* from the bias */
   const int32_t *weight_sums;         /* IVEC_SIGNED: 128 times the weights' sums, by filter of the panel */
   struct rescale rescale[PANEL_VECTORS]; /* of the panel, where the call finishes */
   struct bounds bounds;
@@ -52,24 +71,56 @@ INLINE const int8_t *conv_quads(ivec sum[TILE_PIXELS][TILE_VECTORS], const uint8
   return w;
 }
 
-/* All taps of the call for the tile that begins at column `col`. */
+/* The row's runs for the tile that begins at column `col`. */
 INLINE void conv_sum(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTORS], int col, const int P, const int NV)
+{
+  const size_t pitch = 4 * (size_t)r->c->width;
+  const int8_t *w = r->c->weights + r->begin.quads * pitch + 4 * r->first;
+  const uint8_t *const *in = r->in;
+  for (const struct conv_runs *k = r->kinds; k < r->kinds + r->n_kinds; k++) {
+    const size_t at = (size_t)col * k->step;
+    for (const uint8_t *const *end = in + k->n; in < end; in++)
+      w = conv_quads(sum, *in + at, k->step, w, pitch, k->n_quads, r->n_filters, P, NV);
+  }
+}
+
+static struct conv_place run_behind(struct conv_place at, const struct mafat_window *w, bool joined, int n_quads)
+{
+  at.quads += (size_t)n_quads;
+  if (!joined && ++at.kx < w->x.size) return at;
+  at.kx = 0;
+  if (++at.ky < w->y.size) return at;
+  at.ky = 0;
+  at.piece++;
+  return at;
+}
+
+/* The row's runs from `at` on. */
+static void choose_runs(struct conv_row *r, struct conv_place at)
 {
   const struct mafat_integer_conv_call *c = r->c;
   const struct mafat_taps x = c->window.x, y = c->window.y;
-  const size_t pitch = 4 * (size_t)c->width;
-  const int8_t *w = c->weights + 4 * r->first;
-  for (const struct mafat_integer_piece *p = c->pieces; p < c->pieces + c->n_pieces; p++) {
+  struct conv_runs *last = NULL;
+  int n = 0;
+  r->begin = at;
+  r->n_kinds = 0;
+  while (at.piece < c->n_pieces && n < SOME_RUNS) {
+    const struct mafat_integer_piece *p = &c->pieces[at.piece];
     const size_t pixel = (size_t)p->pixel_bytes, step = pixel * (size_t)x.stride;
     /* Where nothing lies between taps, a row of them is one run. */
     const bool joined = p->pixel_bytes == p->n_channels && p->n_channels % 4 == 0 && x.dilation == 1;
-    const int n_runs = joined ? 1 : x.size, quads = (p->n_channels + 3) / 4 * (joined ? x.size : 1);
-    for (int ky = 0; ky < y.size; ky++) {
-      const uint8_t *in = p->rows[r->row * y.stride + ky * y.dilation] + (size_t)col * step;
-      for (int kx = 0; kx < n_runs; kx++, in += pixel * (size_t)x.dilation)
-        w = conv_quads(sum, in, step, w, pitch, quads, r->n_filters, P, NV);
+    const int n_quads = (p->n_channels + 3) / 4 * (joined ? x.size : 1);
+    if (!last || last->n_quads != n_quads || last->step != step) {
+      if (r->n_kinds == SOME_KINDS) break;
+      last = &r->kinds[r->n_kinds++];
+      *last = (struct conv_runs){0, n_quads, step};
     }
+    r->in[n++] = p->rows[r->row * y.stride + at.ky * y.dilation] + (size_t)(at.kx * x.dilation) * pixel;
+    last->n++;
+    at = run_behind(at, &c->window, joined, n_quads);
   }
+  r->end = at;
+  r->start = c->start && r->begin.quads == 0;
 }
 
 /* The sum of what an output's window reads. */
@@ -86,21 +137,20 @@ static int32_t conv_input_sum(const struct mafat_integer_conv_call *c, int row, 
   return sum;
 }
 
-/* One tile, its sums from the call's or the bias, to `to`: pixels are `pitch` apart. */
-INLINE void conv_tile(const struct conv_row *r, int col, int32_t *to, size_t pitch, const int P, const int NV)
+/* One tile, its sums from the bias, or from `from`, to `to`: pixels are `pitch` apart. */
+INLINE void conv_tile(const struct conv_row *r, int col, const int32_t *from, int32_t *to, size_t pitch, const int P,
+                      const int NV)
 {
-  const struct mafat_integer_conv_call *c = r->c;
   ivec sum[TILE_PIXELS][TILE_VECTORS];
   const int last = r->n_filters - (NV - 1) * IVEC_LANES;
 #pragma GCC unroll 16
   for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
     for (int v = 0; v < NV; v++) {
-      const size_t at = c->start ? 0 : ((size_t)r->row * (size_t)c->n_cols + (size_t)(col + p)) * (size_t)c->width;
-      const int32_t *from = (c->start ? c->to.bias : c->sums) + at + r->first + v * IVEC_LANES;
-      sum[p][v] = ivec_load_n(from, v + 1 < NV ? IVEC_LANES : last);
+      const int32_t *at = from ? from + (size_t)p * pitch : r->c->to.bias + r->first;
+      sum[p][v] = ivec_load_n(at + v * IVEC_LANES, v + 1 < NV ? IVEC_LANES : last);
 #ifdef IVEC_SIGNED
-      sum[p][v] += ivec_load(r->weight_sums + r->first + v * IVEC_LANES);
+      if (r->begin.quads == 0) sum[p][v] += ivec_load(r->weight_sums + r->first + v * IVEC_LANES);
 #endif
     }
   conv_sum(r, sum, col, P, NV);
@@ -121,12 +171,12 @@ static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_
   }
 }
 
-typedef void (*tile_function)(const struct conv_row *r, int col, int32_t *to, size_t pitch);
+typedef void (*tile_function)(const struct conv_row *r, int col, const int32_t *from, int32_t *to, size_t pitch);
 
 #define TILE(P, NV) \
-  static void tile_##P##_##NV(const struct conv_row *r, int col, int32_t *to, size_t pitch) \
+  static void tile_##P##_##NV(const struct conv_row *r, int col, const int32_t *from, int32_t *to, size_t pitch) \
   { \
-    conv_tile(r, col, to, pitch, P, NV); \
+    conv_tile(r, col, from, to, pitch, P, NV); \
   }
 
 /* Tables of tiles: [vectors - 1][pixels - 1]. */
@@ -157,38 +207,56 @@ static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {
 #endif
 };
 
-/* Outputs of one vector of filters, `first` of the panel, in n pixels. */
-INLINE void conv_put(const struct conv_row *r, int first, int col, int n, const int32_t *sums, size_t pitch)
+/* Outputs of one vector of filters in n pixels. */
+INLINE void put_pixels(const struct rescale *of, const struct bounds *within, const int32_t *sums, size_t pitch, uint8_t *to,
+                       size_t pixel, int n, const int lanes, const enum rescale_way way)
+{
+  const struct rescale rescale = *of;
+  const struct bounds bounds = *within;
+  for (int p = 0; p < n; p++, sums += pitch, to += pixel)
+    ivec_narrow(to, rescale_put(ivec_load(sums), &rescale, &bounds, way), lanes);
+}
+
+/* Filter `first` of the panel is the vector's first one. */
+static void conv_put(const struct conv_row *r, int first, int col, int n, const int32_t *sums, size_t pitch)
 {
   const struct mafat_integer_segment *s = &r->c->segments[first / MAFAT_CHANNEL_BLOCK];
+  const struct rescale *rescale = &r->rescale[first / IVEC_LANES];
   const int lane = first % MAFAT_CHANNEL_BLOCK, lanes = s->n_filters - lane;
-  if (lanes <= 0) return;
-  const struct rescale rescale = r->rescale[first / IVEC_LANES];
-  const struct bounds bounds = r->bounds;
-  uint8_t *to = s->rows[r->row] + (size_t)col * (size_t)s->pixel_bytes + lane;
-  if (lanes >= IVEC_LANES)
-    for (int p = 0; p < n; p++, sums += pitch, to += s->pixel_bytes)
-      ivec_narrow(to, bounds_put(rescale_vector(ivec_load(sums), &rescale), &bounds), IVEC_LANES);
+  if (first / MAFAT_CHANNEL_BLOCK >= r->c->n_segments || lanes <= 0) return;
+  const size_t pixel = (size_t)s->pixel_bytes;
+  uint8_t *to = s->rows[r->row] + (size_t)col * pixel + lane;
+  if (lanes >= IVEC_LANES && rescale->way == RESCALE_POSITIVE)
+    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_POSITIVE);
+  else if (lanes >= IVEC_LANES && rescale->way == RESCALE_SUM)
+    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_SUM);
   else
-    for (int p = 0; p < n; p++, sums += pitch, to += s->pixel_bytes)
-      ivec_narrow(to, bounds_put(rescale_vector(ivec_load(sums), &rescale), &bounds), lanes);
+    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, lanes, RESCALE_ANY);
 }
 
 /* n columns of a row, at most a tile's. */
-static void conv_columns(const struct conv_row *r, tile_function tile, int col, int n)
+static void conv_columns(struct conv_row *r, tile_function tile, int col, int n)
 {
   const struct mafat_integer_conv_call *c = r->c;
   int32_t local[TILE_PIXELS * TILE_LANES];
   size_t pitch = c->finish ? TILE_LANES : (size_t)c->width;
-  int32_t *sums = c->finish ? local : c->sums + ((size_t)r->row * (size_t)c->n_cols + (size_t)col) * pitch + r->first;
-  tile(r, col, sums, pitch);
+  int32_t *kept = c->sums ? c->sums + ((size_t)r->row * (size_t)c->n_cols + (size_t)col) * (size_t)c->width + r->first : NULL;
+  int32_t *sums = c->finish ? local : kept;
+  if (c->finish && !c->start)
+    for (int p = 0; p < n; p++) memcpy(local + p * TILE_LANES, kept + p * c->width, (size_t)r->n_filters * sizeof *local);
+  if (r->begin.quads) choose_runs(r, (struct conv_place){0, 0, 0, 0});
+  tile(r, col, r->start ? NULL : sums, sums, pitch);
+  while (r->end.piece < c->n_pieces) {
+    choose_runs(r, r->end);
+    tile(r, col, sums, sums, pitch);
+  }
   if (c->weights_zero) conv_take_zero(r, col, n, sums, pitch);
   if (!c->finish) return;
   for (int f = 0; f < r->n_filters; f += IVEC_LANES) conv_put(r, r->first + f, col, n, sums + f, pitch);
 }
 
 /* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
-static void conv_columns_all(const struct conv_row *r)
+static void conv_columns_all(struct conv_row *r)
 {
   const int n_cols = r->c->n_cols, vectors = mafat_divide_up(r->n_filters, IVEC_LANES);
   const int n = mafat_divide_up(n_cols, TILE_PIXELS), pixels = n_cols / n, n_wide = n_cols - n * pixels;
@@ -214,19 +282,24 @@ static void conv_weight_sums(const struct mafat_integer_conv_call *c, int32_t *s
 
 static void conv(const struct mafat_integer_conv_call *c)
 {
-  struct conv_row r = {.c = c};
+  struct conv_row r;
+  r.c = c;
 #ifdef IVEC_SIGNED
   int32_t weight_sums[MAFAT_PANEL + IVEC_LANES];
   conv_weight_sums(c, weight_sums);
   r.weight_sums = weight_sums;
 #endif
-  for (int f = 0; c->finish && f < c->width; f += IVEC_LANES)
-    rescale_prepare(&r.rescale[f / IVEC_LANES], ivec_load_n(c->to.multipliers + f, c->width - f),
-                    ivec_load_n(c->to.shifts + f, c->width - f));
+  for (int f = 0; c->finish && f < c->width; f += IVEC_LANES) {
+    struct rescale *rescale = &r.rescale[f / IVEC_LANES];
+    rescale_prepare(rescale, ivec_load_n(c->to.multipliers + f, c->width - f), ivec_load_n(c->to.shifts + f, c->width - f));
+    rescale_choose(rescale, &c->to.out);
+  }
   r.bounds = bounds_of(&c->to.out);
-  for (r.row = 0; r.row < c->n_rows; r.row++)
+  for (r.row = 0; r.row < c->n_rows; r.row++) {
+    choose_runs(&r, (struct conv_place){0, 0, 0, 0});
     for (r.first = 0; r.first < c->width; r.first += TILE_LANES) {
       r.n_filters = mafat_min(TILE_LANES, c->width - r.first);
       conv_columns_all(&r);
     }
+  }
 }

@@ -44,6 +44,7 @@ static void depthwise_prepare(struct depthwise_part *d)
     }
   d->bias = depthwise_lanes(d, c->to.bias);
   rescale_prepare(&d->rescale, depthwise_lanes(d, c->to.multipliers), depthwise_lanes(d, c->to.shifts));
+  rescale_choose(&d->rescale, &c->to.out);
   d->bounds = bounds_of(&c->to.out);
 }
 
@@ -56,7 +57,7 @@ INLINE ivec depthwise_pair(const uint8_t *one, const uint8_t *other, size_t at, 
 
 /* P outputs side by side; SIZE and STRIDE of columns are known to the compiler, or 0. */
 INLINE void depthwise_outputs(const struct depthwise_part *d, int row, int col, const int n, const int P, const int SIZE,
-                              const int STRIDE)
+                              const int STRIDE, const enum rescale_way way)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
   const struct mafat_taps x = c->window.x, y = c->window.y;
@@ -87,27 +88,37 @@ INLINE void depthwise_outputs(const struct depthwise_part *d, int row, int col, 
   uint8_t *to = c->out[row] + (size_t)col * (size_t)c->out_pixel_bytes + d->first;
 #pragma GCC unroll 8
   for (int p = 0; p < P; p++, to += c->out_pixel_bytes)
-    ivec_narrow(to, bounds_put(rescale_vector(sum[p], &d->rescale), &d->bounds), n);
+    ivec_narrow(to, rescale_put(sum[p], &d->rescale, &d->bounds, way), n);
 }
 
-INLINE void depthwise_row(const struct depthwise_part *d, int row, const int n, const int SIZE, const int STRIDE)
+INLINE void depthwise_row(const struct depthwise_part *d, int row, const int n, const int SIZE, const int STRIDE,
+                          const enum rescale_way way)
 {
   int col = 0;
-  if (SIZE)
+  if (SIZE) {
     for (; col + DEPTHWISE_PIXELS <= d->c->n_cols; col += DEPTHWISE_PIXELS)
-      depthwise_outputs(d, row, col, n, DEPTHWISE_PIXELS, SIZE, STRIDE);
-  for (; col < d->c->n_cols; col++) depthwise_outputs(d, row, col, n, 1, SIZE, STRIDE);
+      depthwise_outputs(d, row, col, n, DEPTHWISE_PIXELS, SIZE, STRIDE, way);
+    if (col + DEPTHWISE_PIXELS / 2 <= d->c->n_cols) {
+      depthwise_outputs(d, row, col, n, DEPTHWISE_PIXELS / 2, SIZE, STRIDE, way);
+      col += DEPTHWISE_PIXELS / 2;
+    }
+  }
+  for (; col < d->c->n_cols; col++) depthwise_outputs(d, row, col, n, 1, SIZE, STRIDE, way);
 }
 
 static void depthwise_part(const struct depthwise_part *d)
 {
   const struct mafat_taps x = d->c->window.x;
   const bool usual = x.size == 3 && x.dilation == 1 && d->n >= IVEC_LANES;
+  const enum rescale_way way = d->rescale.way;
   for (int row = 0; row < d->c->n_rows; row++)
-    if (usual && x.stride == 1) depthwise_row(d, row, IVEC_LANES, 3, 1);
-    else if (usual && x.stride == 2) depthwise_row(d, row, IVEC_LANES, 3, 2);
-    else if (d->n >= IVEC_LANES) depthwise_row(d, row, IVEC_LANES, 0, 0);
-    else depthwise_row(d, row, d->n, 0, 0);
+    if (usual && x.stride == 1 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_POSITIVE);
+    else if (usual && x.stride == 1 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_SUM);
+    else if (usual && x.stride == 2 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_POSITIVE);
+    else if (usual && x.stride == 2 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_SUM);
+    else if (d->n >= IVEC_LANES && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 0, 0, RESCALE_POSITIVE);
+    else if (way == RESCALE_ANY) depthwise_row(d, row, d->n, 0, 0, RESCALE_ANY);
+    else depthwise_row(d, row, d->n, 0, 0, RESCALE_SUM);
 }
 
 /* Windows that are larger than the pairs that are kept: tap by tap. */

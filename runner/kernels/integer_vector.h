@@ -7,6 +7,8 @@
  * ivec_narrow(p, v, n)                the first n lanes, 0 ... 255, as bytes
  * ivec_max, ivec_min, ivec_all(x)
  * ivec_high(a, b)                     (a * b + 2^30) >> 31, b not negative
+ * ivec_sums(a, b, even, odd, sign)    (a * b + even or odd) >> 32, of lanes in turn, whose sums are vectors of 64 bits; with sign
+ *                                     2^31 less for a negative a. Where there is one: IVEC_SUMS
  * ivec_logical(v, n)                  shifted right by 0 ... 32, lane by lane, zeros coming in
  * ivec_pairs(sum, x, w)               sum + low half * low half + high half * high half, of signed halves
  *

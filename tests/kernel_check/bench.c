@@ -56,6 +56,11 @@ static double measure_peak(const struct mafat_kernels *k, int n_trials)
   return best;
 }
 
+double bench_peak(const struct mafat_kernels *k)
+{
+  return measure_peak(k, 30);
+}
+
 /* --- a shape --- */
 
 static bool has_taps(const struct bench_shape *s)

@@ -233,7 +233,8 @@ static enum status bench_all(const struct options *o, const struct levels *level
 {
   const struct bench_options options = {.levels = levels->floats, .n_levels = levels->n_floats, .kernel = o->kernel,
                                         .shape = o->shape, .runs = o->runs, .json = o->json, .once = o->once};
-  int code = bench_run(&options);
+  const bool integers = o->kernel && is_of_integers(o->kernel);
+  int code = integers ? bench_integers(&options, levels->integers, levels->n_integers) : bench_run(&options);
   if (code == -1) fprintf(stderr, "kernel_check: not enough memory\n");
   if (code == -2) fprintf(stderr, "kernel_check: --bench has no such layer of that kernel\n");
   return code == 0 ? DONE : code == -2 ? MISUSE : FAILED;

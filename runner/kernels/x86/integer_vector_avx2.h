@@ -50,6 +50,20 @@ INLINE ivec ivec_high(ivec a, ivec b)
   return (ivec)_mm256_blend_epi32(_mm256_srli_epi64(even, 31), _mm256_add_epi64(odd, odd), 0xaa);
 }
 
+#define IVEC_SUMS
+INLINE ivec ivec_sums(ivec a, ivec b, ivec even, ivec odd, const bool sign)
+{
+  const __m256i top = _mm256_set1_epi64x(INT64_C(1) << 31);
+  __m256i x = (__m256i)a, y = (__m256i)b, x_odd = _mm256_srli_epi64(x, 32);
+  __m256i low = _mm256_add_epi64(_mm256_mul_epi32(x, y), (__m256i)even);
+  __m256i high = _mm256_add_epi64(_mm256_mul_epi32(x_odd, _mm256_srli_epi64(y, 32)), (__m256i)odd);
+  if (sign) {
+    low = _mm256_sub_epi64(low, _mm256_and_si256(x, top));
+    high = _mm256_sub_epi64(high, _mm256_and_si256(x_odd, top));
+  }
+  return (ivec)_mm256_blend_epi32(_mm256_shuffle_epi32(low, 0xf5), high, 0xaa);
+}
+
 INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm256_srlv_epi32((__m256i)v, (__m256i)n); }
 
 INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)

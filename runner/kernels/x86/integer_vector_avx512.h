@@ -40,6 +40,20 @@ INLINE ivec ivec_high(ivec a, ivec b)
   return (ivec)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 31), _mm512_add_epi64(odd, odd));
 }
 
+#define IVEC_SUMS
+INLINE ivec ivec_sums(ivec a, ivec b, ivec even, ivec odd, const bool sign)
+{
+  const __m512i top = _mm512_set1_epi64(INT64_C(1) << 31);
+  __m512i x = (__m512i)a, y = (__m512i)b, x_odd = _mm512_srli_epi64(x, 32);
+  __m512i low = _mm512_add_epi64(_mm512_mul_epi32(x, y), (__m512i)even);
+  __m512i high = _mm512_add_epi64(_mm512_mul_epi32(x_odd, _mm512_srli_epi64(y, 32)), (__m512i)odd);
+  if (sign) {
+    low = _mm512_sub_epi64(low, _mm512_and_si512(x, top));
+    high = _mm512_sub_epi64(high, _mm512_and_si512(x_odd, top));
+  }
+  return (ivec)_mm512_mask_shuffle_epi32(high, 0x5555, low, (_MM_PERM_ENUM)0xf5);
+}
+
 INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm512_srlv_epi32((__m512i)v, (__m512i)n); }
 
 /* Of the panel's last quad half a vector may be all that there is. */
