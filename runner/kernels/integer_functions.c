@@ -1,0 +1,250 @@
+#include "runner/kernels/integer_functions.h"
+
+#include "runner/kernels/requantize.h"
+
+#include <math.h>
+#include <stddef.h>
+
+static uint8_t put(const struct mafat_quantization *q, int64_t x)
+{
+  int64_t y = x + q->zero;
+  return (uint8_t)(y < q->least ? q->least : y > q->most ? q->most : y);
+}
+
+/* ---- fixed point: Qn has n integer bits, 31 - n behind the point; a product's bits add up ---- */
+
+enum { FUNCTION_BITS = 4, SOFTMAX_BITS = 5, SUM_BITS = 12 };
+
+static int32_t saturate(int64_t x)
+{
+  return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
+}
+
+/* To a format of n integer bits less. */
+static int32_t widen_fraction(int32_t x, int n)
+{
+  return saturate((int64_t)x * (INT64_C(1) << n));
+}
+
+/* e^x of Q0 in [-1/4, 0): Taylor's polynomial about -1/8, to the fourth power. */
+static int32_t exp_of_quarter(int32_t x)
+{
+  enum { AT_EIGHTH = 1895147668, THIRD = 715827883 }; /* e^(-1/8), 1/3 */
+  const int32_t d = x + (1 << 28), d2 = mafat_high_product(d, d), d3 = mafat_high_product(d2, d), d4 = mafat_high_product(d2, d2);
+  const int32_t third = mafat_high_product(mafat_divide_by_power(d4, 2) + d3, THIRD);
+  return AT_EIGHTH + mafat_high_product(AT_EIGHTH, d + mafat_divide_by_power(third + d2, 1));
+}
+
+/* e^x in Q0 of x <= 0 in Qn: its last quarter by the polynomial, each bit of the rest by a factor. */
+static int32_t exp_of(int32_t x, int n)
+{
+  static const int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242}; /* e^-1/4, e^-1/2 ... e^-16 */
+  const int32_t quarter = 1 << (29 - n), last = (x & (quarter - 1)) - quarter, rest = last - x;
+  if (x == 0) return INT32_MAX;
+  int32_t y = exp_of_quarter(widen_fraction(last, n));
+  for (int bit = 0; bit < n + 2; bit++)
+    if (rest & (quarter << bit)) y = mafat_high_product(y, factors[bit]);
+  return y;
+}
+
+/* 2 / (1 + x) in Q2 of x in Q0 from 0 to 1, by three steps of Newton's from 48/17 - 32/17 d. */
+static int32_t twice_reciprocal(int32_t x)
+{
+  enum { FROM = 1515870810, SLOPE = -1010580540, ONE = 1 << 29 };
+  const int32_t half = (int32_t)(((int64_t)x + INT32_MAX + 1) / 2);
+  int32_t y = FROM + mafat_high_product(half, SLOPE);
+  for (int step = 0; step < 3; step++) y += widen_fraction(mafat_high_product(y, ONE - mafat_high_product(half, y)), 2);
+  return y;
+}
+
+/* ---- tables ---- */
+
+void mafat_integer_table_requantize(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out)
+{
+  const struct mafat_multiplier m = mafat_multiplier((double)in->scale / (double)out->scale);
+  const float inverse = 1.0f / out->scale, factor = in->scale * inverse, from_zero = (float)-in->zero * factor;
+  const bool same = in->zero == out->zero && in->scale == out->scale;
+  for (int q = 0; q < 256; q++)
+    switch (out->rounding) {
+    case MAFAT_REQUANTIZE_FIXED: table[q] = put(out, mafat_requantize(q - in->zero, m)); break;
+    case MAFAT_REQUANTIZE_FLOAT: table[q] = put(out, same ? q - in->zero : (int64_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536)); break;
+    default: table[q] = put(out, (int64_t)rintf(fminf(fmaxf((float)(q - in->zero) * in->scale / out->scale, -65536), 65536)));
+    }
+}
+
+/* x in Q4, saturated beyond what has room there: how many steps of the input those are. */
+struct function_input {
+  struct mafat_multiplier scale;
+  int radius;
+};
+
+static struct function_input function_input(float scale)
+{
+  int shift;
+  const double fraction = frexp((double)scale * (1 << (31 - FUNCTION_BITS)), &shift);
+  const int radius = (int)floor(((1 << FUNCTION_BITS) - 1) * ldexp(1, 31 - FUNCTION_BITS - shift));
+  return (struct function_input){{(int32_t)round(fraction * 0x1p31), shift}, radius};
+}
+
+static int32_t logistic(int32_t x)
+{
+  const int32_t magnitude = x < 0 ? -x : x, y = widen_fraction(twice_reciprocal(exp_of(-magnitude, FUNCTION_BITS)), 1);
+  return x == 0 ? 1 << 30 : x < 0 ? INT32_MAX - y : y;
+}
+
+static int32_t tangent(int32_t x)
+{
+  const int32_t magnitude = x < 0 ? -x : x; /* twice as large in Q5 */
+  const int32_t y = widen_fraction(twice_reciprocal(exp_of(-magnitude, FUNCTION_BITS + 1)) - (1 << 29), 2);
+  return x == 0 ? 0 : x < 0 ? -y : y;
+}
+
+static void table_of(uint8_t *table, const struct mafat_quantization *in, int32_t (*function)(int32_t), int bits, int zero)
+{
+  const struct function_input input = function_input(in->scale);
+  const struct mafat_quantization all = {.zero = (unsigned char)zero, .most = 255};
+  for (int q = 0; q < 256; q++) {
+    const int x = q - in->zero;
+    if (x <= -input.radius) table[q] = 0;
+    else if (x >= input.radius) table[q] = 255;
+    else table[q] = put(&all, mafat_divide_by_power(function(mafat_requantize(x, input.scale)), 31 - bits));
+  }
+}
+
+void mafat_integer_table_logistic(uint8_t *table, const struct mafat_quantization *in)
+{
+  table_of(table, in, logistic, 8, 0);
+}
+
+void mafat_integer_table_tanh(uint8_t *table, const struct mafat_quantization *in)
+{
+  table_of(table, in, tangent, 7, 128);
+}
+
+/* ---- x times what is between 0 and 1, in 16 bits ---- */
+
+static int16_t saturate_16(int32_t x)
+{
+  return x > INT16_MAX ? INT16_MAX : x < INT16_MIN ? INT16_MIN : (int16_t)x;
+}
+
+static int16_t high_product_16(int16_t a, int16_t b)
+{
+  return saturate_16((a * b + (1 << 14)) >> 15);
+}
+
+static int16_t upper_half(int32_t multiplier)
+{
+  return multiplier >= INT32_MAX - (1 << 15) ? INT16_MAX : (int16_t)((multiplier + (1 << 15)) >> 16);
+}
+
+/* Inputs are taken 128 times as fine. */
+static struct mafat_multiplier hard_swish_scale(const struct mafat_quantization *in, float of)
+{
+  return mafat_multiplier((double)((1.0f / 128.0f) * in->scale / of));
+}
+
+bool mafat_integer_can_hard_swish(const struct mafat_quantization *in, const struct mafat_quantization *out)
+{
+  int shift = hard_swish_scale(in, out->scale).shift;
+  return shift <= 0 && shift > -16 && hard_swish_scale(in, 3.0f / 32768.0f).shift > -16;
+}
+
+void mafat_integer_table_hard_swish(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out)
+{
+  const struct mafat_multiplier output = hard_swish_scale(in, out->scale), third = hard_swish_scale(in, 3.0f / 32768.0f);
+  const int left = third.shift > 0 ? third.shift - 1 : 0;
+  for (int q = 0; q < 256; q++) {
+    const int16_t x = (int16_t)((q - in->zero) * 128), scaled = high_product_16(x, upper_half(output.multiplier));
+    /* x / 3, within -1 and 1, as a number of 0 ... 1 */
+    int16_t slope = saturate_16((int32_t)fmin(fmax(ldexp(x, left), INT16_MIN), INT16_MAX));
+    slope = high_product_16(slope, upper_half(third.multiplier));
+    if (third.shift > 0) slope = saturate_16(2 * slope);
+    if (third.shift < 0) slope = (int16_t)mafat_divide_by_power(slope, -third.shift);
+    slope = (int16_t)((slope + (1 << 15)) >> 1);
+    table[q] = put(out, mafat_divide_by_power(saturate_16(slope * scaled / (1 << 15)), -output.shift)); /* cut off, not rounded */
+  }
+}
+
+void mafat_integer_table_leaky(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out,
+                               float slope)
+{
+  const float negative = in->scale * slope / out->scale;
+  const struct mafat_multiplier above = mafat_multiplier((double)(in->scale / out->scale));
+  const struct mafat_multiplier below = mafat_multiplier((double)fabsf(negative));
+  for (int q = 0; q < 256; q++) {
+    const int x = q - in->zero;
+    int64_t y = mafat_requantize(x, x >= 0 ? above : below);
+    table[q] = put(out, x < 0 && negative < 0 ? -y : y);
+  }
+}
+
+/* ---- softmax ---- */
+
+void mafat_integer_exponentials(int32_t *exponentials, float scale, float beta)
+{
+  const double most = 2147483647.0, real = (double)beta * (double)scale * (1 << (31 - SOFTMAX_BITS));
+  const struct mafat_multiplier m = mafat_multiplier(real < most ? real : most);
+  const int radius = (int)floor(((1 << SOFTMAX_BITS) - 1) * ldexp(1, 31 - SOFTMAX_BITS - m.shift));
+  for (int d = 0; d < 256; d++) exponentials[d] = d > radius ? -1 : exp_of(mafat_requantize(-d, m), SOFTMAX_BITS);
+}
+
+void mafat_integer_softmax(const int32_t *exponentials, const uint8_t *in, uint8_t *out, int n)
+{
+  const struct mafat_quantization all = {.most = 255};
+  int most = 0, headroom = 0;
+  for (int i = 0; i < n; i++) most = in[i] > most ? in[i] : most;
+  int64_t sum = 0; /* in Q12 */
+  for (int i = 0; i < n; i++)
+    if (exponentials[most - in[i]] >= 0) sum += mafat_divide_by_power(exponentials[most - in[i]], SUM_BITS);
+  sum = saturate(sum);
+  while ((sum << headroom) < INT64_C(1) << 31) headroom++;
+  const int32_t reciprocal = widen_fraction(twice_reciprocal((int32_t)((sum << headroom) - (INT64_C(1) << 31))), 1);
+  const int shift = SUM_BITS - headroom + 31 - 8;
+  for (int i = 0; i < n; i++) {
+    const int32_t e = exponentials[most - in[i]];
+    /* From 2^31 on everything is divided away. */
+    out[i] = e < 0 || shift > 31 ? 0 : put(&all, mafat_divide_by_power(mafat_high_product(reciprocal, e), shift));
+  }
+}
+
+/* ---- means ---- */
+
+uint8_t mafat_integer_mean(int64_t sum, int n, int zero, struct mafat_multiplier scale, const struct mafat_quantization *out)
+{
+  int shift = 0;
+  while (n >> shift > 1) shift++;
+  if (shift > 31 + scale.shift) shift = 31 + scale.shift;
+  const struct mafat_multiplier by_n = {(int32_t)(((int64_t)scale.multiplier << shift) / n), scale.shift - shift};
+  return put(out, mafat_requantize(saturate(sum - (int64_t)zero * n), by_n));
+}
+
+/* ---- resizing ---- */
+
+enum { TAP_BITS = 10, TAP_ONE = 1 << TAP_BITS };
+
+struct mafat_integer_tap mafat_integer_tap(enum mafat_integer_grid grid, int in, int out, int at)
+{
+  const bool corners = grid == MAFAT_GRID_CORNERS && out > 1;
+  const int32_t step = corners ? (TAP_ONE * (in - 1) + (out - 1) / 2) / (out - 1) : (TAP_ONE * in + out / 2) / out;
+  const int32_t place = at * step + (grid == MAFAT_GRID_CENTRES ? step / 2 - TAP_ONE / 2 : 0);
+  const int first = place > 0 ? place / TAP_ONE : 0, second = (place + TAP_ONE - 1) / TAP_ONE;
+  return (struct mafat_integer_tap){first, second < in - 1 ? second : in - 1, place - TAP_ONE * first};
+}
+
+void mafat_integer_resize(const struct mafat_integer_resize_call *c)
+{
+  const int from = c->from_signed ? 128 : 0, lower = c->row_weight, upper = TAP_ONE - lower;
+  const int64_t half = 1 << (2 * TAP_BITS - 1);
+  for (int col = 0; col < c->n_cols; col++) {
+    const struct mafat_integer_tap t = c->taps[col];
+    const ptrdiff_t left = (ptrdiff_t)t.first * c->in_pixel_bytes, right = (ptrdiff_t)t.second * c->in_pixel_bytes;
+    uint8_t *to = c->out + (ptrdiff_t)col * c->out_pixel_bytes;
+    for (int i = 0; i < c->n_channels; i++) {
+      const int64_t a = (c->first[left + i] - from) * upper + (c->second[left + i] - from) * lower;
+      const int64_t b = (c->first[right + i] - from) * upper + (c->second[right + i] - from) * lower;
+      const int64_t sum = a * (TAP_ONE - t.weight) + b * t.weight;
+      to[i] = (uint8_t)((sum > 0 ? sum + half : sum - half) / (1 << 2 * TAP_BITS) + from);
+    }
+  }
+}

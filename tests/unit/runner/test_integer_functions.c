@@ -1,0 +1,144 @@
+/* What networks of integers compute number by number, against the written rule: every number of every table, bit for bit. */
+#include "runner/kernels/integer_functions.h"
+#include "tests/kernels/integer_rule.h"
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <math.h>
+
+Suite *integer_functions_suite(void);
+
+enum { SEEDS = 200, SIGNED = MAFAT_SIGNED_TO_BYTE };
+
+static float random_scale(struct test_rng *rng)
+{
+  return ldexpf(1 + (float)test_random_int(rng, 0, 1000) / 1001, test_random_int(rng, -14, 2));
+}
+
+static struct mafat_quantization random_quantization(struct test_rng *rng)
+{
+  struct mafat_quantization q = mafat_quantization(random_scale(rng), test_random_int(rng, 0, 255));
+  if (test_random_chance(rng, 30)) {
+    q.least = (unsigned char)test_random_int(rng, 0, 255);
+    q.most = (unsigned char)test_random_int(rng, q.least, 255);
+  }
+  return q;
+}
+
+/* As a file of signed numbers has it. */
+static struct mafat_rule_output as_signed(const struct mafat_quantization *q)
+{
+  return (struct mafat_rule_output){q->zero - SIGNED, q->least - SIGNED, q->most - SIGNED};
+}
+
+static struct mafat_rule_scale factor_of(double real)
+{
+  return mafat_rule_scale_of(real);
+}
+
+START_TEST(tables_are_the_rules)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  struct mafat_quantization in = random_quantization(&rng), out = random_quantization(&rng);
+  const struct mafat_rule_output to = as_signed(&out);
+  const float slope = (float)test_random_int(&rng, -2000, 2000) / 1000;
+  uint8_t fixed[256], joined[256], logistic[256], tangent[256], leaky[256], swish[256];
+  const bool can = mafat_integer_can_hard_swish(&in, &out);
+  const int zero = in.zero - SIGNED;
+  out.rounding = MAFAT_REQUANTIZE_FLOAT;
+  mafat_integer_table_requantize(joined, &in, &(struct mafat_quantization){out.scale, out.zero, 0, 255, MAFAT_REQUANTIZE_FLOAT});
+  out.rounding = MAFAT_REQUANTIZE_FIXED;
+  mafat_integer_table_requantize(fixed, &in, &out);
+  mafat_integer_table_logistic(logistic, &in);
+  mafat_integer_table_tanh(tangent, &in);
+  mafat_integer_table_leaky(leaky, &in, &out, slope);
+  if (can) mafat_integer_table_hard_swish(swish, &in, &out);
+  struct mafat_rule_hard_swish h = mafat_rule_hard_swish_of(in.scale, out.scale);
+  h.zero = zero;
+  h.out = to;
+  const float negative = in.scale * slope / out.scale;
+  struct mafat_rule_scale above = factor_of((double)(in.scale / out.scale)), below = factor_of(fabs((double)negative));
+  if (negative < 0) below.multiplier = -below.multiplier;
+  for (int u = 0; u < 256; u++) {
+    const int q = u - SIGNED;
+    ck_assert_int_eq(fixed[u], SIGNED + mafat_rule_requantise(q, zero, factor_of((double)in.scale / (double)out.scale), to));
+    ck_assert_int_eq(joined[u], mafat_rule_join(u, in.zero, in.scale, out.zero, out.scale));
+    ck_assert_int_eq(logistic[u], SIGNED + mafat_rule_logistic(q, zero, in.scale));
+    ck_assert_int_eq(tangent[u], SIGNED + mafat_rule_tanh(q, zero, in.scale));
+    ck_assert_int_eq(leaky[u], SIGNED + mafat_rule_leaky(q, zero, above, below, to));
+    if (can) ck_assert_int_eq(swish[u], SIGNED + mafat_rule_hard_swish(&h, q));
+  }
+}
+END_TEST
+
+START_TEST(softmax_is_the_rules)
+{
+  enum { MOST = 1200 };
+  struct test_rng rng = test_rng((uint64_t)_i);
+  const int n = test_random_int(&rng, 1, test_random_chance(&rng, 30) ? MOST : 20), least = test_random_chance(&rng, 50) ? 0 : 250;
+  const float scale = random_scale(&rng), beta = test_random_chance(&rng, 50) ? 1 : random_scale(&rng);
+  uint8_t in[MOST], out[MOST];
+  int16_t q[MOST], wanted[MOST];
+  int32_t exponentials[256];
+  for (int i = 0; i < n; i++) {
+    in[i] = (uint8_t)test_random_int(&rng, least, 255);
+    q[i] = (int16_t)(in[i] - SIGNED);
+  }
+  mafat_integer_exponentials(exponentials, scale, beta);
+  mafat_integer_softmax(exponentials, in, out, n);
+  mafat_rule_softmax(q, wanted, n, scale, beta);
+  for (int i = 0; i < n; i++) ck_assert_int_eq(out[i], wanted[i] + SIGNED);
+}
+END_TEST
+
+START_TEST(means_are_the_rules)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  const struct mafat_quantization in = random_quantization(&rng), out = random_quantization(&rng);
+  const struct mafat_rule_output to = as_signed(&out);
+  const struct mafat_rule_scale scale = factor_of((double)in.scale / (double)out.scale);
+  const int n = test_random_int(&rng, 1, 3000);
+  const int64_t sum = test_random_int(&rng, 0, 255 * n);
+  ck_assert_int_eq(mafat_integer_mean(sum, n, in.zero, (struct mafat_multiplier){scale.multiplier, scale.shift}, &out),
+                   SIGNED + mafat_rule_mean(sum - (int64_t)SIGNED * n, n, in.zero - SIGNED, scale, to));
+}
+END_TEST
+
+START_TEST(resized_rows_are_the_rules)
+{
+  enum { SIDE = 9, MOST = 20, CHANNELS = 16 };
+  struct test_rng rng = test_rng((uint64_t)_i);
+  const int h = test_random_int(&rng, 1, SIDE), w = test_random_int(&rng, 1, SIDE), c = test_random_int(&rng, 1, CHANNELS);
+  const int out_h = test_random_int(&rng, 1, MOST), out_w = test_random_int(&rng, 1, MOST), y = test_random_int(&rng, 0, out_h - 1);
+  const bool from_signed = test_random_chance(&rng, 50);
+  const enum mafat_integer_grid grid = (enum mafat_integer_grid)test_random_int(&rng, 0, 2);
+  int16_t map[SIDE * SIDE * CHANNELS];
+  uint8_t bytes[SIDE * SIDE * CHANNELS], out[MOST * CHANNELS];
+  struct mafat_integer_tap taps[MOST], rows = mafat_integer_tap(grid, h, out_h, y);
+  for (int i = 0; i < h * w * c; i++) {
+    bytes[i] = (uint8_t)test_random_int(&rng, 0, 255);
+    map[i] = (int16_t)(bytes[i] - (from_signed ? SIGNED : 0));
+  }
+  for (int x = 0; x < out_w; x++) taps[x] = mafat_integer_tap(grid, w, out_w, x);
+  const struct mafat_integer_resize_call call = {bytes + rows.first * w * c, bytes + rows.second * w * c, rows.weight, taps, out,
+                                                 out_w, c, c, c, from_signed};
+  mafat_integer_resize(&call);
+  const struct mafat_rule_map in = {map, h, w, c, 0};
+  for (int x = 0; x < out_w; x++)
+    for (int ch = 0; ch < c; ch++)
+      ck_assert_int_eq(out[x * c + ch] - (from_signed ? SIGNED : 0),
+                       mafat_rule_bilinear(&in, (enum mafat_rule_grid)grid, out_h, out_w, y, x, ch));
+}
+END_TEST
+
+Suite *integer_functions_suite(void)
+{
+  Suite *suite = suite_create("integer_functions");
+  TCase *t = tcase_create("functions");
+  tcase_add_loop_test(t, tables_are_the_rules, 0, test_seeds(SEEDS));
+  tcase_add_loop_test(t, softmax_is_the_rules, 0, test_seeds(SEEDS));
+  tcase_add_loop_test(t, means_are_the_rules, 0, test_seeds(SEEDS));
+  tcase_add_loop_test(t, resized_rows_are_the_rules, 0, test_seeds(SEEDS));
+  suite_add_tcase(suite, t);
+  return suite;
+}
