@@ -2,6 +2,7 @@
 
 #include "runner/image/input.h"
 #include "runner/image/raw_input.h"
+#include "runner/kernels/integer.h"
 #include "runner/memory/headroom.h"
 #include "runner/memory/own.h"
 #include "runner/memory/process.h"
@@ -38,6 +39,14 @@ LEVEL_PLACES(mafat_run_portable);
 LEVEL_PLACES(mafat_run_avx2);
 PLACE(mafat_run_graph);
 PLACE(mafat_run_graph_end);
+#define INTEGER_PLACES(name) PLACE(mafat_run_integer_##name); PLACE(mafat_run_integer_##name##_end)
+PLACE(mafat_run_integer);
+PLACE(mafat_run_integer_end);
+INTEGER_PLACES(portable);
+INTEGER_PLACES(avx2);
+INTEGER_PLACES(avxvnni);
+INTEGER_PLACES(avx512);
+INTEGER_PLACES(best);
 PLACE(mafat_run_pixels);
 PLACE(mafat_run_pixels_end);
 PLACE(mafat_run_heads);
@@ -100,9 +109,26 @@ static bool has_apart(const struct mafat_network *n)
   return false;
 }
 
+static bool has_integers(const struct mafat_network *n)
+{
+  for (int i = 0; i < n->n_layers; i++)
+    if (n->layers[i].out_type == MAFAT_U8) return true;
+  return false;
+}
+
+/* Kernels of integers, by the names of their levels; neon stands where avx512 does. */
+static const struct {
+  const char *name;
+  struct mafat_process_part code;
+} integer_code[] = {
+#define INTEGER_CODE(place) {mafat_run_integer_##place, mafat_run_integer_##place##_end}
+    {"portable", INTEGER_CODE(portable)}, {"avx2", INTEGER_CODE(avx2)}, {"avxvnni", INTEGER_CODE(avxvnni)},
+    {"avx512", INTEGER_CODE(avx512)}, {"neon", INTEGER_CODE(avx512)}, {"avx512vnni", INTEGER_CODE(best)},
+    {"neondot", INTEGER_CODE(best)}};
+
 /* Parts that runs enter, in order. */
 struct parts {
-  struct mafat_process_part of[16];
+  struct mafat_process_part of[18];
   int n;
 };
 
@@ -116,6 +142,14 @@ static void add_level(struct parts *p, const struct level_code *level, bool dept
   for (int i = MAFAT_N_WINOGRADS; i-- > 0;) add_part(p, winograds >> i & 1, level->winograd[i].begin, level->winograd[i].end);
   add_part(p, depthwise, level->depthwise.begin, level->depthwise.end);
   add_part(p, true, level->rest.begin, level->rest.end);
+}
+
+static void add_integers(struct parts *p, const struct mafat_kernels *kernels)
+{
+  const char *name = mafat_integer_kernels_find(kernels ? kernels : mafat_kernels_find(NULL))->name;
+  add_part(p, true, mafat_run_integer, mafat_run_integer_end);
+  for (size_t i = 0; i < sizeof integer_code / sizeof *integer_code; i++)
+    add_part(p, strcmp(integer_code[i].name, name) == 0, integer_code[i].code.begin, integer_code[i].code.end);
 }
 
 static const struct level_code *level_code_of(const struct mafat_kernels *kernels)
@@ -136,6 +170,7 @@ static struct parts parts_of_runs(const struct mafat_network *n, const struct ma
   if (level == &avx2_code) add_level(&p, level, depthwise, winograds);
   if (level == &best_code && avx2_code.rest.end > avx2_code.rest.begin && has_narrow_calls(n)) add_level(&p, &avx2_code, depthwise, 0);
   add_part(&p, has_apart(n), mafat_run_graph, mafat_run_graph_end);
+  if (has_integers(n)) add_integers(&p, kernels);
   add_part(&p, decoders & MAFAT_DECODER_RULE, mafat_run_pixels, mafat_run_pixels_end);
   add_part(&p, n->decoded.head, mafat_run_heads, mafat_run_heads_end);
   add_part(&p, decoders & MAFAT_DECODER_JPEG, mafat_run_jpeg, mafat_run_jpeg_end);
