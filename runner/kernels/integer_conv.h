@@ -7,7 +7,8 @@ enum {
   TILE_VECTORS = IVEC_VECTORS,
   TILE_LANES = IVEC_VECTORS * IVEC_LANES,
   SEGMENT_VECTORS = MAFAT_CHANNEL_BLOCK / IVEC_LANES,
-  PANEL_VECTORS = MAFAT_PANEL / IVEC_LANES
+  PANEL_VECTORS = MAFAT_PANEL / IVEC_LANES,
+  STRIP_PIXELS = 32 /* at most, whose sums become outputs together: little of the first cache */
 };
 
 /* Keeps a value in a register: the compiler may not recompute it from others. */
@@ -137,28 +138,31 @@ static int32_t conv_input_sum(const struct mafat_integer_conv_call *c, int row, 
   return sum;
 }
 
-/* One tile, its sums from the bias, or from `from`, to `to`: pixels are `pitch` apart. */
-INLINE void conv_tile(const struct conv_row *r, int col, const int32_t *from, int32_t *to, size_t pitch, const int P,
-                      const int NV)
+/* n tiles side by side, their sums from the bias, or from `from`, to `to`: pixels are `pitch` apart. */
+INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to, size_t pitch, const int P,
+                       const int NV)
 {
-  ivec sum[TILE_PIXELS][TILE_VECTORS];
   const int last = r->n_filters - (NV - 1) * IVEC_LANES;
+  for (; n > 0; n--, col += P, to += (size_t)P * pitch) {
+    ivec sum[TILE_PIXELS][TILE_VECTORS];
 #pragma GCC unroll 16
-  for (int p = 0; p < P; p++)
+    for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
-    for (int v = 0; v < NV; v++) {
-      const int32_t *at = from ? from + (size_t)p * pitch : r->c->to.bias + r->first;
-      sum[p][v] = ivec_load_n(at + v * IVEC_LANES, v + 1 < NV ? IVEC_LANES : last);
+      for (int v = 0; v < NV; v++) {
+        const int32_t *at = from ? from + (size_t)p * pitch : r->c->to.bias + r->first;
+        sum[p][v] = ivec_load_n(at + v * IVEC_LANES, v + 1 < NV ? IVEC_LANES : last);
 #ifdef IVEC_SIGNED
-      if (r->begin.quads == 0) sum[p][v] += ivec_load(r->weight_sums + r->first + v * IVEC_LANES);
+        if (r->begin.quads == 0) sum[p][v] += ivec_load(r->weight_sums + r->first + v * IVEC_LANES);
 #endif
-    }
-  conv_sum(r, sum, col, P, NV);
+      }
+    conv_sum(r, sum, col, P, NV);
 #pragma GCC unroll 16
-  for (int p = 0; p < P; p++)
+    for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
-    for (int v = 0; v < NV; v++)
-      ivec_store_n(to + (size_t)p * pitch + v * IVEC_LANES, sum[p][v], v + 1 < NV ? IVEC_LANES : last);
+      for (int v = 0; v < NV; v++)
+        ivec_store_n(to + (size_t)p * pitch + v * IVEC_LANES, sum[p][v], v + 1 < NV ? IVEC_LANES : last);
+    if (from) from += (size_t)P * pitch;
+  }
 }
 
 /* sums -= the weights' zero point times what each window reads. */
@@ -171,12 +175,12 @@ static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_
   }
 }
 
-typedef void (*tile_function)(const struct conv_row *r, int col, const int32_t *from, int32_t *to, size_t pitch);
+typedef void (*tile_function)(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to, size_t pitch);
 
 #define TILE(P, NV) \
-  static void tile_##P##_##NV(const struct conv_row *r, int col, const int32_t *from, int32_t *to, size_t pitch) \
+  static void tile_##P##_##NV(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to, size_t pitch) \
   { \
-    conv_tile(r, col, from, to, pitch, P, NV); \
+    conv_tiles(r, col, n, from, to, pitch, P, NV); \
   }
 
 /* Tables of tiles: [vectors - 1][pixels - 1]. */
@@ -234,37 +238,45 @@ static void conv_put(const struct conv_row *r, int first, int col, int n, const 
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, lanes, RESCALE_ANY);
 }
 
-/* n columns of a row, at most a tile's. */
-static void conv_columns(struct conv_row *r, tile_function tile, int col, int n)
+/* n tiles of `pixels` columns from `col` on: at most a strip's. */
+static void conv_strip(struct conv_row *r, tile_function tile, int col, int n, int pixels)
 {
   const struct mafat_integer_conv_call *c = r->c;
-  int32_t local[TILE_PIXELS * TILE_LANES];
+  const int n_cols = n * pixels;
+  int32_t local[STRIP_PIXELS * TILE_LANES];
   size_t pitch = c->finish ? TILE_LANES : (size_t)c->width;
   int32_t *kept = c->sums ? c->sums + ((size_t)r->row * (size_t)c->n_cols + (size_t)col) * (size_t)c->width + r->first : NULL;
   int32_t *sums = c->finish ? local : kept;
   if (c->finish && !c->start)
-    for (int p = 0; p < n; p++) memcpy(local + p * TILE_LANES, kept + p * c->width, (size_t)r->n_filters * sizeof *local);
+    for (int p = 0; p < n_cols; p++) memcpy(local + p * TILE_LANES, kept + p * c->width, (size_t)r->n_filters * sizeof *local);
   if (r->begin.quads) choose_runs(r, (struct conv_place){0, 0, 0, 0});
-  tile(r, col, r->start ? NULL : sums, sums, pitch);
+  tile(r, col, n, r->start ? NULL : sums, sums, pitch);
   while (r->end.piece < c->n_pieces) {
     choose_runs(r, r->end);
-    tile(r, col, sums, sums, pitch);
+    tile(r, col, n, sums, sums, pitch);
   }
-  if (c->weights_zero) conv_take_zero(r, col, n, sums, pitch);
+  if (c->weights_zero) conv_take_zero(r, col, n_cols, sums, pitch);
   if (!c->finish) return;
-  for (int f = 0; f < r->n_filters; f += IVEC_LANES) conv_put(r, r->first + f, col, n, sums + f, pitch);
+  for (int f = 0; f < r->n_filters; f += IVEC_LANES) conv_put(r, r->first + f, col, n_cols, sums + f, pitch);
+}
+
+/* n tiles, in strips; returns the column behind them. */
+static int conv_strips(struct conv_row *r, int col, int n, int pixels)
+{
+  const int vectors = mafat_divide_up(r->n_filters, IVEC_LANES);
+  for (int some; n > 0; n -= some, col += some * pixels) {
+    some = mafat_min(n, STRIP_PIXELS / pixels);
+    conv_strip(r, tiles[vectors - 1][pixels - 1], col, some, pixels);
+  }
+  return col;
 }
 
 /* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
-static void conv_columns_all(struct conv_row *r)
+static void conv_columns(struct conv_row *r)
 {
-  const int n_cols = r->c->n_cols, vectors = mafat_divide_up(r->n_filters, IVEC_LANES);
-  const int n = mafat_divide_up(n_cols, TILE_PIXELS), pixels = n_cols / n, n_wide = n_cols - n * pixels;
-  for (int i = 0, col = 0; i < n; i++) {
-    const int cols = pixels + (i < n_wide);
-    conv_columns(r, tiles[vectors - 1][cols - 1], col, cols);
-    col += cols;
-  }
+  const int n_cols = r->c->n_cols, n = mafat_divide_up(n_cols, TILE_PIXELS), pixels = n_cols / n, n_wide = n_cols - n * pixels;
+  const int col = conv_strips(r, 0, n_wide, pixels + 1);
+  conv_strips(r, col, n - n_wide, pixels);
 }
 
 #ifdef IVEC_SIGNED
@@ -299,7 +311,7 @@ static void conv(const struct mafat_integer_conv_call *c)
     choose_runs(&r, (struct conv_place){0, 0, 0, 0});
     for (r.first = 0; r.first < c->width; r.first += TILE_LANES) {
       r.n_filters = mafat_min(TILE_LANES, c->width - r.first);
-      conv_columns_all(&r);
+      conv_columns(&r);
     }
   }
 }
