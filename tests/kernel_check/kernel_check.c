@@ -145,6 +145,10 @@ static enum status read_options(struct options *o, int argc, char **argv, bool *
     fprintf(stderr, "kernel_check: --json, --shape and --once go with --bench\n");
     return MISUSE;
   }
+  if (o->bench && o->kernel && is_of_integers(o->kernel) && (o->json || o->once)) {
+    fprintf(stderr, "kernel_check: --bench of integers has neither --json nor --once\n");
+    return MISUSE;
+  }
   return !o->kernel || is_kernel(o->kernel) ? DONE : MISUSE;
 }
 
