@@ -37,7 +37,8 @@ bool mafat_scratch_append_tables(struct mafat_scratch *s, enum mafat_dtype type)
 
 bool mafat_scratch_plan_lanes(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
-  if (mafat_network_in_type(r->network, r->layer) != MAFAT_F32) return true; /* whole numbers are read where they lie */
+  if (mafat_network_in_type(r->network, r->layer) != MAFAT_F32) /* bytes of one pixel */
+    return mafat_scratch_append(&s->slot_bytes, &s->pixel_offset, (size_t)r->network->layers[r->layer].in.c, 1);
   int channels = r->network->layers[r->layer].in.c;
   s->lanes = r->cols > 1 && channels <= MAFAT_LANES_CHANNELS ? MAFAT_LANES : 1;
   return mafat_scratch_append_floats(&s->slot_bytes, &s->pixel_offset, (size_t)channels * (size_t)s->lanes);

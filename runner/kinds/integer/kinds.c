@@ -1,6 +1,15 @@
 #include "runner/kinds/integer/integer.h"
 
 static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
+    [MAFAT_CONVOLUTIONAL] = &mafat_integer_convolutional,
+    [MAFAT_MAXPOOL] = &mafat_integer_maxpool,
+    [MAFAT_LOCAL_AVGPOOL] = &mafat_integer_local_avgpool,
+    [MAFAT_SHORTCUT] = &mafat_integer_shortcut,
+    [MAFAT_ACTIVATION_LAYER] = &mafat_integer_activation,
+    [MAFAT_NORMALIZE] = &mafat_integer_normalize,
+    [MAFAT_REDUCE] = &mafat_integer_reduce,
+    [MAFAT_REARRANGE] = &mafat_integer_rearrange,
+    [MAFAT_CONSTANT_LAYER] = &mafat_integer_constant,
     [MAFAT_QUANTIZE] = &mafat_integer_quantize,
 };
 

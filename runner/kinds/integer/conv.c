@@ -1,0 +1,269 @@
+/* Convolutions of whole numbers: ordinary, grouped, depthwise, and a depthwise inside the 1x1 that reads it. */
+#include "runner/kinds/conv.h"
+#include "runner/kinds/integer/integer.h"
+
+#include "predictor/fusion.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A scratch record holds a kernel piece and a reference. */
+_Static_assert(sizeof(struct mafat_integer_piece) + sizeof(struct mafat_piece) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
+
+struct conv {
+  struct mafat_conv common; /* whose step, layer and box; units of work */
+  const struct mafat_integer_kernels *kernels;
+  struct mafat_integer_piece *pieces; /* [n_pieces] */
+  struct mafat_piece *references;     /* [n_pieces] */
+  const uint8_t **in_rows;            /* [piece][scratch.in_rows] */
+  uint8_t **out_rows;                 /* [segment][scratch.rows_per_call] */
+  uint8_t *zeros;                     /* a row of the input's zero point */
+  int n_pieces;
+};
+
+static void open_common(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_network *n = w->tensors->network;
+  int index = mafat_plan_reader(w->plan, step->layer);
+  *c = (struct mafat_conv){.worker = w, .step = step, .layer = &n->layers[index], .index = index};
+  c->shortcut = mafat_layer_blends(&n->layers[step->layer]) ? &n->layers[step->layer] : NULL;
+  c->pointwise = index != step->layer && mafat_layer_is_depthwise(c->layer) ? w->plan->outer[index] : -1;
+  c->box.y = mafat_fusion_inner_span(w->plan, n, step->layer, true, step->out.y);
+  c->box.x = mafat_fusion_inner_span(w->plan, n, step->layer, false, step->out.x);
+  c->in_y = mafat_fusion_in_span(w->plan, n, step->layer, 0, true, step->out.y);
+}
+
+static void open_conv(struct conv *c, const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_scratch *s = w->scratch;
+  char *memory = w->slot_memory;
+  *c = (struct conv){.kernels = mafat_integer_kernels_find(w->kernels)};
+  open_common(&c->common, w, step);
+  c->references = (struct mafat_piece *)(void *)(memory + s->pieces_offset + (size_t)s->n_pieces * sizeof *c->pieces);
+  c->pieces = (struct mafat_integer_piece *)(void *)(memory + s->pieces_offset);
+  c->in_rows = (const uint8_t **)(void *)(memory + s->in_offset);
+  c->out_rows = (uint8_t **)(void *)(memory + s->out_offset);
+  c->zeros = (uint8_t *)(memory + s->zero_offset);
+  int zero = mafat_network_in_quantization(w->tensors->network, c->common.index, 0).zero;
+  if (s->zero_elements) memset(c->zeros, zero, s->zero_elements);
+}
+
+/* ---- rows ---- */
+
+static void point_at_rows(const struct conv *c, const struct mafat_piece *piece, int first, int n, const uint8_t **rows)
+{
+  const struct mafat_conv *common = &c->common;
+  int x = mafat_taps_first(common->layer->window.x, common->box.x.begin);
+  for (int r = 0; r < n; r++) {
+    int y = first + r;
+    rows[r] = y < common->in_y.begin || y >= common->in_y.end
+                  ? c->zeros
+                  : mafat_integer_read(common->worker->tensors, mafat_layer_sources(common->layer), piece->source,
+                                       piece->block * MAFAT_CHANNEL_BLOCK + piece->lane, y, x);
+  }
+}
+
+static void point_at_input(struct conv *c, struct mafat_span channels, struct mafat_span rows)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_scratch *s = common->worker->scratch;
+  int first = mafat_taps_first(common->layer->window.y, rows.begin);
+  int n = mafat_taps_inputs(common->layer->window.y, mafat_span_size(rows));
+  c->n_pieces = mafat_pieces(mafat_layer_sources(common->layer), channels, c->references, s->n_pieces);
+  for (int i = 0; i < c->n_pieces; i++) {
+    const struct mafat_piece *p = &c->references[i];
+    const uint8_t **in = c->in_rows + (size_t)i * (size_t)s->in_rows;
+    point_at_rows(c, p, first, n, in);
+    c->pieces[i] = (struct mafat_integer_piece){
+        in, p->n, (int)mafat_tensors_pixel_bytes(common->worker->tensors, p->tensor, p->block)};
+  }
+}
+
+static int point_at_output(struct conv *c, struct mafat_span filters, int y0, int n, struct mafat_integer_segment segments[2])
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_tensors *t = common->worker->tensors;
+  int layer = common->step->layer, n_segments = 0;
+  for (int f = filters.begin, end; f < filters.end; f = end) {
+    int block = f / MAFAT_CHANNEL_BLOCK, lane = f % MAFAT_CHANNEL_BLOCK;
+    uint8_t **rows = c->out_rows + (size_t)n_segments * (size_t)common->worker->scratch->rows_per_call;
+    end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
+    for (int r = 0; r < n; r++)
+      rows[r] = (uint8_t *)mafat_tensors_address(t, layer, block, y0 + r, common->step->out.x.begin) + lane;
+    segments[n_segments++] = (struct mafat_integer_segment){rows, end - f, (int)mafat_tensors_pixel_bytes(t, layer, block)};
+  }
+  return n_segments;
+}
+
+/* Adds the shortcut's other map, if there is one, where the sums' outputs lie, which are those of layer `made`. */
+static void add(const struct conv *c, int made, struct mafat_span filters, int y0, int n)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_worker *w = common->worker;
+  if (!common->shortcut) return;
+  struct mafat_integer_blend_call call = mafat_integer_blend(w->tensors->network, common->step->layer,
+                                                             &w->tensors->network->layers[made].quantization);
+  const struct mafat_sources *z = &common->shortcut->operands[1].sources;
+  call.n_cols = mafat_span_size(common->step->out.x);
+  for (int f = filters.begin, end; f < filters.end; f = end) {
+    int block = f / MAFAT_CHANNEL_BLOCK, lane = f % MAFAT_CHANNEL_BLOCK, x = common->step->out.x.begin;
+    int z_channel = z->list->first + f;
+    end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
+    call.n_channels = end - f;
+    call.x_pixel_bytes = call.y_pixel_bytes = (int)mafat_tensors_pixel_bytes(w->tensors, common->step->layer, block);
+    call.z_pixel_bytes = (int)mafat_tensors_pixel_bytes(w->tensors, z->list->tensor, z_channel / MAFAT_CHANNEL_BLOCK);
+    for (int y = y0; y < y0 + n; y++) {
+      call.y = (uint8_t *)mafat_tensors_address(w->tensors, common->step->layer, block, y, x) + lane;
+      call.x = call.y;
+      call.z = mafat_integer_read(w->tensors, z, 0, z_channel, y, x);
+      c->kernels->blend(&call);
+    }
+  }
+}
+
+/* ---- panels ---- */
+
+static struct mafat_integer_finish finish_of(const struct mafat_integer_slice *slice, const struct mafat_layer *l, int lane)
+{
+  return (struct mafat_integer_finish){slice->bias + lane, slice->multipliers + lane, slice->shifts + lane, l->quantization};
+}
+
+/* Of layer `index` over the pieces that are there, into rows from y0 on. */
+static void run_panel(struct conv *c, int index, struct mafat_span filters, const struct mafat_window *window, int y0, int n)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_layer *l = &common->worker->tensors->network->layers[index];
+  struct mafat_integer_slice slice;
+  mafat_weights_integer_slice(common->worker->weights, index, filters, &slice);
+  struct mafat_integer_conv_call call = {
+      .pieces = c->pieces, .n_pieces = c->n_pieces, .n_rows = n, .n_cols = mafat_span_size(common->box.x), .window = *window,
+      .weights = slice.weights, .width = slice.width, .weights_zero = l->weights_zero, .to = finish_of(&slice, l, 0),
+      .start = true, .finish = true};
+  call.n_segments = point_at_output(c, filters, y0, n, call.segments);
+  c->kernels->conv(&call);
+  add(c, index, filters, y0, n);
+}
+
+static void run_ordinary(struct conv *c)
+{
+  const struct mafat_conv *common = &c->common;
+  struct mafat_conv_block block;
+  for (int panel; mafat_conv_take(common, mafat_conv_n_panels(common), &block, &panel);) {
+    point_at_input(c, mafat_span(0, common->layer->in.c), block.sums);
+    run_panel(c, common->index, mafat_conv_panel(common, panel), &common->layer->window, block.out_y, mafat_span_size(block.sums));
+  }
+}
+
+/* A unit is a block of rows of one group. */
+static void run_grouped(struct conv *c)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_layer *l = common->layer;
+  int filters = l->filters / l->groups, channels = l->in.c / l->groups;
+  struct mafat_span wanted = common->step->filters;
+  int first = wanted.begin / filters, n_groups = (wanted.end - 1) / filters + 1 - first;
+  struct mafat_conv_block block;
+  for (int index; mafat_conv_take(common, n_groups, &block, &index);) {
+    int g = first + index, begin = mafat_max(wanted.begin, g * filters), end = mafat_min(wanted.end, (g + 1) * filters);
+    point_at_input(c, mafat_span(g * channels, (g + 1) * channels), block.sums);
+    for (int f = begin, next; f < end; f = next) {
+      next = mafat_min(mafat_panel_end(l, f), end);
+      run_panel(c, common->index, mafat_span(f, next), &l->window, block.out_y, mafat_span_size(block.sums));
+    }
+  }
+}
+
+/* ---- depthwise ---- */
+
+/* Rows of one run of channels into out_rows, which are filled by the caller. */
+static void run_depthwise_rows(struct conv *c, const struct mafat_run *run, struct mafat_span rows, int out_pixel_bytes)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_layer *l = common->layer;
+  int block = run->out_block * MAFAT_CHANNEL_BLOCK, n = mafat_span_size(rows);
+  struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0, run->source};
+  struct mafat_integer_slice slice;
+  mafat_weights_integer_slice(common->worker->weights, common->index, mafat_span(block, mafat_panel_end(l, block)), &slice);
+  point_at_rows(c, &piece, mafat_taps_first(l->window.y, rows.begin), mafat_taps_inputs(l->window.y, n), c->in_rows);
+  struct mafat_integer_depthwise_call call = {
+      .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
+      .in_pixel_bytes = (int)mafat_tensors_pixel_bytes(common->worker->tensors, run->tensor, run->block),
+      .out_pixel_bytes = out_pixel_bytes, .n_rows = n, .n_cols = mafat_span_size(common->box.x), .window = l->window,
+      .weights = slice.weights + run->out_lane, .width = slice.width, .weights_zero = l->weights_zero,
+      .to = finish_of(&slice, l, run->out_lane)};
+  c->kernels->depthwise(&call);
+}
+
+static void run_depthwise(struct conv *c)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_tensors *t = common->worker->tensors;
+  struct mafat_conv_block block;
+  for (int all; mafat_conv_take(common, 1, &block, &all);) {
+    struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(common->layer), common->step->filters);
+    for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
+      for (int r = 0; r < mafat_span_size(block.sums); r++)
+        c->out_rows[r] = mafat_rows_out_bytes(common->worker, common->step, &run, block.sums.begin + r);
+      run_depthwise_rows(c, &run, block.sums, (int)mafat_tensors_pixel_bytes(t, common->step->layer, run.out_block));
+    }
+  }
+}
+
+/* Where block `b` of the inner layer's row r lies in the slot. */
+static uint8_t *inner_row(const struct conv *c, int b, int r)
+{
+  const struct mafat_scratch *s = c->common.worker->scratch;
+  return (uint8_t *)c->common.worker->slot_memory + s->inner_offset + (size_t)r * s->inner_row_elements +
+         (size_t)b * MAFAT_CHANNEL_BLOCK * (size_t)s->inner_cols;
+}
+
+static void run_inner_rows(struct conv *c, struct mafat_span rows)
+{
+  const struct mafat_layer *l = c->common.layer;
+  struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), mafat_span(0, l->out.c));
+  for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
+    for (int r = 0; r < mafat_span_size(rows); r++) c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;
+    run_depthwise_rows(c, &run, rows, mafat_block_width(l->out.c, run.out_block));
+  }
+}
+
+/* The 1x1 over rows that lie in the slot. */
+static void run_pointwise_rows(struct conv *c, struct mafat_span rows)
+{
+  const struct mafat_conv *common = &c->common;
+  const struct mafat_window pixel = mafat_window_square(1, 1, 0);
+  int channels = common->layer->out.c, n = mafat_span_size(rows);
+  c->n_pieces = mafat_n_blocks(channels);
+  for (int b = 0; b < c->n_pieces; b++) {
+    const uint8_t **in = c->in_rows + (size_t)b * (size_t)common->worker->scratch->in_rows;
+    for (int r = 0; r < n; r++) in[r] = inner_row(c, b, r);
+    c->pieces[b] = (struct mafat_integer_piece){in, mafat_min(MAFAT_CHANNEL_BLOCK, channels - b * MAFAT_CHANNEL_BLOCK),
+                                                mafat_block_width(channels, b)};
+  }
+  for (int p = 0; p < mafat_conv_n_panels(common); p++)
+    run_panel(c, common->pointwise, mafat_conv_panel(common, p), &pixel, rows.begin, n);
+}
+
+static void run_separable(struct conv *c)
+{
+  struct mafat_conv_block block;
+  for (int all; mafat_conv_take(&c->common, 1, &block, &all);) {
+    run_inner_rows(c, block.sums);
+    run_pointwise_rows(c, block.sums);
+  }
+}
+
+/* ---- the kind ---- */
+
+static int run_convolutional(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  struct conv c;
+  open_conv(&c, w, step);
+  if (c.common.pointwise >= 0) run_separable(&c);
+  else if (mafat_layer_is_depthwise(c.common.layer)) run_depthwise(&c);
+  else if (c.common.layer->groups > 1) run_grouped(&c);
+  else run_ordinary(&c);
+  return MAFAT_OK;
+}
+
+const struct mafat_runner_kind mafat_integer_convolutional = {.run = run_convolutional, .sharing = MAFAT_SHARED_BY_UNITS};
