@@ -29,7 +29,7 @@ struct work {
 
 static float at(const struct work *w, int operand, int anchor, int c)
 {
-  return *mafat_tensors_behind(w->tensors, &w->layer->operands[operand].sources, c, 0, anchor);
+  return mafat_tensors_value(w->tensors, &w->layer->operands[operand].sources, c, 0, anchor);
 }
 
 static float score_of(const struct work *w, int anchor, int class)

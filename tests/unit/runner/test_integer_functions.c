@@ -46,7 +46,7 @@ START_TEST(tables_are_the_rules)
   const bool can = mafat_integer_can_hard_swish(&in, &out);
   const int zero = in.zero - SIGNED;
   out.rounding = MAFAT_REQUANTIZE_FLOAT;
-  mafat_integer_table_requantize(joined, &in, &(struct mafat_quantization){out.scale, out.zero, 0, 255, MAFAT_REQUANTIZE_FLOAT});
+  mafat_integer_table_requantize(joined, &in, &(struct mafat_quantization){out.scale, out.zero, 0, 255, MAFAT_REQUANTIZE_FLOAT, 0});
   out.rounding = MAFAT_REQUANTIZE_FIXED;
   mafat_integer_table_requantize(fixed, &in, &out);
   mafat_integer_table_logistic(logistic, &in);
