@@ -6,6 +6,7 @@
 /* ---- channels and filters ---- */
 
 enum {
+  MAFAT_SCALED_ROWS = 32,   /* of a panel's weights of four bits share a scale for each filter, at most */
   MAFAT_CHANNEL_BLOCK = 16, /* channels stored side by side; unit of summation */
   MAFAT_PANEL = 32,         /* filters in a panel at most */
   MAFAT_PANEL_STEP = 8      /* panel widths are multiples of this: zeros fill them up */

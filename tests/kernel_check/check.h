@@ -122,6 +122,6 @@ void check_run(struct check *check, struct check_call *c);
 typedef void check_case(struct check *check);
 check_case check_conv, check_winograd_weights, check_winograd_input, check_winograd_output,
     check_product, check_winograd, check_depthwise, check_maxpool, check_avgpool, check_blend, check_scale,
-    check_activate, check_softmax, check_scale_bytes, check_resample;
+    check_activate, check_softmax, check_scale_bytes, check_resample, check_widen;
 
 #endif

@@ -18,7 +18,7 @@ static const char usage[] =
     "  --kernel NAME  this kernel only: conv, winograd_weights, winograd_input,\n"
     "                 winograd_output, product, winograd (a whole convolution), depthwise,\n"
     "                 maxpool, avgpool, blend, scale, activate, softmax, scale_bytes,\n"
-    "                 resample\n"
+    "                 resample, widen\n"
     "  --cpu LEVEL    this level only: portable, avx2, avx512, neon\n"
     "  --seed N       the first case's seed; each case has the next (default: 1)\n"
     "  --cases N      of every kernel and level (default: 200 to 3000)\n"
@@ -60,6 +60,7 @@ static const struct {
     {"softmax", check_softmax, 300},
     {"scale_bytes", check_scale_bytes, 300},
     {"resample", check_resample, 1500},
+    {"widen", check_widen, 600},
 };
 
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };
