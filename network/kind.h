@@ -288,4 +288,11 @@ static inline bool mafat_layer_has_panels(const struct mafat_layer *l)
   return mafat_layer_weights_form(l) == MAFAT_WEIGHTS_PANELS;
 }
 
+/* May its weights be of that type? Narrow ones lie in panels, scaled ones not in those of groups. */
+static inline bool mafat_layer_takes_weights(const struct mafat_layer *l, enum mafat_dtype type)
+{
+  if (!mafat_dtypes[type].narrow) return type == MAFAT_F32;
+  return mafat_layer_has_panels(l) && (!mafat_dtypes[type].scaled || l->groups <= 1);
+}
+
 #endif

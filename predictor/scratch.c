@@ -28,6 +28,12 @@ bool mafat_scratch_append_tables(struct mafat_scratch *s)
          mafat_scratch_append(slot, &s->out_offset, 2 * (size_t)s->rows_per_call, 8);
 }
 
+bool mafat_scratch_append_widened(struct mafat_scratch *s, size_t floats)
+{
+  s->widened_floats = floats;
+  return floats == 0 || mafat_scratch_append_floats(&s->slot_bytes, &s->widened_offset, floats);
+}
+
 bool mafat_scratch_plan_lanes(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   int channels = r->network->layers[r->layer].in.c;

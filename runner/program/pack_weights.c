@@ -23,6 +23,7 @@ enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
 struct options {
   bool force, quiet, check;
   const char *fork; /* NULL: auto */
+  enum mafat_dtype type; /* of weights */
   const char *cfg, *weights, *out; /* cfg: NULL where the weights are a model of another format */
 };
 
@@ -127,6 +128,17 @@ static int check_files(const struct mafat_network *n, const char *path, struct m
   return MAFAT_OK;
 }
 
+/* The layer's weights as narrow as it takes them, at most as wanted. */
+static void choose_types(struct mafat_network *n, enum mafat_dtype wanted)
+{
+  static const enum mafat_dtype wider[MAFAT_N_DTYPES] = {[MAFAT_I4] = MAFAT_I8};
+  for (int l = 0; l < n->n_layers; l++) {
+    enum mafat_dtype type = wanted;
+    while (!mafat_layer_takes_weights(&n->layers[l], type)) type = wider[type];
+    n->layers[l].weights_type = type;
+  }
+}
+
 /* Under its own name only when it is whole. */
 static int write_file(const struct mafat_network *n, const struct mafat_packed_origin *origin, const struct options *o,
                       const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
@@ -168,6 +180,13 @@ static int status_of(int code)
   return code == MAFAT_OK ? DONE : code == MAFAT_EIO || code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
 }
 
+static int write_network(struct mafat_network *n, const struct mafat_packed_origin *origin, const struct options *o,
+                         const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+{
+  choose_types(n, o->type);
+  return write_file(n, origin, o, progress, d);
+}
+
 static int pack_darknet(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   struct mafat_darknet_wish wish = {.n_layers = 0};
@@ -176,7 +195,7 @@ static int pack_darknet(const struct options *o, const struct mafat_packer_progr
   int status = BAD_INPUT;
   if (mafat_fork_find(&wish.fork, o->fork, d) == MAFAT_OK && check_paths(o, d) == MAFAT_OK &&
       mafat_cfg_read(&cfg, o->cfg, d) == MAFAT_OK && mafat_darknet_make(&n, cfg, &wish, NULL, d) == MAFAT_OK)
-    status = status_of(write_file(n, &(struct mafat_packed_origin){.cfg = cfg}, o, progress, d));
+    status = status_of(write_network(n, &(struct mafat_packed_origin){.cfg = cfg}, o, progress, d));
   mafat_network_close(&n);
   mafat_cfg_close(&cfg);
   return status;
@@ -200,7 +219,7 @@ static int pack_model(const struct options *o, const struct mafat_packer_progres
   int status = BAD_INPUT;
   if (check_paths(o, d) == MAFAT_OK && find_format(&format, o->weights, d) == MAFAT_OK &&
       mafat_packed_graph_read(&n, &excerpt, format, o->weights, d) == MAFAT_OK)
-    status = status_of(write_file(n, &(struct mafat_packed_origin){.excerpt = excerpt}, o, progress, d));
+    status = status_of(write_network(n, &(struct mafat_packed_origin){.excerpt = excerpt}, o, progress, d));
   mafat_network_close(&n);
   mafat_excerpt_close(&excerpt);
   return status;
@@ -221,11 +240,26 @@ static int misused(const char *what, const char *value)
   return BAD_INPUT;
 }
 
+static bool read_type(enum mafat_dtype *type, const char *word)
+{
+  static const struct {
+    const char *word;
+    enum mafat_dtype type;
+  } types[] = {{"float32", MAFAT_F32}, {"fp16", MAFAT_F16}, {"int8", MAFAT_I8}, {"int4", MAFAT_I4}};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (strcmp(types[i].word, word) == 0) {
+      *type = types[i].type;
+      return true;
+    }
+  return false;
+}
+
 /* -1: go on; else the exit status. */
 static int read_options(int argc, char **argv, struct options *o)
 {
   static const struct option names[] = {{"force", no_argument, NULL, 'f'},
                                         {"fork", required_argument, NULL, 'k'},
+                                        {"weights", required_argument, NULL, 'w'},
                                         {"check", no_argument, NULL, 'c'},
                                         {"quiet", no_argument, NULL, 'q'},
                                         {"help", no_argument, NULL, 'h'},
@@ -235,6 +269,9 @@ static int read_options(int argc, char **argv, struct options *o)
     switch (c) {
     case 'f': o->force = true; break;
     case 'k': o->fork = optarg; break;
+    case 'w':
+      if (!read_type(&o->type, optarg)) return misused("--weights expects float32, fp16, int8 or int4, found", optarg);
+      break;
     case 'c': o->check = true; break;
     case 'q': o->quiet = true; break;
     case 'h': fputs(usage, stdout); return DONE;
