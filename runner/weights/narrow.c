@@ -39,6 +39,7 @@ struct filter {
   int lane;
   float most;  /* the largest magnitude */
   float scale; /* of the sums, as it was */
+  double carry; /* what weights so far have lost together */
   double lift; /* a power of two: the largest magnitude times that is in [1, 2) */
 };
 
@@ -59,24 +60,39 @@ static float lifted(const struct filter *f, size_t row)
   return (float)((double)weight_at(f, row) * f->lift);
 }
 
+/* What stands for a weight: itself and what those before it have lost, but zeros stay. */
+static double due(const struct filter *f, double weight)
+{
+  return weight == 0 ? 0 : weight + f->carry;
+}
+
+static void pay(struct filter *f, double weight, double paid)
+{
+  if (weight != 0) f->carry += weight - paid;
+}
+
 /* ---- types ---- */
 
-static bool narrow_halves(const struct filter *f, char *to, float *scale)
+static bool narrow_halves(struct filter *f, char *to, float *scale)
 {
   *scale = (float)((double)f->scale / f->lift);
   for (size_t r = 0; r < f->rows; r++) {
-    uint16_t half = mafat_narrow_half(lifted(f, r));
+    double weight = (double)lifted(f, r);
+    uint16_t half = mafat_narrow_half((float)due(f, weight));
+    pay(f, weight, (double)mafat_narrow_half_value(half));
     memcpy(to + (r * f->width + (size_t)f->lane) * sizeof half, &half, sizeof half);
   }
   return isfinite(*scale);
 }
 
-static bool narrow_bytes(const struct filter *f, char *to, float *scale)
+static bool narrow_bytes(struct filter *f, char *to, float *scale)
 {
   double step = f->most > 0 ? (double)f->most / 127 : 1;
   *scale = (float)((double)f->scale * step);
   for (size_t r = 0; r < f->rows; r++) {
-    int8_t number = (int8_t)lrint((double)weight_at(f, r) / step);
+    double weight = (double)weight_at(f, r) / step;
+    int8_t number = (int8_t)fmax(-127, fmin(127, rint(due(f, weight))));
+    pay(f, weight, number);
     memcpy(to + r * f->width + (size_t)f->lane, &number, sizeof number);
   }
   return isfinite(*scale);

@@ -5,7 +5,10 @@
  *
  *   float16  a power of two, so that the largest magnitude is in [1, 2): neither large nor small weights are lost, and
  *            scales stay exact; rounded to even
- *   int8     127 / the largest magnitude; rounded to even, -127 ... 127. The scale is rounded once
+ *   int8     127 / the largest magnitude; rounded to even, -127 ... 127. The scale is rounded once. Of both, what a
+ *            weight loses is added to the next one before it is rounded, unless that is 0: a filter's sum stays what it was, for
+ *            inputs are alike more than not, behind a rectifier above all (Yolo-Fastest 1.1 in int8: the last layer is off by
+ *            3.4 % instead of 6.8 %). Of int4, where numbers are too few for that, it does harm
  *   int4     as float16; then each group of rows has a scale, a half, of some that the one with the least sum of squared
  *            errors: -7 ... 7 of it */
 #ifndef MAFAT_RUNNER_WEIGHTS_NARROW_H

@@ -85,30 +85,37 @@ static void widen_panel(const struct mafat_layer *l, int width, const char *from
          mafat_panel_affine_bytes(lanes));
 }
 
-/* What the type promises of a filter, relative to its largest magnitude. */
-static double most_error(enum mafat_dtype type, double weight, double most)
+/* What the type promises of a filter, relative to its largest magnitude: of a weight, which takes on what the one before it
+ * lost; of the filter's sum. */
+static double most_error(enum mafat_dtype type, double most)
 {
-  if (type == MAFAT_F16) return fmax(fabs(weight) / 2048, most * 0x1p-25) * 1.000001;
-  return most / (type == MAFAT_I8 ? 253.99 : 4);
+  return most / (type == MAFAT_F16 ? 1023 : type == MAFAT_I8 ? 126.99 : 4);
+}
+
+static double most_lost(enum mafat_dtype type, double most)
+{
+  return type == MAFAT_I4 ? INFINITY : most_error(type, most) / 2 * 1.01;
 }
 
 static void check_filter(const struct mafat_layer *l, int width, int lane, const float *wide, const float *narrow)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
   size_t rows = (size_t)(m.inputs * m.taps), lanes = (size_t)width;
-  double scale = (double)wide[rows * lanes + (size_t)lane], most = 0, squares = 0, errors = 0;
+  double scale = (double)wide[rows * lanes + (size_t)lane], most = 0, squares = 0, errors = 0, lost = 0;
   double narrow_scale = (double)narrow[rows * lanes + (size_t)lane];
   for (size_t r = 0; r < rows; r++) most = fmax(most, fabs((double)wide[r * lanes + (size_t)lane] * scale));
   for (size_t r = 0; r < rows; r++) {
     double is = (double)narrow[r * lanes + (size_t)lane] * narrow_scale, was = (double)wide[r * lanes + (size_t)lane] * scale;
-    ck_assert_msg(fabs(is - was) <= most_error(l->weights_type, was, most), "%s, lane %d, row %zu: %g instead of %g, most %g",
+    ck_assert_msg(fabs(is - was) <= most_error(l->weights_type, most), "%s, lane %d, row %zu: %g instead of %g, most %g",
                   mafat_dtype_name(l->weights_type), lane, r, is, was, most);
     if (was == 0) ck_assert(is == 0);
+    lost += is - was;
     errors += (is - was) * (is - was);
     squares += was * was;
   }
   if (most == 0) ck_assert(narrow_scale == scale);
   ck_assert(errors <= squares / 50);
+  ck_assert_msg(fabs(lost) <= most_lost(l->weights_type, most), "%s: %g lost, most %g", mafat_dtype_name(l->weights_type), lost, most);
   ck_assert(wide[(rows + 1) * lanes + (size_t)lane] == narrow[(rows + 1) * lanes + (size_t)lane]);
 }
 
