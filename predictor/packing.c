@@ -180,7 +180,7 @@ size_t mafat_packed_layer_bytes(const struct mafat_layer *l)
 int mafat_widened_channels(const struct mafat_layer *l)
 {
   struct mafat_matrix m = mafat_layer_matrix(l);
-  if (!mafat_dtypes[l->weights_type].narrow) return m.inputs;
+  if (!mafat_layer_widens(l)) return m.inputs;
   int n = MAFAT_WIDENED_ROWS / m.taps / MAFAT_SCALED_ROWS * MAFAT_SCALED_ROWS;
   return mafat_min(n > MAFAT_CHANNEL_BLOCK ? n : MAFAT_CHANNEL_BLOCK, m.inputs);
 }
@@ -188,14 +188,14 @@ int mafat_widened_channels(const struct mafat_layer *l)
 int mafat_conv_call_channels(const struct mafat_layer *l, int channels)
 {
   uint64_t weights = (uint64_t)channels * (uint64_t)mafat_window_area(&l->window) * MAFAT_CHANNEL_BLOCK;
-  if (mafat_dtypes[l->weights_type].narrow) return mafat_widened_channels(l);
+  if (mafat_layer_widens(l)) return mafat_widened_channels(l);
   return mafat_dtype_bytes(l->weights_type, weights) > MAFAT_SPLIT_BYTES ? MAFAT_SPLIT_CHANNELS : channels;
 }
 
 size_t mafat_widened_floats(const struct mafat_layer *l, int channels)
 {
   size_t width = (size_t)mafat_panel_width(mafat_min(l->out.c, MAFAT_PANEL));
-  if (!mafat_dtypes[l->weights_type].narrow) return 0;
+  if (!mafat_layer_widens(l)) return 0;
   return times(times((size_t)channels, (size_t)mafat_layer_matrix(l).taps), width);
 }
 

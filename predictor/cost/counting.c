@@ -157,7 +157,7 @@ static const double widened_share = 0.2;
 
 void mafat_count_weights(struct mafat_counting *c, double bytes, double passes)
 {
-  if (mafat_dtypes[c->layer->weights_type].narrow)
+  if (mafat_layer_widens(c->layer))
     mafat_count(c, MAFAT_TERM_MOVED, widened_share * passes * bytes / mafat_counting_weight_bytes(c));
   bool streamed = c->context->plan->residence[c->index] == MAFAT_STREAMED;
   double distance = !streamed && takes_turns(c) && !is_first_visit(c) ? turn_bytes(c) : c->context->run_bytes;

@@ -36,7 +36,7 @@ static int least_channels(const struct mafat_conv *c, int channels)
 {
   if (c->pool) return channels;
   int most = mafat_conv_call_channels(c->layer, channels);
-  return mafat_dtypes[c->layer->weights_type].narrow ? mafat_max(most - MAFAT_CHANNEL_BLOCK + 1, 1) : most;
+  return mafat_layer_widens(c->layer) ? mafat_max(most - MAFAT_CHANNEL_BLOCK + 1, 1) : most;
 }
 
 /* One panel over a block of rows: the input channels in as many calls as the

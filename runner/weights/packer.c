@@ -88,7 +88,7 @@ static struct mafat_layer wide_layer(const struct packer *p, int layer)
 
 static bool is_narrow(const struct packer *p, int layer)
 {
-  return mafat_dtypes[p->network->layers[layer].weights_type].narrow;
+  return mafat_layer_widens(&p->network->layers[layer]);
 }
 
 /* Writes the panels of filters [filters), whole, which are there from p->panels on. */

@@ -203,7 +203,7 @@ void mafat_weights_stop(struct mafat_weights *w)
 /* Weights of the layer's type, narrow or not. */
 static void point_at(const struct mafat_layer *l, const char *weights, struct mafat_weights_slice *slice)
 {
-  bool narrow = mafat_dtypes[l->weights_type].narrow;
+  bool narrow = mafat_layer_widens(l);
   slice->narrow = narrow ? weights : NULL;
   slice->weights = narrow ? NULL : (const float *)(const void *)weights;
 }

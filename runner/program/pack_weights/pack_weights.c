@@ -166,18 +166,13 @@ static const enum mafat_dtype wider[MAFAT_N_DTYPES] = {[MAFAT_I4] = MAFAT_I8, [M
 /* As narrow as the layer takes them, at most as wanted. */
 static enum mafat_dtype type_of(const struct mafat_layer *l, enum mafat_dtype wanted)
 {
-  while (!mafat_layer_takes_weights(l, wanted)) wanted = wider[wanted];
-  return wanted;
+  while (wanted != MAFAT_F32 && !mafat_layer_takes_weights(l, wanted)) wanted = wider[wanted];
+  return mafat_layer_takes_weights(l, wanted) ? wanted : l->weights_type;
 }
 
 static void choose_types(struct mafat_network *n, enum mafat_dtype wanted)
 {
   for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = type_of(&n->layers[l], wanted);
-}
-
-static bool is_narrow(const struct mafat_layer *l)
-{
-  return mafat_dtypes[l->weights_type].narrow;
 }
 
 /* Layers that lose more than they may get the next type. How many? */
@@ -186,7 +181,7 @@ static int widen_layers(struct mafat_network *n, const struct mafat_measured *er
   int widened = 0;
   for (int l = 0; l < n->n_layers; l++) {
     struct mafat_layer *layer = &n->layers[l];
-    if (!is_narrow(layer) || errors[l].error <= most) continue;
+    if (!mafat_layer_widens(layer) || errors[l].error <= most) continue;
     layer->weights_type = wider[layer->weights_type];
     widened++;
   }
