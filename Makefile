@@ -164,9 +164,9 @@ $(BUILD)/make_weights: $(call objects,$(wildcard runner/program/make_weights/*.c
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
 
-$(BUILD)/pack_weights: $(call objects,runner/program/pack_weights.c $(WRITING)) $(LIB)
+$(BUILD)/pack_weights: $(call objects,$(wildcard runner/program/pack_weights/*.c) $(WRITING)) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(URING_LIBS) $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS) $(URING_LIBS) $(LDLIBS)
 
 $(BUILD)/annotate: $(call objects,$(ANNOTATOR))
 	$(call say,LD,$@)

@@ -8,6 +8,7 @@
 enum {
   MAFAT_CHANNEL_BLOCK = 16, /* channels stored side by side; unit of summation */
   MAFAT_PANEL = 32,         /* filters in a panel at most */
+  MAFAT_SCALED_ROWS = 32,   /* of a panel's weights of four bits share a scale for each filter, at most */
   MAFAT_PANEL_STEP = 8      /* panel widths are multiples of this: zeros fill them up */
 };
 
@@ -18,7 +19,10 @@ enum {
    * that: 256 channels x 9 taps x 16 filters stay in a second-level cache. */
   MAFAT_SPLIT_CHANNELS = 256,
   MAFAT_SPLIT_BYTES = 256 << 10,
-  MAFAT_SLICE_FLOATS = MAFAT_PANEL * 9 * 128 /* of a panel's weights in one slice of input channels, about */
+  MAFAT_SLICE_FLOATS = MAFAT_PANEL * 9 * 128, /* of a panel's weights in one slice of input channels, about */
+  /* Inputs and taps of a panel's narrow weights that are widened at a time, or one piece's: 36 KB, which stay in a
+   * second-level cache, and mostly in the first. */
+  MAFAT_WIDENED_ROWS = 288
 };
 
 /* ---- what a step works in ---- */

@@ -3,6 +3,7 @@
 #ifndef MAFAT_NETWORK_DTYPE_H
 #define MAFAT_NETWORK_DTYPE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The numbers are our own: files know types by their names. int4: weights alone, two in a byte, the
@@ -12,6 +13,8 @@ enum mafat_dtype { MAFAT_F32, MAFAT_F16, MAFAT_I8, MAFAT_U8, MAFAT_I16, MAFAT_I3
 struct mafat_dtype_traits {
   const char *name; /* unique */
   unsigned bits;    /* of one element */
+  bool scaled;      /* weights: rows of a panel share scales (predictor/packing.h) */
+  bool narrow;      /* weights: what the kernels widen to floats */
 };
 
 extern const struct mafat_dtype_traits mafat_dtypes[MAFAT_N_DTYPES];

@@ -300,4 +300,18 @@ static inline bool mafat_layer_sums_integers(const struct mafat_layer *l)
   return l->weights_type == MAFAT_I8 && l->out_type == MAFAT_U8 && mafat_layer_has_panels(l);
 }
 
+/* May its weights be of that type? Where sums are of floats, of narrow ones, in panels; of scaled ones, not of groups. */
+static inline bool mafat_layer_takes_weights(const struct mafat_layer *l, enum mafat_dtype type)
+{
+  if (l->out_type != MAFAT_F32) return type == l->weights_type;
+  if (!mafat_dtypes[type].narrow) return type == MAFAT_F32;
+  return mafat_layer_has_panels(l) && (!mafat_dtypes[type].scaled || l->groups <= 1);
+}
+
+/* Are its weights made floats for the kernels? */
+static inline bool mafat_layer_widens(const struct mafat_layer *l)
+{
+  return mafat_dtypes[l->weights_type].narrow && l->out_type == MAFAT_F32;
+}
+
 #endif

@@ -309,10 +309,9 @@ static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
   struct mafat_span channels = f->step.channels, panel = {f->filter, mafat_panel_end(l, f->filter)};
   struct mafat_matrix m = mafat_layer_matrix(l);
   size_t width = (size_t)mafat_panel_width(mafat_span_size(panel));
-  size_t row = (size_t)mafat_dtype_bytes(l->weights_type, (uint64_t)m.taps * width); /* of a channel */
   bool finishes = channels.end == m.inputs;
-  size_t begin = mafat_packed_offset(l, panel.begin) + (size_t)channels.begin * row;
-  size_t bytes = (size_t)mafat_span_size(channels) * row + (finishes ? mafat_panel_bytes(l, width, 0) : 0);
+  size_t first = mafat_panel_offset(l, width, channels.begin), begin = mafat_packed_offset(l, panel.begin) + first;
+  size_t bytes = mafat_panel_offset(l, width, channels.end) - first + (finishes ? mafat_panel_affine_bytes(width) : 0);
   if (finishes && channels.begin == 0) bytes = mafat_packed_offset(l, panel.end) - begin;
   while (finishes && channels.begin == 0 && panel.end < f->step.filters.end) {
     size_t more = mafat_packed_offset(l, mafat_panel_end(l, panel.end)) - begin;

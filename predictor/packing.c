@@ -81,9 +81,33 @@ static size_t weights_bytes(const struct mafat_layer *l, size_t n)
   return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
 }
 
-size_t mafat_panel_bytes(const struct mafat_layer *l, size_t width, size_t taps)
+int mafat_piece_end(const struct mafat_layer *l, int channel)
 {
-  return plus(weights_bytes(l, times(width, taps)), times(width, 2 * sizeof(float)));
+  return mafat_layer_is_flat(l) || mafat_layer_is_depthwise(l) ? mafat_layer_matrix(l).inputs
+                                                               : mafat_slice_end(mafat_layer_sources(l), channel, 1);
+}
+
+/* Groups of rows that share scales, of the channels before this one. */
+static size_t groups_before(const struct mafat_layer *l, int channel)
+{
+  size_t n = 0, taps = (size_t)mafat_layer_matrix(l).taps;
+  if (!mafat_dtypes[l->weights_type].scaled) return 0;
+  for (int c = 0, end; c < channel; c = end) {
+    end = mafat_min(mafat_piece_end(l, c), channel);
+    n += ((size_t)(end - c) * taps + MAFAT_SCALED_ROWS - 1) / MAFAT_SCALED_ROWS;
+  }
+  return n;
+}
+
+/* Of a panel's weights of some channels. */
+static size_t rows_bytes(const struct mafat_layer *l, size_t width, size_t rows, int channels)
+{
+  return plus(weights_bytes(l, times(width, rows)), times(width, groups_before(l, channels) * sizeof(uint16_t)));
+}
+
+size_t mafat_panel_offset(const struct mafat_layer *l, size_t width, int channel)
+{
+  return rows_bytes(l, width, times((size_t)channel, (size_t)mafat_layer_matrix(l).taps), channel);
 }
 
 static int greatest_common_divisor(int a, int b)
@@ -178,7 +202,8 @@ static size_t integer_offset(const struct mafat_layer *l, int first_filter)
 size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter)
 {
   if (mafat_layer_sums_integers(l)) return integer_offset(l, first_filter);
-  return mafat_panel_bytes(l, width_before(l, first_filter), taps_per_filter(l));
+  size_t width = width_before(l, first_filter);
+  return plus(rows_bytes(l, width, taps_per_filter(l), mafat_layer_matrix(l).inputs), times(width, 2 * sizeof(float)));
 }
 
 size_t mafat_packed_layer_bytes(const struct mafat_layer *l)
@@ -197,6 +222,37 @@ size_t mafat_packed_layer_bytes(const struct mafat_layer *l)
   default:
     return 0;
   }
+}
+
+/* ---- narrow weights ---- */
+
+int mafat_widened_channels(const struct mafat_layer *l)
+{
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  if (!mafat_layer_widens(l)) return m.inputs;
+  int n = MAFAT_WIDENED_ROWS / m.taps / MAFAT_SCALED_ROWS * MAFAT_SCALED_ROWS;
+  return mafat_min(n > MAFAT_CHANNEL_BLOCK ? n : MAFAT_CHANNEL_BLOCK, m.inputs);
+}
+
+int mafat_conv_call_channels(const struct mafat_layer *l, int channels)
+{
+  uint64_t weights = (uint64_t)channels * (uint64_t)mafat_window_area(&l->window) * MAFAT_CHANNEL_BLOCK;
+  if (mafat_layer_widens(l)) return mafat_widened_channels(l);
+  return mafat_dtype_bytes(l->weights_type, weights) > MAFAT_SPLIT_BYTES ? MAFAT_SPLIT_CHANNELS : channels;
+}
+
+size_t mafat_widened_floats(const struct mafat_layer *l, int channels)
+{
+  size_t width = (size_t)mafat_panel_width(mafat_min(l->out.c, MAFAT_PANEL));
+  if (!mafat_layer_widens(l)) return 0;
+  return times(times((size_t)channels, (size_t)mafat_layer_matrix(l).taps), width);
+}
+
+int mafat_widened_end(const struct mafat_layer *l, int channel, int end)
+{
+  int n = mafat_widened_channels(l);
+  if (mafat_layer_is_flat(l)) return mafat_min(channel + n, end);
+  return mafat_min(mafat_slice_end(mafat_layer_sources(l), channel, mafat_max(n - MAFAT_CHANNEL_BLOCK + 1, 1)), end);
 }
 
 int mafat_order_rows(const struct mafat_layer *l, enum mafat_order order)

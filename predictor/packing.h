@@ -58,12 +58,20 @@ static inline int mafat_panel_width(int n_filters)
 size_t mafat_quads_taps(const struct mafat_layer *l, int first);
 enum { MAFAT_QUAD = 4 };
 
-/* Bytes of a panel of so much width and, for each filter, so many weights: these are of the
- * layer's type, scales and biases floats. SIZE_MAX on overflow. */
-size_t mafat_panel_bytes(const struct mafat_layer *l, size_t width, size_t taps);
-/* Where a panel lies in the layer's packed weights: bytes before it. A panel
- * is [input channels in pieces][ky][kx][channel][width], then scale and bias
- * of the width. For depthwise a panel is one block: [ky][kx][width].
+/* A panel is [input channels in pieces][ky][kx][channel][width], then scale and bias of the width, which are
+ * floats whatever the type of weights. For depthwise it is one block: [ky][kx][width]. Of a type that is scaled,
+ * a piece's rows come in groups of MAFAT_SCALED_ROWS, the last one of what is left; behind each are scales of the
+ * width, halves.
+ *
+ * Bytes of a panel of so much width before the weights of input channel `channel`, with which a piece begins, or
+ * which is the number of all; of a flat layer's one piece with which a group begins. SIZE_MAX on overflow. */
+size_t mafat_panel_offset(const struct mafat_layer *l, size_t width, int channel);
+/* Of its scales and biases. */
+static inline size_t mafat_panel_affine_bytes(size_t width)
+{
+  return width * 2 * sizeof(float);
+}
+/* Where a panel lies in the layer's packed weights: bytes before it.
  *
  * Where sums are whole numbers (kind.h: mafat_layer_sums_integers) it is
  * [pieces][ky][kx][channel / 4][width][4] int8, zeros behind a piece's last channel, then int32 of the width each: the bias
@@ -73,6 +81,21 @@ size_t mafat_packed_offset(const struct mafat_layer *l, int first_filter);
 /* All of a layer's packed weights; 0 for layers without. Overflow of size_t saturates
  * to SIZE_MAX. */
 size_t mafat_packed_layer_bytes(const struct mafat_layer *l);
+
+/* ---- narrow weights ---- */
+
+/* They are widened to floats some input channels at a time, so that these stay in a core's own caches: so many at
+ * most, of which the last piece may be one channel only. Wide ones are all there. */
+int mafat_widened_channels(const struct mafat_layer *l);
+/* Of so many input channels of a direct convolution's panel, those that go into one call at most: as the caches want it. The
+ * last piece may go beyond, unless weights are narrow. */
+int mafat_conv_call_channels(const struct mafat_layer *l, int channels);
+/* As floats, of so many channels of the layer's widest panel; 0: they are wide. SIZE_MAX on overflow. */
+size_t mafat_widened_floats(const struct mafat_layer *l, int channels);
+/* End of the channels from `channel` on that are widened at a time: where a piece ends. For layers without groups. */
+int mafat_widened_end(const struct mafat_layer *l, int channel, int end);
+/* End of the piece that begins at `channel`. */
+int mafat_piece_end(const struct mafat_layer *l, int channel);
 
 /* ---- as files have them ---- */
 

@@ -127,6 +127,7 @@ static int slice_end(const struct mafat_schedule *s)
   int taps = flat ? 1 : mafat_window_area(&l->window), width = MAFAT_PANEL * s->plan->n_threads;
   int n = MAFAT_SLICE_FLOATS / (width * taps);
   if (n < MAFAT_PANEL) n = MAFAT_PANEL;
+  if (mafat_dtypes[l->weights_type].scaled) n = n / MAFAT_SCALED_ROWS * MAFAT_SCALED_ROWS; /* whole groups of flat layers */
   return flat ? mafat_min(d->channel + n, all) : mafat_slice_end(mafat_layer_sources(l), d->channel, n);
 }
 

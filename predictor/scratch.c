@@ -35,6 +35,12 @@ bool mafat_scratch_append_tables(struct mafat_scratch *s, enum mafat_dtype type)
          mafat_scratch_append(slot, &s->out_offset, 2 * (size_t)s->rows_per_call, 8);
 }
 
+bool mafat_scratch_append_widened(struct mafat_scratch *s, size_t floats)
+{
+  s->widened_floats = floats;
+  return floats == 0 || mafat_scratch_append_floats(&s->slot_bytes, &s->widened_offset, floats);
+}
+
 bool mafat_scratch_plan_lanes(const struct mafat_scratch_request *r, struct mafat_scratch *s)
 {
   if (mafat_network_in_type(r->network, r->layer) != MAFAT_F32) /* bytes of one pixel */

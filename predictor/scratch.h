@@ -24,6 +24,8 @@ struct mafat_scratch {
   size_t inner_row_elements; /* from one of them to the next: [block][column][width of the block] */
   int inner_cols;       /* columns of such a row */
   size_t panel_offset;  /* a panel of what is multiplied with, [channel][width] */
+  size_t widened_offset; /* narrow weights as floats, some input channels of a panel, [piece][ky][kx][channel][width] */
+  size_t widened_floats;
   size_t slot_bytes;    /* multiple of 64 */
   /* Winograd, shared. As many workers as there are units of work in the largest step have
    * a turn of their own: values, kernels, sums. Where the input is transformed in a step of
@@ -70,6 +72,8 @@ bool mafat_scratch_append_floats(size_t *part_bytes, size_t *offset, size_t n);
 bool mafat_scratch_append_elements(size_t *part_bytes, size_t *offset, enum mafat_dtype type, size_t n);
 /* What a kernel call that reads elements of that type has its arguments in: pieces, row pointers. */
 bool mafat_scratch_append_tables(struct mafat_scratch *s, enum mafat_dtype type);
+/* Where narrow weights are floats (packing.h: mafat_widened_floats); none where there are none. */
+bool mafat_scratch_append_widened(struct mafat_scratch *s, size_t floats);
 /* All channels of some pixels of a row, which are worked on together. */
 bool mafat_scratch_plan_lanes(const struct mafat_scratch_request *r, struct mafat_scratch *s);
 /* The layer's whole input, in Darknet's order: all that some kinds need. */

@@ -7,6 +7,7 @@
 #include "runner/memory/process.h"
 #include "runner/memory/surroundings.h"
 #include "runner/sized.h"
+#include "runner/weights/weights_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
   /* A file that is missing is told once a plan is known to fit. */
   mafat_weights_probe(weights_path, &m->kind, NULL);
+  if (m->kind.packed && strcmp(weights_path, cfg_path) != 0) mafat_weights_file_types(m->network, weights_path, NULL);
   code = choose_plan(m, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
     /* The first of several pictures is no measure of the others: judge the plan
@@ -138,6 +140,7 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     code = choose_plan(m, o, d);
   }
   if (code || (code = decide_lock(m, d))) return code;
+  if (m->lock.on) mafat_surroundings_lock_data();
   make_headroom(m);
   return open_plan(m, weights_path, o, d);
 }

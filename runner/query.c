@@ -7,6 +7,7 @@
 #include "runner/model_kind.h"
 #include "runner/sized.h"
 #include "runner/weights/weights.h"
+#include "runner/weights/weights_file.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -58,6 +59,7 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   if ((code = mafat_choose_network(&q->network, &q->n_layers, cfg, o, d))) return code;
   if ((code = look_around(q, o, d))) return code;
   if (weights && (code = mafat_weights_probe(weights, &kind, d))) return code;
+  if (kind.packed && strcmp(weights, cfg) != 0 && (code = mafat_weights_file_types(q->network, weights, d))) return code;
   if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d))) return code;
   if (o->plan && !(q->request.plan = q->plan = strdup(o->plan))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
   q->request.search.network = q->network;

@@ -104,6 +104,16 @@ static void write_graph(const struct mafat_network *n, const struct mafat_cfg *g
 
 /* ---- constants ---- */
 
+/* A type that weights are packed in? */
+static bool find_type(enum mafat_dtype *type, const char *word)
+{
+  for (int t = 0; t < MAFAT_N_DTYPES; t++) {
+    *type = (enum mafat_dtype)t;
+    if ((t == MAFAT_F32 || mafat_dtypes[t].narrow) && strcmp(word, mafat_dtype_name(*type)) == 0) return true;
+  }
+  return false;
+}
+
 /* Of a layer that has weights, and comes behind `next` - 1. */
 static int read_constant(struct mafat_packed *p, struct index *i, int *next)
 {
@@ -115,9 +125,10 @@ static int read_constant(struct mafat_packed *p, struct index *i, int *next)
   e.checksum = mafat_bytes_u64(&i->bytes);
   if (i->bytes.failed || layer >= (uint32_t)p->n_layers || (int)layer < *next || e.bytes == 0)
     return damaged(i, "weights are not as they should be");
-  if (strcmp(type, mafat_dtype_name(MAFAT_F32)) != 0 || strcmp(order, mafat_order_name(MAFAT_ORDER_READY)) != 0)
-    return mafat_fail(i->d, MAFAT_EUNSUPPORTED, "%s: expected weights of type %s in order %s, found %.40s, %.40s", i->name,
-                      mafat_dtype_name(MAFAT_F32), mafat_order_name(MAFAT_ORDER_READY), type, order);
+  if (!find_type(&p->types[layer], type) || strcmp(order, mafat_order_name(MAFAT_ORDER_READY)) != 0)
+    return mafat_fail(i->d, MAFAT_EUNSUPPORTED,
+                      "%s: expected weights of type float32, float16, int8 or int4 in order %s, found %.40s, %.40s", i->name,
+                      mafat_order_name(MAFAT_ORDER_READY), type, order);
   p->entries[layer] = e;
   *next = (int)layer + 1;
   return MAFAT_OK;
@@ -140,7 +151,7 @@ static void write_constants(const struct mafat_packed *p, struct mafat_bytes *to
     const struct mafat_packed_entry *e = &p->entries[l];
     if (e->bytes == 0) continue;
     mafat_bytes_put_u32(to, (uint32_t)l);
-    mafat_bytes_put_word(to, mafat_dtype_name(MAFAT_F32));
+    mafat_bytes_put_word(to, mafat_dtype_name(p->types[l]));
     mafat_bytes_put_word(to, mafat_order_name(MAFAT_ORDER_READY));
     mafat_bytes_put_u64(to, e->offset);
     mafat_bytes_put_u64(to, e->bytes);

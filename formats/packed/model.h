@@ -34,6 +34,7 @@ struct mafat_packed {
   uint64_t begin_bytes;               /* of what comes first: header, and index or table */
   uint64_t data_at, file_bytes;       /* where the first layer's weights begin; where the file ends */
   struct mafat_packed_entry *entries; /* [layer] */
+  enum mafat_dtype *types;            /* [layer]: of its weights; float32 where there are none */
   enum mafat_fork fork;               /* whose words the graph is in, and how its weights were folded; version 1: auto */
   struct mafat_cfg *graph;            /* the network, as its reader takes it; NULL: there is none, or nobody asked */
   enum mafat_format format;           /* whose the network is. Of another than a cfg, behind what comes first: */

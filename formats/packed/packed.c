@@ -51,6 +51,7 @@ void mafat_packed_close(struct mafat_packed **packed)
   mafat_excerpt_close(&(*packed)->excerpt);
   mafat_cfg_close(&(*packed)->graph);
   free((*packed)->entries);
+  free((*packed)->types);
   free(*packed);
   *packed = NULL;
 }
@@ -210,7 +211,8 @@ static int read_packed(struct mafat_packed *p, const struct mafat_packed_source 
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected at least %llu bytes for the table of layers, found %llu",
                       from->name, (unsigned long long)p->begin_bytes, (unsigned long long)from->bytes);
   p->entries = calloc((size_t)p->n_layers + 1, sizeof *p->entries);
-  if (!p->entries) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->name);
+  p->types = calloc((size_t)p->n_layers + 1, sizeof *p->types);
+  if (!p->entries || !p->types) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", from->name);
   code = h.version == 1 ? read_table(p, &h, from, d) : read_index(p, &h, from, graph, d);
   if (code == MAFAT_OK) code = find_data(p, from, d);
   return code ? code : check_entries(p, from, n, d);
@@ -226,6 +228,18 @@ int mafat_packed_open(struct mafat_packed **out, const struct mafat_packed_sourc
   if (code == MAFAT_OK) *out = p;
   else mafat_packed_close(&p);
   return code;
+}
+
+int mafat_packed_give_types(const struct mafat_packed *p, struct mafat_network *n, const char *name, struct mafat_diagnostic *d)
+{
+  for (int l = 0; l < n->n_layers && l < p->n_layers; l++) {
+    if (p->entries[l].bytes == 0) continue;
+    if (!mafat_layer_takes_weights(&n->layers[l], p->types[l]))
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: layer %d [%s] cannot have weights of type %s", name, l,
+                        type_name(n, l), mafat_dtype_name(p->types[l]));
+    n->layers[l].weights_type = p->types[l];
+  }
+  return MAFAT_OK;
 }
 
 int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, const struct mafat_network *n, int layer,
@@ -247,13 +261,17 @@ int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n,
   int code = MAFAT_OK;
   *out = NULL;
   if (p) p->entries = calloc((size_t)n->n_layers + 1, sizeof *p->entries);
-  if (!p || !p->entries) goto no_memory;
+  if (p) p->types = calloc((size_t)n->n_layers + 1, sizeof *p->types);
+  if (!p || !p->entries || !p->types) goto no_memory;
   p->version = origin && origin->excerpt ? MAFAT_PACKED_GRAPH_VERSION : MAFAT_PACKED_VERSION;
   p->format = n->format;
   p->excerpt_bytes = origin && origin->excerpt ? origin->excerpt->bytes : 0;
   p->n_layers = n->n_layers;
   p->network_hash = mafat_packed_network_hash(n, p->version);
-  for (int l = 0; l < n->n_layers; l++) p->entries[l].bytes = layer_bytes[l];
+  for (int l = 0; l < n->n_layers; l++) {
+    p->entries[l].bytes = layer_bytes[l];
+    if (layer_bytes[l]) p->types[l] = n->layers[l].weights_type;
+  }
   mafat_packed_index_write(p, n, origin, &index); /* as long as it will be, whatever the offsets */
   if (index.failed) goto no_memory;
   if (index.n > MAX_INDEX_BYTES) code = MAFAT_ELIMIT;

@@ -41,6 +41,9 @@ struct mafat_packed_source {
 int mafat_packed_open(struct mafat_packed **out, const struct mafat_packed_source *from, const struct mafat_network *n,
                       bool graph, struct mafat_diagnostic *d);
 
+/* The types that its weights have to the network's layers. MAFAT_EFORMAT: one is of a layer that takes no such type. */
+int mafat_packed_give_types(const struct mafat_packed *p, struct mafat_network *n, const char *name, struct mafat_diagnostic *d);
+
 /* MAFAT_EFORMAT, saying so, when the sum of all words of a layer is not what it should be.
  * n: for its name, may be NULL. */
 int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, const struct mafat_network *n, int layer,
@@ -48,7 +51,7 @@ int mafat_packed_check_layer(const struct mafat_packed *p, const char *name, con
 
 /* ---- writing ---- */
 
-/* Lays out a file for a network whose layers have so many bytes of weights; checksums and
+/* Lays out a file for a network whose layers have so many bytes of weights, of their types; checksums and
  * source are left to be filled in. The origin may be NULL; all stay the caller's. MAFAT_ENOMEM;
  * MAFAT_ELIMIT: more than can be addressed, or than an index can say. */
 int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n,

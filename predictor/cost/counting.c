@@ -158,8 +158,13 @@ static bool is_first_visit(const struct mafat_counting *c)
   return c->step->out.y.begin == 0 && c->step->out.x.begin == 0;
 }
 
+/* Widening a weight, of what a copied float costs: it is read and written where it is near. */
+static const double widened_share = 0.2;
+
 void mafat_count_weights(struct mafat_counting *c, double bytes, double passes)
 {
+  if (mafat_layer_widens(c->layer))
+    mafat_count(c, MAFAT_TERM_MOVED, widened_share * passes * bytes / mafat_counting_weight_bytes(c));
   bool streamed = c->context->plan->residence[c->index] == MAFAT_STREAMED;
   double distance = !streamed && takes_turns(c) && !is_first_visit(c) ? turn_bytes(c) : c->context->run_bytes;
   mafat_count_bytes(c, MAFAT_TERM_WEIGHTS_FAR, MAFAT_TERM_WEIGHTS_COLD, bytes, distance);

@@ -50,7 +50,10 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units, r->plan->n_threads);
   if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
-  return mafat_scratch_append_tables(s, r->in_type) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols));
+  /* Pooled sums are not stored between slices: all weights of a panel are there. */
+  return mafat_scratch_append_tables(s, r->in_type) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols)) &&
+         mafat_scratch_append_widened(s, mafat_widened_floats(l, r->pool ? mafat_layer_matrix(l).inputs
+                                                                         : mafat_widened_channels(l)));
 }
 
 /* A depthwise layer inside a 1x1: its rows lie in the slot, and the 1x1 reads
@@ -58,6 +61,7 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
 static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
+  size_t inner = mafat_widened_floats(l, 1), outer = mafat_widened_floats(r->pointwise, mafat_widened_channels(r->pointwise));
   s->n_pieces = mafat_n_blocks(l->out.c);
   s->inner_cols = r->cols;
   if (__builtin_mul_overflow((size_t)mafat_pixel_width(l->out.c), (size_t)r->cols, &s->inner_row_elements) ||
@@ -71,7 +75,8 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
   size_t elements;
   if (__builtin_mul_overflow(s->inner_row_elements, (size_t)s->rows_per_call, &elements)) return false;
   return mafat_scratch_append_tables(s, r->in_type) && (!mafat_window_is_padded(&l->window) || mafat_conv_append_zeros(s, r, r->cols)) &&
-         mafat_scratch_append_elements(&s->slot_bytes, &s->inner_offset, l->out_type, elements);
+         mafat_scratch_append_elements(&s->slot_bytes, &s->inner_offset, l->out_type, elements) &&
+         mafat_scratch_append_widened(s, inner > outer ? inner : outer);
 }
 
 static bool plan_convolutional(const struct mafat_scratch_request *request, struct mafat_scratch *s)
@@ -83,6 +88,7 @@ static bool plan_convolutional(const struct mafat_scratch_request *request, stru
       .plan = plan, .layer = &n->layers[reader], .in_type = mafat_network_in_type(n, reader), .rows = request->rows,
       .cols = request->cols, .pool = mafat_fusion_pools(plan, n, layer), .transforms = mafat_plan_transforms(plan, n, layer),
       .winograd = mafat_plan_winograd(plan, layer)};
+  if (reader != layer) r.pointwise = &n->layers[plan->outer[reader]];
   if (r.pool) {
     r.rows = mafat_min(2 * r.rows, r.layer->out.h);
     r.cols = mafat_min(2 * r.cols, r.layer->out.w);
@@ -109,8 +115,7 @@ static void count_direct(struct mafat_counting *c)
   int per_call = c->scratch->rows_per_call > 0 ? c->scratch->rows_per_call : rows;
   double blocks = mafat_divide_up(rows, per_call), outputs = mafat_counting_outputs(c);
   double weight_bytes = mafat_counting_weight_bytes(c);
-  bool split = !c->pooled && channels * taps * MAFAT_CHANNEL_BLOCK * weight_bytes > MAFAT_SPLIT_BYTES;
-  double calls = split ? (double)mafat_divide_up((int)channels, MAFAT_SPLIT_CHANNELS) : 1;
+  double calls = c->pooled ? 1 : mafat_divide_up((int)channels, mafat_conv_call_channels(l, (int)channels));
   mafat_count_share(c, l->groups > 1 ? blocks * l->groups : blocks * w.panels);
   mafat_count(c, MAFAT_TERM_UNIT, blocks * w.panels * calls);
   mafat_count_tiles(c, taps > 1 ? MAFAT_TERM_CONV_MACS : MAFAT_TERM_POINT_MACS, rows, cols, w, channels * taps,

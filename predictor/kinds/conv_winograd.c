@@ -101,6 +101,7 @@ bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_s
   s->sums_floats = sums;
   s->kernel_floats = s->keep_weights ? kept : held;
   return mafat_scratch_append_tables(s, r->in_type) && mafat_conv_append_zeros(s, r, across * g->outputs) &&
+         mafat_scratch_append_widened(s, mafat_widened_floats(l, s->piece_channels)) &&
          (s->shared_values ? append_shared_turn(s, values, mafat_min(n_threads, n_panels))
                            : append_turns(s, values, n_threads,
                                           (size_t)mafat_divide_up(down, s->tile_rows) * (size_t)n_panels));

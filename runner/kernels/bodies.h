@@ -13,6 +13,7 @@
 #include "runner/kernels/elementwise.h"
 #include "runner/kernels/product.h"
 #include "runner/kernels/resample.h"
+#include "runner/kernels/widen.h"
 #include "runner/kernels/winograd.h"
 
 const struct mafat_kernels LEVEL_TABLE = {
@@ -30,4 +31,5 @@ const struct mafat_kernels LEVEL_TABLE = {
     .softmax = softmax,
     .scale_bytes = scale_bytes,
     .resample = resample,
+    .widen = {[MAFAT_F16] = widen_halves, [MAFAT_I8] = widen_bytes, [MAFAT_I4] = widen_nibbles},
 };

@@ -183,6 +183,10 @@ struct mafat_kernels {
   /* out = bytes / 255, rounded once */
   void (*scale_bytes)(const uint8_t *bytes, float *out, int n);
   void (*resample)(const struct mafat_resample_call *c);
+  /* [enum mafat_dtype]: weights of a narrow type as floats, exactly; NULL of other types. [row][width] numbers; of
+   * int4 each MAFAT_SCALED_ROWS rows, and the rest of them, are followed by a half for each of the width, by which theirs
+   * are multiplied. width: a panel's. `from` is at a multiple of four bytes. */
+  void (*widen[MAFAT_N_DTYPES])(const void *from, int n_rows, int width, float *to);
 };
 
 /* The best level of this CPU whose name is at most `highest` ("portable", "avx2",

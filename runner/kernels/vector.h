@@ -18,6 +18,9 @@
  *   scalar_madd(a, b, c)  the same for one float
  *   vec_load_n, vec_store_n  the first n lanes, 1 <= n; others read as 0 and
  *                            are not touched in memory; n may exceed the lanes
+ *   vec_load_halves, vec_load_bytes, vec_load_nibbles  the same of numbers of 16 bits, floats; of 8 and 4 bits,
+ *                            signed, of which the first of two lies in a byte's lower half. A signalling NaN
+ *                            becomes a quiet one
  *   vec_load_panel(p, n)  a vector of a panel that has n more filters: panels
  *                         are 8 wide or a multiple of it, so only wider vectors mask
  *

@@ -3,6 +3,7 @@
 #ifndef MAFAT_RUNNER_KERNELS_VECTOR_PORTABLE_H
 #define MAFAT_RUNNER_KERNELS_VECTOR_PORTABLE_H
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/tuning.h"
@@ -58,6 +59,20 @@ static inline vec vec_load_n(const float *p, int n)
 static inline void vec_store_n(float *p, vec v, int n)
 {
   memcpy(p, &v, (size_t)(n < 4 ? n : 4) * sizeof *p);
+}
+
+#include "runner/kernels/vector_halves.h"
+
+static inline vec vec_load_bytes(const int8_t *p)
+{
+  return (vec){p[0], p[1], p[2], p[3]};
+}
+
+static inline vec vec_load_nibbles(const uint8_t *p)
+{
+  typedef int32_t ints __attribute__((vector_size(16)));
+  const ints low = {p[0] & 15, p[0] >> 4, p[1] & 15, p[1] >> 4}, signed_ones = (low ^ 8) - 8;
+  return __builtin_convertvector(signed_ones, vec);
 }
 
 static inline vec vec_load_panel(const float *p, int n)

@@ -2,6 +2,8 @@
  * of rows. */
 #include "runner/kinds/conv.h"
 
+#include "runner/kinds/widened.h"
+
 /* Rows of one run of a depthwise layer's channels into out_rows, which are
  * filled by the caller. */
 static int run_depthwise_rows(struct mafat_conv *c, const struct mafat_run *run,
@@ -12,7 +14,7 @@ static int run_depthwise_rows(struct mafat_conv *c, const struct mafat_run *run,
   struct mafat_span panel = {block, mafat_panel_end(l, block)};
   struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0, run->source};
   struct mafat_weights_slice slice;
-  int code = mafat_weights_slice(c->worker->weights, c->index, panel, mafat_span(0, 1), &slice);
+  int code = mafat_widened_slice(c->worker, c->index, panel, mafat_span(0, 1), &slice);
   if (code) return code;
   int n = mafat_span_size(rows);
   mafat_conv_point_at_rows(c, &piece, mafat_taps_first(l->window.y, rows.begin), mafat_taps_inputs(l->window.y, n), x,
@@ -70,33 +72,52 @@ static int run_inner_rows(struct mafat_conv *c, struct mafat_span rows)
   return MAFAT_OK;
 }
 
-/* The 1x1 over rows that lie in the slot. */
-static int run_pointwise_rows(struct mafat_conv *c, struct mafat_span rows)
+static void point_at_inner_rows(struct mafat_conv *c, int n, int channels)
 {
-  int layer = c->pointwise, n = mafat_span_size(rows);
-  const struct mafat_layer *outer = &c->worker->tensors->network->layers[layer];
-  int channels = outer->in.c, n_pieces = mafat_n_blocks(channels);
-  for (int b = 0; b < n_pieces; b++) {
+  for (int b = 0; b < mafat_n_blocks(channels); b++) {
     const float **in = c->in_rows + (size_t)b * (size_t)c->worker->scratch->in_rows;
     for (int r = 0; r < n; r++) in[r] = inner_row(c, b, r);
     c->pieces[b] = (struct mafat_conv_piece){
         in, mafat_min(MAFAT_CHANNEL_BLOCK, channels - b * MAFAT_CHANNEL_BLOCK), mafat_block_width(channels, b)};
   }
-  for (int p = 0; p < mafat_conv_n_panels(c); p++) {
-    struct mafat_span filters = mafat_conv_panel(c, p);
+}
+
+/* One panel of the 1x1, in as many calls as its weights are widened in. */
+static int run_pointwise_panel(struct mafat_conv *c, struct mafat_span filters, struct mafat_span rows)
+{
+  const struct mafat_layer *outer = &c->worker->tensors->network->layers[c->pointwise];
+  int n = mafat_span_size(rows), channels = outer->in.c, most = mafat_widened_channels(outer);
+  struct mafat_conv_call call = {.n_rows = n, .n_cols = mafat_span_size(c->box.x), .window = mafat_window_square(1, 1, 0),
+                                 .activation = outer->activation};
+  call.n_segments = mafat_conv_point_at_output(c, filters, rows.begin, n, call.segments);
+  for (struct mafat_span part = {0, 0}; part.end < channels;) {
+    part = mafat_span(part.end, mafat_min(part.end + most, channels));
     struct mafat_weights_slice slice;
-    int code = mafat_weights_slice(c->worker->weights, layer, filters, mafat_span(0, channels), &slice);
+    int code = mafat_widened_slice(c->worker, c->pointwise, filters, part, &slice);
     if (code) return code;
-    struct mafat_conv_call call = {
-        .pieces = c->pieces, .n_pieces = n_pieces, .n_rows = n, .n_cols = mafat_span_size(c->box.x),
-        .window = mafat_window_square(1, 1, 0), .weights = slice.weights, .scale = slice.scale, .bias = slice.bias,
-        .width = slice.width, .activation = outer->activation, .start = true, .finish = true};
-    call.n_segments = mafat_conv_point_at_output(c, filters, rows.begin, n, call.segments);
+    call.pieces = c->pieces + part.begin / MAFAT_CHANNEL_BLOCK;
+    call.n_pieces = mafat_n_blocks(mafat_span_size(part));
+    call.weights = slice.weights;
+    call.scale = slice.scale;
+    call.bias = slice.bias;
+    call.width = slice.width;
+    call.start = part.begin == 0;
+    call.finish = part.end == channels;
     c->worker->kernels->conv(&call);
     mafat_weights_release(c->worker->weights, &slice);
-    mafat_conv_add(c, filters, rows.begin, n);
   }
+  mafat_conv_add(c, filters, rows.begin, n);
   return MAFAT_OK;
+}
+
+/* The 1x1 over rows that lie in the slot. */
+static int run_pointwise_rows(struct mafat_conv *c, struct mafat_span rows)
+{
+  int code = MAFAT_OK;
+  point_at_inner_rows(c, mafat_span_size(rows), c->worker->tensors->network->layers[c->pointwise].in.c);
+  for (int p = 0; p < mafat_conv_n_panels(c) && code == MAFAT_OK; p++)
+    code = run_pointwise_panel(c, mafat_conv_panel(c, p), rows);
+  return code;
 }
 
 int mafat_conv_separable(struct mafat_conv *c)

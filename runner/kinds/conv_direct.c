@@ -2,6 +2,8 @@
  * filters, or times a group. */
 #include "runner/kinds/conv.h"
 
+#include "runner/kinds/widened.h"
+
 /* A group of the convolution: its filters, and the input channels they read. */
 struct group {
   struct mafat_span filters, channels;
@@ -21,13 +23,20 @@ static void point_at_input(struct mafat_conv *c, const struct mafat_conv_block *
   }
 }
 
-/* How many pieces from `first` on go into one call. */
-static int split_pieces(const struct mafat_conv *c, int first, bool split)
+/* How many pieces from `first` on go into one call: at least so many channels, if there are. */
+static int split_pieces(const struct mafat_conv *c, int first, int least)
 {
   int channels = 0, i = first;
-  if (!split) return c->n_pieces - first;
-  while (i < c->n_pieces && channels < MAFAT_SPLIT_CHANNELS) channels += c->references[i++].n;
+  while (i < c->n_pieces && channels < least) channels += c->references[i++].n;
   return i - first;
+}
+
+/* Of a panel with so many input channels. Pooled sums are never continued. */
+static int least_channels(const struct mafat_conv *c, int channels)
+{
+  if (c->pool) return channels;
+  int most = mafat_conv_call_channels(c->layer, channels);
+  return mafat_layer_widens(c->layer) ? mafat_max(most - MAFAT_CHANNEL_BLOCK + 1, 1) : most;
 }
 
 /* One panel over a block of rows: the input channels in as many calls as the
@@ -43,15 +52,14 @@ static int run_panel(struct mafat_conv *c, const struct group *g, struct mafat_s
                                  .activation = l->activation, .pool = c->pool};
   call.n_segments =
       mafat_conv_point_at_output(c, filters, block->out_y, c->pool ? (n + 1) / 2 : n, call.segments);
-  uint64_t weights = (uint64_t)mafat_span_size(g->channels) * (uint64_t)mafat_window_area(&l->window) * MAFAT_CHANNEL_BLOCK;
-  bool split = !c->pool && mafat_dtype_bytes(l->weights_type, weights) > MAFAT_SPLIT_BYTES;
+  int least = least_channels(c, mafat_span_size(g->channels));
   for (int i = 0; i < c->n_pieces;) {
-    int count = split_pieces(c, i, split);
+    int count = split_pieces(c, i, least);
     struct mafat_span part = {c->references[i].position - group_begin, 0};
     part.end = i + count < c->n_pieces ? c->references[i + count].position - group_begin
                                        : g->channels.end - group_begin;
     struct mafat_weights_slice slice;
-    int code = mafat_weights_slice(c->worker->weights, c->index, filters, part, &slice);
+    int code = mafat_widened_slice(c->worker, c->index, filters, part, &slice);
     if (code) return code;
     call.pieces = c->pieces + i;
     call.n_pieces = count;

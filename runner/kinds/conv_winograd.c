@@ -19,6 +19,8 @@
  * channels (base/winograd.h) by themselves and adds them: no turn or slice parts one. */
 #include "runner/kinds/conv.h"
 
+#include "runner/kinds/widened.h"
+
 #include "predictor/winograd.h"
 
 #include <assert.h>
@@ -75,15 +77,14 @@ static int transform_weights(const struct winograd *g, struct mafat_span filters
 {
   const struct mafat_conv *c = &g->c;
   int channel = piece_position(c, first), channel_end = piece_position(c, end);
-  int code = mafat_weights_slice(c->worker->weights, c->index, filters, mafat_span(channel, channel_end), slice);
-  if (code) return code;
-  size_t width = (size_t)slice->width, point = mafat_scratch_point_floats((size_t)(channel_end - channel) * width);
-  const float *weights = slice->weights;
   for (int i = first; i < end; i++) {
-    int n = c->references[i].n;
-    transforms(g)->weights(weights, n, slice->width,
-                           values + (size_t)(c->references[i].position - channel) * width, point);
-    weights += 9 * (size_t)n * width;
+    struct mafat_span channels = {piece_position(c, i), piece_position(c, i + 1)};
+    int code = mafat_widened_slice(c->worker, c->index, filters, channels, slice);
+    if (code) return code;
+    size_t width = (size_t)slice->width, point = mafat_scratch_point_floats((size_t)(channel_end - channel) * width);
+    transforms(g)->weights(slice->weights, mafat_span_size(channels), slice->width,
+                           values + (size_t)(channels.begin - channel) * width, point);
+    if (i + 1 < end) mafat_weights_release(c->worker->weights, slice);
   }
   return MAFAT_OK;
 }

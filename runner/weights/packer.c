@@ -2,6 +2,7 @@
 
 #include "base/model_file.h"
 #include "runner/weights/affine.h"
+#include "runner/weights/narrow.h"
 #include "runner/weights/pack.h"
 #include "runner/weights/stream.h"
 #include "runner/weights/weights_file.h"
@@ -25,7 +26,8 @@ struct packer {
   struct mafat_packed *packed; /* what is written */
   struct mafat_piece *pieces;
   float *affine;        /* of the layer: scales, then biases */
-  char *panels;         /* packed, to be written */
+  char *panels;         /* packed, to be written, as floats */
+  char *narrow;         /* one of them in the type of its layer */
   char *ring;
   size_t ring_bytes, panels_bytes;
   int first_filter;     /* of the panels that are being filled */
@@ -76,6 +78,39 @@ static const struct mafat_layer_constants *constants_of(const struct packer *p, 
   return &p->file->constants->layers[layer];
 }
 
+/* The layer as the weights file has it: its weights are floats. */
+static struct mafat_layer wide_layer(const struct packer *p, int layer)
+{
+  struct mafat_layer l = p->network->layers[layer];
+  l.weights_type = MAFAT_F32;
+  return l;
+}
+
+static bool is_narrow(const struct packer *p, int layer)
+{
+  return mafat_layer_widens(&p->network->layers[layer]);
+}
+
+/* Writes the panels of filters [filters), whole, which are there from p->panels on. */
+static int write_filters(struct packer *p, int layer, struct mafat_span filters)
+{
+  const struct mafat_layer *l = &p->network->layers[layer], wide = wide_layer(p, layer);
+  size_t begin = mafat_packed_offset(&wide, filters.begin);
+  int code = MAFAT_OK;
+  if (!is_narrow(p, layer)) return write_panels(p, layer, begin, p->panels, mafat_packed_offset(&wide, filters.end) - begin);
+  for (int f = filters.begin; f < filters.end && code == MAFAT_OK; f = mafat_panel_end(l, f)) {
+    int end = mafat_panel_end(l, f), width = mafat_panel_width(end - f);
+    const char *from = p->panels + (mafat_packed_offset(&wide, f) - begin);
+    size_t at = mafat_packed_offset(l, f), bytes = mafat_packed_offset(l, end) - at;
+    memset(p->narrow, 0, bytes);
+    if (!mafat_narrow_panel(l, width, (const float *)(const void *)from, p->narrow))
+      return mafat_fail(p->d, MAFAT_EFORMAT, "%s: layer %d [%s] has weights that are too large for %s", p->file->name, layer,
+                        mafat_layer_type_name(l->type), mafat_dtype_name(l->weights_type));
+    code = write_panels(p, layer, at, p->narrow, bytes);
+  }
+  return code;
+}
+
 static struct mafat_pack_part part_of(const struct packer *p, const struct mafat_fetch *fetch, const float *values)
 {
   return (struct mafat_pack_part){&constants_of(p, fetch->layer)->weights, fetch->filters, fetch->channels, values,
@@ -112,7 +147,7 @@ static int take_parts(struct packer *p, const struct mafat_fetch *fetch, const c
  * complete. */
 static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const float *values)
 {
-  const struct mafat_layer *l = &p->network->layers[fetch->layer];
+  const struct mafat_layer wide = wide_layer(p, fetch->layer), *l = &wide;
   size_t before = mafat_packed_offset(l, p->first_filter);
   struct mafat_pack_part part = part_of(p, fetch, values);
   mafat_pack(l, &part, p->pieces, (struct mafat_packed_panels){p->panels, before});
@@ -120,7 +155,7 @@ static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const
   if (end < l->out.c) end = mafat_pack_panel_begin(l, end);
   size_t complete = mafat_packed_offset(l, end) - before;
   if (complete == 0) return MAFAT_OK;
-  int code = write_panels(p, fetch->layer, before, p->panels, complete);
+  int code = write_filters(p, fetch->layer, mafat_span(p->first_filter, end));
   if (fetch->filters.end > end) { /* one more has begun */
     size_t begun = mafat_packed_offset(l, mafat_panel_end(l, end)) - mafat_packed_offset(l, end);
     memmove(p->panels, p->panels + complete, begun);
@@ -129,21 +164,27 @@ static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const
   return code;
 }
 
-/* Do rows lie one behind the other in every panel? */
+/* Do rows lie one behind the other in every panel? A narrow one is made of all its rows. */
 static bool rows_are_inputs(const struct packer *p, int layer)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
-  return constants_of(p, layer)->weights.order != MAFAT_ORDER_TRANSPOSED && mafat_layer_matrix(l).taps == 1 &&
+  return !is_narrow(p, layer) && constants_of(p, layer)->weights.order != MAFAT_ORDER_TRANSPOSED && mafat_layer_matrix(l).taps == 1 &&
          !mafat_layer_is_grouped(l);
 }
 
 /* Rows that are scattered all over the panels: these are filled first. */
 static int take_rows(struct packer *p, const struct mafat_fetch *fetch, const float *values)
 {
-  const struct mafat_layer *l = &p->network->layers[fetch->layer];
+  const struct mafat_layer wide = wide_layer(p, fetch->layer);
   struct mafat_pack_part part = part_of(p, fetch, values);
-  mafat_pack(l, &part, p->pieces, (struct mafat_packed_panels){p->panels, 0});
-  return fetch->last ? write_panels(p, fetch->layer, 0, p->panels, mafat_packed_layer_bytes(l)) : MAFAT_OK;
+  mafat_pack(&wide, &part, p->pieces, (struct mafat_packed_panels){p->panels, 0});
+  return fetch->last ? write_filters(p, fetch->layer, mafat_span(0, wide.out.c)) : MAFAT_OK;
+}
+
+/* Of some inputs' weights in a panel, and its scales and biases. */
+static size_t inputs_bytes(size_t width, size_t n_inputs)
+{
+  return n_inputs * width * sizeof(float) + mafat_panel_affine_bytes(width);
 }
 
 /* Some inputs of all outputs: a part of every panel. */
@@ -156,7 +197,7 @@ static int take_inputs(struct packer *p, const struct mafat_fetch *fetch, const 
     int n = mafat_panel_end(l, f) - f;
     size_t width = (size_t)mafat_panel_width(n), rows = n_inputs;
     float *panel = (float *)(void *)p->panels;
-    memset(panel, 0, mafat_panel_bytes(l, width, n_inputs));
+    memset(panel, 0, inputs_bytes(width, n_inputs));
     for (size_t i = 0; i < n_inputs; i++)
       memcpy(panel + i * width, values + i * outputs + (size_t)f, (size_t)n * sizeof *values);
     if (fetch->channels.end == mafat_layer_matrix(l).inputs) {
@@ -302,12 +343,12 @@ static void find_sizes(struct packer *p)
   struct mafat_fetch fetch;
   size_t largest = 0;
   while (mafat_fetches_next(p->fetches, &fetch)) {
-    const struct mafat_layer *l = &p->network->layers[fetch.layer];
+    const struct mafat_layer wide = wide_layer(p, fetch.layer), *l = &wide;
     size_t bytes = 0;
     if (fetch.bytes > largest) largest = fetch.bytes;
     p->total += fetch.bytes;
     if (fetch.kind == MAFAT_FETCH_TRANSPOSED)
-      bytes = rows_are_inputs(p, fetch.layer) ? mafat_panel_bytes(l, MAFAT_PANEL, (size_t)mafat_span_size(fetch.channels))
+      bytes = rows_are_inputs(p, fetch.layer) ? inputs_bytes(MAFAT_PANEL, (size_t)mafat_span_size(fetch.channels))
                                               : mafat_packed_layer_bytes(l);
     if (fetch.kind == MAFAT_FETCH_FILTERS)
       bytes = mafat_packed_offset(l, mafat_panel_end(l, mafat_pack_panel_begin(l, fetch.filters.end - 1))) -
@@ -336,9 +377,10 @@ static int allocate(struct packer *p)
   p->pieces = calloc(room, sizeof *p->pieces);
   p->affine = calloc(affine, sizeof *p->affine);
   p->panels = calloc(p->panels_bytes + 1, 1);
+  p->narrow = calloc(p->panels_bytes + 1, 1); /* no panel is longer than as floats */
   void *ring = mmap(NULL, p->ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (ring != MAP_FAILED) p->ring = ring;
-  return p->pieces && p->affine && p->panels && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
+  return p->pieces && p->affine && p->panels && p->narrow && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 static void release(struct packer *p)
@@ -351,6 +393,7 @@ static void release(struct packer *p)
   free(p->pieces);
   free(p->affine);
   free(p->panels);
+  free(p->narrow);
 }
 
 /* The file as it will be, empty. */

@@ -85,8 +85,7 @@ static void take_slices(struct mafat_weights *w, const struct mafat_fetch *fetch
   const struct mafat_layer *l = &w->network->layers[fetch->layer];
   size_t first = mafat_packed_offset(l, fetch->filters.begin);
   for (int f = fetch->filters.begin; f < fetch->filters.end; f = mafat_panel_end(l, f))
-    w->step.panels[(f - w->step.filters.begin) / MAFAT_PANEL] =
-        (const float *)(const void *)(data + (mafat_packed_offset(l, f) - first));
+    w->step.panels[(f - w->step.filters.begin) / MAFAT_PANEL] = data + (mafat_packed_offset(l, f) - first);
 }
 
 int mafat_weights_take_in(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
@@ -209,17 +208,25 @@ void mafat_weights_stop(struct mafat_weights *w)
 
 /* ---- slices ---- */
 
+/* Weights of the layer's type, narrow or not. */
+static void point_at(const struct mafat_layer *l, const char *weights, struct mafat_weights_slice *slice)
+{
+  bool narrow = mafat_layer_widens(l);
+  slice->narrow = narrow ? weights : NULL;
+  slice->weights = narrow ? NULL : (const float *)(const void *)weights;
+}
+
 /* Of a panel whose slice of the step's channels lies in the ring. */
 static void slice_in_ring(const struct mafat_weights *w, const struct mafat_layer *l, struct mafat_span filters,
                           struct mafat_span channels, struct mafat_weights_slice *slice)
 {
   const struct streamed *s = &w->step;
-  const float *panel = s->panels[(filters.begin - s->filters.begin) / MAFAT_PANEL];
-  struct mafat_matrix m = mafat_layer_matrix(l);
-  size_t row = (size_t)m.taps * (size_t)slice->width;
-  bool complete = s->channels.end == m.inputs;
-  slice->weights = panel + (size_t)(channels.begin - s->channels.begin) * row;
-  slice->scale = complete ? panel + (size_t)mafat_span_size(s->channels) * row : NULL;
+  const char *panel = s->panels[(filters.begin - s->filters.begin) / MAFAT_PANEL];
+  size_t width = (size_t)slice->width, begin = mafat_panel_offset(l, width, s->channels.begin);
+  const char *end = panel + (mafat_panel_offset(l, width, s->channels.end) - begin);
+  bool complete = s->channels.end == mafat_layer_matrix(l).inputs;
+  point_at(l, panel + (mafat_panel_offset(l, width, channels.begin) - begin), slice);
+  slice->scale = complete ? (const float *)(const void *)end : NULL;
   slice->bias = complete ? slice->scale + slice->width : NULL;
 }
 
@@ -263,12 +270,10 @@ int mafat_weights_slice(const struct mafat_weights *w, int layer, struct mafat_s
     slice_in_ring(w, l, filters, channels, slice);
     return MAFAT_OK;
   }
-  panels.bytes += mafat_packed_offset(l, filters.begin) - panels.before;
-  const float *panel = floats_of(panels);
-  struct mafat_matrix m = mafat_layer_matrix(l);
-  size_t row = (size_t)m.taps * (size_t)slice->width;
-  slice->weights = panel + (size_t)channels.begin * row;
-  slice->scale = panel + (size_t)m.inputs * row;
+  size_t width = (size_t)slice->width;
+  const char *panel = panels.bytes + (mafat_packed_offset(l, filters.begin) - panels.before);
+  point_at(l, panel + mafat_panel_offset(l, width, channels.begin), slice);
+  slice->scale = (const float *)(const void *)(panel + mafat_panel_offset(l, width, mafat_layer_matrix(l).inputs));
   slice->bias = slice->scale + slice->width;
   return MAFAT_OK;
 }

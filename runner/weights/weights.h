@@ -23,7 +23,8 @@
 struct mafat_weights;
 
 struct mafat_weights_slice {
-  const float *weights; /* packing.h: panels; batchnorm: NULL; local: Darknet's order */
+  const float *weights; /* packing.h: panels; batchnorm: NULL; local: Darknet's order; NULL where they are narrow: */
+  const char *narrow;   /* of the layer's type */
   const float *scale;   /* one per filter: y = sum * scale + bias; NULL for a streamed slice that is */
   const float *bias;    /* not the last of its panel */
   int width;            /* floats between taps; filters beyond the panel are zero */

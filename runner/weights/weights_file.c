@@ -38,6 +38,16 @@ int mafat_weights_file_describe(struct mafat_packed **out, struct mafat_reads *r
   return open_packed(out, reads, name, NULL, false, d);
 }
 
+/* What is left to do once a network has been made, or not. */
+static int give_types(struct mafat_network **n, struct mafat_packed **packed, const char *path, int code,
+                      struct mafat_diagnostic *d)
+{
+  if (code == MAFAT_OK) code = mafat_packed_give_types(*packed, *n, path, d);
+  if (code) mafat_network_close(n);
+  mafat_packed_close(packed);
+  return code;
+}
+
 int mafat_weights_file_network(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
                                const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
@@ -50,8 +60,7 @@ int mafat_weights_file_network(struct mafat_network **out, const char *path, con
   mafat_reads_close(&reads);
   if (code == MAFAT_OK && packed->excerpt) {
     code = mafat_packed_graph_network(out, packed, path, d);
-    mafat_packed_close(&packed);
-    return code;
+    return give_types(out, &packed, path, code, d);
   }
   if (code == MAFAT_OK && !packed->graph)
     code = mafat_fail(d, MAFAT_EFORMAT, "%s: holds weights without their network: it is run with the cfg that it was made "
@@ -59,6 +68,18 @@ int mafat_weights_file_network(struct mafat_network **out, const char *path, con
   struct mafat_darknet_wish own = wish ? *wish : (struct mafat_darknet_wish){.fork = MAFAT_FORK_AUTO};
   if (code == MAFAT_OK && own.fork == MAFAT_FORK_AUTO) own.fork = packed->fork;
   if (code == MAFAT_OK) code = mafat_darknet_make(out, packed->graph, &own, warnings, d);
+  return give_types(out, &packed, path, code, d);
+}
+
+int mafat_weights_file_types(struct mafat_network *n, const char *path, struct mafat_diagnostic *d)
+{
+  struct mafat_reads *reads;
+  struct mafat_packed *packed = NULL;
+  int code = mafat_reads_open(&reads, path, MAFAT_READS_AUTO, d);
+  if (code) return code;
+  code = open_packed(&packed, reads, path, n, false, d);
+  if (code == MAFAT_OK) code = mafat_packed_give_types(packed, n, path, d);
+  mafat_reads_close(&reads);
   mafat_packed_close(&packed);
   return code;
 }
@@ -73,6 +94,9 @@ static int place_packed(struct mafat_weights_file *f, const struct mafat_network
     const struct mafat_packed_entry *e = &f->packed->entries[l];
     enum mafat_dtype type = n->layers[l].weights_type;
     size_t bytes = mafat_packed_layer_bytes(&n->layers[l]);
+    if (e->bytes && f->packed->types[l] != type)
+      return mafat_fail(d, MAFAT_EFORMAT, "%s: layer %d [%s] has weights of type %s, expected %s", f->name, l,
+                        mafat_layer_type_name(n->layers[l].type), mafat_dtype_name(f->packed->types[l]), mafat_dtype_name(type));
     if (bytes == SIZE_MAX || e->bytes != bytes)
       return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: expected %llu bytes of layer %d [%s], found %llu",
                         f->name, (unsigned long long)bytes, l,

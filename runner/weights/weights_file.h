@@ -32,4 +32,8 @@ int mafat_weights_file_describe(struct mafat_packed **out, struct mafat_reads *r
 int mafat_weights_file_network(struct mafat_network **out, const char *path, const struct mafat_darknet_wish *wish,
                                const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 
+/* Gives a network the types that a packed file has its weights in, which is of it: before a plan is made for both.
+ * MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_EIO, as when it is opened. */
+int mafat_weights_file_types(struct mafat_network *n, const char *path, struct mafat_diagnostic *d);
+
 #endif

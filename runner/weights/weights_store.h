@@ -18,7 +18,7 @@ struct trust {
 struct streamed {
   int layer; /* -1: no layer is */
   struct mafat_span filters, channels;
-  const float *panels[MAFAT_MAX_THREADS]; /* packed file: the slice of each panel, in the ring */
+  const char *panels[MAFAT_MAX_THREADS]; /* packed file: the slice of each panel, in the ring */
 };
 
 struct mafat_weights {

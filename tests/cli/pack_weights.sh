@@ -52,6 +52,28 @@ rm pipe
 run a.cfg a.weights same.packed
 { cmp -s a.packed same.packed && ok "the same file again"; } || fail "the same file again" "they differ"
 
+# Fewer bits.
+printf 'P6 40 30 255\n' >a.ppm
+head -c 3600 a.weights >>a.ppm
+for type in fp16 int8 int4; do
+  run --weights $type --measure a.ppm a.cfg a.weights a-$type.packed; expect "$type" 0
+  { grep -q '^    2  convolutional' out && [ "$(wc -l <out)" -eq 4 ]; } || fail "$type: the table" "$(cat out)"
+  run --check a-$type.packed; expect "$type: check" 0
+  "$build/run_inference" a-$type.packed a.ppm >run.out 2>&1 || fail "$type: run" "$(cat run.out)"
+  "$build/run_inference" a.cfg a-$type.packed a.ppm >run.out 2>&1 || fail "$type: run with its cfg" "$(cat run.out)"
+  "$build/run_inference" --predict a.cfg a-$type.packed >run.out 2>&1 || fail "$type: predict" "$(cat run.out)"
+done
+run --force --weights int4 --measure a.ppm --keep-above 0 a.cfg a.weights x.packed; expect "keep all wider" 0
+[ "$(grep -c ' float32 .*kept wider' out)" -eq 2 ] || fail "keep all wider" "$(cat out)"
+run --force --weights int8 --measure a.ppm --keep-above 0.5 a.cfg a.weights x.packed; expect "keep none wider" 0
+{ ! grep -q wider out && cmp -s x.packed a-int8.packed && ok "the file of narrow weights"; } || fail "keep none wider" "$(cat out)"
+rm x.packed
+run --weights int7 a.cfg a.weights x.packed; expect "no type" 2 "found 'int7'"
+run --keep-above 0.1 a.cfg a.weights x.packed; expect "keep without a measure" 2 "--measure"
+run --measure a.ppm --keep-above -1 a.cfg a.weights x.packed; expect "a negative error" 2 "0 or more"
+run --measure no.ppm a.cfg a.weights x.packed; expect "no picture" 1 "no.ppm"
+run --check --weights int8 a.packed; expect "check of a type" 2 "--check"
+
 run no.cfg a.weights x.packed; expect "no cfg" 2 no.cfg
 run a.cfg no.weights x.packed; expect "no weights" 2 no.weights
 run b.cfg a.weights x.packed; expect "weights of another cfg" 2 "the file ends in layer 2"

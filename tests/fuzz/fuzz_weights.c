@@ -1,5 +1,5 @@
 /* libFuzzer target: any bytes, as the .weights file of three fixed networks, and as packed
- * ones of both versions, whose headers are sealed for the bytes to get past them.
+ * ones of both versions, with wide weights and narrow ones, whose headers are sealed for the bytes to get past them.
  * Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
@@ -30,9 +30,17 @@ static const char *const cfgs[] = {
     "[net]\nheight=4\nwidth=4\nchannels=1\n[convolutional]\nfilters=6\nsize=1\n[yolo]\nclasses=1\nnum=1\n",
 };
 
-enum { N_CFGS = sizeof cfgs / sizeof *cfgs };
+enum { N_CFGS = sizeof cfgs / sizeof *cfgs, N_NETWORKS = 2 * N_CFGS };
 
-static struct mafat_network *networks[N_CFGS];
+/* Of floats; the same with weights of narrow types, in turn. */
+static struct mafat_network *networks[N_NETWORKS];
+
+static void narrow(struct mafat_network *n)
+{
+  static const enum mafat_dtype types[] = {MAFAT_F16, MAFAT_I8, MAFAT_I4};
+  for (int l = 0; l < n->n_layers; l++)
+    if (mafat_layer_takes_weights(&n->layers[l], types[l % 3])) n->layers[l].weights_type = types[l % 3];
+}
 
 /* Reads the ends of every slice, so that the sanitizers see each access. */
 static void touch_slices(struct mafat_weights *w, const struct mafat_network *n)
@@ -44,8 +52,9 @@ static void touch_slices(struct mafat_weights *w, const struct mafat_network *n)
       struct mafat_weights_slice slice;
       struct mafat_span filters = {f, mafat_panel_end(l, f)};
       require(mafat_weights_slice(w, i, filters, mafat_span(0, l->in.c), &slice) == MAFAT_OK);
-      for (int k = 0; k < slice.width; k++)
-        value = slice.scale[k] + slice.bias[k] + slice.weights[k];
+      size_t bytes = mafat_panel_offset(l, (size_t)slice.width, mafat_layer_matrix(l).inputs);
+      if (slice.narrow) value = slice.narrow[0] + slice.narrow[bytes - 1];
+      for (int k = 0; k < slice.width; k++) value = slice.scale[k] + slice.bias[k] + (slice.narrow ? 0 : slice.weights[k]);
       (void)value;
       mafat_weights_release(w, &slice);
     }
@@ -55,7 +64,7 @@ static void touch_slices(struct mafat_weights *w, const struct mafat_network *n)
 /* Opens what the file holds now, for every network. */
 static void try_file(const char *path)
 {
-  for (int i = 0; i < N_CFGS; i++) {
+  for (int i = 0; i < N_NETWORKS; i++) {
     struct mafat_diagnostic d = {""};
     struct mafat_weights *w = NULL;
     int code = mafat_weights_open_kept(&w, path, networks[i], networks[i]->n_layers, NULL, &d);
@@ -154,7 +163,8 @@ static void try_version_1(int fd, const char *path, const struct mafat_network *
 static void try_packed(int fd, const char *path, const uint8_t *bytes, size_t n)
 {
   if (n == 0) return;
-  const struct mafat_network *network = networks[bytes[0] % N_CFGS];
+  bool is_narrow = (bytes[0] & 0x60) == 0x20; /* version 1 knows floats only */
+  const struct mafat_network *network = networks[bytes[0] % N_CFGS + (is_narrow ? N_CFGS : 0)];
   bool flagged = bytes[0] & 0x80;
   if (bytes[0] & 0x40) try_version_1(fd, path, network, flagged, bytes + 1, n - 1);
   else try_version_2(fd, path, network, flagged, bytes + 1, n - 1);
@@ -164,7 +174,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
   char path[64];
-  if (!networks[0]) make_networks(cfgs, N_CFGS, networks);
+  if (!networks[0]) {
+    make_networks(cfgs, N_CFGS, networks);
+    make_networks(cfgs, N_CFGS, networks + N_CFGS);
+    for (int i = N_CFGS; i < N_NETWORKS; i++) narrow(networks[i]);
+  }
   int fd = memfd_create("fuzz", MFD_CLOEXEC);
   if (fd < 0 || write(fd, bytes, n) != (ssize_t)n) abort();
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

@@ -18,7 +18,7 @@ static const char usage[] =
     "  --kernel NAME  this kernel only: conv, winograd_weights, winograd_input,\n"
     "                 winograd_output, product, winograd (a whole convolution), depthwise,\n"
     "                 maxpool, avgpool, blend, scale, activate, softmax, scale_bytes,\n"
-    "                 resample; of integers: integer_conv, integer_depthwise,\n"
+    "                 resample, widen; of integers: integer_conv, integer_depthwise,\n"
     "                 integer_maxpool, integer_avgpool, integer_blend, integer_table,\n"
     "                 integer_sums\n"
     "  --cpu LEVEL    this level only: portable, avx2, avx512, neon; of integers also\n"
@@ -70,6 +70,7 @@ static const struct {
     {"integer_blend", check_integer_blend, 2000},
     {"integer_table", check_integer_table, 300},
     {"integer_sums", check_integer_sums, 300},
+    {"widen", check_widen, 600},
 };
 
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };

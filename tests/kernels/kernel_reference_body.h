@@ -223,6 +223,43 @@ static void resample(const struct mafat_resample_call *c)
       c->out[(size_t)i * c->out_stride + (size_t)k] = resampled(c, &c->taps[i], k);
 }
 
+/* A number of 16 bits, as IEEE 754 has it. */
+static float widen_half(uint16_t h)
+{
+  const int exponent = h >> 10 & 31, mantissa = h & 1023;
+  const float sign = h >> 15 ? -1.0f : 1.0f;
+  if (exponent == 31) return mantissa ? NAN : sign * INFINITY;
+  return sign * (float)(exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24));
+}
+
+static void widen_halves(const void *from, int n_rows, int width, float *to)
+{
+  const uint16_t *at = from;
+  for (int i = 0; i < n_rows * width; i++) to[i] = widen_half(at[i]);
+}
+
+static void widen_bytes(const void *from, int n_rows, int width, float *to)
+{
+  const int8_t *at = from;
+  for (int i = 0; i < n_rows * width; i++) to[i] = at[i];
+}
+
+static void widen_nibbles(const void *from, int n_rows, int width, float *to)
+{
+  const unsigned char *at = from;
+  for (int row = 0; row < n_rows; row += MAFAT_SCALED_ROWS) {
+    const int n = n_rows - row < MAFAT_SCALED_ROWS ? n_rows - row : MAFAT_SCALED_ROWS;
+    const unsigned char *scales = at + n * width / 2;
+    for (int i = 0; i < n * width; i++) {
+      const int number = i % 2 ? at[i / 2] >> 4 : at[i / 2] & 15;
+      uint16_t scale;
+      memcpy(&scale, scales + 2 * (i % width), sizeof scale);
+      *to++ = (float)(number < 8 ? number : number - 16) * widen_half(scale);
+    }
+    at = scales + 2 * width;
+  }
+}
+
 const struct mafat_kernels REFERENCE_TABLE = {
     .name = "reference",
     .fused = REFERENCE_FUSED,
@@ -238,4 +275,5 @@ const struct mafat_kernels REFERENCE_TABLE = {
     .softmax = softmax,
     .scale_bytes = scale_bytes,
     .resample = resample,
+    .widen = {[MAFAT_F16] = widen_halves, [MAFAT_I8] = widen_bytes, [MAFAT_I4] = widen_nibbles},
 };

@@ -5,6 +5,7 @@
 #define MAFAT_RUNNER_KERNELS_ARM_VECTOR_NEON_H
 
 #include <arm_neon.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/tuning.h"
@@ -134,6 +135,31 @@ static inline void vec_store_n(float *p, vec v, int n)
   vst1q_lane_f32(p, v, 0);
   if (n > 1) vst1q_lane_f32(p + 1, v, 1);
   if (n > 2) vst1q_lane_f32(p + 2, v, 2);
+}
+
+#ifdef __aarch64__
+static inline vec vec_load_halves(const uint16_t *p)
+{
+  return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+#else
+#include "runner/kernels/vector_halves.h"
+#endif
+
+static inline vec vec_load_bytes(const int8_t *p)
+{
+  uint32_t four;
+  memcpy(&four, p, sizeof four);
+  return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four))))));
+}
+
+/* Each lane has all four, and moves its own to the top and down again. */
+static inline vec vec_load_nibbles(const uint8_t *p)
+{
+  const int32x4_t up = {28, 24, 20, 16};
+  uint16_t four;
+  memcpy(&four, p, sizeof four);
+  return vcvtq_f32_s32(vshrq_n_s32(vshlq_s32(vdupq_n_s32(four), up), 28));
 }
 
 static inline vec vec_load_panel(const float *p, int n)

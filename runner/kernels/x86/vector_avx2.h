@@ -3,6 +3,7 @@
 #define MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX2_H
 
 #include <immintrin.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/tuning.h"
@@ -96,6 +97,25 @@ static inline void vec_store_n(float *p, vec v, int n)
     p += 2;
   }
   if (n & 1) _mm_store_ss(p, rest);
+}
+
+static inline vec vec_load_halves(const uint16_t *p)
+{
+  return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+
+static inline vec vec_load_bytes(const int8_t *p)
+{
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
+}
+
+/* Each lane has all eight, and moves its own to the top and down again. */
+static inline vec vec_load_nibbles(const uint8_t *p)
+{
+  int eight;
+  memcpy(&eight, p, sizeof eight);
+  const __m256i top = _mm256_sllv_epi32(_mm256_set1_epi32(eight), _mm256_setr_epi32(28, 24, 20, 16, 12, 8, 4, 0));
+  return _mm256_cvtepi32_ps(_mm256_srai_epi32(top, 28));
 }
 
 static inline vec vec_load_panel(const float *p, int n)

@@ -3,6 +3,7 @@
 #define MAFAT_RUNNER_KERNELS_X86_VECTOR_AVX512_H
 
 #include <immintrin.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/tuning.h"
@@ -40,6 +41,27 @@ static inline void vec_store_n(float *p, vec v, int n)
 {
   if (n >= 16) _mm512_storeu_ps(p, v); /* masked stores are slow */
   else _mm512_mask_storeu_ps(p, vec_mask(n), v);
+}
+
+static inline vec vec_load_halves(const uint16_t *p)
+{
+  return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+
+static inline vec vec_load_bytes(const int8_t *p)
+{
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
+}
+
+/* Each lane has eight of them, and moves its own to the top and down again. */
+static inline vec vec_load_nibbles(const uint8_t *p)
+{
+  long long sixteen;
+  memcpy(&sixteen, p, sizeof sixteen);
+  const __m512i halves = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+  const __m512i up = _mm512_setr_epi32(28, 24, 20, 16, 12, 8, 4, 0, 28, 24, 20, 16, 12, 8, 4, 0);
+  const __m512i top = _mm512_sllv_epi32(_mm512_permutexvar_epi32(halves, _mm512_set1_epi64(sixteen)), up);
+  return _mm512_cvtepi32_ps(_mm512_srai_epi32(top, 28));
 }
 
 static inline vec vec_load_panel(const float *p, int n) { return vec_load_n(p, n); }

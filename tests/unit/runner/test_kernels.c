@@ -439,6 +439,43 @@ START_TEST(test_a_level_is_the_best_below_its_name)
 }
 END_TEST
 
+/* NaNs and infinities among them. */
+START_TEST(test_every_half_is_widened_to_its_value)
+{
+  enum { WIDTH = 32, ROWS = 65536 / WIDTH };
+  static uint16_t halves[ROWS * WIDTH];
+  static float wanted[ROWS * WIDTH], found[ROWS * WIDTH];
+  const struct mafat_kernels *all[8];
+  int n_levels = mafat_kernels_list(all, 8);
+  for (int i = 0; i < ROWS * WIDTH; i++) halves[i] = (uint16_t)i;
+  mafat_reference_fused.widen[MAFAT_F16](halves, ROWS, WIDTH, wanted);
+  for (int l = 0; l < n_levels; l++) {
+    for (int width = MAFAT_PANEL_STEP; width <= WIDTH; width *= 2) {
+      memset(found, 0x55, sizeof found);
+      all[l]->widen[MAFAT_F16](halves, ROWS * WIDTH / width, width, found);
+      for (int i = 0; i < ROWS * WIDTH; i++) {
+        bool no_number = isnan(wanted[i]);
+        ck_assert_msg(no_number ? isnan(found[i]) : memcmp(&found[i], &wanted[i], sizeof *found) == 0, "%s: 0x%04x is %g",
+                      all[l]->name, (unsigned)i, (double)found[i]);
+        uint32_t bits, quiet = (uint32_t)(i & 0x8000) << 16 | 0x7fc00000u | (uint32_t)(i & 0x3ff) << 13;
+        memcpy(&bits, &found[i], sizeof bits);
+        ck_assert_msg(!no_number || bits == quiet, "%s: 0x%04x is 0x%08x", all[l]->name, (unsigned)i, bits);
+      }
+    }
+  }
+}
+END_TEST
+
+START_TEST(test_only_narrow_weights_are_widened)
+{
+  const struct mafat_kernels *all[8];
+  int n_levels = mafat_kernels_list(all, 8);
+  for (int l = 0; l < n_levels; l++)
+    for (int t = 0; t < MAFAT_N_DTYPES; t++)
+      ck_assert_int_eq(all[l]->widen[t] != NULL, t == MAFAT_F16 || t == MAFAT_I8 || t == MAFAT_I4);
+}
+END_TEST
+
 Suite *kernels_suite(void)
 {
   Suite *s = suite_create("kernels");
@@ -457,6 +494,8 @@ Suite *kernels_suite(void)
   tcase_add_loop_test(t, test_activations_are_what_they_are_called, 0, MAFAT_N_KERNEL_ACTIVATIONS);
   tcase_add_loop_test(t, test_activation_of_an_array_is_that_of_each_element, 0, MAFAT_N_KERNEL_ACTIVATIONS);
   tcase_add_loop_test(t, test_activations_survive_extremes, 0, MAFAT_N_KERNEL_ACTIVATIONS);
+  tcase_add_test(t, test_every_half_is_widened_to_its_value);
+  tcase_add_test(t, test_only_narrow_weights_are_widened);
   tcase_add_test(t, test_softmax_sums_to_one);
   tcase_add_test(t, test_levels_are_found_by_name);
   tcase_add_test(t, test_a_level_is_the_best_below_its_name);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 #include "formats/darknet/darknet.h"
 #include "formats/darknet/fork.h"
 #include "formats/packed/graph.h"
+#include "predictor/packing.h"
 #include "runner/model_kind.h"
+#include "runner/program/pack_weights/measure.h"
 #include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
 #include "runner/weights/packer.h"
@@ -27,12 +30,15 @@ struct options {
   const char *constants[MOST_CONSTANTS]; /* "NAME=FILE" */
   int n_constants;
   const char *fork; /* NULL: auto */
+  enum mafat_dtype type; /* of weights */
+  const char *picture;   /* to measure by; NULL: nothing is measured */
+  double most_error;     /* of a layer, from where on it is kept wider; INFINITY: none is */
   const char *cfg, *weights, *out; /* cfg: NULL where the weights are a model of another format */
 };
 
 static const char usage[] =
-    "usage: pack_weights [--force] [--quiet] [--fork NAME] MODEL.cfg MODEL.weights OUT.packed\n"
-    "       pack_weights [--force] [--quiet] [--constant NAME=FILE]... MODEL.onnx|MODEL.tflite OUT.packed\n"
+    "usage: pack_weights [options] MODEL.cfg MODEL.weights OUT.packed\n"
+    "       pack_weights [options] MODEL.onnx|MODEL.tflite OUT.packed\n"
     "       pack_weights --check [--quiet] FILE.packed\n"
     "Write a network with its weights in the order that run_inference computes with,\n"
     "normalization folded in. A packed file takes the place of both .cfg and .weights, of\n"
@@ -46,18 +52,29 @@ static const char usage[] =
     "             be told the same\n"
     "  --constant NAME=FILE  an input of an ONNX or TFLite model that is known beforehand, as of\n"
     "             run_inference, which is not to be told of it again; 16 times at most\n"
+    "  --weights TYPE  how convolutions' and connected layers' weights lie in the file:\n"
+    "             float32 (default), fp16, int8 or int4. Fewer bytes to keep, or to read\n"
+    "             for every picture; computing goes on in floats, and results differ by\n"
+    "             what the type loses. Convolutions in groups have int8 for int4\n"
+    "  --measure PICTURE  print how far that moves what each layer puts out for this\n"
+    "             picture, and the last layer with all of them\n"
+    "  --keep-above ERROR  with it: a layer that is moved by more, such as 0.01, gets\n"
+    "             the next wider type, until none is\n"
     "  --check    read a packed file and compare its checksums; write nothing\n"
     "  --quiet    no progress bar\n"
     "  --help     this text\n"
     "\n"
     "A cfg beside the file must fit: one whose layers differ in shape is refused. It holds\n"
-    "about as many bytes as the weights did; packing takes a few megabytes of memory. The\n"
+    "about as many bytes as the weights did; packing takes a few megabytes of memory,\n"
+    "but for --measure, which keeps what all layers put out. The\n"
     "output is written as OUT.packed.part and renamed when it is whole.\n"
     "\n"
     "Exit status: 0 done, 1 failed while running, 2 misuse or bad input.\n"
     "\n"
     "Examples\n"
     "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
+    "  pack_weights --weights int8 --measure dog.jpg --keep-above 0.02 yolov2.cfg \\\n"
+    "    yolov2.weights yolov2-int8.packed\n"
     "  run_inference yolov2.packed dog.jpg\n"
     "  pack_weights yolox_nano.onnx yolox_nano.packed\n";
 
@@ -133,11 +150,90 @@ static int check_files(const struct mafat_network *n, const char *path, struct m
   return MAFAT_OK;
 }
 
-/* Under its own name only when it is whole. */
-static int write_file(const struct mafat_network *n, const struct mafat_packed_origin *origin, const struct options *o,
-                      const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+/* A file that is being written, under a name for the time being. */
+struct packing {
+  int fd;
+  const char *path;
+  const struct mafat_packer_progress *progress;
+};
+
+static int pack(const struct mafat_network *n, const struct mafat_packed_origin *origin, const struct options *o,
+                const struct packing *to, struct mafat_diagnostic *d)
 {
   struct mafat_warning_sink sink = {warn, NULL};
+  return mafat_packer_write(o->weights, n, origin, to->fd, o->out, to->progress, &sink, d);
+}
+
+/* ---- types ---- */
+
+/* The next one that loses less. */
+static const enum mafat_dtype wider[MAFAT_N_DTYPES] = {[MAFAT_I4] = MAFAT_I8, [MAFAT_I8] = MAFAT_F16};
+
+/* As narrow as the layer takes them, at most as wanted. */
+static enum mafat_dtype type_of(const struct mafat_layer *l, enum mafat_dtype wanted)
+{
+  while (wanted != MAFAT_F32 && !mafat_layer_takes_weights(l, wanted)) wanted = wider[wanted];
+  return mafat_layer_takes_weights(l, wanted) ? wanted : l->weights_type;
+}
+
+static void choose_types(struct mafat_network *n, enum mafat_dtype wanted)
+{
+  for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = type_of(&n->layers[l], wanted);
+}
+
+/* Layers that lose more than they may get the next type. How many? */
+static int widen_layers(struct mafat_network *n, const struct mafat_measured *errors, double most)
+{
+  int widened = 0;
+  for (int l = 0; l < n->n_layers; l++) {
+    struct mafat_layer *layer = &n->layers[l];
+    if (!mafat_layer_widens(layer) || errors[l].error <= most) continue;
+    layer->weights_type = wider[layer->weights_type];
+    widened++;
+  }
+  return widened;
+}
+
+static void print_errors(const struct mafat_network *n, const struct options *o, const struct mafat_measured *errors,
+                         const struct mafat_measured *last)
+{
+  printf("layer  kind             weights    bytes      error      largest\n");
+  for (int l = 0; l < n->n_layers; l++) {
+    const struct mafat_layer *layer = &n->layers[l];
+    if (!mafat_layer_has_panels(layer)) continue;
+    bool kept = layer->weights_type != type_of(layer, o->type);
+    printf("%5d  %-15s  %-8s %10zu  %9.2g  %9.2g%s\n", l, mafat_layer_type_name(layer->type),
+           mafat_dtype_name(layer->weights_type), mafat_packed_layer_bytes(layer), errors[l].error, errors[l].largest,
+           kept ? "  kept wider" : "");
+  }
+  printf("output of the last layer, with all of them: error %.2g, largest %.2g\n", last->error, last->largest);
+}
+
+/* Packs, and again with layers wider, until none loses more than it may. */
+static int pack_measured(struct mafat_network *n, const struct mafat_packed_origin *origin, const struct options *o,
+                         const struct packing *to, struct mafat_diagnostic *d)
+{
+  struct mafat_measured *errors = calloc((size_t)n->n_layers, sizeof *errors), last;
+  struct mafat_measure *m = NULL;
+  int code = errors ? mafat_measure_open(&m, n, o->weights, o->picture, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
+  bool again = code == MAFAT_OK;
+  while (again) {
+    code = pack(n, origin, o, to, d);
+    if (code == MAFAT_OK) code = mafat_measure_run(m, to->path, errors, &last, d);
+    again = code == MAFAT_OK && widen_layers(n, errors, o->most_error) > 0;
+    if (again && ftruncate(to->fd, 0) != 0) code = mafat_fail(d, MAFAT_EIO, "%s: %s", to->path, strerror(errno));
+    again = again && code == MAFAT_OK;
+  }
+  if (code == MAFAT_OK) print_errors(n, o, errors, &last);
+  mafat_measure_close(&m);
+  free(errors);
+  return code;
+}
+
+/* Under its own name only when it is whole. */
+static int write_file(struct mafat_network *n, const struct mafat_packed_origin *origin, const struct options *o,
+                      const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+{
   char temporary[4096];
   if (snprintf(temporary, sizeof temporary, "%s.part", o->out) >= (int)sizeof temporary)
     return mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
@@ -146,7 +242,9 @@ static int write_file(const struct mafat_network *n, const struct mafat_packed_o
   int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", temporary, strerror(errno));
   mafat_unfinished_remember(temporary);
-  int code = mafat_packer_write(o->weights, n, origin, fd, o->out, progress, &sink, d);
+  const struct packing to = {fd, temporary, progress};
+  choose_types(n, o->type);
+  int code = o->picture ? pack_measured(n, origin, o, &to, d) : pack(n, origin, o, &to, d);
   if (close(fd) != 0 && code == MAFAT_OK) code = mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
   if (code == MAFAT_OK) code = replace(temporary, o->out, o->force, d);
   if (code != MAFAT_OK) unlink(temporary);
@@ -228,12 +326,36 @@ static int misused(const char *what, const char *value)
   return BAD_INPUT;
 }
 
+static bool read_type(enum mafat_dtype *type, const char *word)
+{
+  static const struct {
+    const char *word;
+    enum mafat_dtype type;
+  } types[] = {{"float32", MAFAT_F32}, {"fp16", MAFAT_F16}, {"int8", MAFAT_I8}, {"int4", MAFAT_I4}};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    if (strcmp(types[i].word, word) == 0) {
+      *type = types[i].type;
+      return true;
+    }
+  return false;
+}
+
+static bool read_error(double *error, const char *text)
+{
+  char *end;
+  *error = strtod(text, &end);
+  return end > text && !*end && *error >= 0 && isfinite(*error);
+}
+
 /* -1: go on; else the exit status. */
 static int read_options(int argc, char **argv, struct options *o)
 {
   static const struct option names[] = {{"force", no_argument, NULL, 'f'},
                                         {"fork", required_argument, NULL, 'k'},
                                         {"constant", required_argument, NULL, 'n'},
+                                        {"weights", required_argument, NULL, 'w'},
+                                        {"measure", required_argument, NULL, 'm'},
+                                        {"keep-above", required_argument, NULL, 'a'},
                                         {"check", no_argument, NULL, 'c'},
                                         {"quiet", no_argument, NULL, 'q'},
                                         {"help", no_argument, NULL, 'h'},
@@ -243,6 +365,13 @@ static int read_options(int argc, char **argv, struct options *o)
     switch (c) {
     case 'f': o->force = true; break;
     case 'k': o->fork = optarg; break;
+    case 'w':
+      if (!read_type(&o->type, optarg)) return misused("--weights expects float32, fp16, int8 or int4, found", optarg);
+      break;
+    case 'm': o->picture = optarg; break;
+    case 'a':
+      if (!read_error(&o->most_error, optarg)) return misused("--keep-above expects a number, 0 or more, found", optarg);
+      break;
     case 'c': o->check = true; break;
     case 'n':
       if (!strchr(optarg, '=')) return misused("--constant expects NAME=FILE, found", optarg);
@@ -255,6 +384,8 @@ static int read_options(int argc, char **argv, struct options *o)
     default: return misused("unknown option", argv[optind - 1]);
     }
   }
+  if (o->most_error < INFINITY && !o->picture) return misused("--keep-above expects --measure PICTURE beside it", NULL);
+  if (o->check && (o->type != MAFAT_F32 || o->picture)) return misused("--weights and --measure make no sense with --check: nothing is packed", NULL);
   if (o->check && o->fork) return misused("--fork makes no sense with --check: nothing is packed", NULL);
   if (o->check && o->n_constants) return misused("--constant makes no sense with --check: nothing is packed", NULL);
   if (o->n_constants && argc - optind == 3)
@@ -272,7 +403,7 @@ static int read_options(int argc, char **argv, struct options *o)
 
 int main(int argc, char **argv)
 {
-  struct options o = {.force = false};
+  struct options o = {.type = MAFAT_F32, .most_error = INFINITY};
   struct mafat_diagnostic d = {""};
   mafat_streams_hold();
   int status = read_options(argc, argv, &o);

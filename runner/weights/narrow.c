@@ -1,0 +1,182 @@
+#include "runner/weights/narrow.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- halves ---- */
+
+static uint32_t bits_of(float x)
+{
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+uint16_t mafat_narrow_half(float x)
+{
+  uint32_t bits = bits_of(x), sign = bits >> 16 & 0x8000u;
+  bits &= 0x7fffffffu;
+  if (bits >= 0x38800000u) /* 2^-14: exponents are 112 apart */
+    return (uint16_t)(sign | (bits - (112u << 23) + 0xfffu + (bits >> 13 & 1u)) >> 13);
+  float size;
+  memcpy(&size, &bits, sizeof size);
+  return (uint16_t)(sign | (bits_of(size + 0.5f) - bits_of(0.5f))); /* steps of 2^-24, as those from 1/2 on */
+}
+
+float mafat_narrow_half_value(uint16_t half)
+{
+  int exponent = half >> 10 & 31, mantissa = half & 1023;
+  float size = exponent ? ldexpf((float)(1024 + mantissa), exponent - 25) : ldexpf((float)mantissa, -24);
+  return half & 0x8000u ? -size : size;
+}
+
+/* ---- a filter ---- */
+
+/* One filter's share of a panel: rows are `width` apart. */
+struct filter {
+  const float *from;
+  size_t width, rows;
+  int lane;
+  float most;  /* the largest magnitude */
+  float scale; /* of the sums, as it was */
+  double carry; /* what weights so far have lost together */
+  double lift; /* a power of two: the largest magnitude times that is in [1, 2) */
+};
+
+static float weight_at(const struct filter *f, size_t row)
+{
+  return f->from[row * f->width];
+}
+
+static float largest(const struct filter *f)
+{
+  float most = 0;
+  for (size_t r = 0; r < f->rows; r++) most = fmaxf(most, fabsf(weight_at(f, r)));
+  return most;
+}
+
+static float lifted(const struct filter *f, size_t row)
+{
+  return (float)((double)weight_at(f, row) * f->lift);
+}
+
+/* What stands for a weight: itself and what those before it have lost, but zeros stay. */
+static double due(const struct filter *f, double weight)
+{
+  return weight == 0 ? 0 : weight + f->carry;
+}
+
+static void pay(struct filter *f, double weight, double paid)
+{
+  if (weight != 0) f->carry += weight - paid;
+}
+
+/* ---- types ---- */
+
+static bool narrow_halves(struct filter *f, char *to, float *scale)
+{
+  *scale = (float)((double)f->scale / f->lift);
+  for (size_t r = 0; r < f->rows; r++) {
+    double weight = (double)lifted(f, r);
+    uint16_t half = mafat_narrow_half((float)due(f, weight));
+    pay(f, weight, (double)mafat_narrow_half_value(half));
+    memcpy(to + (r * f->width + (size_t)f->lane) * sizeof half, &half, sizeof half);
+  }
+  return isfinite(*scale);
+}
+
+static bool narrow_bytes(struct filter *f, char *to, float *scale)
+{
+  double step = f->most > 0 ? (double)f->most / 127 : 1;
+  *scale = (float)((double)f->scale * step);
+  for (size_t r = 0; r < f->rows; r++) {
+    double weight = (double)weight_at(f, r) / step;
+    int8_t number = (int8_t)fmax(-127, fmin(127, rint(due(f, weight))));
+    pay(f, weight, number);
+    memcpy(to + r * f->width + (size_t)f->lane, &number, sizeof number);
+  }
+  return isfinite(*scale);
+}
+
+static int nibble_of(float weight, float step)
+{
+  if (step == 0) return 0;
+  return (int)fmaxf(-7, fminf(7, rintf(weight / step)));
+}
+
+/* Of the steps that are tried for a group of rows, the best: the largest magnitude may be beyond seven of them. */
+static uint16_t choose_step(const struct filter *f, size_t first, size_t n)
+{
+  enum { TRIED = 12 };
+  float most = 0;
+  for (size_t r = first; r < first + n; r++) most = fmaxf(most, fabsf(lifted(f, r)));
+  uint16_t best = mafat_narrow_half(most / 7);
+  double least = INFINITY;
+  for (int t = 0; t < TRIED; t++) {
+    uint16_t half = mafat_narrow_half(most / 7 * (1 - (float)t / 32));
+    float step = mafat_narrow_half_value(half);
+    double errors = 0;
+    for (size_t r = first; r < first + n; r++) {
+      float weight = lifted(f, r), difference = (float)nibble_of(weight, step) * step - weight;
+      errors += (double)difference * (double)difference;
+    }
+    if (errors < least) best = half;
+    if (errors < least) least = errors;
+  }
+  return best;
+}
+
+/* Rows [first, first + n), which share a step, at `to`; their steps are behind them. */
+static void narrow_group(const struct filter *f, size_t first, size_t n, char *to)
+{
+  uint16_t half = choose_step(f, first, n);
+  float step = mafat_narrow_half_value(half);
+  for (size_t r = 0; r < n; r++) {
+    int number = nibble_of(lifted(f, first + r), step);
+    char *at = to + (r * f->width + (size_t)f->lane) / 2;
+    *at = (char)(f->lane % 2 ? (*at & 15) | (number & 15) << 4 : (*at & 0xf0) | (number & 15));
+  }
+  memcpy(to + n * f->width / 2 + (size_t)f->lane * sizeof half, &half, sizeof half);
+}
+
+static bool narrow_nibbles(const struct mafat_layer *l, const struct filter *f, char *to, float *scale)
+{
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  *scale = (float)((double)f->scale / f->lift);
+  for (int c = 0, end; c < m.inputs; c = end) {
+    end = mafat_piece_end(l, c);
+    size_t first = (size_t)c * (size_t)m.taps, behind = (size_t)end * (size_t)m.taps;
+    char *at = to + mafat_panel_offset(l, f->width, c);
+    for (size_t n; first < behind; first += n) {
+      n = behind - first < MAFAT_SCALED_ROWS ? behind - first : MAFAT_SCALED_ROWS;
+      narrow_group(f, first, n, at);
+      at += n * f->width / 2 + f->width * sizeof(uint16_t);
+    }
+  }
+  return isfinite(*scale);
+}
+
+/* ---- panels ---- */
+
+bool mafat_narrow_panel(const struct mafat_layer *l, int width, const float *from, char *to)
+{
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  size_t rows = (size_t)m.inputs * (size_t)m.taps, lanes = (size_t)width;
+  const float *scales = from + rows * lanes;
+  float *affine = (float *)(void *)(to + mafat_panel_offset(l, lanes, m.inputs));
+  bool good = true;
+  for (int lane = 0; lane < width; lane++) {
+    struct filter f = {.from = from + lane, .width = lanes, .rows = rows, .lane = lane, .scale = scales[lane]};
+    f.most = largest(&f);
+    f.lift = f.most > 0 ? ldexp(1, -ilogbf(f.most)) : 1;
+    float scale = 0;
+    switch (l->weights_type) {
+    case MAFAT_F16: good = narrow_halves(&f, to, &scale) && good; break;
+    case MAFAT_I8: good = narrow_bytes(&f, to, &scale) && good; break;
+    default: good = narrow_nibbles(l, &f, to, &scale) && good; break;
+    }
+    affine[lane] = scale;
+  }
+  memcpy(affine + lanes, scales + lanes, lanes * sizeof *affine);
+  return good;
+}
