@@ -6,7 +6,6 @@
 #include "network/dtype.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 /* How a layer's numbers follow each other: in a filter's group, its inputs, and the window's taps, row by row; a
@@ -110,7 +109,7 @@ struct mafat_stretch mafat_constants_stretch(const struct mafat_layer_constants 
 /* Of n of its numbers. */
 static inline uint64_t mafat_constant_bytes(const struct mafat_constant *c, uint64_t n)
 {
-  return n * mafat_dtype_bytes((enum mafat_dtype)c->type);
+  return mafat_dtype_bytes((enum mafat_dtype)c->type, n);
 }
 
 /* Where number `i` lies. */

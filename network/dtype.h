@@ -3,14 +3,15 @@
 #ifndef MAFAT_NETWORK_DTYPE_H
 #define MAFAT_NETWORK_DTYPE_H
 
-#include <stddef.h>
+#include <stdint.h>
 
-/* The numbers are our own: files know types by their names. */
-enum mafat_dtype { MAFAT_F32, MAFAT_N_DTYPES };
+/* The numbers are our own: files know types by their names. int4: weights alone, two in a byte, the
+ * first one in its lower half. */
+enum mafat_dtype { MAFAT_F32, MAFAT_F16, MAFAT_I8, MAFAT_U8, MAFAT_I16, MAFAT_I32, MAFAT_I4, MAFAT_N_DTYPES };
 
 struct mafat_dtype_traits {
   const char *name; /* unique */
-  size_t bytes;     /* of one element */
+  unsigned bits;    /* of one element */
 };
 
 extern const struct mafat_dtype_traits mafat_dtypes[MAFAT_N_DTYPES];
@@ -20,9 +21,18 @@ static inline const char *mafat_dtype_name(enum mafat_dtype type)
   return mafat_dtypes[type].name;
 }
 
-static inline size_t mafat_dtype_bytes(enum mafat_dtype type)
+/* Of n elements that lie side by side; UINT64_MAX on overflow. */
+static inline uint64_t mafat_dtype_bytes(enum mafat_dtype type, uint64_t n)
 {
-  return mafat_dtypes[type].bytes;
+  uint64_t bits = mafat_dtypes[type].bits, bytes;
+  return __builtin_mul_overflow(n / 8, bits, &bytes) || __builtin_add_overflow(bytes, (n % 8 * bits + 7) / 8, &bytes)
+             ? UINT64_MAX : bytes;
+}
+
+/* Bytes of an element, among many: half a one of int4. */
+static inline double mafat_dtype_size(enum mafat_dtype type)
+{
+  return mafat_dtypes[type].bits / 8.0;
 }
 
 #endif

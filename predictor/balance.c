@@ -56,7 +56,7 @@ static void find_units(struct balancer *b)
     for (int i = g->at.begin; i < g->at.end; i++) {
       int l = b->plan->members[i];
       const struct mafat_layer *layer = &b->ground->network->layers[l];
-      double bytes = (double)mafat_dtype_bytes(layer->out_type) * mafat_span_size(*span_of(&b->boxes[l], !b->axis_y)) *
+      double bytes = mafat_dtype_size(layer->out_type) * mafat_span_size(*span_of(&b->boxes[l], !b->axis_y)) *
                      mafat_pixel_width(layer->out.c);
       if (bytes > b->unit_bytes[l]) b->unit_bytes[l] = bytes;
     }

@@ -309,7 +309,7 @@ static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
   struct mafat_span channels = f->step.channels, panel = {f->filter, mafat_panel_end(l, f->filter)};
   struct mafat_matrix m = mafat_layer_matrix(l);
   size_t width = (size_t)mafat_panel_width(mafat_span_size(panel));
-  size_t row = (size_t)m.taps * width * mafat_dtype_bytes(l->weights_type); /* of a channel */
+  size_t row = (size_t)mafat_dtype_bytes(l->weights_type, (uint64_t)m.taps * width); /* of a channel */
   bool finishes = channels.end == m.inputs;
   size_t begin = mafat_packed_offset(l, panel.begin) + (size_t)channels.begin * row;
   size_t bytes = (size_t)mafat_span_size(channels) * row + (finishes ? mafat_panel_bytes(l, width, 0) : 0);

@@ -264,10 +264,12 @@ static int size_tensor(struct maker *m, int tensor)
   t->external = m->schedule->usage[tensor].external;
   t->rows = e->rows;
   t->cols = e->cols;
-  size_t element = mafat_dtype_bytes(mafat_network_tensor_type(m->network, tensor)), bytes;
-  t->element_bytes = (unsigned char)element;
-  if (__builtin_mul_overflow((size_t)e->pixel_width * element, (size_t)t->cols, &t->row_bytes) ||
-      __builtin_mul_overflow(t->row_bytes, (size_t)t->rows, &bytes) || bytes > SIZE_MAX / 4)
+  enum mafat_dtype type = mafat_network_tensor_type(m->network, tensor);
+  uint64_t row_bytes = mafat_dtype_bytes(type, (uint64_t)e->pixel_width * (uint64_t)t->cols);
+  size_t bytes;
+  t->element_bytes = (unsigned char)mafat_dtype_bytes(type, 1);
+  t->row_bytes = (size_t)row_bytes;
+  if (row_bytes > SIZE_MAX || __builtin_mul_overflow(t->row_bytes, (size_t)t->rows, &bytes) || bytes > SIZE_MAX / 4)
     return MAFAT_ELIMIT;
   bool input = mafat_layer_is_input(&m->network->layers[tensor]);
   t->buffer = add_buffer(m, input ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS, tensor, bytes, m->lives[tensor]);

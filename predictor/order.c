@@ -28,7 +28,7 @@ static bool sums_slices(const struct mafat_plan *plan, const struct mafat_networ
 static double map_bytes(const struct mafat_network *n, int tensor)
 {
   struct mafat_shape s = mafat_network_tensor_shape(n, tensor);
-  return (double)s.h * s.w * s.c * (double)mafat_dtype_bytes(mafat_network_tensor_type(n, tensor));
+  return (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, tensor));
 }
 
 /* The readers' weights are there as long as the fan is, if not for good: is that

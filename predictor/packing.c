@@ -74,9 +74,16 @@ static size_t affine_bytes(size_t n)
   return times(n, sizeof(float));
 }
 
+/* Of so many of the layer's type. */
+static size_t weights_bytes(const struct mafat_layer *l, size_t n)
+{
+  uint64_t bytes = n == SIZE_MAX ? SIZE_MAX : mafat_dtype_bytes(l->weights_type, n);
+  return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
+}
+
 size_t mafat_panel_bytes(const struct mafat_layer *l, size_t width, size_t taps)
 {
-  return times(width, plus(times(taps, mafat_dtype_bytes(l->weights_type)), 2 * sizeof(float)));
+  return plus(weights_bytes(l, times(width, taps)), times(width, 2 * sizeof(float)));
 }
 
 static int greatest_common_divisor(int a, int b)
@@ -134,7 +141,7 @@ size_t mafat_packed_layer_bytes(const struct mafat_layer *l)
   case MAFAT_WEIGHTS_NUMBERS: {
     struct mafat_weight_counts n = mafat_layer_weight_counts(l);
     if (n.weights > SIZE_MAX) return SIZE_MAX;
-    return plus(affine_bytes((size_t)n.biases), times((size_t)n.weights, mafat_dtype_bytes(l->weights_type)));
+    return plus(affine_bytes((size_t)n.biases), weights_bytes(l, (size_t)n.weights));
   }
   case MAFAT_WEIGHTS_AFFINE:
     return affine_bytes(2 * (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP));

@@ -76,7 +76,7 @@ static int refuse_fork(const struct mafat_network *n, uint64_t surplus, const ch
 {
   uint64_t biases = 0;
   for (int l = 0; l < n->n_layers; l++)
-    if (mafat_layer_weights_form(&n->layers[l]) == MAFAT_WEIGHTS_AFFINE) biases += (uint64_t)n->layers[l].in.c * mafat_dtype_bytes(MAFAT_F32);
+    if (mafat_layer_weights_form(&n->layers[l]) == MAFAT_WEIGHTS_AFFINE) biases += mafat_dtype_bytes(MAFAT_F32, (uint64_t)n->layers[l].in.c);
   if (biases == 0 || surplus != biases) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: is %llu bytes too long for %s: [batchnorm] with biases, as AlexeyAB's Darknet "
                     "writes it, is not supported", name, (unsigned long long)surplus, n->path);

@@ -169,7 +169,7 @@ void mafat_count_weights(struct mafat_counting *c, double bytes, double passes)
 
 static double in_element(const struct mafat_counting *c)
 {
-  return (double)mafat_dtype_bytes(mafat_network_in_type(c->context->network, c->index));
+  return mafat_dtype_size(mafat_network_in_type(c->context->network, c->index));
 }
 
 /* Of the whole maps that it reads and writes. */
@@ -177,7 +177,7 @@ static double maps_bytes(const struct mafat_counting *c)
 {
   struct mafat_shape out = c->layer->out;
   return mafat_counting_inputs(c) * in_element(c) +
-         (double)out.h * out.w * out.c * (double)mafat_dtype_bytes(c->layer->out_type);
+         (double)out.h * out.w * out.c * mafat_dtype_size(c->layer->out_type);
 }
 
 /* The share of a step's rows that go to a rolling window for the first time in a run. */

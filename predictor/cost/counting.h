@@ -48,7 +48,7 @@ static inline double mafat_counting_outputs(const struct mafat_counting *c)
 
 static inline double mafat_counting_out_bytes(const struct mafat_counting *c)
 {
-  return mafat_counting_outputs(c) * (double)mafat_dtype_bytes(c->layer->out_type);
+  return mafat_counting_outputs(c) * mafat_dtype_size(c->layer->out_type);
 }
 
 /* Of outputs as they are stored: of four that are pooled, one. */
@@ -60,7 +60,7 @@ static inline double mafat_counting_stored_bytes(const struct mafat_counting *c)
 /* Of one weight. */
 static inline double mafat_counting_weight_bytes(const struct mafat_counting *c)
 {
-  return (double)mafat_dtype_bytes(c->layer->weights_type);
+  return mafat_dtype_size(c->layer->weights_type);
 }
 
 /* Elements of the whole input. */

@@ -21,7 +21,7 @@ static void count_blend(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   bool fused = c->inner >= 0;
-  double outputs = mafat_counting_outputs(c), element = (double)mafat_dtype_bytes(l->out_type);
+  double outputs = mafat_counting_outputs(c), element = mafat_dtype_size(l->out_type);
   int blends = l->n_operands - 1, passes = blends;
   if (!fused && !mafat_fusion_blends_alike(l)) passes += 1 + (l->activation.kind != MAFAT_LINEAR);
   mafat_count_rows(c, MAFAT_TERM_MOVED, outputs * passes, ((fused ? 0 : outputs) + other_elements(c)) * element,

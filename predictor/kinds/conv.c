@@ -15,8 +15,8 @@ static int choose_rows(const struct mafat_conv_request *r, int n_pieces)
 {
   const struct mafat_layer *l = r->layer;
   const struct mafat_taps y = l->window.y;
-  long long row_bytes = (long long)mafat_taps_inputs(l->window.x, r->cols) *
-                        mafat_min(l->in.c / l->groups, MAFAT_SPLIT_CHANNELS) * (long long)mafat_dtype_bytes(r->in_type);
+  long long row = (long long)mafat_taps_inputs(l->window.x, r->cols) * mafat_min(l->in.c / l->groups, MAFAT_SPLIT_CHANNELS);
+  long long row_bytes = (long long)mafat_dtype_bytes(r->in_type, (uint64_t)row);
   int by_cache = mafat_max((int)(MAFAT_SCRATCH_INPUT_BYTES / row_bytes) / y.stride, 4);
   int by_pointers = (MAFAT_SCRATCH_POINTERS / n_pieces - mafat_taps_reach(y)) / y.stride + 1;
   return mafat_min(r->rows, mafat_max(mafat_min(by_cache, by_pointers), 1));
@@ -129,7 +129,7 @@ static void count_depthwise(struct mafat_counting *c)
   mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * mafat_window_area(&l->window));
   mafat_count_activation(c, outputs);
   /* Inside a 1x1 it writes a few rows, again and again: they stay near. */
-  double bytes = c->index == c->step->layer ? outputs * (double)mafat_dtype_bytes(l->out_type) : 0;
+  double bytes = c->index == c->step->layer ? outputs * mafat_dtype_size(l->out_type) : 0;
   mafat_count_maps(c, mafat_counting_in_bytes(c), bytes);
 }
 

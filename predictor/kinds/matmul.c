@@ -22,7 +22,7 @@ static void count_matmul(struct mafat_counting *c)
   int rows = mafat_span_size(c->box.y), cols = mafat_span_size(c->box.x);
   double calls = mafat_divide_up(l->in.c, MAFAT_SPLIT_CHANNELS), panels = (double)rows * w.panels;
   double packed = (double)rows * l->in.c * mafat_span_size(c->filters), outputs = mafat_counting_outputs(c);
-  double element = (double)mafat_dtype_bytes(l->out_type), other_rows = l->operands[1].shape.h == 1 ? 1 : rows;
+  double element = mafat_dtype_size(l->out_type), other_rows = l->operands[1].shape.h == 1 ? 1 : rows;
   mafat_count_share(c, panels);
   mafat_count(c, MAFAT_TERM_UNIT, panels * calls);
   mafat_count(c, l->transposed ? MAFAT_TERM_GATHERED : MAFAT_TERM_MOVED, packed);

@@ -43,8 +43,8 @@ static int run_panel(struct mafat_conv *c, const struct group *g, struct mafat_s
                                  .activation = l->activation, .pool = c->pool};
   call.n_segments =
       mafat_conv_point_at_output(c, filters, block->out_y, c->pool ? (n + 1) / 2 : n, call.segments);
-  bool split = !c->pool && (size_t)mafat_span_size(g->channels) * (size_t)mafat_window_area(&l->window) *
-                                   MAFAT_CHANNEL_BLOCK * mafat_dtype_bytes(l->weights_type) > MAFAT_SPLIT_BYTES;
+  uint64_t weights = (uint64_t)mafat_span_size(g->channels) * (uint64_t)mafat_window_area(&l->window) * MAFAT_CHANNEL_BLOCK;
+  bool split = !c->pool && mafat_dtype_bytes(l->weights_type, weights) > MAFAT_SPLIT_BYTES;
   for (int i = 0; i < c->n_pieces;) {
     int count = split_pieces(c, i, split);
     struct mafat_span part = {c->references[i].position - group_begin, 0};

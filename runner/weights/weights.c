@@ -291,5 +291,5 @@ uint64_t mafat_weights_payload_bytes(const struct mafat_network *n)
     struct mafat_weight_counts c = mafat_layer_weight_counts(&n->layers[l]);
     floats += c.biases + c.normalization + c.weights;
   }
-  return floats * mafat_dtype_bytes(MAFAT_F32); /* Darknet knows no other */
+  return mafat_dtype_bytes(MAFAT_F32, floats); /* Darknet knows no other */
 }

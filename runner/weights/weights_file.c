@@ -78,7 +78,7 @@ static int place_packed(struct mafat_weights_file *f, const struct mafat_network
                         f->name, (unsigned long long)bytes, l,
                         mafat_layer_type_name(n->layers[l].type), (unsigned long long)e->bytes);
     c->layers[l].weights = (struct mafat_constant){
-        .at = e->offset, .n = bytes / mafat_dtype_bytes(type), .type = type, .order = MAFAT_ORDER_READY};
+        .at = e->offset, .n = bytes / mafat_dtype_bytes(type, 1), .type = type, .order = MAFAT_ORDER_READY};
   }
   return MAFAT_OK;
 }

@@ -22,8 +22,8 @@ END_TEST
 START_TEST(elements_fill_cache_lines)
 {
   for (int t = 0; t < MAFAT_N_DTYPES; t++) {
-    size_t bytes = mafat_dtype_bytes((enum mafat_dtype)t);
-    ck_assert_msg(bytes > 0 && 64 % bytes == 0, "%s: %zu bytes", mafat_dtype_name((enum mafat_dtype)t), bytes);
+    unsigned bits = mafat_dtypes[t].bits;
+    ck_assert_msg(bits > 0 && 64 * 8 % bits == 0, "%s: %u bits", mafat_dtype_name((enum mafat_dtype)t), bits);
   }
 }
 END_TEST
@@ -31,7 +31,20 @@ END_TEST
 START_TEST(floats_are_as_wide_as_they_say)
 {
   ck_assert_str_eq(mafat_dtype_name(MAFAT_F32), "float32");
-  ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_F32), sizeof(float));
+  ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_F32, 1), sizeof(float));
+  ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_F16, 3), 6);
+  ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_I8, 3), 3);
+  ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_I32, 3), 12);
+}
+END_TEST
+
+/* The last byte may be half empty. */
+START_TEST(elements_fill_bytes)
+{
+  for (uint64_t n = 0; n < 9; n++) ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_I4, n), (n + 1) / 2);
+  ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_I4, UINT64_MAX), (uint64_t)1 << 63);
+  ck_assert_uint_eq(mafat_dtype_bytes(MAFAT_F32, UINT64_MAX), UINT64_MAX);
+  ck_assert_double_eq(mafat_dtype_size(MAFAT_I4), 0.5);
 }
 END_TEST
 
@@ -66,6 +79,7 @@ Suite *dtypes_suite(void)
   tcase_add_test(table, every_type_has_a_row_of_its_own);
   tcase_add_test(table, elements_fill_cache_lines);
   tcase_add_test(table, floats_are_as_wide_as_they_say);
+  tcase_add_test(table, elements_fill_bytes);
   suite_add_tcase(suite, table);
   tcase_add_test(networks, a_layer_reads_one_type);
   suite_add_tcase(suite, networks);

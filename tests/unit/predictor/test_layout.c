@@ -108,7 +108,7 @@ static void check_size(const struct replay *r, int tensor, struct mafat_box held
 {
   const struct mafat_tensor_layout *t = &r->s->layout->tensors[tensor];
   struct mafat_shape shape = mafat_network_tensor_shape(r->s->network, tensor);
-  size_t element = mafat_dtype_bytes(mafat_network_tensor_type(r->s->network, tensor)), pixel = 0;
+  size_t element = mafat_dtype_bytes(mafat_network_tensor_type(r->s->network, tensor), 1), pixel = 0;
   size_t most = (size_t)t->cols * (size_t)mafat_pixel_width(shape.c) * element;
   int cols = mafat_span_size(held.x) + (held.x.begin == 0 ? t->left : 0) + (held.x.end == shape.w ? t->right : 0);
   for (int b = channels.begin / MAFAT_CHANNEL_BLOCK; b < mafat_n_blocks(channels.end); b++)
