@@ -385,7 +385,7 @@ MAFAT_API int mafat_model_run_raw(struct mafat_model *model, const char *path, s
  * is run: channels, rows, columns. Of other files they are the file's own. */
 struct mafat_port_facts {
   const char *name;
-  const char *type;          /* "float32" */
+  const char *type;          /* "float32"; of an input also "int32" or "int64": its elements in files. In memory they are floats */
   int rank;                  /* 0 to 8 */
   int64_t dims[8];           /* (rank) */
   size_t n;                  /* floats: all dimensions multiplied */

@@ -8,13 +8,14 @@
 
 /* The numbers are our own: files know types by their names. int4: weights alone, two in a byte, the
  * first one in its lower half. */
-enum mafat_dtype { MAFAT_F32, MAFAT_F16, MAFAT_I8, MAFAT_U8, MAFAT_I16, MAFAT_I32, MAFAT_I4, MAFAT_N_DTYPES };
+enum mafat_dtype { MAFAT_F32, MAFAT_F16, MAFAT_I8, MAFAT_U8, MAFAT_I16, MAFAT_I32, MAFAT_I64, MAFAT_I4, MAFAT_N_DTYPES };
 
 struct mafat_dtype_traits {
-  const char *name; /* unique */
-  unsigned bits;    /* of one element */
-  bool scaled;      /* weights: rows of a panel share scales (predictor/packing.h) */
-  bool narrow;      /* weights: what the kernels widen to floats */
+  const char *name;  /* unique */
+  const char *array; /* as NumPy's files have it: "<f4"; NULL: they do not */
+  unsigned bits;     /* of one element */
+  bool scaled;       /* weights: rows of a panel share scales (predictor/packing.h) */
+  bool narrow;       /* weights: what the kernels widen to floats */
 };
 
 extern const struct mafat_dtype_traits mafat_dtypes[MAFAT_N_DTYPES];

@@ -105,6 +105,7 @@ static inline void mafat_network_input_order(const struct mafat_network *n, int 
   struct mafat_shape shape = n->layers[n->n_layers + index].out;
   if (n->inputs) mafat_file_order_make(order, &n->inputs[index].view, shape);
   else mafat_file_order_planes(order, shape);
+  order->type = n->inputs ? n->inputs[index].type : MAFAT_F32;
 }
 
 /* What comes before layer `layer` where nothing else is said: the layer above, or the picture. */

@@ -13,7 +13,7 @@ struct mafat_port {
   struct mafat_view view;       /* its dimensions on the axes of the map that the sources make */
   struct mafat_sources sources; /* of an input: its own tensor */
   struct mafat_shape shape;
-  enum mafat_dtype type;        /* as the file has its elements: int8 of a tensor of bytes, too */
+  enum mafat_dtype type;        /* of its elements in files: int8 of a tensor of bytes, int64 of one of floats, too */
 };
 
 /* Element `index` of the dimensions in row-major order: where in the map; added to places. */
@@ -36,6 +36,7 @@ void mafat_view_planes(struct mafat_view *view, struct mafat_shape shape);
  * each plane, a plane for each channel, or of the only one, all channels in it; where neither holds, the only row is
  * the whole file. */
 struct mafat_file_order {
+  enum mafat_dtype type;    /* of an element */
   struct mafat_shape shape; /* of the map */
   int planes, rows;
   size_t row_elements;

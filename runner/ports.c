@@ -69,6 +69,12 @@ struct mafat_sources mafat_ports_output_sources(const struct mafat_ports *p, int
                         : mafat_network_output_sources(p->network, p->n_layers - 1, self);
 }
 
+/* Outputs are put out as floats, whatever the file calls them. */
+static const char *type_of(const struct mafat_network *n, enum mafat_ports_side side, int index)
+{
+  return mafat_dtype_name(side == MAFAT_PORTS_IN && n->inputs ? n->inputs[index].type : MAFAT_F32);
+}
+
 int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *f)
 {
   struct mafat_view view;
@@ -77,7 +83,7 @@ int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side
   if (side == MAFAT_PORTS_OUT) mafat_ports_output_view(p, index, &view);
   else if (n->inputs) view = n->inputs[index].view;
   else mafat_view_planes(&view, n->layers[n->n_layers + index].out);
-  *f = (struct mafat_port_facts){.name = name_of(p, side, index), .type = "float32", .rank = view.n_dims,
+  *f = (struct mafat_port_facts){.name = name_of(p, side, index), .type = type_of(n, side, index), .rank = view.n_dims,
                                  .n = (size_t)mafat_view_elements(&view)};
   for (int i = 0; i < view.n_dims; i++) f->dims[i] = (int64_t)view.dims[i];
   return MAFAT_OK;

@@ -285,11 +285,15 @@ static int set_port(struct mafat_graph *g, struct mafat_port *p, const char *nam
   return p->name ? copy_sources(g, &p->sources, &v->sources) : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
 }
 
-int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name, const struct mafat_value *v)
+int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name, enum mafat_dtype type,
+                           const struct mafat_value *v)
 {
   struct mafat_network *n = g->network;
   if (!n->inputs) n->inputs = calloc((size_t)n->n_inputs, sizeof *n->inputs);
-  return n->inputs ? set_port(g, &n->inputs[index], name, v) : mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  if (!n->inputs) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
+  int code = set_port(g, &n->inputs[index], name, v);
+  n->inputs[index].type = type;
+  return code;
 }
 
 /* Inputs are not there any more when a run has ended: what puts one out copies it. */

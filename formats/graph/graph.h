@@ -128,7 +128,8 @@ int mafat_graph_input(struct mafat_graph *g, int index, struct mafat_value *out,
                       const int *axes);
 
 /* The network's input of that number, or an output more, by a name: a copy. Outputs live to the end of a run. */
-int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name, const struct mafat_value *v);
+int mafat_graph_name_input(struct mafat_graph *g, int index, const char *name, enum mafat_dtype type,
+                           const struct mafat_value *v);
 int mafat_graph_name_output(struct mafat_graph *g, const char *name, const struct mafat_value *v);
 
 /* A layer more, of which nothing is known yet; NULL: there is no room, which is told. Valid until the next one. */

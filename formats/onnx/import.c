@@ -149,13 +149,24 @@ int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value 
   return code ? code : mafat_onnx_tensor_doubles(i->model, t, 0, (size_t)t->n, out->numbers, i->g->d);
 }
 
+/* Of an input's elements; MAFAT_N_DTYPES: none that is taken. */
+static enum mafat_dtype input_type(const struct mafat_onnx_value *v)
+{
+  switch (v->info->type) {
+  case MAFAT_ONNX_FLOAT: return MAFAT_F32;
+  case MAFAT_ONNX_INT32: return MAFAT_I32;
+  case MAFAT_ONNX_INT64: return MAFAT_I64;
+  default: return MAFAT_N_DTYPES;
+  }
+}
+
 /* A first dimension that is not known is the batch. */
 static int input_dims(struct mafat_graph *g, const struct mafat_onnx_value *v, long long *dims)
 {
   const struct mafat_onnx_info *info = v->info;
   if (!info || strcmp(info->form, "tensor") != 0 || info->rank < 0)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' has no shape", v->name);
-  if (info->type != MAFAT_ONNX_FLOAT && info->type != MAFAT_ONNX_INT64 && info->type != MAFAT_ONNX_INT32)
+  if (input_type(v) == MAFAT_N_DTYPES)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "input '%.100s' is of type %s: expected float", v->name,
                             mafat_onnx_type_name(info->type));
   if (info->rank > MAFAT_VIEW_DIMS)
@@ -183,7 +194,7 @@ static int make_inputs(struct mafat_onnx_importer *i)
     mafat_onnx_input_axes(i, v, axes);
     code = mafat_graph_input(i->g, index, value, v->info->rank, dims, axes);
     value->readers = readers;
-    if (code == MAFAT_OK) code = mafat_graph_name_input(i->g, index++, v->name, value);
+    if (code == MAFAT_OK) code = mafat_graph_name_input(i->g, index++, v->name, input_type(v), value);
   }
   return code;
 }

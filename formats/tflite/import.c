@@ -176,13 +176,24 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
 
 /* ---- inputs and outputs of the network ---- */
 
+/* Of an input's elements; MAFAT_N_DTYPES: none that is taken. */
+static enum mafat_dtype input_type(const struct mafat_tflite_tensor *t)
+{
+  switch (t->type) {
+  case MAFAT_TFLITE_FLOAT32: return MAFAT_F32;
+  case MAFAT_TFLITE_INT32: return MAFAT_I32;
+  case MAFAT_TFLITE_INT64: return MAFAT_I64;
+  default: return MAFAT_N_DTYPES;
+  }
+}
+
 static int make_input(const struct mafat_tflite_importer *i, int index, int tensor)
 {
   int axes[MAFAT_VIEW_DIMS] = {0};
   const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
   long long dims[MAFAT_TFLITE_MAX_RANK];
-  if (t->type != MAFAT_TFLITE_FLOAT32 && t->type != MAFAT_TFLITE_INT32 && t->type != MAFAT_TFLITE_INT64 &&
-      !mafat_tflite_is_quantized(t))
+  enum mafat_dtype type = mafat_tflite_is_quantized(t) ? mafat_tflite_file_type(t) : input_type(t);
+  if (type == MAFAT_N_DTYPES)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %s is of type %s: expected FLOAT32, INT8 or UINT8",
                             t->name, mafat_tflite_type_name((int)t->type));
   take_dims(t, dims);
@@ -195,9 +206,7 @@ static int make_input(const struct mafat_tflite_importer *i, int index, int tens
   if (code == MAFAT_OK) code = mafat_graph_input(i->g, index, i->slots[tensor].value, t->rank, dims, axes);
   if (code) return code;
   i->slots[tensor].value->readers = i->slots[tensor].readers;
-  code = mafat_graph_name_input(i->g, index, t->name, i->slots[tensor].value);
-  if (code == MAFAT_OK) i->g->network->inputs[index].type = mafat_tflite_file_type(t);
-  return code;
+  return mafat_graph_name_input(i->g, index, t->name, type, i->slots[tensor].value);
 }
 
 static int make_outputs(const struct mafat_tflite_importer *i)

@@ -18,51 +18,69 @@ enum {
 
 /* ---- bands ---- */
 
-static size_t row_bytes(const struct mafat_file_order *o)
+static size_t row_bytes(const struct mafat_raw_input *r)
 {
-  return o->row_elements * sizeof(float);
+  return (size_t)mafat_dtype_bytes(r->type, r->order->row_elements);
 }
 
 /* A read of so many rows may begin and end anywhere between what direct reads are aligned to. */
-static size_t read_bytes(const struct mafat_file_order *o, int rows)
+static size_t read_bytes(const struct mafat_raw_input *r, int rows)
 {
   const size_t a = MAFAT_FETCH_ALIGNMENT;
-  return ((size_t)rows * row_bytes(o) + 2 * a - 2) / a * a;
+  return ((size_t)rows * row_bytes(r) + 2 * a - 2) / a * a;
 }
 
 /* Two bands where they fit, all reads of each; else single rows, as many as fit, which need
  * not be there together. */
-static void cut(struct mafat_raw_input *r, const struct mafat_file_order *o)
+static void cut(struct mafat_raw_input *r)
 {
-  r->order = o;
+  const struct mafat_file_order *o = r->order;
   r->band_rows = 1;
   if (2 * o->planes <= MAFAT_READS_DEPTH)
-    while (r->band_rows < o->rows && 2 * (size_t)o->planes * read_bytes(o, r->band_rows + 1) <= ROOM) r->band_rows++;
-  r->read_bytes = read_bytes(o, r->band_rows);
+    while (r->band_rows < o->rows && 2 * (size_t)o->planes * read_bytes(r, r->band_rows + 1) <= ROOM) r->band_rows++;
+  r->read_bytes = read_bytes(r, r->band_rows);
   size_t places = ROOM / r->read_bytes;
   int most = o->planes > MAFAT_READS_DEPTH / 2 ? MAFAT_READS_DEPTH : 2 * o->planes;
   if (r->band_rows == o->rows && o->planes < most) most = o->planes;
   r->n_places = places < 1 ? 1 : places < (size_t)most ? (int)places : most;
 }
 
-static size_t memory_bytes(const struct mafat_raw_input *r)
+static size_t places_bytes(const struct mafat_raw_input *r)
 {
   return (size_t)r->n_places * r->read_bytes;
 }
 
+/* The places, and behind them a row as floats where the file has none. */
+static size_t memory_bytes(const struct mafat_raw_input *r)
+{
+  return places_bytes(r) + (r->type == MAFAT_F32 ? 0 : r->order->row_elements * sizeof(float));
+}
+
+static size_t bytes_of_type(const struct mafat_file_order *order, enum mafat_dtype type)
+{
+  struct mafat_raw_input r = {.order = order, .type = type};
+  cut(&r);
+  return memory_bytes(&r) + READS_BYTES;
+}
+
+/* A .npy file may have floats for whole numbers. */
 size_t mafat_raw_input_bytes(const struct mafat_file_order *order)
 {
-  struct mafat_raw_input r;
-  cut(&r, order);
-  return memory_bytes(&r) + READS_BYTES;
+  size_t own = bytes_of_type(order, order->type), floats = bytes_of_type(order, MAFAT_F32);
+  return own > floats ? own : floats;
 }
 
 /* ---- opening ---- */
 
 /* More, maybe, than a 32-bit process can address: a plan of rows reads it all the same. */
-static uint64_t floats_bytes(const struct mafat_file_order *o)
+static uint64_t elements_bytes(const struct mafat_raw_input *r)
 {
-  return (uint64_t)row_bytes(o) * (uint64_t)o->rows * (uint64_t)o->planes;
+  return (uint64_t)row_bytes(r) * (uint64_t)r->order->rows * (uint64_t)r->order->planes;
+}
+
+static const char *name_elements(const struct mafat_raw_input *r)
+{
+  return r->type == MAFAT_F32 ? "floats" : mafat_dtype_name(r->type);
 }
 
 /* "3 x 416 x 416" */
@@ -78,10 +96,10 @@ static const char *name_dims(const struct mafat_file_order *o, char *text, size_
 static int check_size(const struct mafat_raw_input *r, uint64_t bytes, struct mafat_diagnostic *d)
 {
   char dims[160];
-  uint64_t floats = floats_bytes(r->order);
-  if (bytes == r->begin + floats) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %llu bytes (%s floats), found %llu", r->path,
-                    (unsigned long long)(r->begin + floats), name_dims(r->order, dims, sizeof dims),
+  uint64_t elements = elements_bytes(r);
+  if (bytes == r->begin + elements) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a file of %llu bytes (%s %s), found %llu", r->path,
+                    (unsigned long long)(r->begin + elements), name_dims(r->order, dims, sizeof dims), name_elements(r),
                     (unsigned long long)bytes);
 }
 
@@ -91,11 +109,11 @@ static int check_file(struct mafat_raw_input *r, struct mafat_diagnostic *d)
   char dims[160];
   if (stat(r->path, &st) != 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot open: %s", r->path, strerror(errno));
   if (!S_ISREG(st.st_mode))
-    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %llu bytes (%s floats)", r->path,
-                      (unsigned long long)floats_bytes(r->order), name_dims(r->order, dims, sizeof dims));
-  /* Of the size of the floats themselves no array is: whatever it begins with. */
-  if ((uint64_t)st.st_size != floats_bytes(r->order)) {
-    int code = mafat_npy_read(r->path, &r->order->view, &r->begin, d);
+    return mafat_fail(d, MAFAT_EIO, "%s: expected a regular file of %llu bytes (%s %s)", r->path,
+                      (unsigned long long)elements_bytes(r), name_dims(r->order, dims, sizeof dims), name_elements(r));
+  /* Of the size of the elements themselves no array is: whatever it begins with. */
+  if ((uint64_t)st.st_size != elements_bytes(r)) {
+    int code = mafat_npy_read(r->path, &r->order->view, &r->type, &r->begin, d);
     if (code) return code;
   }
   return check_size(r, (uint64_t)st.st_size, d);
@@ -106,19 +124,29 @@ struct mafat_raw_input mafat_raw_input_none(void)
   return (struct mafat_raw_input){.memory = MAP_FAILED};
 }
 
+static void give_memory_back(struct mafat_raw_input *r)
+{
+  if (r->memory != MAP_FAILED) munmap(r->memory, r->memory_bytes);
+  r->memory = MAP_FAILED;
+}
+
 static int take_memory(struct mafat_raw_input *r, struct mafat_diagnostic *d)
 {
+  if (r->memory != MAP_FAILED && r->memory_bytes != memory_bytes(r)) give_memory_back(r); /* it was of another type */
+  r->memory_bytes = memory_bytes(r);
   if (r->memory == MAP_FAILED)
-    r->memory = mmap(NULL, memory_bytes(r), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    r->memory = mmap(NULL, r->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return r->memory == MAP_FAILED ? mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", r->path) : MAFAT_OK;
 }
 
 int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input, const struct mafat_file_order *order,
                          struct mafat_diagnostic *d)
 {
-  *r = (struct mafat_raw_input){.path = path, .input = input, .memory = r->memory, .keeps_memory = r->keeps_memory};
-  cut(r, order);
+  size_t kept = r->memory == MAP_FAILED ? 0 : r->memory_bytes;
+  *r = (struct mafat_raw_input){.path = path, .input = input, .order = order, .type = order->type, .memory = r->memory,
+                                .memory_bytes = kept, .keeps_memory = r->keeps_memory};
   int code = check_file(r, d);
+  cut(r);
   if (code == MAFAT_OK) code = mafat_reads_open_cached(&r->reads, path, d);
   /* Once more: another file may have the name by now. */
   if (code == MAFAT_OK) code = check_size(r, mafat_reads_file_bytes(r->reads), d);
@@ -130,8 +158,7 @@ int mafat_raw_input_open(struct mafat_raw_input *r, const char *path, int input,
 void mafat_raw_input_release(struct mafat_raw_input *r)
 {
   mafat_reads_close(&r->reads); /* waits for what is under way to the memory */
-  if (r->memory != MAP_FAILED) munmap(r->memory, memory_bytes(r));
-  r->memory = MAP_FAILED;
+  give_memory_back(r);
 }
 
 void mafat_raw_input_close(struct mafat_raw_input *r)
@@ -147,7 +174,7 @@ static uint64_t offset_of(const struct mafat_raw_input *r, long long number)
 {
   const struct mafat_file_order *o = r->order;
   uint64_t plane = (uint64_t)(number % o->planes), row = (uint64_t)(number / o->planes) * (uint64_t)r->band_rows;
-  return r->begin + (plane * (uint64_t)o->rows + row) * row_bytes(o);
+  return r->begin + (plane * (uint64_t)o->rows + row) * row_bytes(r);
 }
 
 static char *place_of(const struct mafat_raw_input *r, long long number)
@@ -161,7 +188,7 @@ static int submit(struct mafat_raw_input *r, struct mafat_diagnostic *d)
   long long number = r->submitted;
   int row = (int)(number / o->planes) * r->band_rows;
   int rows = o->rows - row < r->band_rows ? o->rows - row : r->band_rows;
-  size_t a = mafat_reads_alignment(r->reads), bytes = (size_t)rows * row_bytes(o);
+  size_t a = mafat_reads_alignment(r->reads), bytes = (size_t)rows * row_bytes(r);
   uint64_t begin = offset_of(r, number) / a * a, end = (offset_of(r, number) + bytes + a - 1) / a * a;
   int code = mafat_reads_submit(r->reads, (unsigned)(number % r->n_places), place_of(r, number), (size_t)(end - begin),
                                 begin, d);
@@ -181,6 +208,22 @@ static int await(struct mafat_raw_input *r, long long number, struct mafat_diagn
   return code;
 }
 
+/* A row of a plane as floats: whole numbers are rounded to them where they have more than 24 bits. */
+static const float *row_of_floats(const struct mafat_raw_input *r, const char *row)
+{
+  size_t n = r->order->row_elements;
+  float *floats = (float *)(r->memory + places_bytes(r));
+  if (r->type == MAFAT_F32) return (const float *)row;
+  for (size_t i = 0; i < n; i++) {
+    int32_t number;
+    memcpy(&number, row + i * sizeof number, r->type == MAFAT_I32 ? sizeof number : 0);
+    int64_t wide = r->type == MAFAT_I32 ? number : 0;
+    memcpy(&wide, row + i * sizeof wide, r->type == MAFAT_I64 ? sizeof wide : 0);
+    floats[i] = (float)wide;
+  }
+  return floats;
+}
+
 /* Rows of the map that lie in one band of the file, of one plane: of its channels. */
 static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int plane, struct mafat_span rows,
                      struct mafat_diagnostic *d)
@@ -191,9 +234,10 @@ static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int pl
   long long number = (long long)band * o->planes + plane;
   int code = await(r, number, d);
   if (code) return code;
-  const char *floats = place_of(r, number) + offset_of(r, number) % mafat_reads_alignment(r->reads);
+  const char *bytes = place_of(r, number) + offset_of(r, number) % mafat_reads_alignment(r->reads);
+  const float *line = NULL;
   for (int y = rows.begin; y < rows.end; y++) {
-    const float *line = (const float *)(floats + (whole ? 0 : (size_t)(y - first) * row_bytes(o)));
+    if (!whole || !line) line = row_of_floats(r, bytes + (whole ? 0 : (size_t)(y - first) * row_bytes(r)));
     if (o->planes > 1) mafat_executor_set_input_row(e, r->input, o, plane, y, line);
     else mafat_executor_set_input_line(e, r->input, o, y, line);
   }

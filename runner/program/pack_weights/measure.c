@@ -66,7 +66,7 @@ static int run_picture(const struct mafat_measure *m, struct mafat_executor *e, 
   struct mafat_image *image = NULL;
   struct mafat_picture_input input = {0};
   int code = mafat_image_open(&image, m->picture_path, &m->picture.input, d);
-  if (code == MAFAT_OK) code = mafat_input_picture_open(&input, image, mafat_network_picture_shape(m->network), false, d);
+  if (code == MAFAT_OK) code = mafat_input_picture_open(&input, image, mafat_network_picture_shape(m->network), false, false, d);
   if (code == MAFAT_OK) {
     mafat_executor_set_source(e, 0, mafat_input_picture_source(&input));
     code = mafat_executor_run(e, d);

@@ -237,9 +237,10 @@ static int read_npy(const char *header, size_t n, const long long *dims, int ran
 {
   char path[64];
   struct mafat_view view;
+  enum mafat_dtype type = MAFAT_F32;
   write_file(path, header, n);
   mafat_view_linear(&view, rank, dims, MAFAT_AXIS_NUMBERS);
-  int code = mafat_npy_read(path, &view, begin, &diagnostic);
+  int code = mafat_npy_read(path, &view, &type, begin, &diagnostic);
   unlink(path);
   return code;
 }

@@ -4,6 +4,7 @@
 
 #include "include/mafat.h"
 #include "runner/memory/process.h"
+#include "runner/model.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
 
@@ -114,6 +115,38 @@ START_TEST(any_shape_by_any_plan)
     compare(m, &in, plans[p]);
     evict(&in);
     compare(m, &in, plans[p]);
+    mafat_model_close(&m);
+  }
+  remove_input(&in);
+}
+END_TEST
+
+/* In place of the file's floats numbers of that type, and their values in place of the floats. */
+static void write_numbers(struct input *in, enum mafat_dtype type)
+{
+  FILE *file = fopen(in->path, "wb");
+  ck_assert_ptr_nonnull(file);
+  for (size_t i = 0; i < in->n; i++) {
+    int32_t narrow = (int32_t)(i * 37 % 10007) - 5000;
+    int64_t wide = (int64_t)narrow * (1 << 20);
+    in->floats[i] = type == MAFAT_I64 ? (float)wide : (float)narrow;
+    fwrite(type == MAFAT_I64 ? (const void *)&wide : &narrow, type == MAFAT_I64 ? sizeof wide : sizeof narrow, 1, file);
+  }
+  ck_assert_int_eq(fclose(file), 0);
+}
+
+/* As readers of models have it that name a type. */
+START_TEST(any_shape_of_whole_numbers)
+{
+  static const char *const plans[] = {"1x1/NoCut", "rows3"};
+  static const enum mafat_dtype types[] = {MAFAT_I32, MAFAT_I64};
+  struct input in = make_input(shapes[_i / 2], "/var/tmp");
+  write_numbers(&in, types[_i % 2]);
+  for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
+    struct mafat_model *m = open_model(in.shape, plans[p]);
+    m->inputs[0].order.type = types[_i % 2];
+    compare(m, &in, plans[p]);
+    compare(m, &in, plans[p]); /* in the memory of before */
     mafat_model_close(&m);
   }
   remove_input(&in);
@@ -255,6 +288,7 @@ Suite *raw_input_suite(void)
   Suite *s = suite_create("raw_input");
   TCase *floats = tcase_create("floats"), *cache = tcase_create("cache"), *failures = tcase_create("failures");
   tcase_add_loop_test(floats, any_shape_by_any_plan, 0, N_SHAPES);
+  tcase_add_loop_test(floats, any_shape_of_whole_numbers, 0, 2 * N_SHAPES);
   tcase_add_test(floats, files_in_memory);
   suite_add_tcase(s, floats);
   tcase_add_loop_test(cache, what_was_not_in_the_page_cache_is_not_brought_there, 0, 2);
