@@ -373,10 +373,10 @@ MAFAT_SIZED int mafat_model_group(const struct mafat_model *model, int group, st
 
 /* ---- running: what else can be asked ---- */
 
-/* mafat_model_run_floats on a file that holds exactly these floats, little-endian, or as NumPy writes such an array
- * (.npy, of its dimensions); it is read ahead of the layers, and past the page cache unless it is there. MAFAT_EIO;
- * MAFAT_EFORMAT: it has another length, or ended while it was read; MAFAT_ELIMIT: what it is read through does not fit
- * into the budget. */
+/* mafat_model_run_floats on a file that holds exactly these numbers, little-endian and of the input's type
+ * (mafat_port_facts), or as NumPy writes an array of them or of floats (.npy, of its dimensions); it is read ahead of
+ * the layers, and past the page cache unless it is there. MAFAT_EIO; MAFAT_EFORMAT: it has another length, or ended
+ * while it was read; MAFAT_ELIMIT: what it is read through does not fit into the budget. */
 MAFAT_API int mafat_model_run_raw(struct mafat_model *model, const char *path, struct mafat_diagnostic *d);
 
 /* ---- inputs and outputs by name ---- */

@@ -208,19 +208,22 @@ static int await(struct mafat_raw_input *r, long long number, struct mafat_diagn
   return code;
 }
 
+/* The elements of a file may begin anywhere. */
+static float whole_number(const char *row, size_t i, enum mafat_dtype type)
+{
+  int32_t narrow;
+  int64_t wide;
+  if (type == MAFAT_I64) memcpy(&wide, row + i * sizeof wide, sizeof wide);
+  else memcpy(&narrow, row + i * sizeof narrow, sizeof narrow);
+  return type == MAFAT_I64 ? (float)wide : (float)narrow;
+}
+
 /* A row of a plane as floats: whole numbers are rounded to them where they have more than 24 bits. */
 static const float *row_of_floats(const struct mafat_raw_input *r, const char *row)
 {
-  size_t n = r->order->row_elements;
   float *floats = (float *)(r->memory + places_bytes(r));
   if (r->type == MAFAT_F32) return (const float *)row;
-  for (size_t i = 0; i < n; i++) {
-    int32_t number;
-    memcpy(&number, row + i * sizeof number, r->type == MAFAT_I32 ? sizeof number : 0);
-    int64_t wide = r->type == MAFAT_I32 ? number : 0;
-    memcpy(&wide, row + i * sizeof wide, r->type == MAFAT_I64 ? sizeof wide : 0);
-    floats[i] = (float)wide;
-  }
+  for (size_t i = 0; i < r->order->row_elements; i++) floats[i] = whole_number(row, i, r->type);
   return floats;
 }
 

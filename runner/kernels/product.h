@@ -120,9 +120,10 @@ static void product(const struct mafat_product_call *c)
     return;
   }
 #endif
-  const int times = product_turns(c) * mafat_divide_up(c->width, TILE_FILTERS) *
-                    mafat_divide_up(c->n_channels, PRODUCT_CHANNELS) * c->n_points;
-  struct product_ahead ahead = {.weights = (const char *)c->ahead, .n_weights = mafat_divide_up(c->n_ahead, 16 * times)};
+  const long long times = (long long)product_turns(c) * mafat_divide_up(c->width, TILE_FILTERS) *
+                          mafat_divide_up(c->n_channels, PRODUCT_CHANNELS) * c->n_points;
+  struct product_ahead ahead = {.weights = (const char *)c->ahead,
+                                .n_weights = (int)((c->n_ahead + 16 * times - 1) / (16 * times))};
   for (size_t p = 0; p < (size_t)c->n_points; p++)
     product_point(c, c->values + p * c->values_point, c->weights + p * c->weights_point, c->sums + p * c->sums_point,
                   &ahead);

@@ -189,7 +189,7 @@ static void multiply(struct winograd *g, int first, int end, const float *weight
         .width = width, .start = i == 0,
         .apart = i > 0 && g->size->block, .ahead = ahead};
     if (ahead) {
-      call.n_ahead = 9 * call.n_channels * width;
+      call.n_ahead = mafat_window_area(&c->layer->window) * call.n_channels * width;
       ahead += call.n_ahead;
     }
     assert(!call.apart || call.n_channels == block.n_channels);
@@ -233,7 +233,7 @@ static int add_pieces(struct winograd *g, struct mafat_span filters, int first, 
     int code = transform_weights(g, filters, first, next, g->kernels, slice);
     if (code) return code;
     int channels = piece_position(c, next) - piece_position(c, first);
-    size_t width = (size_t)slice->width, ahead = 9 * (size_t)channels * width;
+    size_t width = (size_t)slice->width, ahead = (size_t)mafat_window_area(&c->layer->window) * (size_t)channels * width;
     multiply(g, first, next, g->kernels, mafat_scratch_point_floats((size_t)channels * width), slice->width,
              slice->weights + ahead);
     if (next < end) mafat_weights_release(c->worker->weights, slice);
