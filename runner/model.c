@@ -140,7 +140,6 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     code = choose_plan(m, o, d);
   }
   if (code || (code = decide_lock(m, d))) return code;
-  if (m->lock.on) mafat_surroundings_lock_data();
   make_headroom(m);
   return open_plan(m, weights_path, o, d);
 }

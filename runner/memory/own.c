@@ -21,43 +21,20 @@ void mafat_own_list(struct mafat_own *own)
     range.begin = (uintptr_t)strtoull(l.line, &end, 16);
     if (*end != '-') continue;
     range.end = (uintptr_t)strtoull(end + 1, &end, 16);
-    range.written = strncmp(end, " rw-p", 5) == 0;
-    if ((range.written || strncmp(end, " r--p", 5) == 0) && own->n < (int)(sizeof own->of / sizeof *own->of)) own->of[own->n++] = range;
-  }
-}
-
-static void lock(const struct mafat_own_range *r)
-{
-  mafat_lock_pages((void *)r->begin, r->end - r->begin);
-}
-
-static bool is_heap(const struct mafat_own_range *r, uintptr_t end)
-{
-  return r->begin < end && r->end >= end;
-}
-
-/* Sealed data lies right before what stayed as it was. */
-void mafat_own_lock_data(void)
-{
-  struct mafat_own own;
-  uintptr_t end = (uintptr_t)sbrk(0);
-  mafat_own_list(&own);
-  for (int i = 0; i < own.n; i++) {
-    const struct mafat_own_range *r = &own.of[i];
-    bool sealed = !r->written && i + 1 < own.n && r[1].written && r[1].begin == r->end;
-    if ((r->written || sealed) && !is_heap(r, end)) lock(r);
+    bool own_pages = strncmp(end, " rw-p", 5) == 0 || strncmp(end, " r--p", 5) == 0;
+    if (own_pages && own->n < (int)(sizeof own->of / sizeof *own->of)) own->of[own->n++] = range;
   }
 }
 
 struct mafat_own_range mafat_own_lock(void)
 {
   struct mafat_own own;
-  struct mafat_own_range heap = {0, 0, false};
+  struct mafat_own_range heap = {0, 0};
   uintptr_t end = (uintptr_t)sbrk(0);
   mafat_own_list(&own);
   for (int i = 0; i < own.n; i++) {
-    lock(&own.of[i]);
-    if (is_heap(&own.of[i], end)) heap = own.of[i];
+    mafat_lock_pages((void *)own.of[i].begin, own.of[i].end - own.of[i].begin);
+    if (own.of[i].begin < end && own.of[i].end >= end) heap = own.of[i];
   }
   return heap;
 }

@@ -2,12 +2,10 @@
 #ifndef MAFAT_RUNNER_MEMORY_OWN_H
 #define MAFAT_RUNNER_MEMORY_OWN_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct mafat_own_range {
   uintptr_t begin, end;
-  bool written; /* nobody has sealed it */
 };
 
 /* A process has some twenty; of one that has more, those at the lowest addresses. */
@@ -20,10 +18,6 @@ struct mafat_own {
  * absent. */
 void mafat_own_list(struct mafat_own *own);
 
-/* Locks data, what of it was sealed once it was relocated, and stacks: what is there before there is room for a run, and
- * of which the kernel would take pages for it. Not the heap, which is still to be trimmed, and none of the file's constants,
- * which it shall rather drop. */
-void mafat_own_lock_data(void);
 /* Locks all of them that are there by now, pages as they are touched (lock.h), as far as the process may. Which of them the
  * heap is; end 0: it is none that can be told. */
 struct mafat_own_range mafat_own_lock(void);

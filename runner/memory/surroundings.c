@@ -223,15 +223,10 @@ void mafat_surroundings_forget_import(void)
   if (code_stands_together()) mafat_process_drop(mafat_run_import, mafat_run_import_end);
 }
 
-void mafat_surroundings_lock_data(void)
-{
-  if (code_stands_together()) mafat_own_lock_data();
-}
-
 struct mafat_own_range mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,
                                                const struct mafat_kernels *kernels, const struct mafat_layout *layout)
 {
-  if (!code_stands_together()) return (struct mafat_own_range){0, 0, false};
+  if (!code_stands_together()) return (struct mafat_own_range){0, 0};
   struct parts p = parts_of_runs(n, kernels, around->decoders, layout->winograds);
   for (int i = 0; i < p.n; i++) mafat_process_lock(p.of[i].begin, p.of[i].end);
   return mafat_own_lock();

@@ -42,8 +42,6 @@ void mafat_surroundings_settle(const struct mafat_surroundings *around, const st
                                const struct mafat_kernels *kernels, const struct mafat_layout *layout, size_t coming_bytes);
 /* Once the weights are open: a packed model's are compared with its graph, by code of those who read it. */
 void mafat_surroundings_forget_import(void);
-/* Before room is made for the run: what could be swapped meanwhile (own.h). */
-void mafat_surroundings_lock_data(void);
 /* Before the first run, and once there is room for it: locks what runs enter, and all that is the program's own, as far
  * as it may. Not of programs of others, whose memory is theirs to lock. Returns the heap that is locked (own.h). */
 struct mafat_own_range mafat_surroundings_lock(const struct mafat_surroundings *around, const struct mafat_network *n,

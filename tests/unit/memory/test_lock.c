@@ -1,6 +1,5 @@
 /* What is locked in memory, when and by what right; what the kernel says that was waited for. */
 #include "runner/memory/lock.h"
-#include "runner/memory/own.h"
 #include "runner/memory/pressure.h"
 #include "runner/memory/process.h"
 #include "runner/model.h"
@@ -221,50 +220,6 @@ START_TEST(test_kernels_that_lock_only_all_at_once)
   if (child == 0) _exit(lock_without_mlock2());
   ck_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
   ck_assert_msg(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77, "%d", WEXITSTATUS(status));
-}
-END_TEST
-
-/* ---- what is the program's own ---- */
-
-static int some_data = 1;
-
-/* Is the mapping that this lies in locked? "lo" among its VmFlags in smaps. */
-static bool is_locked(const void *at)
-{
-  char line[512];
-  bool here = false, locked = false;
-  FILE *file = fopen("/proc/self/smaps", "r");
-  if (!file) return false;
-  while (fgets(line, sizeof line, file)) {
-    unsigned long long begin, end;
-    if (sscanf(line, "%llx-%llx ", &begin, &end) == 2) here = (uintptr_t)at >= begin && (uintptr_t)at < end;
-    if (here && strncmp(line, "VmFlags:", 8) == 0) locked = strstr(line, " lo") != NULL;
-  }
-  fclose(file);
-  return locked;
-}
-
-/* In a process of its own. */
-static int lock_data(void)
-{
-  int on_stack = 0;
-  char *in_heap = malloc(16);
-  static const char constant[] = "constant";
-  if (!in_heap || is_locked(&some_data)) return 1;
-  mafat_own_lock_data();
-  if (!is_locked(&some_data) || !is_locked(&on_stack)) return 2;
-  if (is_locked(in_heap)) return 3;
-  return is_locked(constant) ? 4 : 0;
-}
-
-START_TEST(test_data_and_stack_before_there_is_room)
-{
-  int status;
-  if (!may_lock(MIB)) return;
-  pid_t child = fork();
-  if (child == 0) _exit(lock_data());
-  ck_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
-  ck_assert_int_eq(WEXITSTATUS(status), 0);
 }
 END_TEST
 
@@ -500,7 +455,6 @@ Suite *lock_suite(void)
   tcase_add_test(t, test_more_than_the_process_may_lock);
   tcase_add_test(t, test_a_lock_that_fails_after_all);
   tcase_add_test(t, test_kernels_that_lock_only_all_at_once);
-  tcase_add_test(t, test_data_and_stack_before_there_is_room);
   tcase_add_test(t, test_an_address_space_that_is_too_small);
   tcase_add_test(t, test_a_model_locks_its_arena_and_what_it_keeps);
   tcase_add_test(t, test_a_shared_arena_is_locked_for_all);
