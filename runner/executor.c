@@ -204,6 +204,13 @@ void mafat_executor_set_input_row(struct mafat_executor *e, int input, const str
     for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)];
 }
 
+/* Do a pixel's channels lie in the file as in the map, and pixels behind each other? */
+static bool lies_in_order(const struct mafat_file_order *o)
+{
+  int c = o->shape.c;
+  return o->column == c && mafat_block_width(c, 0) == c && mafat_file_order_offset(o, MAFAT_AXIS_C, c - 1) == c - 1;
+}
+
 static void turn_row(unsigned char *to, size_t pixel, const unsigned char *row, const struct mafat_file_order *order, unsigned char turn)
 {
   int w = order->shape.w;
@@ -213,21 +220,15 @@ static void turn_row(unsigned char *to, size_t pixel, const unsigned char *row, 
     for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)] ^ turn;
 }
 
-/* Three channels side by side, where the map has a byte behind them. */
-static void turn_colours(unsigned char *to, const unsigned char *row, int w, unsigned char turn)
-{
-  for (int x = 0; x < w; x++, to += 4, row += 3)
-    for (int c = 0; c < 3; c++) to[c] = row[c] ^ turn;
-}
-
 void mafat_executor_set_input_numbers(struct mafat_executor *e, int input, const struct mafat_file_order *order,
                                       struct mafat_span channels, int y, const unsigned char *line)
 {
   int tensor = e->network->n_layers + input;
   const unsigned char turn = order->type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0;
   line += mafat_file_order_offset(order, MAFAT_AXIS_H, y);
-  if (mafat_span_size(channels) == 3 && order->column == 3 && mafat_file_order_offset(order, MAFAT_AXIS_C, 2) == 2) {
-    turn_colours((unsigned char *)mafat_tensors_address(&e->tensors, tensor, 0, y, 0), line, order->shape.w, turn);
+  if (order->planes == 1 && lies_in_order(order)) {
+    unsigned char *to = (unsigned char *)mafat_tensors_address(&e->tensors, tensor, 0, y, 0);
+    for (int i = 0; i < order->shape.w * order->shape.c; i++) to[i] = line[i] ^ turn;
     return;
   }
   for (int c = channels.begin; c < channels.end; c++)
@@ -236,19 +237,11 @@ void mafat_executor_set_input_numbers(struct mafat_executor *e, int input, const
              line + mafat_file_order_offset(order, MAFAT_AXIS_C, c), order, turn);
 }
 
-/* Do a pixel's channels lie in the file as in the map, and pixels behind each other? */
-static bool lies_alike(const struct mafat_executor *e, int tensor, const struct mafat_file_order *o)
-{
-  int c = o->shape.c;
-  return mafat_network_tensor_type(e->network, tensor) == MAFAT_F32 && o->column == c && mafat_tensors_pixel_floats(&e->tensors, tensor, 0) == c &&
-         mafat_file_order_offset(o, MAFAT_AXIS_C, c - 1) == c - 1;
-}
-
 void mafat_executor_set_input_line(struct mafat_executor *e, int input, const struct mafat_file_order *order, int y,
                                    const float *line)
 {
   int tensor = e->network->n_layers + input;
-  if (lies_alike(e, tensor, order))
+  if (mafat_network_tensor_type(e->network, tensor) == MAFAT_F32 && lies_in_order(order))
     memcpy(mafat_tensors_pixel(&e->tensors, tensor, 0, y, 0), line + mafat_file_order_offset(order, MAFAT_AXIS_H, y),
            (size_t)order->shape.w * (size_t)order->shape.c * sizeof *line);
   else
