@@ -6,6 +6,7 @@
 #include "base/blocks.h"
 #include "predictor/packing.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MAX_IN_ROWS = 64, MAX_PIECES = 12, MAX_OUT_ROWS = 6, BEHIND = 3 };
@@ -42,7 +43,8 @@ static struct mafat_multiplier as_multiplier(struct mafat_rule_scale s)
 
 static struct mafat_quantization random_output(void)
 {
-  struct mafat_quantization q = {.scale = 1, .zero = random_byte(ENDS), .most = 255};
+  struct mafat_quantization q = {.scale = 1, .zero = random_byte(ENDS), .most = 255, .rounding = MAFAT_REQUANTIZE_FIXED};
+  if (one_in(3)) q.rounding = MAFAT_REQUANTIZE_EVEN;
   if (one_in(3)) {
     q.least = (uint8_t)random_in(0, 255);
     q.most = (uint8_t)random_in(q.least, 255);
@@ -53,6 +55,22 @@ static struct mafat_quantization random_output(void)
 static struct mafat_rule_output as_output(const struct mafat_quantization *q)
 {
   return (struct mafat_rule_output){q->zero, q->least, q->most};
+}
+
+/* Of ONNX's rule: factors that make halves of sums, and others. */
+static int32_t random_factor(void)
+{
+  const float f = ldexpf(one_in(2) ? 1 : 1 + (float)random_in(0, (1 << 23) - 1) * 0x1p-23f, one_in(3) ? random_in(-31, 29) : random_in(-12, -1));
+  int32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  return bits;
+}
+
+static float as_factor(int32_t bits)
+{
+  float f;
+  memcpy(&f, &bits, sizeof f);
+  return f;
 }
 
 /* The rows behind a panel's weights, in an array of n filters each: sums that a call may reach stay in 32 bits. */
@@ -67,11 +85,16 @@ static struct mafat_integer_finish random_finish(int n, int64_t largest_sum)
     rows[n + i] = s.multiplier;
     rows[2 * n + i] = s.shift;
   }
-  return (struct mafat_integer_finish){rows, rows + n, rows + 2 * n, random_output()};
+  struct mafat_integer_finish to = {rows, rows + n, rows + 2 * n, random_output()};
+  if (to.out.rounding == MAFAT_REQUANTIZE_EVEN)
+    for (int i = 0; i < n; i++) rows[n + i] = random_factor();
+  return to;
 }
 
 static uint8_t finished(const struct mafat_integer_finish *to, int filter, int32_t sum)
 {
+  if (to->out.rounding == MAFAT_REQUANTIZE_EVEN)
+    return (uint8_t)mafat_rule_finish_even(sum, as_factor(to->multipliers[filter]), as_output(&to->out));
   return (uint8_t)mafat_rule_finish(sum, (struct mafat_rule_scale){to->multipliers[filter], to->shifts[filter]},
                                     as_output(&to->out));
 }

@@ -36,6 +36,9 @@ struct mafat_rule_scale mafat_rule_scale_of(double real);
 /* clamp(zero + rescaled x) */
 int mafat_rule_finish(int32_t x, struct mafat_rule_scale scale, struct mafat_rule_output out);
 
+/* ONNX's: clamp(zero + the nearest whole number to x times the factor, both floats, halves to the even one) */
+int mafat_rule_finish_even(int32_t x, float factor, struct mafat_rule_output out);
+
 /* ---- maps: rows of columns of channels ---- */
 
 struct mafat_rule_map {
