@@ -74,7 +74,8 @@ struct mafat_integer_depthwise_call {
 };
 
 /* One row of output for a run of up to 16 channels: the largest of each window, or the mean of its taps inside the map,
- * within the output's bounds; numbers have one scale in and out. */
+ * within the output's bounds; numbers have one scale in and out. Means by ONNX's rule may come to another one:
+ * zero + (sum - taps * in_zero) * factor / taps. */
 struct mafat_integer_pool_call {
   const uint8_t *const *rows; /* [n_rows]: input rows inside the map, at column 0 of `in` */
   int n_rows;                 /* 1 ... size: the window's rows that lie inside the map */
@@ -85,7 +86,9 @@ struct mafat_integer_pool_call {
   int n_cols;
   int n_channels, in_pixel_bytes, out_pixel_bytes;
   struct mafat_quantization to;
-  bool from_signed;           /* means of a file's signed numbers: halves are rounded away from their zero, which is byte 128 */
+  int in_zero;                /* ONNX's means: of the input; what its scale is of the output's */
+  float factor;
+  bool from_signed;           /* TFLite's means of a file's signed numbers: halves are rounded away from their zero, which is byte 128 */
 };
 
 /* y of x and z, pixel by pixel. A z whose pixels are 0 apart is one pixel for all columns. */
@@ -100,6 +103,8 @@ struct mafat_integer_blend_call {
   int x_zero, z_zero;
   struct mafat_multiplier x_scale, z_scale; /* of sums, 2^20 times x and z: shifts at most 0. PRELU: of what is not negative */
   struct mafat_multiplier scale;            /* of the sum or product */
+  float x_factor, z_factor, factor;         /* ONNX's rule: of x and z to the output, which are added; of the product. PRELU:
+                                               x_factor of what is not negative */
   struct mafat_quantization to;
 };
 

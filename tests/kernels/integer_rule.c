@@ -83,6 +83,28 @@ int mafat_rule_finish_even(int32_t x, float factor, struct mafat_rule_output out
   return clamp_even(y * factor, out);
 }
 
+int mafat_rule_mean_even(int32_t sum, int n, float factor, struct mafat_rule_output out)
+{
+  float scaled = (float)sum * factor;
+  return clamp_even(scaled / (float)n, out);
+}
+
+int mafat_rule_add_even(int x, float x_factor, int z, float z_factor, struct mafat_rule_output out)
+{
+  float a = (float)x * x_factor, b = (float)z * z_factor;
+  return clamp_even(a + b, out);
+}
+
+int mafat_rule_multiply_even(int x, int z, float factor, struct mafat_rule_output out)
+{
+  return mafat_rule_finish_even(x * z, factor, out);
+}
+
+int mafat_rule_prelu_even(int x, float x_factor, int z, float factor, struct mafat_rule_output out)
+{
+  return x < 0 ? mafat_rule_multiply_even(x, z, factor, out) : mafat_rule_finish_even(x, x_factor, out);
+}
+
 /* ---- maps ---- */
 
 static const int16_t *pixel(const struct mafat_rule_map *m, int y, int x)
