@@ -1,5 +1,6 @@
 #include "runner/executor.h"
 
+#include "runner/kernels/integer.h"
 #include "runner/kinds/kind.h"
 #include "runner/memory/process.h"
 
@@ -23,6 +24,7 @@ struct mafat_executor {
   const struct mafat_layout *layout;
   struct mafat_weights *weights;
   struct mafat_executor_options options;
+  const struct mafat_integer_kernels *integers; /* NULL: all numbers are floats */
   struct mafat_schedule *schedule;
   struct mafat_tensors tensors;
   struct mafat_team *team;
@@ -74,6 +76,7 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
   for (int t = 0; t < mafat_network_n_operators(n); t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(n, t);
     e->tensors.held[t] = (struct mafat_held){mafat_box_full(shape.h, shape.w), 0};
+    if (mafat_network_tensor_type(n, t) == MAFAT_U8 && !e->integers) e->integers = mafat_integer_kernels_find(options->kernels);
   }
 done:
   if (code == MAFAT_OK) *out = e;
@@ -296,7 +299,7 @@ static struct mafat_worker worker_of(struct mafat_executor *e, int index)
   int buffer = e->layout->scratch_buffers[e->step.layer];
   char *memory = buffer < 0 ? NULL : e->tensors.arena + e->layout->buffers[buffer].offset;
   return (struct mafat_worker){
-      .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .team = e->team,
+      .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .integers = e->integers, .team = e->team,
       .weights = e->weights, .scratch = scratch, .index = index, .shared_memory = memory,
       .slot_memory = mafat_scratch_slot(scratch, memory, index)};
 }
