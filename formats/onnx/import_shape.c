@@ -243,6 +243,7 @@ static int import_pad(struct mafat_onnx_importer *i)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
                             "attribute mode: expected constant, reflect or edge, found '%.40s'", mode);
   if ((code = mafat_onnx_map(i, 0, &own, &in))) return code;
+  if (mafat_value_is_integer(i->g, in)) mafat_onnx_fill_number(i, in, fill, &fill);
   if (n != 2 * in->view.n_dims)
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d pads, found %d", 2 * in->view.n_dims, n);
   for (int k = 0; k < n && code == MAFAT_OK; k++)
