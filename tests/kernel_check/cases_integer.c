@@ -296,17 +296,19 @@ static void run_avgpool(const struct mafat_integer_kernels *k, const void *call)
 static uint8_t pooled(const struct mafat_integer_pool_call *c, int col, int ch, bool mean)
 {
   const bool even = c->to.rounding == MAFAT_REQUANTIZE_EVEN;
-  int sum = 0, n = 0, most = 0, from = even ? c->in_zero : c->from_signed ? 128 : 0;
+  int sum = 0, n = 0, most = 0, from = c->from_signed ? 128 : 0;
+  float sum_of_floats = 0;
   for (int r = 0; r < c->n_rows; r++)
     for (int kx = 0; kx < c->taps.size; kx++) {
       int x = c->first_col + col * c->taps.stride + kx * c->taps.dilation;
       if (x < c->in_begin || x >= c->in_end) continue;
       int q = c->rows[r][(ptrdiff_t)x * c->in_pixel_bytes + ch];
       sum += q - from;
+      sum_of_floats += mafat_rule_dequantise(q, c->in_scale, c->in_zero);
       most = q > most ? q : most;
       n++;
     }
-  if (mean && even) return (uint8_t)mafat_rule_mean_even(sum, n, c->factor, as_output(&c->to));
+  if (mean && even) return (uint8_t)mafat_rule_mean_even(sum_of_floats, n, c->to.scale, as_output(&c->to));
   int y = mean ? mafat_rule_average(sum, n) + from : most;
   return (uint8_t)(y < c->to.least ? c->to.least : y > c->to.most ? c->to.most : y);
 }
@@ -322,7 +324,8 @@ static void check_pool(struct check *check, const char *kernel, bool mean)
       .rows = in_rows[0], .n_rows = random_in(1, one_in(6) ? 40 : 5), .taps = taps, .first_col = begin - pad, .in_begin = begin,
       .in_end = begin + mafat_max(reach - pad, 1) + random_in(0, 8), .n_cols = n_cols, .n_channels = n,
       .in_pixel_bytes = n + random_in(0, 9), .out_pixel_bytes = n + random_in(0, 9), .to = random_output(),
-      .from_signed = one_in(2), .in_zero = random_byte(how), .factor = one_in(3) ? 1 : as_factor(random_factor())};
+      .from_signed = one_in(2), .in_zero = random_byte(how), .in_scale = as_factor(random_factor())};
+  call.to.scale = one_in(2) ? call.in_scale : as_factor(random_factor());
   inputs_reset();
   for (int r = 0; r < call.n_rows; r++)
     in_rows[0][r] = input_row(call.in_end - begin, n, call.in_pixel_bytes, how) - (ptrdiff_t)begin * call.in_pixel_bytes;
