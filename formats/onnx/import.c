@@ -17,6 +17,11 @@ bool mafat_onnx_has(const struct mafat_onnx_importer *i, int index)
   return mafat_onnx_in(i, index)->form != MAFAT_VALUE_NONE;
 }
 
+int mafat_onnx_n_inputs(const struct mafat_onnx_importer *i)
+{
+  return i->operands ? i->n_operands : i->node->n_inputs;
+}
+
 bool mafat_onnx_wants(const struct mafat_onnx_importer *i, int index)
 {
   const struct mafat_onnx_value *v = index < i->node->n_outputs ? i->node->outputs[index] : NULL;

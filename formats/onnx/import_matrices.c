@@ -59,7 +59,7 @@ static int import_gemm(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK)
     code = trans_a ? mafat_graph_transpose(i->g, &a, in_a, turned) : mafat_value_copy(i->g, &a, in_a);
   bool constant = mafat_value_is_constant(in_b) && a.form == MAFAT_VALUE_MAP;
-  bool integers = mafat_value_is_quantized(in_b) && mafat_value_is_integer(i->g, &a); /* which are summed from the bias on */
+  bool integers = mafat_value_is_quantized(in_b) && mafat_value_is_integer(i->g, in_a); /* which are summed from the bias on */
   if (code == MAFAT_OK)
     code = trans_b && !constant ? mafat_graph_transpose(i->g, &b, in_b, turned) : mafat_value_copy(i->g, &b, in_b);
   if (code == MAFAT_OK)

@@ -6,12 +6,17 @@
 
 /* ---- one to one ---- */
 
+static int refuse_blocks(const struct mafat_onnx_importer *i)
+{
+  long long block;
+  int code = mafat_onnx_int(i, "block_size", 0, &block);
+  return code || !block ? code : mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute block_size: expected 0, found %lld", block);
+}
+
 static int take_axis(const struct mafat_onnx_importer *i, const struct mafat_value *in, int *dim)
 {
-  long long axis, block;
+  long long axis;
   int code = mafat_onnx_int(i, "axis", 1, &axis);
-  if (code == MAFAT_OK) code = mafat_onnx_int(i, "block_size", 0, &block);
-  if (code == MAFAT_OK && block) code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "attribute block_size: expected 0, found %lld", block);
   *dim = (int)(axis < 0 ? axis + in->view.n_dims : axis);
   return code;
 }
@@ -119,8 +124,9 @@ static int import_quantize(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in = mafat_onnx_in(i, 0), *scale = mafat_onnx_in(i, 1);
   const struct mafat_onnx_value *v = i->node->inputs[0];
-  int type = spoken_type(i), code = MAFAT_OK;
+  int type = spoken_type(i), code = refuse_blocks(i);
   struct mafat_onnx_said said;
+  if (code) return code;
   if (type != MAFAT_ONNX_INT8 && type != MAFAT_ONNX_UINT8)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected numbers of type int8 or uint8, found %s", mafat_onnx_type_name(type));
   if (mafat_value_is_integer(i->g, in) && !i->stands[v->index])
@@ -173,8 +179,9 @@ static int import_dequantize(struct mafat_onnx_importer *i)
   int type = known ? mafat_onnx_constant_type(i, i->node->inputs[0]) : integer ? mafat_onnx_map_type(i, in) : MAFAT_ONNX_UNDEFINED;
   if (known && type != MAFAT_ONNX_UNDEFINED && mafat_onnx_whole_type(type) == MAFAT_N_DTYPES)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected numbers of type int8, uint8 or int32, found %s", mafat_onnx_type_name(type));
-  if (scale->form == MAFAT_VALUE_MAP) return dequantize_floats(i, in);
-  int code = mafat_onnx_numbers_said(i, 1, 2, type, &said);
+  int code = refuse_blocks(i);
+  if (code == MAFAT_OK && scale->form == MAFAT_VALUE_MAP) return dequantize_floats(i, in);
+  if (code == MAFAT_OK) code = mafat_onnx_numbers_said(i, 1, 2, type, &said);
   if (code) return code;
   if (known) return dequantize_constant(i, in, &said);
   return integer && is_one(scale) ? dequantize_map(i, in, &said) : dequantize_floats(i, in);

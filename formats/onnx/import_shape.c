@@ -137,7 +137,7 @@ static int import_concat(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in[MAFAT_MAX_OPERANDS];
   long long axis;
-  int dim, n = i->node->n_inputs, code = mafat_onnx_int(i, "axis", 1, &axis);
+  int dim, n = mafat_onnx_n_inputs(i), code = mafat_onnx_int(i, "axis", 1, &axis);
   if (n < 1 || n > MAFAT_MAX_OPERANDS)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to %d inputs, found %d", MAFAT_MAX_OPERANDS, n);
   for (int k = 0; k < n; k++) in[k] = mafat_onnx_in(i, k);

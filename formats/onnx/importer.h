@@ -49,6 +49,7 @@ int mafat_onnx_variant(const struct mafat_onnx_importer *i);
 /* Input `index`; one of form NONE where it is left out. */
 const struct mafat_value *mafat_onnx_in(const struct mafat_onnx_importer *i, int index);
 bool mafat_onnx_has(const struct mafat_onnx_importer *i, int index);
+int mafat_onnx_n_inputs(const struct mafat_onnx_importer *i);
 /* Output `index`, to be made; of one that nobody wants, a place that is forgotten: *spare. */
 struct mafat_value *mafat_onnx_out(const struct mafat_onnx_importer *i, int index);
 bool mafat_onnx_wants(const struct mafat_onnx_importer *i, int index);

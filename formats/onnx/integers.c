@@ -21,11 +21,6 @@ static bool is_constant(const struct mafat_value *v)
   return mafat_value_is_quantized(v) && v->place.type != MAFAT_I32;
 }
 
-static int n_inputs(const struct mafat_onnx_importer *i)
-{
-  return i->operands ? i->n_operands : i->node->n_inputs;
-}
-
 static bool stands(const struct mafat_onnx_importer *i, int index)
 {
   if (i->operands || !mafat_onnx_has(i, index)) return true;
@@ -79,7 +74,7 @@ static bool takes_gemm(const struct mafat_onnx_importer *i, const struct mafat_m
 static bool are_operands(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   bool any = false;
-  for (int k = 0; k < n_inputs(i); k++) {
+  for (int k = 0; k < mafat_onnx_n_inputs(i); k++) {
     const struct mafat_value *v = mafat_onnx_in(i, k);
     bool map = is_map(i, v);
     if (!map && !(is_constant(v) && v->scales.list.n == 1)) return false;
@@ -91,7 +86,7 @@ static bool are_operands(const struct mafat_onnx_importer *i, const struct mafat
 
 static bool takes_add(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
-  return n_inputs(i) == 2 && are_operands(i, to);
+  return mafat_onnx_n_inputs(i) == 2 && are_operands(i, to);
 }
 
 static bool takes_mul(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
@@ -188,7 +183,7 @@ static const struct computing {
 static bool takes(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
   bool all = true;
-  for (int k = 0; k < n_inputs(i); k++) all = all && stands(i, k);
+  for (int k = 0; k < mafat_onnx_n_inputs(i); k++) all = all && stands(i, k);
   for (size_t k = 0; k < sizeof computing / sizeof *computing; k++)
     if (strcmp(computing[k].op_type, i->row->op_type) == 0) return all && computing[k].takes(i, to);
   return false;
@@ -317,7 +312,7 @@ static int join(struct mafat_onnx_importer *i, struct mafat_value *out, const st
 {
   struct mafat_value scaled[MAFAT_MAX_OPERANDS], map;
   const struct mafat_value *list[MAFAT_MAX_OPERANDS];
-  int n = n_inputs(i), code = MAFAT_OK;
+  int n = mafat_onnx_n_inputs(i), code = MAFAT_OK;
   if (n > MAFAT_MAX_OPERANDS)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to %d inputs, found %d", MAFAT_MAX_OPERANDS, n);
   for (int k = 0; k < n; k++) {
@@ -339,7 +334,7 @@ static int join(struct mafat_onnx_importer *i, struct mafat_value *out, const st
 static int compute_whole(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to, bool *done)
 {
   *done = takes(i, to);
-  if (!*done) return MAFAT_OK;
+  if (!*done || i->g->code) return i->g->code;
   if (has_bias(i)) return run_with_bias(i, out, to, done);
   return strcmp(i->row->op_type, "Concat") == 0 ? join(i, out, to) : run_row(i, out, to);
 }
@@ -543,7 +538,7 @@ static bool moves(const struct mafat_onnx_importer *i)
     if (strcmp(moving[k].op_type, i->row->op_type) == 0) m = &moving[k];
   if (!m || !is_map(i, first)) return false;
   struct mafat_meaning is = mafat_value_meaning(i->g, first);
-  for (int k = 1; m->all && k < n_inputs(i); k++) {
+  for (int k = 1; m->all && k < mafat_onnx_n_inputs(i); k++) {
     const struct mafat_value *v = mafat_onnx_in(i, k);
     if (!is_map(i, v) || stands(i, k) != stands(i, 0)) return false;
     struct mafat_meaning other = mafat_value_meaning(i->g, v);
@@ -624,10 +619,8 @@ int mafat_onnx_import_numbers(struct mafat_onnx_importer *i, bool *done)
   for (int k = 0; k < i->node->n_inputs; k++)
     any = any || is_map(i, mafat_onnx_in(i, k)) || mafat_value_is_quantized(mafat_onnx_in(i, k));
   if (!any) return MAFAT_OK;
-  if (moves(i)) {
-    *done = true;
-    return move(i);
-  }
+  *done = moves(i);
+  if (*done || i->g->code) return i->g->code ? i->g->code : move(i);
   if (strcmp(i->row->op_type, "Cast") == 0 && is_map(i, mafat_onnx_in(i, 0)) && !stands(i, 0)) code = cast(i, done);
   if (code == MAFAT_OK && !*done && mafat_value_is_quantized(mafat_onnx_in(i, 0))) code = move_constant(i, done);
   if (code == MAFAT_OK && !*done) code = compute_chain(i, done);
