@@ -234,6 +234,8 @@ static void conv_put(const struct conv_row *r, int first, int col, int n, const 
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_POSITIVE);
   else if (lanes >= IVEC_LANES && rescale->way == RESCALE_SUM)
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_SUM);
+  else if (rescale->way == RESCALE_EVEN)
+    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, mafat_min(lanes, IVEC_LANES), RESCALE_EVEN);
   else
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, lanes, RESCALE_ANY);
 }

@@ -116,6 +116,9 @@ static void depthwise_part(const struct depthwise_part *d)
     else if (usual && x.stride == 1 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_SUM);
     else if (usual && x.stride == 2 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_POSITIVE);
     else if (usual && x.stride == 2 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_SUM);
+    else if (usual && x.stride == 1 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_EVEN);
+    else if (usual && x.stride == 2 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_EVEN);
+    else if (way == RESCALE_EVEN) depthwise_row(d, row, d->n, 0, 0, RESCALE_EVEN);
     else if (d->n >= IVEC_LANES && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 0, 0, RESCALE_POSITIVE);
     else if (way == RESCALE_ANY) depthwise_row(d, row, d->n, 0, 0, RESCALE_ANY);
     else depthwise_row(d, row, d->n, 0, 0, RESCALE_SUM);
@@ -135,8 +138,10 @@ static void depthwise_large(const struct depthwise_part *d)
                               (size_t)(col * x.stride + kx * x.dilation) * (size_t)c->in_pixel_bytes + d->first;
           sum += ivec_widen(in, d->n) * depthwise_weights(d, ky, kx);
         }
+      const bool even = d->rescale.way == RESCALE_EVEN;
       ivec_narrow(c->out[row] + (size_t)col * (size_t)c->out_pixel_bytes + d->first,
-                  bounds_put(rescale_vector(sum, &d->rescale), &d->bounds), d->n);
+                  even ? rescale_put(sum, &d->rescale, &d->bounds, RESCALE_EVEN)
+                       : bounds_put(rescale_vector(sum, &d->rescale), &d->bounds), d->n);
     }
 }
 

@@ -1,13 +1,15 @@
-/* What sums become: rescaled in two roundings, shifted to the zero point, kept in bounds. Included by integer_bodies.h.
+/* What sums become: rescaled, shifted to the zero point, kept in bounds. Included by integer_bodies.h.
  *
- * First y = (x * multiplier + 2^30) >> 31, halves up; then y / 2^e, halves away from zero: with y - 1 for a negative y that is
+ * By TFLite's rule, in two roundings. First y = (x * multiplier + 2^30) >> 31, halves up; then y / 2^e, halves away from zero: with y - 1 for a negative y that is
  * ((y >> (e - 1)) + 1) >> 1, where nothing overflows. Where e is 0 all of it is left out by shifts of nothing.
  *
  * Where every e is 1 ... 22 both roundings and the zero point are one sum of 64 bits, x * multiplier + 2^30 + 2^(30 + e) +
  * zero * 2^(31 + e), less 2^31 for a negative x, of which the bits from 31 + e on are left. Where the least output is the zero
- * point, negative x come to it whatever is taken off. */
+ * point, negative x come to it whatever is taken off.
+ *
+ * By ONNX's, MAFAT_REQUANTIZE_EVEN, in one: the sum as a float times a float, whose bits stand for the multiplier. */
 
-enum rescale_way { RESCALE_ANY, RESCALE_SUM, RESCALE_POSITIVE };
+enum rescale_way { RESCALE_ANY, RESCALE_SUM, RESCALE_POSITIVE, RESCALE_EVEN };
 
 /* Of as many filters as there are lanes. */
 struct rescale {
@@ -65,7 +67,8 @@ INLINE ivec bounds_put(ivec y, const struct bounds *b)
 /* Of filters' sums, in whichever way `r` has them: for outputs of that zero point and those bounds. */
 INLINE void rescale_choose(struct rescale *r, const struct mafat_quantization *q)
 {
-  r->way = RESCALE_ANY;
+  r->way = q->rounding == MAFAT_REQUANTIZE_EVEN ? RESCALE_EVEN : RESCALE_ANY;
+  if (r->way == RESCALE_EVEN) return;
 #ifdef IVEC_SUMS
   enum { MOST_SHIFT = 22 };
   int32_t multipliers[IVEC_LANES], shifts[IVEC_LANES];
@@ -87,9 +90,16 @@ INLINE void rescale_choose(struct rescale *r, const struct mafat_quantization *q
 #endif
 }
 
+/* Of what is left to be rounded. */
+INLINE ivec bounds_nearest(fvec y, const struct bounds *b)
+{
+  return ivec_nearest(y, fvec_of(b->least), fvec_of(b->most)) + b->zero;
+}
+
 /* Outputs of sums; the way is known to the compiler. */
 INLINE ivec rescale_put(ivec x, const struct rescale *r, const struct bounds *b, const enum rescale_way way)
 {
+  if (way == RESCALE_EVEN) return bounds_nearest(fvec_of(x) * (fvec)r->multiplier, b);
 #ifdef IVEC_SUMS
   if (way != RESCALE_ANY) {
     const ivec y = ivec_sums(x, r->multiplier, r->even, r->odd, way == RESCALE_SUM) >> r->right;

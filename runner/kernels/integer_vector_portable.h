@@ -3,6 +3,7 @@
 #define IVEC_PIXELS 2
 #define IVEC_VECTORS 2
 typedef int32_t ivec __attribute__((vector_size(16)));
+typedef float fvec __attribute__((vector_size(16)));
 
 INLINE ivec ivec_load(const int32_t *p)
 {

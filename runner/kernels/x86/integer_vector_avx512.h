@@ -4,6 +4,7 @@
 #define IVEC_LANES 16
 #define IVEC_VECTORS 2
 typedef int32_t ivec __attribute__((vector_size(64)));
+typedef float fvec __attribute__((vector_size(64)));
 
 INLINE __mmask16 ivec_mask(int n) { return (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1u); }
 INLINE ivec ivec_load(const int32_t *p) { return (ivec)_mm512_loadu_si512(p); }
@@ -52,6 +53,12 @@ INLINE ivec ivec_sums(ivec a, ivec b, ivec even, ivec odd, const bool sign)
     high = _mm512_sub_epi64(high, _mm512_and_si512(x_odd, top));
   }
   return (ivec)_mm512_mask_shuffle_epi32(high, 0x5555, low, (_MM_PERM_ENUM)0xf5);
+}
+
+#define IVEC_NEAREST
+INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
+{
+  return (ivec)_mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps((__m512)y, (__m512)least), (__m512)most));
 }
 
 INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm512_srlv_epi32((__m512i)v, (__m512i)n); }

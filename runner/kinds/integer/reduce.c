@@ -16,9 +16,12 @@ static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *
     mafat_integer_kernels_find(w->kernels)->add_pixels(mafat_runs_read_bytes(t, mafat_layer_sources(l), run, r, cols.begin),
                                                        (int)mafat_tensors_pixel_bytes(t, run->tensor, run->block),
                                                        mafat_span_size(cols), run->n, sums);
+  bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
+  int n = mafat_span_size(rows) * mafat_span_size(cols);
   uint8_t *out = (uint8_t *)mafat_tensors_address(t, step->layer, run->out_block, y, x) + run->out_lane;
   for (int i = 0; i < run->n; i++)
-    out[i] = mafat_integer_mean(sums[i], mafat_span_size(rows) * mafat_span_size(cols), in.zero, scale, &l->quantization);
+    out[i] = even ? mafat_integer_mean_even(sums[i], n, &in, &l->quantization)
+                  : mafat_integer_mean(sums[i], n, in.zero, scale, &l->quantization);
 }
 
 /* ---- channels among them: pixel by pixel ---- */
