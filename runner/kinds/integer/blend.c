@@ -42,7 +42,6 @@ static int run_blend(const struct mafat_worker *w, const struct mafat_step *step
   const struct mafat_operand *other = &l->operands[1];
   struct mafat_quantization x = mafat_network_in_quantization(t->network, step->layer, 0);
   struct mafat_integer_blend_call call = mafat_integer_blend(t->network, step->layer, &x);
-  const struct mafat_integer_kernels *kernels = mafat_integer_kernels_find(w->kernels);
   bool alike = mafat_fusion_blends_alike(l);
   call.n_cols = mafat_span_size(step->out.x);
   call.z_single = other->shape.c == 1;
@@ -56,7 +55,7 @@ static int run_blend(const struct mafat_worker *w, const struct mafat_step *step
       call.z = mafat_integer_behind(t, &other->sources, call.z_single ? 0 : c, z_y, z_x, &call.z_pixel_bytes);
       if (other->shape.w == 1) call.z_pixel_bytes = 0;
       call.y = (uint8_t *)mafat_tensors_address(t, step->layer, c / MAFAT_CHANNEL_BLOCK, y, step->out.x.begin) + c % MAFAT_CHANNEL_BLOCK;
-      kernels->blend(&call);
+      w->integers->blend(&call);
     }
   }
   return MAFAT_OK;

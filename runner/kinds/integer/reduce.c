@@ -13,7 +13,7 @@ static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *
   struct mafat_span cols = l->reduce->cols ? mafat_span(0, l->in.w) : mafat_span(x, x + 1);
   int32_t sums[MAFAT_CHANNEL_BLOCK] = {0};
   for (int r = rows.begin; r < rows.end; r++)
-    mafat_integer_kernels_find(w->kernels)->add_pixels(mafat_runs_read_bytes(t, mafat_layer_sources(l), run, r, cols.begin),
+    w->integers->add_pixels(mafat_runs_read_bytes(t, mafat_layer_sources(l), run, r, cols.begin),
                                                        (int)mafat_tensors_pixel_bytes(t, run->tensor, run->block),
                                                        mafat_span_size(cols), run->n, sums);
   bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
