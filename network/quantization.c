@@ -40,6 +40,14 @@ bool mafat_multiplier_can(double factor)
   return fabs(factor) < 0x1p30 && mafat_multiplier(factor).shift <= 30;
 }
 
+/* Its products have 16 bits: shifted no further to the right, and the output's never to the left. */
+bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in, const struct mafat_quantization *out)
+{
+  const float finer = (1.0f / 128.0f) * in->scale;
+  int shift = mafat_multiplier((double)(finer / out->scale)).shift;
+  return shift <= 0 && shift > -16 && mafat_multiplier((double)(finer / (3.0f / 32768.0f))).shift > -16;
+}
+
 double mafat_quantization_factor(float in_scale, float weights_scale, float out_scale, bool single)
 {
   float product = in_scale * weights_scale;

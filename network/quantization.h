@@ -57,6 +57,9 @@ struct mafat_multiplier mafat_multiplier(double factor);
 /* Is there a multiplier of it? Neither of what is no number, nor of what would need a larger shift. */
 bool mafat_multiplier_can(double factor);
 
+/* Can hard swish, which takes its inputs 128 times as fine, put out numbers of that scale? */
+bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in, const struct mafat_quantization *out);
+
 /* By what sums of products come to the output's scale: TFLite multiplies the two scales as floats where weights have
  * one scale and the operator is fully connected or its numbers unsigned (`single`), else as doubles. */
 double mafat_quantization_factor(float in_scale, float weights_scale, float out_scale, bool single);

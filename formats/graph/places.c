@@ -110,6 +110,9 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   struct mafat_constant place;
   long long e[MAFAT_N_AXES];
   int on[MAFAT_VIEW_DIMS];
+  if (v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 1)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of whole numbers beside maps: expected one scale, found %llu",
+                            (unsigned long long)v->scales.list.n);
   memcpy(on, axes, (size_t)v->view.n_dims * sizeof *on);
   int code = mafat_value_copy(g, &grouped, v);
   if (code) return code;

@@ -20,14 +20,14 @@ INLINE ivec depthwise_weights(const struct depthwise_part *d, int ky, int kx)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
   const int8_t *w = c->weights + (size_t)(ky * c->window.x.size + kx) * (size_t)c->width + d->first;
-  int32_t lanes[IVEC_LANES];
-  for (int i = 0; i < IVEC_LANES; i++) lanes[i] = i < d->n ? w[i] - c->weights_zero : 0;
-  return ivec_load(lanes);
+  const ivec bytes = ivec_widen((const uint8_t *)w, d->n >= IVEC_LANES ? IVEC_LANES : d->n);
+  return (bytes << 24 >> 24) - c->weights_zero;
 }
 
 /* Of the part's channels: what lies behind them may not be there. */
 INLINE ivec depthwise_lanes(const struct depthwise_part *d, const int32_t *row)
 {
+  if (d->n >= IVEC_LANES) return ivec_load(row + d->first);
   int32_t lanes[IVEC_LANES];
   for (int i = 0; i < IVEC_LANES; i++) lanes[i] = i < d->n ? row[d->first + i] : 0;
   return ivec_load(lanes);

@@ -11,6 +11,10 @@
 
 enum rescale_way { RESCALE_ANY, RESCALE_SUM, RESCALE_POSITIVE, RESCALE_EVEN };
 
+#ifdef IVEC_SUMS
+typedef int64_t lvec __attribute__((vector_size(sizeof(ivec))));
+#endif
+
 /* Of as many filters as there are lanes. */
 struct rescale {
   ivec multiplier;
@@ -24,6 +28,15 @@ struct rescale {
 #endif
 };
 
+/* Is one of them not 0? */
+INLINE bool lanes_any(ivec v)
+{
+  uint64_t halves[sizeof v / sizeof(uint64_t)], all = 0;
+  memcpy(halves, &v, sizeof v);
+  for (size_t i = 0; i < sizeof v / sizeof *halves; i++) all |= halves[i];
+  return all;
+}
+
 INLINE void rescale_prepare(struct rescale *r, ivec multiplier, ivec shift)
 {
   const ivec zero = ivec_all(0), one = ivec_all(1);
@@ -34,10 +47,7 @@ INLINE void rescale_prepare(struct rescale *r, ivec multiplier, ivec shift)
   r->one = ivec_min(ivec_max(-shift, zero), one);
   r->right = ivec_max(-shift - one, zero);
   r->negative = ivec_all(32) - r->one;
-  int32_t lanes[IVEC_LANES];
-  ivec_store(lanes, r->left);
-  r->shifts_left = false;
-  for (int i = 0; i < IVEC_LANES; i++) r->shifts_left |= lanes[i] > 0;
+  r->shifts_left = lanes_any(r->left);
 }
 
 INLINE ivec rescale_vector(ivec x, const struct rescale *r)
@@ -71,19 +81,14 @@ INLINE void rescale_choose(struct rescale *r, const struct mafat_quantization *q
   if (r->way == RESCALE_EVEN) return;
 #ifdef IVEC_SUMS
   enum { MOST_SHIFT = 22 };
-  int32_t multipliers[IVEC_LANES], shifts[IVEC_LANES];
-  int64_t sums[2][IVEC_LANES / 2];
-  ivec_store(multipliers, r->multiplier);
-  ivec_store(shifts, r->right + r->one); /* e */
-  for (int i = 0; i < IVEC_LANES; i++) {
-    if (multipliers[i] == 0) shifts[i] = 1; /* 0 in any case */
-    if (shifts[i] < 1 || shifts[i] > MOST_SHIFT) return;
-    sums[i % 2][i / 2] = (INT64_C(1) << 30) + (INT64_C(1) << (30 + shifts[i])) + ((int64_t)q->zero << (31 + shifts[i]));
-    shifts[i]--;
-  }
-  r->right = ivec_load(shifts);
-  memcpy(&r->even, sums[0], sizeof r->even);
-  memcpy(&r->odd, sums[1], sizeof r->odd);
+  const ivec one = ivec_all(1), none = (r->multiplier == 0); /* 0 in any case */
+  const ivec shift = ((r->right + r->one) & ~none) | (one & none); /* e */
+  if (lanes_any((shift < 1) | (shift > MOST_SHIFT))) return;
+  const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)), half = (lvec){0} + (INT64_C(1) << 30);
+  const lvec lanes = (lvec)shift;
+  r->even = (ivec)((unit << (lanes & 63)) + half);
+  r->odd = (ivec)((unit << (lanes >> 32)) + half);
+  r->right = shift - one;
   r->way = q->least >= q->zero ? RESCALE_POSITIVE : RESCALE_SUM;
 #else
   (void)q;

@@ -145,12 +145,6 @@ static struct mafat_multiplier hard_swish_scale(const struct mafat_quantization 
   return mafat_multiplier((double)((1.0f / 128.0f) * in->scale / of));
 }
 
-bool mafat_integer_can_hard_swish(const struct mafat_quantization *in, const struct mafat_quantization *out)
-{
-  int shift = hard_swish_scale(in, out->scale).shift;
-  return shift <= 0 && shift > -16 && hard_swish_scale(in, 3.0f / 32768.0f).shift > -16;
-}
-
 void mafat_integer_table_hard_swish(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out)
 {
   const struct mafat_multiplier output = hard_swish_scale(in, out->scale), third = hard_swish_scale(in, 3.0f / 32768.0f);

@@ -16,8 +16,7 @@ void mafat_integer_table_requantize(uint8_t *table, const struct mafat_quantizat
 /* Outputs of scale 1/256 and zero 0; of scale 1/128 and zero 128. */
 void mafat_integer_table_logistic(uint8_t *table, const struct mafat_quantization *in);
 void mafat_integer_table_tanh(uint8_t *table, const struct mafat_quantization *in);
-/* Can the output's scale be had of the input's? Not where it is less than 1/128 of it, nor from 2^15/128 on. */
-bool mafat_integer_can_hard_swish(const struct mafat_quantization *in, const struct mafat_quantization *out);
+/* Where mafat_quantization_can_hard_swish. */
 void mafat_integer_table_hard_swish(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out);
 void mafat_integer_table_leaky(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out,
                                float slope);

@@ -14,6 +14,8 @@
  * ivec_logical(v, n)                  shifted right by 0 ... 32, lane by lane, zeros coming in
  * ivec_pairs(sum, x, w)               sum + low half * low half + high half * high half, of signed halves
  *
+ * ivec_add_quads(sum, p)              each lane has the sum of the next four bytes added
+ *
  * Quads: four channels of an input, and of as many filters as there are lanes.
  * iweights, iweights_load(p, n)       [filter][4] signed bytes of n lanes, a multiple of 8 or all
  * iinput, iinput_load(p)              four unsigned bytes

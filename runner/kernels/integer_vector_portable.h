@@ -50,6 +50,12 @@ INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
   return sum + ((x << 16) >> 16) * ((w << 16) >> 16) + (x >> 16) * (w >> 16);
 }
 
+INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
+{
+  for (int i = 0; i < 4; i++, p += 4) sum[i] += p[0] + p[1] + p[2] + p[3];
+  return sum;
+}
+
 typedef struct {
   ivec of[4]; /* by channel */
 } iweights;

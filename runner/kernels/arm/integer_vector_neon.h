@@ -54,6 +54,11 @@ INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
   return sum + ((x << 16) >> 16) * ((w << 16) >> 16) + (x >> 16) * (w >> 16);
 }
 
+INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
+{
+  return (ivec)vreinterpretq_s32_u32(vpadalq_u16(vreinterpretq_u32_s32((int32x4_t)sum), vpaddlq_u8(vld1q_u8(p))));
+}
+
 #ifdef INTEGER_DOT
 #define IVEC_SIGNED
 #define IVEC_PIXELS 6 /* twenty-four sums, four weights, an input: 29 of 32 registers */

@@ -78,6 +78,12 @@ INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
   return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)x, (__m256i)w));
 }
 
+INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
+{
+  __m256i pairs = _mm256_maddubs_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p), _mm256_set1_epi8(1));
+  return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+
 #ifdef INTEGER_VNNI
 #define IVEC_PIXELS 6 /* twelve sums, two weights, an input: 15 of 16 registers */
 typedef __m256i iweights, iinput;

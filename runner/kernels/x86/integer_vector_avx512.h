@@ -75,6 +75,12 @@ INLINE __m512i ivec_quad(const uint8_t *p)
   return _mm512_set1_epi32(quad);
 }
 
+INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
+{
+  __m512i pairs = _mm512_maddubs_epi16(_mm512_loadu_si512(p), _mm512_set1_epi8(1));
+  return (ivec)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+}
+
 #ifdef INTEGER_VNNI
 #define IVEC_PIXELS 14 /* twenty-eight sums, two weights, an input: 31 of 32 registers */
 typedef __m512i iweights, iinput;

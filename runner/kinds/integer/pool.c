@@ -29,12 +29,12 @@ static int run_pool(const struct mafat_worker *w, const struct mafat_step *step,
 
 static int run_maxpool(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  return run_pool(w, step, mafat_integer_kernels_find(w->kernels)->maxpool);
+  return run_pool(w, step, w->integers->maxpool);
 }
 
 static int run_local_avgpool(const struct mafat_worker *w, const struct mafat_step *step)
 {
-  return run_pool(w, step, mafat_integer_kernels_find(w->kernels)->avgpool);
+  return run_pool(w, step, w->integers->avgpool);
 }
 
 const struct mafat_runner_kind mafat_integer_maxpool = {.run = run_maxpool, .sharing = MAFAT_SHARED_BY_ROWS};
