@@ -94,19 +94,10 @@ static bool takes_mul(const struct mafat_onnx_importer *i, const struct mafat_me
   return takes_add(i, to) && fits(scale_of(i, mafat_onnx_in(i, 0)) * scale_of(i, mafat_onnx_in(i, 1)), to);
 }
 
-/* The first is a map that has all elements of the result. */
-static bool takes_sub(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  const struct mafat_value *x = mafat_onnx_in(i, 0), *z = mafat_onnx_in(i, 1);
-  if (!takes_add(i, to) || !is_map(i, x) || z->view.n_dims > x->view.n_dims) return false;
-  for (int k = 1; k <= z->view.n_dims; k++)
-    if (z->view.dims[z->view.n_dims - k] > x->view.dims[x->view.n_dims - k]) return false;
-  return true;
-}
-
+/* Slopes are constants, which one side has alone. */
 static bool takes_prelu(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
-  return takes_mul(i, to) && takes_sub(i, to);
+  return takes_mul(i, to) && is_map(i, mafat_onnx_in(i, 0)) && is_constant(mafat_onnx_in(i, 1));
 }
 
 static bool takes_map(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
@@ -121,8 +112,8 @@ static bool takes_average(const struct mafat_onnx_importer *i, const struct mafa
   return mafat_onnx_int(i, "count_include_pad", 0, &count) == MAFAT_OK && !count && takes_map(i, to);
 }
 
-/* Do these dimensions lie apart from the others, on rows and columns? */
-static bool lie_on_pixels(const struct mafat_value *in, const bool *over)
+/* Do these dimensions lie apart from the others? Some are more than 1. */
+static bool lie_apart(const struct mafat_value *in, const bool *over)
 {
   int axes[MAFAT_VIEW_DIMS];
   bool any = false;
@@ -130,7 +121,7 @@ static bool lie_on_pixels(const struct mafat_value *in, const bool *over)
   for (int a = 0; a < in->view.n_dims; a++)
     for (int b = 0; over[a] && in->view.dims[a] > 1 && b < in->view.n_dims; b++) {
       any = true;
-      if (axes[a] == MAFAT_AXIS_C || (!over[b] && in->view.dims[b] > 1 && axes[b] == axes[a])) return false;
+      if (!over[b] && in->view.dims[b] > 1 && axes[b] == axes[a]) return false;
     }
   return any;
 }
@@ -142,7 +133,7 @@ static bool takes_global(const struct mafat_onnx_importer *i, const struct mafat
   long long channels_last;
   if (mafat_onnx_int(i, "channels_last", 0, &channels_last) || channels_last || !takes_map(i, to)) return false;
   for (int k = 2; k < in->view.n_dims; k++) over[k] = true;
-  return lie_on_pixels(in, over);
+  return lie_apart(in, over);
 }
 
 static bool takes_mean(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
@@ -157,7 +148,7 @@ static bool takes_mean(const struct mafat_onnx_importer *i, const struct mafat_m
     if (dim < 0 || dim >= in->view.n_dims) return false;
     over[dim] = true;
   }
-  return lie_on_pixels(in, over);
+  return lie_apart(in, over);
 }
 
 /* How many dimensions are joined does not matter. */
@@ -171,7 +162,7 @@ static const struct computing {
   const char *op_type;
   bool (*takes)(const struct mafat_onnx_importer *i, const struct mafat_meaning *to);
 } computing[] = {
-    {"Conv", takes_conv}, {"MatMul", takes_matmul}, {"Gemm", takes_gemm}, {"Add", takes_add}, {"Sub", takes_sub},
+    {"Conv", takes_conv}, {"MatMul", takes_matmul}, {"Gemm", takes_gemm}, {"Add", takes_add}, {"Sub", takes_add},
     {"Mul", takes_mul}, {"PRelu", takes_prelu}, {"Concat", are_operands}, {"AveragePool", takes_average},
     {"GlobalAveragePool", takes_global}, {"ReduceMean", takes_mean}, {"Softmax", takes_softmax}, {"Relu", takes_map},
     {"Clip", takes_map}, {"LeakyRelu", takes_map}, {"Sigmoid", takes_map}, {"Tanh", takes_map}, {"Elu", takes_map},

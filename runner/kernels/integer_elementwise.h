@@ -103,7 +103,7 @@ static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call
   rescale_prepare(&b->z, ivec_all(c->z_scale.multiplier), ivec_all(c->z_scale.shift));
   rescale_prepare(&b->result, ivec_all(c->scale.multiplier), ivec_all(c->scale.shift));
   b->x_factor = fvec_all(c->x_factor);
-  b->z_factor = fvec_all(c->subtract ? -c->z_factor : c->z_factor);
+  b->z_factor = fvec_all(c->z_factor);
   b->factor = fvec_all(c->factor);
   b->bounds = bounds_of(&c->to);
 }
@@ -169,7 +169,7 @@ INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend
     blend_run(b, c, x, z, y, n, kind, subtract, even);
 }
 
-/* By ONNX's rule what is subtracted has a negative factor. */
+/* By ONNX's rule what is subtracted has a negative factor, and `subtract` does not matter. */
 INLINE void blend_by(const struct blend *b, const struct mafat_integer_blend_call *c, const bool even)
 {
   switch (c->blend) {

@@ -226,9 +226,9 @@ void mafat_integer_softmax_even(const double *exponentials, const uint8_t *in, u
   for (int i = 0; i < n; i++) out[i] = mafat_put_even(to, (float)(exponentials[most - in[i]] / sum) / to->scale);
 }
 
-uint8_t mafat_integer_mean_even(int32_t sum, int n, const struct mafat_quantization *in, const struct mafat_quantization *out)
+uint8_t mafat_integer_mean_even(int64_t sum, int n, const struct mafat_quantization *in, const struct mafat_quantization *out)
 {
-  return mafat_put_even(out, (float)(sum - n * in->zero) * (in->scale / out->scale) / (float)n);
+  return mafat_put_even(out, (float)(sum - (int64_t)n * in->zero) * (in->scale / out->scale) / (float)n);
 }
 
 /* ---- softmax ---- */

@@ -41,7 +41,7 @@ void mafat_integer_softmax_even(const double *exponentials, const uint8_t *in, u
 /* Of n numbers: `scale` is of the mean, input to output. */
 uint8_t mafat_integer_mean(int64_t sum, int n, int zero, struct mafat_multiplier scale, const struct mafat_quantization *out);
 
-uint8_t mafat_integer_mean_even(int32_t sum, int n, const struct mafat_quantization *in, const struct mafat_quantization *out);
+uint8_t mafat_integer_mean_even(int64_t sum, int n, const struct mafat_quantization *in, const struct mafat_quantization *out);
 
 /* ---- resizing, of numbers that keep their scale ---- */
 

@@ -370,7 +370,7 @@ static uint8_t blended_even(const struct mafat_integer_blend_call *c, int x, int
 {
   switch (c->blend) {
   case MAFAT_BLEND_ADD:
-    return (uint8_t)mafat_rule_add_even(x, c->x_factor, z, c->subtract ? -c->z_factor : c->z_factor, as_output(&c->to));
+    return (uint8_t)mafat_rule_add_even(x, c->x_factor, z, c->z_factor, as_output(&c->to));
   case MAFAT_BLEND_MUL: return (uint8_t)mafat_rule_multiply_even(x, z, c->factor, as_output(&c->to));
   default: return (uint8_t)mafat_rule_prelu_even(x, c->x_factor, z, c->factor, as_output(&c->to));
   }
@@ -396,7 +396,7 @@ void check_integer_blend(struct check *check)
       .blend = kinds[random_in(0, 2)], .subtract = one_in(3), .n_cols = random_in(1, 50), .n_channels = n,
       .x_pixel_bytes = n + gap, .z_pixel_bytes = n + gap, .y_pixel_bytes = n + gap, .z_single = one_in(5),
       .x_zero = random_byte(how), .z_zero = random_byte(how), .to = random_output(),
-      .x_factor = as_factor(random_factor()), .z_factor = as_factor(random_factor()), .factor = as_factor(random_factor())};
+      .x_factor = as_factor(random_factor()), .z_factor = one_in(3) ? -as_factor(random_factor()) : as_factor(random_factor()), .factor = as_factor(random_factor())};
   const bool add = call.blend == MAFAT_BLEND_ADD;
   if (one_in(5)) call.z_pixel_bytes = 0;
   struct mafat_rule_add a = {.x = random_scale(add ? -31 : -12, add ? 0 : 8), .z = random_scale(-31, 0),

@@ -13,8 +13,9 @@ struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *
   struct mafat_integer_blend_call call = {.blend = l->blend, .subtract = l->alpha * l->beta < 0, .x_zero = x->zero, .z_zero = z.zero,
                                           .to = l->quantization};
   if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) {
-    call.x_factor = x->scale / l->quantization.scale;
-    call.z_factor = z.scale / l->quantization.scale;
+    bool sum = l->blend == MAFAT_BLEND_ADD;
+    call.x_factor = (sum && l->alpha < 0 ? -x->scale : x->scale) / l->quantization.scale;
+    call.z_factor = (sum && l->beta < 0 ? -z.scale : z.scale) / l->quantization.scale;
     call.factor = x->scale * z.scale / l->quantization.scale;
   } else if (l->blend == MAFAT_BLEND_ADD) {
     call.x_scale = mafat_multiplier(a / twice);

@@ -58,8 +58,10 @@ static void mean_of_pixel(const struct mafat_worker *w, const struct mafat_step 
   struct region r = region_of(l, y, x);
   int n = mafat_span_size(r.rows) * mafat_span_size(r.cols) * l->in.c;
   struct mafat_multiplier scale = mafat_multiplier((double)in.scale / (double)l->quantization.scale);
+  int64_t sum = sum_of(w, l, &r);
   *(uint8_t *)mafat_tensors_address(w->tensors, step->layer, 0, y, x) =
-      mafat_integer_mean(sum_of(w, l, &r), n, in.zero, scale, &l->quantization);
+      l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? mafat_integer_mean_even(sum, n, &in, &l->quantization)
+                                                        : mafat_integer_mean(sum, n, in.zero, scale, &l->quantization);
 }
 
 /* ---- places: along one axis ---- */

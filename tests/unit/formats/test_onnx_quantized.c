@@ -37,8 +37,8 @@ static bool has(const struct test_onnx_operator *o, const char *op_type, const c
 /* Operators that no kernel of integers computes. */
 static bool is_of_floats(const struct test_onnx_operator *o)
 {
-  return has(o, "AveragePool", "count_include_pad=1") || has(o, "ReduceMean", "axes=[1]") || has(o, "Resize", "linear") ||
-         strcmp(o->inputs, "q:qc q:x") == 0 ? strcmp(o->op_type, "Mul") != 0 : strcmp(o->inputs, "q:x q:x") == 0 && has(o, "MatMul", "");
+  return has(o, "AveragePool", "count_include_pad=1") || has(o, "Resize", "linear") ||
+         (has(o, "MatMul", "") && strcmp(o->inputs, "q:x q:x") == 0);
 }
 
 static int n_layers_of(const struct mafat_network *n, bool floats)
