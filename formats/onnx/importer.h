@@ -114,7 +114,15 @@ int mafat_onnx_dequantized(const struct mafat_onnx_importer *i, struct mafat_val
 /* The node, where inputs of it are whole numbers: *done, with all of it, and what follows up to a QuantizeLinear; else these have
  * become floats. */
 int mafat_onnx_import_numbers(struct mafat_onnx_importer *i, bool *done);
-/* An operator of operands that are whole numbers, or constants, whose output means that: by integers where that can be. */
+/* Is input `index` no map of whole numbers, or one that stands for floats? */
+bool mafat_onnx_stands(const struct mafat_onnx_importer *i, int index);
+/* Of a map, or the first one of a constant. */
+float mafat_onnx_scale_of(const struct mafat_onnx_importer *i, const struct mafat_value *v);
+/* Can the operator be computed by integers, of the operands at hand, with an output that means that? */
+bool mafat_onnx_takes(const struct mafat_onnx_importer *i, const struct mafat_meaning *to);
+/* It is, where it can be: *done. */
+int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to, bool *done);
+/* The same, or else by floats: of operands that are whole numbers, or constants. */
 int mafat_onnx_compute(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to);
 /* Least and most of a Clip. */
 int mafat_onnx_bounds(struct mafat_onnx_importer *i, float *least, float *most);

@@ -2,382 +2,11 @@
  * operator asks for floats. One that only moves elements passes them on; one that computes, between DequantizeLinear and
  * QuantizeLinear, does so with whole numbers, and with all of it one layer is made; of all others the floats are made, which is
  * what ONNX says of each of them. */
-#include "formats/graph/places.h"
-#include "formats/graph/shape.h"
 #include "formats/onnx/importer.h"
-
-enum { MOST_OPERANDS = 3 };
-
-/* ---- what an operator reads ---- */
 
 static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value *v)
 {
   return mafat_value_is_integer(i->g, v);
-}
-
-/* Of 8 bits. */
-static bool is_constant(const struct mafat_value *v)
-{
-  return mafat_value_is_quantized(v) && v->place.type != MAFAT_I32;
-}
-
-static bool stands(const struct mafat_onnx_importer *i, int index)
-{
-  if (i->operands || !mafat_onnx_has(i, index)) return true;
-  return i->stands[i->node->inputs[index]->index] || !is_map(i, mafat_onnx_in(i, index));
-}
-
-static float scale_of(const struct mafat_onnx_importer *i, const struct mafat_value *v)
-{
-  return mafat_value_is_quantized(v) ? v->scales.scale : mafat_value_meaning(i->g, v).numbers.scale;
-}
-
-/* Can sums at that scale come to the output's? */
-static bool fits(float in, const struct mafat_meaning *to)
-{
-  return mafat_multiplier_can((double)(in / to->numbers.scale));
-}
-
-/* ---- operators that compute ---- */
-
-/* Of so many filters along that dimension. */
-static bool are_weights(const struct mafat_onnx_importer *i, const struct mafat_value *w, int n_dims, int dimension,
-                        const struct mafat_meaning *to)
-{
-  if (!is_constant(w) || (n_dims && w->view.n_dims != n_dims) || !is_map(i, mafat_onnx_in(i, 0))) return false;
-  if (w->scales.list.n > 1 && w->scales.dimension != dimension) return false;
-  return fits(scale_of(i, mafat_onnx_in(i, 0)) * w->scales.scale, to);
-}
-
-static bool takes_conv(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  return are_weights(i, mafat_onnx_in(i, 1), 0, 0, to);
-}
-
-static bool takes_matmul(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  return are_weights(i, mafat_onnx_in(i, 1), 2, 1, to);
-}
-
-static bool takes_gemm(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  long long trans_a, trans_b;
-  float alpha, beta;
-  int code = mafat_onnx_int(i, "transA", 0, &trans_a);
-  if (code == MAFAT_OK) code = mafat_onnx_int(i, "transB", 0, &trans_b);
-  if (code == MAFAT_OK) code = mafat_onnx_float(i, "alpha", 1, &alpha);
-  if (code == MAFAT_OK) code = mafat_onnx_float(i, "beta", 1, &beta);
-  return code == MAFAT_OK && !trans_a && alpha == 1 && beta == 1 && are_weights(i, mafat_onnx_in(i, 1), 2, !trans_b, to);
-}
-
-/* Maps and constants of one scale, at least one map. */
-static bool are_operands(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  bool any = false;
-  for (int k = 0; k < mafat_onnx_n_inputs(i); k++) {
-    const struct mafat_value *v = mafat_onnx_in(i, k);
-    bool map = is_map(i, v);
-    if (!map && !(is_constant(v) && v->scales.list.n == 1)) return false;
-    if (!fits(scale_of(i, v), to)) return false;
-    any |= map;
-  }
-  return any;
-}
-
-static bool takes_add(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  return mafat_onnx_n_inputs(i) == 2 && are_operands(i, to);
-}
-
-static bool takes_mul(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  return takes_add(i, to) && fits(scale_of(i, mafat_onnx_in(i, 0)) * scale_of(i, mafat_onnx_in(i, 1)), to);
-}
-
-/* Slopes are constants, which one side has alone. */
-static bool takes_prelu(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  return takes_mul(i, to) && is_map(i, mafat_onnx_in(i, 0)) && is_constant(mafat_onnx_in(i, 1));
-}
-
-static bool takes_map(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  return is_map(i, mafat_onnx_in(i, 0)) && fits(scale_of(i, mafat_onnx_in(i, 0)), to);
-}
-
-/* Means of what lies inside the map. */
-static bool takes_average(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  long long count;
-  return mafat_onnx_int(i, "count_include_pad", 0, &count) == MAFAT_OK && !count && takes_map(i, to);
-}
-
-/* Do these dimensions lie apart from the others? Some are more than 1. */
-static bool lie_apart(const struct mafat_value *in, const bool *over)
-{
-  int axes[MAFAT_VIEW_DIMS];
-  bool any = false;
-  mafat_graph_axes(in, axes);
-  for (int a = 0; a < in->view.n_dims; a++)
-    for (int b = 0; over[a] && in->view.dims[a] > 1 && b < in->view.n_dims; b++) {
-      any = true;
-      if (!over[b] && in->view.dims[b] > 1 && axes[b] == axes[a]) return false;
-    }
-  return any;
-}
-
-static bool takes_global(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  const struct mafat_value *in = mafat_onnx_in(i, 0);
-  bool over[MAFAT_VIEW_DIMS] = {false};
-  long long channels_last;
-  if (mafat_onnx_int(i, "channels_last", 0, &channels_last) || channels_last || !takes_map(i, to)) return false;
-  for (int k = 2; k < in->view.n_dims; k++) over[k] = true;
-  return lie_apart(in, over);
-}
-
-static bool takes_mean(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  const struct mafat_value *in = mafat_onnx_in(i, 0);
-  bool over[MAFAT_VIEW_DIMS] = {false};
-  long long axes[MAFAT_VIEW_DIMS];
-  int n;
-  if (!takes_map(i, to) || mafat_onnx_list(i, "axes", 1, MAFAT_VIEW_DIMS, axes, &n) != MAFAT_OK) return false;
-  for (int k = 0; k < n; k++) {
-    long long dim = axes[k] < 0 ? axes[k] + in->view.n_dims : axes[k];
-    if (dim < 0 || dim >= in->view.n_dims) return false;
-    over[dim] = true;
-  }
-  return lie_apart(in, over);
-}
-
-/* How many dimensions are joined does not matter. */
-static bool takes_softmax(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  (void)to;
-  return is_map(i, mafat_onnx_in(i, 0));
-}
-
-static const struct computing {
-  const char *op_type;
-  bool (*takes)(const struct mafat_onnx_importer *i, const struct mafat_meaning *to);
-} computing[] = {
-    {"Conv", takes_conv}, {"MatMul", takes_matmul}, {"Gemm", takes_gemm}, {"Add", takes_add}, {"Sub", takes_add},
-    {"Mul", takes_mul}, {"PRelu", takes_prelu}, {"Concat", are_operands}, {"AveragePool", takes_average},
-    {"GlobalAveragePool", takes_global}, {"ReduceMean", takes_mean}, {"Softmax", takes_softmax}, {"Relu", takes_map},
-    {"Clip", takes_map}, {"LeakyRelu", takes_map}, {"Sigmoid", takes_map}, {"Tanh", takes_map}, {"Elu", takes_map},
-    {"Selu", takes_map}, {"Celu", takes_map}, {"HardSigmoid", takes_map}, {"HardSwish", takes_map},
-    {"Softplus", takes_map}, {"Softsign", takes_map}, {"ThresholdedRelu", takes_map}, {"Mish", takes_map},
-    {"Gelu", takes_map}, {"Exp", takes_map}, {"Erf", takes_map}, {"Abs", takes_map}, {"Neg", takes_map},
-};
-
-static bool takes(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
-{
-  bool all = true;
-  for (int k = 0; k < mafat_onnx_n_inputs(i); k++) all = all && stands(i, k);
-  for (size_t k = 0; k < sizeof computing / sizeof *computing; k++)
-    if (strcmp(computing[k].op_type, i->row->op_type) == 0) return all && computing[k].takes(i, to);
-  return false;
-}
-
-/* ---- biases of int32, at the scale of what is summed ---- */
-
-static bool has_bias(const struct mafat_onnx_importer *i)
-{
-  return (strcmp(i->row->op_type, "Conv") == 0 || strcmp(i->row->op_type, "Gemm") == 0) && mafat_onnx_has(i, 2);
-}
-
-static int read_scales(const struct mafat_onnx_importer *i, const struct mafat_value *v, long long n, double **out)
-{
-  *out = malloc((size_t)n * sizeof **out);
-  if (!*out) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
-  int code = i->g->numbers.read(i->g->numbers.context, &v->scales.list, 0, v->scales.list.n, *out, i->g->d);
-  for (long long k = (long long)v->scales.list.n; code == MAFAT_OK && k < n; k++) (*out)[k] = **out;
-  return code;
-}
-
-/* Of the sums of each filter: the input's scale times the weights'. */
-static int sum_scales(const struct mafat_onnx_importer *i, long long n, double **out)
-{
-  float in = scale_of(i, mafat_onnx_in(i, 0));
-  int code = read_scales(i, mafat_onnx_in(i, 1), n, out);
-  for (long long k = 0; code == MAFAT_OK && k < n; k++) (*out)[k] = (double)(in * (float)(*out)[k]);
-  return code;
-}
-
-/* Have they the sums' scales, but for rounding? */
-static bool are_alike(const double *scales, const double *sums, long long n)
-{
-  for (long long k = 0; k < n; k++)
-    if (!(fabs(scales[k] - sums[k]) <= 0x1p-20 * sums[k])) return false;
-  return true;
-}
-
-/* Reals at the sums' scales. *fit: int32 holds them. */
-static int round_biases(const struct mafat_onnx_importer *i, const struct mafat_value *bias, const double *sums, struct mafat_value *out,
-                        bool *fit)
-{
-  struct mafat_value reals = {.maker = -1};
-  double *numbers = NULL;
-  int code = mafat_value_is_quantized(bias) ? mafat_onnx_dequantized(i, &reals, bias) : mafat_value_copy(i->g, &reals, bias);
-  long long n = mafat_value_elements(bias);
-  if (code == MAFAT_OK) code = mafat_value_numbers(i->g, &reals, MAFAT_MAX_EXTENT, &numbers);
-  for (long long k = 0; code == MAFAT_OK && k < n; k++) {
-    numbers[k] = rint(numbers[k] / sums[k]);
-    *fit = *fit && fabs(numbers[k]) < 0x1p31;
-  }
-  if (code == MAFAT_OK && *fit) {
-    *out = (struct mafat_value){.form = MAFAT_VALUE_PLACE, .view = reals.view, .maker = -1};
-    mafat_view_linear(&out->view, bias->view.n_dims, bias->view.dims, MAFAT_AXIS_NUMBERS);
-    code = mafat_graph_keep_whole(i->g, &out->place, numbers, (size_t)n, MAFAT_I32);
-  }
-  mafat_value_clear(&reals);
-  free(numbers);
-  return code;
-}
-
-/* Input 2 as int32. *fit false: it cannot be so. */
-static int take_bias(const struct mafat_onnx_importer *i, struct mafat_value *out, bool *fit)
-{
-  const struct mafat_value *bias = mafat_onnx_in(i, 2), *weights = mafat_onnx_in(i, 1);
-  bool whole = bias->form == MAFAT_VALUE_PLACE && bias->place.type == MAFAT_I32;
-  long long n = mafat_value_elements(bias);
-  double *sums = NULL, *scales = NULL;
-  *out = (struct mafat_value){.maker = -1};
-  *fit = mafat_value_is_constant(bias) && n > 0 && (weights->scales.list.n == 1 || n == (long long)weights->scales.list.n);
-  if (!*fit) return MAFAT_OK;
-  if (whole && !mafat_value_is_quantized(bias)) return mafat_value_copy(i->g, out, bias);
-  int code = sum_scales(i, n, &sums);
-  if (code == MAFAT_OK && whole) code = read_scales(i, bias, n, &scales);
-  if (code == MAFAT_OK && whole && are_alike(scales, sums, n)) {
-    code = mafat_value_copy(i->g, out, bias);
-    out->scales = (struct mafat_scales){.dimension = 0};
-  } else if (code == MAFAT_OK) {
-    code = round_biases(i, bias, sums, out, fit);
-  }
-  free(sums);
-  free(scales);
-  return code;
-}
-
-/* ---- by whole numbers ---- */
-
-static int run_row(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to)
-{
-  struct mafat_meaning before = i->g->makes;
-  struct mafat_value *target = i->target;
-  i->g->makes = *to;
-  i->target = out;
-  int code = i->row->import(i);
-  i->target = target;
-  i->g->makes = before;
-  return code;
-}
-
-/* With operands of its own. */
-static int run_with(struct mafat_onnx_importer *i, const struct mafat_value *const *list, int n, struct mafat_value *out,
-                    const struct mafat_meaning *to)
-{
-  const struct mafat_value *const *operands = i->operands;
-  int n_operands = i->n_operands;
-  i->operands = list;
-  i->n_operands = n;
-  int code = run_row(i, out, to);
-  i->operands = operands;
-  i->n_operands = n_operands;
-  return code;
-}
-
-static int run_with_bias(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to, bool *done)
-{
-  struct mafat_value bias;
-  int code = take_bias(i, &bias, done);
-  const struct mafat_value *const list[MOST_OPERANDS] = {mafat_onnx_in(i, 0), mafat_onnx_in(i, 1), &bias};
-  if (code == MAFAT_OK && *done) code = run_with(i, list, MOST_OPERANDS, out, to);
-  mafat_value_clear(&bias);
-  return code;
-}
-
-/* What is joined has the output's scale. */
-static int join(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to)
-{
-  struct mafat_value scaled[MAFAT_MAX_OPERANDS], map;
-  const struct mafat_value *list[MAFAT_MAX_OPERANDS];
-  int n = mafat_onnx_n_inputs(i), code = MAFAT_OK;
-  if (n > MAFAT_MAX_OPERANDS)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to %d inputs, found %d", MAFAT_MAX_OPERANDS, n);
-  for (int k = 0; k < n; k++) {
-    const struct mafat_value *in = list[k] = mafat_onnx_in(i, k);
-    scaled[k] = (struct mafat_value){.maker = -1};
-    if (code == MAFAT_OK) code = mafat_graph_need_map(i->g, k, &map, &in);
-    if (code) continue;
-    struct mafat_meaning is = mafat_value_meaning(i->g, in);
-    bool same = mafat_quantization_equals(&is.numbers, &to->numbers);
-    code = same ? mafat_value_copy(i->g, &scaled[k], in) : mafat_graph_quantize(i->g, &scaled[k], in, *to, MAFAT_REQUANTIZE_EVEN);
-    list[k] = &scaled[k];
-    mafat_value_clear(&map);
-  }
-  if (code == MAFAT_OK) code = run_with(i, list, n, out, to);
-  for (int k = 0; k < n; k++) mafat_value_clear(&scaled[k]);
-  return code;
-}
-
-static int compute_whole(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to, bool *done)
-{
-  *done = takes(i, to);
-  if (!*done || i->g->code) return i->g->code;
-  if (has_bias(i)) return run_with_bias(i, out, to, done);
-  return strcmp(i->row->op_type, "Concat") == 0 ? join(i, out, to) : run_row(i, out, to);
-}
-
-/* ---- by floats ---- */
-
-static int floats_of(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v)
-{
-  static const struct mafat_meaning floats = {.type = MAFAT_F32};
-  if (mafat_value_is_quantized(v)) return mafat_onnx_dequantized(i, out, v);
-  if (is_map(i, v)) return mafat_graph_quantize(i->g, out, v, floats, MAFAT_REQUANTIZE_EVEN);
-  return mafat_value_copy(i->g, out, v);
-}
-
-int mafat_onnx_make_floats(struct mafat_onnx_importer *i, int value)
-{
-  struct mafat_value *v = &i->values[value], floats = {.maker = -1};
-  if (!i->stands[value] && !mafat_value_is_quantized(v)) return MAFAT_OK;
-  int readers = v->readers, code = floats_of(i, &floats, v);
-  if (code) return code;
-  mafat_value_clear(v);
-  *v = floats;
-  v->readers = readers;
-  i->stands[value] = false;
-  return MAFAT_OK;
-}
-
-static int compute_floats(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to)
-{
-  static const struct mafat_meaning floats = {.type = MAFAT_F32};
-  struct mafat_value own[MOST_OPERANDS], made = {.maker = -1};
-  const struct mafat_value *list[MOST_OPERANDS];
-  int n = i->n_operands, code = MAFAT_OK;
-  if (n > MOST_OPERANDS || (n > 2 && mafat_onnx_has(i, 2)))
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "its scales and zero points: not run by this version");
-  for (int k = 0; k < n; k++) {
-    own[k] = (struct mafat_value){.maker = -1};
-    list[k] = &own[k];
-    if (code == MAFAT_OK && mafat_onnx_has(i, k)) code = floats_of(i, &own[k], mafat_onnx_in(i, k));
-  }
-  if (code == MAFAT_OK) code = run_with(i, list, n, &made, &floats);
-  if (code == MAFAT_OK) code = mafat_graph_quantize(i->g, out, &made, *to, MAFAT_REQUANTIZE_EVEN);
-  for (int k = 0; k < n; k++) mafat_value_clear(&own[k]);
-  mafat_value_clear(&made);
-  return code;
-}
-
-int mafat_onnx_compute(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to)
-{
-  bool done;
-  int code = compute_whole(i, out, to, &done);
-  return code || done ? code : compute_floats(i, out, to);
 }
 
 /* ---- up to the next QuantizeLinear ---- */
@@ -479,7 +108,7 @@ static int compute_chain(struct mafat_onnx_importer *i, bool *done)
   struct mafat_value made = {.maker = -1};
   int code = find_chain(i, &c);
   if (code || !c.last) return code;
-  code = compute_whole(i, &made, &c.to, done);
+  code = mafat_onnx_compute_whole(i, &made, &c.to, done);
   if (code || !*done) return code;
   struct mafat_value *out = &i->values[c.last->outputs[0]->index];
   made.readers = out->readers;
@@ -502,8 +131,8 @@ static const struct moving {
 bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in, float real, float *number)
 {
   struct mafat_quantization q = mafat_value_meaning(i->g, in).numbers;
-  *number = stands(i, 0) ? rintf(real / q.scale) + (float)q.zero : real + (float)(q.is_signed ? MAFAT_SIGNED_TO_BYTE : 0);
-  bool exact = !stands(i, 0) || (*number - (float)q.zero) * q.scale == real;
+  *number = mafat_onnx_stands(i, 0) ? rintf(real / q.scale) + (float)q.zero : real + (float)(q.is_signed ? MAFAT_SIGNED_TO_BYTE : 0);
+  bool exact = !mafat_onnx_stands(i, 0) || (*number - (float)q.zero) * q.scale == real;
   return exact && *number >= 0 && *number <= 255;
 }
 
@@ -531,7 +160,7 @@ static bool moves(const struct mafat_onnx_importer *i)
   struct mafat_meaning is = mafat_value_meaning(i->g, first);
   for (int k = 1; m->all && k < mafat_onnx_n_inputs(i); k++) {
     const struct mafat_value *v = mafat_onnx_in(i, k);
-    if (!is_map(i, v) || stands(i, k) != stands(i, 0)) return false;
+    if (!is_map(i, v) || mafat_onnx_stands(i, k) != mafat_onnx_stands(i, 0)) return false;
     struct mafat_meaning other = mafat_value_meaning(i->g, v);
     if (!mafat_quantization_equals(&is.numbers, &other.numbers)) return false;
   }
@@ -541,7 +170,7 @@ static bool moves(const struct mafat_onnx_importer *i)
 
 static int move(struct mafat_onnx_importer *i)
 {
-  bool floats = stands(i, 0);
+  bool floats = mafat_onnx_stands(i, 0);
   i->g->makes = mafat_value_meaning(i->g, mafat_onnx_in(i, 0));
   int code = i->row->import(i);
   i->g->makes = (struct mafat_meaning){.type = MAFAT_F32};
@@ -612,7 +241,7 @@ int mafat_onnx_import_numbers(struct mafat_onnx_importer *i, bool *done)
   if (!any) return MAFAT_OK;
   *done = moves(i);
   if (*done || i->g->code) return i->g->code ? i->g->code : move(i);
-  if (strcmp(i->row->op_type, "Cast") == 0 && is_map(i, mafat_onnx_in(i, 0)) && !stands(i, 0)) code = cast(i, done);
+  if (strcmp(i->row->op_type, "Cast") == 0 && is_map(i, mafat_onnx_in(i, 0)) && !mafat_onnx_stands(i, 0)) code = cast(i, done);
   if (code == MAFAT_OK && !*done && mafat_value_is_quantized(mafat_onnx_in(i, 0))) code = move_constant(i, done);
   if (code == MAFAT_OK && !*done) code = compute_chain(i, done);
   return code || *done ? code : need_floats(i);
