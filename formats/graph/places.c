@@ -22,13 +22,27 @@ int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, 
   return MAFAT_OK;
 }
 
-int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v)
+/* All of a place, in row-major order? */
+static bool lies_so(const struct mafat_value *v)
 {
   struct mafat_view linear;
   mafat_view_linear(&linear, v->view.n_dims, v->view.dims, MAFAT_AXIS_NUMBERS);
+  return v->form == MAFAT_VALUE_PLACE && mafat_view_equals(&linear, &v->view) && v->place.n == (uint64_t)mafat_value_elements(v);
+}
+
+bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v)
+{
+  if (!mafat_value_is_narrow(v) || !lies_so(v) || v->scales.zero) return false;
+  g->network->constants->layers[l - g->network->layers].weights = v->place;
+  l->weights_type = (enum mafat_dtype)v->place.type;
+  return true;
+}
+
+int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v)
+{
   bool fill = v->form == MAFAT_VALUE_PLACE && v->place.file == MAFAT_CONSTANT_FILL;
-  if (fill || (v->form == MAFAT_VALUE_PLACE && mafat_view_equals(&linear, &v->view) &&
-               v->place.n == (uint64_t)mafat_value_elements(v))) {
+  bool ready = mafat_value_is_quantized(v) || v->place.type == MAFAT_F32 || v->place.type == MAFAT_I32;
+  if (fill || (ready && lies_so(v))) {
     *out = v->place;
     out->n = (uint64_t)mafat_value_elements(v);
     return MAFAT_OK;
