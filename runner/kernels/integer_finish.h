@@ -75,6 +75,7 @@ INLINE void rescale_choose(struct rescale *r, const struct mafat_quantization *q
   for (int i = 0; i < IVEC_LANES; i++) {
     if (multipliers[i] == 0) shifts[i] = 1; /* 0 in any case */
     if (shifts[i] < 1 || shifts[i] > MOST_SHIFT) return;
+    if (multipliers[i] < 0) return; /* products are negative where x is not */
     sums[i % 2][i / 2] = (INT64_C(1) << 30) + (INT64_C(1) << (30 + shifts[i])) + ((int64_t)q->zero << (31 + shifts[i]));
     shifts[i]--;
   }
