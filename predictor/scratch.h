@@ -27,25 +27,25 @@ struct mafat_scratch {
   size_t widened_offset; /* narrow weights as floats, some input channels of a panel, [piece][ky][kx][channel][width] */
   size_t widened_floats;
   size_t slot_bytes;    /* multiple of 64 */
-  /* Winograd, shared. As many workers as there are units of work in the largest step have
-   * a turn of their own: values, kernels, sums. Where the input is transformed in a step of
-   * its own (plan.h: mafat_plan_transforms), values are one for all, and each panel of a
-   * step has kernels and sums. */
+  /* Winograd, shared: values, then kernels, then sums, of as many workers as there are units of
+   * work in the largest step. Where several would need the same ones, all are made before
+   * any is used, and are one for all: values of all tiles (in steps of panels, plan.h:
+   * mafat_plan_transforms, those make a step of their own), kernels of all panels. */
   bool shared_values;
   int tile_rows;        /* rows of tiles in a turn */
   int n_tiles;          /* tiles in a turn, at most */
   int turn_channels;    /* input channels whose transformed weights exist at a time */
-  bool keep_weights;    /* all of them exist, made once a step */
+  bool keep_weights;    /* all of them exist, made once a step, for all workers */
   int n_turns;          /* turns that exist at once; at most the number of threads */
-  size_t turn_bytes;    /* from one to the next, multiple of 64; 0 where values are shared */
   int piece_channels;   /* of the widest piece: as many have room in each */
   size_t piece_padding; /* floats more for each piece and point, that points of a block may lie apart
                            by an odd number of cache lines */
   size_t values_offset; /* the transformed input, [block of pieces][point][tile][channel] */
+  size_t values_floats; /* of a turn; of all that are shared */
   size_t kernel_offset; /* transformed weights, [point][channel][width]; kept ones panel by panel */
-  size_t kernel_floats; /* of a panel */
+  size_t kernel_floats; /* of a panel; of all that are kept */
   size_t sums_offset;   /* products before the output transform, [point][tile][width] */
-  size_t sums_floats;   /* of a panel */
+  size_t sums_floats;   /* of a panel in a turn */
   /* Shared: */
   size_t boxes_offset;  /* postprocess: of each anchor its corners, */
   size_t scores_offset; /* a score, */

@@ -29,6 +29,7 @@ struct mafat_executor {
   struct mafat_tensors tensors;
   struct mafat_team *team;
   struct mafat_step step; /* being run by the team */
+  int round;              /* of it */
   atomic_int step_code;   /* what a worker failed with */
   struct executor_input *inputs; /* (n_inputs) */
   struct mafat_file_order planes; /* of mafat_executor_set_input */
@@ -300,7 +301,7 @@ static struct mafat_worker worker_of(struct mafat_executor *e, int index)
   char *memory = buffer < 0 ? NULL : e->tensors.arena + e->layout->buffers[buffer].offset;
   return (struct mafat_worker){
       .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .integers = e->integers, .team = e->team,
-      .weights = e->weights, .scratch = scratch, .index = index, .shared_memory = memory,
+      .weights = e->weights, .scratch = scratch, .index = index, .round = e->round, .shared_memory = memory,
       .slot_memory = mafat_scratch_slot(scratch, memory, index)};
 }
 
@@ -315,7 +316,7 @@ static void zero_output_pads(const struct mafat_executor *e)
 static void work(void *context, int index)
 {
   struct mafat_executor *e = context;
-  if (index == 0 && e->step.kind == MAFAT_STEP_COMPUTE) zero_output_pads(e);
+  if (index == 0 && e->round == 0 && e->step.kind == MAFAT_STEP_COMPUTE) zero_output_pads(e);
   struct mafat_worker worker = worker_of(e, index);
   int code = mafat_kinds_run(&worker, &e->step);
   if (code) atomic_store(&e->step_code, code);
@@ -335,8 +336,11 @@ static int compute(struct mafat_executor *e, struct mafat_diagnostic *d)
   atomic_store(&e->step_code, MAFAT_OK);
   struct mafat_worker caller = worker_of(e, 0);
   if (step->kind == MAFAT_STEP_COMPUTE) mafat_kinds_prepare(&caller, step);
-  mafat_team_run(e->team, work, e);
-  int code = atomic_load(&e->step_code);
+  int code = MAFAT_OK, rounds = mafat_kinds_rounds(&caller, step);
+  for (e->round = 0; e->round < rounds && code == MAFAT_OK; e->round++) {
+    mafat_team_run(e->team, work, e);
+    code = atomic_load(&e->step_code);
+  }
   if (code == MAFAT_OK) return code;
   return mafat_fail(d, code, "%s: layer %d [%s]: %s", e->network->path, step->layer,
                     mafat_layer_type_name(e->network->layers[step->layer].type), mafat_error_name(code));

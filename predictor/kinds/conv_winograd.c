@@ -1,6 +1,7 @@
 /* Winograd's share of conv.c. */
 #include "predictor/kinds/conv.h"
 
+#include "predictor/residence.h"
 #include "predictor/winograd.h"
 
 #include <stdint.h>
@@ -35,28 +36,53 @@ static int choose_tile_rows(const struct mafat_conv_request *r, int tiles_across
   return mafat_divide_up(tiles_down, mafat_divide_up(tiles_down, rows)); /* even turns */
 }
 
-/* Values of all tiles, kernels and sums of the panels of a step. */
-static bool append_shared_turn(struct mafat_scratch *s, size_t values, int panels)
+/* Are values made once for all threads, panels of which then need them? With more turns than threads, few are
+ * needed by two. */
+static bool shares_values(int turns, int n_panels, int n_threads)
 {
-  size_t kernels, sums, *part = &s->shared_bytes;
-  s->n_turns = 1;
-  if (__builtin_mul_overflow(s->kernel_floats, (size_t)panels, &kernels) ||
-      __builtin_mul_overflow(s->sums_floats, (size_t)panels, &sums))
-    return false;
-  return mafat_scratch_append_floats(part, &s->values_offset, values) &&
+  return n_threads > 1 && n_panels > 1 && turns <= n_threads;
+}
+
+/* The part of the threads' time in which they have something to do, at least. */
+static double time_used(int tiles_down, int turns, int n_panels, int n_threads)
+{
+  if (turns <= n_threads && n_panels % n_threads == 0) return 1; /* each has all turns of its panels */
+  double most = (double)mafat_divide_up(turns * n_panels, n_threads) * mafat_divide_up(tiles_down, turns);
+  return (double)tiles_down * n_panels / (n_threads * most);
+}
+
+/* As many turns as are wanted, or more, where threads would have too little to do: for each, weights are
+ * transformed anew. */
+static int share_turns(int wanted, int tiles_down, int n_panels, int n_threads)
+{
+  const double enough = 7. / 8;
+  double most = 0;
+  int best = wanted;
+  for (int turns = wanted; n_threads > 1 && turns <= tiles_down && most < enough; turns++) {
+    double used = time_used(tiles_down, turns, n_panels, n_threads);
+    if (used <= most) continue;
+    most = used;
+    best = turns;
+  }
+  return best;
+}
+
+/* For n workers at a time. */
+static bool append_turns(struct mafat_scratch *s, int n)
+{
+  size_t values = s->values_floats, kernels = s->kernel_floats, sums, *part = &s->shared_bytes;
+  s->n_turns = n;
+  return (s->shared_values || !__builtin_mul_overflow(values, (size_t)n, &values)) &&
+         (s->keep_weights || !__builtin_mul_overflow(kernels, (size_t)n, &kernels)) &&
+         !__builtin_mul_overflow(s->sums_floats, (size_t)n, &sums) &&
+         mafat_scratch_append_floats(part, &s->values_offset, values) &&
          mafat_scratch_append_floats(part, &s->kernel_offset, kernels) &&
          mafat_scratch_append_floats(part, &s->sums_offset, sums);
 }
 
-/* A turn for each worker that may find work: there are not more workers at work than units. */
-static bool append_turns(struct mafat_scratch *s, size_t values, int n_threads, size_t units)
+static size_t widest_panel(const struct mafat_layer *l)
 {
-  size_t *part = &s->turn_bytes;
-  s->n_turns = units < (size_t)n_threads ? (int)units : n_threads;
-  return mafat_scratch_append_floats(part, &s->values_offset, values) &&
-         mafat_scratch_append_floats(part, &s->kernel_offset, s->kernel_floats) &&
-         mafat_scratch_append_floats(part, &s->sums_offset, s->sums_floats) &&
-         !__builtin_mul_overflow(s->turn_bytes, (size_t)s->n_turns, &s->shared_bytes);
+  return (size_t)mafat_panel_width(mafat_min(l->filters, MAFAT_PANEL));
 }
 
 static int widest_piece(const struct mafat_sources *sources)
@@ -66,45 +92,65 @@ static int widest_piece(const struct mafat_sources *sources)
   return widest;
 }
 
-bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_scratch *s)
+/* How the tiles of a step are divided: into turns, of so many rows. */
+static int plan_turns(const struct mafat_conv_request *r, int across, int down, struct mafat_scratch *s)
+{
+  int n_panels = mafat_conv_layer_panels(r->layer), n_threads = r->plan->n_threads, turns = 1;
+  if (!r->transforms)
+    turns = share_turns(mafat_divide_up(down, choose_tile_rows(r, across, down)), down, n_panels, n_threads);
+  s->tile_rows = mafat_divide_up(down, turns);
+  s->n_tiles = s->tile_rows * across;
+  turns = mafat_divide_up(down, s->tile_rows);
+  s->shared_values = r->transforms || shares_values(turns, n_panels, n_threads);
+  return turns;
+}
+
+/* The rows of the transformed input: all or a turn's. */
+static bool plan_values(const struct mafat_conv_request *r, int across, int down, struct mafat_scratch *s)
+{
+  const struct mafat_sources *sources = mafat_layer_sources(r->layer);
+  size_t tiles = (size_t)across * (size_t)(s->shared_values ? down : s->tile_rows);
+  s->n_pieces = mafat_pieces(sources, mafat_span(0, r->layer->in.c), NULL, 0);
+  s->piece_padding = r->winograd->size == MAFAT_WINOGRAD_4X4 ? 0 : MAFAT_CHANNEL_BLOCK;
+  s->piece_channels = widest_piece(sources);
+  size_t point = mafat_scratch_point_floats(tiles * (size_t)s->piece_channels) + s->piece_padding;
+  return !__builtin_mul_overflow((size_t)r->winograd->points * (size_t)s->n_pieces, point, &s->values_floats);
+}
+
+/* Transformed weights of a panel's turn of channels; of all panels where several turns of tiles need few. */
+static bool plan_kernels(const struct mafat_conv_request *r, int turns, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
-  const struct mafat_winograd *g = r->winograd;
-  int n_threads = r->plan->n_threads, n_panels = mafat_conv_layer_panels(l);
-  int across = mafat_winograd_tiles(g, r->cols), down = mafat_winograd_tiles(g, r->rows);
-  size_t points = (size_t)g->points, width = 0, kept, values, sums;
+  size_t points = (size_t)r->winograd->points, width = 0, kept;
   for (int f = 0; f < l->filters; f = mafat_panel_end(l, f))
     width += (size_t)mafat_panel_width(mafat_panel_end(l, f) - f);
-  s->n_pieces = mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
-  s->in_rows = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->window; /* the transforms use a window's */
-  s->rows_per_call = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->outputs;
-  s->shared_values = r->transforms;
-  s->tile_rows = down;
-  if (!s->shared_values)
-    s->tile_rows = mafat_conv_share_rows(choose_tile_rows(r, across, down), down, n_panels, n_threads);
-  s->n_tiles = s->tile_rows * across;
   if (__builtin_mul_overflow((size_t)l->in.c, width, &kept) || kept > SIZE_MAX / 1024) return false;
   /* Each panel's points are padded. */
-  kept = points * (kept + (size_t)n_panels * 32);
-  s->piece_padding = g->size == MAFAT_WINOGRAD_4X4 ? 0 : MAFAT_CHANNEL_BLOCK;
-  s->piece_channels = widest_piece(mafat_layer_sources(l));
-  size_t widest = (size_t)mafat_panel_width(mafat_min(l->filters, MAFAT_PANEL));
-  size_t values_point = mafat_scratch_point_floats((size_t)s->n_tiles * (size_t)s->piece_channels) + s->piece_padding;
-  if (__builtin_mul_overflow(points * (size_t)s->n_pieces, values_point, &values) ||
-      __builtin_mul_overflow(points, mafat_scratch_point_floats((size_t)s->n_tiles * widest), &sums))
-    return false;
-  s->keep_weights = down > s->tile_rows && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
+  kept = points * (kept + (size_t)mafat_conv_layer_panels(l) * 32);
+  s->keep_weights = turns > 1 && kept <= KEPT_WEIGHTS_BYTES / sizeof(float);
   /* A turn ends at a piece, so it may go beyond by one piece less a channel. */
-  int turn = g->block ? g->block : s->shared_values ? SLICE_CHANNELS : TURN_CHANNELS;
+  int turn = r->winograd->block ? r->winograd->block : r->transforms ? SLICE_CHANNELS : TURN_CHANNELS;
   s->turn_channels = mafat_min(turn, l->in.c);
-  size_t held = points * mafat_scratch_point_floats((size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * widest);
-  s->sums_floats = sums;
-  s->kernel_floats = s->keep_weights ? kept : held;
-  return mafat_scratch_append_tables(s, r->in_type) && mafat_conv_append_zeros(s, r, across * g->outputs) &&
-         mafat_scratch_append_widened(s, mafat_widened_floats(l, s->piece_channels)) &&
-         (s->shared_values ? append_shared_turn(s, values, mafat_min(n_threads, n_panels))
-                           : append_turns(s, values, n_threads,
-                                          (size_t)mafat_divide_up(down, s->tile_rows) * (size_t)n_panels));
+  size_t held = (size_t)(s->turn_channels + MAFAT_CHANNEL_BLOCK - 1) * widest_panel(l);
+  s->kernel_floats = s->keep_weights ? kept : points * mafat_scratch_point_floats(held);
+  return true;
+}
+
+bool mafat_conv_plan_winograd(const struct mafat_conv_request *r, struct mafat_scratch *s)
+{
+  const struct mafat_winograd *g = r->winograd;
+  int across = mafat_winograd_tiles(g, r->cols), down = mafat_winograd_tiles(g, r->rows);
+  size_t points = (size_t)g->points;
+  int turns = plan_turns(r, across, down, s);
+  double units = (double)mafat_conv_layer_panels(r->layer) * turns;
+  s->in_rows = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->window; /* the transforms use a window's */
+  s->rows_per_call = g->size == MAFAT_WINOGRAD_4X4 ? g->points : g->outputs;
+  return plan_values(r, across, down, s) && plan_kernels(r, turns, s) &&
+         !__builtin_mul_overflow(points, mafat_scratch_point_floats((size_t)s->n_tiles * widest_panel(r->layer)),
+                                 &s->sums_floats) &&
+         mafat_scratch_append_tables(s, r->in_type) && mafat_conv_append_zeros(s, r, across * g->outputs) &&
+         mafat_scratch_append_widened(s, mafat_widened_floats(r->layer, s->piece_channels)) &&
+         append_turns(s, units < r->plan->n_threads ? (int)units : r->plan->n_threads);
 }
 
 /* ---- work ---- */
@@ -130,18 +176,32 @@ static void count_input(struct mafat_counting *c, const struct mafat_winograd *g
                     values_bytes(g, tiles, channels) * times, turn_values);
 }
 
+/* All threads make the values of so many rows of tiles, which they share. */
+static void count_input_share(struct mafat_counting *c, int tile_rows)
+{
+  mafat_count_share(c, tile_rows * (double)mafat_n_blocks(c->layer->in.c));
+}
+
+/* How often a turn's values are made: by each thread that takes panels of it, where they are not shared. */
+static double makers_of_values(const struct mafat_counting *c, int turns, int n_panels)
+{
+  int n_threads = c->context->plan->n_threads;
+  if (c->scratch->shared_values || turns % n_threads == 0) return 1;
+  double makers = 1 + (n_threads - 1.) / turns; /* two, of the turns where one thread's share ends */
+  return makers < n_panels ? makers : n_panels;
+}
+
 /* A step of its own that transforms the input of those behind it. */
 static void count_transform(struct mafat_counting *c)
 {
   const struct mafat_winograd *g = winograd_of(c);
   int down = mafat_winograd_tiles(g, mafat_span_size(c->box.y));
   double tiles = (double)mafat_winograd_tiles(g, mafat_span_size(c->box.x)) * down;
-  mafat_count_share(c, down * (double)mafat_n_blocks(c->layer->in.c));
+  count_input_share(c, down);
   count_input(c, g, tiles, 1, values_bytes(g, tiles, c->layer->in.c));
 }
 
-/* In turns of a few rows of tiles, or, where a step of its own has transformed the
- * input, in one. */
+/* In turns of a few rows of tiles, whose input a step of its own may have transformed. */
 static void count_turns(struct mafat_counting *c)
 {
   const struct mafat_scratch *scratch = c->scratch;
@@ -150,19 +210,20 @@ static void count_turns(struct mafat_counting *c)
   struct mafat_width w = mafat_counting_width(c);
   int across = mafat_winograd_tiles(g, mafat_span_size(c->box.x));
   int down = mafat_winograd_tiles(g, mafat_span_size(c->box.y));
-  bool shared = scratch->shared_values;
-  int turn_rows = shared || scratch->tile_rows <= 0 ? down : mafat_min(scratch->tile_rows, down);
+  int turn_rows = scratch->tile_rows <= 0 ? down : mafat_min(scratch->tile_rows, down);
   int turns = mafat_divide_up(down, turn_rows);
   double tiles = (double)across * down, channels = mafat_span_size(c->channels), filters = mafat_span_size(c->filters);
-  mafat_count_share(c, (double)turns * w.panels);
-  if (!shared) {
-    /* Who takes a panel of a turn makes the turn's values for itself. */
-    double makers = mafat_min(c->context->plan->n_threads, w.panels);
-    count_input(c, g, tiles, makers, values_bytes(g, (double)turn_rows * across, l->in.c));
+  if (!mafat_plan_transforms(c->context->plan, c->context->network, c->step->layer)) {
+    if (scratch->shared_values) count_input_share(c, down);
+    else mafat_count_share(c, (double)turns * w.panels);
+    count_input(c, g, tiles, makers_of_values(c, turns, w.panels),
+                values_bytes(g, (double)(scratch->shared_values ? down : turn_rows) * across, l->in.c));
   }
-  mafat_count(c, MAFAT_TERM_UNIT, (double)turns * w.panels);
+  mafat_count_share(c, scratch->keep_weights ? w.panels : (double)turns * w.panels);
   mafat_count(c, MAFAT_TERM_WINOGRAD_KERNELS,
               channels * filters * (scratch->keep_weights ? 1 : turns) * transform_costs[g->size].weights);
+  mafat_count_share(c, (double)turns * w.panels);
+  mafat_count(c, MAFAT_TERM_UNIT, (double)turns * w.panels);
   for (int turn = 0; turn < turns; turn++) {
     int rows = mafat_min(turn_rows, down - turn * turn_rows), n = rows * across;
     bool parted = scratch->turn_channels > 0;

@@ -176,5 +176,10 @@ static int run_convolutional(const struct mafat_worker *w, const struct mafat_st
   return mafat_layer_is_depthwise(c.layer) ? mafat_conv_depthwise(&c) : mafat_conv_direct(&c);
 }
 
+static int rounds_of_convolutional(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  return mafat_plan_winograd(w->plan, step->layer) ? mafat_conv_winograd_rounds(w, step) : 1;
+}
+
 const struct mafat_runner_kind mafat_runner_convolutional = {
-    .run = run_convolutional, .sharing = MAFAT_SHARED_BY_UNITS};
+    .rounds = rounds_of_convolutional, .run = run_convolutional, .sharing = MAFAT_SHARED_BY_UNITS};

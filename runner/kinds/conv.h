@@ -62,6 +62,7 @@ bool mafat_conv_take(const struct mafat_conv *c, int n, struct mafat_conv_block 
 
 /* The ways to compute a step, in files of their names; the first opens a convolution itself. */
 int mafat_conv_winograd(const struct mafat_worker *w, const struct mafat_step *step);
+int mafat_conv_winograd_rounds(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_conv_direct(struct mafat_conv *c);
 int mafat_conv_depthwise(struct mafat_conv *c); /* by itself */
 int mafat_conv_separable(struct mafat_conv *c); /* inside the 1x1 that reads it; conv_depthwise.c */

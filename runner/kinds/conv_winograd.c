@@ -5,9 +5,10 @@
  *      at a time (or all of them once a step, where they are kept); 36 matrix
  *      products, values times weights -> sums; sums -> outputs
  *
- * A unit of work is a panel of a turn. Workers share nothing but input and
- * output: who begins a turn makes its values anew, which costs little beside
- * fetching them from another processor's cache.
+ * A unit of work is a panel of a turn. Where there are more turns than workers, who begins
+ * a turn makes its values: few are made twice. Else all workers make those of all turns, in a round
+ * of their own, and each then takes panels. Transformed weights that are kept are
+ * made in that round, too.
  *
  * Where steps are panels and slices of input channels (plan.h:
  * mafat_plan_transforms), there is one turn: a step of its own makes the values of
@@ -19,9 +20,9 @@
  * channels (base/winograd.h) by themselves and adds them: no turn or slice parts one. */
 #include "runner/kinds/conv.h"
 
-#include "runner/kinds/widened.h"
-
+#include "predictor/residence.h"
 #include "predictor/winograd.h"
+#include "runner/kinds/widened.h"
 
 #include <assert.h>
 
@@ -30,20 +31,26 @@ struct winograd {
   const struct mafat_winograd *size;
   const struct mafat_scratch *scratch;
   int tiles_across, tiles_down; /* of the whole box */
-  int first_row, n_rows;        /* of tiles: the turn */
-  int n_tiles;                  /* of the turn */
+  struct mafat_span rows;       /* of tiles: the turn */
+  struct mafat_span held;       /* of tiles: whose values there are, the turn's or all */
   float *values, *kernels, *sums;
   struct mafat_span block; /* pieces: of the block of values that was asked for last */
 };
 
-/* The turn's memory; where values are shared, there is one. */
+/* What a worker has for itself at a time, and what is one for all. */
 static void use_turn(struct winograd *g, int turn)
 {
-  assert(turn < g->scratch->n_turns);
-  char *memory = g->c.worker->shared_memory + (size_t)turn * g->scratch->turn_bytes;
-  g->values = (float *)(memory + g->scratch->values_offset);
-  g->kernels = (float *)(memory + g->scratch->kernel_offset);
-  g->sums = (float *)(memory + g->scratch->sums_offset);
+  const struct mafat_scratch *s = g->scratch;
+  char *memory = g->c.worker->shared_memory;
+  assert(turn < s->n_turns);
+  g->values = (float *)(memory + s->values_offset) + (s->shared_values ? 0 : (size_t)turn * s->values_floats);
+  g->kernels = (float *)(memory + s->kernel_offset) + (s->keep_weights ? 0 : (size_t)turn * s->kernel_floats);
+  g->sums = (float *)(memory + s->sums_offset) + (size_t)turn * s->sums_floats;
+}
+
+static int tiles_of(const struct winograd *g, struct mafat_span rows)
+{
+  return mafat_span_size(rows) * g->tiles_across;
 }
 
 static void open_winograd(struct winograd *g, const struct mafat_worker *w, const struct mafat_step *step)
@@ -55,6 +62,7 @@ static void open_winograd(struct winograd *g, const struct mafat_worker *w, cons
   g->size = mafat_winograd_of(w->plan->algorithms[g->c.index]);
   g->tiles_across = mafat_winograd_tiles(g->size, mafat_span_size(g->c.box.x));
   g->tiles_down = mafat_winograd_tiles(g->size, mafat_span_size(g->c.box.y));
+  g->rows = g->held = mafat_span(0, g->tiles_down);
   use_turn(g, 0);
 }
 
@@ -96,15 +104,12 @@ static float *kept_panel(const struct winograd *g, int panel)
                           mafat_scratch_point_floats((size_t)g->c.layer->in.c * MAFAT_PANEL);
 }
 
-static int keep_weights(const struct winograd *g)
+static int keep_panel(const struct winograd *g, int panel)
 {
-  for (int panel = 0; panel < mafat_conv_n_panels(&g->c); panel++) {
-    struct mafat_weights_slice slice;
-    int code = transform_weights(g, mafat_conv_panel(&g->c, panel), 0, g->c.n_pieces, kept_panel(g, panel), &slice);
-    if (code) return code;
-    mafat_weights_release(g->c.worker->weights, &slice);
-  }
-  return MAFAT_OK;
+  struct mafat_weights_slice slice;
+  int code = transform_weights(g, mafat_conv_panel(&g->c, panel), 0, g->c.n_pieces, kept_panel(g, panel), &slice);
+  if (code == MAFAT_OK) mafat_weights_release(g->c.worker->weights, &slice);
+  return code;
 }
 
 /* ---- input ---- */
@@ -129,7 +134,7 @@ struct values_block {
 /* The block that piece i lies in. Each piece has the room of the widest. */
 static struct values_block find_block(struct winograd *g, int i)
 {
-  size_t piece_floats = mafat_scratch_point_floats((size_t)g->n_tiles * (size_t)g->scratch->piece_channels);
+  size_t piece_floats = mafat_scratch_point_floats((size_t)tiles_of(g, g->held) * (size_t)g->scratch->piece_channels);
   size_t room = piece_floats + g->scratch->piece_padding;
   if (i < g->block.begin) g->block = mafat_span(0, 0);
   while (i >= g->block.end) g->block = mafat_span(g->block.end, turn_of_pieces(g, g->block.end));
@@ -143,14 +148,14 @@ static struct values_block find_block(struct winograd *g, int i)
       .values = g->values + (size_t)pieces.begin * (size_t)g->size->points * room};
 }
 
-/* One row of tiles of one piece. */
+/* One row of the tiles that are held, of one piece. */
 static void transform_input(struct winograd *g, int tile_row, int i)
 {
   const struct mafat_conv *c = &g->c;
   const struct mafat_piece *p = &c->references[i];
   struct values_block block = find_block(g, i);
   size_t first_tile = (size_t)tile_row * (size_t)g->tiles_across;
-  int y = c->box.y.begin + (g->first_row + tile_row) * g->size->outputs - c->layer->window.y.before;
+  int y = c->box.y.begin + (g->held.begin + tile_row) * g->size->outputs - c->layer->window.y.before;
   int x = c->box.x.begin - c->layer->window.x.before;
   struct mafat_span cols = mafat_span_round_out(c->box.x, g->size->outputs, c->layer->out.w);
   mafat_conv_point_at_rows(c, p, y, g->size->window, x, c->in_rows);
@@ -167,7 +172,7 @@ static void transform_input(struct winograd *g, int tile_row, int i)
 /* From one point of the sums to the next: [tile][width]. */
 static size_t sums_point_floats(const struct winograd *g, int width)
 {
-  return mafat_scratch_point_floats((size_t)g->n_tiles * (size_t)width);
+  return mafat_scratch_point_floats((size_t)tiles_of(g, g->rows) * (size_t)width);
 }
 
 /* Pieces [first, end) into the sums; [point][channel][width] are their weights. What lies at `ahead` will be
@@ -176,16 +181,17 @@ static void multiply(struct winograd *g, int first, int end, const float *weight
                      const float *ahead)
 {
   const struct mafat_conv *c = &g->c;
-  int first_channel = piece_position(c, first);
+  int first_channel = piece_position(c, first), first_tile = (g->rows.begin - g->held.begin) * g->tiles_across;
   for (int i = first, next; i < end; i = next) {
     struct values_block block = find_block(g, i);
     next = mafat_min(block.pieces.end, end);
     int channel = piece_position(c, i);
     struct mafat_product_call call = {
-        .values = block.values + (channel - block.first_channel), .values_point = block.point_floats,
+        .values = block.values + (size_t)first_tile * (size_t)block.n_channels + (channel - block.first_channel),
+        .values_point = block.point_floats,
         .tile_floats = block.n_channels, .weights = weights + (size_t)(channel - first_channel) * (size_t)width,
         .weights_point = weights_point, .sums = g->sums, .sums_point = sums_point_floats(g, width),
-        .n_points = g->size->points, .n_tiles = g->n_tiles, .n_channels = piece_position(c, next) - channel,
+        .n_points = g->size->points, .n_tiles = tiles_of(g, g->rows), .n_channels = piece_position(c, next) - channel,
         .width = width, .start = i == 0,
         .apart = i > 0 && g->size->block, .ahead = ahead};
     if (ahead) {
@@ -201,10 +207,10 @@ static void transform_output(struct winograd *g, struct mafat_span filters, cons
 {
   struct mafat_conv *c = &g->c;
   int side = g->size->outputs, height = c->pool ? side / 2 : side;
-  for (int row = 0; row < g->n_rows; row++) {
-    int begin = (g->first_row + row) * side; /* row of sums within the box */
+  for (int row = 0; row < mafat_span_size(g->rows); row++) {
+    int begin = (g->rows.begin + row) * side; /* row of sums within the box */
     int n = mafat_min(side, mafat_span_size(c->box.y) - begin);
-    int y = c->step->out.y.begin + (g->first_row + row) * height;
+    int y = c->step->out.y.begin + (g->rows.begin + row) * height;
     struct mafat_conv_segment segments[2];
     int n_segments = mafat_conv_point_at_output(c, filters, y, c->pool ? (n + 1) / 2 : n, segments);
     for (int s = 0; s < n_segments; s++) {
@@ -263,31 +269,25 @@ static int run_panel(struct winograd *g, int panel)
   return MAFAT_OK;
 }
 
-static void begin_turn(struct winograd *g, int turn)
+static void transform_turn(struct winograd *g)
 {
-  g->first_row = turn * g->scratch->tile_rows;
-  g->n_rows = mafat_min(g->scratch->tile_rows, g->tiles_down - g->first_row);
-  g->n_tiles = g->n_rows * g->tiles_across;
+  g->held = g->rows;
   for (int i = 0; i < g->c.n_pieces; i++)
-    for (int row = 0; row < g->n_rows; row++) transform_input(g, row, i);
+    for (int row = 0; row < mafat_span_size(g->held); row++) transform_input(g, row, i);
+}
+
+/* What all workers need: of n_panels the transformed weights, of n_pieces the values. */
+static int run_preparations(struct winograd *g, int n_panels, int n_pieces)
+{
+  const struct mafat_worker *w = g->c.worker;
+  int code = MAFAT_OK, n_values = n_pieces * g->tiles_down;
+  for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_values + n_panels)) >= 0;)
+    if (unit < n_values) transform_input(g, unit % g->tiles_down, unit / g->tiles_down);
+    else code = keep_panel(g, unit - n_values);
+  return code;
 }
 
 /* ---- steps of panels and slices ---- */
-
-/* The one turn: all tiles. */
-static void take_all_tiles(struct winograd *g)
-{
-  g->first_row = 0;
-  g->n_rows = g->tiles_down;
-  g->n_tiles = g->n_rows * g->tiles_across;
-}
-
-static void run_transform(struct winograd *g)
-{
-  const struct mafat_worker *w = g->c.worker;
-  for (int unit; (unit = mafat_team_take(w->team, w->index, g->c.n_pieces * g->n_rows)) >= 0;)
-    transform_input(g, unit % g->n_rows, unit / g->n_rows);
-}
 
 static int find_piece(const struct mafat_conv *c, int channel)
 {
@@ -302,12 +302,10 @@ static int run_slices(struct winograd *g)
   const struct mafat_worker *w = c->worker;
   struct mafat_span channels = c->step->channels;
   int first = find_piece(c, channels.begin), end = find_piece(c, channels.end);
-  float *kernels = g->kernels, *sums = g->sums;
   for (int unit; (unit = mafat_team_take(w->team, w->index, mafat_conv_n_panels(c))) >= 0;) {
     struct mafat_span filters = mafat_conv_panel(c, unit);
     struct mafat_weights_slice slice;
-    g->kernels = kernels + (size_t)unit * g->scratch->kernel_floats;
-    g->sums = sums + (size_t)unit * g->scratch->sums_floats;
+    use_turn(g, unit);
     int code = add_pieces(g, filters, first, end, &slice);
     if (code) return code;
     if (channels.end == c->layer->in.c) transform_output(g, filters, &slice);
@@ -318,28 +316,44 @@ static int run_slices(struct winograd *g)
 
 /* ---- steps of all filters ---- */
 
+/* Panels of a turn follow each other where the turn's values are the worker's own, turns of a panel where it
+ * has all values. */
 static int run_turns(struct winograd *g)
 {
   const struct mafat_worker *w = g->c.worker;
+  bool shared = g->scratch->shared_values;
   int n_panels = mafat_conv_n_panels(&g->c), turn = -1, code = MAFAT_OK;
-  int n_turns = (g->tiles_down + g->scratch->tile_rows - 1) / g->scratch->tile_rows;
+  int n_turns = mafat_divide_up(g->tiles_down, g->scratch->tile_rows);
   for (int unit; code == MAFAT_OK && (unit = mafat_team_take(w->team, w->index, n_turns * n_panels)) >= 0;) {
-    /* With fewer turns than workers, the first unit of each is nobody else's. */
+    /* With fewer units than workers, the first unit of each is nobody else's. */
     if (turn < 0) use_turn(g, g->scratch->n_turns < mafat_team_size(w->team) ? unit : w->index);
-    if (turn < 0 && g->scratch->keep_weights && (code = keep_weights(g))) break;
-    if (unit / n_panels != turn) begin_turn(g, turn = unit / n_panels);
-    code = run_panel(g, unit % n_panels);
+    int next = shared ? unit % n_turns : unit / n_panels, first_row = next * g->scratch->tile_rows;
+    g->rows = mafat_span(first_row, mafat_min(first_row + g->scratch->tile_rows, g->tiles_down));
+    if (next != turn && !shared) transform_turn(g);
+    turn = next;
+    code = run_panel(g, shared ? unit / n_turns : unit % n_panels);
   }
   return code;
 }
 
+static bool is_divided(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  return mafat_plan_transforms(w->plan, w->tensors->network, step->layer);
+}
+
+int mafat_conv_winograd_rounds(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  return !is_divided(w, step) && (w->scratch->shared_values || w->scratch->keep_weights) ? 2 : 1;
+}
+
 int mafat_conv_winograd(const struct mafat_worker *w, const struct mafat_step *step)
 {
+  const struct mafat_scratch *s = w->scratch;
   struct winograd g;
   open_winograd(&g, w, step);
-  if (!g.scratch->shared_values) return run_turns(&g);
-  take_all_tiles(&g);
-  if (step->kind == MAFAT_STEP_COMPUTE) return run_slices(&g);
-  run_transform(&g);
-  return MAFAT_OK;
+  if (step->kind == MAFAT_STEP_TRANSFORM) return run_preparations(&g, 0, g.c.n_pieces);
+  if (is_divided(w, step)) return run_slices(&g);
+  if (w->round == 0 && mafat_conv_winograd_rounds(w, step) > 1)
+    return run_preparations(&g, s->keep_weights ? mafat_conv_n_panels(&g.c) : 0, s->shared_values ? g.c.n_pieces : 0);
+  return run_turns(&g);
 }

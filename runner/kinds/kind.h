@@ -25,6 +25,7 @@ struct mafat_worker {
   char *shared_memory;                 /* scratch that all workers of the step share */
   char *slot_memory;                   /* this worker's own; NULL when none is needed */
   int index;                           /* 0 ... layout->n_workers - 1 */
+  int round;                           /* of the step's: 0 ... rounds - 1 */
 };
 
 /* How the workers of a team share out a step. */
@@ -39,7 +40,10 @@ struct mafat_decoding; /* decoding.h */
 struct mafat_runner_kind {
   /* What must be there before any worker begins; the caller does it alone. May be NULL. */
   void (*prepare)(const struct mafat_worker *w, const struct mafat_step *step);
-  /* The worker's share of a step. MAFAT_OK, or what reading weights failed with. */
+  /* How often all workers run a step, waiting for each other in between: what one of them makes in a
+   * round, all may use in the next. NULL: once. */
+  int (*rounds)(const struct mafat_worker *w, const struct mafat_step *step);
+  /* The worker's share of a step, or of a round of it. MAFAT_OK, or what reading weights failed with. */
   int (*run)(const struct mafat_worker *w, const struct mafat_step *step);
   enum mafat_sharing sharing;
   /* Tells of all boxes that the head's output holds. NULL: no head. */
@@ -63,9 +67,10 @@ const struct mafat_runner_kind *mafat_runner_integer_kind(enum mafat_layer_type 
 /* Can all of the first n_layers be run? MAFAT_EUNSUPPORTED: the diagnostic names the first that cannot. */
 int mafat_kinds_check(const struct mafat_network *n, int n_layers, struct mafat_diagnostic *d);
 
-/* A step, of the kind of the layer that reads its input: what `prepare` and `run` above are for.
- * All workers of the team call the second. */
+/* A step, of the kind of the layer that reads its input: what `prepare`, `rounds` and `run` above are for.
+ * All workers of the team call the last. */
 void mafat_kinds_prepare(const struct mafat_worker *w, const struct mafat_step *step);
+int mafat_kinds_rounds(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_kinds_run(const struct mafat_worker *w, const struct mafat_step *step);
 
 #endif

@@ -92,6 +92,12 @@ void mafat_kinds_prepare(const struct mafat_worker *w, const struct mafat_step *
   if (kind->prepare) kind->prepare(w, step);
 }
 
+int mafat_kinds_rounds(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_runner_kind *kind = kind_of(w, step);
+  return kind->rounds ? kind->rounds(w, step) : 1;
+}
+
 int mafat_kinds_run(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_runner_kind *kind = kind_of(w, step);

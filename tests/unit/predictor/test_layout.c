@@ -11,6 +11,7 @@
 #include "predictor/predict.h"
 #include "predictor/residence.h"
 #include "predictor/schedule.h"
+#include "predictor/winograd.h"
 #include "tests/support/support.h"
 
 Suite *layout_suite(void);
@@ -223,20 +224,47 @@ static void check_weights(const struct replay *r, const struct mafat_step *step)
 
 /* ---- steps ---- */
 
-/* Values of all tiles, then sums of the panels that a step has: one for each worker,
- * where there are so many; no more is kept. */
-static void check_shared(const struct replay *r, int layer)
+/* Values, weights and sums for so many workers at a time, or one for all, lie behind each other, and no more
+ * is kept. */
+static void check_turns(const struct replay *r, int layer)
 {
   const struct mafat_scratch *s = &r->s->layout->scratch[layer];
-  const struct mafat_layer *l = &r->s->network->layers[mafat_plan_reader(r->s->plan, layer)];
-  size_t panels = (size_t)mafat_min((l->out.c + MAFAT_PANEL - 1) / MAFAT_PANEL, r->s->plan->n_threads);
-  size_t values = (size_t)s->n_tiles * 36 * (size_t)l->in.c * sizeof(float);
-  size_t sums = s->sums_floats * sizeof(float) * panels;
-  size_t width = (size_t)mafat_panel_width(mafat_min(l->out.c, MAFAT_PANEL));
-  require(sums >= (size_t)s->n_tiles * 36 * width * sizeof(float) * panels &&
-              s->values_offset + values <= s->sums_offset && s->sums_offset + sums <= s->shared_bytes,
-          r->s, "layer %d's values and sums exceed its scratch", layer);
-  require(s->shared_bytes < s->sums_offset + sums + 64, r->s, "layer %d has room for sums of more panels", layer);
+  size_t n = (size_t)s->n_turns, floats = sizeof(float);
+  size_t values = s->values_floats * floats * (s->shared_values ? 1 : n);
+  size_t kernels = s->kernel_floats * floats * (s->keep_weights ? 1 : n), sums = s->sums_floats * floats * n;
+  require(n >= 1 && s->n_turns <= r->s->plan->n_threads, r->s, "layer %d has %zu turns at a time", layer, n);
+  require(s->values_offset == 0 && values <= s->kernel_offset && s->kernel_offset + kernels <= s->sums_offset &&
+              s->sums_offset + sums <= s->shared_bytes,
+          r->s, "layer %d's values, weights and sums exceed its scratch", layer);
+  require(s->shared_bytes < values + kernels + sums + 3 * 64, r->s, "layer %d has room for more", layer);
+}
+
+/* A step finds room for its tiles, those that are shared or a turn's, and for as many workers as get units; what
+ * two need of the same is shared. */
+static void check_winograd(const struct replay *r, const struct mafat_step *step)
+{
+  const struct mafat_plan *plan = r->s->plan;
+  const struct mafat_network *n = r->s->network;
+  const struct mafat_scratch *s = &r->s->layout->scratch[step->layer];
+  const struct mafat_winograd *g = mafat_plan_winograd(plan, step->layer);
+  const struct mafat_layer *l = &n->layers[mafat_plan_reader(plan, step->layer)];
+  int across = mafat_winograd_tiles(g, mafat_span_size(mafat_fusion_inner_span(plan, n, step->layer, false, step->out.x)));
+  int down = mafat_winograd_tiles(g, mafat_span_size(mafat_fusion_inner_span(plan, n, step->layer, true, step->out.y)));
+  int turn = mafat_min(s->tile_rows, down), turns = mafat_divide_up(down, s->tile_rows);
+  int panels = mafat_divide_up(mafat_span_size(step->filters), MAFAT_PANEL);
+  size_t points = (size_t)g->points, width = (size_t)mafat_panel_width(mafat_min(l->out.c, MAFAT_PANEL));
+  size_t channels = (size_t)(s->keep_weights ? l->in.c : s->turn_channels);
+  bool divides = mafat_plan_transforms(plan, n, step->layer), own = !s->shared_values;
+  require(s->values_floats >= points * (size_t)(across * (own ? turn : down)) * (size_t)l->in.c, r->s,
+          "layer %d's values need more", step->layer);
+  require(s->kernel_floats >= points * channels * width, r->s, "layer %d's transformed weights need more", step->layer);
+  require(s->sums_floats >= points * (size_t)(across * turn) * width, r->s, "layer %d's sums need more", step->layer);
+  if (divides) require(turns == 1 && !own, r->s, "layer %d has %d turns", step->layer, turns);
+  if (step->kind == MAFAT_STEP_TRANSFORM) return;
+  require(s->n_turns >= mafat_min(turns * panels, plan->n_threads), r->s, "layer %d has few turns", step->layer);
+  bool whole = mafat_span_size(step->out.y) == n->layers[step->layer].out.h;
+  if (own && whole && panels > 1 && plan->n_threads > 1)
+    require(turns > plan->n_threads, r->s, "layer %d's values are made by each thread", step->layer);
 }
 
 /* Of a fan's convolution, its scratch outlives the steps of the readers. */
@@ -248,8 +276,10 @@ static void use_scratch(struct replay *r, const struct mafat_step *step)
   size_t bytes = mafat_scratch_bytes(&layout->scratch[step->layer], r->s->plan->n_threads);
   require((scratch >= 0) == (bytes > 0), r->s, "layer %d's scratch", step->layer);
   require(scratch < 0 || layout->buffers[scratch].bytes >= bytes, r->s, "layer %d's scratch is small", step->layer);
-  require(layout->scratch[step->layer].shared_values == transforms, r->s, "layer %d's values", step->layer);
-  if (transforms) check_shared(r, step->layer);
+  if (mafat_plan_winograd(r->s->plan, step->layer)) {
+    check_turns(r, step->layer);
+    check_winograd(r, step);
+  }
   if (transforms && step->kind == MAFAT_STEP_COMPUTE) check_owned(r, scratch, SCRATCH + step->layer, step->layer);
   if (scratch >= 0) claim(r, scratch, SCRATCH + step->layer);
 }

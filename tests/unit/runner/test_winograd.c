@@ -232,16 +232,21 @@ static float *run_winograd(const struct problem *p, const struct mafat_network *
   return map;
 }
 
+static void write_cfg(const struct problem *p, char *cfg, size_t room)
+{
+  snprintf(cfg, room,
+           "[net]\nheight=%d\nwidth=%d\nchannels=%d\n"
+           "[convolutional]\nfilters=%d\nsize=3\npadding=%d\nactivation=leaky\n%s",
+           p->h, p->w, p->c, p->filters, p->pad, p->pool ? "[maxpool]\nsize=2\nstride=2\n" : "");
+}
+
 /* All levels against one reference. */
 static void check_problem(struct problem *p, struct test_rng *rng, enum mafat_algorithm algorithm)
 {
   char cfg[256];
   const struct mafat_kernels *levels[8];
   int n_levels = mafat_kernels_list(levels, 8);
-  snprintf(cfg, sizeof cfg,
-           "[net]\nheight=%d\nwidth=%d\nchannels=%d\n"
-           "[convolutional]\nfilters=%d\nsize=3\npadding=%d\nactivation=leaky\n%s",
-           p->h, p->w, p->c, p->filters, p->pad, p->pool ? "[maxpool]\nsize=2\nstride=2\n" : "");
+  write_cfg(p, cfg, sizeof cfg);
   struct mafat_network *n = test_network(cfg);
   struct mafat_shape out = n->layers[n->n_layers - 1].out;
   size_t floats = (size_t)out.c * (size_t)out.h * (size_t)out.w;
@@ -296,6 +301,45 @@ START_TEST(outputs_are_exact_for_chosen_shapes)
 }
 END_TEST
 
+/* However threads share values, weights and turns: panels that divide evenly among them or do not, one turn, fewer
+ * than threads, more. */
+static const struct problem shared[] = {
+    {.h = 19, .w = 19, .c = 64, .filters = 256, .pad = 1},              /* a turn, 8 panels */
+    {.h = 19, .w = 19, .c = 200, .filters = 96, .pad = 1},              /* more channels than are transformed at a time */
+    {.h = 38, .w = 38, .c = 24, .filters = 128, .pad = 1},              /* two turns whose weights are kept */
+    {.h = 38, .w = 41, .c = 300, .filters = 80, .pad = 1, .pool = true}, /* or are not */
+    {.h = 13, .w = 70, .c = 20, .filters = 33, .pad = 1, .pool = true},
+    {.h = 70, .w = 70, .c = 17, .filters = 64, .pad = 0},               /* more turns than threads */
+    {.h = 24, .w = 100, .c = 16, .filters = 20, .pad = 1},              /* one panel */
+    {.h = 4, .w = 4, .c = 33, .filters = 40, .pad = 1},
+};
+
+START_TEST(threads_change_no_bit)
+{
+  struct test_rng rng = test_rng(34000 + (uint64_t)_i);
+  struct problem p = shared[_i / 2];
+  enum mafat_algorithm algorithm = _i % 2 ? MAFAT_WINOGRAD_LARGE : MAFAT_WINOGRAD;
+  char cfg[256];
+  write_cfg(&p, cfg, sizeof cfg);
+  struct mafat_network *n = test_network(cfg);
+  draw_numbers(&p, &rng);
+  struct mafat_weights *w = open_weights(&p, n);
+  struct mafat_shape out = n->layers[n->n_layers - 1].out;
+  float *alone = NULL;
+  for (p.n_threads = 1; p.n_threads <= 5; p.n_threads++) {
+    float *map = run_winograd(&p, n, w, mafat_kernels_find(NULL), algorithm);
+    if (!alone) alone = map;
+    else if (memcmp(map, alone, (size_t)out.c * (size_t)out.h * (size_t)out.w * sizeof *map) != 0)
+      test_fail_case(cfg, "1x1", "%s: other bits with %d threads", mafat_algorithm_name(algorithm), p.n_threads);
+    if (map != alone) free(map);
+  }
+  free(alone);
+  release_numbers(&p);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
 Suite *winograd_suite(void)
 {
   Suite *s = suite_create("winograd");
@@ -307,6 +351,7 @@ Suite *winograd_suite(void)
   tcase_add_loop_test(t, no_plan_changes_the_algorithm, 0, test_seeds(40));
   tcase_add_loop_test(t, outputs_are_exact_for_any_shape, 0, test_seeds(40));
   tcase_add_loop_test(t, outputs_are_exact_for_chosen_shapes, 0, 2 * sizeof problems / sizeof *problems);
+  tcase_add_loop_test(t, threads_change_no_bit, 0, 2 * sizeof shared / sizeof *shared);
   suite_add_tcase(s, t);
   return s;
 }
