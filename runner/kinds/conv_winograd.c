@@ -228,6 +228,13 @@ static void transform_output(struct winograd *g, struct mafat_span filters, cons
   }
 }
 
+/* The panel's weights behind those of a piece's slice; NULL where they are not read as they lie. */
+static const float *behind_piece(const struct mafat_conv *c, int piece, const struct mafat_weights_slice *slice)
+{
+  size_t rows = (size_t)c->references[piece].n * (size_t)mafat_window_area(&c->layer->window);
+  return slice->narrow ? NULL : slice->weights + rows * (size_t)slice->width;
+}
+
 /* Products of pieces [first, end), added to the sums. The slice is that of the
  * last ones. */
 static int add_pieces(struct winograd *g, struct mafat_span filters, int first, int end,
@@ -239,9 +246,9 @@ static int add_pieces(struct winograd *g, struct mafat_span filters, int first, 
     int code = transform_weights(g, filters, first, next, g->kernels, slice);
     if (code) return code;
     int channels = piece_position(c, next) - piece_position(c, first);
-    size_t width = (size_t)slice->width, ahead = (size_t)mafat_window_area(&c->layer->window) * (size_t)channels * width;
+    size_t width = (size_t)slice->width;
     multiply(g, first, next, g->kernels, mafat_scratch_point_floats((size_t)channels * width), slice->width,
-             slice->weights + ahead);
+             behind_piece(c, next - 1, slice));
     if (next < end) mafat_weights_release(c->worker->weights, slice);
   }
   return MAFAT_OK;
