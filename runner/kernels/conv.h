@@ -285,12 +285,24 @@ static struct conv_place run_behind(struct conv_place at, const struct mafat_win
   return at;
 }
 
+/* Of one pixel: weights are used once, and time is what they take to come. */
+static bool is_connected(const struct mafat_conv_call *c)
+{
+  return c->n_rows * c->n_cols == 1 && !c->pool;
+}
+
+/* How long a slice is. Pooled, few tiles share what it costs: it is twice as long. */
+static size_t slice_taps(const struct mafat_conv_call *c)
+{
+  if (is_connected(c)) return (size_t)SLICE_RUNS * MAFAT_CHANNEL_BLOCK;
+  return c->pool ? 2 * VECTOR_TAPS : VECTOR_TAPS;
+}
+
 /* The runs from `at` on that make up a slice. */
 static void choose_runs(struct conv_slice *s, const struct mafat_conv_call *c, struct conv_place at)
 {
   const struct mafat_taps x = c->window.x;
-  /* Pooled, few tiles share what a slice costs: it is twice as long. */
-  const size_t end = at.taps + (c->pool ? 2 * VECTOR_TAPS : VECTOR_TAPS);
+  const size_t end = at.taps + slice_taps(c);
   struct conv_runs *last = NULL;
   s->begin = at;
   s->n_runs = s->n_kinds = 0;
@@ -347,12 +359,14 @@ static void choose_tiles(struct conv_slice *s, int n_cols)
 }
 
 /* Late layers' weights come from memory, and the first tiles of a slice would wait for them: a few lines at a
- * time, while the slice before is summed, they come unnoticed. */
+ * time, while the slice before is summed, they come unnoticed. One pixel's are all that is waited for, and tiles that
+ * leave out every other line keep the processor from fetching them by itself. */
 static void choose_ahead(struct conv_slice *s, const struct mafat_conv_call *c, const struct conv_area *area,
                          int n_parts)
 {
   const int n_tiles = n_parts * area->n_rows * (s->n_wide + s->n_narrow);
-  const bool wanted = n_tiles >= AHEAD_TILES && area->n_rows * area->n_cols <= AHEAD_PIXELS && !c->pool;
+  const bool some = n_tiles >= AHEAD_TILES && area->n_rows * area->n_cols <= AHEAD_PIXELS && !c->pool;
+  const bool wanted = some || (is_connected(c) && n_parts > 1 && s->n_runs > 1);
   const size_t bytes = wanted ? (s->end.taps - s->begin.taps) * (size_t)c->width * sizeof(float) : 0;
   s->ahead = (const char *)(c->weights + s->end.taps * (size_t)c->width);
   s->ahead_end = s->ahead + bytes;
