@@ -24,10 +24,18 @@ bool mafat_fusion_blends_alike(const struct mafat_layer *l)
   return true;
 }
 
+static bool lies_in_blocks(const struct mafat_operand *o)
+{
+  return mafat_sources_count(&o->sources) == 1 && o->sources.list->first % MAFAT_CHANNEL_BLOCK == 0;
+}
+
+/* What is added may have other channels, and be larger. */
 static bool is_added(const struct mafat_layer *conv, const struct mafat_layer *shortcut)
 {
-  return mafat_fusion_blends_alike(shortcut) && shortcut->blend == MAFAT_BLEND_ADD && shortcut->n_operands == 2 &&
-         !shortcut->operands[1].broadcast && mafat_layer_is_ungrouped(conv);
+  if (!mafat_layer_blends(shortcut) || shortcut->blend != MAFAT_BLEND_ADD || shortcut->n_operands != 2) return false;
+  const struct mafat_operand *x = &shortcut->operands[0], *z = &shortcut->operands[1];
+  return lies_in_blocks(x) && lies_in_blocks(z) && !z->broadcast && z->shape.w >= shortcut->out.w &&
+         z->shape.h >= shortcut->out.h && mafat_layer_is_ungrouped(conv);
 }
 
 static void count_readers(const struct mafat_network *n, const struct mafat_plan *plan,

@@ -6,7 +6,7 @@
  *   - a depthwise convolution whose only reader is a 1x1 convolution: computed
  *     a few rows at a time into scratch;
  *   - a convolution (and the depthwise inside it) whose only reader is a shortcut
- *     that adds one map of the same size: added to where it was stored.
+ *     that adds one map, no smaller: added to where it was stored.
  *
  * All must lie in one group. Nothing is computed twice for it, and no
  * bit changes, so plans do not mention it. The functions below give the

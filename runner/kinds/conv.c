@@ -94,29 +94,39 @@ int mafat_conv_point_at_output(struct mafat_conv *c, struct mafat_span filters, 
   return n_segments;
 }
 
+/* To filters of one block, which are activated alone where the other map has no such channels. Of a larger map every
+ * few rows and columns meet. */
+static void add_run(const struct mafat_conv *c, struct mafat_span filters, bool added, int y0, int n)
+{
+  const struct mafat_layer *l = c->shortcut;
+  const struct mafat_tensors *t = c->worker->tensors;
+  const struct mafat_operand *o = &l->operands[1];
+  const struct mafat_source *z = o->sources.list;
+  int layer = c->step->layer, x = c->step->out.x.begin, block = filters.begin / MAFAT_CHANNEL_BLOCK;
+  int down = o->shape.h / l->out.h, across = o->shape.w / l->out.w, channel = z->first + filters.begin;
+  int pixel = mafat_tensors_pixel_floats(t, layer, block);
+  struct mafat_blend_call call = {.n_cols = mafat_span_size(c->step->out.x), .n_channels = mafat_span_size(filters),
+                                  .x_pixel_floats = pixel, .y_pixel_floats = pixel,
+                                  .alpha = l->alpha, .beta = l->beta, .activation = l->activation};
+  if (added) call.z_pixel_floats = across * mafat_tensors_pixel_floats(t, z->tensor, channel / MAFAT_CHANNEL_BLOCK);
+  else if (l->activation.kind == MAFAT_LINEAR) return;
+  for (int y = y0; y < y0 + n; y++) {
+    call.y = mafat_tensors_pixel(t, layer, block, y, x) + filters.begin % MAFAT_CHANNEL_BLOCK;
+    call.x = call.y;
+    call.z = added ? mafat_tensors_read(t, &o->sources, 0, channel, y * down, x * across) : NULL;
+    c->worker->kernels->blend(&call);
+  }
+}
+
 void mafat_conv_add(const struct mafat_conv *c, struct mafat_span filters, int y0, int n)
 {
   const struct mafat_layer *l = c->shortcut;
   if (!l) return;
-  const struct mafat_tensors *t = c->worker->tensors;
-  const struct mafat_sources *sources = &l->operands[1].sources;
-  const struct mafat_source *z = sources->list;
-  int layer = c->step->layer, x = c->step->out.x.begin;
+  int n_added = l->operands[1].shape.c;
   for (int f = filters.begin, end; f < filters.end; f = end) {
-    int block = f / MAFAT_CHANNEL_BLOCK, z_block = z->first / MAFAT_CHANNEL_BLOCK + block;
-    int lane = f % MAFAT_CHANNEL_BLOCK;
-    end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
-    int pixel = mafat_tensors_pixel_floats(t, layer, block);
-    struct mafat_blend_call call = {.n_cols = mafat_span_size(c->step->out.x), .n_channels = end - f,
-                                  .x_pixel_floats = pixel, .y_pixel_floats = pixel,
-                                  .z_pixel_floats = mafat_tensors_pixel_floats(t, z->tensor, z_block),
-                                  .alpha = l->alpha, .beta = l->beta, .activation = l->activation};
-    for (int y = y0; y < y0 + n; y++) {
-      call.y = mafat_tensors_pixel(t, layer, block, y, x) + lane;
-      call.x = call.y;
-      call.z = mafat_tensors_read(t, sources, 0, z->first + f, y, x);
-      c->worker->kernels->blend(&call);
-    }
+    end = mafat_min(filters.end, (f / MAFAT_CHANNEL_BLOCK + 1) * MAFAT_CHANNEL_BLOCK);
+    if (f < n_added) end = mafat_min(end, n_added);
+    add_run(c, mafat_span(f, end), f < n_added, y0, n);
   }
 }
 
