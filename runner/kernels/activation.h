@@ -43,8 +43,7 @@ static inline float logistic(float x)
 /* tanh(ln(1 + e^x)) = (e^2x + 2 e^x) / (e^2x + 2 e^x + 2) */
 static inline float mish(float x)
 {
-  if (x > 20.0f) return x; /* the quotient is 1 in single precision */
-  float e = exponential(x);
+  float e = exponential(x < 20.0f ? x : 20.0f); /* from there on the quotient is 1 in single precision */
   float n = e * (e + 2.0f);
   return x * (n / (n + 2.0f));
 }
@@ -168,30 +167,101 @@ INLINE void exponentials(vec *x)
   for (int i = 0; i < IN_STEP; i++) x[i] = vec_scale(p[i], n[i]);
 }
 
-/* Logistic or swish of the floats, as many whole steps as there are; returns how many floats that is. */
-static inline size_t activate_in_step(float *x, size_t n, bool swish)
+INLINE void logistics(vec *y)
 {
   const vec one = vec_all(1.0f);
-  size_t done = 0;
-  for (; n - done >= STEP_FLOATS; done += STEP_FLOATS, x += STEP_FLOATS) {
-    vec y[IN_STEP];
 #pragma GCC unroll 4
-    for (int i = 0; i < IN_STEP; i++) y[i] = -vec_load(x + i * VECTOR_LANES);
-    exponentials(y);
+  for (int i = 0; i < IN_STEP; i++) y[i] = -y[i];
+  exponentials(y);
 #pragma GCC unroll 4
-    for (int i = 0; i < IN_STEP; i++) y[i] = vec_div(one, vec_add(one, y[i]));
+  for (int i = 0; i < IN_STEP; i++) y[i] = vec_div(one, vec_add(one, y[i]));
+}
+
+/* Of n / (n + 2), where e^y is in y. */
+INLINE void mish_quotients(vec *y)
+{
+  const vec two = vec_all(2.0f);
 #pragma GCC unroll 4
-    for (int i = 0; i < IN_STEP; i++)
-      vec_store(x + i * VECTOR_LANES, swish ? vec_mul(vec_load(x + i * VECTOR_LANES), y[i]) : y[i]);
+  for (int i = 0; i < IN_STEP; i++) y[i] = vec_min(y[i], vec_all(20.0f));
+  exponentials(y);
+#pragma GCC unroll 4
+  for (int i = 0; i < IN_STEP; i++) y[i] = vec_mul(y[i], vec_add(y[i], two));
+#pragma GCC unroll 4
+  for (int i = 0; i < IN_STEP; i++) y[i] = vec_div(y[i], vec_add(y[i], two));
+}
+
+INLINE void hyperbolic_tangents(vec *y)
+{
+  const vec one = vec_all(1.0f);
+#pragma GCC unroll 4
+  for (int i = 0; i < IN_STEP; i++) y[i] = vec_mul(vec_all(2.0f), vec_min(y[i], vec_all(43.0f)));
+  exponentials(y);
+#pragma GCC unroll 4
+  for (int i = 0; i < IN_STEP; i++) y[i] = vec_div(vec_sub(y[i], one), vec_add(y[i], one));
+}
+
+INLINE void hard_sigmoids(vec *y)
+{
+  const vec zero = vec_all(0.0f), six = vec_all(6.0f), sixth = vec_all(1.0f / 6.0f);
+#pragma GCC unroll 4
+  for (int i = 0; i < IN_STEP; i++) y[i] = vec_min(vec_max(vec_add(y[i], vec_all(3.0f)), zero), six);
+#pragma GCC unroll 4
+  for (int i = 0; i < IN_STEP; i++) y[i] = vec_mul(y[i], sixth);
+}
+
+/* One step of floats, which are the factors of the three that are x times something. */
+INLINE void activate_step(float *x, const enum mafat_activation KIND)
+{
+  const bool product = KIND == MAFAT_SWISH || KIND == MAFAT_MISH || KIND == MAFAT_HARD_SWISH;
+  vec y[IN_STEP];
+#pragma GCC unroll 4
+  for (int i = 0; i < IN_STEP; i++) y[i] = vec_load(x + i * VECTOR_LANES);
+  switch (KIND) {
+  case MAFAT_MISH: mish_quotients(y); break;
+  case MAFAT_TANH: hyperbolic_tangents(y); break;
+  case MAFAT_HARD_SWISH: hard_sigmoids(y); break;
+  default: logistics(y);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < IN_STEP; i++) {
+    float *to = x + i * VECTOR_LANES;
+    vec_store(to, product ? vec_mul(vec_load(to), y[i]) : y[i]);
+  }
+}
+
+/* What is no whole step goes through one of its own, but for a few floats. */
+INLINE size_t activate_steps(float *x, size_t n, const enum mafat_activation KIND)
+{
+  float part[STEP_FLOATS] = {0};
+  size_t done = 0, count;
+  for (; n - done >= VECTOR_LANES; done += count) {
+    float *at = x + done;
+    count = n - done < STEP_FLOATS ? n - done : STEP_FLOATS;
+    if (count < STEP_FLOATS) at = memcpy(part, at, count * sizeof *x);
+    activate_step(at, KIND);
+    if (count < STEP_FLOATS) memcpy(x + done, part, count * sizeof *x);
   }
   return done;
 }
 
+/* As many of the floats as steps take; returns how many. */
+static inline size_t activate_in_step(float *x, size_t n, enum mafat_activation kind)
+{
+  switch (kind) {
+  case MAFAT_LOGISTIC: return activate_steps(x, n, MAFAT_LOGISTIC);
+  case MAFAT_SWISH: return activate_steps(x, n, MAFAT_SWISH);
+  case MAFAT_MISH: return activate_steps(x, n, MAFAT_MISH);
+  case MAFAT_TANH: return activate_steps(x, n, MAFAT_TANH);
+  case MAFAT_HARD_SWISH: return activate_steps(x, n, MAFAT_HARD_SWISH);
+  default: return 0;
+  }
+}
+
 #else
 
-static inline size_t activate_in_step(float *x, size_t n, bool swish)
+static inline size_t activate_in_step(float *x, size_t n, enum mafat_activation kind)
 {
-  (void)x, (void)n, (void)swish;
+  (void)x, (void)n, (void)kind;
   return 0;
 }
 
@@ -200,8 +270,7 @@ static inline size_t activate_in_step(float *x, size_t n, bool swish)
 /* The activation as a constant inside the loop, so that it vectorises. */
 static void activate_array(float *x, size_t n, struct mafat_activating a)
 {
-  size_t done = 0;
-  if (a.kind == MAFAT_SWISH || a.kind == MAFAT_LOGISTIC) done = activate_in_step(x, n, a.kind == MAFAT_SWISH);
+  const size_t done = activate_in_step(x, n, a.kind);
 #define CASE(A) \
   case A: \
     for (size_t i = done; i < n; i++) x[i] = activate_scalar(x[i], (struct mafat_activating){A, a.a, a.b}); \
