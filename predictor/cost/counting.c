@@ -11,7 +11,8 @@ void mafat_count_share(struct mafat_counting *c, double units)
   c->threads = units < 1 ? 1 : units / rounds;
 }
 
-/* Functions that are no level's are computed a few lanes at a time, or one. */
+/* In logistics, or in what is computed one float at a time where a level has no masks: the terms below. Functions that
+ * are no level's are computed a few lanes at a time, or one. */
 double mafat_counting_activation_price(const struct mafat_activating *a)
 {
   switch (a->kind) {
@@ -24,6 +25,8 @@ double mafat_counting_activation_price(const struct mafat_activating *a)
   case MAFAT_CLIP:
   case MAFAT_SLOPED:
   case MAFAT_STEEP: return 0;
+  case MAFAT_HARD_SIGMOID:
+  case MAFAT_HARD_SWISH: return 0.4;
   case MAFAT_SCALED_ELU:
   case MAFAT_CELU:
   case MAFAT_GELU_TANH:
@@ -43,8 +46,17 @@ double mafat_counting_activation_price(const struct mafat_activating *a)
 
 enum mafat_term mafat_counting_activation_term(const struct mafat_activating *a)
 {
-  if (a->kind == MAFAT_LOGISTIC || a->kind == MAFAT_SWISH) return MAFAT_TERM_LOGISTIC; /* several vectors in step */
-  return mafat_counting_activation_price(a) > 0 ? MAFAT_TERM_COSTLY : MAFAT_TERM_MOVED;
+  switch (a->kind) {
+  case MAFAT_ELU:
+  case MAFAT_SELU:
+  case MAFAT_LOGGY:
+  case MAFAT_PLSE:
+  case MAFAT_STAIR:
+  case MAFAT_RELIE:
+  case MAFAT_LHTAN:
+  case MAFAT_HARD_MISH: return MAFAT_TERM_COSTLY;
+  default: return mafat_counting_activation_price(a) > 0 ? MAFAT_TERM_LOGISTIC : MAFAT_TERM_MOVED;
+  }
 }
 
 void mafat_count_activation(struct mafat_counting *c, double outputs)

@@ -13,7 +13,7 @@
 enum { CFG_ROOM = 16384 };
 
 /* Words: cF,K[,S] convolution of F filters, KxK, stride S, leaky; with a letter behind:
- * L logistic, M mish, - linear. dC,K[,S] depthwise of C channels. mK,S maxpool.
+ * L logistic, E elu, - linear. dC,K[,S] depthwise of C channels. mK,S maxpool.
  * sN shortcut from N layers before. uS upsample. oS reorg. gF connected, F outputs.
  * x softmax. y yolo of 3 boxes and (filters / 3 - 5) classes. r region of
  * 5 boxes. Scaled are the filters of the first two networks only. */
@@ -34,7 +34,7 @@ static const struct {
      "c48,1- c224,1 d224,3 c48,1- s4 c224,1 d224,3 c48,1- s4 m5,1 m9,1 c96,1 d96,5 c96,1- u2 d96,5 c75,1- y"},
     {160, false, "c8,3 m2,2 c16,3 m2,2 c32,3 m2,2 c48,3 m2,2 c72,3 c48,1 c80,3 c33,1- y"},
     {128, false, /* what is rare */
-     "c24,3M m3,2 c64,1L m2,1 c32,3,2 c64,1 m3,2 c64,3 o2 c125,1- r"},
+     "c24,3E m3,2 c64,1L m2,1 c32,3,2 c64,1 m3,2 c64,3 o2 c125,1- r"},
     {48, false, "c32,3 m2,2 c64,3 g512 g1000- x"},
 };
 
@@ -56,9 +56,9 @@ static void put(struct text *t, const char *format, ...)
 
 static const char *activation_of(const char *word)
 {
-  switch (word[strcspn(word, "LM-")]) {
+  switch (word[strcspn(word, "LE-")]) {
   case 'L': return "logistic";
-  case 'M': return "mish";
+  case 'E': return "elu";
   case '-': return "linear";
   default: return "leaky";
   }
