@@ -15,6 +15,13 @@ static double other_elements(const struct mafat_counting *c)
   return elements;
 }
 
+/* A map's elements, as many as would cost the same if all were copied: vectors are blended in long runs, but each row of
+ * a block begins one. */
+static double blended(const struct mafat_counting *c)
+{
+  return mafat_counting_outputs(c) * (0.2 + 9.0 / mafat_span_size(c->box.x));
+}
+
 /* Where a convolution stands inside, its outputs were just stored; the other map is
  * older. */
 static void count_blend(struct mafat_counting *c)
@@ -24,7 +31,7 @@ static void count_blend(struct mafat_counting *c)
   double outputs = mafat_counting_outputs(c), element = mafat_dtype_size(l->out_type);
   int blends = l->n_operands - 1, passes = blends;
   if (!fused && !mafat_fusion_blends_alike(l)) passes += 1 + (l->activation.kind != MAFAT_LINEAR);
-  mafat_count_rows(c, MAFAT_TERM_MOVED, outputs * passes, ((fused ? 0 : outputs) + other_elements(c)) * element,
+  mafat_count_rows(c, MAFAT_TERM_MOVED, blended(c) * passes, ((fused ? 0 : outputs) + other_elements(c)) * element,
                    fused ? 0 : outputs * element);
   mafat_count_activation(c, outputs);
 }

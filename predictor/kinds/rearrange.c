@@ -16,14 +16,16 @@ static int columns_of(const struct mafat_part *p)
   return most;
 }
 
-/* Elements of a part, as many as would cost the same if all were picked side by side. Every other channel comes by
- * shuffles; else each takes about two of a map's; and where it begins is looked for once for all its columns. */
+/* Elements of a part, as many as would cost the same if all were picked from a map in turn. Two or three channels
+ * take longer; alone they come several columns at a time, every other one by shuffles; and where a channel
+ * begins is looked for once for all its columns. */
 static double picks_of(const struct mafat_part *p)
 {
+  if (mafat_part_run(p) > 1) return (double)mafat_part_elements(p) * (1.5 + 20.0 / columns_of(p));
   struct mafat_span atoms = mafat_part_atoms(p, MAFAT_AXIS_C);
   const struct mafat_atom *last = mafat_span_is_empty(atoms) ? NULL : &p->atoms[atoms.end - 1];
   bool others = last && last->in_axis == MAFAT_AXIS_C && last->in_step == 2;
-  return (double)mafat_part_elements(p) * (others ? 0.8 + 3.0 / columns_of(p) : 2 + 20.0 / columns_of(p));
+  return (double)mafat_part_elements(p) * (0.5 + (others ? 12.0 : 19.0) / columns_of(p));
 }
 
 /* Pixels that are moved whole cost as a map that is copied; others are picked element by element. */
