@@ -6,6 +6,16 @@ const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm)
   return algorithm == MAFAT_WINOGRAD_LARGE ? mafat_winograd_find(MAFAT_WINOGRAD_6X6) : NULL;
 }
 
+/* Not 3x3 of stride 2, though it would pay a little: by its four phases, even and odd rows and columns, F(4, 2)
+ * along the even ones, 4 x 4 outputs take 81 products of 144, of 36 kinds of weights as F(4x4, 3x3)'s. Such products
+ * took 0.51 to 0.59 of the direct kernels' time on maps of 32 x 32 and 16 x 16 outputs (Zen 4, avx2 and avx512),
+ * with transforms at the rates of F(4x4)'s 0.64 to 0.73, on 8 x 8, where weights are transformed a third of the
+ * time, 0.93 to 0.97: some 2.5 % of resnet50, 6 % of yolov3, nothing where such layers are none, or have three
+ * channels. It is a size of its own for kernels, scratch and prices.
+ * Nor tiles of fewer outputs for the last row and column: 13 x 13 would take 441 products of 576 a channel and
+ * filter, 19 x 19 841 of 900, but each kind of tile transforms the weights once more (18 points for 4 x 1 outputs,
+ * as many for 1 x 4, beside 36 that on 13 x 13 are 57 % of the layer's time already), and what lies there would
+ * change the bits of written plans. */
 bool mafat_winograd_applies(const struct mafat_layer *l)
 {
   return mafat_layer_is_ungrouped(l) && mafat_window_is_plain(&l->window, 3, 1) && !mafat_layer_sums_integers(l);

@@ -9,7 +9,7 @@ against other, says how far the choice is from the best. Also reported: how far 
 the first timing, and how many of the pairs measured more than 8 % apart the model puts
 in the right order.
 
-  check_search.py [--build DIR] [--work DIR] [--seed N] [--rounds N] [--finals N] [--only REGEX] [--plans N] [--csv FILE]
+  check_search.py [--build DIR] [--work DIR] [--seed N] [--rounds N] [--finals N] [--only REGEX] [--plans N] [--cpu LEVEL] [--csv FILE]
 """
 import argparse
 import csv
@@ -130,7 +130,7 @@ def judge(drawn, records, finals):
 
 def run_case(args, name, cfg, packed, layers, mib, writer):
     rng = random.Random(f"{args.seed} {name} {mib}")
-    network = Network(args.build, cfg, packed, layers)
+    network = Network(args.build, cfg, packed, layers, cpu=args.cpu)
     winograds, n = three_by_three(cfg)
     budget = mib << 20
     choice = network.ask("--memory", str(budget))
@@ -162,6 +162,7 @@ def main():
     parser.add_argument("--finals", type=int, default=25)
     parser.add_argument("--plans", type=int, default=60)
     parser.add_argument("--only", default="", help="cases 'name MIB' that match")
+    parser.add_argument("--cpu", metavar="LEVEL", help="of the kernels: avx2, ...")
     parser.add_argument("--csv")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mafat-search-") as temporary:
