@@ -131,7 +131,7 @@ static inline float activate_scalar(float x, struct mafat_activating a)
 
 /* A vector's operations all wait for each other, and only so many that follow them are seen by the processor: so that
  * it has others to do, so many vectors go on together. The same operations, and bits, as above. */
-enum { IN_STEP = 4, STEP_FLOATS = IN_STEP * VECTOR_LANES };
+enum { IN_STEP = 4, STEP_FLOATS = IN_STEP * VECTOR_LANES, HAS_STEPS = 1 };
 
 typedef int32_t vec_integers __attribute__((vector_size(sizeof(vec))));
 
@@ -259,6 +259,8 @@ static inline size_t activate_in_step(float *x, size_t n, enum mafat_activation 
 
 #else
 
+enum { HAS_STEPS = 0 };
+
 static inline size_t activate_in_step(float *x, size_t n, enum mafat_activation kind)
 {
   (void)x, (void)n, (void)kind;
@@ -267,24 +269,38 @@ static inline size_t activate_in_step(float *x, size_t n, enum mafat_activation 
 
 #endif
 
+/* What steps leave is no vector: cold, so that it does not become one. */
+static __attribute__((cold, noinline, unused)) void activate_few(float *x, size_t n, struct mafat_activating a)
+{
+  for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], a);
+}
+
 /* The activation as a constant inside the loop, so that it vectorises. */
 static void activate_array(float *x, size_t n, struct mafat_activating a)
 {
   const size_t done = activate_in_step(x, n, a.kind);
+#define LOOP(A) \
+  for (size_t i = 0; i < n; i++) x[i] = activate_scalar(x[i], (struct mafat_activating){A, a.a, a.b}); \
+  break
 #define CASE(A) \
+  case A: LOOP(A)
+#define STEPPED(A) \
   case A: \
-    for (size_t i = done; i < n; i++) x[i] = activate_scalar(x[i], (struct mafat_activating){A, a.a, a.b}); \
-    break
+    if (HAS_STEPS) { \
+      if (done < n) activate_few(x + done, n - done, a); \
+      break; \
+    } \
+    LOOP(A)
   switch (a.kind) {
     CASE(MAFAT_LEAKY);
     CASE(MAFAT_RELU);
     CASE(MAFAT_RELU6);
-    CASE(MAFAT_LOGISTIC);
-    CASE(MAFAT_MISH);
-    CASE(MAFAT_SWISH);
+    STEPPED(MAFAT_LOGISTIC);
+    STEPPED(MAFAT_MISH);
+    STEPPED(MAFAT_SWISH);
     CASE(MAFAT_ELU);
     CASE(MAFAT_SELU);
-    CASE(MAFAT_TANH);
+    STEPPED(MAFAT_TANH);
     CASE(MAFAT_HARDTAN);
     CASE(MAFAT_RAMP);
     CASE(MAFAT_LOGGY);
@@ -297,13 +313,15 @@ static void activate_array(float *x, size_t n, struct mafat_activating a)
     CASE(MAFAT_SLOPED);
     CASE(MAFAT_STEEP);
     CASE(MAFAT_HARD_SIGMOID);
-    CASE(MAFAT_HARD_SWISH);
+    STEPPED(MAFAT_HARD_SWISH);
   case MAFAT_LINEAR:
     break;
   default:
     mafat_functions_activate(x, n, a);
   }
+#undef STEPPED
 #undef CASE
+#undef LOOP
 }
 
 #endif
