@@ -2,7 +2,7 @@
 # tests/arm/count.sh BUILD TRIPLET [OPTION...]: instructions of kernel_check's layers at the level
 # neon, counted by the plugin BUILD/count.so under qemu-user. They stand in for time, which
 # emulation cannot tell: see count.c. Options are those of kernel_check --bench (--shape, --kernel).
-# FUNCTIONS=1 adds a line for each function.
+# FUNCTIONS=1 adds a line for each function, with its part of the layer's instructions.
 set -eu
 build=$1 triplet=$2 processor=${2%%-*}
 shift 2
@@ -21,5 +21,5 @@ QEMU_LD_PREFIX=/usr/$triplet "qemu-$processor" -d plugin \
       printf "%-16s %-22s%9s %9s %7s %7s %7s %7s %7s %7s\n", "layer", "kernel", "MFLOP", "per two",
         "fma", "arith", "load", "store", "(stack)", "other"
     }
-    $1 == "-" { row("", $2, 0, 3); next }
-    NF >= 9 { row($1, $2, $3, 4) }'
+    $1 == "-" { row("", $2, operations, 3); next }
+    NF >= 9 { operations = $3; row($1, $2, $3, 4) }'
