@@ -30,6 +30,7 @@ static inline vec vec_div(vec a, vec b) { return a / b; } /* on armv7 lane by la
 #ifdef __aarch64__
 
 #define VECTOR_FUSED 1
+#define VECTOR_OFFSETS 1
 /* Six pixels x four vectors, six inputs, two weights: all 32 registers. */
 #define VECTOR_PIXELS MAFAT_NEON_PIXELS
 #define VECTOR_PIXELS_ALONE MAFAT_NEON_PIXELS
