@@ -134,16 +134,16 @@ INLINE void transform_weights(const vec *g, vec *out, const int OUT)
   else weights_6(g, out);
 }
 
-/* Where a window's values lie from the first on, in bytes: `floats` apart. Registers for each where there are many
- * (VECTOR_OFFSETS), else for the odd ones, whose doubles need none on x86; the compiler would make one for every
- * point, and not know where to keep it. */
+/* Where a window's values lie from the first on, in bytes: `floats` apart. Registers for each where there are many,
+ * else for the odd ones, whose doubles need none on x86; the compiler would make one for every point, and not know
+ * where to keep it. */
 INLINE void window_offsets(size_t *offsets, size_t floats, const int OUT)
 {
   offsets[0] = 0;
 #pragma GCC unroll 8
   for (int i = 1; i < OUT + 2; i++) {
     offsets[i] = i % 2 ? (size_t)i * floats * sizeof(float) : 2 * offsets[i / 2];
-    if (i % 2 || VECTOR_OFFSETS) OPAQUE(offsets[i]);
+    if (i % 2 || VECTOR_MANY_REGISTERS) OPAQUE(offsets[i]);
   }
 }
 
