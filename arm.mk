@@ -28,6 +28,7 @@ check-arm: ## cross-build for aarch64 and armv7, test under qemu-user
 # A plugin has the machine of qemu, not of what it runs.
 $(BUILD)/count.so: tests/arm/count.c
 	$(call say,LD,$@)
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -shared -fPIC -fvisibility=hidden -o $@ $<
 
 # FUNCTIONS=1: by function; SHAPE=text: layers whose name has the text in it.

@@ -69,8 +69,10 @@ enum {
 #define MAFAT_NEON_LANES 4
 #ifdef __arm__
 #define MAFAT_NEON_PIXELS 2
+#define MAFAT_NEON_PIXELS_ALONE 4
 #else
 #define MAFAT_NEON_PIXELS 6
+#define MAFAT_NEON_PIXELS_ALONE 10 /* of a tile of two vectors: ten inputs and their sums are 30 registers */
 #endif
 #define MAFAT_NEON_SEGMENTS 1
 #define MAFAT_NEON_TAPS 128

@@ -6,8 +6,10 @@
 enum {
   SEGMENT_VECTORS = MAFAT_CHANNEL_BLOCK / VECTOR_LANES, /* vectors of 16 filters */
   TILE_VECTORS = VECTOR_SEGMENTS * SEGMENT_VECTORS,
+  STORED_VECTORS = VECTOR_MANY_REGISTERS ? SEGMENT_VECTORS : 1, /* at a time: with few registers pairs gain nothing */
   TILE_PIXELS = VECTOR_PIXELS,
-  ALONE_PIXELS = VECTOR_PIXELS_ALONE, /* of a tile of one vector */
+  ALONE_VECTORS = TILE_VECTORS / 2,
+  ALONE_PIXELS = VECTOR_PIXELS_ALONE, /* of a tile of so many vectors at most */
   MOST_PIXELS = TILE_PIXELS > ALONE_PIXELS ? TILE_PIXELS : ALONE_PIXELS,
   SLICE_RUNS = 64, /* at most */
   SLICE_KINDS = 3,
@@ -62,22 +64,13 @@ struct conv_slice {
 };
 
 #ifdef VECTOR_BY_LANE
-/* Adds n taps that lie side by side; pixels are `step` bytes apart. Four taps of
+/* Adds n taps that lie side by side, a multiple of the lanes; pixels are `step` bytes apart. As many taps of
  * a pixel are one load, every multiply-add picks its lane, and a weight is
  * loaded while the one before is in use: in-order cores wait for loads. */
-INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step,
-                             const float *w, int width, int n, int n_filters, const int P,
-                             const int NV)
+INLINE const float *conv_lanes(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step, const float *w,
+                               const int width, int n, const int P, const int NV)
 {
-  (void)n_filters; /* a panel's end is a vector's end */
-#ifdef VECTOR_BY_TAPS
-  if (P == 2 && NV == 4 && n >= 4) {
-    w = vec_accumulate_taps(sum[0], sum[1], in, in + step, w, width, n & ~3);
-    in += (size_t)(n & ~3) * sizeof(float);
-    n &= 3;
-  }
-#endif
-  for (; n >= VECTOR_LANES; n -= VECTOR_LANES, in += sizeof(vec)) {
+  for (; n > 0; n -= VECTOR_LANES, in += sizeof(vec)) {
     vec x[MOST_PIXELS], weight, next = vec_load(w);
 #pragma GCC unroll 16
     for (int p = 0; p < P; p++) x[p] = vec_load((const float *)(in + (size_t)p * step));
@@ -87,13 +80,32 @@ INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in,
       weight = next;
       if (v + 1 == NV) {
         w += width;
-        OPAQUE(w);
+        if (width != MAFAT_PANEL || lane + 1 == VECTOR_LANES) OPAQUE(w);
       }
       if (i + 1 < VECTOR_LANES * NV) next = vec_load(w + (v + 1) % NV * VECTOR_LANES);
 #pragma GCC unroll 16
       for (int p = 0; p < P; p++) vec_accumulate_lane(&sum[p][v], weight, x[p], lane);
     }
   }
+  return w;
+}
+
+/* Adds n taps that lie side by side. */
+INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in, size_t step,
+                             const float *w, int width, int n, int n_filters, const int P,
+                             const int NV)
+{
+  const int whole = n & -VECTOR_LANES;
+  (void)n_filters; /* a panel's end is a vector's end */
+#ifdef VECTOR_BY_TAPS
+  if (P == 2 && NV == 4) w = whole ? vec_accumulate_taps(sum[0], sum[1], in, in + step, w, width, whole) : w;
+  else
+#endif
+  /* A width that is known needs one step for all lanes. */
+  if (P * NV >= 16 && width == MAFAT_PANEL) w = conv_lanes(sum, in, step, w, MAFAT_PANEL, whole, P, NV);
+  else w = conv_lanes(sum, in, step, w, width, whole, P, NV);
+  in += (size_t)whole * sizeof(float);
+  n -= whole;
   for (; n > 0; n--, in += sizeof(float), w += width)
 #pragma GCC unroll 4
     for (int v = 0; v < NV; v++) {
@@ -159,54 +171,71 @@ INLINE const float *conv_run(vec sum[MOST_PIXELS][TILE_VECTORS], const char *in,
 }
 #endif
 
+/* The last of a tile's vectors may lack lanes: loads and stores of a part are slow, and only there. */
+INLINE bool is_whole(const struct conv_slice *c, const int v, const int NV)
+{
+  return v + 1 < NV || c->n_filters >= NV * VECTOR_LANES;
+}
+
 /* Sums that begin at zero, or that the last slice left. */
 INLINE void conv_load(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int P,
                       const int NV)
 {
-#pragma GCC unroll 16
-  for (int p = 0; p < P; p++)
-#pragma GCC unroll 4
-    for (int v = 0; v < NV; v++) {
-      const int s = v / SEGMENT_VECTORS, lane = v % SEGMENT_VECTORS * VECTOR_LANES;
-      sum[p][v] = c->start ? vec_all(0.0f)
-                           : vec_load_n(out[s] + (size_t)p * c->pixel[s] + lane,
-                                        v + 1 < NV ? VECTOR_LANES : c->n_filters - v * VECTOR_LANES);
-    }
-}
-
-INLINE void conv_store(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int P,
-                       const int NV)
-{
+  const bool start = c->start;
 #pragma GCC unroll 4
   for (int v = 0; v < NV; v++) {
-    const int s = v / SEGMENT_VECTORS, lane = v % SEGMENT_VECTORS * VECTOR_LANES;
-    const int n = v + 1 < NV ? VECTOR_LANES : c->n_filters - v * VECTOR_LANES;
-    float *to = out[s] + lane;
-    vec y[MOST_PIXELS];
+    const int s = v / SEGMENT_VECTORS;
+    const float *from = out[s] + v % SEGMENT_VECTORS * VECTOR_LANES;
+    const bool whole = is_whole(c, v, NV);
+    const size_t pixel = c->pixel[s];
 #pragma GCC unroll 16
-    for (int p = 0; p < P; p++) y[p] = sum[p][v];
-    if (c->finish) {
-      const vec scale = vec_load_panel(c->scale + v * VECTOR_LANES, n);
-      const vec bias = vec_load_panel(c->bias + v * VECTOR_LANES, n);
-#pragma GCC unroll 16
-      for (int p = 0; p < P; p++) y[p] = vec_madd(y[p], scale, bias);
-      activate_vectors(y, P, &c->activation);
-    }
-    /* Masked stores are slow: only where lanes are missing. */
-    if (n >= VECTOR_LANES) {
-#pragma GCC unroll 16
-      for (int p = 0; p < P; p++, to += c->pixel[s]) vec_store(to, y[p]);
-    } else {
-#pragma GCC unroll 16
-      for (int p = 0; p < P; p++, to += c->pixel[s]) vec_store_n(to, y[p], n);
-    }
+    for (int p = 0; p < P; p++, from += pixel)
+      sum[p][v] = start ? vec_all(0.0f) : whole ? vec_load(from) : vec_load_n(from, c->n_filters - v * VECTOR_LANES);
   }
 }
 
-/* n tiles side by side, of P pixels x NV vectors of filters. */
-INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV)
+/* Ends the sums of vectors [begin, end). */
+INLINE void conv_finish(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c, const int begin, const int end,
+                        const int P, const int NV)
 {
-  const int width = c->width, n_filters = c->n_filters, n_ahead = c->n_ahead;
+#pragma GCC unroll 4
+  for (int v = begin; v < end; v++) {
+    const int n = v + 1 < NV ? VECTOR_LANES : c->n_filters - v * VECTOR_LANES;
+    const vec scale = vec_load_panel(c->scale + v * VECTOR_LANES, n);
+    const vec bias = vec_load_panel(c->bias + v * VECTOR_LANES, n);
+    vec y[MOST_PIXELS];
+#pragma GCC unroll 16
+    for (int p = 0; p < P; p++) y[p] = vec_madd(sum[p][v], scale, bias);
+    activate_vectors(y, P, &c->activation);
+#pragma GCC unroll 16
+    for (int p = 0; p < P; p++) sum[p][v] = y[p];
+  }
+}
+
+/* Stores vectors [begin, end), which are of one segment. */
+INLINE void conv_store(vec sum[MOST_PIXELS][TILE_VECTORS], const struct conv_slice *c, float *const *out, const int begin,
+                       const int end, const int P, const int NV)
+{
+  const int s = begin / SEGMENT_VECTORS, n_last = c->n_filters - (NV - 1) * VECTOR_LANES;
+  const bool whole = is_whole(c, end - 1, NV);
+  const size_t pixel = c->pixel[s];
+  float *to = out[s] + begin % SEGMENT_VECTORS * VECTOR_LANES;
+#pragma GCC unroll 16
+  for (int p = 0; p < P; p++, to += pixel) {
+    if (end - begin > 1) OPAQUE(to); /* two vectors are one store where their address is a register's */
+#pragma GCC unroll 4
+    for (int v = begin; v < end; v++)
+      if (v + 1 < NV || whole) vec_store(to + (v - begin) * VECTOR_LANES, sum[p][v]);
+      else vec_store_n(to + (v - begin) * VECTOR_LANES, sum[p][v], n_last);
+  }
+}
+
+/* n tiles side by side, of P pixels x NV vectors of filters. ONE: all runs are of one kind, whose steps are known
+ * before the first tile. */
+INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV, const bool ONE)
+{
+  const int width = c->width, n_filters = c->n_filters, n_ahead = c->n_ahead, n_kinds = ONE ? 1 : c->n_kinds;
+  const struct conv_runs first = c->kinds[0];
   const char *ahead = c->ahead;
   float *out[VECTOR_SEGMENTS];
   for (int s = 0; s < VECTOR_SEGMENTS; s++) out[s] = c->out[s];
@@ -215,14 +244,20 @@ INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV)
     const char *const *in = c->in;
     const float *w = c->weights;
     conv_load(sum, c, out, P, NV);
-    for (const struct conv_runs *r = c->kinds; r < c->kinds + c->n_kinds; r++) {
-      const size_t at = (size_t)col * r->step;
-      for (const char *const *end = in + r->n; in < end; in++) {
+    for (int k = 0; k < n_kinds; k++) {
+      const struct conv_runs r = ONE ? first : c->kinds[k];
+      const size_t at = (size_t)col * r.step;
+      for (const char *const *end = in + r.n; in < end; in++) {
         for (int i = 0; i < n_ahead; i++, ahead += 64) __builtin_prefetch(ahead);
-        w = conv_run(sum, *in + at, r->step, w, width, r->n_taps, n_filters, P, NV);
+        w = conv_run(sum, *in + at, r.step, w, width, r.n_taps, n_filters, P, NV);
       }
     }
-    conv_store(sum, c, out, P, NV);
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; v += STORED_VECTORS) {
+      const int end = v + STORED_VECTORS < NV ? v + STORED_VECTORS : NV;
+      if (c->finish) conv_finish(sum, c, v, end, P, NV);
+      conv_store(sum, c, out, v, end, P, NV);
+    }
     for (int s = 0; s < VECTOR_SEGMENTS; s++) out[s] += (size_t)P * c->pixel[s];
   }
   c->ahead = ahead;
@@ -231,7 +266,8 @@ INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV)
 #define TILE(P, NV) \
   static void tiles_##P##_##NV(struct conv_slice *c, int n) \
   { \
-    conv_tiles(c, n, P, NV); \
+    if (VECTOR_MANY_REGISTERS && NV <= ALONE_VECTORS && c->n_kinds == 1) conv_tiles(c, n, P, NV, true); \
+    else conv_tiles(c, n, P, NV, false); \
   }
 
 /* Tables of tiles: [vectors - 1][pixels - 1]. */
@@ -239,7 +275,9 @@ INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV)
 #define TILES_6(NV) TILES_2(NV) TILE(3, NV) TILE(4, NV) TILE(5, NV) TILE(6, NV)
 #define TILES_10(NV) TILES_6(NV) TILE(7, NV) TILE(8, NV) TILE(9, NV) TILE(10, NV)
 #define TILES_14(NV) TILES_10(NV) TILE(11, NV) TILE(12, NV) TILE(13, NV) TILE(14, NV)
+#define TILES_4(NV) TILES_2(NV) TILE(3, NV) TILE(4, NV)
 #define ROW_2(NV) tiles_1_##NV, tiles_2_##NV
+#define ROW_4(NV) ROW_2(NV), tiles_3_##NV, tiles_4_##NV
 #define ROW_6(NV) ROW_2(NV), tiles_3_##NV, tiles_4_##NV, tiles_5_##NV, tiles_6_##NV
 #define ROW_10(NV) ROW_6(NV), tiles_7_##NV, tiles_8_##NV, tiles_9_##NV, tiles_10_##NV
 #define ROW_14(NV) ROW_10(NV), tiles_11_##NV, tiles_12_##NV, tiles_13_##NV, tiles_14_##NV
@@ -247,18 +285,18 @@ INLINE void conv_tiles(struct conv_slice *c, int n, const int P, const int NV)
 #define TILES(PIXELS, NV) JOIN(TILES_, PIXELS)(NV)
 #define ROW(PIXELS, NV) {JOIN(ROW_, PIXELS)(NV)}
 
-TILES(VECTOR_PIXELS_ALONE, 1)
-TILES(VECTOR_PIXELS, 2)
 #if VECTOR_SEGMENTS * 16 / VECTOR_LANES == 4
+TILES(VECTOR_PIXELS_ALONE, 1)
+TILES(VECTOR_PIXELS_ALONE, 2)
 TILES(VECTOR_PIXELS, 3)
 TILES(VECTOR_PIXELS, 4)
-#endif
 static const tile_function tiles[TILE_VECTORS][MOST_PIXELS] = {
-    ROW(VECTOR_PIXELS_ALONE, 1), ROW(VECTOR_PIXELS, 2),
-#if VECTOR_SEGMENTS * 16 / VECTOR_LANES == 4
-    ROW(VECTOR_PIXELS, 3), ROW(VECTOR_PIXELS, 4),
+    ROW(VECTOR_PIXELS_ALONE, 1), ROW(VECTOR_PIXELS_ALONE, 2), ROW(VECTOR_PIXELS, 3), ROW(VECTOR_PIXELS, 4)};
+#else
+TILES(VECTOR_PIXELS_ALONE, 1)
+TILES(VECTOR_PIXELS, 2)
+static const tile_function tiles[TILE_VECTORS][MOST_PIXELS] = {ROW(VECTOR_PIXELS_ALONE, 1), ROW(VECTOR_PIXELS, 2)};
 #endif
-};
 
 /* One or two rows of finished outputs -> the largest of each 2 x 2. */
 static void pool_pairs(const float *rows[2], int n_rows, int n_pixels, int n_filters, float *out,
@@ -350,7 +388,7 @@ static void choose_filters(struct conv_slice *s, const struct mafat_conv_call *c
 static void choose_tiles(struct conv_slice *s, int n_cols)
 {
   const int vectors = mafat_divide_up(s->n_filters, VECTOR_LANES);
-  const int n = mafat_divide_up(n_cols, vectors == 1 ? ALONE_PIXELS : TILE_PIXELS), pixels = n_cols / n;
+  const int n = mafat_divide_up(n_cols, vectors <= ALONE_VECTORS ? ALONE_PIXELS : TILE_PIXELS), pixels = n_cols / n;
   s->n_wide = n_cols - n * pixels;
   s->n_narrow = n - s->n_wide;
   s->wide_pixels = pixels + 1;

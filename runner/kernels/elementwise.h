@@ -7,18 +7,24 @@ struct pool_window {
   int n_rows, x0, x1, apart;
 };
 
-/* n lanes of a window's largest, or of its sum. */
-INLINE vec pool_lanes(const struct pool_window *w, size_t in_pixel, int v, const int n, const bool MEAN)
+/* A window's largest, or its sum, in COUNT vectors, the last of n lanes. */
+INLINE void pool_lanes(const struct pool_window *w, size_t in_pixel, int v, float *out, const int COUNT, const int n,
+                       const bool MEAN)
 {
-  vec pooled = vec_all(MEAN ? 0 : -FLT_MAX);
+  vec pooled[SEGMENT_VECTORS];
+#pragma GCC unroll 4
+  for (int i = 0; i < COUNT; i++) pooled[i] = vec_all(MEAN ? 0 : -FLT_MAX);
   for (int r = 0; r < w->n_rows; r++) {
     const float *in = w->rows[r] + (size_t)w->x0 * in_pixel + v;
-    for (int x = w->x0; x < w->x1; x += w->apart, in += (size_t)w->apart * in_pixel) {
-      const vec y = vec_load_n(in, n);
-      pooled = MEAN ? vec_add(pooled, y) : vec_max(y, pooled);
-    }
+    for (int x = w->x0; x < w->x1; x += w->apart, in += (size_t)w->apart * in_pixel)
+#pragma GCC unroll 4
+      for (int i = 0; i < COUNT; i++) {
+        const vec y = vec_load_n(in + i * VECTOR_LANES, i + 1 < COUNT ? VECTOR_LANES : n);
+        pooled[i] = MEAN ? vec_add(pooled[i], y) : vec_max(y, pooled[i]);
+      }
   }
-  return pooled;
+#pragma GCC unroll 4
+  for (int i = 0; i < COUNT; i++) vec_store_n(out + v + i * VECTOR_LANES, pooled[i], i + 1 < COUNT ? VECTOR_LANES : n);
 }
 
 /* Of a window, those that its mean is of. */
@@ -41,10 +47,10 @@ INLINE void pool(const struct mafat_pool_call *call, const bool MEAN)
     if (w.x0 < c.in_begin) w.x0 += (c.in_begin - w.x0 + w.apart - 1) / w.apart * w.apart;
     float *out = c.out + (size_t)col * (size_t)c.out_pixel_floats;
     int v = 0;
-    for (; v + VECTOR_LANES <= c.n_channels; v += VECTOR_LANES)
-      vec_store(out + v, pool_lanes(&w, in_pixel, v, VECTOR_LANES, MEAN));
-    if (v < c.n_channels)
-      vec_store_n(out + v, pool_lanes(&w, in_pixel, v, c.n_channels - v, MEAN), c.n_channels - v);
+    for (; v + MAFAT_CHANNEL_BLOCK <= c.n_channels; v += MAFAT_CHANNEL_BLOCK)
+      pool_lanes(&w, in_pixel, v, out, SEGMENT_VECTORS, VECTOR_LANES, MEAN);
+    for (; v + VECTOR_LANES <= c.n_channels; v += VECTOR_LANES) pool_lanes(&w, in_pixel, v, out, 1, VECTOR_LANES, MEAN);
+    if (v < c.n_channels) pool_lanes(&w, in_pixel, v, out, 1, c.n_channels - v, MEAN);
     if (!MEAN) continue;
     const float taps = (float)counted_taps(&c, c.first_col + col * c.taps.stride);
     for (int ch = 0; ch < c.n_channels; ch++) out[ch] /= taps;
@@ -142,11 +148,24 @@ static void scale_channels(const float *x, int x_pixel_floats, float *y, int y_p
                            int n_cols, int n_channels, const float *scale, const float *bias,
                            struct mafat_activating activation)
 {
+  const struct mafat_activating general = general_activation(activation);
+  const bool usual = is_usual(&general);
   for (int col = 0; col < n_cols; col++) {
     const float *from = x + (size_t)col * (size_t)x_pixel_floats;
     float *to = y + (size_t)col * (size_t)y_pixel_floats;
-    for (int ch = 0; ch < n_channels; ch++) to[ch] = scalar_madd(from[ch], scale[ch], bias[ch]);
-    activate_array(to, (size_t)n_channels, activation);
+    int ch = 0;
+    for (; ch + VECTOR_LANES <= n_channels; ch += VECTOR_LANES) {
+      vec v = vec_madd(vec_load(from + ch), vec_load(scale + ch), vec_load(bias + ch));
+      if (usual) activate_usual(&v, 1, &general);
+      vec_store(to + ch, v);
+    }
+    if (ch < n_channels) {
+      const int n = n_channels - ch;
+      vec v = vec_madd(vec_load_n(from + ch, n), vec_load_n(scale + ch, n), vec_load_n(bias + ch, n));
+      if (usual) activate_usual(&v, 1, &general);
+      vec_store_n(to + ch, v, n);
+    }
+    if (!usual) activate_array(to, (size_t)n_channels, activation);
   }
 }
 

@@ -17,6 +17,12 @@ struct product_ahead {
   int n_weights;
 };
 
+/* Lanes of a tile's vector v. A vector that is no wider than MAFAT_PANEL_STEP lies in the panel whole. */
+INLINE int product_lanes(int lanes, const int v, const int NV)
+{
+  return VECTOR_LANES <= MAFAT_PANEL_STEP || v + 1 < NV ? VECTOR_LANES : lanes - v * VECTOR_LANES;
+}
+
 /* P tiles x NV vectors of filters; `lanes`: filters of the panel from here on. */
 INLINE void product_tile(const struct mafat_product_call *c, const float *values, const float *weights, float *out,
                          int lanes, struct product_ahead *ahead, const int P, const int NV)
@@ -24,13 +30,15 @@ INLINE void product_tile(const struct mafat_product_call *c, const float *values
   const size_t width = (size_t)c->width, apart = (size_t)c->tile_floats * sizeof(float);
   const int lines = (P * PRODUCT_CHANNELS * TILE_FILTERS / MAFAT_PANEL + 15) / 16;
   vec sum[MOST_PIXELS][TILE_VECTORS];
+  const bool fresh = c->start || c->apart;
+  float *to = out;
 #pragma GCC unroll 16
-  for (int p = 0; p < P; p++)
+  for (int p = 0; p < P; p++, to += width) {
+    OPAQUE(to);
 #pragma GCC unroll 4
     for (int v = 0; v < NV; v++)
-      sum[p][v] = c->start || c->apart ? vec_all(0.0f)
-                           : vec_load_n(out + (size_t)p * width + v * VECTOR_LANES,
-                                        v + 1 < NV ? VECTOR_LANES : lanes - v * VECTOR_LANES);
+      sum[p][v] = fresh ? vec_all(0.0f) : vec_load_n(to + v * VECTOR_LANES, product_lanes(lanes, v, NV));
+  }
   const char *far = ahead->weights, *near = ahead->values;
   const int n_far = ahead->n_weights;
   for (int ch = 0; ch < c->n_channels; ch += PRODUCT_CHANNELS, near += 64 * lines) {
@@ -41,16 +49,18 @@ INLINE void product_tile(const struct mafat_product_call *c, const float *values
     weights = conv_run(sum, (const char *)(values + ch), apart, weights, c->width, n, lanes, P, NV);
   }
   ahead->weights = far;
+  to = out;
 #pragma GCC unroll 16
-  for (int p = 0; p < P; p++)
+  for (int p = 0; p < P; p++, to += width) {
+    OPAQUE(to);
 #pragma GCC unroll 4
     for (int v = 0; v < NV; v++) {
-      float *to = out + (size_t)p * width + v * VECTOR_LANES;
-      const int n = v + 1 < NV ? VECTOR_LANES : lanes - v * VECTOR_LANES;
-      if (c->apart) sum[p][v] = vec_add(vec_load_n(to, n), sum[p][v]);
-      if (n >= VECTOR_LANES) vec_store(to, sum[p][v]);
-      else vec_store_n(to, sum[p][v], n);
+      const int n = product_lanes(lanes, v, NV);
+      if (c->apart) sum[p][v] = vec_add(vec_load_n(to + v * VECTOR_LANES, n), sum[p][v]);
+      if (n >= VECTOR_LANES) vec_store(to + v * VECTOR_LANES, sum[p][v]);
+      else vec_store_n(to + v * VECTOR_LANES, sum[p][v], n);
     }
+  }
 }
 
 typedef void (*product_function)(const struct mafat_product_call *c, const float *values, const float *weights,
@@ -97,16 +107,15 @@ static int product_turns(const struct mafat_product_call *c)
 static void product_point(const struct mafat_product_call *c, const float *values, const float *weights, float *sums,
                           struct product_ahead *ahead)
 {
-  const int n_turns = product_turns(c); /* of nearly equal width */
+  const int n_turns = product_turns(c), least = c->n_tiles / n_turns, n_wide = c->n_tiles % n_turns; /* nearly equal */
+  const size_t fetched = (size_t)c->tile_floats * sizeof(float) * TILE_FILTERS / (size_t)c->width; /* of a tile's values */
   for (int turn = 0, tile = 0, n; turn < n_turns; turn++, tile += n) {
-    n = (c->n_tiles - tile + n_turns - turn - 1) / (n_turns - turn);
+    n = turn < n_wide ? least + 1 : least;
     const size_t at = (size_t)tile * (size_t)c->tile_floats, next = (size_t)(tile + n) * (size_t)c->tile_floats;
-    const char *near = (const char *)(values + (turn + 1 < n_turns ? next : c->values_point));
-    for (int f = 0; f < c->width; f += TILE_FILTERS) {
+    ahead->values = (const char *)(values + (turn + 1 < n_turns ? next : c->values_point));
+    for (int f = 0; f < c->width; f += TILE_FILTERS, ahead->values += (size_t)n * fetched) {
       const int lanes = c->width - f < TILE_FILTERS ? c->width - f : TILE_FILTERS;
       const int vectors = (lanes + VECTOR_LANES - 1) / VECTOR_LANES;
-      const size_t done = (next - at) * sizeof(float) * (size_t)f / (size_t)c->width;
-      ahead->values = near + done;
       products[vectors - 1][n - 1](c, values + at, weights + f, sums + (size_t)tile * (size_t)c->width + f, lanes, ahead);
     }
   }

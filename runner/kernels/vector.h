@@ -3,9 +3,10 @@
  *
  *   VECTOR_LANES   floats in a vector
  *   VECTOR_PIXELS  pixels of a convolution tile, chosen for the register file
- *   VECTOR_PIXELS_ALONE  the same of tiles of one vector of filters
+ *   VECTOR_PIXELS_ALONE  the same of tiles of half the vectors, or fewer
  *   VECTOR_SEGMENTS  runs of 16 filters that a tile covers: 1 or 2
  *   VECTOR_TAPS    taps that such a tile sums at a time
+ *   VECTOR_MANY_REGISTERS  1 (else 0 or undefined): 32 for vectors, and about as many for addresses
  *   VECTOR_FUSED   1: vec_madd and scalar_madd round once, 0: twice
  *   vec            the type
  *   vec_load, vec_store, vec_all, vec_add, vec_sub, vec_mul, vec_div, vec_max,
@@ -30,6 +31,10 @@
 #define MAFAT_RUNNER_KERNELS_VECTOR_H
 
 #include LEVEL_VECTOR
+
+#ifndef VECTOR_MANY_REGISTERS
+#define VECTOR_MANY_REGISTERS 0
+#endif
 
 /* vec_max of two that are of one sign, or both NaN: zeros and NaNs need no care */
 #ifndef vec_larger

@@ -134,11 +134,31 @@ INLINE void transform_weights(const vec *g, vec *out, const int OUT)
   else weights_6(g, out);
 }
 
+/* Where a window's values lie from the first on, in bytes: `floats` apart. Registers for each where there are many,
+ * else for the odd ones, whose doubles need none on x86; the compiler would make one for every point, and not know
+ * where to keep it. */
+INLINE void window_offsets(size_t *offsets, size_t floats, const int OUT)
+{
+  offsets[0] = 0;
+#pragma GCC unroll 8
+  for (int i = 1; i < OUT + 2; i++) {
+    offsets[i] = i % 2 ? (size_t)i * floats * sizeof(float) : 2 * offsets[i / 2];
+    if (i % 2 || VECTOR_MANY_REGISTERS) OPAQUE(offsets[i]);
+  }
+}
+
+INLINE float *offset(const float *p, size_t bytes)
+{
+  return (float *)((uintptr_t)p + bytes);
+}
+
 /* One vector of channels x filters, n of it; taps are `tap` floats apart. */
 INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_floats, const int n, const int OUT)
 {
   const int WINDOW = OUT + 2;
   vec columns[3][MOST_WINDOW], line[MOST_WINDOW];
+  size_t points[MOST_WINDOW];
+  window_offsets(points, point_floats, OUT);
 #pragma GCC unroll 3
   for (int x = 0; x < 3; x++) {
     vec taps[3];
@@ -150,9 +170,10 @@ INLINE void weights_tile(const float *g, size_t tap, float *out, size_t point_fl
   for (int y = 0; y < WINDOW; y++) {
     vec taps[3] = {columns[0][y], columns[1][y], columns[2][y]};
     transform_weights(taps, line, OUT);
-    OPAQUE(out); /* one pointer: as many as there are points would not stay in registers */
 #pragma GCC unroll 8
-    for (int x = 0; x < WINDOW; x++, out += point_floats) vec_store_n(out, line[x], n);
+    for (int x = 0; x < WINDOW; x++) vec_store_n(offset(out, points[x]), line[x], n);
+    out += (size_t)WINDOW * point_floats;
+    OPAQUE(out);
   }
 }
 
@@ -180,16 +201,17 @@ INLINE void input_tile(const struct mafat_winograd_input_call *c, int tile, int 
   const int first = tile * OUT, WINDOW = OUT + 2;
   float *out = c->values + (size_t)tile * (size_t)c->tile_floats + v;
   vec columns[MOST_WINDOW][MOST_WINDOW], line[MOST_WINDOW];
+  size_t at = ((size_t)first * pixel + (size_t)v) * sizeof(float), points[MOST_WINDOW];
 #pragma GCC unroll 8
-  for (int x = 0; x < WINDOW; x++) {
+  for (int x = 0; x < WINDOW; x++, at += pixel * sizeof(float)) {
     vec d[MOST_WINDOW];
+    OPAQUE(at); /* one place in all rows */
 #pragma GCC unroll 8
     for (int y = 0; y < WINDOW; y++)
-      d[y] = inside || first + x < c->n_cols
-                 ? vec_load_n(c->rows[y] + (size_t)(first + x) * pixel + v, n)
-                 : vec_all(0.0f);
+      d[y] = inside || first + x < c->n_cols ? vec_load_n(offset(c->rows[y], at), n) : vec_all(0.0f);
     transform_input(d, columns[x], OUT);
   }
+  window_offsets(points, c->point_floats, OUT);
 #pragma GCC unroll 8
   for (int y = 0; y < WINDOW; y++) {
     vec d[MOST_WINDOW];
@@ -197,7 +219,9 @@ INLINE void input_tile(const struct mafat_winograd_input_call *c, int tile, int 
     for (int x = 0; x < WINDOW; x++) d[x] = columns[x][y];
     transform_input(d, line, OUT);
 #pragma GCC unroll 8
-    for (int x = 0; x < WINDOW; x++) vec_store_n(out + (size_t)(WINDOW * y + x) * c->point_floats, line[x], n);
+    for (int x = 0; x < WINDOW; x++) vec_store_n(offset(out, points[x]), line[x], n);
+    out += (size_t)WINDOW * c->point_floats;
+    OPAQUE(out);
   }
 }
 
@@ -211,40 +235,39 @@ INLINE void winograd_input(const struct mafat_winograd_input_call *c, const int 
         input_tile(c, tile, v, c->n_channels - v, false, OUT);
 }
 
-/* Stores one finished tile, or the largest of each 2 x 2 of it, as far as rows
- * and columns exist. */
-INLINE void store_tile(const struct mafat_winograd_output_call *c, int tile, int v, const int n,
+/* Stores two finished rows of a tile, from `row` on, as far as rows and columns exist. */
+INLINE void store_rows(const struct mafat_winograd_output_call *c, int row, int first, int n_cols, int v, const int n,
                        const vec *y, const int OUT)
 {
   const size_t pixel = (size_t)c->pixel_floats;
-  const int first = tile * OUT;
-  const int n_cols = c->n_cols - first < OUT ? c->n_cols - first : OUT;
-  if (!c->pool) {
-#pragma GCC unroll 8
-    for (int row = 0; row < OUT; row++) {
-      if (row == c->n_rows) break;
-      float *out = c->rows[row] + (size_t)first * pixel + v;
-#pragma GCC unroll 8
-      for (int col = 0; col < OUT; col++)
-        if (col < n_cols) vec_store_n(out + (size_t)col * pixel, y[row * OUT + col], n);
-    }
-    return;
-  }
 #pragma GCC unroll 2
-  for (int row = 0; row < OUT; row += 2) {
-    if (row >= c->n_rows) break;
-    float *out = c->rows[row / 2] + (size_t)(first / 2) * pixel + v;
-#pragma GCC unroll 2
-    for (int col = 0; col < OUT; col += 2) {
+  for (int r = 0; r < 2; r++) {
+    if (row + r >= c->n_rows) break;
+    float *out = c->rows[row + r] + (size_t)first * pixel + v;
+#pragma GCC unroll 8
+    for (int col = 0; col < OUT; col++, out += pixel) {
       if (col >= n_cols) break;
-      vec most = pool_vector(vec_all(-FLT_MAX), y[row * OUT + col]);
-      if (col + 1 < n_cols) most = pool_vector(most, y[row * OUT + col + 1]);
-      if (row + 1 < c->n_rows) {
-        most = pool_vector(most, y[(row + 1) * OUT + col]);
-        if (col + 1 < n_cols) most = pool_vector(most, y[(row + 1) * OUT + col + 1]);
-      }
-      vec_store_n(out + (size_t)(col / 2) * pixel, most, n);
+      vec_store_n(out, y[r * OUT + col], n);
     }
+  }
+}
+
+/* Stores the largest of each 2 x 2 of them. */
+INLINE void store_pooled(const struct mafat_winograd_output_call *c, int row, int first, int n_cols, int v,
+                         const int n, const vec *y, const int OUT)
+{
+  const size_t pixel = (size_t)c->pixel_floats;
+  float *out = c->rows[row / 2] + (size_t)(first / 2) * pixel + v;
+#pragma GCC unroll 4
+  for (int col = 0; col < OUT; col += 2, out += pixel) {
+    if (col >= n_cols) break;
+    vec most = pool_vector(vec_all(-FLT_MAX), y[col]);
+    if (col + 1 < n_cols) most = pool_vector(most, y[col + 1]);
+    if (row + 1 < c->n_rows) {
+      most = pool_vector(most, y[OUT + col]);
+      if (col + 1 < n_cols) most = pool_vector(most, y[OUT + col + 1]);
+    }
+    vec_store_n(out, most, n);
   }
 }
 
@@ -261,33 +284,37 @@ INLINE void fetch_outputs(const struct mafat_winograd_output_call *c, int tile, 
 /* One tile, one vector of n filters. */
 INLINE void output_tile(const struct mafat_winograd_output_call *c, int tile, int v, const int n, const int OUT)
 {
-  const int WINDOW = OUT + 2, AT_ONCE = OUT == 4 ? 16 : 12;
+  const int WINDOW = OUT + 2, first = tile * OUT, n_cols = c->n_cols - first < OUT ? c->n_cols - first : OUT;
   const float *values = c->values + (size_t)tile * (size_t)c->tile_floats + v;
-  const vec scale = vec_load_panel(c->scale + v, n), bias = vec_load_panel(c->bias + v, n);
-  vec columns[MOST_WINDOW][MOST_OUTPUTS], y[MOST_OUTPUTS * MOST_OUTPUTS];
+  vec columns[MOST_WINDOW][MOST_OUTPUTS];
+  size_t points[MOST_WINDOW];
+  window_offsets(points, (size_t)WINDOW * c->point_floats, OUT);
 #pragma GCC unroll 8
-  for (int x = 0; x < WINDOW; x++) {
+  for (int x = 0; x < WINDOW; x++, values += c->point_floats) {
     vec m[MOST_WINDOW];
+    OPAQUE(values);
 #pragma GCC unroll 8
-    for (int row = 0; row < WINDOW; row++)
-      m[row] = vec_load_n(values + (size_t)(WINDOW * row + x) * c->point_floats, n);
+    for (int row = 0; row < WINDOW; row++) m[row] = vec_load_n(offset(values, points[row]), n);
     transform_output(m, columns[x], OUT);
   }
+  const vec scale = vec_load_panel(c->scale + v, n), bias = vec_load_panel(c->bias + v, n);
+  /* By pairs, which are what pooling wants, and chooses the activation for many at once. */
+#pragma GCC unroll 4
+  for (int row = 0; row < OUT; row += 2) {
+    vec m[MOST_WINDOW], y[2 * MOST_OUTPUTS];
+    if (row >= c->n_rows) break;
+#pragma GCC unroll 2
+    for (int r = 0; r < 2; r++) {
 #pragma GCC unroll 8
-  for (int row = 0; row < OUT; row++) {
-    vec m[MOST_WINDOW];
-#pragma GCC unroll 8
-    for (int x = 0; x < WINDOW; x++) m[x] = columns[x][row];
-    transform_output(m, y + row * OUT, OUT);
+      for (int x = 0; x < WINDOW; x++) m[x] = columns[x][row + r];
+      transform_output(m, y + r * OUT, OUT);
+    }
+#pragma GCC unroll 12
+    for (int i = 0; i < 2 * OUT; i++) y[i] = vec_madd(y[i], scale, bias);
+    activate_vectors(y, 2 * OUT, &c->activation);
+    if (c->pool) store_pooled(c, row, first, n_cols, v, n, y, OUT);
+    else store_rows(c, row, first, n_cols, v, n, y, OUT);
   }
-  /* Many in one place: the activation is chosen once or three times a tile. */
-#pragma GCC unroll 8
-  for (int row = 0; row < OUT; row++)
-#pragma GCC unroll 8
-    for (int col = 0; col < OUT; col++) y[row * OUT + col] = vec_madd(y[row * OUT + col], scale, bias);
-#pragma GCC unroll 8
-  for (int i = 0; i < OUT * OUT; i += AT_ONCE) activate_vectors(y + i, AT_ONCE, &c->activation);
-  store_tile(c, tile, v, n, y, OUT);
 }
 
 INLINE void winograd_output(const struct mafat_winograd_output_call *c, const int OUT)

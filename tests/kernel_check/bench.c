@@ -63,9 +63,9 @@ double bench_peak(const struct mafat_kernels *k)
 
 /* --- a shape --- */
 
-static bool has_taps(const struct bench_shape *s)
+static bool is_kernel(const struct bench_shape *s, const char *name)
 {
-  return strcmp(s->kernel, "conv") == 0 || strcmp(s->kernel, "depthwise") == 0;
+  return strcmp(s->kernel, name) == 0;
 }
 
 static double shape_outputs(const struct bench_shape *s)
@@ -73,33 +73,38 @@ static double shape_outputs(const struct bench_shape *s)
   return (double)bench_out(s->h, s->stride) * bench_out(s->w, s->stride) * s->filters;
 }
 
-/* Products and sums; comparisons of a pooling. */
+static double shape_weights(const struct bench_shape *s)
+{
+  const double taps = (double)s->size * s->size;
+  if (is_kernel(s, "conv") || is_kernel(s, "winograd_weights")) return taps * s->c * s->filters;
+  return is_kernel(s, "depthwise") ? taps * s->c : 0;
+}
+
+/* Products and sums; comparisons of a pooling; two for each weight that is transformed. */
 static double shape_operations(const struct bench_shape *s)
 {
   double taps = (double)s->size * s->size;
-  if (strcmp(s->kernel, "conv") == 0) return shape_outputs(s) * 2 * taps * s->c;
-  if (strcmp(s->kernel, "depthwise") == 0) return shape_outputs(s) * 2 * taps;
-  if (strcmp(s->kernel, "maxpool") == 0) return shape_outputs(s) * taps;
-  return shape_outputs(s) * (strcmp(s->kernel, "blend") == 0 ? 3 : 2);
+  if (is_kernel(s, "conv")) return shape_outputs(s) * 2 * taps * s->c;
+  if (is_kernel(s, "depthwise")) return shape_outputs(s) * 2 * taps;
+  if (is_kernel(s, "winograd_weights")) return 2 * shape_weights(s);
+  if (is_kernel(s, "maxpool")) return shape_outputs(s) * taps;
+  return shape_outputs(s) * (is_kernel(s, "blend") ? 3 : 2);
 }
 
 /* Input, weights and output, each touched once. */
 static double shape_bytes(const struct bench_shape *s)
 {
-  double input = (double)s->h * s->w * s->c, taps = (double)s->size * s->size;
-  double weights = !has_taps(s) ? 0 : strcmp(s->kernel, "conv") == 0 ? taps * s->c * s->filters : taps * s->c;
-  if (strcmp(s->kernel, "blend") == 0) input *= 2;
-  return 4 * (input + weights + shape_outputs(s));
+  const double input = (double)s->h * s->w * s->c;
+  return 4 * (is_kernel(s, "blend") ? 2 * input : input) + 4 * (shape_weights(s) + shape_outputs(s));
 }
 
 static int data_open(struct bench_data *d, const struct bench_shape *s)
 {
   size_t n_input = (size_t)s->h * (size_t)s->w * (size_t)s->c;
-  size_t n_weights = (size_t)(s->size * s->size) * (size_t)s->filters *
-                     (size_t)(strcmp(s->kernel, "conv") == 0 ? s->c : 1);
+  size_t n_weights = (size_t)shape_weights(s);
   uint32_t state = 1;
   d->input = malloc(n_input * sizeof(float));
-  d->weights = malloc(n_weights * sizeof(float));
+  d->weights = malloc((n_weights + 1) * sizeof(float));
   d->bias = malloc((size_t)s->filters * sizeof(float));
   if (!d->input || !d->weights || !d->bias) return -1;
   struct {
@@ -312,10 +317,10 @@ __attribute__((noinline)) void bench_end(void)
   __asm__ volatile("" ::: "memory");
 }
 
-/* So many rows that counting takes seconds under an emulator, and a Winograd tile is full. */
+/* So many rows that counting takes seconds under an emulator, and Winograd's tiles of either size are full. */
 static struct bench_shape few_rows(const struct bench_shape *s)
 {
-  enum { OPERATIONS = 1 << 26, ROWS = 6 };
+  enum { OPERATIONS = 1 << 26, ROWS = 12 };
   struct bench_shape few = *s;
   const int rows = (int)(OPERATIONS / (shape_operations(s) / bench_out(s->h, s->stride)));
   const int h = (rows > ROWS ? rows / ROWS * ROWS : ROWS) * s->stride;
@@ -331,7 +336,8 @@ static int bench_once(const struct bench_options *o, const struct bench_shape *s
   struct bench_contender list[BENCH_MAX_CONTENDERS] = {0};
   const int n = data_open(&data, &s) ? -1 : list_contenders(o, &s, &data, list);
   for (int i = 0; i < n; i++) {
-    printf("%s %s %.0f", s.name, strcspn(list[i].name, " ") < strlen(list[i].name) ? "winograd" : s.kernel,
+    const char *algorithm = strchr(list[i].name, ' ');
+    printf("%s %s%s %.0f", s.name, is_kernel(&s, "winograd_weights") ? "weights-of-" : "", algorithm ? algorithm + 1 : s.kernel,
            shape_operations(&s));
     fflush(stdout);
     bench_begin();
@@ -369,8 +375,8 @@ out:
 static bool is_wanted(const struct bench_options *o, const struct bench_shape *s)
 {
   /* Winograd's transforms are measured with the convolution they make up. */
-  bool kernel = !o->kernel || strcmp(o->kernel, s->kernel) == 0 ||
-                (strncmp(o->kernel, "winograd", 8) == 0 && strcmp(s->kernel, "conv") == 0 && s->size == 3 && s->stride == 1);
+  bool kernel = !o->kernel || is_kernel(s, o->kernel) ||
+                (strncmp(o->kernel, "winograd", 8) == 0 && is_kernel(s, "conv") && s->size == 3 && s->stride == 1);
   return kernel && (!o->shape || strstr(s->name, o->shape));
 }
 

@@ -27,7 +27,8 @@ double bench_peak(const struct mafat_kernels *k);
 void bench_begin(void);
 void bench_end(void);
 
-/* A layer. depthwise: filters = c; maxpool, blend, scale: channels only. */
+/* A layer. depthwise: filters = c; maxpool, blend, scale: channels only; winograd_weights: of a convolution, transformed
+ * as Winograd's products want them. */
 struct bench_shape {
   const char *name, *kernel;
   int h, w, c, filters, size, stride;

@@ -318,6 +318,35 @@ static void run_winograd(void *state)
   }
 }
 
+/* A panel's filters, transformed: [point][channel][width], points `point` floats apart; returns what follows them. */
+static const float *transform_panel(const struct ours *o, const float *from, int width, float *to, size_t point)
+{
+  for (int b = 0; b < o->n_blocks; b++) {
+    const int n = block_channels(o->shape->c, b);
+    o->k->winograd[o->size->size].weights(from, n, width, to + 16 * b * width, point);
+    from += 9 * n * width;
+  }
+  return from;
+}
+
+/* Panel after panel to one place. */
+static void run_weights(void *state)
+{
+  const struct ours *o = state;
+  const float *from = o->weights;
+  for (int f = 0; f < o->shape->filters; f += MAFAT_PANEL) {
+    const int width = mafat_panel_width(mafat_min(MAFAT_PANEL, o->shape->filters - f));
+    from = transform_panel(o, from, width, o->values, (size_t)(o->shape->c * width + 15) / 16 * 16 | 16) + 2 * width;
+  }
+}
+
+static int make_weights(struct ours *o, enum mafat_winograd_size size)
+{
+  o->size = mafat_winograd_find(size);
+  o->values = aligned_alloc(64, (size_t)o->size->points * ((size_t)o->shape->c * MAFAT_PANEL + 16) * sizeof(float));
+  return o->values ? 0 : -1;
+}
+
 /* All weights transformed, ahead of time: [panel][point][channel][width], scale, bias. */
 static int transform_weights(struct ours *o)
 {
@@ -327,11 +356,7 @@ static int transform_weights(struct ours *o)
   const float *from = o->weights;
   for (int f = 0; f < s->filters; f += MAFAT_PANEL) {
     const int width = mafat_panel_width(mafat_min(MAFAT_PANEL, s->filters - f));
-    for (int b = 0; b < o->n_blocks; b++) {
-      const int n = block_channels(s->c, b);
-      o->k->winograd[o->size->size].weights(from, n, width, to + 16 * b * width, (size_t)(s->c * width));
-      from += 9 * n * width;
-    }
+    from = transform_panel(o, from, width, to, (size_t)(s->c * width));
     to += (size_t)o->size->points * (size_t)s->c * (size_t)width;
     memcpy(to, from, 2 * (size_t)width * sizeof *to);
     to += 2 * width;
@@ -415,8 +440,8 @@ static int ours_fill(struct ours *o, const struct bench_data *d)
   o->other = calloc(n_other, sizeof(float));
   if (!o->pieces || !o->in_rows || !o->out_rows || !o->other) return -1;
   for (size_t i = 0; i < n_other; i++) o->other[i] = 0.5f;
-  if (!has_taps) return 0;
-  o->weights = is_kernel(s, "conv") ? pack(s, d) : pack_depthwise(s, d);
+  if (!has_taps && !is_kernel(s, "winograd_weights")) return 0;
+  o->weights = is_kernel(s, "depthwise") ? pack_depthwise(s, d) : pack(s, d);
   for (int b = 0; b < o->n_blocks; b++)
     o->pieces[b] = (struct mafat_conv_piece){
         o->in_rows + b * ((o->rows_per_call - 1) * s->stride + s->size), block_channels(s->c, b),
@@ -433,7 +458,7 @@ static int append(const struct bench_shape *s, const struct bench_data *d, const
   if (!o) return -1;
   o->shape = s;
   o->k = k;
-  if (ours_fill(o, d) || (run == run_winograd && make_winograd(o, size))) {
+  if (ours_fill(o, d) || (run == run_winograd && make_winograd(o, size)) || (run == run_weights && make_weights(o, size))) {
     ours_close(o);
     return -1;
   }
@@ -452,8 +477,10 @@ int bench_ours(const struct bench_shape *s, const struct bench_data *d, const st
               {"scale", run_scale}};
   for (size_t i = 0; i < sizeof runs / sizeof *runs && n >= 0; i++)
     if (is_kernel(s, runs[i].kernel)) n = append(s, d, k, "", runs[i].run, MAFAT_WINOGRAD_4X4, list, n);
-  if (!is_kernel(s, "conv") || s->size != 3 || s->stride != 1) return n;
-  if (n >= 0) n = append(s, d, k, " winograd", run_winograd, MAFAT_WINOGRAD_4X4, list, n);
-  if (n >= 0) n = append(s, d, k, " winograd-large", run_winograd, MAFAT_WINOGRAD_6X6, list, n);
+  const bool weights = is_kernel(s, "winograd_weights");
+  if (!weights && (!is_kernel(s, "conv") || s->size != 3 || s->stride != 1)) return n;
+  void (*run)(void *state) = weights ? run_weights : run_winograd;
+  if (n >= 0) n = append(s, d, k, " winograd", run, MAFAT_WINOGRAD_4X4, list, n);
+  if (n >= 0) n = append(s, d, k, " winograd-large", run, MAFAT_WINOGRAD_6X6, list, n);
   return n;
 }

@@ -35,6 +35,7 @@ const struct bench_shape bench_shapes[] = {
     {"yolo-fastest/10", "depthwise", 160, 160, 24, 24, 3, 2},
     {"yolo-fastest/61", "depthwise", 20, 20, 136, 136, 3, 1},
     {"yolo-fastest/110", "depthwise", 10, 10, 96, 96, 5, 1},
+    {"yolov2/18", "winograd_weights", 1, 1, 512, 1024, 3, 1},
     {"yolov2/1", "maxpool", 608, 608, 32, 32, 2, 2},
     {"yolov2/17", "maxpool", 38, 38, 512, 512, 2, 2},
     {"resnet50/6", "blend", 64, 64, 256, 256, 1, 1},

@@ -30,9 +30,10 @@ static inline vec vec_div(vec a, vec b) { return a / b; } /* on armv7 lane by la
 #ifdef __aarch64__
 
 #define VECTOR_FUSED 1
+#define VECTOR_MANY_REGISTERS 1
 /* Six pixels x four vectors, six inputs, two weights: all 32 registers. */
 #define VECTOR_PIXELS MAFAT_NEON_PIXELS
-#define VECTOR_PIXELS_ALONE MAFAT_NEON_PIXELS
+#define VECTOR_PIXELS_ALONE MAFAT_NEON_PIXELS_ALONE
 static inline vec vec_madd(vec a, vec b, vec c) { return vfmaq_f32(c, a, b); }
 static inline float scalar_madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 #define ADD_PRODUCT(LANE) __asm__("fmla %0.4s, %1.4s, " LANE : "+w"(*sum) : "w"(a), "w"(b))
@@ -46,8 +47,8 @@ static inline float scalar_madd(float a, float b, float c) { return __builtin_fm
 #define VECTOR_FUSED 0
 /* Two pixels x four vectors, two inputs, two weights: 12 of 16 registers. */
 #define VECTOR_PIXELS MAFAT_NEON_PIXELS
-#define VECTOR_PIXELS_ALONE MAFAT_NEON_PIXELS
-static inline vec vec_madd(vec a, vec b, vec c) { return vaddq_f32(vmulq_f32(a, b), c); }
+#define VECTOR_PIXELS_ALONE MAFAT_NEON_PIXELS_ALONE
+static inline vec vec_madd(vec a, vec b, vec c) { return vmlaq_f32(c, a, b); } /* rounds the product, too */
 static inline float scalar_madd(float a, float b, float c) { return a * b + c; }
 /* vmla rounds the product; lanes are of d0 ... d15 only: the constraint t. */
 #define ADD_PRODUCT(LANE) __asm__("vmla.f32 %q0, %q1, " LANE : "+w"(*sum) : "w"(a), "t"(b))
