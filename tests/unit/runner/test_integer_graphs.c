@@ -15,7 +15,7 @@
 
 Suite *integer_graphs_suite(void);
 
-enum { GRAPHS = 400, PLANS = 6, MOST_LEVELS = 8 };
+enum { GRAPHS = 600, PLANS = 6, MOST_LEVELS = 8 };
 
 /* ---- what is put in, and found ---- */
 
@@ -114,11 +114,13 @@ START_TEST(any_plan_gives_the_rules_numbers)
   static struct test_integer_graph g;
   struct mafat_diagnostic d = {""};
   size_t bytes;
-  test_integer_graph_open(&g, (uint64_t)_i);
+  test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u);
   char *data = test_tflite_write(&g.model, &bytes);
   struct test_imported m = test_import(mafat_tflite_network_read, data, bytes, &d);
-  ck_assert_msg(m.code == MAFAT_OK, "%s", d.text);
-  run_plans(&g, &m);
+  /* Few dimensions of what was turned and joined before cannot be padded, whatever the type. */
+  bool pads_shared = m.code == MAFAT_EUNSUPPORTED && strstr(d.text, ", which shares an axis with others");
+  ck_assert_msg(m.code == MAFAT_OK || pads_shared, "%s", d.text);
+  if (m.code == MAFAT_OK) run_plans(&g, &m);
   test_imported_close(&m);
   free(data);
   test_integer_graph_close(&g);
