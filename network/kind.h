@@ -313,6 +313,14 @@ static inline bool mafat_layer_takes_weights(const struct mafat_layer *l, enum m
   return mafat_layer_has_panels(l) && (!mafat_dtypes[type].scaled || l->groups <= 1);
 }
 
+/* As narrow as it takes them, at most as wanted, and no wider than they are. */
+static inline enum mafat_dtype mafat_layer_narrowest(const struct mafat_layer *l, enum mafat_dtype wanted)
+{
+  while (wanted != MAFAT_F32 && !mafat_layer_takes_weights(l, wanted)) wanted = mafat_dtypes[wanted].wider;
+  bool less = mafat_dtypes[wanted].bits < mafat_dtypes[l->weights_type].bits;
+  return less && mafat_layer_takes_weights(l, wanted) ? wanted : l->weights_type;
+}
+
 /* Are its weights made floats for the kernels? */
 static inline bool mafat_layer_widens(const struct mafat_layer *l)
 {

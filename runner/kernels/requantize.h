@@ -1,4 +1,4 @@
-/* Whole numbers at another scale, one by one: TFLite's rule in plain C, for kinds that are not worth vectors. */
+/* Whole numbers at another scale, one by one: TFLite's rule and ONNX's in plain C, for kinds that are not worth vectors. */
 #ifndef MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 #define MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 
@@ -32,6 +32,16 @@ static inline unsigned char mafat_put_number(const struct mafat_quantization *q,
 {
   int64_t number = (int64_t)x + q->zero;
   return (unsigned char)(number < q->least ? q->least : number > q->most ? q->most : number);
+}
+
+/* ONNX's: the number nearest to a float, halves to the even one, its zero point added, kept between its bounds. */
+static inline unsigned char mafat_put_even(const struct mafat_quantization *q, float y)
+{
+  static const float magic = 0x1.8p23f; /* more leaves no place for fractions */
+  const float least = (float)(q->least - q->zero), most = (float)(q->most - q->zero);
+  y = y > least ? y : least;
+  y = (y < most ? y : most) + magic;
+  return (unsigned char)((int32_t)(y - magic) + q->zero);
 }
 
 #endif

@@ -13,12 +13,15 @@ static void reduce_pixel(const struct mafat_worker *w, const struct mafat_step *
   struct mafat_span cols = l->reduce->cols ? mafat_span(0, l->in.w) : mafat_span(x, x + 1);
   int32_t sums[MAFAT_CHANNEL_BLOCK] = {0};
   for (int r = rows.begin; r < rows.end; r++)
-    mafat_integer_kernels_find(w->kernels)->add_pixels(mafat_runs_read_bytes(t, mafat_layer_sources(l), run, r, cols.begin),
+    w->integers->add_pixels(mafat_runs_read_bytes(t, mafat_layer_sources(l), run, r, cols.begin),
                                                        (int)mafat_tensors_pixel_bytes(t, run->tensor, run->block),
                                                        mafat_span_size(cols), run->n, sums);
+  bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
+  int n = mafat_span_size(rows) * mafat_span_size(cols);
   uint8_t *out = (uint8_t *)mafat_tensors_address(t, step->layer, run->out_block, y, x) + run->out_lane;
   for (int i = 0; i < run->n; i++)
-    out[i] = mafat_integer_mean(sums[i], mafat_span_size(rows) * mafat_span_size(cols), in.zero, scale, &l->quantization);
+    out[i] = even ? mafat_integer_mean_even(sums[i], n, &in, &l->quantization)
+                  : mafat_integer_mean(sums[i], n, in.zero, scale, &l->quantization);
 }
 
 /* ---- channels among them: pixel by pixel ---- */
@@ -55,8 +58,10 @@ static void mean_of_pixel(const struct mafat_worker *w, const struct mafat_step 
   struct region r = region_of(l, y, x);
   int n = mafat_span_size(r.rows) * mafat_span_size(r.cols) * l->in.c;
   struct mafat_multiplier scale = mafat_multiplier((double)in.scale / (double)l->quantization.scale);
+  int64_t sum = sum_of(w, l, &r);
   *(uint8_t *)mafat_tensors_address(w->tensors, step->layer, 0, y, x) =
-      mafat_integer_mean(sum_of(w, l, &r), n, in.zero, scale, &l->quantization);
+      l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? mafat_integer_mean_even(sum, n, &in, &l->quantization)
+                                                        : mafat_integer_mean(sum, n, in.zero, scale, &l->quantization);
 }
 
 /* ---- places: along one axis ---- */
