@@ -81,8 +81,9 @@ enum {
 #define MAFAT_PORTABLE_SEGMENTS 1
 #define MAFAT_PORTABLE_TAPS 128
 
-/* Bytes that kernels of 8-bit integers may read behind a row's last pixel, whatever they are: they take channels by fours. */
-enum { MAFAT_READ_BEHIND = 3 };
+/* Behind an arena that holds tensors of bytes: kernels take channels by fours, and may read up to 3 bytes behind the last one's
+ * last pixel, whatever they are. The arena's size is a multiple of it. */
+enum { MAFAT_READ_BEHIND = 64 };
 
 enum { MAFAT_NARROW_FILTERS = MAFAT_AVX512_LANES / 2 }; /* avx512 leaves so many at most, a panel's last, to avx2 */
 

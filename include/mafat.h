@@ -385,10 +385,13 @@ MAFAT_API int mafat_model_run_raw(struct mafat_model *model, const char *path, s
  * is run: channels, rows, columns. Of other files they are the file's own. */
 struct mafat_port_facts {
   const char *name;
-  const char *type;          /* "float32"; of an input also "int32" or "int64": its elements in files. In memory they are floats */
+  const char *type;          /* "float32"; of an input also "int32", "int64", "int8" or "uint8": its elements in files. In memory
+                              * they are floats: of 8 bits what they mean, which becomes the nearest number */
   int rank;                  /* 0 to 8 */
   int64_t dims[8];           /* (rank) */
   size_t n;                  /* floats: all dimensions multiplied */
+  double scale;              /* of 8-bit numbers in the model: they mean scale * (number - zero); 0: there are none */
+  int zero;                  /* as the model's file has it: of int8 from -128 on */
 };
 
 MAFAT_API int mafat_model_n_inputs(const struct mafat_model *model);

@@ -75,6 +75,18 @@ static const char *type_of(const struct mafat_network *n, enum mafat_ports_side 
   return mafat_dtype_name(side == MAFAT_PORTS_IN && n->inputs ? n->inputs[index].type : MAFAT_F32);
 }
 
+/* What the numbers of 8 bits mean, as the file has them. */
+static void describe_numbers(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *f)
+{
+  const struct mafat_network *n = p->network;
+  if (side == MAFAT_PORTS_OUT && !has_outputs(p)) return;
+  const struct mafat_port *port = side == MAFAT_PORTS_IN ? &n->inputs[index] : &n->outputs[index];
+  const struct mafat_layer *l = &n->layers[port->sources.list[0].tensor];
+  if (l->out_type == MAFAT_F32) return;
+  f->scale = (double)l->quantization.scale;
+  f->zero = l->quantization.zero - (port->type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
+}
+
 int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side, int index, struct mafat_port_facts *f)
 {
   struct mafat_view view;
@@ -86,6 +98,7 @@ int mafat_ports_describe(const struct mafat_ports *p, enum mafat_ports_side side
   *f = (struct mafat_port_facts){.name = name_of(p, side, index), .type = type_of(n, side, index), .rank = view.n_dims,
                                  .n = (size_t)mafat_view_elements(&view)};
   for (int i = 0; i < view.n_dims; i++) f->dims[i] = (int64_t)view.dims[i];
+  if (side == MAFAT_PORTS_OUT || n->inputs) describe_numbers(p, side, index, f);
   return MAFAT_OK;
 }
 

@@ -262,7 +262,7 @@ int mafat_graph_add_operand(struct mafat_graph *g, struct mafat_layer *l, const 
   return copy_sources(g, &o->sources, &v->sources);
 }
 
-/* Elements that are only moved stay what they are. */
+/* Elements that are only moved stay what they are; another operator's bounds are not theirs, for there may be others. */
 static void set_meaning(const struct mafat_graph *g, struct mafat_layer *l)
 {
   const struct mafat_layer *from = NULL;
@@ -270,6 +270,7 @@ static void set_meaning(const struct mafat_graph *g, struct mafat_layer *l)
   if (mafat_layer_keeps_numbers(l)) from = &g->network->layers[l->operands[l->n_operands - 1].sources.list[0].tensor];
   l->out_type = from ? from->out_type : g->makes.type;
   l->quantization = from ? from->quantization : g->makes.numbers;
+  if (from && l->out_type != MAFAT_F32) l->quantization.least = 0, l->quantization.most = 255;
 }
 
 int mafat_graph_end_layer(struct mafat_graph *g, struct mafat_layer *l)

@@ -120,12 +120,46 @@ static void group_by_axis(struct mafat_view *v, int *axes)
   memcpy(axes, grouped, (size_t)n * sizeof *axes);
 }
 
+/* How far apart neighbours along each axis lie, of dimensions grouped by axes; false: not all as far. */
+static bool find_steps(const struct mafat_view *v, const int *axes, long long steps[MAFAT_N_AXES])
+{
+  const struct mafat_view_atom *atom = v->atoms + v->n_atoms;
+  long long next[MAFAT_N_AXES] = {0};
+  memset(steps, 0, MAFAT_N_AXES * sizeof *steps);
+  for (int i = v->n_dims; i-- > 0;)
+    for (int k = 0; k < v->atoms_of[i]; k++) {
+      atom--;
+      if (!next[axes[i]]) steps[axes[i]] = atom->step;
+      else if (atom->step != next[axes[i]]) return false;
+      next[axes[i]] = atom->step * atom->size;
+    }
+  return true;
+}
+
+/* Where a constant's numbers lie, and which are a map's; v's dimensions are grouped by axes of those extents. Whole numbers
+ * are taken from where they are, however they are turned. */
+static int place_map(struct mafat_graph *g, struct mafat_constant *place, struct mafat_strides *strides, const struct mafat_value *v,
+                     const int *axes, const long long *e)
+{
+  long long steps[MAFAT_N_AXES];
+  if (mafat_value_is_quantized(v) && find_steps(&v->view, axes, steps)) {
+    *place = v->place;
+    *strides = (struct mafat_strides){.n = place->n, .rows = steps[MAFAT_AXIS_H], .columns = steps[MAFAT_AXIS_W], .channels = steps[MAFAT_AXIS_C]};
+    return MAFAT_OK;
+  }
+  int code = mafat_graph_place(g, place, v);
+  *strides = (struct mafat_strides){
+      .n = place->n, .rows = e[MAFAT_AXIS_W] * e[MAFAT_AXIS_C], .columns = e[MAFAT_AXIS_C], .channels = 1};
+  return code;
+}
+
 int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v,
                              const int *axes)
 {
   struct mafat_value grouped;
   struct mafat_view view;
-  struct mafat_constant place;
+  struct mafat_constant place = {0};
+  struct mafat_strides strides;
   long long e[MAFAT_N_AXES];
   int on[MAFAT_VIEW_DIMS];
   if (v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 1)
@@ -135,10 +169,10 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   int code = mafat_value_copy(g, &grouped, v);
   if (code) return code;
   group_by_axis(&grouped.view, on);
-  code = mafat_graph_place(g, &place, &grouped);
+  mafat_view_lay(&view, v->view.n_dims, v->view.dims, axes, e);
+  code = place_map(g, &place, &strides, &grouped, on, e);
   mafat_value_clear(&grouped);
   if (code) return code;
-  mafat_view_lay(&view, v->view.n_dims, v->view.dims, axes, e);
   if (e[0] > MAFAT_MAX_EXTENT || e[1] > MAFAT_MAX_EXTENT || e[2] > INT_MAX / 4)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of %lld x %lld x %lld is too large", e[0], e[1], e[2]);
   struct mafat_layer *l = mafat_graph_add_layer(g, MAFAT_CONSTANT_LAYER);
@@ -149,8 +183,7 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   l->n_operands = 1;
   l->operands->shape = l->in = (struct mafat_shape){(int)e[MAFAT_AXIS_H], (int)e[MAFAT_AXIS_W], (int)e[MAFAT_AXIS_C]};
   l->operands->sources.n_bands = 1;
-  *l->strides = (struct mafat_strides){
-      .n = place.n, .rows = e[MAFAT_AXIS_W] * e[MAFAT_AXIS_C], .columns = e[MAFAT_AXIS_C], .channels = 1};
+  *l->strides = strides;
   g->network->constants->layers[l - g->network->layers].weights = place;
   if (mafat_value_is_quantized(v)) {
     l->out_type = MAFAT_U8;

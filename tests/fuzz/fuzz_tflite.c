@@ -1,5 +1,5 @@
 /* libFuzzer target: a .tflite file, read and imported; or, where the bytes do not begin like one, what to change in a small one that is
- * right: which of them, then three bytes for each change: where, and what. What comes of it: tests/fuzz/imported.h. Build with
+ * right: which of them, of floats or a random one of whole numbers, then three bytes for each change: where, and what. What comes of it: tests/fuzz/imported.h. Build with
  * clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
 #include "tests/fuzz/imported.h"
+#include "tests/support/integer_graph.h"
 #include "tests/support/tflite_models.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
@@ -72,15 +73,26 @@ static void check_file(const char *data, size_t n)
   close(fd);
 }
 
+static char *write_numbers(unsigned number, size_t *n)
+{
+  static struct test_integer_graph g;
+  test_integer_graph_open(&g, number * UINT64_C(0x9e3779b97f4a7c15));
+  char *data = test_tflite_write(&g.model, n);
+  test_integer_graph_close(&g);
+  return data;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
+  enum { OF_NUMBERS = 128 };
   if (n >= 8 && memcmp(bytes + 4, "TFL3", 4) == 0) {
     check_file((const char *)bytes, n);
     return 0;
   }
   if (n < 1) return 0;
   size_t n_data;
-  char *data = test_tflite_write(test_tflite_model(bytes[0]), &n_data);
+  bool numbers = bytes[0] >= OF_NUMBERS;
+  char *data = numbers ? write_numbers(bytes[0], &n_data) : test_tflite_write(test_tflite_model(bytes[0]), &n_data);
   for (size_t i = 1; i + 3 <= n; i += 3) data[(bytes[i] + 256 * (size_t)bytes[i + 1]) % n_data] = (char)bytes[i + 2];
   check_file(data, n_data);
   free(data);

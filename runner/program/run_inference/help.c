@@ -18,7 +18,7 @@ const char mafat_options_help[] =
     "  --input FILE         raw little-endian float32 input, channel by channel (CHW),\n"
     "                       instead of an image; or an array of NumPy (.npy). Of an\n"
     "                       ONNX or TFLite file: in the order of its dimensions, and of\n"
-    "                       its type (float32, int32, int64)\n"
+    "                       its type (float32, int32, int64, int8, uint8)\n"
     "  --input NAME=FILE    the same by the input's name, once for each; --predict\n"
     "                       tells names and dimensions. Where the first input is left\n"
     "                       out, IMAGE is that\n"

@@ -183,6 +183,11 @@ static void put_json(const struct mafat_model *m, const struct mafat_query *q, e
       mafat_writer_put_integer(w, f.dims[k]);
     }
     mafat_json_end(w, "]");
+    if (f.scale > 0) {
+      mafat_json_number(w, "scale", f.scale);
+      mafat_json_key(w, "zero_point");
+      mafat_writer_put_integer(w, f.zero);
+    }
     mafat_json_end(w, "}");
   }
   mafat_json_end(w, "]");

@@ -1,5 +1,7 @@
 /* Whole models of whole numbers: what comes out of any plan, by any number of threads, at every level, is what the written
  * rule makes operator by operator. */
+#include "include/mafat.h"
+
 #include "formats/tflite/import.h"
 #include "formats/tflite/model.h"
 #include "runner/executor.h"
@@ -12,10 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 Suite *integer_graphs_suite(void);
 
-enum { GRAPHS = 400, PLANS = 6, MOST_LEVELS = 8 };
+enum { GRAPHS = 600, PLANS = 6, MOST_LEVELS = 8 };
 
 /* ---- what is put in, and found ---- */
 
@@ -114,13 +117,101 @@ START_TEST(any_plan_gives_the_rules_numbers)
   static struct test_integer_graph g;
   struct mafat_diagnostic d = {""};
   size_t bytes;
-  test_integer_graph_open(&g, (uint64_t)_i);
+  test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u);
   char *data = test_tflite_write(&g.model, &bytes);
   struct test_imported m = test_import(mafat_tflite_network_read, data, bytes, &d);
-  ck_assert_msg(m.code == MAFAT_OK, "%s", d.text);
-  run_plans(&g, &m);
+  /* Few dimensions of what was turned and joined before cannot be padded, whatever the type. */
+  bool pads_shared = m.code == MAFAT_EUNSUPPORTED && strstr(d.text, ", which shares an axis with others");
+  ck_assert_msg(m.code == MAFAT_OK || pads_shared, "%s", d.text);
+  if (m.code == MAFAT_OK) run_plans(&g, &m);
   test_imported_close(&m);
   free(data);
+  test_integer_graph_close(&g);
+}
+END_TEST
+
+/* ---- files and floats ---- */
+
+enum { ROOM = 1 << 16, HEADER = 128 };
+
+/* A file's name, to be removed, and what is written to it. */
+static void write_file(char path[32], const void *header, size_t n_header, const void *data, size_t n)
+{
+  snprintf(path, 32, "/tmp/mafat-numbers-XXXXXX");
+  int fd = mkstemp(path);
+  ck_assert(fd >= 0 && write(fd, header, n_header) == (ssize_t)n_header && write(fd, data, n) == (ssize_t)n && close(fd) == 0);
+}
+
+static void write_npy(char path[32], const char *type, const struct test_integer_map *m, const void *data, size_t n)
+{
+  char header[HEADER];
+  memcpy(header, "\x93NUMPY\1\0\x76\0", 10);
+  int end = 10 + snprintf(header + 10, HEADER - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (1, %d, %d, %d), }", type, m->h, m->w, m->c);
+  memset(header + end, ' ', (size_t)(HEADER - end));
+  header[HEADER - 1] = '\n';
+  write_file(path, header, HEADER, data, n);
+}
+
+/* The first output. */
+static void run_file(struct mafat_model *model, const char *path, float *out, size_t n)
+{
+  struct mafat_diagnostic d = {""};
+  ck_assert_msg(mafat_model_run_raw(model, path, &d) == MAFAT_OK, "%s", d.text);
+  struct mafat_port_facts f;
+  ck_assert_int_eq(mafat_model_describe_output(model, 0, &f), MAFAT_OK);
+  ck_assert_msg(mafat_model_read_output_named(model, f.name, out, n, &d) == MAFAT_OK, "%s", d.text);
+}
+
+/* Numbers as the model has them, raw or in an array, and floats that mean them: one and the same. */
+START_TEST(inputs_are_numbers_or_what_they_mean)
+{
+  static struct test_integer_graph g;
+  static signed char numbers[ROOM];
+  static float floats[ROOM], expected[ROOM], found[ROOM];
+  struct mafat_diagnostic d = {""};
+  struct mafat_model_options options;
+  struct mafat_model *model;
+  struct mafat_port_facts in, out;
+  char raw[32], array[32], reals[32], wrong[32];
+  test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u);
+  int fd = test_tflite_file(&g.model);
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  const struct test_integer_map *m = &g.maps[0], *o = test_integer_graph_output(&g, 0);
+  size_t n = (size_t)(m->h * m->w * m->c), n_out = (size_t)(o->h * o->w * o->c);
+  for (size_t i = 0; i < n; i++) numbers[i] = (signed char)m->at[i], floats[i] = m->scale * (float)(m->at[i] - m->zero);
+  mafat_model_defaults(&options);
+  options.floats_only = true;
+  options.memory_bytes = (size_t)1 << 28;
+  ck_assert_msg(mafat_model_open(&model, path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(mafat_model_describe_input(model, 0, &in), MAFAT_OK);
+  ck_assert_str_eq(in.type, g.is_signed ? "int8" : "uint8");
+  ck_assert(in.scale == (double)m->scale && in.zero == m->zero);
+  ck_assert_int_eq(mafat_model_describe_output(model, 0, &out), MAFAT_OK);
+  ck_assert(o->places ? out.scale == 0 : out.scale == (double)o->scale && out.zero == o->zero);
+  write_file(raw, "", 0, numbers, n);
+  write_npy(array, g.is_signed ? "|i1" : "|u1", m, numbers, n);
+  write_npy(reals, "<f4", m, floats, n * sizeof *floats);
+  write_npy(wrong, g.is_signed ? "|u1" : "|i1", m, numbers, n);
+  run_file(model, raw, expected, n_out);
+  for (size_t i = 0; i < n_out; i++) {
+    float value = o->places ? (float)o->at[i] : (float)((double)o->scale * (o->at[i] - o->zero));
+    ck_assert_msg(expected[i] == value, "element %zu: %g instead of %g", i, (double)expected[i], (double)value);
+  }
+  run_file(model, array, found, n_out);
+  ck_assert_mem_eq(found, expected, n_out * sizeof *found);
+  run_file(model, reals, found, n_out);
+  ck_assert_mem_eq(found, expected, n_out * sizeof *found);
+  ck_assert_int_eq(mafat_model_set_input(model, NULL, floats, n, &d), MAFAT_OK);
+  ck_assert_msg(mafat_model_run_inputs(model, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_int_eq(mafat_model_read_output_named(model, out.name, found, n_out, &d), MAFAT_OK);
+  ck_assert_mem_eq(found, expected, n_out * sizeof *found);
+  ck_assert_int_eq(mafat_model_run_raw(model, wrong, &d), MAFAT_EUNSUPPORTED);
+  ck_assert_ptr_nonnull(strstr(d.text, g.is_signed ? "expected a .npy file of int8 ('|i1'), found '|u1'" : "expected a .npy file of uint8 ('|u1'), found '|i1'"));
+  const char *const files[] = {raw, array, reals, wrong};
+  for (int i = 0; i < 4; i++) unlink(files[i]);
+  mafat_model_close(&model);
+  close(fd);
   test_integer_graph_close(&g);
 }
 END_TEST
@@ -131,6 +222,7 @@ Suite *integer_graphs_suite(void)
   TCase *t = tcase_create("integer_graphs");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, any_plan_gives_the_rules_numbers, 0, test_seeds(GRAPHS));
+  tcase_add_loop_test(t, inputs_are_numbers_or_what_they_mean, 0, test_seeds(40));
   suite_add_tcase(suite, t);
   return suite;
 }
