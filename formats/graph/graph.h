@@ -22,6 +22,8 @@ struct mafat_scales {
   int dimension;
   float scale;                /* the first one */
   int zero;                   /* of all of them */
+  unsigned run : 31;          /* numbers side by side that have the same scale */
+  unsigned real : 1;          /* the constant stands for what its numbers mean: floats */
 };
 
 struct mafat_value {
@@ -100,7 +102,13 @@ static inline bool mafat_value_is_integer(const struct mafat_graph *g, const str
 
 static inline bool mafat_value_is_quantized(const struct mafat_value *v)
 {
-  return v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 0;
+  return v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 0 && !v->scales.real;
+}
+
+/* Numbers of a file that kernels can widen to floats. */
+static inline bool mafat_value_is_narrow(const struct mafat_value *v)
+{
+  return v->form == MAFAT_VALUE_PLACE && mafat_constant_is_read(&v->place) && mafat_dtypes[v->place.type].narrow;
 }
 
 /* Such a constant's numbers as tensors hold them: unsigned bytes. */

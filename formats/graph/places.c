@@ -1,5 +1,7 @@
 #include "formats/graph/places.h"
 
+#include "base/half.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +13,15 @@ double mafat_graph_number(const char *bytes, enum mafat_dtype type)
 {
   float real;
   int32_t whole;
+  uint16_t half;
+  memcpy(&half, bytes, type == MAFAT_F16 ? sizeof half : 0);
   memcpy(&real, bytes, type == MAFAT_F32 ? sizeof real : 0);
   memcpy(&whole, bytes, type == MAFAT_I32 ? sizeof whole : 0);
   switch (type) {
   case MAFAT_I8: return (signed char)*bytes;
   case MAFAT_U8: return (unsigned char)*bytes;
   case MAFAT_I32: return whole;
+  case MAFAT_F16: return (double)mafat_half_value(half);
   default: return (double)real;
   }
 }
@@ -66,14 +71,27 @@ int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, co
   return MAFAT_OK;
 }
 
-int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v)
+/* All of a place, in row-major order? */
+static bool lies_so(const struct mafat_value *v)
 {
   struct mafat_view linear;
   mafat_view_linear(&linear, v->view.n_dims, v->view.dims, MAFAT_AXIS_NUMBERS);
+  return v->form == MAFAT_VALUE_PLACE && mafat_view_equals(&linear, &v->view) && v->place.n == (uint64_t)mafat_value_elements(v);
+}
+
+bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v)
+{
+  if (!mafat_value_is_narrow(v) || !lies_so(v) || v->scales.zero) return false;
+  g->network->constants->layers[l - g->network->layers].weights = v->place;
+  l->weights_type = (enum mafat_dtype)v->place.type;
+  return true;
+}
+
+int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v)
+{
   bool fill = v->form == MAFAT_VALUE_PLACE && v->place.file == MAFAT_CONSTANT_FILL;
   bool quantized = mafat_value_is_quantized(v), ready = quantized || v->place.type == MAFAT_F32;
-  if (fill || (v->form == MAFAT_VALUE_PLACE && ready && mafat_view_equals(&linear, &v->view) &&
-               v->place.n == (uint64_t)mafat_value_elements(v))) {
+  if (fill || (ready && lies_so(v))) {
     *out = v->place;
     out->n = (uint64_t)mafat_value_elements(v);
     return MAFAT_OK;

@@ -13,6 +13,8 @@ int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, co
 /* A constant as a layer needs it: numbers in row-major order, in the file or among the network's values: floats, or, of quantized
  * ones, whole numbers. */
 int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v);
+/* A layer's weights, which lie so in the file and that kernels widen: they stay there. False: they are others. */
+bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v);
 /* A constant as a map of its own, whose dimensions lie on these axes. */
 int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *v,
                              const int *axes);

@@ -143,7 +143,7 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
   if (code) return code;
   struct mafat_value *v = i->slots[tensor].value;
   take_dims(t, dims);
-  if (t->type == MAFAT_TFLITE_FLOAT32 || mafat_tflite_is_quantized(t)) {
+  if (t->type == MAFAT_TFLITE_FLOAT32 || t->type == MAFAT_TFLITE_FLOAT16 || mafat_tflite_is_quantized(t)) {
     v->form = MAFAT_VALUE_PLACE;
     mafat_view_linear(&v->view, t->rank, dims, MAFAT_AXIS_NUMBERS);
     v->place = (struct mafat_constant){.at = t->at, .n = mafat_tflite_elements(t), .file = (unsigned)t->file & 0xfff,
@@ -261,7 +261,8 @@ static int check_types(const struct mafat_tflite_importer *i, const struct mafat
     if (t->variable)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s keeps its value from run to run: not run", t->name);
     bool quantized = mafat_tflite_is_quantized(t);
-    if ((t->type != MAFAT_TFLITE_FLOAT32 && !whole && !quantized) || (quantized && row && !row->integers))
+    bool half = t->type == MAFAT_TFLITE_FLOAT16 && t->constant && i->o->code == MAFAT_TFLITE_DEQUANTIZE;
+    if ((t->type != MAFAT_TFLITE_FLOAT32 && !whole && !half && !quantized) || (quantized && row && !row->integers))
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s is %s: that is not run by this version", t->name,
                               mafat_tflite_type_name((int)t->type));
   }

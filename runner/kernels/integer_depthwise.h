@@ -147,7 +147,8 @@ static void depthwise_large(const struct depthwise_part *d)
 
 static void depthwise(const struct mafat_integer_depthwise_call *c)
 {
-  struct depthwise_part d = {.c = c};
+  struct depthwise_part d; /* its pairs are as many as the window has */
+  d.c = c;
   const bool large = (c->window.y.size + 1) / 2 * c->window.x.size > DEPTHWISE_PAIRS;
   for (d.first = 0; d.first < c->n_channels; d.first += IVEC_LANES) {
     d.n = mafat_min(IVEC_LANES, c->n_channels - d.first);

@@ -83,7 +83,8 @@ INLINE void rescale_choose(struct rescale *r, const struct mafat_quantization *q
   enum { MOST_SHIFT = 22 };
   const ivec one = ivec_all(1), none = (r->multiplier == 0); /* 0 in any case */
   const ivec shift = ((r->right + r->one) & ~none) | (one & none); /* e */
-  if (lanes_any((shift < 1) | (shift > MOST_SHIFT))) return;
+  const ivec turned = (r->multiplier < 0); /* products are negative where x is not */
+  if (lanes_any((shift < 1) | (shift > MOST_SHIFT) | turned)) return;
   const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)), half = (lvec){0} + (INT64_C(1) << 30);
   const lvec lanes = (lvec)shift;
   r->even = (ivec)((unit << (lanes & 63)) + half);

@@ -78,11 +78,11 @@ static struct mafat_integer_finish random_finish(int n, int64_t largest_sum)
 {
   int32_t *rows = (int32_t *)(void *)input_floats(3 * (size_t)n);
   const int32_t room = (int32_t)(INT32_MAX - largest_sum);
-  const bool small = one_in(2);
+  const bool small = one_in(2), negative = one_in(2); /* of weights whose scale is negative */
   for (int i = 0; i < n; i++) {
     struct mafat_rule_scale s = random_scale(small ? -12 : -31, small ? -3 : one_in(4) ? 30 : 0);
     rows[i] = one_in(3) ? (one_in(2) ? room : -room) : random_in(-200000, 200000);
-    rows[n + i] = s.multiplier;
+    rows[n + i] = negative && one_in(4) ? -s.multiplier : s.multiplier;
     rows[2 * n + i] = s.shift;
   }
   struct mafat_integer_finish to = {rows, rows + n, rows + 2 * n, random_output()};

@@ -235,10 +235,16 @@ static void three_biases(void)
 
 static void float_bias(void) { tensors[BIAS].type = MAFAT_TFLITE_FLOAT32; }
 
+static void float_output(void)
+{
+  tensors[Y].type = tensors[MEAN].type = MAFAT_TFLITE_FLOAT32;
+  tensors[Y].n_scales = tensors[MEAN].n_scales = 0;
+}
+
 static void float_input(void)
 {
-  tensors[X].type = tensors[Y].type = tensors[MEAN].type = MAFAT_TFLITE_FLOAT32;
-  tensors[X].n_scales = tensors[Y].n_scales = tensors[MEAN].n_scales = 0;
+  tensors[X].type = MAFAT_TFLITE_FLOAT32;
+  tensors[X].n_scales = 0;
 }
 
 static void wide_activations(void) { tensors[X].type = MAFAT_TFLITE_INT16; }
@@ -333,7 +339,8 @@ static const struct {
     {dimension_outside, MAFAT_EFORMAT, ": CONV_2D 'y': tensor w: expected 0 scales along dimension 4, found 2"},
     {three_biases, MAFAT_EFORMAT, ": CONV_2D 'y': expected 2 biases, found 3"},
     {float_bias, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': tensor b: expected a bias of INT32 in the file, found one of FLOAT32"},
-    {float_input, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': quantized weights beside floats: not run by this version"},
+    {float_output, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': an input of whole numbers and floats as output: not run by this version"},
+    {float_input, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': weights of int8, floats as input and whole numbers as output: not run by this version"},
     {wide_activations, MAFAT_EUNSUPPORTED, ": input x is of type INT16: expected FLOAT32, INT8 or UINT8"},
     {exponential, MAFAT_EUNSUPPORTED, ": EXP 'm': tensor y is INT8: that is not run by this version"},
     {logistic_of_other_steps, MAFAT_EUNSUPPORTED, ": layer 1 [activation] of whole numbers puts out steps of 1/256 from the least one on"},
