@@ -207,7 +207,7 @@ class Bench:
             rows += [report.Row(self.yardstick, setting, "", options, self.cpus)
                      for setting, options in self.yardstick.settings.items()]
         for peer in self.peers:
-            if workload.format in peer.reads:
+            if workload.format in peer.reads or (peer.reads_twins and getattr(workload, "is_quantised", False)):
                 rows += self.peer_rows(peer, workload)
             elif workload.format == "onnx" and isinstance(peer, programs.Ncnn):
                 self.note("%s: its tree has no bin/%s: ONNX files are left out" % (peer.name, programs.ONNX2NCNN))

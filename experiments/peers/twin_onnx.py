@@ -4,8 +4,8 @@ DequantizeLinear and a QuantizeLinear (QDQ).
 
     twin_onnx.py MODEL.tflite OUT.onnx
 
-Maps are [1, c, h, w]; int8 becomes uint8, 128 more of each number and zero point, for which onnxruntime has more kernels. Scales are
-the file's. Of the operators there are those that the compared files have; a custom one at the end is left out.
+Maps are [1, c, h, w] but for the input and outputs; int8 becomes uint8 behind the input, 128 more of each number and zero point, for
+which onnxruntime has more kernels. Scales are the file's. Of the operators there are those that the compared files have; a custom one at the end is left out.
 
 Needs Debian's python3-onnx."""
 
@@ -20,6 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 OPSET = 13
 NUMPY = {0: numpy.float32, 2: numpy.int32, 3: numpy.uint8, 4: numpy.int64, 9: numpy.int8}
 UINT8, INT8 = 3, 9
+KINDS = {0: TensorProto.FLOAT, UINT8: TensorProto.UINT8, INT8: TensorProto.INT8}
 SAME = 0
 LAST = (0, 3, 1, 2)   # of [n, c, h, w], channels are the last in the file
 
@@ -274,10 +275,23 @@ class Twin:
         tensor = self.tensors[index]
         if len(self.inputs) != 1 or tensor.type not in (0, UINT8, INT8):
             raise Unsupported("expected one input, of floats or numbers of 8 bits")
-        name = "input" if tensor.type == 0 else self.node("DequantizeLinear", ["input"] + self.said(tensor), "input_floats")
-        self.values[index] = self.node("Transpose", [name], "input_map", perm=[0, 3, 1, 2]) if self.is_map(tensor) else name
-        kind = TensorProto.FLOAT if tensor.type == 0 else TensorProto.UINT8
-        return helper.make_tensor_value_info("input", kind, tensor.shape)
+        name, words = "input", self.said(tensor) if tensor.type else []
+        if tensor.type == INT8:
+            words[1] = self.constant("input_zero", numpy.int8(tensor.zero() - 128))
+        if tensor.type:
+            name = self.node("DequantizeLinear", ["input"] + words, "input_floats")
+        name = self.node("Transpose", [name], "input_map", perm=LAST) if self.is_map(tensor) else name
+        if tensor.type == INT8:
+            self.write(index, name)
+        else:
+            self.values[index] = name
+        return helper.make_tensor_value_info("input", KINDS[tensor.type], tensor.shape)
+
+    def end(self, index, name):
+        """Maps as the file has them."""
+        if self.is_map(self.tensors[index]):
+            return self.node("Transpose", [self.values[index]], name, perm=[0, 2, 3, 1])
+        return self.node("Identity", [self.values[index]], name)
 
     def finish(self):
         info, ends = self.begin(), []
@@ -286,7 +300,7 @@ class Twin:
                 ends = [one for one in operator.numbers(1, "i") if self.tensors[one].values is None]
                 break
             self.add(operator)
-        outputs = [self.node("Identity", [self.values[index]], "output%d" % k) for k, index in enumerate(ends or self.outputs)]
+        outputs = [self.end(index, "output%d" % k) for k, index in enumerate(ends or self.outputs)]
         graph = helper.make_graph(self.nodes, "twin", [info], [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
                                   [numpy_helper.from_array(numpy.asarray(values), name) for name, values in self.constants.items()])
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
