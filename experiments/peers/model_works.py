@@ -57,7 +57,8 @@ class ModelFiles:
     is_darknet = False
 
     def __init__(self, folder, model, run_inference):
-        self.folder, self.model, self.onnx, self.tflite = folder, model, model, model
+        self.folder, self.model, self.tflite = folder, model, model
+        self.onnx = model if model.endswith(".onnx") else model + ".twin.onnx"
         self.param, self.bin = model + ".param", model + ".bin"
         self.made = (self.param, self.bin)    # by ncnn's converter
         self.raw = os.path.join(folder, "input.raw")

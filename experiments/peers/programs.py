@@ -132,6 +132,7 @@ class Peer:
     environment = None
     tolerance = 1e-4   # of the largest value
     may_read = reads = ("cfg",)   # formats of models; what is missing may make them fewer
+    reads_twins = False   # of quantised TFLite files, by twin_onnx.py
     converts = False   # reads no format of ours, but what is made of it
     picture, takes_threads = "jpg", False   # of networks of a cfg
     settings = {"1 thread": []}             # where it takes no threads
@@ -203,7 +204,7 @@ class OnnxRuntime(Peer):
     """onnxruntime by its package for node."""
 
     name = "onnxruntime"
-    may_read = reads = ("cfg", "onnx")
+    may_read, reads, reads_twins = ("cfg", "onnx", "tflite"), ("cfg", "onnx"), True
     picture, takes_threads = "ppm", True
 
     def __init__(self, build):
@@ -226,10 +227,13 @@ class OnnxRuntime(Peer):
         return [files.onnx]
 
     def prepare(self, files, folder):
-        if not files.is_darknet:
+        if not files.is_darknet and not files.onnx.endswith(".twin.onnx"):
             return
         if self.missing_converter():
             raise Failed(self.missing_converter())
+        if not files.is_darknet:
+            run([DEBIAN_PYTHON, os.path.join(HERE, "twin_onnx.py"), files.tflite, files.onnx], os.sched_getaffinity(0), folder)
+            return
         run([DEBIAN_PYTHON, os.path.join(HERE, "write_onnx.py"), files.cfg, files.weights, files.onnx],
             os.sched_getaffinity(0), folder)
 

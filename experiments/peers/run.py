@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True   # nothing but results is written into the tree
 import programs
 import report
 from machine import ROOT, describe_machine, drop_from_page_cache, find_levels, read_into_page_cache
-from model_works import MODEL_WORKLOADS
+from model_works import MODEL_WORKLOADS, ModelFiles
 from programs import Failed
 from workloads import WORKLOADS, Unavailable
 
@@ -207,7 +207,7 @@ class Bench:
             rows += [report.Row(self.yardstick, setting, "", options, self.cpus)
                      for setting, options in self.yardstick.settings.items()]
         for peer in self.peers:
-            if workload.format in peer.reads:
+            if workload.format in peer.reads or (peer.reads_twins and getattr(workload, "is_quantised", False)):
                 rows += self.peer_rows(peer, workload)
             elif workload.format == "onnx" and isinstance(peer, programs.Ncnn):
                 self.note("%s: its tree has no bin/%s: ONNX files are left out" % (peer.name, programs.ONNX2NCNN))
@@ -243,6 +243,15 @@ class Bench:
                     os.unlink(rest)
         return files.split(values)
 
+    def twin_of(self, row, probe):
+        """What a program runs in a file's place, if it does: by its own rule of rounding, as we run it then."""
+        if probe.is_darknet or probe.onnx == probe.model or not getattr(row.program, "reads_twins", False):
+            return None
+        row.program.prepare(probe, self.folder)
+        twin = ModelFiles(self.folder, probe.onnx, self.mafat.program)
+        twin.tflite, twin.raw = probe.tflite, probe.raw
+        return twin
+
     def compare(self, workload, rows, files):
         """Every program's outputs, or those before each head, against our direct convolutions, relative to the largest value."""
         checked = {}
@@ -258,8 +267,9 @@ class Bench:
                     continue
                 self.progress("%s: comparing %s, %s" % (workload.name, what, row.name))
                 try:
-                    found = self.dump(row, probe, getattr(probe, workload.picture))
-                    row.add("difference", difference(found, expected))
+                    twin = self.twin_of(row, probe)
+                    found = self.dump(row, twin or probe, getattr(probe, workload.picture))
+                    row.add("difference", difference(found, self.dump(reference, twin, twin.raw) if twin else expected))
                 except Failed as reason:
                     self.give_up(workload, row, "%s: %s" % (what, reason))
         for row in rows:   # the worst of all heads, also in the rows of the other picture

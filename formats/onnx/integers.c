@@ -217,11 +217,27 @@ static int cast(struct mafat_onnx_importer *i, bool *done)
   return *done ? mafat_onnx_plain_floats(i, mafat_onnx_out(i, 0), mafat_onnx_in(i, 0), 0) : code;
 }
 
+/* Weights that stay as narrow as they are, beside floats: of int8, with a scale for all or for each filter. */
+static bool are_narrow(const struct mafat_onnx_importer *i, int index)
+{
+  const struct mafat_value *w = mafat_onnx_in(i, index);
+  const char *op_type = i->row->op_type;
+  long long turned;
+  if (index != 1 || !mafat_value_is_quantized(w) || w->place.type != MAFAT_I8 || w->scales.zero || is_map(i, mafat_onnx_in(i, 0)) ||
+      mafat_onnx_in(i, 0)->form != MAFAT_VALUE_MAP)
+    return false;
+  if (strcmp(op_type, "Conv") == 0) return w->scales.list.n == 1 || w->scales.dimension == 0;
+  if (w->view.n_dims != 2) return false;
+  if (strcmp(op_type, "MatMul") == 0) return w->scales.list.n == 1 || w->scales.dimension == 1;
+  if (strcmp(op_type, "Gemm") != 0 || mafat_onnx_int(i, "transB", 0, &turned)) return false;
+  return w->scales.list.n == 1 || w->scales.dimension == !turned;
+}
+
 static int need_floats(struct mafat_onnx_importer *i)
 {
   int code = MAFAT_OK;
   for (int k = 0; k < i->node->n_inputs && code == MAFAT_OK; k++) {
-    if (!i->node->inputs[k]) continue;
+    if (!i->node->inputs[k] || are_narrow(i, k)) continue;
     code = mafat_onnx_make_floats(i, i->node->inputs[k]->index);
     const struct mafat_value *v = mafat_onnx_in(i, k);
     if (code == MAFAT_OK && is_map(i, v))

@@ -53,7 +53,7 @@ static bool is_constant(const struct mafat_onnx_importer *i, const struct mafat_
 /* Does a node make of each element of the value another, such as (byte - mean) * scale? */
 static bool is_of_elements(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, const struct mafat_onnx_value *v)
 {
-  static const char *const names[] = {"Identity", "Cast", "Add", "Sub", "Mul", "Div", "Neg", "Clip"};
+  static const char *const names[] = {"Identity", "Cast", "Add", "Sub", "Mul", "Div", "Neg", "Clip", "QuantizeLinear", "DequantizeLinear"};
   bool known = false;
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) known = known || strcmp(n->op_type, names[k]) == 0;
   for (int k = 0; k < n->n_inputs; k++) known = known && (n->inputs[k] == v || is_constant(i, n->inputs[k]));

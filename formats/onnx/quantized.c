@@ -143,8 +143,11 @@ int mafat_onnx_rename(const struct mafat_onnx_importer *i, struct mafat_value *o
 int mafat_onnx_quantized_constant(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v,
                                   const struct mafat_onnx_said *said, int axis)
 {
+  long long run = 1;
   int code = mafat_value_copy(i->g, out, v);
   if (code) return code;
+  for (int k = axis + 1; said->n > 1 && k > 0 && k < v->view.n_dims && run <= INT32_MAX; k++) run *= v->view.dims[k];
+  if (run < 1 || run > INT32_MAX) return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "a scale for %lld numbers", run);
   if (said->n > 1 && (axis < 0 || axis >= v->view.n_dims || v->view.dims[axis] != said->n))
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %lld scales along dimension %d, found %lld",
                             axis < 0 || axis >= v->view.n_dims ? 0 : v->view.dims[axis], axis, said->n);
@@ -155,32 +158,21 @@ int mafat_onnx_quantized_constant(const struct mafat_onnx_importer *i, struct ma
     if (code) return code;
     *out = (struct mafat_value){.form = MAFAT_VALUE_PLACE, .view = v->view, .maker = -1, .place = place};
   }
-  out->scales = (struct mafat_scales){.dimension = axis, .scale = said->scale, .zero = said->zero};
+  out->scales = (struct mafat_scales){.dimension = axis, .scale = said->scale, .zero = said->zero, .run = (unsigned)run & 0x7fffffff};
   return mafat_graph_place(i->g, &out->scales.list, mafat_onnx_in(i, said->scales));
-}
-
-/* Scale of element `index`: of the place along its dimension. */
-static double scale_of(const struct mafat_value *v, const double *scales, long long index)
-{
-  if (v->scales.list.n < 2) return scales[0];
-  for (int k = v->view.n_dims - 1; k > v->scales.dimension; k--) index /= v->view.dims[k];
-  return scales[index % v->view.dims[v->scales.dimension]];
 }
 
 int mafat_onnx_dequantized(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v)
 {
   enum { MOST = 1 << 24 };
-  double *numbers, *scales = malloc((size_t)v->scales.list.n * sizeof *scales);
-  if (!scales) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
-  int code = i->g->numbers.read(i->g->numbers.context, &v->scales.list, 0, v->scales.list.n, scales, i->g->d);
-  if (code == MAFAT_OK) code = mafat_value_numbers(i->g, v, MOST, &numbers);
-  if (code == MAFAT_OK) {
-    code = mafat_value_make_numbers(i->g, out, v->view.n_dims, v->view.dims);
-    for (long long k = 0; code == MAFAT_OK && k < mafat_value_elements(v); k++)
-      out->numbers[k] = (double)((float)(numbers[k] - v->scales.zero) * (float)scale_of(v, scales, k));
-    free(numbers);
-  }
-  free(scales);
+  struct mafat_value real = *v;
+  double *numbers;
+  real.scales.real = 1;
+  int code = mafat_value_numbers(i->g, &real, MOST, &numbers);
+  if (code) return code;
+  code = mafat_value_make_numbers(i->g, out, v->view.n_dims, v->view.dims);
+  if (code == MAFAT_OK) memcpy(out->numbers, numbers, (size_t)mafat_value_elements(v) * sizeof *numbers);
+  free(numbers);
   return code;
 }
 

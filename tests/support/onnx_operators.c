@@ -88,7 +88,7 @@ static void put_quantized(struct test_message *graph, size_t which)
   if (*quantized[which].name == 'z') memset(list, 0, sizeof list); /* zero points: of uint8 one that is not 0 */
   if (strcmp(quantized[which].name, "zu") == 0) *list = 121;
   const struct test_onnx_tensor t = {.name = quantized[which].name, .type = type, .rank = quantized[which].rank, .dims = quantized[which].dims,
-                                     .values = list, .style = which % 2 ? TEST_ONNX_RAW : TEST_ONNX_TYPED};
+                                     .values = list, .style = which % 4 == 1 ? TEST_ONNX_TYPED : TEST_ONNX_RAW};
   test_onnx_initializer(graph, &t);
 }
 
@@ -277,6 +277,9 @@ static const struct test_onnx_operator operators[] = {
     {"Conv", "q:x q:qwu", "strides=[2,2] auto_pad=SAME_UPPER", 0, NULL},
     {"Conv", "q:x q:qwd c4", "group=4 pads=[1,1,1,1]", 0, NULL},
     {"MatMul", "q:r q:qm", "", 0, NULL},
+    {"Conv", "x q:qw c4", "pads=[1,1,1,1]", 0, NULL},
+    {"MatMul", "r q:qm", "", 0, NULL},
+    {"Gemm", "r q:qmt c5", "transB=1 alpha=.5", 0, NULL},
     {"Gemm", "q:r q:qmt q:qb5", "transB=1", 0, NULL},
     {"Add", "q:x q:x", "", 0, NULL},
     {"Add", "q:x q:t", "", 0, NULL},

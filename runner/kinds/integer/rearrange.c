@@ -1,4 +1,4 @@
-/* Elements of maps in other places, byte by byte. */
+/* Elements of maps in other places: pixels whole, where their channels stay side by side, else byte by byte. */
 #include "runner/kinds/rearrange.h"
 #include "runner/kinds/integer/integer.h"
 
@@ -33,17 +33,98 @@ static void move_pixel(const struct mafat_moving *m, int y, int x, struct mafat_
   }
 }
 
+static void move_elements(const struct mafat_moving *m)
+{
+  for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
+    for (int x = m->box.x.begin; x < m->box.x.end; x++) {
+      struct mafat_place in = rows.in;
+      if (mafat_moving_locate(m->part, MAFAT_AXIS_W, x, &in)) move_pixel(m, rows.y - 1, x, in);
+    }
+}
+
+/* ---- whole pixels ---- */
+
+/* One run of channels, which the map has; beside its rows and columns nothing is read? */
+static bool is_whole(const struct mafat_moving *m)
+{
+  struct mafat_part channels = *m->part;
+  channels.n_atoms = 0;
+  for (int i = 0; i < m->part->n_atoms; i++)
+    if (m->part->atoms[i].in_axis == MAFAT_AXIS_C) channels.atoms[channels.n_atoms++] = m->part->atoms[i];
+  channels.in_first[MAFAT_AXIS_H] = channels.in_first[MAFAT_AXIS_W] = 0;
+  return mafat_part_run(m->part) > 1 && mafat_span_size(mafat_part_atoms(m->part, MAFAT_AXIS_C)) == 1 &&
+         !mafat_part_leaves(&channels, m->operand->shape) &&
+         (m->part->outside == MAFAT_OUTSIDE_FILL || !mafat_part_leaves(m->part, m->operand->shape));
+}
+
+/* Those of the columns that are read inside the map; false: there are none. */
+static bool clip(const struct mafat_moving *m, struct mafat_moving_columns *c)
+{
+  const struct mafat_shape s = m->operand->shape;
+  int x = c->in.at[MAFAT_AXIS_W], y = c->in.at[MAFAT_AXIS_H];
+  int step = c->in_step, first = 0, end = c->n;
+  if (step > 0) {
+    first = x < 0 ? mafat_divide_up(-x, step) : 0;
+    end = mafat_min(end, x < s.w ? (s.w - 1 - x) / step + 1 : 0);
+  } else if (step < 0) {
+    first = x >= s.w ? mafat_divide_up(x - s.w + 1, -step) : 0;
+    end = mafat_min(end, x >= 0 ? x / -step + 1 : 0);
+  } else if (x < 0 || x >= s.w) {
+    return false;
+  }
+  c->x += first * c->step;
+  c->in.at[MAFAT_AXIS_W] += first * step;
+  c->n = end - first;
+  return c->n > 0 && y >= 0 && y < s.h;
+}
+
+/* Channels from c on that lie side by side both in a block of the output and in one of the operand: at most n. */
+static int channels_beside(const struct mafat_sources *sources, int from, int c, int n)
+{
+  int source = 0;
+  for (; from >= sources->list[source].n; source++) from -= sources->list[source].n;
+  int lane = (sources->list[source].first + from) % MAFAT_CHANNEL_BLOCK;
+  n = mafat_min(n, mafat_min(sources->list[source].n - from, MAFAT_CHANNEL_BLOCK - lane));
+  return mafat_min(n, MAFAT_CHANNEL_BLOCK - c % MAFAT_CHANNEL_BLOCK);
+}
+
+/* The part's channels of some columns of a row. */
+static void move_columns(const struct mafat_moving *m, int y, const struct mafat_moving_columns *columns)
+{
+  const int first = columns->in.at[MAFAT_AXIS_C] - m->part->out_first[MAFAT_AXIS_C];
+  const int begin = m->part->out_first[MAFAT_AXIS_C], end = begin + mafat_part_run(m->part);
+  for (int c = begin, n; c < end; c += n) {
+    int bytes, block = c / MAFAT_CHANNEL_BLOCK;
+    n = channels_beside(&m->operand->sources, first + c, c, end - c);
+    const uint8_t *from = mafat_integer_behind(m->tensors, &m->operand->sources, first + c, columns->in.at[MAFAT_AXIS_H],
+                                               columns->in.at[MAFAT_AXIS_W], &bytes);
+    char *to = mafat_tensors_address(m->tensors, m->layer, block, y, columns->x) + c % MAFAT_CHANNEL_BLOCK;
+    const ptrdiff_t to_step = (ptrdiff_t)mafat_tensors_pixel_bytes(m->tensors, m->layer, block) * columns->step;
+    const ptrdiff_t from_step = (ptrdiff_t)bytes * columns->in_step;
+    if (n == MAFAT_CHANNEL_BLOCK)
+      for (int i = 0; i < columns->n; i++, from += from_step, to += to_step) memcpy(to, from, MAFAT_CHANNEL_BLOCK);
+    else
+      for (int i = 0; i < columns->n; i++, from += from_step, to += to_step) memcpy(to, from, (size_t)n);
+  }
+}
+
+static void move_pixels(const struct mafat_moving *m)
+{
+  for (struct mafat_moving_rows rows = mafat_moving_rows(m); mafat_moving_next_row(&rows);)
+    for (struct mafat_moving_columns c = mafat_moving_columns(m, rows.in, false); mafat_moving_next_columns(&c);) {
+      struct mafat_moving_columns inside = c;
+      if (clip(m, &inside)) move_columns(m, rows.y - 1, &inside);
+    }
+}
+
 static int run_rearrange(const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
   fill(w->tensors, l, step->layer, step->out);
   for (int k = 0; k < l->n_operands; k++) {
     struct mafat_moving m = {w->tensors, &l->operands[k], &l->rearrange->parts[k], step->layer, step->out};
-    for (struct mafat_moving_rows rows = mafat_moving_rows(&m); mafat_moving_next_row(&rows);)
-      for (int x = step->out.x.begin; x < step->out.x.end; x++) {
-        struct mafat_place in = rows.in;
-        if (mafat_moving_locate(m.part, MAFAT_AXIS_W, x, &in)) move_pixel(&m, rows.y - 1, x, in);
-      }
+    if (is_whole(&m)) move_pixels(&m);
+    else move_elements(&m);
   }
   return MAFAT_OK;
 }

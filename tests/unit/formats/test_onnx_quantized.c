@@ -37,7 +37,7 @@ static bool has(const struct test_onnx_operator *o, const char *op_type, const c
 /* Operators that no kernel of integers computes. */
 static bool is_of_floats(const struct test_onnx_operator *o)
 {
-  return has(o, "AveragePool", "count_include_pad=1") || has(o, "Resize", "linear") ||
+  return strncmp(o->inputs, "q:", 2) != 0 || has(o, "AveragePool", "count_include_pad=1") || has(o, "Resize", "linear") ||
          (has(o, "MatMul", "") && strcmp(o->inputs, "q:x q:x") == 0);
 }
 
@@ -77,6 +77,17 @@ START_TEST(a_convolution_has_a_scale_for_each_filter)
   ck_assert(l->quantization.rounding == MAFAT_REQUANTIZE_EVEN && l->quantization.scale == .0625f && l->quantization.zero == 128);
   ck_assert(x->quantization.scale == .03125f && x->quantization.zero == 128 && x->quantization.is_signed);
   ck_assert(m.network->inputs->type == MAFAT_I8 && m.network->outputs->type == MAFAT_I8);
+  test_imported_close(&m);
+}
+END_TEST
+
+START_TEST(weights_beside_floats_stay_narrow)
+{
+  static const struct test_onnx_operator operators[] = {
+      {"Conv", "x q:qw c4", "", 0, NULL}, {"MatMul", "r q:qm", "", 0, NULL}, {"Gemm", "r q:qmt c5", "transB=1", 0, NULL}};
+  struct test_imported m = import(test_onnx_operator_model_of_floats(&operators[_i]));
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert(m.network->layers[0].weights_type == MAFAT_I8 && m.network->layers[0].out_type == MAFAT_F32);
   test_imported_close(&m);
 }
 END_TEST
@@ -216,6 +227,7 @@ Suite *onnx_quantized_suite(void)
   TCase *numbers = tcase_create("numbers");
   tcase_set_timeout(numbers, 60);
   tcase_add_loop_test(numbers, operators_compute_with_integers, 0, (int)test_onnx_n_operators());
+  tcase_add_loop_test(numbers, weights_beside_floats_stay_narrow, 0, 3);
   tcase_add_test(numbers, a_convolution_has_a_scale_for_each_filter);
   tcase_add_loop_test(numbers, integers_are_within_a_step_of_floats, 0, (int)test_onnx_n_operators());
   tcase_add_loop_test(numbers, numbers_without_meaning_are_refused, 0, COUNT(refusals));
