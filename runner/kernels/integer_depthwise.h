@@ -109,18 +109,20 @@ INLINE void depthwise_row(const struct depthwise_part *d, int row, const int n, 
 static void depthwise_part(const struct depthwise_part *d)
 {
   const struct mafat_taps x = d->c->window.x;
-  const bool usual = x.size == 3 && x.dilation == 1 && d->n >= IVEC_LANES;
+  const bool usual = x.size == 3 && x.dilation == 1, full = d->n >= IVEC_LANES;
   const enum rescale_way way = d->rescale.way;
   for (int row = 0; row < d->c->n_rows; row++)
-    if (usual && x.stride == 1 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_POSITIVE);
-    else if (usual && x.stride == 1 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_SUM);
-    else if (usual && x.stride == 2 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_POSITIVE);
-    else if (usual && x.stride == 2 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_SUM);
-    else if (usual && x.stride == 1 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_EVEN);
-    else if (usual && x.stride == 2 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_EVEN);
+    if (usual && full && x.stride == 1 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_POSITIVE);
+    else if (usual && full && x.stride == 1 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_SUM);
+    else if (usual && full && x.stride == 2 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_POSITIVE);
+    else if (usual && full && x.stride == 2 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_SUM);
+    else if (usual && full && x.stride == 1 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_EVEN);
+    else if (usual && full && x.stride == 2 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_EVEN);
     else if (way == RESCALE_EVEN) depthwise_row(d, row, d->n, 0, 0, RESCALE_EVEN);
-    else if (d->n >= IVEC_LANES && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 0, 0, RESCALE_POSITIVE);
+    else if (full && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 0, 0, RESCALE_POSITIVE);
     else if (way == RESCALE_ANY) depthwise_row(d, row, d->n, 0, 0, RESCALE_ANY);
+    else if (usual && x.stride == 1) depthwise_row(d, row, d->n, 3, 1, RESCALE_SUM);
+    else if (usual && x.stride == 2) depthwise_row(d, row, d->n, 3, 2, RESCALE_SUM);
     else depthwise_row(d, row, d->n, 0, 0, RESCALE_SUM);
 }
 
