@@ -176,6 +176,31 @@ static void conv_input_sums(const struct mafat_integer_conv_call *c, int row, in
   for (int p = 0; p < n_cols; p++, lanes += 4) sums[p] += lanes[0] + lanes[1] + lanes[2] + lanes[3];
 }
 
+/* A tile's sums so far: `from`, or the bias. */
+INLINE void conv_begin(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTORS], const int32_t *from, size_t pitch, const int P,
+                       const int NV)
+{
+  const int last = r->n_filters - (NV - 1) * IVEC_LANES;
+  const int32_t *bias = r->c->to.bias + r->first;
+#pragma GCC unroll 4
+  for (int v = 0; v < NV; v++) {
+    const int lanes = v + 1 < NV ? IVEC_LANES : last;
+    if (from) {
+#pragma GCC unroll 16
+      for (int p = 0; p < P; p++) sum[p][v] = ivec_load_n(from + (size_t)p * pitch + v * IVEC_LANES, lanes);
+    } else {
+      const ivec all = ivec_load_n(bias + v * IVEC_LANES, lanes);
+#pragma GCC unroll 16
+      for (int p = 0; p < P; p++) sum[p][v] = all;
+    }
+#ifdef IVEC_SIGNED
+    if (r->begin.quads) continue;
+#pragma GCC unroll 16
+    for (int p = 0; p < P; p++) sum[p][v] += ivec_load(r->weight_sums + r->first + v * IVEC_LANES);
+#endif
+  }
+}
+
 /* n tiles side by side, their sums from the bias, or from `from`, to `to`: pixels are `pitch` apart. */
 INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to, size_t pitch, const int P,
                        const int NV)
@@ -183,16 +208,7 @@ INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *
   const int last = r->n_filters - (NV - 1) * IVEC_LANES;
   for (; n > 0; n--, col += P, to += (size_t)P * pitch) {
     ivec sum[TILE_PIXELS][TILE_VECTORS];
-#pragma GCC unroll 16
-    for (int p = 0; p < P; p++)
-#pragma GCC unroll 4
-      for (int v = 0; v < NV; v++) {
-        const int32_t *at = from ? from + (size_t)p * pitch : r->c->to.bias + r->first;
-        sum[p][v] = ivec_load_n(at + v * IVEC_LANES, v + 1 < NV ? IVEC_LANES : last);
-#ifdef IVEC_SIGNED
-        if (r->begin.quads == 0) sum[p][v] += ivec_load(r->weight_sums + r->first + v * IVEC_LANES);
-#endif
-      }
+    conv_begin(r, sum, from, pitch, P, NV);
     conv_sum(r, sum, col, P, NV);
 #pragma GCC unroll 16
     for (int p = 0; p < P; p++)
@@ -345,11 +361,9 @@ static void conv(const struct mafat_integer_conv_call *c)
   conv_weight_sums(c, weight_sums);
   r.weight_sums = weight_sums;
 #endif
-  for (int f = 0; c->finish && f < c->width; f += IVEC_LANES) {
-    struct rescale *rescale = &r.rescale[f / IVEC_LANES];
-    rescale_prepare(rescale, ivec_load_n(c->to.multipliers + f, c->width - f), ivec_load_n(c->to.shifts + f, c->width - f));
-    rescale_choose(rescale, &c->to.out);
-  }
+  for (int f = 0; c->finish && f < c->width; f += IVEC_LANES)
+    rescale_choose(&r.rescale[f / IVEC_LANES], ivec_load_n(c->to.multipliers + f, c->width - f),
+                   ivec_load_n(c->to.shifts + f, c->width - f), &c->to.out);
   r.bounds = bounds_of(&c->to.out);
   for (r.row = 0; r.row < c->n_rows; r.row++) {
     if (r.row == 0 || r.begin.quads) choose_runs(&r, (struct conv_place){0, 0, 0, 0});
