@@ -79,6 +79,9 @@ enum {
 #define MAFAT_PORTABLE_SEGMENTS 1
 #define MAFAT_PORTABLE_TAPS 128
 
+/* Bytes that kernels of 8-bit integers may read behind a row's last pixel, whatever they are: they take channels by fours. */
+enum { MAFAT_READ_BEHIND = 3 };
+
 enum { MAFAT_NARROW_FILTERS = MAFAT_AVX512_LANES / 2 }; /* avx512 leaves so many at most, a panel's last, to avx2 */
 
 #endif

@@ -540,6 +540,13 @@ MAFAT_SIZED int mafat_query_front(const struct mafat_query *query, int index, st
  * most that is of use; with the greedy search the paper's. At most `room`; returns how many. */
 MAFAT_API int mafat_query_budgets(const struct mafat_query *query, size_t *budgets, int room);
 
+/* The same network and options with its weights as pack_weights would have them: "float32", "fp16", "int8" or "int4" ("float32",
+ * too, reads them from a packed file), those of a layer that does not take the type wider. What packing would buy. Closed
+ * before the query that it is made of. MAFAT_EINVAL: no such type; MAFAT_EUNSUPPORTED: a type by which no weights
+ * become fewer bytes; MAFAT_ENOMEM. *out is NULL after a failure. */
+MAFAT_API int mafat_query_pack(struct mafat_query **out, const struct mafat_query *query, const char *weights,
+                               struct mafat_diagnostic *d);
+
 /* What a model would be for one budget. */
 struct mafat_answer;
 

@@ -16,9 +16,14 @@ struct mafat_dtype_traits {
   unsigned bits;     /* of one element */
   bool scaled;       /* weights: rows of a panel share scales (predictor/packing.h) */
   bool narrow;       /* weights: what the kernels widen to floats */
+  const char *packing; /* as whoever packs weights calls it; NULL: they are not packed so */
+  enum mafat_dtype wider; /* of weights that are packed so: what loses less; of floats themselves */
 };
 
 extern const struct mafat_dtype_traits mafat_dtypes[MAFAT_N_DTYPES];
+
+/* The type that packing calls so ("fp16"); false: none. */
+bool mafat_dtype_find_packing(enum mafat_dtype *type, const char *packing);
 
 static inline const char *mafat_dtype_name(enum mafat_dtype type)
 {

@@ -55,6 +55,8 @@ struct mafat_subject {
   struct mafat_diagnostic *d;
 };
 
+struct mafat_network;
+
 struct mafat_kind {
   const char *name;                /* unique; the cfg's word: "convolutional" */
   unsigned along;                  /* MAFAT_ALONG_* */
@@ -86,6 +88,9 @@ struct mafat_kind {
    * (mafat_layer_channels); NULL: none. */
   uint64_t (*macs)(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
   uint64_t (*boxes)(const struct mafat_layer *l); /* that a head puts out, each for all classes; NULL: no head */
+  /* Why such a layer of whole numbers, or of some and of floats, cannot be, in words that go on from "layer [conv] ";
+   * NULL: it can. Of kinds without: none can. */
+  const char *(*numbers)(const struct mafat_network *n, int layer);
 };
 
 extern const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES];
@@ -306,6 +311,14 @@ static inline bool mafat_layer_takes_weights(const struct mafat_layer *l, enum m
   if (l->out_type != MAFAT_F32) return type == l->weights_type;
   if (!mafat_dtypes[type].narrow) return type == MAFAT_F32;
   return mafat_layer_has_panels(l) && (!mafat_dtypes[type].scaled || l->groups <= 1);
+}
+
+/* As narrow as it takes them, at most as wanted, and no wider than they are. */
+static inline enum mafat_dtype mafat_layer_narrowest(const struct mafat_layer *l, enum mafat_dtype wanted)
+{
+  while (wanted != MAFAT_F32 && !mafat_layer_takes_weights(l, wanted)) wanted = mafat_dtypes[wanted].wider;
+  bool less = mafat_dtypes[wanted].bits < mafat_dtypes[l->weights_type].bits;
+  return less && mafat_layer_takes_weights(l, wanted) ? wanted : l->weights_type;
 }
 
 /* Are its weights made floats for the kernels? */

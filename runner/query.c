@@ -1,6 +1,7 @@
 #include "runner/query.h"
 
 #include "formats/darknet/fork.h"
+#include "predictor/planning.h"
 #include "runner/heads/head.h"
 #include "runner/facts.h"
 #include "runner/memory/surroundings.h"
@@ -33,13 +34,44 @@ static int look_around(struct mafat_query *q, const struct mafat_model_options *
   return code;
 }
 
-/* The texts of the front's plans, for whoever asks. */
-static bool write_front(struct mafat_query *q)
+/* A plan's canonical text, as whoever takes it is told. */
+static int write_text(char **text, const struct mafat_query *q, const struct mafat_candidate *c, struct mafat_diagnostic *d)
 {
-  bool enough = (q->front_texts = calloc((size_t)q->front->n, sizeof *q->front_texts)) != NULL;
-  for (int i = 0; i < q->front->n && enough; i++)
-    enough = (q->front_texts[i] = mafat_spec_text(q->front->list[i].spec)) != NULL;
-  return enough;
+  struct mafat_plan_options options = q->basis.options;
+  struct mafat_plan *plan;
+  struct mafat_spec *spec = NULL;
+  options.n_threads = c->threads;
+  int code = mafat_plan_make(&plan, c->spec, q->network, q->n_layers, &options, d);
+  if (code) return code;
+  code = mafat_plan_spec(&spec, plan, q->network);
+  if (code == MAFAT_OK && !(*text = mafat_spec_text(spec))) code = MAFAT_ENOMEM;
+  mafat_spec_close(&spec);
+  mafat_plan_close(&plan);
+  return code ? mafat_fail(d, code, "%s: out of memory", q->network->path) : MAFAT_OK;
+}
+
+/* The texts of the front's plans, for whoever asks. */
+static int write_front(struct mafat_query *q, struct mafat_diagnostic *d)
+{
+  q->front_texts = calloc((size_t)q->front->n, sizeof *q->front_texts);
+  int code = q->front_texts ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", q->network->path);
+  for (int i = 0; i < q->front->n && code == MAFAT_OK; i++) code = write_text(&q->front_texts[i], q, &q->front->list[i], d);
+  return code;
+}
+
+/* Of the network as it is, by the request, all of which points into the query from here on. */
+static int find_front(struct mafat_query *q, struct mafat_diagnostic *d)
+{
+  struct mafat_search_request *s = &q->request.search;
+  s->network = q->network;
+  s->n_layers = q->n_layers;
+  s->options = &q->basis.options;
+  s->calibration = &q->basis.calibration;
+  s->around = &q->around;
+  int code = mafat_choose_search(&q->front, s, &q->request.traces, d);
+  if (code) return code;
+  q->request.front = q->front;
+  return write_front(q, d);
 }
 
 static int open_query(struct mafat_query *q, const char *cfg, const char *weights,
@@ -62,14 +94,8 @@ static int open_query(struct mafat_query *q, const char *cfg, const char *weight
   if (kind.packed && strcmp(weights, cfg) != 0 && (code = mafat_weights_file_types(q->network, weights, d))) return code;
   if ((code = mafat_choose_prepare(&q->request, &q->basis, o, &kind, q->kernels->name, d))) return code;
   if (o->plan && !(q->request.plan = q->plan = strdup(o->plan))) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
-  q->request.search.network = q->network;
-  q->request.search.n_layers = q->n_layers;
-  q->request.search.around = &q->around;
-  if ((code = mafat_choose_search(&q->front, &q->request.search, &q->request.traces, d))) return code;
-  if (!write_front(q)) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", cfg);
-  q->request.front = q->front;
   q->request.best_effort = true; /* what does not fit is told, not refused */
-  return MAFAT_OK;
+  return find_front(q, d);
 }
 
 int mafat_query_open_sized(struct mafat_query **out, const char *cfg, const char *weights,
@@ -94,10 +120,73 @@ void mafat_query_close(struct mafat_query **query)
   for (int i = 0; (*query)->front_texts && i < (*query)->front->n; i++) free((*query)->front_texts[i]);
   free((*query)->front_texts);
   mafat_front_close(&(*query)->front);
-  mafat_network_close(&(*query)->network);
-  free((*query)->plan);
+  if ((*query)->borrows) {
+    free((*query)->network);
+  } else {
+    mafat_network_close(&(*query)->network);
+    free((*query)->plan);
+  }
   free(*query);
   *query = NULL;
+}
+
+/* ---- as packed ---- */
+
+/* The network's layers side by side with itself: one piece of memory. NULL: out of memory. */
+static struct mafat_network *borrow_network(const struct mafat_network *n)
+{
+  struct with_layers {
+    struct mafat_network network;
+    struct mafat_layer layers[];
+  } *copy;
+  size_t n_layers = (size_t)mafat_network_n_operators(n);
+  copy = malloc(sizeof *copy + n_layers * sizeof *copy->layers);
+  if (!copy) return NULL;
+  copy->network = *n;
+  copy->network.layers = memcpy(copy->layers, n->layers, n_layers * sizeof *copy->layers);
+  return &copy->network;
+}
+
+/* How many layers' weights become less? */
+static int narrow_layers(struct mafat_network *n, enum mafat_dtype type)
+{
+  int changed = 0;
+  for (int l = 0; l < n->n_layers; l++) {
+    enum mafat_dtype narrow = mafat_layer_narrowest(&n->layers[l], type);
+    changed += narrow != n->layers[l].weights_type && mafat_layer_has_panels(&n->layers[l]);
+    n->layers[l].weights_type = narrow;
+  }
+  return changed;
+}
+
+static int pack_query(struct mafat_query *q, const struct mafat_query *of, enum mafat_dtype type, struct mafat_diagnostic *d)
+{
+  *q = *of;
+  q->borrows = true;
+  q->front = NULL;
+  q->front_texts = NULL;
+  q->weights_assumed = false;
+  q->basis.options.packed = true;
+  q->basis.options.transposed = false;
+  q->network = borrow_network(of->network);
+  if (!q->network) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", of->network->path);
+  if (narrow_layers(q->network, type) == 0 && type != MAFAT_F32)
+    return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: none of its weights would be less as %s", of->network->path, mafat_dtype_name(type));
+  return find_front(q, d);
+}
+
+int mafat_query_pack(struct mafat_query **out, const struct mafat_query *of, const char *weights, struct mafat_diagnostic *d)
+{
+  enum mafat_dtype type;
+  *out = NULL;
+  if (!weights || !mafat_dtype_find_packing(&type, weights))
+    return mafat_fail(d, MAFAT_EINVAL, "expected a type of weights (float32, fp16, int8, int4), found %.60s", weights ? weights : "none");
+  struct mafat_query *q = malloc(sizeof *q);
+  if (!q) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", of->network->path);
+  int code = pack_query(q, of, type, d);
+  if (code == MAFAT_OK) *out = q;
+  else mafat_query_close(&q);
+  return code;
 }
 
 void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_facts *out, size_t bytes)

@@ -10,7 +10,7 @@
 
 /* What is asked, and all that does not depend on the budget. */
 struct mafat_query {
-  struct mafat_network *network;
+  struct mafat_network *network;       /* of a packed one its layers' types alone: all else is the network's that was opened */
   int n_layers;
   const struct mafat_kernels *kernels;
   struct mafat_surroundings around;
@@ -20,6 +20,7 @@ struct mafat_query {
   struct mafat_front *front;
   char **front_texts;  /* (front->n) */
   char *plan;                          /* the options'; NULL: search */
+  bool borrows;                        /* network and plan are another query's */
   int threads;                         /* the options' */
   bool weights_assumed;                /* no file was named: Darknet's */
   bool floats_only, picture_assumed;

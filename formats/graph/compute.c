@@ -40,6 +40,17 @@ static struct mafat_layer_constants *constants_of(struct mafat_graph *g, const s
   return &g->network->constants->layers[l - g->network->layers];
 }
 
+/* Of floats, narrow or wide, or of whole numbers. */
+static int place_weights(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_graph_conv *conv)
+{
+  const struct mafat_value *weights = conv->weights;
+  bool scaled = weights->form == MAFAT_VALUE_PLACE && weights->scales.list.n > 0;
+  if (scaled && l->out_type == MAFAT_F32) return mafat_graph_place_hybrid(g, l, weights);
+  int code = scaled ? mafat_graph_place_integers(g, l, conv) : MAFAT_OK;
+  if (code || (!scaled && mafat_graph_place_narrow(g, l, weights))) return code;
+  return mafat_graph_place(g, &constants_of(g, l)->weights, weights);
+}
+
 int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                          const struct mafat_graph_conv *conv, const struct mafat_graph_dims *dims)
 {
@@ -54,8 +65,7 @@ int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const s
   long long wanted = (long long)m.filters * m.inputs * m.taps, found = mafat_value_elements(conv->weights);
   if (code == MAFAT_OK && wanted != found)
     code = mafat_graph_fail(g, MAFAT_EFORMAT, "expected %lld weights, found %lld", wanted, found);
-  if (code == MAFAT_OK && mafat_value_is_quantized(conv->weights)) code = mafat_graph_place_integers(g, l, conv);
-  if (code == MAFAT_OK) code = mafat_graph_place(g, &c->weights, conv->weights);
+  if (code == MAFAT_OK) code = place_weights(g, l, conv);
   if (code) return code;
   c->weights.order = conv->order;
   c->weights.flipped = conv->flipped;
@@ -63,7 +73,8 @@ int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const s
     long long biases = mafat_value_elements(conv->bias);
     if (biases != m.filters && biases != 1)
       return mafat_graph_fail(g, MAFAT_EFORMAT, "expected %d biases, found %lld", m.filters, biases);
-    if ((code = mafat_graph_place(g, &c->biases, conv->bias))) return code;
+    if (mafat_layer_sums_integers(l)) c->biases = conv->bias->place; /* int32, as they are */
+    else if ((code = mafat_graph_place(g, &c->biases, conv->bias))) return code;
   }
   return mafat_graph_output_on(g, out, l, dims);
 }

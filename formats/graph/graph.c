@@ -77,8 +77,9 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
   if (code == MAFAT_OK) {
     mafat_network_shorten(g->network, g->n_layers);
     g->network->constants->n_layers = g->n_layers;
-    code = give_back(g);
+    code = mafat_network_check_numbers(g->network, g->d);
   }
+  if (code == MAFAT_OK) code = give_back(g);
   if (code == MAFAT_OK) {
     *out = g->network;
     g->network = NULL;
@@ -152,6 +153,18 @@ static uint64_t number_at(const struct mafat_view *v, long long index)
   return (uint64_t)places[MAFAT_AXIS_NUMBERS];
 }
 
+/* What numbers of a place mean, all of it, as the file has them. */
+static int scale_numbers(struct mafat_graph *g, const struct mafat_scales *s, double *numbers, uint64_t n)
+{
+  double *scales = malloc((size_t)s->list.n * sizeof *scales);
+  if (!scales) return MAFAT_ENOMEM;
+  int code = g->numbers.read(g->numbers.context, &s->list, 0, s->list.n, scales, g->d);
+  for (uint64_t i = 0; i < n && code == MAFAT_OK; i++)
+    numbers[i] = (double)((float)(numbers[i] - s->zero) * (float)scales[i / s->run % s->list.n]);
+  free(scales);
+  return code;
+}
+
 int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long long most, double **numbers)
 {
   long long n = mafat_value_elements(v);
@@ -166,6 +179,7 @@ int mafat_value_numbers(struct mafat_graph *g, const struct mafat_value *v, long
     all = malloc(((size_t)v->place.n + 1) * sizeof *all);
     code = all ? MAFAT_OK : MAFAT_ENOMEM;
     if (code == MAFAT_OK) code = g->numbers.read(g->numbers.context, &v->place, 0, v->place.n, all, g->d);
+    if (code == MAFAT_OK && v->scales.real) code = scale_numbers(g, &v->scales, all, v->place.n);
   }
   for (long long i = 0; code == MAFAT_OK && i < n; i++) out[i] = all[number_at(&v->view, i)];
   if (all != v->numbers) free(all);

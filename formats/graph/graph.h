@@ -22,15 +22,17 @@ struct mafat_scales {
   int dimension;
   float scale;                /* the first one */
   int zero;                   /* of all of them */
+  unsigned run : 31;          /* numbers side by side that have the same scale */
+  unsigned real : 1;          /* the constant stands for what its numbers mean: floats */
 };
 
 struct mafat_value {
-  enum mafat_value_form form;
   struct mafat_view view;       /* of a place: of its numbers; of numbers: row-major */
-  struct mafat_sources sources; /* the map's, that belong to the value */
-  struct mafat_shape shape;
+  enum mafat_value_form form;
   int maker;                    /* the layer whose whole output this is, as long as nobody else reads it; -1 */
   int readers;                  /* that are still to come */
+  struct mafat_shape shape;     /* a map's, as are the sources, that belong to the value */
+  struct mafat_sources sources;
   struct mafat_constant place;
   struct mafat_scales scales;   /* of a place */
   double *numbers;              /* of NUMBERS, in row-major order; belong to the value */
@@ -100,7 +102,13 @@ static inline bool mafat_value_is_integer(const struct mafat_graph *g, const str
 
 static inline bool mafat_value_is_quantized(const struct mafat_value *v)
 {
-  return v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 0;
+  return v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 0 && !v->scales.real;
+}
+
+/* Numbers of a file that kernels can widen to floats. */
+static inline bool mafat_value_is_narrow(const struct mafat_value *v)
+{
+  return v->form == MAFAT_VALUE_PLACE && mafat_constant_is_read(&v->place) && mafat_dtypes[v->place.type].narrow;
 }
 
 /* Such a constant's numbers as tensors hold them: unsigned bytes. */

@@ -30,7 +30,7 @@ struct header {
   } as;
 };
 
-_Static_assert(sizeof(struct header) == 88 && offsetof(struct header, as) == 48 &&
+_Static_assert(sizeof(struct header) == MAFAT_PACKED_HEADER && offsetof(struct header, as) == 48 &&
                sizeof(struct mafat_packed_entry) == 24, "these are written as they lie in memory");
 
 bool mafat_packed_begins(const char beginning[MAFAT_PACKED_MAGIC_BYTES])

@@ -15,7 +15,8 @@
 enum {
   MAFAT_PACKED_ALIGNMENT = 4096, /* of each layer's weights */
   MAFAT_PACKED_MAGIC_BYTES = 8,
-  MAFAT_PACKED_BEGINNING = 16
+  MAFAT_PACKED_BEGINNING = 16,
+  MAFAT_PACKED_HEADER = 88
 };
 
 /* Do these bytes begin a packed file, of whatever version? */

@@ -89,20 +89,6 @@ int mafat_tflite_dim(const struct mafat_tflite_importer *i, const char *name, lo
 
 /* ---- tensors ---- */
 
-static double number_at(const char *bytes, enum mafat_dtype type)
-{
-  float real;
-  int32_t whole;
-  memcpy(&real, bytes, type == MAFAT_F32 ? sizeof real : 0);
-  memcpy(&whole, bytes, type == MAFAT_I32 ? sizeof whole : 0);
-  switch (type) {
-  case MAFAT_I8: return (signed char)*bytes;
-  case MAFAT_U8: return (unsigned char)*bytes;
-  case MAFAT_I32: return whole;
-  default: return (double)real;
-  }
-}
-
 static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to,
                         struct mafat_diagnostic *d)
 {
@@ -112,7 +98,7 @@ static int read_numbers(void *context, const struct mafat_constant *place, uint6
   for (uint64_t k = 0; k < n && code == MAFAT_OK; k++) {
     const char *bytes;
     code = mafat_model_file_peek(file, mafat_constant_at(place, first + k), (size_t)mafat_constant_bytes(place, 1), &bytes, d);
-    if (code == MAFAT_OK) to[k] = number_at(bytes, (enum mafat_dtype)place->type);
+    if (code == MAFAT_OK) to[k] = mafat_graph_number(bytes, (enum mafat_dtype)place->type);
   }
   mafat_model_file_close(&own);
   return code;
@@ -157,7 +143,7 @@ static int make_constant(const struct mafat_tflite_importer *i, int tensor)
   if (code) return code;
   struct mafat_value *v = i->slots[tensor].value;
   take_dims(t, dims);
-  if (t->type == MAFAT_TFLITE_FLOAT32 || mafat_tflite_is_quantized(t)) {
+  if (t->type == MAFAT_TFLITE_FLOAT32 || t->type == MAFAT_TFLITE_FLOAT16 || mafat_tflite_is_quantized(t)) {
     v->form = MAFAT_VALUE_PLACE;
     mafat_view_linear(&v->view, t->rank, dims, MAFAT_AXIS_NUMBERS);
     v->place = (struct mafat_constant){.at = t->at, .n = mafat_tflite_elements(t), .file = (unsigned)t->file & 0xfff,
@@ -275,7 +261,8 @@ static int check_types(const struct mafat_tflite_importer *i, const struct mafat
     if (t->variable)
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s keeps its value from run to run: not run", t->name);
     bool quantized = mafat_tflite_is_quantized(t);
-    if ((t->type != MAFAT_TFLITE_FLOAT32 && !whole && !quantized) || (quantized && row && !row->integers))
+    bool half = t->type == MAFAT_TFLITE_FLOAT16 && t->constant && i->o->code == MAFAT_TFLITE_DEQUANTIZE;
+    if ((t->type != MAFAT_TFLITE_FLOAT32 && !whole && !half && !quantized) || (quantized && row && !row->integers))
       return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s is %s: that is not run by this version", t->name,
                               mafat_tflite_type_name((int)t->type));
   }

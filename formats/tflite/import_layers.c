@@ -85,10 +85,8 @@ static const struct mafat_value *take_bias(struct mafat_tflite_importer *i, int 
 /* That of whole numbers lies in the file; *own is it then, else empty. */
 static int find_bias(struct mafat_tflite_importer *i, int index, struct mafat_value *own, const struct mafat_value **bias)
 {
-  bool integers = mafat_value_is_quantized(mafat_tflite_in(i, 1));
+  bool integers = mafat_value_is_quantized(mafat_tflite_in(i, 1)) && i->g->makes.type != MAFAT_F32;
   *own = (struct mafat_value){.maker = -1};
-  if (integers && i->g->makes.type == MAFAT_F32)
-    return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "quantized weights beside floats: not run by this version");
   int code = integers ? mafat_tflite_bias(i, index, own) : MAFAT_OK;
   *bias = integers && own->form != MAFAT_VALUE_NONE ? own : take_bias(i, index);
   return code;

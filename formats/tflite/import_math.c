@@ -131,6 +131,11 @@ static int import_quantize(struct mafat_tflite_importer *i)
 {
   const struct mafat_value *in = mafat_tflite_in(i, 0);
   bool numbers = mafat_value_is_integer(i->g, in);
+  if (i->o->code == MAFAT_TFLITE_DEQUANTIZE && in->form == MAFAT_VALUE_PLACE && in->place.type != MAFAT_F32) {
+    int code = mafat_value_copy(i->g, mafat_tflite_out(i, 0), in);
+    mafat_tflite_out(i, 0)->scales.real = in->scales.list.n > 0;
+    return code;
+  }
   if (in->form != MAFAT_VALUE_MAP)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs, found a constant");
   if ((i->o->code == MAFAT_TFLITE_DEQUANTIZE && !numbers) || (i->o->code == MAFAT_TFLITE_QUANTIZE && i->g->makes.type == MAFAT_F32))

@@ -9,6 +9,7 @@ enum mafat_dtype mafat_tflite_file_type(const struct mafat_tflite_tensor *t)
   case MAFAT_TFLITE_INT8: return MAFAT_I8;
   case MAFAT_TFLITE_UINT8: return MAFAT_U8;
   case MAFAT_TFLITE_INT16: return MAFAT_I16;
+  case MAFAT_TFLITE_FLOAT16: return MAFAT_F16;
   default: return MAFAT_F32;
   }
 }
@@ -93,11 +94,15 @@ int mafat_tflite_scales(const struct mafat_tflite_importer *i, int tensor, struc
 {
   const struct mafat_tflite_tensor *t = &i->model->tensors[tensor];
   const struct mafat_tflite_quantization *q = &t->quantization;
-  *out = (struct mafat_scales){.dimension = q->dimension};
+  uint64_t run = 1;
+  for (int k = q->dimension + 1; q->n_scales > 1 && k > 0 && k < t->rank; k++) run *= (uint64_t)t->shape[k];
+  *out = (struct mafat_scales){.dimension = q->dimension, .run = (unsigned)run & 0x7fffffff};
   int code = check_count(i, t);
   if (code == MAFAT_OK) code = read_scale(i, t, 0, &out->scale);
   if (code == MAFAT_OK && q->n_zero_points) code = read_zero(i, t, 0, &out->zero);
   if (code == MAFAT_OK && q->n_scales > 1) code = read_others(i, t, out->zero);
+  if (code == MAFAT_OK && (run < 1 || run > INT32_MAX))
+    code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "tensor %s: a scale for %llu numbers", t->name, (unsigned long long)run);
   out->list = (struct mafat_constant){.at = q->scales_at, .n = (uint64_t)q->n_scales, .type = MAFAT_F32};
   return code;
 }

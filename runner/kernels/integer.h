@@ -74,8 +74,8 @@ struct mafat_integer_depthwise_call {
 };
 
 /* One row of output for a run of up to 16 channels: the largest of each window, or the mean of its taps inside the map,
- * within the output's bounds; numbers have one scale in and out. Means by ONNX's rule may come to another one:
- * zero + (sum - taps * in_zero) * factor / taps. */
+ * within the output's bounds; numbers have one scale in and out. By ONNX's rule means are of floats, which what is read means,
+ * summed row by row, divided by their number and then by the output's scale: a half is rounded as theirs are. */
 struct mafat_integer_pool_call {
   const uint8_t *const *rows; /* [n_rows]: input rows inside the map, at column 0 of `in` */
   int n_rows;                 /* 1 ... size: the window's rows that lie inside the map */
@@ -86,8 +86,8 @@ struct mafat_integer_pool_call {
   int n_cols;
   int n_channels, in_pixel_bytes, out_pixel_bytes;
   struct mafat_quantization to;
-  int in_zero;                /* ONNX's means: of the input; what its scale is of the output's */
-  float factor;
+  int in_zero;                /* ONNX's means: of the input */
+  float in_scale;
   bool from_signed;           /* TFLite's means of a file's signed numbers: halves are rounded away from their zero, which is byte 128 */
 };
 

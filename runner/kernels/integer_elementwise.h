@@ -39,10 +39,18 @@ static void maxpool(const struct mafat_integer_pool_call *c)
     for (int col = 0; col < c->n_cols; col++) pool_largest(c, col, c->n_channels);
 }
 
-/* ONNX's: of a sum of numbers without their zero points. */
-INLINE void pool_put_even(const struct mafat_integer_pool_call *c, const int32_t *sums, int32_t count, uint8_t *to, const int n)
+/* ONNX's. */
+INLINE void pool_mean_even(const struct mafat_integer_pool_call *c, int col, const int n)
 {
-  for (int i = 0; i < n; i++) to[i] = mafat_put_even(&c->to, (float)(sums[i] - count * c->in_zero) * c->factor / (float)count);
+  const struct pool_span x = pool_columns(c, col);
+  float sums[MAFAT_CHANNEL_BLOCK] = {0}, count = 0;
+  for (int row = 0; row < c->n_rows; row++)
+    for (int at = x.begin; at < x.end; at += x.step, count++) {
+      const uint8_t *in = c->rows[row] + (ptrdiff_t)at * c->in_pixel_bytes;
+      for (int i = 0; i < n; i++) sums[i] += (float)(in[i] - c->in_zero) * c->in_scale;
+    }
+  uint8_t *to = c->out + (size_t)col * (size_t)c->out_pixel_bytes;
+  for (int i = 0; i < n; i++) to[i] = mafat_put_even(&c->to, sums[i] / count / c->to.scale);
 }
 
 INLINE void pool_mean(const struct mafat_integer_pool_call *c, int col, const int n)
@@ -56,10 +64,6 @@ INLINE void pool_mean(const struct mafat_integer_pool_call *c, int col, const in
       for (int i = 0; i < n; i++) sums[i] += in[i];
     }
   uint8_t *to = c->out + (size_t)col * (size_t)c->out_pixel_bytes;
-  if (c->to.rounding == MAFAT_REQUANTIZE_EVEN) {
-    pool_put_even(c, sums, count, to, n);
-    return;
-  }
   for (int i = 0; i < n; i++) {
     const int32_t sum = sums[i] - from * count, half = count / 2;
     /* Of so few numbers the quotient of floats is cut off where the exact one is. */
@@ -72,7 +76,11 @@ INLINE void pool_mean(const struct mafat_integer_pool_call *c, int col, const in
 
 static void avgpool(const struct mafat_integer_pool_call *c)
 {
-  if (c->n_channels == MAFAT_CHANNEL_BLOCK)
+  if (c->to.rounding == MAFAT_REQUANTIZE_EVEN && c->n_channels == MAFAT_CHANNEL_BLOCK)
+    for (int col = 0; col < c->n_cols; col++) pool_mean_even(c, col, MAFAT_CHANNEL_BLOCK);
+  else if (c->to.rounding == MAFAT_REQUANTIZE_EVEN)
+    for (int col = 0; col < c->n_cols; col++) pool_mean_even(c, col, c->n_channels);
+  else if (c->n_channels == MAFAT_CHANNEL_BLOCK)
     for (int col = 0; col < c->n_cols; col++) pool_mean(c, col, MAFAT_CHANNEL_BLOCK);
   else
     for (int col = 0; col < c->n_cols; col++) pool_mean(c, col, c->n_channels);
@@ -95,7 +103,7 @@ static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call
   rescale_prepare(&b->z, ivec_all(c->z_scale.multiplier), ivec_all(c->z_scale.shift));
   rescale_prepare(&b->result, ivec_all(c->scale.multiplier), ivec_all(c->scale.shift));
   b->x_factor = fvec_all(c->x_factor);
-  b->z_factor = fvec_all(c->subtract ? -c->z_factor : c->z_factor);
+  b->z_factor = fvec_all(c->z_factor);
   b->factor = fvec_all(c->factor);
   b->bounds = bounds_of(&c->to);
 }
@@ -161,7 +169,7 @@ INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend
     blend_run(b, c, x, z, y, n, kind, subtract, even);
 }
 
-/* By ONNX's rule what is subtracted has a negative factor. */
+/* By ONNX's rule what is subtracted has a negative factor, and `subtract` does not matter. */
 INLINE void blend_by(const struct blend *b, const struct mafat_integer_blend_call *c, const bool even)
 {
   switch (c->blend) {

@@ -80,8 +80,9 @@ INLINE bool rescale_sums(struct rescale *r, ivec shift, const struct mafat_quant
 {
   enum { MOST_SHIFT = 22 };
   const ivec one = ivec_all(1), none = (r->multiplier == 0); /* 0 in any case */
+  const ivec turned = (r->multiplier < 0); /* products are negative where x is not */
   shift = (-shift & ~none) | (one & none); /* e */
-  if (lanes_any((shift < 1) | (shift > MOST_SHIFT))) return false;
+  if (lanes_any((shift < 1) | (shift > MOST_SHIFT) | turned)) return false;
   const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)), half = (lvec){0} + (INT64_C(1) << 30);
   const lvec lanes = (lvec)shift;
   r->even = (ivec)((unit << (lanes & 63)) + half);

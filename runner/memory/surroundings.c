@@ -1,5 +1,6 @@
 #include "runner/memory/surroundings.h"
 
+#include "network/constant.h"
 #include "runner/image/input.h"
 #include "runner/image/raw_input.h"
 #include "runner/kernels/integer.h"
@@ -102,10 +103,17 @@ static bool has_depthwise(const struct mafat_network *n)
   return false;
 }
 
+/* Such as no Darknet has: of a kind that none of its cfgs has, or weights that are narrow in the model's own file. */
+static bool is_apart(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  return mafat_layer_is_apart(l) || (mafat_layer_widens(l) && n->constants && mafat_dtypes[n->constants->layers[layer].weights.type].narrow);
+}
+
 static bool has_apart(const struct mafat_network *n)
 {
   for (int i = 0; i < n->n_layers; i++)
-    if (mafat_layer_is_apart(&n->layers[i])) return true;
+    if (is_apart(n, i)) return true;
   return false;
 }
 

@@ -1,5 +1,7 @@
 #include "runner/weights/narrow.h"
 
+#include "base/half.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -21,13 +23,6 @@ uint16_t mafat_narrow_half(float x)
   float size;
   memcpy(&size, &bits, sizeof size);
   return (uint16_t)(sign | (bits_of(size + 0.5f) - bits_of(0.5f))); /* steps of 2^-24, as those from 1/2 on */
-}
-
-float mafat_narrow_half_value(uint16_t half)
-{
-  int exponent = half >> 10 & 31, mantissa = half & 1023;
-  float size = exponent ? ldexpf((float)(1024 + mantissa), exponent - 25) : ldexpf((float)mantissa, -24);
-  return half & 0x8000u ? -size : size;
 }
 
 /* ---- a filter ---- */
@@ -79,7 +74,7 @@ static bool narrow_halves(struct filter *f, char *to, float *scale)
   for (size_t r = 0; r < f->rows; r++) {
     double weight = (double)lifted(f, r);
     uint16_t half = mafat_narrow_half((float)due(f, weight));
-    pay(f, weight, (double)mafat_narrow_half_value(half));
+    pay(f, weight, (double)mafat_half_value(half));
     memcpy(to + (r * f->width + (size_t)f->lane) * sizeof half, &half, sizeof half);
   }
   return isfinite(*scale);
@@ -114,7 +109,7 @@ static uint16_t choose_step(const struct filter *f, size_t first, size_t n)
   double least = INFINITY;
   for (int t = 0; t < TRIED; t++) {
     uint16_t half = mafat_narrow_half(most / 7 * (1 - (float)t / 32));
-    float step = mafat_narrow_half_value(half);
+    float step = mafat_half_value(half);
     double errors = 0;
     for (size_t r = first; r < first + n; r++) {
       float weight = lifted(f, r), difference = (float)nibble_of(weight, step) * step - weight;
@@ -130,7 +125,7 @@ static uint16_t choose_step(const struct filter *f, size_t first, size_t n)
 static void narrow_group(const struct filter *f, size_t first, size_t n, char *to)
 {
   uint16_t half = choose_step(f, first, n);
-  float step = mafat_narrow_half_value(half);
+  float step = mafat_half_value(half);
   for (size_t r = 0; r < n; r++) {
     int number = nibble_of(lifted(f, first + r), step);
     char *at = to + (r * f->width + (size_t)f->lane) / 2;
@@ -157,6 +152,22 @@ static bool narrow_nibbles(const struct mafat_layer *l, const struct filter *f, 
 }
 
 /* ---- panels ---- */
+
+static float widened(enum mafat_dtype type, const char *from, size_t i)
+{
+  uint16_t half;
+  if (type == MAFAT_I8) return (float)(signed char)from[i];
+  memcpy(&half, from + i * sizeof half, sizeof half);
+  return mafat_half_value(half);
+}
+
+void mafat_widen_panel(const struct mafat_layer *l, int width, const char *from, float *to)
+{
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  size_t lanes = (size_t)width, n = (size_t)m.inputs * (size_t)m.taps * lanes;
+  for (size_t i = 0; i < n; i++) to[i] = widened(l->weights_type, from, i);
+  memcpy(to + n, from + mafat_panel_offset(l, lanes, m.inputs), mafat_panel_affine_bytes(lanes));
+}
 
 bool mafat_narrow_panel(const struct mafat_layer *l, int width, const float *from, char *to)
 {

@@ -20,8 +20,10 @@
  * zeros. False: a scale, times what weights were divided by, is larger than floats can be. */
 bool mafat_narrow_panel(const struct mafat_layer *l, int width, const float *from, char *to);
 
+/* A panel of the layer's type, which is narrow and not scaled, as floats. */
+void mafat_widen_panel(const struct mafat_layer *l, int width, const char *from, float *to);
+
 /* The half next to x, the even one of two. |x| < 65520. */
 uint16_t mafat_narrow_half(float x);
-float mafat_narrow_half_value(uint16_t half);
 
 #endif

@@ -26,10 +26,11 @@ struct packer {
   struct mafat_packed *packed; /* what is written */
   struct mafat_piece *pieces;
   float *affine;        /* of the layer: scales, then biases */
-  char *panels;         /* packed, to be written, as floats */
+  char *panels;         /* packed, to be written, as the file has them */
   char *narrow;         /* one of them in the type of its layer */
+  float *wide;          /* one of them as floats, where the file's are narrow */
   char *ring;
-  size_t ring_bytes, panels_bytes;
+  size_t ring_bytes, panels_bytes, panel_bytes; /* panel: of the largest, as floats */
   int first_filter;     /* of the panels that are being filled */
   const struct mafat_packer_progress *progress;
   uint64_t done, total; /* bytes: of the weights file, hashed, and of what is packed */
@@ -78,11 +79,16 @@ static const struct mafat_layer_constants *constants_of(const struct packer *p, 
   return &p->file->constants->layers[layer];
 }
 
-/* The layer as the weights file has it: its weights are floats. */
-static struct mafat_layer wide_layer(const struct packer *p, int layer)
+static enum mafat_dtype type_in_file(const struct packer *p, int layer)
+{
+  return (enum mafat_dtype)constants_of(p, layer)->weights.type;
+}
+
+/* The layer as the weights file has it: its weights are floats more often than not. */
+static struct mafat_layer layer_in_file(const struct packer *p, int layer)
 {
   struct mafat_layer l = p->network->layers[layer];
-  l.weights_type = MAFAT_F32;
+  l.weights_type = type_in_file(p, layer);
   return l;
 }
 
@@ -94,16 +100,19 @@ static bool is_narrow(const struct packer *p, int layer)
 /* Writes the panels of filters [filters), whole, which are there from p->panels on. */
 static int write_filters(struct packer *p, int layer, struct mafat_span filters)
 {
-  const struct mafat_layer *l = &p->network->layers[layer], wide = wide_layer(p, layer);
-  size_t begin = mafat_packed_offset(&wide, filters.begin);
+  const struct mafat_layer *l = &p->network->layers[layer], in_file = layer_in_file(p, layer);
+  size_t begin = mafat_packed_offset(&in_file, filters.begin);
   int code = MAFAT_OK;
-  if (!is_narrow(p, layer)) return write_panels(p, layer, begin, p->panels, mafat_packed_offset(&wide, filters.end) - begin);
+  if (l->weights_type == in_file.weights_type)
+    return write_panels(p, layer, begin, p->panels, mafat_packed_offset(&in_file, filters.end) - begin);
   for (int f = filters.begin; f < filters.end && code == MAFAT_OK; f = mafat_panel_end(l, f)) {
     int end = mafat_panel_end(l, f), width = mafat_panel_width(end - f);
-    const char *from = p->panels + (mafat_packed_offset(&wide, f) - begin);
+    const char *panel = p->panels + (mafat_packed_offset(&in_file, f) - begin);
+    const float *from = in_file.weights_type == MAFAT_F32 ? (const float *)(const void *)panel : p->wide;
+    if (from == p->wide) mafat_widen_panel(&in_file, width, panel, p->wide);
     size_t at = mafat_packed_offset(l, f), bytes = mafat_packed_offset(l, end) - at;
     memset(p->narrow, 0, bytes);
-    if (!mafat_narrow_panel(l, width, (const float *)(const void *)from, p->narrow))
+    if (!mafat_narrow_panel(l, width, from, p->narrow))
       return mafat_fail(p->d, MAFAT_EFORMAT, "%s: layer %d [%s] has weights that are too large for %s", p->file->name, layer,
                         mafat_layer_type_name(l->type), mafat_dtype_name(l->weights_type));
     code = write_panels(p, layer, at, p->narrow, bytes);
@@ -111,7 +120,7 @@ static int write_filters(struct packer *p, int layer, struct mafat_span filters)
   return code;
 }
 
-static struct mafat_pack_part part_of(const struct packer *p, const struct mafat_fetch *fetch, const float *values)
+static struct mafat_pack_part part_of(const struct packer *p, const struct mafat_fetch *fetch, const void *values)
 {
   return (struct mafat_pack_part){&constants_of(p, fetch->layer)->weights, fetch->filters, fetch->channels, values,
                                   p->affine, p->affine + p->network->layers[fetch->layer].out.c};
@@ -145,9 +154,9 @@ static int take_parts(struct packer *p, const struct mafat_fetch *fetch, const c
 
 /* Packs behind what is left of the fetch before, and writes the panels that are
  * complete. */
-static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const float *values)
+static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const void *values)
 {
-  const struct mafat_layer wide = wide_layer(p, fetch->layer), *l = &wide;
+  const struct mafat_layer in_file = layer_in_file(p, fetch->layer), *l = &in_file;
   size_t before = mafat_packed_offset(l, p->first_filter);
   struct mafat_pack_part part = part_of(p, fetch, values);
   mafat_pack(l, &part, p->pieces, (struct mafat_packed_panels){p->panels, before});
@@ -173,12 +182,12 @@ static bool rows_are_inputs(const struct packer *p, int layer)
 }
 
 /* Rows that are scattered all over the panels: these are filled first. */
-static int take_rows(struct packer *p, const struct mafat_fetch *fetch, const float *values)
+static int take_rows(struct packer *p, const struct mafat_fetch *fetch, const void *values)
 {
-  const struct mafat_layer wide = wide_layer(p, fetch->layer);
+  const struct mafat_layer in_file = layer_in_file(p, fetch->layer);
   struct mafat_pack_part part = part_of(p, fetch, values);
-  mafat_pack(&wide, &part, p->pieces, (struct mafat_packed_panels){p->panels, 0});
-  return fetch->last ? write_filters(p, fetch->layer, mafat_span(0, wide.out.c)) : MAFAT_OK;
+  mafat_pack(&in_file, &part, p->pieces, (struct mafat_packed_panels){p->panels, 0});
+  return fetch->last ? write_filters(p, fetch->layer, mafat_span(0, in_file.out.c)) : MAFAT_OK;
 }
 
 /* Of some inputs' weights in a panel, and its scales and biases. */
@@ -220,10 +229,11 @@ static int take_in(struct packer *p, const struct mafat_fetch *fetch, const char
   case MAFAT_FETCH_PARTS: return take_parts(p, fetch, data);
   default: break;
   }
-  if (!mafat_pack_is_finite(values, fetch->bytes / sizeof *values)) return refuse(p, fetch->layer);
+  enum mafat_dtype type = fetch->kind == MAFAT_FETCH_COPY ? MAFAT_F32 : type_in_file(p, fetch->layer);
+  if (!mafat_pack_weights_are_finite(type, data, fetch->bytes)) return refuse(p, fetch->layer);
   if (fetch->kind == MAFAT_FETCH_COPY) return write_panels(p, fetch->layer, (size_t)fetch->into, values, fetch->bytes);
-  if (fetch->kind == MAFAT_FETCH_FILTERS) return take_filters(p, fetch, values);
-  return rows_are_inputs(p, fetch->layer) ? take_inputs(p, fetch, values) : take_rows(p, fetch, values);
+  if (fetch->kind == MAFAT_FETCH_FILTERS) return take_filters(p, fetch, data);
+  return rows_are_inputs(p, fetch->layer) ? take_inputs(p, fetch, values) : take_rows(p, fetch, data);
 }
 
 static int pack_layers(struct packer *p)
@@ -337,14 +347,21 @@ static int write_around(const struct packer *p)
   return code;
 }
 
+/* Of a layer's widest panel. */
+static size_t float_panel_bytes(const struct mafat_layer *l)
+{
+  return (size_t)mafat_matrix_row(mafat_layer_matrix(l)) * MAFAT_PANEL * sizeof(float) + mafat_panel_affine_bytes(MAFAT_PANEL);
+}
+
 /* What all fetches bring, and what the largest needs, its panels beside those it begins and ends within. */
 static void find_sizes(struct packer *p)
 {
   struct mafat_fetch fetch;
   size_t largest = 0;
   while (mafat_fetches_next(p->fetches, &fetch)) {
-    const struct mafat_layer wide = wide_layer(p, fetch.layer), *l = &wide;
-    size_t bytes = 0;
+    const struct mafat_layer in_file = layer_in_file(p, fetch.layer), *l = &in_file;
+    size_t bytes = 0, panel = mafat_layer_has_panels(l) ? float_panel_bytes(l) : 0;
+    if (panel > p->panel_bytes) p->panel_bytes = panel;
     if (fetch.bytes > largest) largest = fetch.bytes;
     p->total += fetch.bytes;
     if (fetch.kind == MAFAT_FETCH_TRANSPOSED)
@@ -377,10 +394,11 @@ static int allocate(struct packer *p)
   p->pieces = calloc(room, sizeof *p->pieces);
   p->affine = calloc(affine, sizeof *p->affine);
   p->panels = calloc(p->panels_bytes + 1, 1);
-  p->narrow = calloc(p->panels_bytes + 1, 1); /* no panel is longer than as floats */
+  p->narrow = calloc(p->panel_bytes + 1, 1); /* none is longer than as floats */
+  p->wide = calloc(p->panel_bytes + 1, 1);
   void *ring = mmap(NULL, p->ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (ring != MAP_FAILED) p->ring = ring;
-  return p->pieces && p->affine && p->panels && p->narrow && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
+  return p->pieces && p->affine && p->panels && p->narrow && p->wide && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 static void release(struct packer *p)
@@ -394,6 +412,7 @@ static void release(struct packer *p)
   free(p->affine);
   free(p->panels);
   free(p->narrow);
+  free(p->wide);
 }
 
 /* The file as it will be, empty. */

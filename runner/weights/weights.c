@@ -22,16 +22,22 @@ static int refuse(const struct mafat_weights *w, int layer, struct mafat_diagnos
                     w->file->name, layer, layer_name(w, layer));
 }
 
+/* Finite, as files have it; normalization: once it is folded. */
+static bool is_good(const struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data)
+{
+  bool weights = fetch->kind == MAFAT_FETCH_FILTERS || fetch->kind == MAFAT_FETCH_TRANSPOSED;
+  enum mafat_dtype type = (enum mafat_dtype)w->file->constants->layers[fetch->layer].weights.type;
+  return fetch->kind == MAFAT_FETCH_NORMALIZATION || fetch->kind == MAFAT_FETCH_AFFINE || fetch->kind == MAFAT_FETCH_PARTS ||
+         mafat_pack_weights_are_finite(weights ? type : MAFAT_F32, data, fetch->bytes);
+}
+
 /* Everything is looked at once. */
 static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const char *data,
                  struct mafat_diagnostic *d)
 {
   struct trust *t = &w->trust[fetch->layer];
   if (t->checked || w->network->layers[fetch->layer].out_type != MAFAT_F32) return MAFAT_OK;
-  if (!w->file->packed) /* normalization: once it is folded */
-    return fetch->kind == MAFAT_FETCH_NORMALIZATION || fetch->kind == MAFAT_FETCH_AFFINE ||
-           fetch->kind == MAFAT_FETCH_PARTS || mafat_pack_is_finite((const float *)(const void *)data, fetch->bytes / sizeof(float))
-               ? MAFAT_OK : refuse(w, fetch->layer, d);
+  if (!w->file->packed) return is_good(w, fetch, data) ? MAFAT_OK : refuse(w, fetch->layer, d);
   t->checksum += mafat_packed_checksum(data, fetch->into, fetch->bytes);
   t->left -= fetch->bytes;
   if (t->left > 0) return MAFAT_OK;

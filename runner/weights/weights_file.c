@@ -77,8 +77,10 @@ int mafat_weights_file_types(struct mafat_network *n, const char *path, struct m
   struct mafat_packed *packed = NULL;
   int code = mafat_reads_open(&reads, path, MAFAT_READS_AUTO, d);
   if (code) return code;
-  code = open_packed(&packed, reads, path, n, false, d);
-  if (code == MAFAT_OK) code = mafat_packed_give_types(packed, n, path, d);
+  if (mafat_reads_file_bytes(reads) > MAFAT_PACKED_HEADER) {
+    code = open_packed(&packed, reads, path, n, false, d);
+    if (code == MAFAT_OK) code = mafat_packed_give_types(packed, n, path, d);
+  }
   mafat_reads_close(&reads);
   mafat_packed_close(&packed);
   return code;

@@ -33,7 +33,7 @@ int mafat_weights_file_network(struct mafat_network **out, const char *path, con
                                const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
 
 /* Gives a network the types that a packed file has its weights in, which is of it: before a plan is made for both.
- * MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_EIO, as when it is opened. */
+ * A file that ends with its first bytes, or its header, has none to give: it is taken for one of floats. MAFAT_EFORMAT, MAFAT_EUNSUPPORTED, MAFAT_EIO, as when it is opened. */
 int mafat_weights_file_types(struct mafat_network *n, const char *path, struct mafat_diagnostic *d);
 
 #endif

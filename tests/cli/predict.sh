@@ -219,8 +219,8 @@ for network in plain.cfg $cfgs/yolov2.cfg; do
   json "sweep $name table" "$monotone" "$within" 'all(r["fits"] for r in a)' 'all(r["plan"] for r in a)'
   cp "$out" before
   predict --sweep "$network"
-  says "sweep $name head" '^budget_MB +fits +needs_MB +ms +plan$'
-  rows=$(grep -cE '^ *[0-9.]+ +(yes|no) +[0-9.]+ +[0-9.]+ +[^ ]+$' "$out")
+  says "sweep $name head" '^budget_MB +fits +needs_MB +ms +fp16_MB +fp16_ms +int8_MB +int8_ms +int4_MB +int4_ms +plan$'
+  rows=$(grep -cE '^ *[0-9.]+ +(yes|no) +[0-9.]+ +[0-9.]+( +[0-9.]+ +([0-9.]+|-)){3} +[^ ]+$' "$out")
   check "sweep $name rows" "$rows rows: $(cat "$out")" test "$rows" = "$(python3 -c 'import json; print(len(json.load(open("before"))))')"
   predict --sweep 64M,1M,8M,8192M --json "$network"
   json "sweep $name sizes" '[r["memory_budget_bytes"] >> 20 for r in a] == [1, 8, 64, 8192]' "$monotone" "$within" 'not a[0]["fits"]'
@@ -229,6 +229,22 @@ for network in plain.cfg $cfgs/yolov2.cfg; do
   json "pareto $name front" "$rises" 'sum(r["taken"] for r in a) == 1' 'b[-1]["plan"] == a[-1]["plan"]'
   rm before
 done
+# What packing smaller would give is what it gives. Kept, weights are half as many at each step, but for scales and what scratch widening takes.
+predict --sweep 1M,64M --json plain.cfg
+cp "$out" before
+says_of() { printf '[p for p in %s[1]["packed"] if p["weights"] == "%s"][0]' "$1" "$2"; }
+json packings '[p["weights"] for p in a[0]["packed"]] == ["fp16", "int8", "int4"]' 'not any(p["fits"] for p in a[0]["packed"])' \
+  'all(p["fits"] and p["plan"] and p["predicted_latency_ms"] > 0 for p in a[1]["packed"])' \
+  "$(says_of a int8)[\"predicted_charge_bytes\"] < $(says_of a fp16)[\"predicted_charge_bytes\"] < a[1][\"predicted_charge_bytes\"]"
+for type in fp16 int8 int4; do
+  "$build/pack_weights" --quiet --weights $type plain.cfg plain.weights $type.packed
+  predict --sweep 1M,64M --json $type.packed
+  json "packed as $type" "a[1][\"plan\"] == $(says_of b $type)[\"plan\"]" \
+    "abs(a[1][\"predicted_charge_bytes\"] - $(says_of b $type)[\"predicted_charge_bytes\"]) <= 64 << 10" \
+    "abs(a[1][\"predicted_latency_ms\"] / $(says_of b $type)[\"predicted_latency_ms\"] - 1) < 0.01"
+done
+json 'none smaller than int4' 'a[1]["packed"] == []'
+rm before
 predict --sweep=64M plain.cfg
 check sweep-equals "exit status $code: $(cat "$out")" test "$code" -eq 0 -a "$(wc -l <"$out")" -eq 2
 predict plain.cfg --sweep
@@ -256,6 +272,7 @@ if [ -r $cfgs/yolov2.cfg ]; then
   predict --json --search greedy --memory 256M $sixteen
   json greedy 'a["plan"] == "1x1/NoCut" and a["search"] == "greedy" and a["paper_bytes"] < 256 << 20'
   predict --sweep --search greedy --json $sixteen
+  check 'none of the greedy search' "found: $(cat "$out")" test "$(grep -c packed "$out")" = 0
   json greedy-sweep '[r["memory_budget_bytes"] >> 20 for r in a] == [16, 32, 48, 64, 80, 96, 128, 192, 256]' "$within" \
     'all(r["paper_bytes"] < r["memory_budget_bytes"] or r["plan"] == "5x5/8/2x2" for r in a)' 'a[0]["plan"] == "5x5/8/2x2"'
   # What may run is decided by the exact bytes, whatever the paper's predictor says.

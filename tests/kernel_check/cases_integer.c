@@ -78,11 +78,11 @@ static struct mafat_integer_finish random_finish(int n, int64_t largest_sum)
 {
   int32_t *rows = (int32_t *)(void *)input_floats(3 * (size_t)n);
   const int32_t room = (int32_t)(INT32_MAX - largest_sum);
-  const bool small = one_in(2);
+  const bool small = one_in(2), negative = one_in(2); /* of weights whose scale is negative */
   for (int i = 0; i < n; i++) {
     struct mafat_rule_scale s = random_scale(small ? -12 : -31, small ? -3 : one_in(4) ? 30 : 0);
     rows[i] = one_in(3) ? (one_in(2) ? room : -room) : random_in(-200000, 200000);
-    rows[n + i] = s.multiplier;
+    rows[n + i] = negative && one_in(4) ? -s.multiplier : s.multiplier;
     rows[2 * n + i] = s.shift;
   }
   struct mafat_integer_finish to = {rows, rows + n, rows + 2 * n, random_output()};
@@ -296,17 +296,19 @@ static void run_avgpool(const struct mafat_integer_kernels *k, const void *call)
 static uint8_t pooled(const struct mafat_integer_pool_call *c, int col, int ch, bool mean)
 {
   const bool even = c->to.rounding == MAFAT_REQUANTIZE_EVEN;
-  int sum = 0, n = 0, most = 0, from = even ? c->in_zero : c->from_signed ? 128 : 0;
+  int sum = 0, n = 0, most = 0, from = c->from_signed ? 128 : 0;
+  float sum_of_floats = 0;
   for (int r = 0; r < c->n_rows; r++)
     for (int kx = 0; kx < c->taps.size; kx++) {
       int x = c->first_col + col * c->taps.stride + kx * c->taps.dilation;
       if (x < c->in_begin || x >= c->in_end) continue;
       int q = c->rows[r][(ptrdiff_t)x * c->in_pixel_bytes + ch];
       sum += q - from;
+      sum_of_floats += mafat_rule_dequantise(q, c->in_scale, c->in_zero);
       most = q > most ? q : most;
       n++;
     }
-  if (mean && even) return (uint8_t)mafat_rule_mean_even(sum, n, c->factor, as_output(&c->to));
+  if (mean && even) return (uint8_t)mafat_rule_mean_even(sum_of_floats, n, c->to.scale, as_output(&c->to));
   int y = mean ? mafat_rule_average(sum, n) + from : most;
   return (uint8_t)(y < c->to.least ? c->to.least : y > c->to.most ? c->to.most : y);
 }
@@ -322,7 +324,8 @@ static void check_pool(struct check *check, const char *kernel, bool mean)
       .rows = in_rows[0], .n_rows = random_in(1, one_in(6) ? 40 : 5), .taps = taps, .first_col = begin - pad, .in_begin = begin,
       .in_end = begin + mafat_max(reach - pad, 1) + random_in(0, 8), .n_cols = n_cols, .n_channels = n,
       .in_pixel_bytes = n + random_in(0, 9), .out_pixel_bytes = n + random_in(0, 9), .to = random_output(),
-      .from_signed = one_in(2), .in_zero = random_byte(how), .factor = one_in(3) ? 1 : as_factor(random_factor())};
+      .from_signed = one_in(2), .in_zero = random_byte(how), .in_scale = as_factor(random_factor())};
+  call.to.scale = one_in(2) ? call.in_scale : as_factor(random_factor());
   inputs_reset();
   for (int r = 0; r < call.n_rows; r++)
     in_rows[0][r] = input_row(call.in_end - begin, n, call.in_pixel_bytes, how) - (ptrdiff_t)begin * call.in_pixel_bytes;
@@ -367,7 +370,7 @@ static uint8_t blended_even(const struct mafat_integer_blend_call *c, int x, int
 {
   switch (c->blend) {
   case MAFAT_BLEND_ADD:
-    return (uint8_t)mafat_rule_add_even(x, c->x_factor, z, c->subtract ? -c->z_factor : c->z_factor, as_output(&c->to));
+    return (uint8_t)mafat_rule_add_even(x, c->x_factor, z, c->z_factor, as_output(&c->to));
   case MAFAT_BLEND_MUL: return (uint8_t)mafat_rule_multiply_even(x, z, c->factor, as_output(&c->to));
   default: return (uint8_t)mafat_rule_prelu_even(x, c->x_factor, z, c->factor, as_output(&c->to));
   }
@@ -393,7 +396,7 @@ void check_integer_blend(struct check *check)
       .blend = kinds[random_in(0, 2)], .subtract = one_in(3), .n_cols = random_in(1, 50), .n_channels = n,
       .x_pixel_bytes = n + gap, .z_pixel_bytes = n + gap, .y_pixel_bytes = n + gap, .z_single = one_in(5),
       .x_zero = random_byte(how), .z_zero = random_byte(how), .to = random_output(),
-      .x_factor = as_factor(random_factor()), .z_factor = as_factor(random_factor()), .factor = as_factor(random_factor())};
+      .x_factor = as_factor(random_factor()), .z_factor = one_in(3) ? -as_factor(random_factor()) : as_factor(random_factor()), .factor = as_factor(random_factor())};
   const bool add = call.blend == MAFAT_BLEND_ADD;
   if (one_in(5)) call.z_pixel_bytes = 0;
   struct mafat_rule_add a = {.x = random_scale(add ? -31 : -12, add ? 0 : 8), .z = random_scale(-31, 0),

@@ -83,10 +83,10 @@ int mafat_rule_finish_even(int32_t x, float factor, struct mafat_rule_output out
   return clamp_even(y * factor, out);
 }
 
-int mafat_rule_mean_even(int32_t sum, int n, float factor, struct mafat_rule_output out)
+int mafat_rule_mean_even(float sum, int n, float scale, struct mafat_rule_output out)
 {
-  float scaled = (float)sum * factor;
-  return clamp_even(scaled / (float)n, out);
+  float mean = sum / (float)n;
+  return clamp_even(mean / scale, out);
 }
 
 int mafat_rule_add_even(int x, float x_factor, int z, float z_factor, struct mafat_rule_output out)

@@ -4,6 +4,10 @@
 
 static void fill(const struct mafat_layer *l, const struct mafat_quantization *in, uint8_t *table)
 {
+  if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN && l->activation.kind != MAFAT_LINEAR) {
+    mafat_integer_table_even(table, in, &l->quantization, l->activation);
+    return;
+  }
   switch (l->activation.kind) {
   case MAFAT_LOGISTIC: mafat_integer_table_logistic(table, in); break;
   case MAFAT_EXACT_TANH: mafat_integer_table_tanh(table, in); break;

@@ -1,5 +1,6 @@
 #include "runner/program/pack_weights/measure.h"
 
+#include "network/constant.h"
 #include "predictor/planning.h"
 #include "runner/executor.h"
 #include "runner/image/input.h"
@@ -127,7 +128,7 @@ static int allocate(struct mafat_measure *m)
   return m->wide && m->narrow ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
-/* With floats, whatever types the layers are to have. */
+/* As the model's own file has them, floats more often than not, whatever types the layers are to have. */
 static int run_wide(struct mafat_measure *m, const char *weights, struct mafat_diagnostic *d)
 {
   struct mafat_network *n = m->network;
@@ -135,7 +136,7 @@ static int run_wide(struct mafat_measure *m, const char *weights, struct mafat_d
   if (!types) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
   for (int l = 0; l < n->n_layers; l++) {
     types[l] = n->layers[l].weights_type;
-    n->layers[l].weights_type = MAFAT_F32;
+    n->layers[l].weights_type = n->constants ? (enum mafat_dtype)n->constants->layers[l].weights.type : MAFAT_F32;
   }
   int code = run(m, weights, d);
   for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = types[l];

@@ -166,19 +166,9 @@ static int pack(const struct mafat_network *n, const struct mafat_packed_origin 
 
 /* ---- types ---- */
 
-/* The next one that loses less. */
-static const enum mafat_dtype wider[MAFAT_N_DTYPES] = {[MAFAT_I4] = MAFAT_I8, [MAFAT_I8] = MAFAT_F16};
-
-/* As narrow as the layer takes them, at most as wanted. */
-static enum mafat_dtype type_of(const struct mafat_layer *l, enum mafat_dtype wanted)
-{
-  while (wanted != MAFAT_F32 && !mafat_layer_takes_weights(l, wanted)) wanted = wider[wanted];
-  return mafat_layer_takes_weights(l, wanted) ? wanted : l->weights_type;
-}
-
 static void choose_types(struct mafat_network *n, enum mafat_dtype wanted)
 {
-  for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = type_of(&n->layers[l], wanted);
+  for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], wanted);
 }
 
 /* Layers that lose more than they may get the next type. How many? */
@@ -188,7 +178,7 @@ static int widen_layers(struct mafat_network *n, const struct mafat_measured *er
   for (int l = 0; l < n->n_layers; l++) {
     struct mafat_layer *layer = &n->layers[l];
     if (!mafat_layer_widens(layer) || errors[l].error <= most) continue;
-    layer->weights_type = wider[layer->weights_type];
+    layer->weights_type = mafat_dtypes[layer->weights_type].wider;
     widened++;
   }
   return widened;
@@ -201,7 +191,7 @@ static void print_errors(const struct mafat_network *n, const struct options *o,
   for (int l = 0; l < n->n_layers; l++) {
     const struct mafat_layer *layer = &n->layers[l];
     if (!mafat_layer_has_panels(layer)) continue;
-    bool kept = layer->weights_type != type_of(layer, o->type);
+    bool kept = layer->weights_type != mafat_layer_narrowest(layer, o->type);
     printf("%5d  %-15s  %-8s %10zu  %9.2g  %9.2g%s\n", l, mafat_layer_type_name(layer->type),
            mafat_dtype_name(layer->weights_type), mafat_packed_layer_bytes(layer), errors[l].error, errors[l].largest,
            kept ? "  kept wider" : "");
@@ -326,20 +316,6 @@ static int misused(const char *what, const char *value)
   return BAD_INPUT;
 }
 
-static bool read_type(enum mafat_dtype *type, const char *word)
-{
-  static const struct {
-    const char *word;
-    enum mafat_dtype type;
-  } types[] = {{"float32", MAFAT_F32}, {"fp16", MAFAT_F16}, {"int8", MAFAT_I8}, {"int4", MAFAT_I4}};
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-    if (strcmp(types[i].word, word) == 0) {
-      *type = types[i].type;
-      return true;
-    }
-  return false;
-}
-
 static bool read_error(double *error, const char *text)
 {
   char *end;
@@ -366,7 +342,7 @@ static int read_options(int argc, char **argv, struct options *o)
     case 'f': o->force = true; break;
     case 'k': o->fork = optarg; break;
     case 'w':
-      if (!read_type(&o->type, optarg)) return misused("--weights expects float32, fp16, int8 or int4, found", optarg);
+      if (!mafat_dtype_find_packing(&o->type, optarg)) return misused("--weights expects float32, fp16, int8 or int4, found", optarg);
       break;
     case 'm': o->picture = optarg; break;
     case 'a':

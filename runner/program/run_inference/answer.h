@@ -5,9 +5,17 @@
 #include "include/mafat.h"
 #include "runner/program/writer.h"
 
+enum { MAFAT_PACKINGS = 3 };
+
+/* What is asked of weights that are packed smaller, beside the query itself. */
+struct mafat_packings {
+  struct mafat_query *of[MAFAT_PACKINGS]; /* in the order of mafat_packings_name; NULL: no weights would be less */
+};
+
 /* A query as the command line asked for it. */
 struct mafat_question {
   const struct mafat_query *query;
+  const struct mafat_packings *packings; /* NULL: not asked for */
   struct mafat_query_facts facts;
   const char *cfg, *picture; /* picture NULL: none was named */
   bool own_weights;          /* the model's file has them */
@@ -16,6 +24,10 @@ struct mafat_question {
 /* MAFAT_EIO when the descriptor refuses, now or earlier. */
 int mafat_answer_write_text(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w);
 int mafat_answer_write_json(const struct mafat_question *q, const struct mafat_answer *a, struct mafat_writer *w);
+
+const char *mafat_packings_name(int index); /* as pack_weights calls it: "fp16" */
+int mafat_packings_open(struct mafat_packings *packings, const struct mafat_query *query, struct mafat_diagnostic *d);
+void mafat_packings_close(struct mafat_packings *packings);
 
 /* A table with a row for each budget, rising. As JSON one array of objects, on one line. *any:
  * does one of them suffice? Also errors as of mafat_query_answer. */

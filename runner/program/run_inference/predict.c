@@ -30,14 +30,26 @@ static int answer_one(struct mafat_session *s, const struct mafat_question *q, b
   return code;
 }
 
+/* The greedy search is the paper's, which knows nothing of how weights lie. */
+static int answer_sweep(struct mafat_session *s, const struct mafat_question *question, bool *any)
+{
+  struct mafat_options *o = &s->options;
+  struct mafat_question q = *question;
+  struct mafat_packings packings = {{NULL}};
+  if (!o->n_sweep) o->n_sweep = mafat_query_budgets(q.query, o->sweep_bytes, MAFAT_SWEEP_SIZES);
+  int code = q.facts.greedy ? MAFAT_OK : mafat_packings_open(&packings, q.query, &s->d);
+  if (!q.facts.greedy) q.packings = &packings;
+  if (code == MAFAT_OK) code = mafat_answer_write_sweep(&q, o->sweep_bytes, o->n_sweep, o->json, &s->out, any, &s->d);
+  mafat_packings_close(&packings);
+  return code;
+}
+
 static int answer_table(struct mafat_session *s, const struct mafat_question *q, bool *told)
 {
   struct mafat_options *o = &s->options;
   struct mafat_front_facts least;
   bool any;
-  if (o->sweep && !o->n_sweep) o->n_sweep = mafat_query_budgets(q->query, o->sweep_bytes, MAFAT_SWEEP_SIZES);
-  int code = o->sweep ? mafat_answer_write_sweep(q, o->sweep_bytes, o->n_sweep, o->json, &s->out, &any, &s->d)
-                      : mafat_answer_write_front(q, o->json, &s->out, &any);
+  int code = o->sweep ? answer_sweep(s, q, &any) : mafat_answer_write_front(q, o->json, &s->out, &any);
   if (code || any) return code;
   *told = true;
   mafat_query_front(q->query, 0, &least);

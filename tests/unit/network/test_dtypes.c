@@ -18,6 +18,21 @@ START_TEST(every_type_has_a_row_of_its_own)
 }
 END_TEST
 
+/* Whoever packs weights names what the table has, and goes from a type to one that loses less, in the end to floats. */
+START_TEST(packings_are_named_and_have_wider_ones)
+{
+  enum mafat_dtype type;
+  for (int t = 0; t < MAFAT_N_DTYPES; t++) {
+    if (!mafat_dtypes[t].packing) continue;
+    ck_assert(mafat_dtype_find_packing(&type, mafat_dtypes[t].packing) && (int)type == t);
+    int steps = 0;
+    for (; type != MAFAT_F32; type = mafat_dtypes[type].wider, steps++)
+      ck_assert_msg(steps < MAFAT_N_DTYPES && mafat_dtypes[mafat_dtypes[type].wider].bits > mafat_dtypes[type].bits, "type %d", t);
+  }
+  ck_assert(!mafat_dtype_find_packing(&type, "float64") && !mafat_dtype_find_packing(&type, ""));
+}
+END_TEST
+
 /* Elements lie where a pointer of their C type may point, 64 bytes of them apart at most. */
 START_TEST(elements_fill_cache_lines)
 {
@@ -77,6 +92,7 @@ Suite *dtypes_suite(void)
   Suite *suite = suite_create("dtypes");
   TCase *table = tcase_create("table"), *networks = tcase_create("networks");
   tcase_add_test(table, every_type_has_a_row_of_its_own);
+  tcase_add_test(table, packings_are_named_and_have_wider_ones);
   tcase_add_test(table, elements_fill_cache_lines);
   tcase_add_test(table, floats_are_as_wide_as_they_say);
   tcase_add_test(table, elements_fill_bytes);

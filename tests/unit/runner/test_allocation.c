@@ -145,6 +145,15 @@ static int answer_query(struct bench *b)
   return code;
 }
 
+static int pack_query(struct bench *b)
+{
+  struct mafat_query *q = NULL;
+  int code = mafat_query_pack(&q, b->query, "int8", &b->d);
+  if (code != MAFAT_OK && q) code = 1;
+  mafat_query_close(&q);
+  return code;
+}
+
 static struct mafat_query *open_query(const struct bench *b)
 {
   struct mafat_model_options options;
@@ -177,6 +186,7 @@ static const struct row rows[] = {
     {"mafat_layout_make", make_layout, "2x3/4/2x2", 12},
     {"mafat_choose, given plan", choose_given, "2x3/4/2x2", 40},
     {"mafat_query_answer", answer_query, "2x3/4/2x2", 40},
+    {"mafat_query_pack", pack_query, "2x3/4/2x2", 4},
     {"mafat_team_open", open_team, "1x1", 2},
 };
 
@@ -190,7 +200,7 @@ START_TEST(refused_memory_is_reported_and_nothing_leaks)
   ck_assert(fd >= 0 && write(fd, cfg_text, sizeof cfg_text - 1) == (ssize_t)sizeof cfg_text - 1);
   close(fd);
   if (r->make == make_layout || r->make == make_again) b.plan = test_plan(b.network, r->plan);
-  if (r->make == answer_query) b.query = open_query(&b);
+  if (r->make == answer_query || r->make == pack_query) b.query = open_query(&b);
   failing_malloc_arm(-1);
   int whole = r->make(&b);
   n = failing_malloc_disarm(&unfreed);

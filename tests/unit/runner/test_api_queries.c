@@ -112,6 +112,48 @@ START_TEST(test_budgets_rise)
 }
 END_TEST
 
+/* Weights of half the bytes: every plan that keeps them needs less, and the query that it is made of stays what it was. */
+START_TEST(test_a_query_of_smaller_weights)
+{
+  static const char *const types[] = {"float32", "fp16", "int8", "int4"};
+  struct mafat_model_options options;
+  struct mafat_query_facts facts;
+  struct mafat_front_facts before, after, f;
+  struct mafat_diagnostic d;
+  struct mafat_query *packed;
+  size_t last = 0;
+  mafat_model_defaults(&options);
+  options.plan = "1x1";
+  struct mafat_query *q = api_open_query(api_detector, &options);
+  mafat_query_front(q, 0, &before);
+  for (int t = 0; t < 4; t++) {
+    struct mafat_answer *a;
+    struct mafat_plan_facts plan;
+    ck_assert_msg(mafat_query_pack(&packed, q, types[t], &d) == MAFAT_OK, "%s", d.text);
+    mafat_query_describe(packed, &facts);
+    ck_assert(facts.packed && !facts.weights_assumed && facts.plan_given && facts.n_layers == API_DETECTOR_LAYERS);
+    ck_assert_int_eq(mafat_query_answer(&a, packed, 0, &d), MAFAT_OK);
+    mafat_answer_describe(a, &plan);
+    ck_assert_msg(t == 0 || plan.memory.weights < last, "%s: %zu bytes", types[t], plan.memory.weights);
+    last = plan.memory.weights;
+    mafat_answer_close(&a);
+    if (t == 2) {
+      struct mafat_query *again;
+      ck_assert_int_eq(mafat_query_pack(&again, packed, "fp16", &d), MAFAT_EUNSUPPORTED);
+      ck_assert_ptr_null(again);
+    }
+    mafat_query_close(&packed);
+  }
+  mafat_query_front(q, 0, &after);
+  ck_assert(after.charge_bytes == before.charge_bytes && after.text == before.text);
+  ck_assert_int_eq(mafat_query_front(q, 0, &f), MAFAT_OK);
+  ck_assert_int_eq(mafat_query_pack(&packed, q, "int7", &d), MAFAT_EINVAL);
+  ck_assert_ptr_null(packed);
+  ck_assert_int_eq(mafat_query_pack(&packed, q, NULL, NULL), MAFAT_EINVAL);
+  mafat_query_close(&q);
+}
+END_TEST
+
 /* Options are read when the query is opened: nothing of them has to live on. */
 START_TEST(test_the_paper_knows_tiles_only)
 {
@@ -224,6 +266,7 @@ Suite *api_queries_suite(void)
   tcase_add_test(queries, test_the_front_trades_bytes_for_milliseconds);
   tcase_add_test(queries, test_an_answer_says_whether_it_fits);
   tcase_add_test(queries, test_budgets_rise);
+  tcase_add_test(queries, test_a_query_of_smaller_weights);
   tcase_add_test(queries, test_the_paper_knows_tiles_only);
   tcase_add_test(queries, test_a_query_that_cannot_be_asked);
 

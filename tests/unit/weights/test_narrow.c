@@ -1,5 +1,6 @@
 /* Narrow weights: what they are made of floats, and that a network with them gives the bits of the same network whose
  * float weights are the widened ones, in any plan. */
+#include "base/half.h"
 #include "formats/packed/packed.h"
 #include "predictor/planning.h"
 #include "runner/executor.h"
@@ -29,7 +30,7 @@ enum { N_TYPES = sizeof types / sizeof *types };
 START_TEST(test_every_half_is_itself)
 {
   for (unsigned h = 0; h <= UINT16_MAX; h++)
-    if ((h & 0x7c00) != 0x7c00) ck_assert_uint_eq(mafat_narrow_half(mafat_narrow_half_value((uint16_t)h)), h);
+    if ((h & 0x7c00) != 0x7c00) ck_assert_uint_eq(mafat_narrow_half(mafat_half_value((uint16_t)h)), h);
 }
 END_TEST
 
@@ -38,7 +39,7 @@ START_TEST(test_floats_become_the_nearest_half)
 {
   struct test_rng rng = test_rng(3);
   for (unsigned h = 0; h < 0x7bff; h++) {
-    double low = (double)mafat_narrow_half_value((uint16_t)h), high = (double)mafat_narrow_half_value((uint16_t)(h + 1));
+    double low = (double)mafat_half_value((uint16_t)h), high = (double)mafat_half_value((uint16_t)(h + 1));
     double middle = (low + high) / 2;
     ck_assert_uint_eq(mafat_narrow_half((float)middle), h % 2 ? h + 1 : h);
     ck_assert_uint_eq(mafat_narrow_half(-(float)middle), 0x8000u | (h % 2 ? h + 1 : h));

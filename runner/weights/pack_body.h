@@ -1,0 +1,196 @@
+/* From the orders of files into packed panels, of one type: included by one file for each, which defines ELEMENT, what a
+ * weight is in both, and PACK, the function's name (pack.h). */
+#include "runner/weights/pack.h"
+
+#include <string.h>
+
+/* A panel, and what of it is being filled. */
+struct panel {
+  ELEMENT *weights;
+  float *affine; /* behind them: scales, then biases */
+  size_t width, taps, channels;
+  int lane, n; /* filters */
+  bool ends;   /* with the panel's last filter */
+};
+
+static struct panel find_panel(const struct mafat_layer *l, struct mafat_packed_panels panels, int filter, int end)
+{
+  int first = mafat_pack_panel_begin(l, filter);
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  int panel_end = mafat_panel_end(l, first);
+  size_t width = (size_t)mafat_panel_width(panel_end - first);
+  char *at = panels.bytes + (mafat_packed_offset(l, first) - panels.before);
+  return (struct panel){.weights = (ELEMENT *)(void *)at,
+                        .affine = (float *)(void *)(at + mafat_panel_offset(l, width, m.inputs)),
+                        .width = width,
+                        .taps = (size_t)m.taps,
+                        .channels = (size_t)m.inputs,
+                        .lane = filter - first,
+                        .n = mafat_min(panel_end, end) - filter,
+                        .ends = end >= panel_end};
+}
+
+/* From a weight to that of the next filter, input and tap. */
+struct steps {
+  ptrdiff_t filter, input, tap;
+};
+
+/* n filters of one piece side by side, taps apart as the panel has them. `from` and
+ * `to` are the piece's first weights of the first of these filters. */
+static inline void pack_lanes(const ELEMENT *restrict from, struct steps s, ELEMENT *restrict to, const struct panel *p,
+                              size_t channels, int n)
+{
+  for (size_t c = 0; c < channels; c++, from += s.input) {
+    ELEMENT *restrict out = to + c * p->width;
+    const ELEMENT *restrict tap = from;
+    for (size_t t = 0; t < p->taps; t++, tap += s.tap, out += channels * p->width)
+      for (int i = 0; i < n; i++) out[i] = tap[i * s.filter];
+  }
+}
+
+/* All lanes of one piece before the next: what they fill stays in the cache. Whole
+ * vectors are stored, and few streams are read at a time. */
+static void pack_piece(const ELEMENT *from, struct steps s, const struct panel *p, const struct mafat_piece *piece,
+                       size_t before)
+{
+  size_t channels = (size_t)piece->n;
+  ELEMENT *to = p->weights + before * p->taps * p->width + p->lane;
+  from += (ptrdiff_t)before * s.input;
+  int i = 0;
+  for (; i + 8 <= p->n; i += 8) pack_lanes(from + i * s.filter, s, to + i, p, channels, 8);
+  for (; i + 4 <= p->n; i += 4) pack_lanes(from + i * s.filter, s, to + i, p, channels, 4);
+  for (; i < p->n; i++) pack_lanes(from + i * s.filter, s, to + i, p, channels, 1);
+}
+
+/* Zeros behind the last filter of a panel that is not full. */
+static void fill_up(const struct panel *p)
+{
+  size_t n = (size_t)(p->lane + p->n), rows = p->channels * p->taps;
+  if (!p->ends || n == p->width) return;
+  for (size_t r = 0; r < rows; r++)
+    for (size_t i = n; i < p->width; i++) p->weights[r * p->width + i] = 0;
+  for (size_t i = n; i < p->width; i++) p->affine[i] = p->affine[p->width + i] = 0;
+}
+
+static void put_affine(const struct panel *p, const float *scale, const float *bias)
+{
+  float *to = p->affine + p->lane;
+  memcpy(to, scale, (size_t)p->n * sizeof *to);
+  memcpy(to + p->width, bias, (size_t)p->n * sizeof *to);
+}
+
+/* ---- filter by filter ---- */
+
+/* The steps, and where the first tap of the first input lies. */
+static struct steps filter_steps(const struct mafat_constant *c, const struct panel *p, ptrdiff_t *first)
+{
+  ptrdiff_t inputs = (ptrdiff_t)p->channels, taps = (ptrdiff_t)p->taps;
+  bool by_taps = c->order == MAFAT_ORDER_FILTERS_TAPS;
+  struct steps s = {inputs * taps, by_taps ? 1 : taps, by_taps ? inputs : 1};
+  *first = c->flipped ? (taps - 1) * s.tap : 0;
+  if (c->flipped) s.tap = -s.tap;
+  return s;
+}
+
+static void pack_filters(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+                         struct mafat_packed_panels panels)
+{
+  int n_pieces = 0;
+  for (int f = part->filters.begin; f < part->filters.end;) {
+    struct panel p = find_panel(l, panels, f, part->filters.end);
+    ptrdiff_t first;
+    struct steps s = filter_steps(part->constant, &p, &first);
+    const ELEMENT *from = (const ELEMENT *)part->weights + (f - part->filters.begin) * s.filter + first;
+    if (n_pieces == 0 || l->groups > 1) n_pieces = mafat_pack_list(l, f, pieces);
+    for (int i = 0; i < n_pieces; i++)
+      pack_piece(from, s, &p, &pieces[i], (size_t)(pieces[i].position - pieces[0].position));
+    put_affine(&p, part->scale + f, part->bias + f);
+    fill_up(&p);
+    f += p.n;
+  }
+}
+
+/* ---- row by row ---- */
+
+/* The pieces of a group, walked along its inputs. */
+struct inputs {
+  const struct mafat_piece *pieces;
+  int at; /* the piece of the last one */
+};
+
+/* An input's weights in the panel, of the first lane, and how far apart its taps lie there. */
+static ELEMENT *find_input(struct inputs *in, const struct panel *p, int input, size_t *between_taps)
+{
+  int first = in->pieces[0].position;
+  if (input + first < in->pieces[in->at].position) in->at = 0;
+  while (input + first >= in->pieces[in->at].position + in->pieces[in->at].n) in->at++;
+  const struct mafat_piece *piece = &in->pieces[in->at];
+  size_t before = (size_t)(piece->position - first);
+  *between_taps = (size_t)piece->n * p->width;
+  return p->weights + (before * p->taps + (size_t)input - before) * p->width + p->lane;
+}
+
+/* Rows of all filters, each of an input and a tap: what one panel has of them. */
+static void pack_rows(const struct mafat_pack_part *part, int filter, size_t filters, const struct panel *p,
+                      struct inputs in)
+{
+  int inputs = (int)p->channels, taps = (int)p->taps;
+  bool by_taps = part->constant->order == MAFAT_ORDER_TAPS;
+  const ELEMENT *from = (const ELEMENT *)part->weights + filter;
+  for (int row = part->rows.begin; row < part->rows.end; row++, from += filters) {
+    int tap = by_taps ? row / inputs : row % taps;
+    size_t between;
+    ELEMENT *to = find_input(&in, p, by_taps ? row % inputs : row / taps, &between);
+    if (part->constant->flipped) tap = taps - 1 - tap;
+    memcpy(to + (size_t)tap * between, from, (size_t)p->n * sizeof *to);
+  }
+}
+
+/* Rows of inputs of all groups, each of its group's filters with their taps. */
+static void pack_transposed(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+                            struct mafat_packed_panels panels)
+{
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  int group_filters = m.filters / l->groups;
+  const ELEMENT *from = part->weights;
+  for (int row = part->rows.begin; row < part->rows.end; row++) {
+    int first = row / m.inputs * group_filters, end = first + group_filters;
+    struct inputs in = {pieces, 0};
+    if (row == part->rows.begin || row % m.inputs == 0) mafat_pack_list(l, first, pieces);
+    for (int f = first; f < end;) {
+      struct panel p = find_panel(l, panels, f, end);
+      size_t between;
+      ELEMENT *to = find_input(&in, &p, row % m.inputs, &between);
+      for (int i = 0; i < p.n; i++)
+        for (int t = 0; t < m.taps; t++)
+          to[(size_t)(part->constant->flipped ? m.taps - 1 - t : t) * between + (size_t)i] = *from++;
+      f += p.n;
+    }
+  }
+}
+
+static void end_rows(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_packed_panels panels)
+{
+  for (int f = 0; f < l->out.c; f = mafat_panel_end(l, f)) {
+    struct panel p = find_panel(l, panels, f, l->out.c);
+    put_affine(&p, part->scale + f, part->bias + f);
+    fill_up(&p);
+  }
+}
+
+void PACK(const struct mafat_layer *l, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+          struct mafat_packed_panels panels)
+{
+  enum mafat_order order = (enum mafat_order)part->constant->order;
+  if (mafat_order_has_filters(order)) {
+    pack_filters(l, part, pieces, panels);
+    return;
+  }
+  if (order == MAFAT_ORDER_TRANSPOSED) pack_transposed(l, part, pieces, panels);
+  for (int f = 0; order != MAFAT_ORDER_TRANSPOSED && f < l->out.c; f = mafat_panel_end(l, f)) {
+    struct panel p = find_panel(l, panels, f, l->out.c);
+    if (f == 0 || l->groups > 1) mafat_pack_list(l, f, pieces);
+    pack_rows(part, f, (size_t)l->out.c, &p, (struct inputs){pieces, 0});
+  }
+  if (part->rows.end == mafat_order_rows(l, order)) end_rows(l, part, panels);
+}

@@ -1,0 +1,4 @@
+/* Weights of float32. */
+#define ELEMENT float
+#define PACK mafat_pack_floats
+#include "runner/weights/pack_body.h"

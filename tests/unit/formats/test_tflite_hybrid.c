@@ -1,0 +1,315 @@
+/* .tflite models of floats whose constants are narrower: what comes of them is what comes of the floats that they mean. */
+#include "base/half.h"
+#include "formats/tflite/import.h"
+#include "formats/tflite/model.h"
+#include "include/mafat.h"
+#include "runner/weights/narrow.h"
+#include "tests/support/imported.h"
+#include "tests/support/tflite_operators.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+Suite *tflite_hybrid_suite(void);
+
+/* How a constant lies in the file: by itself where an operator takes it so, or in front of a DEQUANTIZE. */
+enum how { INT8_OF_ALL, INT8_OF_FILTERS, INT8_DEQUANTIZED, INT8_OF_FILTERS_DEQUANTIZED, HALVES_DEQUANTIZED, N_WAYS };
+
+enum { MOST_TENSORS = 32, MOST_OPERATORS = 24, MOST_NUMBERS = 4096, MOST_SCALES = 64, MOST_OUTPUT = 4096 };
+
+static struct mafat_diagnostic diagnostic;
+
+/* ---- twins: a model with narrow constants, and one with the floats that they mean ---- */
+
+static struct test_tflite_tensor narrow_tensors[MOST_TENSORS], wide_tensors[MOST_TENSORS];
+static struct test_tflite_operator narrow_operators[MOST_OPERATORS];
+static struct test_tflite_model narrow, wide;
+static union {
+  int8_t bytes[2 * MOST_NUMBERS];
+  uint16_t halves[MOST_NUMBERS];
+} numbers;
+static float floats[MOST_NUMBERS], scales[MOST_TENSORS][MOST_SCALES];
+static const int64_t zeros[MOST_SCALES];
+static int n_numbers;
+
+static bool dequantizes(enum how how)
+{
+  return how >= INT8_DEQUANTIZED;
+}
+
+/* Is it the second input of an operator that multiplies by filters? *dimension: theirs. */
+static bool is_weights(const struct test_tflite_model *m, int tensor, int *dimension)
+{
+  for (int i = 0; i < m->n_operators; i++) {
+    const struct test_tflite_operator *o = &m->operators[i];
+    bool multiplies = o->code == MAFAT_TFLITE_CONV_2D || o->code == MAFAT_TFLITE_DEPTHWISE_CONV_2D ||
+                      o->code == MAFAT_TFLITE_TRANSPOSE_CONV || o->code == MAFAT_TFLITE_FULLY_CONNECTED;
+    if (!multiplies || o->inputs[1] != tensor) continue;
+    *dimension = o->code == MAFAT_TFLITE_DEPTHWISE_CONV_2D ? 3 : 0;
+    return true;
+  }
+  return false;
+}
+
+/* The numbers of a constant, and what they mean. */
+static void make_bytes(struct test_tflite_tensor *t, const float *from, int n, float *mean, float *own_scales)
+{
+  int run = 1;
+  for (int k = t->dimension + 1; k < t->rank; k++) run *= t->shape[k];
+  for (int s = 0; s < t->n_scales; s++) own_scales[s] = (float)(1 + s % 5) / 500;
+  int8_t *to = numbers.bytes + 2 * n_numbers;
+  for (int i = 0; i < n; i++) {
+    float scale = own_scales[i / run % t->n_scales];
+    to[i] = (int8_t)fmaxf(-128, fminf(127, rintf(from[i] / scale)));
+    mean[i] = (float)to[i] * scale;
+  }
+  t->data = to;
+  t->bytes = (size_t)n;
+  t->type = MAFAT_TFLITE_INT8;
+  t->scales = own_scales;
+  t->zero_points = zeros;
+  t->n_zero_points = t->n_scales;
+}
+
+static void make_halves(struct test_tflite_tensor *t, const float *from, int n, float *mean)
+{
+  uint16_t *to = numbers.halves + n_numbers;
+  for (int i = 0; i < n; i++) {
+    to[i] = i % 17 == 3 ? (uint16_t)(i * 31 % 1024) : mafat_narrow_half(from[i]); /* some below 2^-14 */
+    mean[i] = mafat_half_value(to[i]);
+  }
+  t->data = to;
+  t->bytes = (size_t)n * sizeof *to;
+  t->type = MAFAT_TFLITE_FLOAT16;
+}
+
+static void replace_inputs(struct test_tflite_operator *o, int tensor, int by)
+{
+  for (int i = 0; i < o->n_inputs; i++)
+    if (o->inputs[i] == tensor) o->inputs[i] = by;
+}
+
+static void narrow_constant(int tensor, enum how how, int filters_dimension)
+{
+  struct test_tflite_tensor *t = &narrow_tensors[tensor];
+  const float *from = t->data;
+  int n = (int)(t->bytes / sizeof *from);
+  bool filters = filters_dimension >= 0 && (how == INT8_OF_FILTERS || how == INT8_OF_FILTERS_DEQUANTIZED);
+  t->dimension = filters ? filters_dimension : 0;
+  t->n_scales = filters ? t->shape[t->dimension] : 1;
+  if (how == HALVES_DEQUANTIZED) t->n_scales = 0;
+  ck_assert(n_numbers + n <= MOST_NUMBERS && t->n_scales <= MOST_SCALES);
+  if (how == HALVES_DEQUANTIZED) make_halves(t, from, n, floats + n_numbers);
+  else make_bytes(t, from, n, floats + n_numbers, scales[tensor]);
+  wide_tensors[tensor].data = floats + n_numbers;
+  n_numbers += n;
+  if (!dequantizes(how)) return;
+  int real = narrow.n_tensors++;
+  ck_assert(real < MOST_TENSORS);
+  narrow_tensors[real] = wide_tensors[tensor];
+  narrow_tensors[real].name = "real";
+  narrow_tensors[real].data = NULL;
+  for (int i = 0; i < narrow.n_operators; i++) replace_inputs(&narrow_operators[i], tensor, real);
+  memmove(narrow_operators + 1, narrow_operators, (size_t)narrow.n_operators * sizeof *narrow_operators);
+  narrow_operators[0] = (struct test_tflite_operator){.code = MAFAT_TFLITE_DEQUANTIZE, .n_inputs = 1, .inputs = {tensor},
+                                                      .n_outputs = 1, .outputs = {real}};
+  ck_assert(++narrow.n_operators < MOST_OPERATORS);
+}
+
+/* All its weights, and, where they are dequantized, all its other constants of floats. False: it has none. */
+static bool make_twins(const struct test_tflite_model *of, enum how how)
+{
+  bool any = false;
+  memcpy(narrow_tensors, of->tensors, (size_t)of->n_tensors * sizeof *of->tensors);
+  memcpy(wide_tensors, of->tensors, (size_t)of->n_tensors * sizeof *of->tensors);
+  memcpy(narrow_operators, of->operators, (size_t)of->n_operators * sizeof *of->operators);
+  narrow = wide = *of;
+  narrow.tensors = narrow_tensors;
+  narrow.operators = narrow_operators;
+  wide.tensors = wide_tensors;
+  n_numbers = 0;
+  for (int t = 0; t < of->n_tensors; t++) {
+    int dimension = -1;
+    bool weights = is_weights(of, t, &dimension);
+    if (!of->tensors[t].data || of->tensors[t].type != MAFAT_TFLITE_FLOAT32 || (!weights && !dequantizes(how))) continue;
+    narrow_constant(t, how, dimension);
+    any = true;
+  }
+  return any;
+}
+
+/* ---- running ---- */
+
+struct file {
+  char path[32];
+};
+
+static struct file write_model(const struct test_tflite_model *model)
+{
+  struct file f = {"/tmp/mafat-test-XXXXXX"};
+  size_t n;
+  char *data = test_tflite_write(model, &n);
+  int fd = mkstemp(f.path);
+  ck_assert_int_eq(write(fd, data, n), (ssize_t)n);
+  close(fd);
+  free(data);
+  return f;
+}
+
+/* The last layer's output; how many numbers. */
+static size_t run(const char *path, const char *plan, int threads, float *out)
+{
+  struct mafat_model_options options;
+  struct mafat_model *m;
+  int h, w, c;
+  uint32_t state = 7;
+  mafat_model_defaults(&options);
+  options.plan = plan;
+  options.threads = threads;
+  options.algorithm = "direct";
+  options.decode = "none";
+  options.floats_only = true;
+  ck_assert_msg(mafat_model_open(&m, path, NULL, &options, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  mafat_model_input_shape(m, &h, &w, &c);
+  size_t n = (size_t)h * (size_t)w * (size_t)c;
+  float *in = malloc(n * sizeof *in);
+  for (size_t i = 0; i < n; i++) in[i] = test_tflite_number(&state);
+  ck_assert_msg(mafat_model_run_floats(m, in, n, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  free(in);
+  mafat_model_output_shape(m, &h, &w, &c);
+  n = (size_t)h * (size_t)w * (size_t)c;
+  ck_assert_uint_le(n, MOST_OUTPUT);
+  mafat_model_read_output(m, out);
+  mafat_model_close(&m);
+  return n;
+}
+
+static void check_near(const char *name, const float *is, const float *expected, size_t n)
+{
+  float most = 0;
+  for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf(expected[i]));
+  for (size_t i = 0; i < n; i++)
+    ck_assert_msg(fabsf(is[i] - expected[i]) <= 2e-5f * most, "%s: number %zu: %g, expected %g", name, i, (double)is[i],
+                  (double)expected[i]);
+}
+
+/* Of every model that has such constants, in each way. */
+START_TEST(narrow_constants_are_what_they_mean)
+{
+  static const char *const plans[] = {"1x1:loaded", "rows1", "rows2:streamed", "panels:streamed"};
+  static float expected[MOST_OUTPUT], first[MOST_OUTPUT], found[MOST_OUTPUT];
+  const char *name = test_tflite_operator_name(_i);
+  for (int how = 0; how < N_WAYS; how++) {
+    if (!make_twins(test_tflite_operator_model(_i), (enum how)how)) continue;
+    struct file narrow_file = write_model(&narrow), wide_file = write_model(&wide);
+    size_t n = run(wide_file.path, "1x1", 1, expected);
+    ck_assert_uint_eq(run(narrow_file.path, "1x1", 1, first), n);
+    check_near(name, first, expected, n);
+    if (how == HALVES_DEQUANTIZED) ck_assert_msg(memcmp(first, expected, n * sizeof *first) == 0, "%s: other bits", name);
+    for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
+      ck_assert_uint_eq(run(narrow_file.path, plans[p], 1 + (int)p % 2, found), n);
+      ck_assert_msg(memcmp(first, found, n * sizeof *first) == 0, "%s, way %d, plan %s: other bits", name, how, plans[p]);
+    }
+    unlink(narrow_file.path);
+    unlink(wide_file.path);
+  }
+}
+END_TEST
+
+/* ---- what stays in the file ---- */
+
+static const struct test_tflite_model *find(const char *name)
+{
+  for (int i = 0; i < test_tflite_n_operators(); i++)
+    if (strcmp(test_tflite_operator_name(i), name) == 0) return test_tflite_operator_model(i);
+  ck_abort_msg("no model %s", name);
+}
+
+static struct test_imported import(void)
+{
+  size_t n;
+  char *data = test_tflite_write(&narrow, &n);
+  struct test_imported m = test_import(mafat_tflite_network_read, data, n, &diagnostic);
+  free(data);
+  return m;
+}
+
+START_TEST(weights_stay_as_narrow_as_they_are)
+{
+  static const enum mafat_dtype types[N_WAYS] = {MAFAT_I8, MAFAT_I8, MAFAT_I8, MAFAT_I8, MAFAT_F16};
+  ck_assert(make_twins(find("conv_same"), (enum how)_i));
+  struct test_imported m = import();
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  const struct mafat_layer_constants *c = &m.network->constants->layers[0];
+  ck_assert(m.network->layers[0].weights_type == types[_i] && m.network->layers[0].out_type == MAFAT_F32);
+  ck_assert(c->weights.type == types[_i] && mafat_constant_is_read(&c->weights) && c->weights.n == 9 * 3 * 2 * 5);
+  if (types[_i] == MAFAT_I8) ck_assert_uint_eq(c->parts->scales.n, narrow_tensors[1].n_scales);
+  else ck_assert(!c->parts && c->biases.n == 9 && !mafat_constant_is_read(&c->biases));
+  test_imported_close(&m);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static void check_refused(int code, const char *what)
+{
+  struct test_imported m = import();
+  ck_assert_msg(m.code == code && strstr(diagnostic.text, what), "%d, %s: expected %s", m.code, diagnostic.text, what);
+  test_imported_close(&m);
+}
+
+START_TEST(other_hybrids_are_refused_by_name)
+{
+  static const int64_t three[] = {3};
+  ck_assert(make_twins(find("conv_same"), INT8_OF_ALL));
+  narrow_tensors[1].zero_points = three;
+  check_refused(MAFAT_EUNSUPPORTED, "weights beside floats: expected int8 with a zero point of 0, found int8 with 3");
+  narrow_tensors[1].type = MAFAT_TFLITE_UINT8;
+  check_refused(MAFAT_EUNSUPPORTED, "found uint8 with 3");
+  ck_assert(make_twins(find("conv_same"), INT8_OF_FILTERS));
+  narrow_tensors[1].dimension = 3;
+  narrow_tensors[1].n_scales = narrow_tensors[1].n_zero_points = 5;
+  check_refused(MAFAT_EUNSUPPORTED, "scales of its weights: expected dimension 0, found 3");
+  scales[1][2] = NAN;
+  check_refused(MAFAT_EFORMAT, "scale 2: expected a finite number");
+  ck_assert(make_twins(find("conv_same"), HALVES_DEQUANTIZED));
+  replace_inputs(&narrow_operators[narrow.n_operators - 1], 3, 1);
+  for (int i = 0; i < narrow.n_operators; i++)
+    if (narrow_operators[i].code == MAFAT_TFLITE_CONV_2D) narrow_operators[i].inputs[1] = 1;
+  check_refused(MAFAT_EUNSUPPORTED, "is FLOAT16: that is not run by this version");
+}
+END_TEST
+
+/* A half that is no number is found when it is read. */
+START_TEST(halves_are_finite)
+{
+  struct mafat_model_options options;
+  struct mafat_model *m;
+  ck_assert(make_twins(find("conv_same"), HALVES_DEQUANTIZED));
+  numbers.halves[5] = 0x7c00;
+  struct file f = write_model(&narrow);
+  mafat_model_defaults(&options);
+  options.floats_only = true;
+  ck_assert_int_eq(mafat_model_open(&m, f.path, NULL, &options, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_ptr_nonnull(strstr(diagnostic.text, "layer 0 [convolutional] has weights that are not finite numbers"));
+  unlink(f.path);
+}
+END_TEST
+
+Suite *tflite_hybrid_suite(void)
+{
+  Suite *suite = suite_create("tflite_hybrid");
+  TCase *running = tcase_create("running"), *reading = tcase_create("reading");
+  tcase_set_timeout(running, 60);
+  tcase_add_loop_test(running, narrow_constants_are_what_they_mean, 0, test_tflite_n_operators());
+  suite_add_tcase(suite, running);
+  tcase_add_loop_test(reading, weights_stay_as_narrow_as_they_are, 0, N_WAYS);
+  tcase_add_test(reading, other_hybrids_are_refused_by_name);
+  tcase_add_test(reading, halves_are_finite);
+  suite_add_tcase(suite, reading);
+  return suite;
+}
