@@ -166,6 +166,9 @@ static int quads_channels(const struct mafat_layer *l, int first)
   enum { SOME = 64 };
   struct mafat_piece pieces[SOME];
   struct mafat_matrix m = mafat_layer_matrix(l);
+  const struct mafat_sources *sources = mafat_layer_sources(l);
+  /* Most read one tensor from its beginning on; this is asked for every panel of a run. */
+  if (l->groups == 1 && sources->n == 1 && sources->list[0].first == 0) return mafat_round_up(m.inputs, MAFAT_QUAD);
   int begin = first / (l->filters / l->groups) * m.inputs, channels = 0;
   struct mafat_span group = {begin, begin + m.inputs};
   while (!mafat_span_is_empty(group)) {

@@ -34,8 +34,10 @@ struct conv_row {
   int row, first, n_filters;          /* filters of the tile, from `first` of the panel on */
   struct conv_place begin, end;
   struct conv_runs kinds[SOME_KINDS];
-  const uint8_t *in[SOME_RUNS];       /* of each run: at column 0 */
-  int n_kinds;
+  const uint8_t *const *rows[SOME_RUNS]; /* of each run: of its first row's, */
+  size_t offsets[SOME_RUNS];          /* how far behind them it begins, */
+  const uint8_t *in[SOME_RUNS];       /* and where that is in this row, at column 0 */
+  int n_kinds, n_runs;
   bool start; /* from the bias */
   const int32_t *weight_sums;         /* IVEC_SIGNED: 128 times the weights' sums, by filter of the panel */
   struct rescale rescale[PANEL_VECTORS]; /* of the panel, where the call finishes */
@@ -96,7 +98,14 @@ static struct conv_place run_behind(struct conv_place at, const struct mafat_win
   return at;
 }
 
-/* The row's runs from `at` on. */
+/* Where the runs are in the row. */
+static void point_at_runs(struct conv_row *r)
+{
+  const int row = r->row * r->c->window.y.stride;
+  for (int i = 0; i < r->n_runs; i++) r->in[i] = r->rows[i][row] + r->offsets[i];
+}
+
+/* The runs from `at` on. */
 static void choose_runs(struct conv_row *r, struct conv_place at)
 {
   const struct mafat_integer_conv_call *c = r->c;
@@ -116,12 +125,15 @@ static void choose_runs(struct conv_row *r, struct conv_place at)
       last = &r->kinds[r->n_kinds++];
       *last = (struct conv_runs){0, n_quads, step};
     }
-    r->in[n++] = p->rows[r->row * y.stride + at.ky * y.dilation] + (size_t)(at.kx * x.dilation) * pixel;
+    r->rows[n] = &p->rows[at.ky * y.dilation];
+    r->offsets[n++] = (size_t)(at.kx * x.dilation) * pixel;
     last->n++;
     at = run_behind(at, &c->window, joined, n_quads);
   }
   r->end = at;
+  r->n_runs = n;
   r->start = c->start && r->begin.quads == 0;
+  point_at_runs(r);
 }
 
 /* ---- weights whose zero point is not 0: sums of what windows read ---- */
@@ -164,6 +176,31 @@ static void conv_input_sums(const struct mafat_integer_conv_call *c, int row, in
   for (int p = 0; p < n_cols; p++, lanes += 4) sums[p] += lanes[0] + lanes[1] + lanes[2] + lanes[3];
 }
 
+/* A tile's sums so far: `from`, or the bias. */
+INLINE void conv_begin(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECTORS], const int32_t *from, size_t pitch, const int P,
+                       const int NV)
+{
+  const int last = r->n_filters - (NV - 1) * IVEC_LANES;
+  const int32_t *bias = r->c->to.bias + r->first;
+#pragma GCC unroll 4
+  for (int v = 0; v < NV; v++) {
+    const int lanes = v + 1 < NV ? IVEC_LANES : last;
+    if (from) {
+#pragma GCC unroll 16
+      for (int p = 0; p < P; p++) sum[p][v] = ivec_load_n(from + (size_t)p * pitch + v * IVEC_LANES, lanes);
+    } else {
+      const ivec all = ivec_load_n(bias + v * IVEC_LANES, lanes);
+#pragma GCC unroll 16
+      for (int p = 0; p < P; p++) sum[p][v] = all;
+    }
+#ifdef IVEC_SIGNED
+    if (r->begin.quads) continue;
+#pragma GCC unroll 16
+    for (int p = 0; p < P; p++) sum[p][v] += ivec_load(r->weight_sums + r->first + v * IVEC_LANES);
+#endif
+  }
+}
+
 /* n tiles side by side, their sums from the bias, or from `from`, to `to`: pixels are `pitch` apart. */
 INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to, size_t pitch, const int P,
                        const int NV)
@@ -171,16 +208,7 @@ INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *
   const int last = r->n_filters - (NV - 1) * IVEC_LANES;
   for (; n > 0; n--, col += P, to += (size_t)P * pitch) {
     ivec sum[TILE_PIXELS][TILE_VECTORS] = {0}; /* so that no compiler asks */
-#pragma GCC unroll 16
-    for (int p = 0; p < P; p++)
-#pragma GCC unroll 4
-      for (int v = 0; v < NV; v++) {
-        const int32_t *at = from ? from + (size_t)p * pitch : r->c->to.bias + r->first;
-        sum[p][v] = ivec_load_n(at + v * IVEC_LANES, v + 1 < NV ? IVEC_LANES : last);
-#ifdef IVEC_SIGNED
-        if (r->begin.quads == 0) sum[p][v] += ivec_load(r->weight_sums + r->first + v * IVEC_LANES);
-#endif
-      }
+    conv_begin(r, sum, from, pitch, P, NV);
     conv_sum(r, sum, col, P, NV);
 #pragma GCC unroll 16
     for (int p = 0; p < P; p++)
@@ -264,8 +292,10 @@ static void conv_put(const struct conv_row *r, int first, int col, int n, const 
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_SUM);
   else if (rescale->way == RESCALE_EVEN)
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, mafat_min(lanes, IVEC_LANES), RESCALE_EVEN);
-  else
+  else if (rescale->way == RESCALE_ANY)
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, lanes, RESCALE_ANY);
+  else
+    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, lanes, RESCALE_SUM);
 }
 
 /* n tiles of `pixels` columns from `col` on: at most a strip's. */
@@ -331,14 +361,13 @@ static void conv(const struct mafat_integer_conv_call *c)
   conv_weight_sums(c, weight_sums);
   r.weight_sums = weight_sums;
 #endif
-  for (int f = 0; c->finish && f < c->width; f += IVEC_LANES) {
-    struct rescale *rescale = &r.rescale[f / IVEC_LANES];
-    rescale_prepare(rescale, ivec_load_n(c->to.multipliers + f, c->width - f), ivec_load_n(c->to.shifts + f, c->width - f));
-    rescale_choose(rescale, &c->to.out);
-  }
+  for (int f = 0; c->finish && f < c->width; f += IVEC_LANES)
+    rescale_choose(&r.rescale[f / IVEC_LANES], ivec_load_n(c->to.multipliers + f, c->width - f),
+                   ivec_load_n(c->to.shifts + f, c->width - f), &c->to.out);
   r.bounds = bounds_of(&c->to.out);
   for (r.row = 0; r.row < c->n_rows; r.row++) {
-    choose_runs(&r, (struct conv_place){0, 0, 0, 0});
+    if (r.row == 0 || r.begin.quads) choose_runs(&r, (struct conv_place){0, 0, 0, 0});
+    else point_at_runs(&r);
     for (r.first = 0; r.first < c->width; r.first += TILE_LANES) {
       r.n_filters = mafat_min(TILE_LANES, c->width - r.first);
       conv_columns(&r);

@@ -43,8 +43,7 @@ static void depthwise_prepare(struct depthwise_part *d)
       d->pairs[ky / 2 * x.size + kx] = (low & 0xffff) | high << 16;
     }
   d->bias = depthwise_lanes(d, c->to.bias);
-  rescale_prepare(&d->rescale, depthwise_lanes(d, c->to.multipliers), depthwise_lanes(d, c->to.shifts));
-  rescale_choose(&d->rescale, &c->to.out);
+  rescale_choose(&d->rescale, depthwise_lanes(d, c->to.multipliers), depthwise_lanes(d, c->to.shifts), &c->to.out);
   d->bounds = bounds_of(&c->to.out);
 }
 
@@ -109,19 +108,28 @@ INLINE void depthwise_row(const struct depthwise_part *d, int row, const int n, 
 static void depthwise_part(const struct depthwise_part *d)
 {
   const struct mafat_taps x = d->c->window.x;
-  const bool usual = x.size == 3 && x.dilation == 1 && d->n >= IVEC_LANES;
+  const bool usual = x.size == 3 && x.dilation == 1, full = d->n >= IVEC_LANES;
   const enum rescale_way way = d->rescale.way;
   for (int row = 0; row < d->c->n_rows; row++)
-    if (usual && x.stride == 1 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_POSITIVE);
-    else if (usual && x.stride == 1 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_SUM);
-    else if (usual && x.stride == 2 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_POSITIVE);
-    else if (usual && x.stride == 2 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_SUM);
-    else if (usual && x.stride == 1 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_EVEN);
-    else if (usual && x.stride == 2 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_EVEN);
+    if (usual && full && x.stride == 1 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_POSITIVE);
+    else if (usual && full && x.stride == 1 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_SUM);
+    else if (usual && full && x.stride == 2 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_POSITIVE);
+    else if (usual && full && x.stride == 2 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_SUM);
+    else if (usual && full && x.stride == 1 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_EVEN);
+    else if (usual && full && x.stride == 2 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_EVEN);
     else if (way == RESCALE_EVEN) depthwise_row(d, row, d->n, 0, 0, RESCALE_EVEN);
-    else if (d->n >= IVEC_LANES && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 0, 0, RESCALE_POSITIVE);
+    else if (full && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 0, 0, RESCALE_POSITIVE);
     else if (way == RESCALE_ANY) depthwise_row(d, row, d->n, 0, 0, RESCALE_ANY);
+    else if (usual && x.stride == 1) depthwise_row(d, row, d->n, 3, 1, RESCALE_SUM);
+    else if (usual && x.stride == 2) depthwise_row(d, row, d->n, 3, 2, RESCALE_SUM);
     else depthwise_row(d, row, d->n, 0, 0, RESCALE_SUM);
+}
+
+INLINE ivec depthwise_put(const struct depthwise_part *d, ivec sum)
+{
+  if (d->rescale.way == RESCALE_EVEN) return rescale_put(sum, &d->rescale, &d->bounds, RESCALE_EVEN);
+  if (d->rescale.way == RESCALE_ANY) return rescale_put(sum, &d->rescale, &d->bounds, RESCALE_ANY);
+  return rescale_put(sum, &d->rescale, &d->bounds, RESCALE_SUM);
 }
 
 /* Windows that are larger than the pairs that are kept: tap by tap. */
@@ -138,10 +146,8 @@ static void depthwise_large(const struct depthwise_part *d)
                               (size_t)(col * x.stride + kx * x.dilation) * (size_t)c->in_pixel_bytes + d->first;
           sum += ivec_widen(in, d->n) * depthwise_weights(d, ky, kx);
         }
-      const bool even = d->rescale.way == RESCALE_EVEN;
       ivec_narrow(c->out[row] + (size_t)col * (size_t)c->out_pixel_bytes + d->first,
-                  even ? rescale_put(sum, &d->rescale, &d->bounds, RESCALE_EVEN)
-                       : bounds_put(rescale_vector(sum, &d->rescale), &d->bounds), d->n);
+                  depthwise_put(d, sum), d->n);
     }
 }
 

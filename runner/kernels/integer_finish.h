@@ -74,26 +74,36 @@ INLINE ivec bounds_put(ivec y, const struct bounds *b)
   return ivec_min(ivec_max(y, b->least), b->most) + b->zero;
 }
 
-/* Of filters' sums, in whichever way `r` has them: for outputs of that zero point and those bounds. */
-INLINE void rescale_choose(struct rescale *r, const struct mafat_quantization *q)
-{
-  r->way = q->rounding == MAFAT_REQUANTIZE_EVEN ? RESCALE_EVEN : RESCALE_ANY;
-  if (r->way == RESCALE_EVEN) return;
 #ifdef IVEC_SUMS
+/* One sum of 64 bits, where every shift allows it. */
+INLINE bool rescale_sums(struct rescale *r, ivec shift, const struct mafat_quantization *q)
+{
   enum { MOST_SHIFT = 22 };
   const ivec one = ivec_all(1), none = (r->multiplier == 0); /* 0 in any case */
-  const ivec shift = ((r->right + r->one) & ~none) | (one & none); /* e */
   const ivec turned = (r->multiplier < 0); /* products are negative where x is not */
-  if (lanes_any((shift < 1) | (shift > MOST_SHIFT) | turned)) return;
+  shift = (-shift & ~none) | (one & none); /* e */
+  if (lanes_any((shift < 1) | (shift > MOST_SHIFT) | turned)) return false;
   const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)), half = (lvec){0} + (INT64_C(1) << 30);
   const lvec lanes = (lvec)shift;
   r->even = (ivec)((unit << (lanes & 63)) + half);
   r->odd = (ivec)((unit << (lanes >> 32)) + half);
   r->right = shift - one;
   r->way = q->least >= q->zero ? RESCALE_POSITIVE : RESCALE_SUM;
-#else
-  (void)q;
+  return true;
+}
 #endif
+
+/* Of filters' sums, in whichever way the filters have: for outputs of that zero point and those bounds. */
+INLINE void rescale_choose(struct rescale *r, ivec multiplier, ivec shift, const struct mafat_quantization *q)
+{
+  r->multiplier = multiplier;
+  r->way = RESCALE_EVEN;
+  if (q->rounding == MAFAT_REQUANTIZE_EVEN) return;
+#ifdef IVEC_SUMS
+  if (rescale_sums(r, shift, q)) return;
+#endif
+  r->way = RESCALE_ANY;
+  rescale_prepare(r, multiplier, shift);
 }
 
 /* Of what is left to be rounded. */

@@ -52,16 +52,20 @@ INLINE ivec ivec_high(ivec a, ivec b)
 }
 
 #define IVEC_SUMS
+/* 2^31 less where the sign says so. */
+INLINE __m256i ivec_by_sign(__m256i sign, __m256i x)
+{
+  const __m256i less = _mm256_sub_epi64(x, _mm256_set1_epi64x(INT64_C(1) << 31));
+  return (__m256i)_mm256_blendv_pd((__m256d)x, (__m256d)less, (__m256d)sign);
+}
+
 INLINE ivec ivec_sums(ivec a, ivec b, ivec even, ivec odd, const bool sign)
 {
-  const __m256i top = _mm256_set1_epi64x(INT64_C(1) << 31);
-  __m256i x = (__m256i)a, y = (__m256i)b, x_odd = _mm256_srli_epi64(x, 32);
-  __m256i low = _mm256_add_epi64(_mm256_mul_epi32(x, y), (__m256i)even);
-  __m256i high = _mm256_add_epi64(_mm256_mul_epi32(x_odd, _mm256_srli_epi64(y, 32)), (__m256i)odd);
-  if (sign) {
-    low = _mm256_sub_epi64(low, _mm256_and_si256(x, top));
-    high = _mm256_sub_epi64(high, _mm256_and_si256(x_odd, top));
-  }
+  __m256i low = _mm256_mul_epi32((__m256i)a, (__m256i)b);
+  __m256i high = _mm256_mul_epi32(_mm256_srli_epi64((__m256i)a, 32), _mm256_srli_epi64((__m256i)b, 32));
+  /* A product has the sign of a: b is not negative, and what comes of a 0 the same either way. */
+  low = _mm256_add_epi64(low, sign ? ivec_by_sign(low, (__m256i)even) : (__m256i)even);
+  high = _mm256_add_epi64(high, sign ? ivec_by_sign(high, (__m256i)odd) : (__m256i)odd);
   return (ivec)_mm256_blend_epi32(_mm256_shuffle_epi32(low, 0xf5), high, 0xaa);
 }
 

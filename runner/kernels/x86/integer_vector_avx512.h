@@ -29,6 +29,7 @@ INLINE void ivec_narrow(uint8_t *p, ivec v, int n)
 {
   __m128i bytes = _mm512_cvtepi32_epi8((__m512i)v);
   if (n >= 16) _mm_storeu_si128((__m128i *)(void *)p, bytes);
+  else if (n == 8) _mm_storel_epi64((__m128i *)(void *)p, bytes);
   else _mm_mask_storeu_epi8(p, ivec_mask(n), bytes);
 }
 

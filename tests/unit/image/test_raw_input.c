@@ -2,11 +2,14 @@
  * they leave in the page cache. */
 #include "runner/image/raw_input.h"
 
+#include "formats/tflite/model.h"
+#include "formats/tflite/operators.h"
 #include "include/mafat.h"
 #include "runner/memory/process.h"
 #include "runner/model.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
+#include "tests/support/tflite_writer.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -153,6 +156,74 @@ START_TEST(any_shape_of_whole_numbers)
 }
 END_TEST
 
+/* A .tflite file whose input and output are of that type, at `path`. */
+static void write_model_of_bytes(const char *path, struct mafat_shape shape, int type)
+{
+  const float scales[] = {1 / 4.f, 1 / 256.f};
+  const int64_t zeros[] = {type == MAFAT_TFLITE_INT8 ? -20 : 108, type == MAFAT_TFLITE_INT8 ? -128 : 0};
+  struct test_tflite_tensor tensors[2] = {{.name = "x"}, {.name = "y"}};
+  for (int t = 0; t < 2; t++) {
+    tensors[t].type = type;
+    tensors[t].rank = 4;
+    const int64_t dims[] = {1, shape.h, shape.w, shape.c};
+    for (int i = 0; i < 4; i++) tensors[t].shape[i] = (int)dims[i];
+    tensors[t].n_scales = tensors[t].n_zero_points = 1;
+    tensors[t].scales = &scales[t];
+    tensors[t].zero_points = &zeros[t];
+  }
+  const struct test_tflite_operator logistic = {.code = MAFAT_TFLITE_LOGISTIC, .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {1}};
+  const struct test_tflite_model model = {.tensors = tensors, .n_tensors = 2, .operators = &logistic, .n_operators = 1,
+                                          .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {1}};
+  size_t n;
+  char *data = test_tflite_write(&model, &n);
+  FILE *file = fopen(path, "wb");
+  ck_assert(file && fwrite(data, 1, n, file) == n && fclose(file) == 0);
+  free(data);
+}
+
+/* Bytes of a file in place of the floats that they mean. */
+static void write_bytes(struct input *in, int type)
+{
+  FILE *file = fopen(in->path, "wb");
+  ck_assert_ptr_nonnull(file);
+  for (size_t i = 0; i < in->n; i++) {
+    const int number = (int)(i * 37 % 10007 % 256) - (type == MAFAT_TFLITE_INT8 ? 128 : 0);
+    in->floats[i] = (float)(number - (type == MAFAT_TFLITE_INT8 ? -20 : 108)) / 4;
+    fputc(number & 0xff, file);
+  }
+  ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(any_shape_of_bytes)
+{
+  const int type = _i % 2 ? MAFAT_TFLITE_INT8 : MAFAT_TFLITE_UINT8;
+  struct input in = make_input(shapes[_i / 2], "/var/tmp");
+  struct mafat_model_options options;
+  struct mafat_diagnostic d = {""};
+  struct mafat_model *m;
+  char path[] = "/var/tmp/mafat-bytes-XXXXXX.tflite";
+  close(mkstemps(path, (int)strlen(".tflite")));
+  write_model_of_bytes(path, in.shape, type);
+  write_bytes(&in, type);
+  mafat_model_defaults(&options);
+  options.decode = "none";
+  options.floats_only = true;
+  options.memory_bytes = (size_t)1 << 30;
+  ck_assert_msg(mafat_model_open(&m, path, NULL, &options, &d) == MAFAT_OK, "%s", d.text);
+  float *expected = malloc(in.n * sizeof *expected), *found = malloc(in.n * sizeof *found);
+  ck_assert_msg(mafat_model_run_floats(m, in.floats, in.n, &d) == MAFAT_OK, "%s", d.text);
+  mafat_model_read_output(m, expected);
+  ck_assert_msg(mafat_model_run_raw(m, in.path, &d) == MAFAT_OK, "%s", d.text);
+  mafat_model_read_output(m, found);
+  ck_assert_msg(memcmp(expected, found, in.n * sizeof *found) == 0, "%d x %d x %d: other outputs", in.shape.h, in.shape.w, in.shape.c);
+  free(expected);
+  free(found);
+  mafat_model_close(&m);
+  unlink(path);
+  remove_input(&in);
+}
+END_TEST
+
 START_TEST(files_in_memory)
 {
   if (access("/dev/shm", W_OK) != 0) return;
@@ -289,6 +360,7 @@ Suite *raw_input_suite(void)
   TCase *floats = tcase_create("floats"), *cache = tcase_create("cache"), *failures = tcase_create("failures");
   tcase_add_loop_test(floats, any_shape_by_any_plan, 0, N_SHAPES);
   tcase_add_loop_test(floats, any_shape_of_whole_numbers, 0, 2 * N_SHAPES);
+  tcase_add_loop_test(floats, any_shape_of_bytes, 0, 2 * N_SHAPES);
   tcase_add_test(floats, files_in_memory);
   suite_add_tcase(s, floats);
   tcase_add_loop_test(cache, what_was_not_in_the_page_cache_is_not_brought_there, 0, 2);
