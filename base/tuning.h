@@ -33,7 +33,9 @@ enum {
   MAFAT_SCRATCH_POINTERS = 2048,       /* input row pointers per call, where more than one row fits */
   MAFAT_SCRATCH_INPUT_BYTES = 512 << 10, /* input of one call: stays in a second-level cache */
   MAFAT_SCRATCH_INNER_BYTES = 128 << 10, /* rows of a fused depthwise layer */
-  MAFAT_SCRATCH_INNER_INTEGERS = 4 << 10, /* the same of bytes: their memory is counted in kilobytes */
+  MAFAT_SCRATCH_INNER_INTEGERS = 4 << 10, /* the same of bytes, whose memory is counted in kilobytes; */
+  MAFAT_SCRATCH_INNER_MOST = 16 << 10, /* so many, where the whole map that is read is */
+  MAFAT_SCRATCH_INNER_SHARE = 8,       /* so many times as large */
   MAFAT_LANES = 16,           /* pixels that are worked on side by side, where they have */
   MAFAT_LANES_CHANNELS = 8192, /* so many channels at most */
   MAFAT_SCRATCH_UNITS = 8              /* pieces of work for each thread, at least, where rows allow */
@@ -77,6 +79,9 @@ enum {
 #define MAFAT_PORTABLE_PIXELS 2
 #define MAFAT_PORTABLE_SEGMENTS 1
 #define MAFAT_PORTABLE_TAPS 128
+
+/* Bytes that kernels of 8-bit integers may read behind a row's last pixel, whatever they are: they take channels by fours. */
+enum { MAFAT_READ_BEHIND = 3 };
 
 enum { MAFAT_NARROW_FILTERS = MAFAT_AVX512_LANES / 2 }; /* avx512 leaves so many at most, a panel's last, to avx2 */
 

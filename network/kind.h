@@ -55,6 +55,8 @@ struct mafat_subject {
   struct mafat_diagnostic *d;
 };
 
+struct mafat_network;
+
 struct mafat_kind {
   const char *name;                /* unique; the cfg's word: "convolutional" */
   unsigned along;                  /* MAFAT_ALONG_* */
@@ -86,6 +88,9 @@ struct mafat_kind {
    * (mafat_layer_channels); NULL: none. */
   uint64_t (*macs)(const struct mafat_layer *l, uint64_t pixels, int filters, int channels);
   uint64_t (*boxes)(const struct mafat_layer *l); /* that a head puts out, each for all classes; NULL: no head */
+  /* Why such a layer of whole numbers, or of some and of floats, cannot be, in words that go on from "layer [conv] ";
+   * NULL: it can. Of kinds without: none can. */
+  const char *(*numbers)(const struct mafat_network *n, int layer);
 };
 
 extern const struct mafat_kind *const mafat_kinds[MAFAT_N_LAYER_TYPES];

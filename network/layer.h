@@ -156,15 +156,15 @@ enum mafat_point { MAFAT_POINT_CENTER, MAFAT_POINT_LEFT_TOP, MAFAT_POINT_RIGHT_B
 /* Parameters of the detection heads. */
 struct mafat_head {
   int classes, coords, n_anchors; /* coords: values of a box beside objectness and classes; n_anchors: boxes per cell */
-  float *anchors;                 /* (n_anchors, 2): width, height; region: cells, yolo: input pixels */
   float scale_xy;                 /* yolo, Gaussian_yolo: scale_x_y */
+  float *anchors;                 /* (n_anchors, 2): width, height; region: cells, yolo: input pixels */
+  int side;                       /* detection: grid of side x side */
+  float beta_nms;
+  enum mafat_nms nms : 8;         /* yolo, Gaussian_yolo: nms_kind; the last head's is for all boxes */
+  enum mafat_point point : 8;     /* Gaussian_yolo: yolo_point */
   bool new_coords;                /* yolo: already activated, squared sizes */
-  enum mafat_point point;         /* Gaussian_yolo: yolo_point */
   bool softmax, background;       /* region, detection */
   bool sqrt;                      /* detection: sizes are stored as square roots */
-  int side;                       /* detection: grid of side x side */
-  enum mafat_nms nms;             /* yolo, Gaussian_yolo: nms_kind; the last head's is for all boxes */
-  float beta_nms;
 };
 
 /* How a map lies among the numbers of a constant: element (y, x, c) is number
@@ -229,36 +229,38 @@ struct mafat_postprocess {
   float y_scale, x_scale, h_scale, w_scale; /* of what encodings are multiplied by */
 };
 
+/* Small, for a network may have thousands of them. */
 struct mafat_layer {
   enum mafat_layer_type type;
   int line;                   /* of its section in the cfg */
   struct mafat_operand *operands; /* the first is the input; others are blended with it */
   int n_operands;
   struct mafat_shape in, out; /* in: of the first operand */
-  enum mafat_dtype out_type;  /* of the output's elements */
-  struct mafat_quantization quantization; /* what they mean, where they are whole numbers */
-  enum mafat_dtype weights_type; /* of what the kernels multiply with; scales and biases are floats, but of int8, where sums are whole
-                                    numbers: a bias, a multiplier and a shift for each filter */
+  enum mafat_dtype out_type : 8; /* of the output's elements */
+  enum mafat_dtype weights_type : 8; /* of what the kernels multiply with; scales and biases are floats, but of int8, where sums are
+                                        whole numbers: a bias, a multiplier and a shift for each filter */
   signed char weights_zero;   /* of int8: what stands for 0 */
   bool single;                /* of int8: scales are multiplied as floats (quantization.h) */
+  struct mafat_quantization quantization; /* what the output means, where it is whole numbers */
   struct mafat_activating activation;
   int filters, groups;        /* groups: of a convolution's channels and filters */
   struct mafat_window window; /* convolution, maxpool, local_avgpool, local */
-  bool count_padding;         /* local_avgpool: the mean is of the taps in the padding, too; behind the map */
-  int counted_y, counted_x;   /* of so many rows and columns of it, which may be fewer than the window's */
-  int factor;                 /* upsample: outputs an input becomes, either way; reorg, reorg3d: side of a block */
+  int counted_y, counted_x;   /* local_avgpool: of so many rows and columns of the padding behind the map, which may be fewer
+                                 than the window's */
+  bool count_padding;         /* local_avgpool: the mean is of the taps in the padding, too */
   bool batch_normalize;
   bool transposed;            /* matmul: its second operand has a column, not a channel, for each filter */
   bool reverse;               /* reorg */
+  bool noadjust;              /* crop: keep [0, 1] instead of scaling to [-1, 1] */
+  bool output;                /* can be read after a run because somebody asked for it */
+  enum mafat_blend blend : 8; /* of operands, from the first to the last */
+  int factor;                 /* upsample: outputs an input becomes, either way; reorg, reorg3d: side of a block */
   int extra;                  /* reorg: zeros appended to the flattened input */
   int crop_y, crop_x;
-  bool noadjust;              /* crop: keep [0, 1] instead of scaling to [-1, 1] */
-  enum mafat_blend blend;     /* of operands, from the first to the last */
   float alpha, beta;          /* of MAFAT_BLEND_ADD: alpha * input + beta * each other operand; matmul: alpha * product */
   float scale;                /* upsample */
   int n_softmaxes;            /* softmax: parts that the values are cut into, each by itself */
   float temperature;          /* softmax */
-  bool output;                /* can be read after a run because somebody asked for it */
   struct mafat_head head;
   struct mafat_strides *strides; /* constant; owned */
   struct mafat_rearrange *rearrange;

@@ -131,11 +131,17 @@ static inline enum mafat_dtype mafat_network_tensor_type(const struct mafat_netw
   return n->layers[tensor].out_type;
 }
 
-/* Type of what a layer reads: all its sources have the same. Of what reads nothing, as what it puts out. */
+/* Type of an operand: all its sources have the same. */
+static inline enum mafat_dtype mafat_network_operand_type(const struct mafat_network *n, int layer, int operand)
+{
+  return mafat_network_tensor_type(n, n->layers[layer].operands[operand].sources.list[0].tensor);
+}
+
+/* Of the first operand; of what reads nothing, as what it puts out. */
 static inline enum mafat_dtype mafat_network_in_type(const struct mafat_network *n, int layer)
 {
   const struct mafat_layer *l = &n->layers[layer];
-  return mafat_network_tensor_type(n, l->n_operands && l->operands[0].sources.list ? l->operands[0].sources.list[0].tensor : layer);
+  return l->n_operands && l->operands[0].sources.list ? mafat_network_operand_type(n, layer, 0) : l->out_type;
 }
 
 /* What the numbers of an operand mean: all its sources' mean the same. */
@@ -143,6 +149,9 @@ static inline struct mafat_quantization mafat_network_in_quantization(const stru
 {
   return n->layers[n->layers[layer].operands[operand].sources.list[0].tensor].quantization;
 }
+
+/* Can each layer that reads or puts out whole numbers be? MAFAT_EUNSUPPORTED: the diagnostic says which cannot, and why. */
+int mafat_network_check_numbers(const struct mafat_network *n, struct mafat_diagnostic *d);
 
 /* The tensor all of which, and nothing else, the sources are; -1: none is. */
 static inline int mafat_network_sole_tensor(const struct mafat_network *n, const struct mafat_sources *sources)

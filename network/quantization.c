@@ -1,11 +1,13 @@
 #include "network/quantization.h"
 
 #include <math.h>
+#include <string.h>
 
-/* As TFLite: the real over the scale is a float, rounded halves away from zero. */
+/* The real over the scale is a float, rounded halves away from zero, or, as ONNX has it, to the even number. */
 static double number_of(const struct mafat_quantization *q, float real)
 {
-  return q->zero + (double)roundf(real / q->scale);
+  float steps = real / q->scale;
+  return q->zero + (double)(q->rounding == MAFAT_REQUANTIZE_EVEN ? rintf(steps) : roundf(steps));
 }
 
 static int keep_byte(double number)
@@ -38,8 +40,24 @@ bool mafat_multiplier_can(double factor)
   return fabs(factor) < 0x1p30 && mafat_multiplier(factor).shift <= 30;
 }
 
+/* Its products have 16 bits: shifted no further to the right, and the output's never to the left. */
+bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in, const struct mafat_quantization *out)
+{
+  const float finer = (1.0f / 128.0f) * in->scale;
+  int shift = mafat_multiplier((double)(finer / out->scale)).shift;
+  return shift <= 0 && shift > -16 && mafat_multiplier((double)(finer / (3.0f / 32768.0f))).shift > -16;
+}
+
 double mafat_quantization_factor(float in_scale, float weights_scale, float out_scale, bool single)
 {
   float product = in_scale * weights_scale;
   return (single ? (double)product : (double)in_scale * (double)weights_scale) / (double)out_scale;
+}
+
+struct mafat_multiplier mafat_multiplier_even(float in_scale, float weights_scale, float out_scale)
+{
+  struct mafat_multiplier m = {0, 0};
+  float factor = in_scale * weights_scale / out_scale;
+  memcpy(&m.multiplier, &factor, sizeof factor);
+  return m;
 }

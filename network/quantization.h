@@ -1,5 +1,5 @@
-/* What the whole numbers of a tensor mean, and what follows from it for those who compute with them: one rule,
- * TFLite's, in one place.
+/* What the whole numbers of a tensor mean, and what follows from it for those who compute with them: TFLite's rule and
+ * ONNX's, in one place.
  *
  * A tensor of 8 bits holds unsigned bytes, whatever its file calls them: signed ones have their zero point, and each
  * of their numbers, 128 more. Nothing that is computed changes by that. */
@@ -41,7 +41,8 @@ static inline bool mafat_quantization_equals(const struct mafat_quantization *a,
 /* Keeps what is put out between two reals; infinite ones do not count. */
 void mafat_quantization_clamp(struct mafat_quantization *q, float least, float most);
 
-/* A number of that scale that is nearest to a real, halves away from zero, as QUANTIZE has it. */
+/* A number of that scale that is nearest to a real, halves away from zero, as QUANTIZE has it, or, by ONNX's rule, to the
+ * even number. */
 int mafat_quantization_number(const struct mafat_quantization *q, float real);
 
 /* number * multiplier / 2^31 * 2^shift: multiplier in [2^30, 2^31), or of a negative factor in [-2^31, -2^30], shift from
@@ -56,8 +57,14 @@ struct mafat_multiplier mafat_multiplier(double factor);
 /* Is there a multiplier of it? Neither of what is no number, nor of what would need a larger shift. */
 bool mafat_multiplier_can(double factor);
 
+/* Can hard swish, which takes its inputs 128 times as fine, put out numbers of that scale? */
+bool mafat_quantization_can_hard_swish(const struct mafat_quantization *in, const struct mafat_quantization *out);
+
 /* By what sums of products come to the output's scale: TFLite multiplies the two scales as floats where weights have
  * one scale and the operator is fully connected or its numbers unsigned (`single`), else as doubles. */
 double mafat_quantization_factor(float in_scale, float weights_scale, float out_scale, bool single);
+
+/* ONNX's, in floats: its bits are the multiplier. */
+struct mafat_multiplier mafat_multiplier_even(float in_scale, float weights_scale, float out_scale);
 
 #endif

@@ -466,6 +466,14 @@ static unsigned list_winograds(const struct mafat_plan *plan)
   return list;
 }
 
+/* Are there tensors of bytes? What lies behind the last of them may be read. */
+static bool has_bytes(const struct maker *m)
+{
+  for (int t = 0; t < mafat_network_n_operators(m->network); t++)
+    if (m->layout->tensors[t].element_bytes == 1) return true;
+  return false;
+}
+
 static int make(struct maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -506,6 +514,7 @@ static int make(struct maker *m)
   if (code == MAFAT_OK && !m->outline && !m->sketch) code = arrange(layout);
   if (code == MAFAT_OK) code = find_peaks(m);
   if (m->outline || m->sketch) layout->total_bytes = layout->bound_bytes;
+  if (has_bytes(m)) layout->total_bytes += MAFAT_READ_BEHIND;
   if (code == MAFAT_OK) place_boxes(m);
   return code;
 }

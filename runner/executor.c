@@ -1,5 +1,6 @@
 #include "runner/executor.h"
 
+#include "runner/kernels/integer.h"
 #include "runner/kinds/kind.h"
 #include "runner/memory/process.h"
 
@@ -23,6 +24,7 @@ struct mafat_executor {
   const struct mafat_layout *layout;
   struct mafat_weights *weights;
   struct mafat_executor_options options;
+  const struct mafat_integer_kernels *integers; /* NULL: all numbers are floats */
   struct mafat_schedule *schedule;
   struct mafat_tensors tensors;
   struct mafat_team *team;
@@ -74,6 +76,7 @@ int mafat_executor_open(struct mafat_executor **out, const struct mafat_network 
   for (int t = 0; t < mafat_network_n_operators(n); t++) {
     struct mafat_shape shape = mafat_network_tensor_shape(n, t);
     e->tensors.held[t] = (struct mafat_held){mafat_box_full(shape.h, shape.w), 0};
+    if (mafat_network_tensor_type(n, t) == MAFAT_U8 && !e->integers) e->integers = mafat_integer_kernels_find(options->kernels);
   }
 done:
   if (code == MAFAT_OK) *out = e;
@@ -205,18 +208,43 @@ void mafat_executor_set_input_row(struct mafat_executor *e, int input, const str
 }
 
 /* Do a pixel's channels lie in the file as in the map, and pixels behind each other? */
-static bool lies_alike(const struct mafat_executor *e, int tensor, const struct mafat_file_order *o)
+static bool lies_in_order(const struct mafat_file_order *o)
 {
   int c = o->shape.c;
-  return mafat_network_tensor_type(e->network, tensor) == MAFAT_F32 && o->column == c && mafat_tensors_pixel_floats(&e->tensors, tensor, 0) == c &&
-         mafat_file_order_offset(o, MAFAT_AXIS_C, c - 1) == c - 1;
+  return o->column == c && mafat_block_width(c, 0) == c && mafat_file_order_offset(o, MAFAT_AXIS_C, c - 1) == c - 1;
+}
+
+static void turn_row(unsigned char *to, size_t pixel, const unsigned char *row, const struct mafat_file_order *order, unsigned char turn)
+{
+  int w = order->shape.w;
+  if (order->column)
+    for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[x * order->column] ^ turn;
+  else
+    for (int x = 0; x < w; x++) to[(size_t)x * pixel] = row[mafat_file_order_offset(order, MAFAT_AXIS_W, x)] ^ turn;
+}
+
+void mafat_executor_set_input_numbers(struct mafat_executor *e, int input, const struct mafat_file_order *order,
+                                      struct mafat_span channels, int y, const unsigned char *line)
+{
+  int tensor = e->network->n_layers + input;
+  const unsigned char turn = order->type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0;
+  line += mafat_file_order_offset(order, MAFAT_AXIS_H, y);
+  if (order->planes == 1 && lies_in_order(order)) {
+    unsigned char *to = (unsigned char *)mafat_tensors_address(&e->tensors, tensor, 0, y, 0);
+    for (int i = 0; i < order->shape.w * order->shape.c; i++) to[i] = line[i] ^ turn;
+    return;
+  }
+  for (int c = channels.begin; c < channels.end; c++)
+    turn_row((unsigned char *)mafat_tensors_address(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK, y, 0) + c % MAFAT_CHANNEL_BLOCK,
+             mafat_tensors_pixel_bytes(&e->tensors, tensor, c / MAFAT_CHANNEL_BLOCK),
+             line + mafat_file_order_offset(order, MAFAT_AXIS_C, c), order, turn);
 }
 
 void mafat_executor_set_input_line(struct mafat_executor *e, int input, const struct mafat_file_order *order, int y,
                                    const float *line)
 {
   int tensor = e->network->n_layers + input;
-  if (lies_alike(e, tensor, order))
+  if (mafat_network_tensor_type(e->network, tensor) == MAFAT_F32 && lies_in_order(order))
     memcpy(mafat_tensors_pixel(&e->tensors, tensor, 0, y, 0), line + mafat_file_order_offset(order, MAFAT_AXIS_H, y),
            (size_t)order->shape.w * (size_t)order->shape.c * sizeof *line);
   else
@@ -271,7 +299,7 @@ static struct mafat_worker worker_of(struct mafat_executor *e, int index)
   int buffer = e->layout->scratch_buffers[e->step.layer];
   char *memory = buffer < 0 ? NULL : e->tensors.arena + e->layout->buffers[buffer].offset;
   return (struct mafat_worker){
-      .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .team = e->team,
+      .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .integers = e->integers, .team = e->team,
       .weights = e->weights, .scratch = scratch, .index = index, .shared_memory = memory,
       .slot_memory = mafat_scratch_slot(scratch, memory, index)};
 }

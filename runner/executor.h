@@ -57,6 +57,10 @@ void mafat_executor_set_input_pixels(struct mafat_executor *e, int y, const floa
 void mafat_executor_set_input_row(struct mafat_executor *e, int input, const struct mafat_file_order *order, int c,
                                   int y, const float *line);
 
+/* The same of an input of 8-bit numbers, from numbers as the model's file has them: signed ones become bytes. */
+void mafat_executor_set_input_numbers(struct mafat_executor *e, int input, const struct mafat_file_order *order,
+                                      struct mafat_span channels, int y, const unsigned char *line);
+
 /* All channels of row y of an input whose order has no planes. line: its row, in the order. */
 void mafat_executor_set_input_line(struct mafat_executor *e, int input, const struct mafat_file_order *order, int y,
                                    const float *line);

@@ -20,7 +20,9 @@ FEEDS = {
     "mobilenet_v1_0.25_128_float": (127.5, 1 / 127.5, "rgb"),
     "mnist_8": (0, 1, "rgb"),
     "pretrainedResnet": (0, 1, "rgb"),
+    "posenet_mobilenet_v1_100_257x257_integer_quant": (127.5, 1 / 127.5, "rgb"),
 }
+BYTES = {"uint8": 0, "int8": 0x80}    # what a picture's bytes are turned by to be an input's
 SAMPLES = ("cifar10", "magic_wand", "text_class")   # what these are fed with lies in MAFAT_MODELS/samples
 LEAST_SIDE = 28                                     # of what is taken for a picture
 
@@ -33,7 +35,7 @@ class Tensor:
     """An input or an output as --predict tells it."""
 
     def __init__(self, told):
-        self.name, self.dims = told["name"], told["dims"]
+        self.name, self.dims, self.type = told["name"], told["dims"], told["type"]
         self.n = 1
         for size in self.dims:
             self.n *= size
@@ -93,7 +95,9 @@ class ModelFiles:
             raise Unavailable("it has %d inputs" % len(self.inputs))
         name, wanted = os.path.splitext(os.path.basename(self.model))[0], self.inputs[0]
         sample = os.path.join(samples, name, "input", "0.bin")
-        if name in SAMPLES and os.path.isfile(sample) and os.path.getsize(sample) == 4 * wanted.n:
+        if wanted.type in BYTES:
+            self.feed_bytes(picture, build, wanted)
+        elif name in SAMPLES and os.path.isfile(sample) and os.path.getsize(sample) == 4 * wanted.n:
             shutil.copyfile(sample, self.raw)
         elif wanted.picture():
             self.feed_picture(picture, build, FEEDS.get(name, (0, 1 / 255, "rgb")), wanted.picture())
@@ -101,6 +105,19 @@ class ModelFiles:
             draw = random.Random(1)
             with open(self.raw, "wb") as file:
                 array.array("f", (draw.random() for _ in range(wanted.n))).tofile(file)
+
+    def feed_bytes(self, picture, build, wanted):
+        """A picture's bytes, or random ones."""
+        if wanted.picture():
+            self.feed_picture(picture, build, (0, 1, "rgb"), wanted.picture())
+            values = array.array("f")
+            with open(self.raw, "rb") as file:
+                values.frombytes(file.read())
+        else:
+            draw = random.Random(1)
+            values = [draw.randrange(256) for _ in range(wanted.n)]
+        with open(self.raw, "wb") as file:
+            file.write(bytes(round(value) ^ BYTES[wanted.type] for value in values))
 
     def feed_picture(self, picture, build, feed, shape):
         mean, scale, colours = feed
@@ -130,7 +147,9 @@ class ModelWorkload:
     """A file onnx/NAME.onnx or tflite/NAME.tflite of the folder MAFAT_MODELS, and how often a process runs it."""
 
     layers, is_yolov2, threads = None, False, (1,)
-    picture = "raw"    # floats, as everybody reads them
+    picture = "raw"    # numbers, as everybody reads them
+    is_quantised = False
+    tolerance = None   # each program's own
 
     def __init__(self, name, title, path, repeat, is_memory_judged=False):
         self.name, self.title, self.path, self.repeat = name, title, path, repeat
@@ -157,6 +176,15 @@ class ModelWorkload:
         yield "all outputs", files
 
 
+class QuantisedWorkload(ModelWorkload):
+    """Whole numbers: TFLite's kernels, which are not its reference's, are a step off here and there, and what follows takes it on."""
+
+    is_quantised, tolerance = True, 0.25
+
+    def __init__(self, name, title, file, repeat):
+        super().__init__(name, title, "tflite/%s.tflite" % file, repeat)
+
+
 MODEL_WORKLOADS = [
     ModelWorkload("yolox-nano", "yolox_nano.onnx, 416 x 416", "onnx/yolox_nano.onnx", 40, True),
     ModelWorkload("fastestdet", "FastestDet.onnx, 352 x 352", "onnx/FastestDet.onnx", 100, True),
@@ -167,4 +195,13 @@ MODEL_WORKLOADS = [
     ModelWorkload("mobilenet-v1", "mobilenet_v1_0.25_128_float.tflite, 128 x 128", "tflite/mobilenet_v1_0.25_128_float.tflite", 1000, True),
     ModelWorkload("vww", "vww_96_float.tflite, 96 x 96", "tflite/vww_96_float.tflite", 1500, True),
     ModelWorkload("resnet8", "pretrainedResnet.tflite (ResNet-8), 32 x 32", "tflite/pretrainedResnet.tflite", 2000),
+    QuantisedWorkload("mobilenet-v2-int8", "MobileNet v2, uint8, 224 x 224", "mobilenet_v2_1.0_224_quant", 60),
+    QuantisedWorkload("mobilenet-v2-pytorch-int8", "MobileNet v2, int8 by PyTorch, 224 x 224", "mobilenet_v2_1.0_224_int8_pytorch", 60),
+    QuantisedWorkload("mobilenet-v1-int8", "MobileNet v1 0.25, uint8, 128 x 128", "mobilenet_v1_0.25_128_quant", 1500),
+    QuantisedWorkload("mcunet-int8", "MCUNet 320 KB, int8, 176 x 176", "mcunet-320kb-1mb_imagenet", 300),
+    QuantisedWorkload("vww-int8", "vww_96, int8, 96 x 96", "vww_96_int8", 2000),
+    QuantisedWorkload("resnet8-int8", "ResNet-8, int8, 32 x 32", "pretrainedResnet_quant", 2000),
+    QuantisedWorkload("kws-int8", "kws_ref_model, int8, 49 x 10", "kws_ref_model", 5000),
+    QuantisedWorkload("posenet-int8", "PoseNet, int8, 257 x 257", "posenet_mobilenet_v1_100_257x257_integer_quant", 30),
+    QuantisedWorkload("ssd-int8", "SSD MobileNet v1, uint8, 300 x 300", "ssd_mobilenet_v1_quant", 20),
 ]

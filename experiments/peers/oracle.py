@@ -5,7 +5,8 @@ oracle.py [--verbose] [MODEL...]
 
 Of all models of MAFAT_MODELS/onnx and MAFAT_MODELS/tflite, or of those that are named, on two pictures (or numbers, where a model
 takes none). An error is the largest difference in any output, relative to that output's largest value: with direct convolutions at
-most 2e-5, by --algorithm auto 1e-4, of outputs that are softmaxed 1e-5. Quantised files are left out.
+most 2e-5, by --algorithm auto 1e-4, of outputs that are softmaxed 1e-5. Quantised ONNX files, and a quantised twin of each of floats
+(quantize_onnx.py), are within one step of what onnxruntime puts out; quantised TFLite files are left out.
 
 Exit status: 0 all are within that; 1 one is not, or is not run; 2 misuse."""
 
@@ -14,6 +15,7 @@ import array
 import glob
 import os
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -30,7 +32,9 @@ PICTURES = [PICTURE, os.path.join(os.path.dirname(PICTURE), "person.jpg")]
 BARS = {"direct": 2e-5, "auto": 1e-4}
 SOFTMAX_BAR = 1e-5
 QUANTISED = re.compile(r"quanti|\bu?int(8|16)\b|QLinear|hybrid", re.IGNORECASE)   # in the line that refuses a file
-# Each graph is run as it is written: optimised, onnxruntime differs from itself.
+QUANTISER = os.path.join(programs.HERE, "quantize_onnx.py")
+STEP_BAR = 1.01
+# Each graph of floats is run as it is written: optimised, onnxruntime differs from itself. Of whole numbers it has kernels only then.
 PEERS = {".onnx": (programs.OnnxRuntime, ["--plain"]), ".tflite": (programs.TFLite, [])}
 
 
@@ -39,6 +43,26 @@ def is_softmax(values, tensor):
     size = next((n for n in reversed(tensor.dims) if n > 1), 1)
     return size > 1 and min(values) >= 0 and all(
         abs(sum(values[at:at + size]) - 1) < 1e-4 for at in range(0, len(values), size))
+
+
+def is_quantised(path):
+    with open(path, "rb") as file:
+        return path.endswith(".onnx") and b"QuantizeLinear" in file.read()
+
+
+def numbers_as_reals(numbers, reals):
+    """Where one program puts out numbers of 8 bits and the other what they stand for: by a zero point that most agree upon."""
+    step = step_of(reals)
+    zeros = [number - round(real / step) for number, real in zip(numbers, reals)]
+    zero = max(set(zeros), key=zeros.count)
+    return [(number - zero) * step for number in numbers]
+
+
+def step_of(values):
+    """Of numbers of 8 bits that stand for these values: the least distance of two, or what 255 steps reach over, whichever is larger."""
+    found = sorted(set(values) | {0.0})
+    reach = (found[-1] - found[0]) / 255
+    return max(min((b - a for a, b in zip(found, found[1:]) if b - a > reach / 2), default=0), reach) or 1.0
 
 
 class Oracle:
@@ -54,6 +78,42 @@ class Oracle:
                 self.peers[suffix] = (kind(build), options)
             except Unavailable as reason:
                 print("skip oracle *%s: %s: %s" % (suffix, kind.name, reason))
+
+    def compare_steps(self, files):
+        """How many steps of its numbers each output is off at most."""
+        peer, _ = self.peers[".onnx"]
+        expected, found = self.outputs(peer, files, []), self.outputs(self.mafat, files, [])
+        if expected is None or found is None:
+            raise Failed("%s puts out another number of values" % peer.name)
+        if files.inputs[0].type != "float32":
+            expected = [numbers_as_reals(theirs, ours) for ours, theirs in zip(found, expected)]
+        return [max(abs(a - b) for a, b in zip(ours, theirs)) / step_of(theirs) for ours, theirs in zip(found, expected)]
+
+    def tell_steps(self, name, picture, files, steps):
+        bad = ["     %s%s: %.2f steps" % ("FAIL " if step > STEP_BAR else "", output.name, step)
+               for output, step in zip(files.outputs, steps) if step > STEP_BAR or self.is_verbose]
+        is_bad = max(steps) > STEP_BAR
+        self.failed |= is_bad
+        print("%-4s oracle %-44s %-11s %2d output%s  %.2f steps (at most 1)" % (
+            "FAIL" if is_bad else "ok", name, picture, len(files.outputs), " " if len(files.outputs) == 1 else "s", max(steps)), *bad, sep="\n", flush=True)
+
+    def make_twin(self, path, inputs):
+        """Of a model of floats; None where it cannot be quantised."""
+        twin = os.path.join(self.folder, os.path.basename(path).replace(".onnx", "-quantized.onnx"))
+        done = subprocess.run([programs.DEBIAN_PYTHON, QUANTISER, path, twin, *inputs], capture_output=True, text=True, check=False,
+                              env=dict(os.environ, BUILD=self.build))
+        if done.returncode != 0:
+            print("skip oracle %s: %s" % (os.path.basename(twin), programs.last_line(done.stderr, done.returncode)), flush=True)
+        return twin if done.returncode == 0 else None
+
+    def run_twin(self, path, inputs):
+        twin = self.make_twin(path, list(inputs.values()))
+        if not twin:
+            return
+        files = ModelFiles(self.folder, twin, self.mafat.program)
+        for name, raw in inputs.items():
+            files.raw = raw
+            self.tell_steps(os.path.basename(twin), name, files, self.compare_steps(files))
 
     def outputs(self, program, files, options):
         path = os.path.join(self.folder, "dump")
@@ -95,10 +155,17 @@ class Oracle:
             return
         try:
             files = ModelFiles(self.folder, path, self.mafat.program)
-            pictures = PICTURES if files.inputs[0].picture() else PICTURES[:1]
+            pictures, fed = PICTURES if files.inputs[0].picture() else PICTURES[:1], {}
             for picture in pictures:
+                shown = os.path.basename(picture) if files.inputs[0].picture() else "numbers"
+                files.raw = fed[shown] = os.path.join(self.folder, shown + ".raw")
                 files.feed(picture, self.build, os.path.join(os.path.dirname(os.path.dirname(path)), "samples"))
-                self.tell(name, os.path.basename(picture) if files.inputs[0].picture() else "numbers", files, *self.compare(files, suffix))
+                if is_quantised(path):
+                    self.tell_steps(name, shown, files, self.compare_steps(files))
+                else:
+                    self.tell(name, shown, files, *self.compare(files, suffix))
+            if suffix == ".onnx" and not is_quantised(path):
+                self.run_twin(path, fed)
         except Refused as reason:
             text = str(reason).replace(os.path.dirname(path) + "/", "").replace("run_inference: ", "")
             left_out = QUANTISED.search(text.replace(name, "", 1))

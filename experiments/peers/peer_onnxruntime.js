@@ -1,7 +1,7 @@
-// onnxruntime as a peer: a PPM of the network's size is read, converted and run; or raw floats as the model's input has them.
+// onnxruntime as a peer: a PPM of the network's size is read, converted and run; or raw numbers as the model's input has them.
 // Node has no decoder of JPEG, so its picture costs less than the others'.
 //     NODE_PATH=.../node_modules node peer_onnxruntime.js [--repeat N] [--threads N] [--dump FILE] MODEL.onnx PICTURE.ppm|INPUT.raw
-//     ... --dump FILE  the last output, of a PPM; of raw floats all outputs, one after the other
+//     ... --dump FILE  the last output, of a PPM; of raw numbers all outputs, one after the other, as floats
 //     ... --plain      the graph is run as it is written: for comparisons, not for times
 //     ... --idle       loads no model: the resident bytes of node and the library
 'use strict';
@@ -55,16 +55,20 @@ function readPicture(file) {
   return new ort.Tensor('float32', floats, [1, 3, height, width]);
 }
 
-// The floats as they lie; a dimension that is left open is 1.
+const ARRAYS = { float32: Float32Array, int8: Int8Array, uint8: Uint8Array };
+
+// The numbers as they lie; a dimension that is left open is 1.
 function readFloats(file, session) {
   if (session.inputNames.length !== 1) throw new Error('expected a model with one input');
-  const shape = session.inputMetadata[0].shape.map((n) => (typeof n === 'number' && n > 0 ? n : 1));
-  if (!floats) floats = new Float32Array(shape.reduce((all, n) => all * n, 1));
+  const { shape: said, type } = session.inputMetadata[0];
+  const shape = said.map((n) => (typeof n === 'number' && n > 0 ? n : 1));
+  if (!ARRAYS[type]) throw new Error(`expected an input of ${Object.keys(ARRAYS).join(', ')}, found ${type}`);
+  if (!floats) floats = new ARRAYS[type](shape.reduce((all, n) => all * n, 1));
   const descriptor = fs.openSync(file);
   const n = fs.readSync(descriptor, floats, 0, floats.byteLength, 0);
   fs.closeSync(descriptor);
   if (n !== floats.byteLength) throw new Error(`${path.basename(file)}: ends too early`);
-  return new ort.Tensor('float32', floats, shape);
+  return new ort.Tensor(type, floats, shape);
 }
 
 const isRaw = (options) => options.picture.endsWith('.raw');
@@ -72,8 +76,8 @@ const isRaw = (options) => options.picture.endsWith('.raw');
 function dump(options, session, outputs) {
   const names = isRaw(options) ? session.outputNames : session.outputNames.slice(-1);
   const parts = names.map((name) => outputs[name]);
-  if (parts.some((part) => part.type !== 'float32')) throw new Error('expected outputs of floats');
-  fs.writeFileSync(options.dump, Buffer.concat(parts.map(({ data }) => Buffer.from(data.buffer, data.byteOffset, data.byteLength))));
+  if (parts.some((part) => !ARRAYS[part.type])) throw new Error('expected outputs of floats, or of 8 bits');
+  fs.writeFileSync(options.dump, Buffer.concat(parts.map(({ data }) => Buffer.from(Float32Array.from(data).buffer))));
 }
 
 async function runModel(options) {

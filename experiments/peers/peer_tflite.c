@@ -1,6 +1,6 @@
-/* TFLite as a peer, by its C API: raw floats as the model's input has them are read and run, one thread. Its kernels are its
- * own, or those of its XNNPACK delegate. Beside the options of peer.h
- *     --xnnpack    the delegate, where it takes operators; quantised types are left to TFLite, as by default */
+/* TFLite as a peer, by its C API: raw numbers as the model's input has them are read and run, one thread. Its kernels are its
+ * own, or those of its XNNPACK delegate. Whole numbers are dumped as what they mean. Beside the options of peer.h
+ *     --xnnpack    the delegate, where it takes operators: of quantised types, too, which it leaves to TFLite by default */
 #include "peer.h"
 
 #include "tensorflow/lite/c/c_api.h"
@@ -11,6 +11,7 @@ struct delegate_options {
   uint32_t flags;
   void *rest[6];
 };
+enum { TAKES_INT8 = 1, TAKES_UINT8 = 2 }; /* its flags */
 TfLiteDelegate *TfLiteXNNPackDelegateCreate(const struct delegate_options *options);
 
 static int uses_xnnpack;
@@ -28,7 +29,7 @@ static int take_options(int argc, char **argv)
 
 static TfLiteInterpreter *load(const struct peer *p)
 {
-  const struct delegate_options of_delegate = {.n_threads = 1};
+  const struct delegate_options of_delegate = {.n_threads = 1, .flags = TAKES_INT8 | TAKES_UINT8};
   TfLiteModel *model = TfLiteModelCreateFromFile(p->cfg);
   TfLiteInterpreterOptions *options = TfLiteInterpreterOptionsCreate();
   if (!model || !options) peer_fail("TFLite cannot read the model");
@@ -46,19 +47,38 @@ static void read_input(const struct peer *p, TfLiteInterpreter *interpreter)
   TfLiteTensor *tensor = TfLiteInterpreterGetInputTensor(interpreter, 0);
   size_t n = TfLiteTensorByteSize(tensor);
   FILE *file = fopen(p->picture, "rb");
-  if (TfLiteTensorType(tensor) != kTfLiteFloat32) peer_fail("expected an input of floats");
   if (!file || fread(TfLiteTensorData(tensor), 1, n, file) != n) peer_fail("the input's file ends too early");
   fclose(file);
+}
+
+static float value_at(const TfLiteTensor *tensor, size_t i)
+{
+  const TfLiteQuantizationParams q = TfLiteTensorQuantizationParams(tensor);
+  const void *data = TfLiteTensorData(tensor);
+  switch (TfLiteTensorType(tensor)) {
+  case kTfLiteFloat32: return ((const float *)data)[i];
+  case kTfLiteInt8: return q.scale * (float)(((const signed char *)data)[i] - q.zero_point);
+  case kTfLiteUInt8: return q.scale * (float)(((const unsigned char *)data)[i] - q.zero_point);
+  default: peer_fail("expected outputs of floats or of 8 bits");
+  }
+  return 0;
+}
+
+static size_t element_bytes(const TfLiteTensor *tensor)
+{
+  return TfLiteTensorType(tensor) == kTfLiteFloat32 ? sizeof(float) : 1;
 }
 
 static void dump(const struct peer *p, const TfLiteInterpreter *interpreter)
 {
   FILE *file = fopen(p->dump, "wb");
+  if (!file) peer_fail("cannot write --dump");
   for (int i = 0; i < TfLiteInterpreterGetOutputTensorCount(interpreter); i++) {
     const TfLiteTensor *tensor = TfLiteInterpreterGetOutputTensor(interpreter, i);
-    size_t n = TfLiteTensorByteSize(tensor);
-    if (TfLiteTensorType(tensor) != kTfLiteFloat32) peer_fail("expected outputs of floats");
-    if (!file || fwrite(TfLiteTensorData(tensor), 1, n, file) != n) peer_fail("cannot write --dump");
+    for (size_t k = 0; k < TfLiteTensorByteSize(tensor) / element_bytes(tensor); k++) {
+      const float value = value_at(tensor, k);
+      if (fwrite(&value, sizeof value, 1, file) != 1) peer_fail("cannot write --dump");
+    }
   }
   if (fclose(file) != 0) peer_fail("cannot write --dump");
 }

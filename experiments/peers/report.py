@@ -18,7 +18,7 @@ class Row:
         self.program, self.setting, self.picture = program, setting, picture
         self.options, self.cpus = list(options), cpus
         self.level, self.threads = level, threads   # level: None is the machine's best
-        self.repeat = 0
+        self.repeat, self.tolerance = 0, 0
         self.samples = {}      # metric -> one value a round
         self.failure = None    # why it is not measured any more
 
@@ -82,7 +82,7 @@ def speed_table(rows):
             ratio(warm, ours and ours.median("warm_ms")), milliseconds(layers),
             ratio(layers, ours and ours.median("layers_ms")), milliseconds(row.median("total_ms")),
             megabytes(row.median("resident_bytes")), megabytes(row.median("resident_without_idle_bytes")),
-            "reference" if difference is None else "%.0e%s" % (difference, " **differs**" if difference > row.program.tolerance else "")])
+            "reference" if difference is None else "%.0e%s" % (difference, " **differs**" if difference > row.tolerance else "")])
     return table(["program", "setting", "picture", "first ms", "warm ms", "x mafat", "layers ms", "x mafat",
                   "cold total ms", "resident MB", "less idle MB", "difference"], lines)
 
@@ -137,13 +137,15 @@ def model_rows(rows):
 
 
 def model_time_lines(workload, rows):
-    """One line for each peer; the best is of those that read the file as it is."""
-    ours, peers = model_rows(rows)
+    """One line for each peer; the best is of those that read the file as it is. Of quantised files for each level of ours, too."""
+    first, peers = model_rows(rows)
     best = min((row for row in peers if not row.program.converts), key=lambda row: row.median("warm_ms"), default=None)
-    for row in peers if ours else []:
-        yield [workload.title, number(ours.median("warm_ms"), 2), row.name + (", " + row.setting if len(peers) > 1 else ""),
-               number(row.median("warm_ms"), 2), number(paired_ratio(ours, row), 2) + (" (best)" if row is best else ""),
-               number(ours.median("cpu_ms"), 2), number(row.median("cpu_ms"), 2), ratio(ours.median("cpu_ms"), row.median("cpu_ms"))]
+    ours = [row for row in rows if row is first or (row.name == "mafat" and row.level and row.median("warm_ms"))]
+    for our, row in ((our, row) for our in ours for row in peers):
+        yield [workload.title, number(our.median("warm_ms"), 2) + (", " + our.level if our.level else ""),
+               row.name + (", " + row.setting if len(peers) > 1 else ""),
+               number(row.median("warm_ms"), 2), number(paired_ratio(our, row), 2) + (" (best)" if row is best else ""),
+               number(our.median("cpu_ms"), 2), number(row.median("cpu_ms"), 2), ratio(our.median("cpu_ms"), row.median("cpu_ms"))]
 
 
 def shares_of_peaks(rows):

@@ -157,6 +157,11 @@ class Bench:
             if options is not None:
                 rows.append(report.Row(self.mafat, setting, picture, options, cpus, **how))
 
+        if workload.format != "cfg" and workload.is_quantised:
+            add("auto", workload.picture, [])
+            for level in find_levels()[1:]:
+                add(level, workload.picture, ["--cpu", level], level=level)
+            return rows
         if workload.format != "cfg":
             add("auto", workload.picture, [])
             add("direct", workload.picture, ["--algorithm", "direct"])
@@ -209,6 +214,7 @@ class Bench:
         for row in rows:
             slow = isinstance(row.program, programs.Darknet)
             row.repeat = 2 if self.options.quick or slow else workload.repeat
+            row.tolerance = workload.tolerance or row.program.tolerance
         return rows
 
     def give_up(self, workload, row, reason):
@@ -270,7 +276,7 @@ class Bench:
             if row.key() in seen or difference is None:
                 continue
             seen.add(row.key())
-            good = difference <= row.program.tolerance
+            good = difference <= row.tolerance
             self.failed |= not good
             if self.options.check or not good:
                 self.progress("")

@@ -19,6 +19,7 @@ class Workload:
     """Darknet's files: a network, or its first `layers` layers, and how often a process runs it."""
 
     format, picture = "cfg", "ppm"    # the picture of the rows that are compared with ncnn and onnxruntime
+    tolerance = None    # each program's own
 
     def __init__(self, name, title, network, repeat, layers=None, trained=False, threads=(1,)):
         self.name, self.title, self.network, self.layers = name, title, network, layers

@@ -73,7 +73,8 @@ int mafat_graph_convolve(struct mafat_graph *g, struct mafat_value *out, const s
     long long biases = mafat_value_elements(conv->bias);
     if (biases != m.filters && biases != 1)
       return mafat_graph_fail(g, MAFAT_EFORMAT, "expected %d biases, found %lld", m.filters, biases);
-    if ((code = mafat_graph_place(g, &c->biases, conv->bias))) return code;
+    if (mafat_layer_sums_integers(l)) c->biases = conv->bias->place; /* int32, as they are */
+    else if ((code = mafat_graph_place(g, &c->biases, conv->bias))) return code;
   }
   return mafat_graph_output_on(g, out, l, dims);
 }

@@ -77,8 +77,9 @@ int mafat_graph_finish(struct mafat_network **out, struct mafat_graph **graph, i
   if (code == MAFAT_OK) {
     mafat_network_shorten(g->network, g->n_layers);
     g->network->constants->n_layers = g->n_layers;
-    code = give_back(g);
+    code = mafat_network_check_numbers(g->network, g->d);
   }
+  if (code == MAFAT_OK) code = give_back(g);
   if (code == MAFAT_OK) {
     *out = g->network;
     g->network = NULL;

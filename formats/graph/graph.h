@@ -27,12 +27,12 @@ struct mafat_scales {
 };
 
 struct mafat_value {
-  enum mafat_value_form form;
   struct mafat_view view;       /* of a place: of its numbers; of numbers: row-major */
-  struct mafat_sources sources; /* the map's, that belong to the value */
-  struct mafat_shape shape;
+  enum mafat_value_form form;
   int maker;                    /* the layer whose whole output this is, as long as nobody else reads it; -1 */
   int readers;                  /* that are still to come */
+  struct mafat_shape shape;     /* a map's, as are the sources, that belong to the value */
+  struct mafat_sources sources;
   struct mafat_constant place;
   struct mafat_scales scales;   /* of a place */
   double *numbers;              /* of NUMBERS, in row-major order; belong to the value */

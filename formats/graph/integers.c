@@ -39,6 +39,7 @@ int mafat_graph_clamp(struct mafat_graph *g, struct mafat_value *out, const stru
                       float most)
 {
   struct mafat_layer *l = mafat_graph_maker(g, in);
+  if (l && l->rearrange) l = NULL; /* puts out what it reads */
   int code = l ? mafat_value_copy(g, out, in) : mafat_graph_rename_numbers(g, out, in, mafat_value_meaning(g, in));
   if (code) return code;
   if (!l) l = &g->network->layers[out->maker];
@@ -51,24 +52,27 @@ int mafat_graph_clamp(struct mafat_graph *g, struct mafat_value *out, const stru
 /* By each of the scales sums must come to the output's. */
 static int check_scales(struct mafat_graph *g, const struct mafat_layer *l, const struct mafat_scales *s, bool single)
 {
-  float in = mafat_network_in_quantization(g->network, (int)(l - g->network->layers), 0).scale;
+  float in = mafat_network_in_quantization(g->network, (int)(l - g->network->layers), 0).scale, out = l->quantization.scale;
+  bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
   double *scales = malloc((size_t)s->list.n * sizeof *scales);
   if (!scales) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   int code = g->numbers.read(g->numbers.context, &s->list, 0, s->list.n, scales, g->d);
-  for (uint64_t i = 0; i < s->list.n && code == MAFAT_OK; i++)
-    if (!mafat_multiplier_can(mafat_quantization_factor(in, (float)scales[i], l->quantization.scale, single)))
+  for (uint64_t i = 0; i < s->list.n && code == MAFAT_OK; i++) {
+    double factor = even ? (double)(in * (float)scales[i] / out) : mafat_quantization_factor(in, (float)scales[i], out, single);
+    if (!mafat_multiplier_can(factor))
       code = mafat_graph_fail(g, MAFAT_EFORMAT, "filter %llu: scales of %g, %g and %g make a multiplier of 2^30 or more",
-                              (unsigned long long)i, (double)in, scales[i], (double)l->quantization.scale);
+                              (unsigned long long)i, (double)in, scales[i], (double)out);
+  }
   free(scales);
   return code;
 }
 
-/* Weights have one zero, which is that of int8. */
+/* Weights have one zero, which is that of int8: by TFLite's rule 0. */
 static int take_zero(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *weights)
 {
   int zero = weights->scales.zero - (weights->place.type == MAFAT_U8 ? MAFAT_SIGNED_TO_BYTE : 0);
   l->weights_zero = (signed char)zero;
-  if (weights->place.type == MAFAT_I8 && zero)
+  if (weights->place.type == MAFAT_I8 && zero && l->quantization.rounding != MAFAT_REQUANTIZE_EVEN)
     return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "weights of int8: expected a zero point of 0, found %d", zero);
   return MAFAT_OK;
 }

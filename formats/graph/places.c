@@ -1,5 +1,7 @@
 #include "formats/graph/places.h"
 
+#include "base/half.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +9,25 @@
 /* More of them than the model's own file has would be a mistake. */
 enum { MOST_VALUES = 1 << 26 };
 
-int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n)
+double mafat_graph_number(const char *bytes, enum mafat_dtype type)
+{
+  float real;
+  int32_t whole;
+  uint16_t half;
+  memcpy(&half, bytes, type == MAFAT_F16 ? sizeof half : 0);
+  memcpy(&real, bytes, type == MAFAT_F32 ? sizeof real : 0);
+  memcpy(&whole, bytes, type == MAFAT_I32 ? sizeof whole : 0);
+  switch (type) {
+  case MAFAT_I8: return (signed char)*bytes;
+  case MAFAT_U8: return (unsigned char)*bytes;
+  case MAFAT_I32: return whole;
+  case MAFAT_F16: return (double)mafat_half_value(half);
+  default: return (double)real;
+  }
+}
+
+/* Room for as many floats behind the others. */
+static int make_room(struct mafat_graph *g, size_t n, float **room)
 {
   struct mafat_network *net = g->network;
   if (n > MOST_VALUES - net->n_values)
@@ -15,10 +35,39 @@ int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, 
   float *grown = realloc(net->values, (net->n_values + n + 1) * sizeof *grown);
   if (!grown) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   net->values = grown;
-  *out = (struct mafat_constant){
-      .at = net->n_values * sizeof *grown, .n = n, .file = MAFAT_CONSTANT_VALUES, .type = MAFAT_F32};
-  for (size_t i = 0; i < n; i++) grown[net->n_values + i] = (float)numbers[i];
+  *room = grown + net->n_values;
   net->n_values += n;
+  return MAFAT_OK;
+}
+
+static struct mafat_constant place_of(const struct mafat_graph *g, const float *room, size_t n, enum mafat_dtype type)
+{
+  return (struct mafat_constant){.at = (uint64_t)(room - g->network->values) * sizeof *room, .n = n,
+                                 .file = MAFAT_CONSTANT_VALUES, .type = (unsigned)type & 0x1f};
+}
+
+int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n)
+{
+  float *room;
+  int code = make_room(g, n, &room);
+  if (code) return code;
+  for (size_t i = 0; i < n; i++) room[i] = (float)numbers[i];
+  *out = place_of(g, room, n, MAFAT_F32);
+  return MAFAT_OK;
+}
+
+int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n, enum mafat_dtype type)
+{
+  float *room;
+  size_t size = mafat_dtypes[type].bits / 8;
+  int code = make_room(g, (n * size + sizeof *room - 1) / sizeof *room, &room);
+  if (code) return code;
+  char *to = (char *)room;
+  for (size_t i = 0; i < n; i++, to += size) {
+    int32_t number = (int32_t)numbers[i]; /* its first bytes are those of a smaller type */
+    memcpy(to, &number, size);
+  }
+  *out = place_of(g, room, n, type);
   return MAFAT_OK;
 }
 
@@ -41,18 +90,18 @@ bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l, cons
 int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v)
 {
   bool fill = v->form == MAFAT_VALUE_PLACE && v->place.file == MAFAT_CONSTANT_FILL;
-  bool ready = mafat_value_is_quantized(v) || v->place.type == MAFAT_F32 || v->place.type == MAFAT_I32;
+  bool quantized = mafat_value_is_quantized(v), ready = quantized || v->place.type == MAFAT_F32;
   if (fill || (ready && lies_so(v))) {
     *out = v->place;
     out->n = (uint64_t)mafat_value_elements(v);
     return MAFAT_OK;
   }
   double *numbers;
-  if (mafat_value_is_quantized(v))
-    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of whole numbers, which are needed in another order");
+  size_t n = (size_t)mafat_value_elements(v);
   int code = mafat_value_numbers(g, v, MOST_VALUES, &numbers);
   if (code) return code;
-  code = mafat_graph_keep_numbers(g, out, numbers, (size_t)mafat_value_elements(v));
+  code = quantized ? mafat_graph_keep_whole(g, out, numbers, n, (enum mafat_dtype)v->place.type)
+                   : mafat_graph_keep_numbers(g, out, numbers, n);
   free(numbers);
   return code;
 }
@@ -79,6 +128,9 @@ int mafat_graph_constant_map(struct mafat_graph *g, struct mafat_value *out, con
   struct mafat_constant place;
   long long e[MAFAT_N_AXES];
   int on[MAFAT_VIEW_DIMS];
+  if (v->form == MAFAT_VALUE_PLACE && v->scales.list.n > 1)
+    return mafat_graph_fail(g, MAFAT_EUNSUPPORTED, "a constant of whole numbers beside maps: expected one scale, found %llu",
+                            (unsigned long long)v->scales.list.n);
   memcpy(on, axes, (size_t)v->view.n_dims * sizeof *on);
   int code = mafat_value_copy(g, &grouped, v);
   if (code) return code;

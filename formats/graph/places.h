@@ -4,9 +4,14 @@
 
 #include "formats/graph/graph.h"
 
+/* A number as it lies in a file. */
+double mafat_graph_number(const char *bytes, enum mafat_dtype type);
 /* Numbers among the network's values. */
 int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n);
-/* A constant as a layer needs it: numbers in row-major order, in the file or among the network's values. */
+/* The same of whole numbers of a type, which lie as they would in a file. */
+int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n, enum mafat_dtype type);
+/* A constant as a layer needs it: numbers in row-major order, in the file or among the network's values: floats, or, of quantized
+ * ones, whole numbers. */
 int mafat_graph_place(struct mafat_graph *g, struct mafat_constant *out, const struct mafat_value *v);
 /* A layer's weights, which lie so in the file and that kernels widen: they stay there. False: they are others. */
 bool mafat_graph_place_narrow(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *v);

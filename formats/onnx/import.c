@@ -7,6 +7,7 @@
 const struct mafat_value *mafat_onnx_in(const struct mafat_onnx_importer *i, int index)
 {
   static const struct mafat_value none = {.form = MAFAT_VALUE_NONE, .maker = -1};
+  if (i->operands) return index < i->n_operands ? i->operands[index] : &none;
   const struct mafat_onnx_value *v = index < i->node->n_inputs ? i->node->inputs[index] : NULL;
   return v ? &i->values[v->index] : &none;
 }
@@ -14,6 +15,11 @@ const struct mafat_value *mafat_onnx_in(const struct mafat_onnx_importer *i, int
 bool mafat_onnx_has(const struct mafat_onnx_importer *i, int index)
 {
   return mafat_onnx_in(i, index)->form != MAFAT_VALUE_NONE;
+}
+
+int mafat_onnx_n_inputs(const struct mafat_onnx_importer *i)
+{
+  return i->operands ? i->n_operands : i->node->n_inputs;
 }
 
 bool mafat_onnx_wants(const struct mafat_onnx_importer *i, int index)
@@ -24,6 +30,7 @@ bool mafat_onnx_wants(const struct mafat_onnx_importer *i, int index)
 
 struct mafat_value *mafat_onnx_out(const struct mafat_onnx_importer *i, int index)
 {
+  if (i->target && index == 0) return i->target;
   return &i->values[i->node->outputs[index]->index];
 }
 
@@ -105,17 +112,23 @@ int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_
 static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to,
                         struct mafat_diagnostic *d)
 {
-  const struct mafat_onnx *m = context;
+  const struct mafat_onnx_importer *i = context;
+  if (place->file == MAFAT_CONSTANT_VALUES) {
+    const char *values = (const char *)i->g->network->values;
+    for (uint64_t k = 0; k < n; k++) to[k] = mafat_graph_number(values + mafat_constant_at(place, first + k), (enum mafat_dtype)place->type);
+    return MAFAT_OK;
+  }
   if (place->file == MAFAT_CONSTANT_FILL) {
     uint32_t bits = (uint32_t)place->at;
     float value;
     memcpy(&value, &bits, sizeof value);
-    for (uint64_t i = 0; i < n; i++) to[i] = (double)value;
+    for (uint64_t k = 0; k < n; k++) to[k] = (double)value;
     return MAFAT_OK;
   }
-  const struct mafat_onnx_tensor t = {.name = "", .type = MAFAT_ONNX_FLOAT, .n = place->n, .form = MAFAT_ONNX_PLACE,
-                                      .file = (int)place->file, .at = place->at, .bytes = place->n * sizeof(float)};
-  return mafat_onnx_tensor_doubles(m, &t, first, (size_t)n, to, d);
+  const struct mafat_onnx_tensor t = {.name = "", .type = mafat_onnx_file_type((enum mafat_dtype)place->type), .n = place->n,
+                                      .form = MAFAT_ONNX_PLACE, .file = (int)place->file, .at = place->at,
+                                      .bytes = mafat_constant_bytes(place, place->n)};
+  return mafat_onnx_tensor_doubles(i->model, &t, first, (size_t)n, to, d);
 }
 
 static int take_dims(struct mafat_graph *g, const struct mafat_onnx_tensor *t, long long *dims)
@@ -126,7 +139,12 @@ static int take_dims(struct mafat_graph *g, const struct mafat_onnx_tensor *t, l
   return MAFAT_OK;
 }
 
-/* Floats stay where they are; other numbers are of shapes and the like, and few. */
+/* Of what stays where it is; MAFAT_N_DTYPES: it does not. */
+static enum mafat_dtype place_type(const struct mafat_onnx_tensor *t)
+{
+  if (t->form != MAFAT_ONNX_PLACE) return MAFAT_N_DTYPES;
+  return t->type == MAFAT_ONNX_FLOAT ? MAFAT_F32 : mafat_onnx_whole_type(t->type);
+}
 
 int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_onnx_tensor *t)
 {
@@ -134,10 +152,11 @@ int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value 
   long long dims[MAFAT_VIEW_DIMS];
   int code = take_dims(i->g, t, dims);
   if (code) return code;
-  if (t->type == MAFAT_ONNX_FLOAT && t->form == MAFAT_ONNX_PLACE) {
+  enum mafat_dtype type = place_type(t);
+  if (type != MAFAT_N_DTYPES) {
     *out = (struct mafat_value){.form = MAFAT_VALUE_PLACE, .maker = -1, .readers = out->readers};
     mafat_view_linear(&out->view, t->rank, dims, MAFAT_AXIS_NUMBERS);
-    out->place = (struct mafat_constant){.at = t->at, .n = t->n, .file = (unsigned)t->file & 0xfff, .type = MAFAT_F32};
+    out->place = (struct mafat_constant){.at = t->at, .n = t->n, .file = (unsigned)t->file & 0xfff, .type = (unsigned)type & 0x1f};
     return MAFAT_OK;
   }
   if (t->n > MOST)
@@ -156,6 +175,8 @@ static enum mafat_dtype input_type(const struct mafat_onnx_value *v)
   case MAFAT_ONNX_FLOAT: return MAFAT_F32;
   case MAFAT_ONNX_INT32: return MAFAT_I32;
   case MAFAT_ONNX_INT64: return MAFAT_I64;
+  case MAFAT_ONNX_INT8: return MAFAT_I8;
+  case MAFAT_ONNX_UINT8: return MAFAT_U8;
   default: return MAFAT_N_DTYPES;
   }
 }
@@ -192,10 +213,12 @@ static int make_inputs(struct mafat_onnx_importer *i)
     if (v->initializer) continue;
     if ((code = input_dims(i->g, v, dims))) break;
     mafat_onnx_input_axes(i, v, axes);
+    if ((code = mafat_onnx_input_meaning(i, v, &i->g->makes))) break;
     code = mafat_graph_input(i->g, index, value, v->info->rank, dims, axes);
     value->readers = readers;
     if (code == MAFAT_OK) code = mafat_graph_name_input(i->g, index++, v->name, input_type(v), value);
   }
+  i->g->makes = (struct mafat_meaning){.type = MAFAT_F32};
   return code;
 }
 
@@ -217,11 +240,12 @@ static void count_readers(struct mafat_onnx_importer *i)
 
 /* ---- nodes ---- */
 
-static const struct mafat_onnx_operator *find_operator(const char *op_type)
+const struct mafat_onnx_operator *mafat_onnx_find_operator(const char *op_type)
 {
   static const struct mafat_onnx_operator *const tables[] = {mafat_onnx_shape_operators, mafat_onnx_math_operators,
                                                              mafat_onnx_layer_operators, mafat_onnx_matrix_operators,
-                                                             mafat_onnx_channel_operators};
+                                                             mafat_onnx_channel_operators, mafat_onnx_quantized_operators,
+                                                             mafat_onnx_dynamic_operators};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
     for (const struct mafat_onnx_operator *o = tables[t]; o->op_type; o++)
       if (strcmp(o->op_type, op_type) == 0) return o;
@@ -230,7 +254,7 @@ static const struct mafat_onnx_operator *find_operator(const char *op_type)
 
 int mafat_onnx_variant(const struct mafat_onnx_importer *i)
 {
-  return find_operator(i->node->op_type)->variant;
+  return i->row->variant;
 }
 
 /* Inputs that are constants become values when they are first asked for. */
@@ -274,7 +298,8 @@ static int take_node(struct mafat_onnx_importer *i, int index)
   i->g->node_name = i->node->name;
   if (*i->node->domain && strcmp(i->node->domain, "com.microsoft") != 0)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "operators of domain '%.60s' are not run", i->node->domain);
-  if (find_operator(i->node->op_type)) return MAFAT_OK;
+  i->row = mafat_onnx_find_operator(i->node->op_type);
+  if (i->row) return MAFAT_OK;
   return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "this operator is not run");
 }
 
@@ -294,14 +319,15 @@ static int import_node(struct mafat_onnx_importer *i, int index)
   int code = take_node(i, index), readers[8];
   if (code) return code;
   i->opset = mafat_onnx_opset(i->model, "");
-  const struct mafat_onnx_operator *o = find_operator(i->node->op_type);
-  if (!(i->node->n_inputs > 0 && i->node->inputs[0]) && strcmp(o->op_type, "Constant") != 0)
+  if (!(i->node->n_inputs > 0 && i->node->inputs[0]) && strcmp(i->row->op_type, "Constant") != 0)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "its first input is left out");
   code = check_outputs(i);
   if (code == MAFAT_OK) code = make_ready(i);
   for (int k = 0; k < 8 && k < i->node->n_outputs; k++)
     readers[k] = i->node->outputs[k] ? mafat_onnx_out(i, k)->readers : 0;
-  if (code == MAFAT_OK) code = o->import(i);
+  bool done = false;
+  if (code == MAFAT_OK) code = mafat_onnx_import_numbers(i, &done);
+  if (code == MAFAT_OK && !done) code = i->row->import(i);
   for (int k = 0; k < 8 && k < i->node->n_outputs; k++)
     if (i->node->outputs[k]) mafat_onnx_out(i, k)->readers = readers[k];
   return code;
@@ -314,9 +340,12 @@ static int make_outputs(struct mafat_onnx_importer *i)
   for (int k = 0; k < i->model->n_outputs && code == MAFAT_OK; k++) {
     const struct mafat_onnx_value *v = i->model->outputs[k];
     struct mafat_value *value = &i->values[v->index];
+    if ((code = mafat_onnx_make_floats(i, v->index))) break;
     if (value->form == MAFAT_VALUE_NONE)
       code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "output '%.100s' is made by no node", v->name);
     else code = mafat_graph_name_output(i->g, v->name, value);
+    if (code == MAFAT_OK && mafat_onnx_map_type(i, value) == MAFAT_ONNX_INT8)
+      i->g->network->outputs[i->g->network->n_outputs - 1].type = MAFAT_I8;
   }
   return code;
 }
@@ -358,12 +387,14 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
   int code = mafat_graph_open(&i.g, model->file->path, most, n_inputs, d);
   if (code) return code;
   if (n_inputs == 0) code = mafat_graph_fail(i.g, MAFAT_EUNSUPPORTED, "has no input");
-  i.g->numbers = (struct mafat_graph_numbers){read_numbers, (void *)(uintptr_t)model};
+  i.g->numbers = (struct mafat_graph_numbers){read_numbers, &i};
   i.values = calloc((size_t)n_values + 1, sizeof *i.values);
+  i.stands = calloc((size_t)n_values + 1, sizeof *i.stands);
   for (int k = 0; i.values && k < n_values; k++) i.values[k].maker = -1;
-  if (code == MAFAT_OK) code = i.values ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
+  if (code == MAFAT_OK) code = i.values && i.stands ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
   for (int k = 0; i.values && k < n_values; k++) mafat_value_clear(&i.values[k]);
   free(i.values);
+  free(i.stands);
   return mafat_graph_finish(out, &i.g, code);
 }
 

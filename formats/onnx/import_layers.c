@@ -325,6 +325,7 @@ static int pool(struct mafat_onnx_importer *i, const struct mafat_value *in, boo
   l->counted_y = (int)w.pads[2];
   l->counted_x = (int)w.pads[3];
   code = mafat_graph_end_layer(i->g, l);
+  if (mean && mafat_value_is_integer(i->g, in)) l->quantization = i->g->makes.numbers; /* which may be another scale */
   return code ? code : mafat_graph_output_on(i->g, mafat_onnx_out(i, 0), l, map_dims(in));
 }
 

@@ -177,12 +177,17 @@ static int take_bound(struct mafat_onnx_importer *i, const char *name, int index
   return MAFAT_OK;
 }
 
+int mafat_onnx_bounds(struct mafat_onnx_importer *i, float *least, float *most)
+{
+  int code = take_bound(i, "min", 1, -INFINITY, least);
+  return code ? code : take_bound(i, "max", 2, INFINITY, most);
+}
+
 static int import_clip(struct mafat_onnx_importer *i)
 {
   struct mafat_activating clip = {.kind = MAFAT_CLIP};
   const struct mafat_value *in = mafat_onnx_in(i, 0);
-  int code = take_bound(i, "min", 1, -INFINITY, &clip.a);
-  if (code == MAFAT_OK) code = take_bound(i, "max", 2, INFINITY, &clip.b);
+  int code = mafat_onnx_bounds(i, &clip.a, &clip.b);
   if (code == MAFAT_OK && in->form != MAFAT_VALUE_MAP)
     code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected what is computed in runs");
   if (code) return code;

@@ -59,13 +59,14 @@ static int import_gemm(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK)
     code = trans_a ? mafat_graph_transpose(i->g, &a, in_a, turned) : mafat_value_copy(i->g, &a, in_a);
   bool constant = mafat_value_is_constant(in_b) && a.form == MAFAT_VALUE_MAP;
+  bool integers = mafat_value_is_quantized(in_b) && mafat_value_is_integer(i->g, in_a); /* which are summed from the bias on */
   if (code == MAFAT_OK)
     code = trans_b && !constant ? mafat_graph_transpose(i->g, &b, in_b, turned) : mafat_value_copy(i->g, &b, in_b);
   if (code == MAFAT_OK)
-    code = constant ? mafat_graph_multiply_constant(i->g, &product, &a, &b, trans_b != 0, NULL)
+    code = constant ? mafat_graph_multiply_constant(i->g, &product, &a, &b, trans_b != 0, integers && mafat_onnx_has(i, 2) ? in_c : NULL)
                     : mafat_graph_multiply_maps(i->g, &product, &a, &b);
   if (code == MAFAT_OK) code = scale_by(i, &product, alpha);
-  if (code == MAFAT_OK && in_c->form != MAFAT_VALUE_NONE) {
+  if (code == MAFAT_OK && in_c->form != MAFAT_VALUE_NONE && !integers) {
     code = mafat_value_copy(i->g, &c, in_c);
     if (code == MAFAT_OK) code = scale_by(i, &c, beta);
     if (code == MAFAT_OK) code = mafat_graph_combine(i->g, mafat_onnx_out(i, 0), MAFAT_GRAPH_ADD, &product, &c);

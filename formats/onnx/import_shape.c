@@ -25,7 +25,7 @@ static int import_dropout(struct mafat_onnx_importer *i)
   return import_same(i);
 }
 
-/* Numbers of shapes become whole; maps are floats and stay so. */
+/* Numbers of shapes become whole; maps are floats and stay so: as uint8 they lose their fractions. */
 static int import_cast(struct mafat_onnx_importer *i)
 {
   long long to;
@@ -34,6 +34,8 @@ static int import_cast(struct mafat_onnx_importer *i)
   bool whole = to == MAFAT_ONNX_INT64 || to == MAFAT_ONNX_INT32,
        floats = to == MAFAT_ONNX_FLOAT || to == MAFAT_ONNX_DOUBLE;
   if (code) return code;
+  if (in->form == MAFAT_VALUE_MAP && to == MAFAT_ONNX_UINT8)
+    return mafat_graph_activate(i->g, mafat_onnx_out(i, 0), in, mafat_activating(MAFAT_FLOOR));
   if (!whole && !floats)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "casts to %s: expected float or int64",
                             mafat_onnx_type_name((int)to));
@@ -135,7 +137,7 @@ static int import_concat(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in[MAFAT_MAX_OPERANDS];
   long long axis;
-  int dim, n = i->node->n_inputs, code = mafat_onnx_int(i, "axis", 1, &axis);
+  int dim, n = mafat_onnx_n_inputs(i), code = mafat_onnx_int(i, "axis", 1, &axis);
   if (n < 1 || n > MAFAT_MAX_OPERANDS)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "expected 1 to %d inputs, found %d", MAFAT_MAX_OPERANDS, n);
   for (int k = 0; k < n; k++) in[k] = mafat_onnx_in(i, k);
@@ -243,6 +245,7 @@ static int import_pad(struct mafat_onnx_importer *i)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
                             "attribute mode: expected constant, reflect or edge, found '%.40s'", mode);
   if ((code = mafat_onnx_map(i, 0, &own, &in))) return code;
+  if (mafat_value_is_integer(i->g, in)) mafat_onnx_fill_number(i, in, fill, &fill);
   if (n != 2 * in->view.n_dims)
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d pads, found %d", 2 * in->view.n_dims, n);
   for (int k = 0; k < n && code == MAFAT_OK; k++)

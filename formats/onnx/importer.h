@@ -17,6 +17,11 @@ struct mafat_onnx_importer {
   const struct mafat_onnx_node *node;
   int64_t opset;               /* of the node's domain */
   struct mafat_value *values;  /* [value of the model] */
+  bool *stands;                /* [value of the model]: whole numbers that stand for floats, which nobody has needed yet */
+  const struct mafat_onnx_operator *row; /* by which the node is imported */
+  const struct mafat_value *const *operands; /* (n_operands) in place of the node's inputs, and its first output; NULL: */
+  int n_operands;                            /* those are taken */
+  struct mafat_value *target;
 };
 
 /* One operator's. MAFAT_OK, or a message is in the diagnostic. */
@@ -30,7 +35,9 @@ struct mafat_onnx_operator {
 
 /* Ended by one without a name. */
 extern const struct mafat_onnx_operator mafat_onnx_shape_operators[], mafat_onnx_math_operators[],
-    mafat_onnx_layer_operators[], mafat_onnx_matrix_operators[], mafat_onnx_channel_operators[];
+    mafat_onnx_layer_operators[], mafat_onnx_matrix_operators[], mafat_onnx_channel_operators[],
+    mafat_onnx_quantized_operators[], mafat_onnx_dynamic_operators[];
+const struct mafat_onnx_operator *mafat_onnx_find_operator(const char *op_type);
 
 /* What the file says of pictures; nothing where it is silent. */
 void mafat_onnx_picture(struct mafat_picture_said *said, const struct mafat_onnx *m);
@@ -42,6 +49,7 @@ int mafat_onnx_variant(const struct mafat_onnx_importer *i);
 /* Input `index`; one of form NONE where it is left out. */
 const struct mafat_value *mafat_onnx_in(const struct mafat_onnx_importer *i, int index);
 bool mafat_onnx_has(const struct mafat_onnx_importer *i, int index);
+int mafat_onnx_n_inputs(const struct mafat_onnx_importer *i);
 /* Output `index`, to be made; of one that nobody wants, a place that is forgotten: *spare. */
 struct mafat_value *mafat_onnx_out(const struct mafat_onnx_importer *i, int index);
 bool mafat_onnx_wants(const struct mafat_onnx_importer *i, int index);
@@ -58,12 +66,72 @@ int mafat_onnx_list(const struct mafat_onnx_importer *i, const char *name, int i
 /* From -n_dims to n_dims - 1. */
 int mafat_onnx_axis(const struct mafat_onnx_importer *i, long long axis, int n_dims, int *out);
 
-/* A tensor of the file. Floats stay where they are; other numbers are of shapes and the like, and few. */
+/* A tensor of the file. Floats, and whole numbers that may be quantized, stay where they are; others are of shapes and the like,
+ * and few. */
 int mafat_onnx_constant(const struct mafat_onnx_importer *i, struct mafat_value *out,
                         const struct mafat_onnx_tensor *t);
 /* A map: constants become one. *own is the caller's to clear; *in is it, or the input itself. */
 int mafat_onnx_map(const struct mafat_onnx_importer *i, int index, struct mafat_value *own,
                    const struct mafat_value **in);
+
+/* ---- whole numbers ---- */
+
+/* What a node says of numbers: a scale and a zero point, of all or of each place along an axis. */
+struct mafat_onnx_said {
+  int type;    /* enum mafat_onnx_type, of the numbers */
+  long long n; /* scales */
+  float scale; /* the first ones */
+  int zero;
+  bool apart;  /* zero points are not all the same */
+  int scales;  /* input that has them */
+};
+
+/* Of a constant; UNDEFINED: that is not known. */
+int mafat_onnx_constant_type(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v);
+/* Of int8, uint8 and int32; MAFAT_N_DTYPES: none of these. */
+enum mafat_dtype mafat_onnx_whole_type(int type);
+/* What files call them, and floats. */
+int mafat_onnx_file_type(enum mafat_dtype type);
+/* By inputs of the node; the zero point may be left out. type: of the numbers, or UNDEFINED. */
+int mafat_onnx_numbers_said(const struct mafat_onnx_importer *i, int scale, int zero, int type, struct mafat_onnx_said *said);
+
+/* Of a map of int8 or uint8. */
+struct mafat_meaning mafat_onnx_meaning(int type, float scale, int zero);
+int mafat_onnx_meaning_said(const struct mafat_onnx_importer *i, const struct mafat_onnx_said *said, struct mafat_meaning *out);
+int mafat_onnx_map_type(const struct mafat_onnx_importer *i, const struct mafat_value *map);
+/* The same numbers, which mean that. */
+int mafat_onnx_rename(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *map,
+                      struct mafat_meaning to);
+
+/* What an input of the model means, by the first node that says so: of whole numbers; those of others are floats. */
+int mafat_onnx_input_meaning(struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, struct mafat_meaning *out);
+
+/* A constant with what it means; and as floats. */
+int mafat_onnx_quantized_constant(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v,
+                                  const struct mafat_onnx_said *said, int axis);
+int mafat_onnx_dequantized(const struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *v);
+
+/* The node, where inputs of it are whole numbers: *done, with all of it, and what follows up to a QuantizeLinear; else these have
+ * become floats. */
+int mafat_onnx_import_numbers(struct mafat_onnx_importer *i, bool *done);
+/* Is input `index` no map of whole numbers, or one that stands for floats? */
+bool mafat_onnx_stands(const struct mafat_onnx_importer *i, int index);
+/* Of a map, or the first one of a constant. */
+float mafat_onnx_scale_of(const struct mafat_onnx_importer *i, const struct mafat_value *v);
+/* Can the operator be computed by integers, of the operands at hand, with an output that means that? */
+bool mafat_onnx_takes(const struct mafat_onnx_importer *i, const struct mafat_meaning *to);
+/* It is, where it can be: *done. */
+int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to, bool *done);
+/* The same, or else by floats: of operands that are whole numbers, or constants. */
+int mafat_onnx_compute(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to);
+/* Least and most of a Clip. */
+int mafat_onnx_bounds(struct mafat_onnx_importer *i, float *least, float *most);
+/* Whole numbers as floats of the same value, less `zero`; floats as they are. */
+int mafat_onnx_plain_floats(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_value *in, int zero);
+/* A value of the model as floats. */
+int mafat_onnx_make_floats(struct mafat_onnx_importer *i, int value);
+/* What a map of whole numbers is filled up with: the number of a real, or of what the file calls it. False: it has none. */
+bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in, float real, float *number);
 
 /* A Mul or Div that begins a GELU that is written out: *done, with all of it. */
 int mafat_onnx_fold_gelu(struct mafat_onnx_importer *i, bool *done);

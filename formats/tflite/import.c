@@ -1,6 +1,5 @@
 #include "formats/tflite/import.h"
 
-#include "base/half.h"
 #include "formats/tflite/importer.h"
 #include "formats/tflite/tflite.h"
 #include "formats/tflite/values.h"
@@ -90,23 +89,6 @@ int mafat_tflite_dim(const struct mafat_tflite_importer *i, const char *name, lo
 
 /* ---- tensors ---- */
 
-static double number_at(const char *bytes, enum mafat_dtype type)
-{
-  float real;
-  int32_t whole;
-  uint16_t half;
-  memcpy(&half, bytes, type == MAFAT_F16 ? sizeof half : 0);
-  memcpy(&real, bytes, type == MAFAT_F32 ? sizeof real : 0);
-  memcpy(&whole, bytes, type == MAFAT_I32 ? sizeof whole : 0);
-  switch (type) {
-  case MAFAT_I8: return (signed char)*bytes;
-  case MAFAT_U8: return (unsigned char)*bytes;
-  case MAFAT_I32: return whole;
-  case MAFAT_F16: return (double)mafat_half_value(half);
-  default: return (double)real;
-  }
-}
-
 static int read_numbers(void *context, const struct mafat_constant *place, uint64_t first, uint64_t n, double *to,
                         struct mafat_diagnostic *d)
 {
@@ -116,7 +98,7 @@ static int read_numbers(void *context, const struct mafat_constant *place, uint6
   for (uint64_t k = 0; k < n && code == MAFAT_OK; k++) {
     const char *bytes;
     code = mafat_model_file_peek(file, mafat_constant_at(place, first + k), (size_t)mafat_constant_bytes(place, 1), &bytes, d);
-    if (code == MAFAT_OK) to[k] = number_at(bytes, (enum mafat_dtype)place->type);
+    if (code == MAFAT_OK) to[k] = mafat_graph_number(bytes, (enum mafat_dtype)place->type);
   }
   mafat_model_file_close(&own);
   return code;

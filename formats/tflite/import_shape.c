@@ -151,18 +151,30 @@ static int take_pads(struct mafat_tflite_importer *i, int n_dims, long long *bef
   return MAFAT_OK;
 }
 
-/* Of whole numbers as maps hold them: their zero, or what a constant has beside theirs. */
-static int take_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
+/* What a constant says. Of whole numbers it is one of theirs; maps hold them as unsigned bytes. */
+static int read_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
 {
+  const struct mafat_value *said = mafat_tflite_in(i, 2);
+  struct mafat_quantization is = mafat_value_meaning(i->g, in).numbers, numbers;
+  bool integers = mafat_value_is_integer(i->g, in);
   double *number;
-  bool integers = mafat_value_is_integer(i->g, in), is_signed = mafat_tflite_in(i, 2)->place.type == MAFAT_I8;
-  *fill = integers ? mafat_value_meaning(i->g, in).numbers.zero : 0;
-  if (i->o->code != MAFAT_TFLITE_PADV2) return MAFAT_OK;
-  int code = mafat_value_numbers(i->g, mafat_tflite_in(i, 2), 1, &number);
+  if (integers != mafat_value_is_quantized(said))
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "constant_values: expected a number of its input's type");
+  if (integers) numbers = mafat_value_quantization(said);
+  if (integers && (said->scales.list.n > 1 || !mafat_quantization_equals(&is, &numbers)))
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "constant_values: expected its input's scale and zero point");
+  int code = mafat_value_numbers(i->g, said, 1, &number);
   if (code) return code;
-  *fill = (float)*number + (integers && is_signed ? MAFAT_SIGNED_TO_BYTE : 0);
+  *fill = (float)*number + (integers && said->place.type == MAFAT_I8 ? MAFAT_SIGNED_TO_BYTE : 0);
   free(number);
   return MAFAT_OK;
+}
+
+/* Of whole numbers their zero. */
+static int take_fill(struct mafat_tflite_importer *i, const struct mafat_value *in, float *fill)
+{
+  *fill = mafat_value_is_integer(i->g, in) ? mafat_value_meaning(i->g, in).numbers.zero : 0;
+  return i->o->code == MAFAT_TFLITE_PADV2 ? read_fill(i, in, fill) : MAFAT_OK;
 }
 
 /* A mirror that repeats the edge is, for one row, the edge. */

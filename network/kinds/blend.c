@@ -1,5 +1,9 @@
 /* Maps blended element by element: the first two operands, that with the third, and so on. */
+#include "network/network.h"
+
 #include "network/kinds/kinds.h"
+
+#include <math.h>
 
 /* Darknet asserts that both maps relate by one whole factor, up or down. */
 static bool sizes_agree(struct mafat_shape from, struct mafat_shape to)
@@ -70,6 +74,22 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return from_span(from, to, out);
 }
 
+/* By TFLite's rule factors are those of sums 2^20 times as fine as twice the coarser operand, or of products. */
+static const char *numbers(const struct mafat_network *n, int layer)
+{
+  enum { FINER = 20 };
+  const struct mafat_layer *l = &n->layers[layer];
+  const char *fault = mafat_kind_numbers_alone(n, layer);
+  if (fault) return fault;
+  bool sum = l->blend == MAFAT_BLEND_ADD && fabsf(l->alpha) == 1 && fabsf(l->beta) == 1 && l->alpha + l->beta >= 0;
+  if (l->n_operands != 2 || !(sum || l->blend == MAFAT_BLEND_MUL || l->blend == MAFAT_BLEND_PRELU)) return "is not run on whole numbers";
+  if (l->activation.kind != MAFAT_LINEAR) return "has an activation, which whole numbers have as bounds";
+  if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return NULL;
+  double a = (double)mafat_network_in_quantization(n, layer, 0).scale, b = (double)mafat_network_in_quantization(n, layer, 1).scale;
+  double out = (double)l->quantization.scale, product = l->blend == MAFAT_BLEND_ADD ? 2 * (a > b ? a : b) / (1 << FINER) : a * b;
+  return mafat_multiplier_can(product / out) && (l->blend != MAFAT_BLEND_PRELU || mafat_multiplier_can(a / out)) ? NULL : MAFAT_KIND_FAR_SCALES;
+}
+
 /* They differ in what their sections say. */
 #define BLEND(cfg_name)                             \
   {                                                 \
@@ -78,6 +98,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
     .blends = true,                                 \
     .infer = infer,                                 \
     .in_span = in_span,                             \
+    .numbers = numbers,                             \
   }
 
 const struct mafat_kind mafat_kind_shortcut = BLEND("shortcut");

@@ -34,4 +34,5 @@ const struct mafat_kind mafat_kind_constant = {
     .infer = infer,
     .in_span = mafat_kind_same_span,
     .counts = counts,
+    .numbers = mafat_kind_numbers_kept,
 };

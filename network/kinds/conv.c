@@ -51,4 +51,5 @@ const struct mafat_kind mafat_kind_convolutional = {
     .matrix = matrix,
     .counts = mafat_kind_matrix_counts,
     .macs = mafat_kind_window_macs,
+    .numbers = mafat_kind_numbers_alone,
 };

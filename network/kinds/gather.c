@@ -1,5 +1,7 @@
 /* Columns of a table by their numbers: a pixel of the first operand, of one channel, says which column of the second, of
  * one row, is the output's pixel. Numbers below zero count from the table's end; those outside mean its first or last. */
+#include "network/network.h"
+
 #include "network/kinds/kinds.h"
 
 static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
@@ -19,6 +21,16 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(0, axis_y ? 1 : table.w);
 }
 
+/* Of a table of whole numbers; where they lie is said in floats. */
+static const char *numbers(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  struct mafat_quantization table = mafat_network_in_quantization(n, layer, 1);
+  if (mafat_network_in_type(n, layer) != MAFAT_F32) return "expects its places as floats";
+  bool alike = mafat_network_operand_type(n, layer, 1) == l->out_type && mafat_quantization_equals(&table, &l->quantization);
+  return alike ? NULL : "puts out other numbers than its table's";
+}
+
 const struct mafat_kind mafat_kind_gather = {
     .name = "gather",
     .keeps = true,
@@ -26,4 +38,5 @@ const struct mafat_kind mafat_kind_gather = {
     .apart = true,
     .infer = infer,
     .in_span = in_span,
+    .numbers = numbers,
 };

@@ -1,3 +1,5 @@
+#include "network/network.h"
+
 #include "network/kinds/kinds.h"
 
 #include <limits.h>
@@ -80,6 +82,26 @@ struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand
 {
   (void)operand, (void)out;
   return mafat_span(0, axis_y ? l->in.h : l->in.w);
+}
+
+const char *mafat_kind_numbers_alone(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  bool whole = l->out_type != MAFAT_F32;
+  for (int k = 0; k < l->n_operands && l->operands[k].sources.list; k++)
+    if ((mafat_network_operand_type(n, layer, k) != MAFAT_F32) != whole) return "reads or puts out whole numbers and floats";
+  return NULL;
+}
+
+const char *mafat_kind_numbers_kept(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  const char *fault = mafat_kind_numbers_alone(n, layer);
+  for (int k = 0; k < l->n_operands && l->operands[k].sources.list && !fault; k++) {
+    struct mafat_quantization in = mafat_network_in_quantization(n, layer, k);
+    if (!mafat_quantization_equals(&in, &l->quantization)) fault = "puts out numbers of another scale or zero point than it reads";
+  }
+  return fault;
 }
 
 struct mafat_weight_counts mafat_kind_matrix_counts(const struct mafat_layer *l)

@@ -50,6 +50,13 @@ int mafat_kind_check_weights(const struct mafat_subject *subject, double filters
 struct mafat_span mafat_kind_same_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
 struct mafat_span mafat_kind_whole_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out);
 
+/* Of operands and the output, where no multiplier of 31 bits and shift brings one to the other. */
+#define MAFAT_KIND_FAR_SCALES "has scales that lie too far apart"
+
+/* numbers of kinds whose operands and output are whole numbers, and of those that put them out as they read them. */
+const char *mafat_kind_numbers_alone(const struct mafat_network *n, int layer);
+const char *mafat_kind_numbers_kept(const struct mafat_network *n, int layer);
+
 /* Counts of one matrix with a bias for each filter, normalized or not. */
 struct mafat_weight_counts mafat_kind_matrix_counts(const struct mafat_layer *l);
 /* Of windows over the channels of a group. */

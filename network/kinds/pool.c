@@ -1,4 +1,6 @@
 /* The largest of each window, or the mean. */
+#include "network/network.h"
+
 #include "network/kinds/kinds.h"
 
 /* A window wholly in the padding would put out -FLT_MAX, as it does in Darknet, or 0 / 0: no
@@ -29,6 +31,14 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span_clip(mafat_taps_span(mafat_window_along(&l->window, axis_y), out), axis_y ? l->in.h : l->in.w);
 }
 
+/* By ONNX's rule numbers may change their scale on the way. */
+static const char *pool_numbers(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  if (l->count_padding) return "counts padding of whole numbers";
+  return l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? mafat_kind_numbers_alone(n, layer) : mafat_kind_numbers_kept(n, layer);
+}
+
 const struct mafat_kind mafat_kind_maxpool = {
     .name = "maxpool",
     .keeps = true,
@@ -36,6 +46,7 @@ const struct mafat_kind mafat_kind_maxpool = {
     .pools = true,
     .infer = infer,
     .in_span = in_span,
+    .numbers = pool_numbers,
 };
 
 const struct mafat_kind mafat_kind_local_avgpool = {
@@ -44,4 +55,5 @@ const struct mafat_kind mafat_kind_local_avgpool = {
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .infer = infer,
     .in_span = in_span,
+    .numbers = pool_numbers,
 };

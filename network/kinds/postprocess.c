@@ -2,6 +2,8 @@
  * column for each anchor: encoded boxes (y, x, height, width, and what is not read), scores of classes, the anchors
  * themselves (y, x, height, width). A column of the output is a detection: top, left, bottom, right, class, score, and
  * how many columns are detections; the others are 0. */
+#include "network/network.h"
+
 #include "network/kinds/kinds.h"
 
 enum { CORNERS = 4, VALUES = 7 };
@@ -27,9 +29,16 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(0, axis_y ? 1 : l->operands[operand].shape.w);
 }
 
+/* Takes numbers for what they mean. */
+static const char *numbers(const struct mafat_network *n, int layer)
+{
+  return n->layers[layer].out_type == MAFAT_F32 ? NULL : "puts out floats alone";
+}
+
 const struct mafat_kind mafat_kind_postprocess = {
     .name = "postprocess",
     .apart = true,
     .infer = infer,
     .in_span = in_span,
+    .numbers = numbers,
 };

@@ -1,6 +1,18 @@
 /* The same elements of another type, or as numbers of another scale: floats to whole numbers, these to floats, and to
  * others. */
+#include "network/network.h"
+
 #include "network/kinds/kinds.h"
+
+/* From floats any scale can be had, and floats of any. */
+static const char *numbers(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  if (l->out_type == MAFAT_F32 || mafat_network_in_type(n, layer) == MAFAT_F32 || l->quantization.rounding != MAFAT_REQUANTIZE_FIXED)
+    return NULL;
+  double factor = (double)mafat_network_in_quantization(n, layer, 0).scale / (double)l->quantization.scale;
+  return mafat_multiplier_can(factor) ? NULL : MAFAT_KIND_FAR_SCALES;
+}
 
 const struct mafat_kind mafat_kind_quantize = {
     .name = "quantize",
@@ -8,4 +20,5 @@ const struct mafat_kind mafat_kind_quantize = {
     .apart = true,
     .infer = mafat_kind_like_input,
     .in_span = mafat_kind_same_span,
+    .numbers = numbers,
 };

@@ -232,4 +232,5 @@ const struct mafat_kind mafat_kind_rearrange = {
     .apart = true,
     .infer = infer,
     .in_span = in_span,
+    .numbers = mafat_kind_numbers_kept,
 };

@@ -1,4 +1,6 @@
 /* Sums, means and the like over rows, columns or channels, or over several of them together. */
+#include "network/network.h"
+
 #include "network/kinds/kinds.h"
 
 static bool finds_a_place(const struct mafat_reduce *r)
@@ -22,10 +24,23 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return reduced ? mafat_kind_whole_span(l, operand, axis_y, out) : out;
 }
 
+/* Places are floats. */
+static const char *numbers(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  const struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
+  if (finds_a_place(l->reduce)) return l->out_type == MAFAT_F32 ? NULL : "puts out places, which are floats";
+  const char *fault = mafat_kind_numbers_alone(n, layer);
+  if (fault) return fault;
+  if (l->reduce->how != MAFAT_REDUCE_MEAN) return "is not run on whole numbers";
+  return mafat_multiplier_can((double)in.scale / (double)l->quantization.scale) ? NULL : MAFAT_KIND_FAR_SCALES;
+}
+
 const struct mafat_kind mafat_kind_reduce = {
     .name = "reduce",
     .along = MAFAT_ALONG_MAP,
     .apart = true,
     .infer = infer,
     .in_span = in_span,
+    .numbers = numbers,
 };

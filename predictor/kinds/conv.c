@@ -56,6 +56,15 @@ static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch
                                                                          : mafat_widened_channels(l)));
 }
 
+/* For rows of it; what a map of bytes can spare. */
+static size_t inner_room(const struct mafat_layer *l)
+{
+  if (l->out_type == MAFAT_F32) return MAFAT_SCRATCH_INNER_BYTES;
+  long long share = (long long)l->in.h * l->in.w * l->in.c / MAFAT_SCRATCH_INNER_SHARE;
+  if (share < MAFAT_SCRATCH_INNER_INTEGERS) return MAFAT_SCRATCH_INNER_INTEGERS;
+  return share < MAFAT_SCRATCH_INNER_MOST ? (size_t)share : MAFAT_SCRATCH_INNER_MOST;
+}
+
 /* A depthwise layer inside a 1x1: its rows lie in the slot, and the 1x1 reads
  * them from there. The tables serve both in turn. */
 static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafat_scratch *s)
@@ -67,8 +76,7 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
   if (__builtin_mul_overflow((size_t)mafat_pixel_width(l->out.c), (size_t)r->cols, &s->inner_row_elements) ||
       s->inner_row_elements > SIZE_MAX / 8)
     return false;
-  size_t room = l->out_type == MAFAT_F32 ? MAFAT_SCRATCH_INNER_BYTES : MAFAT_SCRATCH_INNER_INTEGERS;
-  size_t fitting = room / (size_t)mafat_dtype_bytes(l->out_type, s->inner_row_elements);
+  size_t fitting = inner_room(l) / (size_t)mafat_dtype_bytes(l->out_type, s->inner_row_elements);
   s->rows_per_call = mafat_min(r->rows, fitting < 64 ? mafat_max((int)fitting, 1) : 64);
   s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, 1, r->plan->n_threads);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);

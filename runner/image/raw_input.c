@@ -50,10 +50,16 @@ static size_t places_bytes(const struct mafat_raw_input *r)
   return (size_t)r->n_places * r->read_bytes;
 }
 
+/* Numbers of 8 bits go into the map as they are. */
+static bool is_numbers(const struct mafat_raw_input *r)
+{
+  return r->type == MAFAT_I8 || r->type == MAFAT_U8;
+}
+
 /* The places, and behind them a row as floats where the file has none. */
 static size_t memory_bytes(const struct mafat_raw_input *r)
 {
-  return places_bytes(r) + (r->type == MAFAT_F32 ? 0 : r->order->row_elements * sizeof(float));
+  return places_bytes(r) + (r->type == MAFAT_F32 || is_numbers(r) ? 0 : r->order->row_elements * sizeof(float));
 }
 
 static size_t bytes_of_type(const struct mafat_file_order *order, enum mafat_dtype type)
@@ -227,6 +233,30 @@ static const float *row_of_floats(const struct mafat_raw_input *r, const char *r
   return floats;
 }
 
+/* Rows of the map out of a band that begins with row `first`, or of a file's one row that has them all. */
+static void take_floats(const struct mafat_raw_input *r, struct mafat_executor *e, int plane, struct mafat_span rows, const char *bytes,
+                        int first)
+{
+  const struct mafat_file_order *o = r->order;
+  bool whole = o->rows < o->shape.h;
+  const float *line = NULL;
+  for (int y = rows.begin; y < rows.end; y++) {
+    if (!whole || !line) line = row_of_floats(r, bytes + (whole ? 0 : (size_t)(y - first) * row_bytes(r)));
+    if (o->planes > 1) mafat_executor_set_input_row(e, r->input, o, plane, y, line);
+    else mafat_executor_set_input_line(e, r->input, o, y, line);
+  }
+}
+
+static void take_numbers(const struct mafat_raw_input *r, struct mafat_executor *e, int plane, struct mafat_span rows,
+                         const unsigned char *bytes, int first)
+{
+  const struct mafat_file_order *o = r->order;
+  struct mafat_span channels = o->planes > 1 ? mafat_span(plane, plane + 1) : mafat_span(0, o->shape.c);
+  for (int y = rows.begin; y < rows.end; y++)
+    mafat_executor_set_input_numbers(e, r->input, o, channels, y,
+                                     bytes + (o->rows < o->shape.h ? 0 : (size_t)(y - first) * row_bytes(r)));
+}
+
 /* Rows of the map that lie in one band of the file, of one plane: of its channels. */
 static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int plane, struct mafat_span rows,
                      struct mafat_diagnostic *d)
@@ -238,12 +268,8 @@ static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int pl
   int code = await(r, number, d);
   if (code) return code;
   const char *bytes = place_of(r, number) + offset_of(r, number) % mafat_reads_alignment(r->reads);
-  const float *line = NULL;
-  for (int y = rows.begin; y < rows.end; y++) {
-    if (!whole || !line) line = row_of_floats(r, bytes + (whole ? 0 : (size_t)(y - first) * row_bytes(r)));
-    if (o->planes > 1) mafat_executor_set_input_row(e, r->input, o, plane, y, line);
-    else mafat_executor_set_input_line(e, r->input, o, y, line);
-  }
+  if (is_numbers(r)) take_numbers(r, e, plane, rows, (const unsigned char *)bytes, whole ? 0 : first);
+  else take_floats(r, e, plane, rows, bytes, whole ? 0 : first);
   if (rows.end == o->shape.h || (!whole && rows.end == first + r->band_rows)) r->released++;
   return MAFAT_OK;
 }

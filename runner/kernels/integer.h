@@ -4,7 +4,8 @@
  * Numbers are unsigned bytes, weights signed ones (network/quantization.h). Sums are exact in 32 bits: any order gives
  * the same, and so do all levels, plans and threads. What comes of a sum is TFLite's rule, bit for bit: a multiplier of 31
  * bits, 0 or from 2^30 on, and a shift from -31 to 30 for each filter, two roundings, the output's zero point, its bounds.
- * A shift to the left saturates.
+ * A shift to the left saturates. Or it is ONNX's (MAFAT_REQUANTIZE_EVEN): the sum as a float times a float factor, rounded
+ * once, halves to the even number; products and sums of floats are never fused.
  *
  * Padding holds the input's zero point. Its share of the sums, and the weights' zero point's where it depends on weights
  * and counts alone, is in the bias: bias' = bias - zero * sum(weight - weights' zero) over all taps.
@@ -40,8 +41,8 @@ struct mafat_integer_segment {
 
 /* What sums of a panel's filters become: rows of its width, as they lie behind its weights. */
 struct mafat_integer_finish {
-  const int32_t *bias, *multipliers, *shifts;
-  struct mafat_quantization out; /* its zero point and bounds */
+  const int32_t *bias, *multipliers, *shifts; /* of ONNX's rule multipliers are the bits of floats, and no shifts */
+  struct mafat_quantization out; /* its zero point, its bounds and the rule */
 };
 
 struct mafat_integer_conv_call {
@@ -73,7 +74,8 @@ struct mafat_integer_depthwise_call {
 };
 
 /* One row of output for a run of up to 16 channels: the largest of each window, or the mean of its taps inside the map,
- * within the output's bounds; numbers have one scale in and out. */
+ * within the output's bounds; numbers have one scale in and out. By ONNX's rule means are of floats, which what is read means,
+ * summed row by row, divided by their number and then by the output's scale: a half is rounded as theirs are. */
 struct mafat_integer_pool_call {
   const uint8_t *const *rows; /* [n_rows]: input rows inside the map, at column 0 of `in` */
   int n_rows;                 /* 1 ... size: the window's rows that lie inside the map */
@@ -84,7 +86,9 @@ struct mafat_integer_pool_call {
   int n_cols;
   int n_channels, in_pixel_bytes, out_pixel_bytes;
   struct mafat_quantization to;
-  bool from_signed;           /* means of a file's signed numbers: halves are rounded away from their zero, which is byte 128 */
+  int in_zero;                /* ONNX's means: of the input */
+  float in_scale;
+  bool from_signed;           /* TFLite's means of a file's signed numbers: halves are rounded away from their zero, which is byte 128 */
 };
 
 /* y of x and z, pixel by pixel. A z whose pixels are 0 apart is one pixel for all columns. */
@@ -99,6 +103,8 @@ struct mafat_integer_blend_call {
   int x_zero, z_zero;
   struct mafat_multiplier x_scale, z_scale; /* of sums, 2^20 times x and z: shifts at most 0. PRELU: of what is not negative */
   struct mafat_multiplier scale;            /* of the sum or product */
+  float x_factor, z_factor, factor;         /* ONNX's rule: of x and z to the output, which are added; of the product. PRELU:
+                                               x_factor of what is not negative */
   struct mafat_quantization to;
 };
 

@@ -3,6 +3,7 @@
 #include "runner/kernels/integer.h"
 #include "runner/kernels/integer_levels.h"
 #include "runner/kernels/integer_vector.h"
+#include "runner/kernels/requantize.h"
 
 #include "runner/kernels/integer_finish.h"
 

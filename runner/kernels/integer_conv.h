@@ -124,18 +124,44 @@ static void choose_runs(struct conv_row *r, struct conv_place at)
   r->start = c->start && r->begin.quads == 0;
 }
 
-/* The sum of what an output's window reads. */
-static int32_t conv_input_sum(const struct mafat_integer_conv_call *c, int row, int col)
+/* ---- weights whose zero point is not 0: sums of what windows read ---- */
+
+enum { SUM_PIXELS = IVEC_LANES / 4, STRIP_SUMS = STRIP_PIXELS / SUM_PIXELS };
+
+/* Of some columns that a tap reads of a piece, `step` bytes apart. */
+INLINE void add_columns(int32_t *sums, const uint8_t *in, size_t step, int n_cols, int n_channels)
+{
+  for (int p = 0; p < n_cols; p++, in += step)
+    for (int ch = 0; ch < n_channels; ch++) sums[p] += in[ch];
+}
+
+/* Of 16 channels, without anything in between: pixels share vectors, a lane for four channels. */
+INLINE void add_blocks(ivec *quads, int32_t *sums, const uint8_t *in, int n_cols)
+{
+  enum { BLOCK = MAFAT_CHANNEL_BLOCK };
+  const int n = n_cols / SUM_PIXELS;
+  for (int i = 0; i < n; i++) quads[i] = ivec_add_quads(quads[i], in + (size_t)i * SUM_PIXELS * BLOCK);
+  add_columns(sums + n * SUM_PIXELS, in + (size_t)n * SUM_PIXELS * BLOCK, BLOCK, n_cols % SUM_PIXELS, BLOCK);
+}
+
+/* sums: of all that the windows of outputs from column `col` on read, at most a strip's. */
+static void conv_input_sums(const struct mafat_integer_conv_call *c, int row, int col, int n_cols, int32_t *sums)
 {
   const struct mafat_taps x = c->window.x, y = c->window.y;
-  int32_t sum = 0;
-  for (const struct mafat_integer_piece *p = c->pieces; p < c->pieces + c->n_pieces; p++)
+  ivec quads[STRIP_SUMS];
+  memset(quads, 0, sizeof quads);
+  memset(sums, 0, (size_t)n_cols * sizeof *sums);
+  for (const struct mafat_integer_piece *p = c->pieces; p < c->pieces + c->n_pieces; p++) {
+    const size_t pixel = (size_t)p->pixel_bytes, step = pixel * (size_t)x.stride;
     for (int ky = 0; ky < y.size; ky++)
       for (int kx = 0; kx < x.size; kx++) {
-        const uint8_t *in = p->rows[row * y.stride + ky * y.dilation] + (size_t)(col * x.stride + kx * x.dilation) * (size_t)p->pixel_bytes;
-        for (int i = 0; i < p->n_channels; i++) sum += in[i];
+        const uint8_t *in = p->rows[row * y.stride + ky * y.dilation] + (size_t)(col * x.stride + kx * x.dilation) * pixel;
+        if (step == MAFAT_CHANNEL_BLOCK && p->n_channels == MAFAT_CHANNEL_BLOCK) add_blocks(quads, sums, in, n_cols);
+        else add_columns(sums, in, step, n_cols, p->n_channels);
       }
-  return sum;
+  }
+  const int32_t *lanes = (const int32_t *)(const void *)quads;
+  for (int p = 0; p < n_cols; p++, lanes += 4) sums[p] += lanes[0] + lanes[1] + lanes[2] + lanes[3];
 }
 
 /* n tiles side by side, their sums from the bias, or from `from`, to `to`: pixels are `pitch` apart. */
@@ -168,10 +194,12 @@ INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *
 /* sums -= the weights' zero point times what each window reads. */
 static void conv_take_zero(const struct conv_row *r, int col, int n_cols, int32_t *sums, size_t pitch)
 {
+  int32_t shares[STRIP_PIXELS];
+  conv_input_sums(r->c, r->row, col, n_cols, shares);
   for (int p = 0; p < n_cols; p++, sums += pitch) {
-    const int32_t share = r->c->weights_zero * conv_input_sum(r->c, r->row, col + p);
-    for (int f = 0; f < r->n_filters; f += 4)
-      for (int i = 0; i < 4; i++) sums[f + i] -= share;
+    const ivec share = ivec_all(r->c->weights_zero * shares[p]);
+    for (int f = 0; f < r->n_filters; f += IVEC_LANES)
+      ivec_store_n(sums + f, ivec_load_n(sums + f, r->n_filters - f) - share, r->n_filters - f);
   }
 }
 
@@ -234,6 +262,8 @@ static void conv_put(const struct conv_row *r, int first, int col, int n, const 
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_POSITIVE);
   else if (lanes >= IVEC_LANES && rescale->way == RESCALE_SUM)
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_SUM);
+  else if (rescale->way == RESCALE_EVEN)
+    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, mafat_min(lanes, IVEC_LANES), RESCALE_EVEN);
   else
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, lanes, RESCALE_ANY);
 }

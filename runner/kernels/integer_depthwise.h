@@ -20,14 +20,14 @@ INLINE ivec depthwise_weights(const struct depthwise_part *d, int ky, int kx)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
   const int8_t *w = c->weights + (size_t)(ky * c->window.x.size + kx) * (size_t)c->width + d->first;
-  int32_t lanes[IVEC_LANES];
-  for (int i = 0; i < IVEC_LANES; i++) lanes[i] = i < d->n ? w[i] - c->weights_zero : 0;
-  return ivec_load(lanes);
+  const ivec bytes = ivec_widen((const uint8_t *)w, d->n >= IVEC_LANES ? IVEC_LANES : d->n);
+  return (bytes << 24 >> 24) - c->weights_zero;
 }
 
 /* Of the part's channels: what lies behind them may not be there. */
 INLINE ivec depthwise_lanes(const struct depthwise_part *d, const int32_t *row)
 {
+  if (d->n >= IVEC_LANES) return ivec_load(row + d->first);
   int32_t lanes[IVEC_LANES];
   for (int i = 0; i < IVEC_LANES; i++) lanes[i] = i < d->n ? row[d->first + i] : 0;
   return ivec_load(lanes);
@@ -116,6 +116,9 @@ static void depthwise_part(const struct depthwise_part *d)
     else if (usual && x.stride == 1 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_SUM);
     else if (usual && x.stride == 2 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_POSITIVE);
     else if (usual && x.stride == 2 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_SUM);
+    else if (usual && x.stride == 1 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_EVEN);
+    else if (usual && x.stride == 2 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_EVEN);
+    else if (way == RESCALE_EVEN) depthwise_row(d, row, d->n, 0, 0, RESCALE_EVEN);
     else if (d->n >= IVEC_LANES && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 0, 0, RESCALE_POSITIVE);
     else if (way == RESCALE_ANY) depthwise_row(d, row, d->n, 0, 0, RESCALE_ANY);
     else depthwise_row(d, row, d->n, 0, 0, RESCALE_SUM);
@@ -135,14 +138,17 @@ static void depthwise_large(const struct depthwise_part *d)
                               (size_t)(col * x.stride + kx * x.dilation) * (size_t)c->in_pixel_bytes + d->first;
           sum += ivec_widen(in, d->n) * depthwise_weights(d, ky, kx);
         }
+      const bool even = d->rescale.way == RESCALE_EVEN;
       ivec_narrow(c->out[row] + (size_t)col * (size_t)c->out_pixel_bytes + d->first,
-                  bounds_put(rescale_vector(sum, &d->rescale), &d->bounds), d->n);
+                  even ? rescale_put(sum, &d->rescale, &d->bounds, RESCALE_EVEN)
+                       : bounds_put(rescale_vector(sum, &d->rescale), &d->bounds), d->n);
     }
 }
 
 static void depthwise(const struct mafat_integer_depthwise_call *c)
 {
-  struct depthwise_part d = {.c = c};
+  struct depthwise_part d; /* its pairs are as many as the window has */
+  d.c = c;
   const bool large = (c->window.y.size + 1) / 2 * c->window.x.size > DEPTHWISE_PAIRS;
   for (d.first = 0; d.first < c->n_channels; d.first += IVEC_LANES) {
     d.n = mafat_min(IVEC_LANES, c->n_channels - d.first);

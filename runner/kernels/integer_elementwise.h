@@ -39,6 +39,20 @@ static void maxpool(const struct mafat_integer_pool_call *c)
     for (int col = 0; col < c->n_cols; col++) pool_largest(c, col, c->n_channels);
 }
 
+/* ONNX's. */
+INLINE void pool_mean_even(const struct mafat_integer_pool_call *c, int col, const int n)
+{
+  const struct pool_span x = pool_columns(c, col);
+  float sums[MAFAT_CHANNEL_BLOCK] = {0}, count = 0;
+  for (int row = 0; row < c->n_rows; row++)
+    for (int at = x.begin; at < x.end; at += x.step, count++) {
+      const uint8_t *in = c->rows[row] + (ptrdiff_t)at * c->in_pixel_bytes;
+      for (int i = 0; i < n; i++) sums[i] += (float)(in[i] - c->in_zero) * c->in_scale;
+    }
+  uint8_t *to = c->out + (size_t)col * (size_t)c->out_pixel_bytes;
+  for (int i = 0; i < n; i++) to[i] = mafat_put_even(&c->to, sums[i] / count / c->to.scale);
+}
+
 INLINE void pool_mean(const struct mafat_integer_pool_call *c, int col, const int n)
 {
   const struct pool_span x = pool_columns(c, col);
@@ -62,7 +76,11 @@ INLINE void pool_mean(const struct mafat_integer_pool_call *c, int col, const in
 
 static void avgpool(const struct mafat_integer_pool_call *c)
 {
-  if (c->n_channels == MAFAT_CHANNEL_BLOCK)
+  if (c->to.rounding == MAFAT_REQUANTIZE_EVEN && c->n_channels == MAFAT_CHANNEL_BLOCK)
+    for (int col = 0; col < c->n_cols; col++) pool_mean_even(c, col, MAFAT_CHANNEL_BLOCK);
+  else if (c->to.rounding == MAFAT_REQUANTIZE_EVEN)
+    for (int col = 0; col < c->n_cols; col++) pool_mean_even(c, col, c->n_channels);
+  else if (c->n_channels == MAFAT_CHANNEL_BLOCK)
     for (int col = 0; col < c->n_cols; col++) pool_mean(c, col, MAFAT_CHANNEL_BLOCK);
   else
     for (int col = 0; col < c->n_cols; col++) pool_mean(c, col, c->n_channels);
@@ -73,6 +91,7 @@ static void avgpool(const struct mafat_integer_pool_call *c)
 struct blend {
   ivec x_zero, z_zero;
   struct rescale x, z, result;
+  fvec x_factor, z_factor, factor;
   struct bounds bounds;
 };
 
@@ -83,14 +102,32 @@ static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call
   rescale_prepare(&b->x, ivec_all(c->x_scale.multiplier), ivec_all(c->x_scale.shift));
   rescale_prepare(&b->z, ivec_all(c->z_scale.multiplier), ivec_all(c->z_scale.shift));
   rescale_prepare(&b->result, ivec_all(c->scale.multiplier), ivec_all(c->scale.shift));
+  b->x_factor = fvec_all(c->x_factor);
+  b->z_factor = fvec_all(c->z_factor);
+  b->factor = fvec_all(c->factor);
   b->bounds = bounds_of(&c->to);
 }
 
-INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind, const bool subtract)
+/* ONNX's rule, of numbers without their zero points. */
+INLINE ivec blend_even(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind)
+{
+  fvec y;
+  if (kind == MAFAT_BLEND_ADD) {
+    y = fvec_of(x) * b->x_factor + fvec_of(z) * b->z_factor;
+  } else {
+    const ivec negative = x < 0;
+    y = fvec_of(x * z) * b->factor;
+    if (kind == MAFAT_BLEND_PRELU) y = (fvec)(((ivec)y & negative) | ((ivec)(fvec_of(x) * b->x_factor) & ~negative));
+  }
+  return bounds_nearest(y, &b->bounds);
+}
+
+INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind, const bool subtract, const bool even)
 {
   enum { FINER = 20 }; /* bits that sums have more than their inputs */
   x -= b->x_zero;
   z -= b->z_zero;
+  if (even) return blend_even(b, x, z, kind);
   if (kind == MAFAT_BLEND_ADD) {
     x = rescale_vector(x << FINER, &b->x);
     z = rescale_vector(z << FINER, &b->z);
@@ -106,44 +143,51 @@ INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat
 
 /* n bytes of each; of a single z one. */
 INLINE void blend_run(const struct blend *b, const struct mafat_integer_blend_call *c, const uint8_t *x, const uint8_t *z,
-                      uint8_t *y, int n, const enum mafat_blend kind, const bool subtract)
+                      uint8_t *y, int n, const enum mafat_blend kind, const bool subtract, const bool even)
 {
   for (; n > 0; n -= IVEC_LANES, x += IVEC_LANES, y += IVEC_LANES) {
     const int lanes = n < IVEC_LANES ? n : IVEC_LANES;
     const ivec other = c->z_single ? ivec_all(*z) : ivec_widen(z, lanes);
-    if (lanes == IVEC_LANES) ivec_narrow(y, blend_vector(b, ivec_widen(x, IVEC_LANES), other, kind, subtract), IVEC_LANES);
-    else ivec_narrow(y, blend_vector(b, ivec_widen(x, lanes), other, kind, subtract), lanes);
+    if (lanes == IVEC_LANES) ivec_narrow(y, blend_vector(b, ivec_widen(x, IVEC_LANES), other, kind, subtract, even), IVEC_LANES);
+    else ivec_narrow(y, blend_vector(b, ivec_widen(x, lanes), other, kind, subtract, even), lanes);
     if (!c->z_single) z += IVEC_LANES;
   }
 }
 
 INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend_call *c, const enum mafat_blend kind,
-                         const bool subtract)
+                         const bool subtract, const bool even)
 {
   const int n = c->n_channels;
   /* Where nothing lies between pixels, a row is one run. */
   if (c->x_pixel_bytes == n && c->z_pixel_bytes == n && c->y_pixel_bytes == n && !c->z_single) {
-    blend_run(b, c, c->x, c->z, c->y, n * c->n_cols, kind, subtract);
+    blend_run(b, c, c->x, c->z, c->y, n * c->n_cols, kind, subtract, even);
     return;
   }
   const uint8_t *x = c->x, *z = c->z;
   uint8_t *y = c->y;
   for (int col = 0; col < c->n_cols; col++, x += c->x_pixel_bytes, z += c->z_pixel_bytes, y += c->y_pixel_bytes)
-    blend_run(b, c, x, z, y, n, kind, subtract);
+    blend_run(b, c, x, z, y, n, kind, subtract, even);
+}
+
+/* By ONNX's rule what is subtracted has a negative factor, and `subtract` does not matter. */
+INLINE void blend_by(const struct blend *b, const struct mafat_integer_blend_call *c, const bool even)
+{
+  switch (c->blend) {
+  case MAFAT_BLEND_ADD:
+    if (c->subtract && !even) blend_pixels(b, c, MAFAT_BLEND_ADD, true, even);
+    else blend_pixels(b, c, MAFAT_BLEND_ADD, false, even);
+    break;
+  case MAFAT_BLEND_MUL: blend_pixels(b, c, MAFAT_BLEND_MUL, false, even); break;
+  default: blend_pixels(b, c, MAFAT_BLEND_PRELU, false, even); break;
+  }
 }
 
 static void blend(const struct mafat_integer_blend_call *c)
 {
   struct blend b;
   blend_prepare(&b, c);
-  switch (c->blend) {
-  case MAFAT_BLEND_ADD:
-    if (c->subtract) blend_pixels(&b, c, MAFAT_BLEND_ADD, true);
-    else blend_pixels(&b, c, MAFAT_BLEND_ADD, false);
-    break;
-  case MAFAT_BLEND_MUL: blend_pixels(&b, c, MAFAT_BLEND_MUL, false); break;
-  default: blend_pixels(&b, c, MAFAT_BLEND_PRELU, false); break;
-  }
+  if (c->to.rounding == MAFAT_REQUANTIZE_EVEN) blend_by(&b, c, true);
+  else blend_by(&b, c, false);
 }
 
 /* ---- bytes ---- */

@@ -1,13 +1,19 @@
-/* What sums become: rescaled in two roundings, shifted to the zero point, kept in bounds. Included by integer_bodies.h.
+/* What sums become: rescaled, shifted to the zero point, kept in bounds. Included by integer_bodies.h.
  *
- * First y = (x * multiplier + 2^30) >> 31, halves up; then y / 2^e, halves away from zero: with y - 1 for a negative y that is
+ * By TFLite's rule, in two roundings. First y = (x * multiplier + 2^30) >> 31, halves up; then y / 2^e, halves away from zero: with y - 1 for a negative y that is
  * ((y >> (e - 1)) + 1) >> 1, where nothing overflows. Where e is 0 all of it is left out by shifts of nothing.
  *
  * Where every e is 1 ... 22 both roundings and the zero point are one sum of 64 bits, x * multiplier + 2^30 + 2^(30 + e) +
  * zero * 2^(31 + e), less 2^31 for a negative x, of which the bits from 31 + e on are left. Where the least output is the zero
- * point, negative x come to it whatever is taken off. */
+ * point, negative x come to it whatever is taken off.
+ *
+ * By ONNX's, MAFAT_REQUANTIZE_EVEN, in one: the sum as a float times a float, whose bits stand for the multiplier. */
 
-enum rescale_way { RESCALE_ANY, RESCALE_SUM, RESCALE_POSITIVE };
+enum rescale_way { RESCALE_ANY, RESCALE_SUM, RESCALE_POSITIVE, RESCALE_EVEN };
+
+#ifdef IVEC_SUMS
+typedef int64_t lvec __attribute__((vector_size(sizeof(ivec))));
+#endif
 
 /* Of as many filters as there are lanes. */
 struct rescale {
@@ -22,6 +28,15 @@ struct rescale {
 #endif
 };
 
+/* Is one of them not 0? */
+INLINE bool lanes_any(ivec v)
+{
+  uint64_t halves[sizeof v / sizeof(uint64_t)], all = 0;
+  memcpy(halves, &v, sizeof v);
+  for (size_t i = 0; i < sizeof v / sizeof *halves; i++) all |= halves[i];
+  return all;
+}
+
 INLINE void rescale_prepare(struct rescale *r, ivec multiplier, ivec shift)
 {
   const ivec zero = ivec_all(0), one = ivec_all(1);
@@ -32,10 +47,7 @@ INLINE void rescale_prepare(struct rescale *r, ivec multiplier, ivec shift)
   r->one = ivec_min(ivec_max(-shift, zero), one);
   r->right = ivec_max(-shift - one, zero);
   r->negative = ivec_all(32) - r->one;
-  int32_t lanes[IVEC_LANES];
-  ivec_store(lanes, r->left);
-  r->shifts_left = false;
-  for (int i = 0; i < IVEC_LANES; i++) r->shifts_left |= lanes[i] > 0;
+  r->shifts_left = lanes_any(r->left);
 }
 
 INLINE ivec rescale_vector(ivec x, const struct rescale *r)
@@ -65,31 +77,35 @@ INLINE ivec bounds_put(ivec y, const struct bounds *b)
 /* Of filters' sums, in whichever way `r` has them: for outputs of that zero point and those bounds. */
 INLINE void rescale_choose(struct rescale *r, const struct mafat_quantization *q)
 {
-  r->way = RESCALE_ANY;
+  r->way = q->rounding == MAFAT_REQUANTIZE_EVEN ? RESCALE_EVEN : RESCALE_ANY;
+  if (r->way == RESCALE_EVEN) return;
 #ifdef IVEC_SUMS
   enum { MOST_SHIFT = 22 };
-  int32_t multipliers[IVEC_LANES], shifts[IVEC_LANES];
-  int64_t sums[2][IVEC_LANES / 2];
-  ivec_store(multipliers, r->multiplier);
-  ivec_store(shifts, r->right + r->one); /* e */
-  for (int i = 0; i < IVEC_LANES; i++) {
-    if (multipliers[i] == 0) shifts[i] = 1; /* 0 in any case */
-    if (shifts[i] < 1 || shifts[i] > MOST_SHIFT) return;
-    sums[i % 2][i / 2] = (INT64_C(1) << 30) + (INT64_C(1) << (30 + shifts[i])) + ((int64_t)q->zero << (31 + shifts[i]));
-    shifts[i]--;
-  }
-  r->right = ivec_load(shifts);
-  memcpy(&r->even, sums[0], sizeof r->even);
-  memcpy(&r->odd, sums[1], sizeof r->odd);
+  const ivec one = ivec_all(1), none = (r->multiplier == 0); /* 0 in any case */
+  const ivec shift = ((r->right + r->one) & ~none) | (one & none); /* e */
+  const ivec turned = (r->multiplier < 0); /* products are negative where x is not */
+  if (lanes_any((shift < 1) | (shift > MOST_SHIFT) | turned)) return;
+  const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)), half = (lvec){0} + (INT64_C(1) << 30);
+  const lvec lanes = (lvec)shift;
+  r->even = (ivec)((unit << (lanes & 63)) + half);
+  r->odd = (ivec)((unit << (lanes >> 32)) + half);
+  r->right = shift - one;
   r->way = q->least >= q->zero ? RESCALE_POSITIVE : RESCALE_SUM;
 #else
   (void)q;
 #endif
 }
 
+/* Of what is left to be rounded. */
+INLINE ivec bounds_nearest(fvec y, const struct bounds *b)
+{
+  return ivec_nearest(y, fvec_of(b->least), fvec_of(b->most)) + b->zero;
+}
+
 /* Outputs of sums; the way is known to the compiler. */
 INLINE ivec rescale_put(ivec x, const struct rescale *r, const struct bounds *b, const enum rescale_way way)
 {
+  if (way == RESCALE_EVEN) return bounds_nearest(fvec_of(x) * (fvec)r->multiplier, b);
 #ifdef IVEC_SUMS
   if (way != RESCALE_ANY) {
     const ivec y = ivec_sums(x, r->multiplier, r->even, r->odd, way == RESCALE_SUM) >> r->right;

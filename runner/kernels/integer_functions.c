@@ -1,5 +1,6 @@
 #include "runner/kernels/integer_functions.h"
 
+#include "runner/kernels/functions.h"
 #include "runner/kernels/requantize.h"
 
 #include <math.h>
@@ -144,12 +145,6 @@ static struct mafat_multiplier hard_swish_scale(const struct mafat_quantization 
   return mafat_multiplier((double)((1.0f / 128.0f) * in->scale / of));
 }
 
-bool mafat_integer_can_hard_swish(const struct mafat_quantization *in, const struct mafat_quantization *out)
-{
-  int shift = hard_swish_scale(in, out->scale).shift;
-  return shift <= 0 && shift > -16 && hard_swish_scale(in, 3.0f / 32768.0f).shift > -16;
-}
-
 void mafat_integer_table_hard_swish(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out)
 {
   const struct mafat_multiplier output = hard_swish_scale(in, out->scale), third = hard_swish_scale(in, 3.0f / 32768.0f);
@@ -177,6 +172,63 @@ void mafat_integer_table_leaky(uint8_t *table, const struct mafat_quantization *
     int64_t y = mafat_requantize(x, x >= 0 ? above : below);
     table[q] = put(out, x < 0 && negative < 0 ? -y : y);
   }
+}
+
+/* ---- by ONNX's rule ---- */
+
+static double between(double x, double least, double most)
+{
+  return fmin(fmax(x, least), most);
+}
+
+/* Of those that kernels of floats have for each level; others are alike in all. */
+static bool apply(struct mafat_activating f, double x, double *y)
+{
+  switch (f.kind) {
+  case MAFAT_RELU: *y = fmax(x, 0); return true;
+  case MAFAT_RELU6: *y = between(x, 0, 6); return true;
+  case MAFAT_CLIP: *y = between(x, (double)f.a, (double)f.b); return true;
+  case MAFAT_LOGISTIC: *y = 1 / (1 + exp(-x)); return true;
+  case MAFAT_SWISH: *y = x / (1 + exp(-x)); return true;
+  case MAFAT_MISH: *y = x * tanh(log1p(exp(x))); return true;
+  case MAFAT_SLOPED:
+  case MAFAT_STEEP: *y = x < 0 ? (double)f.a * x : x; return true;
+  case MAFAT_HARD_SIGMOID: *y = between((double)f.a * x + (double)f.b, 0, 1); return true;
+  case MAFAT_HARD_SWISH: *y = x * between(x + 3, 0, 6) / 6; return true;
+  default: return false;
+  }
+}
+
+void mafat_integer_table_even(uint8_t *table, const struct mafat_quantization *in, const struct mafat_quantization *out,
+                              struct mafat_activating f)
+{
+  for (int q = 0; q < 256; q++) {
+    float x = (float)(q - in->zero) * in->scale;
+    double y;
+    if (apply(f, (double)x, &y)) x = (float)y;
+    else mafat_functions_activate(&x, 1, f);
+    int number = mafat_quantization_number(out, x);
+    table[q] = (uint8_t)(number < out->least ? out->least : number > out->most ? out->most : number);
+  }
+}
+
+void mafat_integer_exponentials_even(double *exponentials, float scale)
+{
+  for (int d = 0; d < 256; d++) exponentials[d] = exp(-d * (double)scale);
+}
+
+void mafat_integer_softmax_even(const double *exponentials, const uint8_t *in, uint8_t *out, int n, const struct mafat_quantization *to)
+{
+  int most = 0;
+  double sum = 0;
+  for (int i = 0; i < n; i++) most = in[i] > most ? in[i] : most;
+  for (int i = 0; i < n; i++) sum += exponentials[most - in[i]];
+  for (int i = 0; i < n; i++) out[i] = mafat_put_even(to, (float)(exponentials[most - in[i]] / sum) / to->scale);
+}
+
+uint8_t mafat_integer_mean_even(int64_t sum, int n, const struct mafat_quantization *in, const struct mafat_quantization *out)
+{
+  return mafat_put_even(out, (float)(sum - (int64_t)n * in->zero) * (in->scale / out->scale) / (float)n);
 }
 
 /* ---- softmax ---- */

@@ -9,8 +9,12 @@
  * ivec_high(a, b)                     (a * b + 2^30) >> 31, b not negative
  * ivec_sums(a, b, even, odd, sign)    (a * b + even or odd) >> 32, of lanes in turn, whose sums are vectors of 64 bits; with sign
  *                                     2^31 less for a negative a. Where there is one: IVEC_SUMS
+ * fvec                                as many floats; ivec_nearest(y, least, most): kept between these, which are whole numbers of
+ *                                     less than 2^21, rounded to the nearest, halves to the even number
  * ivec_logical(v, n)                  shifted right by 0 ... 32, lane by lane, zeros coming in
  * ivec_pairs(sum, x, w)               sum + low half * low half + high half * high half, of signed halves
+ *
+ * ivec_add_quads(sum, p)              each lane has the sum of the next four bytes added
  *
  * Quads: four channels of an input, and of as many filters as there are lanes.
  * iweights, iweights_load(p, n)       [filter][4] signed bytes of n lanes, a multiple of 8 or all
@@ -27,5 +31,19 @@
 #define INLINE static inline __attribute__((always_inline))
 
 #include INTEGER_VECTOR
+
+INLINE fvec fvec_of(ivec v) { return __builtin_convertvector(v, fvec); }
+INLINE fvec fvec_all(float x) { return (fvec){0} + x; }
+
+#ifndef IVEC_NEAREST
+/* 1.5 * 2^23 more leaves no place for fractions. */
+INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
+{
+  const fvec magic = fvec_all(0x1.8p23f);
+  y = (fvec)(((ivec)y & (y > least)) | ((ivec)least & ~(y > least)));
+  y = (fvec)(((ivec)y & (y < most)) | ((ivec)most & ~(y < most)));
+  return (ivec)(y + magic) - (ivec)magic;
+}
+#endif
 
 #endif

@@ -3,6 +3,7 @@
 #define IVEC_PIXELS 2
 #define IVEC_VECTORS 2
 typedef int32_t ivec __attribute__((vector_size(16)));
+typedef float fvec __attribute__((vector_size(16)));
 
 INLINE ivec ivec_load(const int32_t *p)
 {
@@ -47,6 +48,12 @@ INLINE ivec ivec_logical(ivec v, ivec n)
 INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
 {
   return sum + ((x << 16) >> 16) * ((w << 16) >> 16) + (x >> 16) * (w >> 16);
+}
+
+INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
+{
+  for (int i = 0; i < 4; i++, p += 4) sum[i] += p[0] + p[1] + p[2] + p[3];
+  return sum;
 }
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Whole numbers at another scale, one by one: TFLite's rule in plain C, for kinds that are not worth vectors. */
+/* Whole numbers at another scale, one by one: TFLite's rule and ONNX's in plain C, for kinds that are not worth vectors. */
 #ifndef MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 #define MAFAT_RUNNER_KERNELS_REQUANTIZE_H
 
@@ -19,9 +19,11 @@ static inline int32_t mafat_divide_by_power(int32_t x, int n)
   return (x >> n) + (rest > half);
 }
 
+/* Shifted to the left, it saturates. */
 static inline int32_t mafat_requantize(int32_t x, struct mafat_multiplier m)
 {
-  int32_t shifted = m.shift > 0 ? (int32_t)((uint32_t)x << m.shift) : x;
+  int64_t wide = (int64_t)x * ((int64_t)1 << (m.shift > 0 ? m.shift : 0));
+  int32_t shifted = wide > INT32_MAX ? INT32_MAX : wide < INT32_MIN ? INT32_MIN : (int32_t)wide;
   return mafat_divide_by_power(mafat_high_product(shifted, m.multiplier), m.shift > 0 ? 0 : -m.shift);
 }
 
@@ -30,6 +32,16 @@ static inline unsigned char mafat_put_number(const struct mafat_quantization *q,
 {
   int64_t number = (int64_t)x + q->zero;
   return (unsigned char)(number < q->least ? q->least : number > q->most ? q->most : number);
+}
+
+/* ONNX's: the number nearest to a float, halves to the even one, its zero point added, kept between its bounds. */
+static inline unsigned char mafat_put_even(const struct mafat_quantization *q, float y)
+{
+  static const float magic = 0x1.8p23f; /* more leaves no place for fractions */
+  const float least = (float)(q->least - q->zero), most = (float)(q->most - q->zero);
+  y = y > least ? y : least;
+  y = (y < most ? y : most) + magic;
+  return (unsigned char)((int32_t)(y - magic) + q->zero);
 }
 
 #endif

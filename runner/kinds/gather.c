@@ -1,4 +1,4 @@
-/* Columns of a table by their numbers. */
+/* Columns of a table, of floats or whole numbers, by their numbers. */
 #include "runner/kinds/rows.h"
 
 #include <string.h>
@@ -11,6 +11,14 @@ static int column_of(float number, int n)
   return from_start >= (float)n ? n - 1 : (int)from_start;
 }
 
+/* A run's first channel of the table's first column, of elements of any type. */
+static const char *table_lane(const struct mafat_tensors *t, const struct mafat_sources *table, const struct mafat_run *run)
+{
+  int row = 0;
+  const struct mafat_source *s = mafat_sources_at(table, run->source, &row); /* the table has one band */
+  return mafat_tensors_address(t, s->tensor, run->block, row, 0) + (size_t)run->lane * t->layout->tensors[s->tensor].element_bytes;
+}
+
 /* One row of a run's channels. */
 static void gather_row(const struct mafat_worker *w, const struct mafat_step *step, const struct mafat_run *run, int y)
 {
@@ -20,13 +28,14 @@ static void gather_row(const struct mafat_worker *w, const struct mafat_step *st
   const struct mafat_source *source = numbers->list;
   int n = l->operands[1].shape.w;
   const float *number = mafat_tensors_read(t, numbers, 0, source->first, y, step->out.x.begin);
-  const float *first = mafat_runs_read(t, table, run, 0, 0);
-  float *out = mafat_rows_out(w, step, run, y);
+  size_t element = t->layout->tensors[step->layer].element_bytes; /* the table's are as many */
+  const char *first = table_lane(t, table, run);
+  char *out = mafat_tensors_address(t, step->layer, run->out_block, y, step->out.x.begin) + (size_t)run->out_lane * element;
   int number_floats = mafat_tensors_pixel_floats(t, source->tensor, source->first / MAFAT_CHANNEL_BLOCK);
-  int out_floats = mafat_tensors_pixel_floats(t, step->layer, run->out_block);
-  size_t column_floats = (size_t)mafat_tensors_pixel_floats(t, run->tensor, run->block);
-  for (int x = step->out.x.begin; x < step->out.x.end; x++, number += number_floats, out += out_floats)
-    memcpy(out, first + (size_t)column_of(*number, n) * column_floats, (size_t)run->n * sizeof *out);
+  size_t out_bytes = mafat_tensors_pixel_bytes(t, step->layer, run->out_block);
+  size_t column_bytes = mafat_tensors_pixel_bytes(t, run->tensor, run->block);
+  for (int x = step->out.x.begin; x < step->out.x.end; x++, number += number_floats, out += out_bytes)
+    memcpy(out, first + (size_t)column_of(*number, n) * column_bytes, (size_t)run->n * element);
 }
 
 static int run_gather(const struct mafat_worker *w, const struct mafat_step *step)

@@ -11,11 +11,14 @@
 #include "runner/tensors.h"
 #include "runner/weights/weights.h"
 
+struct mafat_integer_kernels; /* kernels/integer.h */
+
 /* What a step needs beside the tensors; one per worker. */
 struct mafat_worker {
   const struct mafat_tensors *tensors;
   const struct mafat_plan *plan;
   const struct mafat_kernels *kernels;
+  const struct mafat_integer_kernels *integers; /* of the same level; NULL in networks of floats */
   struct mafat_team *team;             /* those who run this step together */
   struct mafat_weights *weights;
   const struct mafat_scratch *scratch; /* of the step's layer */

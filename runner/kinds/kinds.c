@@ -48,22 +48,12 @@ static const struct mafat_runner_kind *kind_of_layer(const struct mafat_network 
   return floats ? mafat_runner_kind(type) : mafat_runner_integer_kind(type);
 }
 
-/* Is what it reads beside its first operand, and puts out, of a type that goes with that one's? */
-static bool is_mixed(const struct mafat_network *n, int layer)
-{
-  const struct mafat_layer *l = &n->layers[layer];
-  enum mafat_dtype type = mafat_network_in_type(n, layer);
-  for (int k = 1; k < l->n_operands; k++)
-    if (mafat_network_tensor_type(n, l->operands[k].sources.list[0].tensor) != type) return true;
-  return type == MAFAT_F32 && l->out_type != MAFAT_F32 && l->type != MAFAT_QUANTIZE;
-}
-
 int mafat_kinds_check(const struct mafat_network *n, int n_layers, struct mafat_diagnostic *d)
 {
   for (int l = 0; l < n_layers; l++)
-    if (!mafat_layer_is_alias(&n->layers[l]) && (!kind_of_layer(n, l) || is_mixed(n, l)))
-      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] reads whole numbers, which is predicted, and not run by "
-                        "this version", n->path, l, mafat_layer_type_name(n->layers[l].type));
+    if (!mafat_layer_is_alias(&n->layers[l]) && !kind_of_layer(n, l))
+      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] is not run on whole numbers", n->path, l,
+                        mafat_layer_type_name(n->layers[l].type));
   return MAFAT_OK;
 }
 

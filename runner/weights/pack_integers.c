@@ -148,6 +148,12 @@ static int32_t wrap(int64_t sum)
   return out;
 }
 
+static struct mafat_multiplier multiplier_of(const struct mafat_layer *l, float in_scale, float scale)
+{
+  if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return mafat_multiplier_even(in_scale, scale, l->quantization.scale);
+  return mafat_multiplier(mafat_quantization_factor(in_scale, scale, l->quantization.scale, l->single));
+}
+
 static void finish(const struct mafat_network *n, int layer, const struct mafat_pack_part *part, const struct panel *p)
 {
   const struct mafat_layer *l = &n->layers[layer];
@@ -160,7 +166,7 @@ static void finish(const struct mafat_network *n, int layer, const struct mafat_
     if (filter < p->end) {
       memcpy(&bias, &part->bias[filter], sizeof bias);
       bias = wrap(bias - in.zero * (sum_lane(l, p, i) - taps * l->weights_zero));
-      m = mafat_multiplier(mafat_quantization_factor(in.scale, part->scale[filter], l->quantization.scale, l->single));
+      m = multiplier_of(l, in.scale, part->scale[filter]);
     }
     p->finish[i] = bias;
     p->finish[p->width + i] = m.multiplier;

@@ -21,8 +21,22 @@ static int bind(struct trial *t, int input, struct mafat_diagnostic *d)
   return code;
 }
 
+/* Of whole numbers: as the file has them they are so many less than the executor's. */
+static int turn_of(const struct mafat_quantization *q)
+{
+  return q->is_signed ? MAFAT_SIGNED_TO_BYTE : 0;
+}
+
+/* The real that a number of an input means; floats mean themselves. */
+static float real_of(const struct mafat_network *n, const struct mafat_port *p, double number)
+{
+  const struct mafat_quantization *q = &n->layers[p->sources.list->tensor].quantization;
+  if (mafat_network_tensor_type(n, p->sources.list->tensor) == MAFAT_F32) return (float)number;
+  return (float)((number + turn_of(q) - q->zero) * (double)q->scale);
+}
+
 /* Its numbers in the order in which the executor takes them. */
-static int lay_input(float **out, const struct trial *t, int input, const struct mafat_port *p,
+static int lay_input(float **out, const struct trial *t, int input, const struct mafat_network *n, const struct mafat_port *p,
                      struct mafat_diagnostic *d)
 {
   struct tensor_file data;
@@ -36,7 +50,7 @@ static int lay_input(float **out, const struct trial *t, int input, const struct
   for (uint64_t i = 0; i < data.n && code == MAFAT_OK; i++) {
     int c, y, x;
     mafat_port_find(p, (long long)i, &c, &y, &x);
-    (*out)[((size_t)c * (size_t)s.h + (size_t)y) * (size_t)s.w + (size_t)x] = (float)data.values[i];
+    (*out)[((size_t)c * (size_t)s.h + (size_t)y) * (size_t)s.w + (size_t)x] = real_of(n, p, data.values[i]);
   }
   tensor_file_close(&data);
   return code;
@@ -54,8 +68,16 @@ static float output_at(const struct mafat_executor *e, const struct mafat_port *
   return mafat_executor_output_at(e, s->tensor, s->first + c, y, x);
 }
 
-static int compare(const struct mafat_executor *e, const struct mafat_port *p, const struct tensor_file *expected,
-                   struct mafat_diagnostic *d)
+/* The number that a file has for it. */
+static double number_of(const struct mafat_network *n, const struct mafat_port *p, float real)
+{
+  const struct mafat_quantization *q = &n->layers[p->sources.list->tensor].quantization;
+  if (mafat_network_tensor_type(n, p->sources.list->tensor) == MAFAT_F32) return (double)real;
+  return rint((double)real / (double)q->scale) + q->zero - turn_of(q);
+}
+
+static int compare(const struct mafat_executor *e, const struct mafat_network *n, const struct mafat_port *p,
+                   const struct tensor_file *expected, struct mafat_diagnostic *d)
 {
   double largest = 0, worst = 0;
   uint64_t at = 0;
@@ -65,7 +87,7 @@ static int compare(const struct mafat_executor *e, const struct mafat_port *p, c
   for (uint64_t i = 0; i < expected->n; i++)
     if (isfinite(expected->values[i])) largest = fmax(largest, fabs(expected->values[i]));
   for (uint64_t i = 0; i < expected->n; i++) {
-    double found = (double)output_at(e, p, (long long)i), exact = expected->values[i];
+    double found = number_of(n, p, output_at(e, p, (long long)i)), exact = expected->values[i];
     double difference = found == exact || (isnan(found) && isnan(exact)) ? 0 : fabs(found - exact);
     if (difference <= worst) continue; /* NaN is not */
     worst = difference;
@@ -74,7 +96,7 @@ static int compare(const struct mafat_executor *e, const struct mafat_port *p, c
   }
   if (worst <= tolerance * largest) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EINVAL, "output '%s': element %llu is %.9g, expected %.9g, of %.3g", p->name,
-                    (unsigned long long)at, (double)output_at(e, p, (long long)at), expected->values[at], largest);
+                    (unsigned long long)at, number_of(n, p, output_at(e, p, (long long)at)), expected->values[at], largest);
 }
 
 static int compare_all(const struct mafat_executor *e, const struct mafat_network *n, const struct trial *t,
@@ -86,7 +108,7 @@ static int compare_all(const struct mafat_executor *e, const struct mafat_networ
   for (int i = 0; i < n->n_outputs && code == MAFAT_OK; i++) {
     struct tensor_file expected;
     code = tensor_file_read(&expected, t->folder, "output", i, true, d);
-    if (code == MAFAT_OK) code = compare(e, &n->outputs[i], &expected, d);
+    if (code == MAFAT_OK) code = compare(e, n, &n->outputs[i], &expected, d);
     tensor_file_close(&expected);
   }
   return code;
@@ -169,7 +191,7 @@ static int run_network(const struct mafat_network *n, const struct trial *t, int
       .trial = t, .network = n, .first = malloc(outputs * sizeof(float)), .outputs = malloc(outputs * sizeof(float))};
   int code = b.first && b.outputs ? MAFAT_OK : mafat_fail(d, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK) code = mafat_weights_open_kept(&b.weights, t->path, n, n->n_layers, NULL, d);
-  if (code == MAFAT_OK) code = lay_input(&b.input, t, input, &n->inputs[0], d);
+  if (code == MAFAT_OK) code = lay_input(&b.input, t, input, n, &n->inputs[0], d);
   if (code == MAFAT_OK) code = run_plans(&b, d);
   free(b.input);
   free(b.first);

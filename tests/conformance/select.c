@@ -21,6 +21,10 @@ static const struct {
     {"Sigmoid", 0}, {"Slice", 2 | 4 | 8 | 16}, {"Softmax", 0}, {"Softplus", 0}, {"Softsign", 0}, {"SpaceToDepth", 0},
     {"Split", 2}, {"Sqrt", 0}, {"Squeeze", 2}, {"Sub", 0}, {"Sum", 0}, {"Tanh", 0}, {"ThresholdedRelu", 0},
     {"Transpose", 0}, {"Unsqueeze", 2}, {"Upsample", 2},
+    /* of whole numbers */
+    {"ConvInteger", 2 | 4 | 8}, {"DequantizeLinear", 2 | 4}, {"DynamicQuantizeLinear", 0}, {"MatMulInteger", 2 | 4 | 8},
+    {"QLinearConv", 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256}, {"QLinearMatMul", 2 | 4 | 8 | 16 | 32 | 64 | 128},
+    {"QuantizeLinear", 2 | 4},
     /* of shapes */
     {"Cast", 0}, {"ConstantOfShape", 1}, {"Shape", 0}, {"Size", 0},
 };
@@ -83,11 +87,25 @@ static bool is_known_before(const struct mafat_onnx *m, const struct mafat_onnx_
   return false;
 }
 
+/* Are maps of whole numbers what the model is about? */
+static bool is_quantized(const struct trial *t)
+{
+  for (int i = 0; i < t->model->n_nodes; i++)
+    if (strstr(t->model->nodes[i].op_type, "Linear") || strstr(t->model->nodes[i].op_type, "Integer")) return true;
+  return false;
+}
+
+static bool is_element(const struct trial *t, int type)
+{
+  bool whole = type == MAFAT_ONNX_INT8 || type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT32;
+  return type == MAFAT_ONNX_FLOAT || (whole && is_quantized(t));
+}
+
 void trial_choose(struct trial *t)
 {
   for (int i = 0; i < t->n_inputs; i++)
     t->bound[i] = t->inputs[i].rank >= 0 &&
-                  (t->inputs[i].type != MAFAT_ONNX_FLOAT || is_known_before(t->model, t->model->inputs[i]));
+                  (!is_element(t, t->inputs[i].type) || is_known_before(t->model, t->model->inputs[i]));
 }
 
 int trial_bind(struct trial *t, const char *constant, struct mafat_diagnostic *d)
@@ -112,10 +130,10 @@ int trial_input(const struct trial *t)
 }
 
 /* Is it something that a network can have as a map? Else why not. */
-static const char *refuse_map(const struct tensor_file *t, const char *kind, bool indices, char *room, size_t bytes)
+static const char *refuse_map(const struct tensor_file *t, const char *kind, bool is_of_type, char *room, size_t bytes)
 {
   if (t->rank < 0) snprintf(room, bytes, "an %s that is no tensor", kind);
-  else if (t->type != MAFAT_ONNX_FLOAT && !(indices && t->type == MAFAT_ONNX_INT64))
+  else if (!is_of_type)
     snprintf(room, bytes, "an %s of another type than float", kind);
   else if (t->rank > 4) snprintf(room, bytes, "more than four dimensions");
   else if (t->rank == 4 && t->dims[0] != 1) snprintf(room, bytes, "a batch of more than 1");
@@ -131,11 +149,14 @@ const char *trial_excluded(const struct trial *t, char *room, size_t bytes)
   for (int i = 0; i < t->model->n_nodes; i++)
     if (find_operator(t->model->nodes[i].op_type) < 0) return "an operator that is not to be run";
   bool indices = strncmp(trial_operator(t), "Arg", 3) == 0;
-  for (int i = 0; i < t->n_outputs && !why; i++) why = refuse_map(&t->outputs[i], "output", indices, room, bytes);
+  for (int i = 0; i < t->n_outputs && !why; i++) {
+    bool index = indices && t->outputs[i].type == MAFAT_ONNX_INT64;
+    why = refuse_map(&t->outputs[i], "output", index || is_element(t, t->outputs[i].type), room, bytes);
+  }
   for (int i = 0; i < t->n_inputs && !why; i++) {
     const struct mafat_onnx_value *v = t->model->inputs[i];
     if (v->initializer || t->named[i] || is_known_before(t->model, v)) continue;
-    why = refuse_map(&t->inputs[i], "input", false, room, bytes);
+    why = refuse_map(&t->inputs[i], "input", is_element(t, t->inputs[i].type), room, bytes);
     n_maps++;
   }
   return why || n_maps ? why : "no input of floats";

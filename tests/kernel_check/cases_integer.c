@@ -6,6 +6,7 @@
 #include "base/blocks.h"
 #include "predictor/packing.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MAX_IN_ROWS = 64, MAX_PIECES = 12, MAX_OUT_ROWS = 6, BEHIND = 3 };
@@ -42,7 +43,8 @@ static struct mafat_multiplier as_multiplier(struct mafat_rule_scale s)
 
 static struct mafat_quantization random_output(void)
 {
-  struct mafat_quantization q = {.scale = 1, .zero = random_byte(ENDS), .most = 255};
+  struct mafat_quantization q = {.scale = 1, .zero = random_byte(ENDS), .most = 255, .rounding = MAFAT_REQUANTIZE_FIXED};
+  if (one_in(3)) q.rounding = MAFAT_REQUANTIZE_EVEN;
   if (one_in(3)) {
     q.least = (uint8_t)random_in(0, 255);
     q.most = (uint8_t)random_in(q.least, 255);
@@ -55,23 +57,44 @@ static struct mafat_rule_output as_output(const struct mafat_quantization *q)
   return (struct mafat_rule_output){q->zero, q->least, q->most};
 }
 
+/* Of ONNX's rule: factors that make halves of sums, and others. */
+static int32_t random_factor(void)
+{
+  const float f = ldexpf(one_in(2) ? 1 : 1 + (float)random_in(0, (1 << 23) - 1) * 0x1p-23f, one_in(3) ? random_in(-31, 29) : random_in(-12, -1));
+  int32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  return bits;
+}
+
+static float as_factor(int32_t bits)
+{
+  float f;
+  memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
 /* The rows behind a panel's weights, in an array of n filters each: sums that a call may reach stay in 32 bits. */
 static struct mafat_integer_finish random_finish(int n, int64_t largest_sum)
 {
   int32_t *rows = (int32_t *)(void *)input_floats(3 * (size_t)n);
   const int32_t room = (int32_t)(INT32_MAX - largest_sum);
-  const bool small = one_in(2);
+  const bool small = one_in(2), negative = one_in(2); /* of weights whose scale is negative */
   for (int i = 0; i < n; i++) {
     struct mafat_rule_scale s = random_scale(small ? -12 : -31, small ? -3 : one_in(4) ? 30 : 0);
     rows[i] = one_in(3) ? (one_in(2) ? room : -room) : random_in(-200000, 200000);
-    rows[n + i] = s.multiplier;
+    rows[n + i] = negative && one_in(4) ? -s.multiplier : s.multiplier;
     rows[2 * n + i] = s.shift;
   }
-  return (struct mafat_integer_finish){rows, rows + n, rows + 2 * n, random_output()};
+  struct mafat_integer_finish to = {rows, rows + n, rows + 2 * n, random_output()};
+  if (to.out.rounding == MAFAT_REQUANTIZE_EVEN)
+    for (int i = 0; i < n; i++) rows[n + i] = random_factor();
+  return to;
 }
 
 static uint8_t finished(const struct mafat_integer_finish *to, int filter, int32_t sum)
 {
+  if (to->out.rounding == MAFAT_REQUANTIZE_EVEN)
+    return (uint8_t)mafat_rule_finish_even(sum, as_factor(to->multipliers[filter]), as_output(&to->out));
   return (uint8_t)mafat_rule_finish(sum, (struct mafat_rule_scale){to->multipliers[filter], to->shifts[filter]},
                                     as_output(&to->out));
 }
@@ -272,16 +295,20 @@ static void run_avgpool(const struct mafat_integer_kernels *k, const void *call)
 
 static uint8_t pooled(const struct mafat_integer_pool_call *c, int col, int ch, bool mean)
 {
+  const bool even = c->to.rounding == MAFAT_REQUANTIZE_EVEN;
   int sum = 0, n = 0, most = 0, from = c->from_signed ? 128 : 0;
+  float sum_of_floats = 0;
   for (int r = 0; r < c->n_rows; r++)
     for (int kx = 0; kx < c->taps.size; kx++) {
       int x = c->first_col + col * c->taps.stride + kx * c->taps.dilation;
       if (x < c->in_begin || x >= c->in_end) continue;
       int q = c->rows[r][(ptrdiff_t)x * c->in_pixel_bytes + ch];
       sum += q - from;
+      sum_of_floats += mafat_rule_dequantise(q, c->in_scale, c->in_zero);
       most = q > most ? q : most;
       n++;
     }
+  if (mean && even) return (uint8_t)mafat_rule_mean_even(sum_of_floats, n, c->to.scale, as_output(&c->to));
   int y = mean ? mafat_rule_average(sum, n) + from : most;
   return (uint8_t)(y < c->to.least ? c->to.least : y > c->to.most ? c->to.most : y);
 }
@@ -297,7 +324,8 @@ static void check_pool(struct check *check, const char *kernel, bool mean)
       .rows = in_rows[0], .n_rows = random_in(1, one_in(6) ? 40 : 5), .taps = taps, .first_col = begin - pad, .in_begin = begin,
       .in_end = begin + mafat_max(reach - pad, 1) + random_in(0, 8), .n_cols = n_cols, .n_channels = n,
       .in_pixel_bytes = n + random_in(0, 9), .out_pixel_bytes = n + random_in(0, 9), .to = random_output(),
-      .from_signed = one_in(2)};
+      .from_signed = one_in(2), .in_zero = random_byte(how), .in_scale = as_factor(random_factor())};
+  call.to.scale = one_in(2) ? call.in_scale : as_factor(random_factor());
   inputs_reset();
   for (int r = 0; r < call.n_rows; r++)
     in_rows[0][r] = input_row(call.in_end - begin, n, call.in_pixel_bytes, how) - (ptrdiff_t)begin * call.in_pixel_bytes;
@@ -338,9 +366,20 @@ static void run_blend(const struct mafat_integer_kernels *k, const void *call)
   k->blend(call);
 }
 
+static uint8_t blended_even(const struct mafat_integer_blend_call *c, int x, int z)
+{
+  switch (c->blend) {
+  case MAFAT_BLEND_ADD:
+    return (uint8_t)mafat_rule_add_even(x, c->x_factor, z, c->z_factor, as_output(&c->to));
+  case MAFAT_BLEND_MUL: return (uint8_t)mafat_rule_multiply_even(x, z, c->factor, as_output(&c->to));
+  default: return (uint8_t)mafat_rule_prelu_even(x, c->x_factor, z, c->factor, as_output(&c->to));
+  }
+}
+
 static uint8_t blended(const struct mafat_integer_blend_call *c, const struct mafat_rule_add *a, int x, int z)
 {
   struct mafat_rule_scale scale = {c->scale.multiplier, c->scale.shift};
+  if (c->to.rounding == MAFAT_REQUANTIZE_EVEN) return blended_even(c, x - c->x_zero, z - c->z_zero);
   switch (c->blend) {
   case MAFAT_BLEND_ADD: return (uint8_t)mafat_rule_add(a, x, z);
   case MAFAT_BLEND_MUL: return (uint8_t)mafat_rule_multiply(x, c->x_zero, z, c->z_zero, scale, a->out);
@@ -356,7 +395,8 @@ void check_integer_blend(struct check *check)
   struct mafat_integer_blend_call call = {
       .blend = kinds[random_in(0, 2)], .subtract = one_in(3), .n_cols = random_in(1, 50), .n_channels = n,
       .x_pixel_bytes = n + gap, .z_pixel_bytes = n + gap, .y_pixel_bytes = n + gap, .z_single = one_in(5),
-      .x_zero = random_byte(how), .z_zero = random_byte(how), .to = random_output()};
+      .x_zero = random_byte(how), .z_zero = random_byte(how), .to = random_output(),
+      .x_factor = as_factor(random_factor()), .z_factor = one_in(3) ? -as_factor(random_factor()) : as_factor(random_factor()), .factor = as_factor(random_factor())};
   const bool add = call.blend == MAFAT_BLEND_ADD;
   if (one_in(5)) call.z_pixel_bytes = 0;
   struct mafat_rule_add a = {.x = random_scale(add ? -31 : -12, add ? 0 : 8), .z = random_scale(-31, 0),

@@ -63,6 +63,48 @@ int mafat_rule_finish(int32_t x, struct mafat_rule_scale scale, struct mafat_rul
   return clamp((int64_t)mafat_rule_rescale(x, scale) + out.zero, out);
 }
 
+/* Of a float that is far below 2^52, where a double has no more fractions. */
+static int64_t nearest_even(float x)
+{
+  double below = floor((double)x), rest = (double)x - below;
+  bool up = rest > .5 || (rest == .5 && fmod(below, 2) != 0);
+  return (int64_t)below + up;
+}
+
+static int clamp_even(float y, struct mafat_rule_output out)
+{
+  const float beyond = 1 << 16; /* more than any output */
+  return y > beyond ? out.most : y < -beyond ? out.least : clamp(nearest_even(y) + out.zero, out);
+}
+
+int mafat_rule_finish_even(int32_t x, float factor, struct mafat_rule_output out)
+{
+  float y = (float)x;
+  return clamp_even(y * factor, out);
+}
+
+int mafat_rule_mean_even(float sum, int n, float scale, struct mafat_rule_output out)
+{
+  float mean = sum / (float)n;
+  return clamp_even(mean / scale, out);
+}
+
+int mafat_rule_add_even(int x, float x_factor, int z, float z_factor, struct mafat_rule_output out)
+{
+  float a = (float)x * x_factor, b = (float)z * z_factor;
+  return clamp_even(a + b, out);
+}
+
+int mafat_rule_multiply_even(int x, int z, float factor, struct mafat_rule_output out)
+{
+  return mafat_rule_finish_even(x * z, factor, out);
+}
+
+int mafat_rule_prelu_even(int x, float x_factor, int z, float factor, struct mafat_rule_output out)
+{
+  return x < 0 ? mafat_rule_multiply_even(x, z, factor, out) : mafat_rule_finish_even(x, x_factor, out);
+}
+
 /* ---- maps ---- */
 
 static const int16_t *pixel(const struct mafat_rule_map *m, int y, int x)

@@ -36,6 +36,15 @@ struct mafat_rule_scale mafat_rule_scale_of(double real);
 /* clamp(zero + rescaled x) */
 int mafat_rule_finish(int32_t x, struct mafat_rule_scale scale, struct mafat_rule_output out);
 
+/* ONNX's: clamp(zero + the nearest whole number to x times the factor, both floats, halves to the even one) */
+int mafat_rule_finish_even(int32_t x, float factor, struct mafat_rule_output out);
+/* By that rule, of numbers without their zero points: a mean of n numbers of such a sum of floats, sum / n / scale; x * x_factor + z * z_factor;
+ * x * z * factor; x * x_factor where x is not negative, else x * z * factor. */
+int mafat_rule_mean_even(float sum, int n, float scale, struct mafat_rule_output out);
+int mafat_rule_add_even(int x, float x_factor, int z, float z_factor, struct mafat_rule_output out);
+int mafat_rule_multiply_even(int x, int z, float factor, struct mafat_rule_output out);
+int mafat_rule_prelu_even(int x, float x_factor, int z, float factor, struct mafat_rule_output out);
+
 /* ---- maps: rows of columns of channels ---- */
 
 struct mafat_rule_map {

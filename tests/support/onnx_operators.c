@@ -1,12 +1,18 @@
 #include "tests/support/onnx_operators.h"
 
+#include "tests/support/random.h"
+
+#include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 /* ---- what nodes read ---- */
+
+enum { UINT8 = 2, INT8 = 3, INT16 = 5, INT32 = 6 }; /* as files number them */
 
 struct named {
   const char *name;
@@ -34,6 +40,25 @@ static const struct {
                 {"four", 4, {1, 4, 6, 6}}, {"resized", 4, {1, 4, 9, 3}}, {"far", 1, {INT64_MAX}},
                 {"large", 4, {1LL << 62, 1LL << 62, 1LL << 62, 2}}, {"i7", 1, {7}}, {"i3", 1, {3}}};
 
+/* Of whole numbers that mean something. */
+static const struct {
+  const char *name;
+  int type, rank;
+  int64_t dims[4];
+} quantized[] = {{"qw", INT8, 4, {4, 4, 3, 3}},  {"qwu", UINT8, 4, {4, 4, 3, 3}}, {"qwd", INT8, 4, {4, 1, 3, 3}}, {"qm", INT8, 2, {4, 5}},
+                 {"qmt", INT8, 2, {5, 4}},       {"qc", UINT8, 3, {4, 1, 1}},     {"qb", INT32, 1, {4}},          {"qb5", INT32, 1, {5}},
+                 {"zs", INT8, 0, {0}},           {"zu", UINT8, 0, {0}},           {"z32", INT32, 0, {0}},         {"z2", UINT8, 1, {2}},
+                 {"z4", INT8, 1, {4}},           {"z16", INT16, 0, {0}}};
+
+/* Scales. */
+static const struct {
+  const char *name;
+  int n; /* 0: a number that is no list */
+  double values[5];
+} scales[] = {{"sx", 0, {.03125}},  {"sw", 0, {.01171875}},  {"sy", 0, {.0625}},     {"sw4", 4, {.01, .02, .005, .0125}}, {"sw5", 5, {.01, .02, .005, .0125, .03}},
+              {"sb", 0, {.03125 * .01171875}}, {"s0", 0, {0}}, {"s-", 0, {-.5}}, {"snan", 0, {(double)NAN}}, {"sinf", 0, {(double)INFINITY}},
+              {"s2", 2, {.5, .25}}, {"shuge", 0, {1e30}},    {"stiny", 0, {1e-30}}, {"s4-", 4, {.5, .5, -.5, .5}}};
+
 static const double values[] = {.5, -1.25, 2, .75, -.5, 1.5, 3, -2, .25, 1};
 
 /* Is the word one of the text's, that are divided by spaces? */
@@ -53,20 +78,108 @@ static void put_floats(struct test_message *graph, const struct named *c)
   test_onnx_floats(graph, c->name, c->rank, c->dims, list);
 }
 
-struct test_message test_onnx_operator_model(const struct test_onnx_operator *o)
+static void put_quantized(struct test_message *graph, size_t which)
+{
+  static double list[4 * 4 * 3 * 3];
+  const int type = quantized[which].type;
+  struct test_rng rng = test_rng(which);
+  for (size_t i = 0; i < COUNT(list); i++)
+    list[i] = (double)test_random_int(&rng, type == UINT8 ? 0 : -127, type == UINT8 ? 255 : 127) * (type == INT32 ? 10 : 1);
+  if (*quantized[which].name == 'z') memset(list, 0, sizeof list); /* zero points: of uint8 one that is not 0 */
+  if (strcmp(quantized[which].name, "zu") == 0) *list = 121;
+  const struct test_onnx_tensor t = {.name = quantized[which].name, .type = type, .rank = quantized[which].rank, .dims = quantized[which].dims,
+                                     .values = list, .style = which % 2 ? TEST_ONNX_RAW : TEST_ONNX_TYPED};
+  test_onnx_initializer(graph, &t);
+}
+
+static void put_constants(struct test_message *graph, const char *words)
+{
+  for (size_t i = 0; i < COUNT(floats); i++)
+    if (has_word(words, floats[i].name)) put_floats(graph, &floats[i]);
+  for (size_t i = 0; i < COUNT(integers); i++)
+    if (has_word(words, integers[i].name)) test_onnx_int64s(graph, integers[i].name, integers[i].n, integers[i].values);
+  for (size_t i = 0; i < COUNT(quantized); i++)
+    if (has_word(words, quantized[i].name)) put_quantized(graph, i);
+  for (size_t i = 0; i < COUNT(scales); i++) {
+    const int64_t n = scales[i].n;
+    if (has_word(words, scales[i].name)) test_onnx_floats(graph, scales[i].name, n > 0, &n, scales[i].values);
+  }
+}
+
+static void put_inputs(struct test_message *graph, const char *words)
+{
+  for (size_t i = 0; i < COUNT(inputs); i++)
+    if (has_word(words, inputs[i].name)) test_onnx_input(graph, inputs[i].name, inputs[i].rank, inputs[i].dims);
+  if (has_word(words, "u")) test_onnx_typed_input(graph, "u", UINT8, inputs->rank, inputs->dims);
+  if (has_word(words, "v")) test_onnx_typed_input(graph, "v", INT8, inputs->rank, inputs->dims);
+}
+
+/* Scale and zero point of a constant, by its dimensions. */
+static const char *said_of(const char *name)
+{
+  if (strncmp(name, "qb", 2) == 0) return "sb z32";
+  if (strcmp(name, "qw") == 0 || strcmp(name, "qwd") == 0) return "sw4 z4";
+  return strcmp(name, "qwu") == 0 || strcmp(name, "qc") == 0 ? "sw zu" : "sw zs";
+}
+
+/* An input that is quantized. */
+static void put_dequantized(struct test_message *graph, const char *name)
+{
+  char numbers[40], list[80];
+  snprintf(numbers, sizeof numbers, "%s", name);
+  if (*name != 'q') {
+    snprintf(numbers, sizeof numbers, "%s_q", name);
+    snprintf(list, sizeof list, "%s sx zu", name);
+    test_onnx_add(graph, "QuantizeLinear", list, numbers, "");
+  }
+  snprintf(list, sizeof list, "%s %s", numbers, *name == 'q' ? said_of(name) : "sx zu");
+  snprintf(numbers, sizeof numbers, "%s_d", name);
+  test_onnx_add(graph, "DequantizeLinear", list, numbers, "axis=0");
+}
+
+/* "q:x w": nodes before it; the inputs, with these nodes' outputs. */
+static void take_inputs(struct test_message *graph, const char *inputs_of, char *list, size_t bytes)
+{
+  char copy[200], done[200] = "", *rest = copy;
+  snprintf(copy, sizeof copy, "%s", inputs_of);
+  *list = 0;
+  for (char *word; (word = strtok_r(rest, " ", &rest));) {
+    const bool quantizes = strncmp(word, "q:", 2) == 0;
+    const char *name = quantizes ? word + 2 : word;
+    if (quantizes && !has_word(done, name)) put_dequantized(graph, name);
+    snprintf(done + strlen(done), sizeof done - strlen(done), "%s ", name);
+    snprintf(list + strlen(list), bytes - strlen(list), "%s%s%s", *list ? " " : "", name, quantizes ? "_d" : "");
+  }
+}
+
+static struct test_message make_model(const struct test_onnx_operator *o, bool of_floats)
 {
   struct test_message graph = {0};
   const char *outputs = o->outputs ? o->outputs : "y";
-  test_onnx_add(&graph, o->op_type, o->inputs, outputs, o->attributes);
-  for (size_t i = 0; i < COUNT(floats); i++)
-    if (has_word(o->inputs, floats[i].name)) put_floats(&graph, &floats[i]);
-  for (size_t i = 0; i < COUNT(integers); i++)
-    if (has_word(o->inputs, integers[i].name)) test_onnx_int64s(&graph, integers[i].name, integers[i].n, integers[i].values);
-  for (size_t i = 0; i < COUNT(inputs); i++)
-    if (has_word(o->inputs, inputs[i].name)) test_onnx_input(&graph, inputs[i].name, inputs[i].rank, inputs[i].dims);
+  const bool quantizes = strstr(o->inputs, "q:") != NULL;
+  char list[200], words[400];
+  take_inputs(&graph, o->inputs, list, sizeof list);
+  test_onnx_add(&graph, o->op_type, list, quantizes ? "f" : outputs, o->attributes);
+  if (quantizes) test_onnx_add(&graph, "QuantizeLinear", "f sy zu", "y", "");
+  snprintf(words, sizeof words, "%s", o->inputs);
+  for (char *at; (at = strstr(words, "q:"));) memmove(at, at + 2, strlen(at + 2) + 1);
+  if (quantizes) snprintf(words + strlen(words), sizeof words - strlen(words), " sx sy sw sw4 sb zu zs z4 z32");
+  put_constants(&graph, words);
+  put_inputs(&graph, words);
   char name[2] = {outputs[0]};
   test_onnx_output(&graph, name, -1, NULL);
+  if (of_floats) test_onnx_output(&graph, "f", -1, NULL);
   return test_onnx_model(&graph, o->opset ? o->opset : 17);
+}
+
+struct test_message test_onnx_operator_model(const struct test_onnx_operator *o)
+{
+  return make_model(o, false);
+}
+
+struct test_message test_onnx_operator_model_of_floats(const struct test_onnx_operator *o)
+{
+  return make_model(o, true);
 }
 
 /* ---- operators ---- */
@@ -141,6 +254,58 @@ static const struct test_onnx_operator operators[] = {
     {"ArgMax", "x", "axis=0", 0, NULL},
     {"Resize", "x - - resized", "mode=cubic exclude_outside=1", 0, NULL},
     {"LayerNormalization", "s c6 c6", "", 0, "y m v"},
+    {"QuantizeLinear", "x sx zu", "", 0, NULL},
+    {"QuantizeLinear", "x sw4 z4", "axis=1", 0, NULL},
+    {"DequantizeLinear", "u sx zu", "", 0, NULL},
+    {"DequantizeLinear", "v sw4 z4", "axis=1", 0, NULL},
+    {"DynamicQuantizeLinear", "x", "", 0, "y t z"},
+    {"MatMulInteger", "r qm zu", "", 0, NULL},
+    {"ConvInteger", "u qw zu", "pads=[1,1,1,1]", 0, NULL},
+    {"QLinearConv", "u sx zu qw sw4 z4 sy zs qb", "pads=[1,1,1,1]", 0, NULL},
+    {"QLinearConv", "v sx zs qwu sw zu sy zu", "strides=[2,2]", 0, NULL},
+    {"QLinearAdd", "u sx zu u sx zu sy zs", "", 0, NULL},
+    {"QLinearMul", "u sx zu qc sw zu sy zu", "", 0, NULL},
+    {"QLinearConcat", "sy zu u sx zu v sw zs", "axis=1", 0, NULL},
+    {"QLinearAveragePool", "u sx zu sy zu", "kernel_shape=[2,2] pads=[1,0,1,0]", 0, NULL},
+    {"QLinearGlobalAveragePool", "v sx zs sy zu", "", 0, NULL},
+    {"QLinearSigmoid", "u sx zu sy zu", "", 0, NULL},
+    {"QLinearLeakyRelu", "v sx zs sy zs", "alpha=.1", 0, NULL},
+    {"QLinearSoftmax", "v sx zs sy zs", "axis=1 opset=17", 0, NULL},
+    {"MaxPool", "u", "kernel_shape=[2,2]", 0, NULL},
+    {"Cast", "v", "to=1", 0, NULL},
+    {"Conv", "q:x q:qw q:qb", "pads=[1,1,1,1]", 0, NULL},
+    {"Conv", "q:x q:qwu", "strides=[2,2] auto_pad=SAME_UPPER", 0, NULL},
+    {"Conv", "q:x q:qwd c4", "group=4 pads=[1,1,1,1]", 0, NULL},
+    {"MatMul", "q:r q:qm", "", 0, NULL},
+    {"Gemm", "q:r q:qmt q:qb5", "transB=1", 0, NULL},
+    {"Add", "q:x q:x", "", 0, NULL},
+    {"Add", "q:x q:t", "", 0, NULL},
+    {"Sub", "q:x q:qc", "", 0, NULL},
+    {"Sub", "q:qc q:x", "", 0, NULL},
+    {"Mul", "q:qc q:x", "", 0, NULL},
+    {"PRelu", "q:x q:qc", "", 0, NULL},
+    {"Concat", "q:x q:x", "axis=2", 0, NULL},
+    {"AveragePool", "q:x", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]", 0, NULL},
+    {"AveragePool", "q:x", "kernel_shape=[3,3] pads=[1,1,1,1] count_include_pad=1", 0, NULL},
+    {"GlobalAveragePool", "q:x", "", 0, NULL},
+    {"ReduceMean", "q:x", "axes=[3] keepdims=0", 0, NULL},
+    {"ReduceMean", "q:x", "axes=[1]", 0, NULL},
+    {"Softmax", "q:x", "axis=1", 0, NULL},
+    {"MaxPool", "q:x", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]", 0, NULL},
+    {"Relu", "q:x", "", 0, NULL},
+    {"Clip", "q:x one two", "", 0, NULL},
+    {"LeakyRelu", "q:x", "alpha=.1", 0, NULL},
+    {"Sigmoid", "q:x", "", 0, NULL},
+    {"HardSwish", "q:x", "", 0, NULL},
+    {"Erf", "q:x", "", 0, NULL},
+    {"Elu", "q:x", "", 0, NULL},
+    {"Transpose", "q:x", "perm=[0,2,3,1]", 0, NULL},
+    {"Reshape", "q:x shape", "", 0, NULL},
+    {"Slice", "q:x i1 far i2 i2", "", 0, NULL},
+    {"Pad", "q:x pads", "", 0, NULL},
+    {"Pad", "q:x pads two", "", 0, NULL},
+    {"Resize", "q:x - - resized", "mode=linear", 0, NULL},
+    {"MatMul", "q:x q:x", "", 0, NULL},
 };
 
 const struct test_onnx_operator *test_onnx_operator(unsigned i)

@@ -289,6 +289,11 @@ void test_onnx_input(struct test_message *graph, const char *name, int rank, con
   put_value_info(graph, 11, FLOAT, name, rank, dims);
 }
 
+void test_onnx_typed_input(struct test_message *graph, const char *name, int type, int rank, const int64_t *dims)
+{
+  put_value_info(graph, 11, type, name, rank, dims);
+}
+
 void test_onnx_int64_input(struct test_message *graph, const char *name, int64_t n)
 {
   put_value_info(graph, 11, INT64, name, 1, &n);

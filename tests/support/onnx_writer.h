@@ -67,6 +67,8 @@ void test_onnx_floats(struct test_message *graph, const char *name, int rank, co
 void test_onnx_int64s(struct test_message *graph, const char *name, int n, const int64_t *values);
 /* A value of floats: a dimension of less than 0 is called "batch"; a rank of less than 0 is not written. */
 void test_onnx_input(struct test_message *graph, const char *name, int rank, const int64_t *dims);
+/* The same of elements of a type, as files number them. */
+void test_onnx_typed_input(struct test_message *graph, const char *name, int type, int rank, const int64_t *dims);
 /* The same of a list of int64. */
 void test_onnx_int64_input(struct test_message *graph, const char *name, int64_t n);
 void test_onnx_output(struct test_message *graph, const char *name, int rank, const int64_t *dims);

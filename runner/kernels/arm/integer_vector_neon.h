@@ -4,6 +4,7 @@
 
 #define IVEC_LANES 4
 typedef int32_t ivec __attribute__((vector_size(16)));
+typedef float fvec __attribute__((vector_size(16)));
 
 INLINE ivec ivec_load(const int32_t *p) { return (ivec)vld1q_s32(p); }
 INLINE void ivec_store(int32_t *p, ivec v) { vst1q_s32(p, (int32x4_t)v); }
@@ -35,6 +36,14 @@ INLINE void ivec_narrow(uint8_t *p, ivec v, int n)
 
 INLINE ivec ivec_high(ivec a, ivec b) { return (ivec)vqrdmulhq_s32((int32x4_t)a, (int32x4_t)b); }
 
+#ifdef __aarch64__
+#define IVEC_NEAREST
+INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
+{
+  return (ivec)vcvtnq_s32_f32(vminq_f32(vmaxq_f32((float32x4_t)y, (float32x4_t)least), (float32x4_t)most));
+}
+#endif
+
 INLINE ivec ivec_logical(ivec v, ivec n)
 {
   return (ivec)vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32((int32x4_t)v), vnegq_s32((int32x4_t)n)));
@@ -43,6 +52,11 @@ INLINE ivec ivec_logical(ivec v, ivec n)
 INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
 {
   return sum + ((x << 16) >> 16) * ((w << 16) >> 16) + (x >> 16) * (w >> 16);
+}
+
+INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
+{
+  return (ivec)vreinterpretq_s32_u32(vpadalq_u16(vreinterpretq_u32_s32((int32x4_t)sum), vpaddlq_u8(vld1q_u8(p))));
 }
 
 #ifdef INTEGER_DOT

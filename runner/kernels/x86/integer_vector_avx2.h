@@ -4,6 +4,7 @@
 #define IVEC_LANES 8
 #define IVEC_VECTORS 2
 typedef int32_t ivec __attribute__((vector_size(32)));
+typedef float fvec __attribute__((vector_size(32)));
 
 INLINE ivec ivec_load(const int32_t *p) { return (ivec)_mm256_loadu_si256((const __m256i *)(const void *)p); }
 INLINE void ivec_store(int32_t *p, ivec v) { _mm256_storeu_si256((__m256i *)(void *)p, (__m256i)v); }
@@ -64,11 +65,23 @@ INLINE ivec ivec_sums(ivec a, ivec b, ivec even, ivec odd, const bool sign)
   return (ivec)_mm256_blend_epi32(_mm256_shuffle_epi32(low, 0xf5), high, 0xaa);
 }
 
+#define IVEC_NEAREST
+INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
+{
+  return (ivec)_mm256_cvtps_epi32(_mm256_min_ps(_mm256_max_ps((__m256)y, (__m256)least), (__m256)most));
+}
+
 INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm256_srlv_epi32((__m256i)v, (__m256i)n); }
 
 INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
 {
   return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)x, (__m256i)w));
+}
+
+INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
+{
+  __m256i pairs = _mm256_maddubs_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p), _mm256_set1_epi8(1));
+  return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
 #ifdef INTEGER_VNNI

@@ -4,6 +4,7 @@
 #define IVEC_LANES 16
 #define IVEC_VECTORS 2
 typedef int32_t ivec __attribute__((vector_size(64)));
+typedef float fvec __attribute__((vector_size(64)));
 
 INLINE __mmask16 ivec_mask(int n) { return (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1u); }
 INLINE ivec ivec_load(const int32_t *p) { return (ivec)_mm512_loadu_si512(p); }
@@ -54,6 +55,12 @@ INLINE ivec ivec_sums(ivec a, ivec b, ivec even, ivec odd, const bool sign)
   return (ivec)_mm512_mask_shuffle_epi32(high, 0x5555, low, (_MM_PERM_ENUM)0xf5);
 }
 
+#define IVEC_NEAREST
+INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
+{
+  return (ivec)_mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps((__m512)y, (__m512)least), (__m512)most));
+}
+
 INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm512_srlv_epi32((__m512i)v, (__m512i)n); }
 
 /* Of the panel's last quad half a vector may be all that there is. */
@@ -66,6 +73,12 @@ INLINE __m512i ivec_quad(const uint8_t *p)
   int32_t quad;
   memcpy(&quad, p, 4);
   return _mm512_set1_epi32(quad);
+}
+
+INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
+{
+  __m512i pairs = _mm512_maddubs_epi16(_mm512_loadu_si512(p), _mm512_set1_epi8(1));
+  return (ivec)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
 }
 
 #ifdef INTEGER_VNNI

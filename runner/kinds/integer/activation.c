@@ -4,6 +4,10 @@
 
 static void fill(const struct mafat_layer *l, const struct mafat_quantization *in, uint8_t *table)
 {
+  if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN && l->activation.kind != MAFAT_LINEAR) {
+    mafat_integer_table_even(table, in, &l->quantization, l->activation);
+    return;
+  }
   switch (l->activation.kind) {
   case MAFAT_LOGISTIC: mafat_integer_table_logistic(table, in); break;
   case MAFAT_EXACT_TANH: mafat_integer_table_tanh(table, in); break;
@@ -21,13 +25,12 @@ static int run_activation(const struct mafat_worker *w, const struct mafat_step 
   const struct mafat_tensors *t = w->tensors;
   const struct mafat_layer *l = &t->network->layers[step->layer];
   struct mafat_quantization in = mafat_network_in_quantization(t->network, step->layer, 0);
-  const struct mafat_integer_kernels *kernels = mafat_integer_kernels_find(w->kernels);
   uint8_t table[256];
   fill(l, &in, table);
   struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), step->filters);
   for (struct mafat_run run; mafat_runs_next(&runs, &run);)
     for (int y = step->out.y.begin; y < step->out.y.end; y++)
-      kernels->table(mafat_runs_read_bytes(t, mafat_layer_sources(l), &run, y, step->out.x.begin),
+      w->integers->table(mafat_runs_read_bytes(t, mafat_layer_sources(l), &run, y, step->out.x.begin),
                      (int)mafat_tensors_pixel_bytes(t, run.tensor, run.block), mafat_rows_out_bytes(w, step, &run, y),
                      (int)mafat_tensors_pixel_bytes(t, step->layer, run.out_block), mafat_span_size(step->out.x), run.n, table);
   return MAFAT_OK;

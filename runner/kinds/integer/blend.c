@@ -3,19 +3,25 @@
 
 #include "predictor/fusion.h"
 
-/* TFLite's: sums are of 2^20 times what both are of twice the larger scale. */
+/* By TFLite's rule sums are of 2^20 times what both are of twice the larger scale. */
 struct mafat_integer_blend_call mafat_integer_blend(const struct mafat_network *n, int layer, const struct mafat_quantization *x)
 {
   enum { SUM_BITS = 20 };
   const struct mafat_layer *l = &n->layers[layer];
   struct mafat_quantization z = mafat_network_in_quantization(n, layer, 1);
   double a = (double)x->scale, b = (double)z.scale, out = (double)l->quantization.scale, twice = 2 * (a > b ? a : b);
-  struct mafat_integer_blend_call call = {.blend = l->blend, .subtract = l->beta < 0, .x_zero = x->zero, .z_zero = z.zero,
+  struct mafat_integer_blend_call call = {.blend = l->blend, .subtract = l->alpha * l->beta < 0, .x_zero = x->zero, .z_zero = z.zero,
                                           .to = l->quantization};
-  if (l->blend == MAFAT_BLEND_ADD) {
+  if (l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) {
+    bool sum = l->blend == MAFAT_BLEND_ADD;
+    call.x_factor = (sum && l->alpha < 0 ? -x->scale : x->scale) / l->quantization.scale;
+    call.z_factor = (sum && l->beta < 0 ? -z.scale : z.scale) / l->quantization.scale;
+    call.factor = x->scale * z.scale / l->quantization.scale;
+  } else if (l->blend == MAFAT_BLEND_ADD) {
     call.x_scale = mafat_multiplier(a / twice);
     call.z_scale = mafat_multiplier(b / twice);
-    call.scale = mafat_multiplier(twice / ((1 << SUM_BITS) * out));
+    /* The second less the first is the first less the second by a negative factor: the products are the same. */
+    call.scale = mafat_multiplier((l->alpha < 0 ? -twice : twice) / ((1 << SUM_BITS) * out));
   } else {
     call.x_scale = mafat_multiplier(a / out); /* of what is not negative */
     call.scale = mafat_multiplier(a * b / out);
@@ -37,7 +43,6 @@ static int run_blend(const struct mafat_worker *w, const struct mafat_step *step
   const struct mafat_operand *other = &l->operands[1];
   struct mafat_quantization x = mafat_network_in_quantization(t->network, step->layer, 0);
   struct mafat_integer_blend_call call = mafat_integer_blend(t->network, step->layer, &x);
-  const struct mafat_integer_kernels *kernels = mafat_integer_kernels_find(w->kernels);
   bool alike = mafat_fusion_blends_alike(l);
   call.n_cols = mafat_span_size(step->out.x);
   call.z_single = other->shape.c == 1;
@@ -51,7 +56,7 @@ static int run_blend(const struct mafat_worker *w, const struct mafat_step *step
       call.z = mafat_integer_behind(t, &other->sources, call.z_single ? 0 : c, z_y, z_x, &call.z_pixel_bytes);
       if (other->shape.w == 1) call.z_pixel_bytes = 0;
       call.y = (uint8_t *)mafat_tensors_address(t, step->layer, c / MAFAT_CHANNEL_BLOCK, y, step->out.x.begin) + c % MAFAT_CHANNEL_BLOCK;
-      kernels->blend(&call);
+      w->integers->blend(&call);
     }
   }
   return MAFAT_OK;

@@ -19,6 +19,8 @@ struct conv {
   uint8_t **out_rows;                 /* [segment][scratch.rows_per_call] */
   uint8_t *zeros;                     /* a row of the input's zero point */
   int n_pieces;
+  struct mafat_span rows;             /* of sums that they are set for; empty: none */
+  struct mafat_integer_blend_call blend; /* the shortcut's, if there is one */
 };
 
 static void open_common(struct mafat_conv *c, const struct mafat_worker *w, const struct mafat_step *step)
@@ -33,43 +35,72 @@ static void open_common(struct mafat_conv *c, const struct mafat_worker *w, cons
   c->in_y = mafat_fusion_in_span(w->plan, n, step->layer, 0, true, step->out.y);
 }
 
+/* Does the step read rows outside the map? */
+static bool reads_outside(const struct mafat_conv *c)
+{
+  struct mafat_span rows = mafat_taps_span(c->layer->window.y, c->box.y);
+  return rows.begin < c->in_y.begin || rows.end > c->in_y.end;
+}
+
 static void open_conv(struct conv *c, const struct mafat_worker *w, const struct mafat_step *step)
 {
   const struct mafat_scratch *s = w->scratch;
+  const struct mafat_network *n = w->tensors->network;
   char *memory = w->slot_memory;
-  *c = (struct conv){.kernels = mafat_integer_kernels_find(w->kernels)};
+  *c = (struct conv){.kernels = w->integers};
   open_common(&c->common, w, step);
   c->references = (struct mafat_piece *)(void *)(memory + s->pieces_offset + (size_t)s->n_pieces * sizeof *c->pieces);
   c->pieces = (struct mafat_integer_piece *)(void *)(memory + s->pieces_offset);
   c->in_rows = (const uint8_t **)(void *)(memory + s->in_offset);
   c->out_rows = (uint8_t **)(void *)(memory + s->out_offset);
   c->zeros = (uint8_t *)(memory + s->zero_offset);
-  int zero = mafat_network_in_quantization(w->tensors->network, c->common.index, 0).zero;
-  if (s->zero_elements) memset(c->zeros, zero, s->zero_elements);
+  if (s->zero_elements && reads_outside(&c->common))
+    memset(c->zeros, mafat_network_in_quantization(n, c->common.index, 0).zero, s->zero_elements);
+  if (!c->common.shortcut) return;
+  int made = c->common.pointwise >= 0 ? c->common.pointwise : c->common.index;
+  c->blend = mafat_integer_blend(n, step->layer, &n->layers[made].quantization);
 }
 
 /* ---- rows ---- */
+
+/* Of n rows of the input from y on, those of its first band: how many. */
+static int point_at_band(const struct mafat_conv *c, const struct mafat_piece *piece, int y, int n, int x, const uint8_t **rows)
+{
+  const struct mafat_sources *sources = mafat_layer_sources(c->layer);
+  const struct mafat_source *s = mafat_sources_at(sources, piece->source, &y);
+  int channel = piece->block * MAFAT_CHANNEL_BLOCK + piece->lane - sources->list[piece->source].first + s->first;
+  struct mafat_tensor_rows band = mafat_integer_rows(c->worker->tensors, s->tensor, channel, y, x);
+  n = mafat_min(n, s->first_row + s->n_rows - y);
+  for (int r = 0; r < n; r++) rows[r] = mafat_integer_rows_next(&band);
+  return n;
+}
 
 static void point_at_rows(const struct conv *c, const struct mafat_piece *piece, int first, int n, const uint8_t **rows)
 {
   const struct mafat_conv *common = &c->common;
   int x = mafat_taps_first(common->layer->window.x, common->box.x.begin);
-  for (int r = 0; r < n; r++) {
-    int y = first + r;
-    rows[r] = y < common->in_y.begin || y >= common->in_y.end
-                  ? c->zeros
-                  : mafat_integer_read(common->worker->tensors, mafat_layer_sources(common->layer), piece->source,
-                                       piece->block * MAFAT_CHANNEL_BLOCK + piece->lane, y, x);
-  }
+  int r = 0, end = mafat_min(n, common->in_y.end - first);
+  for (; r < n && first + r < common->in_y.begin; r++) rows[r] = c->zeros;
+  while (r < end) r += point_at_band(common, piece, first + r, end - r, x, rows + r);
+  for (; r < n; r++) rows[r] = c->zeros;
 }
 
-static void point_at_input(struct conv *c, struct mafat_span channels, struct mafat_span rows)
+static void list_pieces(struct conv *c, struct mafat_span channels)
+{
+  const struct mafat_conv *common = &c->common;
+  c->n_pieces = mafat_pieces(mafat_layer_sources(common->layer), channels, c->references, common->worker->scratch->n_pieces);
+  c->rows = mafat_span(0, 0);
+}
+
+/* Of the pieces that are listed. */
+static void point_at_input(struct conv *c, struct mafat_span rows)
 {
   const struct mafat_conv *common = &c->common;
   const struct mafat_scratch *s = common->worker->scratch;
   int first = mafat_taps_first(common->layer->window.y, rows.begin);
   int n = mafat_taps_inputs(common->layer->window.y, mafat_span_size(rows));
-  c->n_pieces = mafat_pieces(mafat_layer_sources(common->layer), channels, c->references, s->n_pieces);
+  if (c->rows.begin == rows.begin && c->rows.end == rows.end) return;
+  c->rows = rows;
   for (int i = 0; i < c->n_pieces; i++) {
     const struct mafat_piece *p = &c->references[i];
     const uint8_t **in = c->in_rows + (size_t)i * (size_t)s->in_rows;
@@ -85,24 +116,23 @@ static int point_at_output(struct conv *c, struct mafat_span filters, int y0, in
   const struct mafat_tensors *t = common->worker->tensors;
   int layer = common->step->layer, n_segments = 0;
   for (int f = filters.begin, end; f < filters.end; f = end) {
-    int block = f / MAFAT_CHANNEL_BLOCK, lane = f % MAFAT_CHANNEL_BLOCK;
+    int block = f / MAFAT_CHANNEL_BLOCK;
     uint8_t **rows = c->out_rows + (size_t)n_segments * (size_t)common->worker->scratch->rows_per_call;
     end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
-    for (int r = 0; r < n; r++)
-      rows[r] = (uint8_t *)mafat_tensors_address(t, layer, block, y0 + r, common->step->out.x.begin) + lane;
+    struct mafat_tensor_rows out = mafat_integer_rows(t, layer, f, y0, common->step->out.x.begin);
+    for (int r = 0; r < n; r++) rows[r] = mafat_integer_rows_next(&out);
     segments[n_segments++] = (struct mafat_integer_segment){rows, end - f, (int)mafat_tensors_pixel_bytes(t, layer, block)};
   }
   return n_segments;
 }
 
-/* Adds the shortcut's other map, if there is one, where the sums' outputs lie, which are those of layer `made`. */
-static void add(const struct conv *c, int made, struct mafat_span filters, int y0, int n)
+/* Adds the shortcut's other map, if there is one, where the sums' outputs lie. */
+static void add(const struct conv *c, struct mafat_span filters, int y0, int n)
 {
   const struct mafat_conv *common = &c->common;
   const struct mafat_worker *w = common->worker;
   if (!common->shortcut) return;
-  struct mafat_integer_blend_call call = mafat_integer_blend(w->tensors->network, common->step->layer,
-                                                             &w->tensors->network->layers[made].quantization);
+  struct mafat_integer_blend_call call = c->blend;
   const struct mafat_sources *z = &common->shortcut->operands[1].sources;
   call.n_cols = mafat_span_size(common->step->out.x);
   for (int f = filters.begin, end; f < filters.end; f = end) {
@@ -141,15 +171,16 @@ static void run_panel(struct conv *c, int index, struct mafat_span filters, cons
       .start = true, .finish = true};
   call.n_segments = point_at_output(c, filters, y0, n, call.segments);
   c->kernels->conv(&call);
-  add(c, index, filters, y0, n);
+  add(c, filters, y0, n);
 }
 
 static void run_ordinary(struct conv *c)
 {
   const struct mafat_conv *common = &c->common;
   struct mafat_conv_block block;
+  list_pieces(c, mafat_span(0, common->layer->in.c));
   for (int panel; mafat_conv_take(common, mafat_conv_n_panels(common), &block, &panel);) {
-    point_at_input(c, mafat_span(0, common->layer->in.c), block.sums);
+    point_at_input(c, block.sums);
     run_panel(c, common->index, mafat_conv_panel(common, panel), &common->layer->window, block.out_y, mafat_span_size(block.sums));
   }
 }
@@ -165,7 +196,8 @@ static void run_grouped(struct conv *c)
   struct mafat_conv_block block;
   for (int index; mafat_conv_take(common, n_groups, &block, &index);) {
     int g = first + index, begin = mafat_max(wanted.begin, g * filters), end = mafat_min(wanted.end, (g + 1) * filters);
-    point_at_input(c, mafat_span(g * channels, (g + 1) * channels), block.sums);
+    list_pieces(c, mafat_span(g * channels, (g + 1) * channels));
+    point_at_input(c, block.sums);
     for (int f = begin, next; f < end; f = next) {
       next = mafat_min(mafat_panel_end(l, f), end);
       run_panel(c, common->index, mafat_span(f, next), &l->window, block.out_y, mafat_span_size(block.sums));

@@ -7,7 +7,8 @@
 
 extern const struct mafat_runner_kind mafat_integer_quantize, mafat_integer_convolutional, mafat_integer_maxpool,
     mafat_integer_local_avgpool, mafat_integer_shortcut, mafat_integer_activation, mafat_integer_normalize,
-    mafat_integer_reduce, mafat_integer_rearrange, mafat_integer_constant;
+    mafat_integer_reduce, mafat_integer_rearrange,
+    mafat_integer_constant;
 
 /* Channel `channel` of slice `source`, as mafat_tensors_read has it. */
 static inline uint8_t *mafat_integer_read(const struct mafat_tensors *t, const struct mafat_sources *sources, int source,
@@ -16,6 +17,19 @@ static inline uint8_t *mafat_integer_read(const struct mafat_tensors *t, const s
   const struct mafat_source *s = mafat_sources_at(sources, source, &y);
   int at = channel - sources->list[source].first + s->first;
   return (uint8_t *)mafat_tensors_address(t, s->tensor, at / MAFAT_CHANNEL_BLOCK, y, x) + at % MAFAT_CHANNEL_BLOCK;
+}
+
+/* Rows of a channel, as mafat_tensors_rows has them. */
+static inline struct mafat_tensor_rows mafat_integer_rows(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
+{
+  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
+  char *row = mafat_tensors_address(t, tensor, channel / MAFAT_CHANNEL_BLOCK, y, x) + channel % MAFAT_CHANNEL_BLOCK;
+  return (struct mafat_tensor_rows){row, l->row_bytes, y % l->rows, l->rows};
+}
+
+static inline uint8_t *mafat_integer_rows_next(struct mafat_tensor_rows *r)
+{
+  return (uint8_t *)(void *)mafat_tensor_rows_next(r);
 }
 
 /* Channel c of what the sources are together; *pixel_bytes: from a pixel to the next. */

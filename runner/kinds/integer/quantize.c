@@ -1,25 +1,12 @@
-/* Whole numbers as floats, or at another scale: TFLite's rules. */
-#include "runner/kernels/requantize.h"
+/* Whole numbers as floats, or at another scale. */
+#include "runner/kernels/integer_functions.h"
 #include "runner/kinds/integer/integer.h"
 #include "runner/kinds/rows.h"
-
-#include <math.h>
 
 /* What each of the 256 numbers becomes. */
 static void list_floats(const struct mafat_quantization *in, float *list)
 {
   for (int q = 0; q < 256; q++) list[q] = (float)((double)in->scale * (q - in->zero));
-}
-
-static void list_numbers(const struct mafat_quantization *in, const struct mafat_quantization *out, unsigned char *list)
-{
-  struct mafat_multiplier m = mafat_multiplier((double)in->scale / (double)out->scale);
-  float factor = in->scale * (1 / out->scale), from_zero = (float)-in->zero * factor;
-  for (int q = 0; q < 256; q++) {
-    bool fixed = out->rounding == MAFAT_REQUANTIZE_FIXED;
-    list[q] = mafat_put_number(out, fixed ? mafat_requantize(q - in->zero, m)
-                                          : (int32_t)fminf(fmaxf(roundf((float)q * factor + from_zero), -65536), 65536));
-  }
 }
 
 /* A row of one run's channels. */
@@ -56,7 +43,7 @@ static int run_quantize(const struct mafat_worker *w, const struct mafat_step *s
   float floats[256];
   bool to_floats = l->out_type == MAFAT_F32;
   if (to_floats) list_floats(&in, floats);
-  else list_numbers(&in, &l->quantization, numbers);
+  else mafat_integer_table_requantize(numbers, &in, &l->quantization);
   for (struct mafat_run run; mafat_runs_next(&runs, &run);)
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
       struct row r = {mafat_runs_read_bytes(t, mafat_layer_sources(l), &run, y, step->out.x.begin),

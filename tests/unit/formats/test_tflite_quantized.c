@@ -250,6 +250,73 @@ static void float_input(void)
 static void wide_activations(void) { tensors[X].type = MAFAT_TFLITE_INT16; }
 static void exponential(void) { operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_EXP, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}}; }
 
+/* ---- what no rule is for: the second operator is another one ---- */
+
+static void second(int code, int type, float scale, int64_t zero)
+{
+  tensors[MEAN].rank = 4;
+  memcpy(tensors[MEAN].shape, tensors[Y].shape, sizeof tensors[Y].shape);
+  quantize(MEAN, type, scale, zero);
+  operators[1] = (struct test_tflite_operator){.code = code, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}};
+}
+
+static void with_constant(int code)
+{
+  static const signed char number[2] = {1, 2};
+  second(code, MAFAT_TFLITE_INT8, .5f, 0);
+  operators[1].n_inputs = 2;
+  operators[1].inputs[1] = AXES;
+  tensors[AXES] = (struct test_tflite_tensor){.name = "c", .rank = 1, .shape = {2}, .data = number, .bytes = 2};
+  quantize(AXES, MAFAT_TFLITE_INT8, .5f, 0);
+}
+
+static void logistic_of_other_steps(void) { second(MAFAT_TFLITE_LOGISTIC, MAFAT_TFLITE_INT8, 1 / 255.0f, -128); }
+static void logistic_of_another_zero(void) { second(MAFAT_TFLITE_LOGISTIC, MAFAT_TFLITE_INT8, 1 / 256.0f, 0); }
+static void tangent_of_other_steps(void) { second(MAFAT_TFLITE_TANH, MAFAT_TFLITE_INT8, 1 / 127.0f, 0); }
+static void hard_swish_far(void) { second(MAFAT_TFLITE_HARD_SWISH, MAFAT_TFLITE_INT8, 1e-9f, 0); }
+static void leaky_far(void)
+{
+  second(MAFAT_TFLITE_LEAKY_RELU, MAFAT_TFLITE_INT8, .5f, 0);
+  operators[1].options = 75, operators[1].n_fields = 1;
+  operators[1].fields[0] = (struct test_tflite_field){.number = 0, .bytes = 4, .real = 1e10f};
+}
+static void softmax_of_other_steps(void)
+{
+  second(MAFAT_TFLITE_SOFTMAX, MAFAT_TFLITE_INT8, 1 / 128.0f, -128);
+  operators[1].options = 9, operators[1].n_fields = 1;
+  operators[1].fields[0] = (struct test_tflite_field){.number = 0, .bytes = 4, .real = 1};
+}
+static void floats_out(void)
+{
+  second(MAFAT_TFLITE_TANH, MAFAT_TFLITE_INT8, 1, 0);
+  tensors[MEAN].type = MAFAT_TFLITE_FLOAT32, tensors[MEAN].n_scales = 0;
+}
+static void mean_far(void) { scales[MEAN][0] = 1e-12f; }
+static void sum_far(void) { with_constant(MAFAT_TFLITE_SUB), scales[MEAN][0] = 1e-18f; }
+static void product_far(void) { with_constant(MAFAT_TFLITE_MUL), scales[AXES][0] = 1e12f; }
+static void slope_far(void) { with_constant(MAFAT_TFLITE_PRELU), scales[MEAN][0] = 1e-12f; }
+static void two_scales_of_an_operand(void)
+{
+  with_constant(MAFAT_TFLITE_ADD);
+  scales[AXES][1] = 1, zeros[AXES][1] = 0;
+  tensors[AXES].n_scales = tensors[AXES].n_zero_points = 2;
+}
+static void float_operand(void)
+{
+  static const float two[] = {1, 2};
+  with_constant(MAFAT_TFLITE_ADD);
+  tensors[AXES] = (struct test_tflite_tensor){.name = "c", .rank = 1, .shape = {2}, .data = two, .bytes = sizeof two};
+}
+static void resized(void)
+{
+  static const int32_t size[] = {12, 12};
+  second(MAFAT_TFLITE_RESIZE_BILINEAR, MAFAT_TFLITE_INT8, .125f, 5);
+  operators[1].n_inputs = 2;
+  operators[1].inputs[1] = AXES;
+  tensors[AXES].data = size;
+  tensors[MEAN].shape[1] = tensors[MEAN].shape[2] = 12;
+}
+
 static const struct {
   void (*change)(void);
   int code;
@@ -275,7 +342,21 @@ static const struct {
     {float_output, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': an input of whole numbers and floats as output: not run by this version"},
     {float_input, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': weights of int8, floats as input and whole numbers as output: not run by this version"},
     {wide_activations, MAFAT_EUNSUPPORTED, ": input x is of type INT16: expected FLOAT32, INT8 or UINT8"},
-    {exponential, MAFAT_EUNSUPPORTED, ": EXP 'm': tensor y is INT8: that is not run by this version"}};
+    {exponential, MAFAT_EUNSUPPORTED, ": EXP 'm': tensor y is INT8: that is not run by this version"},
+    {logistic_of_other_steps, MAFAT_EUNSUPPORTED, ": layer 1 [activation] of whole numbers puts out steps of 1/256 from the least one on"},
+    {logistic_of_another_zero, MAFAT_EUNSUPPORTED, ": layer 1 [activation] of whole numbers puts out steps of 1/256 from the least one on"},
+    {tangent_of_other_steps, MAFAT_EUNSUPPORTED, ": layer 1 [activation] of whole numbers puts out steps of 1/128 around the middle one"},
+    {hard_swish_far, MAFAT_EUNSUPPORTED, ": layer 1 [activation] has scales that lie too far apart"},
+    {leaky_far, MAFAT_EUNSUPPORTED, ": layer 1 [activation] has scales that lie too far apart"},
+    {softmax_of_other_steps, MAFAT_EUNSUPPORTED, ": layer 1 [normalize] of whole numbers puts out steps of 1/256 from the least one on"},
+    {floats_out, MAFAT_EUNSUPPORTED, ": layer 1 [activation] reads or puts out whole numbers and floats"},
+    {mean_far, MAFAT_EUNSUPPORTED, ": layer 1 [reduce] has scales that lie too far apart"},
+    {sum_far, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] has scales that lie too far apart"},
+    {product_far, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] has scales that lie too far apart"},
+    {slope_far, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] has scales that lie too far apart"},
+    {two_scales_of_an_operand, MAFAT_EUNSUPPORTED, ": ADD 'm': a constant of whole numbers beside maps: expected one scale, found 2"},
+    {float_operand, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] reads or puts out whole numbers and floats"},
+    {resized, MAFAT_EUNSUPPORTED, ": layer 1 [resample] is not run on whole numbers"}};
 
 START_TEST(others_are_refused)
 {

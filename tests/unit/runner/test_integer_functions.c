@@ -43,7 +43,7 @@ START_TEST(tables_are_the_rules)
   const struct mafat_rule_output to = as_signed(&out);
   const float slope = (float)test_random_int(&rng, -2000, 2000) / 1000;
   uint8_t fixed[256], joined[256], logistic[256], tangent[256], leaky[256], swish[256];
-  const bool can = mafat_integer_can_hard_swish(&in, &out);
+  const bool can = mafat_quantization_can_hard_swish(&in, &out);
   const int zero = in.zero - SIGNED;
   out.rounding = MAFAT_REQUANTIZE_FLOAT;
   mafat_integer_table_requantize(joined, &in, &(struct mafat_quantization){out.scale, out.zero, 0, 255, MAFAT_REQUANTIZE_FLOAT, 0});

@@ -1,0 +1,248 @@
+/* Operators among whole numbers. A DequantizeLinear makes no floats: its output is the same map, which stands for them, until an
+ * operator asks for floats. One that only moves elements passes them on; one that computes, between DequantizeLinear and
+ * QuantizeLinear, does so with whole numbers, and with all of it one layer is made; of all others the floats are made, which is
+ * what ONNX says of each of them. */
+#include "formats/onnx/importer.h"
+
+static bool is_map(const struct mafat_onnx_importer *i, const struct mafat_value *v)
+{
+  return mafat_value_is_integer(i->g, v);
+}
+
+/* ---- up to the next QuantizeLinear ---- */
+
+/* The one node behind this one that reads a value, if only one does. */
+static const struct mafat_onnx_node *reader_of(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
+{
+  const struct mafat_onnx_node *end = i->model->nodes + i->model->n_nodes;
+  if (!v || v->makers != 1 || i->values[v->index].readers != 1) return NULL;
+  for (const struct mafat_onnx_node *n = i->node + 1; n < end; n++)
+    for (int k = 0; k < n->n_inputs; k++)
+      if (n->inputs[k] == v) return k == 0 && n->n_outputs > 0 && n->outputs[0] ? n : NULL;
+  return NULL;
+}
+
+/* What lies between an operator and its numbers. */
+struct chain {
+  const struct mafat_onnx_node *bounds, *last; /* a Relu or Clip, or NULL; the QuantizeLinear */
+  struct mafat_meaning to;
+};
+
+/* Of another node, as if it were this one. */
+static int ask(struct mafat_onnx_importer *i, const struct mafat_onnx_node *node, struct chain *c,
+               int (*question)(struct mafat_onnx_importer *i, struct chain *c))
+{
+  const struct mafat_onnx_node *own = i->node;
+  i->node = node;
+  i->g->operator_name = node->op_type;
+  i->g->node_name = node->name;
+  int code = question(i, c);
+  i->node = own;
+  i->g->operator_name = own->op_type;
+  i->g->node_name = own->name;
+  return code;
+}
+
+/* Constants that no node before it has asked for. */
+static int make_constants(struct mafat_onnx_importer *i)
+{
+  int code = MAFAT_OK;
+  for (int k = 1; k < i->node->n_inputs && code == MAFAT_OK; k++) {
+    const struct mafat_onnx_value *v = i->node->inputs[k];
+    if (v && v->initializer && i->values[v->index].form == MAFAT_VALUE_NONE)
+      code = mafat_onnx_constant(i, &i->values[v->index], v->initializer);
+  }
+  return code;
+}
+
+static int ask_meaning(struct mafat_onnx_importer *i, struct chain *c)
+{
+  struct mafat_onnx_said said;
+  int code = make_constants(i);
+  bool known = mafat_value_is_constant(mafat_onnx_in(i, 1)) && mafat_value_elements(mafat_onnx_in(i, 1)) == 1 &&
+               (!mafat_onnx_has(i, 2) || mafat_value_is_constant(mafat_onnx_in(i, 2)));
+  if (code || !known) {
+    c->last = NULL;
+    return code;
+  }
+  code = mafat_onnx_numbers_said(i, 1, 2, MAFAT_ONNX_UNDEFINED, &said);
+  return code ? code : mafat_onnx_meaning_said(i, &said, &c->to);
+}
+
+static int ask_bounds(struct mafat_onnx_importer *i, struct chain *c)
+{
+  float least = 0, most = INFINITY;
+  int code = make_constants(i);
+  if (code == MAFAT_OK && strcmp(i->node->op_type, "Clip") == 0) code = mafat_onnx_bounds(i, &least, &most);
+  if (code == MAFAT_OK) mafat_quantization_clamp(&c->to.numbers, least, most);
+  return code;
+}
+
+/* Bounds that are known before the run. */
+static bool are_bounds(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n)
+{
+  if (strcmp(n->op_type, "Relu") == 0) return true;
+  if (strcmp(n->op_type, "Clip") != 0) return false;
+  for (int k = 1; k < n->n_inputs; k++)
+    if (n->inputs[k] && !n->inputs[k]->initializer && !mafat_value_is_constant(&i->values[n->inputs[k]->index])) return false;
+  return true;
+}
+
+/* last is NULL: there is none. */
+static int find_chain(struct mafat_onnx_importer *i, struct chain *c)
+{
+  *c = (struct chain){.last = i->node->n_outputs == 1 ? reader_of(i, i->node->outputs[0]) : NULL};
+  if (c->last && are_bounds(i, c->last)) {
+    c->bounds = c->last;
+    c->last = reader_of(i, c->bounds->outputs[0]);
+  }
+  if (c->last && (strcmp(c->last->op_type, "QuantizeLinear") != 0 || c->last->outputs[0]->makers != 1)) c->last = NULL;
+  int code = c->last ? ask(i, c->last, c, ask_meaning) : MAFAT_OK;
+  return code == MAFAT_OK && c->last && c->bounds ? ask(i, c->bounds, c, ask_bounds) : code;
+}
+
+/* Nobody reads what the nodes between would make; they are told by it, as made. */
+static int compute_chain(struct mafat_onnx_importer *i, bool *done)
+{
+  struct chain c;
+  struct mafat_value made = {.maker = -1};
+  int code = find_chain(i, &c);
+  if (code || !c.last) return code;
+  code = mafat_onnx_compute_whole(i, &made, &c.to, done);
+  if (code || !*done) return code;
+  struct mafat_value *out = &i->values[c.last->outputs[0]->index];
+  made.readers = out->readers;
+  *out = made;
+  if (c.bounds) code = mafat_value_copy(i->g, &i->values[c.bounds->outputs[0]->index], &made);
+  return code ? code : mafat_value_copy(i->g, &i->values[i->node->outputs[0]->index], &made);
+}
+
+/* ---- operators that move elements ---- */
+
+/* Which inputs are moved; others say where to. */
+static const struct moving {
+  const char *op_type;
+  bool all;
+} moving[] = {{"Identity", false}, {"Dropout", false}, {"Reshape", false}, {"Flatten", false}, {"Squeeze", false},
+              {"Unsqueeze", false}, {"Transpose", false}, {"Slice", false}, {"Split", false}, {"Pad", false},
+              {"DepthToSpace", false}, {"SpaceToDepth", false}, {"Expand", false}, {"MaxPool", false}, {"Gather", false},
+              {"Concat", true}};
+
+bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in, float real, float *number)
+{
+  struct mafat_quantization q = mafat_value_meaning(i->g, in).numbers;
+  *number = mafat_onnx_stands(i, 0) ? rintf(real / q.scale) + (float)q.zero : real + (float)(q.is_signed ? MAFAT_SIGNED_TO_BYTE : 0);
+  bool exact = !mafat_onnx_stands(i, 0) || (*number - (float)q.zero) * q.scale == real;
+  return exact && *number >= 0 && *number <= 255;
+}
+
+/* Can what it fills up with be a number? */
+static bool can_pad(const struct mafat_onnx_importer *i)
+{
+  float fill = 0, number;
+  double *numbers;
+  if (mafat_onnx_float(i, "value", 0, &fill)) return false;
+  if (mafat_onnx_has(i, 2)) {
+    if (mafat_value_numbers(i->g, mafat_onnx_in(i, 2), 1, &numbers)) return false;
+    fill = (float)*numbers;
+    free(numbers);
+  }
+  return mafat_onnx_fill_number(i, mafat_onnx_in(i, 0), fill, &number);
+}
+
+static bool moves(const struct mafat_onnx_importer *i)
+{
+  const struct moving *m = NULL;
+  const struct mafat_value *first = mafat_onnx_in(i, 0);
+  for (size_t k = 0; k < sizeof moving / sizeof *moving; k++)
+    if (strcmp(moving[k].op_type, i->row->op_type) == 0) m = &moving[k];
+  if (!m || !is_map(i, first)) return false;
+  struct mafat_meaning is = mafat_value_meaning(i->g, first);
+  for (int k = 1; m->all && k < mafat_onnx_n_inputs(i); k++) {
+    const struct mafat_value *v = mafat_onnx_in(i, k);
+    if (!is_map(i, v) || mafat_onnx_stands(i, k) != mafat_onnx_stands(i, 0)) return false;
+    struct mafat_meaning other = mafat_value_meaning(i->g, v);
+    if (!mafat_quantization_equals(&is.numbers, &other.numbers)) return false;
+  }
+  if (strcmp(m->op_type, "Gather") == 0 && !mafat_value_is_constant(mafat_onnx_in(i, 1))) return false;
+  return strcmp(m->op_type, "Pad") != 0 || can_pad(i);
+}
+
+static int move(struct mafat_onnx_importer *i)
+{
+  bool floats = mafat_onnx_stands(i, 0);
+  i->g->makes = mafat_value_meaning(i->g, mafat_onnx_in(i, 0));
+  int code = i->row->import(i);
+  i->g->makes = (struct mafat_meaning){.type = MAFAT_F32};
+  for (int k = 0; k < i->node->n_outputs; k++)
+    if (i->node->outputs[k]) i->stands[i->node->outputs[k]->index] = floats;
+  return code;
+}
+
+/* A constant at one scale, or at one for each place of a dimension that goes elsewhere. */
+static int move_constant(struct mafat_onnx_importer *i, bool *done)
+{
+  const struct mafat_value *in = mafat_onnx_in(i, 0);
+  bool turned = strcmp(i->row->op_type, "Transpose") == 0, single = in->scales.list.n == 1;
+  long long perm[MAFAT_VIEW_DIMS];
+  int n, code = mafat_onnx_ints(i, "perm", MAFAT_VIEW_DIMS, perm, &n);
+  if (code || (!turned && !(single && strcmp(i->row->op_type, "Reshape") == 0))) return code;
+  *done = true;
+  code = i->row->import(i);
+  struct mafat_scales *s = &mafat_onnx_out(i, 0)->scales;
+  int dimension = s->dimension;
+  for (int k = 0; turned && k < in->view.n_dims; k++)
+    if ((n < 0 ? in->view.n_dims - 1 - k : perm[k]) == dimension) s->dimension = k;
+  return code;
+}
+
+/* ---- a node ---- */
+
+/* Do they say themselves what their numbers mean? */
+static bool speaks_of_numbers(const struct mafat_onnx_importer *i)
+{
+  static const struct mafat_onnx_operator *const tables[] = {mafat_onnx_quantized_operators, mafat_onnx_dynamic_operators};
+  for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+    for (const struct mafat_onnx_operator *o = tables[t]; o->op_type; o++)
+      if (o == i->row) return true;
+  return false;
+}
+
+/* Numbers as floats of the same value. */
+static int cast(struct mafat_onnx_importer *i, bool *done)
+{
+  long long to;
+  int code = mafat_onnx_int(i, "to", MAFAT_ONNX_FLOAT, &to);
+  *done = code == MAFAT_OK && to == MAFAT_ONNX_FLOAT;
+  return *done ? mafat_onnx_plain_floats(i, mafat_onnx_out(i, 0), mafat_onnx_in(i, 0), 0) : code;
+}
+
+static int need_floats(struct mafat_onnx_importer *i)
+{
+  int code = MAFAT_OK;
+  for (int k = 0; k < i->node->n_inputs && code == MAFAT_OK; k++) {
+    if (!i->node->inputs[k]) continue;
+    code = mafat_onnx_make_floats(i, i->node->inputs[k]->index);
+    const struct mafat_value *v = mafat_onnx_in(i, k);
+    if (code == MAFAT_OK && is_map(i, v))
+      code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "input %d is of type %s: expected float", k,
+                              mafat_onnx_type_name(mafat_onnx_map_type(i, v)));
+  }
+  return code;
+}
+
+int mafat_onnx_import_numbers(struct mafat_onnx_importer *i, bool *done)
+{
+  bool any = false;
+  int code = MAFAT_OK;
+  if (speaks_of_numbers(i)) return MAFAT_OK;
+  for (int k = 0; k < i->node->n_inputs; k++)
+    any = any || is_map(i, mafat_onnx_in(i, k)) || mafat_value_is_quantized(mafat_onnx_in(i, k));
+  if (!any) return MAFAT_OK;
+  *done = moves(i);
+  if (*done || i->g->code) return i->g->code ? i->g->code : move(i);
+  if (strcmp(i->row->op_type, "Cast") == 0 && is_map(i, mafat_onnx_in(i, 0)) && !mafat_onnx_stands(i, 0)) code = cast(i, done);
+  if (code == MAFAT_OK && !*done && mafat_value_is_quantized(mafat_onnx_in(i, 0))) code = move_constant(i, done);
+  if (code == MAFAT_OK && !*done) code = compute_chain(i, done);
+  return code || *done ? code : need_floats(i);
+}

@@ -1,0 +1,43 @@
+/* Layers of whole numbers, as their kinds want them. */
+#include "network/network.h"
+
+/* Does it read or put out some? */
+static bool has_numbers(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  bool some = l->out_type != MAFAT_F32;
+  for (struct mafat_reads r = mafat_layer_reads(l); !some && mafat_reads_next(&r);)
+    some = mafat_network_tensor_type(n, r.source->tensor) != MAFAT_F32;
+  return some;
+}
+
+/* A map of several sources is of one type, and its numbers mean one thing. */
+static const char *find_mixture(const struct mafat_network *n, const struct mafat_sources *sources)
+{
+  for (int i = 1; i < mafat_sources_count(sources); i++) {
+    const struct mafat_layer *first = &n->layers[sources->list[0].tensor], *other = &n->layers[sources->list[i].tensor];
+    if (first->out_type != other->out_type) return "reads a map of whole numbers and floats";
+    if (first->out_type != MAFAT_F32 && !mafat_quantization_equals(&first->quantization, &other->quantization))
+      return "reads a map of numbers of several scales or zero points";
+  }
+  return NULL;
+}
+
+static const char *find_fault(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  const char *fault = NULL;
+  for (int k = 0; k < l->n_operands && !fault; k++) fault = find_mixture(n, &l->operands[k].sources);
+  if (fault) return fault;
+  return mafat_kind_of(l->type)->numbers ? mafat_kind_of(l->type)->numbers(n, layer) : "is not run on whole numbers";
+}
+
+int mafat_network_check_numbers(const struct mafat_network *n, struct mafat_diagnostic *d)
+{
+  for (int l = 0; l < n->n_layers; l++) {
+    const char *fault = mafat_layer_is_alias(&n->layers[l]) || !has_numbers(n, l) ? NULL : find_fault(n, l);
+    if (fault)
+      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] %s", n->path, l, mafat_layer_type_name(n->layers[l].type), fault);
+  }
+  return MAFAT_OK;
+}

@@ -1,0 +1,225 @@
+/* .onnx models of whole numbers as networks: what their numbers mean, which of them mean nothing, and that what is computed by
+ * integers is what ONNX says of floats, but for a step. */
+#include "formats/onnx/import.h"
+#include "runner/executor.h"
+#include "tests/support/imported.h"
+#include "tests/support/onnx_operators.h"
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *onnx_quantized_suite(void);
+
+static struct mafat_diagnostic diagnostic;
+
+static struct test_imported import(struct test_message model)
+{
+  struct test_imported m = test_import(mafat_onnx_network_read, model.data, model.n, &diagnostic);
+  free(model.data);
+  return m;
+}
+
+static bool is_quantized(const struct test_onnx_operator *o)
+{
+  return strstr(o->inputs, "q:") != NULL;
+}
+
+static bool has(const struct test_onnx_operator *o, const char *op_type, const char *attributes)
+{
+  return strcmp(o->op_type, op_type) == 0 && strstr(o->attributes, attributes);
+}
+
+/* ---- what becomes of them ---- */
+
+/* Operators that no kernel of integers computes. */
+static bool is_of_floats(const struct test_onnx_operator *o)
+{
+  return has(o, "AveragePool", "count_include_pad=1") || has(o, "Resize", "linear") ||
+         (has(o, "MatMul", "") && strcmp(o->inputs, "q:x q:x") == 0);
+}
+
+static int n_layers_of(const struct mafat_network *n, bool floats)
+{
+  int count = 0;
+  for (int l = 0; l < n->n_layers; l++) count += (n->layers[l].out_type == MAFAT_F32) == floats;
+  return count;
+}
+
+/* Between their DequantizeLinear and QuantizeLinear. */
+START_TEST(operators_compute_with_integers)
+{
+  const struct test_onnx_operator *o = test_onnx_operator((unsigned)_i);
+  if (!is_quantized(o)) return;
+  struct test_imported m = import(test_onnx_operator_model(o));
+  ck_assert_msg(m.code == MAFAT_OK, "%s %s: %s", o->op_type, o->attributes, diagnostic.text);
+  int floats = n_layers_of(m.network, true);
+  ck_assert_msg((floats > 0) == is_of_floats(o), "%s %s %s: %d layers of floats", o->op_type, o->inputs, o->attributes, floats);
+  const struct mafat_layer *last = &m.network->layers[m.network->outputs->sources.list->tensor];
+  ck_assert_int_eq(last->out_type, MAFAT_U8);
+  ck_assert(last->quantization.scale == .0625f && last->quantization.zero == 121 && !last->quantization.is_signed);
+  test_imported_close(&m);
+}
+END_TEST
+
+START_TEST(a_convolution_has_a_scale_for_each_filter)
+{
+  static const struct test_onnx_operator conv = {"QLinearConv", "v sx zs qw sw4 z4 sy zs qb", "", 0, NULL};
+  struct test_imported m = import(test_onnx_operator_model(&conv));
+  ck_assert_msg(m.code == MAFAT_OK, "%s", diagnostic.text);
+  ck_assert_int_eq(m.network->n_layers, 1);
+  const struct mafat_layer *l = m.network->layers, *x = &m.network->layers[l->operands->sources.list->tensor];
+  const struct mafat_layer_constants *c = m.network->constants->layers;
+  ck_assert(l->weights_type == MAFAT_I8 && l->weights_zero == 0 && c->weights.n == 4 * 4 * 3 * 3);
+  ck_assert(c->parts->scales.n == 4 && c->biases.n == 4 && c->biases.type == MAFAT_I32);
+  ck_assert(l->quantization.rounding == MAFAT_REQUANTIZE_EVEN && l->quantization.scale == .0625f && l->quantization.zero == 128);
+  ck_assert(x->quantization.scale == .03125f && x->quantization.zero == 128 && x->quantization.is_signed);
+  ck_assert(m.network->inputs->type == MAFAT_I8 && m.network->outputs->type == MAFAT_I8);
+  test_imported_close(&m);
+}
+END_TEST
+
+/* ---- what comes of them ---- */
+
+/* All elements of output y, as numbers. */
+static float *run(const struct mafat_network *n, const char *path, const char *plan_text, const float *input)
+{
+  struct mafat_executor_options options;
+  struct mafat_executor *e = NULL;
+  struct mafat_weights *w = NULL;
+  const struct mafat_port *p = n->outputs;
+  long long count = mafat_view_elements(&p->view);
+  float *out = malloc((size_t)count * sizeof *out);
+  ck_assert_msg(mafat_weights_open_kept(&w, path, n, n->n_layers, NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+  struct mafat_plan *plan = test_plan(n, plan_text);
+  struct mafat_layout *layout = test_layout(n, plan);
+  mafat_executor_defaults(&options);
+  ck_assert_int_eq(mafat_executor_open(&e, n, plan, layout, w, &options, &diagnostic), MAFAT_OK);
+  mafat_executor_set_input(e, input);
+  ck_assert_int_eq(mafat_executor_run(e, &diagnostic), MAFAT_OK);
+  for (long long k = 0; k < count; k++) {
+    int c, y, x, slice = 0;
+    mafat_port_find(p, k, &c, &y, &x);
+    for (; c >= p->sources.list[slice].n; slice++) c -= p->sources.list[slice].n;
+    const struct mafat_source *s = mafat_sources_at(&p->sources, slice, &y);
+    out[k] = mafat_executor_output_at(e, s->tensor, s->first + c, y, x) / n->layers[s->tensor].quantization.scale;
+  }
+  mafat_executor_close(&e);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  mafat_weights_close(&w);
+  return out;
+}
+
+/* By integers, and by floats, which another output asks for. */
+START_TEST(integers_are_within_a_step_of_floats)
+{
+  const struct test_onnx_operator *o = test_onnx_operator((unsigned)_i);
+  static float input[4 * 6 * 6];
+  struct test_rng rng = test_rng((uint64_t)_i);
+  if (!is_quantized(o)) return;
+  for (size_t k = 0; k < sizeof input / sizeof *input; k++) input[k] = (float)test_random_int(&rng, -4000, 4000) * .001f;
+  struct test_imported whole = import(test_onnx_operator_model(o)), floats = import(test_onnx_operator_model_of_floats(o));
+  ck_assert_msg(whole.code == MAFAT_OK && floats.code == MAFAT_OK, "%s: %s", o->op_type, diagnostic.text);
+  if (whole.network->n_inputs > 1) goto end;
+  float *found = run(whole.network, whole.path, "1x1/NoCut", input), *rows = run(whole.network, whole.path, "rows1/NoCut", input);
+  float *exact = run(floats.network, floats.path, "1x1:direct/NoCut", input);
+  long long n = mafat_view_elements(&whole.network->outputs->view), differ = 0;
+  for (long long k = 0; k < n; k++) {
+    ck_assert_msg(fabsf(found[k] - exact[k]) <= 1.01f, "%s %s: number %lld is %g, by floats %g", o->op_type, o->inputs, k,
+                  (double)found[k], (double)exact[k]);
+    ck_assert(found[k] == rows[k]);
+    differ += fabsf(found[k] - exact[k]) > .5f;
+  }
+  ck_assert_msg(differ * 20 <= n, "%s %s: %lld of %lld differ", o->op_type, o->inputs, differ, n);
+  free(found);
+  free(rows);
+  free(exact);
+end:
+  test_imported_close(&whole);
+  test_imported_close(&floats);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static const struct {
+  struct test_onnx_operator operator;
+  int code;
+  const char *says;
+} refusals[] = {
+    {{"QuantizeLinear", "x s0 zu", "", 0, NULL}, MAFAT_EFORMAT, "node 0, QuantizeLinear: scale 0: expected a finite number above 0, found 0"},
+    {{"QuantizeLinear", "x s- zu", "", 0, NULL}, MAFAT_EFORMAT, "scale 0: expected a finite number above 0, found -0.5"},
+    {{"DequantizeLinear", "u snan zu", "", 0, NULL}, MAFAT_EFORMAT, "scale 0: expected a finite number above 0, found nan"},
+    {{"DequantizeLinear", "u sinf zu", "", 0, NULL}, MAFAT_EFORMAT, "expected a finite number above 0, found inf"},
+    {{"QLinearConv", "u sx zu qw s4- z4 sy zu", "", 0, NULL}, MAFAT_EFORMAT, "scale 2: expected a finite number above 0, found -0.5"},
+    {{"QLinearAdd", "u sx zu u s0 zu sy zu", "", 0, NULL}, MAFAT_EFORMAT, "expected a finite number above 0, found 0"},
+    {{"DequantizeLinear", "u sx zs", "", 0, NULL}, MAFAT_EFORMAT, "zero point: expected one of type uint8, as its numbers are, found int8"},
+    {{"QLinearConv", "u sx zu qw sw zu sy zu", "", 0, NULL}, MAFAT_EFORMAT, "zero point: expected one of type int8, as its numbers are, found uint8"},
+    {{"QuantizeLinear", "x sx z16", "", 0, NULL}, MAFAT_EUNSUPPORTED, "expected numbers of type int8 or uint8, found int16"},
+    {{"QuantizeLinear", "x sx z2", "", 0, NULL}, MAFAT_EFORMAT, "expected as many zero points as scales, found 2 and 1"},
+    {{"DequantizeLinear", "u s2 zu", "", 0, NULL}, MAFAT_EFORMAT, "expected as many zero points as scales, found 1 and 2"},
+    {{"DequantizeLinear", "u s2 z2", "", 0, NULL}, MAFAT_EFORMAT, "dimension 1 is 4 of one input and 2 of the other"},
+    {{"DequantizeLinear", "u s2 z2", "axis=7", 0, NULL}, MAFAT_EFORMAT, "attribute axis: expected a dimension of 4, found 7"},
+    {{"QLinearConv", "u s2 z2 qw sw zs sy zu", "", 0, NULL}, MAFAT_EUNSUPPORTED, "expected one scale of what is computed in runs, found 2"},
+    {{"QLinearConv", "u sx zu qw sw5 z4 sy zu", "", 0, NULL}, MAFAT_EFORMAT, "expected as many zero points as scales, found 4 and 5"},
+    {{"QLinearConv", "u sx zu qw sw5 - sy zu", "", 0, NULL}, MAFAT_EFORMAT, "expected 4 scales along dimension 0, found 5"},
+    {{"QLinearConv", "u sx zu qw sw zs sy zu c4", "", 0, NULL}, MAFAT_EUNSUPPORTED, "bias: expected a constant of type int32"},
+    {{"QLinearConv", "u sx zu qw sw zs sy zu qb5", "", 0, NULL}, MAFAT_EFORMAT, "expected 4 biases, found 5"},
+    {{"QLinearConv", "u shuge zu qw shuge zs sy zu qb", "", 0, NULL}, MAFAT_EUNSUPPORTED, "its scales and zero points"},
+    {{"QLinearConv", "x sx zu qw sw zs sy zu", "", 0, NULL}, MAFAT_EFORMAT, "input 0 is of type float: expected int8 or uint8"},
+    {{"QLinearConv", "u sx zu x sw zs sy zu", "", 0, NULL}, MAFAT_EFORMAT, "input 3 is of type float: expected int8 or uint8"},
+    {{"QLinearConv", "u sx zu", "", 0, NULL}, MAFAT_EFORMAT, "its scale is left out"},
+    {{"QLinearConcat", "sy zu u sx", "axis=1", 0, NULL}, MAFAT_EFORMAT, "expected 5, 8, 11 ... inputs, found 4"},
+    {{"QLinearGlobalAveragePool", "u sx zu sy zu", "channels_last=1", 0, NULL}, MAFAT_EUNSUPPORTED, "channels_last: expected 0, found 1"},
+    {{"QuantizeLinear", "u sx zu", "", 0, NULL}, MAFAT_EFORMAT, "input 0 is of type uint8: expected float"},
+    {{"QuantizeLinear", "x sx", "output_dtype=5", 0, NULL}, MAFAT_EUNSUPPORTED, "expected numbers of type int8 or uint8, found int16"},
+    {{"QuantizeLinear", "x sx zu", "block_size=2", 0, NULL}, MAFAT_EUNSUPPORTED, "attribute block_size: expected 0, found 2"},
+    {{"Sigmoid", "u", "", 0, NULL}, MAFAT_EUNSUPPORTED, "input 0 is of type uint8: expected float"},
+    {{"MatMulInteger", "u qm z2", "", 0, NULL}, MAFAT_EFORMAT, "zero point: expected one number, found 2"},
+};
+
+START_TEST(numbers_without_meaning_are_refused)
+{
+  struct test_imported m = import(test_onnx_operator_model(&refusals[_i].operator));
+  ck_assert_msg(m.code == refusals[_i].code && strstr(diagnostic.text, refusals[_i].says), "%d, %s", m.code, diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
+/* A scale that no float factor brings to the output's. */
+START_TEST(scales_too_far_apart_are_refused)
+{
+  static const int64_t map[] = {1, 4, 6, 6};
+  static const double huge = 1e30, tiny = 1e-30;
+  struct test_message graph = {0};
+  test_onnx_floats(&graph, "huge", 0, NULL, &huge);
+  test_onnx_floats(&graph, "tiny", 0, NULL, &tiny);
+  test_onnx_add(&graph, "QuantizeLinear", "x huge", "a", "");
+  test_onnx_add(&graph, "DequantizeLinear", "a huge", "b", "");
+  test_onnx_add(&graph, "QuantizeLinear", "b tiny", "y", "");
+  test_onnx_input(&graph, "x", 4, map);
+  test_onnx_output(&graph, "y", -1, NULL);
+  struct test_imported m = import(test_onnx_model(&graph, 17));
+  ck_assert_msg(m.code == MAFAT_EFORMAT && strstr(diagnostic.text, "a multiplier of 2^30 or more"), "%d, %s", m.code, diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+
+Suite *onnx_quantized_suite(void)
+{
+  Suite *suite = suite_create("onnx_quantized");
+  TCase *numbers = tcase_create("numbers");
+  tcase_set_timeout(numbers, 60);
+  tcase_add_loop_test(numbers, operators_compute_with_integers, 0, (int)test_onnx_n_operators());
+  tcase_add_test(numbers, a_convolution_has_a_scale_for_each_filter);
+  tcase_add_loop_test(numbers, integers_are_within_a_step_of_floats, 0, (int)test_onnx_n_operators());
+  tcase_add_loop_test(numbers, numbers_without_meaning_are_refused, 0, COUNT(refusals));
+  tcase_add_test(numbers, scales_too_far_apart_are_refused);
+  suite_add_tcase(suite, numbers);
+  return suite;
+}
