@@ -110,16 +110,18 @@ $(call objects,$(wildcard runner/heads/*.c)): EXTRA = -Os
 $(call objects,$(addprefix runner/kinds/,lanes.c normalize.c reduce.c rearrange_lanes.c resample.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
 # Kernels are written once and compiled once per level. In sections: run_inference.ld sorts them by which networks and plans need them.
 KERNEL = -O3 -ffunction-sections
+# Those of integers are vectors and unrolled as they are written: what more the compiler would do is half as much code again, which every start reads. In plain C they are for what has nothing better.
+INTEGERS = -O2 -fvect-cost-model=dynamic -ffunction-sections
 $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/functions.o: EXTRA = -O3 -fno-math-errno -fno-trapping-math
 $(BUILD)/obj/runner/kernels/portable.o: EXTRA = $(KERNEL)
-$(BUILD)/obj/runner/kernels/integer_portable.o: EXTRA = $(KERNEL)
-$(BUILD)/obj/runner/kernels/x86/integer_avx2.o: EXTRA = $(KERNEL) -march=x86-64-v3
-$(BUILD)/obj/runner/kernels/x86/integer_avxvnni.o: EXTRA = $(KERNEL) -march=x86-64-v3 -mavxvnni
-$(BUILD)/obj/runner/kernels/x86/integer_avx512.o: EXTRA = $(KERNEL) -march=x86-64-v4 -mprefer-vector-width=512
-$(BUILD)/obj/runner/kernels/x86/integer_avx512vnni.o: EXTRA = $(KERNEL) -march=x86-64-v4 -mavx512vnni -mprefer-vector-width=512
-$(BUILD)/obj/runner/kernels/arm/integer_neon.o: EXTRA = $(KERNEL) $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon)
-$(BUILD)/obj/runner/kernels/arm/integer_neondot.o: EXTRA = $(KERNEL) $(if $(filter aarch64%,$(MACHINE)),-march=armv8.2-a+dotprod)
+$(BUILD)/obj/runner/kernels/integer_portable.o: EXTRA = -Os -ffunction-sections
+$(BUILD)/obj/runner/kernels/x86/integer_avx2.o: EXTRA = $(INTEGERS) -march=x86-64-v3
+$(BUILD)/obj/runner/kernels/x86/integer_avxvnni.o: EXTRA = $(INTEGERS) -march=x86-64-v3 -mavxvnni
+$(BUILD)/obj/runner/kernels/x86/integer_avx512.o: EXTRA = $(INTEGERS) -march=x86-64-v4 -mprefer-vector-width=512
+$(BUILD)/obj/runner/kernels/x86/integer_avx512vnni.o: EXTRA = $(INTEGERS) -march=x86-64-v4 -mavx512vnni -mprefer-vector-width=512
+$(BUILD)/obj/runner/kernels/arm/integer_neon.o: EXTRA = $(INTEGERS) $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon)
+$(BUILD)/obj/runner/kernels/arm/integer_neondot.o: EXTRA = $(INTEGERS) $(if $(filter aarch64%,$(MACHINE)),-march=armv8.2-a+dotprod)
 $(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = $(KERNEL) -march=x86-64-v3 $(PLAIN)
 $(BUILD)/obj/runner/kernels/x86/avx512.o: EXTRA = $(KERNEL) -march=x86-64-v4 -mprefer-vector-width=512 $(PLAIN)
 # Scheduled before registers are given out, the 32 of aarch64 would not do.
@@ -341,10 +343,10 @@ $(FUZZERS): $(BUILD)/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,$(MODULES) te
 fuzzers: $(FUZZERS) $(BUILD)/onnx_nodes
 
 FUZZ_SECONDS ?= 60
-# PLAIN, KERNEL: over the vector kernels clang would work for many minutes; the portable ones are instrumented, and not unrolled.
+# PLAIN, KERNEL, INTEGERS: over the vector kernels clang would work for many minutes; the portable ones are instrumented, and not unrolled.
 fuzz: ## fuzz each reader of foreign input for FUZZ_SECONDS, 60 (FUZZ='cfg packed': these alone; clang, libclang-rt-14-dev)
 	@command -v clang >/dev/null || { echo "fuzz: clang is not installed"; exit 77; }
-	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/fuzz CC=clang OPT=-O1 PLAIN='-fno-sanitize=all' KERNEL='-O1 -ffunction-sections' STATIC= ANNOTATE= MEMORY_LIMIT= missing= \
+	@$(MAKE) --no-print-directory $(JOBS) BUILD=$(BUILD)/fuzz CC=clang OPT=-O1 PLAIN='-fno-sanitize=all' KERNEL='-O1 -ffunction-sections' INTEGERS='-O1 -ffunction-sections' STATIC= ANNOTATE= MEMORY_LIMIT= missing= \
 	  SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' fuzzers
 	@BUILD=$(BUILD)/fuzz ./tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZ)
 

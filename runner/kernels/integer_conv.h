@@ -170,7 +170,7 @@ INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *
 {
   const int last = r->n_filters - (NV - 1) * IVEC_LANES;
   for (; n > 0; n--, col += P, to += (size_t)P * pitch) {
-    ivec sum[TILE_PIXELS][TILE_VECTORS];
+    ivec sum[TILE_PIXELS][TILE_VECTORS] = {0}; /* so that no compiler asks */
 #pragma GCC unroll 16
     for (int p = 0; p < P; p++)
 #pragma GCC unroll 4

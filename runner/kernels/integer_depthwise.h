@@ -62,7 +62,7 @@ INLINE void depthwise_outputs(const struct depthwise_part *d, int row, int col, 
   const struct mafat_integer_depthwise_call *c = d->c;
   const struct mafat_taps x = c->window.x, y = c->window.y;
   const size_t pixel = (size_t)c->in_pixel_bytes;
-  ivec sum[DEPTHWISE_PIXELS];
+  ivec sum[DEPTHWISE_PIXELS] = {0}; /* so that no compiler asks */
 #pragma GCC unroll 8
   for (int p = 0; p < P; p++) sum[p] = d->bias;
   const ivec *w = d->pairs;

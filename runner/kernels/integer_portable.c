@@ -1,4 +1,5 @@
 /* Integer kernels in plain C. */
+#define INTEGER_SMALL
 #define INTEGER_NAME "portable"
 #define INTEGER_TABLE mafat_integer_portable
 #define INTEGER_VECTOR "runner/kernels/integer_vector_portable.h"

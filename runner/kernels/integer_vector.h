@@ -28,7 +28,12 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Vectors of plain C are no quicker for being inlined, and large. */
+#ifdef INTEGER_SMALL
+#define INLINE static inline
+#else
 #define INLINE static inline __attribute__((always_inline))
+#endif
 
 #include INTEGER_VECTOR
 

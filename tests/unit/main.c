@@ -20,9 +20,10 @@
   X(packing) X(spec) X(plan) X(fusion) X(order) X(schedule) X(arrange) X(layout) X(predict) X(latency) X(paper) \
   X(greedy) X(best) \
   X(reads) X(weights) X(constants) X(streaming) X(narrow) \
-  X(functions) X(rearrange) X(resample) \
-  X(integer_rule) X(integer_functions) X(integer_graphs) X(allocation) X(team) X(kernels) X(winograd) X(windows) X(blends) X(joins) \
-  X(normalize) X(matmul) X(gather) X(postprocess) X(floors) X(executor) X(suppress) X(names) X(calibration) X(model) X(layers) X(threads) X(api) \
+  X(functions) X(rearrange) X(resample) X(normalize) X(matmul) X(gather) X(postprocess) \
+  X(integer_rule) X(integer_functions) X(integer_graphs) \
+  X(allocation) X(team) X(kernels) X(winograd) X(windows) X(blends) X(joins) \
+  X(floors) X(executor) X(suppress) X(names) X(calibration) X(model) X(layers) X(threads) X(api) \
   X(api_runs) X(api_queries) \
   X(detect) X(detect_choice) X(classify) X(heads) \
   X(budget) X(headroom) X(lock) X(surroundings) X(arena) \

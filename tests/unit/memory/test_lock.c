@@ -250,7 +250,7 @@ static struct mafat_model *try_to_open(const struct test_model_files *files, con
   mafat_model_defaults(&o);
   o.floats_only = true;
   o.plan = "1x1/NoCut";
-  o.memory_bytes = 64 * MIB;
+  o.memory_bytes = 512 * MIB; /* room for sanitizers, too */
   o.lock = lock;
   o.arena = arena;
   *code = mafat_model_open(&m, files->cfg, files->weights, &o, d);
