@@ -46,6 +46,7 @@ enum {
 enum {
   MAFAT_FETCH_ALIGNMENT = 4096, /* direct I/O: at most; what a plan costs does not depend on the disk */
   MAFAT_FETCH_BYTES = 144 << 10, /* of one read, wherever the plan leaves a choice */
+  MAFAT_FETCH_LEAST_BYTES = 48 << 10, /* of narrow weights it is so much less, but no less than this: from there on a disk goes by bytes */
   MAFAT_FETCH_FILTERS_BYTES = 192 << 10, /* the same of Darknet's filters, which are packed 4 at a time or more */
   MAFAT_RING_READS = 4, /* of that size that the ring holds at least; of larger ones, or of the slices
                            that a step needs together, two */

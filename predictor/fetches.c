@@ -243,6 +243,13 @@ static size_t at_most(const struct mafat_fetches *f, size_t bytes)
   return f->most_bytes && f->most_bytes < bytes ? f->most_bytes : bytes;
 }
 
+/* As many weights as of floats, so that a ring of these is as much smaller as they are. */
+static size_t usual_bytes(const struct mafat_layer *l)
+{
+  size_t bytes = (size_t)mafat_dtype_bytes(l->weights_type, MAFAT_FETCH_BYTES / sizeof(float));
+  return bytes > MAFAT_FETCH_LEAST_BYTES ? bytes : MAFAT_FETCH_LEAST_BYTES;
+}
+
 /* How many things of `bytes` each, of `left`, make a fetch. Their number lets the
  * next one begin with a panel, or with a vector of one. */
 static int how_many(const struct mafat_fetches *f, uint64_t bytes, int left)
@@ -289,13 +296,14 @@ static void fetch_transposed(struct mafat_fetches *f, struct mafat_fetch *fetch)
 static void fetch_copy(struct mafat_fetches *f, struct mafat_fetch *fetch)
 {
   const struct mafat_layer_constants *c = constants_of(f);
-  uint64_t left = mafat_packed_layer_bytes(&f->network->layers[f->layer]) - f->done;
+  const struct mafat_layer *l = &f->network->layers[f->layer];
+  uint64_t left = mafat_packed_layer_bytes(l) - f->done;
   const struct mafat_constant *first = is_ready(f) || c->biases.n == 0 ? &c->weights : &c->biases;
   fetch->kind = MAFAT_FETCH_COPY;
   fetch->into = f->done;
   fetch->file = first->file;
   fetch->position = first->at + (first->file == MAFAT_CONSTANT_FILL ? 0 : f->done);
-  size_t room = at_most(f, MAFAT_FETCH_BYTES);
+  size_t room = at_most(f, usual_bytes(l));
   fetch->bytes = left < room ? (size_t)left : room;
   f->done += fetch->bytes;
   if (fetch->bytes == left) f->stage = STAGE_DONE;
@@ -315,7 +323,7 @@ static void fetch_slice(struct mafat_fetches *f, struct mafat_fetch *fetch)
   if (finishes && channels.begin == 0) bytes = mafat_packed_offset(l, panel.end) - begin;
   while (finishes && channels.begin == 0 && panel.end < f->step.filters.end) {
     size_t more = mafat_packed_offset(l, mafat_panel_end(l, panel.end)) - begin;
-    if (more > MAFAT_FETCH_BYTES) break;
+    if (more > usual_bytes(l)) break;
     bytes = more;
     panel.end = mafat_panel_end(l, panel.end);
   }

@@ -427,11 +427,38 @@ static int add_seeds(struct search *s, struct mafat_front *f)
   return code;
 }
 
+static bool has_narrow_weights(const struct search *s)
+{
+  for (int l = 0; l < s->request->n_layers; l++)
+    if (mafat_layer_widens(&s->request->network->layers[l])) return true;
+  return false;
+}
+
+/* The same with the usual ring in place of the least: what a disk loses where few reads are under way, costs do not tell, and of
+ * narrow weights the ring is small enough to be worth it. */
+static int add_with_usual_ring(const struct search *s, struct mafat_front *f, const struct mafat_spec *spec)
+{
+  struct mafat_spec *copy = NULL;
+  bool changed = false;
+  int code = mafat_spec_copy(&copy, spec, s->heap);
+  for (int g = 0; code == MAFAT_OK && g < copy->n_groups; g++) {
+    if (copy->groups[g].weights.ring != MAFAT_RING_READS) continue;
+    copy->groups[g].weights.ring = 0;
+    changed = true;
+  }
+  if (code == MAFAT_OK && changed) code = mafat_front_add(f, s->request, copy, s->d);
+  mafat_spec_close(&copy);
+  return code;
+}
+
 static int lay_out(struct search *s, struct mafat_front *f)
 {
+  bool narrow = has_narrow_weights(s);
   int code = add_seeds(s, f);
-  for (int i = 0; i < s->n_proposals && code == MAFAT_OK; i++)
+  for (int i = 0; i < s->n_proposals && code == MAFAT_OK; i++) {
     code = mafat_front_add(f, s->request, s->proposals[i].spec, s->d);
+    if (code == MAFAT_OK && narrow) code = add_with_usual_ring(s, f, s->proposals[i].spec);
+  }
   return code;
 }
 

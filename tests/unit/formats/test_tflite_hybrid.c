@@ -1,13 +1,16 @@
 /* .tflite models of floats whose constants are narrower: what comes of them is what comes of the floats that they mean. */
 #include "base/half.h"
+#include "formats/packed/graph.h"
 #include "formats/tflite/import.h"
 #include "formats/tflite/model.h"
 #include "include/mafat.h"
 #include "runner/weights/narrow.h"
+#include "runner/weights/packer.h"
 #include "tests/support/imported.h"
 #include "tests/support/tflite_operators.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +163,24 @@ static struct file write_model(const struct test_tflite_model *model)
   return f;
 }
 
+/* The same model, packed: with its own types, or as narrow as layers take them. */
+static struct file pack(const char *path, enum mafat_dtype type)
+{
+  struct file f = {"/tmp/mafat-test-XXXXXX"};
+  struct mafat_network *n;
+  struct mafat_excerpt *excerpt;
+  int fd = mkstemp(f.path);
+  int code = mafat_packed_graph_read(&n, &excerpt, MAFAT_FORMAT_TFLITE, path, &(struct mafat_given){NULL, 0}, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], type);
+  code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, f.path, NULL, NULL, &diagnostic);
+  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  close(fd);
+  mafat_excerpt_close(&excerpt);
+  mafat_network_close(&n);
+  return f;
+}
+
 /* The last layer's output; how many numbers. */
 static size_t run(const char *path, const char *plan, int threads, float *out)
 {
@@ -197,6 +218,27 @@ static void check_near(const char *name, const float *is, const float *expected,
                   (double)expected[i]);
 }
 
+/* A packed model has the same numbers; of four bits it has others, near them. */
+static void check_packed(const char *name, const char *path, const float *expected, size_t n)
+{
+  static float found[MOST_OUTPUT];
+  struct file same = pack(path, MAFAT_F32), less = pack(path, MAFAT_I4);
+  static const char *const plans[] = {"1x1", "rows2:streamed"};
+  for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
+    ck_assert_uint_eq(run(same.path, plans[p], 1, found), n);
+    ck_assert_msg(memcmp(found, expected, n * sizeof *found) == 0, "%s, packed, plan %s: other bits", name, plans[p]);
+  }
+  ck_assert_uint_eq(run(less.path, "1x1", 1, found), n);
+  double squares = 0, errors = 0;
+  for (size_t i = 0; i < n; i++) {
+    squares += (double)expected[i] * (double)expected[i];
+    errors += pow((double)found[i] - (double)expected[i], 2);
+  }
+  ck_assert_msg(errors <= squares / 4, "%s, packed with four bits: %g of %g", name, errors, squares);
+  unlink(same.path);
+  unlink(less.path);
+}
+
 /* Of every model that has such constants, in each way. */
 START_TEST(narrow_constants_are_what_they_mean)
 {
@@ -214,6 +256,7 @@ START_TEST(narrow_constants_are_what_they_mean)
       ck_assert_uint_eq(run(narrow_file.path, plans[p], 1 + (int)p % 2, found), n);
       ck_assert_msg(memcmp(first, found, n * sizeof *first) == 0, "%s, way %d, plan %s: other bits", name, how, plans[p]);
     }
+    if (_i % 3 == how % 3) check_packed(name, narrow_file.path, first, n);
     unlink(narrow_file.path);
     unlink(wide_file.path);
   }
