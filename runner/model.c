@@ -124,14 +124,14 @@ static int open_model(struct mafat_model *m, const char *cfg_path, const char *w
     mafat_network_input_order(m->network, i, &m->inputs[i].order);
   }
   mafat_model_forget_picture(m);
+  /* A file that is missing is told once a plan is known to fit. What asking leaves in the heap is measured. */
+  mafat_weights_probe(weights_path, &m->kind, NULL);
+  if (m->kind.packed && strcmp(weights_path, cfg_path) != 0) mafat_weights_file_types(m->network, weights_path, NULL);
   struct mafat_surroundings_request request = {m->network, o->picture, o->picture_may_fail, o->floats_only, m->kernels,
                                                o->arena, o->reserve_bytes, &m->picture.input};
   /* Reading weights needs memory too, and counts on an arena without pages. */
   if (o->arena) mafat_arena_forget(o->arena, NULL);
   if ((code = mafat_surroundings_measure(&m->around, &request, d))) return code;
-  /* A file that is missing is told once a plan is known to fit. */
-  mafat_weights_probe(weights_path, &m->kind, NULL);
-  if (m->kind.packed && strcmp(weights_path, cfg_path) != 0) mafat_weights_file_types(m->network, weights_path, NULL);
   code = choose_plan(m, o, d);
   if (code == MAFAT_ELIMIT && o->picture_may_fail && m->around.file_bytes) {
     /* The first of several pictures is no measure of the others: judge the plan

@@ -17,15 +17,35 @@ uint64_t mafat_hash(uint64_t hash, const void *data, size_t bytes)
   return hash;
 }
 
-uint64_t mafat_packed_checksum(const void *words, uint64_t at, size_t bytes)
+static uint32_t coefficient_of(uint64_t at)
 {
-  const char *from = words;
-  uint64_t sum = 0;
-  uint32_t coefficient = (uint32_t)(at / sizeof(uint32_t)) * 0x9e3779b1u;
-  for (size_t i = 0; i < bytes / sizeof(uint32_t); i++, coefficient += 0x9e3779b1u) {
+  return (uint32_t)(at / sizeof(uint32_t)) * 0x9e3779b1u;
+}
+
+/* Bytes of one word, of which others may be somewhere else: parts of a word add up to it. */
+static uint64_t checksum_part(const char *from, uint64_t at, size_t n)
+{
+  uint32_t word = 0;
+  memcpy((char *)&word + at % sizeof word, from, n);
+  return (uint64_t)word * (coefficient_of(at) | 1);
+}
+
+uint64_t mafat_packed_checksum(const void *part, uint64_t at, size_t bytes)
+{
+  const char *from = part;
+  size_t before = (size_t)(-at % sizeof(uint32_t));
+  if (before > bytes) before = bytes;
+  uint64_t sum = before ? checksum_part(from, at, before) : 0;
+  from += before;
+  at += before;
+  bytes -= before;
+  uint32_t coefficient = coefficient_of(at);
+  size_t n = bytes / sizeof(uint32_t);
+  for (size_t i = 0; i < n; i++, coefficient += 0x9e3779b1u) {
     uint32_t word;
     memcpy(&word, from + i * sizeof word, sizeof word);
     sum += (uint64_t)word * (coefficient | 1);
   }
-  return sum;
+  size_t left = bytes % sizeof(uint32_t), done = n * sizeof(uint32_t);
+  return left ? sum + checksum_part(from + done, at + done, left) : sum;
 }

@@ -11,7 +11,7 @@
 uint64_t mafat_hash(uint64_t hash, const void *data, size_t bytes);
 
 /* Sum of the words of 32 bits in bytes [at, at + bytes) of a layer, whatever their types, each times an odd number of its own,
- * modulo 2^64: it does not depend on the order in which they are met. */
-uint64_t mafat_packed_checksum(const void *words, uint64_t at, size_t bytes);
+ * modulo 2^64: it does not depend on the order in which they are met, nor on how they are cut; what is missing in the last is 0. */
+uint64_t mafat_packed_checksum(const void *part, uint64_t at, size_t bytes);
 
 #endif

@@ -109,7 +109,7 @@ static bool find_type(enum mafat_dtype *type, const char *word)
 {
   for (int t = 0; t < MAFAT_N_DTYPES; t++) {
     *type = (enum mafat_dtype)t;
-    if ((t == MAFAT_F32 || mafat_dtypes[t].narrow) && strcmp(word, mafat_dtype_name(*type)) == 0) return true;
+    if ((t == MAFAT_F32 || t == MAFAT_U8 || mafat_dtypes[t].narrow) && strcmp(word, mafat_dtype_name(*type)) == 0) return true;
   }
   return false;
 }
@@ -127,7 +127,7 @@ static int read_constant(struct mafat_packed *p, struct index *i, int *next)
     return damaged(i, "weights are not as they should be");
   if (!find_type(&p->types[layer], type) || strcmp(order, mafat_order_name(MAFAT_ORDER_READY)) != 0)
     return mafat_fail(i->d, MAFAT_EUNSUPPORTED,
-                      "%s: expected weights of type float32, float16, int8 or int4 in order %s, found %.40s, %.40s", i->name,
+                      "%s: expected weights of type float32, float16, int8, uint8 or int4 in order %s, found %.40s, %.40s", i->name,
                       mafat_order_name(MAFAT_ORDER_READY), type, order);
   p->entries[layer] = e;
   *next = (int)layer + 1;

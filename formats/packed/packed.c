@@ -145,7 +145,7 @@ static int check_entries(struct mafat_packed *p, const struct mafat_packed_sourc
   for (int l = 0; l < p->n_layers; l++) {
     struct mafat_packed_entry *e = &p->entries[l];
     if (p->version > 1 && e->bytes == 0) e->offset = offset; /* it is not in the index */
-    if (e->offset != offset || e->bytes % sizeof(uint32_t) != 0)
+    if (e->offset != offset || (mafat_dtypes[p->types[l]].bits != 8 && e->bytes % sizeof(uint32_t) != 0))
       return mafat_fail(d, MAFAT_EFORMAT, "%s: the table of layers is damaged: layer %d [%s] is not where it should be",
                         from->name, l, type_name(n, l));
     if (__builtin_add_overflow(offset, e->bytes, &offset) || !align(&offset) || offset > from->bytes)

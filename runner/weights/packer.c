@@ -3,7 +3,7 @@
 #include "base/model_file.h"
 #include "runner/weights/affine.h"
 #include "runner/weights/narrow.h"
-#include "runner/weights/pack.h"
+#include "runner/weights/pack_integers.h"
 #include "runner/weights/stream.h"
 #include "runner/weights/weights_file.h"
 
@@ -84,11 +84,12 @@ static enum mafat_dtype type_in_file(const struct packer *p, int layer)
   return (enum mafat_dtype)constants_of(p, layer)->weights.type;
 }
 
-/* The layer as the weights file has it: its weights are floats more often than not. */
+/* The layer as the weights file has it: its weights are floats more often than not. Those of whole numbers, signed or
+ * not, become the same panels. */
 static struct mafat_layer layer_in_file(const struct packer *p, int layer)
 {
   struct mafat_layer l = p->network->layers[layer];
-  l.weights_type = type_in_file(p, layer);
+  if (!mafat_layer_sums_integers(&l)) l.weights_type = type_in_file(p, layer);
   return l;
 }
 
@@ -143,6 +144,11 @@ static int take_parts(struct packer *p, const struct mafat_fetch *fetch, const c
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
   size_t n = (size_t)l->out.c, room = (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
   float *scale = p->affine;
+  if (mafat_layer_sums_integers(l)) {
+    mafat_affine_spread_parts(fetch, constants_of(p, fetch->layer), data, n, scale);
+    p->first_filter = 0;
+    return MAFAT_OK;
+  }
   if (!mafat_affine_take_parts(fetch, constants_of(p, fetch->layer), data, n, scale)) return refuse(p, fetch->layer);
   p->first_filter = 0;
   if (!fetch->folds || mafat_layer_weights_form(l) != MAFAT_WEIGHTS_AFFINE) return MAFAT_OK;
@@ -152,14 +158,22 @@ static int take_parts(struct packer *p, const struct mafat_fetch *fetch, const c
   return write_panels(p, fetch->layer, 0, scale, 2 * room * sizeof *scale);
 }
 
+static void pack(struct packer *p, const struct mafat_layer *in_file, const struct mafat_fetch *fetch, const void *values,
+                 size_t before)
+{
+  struct mafat_pack_part part = part_of(p, fetch, values);
+  struct mafat_packed_panels panels = {p->panels, before};
+  if (mafat_layer_sums_integers(in_file)) mafat_pack_integers(p->network, fetch->layer, &part, p->pieces, panels);
+  else mafat_pack(in_file, &part, p->pieces, panels);
+}
+
 /* Packs behind what is left of the fetch before, and writes the panels that are
  * complete. */
 static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const void *values)
 {
   const struct mafat_layer in_file = layer_in_file(p, fetch->layer), *l = &in_file;
   size_t before = mafat_packed_offset(l, p->first_filter);
-  struct mafat_pack_part part = part_of(p, fetch, values);
-  mafat_pack(l, &part, p->pieces, (struct mafat_packed_panels){p->panels, before});
+  pack(p, l, fetch, values, before);
   int end = fetch->filters.end;
   if (end < l->out.c) end = mafat_pack_panel_begin(l, end);
   size_t complete = mafat_packed_offset(l, end) - before;
@@ -177,7 +191,7 @@ static int take_filters(struct packer *p, const struct mafat_fetch *fetch, const
 static bool rows_are_inputs(const struct packer *p, int layer)
 {
   const struct mafat_layer *l = &p->network->layers[layer];
-  return !is_narrow(p, layer) && constants_of(p, layer)->weights.order != MAFAT_ORDER_TRANSPOSED && mafat_layer_matrix(l).taps == 1 &&
+  return !is_narrow(p, layer) && !mafat_layer_sums_integers(l) && constants_of(p, layer)->weights.order != MAFAT_ORDER_TRANSPOSED && mafat_layer_matrix(l).taps == 1 &&
          !mafat_layer_is_grouped(l);
 }
 
@@ -185,8 +199,7 @@ static bool rows_are_inputs(const struct packer *p, int layer)
 static int take_rows(struct packer *p, const struct mafat_fetch *fetch, const void *values)
 {
   const struct mafat_layer in_file = layer_in_file(p, fetch->layer);
-  struct mafat_pack_part part = part_of(p, fetch, values);
-  mafat_pack(&in_file, &part, p->pieces, (struct mafat_packed_panels){p->panels, 0});
+  pack(p, &in_file, fetch, values, 0);
   return fetch->last ? write_filters(p, fetch->layer, mafat_span(0, in_file.out.c)) : MAFAT_OK;
 }
 
@@ -230,7 +243,8 @@ static int take_in(struct packer *p, const struct mafat_fetch *fetch, const char
   default: break;
   }
   enum mafat_dtype type = fetch->kind == MAFAT_FETCH_COPY ? MAFAT_F32 : type_in_file(p, fetch->layer);
-  if (!mafat_pack_weights_are_finite(type, data, fetch->bytes)) return refuse(p, fetch->layer);
+  bool floats = p->network->layers[fetch->layer].out_type == MAFAT_F32;
+  if (floats && !mafat_pack_weights_are_finite(type, data, fetch->bytes)) return refuse(p, fetch->layer);
   if (fetch->kind == MAFAT_FETCH_COPY) return write_panels(p, fetch->layer, (size_t)fetch->into, values, fetch->bytes);
   if (fetch->kind == MAFAT_FETCH_FILTERS) return take_filters(p, fetch, data);
   return rows_are_inputs(p, fetch->layer) ? take_inputs(p, fetch, values) : take_rows(p, fetch, data);
@@ -443,22 +457,10 @@ static int pack_file(struct packer *p)
   return code;
 }
 
-/* Whole numbers lie in their file as small as they would here. */
-static int refuse_integers(const struct mafat_network *n, struct mafat_diagnostic *d)
-{
-  for (int l = 0; l < n->n_layers; l++)
-    if (n->layers[l].out_type != MAFAT_F32)
-      return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: layer %d [%s] puts out whole numbers, which is not packed by this version",
-                        n->path, l, mafat_layer_type_name(n->layers[l].type));
-  return MAFAT_OK;
-}
-
 int mafat_packer_write(const char *weights_path, const struct mafat_network *n, const struct mafat_packed_origin *origin,
                        int out_fd, const char *out_name, const struct mafat_packer_progress *progress,
                        const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d)
 {
-  int refused = refuse_integers(n, d);
-  if (refused) return refused;
   struct packer p = {.network = n, .origin = origin, .fd = out_fd, .name = out_name, .progress = progress, .d = d};
   int code = mafat_weights_file_open(&p.file, weights_path, MAFAT_READS_AUTO, n, warnings, d);
   if (code) return code;

@@ -36,8 +36,9 @@ static int check(struct mafat_weights *w, const struct mafat_fetch *fetch, const
                  struct mafat_diagnostic *d)
 {
   struct trust *t = &w->trust[fetch->layer];
-  if (t->checked || w->network->layers[fetch->layer].out_type != MAFAT_F32) return MAFAT_OK;
-  if (!w->file->packed) return is_good(w, fetch, data) ? MAFAT_OK : refuse(w, fetch->layer, d);
+  bool floats = w->network->layers[fetch->layer].out_type == MAFAT_F32;
+  if (t->checked) return MAFAT_OK;
+  if (!w->file->packed) return !floats || is_good(w, fetch, data) ? MAFAT_OK : refuse(w, fetch->layer, d);
   t->checksum += mafat_packed_checksum(data, fetch->into, fetch->bytes);
   t->left -= fetch->bytes;
   if (t->left > 0) return MAFAT_OK;
@@ -241,7 +242,9 @@ void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struc
 {
   const struct mafat_layer *l = &w->network->layers[layer];
   struct mafat_packed_panels panels = w->panels[layer];
-  const char *panel = panels.bytes + (mafat_packed_offset(l, filters.begin) - panels.before);
+  const char *panel = w->plan && w->plan->residence[layer] == MAFAT_STREAMED && w->file->packed
+                          ? w->step.panels[(filters.begin - w->step.filters.begin) / MAFAT_PANEL]
+                          : panels.bytes + (mafat_packed_offset(l, filters.begin) - panels.before);
   size_t width = (size_t)mafat_panel_width(mafat_panel_end(l, filters.begin) - filters.begin);
   slice->width = (int)width;
   slice->weights = (const int8_t *)panel;
