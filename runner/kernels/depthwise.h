@@ -66,9 +66,10 @@ INLINE void depthwise_taps(vec *sum, const char *in, size_t pixel, const float *
   }
 #pragma GCC unroll 19
   for (int i = 0; i < (P - 1) * STRIDE + SIZE; i++, in += pixel) {
-    OPAQUE(in);
+    if (NV > 1) OPAQUE(in);
 #pragma GCC unroll 2
     for (int v = 0; v < NV; v++) x[v] = vec_load_n((const float *)in + v * VECTOR_LANES, n);
+    if (NV == 1) OPAQUE(in); /* or it would be loaded for each sum */
 #pragma GCC unroll 5
     for (int kx = 0; kx < SIZE; kx++) {
       const int p = (i - kx) / STRIDE;
