@@ -124,7 +124,7 @@ clean_up() {
   fi
   rm -rf "$work"
 }
-trap clean_up EXIT
+trap 'case $BASHPID in $$) clean_up ;; esac' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM

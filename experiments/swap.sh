@@ -137,6 +137,7 @@ tell() { # WORD: to the guard, where it is still there
 # shellcheck disable=SC2317 # called by a trap
 finish() {
   local status=$?
+  case $BASHPID in $$) ;; *) exit $status ;; esac # a copy of this shell that was killed before it became the command
   trap '' HUP INT TERM
   [ -z "$work" ] || rm -rf "$work"
   [ -n "$guard_pid" ] || exit $status

@@ -70,7 +70,7 @@ stop() {
   [ -z "$child" ] || { kill -TERM "$child" && wait "$child"; } 2>/dev/null
   exit "$1"
 }
-trap '[ -z "$throttle" ] || throttle_remove "$throttle"; rm -rf "$work"' EXIT
+trap 'case $BASHPID in $$) [ -z "$throttle" ] || throttle_remove "$throttle"; rm -rf "$work" ;; esac' EXIT
 trap 'stop 129' HUP
 trap 'stop 130' INT
 trap 'stop 143' TERM

@@ -6,12 +6,11 @@
 set -u
 BUILD=${BUILD:-build}
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 143' TERM INT
-photo=models/shapes/holdout/000000.jpg
-tiles=(--plan 4x4/4/3x5 --threads 2)
 # shellcheck source=tests/check.sh
 . tests/check.sh
+at_end 'rm -rf "$dir"'
+photo=models/shapes/holdout/000000.jpg
+tiles=(--plan 4x4/4/3x5 --threads 2)
 
 # emulate TRIPLET PROGRAM ARGUMENT...
 emulate() {

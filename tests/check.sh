@@ -16,6 +16,14 @@ check() { # NAME WHY COMMAND...: the command must succeed
   if "$@" >"${log:-/dev/null}" 2>&1; then ok "$name"; else fail "$name" "$why${log:+; $(tail -n 1 "$log")}"; fi
 }
 
+# at_end COMMAND: when this shell ends, by a signal, too. Not when a copy of it does that was to become another program: killed just
+# after its start it still has the traps. (In it a command's status may be that of the wait for it: case, not test.)
+at_end() {
+  # shellcheck disable=SC2064 # now
+  trap "case \${BASHPID:-$$} in $$) $1 ;; esac" EXIT
+  trap 'exit 1' HUP INT TERM
+}
+
 # run ARGUMENT...: $program, for $patience seconds at most; its exit status in $code, its streams in the files $out and $err
 run() {
   timeout "${patience:-60}" "$program" "$@" >"$out" 2>"$err"

@@ -15,8 +15,7 @@ if [ "${1-}" != inside ]; then # in a mount namespace, with which all of it goes
 fi
 
 work=$(mktemp -d) || exit 1
-trap 'cd /; umount -l "$work"; rmdir "$work"' EXIT
-trap 'exit 1' HUP INT TERM
+at_end 'cd /; umount -l "$work"; rmdir "$work"'
 root=$work/root
 if ! { mount -t tmpfs none "$work" && mkdir "$work"/{upper,work,root} &&
   mount -t overlay overlay -o "lowerdir=/,upperdir=$work/upper,workdir=$work/work" "$root"; } 2>/dev/null; then

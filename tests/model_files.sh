@@ -7,8 +7,7 @@
 root=$PWD
 build=$(realpath "${BUILD:-build}")
 dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 143' TERM INT
+at_end 'rm -rf "$dir"'
 log=$dir/log out=$dir/out err=$dir/err patience=20
 program=$build/run_inference
 

@@ -12,8 +12,7 @@ if ! command -v valgrind >/dev/null 2>&1; then
   exit 0
 fi
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 143' TERM INT
+at_end 'rm -rf "$dir"'
 
 # clean NAME EXPECTED-STATUS COMMAND...: by valgrind's judgement, too
 clean() {

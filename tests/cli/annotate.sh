@@ -6,8 +6,7 @@
 . tests/check.sh
 program=$(realpath "${BUILD:-build}")/annotate
 folder=$(mktemp -d) || exit 1
-trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
-trap 'exit 1' HUP INT TERM
+at_end 'chmod -R u+w "$folder"; rm -rf "$folder"'
 cd "$folder" || exit 1
 out=out err=err
 

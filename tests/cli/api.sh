@@ -6,11 +6,10 @@ build=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=api
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 143' TERM INT
-log=$work/log
 # shellcheck source=tests/check.sh
 . tests/check.sh
+at_end 'rm -rf "$work"'
+log=$work/log
 
 shapes=models/shapes
 picture=$(find "$shapes/holdout" -name '*.jpg' | sort | head -n 1)

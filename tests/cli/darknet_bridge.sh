@@ -18,8 +18,7 @@ if [ ! -f "$lib" ]; then
   exit 0
 fi
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' HUP INT TERM
+at_end 'rm -rf "$folder"'
 cd "$folder" || exit 1
 log=$folder/log out=$folder/out err=$folder/err
 pictures=/usr/share/darknet/data cfgs=/usr/share/darknet/cfg names=$pictures/coco.names

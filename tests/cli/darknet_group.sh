@@ -20,9 +20,8 @@ if ! "$build/memory_limit" --check >/dev/null 2>&1; then
   exit 0
 fi
 folder=$(mktemp -d "$build/group.XXXXXX") || exit 1 # on a disk
-trap 'exit 1' HUP INT TERM
 log=$folder.log
-trap 'rm -rf "$folder" "$log"' EXIT
+at_end 'rm -rf "$folder" "$log"'
 if ! darknet_patch/apply.sh >"$log" 2>&1; then
   if grep -qE 'cannot (reach|fetch)|no apt-get' "$log"; then skip "$name" "$(tail -n 1 "$log")"; else fail "$name" "$(tail -n 1 "$log")"; fi
   exit $failed

@@ -11,8 +11,7 @@ models=${MAFAT_MODELS:+$(realpath -- "$MAFAT_MODELS")}
 # shellcheck disable=SC2034 # check.sh reads it
 suite=darknet_patch
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 143' HUP INT TERM
+at_end 'rm -rf "$folder"'
 log=$folder/log
 share=/usr/share/darknet
 shapes=$root/models/shapes

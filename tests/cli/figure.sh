@@ -9,12 +9,11 @@ export BUILD=$build
 program=$PWD/experiments/limits/run.py
 stored=$PWD/experiments/limits
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' HUP INT TERM
-out=$folder/out err=$folder/err
-suite=figure log=$folder/log
 # shellcheck source=tests/check.sh
 . "$PWD/tests/check.sh"
+at_end 'rm -rf "$folder"'
+out=$folder/out err=$folder/err
+suite=figure log=$folder/log
 picture() { # STEM WIDTH: a whole PNG of that width and a well-formed SVG
   python3 - "$@" <<'PYTHON'
 import struct, sys, xml.dom.minidom

@@ -18,8 +18,7 @@ leave() {
   for group in "${own[@]}"; do rmdir "$group" 2>/dev/null; done
   rm -rf "$folder"
 }
-trap leave EXIT
-trap 'exit 1' HUP INT TERM
+at_end leave
 cd "$folder" || exit 1
 
 out=$folder/out err=$folder/err report=$folder/report at_once=5

@@ -9,8 +9,7 @@ program=$build/pack_weights
 man=$PWD/doc/man/pack_weights.1
 version1=$PWD/tests/data/packed/version1
 folder=$(mktemp -d) || exit 1
-trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
-trap 'exit 1' HUP INT TERM
+at_end 'chmod -R u+w "$folder"; rm -rf "$folder"'
 cd "$folder" || exit 1
 out=out err=err patience=20
 

@@ -7,11 +7,10 @@ root=$PWD
 program=$root/experiments/paper/run.py
 sample=$root/tests/data/paper
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' HUP INT TERM
-suite=paper log=$folder/log
 # shellcheck source=tests/check.sh
 . "$root/tests/check.sh"
+at_end 'rm -rf "$folder"'
+suite=paper log=$folder/log
 
 if ! command -v python3 >/dev/null; then
   skip everything 'python3 is missing'

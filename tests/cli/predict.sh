@@ -12,8 +12,7 @@ root=$PWD
 shapes=$root/models/shapes
 cfgs=/usr/share/darknet/cfg
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' HUP INT TERM
+at_end 'rm -rf "$folder"'
 cd "$folder" || exit 1
 export XDG_CACHE_HOME=$folder/cache # no calibration is there
 

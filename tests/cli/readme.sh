@@ -6,11 +6,10 @@ build=${BUILD:-build}
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=readme
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap 'exit 143' TERM INT
-log=$work/log
 # shellcheck source=tests/check.sh
 . tests/check.sh
+at_end 'rm -rf "$work"'
+log=$work/log
 
 lines=$(wc -l <README.md)
 check length "$lines lines, 130 are allowed" test "$lines" -le 130

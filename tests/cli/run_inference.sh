@@ -11,8 +11,7 @@ program=$build/run_inference
 jpegs=("$PWD"/models/shapes/holdout/*.jpg)
 folder=$(mktemp -d) || exit 1
 io=$(mktemp -d) || exit 1
-trap 'chmod -R u+w "$folder"; rm -rf "$folder" "$io"' EXIT
-trap 'exit 1' HUP INT TERM
+at_end 'chmod -R u+w "$folder"; rm -rf "$folder" "$io"'
 cd "$folder" || exit 1
 # It says on stderr what it does.
 out=$io/out err=$io/err patience=20 chatty=yes

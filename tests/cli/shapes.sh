@@ -9,8 +9,7 @@ suite=shapes
 . tests/check.sh
 folder=models/shapes
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 143' TERM INT
+at_end 'rm -rf "$dir"'
 log=$dir/log
 
 detect() { # OUT OPTION...

@@ -10,11 +10,10 @@ program=$PWD/experiments/swap.sh
 folder=$build/swap-test.$$
 stubs=$folder.stubs # first in PATH: makes a step of swap.sh fail or last
 mkdir "$folder" "$stubs" || exit 1
-trap 'rm -rf "$folder" "$stubs"' EXIT
-trap 'exit 1' HUP INT TERM
-out=$stubs/out err=$stubs/err
 # shellcheck source=tests/check.sh
 . "$PWD/tests/check.sh"
+at_end 'rm -rf "$folder" "$stubs"'
+out=$stubs/out err=$stubs/err
 is_on() { grep -qF "$folder/mafat-swap-$1-" /proc/swaps; }
 guards() { pgrep -f "swap.sh guard $folder/" >/dev/null; }
 # gone NAME: neither files nor guards are left in the test's folder, at the latest after a while

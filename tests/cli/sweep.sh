@@ -19,8 +19,7 @@ leave() {
   rm -rf "$folder"
 }
 parent=()
-trap leave EXIT
-trap 'exit 1' HUP INT TERM
+at_end leave
 mkdir "$TMPDIR"
 cd "$folder" || exit 1
 out=out err=err patience=100

@@ -10,13 +10,12 @@ program=$PWD/experiments/timeline.sh
 stored=$PWD/experiments/timeline
 folder=$build/timeline-test.$$ # on a disk
 mkdir "$folder" || exit 1
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 1' HUP INT TERM
+# shellcheck source=tests/check.sh
+. "$PWD/tests/check.sh"
+at_end 'rm -rf "$folder"'
 out=$folder/out err=$folder/err patience=120
 export TMPDIR=$folder
 suite=timeline log=$folder/log
-# shellcheck source=tests/check.sh
-. "$PWD/tests/check.sh"
 picture() { # STEM: a whole PNG and a well-formed SVG
   python3 - "$1" <<'PYTHON'
 import sys, xml.dom.minidom

@@ -9,7 +9,7 @@ export LC_ALL=C BUILD=${BUILD:-build}
 golden=tests/golden/golden.txt
 darknet=/usr/share/darknet/cfg
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'case $BASHPID in $$) rm -rf "$work" ;; esac' EXIT
 trap 'exit 143' TERM INT
 
 shopt -s nullglob

@@ -125,7 +125,7 @@ clean() {
   [ -z "$throttle" ] || throttle_remove "$throttle"
   [ -z "$work" ] || rm -rf "$work"
 }
-trap clean EXIT
+trap 'case $BASHPID in $$) clean ;; esac' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM

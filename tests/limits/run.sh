@@ -86,7 +86,7 @@ stop() {
   [ -z "$child" ] || { kill -TERM "$child" && wait "$child"; } 2>/dev/null
   exit "$1"
 }
-trap 'rm -rf "$answers"' EXIT
+trap 'case $BASHPID in $$) rm -rf "$answers" ;; esac' EXIT
 trap 'stop 129' HUP
 trap 'stop 130' INT
 trap 'stop 143' TERM

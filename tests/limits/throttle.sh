@@ -65,7 +65,7 @@ stop() {
   [ -z "$child" ] || { kill -TERM "$child" && wait "$child"; } 2>/dev/null
   exit "$1"
 }
-trap 'rm -f "$lines" "$lines.err"' EXIT
+trap 'case $BASHPID in $$) rm -f "$lines" "$lines.err" ;; esac' EXIT
 trap 'stop 129' HUP
 trap 'stop 130' INT
 trap 'stop 143' TERM

@@ -28,9 +28,7 @@ for program in make_weights oracle_image oracle_layers oracle_detections run_inf
 done
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/mafat-oracle.XXXXXX") || exit 1
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
+at_end 'rm -rf "$folder"'
 export TMPDIR=$folder # libdarknet's copies of the cfg files
 
 # report NAME STATUS TEXT: ok when the status is 0

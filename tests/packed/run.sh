@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/check.sh
 build=${BUILD:-build} data=/usr/share/libonnx-testdata/data
 folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
+at_end 'rm -rf "$folder"'
 
 # same NAME LEAST MODEL...: at least so many run as packed, and none differs
 same() {

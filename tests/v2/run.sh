@@ -59,7 +59,7 @@ clean() {
   [ ${#machines[@]} -eq 0 ] || { kill "${machines[@]}" && wait; } 2>/dev/null
   [ -z "$work" ] || rm -rf "$work"
 }
-trap clean EXIT
+trap 'case $BASHPID in $$) clean ;; esac' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM

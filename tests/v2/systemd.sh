@@ -12,7 +12,7 @@ cache=$build/v2 debian=$build/v2/debian
   exit 2
 }
 work=$(mktemp -d "$cache/run.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
+trap 'case $BASHPID in $$) rm -rf "$work" ;; esac' EXIT
 trap 'exit 1' HUP INT TERM
 
 if [ ! -e "$debian/made" ]; then
