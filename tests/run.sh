@@ -75,6 +75,7 @@ for script in tests/cli/*.sh; do
 done
 
 work=$(mktemp -d) || exit 1
+export XDG_CACHE_HOME=$work/cache # what --calibrate has kept for the user would choose other plans than the tests expect
 declare -A running=() # by process: class and command
 stop() {
   trap '' HUP INT TERM
