@@ -275,28 +275,65 @@ uint8_t mafat_integer_mean(int64_t sum, int n, int zero, struct mafat_multiplier
 
 enum { TAP_BITS = 10, TAP_ONE = 1 << TAP_BITS };
 
-struct mafat_integer_tap mafat_integer_tap(enum mafat_integer_grid grid, int in, int out, int at)
+static inline uint8_t keep(const struct mafat_quantization *q, int number)
 {
-  const bool corners = grid == MAFAT_GRID_CORNERS && out > 1;
-  const int32_t step = corners ? (TAP_ONE * (in - 1) + (out - 1) / 2) / (out - 1) : (TAP_ONE * in + out / 2) / out;
-  const int32_t place = at * step + (grid == MAFAT_GRID_CENTRES ? step / 2 - TAP_ONE / 2 : 0);
-  const int first = place > 0 ? place / TAP_ONE : 0, second = (place + TAP_ONE - 1) / TAP_ONE;
-  return (struct mafat_integer_tap){first, second < in - 1 ? second : in - 1, place - TAP_ONE * first};
+  return (uint8_t)(number < q->least ? q->least : number > q->most ? q->most : number);
 }
 
-void mafat_integer_resize(const struct mafat_integer_resize_call *c)
+/* What output column `col` lies between: above and below on the left, then on the right. */
+struct corners {
+  const uint8_t *at[4];
+};
+
+static inline struct corners corners_of(const struct mafat_integer_resize_call *c, int col)
 {
-  const int from = c->from_signed ? 128 : 0, lower = c->row_weight, upper = TAP_ONE - lower;
-  const int64_t half = 1 << (2 * TAP_BITS - 1);
+  const ptrdiff_t left = (ptrdiff_t)(c->taps[col].at - c->origin) * c->in_pixel_bytes;
+  const ptrdiff_t right = (ptrdiff_t)(c->taps[col].next - c->origin) * c->in_pixel_bytes;
+  return (struct corners){{c->above + left, c->below + left, c->above + right, c->below + right}};
+}
+
+void mafat_integer_resize_fixed(const struct mafat_integer_resize_call *c)
+{
+  enum { HALF = 1 << (2 * TAP_BITS - 1) };
+  const int from = c->to->is_signed ? MAFAT_SIGNED_TO_BYTE : 0, down = (int)(c->weight * TAP_ONE);
   for (int col = 0; col < c->n_cols; col++) {
-    const struct mafat_integer_tap t = c->taps[col];
-    const ptrdiff_t left = (ptrdiff_t)t.first * c->in_pixel_bytes, right = (ptrdiff_t)t.second * c->in_pixel_bytes;
+    const struct corners in = corners_of(c, col);
+    const int across = (int)(c->taps[col].weight * TAP_ONE);
     uint8_t *to = c->out + (ptrdiff_t)col * c->out_pixel_bytes;
     for (int i = 0; i < c->n_channels; i++) {
-      const int64_t a = (c->first[left + i] - from) * upper + (c->second[left + i] - from) * lower;
-      const int64_t b = (c->first[right + i] - from) * upper + (c->second[right + i] - from) * lower;
-      const int64_t sum = a * (TAP_ONE - t.weight) + b * t.weight;
-      to[i] = (uint8_t)((sum > 0 ? sum + half : sum - half) / (1 << 2 * TAP_BITS) + from);
+      const int left = (in.at[0][i] - from) * (TAP_ONE - down) + (in.at[1][i] - from) * down;
+      const int right = (in.at[2][i] - from) * (TAP_ONE - down) + (in.at[3][i] - from) * down;
+      const int sum = left * (TAP_ONE - across) + right * across;
+      to[i] = keep(c->to, (sum > 0 ? sum + HALF : sum - HALF) / (1 << 2 * TAP_BITS) + from);
     }
+  }
+}
+
+/* Of numbers less `from`, by floats: products and sums in TFLite's order. */
+static inline float between_four(const struct corners *in, int i, int from, float down, float across)
+{
+  return (((float)(in->at[0][i] - from) * (1 - down) * (1 - across) + (float)(in->at[1][i] - from) * down * (1 - across)) +
+          (float)(in->at[2][i] - from) * (1 - down) * across) +
+         (float)(in->at[3][i] - from) * down * across;
+}
+
+void mafat_integer_resize_single(const struct mafat_integer_resize_call *c)
+{
+  for (int col = 0; col < c->n_cols; col++) {
+    const struct corners in = corners_of(c, col);
+    uint8_t *to = c->out + (ptrdiff_t)col * c->out_pixel_bytes;
+    for (int i = 0; i < c->n_channels; i++)
+      to[i] = keep(c->to, (int)(between_four(&in, i, 0, c->weight, c->taps[col].weight) + .5f));
+  }
+}
+
+void mafat_integer_resize_even(const struct mafat_integer_resize_call *c)
+{
+  const float factor = c->in->scale / c->to->scale;
+  for (int col = 0; col < c->n_cols; col++) {
+    const struct corners in = corners_of(c, col);
+    uint8_t *to = c->out + (ptrdiff_t)col * c->out_pixel_bytes;
+    for (int i = 0; i < c->n_channels; i++)
+      to[i] = mafat_put_even(c->to, between_four(&in, i, c->in->zero, c->weight, c->taps[col].weight) * factor);
   }
 }
