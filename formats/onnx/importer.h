@@ -124,6 +124,9 @@ bool mafat_onnx_takes(const struct mafat_onnx_importer *i, const struct mafat_me
 int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to, bool *done);
 /* The same, or else by floats: of operands that are whole numbers, or constants. */
 int mafat_onnx_compute(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to);
+/* Is the node one that resizes? Has it that mode? */
+bool mafat_onnx_resizes(const struct mafat_onnx_importer *i);
+bool mafat_onnx_is_mode(const struct mafat_onnx_importer *i, const char *mode);
 /* Least and most of a Clip. */
 int mafat_onnx_bounds(struct mafat_onnx_importer *i, float *least, float *most);
 /* Whole numbers as floats of the same value, less `zero`; floats as they are. */

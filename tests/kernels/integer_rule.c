@@ -452,6 +452,14 @@ int mafat_rule_bilinear_single(const struct mafat_rule_map *in, enum mafat_rule_
   return (int)sum;
 }
 
+int mafat_rule_between_even(const int *numbers, int zero, float down, float across, float factor, struct mafat_rule_output out)
+{
+  float real[4];
+  for (int i = 0; i < 4; i++) real[i] = (float)(numbers[i] - zero);
+  float sum = real[0] * (1 - down) * (1 - across) + real[1] * down * (1 - across) + real[2] * (1 - down) * across + real[3] * down * across;
+  return clamp_even(sum * factor, out);
+}
+
 int mafat_rule_nearest(enum mafat_rule_grid grid, int in, int out, int at)
 {
   bool corners = grid == MAFAT_RULE_CORNERS;

@@ -145,6 +145,29 @@ START_TEST(resized_rows_are_the_rules)
 }
 END_TEST
 
+START_TEST(onnx_resizes_round_to_even)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  enum { CHANNELS = 16 };
+  const struct mafat_quantization in = random_quantization(&rng);
+  struct mafat_quantization to = test_random_chance(&rng, 50) ? in : random_quantization(&rng);
+  const struct mafat_tap tap = {3, 4, (float)test_random_int(&rng, 0, 16) / 16};
+  const float down = (float)test_random_int(&rng, 0, 16) / 16;
+  uint8_t above[2 * CHANNELS], below[2 * CHANNELS], out[CHANNELS];
+  for (int i = 0; i < 2 * CHANNELS; i++) {
+    above[i] = (uint8_t)test_random_int(&rng, 0, 255);
+    below[i] = (uint8_t)test_random_int(&rng, 0, 255);
+  }
+  const struct mafat_integer_resize_call call = {above, below, down, &tap, out, 3, 1, CHANNELS, CHANNELS, CHANNELS, &in, &to};
+  mafat_integer_resize_even(&call);
+  for (int i = 0; i < CHANNELS; i++) {
+    const int four[] = {above[i], below[i], above[CHANNELS + i], below[CHANNELS + i]};
+    ck_assert_int_eq(out[i], mafat_rule_between_even(four, in.zero, down, tap.weight, in.scale / to.scale,
+                                                     (struct mafat_rule_output){to.zero, to.least, to.most}));
+  }
+}
+END_TEST
+
 /* Points that are rounded may come to lie behind the last pixel, of many outputs: what is read lies in the map. */
 START_TEST(rounded_points_lie_in_the_map)
 {
@@ -170,6 +193,7 @@ Suite *integer_functions_suite(void)
   tcase_add_loop_test(t, softmax_is_the_rules, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, means_are_the_rules, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, resized_rows_are_the_rules, 0, test_seeds(SEEDS));
+  tcase_add_loop_test(t, onnx_resizes_round_to_even, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, rounded_points_lie_in_the_map, 0, test_seeds(SEEDS));
   suite_add_tcase(suite, t);
   return suite;
