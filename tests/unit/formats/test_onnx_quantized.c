@@ -273,6 +273,7 @@ static const struct {
     {{"QuantizeLinear", "x sx", "output_dtype=5", 0, NULL}, MAFAT_EUNSUPPORTED, "expected numbers of type int8 or uint8, found int16"},
     {{"QuantizeLinear", "x sx zu", "block_size=2", 0, NULL}, MAFAT_EUNSUPPORTED, "attribute block_size: expected 0, found 2"},
     {{"Sigmoid", "u", "", 0, NULL}, MAFAT_EUNSUPPORTED, "input 0 is of type uint8: expected float"},
+    {{"QLinearConv", "u sx zu qw sw4 z4 sy zu qb5", "", 0, NULL}, MAFAT_EFORMAT, "expected 4 biases, found 5"},
     {{"MatMulInteger", "u qm z2", "", 0, NULL}, MAFAT_EFORMAT, "zero point: expected one number, found 2"},
 };
 
