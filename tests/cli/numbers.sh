@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Models of whole numbers with one thing wrong: what scales, zero points and biases mean nothing is told in one line, with the operator's name,
-# whatever the format, and whichever program asks.
+# Models of whole numbers, first with one thing wrong: what scales, zero points and biases mean nothing is told in one line, with the operator's name,
+# whatever the format, and whichever program asks. Then what pictures become for them.
 set -u
 # shellcheck disable=SC2034 # by tests/check.sh
 suite=numbers
@@ -188,4 +188,69 @@ for format in tflite qdq.onnx qlinear.onnx; do
     done
   done
 done
+
+# Pictures: a network that puts out its input's numbers gets what the options make of each byte, rounded once to the input's scale; the
+# same as a raw file of these numbers. pictures TYPE SCALE ZERO CHANNELS: the model, picture.ppm, and for MEAN FACTOR ORDER the numbers.
+writer pictures tflite_writer.c <<'C'
+#include "tests/support/tflite_writer.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { H = 5, W = 7, RGB = 3, UINT8 = 3, INT8 = 9, MAX_POOL = 17 };
+static unsigned char byte(int y, int x, int c) { return (unsigned char)(y * 71 + x * 37 + c * 101 + (y * x) % 5); }
+static int nearest(float x) { return (int)((double)x + (x < 0 ? -.5 : .5)); }
+static void write_model(int type, float scale, int64_t zero, int channels)
+{
+  const struct test_tflite_tensor one = {.name = "x", .type = type, .rank = 4, .shape = {1, H, W, channels}, .n_scales = 1, .scales = &scale, .n_zero_points = 1, .zero_points = &zero};
+  struct test_tflite_tensor tensors[] = {one, one};
+  tensors[1].name = "y";
+  const struct test_tflite_operator pool = {.code = MAX_POOL, .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {1}, .options = 5, .n_fields = 5,
+    .fields = {{.number = 0, .bytes = 1, .value = 1}, {.number = 1, .bytes = 4, .value = 1}, {.number = 2, .bytes = 4, .value = 1}, {.number = 3, .bytes = 4, .value = 1}, {.number = 4, .bytes = 4, .value = 1}}};
+  const struct test_tflite_model model = {.tensors = tensors, .n_tensors = 2, .operators = &pool, .n_operators = 1, .n_inputs = 1, .inputs = {0}, .n_outputs = 1, .outputs = {1}};
+  size_t n;
+  char *data = test_tflite_write(&model, &n);
+  fwrite(data, 1, n, stdout);
+}
+static void write_picture(void)
+{
+  printf("P6\n%d %d\n255\n", W, H);
+  for (int i = 0; i < H * W * RGB; i++) putchar(byte(i / RGB / W, i / RGB % W, i % RGB));
+}
+int main(int argc, char **argv)
+{
+  int is_signed = argc > 4 && strcmp(argv[2], "int8") == 0, channels = argc > 5 ? atoi(argv[5]) : 0;
+  float scale = argc > 3 ? strtof(argv[3], NULL) : 1;
+  if (strcmp(argv[1], "picture") == 0) write_picture();
+  if (strcmp(argv[1], "model") == 0) write_model(is_signed ? INT8 : UINT8, scale, atoi(argv[4]), channels);
+  for (int i = 0; strcmp(argv[1], "numbers") == 0 && i < H * W * channels; i++) {
+    int c = strcmp(argv[8], "bgr") == 0 ? RGB - 1 - i % channels : i % channels, zero = atoi(argv[4]);
+    float real = ((float)byte(i / channels / W, i / channels % W, c) - strtof(argv[6], NULL)) * strtof(argv[7], NULL);
+    int least = is_signed ? -128 : 0, number = zero + nearest(real / scale);
+    putchar(number < least ? least : number > least + 255 ? least + 255 : number);
+  }
+  return 0;
+}
+C
+./pictures picture >picture.ppm
+while read -r type scale zero mean factor order; do
+  name="a picture as $type of $scale from $zero, $mean $factor $order"
+  ./pictures model "$type" "$scale" "$zero" 3 >identity.tflite
+  ./pictures numbers "$type" "$scale" "$zero" 3 "$mean" "$factor" "$order" >numbers.raw
+  run --quiet --decode none --input numbers.raw --dump-output from_numbers.raw identity.tflite
+  expect "$name: its numbers" 0
+  for options in '' '--plan rows1/NoCut' '--threads 2 --cpu portable'; do
+    read -ra words <<<"$options"
+    run --quiet --decode none --mean "$mean" --scale "$factor" --channels "$order" --dump-output from_picture.raw ${words+"${words[@]}"} identity.tflite picture.ppm
+    expect "$name $options" 0
+    check "$name $options: the same" 'they differ' cmp from_numbers.raw from_picture.raw
+  done
+  check "$name: not all alike" 'they are' test "$(od -An -v -tx4 -w4 from_numbers.raw | sort -u | wc -l)" -gt 8
+done <<'END'
+uint8 0.0078125 128 127.5 0.0078125 rgb
+uint8 0.00390625 0 0 0.00390625 bgr
+int8 0.00390625 -128 0 0.00390625 rgb
+int8 0.0186584 -14 123.675 0.0171 bgr
+int8 0.5 3 0 1 rgb
+uint8 3 7 100 2 rgb
+END
 exit $failed
