@@ -46,7 +46,8 @@ void mafat_quantization_clamp(struct mafat_quantization *q, float least, float m
 int mafat_quantization_number(const struct mafat_quantization *q, float real);
 
 /* number * multiplier / 2^31 * 2^shift: multiplier in [2^30, 2^31), or of a negative factor in [-2^31, -2^30], shift from
- * -31 to 30; of less than that both are 0. The factor is less than 2^30 (mafat_multiplier_can). */
+ * -31 to 30; of less than that both are 0. The factor is less than 2^30 (mafat_multiplier_can): TFLite's rule shifts no further, its
+ * reference would shift 1 out of an int. */
 struct mafat_multiplier {
   int32_t multiplier;
   int shift;

@@ -39,6 +39,7 @@ test,full        cpu    tests/cli/annotate.sh
 test,full        cpu    tests/cli/paper.sh
 check,test,full  cpu    tests/cli/pack_weights.sh
 test,full        cpu    tests/cli/pack_graph.sh
+test,full        cpu    tests/cli/numbers.sh
 check,test,full  cpu    tests/cli/shapes.sh
 check,test,full  cpu    tests/cli/readme.sh
 test,full        cpu    tests/cli/plan.sh

@@ -566,7 +566,9 @@ static void resizes()
   tflite::ResizeBilinearParams p = {};
   p.align_corners = grid == MAFAT_RULE_CORNERS;
   p.half_pixel_centers = grid == MAFAT_RULE_CENTRES;
-  tflite::reference_ops::ResizeBilinearInteger(p, m.shape(), m.q.data(), of, size, to, linear.data());
+  const bool single = std::is_same<T, uint8_t>::value; // which TFLite resizes by floats
+  if (single) tflite::reference_ops::ResizeBilinear(p, m.shape(), m.q.data(), of, size, to, linear.data());
+  else tflite::reference_ops::ResizeBilinearInteger(p, m.shape(), m.q.data(), of, size, to, linear.data());
   tflite::ResizeNearestNeighborParams q = {};
   q.align_corners = p.align_corners;
   q.half_pixel_centers = p.half_pixel_centers;
@@ -574,7 +576,8 @@ static void resizes()
   mafat_rule_map r = m.rule(0);
   for (int i = 0; i < (int)linear.size(); i++) {
     int y = i / m.c / size[1], x = i / m.c % size[1], c = i % m.c;
-    same(mafat_rule_bilinear(&r, (mafat_rule_grid)grid, size[0], size[1], y, x, c), linear[(size_t)i], "bilinear");
+    auto bilinear = single ? mafat_rule_bilinear_single : mafat_rule_bilinear;
+    same(bilinear(&r, (mafat_rule_grid)grid, size[0], size[1], y, x, c), linear[(size_t)i], "bilinear");
     int ny = mafat_rule_nearest((mafat_rule_grid)grid, m.h, size[0], y);
     int nx = mafat_rule_nearest((mafat_rule_grid)grid, m.w, size[1], x);
     same(m.q[(size_t)((ny * m.w + nx) * m.c + c)], nearest[(size_t)i], "nearest");

@@ -39,7 +39,7 @@ int mafat_graph_clamp(struct mafat_graph *g, struct mafat_value *out, const stru
                       float most)
 {
   struct mafat_layer *l = mafat_graph_maker(g, in);
-  if (l && l->rearrange) l = NULL; /* puts out what it reads */
+  if (l && (l->rearrange || l->resample)) l = NULL; /* puts out what it reads, or lies between */
   int code = l ? mafat_value_copy(g, out, in) : mafat_graph_rename_numbers(g, out, in, mafat_value_meaning(g, in));
   if (code) return code;
   if (!l) l = &g->network->layers[out->maker];

@@ -219,6 +219,22 @@ static int import_slice(struct mafat_onnx_importer *i)
   return code;
 }
 
+/* What is 0 in the input's numbers, or is to them what is 0. */
+static bool fills_zeros(const struct mafat_onnx_importer *i, const struct mafat_value *in, float fill)
+{
+  return fill == 0 && (!mafat_value_is_integer(i->g, in) || mafat_onnx_stands(i, 0));
+}
+
+static int pad(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads, enum mafat_outside outside, float fill)
+{
+  bool left = false;
+  int n = in->view.n_dims;
+  int code = outside == MAFAT_OUTSIDE_FILL && fills_zeros(i, in, fill) ? mafat_onnx_leave_pads(i, in, pads, &left) : MAFAT_OK;
+  if (code || left) return code;
+  if (mafat_value_is_integer(i->g, in)) mafat_onnx_fill_number(i, in, fill, &fill);
+  return mafat_graph_pad(i->g, mafat_onnx_out(i, 0), in, pads, pads + n, outside, fill);
+}
+
 static int import_pad(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in;
@@ -245,13 +261,12 @@ static int import_pad(struct mafat_onnx_importer *i)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
                             "attribute mode: expected constant, reflect or edge, found '%.40s'", mode);
   if ((code = mafat_onnx_map(i, 0, &own, &in))) return code;
-  if (mafat_value_is_integer(i->g, in)) mafat_onnx_fill_number(i, in, fill, &fill);
   if (n != 2 * in->view.n_dims)
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d pads, found %d", 2 * in->view.n_dims, n);
   for (int k = 0; k < n && code == MAFAT_OK; k++)
     if (pads[k] > MAFAT_MAX_EXTENT || pads[k] < -MAFAT_MAX_EXTENT)
       code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "pads by %lld", pads[k]);
-  if (code == MAFAT_OK) code = mafat_graph_pad(i->g, mafat_onnx_out(i, 0), in, pads, pads + n / 2, outside, fill);
+  if (code == MAFAT_OK) code = pad(i, in, pads, outside, fill);
   mafat_value_clear(&own);
   return code;
 }

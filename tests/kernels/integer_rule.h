@@ -141,6 +141,11 @@ enum mafat_rule_grid { MAFAT_RULE_ASYMMETRIC, MAFAT_RULE_CORNERS, MAFAT_RULE_CEN
 /* Places and weights in 1/1024; rounded to the nearest, halves away from zero. */
 int mafat_rule_bilinear(const struct mafat_rule_map *in, enum mafat_rule_grid grid, int out_h, int out_w, int y, int x,
                         int channel);
+/* The same in floats, with a half added: of uint8. */
+int mafat_rule_bilinear_single(const struct mafat_rule_map *in, enum mafat_rule_grid grid, int out_h, int out_w, int y, int x,
+                               int channel);
+/* ONNX's: of four numbers around a point, above and below it on the left, then on the right; how near it is to lower and right ones. */
+int mafat_rule_between_even(const int *numbers, int zero, float down, float across, float factor, struct mafat_rule_output out);
 /* The input row or column of one of the output's. */
 int mafat_rule_nearest(enum mafat_rule_grid grid, int in, int out, int at);
 

@@ -637,6 +637,35 @@ static bool turn(graph *g)
   return true;
 }
 
+/* Of other rows and columns: the nearest, or between two; signed numbers by whole 1/1024, unsigned ones by floats. */
+static bool resize(graph *g)
+{
+  enum { MOST = 20 };
+  map *x = any_map(g);
+  bool nearest = test_random_chance(&g->rng, 50);
+  int grid = test_random_int(&g->rng, 0, 2), first = nearest ? 0 : 2;
+  const int size[] = {test_random_int(&g->rng, 1, MOST), test_random_int(&g->rng, 1, MOST)};
+  if (x->flat) return false;
+  struct test_tflite_operator *o =
+      nearest ? add_operator(g, MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, 74) : add_operator(g, MAFAT_TFLITE_RESIZE_BILINEAR, 15);
+  take(o, x->tensor);
+  take(o, add_ints(g, 2, size));
+  if (grid != MAFAT_RULE_ASYMMETRIC) set_field(o, grid == MAFAT_RULE_CORNERS ? first : first + 1, 1, 1);
+  map *out = add_map(g, size[0], size[1], x->c, false, x->scale, x->zero);
+  o->outputs[0] = out->tensor;
+  const struct mafat_rule_map in = as_rule(x);
+  for (int y = 0; y < out->h; y++)
+    for (int col = 0; col < out->w; col++)
+      for (int c = 0; c < out->c; c++) {
+        int from_y = mafat_rule_nearest((enum mafat_rule_grid)grid, x->h, out->h, y);
+        int from_x = mafat_rule_nearest((enum mafat_rule_grid)grid, x->w, out->w, col);
+        int between = (g->is_signed ? mafat_rule_bilinear : mafat_rule_bilinear_single)(&in, (enum mafat_rule_grid)grid, out->h,
+                                                                                        out->w, y, col, c);
+        *at(out, y, col, c) = (int16_t)(nearest ? *at(x, from_y, from_x, c) : between);
+      }
+  return true;
+}
+
 /* ---- all of it ---- */
 
 /* The last map, and some others: what is put out is fused with nothing. */
@@ -650,7 +679,7 @@ static void choose_outputs(graph *g)
 void test_integer_graph_open(struct test_integer_graph *g, uint64_t seed)
 {
   static bool (*const add[])(graph *g) = {convolve, convolve, convolve, convolve_each, convolve_each, connect, pool, average, find_largest,
-                                          combine, combine, join, join, compute_each, soften, surround, turn};
+                                          combine, combine, join, join, compute_each, soften, surround, turn, resize};
   enum { N = sizeof add / sizeof *add };
   *g = (graph){.rng = test_rng(seed)};
   g->is_signed = test_random_chance(&g->rng, 60);

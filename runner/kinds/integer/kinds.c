@@ -9,6 +9,7 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_NORMALIZE] = &mafat_integer_normalize,
     [MAFAT_REDUCE] = &mafat_integer_reduce,
     [MAFAT_REARRANGE] = &mafat_integer_rearrange,
+    [MAFAT_RESAMPLE] = &mafat_integer_resample,
     [MAFAT_CONSTANT_LAYER] = &mafat_integer_constant,
     [MAFAT_POSTPROCESS] = &mafat_runner_postprocess, /* which takes numbers for what they mean */
     [MAFAT_QUANTIZE] = &mafat_integer_quantize,

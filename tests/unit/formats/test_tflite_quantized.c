@@ -307,15 +307,6 @@ static void float_operand(void)
   with_constant(MAFAT_TFLITE_ADD);
   tensors[AXES] = (struct test_tflite_tensor){.name = "c", .rank = 1, .shape = {2}, .data = two, .bytes = sizeof two};
 }
-static void resized(void)
-{
-  static const int32_t size[] = {12, 12};
-  second(MAFAT_TFLITE_RESIZE_BILINEAR, MAFAT_TFLITE_INT8, .125f, 5);
-  operators[1].n_inputs = 2;
-  operators[1].inputs[1] = AXES;
-  tensors[AXES].data = size;
-  tensors[MEAN].shape[1] = tensors[MEAN].shape[2] = 12;
-}
 
 static const struct {
   void (*change)(void);
@@ -355,8 +346,7 @@ static const struct {
     {product_far, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] has scales that lie too far apart"},
     {slope_far, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] has scales that lie too far apart"},
     {two_scales_of_an_operand, MAFAT_EUNSUPPORTED, ": ADD 'm': a constant of whole numbers beside maps: expected one scale, found 2"},
-    {float_operand, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] reads or puts out whole numbers and floats"},
-    {resized, MAFAT_EUNSUPPORTED, ": layer 1 [resample] is not run on whole numbers"}};
+    {float_operand, MAFAT_EUNSUPPORTED, ": layer 2 [shortcut] reads or puts out whole numbers and floats"}};
 
 START_TEST(others_are_refused)
 {
