@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLANS = 6, MOST_LEVELS = 8, HOW_ROOM = TEST_PLAN_ROOM + 64 };
+enum { PLANS = 6, HOW_ROOM = TEST_PLAN_ROOM + 64 };
 
 /* ---- what is put in, and found ---- */
 
@@ -18,21 +18,9 @@ static float *make_input(const struct test_integer_graph *g, const struct mafat_
 {
   const struct test_integer_map *in = &g->maps[0];
   float *chw = calloc((size_t)mafat_shape_elements(port->shape), sizeof *chw);
-  for (long long i = 0; i < mafat_view_elements(&port->view); i++) {
-    int c, y, x;
-    mafat_port_find(port, i, &c, &y, &x);
-    chw[((size_t)c * (size_t)port->shape.h + (size_t)y) * (size_t)port->shape.w + (size_t)x] = in->scale * (float)(in->at[i] - in->zero);
-  }
+  for (long long i = 0; i < mafat_view_elements(&port->view); i++)
+    chw[test_input_place(port, i)] = in->scale * (float)(in->at[i] - in->zero);
   return chw;
-}
-
-static float output_at(const struct mafat_executor *e, const struct mafat_port *port, long long index)
-{
-  const struct mafat_operand o = {.sources = port->sources, .shape = port->shape};
-  int c, y, x;
-  mafat_port_find(port, index, &c, &y, &x);
-  const struct mafat_source *s = test_source_at(&o, &c, &y);
-  return mafat_executor_output_at(e, s->tensor, c, y, x);
 }
 
 static const char *name_of(const struct test_integer_graph *g, int tensor)
@@ -48,7 +36,7 @@ static void compare(const struct test_integer_graph *g, const struct mafat_netwo
     const struct test_integer_map *m = test_integer_graph_output(g, k);
     ck_assert_int_eq(mafat_view_elements(&n->outputs[k].view), (long long)m->h * m->w * m->c);
     for (int i = 0; i < m->h * m->w * m->c; i++) {
-      float value = output_at(e, &n->outputs[k], i);
+      float value = test_output_at(e, &n->outputs[k], i);
       long found = m->places ? lrintf(value) : lrint((double)value / (double)m->scale) + m->zero;
       ck_assert_msg(found == m->at[i], "%s: %s %s, element %d (%d x %d x %d): %ld instead of %d", how, name_of(g, m->tensor),
                     n->outputs[k].name, i, m->h, m->w, m->c, found, m->at[i]);
@@ -103,16 +91,13 @@ int test_integer_run(const struct test_integer_graph *g, const struct mafat_netw
 void test_integer_run_plans(struct test_integer_graph *g, const struct mafat_network *n, const char *path, bool packed)
 {
   static const char *const usual[] = {"1x1", "rows1", "panels"};
-  const struct mafat_kernels *levels[MOST_LEVELS];
-  int n_levels = mafat_kernels_list(levels, MOST_LEVELS);
   for (int p = 0; p < PLANS; p++) {
     char text[TEST_PLAN_ROOM];
     struct mafat_diagnostic d = {""};
     if (p < 3) snprintf(text, sizeof text, "%s", usual[p]);
     else test_random_plan(&g->rng, n, n->n_layers, text, sizeof text);
-    int threads = test_random_int(&g->rng, 1, 3);
-    const struct test_integer_run run = {
-        .path = path, .plan = text, .packed = packed, .threads = threads, .kernels = levels[test_random_int(&g->rng, 0, n_levels - 1)]};
+    int threads = test_random_int(&g->rng, 1, 3), level = test_random_int(&g->rng, 0, 59);
+    const struct test_integer_run run = {.path = path, .plan = text, .packed = packed, .threads = threads, .kernels = test_level(level)};
     int code = test_integer_run(g, n, &run, &d);
     ck_assert_msg(code == MAFAT_OK, "%s: %s", text, d.text);
   }

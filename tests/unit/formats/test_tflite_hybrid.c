@@ -265,11 +265,7 @@ static const struct test_tflite_model *find(const char *name)
 
 static struct test_imported import(void)
 {
-  size_t n;
-  char *data = test_tflite_write(&narrow, &n);
-  struct test_imported m = test_import(mafat_tflite_network_read, data, n, &diagnostic);
-  free(data);
-  return m;
+  return test_import_tflite(&narrow, &diagnostic);
 }
 
 START_TEST(weights_stay_as_narrow_as_they_are)

@@ -2,7 +2,6 @@
  * rule makes operator by operator. */
 #include "include/mafat.h"
 
-#include "formats/tflite/import.h"
 #include "tests/support/imported.h"
 #include "tests/support/integer_runs.h"
 #include "tests/support/support.h"
@@ -21,16 +20,13 @@ START_TEST(any_plan_gives_the_rules_numbers)
 {
   static struct test_integer_graph g;
   struct mafat_diagnostic d = {""};
-  size_t bytes;
   test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u);
-  char *data = test_tflite_write(&g.model, &bytes);
-  struct test_imported m = test_import(mafat_tflite_network_read, data, bytes, &d);
+  struct test_imported m = test_import_tflite(&g.model, &d);
   /* Few dimensions of what was turned and joined before cannot be padded, whatever the type. */
   bool pads_shared = m.code == MAFAT_EUNSUPPORTED && strstr(d.text, ", which shares an axis with others");
   ck_assert_msg(m.code == MAFAT_OK || pads_shared, "%s", d.text);
   if (m.code == MAFAT_OK) test_integer_run_plans(&g, m.network, m.path, false);
   test_imported_close(&m);
-  free(data);
   test_integer_graph_close(&g);
 }
 END_TEST

@@ -1,6 +1,5 @@
 /* Packed files of networks of whole numbers: any plan gives the rule's numbers from them, too, and no byte of their weights changes
  * unseen, wherever these are. */
-#include "formats/tflite/import.h"
 #include "predictor/schedule.h"
 #include "runner/model_kind.h"
 #include "runner/weights/packer.h"
@@ -36,11 +35,8 @@ struct packed {
 static struct packed pack_graph(uint64_t seed)
 {
   struct packed p = {.fd = -1};
-  size_t bytes;
   test_integer_graph_open(&graph, seed * 0x9e3779b97f4a7c15u);
-  char *data = test_tflite_write(&graph.model, &bytes);
-  struct test_imported m = test_import(mafat_tflite_network_read, data, bytes, &diagnostic);
-  free(data);
+  struct test_imported m = test_import_tflite(&graph.model, &diagnostic);
   if (m.code == MAFAT_OK) {
     p.fd = memfd_create("packed", MFD_CLOEXEC);
     snprintf(p.path, sizeof p.path, "/proc/self/fd/%d", p.fd);
