@@ -116,10 +116,10 @@ $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/functions.o: EXTRA = -O3 -fno-math-errno -fno-trapping-math
 $(BUILD)/obj/runner/kernels/portable.o: EXTRA = $(KERNEL)
 $(BUILD)/obj/runner/kernels/integer_portable.o: EXTRA = -Os -ffunction-sections
-$(BUILD)/obj/runner/kernels/x86/integer_avx2.o: EXTRA = $(INTEGERS) -march=x86-64-v3
-$(BUILD)/obj/runner/kernels/x86/integer_avxvnni.o: EXTRA = $(INTEGERS) -march=x86-64-v3 -mavxvnni
-$(BUILD)/obj/runner/kernels/x86/integer_avx512.o: EXTRA = $(INTEGERS) -march=x86-64-v4 -mprefer-vector-width=512
-$(BUILD)/obj/runner/kernels/x86/integer_avx512vnni.o: EXTRA = $(INTEGERS) -march=x86-64-v4 -mavx512vnni -mprefer-vector-width=512
+$(BUILD)/obj/runner/kernels/x86/integer_avx2.o: EXTRA = $(INTEGERS) -march=x86-64-v3 $(PLAIN)
+$(BUILD)/obj/runner/kernels/x86/integer_avxvnni.o: EXTRA = $(INTEGERS) -march=x86-64-v3 -mavxvnni $(PLAIN)
+$(BUILD)/obj/runner/kernels/x86/integer_avx512.o: EXTRA = $(INTEGERS) -march=x86-64-v4 -mprefer-vector-width=512 $(PLAIN)
+$(BUILD)/obj/runner/kernels/x86/integer_avx512vnni.o: EXTRA = $(INTEGERS) -march=x86-64-v4 -mavx512vnni -mprefer-vector-width=512 $(PLAIN)
 $(BUILD)/obj/runner/kernels/arm/integer_neon.o: EXTRA = $(INTEGERS) $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon)
 $(BUILD)/obj/runner/kernels/arm/integer_neondot.o: EXTRA = $(INTEGERS) $(if $(filter aarch64%,$(MACHINE)),-march=armv8.2-a+dotprod)
 $(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = $(KERNEL) -march=x86-64-v3 $(PLAIN)

@@ -268,6 +268,24 @@ static map *finish_sums(graph *g, const map *x, const struct matrix *m, const in
   return out;
 }
 
+/* Of all channels, or, where it has a multiplier, of each. m->bias: NULL: none. */
+static struct test_tflite_operator *add_convolution(graph *g, const map *x, const struct matrix *m, const int shape[4],
+                                                    const struct window *w, int fused, int multiplier)
+{
+  bool each = multiplier > 0;
+  int dimension = each ? 3 : 0, field = 3;
+  struct test_tflite_operator *o = add_operator(g, each ? MAFAT_TFLITE_DEPTHWISE_CONV_2D : MAFAT_TFLITE_CONV_2D, each ? 2 : 1);
+  take(o, x->tensor);
+  take(o, add_weights(g, m, 4, shape, dimension));
+  if (m->bias) take(o, add_bias(g, m, shape[dimension]));
+  set_window(o, w);
+  if (each) set_field(o, field++, 4, multiplier);
+  set_field(o, field++, 1, fused);
+  set_field(o, field++, 4, w->x.dilation);
+  set_field(o, field, 4, w->y.dilation);
+  return o;
+}
+
 static bool convolve(graph *g)
 {
   map *x = any_map(g);
@@ -278,19 +296,13 @@ static bool convolve(graph *g)
   int channels = x->c / groups, taps = w.y.size * w.x.size, h = w.y.outputs, cols = w.x.outputs, fused = any_fused(g);
   const int shape[] = {filters, w.y.size, w.x.size, channels};
   struct matrix m = any_matrix(g, filters, filters * taps * channels);
-  struct mafat_rule_conv rule = {as_rule(x), rule_window(&w), m.weights, test_random_chance(&g->rng, 85) ? m.bias : NULL, m.zero, filters, groups};
+  if (!test_random_chance(&g->rng, 85)) m.bias = NULL;
+  struct mafat_rule_conv rule = {as_rule(x), rule_window(&w), m.weights, m.bias, m.zero, filters, groups};
   int32_t *sums = own(g, (size_t)(h * cols * filters) * sizeof *sums), *sum = sums;
   for (int y = 0; y < h; y++)
     for (int col = 0; col < cols; col++)
       for (int f = 0; f < filters; f++) *sum++ = mafat_rule_conv(&rule, y, col, f);
-  struct test_tflite_operator *o = add_operator(g, MAFAT_TFLITE_CONV_2D, 1);
-  take(o, x->tensor);
-  take(o, add_weights(g, &m, 4, shape, 0));
-  if (rule.bias) take(o, add_bias(g, &m, filters));
-  set_window(o, &w);
-  set_field(o, 3, 1, fused);
-  set_field(o, 4, 4, w.x.dilation);
-  set_field(o, 5, 4, w.y.dilation);
+  struct test_tflite_operator *o = add_convolution(g, x, &m, shape, &w, fused, 0);
   o->outputs[0] = finish_sums(g, x, &m, sums, h, cols, filters, false, fused)->tensor;
   return true;
 }
@@ -309,15 +321,7 @@ static bool convolve_each(graph *g)
   for (int y = 0; y < h; y++)
     for (int col = 0; col < cols; col++)
       for (int f = 0; f < filters; f++) *sum++ = mafat_rule_depthwise(&rule, y, col, f);
-  struct test_tflite_operator *o = add_operator(g, MAFAT_TFLITE_DEPTHWISE_CONV_2D, 2);
-  take(o, x->tensor);
-  take(o, add_weights(g, &m, 4, shape, 3));
-  take(o, add_bias(g, &m, filters));
-  set_window(o, &w);
-  set_field(o, 3, 4, multiplier);
-  set_field(o, 4, 1, fused);
-  set_field(o, 5, 4, w.x.dilation);
-  set_field(o, 6, 4, w.y.dilation);
+  struct test_tflite_operator *o = add_convolution(g, x, &m, shape, &w, fused, multiplier);
   o->outputs[0] = finish_sums(g, x, &m, sums, h, cols, filters, false, fused)->tensor;
   return true;
 }

@@ -230,6 +230,14 @@ struct test_network_style test_network_style(void)
                                      .heads = true};
 }
 
+struct test_network_style test_small_style(void)
+{
+  struct test_network_style style = test_network_style();
+  style.max_macs = 400000;
+  style.max_extent = 28;
+  return style;
+}
+
 __attribute__((format(printf, 2, 3))) static void write_cfg(struct author *a, const char *format, ...)
 {
   va_list args;

@@ -67,11 +67,7 @@ static struct test_imported import(void)
 {
   const struct test_tflite_model model = {.tensors = tensors, .n_tensors = N_TENSORS, .operators = operators, .n_operators = 2,
                                           .n_inputs = 1, .inputs = {X}, .n_outputs = 1, .outputs = {MEAN}};
-  size_t n;
-  char *data = test_tflite_write(&model, &n);
-  struct test_imported m = test_import(mafat_tflite_network_read, data, n, &diagnostic);
-  free(data);
-  return m;
+  return test_import_tflite(&model, &diagnostic);
 }
 
 static void check_numbers(const struct mafat_layer *l, float scale, int zero, int least, int most)
