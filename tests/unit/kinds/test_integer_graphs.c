@@ -5,6 +5,7 @@
 #include "formats/tflite/import.h"
 #include "formats/tflite/model.h"
 #include "runner/executor.h"
+#include "search/best.h"
 #include "tests/support/imported.h"
 #include "tests/support/integer_graph.h"
 #include "tests/support/support.h"
@@ -18,7 +19,7 @@
 
 Suite *integer_graphs_suite(void);
 
-enum { GRAPHS = 600, PLANS = 6, MOST_LEVELS = 8 };
+enum { GRAPHS = 600, PLANS = 7, MOST_LEVELS = 8 };
 
 /* ---- what is put in, and found ---- */
 
@@ -99,6 +100,23 @@ static void run(const struct test_integer_graph *g, const struct test_imported *
   mafat_plan_close(&plan);
 }
 
+/* Of the plan of the least arena. */
+static void find_least(const struct mafat_network *n, char *text, size_t room)
+{
+  static const struct mafat_surroundings around = {.process_bytes = 3 << 20};
+  struct mafat_diagnostic d = {""};
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  struct mafat_front *front;
+  mafat_plan_defaults(&options);
+  mafat_calibration_defaults(&calibration, "avx2");
+  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
+                                         .calibration = &calibration, .least = true};
+  ck_assert_msg(mafat_search_front(&front, &request, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_uint_lt(mafat_spec_write(front->list[0].spec, text, room), room);
+  mafat_front_close(&front);
+}
+
 static void run_plans(struct test_integer_graph *g, const struct test_imported *m)
 {
   static const char *const usual[] = {"1x1", "rows1", "panels"};
@@ -107,6 +125,7 @@ static void run_plans(struct test_integer_graph *g, const struct test_imported *
   for (int p = 0; p < PLANS; p++) {
     char text[TEST_PLAN_ROOM];
     if (p < 3) snprintf(text, sizeof text, "%s", usual[p]);
+    else if (p == 3) find_least(m->network, text, sizeof text);
     else test_random_plan(&g->rng, m->network, m->network->n_layers, text, sizeof text);
     run(g, m, text, test_random_int(&g->rng, 1, 3), levels[test_random_int(&g->rng, 0, n_levels - 1)]);
   }
