@@ -57,11 +57,18 @@ static int measure(struct mafat_candidate *c, const struct mafat_search_request 
     mafat_predict(&bytes, layout, r->around);
     c->charge_bytes = bytes.charge_bytes;
     c->resident_bytes = bytes.resident_bytes;
+    c->arena_bytes = layout->total_bytes;
     c->ms = latency.total_ms;
   }
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   return code;
+}
+
+int mafat_candidate_measure(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_spec *spec,
+                            struct mafat_diagnostic *d)
+{
+  return measure(c, r, spec, mafat_layout_make, d);
 }
 
 int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec,
@@ -82,7 +89,7 @@ int mafat_front_arrange(struct mafat_front *f, const struct mafat_search_request
 {
   int code = MAFAT_OK;
   for (int i = 0; i < f->n && code == MAFAT_OK; i++)
-    code = measure(&f->list[i], r, f->list[i].spec, mafat_layout_make, d);
+    code = mafat_candidate_measure(&f->list[i], r, f->list[i].spec, d);
   mafat_front_reduce(f);
   return code;
 }

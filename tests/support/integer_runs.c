@@ -2,6 +2,7 @@
 
 #include "formats/tflite/model.h"
 #include "runner/executor.h"
+#include "search/best.h"
 #include "tests/support/support.h"
 
 #include <check.h>
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLANS = 6, HOW_ROOM = TEST_PLAN_ROOM + 64 };
+enum { PLANS = 7, HOW_ROOM = TEST_PLAN_ROOM + 64 };
 
 /* ---- what is put in, and found ---- */
 
@@ -88,6 +89,23 @@ int test_integer_run(const struct test_integer_graph *g, const struct mafat_netw
   return code;
 }
 
+/* The text of the plan of the least arena. */
+static void find_least(const struct mafat_network *n, char *text, size_t room)
+{
+  static const struct mafat_surroundings around = {.process_bytes = 3 << 20};
+  struct mafat_diagnostic d = {""};
+  struct mafat_plan_options options;
+  struct mafat_calibration calibration;
+  struct mafat_front *front;
+  mafat_plan_defaults(&options);
+  mafat_calibration_defaults(&calibration, "avx2");
+  struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
+                                         .calibration = &calibration, .least = true};
+  ck_assert_msg(mafat_search_front(&front, &request, &d) == MAFAT_OK, "%s", d.text);
+  ck_assert_uint_lt(mafat_spec_write(front->list[0].spec, text, room), room);
+  mafat_front_close(&front);
+}
+
 void test_integer_run_plans(struct test_integer_graph *g, const struct mafat_network *n, const char *path, bool packed)
 {
   static const char *const usual[] = {"1x1", "rows1", "panels"};
@@ -95,6 +113,7 @@ void test_integer_run_plans(struct test_integer_graph *g, const struct mafat_net
     char text[TEST_PLAN_ROOM];
     struct mafat_diagnostic d = {""};
     if (p < 3) snprintf(text, sizeof text, "%s", usual[p]);
+    else if (p == 3) find_least(n, text, sizeof text);
     else test_random_plan(&g->rng, n, n->n_layers, text, sizeof text);
     int threads = test_random_int(&g->rng, 1, 3), level = test_random_int(&g->rng, 0, 59);
     const struct test_integer_run run = {.path = path, .plan = text, .packed = packed, .threads = threads, .kernels = test_level(level)};

@@ -17,7 +17,7 @@ struct test_integer_run {
 int test_integer_run(const struct test_integer_graph *g, const struct mafat_network *n, const struct test_integer_run *run,
                      struct mafat_diagnostic *d);
 
-/* The plans that anybody uses and as many random ones, at any level, none of them refused. */
+/* The plans that anybody uses the one of the least arena and random ones, at any level, none of them refused. */
 void test_integer_run_plans(struct test_integer_graph *g, const struct mafat_network *n, const char *path, bool packed);
 
 #endif
