@@ -219,17 +219,12 @@ static int import_slice(struct mafat_onnx_importer *i)
   return code;
 }
 
-/* What is 0 in the input's numbers, or is to them what is 0. */
-static bool fills_zeros(const struct mafat_onnx_importer *i, const struct mafat_value *in, float fill)
-{
-  return fill == 0 && (!mafat_value_is_integer(i->g, in) || mafat_onnx_stands(i, 0));
-}
-
 static int pad(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads, enum mafat_outside outside, float fill)
 {
-  bool left = false;
-  int n = in->view.n_dims;
-  int code = outside == MAFAT_OUTSIDE_FILL && fills_zeros(i, in, fill) ? mafat_onnx_leave_pads(i, in, pads, &left) : MAFAT_OK;
+  bool left = false, reals = !mafat_value_is_integer(i->g, in) || mafat_onnx_stands(i, 0);
+  int n = in->view.n_dims, code = MAFAT_OK, number = (int)fmaxf(fminf(fill, 255), -128);
+  if (outside == MAFAT_OUTSIDE_FILL && fill == (reals ? 0 : (float)number))
+    code = mafat_onnx_leave_pads(i, in, pads, reals ? NULL : &number, &left);
   if (code || left) return code;
   if (mafat_value_is_integer(i->g, in)) mafat_onnx_fill_number(i, in, fill, &fill);
   return mafat_graph_pad(i->g, mafat_onnx_out(i, 0), in, pads, pads + n, outside, fill);

@@ -141,8 +141,9 @@ int mafat_onnx_make_floats(struct mafat_onnx_importer *i, int value);
 bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in, float real, float *number);
 
 /* Zeros before and after each dimension of a map are *left to convolutions, where nothing else reads the node's output: that is the
- * map as it is. Passed on by nodes that say what numbers mean; taken: added to rows and columns before and after. */
-int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads, bool *left);
+ * map as it is. number: of whole ones that do not stand for floats, as the file has it; else NULL. Passed on by nodes that say what
+ * numbers mean; taken: added to rows and columns before and after. */
+int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads, const int *number, bool *left);
 int mafat_onnx_pass_pads(struct mafat_onnx_importer *i);
 void mafat_onnx_take_pads(const struct mafat_onnx_importer *i, long long *pads);
 

@@ -244,6 +244,13 @@ static void float_input(void)
 }
 
 static void wide_activations(void) { tensors[X].type = MAFAT_TFLITE_INT16; }
+/* 16 bits behind 8; and biases of more than sums have. */
+static void wide_inside(void) { tensors[Y].type = MAFAT_TFLITE_INT16, zeros[Y][0] = 0; }
+static void wide_bias(void)
+{
+  static const int64_t wide[] = {7, -7};
+  tensors[BIAS].type = MAFAT_TFLITE_INT64, tensors[BIAS].data = wide, tensors[BIAS].bytes = sizeof wide;
+}
 static void exponential(void) { operators[1] = (struct test_tflite_operator){.code = MAFAT_TFLITE_EXP, .n_inputs = 1, .inputs = {Y}, .n_outputs = 1, .outputs = {MEAN}}; }
 
 /* ---- what no rule is for: the second operator is another one ---- */
@@ -329,6 +336,8 @@ static const struct {
     {float_output, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': an input of whole numbers and floats as output: not run by this version"},
     {float_input, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': weights of int8, floats as input and whole numbers as output: not run by this version"},
     {wide_activations, MAFAT_EUNSUPPORTED, ": input x is of type INT16: expected FLOAT32, INT8 or UINT8"},
+    {wide_inside, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': tensor y is INT16: that is not run by this version"},
+    {wide_bias, MAFAT_EUNSUPPORTED, ": CONV_2D 'y': tensor b: expected a bias of INT32 in the file, found one of INT64"},
     {exponential, MAFAT_EUNSUPPORTED, ": EXP 'm': tensor y is INT8: that is not run by this version"},
     {logistic_of_other_steps, MAFAT_EUNSUPPORTED, ": layer 1 [activation] of whole numbers puts out steps of 1/256 from the least one on"},
     {logistic_of_another_zero, MAFAT_EUNSUPPORTED, ": layer 1 [activation] of whole numbers puts out steps of 1/256 from the least one on"},
