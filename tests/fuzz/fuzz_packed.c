@@ -1,6 +1,6 @@
 /* libFuzzer target: a cfg, and behind a NUL bytes to be changed in the packed file of version 2 that is made of it,
  * three for each: where, and what. Or, behind a byte of 255, what comes last (0 an ONNX, 1 a TFLite
- * model; the number, times 4, of a small TFLite model that is made), how many changes there are, and these: in a file of version 3. Weights are zeros. What is changed is sealed again, so that
+ * model; the number, times 4, of a small TFLite model that is made, or that and 2: a random one of whole numbers), how many changes there are, and these: in a file of version 3. Weights are zeros. What is changed is sealed again, so that
  * it gets past the checksums. Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/networks.h"
+#include "tests/support/integer_graph.h"
 #include "tests/support/tflite_operators.h"
 
 #include "formats/packed/graph.h"
@@ -124,6 +125,12 @@ static void try_file(const struct mafat_network *n, const struct mafat_packed_or
   free(layer_bytes);
 }
 
+static char *write_made(unsigned which, size_t *n)
+{
+  if (which & 2) return test_integer_graph_write(which, n);
+  return test_tflite_write(test_tflite_operator_model((int)(which / 4) % test_tflite_n_operators()), n);
+}
+
 /* A model without constants in other files, which it may name. */
 static void try_graph(const uint8_t *bytes, size_t n)
 {
@@ -135,7 +142,7 @@ static void try_graph(const uint8_t *bytes, size_t n)
   const uint8_t *changes = bytes + 2, *model = changes + 3 * bytes[1];
   size_t n_model = n - (size_t)(model - bytes);
   bool is_made = bytes[0] >= 4;
-  char *made = is_made ? test_tflite_write(test_tflite_operator_model(bytes[0] / 4 % test_tflite_n_operators()), &n_model) : NULL;
+  char *made = is_made ? write_made(bytes[0], &n_model) : NULL;
   if (is_made) model = (const uint8_t *)made;
   int fd = memfd_create("model", MFD_CLOEXEC);
   require(fd >= 0 && write(fd, model, n_model) == (ssize_t)n_model);

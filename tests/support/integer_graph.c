@@ -703,6 +703,15 @@ void test_integer_graph_close(struct test_integer_graph *g)
   g->n_owned = 0;
 }
 
+char *test_integer_graph_write(unsigned number, size_t *n)
+{
+  static graph g;
+  test_integer_graph_open(&g, number * UINT64_C(0x9e3779b97f4a7c15));
+  char *data = test_tflite_write(&g.model, n);
+  test_integer_graph_close(&g);
+  return data;
+}
+
 const struct test_integer_map *test_integer_graph_output(const struct test_integer_graph *g, int index)
 {
   for (int i = 0; i < g->n_maps; i++)
