@@ -11,9 +11,9 @@ enum { MOST_VALUES = 1 << 26 };
 
 double mafat_graph_number(const char *bytes, enum mafat_dtype type)
 {
-  float real;
-  int32_t whole;
-  uint16_t half;
+  float real = 0;
+  int32_t whole = 0;
+  uint16_t half = 0;
   memcpy(&half, bytes, type == MAFAT_F16 ? sizeof half : 0);
   memcpy(&real, bytes, type == MAFAT_F32 ? sizeof real : 0);
   memcpy(&whole, bytes, type == MAFAT_I32 ? sizeof whole : 0);
