@@ -107,7 +107,7 @@ $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 $(call objects,runner/inputs.c runner/ports.c runner/image/npy.c runner/program/run_inference/ports.c runner/program/run_inference/picture_facts.c): EXTRA = -Os
 $(call objects,$(wildcard runner/heads/*.c)): EXTRA = -Os
 # Loops over lanes: of vectors, not unrolled before.
-$(call objects,$(addprefix runner/kinds/,lanes.c normalize.c reduce.c rearrange_lanes.c resample.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
+$(call objects,$(addprefix runner/kinds/,lanes.c normalize.c quantize.c reduce.c rearrange_lanes.c resample.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
 # Kernels are written once and compiled once per level. In sections: run_inference.ld sorts them by which networks and plans need them.
 KERNEL = -O3 -ffunction-sections
 # Those of integers are vectors and unrolled as they are written: what more the compiler would do is half as much code again, which every start reads. In plain C they are for what has nothing better.

@@ -290,8 +290,10 @@ static void conv_put(const struct conv_row *r, int first, int col, int n, const 
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_POSITIVE);
   else if (lanes >= IVEC_LANES && rescale->way == RESCALE_SUM)
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_SUM);
+  else if (lanes >= IVEC_LANES && rescale->way == RESCALE_EVEN)
+    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_EVEN);
   else if (rescale->way == RESCALE_EVEN)
-    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, mafat_min(lanes, IVEC_LANES), RESCALE_EVEN);
+    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, lanes, RESCALE_EVEN);
   else if (rescale->way == RESCALE_ANY)
     put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, lanes, RESCALE_ANY);
   else

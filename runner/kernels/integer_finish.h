@@ -7,7 +7,8 @@
  * zero * 2^(31 + e), less 2^31 for a negative x, of which the bits from 31 + e on are left. Where the least output is the zero
  * point, negative x come to it whatever is taken off.
  *
- * By ONNX's, MAFAT_REQUANTIZE_EVEN, in one: the sum as a float times a float, whose bits stand for the multiplier. */
+ * By ONNX's, MAFAT_REQUANTIZE_EVEN, in one: the sum as a float times a float, whose bits stand for the multiplier; negative sums
+ * have one of their own, whose bits stand for the shift. */
 
 enum rescale_way { RESCALE_ANY, RESCALE_SUM, RESCALE_POSITIVE, RESCALE_EVEN };
 
@@ -20,7 +21,7 @@ struct rescale {
   ivec multiplier;
   ivec left, least, most; /* shifts to the left, and what can be shifted so far */
   ivec negative;          /* 31, or 32 where nothing is divided */
-  ivec right, one;        /* e - 1 and 1, or 0 and 0 */
+  ivec right, one;        /* e - 1 and 1, or 0 and 0; RESCALE_EVEN: right is the multiplier of negative x */
   bool shifts_left;       /* some do */
   enum rescale_way way;
 #ifdef IVEC_SUMS
@@ -96,7 +97,9 @@ INLINE bool rescale_sums(struct rescale *r, ivec shift, const struct mafat_quant
 /* Of filters' sums, in whichever way the filters have: for outputs of that zero point and those bounds. */
 INLINE void rescale_choose(struct rescale *r, ivec multiplier, ivec shift, const struct mafat_quantization *q)
 {
+  const ivec alike = (shift == 0);
   r->multiplier = multiplier;
+  r->right = (multiplier & alike) | (shift & ~alike);
   r->way = RESCALE_EVEN;
   if (q->rounding == MAFAT_REQUANTIZE_EVEN) return;
 #ifdef IVEC_SUMS
@@ -115,7 +118,10 @@ INLINE ivec bounds_nearest(fvec y, const struct bounds *b)
 /* Outputs of sums; the way is known to the compiler. */
 INLINE ivec rescale_put(ivec x, const struct rescale *r, const struct bounds *b, const enum rescale_way way)
 {
-  if (way == RESCALE_EVEN) return bounds_nearest(fvec_of(x) * (fvec)r->multiplier, b);
+  if (way == RESCALE_EVEN) {
+    const ivec negative = x >> 31;
+    return bounds_nearest(fvec_of(x) * (fvec)((r->right & negative) | (r->multiplier & ~negative)), b);
+  }
 #ifdef IVEC_SUMS
   if (way != RESCALE_ANY) {
     const ivec y = ivec_sums(x, r->multiplier, r->even, r->odd, way == RESCALE_SUM) >> r->right;

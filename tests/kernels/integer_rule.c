@@ -77,10 +77,10 @@ static int clamp_even(float y, struct mafat_rule_output out)
   return y > beyond ? out.most : y < -beyond ? out.least : clamp(nearest_even(y) + out.zero, out);
 }
 
-int mafat_rule_finish_even(int32_t x, float factor, struct mafat_rule_output out)
+int mafat_rule_finish_even(int32_t x, float factor, float below, struct mafat_rule_output out)
 {
   float y = (float)x;
-  return clamp_even(y * factor, out);
+  return clamp_even(y * (x < 0 && below != 0 ? below : factor), out);
 }
 
 int mafat_rule_mean_even(float sum, int n, float scale, struct mafat_rule_output out)
@@ -97,12 +97,12 @@ int mafat_rule_add_even(int x, float x_factor, int z, float z_factor, struct maf
 
 int mafat_rule_multiply_even(int x, int z, float factor, struct mafat_rule_output out)
 {
-  return mafat_rule_finish_even(x * z, factor, out);
+  return mafat_rule_finish_even(x * z, factor, 0, out);
 }
 
 int mafat_rule_prelu_even(int x, float x_factor, int z, float factor, struct mafat_rule_output out)
 {
-  return x < 0 ? mafat_rule_multiply_even(x, z, factor, out) : mafat_rule_finish_even(x, x_factor, out);
+  return x < 0 ? mafat_rule_multiply_even(x, z, factor, out) : mafat_rule_finish_even(x, x_factor, 0, out);
 }
 
 /* ---- maps ---- */
