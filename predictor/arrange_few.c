@@ -28,8 +28,9 @@ static void find_meetings(struct few *f)
       if (i != j && mafat_blocks_meet(&f->blocks[i], &f->blocks[j])) f->meets[i] |= (uint64_t)1 << j;
   for (int i = 0; i < f->n; i++) {
     uint64_t alive = 0;
+    int time = f->blocks[i].first;
     for (int j = 0; j < f->n; j++)
-      if (f->blocks[j].first <= f->blocks[i].first && f->blocks[i].first <= f->blocks[j].last) alive |= (uint64_t)1 << j;
+      if (f->blocks[j].first <= time && time <= f->blocks[j].last) alive |= (uint64_t)1 << j;
     f->alive[f->n_times++] = alive;
   }
 }
