@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { EFFORT = 3 * 1000 * 1000 }; /* looks at operators: a few hundredths of a second */
+enum { EFFORT = 10 * 1000 * 1000 }; /* looks at operators: some tenths of a second */
 
 /* Columns of padding that readers want beside a tensor. */
 struct pads {

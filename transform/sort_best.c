@@ -13,8 +13,8 @@
 
 enum {
   FIRST_WIDTH = 8, WIDER = 4,  /* sets of each number of operators; how much more, where that was too few */
-  MOST_SET_BYTES = 8 << 20,    /* of all sets at a time */
-  MOST_TRACES = 1 << 20
+  MOST_SET_BYTES = 1 << 20,    /* of all sets at a time: what plans are made in is charged */
+  MOST_TRACES = 1 << 16
 };
 
 /* A set that can be reached. */
@@ -39,6 +39,7 @@ struct search {
   int n_operators, width;
   long long effort;     /* left */
   bool all;             /* nothing was left out so far */
+  int code;             /* MAFAT_ENOMEM once there is none; what there is too much of is left out */
   uint64_t best;        /* peak of the order that is known */
   int *order;           /* that order */
   struct level *levels; /* [number of operators] */
@@ -151,10 +152,10 @@ static bool make_sets(struct search *s)
   uint64_t *sets = mafat_heap_realloc(heap, s->sets, (size_t)room * set_bytes);
   if (sets) s->sets = sets;
   int *spare = sets ? mafat_heap_realloc(heap, s->spare, (size_t)room * sizeof *spare) : NULL;
-  if (!spare) return false;
-  s->spare = spare;
-  s->sets_room = room;
-  return true;
+  if (spare) s->spare = spare;
+  if (spare) s->sets_room = room;
+  else s->code = MAFAT_ENOMEM;
+  return spare != NULL;
 }
 
 /* Room for a set; -1: there is none. */
@@ -240,6 +241,7 @@ static int note_trace(struct search *s, int from, int operator)
     int room = s->traces_room ? 2 * s->traces_room : 1024;
     if (room > MOST_TRACES) return -1;
     struct trace *grown = mafat_heap_realloc(s->s->heap, s->traces, (size_t)room * sizeof *grown);
+    if (!grown) s->code = MAFAT_ENOMEM;
     if (!grown) return -1;
     s->traces = grown;
     s->traces_room = room;
@@ -279,7 +281,7 @@ static int note_state(struct search *s, const struct state *from, int n_run, int
   struct level *l = &s->levels[n_run + s->n_ran];
   int code = make_room(s, l), set = trace < 0 ? -1 : take_set(s);
   if (set < 0) s->all = false;
-  if (code || set < 0) return code;
+  if (code || set < 0) return code ? code : s->code;
   uint64_t *bits = set_of(s, set);
   memcpy(bits, set_of(s, from->set), (size_t)s->n_words * sizeof *bits);
   for (int i = 0; i < s->n_ran; i++) bits[s->ran[i] / 64] |= (uint64_t)1 << (s->ran[i] % 64);

@@ -2,6 +2,7 @@
  * all orders that there are. */
 #include "transform/sort.h"
 
+#include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
 
 #include <check.h>
@@ -389,37 +390,77 @@ START_TEST(any_graph)
 }
 END_TEST
 
-/* The same order every time, whatever the effort, and never a worse one. */
+/* ---- large graphs ---- */
+
+enum { LARGE = 300 };
+
+struct large {
+  struct mafat_sort_graph g;
+  struct mafat_sort_use uses[4 * LARGE];
+  uint64_t bytes[LARGE];
+};
+
+/* Each reads some of the twelve before it. */
+static void make_large(struct large *l, uint64_t seed)
+{
+  struct test_rng rng = test_rng(seed);
+  l->g = (struct mafat_sort_graph){.n_operators = LARGE, .n_buffers = LARGE, .uses = l->uses, .bytes = l->bytes};
+  for (int o = 0; o < LARGE; o++) {
+    l->bytes[o] = (uint64_t)test_random_int(&rng, 1, 100);
+    for (int from = o - 1; from >= 0 && from > o - 12; from--)
+      if (l->g.n_uses < 3 * LARGE && test_random_chance(&rng, 15))
+        l->uses[l->g.n_uses++] = (struct mafat_sort_use){o, from, false};
+    l->uses[l->g.n_uses++] = (struct mafat_sort_use){o, o, true};
+  }
+}
+
+/* The same order every time, whatever the effort, and never a worse one than the others. */
 START_TEST(large_graphs)
 {
-  enum { N = 300 };
-  static struct mafat_sort_use uses[4 * N];
-  static uint64_t bytes[N];
-  static int order[N], again[N];
-  for (int seed = 0; seed < test_seeds(20); seed++) {
-    struct test_rng rng = test_rng((uint64_t)seed);
-    struct mafat_sort_graph g = {.n_operators = N, .n_buffers = N, .uses = uses, .bytes = bytes};
-    for (int o = 0; o < N; o++) {
-      bytes[o] = (uint64_t)test_random_int(&rng, 1, 100);
-      for (int from = o - 1; from >= 0 && from > o - 12; from--)
-        if (g.n_uses < 3 * N && test_random_chance(&rng, 15))
-          uses[g.n_uses++] = (struct mafat_sort_use){o, from, false};
-      uses[g.n_uses++] = (struct mafat_sort_use){o, o, true};
-    }
-    struct mafat_sorter *s;
-    ck_assert_int_eq(mafat_sorter_open(&s, &g, NULL), MAFAT_OK);
-    struct mafat_sorted best, same, other;
-    for (int effort = 0; effort <= 200000; effort += 100000) {
-      ck_assert_int_eq(mafat_sort(s, MAFAT_SORT_BEST, effort, order, &best), MAFAT_OK);
-      ck_assert_int_eq(mafat_sort(s, MAFAT_SORT_BEST, effort, again, &same), MAFAT_OK);
-      ck_assert_uint_eq(best.peak, mafat_sort_peak(s, order));
-      ck_assert(memcmp(order, again, sizeof order) == 0);
-    }
-    for (int how = 0; how < MAFAT_SORT_BEST; how++) {
-      ck_assert_int_eq(mafat_sort(s, (enum mafat_sorting)how, 0, again, &other), MAFAT_OK);
-      ck_assert_uint_le(best.peak, other.peak);
-    }
-    mafat_sorter_close(&s);
+  static struct large l;
+  static int order[LARGE], again[LARGE];
+  struct mafat_sorter *s;
+  struct mafat_sorted best, same, other;
+  make_large(&l, (uint64_t)_i);
+  ck_assert_int_eq(mafat_sorter_open(&s, &l.g, NULL), MAFAT_OK);
+  for (int effort = 0; effort <= 200000; effort += 100000) {
+    ck_assert_int_eq(mafat_sort(s, MAFAT_SORT_BEST, effort, order, &best), MAFAT_OK);
+    ck_assert_int_eq(mafat_sort(s, MAFAT_SORT_BEST, effort, again, &same), MAFAT_OK);
+    ck_assert_uint_eq(best.peak, mafat_sort_peak(s, order));
+    ck_assert(memcmp(order, again, sizeof order) == 0);
+  }
+  for (int how = 0; how < MAFAT_SORT_BEST; how++) {
+    ck_assert_int_eq(mafat_sort(s, (enum mafat_sorting)how, 0, again, &other), MAFAT_OK);
+    ck_assert_uint_le(best.peak, other.peak);
+  }
+  mafat_sorter_close(&s);
+}
+END_TEST
+
+static int sort_large(const struct large *l)
+{
+  static int order[LARGE];
+  struct mafat_sorter *s;
+  struct mafat_sorted sorted;
+  int code = mafat_sorter_open(&s, &l->g, NULL);
+  if (code == MAFAT_OK) code = mafat_sort(s, MAFAT_SORT_BEST, 100000, order, &sorted);
+  mafat_sorter_close(&s);
+  return code;
+}
+
+START_TEST(every_failed_allocation_is_told)
+{
+  static struct large l;
+  bool failed = true;
+  make_large(&l, 1);
+  for (long at = 0; failed; at += 1 + at / 16) {
+    long unfreed;
+    failing_malloc_arm(at);
+    int code = sort_large(&l);
+    long asked = failing_malloc_disarm(&unfreed);
+    ck_assert_int_eq(unfreed, 0);
+    failed = asked > at;
+    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "allocation %ld of %ld: %d", at, asked, code);
   }
 }
 END_TEST
@@ -437,7 +478,8 @@ Suite *sort_suite(void)
   tcase_add_test(t, nothing_to_sort);
   tcase_add_test(t, series_parallel);
   tcase_add_test(t, any_graph);
-  tcase_add_test(t, large_graphs);
+  tcase_add_loop_test(t, large_graphs, 0, test_seeds(20));
+  tcase_add_test(t, every_failed_allocation_is_told);
   suite_add_tcase(s, t);
   return s;
 }
