@@ -2,6 +2,7 @@
  * all orders that there are. */
 #include "transform/sort.h"
 
+#include "predictor/arrange.h"
 #include "tests/support/failing_malloc.h"
 #include "tests/support/support.h"
 
@@ -125,12 +126,17 @@ static void try_all(struct exhaustion *e, unsigned ran, uint64_t peak)
   }
 }
 
+static void find_waits(struct exhaustion *e)
+{
+  for (int o = 0; o < e->graph->g.n_operators; o++)
+    for (int i = 0; i < e->graph->g.n_operators; i++)
+      if (i != o && comes_before(e->graph, i, o)) e->waits[o] |= 1u << i;
+}
+
 static uint64_t least_peak(const struct graph *graph)
 {
   struct exhaustion e = {.graph = graph, .least = UINT64_MAX};
-  for (int o = 0; o < graph->g.n_operators; o++)
-    for (int i = 0; i < graph->g.n_operators; i++)
-      if (i != o && comes_before(graph, i, o)) e.waits[o] |= 1u << i;
+  find_waits(&e);
   uint64_t first = 0;
   for (int b = 0; b < graph->g.n_buffers; b++)
     if (is_alive(graph, b, 0)) first += graph->bytes[b];
@@ -366,26 +372,100 @@ START_TEST(series_parallel)
 END_TEST
 
 /* Any reads, several makers of a buffer, inputs, outputs, things in place. */
+static void random_graph(struct graph *graph, struct test_rng *rng)
+{
+  begin_graph(graph);
+  int n = graph->g.n_operators = test_random_int(rng, 1, 9), n_inputs = test_random_int(rng, 0, 2);
+  for (int b = 0; b < n_inputs; b++) add_buffer(graph, (uint64_t)test_random_int(rng, 0, 9));
+  for (int o = 0; o < n; o++) {
+    int n_before = graph->g.n_buffers;
+    bool joins = o > 0 && n_before > n_inputs && test_random_chance(rng, 15);
+    int made = joins ? n_before - 1 : add_buffer(graph, (uint64_t)test_random_int(rng, 0, 9));
+    for (int b = 0; b < n_before; b++)
+      if (b != made && test_random_chance(rng, b + 3 > n_before ? 60 : 15)) add_use(graph, o, b, false);
+    add_use(graph, o, made, true);
+    graph->in_place[o] = test_random_chance(rng, 30);
+    if (test_random_chance(rng, 20)) graph->work[o] = (uint64_t)test_random_int(rng, 0, 5);
+  }
+  for (int b = 0; b < graph->g.n_buffers; b++) graph->kept[b] = test_random_chance(rng, 10);
+}
+
 START_TEST(any_graph)
 {
   struct graph graph;
   for (int seed = 0; seed < 2000; seed++) {
     struct test_rng rng = test_rng((uint64_t)seed + 5000);
-    begin_graph(&graph);
-    int n = graph.g.n_operators = test_random_int(&rng, 1, 9), n_inputs = test_random_int(&rng, 0, 2);
-    for (int b = 0; b < n_inputs; b++) add_buffer(&graph, (uint64_t)test_random_int(&rng, 0, 9));
-    for (int o = 0; o < n; o++) {
-      int n_before = graph.g.n_buffers;
-      bool joins = o > 0 && n_before > n_inputs && test_random_chance(&rng, 15);
-      int made = joins ? n_before - 1 : add_buffer(&graph, (uint64_t)test_random_int(&rng, 0, 9));
-      for (int b = 0; b < n_before; b++)
-        if (b != made && test_random_chance(&rng, b + 3 > n_before ? 60 : 15)) add_use(&graph, o, b, false);
-      add_use(&graph, o, made, true);
-      graph.in_place[o] = test_random_chance(&rng, 30);
-      if (test_random_chance(&rng, 20)) graph.work[o] = (uint64_t)test_random_int(&rng, 0, 5);
-    }
-    for (int b = 0; b < graph.g.n_buffers; b++) graph.kept[b] = test_random_chance(&rng, 10);
+    random_graph(&graph, &rng);
     check_random(&graph, MAFAT_SORT_BEST, seed);
+  }
+}
+END_TEST
+
+/* ---- orders and layouts ---- */
+
+/* The arena of an order, whose buffers are arranged. */
+static size_t arena_of(const struct graph *graph, const int *order)
+{
+  struct mafat_block blocks[MOST_USES];
+  int n = 0;
+  for (int b = 0; b < graph->g.n_buffers; b++) {
+    int first = MOST_OPERATORS, last = -1;
+    unsigned ran = 0;
+    for (int i = 0; i < graph->g.n_operators; i++) {
+      unsigned then = ran | 1u << order[i];
+      bool used = is_alive(graph, b, ran) || is_alive(graph, b, then);
+      for (int u = 0; u < graph->g.n_uses; u++)
+        used = used || (graph->uses[u].operator == order[i] && graph->uses[u].buffer == b);
+      if (used && first > i) first = i;
+      if (used) last = i;
+      ran = then;
+    }
+    if (last >= 0 && graph->bytes[b])
+      blocks[n++] = (struct mafat_block){.bytes = graph->bytes[b], .first = first, .last = last};
+  }
+  return mafat_arrange(blocks, n, NULL);
+}
+
+static void try_arenas(struct exhaustion *e, unsigned ran, int *order, int n)
+{
+  int all = e->graph->g.n_operators;
+  if (n == all) {
+    size_t arena = arena_of(e->graph, order);
+    if (arena < e->least) e->least = arena;
+  }
+  for (int o = 0; o < all; o++) {
+    if (ran >> o & 1 || (e->waits[o] & ran) != e->waits[o]) continue;
+    order[n] = o;
+    try_arenas(e, ran | 1u << o, order, n + 1);
+  }
+}
+
+/* Of all orders, each arranged as well as can be. */
+static size_t least_arena(const struct graph *graph)
+{
+  int order[MOST_OPERATORS];
+  struct exhaustion e = {.graph = graph, .least = UINT64_MAX};
+  find_waits(&e);
+  try_arenas(&e, 0, order, 0);
+  return (size_t)e.least;
+}
+
+/* An arena is nowhere smaller than the least peak: what reaches it needs no search. */
+START_TEST(orders_and_layouts)
+{
+  struct graph graph;
+  for (int seed = 0; seed < 2000; seed++) {
+    struct test_rng rng = test_rng((uint64_t)seed + 9000);
+    int order[MOST_OPERATORS];
+    random_graph(&graph, &rng);
+    memset(graph.in_place, 0, sizeof graph.in_place);
+    memset(graph.work, 0, sizeof graph.work);
+    struct mafat_sorter *s = open_sorter(&graph);
+    uint64_t peak = sort(s, MAFAT_SORT_BEST, order, NULL);
+    size_t arena = arena_of(&graph, order);
+    ck_assert_uint_eq(peak, least_peak(&graph));
+    if (arena != peak) ck_assert_uint_eq(arena, least_arena(&graph));
+    mafat_sorter_close(&s);
   }
 }
 END_TEST
@@ -478,6 +558,7 @@ Suite *sort_suite(void)
   tcase_add_test(t, nothing_to_sort);
   tcase_add_test(t, series_parallel);
   tcase_add_test(t, any_graph);
+  tcase_add_test(t, orders_and_layouts);
   tcase_add_loop_test(t, large_graphs, 0, test_seeds(20));
   tcase_add_test(t, every_failed_allocation_is_told);
   suite_add_tcase(s, t);
