@@ -54,13 +54,14 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 BASE      := $(wildcard base/*.c)
 NETWORK   := $(wildcard network/*.c network/kinds/*.c)
 FORMATS   := $(wildcard formats/*/*.c)
+TRANSFORM := $(wildcard transform/*.c)
 PREDICTOR := $(wildcard predictor/*.c predictor/*/*.c)
 SEARCH    := $(wildcard search/*.c)
 # Of the library: all rooms of runner/ but the programs, and kernels by this machine's kind.
 RUNNER    := $(wildcard runner/*.c $(filter-out runner/program/% runner/kernels/%,$(wildcard runner/*/*.c)) runner/kinds/integer/*.c)
 KERNELS   := $(wildcard runner/kernels/*.c) $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
-LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
+LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
 # Of all programs that write files.
 WRITING   := runner/program/streams.c runner/program/unfinished.c
 # run_inference: on the public header alone, and not of the library.
