@@ -6,6 +6,7 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_LOCAL_AVGPOOL] = &mafat_integer_local_avgpool,
     [MAFAT_SHORTCUT] = &mafat_integer_shortcut,
     [MAFAT_ACTIVATION_LAYER] = &mafat_integer_activation,
+    [MAFAT_MATMUL] = &mafat_integer_matmul,
     [MAFAT_NORMALIZE] = &mafat_integer_normalize,
     [MAFAT_REDUCE] = &mafat_integer_reduce,
     [MAFAT_REARRANGE] = &mafat_integer_rearrange,
