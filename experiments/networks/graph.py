@@ -271,13 +271,7 @@ class Graph:
         return node
 
     def gelu(self, x):
-        """By its definition: opset 17 has none of its own."""
-        node = self.add_node("gelu", [x], x.shape, in_place=True)
-        names = [self.floats("%s_%s" % (node.name, word), [value], ())
-                 for word, value in (("root", math.sqrt(2)), ("one", 1.0), ("half", 0.5))]
-        ratio = self.emit("Div", [x, names[0]], node.name + "_ratio")
-        share = self.emit("Add", [self.emit("Erf", [ratio], node.name + "_erf"), names[1]], node.name + "_share")
-        self.emit("Mul", [self.emit("Mul", [x, share], node.name + "_product"), names[2]], node.name)
+        node = self.function("Gelu", x)
         node.is_rectified = True
         return node
 

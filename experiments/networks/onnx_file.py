@@ -2,8 +2,8 @@
 
 import struct
 
-OPSET = 17
-IR_VERSION = 8
+OPSET = 20   # the first with Gelu
+IR_VERSION = 9
 FLOAT, INT64 = 1, 7
 VARINT, BYTES, FIXED32 = 0, 2, 5   # how a field is written
 

@@ -55,7 +55,7 @@ def quantise(graph, path, folder):
         for seed, name in enumerate(inputs):
             with open(name, "wb") as file:
                 file.write(graph.example_input(seed))
-        done = subprocess.run([DEBIAN_PYTHON, QUANTISER, "--activations", "int8", path, path.replace(".onnx", "-int8.onnx"), *inputs],
+        done = subprocess.run([DEBIAN_PYTHON, QUANTISER, "--activations", "int8", "--ends", path, path.replace(".onnx", "-int8.onnx"), *inputs],
                               capture_output=True, text=True, check=False)
     finally:
         for name in inputs:
