@@ -50,6 +50,8 @@ static bool takes_conv(const struct mafat_onnx_importer *i, const struct mafat_m
 
 static bool takes_matmul(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
+  const struct mafat_value *a = mafat_onnx_in(i, 0), *b = mafat_onnx_in(i, 1);
+  if (is_map(i, a) && is_map(i, b)) return fits(mafat_onnx_scale_of(i, a) * mafat_onnx_scale_of(i, b), to);
   return are_weights(i, mafat_onnx_in(i, 1), 2, 1, to);
 }
 
