@@ -27,7 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 OPSET = 13
 WEIGHTED = {"Conv": 1, "Gemm": 1, "MatMul": 1}   # which input are weights
 COMPUTED = ("Add", "Mul", "AveragePool", "GlobalAveragePool", "Concat", "Relu", "Clip", "LeakyRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Gelu",
-            "Softmax")
+            "LayerNormalization", "Softmax")
 MOVED = ("MaxPool", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Split", "Identity")
 BOUNDS = ("Relu", "Clip")   # part of the operator before
 TYPES = {"uint8": (TensorProto.UINT8, numpy.uint8, 0), "int8": (TensorProto.INT8, numpy.int8, -128)}
@@ -262,7 +262,7 @@ class Twin:
             copy.input[:] = [self.standing.get(name, name) for name in node.input]
             return
         self.nodes.pop()
-        moved = node.op_type in MOVED + ("Clip",)
+        moved = node.op_type in MOVED + ("Clip", "LayerNormalization")   # the others of whose inputs are no maps
         inputs = self.weighted(node) if self.is_weighted(node) else [
             self.read(name) if k == 0 or not moved else name for k, name in enumerate(node.input)]
         copy.input[:] = inputs
