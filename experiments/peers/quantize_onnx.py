@@ -199,7 +199,7 @@ class Twin:
         numbers, out = name if is_end else name + "_quantized", name if source != name and not is_end else name + "_dequantized"
         if source != numbers:   # the input is there
             self.nodes.append(helper.make_node("QuantizeLinear", [source] + words, [numbers], name=name + "_q"))
-        if name in self.model.readers:
+        if not is_end or name in self.model.readers:
             self.nodes.append(helper.make_node("DequantizeLinear", [numbers] + words, [out], name=name + "_dq"))
         self.standing[name] = out
         return out
