@@ -96,6 +96,7 @@ INLINE bool rescale_sums(struct rescale *r, ivec shift, const struct mafat_quant
 /* Of filters' sums, in whichever way the filters have: for outputs of that zero point and those bounds. */
 INLINE void rescale_choose(struct rescale *r, ivec multiplier, ivec shift, const struct mafat_quantization *q)
 {
+  shift = shift << 16 >> 16;
   r->multiplier = multiplier;
   r->way = RESCALE_EVEN;
   if (q->rounding == MAFAT_REQUANTIZE_EVEN) return;
