@@ -99,9 +99,9 @@ static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call
 {
   b->x_zero = ivec_all(c->x_zero);
   b->z_zero = ivec_all(c->z_zero);
-  rescale_prepare(&b->x, ivec_all(c->x_scale.multiplier), ivec_all(c->x_scale.shift));
-  rescale_prepare(&b->z, ivec_all(c->z_scale.multiplier), ivec_all(c->z_scale.shift));
-  rescale_prepare(&b->result, ivec_all(c->scale.multiplier), ivec_all(c->scale.shift));
+  b->x = rescale_of(ivec_all(c->x_scale.multiplier), ivec_all(c->x_scale.shift));
+  b->z = rescale_of(ivec_all(c->z_scale.multiplier), ivec_all(c->z_scale.shift));
+  b->result = rescale_of(ivec_all(c->scale.multiplier), ivec_all(c->scale.shift));
   b->x_factor = fvec_all(c->x_factor);
   b->z_factor = fvec_all(c->z_factor);
   b->factor = fvec_all(c->factor);

@@ -42,18 +42,34 @@ INLINE ivec ivec_high(ivec a, ivec b)
   return (ivec)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 31), _mm512_add_epi64(odd, odd));
 }
 
-#define IVEC_SUMS
-INLINE ivec ivec_sums(ivec a, ivec b, ivec even, ivec odd, const bool sign)
+#define IVEC_NEAR
+INLINE fvec fvec_fma(fvec a, fvec b, fvec c) { return (fvec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+INLINE fvec fvec_less(fvec y, float limit) { return (fvec)_mm512_min_ps((__m512)y, _mm512_set1_ps(limit)); }
+INLINE ivec fvec_round(fvec y) { return (ivec)_mm512_cvtps_epi32((__m512)y); }
+INLINE fvec fvec_rest(fvec rest, fvec y)
 {
-  const __m512i top = _mm512_set1_epi64(INT64_C(1) << 31);
-  __m512i x = (__m512i)a, y = (__m512i)b, x_odd = _mm512_srli_epi64(x, 32);
-  __m512i low = _mm512_add_epi64(_mm512_mul_epi32(x, y), (__m512i)even);
-  __m512i high = _mm512_add_epi64(_mm512_mul_epi32(x_odd, _mm512_srli_epi64(y, 32)), (__m512i)odd);
-  if (sign) {
-    low = _mm512_sub_epi64(low, _mm512_and_si512(x, top));
-    high = _mm512_sub_epi64(high, _mm512_and_si512(x_odd, top));
+  enum { NEAREST = 0, LARGER_WITHOUT_SIGN = 11 };
+  return (fvec)_mm512_range_ps(_mm512_reduce_ps((__m512)y, NEAREST), (__m512)rest, LARGER_WITHOUT_SIGN);
+}
+
+INLINE bool fvec_beyond(fvec y, float limit) { return _mm512_cmp_ps_mask((__m512)y, _mm512_set1_ps(limit), _CMP_GT_OQ); }
+
+#define IVEC_NARROW_4
+INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least, ivec most)
+{
+  const __m512i in_turn = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), all = _mm512_set1_epi32(0x01010101);
+  __m512i a = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), b = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
+  __m512i bytes = _mm512_permutexvar_epi32(in_turn, _mm512_packus_epi16(a, b));
+  bytes = _mm512_max_epu8(bytes, _mm512_mullo_epi32((__m512i)least, all));
+  bytes = _mm512_min_epu8(bytes, _mm512_mullo_epi32((__m512i)most, all));
+  if (pixel == 16) {
+    _mm512_storeu_si512(p, bytes);
+    return;
   }
-  return (ivec)_mm512_mask_shuffle_epi32(high, 0x5555, low, (_MM_PERM_ENUM)0xf5);
+  _mm_storeu_si128((__m128i *)(void *)p, _mm512_castsi512_si128(bytes));
+  _mm_storeu_si128((__m128i *)(void *)(p + pixel), _mm512_extracti32x4_epi32(bytes, 1));
+  _mm_storeu_si128((__m128i *)(void *)(p + 2 * pixel), _mm512_extracti32x4_epi32(bytes, 2));
+  _mm_storeu_si128((__m128i *)(void *)(p + 3 * pixel), _mm512_extracti32x4_epi32(bytes, 3));
 }
 
 #define IVEC_NEAREST
@@ -82,10 +98,44 @@ INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
   return (ivec)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
 }
 
+/* Sixteen bytes, or fewer, fours of them, each in the byte of its lane that a row has. */
+INLINE __m512i ivec_bytes(const uint8_t *p, int n, const int byte)
+{
+  const __m512i first = _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                                         _mm512_set1_epi32((int)0x80808000u));
+  const __mmask8 fours = (__mmask8)((1u << ((n + 3) / 4)) - 1);
+  __m128i bytes = n >= 16 ? _mm_loadu_si128((const __m128i *)(const void *)p) : _mm_maskz_loadu_epi32(fours, p);
+  return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(bytes), byte == 0 ? first : byte == 1 ? _mm512_rol_epi32(first, 8)
+                             : byte == 2 ? _mm512_rol_epi32(first, 16) : _mm512_rol_epi32(first, 24));
+}
+
+#ifdef INTEGER_VNNI
+#define IVEC_ROWS 4
+INLINE ivec ivec_column(const uint8_t *const *rows, size_t at, const int n_rows, int n)
+{
+  __m512i x = ivec_bytes(rows[0] + at, n, 0);
+  if (n_rows == 1) return (ivec)x;
+#pragma GCC unroll 4
+  for (int r = 1; r < n_rows; r++) x = _mm512_or_si512(x, ivec_bytes(rows[r] + at, n, r));
+  return (ivec)x;
+}
+INLINE ivec ivec_taps(ivec sum, ivec x, ivec w) { return (ivec)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)w); }
+#else
+#define IVEC_ROWS 2
+INLINE ivec ivec_column(const uint8_t *const *rows, size_t at, const int n_rows, int n)
+{
+  if (n_rows == 1) return (ivec)ivec_bytes(rows[0] + at, n, 0);
+  return (ivec)_mm512_or_si512(ivec_bytes(rows[0] + at, n, 0), ivec_bytes(rows[1] + at, n, 2));
+}
+INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
+{
+  return (ivec)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16((__m512i)x, (__m512i)w));
+}
+#endif
+
 #ifdef INTEGER_VNNI
 #define IVEC_PIXELS 14 /* twenty-eight sums, two weights, an input: 31 of 32 registers */
 typedef __m512i iweights, iinput;
-INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w) { return (ivec)_mm512_dpwssd_epi32((__m512i)sum, (__m512i)x, (__m512i)w); }
 INLINE iweights iweights_load(const int8_t *p, int n) { return ivec_quads(p, n); }
 INLINE iinput iinput_load(const uint8_t *p) { return ivec_quad(p); }
 INLINE ivec ivec_dot(ivec sum, iinput x, iweights w) { return (ivec)_mm512_dpbusd_epi32((__m512i)sum, x, w); }
@@ -95,10 +145,6 @@ INLINE ivec ivec_dot(ivec sum, iinput x, iweights w) { return (ivec)_mm512_dpbus
 typedef struct {
   __m512i even, odd;
 } iweights, iinput;
-INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
-{
-  return (ivec)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16((__m512i)x, (__m512i)w));
-}
 INLINE iweights iweights_load(const int8_t *p, int n)
 {
   __m512i w = ivec_quads(p, n);
