@@ -3,9 +3,13 @@
  * By TFLite's rule, in two roundings. First y = (x * multiplier + 2^30) >> 31, halves up; then y / 2^e, halves away from zero: with y - 1 for a negative y that is
  * ((y >> (e - 1)) + 1) >> 1, where nothing overflows. Where e is 0 all of it is left out by shifts of nothing.
  *
- * Both roundings are nearly one: of x * factor, and where e is more than 0 2^-(e + 1) more, away from zero. As floats that is
+ * Where every e is 1 ... 22 both roundings and the zero point are one sum of 64 bits, x * multiplier + 2^30 + 2^(30 + e) +
+ * zero * 2^(31 + e), less 2^31 for a negative product, of which the bits from 31 + e on are left. Where the least output is the
+ * zero point, negative ones come to it whatever is taken off.
+ *
+ * Where vectors have no room for such sums, both roundings are nearly one: of x * factor, and where e is more than 0 2^-(e + 1) more, away from zero. As floats that is
  * off by less than 2^-14 where it is less than 256, as what is not kept in bounds is: only what lies so near to a half has to be
- * rescaled by the rule. Where the least output is the zero point, negative x come to it whatever is added.
+ * rescaled by the rule. Again negative ones may have anything added where the least output is the zero point.
  *
  * By ONNX's, MAFAT_REQUANTIZE_EVEN, in one: the sum as a float times a float, whose bits stand for the multiplier. */
 
@@ -50,15 +54,15 @@ INLINE ivec rescale_vector(ivec x, const struct rescale *r)
   return (y + r->one) >> r->one;
 }
 
-/* An output's bounds, and the same less its zero point: a sum of both could overflow. */
+/* An output's bounds, the same less its zero point, for a sum of both could overflow, and in every byte. */
 struct bounds {
-  ivec least, most, zero, lowest, highest;
+  ivec least, most, zero, lowest, highest, least_bytes, most_bytes;
 };
 
 INLINE struct bounds bounds_of(const struct mafat_quantization *q)
 {
   return (struct bounds){ivec_all(q->least - q->zero), ivec_all(q->most - q->zero), ivec_all(q->zero), ivec_all(q->least),
-                         ivec_all(q->most)};
+                         ivec_all(q->most), ivec_all((int32_t)(q->least * 0x01010101u)), ivec_all((int32_t)(q->most * 0x01010101u))};
 }
 
 INLINE ivec bounds_put(ivec y, const struct bounds *b)
@@ -77,10 +81,30 @@ INLINE ivec bounds_nearest(fvec y, const struct bounds *b)
 /* Of as many filters as there are lanes. */
 struct finish {
   ivec multiplier, shift;
+#ifdef IVEC_NEAR
   fvec factor, more; /* RESCALE_NEAR: of the factor's sign; _POSITIVE: with the zero point */
+#elif defined IVEC_SUMS
+  ivec even, odd, right; /* what is added to products, of 64 bits each; e - 1 */
+#endif
   struct bounds bounds;
   enum rescale_way way;
 };
+
+#ifdef IVEC_SUMS
+typedef int64_t lvec __attribute__((vector_size(sizeof(ivec))));
+
+static void finish_sums(struct finish *f, const struct mafat_quantization *q)
+{
+  enum { MOST_SHIFT = 22 };
+  const ivec none = f->multiplier == 0, e = (-f->shift & ~none) | (none & 1); /* 0 in any case */
+  if (lanes_any((e < 1) | (e > MOST_SHIFT))) return;
+  const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)), half = (lvec){0} + (INT64_C(1) << 30);
+  f->even = (ivec)((unit << ((lvec)e & 63)) + half);
+  f->odd = (ivec)((unit << ((lvec)e >> 32)) + half);
+  f->right = e - 1;
+  f->way = q->least >= q->zero ? RESCALE_POSITIVE : RESCALE_NEAR;
+}
+#endif
 
 #ifdef IVEC_NEAR
 static void finish_near(struct finish *f, const struct mafat_quantization *q)
@@ -102,6 +126,8 @@ static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const s
   f->way = q->rounding == MAFAT_REQUANTIZE_EVEN ? RESCALE_EVEN : RESCALE_ANY;
 #ifdef IVEC_NEAR
   if (f->way == RESCALE_ANY) finish_near(f, q);
+#elif defined IVEC_SUMS
+  if (f->way == RESCALE_ANY) finish_sums(f, q);
 #endif
 }
 
@@ -125,7 +151,17 @@ INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitc
     for (int i = 0; i < 4; i++) y[i] = bounds_nearest(fvec_of(ivec_load(sums + (size_t)i * pitch)) * (fvec)f->multiplier, &f->bounds);
     return true;
   }
-#ifdef IVEC_NEAR
+#ifdef IVEC_SUMS
+  if (f->way == RESCALE_ANY) return false;
+  if (f->way == RESCALE_POSITIVE) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) y[i] = ivec_sums(ivec_load(sums + (size_t)i * pitch), f->multiplier, f->even, f->odd, false) >> f->right;
+  } else {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) y[i] = ivec_sums(ivec_load(sums + (size_t)i * pitch), f->multiplier, f->even, f->odd, true) >> f->right;
+  }
+  return true;
+#elif defined IVEC_NEAR
   fvec rest = fvec_all(0), near;
   if (f->way == RESCALE_POSITIVE) {
 #pragma GCC unroll 4
@@ -136,30 +172,30 @@ INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitc
     }
     return !fvec_beyond(rest, 0.5f - 0x1p-14f);
   }
-  if (f->way == RESCALE_NEAR) {
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-      const ivec x = ivec_load(sums + (size_t)i * pitch);
-      near = fvec_fma(fvec_of(x), f->factor, (fvec)((x & INT32_MIN) ^ (ivec)f->more));
-      rest = fvec_rest(rest, near);
-      y[i] = fvec_round(fvec_less(near, 0x1p30f)) + f->bounds.zero;
-    }
-    return !fvec_beyond(rest, 0.5f - 0x1p-14f);
+  for (int i = 0; i < 4; i++) {
+    const ivec x = ivec_load(sums + (size_t)i * pitch);
+    near = fvec_fma(fvec_of(x), f->factor, (fvec)((x & INT32_MIN) ^ (ivec)f->more));
+    rest = fvec_rest(rest, near);
+    y[i] = fvec_round(fvec_less(near, 0x1p30f)) + f->bounds.zero;
   }
-#endif
+  return !fvec_beyond(rest, 0.5f - 0x1p-14f);
+#else
   return false;
+#endif
 }
 
 /* Of four pixels at least: the last ones again, where there are no more. */
-INLINE void finish_fours(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
+INLINE void finish_fours(const struct finish *of, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
 {
+  const struct finish local = *of, *f = &local; /* what is written to may not be it */
   for (int step;; n -= step, sums += (size_t)step * pitch, to += (size_t)step * pixel) {
     ivec y[4];
     step = mafat_min(4, n - 4);
     if (!finish_four(f, sums, pitch, y)) {
-      finish_any(f, sums, pitch, to, pixel, 4, lanes);
+      finish_any(of, sums, pitch, to, pixel, 4, lanes);
     } else if (lanes >= IVEC_LANES) {
-      ivec_narrow_4(to, pixel, y, f->bounds.lowest, f->bounds.highest);
+      ivec_narrow_4(to, pixel, y, f->bounds.least_bytes, f->bounds.most_bytes);
     } else {
 #pragma GCC unroll 4
       for (int i = 0; i < 4; i++)

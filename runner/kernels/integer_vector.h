@@ -9,9 +9,11 @@
  * ivec_high(a, b)                     (a * b + 2^30) >> 31, b not negative
  * fvec                                as many floats; ivec_nearest(y, least, most): kept between these, which are whole numbers of
  *                                     less than 2^21, rounded to the nearest, halves to the even number
+ * ivec_sums(a, b, even, odd, sign)    (a * b + even or odd) >> 32, of lanes in turn, whose sums are vectors of 64 bits; with sign
+ *                                     2^31 less for a negative product. Where there is one: IVEC_SUMS
  * fvec_fma(a, b, c), fvec_less(y, limit), the smaller, fvec_round(y), to the nearest, fvec_rest(rest, y): the larger of rest and what y is rounded by,
  *                                     fvec_beyond(y, limit): is one larger? Where there are these: IVEC_NEAR
- * ivec_narrow_4(p, pixel, v, l, m)    four pixels of all lanes, kept within bytes and between l and m
+ * ivec_narrow_4(p, pixel, v, l, m)    four pixels of all lanes, kept within bytes and between those of l and m
  * ivec_logical(v, n)                  shifted right by 0 ... 32, lane by lane, zeros coming in
  *
  * IVEC_ROWS                           of a depthwise window, whose taps are multiplied together: 2 or 4
@@ -68,7 +70,7 @@ INLINE ivec ivec_column(const uint8_t *const *rows, size_t at, int n_rows, int n
 #ifndef IVEC_NARROW_4
 INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least, ivec most)
 {
-  for (int i = 0; i < 4; i++, p += pixel) ivec_narrow(p, ivec_min(ivec_max(v[i], least), most), IVEC_LANES);
+  for (int i = 0; i < 4; i++, p += pixel) ivec_narrow(p, ivec_min(ivec_max(v[i], least & 255), most & 255), IVEC_LANES);
 }
 #endif
 

@@ -69,11 +69,11 @@ INLINE bool fvec_beyond(fvec y, float limit)
 #define IVEC_NARROW_4
 INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least, ivec most)
 {
-  const __m256i in_turn = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7), all = _mm256_set1_epi32(0x01010101);
+  const __m256i in_turn = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   __m256i a = _mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]), b = _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]);
   __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(a, b), in_turn);
-  bytes = _mm256_max_epu8(bytes, _mm256_mullo_epi32((__m256i)least, all));
-  bytes = _mm256_min_epu8(bytes, _mm256_mullo_epi32((__m256i)most, all));
+  bytes = _mm256_max_epu8(bytes, (__m256i)least);
+  bytes = _mm256_min_epu8(bytes, (__m256i)most);
   __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
   _mm_storel_epi64((__m128i *)(void *)p, low);
   _mm_storeh_pd((double *)(void *)(p + pixel), _mm_castsi128_pd(low));

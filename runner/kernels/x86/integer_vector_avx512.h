@@ -42,26 +42,28 @@ INLINE ivec ivec_high(ivec a, ivec b)
   return (ivec)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 31), _mm512_add_epi64(odd, odd));
 }
 
-#define IVEC_NEAR
-INLINE fvec fvec_fma(fvec a, fvec b, fvec c) { return (fvec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
-INLINE fvec fvec_less(fvec y, float limit) { return (fvec)_mm512_min_ps((__m512)y, _mm512_set1_ps(limit)); }
-INLINE ivec fvec_round(fvec y) { return (ivec)_mm512_cvtps_epi32((__m512)y); }
-INLINE fvec fvec_rest(fvec rest, fvec y)
+#define IVEC_SUMS
+INLINE ivec ivec_sums(ivec a, ivec b, ivec even, ivec odd, const bool sign)
 {
-  enum { NEAREST = 0, LARGER_WITHOUT_SIGN = 11 };
-  return (fvec)_mm512_range_ps(_mm512_reduce_ps((__m512)y, NEAREST), (__m512)rest, LARGER_WITHOUT_SIGN);
+  const __m512i top = _mm512_set1_epi64(INT64_C(1) << 31);
+  __m512i x = (__m512i)a, y = (__m512i)b, x_odd = _mm512_srli_epi64(x, 32), y_odd = _mm512_srli_epi64(y, 32);
+  __m512i low = _mm512_add_epi64(_mm512_mul_epi32(x, y), (__m512i)even);
+  __m512i high = _mm512_add_epi64(_mm512_mul_epi32(x_odd, y_odd), (__m512i)odd);
+  if (sign) {
+    low = _mm512_sub_epi64(low, _mm512_and_si512(_mm512_xor_si512(x, y), top));
+    high = _mm512_sub_epi64(high, _mm512_and_si512(_mm512_xor_si512(x_odd, y_odd), top));
+  }
+  return (ivec)_mm512_mask_shuffle_epi32(high, 0x5555, low, (_MM_PERM_ENUM)0xf5);
 }
-
-INLINE bool fvec_beyond(fvec y, float limit) { return _mm512_cmp_ps_mask((__m512)y, _mm512_set1_ps(limit), _CMP_GT_OQ); }
 
 #define IVEC_NARROW_4
 INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least, ivec most)
 {
-  const __m512i in_turn = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), all = _mm512_set1_epi32(0x01010101);
+  const __m512i in_turn = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   __m512i a = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), b = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
   __m512i bytes = _mm512_permutexvar_epi32(in_turn, _mm512_packus_epi16(a, b));
-  bytes = _mm512_max_epu8(bytes, _mm512_mullo_epi32((__m512i)least, all));
-  bytes = _mm512_min_epu8(bytes, _mm512_mullo_epi32((__m512i)most, all));
+  bytes = _mm512_max_epu8(bytes, (__m512i)least);
+  bytes = _mm512_min_epu8(bytes, (__m512i)most);
   if (pixel == 16) {
     _mm512_storeu_si512(p, bytes);
     return;
@@ -101,12 +103,10 @@ INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
 /* Sixteen bytes, or fewer, fours of them, each in the byte of its lane that a row has. */
 INLINE __m512i ivec_bytes(const uint8_t *p, int n, const int byte)
 {
-  const __m512i first = _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-                                         _mm512_set1_epi32((int)0x80808000u));
   const __mmask8 fours = (__mmask8)((1u << ((n + 3) / 4)) - 1);
   __m128i bytes = n >= 16 ? _mm_loadu_si128((const __m128i *)(const void *)p) : _mm_maskz_loadu_epi32(fours, p);
-  return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(bytes), byte == 0 ? first : byte == 1 ? _mm512_rol_epi32(first, 8)
-                             : byte == 2 ? _mm512_rol_epi32(first, 16) : _mm512_rol_epi32(first, 24));
+  const __m512i wide = _mm512_cvtepu8_epi32(bytes);
+  return byte == 0 ? wide : _mm512_slli_epi32(wide, 8 * byte);
 }
 
 #ifdef INTEGER_VNNI
