@@ -12,8 +12,13 @@ static int run_quantize(const struct mafat_worker *w, const struct mafat_step *s
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
       const float *from = mafat_runs_read(t, mafat_layer_sources(l), &run, y, step->out.x.begin);
       unsigned char *to = mafat_rows_out_bytes(w, step, &run, y);
-      for (int x = step->out.x.begin; x < step->out.x.end; x++, from += in_pixel, to += out_pixel)
-        for (int i = 0; i < run.n; i++) to[i] = (unsigned char)mafat_quantization_number(&l->quantization, from[i]);
+      int n_cols = mafat_span_size(step->out.x);
+      /* Where pixels hold nothing else a row is one run. */
+      if (in_pixel == (size_t)run.n && out_pixel == (size_t)run.n)
+        mafat_quantization_numbers(&l->quantization, from, to, n_cols * run.n);
+      else
+        for (int x = 0; x < n_cols; x++, from += in_pixel, to += out_pixel)
+          mafat_quantization_numbers(&l->quantization, from, to, run.n);
     }
   }
   return MAFAT_OK;
