@@ -54,13 +54,14 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 BASE      := $(wildcard base/*.c)
 NETWORK   := $(wildcard network/*.c network/kinds/*.c)
 FORMATS   := $(wildcard formats/*/*.c)
+TRANSFORM := $(wildcard transform/*.c)
 PREDICTOR := $(wildcard predictor/*.c predictor/*/*.c)
 SEARCH    := $(wildcard search/*.c)
 # Of the library: all rooms of runner/ but the programs, and kernels by this machine's kind.
 RUNNER    := $(wildcard runner/*.c $(filter-out runner/program/% runner/kernels/%,$(wildcard runner/*/*.c)) runner/kinds/integer/*.c)
 KERNELS   := $(wildcard runner/kernels/*.c) $(if $(filter x86_64-%,$(MACHINE)),$(wildcard runner/kernels/x86/*.c)) \
              $(if $(filter aarch64-% arm%hf,$(MACHINE)),$(wildcard runner/kernels/arm/*.c))
-LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
+LIBRARY   := $(BASE) $(NETWORK) $(FORMATS) $(TRANSFORM) $(PREDICTOR) $(SEARCH) $(RUNNER) $(KERNELS)
 # Of all programs that write files.
 WRITING   := runner/program/streams.c runner/program/unfinished.c
 # run_inference: on the public header alone, and not of the library.
@@ -109,7 +110,7 @@ $(BUILD)/obj/network/quantization.o: EXTRA = -O3
 $(call objects,runner/inputs.c runner/ports.c runner/image/npy.c runner/program/run_inference/ports.c runner/program/run_inference/picture_facts.c): EXTRA = -Os
 $(call objects,$(wildcard runner/heads/*.c)): EXTRA = -Os
 # Loops over lanes: of vectors, not unrolled before.
-$(call objects,$(addprefix runner/kinds/,lanes.c normalize.c reduce.c rearrange_lanes.c resample.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
+$(call objects,$(addprefix runner/kinds/,lanes.c normalize.c quantize.c reduce.c rearrange_lanes.c resample.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)
 # Kernels are written once and compiled once per level. In sections: run_inference.ld sorts them by which networks and plans need them.
 KERNEL = -O3 -ffunction-sections
 # Those of integers are vectors and unrolled as they are written: what more the compiler would do is half as much code again, which every start reads. In plain C they are for what has nothing better.
@@ -118,10 +119,10 @@ $(BUILD)/obj/runner/kernels/%.o: EXTRA = -O3
 $(BUILD)/obj/runner/kernels/functions.o: EXTRA = -O3 -fno-math-errno -fno-trapping-math
 $(BUILD)/obj/runner/kernels/portable.o: EXTRA = $(KERNEL)
 $(BUILD)/obj/runner/kernels/integer_portable.o: EXTRA = -Os -ffunction-sections
-$(BUILD)/obj/runner/kernels/x86/integer_avx2.o: EXTRA = $(INTEGERS) -march=x86-64-v3
-$(BUILD)/obj/runner/kernels/x86/integer_avxvnni.o: EXTRA = $(INTEGERS) -march=x86-64-v3 -mavxvnni
-$(BUILD)/obj/runner/kernels/x86/integer_avx512.o: EXTRA = $(INTEGERS) -march=x86-64-v4 -mprefer-vector-width=512
-$(BUILD)/obj/runner/kernels/x86/integer_avx512vnni.o: EXTRA = $(INTEGERS) -march=x86-64-v4 -mavx512vnni -mprefer-vector-width=512
+$(BUILD)/obj/runner/kernels/x86/integer_avx2.o: EXTRA = $(INTEGERS) -march=x86-64-v3 $(PLAIN)
+$(BUILD)/obj/runner/kernels/x86/integer_avxvnni.o: EXTRA = $(INTEGERS) -march=x86-64-v3 -mavxvnni $(PLAIN)
+$(BUILD)/obj/runner/kernels/x86/integer_avx512.o: EXTRA = $(INTEGERS) -march=x86-64-v4 -mprefer-vector-width=512 $(PLAIN)
+$(BUILD)/obj/runner/kernels/x86/integer_avx512vnni.o: EXTRA = $(INTEGERS) -march=x86-64-v4 -mavx512vnni -mprefer-vector-width=512 $(PLAIN)
 $(BUILD)/obj/runner/kernels/arm/integer_neon.o: EXTRA = $(INTEGERS) $(if $(filter arm%,$(MACHINE)),-march=armv7-a -mfpu=neon)
 $(BUILD)/obj/runner/kernels/arm/integer_neondot.o: EXTRA = $(INTEGERS) $(if $(filter aarch64%,$(MACHINE)),-march=armv8.2-a+dotprod)
 $(BUILD)/obj/runner/kernels/x86/avx2.o: EXTRA = $(KERNEL) -march=x86-64-v3 $(PLAIN)

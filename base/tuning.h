@@ -38,7 +38,7 @@ enum {
   MAFAT_SCRATCH_INNER_SHARE = 8,       /* so many times as large */
   MAFAT_LANES = 16,           /* pixels that are worked on side by side, where they have */
   MAFAT_LANES_CHANNELS = 8192, /* so many channels at most */
-  MAFAT_SCRATCH_UNITS = 8              /* pieces of work for each thread, at least, where rows allow */
+  MAFAT_SCRATCH_UNITS = 2              /* pieces of work for each thread, at least, where rows allow: more read the weights again */
 };
 
 /* ---- reading weights ---- */

@@ -88,7 +88,8 @@ struct mafat_model_options {
   const char *plan;     /* mafat-plan(7). NULL (default): search for one */
   const char *search;   /* "best" (NULL, default): the plan within the budget that is predicted to be the
                            fastest; "greedy": the one that MAFAT's own search finds, by its own
-                           predictor. Whether it may run is decided by its predicted bytes all the same */
+                           predictor; "least": of those that keep all weights and compute nothing twice the
+                           one whose maps and scratch take the fewest bytes, the fastest of equals. Whether it may run is decided by its predicted bytes all the same */
   size_t bias_bytes;    /* greedy: what MAFAT's predictor adds to its tiles; default 31 MB, the authors' */
   int layers;           /* run the first so many layers; 0 (default): all. What comes after them may be
                            layers that are not known: then it is as if the cfg, and the weights file,
@@ -511,6 +512,7 @@ struct mafat_query_facts {
   size_t reserve_bytes;  /* of the options: so much of an answer's memory.rest */
   struct mafat_picture_facts picture;
   const char *decode, *decode_sign; /* as of mafat_model_facts */
+  bool least;            /* searched for as the least of maps and scratch */
 };
 
 /* weights_path: only what kind of file it is; NULL: Darknet's, or cfg_path itself, which is packed. options->picture:

@@ -1,14 +1,15 @@
 #include "network/resample.h"
 
 #include <math.h>
+#include <stdint.h>
 
 struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool axis_y, int in)
 {
   const struct mafat_resample_axis *axis = axis_y ? &r->y : &r->x;
   bool scaled = axis->scale > 0, nearest = r->interpolation == MAFAT_INTERPOLATE_NEAREST;
   double length = scaled ? in * axis->scale : axis->size;
-  struct mafat_points p = {.5, scaled ? 1 : in, scaled ? axis->scale : axis->size, -.5, in, nearest, r->rounding,
-                           (double)r->keys, r->exclude_outside};
+  struct mafat_points p = {.5, scaled ? 1 : in, scaled ? axis->scale : axis->size, -.5, in, nearest, r->precision,
+                           r->rounding, (double)r->keys, r->exclude_outside};
   bool centred = r->coordinates != MAFAT_COORDINATES_ASYMMETRIC && r->coordinates != MAFAT_COORDINATES_ALIGN_CORNERS;
   if (!centred) p.shift = 0;
   if (!centred || r->coordinates == MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN) p.offset = 0;
@@ -42,6 +43,40 @@ double mafat_points_nearest(const struct mafat_points *p, double point)
     default: return ceil(snapped - .5);
   }
 }
+
+/* ---- points that are not exact: TFLite's ---- */
+
+enum { FIXED_ONE = 1024 };
+
+/* `at` pixels and a part of one, of which the edges are repeated. */
+static struct mafat_tap keep_tap(const struct mafat_points *p, double at, float weight)
+{
+  double last = p->in - 1, edge = at > 0 ? at < last ? at : last : 0;
+  return (struct mafat_tap){(int)edge, (int)edge + (at >= 0 && at < last && weight > 0), weight};
+}
+
+static struct mafat_tap fixed_tap(const struct mafat_points *p, int out)
+{
+  const int64_t up = (int64_t)p->up, down = (int64_t)p->down, step = (FIXED_ONE * up + down / 2) / down;
+  const int64_t place = out * step + (p->shift > 0 ? step / 2 - FIXED_ONE / 2 : 0);
+  if (place < 0 || place / FIXED_ONE >= p->in) return keep_tap(p, place < 0 ? 0 : p->in, 0);
+  return keep_tap(p, (double)(place / FIXED_ONE), (float)(place % FIXED_ONE) / FIXED_ONE);
+}
+
+/* Beyond the edges both pixels are the same, and their weights still those of the point: by floats they need not make one. */
+static struct mafat_tap single_tap(const struct mafat_points *p, int out)
+{
+  const float scale = (float)p->up / (float)p->down, point = ((float)out + (float)p->shift) * scale + (float)p->offset;
+  if (p->nearest) return keep_tap(p, (double)(p->rounding == MAFAT_ROUND_FLOOR ? floorf(point) : roundf(point)), 0);
+  return keep_tap(p, (double)floorf(point), point - fmaxf(floorf(point), 0));
+}
+
+struct mafat_tap mafat_points_rounded_tap(const struct mafat_points *p, int out)
+{
+  return p->precision == MAFAT_POINTS_FIXED && !p->nearest ? fixed_tap(p, out) : single_tap(p, out);
+}
+
+/* ---- cubic ---- */
 
 /* Keys' weight of a pixel at this distance, below 2. */
 static double keys_weight(double a, double distance)

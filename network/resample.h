@@ -24,6 +24,14 @@ enum mafat_coordinates {
   MAFAT_N_COORDINATES
 };
 
+/* How exactly points are known. */
+enum mafat_precision {
+  MAFAT_POINTS_EXACT,
+  MAFAT_POINTS_SINGLE, /* TFLite's: floats */
+  MAFAT_POINTS_FIXED,  /* TFLite's between pixels of int8: whole 1/1024 of one, and steps so, too */
+  MAFAT_N_PRECISIONS
+};
+
 /* Which pixel is the nearest to a point. */
 enum mafat_rounding {
   MAFAT_ROUND_PREFER_FLOOR, /* of two that are as near, the first */
@@ -46,6 +54,7 @@ struct mafat_resample {
   struct mafat_resample_axis y, x;
   float keys;            /* of cubic: the slope that the polynomials have at distance 1, -0.5 or -0.75 */
   bool exclude_outside;  /* of cubic: what lies outside has no weight; else it is the edge */
+  enum mafat_precision precision;
 };
 
 /* An axis of `in` inputs: the point of output x lies at (x + shift) * up / down + offset. Where sizes or a scale say so
@@ -54,6 +63,7 @@ struct mafat_points {
   double shift, up, down, offset;
   int in;
   bool nearest;
+  enum mafat_precision precision;
   enum mafat_rounding rounding;
   double keys;
   bool exclude_outside;
@@ -61,7 +71,7 @@ struct mafat_points {
 
 struct mafat_points mafat_resample_points(const struct mafat_resample *r, bool axis_y, int in);
 
-/* Output = (1 - weight) * input[at] + weight * input[next]; `next` is `at` where weight is 0. */
+/* Output = (1 - weight) * input[at] + weight * input[next]; `next` is `at` where weight is 0, and at the edges. */
 struct mafat_tap {
   int at, next;
   float weight;
@@ -76,12 +86,16 @@ struct mafat_cubic_tap {
 /* Of output `out` along the axis, whose points are cubic's. All its inputs rise with it. */
 struct mafat_cubic_tap mafat_points_cubic_tap(const struct mafat_points *p, int out);
 
+/* Of output `out` along an axis whose points are not exact. */
+struct mafat_tap mafat_points_rounded_tap(const struct mafat_points *p, int out);
+
 /* The number of the pixel that is the nearest to a point. */
 double mafat_points_nearest(const struct mafat_points *p, double point);
 
 /* Of output `out` along the axis. Both of its inputs rise with it. */
 static inline struct mafat_tap mafat_points_tap(const struct mafat_points *p, int out)
 {
+  if (p->precision != MAFAT_POINTS_EXACT) return mafat_points_rounded_tap(p, out);
   double last = p->in - 1, point = (out + p->shift) * p->up / p->down + p->offset;
   if (p->nearest) point = mafat_points_nearest(p, point);
   point = point > 0 ? point < last ? point : last : 0;

@@ -1,6 +1,7 @@
 #include "predictor/arrange.h"
 
-#include <stdbool.h>
+#include "predictor/arrange_few.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -32,17 +33,12 @@ struct arranger {
   size_t *kept; /* of all, when the rest had found room */
 };
 
-static bool overlap_in_time(const struct mafat_block *a, const struct mafat_block *b)
-{
-  return a->first <= b->last && b->first <= a->last;
-}
-
 static size_t lowest_fit(const struct arranger *a, const struct mafat_block *b)
 {
   size_t at = 0;
   for (int i = 0; i < a->n_placed; i++) {
     const struct mafat_block *p = &a->blocks[a->placed[i]];
-    if (!overlap_in_time(p, b)) continue;
+    if (!mafat_blocks_meet(p, b)) continue;
     if (p->offset >= at + b->bytes) break;
     if (p->offset + p->bytes > at) at = p->offset + p->bytes;
   }
@@ -59,7 +55,7 @@ static size_t highest_fit(const struct arranger *a, const struct mafat_block *b,
     if (end < b->bytes) return lowest_fit(a, b);
     for (int i = a->n_placed - 1; i >= 0; i--) {
       const struct mafat_block *p = &a->blocks[a->placed[i]];
-      if (!overlap_in_time(p, b) || p->offset >= end || p->offset + p->bytes <= end - b->bytes)
+      if (!mafat_blocks_meet(p, b) || p->offset >= end || p->offset + p->bytes <= end - b->bytes)
         continue;
       end = p->offset;
       moved = true;
@@ -185,6 +181,20 @@ static void find_tight(struct arranger *a, size_t bound, size_t part)
   }
 }
 
+/* Few blocks exactly, as long as that does not take too long. */
+static void arrange_few(struct arranger *a, size_t bound)
+{
+  enum { EFFORT = 10000000 }; /* a placement costs less than n^2 */
+  struct mafat_block few[MAFAT_FEW_BLOCKS];
+  sort_order(a, larger);
+  for (int i = 0; i < a->n_tight; i++) few[i] = a->blocks[a->order[i]];
+  long placements = EFFORT / (a->n_tight * a->n_tight);
+  size_t total = mafat_arrange_few(few, a->n_tight, bound, a->best_total, placements);
+  if (total == a->best_total) return;
+  a->best_total = total;
+  for (int i = 0; i < a->n_tight; i++) a->best[a->order[i]] = few[i].offset;
+}
+
 /* Tries orders of the tight blocks until one reaches the bound or the effort is spent. */
 static void try_orders(struct arranger *a, size_t bound)
 {
@@ -205,6 +215,7 @@ static void try_orders(struct arranger *a, size_t bound)
     shuffle(a, &seed);
     try_order(a, bound, PROMOTIONS / 4);
   }
+  if (a->best_total > bound && a->n_tight <= MAFAT_FEW_BLOCKS) arrange_few(a, bound);
 }
 
 /* The best order's offsets, and room for all other blocks. Returns the arena. */

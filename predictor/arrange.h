@@ -4,15 +4,7 @@
 #define MAFAT_PREDICTOR_ARRANGE_H
 
 #include "base/heap.h"
-
-#include <stddef.h>
-
-struct mafat_block {
-  size_t bytes;
-  int first, last; /* inclusive interval of times */
-  int end_hint;    /* 0: anywhere, 1: prefer the bottom, 2: prefer the top */
-  size_t offset;   /* the result */
-};
+#include "predictor/block.h"
 
 /* The largest sum of bytes alive at one time: no arrangement can be smaller. */
 size_t mafat_arrange_lower_bound(const struct mafat_block *blocks, int n);

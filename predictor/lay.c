@@ -2,6 +2,7 @@
 
 #include "predictor/algorithms.h"
 #include "predictor/fusion.h"
+#include "predictor/group_order.h"
 #include "predictor/order.h"
 #include "predictor/packing.h"
 #include "predictor/residence.h"
@@ -212,6 +213,16 @@ static void place_inputs(struct laying *l)
     l->plan->group_of[i] = l->plan->groups[0].cut.kind == MAFAT_CUT_ROWS ? 0 : -1;
 }
 
+/* In rows layers take turns, as they are asked for. */
+static int check_order(struct laying *l)
+{
+  if (l->spec->sorting == MAFAT_SORT_FILE) return MAFAT_OK;
+  for (int g = 0; g < l->plan->n_groups; g++)
+    if (l->plan->groups[g].cut.kind != MAFAT_CUT_ROWS) return MAFAT_OK;
+  return mafat_fail(l->d, MAFAT_EINVAL, "order=%s has nothing to order: in rows layers take turns",
+                    mafat_sorting_name(l->spec->sorting));
+}
+
 /* What groups and shapes decide, once the groups are laid. */
 static int complete(struct laying *l, const struct mafat_plan_options *options)
 {
@@ -220,6 +231,7 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   if (code == MAFAT_OK) code = mafat_order_find_fans(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(l->plan, l->network);
   if (code == MAFAT_OK) code = mafat_residence_find(l->plan, l->network, options);
+  if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network);
   return code ? mafat_fail(l->d, code, "out of memory") : MAFAT_OK;
 }
 
@@ -229,7 +241,7 @@ static int begin(struct laying *l, const struct mafat_ground *ground)
   size_t n = (size_t)mafat_network_n_operators(l->network);
   *l->plan = (struct mafat_plan){.heap = options->heap, .n_layers = ground->n_layers, .n_threads = options->n_threads,
                                  .most_boxes = options->most_boxes, .packed = options->packed,
-                                 .wanted = options->algorithm};
+                                 .wanted = options->algorithm, .sorting = l->spec->sorting};
   l->plan->group_of = mafat_heap_calloc(l->plan->heap, n, sizeof *l->plan->group_of);
   l->plan->members = mafat_heap_calloc(l->plan->heap, (size_t)ground->n_layers, sizeof *l->plan->members);
   bool enough = l->plan->group_of && l->plan->members && mafat_algorithms_default(l->plan, l->network) == MAFAT_OK;
@@ -253,6 +265,7 @@ int mafat_lay(struct mafat_plan **out, const struct mafat_spec *spec, const stru
   if (!l.plan) return mafat_fail(d, MAFAT_ENOMEM, "plan: out of memory");
   int code = begin(&l, ground);
   if (code == MAFAT_OK) code = lay_groups(&l);
+  if (code == MAFAT_OK) code = check_order(&l);
   if (code == MAFAT_OK) code = complete(&l, ground->options);
   if (code == MAFAT_OK) *out = l.plan;
   else mafat_plan_close(&l.plan);

@@ -2,7 +2,8 @@
  *
  * In groups that run each layer once (1x1 and panels) a layer that frees more than
  * it takes is run as soon as its sources are there: YOLOv2's route back to a wide
- * map need not keep that map through the deepest layers.
+ * map need not keep that map through the deepest layers. A spec may say how else
+ * the layers of a group are put in order, where it is not by rows (group_order.h).
  *
  * A *fan* (FDT: fan-out, fan-in): a convolution all of whose readers are 1x1
  * convolutions and maxpools is computed a panel of filters at a time, and its

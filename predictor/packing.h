@@ -59,7 +59,7 @@ size_t mafat_quads_taps(const struct mafat_layer *l, int first);
 enum { MAFAT_QUAD = 4 };
 
 /* The third row behind a panel that sums integers: shifts, and above their 16 bits what the panel's weights still have of
- * their zero point. */
+ * their zero point. (Where the rule is ONNX's, factors of negative sums alone.) */
 static inline int mafat_shift_with_zero(int shift, int zero)
 {
   return (int)((unsigned)zero << 16 | ((unsigned)shift & 0xffff));

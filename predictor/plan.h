@@ -40,6 +40,7 @@ struct mafat_plan {
   int *group_of; /* [operator]: of an input the first one, where that asks for its rows; else -1: it is there
                     before all groups */
   int *members;  /* the layers group by group, of each rising */
+  enum mafat_sorting sorting; /* how that was found */
   int *order;    /* the layers as they are run, group by group too */
   int *position; /* [layer]: in order; the members of a fan have that of its convolution */
   enum mafat_algorithm wanted;      /* the options': what no word of a group says otherwise */

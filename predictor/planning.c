@@ -27,6 +27,7 @@ static int add_group(struct mafat_spec *spec, const struct mafat_plan *plan, con
 int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan, const struct mafat_network *network)
 {
   int code = (*out = mafat_spec_new(plan->heap)) ? MAFAT_OK : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) (*out)->sorting = plan->sorting;
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) code = add_group(*out, plan, network, &plan->groups[g]);
   if (code) mafat_spec_close(out);
   return code;

@@ -17,6 +17,8 @@ enum {
   GROUPS_AT_ONCE = 4
 };
 
+#define ORDER "/order="
+
 /* ---- making and releasing ---- */
 
 struct mafat_spec *mafat_spec_new(struct mafat_heap *heap)
@@ -117,6 +119,7 @@ int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *gr
 int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, struct mafat_heap *heap)
 {
   int code = (*out = mafat_spec_new(heap)) ? make_room(*out, spec->n_groups) : MAFAT_ENOMEM;
+  if (code == MAFAT_OK) (*out)->sorting = spec->sorting;
   for (int i = 0; i < spec->n_groups && code == MAFAT_OK; i++) code = mafat_spec_append(*out, &spec->groups[i]);
   if (code) mafat_spec_close(out);
   return code;
@@ -345,6 +348,24 @@ static int take_words(struct parser *p, struct mafat_group_spec *g)
   return MAFAT_OK;
 }
 
+/* Does the text end here, or behind an order? */
+static bool ends(const struct parser *p)
+{
+  return *p->at == '\0' || strncmp(p->at, ORDER, sizeof ORDER - 1) == 0;
+}
+
+/* "/order=best", or nothing. */
+static int take_order(struct parser *p, enum mafat_sorting *sorting)
+{
+  if (!take(p, ORDER)) return MAFAT_OK;
+  for (int how = 0; how < MAFAT_N_SORTINGS; how++) {
+    if (strcmp(p->at, mafat_sorting_name((enum mafat_sorting)how)) != 0) continue;
+    *sorting = (enum mafat_sorting)how;
+    return MAFAT_OK;
+  }
+  return expected(p, "file, postorder, forward, sp or best, and nothing behind it,");
+}
+
 /* A group, and the cut behind it; *last where there is none. */
 static int take_group(struct parser *p, struct mafat_spec *spec, bool *last)
 {
@@ -352,8 +373,11 @@ static int take_group(struct parser *p, struct mafat_spec *spec, bool *last)
   int code = g ? take_cut(p, &g->cut) : out_of_memory(p);
   if (code == MAFAT_OK) code = take_words(p, g);
   if (code) return code;
-  *last = *p->at == '\0' || (spec->n_groups == 1 && strcmp(p->at, "/NoCut") == 0);
-  if (*last) return MAFAT_OK;
+  const char *at = p->at;
+  if (spec->n_groups == 1) take(p, "/NoCut");
+  *last = ends(p);
+  if (*last) return take_order(p, &spec->sorting);
+  p->at = at;
   if (!take(p, "/")) return expected(p, "/ before a cut");
   if ((code = take_number(p, "a cut (a layer number) or NoCut", &g->end))) return code;
   return take(p, "/") ? MAFAT_OK : expected(p, "/ and a grid after a cut");
@@ -468,6 +492,10 @@ size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t room)
     put(&w, "/");
   }
   if (spec->n_groups == 1) put(&w, "/NoCut");
+  if (spec->sorting != MAFAT_SORT_FILE) {
+    put(&w, ORDER);
+    put(&w, mafat_sorting_name(spec->sorting));
+  }
   if (room) text[w.length < room ? w.length : room - 1] = '\0';
   return w.length;
 }

@@ -25,13 +25,17 @@
  *   rows4:direct/12/panels:direct22,26-28
  *                         which algorithm convolutions use, where it is not the one
  *                         that the options give: all of the group's, or some (:winograd,
- *                         :winograd-large) */
+ *                         :winograd-large)
+ *   rows4/12/1x1/order=best
+ *                         in which order the layers of each group run that is not by rows
+ *                         (file, postorder, forward, sp, best) */
 #ifndef MAFAT_PREDICTOR_SPEC_H
 #define MAFAT_PREDICTOR_SPEC_H
 
 #include "base/box.h"
 #include "base/error.h"
 #include "base/heap.h"
+#include "transform/sorting.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,6 +107,7 @@ struct mafat_group_spec {
 struct mafat_spec {
   struct mafat_group_spec *groups; /* (n_groups): one or more, by their ends */
   int n_groups, room; /* room: groups that there is memory for */
+  enum mafat_sorting sorting;
   char *text; /* that it was read from, for messages; else NULL */
   struct mafat_heap *heap; /* of all this but the text */
 };

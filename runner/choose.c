@@ -121,9 +121,10 @@ static int take_best(struct mafat_choice *c, const struct mafat_choice_request *
 {
   struct mafat_front *made = NULL;
   c->traces = r->traces;
-  int code = r->front ? MAFAT_OK : mafat_choose_search(&made, &r->search, &c->traces, d);
+  bool known = r->front && !r->search.least;
+  int code = known ? MAFAT_OK : mafat_choose_search(&made, &r->search, &c->traces, d);
   if (code) return code;
-  const struct mafat_front *front = r->front ? r->front : made;
+  const struct mafat_front *front = known ? r->front : made;
   const struct mafat_candidate *found = mafat_front_within(front, r->budget_bytes);
   if (!found) found = &front->list[0];
   code = take(c, r, r->search.options->algorithm, found->threads, found->spec, d);
@@ -139,11 +140,12 @@ static int take_greedy(struct mafat_choice *c, const struct mafat_choice_request
   return code ? code : take_spec(c, r, &spec, d);
 }
 
-static int find_search(bool *greedy, const char *name, struct mafat_diagnostic *d)
+static int find_search(struct mafat_choice_request *r, const char *name, struct mafat_diagnostic *d)
 {
-  *greedy = name && strcmp(name, "greedy") == 0;
-  if (!name || *greedy || strcmp(name, "best") == 0) return MAFAT_OK;
-  return mafat_fail(d, MAFAT_EINVAL, "expected a search (best, greedy), found %.60s", name);
+  r->greedy = name && strcmp(name, "greedy") == 0;
+  r->search.least = name && strcmp(name, "least") == 0;
+  if (!name || r->greedy || r->search.least || strcmp(name, "best") == 0) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL, "expected a search (best, least, greedy), found %.60s", name);
 }
 
 int mafat_choose_network(struct mafat_network **network, int *n_layers, const char *cfg,
@@ -196,7 +198,7 @@ int mafat_choose_prepare(struct mafat_choice_request *r, struct mafat_choice_bas
                  .most_threads = o->threads ? 0 : processors()},
       .plan = o->plan, .bias_bytes = o->bias_bytes,
       .budget_bytes = budget.bytes, .budget_source = budget.source, .best_effort = o->best_effort};
-  return find_search(&r->greedy, o->search, d);
+  return find_search(r, o->search, d);
 }
 
 int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
@@ -208,7 +210,10 @@ int mafat_choose(struct mafat_choice *c, const struct mafat_choice_request *r, s
 
 int mafat_choice_refuse(const struct mafat_choice *c, const struct mafat_choice_request *r, struct mafat_diagnostic *d)
 {
-  const char *searched = r->plan ? "" : r->greedy ? "; it is what --search greedy takes" : "; no plan needs less";
+  const char *searched = r->plan            ? ""
+                         : r->greedy        ? "; it is what --search greedy takes"
+                         : r->search.least  ? "; it is what --search least takes, which keeps all weights"
+                                            : "; no plan needs less";
   size_t charge = c->prediction.charge_bytes;
   bool reserved = charge < SIZE_MAX && charge - c->prediction.reserve <= r->budget_bytes;
   return mafat_fail(d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the budget (%s) is %zu bytes%s%s",

@@ -68,7 +68,9 @@ static int find_front(struct mafat_query *q, struct mafat_diagnostic *d)
   s->options = &q->basis.options;
   s->calibration = &q->basis.calibration;
   s->around = &q->around;
-  int code = mafat_choose_search(&q->front, s, &q->request.traces, d);
+  struct mafat_search_request best = *s;
+  best.least = false; /* what may be had, whatever is taken */
+  int code = mafat_choose_search(&q->front, &best, &q->request.traces, d);
   if (code) return code;
   q->request.front = q->front;
   return write_front(q, d);
@@ -212,7 +214,8 @@ void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_
       .reserve_bytes = q->around.reserve_bytes,
       .picture = mafat_facts_picture(&q->picture),
       .decode = mafat_head_name(q->network),
-      .decode_sign = mafat_head_name(q->network) ? q->network->decoded.sign : NULL};
+      .decode_sign = mafat_head_name(q->network) ? q->network->decoded.sign : NULL,
+      .least = q->request.search.least};
   mafat_sized_give(out, bytes, &f, sizeof f);
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The house has floors: base below network below formats and predictor below search below
+# The house has floors: base below network below formats and transform, transform below predictor below search below
 # runner; formats know nothing of predictor. A file may include its own floor and those below
 # it. run_inference's own files (runner/program/run_inference) are users of the library, and
 # include of it nothing but its public header; nothing of the library includes programs.
@@ -31,9 +31,10 @@ files() { # FOLDER [FIND-ARGUMENT...]
   check '(include|base)/' $(files base)
   check '(include|base|network)/' $(files network)
   check '(include|base|network|formats)/' $(files formats)
-  check '(include|base|network|predictor)/' $(files predictor)
-  check '(include|base|network|predictor|search)/' $(files search)
-  check '(include|base|network|formats|predictor|search|runner)/' $(files runner ! -path '*/program/*')
+  check '(include|base|network|transform)/' $(files transform)
+  check '(include|base|network|transform|predictor)/' $(files predictor)
+  check '(include|base|network|transform|predictor|search)/' $(files search)
+  check '(include|base|network|formats|transform|predictor|search|runner)/' $(files runner ! -path '*/program/*')
   refuse 'runner/program/' $(files runner ! -path '*/program/*')
   check 'include/mafat\.h"|runner/program/(run_inference/|writer\.h|streams\.h|unfinished\.h)' $(files runner/program/run_inference)
 }
@@ -41,7 +42,7 @@ files() { # FOLDER [FIND-ARGUMENT...]
 
 # An include is looked for from the root, then beside the file. What is compiled into Darknet (darknet_patch) is its.
 sources() { # NAME-PATTERN
-  find include base network formats predictor search runner tests experiments -name "$1"
+  find include base network formats transform predictor search runner tests experiments -name "$1"
 }
 # shellcheck disable=SC2016 # for awk
 circles=$(sources '*.[ch]' | xargs awk '

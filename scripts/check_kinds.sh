@@ -8,7 +8,7 @@ list=scripts/kinds_named.txt
 kinds=$(sed -n '/^enum mafat_layer_type {/,/MAFAT_N_/{/MAFAT_N_/d;s/^ *\(MAFAT_[A-Z0-9_]*\).*/\1/p;}' network/layer.h | paste -sd'|' -)
 [ -n "$kinds" ] || { echo "check_kinds: no kinds found in network/layer.h" >&2; exit 1; }
 pattern="(^|[^A-Za-z0-9_])($kinds)([^A-Za-z0-9_]|\$)"
-named=$(find base network predictor search runner include experiments -name '*.[ch]' ! -path '*/kinds/*' \
+named=$(find base network transform predictor search runner include experiments -name '*.[ch]' ! -path '*/kinds/*' \
   -exec grep -lE "$pattern" {} + | LC_ALL=C sort)
 bad=0
 for file in $named; do

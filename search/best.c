@@ -10,6 +10,7 @@
 #include "predictor/fetches.h"
 #include "predictor/packing.h"
 #include "predictor/planning.h"
+#include "search/least.h"
 #include "search/spans.h"
 
 #include <math.h>
@@ -18,7 +19,8 @@
 enum {
   MAX_BLOCKS = 72,
   MAX_STEPS = 150,     /* arenas tried for a price */
-  MAX_FINALISTS = 36
+  MAX_FINALISTS = 36,
+  MAX_LEAST = 12       /* of the smallest, where the least arena is looked for */
 };
 
 static const double ARENA_STEP = 0.965; /* each arena is at least so much smaller than the one before */
@@ -354,6 +356,7 @@ static int propose_all(struct search *s)
 {
   double disk = read_ns_of(s), dear = 1e6;
   int code = descend(s, 0, false, 0);
+  if (s->request->least) return code;
   /* A kept byte saves at most what reading it costs. */
   if (code == MAFAT_OK) code = descend(s, disk * 0.03, true, 8);
   if (code == MAFAT_OK) code = descend(s, disk * 0.3, true, 8);
@@ -462,6 +465,18 @@ static int lay_out(struct search *s, struct mafat_front *f)
   return code;
 }
 
+/* Of the proposals, all of which keep their weights, those that seem smallest. */
+static int lay_out_least(struct search *s, struct mafat_front *f)
+{
+  struct mafat_group_spec rows = {.cut = mafat_cut_rows(1)};
+  struct mafat_spec seed = {.groups = &rows, .n_groups = 1};
+  int code = mafat_least_take(f, s->request, &seed, s->d);
+  if (s->n_proposals > 0) qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
+  for (int i = 0; i < mafat_min(s->n_proposals, MAX_LEAST) && code == MAFAT_OK; i++)
+    code = mafat_least_take(f, s->request, s->proposals[i].spec, s->d);
+  return code ? code : mafat_least_refine(f, s->request, s->d);
+}
+
 /* ---- the search ---- */
 
 static int find_fetch_sizes(struct search *s)
@@ -498,6 +513,7 @@ static int search(struct search *s, struct mafat_front *f)
   if (code == MAFAT_OK) code = allocate(s);
   if (code == MAFAT_OK) code = propose_all(s);
   if (code) return code;
+  if (s->request->least) return lay_out_least(s, f);
   choose_finalists(s);
   return lay_out(s, f);
 }
@@ -527,6 +543,7 @@ static int search_all_threads(struct mafat_front *f, const struct mafat_search_r
 {
   int most = request->most_threads, code = MAFAT_OK;
   if (!most) return search_threads(f, request, request->options->n_threads, d);
+  if (request->least) return search_threads(f, request, 1, d); /* each more has scratch of its own */
   for (int threads = 1; threads <= most && code == MAFAT_OK;) {
     code = search_threads(f, request, threads, d);
     threads = threads == most ? most + 1 : mafat_min(2 * threads, most);

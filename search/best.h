@@ -5,6 +5,7 @@
 #include "search/front.h"
 
 /* The search has a heap of its own, of which nothing is left but the front, in another.
+ * Or, where that is asked for, a front of one plan, the one of the least arena.
  * The same request gives the same front, whatever budget is asked of it later: so a
  * larger budget never gives a slower plan. MAFAT_ENOMEM; MAFAT_ELIMIT: no plan has
  * countable bytes. */

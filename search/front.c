@@ -57,11 +57,18 @@ static int measure(struct mafat_candidate *c, const struct mafat_search_request 
     mafat_predict(&bytes, layout, r->around);
     c->charge_bytes = bytes.charge_bytes;
     c->resident_bytes = bytes.resident_bytes;
+    c->arena_bytes = layout->total_bytes;
     c->ms = latency.total_ms;
   }
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
   return code;
+}
+
+int mafat_candidate_measure(struct mafat_candidate *c, const struct mafat_search_request *r, const struct mafat_spec *spec,
+                            struct mafat_diagnostic *d)
+{
+  return measure(c, r, spec, mafat_layout_make, d);
 }
 
 int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec,
@@ -78,11 +85,26 @@ int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
   return MAFAT_OK;
 }
 
+/* Networks of other formats than Darknet's have branches that their files put in any order: another one is taken where
+ * it needs less. */
+static int sort(struct mafat_candidate *c, const struct mafat_search_request *r, struct mafat_diagnostic *d)
+{
+  struct mafat_candidate sorted = *c;
+  if (r->network->format == MAFAT_FORMAT_DARKNET) return MAFAT_OK;
+  c->spec->sorting = MAFAT_SORT_BEST;
+  int code = measure(&sorted, r, c->spec, mafat_layout_make, d);
+  if (code == MAFAT_OK && sorted.charge_bytes < c->charge_bytes) *c = sorted;
+  else c->spec->sorting = MAFAT_SORT_FILE;
+  return code == MAFAT_EINVAL ? MAFAT_OK : code; /* all by rows: nothing to order */
+}
+
 int mafat_front_arrange(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
   int code = MAFAT_OK;
   for (int i = 0; i < f->n && code == MAFAT_OK; i++)
-    code = measure(&f->list[i], r, f->list[i].spec, mafat_layout_make, d);
+    code = mafat_candidate_measure(&f->list[i], r, f->list[i].spec, d);
+  mafat_front_reduce(f);
+  for (int i = 0; i < f->n && code == MAFAT_OK; i++) code = sort(&f->list[i], r, d);
   mafat_front_reduce(f);
   return code;
 }

@@ -9,9 +9,14 @@
 struct mafat_candidate {
   struct mafat_spec *spec;
   int threads;
-  size_t charge_bytes, resident_bytes;
+  size_t charge_bytes, resident_bytes, arena_bytes;
   double ms;
 };
+
+/* What this spec is predicted to need and take by its threads. MAFAT_EINVAL: it is none for the network; MAFAT_ENOMEM;
+ * MAFAT_ELIMIT. */
+int mafat_candidate_measure(struct mafat_candidate *c, const struct mafat_search_request *request,
+                            const struct mafat_spec *spec, struct mafat_diagnostic *d);
 
 /* More bytes, fewer milliseconds, strictly. Never empty, once it is found. */
 struct mafat_front {

@@ -13,6 +13,7 @@ struct mafat_search_request {
   const struct mafat_surroundings *around;
   const struct mafat_calibration *calibration;
   int most_threads; /* 0: as many as the options have; else up to so many, as the search finds best */
+  bool least; /* one plan, that of the least arena (least.h), for one thread if the search is to find how many */
 };
 
 #endif

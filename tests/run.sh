@@ -39,6 +39,7 @@ test,full        cpu    tests/cli/annotate.sh
 test,full        cpu    tests/cli/paper.sh
 check,test,full  cpu    tests/cli/pack_weights.sh
 test,full        cpu    tests/cli/pack_graph.sh
+test,full        cpu    tests/cli/numbers.sh
 check,test,full  cpu    tests/cli/shapes.sh
 check,test,full  cpu    tests/cli/readme.sh
 test,full        cpu    tests/cli/plan.sh
@@ -75,6 +76,7 @@ for script in tests/cli/*.sh; do
 done
 
 work=$(mktemp -d) || exit 1
+export XDG_CACHE_HOME=$work/cache # what --calibrate has kept for the user would choose other plans than the tests expect
 declare -A running=() # by process: class and command
 stop() {
   trap '' HUP INT TERM

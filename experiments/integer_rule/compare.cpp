@@ -187,6 +187,46 @@ static std::vector<mafat_rule_scale> factors(int n)
   for (auto &x : s) x = factor(-31, 0);
   return s;
 }
+template <typename P>
+static void factor_of(P &p, const mafat_rule_scale &f)
+{
+  p.output_multiplier = f.multiplier;
+  p.output_shift = f.shift;
+}
+template <typename P>
+static P sums_of(const mafat_rule_window &w, int zero, int weights_zero, const mafat_rule_output &out)
+{
+  P p = {};
+  window_of(p, w);
+  finish_of(p, out);
+  p.dilation_height_factor = (int16_t)w.dilation_y;
+  p.dilation_width_factor = (int16_t)w.dilation_x;
+  p.input_offset = -zero;
+  p.weights_offset = -weights_zero;
+  return p;
+}
+
+// Of each filter, also as tflite-micro takes them.
+struct filter_factors {
+  std::vector<mafat_rule_scale> all;
+  std::vector<int32_t> multipliers, shifts;
+  explicit filter_factors(int n) : all(factors(n))
+  {
+    for (auto &f : all) multipliers.push_back(f.multiplier), shifts.push_back(f.shift);
+  }
+};
+
+// The rule's sums of all outputs, each by the factor of its filter or by the one of all.
+template <typename T, typename Call>
+static void same_sums(const std::vector<T> &y, const shape &s, const Call &call, int32_t (*sum)(const Call *, int, int, int), int filters,
+                      const std::vector<mafat_rule_scale> &f, const mafat_rule_output &out, const char *what)
+{
+  for (int i = 0; i < (int)y.size(); i++) {
+    int k = i % filters;
+    int32_t of = sum(&call, i / filters / s.out_w, i / filters % s.out_w, k);
+    same(mafat_rule_finish(of, f[f.size() > 1 ? (size_t)k : 0], out), y[(size_t)i], what);
+  }
+}
 
 static void conv()
 {
@@ -194,27 +234,17 @@ static void conv()
   int groups = one_in(3) ? m.c : 1, filters = groups * in(1, 4);
   shape s = window(m.h, m.w, false);
   map<int8_t> w(s.w.size_y, s.w.size_x, filters * (m.c / groups));
-  std::vector<int32_t> bias = biases(filters), mult((size_t)filters), shift((size_t)filters);
-  std::vector<mafat_rule_scale> f = factors(filters);
-  for (int i = 0; i < filters; i++) mult[(size_t)i] = f[(size_t)i].multiplier, shift[(size_t)i] = f[(size_t)i].shift;
+  std::vector<int32_t> bias = biases(filters);
+  filter_factors f(filters);
   mafat_rule_output out = output<int8_t>();
   int zero = element<int8_t>();
-  tflite::ConvParams p = {};
-  window_of(p, s.w);
-  finish_of(p, out);
-  p.dilation_height_factor = (int16_t)s.w.dilation_y;
-  p.dilation_width_factor = (int16_t)s.w.dilation_x;
-  p.input_offset = -zero;
+  auto p = sums_of<tflite::ConvParams>(s.w, zero, 0, out);
   std::vector<int8_t> y((size_t)(s.out_h * s.out_w * filters));
-  tflite::reference_integer_ops::ConvPerChannel(p, mult.data(), shift.data(), m.shape(), m.q.data(),
+  tflite::reference_integer_ops::ConvPerChannel(p, f.multipliers.data(), f.shifts.data(), m.shape(), m.q.data(),
       dims({filters, s.w.size_y, s.w.size_x, m.c / groups}), w.q.data(), dims({filters}), bias.data(),
       dims({1, s.out_h, s.out_w, filters}), y.data());
   struct mafat_rule_conv c = {m.rule(zero), s.w, w.wide.data(), bias.data(), 0, filters, groups};
-  for (int i = 0; i < (int)y.size(); i++) {
-    int k = i % filters;
-    int32_t sum = mafat_rule_conv(&c, i / filters / s.out_w, i / filters % s.out_w, k);
-    same(mafat_rule_finish(sum, f[(size_t)k], out), y[(size_t)i], "conv");
-  }
+  same_sums(y, s, c, mafat_rule_conv, filters, f.all, out, "conv");
 }
 
 static void conv_uint8()
@@ -226,24 +256,14 @@ static void conv_uint8()
   std::vector<int32_t> bias = biases(filters);
   mafat_rule_scale f = factor(-31, 0);
   mafat_rule_output out = output<uint8_t>();
-  tflite::ConvParams p = {};
-  window_of(p, s.w);
-  finish_of(p, out);
-  p.dilation_height_factor = (int16_t)s.w.dilation_y;
-  p.dilation_width_factor = (int16_t)s.w.dilation_x;
-  p.input_offset = -zero;
-  p.weights_offset = -weights_zero;
-  p.output_multiplier = f.multiplier;
-  p.output_shift = f.shift;
+  auto p = sums_of<tflite::ConvParams>(s.w, zero, weights_zero, out);
+  factor_of(p, f);
   std::vector<uint8_t> y((size_t)(s.out_h * s.out_w * filters));
   tflite::reference_ops::Conv(p, m.shape(), m.q.data(), dims({filters, s.w.size_y, s.w.size_x, m.c}), w.q.data(),
       dims({filters}), bias.data(), dims({1, s.out_h, s.out_w, filters}), y.data(), RuntimeShape(), nullptr,
       nullptr);
   struct mafat_rule_conv c = {m.rule(zero), s.w, w.wide.data(), bias.data(), weights_zero, filters, 1};
-  for (int i = 0; i < (int)y.size(); i++) {
-    int32_t sum = mafat_rule_conv(&c, i / filters / s.out_w, i / filters % s.out_w, i % filters);
-    same(mafat_rule_finish(sum, f, out), y[(size_t)i], "conv uint8");
-  }
+  same_sums(y, s, c, mafat_rule_conv, filters, {f}, out, "conv uint8");
 }
 
 static void depthwise()
@@ -252,26 +272,16 @@ static void depthwise()
   int multiplier = in(1, 3), filters = m.c * multiplier, zero = element<int8_t>();
   shape s = window(m.h, m.w, false);
   map<int8_t> w(s.w.size_y, s.w.size_x, filters);
-  std::vector<int32_t> bias = biases(filters), mult((size_t)filters), shift((size_t)filters);
-  std::vector<mafat_rule_scale> f = factors(filters);
-  for (int i = 0; i < filters; i++) mult[(size_t)i] = f[(size_t)i].multiplier, shift[(size_t)i] = f[(size_t)i].shift;
+  std::vector<int32_t> bias = biases(filters);
+  filter_factors f(filters);
   mafat_rule_output out = output<int8_t>();
-  tflite::DepthwiseParams p = {};
-  window_of(p, s.w);
-  finish_of(p, out);
-  p.dilation_height_factor = (int16_t)s.w.dilation_y;
-  p.dilation_width_factor = (int16_t)s.w.dilation_x;
+  auto p = sums_of<tflite::DepthwiseParams>(s.w, zero, 0, out);
   p.depth_multiplier = (int16_t)multiplier;
-  p.input_offset = -zero;
   std::vector<int8_t> y((size_t)(s.out_h * s.out_w * filters));
-  tflite::reference_integer_ops::DepthwiseConvPerChannel(p, mult.data(), shift.data(), m.shape(), m.q.data(), w.shape(),
+  tflite::reference_integer_ops::DepthwiseConvPerChannel(p, f.multipliers.data(), f.shifts.data(), m.shape(), m.q.data(), w.shape(),
       w.q.data(), dims({filters}), bias.data(), dims({1, s.out_h, s.out_w, filters}), y.data());
   struct mafat_rule_depthwise c = {m.rule(zero), s.w, w.wide.data(), bias.data(), 0, multiplier};
-  for (int i = 0; i < (int)y.size(); i++) {
-    int k = i % filters;
-    int32_t sum = mafat_rule_depthwise(&c, i / filters / s.out_w, i / filters % s.out_w, k);
-    same(mafat_rule_finish(sum, f[(size_t)k], out), y[(size_t)i], "depthwise");
-  }
+  same_sums(y, s, c, mafat_rule_depthwise, filters, f.all, out, "depthwise");
 }
 
 static void depthwise_uint8()
@@ -283,24 +293,14 @@ static void depthwise_uint8()
   std::vector<int32_t> bias = biases(filters);
   mafat_rule_scale f = factor(-31, 0);
   mafat_rule_output out = output<uint8_t>();
-  tflite::DepthwiseParams p = {};
-  window_of(p, s.w);
-  finish_of(p, out);
-  p.dilation_height_factor = (int16_t)s.w.dilation_y;
-  p.dilation_width_factor = (int16_t)s.w.dilation_x;
+  auto p = sums_of<tflite::DepthwiseParams>(s.w, zero, weights_zero, out);
   p.depth_multiplier = (int16_t)multiplier;
-  p.input_offset = -zero;
-  p.weights_offset = -weights_zero;
-  p.output_multiplier = f.multiplier;
-  p.output_shift = f.shift;
+  factor_of(p, f);
   std::vector<uint8_t> y((size_t)(s.out_h * s.out_w * filters));
   tflite::reference_ops::DepthwiseConv(p, m.shape(), m.q.data(), w.shape(), w.q.data(), dims({filters}), bias.data(),
       dims({1, s.out_h, s.out_w, filters}), y.data());
   struct mafat_rule_depthwise c = {m.rule(zero), s.w, w.wide.data(), bias.data(), weights_zero, multiplier};
-  for (int i = 0; i < (int)y.size(); i++) {
-    int32_t sum = mafat_rule_depthwise(&c, i / filters / s.out_w, i / filters % s.out_w, i % filters);
-    same(mafat_rule_finish(sum, f, out), y[(size_t)i], "depthwise uint8");
-  }
+  same_sums(y, s, c, mafat_rule_depthwise, filters, {f}, out, "depthwise uint8");
 }
 
 template <typename T>
@@ -315,8 +315,7 @@ static void dense()
   finish_of(p, out);
   p.input_offset = -zero;
   p.weights_offset = -weights_zero;
-  p.output_multiplier = f.multiplier;
-  p.output_shift = f.shift;
+  factor_of(p, f);
   std::vector<T> y((size_t)filters);
   if constexpr (std::is_same<T, uint8_t>::value)
     tflite::reference_ops::FullyConnected(p, dims({1, n}), x.q.data(), dims({filters, n}), w.q.data(),
@@ -411,8 +410,7 @@ static void blends()
   tflite::reference_ops::Sub(p, s, x.q.data(), s, z.q.data(), s, y.data());
   for (int i = 0; i < n; i++) same(mafat_rule_add(&a, x.q[(size_t)i], z.q[(size_t)i]), y[(size_t)i], "sub");
   mafat_rule_scale f = factor(-31, 10);
-  p.output_multiplier = f.multiplier;
-  p.output_shift = f.shift;
+  factor_of(p, f);
   if constexpr (std::is_same<T, uint8_t>::value) tflite::reference_ops::Mul(p, s, x.q.data(), s, z.q.data(), s, y.data());
   else tflite::reference_integer_ops::Mul(p, s, x.q.data(), s, z.q.data(), s, y.data());
   for (int i = 0; i < n; i++)
@@ -566,7 +564,9 @@ static void resizes()
   tflite::ResizeBilinearParams p = {};
   p.align_corners = grid == MAFAT_RULE_CORNERS;
   p.half_pixel_centers = grid == MAFAT_RULE_CENTRES;
-  tflite::reference_ops::ResizeBilinearInteger(p, m.shape(), m.q.data(), of, size, to, linear.data());
+  const bool single = std::is_same<T, uint8_t>::value; // which TFLite resizes by floats
+  if (single) tflite::reference_ops::ResizeBilinear(p, m.shape(), m.q.data(), of, size, to, linear.data());
+  else tflite::reference_ops::ResizeBilinearInteger(p, m.shape(), m.q.data(), of, size, to, linear.data());
   tflite::ResizeNearestNeighborParams q = {};
   q.align_corners = p.align_corners;
   q.half_pixel_centers = p.half_pixel_centers;
@@ -574,7 +574,8 @@ static void resizes()
   mafat_rule_map r = m.rule(0);
   for (int i = 0; i < (int)linear.size(); i++) {
     int y = i / m.c / size[1], x = i / m.c % size[1], c = i % m.c;
-    same(mafat_rule_bilinear(&r, (mafat_rule_grid)grid, size[0], size[1], y, x, c), linear[(size_t)i], "bilinear");
+    auto bilinear = single ? mafat_rule_bilinear_single : mafat_rule_bilinear;
+    same(bilinear(&r, (mafat_rule_grid)grid, size[0], size[1], y, x, c), linear[(size_t)i], "bilinear");
     int ny = mafat_rule_nearest((mafat_rule_grid)grid, m.h, size[0], y);
     int nx = mafat_rule_nearest((mafat_rule_grid)grid, m.w, size[1], x);
     same(m.q[(size_t)((ny * m.w + nx) * m.c + c)], nearest[(size_t)i], "nearest");

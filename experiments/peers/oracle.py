@@ -6,7 +6,9 @@ oracle.py [--verbose] [MODEL...]
 Of all models of MAFAT_MODELS/onnx and MAFAT_MODELS/tflite, or of those that are named, on two pictures (or numbers, where a model
 takes none). An error is the largest difference in any output, relative to that output's largest value: with direct convolutions at
 most 2e-5, by --algorithm auto 1e-4, of outputs that are softmaxed 1e-5. Quantised ONNX files, and a quantised twin of each of floats
-(quantize_onnx.py), are within one step of what onnxruntime puts out; quantised TFLite files are left out.
+(quantize_onnx.py), are within one step of what onnxruntime puts out. Of quantised TFLite files it is told how many steps the library is
+off, whose kernels differ from the written rule, and of hybrid ones how far, which quantises what they read: their outputs' largest values
+are to be in the same places, of hybrid ones nothing is asked.
 
 Exit status: 0 all are within that; 1 one is not, or is not run; 2 misuse."""
 
@@ -22,6 +24,7 @@ import tempfile
 sys.dont_write_bytecode = True   # nothing but results is written into the tree
 
 import programs
+from flatbuffer import whole_numbers
 from machine import ROOT
 from model_works import ModelFiles, Refused
 from programs import Failed
@@ -65,6 +68,11 @@ def step_of(values):
     return max(min((b - a for a, b in zip(found, found[1:]) if b - a > reach / 2), default=0), reach) or 1.0
 
 
+def has_same_largest(ours, theirs):
+    """Whether what is largest to them is so to us, but for two steps, one for each of two that are as large."""
+    return ours[theirs.index(max(theirs))] >= max(ours) - 2 * STEP_BAR * step_of(ours)
+
+
 class Oracle:
     """The peers that are there, and what is found with them."""
 
@@ -96,6 +104,21 @@ class Oracle:
         self.failed |= is_bad
         print("%-4s oracle %-44s %-11s %2d output%s  %.2f steps (at most 1)" % (
             "FAIL" if is_bad else "ok", name, picture, len(files.outputs), " " if len(files.outputs) == 1 else "s", max(steps)), *bad, sep="\n", flush=True)
+
+    def tell_library(self, name, picture, files, kind):
+        """How far TFLite is from a file of whole numbers ("maps") or a hybrid one ("weights")."""
+        expected, found = self.outputs(self.peers[".tflite"][0], files, []), self.outputs(self.mafat, files, [])
+        if expected is None or found is None:
+            raise Failed("TFLite puts out another number of values")
+        is_hybrid = kind == "weights"
+        steps = max(max(abs(a - b) for a, b in zip(ours, theirs)) / step_of(theirs) for ours, theirs in zip(found, expected))
+        error = max(difference([ours], [theirs]) for ours, theirs in zip(found, expected))
+        is_same = is_hybrid or all(has_same_largest(ours, theirs) for ours, theirs in zip(found, expected))
+        self.failed |= not is_same
+        text = "hybrid, TFLite off by %.1e of the largest" % error if is_hybrid else "TFLite off by %.0f steps, %.1e of the largest" % (steps, error)
+        print("%-4s oracle %-44s %-11s %2d output%s  %s%s" % (
+            "ok" if is_same else "FAIL", name, picture, len(files.outputs), " " if len(files.outputs) == 1 else "s", text,
+            "" if is_same else ", which is another"), flush=True)
 
     def make_twin(self, path, inputs):
         """Of a model of floats; None where it cannot be quantised."""
@@ -160,7 +183,10 @@ class Oracle:
                 shown = os.path.basename(picture) if files.inputs[0].picture() else "numbers"
                 files.raw = fed[shown] = os.path.join(self.folder, shown + ".raw")
                 files.feed(picture, self.build, os.path.join(os.path.dirname(os.path.dirname(path)), "samples"))
-                if is_quantised(path):
+                numbers = whole_numbers(path) if suffix == ".tflite" else ""
+                if numbers:
+                    self.tell_library(name, shown, files, numbers)
+                elif is_quantised(path):
                     self.tell_steps(name, shown, files, self.compare_steps(files))
                 else:
                     self.tell(name, shown, files, *self.compare(files, suffix))

@@ -17,9 +17,10 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from flatbuffer import INT8, UINT8, Table, model_of
+
 OPSET = 13
 NUMPY = {0: numpy.float32, 2: numpy.int32, 3: numpy.uint8, 4: numpy.int64, 9: numpy.int8}
-UINT8, INT8 = 3, 9
 KINDS = {0: TensorProto.FLOAT, UINT8: TensorProto.UINT8, INT8: TensorProto.INT8}
 SAME = 0
 LAST = (0, 3, 1, 2)   # of [n, c, h, w], channels are the last in the file
@@ -27,46 +28,6 @@ LAST = (0, 3, 1, 2)   # of [n, c, h, w], channels are the last in the file
 
 class Unsupported(Exception):
     """The message says what of the file has no twin."""
-
-
-class Table:
-    """A table of a flatbuffer."""
-
-    def __init__(self, data, at):
-        self.data, self.at = data, at
-        self.fields = at - struct.unpack_from("<i", data, at)[0]
-
-    def place(self, index):
-        size = struct.unpack_from("<H", self.data, self.fields)[0]
-        offset = struct.unpack_from("<H", self.data, self.fields + 4 + 2 * index)[0] if 4 + 2 * index < size else 0
-        return self.at + offset if offset else None
-
-    def number(self, index, form, otherwise=0):
-        place = self.place(index)
-        return otherwise if place is None else struct.unpack_from("<" + form, self.data, place)[0]
-
-    def follow(self, place):
-        return place + struct.unpack_from("<I", self.data, place)[0]
-
-    def table(self, index):
-        place = self.place(index)
-        return None if place is None else Table(self.data, self.follow(place))
-
-    def numbers(self, index, form):
-        place = self.place(index)
-        if place is None:
-            return []
-        start = self.follow(place)
-        n = struct.unpack_from("<I", self.data, start)[0]
-        return list(struct.unpack_from("<%d%s" % (n, form), self.data, start + 4))
-
-    def tables(self, index):
-        place = self.place(index)
-        start = self.follow(place)
-        return [Table(self.data, self.follow(start + 4 + 4 * k)) for k in range(struct.unpack_from("<I", self.data, start)[0])]
-
-    def text(self, index):
-        return bytes(self.numbers(index, "B")).decode("utf-8", "replace")
 
 
 class Tensor:
@@ -97,7 +58,7 @@ class Twin:
     def __init__(self, path):
         with open(path, "rb") as file:
             data = file.read()
-        model = Table(data, struct.unpack_from("<I", data, 0)[0])
+        model = model_of(data)
         buffers, graph = model.tables(4), model.tables(2)[0]
         self.codes = [max(code.number(0, "b"), code.number(3, "i")) for code in model.tables(1)]
         self.tensors = [Tensor(table, buffers, k) for k, table in enumerate(graph.tables(0))]

@@ -261,5 +261,7 @@ int mafat_graph_resample(struct mafat_graph *g, struct mafat_value *out, const s
   if (!l->resample) return mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   *l->resample = *how;
   int code = mafat_graph_end_layer(g, l);
+  bool between = how->interpolation == MAFAT_INTERPOLATE_LINEAR && mafat_value_is_integer(g, in);
+  if (between && g->makes.numbers.rounding == MAFAT_REQUANTIZE_EVEN) l->quantization = g->makes.numbers; /* which may be another scale */
   return code ? code : mafat_graph_output(g, out, l, view);
 }

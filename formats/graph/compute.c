@@ -1,5 +1,7 @@
 #include "formats/graph/compute.h"
 
+#include "formats/graph/scaled_weights.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +48,7 @@ static int place_weights(struct mafat_graph *g, struct mafat_layer *l, const str
   const struct mafat_value *weights = conv->weights;
   bool scaled = weights->form == MAFAT_VALUE_PLACE && weights->scales.list.n > 0;
   if (scaled && l->out_type == MAFAT_F32) return mafat_graph_place_hybrid(g, l, weights);
-  int code = scaled ? mafat_graph_place_integers(g, l, conv) : MAFAT_OK;
+  int code = scaled ? mafat_graph_place_integers(g, l, weights, conv->bias, conv->single) : MAFAT_OK;
   if (code || (!scaled && mafat_graph_place_narrow(g, l, weights))) return code;
   return mafat_graph_place(g, &constants_of(g, l)->weights, weights);
 }

@@ -51,10 +51,6 @@ int mafat_graph_rename_numbers(struct mafat_graph *g, struct mafat_value *out, c
 /* Of a map of whole numbers: kept between two reals. */
 int mafat_graph_clamp(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, float least,
                       float most);
-/* Weights of int8 of a convolution whose input and output are floats, and what they are to be multiplied by. */
-int mafat_graph_place_hybrid(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_value *weights);
-/* Weights and biases of a convolution whose input and output are whole numbers. */
-int mafat_graph_place_integers(struct mafat_graph *g, struct mafat_layer *l, const struct mafat_graph_conv *conv);
 
 /* Of two values, whose dimensions of 1 stand for all of the other's; those that one lacks, in front, are 1. */
 enum mafat_graph_binary {

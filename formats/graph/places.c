@@ -11,9 +11,9 @@ enum { MOST_VALUES = 1 << 26 };
 
 double mafat_graph_number(const char *bytes, enum mafat_dtype type)
 {
-  float real;
-  int32_t whole;
-  uint16_t half;
+  float real = 0;
+  int32_t whole = 0;
+  uint16_t half = 0;
   memcpy(&half, bytes, type == MAFAT_F16 ? sizeof half : 0);
   memcpy(&real, bytes, type == MAFAT_F32 ? sizeof real : 0);
   memcpy(&whole, bytes, type == MAFAT_I32 ? sizeof whole : 0);
@@ -56,6 +56,14 @@ int mafat_graph_keep_numbers(struct mafat_graph *g, struct mafat_constant *out, 
   return MAFAT_OK;
 }
 
+/* Fields of other types may hold more than the type they are for. */
+static bool holds(enum mafat_dtype type, double number)
+{
+  double least = type == MAFAT_U8 ? 0 : type == MAFAT_I8 ? INT8_MIN : INT32_MIN;
+  double most = type == MAFAT_U8 ? UINT8_MAX : type == MAFAT_I8 ? INT8_MAX : INT32_MAX;
+  return number >= least && number <= most;
+}
+
 int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, const double *numbers, size_t n, enum mafat_dtype type)
 {
   float *room;
@@ -64,6 +72,8 @@ int mafat_graph_keep_whole(struct mafat_graph *g, struct mafat_constant *out, co
   if (code) return code;
   char *to = (char *)room;
   for (size_t i = 0; i < n; i++, to += size) {
+    if (!holds(type, numbers[i]))
+      return mafat_graph_fail(g, MAFAT_EFORMAT, "a constant of %s has number %zu, %.12g", mafat_dtype_name(type), i, numbers[i]);
     int32_t number = (int32_t)numbers[i]; /* its first bytes are those of a smaller type */
     memcpy(to, &number, size);
   }

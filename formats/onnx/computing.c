@@ -68,7 +68,10 @@ static int take_bias(const struct mafat_onnx_importer *i, struct mafat_value *ou
   long long n = mafat_value_elements(bias);
   double *sums = NULL, *scales = NULL;
   *out = (struct mafat_value){.maker = -1};
-  *fit = mafat_value_is_constant(bias) && n > 0 && (weights->scales.list.n == 1 || n == (long long)weights->scales.list.n);
+  long long n_filters = (long long)weights->scales.list.n;
+  if (mafat_value_is_constant(bias) && n_filters > 1 && n != 1 && n != n_filters)
+    return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %lld biases, found %lld", n_filters, n);
+  *fit = mafat_value_is_constant(bias) && n > 0 && (n_filters == 1 || n == n_filters);
   if (!*fit) return MAFAT_OK;
   if (whole && !mafat_value_is_quantized(bias)) return mafat_value_copy(i->g, out, bias);
   int code = sum_scales(i, n, &sums);

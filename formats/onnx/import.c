@@ -328,6 +328,7 @@ static int import_node(struct mafat_onnx_importer *i, int index)
   bool done = false;
   if (code == MAFAT_OK) code = mafat_onnx_import_numbers(i, &done);
   if (code == MAFAT_OK && !done) code = i->row->import(i);
+  if (code == MAFAT_OK) code = mafat_onnx_pass_pads(i);
   for (int k = 0; k < 8 && k < i->node->n_outputs; k++)
     if (i->node->outputs[k]) mafat_onnx_out(i, k)->readers = readers[k];
   return code;
@@ -393,6 +394,7 @@ int mafat_onnx_network(struct mafat_network **out, const struct mafat_onnx *mode
   for (int k = 0; i.values && k < n_values; k++) i.values[k].maker = -1;
   if (code == MAFAT_OK) code = i.values && i.stands ? import(&i) : mafat_graph_fail(i.g, MAFAT_ENOMEM, "out of memory");
   for (int k = 0; i.values && k < n_values; k++) mafat_value_clear(&i.values[k]);
+  free(i.pads);
   free(i.values);
   free(i.stands);
   return mafat_graph_finish(out, &i.g, code);

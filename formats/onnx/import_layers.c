@@ -137,6 +137,7 @@ static int take_window(struct mafat_onnx_importer *i, const struct mafat_value *
       code = mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED, "a window of %lld taps, %lld apart, is too large", w->kernel[k],
                               w->dilations[k]);
   if (code == MAFAT_OK) code = take_pads(i, &in->shape, n_space, w);
+  if (code == MAFAT_OK) mafat_onnx_take_pads(i, w->pads);
   if (code == MAFAT_OK) code = mafat_onnx_int(i, "ceil_mode", 0, &ceil_mode);
   if (code == MAFAT_OK) w->ceil = ceil_mode != 0;
   int k = is_of_columns(in);

@@ -219,6 +219,17 @@ static int import_slice(struct mafat_onnx_importer *i)
   return code;
 }
 
+static int pad(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads, enum mafat_outside outside, float fill)
+{
+  bool left = false, reals = !mafat_value_is_integer(i->g, in) || mafat_onnx_stands(i, 0);
+  int n = in->view.n_dims, code = MAFAT_OK, number = (int)fmaxf(fminf(fill, 255), -128);
+  if (outside == MAFAT_OUTSIDE_FILL && fill == (reals ? 0 : (float)number))
+    code = mafat_onnx_leave_pads(i, in, pads, reals ? NULL : &number, &left);
+  if (code || left) return code;
+  if (mafat_value_is_integer(i->g, in)) mafat_onnx_fill_number(i, in, fill, &fill);
+  return mafat_graph_pad(i->g, mafat_onnx_out(i, 0), in, pads, pads + n, outside, fill);
+}
+
 static int import_pad(struct mafat_onnx_importer *i)
 {
   const struct mafat_value *in;
@@ -245,13 +256,12 @@ static int import_pad(struct mafat_onnx_importer *i)
     return mafat_graph_fail(i->g, MAFAT_EUNSUPPORTED,
                             "attribute mode: expected constant, reflect or edge, found '%.40s'", mode);
   if ((code = mafat_onnx_map(i, 0, &own, &in))) return code;
-  if (mafat_value_is_integer(i->g, in)) mafat_onnx_fill_number(i, in, fill, &fill);
   if (n != 2 * in->view.n_dims)
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected %d pads, found %d", 2 * in->view.n_dims, n);
   for (int k = 0; k < n && code == MAFAT_OK; k++)
     if (pads[k] > MAFAT_MAX_EXTENT || pads[k] < -MAFAT_MAX_EXTENT)
       code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "pads by %lld", pads[k]);
-  if (code == MAFAT_OK) code = mafat_graph_pad(i->g, mafat_onnx_out(i, 0), in, pads, pads + n / 2, outside, fill);
+  if (code == MAFAT_OK) code = pad(i, in, pads, outside, fill);
   mafat_value_clear(&own);
   return code;
 }

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct mafat_onnx_pads; /* pads.c */
+
 struct mafat_onnx_importer {
   const struct mafat_onnx *model;
   struct mafat_graph *g;
@@ -22,6 +24,8 @@ struct mafat_onnx_importer {
   const struct mafat_value *const *operands; /* (n_operands) in place of the node's inputs, and its first output; NULL: */
   int n_operands;                            /* those are taken */
   struct mafat_value *target;
+  struct mafat_onnx_pads *pads; /* (n_pads) zeros around values, which those who read these are to take in */
+  int n_pads;
 };
 
 /* One operator's. MAFAT_OK, or a message is in the diagnostic. */
@@ -124,6 +128,9 @@ bool mafat_onnx_takes(const struct mafat_onnx_importer *i, const struct mafat_me
 int mafat_onnx_compute_whole(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to, bool *done);
 /* The same, or else by floats: of operands that are whole numbers, or constants. */
 int mafat_onnx_compute(struct mafat_onnx_importer *i, struct mafat_value *out, const struct mafat_meaning *to);
+/* Is the node one that resizes? Has it that mode? */
+bool mafat_onnx_resizes(const struct mafat_onnx_importer *i);
+bool mafat_onnx_is_mode(const struct mafat_onnx_importer *i, const char *mode);
 /* Least and most of a Clip. */
 int mafat_onnx_bounds(struct mafat_onnx_importer *i, float *least, float *most);
 /* Whole numbers as floats of the same value, less `zero`; floats as they are. */
@@ -132,6 +139,13 @@ int mafat_onnx_plain_floats(struct mafat_onnx_importer *i, struct mafat_value *o
 int mafat_onnx_make_floats(struct mafat_onnx_importer *i, int value);
 /* What a map of whole numbers is filled up with: the number of a real, or of what the file calls it. False: it has none. */
 bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in, float real, float *number);
+
+/* Zeros before and after each dimension of a map are *left to convolutions, where nothing else reads the node's output: that is the
+ * map as it is. number: of whole ones that do not stand for floats, as the file has it; else NULL. Passed on by nodes that say what
+ * numbers mean; taken: added to rows and columns before and after. */
+int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads, const int *number, bool *left);
+int mafat_onnx_pass_pads(struct mafat_onnx_importer *i);
+void mafat_onnx_take_pads(const struct mafat_onnx_importer *i, long long *pads);
 
 /* A Mul or Div that begins a GELU that is written out: *done, with all of it. */
 int mafat_onnx_fold_gelu(struct mafat_onnx_importer *i, bool *done);

@@ -126,7 +126,7 @@ static const struct moving {
 } moving[] = {{"Identity", false}, {"Dropout", false}, {"Reshape", false}, {"Flatten", false}, {"Squeeze", false},
               {"Unsqueeze", false}, {"Transpose", false}, {"Slice", false}, {"Split", false}, {"Pad", false},
               {"DepthToSpace", false}, {"SpaceToDepth", false}, {"Expand", false}, {"MaxPool", false}, {"Gather", false},
-              {"Concat", true}};
+              {"Resize", false}, {"Upsample", false}, {"Concat", true}};
 
 bool mafat_onnx_fill_number(const struct mafat_onnx_importer *i, const struct mafat_value *in, float real, float *number)
 {
@@ -165,6 +165,7 @@ static bool moves(const struct mafat_onnx_importer *i)
     if (!mafat_quantization_equals(&is.numbers, &other.numbers)) return false;
   }
   if (strcmp(m->op_type, "Gather") == 0 && !mafat_value_is_constant(mafat_onnx_in(i, 1))) return false;
+  if (mafat_onnx_resizes(i)) return !mafat_onnx_is_mode(i, "linear") && !mafat_onnx_is_mode(i, "cubic");
   return strcmp(m->op_type, "Pad") != 0 || can_pad(i);
 }
 

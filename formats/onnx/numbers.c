@@ -70,6 +70,19 @@ static int refuse(const struct mafat_onnx_tensor *t, const struct mafat_wire_sou
   return mafat_wire_source_fail(s, MAFAT_EFORMAT, "a number of type %s is too large", mafat_onnx_type_name(t->type));
 }
 
+/* Smaller types share a field of int32, whose numbers they need not have. */
+static bool is_narrow(int type)
+{
+  return type == MAFAT_ONNX_UINT8 || type == MAFAT_ONNX_INT8 || type == MAFAT_ONNX_UINT16 || type == MAFAT_ONNX_INT16;
+}
+
+static int check_narrow(const struct mafat_onnx_tensor *t, const struct mafat_wire_source *s, uint64_t bits, const char *element)
+{
+  int32_t number = (int32_t)(uint32_t)bits;
+  if (!is_narrow(t->type) || load_whole(t->type, element) == number) return MAFAT_OK;
+  return mafat_wire_source_fail(s, MAFAT_EFORMAT, "%d is no number of type %s", number, mafat_onnx_type_name(t->type));
+}
+
 static int read_place(struct mafat_wire_source *s, const struct mafat_onnx_tensor *t, uint64_t first, size_t n,
                       const struct sink *to)
 {
@@ -101,6 +114,8 @@ static int read_wire(struct mafat_wire_source *s, const struct mafat_onnx_tensor
     for (; number < first + n && mafat_wire_number(&numbers, type, &bits); number++) {
       char element[ELEMENT];
       memcpy(element, &bits, sizeof element); /* its first bytes are the element as it lies in memory */
+      int code = check_narrow(t, s, bits, element);
+      if (code) return code;
       if (number >= first && !put(to, (size_t)(number - first), t->type, element)) return refuse(t, s);
     }
     if (numbers.code) return numbers.code;

@@ -70,6 +70,14 @@ static int take_scales(const struct mafat_onnx_importer *i, int index, struct ma
   return code;
 }
 
+/* Fields of tensors have room for more than the type holds. */
+static int check_zero(const struct mafat_onnx_importer *i, int type, double zero)
+{
+  int least = type == MAFAT_ONNX_INT8 ? INT8_MIN : 0, most = type == MAFAT_ONNX_INT8 ? INT8_MAX : UINT8_MAX;
+  if (zero >= least && zero <= most) return MAFAT_OK;
+  return mafat_graph_fail(i->g, MAFAT_EFORMAT, "zero point: expected %d to %d, found %.12g", least, most, zero);
+}
+
 static int take_zeros(const struct mafat_onnx_importer *i, int index, struct mafat_onnx_said *said)
 {
   double *list;
@@ -85,11 +93,14 @@ static int take_zeros(const struct mafat_onnx_importer *i, int index, struct maf
                             mafat_onnx_type_name(said->type), mafat_onnx_type_name(type));
   else if (n != said->n)
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected as many zero points as scales, found %lld and %lld", n, said->n);
-  for (long long k = 0; k < n && code == MAFAT_OK; k++) said->apart |= list[k] != list[0];
+  for (long long k = 0; k < n && code == MAFAT_OK; k++) {
+    if (type != MAFAT_ONNX_INT32) code = check_zero(i, type, list[k]);
+    said->apart |= list[k] != list[0];
+  }
   if (code == MAFAT_OK && type == MAFAT_ONNX_INT32 && (list[0] != 0 || said->apart))
     code = mafat_graph_fail(i->g, MAFAT_EFORMAT, "zero point of int32: expected 0, found %g", list[0]);
   said->type = type;
-  said->zero = (int)list[0];
+  said->zero = code ? 0 : (int)list[0];
   free(list);
   return code;
 }

@@ -145,6 +145,23 @@ static bool takes_mean(const struct mafat_onnx_importer *i, const struct mafat_m
   return lie_apart(in, over);
 }
 
+bool mafat_onnx_resizes(const struct mafat_onnx_importer *i)
+{
+  return strcmp(i->row->op_type, "Resize") == 0 || strcmp(i->row->op_type, "Upsample") == 0;
+}
+
+bool mafat_onnx_is_mode(const struct mafat_onnx_importer *i, const char *mode)
+{
+  const char *said;
+  return mafat_onnx_string(i, "mode", "nearest", &said) == MAFAT_OK && strcmp(said, mode) == 0;
+}
+
+/* Between pixels; the nearest are moved. */
+static bool takes_resize(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+{
+  return mafat_onnx_is_mode(i, "linear") && takes_map(i, to);
+}
+
 /* How many dimensions are joined does not matter. */
 static bool takes_softmax(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
@@ -162,7 +179,7 @@ static const struct computing {
     {"Clip", takes_map}, {"LeakyRelu", takes_map}, {"Sigmoid", takes_map}, {"Tanh", takes_map}, {"Elu", takes_map},
     {"Selu", takes_map}, {"Celu", takes_map}, {"HardSigmoid", takes_map}, {"HardSwish", takes_map},
     {"Softplus", takes_map}, {"Softsign", takes_map}, {"ThresholdedRelu", takes_map}, {"Mish", takes_map},
-    {"Gelu", takes_map}, {"Exp", takes_map}, {"Erf", takes_map}, {"Abs", takes_map}, {"Neg", takes_map},
+    {"Resize", takes_resize}, {"Upsample", takes_resize}, {"Gelu", takes_map}, {"Exp", takes_map}, {"Erf", takes_map}, {"Abs", takes_map}, {"Neg", takes_map},
 };
 
 bool mafat_onnx_takes(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)

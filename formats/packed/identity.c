@@ -3,6 +3,7 @@
 #include "base/tuning.h"
 #include "formats/packed/graph.h"
 #include "formats/packed/hash.h"
+#include "formats/packed/model.h"
 
 #include <string.h>
 
@@ -63,5 +64,5 @@ uint64_t mafat_packed_network_hash(const struct mafat_network *n, unsigned versi
     if (mafat_layer_has_weights(l)) hash = hash_weights(hash, l);
   }
   if (n->fork == MAFAT_FORK_ALEXEYAB) hash = hash_number(hash, ALEXEYABS_MARK);
-  return version > 2 ? mafat_packed_graph_hash(hash, n) : hash;
+  return mafat_packed_has_excerpt(version) ? mafat_packed_graph_hash(hash, n) : hash;
 }

@@ -60,7 +60,8 @@ static int read_graph(struct mafat_packed *p, struct index *i, bool wanted)
   enum { LEAST_OPERATOR = 13, LEAST_PARAMETER = 10 }; /* bytes */
   uint32_t n = mafat_bytes_u32(&i->bytes), parameters = mafat_bytes_u32(&i->bytes);
   if (n == 0) return MAFAT_OK; /* none in this file */
-  if (n - 1 != (uint32_t)p->n_layers || n > i->bytes.left / LEAST_OPERATOR || parameters > i->bytes.left / LEAST_PARAMETER)
+  bool alike = n - 1 == (uint32_t)p->n_layers || (mafat_packed_has_activations(p->version) && n - 1 < (uint32_t)p->n_layers);
+  if (!alike || n > i->bytes.left / LEAST_OPERATOR || parameters > i->bytes.left / LEAST_PARAMETER)
     return damaged(i, "it has not the operators that it should have");
   struct mafat_cfg *cfg = begin_graph(i, n, parameters);
   if (!cfg) return mafat_fail(i->d, MAFAT_ENOMEM, "%s: out of memory", i->name);
@@ -80,8 +81,15 @@ static int read_graph(struct mafat_packed *p, struct index *i, bool wanted)
   return good ? MAFAT_OK : damaged(i, "an operator is not as it should be");
 }
 
-static void write_graph(const struct mafat_network *n, const struct mafat_cfg *graph, struct mafat_bytes *to)
+/* Of a section behind [net]: n may have more of them in between. */
+static const char *name_of(const struct mafat_network *n, const struct mafat_packed_origin *origin, int layer)
 {
+  return mafat_layer_type_name(n->layers[origin->activations ? origin->places[layer].made : layer].type);
+}
+
+static void write_graph(const struct mafat_network *n, const struct mafat_packed_origin *origin, struct mafat_bytes *to)
+{
+  const struct mafat_cfg *graph = origin ? origin->cfg : NULL;
   uint32_t used = 0;
   for (int i = 0; graph && i < graph->n_sections; i++)
     for (int k = 0; k < graph->sections[i].n_options; k++) used += graph->sections[i].options[k].used;
@@ -91,7 +99,7 @@ static void write_graph(const struct mafat_network *n, const struct mafat_cfg *g
     const struct mafat_cfg_section *s = &graph->sections[i];
     uint32_t n_used = 0;
     for (int k = 0; k < s->n_options; k++) n_used += s->options[k].used;
-    mafat_bytes_put_word(to, i == 0 ? "net" : mafat_layer_type_name(n->layers[i - 1].type));
+    mafat_bytes_put_word(to, i == 0 ? "net" : name_of(n, origin, i - 1));
     mafat_bytes_put_u32(to, (uint32_t)s->line);
     mafat_bytes_put_u32(to, n_used);
     for (int k = 0; k < s->n_options; k++) {
@@ -138,7 +146,6 @@ static int read_constants(struct mafat_packed *p, struct index *i)
 {
   int next = 0, code = MAFAT_OK;
   for (uint32_t left = mafat_bytes_u32(&i->bytes); left > 0 && code == MAFAT_OK; left--) code = read_constant(p, i, &next);
-  if (code == MAFAT_OK && (i->bytes.failed || i->bytes.left > 0)) code = damaged(i, "it does not end where it should");
   return code;
 }
 
@@ -159,6 +166,68 @@ static void write_constants(const struct mafat_packed *p, struct mafat_bytes *to
   }
 }
 
+/* ---- activations ---- */
+
+static float float_of(uint32_t bits)
+{
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static uint32_t bits_of(float x)
+{
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+/* False: a number is none of a byte's. Whether the network has it, whoever makes one of it says. */
+static bool read_numbers(struct mafat_bytes_reader *r, struct mafat_activation_numbers *a)
+{
+  uint32_t operator = mafat_bytes_u32(r), computes = mafat_bytes_u32(r), zero, before_zero;
+  a->scale = float_of(mafat_bytes_u32(r));
+  zero = mafat_bytes_u32(r);
+  a->before_scale = float_of(mafat_bytes_u32(r));
+  before_zero = mafat_bytes_u32(r);
+  a->operator = (int)(operator & INT32_MAX);
+  a->computes = computes;
+  a->zero = (unsigned char)zero;
+  a->before_zero = (unsigned char)before_zero;
+  return operator <= INT32_MAX && computes <= 1 && zero <= UINT8_MAX && before_zero <= UINT8_MAX;
+}
+
+static int read_activations(struct mafat_packed *p, struct index *i, bool wanted)
+{
+  enum { NUMBERS_BYTES = 24 };
+  uint32_t n_layers = mafat_bytes_u32(&i->bytes), n = mafat_bytes_u32(&i->bytes);
+  if (n_layers > (uint32_t)p->n_layers || n > i->bytes.left / NUMBERS_BYTES) return damaged(i, "it has not the activations that it should have");
+  struct mafat_activations *a = mafat_activations_make((int)n_layers, (int)n);
+  if (!a) return mafat_fail(i->d, MAFAT_ENOMEM, "%s: out of memory", i->name);
+  bool good = true;
+  for (a->n = 0; a->n < (int)n && good; a->n++) {
+    good = read_numbers(&i->bytes, &a->list[a->n]);
+    if (a->n > 0) good = good && a->list[a->n].operator > a->list[a->n - 1].operator;
+  }
+  if (good && wanted) p->activations = a;
+  else free(a);
+  return good ? MAFAT_OK : damaged(i, "activations are not as they should be");
+}
+
+static void write_activations(const struct mafat_activations *a, struct mafat_bytes *to)
+{
+  mafat_bytes_put_u32(to, (uint32_t)a->n_layers);
+  mafat_bytes_put_u32(to, (uint32_t)a->n);
+  for (int i = 0; i < a->n; i++) {
+    mafat_bytes_put_u32(to, (uint32_t)a->list[i].operator);
+    mafat_bytes_put_u32(to, a->list[i].computes);
+    mafat_bytes_put_u32(to, bits_of(a->list[i].scale));
+    mafat_bytes_put_u32(to, a->list[i].zero);
+    mafat_bytes_put_u32(to, bits_of(a->list[i].before_scale));
+    mafat_bytes_put_u32(to, a->list[i].before_zero);
+  }
+}
+
 /* ---- all of it ---- */
 
 /* Whose words the operators and their parameters are: one Darknet's or the other's. */
@@ -175,22 +244,26 @@ int mafat_packed_index_read(struct mafat_packed *p, const char *index, size_t by
                             struct mafat_diagnostic *d)
 {
   struct index i = {{index, bytes, false}, name, d};
-  const char *wrong =
-      p->version == MAFAT_PACKED_GRAPH_VERSION ? mafat_packed_graph_index_read(p, &i.bytes, graph) : NULL;
+  bool excerpt = mafat_packed_has_excerpt(p->version);
+  const char *wrong = excerpt ? mafat_packed_graph_index_read(p, &i.bytes, graph) : NULL;
   int code = wrong ? damaged(&i, wrong) : MAFAT_OK;
-  if (p->version == MAFAT_PACKED_VERSION) code = read_vocabulary(p, &i);
-  if (p->version == MAFAT_PACKED_VERSION && code == MAFAT_OK) code = read_graph(p, &i, graph);
-  return code ? code : read_constants(p, &i);
+  if (!excerpt) code = read_vocabulary(p, &i);
+  if (!excerpt && code == MAFAT_OK) code = read_graph(p, &i, graph);
+  if (code == MAFAT_OK) code = read_constants(p, &i);
+  if (code == MAFAT_OK && mafat_packed_has_activations(p->version)) code = read_activations(p, &i, graph);
+  if (code == MAFAT_OK && (i.bytes.failed || i.bytes.left > 0)) code = damaged(&i, "it does not end where it should");
+  return code;
 }
 
 void mafat_packed_index_write(const struct mafat_packed *p, const struct mafat_network *n,
                               const struct mafat_packed_origin *origin, struct mafat_bytes *to)
 {
-  if (p->version == MAFAT_PACKED_GRAPH_VERSION) {
+  if (mafat_packed_has_excerpt(p->version)) {
     mafat_packed_graph_index_write(p, origin->excerpt, to);
   } else {
     mafat_bytes_put_word(to, mafat_fork_name(n->fork));
-    write_graph(n, origin ? origin->cfg : NULL, to);
+    write_graph(n, origin, to);
   }
   write_constants(p, to);
+  if (mafat_packed_has_activations(p->version)) write_activations(origin->activations, to);
 }

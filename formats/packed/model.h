@@ -4,15 +4,29 @@
 
 #include "base/excerpt.h"
 #include "formats/darknet/cfg.h"
+#include "formats/packed/activations.h"
 #include "network/network.h"
 
 #include <stdint.h>
 
 /* Of the format. Version 1 is read, too. */
 enum {
-  MAFAT_PACKED_VERSION = 2,      /* of networks that a cfg describes */
-  MAFAT_PACKED_GRAPH_VERSION = 3 /* of others */
+  MAFAT_PACKED_VERSION = 2,       /* of networks that a cfg describes */
+  MAFAT_PACKED_GRAPH_VERSION = 3, /* of others */
+  MAFAT_PACKED_ACTIVATIONS = 2,   /* more: of either, some of whose layers compute with whole numbers (activations.h) */
+  MAFAT_PACKED_LAST_VERSION = MAFAT_PACKED_GRAPH_VERSION + MAFAT_PACKED_ACTIVATIONS
 };
+
+static inline bool mafat_packed_has_activations(unsigned version)
+{
+  return version > MAFAT_PACKED_GRAPH_VERSION;
+}
+
+/* Does it hold an excerpt of a model of another format than Darknet's? */
+static inline bool mafat_packed_has_excerpt(unsigned version)
+{
+  return version == MAFAT_PACKED_GRAPH_VERSION || version == MAFAT_PACKED_LAST_VERSION;
+}
 
 /* Where a layer's weights lie in the file. */
 struct mafat_packed_entry {
@@ -24,6 +38,8 @@ struct mafat_packed_entry {
 struct mafat_packed_origin {
   const struct mafat_cfg *cfg; /* of its keys, those that were used */
   const struct mafat_excerpt *excerpt;
+  const struct mafat_activations *activations;           /* by which the network was made of what was read; NULL: it is that */
+  const struct mafat_activations_places *places;         /* [operator of that], beside them */
 };
 
 struct mafat_packed {
@@ -40,6 +56,7 @@ struct mafat_packed {
   enum mafat_format format;           /* whose the network is. Of another than a cfg, behind what comes first: */
   uint64_t excerpt_bytes, excerpt_hash;
   struct mafat_excerpt *excerpt;      /* NULL: nobody asked */
+  struct mafat_activations *activations; /* NULL: none, or nobody asked */
 };
 
 #endif

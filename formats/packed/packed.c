@@ -42,7 +42,7 @@ bool mafat_packed_imports(const char beginning[MAFAT_PACKED_BEGINNING])
 {
   uint32_t version;
   memcpy(&version, beginning + offsetof(struct header, version), sizeof version);
-  return mafat_packed_begins(beginning) && version >= MAFAT_PACKED_GRAPH_VERSION;
+  return mafat_packed_begins(beginning) && mafat_packed_has_excerpt(version);
 }
 
 void mafat_packed_close(struct mafat_packed **packed)
@@ -52,6 +52,7 @@ void mafat_packed_close(struct mafat_packed **packed)
   mafat_cfg_close(&(*packed)->graph);
   free((*packed)->entries);
   free((*packed)->types);
+  free((*packed)->activations);
   free(*packed);
   *packed = NULL;
 }
@@ -82,9 +83,9 @@ static int check_header(struct header *h, const struct mafat_packed_source *from
     return mafat_fail(d, MAFAT_EFORMAT, "%s: expected a packed weights file, which begins with \"MAFATPK1\"", from->name);
   if (h->byte_order != BYTE_ORDER_MARK)
     return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged, or of another byte order", from->name);
-  if (h->version < 1 || h->version > MAFAT_PACKED_GRAPH_VERSION)
+  if (h->version < 1 || h->version > MAFAT_PACKED_LAST_VERSION)
     return mafat_fail(d, MAFAT_EUNSUPPORTED, "%s: expected version 1 to %d of the format, found %u: pack the .weights again",
-                      from->name, MAFAT_PACKED_GRAPH_VERSION, h->version);
+                      from->name, MAFAT_PACKED_LAST_VERSION, h->version);
   if (*checksum_of(h) != sum_header(h))
     return mafat_fail(d, MAFAT_EFORMAT, "%s: the header is damaged: its checksum differs", from->name);
   if (h->n_layers > MAFAT_MAX_LAYERS)
@@ -117,10 +118,13 @@ static int read_header(struct header *h, const struct mafat_packed_source *from,
   if (code || (code = check_header(h, from, d))) return code;
   if (!n || (h->n_layers == (uint64_t)n->n_layers && h->network_hash == mafat_packed_network_hash(n, h->version)))
     return MAFAT_OK;
-  if (h->version == MAFAT_PACKED_GRAPH_VERSION)
+  if (mafat_packed_has_excerpt(h->version))
     return mafat_fail(d, MAFAT_EFORMAT,
                       "%s: packed for another network than %s, or by a version that read it otherwise: pack the model "
                       "again", from->name, n->path);
+  if (mafat_packed_has_activations(h->version))
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for another network than %s, with activations as whole numbers: it is run by itself, "
+                      "or packed again", from->name, n->path);
   if (is_of_other_fork(h, n))
     return mafat_fail(d, MAFAT_EFORMAT, "%s: packed for %s Darknet, here %s is %s: name the fork, or pack the .weights again",
                       from->name, n->fork == MAFAT_FORK_ALEXEYAB ? "pjreddie's" : "AlexeyAB's", n->path,
@@ -264,6 +268,7 @@ int mafat_packed_make(struct mafat_packed **out, const struct mafat_network *n,
   if (p) p->types = calloc((size_t)n->n_layers + 1, sizeof *p->types);
   if (!p || !p->entries || !p->types) goto no_memory;
   p->version = origin && origin->excerpt ? MAFAT_PACKED_GRAPH_VERSION : MAFAT_PACKED_VERSION;
+  if (origin && origin->activations) p->version += MAFAT_PACKED_ACTIVATIONS;
   p->format = n->format;
   p->excerpt_bytes = origin && origin->excerpt ? origin->excerpt->bytes : 0;
   p->n_layers = n->n_layers;

@@ -107,6 +107,13 @@ static int import_gather(struct mafat_tflite_importer *i)
 
 /* ---- resizes ---- */
 
+/* Its points are floats, or of int8 whole numbers; between those of floats ours are exact. */
+static enum mafat_precision precision_of(const struct mafat_meaning *is, bool nearest)
+{
+  if (nearest) return MAFAT_POINTS_SINGLE;
+  return is->type == MAFAT_F32 ? MAFAT_POINTS_EXACT : is->numbers.is_signed ? MAFAT_POINTS_FIXED : MAFAT_POINTS_SINGLE;
+}
+
 /* What TFLite's two flags mean, of the nearest pixel and between pixels. */
 static struct mafat_resample resample_of(const struct mafat_tflite_resize *options, bool nearest)
 {
@@ -124,7 +131,9 @@ static struct mafat_resample resample_of(const struct mafat_tflite_resize *optio
 
 static int resize(struct mafat_tflite_importer *i, const struct mafat_value *in, const int *axes)
 {
-  struct mafat_resample r = resample_of(&i->o->options.resize, mafat_tflite_variant(i));
+  bool nearest = mafat_tflite_variant(i);
+  struct mafat_resample r = resample_of(&i->o->options.resize, nearest);
+  struct mafat_meaning is = mafat_value_meaning(i->g, in);
   struct mafat_view view;
   long long size[2], e[MAFAT_N_AXES];
   int n, code = mafat_tflite_list(i, 1, 2, size, &n);
@@ -132,6 +141,7 @@ static int resize(struct mafat_tflite_importer *i, const struct mafat_value *in,
   if (n != 2 || size[0] < 1 || size[1] < 1 || size[0] > MAFAT_MAX_EXTENT || size[1] > MAFAT_MAX_EXTENT)
     return mafat_graph_fail(i->g, MAFAT_EFORMAT, "expected a height and a width, found %d numbers", n);
   const long long dims[] = {1, size[0], size[1], in->shape.c};
+  r.precision = precision_of(&is, nearest);
   r.y.size = (int)size[0];
   r.x.size = (int)size[1];
   mafat_view_lay(&view, 4, dims, axes, e);

@@ -1,4 +1,6 @@
 /* A convolution: windows over the channels of a group, with their weights. */
+#include "network/network.h"
+
 #include "network/kinds/kinds.h"
 
 static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
@@ -40,6 +42,15 @@ static struct mafat_matrix matrix(const struct mafat_layer *l)
   return (struct mafat_matrix){l->filters, inputs, mafat_window_area(&l->window)};
 }
 
+/* A sloped rectifier is in the factors of its sums, which ONNX's rule has apart for negative ones. */
+static const char *numbers(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  bool sloped = l->activation.kind == MAFAT_SLOPED && l->quantization.rounding == MAFAT_REQUANTIZE_EVEN;
+  if (l->activation.kind != MAFAT_LINEAR && !sloped && l->out_type != MAFAT_F32) return "has an activation, which whole numbers have as bounds";
+  return mafat_kind_numbers_alone(n, layer);
+}
+
 const struct mafat_kind mafat_kind_convolutional = {
     .name = "convolutional",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS | MAFAT_ALONG_INPUTS,
@@ -51,5 +62,5 @@ const struct mafat_kind mafat_kind_convolutional = {
     .matrix = matrix,
     .counts = mafat_kind_matrix_counts,
     .macs = mafat_kind_window_macs,
-    .numbers = mafat_kind_numbers_alone,
+    .numbers = numbers,
 };

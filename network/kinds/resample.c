@@ -2,6 +2,7 @@
 #include "network/resample.h"
 
 #include "network/kinds/kinds.h"
+#include "network/network.h"
 
 #include <math.h>
 
@@ -13,11 +14,18 @@ static bool is_sound(const struct mafat_resample_axis *axis, int in)
   return isfinite(axis->scale) && axis->scale >= 0 && (axis->scale == 0 || axis->size == 1 || axis->scale * in > 1.);
 }
 
+/* Rounded points are those between sizes, of which the file says no scale. */
+static bool can_round(const struct mafat_resample *r)
+{
+  bool plain = r->interpolation != MAFAT_INTERPOLATE_CUBIC && r->y.scale == 0 && r->x.scale == 0;
+  return r->precision == MAFAT_POINTS_EXACT || ((unsigned)r->precision < MAFAT_N_PRECISIONS && plain);
+}
+
 static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 {
   const struct mafat_resample *r = l->resample;
   if (!r || (unsigned)r->interpolation >= MAFAT_N_INTERPOLATIONS || (unsigned)r->coordinates >= MAFAT_N_COORDINATES ||
-      (unsigned)r->rounding >= MAFAT_N_ROUNDINGS || !(fabsf(r->keys) <= MOST_KEYS))
+      (unsigned)r->rounding >= MAFAT_N_ROUNDINGS || !can_round(r) || !(fabsf(r->keys) <= MOST_KEYS))
     return mafat_kind_refuse(subject, "does not say how its input is resized");
   if (!is_sound(&r->y, l->in.h) || !is_sound(&r->x, l->in.w))
     return mafat_kind_refuse(subject, "expects scales that suit its sizes");
@@ -34,6 +42,15 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(mafat_points_tap(&points, out.begin).at, mafat_points_tap(&points, out.end - 1).next + 1);
 }
 
+/* By ONNX's rule what lies between pixels may come to another scale. */
+static const char *numbers(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  if (l->resample->interpolation == MAFAT_INTERPOLATE_CUBIC) return "is not run on whole numbers by cubics";
+  bool even = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN && l->resample->interpolation == MAFAT_INTERPOLATE_LINEAR;
+  return even ? mafat_kind_numbers_alone(n, layer) : mafat_kind_numbers_kept(n, layer);
+}
+
 const struct mafat_kind mafat_kind_resample = {
     .name = "resample",
     .keeps = true,
@@ -41,4 +58,5 @@ const struct mafat_kind mafat_kind_resample = {
     .apart = true,
     .infer = infer,
     .in_span = in_span,
+    .numbers = numbers,
 };

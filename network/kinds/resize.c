@@ -1,4 +1,6 @@
 /* Every pixel several times. */
+#include "network/network.h"
+
 #include "network/kinds/kinds.h"
 
 static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
@@ -12,9 +14,16 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
   return mafat_span(out.begin / l->factor, (out.end - 1) / l->factor + 1);
 }
 
+static const char *numbers(const struct mafat_network *n, int layer)
+{
+  return n->layers[layer].scale == 1 ? mafat_kind_numbers_kept(n, layer) : "of whole numbers multiplies them";
+}
+
 const struct mafat_kind mafat_kind_upsample = {
     .name = "upsample",
+    .keeps = true,
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
     .infer = infer,
     .in_span = in_span,
+    .numbers = numbers,
 };

@@ -29,6 +29,14 @@ int mafat_conv_share_rows(int rows_per_call, int rows, int units_per_call, int n
   return mafat_min(rows_per_call, mafat_max(mafat_divide_up(rows, calls), 1));
 }
 
+int mafat_conv_blocks(int rows, int lines, int rows_per_call, int n, int n_threads)
+{
+  int least = mafat_divide_up(rows, rows_per_call), most = mafat_min(least + n_threads - 1, lines);
+  for (int blocks = least; blocks <= most; blocks++)
+    if ((long long)blocks * n % n_threads == 0) return blocks;
+  return least;
+}
+
 int mafat_conv_layer_panels(const struct mafat_layer *l)
 {
   return mafat_divide_up(l->out.c, MAFAT_PANEL);
@@ -40,14 +48,23 @@ bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_conv_re
   return mafat_scratch_append_elements(&s->slot_bytes, &s->zero_offset, r->in_type, s->zero_elements);
 }
 
+/* Of what one call's rows come in, units that threads share: panels of all rows where the weights are larger than the
+ * input, rows with all panels where the input is, so that what is larger is not read by every thread. */
+static int units_per_call(const struct mafat_conv_request *r)
+{
+  const struct mafat_layer *l = r->layer;
+  if (l->groups > 1) return mafat_layer_is_depthwise(l) ? 1 : l->groups;
+  uint64_t input = mafat_dtype_bytes(r->in_type, (uint64_t)l->in.h * (uint64_t)l->in.w * (uint64_t)l->in.c);
+  return input > mafat_packed_layer_bytes(l) ? 1 : mafat_conv_layer_panels(l);
+}
+
 static bool plan_direct(const struct mafat_conv_request *r, struct mafat_scratch *s)
 {
   const struct mafat_layer *l = r->layer;
   bool depthwise = mafat_layer_is_depthwise(l);
   s->n_pieces = depthwise ? 1 : mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), NULL, 0);
   s->rows_per_call = choose_rows(r, s->n_pieces);
-  int units = depthwise ? mafat_n_blocks(l->out.c) : l->groups > 1 ? l->groups : mafat_conv_layer_panels(l);
-  s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units, r->plan->n_threads);
+  s->rows_per_call = mafat_conv_share_rows(s->rows_per_call, r->rows, units_per_call(r), r->plan->n_threads);
   if (r->pool) s->rows_per_call = mafat_round_up(s->rows_per_call, 2);
   s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
   /* Pooled sums are not stored between slices: all weights of a panel are there. */
@@ -114,17 +131,26 @@ static double channels_per_filter(const struct mafat_counting *c)
   return l->groups > 1 ? (double)l->in.c / l->groups : mafat_span_size(c->channels);
 }
 
+/* Blocks of rows, each of n panels or groups that threads take by themselves; shares out what is counted next. */
+static double share_blocks(struct mafat_counting *c, int n)
+{
+  int rows = mafat_span_size(c->box.y), lines = c->pooled ? mafat_divide_up(rows, 2) : rows;
+  int per_call = c->scratch->rows_per_call > 0 ? c->scratch->rows_per_call : rows;
+  double blocks = mafat_conv_blocks(rows, lines, per_call, n, c->context->plan->n_threads);
+  mafat_count_share(c, blocks * n);
+  return blocks;
+}
+
 static void count_direct(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   struct mafat_width w = mafat_counting_width(c);
+  bool separable = c->inner >= 0 && mafat_layer_is_depthwise(&c->context->network->layers[c->inner]);
   double channels = channels_per_filter(c), taps = mafat_window_area(&l->window);
   int rows = mafat_span_size(c->box.y), cols = mafat_span_size(c->box.x);
-  int per_call = c->scratch->rows_per_call > 0 ? c->scratch->rows_per_call : rows;
-  double blocks = mafat_divide_up(rows, per_call), outputs = mafat_counting_outputs(c);
-  double weight_bytes = mafat_counting_weight_bytes(c);
+  double outputs = mafat_counting_outputs(c), weight_bytes = mafat_counting_weight_bytes(c);
   double calls = c->pooled ? 1 : mafat_divide_up((int)channels, mafat_conv_call_channels(l, (int)channels));
-  mafat_count_share(c, l->groups > 1 ? blocks * l->groups : blocks * w.panels);
+  double blocks = share_blocks(c, separable ? 1 : l->groups > 1 ? l->groups : w.panels);
   mafat_count(c, MAFAT_TERM_UNIT, blocks * w.panels * calls);
   mafat_count_tiles(c, taps > 1 ? MAFAT_TERM_CONV_MACS : MAFAT_TERM_POINT_MACS, rows, cols, w, channels * taps,
                     mafat_counting_runs(c, l->groups > 1 ? mafat_span(0, (int)channels) : c->channels), calls);
@@ -132,7 +158,6 @@ static void count_direct(struct mafat_counting *c)
   if (c->pooled) mafat_count(c, MAFAT_TERM_POOLED, outputs);
   if (c->channels.end == l->in.c) mafat_count_activation(c, outputs);
   mafat_count_weights(c, channels * taps * mafat_span_size(c->filters) * weight_bytes, blocks);
-  bool separable = c->inner >= 0 && mafat_layer_is_depthwise(&c->context->network->layers[c->inner]);
   mafat_count_maps(c, separable ? 0 : mafat_counting_in_bytes(c), mafat_counting_stored_bytes(c) * stores);
 }
 
@@ -140,6 +165,7 @@ static void count_depthwise(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   double outputs = mafat_counting_pixels(c) * l->out.c;
+  share_blocks(c, 1);
   mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * mafat_window_area(&l->window));
   mafat_count_activation(c, outputs);
   /* Inside a 1x1 it writes a few rows, again and again: they stay near. */

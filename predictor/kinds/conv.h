@@ -23,6 +23,10 @@ int mafat_conv_layer_panels(const struct mafat_layer *l);
 /* Fewer rows per call where threads would otherwise find too few calls. */
 int mafat_conv_share_rows(int rows_per_call, int rows, int units_per_call, int n_threads);
 
+/* In how many blocks of at most rows_per_call rows a step's `rows` are computed, each of n panels or groups, so that
+ * all threads have as many units, where `lines` of them, which stay together, allow. */
+int mafat_conv_blocks(int rows, int lines, int rows_per_call, int n, int n_threads);
+
 /* A row as long as the taps of `cols` outputs. */
 bool mafat_conv_append_zeros(struct mafat_scratch *s, const struct mafat_conv_request *r, int cols);
 

@@ -13,6 +13,7 @@ enum {
   /* Of memory, where a band's rows leave a choice: two bands of 608 x 608 x 3 have 16 rows
    * each then, and a read 40 KB. */
   ROOM = 256 << 10,
+  NUMBERS_ROOM = 64 << 10, /* of floats for an input of bytes: it is rare, and all runs on files would be predicted by it */
   READS_BYTES = 32 << 10 /* records of the reads, and the kernel's */
 };
 
@@ -21,6 +22,17 @@ enum {
 static size_t row_bytes(const struct mafat_raw_input *r)
 {
   return (size_t)mafat_dtype_bytes(r->type, r->order->row_elements);
+}
+
+/* Numbers of 8 bits go into the map as they are. */
+static bool is_number(enum mafat_dtype type)
+{
+  return type == MAFAT_I8 || type == MAFAT_U8;
+}
+
+static size_t room_of(const struct mafat_raw_input *r)
+{
+  return r->type == MAFAT_F32 && is_number(r->order->type) ? NUMBERS_ROOM : ROOM;
 }
 
 /* A read of so many rows may begin and end anywhere between what direct reads are aligned to. */
@@ -37,9 +49,9 @@ static void cut(struct mafat_raw_input *r)
   const struct mafat_file_order *o = r->order;
   r->band_rows = 1;
   if (2 * o->planes <= MAFAT_READS_DEPTH)
-    while (r->band_rows < o->rows && 2 * (size_t)o->planes * read_bytes(r, r->band_rows + 1) <= ROOM) r->band_rows++;
+    while (r->band_rows < o->rows && 2 * (size_t)o->planes * read_bytes(r, r->band_rows + 1) <= room_of(r)) r->band_rows++;
   r->read_bytes = read_bytes(r, r->band_rows);
-  size_t places = ROOM / r->read_bytes;
+  size_t places = room_of(r) / r->read_bytes;
   int most = o->planes > MAFAT_READS_DEPTH / 2 ? MAFAT_READS_DEPTH : 2 * o->planes;
   if (r->band_rows == o->rows && o->planes < most) most = o->planes;
   r->n_places = places < 1 ? 1 : places < (size_t)most ? (int)places : most;
@@ -50,16 +62,10 @@ static size_t places_bytes(const struct mafat_raw_input *r)
   return (size_t)r->n_places * r->read_bytes;
 }
 
-/* Numbers of 8 bits go into the map as they are. */
-static bool is_numbers(const struct mafat_raw_input *r)
-{
-  return r->type == MAFAT_I8 || r->type == MAFAT_U8;
-}
-
 /* The places, and behind them a row as floats where the file has none. */
 static size_t memory_bytes(const struct mafat_raw_input *r)
 {
-  return places_bytes(r) + (r->type == MAFAT_F32 || is_numbers(r) ? 0 : r->order->row_elements * sizeof(float));
+  return places_bytes(r) + (r->type == MAFAT_F32 || is_number(r->type) ? 0 : r->order->row_elements * sizeof(float));
 }
 
 static size_t bytes_of_type(const struct mafat_file_order *order, enum mafat_dtype type)
@@ -268,7 +274,7 @@ static int take_rows(struct mafat_raw_input *r, struct mafat_executor *e, int pl
   int code = await(r, number, d);
   if (code) return code;
   const char *bytes = place_of(r, number) + offset_of(r, number) % mafat_reads_alignment(r->reads);
-  if (is_numbers(r)) take_numbers(r, e, plane, rows, (const unsigned char *)bytes, whole ? 0 : first);
+  if (is_number(r->type)) take_numbers(r, e, plane, rows, (const unsigned char *)bytes, whole ? 0 : first);
   else take_floats(r, e, plane, rows, bytes, whole ? 0 : first);
   if (rows.end == o->shape.h || (!whole && rows.end == first + r->band_rows)) r->released++;
   return MAFAT_OK;

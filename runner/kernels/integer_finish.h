@@ -11,7 +11,8 @@
  * off by less than 2^-14 where it is less than 256, as what is not kept in bounds is: only what lies so near to a half has to be
  * rescaled by the rule. Again negative ones may have anything added where the least output is the zero point.
  *
- * By ONNX's, MAFAT_REQUANTIZE_EVEN, in one: the sum as a float times a float, whose bits stand for the multiplier. */
+ * By ONNX's, MAFAT_REQUANTIZE_EVEN, in one: the sum as a float times a float, whose bits stand for the multiplier; negative sums
+ * have one of their own, whose bits stand for the shift. */
 
 enum rescale_way { RESCALE_ANY, RESCALE_NEAR, RESCALE_POSITIVE, RESCALE_EVEN };
 
@@ -80,7 +81,7 @@ INLINE ivec bounds_nearest(fvec y, const struct bounds *b)
 
 /* Of as many filters as there are lanes. */
 struct finish {
-  ivec multiplier, shift;
+  ivec multiplier, shift; /* RESCALE_EVEN: floats, the latter of negative sums */
 #ifdef IVEC_NEAR
   fvec factor, more; /* RESCALE_NEAR: of the factor's sign; _POSITIVE: with the zero point */
 #elif defined IVEC_SUMS
@@ -124,11 +125,18 @@ static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const s
   f->shift = shift << 16 >> 16;
   f->bounds = bounds_of(q);
   f->way = q->rounding == MAFAT_REQUANTIZE_EVEN ? RESCALE_EVEN : RESCALE_ANY;
+  if (f->way == RESCALE_EVEN) f->shift = shift | (multiplier & (shift == 0));
 #ifdef IVEC_NEAR
   if (f->way == RESCALE_ANY) finish_near(f, q);
 #elif defined IVEC_SUMS
   if (f->way == RESCALE_ANY) finish_sums(f, q);
 #endif
+}
+
+INLINE ivec finish_even(ivec x, const struct finish *f)
+{
+  const ivec negative = x >> 31;
+  return bounds_nearest(fvec_of(x) * (fvec)((f->shift & negative) | (f->multiplier & ~negative)), &f->bounds);
 }
 
 /* By the rule, of some pixels. */
@@ -137,7 +145,7 @@ static void finish_any(const struct finish *f, const int32_t *sums, size_t pitch
   const struct rescale rescale = rescale_of(f->multiplier, f->shift);
   for (int p = 0; p < n; p++, sums += pitch, to += pixel) {
     const ivec x = ivec_load(sums);
-    const ivec y = f->way == RESCALE_EVEN ? bounds_nearest(fvec_of(x) * (fvec)f->multiplier, &f->bounds)
+    const ivec y = f->way == RESCALE_EVEN ? finish_even(x, f)
                                           : bounds_put(rescale_vector(x, &rescale), &f->bounds);
     ivec_narrow(to, y, lanes);
   }
@@ -148,7 +156,7 @@ INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitc
 {
   if (f->way == RESCALE_EVEN) {
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) y[i] = bounds_nearest(fvec_of(ivec_load(sums + (size_t)i * pitch)) * (fvec)f->multiplier, &f->bounds);
+    for (int i = 0; i < 4; i++) y[i] = finish_even(ivec_load(sums + (size_t)i * pitch), f);
     return true;
   }
 #ifdef IVEC_SUMS

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 static uint8_t put(const struct mafat_quantization *q, int64_t x)
 {
@@ -273,30 +274,106 @@ uint8_t mafat_integer_mean(int64_t sum, int n, int zero, struct mafat_multiplier
 
 /* ---- resizing ---- */
 
-enum { TAP_BITS = 10, TAP_ONE = 1 << TAP_BITS };
+enum { TAP_BITS = 10, TAP_ONE = 1 << TAP_BITS, BLOCK = MAFAT_CHANNEL_BLOCK };
 
-struct mafat_integer_tap mafat_integer_tap(enum mafat_integer_grid grid, int in, int out, int at)
+/* What an output column lies between: above and below on the left, then on the right; as many channels as a block has. */
+struct corners {
+  uint8_t at[4][BLOCK];
+};
+
+static inline void take_corners(struct corners *to, const struct mafat_integer_resize_call *c, int col, int n)
 {
-  const bool corners = grid == MAFAT_GRID_CORNERS && out > 1;
-  const int32_t step = corners ? (TAP_ONE * (in - 1) + (out - 1) / 2) / (out - 1) : (TAP_ONE * in + out / 2) / out;
-  const int32_t place = at * step + (grid == MAFAT_GRID_CENTRES ? step / 2 - TAP_ONE / 2 : 0);
-  const int first = place > 0 ? place / TAP_ONE : 0, second = (place + TAP_ONE - 1) / TAP_ONE;
-  return (struct mafat_integer_tap){first, second < in - 1 ? second : in - 1, place - TAP_ONE * first};
+  const ptrdiff_t left = (ptrdiff_t)(c->taps[col].at - c->origin) * c->in_pixel_bytes;
+  const ptrdiff_t right = (ptrdiff_t)(c->taps[col].next - c->origin) * c->in_pixel_bytes;
+  memcpy(to->at[0], c->above + left, (size_t)n);
+  memcpy(to->at[1], c->below + left, (size_t)n);
+  memcpy(to->at[2], c->above + right, (size_t)n);
+  memcpy(to->at[3], c->below + right, (size_t)n);
 }
 
-void mafat_integer_resize(const struct mafat_integer_resize_call *c)
+static inline void put_block(const struct mafat_integer_resize_call *c, int col, const uint8_t *numbers, int n)
 {
-  const int from = c->from_signed ? 128 : 0, lower = c->row_weight, upper = TAP_ONE - lower;
-  const int64_t half = 1 << (2 * TAP_BITS - 1);
+  memcpy(c->out + (ptrdiff_t)col * c->out_pixel_bytes, numbers, (size_t)n);
+}
+
+static inline int keep(int number, int least, int most)
+{
+  return number < least ? least : number > most ? most : number;
+}
+
+/* Products with weights of 11 bits: of bytes in 16 bits by 16, of their sums by 32. */
+static inline void fix_row(const struct mafat_integer_resize_call *c, int n)
+{
+  enum { HALF = 1 << (2 * TAP_BITS - 1) };
+  const int16_t from = c->to->is_signed ? MAFAT_SIGNED_TO_BYTE : 0;
+  const int16_t down = (int16_t)(c->weight * TAP_ONE), up = (int16_t)(TAP_ONE - down);
+  const int least = c->to->least - from, most = c->to->most - from;
+  struct corners in = {0};
   for (int col = 0; col < c->n_cols; col++) {
-    const struct mafat_integer_tap t = c->taps[col];
-    const ptrdiff_t left = (ptrdiff_t)t.first * c->in_pixel_bytes, right = (ptrdiff_t)t.second * c->in_pixel_bytes;
-    uint8_t *to = c->out + (ptrdiff_t)col * c->out_pixel_bytes;
-    for (int i = 0; i < c->n_channels; i++) {
-      const int64_t a = (c->first[left + i] - from) * upper + (c->second[left + i] - from) * lower;
-      const int64_t b = (c->first[right + i] - from) * upper + (c->second[right + i] - from) * lower;
-      const int64_t sum = a * (TAP_ONE - t.weight) + b * t.weight;
-      to[i] = (uint8_t)((sum > 0 ? sum + half : sum - half) / (1 << 2 * TAP_BITS) + from);
+    const int across = (int)(c->taps[col].weight * TAP_ONE);
+    uint8_t out[BLOCK];
+    take_corners(&in, c, col, n);
+    for (int i = 0; i < BLOCK; i++) {
+      const int16_t x[] = {(int16_t)(in.at[0][i] - from), (int16_t)(in.at[1][i] - from), (int16_t)(in.at[2][i] - from),
+                           (int16_t)(in.at[3][i] - from)};
+      const int left = x[0] * up + x[1] * down, right = x[2] * up + x[3] * down;
+      const int sum = left * TAP_ONE + (right - left) * across, away = sum > 0 ? HALF : HALF - 1;
+      out[i] = (uint8_t)(keep((sum + away) >> 2 * TAP_BITS, least, most) + from);
     }
+    put_block(c, col, out, n);
   }
+}
+
+void mafat_integer_resize_fixed(const struct mafat_integer_resize_call *c)
+{
+  if (c->n_channels == BLOCK) fix_row(c, BLOCK);
+  else fix_row(c, c->n_channels);
+}
+
+/* Numbers less `from`, by floats: products and sums in TFLite's order. */
+static inline float between_four(const struct corners *in, int i, int from, float down, float across)
+{
+  return (((float)(in->at[0][i] - from) * (1 - down) * (1 - across) + (float)(in->at[1][i] - from) * down * (1 - across)) +
+          (float)(in->at[2][i] - from) * (1 - down) * across) +
+         (float)(in->at[3][i] - from) * down * across;
+}
+
+static inline void single_row(const struct mafat_integer_resize_call *c, int n)
+{
+  const int least = c->to->least, most = c->to->most;
+  struct corners in = {0};
+  for (int col = 0; col < c->n_cols; col++) {
+    const float down = c->weight, across = c->taps[col].weight;
+    uint8_t out[BLOCK];
+    take_corners(&in, c, col, n);
+    for (int i = 0; i < BLOCK; i++) out[i] = (uint8_t)keep((int)(between_four(&in, i, 0, down, across) + .5f), least, most);
+    put_block(c, col, out, n);
+  }
+}
+
+void mafat_integer_resize_single(const struct mafat_integer_resize_call *c)
+{
+  if (c->n_channels == BLOCK) single_row(c, BLOCK);
+  else single_row(c, c->n_channels);
+}
+
+static inline void even_row(const struct mafat_integer_resize_call *c, int n)
+{
+  const float factor = c->in->scale / c->to->scale;
+  const struct mafat_quantization to = *c->to;
+  const int zero = c->in->zero;
+  struct corners in = {0};
+  for (int col = 0; col < c->n_cols; col++) {
+    const float down = c->weight, across = c->taps[col].weight;
+    uint8_t out[BLOCK];
+    take_corners(&in, c, col, n);
+    for (int i = 0; i < BLOCK; i++) out[i] = mafat_put_even(&to, between_four(&in, i, zero, down, across) * factor);
+    put_block(c, col, out, n);
+  }
+}
+
+void mafat_integer_resize_even(const struct mafat_integer_resize_call *c)
+{
+  if (c->n_channels == BLOCK) even_row(c, BLOCK);
+  else even_row(c, c->n_channels);
 }

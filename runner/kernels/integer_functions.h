@@ -5,6 +5,7 @@
 #define MAFAT_RUNNER_KERNELS_INTEGER_FUNCTIONS_H
 
 #include "network/layer.h"
+#include "network/resample.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,25 +44,22 @@ uint8_t mafat_integer_mean(int64_t sum, int n, int zero, struct mafat_multiplier
 
 uint8_t mafat_integer_mean_even(int64_t sum, int n, const struct mafat_quantization *in, const struct mafat_quantization *out);
 
-/* ---- resizing, of numbers that keep their scale ---- */
+/* ---- resizing ---- */
 
-enum mafat_integer_grid { MAFAT_GRID_ASYMMETRIC, MAFAT_GRID_CORNERS, MAFAT_GRID_CENTRES };
-
-/* What output `at` of `out` reads of `in` inputs: two of them, the second's weight in 1/1024. */
-struct mafat_integer_tap {
-  int first, second, weight;
-};
-struct mafat_integer_tap mafat_integer_tap(enum mafat_integer_grid grid, int in, int out, int at);
-
-/* A row of n_cols pixels of two input rows, up to 16 channels. from_signed as in integer.h. */
+/* A row of n_cols pixels between two rows of the input, up to 16 channels. */
 struct mafat_integer_resize_call {
-  const uint8_t *first, *second;
-  int row_weight;                        /* of the second */
-  const struct mafat_integer_tap *taps;  /* [n_cols]: columns from the row pointers on */
+  const uint8_t *above, *below; /* pixels from column `origin` on */
+  float weight;                 /* of the one below */
+  const struct mafat_tap *taps; /* [n_cols] */
   uint8_t *out;
-  int n_cols, n_channels, in_pixel_bytes, out_pixel_bytes;
-  bool from_signed;
+  int origin, n_cols, n_channels, in_pixel_bytes, out_pixel_bytes;
+  const struct mafat_quantization *in, *to;
 };
-void mafat_integer_resize(const struct mafat_integer_resize_call *c);
+/* Of weights in 1/1024, rounded halves away from the 0 that the file's numbers have. */
+void mafat_integer_resize_fixed(const struct mafat_integer_resize_call *c);
+/* Of weights that are floats, with a half added, as TFLite has it of uint8. */
+void mafat_integer_resize_single(const struct mafat_integer_resize_call *c);
+/* By ONNX's rule. */
+void mafat_integer_resize_even(const struct mafat_integer_resize_call *c);
 
 #endif

@@ -1,6 +1,7 @@
 #include "runner/kinds/conv.h"
 
 #include "predictor/fusion.h"
+#include "predictor/kinds/conv.h"
 #include "predictor/winograd.h"
 
 #include <assert.h>
@@ -145,7 +146,7 @@ int mafat_conv_n_panels(const struct mafat_conv *c)
 
 enum {
   PARTS = 4,            /* of the last unit of a worker's share */
-  PART_MACS = 128 << 10 /* less is not worth a call: some microseconds */
+  PART_MACS = 1 << 20   /* less is not worth a call that reads the weights again: some ten microseconds */
 };
 
 /* Of `rows` rows of one of n panels or groups: no more than have something to do. */
@@ -162,7 +163,8 @@ static int parts_of_unit(const struct mafat_conv *c, int rows, int n)
 bool mafat_conv_take(const struct mafat_conv *c, int n, struct mafat_conv_block *block, int *index)
 {
   int step = c->pool ? 2 : 1, rows = mafat_span_size(c->box.y), per_call = c->worker->scratch->rows_per_call;
-  int n_blocks = mafat_divide_up(rows, per_call), n_lines = mafat_divide_up(rows, step);
+  int n_lines = mafat_divide_up(rows, step);
+  int n_blocks = mafat_conv_blocks(rows, n_lines, per_call, n, mafat_team_size(c->worker->team));
   int parts = mafat_min(parts_of_unit(c, rows / n_blocks, n), n_lines / n_blocks);
   struct mafat_team_part p;
   if (!mafat_team_take_part(c->worker->team, c->worker->index, n_blocks * n, parts, &p)) return false;

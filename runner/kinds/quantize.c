@@ -9,16 +9,14 @@ static int run_quantize(const struct mafat_worker *w, const struct mafat_step *s
   for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
     size_t in_pixel = mafat_tensors_pixel_bytes(t, run.tensor, run.block) / sizeof(float);
     size_t out_pixel = mafat_tensors_pixel_bytes(t, step->layer, run.out_block);
+    int cols = mafat_span_size(step->out.x);
+    bool dense = in_pixel == (size_t)run.n && out_pixel == (size_t)run.n; /* one stretch of a row */
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
       const float *from = mafat_runs_read(t, mafat_layer_sources(l), &run, y, step->out.x.begin);
       unsigned char *to = mafat_rows_out_bytes(w, step, &run, y);
-      int n_cols = mafat_span_size(step->out.x);
-      /* Where pixels hold nothing else a row is one run. */
-      if (in_pixel == (size_t)run.n && out_pixel == (size_t)run.n)
-        mafat_quantization_numbers(&l->quantization, from, to, n_cols * run.n);
-      else
-        for (int x = 0; x < n_cols; x++, from += in_pixel, to += out_pixel)
-          mafat_quantization_numbers(&l->quantization, from, to, run.n);
+      if (dense) mafat_quantization_numbers(&l->quantization, from, to, cols * run.n);
+      for (int x = 0; x < cols && !dense; x++, from += in_pixel, to += out_pixel)
+        mafat_quantization_numbers(&l->quantization, from, to, run.n);
     }
   }
   return MAFAT_OK;

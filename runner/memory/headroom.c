@@ -3,6 +3,7 @@
 #include "runner/memory/groups.h"
 #include "runner/memory/lines.h"
 #include "runner/memory/own.h"
+#include "runner/memory/pages.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -74,22 +75,22 @@ static uint64_t droppable_bytes(const struct group *g)
 
 /* ---- what is ours ---- */
 
-/* Of /proc/self/pagemap: in memory, and no file's. The pages that the loader made read-only are among them. */
+/* In memory, and no file's. The pages that the loader made read-only are among them. */
 static bool is_ours(uint64_t entry)
 {
-  return entry >> 63 && !(entry >> 61 & 1);
+  return mafat_page_is_there(entry) && !mafat_page_is_of_file(entry);
 }
 
 /* Reads a byte of every page that can be swapped and is not. */
 static void touch(const struct mafat_own_range *r, int pagemap, size_t page)
 {
-  uint64_t entries[256];
-  for (uintptr_t at = r->begin; at < r->end;) {
-    size_t left = (r->end - at) / page, wanted = left < 256 ? left : 256;
-    ssize_t n = pread(pagemap, entries, wanted * sizeof *entries, (off_t)(at / page * sizeof *entries));
-    if (n < (ssize_t)sizeof *entries) return;
-    for (size_t i = 0; i < (size_t)n / sizeof *entries; i++, at += page)
-      if (is_ours(entries[i])) (void)*(volatile const char *)at;
+  uint64_t entries[MAFAT_PAGES_AT_ONCE];
+  uintptr_t end = r->end / page;
+  for (uintptr_t at = r->begin / page; at < end;) {
+    size_t n = mafat_pages_read(pagemap, at, end, entries);
+    if (n == 0) return;
+    for (size_t i = 0; i < n; i++, at++)
+      if (is_ours(entries[i])) (void)*(volatile const char *)(at * page);
   }
 }
 
@@ -151,7 +152,7 @@ static void inflate_once(const struct group *g, size_t bytes)
   mafat_own_list(&ours);
   b.n_pages = bytes / b.page;
   size_t mapped = (APART_PAGES + b.n_pages) * b.page;
-  b.pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  b.pagemap = mafat_pages_open();
   if (b.pagemap < 0) return;
   b.memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (b.memory != MAP_FAILED) {

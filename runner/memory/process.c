@@ -2,6 +2,7 @@
 
 #include "runner/memory/lines.h"
 #include "runner/memory/lock.h"
+#include "runner/memory/pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,13 +164,12 @@ static struct mafat_process_part tables(void)
 /* In memory, of the pages from one number to another. */
 static size_t count_pages(int pagemap, uintptr_t at, uintptr_t to)
 {
-  uint64_t entries[256];
+  uint64_t entries[MAFAT_PAGES_AT_ONCE];
   size_t n = 0;
   while (at < to) {
-    size_t wanted = to - at < 256 ? to - at : 256;
-    ssize_t got = pread(pagemap, entries, wanted * sizeof *entries, (off_t)(at * sizeof *entries));
-    if (got < (ssize_t)sizeof *entries) break;
-    for (size_t i = 0; i < (size_t)got / sizeof *entries; i++, at++) n += entries[i] >> 63;
+    size_t got = mafat_pages_read(pagemap, at, to, entries);
+    if (got == 0) break;
+    for (size_t i = 0; i < got; i++, at++) n += mafat_page_is_there(entries[i]);
   }
   return n;
 }
@@ -178,7 +178,7 @@ size_t mafat_process_code_bytes(void)
 {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   struct mafat_process_part t = tables();
-  int fd = mafat_program_begin ? open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC) : -1;
+  int fd = mafat_program_begin ? mafat_pages_open() : -1;
   if (fd < 0) return 0;
   size_t n = count_pages(fd, (uintptr_t)mafat_program_begin / page, program_data() / page) +
              count_pages(fd, (uintptr_t)t.begin / page, (uintptr_t)t.end / page);

@@ -81,13 +81,19 @@ static bool code_stands_together(void)
   return mafat_run_common != NULL;
 }
 
+/* Whole numbers have kernels of their own. */
+static bool reads_floats(const struct mafat_network *n, int layer)
+{
+  return mafat_network_in_type(n, layer) == MAFAT_F32;
+}
+
 /* A few filters that are left over from blocks or, where each group is computed by
  * itself, are all there are: avx512 leaves them to avx2 (runner/kernels/conv.h). */
 static bool has_narrow_calls(const struct mafat_network *n)
 {
   for (int i = 0; i < n->n_layers; i++) {
     const struct mafat_layer *l = &n->layers[i];
-    if (!mafat_layer_has_panels(l) && !mafat_layer_multiplies(l)) continue;
+    if (!reads_floats(n, i) || (!mafat_layer_has_panels(l) && !mafat_layer_multiplies(l))) continue;
     bool depthwise = mafat_layer_is_depthwise(l);
     int filters = mafat_layer_is_grouped(l) && !depthwise ? l->out.c / l->groups : l->out.c;
     int left = filters % MAFAT_CHANNEL_BLOCK;
@@ -99,7 +105,7 @@ static bool has_narrow_calls(const struct mafat_network *n)
 static bool has_depthwise(const struct mafat_network *n)
 {
   for (int i = 0; i < n->n_layers; i++)
-    if (mafat_layer_has_panels(&n->layers[i]) && mafat_layer_is_depthwise(&n->layers[i])) return true;
+    if (reads_floats(n, i) && mafat_layer_has_panels(&n->layers[i]) && mafat_layer_is_depthwise(&n->layers[i])) return true;
   return false;
 }
 

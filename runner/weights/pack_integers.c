@@ -3,6 +3,7 @@
 
 #include "runner/weights/pack.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A panel, and where things lie in it. */
@@ -173,7 +174,7 @@ static void clear_behind(const struct mafat_layer *l, const struct panel *p, con
 static int take_zero(const struct mafat_layer *l, const struct panel *p, struct mafat_piece *pieces)
 {
   int least = 0, most = 0, zero = l->weights_zero;
-  if (!zero) return 0;
+  if (!zero || l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return zero;
   for (size_t i = 0; i < p->bytes; i++) {
     least = mafat_min(least, p->weights[i]);
     most = mafat_max(most, p->weights[i]);
@@ -202,8 +203,90 @@ static void finish(const struct mafat_network *n, int layer, const struct mafat_
     }
     p->finish[i] = bias;
     p->finish[p->width + i] = m.multiplier;
-    p->finish[2 * p->width + i] = mafat_shift_with_zero(m.shift, zero);
+    p->finish[2 * p->width + i] = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? m.shift : mafat_shift_with_zero(m.shift, zero);
   }
+}
+
+/* ---- of floats ---- */
+
+enum { MOST_BIAS = 1 << 30 }; /* that sums of products of bytes can be added to */
+
+/* A filter's weights and what its sums become, of weights that were narrowed: real = scale * number. */
+struct filter {
+  double scale, bias;
+  double keep; /* of each number, where the bias asks for a coarser scale */
+};
+
+/* Scales become positive, so that a sum is negative where what it means is. Weights that are all 0 leave it to the bias. */
+static struct filter filter_of(double scale, double bias, double in_scale, bool zeros)
+{
+  struct filter f = {zeros ? 0 : fabs(scale), bias, scale < 0 ? -1 : 1};
+  double least = fabs(bias) / in_scale / MOST_BIAS; /* of a scale, for the bias */
+  if (least < 0x1p-100) least = 0x1p-100;
+  if (f.scale >= least) return f;
+  f.keep *= f.scale / least;
+  f.scale = least;
+  return f;
+}
+
+static bool is_zero(const signed char *from, size_t rows, size_t width, size_t lane)
+{
+  for (size_t r = 0; r < rows; r++)
+    if (from[r * width + lane]) return false;
+  return true;
+}
+
+/* Quads of one piece of rows of the width, each number multiplied by its filter's `keep`. */
+static void put_quads(const struct filter *filters, const signed char *from, int n_channels, int taps, size_t width, int8_t *to)
+{
+  for (int t = 0; t < taps; t++)
+    for (int c = 0; c < n_channels; c += MAFAT_QUAD)
+      for (size_t lane = 0; lane < width; lane++)
+        for (int k = 0; k < MAFAT_QUAD; k++, to++)
+          *to = c + k < n_channels ? (int8_t)rint(from[(size_t)(t * n_channels + c + k) * width + lane] * filters[lane].keep) : 0;
+}
+
+static void put_depthwise(const struct filter *filters, const signed char *from, const struct panel *p)
+{
+  for (size_t i = 0; i < p->bytes; i++) p->weights[i] = (int8_t)rint(from[i] * filters[i % p->width].keep);
+}
+
+static void finish_real(const struct mafat_network *n, int layer, const struct panel *p, const struct filter *filters)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
+  for (size_t i = 0; i < p->width; i++) {
+    double bias = rint(filters[i].bias / ((double)in.scale * filters[i].scale));
+    float scale = (float)filters[i].scale;
+    struct mafat_multiplier m = mafat_multiplier_even(in.scale, scale, l->quantization.scale), below = {0, 0};
+    if (l->activation.kind == MAFAT_SLOPED) below = mafat_multiplier_even(in.scale * l->activation.a, scale, l->quantization.scale);
+    p->finish[i] = wrap((int64_t)bias - in.zero * sum_lane(l, p, i));
+    p->finish[p->width + i] = m.multiplier;
+    p->finish[2 * p->width + i] = below.multiplier;
+  }
+}
+
+void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int filter, const char *narrow,
+                                  struct mafat_piece *pieces, char *to)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  struct panel p = find_panel(l, (struct mafat_packed_panels){to, mafat_packed_offset(l, filter)}, filter);
+  struct mafat_matrix m = mafat_layer_matrix(l);
+  const size_t rows = (size_t)mafat_matrix_row(m);
+  const float *scales = (const float *)(const void *)(narrow + rows * p.width);
+  const double in_scale = (double)mafat_network_in_quantization(n, layer, 0).scale;
+  struct filter filters[MAFAT_PANEL];
+  const signed char *from = (const signed char *)narrow;
+  for (size_t i = 0; i < p.width; i++)
+    filters[i] = filter_of((double)scales[i], (double)scales[p.width + i], in_scale, is_zero(from, rows, p.width, i));
+  int8_t *quads = p.weights;
+  if (mafat_layer_is_depthwise(l)) put_depthwise(filters, from, &p);
+  for (int i = 0, n_pieces = list_pieces(l, p.first, pieces); i < n_pieces; i++) {
+    put_quads(filters, from, pieces[i].n, m.taps, p.width, quads);
+    from += (size_t)pieces[i].n * (size_t)m.taps * p.width;
+    quads += (size_t)mafat_round_up(pieces[i].n, MAFAT_QUAD) * (size_t)m.taps * p.width;
+  }
+  finish_real(n, layer, &p, filters);
 }
 
 void mafat_pack_integers(const struct mafat_network *n, int layer, const struct mafat_pack_part *part,

@@ -9,4 +9,10 @@
 void mafat_pack_integers(const struct mafat_network *n, int layer, const struct mafat_pack_part *part,
                          struct mafat_piece *pieces, struct mafat_packed_panels panels);
 
+/* The same of one panel, the one that begins at `filter`, of weights that were floats: as mafat_narrow_panel made it int8, with
+ * its scales and biases. A sloped rectifier goes into the factors of negative sums. Where a bias is too large for
+ * what its filter's weights are multiplied by, these become coarser. pieces: room for mafat_pack_pieces. */
+void mafat_pack_integers_narrowed(const struct mafat_network *n, int layer, int filter, const char *narrow,
+                                  struct mafat_piece *pieces, char *to);
+
 #endif

@@ -28,6 +28,7 @@ struct packer {
   float *affine;        /* of the layer: scales, then biases */
   char *panels;         /* packed, to be written, as the file has them */
   char *narrow;         /* one of them in the type of its layer */
+  char *narrowed;       /* the same before it sums whole numbers */
   float *wide;          /* one of them as floats, where the file's are narrow */
   char *ring;
   size_t ring_bytes, panels_bytes, panel_bytes; /* panel: of the largest, as floats */
@@ -84,12 +85,21 @@ static enum mafat_dtype type_in_file(const struct packer *p, int layer)
   return (enum mafat_dtype)constants_of(p, layer)->weights.type;
 }
 
+/* Are its weights whole numbers in the weights file, too, with what its sums become? */
+static bool has_integers(const struct packer *p, int layer)
+{
+  enum mafat_dtype type = type_in_file(p, layer);
+  return mafat_layer_sums_integers(&p->network->layers[layer]) && (type == MAFAT_I8 || type == MAFAT_U8);
+}
+
 /* The layer as the weights file has it: its weights are floats more often than not. Those of whole numbers, signed or
  * not, become the same panels. */
 static struct mafat_layer layer_in_file(const struct packer *p, int layer)
 {
   struct mafat_layer l = p->network->layers[layer];
-  if (!mafat_layer_sums_integers(&l)) l.weights_type = type_in_file(p, layer);
+  if (has_integers(p, layer)) return l;
+  if (mafat_layer_sums_integers(&l)) l.out_type = MAFAT_F32;
+  l.weights_type = type_in_file(p, layer);
   return l;
 }
 
@@ -98,13 +108,24 @@ static bool is_narrow(const struct packer *p, int layer)
   return mafat_layer_widens(&p->network->layers[layer]);
 }
 
+/* A panel of floats as the layer has it, in p->narrow. False: a scale is too large. */
+static bool narrow_panel(struct packer *p, int layer, int filter, int width, const float *from)
+{
+  struct mafat_layer l = p->network->layers[layer];
+  bool integers = mafat_layer_sums_integers(&l);
+  if (integers) l.out_type = MAFAT_F32; /* narrowed first: so much is the same */
+  if (!mafat_narrow_panel(&l, width, from, integers ? p->narrowed : p->narrow)) return false;
+  if (integers) mafat_pack_integers_narrowed(p->network, layer, filter, p->narrowed, p->pieces, p->narrow);
+  return true;
+}
+
 /* Writes the panels of filters [filters), whole, which are there from p->panels on. */
 static int write_filters(struct packer *p, int layer, struct mafat_span filters)
 {
   const struct mafat_layer *l = &p->network->layers[layer], in_file = layer_in_file(p, layer);
   size_t begin = mafat_packed_offset(&in_file, filters.begin);
   int code = MAFAT_OK;
-  if (l->weights_type == in_file.weights_type)
+  if (l->weights_type == in_file.weights_type && l->out_type == in_file.out_type)
     return write_panels(p, layer, begin, p->panels, mafat_packed_offset(&in_file, filters.end) - begin);
   for (int f = filters.begin; f < filters.end && code == MAFAT_OK; f = mafat_panel_end(l, f)) {
     int end = mafat_panel_end(l, f), width = mafat_panel_width(end - f);
@@ -113,7 +134,7 @@ static int write_filters(struct packer *p, int layer, struct mafat_span filters)
     if (from == p->wide) mafat_widen_panel(&in_file, width, panel, p->wide);
     size_t at = mafat_packed_offset(l, f), bytes = mafat_packed_offset(l, end) - at;
     memset(p->narrow, 0, bytes);
-    if (!mafat_narrow_panel(l, width, from, p->narrow))
+    if (!narrow_panel(p, layer, f, width, from))
       return mafat_fail(p->d, MAFAT_EFORMAT, "%s: layer %d [%s] has weights that are too large for %s", p->file->name, layer,
                         mafat_layer_type_name(l->type), mafat_dtype_name(l->weights_type));
     code = write_panels(p, layer, at, p->narrow, bytes);
@@ -144,7 +165,7 @@ static int take_parts(struct packer *p, const struct mafat_fetch *fetch, const c
   const struct mafat_layer *l = &p->network->layers[fetch->layer];
   size_t n = (size_t)l->out.c, room = (size_t)mafat_round_up(l->in.c, MAFAT_PANEL_STEP);
   float *scale = p->affine;
-  if (mafat_layer_sums_integers(l)) {
+  if (has_integers(p, fetch->layer)) {
     mafat_affine_spread_parts(fetch, constants_of(p, fetch->layer), data, n, scale);
     p->first_filter = 0;
     return MAFAT_OK;
@@ -243,7 +264,7 @@ static int take_in(struct packer *p, const struct mafat_fetch *fetch, const char
   default: break;
   }
   enum mafat_dtype type = fetch->kind == MAFAT_FETCH_COPY ? MAFAT_F32 : type_in_file(p, fetch->layer);
-  bool floats = p->network->layers[fetch->layer].out_type == MAFAT_F32;
+  bool floats = layer_in_file(p, fetch->layer).out_type == MAFAT_F32;
   if (floats && !mafat_pack_weights_are_finite(type, data, fetch->bytes)) return refuse(p, fetch->layer);
   if (fetch->kind == MAFAT_FETCH_COPY) return write_panels(p, fetch->layer, (size_t)fetch->into, values, fetch->bytes);
   if (fetch->kind == MAFAT_FETCH_FILTERS) return take_filters(p, fetch, data);
@@ -408,11 +429,12 @@ static int allocate(struct packer *p)
   p->pieces = calloc(room, sizeof *p->pieces);
   p->affine = calloc(affine, sizeof *p->affine);
   p->panels = calloc(p->panels_bytes + 1, 1);
-  p->narrow = calloc(p->panel_bytes + 1, 1); /* none is longer than as floats */
+  p->narrow = calloc(p->panel_bytes + MAFAT_PANEL * sizeof(int32_t), 1); /* none is longer than as floats, but for its shifts */
+  p->narrowed = calloc(p->panel_bytes + 1, 1);
   p->wide = calloc(p->panel_bytes + 1, 1);
   void *ring = mmap(NULL, p->ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (ring != MAP_FAILED) p->ring = ring;
-  return p->pieces && p->affine && p->panels && p->narrow && p->wide && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
+  return p->pieces && p->affine && p->panels && p->narrow && p->narrowed && p->wide && p->ring ? MAFAT_OK : MAFAT_ENOMEM;
 }
 
 static void release(struct packer *p)
@@ -426,6 +448,7 @@ static void release(struct packer *p)
   free(p->affine);
   free(p->panels);
   free(p->narrow);
+  free(p->narrowed);
   free(p->wide);
 }
 

@@ -38,10 +38,22 @@ int mafat_weights_file_describe(struct mafat_packed **out, struct mafat_reads *r
   return open_packed(out, reads, name, NULL, false, d);
 }
 
+/* Which layers compute with whole numbers, the file says. */
+static int apply_activations(struct mafat_network *n, const struct mafat_packed *packed, const char *path, struct mafat_diagnostic *d)
+{
+  if (!packed->activations) return MAFAT_OK;
+  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_operators(n), sizeof *places);
+  int code = places ? mafat_activations_apply(n, packed->activations, true, places, path, d)
+                    : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", path);
+  free(places);
+  return code;
+}
+
 /* What is left to do once a network has been made, or not. */
 static int give_types(struct mafat_network **n, struct mafat_packed **packed, const char *path, int code,
                       struct mafat_diagnostic *d)
 {
+  if (code == MAFAT_OK) code = apply_activations(*n, *packed, path, d);
   if (code == MAFAT_OK) code = mafat_packed_give_types(*packed, *n, path, d);
   if (code) mafat_network_close(n);
   mafat_packed_close(packed);

@@ -71,6 +71,28 @@ run --weights int7 a.cfg a.weights x.packed; expect "no type" 2 "found 'int7'"
 run --keep-above 0.1 a.cfg a.weights x.packed; expect "keep without a measure" 2 "--measure"
 run --measure a.ppm --keep-above -1 a.cfg a.weights x.packed; expect "a negative error" 2 "0 or more"
 run --measure no.ppm a.cfg a.weights x.packed; expect "no picture" 1 "no.ppm"
+# Activations as whole numbers: of three convolutions the one in the middle.
+printf "$net"'[convolutional]\nfilters=40\nsize=3\npad=1\nactivation=leaky\n[convolutional]\nfilters=8\nsize=1\nactivation=linear\n' >w.cfg
+"$build/make_weights" --quiet w.cfg w.weights || fail make_weights w.cfg
+cp a.ppm b.ppm
+run --activations int8 --calibrate a.ppm b.ppm w.cfg w.weights w.packed; expect "whole numbers" 0
+{ grep -q '^ranges by ' out && grep -q '^    2  convolutional    int8 ' out && grep -q '^    3  convolutional    float32 ' out; } ||
+  fail "whole numbers: the table" "$(cat out)"
+run --check w.packed; expect "whole numbers: check" 0
+"$build/run_inference" w.packed a.ppm >run.out 2>&1 || fail "whole numbers: run" "$(cat run.out)"
+"$build/run_inference" --plan 1x1/2/rows:streamed w.packed a.ppm >run.out 2>&1 || fail "whole numbers: streamed" "$(cat run.out)"
+"$build/run_inference" w.cfg w.packed a.ppm >run.out 2>&1
+{ [ $? -eq 2 ] && [ "$(wc -l <run.out)" -eq 1 ] && grep -q 'run by itself' run.out && ok "no cfg beside them"; } || fail "no cfg beside them" "$(cat run.out)"
+run --force --activations int8 --calibrate a.ppm --measure b.ppm --keep-above 0 w.cfg w.weights x.packed; expect "nothing left to compute" 0
+[ "$(grep -c ' float32 .*kept wider' out)" -eq 1 ] || fail "nothing left to compute" "$(cat out)"
+"$build/run_inference" x.packed a.ppm >run.out 2>&1 || fail "nothing left to compute: run" "$(cat run.out)"
+rm x.packed
+run --activations int8 --calibrate a.ppm b.cfg a.weights x.packed; expect "nothing to compute" 2 "no layer can"
+run --activations int4 --calibrate a.ppm w.cfg w.weights x.packed; expect "no type of activations" 2 "found 'int4'"
+run --activations int8 w.cfg w.weights x.packed; expect "activations without pictures" 2 "--calibrate"
+run --calibrate a.ppm w.cfg w.weights x.packed; expect "pictures without activations" 2 "--activations"
+run --activations int8 --weights fp16 --calibrate a.ppm w.cfg w.weights x.packed; expect "activations and wide weights" 2 "--weights int8"
+run --check --activations int8 w.packed; expect "check of activations" 2 "--check"
 run --check --weights int8 a.packed; expect "check of a type" 2 "--check"
 
 run no.cfg a.weights x.packed; expect "no cfg" 2 no.cfg

@@ -153,6 +153,7 @@ same default $files
 same tiles --plan 3x3/4/2x2 $files
 same threads --threads 2 --algorithm direct $files
 same greedy --search greedy --memory 64M $files
+same least --search least $files
 same packed --plan rows2:streamed/4/panels:streamed plain.cfg plain.packed a.ppm
 same layers --layers 3 --cpu portable $files
 predict --json --plan rows2:streamed/4/panels:streamed plain.cfg plain.packed
@@ -161,6 +162,51 @@ json cuts '[(g["cut"], g["weights"]) for g in a["groups"]] == [("rows2", "stream
 predict --json --plan '5x5:balanced/2/[9]x[3,5]' --layers 4 plain.cfg
 json cuts-tiles '[(g["cut"], g["weights"]) for g in a["groups"]] == [("5x5:balanced", "kept"), ("[9]x[3,5]", "kept")]' \
   'a["redundant_macs"] > 0'
+
+# ---- The least arena
+
+# least NAME OPTIONS...: the answer on stdout is of a plan that keeps weights and computes nothing twice
+kib='(a["breakdown"]["activations"] + a["breakdown"]["input"] + a["breakdown"]["scratch"]) / 1024'
+least='a["search"] == "least" and a["redundant_macs"] == 0 and a["weights_read_bytes"] == 0 and a["breakdown"]["io"] == 0'
+predict --json --search least plain.cfg
+json least "$least" 'all(g["weights"] == "kept" for g in a["groups"])'
+arena=$(field arena_bytes)
+predict --search least plain.cfg
+says least-text "^ +\\(the least arena, $arena bytes; "
+for plan in 1x1 rows1 rows4 panels; do
+  predict --json --algorithm direct --plan $plan plain.cfg
+  json "least beside $plan" "a[\"arena_bytes\"] >= $arena"
+done
+predict --memory 1 --search least plain.cfg
+expect least-unfit 3 'it is what --search least takes, which keeps all weights'
+predict --pareto --search least plain.cfg
+expect least-pareto 2 'makes no sense with --search least: it lists the best plans'
+predict --sweep --search least plain.cfg
+expect least-sweep 2 'makes no sense with --search least: it is one plan for all budgets'
+run --quiet --algorithm direct --search least --dump-output least.floats $files
+run --quiet --algorithm direct --dump-output best.floats $files
+check least-bits 'they differ' cmp least.floats best.floats
+# kilobytes KIB INPUTS NAME [TYPE]: a network of whole numbers runs so in an arena of at most so many, as it is told, with the same bits as ever
+kilobytes() {
+  local model=${MAFAT_MODELS:-}/tflite/$3.tflite
+  [ -r "$model" ] || { skip "least $3" 'MAFAT_MODELS names no folder that has it'; return; }
+  python3 -c 'import array, sys; array.array(sys.argv[2], (i * i * 31 // 7 % 256 for i in range(eval(sys.argv[1])))).tofile(open("numbers", "wb"))' \
+    "$2" "${4:-B}"
+  rm -f before ./*.floats
+  predict --json --search least --input numbers "$model"
+  json "least $3" "$least" "$kib <= $1"
+  same "least $3" --search least --input numbers "$model"
+  run --quiet --search least --input numbers --dump-output least.floats "$model"
+  run --quiet --input numbers --dump-output best.floats "$model"
+  check "least $3, bits" 'they differ' cmp least.floats best.floats
+}
+kilobytes 14 49*10 kws_ref_model
+kilobytes 24 96*96*3 vww_96_int8
+kilobytes 24 32*32*3 pretrainedResnet_quant
+kilobytes 40 128*128*3 mobilenet_v1_0.25_128_quant
+kilobytes 112 176*176*3 mcunet-320kb-1mb_imagenet
+kilobytes 220 224*224*3 mobilenet_v2_1.0_224_quant
+kilobytes 330 224*224*3 mcunetv2_large f
 
 # ---- The reserve
 
@@ -299,7 +345,7 @@ expects() { # OPTION WHAT VALUE...
   shift 2
   for text; do bad "$option '$text'" "$option expects $what, found $text" --predict "$option=$text" plain.cfg; done
 }
-expects --search 'best or greedy' '' fast Best
+expects --search 'best, least or greedy' '' fast Best
 expects --predictor 'exact or paper' '' papers
 expects --bias '0 or a size like 31M' '' -1 x 00x
 expects --sweep 'up to 64 sizes like 8M,16M,64M' '' , 8M, ,8M 0 8M,,9M 8M,x "8M 9M"

@@ -1,7 +1,8 @@
 /* libFuzzer target: a cfg, and behind a NUL bytes to be changed in the packed file of version 2 that is made of it,
  * three for each: where, and what. Or, behind a byte of 255, what comes last (0 an ONNX, 1 a TFLite
- * model; the number, times 4, of a small TFLite model that is made), how many changes there are, and these: in a file of version 3. Weights are zeros. What is changed is sealed again, so that
- * it gets past the checksums. Build with clang -fsanitize=fuzzer,address,undefined. */
+ * model; the number, times 4, of a small TFLite model that is made, or that and 2: a random one of whole numbers), how many changes there are, and these: in a file of version 3. Weights are zeros. What is changed is sealed again, so that
+ * it gets past the checksums. Each network is packed as it is, and with all layers that can computing with whole numbers (versions 4
+ * and 5). Build with clang -fsanitize=fuzzer,address,undefined. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/networks.h"
+#include "tests/support/integer_graph.h"
 #include "tests/support/tflite_operators.h"
 
 #include "formats/packed/graph.h"
@@ -29,7 +31,7 @@ static void seal_again(char *beginning, const struct mafat_packed *p)
 {
   uint64_t index_bytes, sum;
   memcpy(&index_bytes, beginning + INDEX_BYTES_AT, sizeof index_bytes);
-  if (p->version == MAFAT_PACKED_GRAPH_VERSION) { /* behind the format's word */
+  if (mafat_packed_has_excerpt(p->version)) { /* behind the format's word */
     sum = mafat_hash(MAFAT_HASH_START, beginning + p->begin_bytes, (size_t)p->excerpt_bytes);
     memcpy(beginning + MAFAT_PACKED_ALIGNMENT + (p->format == MAFAT_FORMAT_ONNX ? 9 : 11), &sum, sizeof sum);
   }
@@ -124,6 +126,49 @@ static void try_file(const struct mafat_network *n, const struct mafat_packed_or
   free(layer_bytes);
 }
 
+static char *write_made(unsigned which, size_t *n)
+{
+  if (which & 2) return test_integer_graph_write(which, n);
+  return test_tflite_write(test_tflite_operator_model((int)(which / 4) % test_tflite_n_operators()), n);
+}
+
+/* Those that can compute, and what they read, all of one scale. */
+static struct mafat_activations *list_all(const struct mafat_network *n)
+{
+  int n_operators = mafat_network_n_operators(n);
+  struct mafat_activations *a = mafat_activations_make(n->n_layers, n_operators);
+  bool *listed = calloc((size_t)n_operators, sizeof *listed);
+  require(a && listed);
+  for (int l = 0; l < n->n_layers; l++) {
+    if (!mafat_activations_can_compute(n, l)) continue;
+    listed[l] = true;
+    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);) listed[r.source->tensor] = true;
+  }
+  for (int i = 0; i < n_operators; i++)
+    if (listed[i])
+      a->list[a->n++] = (struct mafat_activation_numbers){
+          .operator = i, .scale = 1, .zero = 128, .before_scale = 1, .computes = i < n->n_layers && mafat_activations_can_compute(n, i)};
+  free(listed);
+  return a;
+}
+
+/* The network becomes another one. */
+static void try_activations(struct mafat_network *n, const struct mafat_packed_origin *origin, const uint8_t *model,
+                            const uint8_t *changes, size_t n_changes)
+{
+  struct mafat_diagnostic d = {""};
+  struct mafat_packed_origin with = *origin;
+  struct mafat_activations *a = list_all(n);
+  struct mafat_activations_places *places = calloc((size_t)mafat_network_n_operators(n), sizeof *places);
+  require(places);
+  with.activations = a;
+  with.places = places;
+  if (mafat_activations_apply(n, a, true, places, "fuzz", &d) == MAFAT_OK) try_file(n, &with, model, changes, n_changes);
+  else require(d.text[0]);
+  free(places);
+  free(a);
+}
+
 /* A model without constants in other files, which it may name. */
 static void try_graph(const uint8_t *bytes, size_t n)
 {
@@ -135,7 +180,7 @@ static void try_graph(const uint8_t *bytes, size_t n)
   const uint8_t *changes = bytes + 2, *model = changes + 3 * bytes[1];
   size_t n_model = n - (size_t)(model - bytes);
   bool is_made = bytes[0] >= 4;
-  char *made = is_made ? test_tflite_write(test_tflite_operator_model(bytes[0] / 4 % test_tflite_n_operators()), &n_model) : NULL;
+  char *made = is_made ? write_made(bytes[0], &n_model) : NULL;
   if (is_made) model = (const uint8_t *)made;
   int fd = memfd_create("model", MFD_CLOEXEC);
   require(fd >= 0 && write(fd, model, n_model) == (ssize_t)n_model);
@@ -144,7 +189,11 @@ static void try_graph(const uint8_t *bytes, size_t n)
   int code = mafat_packed_graph_read(&network, &excerpt, format, path, NULL, &d);
   require((code == MAFAT_OK) == (network && excerpt) && (code == MAFAT_OK || d.text[0]));
   if (network && excerpt->n_files == 1)
-    try_file(network, &(struct mafat_packed_origin){.excerpt = excerpt}, model, changes, 3 * (size_t)bytes[1]);
+  {
+    const struct mafat_packed_origin origin = {.excerpt = excerpt};
+    try_file(network, &origin, model, changes, 3 * (size_t)bytes[1]);
+    try_activations(network, &origin, model, changes, 3 * (size_t)bytes[1]);
+  }
   mafat_excerpt_close(&excerpt);
   mafat_network_close(&network);
   close(fd);
@@ -163,8 +212,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   const uint8_t *end = memchr(bytes, 0, n);
   size_t text = end ? (size_t)(end - bytes) : n, changes = end ? n - text - 1 : 0;
   if (mafat_cfg_parse(&cfg, "fuzz", (const char *)bytes, text, NULL) == MAFAT_OK &&
-      mafat_darknet_make(&network, cfg, NULL, NULL, NULL) == MAFAT_OK)
-    try_file(network, &(struct mafat_packed_origin){.cfg = cfg}, NULL, end ? end + 1 : NULL, changes);
+      mafat_darknet_make(&network, cfg, NULL, NULL, NULL) == MAFAT_OK) {
+    const struct mafat_packed_origin origin = {.cfg = cfg};
+    try_file(network, &origin, NULL, end ? end + 1 : NULL, changes);
+    try_activations(network, &origin, NULL, end ? end + 1 : NULL, changes);
+  }
   mafat_network_close(&network);
   mafat_cfg_close(&cfg);
   return 0;

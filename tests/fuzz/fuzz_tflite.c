@@ -73,15 +73,6 @@ static void check_file(const char *data, size_t n)
   close(fd);
 }
 
-static char *write_numbers(unsigned number, size_t *n)
-{
-  static struct test_integer_graph g;
-  test_integer_graph_open(&g, number * UINT64_C(0x9e3779b97f4a7c15));
-  char *data = test_tflite_write(&g.model, n);
-  test_integer_graph_close(&g);
-  return data;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
   enum { OF_NUMBERS = 128 };
@@ -92,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
   if (n < 1) return 0;
   size_t n_data;
   bool numbers = bytes[0] >= OF_NUMBERS;
-  char *data = numbers ? write_numbers(bytes[0], &n_data) : test_tflite_write(test_tflite_model(bytes[0]), &n_data);
+  char *data = numbers ? test_integer_graph_write(bytes[0], &n_data) : test_tflite_write(test_tflite_model(bytes[0]), &n_data);
   for (size_t i = 1; i + 3 <= n; i += 3) data[(bytes[i] + 256 * (size_t)bytes[i + 1]) % n_data] = (char)bytes[i + 2];
   check_file(data, n_data);
   free(data);

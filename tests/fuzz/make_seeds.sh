@@ -349,4 +349,4 @@ for model in "$1"/import/*.onnx; do
   { printf '\377\0\0'; cat "$model"; } > "$1/packed/graph-$name"
   { printf '\377\0\002\227\0\001\0\020\177'; cat "$model"; } > "$1/packed/graph-changed-$name"
 done
-for number in $(seq 4 4 252); do printf "\\377\\$(printf %o "$number")\\0" > "$1/packed/tflite-$number"; done
+for number in $(seq 4 4 252) $(seq 6 8 250); do printf "\\377\\$(printf %o "$number")\\0" > "$1/packed/tflite-$number"; done

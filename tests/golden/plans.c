@@ -107,7 +107,8 @@ int golden_search(struct golden_searches *s, const struct mafat_network *n, stru
     struct mafat_plan_options options;
     mafat_plan_defaults(&options);
     options.packed = packed;
-    struct mafat_search_request request = {n, n->n_layers, &options, &around, &s->calibration, packed ? 2 : 0};
+    struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
+                                           .calibration = &s->calibration, .most_threads = packed ? 2 : 0};
     code = mafat_search_front(&s->fronts[packed], &request, d);
   }
   if (code) golden_searches_close(s);

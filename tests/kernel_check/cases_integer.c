@@ -87,14 +87,17 @@ static struct mafat_integer_finish random_finish(int n, int64_t largest_sum)
   }
   struct mafat_integer_finish to = {rows, rows + n, rows + 2 * n, random_output()};
   if (to.out.rounding == MAFAT_REQUANTIZE_EVEN)
-    for (int i = 0; i < n; i++) rows[n + i] = random_factor();
+    for (int i = 0; i < n; i++) {
+      rows[n + i] = random_factor();
+      rows[2 * n + i] = one_in(2) ? 0 : random_factor(); /* of negative sums */
+    }
   return to;
 }
 
 static uint8_t finished(const struct mafat_integer_finish *to, int filter, int32_t sum)
 {
   if (to->out.rounding == MAFAT_REQUANTIZE_EVEN)
-    return (uint8_t)mafat_rule_finish_even(sum, as_factor(to->multipliers[filter]), as_output(&to->out));
+    return (uint8_t)mafat_rule_finish_even(sum, as_factor(to->multipliers[filter]), as_factor(to->shifts[filter]), as_output(&to->out));
   return (uint8_t)mafat_rule_finish(sum, (struct mafat_rule_scale){to->multipliers[filter], to->shifts[filter]},
                                     as_output(&to->out));
 }

@@ -77,10 +77,10 @@ static int clamp_even(float y, struct mafat_rule_output out)
   return y > beyond ? out.most : y < -beyond ? out.least : clamp(nearest_even(y) + out.zero, out);
 }
 
-int mafat_rule_finish_even(int32_t x, float factor, struct mafat_rule_output out)
+int mafat_rule_finish_even(int32_t x, float factor, float below, struct mafat_rule_output out)
 {
   float y = (float)x;
-  return clamp_even(y * factor, out);
+  return clamp_even(y * (x < 0 && below != 0 ? below : factor), out);
 }
 
 int mafat_rule_mean_even(float sum, int n, float scale, struct mafat_rule_output out)
@@ -97,12 +97,12 @@ int mafat_rule_add_even(int x, float x_factor, int z, float z_factor, struct maf
 
 int mafat_rule_multiply_even(int x, int z, float factor, struct mafat_rule_output out)
 {
-  return mafat_rule_finish_even(x * z, factor, out);
+  return mafat_rule_finish_even(x * z, factor, 0, out);
 }
 
 int mafat_rule_prelu_even(int x, float x_factor, int z, float factor, struct mafat_rule_output out)
 {
-  return x < 0 ? mafat_rule_multiply_even(x, z, factor, out) : mafat_rule_finish_even(x, x_factor, out);
+  return x < 0 ? mafat_rule_multiply_even(x, z, factor, out) : mafat_rule_finish_even(x, x_factor, 0, out);
 }
 
 /* ---- maps ---- */
@@ -423,6 +423,41 @@ int mafat_rule_bilinear(const struct mafat_rule_map *in, enum mafat_rule_grid gr
   int64_t left = a * (RESIZE_ONE - v.weight) + b * v.weight, right = c * (RESIZE_ONE - v.weight) + d * v.weight;
   int64_t sum = left * (RESIZE_ONE - h.weight) + right * h.weight, half = 1 << (2 * RESIZE_BITS - 1);
   return (int)((sum > 0 ? sum + half : sum - half) / (1 << 2 * RESIZE_BITS));
+}
+
+struct single_taps {
+  int first, second;
+  float weight; /* of the second */
+};
+
+static struct single_taps single_taps(enum mafat_rule_grid grid, int in, int out, int at)
+{
+  bool corners = grid == MAFAT_RULE_CORNERS && out > 1;
+  float scale = corners ? (float)(in - 1) / (float)(out - 1) : (float)in / (float)out;
+  float place = grid == MAFAT_RULE_CENTRES ? ((float)at + .5f) * scale - .5f : (float)at * scale;
+  int first = (int)floorf(place), second = (int)ceilf(place);
+  if (first < 0) first = 0;
+  if (second > in - 1) second = in - 1;
+  return (struct single_taps){first, second, place - (float)first};
+}
+
+int mafat_rule_bilinear_single(const struct mafat_rule_map *in, enum mafat_rule_grid grid, int out_h, int out_w, int y, int x,
+                               int channel)
+{
+  struct single_taps v = single_taps(grid, in->h, out_h, y), h = single_taps(grid, in->w, out_w, x);
+  float a = pixel(in, v.first, h.first)[channel], b = pixel(in, v.second, h.first)[channel];
+  float c = pixel(in, v.first, h.second)[channel], d = pixel(in, v.second, h.second)[channel];
+  float sum = a * (1 - v.weight) * (1 - h.weight) + b * v.weight * (1 - h.weight) + c * (1 - v.weight) * h.weight +
+              d * v.weight * h.weight + .5f;
+  return (int)sum;
+}
+
+int mafat_rule_between_even(const int *numbers, int zero, float down, float across, float factor, struct mafat_rule_output out)
+{
+  float real[4];
+  for (int i = 0; i < 4; i++) real[i] = (float)(numbers[i] - zero);
+  float sum = real[0] * (1 - down) * (1 - across) + real[1] * down * (1 - across) + real[2] * (1 - down) * across + real[3] * down * across;
+  return clamp_even(sum * factor, out);
 }
 
 int mafat_rule_nearest(enum mafat_rule_grid grid, int in, int out, int at)

@@ -36,8 +36,9 @@ struct mafat_rule_scale mafat_rule_scale_of(double real);
 /* clamp(zero + rescaled x) */
 int mafat_rule_finish(int32_t x, struct mafat_rule_scale scale, struct mafat_rule_output out);
 
-/* ONNX's: clamp(zero + the nearest whole number to x times the factor, both floats, halves to the even one) */
-int mafat_rule_finish_even(int32_t x, float factor, struct mafat_rule_output out);
+/* ONNX's: clamp(zero + the nearest whole number to x times the factor, both floats, halves to the even one). Negative x have a
+ * factor of their own, unless it is 0. */
+int mafat_rule_finish_even(int32_t x, float factor, float below, struct mafat_rule_output out);
 /* By that rule, of numbers without their zero points: a mean of n numbers of such a sum of floats, sum / n / scale; x * x_factor + z * z_factor;
  * x * z * factor; x * x_factor where x is not negative, else x * z * factor. */
 int mafat_rule_mean_even(float sum, int n, float scale, struct mafat_rule_output out);
@@ -141,6 +142,11 @@ enum mafat_rule_grid { MAFAT_RULE_ASYMMETRIC, MAFAT_RULE_CORNERS, MAFAT_RULE_CEN
 /* Places and weights in 1/1024; rounded to the nearest, halves away from zero. */
 int mafat_rule_bilinear(const struct mafat_rule_map *in, enum mafat_rule_grid grid, int out_h, int out_w, int y, int x,
                         int channel);
+/* The same in floats, with a half added: of uint8. */
+int mafat_rule_bilinear_single(const struct mafat_rule_map *in, enum mafat_rule_grid grid, int out_h, int out_w, int y, int x,
+                               int channel);
+/* ONNX's: of four numbers around a point, above and below it on the left, then on the right; how near it is to lower and right ones. */
+int mafat_rule_between_even(const int *numbers, int zero, float down, float across, float factor, struct mafat_rule_output out);
 /* The input row or column of one of the output's. */
 int mafat_rule_nearest(enum mafat_rule_grid grid, int in, int out, int at);
 

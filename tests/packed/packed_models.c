@@ -72,16 +72,24 @@ static void describe(const struct mafat_model *m, char *text, size_t room)
   }
 }
 
-/* Between 0 and 2: also good as numbers of rows. The floats lie where they are until the run is over. */
+/* Between 0 and 2: also good as numbers of rows. Of an input of whole numbers any that it may have. */
+static float any_value(const struct mafat_port_facts *f, uint32_t *state)
+{
+  int least = strcmp(f->type, "int8") == 0 ? -128 : 0;
+  *state = *state * 1664525u + 1013904223u;
+  if (f->scale > 0) return (float)(f->scale * (least + (int)(*state >> 24) - f->zero));
+  return (float)(*state >> 8) * 0x1p-23f;
+}
+
+/* The floats lie where they are until the run is over. */
 static bool set_inputs(struct mafat_model *m, struct bits *floats)
 {
   uint32_t state = 1;
   struct mafat_port_facts f;
-  for (int i = 0; i < mafat_model_n_inputs(m); i++)
+  for (int i = 0; i < mafat_model_n_inputs(m); i++) {
+    size_t at = floats->n;
     if (mafat_model_describe_input(m, i, &f) || !put(floats, f.n)) return false;
-  for (size_t k = 0; k < floats->n; k++) {
-    state = state * 1664525u + 1013904223u;
-    floats->floats[k] = (float)(state >> 8) * 0x1p-23f;
+    for (; at < floats->n; at++) floats->floats[at] = any_value(&f, &state);
   }
   size_t at = 0;
   for (int i = 0; i < mafat_model_n_inputs(m); i++, at += f.n)

@@ -27,7 +27,8 @@ DOG = "/usr/share/darknet/data/dog.jpg"
 SLACK_BYTES, SLACK_SHARE = 256 << 10, 0.02   # above what is measured, at most; never below
 SAMPLE = ["cifar", "tiny", "yolov3-tiny"]
 MODELS = ["onnx/yolox_nano.onnx", "onnx/FastestDet.onnx", "onnx/ultraface_RFB-320.onnx", "onnx/yunet_n_320_320.onnx",
-          "tflite/mobilenet_v1_0.25_128_float.tflite", "tflite/vww_96_float.tflite"]   # of the sample
+          "tflite/mobilenet_v1_0.25_128_float.tflite", "tflite/vww_96_float.tflite", "tflite/kws_ref_model.tflite",
+          "tflite/mobilenet_v1_0.25_128_quant.tflite"]   # of the sample
 RUNS_OF_A_CFG, RUNS_OF_OURS = 4, 20
 MAY_LOCK = os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
 
@@ -52,9 +53,9 @@ def write_png(path, w, h, rng):
                    chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b""))
 
 
-def write_floats(path, n):
+def write_elements(path, n, kind):
     with open(path, "wb") as file:
-        file.write(struct.pack("<f", 0.5) * n)
+        file.write((b"\x55" if kind in ("int8", "uint8") else struct.pack("<f", 0.5)) * n)
 
 
 # ---- networks
@@ -63,6 +64,7 @@ class Network:
     """A cfg, its weights of both kinds where they are wanted, and pictures for it, in a folder of their own."""
 
     repeats = 3   # of two threads: often enough that both find work
+    type = "float32"   # of the input
 
     def __init__(self, cfg, weights, folder, rng):
         self.cfg, self.folder = cfg, folder
@@ -85,7 +87,7 @@ class Network:
         write_ppm(pictures + "ppm", 500, 375, rng)
         write_png(pictures + "png", 500, 375, rng)
         h, w, c = self.shape
-        write_floats(pictures + "raw", h * w * c)
+        write_elements(pictures + "raw", h * w * c, self.type)
         self.pictures = {"ppm": pictures + "ppm", "png": pictures + "png", "raw": pictures + "raw"}
         jpegs = [DOG] if os.path.exists(DOG) else sorted(glob.glob("models/shapes/holdout/*.jpg"))
         if jpegs:
@@ -116,7 +118,7 @@ class Model(Network):
         told = predicted(path)
         self.n_layers = told["network"]["layers"]
         self.repeats = max(3, 3 * 10**9 // max(told["macs"], 10**7))
-        dims = told["inputs"][0]["dims"]
+        dims, self.type = told["inputs"][0]["dims"], told["inputs"][0]["type"]
         sizes = dims[1:] if len(dims) == 4 else [1, 1, math.prod(dims)]
         self.shape = (sizes[0], sizes[1], sizes[2]) if sizes[2] in (1, 3) else (sizes[1], sizes[2], sizes[0])
         self.make_pictures(rng)

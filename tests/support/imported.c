@@ -1,9 +1,12 @@
 #include "tests/support/imported.h"
 
+#include "formats/onnx/import.h"
+#include "formats/tflite/import.h"
 #include "tests/support/failing_malloc.h"
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,6 +20,22 @@ struct test_imported test_import(test_network_reader *read, const char *data, si
   m.code = read(&m.network, m.path, NULL, d);
   ck_assert((m.code == MAFAT_OK) == (m.network != NULL) && (m.code == MAFAT_OK || d->text[0]));
   ck_assert(!strchr(d->text, '\n'));
+  return m;
+}
+
+struct test_imported test_import_onnx(struct test_message model, struct mafat_diagnostic *d)
+{
+  struct test_imported m = test_import(mafat_onnx_network_read, model.data, model.n, d);
+  free(model.data);
+  return m;
+}
+
+struct test_imported test_import_tflite(const struct test_tflite_model *model, struct mafat_diagnostic *d)
+{
+  size_t n;
+  char *data = test_tflite_write(model, &n);
+  struct test_imported m = test_import(mafat_tflite_network_read, data, n, d);
+  free(data);
   return m;
 }
 
@@ -41,4 +60,12 @@ void test_import_without_memory(test_network_reader *read, const char *path, con
     ck_assert_msg(code == (asked > fail_at ? MAFAT_ENOMEM : MAFAT_OK), "%s, allocation %ld: %d, %s", name, fail_at, code,
                   d.text);
   } while (asked > fail_at);
+}
+
+void test_onnx_is_refused(const struct test_onnx_refusal *refusal)
+{
+  struct mafat_diagnostic d;
+  struct test_imported m = test_import_onnx(test_onnx_operator_model(&refusal->operator), &d);
+  ck_assert_msg(m.code == refusal->code && strstr(d.text, refusal->says), "%d, %s", m.code, d.text);
+  test_imported_close(&m);
 }

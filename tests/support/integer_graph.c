@@ -268,6 +268,24 @@ static map *finish_sums(graph *g, const map *x, const struct matrix *m, const in
   return out;
 }
 
+/* Of all channels, or, where it has a multiplier, of each. m->bias: NULL: none. */
+static struct test_tflite_operator *add_convolution(graph *g, const map *x, const struct matrix *m, const int shape[4],
+                                                    const struct window *w, int fused, int multiplier)
+{
+  bool each = multiplier > 0;
+  int dimension = each ? 3 : 0, field = 3;
+  struct test_tflite_operator *o = add_operator(g, each ? MAFAT_TFLITE_DEPTHWISE_CONV_2D : MAFAT_TFLITE_CONV_2D, each ? 2 : 1);
+  take(o, x->tensor);
+  take(o, add_weights(g, m, 4, shape, dimension));
+  if (m->bias) take(o, add_bias(g, m, shape[dimension]));
+  set_window(o, w);
+  if (each) set_field(o, field++, 4, multiplier);
+  set_field(o, field++, 1, fused);
+  set_field(o, field++, 4, w->x.dilation);
+  set_field(o, field, 4, w->y.dilation);
+  return o;
+}
+
 static bool convolve(graph *g)
 {
   map *x = any_map(g);
@@ -278,19 +296,13 @@ static bool convolve(graph *g)
   int channels = x->c / groups, taps = w.y.size * w.x.size, h = w.y.outputs, cols = w.x.outputs, fused = any_fused(g);
   const int shape[] = {filters, w.y.size, w.x.size, channels};
   struct matrix m = any_matrix(g, filters, filters * taps * channels);
-  struct mafat_rule_conv rule = {as_rule(x), rule_window(&w), m.weights, test_random_chance(&g->rng, 85) ? m.bias : NULL, m.zero, filters, groups};
+  if (!test_random_chance(&g->rng, 85)) m.bias = NULL;
+  struct mafat_rule_conv rule = {as_rule(x), rule_window(&w), m.weights, m.bias, m.zero, filters, groups};
   int32_t *sums = own(g, (size_t)(h * cols * filters) * sizeof *sums), *sum = sums;
   for (int y = 0; y < h; y++)
     for (int col = 0; col < cols; col++)
       for (int f = 0; f < filters; f++) *sum++ = mafat_rule_conv(&rule, y, col, f);
-  struct test_tflite_operator *o = add_operator(g, MAFAT_TFLITE_CONV_2D, 1);
-  take(o, x->tensor);
-  take(o, add_weights(g, &m, 4, shape, 0));
-  if (rule.bias) take(o, add_bias(g, &m, filters));
-  set_window(o, &w);
-  set_field(o, 3, 1, fused);
-  set_field(o, 4, 4, w.x.dilation);
-  set_field(o, 5, 4, w.y.dilation);
+  struct test_tflite_operator *o = add_convolution(g, x, &m, shape, &w, fused, 0);
   o->outputs[0] = finish_sums(g, x, &m, sums, h, cols, filters, false, fused)->tensor;
   return true;
 }
@@ -309,15 +321,7 @@ static bool convolve_each(graph *g)
   for (int y = 0; y < h; y++)
     for (int col = 0; col < cols; col++)
       for (int f = 0; f < filters; f++) *sum++ = mafat_rule_depthwise(&rule, y, col, f);
-  struct test_tflite_operator *o = add_operator(g, MAFAT_TFLITE_DEPTHWISE_CONV_2D, 2);
-  take(o, x->tensor);
-  take(o, add_weights(g, &m, 4, shape, 3));
-  take(o, add_bias(g, &m, filters));
-  set_window(o, &w);
-  set_field(o, 3, 4, multiplier);
-  set_field(o, 4, 1, fused);
-  set_field(o, 5, 4, w.x.dilation);
-  set_field(o, 6, 4, w.y.dilation);
+  struct test_tflite_operator *o = add_convolution(g, x, &m, shape, &w, fused, multiplier);
   o->outputs[0] = finish_sums(g, x, &m, sums, h, cols, filters, false, fused)->tensor;
   return true;
 }
@@ -637,6 +641,35 @@ static bool turn(graph *g)
   return true;
 }
 
+/* Of other rows and columns: the nearest, or between two; signed numbers by whole 1/1024, unsigned ones by floats. */
+static bool resize(graph *g)
+{
+  enum { MOST = 20 };
+  map *x = any_map(g);
+  bool nearest = test_random_chance(&g->rng, 50);
+  int grid = test_random_int(&g->rng, 0, 2), first = nearest ? 0 : 2;
+  const int size[] = {test_random_int(&g->rng, 1, MOST), test_random_int(&g->rng, 1, MOST)};
+  if (x->flat) return false;
+  struct test_tflite_operator *o =
+      nearest ? add_operator(g, MAFAT_TFLITE_RESIZE_NEAREST_NEIGHBOR, 74) : add_operator(g, MAFAT_TFLITE_RESIZE_BILINEAR, 15);
+  take(o, x->tensor);
+  take(o, add_ints(g, 2, size));
+  if (grid != MAFAT_RULE_ASYMMETRIC) set_field(o, grid == MAFAT_RULE_CORNERS ? first : first + 1, 1, 1);
+  map *out = add_map(g, size[0], size[1], x->c, false, x->scale, x->zero);
+  o->outputs[0] = out->tensor;
+  const struct mafat_rule_map in = as_rule(x);
+  for (int y = 0; y < out->h; y++)
+    for (int col = 0; col < out->w; col++)
+      for (int c = 0; c < out->c; c++) {
+        int from_y = mafat_rule_nearest((enum mafat_rule_grid)grid, x->h, out->h, y);
+        int from_x = mafat_rule_nearest((enum mafat_rule_grid)grid, x->w, out->w, col);
+        int between = (g->is_signed ? mafat_rule_bilinear : mafat_rule_bilinear_single)(&in, (enum mafat_rule_grid)grid, out->h,
+                                                                                        out->w, y, col, c);
+        *at(out, y, col, c) = (int16_t)(nearest ? *at(x, from_y, from_x, c) : between);
+      }
+  return true;
+}
+
 /* ---- all of it ---- */
 
 /* The last map, and some others: what is put out is fused with nothing. */
@@ -650,7 +683,7 @@ static void choose_outputs(graph *g)
 void test_integer_graph_open(struct test_integer_graph *g, uint64_t seed)
 {
   static bool (*const add[])(graph *g) = {convolve, convolve, convolve, convolve_each, convolve_each, connect, pool, average, find_largest,
-                                          combine, combine, join, join, compute_each, soften, surround, turn};
+                                          combine, combine, join, join, compute_each, soften, surround, turn, resize};
   enum { N = sizeof add / sizeof *add };
   *g = (graph){.rng = test_rng(seed)};
   g->is_signed = test_random_chance(&g->rng, 60);
@@ -668,6 +701,15 @@ void test_integer_graph_close(struct test_integer_graph *g)
 {
   for (int i = 0; i < g->n_owned; i++) free(g->owned[i]);
   g->n_owned = 0;
+}
+
+char *test_integer_graph_write(unsigned number, size_t *n)
+{
+  static graph g;
+  test_integer_graph_open(&g, number * UINT64_C(0x9e3779b97f4a7c15));
+  char *data = test_tflite_write(&g.model, n);
+  test_integer_graph_close(&g);
+  return data;
 }
 
 const struct test_integer_map *test_integer_graph_output(const struct test_integer_graph *g, int index)

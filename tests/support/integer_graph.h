@@ -33,6 +33,8 @@ struct test_integer_graph {
 
 void test_integer_graph_open(struct test_integer_graph *g, uint64_t seed);
 void test_integer_graph_close(struct test_integer_graph *g);
+/* The file of one of them, to be freed. */
+char *test_integer_graph_write(unsigned number, size_t *n);
 /* The map that output `index` of the model is. */
 const struct test_integer_map *test_integer_graph_output(const struct test_integer_graph *g, int index);
 

@@ -308,6 +308,12 @@ static const struct test_onnx_operator operators[] = {
     {"Pad", "q:x pads", "", 0, NULL},
     {"Pad", "q:x pads two", "", 0, NULL},
     {"Resize", "q:x - - resized", "mode=linear", 0, NULL},
+    {"Resize", "q:x - - resized", "mode=linear coordinate_transformation_mode=align_corners", 0, NULL},
+    {"Resize", "q:x - - resized", "mode=linear coordinate_transformation_mode=asymmetric", 0, NULL},
+    {"Resize", "q:x - - resized", "mode=nearest", 0, NULL},
+    {"Resize", "q:x - sizes", "mode=nearest nearest_mode=ceil coordinate_transformation_mode=align_corners", 0, NULL},
+    {"Resize", "q:x - - resized", "mode=cubic", 0, NULL},
+    {"ConvTranspose", "q:x q:qw", "strides=[2,2]", 0, NULL},
     {"MatMul", "q:x q:x", "", 0, NULL},
 };
 

@@ -5,6 +5,28 @@
 #include <math.h>
 #include <stdlib.h>
 
+const struct mafat_kernels *test_level(int i)
+{
+  const struct mafat_kernels *levels[8];
+  return levels[i % mafat_kernels_list(levels, 8)];
+}
+
+size_t test_input_place(const struct mafat_port *port, long long index)
+{
+  int c, y, x;
+  mafat_port_find(port, index, &c, &y, &x);
+  return ((size_t)c * (size_t)port->shape.h + (size_t)y) * (size_t)port->shape.w + (size_t)x;
+}
+
+float test_output_at(const struct mafat_executor *e, const struct mafat_port *port, long long index)
+{
+  const struct mafat_operand o = {.sources = port->sources, .shape = port->shape};
+  int c, y, x;
+  mafat_port_find(port, index, &c, &y, &x);
+  const struct mafat_source *s = test_source_at(&o, &c, &y);
+  return mafat_executor_output_at(e, s->tensor, c, y, x);
+}
+
 #define TOLERANCE 2e-5
 
 static void run(const struct mafat_plan *plan, const struct mafat_layout *layout, const struct mafat_network *n,

@@ -230,6 +230,14 @@ struct test_network_style test_network_style(void)
                                      .heads = true};
 }
 
+struct test_network_style test_small_style(void)
+{
+  struct test_network_style style = test_network_style();
+  style.max_macs = 400000;
+  style.max_extent = 28;
+  return style;
+}
+
 __attribute__((format(printf, 2, 3))) static void write_cfg(struct author *a, const char *format, ...)
 {
   va_list args;
@@ -718,6 +726,7 @@ struct planner {
   const struct mafat_network *network;
   char *text;
   size_t room, length;
+  bool ordered; /* a group whose layers can be put in another order */
 };
 
 __attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, const char *format, ...)
@@ -769,7 +778,9 @@ static void write_grid(struct planner *p, int first, int end)
 static void write_group(struct planner *p, int first, int end)
 {
   static const char *const words[] = {"", "", ":loaded", ":streamed"};
-  if (test_random_chance(p->rng, 25)) {
+  bool by_rows = test_random_chance(p->rng, 25);
+  p->ordered = p->ordered || !by_rows;
+  if (by_rows) {
     int rows = test_random_int(p->rng, 0, 9);
     if (rows) write_plan(p, "rows%d", rows);
     else write_plan(p, "rows");
@@ -793,4 +804,6 @@ void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n
     first = end;
   }
   if (groups == 1 && test_random_chance(rng, 50)) write_plan(&p, "/NoCut");
+  static const char *const orders[] = {"file", "postorder", "forward", "sp", "best", "best"};
+  if (p.ordered && test_random_chance(rng, 50)) write_plan(&p, "/order=%s", PICK(rng, orders));
 }

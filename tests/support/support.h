@@ -39,6 +39,12 @@ struct mafat_kernels;
 struct mafat_weights;
 int test_weights_from(struct mafat_weights **w, int fd, const struct mafat_network *n, int n_layers,
                       const struct mafat_warning_sink *warnings, struct mafat_diagnostic *d);
+/* Element `index` of an input, in its dimensions' order: where it is in Darknet's CHW order; of an output after a run: what it is. */
+size_t test_input_place(const struct mafat_port *port, long long index);
+struct mafat_executor;
+float test_output_at(const struct mafat_executor *e, const struct mafat_port *port, long long index);
+/* The levels that this processor has, in turn. */
+const struct mafat_kernels *test_level(int i);
 /* What outputs of a problem are, by other means. */
 struct test_meaning {
   double (*output)(const void *problem, int c, int y, int x);
@@ -102,6 +108,8 @@ struct test_network_style {
 enum { TEST_CFG_ROOM = 16384, TEST_PLAN_ROOM = 2048 };
 
 struct test_network_style test_network_style(void);
+/* Whose networks are run many times: layers of 400000 MACs, of 28 pixels a side. */
+struct test_network_style test_small_style(void);
 
 /* Writes the text of a cfg that mafat_darknet_make accepts; `room` of at least
  * TEST_CFG_ROOM. */

@@ -1,5 +1,6 @@
 #include "tests/support/weight_files.h"
 
+#include "formats/packed/graph.h"
 #include "runner/weights/packer.h"
 #include "runner/weights/weights.h"
 #include "runner/weights/weights_file.h"
@@ -58,6 +59,20 @@ void test_write_both(const struct mafat_network *n, uint64_t seed)
   ck_assert_msg(test_pack(n, &d) == MAFAT_OK, "%s", d.text);
 }
 
+void test_pack_graph(enum mafat_format format, const char *path, const struct mafat_given *given, enum mafat_dtype type, int fd)
+{
+  struct mafat_network *n;
+  struct mafat_excerpt *excerpt;
+  struct mafat_diagnostic d;
+  int code = mafat_packed_graph_read(&n, &excerpt, format, path, given, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], type);
+  code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, "packed", NULL, NULL, &d);
+  ck_assert_msg(code == MAFAT_OK, "%s", d.text);
+  mafat_excerpt_close(&excerpt);
+  mafat_network_close(&n);
+}
+
 void test_overwrite(const char *path, long offset, const void *data, size_t bytes)
 {
   int fd = open(path, O_WRONLY);
@@ -75,6 +90,16 @@ struct mafat_packed *test_describe(const char *path)
   ck_assert_msg(code == MAFAT_OK, "%s", d.text);
   mafat_reads_close(&reads);
   return p;
+}
+
+void test_seal_packed(char *whole)
+{
+  uint64_t index_bytes, sum;
+  memcpy(&index_bytes, whole + TEST_INDEX_BYTES_AT, sizeof index_bytes);
+  sum = mafat_hash(MAFAT_HASH_START, whole + MAFAT_PACKED_ALIGNMENT, (size_t)index_bytes);
+  memcpy(whole + TEST_INDEX_CHECKSUM_AT, &sum, sizeof sum);
+  sum = mafat_hash(MAFAT_HASH_START, whole, TEST_HEADER_CHECKSUM_AT);
+  memcpy(whole + TEST_HEADER_CHECKSUM_AT, &sum, sizeof sum);
 }
 
 const char test_wide_cfg[] =

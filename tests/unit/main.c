@@ -17,9 +17,10 @@
   X(box) X(heap) X(dtypes) X(quantization) X(sources) X(kinds) X(network) \
   X(cfg) X(packed) X(packed_graph) X(onnx) X(onnx_import) X(onnx_quantized) \
   X(tflite) X(tflite_import) X(tflite_quantized) X(tflite_hybrid) \
+  X(sort) \
   X(packing) X(spec) X(plan) X(fusion) X(order) X(schedule) X(arrange) X(layout) X(predict) X(latency) X(paper) \
-  X(greedy) X(best) \
-  X(reads) X(weights) X(constants) X(streaming) X(narrow) \
+  X(greedy) X(best) X(least) \
+  X(reads) X(weights) X(constants) X(streaming) X(narrow) X(activations) X(packed_integers) \
   X(functions) X(rearrange) X(resample) X(normalize) X(matmul) X(gather) X(postprocess) \
   X(integer_rule) X(integer_functions) X(integer_graphs) \
   X(allocation) X(team) X(kernels) X(winograd) X(windows) X(blends) X(joins) \

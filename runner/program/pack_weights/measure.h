@@ -1,5 +1,5 @@
-/* How far weights of narrow types move what layers put out, on one picture: each layer's own share, since all before it
- * are as they are with floats; and what comes of all together at the end. */
+/* How far narrow weights, and activations as whole numbers, move what layers put out, on some pictures: each layer's own
+ * share, since all before it are as they are with floats; and what comes of all together at the end. */
 #ifndef MAFAT_RUNNER_PROGRAM_PACK_WEIGHTS_MEASURE_H
 #define MAFAT_RUNNER_PROGRAM_PACK_WEIGHTS_MEASURE_H
 
@@ -13,15 +13,15 @@ struct mafat_measured {
 
 struct mafat_measure;
 
-/* Runs the network with its weights as they are, floats, on the picture, and keeps what its layers put out: in memory, for
- * all that may be narrow. The network stays the caller's; its layers' types are those that it has for a run. MAFAT_EINVAL:
- * it has not one input, a picture; what opening and running give. */
-int mafat_measure_open(struct mafat_measure **out, struct mafat_network *n, const char *weights, const char *picture,
-                       struct mafat_diagnostic *d);
-/* The same with a packed file, of the types that the network's layers have now. layers: [n_layers], of those that have
- * panels; last: of the last layer, where all are narrow. */
-int mafat_measure_run(struct mafat_measure *m, const char *packed, struct mafat_measured *layers, struct mafat_measured *last,
-                      struct mafat_diagnostic *d);
+/* Opens the network with its weights as the model's own file has them. Network and paths stay the caller's. MAFAT_EINVAL: it
+ * has not one input, a picture; what opening gives. */
+int mafat_measure_open(struct mafat_measure **out, const struct mafat_network *n, const char *weights, const char *const *pictures,
+                       int n_pictures, struct mafat_diagnostic *d);
+/* Runs it on the pictures, and beside it a packed file of it, whose network `narrow` is. place: [n's layers], the layer of
+ * narrow that puts out the same; NULL: that of the same number. layers: [n's layers], of those that may lose something; last:
+ * of the network's outputs, where all are narrow. */
+int mafat_measure_run(struct mafat_measure *m, const struct mafat_network *narrow, const char *packed, const int *place,
+                      struct mafat_measured *layers, struct mafat_measured *last, struct mafat_diagnostic *d);
 void mafat_measure_close(struct mafat_measure **m);
 
 #endif

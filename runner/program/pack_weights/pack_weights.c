@@ -13,12 +13,10 @@
 #include "formats/darknet/darknet.h"
 #include "formats/darknet/fork.h"
 #include "formats/packed/graph.h"
-#include "predictor/packing.h"
 #include "runner/model_kind.h"
-#include "runner/program/pack_weights/measure.h"
+#include "runner/program/pack_weights/pack.h"
 #include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
-#include "runner/weights/packer.h"
 
 /* As in the project's other programs: BAD_INPUT is also the answer to misuse. */
 enum status { DONE = 0, FAILED = 1, BAD_INPUT = 2 };
@@ -31,7 +29,10 @@ struct options {
   int n_constants;
   const char *fork; /* NULL: auto */
   enum mafat_dtype type; /* of weights */
+  bool typed;            /* somebody said so */
+  bool whole_numbers;    /* activations */
   const char *picture;   /* to measure by; NULL: nothing is measured */
+  struct mafat_pictures calibrate; /* owned */
   double most_error;     /* of a layer, from where on it is kept wider; INFINITY: none is */
   const char *cfg, *weights, *out; /* cfg: NULL where the weights are a model of another format */
 };
@@ -39,6 +40,7 @@ struct options {
 static const char usage[] =
     "usage: pack_weights [options] MODEL.cfg MODEL.weights OUT.packed\n"
     "       pack_weights [options] MODEL.onnx|MODEL.tflite OUT.packed\n"
+    "       pack_weights --activations int8 --calibrate PICTURE... MODEL... OUT.packed\n"
     "       pack_weights --check [--quiet] FILE.packed\n"
     "Write a network with its weights in the order that run_inference computes with,\n"
     "normalization folded in. A packed file takes the place of both .cfg and .weights, of\n"
@@ -56,9 +58,16 @@ static const char usage[] =
     "             float32 (default), fp16, int8 or int4. Fewer bytes to keep, or to read\n"
     "             for every picture; computing goes on in floats, and results differ by\n"
     "             what the type loses. Convolutions in groups have int8 for int4\n"
-    "  --measure PICTURE  print how far that moves what each layer puts out for this\n"
-    "             picture, and the last layer with all of them\n"
-    "  --keep-above ERROR  with it: a layer that is moved by more, such as 0.01, gets\n"
+    "  --activations TYPE  float32 (default), or int8: convolutions between the first and\n"
+    "             the last ones, and what lies between them, compute with whole numbers,\n"
+    "             and --weights is int8; the rest stays as it is\n"
+    "  --calibrate PICTURE  what these numbers mean is chosen by what layers put out for\n"
+    "             it; as often as wanted, and more pictures may stand before the model.\n"
+    "             Prints how far each layer moves, and which of two ways of choosing\n"
+    "             moves outputs less\n"
+    "  --measure PICTURE  print how far types move what each layer puts out for this\n"
+    "             picture, and the outputs with all of them\n"
+    "  --keep-above ERROR  with either: a layer that is moved by more, such as 0.01, gets\n"
     "             the next wider type, until none is\n"
     "  --check    read a packed file and compare its checksums; write nothing\n"
     "  --quiet    no progress bar\n"
@@ -66,7 +75,7 @@ static const char usage[] =
     "\n"
     "A cfg beside the file must fit: one whose layers differ in shape is refused. It holds\n"
     "about as many bytes as the weights did; packing takes a few megabytes of memory,\n"
-    "but for --measure, which keeps what all layers put out. The\n"
+    "but for --measure and --calibrate, which keep what all layers put out. The\n"
     "output is written as OUT.packed.part and renamed when it is whole.\n"
     "\n"
     "Exit status: 0 done, 1 failed while running, 2 misuse or bad input.\n"
@@ -75,6 +84,8 @@ static const char usage[] =
     "  pack_weights yolov2.cfg yolov2.weights yolov2.packed\n"
     "  pack_weights --weights int8 --measure dog.jpg --keep-above 0.02 yolov2.cfg \\\n"
     "    yolov2.weights yolov2-int8.packed\n"
+    "  pack_weights --activations int8 --calibrate pictures/*.jpg yolov2.cfg \\\n"
+    "    yolov2.weights yolov2-whole.packed\n"
     "  run_inference yolov2.packed dog.jpg\n"
     "  pack_weights yolox_nano.onnx yolox_nano.packed\n";
 
@@ -97,12 +108,6 @@ static void show_bar(void *context, uint64_t done, uint64_t total)
 static void end_bar(const struct bar *b)
 {
   if (b->percent >= 0 && b->percent < 100) fputc('\n', stderr);
-}
-
-static void warn(void *context, const char *text)
-{
-  (void)context;
-  fprintf(stderr, "pack_weights: %s\n", text);
 }
 
 /* ---- the file ---- */
@@ -150,81 +155,15 @@ static int check_files(const struct mafat_network *n, const char *path, struct m
   return MAFAT_OK;
 }
 
-/* A file that is being written, under a name for the time being. */
-struct packing {
-  int fd;
-  const char *path;
-  const struct mafat_packer_progress *progress;
-};
-
-static int pack(const struct mafat_network *n, const struct mafat_packed_origin *origin, const struct options *o,
-                const struct packing *to, struct mafat_diagnostic *d)
-{
-  struct mafat_warning_sink sink = {warn, NULL};
-  return mafat_packer_write(o->weights, n, origin, to->fd, o->out, to->progress, &sink, d);
-}
-
-/* ---- types ---- */
-
-static void choose_types(struct mafat_network *n, enum mafat_dtype wanted)
-{
-  for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], wanted);
-}
-
-/* Layers that lose more than they may get the next type. How many? */
-static int widen_layers(struct mafat_network *n, const struct mafat_measured *errors, double most)
-{
-  int widened = 0;
-  for (int l = 0; l < n->n_layers; l++) {
-    struct mafat_layer *layer = &n->layers[l];
-    if (!mafat_layer_widens(layer) || errors[l].error <= most) continue;
-    layer->weights_type = mafat_dtypes[layer->weights_type].wider;
-    widened++;
-  }
-  return widened;
-}
-
-static void print_errors(const struct mafat_network *n, const struct options *o, const struct mafat_measured *errors,
-                         const struct mafat_measured *last)
-{
-  printf("layer  kind             weights    bytes      error      largest\n");
-  for (int l = 0; l < n->n_layers; l++) {
-    const struct mafat_layer *layer = &n->layers[l];
-    if (!mafat_layer_has_panels(layer)) continue;
-    bool kept = layer->weights_type != mafat_layer_narrowest(layer, o->type);
-    printf("%5d  %-15s  %-8s %10zu  %9.2g  %9.2g%s\n", l, mafat_layer_type_name(layer->type),
-           mafat_dtype_name(layer->weights_type), mafat_packed_layer_bytes(layer), errors[l].error, errors[l].largest,
-           kept ? "  kept wider" : "");
-  }
-  printf("output of the last layer, with all of them: error %.2g, largest %.2g\n", last->error, last->largest);
-}
-
-/* Packs, and again with layers wider, until none loses more than it may. */
-static int pack_measured(struct mafat_network *n, const struct mafat_packed_origin *origin, const struct options *o,
-                         const struct packing *to, struct mafat_diagnostic *d)
-{
-  struct mafat_measured *errors = calloc((size_t)n->n_layers, sizeof *errors), last;
-  struct mafat_measure *m = NULL;
-  int code = errors ? mafat_measure_open(&m, n, o->weights, o->picture, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", n->path);
-  bool again = code == MAFAT_OK;
-  while (again) {
-    code = pack(n, origin, o, to, d);
-    if (code == MAFAT_OK) code = mafat_measure_run(m, to->path, errors, &last, d);
-    again = code == MAFAT_OK && widen_layers(n, errors, o->most_error) > 0;
-    if (again && ftruncate(to->fd, 0) != 0) code = mafat_fail(d, MAFAT_EIO, "%s: %s", to->path, strerror(errno));
-    again = again && code == MAFAT_OK;
-  }
-  if (code == MAFAT_OK) print_errors(n, o, errors, &last);
-  mafat_measure_close(&m);
-  free(errors);
-  return code;
-}
+/* How a model is read, once more if need be. */
+typedef int read_function(void *context, struct mafat_network **n, struct mafat_diagnostic *d);
 
 /* Under its own name only when it is whole. */
-static int write_file(struct mafat_network *n, const struct mafat_packed_origin *origin, const struct options *o,
-                      const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
+static int write_file(struct mafat_network *n, const struct mafat_packed_origin *origin, const struct options *o, read_function *read,
+                      void *context, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   char temporary[4096];
+  const char *picture = o->picture;
   if (snprintf(temporary, sizeof temporary, "%s.part", o->out) >= (int)sizeof temporary)
     return mafat_fail(d, MAFAT_EIO, "%.60s...: the name is too long", o->out);
   if (check_apart(o, temporary, d) || check_files(n, temporary, d) || check_files(n, o->out, d))
@@ -232,9 +171,11 @@ static int write_file(struct mafat_network *n, const struct mafat_packed_origin 
   int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: %s", temporary, strerror(errno));
   mafat_unfinished_remember(temporary);
-  const struct packing to = {fd, temporary, progress};
-  choose_types(n, o->type);
-  int code = o->picture ? pack_measured(n, origin, o, &to, d) : pack(n, origin, o, &to, d);
+  const struct mafat_packing packing = {
+      .fd = fd, .path = temporary, .out = o->out, .weights = o->weights, .origin = *origin, .progress = progress, .type = o->type,
+      .whole_numbers = o->whole_numbers, .calibrate = o->calibrate, .measure = {&picture, picture != NULL}, .most_error = o->most_error,
+      .read = read, .context = context};
+  int code = mafat_pack_file(&packing, n, d);
   if (close(fd) != 0 && code == MAFAT_OK) code = mafat_fail(d, MAFAT_EIO, "%s: %s", o->out, strerror(errno));
   if (code == MAFAT_OK) code = replace(temporary, o->out, o->force, d);
   if (code != MAFAT_OK) unlink(temporary);
@@ -262,17 +203,27 @@ static int status_of(int code)
   return code == MAFAT_OK ? DONE : code == MAFAT_EIO || code == MAFAT_ENOMEM ? FAILED : BAD_INPUT;
 }
 
+struct darknet {
+  struct mafat_darknet_wish wish;
+  struct mafat_cfg *cfg;
+};
+
+static int read_darknet(void *context, struct mafat_network **n, struct mafat_diagnostic *d)
+{
+  const struct darknet *model = context;
+  return mafat_darknet_make(n, model->cfg, &model->wish, NULL, d);
+}
+
 static int pack_darknet(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
-  struct mafat_darknet_wish wish = {.n_layers = 0};
-  struct mafat_cfg *cfg = NULL;
+  struct darknet model = {.cfg = NULL};
   struct mafat_network *n = NULL;
   int status = BAD_INPUT;
-  if (mafat_fork_find(&wish.fork, o->fork, d) == MAFAT_OK && check_paths(o, d) == MAFAT_OK &&
-      mafat_cfg_read(&cfg, o->cfg, d) == MAFAT_OK && mafat_darknet_make(&n, cfg, &wish, NULL, d) == MAFAT_OK)
-    status = status_of(write_file(n, &(struct mafat_packed_origin){.cfg = cfg}, o, progress, d));
+  if (mafat_fork_find(&model.wish.fork, o->fork, d) == MAFAT_OK && check_paths(o, d) == MAFAT_OK &&
+      mafat_cfg_read(&model.cfg, o->cfg, d) == MAFAT_OK && read_darknet(&model, &n, d) == MAFAT_OK)
+    status = status_of(write_file(n, &(struct mafat_packed_origin){.cfg = model.cfg}, o, read_darknet, &model, progress, d));
   mafat_network_close(&n);
-  mafat_cfg_close(&cfg);
+  mafat_cfg_close(&model.cfg);
   return status;
 }
 
@@ -286,16 +237,30 @@ static int find_format(enum mafat_format *format, const char *path, struct mafat
   }
 }
 
+struct graph {
+  enum mafat_format format;
+  const char *path;
+  struct mafat_given given;
+};
+
+static int read_graph(void *context, struct mafat_network **n, struct mafat_diagnostic *d)
+{
+  const struct graph *model = context;
+  struct mafat_excerpt *excerpt = NULL;
+  int code = mafat_packed_graph_read(n, &excerpt, model->format, model->path, &model->given, d);
+  mafat_excerpt_close(&excerpt);
+  return code;
+}
+
 static int pack_model(const struct options *o, const struct mafat_packer_progress *progress, struct mafat_diagnostic *d)
 {
   struct mafat_network *n = NULL;
   struct mafat_excerpt *excerpt = NULL;
-  enum mafat_format format = MAFAT_FORMAT_ONNX;
-  const struct mafat_given given = {o->constants, o->n_constants};
+  struct graph model = {MAFAT_FORMAT_ONNX, o->weights, {o->constants, o->n_constants}};
   int status = BAD_INPUT;
-  if (check_paths(o, d) == MAFAT_OK && find_format(&format, o->weights, d) == MAFAT_OK &&
-      mafat_packed_graph_read(&n, &excerpt, format, o->weights, &given, d) == MAFAT_OK)
-    status = status_of(write_file(n, &(struct mafat_packed_origin){.excerpt = excerpt}, o, progress, d));
+  if (check_paths(o, d) == MAFAT_OK && find_format(&model.format, o->weights, d) == MAFAT_OK &&
+      mafat_packed_graph_read(&n, &excerpt, model.format, o->weights, &model.given, d) == MAFAT_OK)
+    status = status_of(write_file(n, &(struct mafat_packed_origin){.excerpt = excerpt}, o, read_graph, &model, progress, d));
   mafat_network_close(&n);
   mafat_excerpt_close(&excerpt);
   return status;
@@ -323,6 +288,26 @@ static bool read_error(double *error, const char *text)
   return end > text && !*end && *error >= 0 && isfinite(*error);
 }
 
+/* Pictures before the model are for calibrating, too: `--calibrate *.jpg`. Returns how many arguments are left at the end. */
+static int take_pictures(struct options *o, char **arguments, int n)
+{
+  if (o->calibrate.n == 0 || n < 3) return n;
+  enum mafat_model_format format = mafat_model_format_of(arguments[n - 2]);
+  int of_model = format == MAFAT_MODEL_ONNX || format == MAFAT_MODEL_TFLITE ? 2 : 3;
+  for (int i = 0; i < n - of_model; i++) o->calibrate.list[o->calibrate.n++] = arguments[i];
+  return of_model;
+}
+
+/* What activations ask for. -1: go on. */
+static int check_activations(struct options *o)
+{
+  if (!o->whole_numbers) return o->calibrate.n ? misused("--calibrate expects --activations int8 beside it", NULL) : -1;
+  if (o->calibrate.n == 0) return misused("--activations int8 expects --calibrate PICTURE beside it", NULL);
+  if (o->typed && o->type != MAFAT_I8) return misused("--activations int8 expects --weights int8, or none", NULL);
+  o->type = MAFAT_I8;
+  return -1;
+}
+
 /* -1: go on; else the exit status. */
 static int read_options(int argc, char **argv, struct options *o)
 {
@@ -330,6 +315,8 @@ static int read_options(int argc, char **argv, struct options *o)
                                         {"fork", required_argument, NULL, 'k'},
                                         {"constant", required_argument, NULL, 'n'},
                                         {"weights", required_argument, NULL, 'w'},
+                                        {"activations", required_argument, NULL, 'i'},
+                                        {"calibrate", required_argument, NULL, 'b'},
                                         {"measure", required_argument, NULL, 'm'},
                                         {"keep-above", required_argument, NULL, 'a'},
                                         {"check", no_argument, NULL, 'c'},
@@ -343,7 +330,13 @@ static int read_options(int argc, char **argv, struct options *o)
     case 'k': o->fork = optarg; break;
     case 'w':
       if (!mafat_dtype_find_packing(&o->type, optarg)) return misused("--weights expects float32, fp16, int8 or int4, found", optarg);
+      o->typed = true;
       break;
+    case 'i':
+      o->whole_numbers = strcmp(optarg, "int8") == 0;
+      if (!o->whole_numbers && strcmp(optarg, "float32") != 0) return misused("--activations expects float32 or int8, found", optarg);
+      break;
+    case 'b': o->calibrate.list[o->calibrate.n++] = optarg; break;
     case 'm': o->picture = optarg; break;
     case 'a':
       if (!read_error(&o->most_error, optarg)) return misused("--keep-above expects a number, 0 or more, found", optarg);
@@ -360,19 +353,23 @@ static int read_options(int argc, char **argv, struct options *o)
     default: return misused("unknown option", argv[optind - 1]);
     }
   }
-  if (o->most_error < INFINITY && !o->picture) return misused("--keep-above expects --measure PICTURE beside it", NULL);
+  int n = take_pictures(o, argv + optind, argc - optind), status;
+  if (o->most_error < INFINITY && !o->picture && !o->whole_numbers) return misused("--keep-above expects --measure PICTURE beside it", NULL);
+  if (o->check && (o->whole_numbers || o->calibrate.n))
+    return misused("--activations and --calibrate make no sense with --check: nothing is packed", NULL);
+  if ((status = check_activations(o)) >= 0) return status;
   if (o->check && (o->type != MAFAT_F32 || o->picture)) return misused("--weights and --measure make no sense with --check: nothing is packed", NULL);
   if (o->check && o->fork) return misused("--fork makes no sense with --check: nothing is packed", NULL);
   if (o->check && o->n_constants) return misused("--constant makes no sense with --check: nothing is packed", NULL);
-  if (o->n_constants && argc - optind == 3)
+  if (o->n_constants && n == 3)
     return misused("--constant is of ONNX and TFLite models: expected one of them and OUT.packed", NULL);
-  if (o->check && argc - optind != 1) return misused("expected one FILE.packed after --check", NULL);
-  if (!o->check && argc - optind != 2 && argc - optind != 3)
+  if (o->check && n != 1) return misused("expected one FILE.packed after --check", NULL);
+  if (!o->check && n != 2 && n != 3)
     return misused("expected MODEL.cfg, MODEL.weights and OUT.packed, or MODEL.onnx or MODEL.tflite and OUT.packed", NULL);
-  if (!o->check && argc - optind == 2 && o->fork) return misused("--fork is of Darknet's networks: expected MODEL.cfg, MODEL.weights and OUT.packed", NULL);
+  if (!o->check && n == 2 && o->fork) return misused("--fork is of Darknet's networks: expected MODEL.cfg, MODEL.weights and OUT.packed", NULL);
   o->out = argv[argc - 1];
   if (o->check) return -1;
-  if (argc - optind == 3) o->cfg = argv[optind];
+  if (n == 3) o->cfg = argv[argc - 3];
   o->weights = argv[argc - 2];
   return -1;
 }
@@ -382,8 +379,12 @@ int main(int argc, char **argv)
   struct options o = {.type = MAFAT_F32, .most_error = INFINITY};
   struct mafat_diagnostic d = {""};
   mafat_streams_hold();
-  int status = read_options(argc, argv, &o);
-  if (status >= 0) return status;
+  o.calibrate.list = calloc((size_t)argc, sizeof *o.calibrate.list);
+  int status = o.calibrate.list ? read_options(argc, argv, &o) : FAILED;
+  if (status >= 0) {
+    free(o.calibrate.list);
+    return status;
+  }
   mafat_unfinished_mind_signals();
   struct bar bar = {o.check ? "checking" : "packing", -1};
   struct mafat_packer_progress progress = {o.quiet || !isatty(STDERR_FILENO) ? NULL : show_bar, &bar};
@@ -392,5 +393,6 @@ int main(int argc, char **argv)
     end_bar(&bar);
     fprintf(stderr, "pack_weights: %s\n", d.text);
   }
+  free(o.calibrate.list);
   return status;
 }

@@ -116,7 +116,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static const char *const searches[] = {"best", "greedy", NULL}, *const predictors[] = {"exact", "paper", NULL},
+static const char *const searches[] = {"best", "least", "greedy", NULL}, *const predictors[] = {"exact", "paper", NULL},
                   *const locks[] = {"auto", "on", "off", NULL},
                   *const forks[] = {"auto", "darknet", "alexeyab", NULL},
                   *const scalings[] = {"exact", "fast", NULL}, *const channels[] = {"rgb", "bgr", "gray", NULL},
@@ -133,7 +133,7 @@ static const char *expected(int option)
   case OPTION_MEMORY: return "a size like 64M, 16384K or bytes";
   case OPTION_RESERVE: return "0 or a size like 512K";
   case OPTION_LOCK: return "auto, on or off";
-  case OPTION_SEARCH: return "best or greedy";
+  case OPTION_SEARCH: return "best, least or greedy";
   case OPTION_LAYERS: return "a number from 1 on";
   case OPTION_FORK: return "auto, darknet or alexeyab";
   case OPTION_SCALING: return "exact or fast";
@@ -320,8 +320,11 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
   bool greedy = o->search && strcmp(o->search, "greedy") == 0;
   if ((o->sweep || o->pareto) && !o->predict)
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects --predict", o->sweep ? "sweep" : "pareto");
-  if (o->pareto && greedy)
-    return mafat_fail(d, MAFAT_EINVAL, "--pareto makes no sense with --search greedy: it lists the best plans");
+  bool least = o->search && strcmp(o->search, "least") == 0;
+  if (o->pareto && (greedy || least))
+    return mafat_fail(d, MAFAT_EINVAL, "--pareto makes no sense with --search %s: it lists the best plans", o->search);
+  if (o->sweep && least)
+    return mafat_fail(d, MAFAT_EINVAL, "--sweep makes no sense with --search least: it is one plan for all budgets");
   if (o->paper && !greedy && !(o->predict && o->plan))
     return mafat_fail(d, MAFAT_EINVAL,
                       "--predictor paper knows tiles only: it expects --search greedy, or --predict and --plan");

@@ -16,20 +16,17 @@ Suite *packed_suite(void);
 
 static struct mafat_diagnostic diagnostic;
 
-/* Places in a packed file's header: doc/packed.md. */
-enum { INDEX_BYTES_AT = 64, HEADER_BYTES = 88 };
-
 START_TEST(header_and_index_are_checked)
 {
   struct mafat_network *n = test_network(test_wide_cfg);
   uint64_t index_bytes;
   test_write_wide();
   FILE *file = fopen(test_packed_path, "rb");
-  fseek(file, INDEX_BYTES_AT, SEEK_SET);
+  fseek(file, TEST_INDEX_BYTES_AT, SEEK_SET);
   ck_assert_uint_eq(fread(&index_bytes, sizeof index_bytes, 1, file), 1);
   fclose(file);
   for (long at = 0; at < MAFAT_PACKED_ALIGNMENT + (long)index_bytes; at += 5) {
-    if (at >= HEADER_BYTES && at < MAFAT_PACKED_ALIGNMENT) continue;
+    if (at >= TEST_HEADER_BYTES && at < MAFAT_PACKED_ALIGNMENT) continue;
     struct mafat_weights *w;
     unsigned char byte;
     int fd = open(test_packed_path, O_RDONLY);
@@ -156,8 +153,8 @@ START_TEST(no_byte_of_a_packed_model_changes_unseen)
   int fd = open(test_packed_path, O_RDONLY);
   ck_assert_uint_eq((uint64_t)read(fd, whole, sizeof whole), p->file_bytes);
   close(fd);
-  memcpy(&index_bytes, whole + INDEX_BYTES_AT, sizeof index_bytes);
-  check_bytes(n, whole, 0, HEADER_BYTES, 1);
+  memcpy(&index_bytes, whole + TEST_INDEX_BYTES_AT, sizeof index_bytes);
+  check_bytes(n, whole, 0, TEST_HEADER_BYTES, 1);
   check_bytes(n, whole, MAFAT_PACKED_ALIGNMENT, (long)index_bytes, 3);
   for (int l = 0; l < p->n_layers; l++) check_bytes(n, whole, (long)p->entries[l].offset, (long)p->entries[l].bytes, 29);
   for (long bytes = (long)p->file_bytes - 1; bytes >= 0; bytes -= bytes > 2 * MAFAT_PACKED_ALIGNMENT ? 1021 : 97) {

@@ -13,6 +13,7 @@
 #include "tests/support/files.h"
 #include "tests/support/onnx_writer.h"
 #include "tests/support/random.h"
+#include "tests/support/weight_files.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -112,16 +113,9 @@ static void write_model(void)
 
 static void pack_model(void)
 {
-  struct mafat_network *n;
-  struct mafat_excerpt *excerpt;
-  int code = mafat_packed_graph_read(&n, &excerpt, MAFAT_FORMAT_ONNX, model_path, &given, &diagnostic);
-  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
   int fd = open(packed_path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-  code = mafat_packer_write(model_path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, packed_path, NULL, NULL, &diagnostic);
-  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  test_pack_graph(MAFAT_FORMAT_ONNX, model_path, &given, MAFAT_F32, fd);
   close(fd);
-  mafat_excerpt_close(&excerpt);
-  mafat_network_close(&n);
 }
 
 /* Network and weights of a file; false, with a diagnostic: it is refused. */
@@ -223,8 +217,6 @@ END_TEST
 
 /* ---- damage ---- */
 
-enum { INDEX_BYTES_AT = 64, INDEX_CHECKSUM_AT = 72, HEADER_CHECKSUM_AT = 80, HEADER_BYTES = 88 };
-
 static char *read_packed(size_t *n)
 {
   struct stat st;
@@ -254,8 +246,8 @@ START_TEST(no_byte_changes_unseen)
   write_model_with(_i);
   pack_model();
   char *whole = read_packed(&n);
-  memcpy(&index_bytes, whole + INDEX_BYTES_AT, sizeof index_bytes);
-  check_bytes(whole, n, 0, HEADER_BYTES, 1);
+  memcpy(&index_bytes, whole + TEST_INDEX_BYTES_AT, sizeof index_bytes);
+  check_bytes(whole, n, 0, TEST_HEADER_BYTES, 1);
   check_bytes(whole, n, MAFAT_PACKED_ALIGNMENT, (size_t)index_bytes, 1);
   check_bytes(whole, n, 2 * MAFAT_PACKED_ALIGNMENT, 400, 7); /* of the excerpt, which is longer */
   check_bytes(whole, n, (size_t)(3 + _i) * MAFAT_PACKED_ALIGNMENT, 900, 31); /* a page of the constant was read, too */
@@ -266,17 +258,6 @@ START_TEST(no_byte_changes_unseen)
   free(whole);
 }
 END_TEST
-
-/* Index and header with checksums that are right again. */
-static void seal(char *whole)
-{
-  uint64_t index_bytes, sum;
-  memcpy(&index_bytes, whole + INDEX_BYTES_AT, sizeof index_bytes);
-  sum = mafat_hash(MAFAT_HASH_START, whole + MAFAT_PACKED_ALIGNMENT, (size_t)index_bytes);
-  memcpy(whole + INDEX_CHECKSUM_AT, &sum, sizeof sum);
-  sum = mafat_hash(MAFAT_HASH_START, whole, HEADER_CHECKSUM_AT);
-  memcpy(whole + HEADER_CHECKSUM_AT, &sum, sizeof sum);
-}
 
 /* What only somebody who means it can write. Places in the index of this model: the word, the hash, how many files, the first one's
  * name, length, how many pieces, and the first of these. */
@@ -310,7 +291,7 @@ START_TEST(lies_are_seen)
   pack_model();
   char *whole = read_packed(&n);
   memcpy(whole + MAFAT_PACKED_ALIGNMENT + claims[_i].at, &claims[_i].number, claims[_i].bytes);
-  seal(whole);
+  test_seal_packed(whole);
   test_write_file(packed_path, whole, n);
   ck_assert(is_refused(packed_path));
   ck_assert_msg(strstr(diagnostic.text, claims[_i].text), "%s", diagnostic.text);

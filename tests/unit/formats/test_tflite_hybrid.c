@@ -1,13 +1,12 @@
 /* .tflite models of floats whose constants are narrower: what comes of them is what comes of the floats that they mean. */
 #include "base/half.h"
-#include "formats/packed/graph.h"
 #include "formats/tflite/import.h"
 #include "formats/tflite/model.h"
 #include "include/mafat.h"
 #include "runner/weights/narrow.h"
-#include "runner/weights/packer.h"
 #include "tests/support/imported.h"
 #include "tests/support/tflite_operators.h"
+#include "tests/support/weight_files.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -167,17 +166,9 @@ static struct file write_model(const struct test_tflite_model *model)
 static struct file pack(const char *path, enum mafat_dtype type)
 {
   struct file f = {"/tmp/mafat-test-XXXXXX"};
-  struct mafat_network *n;
-  struct mafat_excerpt *excerpt;
   int fd = mkstemp(f.path);
-  int code = mafat_packed_graph_read(&n, &excerpt, MAFAT_FORMAT_TFLITE, path, &(struct mafat_given){NULL, 0}, &diagnostic);
-  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
-  for (int l = 0; l < n->n_layers; l++) n->layers[l].weights_type = mafat_layer_narrowest(&n->layers[l], type);
-  code = mafat_packer_write(path, n, &(struct mafat_packed_origin){.excerpt = excerpt}, fd, f.path, NULL, NULL, &diagnostic);
-  ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  test_pack_graph(MAFAT_FORMAT_TFLITE, path, &(struct mafat_given){NULL, 0}, type, fd);
   close(fd);
-  mafat_excerpt_close(&excerpt);
-  mafat_network_close(&n);
   return f;
 }
 
@@ -274,11 +265,7 @@ static const struct test_tflite_model *find(const char *name)
 
 static struct test_imported import(void)
 {
-  size_t n;
-  char *data = test_tflite_write(&narrow, &n);
-  struct test_imported m = test_import(mafat_tflite_network_read, data, n, &diagnostic);
-  free(data);
-  return m;
+  return test_import_tflite(&narrow, &diagnostic);
 }
 
 START_TEST(weights_stay_as_narrow_as_they_are)

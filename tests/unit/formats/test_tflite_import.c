@@ -30,11 +30,7 @@ static struct test_imported import_bytes(const char *data, size_t n)
 
 static struct test_imported import(const struct test_tflite_model *model)
 {
-  size_t n;
-  char *data = test_tflite_write(model, &n);
-  struct test_imported m = import_bytes(data, n);
-  free(data);
-  return m;
+  return test_import_tflite(model, &diagnostic);
 }
 
 /* By its name. */
@@ -55,21 +51,8 @@ static float *make_input(const struct mafat_port *port)
 {
   float *chw = calloc((size_t)mafat_shape_elements(port->shape), sizeof *chw);
   uint32_t state = 7;
-  for (long long i = 0; i < mafat_view_elements(&port->view); i++) {
-    int c, y, x;
-    mafat_port_find(port, i, &c, &y, &x);
-    chw[((size_t)c * (size_t)port->shape.h + (size_t)y) * (size_t)port->shape.w + (size_t)x] = test_tflite_number(&state);
-  }
+  for (long long i = 0; i < mafat_view_elements(&port->view); i++) chw[test_input_place(port, i)] = test_tflite_number(&state);
   return chw;
-}
-
-static float output_at(const struct mafat_executor *e, const struct mafat_port *port, long long index)
-{
-  const struct mafat_operand o = {.sources = port->sources, .shape = port->shape};
-  int c, y, x;
-  mafat_port_find(port, index, &c, &y, &x);
-  const struct mafat_source *s = test_source_at(&o, &c, &y);
-  return mafat_executor_output_at(e, s->tensor, c, y, x);
 }
 
 /* All elements, each times a number of its own. */
@@ -77,7 +60,7 @@ static double project(const struct mafat_executor *e, const struct mafat_port *p
 {
   uint32_t state = 11;
   double sum = 0;
-  for (long long i = 0; i < mafat_view_elements(&port->view); i++) sum += (double)output_at(e, port, i) * (double)test_tflite_number(&state);
+  for (long long i = 0; i < mafat_view_elements(&port->view); i++) sum += (double)test_output_at(e, port, i) * (double)test_tflite_number(&state);
   return sum;
 }
 

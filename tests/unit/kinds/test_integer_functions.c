@@ -104,30 +104,84 @@ START_TEST(means_are_the_rules)
 }
 END_TEST
 
+/* Which points of an axis TFLite's flags mean. */
+static struct mafat_resample resample_of(enum mafat_rule_grid grid, enum mafat_precision precision, int out_h, int out_w)
+{
+  static const enum mafat_coordinates coordinates[] = {MAFAT_COORDINATES_ASYMMETRIC, MAFAT_COORDINATES_ALIGN_CORNERS,
+                                                       MAFAT_COORDINATES_HALF_PIXEL};
+  return (struct mafat_resample){.interpolation = MAFAT_INTERPOLATE_LINEAR, .coordinates = coordinates[grid], .precision = precision,
+                                 .y.size = out_h, .x.size = out_w};
+}
+
 START_TEST(resized_rows_are_the_rules)
 {
   enum { SIDE = 9, MOST = 20, CHANNELS = 16 };
   struct test_rng rng = test_rng((uint64_t)_i);
   const int h = test_random_int(&rng, 1, SIDE), w = test_random_int(&rng, 1, SIDE), c = test_random_int(&rng, 1, CHANNELS);
   const int out_h = test_random_int(&rng, 1, MOST), out_w = test_random_int(&rng, 1, MOST), y = test_random_int(&rng, 0, out_h - 1);
-  const bool from_signed = test_random_chance(&rng, 50);
-  const enum mafat_integer_grid grid = (enum mafat_integer_grid)test_random_int(&rng, 0, 2);
+  const bool is_signed = test_random_chance(&rng, 50);
+  const enum mafat_rule_grid grid = (enum mafat_rule_grid)test_random_int(&rng, 0, 2);
   int16_t map[SIDE * SIDE * CHANNELS];
   uint8_t bytes[SIDE * SIDE * CHANNELS], out[MOST * CHANNELS];
-  struct mafat_integer_tap taps[MOST], rows = mafat_integer_tap(grid, h, out_h, y);
+  struct mafat_tap taps[MOST];
+  struct mafat_quantization q = {.scale = 1, .most = 255, .is_signed = is_signed};
   for (int i = 0; i < h * w * c; i++) {
     bytes[i] = (uint8_t)test_random_int(&rng, 0, 255);
-    map[i] = (int16_t)(bytes[i] - (from_signed ? SIGNED : 0));
+    map[i] = (int16_t)(bytes[i] - (is_signed ? SIGNED : 0));
   }
-  for (int x = 0; x < out_w; x++) taps[x] = mafat_integer_tap(grid, w, out_w, x);
-  const struct mafat_integer_resize_call call = {bytes + rows.first * w * c, bytes + rows.second * w * c, rows.weight, taps, out,
-                                                 out_w, c, c, c, from_signed};
-  mafat_integer_resize(&call);
+  const struct mafat_resample r = resample_of(grid, is_signed ? MAFAT_POINTS_FIXED : MAFAT_POINTS_SINGLE, out_h, out_w);
+  const struct mafat_points rows = mafat_resample_points(&r, true, h), columns = mafat_resample_points(&r, false, w);
+  const struct mafat_tap row = mafat_points_tap(&rows, y);
+  for (int x = 0; x < out_w; x++) taps[x] = mafat_points_tap(&columns, x);
+  const struct mafat_integer_resize_call call = {bytes + row.at * w * c, bytes + row.next * w * c, row.weight, taps, out, 0, out_w,
+                                                 c, c, c, &q, &q};
+  if (is_signed) mafat_integer_resize_fixed(&call);
+  else mafat_integer_resize_single(&call);
   const struct mafat_rule_map in = {map, h, w, c, 0};
   for (int x = 0; x < out_w; x++)
     for (int ch = 0; ch < c; ch++)
-      ck_assert_int_eq(out[x * c + ch] - (from_signed ? SIGNED : 0),
-                       mafat_rule_bilinear(&in, (enum mafat_rule_grid)grid, out_h, out_w, y, x, ch));
+      ck_assert_int_eq(out[x * c + ch] - (is_signed ? SIGNED : 0),
+                       (is_signed ? mafat_rule_bilinear : mafat_rule_bilinear_single)(&in, grid, out_h, out_w, y, x, ch));
+}
+END_TEST
+
+START_TEST(onnx_resizes_round_to_even)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  enum { CHANNELS = 16 };
+  const struct mafat_quantization in = random_quantization(&rng);
+  struct mafat_quantization to = test_random_chance(&rng, 50) ? in : random_quantization(&rng);
+  const struct mafat_tap tap = {3, 4, (float)test_random_int(&rng, 0, 16) / 16};
+  const float down = (float)test_random_int(&rng, 0, 16) / 16;
+  uint8_t above[2 * CHANNELS], below[2 * CHANNELS], out[CHANNELS];
+  for (int i = 0; i < 2 * CHANNELS; i++) {
+    above[i] = (uint8_t)test_random_int(&rng, 0, 255);
+    below[i] = (uint8_t)test_random_int(&rng, 0, 255);
+  }
+  const struct mafat_integer_resize_call call = {above, below, down, &tap, out, 3, 1, CHANNELS, CHANNELS, CHANNELS, &in, &to};
+  mafat_integer_resize_even(&call);
+  for (int i = 0; i < CHANNELS; i++) {
+    const int four[] = {above[i], below[i], above[CHANNELS + i], below[CHANNELS + i]};
+    ck_assert_int_eq(out[i], mafat_rule_between_even(four, in.zero, down, tap.weight, in.scale / to.scale,
+                                                     (struct mafat_rule_output){to.zero, to.least, to.most}));
+  }
+}
+END_TEST
+
+/* Points that are rounded may come to lie behind the last pixel, of many outputs: what is read lies in the map. */
+START_TEST(rounded_points_lie_in_the_map)
+{
+  struct test_rng rng = test_rng((uint64_t)_i);
+  const int in = test_random_int(&rng, 1, 40), out = test_random_int(&rng, 1, test_random_chance(&rng, 50) ? 5000 : 100);
+  const enum mafat_rule_grid grid = (enum mafat_rule_grid)test_random_int(&rng, 0, 2);
+  struct mafat_resample r = resample_of(grid, test_random_chance(&rng, 50) ? MAFAT_POINTS_FIXED : MAFAT_POINTS_SINGLE, out, out);
+  const struct mafat_points points = mafat_resample_points(&r, true, in);
+  struct mafat_tap before = {0, 0, 0};
+  for (int x = 0; x < out; x++) {
+    const struct mafat_tap tap = mafat_points_tap(&points, x);
+    ck_assert(tap.at >= before.at && tap.next >= before.next && tap.next - tap.at <= (tap.weight > 0) && tap.next < in && fabsf(tap.weight) < 1);
+    before = tap;
+  }
 }
 END_TEST
 
@@ -139,6 +193,8 @@ Suite *integer_functions_suite(void)
   tcase_add_loop_test(t, softmax_is_the_rules, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, means_are_the_rules, 0, test_seeds(SEEDS));
   tcase_add_loop_test(t, resized_rows_are_the_rules, 0, test_seeds(SEEDS));
+  tcase_add_loop_test(t, onnx_resizes_round_to_even, 0, test_seeds(SEEDS));
+  tcase_add_loop_test(t, rounded_points_lie_in_the_map, 0, test_seeds(SEEDS));
   suite_add_tcase(suite, t);
   return suite;
 }

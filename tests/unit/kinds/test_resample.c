@@ -175,20 +175,22 @@ static const struct {
   int in, at[6];
   float weights[6];
 } known[] = {
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_FLOOR, {6, 0}, {1, 0}, 0, false}, 3, {0, 0, 1, 1, 2, 2}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_FLOOR, {6, 1.3333334f}, {1, 0}, 0, false}, 5, {0, 0, 1, 2, 3, 3}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_HALF_PIXEL, MAFAT_ROUND_PREFER_FLOOR, {3, 0}, {1, 0}, 0, false}, 6, {0, 2, 4}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_HALF_PIXEL, MAFAT_ROUND_PREFER_CEIL, {3, 0}, {1, 0}, 0, false}, 6, {1, 3, 5}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN, MAFAT_ROUND_FLOOR, {3, 0}, {1, 0}, 0, false}, 6, {1, 3, 5}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ALIGN_CORNERS, MAFAT_ROUND_PREFER_CEIL, {4, 0}, {1, 0}, 0, false}, 3, {0, 1, 1, 2}, {0}},
-    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_CEIL, {4, 0}, {1, 0}, 0, false}, 2, {0, 1, 1, 1}, {0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {4, 0}, {1, 0}, 0, false}, 2, {0, 0, 0, 1}, {0, .25f, .75f, 0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ASYMMETRIC, 0, {4, 0}, {1, 0}, 0, false}, 2, {0, 0, 1, 1}, {0, .5f, 0, 0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ALIGN_CORNERS, 0, {3, 0}, {1, 0}, 0, false}, 5, {0, 2, 4}, {0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ALIGN_CORNERS, 0, {2, .6f}, {1, 0}, 0, false}, 4, {0, 2}, {0, .142857f}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_PYTORCH_HALF_PIXEL, 0, {1, 0}, {1, 0}, 0, false}, 5, {0}, {0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {1, 0}, {1, 0}, 0, false}, 5, {2}, {0}},
-    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC, 0, {2, .6f}, {1, 0}, 0, false}, 4, {0, 2}, {.666667f, .333333f}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_FLOOR, {6, 0}, {1, 0}, 0, false, 0}, 3, {0, 0, 1, 1, 2, 2}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_FLOOR, {6, 1.3333334f}, {1, 0}, 0, false, 0}, 5, {0, 0, 1, 2, 3, 3}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_HALF_PIXEL, MAFAT_ROUND_PREFER_FLOOR, {3, 0}, {1, 0}, 0, false, 0}, 6, {0, 2, 4}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_HALF_PIXEL, MAFAT_ROUND_PREFER_CEIL, {3, 0}, {1, 0}, 0, false, 0}, 6, {1, 3, 5}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_TF_HALF_PIXEL_FOR_NN, MAFAT_ROUND_FLOOR, {3, 0}, {1, 0}, 0, false, 0}, 6, {1, 3, 5}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ALIGN_CORNERS, MAFAT_ROUND_PREFER_CEIL, {4, 0}, {1, 0}, 0, false, 0}, 3, {0, 1, 1, 2}, {0}},
+    {{MAFAT_INTERPOLATE_NEAREST, MAFAT_COORDINATES_ASYMMETRIC, MAFAT_ROUND_CEIL, {4, 0}, {1, 0}, 0, false, 0}, 2, {0, 1, 1, 1}, {0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {4, 0}, {1, 0}, 0, false, 0}, 2, {0, 0, 0, 1}, {0, .25f, .75f, 0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ASYMMETRIC, 0, {4, 0}, {1, 0}, 0, false, 0}, 2, {0, 0, 1, 1}, {0, .5f, 0, 0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ALIGN_CORNERS, 0, {3, 0}, {1, 0}, 0, false, 0}, 5, {0, 2, 4}, {0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ALIGN_CORNERS, 0, {2, .6f}, {1, 0}, 0, false, 0}, 4, {0, 2}, {0, .142857f}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_PYTORCH_HALF_PIXEL, 0, {1, 0}, {1, 0}, 0, false, 0}, 5, {0}, {0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {1, 0}, {1, 0}, 0, false, 0}, 5, {2}, {0}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL_SYMMETRIC, 0, {2, .6f}, {1, 0}, 0, false, 0}, 4, {0, 2}, {.666667f, .333333f}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_ASYMMETRIC, 0, {5, 0}, {1, 0}, 0, false, MAFAT_POINTS_FIXED}, 3, {0, 0, 1, 1, 2}, {0, .599609f, .199219f, .798828f, .398438f}},
+    {{MAFAT_INTERPOLATE_LINEAR, MAFAT_COORDINATES_HALF_PIXEL, 0, {5, 0}, {1, 0}, 0, false, MAFAT_POINTS_FIXED}, 3, {0, 0, 0, 1, 2}, {0, .399414f, .999023f, .598633f, .198242f}},
 };
 
 START_TEST(taps_are_those_of_the_formats)
@@ -202,18 +204,35 @@ START_TEST(taps_are_those_of_the_formats)
 }
 END_TEST
 
+/* 41 * (2 / 82) is less than 1 in floats, and so it is to TFLite. */
+START_TEST(tflites_nearest_goes_by_floats)
+{
+  struct mafat_resample r = {.interpolation = MAFAT_INTERPOLATE_NEAREST, .coordinates = MAFAT_COORDINATES_ASYMMETRIC,
+                             .rounding = MAFAT_ROUND_FLOOR, .y.size = 82, .x.size = 82};
+  struct mafat_points exact = mafat_resample_points(&r, true, 2);
+  r.precision = MAFAT_POINTS_SINGLE;
+  struct mafat_points single = mafat_resample_points(&r, true, 2);
+  ck_assert_int_eq(mafat_points_tap(&exact, 41).at, 1);
+  ck_assert_int_eq(mafat_points_tap(&single, 41).at, 0);
+  ck_assert_int_eq(mafat_points_tap(&single, 42).at, 1);
+}
+END_TEST
+
 static const struct mafat_resample faults[] = {
-    {MAFAT_N_INTERPOLATIONS, 0, 0, {3, 0}, {3, 0}, 0, false},
-    {0, MAFAT_N_COORDINATES, 0, {3, 0}, {3, 0}, 0, false},
-    {0, 0, MAFAT_N_ROUNDINGS, {3, 0}, {3, 0}, 0, false},
-    {0, 0, 0, {0, 0}, {3, 0}, 0, false},
-    {0, 0, 0, {3, 0}, {1 << 21, 0}, 0, false},
-    {0, 0, 0, {3, -1}, {3, 0}, 0, false},
-    {0, 0, 0, {3, INFINITY}, {3, 0}, 0, false},
-    {0, 0, 0, {3, NAN}, {3, 0}, 0, false},
-    {0, 0, 0, {3, .1}, {3, 0}, 0, false},
-    {MAFAT_INTERPOLATE_CUBIC, 0, 0, {3, 0}, {3, 0}, NAN, false},
-    {MAFAT_INTERPOLATE_CUBIC, 0, 0, {3, 0}, {3, 0}, 5, false},
+    {MAFAT_N_INTERPOLATIONS, 0, 0, {3, 0}, {3, 0}, 0, false, 0},
+    {0, MAFAT_N_COORDINATES, 0, {3, 0}, {3, 0}, 0, false, 0},
+    {0, 0, MAFAT_N_ROUNDINGS, {3, 0}, {3, 0}, 0, false, 0},
+    {0, 0, 0, {0, 0}, {3, 0}, 0, false, 0},
+    {0, 0, 0, {3, 0}, {1 << 21, 0}, 0, false, 0},
+    {0, 0, 0, {3, -1}, {3, 0}, 0, false, 0},
+    {0, 0, 0, {3, INFINITY}, {3, 0}, 0, false, 0},
+    {0, 0, 0, {3, NAN}, {3, 0}, 0, false, 0},
+    {0, 0, 0, {3, .1}, {3, 0}, 0, false, 0},
+    {MAFAT_INTERPOLATE_CUBIC, 0, 0, {3, 0}, {3, 0}, NAN, false, 0},
+    {MAFAT_INTERPOLATE_CUBIC, 0, 0, {3, 0}, {3, 0}, 5, false, 0},
+    {MAFAT_INTERPOLATE_CUBIC, 0, 0, {3, 0}, {3, 0}, 0, false, MAFAT_POINTS_SINGLE},
+    {0, 0, 0, {3, .5}, {3, 0}, 0, false, MAFAT_POINTS_SINGLE},
+    {0, 0, 0, {3, 0}, {3, 0}, 0, false, MAFAT_N_PRECISIONS},
 };
 
 START_TEST(what_cannot_be_is_refused)
@@ -235,6 +254,7 @@ Suite *resample_suite(void)
   tcase_add_loop_test(t, outputs_are_what_modes_mean, 0, test_seeds(40));
   tcase_add_loop_test(t, taps_rise_and_spans_hold_them, 0, 300);
   tcase_add_loop_test(t, taps_are_those_of_the_formats, 0, sizeof known / sizeof *known);
+  tcase_add_test(t, tflites_nearest_goes_by_floats);
   tcase_add_loop_test(t, what_cannot_be_is_refused, 0, sizeof faults / sizeof *faults);
   suite_add_tcase(s, t);
   return s;

@@ -26,6 +26,7 @@ static const struct {
     {0x1p-32, 1 << 30, -31},
     {0x1p-33, 0, 0},                    /* nothing would be left */
     {0x1p29, 1 << 30, 30},
+    {0x1.fffffffcp29, INT32_MAX, 30},   /* the largest: TFLite shifts by 30 at most */
     {-0.25, -(1 << 30), -1}, /* weights have negative scales */
     {-0.1, -1717986918, -3},
 };

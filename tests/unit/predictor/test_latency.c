@@ -2,6 +2,7 @@
  * for its weights. */
 #include "predictor/cost/latency.h"
 #include "predictor/cost/work.h"
+#include "predictor/kinds/conv.h"
 
 #include "tests/support/support.h"
 
@@ -149,6 +150,37 @@ START_TEST(test_threads_share_a_step)
 }
 END_TEST
 
+START_TEST(test_threads_share_a_depthwise_layer)
+{
+  struct mafat_plan_options options = test_plain_options();
+  const char *depthwise = "[convolutional]\nfilters=16\nsize=3\npad=1\ngroups=16\n", *point = "[convolutional]\nfilters=32\nsize=1\n";
+  char cfg[512];
+  snprintf(cfg, sizeof cfg, HEAD "%s%s", depthwise, _i ? point : ""); /* by itself, and inside the 1x1 */
+  open_case(cfg, "1x1/NoCut", &options);
+  struct mafat_work alone = work_of(ALL);
+  close_case();
+  options.n_threads = 2;
+  open_case(cfg, "1x1/NoCut", &options);
+  struct mafat_work shared = work_of(ALL);
+  ck_assert_double_eq(shared.n[MAFAT_TERM_DEPTHWISE_MACS], alone.n[MAFAT_TERM_DEPTHWISE_MACS] / 2);
+  ck_assert_double_eq(shared.n[MAFAT_TERM_POINT_MACS], alone.n[MAFAT_TERM_POINT_MACS] / 2);
+  close_case();
+}
+END_TEST
+
+START_TEST(test_all_threads_have_as_many_units)
+{
+  /* Rows, those of one call, panels, threads; 1: each row by itself, 2: pairs. */
+  static const struct {
+    int rows, per_call, panels, threads, together, blocks;
+  } cases[] = {{40, 8, 1, 2, 1, 6}, {40, 8, 2, 2, 1, 5}, {10, 3, 1, 2, 1, 4}, {10, 10, 1, 3, 1, 3}, {10, 10, 3, 3, 1, 1},
+               {2, 2, 1, 4, 1, 1}, {4, 1, 1, 3, 1, 4}, {8, 4, 1, 3, 2, 3}, {4, 4, 1, 3, 2, 1}, {40, 8, 3, 1, 1, 5}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    ck_assert_int_eq(mafat_conv_blocks(cases[i].rows, cases[i].rows / cases[i].together, cases[i].per_call, cases[i].panels,
+                                       cases[i].threads), cases[i].blocks);
+}
+END_TEST
+
 /* ---- prices ---- */
 
 START_TEST(test_every_price_that_is_counted_counts)
@@ -267,6 +299,8 @@ Suite *latency_suite(void)
   tcase_add_test(tcase, test_tiles_compute_their_overlap_again);
   tcase_add_test(tcase, test_windows_of_a_maxpool_end_with_the_map);
   tcase_add_test(tcase, test_threads_share_a_step);
+  tcase_add_loop_test(tcase, test_threads_share_a_depthwise_layer, 0, 2);
+  tcase_add_test(tcase, test_all_threads_have_as_many_units);
   tcase_add_loop_test(tcase, test_every_price_that_is_counted_counts, 0, test_seeds(60));
   tcase_add_test(tcase, test_terms_have_names_of_their_own);
   tcase_add_test(tcase, test_kept_weights_are_not_waited_for);

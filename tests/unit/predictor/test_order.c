@@ -172,6 +172,18 @@ static const struct order_row order_rows[] = {
     {"inner layers come with their outer ones", NET CONV "[route]\nlayers=0\n" POOL CONV, "1x1", "1 0 2 3"},
     {"in rows, too", NET CONV "[route]\nlayers=0\n" POOL CONV, "rows", "1 0 2 3"},
     {"a fan's 1x1 inside a shortcut", NET CONV WIDE NARROW "[shortcut]\nfrom=0\n" CONV, "panels", "0 1 2 3 4"},
+    {"two branches, each from its widest map down: what was numbered",
+     NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=2,5\n", "1x1/order=file", "0 1 2 3 4 5 6"},
+    {"in post-order, as operands come: renaming layers stand behind all",
+     NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV, "1x1/order=postorder",
+     "0 4 5 1 2 7 3 6"},
+    {"group by group",
+     NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV, "1x1/3/2x2/order=postorder",
+     "0 1 2 4 5 7 3 6"},
+    {"but in rows", NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
+     "rows/7/1x1/order=postorder", "0 1 2 3 4 5 6 7"},
+    {"a fan stays together", NET CONV WIDE NARROW "[route]\nlayers=0\n" WIDE CONV "[route]\nlayers=5,2\n" CONV,
+     "panels/order=postorder", "0 4 5 1 2 7 3 6"},
     {"nobody needs the reader", NET WIDE POOL3 WIDE "[route]\nlayers=0\n" NARROW "[route]\nlayers=2\n", "1x1",
      "0 1 2 3 4 5"},
 };
@@ -211,7 +223,8 @@ static void check_order(const struct mafat_network *n, const struct mafat_plan *
     const struct mafat_group *g = mafat_plan_group(plan, layer);
     if (at[layer] >= 0 || i < g->at.begin || i >= g->at.end) test_fail_case(cfg, text, "layer %d is misplaced", layer);
     at[layer] = i;
-    if (g->cut.kind == MAFAT_CUT_ROWS || mafat_group_is_tiled(g)) {
+    bool sorted = plan->sorting != MAFAT_SORT_FILE && g->cut.kind != MAFAT_CUT_ROWS;
+    if (!sorted && mafat_group_lifetime(g) != MAFAT_LIFE_ONCE) {
       if (plan->outer[layer] < 0 && layer < last) test_fail_case(cfg, text, "layer %d runs before its turn", layer);
       last = plan->outer[layer] < 0 ? layer : last;
     }
@@ -248,6 +261,39 @@ START_TEST(orders_of_random_plans_are_sound)
     struct mafat_plan *plan = test_plan_with(n, text, &options);
     check_order(n, plan, cfg, text);
     mafat_plan_close(&plan);
+    mafat_network_close(&n);
+  }
+}
+END_TEST
+
+static size_t bound_of(const struct mafat_network *n, const char *group, const char *order)
+{
+  char text[64];
+  snprintf(text, sizeof text, "%s/order=%s", group, order);
+  struct mafat_plan *plan = test_plan(n, text);
+  struct mafat_layout *layout = test_layout(n, plan);
+  size_t bound = layout->bound_bytes;
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  return bound;
+}
+
+/* What sorting counts is what the layout has, but for what is read through while weights are not kept. */
+START_TEST(the_best_order_needs_least)
+{
+  static const char *const orders[] = {"file", "postorder", "forward", "sp"};
+  for (int i = 0; i < 30; i++) {
+    char cfg[TEST_CFG_ROOM];
+    struct test_rng rng = test_rng(47000 + (uint64_t)(_i * 100 + i));
+    struct test_network_style style = test_network_style();
+    test_random_network(&rng, &style, cfg, sizeof cfg);
+    struct mafat_network *n = test_network(cfg);
+    const char *group = i % 3 == 0 ? "1x1" : i % 3 == 1 ? "panels" : "panels:apart";
+    size_t best = bound_of(n, group, "best");
+    for (int k = 0; k < 4; k++) {
+      size_t other = bound_of(n, group, orders[k]);
+      if (best > other) test_fail_case(cfg, group, "%zu bytes by %s, %zu by the best", other, orders[k], best);
+    }
     mafat_network_close(&n);
   }
 }
@@ -293,6 +339,7 @@ Suite *order_suite(void)
   tcase_set_timeout(order, 20);
   tcase_add_loop_test(order, layers_run_in_this_order, 0, sizeof order_rows / sizeof *order_rows);
   tcase_add_loop_test(order, orders_of_random_plans_are_sound, 0, test_seeds(10));
+  tcase_add_loop_test(order, the_best_order_needs_least, 0, test_seeds(10));
   tcase_add_loop_test(order, yolov2_lets_go_of_its_wide_map, 0, 5);
   suite_add_tcase(suite, order);
   return suite;

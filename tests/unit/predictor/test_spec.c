@@ -39,6 +39,11 @@ static const struct row rows[] = {
     {"1x1:direct3-3", "1x1:direct3/NoCut"},
     {"9999x1/4000/[5,1000000]x[7]", NULL}, /* whether it is one for a network is asked later */
     {"2x2/3/2x2/2/1x1", NULL},
+    {"1x1/NoCut/order=best", NULL},
+    {"1x1/order=postorder", "1x1/NoCut/order=postorder"},
+    {"rows4/12/panels/order=sp", NULL},
+    {"2x2/3/1x1:direct/order=forward", NULL},
+    {"panels/3/1x1/order=file", "panels/3/1x1"}, /* as usual */
 };
 
 START_TEST(specs_are_read_and_written)

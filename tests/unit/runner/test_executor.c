@@ -221,13 +221,9 @@ START_TEST(test_any_plan_gives_the_same_bits)
 {
   char cfg[TEST_CFG_ROOM];
   struct test_rng rng = test_rng(1000 + (uint64_t)_i);
-  struct test_network_style style = test_network_style();
-  const struct mafat_kernels *levels[8];
-  int n_levels = mafat_kernels_list(levels, 8);
-  style.max_macs = 400000;
-  style.max_extent = 28;
+  struct test_network_style style = test_small_style();
   test_random_network(&rng, &style, cfg, sizeof cfg);
-  check_network(cfg, &rng, levels[_i % n_levels], 9);
+  check_network(cfg, &rng, test_level(_i), 9);
 }
 END_TEST
 
@@ -278,12 +274,8 @@ START_TEST(test_inner_layers_that_are_asked_for_have_the_same_bits)
 {
   char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
   struct test_rng rng = test_rng(13000 + (uint64_t)_i);
-  struct test_network_style style = test_network_style();
-  const struct mafat_kernels *levels[8];
-  int n_levels = mafat_kernels_list(levels, 8);
-  const struct mafat_kernels *kernels = levels[_i % n_levels];
-  style.max_macs = 400000;
-  style.max_extent = 28;
+  struct test_network_style style = test_small_style();
+  const struct mafat_kernels *kernels = test_level(_i);
   test_random_network(&rng, &style, cfg, sizeof cfg);
   struct mafat_network *n = test_network(cfg);
   uint64_t seed = test_random(&rng);

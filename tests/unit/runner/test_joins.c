@@ -241,9 +241,7 @@ START_TEST(cuts_between_rows_change_no_bit)
 {
   char cfg[TEST_CFG_ROOM], text[TEST_PLAN_ROOM];
   struct test_rng rng = test_rng(64000 + (uint64_t)_i);
-  struct test_network_style style = test_network_style();
-  style.max_macs = 400000;
-  style.max_extent = 28;
+  struct test_network_style style = test_small_style();
   test_random_network(&rng, &style, cfg, sizeof cfg);
   struct mafat_network *n = test_network(cfg), *cut = test_network(cfg);
   struct mafat_weights *w = open_weights(n, 3), *cut_w = open_weights(cut, 3);

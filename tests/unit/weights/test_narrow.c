@@ -328,14 +328,10 @@ START_TEST(test_any_plan_gives_the_bits_of_widened_weights)
 {
   char cfg[TEST_CFG_ROOM];
   struct test_rng rng = test_rng(500 + (uint64_t)_i);
-  struct test_network_style style = test_network_style();
-  const struct mafat_kernels *levels[8];
-  int n_levels = mafat_kernels_list(levels, 8);
-  style.max_macs = 400000;
-  style.max_extent = 28;
+  struct test_network_style style = test_small_style();
   style.heads = false;
   test_random_network(&rng, &style, cfg, sizeof cfg);
-  check_plans(cfg, &rng, levels[_i % n_levels]);
+  check_plans(cfg, &rng, test_level(_i));
 }
 END_TEST
 
@@ -343,9 +339,7 @@ END_TEST
 START_TEST(test_wide_layers_give_the_bits_of_widened_weights)
 {
   struct test_rng rng = test_rng(700 + (uint64_t)_i);
-  const struct mafat_kernels *levels[8];
-  int n_levels = mafat_kernels_list(levels, 8);
-  check_plans(test_wide_cfg, &rng, levels[_i % n_levels]);
+  check_plans(test_wide_cfg, &rng, test_level(_i));
 }
 END_TEST
 

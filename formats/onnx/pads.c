@@ -1,0 +1,118 @@
+/* Zeros around a map that only convolutions read: their windows take them in. */
+#include "formats/onnx/importer.h"
+
+/* Of rows before and after, and of columns. */
+struct mafat_onnx_pads {
+  int value; /* of the model */
+  int rows[2], columns[2];
+};
+
+static const struct mafat_onnx_pads *find(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v)
+{
+  for (int k = 0; k < i->n_pads; k++)
+    if (i->pads[k].value == v->index) return &i->pads[k];
+  return NULL;
+}
+
+static int keep(struct mafat_onnx_importer *i, struct mafat_onnx_pads pads)
+{
+  struct mafat_onnx_pads *list = realloc(i->pads, (size_t)(i->n_pads + 1) * sizeof *list);
+  if (!list) return mafat_graph_fail(i->g, MAFAT_ENOMEM, "out of memory");
+  list[i->n_pads++] = pads;
+  i->pads = list;
+  return MAFAT_OK;
+}
+
+/* ---- who reads it ---- */
+
+static bool names_numbers(const struct mafat_onnx_node *n)
+{
+  return strcmp(n->op_type, "QuantizeLinear") == 0 || strcmp(n->op_type, "DequantizeLinear") == 0;
+}
+
+/* Does it say itself how it is padded? */
+static bool pads_as_said(const struct mafat_onnx_node *n)
+{
+  const struct mafat_onnx_attribute *a = mafat_onnx_attribute(n, "auto_pad");
+  return !a || (a->type == MAFAT_ONNX_ATTRIBUTE_STRING && (strcmp(a->as.s, "NOTSET") == 0 || strcmp(a->as.s, "VALID") == 0));
+}
+
+/* Is that number what a convolution of whole numbers says is 0 of its input? */
+static bool is_zero_to(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, int number)
+{
+  enum { ZERO_POINT = 2 };
+  struct mafat_diagnostic ignored;
+  const struct mafat_onnx_value *v = n->n_inputs > ZERO_POINT ? n->inputs[ZERO_POINT] : NULL;
+  int64_t zero = 0;
+  if (v && (!v->initializer || v->initializer->n != 1)) return false;
+  return (!v || mafat_onnx_tensor_ints(i->model, v->initializer, 0, 1, &zero, &ignored) == MAFAT_OK) && zero == number;
+}
+
+/* A convolution that can take in what is filled up with. */
+static bool takes(const struct mafat_onnx_importer *i, const struct mafat_onnx_node *n, const int *number)
+{
+  bool convolves = strcmp(n->op_type, number ? "QLinearConv" : "Conv") == 0;
+  return convolves && pads_as_said(n) && (!number || is_zero_to(i, n, *number));
+}
+
+/* How many such convolutions read it; *names: the one node between that says what numbers mean, if that reads it. */
+static int count(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, const int *number,
+                 const struct mafat_onnx_node **names)
+{
+  int n_windows = 0;
+  *names = NULL;
+  for (const struct mafat_onnx_node *n = i->node + 1; n < i->model->nodes + i->model->n_nodes; n++) {
+    if (n->n_inputs < 1 || n->inputs[0] != v) continue;
+    if (takes(i, n, number)) n_windows++;
+    else if (!number && names_numbers(n) && n->n_outputs == 1 && n->outputs[0]) *names = n;
+  }
+  return n_windows;
+}
+
+/* Convolutions alone, behind a QuantizeLinear and a DequantizeLinear at most. */
+static bool only_windows_read(const struct mafat_onnx_importer *i, const struct mafat_onnx_value *v, const int *number)
+{
+  enum { BETWEEN = 2 };
+  const struct mafat_onnx_node *names;
+  for (int k = 0; k <= BETWEEN; k++) {
+    int readers = i->values[v->index].readers, n_windows = count(i, v, number, &names);
+    if (v->makers != 1 || readers == 0) return false;
+    if (n_windows == readers) return true;
+    if (!names || readers != 1) return false;
+    v = names->outputs[0];
+  }
+  return false;
+}
+
+/* ---- leaving, passing and taking ---- */
+
+int mafat_onnx_leave_pads(struct mafat_onnx_importer *i, const struct mafat_value *in, const long long *pads, const int *number, bool *left)
+{
+  const struct mafat_onnx_value *out = i->node->outputs[0];
+  int n = in->view.n_dims;
+  *left = in->form == MAFAT_VALUE_MAP && (n == 3 || n == 4) && in->view.dims[0] == 1 && only_windows_read(i, out, number);
+  for (int k = 0; k < 2 * n && *left; k++) *left = k % n < 2 ? pads[k] == 0 : pads[k] >= 0;
+  if (!*left) return MAFAT_OK;
+  int code = mafat_value_copy(i->g, mafat_onnx_out(i, 0), in), w = n - 1;
+  struct mafat_onnx_pads p = {.value = out->index, .columns = {(int)pads[w], (int)pads[w + n]}};
+  if (n == 4) p.rows[0] = (int)pads[2], p.rows[1] = (int)pads[6];
+  return code ? code : keep(i, p);
+}
+
+int mafat_onnx_pass_pads(struct mafat_onnx_importer *i)
+{
+  const struct mafat_onnx_pads *left = i->n_pads && names_numbers(i->node) ? find(i, i->node->inputs[0]) : NULL;
+  if (!left) return MAFAT_OK;
+  struct mafat_onnx_pads p = *left;
+  p.value = i->node->outputs[0]->index;
+  return keep(i, p);
+}
+
+void mafat_onnx_take_pads(const struct mafat_onnx_importer *i, long long *pads)
+{
+  const struct mafat_onnx_pads *left = find(i, i->node->inputs[0]);
+  for (int k = 0; left && k < 2; k++) {
+    pads[2 * k] += left->rows[k];
+    pads[2 * k + 1] += left->columns[k];
+  }
+}

@@ -1,0 +1,387 @@
+#include "formats/packed/activations.h"
+
+#include "network/constant.h"
+#include "network/resample.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct mafat_activations *mafat_activations_make(int n_layers, int room)
+{
+  struct mafat_activations *a = calloc(1, sizeof *a + (size_t)room * sizeof *a->list);
+  if (a) a->n_layers = n_layers;
+  return a;
+}
+
+bool mafat_activations_is_scale(float scale)
+{
+  return scale >= 0x1p-40f && scale <= 0x1p40f;
+}
+
+/* ---- which layers can ---- */
+
+/* A slope, of leaky and those like it; 0: none. */
+static float slope_of(struct mafat_activating f)
+{
+  if (f.kind == MAFAT_LEAKY) return .1f;
+  return f.kind == MAFAT_SLOPED ? f.a : 0;
+}
+
+/* Functions that are bounds. False: another. */
+static bool find_bounds(struct mafat_activating f, float *least, float *most)
+{
+  *least = f.kind == MAFAT_CLIP ? f.a : f.kind == MAFAT_LINEAR ? -INFINITY : 0;
+  *most = f.kind == MAFAT_CLIP ? f.b : f.kind == MAFAT_RELU6 ? 6 : INFINITY;
+  return f.kind == MAFAT_LINEAR || f.kind == MAFAT_RELU || f.kind == MAFAT_RELU6 || f.kind == MAFAT_CLIP;
+}
+
+/* Those that ONNX's rule has a table for. */
+static bool is_tabulated(enum mafat_activation kind)
+{
+  return kind == MAFAT_LOGISTIC || kind == MAFAT_SWISH || kind == MAFAT_MISH || kind == MAFAT_STEEP ||
+         kind == MAFAT_HARD_SIGMOID || kind == MAFAT_HARD_SWISH || kind >= MAFAT_N_KERNEL_ACTIVATIONS;
+}
+
+bool mafat_activations_has_table(const struct mafat_layer *l)
+{
+  return is_tabulated(l->activation.kind);
+}
+
+static bool can_sum(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  enum mafat_dtype type = n->constants ? (enum mafat_dtype)n->constants->layers[layer].weights.type : MAFAT_F32;
+  float least, most;
+  bool function = find_bounds(l->activation, &least, &most) || slope_of(l->activation) > 0 || is_tabulated(l->activation.kind);
+  return function && (type == MAFAT_F32 || type == MAFAT_F16) && mafat_matrix_row(mafat_layer_matrix(l)) <= MAFAT_ACTIVATIONS_MOST_ROW;
+}
+
+static bool meets(struct mafat_shape a, struct mafat_shape b)
+{
+  return a.h == b.h && a.w == b.w && a.c == b.c;
+}
+
+/* Channels that the sources have. */
+static int channels_of(const struct mafat_sources *s)
+{
+  int channels = 0;
+  for (int i = 0; i < s->n; i++) channels += s->list[i].n;
+  return channels;
+}
+
+static bool can_blend(const struct mafat_layer *l)
+{
+  float least, most;
+  bool sum = l->blend == MAFAT_BLEND_ADD && l->alpha == 1 && l->beta == 1;
+  if (l->n_operands != 2 || !(sum || l->blend == MAFAT_BLEND_MUL) || !find_bounds(l->activation, &least, &most)) return false;
+  const struct mafat_operand *x = &l->operands[0], *z = &l->operands[1];
+  return channels_of(&x->sources) == x->shape.c && channels_of(&z->sources) == z->shape.c && meets(x->shape, l->out) &&
+         (z->broadcast || meets(z->shape, l->out));
+}
+
+bool mafat_activations_can_compute(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  if (l->out_type != MAFAT_F32 || mafat_layer_is_alias(l) || !mafat_kind_of(l->type)->numbers) return false;
+  if (mafat_layer_convolves(l)) return !mafat_layer_multiplies(l) && mafat_layer_has_panels(l) && can_sum(n, layer);
+  if (mafat_layer_blends(l)) return can_blend(l);
+  if (l->resample && l->resample->interpolation == MAFAT_INTERPOLATE_CUBIC) return false;
+  return mafat_layer_keeps_numbers(l) && l->n_operands == 1 && l->activation.kind == MAFAT_LINEAR && !l->count_padding &&
+         (l->scale == 0 || l->scale == 1);
+}
+
+/* ---- who has the same numbers ---- */
+
+/* Of those that are joined. */
+static int first_of(const int *same, int i)
+{
+  while (same[i] != i) i = same[i];
+  return i;
+}
+
+static void join(int *same, int a, int b)
+{
+  int first = first_of(same, a), other = first_of(same, b);
+  same[first > other ? first : other] = first > other ? other : first;
+}
+
+/* Of each operand one: and of the output, where the layer only puts out what it reads. */
+static void join_reads(int *same, const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  for (int k = 0; k < l->n_operands; k++) {
+    const struct mafat_sources *s = &l->operands[k].sources;
+    for (int i = 1; i < mafat_sources_count(s); i++) join(same, s->list[0].tensor, s->list[i].tensor);
+  }
+  if (mafat_layer_keeps_numbers(l)) join(same, layer, mafat_layer_sources(l)->list[0].tensor);
+}
+
+void mafat_activations_find_classes(const struct mafat_activations *a, const struct mafat_network *n, int *same)
+{
+  int n_operators = mafat_network_n_operators(n);
+  for (int i = 0; i < n_operators; i++) same[i] = i;
+  for (int i = 0; i < a->n; i++)
+    if (a->list[i].computes) join_reads(same, n, a->list[i].operator);
+  for (int i = 0; i < n_operators; i++) same[i] = first_of(same, i);
+}
+
+/* ---- a network in the making ---- */
+
+struct making {
+  struct mafat_network *n;
+  const struct mafat_activation_numbers **of; /* [operator]: what is listed, or NULL */
+  struct mafat_activations_places *places;    /* [operator] */
+  bool *for_floats, *for_numbers;             /* [operator]: is it read so? */
+  struct mafat_layer *layers;                 /* those that will be */
+  int n_layers, n_operators;                  /* will be; were */
+  bool types;
+};
+
+static bool computes(const struct making *m, int layer)
+{
+  return m->types && layer < m->n->n_layers && m->of[layer] && m->of[layer]->computes;
+}
+
+static bool has_table(const struct making *m, int layer)
+{
+  return layer < m->n->n_layers && m->of[layer] && m->of[layer]->computes && mafat_activations_has_table(&m->n->layers[layer]);
+}
+
+static void note_sources(const struct mafat_sources *s, bool *read)
+{
+  for (int i = 0; i < mafat_sources_count(s); i++) read[s->list[i].tensor] = true;
+}
+
+/* Who reads what as what; outputs are floats. */
+static void note_readers(const struct making *m)
+{
+  const struct mafat_network *n = m->n;
+  int last = n->n_layers - 1;
+  for (int l = 0; l < n->n_layers; l++) {
+    if (mafat_layer_is_alias(&n->layers[l])) continue;
+    for (struct mafat_reads r = mafat_layer_reads(&n->layers[l]); mafat_reads_next(&r);)
+      (computes(m, l) ? m->for_numbers : m->for_floats)[r.source->tensor] = true;
+  }
+  for (int i = 0; i < n->n_outputs; i++) note_sources(&n->outputs[i].sources, m->for_floats);
+  if (mafat_layer_is_alias(&n->layers[last])) note_sources(mafat_layer_sources(&n->layers[last]), m->for_floats);
+  else m->for_floats[last] = true;
+}
+
+/* Where each operator's layers will be. */
+static int place(struct making *m, const char *name, struct mafat_diagnostic *d)
+{
+  int next = 0, n_layers = m->n->n_layers;
+  for (int i = n_layers; i < m->n_operators; i++) m->places[i].numbers = m->types && m->for_numbers[i] ? next++ : -1;
+  for (int l = 0; l < n_layers; l++) {
+    struct mafat_activations_places *p = &m->places[l];
+    p->made = p->put = next++;
+    if (has_table(m, l)) p->put = next++;
+    p->floats = p->numbers = -1;
+    if (computes(m, l)) p->numbers = p->put, p->floats = m->for_floats[l] ? next++ : -1;
+    else p->floats = p->put, p->numbers = m->types && m->for_numbers[l] ? next++ : -1;
+  }
+  for (int i = n_layers; i < m->n_operators; i++) m->places[i].made = m->places[i].put = m->places[i].floats = next + i - n_layers;
+  m->n_layers = next;
+  if (next <= MAFAT_MAX_LAYERS) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: would have %d layers, expected at most %d", name, next, MAFAT_MAX_LAYERS);
+}
+
+/* All that a number of it may be, by ONNX's rule. */
+static struct mafat_quantization numbers_of(float scale, unsigned char zero)
+{
+  struct mafat_quantization q = mafat_quantization(scale, zero);
+  q.rounding = MAFAT_REQUANTIZE_EVEN;
+  return q;
+}
+
+/* A layer behind another, of the same elements. */
+static int append(struct making *m, int at, enum mafat_layer_type type, int behind)
+{
+  const struct mafat_layer *from = &m->layers[behind];
+  struct mafat_layer *l = &m->layers[at];
+  struct mafat_source *source = malloc(sizeof *source);
+  struct mafat_operand *operand = calloc(1, sizeof *operand);
+  *l = (struct mafat_layer){.type = type, .line = from->line, .operands = operand, .in = from->out, .out = from->out};
+  if (!source || !operand) {
+    free(source);
+    return MAFAT_ENOMEM;
+  }
+  l->n_operands = 1;
+  *source = (struct mafat_source){behind, 0, from->out.c, 0, from->out.h};
+  *operand = (struct mafat_operand){.sources = {source, 1, 1}, .shape = from->out};
+  return MAFAT_OK;
+}
+
+/* The function of sums whose layer this is, apart from them. */
+static int append_function(struct making *m, int layer)
+{
+  const struct mafat_activations_places *p = &m->places[layer];
+  const struct mafat_activation_numbers *a = m->of[layer];
+  struct mafat_layer *sums = &m->layers[p->made];
+  int code = append(m, p->put, MAFAT_ACTIVATION_LAYER, p->made);
+  if (code) return code;
+  m->layers[p->put].activation = sums->activation;
+  sums->activation = mafat_activating(MAFAT_LINEAR);
+  if (!m->types) return MAFAT_OK;
+  m->layers[p->put].out_type = MAFAT_U8;
+  m->layers[p->put].quantization = numbers_of(a->scale, a->zero);
+  return MAFAT_OK;
+}
+
+/* A layer that computes with whole numbers. */
+static void turn(struct making *m, int layer)
+{
+  const struct mafat_activation_numbers *a = m->of[layer];
+  struct mafat_layer *l = &m->layers[m->places[layer].made];
+  bool table = m->places[layer].put != m->places[layer].made;
+  float least, most;
+  l->out_type = MAFAT_U8;
+  l->quantization = table ? numbers_of(a->before_scale, a->before_zero) : numbers_of(a->scale, a->zero);
+  if (mafat_layer_has_panels(l)) l->weights_type = MAFAT_I8;
+  if (slope_of(l->activation) > 0) {
+    l->activation = mafat_activating_sloped(slope_of(l->activation));
+  } else if (find_bounds(l->activation, &least, &most)) {
+    mafat_quantization_clamp(&l->quantization, least, most);
+    l->activation = mafat_activating(MAFAT_LINEAR);
+  }
+}
+
+/* Numbers of floats, or these of them. */
+static int append_other(struct making *m, int i)
+{
+  const struct mafat_activations_places *p = &m->places[i];
+  int at = p->put == p->floats ? p->numbers : p->floats, code;
+  if (at < 0 || at == p->put) return MAFAT_OK;
+  if ((code = append(m, at, MAFAT_QUANTIZE, p->put))) return code;
+  if (at == p->floats) return MAFAT_OK;
+  m->layers[at].out_type = MAFAT_U8;
+  m->layers[at].quantization = numbers_of(m->of[i]->scale, m->of[i]->zero);
+  return MAFAT_OK;
+}
+
+static void follow(const struct making *m, struct mafat_sources *s, bool numbers, bool alias)
+{
+  for (int i = 0; i < mafat_sources_count(s); i++) {
+    const struct mafat_activations_places *p = &m->places[s->list[i].tensor];
+    s->list[i].tensor = alias && p->floats < 0 ? p->put : numbers ? p->numbers : p->floats;
+  }
+}
+
+/* Operands are the layers' own: from here on they are those of the network that will be. */
+static void move(struct making *m)
+{
+  struct mafat_network *n = m->n;
+  for (int i = 0; i < m->n_operators; i++) {
+    struct mafat_layer *l = &m->layers[m->places[i].made];
+    *l = n->layers[i];
+    for (int k = 0; k < l->n_operands; k++)
+      follow(m, &l->operands[k].sources, computes(m, i), i < n->n_layers && mafat_layer_is_alias(l));
+  }
+  for (int i = 0; n->inputs && i < n->n_inputs; i++) follow(m, &n->inputs[i].sources, false, false);
+  for (int i = 0; i < n->n_outputs; i++) follow(m, &n->outputs[i].sources, false, false);
+  free(n->layers);
+  n->layers = m->layers;
+}
+
+/* Those that are new have none, behind what comes before them, as Darknet's files have it. */
+static void move_constants(const struct making *m, struct mafat_constants *to)
+{
+  struct mafat_constants *from = m->n->constants;
+  for (int l = 0, n = m->n->n_layers; from && l < n; l++) {
+    int at = m->places[l].made, end = l + 1 < n ? m->places[l + 1].made : m->n_layers;
+    uint64_t weights = mafat_constant_end(&from->layers[l].weights), normalization = mafat_constant_end(&from->layers[l].normalization);
+    to->layers[at] = from->layers[l];
+    while (++at < end) to->layers[at].weights.at = weights > normalization ? weights : normalization;
+  }
+  free(from);
+  m->n->constants = to;
+}
+
+static int make(struct making *m, struct mafat_constants *constants)
+{
+  int n_layers = m->n->n_layers, code = MAFAT_OK;
+  move(m);
+  move_constants(m, constants);
+  m->n->n_layers = m->n_layers;
+  for (int i = 0; i < m->n_operators && code == MAFAT_OK; i++) {
+    if (i < n_layers && m->places[i].put != m->places[i].made) code = append_function(m, i);
+    if (code == MAFAT_OK && m->types && i < n_layers && m->of[i] && m->of[i]->computes) turn(m, i);
+    if (code == MAFAT_OK) code = append_other(m, i);
+  }
+  return code;
+}
+
+/* ---- the table ---- */
+
+static int refuse(const char *name, int operator, const char *what, struct mafat_diagnostic *d)
+{
+  return mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: operator %d %s", name, operator, what);
+}
+
+static const char *find_fault(const struct mafat_network *n, const struct mafat_activation_numbers *a)
+{
+  if (a->operator < 0 || a->operator >= mafat_network_n_operators(n)) return "is none of the network's";
+  const struct mafat_layer *l = &n->layers[a->operator];
+  if (l->out_type != MAFAT_F32 || mafat_layer_is_alias(l)) return "puts out nothing that could become whole numbers";
+  if (!mafat_activations_is_scale(a->scale)) return "has a scale that is none";
+  if (a->computes && (a->operator >= n->n_layers || !mafat_activations_can_compute(n, a->operator))) return "does not compute with whole numbers";
+  if (a->computes && mafat_activations_has_table(l) && !mafat_activations_is_scale(a->before_scale)) return "has a scale that is none before its function";
+  return NULL;
+}
+
+/* Those of a class mean the same. */
+static int check_classes(const struct making *m, const struct mafat_activations *a, const char *name, struct mafat_diagnostic *d)
+{
+  int *same = malloc((size_t)m->n_operators * sizeof *same), code = MAFAT_OK;
+  if (!same) return mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
+  mafat_activations_find_classes(a, m->n, same);
+  for (int i = 0; i < a->n && code == MAFAT_OK; i++) {
+    const struct mafat_activation_numbers *one = &a->list[i], *first = m->of[same[one->operator]];
+    if (!first || first->scale != one->scale || first->zero != one->zero)
+      code = refuse(name, one->operator, "has another scale than what is read with it", d);
+  }
+  free(same);
+  return code;
+}
+
+static int take_table(struct making *m, const struct mafat_activations *a, const char *name, struct mafat_diagnostic *d)
+{
+  if (a->n_layers != m->n->n_layers)
+    return mafat_fail(d, MAFAT_EFORMAT, "%s: the index is damaged: numbers of %d layers, expected %d", name, a->n_layers, m->n->n_layers);
+  for (int i = 0; i < a->n; i++) {
+    const char *fault = find_fault(m->n, &a->list[i]);
+    if (fault) return refuse(name, a->list[i].operator, fault, d);
+    m->of[a->list[i].operator] = &a->list[i];
+  }
+  note_readers(m);
+  for (int i = 0; i < m->n_operators && m->types; i++)
+    if (m->for_numbers[i] && !m->of[i]) return refuse(name, i, "is read as whole numbers, which have no scale", d);
+  return m->types ? check_classes(m, a, name, d) : MAFAT_OK;
+}
+
+static int make_of(struct making *m, const struct mafat_activations *a, const char *name, struct mafat_diagnostic *d)
+{
+  int code = take_table(m, a, name, d);
+  if (code == MAFAT_OK) code = place(m, name, d);
+  if (code) return code;
+  m->layers = calloc((size_t)(m->n_layers + m->n->n_inputs), sizeof *m->layers);
+  struct mafat_constants *constants = m->layers ? mafat_constants_make(m->n_layers) : NULL;
+  code = constants ? make(m, constants) : MAFAT_ENOMEM;
+  if (!constants) free(m->layers);
+  return code ? mafat_fail(d, code, "%s: out of memory", name) : m->types ? mafat_network_check_numbers(m->n, d) : MAFAT_OK;
+}
+
+int mafat_activations_apply(struct mafat_network *n, const struct mafat_activations *a, bool types,
+                            struct mafat_activations_places *places, const char *name, struct mafat_diagnostic *d)
+{
+  struct making m = {.n = n, .n_operators = mafat_network_n_operators(n), .places = places, .types = types};
+  size_t room = (size_t)m.n_operators;
+  m.of = calloc(room, sizeof *m.of);
+  m.for_floats = calloc(2 * room, sizeof *m.for_floats);
+  m.for_numbers = m.for_floats ? m.for_floats + room : NULL;
+  int code = m.of && m.for_floats ? make_of(&m, a, name, d) : mafat_fail(d, MAFAT_ENOMEM, "%s: out of memory", name);
+  free(m.of);
+  free(m.for_floats);
+  return code;
+}

@@ -1,0 +1,13 @@
+/* The least arena of a few blocks, by branch and bound. */
+#ifndef MAFAT_PREDICTOR_ARRANGE_FEW_H
+#define MAFAT_PREDICTOR_ARRANGE_FEW_H
+
+#include "predictor/block.h"
+
+enum { MAFAT_FEW_BLOCKS = 64 };
+
+/* Looks for arenas of n of them, at most MAFAT_FEW_BLOCKS, that are smaller than `total`, until one is not larger than
+ * `bound` or so many placements were tried. Offsets are changed where one is found. Returns its size, or `total`. */
+size_t mafat_arrange_few(struct mafat_block *blocks, int n, size_t bound, size_t total, long placements);
+
+#endif

@@ -1,0 +1,566 @@
+/* Orders of operators: what each way of sorting makes of small graphs that are written down, and of random ones beside
+ * all orders that there are. */
+#include "transform/sort.h"
+
+#include "predictor/arrange.h"
+#include "tests/support/failing_malloc.h"
+#include "tests/support/support.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+Suite *sort_suite(void);
+
+enum { MOST_OPERATORS = 16, MOST_USES = 256 };
+
+/* A graph with room of its own. */
+struct graph {
+  struct mafat_sort_graph g;
+  struct mafat_sort_use uses[MOST_USES];
+  uint64_t bytes[MOST_USES], work[MOST_OPERATORS];
+  bool kept[MOST_USES], in_place[MOST_OPERATORS];
+};
+
+static void begin_graph(struct graph *graph)
+{
+  *graph = (struct graph){.g = {0}};
+  graph->g.uses = graph->uses;
+  graph->g.bytes = graph->bytes;
+  graph->g.kept = graph->kept;
+  graph->g.work = graph->work;
+  graph->g.in_place = graph->in_place;
+}
+
+static int add_buffer(struct graph *graph, uint64_t bytes)
+{
+  graph->bytes[graph->g.n_buffers] = bytes;
+  return graph->g.n_buffers++;
+}
+
+static void add_use(struct graph *graph, int operator, int buffer, bool makes)
+{
+  graph->uses[graph->g.n_uses++] = (struct mafat_sort_use){operator, buffer, makes};
+}
+
+/* An operator that makes a buffer of its own, and reads those of operators before it: "0 1"; returns its number. */
+static int add_operator(struct graph *graph, uint64_t bytes, const char *reads)
+{
+  int o = graph->g.n_operators++;
+  for (char *end; *reads; reads = end) add_use(graph, o, (int)strtol(reads, &end, 10), false);
+  add_use(graph, o, add_buffer(graph, bytes), true);
+  return o;
+}
+
+static struct mafat_sorter *open_sorter(const struct graph *graph)
+{
+  struct mafat_sorter *s;
+  ck_assert_int_eq(mafat_sorter_open(&s, &graph->g, NULL), MAFAT_OK);
+  return s;
+}
+
+/* ---- all orders that there are ---- */
+
+/* By the definition alone: what is alive, step by step. */
+static bool comes_before(const struct graph *graph, int operator, int other)
+{
+  const struct mafat_sort_graph *g = &graph->g;
+  for (int i = 0; i < g->n_uses; i++)
+    for (int j = 0; j < g->n_uses; j++) {
+      const struct mafat_sort_use *x = &g->uses[i], *y = &g->uses[j];
+      if (x->operator != operator || y->operator != other || x->buffer != y->buffer || !x->makes) continue;
+      if (!y->makes || operator < other) return true;
+    }
+  return false;
+}
+
+static bool is_alive(const struct graph *graph, int buffer, unsigned ran)
+{
+  bool made = false, makers = false, readers = false, left = graph->kept[buffer];
+  for (int u = 0; u < graph->g.n_uses; u++) {
+    const struct mafat_sort_use *use = &graph->uses[u];
+    if (use->buffer != buffer) continue;
+    bool has_run = ran >> use->operator & 1;
+    makers = makers || use->makes;
+    readers = readers || !use->makes;
+    made = made || (use->makes && has_run);
+    left = left || !has_run;
+  }
+  return (made || (!makers && (readers || graph->kept[buffer]))) && left;
+}
+
+/* While the operator runs: all that it uses is there, but what its output takes the place of. */
+static uint64_t top_of(const struct graph *graph, unsigned ran, int operator)
+{
+  uint64_t sum = graph->work[operator], made = 0, largest = 0;
+  unsigned then = ran | 1u << operator;
+  for (int b = 0; b < graph->g.n_buffers; b++) {
+    bool used = false, read = false, alive = is_alive(graph, b, ran);
+    for (int u = 0; u < graph->g.n_uses; u++) {
+      if (graph->uses[u].buffer != b || graph->uses[u].operator != operator) continue;
+      used = true;
+      read = !graph->uses[u].makes;
+    }
+    if (alive || used) sum += graph->bytes[b];
+    if (used && !read && !alive) made += graph->bytes[b];
+    if (read && !is_alive(graph, b, then) && graph->bytes[b] > largest) largest = graph->bytes[b];
+  }
+  return graph->in_place[operator] && largest >= made ? sum - made : sum;
+}
+
+struct exhaustion {
+  const struct graph *graph;
+  unsigned waits[MOST_OPERATORS]; /* for these */
+  uint64_t least;
+};
+
+static void try_all(struct exhaustion *e, unsigned ran, uint64_t peak)
+{
+  int n = e->graph->g.n_operators;
+  if (peak >= e->least) return;
+  if (ran == (1u << n) - 1) e->least = peak;
+  for (int o = 0; o < n; o++) {
+    if (ran >> o & 1 || (e->waits[o] & ran) != e->waits[o]) continue;
+    uint64_t top = top_of(e->graph, ran, o);
+    try_all(e, ran | 1u << o, top > peak ? top : peak);
+  }
+}
+
+static void find_waits(struct exhaustion *e)
+{
+  for (int o = 0; o < e->graph->g.n_operators; o++)
+    for (int i = 0; i < e->graph->g.n_operators; i++)
+      if (i != o && comes_before(e->graph, i, o)) e->waits[o] |= 1u << i;
+}
+
+static uint64_t least_peak(const struct graph *graph)
+{
+  struct exhaustion e = {.graph = graph, .least = UINT64_MAX};
+  find_waits(&e);
+  uint64_t first = 0;
+  for (int b = 0; b < graph->g.n_buffers; b++)
+    if (is_alive(graph, b, 0)) first += graph->bytes[b];
+  try_all(&e, 0, first);
+  return e.least;
+}
+
+/* Every operator once, and behind those that it waits for; its peak by the definition. */
+static uint64_t check_order(const struct graph *graph, const int *order)
+{
+  unsigned ran = 0;
+  uint64_t peak = 0;
+  for (int b = 0; b < graph->g.n_buffers; b++)
+    if (is_alive(graph, b, 0)) peak += graph->bytes[b];
+  for (int i = 0; i < graph->g.n_operators; i++) {
+    for (int o = 0; o < graph->g.n_operators; o++)
+      if (o != order[i] && comes_before(graph, o, order[i]))
+        ck_assert_msg(ran >> o & 1, "%d runs before %d", order[i], o);
+    uint64_t top = top_of(graph, ran, order[i]);
+    if (top > peak) peak = top;
+    ck_assert_msg(!(ran >> order[i] & 1), "%d runs twice", order[i]);
+    ran |= 1u << order[i];
+  }
+  return peak;
+}
+
+/* ---- graphs that are written down ---- */
+
+static uint64_t sort(struct mafat_sorter *s, enum mafat_sorting how, int *order, bool *least)
+{
+  struct mafat_sorted sorted;
+  ck_assert_int_eq(mafat_sort(s, how, MAFAT_USUAL_EFFORT, order, &sorted), MAFAT_OK);
+  ck_assert_uint_eq(sorted.peak, mafat_sort_peak(s, order));
+  ck_assert_uint_ge(sorted.peak, s->bound);
+  if (least) *least = sorted.least;
+  return sorted.peak;
+}
+
+static uint64_t sort_once(const struct graph *graph, enum mafat_sorting how)
+{
+  int order[MOST_OPERATORS];
+  struct mafat_sorter *s = open_sorter(graph);
+  uint64_t peak = sort(s, how, order, NULL);
+  mafat_sorter_close(&s);
+  return peak;
+}
+
+/* Two branches of three, joined: depth-first takes 120; the least, 110, goes over to the other in the middle. */
+START_TEST(two_branches)
+{
+  struct graph graph;
+  int order[MOST_OPERATORS];
+  bool least;
+  begin_graph(&graph);
+  add_operator(&graph, 50, "");
+  add_operator(&graph, 30, "0");
+  add_operator(&graph, 40, "1");
+  add_operator(&graph, 40, "");
+  add_operator(&graph, 40, "3");
+  add_operator(&graph, 40, "4");
+  add_operator(&graph, 30, "2 5");
+  struct mafat_sorter *s = open_sorter(&graph);
+  ck_assert_uint_eq(sort(s, MAFAT_SORT_FILE, order, &least), 120);
+  ck_assert(!least);
+  ck_assert_uint_eq(sort(s, MAFAT_SORT_POSTORDER, order, NULL), 120);
+  ck_assert_uint_eq(sort(s, MAFAT_SORT_SP, order, &least), 110);
+  ck_assert(least);
+  static const int expected[] = {0, 1, 3, 4, 5, 2, 6};
+  ck_assert(memcmp(order, expected, sizeof expected) == 0);
+  ck_assert_uint_eq(sort(s, MAFAT_SORT_BEST, order, &least), 110);
+  ck_assert(least);
+  mafat_sorter_close(&s);
+}
+END_TEST
+
+/* 8 x 16 elements, to 64 wide, an activation in place, back, and added to the first: 768 where the activation takes its
+ * input's place, 1152 where it does not. */
+START_TEST(in_place)
+{
+  struct graph graph;
+  begin_graph(&graph);
+  add_buffer(&graph, 128);
+  add_operator(&graph, 512, "0");
+  add_operator(&graph, 512, "1");
+  add_operator(&graph, 128, "2");
+  add_operator(&graph, 128, "3 0");
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 1152);
+  graph.in_place[1] = true;
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 768);
+  graph.kept[1] = true; /* so that nothing can take its place */
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 1280);
+}
+END_TEST
+
+/* Post-order begins with the branch that is read first; forward, with the one that ends last. */
+START_TEST(post_orders)
+{
+  struct graph graph;
+  int order[MOST_OPERATORS];
+  begin_graph(&graph);
+  add_operator(&graph, 1, "");    /* 0 */
+  add_operator(&graph, 1, "0");   /* 1 */
+  add_operator(&graph, 1, "0");   /* 2 */
+  add_operator(&graph, 1, "1");   /* 3 */
+  add_operator(&graph, 1, "2");   /* 4 */
+  add_operator(&graph, 1, "3 4"); /* 5 */
+  struct mafat_sorter *s = open_sorter(&graph);
+  sort(s, MAFAT_SORT_POSTORDER, order, NULL);
+  static const int postorder[] = {0, 1, 3, 2, 4, 5}, forward[] = {0, 2, 4, 1, 3, 5};
+  ck_assert(memcmp(order, postorder, sizeof postorder) == 0);
+  sort(s, MAFAT_SORT_FORWARD, order, NULL);
+  ck_assert(memcmp(order, forward, sizeof forward) == 0);
+  mafat_sorter_close(&s);
+}
+END_TEST
+
+/* Parts of one buffer are made in the file's order, and it lives from the first on. */
+START_TEST(parts_of_a_buffer)
+{
+  struct graph graph;
+  int order[MOST_OPERATORS];
+  begin_graph(&graph);
+  int input = add_buffer(&graph, 10), sum = add_buffer(&graph, 4);
+  for (int i = 0; i < 3; i++) {
+    int wide = add_operator(&graph, 8, ""), o = graph.g.n_operators++;
+    graph.uses[graph.g.n_uses - 1].buffer = 2 + i;
+    add_use(&graph, wide, input, false);
+    add_use(&graph, o, 2 + i, false);
+    add_use(&graph, o, sum, true);
+  }
+  struct mafat_sorter *s = open_sorter(&graph);
+  ck_assert_uint_eq(sort(s, MAFAT_SORT_BEST, order, NULL), 22);
+  static const int expected[] = {0, 1, 2, 3, 4, 5};
+  ck_assert(memcmp(order, expected, sizeof expected) == 0);
+  ck_assert_uint_eq(check_order(&graph, order), 22);
+  mafat_sorter_close(&s);
+}
+END_TEST
+
+START_TEST(circles)
+{
+  struct graph graph;
+  struct mafat_sorter *s;
+  begin_graph(&graph);
+  add_operator(&graph, 1, "1");
+  add_operator(&graph, 1, "0");
+  graph.uses[0].buffer = 1;
+  graph.uses[1].buffer = 0;
+  ck_assert_int_eq(mafat_sorter_open(&s, &graph.g, NULL), MAFAT_EINVAL);
+  ck_assert_ptr_null(s);
+}
+END_TEST
+
+START_TEST(nothing_to_sort)
+{
+  struct graph graph;
+  int order[1];
+  begin_graph(&graph);
+  add_buffer(&graph, 7);
+  graph.kept[0] = true;
+  struct mafat_sorter *s = open_sorter(&graph);
+  for (int how = 0; how < MAFAT_N_SORTINGS; how++) ck_assert_uint_eq(sort(s, (enum mafat_sorting)how, order, NULL), 7);
+  mafat_sorter_close(&s);
+}
+END_TEST
+
+/* ---- random graphs ---- */
+
+/* n operators between two, all buffers read by one operator each: parts in a row, or beside each other. */
+static void grow(struct graph *graph, struct test_rng *rng, int from, int to, int n)
+{
+  if (n == 0) {
+    int b = add_buffer(graph, (uint64_t)test_random_int(rng, 0, 9));
+    add_use(graph, from, b, true);
+    add_use(graph, to, b, false);
+    return;
+  }
+  if (n >= 2 && test_random_chance(rng, 55)) {
+    int part = test_random_int(rng, 0, n);
+    grow(graph, rng, from, to, part);
+    grow(graph, rng, from, to, n - part);
+    return;
+  }
+  int middle = graph->g.n_operators++, part = test_random_int(rng, 0, n - 1);
+  grow(graph, rng, from, middle, part);
+  grow(graph, rng, middle, to, n - 1 - part);
+}
+
+static int by_operator(const void *a, const void *b)
+{
+  const struct mafat_sort_use *x = a, *y = b;
+  return x->operator != y->operator ? x->operator - y->operator : x->buffer - y->buffer;
+}
+
+static void sort_uses(struct graph *graph)
+{
+  qsort(graph->uses, (size_t)graph->g.n_uses, sizeof *graph->uses, by_operator);
+}
+
+static void check_random(const struct graph *graph, enum mafat_sorting exact, int seed)
+{
+  int order[MOST_OPERATORS];
+  bool proven;
+  struct mafat_sorter *s = open_sorter(graph);
+  uint64_t least = least_peak(graph);
+  for (int how = 0; how < MAFAT_N_SORTINGS; how++) {
+    uint64_t peak = sort(s, (enum mafat_sorting)how, order, &proven);
+    ck_assert_uint_eq(check_order(graph, order), peak);
+    if (how == (int)exact || how == MAFAT_SORT_BEST) ck_assert(proven);
+    ck_assert_msg(!proven || peak == least, "graph %d, %s: %llu, and there is %llu", seed,
+                  mafat_sorting_name((enum mafat_sorting)how), (unsigned long long)peak, (unsigned long long)least);
+  }
+  mafat_sorter_close(&s);
+}
+
+/* The optimum of series-parallel graphs is that of all orders; it is found without knowing what they are, too. */
+START_TEST(series_parallel)
+{
+  struct graph graph;
+  for (int seed = 0; seed < 2000; seed++) {
+    struct test_rng rng = test_rng((uint64_t)seed);
+    begin_graph(&graph);
+    graph.g.n_operators = 2;
+    grow(&graph, &rng, 0, 1, test_random_int(&rng, 1, 8));
+    for (int o = 0; o < graph.g.n_operators; o++) {
+      if (test_random_chance(&rng, 20)) graph.work[o] = (uint64_t)test_random_int(&rng, 0, 5);
+      graph.in_place[o] = test_random_chance(&rng, 20);
+    }
+    sort_uses(&graph);
+    check_random(&graph, MAFAT_SORT_SP, seed);
+  }
+}
+END_TEST
+
+/* Any reads, several makers of a buffer, inputs, outputs, things in place. */
+static void random_graph(struct graph *graph, struct test_rng *rng)
+{
+  begin_graph(graph);
+  int n = graph->g.n_operators = test_random_int(rng, 1, 9), n_inputs = test_random_int(rng, 0, 2);
+  for (int b = 0; b < n_inputs; b++) add_buffer(graph, (uint64_t)test_random_int(rng, 0, 9));
+  for (int o = 0; o < n; o++) {
+    int n_before = graph->g.n_buffers;
+    bool joins = o > 0 && n_before > n_inputs && test_random_chance(rng, 15);
+    int made = joins ? n_before - 1 : add_buffer(graph, (uint64_t)test_random_int(rng, 0, 9));
+    for (int b = 0; b < n_before; b++)
+      if (b != made && test_random_chance(rng, b + 3 > n_before ? 60 : 15)) add_use(graph, o, b, false);
+    add_use(graph, o, made, true);
+    graph->in_place[o] = test_random_chance(rng, 30);
+    if (test_random_chance(rng, 20)) graph->work[o] = (uint64_t)test_random_int(rng, 0, 5);
+  }
+  for (int b = 0; b < graph->g.n_buffers; b++) graph->kept[b] = test_random_chance(rng, 10);
+}
+
+START_TEST(any_graph)
+{
+  struct graph graph;
+  for (int seed = 0; seed < 2000; seed++) {
+    struct test_rng rng = test_rng((uint64_t)seed + 5000);
+    random_graph(&graph, &rng);
+    check_random(&graph, MAFAT_SORT_BEST, seed);
+  }
+}
+END_TEST
+
+/* ---- orders and layouts ---- */
+
+/* The arena of an order, whose buffers are arranged. */
+static size_t arena_of(const struct graph *graph, const int *order)
+{
+  struct mafat_block blocks[MOST_USES];
+  int n = 0;
+  for (int b = 0; b < graph->g.n_buffers; b++) {
+    int first = MOST_OPERATORS, last = -1;
+    unsigned ran = 0;
+    for (int i = 0; i < graph->g.n_operators; i++) {
+      unsigned then = ran | 1u << order[i];
+      bool used = is_alive(graph, b, ran) || is_alive(graph, b, then);
+      for (int u = 0; u < graph->g.n_uses; u++)
+        used = used || (graph->uses[u].operator == order[i] && graph->uses[u].buffer == b);
+      if (used && first > i) first = i;
+      if (used) last = i;
+      ran = then;
+    }
+    if (last >= 0 && graph->bytes[b])
+      blocks[n++] = (struct mafat_block){.bytes = graph->bytes[b], .first = first, .last = last};
+  }
+  return mafat_arrange(blocks, n, NULL);
+}
+
+static void try_arenas(struct exhaustion *e, unsigned ran, int *order, int n)
+{
+  int all = e->graph->g.n_operators;
+  if (n == all) {
+    size_t arena = arena_of(e->graph, order);
+    if (arena < e->least) e->least = arena;
+  }
+  for (int o = 0; o < all; o++) {
+    if (ran >> o & 1 || (e->waits[o] & ran) != e->waits[o]) continue;
+    order[n] = o;
+    try_arenas(e, ran | 1u << o, order, n + 1);
+  }
+}
+
+/* Of all orders, each arranged as well as can be. */
+static size_t least_arena(const struct graph *graph)
+{
+  int order[MOST_OPERATORS];
+  struct exhaustion e = {.graph = graph, .least = UINT64_MAX};
+  find_waits(&e);
+  try_arenas(&e, 0, order, 0);
+  return (size_t)e.least;
+}
+
+/* An arena is nowhere smaller than the least peak: what reaches it needs no search. */
+START_TEST(orders_and_layouts)
+{
+  struct graph graph;
+  for (int seed = 0; seed < 2000; seed++) {
+    struct test_rng rng = test_rng((uint64_t)seed + 9000);
+    int order[MOST_OPERATORS];
+    random_graph(&graph, &rng);
+    memset(graph.in_place, 0, sizeof graph.in_place);
+    memset(graph.work, 0, sizeof graph.work);
+    struct mafat_sorter *s = open_sorter(&graph);
+    uint64_t peak = sort(s, MAFAT_SORT_BEST, order, NULL);
+    size_t arena = arena_of(&graph, order);
+    ck_assert_uint_eq(peak, least_peak(&graph));
+    if (arena != peak) ck_assert_uint_eq(arena, least_arena(&graph));
+    mafat_sorter_close(&s);
+  }
+}
+END_TEST
+
+/* ---- large graphs ---- */
+
+enum { LARGE = 300 };
+
+struct large {
+  struct mafat_sort_graph g;
+  struct mafat_sort_use uses[4 * LARGE];
+  uint64_t bytes[LARGE];
+};
+
+/* Each reads some of the twelve before it. */
+static void make_large(struct large *l, uint64_t seed)
+{
+  struct test_rng rng = test_rng(seed);
+  l->g = (struct mafat_sort_graph){.n_operators = LARGE, .n_buffers = LARGE, .uses = l->uses, .bytes = l->bytes};
+  for (int o = 0; o < LARGE; o++) {
+    l->bytes[o] = (uint64_t)test_random_int(&rng, 1, 100);
+    for (int from = o - 1; from >= 0 && from > o - 12; from--)
+      if (l->g.n_uses < 3 * LARGE && test_random_chance(&rng, 15))
+        l->uses[l->g.n_uses++] = (struct mafat_sort_use){o, from, false};
+    l->uses[l->g.n_uses++] = (struct mafat_sort_use){o, o, true};
+  }
+}
+
+/* The same order every time, whatever the effort, and never a worse one than the others. */
+START_TEST(large_graphs)
+{
+  static struct large l;
+  static int order[LARGE], again[LARGE];
+  struct mafat_sorter *s;
+  struct mafat_sorted best, same, other;
+  make_large(&l, (uint64_t)_i);
+  ck_assert_int_eq(mafat_sorter_open(&s, &l.g, NULL), MAFAT_OK);
+  for (int effort = 0; effort <= 200000; effort += 100000) {
+    ck_assert_int_eq(mafat_sort(s, MAFAT_SORT_BEST, effort, order, &best), MAFAT_OK);
+    ck_assert_int_eq(mafat_sort(s, MAFAT_SORT_BEST, effort, again, &same), MAFAT_OK);
+    ck_assert_uint_eq(best.peak, mafat_sort_peak(s, order));
+    ck_assert(memcmp(order, again, sizeof order) == 0);
+  }
+  for (int how = 0; how < MAFAT_SORT_BEST; how++) {
+    ck_assert_int_eq(mafat_sort(s, (enum mafat_sorting)how, 0, again, &other), MAFAT_OK);
+    ck_assert_uint_le(best.peak, other.peak);
+  }
+  mafat_sorter_close(&s);
+}
+END_TEST
+
+static int sort_large(const struct large *l)
+{
+  static int order[LARGE];
+  struct mafat_sorter *s;
+  struct mafat_sorted sorted;
+  int code = mafat_sorter_open(&s, &l->g, NULL);
+  if (code == MAFAT_OK) code = mafat_sort(s, MAFAT_SORT_BEST, 100000, order, &sorted);
+  mafat_sorter_close(&s);
+  return code;
+}
+
+START_TEST(every_failed_allocation_is_told)
+{
+  static struct large l;
+  bool failed = true;
+  make_large(&l, 1);
+  for (long at = 0; failed; at += 1 + at / 16) {
+    long unfreed;
+    failing_malloc_arm(at);
+    int code = sort_large(&l);
+    long asked = failing_malloc_disarm(&unfreed);
+    ck_assert_int_eq(unfreed, 0);
+    failed = asked > at;
+    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "allocation %ld of %ld: %d", at, asked, code);
+  }
+}
+END_TEST
+
+Suite *sort_suite(void)
+{
+  Suite *s = suite_create("sort");
+  TCase *t = tcase_create("sort");
+  tcase_set_timeout(t, 60);
+  tcase_add_test(t, two_branches);
+  tcase_add_test(t, in_place);
+  tcase_add_test(t, post_orders);
+  tcase_add_test(t, parts_of_a_buffer);
+  tcase_add_test(t, circles);
+  tcase_add_test(t, nothing_to_sort);
+  tcase_add_test(t, series_parallel);
+  tcase_add_test(t, any_graph);
+  tcase_add_test(t, orders_and_layouts);
+  tcase_add_loop_test(t, large_graphs, 0, test_seeds(20));
+  tcase_add_test(t, every_failed_allocation_is_told);
+  suite_add_tcase(s, t);
+  return s;
+}

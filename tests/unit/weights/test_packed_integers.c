@@ -1,0 +1,347 @@
+/* Packed files of networks of whole numbers: any plan gives the rule's numbers from them, too, and no byte of their weights changes
+ * unseen, wherever these are. */
+#include "predictor/schedule.h"
+#include "runner/model_kind.h"
+#include "runner/weights/packer.h"
+#include "runner/weights/weights.h"
+#include "tests/support/imported.h"
+#include "tests/support/integer_runs.h"
+#include "tests/support/weight_files.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+Suite *packed_integers_suite(void);
+
+enum { GRAPHS = 200 };
+
+static struct mafat_diagnostic diagnostic;
+
+/* ---- a random model, and its packed file ---- */
+
+static struct test_integer_graph graph;
+
+struct packed {
+  int fd;
+  char path[64];
+  struct mafat_network *network; /* as the packed file has it; NULL: the model is not run by this version */
+};
+
+static struct packed pack_graph(uint64_t seed)
+{
+  struct packed p = {.fd = -1};
+  test_integer_graph_open(&graph, seed * 0x9e3779b97f4a7c15u);
+  struct test_imported m = test_import_tflite(&graph.model, &diagnostic);
+  if (m.code == MAFAT_OK) {
+    p.fd = memfd_create("packed", MFD_CLOEXEC);
+    snprintf(p.path, sizeof p.path, "/proc/self/fd/%d", p.fd);
+    test_pack_graph(MAFAT_FORMAT_TFLITE, m.path, NULL, MAFAT_F32, p.fd);
+    int code = mafat_model_network(&p.network, p.path, NULL, NULL, NULL, &diagnostic);
+    ck_assert_msg(code == MAFAT_OK, "%s", diagnostic.text);
+  }
+  test_imported_close(&m);
+  return p;
+}
+
+static void close_packed(struct packed *p)
+{
+  mafat_network_close(&p->network);
+  if (p->fd >= 0) close(p->fd);
+  test_integer_graph_close(&graph);
+}
+
+/* How many bytes of weights the layer has in the file. */
+static size_t weights_of(const struct packed *p, int layer)
+{
+  return mafat_packed_layer_bytes(&p->network->layers[layer]);
+}
+
+static bool is_table(const struct packed *p, int layer)
+{
+  return mafat_layer_copies_weights(&p->network->layers[layer]);
+}
+
+/* The first model from the seed on that has such a layer. */
+static struct packed find_graph(uint64_t seed, bool (*has)(const struct packed *p, int layer, int what), int what, int *layer)
+{
+  for (;; seed++) {
+    struct packed p = pack_graph(seed);
+    for (int l = 0; p.network && l < p.network->n_layers; l++)
+      if (has(&p, l, what)) {
+        *layer = l;
+        return p;
+      }
+    close_packed(&p);
+  }
+}
+
+/* ---- what comes out ---- */
+
+START_TEST(any_plan_gives_the_rules_numbers)
+{
+  struct packed p = pack_graph((uint64_t)_i);
+  if (p.network) {
+    ck_assert_msg(mafat_packer_check(p.path, NULL, &diagnostic) == MAFAT_OK, "%s", diagnostic.text);
+    test_integer_run_plans(&graph, p.network, p.path, true);
+  }
+  close_packed(&p);
+}
+END_TEST
+
+/* Weights that are kept; loaded, for a group; and read for each step, as many times as it has rows or panels. */
+static const char *const residences[] = {"1x1", "1x1:loaded", "1x1:streamed", "rows2:loaded", "rows1:streamed", "panels:streamed", "panels:streamed4"};
+enum { N_RESIDENCES = sizeof residences / sizeof *residences };
+
+static int run_residence(const struct packed *p, int which, int threads)
+{
+  const struct test_integer_run run = {
+      .path = p->path, .plan = residences[which], .packed = true, .keeps_all = threads % 2 == 0, .threads = threads};
+  return test_integer_run(&graph, p->network, &run, &diagnostic);
+}
+
+static void check_residences(const struct packed *p)
+{
+  for (int i = 0; i < N_RESIDENCES; i++)
+    for (int threads = 1; threads <= 3; threads++)
+      ck_assert_msg(run_residence(p, i, threads) == MAFAT_OK, "%s: %s", residences[i], diagnostic.text);
+}
+
+/* Filters whose panels are not all of the same width, as many inputs as several quads, or fewer than one. */
+static bool has_panels(const struct packed *p, int layer, int filters)
+{
+  const struct mafat_layer *l = &p->network->layers[layer];
+  return mafat_layer_sums_integers(l) && l->out.c >= filters;
+}
+
+START_TEST(weights_may_be_anywhere)
+{
+  int layer;
+  struct packed p = find_graph((uint64_t)_i * 1000, has_panels, _i % 2 ? 33 : 1, &layer);
+  check_residences(&p);
+  close_packed(&p);
+}
+END_TEST
+
+/* ---- tables, which end with any byte ---- */
+
+/* Layers whose weights a run needs: what nobody reads is not computed. */
+static void find_used(const struct mafat_network *n, bool *used)
+{
+  struct mafat_plan_options options;
+  struct mafat_schedule *s;
+  struct mafat_step step;
+  mafat_plan_defaults(&options);
+  options.keep_all = true;
+  struct mafat_plan *plan = test_plan_with(n, "1x1", &options);
+  ck_assert_int_eq(mafat_schedule_open(&s, n, plan), MAFAT_OK);
+  while (mafat_schedule_next(s, &step)) used[step.layer] = true;
+  mafat_schedule_close(&s);
+  mafat_plan_close(&plan);
+}
+
+/* Which of four ends, signed or not. */
+static bool is_table_of(const struct packed *p, int layer, int which)
+{
+  bool used[MAFAT_MAX_LAYERS] = {false};
+  if (!is_table(p, layer)) return false;
+  find_used(p->network, used);
+  return used[layer] && weights_of(p, layer) % 4 == (size_t)which % 4 && graph.is_signed == which / 4;
+}
+
+START_TEST(tables_are_as_long_as_they_are)
+{
+  int layer;
+  struct packed p = find_graph((uint64_t)_i * 1000, is_table_of, _i, &layer);
+  struct mafat_packed *described = test_describe(p.path);
+  ck_assert_uint_eq(described->entries[layer].bytes, weights_of(&p, layer));
+  ck_assert_int_eq(described->types[layer], p.network->layers[layer].weights_type);
+  mafat_packed_close(&described);
+  check_residences(&p);
+  close_packed(&p);
+}
+END_TEST
+
+/* ---- checksums ---- */
+
+static uint64_t sum_of_parts(struct test_rng *rng, const char *bytes, size_t n)
+{
+  uint64_t sum = 0;
+  for (size_t at = 0, part; at < n; at += part) {
+    part = (size_t)test_random_int(rng, 0, 9);
+    if (part > n - at) part = n - at;
+    sum += mafat_packed_checksum(bytes + at, at, part);
+  }
+  return sum;
+}
+
+/* What is missing in the last word is 0, and no byte goes without changing the sum. */
+START_TEST(a_checksum_is_the_sum_of_any_parts)
+{
+  char bytes[60];
+  struct test_rng rng = test_rng((uint64_t)_i);
+  size_t n = (size_t)_i;
+  memset(bytes, 0, sizeof bytes);
+  for (size_t i = 0; i < n; i++) bytes[i] = (char)test_random(&rng);
+  uint64_t whole = mafat_packed_checksum(bytes, 0, n);
+  ck_assert_uint_eq(whole, mafat_packed_checksum(bytes, 0, (n + 3) / 4 * 4));
+  for (int k = 0; k < 50; k++) ck_assert_uint_eq(sum_of_parts(&rng, bytes, n), whole);
+  for (size_t i = 0; i < n; i++) {
+    bytes[i] = (char)(bytes[i] ^ 1);
+    ck_assert_uint_ne(mafat_packed_checksum(bytes, 0, n), whole);
+    bytes[i] = (char)(bytes[i] ^ 1);
+  }
+}
+END_TEST
+
+/* Wherever weights are: told in opening where they are kept, and by the end of the first run where they are not. */
+static void check_damage(const struct packed *p, int layer, uint64_t at)
+{
+  char byte, says[64];
+  snprintf(says, sizeof says, "layer %d [%s] is damaged: ", layer, mafat_layer_type_name(p->network->layers[layer].type));
+  ck_assert_int_eq(pread(p->fd, &byte, 1, (off_t)at), 1);
+  byte ^= 0x10;
+  test_overwrite(p->path, (long)at, &byte, 1);
+  for (int i = 0; i < N_RESIDENCES; i++) {
+    diagnostic.text[0] = '\0';
+    int code = run_residence(p, i, 1);
+    ck_assert_msg(code == MAFAT_EFORMAT && strstr(diagnostic.text, says), "%s: expected %s, found %d, %s", residences[i], says, code,
+                  diagnostic.text);
+  }
+  ck_assert_int_eq(mafat_packer_check(p->path, NULL, &diagnostic), MAFAT_EFORMAT);
+  ck_assert_msg(strstr(diagnostic.text, "is damaged: "), "%s", diagnostic.text);
+  byte ^= 0x10;
+  test_overwrite(p->path, (long)at, &byte, 1);
+}
+
+START_TEST(no_byte_of_weights_changes_unseen)
+{
+  int table;
+  bool used[MAFAT_MAX_LAYERS] = {false};
+  struct packed p = find_graph((uint64_t)_i * 1000, is_table_of, _i, &table);
+  struct mafat_packed *described = test_describe(p.path);
+  find_used(p.network, used);
+  for (int l = 0; l < p.network->n_layers; l++) {
+    const struct mafat_packed_entry *e = &described->entries[l];
+    if (e->bytes == 0 || !used[l]) continue;
+    check_damage(&p, l, e->offset);
+    check_damage(&p, l, e->offset + e->bytes / 2);
+    check_damage(&p, l, e->offset + e->bytes - 1);
+  }
+  mafat_packed_close(&described);
+  close_packed(&p);
+}
+END_TEST
+
+/* ---- what only somebody who means it can write ---- */
+
+/* Of the last layer with weights, the end of the index: the words of its type and order, offset, length, checksum. */
+enum { LENGTH_BEFORE_END = 16 };
+
+static void is_refused(const struct packed *p, const char *says)
+{
+  struct mafat_network *n = NULL;
+  struct mafat_weights *w = NULL;
+  diagnostic.text[0] = '\0';
+  int code = mafat_model_network(&n, p->path, NULL, NULL, NULL, &diagnostic);
+  if (code == MAFAT_OK) code = mafat_weights_open_kept(&w, p->path, n, n->n_layers, NULL, &diagnostic);
+  ck_assert_int_eq(code, MAFAT_EFORMAT);
+  ck_assert_msg(strstr(diagnostic.text, says) && !strchr(diagnostic.text, '\n'), "expected %s, found %s", says, diagnostic.text);
+  mafat_network_close(&n);
+}
+
+static char *map_packed(const struct packed *p, size_t *bytes, uint64_t *index_end)
+{
+  struct stat st;
+  ck_assert_int_eq(fstat(p->fd, &st), 0);
+  *bytes = (size_t)st.st_size;
+  char *whole = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
+  ck_assert(whole != MAP_FAILED);
+  memcpy(index_end, whole + TEST_INDEX_BYTES_AT, sizeof *index_end);
+  *index_end += MAFAT_PACKED_ALIGNMENT;
+  return whole;
+}
+
+static uint64_t pages_of(uint64_t bytes) { return bytes / MAFAT_PACKED_ALIGNMENT + (bytes % MAFAT_PACKED_ALIGNMENT > 0); }
+
+/* Before the network is asked: where the file does not end as it should. */
+static const char *what_is_said(uint64_t bytes, uint64_t other)
+{
+  if (pages_of(other) > pages_of(bytes)) return ": the file ends in layer ";
+  return pages_of(other) < pages_of(bytes) ? " bytes, found " : "the table of layers is damaged: expected ";
+}
+
+/* Lengths that a table of bytes may have, but not this one. */
+START_TEST(other_lengths_are_refused)
+{
+  static const uint64_t more[] = {1, 2, 3, 4, (uint64_t)-1, (uint64_t)-3, (uint64_t)-4, MAFAT_PACKED_ALIGNMENT, 1 << 20, UINT64_MAX / 2};
+  int table;
+  size_t bytes;
+  uint64_t end, length;
+  struct packed p = find_graph((uint64_t)_i * 1000, is_table_of, _i, &table);
+  char *whole = map_packed(&p, &bytes, &end);
+  memcpy(&length, whole + end - LENGTH_BEFORE_END, sizeof length);
+  for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+    uint64_t other = length + more[i];
+    if (other == 0) continue; /* a layer without weights is not in the index */
+    memcpy(whole + end - LENGTH_BEFORE_END, &other, sizeof other);
+    test_seal_packed(whole);
+    is_refused(&p, what_is_said(length, other));
+  }
+  memcpy(whole + end - LENGTH_BEFORE_END, &length, sizeof length);
+  test_seal_packed(whole);
+  ck_assert_int_eq(run_residence(&p, 0, 1), MAFAT_OK);
+  munmap(whole, bytes);
+  close_packed(&p);
+}
+END_TEST
+
+/* Of the first layer of int8: whether its bytes could be another type's is asked before the network is. */
+static const char *what_is_said_of_type(const struct packed *p)
+{
+  struct mafat_packed *described = test_describe(p->path);
+  int l = 0;
+  while (described->entries[l].bytes == 0 || described->types[l] != MAFAT_I8) l++;
+  const char *says = described->entries[l].bytes % sizeof(uint32_t) ? " is not where it should be" : "cannot have weights of type int4";
+  mafat_packed_close(&described);
+  return says;
+}
+
+/* A word of as many letters. */
+START_TEST(other_types_are_refused)
+{
+  int layer;
+  size_t bytes;
+  uint64_t end;
+  struct packed p = find_graph((uint64_t)_i * 1000, has_panels, 1, &layer);
+  const char *says = what_is_said_of_type(&p);
+  char *whole = map_packed(&p, &bytes, &end);
+  char *word = memmem(whole + MAFAT_PACKED_ALIGNMENT, end - MAFAT_PACKED_ALIGNMENT, "int8", 4);
+  ck_assert_ptr_nonnull(word);
+  memcpy(word, "int4", 4);
+  test_seal_packed(whole);
+  is_refused(&p, says);
+  munmap(whole, bytes);
+  close_packed(&p);
+}
+END_TEST
+
+Suite *packed_integers_suite(void)
+{
+  Suite *suite = suite_create("packed_integers");
+  TCase *t = tcase_create("packed_integers");
+  tcase_set_timeout(t, 60);
+  tcase_add_loop_test(t, any_plan_gives_the_rules_numbers, 0, test_seeds(GRAPHS));
+  tcase_add_loop_test(t, weights_may_be_anywhere, 0, test_seeds(20));
+  tcase_add_loop_test(t, tables_are_as_long_as_they_are, 0, 8);
+  tcase_add_loop_test(t, a_checksum_is_the_sum_of_any_parts, 0, 48);
+  tcase_add_loop_test(t, no_byte_of_weights_changes_unseen, 0, 8);
+  tcase_add_loop_test(t, other_lengths_are_refused, 0, 8);
+  tcase_add_loop_test(t, other_types_are_refused, 0, 8);
+  suite_add_tcase(suite, t);
+  return suite;
+}

@@ -1,0 +1,112 @@
+#include "transform/sort.h"
+
+/* ---- post-orders ---- */
+
+/* A depth-first walk over edges; next[o]: where in o's list it stands, -1 where it has not been. */
+struct descent {
+  const struct mafat_lists *edges;
+  int *next, *path;
+  int *done, n_done;
+};
+
+static void descend(struct descent *d, int from)
+{
+  int n = 0;
+  if (d->next[from] >= 0) return;
+  d->path[n++] = from;
+  d->next[from] = d->edges->at[from];
+  while (n > 0) {
+    int o = d->path[n - 1];
+    if (d->next[o] == d->edges->at[o + 1]) {
+      d->done[d->n_done++] = o;
+      n--;
+      continue;
+    }
+    int to = d->edges->items[d->next[o]++];
+    if (d->next[to] >= 0) continue;
+    d->next[to] = d->edges->at[to];
+    d->path[n++] = to;
+  }
+}
+
+static bool is_end(const struct mafat_lists *edges, int o)
+{
+  return edges->at[o] == edges->at[o + 1];
+}
+
+/* From those without an edge of `ends`, over `edges`: each behind all that can be reached from it. */
+static int sort_postorder(struct mafat_sorter *s, const struct mafat_lists *edges, const struct mafat_lists *ends,
+                          int *order)
+{
+  int n = s->graph->n_operators;
+  struct descent d = {.edges = edges, .done = order};
+  d.next = mafat_heap_calloc(s->heap, 2 * (size_t)n + 1, sizeof *d.next);
+  if (!d.next) return MAFAT_ENOMEM;
+  d.path = d.next + n;
+  for (int o = 0; o < n; o++) d.next[o] = -1;
+  for (int o = 0; o < n; o++)
+    if (is_end(ends, o)) descend(&d, o);
+  mafat_heap_free(s->heap, d.next);
+  return MAFAT_OK;
+}
+
+static int sort_forward(struct mafat_sorter *s, int *order)
+{
+  int code = sort_postorder(s, &s->after, &s->before, order), n = s->graph->n_operators;
+  for (int i = 0, j = n - 1; i < j; i++, j--) {
+    int o = order[i];
+    order[i] = order[j];
+    order[j] = o;
+  }
+  return code;
+}
+
+/* ---- any of them ---- */
+
+static int sort_simply(struct mafat_sorter *s, enum mafat_sorting how, int *order, struct mafat_sorted *sorted)
+{
+  int code = MAFAT_OK;
+  sorted->least = false;
+  switch (how) {
+  case MAFAT_SORT_POSTORDER: code = sort_postorder(s, &s->before, &s->after, order); break;
+  case MAFAT_SORT_FORWARD: code = sort_forward(s, order); break;
+  case MAFAT_SORT_SP:
+    code = sort_postorder(s, &s->before, &s->after, order);
+    if (code == MAFAT_OK) code = mafat_sort_parallel(s, order, &sorted->least);
+    break;
+  default: mafat_sort_file(s, order);
+  }
+  if (code == MAFAT_OK) sorted->peak = mafat_sort_peak(s, order);
+  sorted->least = sorted->least || sorted->peak == s->bound;
+  return code;
+}
+
+/* The best of the others, and better. */
+static int sort_best(struct mafat_sorter *s, long long effort, int *order, struct mafat_sorted *sorted)
+{
+  int n = s->graph->n_operators;
+  int *other = mafat_heap_calloc(s->heap, (size_t)n + 1, sizeof *other);
+  int code = other ? sort_simply(s, MAFAT_SORT_FILE, order, sorted) : MAFAT_ENOMEM;
+  for (int how = MAFAT_SORT_POSTORDER; how < MAFAT_SORT_BEST && code == MAFAT_OK && !sorted->least; how++) {
+    struct mafat_sorted found;
+    code = sort_simply(s, (enum mafat_sorting)how, other, &found);
+    if (code || (found.peak >= sorted->peak && !found.least)) continue;
+    for (int i = 0; i < n && found.peak < sorted->peak; i++) order[i] = other[i];
+    *sorted = found;
+  }
+  mafat_heap_free(s->heap, other);
+  return code || sorted->least ? code : mafat_sort_improve(s, effort, order, sorted);
+}
+
+int mafat_sort(struct mafat_sorter *s, enum mafat_sorting how, long long effort, int *order,
+               struct mafat_sorted *sorted)
+{
+  if (how == MAFAT_SORT_BEST) return sort_best(s, effort, order, sorted);
+  return sort_simply(s, how, order, sorted);
+}
+
+const char *mafat_sorting_name(enum mafat_sorting how)
+{
+  static const char *const names[MAFAT_N_SORTINGS] = {"file", "postorder", "forward", "sp", "best"};
+  return names[how];
+}

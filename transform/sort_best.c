@@ -1,0 +1,390 @@
+/* The least peak, by dynamic programming over the sets of operators that have run: of all ways to the same set
+ * the one with the least peak goes on. Sets are taken by how many operators they hold, of each number the most
+ * promising; where none had to be left out, what is found is proven. The number is raised until then, or until the
+ * effort is spent.
+ *
+ * What can run now without a new peak, and leaves no more alive than there is, loses nothing by running now: what
+ * is alive is a submodular function of the set, so that whatever comes later has at most as much beside it. The
+ * same holds for a run of operators, each waiting for the one before, that ends no higher than it began. */
+#include "transform/sorter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  FIRST_WIDTH = 8, WIDER = 4,  /* sets of each number of operators; how much more, where that was too few */
+  MOST_SET_BYTES = 1 << 20,    /* of all sets at a time: what plans are made in is charged */
+  MOST_TRACES = 1 << 16
+};
+
+/* A set that can be reached. */
+struct state {
+  uint64_t hash, peak, live;
+  int set, trace;
+};
+
+/* Sets of the same number of operators. */
+struct level {
+  struct state *list;
+  int n, room;
+};
+
+/* How it was reached: from which, by running which operator, and what then lost nothing. */
+struct trace {
+  int from, operator;
+};
+
+struct search {
+  struct mafat_sorter *s;
+  int n_operators, width;
+  long long effort;     /* left */
+  bool all;             /* nothing was left out so far */
+  int code;             /* MAFAT_ENOMEM once there is none; what there is too much of is left out */
+  uint64_t best;        /* peak of the order that is known */
+  int *order;           /* that order */
+  struct level *levels; /* [number of operators] */
+  uint64_t *sets;       /* [set][n_words] */
+  int n_words, n_sets, sets_room;
+  int *spare, n_spare;  /* sets that are free again */
+  struct trace *traces;
+  int n_traces, traces_room;
+  int *ran, n_ran;      /* since the set that is being looked at; in order */
+  int *ready, n_ready;  /* who waits for nobody */
+  int *path;            /* room for an order */
+};
+
+/* ---- running what loses nothing ---- */
+
+static void run(struct search *s, int operator)
+{
+  struct mafat_sorter *sorter = s->s;
+  mafat_walk_run(sorter, operator);
+  s->ran[s->n_ran++] = operator;
+  for (int i = sorter->after.at[operator]; i < sorter->after.at[operator + 1]; i++)
+    if (sorter->missing[sorter->after.items[i]] == 0) s->ready[s->n_ready++] = sorter->after.items[i];
+}
+
+static void undo(struct search *s, uint64_t live)
+{
+  mafat_walk_undo(s->s, s->ran[--s->n_ran]);
+  s->s->live = live;
+}
+
+/* Someone who waits for `operator` alone, now that it has run; -1: nobody. */
+static int next_of(const struct mafat_sorter *s, int operator)
+{
+  for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++)
+    if (s->missing[s->after.items[i]] == 0) return s->after.items[i];
+  return -1;
+}
+
+/* From `operator` on, until no more is alive than there was. False: it cannot be, and nothing has run. */
+static bool run_down(struct search *s, int operator, uint64_t peak)
+{
+  uint64_t live = s->s->live;
+  int n_ran = s->n_ran, n_ready = s->n_ready;
+  for (int o = operator; o >= 0; o = next_of(s->s, o)) {
+    s->effort--;
+    if (mafat_walk_look(s->s, o).top > peak) break;
+    run(s, o);
+    if (s->s->live <= live) return true;
+  }
+  while (s->n_ran > n_ran) undo(s, live);
+  s->n_ready = n_ready;
+  return false;
+}
+
+static void drop_ready(struct search *s)
+{
+  int n = 0;
+  for (int i = 0; i < s->n_ready; i++)
+    if (s->s->missing[s->ready[i]] == 0) s->ready[n++] = s->ready[i];
+  s->n_ready = n;
+}
+
+static void run_what_loses_nothing(struct search *s, uint64_t peak)
+{
+  for (int i = 0; i < s->n_ready; i++)
+    if (s->s->missing[s->ready[i]] == 0 && run_down(s, s->ready[i], peak)) {
+      drop_ready(s);
+      i = -1;
+    }
+}
+
+static void find_ready(struct search *s)
+{
+  s->n_ready = 0;
+  for (int o = 0; o < s->n_operators; o++)
+    if (s->s->missing[o] == 0) s->ready[s->n_ready++] = o;
+}
+
+/* Runs an operator, and then that. Returns the peak. */
+static uint64_t advance(struct search *s, int operator, uint64_t peak)
+{
+  struct mafat_sort_step step = mafat_walk_look(s->s, operator);
+  if (step.top > peak) peak = step.top;
+  run(s, operator);
+  drop_ready(s);
+  run_what_loses_nothing(s, peak);
+  return peak;
+}
+
+/* ---- sets ---- */
+
+static uint64_t *set_of(const struct search *s, int set)
+{
+  return s->sets + (size_t)set * (size_t)s->n_words;
+}
+
+static uint64_t hash_of(const uint64_t *set, int n_words)
+{
+  uint64_t h = 0;
+  for (int i = 0; i < n_words; i++) h = ((h ^ set[i]) * 0x9E3779B97F4A7C15u) ^ (h >> 29);
+  return h;
+}
+
+static bool make_sets(struct search *s)
+{
+  int room = s->sets_room ? 2 * s->sets_room : 64;
+  struct mafat_heap *heap = s->s->heap;
+  size_t set_bytes = (size_t)s->n_words * sizeof *s->sets;
+  if ((size_t)room * set_bytes > MOST_SET_BYTES) return false;
+  uint64_t *sets = mafat_heap_realloc(heap, s->sets, (size_t)room * set_bytes);
+  if (sets) s->sets = sets;
+  int *spare = sets ? mafat_heap_realloc(heap, s->spare, (size_t)room * sizeof *spare) : NULL;
+  if (spare) s->spare = spare;
+  if (spare) s->sets_room = room;
+  else s->code = MAFAT_ENOMEM;
+  return spare != NULL;
+}
+
+/* Room for a set; -1: there is none. */
+static int take_set(struct search *s)
+{
+  if (s->n_spare) return s->spare[--s->n_spare];
+  return s->n_sets < s->sets_room || make_sets(s) ? s->n_sets++ : -1;
+}
+
+static void give_set(struct search *s, int set)
+{
+  s->spare[s->n_spare++] = set;
+}
+
+/* Everything as it is where the set has run. */
+static void enter(struct search *s, const struct state *state)
+{
+  const uint64_t *set = set_of(s, state->set);
+  mafat_walk_begin(s->s);
+  for (int o = 0; o < s->n_operators; o++)
+    if (set[o / 64] >> (o % 64) & 1) mafat_walk_run(s->s, o);
+  s->s->live = state->live;
+  s->n_ran = 0;
+}
+
+/* ---- levels ---- */
+
+static int by_set(const void *a, const void *b)
+{
+  const struct state *x = a, *y = b;
+  if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
+  if (x->peak != y->peak) return x->peak < y->peak ? -1 : 1;
+  return x->trace - y->trace;
+}
+
+static int by_promise(const void *a, const void *b)
+{
+  const struct state *x = a, *y = b;
+  if (x->peak != y->peak) return x->peak < y->peak ? -1 : 1;
+  if (x->live != y->live) return x->live < y->live ? -1 : 1;
+  return x->trace - y->trace;
+}
+
+static bool is_same(const struct search *s, const struct state *x, const struct state *y)
+{
+  size_t bytes = (size_t)s->n_words * sizeof(uint64_t);
+  return x->hash == y->hash && memcmp(set_of(s, x->set), set_of(s, y->set), bytes) == 0;
+}
+
+/* Each set once, and only those that still can become better than what is known; the most promising first. */
+static void reduce(struct search *s, struct level *l)
+{
+  int n = 0;
+  qsort(l->list, (size_t)l->n, sizeof *l->list, by_set);
+  for (int i = 0; i < l->n; i++) {
+    bool gone = l->list[i].peak >= s->best || (n && is_same(s, &l->list[n - 1], &l->list[i]));
+    if (gone) give_set(s, l->list[i].set);
+    else l->list[n++] = l->list[i];
+  }
+  qsort(l->list, (size_t)n, sizeof *l->list, by_promise);
+  if (n > s->width) s->all = false;
+  for (; n > s->width; n--) give_set(s, l->list[n - 1].set);
+  l->n = n;
+}
+
+static int make_room(struct search *s, struct level *l)
+{
+  if (l->n < l->room) return MAFAT_OK;
+  if (l->n >= 2 * s->width) reduce(s, l);
+  if (l->n < l->room) return MAFAT_OK;
+  int room = l->room ? 2 * l->room : 8;
+  struct state *grown = mafat_heap_realloc(s->s->heap, l->list, (size_t)room * sizeof *grown);
+  if (!grown) return MAFAT_ENOMEM;
+  l->list = grown;
+  l->room = room;
+  return MAFAT_OK;
+}
+
+/* Another way on; returns its number, or -1 where no more are noted. */
+static int note_trace(struct search *s, int from, int operator)
+{
+  if (s->n_traces == s->traces_room) {
+    int room = s->traces_room ? 2 * s->traces_room : 1024;
+    if (room > MOST_TRACES) return -1;
+    struct trace *grown = mafat_heap_realloc(s->s->heap, s->traces, (size_t)room * sizeof *grown);
+    if (!grown) s->code = MAFAT_ENOMEM;
+    if (!grown) return -1;
+    s->traces = grown;
+    s->traces_room = room;
+  }
+  s->traces[s->n_traces] = (struct trace){from, operator};
+  return s->n_traces++;
+}
+
+/* ---- searching ---- */
+
+/* The order that led there becomes the best. */
+static void keep_order(struct search *s, int trace)
+{
+  int n = 0, *path = s->path;
+  for (int t = trace; t >= 0; t = s->traces[t].from) path[n++] = s->traces[t].operator;
+  mafat_walk_begin(s->s);
+  s->n_ran = 0;
+  uint64_t peak = s->s->bound;
+  find_ready(s);
+  run_what_loses_nothing(s, peak);
+  while (n > 0) {
+    find_ready(s);
+    peak = advance(s, path[--n], peak);
+  }
+  memcpy(s->order, s->ran, (size_t)s->n_operators * sizeof *s->order);
+  s->best = peak;
+}
+
+/* What has run now, by another operator from where `from` was. */
+static int note_state(struct search *s, const struct state *from, int n_run, int operator, uint64_t peak)
+{
+  int trace = note_trace(s, from->trace, operator);
+  if (trace >= 0 && n_run + s->n_ran == s->n_operators) {
+    keep_order(s, trace);
+    return MAFAT_OK;
+  }
+  struct level *l = &s->levels[n_run + s->n_ran];
+  int code = make_room(s, l), set = trace < 0 ? -1 : take_set(s);
+  if (set < 0) s->all = false;
+  if (code || set < 0) return code ? code : s->code;
+  uint64_t *bits = set_of(s, set);
+  memcpy(bits, set_of(s, from->set), (size_t)s->n_words * sizeof *bits);
+  for (int i = 0; i < s->n_ran; i++) bits[s->ran[i] / 64] |= (uint64_t)1 << (s->ran[i] % 64);
+  l->list[l->n++] = (struct state){hash_of(bits, s->n_words), peak, s->s->live, set, trace};
+  return MAFAT_OK;
+}
+
+static int expand(struct search *s, const struct state *state, int n_run)
+{
+  int code = MAFAT_OK;
+  enter(s, state);
+  s->effort -= n_run;
+  for (int o = 0; o < s->n_operators && code == MAFAT_OK && state->peak < s->best; o++) {
+    if (s->s->missing[o]) continue;
+    s->effort--;
+    if (mafat_walk_look(s->s, o).top >= s->best) continue;
+    find_ready(s);
+    uint64_t peak = advance(s, o, state->peak);
+    uint64_t best = s->best;
+    code = note_state(s, state, n_run, o, peak);
+    if (s->best != best) { /* an order was walked through */
+      enter(s, state);
+      continue;
+    }
+    while (s->n_ran) undo(s, state->live);
+  }
+  return code;
+}
+
+static int begin(struct search *s)
+{
+  struct state first = {.trace = -1, .peak = s->s->bound, .set = take_set(s)};
+  mafat_walk_begin(s->s);
+  s->n_ran = s->n_traces = 0;
+  find_ready(s);
+  run_what_loses_nothing(s, s->s->bound);
+  memset(set_of(s, first.set), 0, (size_t)s->n_words * sizeof(uint64_t));
+  for (int i = 0; i < s->n_ran; i++) set_of(s, first.set)[s->ran[i] / 64] |= (uint64_t)1 << (s->ran[i] % 64);
+  first.live = s->s->live;
+  if (s->n_ran == s->n_operators) { /* nothing ever takes more than has to be */
+    keep_order(s, first.trace);
+    return MAFAT_OK;
+  }
+  struct level *l = &s->levels[s->n_ran];
+  int code = make_room(s, l);
+  if (code == MAFAT_OK) l->list[l->n++] = first;
+  return code;
+}
+
+/* Through all numbers of operators, with so many sets of each. */
+static int go_through(struct search *s)
+{
+  s->n_sets = s->n_spare = 0;
+  s->all = true;
+  int code = begin(s);
+  for (int n = 0; n < s->n_operators && code == MAFAT_OK; n++) {
+    struct level *l = &s->levels[n];
+    reduce(s, l);
+    for (int i = 0; i < l->n && code == MAFAT_OK; i++) {
+      if (s->effort > 0) code = expand(s, &l->list[i], n);
+      else s->all = false;
+      give_set(s, l->list[i].set);
+    }
+    mafat_heap_free(s->s->heap, l->list);
+    *l = (struct level){0};
+  }
+  return code;
+}
+
+static bool open_search(struct search *s)
+{
+  size_t n = (size_t)s->n_operators;
+  struct mafat_heap *heap = s->s->heap;
+  s->levels = mafat_heap_calloc(heap, n + 1, sizeof *s->levels);
+  s->ran = mafat_heap_calloc(heap, 2 * n + 1, sizeof *s->ran);
+  s->ready = mafat_heap_calloc(heap, 2 * n + 1, sizeof *s->ready);
+  s->path = s->ran + n;
+  return s->levels && s->ran && s->ready && make_sets(s);
+}
+
+static void close_search(struct search *s)
+{
+  struct mafat_heap *heap = s->s->heap;
+  for (int i = 0; s->levels && i <= s->n_operators; i++) mafat_heap_free(heap, s->levels[i].list);
+  mafat_heap_free(heap, s->levels);
+  mafat_heap_free(heap, s->sets);
+  mafat_heap_free(heap, s->spare);
+  mafat_heap_free(heap, s->ran);
+  mafat_heap_free(heap, s->ready);
+  mafat_heap_free(heap, s->traces);
+}
+
+int mafat_sort_improve(struct mafat_sorter *sorter, long long effort, int *order, struct mafat_sorted *sorted)
+{
+  struct search s = {.s = sorter, .n_operators = sorter->graph->n_operators, .effort = effort, .order = order,
+                     .best = sorted->peak, .width = FIRST_WIDTH};
+  s.n_words = s.n_operators / 64 + 1;
+  int code = open_search(&s) ? MAFAT_OK : MAFAT_ENOMEM;
+  for (; code == MAFAT_OK && !sorted->least && s.effort > 0; s.width *= WIDER) {
+    code = go_through(&s);
+    sorted->least = s.all || s.best == sorter->bound;
+  }
+  sorted->peak = s.best;
+  close_search(&s);
+  return code;
+}

@@ -1,0 +1,262 @@
+/* Series-parallel graphs (Liu 1987; Abdel-Wahab and Kameda 1978; Kayaaslan and others 2018): parts that follow
+ * each other are sorted one by one; parts beside each other are merged by their hill-valley segments. What is
+ * neither stays in post-order. */
+#include "transform/sorter.h"
+
+#include "base/box.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An operator, by what its step changes; relative to what is alive before it. */
+struct item {
+  int operator;
+  int64_t top, change;
+};
+
+/* Up a hill, and down into the valley behind it. */
+struct segment {
+  struct mafat_span at;
+  int64_t drop; /* from the hill's top */
+};
+
+struct parallel {
+  struct mafat_sorter *s;
+  struct item *items, *room;   /* [place]: what is sorted; as many more */
+  struct segment *segments;
+  struct mafat_span *parts;    /* stack: of what is being divided */
+  int *place, *union_of;       /* [operator]: where in items; [place]: of the same part, a place before or the same */
+  uint64_t *ancestors;         /* [operator][n_words]: a bit for each */
+  size_t n_words;
+  bool divides;                /* all did so far */
+};
+
+/* ---- merging ---- */
+
+/* Backwards in time: what was made dies, what died is made. */
+static void turn(struct item *items, int n)
+{
+  for (int i = 0; i < n; i++) {
+    items[i].top -= items[i].change;
+    items[i].change = -items[i].change;
+  }
+  for (int i = 0, j = n - 1; i < j; i++, j--) {
+    struct item x = items[i];
+    items[i] = items[j];
+    items[j] = x;
+  }
+}
+
+/* Up to the lowest valley behind the highest hill. */
+static struct segment next_segment(const struct item *items, int begin, int end)
+{
+  int64_t sum = 0, top = INT64_MIN, valley = 0;
+  struct segment found = {.at = {begin, end}};
+  for (int i = begin; i < end; i++) {
+    bool highest = sum + items[i].top >= top;
+    if (highest) top = sum + items[i].top;
+    sum += items[i].change;
+    if (!highest && sum > valley) continue;
+    valley = sum;
+    found.at.end = i + 1;
+  }
+  found.drop = top - valley;
+  return found;
+}
+
+/* Segments of a part never drop more than the one before, so that this keeps their order. */
+static int by_drop(const void *a, const void *b)
+{
+  const struct segment *x = a, *y = b;
+  if (x->drop != y->drop) return x->drop > y->drop ? -1 : 1;
+  return x->at.begin - y->at.begin;
+}
+
+/* Of parts that lie nowhere below where they begin, into `out`. */
+static int merge(struct parallel *p, const struct mafat_span *parts, int n, struct item *out)
+{
+  int n_segments = 0, n_out = 0;
+  for (int i = 0; i < n; i++)
+    for (int at = parts[i].begin; at < parts[i].end; at = p->segments[n_segments++].at.end)
+      p->segments[n_segments] = next_segment(p->items, at, parts[i].end);
+  qsort(p->segments, (size_t)n_segments, sizeof *p->segments, by_drop);
+  for (int i = 0; i < n_segments; i++) {
+    struct mafat_span at = p->segments[i].at;
+    memcpy(out + n_out, p->items + at.begin, (size_t)mafat_span_size(at) * sizeof *out);
+    n_out += mafat_span_size(at);
+  }
+  return n_out;
+}
+
+/* The first place where least is alive, from the part's begin on. */
+static int lowest(const struct item *items, struct mafat_span part)
+{
+  int64_t sum = 0, least = 0;
+  int at = part.begin;
+  for (int i = part.begin; i < part.end; i++) {
+    sum += items[i].change;
+    if (sum >= least) continue;
+    least = sum;
+    at = i + 1;
+  }
+  return at;
+}
+
+/* Down to where each has least alive, which is up backwards, and up from there. */
+static void merge_parts(struct parallel *p, struct mafat_span all, struct mafat_span *parts, int n)
+{
+  struct mafat_span *falling = parts, *rising = parts + n;
+  for (int i = 0; i < n; i++) {
+    int at = lowest(p->items, parts[i]);
+    rising[i] = mafat_span(at, parts[i].end);
+    falling[i].end = at;
+    turn(p->items + falling[i].begin, mafat_span_size(falling[i]));
+  }
+  int n_falling = merge(p, falling, n, p->room);
+  turn(p->room, n_falling);
+  merge(p, rising, n, p->room + n_falling);
+  memcpy(p->items + all.begin, p->room, (size_t)mafat_span_size(all) * sizeof *p->items);
+}
+
+/* ---- dividing ---- */
+
+static bool is_ancestor(const struct parallel *p, int of, int operator)
+{
+  return p->ancestors[(size_t)of * p->n_words + (size_t)operator / 64] >> (operator % 64) & 1;
+}
+
+static int find(int *union_of, int i)
+{
+  while (union_of[i] != i) i = union_of[i] = union_of[union_of[i]];
+  return i;
+}
+
+static void unite(struct parallel *p, struct mafat_span all)
+{
+  const struct mafat_lists *before = &p->s->before;
+  for (int i = all.begin; i < all.end; i++) p->union_of[i] = i;
+  for (int i = all.begin; i < all.end; i++) {
+    int o = p->items[i].operator;
+    for (int e = before->at[o]; e < before->at[o + 1]; e++) {
+      int from = p->place[before->items[e]];
+      if (from < all.begin || from >= all.end) continue;
+      int x = find(p->union_of, from), y = find(p->union_of, i);
+      p->union_of[x > y ? x : y] = x < y ? x : y;
+    }
+  }
+}
+
+/* Parts beside each other: none waits for anything in another. They are put one behind the other. */
+static int divide_beside(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
+{
+  int n = 0, at = all.begin;
+  unite(p, all);
+  memcpy(p->room, p->items + all.begin, (size_t)mafat_span_size(all) * sizeof *p->room);
+  for (int first = all.begin; first < all.end; first++) {
+    if (find(p->union_of, first) != first) continue;
+    parts[n].begin = at;
+    for (int i = first; i < all.end; i++)
+      if (find(p->union_of, i) == first) p->items[at++] = p->room[i - all.begin];
+    parts[n++].end = at;
+  }
+  for (int i = all.begin; i < all.end; i++) p->place[p->items[i].operator] = i;
+  return n;
+}
+
+/* Parts behind each other: everything in one waits for all of the one before. */
+static int divide_behind(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
+{
+  int n = 0, least = all.end, *waits = p->union_of; /* [place]: for all before that place */
+  for (int i = all.begin; i < all.end; i++) {
+    waits[i] = all.begin;
+    while (waits[i] < i && is_ancestor(p, p->items[i].operator, p->items[waits[i]].operator)) waits[i]++;
+  }
+  for (int i = all.end - 1; i >= all.begin; i--) {
+    if (waits[i] < least) least = waits[i];
+    waits[i] = least >= i; /* a part begins here */
+  }
+  for (int i = all.begin; i < all.end; i++) {
+    if (!waits[i]) continue;
+    if (n) parts[n - 1].end = i;
+    parts[n++] = mafat_span(i, all.end);
+  }
+  return n;
+}
+
+/* Sorts items[all]; `parts` is room on the stack. */
+static void sort_span(struct parallel *p, struct mafat_span all, struct mafat_span *parts)
+{
+  if (mafat_span_size(all) < 2) return;
+  int n = divide_beside(p, all, parts);
+  bool beside = n > 1;
+  if (!beside) n = divide_behind(p, all, parts);
+  if (n < 2) {
+    p->divides = false;
+    return;
+  }
+  for (int i = 0; i < n; i++) sort_span(p, parts[i], parts + n);
+  if (beside) merge_parts(p, all, parts, n);
+}
+
+/* ---- all of it ---- */
+
+static void find_ancestors(struct parallel *p)
+{
+  const struct mafat_lists *before = &p->s->before;
+  for (int i = 0; i < p->s->graph->n_operators; i++) {
+    int o = p->items[i].operator;
+    uint64_t *own = p->ancestors + (size_t)o * p->n_words;
+    for (int e = before->at[o]; e < before->at[o + 1]; e++) {
+      const uint64_t *other = p->ancestors + (size_t)before->items[e] * p->n_words;
+      for (size_t w = 0; w < p->n_words; w++) own[w] |= other[w];
+      own[before->items[e] / 64] |= (uint64_t)1 << (before->items[e] % 64);
+    }
+  }
+}
+
+/* What a step changes is the same in any order, where a buffer has one reader: where it has several, as in this one. */
+static void weigh(struct parallel *p, const int *order)
+{
+  mafat_walk_begin(p->s);
+  for (int i = 0; i < p->s->graph->n_operators; i++) {
+    struct mafat_sort_step step = mafat_walk_look(p->s, order[i]);
+    int64_t live = (int64_t)p->s->live;
+    p->items[i] = (struct item){order[i], (int64_t)step.top - live, (int64_t)step.after - live};
+    p->place[order[i]] = i;
+    mafat_walk_run(p->s, order[i]);
+  }
+}
+
+static bool has_one_reader_each(const struct mafat_sorter *s)
+{
+  for (int b = 0; b < s->graph->n_buffers; b++)
+    if (s->n_readers[b] > 1) return false;
+  return true;
+}
+
+int mafat_sort_parallel(struct mafat_sorter *s, int *order, bool *least)
+{
+  size_t n = (size_t)s->graph->n_operators;
+  struct parallel p = {.s = s, .n_words = n / 64 + 1, .divides = true};
+  p.items = mafat_heap_calloc(s->heap, 2 * n + 1, sizeof *p.items);
+  p.segments = mafat_heap_calloc(s->heap, n + 1, sizeof *p.segments);
+  p.parts = mafat_heap_calloc(s->heap, 3 * n + 2, sizeof *p.parts);
+  p.place = mafat_heap_calloc(s->heap, 2 * n + 1, sizeof *p.place);
+  p.ancestors = mafat_heap_calloc(s->heap, n * p.n_words + 1, sizeof *p.ancestors);
+  bool enough = p.items && p.segments && p.parts && p.place && p.ancestors;
+  if (enough) {
+    p.room = p.items + n;
+    p.union_of = p.place + n;
+    weigh(&p, order);
+    find_ancestors(&p);
+    sort_span(&p, mafat_span(0, (int)n), p.parts);
+    for (size_t i = 0; i < n; i++) order[i] = p.items[i].operator;
+    *least = p.divides && has_one_reader_each(s);
+  }
+  mafat_heap_free(s->heap, p.items);
+  mafat_heap_free(s->heap, p.segments);
+  mafat_heap_free(s->heap, p.parts);
+  mafat_heap_free(s->heap, p.place);
+  mafat_heap_free(s->heap, p.ancestors);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
+}

@@ -1,0 +1,244 @@
+#include "transform/sorter.h"
+
+/* ---- lists ---- */
+
+/* Room for n lists; counted in at[i + 1], then opened, then filled. */
+static bool count_lists(struct mafat_lists *l, int n, struct mafat_heap *heap)
+{
+  l->at = mafat_heap_calloc(heap, (size_t)n + 2, sizeof *l->at);
+  return l->at != NULL;
+}
+
+/* From counts to beginnings, a place behind, so that filling moves them where they belong. */
+static bool open_lists(struct mafat_lists *l, int n, struct mafat_heap *heap)
+{
+  for (int i = 0; i < n; i++) l->at[i + 1] += l->at[i];
+  l->items = mafat_heap_calloc(heap, (size_t)l->at[n] + 1, sizeof *l->items);
+  for (int i = n; i > 0; i--) l->at[i] = l->at[i - 1];
+  l->at[0] = 0;
+  return l->items != NULL;
+}
+
+static void put(struct mafat_lists *l, int i, int item)
+{
+  l->items[l->at[i + 1]++] = item;
+}
+
+static void close_lists(struct mafat_lists *l, struct mafat_heap *heap)
+{
+  mafat_heap_free(heap, l->at);
+  mafat_heap_free(heap, l->items);
+}
+
+/* ---- opening ---- */
+
+typedef void (*note_edge)(struct mafat_sorter *s, int from, int to);
+
+static void count_edge(struct mafat_sorter *s, int from, int to)
+{
+  s->after.at[from + 1]++;
+  s->before.at[to + 1]++;
+}
+
+static void put_edge(struct mafat_sorter *s, int from, int to)
+{
+  put(&s->after, from, to);
+  put(&s->before, to, from);
+}
+
+/* Makers of a buffer follow each other, and its readers follow the last of them. */
+static void for_edges(struct mafat_sorter *s, const int *last_maker, int *maker, note_edge note)
+{
+  for (int b = 0; b < s->graph->n_buffers; b++) maker[b] = -1;
+  for (int u = 0; u < s->graph->n_uses; u++) {
+    const struct mafat_sort_use *use = &s->graph->uses[u];
+    int from = use->makes ? maker[use->buffer] : last_maker[use->buffer];
+    if (from >= 0 && from != use->operator) note(s, from, use->operator);
+    if (use->makes) maker[use->buffer] = use->operator;
+  }
+}
+
+static bool link_operators(struct mafat_sorter *s)
+{
+  const struct mafat_sort_graph *g = s->graph;
+  struct mafat_heap *heap = s->heap;
+  int *last = mafat_heap_calloc(heap, 2 * (size_t)g->n_buffers + 1, sizeof *last), *maker = last + g->n_buffers;
+  bool enough = last && count_lists(&s->uses, g->n_operators, heap) && count_lists(&s->before, g->n_operators, heap) &&
+                count_lists(&s->after, g->n_operators, heap);
+  if (enough) {
+    for (int b = 0; b < g->n_buffers; b++) last[b] = -1;
+    for (int u = 0; u < g->n_uses; u++) {
+      if (g->uses[u].makes) last[g->uses[u].buffer] = g->uses[u].operator;
+      s->uses.at[g->uses[u].operator + 1]++;
+    }
+    for_edges(s, last, maker, count_edge);
+    enough = open_lists(&s->uses, g->n_operators, heap) && open_lists(&s->before, g->n_operators, heap) &&
+             open_lists(&s->after, g->n_operators, heap);
+  }
+  for (int u = 0; enough && u < g->n_uses; u++) put(&s->uses, g->uses[u].operator, u);
+  if (enough) for_edges(s, last, maker, put_edge);
+  mafat_heap_free(heap, last);
+  return enough;
+}
+
+static bool count_uses(struct mafat_sorter *s)
+{
+  const struct mafat_sort_graph *g = s->graph;
+  size_t n = (size_t)g->n_buffers + 1;
+  s->n_makers = mafat_heap_calloc(s->heap, n, sizeof *s->n_makers);
+  s->n_readers = mafat_heap_calloc(s->heap, n, sizeof *s->n_readers);
+  s->makers_left = mafat_heap_calloc(s->heap, n, sizeof *s->makers_left);
+  s->readers_left = mafat_heap_calloc(s->heap, n, sizeof *s->readers_left);
+  s->missing = mafat_heap_calloc(s->heap, (size_t)g->n_operators + 1, sizeof *s->missing);
+  if (!s->n_makers || !s->n_readers || !s->makers_left || !s->readers_left || !s->missing) return false;
+  for (int u = 0; u < g->n_uses; u++) (g->uses[u].makes ? s->n_makers : s->n_readers)[g->uses[u].buffer]++;
+  return true;
+}
+
+/* Of an operator by itself: nothing is alive but what it uses, and what may die does. */
+static uint64_t least_of(const struct mafat_sorter *s, int operator)
+{
+  const struct mafat_sort_graph *g = s->graph;
+  uint64_t made = 0, read = 0, largest = 0;
+  for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++) {
+    const struct mafat_sort_use *use = &g->uses[s->uses.items[i]];
+    uint64_t bytes = g->bytes[use->buffer];
+    if (use->makes) made += bytes;
+    else read += bytes;
+    if (!use->makes && !mafat_sort_is_kept(s, use->buffer) && bytes > largest) largest = bytes;
+  }
+  if (g->in_place && g->in_place[operator] && largest >= made) made = 0;
+  return made + read + (g->work ? g->work[operator] : 0);
+}
+
+static void find_bound(struct mafat_sorter *s)
+{
+  mafat_walk_begin(s);
+  s->bound = s->live;
+  for (int o = 0; o < s->graph->n_operators; o++) {
+    uint64_t least = least_of(s, o);
+    if (least > s->bound) s->bound = least;
+  }
+}
+
+int mafat_sort_file(struct mafat_sorter *s, int *order)
+{
+  int n = 0, all = s->graph->n_operators;
+  mafat_walk_begin(s);
+  for (int begin = -1; begin < n && n < all;) {
+    begin = n;
+    for (int o = 0; o < all; o++) {
+      if (s->missing[o]) continue;
+      mafat_walk_run(s, o);
+      order[n++] = o;
+    }
+  }
+  return n;
+}
+
+static int check_circles(struct mafat_sorter *s)
+{
+  int *order = mafat_heap_calloc(s->heap, (size_t)s->graph->n_operators + 1, sizeof *order);
+  if (!order) return MAFAT_ENOMEM;
+  int n = mafat_sort_file(s, order);
+  mafat_heap_free(s->heap, order);
+  return n == s->graph->n_operators ? MAFAT_OK : MAFAT_EINVAL;
+}
+
+int mafat_sorter_open(struct mafat_sorter **out, const struct mafat_sort_graph *graph, struct mafat_heap *heap)
+{
+  struct mafat_sorter *s = mafat_heap_calloc(heap, 1, sizeof *s);
+  int code = s ? MAFAT_OK : MAFAT_ENOMEM;
+  *out = NULL;
+  if (s) {
+    s->heap = heap;
+    s->graph = graph;
+    code = link_operators(s) && count_uses(s) ? check_circles(s) : MAFAT_ENOMEM;
+  }
+  if (code == MAFAT_OK) find_bound(s);
+  if (code) mafat_sorter_close(&s);
+  *out = s;
+  return code;
+}
+
+void mafat_sorter_close(struct mafat_sorter **sorter)
+{
+  if (!sorter || !*sorter) return;
+  struct mafat_sorter *s = *sorter;
+  struct mafat_heap *heap = s->heap;
+  close_lists(&s->uses, heap);
+  close_lists(&s->before, heap);
+  close_lists(&s->after, heap);
+  mafat_heap_free(heap, s->n_makers);
+  mafat_heap_free(heap, s->n_readers);
+  mafat_heap_free(heap, s->makers_left);
+  mafat_heap_free(heap, s->readers_left);
+  mafat_heap_free(heap, s->missing);
+  mafat_heap_free(heap, s);
+  *sorter = NULL;
+}
+
+/* ---- the walk ---- */
+
+enum { HAS_RUN = -1 };
+
+void mafat_walk_begin(struct mafat_sorter *s)
+{
+  const struct mafat_sort_graph *g = s->graph;
+  s->live = 0;
+  for (int b = 0; b < g->n_buffers; b++) {
+    s->makers_left[b] = s->n_makers[b];
+    s->readers_left[b] = s->n_readers[b];
+    if (!s->n_makers[b] && (s->n_readers[b] || mafat_sort_is_kept(s, b))) s->live += g->bytes[b];
+  }
+  for (int o = 0; o < g->n_operators; o++) s->missing[o] = s->before.at[o + 1] - s->before.at[o];
+  s->peak = s->live;
+}
+
+struct mafat_sort_step mafat_walk_look(const struct mafat_sorter *s, int operator)
+{
+  const struct mafat_sort_graph *g = s->graph;
+  uint64_t made = 0, freed = 0, largest = 0;
+  for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++) {
+    const struct mafat_sort_use *use = &g->uses[s->uses.items[i]];
+    int b = use->buffer;
+    if (use->makes && s->makers_left[b] == s->n_makers[b]) made += g->bytes[b];
+    bool last = use->makes ? s->makers_left[b] == 1 && !s->n_readers[b] : s->readers_left[b] == 1;
+    if (!last || mafat_sort_is_kept(s, b)) continue;
+    freed += g->bytes[b];
+    if (!use->makes && g->bytes[b] > largest) largest = g->bytes[b];
+  }
+  bool placed = g->in_place && g->in_place[operator] && largest >= made;
+  return (struct mafat_sort_step){.top = s->live + (placed ? 0 : made) + (g->work ? g->work[operator] : 0),
+                                  .after = s->live + made - freed};
+}
+
+void mafat_walk_run(struct mafat_sorter *s, int operator)
+{
+  struct mafat_sort_step step = mafat_walk_look(s, operator);
+  s->live = step.after;
+  if (step.top > s->peak) s->peak = step.top;
+  s->missing[operator] = HAS_RUN;
+  for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++) {
+    const struct mafat_sort_use *use = &s->graph->uses[s->uses.items[i]];
+    (use->makes ? s->makers_left : s->readers_left)[use->buffer]--;
+  }
+  for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++) s->missing[s->after.items[i]]--;
+}
+
+void mafat_walk_undo(struct mafat_sorter *s, int operator)
+{
+  s->missing[operator] = 0;
+  for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++) {
+    const struct mafat_sort_use *use = &s->graph->uses[s->uses.items[i]];
+    (use->makes ? s->makers_left : s->readers_left)[use->buffer]++;
+  }
+  for (int i = s->after.at[operator]; i < s->after.at[operator + 1]; i++) s->missing[s->after.items[i]]++;
+}
+
+uint64_t mafat_sort_peak(struct mafat_sorter *s, const int *order)
+{
+  mafat_walk_begin(s);
+  for (int i = 0; i < s->graph->n_operators; i++) mafat_walk_run(s, order[i]);
+  return s->peak;
+}
