@@ -8,6 +8,7 @@ decoding nor what else the machine does counts; the least of three."""
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -79,9 +80,9 @@ def precision(build, packed, names, labels):
 
 def size_of(cfg):
     """Of the input: a picture of that size is read as it is."""
-    keys = dict(line.split("=", 1) for line in open(cfg, encoding="utf-8").read().split("]", 2)[1].splitlines() if "=" in line and line[0] != "#")
-    keys = {key.strip(): value.strip() for key, value in keys.items()}
-    return int(keys["width"]), int(keys["height"])
+    with open(cfg, encoding="utf-8") as file:
+        text = file.read()
+    return tuple(int(re.search(rf"^{key} *= *(\d+)", text, re.MULTILINE)[1]) for key in ("width", "height"))
 
 
 def write_picture(path, width, height):

@@ -513,6 +513,7 @@ struct mafat_query_facts {
   struct mafat_picture_facts picture;
   const char *decode, *decode_sign; /* as of mafat_model_facts */
   bool least;            /* searched for as the least of maps and scratch */
+  uint64_t n_weights;    /* that its layers multiply with: neither biases nor what normalizes */
 };
 
 /* weights_path: only what kind of file it is; NULL: Darknet's, or cfg_path itself, which is packed. options->picture:

@@ -1,5 +1,6 @@
 #include "predictor/arrange.h"
 
+#include "base/error.h"
 #include "predictor/arrange_few.h"
 
 #include <stdint.h>
@@ -22,6 +23,7 @@ size_t mafat_arrange_lower_bound(const struct mafat_block *blocks, int n)
  * those alive where it is tight; the others find room afterwards. `placed`: the placed
  * indices, by rising offset. */
 struct arranger {
+  struct mafat_heap *heap;
   struct mafat_block *blocks;
   int n, n_tight;
   bool *tight;
@@ -162,8 +164,8 @@ static void try_order(struct arranger *a, size_t bound, int promotions)
     total = place_all(a, i % 2 ? bound : 0);
 }
 
-/* Which blocks are alive at a time when more than a part of the bound is. */
-static void find_tight(struct arranger *a, size_t bound, size_t part)
+/* Which blocks are alive at a time when more than so many eighths of the bound are. */
+static void find_tight(struct arranger *a, size_t bound, size_t eighths)
 {
   a->n_tight = 0;
   for (int i = 0; i < a->n; i++) a->tight[i] = false;
@@ -172,7 +174,7 @@ static void find_tight(struct arranger *a, size_t bound, size_t part)
     int time = a->blocks[i].first; /* the sum grows only where one begins */
     for (int j = 0; j < a->n; j++)
       if (a->blocks[j].first <= time && time <= a->blocks[j].last) sum += a->blocks[j].bytes;
-    if (sum < bound / 4 * part) continue;
+    if (sum < bound / 8 * eighths) continue;
     for (int j = 0; j < a->n; j++)
       if (a->blocks[j].first <= time && time <= a->blocks[j].last && !a->tight[j]) {
         a->tight[j] = true;
@@ -182,26 +184,26 @@ static void find_tight(struct arranger *a, size_t bound, size_t part)
 }
 
 /* Few blocks exactly, as long as that does not take too long. */
-static void arrange_few(struct arranger *a, size_t bound)
+static int arrange_few(struct arranger *a, size_t bound)
 {
   enum { EFFORT = 10000000 }; /* a placement costs less than n^2 */
   struct mafat_block few[MAFAT_FEW_BLOCKS];
+  size_t total = a->best_total;
   sort_order(a, larger);
   for (int i = 0; i < a->n_tight; i++) few[i] = a->blocks[a->order[i]];
-  long placements = EFFORT / (a->n_tight * a->n_tight);
-  size_t total = mafat_arrange_few(few, a->n_tight, bound, a->best_total, placements);
-  if (total == a->best_total) return;
+  int code = mafat_arrange_few(few, a->n_tight, bound, &total, EFFORT / (a->n_tight * a->n_tight), a->heap);
+  for (int i = 0; i < a->n_tight && total < a->best_total; i++) a->best[a->order[i]] = few[i].offset;
   a->best_total = total;
-  for (int i = 0; i < a->n_tight; i++) a->best[a->order[i]] = few[i].offset;
+  return code;
 }
 
 /* Tries orders of the tight blocks until one reaches the bound or the effort is spent. */
-static void try_orders(struct arranger *a, size_t bound)
+static int try_orders(struct arranger *a, size_t bound)
 {
   static const before orders[] = {larger, earlier, longer, heavier};
   enum { PROMOTIONS = 40, SHUFFLES = 60, EFFORT = 4000000 }; /* a placement costs about n^2 */
   a->best_total = a->n_tight ? SIZE_MAX : 0;
-  if (a->n_tight == 0) return;
+  if (a->n_tight == 0) return MAFAT_OK;
   a->left = EFFORT / ((long long)a->n_tight * a->n_tight) + 1;
   /* A chain ping-pongs between the two ends: exact for every untiled chain. */
   sort_order(a, earlier);
@@ -215,7 +217,7 @@ static void try_orders(struct arranger *a, size_t bound)
     shuffle(a, &seed);
     try_order(a, bound, PROMOTIONS / 4);
   }
-  if (a->best_total > bound && a->n_tight <= MAFAT_FEW_BLOCKS) arrange_few(a, bound);
+  return a->best_total > bound && a->n_tight <= MAFAT_FEW_BLOCKS ? arrange_few(a, bound) : MAFAT_OK;
 }
 
 /* The best order's offsets, and room for all other blocks. Returns the arena. */
@@ -241,10 +243,39 @@ static size_t keep_offsets(struct arranger *a, size_t total)
   return total;
 }
 
+/* What is alive where most of the bound is; if the rest then sticks out, all. */
+static int arrange_tight(struct arranger *a, size_t bound, size_t *total)
+{
+  for (int eighths = 6; eighths >= 0 && *total > bound; eighths -= 6) {
+    find_tight(a, bound, (size_t)eighths);
+    int code = try_orders(a, bound);
+    if (code) return code;
+    size_t found = place_rest(a);
+    if (found < *total) *total = keep_offsets(a, found);
+    if (*total == a->best_total) break;
+  }
+  return MAFAT_OK;
+}
+
+/* Other arrangements of what is tight may leave room for the rest. */
+static int arrange_others(struct arranger *a, size_t bound, size_t *total)
+{
+  for (size_t eighths = 7; eighths >= 4 && *total > bound; eighths--) {
+    find_tight(a, bound, eighths);
+    if (a->n_tight == 0 || a->n_tight > MAFAT_FEW_BLOCKS) continue;
+    a->best_total = *total;
+    int code = arrange_few(a, bound);
+    if (code) return code;
+    size_t found = a->best_total < *total ? place_rest(a) : *total;
+    if (found < *total) *total = keep_offsets(a, found);
+  }
+  return MAFAT_OK;
+}
+
 size_t mafat_arrange(struct mafat_block *blocks, int n, struct mafat_heap *heap)
 {
   if (n == 0) return 0;
-  struct arranger a = {.blocks = blocks, .n = n};
+  struct arranger a = {.heap = heap, .blocks = blocks, .n = n};
   size_t bound = mafat_arrange_lower_bound(blocks, n), total = SIZE_MAX;
   a.order = mafat_heap_calloc(heap, (size_t)n, sizeof *a.order);
   a.placed = mafat_heap_calloc(heap, (size_t)n, sizeof *a.placed);
@@ -252,15 +283,10 @@ size_t mafat_arrange(struct mafat_block *blocks, int n, struct mafat_heap *heap)
   a.tight = mafat_heap_calloc(heap, (size_t)n, sizeof *a.tight);
   a.kept = mafat_heap_calloc(heap, (size_t)n, sizeof *a.kept);
   if (a.order && a.placed && a.best && a.tight && a.kept) {
-    /* What is alive where most of the bound is; if the rest then sticks out, more. */
-    for (int part = 3; part >= 0 && total > bound; part -= 3) {
-      find_tight(&a, bound, (size_t)part);
-      try_orders(&a, bound);
-      size_t best = place_rest(&a);
-      if (best < total) total = keep_offsets(&a, best);
-      if (total == a.best_total) break;
-    }
+    int code = arrange_tight(&a, bound, &total);
+    if (code == MAFAT_OK) code = arrange_others(&a, bound, &total);
     for (int i = 0; i < n; i++) blocks[i].offset = a.kept[i];
+    if (code) total = SIZE_MAX;
   }
   mafat_heap_free(heap, a.order);
   mafat_heap_free(heap, a.placed);

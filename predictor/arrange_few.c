@@ -1,59 +1,89 @@
 #include "predictor/arrange_few.h"
 
+#include "base/error.h"
+
 #include <stdint.h>
 
-/* Blocks are placed by rising offsets, each as low as those that it meets in time let it. So every arrangement in which
- * no block can sink is come by, and one of these is the smallest. Sets of blocks are bits. */
-struct few {
-  struct mafat_block *blocks;
-  int n, n_times;
-  uint64_t meets[MAFAT_FEW_BLOCKS]; /* [block]: in time */
-  uint64_t alive[MAFAT_FEW_BLOCKS]; /* [time at which one begins] */
-  size_t offsets[MAFAT_FEW_BLOCKS]; /* of those that are placed */
-  size_t bound, total;              /* the smallest so far */
-  long left;                        /* placements that may still be tried */
+enum { WORDS = MAFAT_FEW_BLOCKS / 64 };
+
+/* A set of blocks, a bit for each. */
+struct set {
+  uint64_t words[WORDS];
 };
+
+static bool has(const struct set *s, int block)
+{
+  return s->words[block / 64] >> (block % 64) & 1;
+}
+
+static void add(struct set *s, int block)
+{
+  s->words[block / 64] |= (uint64_t)1 << (block % 64);
+}
+
+/* The first from `block` on; MAFAT_FEW_BLOCKS: none. */
+static int next(const struct set *s, int block)
+{
+  for (int w = block / 64; w < WORDS; w++, block = w * 64) {
+    uint64_t left = s->words[w] >> (block % 64);
+    if (left) return block + __builtin_ctzll(left);
+  }
+  return MAFAT_FEW_BLOCKS;
+}
 
 /* What is placed. */
 struct tower {
-  uint64_t placed;
+  struct set placed;
+  int n_placed;
   size_t level;                    /* the last offset: nothing comes below */
   size_t floors[MAFAT_FEW_BLOCKS]; /* [block]: how low it may lie */
+};
+
+/* Blocks are placed by rising offsets, each as low as those that it meets in time let it. So every arrangement in which
+ * no block can sink is come by, and one of these is the smallest. */
+struct few {
+  struct mafat_block *blocks;
+  int n;
+  struct set meets[MAFAT_FEW_BLOCKS]; /* [block]: in time */
+  struct set alive[MAFAT_FEW_BLOCKS]; /* [block]: when it begins */
+  size_t offsets[MAFAT_FEW_BLOCKS];   /* of those that are placed */
+  size_t bound, total;                /* the smallest so far */
+  long left;                          /* placements that may still be tried */
+  struct tower towers[];              /* [blocks placed]: a stack of them */
 };
 
 static void find_meetings(struct few *f)
 {
   for (int i = 0; i < f->n; i++)
-    for (int j = 0; j < f->n; j++)
-      if (i != j && mafat_blocks_meet(&f->blocks[i], &f->blocks[j])) f->meets[i] |= (uint64_t)1 << j;
-  for (int i = 0; i < f->n; i++) {
-    uint64_t alive = 0;
-    int time = f->blocks[i].first;
-    for (int j = 0; j < f->n; j++)
-      if (f->blocks[j].first <= time && time <= f->blocks[j].last) alive |= (uint64_t)1 << j;
-    f->alive[f->n_times++] = alive;
-  }
+    for (int j = 0; j < f->n; j++) {
+      const struct mafat_block *a = &f->blocks[i], *b = &f->blocks[j];
+      if (i != j && mafat_blocks_meet(a, b)) add(&f->meets[i], j);
+      if (b->first <= a->first && a->first <= b->last) add(&f->alive[i], j);
+    }
 }
 
-/* Above what lies at a time, or the level, comes all else that is alive then. */
+/* Above what lies there at a time, or the level, comes all else that is alive then. */
+static size_t least_at(const struct few *f, const struct tower *t, const struct set *alive)
+{
+  size_t top = 0, above = 0, low = SIZE_MAX;
+  for (int b = next(alive, 0); b < f->n; b = next(alive, b + 1)) {
+    size_t end = f->offsets[b] + f->blocks[b].bytes;
+    if (!has(&t->placed, b)) {
+      above += f->blocks[b].bytes;
+      if (t->floors[b] < low) low = t->floors[b];
+    } else if (end > top) {
+      top = end;
+    }
+  }
+  if (above && top < t->level) top = t->level;
+  if (above && top < low) top = low;
+  return top + above;
+}
+
 static bool can_be_smaller(const struct few *f, const struct tower *t)
 {
-  for (int i = 0; i < f->n_times; i++) {
-    size_t top = 0, above = 0, low = SIZE_MAX;
-    for (uint64_t left = f->alive[i]; left; left &= left - 1) {
-      int b = __builtin_ctzll(left);
-      size_t end = f->offsets[b] + f->blocks[b].bytes;
-      if (!(t->placed >> b & 1)) {
-        above += f->blocks[b].bytes;
-        if (t->floors[b] < low) low = t->floors[b];
-      } else if (end > top) {
-        top = end;
-      }
-    }
-    if (above && top < t->level) top = t->level;
-    if (above && top < low) top = low;
-    if (top + above >= f->total) return false;
-  }
+  for (int i = 0; i < f->n; i++)
+    if (least_at(f, t, &f->alive[i]) >= f->total) return false;
   return true;
 }
 
@@ -73,45 +103,54 @@ static size_t ceiling(const struct few *f, const struct tower *t)
   size_t least = SIZE_MAX;
   for (int i = 0; i < f->n; i++) {
     size_t end = t->floors[i] + f->blocks[i].bytes;
-    if (!(t->placed >> i & 1) && end < least) least = end;
+    if (!has(&t->placed, i) && end < least) least = end;
   }
   return least;
 }
 
-static struct tower put(struct few *f, const struct tower *t, int block)
+/* The tower with another block, as the next one of the stack. */
+static void put(struct few *f, const struct tower *t, int block)
 {
-  struct tower next = *t;
-  f->offsets[block] = next.level = t->floors[block];
-  next.placed |= (uint64_t)1 << block;
-  size_t end = next.level + f->blocks[block].bytes;
-  for (uint64_t left = f->meets[block] & ~next.placed; left; left &= left - 1) {
-    int b = __builtin_ctzll(left);
-    if (next.floors[b] < end) next.floors[b] = end;
-  }
-  return next;
+  struct tower *grown = &f->towers[t->n_placed + 1];
+  *grown = *t;
+  grown->n_placed++;
+  f->offsets[block] = grown->level = t->floors[block];
+  add(&grown->placed, block);
+  size_t end = grown->level + f->blocks[block].bytes;
+  const struct set *meets = &f->meets[block];
+  for (int b = next(meets, 0); b < f->n; b = next(meets, b + 1))
+    if (grown->floors[b] < end) grown->floors[b] = end;
 }
 
 static void place_next(struct few *f, const struct tower *t, int last)
 {
   if (--f->left < 0 || !can_be_smaller(f, t)) return;
-  if (t->placed == UINT64_MAX >> (MAFAT_FEW_BLOCKS - f->n)) {
+  if (t->n_placed == f->n) {
     keep(f);
     return;
   }
   size_t end = ceiling(f, t);
   for (int i = 0; i < f->n && f->total > f->bound && f->left >= 0; i++) {
     bool lower = t->floors[i] < t->level || (t->floors[i] == t->level && i < last);
-    if (t->placed >> i & 1 || lower || t->floors[i] >= end) continue;
-    struct tower next = put(f, t, i);
-    place_next(f, &next, i);
+    if (has(&t->placed, i) || lower || t->floors[i] >= end) continue;
+    put(f, t, i);
+    place_next(f, t + 1, i);
   }
 }
 
-size_t mafat_arrange_few(struct mafat_block *blocks, int n, size_t bound, size_t total, long placements)
+int mafat_arrange_few(struct mafat_block *blocks, int n, size_t bound, size_t *total, long placements,
+                      struct mafat_heap *heap)
 {
-  struct few f = {.blocks = blocks, .n = n, .bound = bound, .total = total, .left = placements};
-  struct tower t = {.placed = 0};
-  find_meetings(&f);
-  place_next(&f, &t, -1);
-  return f.total;
+  struct few *f = mafat_heap_calloc(heap, 1, sizeof *f + ((size_t)n + 1) * sizeof *f->towers);
+  if (!f) return MAFAT_ENOMEM;
+  f->blocks = blocks;
+  f->n = n;
+  f->bound = bound;
+  f->total = *total;
+  f->left = placements;
+  find_meetings(f);
+  place_next(f, f->towers, -1);
+  *total = f->total;
+  mafat_heap_free(heap, f);
+  return MAFAT_OK;
 }

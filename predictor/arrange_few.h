@@ -2,12 +2,15 @@
 #ifndef MAFAT_PREDICTOR_ARRANGE_FEW_H
 #define MAFAT_PREDICTOR_ARRANGE_FEW_H
 
+#include "base/heap.h"
 #include "predictor/block.h"
 
-enum { MAFAT_FEW_BLOCKS = 64 };
+enum { MAFAT_FEW_BLOCKS = 128 };
 
-/* Looks for arenas of n of them, at most MAFAT_FEW_BLOCKS, that are smaller than `total`, until one is not larger than
- * `bound` or so many placements were tried. Offsets are changed where one is found. Returns its size, or `total`. */
-size_t mafat_arrange_few(struct mafat_block *blocks, int n, size_t bound, size_t total, long placements);
+/* Looks for arenas of n of them, at most MAFAT_FEW_BLOCKS, that are smaller than *total, until one is not larger than
+ * `bound` or so many placements were tried. Where one is found, *total is its size, and offsets are changed.
+ * MAFAT_ENOMEM. */
+int mafat_arrange_few(struct mafat_block *blocks, int n, size_t bound, size_t *total, long placements,
+                      struct mafat_heap *heap);
 
 #endif

@@ -191,6 +191,13 @@ int mafat_query_pack(struct mafat_query **out, const struct mafat_query *of, con
   return code;
 }
 
+static uint64_t count_weights(const struct mafat_query *q)
+{
+  uint64_t sum = 0;
+  for (int l = 0; l < q->n_layers; l++) sum += mafat_layer_weight_counts(&q->network->layers[l]).weights;
+  return sum;
+}
+
 void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_facts *out, size_t bytes)
 {
   struct mafat_shape in = mafat_network_picture_shape(q->network);
@@ -215,7 +222,8 @@ void mafat_query_describe_sized(const struct mafat_query *q, struct mafat_query_
       .picture = mafat_facts_picture(&q->picture),
       .decode = mafat_head_name(q->network),
       .decode_sign = mafat_head_name(q->network) ? q->network->decoded.sign : NULL,
-      .least = q->request.search.least};
+      .least = q->request.search.least,
+      .n_weights = count_weights(q)};
   mafat_sized_give(out, bytes, &f, sizeof f);
 }
 

@@ -37,6 +37,7 @@ test,full        cpu    tests/cli/forks.sh
 test,full        cpu    tests/cli/figure.sh
 test,full        cpu    tests/cli/annotate.sh
 test,full        cpu    tests/cli/paper.sh
+test,full        cpu    tests/cli/networks.sh
 check,test,full  cpu    tests/cli/pack_weights.sh
 test,full        cpu    tests/cli/pack_graph.sh
 test,full        cpu    tests/cli/numbers.sh

@@ -209,6 +209,7 @@ static bool is_same(const struct search *s, const struct state *x, const struct 
 static void reduce(struct search *s, struct level *l)
 {
   int n = 0;
+  if (l->n == 0) return; /* and there may be no list */
   qsort(l->list, (size_t)l->n, sizeof *l->list, by_set);
   for (int i = 0; i < l->n; i++) {
     bool gone = l->list[i].peak >= s->best || (n && is_same(s, &l->list[n - 1], &l->list[i]));

@@ -36,6 +36,7 @@ class Tensor:
 
     def __init__(self, told):
         self.name, self.dims, self.type = told["name"], told["dims"], told["type"]
+        self.scale, self.zero = told.get("scale"), told.get("zero_point")   # of numbers of 8 bits
         self.n = 1
         for size in self.dims:
             self.n *= size

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every output of ONNX and TFLite files beside what onnxruntime and the TFLite library put out.
 
-oracle.py [--verbose] [MODEL...]
+oracle.py [--verbose] [--operators] [MODEL...]
 
 Of all models of MAFAT_MODELS/onnx and MAFAT_MODELS/tflite, or of those that are named, on two pictures (or numbers, where a model
 takes none). An error is the largest difference in any output, relative to that output's largest value: with direct convolutions at
@@ -9,12 +9,16 @@ most 2e-5, by --algorithm auto 1e-4, of outputs that are softmaxed 1e-5. Quantis
 (quantize_onnx.py), are within one step of what onnxruntime puts out. Of quantised TFLite files it is told how many steps the library is
 off, whose kernels differ from the written rule, and of hybrid ones how far, which quantises what they read: their outputs' largest values
 are to be in the same places, of hybrid ones nothing is asked.
+In deep networks with random weights a step somewhere is many at the end, and onnxruntime is as far from itself, optimised and not: with
+--operators, quantised ONNX files are compared operator by operator, each of them given the numbers that onnxruntime's put out: every
+tensor within one step.
 
 Exit status: 0 all are within that; 1 one is not, or is not run; 2 misuse."""
 
 import argparse
 import array
 import glob
+import json
 import os
 import re
 import subprocess
@@ -35,6 +39,7 @@ PICTURES = [PICTURE, os.path.join(os.path.dirname(PICTURE), "person.jpg")]
 BARS = {"direct": 2e-5, "auto": 1e-4}
 SOFTMAX_BAR = 1e-5
 QUANTISED = re.compile(r"quanti|\bu?int(8|16)\b|QLinear|hybrid", re.IGNORECASE)   # in the line that refuses a file
+CUTTER = os.path.join(programs.HERE, "cut_onnx.py")
 QUANTISER = os.path.join(programs.HERE, "quantize_onnx.py")
 STEP_BAR = 1.01
 # Each graph of floats is run as it is written: optimised, onnxruntime differs from itself. Of whole numbers it has kernels only then.
@@ -53,12 +58,19 @@ def is_quantised(path):
         return path.endswith(".onnx") and b"QuantizeLinear" in file.read()
 
 
-def numbers_as_reals(numbers, reals):
-    """Where one program puts out numbers of 8 bits and the other what they stand for: by a zero point that most agree upon."""
-    step = step_of(reals)
-    zeros = [number - round(real / step) for number, real in zip(numbers, reals)]
-    zero = max(set(zeros), key=zeros.count)
-    return [(number - zero) * step for number in numbers]
+def as_steps(ours, theirs, tensor):
+    """How many steps the numbers of an output are apart at most. It may be one of numbers, which onnxruntime puts out and mafat's reals
+    stand for; else reals that stand for numbers."""
+    if tensor.scale is not None:
+        return max(abs(round(real / tensor.scale) + tensor.zero - number) for real, number in zip(ours, theirs))
+    return max(abs(a - b) for a, b in zip(ours, theirs)) / step_of(theirs)
+
+
+def read_array(kind, path):
+    values = array.array(kind)
+    with open(path, "rb") as file:
+        values.frombytes(file.read())
+    return values
 
 
 def step_of(values):
@@ -76,8 +88,8 @@ def has_same_largest(ours, theirs):
 class Oracle:
     """The peers that are there, and what is found with them."""
 
-    def __init__(self, build, folder, is_verbose):
-        self.build, self.folder, self.is_verbose = build, folder, is_verbose
+    def __init__(self, build, folder, is_verbose, has_operators):
+        self.build, self.folder, self.is_verbose, self.has_operators = build, folder, is_verbose, has_operators
         self.cpus = os.sched_getaffinity(0)
         self.mafat, self.failed = programs.Mafat(build), False
         self.peers = {}
@@ -93,9 +105,39 @@ class Oracle:
         expected, found = self.outputs(peer, files, []), self.outputs(self.mafat, files, [])
         if expected is None or found is None:
             raise Failed("%s puts out another number of values" % peer.name)
-        if files.inputs[0].type != "float32":
-            expected = [numbers_as_reals(theirs, ours) for ours, theirs in zip(found, expected)]
-        return [max(abs(a - b) for a, b in zip(ours, theirs)) / step_of(theirs) for ours, theirs in zip(found, expected)]
+        return [as_steps(*each) for each in zip(found, expected, files.outputs)]
+
+    def run_piece(self, piece, model, folder):
+        """Of each output, how many of its numbers are off, and by how many steps at most."""
+        dumps = {name: os.path.join(folder, "dump-%d" % k) for k, name in enumerate(piece["outputs"])}
+        words = [self.mafat.program, "--json", "--quiet"]
+        for option, files in (("--input", piece["inputs"]), ("--dump-output", dumps)):
+            words += [word for name, path in files.items() for word in (option, "%s=%s" % (name, path))]
+        programs.run(words + [model], self.cpus, self.folder)
+        told = {one.name: one for one in ModelFiles(folder, model, self.mafat.program).outputs}
+        for name, path in dumps.items():
+            numbers = read_array("B" if piece["outputs"][name].endswith(".uint8.raw") else "b", piece["outputs"][name])
+            reals, tensor = read_array("f", path), told[name]
+            if tensor.n != len(reals) or tensor.n != len(numbers):
+                raise Failed("%s: expected %d numbers, found %d and %d" % (name, tensor.n, len(reals), len(numbers)))
+            off = [step for step in (abs(round(a / tensor.scale) + tensor.zero - b) for a, b in zip(reals, numbers)) if step]
+            yield name, len(off), max(off, default=0)
+
+    def tell_operators(self, name, picture, files):
+        """Of a quantised file; a line for each operator that is too far off."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+            done = subprocess.run([programs.DEBIAN_PYTHON, CUTTER, files.model, files.raw, folder], capture_output=True, text=True, check=False,
+                                  env=dict(os.environ, BUILD=self.build))
+            if done.returncode != 0:
+                raise Failed(programs.last_line(done.stderr, done.returncode))
+            rows = [row for k, piece in enumerate(json.loads(done.stdout))
+                    for row in self.run_piece(piece, os.path.join(folder, "piece-%d.onnx" % k), folder)]
+        bad = ["     %s%s: %d steps" % ("FAIL " if most > 1 else "", tensor, most) for tensor, n, most in rows
+               if most > 1 or (self.is_verbose and n)]
+        self.failed |= any(most > 1 for _, _, most in rows)
+        print("%-4s oracle %-44s %-11s %3d tensors  %d steps (at most 1), %d numbers are off" % (
+            "FAIL" if any(most > 1 for _, _, most in rows) else "ok", name, picture, len(rows), max(most for _, _, most in rows),
+            sum(n for _, n, _ in rows)), *bad, sep="\n", flush=True)
 
     def tell_steps(self, name, picture, files, steps):
         bad = ["     %s%s: %.2f steps" % ("FAIL " if step > STEP_BAR else "", output.name, step)
@@ -186,11 +228,13 @@ class Oracle:
                 numbers = whole_numbers(path) if suffix == ".tflite" else ""
                 if numbers:
                     self.tell_library(name, shown, files, numbers)
+                elif is_quantised(path) and self.has_operators:
+                    self.tell_operators(name, shown, files)
                 elif is_quantised(path):
                     self.tell_steps(name, shown, files, self.compare_steps(files))
                 else:
                     self.tell(name, shown, files, *self.compare(files, suffix))
-            if suffix == ".onnx" and not is_quantised(path):
+            if suffix == ".onnx" and not is_quantised(path) and not self.has_operators:
                 self.run_twin(path, fed)
         except Refused as reason:
             text = str(reason).replace(os.path.dirname(path) + "/", "").replace("run_inference: ", "")
@@ -205,6 +249,7 @@ class Oracle:
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--verbose", action="store_true", help="every output")
+    parser.add_argument("--operators", action="store_true", help="quantised ONNX files operator by operator")
     parser.add_argument("models", nargs="*", metavar="MODEL")
     options = parser.parse_args()
     build = os.path.abspath(os.environ.get("BUILD", os.path.join(ROOT, "build")))
@@ -219,7 +264,7 @@ def main():
     models = models or sorted(glob.glob(os.path.join(folder, "onnx", "*.onnx")) + glob.glob(os.path.join(folder, "tflite", "*.tflite")))
     os.makedirs(os.path.join(build, "peers"), exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="oracle-", dir=os.path.join(build, "peers")) as work:
-        oracle = Oracle(build, work, options.verbose)
+        oracle = Oracle(build, work, options.verbose, options.operators)
         for model in models:
             oracle.run_model(model)
     return 1 if oracle.failed else 0

@@ -2,7 +2,9 @@
 """Writes a quantized twin of an ONNX model of floats: weights of int8 with a scale for each filter, activations of 8 bits with one
 scale each, by their ranges over some inputs.
 
-    quantize_onnx.py [--activations uint8|int8] MODEL.onnx OUT.onnx INPUT.raw...
+    quantize_onnx.py [--activations uint8|int8] [--ends] MODEL.onnx OUT.onnx INPUT.raw...
+
+--ends: what the model is given and puts out are numbers of 8 bits, too, where it is quantized.
 
 Each tensor between operators that can be quantized has a QuantizeLinear and a DequantizeLinear (QDQ), as onnxruntime's own quantizer
 writes them, which is not packaged. What such operators leave as they are stays a float. onnxruntime finds the ranges
@@ -24,7 +26,8 @@ from onnx import TensorProto, helper, numpy_helper, shape_inference, version_con
 HERE = os.path.dirname(os.path.abspath(__file__))
 OPSET = 13
 WEIGHTED = {"Conv": 1, "Gemm": 1, "MatMul": 1}   # which input are weights
-COMPUTED = ("Add", "Mul", "AveragePool", "GlobalAveragePool", "Concat", "Relu", "Clip", "LeakyRelu", "Sigmoid", "HardSwish", "Softmax")
+COMPUTED = ("Add", "Mul", "AveragePool", "GlobalAveragePool", "Concat", "Relu", "Clip", "LeakyRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Gelu",
+            "LayerNormalization", "Softmax")
 MOVED = ("MaxPool", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Split", "Identity")
 BOUNDS = ("Relu", "Clip")   # part of the operator before
 TYPES = {"uint8": (TensorProto.UINT8, numpy.uint8, 0), "int8": (TensorProto.INT8, numpy.int8, -128)}
@@ -60,8 +63,9 @@ class Model:
 
     def __init__(self, path):
         model = onnx.load(path)
-        if next(one.version for one in model.opset_import if one.domain in ("", "ai.onnx")) < OPSET:
-            model = convert(model)
+        self.opset = next(one.version for one in model.opset_import if one.domain in ("", "ai.onnx"))
+        if self.opset < OPSET:
+            model, self.opset = convert(model), OPSET
         self.model, self.graph = model, model.graph
         self.constants = {one.name: numpy_helper.to_array(one) for one in self.graph.initializer}
         for node in [node for node in self.graph.node if node.op_type == "Constant"]:
@@ -134,8 +138,8 @@ def find_ranges(model, inputs):
 class Twin:
     """The graph that is written."""
 
-    def __init__(self, model, ranges, activations):
-        self.model, self.ranges = model, ranges
+    def __init__(self, model, ranges, activations, has_ends):
+        self.model, self.ranges, self.has_ends = model, ranges, has_ends
         self.type, self.numbers, self.least = TYPES[activations]
         self.nodes, self.constants = [], dict(model.constants)
         self.scales = {}   # (scale, zero point) of tensors that are quantized
@@ -149,14 +153,20 @@ class Twin:
 
     def takes(self, node):
         """Is it an operator whose inputs and output are quantized?"""
-        if node.op_type in WEIGHTED:
-            return node.input[1] in self.model.constants and node.input[0] not in self.model.constants and (
-                node.op_type != "MatMul" or self.model.constants[node.input[1]].ndim == 2)
-        if node.op_type == "MatMul" or not self.is_float(node.output[0]):
+        if self.is_weighted(node):
+            return True
+        if not self.is_float(node.output[0]):
             return False
+        if node.op_type == "MatMul":
+            return all(self.is_float(name) for name in node.input)
         if node.op_type in ("Add", "Mul", "Concat"):
             return all(name in self.model.constants or self.is_float(name) for name in node.input)
         return node.op_type in COMPUTED + MOVED and self.is_float(node.input[0])
+
+    def is_weighted(self, node):
+        """By constants?"""
+        return node.op_type in WEIGHTED and node.input[1] in self.model.constants and node.input[0] not in self.model.constants and (
+            node.op_type != "MatMul" or self.model.constants[node.input[1]].ndim == 2)
 
     def is_float(self, name):
         return name in self.ranges
@@ -185,11 +195,28 @@ class Twin:
         """A QuantizeLinear and a DequantizeLinear of a tensor; the name that its readers read."""
         scale, zero = self.scale_of(name)
         words = [self.constant(name + "_scale", scale), self.constant(name + "_zero", self.numbers(zero))]
-        out = name if source != name else name + "_dequantized"
-        self.nodes.append(helper.make_node("QuantizeLinear", [source] + words, [name + "_quantized"], name=name + "_q"))
-        self.nodes.append(helper.make_node("DequantizeLinear", [name + "_quantized"] + words, [out], name=name + "_dq"))
+        is_end = self.is_end(name)
+        numbers, out = name if is_end else name + "_quantized", name if source != name and not is_end else name + "_dequantized"
+        if source != numbers:   # the input is there
+            self.nodes.append(helper.make_node("QuantizeLinear", [source] + words, [numbers], name=name + "_q"))
+        if not is_end or name in self.model.readers:
+            self.nodes.append(helper.make_node("DequantizeLinear", [numbers] + words, [out], name=name + "_dq"))
         self.standing[name] = out
         return out
+
+    def is_end(self, name):
+        """Is it an input or output of numbers?"""
+        if not self.has_ends or not self.is_float(name):
+            return False
+        maker = self.model.makers.get(name)
+        if maker is not None:
+            return name in self.model.outputs and self.takes(maker)
+        return all(self.takes(node) for node in self.model.readers.get(name, []))
+
+    def ends(self, values):
+        """As the twin has them."""
+        return [helper.make_tensor_value_info(one.name, self.type, [size.dim_value for size in one.type.tensor_type.shape.dim])
+                if self.is_end(one.name) else one for one in values]
 
     def read(self, name):
         """A tensor that is an operand of what is quantized."""
@@ -235,8 +262,8 @@ class Twin:
             copy.input[:] = [self.standing.get(name, name) for name in node.input]
             return
         self.nodes.pop()
-        moved = node.op_type in MOVED + ("Clip",)
-        inputs = self.weighted(node) if node.op_type in WEIGHTED else [
+        moved = node.op_type in MOVED + ("Clip", "LayerNormalization")   # the others of whose inputs are no maps
+        inputs = self.weighted(node) if self.is_weighted(node) else [
             self.read(name) if k == 0 or not moved else name for k, name in enumerate(node.input)]
         copy.input[:] = inputs
         self.nodes.append(copy)
@@ -251,29 +278,30 @@ class Twin:
                 self.add(node)
         read = {name for node in self.nodes for name in node.input}
         constants = [numpy_helper.from_array(values, name) for name, values in self.constants.items() if name in read]
-        graph = helper.make_graph(self.nodes, "quantized", list(self.model.graph.input), list(self.model.graph.output), constants)
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)])
+        graph = helper.make_graph(self.nodes, "quantized", self.ends(self.model.graph.input), self.ends(self.model.graph.output), constants)
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.model.opset)])
         made.ir_version = 8
         return made
 
 
-def quantize(path, inputs, activations):
+def quantize(path, inputs, activations, has_ends):
     model = Model(path)
     if len(model.graph.input) != 1:
         raise Unsupported("expected one input, found %d" % len(model.graph.input))
     model.fold_normalizations()
-    return Twin(model, find_ranges(model, inputs), activations).finish()
+    return Twin(model, find_ranges(model, inputs), activations, has_ends).finish()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--activations", choices=sorted(TYPES), default="uint8")
+    parser.add_argument("--ends", action="store_true")
     parser.add_argument("model")
     parser.add_argument("out")
     parser.add_argument("inputs", nargs="+", metavar="INPUT.raw")
     arguments = parser.parse_args()
     try:
-        onnx.save(quantize(arguments.model, arguments.inputs, arguments.activations), arguments.out)
+        onnx.save(quantize(arguments.model, arguments.inputs, arguments.activations, arguments.ends), arguments.out)
     except (Unsupported, OSError) as error:
         print("quantize_onnx.py: %s" % error, file=sys.stderr)
         return 1

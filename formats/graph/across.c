@@ -51,20 +51,44 @@ static int lay_over_channels(struct mafat_graph *g, struct mafat_value *out, con
   return mafat_graph_lay(g, out, in, axes);
 }
 
-int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
-                               const bool *over, struct mafat_normalize how)
+/* Constants of as many numbers as there are channels. */
+static int make_numbers(struct mafat_graph *g, struct mafat_value *made, const struct mafat_value *const *numbers, int n)
 {
-  struct mafat_value laid = {.maker = -1};
-  int code = lay_over_channels(g, &laid, in, over);
-  struct mafat_layer *l = code ? NULL : mafat_graph_begin(g, MAFAT_NORMALIZE, &laid);
-  if (!l && code == MAFAT_OK) code = MAFAT_EUNSUPPORTED;
+  static const int axes[] = {MAFAT_AXIS_C};
+  int code = MAFAT_OK;
+  for (int k = 0; k < n && code == MAFAT_OK; k++) code = mafat_graph_constant_map(g, &made[k], numbers[k], axes);
+  return code;
+}
+
+static int normalize(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *laid, const struct mafat_value *numbers,
+                     int n, struct mafat_normalize how)
+{
+  struct mafat_layer *l = mafat_graph_begin(g, MAFAT_NORMALIZE, laid);
+  int code = l ? MAFAT_OK : MAFAT_EUNSUPPORTED;
+  for (int k = 0; k < n && code == MAFAT_OK; k++) code = mafat_graph_add_operand(g, l, &numbers[k]);
   if (code == MAFAT_OK && !(l->normalize = malloc(sizeof *l->normalize)))
     code = mafat_graph_fail(g, MAFAT_ENOMEM, "out of memory");
   if (code == MAFAT_OK) {
     *l->normalize = how;
     code = mafat_graph_end_layer(g, l);
   }
-  if (code == MAFAT_OK) code = mafat_graph_output(g, out, l, &laid.view);
+  return code ? code : mafat_graph_output(g, out, l, &laid->view);
+}
+
+int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
+                               const bool *over, struct mafat_normalize how)
+{
+  return mafat_graph_normalize_scaled(g, out, in, over, how, NULL, 0);
+}
+
+int mafat_graph_normalize_scaled(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
+                                 struct mafat_normalize how, const struct mafat_value *const *numbers, int n)
+{
+  struct mafat_value laid = {.maker = -1}, made[MAFAT_GRAPH_SCALED] = {{.maker = -1}, {.maker = -1}};
+  int code = lay_over_channels(g, &laid, in, over);
+  if (code == MAFAT_OK) code = make_numbers(g, made, numbers, n);
+  if (code == MAFAT_OK) code = normalize(g, out, &laid, made, n, how);
+  for (int k = 0; k < n; k++) mafat_value_clear(&made[k]);
   mafat_value_clear(&laid);
   return code;
 }

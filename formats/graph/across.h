@@ -8,6 +8,11 @@
 /* All elements of these dimensions among themselves: softmax, norms. */
 int mafat_graph_normalize_over(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in,
                                const bool *over, struct mafat_normalize how);
+/* The last dimension of whole numbers, less its mean by its variance, then times the first and plus the second of up to
+ * MAFAT_GRAPH_SCALED constants of as many floats. */
+enum { MAFAT_GRAPH_SCALED = 2 };
+int mafat_graph_normalize_scaled(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
+                                 struct mafat_normalize how, const struct mafat_value *const *numbers, int n);
 /* These dimensions become 1, or, without `keep`, go. how: which of the map's axes they lie on is found out here. */
 int mafat_graph_reduce(struct mafat_graph *g, struct mafat_value *out, const struct mafat_value *in, const bool *over,
                        struct mafat_reduce how, bool keep);

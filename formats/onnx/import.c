@@ -312,6 +312,21 @@ static int check_operators(struct mafat_onnx_importer *i)
   return code;
 }
 
+/* What is put in is no node's to make. */
+static int check_inputs(struct mafat_onnx_importer *i)
+{
+  for (int n = 0; n < i->model->n_nodes; n++) {
+    const struct mafat_onnx_node *node = &i->model->nodes[n];
+    for (int k = 0; k < node->n_outputs; k++) {
+      const struct mafat_onnx_value *v = node->outputs[k];
+      if (!v || !v->is_input) continue;
+      int code = take_node(i, n);
+      return code ? code : mafat_graph_fail(i->g, MAFAT_EFORMAT, "output '%.100s' is an input of the model", v->name);
+    }
+  }
+  return MAFAT_OK;
+}
+
 static int import_node(struct mafat_onnx_importer *i, int index)
 {
   i->node = &i->model->nodes[index];
@@ -366,6 +381,7 @@ static int import(struct mafat_onnx_importer *i)
 {
   int code = copy_paths(i);
   if (code == MAFAT_OK) code = check_operators(i);
+  if (code == MAFAT_OK) code = check_inputs(i);
   mafat_onnx_picture(&i->g->network->picture, i->model);
   count_readers(i);
   if (code == MAFAT_OK) code = make_inputs(i);

@@ -56,6 +56,13 @@ static int put_out_statistics(struct mafat_onnx_importer *i, const struct mafat_
   return code;
 }
 
+/* Of whole numbers, which floats for each channel are part of (takes.c). */
+static int normalize_numbers(struct mafat_onnx_importer *i, const struct mafat_value *in, const bool *over, struct mafat_normalize how)
+{
+  const struct mafat_value *const numbers[MAFAT_GRAPH_SCALED] = {mafat_onnx_in(i, 1), mafat_onnx_in(i, 2)};
+  return mafat_graph_normalize_scaled(i->g, mafat_onnx_out(i, 0), in, over, how, numbers, mafat_onnx_has(i, 2) ? 2 : 1);
+}
+
 static int import_layer_norm(struct mafat_onnx_importer *i)
 {
   struct mafat_value own, plain = {.maker = -1}, scaled = {.maker = -1};
@@ -68,6 +75,11 @@ static int import_layer_norm(struct mafat_onnx_importer *i)
   if (code == MAFAT_OK) code = mafat_onnx_float(i, "epsilon", 1e-5f, &how.epsilon);
   if (code == MAFAT_OK) code = mafat_onnx_axis(i, axis, in->view.n_dims, &dim);
   for (int k = dim; code == MAFAT_OK && k < in->view.n_dims; k++) over[k] = true;
+  if (code == MAFAT_OK && i->g->makes.type != MAFAT_F32) {
+    code = normalize_numbers(i, in, over, how);
+    mafat_value_clear(&own);
+    return code;
+  }
   if (code == MAFAT_OK) code = mafat_graph_normalize_over(i->g, &plain, in, over, how);
   if (code == MAFAT_OK) code = put_out_statistics(i, in, over, how.epsilon);
   if (code == MAFAT_OK) code = mafat_graph_combine(i->g, &scaled, MAFAT_GRAPH_MUL, &plain, mafat_onnx_in(i, 1));

@@ -50,6 +50,8 @@ static bool takes_conv(const struct mafat_onnx_importer *i, const struct mafat_m
 
 static bool takes_matmul(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
 {
+  const struct mafat_value *a = mafat_onnx_in(i, 0), *b = mafat_onnx_in(i, 1);
+  if (is_map(i, a) && is_map(i, b)) return fits(mafat_onnx_scale_of(i, a) * mafat_onnx_scale_of(i, b), to);
   return are_weights(i, mafat_onnx_in(i, 1), 2, 1, to);
 }
 
@@ -169,13 +171,30 @@ static bool takes_softmax(const struct mafat_onnx_importer *i, const struct mafa
   return is_map(i, mafat_onnx_in(i, 0));
 }
 
+/* Over the last dimension alone, with floats of as many numbers. */
+static bool takes_layer_norm(const struct mafat_onnx_importer *i, const struct mafat_meaning *to)
+{
+  const struct mafat_value *in = mafat_onnx_in(i, 0);
+  long long axis;
+  (void)to;
+  if (!is_map(i, in) || i->node->n_outputs != 1 || mafat_onnx_int(i, "axis", -1, &axis)) return false;
+  if (axis != -1 && axis != in->view.n_dims - 1) return false;
+  for (int k = 1; k <= 2; k++) {
+    const struct mafat_value *v = mafat_onnx_in(i, k);
+    if (k == 2 && !mafat_onnx_has(i, k)) continue;
+    bool floats = mafat_value_is_constant(v) && !mafat_value_is_quantized(v);
+    if (!floats || v->view.n_dims != 1 || v->view.dims[0] != in->view.dims[in->view.n_dims - 1]) return false;
+  }
+  return true;
+}
+
 static const struct computing {
   const char *op_type;
   bool (*takes)(const struct mafat_onnx_importer *i, const struct mafat_meaning *to);
 } computing[] = {
     {"Conv", takes_conv}, {"MatMul", takes_matmul}, {"Gemm", takes_gemm}, {"Add", takes_add}, {"Sub", takes_add},
     {"Mul", takes_mul}, {"PRelu", takes_prelu}, {"Concat", are_operands}, {"AveragePool", takes_average},
-    {"GlobalAveragePool", takes_global}, {"ReduceMean", takes_mean}, {"Softmax", takes_softmax}, {"Relu", takes_map},
+    {"GlobalAveragePool", takes_global}, {"ReduceMean", takes_mean}, {"Softmax", takes_softmax}, {"LayerNormalization", takes_layer_norm}, {"Relu", takes_map},
     {"Clip", takes_map}, {"LeakyRelu", takes_map}, {"Sigmoid", takes_map}, {"Tanh", takes_map}, {"Elu", takes_map},
     {"Selu", takes_map}, {"Celu", takes_map}, {"HardSigmoid", takes_map}, {"HardSwish", takes_map},
     {"Softplus", takes_map}, {"Softsign", takes_map}, {"ThresholdedRelu", takes_map}, {"Mish", takes_map},

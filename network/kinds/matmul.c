@@ -1,5 +1,7 @@
 /* The product of two maps: for each row a matrix, whose rows are the columns of the first map, times another, whose rows
  * are the columns of the second, or whose columns they are (transposed). A map of one row is that of every row. */
+#include "network/network.h"
+
 #include "network/kinds/kinds.h"
 
 static int refuse_shapes(const struct mafat_layer *l, const struct mafat_subject *subject)
@@ -33,6 +35,17 @@ static uint64_t macs(const struct mafat_layer *l, uint64_t pixels, int filters, 
   return pixels * (uint64_t)filters * (uint64_t)channels;
 }
 
+/* By ONNX's rule; a sum of that many products fits into 32 bits. */
+static const char *numbers(const struct mafat_network *n, int layer)
+{
+  enum { MOST = 1 << 14 };
+  const struct mafat_layer *l = &n->layers[layer];
+  const char *fault = mafat_kind_numbers_alone(n, layer);
+  if (fault) return fault;
+  if (l->quantization.rounding != MAFAT_REQUANTIZE_EVEN || l->activation.kind != MAFAT_LINEAR || l->alpha != 1) return "is not run on whole numbers";
+  return l->in.c <= MOST ? NULL : "of whole numbers has sums of too many products";
+}
+
 const struct mafat_kind mafat_kind_matmul = {
     .name = "matmul",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
@@ -41,4 +54,5 @@ const struct mafat_kind mafat_kind_matmul = {
     .infer = infer,
     .in_span = in_span,
     .macs = macs,
+    .numbers = numbers,
 };

@@ -3,10 +3,37 @@
 
 #include "network/kinds/kinds.h"
 
+/* Behind the map may stand floats for each channel, which normalized whole numbers are multiplied with, and which are added then. */
+static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
+{
+  bool scaled = l->normalize && l->normalize->how == MAFAT_NORMALIZE_LAYER && l->out_type != MAFAT_F32;
+  if (l->n_operands > (scaled ? 3 : 1)) return mafat_kind_refuse(subject, "expects fewer operands");
+  for (int k = 1; k < l->n_operands; k++) {
+    struct mafat_shape s = l->operands[k].shape;
+    if (s.h != 1 || s.w != 1 || s.c != l->in.c) return mafat_kind_refuse(subject, "expects a number for each channel");
+  }
+  return mafat_kind_like_input(l, subject);
+}
+
+static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool axis_y, struct mafat_span out)
+{
+  return operand ? mafat_span(0, 1) : mafat_kind_same_span(l, operand, axis_y, out);
+}
+
+static const char *layer_numbers(const struct mafat_network *n, int layer)
+{
+  const struct mafat_layer *l = &n->layers[layer];
+  bool whole = l->out_type != MAFAT_F32 && mafat_network_in_type(n, layer) != MAFAT_F32;
+  for (int k = 1; k < l->n_operands; k++) whole = whole && mafat_network_operand_type(n, layer, k) == MAFAT_F32;
+  if (!whole) return "reads or puts out whole numbers and floats";
+  return l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? NULL : "is not run on whole numbers";
+}
+
 static const char *numbers(const struct mafat_network *n, int layer)
 {
   static const float step = 1 / 256.0f;
   const struct mafat_layer *l = &n->layers[layer];
+  if (l->normalize->how == MAFAT_NORMALIZE_LAYER) return layer_numbers(n, layer);
   const char *fault = mafat_kind_numbers_alone(n, layer);
   if (fault || l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return fault;
   if (l->normalize->how != MAFAT_NORMALIZE_SOFTMAX) return "is not run on whole numbers";
@@ -17,7 +44,7 @@ const struct mafat_kind mafat_kind_normalize = {
     .name = "normalize",
     .along = MAFAT_ALONG_MAP,
     .apart = true,
-    .infer = mafat_kind_like_input,
-    .in_span = mafat_kind_same_span,
+    .infer = infer,
+    .in_span = in_span,
     .numbers = numbers,
 };

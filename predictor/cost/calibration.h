@@ -46,6 +46,16 @@ enum mafat_term {
   MAFAT_TERM_WRITTEN_COLD,
   MAFAT_TERM_WINOGRAD_FAR,     /* of transformed inputs */
   MAFAT_TERM_WINOGRAD_COLD,
+  /* What kernels of whole numbers do. */
+  MAFAT_TERM_INTEGER_CALLS,     /* of a kernel: rows of a panel, of a block of channels */
+  MAFAT_TERM_INTEGER_MACS,      /* products of convolutions, whole vectors of quads */
+  MAFAT_TERM_INTEGER_TAPS,      /* register tiles times quads */
+  MAFAT_TERM_INTEGER_RUNS,      /* inner loops begun */
+  MAFAT_TERM_INTEGER_TILES,
+  MAFAT_TERM_INTEGER_DEPTHWISE, /* products and columns of pairs of rows, whole vectors */
+  MAFAT_TERM_INTEGER_OUTPUTS,   /* sums rescaled, whole vectors */
+  MAFAT_TERM_INTEGER_BLENDED,
+  MAFAT_TERM_INTEGER_MAPPED,    /* one by one: through tables, floats to numbers and back, pooled and added bytes */
   MAFAT_N_TERMS
 };
 
@@ -54,6 +64,7 @@ struct mafat_calibration {
   bool measured; /* on this machine; else built-in */
   double fit_error; /* median relative error of what it was made from, layer by layer; 0: not known */
   int lanes, tile_pixels, tile_vectors; /* of the level's kernels: floats of a vector, register tile */
+  int integer_lanes, integer_pixels, integer_vectors; /* the same of its kernels of whole numbers: sums of a vector */
   double near_bytes, far_bytes; /* what a core's own caches hold; what the cache before memory does */
   double ns[MAFAT_N_TERMS];     /* nanoseconds of one of each */
   double thread_step_ns;        /* more, of a step that several threads share */
@@ -63,8 +74,10 @@ struct mafat_calibration {
   double copy_ns, pack_ns;      /* of the processor for a byte: loaded from a packed file, packed from Darknet's */
 };
 
-/* Built-in figures of a kernel level. */
+/* Built-in figures of a kernel level, and of the best kernels of whole numbers that processors of that level usually have. */
 void mafat_calibration_defaults(struct mafat_calibration *c, const char *cpu);
+/* Those of others: "avx512", "avx512vnni", "avxvnni" ... (runner/kernels/integer.h); prices, too, unless they were measured. */
+void mafat_calibration_set_integers(struct mafat_calibration *c, const char *kernels);
 
 /* "conv_macs" ... */
 const char *mafat_term_name(enum mafat_term term);

@@ -128,6 +128,13 @@ void mafat_count_maps(struct mafat_counting *c, double in_bytes, double out_byte
 /* Rows are shared out: n of `term`, and the maps. */
 void mafat_count_rows(struct mafat_counting *c, enum mafat_term term, double n, double in_bytes, double out_bytes);
 
+/* ---- whole numbers ---- */
+
+/* Does the layer read them? */
+bool mafat_counting_is_integer(const struct mafat_counting *c);
+/* Convolutions of them, whose rows come in so many blocks. */
+void mafat_count_integers(struct mafat_counting *c, double blocks);
+void mafat_count_integer_depthwise(struct mafat_counting *c, double blocks);
 /* All of the output in one pass, from as much of the input. */
 void mafat_count_moved(struct mafat_counting *c);
 

@@ -1,9 +1,16 @@
 #include "predictor/cost/counting.h"
 #include "predictor/kinds/kind.h"
 
+/* A number in a table, of what a float takes to become one. */
+static const double looked_up = 0.25;
+
 static void count_activation(struct mafat_counting *c)
 {
   double outputs = mafat_counting_outputs(c), bytes = mafat_counting_out_bytes(c);
+  if (mafat_counting_is_integer(c)) {
+    mafat_count_rows(c, MAFAT_TERM_INTEGER_MAPPED, outputs * looked_up, bytes, bytes);
+    return;
+  }
   double price = mafat_counting_activation_price(&c->layer->activation);
   mafat_count_rows(c, mafat_counting_activation_term(&c->layer->activation), price > 0 ? outputs * price : outputs, bytes,
                    bytes);

@@ -31,9 +31,10 @@ static void count_blend(struct mafat_counting *c)
   double outputs = mafat_counting_outputs(c), element = mafat_dtype_size(l->out_type);
   int blends = l->n_operands - 1, passes = blends;
   if (!fused && !mafat_fusion_blends_alike(l)) passes += 1 + (l->activation.kind != MAFAT_LINEAR);
-  mafat_count_rows(c, MAFAT_TERM_MOVED, blended(c) * passes, ((fused ? 0 : outputs) + other_elements(c)) * element,
+  bool integer = mafat_counting_is_integer(c);
+  mafat_count_rows(c, integer ? MAFAT_TERM_INTEGER_BLENDED : MAFAT_TERM_MOVED, integer ? outputs * blends : blended(c) * passes, ((fused ? 0 : outputs) + other_elements(c)) * element,
                    fused ? 0 : outputs * element);
-  mafat_count_activation(c, outputs);
+  if (!integer) mafat_count_activation(c, outputs);
 }
 
 const struct mafat_predictor_kind mafat_predictor_shortcut = {.count = count_blend};

@@ -141,33 +141,44 @@ static double share_blocks(struct mafat_counting *c, int n)
   return blocks;
 }
 
+/* Sums of floats; returns how often outputs are stored and read. */
+static double count_sums(struct mafat_counting *c, struct mafat_width w, double blocks)
+{
+  const struct mafat_layer *l = c->layer;
+  double channels = channels_per_filter(c), taps = mafat_window_area(&l->window);
+  int rows = mafat_span_size(c->box.y), cols = mafat_span_size(c->box.x);
+  double calls = c->pooled ? 1 : mafat_divide_up((int)channels, mafat_conv_call_channels(l, (int)channels));
+  mafat_count(c, MAFAT_TERM_UNIT, blocks * w.panels * calls);
+  mafat_count_tiles(c, taps > 1 ? MAFAT_TERM_CONV_MACS : MAFAT_TERM_POINT_MACS, rows, cols, w, channels * taps,
+                    mafat_counting_runs(c, l->groups > 1 ? mafat_span(0, (int)channels) : c->channels), calls);
+  if (c->pooled) mafat_count(c, MAFAT_TERM_POOLED, mafat_counting_outputs(c));
+  if (c->channels.end == l->in.c) mafat_count_activation(c, mafat_counting_outputs(c));
+  return calls * 2 - 1 + (c->channels.begin > 0 ? 1 : 0);
+}
+
 static void count_direct(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
   struct mafat_width w = mafat_counting_width(c);
   bool separable = c->inner >= 0 && mafat_layer_is_depthwise(&c->context->network->layers[c->inner]);
-  double channels = channels_per_filter(c), taps = mafat_window_area(&l->window);
-  int rows = mafat_span_size(c->box.y), cols = mafat_span_size(c->box.x);
-  double outputs = mafat_counting_outputs(c), weight_bytes = mafat_counting_weight_bytes(c);
-  double calls = c->pooled ? 1 : mafat_divide_up((int)channels, mafat_conv_call_channels(l, (int)channels));
-  double blocks = share_blocks(c, separable ? 1 : l->groups > 1 ? l->groups : w.panels);
-  mafat_count(c, MAFAT_TERM_UNIT, blocks * w.panels * calls);
-  mafat_count_tiles(c, taps > 1 ? MAFAT_TERM_CONV_MACS : MAFAT_TERM_POINT_MACS, rows, cols, w, channels * taps,
-                    mafat_counting_runs(c, l->groups > 1 ? mafat_span(0, (int)channels) : c->channels), calls);
-  double stores = calls * 2 - 1 + (c->channels.begin > 0 ? 1 : 0);
-  if (c->pooled) mafat_count(c, MAFAT_TERM_POOLED, outputs);
-  if (c->channels.end == l->in.c) mafat_count_activation(c, outputs);
-  mafat_count_weights(c, channels * taps * mafat_span_size(c->filters) * weight_bytes, blocks);
+  double blocks = share_blocks(c, separable ? 1 : l->groups > 1 ? l->groups : w.panels), stores = 1;
+  if (mafat_counting_is_integer(c)) mafat_count_integers(c, blocks);
+  else stores = count_sums(c, w, blocks);
+  double weights = channels_per_filter(c) * mafat_window_area(&l->window) * mafat_span_size(c->filters);
+  mafat_count_weights(c, weights * mafat_counting_weight_bytes(c), blocks);
   mafat_count_maps(c, separable ? 0 : mafat_counting_in_bytes(c), mafat_counting_stored_bytes(c) * stores);
 }
 
 static void count_depthwise(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
-  double outputs = mafat_counting_pixels(c) * l->out.c;
-  share_blocks(c, 1);
-  mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * mafat_window_area(&l->window));
-  mafat_count_activation(c, outputs);
+  double outputs = mafat_counting_pixels(c) * l->out.c, blocks = share_blocks(c, 1);
+  if (mafat_counting_is_integer(c)) {
+    mafat_count_integer_depthwise(c, blocks);
+  } else {
+    mafat_count(c, MAFAT_TERM_DEPTHWISE_MACS, outputs * mafat_window_area(&l->window));
+    mafat_count_activation(c, outputs);
+  }
   /* Inside a 1x1 it writes a few rows, again and again: they stay near. */
   double bytes = c->index == c->step->layer ? outputs * mafat_dtype_size(l->out_type) : 0;
   mafat_count_maps(c, mafat_counting_in_bytes(c), bytes);

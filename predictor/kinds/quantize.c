@@ -3,7 +3,7 @@
 
 static void count_quantize(struct mafat_counting *c)
 {
-  mafat_count_rows(c, MAFAT_TERM_MOVED, mafat_counting_outputs(c), mafat_counting_in_bytes(c), mafat_counting_out_bytes(c));
+  mafat_count_rows(c, MAFAT_TERM_INTEGER_MAPPED, mafat_counting_outputs(c), mafat_counting_in_bytes(c), mafat_counting_out_bytes(c));
 }
 
 const struct mafat_predictor_kind mafat_predictor_quantize = {.count = count_quantize};

@@ -621,6 +621,7 @@ int mafat_calibrate_measure(struct mafat_calibration *out, const struct mafat_ke
   struct mafat_diagnostic own;
   struct sigaction ending = {.sa_handler = give_up}, before[N_SIGNALS];
   mafat_calibration_defaults(out, kernels->name);
+  mafat_calibration_choose_integers(out);
   struct bench *b = calloc(1, sizeof *b);
   if (!b) return mafat_fail(d, MAFAT_ENOMEM, "calibration: out of memory");
   b->kernels = kernels;

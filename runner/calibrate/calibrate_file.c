@@ -1,6 +1,8 @@
 #include "runner/calibrate/calibrate_file.h"
 
 #include "base/number.h"
+#include "runner/kernels/integer.h"
+#include "runner/kernels/kernels.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +15,7 @@
 
 enum { FILE_ROOM = 2048, NAME_ROOM = 32 };
 
-static const char first_line[] = "mafat calibration 2\n";
+static const char first_line[] = "mafat calibration 3\n";
 
 /* ---- text ---- */
 
@@ -213,16 +215,24 @@ static int file_path(char *path, size_t room, const char *cpu, bool make, struct
   return MAFAT_OK;
 }
 
+void mafat_calibration_choose_integers(struct mafat_calibration *c)
+{
+  const struct mafat_kernels *kernels = mafat_kernels_find(c->cpu);
+  if (kernels) mafat_calibration_set_integers(c, mafat_integer_kernels_find(kernels)->name);
+}
+
 int mafat_calibration_load(struct mafat_calibration *c, const char *cpu, const struct mafat_warning_sink *warnings)
 {
   char path[MAFAT_CALIBRATION_PATH], text[FILE_ROOM];
   struct mafat_diagnostic d;
   mafat_calibration_defaults(c, cpu);
+  mafat_calibration_choose_integers(c);
   if (file_path(path, sizeof path, cpu, false, NULL)) return MAFAT_EIO;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return MAFAT_EIO;
   close(fd);
   int code = mafat_calibration_parse(c, cpu, path, text, read_file(path, text, sizeof text), &d);
+  mafat_calibration_choose_integers(c);
   if (code) mafat_warn(warnings, "%s; the built-in calibration is used (--calibrate makes a new one)", d.text);
   return code;
 }

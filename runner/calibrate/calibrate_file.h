@@ -13,6 +13,8 @@ enum { MAFAT_CALIBRATION_PATH = 1024 };
  * (MAFAT_EIO) or where the file is damaged or of another version (MAFAT_EFORMAT, and a
  * warning). *c is always good. Allocates nothing. */
 int mafat_calibration_load(struct mafat_calibration *c, const char *cpu, const struct mafat_warning_sink *warnings);
+/* Of what the file, or the built-in one, has for a level: this processor's kernels of whole numbers. */
+void mafat_calibration_choose_integers(struct mafat_calibration *c);
 /* Writes it in place of what was there; `path` (NULL: not wanted), of MAFAT_CALIBRATION_PATH
  * bytes, gets its name. MAFAT_EIO. */
 int mafat_calibration_store(const struct mafat_calibration *c, char *path, struct mafat_diagnostic *d);

@@ -1,8 +1,9 @@
 /* The product of two maps: a 1x1 convolution of each row of the first, by weights that are the second's. These are
  * packed to panels as they are needed, whichever way they lie, so that each output is summed channel by channel. A unit
  * of work is a panel of a row, or some columns of it. */
+#include "runner/kinds/matmul.h"
+
 #include "predictor/packing.h"
-#include "runner/kinds/kind.h"
 
 #include <string.h>
 
@@ -21,13 +22,6 @@ struct product {
   float **out_rows;                     /* [segment] */
   float *panel;                         /* [channel][width] */
   int n_pieces;
-  int n_panels, n_shares;               /* of a row; of its columns */
-};
-
-/* A unit: outputs of one row. */
-struct part {
-  int y;
-  struct mafat_span cols, filters;
 };
 
 _Static_assert(sizeof(struct mafat_conv_piece) <= MAFAT_SCRATCH_PIECE / 2, "piece record");
@@ -44,45 +38,36 @@ static struct product open_product(const struct mafat_worker *w, const struct ma
                       .in_rows = (const float **)(w->slot_memory + s->in_offset),
                       .out_rows = (float **)(w->slot_memory + s->out_offset),
                       .panel = (float *)(w->slot_memory + s->panel_offset)};
-  int n_workers = mafat_team_size(w->team), cols = mafat_span_size(step->out.x);
   p.n_pieces = mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), references, s->n_pieces);
-  p.n_panels = mafat_divide_up(mafat_span_size(step->filters), MAFAT_PANEL);
-  int wanted = n_workers == 1 ? 1 : mafat_divide_up(UNITS * n_workers, p.n_panels * mafat_span_size(step->out.y));
-  p.n_shares = mafat_max(mafat_min(wanted, cols / UNIT_COLS), 1);
   return p;
 }
 
-static bool take_part(const struct product *p, struct part *part)
+bool mafat_product_take(const struct mafat_worker *w, const struct mafat_step *step, struct mafat_product_part *part)
 {
-  const struct mafat_step *step = p->step;
-  int per_row = p->n_panels * p->n_shares;
-  int unit = mafat_team_take(p->worker->team, p->worker->index, per_row * mafat_span_size(step->out.y));
+  int n_workers = mafat_team_size(w->team), n_panels = mafat_divide_up(mafat_span_size(step->filters), MAFAT_PANEL);
+  int wanted = n_workers == 1 ? 1 : mafat_divide_up(UNITS * n_workers, n_panels * mafat_span_size(step->out.y));
+  int n_shares = mafat_max(mafat_min(wanted, mafat_span_size(step->out.x) / UNIT_COLS), 1), per_row = n_panels * n_shares;
+  int unit = mafat_team_take(w->team, w->index, per_row * mafat_span_size(step->out.y));
   if (unit < 0) return false;
-  struct mafat_span cols = mafat_span_share(mafat_span_size(step->out.x), p->n_shares, unit % p->n_shares);
-  int filter = step->filters.begin + unit % per_row / p->n_shares * MAFAT_PANEL;
+  struct mafat_span cols = mafat_span_share(mafat_span_size(step->out.x), n_shares, unit % n_shares);
+  int filter = step->filters.begin + unit % per_row / n_shares * MAFAT_PANEL;
   part->y = step->out.y.begin + unit / per_row;
   part->cols = mafat_span(step->out.x.begin + cols.begin, step->out.x.begin + cols.end);
   part->filters = mafat_span(filter, mafat_min(filter + MAFAT_PANEL, step->filters.end));
   return true;
 }
 
-/* The row of an operand that row y of the output is made from. */
-static int row_of(const struct product *p, int operand, int y)
-{
-  return p->layer->operands[operand].shape.h == 1 ? 0 : y;
-}
-
 /* ---- the second map, packed ---- */
 
 /* Its columns `inputs`, whose channels are filters. */
-static void pack_channels(const struct product *p, const struct part *part, struct mafat_span inputs, int width)
+static void pack_channels(const struct product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   const struct mafat_sources *sources = &p->layer->operands[1].sources;
   struct mafat_runs runs = mafat_runs_of(sources, part->filters);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
-    const float *from = mafat_runs_read(t, sources, &run, row_of(p, 1, part->y), inputs.begin);
+    const float *from = mafat_runs_read(t, sources, &run, mafat_product_row(p->layer, 1, part->y), inputs.begin);
     size_t pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);
     float *to = p->panel + (run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane - part->filters.begin);
     for (int k = inputs.begin; k < inputs.end; k++, from += pixel, to += width)
@@ -91,14 +76,14 @@ static void pack_channels(const struct product *p, const struct part *part, stru
 }
 
 /* Its channels `inputs`, whose columns are filters. */
-static void pack_columns(const struct product *p, const struct part *part, struct mafat_span inputs, int width)
+static void pack_columns(const struct product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   const struct mafat_sources *sources = &p->layer->operands[1].sources;
   struct mafat_runs runs = mafat_runs_of(sources, inputs);
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
-    const float *from = mafat_runs_read(t, sources, &run, row_of(p, 1, part->y), part->filters.begin);
+    const float *from = mafat_runs_read(t, sources, &run, mafat_product_row(p->layer, 1, part->y), part->filters.begin);
     size_t pixel = (size_t)mafat_tensors_pixel_floats(t, run.tensor, run.block);
     float *to = p->panel + (run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane - inputs.begin) * width;
     for (int f = part->filters.begin; f < part->filters.end; f++, from += pixel, to++)
@@ -107,7 +92,7 @@ static void pack_columns(const struct product *p, const struct part *part, struc
 }
 
 /* Inputs of the pieces [first, end). Behind the filters there are zeros. */
-static void pack(const struct product *p, const struct part *part, struct mafat_span inputs, int width)
+static void pack(const struct product *p, const struct mafat_product_part *part, struct mafat_span inputs, int width)
 {
   int n = mafat_span_size(part->filters);
   if (n < width) memset(p->panel, 0, (size_t)mafat_span_size(inputs) * (size_t)width * sizeof *p->panel);
@@ -117,18 +102,18 @@ static void pack(const struct product *p, const struct part *part, struct mafat_
 
 /* ---- the product ---- */
 
-static void point_at_input(const struct product *p, const struct part *part)
+static void point_at_input(const struct product *p, const struct mafat_product_part *part)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   for (int i = 0; i < p->n_pieces; i++) {
     const struct mafat_piece *from = &p->references[i];
     p->in_rows[i] = mafat_tensors_read(t, mafat_layer_sources(p->layer), from->source,
-                                       from->block * MAFAT_CHANNEL_BLOCK + from->lane, row_of(p, 0, part->y), part->cols.begin);
+                                       from->block * MAFAT_CHANNEL_BLOCK + from->lane, mafat_product_row(p->layer, 0, part->y), part->cols.begin);
     p->pieces[i] = (struct mafat_conv_piece){&p->in_rows[i], from->n, mafat_tensors_pixel_floats(t, from->tensor, from->block)};
   }
 }
 
-static int point_at_output(const struct product *p, const struct part *part, struct mafat_conv_segment *segments)
+static int point_at_output(const struct product *p, const struct mafat_product_part *part, struct mafat_conv_segment *segments)
 {
   const struct mafat_tensors *t = p->worker->tensors;
   int layer = p->step->layer, n = 0;
@@ -149,7 +134,7 @@ static int split_end(const struct product *p, int first)
   return i;
 }
 
-static void run_part(const struct product *p, const struct part *part)
+static void run_part(const struct product *p, const struct mafat_product_part *part)
 {
   float scale[MAFAT_PANEL], bias[MAFAT_PANEL] = {0};
   struct mafat_conv_call call = {.n_rows = 1, .n_cols = mafat_span_size(part->cols), .window = mafat_window_square(1, 1, 0),
@@ -175,7 +160,7 @@ static void run_part(const struct product *p, const struct part *part)
 static int run_matmul(const struct mafat_worker *w, const struct mafat_step *step)
 {
   struct product p = open_product(w, step);
-  for (struct part part; take_part(&p, &part);) run_part(&p, &part);
+  for (struct mafat_product_part part; mafat_product_take(w, step, &part);) run_part(&p, &part);
   return MAFAT_OK;
 }
 

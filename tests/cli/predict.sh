@@ -208,6 +208,15 @@ kilobytes 112 176*176*3 mcunet-320kb-1mb_imagenet
 kilobytes 220 224*224*3 mobilenet_v2_1.0_224_quant
 kilobytes 330 224*224*3 mcunetv2_large f
 
+# What doc/models.md says of model files: no more than that, nor much less.
+sed -nE 's/^\| ([A-Za-z0-9_.-]+)\.(onnx|tflite)[^|]*\|([^|]*\|)? ([0-9.]+) \|.*/\2 \1.\2 \4/p' "$root/doc/models.md" >told.arenas
+check least-told "found: $(cat told.arenas)" test "$(wc -l <told.arenas)" -ge 16
+while read -r format name told; do
+  [ -r "${MAFAT_MODELS:-}/$format/$name" ] || { skip "least $name, told" 'MAFAT_MODELS names no folder that has it'; continue; }
+  predict --json --search least "$MAFAT_MODELS/$format/$name"
+  json "least $name, told" "0.9 * $told <= round(a[\"arena_bytes\"] / 1024, 1) <= $told"
+done <told.arenas
+
 # ---- The reserve
 
 predict --json --memory 64M plain.cfg

@@ -174,7 +174,7 @@ static int run_plan(const struct bench *b, const char *text, bool is_first, stru
 static int run_plans(const struct bench *b, struct mafat_diagnostic *d)
 {
   static const char *const plans[] = {"1x1:direct/NoCut", "rows1:direct/NoCut", "panels:direct/NoCut",
-                                      "2x2:direct/NoCut"};
+                                      "2x2:direct/NoCut", "1x1:direct/order=best"};
   int code = MAFAT_OK;
   for (size_t i = 0; i < sizeof plans / sizeof *plans && code == MAFAT_OK; i++) {
     struct mafat_diagnostic inner = {""};

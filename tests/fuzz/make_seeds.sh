@@ -315,7 +315,7 @@ done
   printf '\0\0\0\0'
 } > "$1/weights/index"
 
-{ printf 'mafat calibration 2\ncpu avx512\nfit_error 0.05\nnear_bytes 1048576\nfar_bytes 1.25829e+07\n'
+{ printf 'mafat calibration 3\ncpu avx512\nfit_error 0.05\nnear_bytes 1048576\nfar_bytes 1.25829e+07\n'
   for word in thread_step_ns disk_ns disk_wait_ns read_ns copy_ns pack_ns step unit conv_macs point_macs winograd_macs \
     taps runs tiles narrow_taps pooled costly logistic winograd_inputs winograd_kernels winograd_outputs \
     depthwise_macs pool_taps pool_outputs moved gathered reordered box_values class_values dense_macs \

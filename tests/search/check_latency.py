@@ -8,7 +8,7 @@ that the model likes best is from the best that was measured.
   check_latency.py [--seed N] [--plans N] [--rounds N] [--weights kept|packed|darknet]
                    [--cpu LEVEL] [--threads N] [--limits] [--worst N] [NETWORK...]
 
-NETWORK: NAME of Debian's darknet package, NAME:LAYERS, or CFG,WEIGHTS. --limits: fails
+NETWORK: NAME of Debian's darknet package, NAME:LAYERS, CFG,WEIGHTS, or an ONNX or TFLite file. --limits: fails
 when the median is beyond 5 %, the worst beyond 15 %, or more than 5 % of pairs are wrong."""
 import argparse, json, os, random, statistics, subprocess, sys
 
@@ -29,6 +29,9 @@ def files_of(name, weights):
     folder = f"{BUILD}/latency"
     os.makedirs(folder, exist_ok=True)
     name, _, layers = name.partition(":")
+    if name.endswith((".onnx", ".tflite")):
+        told = json.loads(run(f"{BUILD}/run_inference", "--predict", "--json", "--quiet", name))
+        return name, None, told["network"]["layers"]
     if "," in name:
         cfg, path = name.split(",")
     else:
@@ -76,7 +79,7 @@ def measure(name, options):
     command = [f"{BUILD}/time_plans", "--rounds", str(options.rounds), "--threads", str(options.threads)]
     command += ["--cpu", options.cpu] if options.cpu else []
     command += ["--layers", str(n_layers)] if ":" in name else []
-    output = run(*command, cfg, weights, input="".join(f"{a} {p}\n" for a, p in plans), stderr=subprocess.DEVNULL)
+    output = run(*command, cfg, *([weights] if weights else []), input="".join(f"{a} {p}\n" for a, p in plans), stderr=subprocess.DEVNULL)
     seen = {}
     for line in output.splitlines():
         j = json.loads(line)

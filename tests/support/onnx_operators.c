@@ -315,6 +315,9 @@ static const struct test_onnx_operator operators[] = {
     {"Resize", "q:x - - resized", "mode=cubic", 0, NULL},
     {"ConvTranspose", "q:x q:qw", "strides=[2,2]", 0, NULL},
     {"MatMul", "q:x q:x", "", 0, NULL},
+    {"LayerNormalization", "q:x c6 c6", "", 0, NULL},
+    {"LayerNormalization", "q:x c6", "epsilon=.125", 0, NULL},
+    {"Gelu", "q:x", "", 0, NULL},
 };
 
 const struct test_onnx_operator *test_onnx_operator(unsigned i)

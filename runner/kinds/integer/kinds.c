@@ -9,6 +9,7 @@ static const struct mafat_runner_kind *const kinds[MAFAT_N_LAYER_TYPES] = {
     [MAFAT_SAM] = &mafat_integer_shortcut,
     [MAFAT_UPSAMPLE] = &mafat_integer_upsample,
     [MAFAT_ACTIVATION_LAYER] = &mafat_integer_activation,
+    [MAFAT_MATMUL] = &mafat_integer_matmul,
     [MAFAT_NORMALIZE] = &mafat_integer_normalize,
     [MAFAT_REDUCE] = &mafat_integer_reduce,
     [MAFAT_REARRANGE] = &mafat_integer_rearrange,

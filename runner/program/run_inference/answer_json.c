@@ -27,6 +27,7 @@ static void put_question(const struct mafat_question *q, const struct mafat_plan
   mafat_json_count(w, "width", f->input_w);
   mafat_json_count(w, "height", f->input_h);
   mafat_json_count(w, "layers", f->n_layers);
+  put_bytes(w, "weights", f->n_weights);
   mafat_json_string(w, "fork", f->fork);
   mafat_json_string(w, "decode", f->decode);
   mafat_json_end(w, "}");

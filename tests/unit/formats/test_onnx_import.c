@@ -85,6 +85,23 @@ START_TEST(an_operator_is_refused_before_its_inputs)
 }
 END_TEST
 
+/* It would take the input's place, or never be computed. */
+START_TEST(inputs_are_made_by_no_operator)
+{
+  static const int64_t map[] = {1, 4, 6, 6};
+  static const char *const outputs[] = {"x", "x y", "y x"};
+  struct test_message graph = {0};
+  test_onnx_add(&graph, "Max", "z", outputs[_i], "");
+  test_onnx_input(&graph, "x", 4, map);
+  test_onnx_input(&graph, "z", 4, map);
+  test_onnx_output(&graph, _i ? "y" : "x", -1, NULL);
+  struct test_imported m = import(test_onnx_model(&graph, 13));
+  ck_assert_int_eq(m.code, MAFAT_EFORMAT);
+  ck_assert_msg(strstr(diagnostic.text, "Max: output 'x' is an input of the model"), "%s", diagnostic.text);
+  test_imported_close(&m);
+}
+END_TEST
+
 /* A step may be larger than anything where one element is taken. */
 START_TEST(steps_may_be_large)
 {
@@ -329,6 +346,7 @@ Suite *onnx_import_suite(void)
   tcase_set_timeout(refusing, 60);
   tcase_add_loop_test(refusing, other_operators_are_refused, 0, COUNT(refusals));
   tcase_add_test(refusing, an_operator_is_refused_before_its_inputs);
+  tcase_add_loop_test(refusing, inputs_are_made_by_no_operator, 0, 3);
   tcase_add_loop_test(refusing, products_without_a_name_are_refused, 0, 4);
   tcase_add_loop_test(refusing, damaged_models_do_no_harm, 0, (int)test_onnx_n_operators());
   tcase_add_test(importing, constants_may_be_given);

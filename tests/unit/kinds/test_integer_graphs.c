@@ -2,6 +2,8 @@
  * rule makes operator by operator. */
 #include "include/mafat.h"
 
+#include "predictor/cost/latency.h"
+#include "predictor/cost/work.h"
 #include "tests/support/imported.h"
 #include "tests/support/integer_runs.h"
 #include "tests/support/support.h"
@@ -28,6 +30,67 @@ START_TEST(any_plan_gives_the_rules_numbers)
   if (m.code == MAFAT_OK) test_integer_run_plans(&g, m.network, m.path, false);
   test_imported_close(&m);
   test_integer_graph_close(&g);
+}
+END_TEST
+
+/* ---- what it costs ---- */
+
+static struct mafat_work count(const struct mafat_network *n, const char *text, const struct mafat_calibration *calibration, double *ms)
+{
+  struct mafat_plan *plan = test_plan_with(n, text, NULL);
+  struct mafat_layout *layout = test_layout(n, plan);
+  struct mafat_work work = {{0}};
+  struct mafat_work_context context;
+  struct mafat_latency latency;
+  struct mafat_schedule *s;
+  struct mafat_step step;
+  ck_assert_int_eq(mafat_schedule_open(&s, n, plan), MAFAT_OK);
+  mafat_work_open(&context, n, plan, layout, calibration);
+  mafat_schedule_rewind(s);
+  while (mafat_schedule_next(s, &step)) mafat_work_add_step(&context, &step, &work);
+  ck_assert_int_eq(mafat_latency_predict(&latency, n, plan, layout, calibration), MAFAT_OK);
+  *ms = latency.total_ms;
+  mafat_schedule_close(&s);
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  return work;
+}
+
+/* Products of whole numbers are none of floats, and take less time where an instruction sums quads of them. */
+START_TEST(whole_numbers_have_prices_of_their_own)
+{
+  static struct test_integer_graph g;
+  static const enum mafat_term floats[] = {MAFAT_TERM_CONV_MACS, MAFAT_TERM_POINT_MACS, MAFAT_TERM_WINOGRAD_MACS, MAFAT_TERM_TAPS,
+                                           MAFAT_TERM_NARROW_TAPS, MAFAT_TERM_DEPTHWISE_MACS, MAFAT_TERM_DENSE_MACS};
+  struct mafat_diagnostic d = {""};
+  struct mafat_calibration calibration;
+  double quads, pairs;
+  test_integer_graph_open(&g, (uint64_t)_i * 0x9e3779b97f4a7c15u);
+  struct test_imported m = test_import_tflite(&g.model, &d);
+  mafat_calibration_defaults(&calibration, "avx512");
+  for (int p = 0; m.code == MAFAT_OK && p < 2; p++) {
+    mafat_calibration_set_integers(&calibration, "avx512");
+    count(m.network, p ? "rows1" : "1x1", &calibration, &pairs);
+    mafat_calibration_set_integers(&calibration, "avx512vnni");
+    struct mafat_work work = count(m.network, p ? "rows1" : "1x1", &calibration, &quads);
+    for (size_t t = 0; t < sizeof floats / sizeof *floats; t++) ck_assert(work.n[floats[t]] == 0);
+    ck_assert((work.n[MAFAT_TERM_INTEGER_MACS] > 0) == (work.n[MAFAT_TERM_INTEGER_TILES] > 0));
+    ck_assert(work.n[MAFAT_TERM_INTEGER_MACS] > 0 ? quads < pairs : quads <= pairs);
+  }
+  test_imported_close(&m);
+  test_integer_graph_close(&g);
+}
+END_TEST
+
+START_TEST(measured_prices_stay_whatever_kernels_there_are)
+{
+  struct mafat_calibration c, before;
+  mafat_calibration_defaults(&c, "avx512");
+  c.measured = true;
+  before = c;
+  mafat_calibration_set_integers(&c, "avx2");
+  ck_assert_int_eq(c.integer_lanes, 8);
+  ck_assert_mem_eq(c.ns, before.ns, sizeof c.ns);
 }
 END_TEST
 
@@ -123,6 +186,8 @@ Suite *integer_graphs_suite(void)
   TCase *t = tcase_create("integer_graphs");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, any_plan_gives_the_rules_numbers, 0, test_seeds(GRAPHS));
+  tcase_add_loop_test(t, whole_numbers_have_prices_of_their_own, 0, test_seeds(60));
+  tcase_add_test(t, measured_prices_stay_whatever_kernels_there_are);
   tcase_add_loop_test(t, inputs_are_numbers_or_what_they_mean, 0, test_seeds(40));
   suite_add_tcase(suite, t);
   return suite;

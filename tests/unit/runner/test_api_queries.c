@@ -22,6 +22,7 @@ START_TEST(test_a_query_knows_what_it_assumed)
   ck_assert(f.budget_bytes == 12345678 && strcmp(f.budget_source, "memory_bytes") == 0);
   ck_assert(f.weights_assumed && f.picture_assumed && !f.floats_only && !f.packed && !f.plan_given && !f.greedy);
   ck_assert(f.threads == 1 && f.bias_bytes == 31 << 20 && f.n_front >= 1);
+  ck_assert_uint_eq(f.n_weights, 8 * 27 + 14 * 8);
   mafat_query_close(&q);
   mafat_query_close(&q);
   mafat_query_close(NULL);

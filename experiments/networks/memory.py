@@ -1,0 +1,65 @@
+"""What a plain interpreter holds: orders of a graph's operators, and the most bytes that live at once.
+
+Numbers of 8 bits, one byte each. A tensor lives from the operator that makes it until the last one that reads it; the input is there
+from the start, outputs stay to the end. Weights are not counted."""
+
+
+def order_back(graph):
+    """Depth first from the outputs over operands in their order: an operator stands behind all that it reads."""
+    return depth_first(reversed_stack(graph.outputs), lambda node: node.inputs, {graph.input.name})
+
+
+def order_forward(graph):
+    """Reverse post-order from the input over readers, in the order in which operators were made."""
+    readers = {one.name: [] for one in [graph.input] + graph.nodes}
+    for node in graph.nodes:
+        for source in node.inputs:
+            readers[source.name].append(node)
+    return depth_first([graph.input], lambda node: readers[node.name], set())[::-1][1:]
+
+
+def reversed_stack(nodes):
+    return list(nodes)[::-1]
+
+
+def depth_first(stack, following, done):
+    """Post-order, without recursion: networks are deeper than Python's stack. The last of the stack is first."""
+    order = []
+    while stack:
+        node = stack[-1]
+        if node.name in done:
+            stack.pop()
+            continue
+        waiting = [one for one in following(node) if one.name not in done]
+        if waiting:
+            stack.extend(waiting[::-1])
+            continue
+        done.add(node.name)
+        order.append(node)
+        stack.pop()
+    return order
+
+
+def peak(graph, order, in_place=False):
+    """The most bytes that live while an operator of the order runs; in_place: what is computed element by element takes the place of
+    its first input of the same size, where that input dies."""
+    ends = last_readers(graph, order)
+    live, most = graph.input.size, graph.input.size
+    for at, node in enumerate(order):
+        dying = {one.name: one for one in node.inputs if ends[one.name] == at}
+        first = node.inputs[0]
+        takes = in_place and node.in_place and first.name in dying and first.size == node.size
+        most = max(most, live if takes else live + node.size)
+        live += node.size - sum(one.size for one in dying.values())
+    return most
+
+
+def last_readers(graph, order):
+    """Of each tensor, the position of the last operator that reads it; outputs and what nobody reads stay."""
+    ends = {}
+    for at, node in enumerate(order):
+        ends[node.name] = at
+        for source in node.inputs:
+            ends[source.name] = at
+    ends.update((one.name, len(order)) for one in graph.outputs)
+    return ends

@@ -1,0 +1,74 @@
+/* What steps of whole numbers are counted in. As their kernels have it (runner/kernels/integer_conv.h): a tile of outputs sums
+ * quads of channels, and sums become outputs a vector at a time. */
+#include "predictor/cost/counting.h"
+
+#include "predictor/packing.h"
+
+enum { SUMS = 8 /* vectors: fewer take as long */ };
+
+bool mafat_counting_is_integer(const struct mafat_counting *c)
+{
+  return mafat_network_in_type(c->context->network, c->index) != MAFAT_F32;
+}
+
+/* Inner loops over a filter's inputs, and quads in all of them. */
+struct quads {
+  double runs, n;
+};
+
+static struct quads quads_of(const struct mafat_layer *l, int channels)
+{
+  const struct mafat_window *w = &l->window;
+  const int full = channels / MAFAT_CHANNEL_BLOCK, rest = channels % MAFAT_CHANNEL_BLOCK;
+  const double apart = w->x.size, together = w->x.dilation > 1 ? apart : 1;
+  return (struct quads){w->y.size * (full * together + (rest ? (rest % MAFAT_QUAD ? apart : together) : 0)),
+                        mafat_window_area(w) * (full * (double)(MAFAT_CHANNEL_BLOCK / MAFAT_QUAD) + mafat_divide_up(rest, MAFAT_QUAD))};
+}
+
+/* A panel's filters in whole vectors, for so many rows of so many columns. */
+static void count_panel(struct mafat_counting *c, int filters, double rows, int cols, struct quads quads)
+{
+  const struct mafat_calibration *k = c->context->calibration;
+  const int vectors = mafat_divide_up(filters, k->integer_lanes), across = mafat_divide_up(cols, k->integer_pixels);
+  const int down = mafat_divide_up(vectors, k->integer_vectors);
+  const double tiles = rows * across * down, sums = (double)cols / across * vectors / down;
+  mafat_count(c, MAFAT_TERM_INTEGER_MACS, tiles * (sums < SUMS ? SUMS : sums) * k->integer_lanes * MAFAT_QUAD * quads.n);
+  mafat_count(c, MAFAT_TERM_INTEGER_TAPS, tiles * quads.n);
+  mafat_count(c, MAFAT_TERM_INTEGER_RUNS, tiles * quads.runs);
+  mafat_count(c, MAFAT_TERM_INTEGER_TILES, tiles);
+  mafat_count(c, MAFAT_TERM_INTEGER_OUTPUTS, rows * cols * vectors * k->integer_lanes);
+}
+
+void mafat_count_integers(struct mafat_counting *c, double blocks)
+{
+  const struct mafat_layer *l = c->layer;
+  const struct quads quads = quads_of(l, l->in.c / l->groups);
+  for (int f = c->filters.begin, end; f < c->filters.end; f = end) {
+    end = mafat_min(mafat_panel_end(l, f), c->filters.end);
+    count_panel(c, end - f, mafat_span_size(c->box.y), mafat_span_size(c->box.x), quads);
+    mafat_count(c, MAFAT_TERM_INTEGER_CALLS, blocks);
+  }
+}
+
+/* Of a vector of outputs: pairs of rows in one, products and columns that are put together for them. Three columns of whole
+ * vectors serve several outputs side by side. */
+static double depthwise_work(const struct mafat_layer *l, int lanes, bool whole)
+{
+  enum { WIDE = 16, COLUMN = 2, ALONE = 4 };
+  const struct mafat_taps x = l->window.x;
+  const int pixels = lanes == WIDE ? 8 : 4;
+  const double pairs = mafat_divide_up(l->window.y.size, 2);
+  if (x.size != 3 || x.dilation > 1 || !whole) return pairs * x.size * ALONE;
+  return pairs * (x.size + COLUMN * (double)((pixels - 1) * x.stride + x.size) / pixels);
+}
+
+void mafat_count_integer_depthwise(struct mafat_counting *c, double blocks)
+{
+  const struct mafat_layer *l = c->layer;
+  const int lanes = c->context->calibration->integer_lanes, whole = l->out.c / lanes * lanes;
+  const double pixels = mafat_counting_pixels(c), rest = mafat_round_up(l->out.c, lanes) - whole;
+  mafat_count(c, MAFAT_TERM_INTEGER_CALLS, blocks * mafat_n_blocks(l->out.c));
+  mafat_count(c, MAFAT_TERM_INTEGER_DEPTHWISE,
+              pixels * (whole * depthwise_work(l, lanes, true) + rest * depthwise_work(l, lanes, false)));
+  mafat_count(c, MAFAT_TERM_INTEGER_OUTPUTS, pixels * (whole + rest));
+}

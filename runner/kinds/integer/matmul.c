@@ -1,0 +1,159 @@
+/* The product of two maps of whole numbers, as that of floats: the second's bytes are weights less 128, packed as they are needed. */
+#include "runner/kinds/integer/integer.h"
+
+#include "predictor/packing.h"
+#include "runner/kinds/matmul.h"
+
+#include <string.h>
+
+enum { SIGNED_TO_BYTE = MAFAT_SIGNED_TO_BYTE };
+
+_Static_assert(sizeof(struct mafat_integer_piece) + sizeof(struct mafat_piece) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
+
+struct product {
+  const struct mafat_worker *worker;
+  const struct mafat_step *step;
+  const struct mafat_layer *layer;
+  struct mafat_piece *references;     /* [n_pieces]: of the first map */
+  struct mafat_integer_piece *pieces; /* [n_pieces] */
+  const uint8_t **in_rows;            /* [n_pieces] */
+  uint8_t **out_rows;                 /* [segment] */
+  int8_t *panel;                      /* [piece][channel / 4][width][4] */
+  int n_pieces, channels;             /* in quads, all pieces together */
+};
+
+static struct product open_product(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  const struct mafat_layer *l = &w->tensors->network->layers[step->layer];
+  const struct mafat_scratch *s = w->scratch;
+  char *memory = w->slot_memory, *tables = memory + s->pieces_offset;
+  struct product p = {.worker = w, .step = step, .layer = l, .pieces = (struct mafat_integer_piece *)(void *)tables,
+                      .references = (struct mafat_piece *)(void *)(tables + (size_t)s->n_pieces * sizeof *p.pieces),
+                      .in_rows = (const uint8_t **)(void *)(memory + s->in_offset),
+                      .out_rows = (uint8_t **)(void *)(memory + s->out_offset), .panel = (int8_t *)(memory + s->panel_offset)};
+  p.n_pieces = mafat_pieces(mafat_layer_sources(l), mafat_span(0, l->in.c), p.references, s->n_pieces);
+  for (int i = 0; i < p.n_pieces; i++) p.channels += mafat_round_up(p.references[i].n, MAFAT_QUAD);
+  return p;
+}
+
+/* ---- the second map, packed ---- */
+
+/* Inputs of a piece, and the panel's part that is theirs. */
+struct place {
+  struct mafat_span inputs;
+  int8_t *panel;
+  int width;
+};
+
+static int8_t *find(const struct place *p, int input, int lane)
+{
+  int k = input - p->inputs.begin;
+  return p->panel + (k / MAFAT_QUAD * p->width + lane) * MAFAT_QUAD + k % MAFAT_QUAD;
+}
+
+/* Columns of the second map are inputs, its channels filters. */
+static void pack_channels(const struct product *p, const struct mafat_product_part *part, const struct place *to)
+{
+  const struct mafat_tensors *t = p->worker->tensors;
+  const struct mafat_sources *sources = &p->layer->operands[1].sources;
+  struct mafat_runs runs = mafat_runs_of(sources, part->filters);
+  for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
+    const uint8_t *from = mafat_runs_read_bytes(t, sources, &run, mafat_product_row(p->layer, 1, part->y), to->inputs.begin);
+    int lane = run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane - part->filters.begin;
+    for (int k = to->inputs.begin; k < to->inputs.end; k++, from += mafat_tensors_pixel_bytes(t, run.tensor, run.block))
+      for (int f = 0; f < run.n; f++) *find(to, k, lane + f) = (int8_t)(from[f] - SIGNED_TO_BYTE);
+  }
+}
+
+/* Its columns are filters, its channels inputs. */
+static void pack_columns(const struct product *p, const struct mafat_product_part *part, const struct place *to)
+{
+  const struct mafat_tensors *t = p->worker->tensors;
+  const struct mafat_sources *sources = &p->layer->operands[1].sources;
+  struct mafat_runs runs = mafat_runs_of(sources, to->inputs);
+  for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
+    const uint8_t *from = mafat_runs_read_bytes(t, sources, &run, mafat_product_row(p->layer, 1, part->y), part->filters.begin);
+    int input = run.out_block * MAFAT_CHANNEL_BLOCK + run.out_lane, n = mafat_span_size(part->filters);
+    for (int f = 0; f < n; f++, from += mafat_tensors_pixel_bytes(t, run.tensor, run.block))
+      for (int k = 0; k < run.n; k++) *find(to, input + k, f) = (int8_t)(from[k] - SIGNED_TO_BYTE);
+  }
+}
+
+/* Zeros behind the filters, and behind a piece's last input. */
+static void pack(const struct product *p, const struct mafat_product_part *part, int width)
+{
+  struct place place = {.panel = p->panel, .width = width};
+  memset(p->panel, 0, (size_t)p->channels * (size_t)width);
+  for (int i = 0; i < p->n_pieces; i++) {
+    const struct mafat_piece *piece = &p->references[i];
+    place.inputs = mafat_span(piece->position, piece->position + piece->n);
+    if (p->layer->transposed) pack_columns(p, part, &place);
+    else pack_channels(p, part, &place);
+    place.panel += mafat_round_up(piece->n, MAFAT_QUAD) * width;
+  }
+}
+
+/* ---- the product ---- */
+
+/* What sums begin with: less the first map's zero point times what it is multiplied with. */
+static void begin(const struct product *p, int width, int in_zero, int weights_zero, int32_t *bias)
+{
+  for (int f = 0; f < width; f++) {
+    int32_t sum = -weights_zero * p->layer->in.c;
+    const int8_t *quad = p->panel + f * MAFAT_QUAD;
+    for (int c = 0; c < p->channels; c += MAFAT_QUAD, quad += width * MAFAT_QUAD) sum += quad[0] + quad[1] + quad[2] + quad[3];
+    bias[f] = -in_zero * sum;
+  }
+}
+
+static void point_at_input(const struct product *p, const struct mafat_product_part *part)
+{
+  const struct mafat_tensors *t = p->worker->tensors;
+  int y = mafat_product_row(p->layer, 0, part->y);
+  for (int i = 0; i < p->n_pieces; i++) {
+    const struct mafat_piece *from = &p->references[i];
+    int pixel_bytes;
+    p->in_rows[i] = mafat_integer_behind(t, mafat_layer_sources(p->layer), from->position, y, part->cols.begin, &pixel_bytes);
+    p->pieces[i] = (struct mafat_integer_piece){&p->in_rows[i], from->n, pixel_bytes};
+  }
+}
+
+static int point_at_output(const struct product *p, const struct mafat_product_part *part, struct mafat_integer_segment *segments)
+{
+  const struct mafat_tensors *t = p->worker->tensors;
+  int layer = p->step->layer, n = 0;
+  for (int f = part->filters.begin, end; f < part->filters.end; f = end, n++) {
+    int block = f / MAFAT_CHANNEL_BLOCK;
+    end = mafat_min(part->filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
+    p->out_rows[n] = (uint8_t *)mafat_tensors_address(t, layer, block, part->y, part->cols.begin) + f % MAFAT_CHANNEL_BLOCK;
+    segments[n] = (struct mafat_integer_segment){&p->out_rows[n], end - f, (int)mafat_tensors_pixel_bytes(t, layer, block)};
+  }
+  return n;
+}
+
+static void run_part(const struct product *p, const struct mafat_product_part *part)
+{
+  const struct mafat_network *n = p->worker->tensors->network;
+  struct mafat_quantization a = mafat_network_in_quantization(n, p->step->layer, 0), b = mafat_network_in_quantization(n, p->step->layer, 1);
+  struct mafat_multiplier to = mafat_multiplier_even(a.scale, b.scale, p->layer->quantization.scale);
+  int32_t bias[MAFAT_PANEL], multipliers[MAFAT_PANEL], shifts[MAFAT_PANEL];
+  struct mafat_integer_conv_call call = {
+      .pieces = p->pieces, .n_pieces = p->n_pieces, .n_rows = 1, .n_cols = mafat_span_size(part->cols),
+      .window = mafat_window_square(1, 1, 0), .weights = p->panel, .width = mafat_panel_width(mafat_span_size(part->filters)),
+      .weights_zero = b.zero - SIGNED_TO_BYTE, .to = {bias, multipliers, shifts, p->layer->quantization}, .start = true, .finish = true};
+  for (int f = 0; f < MAFAT_PANEL; f++) multipliers[f] = to.multiplier, shifts[f] = to.shift;
+  pack(p, part, call.width);
+  begin(p, call.width, a.zero, call.weights_zero, bias);
+  point_at_input(p, part);
+  call.n_segments = point_at_output(p, part, call.segments);
+  p->worker->integers->conv(&call);
+}
+
+static int run_matmul(const struct mafat_worker *w, const struct mafat_step *step)
+{
+  struct product p = open_product(w, step);
+  for (struct mafat_product_part part; mafat_product_take(w, step, &part);) run_part(&p, &part);
+  return MAFAT_OK;
+}
+
+const struct mafat_runner_kind mafat_integer_matmul = {.run = run_matmul, .sharing = MAFAT_SHARED_BY_UNITS};
