@@ -5,7 +5,8 @@
  * the same, and so do all levels, plans and threads. What comes of a sum is TFLite's rule, bit for bit: a multiplier of 31
  * bits, 0 or from 2^30 on, and a shift from -31 to 30 for each filter, two roundings, the output's zero point, its bounds.
  * A shift to the left saturates. Or it is ONNX's (MAFAT_REQUANTIZE_EVEN): the sum as a float times a float factor, rounded
- * once, halves to the even number; products and sums of floats are never fused.
+ * once, halves to the even number; products and sums of floats are never fused. Negative sums may have a factor of their own,
+ * which makes a sloped rectifier of it (leaky).
  *
  * Padding holds the input's zero point. Its share of the sums, and the weights' zero point's where it depends on weights
  * and counts alone, is in the bias: bias' = bias - zero * sum(weight - weights' zero) over all taps.
