@@ -58,6 +58,14 @@ static inline int mafat_panel_width(int n_filters)
 size_t mafat_quads_taps(const struct mafat_layer *l, int first);
 enum { MAFAT_QUAD = 4 };
 
+/* The third row behind a panel that sums integers: shifts, and above their 16 bits what the panel's weights still have of
+ * their zero point. (Where the rule is ONNX's, factors of negative sums alone.) */
+static inline int mafat_shift_with_zero(int shift, int zero)
+{
+  return (int)((unsigned)zero << 16 | ((unsigned)shift & 0xffff));
+}
+static inline int mafat_zero_beside_shift(int both) { return both >> 16; }
+
 /* A panel is [input channels in pieces][ky][kx][channel][width], then scale and bias of the width, which are
  * floats whatever the type of weights. For depthwise it is one block: [ky][kx][width]. Of a type that is scaled,
  * a piece's rows come in groups of MAFAT_SCALED_ROWS, the last one of what is left; behind each are scales of the

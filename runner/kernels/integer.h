@@ -42,8 +42,9 @@ struct mafat_integer_segment {
 
 /* What sums of a panel's filters become: rows of its width, as they lie behind its weights. */
 struct mafat_integer_finish {
-  const int32_t *bias, *multipliers, *shifts; /* of ONNX's rule multipliers are the bits of floats, and shifts
-                                                 those of negative sums' factors, 0 where they are the same */
+  const int32_t *bias, *multipliers, *shifts; /* of shifts the lower 16 bits count; of ONNX's rule multipliers are the bits of
+                                                 floats, and shifts those of negative sums' factors, 0 where
+                                                 they are the same */
   struct mafat_quantization out; /* its zero point, its bounds and the rule */
 };
 

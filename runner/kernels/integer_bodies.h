@@ -4,6 +4,7 @@
 #include "runner/kernels/integer_levels.h"
 #include "runner/kernels/integer_vector.h"
 #include "runner/kernels/requantize.h"
+#include "base/blocks.h"
 
 #include "runner/kernels/integer_finish.h"
 

@@ -1,6 +1,5 @@
 /* Direct convolution: a tile of sums stays in registers over all taps of the call; its weights, a fourth of floats', stay in
  * the first cache or come from the second in order. Then its sums become outputs. Included by integer_bodies.h. */
-#include "base/blocks.h"
 
 enum {
   TILE_PIXELS = IVEC_PIXELS,
@@ -40,8 +39,7 @@ struct conv_row {
   int n_kinds, n_runs;
   bool start; /* from the bias */
   const int32_t *weight_sums;         /* IVEC_SIGNED: 128 times the weights' sums, by filter of the panel */
-  struct rescale rescale[PANEL_VECTORS]; /* of the panel, where the call finishes */
-  struct bounds bounds;
+  struct finish finish[PANEL_VECTORS]; /* of the panel, where the call finishes */
 };
 
 /* Adds n quads that lie side by side; pixels are `step` bytes apart: five of them are reached from one base by the scaled
@@ -205,7 +203,8 @@ INLINE void conv_begin(const struct conv_row *r, ivec sum[TILE_PIXELS][TILE_VECT
 INLINE void conv_tiles(const struct conv_row *r, int col, int n, const int32_t *from, int32_t *to, size_t pitch, const int P,
                        const int NV)
 {
-  const int last = r->n_filters - (NV - 1) * IVEC_LANES;
+  /* Between these pixels there is room for all lanes. */
+  const int last = pitch == TILE_LANES ? IVEC_LANES : r->n_filters - (NV - 1) * IVEC_LANES;
   for (; n > 0; n--, col += P, to += (size_t)P * pitch) {
     ivec sum[TILE_PIXELS][TILE_VECTORS] = {0}; /* so that no compiler asks */
     conv_begin(r, sum, from, pitch, P, NV);
@@ -267,37 +266,14 @@ static const tile_function tiles[TILE_VECTORS][TILE_PIXELS] = {
 #endif
 };
 
-/* Outputs of one vector of filters in n pixels. */
-INLINE void put_pixels(const struct rescale *of, const struct bounds *within, const int32_t *sums, size_t pitch, uint8_t *to,
-                       size_t pixel, int n, const int lanes, const enum rescale_way way)
-{
-  const struct rescale rescale = *of;
-  const struct bounds bounds = *within;
-  for (int p = 0; p < n; p++, sums += pitch, to += pixel)
-    ivec_narrow(to, rescale_put(ivec_load(sums), &rescale, &bounds, way), lanes);
-}
-
 /* Filter `first` of the panel is the vector's first one. */
 static void conv_put(const struct conv_row *r, int first, int col, int n, const int32_t *sums, size_t pitch)
 {
   const struct mafat_integer_segment *s = &r->c->segments[first / MAFAT_CHANNEL_BLOCK];
-  const struct rescale *rescale = &r->rescale[first / IVEC_LANES];
-  const int lane = first % MAFAT_CHANNEL_BLOCK, lanes = s->n_filters - lane;
+  const int lane = first % MAFAT_CHANNEL_BLOCK, lanes = mafat_min(IVEC_LANES, s->n_filters - lane);
   if (first / MAFAT_CHANNEL_BLOCK >= r->c->n_segments || lanes <= 0) return;
   const size_t pixel = (size_t)s->pixel_bytes;
-  uint8_t *to = s->rows[r->row] + (size_t)col * pixel + lane;
-  if (lanes >= IVEC_LANES && rescale->way == RESCALE_POSITIVE)
-    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_POSITIVE);
-  else if (lanes >= IVEC_LANES && rescale->way == RESCALE_SUM)
-    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_SUM);
-  else if (lanes >= IVEC_LANES && rescale->way == RESCALE_EVEN)
-    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, IVEC_LANES, RESCALE_EVEN);
-  else if (rescale->way == RESCALE_EVEN)
-    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, lanes, RESCALE_EVEN);
-  else if (rescale->way == RESCALE_ANY)
-    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, lanes, RESCALE_ANY);
-  else
-    put_pixels(rescale, &r->bounds, sums, pitch, to, pixel, n, lanes, RESCALE_SUM);
+  finish_pixels(&r->finish[first / IVEC_LANES], sums, pitch, s->rows[r->row] + (size_t)col * pixel + lane, pixel, n, lanes);
 }
 
 /* n tiles of `pixels` columns from `col` on: at most a strip's. */
@@ -364,9 +340,8 @@ static void conv(const struct mafat_integer_conv_call *c)
   r.weight_sums = weight_sums;
 #endif
   for (int f = 0; c->finish && f < c->width; f += IVEC_LANES)
-    rescale_choose(&r.rescale[f / IVEC_LANES], ivec_load_n(c->to.multipliers + f, c->width - f),
-                   ivec_load_n(c->to.shifts + f, c->width - f), &c->to.out);
-  r.bounds = bounds_of(&c->to.out);
+    finish_choose(&r.finish[f / IVEC_LANES], ivec_load_n(c->to.multipliers + f, c->width - f),
+                  ivec_load_n(c->to.shifts + f, c->width - f), &c->to.out);
   for (r.row = 0; r.row < c->n_rows; r.row++) {
     if (r.row == 0 || r.begin.quads) choose_runs(&r, (struct conv_place){0, 0, 0, 0});
     else point_at_runs(&r);

@@ -1,27 +1,60 @@
-/* Depthwise convolution: taps of two rows are multiplied together, as pairs of 16 bits. What a column of the input reads of
- * two rows serves all outputs that see it. Included by integer_bodies.h. */
+/* Depthwise convolution: taps of two rows are multiplied together, as pairs of 16 bits, or of four, as quads of bytes. What a
+ * column of the input has of such rows serves all outputs that see it. A strip's sums take one pass for each such rows of the
+ * window. Included by integer_bodies.h. */
 
 enum {
-  DEPTHWISE_PIXELS = IVEC_LANES == 16 ? 8 : 4,
-  DEPTHWISE_PAIRS = 48 /* of a window, at most: taps of two rows */
+  DEPTHWISE_STRIP = 32, /* columns at most */
+  DEPTHWISE_TAPS = 48   /* vectors of weights that are kept, at most */
+};
+
+/* Rows of the window from ky on, and their weights side by side: [kx]. */
+struct depthwise_pass {
+  int ky, n_rows;
+  const ivec *weights;
 };
 
 /* Some channels of a call. */
 struct depthwise_part {
   const struct mafat_integer_depthwise_call *c;
-  int first, n;               /* channels */
-  ivec pairs[DEPTHWISE_PAIRS]; /* weights of rows 2i and 2i + 1: [i][kx] */
-  ivec bias;
-  struct rescale rescale;
-  struct bounds bounds;
+  int first, n;    /* channels */
+  int n_passes;
+  struct depthwise_pass passes[DEPTHWISE_TAPS];
+  ivec weights[DEPTHWISE_TAPS], bias;
+  struct finish finish;
 };
 
-INLINE ivec depthwise_weights(const struct depthwise_part *d, int ky, int kx)
+/* What a pass adds to the sums of n columns. */
+struct depthwise_strip {
+  const uint8_t *rows[IVEC_ROWS]; /* at the first tap of the first column; where there are fewer, the last one again, of weights 0 */
+  size_t step, tap;               /* bytes from an output's first tap to the next output's, and to the next tap */
+  const ivec *weights;
+  int n_rows, n_taps, n, lanes;
+  const int32_t *from;            /* sums, `pitch` apart */
+  size_t pitch;
+  int32_t *to;
+};
+
+/* ---- weights ---- */
+
+INLINE ivec depthwise_weight(const struct depthwise_part *d, int ky, int kx)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
   const int8_t *w = c->weights + (size_t)(ky * c->window.x.size + kx) * (size_t)c->width + d->first;
   const ivec bytes = ivec_widen((const uint8_t *)w, d->n >= IVEC_LANES ? IVEC_LANES : d->n);
   return (bytes << 24 >> 24) - c->weights_zero;
+}
+
+/* Without their zero point weights may be up to three bytes: the share of one of these, one row's beside the other's. */
+static ivec depthwise_share(const struct depthwise_part *d, const struct depthwise_pass *p, int kx, int share)
+{
+  enum { BITS = 32 / IVEC_ROWS, LARGEST = (1 << (BITS - 1)) - 1 };
+  ivec side_by_side = ivec_all(0);
+  for (int i = 0; i < p->n_rows; i++) {
+    ivec w = depthwise_weight(d, p->ky + i, kx), part = w;
+    for (int s = 0; s <= share; s++, w -= part) part = ivec_min(ivec_max(w, ivec_all(-LARGEST - 1)), ivec_all(LARGEST));
+    side_by_side |= (part & (2 * LARGEST + 1)) << (i * BITS);
+  }
+  return side_by_side;
 }
 
 /* Of the part's channels: what lies behind them may not be there. */
@@ -33,141 +66,156 @@ INLINE ivec depthwise_lanes(const struct depthwise_part *d, const int32_t *row)
   return ivec_load(lanes);
 }
 
-static void depthwise_prepare(struct depthwise_part *d)
+/* False: there is no room for its weights. */
+static bool depthwise_prepare(struct depthwise_part *d)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
   const struct mafat_taps x = c->window.x, y = c->window.y;
-  for (int ky = 0; ky < y.size; ky += 2)
-    for (int kx = 0; kx < x.size; kx++) {
-      ivec low = depthwise_weights(d, ky, kx), high = ky + 1 < y.size ? depthwise_weights(d, ky + 1, kx) : ivec_all(0);
-      d->pairs[ky / 2 * x.size + kx] = (low & 0xffff) | high << 16;
-    }
+  const int n_shares = IVEC_ROWS > 2 && c->weights_zero ? 3 : 1;
+  ivec *to = d->weights;
   d->bias = depthwise_lanes(d, c->to.bias);
-  rescale_choose(&d->rescale, depthwise_lanes(d, c->to.multipliers), depthwise_lanes(d, c->to.shifts), &c->to.out);
-  d->bounds = bounds_of(&c->to.out);
-}
-
-/* Of rows 2i and 2i + 1: the first's numbers in the lower halves. The second may not exist. */
-INLINE ivec depthwise_pair(const uint8_t *one, const uint8_t *other, size_t at, int n)
-{
-  const ivec low = ivec_widen(one + at, n);
-  return other ? low | ivec_widen(other + at, n) << 16 : low;
-}
-
-/* P outputs side by side; SIZE and STRIDE of columns are known to the compiler, or 0. */
-INLINE void depthwise_outputs(const struct depthwise_part *d, int row, int col, const int n, const int P, const int SIZE,
-                              const int STRIDE, const enum rescale_way way)
-{
-  const struct mafat_integer_depthwise_call *c = d->c;
-  const struct mafat_taps x = c->window.x, y = c->window.y;
-  const size_t pixel = (size_t)c->in_pixel_bytes;
-  ivec sum[DEPTHWISE_PIXELS] = {0}; /* so that no compiler asks */
-#pragma GCC unroll 8
-  for (int p = 0; p < P; p++) sum[p] = d->bias;
-  const ivec *w = d->pairs;
-  for (int ky = 0; ky < y.size; ky += 2, w += x.size) {
-    const uint8_t *const *rows = c->rows + row * y.stride + ky * y.dilation;
-    const size_t at = (size_t)(col * x.stride) * pixel + (size_t)d->first;
-    const uint8_t *one = rows[0] + at, *other = ky + 1 < y.size ? rows[y.dilation] + at : NULL;
-    if (SIZE) {
-#pragma GCC unroll 20
-      for (int j = 0; j < (P - 1) * STRIDE + SIZE; j++) {
-        const ivec in = depthwise_pair(one, other, (size_t)j * pixel, n);
-#pragma GCC unroll 8
-        for (int p = 0; p < P; p++) {
-          const int kx = j - p * STRIDE;
-          if (kx >= 0 && kx < SIZE) sum[p] = ivec_pairs(sum[p], in, w[kx]);
-        }
-      }
-    } else {
-      for (int kx = 0; kx < x.size; kx++)
-        sum[0] = ivec_pairs(sum[0], depthwise_pair(one, other, (size_t)(kx * x.dilation) * pixel, n), w[kx]);
+  finish_choose(&d->finish, depthwise_lanes(d, c->to.multipliers), depthwise_lanes(d, c->to.shifts), &c->to.out);
+  d->n_passes = 0;
+  if (mafat_divide_up(y.size, IVEC_ROWS) * x.size * n_shares > DEPTHWISE_TAPS) return false;
+  for (int share = 0; share < n_shares; share++)
+    for (int ky = 0; ky < y.size; ky += IVEC_ROWS) {
+      struct depthwise_pass p = {ky, mafat_min(IVEC_ROWS, y.size - ky), to};
+      ivec any = ivec_all(share == 0);
+      for (int kx = 0; kx < x.size; kx++) any |= to[kx] = depthwise_share(d, &p, kx, share);
+      if (!lanes_any(any)) continue;
+      d->passes[d->n_passes++] = p;
+      to += x.size;
     }
-  }
-  uint8_t *to = c->out[row] + (size_t)col * (size_t)c->out_pixel_bytes + d->first;
-#pragma GCC unroll 8
-  for (int p = 0; p < P; p++, to += c->out_pixel_bytes)
-    ivec_narrow(to, rescale_put(sum[p], &d->rescale, &d->bounds, way), n);
+  return true;
 }
 
-INLINE void depthwise_row(const struct depthwise_part *d, int row, const int n, const int SIZE, const int STRIDE,
-                          const enum rescale_way way)
+/* ---- a pass over a strip ---- */
+
+/* P outputs from column `col` on, of whatever taps. */
+INLINE void depthwise_taps(const struct depthwise_strip *s, int col, int lanes, const int P, const int ROWS)
+{
+  ivec sum[4] = {0};
+#pragma GCC unroll 4
+  for (int p = 0; p < P; p++) sum[p] = ivec_load(s->from + (size_t)(col + p) * s->pitch);
+  for (int t = 0; t < s->n_taps; t++) {
+    const size_t at = (size_t)col * s->step + (size_t)t * s->tap;
+#pragma GCC unroll 4
+    for (int p = 0; p < P; p++)
+      sum[p] = ivec_taps(sum[p], ivec_column(s->rows, at + (size_t)p * s->step, ROWS, lanes), s->weights[t]);
+  }
+#pragma GCC unroll 4
+  for (int p = 0; p < P; p++) ivec_store(s->to + (col + p) * IVEC_LANES, sum[p]);
+}
+
+INLINE void depthwise_any(const struct depthwise_strip *s, int lanes)
+{
+  if (s->n < 4)
+    for (int col = 0; col < s->n; col++) depthwise_taps(s, col, lanes, 1, IVEC_ROWS);
+  else if (s->n_rows == 1)
+    for (int col = 0; col < s->n; col += 4) depthwise_taps(s, mafat_min(col, s->n - 4), lanes, 4, 1);
+  else
+    for (int col = 0; col < s->n; col += 4) depthwise_taps(s, mafat_min(col, s->n - 4), lanes, 4, IVEC_ROWS);
+}
+
+/* P outputs of three taps side by side. */
+INLINE void depthwise_three(const struct depthwise_strip *s, int col, int lanes, const int P, const int STRIDE)
+{
+  enum { ROWS = IVEC_ROWS > 3 ? 3 : IVEC_ROWS };
+  ivec sum[8] = {0}, w[3];
+#pragma GCC unroll 3
+  for (int kx = 0; kx < 3; kx++) w[kx] = s->weights[kx];
+#pragma GCC unroll 8
+  for (int p = 0; p < P; p++) sum[p] = ivec_load(s->from + (size_t)(col + p) * s->pitch);
+#pragma GCC unroll 20
+  for (int j = 0; j < (P - 1) * STRIDE + 3; j++) {
+    const ivec column = ivec_column(s->rows, (size_t)col * s->step + (size_t)j * s->tap, ROWS, lanes);
+#pragma GCC unroll 8
+    for (int p = 0; p < P; p++)
+      if (j - p * STRIDE >= 0 && j - p * STRIDE < 3) sum[p] = ivec_taps(sum[p], column, w[j - p * STRIDE]);
+  }
+#pragma GCC unroll 8
+  for (int p = 0; p < P; p++) ivec_store(s->to + (col + p) * IVEC_LANES, sum[p]);
+}
+
+/* Of four columns at least: the last ones again, where there are no more. */
+INLINE void depthwise_threes(const struct depthwise_strip *s, int lanes, const int STRIDE)
 {
   int col = 0;
-  if (SIZE) {
-    for (; col + DEPTHWISE_PIXELS <= d->c->n_cols; col += DEPTHWISE_PIXELS)
-      depthwise_outputs(d, row, col, n, DEPTHWISE_PIXELS, SIZE, STRIDE, way);
-    if (col + DEPTHWISE_PIXELS / 2 <= d->c->n_cols) {
-      depthwise_outputs(d, row, col, n, DEPTHWISE_PIXELS / 2, SIZE, STRIDE, way);
-      col += DEPTHWISE_PIXELS / 2;
-    }
-  }
-  for (; col < d->c->n_cols; col++) depthwise_outputs(d, row, col, n, 1, SIZE, STRIDE, way);
+  if (IVEC_LANES > 8 && lanes >= IVEC_LANES)
+    for (; col + 8 <= s->n; col += 8) depthwise_three(s, col, lanes, 8, STRIDE);
+  for (; col < s->n; col += 4) depthwise_three(s, mafat_min(col, s->n - 4), lanes, 4, STRIDE);
 }
 
-static void depthwise_part(const struct depthwise_part *d)
+static void depthwise_full(const struct depthwise_strip *s, int stride)
 {
-  const struct mafat_taps x = d->c->window.x;
-  const bool usual = x.size == 3 && x.dilation == 1, full = d->n >= IVEC_LANES;
-  const enum rescale_way way = d->rescale.way;
-  for (int row = 0; row < d->c->n_rows; row++)
-    if (usual && full && x.stride == 1 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_POSITIVE);
-    else if (usual && full && x.stride == 1 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_SUM);
-    else if (usual && full && x.stride == 2 && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_POSITIVE);
-    else if (usual && full && x.stride == 2 && way == RESCALE_SUM) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_SUM);
-    else if (usual && full && x.stride == 1 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 1, RESCALE_EVEN);
-    else if (usual && full && x.stride == 2 && way == RESCALE_EVEN) depthwise_row(d, row, IVEC_LANES, 3, 2, RESCALE_EVEN);
-    else if (way == RESCALE_EVEN) depthwise_row(d, row, d->n, 0, 0, RESCALE_EVEN);
-    else if (full && way == RESCALE_POSITIVE) depthwise_row(d, row, IVEC_LANES, 0, 0, RESCALE_POSITIVE);
-    else if (way == RESCALE_ANY) depthwise_row(d, row, d->n, 0, 0, RESCALE_ANY);
-    else if (usual && x.stride == 1) depthwise_row(d, row, d->n, 3, 1, RESCALE_SUM);
-    else if (usual && x.stride == 2) depthwise_row(d, row, d->n, 3, 2, RESCALE_SUM);
-    else depthwise_row(d, row, d->n, 0, 0, RESCALE_SUM);
+  if (stride == 1) depthwise_threes(s, IVEC_LANES, 1);
+  else if (stride == 2) depthwise_threes(s, IVEC_LANES, 2);
+  else depthwise_any(s, IVEC_LANES);
 }
 
-INLINE ivec depthwise_put(const struct depthwise_part *d, ivec sum)
+static void depthwise_narrow(const struct depthwise_strip *s, int stride)
 {
-  if (d->rescale.way == RESCALE_EVEN) return rescale_put(sum, &d->rescale, &d->bounds, RESCALE_EVEN);
-  if (d->rescale.way == RESCALE_ANY) return rescale_put(sum, &d->rescale, &d->bounds, RESCALE_ANY);
-  return rescale_put(sum, &d->rescale, &d->bounds, RESCALE_SUM);
+  if (stride == 1) depthwise_threes(s, s->lanes, 1);
+  else if (stride == 2) depthwise_threes(s, s->lanes, 2);
+  else depthwise_any(s, s->lanes);
 }
 
-/* Windows that are larger than the pairs that are kept: tap by tap. */
-static void depthwise_large(const struct depthwise_part *d)
+/* ---- rows ---- */
+
+/* Of columns [col, col + n) of a row. */
+static void depthwise_columns(const struct depthwise_part *d, int row, int col, int n)
 {
   const struct mafat_integer_depthwise_call *c = d->c;
   const struct mafat_taps x = c->window.x, y = c->window.y;
-  for (int row = 0; row < c->n_rows; row++)
-    for (int col = 0; col < c->n_cols; col++) {
-      ivec sum = d->bias;
-      for (int ky = 0; ky < y.size; ky++)
-        for (int kx = 0; kx < x.size; kx++) {
-          const uint8_t *in = c->rows[row * y.stride + ky * y.dilation] +
-                              (size_t)(col * x.stride + kx * x.dilation) * (size_t)c->in_pixel_bytes + d->first;
-          sum += ivec_widen(in, d->n) * depthwise_weights(d, ky, kx);
-        }
-      ivec_narrow(c->out[row] + (size_t)col * (size_t)c->out_pixel_bytes + d->first,
-                  depthwise_put(d, sum), d->n);
+  const size_t pixel = (size_t)c->in_pixel_bytes, step = pixel * (size_t)x.stride;
+  int32_t sums[2][DEPTHWISE_STRIP * IVEC_LANES];
+  struct depthwise_strip s = {.step = step, .tap = pixel * (size_t)x.dilation, .n_taps = x.size, .n = n, .lanes = d->n,
+                              .from = (const int32_t *)(const void *)&d->bias, .pitch = 0, .to = sums[0]};
+  for (int i = 0; i < d->n_passes; i++, s.from = s.to, s.pitch = IVEC_LANES, s.to = sums[i % 2]) {
+    const struct depthwise_pass *p = &d->passes[i];
+    for (int r = 0; r < IVEC_ROWS; r++)
+      s.rows[r] = c->rows[row * y.stride + (p->ky + mafat_min(r, p->n_rows - 1)) * y.dilation] + (size_t)col * step + d->first;
+    s.weights = p->weights;
+    s.n_rows = p->n_rows;
+    const bool three = x.size == 3 && x.dilation == 1 && x.stride <= 2 && n >= 4 && p->n_rows <= 3;
+    if (d->n >= IVEC_LANES) depthwise_full(&s, three ? x.stride : 0);
+    else depthwise_narrow(&s, three ? x.stride : 0);
+  }
+  finish_pixels(&d->finish, s.from, IVEC_LANES, c->out[row] + (size_t)col * (size_t)c->out_pixel_bytes + d->first,
+                (size_t)c->out_pixel_bytes, n, mafat_min(d->n, IVEC_LANES));
+}
+
+/* Windows of more weights than are kept: one column, tap by tap. */
+static void depthwise_large(const struct depthwise_part *d, int row, int col)
+{
+  const struct mafat_integer_depthwise_call *c = d->c;
+  const struct mafat_taps x = c->window.x, y = c->window.y;
+  ivec sum = d->bias;
+  for (int ky = 0; ky < y.size; ky++)
+    for (int kx = 0; kx < x.size; kx++) {
+      const uint8_t *in = c->rows[row * y.stride + ky * y.dilation] +
+                          (size_t)(col * x.stride + kx * x.dilation) * (size_t)c->in_pixel_bytes + d->first;
+      sum += ivec_widen(in, mafat_min(d->n, IVEC_LANES)) * depthwise_weight(d, ky, kx);
     }
+  finish_pixels(&d->finish, (const int32_t *)(const void *)&sum, 0, c->out[row] + (size_t)col * (size_t)c->out_pixel_bytes + d->first,
+                0, 1, mafat_min(d->n, IVEC_LANES));
 }
 
 static void depthwise(const struct mafat_integer_depthwise_call *c)
 {
-  struct depthwise_part d; /* its pairs are as many as the window has */
+  struct depthwise_part d;
   d.c = c;
-  const bool large = (c->window.y.size + 1) / 2 * c->window.x.size > DEPTHWISE_PAIRS;
+  const int n_strips = mafat_divide_up(c->n_cols, DEPTHWISE_STRIP);
   for (d.first = 0; d.first < c->n_channels; d.first += IVEC_LANES) {
-    d.n = mafat_min(IVEC_LANES, c->n_channels - d.first);
-    if (large) {
-      struct mafat_integer_depthwise_call one = *c; /* prepares what is no pair */
-      one.window.y.size = one.window.x.size = 1;
-      d.c = &one;
-      depthwise_prepare(&d);
-      d.c = c;
-      depthwise_large(&d);
-      continue;
-    }
-    depthwise_prepare(&d);
-    depthwise_part(&d);
+    d.n = c->n_channels - d.first;
+    const bool kept = depthwise_prepare(&d);
+    for (int row = 0; row < c->n_rows; row++)
+      if (!kept)
+        for (int col = 0; col < c->n_cols; col++) depthwise_large(&d, row, col);
+      else
+        for (int i = 0, col = 0, end; i < n_strips; i++, col = end) {
+          end = c->n_cols * (i + 1) / n_strips;
+          depthwise_columns(&d, row, col, end - col);
+        }
   }
 }

@@ -99,9 +99,9 @@ static void blend_prepare(struct blend *b, const struct mafat_integer_blend_call
 {
   b->x_zero = ivec_all(c->x_zero);
   b->z_zero = ivec_all(c->z_zero);
-  rescale_prepare(&b->x, ivec_all(c->x_scale.multiplier), ivec_all(c->x_scale.shift));
-  rescale_prepare(&b->z, ivec_all(c->z_scale.multiplier), ivec_all(c->z_scale.shift));
-  rescale_prepare(&b->result, ivec_all(c->scale.multiplier), ivec_all(c->scale.shift));
+  b->x = rescale_of(ivec_all(c->x_scale.multiplier), ivec_all(c->x_scale.shift));
+  b->z = rescale_of(ivec_all(c->z_scale.multiplier), ivec_all(c->z_scale.shift));
+  b->result = rescale_of(ivec_all(c->scale.multiplier), ivec_all(c->scale.shift));
   b->x_factor = fvec_all(c->x_factor);
   b->z_factor = fvec_all(c->z_factor);
   b->factor = fvec_all(c->factor);
@@ -122,7 +122,7 @@ INLINE ivec blend_even(const struct blend *b, ivec x, ivec z, const enum mafat_b
   return bounds_nearest(y, &b->bounds);
 }
 
-INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind, const bool subtract, const bool even)
+INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat_blend kind, bool subtract, bool even)
 {
   enum { FINER = 20 }; /* bits that sums have more than their inputs */
   x -= b->x_zero;
@@ -143,7 +143,7 @@ INLINE ivec blend_vector(const struct blend *b, ivec x, ivec z, const enum mafat
 
 /* n bytes of each; of a single z one. */
 INLINE void blend_run(const struct blend *b, const struct mafat_integer_blend_call *c, const uint8_t *x, const uint8_t *z,
-                      uint8_t *y, int n, const enum mafat_blend kind, const bool subtract, const bool even)
+                      uint8_t *y, int n, const enum mafat_blend kind, bool subtract, bool even)
 {
   for (; n > 0; n -= IVEC_LANES, x += IVEC_LANES, y += IVEC_LANES) {
     const int lanes = n < IVEC_LANES ? n : IVEC_LANES;
@@ -155,7 +155,7 @@ INLINE void blend_run(const struct blend *b, const struct mafat_integer_blend_ca
 }
 
 INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend_call *c, const enum mafat_blend kind,
-                         const bool subtract, const bool even)
+                         bool subtract, bool even)
 {
   const int n = c->n_channels;
   /* Where nothing lies between pixels, a row is one run. */
@@ -170,24 +170,16 @@ INLINE void blend_pixels(const struct blend *b, const struct mafat_integer_blend
 }
 
 /* By ONNX's rule what is subtracted has a negative factor, and `subtract` does not matter. */
-INLINE void blend_by(const struct blend *b, const struct mafat_integer_blend_call *c, const bool even)
-{
-  switch (c->blend) {
-  case MAFAT_BLEND_ADD:
-    if (c->subtract && !even) blend_pixels(b, c, MAFAT_BLEND_ADD, true, even);
-    else blend_pixels(b, c, MAFAT_BLEND_ADD, false, even);
-    break;
-  case MAFAT_BLEND_MUL: blend_pixels(b, c, MAFAT_BLEND_MUL, false, even); break;
-  default: blend_pixels(b, c, MAFAT_BLEND_PRELU, false, even); break;
-  }
-}
-
 static void blend(const struct mafat_integer_blend_call *c)
 {
   struct blend b;
+  const bool even = c->to.rounding == MAFAT_REQUANTIZE_EVEN;
   blend_prepare(&b, c);
-  if (c->to.rounding == MAFAT_REQUANTIZE_EVEN) blend_by(&b, c, true);
-  else blend_by(&b, c, false);
+  switch (c->blend) {
+  case MAFAT_BLEND_ADD: blend_pixels(&b, c, MAFAT_BLEND_ADD, c->subtract, even); break;
+  case MAFAT_BLEND_MUL: blend_pixels(&b, c, MAFAT_BLEND_MUL, false, even); break;
+  default: blend_pixels(&b, c, MAFAT_BLEND_PRELU, false, even); break;
+  }
 }
 
 /* ---- bytes ---- */

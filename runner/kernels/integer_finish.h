@@ -4,29 +4,25 @@
  * ((y >> (e - 1)) + 1) >> 1, where nothing overflows. Where e is 0 all of it is left out by shifts of nothing.
  *
  * Where every e is 1 ... 22 both roundings and the zero point are one sum of 64 bits, x * multiplier + 2^30 + 2^(30 + e) +
- * zero * 2^(31 + e), less 2^31 for a negative x, of which the bits from 31 + e on are left. Where the least output is the zero
- * point, negative x come to it whatever is taken off.
+ * zero * 2^(31 + e), less 2^31 for a negative product, of which the bits from 31 + e on are left. Where the least output is the
+ * zero point, negative ones come to it whatever is taken off.
+ *
+ * Where vectors have no room for such sums, both roundings are nearly one: of x * factor, and where e is more than 0 2^-(e + 1) more, away from zero. As floats that is
+ * off by less than 2^-14 where it is less than 256, as what is not kept in bounds is: only what lies so near to a half has to be
+ * rescaled by the rule. Again negative ones may have anything added where the least output is the zero point.
  *
  * By ONNX's, MAFAT_REQUANTIZE_EVEN, in one: the sum as a float times a float, whose bits stand for the multiplier; negative sums
  * have one of their own, whose bits stand for the shift. */
 
-enum rescale_way { RESCALE_ANY, RESCALE_SUM, RESCALE_POSITIVE, RESCALE_EVEN };
+enum rescale_way { RESCALE_ANY, RESCALE_NEAR, RESCALE_POSITIVE, RESCALE_EVEN };
 
-#ifdef IVEC_SUMS
-typedef int64_t lvec __attribute__((vector_size(sizeof(ivec))));
-#endif
-
-/* Of as many filters as there are lanes. */
+/* The rule's, of as many filters as there are lanes. */
 struct rescale {
   ivec multiplier;
   ivec left, least, most; /* shifts to the left, and what can be shifted so far */
   ivec negative;          /* 31, or 32 where nothing is divided */
-  ivec right, one;        /* e - 1 and 1, or 0 and 0; RESCALE_EVEN: right is the multiplier of negative x */
+  ivec right, one;        /* e - 1 and 1, or 0 and 0 */
   bool shifts_left;       /* some do */
-  enum rescale_way way;
-#ifdef IVEC_SUMS
-  ivec even, odd;         /* what is added to products, of 64 bits each: RESCALE_SUM, _POSITIVE */
-#endif
 };
 
 /* Is one of them not 0? */
@@ -38,17 +34,17 @@ INLINE bool lanes_any(ivec v)
   return all;
 }
 
-INLINE void rescale_prepare(struct rescale *r, ivec multiplier, ivec shift)
+static struct rescale rescale_of(ivec multiplier, ivec shift)
 {
   const ivec zero = ivec_all(0), one = ivec_all(1);
-  r->multiplier = multiplier;
-  r->left = ivec_max(shift, zero);
-  r->most = ivec_all(INT32_MAX) >> r->left;
-  r->least = ~r->most;
-  r->one = ivec_min(ivec_max(-shift, zero), one);
-  r->right = ivec_max(-shift - one, zero);
-  r->negative = ivec_all(32) - r->one;
-  r->shifts_left = lanes_any(r->left);
+  struct rescale r = {.multiplier = multiplier, .left = ivec_max(shift, zero)};
+  r.most = ivec_all(INT32_MAX) >> r.left;
+  r.least = ~r.most;
+  r.one = ivec_min(ivec_max(-shift, zero), one);
+  r.right = ivec_max(-shift - one, zero);
+  r.negative = ivec_all(32) - r.one;
+  r.shifts_left = lanes_any(r.left);
+  return r;
 }
 
 INLINE ivec rescale_vector(ivec x, const struct rescale *r)
@@ -59,54 +55,20 @@ INLINE ivec rescale_vector(ivec x, const struct rescale *r)
   return (y + r->one) >> r->one;
 }
 
-/* An output's bounds, and the same less its zero point: a sum of both could overflow. */
+/* An output's bounds, the same less its zero point, for a sum of both could overflow, and in every byte. */
 struct bounds {
-  ivec least, most, zero, lowest, highest;
+  ivec least, most, zero, lowest, highest, least_bytes, most_bytes;
 };
 
 INLINE struct bounds bounds_of(const struct mafat_quantization *q)
 {
   return (struct bounds){ivec_all(q->least - q->zero), ivec_all(q->most - q->zero), ivec_all(q->zero), ivec_all(q->least),
-                         ivec_all(q->most)};
+                         ivec_all(q->most), ivec_all((int32_t)(q->least * 0x01010101u)), ivec_all((int32_t)(q->most * 0x01010101u))};
 }
 
 INLINE ivec bounds_put(ivec y, const struct bounds *b)
 {
   return ivec_min(ivec_max(y, b->least), b->most) + b->zero;
-}
-
-#ifdef IVEC_SUMS
-/* One sum of 64 bits, where every shift allows it. */
-INLINE bool rescale_sums(struct rescale *r, ivec shift, const struct mafat_quantization *q)
-{
-  enum { MOST_SHIFT = 22 };
-  const ivec one = ivec_all(1), none = (r->multiplier == 0); /* 0 in any case */
-  const ivec turned = (r->multiplier < 0); /* products are negative where x is not */
-  shift = (-shift & ~none) | (one & none); /* e */
-  if (lanes_any((shift < 1) | (shift > MOST_SHIFT) | turned)) return false;
-  const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)), half = (lvec){0} + (INT64_C(1) << 30);
-  const lvec lanes = (lvec)shift;
-  r->even = (ivec)((unit << (lanes & 63)) + half);
-  r->odd = (ivec)((unit << (lanes >> 32)) + half);
-  r->right = shift - one;
-  r->way = q->least >= q->zero ? RESCALE_POSITIVE : RESCALE_SUM;
-  return true;
-}
-#endif
-
-/* Of filters' sums, in whichever way the filters have: for outputs of that zero point and those bounds. */
-INLINE void rescale_choose(struct rescale *r, ivec multiplier, ivec shift, const struct mafat_quantization *q)
-{
-  const ivec alike = (shift == 0);
-  r->multiplier = multiplier;
-  r->right = (multiplier & alike) | (shift & ~alike);
-  r->way = RESCALE_EVEN;
-  if (q->rounding == MAFAT_REQUANTIZE_EVEN) return;
-#ifdef IVEC_SUMS
-  if (rescale_sums(r, shift, q)) return;
-#endif
-  r->way = RESCALE_ANY;
-  rescale_prepare(r, multiplier, shift);
 }
 
 /* Of what is left to be rounded. */
@@ -115,19 +77,157 @@ INLINE ivec bounds_nearest(fvec y, const struct bounds *b)
   return ivec_nearest(y, fvec_of(b->least), fvec_of(b->most)) + b->zero;
 }
 
-/* Outputs of sums; the way is known to the compiler. */
-INLINE ivec rescale_put(ivec x, const struct rescale *r, const struct bounds *b, const enum rescale_way way)
+/* ---- sums of some pixels ---- */
+
+/* Of as many filters as there are lanes. */
+struct finish {
+  ivec multiplier, shift; /* RESCALE_EVEN: floats, the latter of negative sums */
+#ifdef IVEC_NEAR
+  fvec factor, more; /* RESCALE_NEAR: of the factor's sign; _POSITIVE: with the zero point */
+#elif defined IVEC_SUMS
+  ivec even, odd, right; /* what is added to products, of 64 bits each; e - 1 */
+#endif
+  struct bounds bounds;
+  enum rescale_way way;
+};
+
+#ifdef IVEC_SUMS
+typedef int64_t lvec __attribute__((vector_size(sizeof(ivec))));
+
+static void finish_sums(struct finish *f, const struct mafat_quantization *q)
 {
-  if (way == RESCALE_EVEN) {
-    const ivec negative = x >> 31;
-    return bounds_nearest(fvec_of(x) * (fvec)((r->right & negative) | (r->multiplier & ~negative)), b);
+  enum { MOST_SHIFT = 22 };
+  const ivec none = f->multiplier == 0, e = (-f->shift & ~none) | (none & 1); /* 0 in any case */
+  if (lanes_any((e < 1) | (e > MOST_SHIFT))) return;
+  const lvec unit = (lvec){0} + ((INT64_C(1) << 30) + ((int64_t)q->zero << 31)), half = (lvec){0} + (INT64_C(1) << 30);
+  f->even = (ivec)((unit << ((lvec)e & 63)) + half);
+  f->odd = (ivec)((unit << ((lvec)e >> 32)) + half);
+  f->right = e - 1;
+  f->way = q->least >= q->zero ? RESCALE_POSITIVE : RESCALE_NEAR;
+}
+#endif
+
+#ifdef IVEC_NEAR
+static void finish_near(struct finish *f, const struct mafat_quantization *q)
+{
+  const ivec e = -f->shift, divided = e > 0;
+  f->factor = fvec_of(f->multiplier) * (fvec)((127 - 31 - e) << 23);
+  f->more = (fvec)((127 - 1 - e) << 23 & divided);
+  f->way = q->least >= q->zero && !lanes_any(~divided & f->multiplier) ? RESCALE_POSITIVE : RESCALE_NEAR;
+  if (f->way == RESCALE_POSITIVE) f->more += fvec_of(f->bounds.zero);
+  else f->more = (fvec)((ivec)f->more | (f->multiplier & INT32_MIN));
+}
+#endif
+
+static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const struct mafat_quantization *q)
+{
+  f->multiplier = multiplier;
+  f->shift = shift << 16 >> 16;
+  f->bounds = bounds_of(q);
+  f->way = q->rounding == MAFAT_REQUANTIZE_EVEN ? RESCALE_EVEN : RESCALE_ANY;
+  if (f->way == RESCALE_EVEN) f->shift = shift | (multiplier & (shift == 0));
+#ifdef IVEC_NEAR
+  if (f->way == RESCALE_ANY) finish_near(f, q);
+#elif defined IVEC_SUMS
+  if (f->way == RESCALE_ANY) finish_sums(f, q);
+#endif
+}
+
+INLINE ivec finish_even(ivec x, const struct finish *f)
+{
+  const ivec negative = x >> 31;
+  return bounds_nearest(fvec_of(x) * (fvec)((f->shift & negative) | (f->multiplier & ~negative)), &f->bounds);
+}
+
+/* By the rule, of some pixels. */
+static void finish_any(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
+{
+  const struct rescale rescale = rescale_of(f->multiplier, f->shift);
+  for (int p = 0; p < n; p++, sums += pitch, to += pixel) {
+    const ivec x = ivec_load(sums);
+    const ivec y = f->way == RESCALE_EVEN ? finish_even(x, f)
+                                          : bounds_put(rescale_vector(x, &rescale), &f->bounds);
+    ivec_narrow(to, y, lanes);
+  }
+}
+
+/* Of four pixels; what of it lies outside of a byte is kept in bounds later. False: by the rule alone. */
+INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitch, ivec y[4])
+{
+  if (f->way == RESCALE_EVEN) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) y[i] = finish_even(ivec_load(sums + (size_t)i * pitch), f);
+    return true;
   }
 #ifdef IVEC_SUMS
-  if (way != RESCALE_ANY) {
-    const ivec y = ivec_sums(x, r->multiplier, r->even, r->odd, way == RESCALE_SUM) >> r->right;
-    return ivec_min(ivec_max(y, b->lowest), b->highest);
+  if (f->way == RESCALE_ANY) return false;
+  if (f->way == RESCALE_POSITIVE) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) y[i] = ivec_sums(ivec_load(sums + (size_t)i * pitch), f->multiplier, f->even, f->odd, false) >> f->right;
+  } else {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) y[i] = ivec_sums(ivec_load(sums + (size_t)i * pitch), f->multiplier, f->even, f->odd, true) >> f->right;
   }
+  return true;
+#elif defined IVEC_NEAR
+  fvec rest = fvec_all(0), near;
+  if (f->way == RESCALE_POSITIVE) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+      near = fvec_fma(fvec_of(ivec_load(sums + (size_t)i * pitch)), f->factor, f->more);
+      rest = fvec_rest(rest, near);
+      y[i] = fvec_round(near);
+    }
+    return !fvec_beyond(rest, 0.5f - 0x1p-14f);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++) {
+    const ivec x = ivec_load(sums + (size_t)i * pitch);
+    near = fvec_fma(fvec_of(x), f->factor, (fvec)((x & INT32_MIN) ^ (ivec)f->more));
+    rest = fvec_rest(rest, near);
+    y[i] = fvec_round(fvec_less(near, 0x1p30f)) + f->bounds.zero;
+  }
+  return !fvec_beyond(rest, 0.5f - 0x1p-14f);
+#else
+  return false;
 #endif
-  (void)way;
-  return bounds_put(rescale_vector(x, r), b);
+}
+
+/* Of four pixels at least: the last ones again, where there are no more. */
+INLINE void finish_fours(const struct finish *of, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
+{
+  const struct finish local = *of, *f = &local; /* what is written to may not be it */
+  for (int step;; n -= step, sums += (size_t)step * pitch, to += (size_t)step * pixel) {
+    ivec y[4];
+    step = mafat_min(4, n - 4);
+    if (!finish_four(f, sums, pitch, y)) {
+      finish_any(of, sums, pitch, to, pixel, 4, lanes);
+    } else if (lanes >= IVEC_LANES) {
+      ivec_narrow_4(to, pixel, y, f->bounds.least_bytes, f->bounds.most_bytes);
+    } else {
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; i++)
+        ivec_narrow(to + (size_t)i * pixel, ivec_min(ivec_max(y[i], f->bounds.lowest), f->bounds.highest), lanes);
+    }
+    if (n <= 4) break;
+  }
+}
+
+/* Of fewer. */
+static void finish_few(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
+{
+  int32_t four[4 * IVEC_LANES];
+  ivec y[4];
+  for (int i = 0; i < 4; i++) ivec_store(four + i * IVEC_LANES, ivec_load(sums + (size_t)(i < n ? i : 0) * pitch));
+  if (!finish_four(f, four, IVEC_LANES, y)) finish_any(f, sums, pitch, to, pixel, n, lanes);
+  else
+    for (int i = 0; i < n; i++, to += pixel) ivec_narrow(to, ivec_min(ivec_max(y[i], f->bounds.lowest), f->bounds.highest), lanes);
+}
+
+/* Outputs of n pixels, whose sums are `pitch` apart, of so many lanes. */
+static void finish_pixels(const struct finish *f, const int32_t *sums, size_t pitch, uint8_t *to, size_t pixel, int n, int lanes)
+{
+  if (n < 4) finish_few(f, sums, pitch, to, pixel, n, lanes);
+  else if (lanes >= IVEC_LANES) finish_fours(f, sums, pitch, to, pixel, n, IVEC_LANES);
+  else finish_fours(f, sums, pitch, to, pixel, n, lanes);
 }

@@ -7,12 +7,18 @@
  * ivec_narrow(p, v, n)                the first n lanes, 0 ... 255, as bytes
  * ivec_max, ivec_min, ivec_all(x)
  * ivec_high(a, b)                     (a * b + 2^30) >> 31, b not negative
- * ivec_sums(a, b, even, odd, sign)    (a * b + even or odd) >> 32, of lanes in turn, whose sums are vectors of 64 bits; with sign
- *                                     2^31 less for a negative a. Where there is one: IVEC_SUMS
  * fvec                                as many floats; ivec_nearest(y, least, most): kept between these, which are whole numbers of
  *                                     less than 2^21, rounded to the nearest, halves to the even number
+ * ivec_sums(a, b, even, odd, sign)    (a * b + even or odd) >> 32, of lanes in turn, whose sums are vectors of 64 bits; with sign
+ *                                     2^31 less for a negative product. Where there is one: IVEC_SUMS
+ * fvec_fma(a, b, c), fvec_less(y, limit), the smaller, fvec_round(y), to the nearest, fvec_rest(rest, y): the larger of rest and what y is rounded by,
+ *                                     fvec_beyond(y, limit): is one larger? Where there are these: IVEC_NEAR
+ * ivec_narrow_4(p, pixel, v, l, m)    four pixels of all lanes, kept within bytes and between those of l and m
  * ivec_logical(v, n)                  shifted right by 0 ... 32, lane by lane, zeros coming in
- * ivec_pairs(sum, x, w)               sum + low half * low half + high half * high half, of signed halves
+ *
+ * IVEC_ROWS                           of a depthwise window, whose taps are multiplied together: 2 or 4
+ * ivec_column(rows, at, r, n)         what lies there in the first r rows, n lanes, or all where these are fewer, side by side
+ * ivec_taps(sum, x, w)                sum + such numbers times weights, which are bytes side by side, or halves
  *
  * ivec_add_quads(sum, p)              each lane has the sum of the next four bytes added
  *
@@ -48,6 +54,23 @@ INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
   y = (fvec)(((ivec)y & (y > least)) | ((ivec)least & ~(y > least)));
   y = (fvec)(((ivec)y & (y < most)) | ((ivec)most & ~(y < most)));
   return (ivec)(y + magic) - (ivec)magic;
+}
+#endif
+
+#ifndef IVEC_ROWS
+#define IVEC_ROWS 2
+INLINE ivec ivec_column(const uint8_t *const *rows, size_t at, int n_rows, int n)
+{
+  n = n < IVEC_LANES ? n : IVEC_LANES;
+  if (n_rows == 1) return ivec_widen(rows[0] + at, n);
+  return ivec_widen(rows[0] + at, n) | ivec_widen(rows[1] + at, n) << 16;
+}
+#endif
+
+#ifndef IVEC_NARROW_4
+INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least, ivec most)
+{
+  for (int i = 0; i < 4; i++, p += pixel) ivec_narrow(p, ivec_min(ivec_max(v[i], least & 255), most & 255), IVEC_LANES);
 }
 #endif
 

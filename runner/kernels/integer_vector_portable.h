@@ -45,7 +45,7 @@ INLINE ivec ivec_logical(ivec v, ivec n)
   return y;
 }
 
-INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
+INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
 {
   return sum + ((x << 16) >> 16) * ((w << 16) >> 16) + (x >> 16) * (w >> 16);
 }

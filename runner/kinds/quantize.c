@@ -1,21 +1,5 @@
 /* Floats as whole numbers. */
-#include "runner/kernels/requantize.h"
 #include "runner/kinds/rows.h"
-
-/* By ONNX's rule: a loop that becomes vectors. Numbers lie in all of a byte. */
-static void quantize_even(const struct mafat_quantization *q, const float *from, unsigned char *to, int n)
-{
-  for (int i = 0; i < n; i++) to[i] = mafat_put_even(q, from[i] / q->scale);
-}
-
-static void quantize(const struct mafat_quantization *q, const float *from, unsigned char *to, int n)
-{
-  if (q->rounding == MAFAT_REQUANTIZE_EVEN && q->least == 0 && q->most == UINT8_MAX) {
-    quantize_even(q, from, to, n);
-    return;
-  }
-  for (int i = 0; i < n; i++) to[i] = (unsigned char)mafat_quantization_number(q, from[i]);
-}
 
 static int run_quantize(const struct mafat_worker *w, const struct mafat_step *step)
 {
@@ -30,8 +14,9 @@ static int run_quantize(const struct mafat_worker *w, const struct mafat_step *s
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
       const float *from = mafat_runs_read(t, mafat_layer_sources(l), &run, y, step->out.x.begin);
       unsigned char *to = mafat_rows_out_bytes(w, step, &run, y);
-      if (dense) quantize(&l->quantization, from, to, cols * run.n);
-      for (int x = 0; x < cols && !dense; x++, from += in_pixel, to += out_pixel) quantize(&l->quantization, from, to, run.n);
+      if (dense) mafat_quantization_numbers(&l->quantization, from, to, cols * run.n);
+      for (int x = 0; x < cols && !dense; x++, from += in_pixel, to += out_pixel)
+        mafat_quantization_numbers(&l->quantization, from, to, run.n);
     }
   }
   return MAFAT_OK;

@@ -155,23 +155,55 @@ static struct mafat_multiplier multiplier_of(const struct mafat_layer *l, float 
   return mafat_multiplier(mafat_quantization_factor(in_scale, scale, l->quantization.scale, l->single));
 }
 
-static void finish(const struct mafat_network *n, int layer, const struct mafat_pack_part *part, const struct panel *p)
+/* What fills up the quads of pieces is 0, whatever is read beside it. */
+static void clear_behind(const struct mafat_layer *l, const struct panel *p, const struct mafat_piece *pieces, int n)
+{
+  size_t taps = (size_t)mafat_layer_matrix(l).taps;
+  int8_t *at = p->weights;
+  for (int i = 0; i < n; i++) {
+    size_t quads = (size_t)mafat_divide_up(pieces[i].n, MAFAT_QUAD), rest = (size_t)pieces[i].n % MAFAT_QUAD;
+    for (size_t t = 0; t < taps; t++) {
+      at += quads * p->width * MAFAT_QUAD;
+      for (size_t f = 1; rest && f <= p->width; f++) memset(at - f * MAFAT_QUAD + rest, 0, MAFAT_QUAD - rest);
+    }
+  }
+}
+
+/* Takes the weights' zero point off a panel whose weights stay bytes without it, as nearly all do: so products need no sum
+ * of their inputs. Returns what is left of it. */
+static int take_zero(const struct mafat_layer *l, const struct panel *p, struct mafat_piece *pieces)
+{
+  int least = 0, most = 0, zero = l->weights_zero;
+  if (!zero || l->quantization.rounding == MAFAT_REQUANTIZE_EVEN) return zero;
+  for (size_t i = 0; i < p->bytes; i++) {
+    least = mafat_min(least, p->weights[i]);
+    most = mafat_max(most, p->weights[i]);
+  }
+  if (least - zero < INT8_MIN || most - zero > INT8_MAX) return zero;
+  for (size_t i = 0; i < p->bytes; i++) p->weights[i] = (int8_t)(p->weights[i] - zero);
+  clear_behind(l, p, pieces, list_pieces(l, p->first, pieces));
+  return 0;
+}
+
+static void finish(const struct mafat_network *n, int layer, const struct mafat_pack_part *part, struct mafat_piece *pieces,
+                   const struct panel *p)
 {
   const struct mafat_layer *l = &n->layers[layer];
   struct mafat_quantization in = mafat_network_in_quantization(n, layer, 0);
   int64_t taps = (int64_t)mafat_matrix_row(mafat_layer_matrix(l));
+  int zero = take_zero(l, p, pieces);
   for (size_t i = 0; i < p->width; i++) {
     int filter = p->first + (int)i;
     int32_t bias = 0;
     struct mafat_multiplier m = {0, 0};
     if (filter < p->end) {
       memcpy(&bias, &part->bias[filter], sizeof bias);
-      bias = wrap(bias - in.zero * (sum_lane(l, p, i) - taps * l->weights_zero));
+      bias = wrap(bias - in.zero * (sum_lane(l, p, i) - taps * zero));
       m = multiplier_of(l, in.scale, part->scale[filter]);
     }
     p->finish[i] = bias;
     p->finish[p->width + i] = m.multiplier;
-    p->finish[2 * p->width + i] = m.shift;
+    p->finish[2 * p->width + i] = l->quantization.rounding == MAFAT_REQUANTIZE_EVEN ? m.shift : mafat_shift_with_zero(m.shift, zero);
   }
 }
 
@@ -270,7 +302,7 @@ void mafat_pack_integers(const struct mafat_network *n, int layer, const struct 
     if (filters ? f == p.first : part->rows.begin == 0) memset(p.weights, 0, p.bytes);
     if (filters) pack_filters(l, part, pieces, &p, mafat_span(f, end));
     else pack_rows(l, part, pieces, &p);
-    if (filters ? end == p.end : part->rows.end == mafat_order_rows(l, order)) finish(n, layer, part, &p);
+    if (filters ? end == p.end : part->rows.end == mafat_order_rows(l, order)) finish(n, layer, part, pieces, &p);
     f = end;
   }
 }

@@ -251,6 +251,8 @@ void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struc
   slice->bias = (const int32_t *)(const void *)(panel + mafat_quads_taps(l, filters.begin) * width);
   slice->multipliers = slice->bias + width;
   slice->shifts = slice->multipliers + width;
+  slice->weights_zero = l->weights_zero;
+  if (l->quantization.rounding != MAFAT_REQUANTIZE_EVEN) slice->weights_zero = (int8_t)mafat_zero_beside_shift(slice->shifts[0]);
 }
 
 const char *mafat_weights_numbers(const struct mafat_weights *w, int layer)

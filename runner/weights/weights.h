@@ -87,7 +87,7 @@ void mafat_weights_release(const struct mafat_weights *w, struct mafat_weights_s
 struct mafat_integer_slice {
   const int8_t *weights;
   const int32_t *bias, *multipliers, *shifts; /* rows of the width */
-  int width;
+  int width, weights_zero; /* -128 ... 127 */
 };
 void mafat_weights_integer_slice(const struct mafat_weights *w, int layer, struct mafat_span filters,
                                  struct mafat_integer_slice *slice);

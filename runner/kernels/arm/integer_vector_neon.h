@@ -49,7 +49,7 @@ INLINE ivec ivec_logical(ivec v, ivec n)
   return (ivec)vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32((int32x4_t)v), vnegq_s32((int32x4_t)n)));
 }
 
-INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
+INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
 {
   return sum + ((x << 16) >> 16) * ((w << 16) >> 16) + (x >> 16) * (w >> 16);
 }

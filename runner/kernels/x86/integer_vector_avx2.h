@@ -51,22 +51,34 @@ INLINE ivec ivec_high(ivec a, ivec b)
   return (ivec)_mm256_blend_epi32(_mm256_srli_epi64(even, 31), _mm256_add_epi64(odd, odd), 0xaa);
 }
 
-#define IVEC_SUMS
-/* 2^31 less where the sign says so. */
-INLINE __m256i ivec_by_sign(__m256i sign, __m256i x)
+#define IVEC_NEAR
+INLINE fvec fvec_fma(fvec a, fvec b, fvec c) { return (fvec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+INLINE fvec fvec_less(fvec y, float limit) { return (fvec)_mm256_min_ps((__m256)y, _mm256_set1_ps(limit)); }
+INLINE ivec fvec_round(fvec y) { return (ivec)_mm256_cvtps_epi32((__m256)y); }
+INLINE fvec fvec_rest(fvec rest, fvec y)
 {
-  const __m256i less = _mm256_sub_epi64(x, _mm256_set1_epi64x(INT64_C(1) << 31));
-  return (__m256i)_mm256_blendv_pd((__m256d)x, (__m256d)less, (__m256d)sign);
+  __m256 by = _mm256_sub_ps((__m256)y, _mm256_round_ps((__m256)y, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  return (fvec)_mm256_max_ps((__m256)rest, _mm256_andnot_ps(_mm256_set1_ps(-0.0f), by));
 }
 
-INLINE ivec ivec_sums(ivec a, ivec b, ivec even, ivec odd, const bool sign)
+INLINE bool fvec_beyond(fvec y, float limit)
 {
-  __m256i low = _mm256_mul_epi32((__m256i)a, (__m256i)b);
-  __m256i high = _mm256_mul_epi32(_mm256_srli_epi64((__m256i)a, 32), _mm256_srli_epi64((__m256i)b, 32));
-  /* A product has the sign of a: b is not negative, and what comes of a 0 the same either way. */
-  low = _mm256_add_epi64(low, sign ? ivec_by_sign(low, (__m256i)even) : (__m256i)even);
-  high = _mm256_add_epi64(high, sign ? ivec_by_sign(high, (__m256i)odd) : (__m256i)odd);
-  return (ivec)_mm256_blend_epi32(_mm256_shuffle_epi32(low, 0xf5), high, 0xaa);
+  return _mm256_movemask_ps(_mm256_cmp_ps((__m256)y, _mm256_set1_ps(limit), _CMP_GT_OQ));
+}
+
+#define IVEC_NARROW_4
+INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least, ivec most)
+{
+  const __m256i in_turn = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  __m256i a = _mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]), b = _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]);
+  __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(a, b), in_turn);
+  bytes = _mm256_max_epu8(bytes, (__m256i)least);
+  bytes = _mm256_min_epu8(bytes, (__m256i)most);
+  __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
+  _mm_storel_epi64((__m128i *)(void *)p, low);
+  _mm_storeh_pd((double *)(void *)(p + pixel), _mm_castsi128_pd(low));
+  _mm_storel_epi64((__m128i *)(void *)(p + 2 * pixel), high);
+  _mm_storeh_pd((double *)(void *)(p + 3 * pixel), _mm_castsi128_pd(high));
 }
 
 #define IVEC_NEAREST
@@ -77,7 +89,22 @@ INLINE ivec ivec_nearest(fvec y, fvec least, fvec most)
 
 INLINE ivec ivec_logical(ivec v, ivec n) { return (ivec)_mm256_srlv_epi32((__m256i)v, (__m256i)n); }
 
-INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
+/* Where there are 5 to 7 bytes, 3 more may be read. */
+INLINE __m128i ivec_bytes(const uint8_t *p, int n)
+{
+  int32_t four;
+  if (n > 4) return _mm_loadl_epi64((const __m128i *)(const void *)p);
+  memcpy(&four, p, 4);
+  return _mm_cvtsi32_si128(four);
+}
+
+#define IVEC_ROWS 2
+INLINE ivec ivec_column(const uint8_t *const *rows, size_t at, const int n_rows, int n)
+{
+  if (n_rows == 1) return (ivec)_mm256_cvtepu8_epi32(ivec_bytes(rows[0] + at, n));
+  return (ivec)_mm256_cvtepu8_epi16(_mm_unpacklo_epi8(ivec_bytes(rows[0] + at, n), ivec_bytes(rows[1] + at, n)));
+}
+INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
 {
   return (ivec)_mm256_add_epi32((__m256i)sum, _mm256_madd_epi16((__m256i)x, (__m256i)w));
 }

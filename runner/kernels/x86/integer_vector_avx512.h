@@ -46,14 +46,32 @@ INLINE ivec ivec_high(ivec a, ivec b)
 INLINE ivec ivec_sums(ivec a, ivec b, ivec even, ivec odd, const bool sign)
 {
   const __m512i top = _mm512_set1_epi64(INT64_C(1) << 31);
-  __m512i x = (__m512i)a, y = (__m512i)b, x_odd = _mm512_srli_epi64(x, 32);
+  __m512i x = (__m512i)a, y = (__m512i)b, x_odd = _mm512_srli_epi64(x, 32), y_odd = _mm512_srli_epi64(y, 32);
   __m512i low = _mm512_add_epi64(_mm512_mul_epi32(x, y), (__m512i)even);
-  __m512i high = _mm512_add_epi64(_mm512_mul_epi32(x_odd, _mm512_srli_epi64(y, 32)), (__m512i)odd);
+  __m512i high = _mm512_add_epi64(_mm512_mul_epi32(x_odd, y_odd), (__m512i)odd);
   if (sign) {
-    low = _mm512_sub_epi64(low, _mm512_and_si512(x, top));
-    high = _mm512_sub_epi64(high, _mm512_and_si512(x_odd, top));
+    low = _mm512_sub_epi64(low, _mm512_and_si512(_mm512_xor_si512(x, y), top));
+    high = _mm512_sub_epi64(high, _mm512_and_si512(_mm512_xor_si512(x_odd, y_odd), top));
   }
   return (ivec)_mm512_mask_shuffle_epi32(high, 0x5555, low, (_MM_PERM_ENUM)0xf5);
+}
+
+#define IVEC_NARROW_4
+INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least, ivec most)
+{
+  const __m512i in_turn = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  __m512i a = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), b = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
+  __m512i bytes = _mm512_permutexvar_epi32(in_turn, _mm512_packus_epi16(a, b));
+  bytes = _mm512_max_epu8(bytes, (__m512i)least);
+  bytes = _mm512_min_epu8(bytes, (__m512i)most);
+  if (pixel == 16) {
+    _mm512_storeu_si512(p, bytes);
+    return;
+  }
+  _mm_storeu_si128((__m128i *)(void *)p, _mm512_castsi512_si128(bytes));
+  _mm_storeu_si128((__m128i *)(void *)(p + pixel), _mm512_extracti32x4_epi32(bytes, 1));
+  _mm_storeu_si128((__m128i *)(void *)(p + 2 * pixel), _mm512_extracti32x4_epi32(bytes, 2));
+  _mm_storeu_si128((__m128i *)(void *)(p + 3 * pixel), _mm512_extracti32x4_epi32(bytes, 3));
 }
 
 #define IVEC_NEAREST
@@ -82,10 +100,42 @@ INLINE ivec ivec_add_quads(ivec sum, const uint8_t *p)
   return (ivec)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
 }
 
+/* Sixteen bytes, or fewer, fours of them, each in the byte of its lane that a row has. */
+INLINE __m512i ivec_bytes(const uint8_t *p, int n, const int byte)
+{
+  const __mmask8 fours = (__mmask8)((1u << ((n + 3) / 4)) - 1);
+  __m128i bytes = n >= 16 ? _mm_loadu_si128((const __m128i *)(const void *)p) : _mm_maskz_loadu_epi32(fours, p);
+  const __m512i wide = _mm512_cvtepu8_epi32(bytes);
+  return byte == 0 ? wide : _mm512_slli_epi32(wide, 8 * byte);
+}
+
+#ifdef INTEGER_VNNI
+#define IVEC_ROWS 4
+INLINE ivec ivec_column(const uint8_t *const *rows, size_t at, const int n_rows, int n)
+{
+  __m512i x = ivec_bytes(rows[0] + at, n, 0);
+  if (n_rows == 1) return (ivec)x;
+#pragma GCC unroll 4
+  for (int r = 1; r < n_rows; r++) x = _mm512_or_si512(x, ivec_bytes(rows[r] + at, n, r));
+  return (ivec)x;
+}
+INLINE ivec ivec_taps(ivec sum, ivec x, ivec w) { return (ivec)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)w); }
+#else
+#define IVEC_ROWS 2
+INLINE ivec ivec_column(const uint8_t *const *rows, size_t at, const int n_rows, int n)
+{
+  if (n_rows == 1) return (ivec)ivec_bytes(rows[0] + at, n, 0);
+  return (ivec)_mm512_or_si512(ivec_bytes(rows[0] + at, n, 0), ivec_bytes(rows[1] + at, n, 2));
+}
+INLINE ivec ivec_taps(ivec sum, ivec x, ivec w)
+{
+  return (ivec)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16((__m512i)x, (__m512i)w));
+}
+#endif
+
 #ifdef INTEGER_VNNI
 #define IVEC_PIXELS 14 /* twenty-eight sums, two weights, an input: 31 of 32 registers */
 typedef __m512i iweights, iinput;
-INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w) { return (ivec)_mm512_dpwssd_epi32((__m512i)sum, (__m512i)x, (__m512i)w); }
 INLINE iweights iweights_load(const int8_t *p, int n) { return ivec_quads(p, n); }
 INLINE iinput iinput_load(const uint8_t *p) { return ivec_quad(p); }
 INLINE ivec ivec_dot(ivec sum, iinput x, iweights w) { return (ivec)_mm512_dpbusd_epi32((__m512i)sum, x, w); }
@@ -95,10 +145,6 @@ INLINE ivec ivec_dot(ivec sum, iinput x, iweights w) { return (ivec)_mm512_dpbus
 typedef struct {
   __m512i even, odd;
 } iweights, iinput;
-INLINE ivec ivec_pairs(ivec sum, ivec x, ivec w)
-{
-  return (ivec)_mm512_add_epi32((__m512i)sum, _mm512_madd_epi16((__m512i)x, (__m512i)w));
-}
 INLINE iweights iweights_load(const int8_t *p, int n)
 {
   __m512i w = ivec_quads(p, n);

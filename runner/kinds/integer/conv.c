@@ -167,7 +167,7 @@ static void run_panel(struct conv *c, int index, struct mafat_span filters, cons
   mafat_weights_integer_slice(common->worker->weights, index, filters, &slice);
   struct mafat_integer_conv_call call = {
       .pieces = c->pieces, .n_pieces = c->n_pieces, .n_rows = n, .n_cols = mafat_span_size(common->box.x), .window = *window,
-      .weights = slice.weights, .width = slice.width, .weights_zero = l->weights_zero, .to = finish_of(&slice, l, 0),
+      .weights = slice.weights, .width = slice.width, .weights_zero = slice.weights_zero, .to = finish_of(&slice, l, 0),
       .start = true, .finish = true};
   call.n_segments = point_at_output(c, filters, y0, n, call.segments);
   c->kernels->conv(&call);
@@ -221,7 +221,7 @@ static void run_depthwise_rows(struct conv *c, const struct mafat_run *run, stru
       .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
       .in_pixel_bytes = (int)mafat_tensors_pixel_bytes(common->worker->tensors, run->tensor, run->block),
       .out_pixel_bytes = out_pixel_bytes, .n_rows = n, .n_cols = mafat_span_size(common->box.x), .window = l->window,
-      .weights = slice.weights + run->out_lane, .width = slice.width, .weights_zero = l->weights_zero,
+      .weights = slice.weights + run->out_lane, .width = slice.width, .weights_zero = slice.weights_zero,
       .to = finish_of(&slice, l, run->out_lane)};
   c->kernels->depthwise(&call);
 }
