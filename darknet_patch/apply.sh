@@ -79,6 +79,7 @@ if [ -z "$unpatched$tree" ]; then
       *) if [ "$(gcc -print-file-name=lib$lib.so)" != lib$lib.so ]; then mafat_libs+=("-l$lib"); fi ;;
     esac
   done
+  mafat_libs+=(-Wl,--gc-sections) # what Darknet has no use for would lie between what is resident
 fi
 
 link_program() { # OUT OBJECT-OR-ARCHIVE...: as Darknet's Makefile does

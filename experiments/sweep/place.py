@@ -5,6 +5,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import tempfile
 
 from sweep import EXPERIMENTS
 from sweep.cells import Misuse
@@ -74,8 +75,7 @@ class Place:
         if self.swap:
             command = [SWAP, "with", self.swap, *command]
         try:
-            os.mkdir(self.folder)
-            with open(os.path.join(self.folder, "guard"), "w+", encoding="utf-8", errors="replace") as errors:
+            with tempfile.TemporaryFile("w+", dir=os.path.dirname(self.folder), encoding="utf-8", errors="replace") as errors:
                 with held():   # from here on it removes what there is, whatever becomes of this process
                     self.guard = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
                                                   pass_fds=[reading], start_new_session=True, cwd="/")
@@ -84,6 +84,7 @@ class Place:
                     errors.seek(0)
                     lines = errors.read().strip().splitlines()
                     raise Misuse("%s; --swap asis or none does without" % (lines[-1] if lines else "%s: ended early" % command[0]))
+            os.mkdir(self.folder)
         except OSError as error:
             raise Misuse("%s: %s" % (self.folder, error.strerror)) from None
         finally:
