@@ -276,11 +276,30 @@ static void conv_put(const struct conv_row *r, int first, int col, int n, const 
   finish_pixels(&r->finish[first / IVEC_LANES], sums, pitch, s->rows[r->row] + (size_t)col * pixel + lane, pixel, n, lanes);
 }
 
-/* n tiles of `pixels` columns from `col` on: at most a strip's. */
-static void conv_strip(struct conv_row *r, tile_function tile, int col, int n, int pixels)
+/* Columns of a strip: tiles that are one pixel wider than others, and these. */
+struct conv_tiling {
+  int n_wide, n, pixels;
+};
+
+static int tiling_columns(struct conv_tiling t)
+{
+  return t.n_wide * (t.pixels + 1) + t.n * t.pixels;
+}
+
+/* The runs that are chosen, for all tiles from `col` on. */
+static void conv_tile_columns(const struct conv_row *r, struct conv_tiling t, int col, const int32_t *from, int32_t *to, size_t pitch)
+{
+  const tile_function *of = tiles[mafat_divide_up(r->n_filters, IVEC_LANES) - 1];
+  const int wide = t.n_wide * (t.pixels + 1);
+  if (t.n_wide) of[t.pixels](r, col, t.n_wide, from, to, pitch);
+  if (t.n) of[t.pixels - 1](r, col + wide, t.n, from ? from + (size_t)wide * pitch : NULL, to + (size_t)wide * pitch, pitch);
+}
+
+/* Columns from `col` on: at most a strip's. */
+static void conv_strip(struct conv_row *r, struct conv_tiling t, int col)
 {
   const struct mafat_integer_conv_call *c = r->c;
-  const int n_cols = n * pixels;
+  const int n_cols = tiling_columns(t);
   int32_t local[STRIP_PIXELS * TILE_LANES];
   size_t pitch = c->finish ? TILE_LANES : (size_t)c->width;
   int32_t *kept = c->sums ? c->sums + ((size_t)r->row * (size_t)c->n_cols + (size_t)col) * (size_t)c->width + r->first : NULL;
@@ -288,33 +307,29 @@ static void conv_strip(struct conv_row *r, tile_function tile, int col, int n, i
   if (c->finish && !c->start)
     for (int p = 0; p < n_cols; p++) memcpy(local + p * TILE_LANES, kept + p * c->width, (size_t)r->n_filters * sizeof *local);
   if (r->begin.quads) choose_runs(r, (struct conv_place){0, 0, 0, 0});
-  tile(r, col, n, r->start ? NULL : sums, sums, pitch);
+  conv_tile_columns(r, t, col, r->start ? NULL : sums, sums, pitch);
   while (r->end.piece < c->n_pieces) {
     choose_runs(r, r->end);
-    tile(r, col, n, sums, sums, pitch);
+    conv_tile_columns(r, t, col, sums, sums, pitch);
   }
   if (c->weights_zero) conv_take_zero(r, col, n_cols, sums, pitch);
   if (!c->finish) return;
   for (int f = 0; f < r->n_filters; f += IVEC_LANES) conv_put(r, r->first + f, col, n_cols, sums + f, pitch);
 }
 
-/* n tiles, in strips; returns the column behind them. */
-static int conv_strips(struct conv_row *r, int col, int n, int pixels)
-{
-  const int vectors = mafat_divide_up(r->n_filters, IVEC_LANES);
-  for (int some; n > 0; n -= some, col += some * pixels) {
-    some = mafat_min(n, STRIP_PIXELS / pixels);
-    conv_strip(r, tiles[vectors - 1][pixels - 1], col, some, pixels);
-  }
-  return col;
-}
-
-/* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
+/* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. As many as there is room for become outputs together. */
 static void conv_columns(struct conv_row *r)
 {
-  const int n_cols = r->c->n_cols, n = mafat_divide_up(n_cols, TILE_PIXELS), pixels = n_cols / n, n_wide = n_cols - n * pixels;
-  const int col = conv_strips(r, 0, n_wide, pixels + 1);
-  conv_strips(r, col, n - n_wide, pixels);
+  const int n_cols = r->c->n_cols, n = mafat_divide_up(n_cols, TILE_PIXELS), pixels = n_cols / n;
+  struct conv_tiling left = {.n_wide = n_cols - n * pixels, .n = n - (n_cols - n * pixels), .pixels = pixels};
+  for (int col = 0; col < n_cols;) {
+    struct conv_tiling t = {.n_wide = mafat_min(left.n_wide, STRIP_PIXELS / (pixels + 1)), .pixels = pixels};
+    if (t.n_wide == left.n_wide) t.n = mafat_min(left.n, (STRIP_PIXELS - tiling_columns(t)) / pixels);
+    conv_strip(r, t, col);
+    left.n_wide -= t.n_wide;
+    left.n -= t.n;
+    col += tiling_columns(t);
+  }
 }
 
 #ifdef IVEC_SIGNED

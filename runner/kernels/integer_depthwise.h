@@ -137,13 +137,14 @@ INLINE void depthwise_three(const struct depthwise_strip *s, int col, int lanes,
   for (int p = 0; p < P; p++) ivec_store(s->to + (col + p) * IVEC_LANES, sum[p]);
 }
 
-/* Of four columns at least: the last ones again, where there are no more. */
+/* Of four columns at least: the last four again where three are left, fewer by themselves. */
 INLINE void depthwise_threes(const struct depthwise_strip *s, int lanes, const int STRIDE)
 {
   int col = 0;
   if (IVEC_LANES > 8 && lanes >= IVEC_LANES)
     for (; col + 8 <= s->n; col += 8) depthwise_three(s, col, lanes, 8, STRIDE);
-  for (; col < s->n; col += 4) depthwise_three(s, mafat_min(col, s->n - 4), lanes, 4, STRIDE);
+  for (; col + 2 < s->n; col += 4) depthwise_three(s, mafat_min(col, s->n - 4), lanes, 4, STRIDE);
+  for (; col < s->n; col++) depthwise_three(s, col, lanes, 1, STRIDE);
 }
 
 static void depthwise_full(const struct depthwise_strip *s, int stride)
