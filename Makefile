@@ -108,6 +108,8 @@ $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
 $(BUILD)/obj/network/quantization.o: EXTRA = -O3
 # Resident in every run, and never in a loop of it.
 $(call objects,runner/inputs.c runner/ports.c runner/image/npy.c runner/program/run_inference/ports.c runner/program/run_inference/picture_facts.c): EXTRA = -Os
+# Drawn when asked: as few bytes of the program's file as can be.
+$(call objects,$(wildcard runner/program/run_inference/map*.c) runner/program/run_inference/svg.c): EXTRA = -Os
 $(call objects,$(wildcard runner/heads/*.c)): EXTRA = -Os
 # Loops over lanes: of vectors, not unrolled before.
 $(call objects,$(addprefix runner/kinds/,lanes.c normalize.c quantize.c reduce.c rearrange_lanes.c resample.c) runner/image/pixel_rule.c): EXTRA = -O3 $(if $(findstring clang,$(CC)),,--param max-completely-peel-times=8)

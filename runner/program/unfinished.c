@@ -1,5 +1,7 @@
 #include "runner/program/unfinished.h"
 
+#include "runner/program/streams.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -69,8 +71,18 @@ int mafat_unfinished_create(const char *path)
   return fd;
 }
 
+int mafat_unfinished_open(const char *path)
+{
+  struct stat st;
+  mafat_unfinished_remember("");
+  if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) return mafat_streams_open(path);
+  mafat_unfinished_mind_signals();
+  return mafat_unfinished_create(path);
+}
+
 int mafat_unfinished_finish(void)
 {
+  if (!unfinished) return 0;
   if (rename(temporary, own) == 0) {
     mafat_unfinished_remember("");
     return 0;

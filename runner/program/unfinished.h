@@ -10,6 +10,9 @@ void mafat_unfinished_mind_signals(void);
 /* The file, open for writing, with the rights of any new file; path is its own name, or a link to one that there is.
  * -1: errno says why. */
 int mafat_unfinished_create(const char *path);
+/* The same, and minds signals; but what is there and no regular file (a device, a pipe, a link to anything) is opened as it is,
+ * and neither finishing nor dropping it does anything. */
+int mafat_unfinished_open(const char *path);
 /* It is whole, and closed: it takes its name, whatever had it; a link stays. -1: errno says why; it is removed. */
 int mafat_unfinished_finish(void);
 /* Removes it; errno stays. */

@@ -112,6 +112,9 @@ int mafat_answer_write_json(const struct mafat_question *q, const struct mafat_a
   put_bytes(w, "predicted_charge_bytes", p.memory.charge_bytes);
   put_bytes(w, "predicted_resident_bytes", p.memory.resident_bytes);
   put_bytes(w, "arena_bytes", p.arena_bytes);
+  put_bytes(w, "arena_bound_bytes", p.arena_bound_bytes);
+  put_bytes(w, "arena_excess_bytes", p.arena_bytes - p.arena_bound_bytes);
+  mafat_json_number(w, "arena_excess_percent", mafat_output_arena_excess(&p));
   put_bytes(w, "least_charge_bytes", least.charge_bytes);
   mafat_json_string(w, "least_plan", least.text);
   mafat_json_number(w, "least_latency_ms", least.latency_ms);

@@ -93,6 +93,18 @@ static void put_fits(const struct mafat_question *q, const struct mafat_plan_fac
   mafat_writer_put(w, "\n");
 }
 
+/* How far the places of buffers are from the best that there could be. */
+static void put_arena(const struct mafat_plan_facts *p, struct mafat_writer *w)
+{
+  char text[160];
+  snprintf(text, sizeof text, "%zu bytes, %zu (", p->arena_bytes, p->arena_bytes - p->arena_bound_bytes);
+  put_label(w, "arena");
+  mafat_writer_put(w, text);
+  mafat_writer_put_fixed(w, mafat_output_arena_excess(p), 2);
+  snprintf(text, sizeof text, " %%) above the most that is alive at one time, %zu\n", p->arena_bound_bytes);
+  mafat_writer_put(w, text);
+}
+
 static void put_least(const struct mafat_question *q, struct mafat_writer *w)
 {
   struct mafat_front_facts least;
@@ -243,6 +255,7 @@ int mafat_answer_write_text(const struct mafat_question *q, const struct mafat_a
   mafat_ports_outputs_text(q->query, w);
   put_plan(q, &p, w);
   put_fits(q, &p, w);
+  put_arena(&p, w);
   put_least(q, w);
   put_time(&p, w);
   put_work(&p, w);

@@ -109,6 +109,8 @@ const char mafat_options_help[] =
     "                       pack_weights --weights would have them\n"
     "  --pareto             with it: all plans that no other beats in both bytes and\n"
     "                       milliseconds\n"
+    "  --map FILE.svg       with it: the plan's arena as a picture: buffers over steps and\n"
+    "                       bytes, what is alive, who is at the peak\n"
     "  --predictor NAME     exact (default), or paper: MAFAT's Algorithm 1, which knows\n"
     "                       tiles only; stands beside the exact bytes\n"
     "  --bias SIZE          what Algorithm 1 adds to its tiles, default 31M\n"
@@ -150,4 +152,5 @@ const char mafat_options_help[] =
     "  run_inference --layers 16 --plan 5x5/8/2x2 yolov2.cfg yolov2.weights dog.jpg\n"
     "  run_inference --memory 10M yolov2.packed dog.jpg\n"
     "  run_inference --predict --memory 16M yolov2.cfg\n"
-    "  run_inference --predict --sweep yolov2.packed dog.jpg\n";
+    "  run_inference --predict --sweep yolov2.packed dog.jpg\n"
+    "  run_inference --predict --memory 16M --map arena.svg yolov2.cfg\n";

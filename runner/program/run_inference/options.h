@@ -24,6 +24,7 @@ struct mafat_options {
   bool sweep, pareto;     /* --predict: for many budgets */
   size_t sweep_bytes[MAFAT_SWEEP_SIZES]; /* --sweep (n_sweep), ascending; none: budgets that make sense */
   int n_sweep;
+  const char *map;        /* --map; NULL: no picture of the arena */
   int layers;             /* --layers; 0: all */
   const char *algorithm;  /* --algorithm; NULL: auto */
   int threads;            /* --threads, default 1; 0: auto */

@@ -244,6 +244,11 @@ void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *ty
   else snprintf(text, room, "%s", p->peak_name);
 }
 
+double mafat_output_arena_excess(const struct mafat_plan_facts *p)
+{
+  return p->arena_bound_bytes ? 100 * ((double)p->arena_bytes / (double)p->arena_bound_bytes - 1) : 0;
+}
+
 /* ---- The table ---- */
 
 enum { LAYERS_WIDTH = 11, WHAT_WIDTH = 36, MS_WIDTH = 10, COUNT_WIDTH = 15, RATE_WIDTH = 8 };

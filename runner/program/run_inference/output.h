@@ -76,6 +76,9 @@ int mafat_output_error_json(const char *image, const char *message, int exit_cod
  * its layer; NULL: it is no layer's. */
 void mafat_output_describe_peak(const struct mafat_plan_facts *p, const char *type, char *text, size_t room);
 
+/* The arena beyond the largest sum of live buffers, percent. */
+double mafat_output_arena_excess(const struct mafat_plan_facts *p);
+
 enum mafat_row_kind { MAFAT_ROW_GROUP, MAFAT_ROW_LAYER, MAFAT_ROW_TOTAL };
 
 /* A line of --report. Unknown: negative, NaN; shown as "-". */

@@ -1,13 +1,11 @@
 #include "runner/program/run_inference/ports.h"
 
-#include "runner/program/streams.h"
 #include "runner/program/unfinished.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum side { IN, OUT };
@@ -153,14 +151,11 @@ static bool write_all(const struct mafat_dump *dump, const struct mafat_model *m
 
 int mafat_dump_write(const struct mafat_dump *dump, const struct mafat_model *m, struct mafat_diagnostic *d)
 {
-  struct stat st;
-  bool direct = lstat(dump->path, &st) == 0 && !S_ISREG(st.st_mode);
-  if (!direct) mafat_unfinished_mind_signals();
-  int fd = direct ? mafat_streams_open(dump->path) : mafat_unfinished_create(dump->path);
+  int fd = mafat_unfinished_open(dump->path);
   if (fd < 0) return mafat_fail(d, MAFAT_EIO, "%s: cannot create: %s", dump->path, strerror(errno));
-  if (write_all(dump, m, fd) && (direct || mafat_unfinished_finish() == 0)) return MAFAT_OK;
+  if (write_all(dump, m, fd) && mafat_unfinished_finish() == 0) return MAFAT_OK;
   int code = mafat_fail(d, MAFAT_EIO, "%s: cannot write: %s", dump->path, strerror(errno));
-  if (!direct) mafat_unfinished_drop();
+  mafat_unfinished_drop();
   return code;
 }
 

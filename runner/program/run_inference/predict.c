@@ -1,9 +1,16 @@
 /* --predict: nothing is run. */
 #include "runner/program/run_inference/answer.h"
+#include "runner/program/run_inference/map.h"
 #include "runner/program/run_inference/output.h"
 #include "runner/program/run_inference/session.h"
 
 #include <string.h>
+
+/* What has been said when it ends. */
+struct said {
+  bool answer; /* is on standard output */
+  bool map_failed;
+};
 
 /* What was asked, beside the query. */
 static struct mafat_question make_question(const struct mafat_session *s, const struct mafat_query *query)
@@ -14,16 +21,20 @@ static struct mafat_question make_question(const struct mafat_session *s, const 
   return q;
 }
 
-/* What does not fit is told, and why the exit status is not 0. */
-static int answer_one(struct mafat_session *s, const struct mafat_question *q, bool *told)
+/* What does not fit is told, and drawn, and why the exit status is not 0. */
+static int answer_one(struct mafat_session *s, const struct mafat_question *q, struct said *said)
 {
   struct mafat_answer *a;
   struct mafat_paper_facts paper;
   int code = mafat_query_answer(&a, q->query, 0, &s->d);
   if (code == MAFAT_OK && s->options.paper) code = mafat_answer_paper(a, &paper, &s->d);
   if (code == MAFAT_OK) {
-    *told = true;
+    said->answer = true;
     code = s->options.json ? mafat_answer_write_json(q, a, &s->out) : mafat_answer_write_text(q, a, &s->out);
+    if (code == MAFAT_OK && s->options.map) {
+      code = mafat_map_write(s->options.map, q, a, &s->d);
+      said->map_failed = code != MAFAT_OK;
+    }
     if (code == MAFAT_OK && !s->options.best_effort) code = mafat_answer_check(a, &s->d); /* the answer stands */
   }
   mafat_answer_close(&a);
@@ -44,14 +55,14 @@ static int answer_sweep(struct mafat_session *s, const struct mafat_question *qu
   return code;
 }
 
-static int answer_table(struct mafat_session *s, const struct mafat_question *q, bool *told)
+static int answer_table(struct mafat_session *s, const struct mafat_question *q, struct said *said)
 {
   struct mafat_options *o = &s->options;
   struct mafat_front_facts least;
   bool any;
   int code = o->sweep ? answer_sweep(s, q, &any) : mafat_answer_write_front(q, o->json, &s->out, &any);
   if (code || any) return code;
-  *told = true;
+  said->answer = true;
   mafat_query_front(q->query, 0, &least);
   size_t budget = o->sweep ? o->sweep_bytes[o->n_sweep - 1] : q->facts.budget_bytes;
   return mafat_fail(&s->d, MAFAT_ELIMIT, "does not fit: plan %.160s needs %zu bytes, the %s is %zu bytes", least.text,
@@ -62,25 +73,26 @@ int mafat_session_predict(struct mafat_session *s)
 {
   const struct mafat_options *o = &s->options;
   struct mafat_model_options m = mafat_session_model_options(s);
-  struct mafat_query *query;
-  bool told = false; /* on standard output */
-  int code = mafat_query_open(&query, o->model, o->weights, &m, &s->d);
+  struct mafat_query *query = NULL;
+  struct said said = {0};
+  int code = mafat_session_check_output(s, "map", o->map);
+  if (code == MAFAT_OK) code = mafat_query_open(&query, o->model, o->weights, &m, &s->d);
   if (code == MAFAT_OK) {
     struct mafat_question q = make_question(s, query);
     code = mafat_session_check_picture(s, &q.facts);
     if (code == MAFAT_OK) code = mafat_inputs_take(NULL, query, o, &s->d);
     if (code == MAFAT_OK) code = mafat_dumps_read(NULL, NULL, query, o, &s->d);
-    if (code == MAFAT_OK) code = o->sweep || o->pareto ? answer_table(s, &q, &told) : answer_one(s, &q, &told);
+    if (code == MAFAT_OK) code = o->sweep || o->pareto ? answer_table(s, &q, &said) : answer_one(s, &q, &said);
     if (code == MAFAT_OK) mafat_session_tell_fork(s, q.facts.fork_sign);
     if (code == MAFAT_OK) mafat_session_tell_decode(s, q.facts.decode, q.facts.decode_sign);
   }
   mafat_query_close(&query);
   if (code == MAFAT_OK) return 0;
-  int status = mafat_session_exit_status(code);
+  int status = said.map_failed ? EXIT_RUNNING : mafat_session_exit_status(code);
   if (s->out.error) {
     mafat_fail(&s->d, MAFAT_EIO, "cannot write to standard output: %s", strerror(s->out.error));
     status = EXIT_RUNNING;
-  } else if (o->json && !told) {
+  } else if (o->json && !said.answer) {
     mafat_output_error_json(mafat_session_picture(s), s->d.text, status, &s->out);
   }
   mafat_session_complain(s->d.text);

@@ -7,12 +7,6 @@
 
 /* ---- --report ---- */
 
-/* The arena beyond the largest sum of live buffers, percent. */
-static double arena_excess(const struct mafat_plan_facts *p)
-{
-  return p->arena_bound_bytes ? 100 * ((double)p->arena_bytes / (double)p->arena_bound_bytes - 1) : 0;
-}
-
 /* "convolutional 3x3 winograd", "convolutional 3x3 (in 7)", "maxpool 2x2" */
 static void describe_layer(const struct mafat_layer_facts *layer, char *text, size_t room)
 {
@@ -63,7 +57,7 @@ static void fill_table(struct table *t, const struct mafat_model *model, const s
   }
   char *text = add_row(t, (struct mafat_report_row){MAFAT_ROW_TOTAL, 0, plan->n_layers - 1, NULL, total_ms,
                                                     (int64_t)plan->macs, (int64_t)plan->arena_bytes});
-  snprintf(text, sizeof *t->texts, "arena, +%.1f %% of bound", arena_excess(plan));
+  snprintf(text, sizeof *t->texts, "arena, +%.1f %% of bound", mafat_output_arena_excess(plan));
 }
 
 int mafat_report_print_table(struct mafat_session *s, const struct mafat_run_report *r)
@@ -113,7 +107,7 @@ void mafat_report_print_note(const struct mafat_session *s, const struct mafat_r
   mafat_output_describe_peak(p, mafat_model_layer(s->model, p->peak_layer, &layer) == MAFAT_OK ? layer.type : NULL, peak,
                              sizeof peak);
   fprintf(stderr, "plan %.120s, arena %.2f MB (%.1f %% above the least possible), weights %.2f MB; resident: predicted %.2f MB, measured %.2f MB, of which %s %.2f MB; budget %.2f MB (%s)\n",
-          p->text, (double)p->arena_bytes / 1048576, arena_excess(p), (double)model.kept_weights_bytes / 1048576,
+          p->text, (double)p->arena_bytes / 1048576, mafat_output_arena_excess(p), (double)model.kept_weights_bytes / 1048576,
           (double)r->predicted_resident_bytes / 1048576, (double)r->measured_resident_bytes / 1048576,
           peak, (double)p->peak_bytes / 1048576, (double)model.budget_bytes / 1048576, model.budget_source);
   fprintf(stderr, "%s, %d thread%s, kernels %s; multiply-adds: %.1f million as direct convolution, %.1f million with padding as computed\n",

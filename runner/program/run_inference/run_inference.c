@@ -15,13 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CLASSES = 5 }; /* that are told */
-
-static int check_output_file(struct mafat_session *s, const char *option, const char *path);
-static int check_dumps_apart(struct mafat_session *s);
 
 /* --marks: into a file that is emptied first. */
 static int open_marks(struct mafat_session *s)
@@ -40,9 +36,9 @@ static int open_session(struct mafat_session *s)
   const struct mafat_options *o = &s->options;
   struct mafat_model_options m = mafat_session_model_options(s);
   int code;
-  if ((code = check_output_file(s, "marks", o->marks))) return code;
+  if ((code = mafat_session_check_output(s, "marks", o->marks))) return code;
   for (int i = 0; i < o->n_dumps; i++)
-    if ((code = check_output_file(s, "dump-output", o->dumps[i]))) return code;
+    if ((code = mafat_session_check_output(s, "dump-output", o->dumps[i]))) return code;
   if (o->names && (code = mafat_names_read(&s->names, o->names, &s->d))) return code;
   s->latencies_ms = calloc((size_t)o->repeat, sizeof *s->latencies_ms);
   s->layers_ms = calloc((size_t)o->repeat, sizeof *s->layers_ms);
@@ -53,8 +49,8 @@ static int open_session(struct mafat_session *s)
   if ((code = mafat_inputs_take(s->model, NULL, o, &s->d))) return code;
   if ((code = mafat_dumps_read(s->dumps, s->model, NULL, o, &s->d))) return code;
   for (int i = 0; i < o->n_dumps; i++)
-    if ((code = check_output_file(s, "dump-output", s->dumps[i].path))) return code;
-  if ((code = check_dumps_apart(s))) return code;
+    if ((code = mafat_session_check_output(s, "dump-output", s->dumps[i].path))) return code;
+  if ((code = mafat_session_check_dumps_apart(s))) return code;
   return open_marks(s);
 }
 
@@ -69,57 +65,6 @@ static void close_session(struct mafat_session *s)
 }
 
 /* ---- one picture ---- */
-
-static bool is_same_file(const char *path, const struct stat *st)
-{
-  struct stat other;
-  return path && stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
-}
-
-static int refuse_read(struct mafat_session *s, const char *option, const char *path)
-{
-  return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects a file of its own, found %.200s, which is read", option, path);
-}
-
-/* Nothing is written over what it is made from. path: NULL where the option is not given. */
-static int check_output_file(struct mafat_session *s, const char *option, const char *path)
-{
-  const struct mafat_options *o = &s->options;
-  struct stat st;
-  if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return MAFAT_OK;
-  const char *inputs[] = {o->cfg, o->weights, o->names};
-  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-    if (is_same_file(inputs[i], &st))
-      return refuse_read(s, option, inputs[i]);
-  for (int i = 0; i < o->n_images; i++)
-    if (is_same_file(o->images[i], &st)) return refuse_read(s, option, o->images[i]);
-  for (int i = 0; i < o->n_inputs + o->n_constants; i++) {
-    const char *text = i < o->n_inputs ? o->inputs[i] : o->constants[i - o->n_inputs], *file = strchr(text, '=');
-    if (is_same_file(text, &st)) return refuse_read(s, option, text);
-    for (; file; file = strchr(file + 1, '='))
-      if (is_same_file(file + 1, &st)) return refuse_read(s, option, file + 1);
-  }
-  return MAFAT_OK;
-}
-
-/* Of devices it is nobody's loss. */
-static bool is_one_file(const char *a, const char *b)
-{
-  struct stat st;
-  return a && (stat(a, &st) == 0 ? S_ISREG(st.st_mode) && is_same_file(b, &st) : strcmp(a, b) == 0);
-}
-
-/* Nothing is written over what has just been written. */
-static int check_dumps_apart(struct mafat_session *s)
-{
-  for (int i = 0; i < s->options.n_dumps; i++) {
-    const char *path = s->dumps[i].path;
-    bool twice = is_one_file(s->options.marks, path);
-    for (int k = 0; k < i; k++) twice = twice || is_one_file(s->dumps[k].path, path);
-    if (twice) return mafat_fail(&s->d, MAFAT_EINVAL, "--dump-output expects a file of its own, found %.200s twice", path);
-  }
-  return MAFAT_OK;
-}
 
 static int compare_doubles(const void *a, const void *b)
 {

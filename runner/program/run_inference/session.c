@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,4 +109,55 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s)
   m.floats_only = mafat_options_floats_only(o);
   m.warnings = (struct mafat_warning_sink){mafat_session_warn, s};
   return m;
+}
+
+/* ---- files that are written ---- */
+
+static bool is_same_file(const char *path, const struct stat *st)
+{
+  struct stat other;
+  return path && stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+}
+
+static int refuse_read(struct mafat_session *s, const char *option, const char *path)
+{
+  return mafat_fail(&s->d, MAFAT_EINVAL, "--%s expects a file of its own, found %.200s, which is read", option, path);
+}
+
+int mafat_session_check_output(struct mafat_session *s, const char *option, const char *path)
+{
+  const struct mafat_options *o = &s->options;
+  struct stat st;
+  if (!path || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return MAFAT_OK;
+  const char *inputs[] = {o->cfg, o->weights, o->names};
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+    if (is_same_file(inputs[i], &st))
+      return refuse_read(s, option, inputs[i]);
+  for (int i = 0; i < o->n_images; i++)
+    if (is_same_file(o->images[i], &st)) return refuse_read(s, option, o->images[i]);
+  for (int i = 0; i < o->n_inputs + o->n_constants; i++) {
+    const char *text = i < o->n_inputs ? o->inputs[i] : o->constants[i - o->n_inputs], *file = strchr(text, '=');
+    if (is_same_file(text, &st)) return refuse_read(s, option, text);
+    for (; file; file = strchr(file + 1, '='))
+      if (is_same_file(file + 1, &st)) return refuse_read(s, option, file + 1);
+  }
+  return MAFAT_OK;
+}
+
+/* Of devices it is nobody's loss. */
+static bool is_one_file(const char *a, const char *b)
+{
+  struct stat st;
+  return a && (stat(a, &st) == 0 ? S_ISREG(st.st_mode) && is_same_file(b, &st) : strcmp(a, b) == 0);
+}
+
+int mafat_session_check_dumps_apart(struct mafat_session *s)
+{
+  for (int i = 0; i < s->options.n_dumps; i++) {
+    const char *path = s->dumps[i].path;
+    bool twice = is_one_file(s->options.marks, path);
+    for (int k = 0; k < i; k++) twice = twice || is_one_file(s->dumps[k].path, path);
+    if (twice) return mafat_fail(&s->d, MAFAT_EINVAL, "--dump-output expects a file of its own, found %.200s twice", path);
+  }
+  return MAFAT_OK;
 }

@@ -45,6 +45,11 @@ struct mafat_model_options mafat_session_model_options(struct mafat_session *s);
 /* Are there as many numbers of --mean and --scale as channels? facts: the query's; NULL: it is the model's question. */
 int mafat_session_check_picture(struct mafat_session *s, const struct mafat_query_facts *facts);
 
+/* Nothing is written over what it is made from. path: NULL where the option is not given. */
+int mafat_session_check_output(struct mafat_session *s, const char *option, const char *path);
+/* Nor over what has just been written. */
+int mafat_session_check_dumps_apart(struct mafat_session *s);
+
 /* Modes in which nothing is run: they return an exit status. */
 int mafat_session_predict(struct mafat_session *s);   /* predict.c */
 int mafat_session_calibrate(struct mafat_session *s); /* calibrate.c */
