@@ -46,6 +46,7 @@ check,test,full  cpu    tests/cli/readme.sh
 test,full        cpu    tests/cli/plan.sh
 test,full        cpu    tests/cli/ports.sh
 test,full        cpu    tests/cli/decode.sh
+test,full        cpu    tests/cli/map.sh
 check,test,full  cpu    tests/cli/api.sh
 test,full        cpu    tests/cli/install.sh
 test,full        alone  tests/cli/memory_limit.sh

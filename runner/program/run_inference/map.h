@@ -31,6 +31,7 @@ struct mafat_map {
   int n_steps;                        /* at least 1 */
   int *columns;                       /* [position]: its step, or that behind it; one more position than there are layers */
   size_t (*alive)[MAFAT_MAP_TAGS];    /* [time]: bytes by tag */
+  int peak_begin, peak_end;           /* times: as long as what is alive at the peak is all there; end excluded */
 };
 
 /* All zeros, to begin with. MAFAT_ENOMEM; closing is the caller's in any case. */

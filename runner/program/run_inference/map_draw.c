@@ -11,7 +11,7 @@
 /* Pixels. */
 enum {
   LEFT = 84,       /* of the boxes: here bytes are told */
-  TABLE = 348,     /* the width of the table at the right */
+  TABLE = 368,     /* the width of the table at the right */
   GAP = 28,        /* before it */
   MARGIN = 16,
   NARROWEST = 840, WIDEST = 1440, /* of the boxes */
@@ -62,6 +62,14 @@ static void format_bytes(char *text, size_t room, size_t bytes)
   else snprintf(text, room, "%zu B", bytes);
 }
 
+/* On an axis, whose numbers are all of one unit. */
+static void format_axis(char *text, size_t room, size_t bytes, size_t step)
+{
+  if (step >= 1 << 20) snprintf(text, room, "%.2f MB", (double)bytes / 1048576);
+  else if (step >= 1 << 10) snprintf(text, room, "%.1f KB", (double)bytes / 1024);
+  else snprintf(text, room, "%zu B", bytes);
+}
+
 static double percent(size_t part, size_t all)
 {
   return all ? 100 * (double)part / (double)all : 0;
@@ -91,6 +99,7 @@ static void name_buffer(const struct drawing *d, const struct mafat_buffer_facts
   if (strcmp(b->what, "ring") == 0) snprintf(text, room, "ring of reads");
   else if (strcmp(b->what, "panel") == 0) snprintf(text, room, "panel of weights");
   else if (strcmp(b->what, "affine") == 0) snprintf(text, room, "scales and biases");
+  else if (strcmp(b->what, "scratch") == 0 && b->last - b->first > 1) snprintf(text, room, "scratch, shared");
   else if (b->input >= 0 && mafat_query_describe_input(d->map->question->query, b->input, &port) == MAFAT_OK)
     snprintf(text, room, "input %.60s", port.name);
   else {
@@ -117,7 +126,7 @@ static void put_title(const struct drawing *d, const char *text)
 
 static void put_head_line(const struct drawing *d, int line, const char *colour, const char *text)
 {
-  double width = LEFT + d->width + GAP + TABLE - MARGIN;
+  double width = LEFT + d->width + GAP + TABLE - 2 * MARGIN;
   put(d, MARGIN, 50 + line * LINE, NORMAL, colour, MAFAT_SVG_START, text, mafat_svg_room(NORMAL, width));
 }
 
@@ -126,7 +135,7 @@ static void put_name(const struct drawing *d)
   const struct mafat_question *q = d->map->question;
   struct mafat_svg_text t = {.x = MARGIN, .y = 28, .size = LARGE, .colour = ink, .bold = true};
   char facts[96];
-  double width = LEFT + d->width + GAP + TABLE - MARGIN;
+  double width = LEFT + d->width + GAP + TABLE - 2 * MARGIN;
   int n = snprintf(facts, sizeof facts, "%d x %d, %d layers in %d step%s", q->facts.input_w, q->facts.input_h, d->map->plan.n_layers,
                    d->map->n_steps, d->map->n_steps == 1 ? "" : "s");
   mafat_svg_put_text(d->w, &t, q->cfg, mafat_svg_room(LARGE, width) - n * NORMAL / LARGE - 3);
@@ -137,7 +146,7 @@ static void put_plan(const struct drawing *d)
 {
   const struct mafat_plan_facts *p = &d->map->plan;
   char text[TEXT];
-  double width = LEFT + d->width + GAP + TABLE - MARGIN;
+  double width = LEFT + d->width + GAP + TABLE - 2 * MARGIN;
   int n = snprintf(text, sizeof text, "%s, %d thread%s, kernels %s, %.1f ms", p->algorithm, p->threads, p->threads == 1 ? "" : "s",
                    d->map->question->facts.cpu, p->latency_ms);
   put(d, MARGIN, 50, NORMAL, muted, MAFAT_SVG_START, "plan", 4);
@@ -213,10 +222,10 @@ static void put_byte_axis(const struct drawing *d)
              step >= 1 << 20 ? at >> 20 : step >= 1 << 10 ? at >> 10 : at);
     put(d, LEFT - 6, y + 4, SMALL, muted, MAFAT_SVG_END, text, 12);
   }
-  format_bytes(text, sizeof text, a->bytes);
+  format_axis(text, sizeof text, a->bytes, step);
   put(d, LEFT - 6, TOP + 4, SMALL, ink, MAFAT_SVG_END, text, 12);
   if (!bound_told) return;
-  format_bytes(text, sizeof text, a->bound_bytes);
+  format_axis(text, sizeof text, a->bound_bytes, step);
   put(d, LEFT - 6, bound + 4, SMALL, red, MAFAT_SVG_END, text, 12);
 }
 
@@ -440,38 +449,40 @@ static void put_step_titles(const struct drawing *d)
 static void put_alive(const struct drawing *d)
 {
   char text[32];
+  size_t arena = d->map->arena.bytes;
   for (int tag = MAFAT_MAP_TAGS - 1; tag >= 0; tag--) put_profile(d, tag);
-  put_step_titles(d);
   mafat_svg_frame(d->w, (struct mafat_svg_box){LEFT, ALIVE, d->width, ALIVE_HEIGHT}, rule);
-  format_bytes(text, sizeof text, d->map->arena.bytes);
+  format_axis(text, sizeof text, arena, byte_step(arena));
   put(d, LEFT - 6, ALIVE + 8, SMALL, muted, MAFAT_SVG_END, text, 12);
   put(d, LEFT - 6, ALIVE + ALIVE_HEIGHT, SMALL, muted, MAFAT_SVG_END, "0", 1);
 }
 
 /* ---- the peak ---- */
 
-static void put_peak_column(const struct drawing *d)
+/* Behind what is drawn from the top to the bottom: boxes at the peak are darker than others, and no line crosses their names. */
+static void put_peak_column(const struct drawing *d, double top, double bottom)
 {
-  double x = x_at(d, d->map->arena.peak_time), width = x_at(d, d->map->arena.peak_time + 1) - x;
-  mafat_svg_fill(d->w, (struct mafat_svg_box){x, TOP, width, ALIVE + ALIVE_HEIGHT - TOP}, red, .1);
+  double x = x_at(d, d->map->peak_begin), width = x_at(d, d->map->peak_end) - x;
+  mafat_svg_fill(d->w, (struct mafat_svg_box){x, top, width, bottom - top}, red, .1);
+  mafat_svg_line(d->w, x, top, x, bottom, red, false);
+  if (width >= 3) mafat_svg_line(d->w, x + width, top, x + width, bottom, red, false);
 }
 
-static void put_peak_lines(const struct drawing *d)
+static void put_bound(const struct drawing *d)
 {
-  const struct mafat_arena_facts *a = &d->map->arena;
-  double from = x_at(d, a->peak_time), to = x_at(d, a->peak_time + 1), bound = y_of(d, a->bound_bytes, TOP, BOXES_HEIGHT);
-  mafat_svg_line(d->w, from, TOP, from, ALIVE + ALIVE_HEIGHT, red, false);
-  if (to - from >= 3) mafat_svg_line(d->w, to, TOP, to, ALIVE + ALIVE_HEIGHT, red, false);
+  double bound = y_of(d, d->map->arena.bound_bytes, TOP, BOXES_HEIGHT);
   if (bound - TOP > 1) mafat_svg_line(d->w, LEFT, bound, LEFT + d->width, bound, red, true);
 }
 
 static void put_peak_name(const struct drawing *d)
 {
-  int time = d->map->arena.peak_time, step = mafat_map_step_at(d->map, time);
-  double x = (x_at(d, time) + x_at(d, time + 1)) / 2;
+  const struct mafat_map *m = d->map;
+  int first = mafat_map_step_at(m, m->peak_begin), last = mafat_map_step_at(m, m->peak_end - 1), n;
+  double x = (x_at(d, m->peak_begin) + x_at(d, m->peak_end)) / 2;
   char text[TEXT], name[64];
-  name_step(d, step, name, sizeof name);
-  int n = snprintf(text, sizeof text, "peak: step %d, layer %s, %zu bytes", step + 1, name, d->map->arena.bound_bytes);
+  name_step(d, first, name, sizeof name);
+  if (last > first) n = snprintf(text, sizeof text, "peak: steps %d to %d, %zu bytes", first + 1, last + 1, m->arena.bound_bytes);
+  else n = snprintf(text, sizeof text, "peak: step %d, layer %s, %zu bytes", first + 1, name, m->arena.bound_bytes);
   double half = mafat_svg_width(NORMAL, n) / 2, middle = x;
   if (middle < LEFT + half) middle = LEFT + half;
   if (middle > LEFT + d->width - half) middle = LEFT + d->width - half;
@@ -503,7 +514,7 @@ static void put_row(const struct drawing *d, double y, int tag, const char *name
   double x = LEFT + d->width + GAP, end = x + TABLE - MARGIN;
   char text[32];
   if (tag >= 0) mafat_svg_fill(d->w, (struct mafat_svg_box){x, y - 9, 10, 10}, colours[tag], 1);
-  put(d, x + 16, y, NORMAL, ink, MAFAT_SVG_START, name, 24);
+  put(d, x + 16, y, NORMAL, ink, MAFAT_SVG_START, name, 29);
   format_bytes(text, sizeof text, bytes);
   put(d, end - 54, y, NORMAL, ink, MAFAT_SVG_END, text, 12);
   snprintf(text, sizeof text, "%.1f %%", percent(bytes, d->map->arena.bound_bytes));
@@ -570,11 +581,13 @@ void mafat_map_draw(const struct mafat_map *m, struct mafat_writer *w)
   mafat_svg_fill(w, (struct mafat_svg_box){LEFT, TOP, d.width, BOXES_HEIGHT}, "#f8f8f8", 1);
   put_byte_axis(&d);
   put_groups(&d);
-  put_peak_column(&d);
+  put_peak_column(&d, TOP, ALIVE);
+  put_bound(&d);
   put_buffers(&d);
   mafat_svg_frame(w, (struct mafat_svg_box){LEFT, TOP, d.width, BOXES_HEIGHT}, rule);
   put_alive(&d);
-  put_peak_lines(&d);
+  put_peak_column(&d, ALIVE, ALIVE + ALIVE_HEIGHT);
+  put_step_titles(&d);
   put_peak_name(&d);
   put_step_axis(&d);
   put_table(&d);

@@ -59,6 +59,19 @@ static void find_alive(struct mafat_map *m)
     for (int tag = 0; tag < MAFAT_MAP_TAGS; tag++) m->alive[time][tag] += m->alive[time - 1][tag];
 }
 
+/* Nothing is born as long as nobody dies: there would be more than at the peak. */
+static void find_peak(struct mafat_map *m)
+{
+  m->peak_begin = 0;
+  m->peak_end = m->arena.n_times;
+  for (int i = 0; i < m->arena.n_buffers; i++) {
+    const struct mafat_buffer_facts *b = &m->buffers[i];
+    if (!mafat_map_is_at_peak(m, b)) continue;
+    if (b->first > m->peak_begin) m->peak_begin = b->first;
+    if (b->last < m->peak_end) m->peak_end = b->last + 1;
+  }
+}
+
 int mafat_map_find(struct mafat_map *m, const struct mafat_question *q, const struct mafat_answer *a)
 {
   m->question = q;
@@ -74,6 +87,7 @@ int mafat_map_find(struct mafat_map *m, const struct mafat_question *q, const st
   for (int i = 0; i < m->arena.n_buffers; i++) mafat_answer_buffer(a, i, &m->buffers[i]);
   find_steps(m);
   find_alive(m);
+  find_peak(m);
   return MAFAT_OK;
 }
 
