@@ -22,7 +22,8 @@ enum {
   NAMES = NUMBERS + 8, NAMES_HEIGHT = 128,
   HEIGHT = NAMES + NAMES_HEIGHT + 30,
   SMALL = 10, NORMAL = 11, LARGE = 16, /* of letters */
-  LINE = 16
+  LINE = 16,
+  LABEL = 62       /* of a line of the head */
 };
 
 static const char ink[] = "#222222", muted[] = "#666666", faint[] = "#e4e4e4", rule[] = "#8c8c8c", red[] = "#c1121f";
@@ -124,10 +125,17 @@ static void put_title(const struct drawing *d, const char *text)
 
 /* ---- head ---- */
 
-static void put_head_line(const struct drawing *d, int line, const char *colour, const char *text)
+/* Of the whole picture, without its margins. */
+static double full_width(const struct drawing *d)
 {
-  double width = LEFT + d->width + GAP + TABLE - 2 * MARGIN;
-  put(d, MARGIN, 50 + line * LINE, NORMAL, colour, MAFAT_SVG_START, text, mafat_svg_room(NORMAL, width));
+  return LEFT + d->width + GAP + TABLE - 2 * MARGIN;
+}
+
+static void put_head_line(const struct drawing *d, int line, const char *label, const char *colour, const char *text, int most)
+{
+  double y = 50 + line * LINE;
+  put(d, MARGIN, y, NORMAL, muted, MAFAT_SVG_START, label, 8);
+  put(d, MARGIN + LABEL, y, NORMAL, colour, MAFAT_SVG_START, text, most);
 }
 
 static void put_name(const struct drawing *d)
@@ -135,7 +143,7 @@ static void put_name(const struct drawing *d)
   const struct mafat_question *q = d->map->question;
   struct mafat_svg_text t = {.x = MARGIN, .y = 28, .size = LARGE, .colour = ink, .bold = true};
   char facts[96];
-  double width = LEFT + d->width + GAP + TABLE - 2 * MARGIN;
+  double width = full_width(d);
   int n = snprintf(facts, sizeof facts, "%d x %d, %d layers in %d step%s", q->facts.input_w, q->facts.input_h, d->map->plan.n_layers,
                    d->map->n_steps, d->map->n_steps == 1 ? "" : "s");
   mafat_svg_put_text(d->w, &t, q->cfg, mafat_svg_room(LARGE, width) - n * NORMAL / LARGE - 3);
@@ -146,11 +154,10 @@ static void put_plan(const struct drawing *d)
 {
   const struct mafat_plan_facts *p = &d->map->plan;
   char text[TEXT];
-  double width = LEFT + d->width + GAP + TABLE - 2 * MARGIN;
+  double width = full_width(d);
   int n = snprintf(text, sizeof text, "%s, %d thread%s, kernels %s, %.1f ms", p->algorithm, p->threads, p->threads == 1 ? "" : "s",
                    d->map->question->facts.cpu, p->latency_ms);
-  put(d, MARGIN, 50, NORMAL, muted, MAFAT_SVG_START, "plan", 4);
-  put(d, MARGIN + 60, 50, NORMAL, ink, MAFAT_SVG_START, p->text, mafat_svg_room(NORMAL, width - 60) - n - 3);
+  put_head_line(d, 0, "plan", ink, p->text, mafat_svg_room(NORMAL, width - LABEL) - n - 3);
   put(d, MARGIN + width, 50, NORMAL, muted, MAFAT_SVG_END, text, n);
 }
 
@@ -158,9 +165,9 @@ static void put_arena(const struct drawing *d)
 {
   const struct mafat_arena_facts *a = &d->map->arena;
   char text[TEXT];
-  snprintf(text, sizeof text, "arena    %zu bytes: %zu bytes (%.2f %%) above the most that is alive at one time, %zu bytes", a->bytes,
+  snprintf(text, sizeof text, "%zu bytes: %zu bytes (%.2f %%) above the most that is alive at one time, %zu bytes", a->bytes,
            a->bytes - a->bound_bytes, mafat_output_arena_excess(&d->map->plan), a->bound_bytes);
-  put_head_line(d, 1, ink, text);
+  put_head_line(d, 1, "arena", ink, text, mafat_svg_room(NORMAL, full_width(d) - LABEL));
 }
 
 /* What the process is charged for, which is more than the arena. */
@@ -173,12 +180,12 @@ static void put_charge(const struct drawing *d)
   format_bytes(charge, sizeof charge, m->charge_bytes);
   format_bytes(budget, sizeof budget, q->budget_bytes);
   format_bytes(outside, sizeof outside, kept);
-  int n = snprintf(text, sizeof text, "process  %s", charge);
+  int n = snprintf(text, sizeof text, "%s", charge);
   if (q->budget_bytes != SIZE_MAX)
     n += snprintf(text + n, sizeof text - (size_t)n, ", %s the budget of %s (%.40s)", d->map->plan.fits ? "within" : "more than", budget,
                   q->budget_source);
   if (kept) snprintf(text + n, sizeof text - (size_t)n, "; weights that are kept, outside of the arena: %s", outside);
-  put_head_line(d, 2, d->map->plan.fits ? ink : red, text);
+  put_head_line(d, 2, "process", d->map->plan.fits ? ink : red, text, mafat_svg_room(NORMAL, full_width(d) - LABEL));
 }
 
 static void put_head(const struct drawing *d)

@@ -198,6 +198,50 @@ START_TEST(test_the_paper_knows_tiles_only)
 }
 END_TEST
 
+/* An answer's buffers are what its plan is told to take; those that are alive at one time have places of their own. */
+START_TEST(test_an_arena_buffer_by_buffer)
+{
+  static const char *const plans[] = {"1x1/NoCut", "rows2/NoCut", "3x2/2/1x1", "rows4:streamed/2/panels:loaded"};
+  static const char *const tags[] = {"input", "activations", "scratch", "weights", "io"};
+  struct mafat_model_options options;
+  struct mafat_plan_facts plan;
+  struct mafat_arena_facts arena;
+  struct mafat_buffer_facts list[64], beyond;
+  struct mafat_layer_facts layer;
+  struct mafat_answer *a;
+  size_t alive[5] = {0}, sum = 0;
+  mafat_model_defaults(&options);
+  options.plan = plans[_i];
+  struct mafat_query *q = api_open_query(api_detector, &options);
+  ck_assert_int_eq(mafat_query_answer(&a, q, 0, NULL), MAFAT_OK);
+  mafat_answer_describe(a, &plan);
+  mafat_answer_arena(a, &arena);
+  ck_assert(arena.bytes == plan.arena_bytes && arena.bound_bytes == plan.arena_bound_bytes);
+  ck_assert(arena.n_buffers > 0 && arena.n_buffers <= 64 && arena.peak_time < arena.n_times);
+  for (int i = 0; i < arena.n_buffers; i++) {
+    const struct mafat_buffer_facts *b = &list[i];
+    ck_assert_int_eq(mafat_answer_buffer(a, i, &list[i]), MAFAT_OK);
+    ck_assert(b->first >= 0 && b->first <= b->last && b->last < arena.n_times && b->offset + b->bytes <= arena.bytes);
+    ck_assert((b->input >= 0) == (strcmp(b->tag, "input") == 0) && (b->rows > 0) == (strcmp(b->what, "map") == 0));
+    ck_assert((b->layer < 0) == (b->input >= 0 || strcmp(b->tag, "io") == 0));
+    for (int k = 0; k < i; k++)
+      ck_assert(list[k].last < b->first || b->last < list[k].first || list[k].offset + list[k].bytes <= b->offset ||
+                b->offset + b->bytes <= list[k].offset);
+    for (int t = 0; t < 5; t++)
+      if (strcmp(b->tag, tags[t]) == 0 && b->first <= arena.peak_time && arena.peak_time <= b->last) alive[t] += b->bytes;
+  }
+  for (int t = 0; t < 5; t++) sum += alive[t];
+  ck_assert_uint_eq(sum, arena.bound_bytes);
+  ck_assert(alive[0] == plan.memory.input && alive[1] == plan.memory.activations && alive[2] == plan.memory.scratch);
+  ck_assert_int_eq(mafat_answer_buffer(a, arena.n_buffers, &beyond), MAFAT_EINVAL);
+  ck_assert_int_eq(mafat_answer_buffer(a, -1, &beyond), MAFAT_EINVAL);
+  for (int l = 0; mafat_answer_layer(a, l, &layer) == MAFAT_OK; l++)
+    ck_assert(layer.position >= 0 && 2 * layer.position + 1 < arena.n_times);
+  mafat_answer_close(&a);
+  mafat_query_close(&q);
+}
+END_TEST
+
 START_TEST(test_a_query_that_cannot_be_asked)
 {
   struct mafat_model_options options;
@@ -269,6 +313,7 @@ Suite *api_queries_suite(void)
   tcase_add_test(queries, test_budgets_rise);
   tcase_add_test(queries, test_a_query_of_smaller_weights);
   tcase_add_test(queries, test_the_paper_knows_tiles_only);
+  tcase_add_loop_test(queries, test_an_arena_buffer_by_buffer, 0, 4);
   tcase_add_test(queries, test_a_query_that_cannot_be_asked);
 
   TCase *calibrating = api_case(suite, "calibrating", 240);
