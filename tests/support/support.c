@@ -80,6 +80,18 @@ struct mafat_plan_options test_plain_options(void)
   return options;
 }
 
+struct mafat_plan_options test_random_packed_options(struct test_rng *rng, enum mafat_algorithm algorithm)
+{
+  struct mafat_plan_options options;
+  mafat_plan_defaults(&options);
+  options.packed = true;
+  options.algorithm = algorithm;
+  options.keep_all = test_random_chance(rng, 30);
+  if (test_random_chance(rng, 80)) options.small_bytes = 0;
+  options.n_threads = test_random_chance(rng, 40) ? test_random_int(rng, 2, 4) : 1;
+  return options;
+}
+
 struct mafat_layout *test_layout(const struct mafat_network *n, const struct mafat_plan *plan)
 {
   struct mafat_diagnostic d = {""};

@@ -122,5 +122,7 @@ void test_random_network(struct test_rng *rng, const struct test_network_style *
  * streamed. `room` of at least TEST_PLAN_ROOM. */
 void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
                       char *plan_text, size_t room);
+/* What such plans of a packed file are made with: one to four threads, small layers' weights streamed or not. */
+struct mafat_plan_options test_random_packed_options(struct test_rng *rng, enum mafat_algorithm algorithm);
 
 #endif

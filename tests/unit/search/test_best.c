@@ -10,6 +10,7 @@
 #include "predictor/planning.h"
 #include "search/best.h"
 #include "tests/support/failing_malloc.h"
+#include "tests/support/failing_search.h"
 #include "tests/support/support.h"
 
 Suite *best_suite(void);
@@ -285,20 +286,8 @@ START_TEST(every_failed_allocation_is_told)
                           "[convolutional]\nfilters=16\nsize=3\npad=1\n"));
   struct mafat_front *f = find_front(&s);
   mafat_front_close(&f);
+  test_failing_search(&s.request);
   bool failed = true;
-  for (long at = 0; failed; at += 1 + at / 16) {
-    struct mafat_diagnostic d = {""};
-    long unfreed;
-    failing_malloc_arm(at);
-    int code = mafat_search_front(&f, &s.request, &d);
-    mafat_front_close(&f);
-    long asked = failing_malloc_disarm(&unfreed);
-    ck_assert_int_eq(unfreed, 0);
-    failed = asked > at;
-    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "allocation %ld of %ld: %s", at, asked, mafat_error_name(code));
-    ck_assert_msg(!failed || d.text[0], "allocation %ld: no message", at);
-  }
-  failed = true;
   for (long at = 0; failed; at++) {
     struct mafat_diagnostic d = {""};
     failing_mmap_arm(at);

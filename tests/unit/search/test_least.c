@@ -9,7 +9,7 @@
 #include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "search/best.h"
-#include "tests/support/failing_malloc.h"
+#include "tests/support/failing_search.h"
 #include "tests/support/support.h"
 
 Suite *least_suite(void);
@@ -163,19 +163,7 @@ START_TEST(every_failed_allocation_is_told)
   struct search s;
   set_up(&s, test_network("[net]\nheight=24\nwidth=32\nchannels=3\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
                           "[maxpool]\nsize=2\nstride=2\n[convolutional]\nfilters=16\nsize=3\npad=1\n"));
-  bool failed = true;
-  for (long at = 0; failed; at += 1 + at / 16) {
-    struct mafat_front *f;
-    struct mafat_diagnostic d = {""};
-    long unfreed;
-    failing_malloc_arm(at);
-    int code = mafat_search_front(&f, &s.request, &d);
-    mafat_front_close(&f);
-    failed = failing_malloc_disarm(&unfreed) > at;
-    ck_assert_int_eq(unfreed, 0);
-    ck_assert_msg(code == (failed ? MAFAT_ENOMEM : MAFAT_OK), "allocation %ld: %s", at, mafat_error_name(code));
-    ck_assert_msg(!failed || d.text[0], "allocation %ld: no message", at);
-  }
+  test_failing_search(&s.request);
   mafat_network_close(&s.network);
 }
 END_TEST

@@ -452,12 +452,7 @@ static void check_plans(const char *cfg, struct test_rng *rng)
   mafat_plan_close(&plan);
   for (int i = 0; i < 6; i++) {
     test_random_plan(rng, n, n->n_layers, text, sizeof text);
-    mafat_plan_defaults(&options);
-    options.packed = true;
-    options.algorithm = MAFAT_DIRECT;
-    options.keep_all = test_random_chance(rng, 30);
-    if (test_random_chance(rng, 80)) options.small_bytes = 0;
-    options.n_threads = test_random_chance(rng, 40) ? test_random_int(rng, 2, 4) : 1;
+    options = test_random_packed_options(rng, MAFAT_DIRECT);
     plan = test_plan_with(n, text, &options);
     float *out = run(n, plan, test_packed_path, level, NULL);
     if (memcmp(out, reference, bytes) != 0) test_fail_case(cfg, text, "%s, %d threads: outputs differ", level->name, options.n_threads);

@@ -304,12 +304,7 @@ static void check_plans(const char *cfg, struct test_rng *rng, const struct mafa
   mafat_plan_close(&plan);
   for (int i = 0; i < 6; i++) {
     test_random_plan(rng, narrow, narrow->n_layers, text, sizeof text);
-    mafat_plan_defaults(&options);
-    options.packed = true;
-    options.algorithm = algorithm;
-    options.keep_all = test_random_chance(rng, 30);
-    if (test_random_chance(rng, 80)) options.small_bytes = 0;
-    options.n_threads = test_random_chance(rng, 40) ? test_random_int(rng, 2, 4) : 1;
+    options = test_random_packed_options(rng, algorithm);
     plan = test_plan_with(narrow, text, &options);
     float *out = run(narrow, plan, test_packed_path, kernels, &floats);
     for (size_t f = 0; f < floats; f++)

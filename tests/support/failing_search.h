@@ -1,0 +1,10 @@
+/* Searches whose allocations fail, one after the other. */
+#ifndef MAFAT_TESTS_SUPPORT_FAILING_SEARCH_H
+#define MAFAT_TESTS_SUPPORT_FAILING_SEARCH_H
+
+#include "search/best.h"
+
+/* Each failed allocation is told as one, with a message, and all that was allocated before is freed. */
+void test_failing_search(const struct mafat_search_request *request);
+
+#endif
