@@ -10,8 +10,8 @@
 #include "predictor/planning.h"
 #include "search/best.h"
 #include "tests/support/failing_malloc.h"
-#include "tests/support/failing_search.h"
 #include "tests/support/support.h"
+#include "tests/unit/search/failing_search.h"
 
 Suite *best_suite(void);
 

@@ -9,8 +9,8 @@
 #include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "search/best.h"
-#include "tests/support/failing_search.h"
 #include "tests/support/support.h"
+#include "tests/unit/search/failing_search.h"
 
 Suite *least_suite(void);
 

@@ -1,4 +1,4 @@
-#include "tests/support/failing_search.h"
+#include "tests/unit/search/failing_search.h"
 
 #include "tests/support/failing_malloc.h"
 

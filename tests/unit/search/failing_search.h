@@ -1,6 +1,6 @@
 /* Searches whose allocations fail, one after the other. */
-#ifndef MAFAT_TESTS_SUPPORT_FAILING_SEARCH_H
-#define MAFAT_TESTS_SUPPORT_FAILING_SEARCH_H
+#ifndef MAFAT_TESTS_UNIT_FAILING_SEARCH_H
+#define MAFAT_TESTS_UNIT_FAILING_SEARCH_H
 
 #include "search/best.h"
 
