@@ -243,7 +243,7 @@ int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *
   if (usage && pads) find_pads(plan, n, usage, pads);
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
     struct collection c = {.plan = plan, .network = n, .usage = usage, .pads = pads, .group = g};
-    if (plan->groups[g].cut.kind == MAFAT_CUT_ROWS) continue;
+    if (plan->groups[g].cut.kind == MAFAT_CUT_ROWS || plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) continue;
     code = open_collection(&c);
     if (code == MAFAT_OK) collect(&c);
     if (code == MAFAT_OK) code = sort_group(&c, plan);

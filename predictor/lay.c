@@ -5,6 +5,7 @@
 #include "predictor/group_order.h"
 #include "predictor/order.h"
 #include "predictor/packing.h"
+#include "predictor/parts/parts.h"
 #include "predictor/residence.h"
 
 enum {
@@ -135,6 +136,7 @@ static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat
     g->weights = weights;
     struct mafat_shape out = l->network->layers[end - 1].out;
     if (cut->kind == MAFAT_CUT_GRID) enough = make_grid(l->plan->heap, g, &cut->as.grid, out);
+    if (cut->kind == MAFAT_CUT_SPLIT) enough = mafat_splits_copy(l->plan->heap, &g->cut.as.split, &cut->as.split);
   }
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
@@ -169,7 +171,7 @@ static int lay_run(struct laying *l, const struct mafat_group_spec *g, int first
   const struct mafat_layer *layers = l->network->layers;
   struct mafat_group_weights weights = usual_weights(g->weights);
   struct mafat_cut cut = usual_cut(g->cut), whole = whole_cut(g);
-  if (cut.kind == MAFAT_CUT_PANELS) return lay_group(l, &cut, weights, first, end);
+  if (cut.kind == MAFAT_CUT_PANELS || cut.kind == MAFAT_CUT_SPLIT) return lay_group(l, &cut, weights, first, end);
   if (cut.kind == MAFAT_CUT_GRID && !mafat_cut_is_tiled(&cut)) return lay_group(l, &whole, weights, first, end);
   for (int begin = first, stop; begin < end; begin = stop) {
     bool tileable = mafat_layer_is_tileable(&layers[begin]);
@@ -230,8 +232,11 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   int code = mafat_fusion_find(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find_fans(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(l->plan, l->network);
+  if (code == MAFAT_OK && (code = mafat_parts_find(l->plan, l->network, l->d))) return code;
   if (code == MAFAT_OK) code = mafat_residence_find(l->plan, l->network, options);
   if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network);
+  if (code == MAFAT_OK) code = mafat_parts_sort(l->plan, l->network);
+  if (code == MAFAT_OK) mafat_parts_number(l->plan);
   return code ? mafat_fail(l->d, code, "out of memory") : MAFAT_OK;
 }
 

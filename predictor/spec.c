@@ -58,9 +58,17 @@ int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_wor
 /* A number follows in a plan: none ends in a digit. */
 static const char *const algorithm_names[MAFAT_N_ALGORITHMS] = {"auto", "direct", "winograd", "winograd-large"};
 
+void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits)
+{
+  for (int i = 0; i < splits->n; i++) mafat_heap_free(heap, splits->list[i].bounds);
+  mafat_heap_free(heap, splits->list);
+  *splits = (struct mafat_splits){NULL, 0};
+}
+
 static void release_group(struct mafat_heap *heap, struct mafat_group_spec *g)
 {
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++) mafat_heap_free(heap, g->algorithms[a].layers);
+  if (g->cut.kind == MAFAT_CUT_SPLIT) mafat_splits_free(heap, &g->cut.as.split);
   if (g->cut.kind != MAFAT_CUT_GRID) return;
   mafat_heap_free(heap, g->cut.as.grid.rows);
   mafat_heap_free(heap, g->cut.as.grid.cols);
@@ -85,6 +93,19 @@ static bool copy_numbers(struct mafat_heap *heap, int **out, const int *from, in
   return *out || !from;
 }
 
+bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out, const struct mafat_splits *from)
+{
+  bool enough = true;
+  *out = (struct mafat_splits){mafat_heap_calloc(heap, (size_t)from->n + 1, sizeof *out->list), 0};
+  if (!out->list) return false;
+  for (; out->n < from->n && enough; out->n++) {
+    struct mafat_split *to = &out->list[out->n];
+    *to = from->list[out->n];
+    enough = copy_numbers(heap, &to->bounds, to->bounds, to->n - 1);
+  }
+  return enough;
+}
+
 static bool copy_word(struct mafat_heap *heap, struct mafat_algorithm_word *out,
                       const struct mafat_algorithm_word *from)
 {
@@ -105,6 +126,7 @@ static bool copy_group(struct mafat_heap *heap, struct mafat_group_spec *out, co
     bool rows = copy_numbers(heap, &out->cut.as.grid.rows, grid->rows, grid->n_rows - 1);
     enough = copy_numbers(heap, &out->cut.as.grid.cols, grid->cols, grid->n_cols - 1) && rows;
   }
+  if (from->cut.kind == MAFAT_CUT_SPLIT) enough = mafat_splits_copy(heap, &out->cut.as.split, &from->cut.as.split);
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && enough; a++)
     enough = copy_word(heap, &out->algorithms[a], &from->algorithms[a]);
   return enough;
@@ -226,9 +248,82 @@ static int take_grid(struct parser *p, struct mafat_grid *grid)
   return take_side(p, &grid->cols, &grid->n_cols);
 }
 
+static int expected_layer(const struct parser *p, const char *what)
+{
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at character %d, found %.20s", p->text, what,
+                    (int)(p->at - p->text) + 1, *p->at ? p->at : "its end");
+}
+
+static int take_layer(struct parser *p, int *layer)
+{
+  long value = 0;
+  if (!isdigit((unsigned char)*p->at)) return expected_layer(p, "a layer");
+  for (; isdigit((unsigned char)*p->at); ++p->at) {
+    value = value * 10 + (*p->at - '0');
+    if (value >= MAFAT_MAX_LAYERS) return expected_layer(p, "a layer of the group");
+  }
+  *layer = (int)value;
+  return MAFAT_OK;
+}
+
+/* "12", "12-17" */
+static int take_layer_span(struct parser *p, struct mafat_span *span)
+{
+  int code = take_layer(p, &span->begin);
+  if (code) return code;
+  span->end = span->begin;
+  if (take(p, "-") && (code = take_layer(p, &span->end))) return code;
+  if (span->end++ < span->begin)
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected layers in rising order, found %d-%d", p->text, span->begin,
+                      span->end - 1);
+  return MAFAT_OK;
+}
+
+/* "4" or "[20,30]" of "h4:12-17". */
+static int take_parts(struct parser *p, struct mafat_split *split)
+{
+  int code = take(p, "[") ? take_bounds(p, &split->bounds, &split->n) : take_number(p, "a number of parts, or [", &split->n);
+  if (code || (split->n >= 2 && split->n <= MAFAT_MOST_SPLIT_PARTS)) return code;
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 2 to %d parts, found %d", p->text, MAFAT_MOST_SPLIT_PARTS,
+                    split->n);
+}
+
+static int take_split(struct parser *p, struct mafat_splits *splits)
+{
+  int axis = 0;
+  char letter[] = "?";
+  if (splits->n == MAFAT_MOST_SPLITS)
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected at most %d splits", p->text, MAFAT_MOST_SPLITS);
+  for (; axis < MAFAT_N_SPLIT_AXES; axis++) {
+    letter[0] = mafat_split_letter((enum mafat_split_axis)axis);
+    if (take(p, letter)) break;
+  }
+  if (axis == MAFAT_N_SPLIT_AXES) return expected(p, "h, w or c, what a split is along,");
+  struct mafat_split *grown = realloc(splits->list, (size_t)(splits->n + 1) * sizeof *grown);
+  if (!grown) return out_of_memory(p);
+  splits->list = grown;
+  struct mafat_split *split = &grown[splits->n++];
+  *split = (struct mafat_split){.axis = (enum mafat_split_axis)axis};
+  int code = take_parts(p, split);
+  if (code) return code;
+  return take(p, ":") ? take_layer_span(p, &split->layers) : expected(p, ": and layers");
+}
+
+/* Behind "split(". */
+static int take_splits(struct parser *p, struct mafat_cut *cut)
+{
+  *cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
+  do {
+    int code = take_split(p, &cut->as.split);
+    if (code) return code;
+  } while (take(p, ","));
+  return take(p, ")") ? MAFAT_OK : expected(p, "a comma or )");
+}
+
 static int take_cut(struct parser *p, struct mafat_cut *cut)
 {
   if (take(p, "rows")) return take_rows(p, cut);
+  if (take(p, "split(")) return take_splits(p, cut);
   if (!take(p, "panels")) return take_grid(p, &cut->as.grid);
   *cut = mafat_cut_panels(false);
   return MAFAT_OK;
@@ -258,24 +353,6 @@ static int take_loaded(struct parser *p, struct mafat_group_weights *w)
                     MOST_LOADED_KB, w->loaded_kb);
 }
 
-static int expected_layer(const struct parser *p, const char *what)
-{
-  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at character %d, found %.20s", p->text, what,
-                    (int)(p->at - p->text) + 1, *p->at ? p->at : "its end");
-}
-
-static int take_layer(struct parser *p, int *layer)
-{
-  long value = 0;
-  if (!isdigit((unsigned char)*p->at)) return expected_layer(p, "a layer");
-  for (; isdigit((unsigned char)*p->at); ++p->at) {
-    value = value * 10 + (*p->at - '0');
-    if (value >= MAFAT_MAX_LAYERS) return expected_layer(p, "a layer of the group");
-  }
-  *layer = (int)value;
-  return MAFAT_OK;
-}
-
 /* The layers behind ":direct": "22,26-28", or nothing. */
 static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
 {
@@ -283,13 +360,8 @@ static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
   if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
   do {
     struct mafat_span span;
-    int code = take_layer(p, &span.begin);
+    int code = take_layer_span(p, &span);
     if (code) return code;
-    span.end = span.begin;
-    if (take(p, "-") && (code = take_layer(p, &span.end))) return code;
-    if (span.end++ < span.begin)
-      return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected layers in rising order, found %d-%d", p->text,
-                        span.begin, span.end - 1);
     if (mafat_algorithm_word_add(NULL, word, span)) return out_of_memory(p);
   } while (take(p, ","));
   return MAFAT_OK;
@@ -301,7 +373,8 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
   static const char *const words[] = {
       [MAFAT_CUT_GRID] = "balanced, loaded, streamed, direct, winograd or winograd-large",
       [MAFAT_CUT_ROWS] = "loaded, streamed, direct, winograd or winograd-large",
-      [MAFAT_CUT_PANELS] = "apart, loaded, streamed, direct, winograd or winograd-large"};
+      [MAFAT_CUT_PANELS] = "apart, loaded, streamed, direct, winograd or winograd-large",
+      [MAFAT_CUT_SPLIT] = "loaded, streamed, direct, winograd or winograd-large"};
   bool *once = NULL;
   if (g->cut.kind == MAFAT_CUT_GRID && take(p, "balanced")) once = &g->cut.as.grid.balanced;
   else if (g->cut.kind == MAFAT_CUT_PANELS && take(p, "apart")) once = &g->cut.as.panels.apart;
@@ -443,6 +516,28 @@ static void write_grid(struct writer *w, const struct mafat_grid *grid)
   if (grid->balanced) put(w, ":balanced");
 }
 
+static void write_layers(struct writer *w, struct mafat_span layers)
+{
+  put_number(w, layers.begin);
+  if (mafat_span_size(layers) == 1) return;
+  put(w, "-");
+  put_number(w, layers.end - 1);
+}
+
+static void write_splits(struct writer *w, const struct mafat_splits *splits)
+{
+  for (int i = 0; i < splits->n; i++) {
+    const struct mafat_split *s = &splits->list[i];
+    const char letter[] = {mafat_split_letter(s->axis), '\0'};
+    put(w, i ? "," : "split(");
+    put(w, letter);
+    write_side(w, s->bounds, s->n);
+    put(w, ":");
+    write_layers(w, s->layers);
+  }
+  put(w, ")");
+}
+
 static void write_cut(struct writer *w, const struct mafat_cut *cut)
 {
   switch (cut->kind) {
@@ -452,6 +547,7 @@ static void write_cut(struct writer *w, const struct mafat_cut *cut)
     if (cut->as.rows.least) put_number(w, cut->as.rows.least);
     break;
   case MAFAT_CUT_PANELS: put(w, cut->as.panels.apart ? "panels:apart" : "panels"); break;
+  case MAFAT_CUT_SPLIT: write_splits(w, &cut->as.split); break;
   }
 }
 
@@ -470,10 +566,7 @@ static void write_word(struct writer *w, enum mafat_algorithm algorithm, const s
   put(w, algorithm_names[algorithm]);
   for (int i = 0; i < word->n; i++) {
     if (i) put(w, ",");
-    put_number(w, word->layers[i].begin);
-    if (mafat_span_size(word->layers[i]) == 1) continue;
-    put(w, "-");
-    put_number(w, word->layers[i].end - 1);
+    write_layers(w, word->layers[i]);
   }
 }
 

@@ -134,10 +134,9 @@ static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_bo
   struct zeros z = {NULL, NULL, t->network->layers[tensor].quantization.zero};
   if (left + right == 0) return;
   for (int y = box.y.begin; y < box.y.end; y++) {
-    char *row = mafat_tensors_row(t, tensor, y);
     for (int block = first; block < end; block++) {
       size_t pixel = mafat_tensors_pixel_bytes(t, tensor, block);
-      char *begin = row + mafat_tensors_offset(t, tensor, block, box.x.begin);
+      char *begin = mafat_tensors_address(t, tensor, block, y, box.x.begin);
       if (left) zero(&z, begin - (size_t)left * pixel, (size_t)left * pixel);
       if (right) zero(&z, begin + (size_t)mafat_span_size(box.x) * pixel, (size_t)right * pixel);
     }
@@ -312,9 +311,11 @@ static struct mafat_worker worker_of(struct mafat_executor *e, int index)
   const struct mafat_scratch *scratch = &e->layout->scratch[e->step.layer];
   int buffer = e->layout->scratch_buffers[e->step.layer];
   char *memory = buffer < 0 ? NULL : e->tensors.arena + e->layout->buffers[buffer].offset;
+  int sums = e->layout->sums_buffers ? e->layout->sums_buffers[e->step.layer] : -1;
   return (struct mafat_worker){
       .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .integers = e->integers, .team = e->team,
       .weights = e->weights, .scratch = scratch, .index = index, .round = e->round, .shared_memory = memory,
+      .sums = sums < 0 ? NULL : (int32_t *)(void *)(e->tensors.arena + e->layout->buffers[sums].offset),
       .slot_memory = mafat_scratch_slot(scratch, memory, index)};
 }
 

@@ -122,5 +122,9 @@ void test_random_network(struct test_rng *rng, const struct test_network_style *
  * streamed. `room` of at least TEST_PLAN_ROOM. */
 void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
                       char *plan_text, size_t room);
+/* A plan with a split group, of layers in parts by rows, columns and channels, nested or not, in any order; by any algorithm
+ * as the same layers are whole. False: none was found that the network can have. */
+bool test_random_split(struct test_rng *rng, const struct mafat_network *n, const struct mafat_plan_options *options,
+                       char *text, size_t room);
 
 #endif

@@ -69,7 +69,7 @@ static int point_at_band(const struct mafat_conv *c, const struct mafat_piece *p
   const struct mafat_sources *sources = mafat_layer_sources(c->layer);
   const struct mafat_source *s = mafat_sources_at(sources, piece->source, &y);
   int channel = piece->block * MAFAT_CHANNEL_BLOCK + piece->lane - sources->list[piece->source].first + s->first;
-  struct mafat_tensor_rows band = mafat_integer_rows(c->worker->tensors, s->tensor, channel, y, x);
+  struct mafat_tensor_rows band = mafat_tensors_rows(c->worker->tensors, s->tensor, channel, y, x);
   n = mafat_min(n, s->first_row + s->n_rows - y);
   for (int r = 0; r < n; r++) rows[r] = mafat_integer_rows_next(&band);
   return n;
@@ -119,7 +119,7 @@ static int point_at_output(struct conv *c, struct mafat_span filters, int y0, in
     int block = f / MAFAT_CHANNEL_BLOCK;
     uint8_t **rows = c->out_rows + (size_t)n_segments * (size_t)common->worker->scratch->rows_per_call;
     end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
-    struct mafat_tensor_rows out = mafat_integer_rows(t, layer, f, y0, common->step->out.x.begin);
+    struct mafat_tensor_rows out = mafat_tensors_rows(t, layer, f, y0, common->step->out.x.begin);
     for (int r = 0; r < n; r++) rows[r] = mafat_integer_rows_next(&out);
     segments[n_segments++] = (struct mafat_integer_segment){rows, end - f, (int)mafat_tensors_pixel_bytes(t, layer, block)};
   }
@@ -158,6 +158,21 @@ static struct mafat_integer_finish finish_of(const struct mafat_integer_slice *s
   return (struct mafat_integer_finish){slice->bias + lane, slice->multipliers + lane, slice->shifts + lane, l->quantization};
 }
 
+/* Of a step's part of the input's channels: goes on with the sums of the parts before it. What a panel's pixels are kept as
+ * lies in the order of the parts of the map. */
+static void go_on(const struct conv *c, struct mafat_integer_conv_call *call, struct mafat_span filters, int y0)
+{
+  const struct mafat_step *step = c->common.step;
+  const struct mafat_layer *l = c->common.layer;
+  size_t rows = (size_t)mafat_span_size(step->out.y), cols = (size_t)mafat_span_size(step->out.x);
+  size_t pixel = (size_t)step->out.y.begin * (size_t)l->out.w + rows * (size_t)step->out.x.begin +
+                 (size_t)(y0 - step->out.y.begin) * cols;
+  call->sums = c->common.worker->sums + (size_t)filters.begin * (size_t)l->out.h * (size_t)l->out.w + pixel * (size_t)call->width;
+  call->weights += (size_t)step->channels.begin * (size_t)mafat_window_area(&l->window) * (size_t)call->width;
+  call->start = step->channels.begin == 0;
+  call->finish = step->channels.end == l->in.c;
+}
+
 /* Of layer `index` over the pieces that are there, into rows from y0 on. */
 static void run_panel(struct conv *c, int index, struct mafat_span filters, const struct mafat_window *window, int y0, int n)
 {
@@ -170,15 +185,16 @@ static void run_panel(struct conv *c, int index, struct mafat_span filters, cons
       .weights = slice.weights, .width = slice.width, .weights_zero = slice.weights_zero, .to = finish_of(&slice, l, 0),
       .start = true, .finish = true};
   call.n_segments = point_at_output(c, filters, y0, n, call.segments);
+  if (common->worker->sums) go_on(c, &call, filters, y0);
   c->kernels->conv(&call);
-  add(c, filters, y0, n);
+  if (call.finish) add(c, filters, y0, n);
 }
 
 static void run_ordinary(struct conv *c)
 {
   const struct mafat_conv *common = &c->common;
   struct mafat_conv_block block;
-  list_pieces(c, mafat_span(0, common->layer->in.c));
+  list_pieces(c, common->step->channels);
   for (int panel; mafat_conv_take(common, mafat_conv_n_panels(common), &block, &panel);) {
     point_at_input(c, block.sums);
     run_panel(c, common->index, mafat_conv_panel(common, panel), &common->layer->window, block.out_y, mafat_span_size(block.sums));
