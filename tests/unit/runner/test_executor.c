@@ -1,5 +1,6 @@
 /* Any plan, the same bits: random networks under random plans, and under two
  * ways of cutting that only the tests know. */
+#include "predictor/place/in_place.h"
 #include "predictor/planning.h"
 #include "predictor/winograd.h"
 #include "runner/executor.h"
@@ -168,12 +169,14 @@ static struct mafat_plan_options random_options(struct test_rng *rng, enum mafat
 }
 
 /* As words behind groups would have it: each layer any, by bits of a number; 0: as the
- * options say. */
-static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits)
+ * options say. In tiles it depends on algorithms which places can be taken. */
+static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits, bool keep_all)
 {
   for (int l = 0; bits && l < plan->n_layers; l++)
     if (mafat_winograd_applies(&n->layers[l]))
       plan->algorithms[l] = (enum mafat_algorithm)(MAFAT_DIRECT + (bits >> l % 32 & 3) % (MAFAT_N_ALGORITHMS - 1));
+  mafat_heap_free(plan->heap, plan->place_of);
+  ck_assert_int_eq(mafat_in_place_find(plan, n, plan->in_place && !keep_all), MAFAT_OK);
 }
 
 /* One network: reference, then random plans, with kept weights and from files. */
@@ -189,7 +192,7 @@ static void check_network(const char *cfg, struct test_rng *rng, const struct ma
   options.algorithm = (enum mafat_algorithm)test_random_int(rng, MAFAT_AUTO, MAFAT_N_ALGORITHMS - 1);
   struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
   uint64_t bits = test_random_chance(rng, 40) ? test_random(rng) : 0;
-  mix_algorithms(plan, n, bits);
+  mix_algorithms(plan, n, bits, options.keep_all);
   size_t floats = output_floats(n);
   float *reference = run_plan(n, plan, w, kernels);
   mafat_plan_close(&plan);
@@ -199,7 +202,7 @@ static void check_network(const char *cfg, struct test_rng *rng, const struct ma
     options = random_options(rng, options.algorithm);
     options.packed = i % 3 == 2;
     plan = test_plan_with(n, text, &options);
-    mix_algorithms(plan, n, bits);
+    mix_algorithms(plan, n, bits, options.keep_all);
     float *out = i % 3 ? run_from_file(n, plan, &files, kernels) : run_plan(n, plan, w, kernels);
     for (size_t f = 0; f < floats; f++)
       if (memcmp(&out[f], &reference[f], sizeof *out) != 0)
