@@ -64,10 +64,10 @@ static inline bool mafat_plan_must_keep(const struct mafat_plan_options *options
 
 void mafat_plan_close(struct mafat_plan **plan);
 
-/* Does the layer's output take the place of what it reads? */
+/* Does the layer's output take the place of what it reads? None does before the order is found. */
 static inline bool mafat_plan_is_in_place(const struct mafat_plan *plan, int layer)
 {
-  return plan->place_of[layer] >= 0;
+  return plan->place_of && plan->place_of[layer] >= 0;
 }
 
 /* The group that runs a layer. */

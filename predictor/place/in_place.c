@@ -17,11 +17,17 @@ static bool is_same_shape(struct mafat_shape a, struct mafat_shape b)
   return a.h == b.h && a.w == b.w && a.c == b.c;
 }
 
+/* A depthwise convolution keeps the rows that it still reads behind those that it writes (kinds/conv.c). */
+static bool keeps_rows(const struct mafat_layer *l)
+{
+  return mafat_layer_is_depthwise(l) && l->window.y.stride == 1 && l->window.x.stride == 1;
+}
+
 /* Blends read their first two operands together, element by element, and each other one when some outputs are written; a
  * second one by itself, where the first must be copied before. */
 static bool reads_before_writing(const struct mafat_layer *l, int operand)
 {
-  if (operand == 0) return mafat_kind_of(l->type)->in_place;
+  if (operand == 0) return mafat_kind_of(l->type)->in_place || keeps_rows(l);
   return operand == 1 && mafat_layer_blends(l) && mafat_fusion_blends_alike(l);
 }
 
@@ -56,7 +62,7 @@ static bool holds_the_same(const struct mafat_plan *plan, const struct mafat_net
   const struct mafat_group *g = mafat_plan_group(plan, layer);
   if (g->cut.kind == MAFAT_CUT_ROWS) return false;
   if (!mafat_group_is_tiled(g)) return !mafat_order_is_wide(plan, tensor);
-  return mafat_plan_makes(plan, plan->group_of[layer], tensor) && !usage[tensor].external && !usage[layer].external &&
+  return !keeps_rows(&n->layers[layer]) && mafat_plan_makes(plan, plan->group_of[layer], tensor) && !usage[tensor].external && !usage[layer].external &&
          mafat_fusion_granularity(plan, n, tensor) == 1 && count_readers(plan, n, usage, tensor) == 1;
 }
 

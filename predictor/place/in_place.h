@@ -1,5 +1,6 @@
 /* Outputs that take the place of what their layer reads for the last time, where the plan has the word /inplace: both
- * tensors are one buffer, one behind the other. The layer's kernels read each element before they write what lies there.
+ * tensors are one buffer, one behind the other. The layer's kernels read each element before they write what lies there;
+ * depthwise convolutions of stride 1 that keep a map's size copy a few rows of a block of channels ahead.
  *
  * In groups that run each layer once all maps are whole, and each of the same shape and type can give its place. In
  * tiles those do that hold the same pixels in every one: what a single layer reads, and nothing but that makes it larger. */
