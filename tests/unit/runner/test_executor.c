@@ -407,6 +407,68 @@ START_TEST(test_one_group_gives_the_same_bits)
 }
 END_TEST
 
+/* ---- in place ---- */
+
+#define MAP "[net]\nheight=21\nwidth=17\nchannels=3\n[convolutional]\nfilters=41\nsize=3\npad=1\nactivation=leaky\n"
+#define DEPTHWISE(size, more) "[convolutional]\nfilters=41\ngroups=41\npad=1\nsize=" #size "\nactivation=swish\n" more
+#define NARROWER "[convolutional]\nfilters=8\nsize=3\npad=1\n"
+
+/* Whose place each layer takes: 0 that of the one above, -1 none. */
+static const struct placed {
+  const char *cfg;
+  int place_of[6], n;
+} placed[] = {
+    {MAP DEPTHWISE(3, "") NARROWER, {-1, 0, -1}, 3},
+    {MAP DEPTHWISE(7, "") NARROWER, {-1, 0, -1}, 3},
+    {MAP DEPTHWISE(3, "dilation=4\n") NARROWER, {-1, 0, -1}, 3},
+    {MAP DEPTHWISE(3, "stride=2\n") NARROWER, {-1, -1, -1}, 3},
+    {MAP "[activation]\nactivation=mish\n[batchnorm]\n" DEPTHWISE(5, "") NARROWER, {-1, 0, 1, 2, -1}, 5}, /* all in one */
+    {MAP "[activation]\nactivation=tanh\n[shortcut]\nfrom=-2\n" NARROWER, {-1, -1, 1, -1}, 4}, /* what it reads is read again */
+    {MAP "[maxpool]\nsize=3\nstride=1\n[shortcut]\nfrom=0\nactivation=relu\n" NARROWER, {-1, -1, 1, -1}, 4},
+    {MAP "[avgpool]\n[scale_channels]\nfrom=0\n" DEPTHWISE(3, "") NARROWER, {-1, -1, 0, 2, -1}, 5},
+};
+
+static void check_placed(const struct placed *p, const char *text, int threads, const float *expected, const struct mafat_network *n,
+                         struct mafat_weights *w, const struct mafat_kernels *kernels)
+{
+  struct mafat_plan_options options = test_plain_options();
+  options.algorithm = MAFAT_DIRECT;
+  options.n_threads = threads;
+  options.keep_all = false;
+  struct mafat_plan *plan = test_plan_with(n, text, &options);
+  for (int l = 0; l < p->n; l++)
+    if (plan->place_of[l] != p->place_of[l]) test_fail_case(p->cfg, text, "layer %d takes the place of %d", l, plan->place_of[l]);
+  float *out = run_plan(n, plan, w, kernels);
+  if (memcmp(out, expected, output_floats(n) * sizeof *out) != 0)
+    test_fail_case(p->cfg, text, "other bits by %s, %d threads", kernels->name, threads);
+  free(out);
+  options.keep_all = true;
+  mafat_plan_close(&plan);
+  plan = test_plan_with(n, text, &options);
+  for (int l = 0; l < p->n; l++) ck_assert_int_eq(plan->place_of[l], -1);
+  mafat_plan_close(&plan);
+}
+
+START_TEST(test_outputs_take_the_place_of_what_dies)
+{
+  static const char *const texts[] = {"1x1/inplace", "panels/inplace", "1x1/order=best/inplace"};
+  const struct placed *p = &placed[_i];
+  struct mafat_network *n = test_network(p->cfg);
+  struct mafat_weights *w = test_weights(n, 5);
+  struct mafat_plan_options options = test_plain_options();
+  options.algorithm = MAFAT_DIRECT;
+  for (int level = 0; level < 3; level++) {
+    struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
+    float *expected = run_plan(n, plan, w, test_level(level));
+    for (int t = 0; t < 9; t++) check_placed(p, texts[t % 3], 1 + t / 3, expected, n, w, test_level(level));
+    free(expected);
+    mafat_plan_close(&plan);
+  }
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
 /* Rolling windows are what rows are for: yolov2's early layers in a window of
  * rows take a fraction of the whole maps, and nothing is computed twice. */
 START_TEST(test_rows_need_little_memory)
@@ -635,6 +697,7 @@ Suite *executor_suite(void)
   tcase_add_loop_test(t, test_a_pool_that_leaves_out_a_row_changes_no_bit, 0, 12);
   tcase_add_loop_test(t, test_blocks_of_channels_are_not_parted, 0, 3);
   tcase_add_loop_test(t, test_one_group_gives_the_same_bits, 0, test_seeds(200));
+  tcase_add_loop_test(t, test_outputs_take_the_place_of_what_dies, 0, sizeof placed / sizeof *placed);
   tcase_add_test(t, test_rows_need_little_memory);
   tcase_add_test(t, test_fused_panels_never_hold_the_wide_tensor);
   tcase_add_loop_test(t, test_levels_agree, 0, test_seeds(100));
