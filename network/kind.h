@@ -73,6 +73,7 @@ struct mafat_kind {
   bool constant;   /* reads no map: its only operand has no sources, and the output's shape */
   bool lanewise;   /* a channel of the output is made of the same one of each operand alone, or of an operand's only one */
   bool keeps;      /* puts out elements of its last operand, the largest of some, or what lies between: numbers mean the same */
+  bool in_place;   /* its output may lie where the first operand does, of the same shape and type: no element is read once it is written */
   bool multiplies; /* its first operand by its second, by the convolution kernels */
   bool apart;      /* no cfg has it: its code is resident for networks that have (runner/memory/surroundings.c) */
 

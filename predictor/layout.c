@@ -10,6 +10,7 @@
 #include "predictor/schedule.h"
 #include "predictor/winograd.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <string.h>
 
@@ -51,6 +52,22 @@ static void find_pads(struct maker *m)
       struct mafat_tensor_layout *t = &m->layout->tensors[sources->list[i].tensor];
       t->left = mafat_max(t->left, left);
       t->right = mafat_max(t->right, right);
+    }
+  }
+}
+
+/* Where one takes another's place, they have the same columns: as many as either wants. Sources come first. */
+static void share_pads(struct maker *m)
+{
+  struct mafat_tensor_layout *tensors = m->layout->tensors;
+  for (bool grown = true; grown;) { /* back through chains, a few layers long */
+    grown = false;
+    for (int l = 0; l < m->plan->n_layers; l++) {
+      if (!mafat_plan_is_in_place(m->plan, l)) continue;
+      struct mafat_tensor_layout *a = &tensors[l], *b = &tensors[m->plan->place_of[l]];
+      grown = grown || a->left != b->left || a->right != b->right;
+      a->left = b->left = mafat_max(a->left, b->left);
+      a->right = b->right = mafat_max(a->right, b->right);
     }
   }
 }
@@ -319,6 +336,17 @@ static void size_bricks(struct maker *m, int tensor)
   }
 }
 
+/* The buffer of the tensor whose place this one takes: sources have theirs before. */
+static int share_place(struct maker *m, int tensor)
+{
+  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor], *place = &m->layout->tensors[m->plan->place_of[tensor]];
+  assert(place->buffer >= 0 && t->rows == place->rows && t->cols == place->cols && t->row_bytes == place->row_bytes);
+  struct mafat_buffer *b = &m->layout->buffers[place->buffer];
+  b->first = mafat_min(b->first, m->lives[tensor].first);
+  b->last = mafat_max(b->last, m->lives[tensor].last);
+  return place->buffer;
+}
+
 static int size_tensor(struct maker *m, int tensor)
 {
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
@@ -339,7 +367,8 @@ static int size_tensor(struct maker *m, int tensor)
     return MAFAT_OK;
   }
   bool input = mafat_layer_is_input(&m->network->layers[tensor]);
-  t->buffer = add_buffer(m, input ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS, tensor, bytes, m->lives[tensor]);
+  if (mafat_plan_is_in_place(m->plan, tensor)) t->buffer = share_place(m, tensor);
+  else t->buffer = add_buffer(m, input ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS, tensor, bytes, m->lives[tensor]);
   return MAFAT_OK;
 }
 
@@ -614,6 +643,7 @@ static int make(struct maker *m)
   for (size_t l = 0; l < n; l++) layout->weights_buffers[l] = -1;
   for (size_t t = 0; t < n_operators; t++) layout->tensors[t].buffer = -1;
   find_pads(m);
+  share_pads(m);
   find_lives(m);
   walk(m);
   for (size_t i = (size_t)m->network->n_layers; i < n_operators && code == MAFAT_OK; i++) code = size_tensor(m, (int)i);

@@ -26,7 +26,7 @@ enum mafat_tag {
 
 struct mafat_buffer {
   enum mafat_tag tag;
-  int tensor;      /* whose it is: a layer or an input; of I/O: -1 */
+  int tensor;      /* whose it is: a layer or an input, the first of those that take each other's place; of I/O: -1 */
   size_t bytes;    /* multiple of 64 */
   size_t offset;   /* in the arena */
   int first, last; /* times of its life, inclusive: a step in position p runs at 2 * p, when

@@ -55,6 +55,8 @@ struct mafat_plan {
   int *outer; /* [operator]: the layer in whose step it is computed, or -1: in its own */
   bool packed;                     /* the weights file is in kernel order */
   enum mafat_residence *residence; /* [layer]: of those that have weights */
+  bool in_place;  /* the spec's word */
+  int *place_of;  /* [operator]: the tensor whose place the output takes, or -1 (place/in_place.h) */
   int *fan; /* [operator]: the convolution whose panels this layer takes one after the other, itself
                for that convolution, or -1 (order.h) */
 };
@@ -67,6 +69,12 @@ static inline bool mafat_plan_must_keep(const struct mafat_plan_options *options
 }
 
 void mafat_plan_close(struct mafat_plan **plan);
+
+/* Does the layer's output take the place of what it reads? None does before the order is found. */
+static inline bool mafat_plan_is_in_place(const struct mafat_plan *plan, int layer)
+{
+  return plan->place_of && plan->place_of[layer] >= 0;
+}
 
 /* The group that runs a layer. */
 static inline const struct mafat_group *mafat_plan_group(const struct mafat_plan *plan, int layer)

@@ -18,6 +18,7 @@ enum {
 };
 
 #define ORDER "/order="
+#define IN_PLACE "/inplace"
 
 /* ---- making and releasing ---- */
 
@@ -141,7 +142,10 @@ int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *gr
 int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, struct mafat_heap *heap)
 {
   int code = (*out = mafat_spec_new(heap)) ? make_room(*out, spec->n_groups) : MAFAT_ENOMEM;
-  if (code == MAFAT_OK) (*out)->sorting = spec->sorting;
+  if (code == MAFAT_OK) {
+    (*out)->sorting = spec->sorting;
+    (*out)->in_place = spec->in_place;
+  }
   for (int i = 0; i < spec->n_groups && code == MAFAT_OK; i++) code = mafat_spec_append(*out, &spec->groups[i]);
   if (code) mafat_spec_close(out);
   return code;
@@ -421,10 +425,15 @@ static int take_words(struct parser *p, struct mafat_group_spec *g)
   return MAFAT_OK;
 }
 
-/* Does the text end here, or behind an order? */
-static bool ends(const struct parser *p)
+static bool begins(const char *text, const char *word)
 {
-  return *p->at == '\0' || strncmp(p->at, ORDER, sizeof ORDER - 1) == 0;
+  return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* Do the groups end here? An order and places may follow. */
+static bool groups_end(const struct parser *p)
+{
+  return *p->at == '\0' || begins(p->at, ORDER) || begins(p->at, IN_PLACE);
 }
 
 /* "/order=best", or nothing. */
@@ -432,11 +441,23 @@ static int take_order(struct parser *p, enum mafat_sorting *sorting)
 {
   if (!take(p, ORDER)) return MAFAT_OK;
   for (int how = 0; how < MAFAT_N_SORTINGS; how++) {
-    if (strcmp(p->at, mafat_sorting_name((enum mafat_sorting)how)) != 0) continue;
+    const char *name = mafat_sorting_name((enum mafat_sorting)how), *behind = p->at + strlen(name);
+    if (!begins(p->at, name) || (*behind && strcmp(behind, IN_PLACE) != 0)) continue;
     *sorting = (enum mafat_sorting)how;
+    p->at = behind;
     return MAFAT_OK;
   }
-  return expected(p, "file, postorder, forward, sp or best, and nothing behind it,");
+  return expected(p, "file, postorder, forward, sp or best, and nothing behind it but /inplace,");
+}
+
+/* What is said of all groups: "/order=best/inplace", either of these, or nothing. */
+static int take_end(struct parser *p, struct mafat_spec *spec)
+{
+  int code = take_order(p, &spec->sorting);
+  if (code || *p->at == '\0') return code;
+  if (strcmp(p->at, IN_PLACE) != 0) return expected(p, "/inplace, and nothing behind it,");
+  spec->in_place = true;
+  return MAFAT_OK;
 }
 
 /* A group, and the cut behind it; *last where there is none. */
@@ -448,8 +469,8 @@ static int take_group(struct parser *p, struct mafat_spec *spec, bool *last)
   if (code) return code;
   const char *at = p->at;
   if (spec->n_groups == 1) take(p, "/NoCut");
-  *last = ends(p);
-  if (*last) return take_order(p, &spec->sorting);
+  *last = groups_end(p);
+  if (*last) return take_end(p, spec);
   p->at = at;
   if (!take(p, "/")) return expected(p, "/ before a cut");
   if ((code = take_number(p, "a cut (a layer number) or NoCut", &g->end))) return code;
@@ -589,6 +610,7 @@ size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t room)
     put(&w, ORDER);
     put(&w, mafat_sorting_name(spec->sorting));
   }
+  if (spec->in_place) put(&w, IN_PLACE);
   if (room) text[w.length < room ? w.length : room - 1] = '\0';
   return w.length;
 }

@@ -32,7 +32,10 @@
  *                         boundaries of the last layer's map. Layers without a word run whole
  *   rows4/12/1x1/order=best
  *                         in which order the layers of each group run that is not by rows
- *                         (file, postorder, forward, sp, best) */
+ *                         (file, postorder, forward, sp, best)
+ *   1x1/order=best/inplace
+ *                         outputs take the place of what their layers read for the last time,
+ *                         where they can (place/in_place.h), which orders count on, too */
 #ifndef MAFAT_PREDICTOR_SPEC_H
 #define MAFAT_PREDICTOR_SPEC_H
 
@@ -115,6 +118,7 @@ struct mafat_spec {
   struct mafat_group_spec *groups; /* (n_groups): one or more, by their ends */
   int n_groups, room; /* room: groups that there is memory for */
   enum mafat_sorting sorting;
+  bool in_place;
   char *text; /* that it was read from, for messages; else NULL */
   struct mafat_heap *heap; /* of all this but the text */
 };

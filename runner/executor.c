@@ -122,8 +122,8 @@ static void zero(struct zeros *z, char *begin, size_t n)
 
 /* Zeroes the padding columns beside a box of a tensor, where it touches the map's
  * true edge: the buffer's last owner left its own bytes there. No kernel writes
- * them, so it does not matter when in the step this is done: the caller's thread does it
- * while the others compute. */
+ * them, so it does not matter when in the step this is done, but where the output takes the place
+ * of what is read: the caller's thread does it while the others compute. */
 static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_box box,
                       struct mafat_span channels)
 {
@@ -326,11 +326,21 @@ static void zero_output_pads(const struct mafat_executor *e)
   if (step->channels.begin == 0) zero_pads(&e->tensors, step->layer, step->out, step->filters);
 }
 
+/* Where the output takes the place of what was read, its padding lies there, too, as it was read: behind the step, and
+ * only where something else stands for 0. */
+static void turn_pads(const struct mafat_executor *e)
+{
+  int layer = e->step.layer, place = e->plan->place_of[layer];
+  const struct mafat_layer *layers = e->network->layers;
+  if (place >= 0 && layers[place].quantization.zero != layers[layer].quantization.zero) zero_output_pads(e);
+}
+
 /* One worker's share of the current step. */
 static void work(void *context, int index)
 {
   struct mafat_executor *e = context;
-  if (index == 0 && e->round == 0 && e->step.kind == MAFAT_STEP_COMPUTE) zero_output_pads(e);
+  bool computes = e->step.kind == MAFAT_STEP_COMPUTE;
+  if (index == 0 && e->round == 0 && computes && !mafat_plan_is_in_place(e->plan, e->step.layer)) zero_output_pads(e);
   struct mafat_worker worker = worker_of(e, index);
   int code = mafat_kinds_run(&worker, &e->step);
   if (code) atomic_store(&e->step_code, code);
@@ -355,6 +365,7 @@ static int compute(struct mafat_executor *e, struct mafat_diagnostic *d)
     mafat_team_run(e->team, work, e);
     code = atomic_load(&e->step_code);
   }
+  turn_pads(e);
   if (code == MAFAT_OK) return code;
   return mafat_fail(d, code, "%s: layer %d [%s]: %s", e->network->path, step->layer,
                     mafat_layer_type_name(e->network->layers[step->layer].type), mafat_error_name(code));

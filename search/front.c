@@ -85,17 +85,32 @@ int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
   return MAFAT_OK;
 }
 
+enum { SLOWER_PERCENT = 5 }; /* that a plan may become by what is in place: threads share fewer parts of it */
+
+/* The best order, and what is in place with it, where that needs less. */
+static int sort_with(struct mafat_candidate *c, const struct mafat_search_request *r, bool in_place, struct mafat_diagnostic *d)
+{
+  struct mafat_candidate sorted = *c;
+  enum mafat_sorting before = c->spec->sorting;
+  c->spec->sorting = MAFAT_SORT_BEST;
+  c->spec->in_place = in_place;
+  int code = measure(&sorted, r, c->spec, mafat_layout_make, d);
+  if (code == MAFAT_OK && sorted.charge_bytes < c->charge_bytes && sorted.ms <= c->ms * (100 + SLOWER_PERCENT) / 100) {
+    *c = sorted;
+  } else {
+    c->spec->sorting = before;
+    c->spec->in_place = false;
+  }
+  return code == MAFAT_EINVAL ? MAFAT_OK : code; /* all by rows: nothing to order */
+}
+
 /* Networks of other formats than Darknet's have branches that their files put in any order: another one is taken where
  * it needs less. */
 static int sort(struct mafat_candidate *c, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
-  struct mafat_candidate sorted = *c;
   if (r->network->format == MAFAT_FORMAT_DARKNET) return MAFAT_OK;
-  c->spec->sorting = MAFAT_SORT_BEST;
-  int code = measure(&sorted, r, c->spec, mafat_layout_make, d);
-  if (code == MAFAT_OK && sorted.charge_bytes < c->charge_bytes) *c = sorted;
-  else c->spec->sorting = MAFAT_SORT_FILE;
-  return code == MAFAT_EINVAL ? MAFAT_OK : code; /* all by rows: nothing to order */
+  int code = sort_with(c, r, false, d);
+  return code ? code : sort_with(c, r, true, d);
 }
 
 int mafat_front_arrange(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)

@@ -97,6 +97,7 @@ static const char *numbers(const struct mafat_network *n, int layer)
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS, \
     .lanewise = true,                               \
     .blends = true,                                 \
+    .in_place = true,                               \
     .infer = infer,                                 \
     .in_span = in_span,                             \
     .numbers = numbers,                             \

@@ -102,7 +102,7 @@ static int note_use(struct collection *c, int operator, int tensor, int brick, b
     c->uses = grown;
     c->room = room;
   }
-  c->uses[c->graph.n_uses++] = (struct mafat_sort_use){operator, buffer, makes};
+  c->uses[c->graph.n_uses++] = (struct mafat_sort_use){.operator = operator, .buffer = buffer, .makes = makes};
   return MAFAT_OK;
 }
 

@@ -96,6 +96,7 @@ void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n
   if (groups == 1 && test_random_chance(rng, 50)) write_plan(&p, "/NoCut");
   static const char *const orders[] = {"file", "postorder", "forward", "sp", "best", "best"};
   if (p.ordered && test_random_chance(rng, 50)) write_plan(&p, "/order=%s", TEST_PICK(rng, orders));
+  if (p.ordered && test_random_chance(rng, 40)) write_plan(&p, "/inplace");
 }
 
 /* ---- random splits ---- */

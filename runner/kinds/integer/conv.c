@@ -223,16 +223,21 @@ static void run_grouped(struct conv *c)
 
 /* ---- depthwise ---- */
 
-/* Rows of one run of channels into out_rows, which are filled by the caller. */
+static void point_at_run(struct conv *c, const struct mafat_run *run, struct mafat_span rows)
+{
+  const struct mafat_taps taps = c->common.layer->window.y;
+  struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0, run->source};
+  point_at_rows(c, &piece, mafat_taps_first(taps, rows.begin), mafat_taps_inputs(taps, mafat_span_size(rows)), c->in_rows);
+}
+
+/* Rows of one run of channels from in_rows into out_rows, which are filled by the caller. */
 static void run_depthwise_rows(struct conv *c, const struct mafat_run *run, struct mafat_span rows, int out_pixel_bytes)
 {
   const struct mafat_conv *common = &c->common;
   const struct mafat_layer *l = common->layer;
   int block = run->out_block * MAFAT_CHANNEL_BLOCK, n = mafat_span_size(rows);
-  struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0, run->source};
   struct mafat_integer_slice slice;
   mafat_weights_integer_slice(common->worker->weights, common->index, mafat_span(block, mafat_panel_end(l, block)), &slice);
-  point_at_rows(c, &piece, mafat_taps_first(l->window.y, rows.begin), mafat_taps_inputs(l->window.y, n), c->in_rows);
   struct mafat_integer_depthwise_call call = {
       .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
       .in_pixel_bytes = (int)mafat_tensors_pixel_bytes(common->worker->tensors, run->tensor, run->block),
@@ -250,11 +255,29 @@ static void run_depthwise(struct conv *c)
   for (int all; mafat_conv_take(common, 1, &block, &all);) {
     struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(common->layer), common->step->filters);
     for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
+      point_at_run(c, &run, block.sums);
       for (int r = 0; r < mafat_span_size(block.sums); r++)
         c->out_rows[r] = mafat_rows_out_bytes(common->worker, common->step, &run, block.sums.begin + r);
       run_depthwise_rows(c, &run, block.sums, (int)mafat_tensors_pixel_bytes(t, common->step->layer, run.out_block));
     }
   }
+}
+
+static void run_depthwise_in_place(struct conv *c)
+{
+  const struct mafat_conv *common = &c->common;
+  for (struct mafat_run run; mafat_conv_take_channels(common, &run);)
+    for (struct mafat_span rows = {0, common->box.y.begin}; rows.end < common->box.y.end;) {
+      rows = mafat_conv_kept_call(common, rows.end);
+      mafat_conv_keep_rows(common, &run, rows);
+      point_at_run(c, &run, rows);
+      int first = mafat_taps_first(common->layer->window.y, rows.begin);
+      for (int y = mafat_max(first, common->in_y.begin); y < rows.end; y++)
+        c->in_rows[y - first] = (const uint8_t *)mafat_conv_kept_row(common, y);
+      for (int r = 0; r < mafat_span_size(rows); r++)
+        c->out_rows[r] = mafat_rows_out_bytes(common->worker, common->step, &run, rows.begin + r);
+      run_depthwise_rows(c, &run, rows, (int)mafat_tensors_pixel_bytes(common->worker->tensors, common->step->layer, run.out_block));
+    }
 }
 
 /* Where block `b` of the inner layer's row r lies in the slot. */
@@ -271,6 +294,7 @@ static void run_inner_rows(struct conv *c, struct mafat_span rows)
   struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), mafat_span(0, l->out.c));
   for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
     for (int r = 0; r < mafat_span_size(rows); r++) c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;
+    point_at_run(c, &run, rows);
     run_depthwise_rows(c, &run, rows, mafat_block_width(l->out.c, run.out_block));
   }
 }
@@ -308,6 +332,7 @@ static int run_convolutional(const struct mafat_worker *w, const struct mafat_st
   struct conv c;
   open_conv(&c, w, step);
   if (c.common.pointwise >= 0) run_separable(&c);
+  else if (mafat_plan_is_in_place(w->plan, step->layer)) run_depthwise_in_place(&c);
   else if (mafat_layer_is_depthwise(c.common.layer)) run_depthwise(&c);
   else if (c.common.layer->groups > 1) run_grouped(&c);
   else run_ordinary(&c);

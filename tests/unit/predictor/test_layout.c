@@ -137,12 +137,12 @@ static void check_source(const struct replay *r, const struct mafat_step *step, 
           r->s, "layer %d reads beyond the box that is held of tensor %d", step->layer, tensor);
 }
 
-/* Of the input, or of the other operands. */
+/* Of the input, or of the other operands; what the output takes the place of has been looked at. */
 static void check_operands(const struct replay *r, const struct mafat_step *step, bool input)
 {
   const struct mafat_network *n = r->s->network;
   for (struct mafat_reads read = mafat_plan_reads(r->s->plan, n, step->layer); mafat_reads_next(&read);)
-    if ((read.operand == 0) == input)
+    if ((read.operand == 0) == input && read.source->tensor != r->s->plan->place_of[step->layer])
       check_source(r, step, read.source->tensor,
                    (struct mafat_box){
                        mafat_reads_rows(&read, mafat_fusion_in_span(r->s->plan, n, step->layer, read.operand, true, step->out.y)),
@@ -170,6 +170,23 @@ static void write_tensor(struct replay *r, const struct mafat_step *step)
   claim(r, out->buffer, step->layer);
   r->begun[step->layer] = true;
   r->boxes[step->layer] = step->held;
+}
+
+/* What the output takes the place of is there, in the same buffer: the same pixels in the same places. */
+static void check_place(const struct replay *r, const struct mafat_step *step)
+{
+  int place = r->s->plan->place_of[step->layer];
+  if (place < 0) return;
+  const struct mafat_tensor_layout *from = &r->s->layout->tensors[place], *to = &r->s->layout->tensors[step->layer];
+  check_source(r, step, place, step->out);
+  require(from->buffer == to->buffer && from->row_bytes == to->row_bytes && from->rows == to->rows &&
+              from->cols == to->cols && from->left == to->left && from->right == to->right &&
+              from->element_bytes == to->element_bytes,
+          r->s, "layer %d cannot take tensor %d's place", step->layer, place);
+  struct mafat_box held = r->boxes[place];
+  require(from->external || (held.y.begin == step->held.y.begin && held.y.end == step->held.y.end && held.x.begin == step->held.x.begin &&
+              held.x.end == step->held.x.end),
+          r->s, "layer %d has other pixels than tensor %d, whose place it takes", step->layer, place);
 }
 
 /* ---- weights ---- */
@@ -296,6 +313,7 @@ static void run_step(struct replay *r, const struct mafat_step *step)
   int scratch = layout->scratch_buffers[step->layer], out = layout->tensors[step->layer].buffer;
   use_scratch(r, step);
   take_weights(r, step);
+  check_place(r, step);
   if (!transform) write_tensor(r, step);
   if (transform || !mafat_plan_transforms(r->s->plan, r->s->network, step->layer)) check_operands(r, step, true);
   if (!transform) check_operands(r, step, false);

@@ -47,6 +47,10 @@ static const struct row rows[] = {
     {"rows4/12/panels/order=sp", NULL},
     {"2x2/3/1x1:direct/order=forward", NULL},
     {"panels/3/1x1/order=file", "panels/3/1x1"}, /* as usual */
+    {"1x1/inplace", "1x1/NoCut/inplace"},
+    {"1x1/NoCut/order=best/inplace", NULL},
+    {"rows4/12/panels:streamed/inplace", NULL},
+    {"2x2/3/1x1/order=file/inplace", "2x2/3/1x1/inplace"},
 };
 
 START_TEST(specs_are_read_and_written)
