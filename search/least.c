@@ -13,9 +13,9 @@
 
 enum {
   MOST_CHANGES = 60,     /* that are made */
-  MOST_LAYERS = 1500000, /* that are looked at: plans times their layers */
+  MOST_LAYERS = 1200000, /* that are looked at: plans times their layers */
   LAID_OUT = 4,          /* for how many looks a plan counts that is laid out and timed */
-  SORTED = 250,          /* for how many, if the best order of its layers has to be found */
+  SORTED = 300,          /* for how many, if the best order of its layers has to be found */
   FURTHEST = 3,          /* layers that an end is moved by */
   MOST_PARTED = 30       /* places that a group is parted at, of more layers the narrowest of each so many */
 };
@@ -299,16 +299,19 @@ static void change_fullest(struct climb *c)
 
 static void change_any(struct climb *c)
 {
-  for (int g = 0; g < c->from->n_groups; g++) recut(c, g);
+  for (int g = 0; g < c->from->n_groups; g++) {
+    recut(c, g);
+    join(c, g);
+  }
 }
 
 /* As long as changes of this kind make it better. */
 static void climb(struct climb *c, void (*change)(struct climb *c), bool crowds)
 {
   c->crowds = crowds;
-  for (int i = 0; i < MOST_CHANGES && c->layers >= 0; i++) {
+  for (int i = 0; i < MOST_CHANGES && c->layers >= 0 && c->code == MAFAT_OK; i++) {
     struct mafat_candidate before = c->front->list[0];
-    if ((c->code = c->code ? c->code : stand(c))) return;
+    if ((c->code = stand(c))) return;
     change(c);
     if (c->code || !is_better(&c->front->list[0], &before, crowds)) return;
   }
@@ -337,16 +340,28 @@ static void climb_sorted(struct climb *c, const struct mafat_spec *start)
   if (c->code == MAFAT_OK && c->front->list[0].spec->sorting != MAFAT_SORT_FILE) climb(c, change_fullest, true);
 }
 
+/* First by arenas and milliseconds alone; then by crowds too, which is in vain unless a smaller arena comes of it. */
+static void climb_all(struct climb *c)
+{
+  struct mafat_spec *before = NULL;
+  climb(c, change_fullest, false);
+  climb(c, change_any, false);
+  c->code = c->code ? c->code : mafat_spec_copy(&before, c->front->list[0].spec, c->request->options->heap);
+  climb(c, change_fullest, true);
+  if (c->code == MAFAT_OK) c->code = take(c->front, c->request, before, false, c->d);
+  climb(c, change_any, false);
+  mafat_spec_close(&before);
+}
+
 int mafat_least_refine(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
   struct climb c = {.request = r, .front = f, .layers = MOST_LAYERS, .d = d};
+  struct mafat_spec *start = NULL;
   if (f->n == 0) return MAFAT_OK;
   c.groups = mafat_heap_calloc(r->options->heap, (size_t)r->n_layers, sizeof *c.groups);
   c.crossing = mafat_heap_calloc(r->options->heap, (size_t)r->n_layers + 1, sizeof *c.crossing);
-  struct mafat_spec *start = NULL;
   c.code = c.groups && c.crossing ? mafat_spec_copy(&start, f->list[0].spec, r->options->heap) : MAFAT_ENOMEM;
-  if (c.code == MAFAT_OK) climb(&c, change_fullest, true);
-  if (c.code == MAFAT_OK) climb(&c, change_any, false);
+  if (c.code == MAFAT_OK) climb_all(&c);
   if (c.code == MAFAT_OK) climb_sorted(&c, start);
   mafat_spec_close(&start);
   mafat_spec_close(&c.from);
