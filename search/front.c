@@ -3,6 +3,7 @@
 #include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 int mafat_front_open(struct mafat_front **out)
@@ -37,6 +38,17 @@ void mafat_front_reduce(struct mafat_front *f)
   f->n = n;
 }
 
+/* How full it is where each layer runs, by a high power: what counts is where it is nearly full. */
+static double crowd_of(const struct mafat_plan *plan, const struct mafat_layout *layout)
+{
+  double sum = 0;
+  for (int g = 0; g < plan->n_groups; g++) {
+    double full = (double)layout->groups[g].peak_bytes / ((double)layout->bound_bytes + 1);
+    sum += pow(full, 16) * mafat_span_size(plan->groups[g].at);
+  }
+  return sum;
+}
+
 typedef int (*layout_function)(struct mafat_layout **out, const struct mafat_network *n, const struct mafat_plan *plan,
                                struct mafat_diagnostic *d);
 
@@ -59,6 +71,8 @@ static int measure(struct mafat_candidate *c, const struct mafat_search_request 
     c->resident_bytes = bytes.resident_bytes;
     c->arena_bytes = layout->total_bytes;
     c->ms = latency.total_ms;
+    c->crowd = crowd_of(plan, layout);
+    c->redundant_macs = layout->redundant_macs;
   }
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
@@ -108,7 +122,7 @@ static int sort_with(struct mafat_candidate *c, const struct mafat_search_reques
  * it needs less. */
 static int sort(struct mafat_candidate *c, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
-  if (r->network->format == MAFAT_FORMAT_DARKNET) return MAFAT_OK;
+  if (r->network->format == MAFAT_FORMAT_DARKNET || c->spec->sorting != MAFAT_SORT_FILE) return MAFAT_OK;
   int code = sort_with(c, r, false, d);
   return code ? code : sort_with(c, r, true, d);
 }

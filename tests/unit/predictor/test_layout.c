@@ -659,6 +659,27 @@ START_TEST(tags_have_names)
 }
 END_TEST
 
+/* Two outputs of one map, which is as large as both: asked for in turn, they leave a window of it. Darknet's are asked for one
+ * behind the other. */
+START_TEST(outputs_of_a_group_of_rows_come_in_turn)
+{
+  struct mafat_network *n = test_network("[net]\nheight=64\nwidth=64\nchannels=3\n"
+                                         "[convolutional]\nfilters=16\nsize=3\npad=1\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
+                                         "[route]\nlayers=-2\n[convolutional]\nfilters=8\nsize=5\npad=1\n");
+  n->layers[1].output = true;
+  for (int darknet = 0; darknet < 2; darknet++) {
+    n->format = darknet ? MAFAT_FORMAT_DARKNET : MAFAT_FORMAT_ONNX;
+    struct mafat_plan *plan = test_plan(n, "rows1:direct/NoCut");
+    struct mafat_layout *l = test_layout(n, plan);
+    if (darknet) ck_assert_int_eq(l->tensors[0].rows, 64);
+    else ck_assert_int_lt(l->tensors[0].rows, 16);
+    mafat_layout_close(&l);
+    mafat_plan_close(&plan);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
 Suite *layout_suite(void)
 {
   Suite *suite = suite_create("layout");
@@ -669,6 +690,7 @@ Suite *layout_suite(void)
   tcase_add_loop_test(arena, boxes_lie_beside_the_outputs, 0, test_seeds(CASES / 4));
   tcase_add_loop_test(arena, kept_weights_lie_outside, 0, test_seeds(CASES / 4));
   tcase_add_loop_test(arena, untiled_chains_waste_nothing, 0, test_seeds(CASES / 2));
+  tcase_add_test(arena, outputs_of_a_group_of_rows_come_in_turn);
   tcase_add_test(arena, tiled_chains_waste_nothing);
   tcase_add_test(arena, graphs_waste_little);
   suite_add_tcase(suite, arena);
