@@ -565,6 +565,29 @@ MAFAT_API void mafat_answer_describe(const struct mafat_answer *answer, struct m
 /* As of a model. */
 MAFAT_SIZED int mafat_answer_layer(const struct mafat_answer *answer, int layer, struct mafat_layer_facts *facts);
 MAFAT_SIZED int mafat_answer_group(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts);
+
+/* The arena of an answer's plan: a place in it for each buffer, for as long as steps need what is in it. */
+struct mafat_arena_facts {
+  size_t bytes, bound_bytes; /* arena_bytes and arena_bound_bytes of mafat_plan_facts */
+  int n_buffers;
+  int n_times;               /* lives run from time 0 to the one before it; a step takes two, the first for its input's transform */
+  int peak_time;             /* when bound_bytes live, for the first time */
+};
+
+/* Two that live at one time do not overlap. What is kept from run to run is in none. */
+struct mafat_buffer_facts {
+  const char *tag;      /* "input", "activations", "scratch", "weights" (loaded), "io" */
+  const char *what;     /* "map", "scratch", "weights"; of I/O what streamed weights go through: "ring", "panel", "affine" */
+  int layer;            /* whose it is; of scratch that a group's layers share the first of them; -1: no layer's */
+  int input;            /* of an input's map: which (mafat_query_describe_input); else -1 */
+  size_t offset, bytes; /* in the arena */
+  int first, last;      /* times of its life, both included */
+  int rows;             /* of a map: that are there at a time; else 0 */
+};
+
+MAFAT_SIZED void mafat_answer_arena(const struct mafat_answer *answer, struct mafat_arena_facts *facts);
+/* From 0 to n_buffers - 1. MAFAT_EINVAL: no such one; then nothing is filled. */
+MAFAT_SIZED int mafat_answer_buffer(const struct mafat_answer *answer, int index, struct mafat_buffer_facts *facts);
 /* MAFAT_ELIMIT where the plan does not fit, with what opening the model would say. */
 MAFAT_API int mafat_answer_check(const struct mafat_answer *answer, struct mafat_diagnostic *d);
 
@@ -658,6 +681,10 @@ MAFAT_API int mafat_answer_layer_sized(const struct mafat_answer *answer, int la
                                        size_t bytes);
 MAFAT_API int mafat_answer_group_sized(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts,
                                        size_t bytes);
+MAFAT_API void mafat_answer_arena_sized(const struct mafat_answer *answer, struct mafat_arena_facts *facts,
+                                        size_t bytes);
+MAFAT_API int mafat_answer_buffer_sized(const struct mafat_answer *answer, int index, struct mafat_buffer_facts *facts,
+                                        size_t bytes);
 MAFAT_API int mafat_answer_paper_sized(const struct mafat_answer *answer, struct mafat_paper_facts *facts, size_t bytes,
                                        struct mafat_diagnostic *d);
 MAFAT_API int mafat_model_describe_input_sized(const struct mafat_model *model, int index,
@@ -739,6 +766,16 @@ MAFAT_SIZED int mafat_answer_layer(const struct mafat_answer *answer, int layer,
 MAFAT_SIZED int mafat_answer_group(const struct mafat_answer *answer, int group, struct mafat_group_facts *facts)
 {
   return mafat_answer_group_sized(answer, group, facts, sizeof *facts);
+}
+
+MAFAT_SIZED void mafat_answer_arena(const struct mafat_answer *answer, struct mafat_arena_facts *facts)
+{
+  mafat_answer_arena_sized(answer, facts, sizeof *facts);
+}
+
+MAFAT_SIZED int mafat_answer_buffer(const struct mafat_answer *answer, int index, struct mafat_buffer_facts *facts)
+{
+  return mafat_answer_buffer_sized(answer, index, facts, sizeof *facts);
 }
 
 MAFAT_SIZED int mafat_answer_paper(const struct mafat_answer *answer, struct mafat_paper_facts *facts,

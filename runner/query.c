@@ -339,6 +339,41 @@ int mafat_answer_group_sized(const struct mafat_answer *a, int group, struct maf
   return MAFAT_OK;
 }
 
+/* ---- its arena ---- */
+
+void mafat_answer_arena_sized(const struct mafat_answer *a, struct mafat_arena_facts *out, size_t bytes)
+{
+  const struct mafat_layout *l = a->choice.layout;
+  const struct mafat_arena_facts f = {l->total_bytes, l->bound_bytes, l->n_buffers, 2 * a->choice.plan->n_positions, l->peak_time};
+  mafat_sized_give(out, bytes, &f, sizeof f);
+}
+
+static const char *what_it_holds(const struct mafat_layout *l, int index)
+{
+  switch (l->buffers[index].tag) {
+  case MAFAT_TAG_SCRATCH: return "scratch";
+  case MAFAT_TAG_WEIGHTS: return "weights";
+  case MAFAT_TAG_IO: return index == l->ring_buffer ? "ring" : index == l->panel_buffer ? "panel" : "affine";
+  default: return "map";
+  }
+}
+
+int mafat_answer_buffer_sized(const struct mafat_answer *a, int index, struct mafat_buffer_facts *out, size_t bytes)
+{
+  const struct mafat_layout *l = a->choice.layout;
+  const struct mafat_network *n = a->query->network;
+  if (index < 0 || index >= l->n_buffers) return MAFAT_EINVAL;
+  const struct mafat_buffer *b = &l->buffers[index];
+  bool map = b->tag == MAFAT_TAG_INPUT || b->tag == MAFAT_TAG_ACTIVATIONS;
+  const struct mafat_buffer_facts f = {
+      .tag = mafat_tag_name(b->tag), .what = what_it_holds(l, index),
+      .layer = mafat_network_number(n, b->tensor), .input = b->tag == MAFAT_TAG_INPUT ? b->tensor - n->n_layers : -1,
+      .offset = b->offset, .bytes = b->bytes, .first = b->first, .last = b->last,
+      .rows = map ? l->tensors[b->tensor].rows : 0};
+  mafat_sized_give(out, bytes, &f, sizeof f);
+  return MAFAT_OK;
+}
+
 int mafat_answer_check(const struct mafat_answer *a, struct mafat_diagnostic *d)
 {
   return a->choice.fits ? MAFAT_OK : mafat_choice_refuse(&a->choice, &a->request, d);

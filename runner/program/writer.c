@@ -120,9 +120,8 @@ void mafat_writer_put_right(struct mafat_writer *w, const char *text, int width)
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* The length of the well-formed UTF-8 sequence at p (RFC 3629: nothing
- * overlong, no surrogates, nothing above U+10FFFF); 0 when there is none. */
-static size_t utf8_length(const char *p)
+/* RFC 3629: nothing overlong, no surrogates, nothing above U+10FFFF. */
+size_t mafat_writer_character(const char *p)
 {
   const unsigned char *u = (const unsigned char *)p;
   if (u[0] < 0x80) return 1;
@@ -147,7 +146,7 @@ static bool is_control(const char *p, size_t length)
 void mafat_writer_put_plain(struct mafat_writer *w, const char *text)
 {
   for (size_t n; *text; text += n ? n : 1) {
-    n = utf8_length(text);
+    n = mafat_writer_character(text);
     if (n == 0)
       mafat_writer_put(w, replacement);
     else if (is_control(text, n))
@@ -162,7 +161,7 @@ static void put_escaped(struct mafat_writer *w, const char *text)
   static const char hex[] = "0123456789abcdef";
   for (size_t n; *text; text += n ? n : 1) {
     unsigned char first = (unsigned char)*text;
-    n = utf8_length(text);
+    n = mafat_writer_character(text);
     if (n == 0) {
       mafat_writer_put(w, replacement);
     } else if (first == '"' || first == '\\') {

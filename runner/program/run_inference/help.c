@@ -109,6 +109,8 @@ const char mafat_options_help[] =
     "                       pack_weights --weights would have them\n"
     "  --pareto             with it: all plans that no other beats in both bytes and\n"
     "                       milliseconds\n"
+    "  --map FILE.svg       with it: a picture of the plan's arena, its buffers as boxes\n"
+    "                       over steps and places, the peak marked\n"
     "  --predictor NAME     exact (default), or paper: MAFAT's Algorithm 1, which knows\n"
     "                       tiles only; stands beside the exact bytes\n"
     "  --bias SIZE          what Algorithm 1 adds to its tiles, default 31M\n"

@@ -69,7 +69,7 @@ enum {
   OPTION_MEMORY = 256, OPTION_RESERVE, OPTION_LOCK, OPTION_PLAN, OPTION_SEARCH, OPTION_LAYERS, OPTION_FORK,
   OPTION_SCALING, OPTION_MEAN, OPTION_SCALE, OPTION_CHANNELS, OPTION_RESIZE, OPTION_PAD, OPTION_DECODE,
   OPTION_ALGORITHM, OPTION_THREADS, OPTION_CPU, OPTION_PREDICT, OPTION_PREDICTOR, OPTION_BIAS, OPTION_SWEEP,
-  OPTION_PARETO, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
+  OPTION_PARETO, OPTION_MAP, OPTION_CALIBRATE, OPTION_INPUT, OPTION_CONSTANT, OPTION_DUMP, OPTION_MARKS, OPTION_REPEAT,
   OPTION_NAMES, OPTION_THRESH, OPTION_NMS, OPTION_BOXES, OPTION_JSON, OPTION_REPORT, OPTION_BEST_EFFORT, OPTION_QUIET,
   OPTION_VERSION, OPTION_HELP, OPTION_END
 };
@@ -97,6 +97,7 @@ static const struct option long_options[] = {
     {"bias", required_argument, NULL, OPTION_BIAS},
     {"sweep", optional_argument, NULL, OPTION_SWEEP},
     {"pareto", no_argument, NULL, OPTION_PARETO},
+    {"map", required_argument, NULL, OPTION_MAP},
     {"calibrate", no_argument, NULL, OPTION_CALIBRATE},
     {"input", required_argument, NULL, OPTION_INPUT},
     {"constant", required_argument, NULL, OPTION_CONSTANT},
@@ -263,6 +264,7 @@ static bool read_option(struct mafat_options *o, int option)
   case OPTION_BIAS: return read_size_or_none(&o->bias_bytes);
   case OPTION_SWEEP: return read_sweep(o);
   case OPTION_PARETO: return o->pareto = true;
+  case OPTION_MAP: o->map = optarg; return true;
   case OPTION_CALIBRATE: return o->calibrate = true;
   case OPTION_INPUT: return read_input(o);
   case OPTION_CONSTANT: return strchr(optarg, '=') && add_port(o->constants, &o->n_constants);
@@ -305,6 +307,8 @@ static const struct {
     {OPTION_SWEEP, OPTION_PLAN, "the plan is given"},
     {OPTION_PARETO, OPTION_PLAN, "the plan is given"},
     {OPTION_SWEEP, OPTION_PARETO, "each is a table of its own"},
+    {OPTION_MAP, OPTION_SWEEP, "a map is of one plan"},
+    {OPTION_MAP, OPTION_PARETO, "a map is of one plan"},
     {OPTION_SWEEP, OPTION_MEMORY, "it lists its own budgets"},
     {OPTION_SWEEP, OPTION_BEST_EFFORT, "what does not fit is listed too"},
     {OPTION_PARETO, OPTION_BEST_EFFORT, "all plans are listed"},
@@ -318,6 +322,7 @@ static int check_together(const struct mafat_options *o, const bool *given, stru
       return mafat_fail(d, MAFAT_EINVAL, "--%s makes no sense with --%s: %s", option_name(exclusions[i].one),
                         option_name(exclusions[i].other), exclusions[i].why);
   bool greedy = o->search && strcmp(o->search, "greedy") == 0;
+  if (o->map && !o->predict) return mafat_fail(d, MAFAT_EINVAL, "--map expects --predict");
   if ((o->sweep || o->pareto) && !o->predict)
     return mafat_fail(d, MAFAT_EINVAL, "--%s expects --predict", o->sweep ? "sweep" : "pareto");
   bool least = o->search && strcmp(o->search, "least") == 0;

@@ -21,6 +21,7 @@ struct mafat_options {
   bool calibrate;         /* --calibrate: there is no model */
   bool paper;             /* --predictor paper */
   size_t bias_bytes;      /* --bias, default 31 MB; of the paper's predictor */
+  const char *map;        /* --map: a file; NULL: none */
   bool sweep, pareto;     /* --predict: for many budgets */
   size_t sweep_bytes[MAFAT_SWEEP_SIZES]; /* --sweep (n_sweep), ascending; none: budgets that make sense */
   int n_sweep;

@@ -1,5 +1,6 @@
 /* --predict: nothing is run. */
 #include "runner/program/run_inference/answer.h"
+#include "runner/program/run_inference/map.h"
 #include "runner/program/run_inference/output.h"
 #include "runner/program/run_inference/session.h"
 
@@ -21,6 +22,7 @@ static int answer_one(struct mafat_session *s, const struct mafat_question *q, b
   struct mafat_paper_facts paper;
   int code = mafat_query_answer(&a, q->query, 0, &s->d);
   if (code == MAFAT_OK && s->options.paper) code = mafat_answer_paper(a, &paper, &s->d);
+  if (code == MAFAT_OK && s->options.map) code = mafat_map_write(s->options.map, q, a, &s->d);
   if (code == MAFAT_OK) {
     *told = true;
     code = s->options.json ? mafat_answer_write_json(q, a, &s->out) : mafat_answer_write_text(q, a, &s->out);
