@@ -33,6 +33,7 @@ enum {
   MAFAT_SCRATCH_POINTERS = 2048,       /* input row pointers per call, where more than one row fits */
   MAFAT_SCRATCH_INPUT_BYTES = 512 << 10, /* input of one call: stays in a second-level cache */
   MAFAT_SCRATCH_INNER_BYTES = 128 << 10, /* rows of a fused depthwise layer */
+  MAFAT_SCRATCH_KEPT_BYTES = 24 << 10, /* rows of a depthwise layer in place: in a first-level cache */
   MAFAT_SCRATCH_INNER_INTEGERS = 4 << 10, /* the same of bytes, whose memory is counted in kilobytes; */
   MAFAT_SCRATCH_INNER_MOST = 16 << 10, /* so many, where the whole map that is read is */
   MAFAT_SCRATCH_INNER_SHARE = 8,       /* so many times as large */

@@ -389,9 +389,26 @@ void mafat_bridge_expect(const char *weights)
   if (left_to_darknet) tell("no weights are loaded: Darknet runs this network");
 }
 
+/* Between them stand the program's own code and constants, as the linker has it; of a library nothing does. */
+extern const char __executable_start[] __attribute__((weak)), __data_start[] __attribute__((weak));
+
+/* What is missing of code comes with what lies around it, 64 KB or, from Linux 6.16 on, all that is cached, but never beyond its
+ * mapping. So that is cut into short ones, where two differ in advice that means nothing to code: most of Darknet and much of
+ * libmafat is entered here and there only. */
+static void cut_code_mapping(void)
+{
+  static const uintptr_t piece = 8 << 10;
+  static bool done;
+  if (done || !__executable_start || !__data_start) return;
+  done = true;
+  uintptr_t from = (uintptr_t)__executable_start / piece * piece + piece;
+  for (; from + piece < (uintptr_t)__data_start; from += 2 * piece) madvise((void *)from, piece, MADV_DONTDUMP);
+}
+
 bool mafat_bridge_parse(const struct mafat_bridge_darknet *darknet, char *cfg, network **out)
 {
   if (!settings.on || skeleton.on || left_to_darknet) return false;
+  cut_code_mapping();
   int known = layers_to_run(cfg);
   if (!known) return false;
   skeleton.on = true;

@@ -326,7 +326,7 @@ struct mafat_layer_facts {
   size_t arena_bytes;    /* of its output and of what it works in */
   double ms;             /* of its step in the last run; 0 where none was, and in answers */
   int position;          /* of its step in the order of the run, from 0 on: its times are 2 * position, when Winograd may
-                            transform its input ahead of all else, and the next */
+                            transform its input ahead of all else, and the next; of a layer in parts the first one's */
 };
 
 enum mafat_model_kind {
@@ -590,6 +590,8 @@ struct mafat_buffer_facts {
 MAFAT_SIZED void mafat_answer_arena(const struct mafat_answer *answer, struct mafat_arena_facts *facts);
 /* From 0 to n_buffers - 1. MAFAT_EINVAL: no such one; then nothing is filled. */
 MAFAT_SIZED int mafat_answer_buffer(const struct mafat_answer *answer, int index, struct mafat_buffer_facts *facts);
+/* The layer, run in parts, that has one of them at that position; -1: none. */
+MAFAT_API int mafat_answer_part(const struct mafat_answer *answer, int position);
 /* MAFAT_ELIMIT where the plan does not fit, with what opening the model would say. */
 MAFAT_API int mafat_answer_check(const struct mafat_answer *answer, struct mafat_diagnostic *d);
 

@@ -71,7 +71,9 @@ struct mafat_kind {
   bool flat;       /* its input's height, width and channels are one list of channels to it */
   bool classifies; /* puts out a probability for each class */
   bool constant;   /* reads no map: its only operand has no sources, and the output's shape */
+  bool lanewise;   /* a channel of the output is made of the same one of each operand alone, or of an operand's only one */
   bool keeps;      /* puts out elements of its last operand, the largest of some, or what lies between: numbers mean the same */
+  bool in_place;   /* its output may lie where the first operand does, of the same shape and type: no element is read once it is written */
   bool multiplies; /* its first operand by its second, by the convolution kernels */
   bool apart;      /* no cfg has it: its code is resident for networks that have (runner/memory/surroundings.c) */
 
@@ -233,6 +235,12 @@ static inline bool mafat_layer_is_depthwise(const struct mafat_layer *l)
 static inline bool mafat_layer_is_pointwise(const struct mafat_layer *l)
 {
   return mafat_layer_is_ungrouped(l) && mafat_window_is_pixel(&l->window);
+}
+
+/* Is a channel of its output made of that channel of its operands alone? */
+static inline bool mafat_layer_is_lanewise(const struct mafat_layer *l)
+{
+  return mafat_kind_of(l->type)->lanewise || mafat_layer_is_depthwise(l);
 }
 
 static inline bool mafat_layer_pools(const struct mafat_layer *l)

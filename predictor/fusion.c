@@ -66,6 +66,8 @@ int mafat_fusion_find(struct mafat_plan *plan, const struct mafat_network *n, bo
       int k = usage[l].needed ? mafat_network_sole_tensor(n, mafat_layer_sources(layer)) : -1;
       if (k < 0 || readers[k] != 1 || plan->group_of[k] != plan->group_of[l]) continue;
       const struct mafat_layer *inner = &n->layers[k];
+      const struct mafat_cut *cut = &mafat_plan_group(plan, l)->cut;
+      if (cut->kind == MAFAT_CUT_SPLIT && mafat_splits_part(&cut->as.split, k, l)) continue;
       if (!is_added(inner, layer) && !(is_pooled(inner, layer) && plan->inner[k] < 0) &&
           !(mafat_layer_is_pointwise(layer) && mafat_layer_is_depthwise(inner)))
         continue;

@@ -3,6 +3,7 @@
 #include "predictor/fusion.h"
 #include "predictor/order.h"
 #include "predictor/packing.h"
+#include "predictor/place/in_place.h"
 #include "predictor/residence.h"
 #include "predictor/scratch.h"
 #include "predictor/usage.h"
@@ -24,6 +25,7 @@ struct collection {
   const struct mafat_usage *usage;
   const struct pads *pads; /* [tensor] */
   int group;
+  bool place; /* outputs in place, where they can */
   struct mafat_sort_graph graph;
   struct mafat_sort_use *uses;
   int *operator_of;       /* [layer]: whose own step it is; or -1 */
@@ -98,7 +100,16 @@ static void keep_what_is_read_later(struct collection *c)
 
 static void note_use(struct collection *c, int operator, int tensor, bool makes)
 {
-  c->uses[c->graph.n_uses++] = (struct mafat_sort_use){operator, find_buffer(c, tensor), makes};
+  c->uses[c->graph.n_uses++] = (struct mafat_sort_use){operator, find_buffer(c, tensor), makes, false};
+}
+
+/* Can the layer's output take the tensor's place? */
+static bool gives(const struct collection *c, int layer, int tensor)
+{
+  bool any = false;
+  for (int k = 0; k < c->network->layers[layer].n_operands && c->place; k++)
+    any = any || mafat_in_place_candidate(c->plan, c->network, c->usage, layer, k) == tensor;
+  return any;
 }
 
 static void note_reads(struct collection *c, int operator, int layer)
@@ -108,6 +119,7 @@ static void note_reads(struct collection *c, int operator, int layer)
     if (c->reader_of[t] == operator || c->operator_of[t] == operator) continue; /* once; not the panels of its fan */
     c->reader_of[t] = operator;
     note_use(c, operator, t, false);
+    c->uses[c->graph.n_uses - 1].gives = gives(c, layer, t);
   }
 }
 
@@ -233,7 +245,7 @@ static int sort_group(struct collection *c, struct mafat_plan *plan)
   return code;
 }
 
-int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n)
+int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *n, bool place)
 {
   size_t n_operators = (size_t)mafat_network_n_operators(n);
   struct mafat_usage *usage = mafat_heap_calloc(plan->heap, n_operators, sizeof *usage);
@@ -242,8 +254,8 @@ int mafat_group_order_sort(struct mafat_plan *plan, const struct mafat_network *
   if (usage) mafat_usage_find(n, plan, usage);
   if (usage && pads) find_pads(plan, n, usage, pads);
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) {
-    struct collection c = {.plan = plan, .network = n, .usage = usage, .pads = pads, .group = g};
-    if (plan->groups[g].cut.kind == MAFAT_CUT_ROWS) continue;
+    struct collection c = {.plan = plan, .network = n, .usage = usage, .pads = pads, .group = g, .place = place};
+    if (plan->groups[g].cut.kind == MAFAT_CUT_ROWS || plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) continue;
     code = open_collection(&c);
     if (code == MAFAT_OK) collect(&c);
     if (code == MAFAT_OK) code = sort_group(&c, plan);

@@ -5,6 +5,8 @@
 #include "predictor/group_order.h"
 #include "predictor/order.h"
 #include "predictor/packing.h"
+#include "predictor/parts/parts.h"
+#include "predictor/place/in_place.h"
 #include "predictor/residence.h"
 
 enum {
@@ -135,6 +137,7 @@ static int lay_group(struct laying *l, const struct mafat_cut *cut, struct mafat
     g->weights = weights;
     struct mafat_shape out = l->network->layers[end - 1].out;
     if (cut->kind == MAFAT_CUT_GRID) enough = make_grid(l->plan->heap, g, &cut->as.grid, out);
+    if (cut->kind == MAFAT_CUT_SPLIT) enough = mafat_splits_copy(l->plan->heap, &g->cut.as.split, &cut->as.split);
   }
   return enough ? MAFAT_OK : mafat_fail(l->d, MAFAT_ENOMEM, "out of memory");
 }
@@ -169,7 +172,7 @@ static int lay_run(struct laying *l, const struct mafat_group_spec *g, int first
   const struct mafat_layer *layers = l->network->layers;
   struct mafat_group_weights weights = usual_weights(g->weights);
   struct mafat_cut cut = usual_cut(g->cut), whole = whole_cut(g);
-  if (cut.kind == MAFAT_CUT_PANELS) return lay_group(l, &cut, weights, first, end);
+  if (cut.kind == MAFAT_CUT_PANELS || cut.kind == MAFAT_CUT_SPLIT) return lay_group(l, &cut, weights, first, end);
   if (cut.kind == MAFAT_CUT_GRID && !mafat_cut_is_tiled(&cut)) return lay_group(l, &whole, weights, first, end);
   for (int begin = first, stop; begin < end; begin = stop) {
     bool tileable = mafat_layer_is_tileable(&layers[begin]);
@@ -216,9 +219,11 @@ static void place_inputs(struct laying *l)
 /* In rows layers take turns, as they are asked for. */
 static int check_order(struct laying *l)
 {
-  if (l->spec->sorting == MAFAT_SORT_FILE) return MAFAT_OK;
+  if (l->spec->sorting == MAFAT_SORT_FILE && !l->spec->in_place) return MAFAT_OK;
   for (int g = 0; g < l->plan->n_groups; g++)
     if (l->plan->groups[g].cut.kind != MAFAT_CUT_ROWS) return MAFAT_OK;
+  if (l->spec->sorting == MAFAT_SORT_FILE)
+    return mafat_fail(l->d, MAFAT_EINVAL, "inplace has nothing to place: in rows layers take turns");
   return mafat_fail(l->d, MAFAT_EINVAL, "order=%s has nothing to order: in rows layers take turns",
                     mafat_sorting_name(l->spec->sorting));
 }
@@ -230,8 +235,13 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   int code = mafat_fusion_find(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find_fans(l->plan, l->network, !options->keep_all);
   if (code == MAFAT_OK) code = mafat_order_find(l->plan, l->network);
+  if (code == MAFAT_OK && (code = mafat_parts_find(l->plan, l->network, l->d))) return code;
   if (code == MAFAT_OK) code = mafat_residence_find(l->plan, l->network, options);
-  if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network);
+  bool place = l->plan->in_place && !options->keep_all;
+  if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network, place);
+  if (code == MAFAT_OK) code = mafat_parts_sort(l->plan, l->network);
+  if (code == MAFAT_OK) mafat_parts_number(l->plan);
+  if (code == MAFAT_OK) code = mafat_in_place_find(l->plan, l->network, place);
   return code ? mafat_fail(l->d, code, "out of memory") : MAFAT_OK;
 }
 
@@ -241,7 +251,8 @@ static int begin(struct laying *l, const struct mafat_ground *ground)
   size_t n = (size_t)mafat_network_n_operators(l->network);
   *l->plan = (struct mafat_plan){.heap = options->heap, .n_layers = ground->n_layers, .n_threads = options->n_threads,
                                  .most_boxes = options->most_boxes, .packed = options->packed,
-                                 .wanted = options->algorithm, .sorting = l->spec->sorting};
+                                 .wanted = options->algorithm, .sorting = l->spec->sorting,
+                                 .in_place = l->spec->in_place};
   l->plan->group_of = mafat_heap_calloc(l->plan->heap, n, sizeof *l->plan->group_of);
   l->plan->members = mafat_heap_calloc(l->plan->heap, (size_t)ground->n_layers, sizeof *l->plan->members);
   bool enough = l->plan->group_of && l->plan->members && mafat_algorithms_default(l->plan, l->network) == MAFAT_OK;

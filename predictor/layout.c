@@ -5,10 +5,12 @@
 #include "predictor/fetches.h"
 #include "predictor/fusion.h"
 #include "predictor/order.h"
+#include "predictor/parts/parts.h"
 #include "predictor/residence.h"
 #include "predictor/schedule.h"
 #include "predictor/winograd.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <string.h>
 
@@ -30,7 +32,10 @@ struct maker {
   struct mafat_schedule *schedule;
   struct mafat_layout *layout;
   struct extent *extents; /* [operator] */
-  struct times *lives;    /* [operator] */
+  struct times *lives;    /* [operator]; of one in bricks of all together */
+  struct times *bricks;   /* [brick]: of tensors in bricks, one tensor's after the other's */
+  int *first_brick;       /* [operator]: in that list */
+  struct times *parts;    /* [operator]: of the steps of layers that are in parts */
   bool outline, sketch;   /* layout.h */
 };
 
@@ -47,6 +52,22 @@ static void find_pads(struct maker *m)
       struct mafat_tensor_layout *t = &m->layout->tensors[sources->list[i].tensor];
       t->left = mafat_max(t->left, left);
       t->right = mafat_max(t->right, right);
+    }
+  }
+}
+
+/* Where one takes another's place, they have the same columns: as many as either wants. Sources come first. */
+static void share_pads(struct maker *m)
+{
+  struct mafat_tensor_layout *tensors = m->layout->tensors;
+  for (bool grown = true; grown;) { /* back through chains, a few layers long */
+    grown = false;
+    for (int l = 0; l < m->plan->n_layers; l++) {
+      if (!mafat_plan_is_in_place(m->plan, l)) continue;
+      struct mafat_tensor_layout *a = &tensors[l], *b = &tensors[m->plan->place_of[l]];
+      grown = grown || a->left != b->left || a->right != b->right;
+      a->left = b->left = mafat_max(a->left, b->left);
+      a->right = b->right = mafat_max(a->right, b->right);
     }
   }
 }
@@ -161,7 +182,13 @@ static void walk(struct maker *m)
 
 static struct times group_times(const struct mafat_group *g)
 {
-  return (struct times){2 * g->at.begin, 2 * g->at.end - 1};
+  return (struct times){2 * g->positions.begin, 2 * g->positions.end - 1};
+}
+
+/* Do steps of several layers come in between each other? */
+static bool takes_turns(const struct mafat_group *g)
+{
+  return mafat_group_lifetime(g) == MAFAT_LIFE_GROUP || mafat_group_lifetime(g) == MAFAT_LIFE_PARTS;
 }
 
 /* When a step's own memory is in use: scratch. */
@@ -169,7 +196,7 @@ static struct times step_times(const struct maker *m, int layer)
 {
   const struct mafat_group *g = mafat_plan_group(m->plan, layer);
   int position = m->plan->position[layer];
-  if (mafat_group_lifetime(g) == MAFAT_LIFE_GROUP) return group_times(g);
+  if (takes_turns(g)) return group_times(g);
   return (struct times){2 * position, 2 * position + 1};
 }
 
@@ -177,14 +204,19 @@ static struct times step_times(const struct maker *m, int layer)
 static struct times weights_times(const struct maker *m, int layer)
 {
   const struct mafat_group *g = mafat_plan_group(m->plan, layer);
+  if (mafat_group_lifetime(g) == MAFAT_LIFE_PARTS) return m->parts[layer];
   return mafat_group_lifetime(g) == MAFAT_LIFE_ONCE ? step_times(m, layer) : group_times(g);
+}
+
+static void widen(struct times *t, int time)
+{
+  if (time < t->first) t->first = time;
+  if (time > t->last) t->last = time;
 }
 
 static void live(struct maker *m, int tensor, int time)
 {
-  struct times *t = &m->lives[tensor];
-  if (time < t->first) t->first = time;
-  if (time > t->last) t->last = time;
+  widen(&m->lives[tensor], time);
 }
 
 static void live_through(struct maker *m, int tensor, struct times times)
@@ -224,7 +256,31 @@ static void note_step(struct maker *m, int layer)
   } else {
     live_through(m, layer, (struct times){begin, end});
   }
-  if (m->schedule->usage[layer].last_use == m->plan->n_layers) live(m, layer, 2 * m->plan->n_layers - 1);
+  if (m->schedule->usage[layer].last_use == m->plan->n_layers) live(m, layer, 2 * m->plan->n_positions - 1);
+}
+
+static void note_brick(struct maker *m, int tensor, int brick, int time)
+{
+  live(m, tensor, time);
+  if (m->layout->tensors[tensor].bricks) widen(&m->bricks[m->first_brick[tensor] + brick], time);
+}
+
+/* The parts of a split group: what they read, and what they make. */
+static void note_parts(struct maker *m, int group)
+{
+  const struct mafat_parts *parts = m->plan->parts;
+  int begin = 2 * m->plan->groups[group].positions.begin;
+  for (int p = parts->at[group]; p < parts->at[group + 1]; p++, begin += 2) {
+    const struct mafat_layer_part *part = &parts->list[p];
+    struct mafat_brick_walk w = mafat_parts_reads(m->plan, m->network, part);
+    while (mafat_parts_reads_next(&w)) note_brick(m, w.tensor, w.brick, begin + 1);
+    int made = mafat_parts_made(m->plan, part);
+    for (int phase = 0; phase < 2; phase++) {
+      note_brick(m, part->layer, made, begin + phase);
+      widen(&m->parts[part->layer], begin + phase);
+    }
+    if (m->schedule->usage[part->layer].last_use == m->plan->n_layers) live(m, part->layer, 2 * m->plan->n_positions - 1);
+  }
 }
 
 /* Inputs are there from the start. */
@@ -233,7 +289,7 @@ static void note_input(struct maker *m, int input)
   const struct mafat_usage *u = &m->schedule->usage[input];
   if (!u->needed) return;
   live(m, input, 0);
-  if (u->last_use == m->plan->n_layers) live(m, input, 2 * m->plan->n_layers - 1); /* a renaming layer puts it out */
+  if (u->last_use == m->plan->n_layers) live(m, input, 2 * m->plan->n_positions - 1); /* a renaming layer puts it out */
   if (!u->external) live_through(m, input, group_times(mafat_plan_group(m->plan, input)));
 }
 
@@ -242,7 +298,9 @@ static void find_lives(struct maker *m)
   int n_operators = mafat_network_n_operators(m->network);
   for (int t = 0; t < n_operators; t++) m->lives[t] = (struct times){INT_MAX, -1};
   for (int l = 0; l < m->plan->n_layers; l++)
-    if (mafat_schedule_runs(m->schedule, l)) note_step(m, l);
+    if (mafat_schedule_runs(m->schedule, l) && mafat_plan_group(m->plan, l)->cut.kind != MAFAT_CUT_SPLIT) note_step(m, l);
+  for (int g = 0; g < m->plan->n_groups; g++)
+    if (m->plan->groups[g].cut.kind == MAFAT_CUT_SPLIT) note_parts(m, g);
   for (int i = m->network->n_layers; i < n_operators; i++) note_input(m, i);
 }
 
@@ -254,6 +312,39 @@ static int add_buffer(struct maker *m, enum mafat_tag tag, int tensor, size_t by
   layout->buffers[layout->n_buffers] =
       (struct mafat_buffer){tag, tensor, (bytes + 63) / 64 * 64, 0, times.first, times.last};
   return layout->n_buffers++;
+}
+
+/* A brick has its own part of the padding. */
+static size_t brick_bytes(const struct maker *m, int tensor, struct mafat_brick b)
+{
+  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
+  struct mafat_shape shape = mafat_network_tensor_shape(m->network, tensor);
+  int cols = mafat_span_size(b.box.x) + (b.box.x.begin == 0 ? t->left : 0) + (b.box.x.end == shape.w ? t->right : 0);
+  uint64_t pixels = (uint64_t)cols * (uint64_t)mafat_span_size(b.box.y);
+  return (size_t)mafat_dtype_bytes(mafat_network_tensor_type(m->network, tensor),
+                                   pixels * (uint64_t)mafat_pixel_width_of(shape.c, b.channels));
+}
+
+static void size_bricks(struct maker *m, int tensor)
+{
+  struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
+  int n = mafat_bricks_count(t->bricks);
+  for (int i = 0; i < n; i++) {
+    struct mafat_brick b = mafat_bricks_at(t->bricks, mafat_network_tensor_shape(m->network, tensor), i);
+    int buffer = add_buffer(m, MAFAT_TAG_ACTIVATIONS, tensor, brick_bytes(m, tensor, b), m->bricks[m->first_brick[tensor] + i]);
+    if (i == 0) t->buffer = buffer;
+  }
+}
+
+/* The buffer of the tensor whose place this one takes: sources have theirs before. */
+static int share_place(struct maker *m, int tensor)
+{
+  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor], *place = &m->layout->tensors[m->plan->place_of[tensor]];
+  assert(place->buffer >= 0 && t->rows == place->rows && t->cols == place->cols && t->row_bytes == place->row_bytes);
+  struct mafat_buffer *b = &m->layout->buffers[place->buffer];
+  b->first = mafat_min(b->first, m->lives[tensor].first);
+  b->last = mafat_max(b->last, m->lives[tensor].last);
+  return place->buffer;
 }
 
 static int size_tensor(struct maker *m, int tensor)
@@ -271,8 +362,13 @@ static int size_tensor(struct maker *m, int tensor)
   t->row_bytes = (size_t)row_bytes;
   if (row_bytes > SIZE_MAX || __builtin_mul_overflow(t->row_bytes, (size_t)t->rows, &bytes) || bytes > SIZE_MAX / 4)
     return MAFAT_ELIMIT;
+  if (t->bricks) {
+    size_bricks(m, tensor);
+    return MAFAT_OK;
+  }
   bool input = mafat_layer_is_input(&m->network->layers[tensor]);
-  t->buffer = add_buffer(m, input ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS, tensor, bytes, m->lives[tensor]);
+  if (mafat_plan_is_in_place(m->plan, tensor)) t->buffer = share_place(m, tensor);
+  else t->buffer = add_buffer(m, input ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS, tensor, bytes, m->lives[tensor]);
   return MAFAT_OK;
 }
 
@@ -282,7 +378,7 @@ static int share_scratch(struct maker *m, int layer, size_t bytes)
 {
   struct mafat_layout *layout = m->layout;
   const struct mafat_group *g = mafat_plan_group(m->plan, layer);
-  if (mafat_group_lifetime(g) != MAFAT_LIFE_GROUP)
+  if (!takes_turns(g))
     return add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, step_times(m, layer));
   for (int i = g->at.begin; m->plan->members[i] != layer; i++) {
     int shared = layout->scratch_buffers[m->plan->members[i]];
@@ -305,6 +401,19 @@ static int size_scratch(struct maker *m, int layer)
   if (code || bytes == 0) return code;
   if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
   m->layout->scratch_buffers[layer] = share_scratch(m, layer, bytes);
+  return MAFAT_OK;
+}
+
+/* Sums of whole numbers, of which some of the input's channels are missing yet: what is put out has no room for them. */
+static int size_sums(struct maker *m, int layer)
+{
+  const struct mafat_layer *l = &m->network->layers[layer];
+  size_t bytes;
+  if (!mafat_parts_sum(m->plan, layer) || !mafat_layer_sums_integers(l)) return MAFAT_OK;
+  if (__builtin_mul_overflow((size_t)l->out.h * (size_t)l->out.w, (size_t)mafat_panel_width(l->out.c) * sizeof(int32_t), &bytes) ||
+      bytes > SIZE_MAX / 4)
+    return MAFAT_ELIMIT;
+  m->layout->sums_buffers[layer] = add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, m->parts[layer]);
   return MAFAT_OK;
 }
 
@@ -360,7 +469,7 @@ static int size_io(struct maker *m)
 static int find_peaks(struct maker *m)
 {
   struct mafat_layout *layout = m->layout;
-  size_t n_times = 2 * (size_t)m->plan->n_layers, live[MAFAT_N_TAGS] = {0};
+  size_t n_times = 2 * (size_t)m->plan->n_positions, live[MAFAT_N_TAGS] = {0};
   size_t(*changes)[MAFAT_N_TAGS]; /* modulo 2^n: some are negative */
   changes = mafat_heap_calloc(layout->heap, n_times + 1, sizeof *changes);
   if (!changes) return MAFAT_ENOMEM;
@@ -373,7 +482,7 @@ static int find_peaks(struct maker *m)
   int g = 0;
   for (size_t time = 0; time < n_times; time++) {
     size_t sum = 0;
-    while ((int)time >= 2 * m->plan->groups[g].at.end) g++;
+    while ((int)time >= 2 * m->plan->groups[g].positions.end) g++;
     for (int tag = 0; tag < MAFAT_N_TAGS; tag++) sum += live[tag] += changes[time][tag];
     if (sum > layout->groups[g].peak_bytes) layout->groups[g].peak_bytes = sum;
     if (sum <= layout->bound_bytes) continue;
@@ -474,6 +583,35 @@ static bool has_bytes(const struct maker *m)
   return false;
 }
 
+/* Which tensors lie in bricks; how many bricks there are. */
+static int find_bricks(struct maker *m)
+{
+  int n = 0;
+  for (int t = 0; t < mafat_network_n_operators(m->network); t++) {
+    m->layout->tensors[t].bricks = mafat_parts_bricks(m->plan, t);
+    if (m->layout->tensors[t].bricks) n += mafat_bricks_count(m->layout->tensors[t].bricks);
+  }
+  return n;
+}
+
+static int open_parts(struct maker *m, size_t n_bricks)
+{
+  int n_operators = mafat_network_n_operators(m->network), n = 0;
+  m->bricks = mafat_heap_calloc(m->layout->heap, n_bricks + 1, sizeof *m->bricks);
+  m->first_brick = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->first_brick);
+  m->parts = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->parts);
+  m->layout->sums_buffers = mafat_heap_calloc(m->layout->heap, (size_t)n_operators, sizeof *m->layout->sums_buffers);
+  if (!m->bricks || !m->first_brick || !m->parts || !m->layout->sums_buffers) return MAFAT_ENOMEM;
+  memset(m->layout->sums_buffers, -1, (size_t)n_operators * sizeof *m->layout->sums_buffers);
+  for (size_t b = 0; b < n_bricks; b++) m->bricks[b] = (struct times){INT_MAX, -1};
+  for (int t = 0; t < n_operators; t++) {
+    m->parts[t] = (struct times){INT_MAX, -1};
+    m->first_brick[t] = n;
+    if (m->layout->tensors[t].bricks) n += mafat_bricks_count(m->layout->tensors[t].bricks);
+  }
+  return MAFAT_OK;
+}
+
 static int make(struct maker *m)
 {
   struct mafat_layout *layout = m->layout;
@@ -486,9 +624,11 @@ static int make(struct maker *m)
   layout->n_workers = m->plan->n_threads;
   layout->winograds = list_winograds(m->plan);
   layout->ring_buffer = layout->panel_buffer = layout->affine_buffer = -1;
-  /* scratch, weights; maps; I/O */
-  layout->buffers = mafat_heap_calloc(layout->heap, 2 * n + n_operators + 3, sizeof *layout->buffers);
+  /* scratch, weights, sums; maps; I/O */
   layout->tensors = mafat_heap_calloc(layout->heap, n_operators, sizeof *layout->tensors);
+  if (!layout->tensors) return MAFAT_ENOMEM;
+  size_t n_bricks = (size_t)find_bricks(m);
+  layout->buffers = mafat_heap_calloc(layout->heap, (m->plan->parts ? 3 : 2) * n + n_operators + n_bricks + 3, sizeof *layout->buffers);
   layout->scratch = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch);
   layout->scratch_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->scratch_buffers);
   layout->weights_buffers = mafat_heap_calloc(layout->heap, n, sizeof *layout->weights_buffers);
@@ -496,18 +636,21 @@ static int make(struct maker *m)
   layout->groups = mafat_heap_calloc(layout->heap, (size_t)m->plan->n_groups, sizeof *layout->groups);
   m->extents = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->extents);
   m->lives = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->lives);
-  if (code || !layout->weights_buffers || !m->lives || !layout->buffers || !layout->tensors || !layout->scratch ||
+  if (m->plan->parts) code = code ? code : open_parts(m, n_bricks);
+  if (code || !layout->weights_buffers || !m->lives || !layout->buffers || !layout->scratch ||
       !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents)
     return MAFAT_ENOMEM;
   for (size_t l = 0; l < n; l++) layout->weights_buffers[l] = -1;
   for (size_t t = 0; t < n_operators; t++) layout->tensors[t].buffer = -1;
   find_pads(m);
+  share_pads(m);
   find_lives(m);
   walk(m);
   for (size_t i = (size_t)m->network->n_layers; i < n_operators && code == MAFAT_OK; i++) code = size_tensor(m, (int)i);
   for (int l = 0; l < m->plan->n_layers && code == MAFAT_OK; l++) {
     code = size_tensor(m, l);
     if (code == MAFAT_OK) code = size_scratch(m, l);
+    if (code == MAFAT_OK) code = size_sums(m, l);
     if (code == MAFAT_OK && mafat_schedule_runs(m->schedule, l)) code = size_weights(m, l);
   }
   if (code == MAFAT_OK && !m->outline) code = size_io(m);
@@ -528,6 +671,9 @@ static int make_layout(struct mafat_layout **out, struct maker m, struct mafat_d
   mafat_schedule_close(&m.schedule);
   mafat_heap_free(heap, m.extents);
   mafat_heap_free(heap, m.lives);
+  mafat_heap_free(heap, m.bricks);
+  mafat_heap_free(heap, m.first_brick);
+  mafat_heap_free(heap, m.parts);
   if (code == MAFAT_OK) {
     *out = m.layout;
     return MAFAT_OK;
@@ -556,6 +702,15 @@ int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n
   return make_layout(out, (struct maker){.network = n, .plan = plan, .sketch = true}, d);
 }
 
+size_t mafat_layout_tensor_bytes(const struct mafat_layout *layout, int tensor)
+{
+  const struct mafat_tensor_layout *t = &layout->tensors[tensor];
+  size_t bytes = 0;
+  int n = t->buffer < 0 ? 0 : t->bricks ? mafat_bricks_count(t->bricks) : 1;
+  for (int i = 0; i < n; i++) bytes += layout->buffers[t->buffer + i].bytes;
+  return bytes;
+}
+
 void mafat_layout_close(struct mafat_layout **layout)
 {
   if (!layout || !*layout) return;
@@ -563,6 +718,7 @@ void mafat_layout_close(struct mafat_layout **layout)
   mafat_heap_free(heap, (*layout)->buffers);
   mafat_heap_free(heap, (*layout)->tensors);
   mafat_heap_free(heap, (*layout)->scratch);
+  mafat_heap_free(heap, (*layout)->sums_buffers);
   mafat_heap_free(heap, (*layout)->scratch_buffers);
   mafat_heap_free(heap, (*layout)->weights_buffers);
   mafat_heap_free(heap, (*layout)->layer_macs);

@@ -26,16 +26,17 @@ enum mafat_tag {
 
 struct mafat_buffer {
   enum mafat_tag tag;
-  int tensor;      /* whose it is: a layer or an input; of I/O: -1 */
+  int tensor;      /* whose it is: a layer or an input, the first of those that take each other's place; of I/O: -1 */
   size_t bytes;    /* multiple of 64 */
   size_t offset;   /* in the arena */
-  int first, last; /* times of its life, inclusive: layer l runs at 2 * plan->position[l], when
+  int first, last; /* times of its life, inclusive: a step in position p runs at 2 * p, when
                       Winograd may transform its input ahead of all else, and one later */
 };
 
 struct mafat_tensor_layout {
   int buffer;        /* index, -1: the tensor does not exist in this plan */
   bool external;     /* holds the whole map */
+  const struct mafat_cutting *bricks; /* NULL: one buffer; else one for each brick (parts/parts.h), from `buffer` on */
   unsigned char element_bytes; /* of the tensor's type */
   int rows;          /* row slots */
   int cols;          /* columns of a row, padding included */
@@ -57,6 +58,7 @@ struct mafat_layout {
   int n_buffers;
   struct mafat_tensor_layout *tensors; /* [operator] */
   struct mafat_scratch *scratch;       /* [layer] */
+  int *sums_buffers;                   /* [layer]: of whole numbers that go on from part to part; -1: none. NULL: none has */
   int *scratch_buffers;                /* [layer]: index or -1; layers that take turns share one */
   int n_workers;                       /* scratch slots: the plan's threads */
   int *weights_buffers;                /* [layer]: of loaded layers, packed; -1 */
@@ -88,6 +90,8 @@ int mafat_layout_outline(struct mafat_layout **out, const struct mafat_network *
                          const struct mafat_plan *plan, struct mafat_diagnostic *d);
 int mafat_layout_sketch(struct mafat_layout **out, const struct mafat_network *n,
                         const struct mafat_plan *plan, struct mafat_diagnostic *d);
+/* Of all buffers of a tensor. */
+size_t mafat_layout_tensor_bytes(const struct mafat_layout *layout, int tensor);
 void mafat_layout_close(struct mafat_layout **layout);
 
 /* Does the picture come row by row, as layers ask for it? Else it is decoded ahead of them, or not needed. What reads

@@ -184,7 +184,7 @@ int mafat_order_find(struct mafat_plan *plan, const struct mafat_network *n)
     for (size_t i = (size_t)n->n_layers; i < n_operators; i++) o.placed[i] = true;
     for (int i = 0; i < plan->n_groups; i++) {
       const struct mafat_group *g = &plan->groups[i];
-      bool once = g->cut.kind != MAFAT_CUT_ROWS && !mafat_group_is_tiled(g);
+      bool once = g->cut.kind != MAFAT_CUT_ROWS && g->cut.kind != MAFAT_CUT_SPLIT && !mafat_group_is_tiled(g);
       for (int at = g->at.begin; at < g->at.end; at++) {
         int l = plan->members[at];
         /* An inner layer comes with its outer one. */

@@ -1,5 +1,7 @@
 #include "predictor/plan.h"
 
+#include "predictor/parts/bricks.h"
+
 enum { SMALL_BYTES = 80 << 10 };
 
 void mafat_plan_defaults(struct mafat_plan_options *options)
@@ -11,7 +13,9 @@ void mafat_plan_close(struct mafat_plan **plan)
 {
   if (!plan || !*plan) return;
   struct mafat_heap *heap = (*plan)->heap;
+  mafat_parts_close(heap, &(*plan)->parts);
   for (int g = 0; g < (*plan)->n_groups; g++) {
+    if ((*plan)->groups[g].cut.kind == MAFAT_CUT_SPLIT) mafat_splits_free(heap, &(*plan)->groups[g].cut.as.split);
     mafat_heap_free(heap, (*plan)->groups[g].row_bounds);
     mafat_heap_free(heap, (*plan)->groups[g].col_bounds);
   }
@@ -24,6 +28,7 @@ void mafat_plan_close(struct mafat_plan **plan)
   mafat_heap_free(heap, (*plan)->inner);
   mafat_heap_free(heap, (*plan)->outer);
   mafat_heap_free(heap, (*plan)->residence);
+  mafat_heap_free(heap, (*plan)->place_of);
   mafat_heap_free(heap, (*plan)->fan);
   mafat_heap_free(heap, *plan);
   *plan = NULL;

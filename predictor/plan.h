@@ -28,7 +28,10 @@ struct mafat_group {
   int *row_bounds;          /* (n_rows + 1) on the output map's rows: 0 ... h; NULL where it is no grid */
   int *col_bounds;          /* (n_cols + 1) */
   struct mafat_group_weights weights; /* as the spec has it; what of it applies to a layer: plan->residence */
+  struct mafat_span positions; /* of its steps in time: as many as layers, or as parts of them */
 };
+
+struct mafat_parts; /* parts/bricks.h */
 
 struct mafat_plan {
   struct mafat_heap *heap; /* the options' */
@@ -42,13 +45,18 @@ struct mafat_plan {
   int *members;  /* the layers group by group, of each rising */
   enum mafat_sorting sorting; /* how that was found */
   int *order;    /* the layers as they are run, group by group too */
-  int *position; /* [layer]: in order; the members of a fan have that of its convolution */
+  int *position; /* [layer]: of its step in time; the members of a fan have that of its convolution, of a layer in parts
+                    it is the first one's */
+  int n_positions;
+  struct mafat_parts *parts; /* of groups that are split; NULL: none is */
   enum mafat_algorithm wanted;      /* the options': what no word of a group says otherwise */
   enum mafat_algorithm *algorithms; /* [layer]: MAFAT_DIRECT or one of Winograd's */
   int *inner; /* [operator]: the layer that is computed inside its step (fusion.h), or -1 */
   int *outer; /* [operator]: the layer in whose step it is computed, or -1: in its own */
   bool packed;                     /* the weights file is in kernel order */
   enum mafat_residence *residence; /* [layer]: of those that have weights */
+  bool in_place;  /* the spec's word */
+  int *place_of;  /* [operator]: the tensor whose place the output takes, or -1 (place/in_place.h) */
   int *fan; /* [operator]: the convolution whose panels this layer takes one after the other, itself
                for that convolution, or -1 (order.h) */
 };
@@ -61,6 +69,12 @@ static inline bool mafat_plan_must_keep(const struct mafat_plan_options *options
 }
 
 void mafat_plan_close(struct mafat_plan **plan);
+
+/* Does the layer's output take the place of what it reads? None does before the order is found. */
+static inline bool mafat_plan_is_in_place(const struct mafat_plan *plan, int layer)
+{
+  return plan->place_of && plan->place_of[layer] >= 0;
+}
 
 /* The group that runs a layer. */
 static inline const struct mafat_group *mafat_plan_group(const struct mafat_plan *plan, int layer)

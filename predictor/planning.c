@@ -27,7 +27,10 @@ static int add_group(struct mafat_spec *spec, const struct mafat_plan *plan, con
 int mafat_plan_spec(struct mafat_spec **out, const struct mafat_plan *plan, const struct mafat_network *network)
 {
   int code = (*out = mafat_spec_new(plan->heap)) ? MAFAT_OK : MAFAT_ENOMEM;
-  if (code == MAFAT_OK) (*out)->sorting = plan->sorting;
+  if (code == MAFAT_OK) {
+    (*out)->sorting = plan->sorting;
+    (*out)->in_place = plan->in_place;
+  }
   for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++) code = add_group(*out, plan, network, &plan->groups[g]);
   if (code) mafat_spec_close(out);
   return code;

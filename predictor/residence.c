@@ -1,6 +1,7 @@
 #include "predictor/residence.h"
 
 #include "predictor/order.h"
+#include "predictor/parts/parts.h"
 #include "predictor/packing.h"
 #include "predictor/winograd.h"
 
@@ -39,6 +40,8 @@ int mafat_residence_find(struct mafat_plan *plan, const struct mafat_network *n,
     int step = mafat_plan_outermost(plan, l);
     bool divisible = mafat_plan_reader(plan, step) == l && is_divisible(plan, n, step) && is_read_by_filters(plan, n, l);
     if (!mafat_layer_has_weights(&n->layers[l]) || mafat_plan_must_keep(options, &n->layers[l])) continue;
+    /* Of another file than a packed one come whole filters, which would be read anew for each part of their sums. */
+    if (mafat_parts_sum(plan, l) && !plan->packed) divisible = false;
     bool loaded = !divisible || mafat_packed_layer_bytes(&n->layers[l]) <= small_bytes(g, options);
     plan->residence[l] = g->weights.residence == MAFAT_STREAMED && loaded ? MAFAT_LOADED : g->weights.residence;
   }

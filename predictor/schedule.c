@@ -8,11 +8,13 @@
 static const struct mafat_generator *const generators[MAFAT_N_CUTS] = {
     [MAFAT_CUT_GRID] = &mafat_generator_grid,
     [MAFAT_CUT_ROWS] = &mafat_generator_rows,
-    [MAFAT_CUT_PANELS] = &mafat_generator_panels};
+    [MAFAT_CUT_PANELS] = &mafat_generator_panels,
+    [MAFAT_CUT_SPLIT] = &mafat_generator_parts};
 
 enum mafat_lifetime mafat_group_lifetime(const struct mafat_group *g)
 {
   if (g->cut.kind == MAFAT_CUT_ROWS) return MAFAT_LIFE_GROUP;
+  if (g->cut.kind == MAFAT_CUT_SPLIT) return MAFAT_LIFE_PARTS;
   return mafat_group_is_tiled(g) ? MAFAT_LIFE_PER_TILE : MAFAT_LIFE_ONCE;
 }
 
@@ -105,7 +107,8 @@ struct mafat_step mafat_schedule_step(const struct mafat_schedule *s, int layer,
 
 void mafat_schedule_divide(struct mafat_schedule *s, struct mafat_step step)
 {
-  s->division = (struct mafat_division){.whole = step, .going = true,
+  s->division = (struct mafat_division){.whole = step, .going = true, .filter = step.filters.begin,
+                                        .channel = step.channels.begin,
                                         .transformed = !mafat_plan_transforms(s->plan, s->network, step.layer)};
 }
 
@@ -128,7 +131,7 @@ static int slice_end(const struct mafat_schedule *s)
   int n = MAFAT_SLICE_FLOATS / (width * taps);
   if (n < MAFAT_PANEL) n = MAFAT_PANEL;
   if (mafat_dtypes[l->weights_type].scaled) n = n / MAFAT_SCALED_ROWS * MAFAT_SCALED_ROWS; /* whole groups of flat layers */
-  return flat ? mafat_min(d->channel + n, all) : mafat_slice_end(mafat_layer_sources(l), d->channel, n);
+  return mafat_min(flat ? d->channel + n : mafat_slice_end(mafat_layer_sources(l), d->channel, n), all);
 }
 
 bool mafat_schedule_next_part(struct mafat_schedule *s, struct mafat_step *part)
@@ -149,7 +152,7 @@ bool mafat_schedule_next_part(struct mafat_schedule *s, struct mafat_step *part)
   part->channels = mafat_span(d->channel, slice_end(s));
   d->channel = part->channels.end;
   if (d->channel < whole->channels.end) return true;
-  d->channel = 0;
+  d->channel = whole->channels.begin;
   d->filter = part->filters.end;
   return true;
 }
@@ -159,5 +162,5 @@ void mafat_schedule_skip_parts(struct mafat_schedule *s)
   struct mafat_division *d = &s->division;
   d->transformed = true;
   d->filter = d->whole.filters.end;
-  d->channel = 0;
+  d->channel = d->whole.channels.begin;
 }

@@ -31,6 +31,7 @@ struct mafat_step {
 enum mafat_lifetime {
   MAFAT_LIFE_ONCE,     /* each layer runs once: from its step to its last reader */
   MAFAT_LIFE_PER_TILE, /* the same within a tile; inputs and outputs live through all tiles */
+  MAFAT_LIFE_PARTS,    /* from the step that makes a brick to the last that reads it */
   MAFAT_LIFE_GROUP     /* layers take turns: everything lives through the group */
 };
 
@@ -70,6 +71,9 @@ extern const struct mafat_generator mafat_generator_grid;
 extern const struct mafat_generator mafat_generator_rows;
 /* The whole map, a panel of filters at a time (schedule_panels.c). */
 extern const struct mafat_generator mafat_generator_panels;
+
+/* Layers in parts, one after the other (parts/schedule_parts.c). */
+extern const struct mafat_generator mafat_generator_parts;
 
 int mafat_schedule_open(struct mafat_schedule **out, const struct mafat_network *n,
                         const struct mafat_plan *plan);

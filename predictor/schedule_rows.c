@@ -28,7 +28,7 @@ struct reader {
 };
 
 struct rows {
-  int at;                    /* in plan->members: the output that is asked for */
+  int at;                    /* in plan->members: the first output that may not be done */
   int *done;                 /* [operator]: rows of it */
   int *waiting, n_waiting;   /* layers that wait for rows of the one behind them in the list */
   struct reader *readers;    /* by what they read: of tensor t those from */
@@ -171,14 +171,28 @@ static bool is_asked_for(const struct mafat_schedule *s, int l)
   return mafat_schedule_runs(s, l) && s->usage[l].external && !is_done(s, l);
 }
 
-/* The group's next unfinished output waits first. False at the group's end. */
+/* Is less of layer a done than of b? */
+static bool is_behind(const struct mafat_schedule *s, int a, int b)
+{
+  const int *done = state_of(s)->done;
+  return (long long)done[a] * s->network->layers[b].out.h < (long long)done[b] * s->network->layers[a].out.h;
+}
+
+/* The group's output of which least is done waits first: were they asked for one behind the other, what several are
+ * made from would have to be kept whole for the later ones. Darknet's have few, of which the first is made from what
+ * the others are: they are asked for one behind the other. False at the group's end. */
 static bool begin_waiting(struct mafat_schedule *s)
 {
   struct rows *r = state_of(s);
-  int end = s->plan->groups[s->group].at.end;
+  bool in_turn = s->network->format != MAFAT_FORMAT_DARKNET;
+  int end = s->plan->groups[s->group].at.end, least = NONE;
   while (r->at < end && !is_asked_for(s, s->plan->members[r->at])) r->at++;
-  if (r->at == end) return false;
-  r->waiting[r->n_waiting++] = s->plan->members[r->at];
+  for (int i = r->at; i < end && (in_turn || least == NONE); i++) {
+    int l = s->plan->members[i];
+    if (is_asked_for(s, l) && (least == NONE || is_behind(s, l, least))) least = l;
+  }
+  if (least == NONE) return false;
+  r->waiting[r->n_waiting++] = least;
   return true;
 }
 

@@ -23,6 +23,9 @@ struct mafat_scratch {
   size_t inner_offset;  /* rows_per_call rows of a fused depthwise layer's output */
   size_t inner_row_elements; /* from one of them to the next: [block][column][width of the block] */
   int inner_cols;       /* columns of such a row */
+  size_t saved_offset;  /* depthwise in place: rows of a block of channels that the output is written over, */
+  size_t saved_row_bytes; /* from one of them to the next, and */
+  int saved_rows;        /* so many: row y is the (y modulo so many)-th; 0: not in place */
   size_t panel_offset;  /* a panel of what is multiplied with, [channel][width] */
   size_t widened_offset; /* narrow weights as floats, some input channels of a panel, [piece][ky][kx][channel][width] */
   size_t widened_floats;

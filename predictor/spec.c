@@ -18,6 +18,7 @@ enum {
 };
 
 #define ORDER "/order="
+#define IN_PLACE "/inplace"
 
 /* ---- making and releasing ---- */
 
@@ -58,9 +59,17 @@ int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_wor
 /* A number follows in a plan: none ends in a digit. */
 static const char *const algorithm_names[MAFAT_N_ALGORITHMS] = {"auto", "direct", "winograd", "winograd-large"};
 
+void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits)
+{
+  for (int i = 0; i < splits->n; i++) mafat_heap_free(heap, splits->list[i].bounds);
+  mafat_heap_free(heap, splits->list);
+  *splits = (struct mafat_splits){NULL, 0};
+}
+
 static void release_group(struct mafat_heap *heap, struct mafat_group_spec *g)
 {
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS; a++) mafat_heap_free(heap, g->algorithms[a].layers);
+  if (g->cut.kind == MAFAT_CUT_SPLIT) mafat_splits_free(heap, &g->cut.as.split);
   if (g->cut.kind != MAFAT_CUT_GRID) return;
   mafat_heap_free(heap, g->cut.as.grid.rows);
   mafat_heap_free(heap, g->cut.as.grid.cols);
@@ -85,6 +94,19 @@ static bool copy_numbers(struct mafat_heap *heap, int **out, const int *from, in
   return *out || !from;
 }
 
+bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out, const struct mafat_splits *from)
+{
+  bool enough = true;
+  *out = (struct mafat_splits){mafat_heap_calloc(heap, (size_t)from->n + 1, sizeof *out->list), 0};
+  if (!out->list) return false;
+  for (; out->n < from->n && enough; out->n++) {
+    struct mafat_split *to = &out->list[out->n];
+    *to = from->list[out->n];
+    enough = copy_numbers(heap, &to->bounds, to->bounds, to->n - 1);
+  }
+  return enough;
+}
+
 static bool copy_word(struct mafat_heap *heap, struct mafat_algorithm_word *out,
                       const struct mafat_algorithm_word *from)
 {
@@ -105,6 +127,7 @@ static bool copy_group(struct mafat_heap *heap, struct mafat_group_spec *out, co
     bool rows = copy_numbers(heap, &out->cut.as.grid.rows, grid->rows, grid->n_rows - 1);
     enough = copy_numbers(heap, &out->cut.as.grid.cols, grid->cols, grid->n_cols - 1) && rows;
   }
+  if (from->cut.kind == MAFAT_CUT_SPLIT) enough = mafat_splits_copy(heap, &out->cut.as.split, &from->cut.as.split);
   for (int a = MAFAT_DIRECT; a < MAFAT_N_ALGORITHMS && enough; a++)
     enough = copy_word(heap, &out->algorithms[a], &from->algorithms[a]);
   return enough;
@@ -119,7 +142,10 @@ int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *gr
 int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, struct mafat_heap *heap)
 {
   int code = (*out = mafat_spec_new(heap)) ? make_room(*out, spec->n_groups) : MAFAT_ENOMEM;
-  if (code == MAFAT_OK) (*out)->sorting = spec->sorting;
+  if (code == MAFAT_OK) {
+    (*out)->sorting = spec->sorting;
+    (*out)->in_place = spec->in_place;
+  }
   for (int i = 0; i < spec->n_groups && code == MAFAT_OK; i++) code = mafat_spec_append(*out, &spec->groups[i]);
   if (code) mafat_spec_close(out);
   return code;
@@ -226,9 +252,82 @@ static int take_grid(struct parser *p, struct mafat_grid *grid)
   return take_side(p, &grid->cols, &grid->n_cols);
 }
 
+static int expected_layer(const struct parser *p, const char *what)
+{
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at character %d, found %.20s", p->text, what,
+                    (int)(p->at - p->text) + 1, *p->at ? p->at : "its end");
+}
+
+static int take_layer(struct parser *p, int *layer)
+{
+  long value = 0;
+  if (!isdigit((unsigned char)*p->at)) return expected_layer(p, "a layer");
+  for (; isdigit((unsigned char)*p->at); ++p->at) {
+    value = value * 10 + (*p->at - '0');
+    if (value >= MAFAT_MAX_LAYERS) return expected_layer(p, "a layer of the group");
+  }
+  *layer = (int)value;
+  return MAFAT_OK;
+}
+
+/* "12", "12-17" */
+static int take_layer_span(struct parser *p, struct mafat_span *span)
+{
+  int code = take_layer(p, &span->begin);
+  if (code) return code;
+  span->end = span->begin;
+  if (take(p, "-") && (code = take_layer(p, &span->end))) return code;
+  if (span->end++ < span->begin)
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected layers in rising order, found %d-%d", p->text, span->begin,
+                      span->end - 1);
+  return MAFAT_OK;
+}
+
+/* "4" or "[20,30]" of "h4:12-17". */
+static int take_parts(struct parser *p, struct mafat_split *split)
+{
+  int code = take(p, "[") ? take_bounds(p, &split->bounds, &split->n) : take_number(p, "a number of parts, or [", &split->n);
+  if (code || (split->n >= 2 && split->n <= MAFAT_MOST_SPLIT_PARTS)) return code;
+  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected 2 to %d parts, found %d", p->text, MAFAT_MOST_SPLIT_PARTS,
+                    split->n);
+}
+
+static int take_split(struct parser *p, struct mafat_splits *splits)
+{
+  int axis = 0;
+  char letter[] = "?";
+  if (splits->n == MAFAT_MOST_SPLITS)
+    return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected at most %d splits", p->text, MAFAT_MOST_SPLITS);
+  for (; axis < MAFAT_N_SPLIT_AXES; axis++) {
+    letter[0] = mafat_split_letter((enum mafat_split_axis)axis);
+    if (take(p, letter)) break;
+  }
+  if (axis == MAFAT_N_SPLIT_AXES) return expected(p, "h, w or c, what a split is along,");
+  struct mafat_split *grown = realloc(splits->list, (size_t)(splits->n + 1) * sizeof *grown);
+  if (!grown) return out_of_memory(p);
+  splits->list = grown;
+  struct mafat_split *split = &grown[splits->n++];
+  *split = (struct mafat_split){.axis = (enum mafat_split_axis)axis};
+  int code = take_parts(p, split);
+  if (code) return code;
+  return take(p, ":") ? take_layer_span(p, &split->layers) : expected(p, ": and layers");
+}
+
+/* Behind "split(". */
+static int take_splits(struct parser *p, struct mafat_cut *cut)
+{
+  *cut = (struct mafat_cut){.kind = MAFAT_CUT_SPLIT};
+  do {
+    int code = take_split(p, &cut->as.split);
+    if (code) return code;
+  } while (take(p, ","));
+  return take(p, ")") ? MAFAT_OK : expected(p, "a comma or )");
+}
+
 static int take_cut(struct parser *p, struct mafat_cut *cut)
 {
   if (take(p, "rows")) return take_rows(p, cut);
+  if (take(p, "split(")) return take_splits(p, cut);
   if (!take(p, "panels")) return take_grid(p, &cut->as.grid);
   *cut = mafat_cut_panels(false);
   return MAFAT_OK;
@@ -258,24 +357,6 @@ static int take_loaded(struct parser *p, struct mafat_group_weights *w)
                     MOST_LOADED_KB, w->loaded_kb);
 }
 
-static int expected_layer(const struct parser *p, const char *what)
-{
-  return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected %s at character %d, found %.20s", p->text, what,
-                    (int)(p->at - p->text) + 1, *p->at ? p->at : "its end");
-}
-
-static int take_layer(struct parser *p, int *layer)
-{
-  long value = 0;
-  if (!isdigit((unsigned char)*p->at)) return expected_layer(p, "a layer");
-  for (; isdigit((unsigned char)*p->at); ++p->at) {
-    value = value * 10 + (*p->at - '0');
-    if (value >= MAFAT_MAX_LAYERS) return expected_layer(p, "a layer of the group");
-  }
-  *layer = (int)value;
-  return MAFAT_OK;
-}
-
 /* The layers behind ":direct": "22,26-28", or nothing. */
 static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
 {
@@ -283,13 +364,8 @@ static int take_layers(struct parser *p, struct mafat_algorithm_word *word)
   if (!isdigit((unsigned char)*p->at)) return MAFAT_OK;
   do {
     struct mafat_span span;
-    int code = take_layer(p, &span.begin);
+    int code = take_layer_span(p, &span);
     if (code) return code;
-    span.end = span.begin;
-    if (take(p, "-") && (code = take_layer(p, &span.end))) return code;
-    if (span.end++ < span.begin)
-      return mafat_fail(p->d, MAFAT_EINVAL, "plan %.60s: expected layers in rising order, found %d-%d", p->text,
-                        span.begin, span.end - 1);
     if (mafat_algorithm_word_add(NULL, word, span)) return out_of_memory(p);
   } while (take(p, ","));
   return MAFAT_OK;
@@ -301,7 +377,8 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
   static const char *const words[] = {
       [MAFAT_CUT_GRID] = "balanced, loaded, streamed, direct, winograd or winograd-large",
       [MAFAT_CUT_ROWS] = "loaded, streamed, direct, winograd or winograd-large",
-      [MAFAT_CUT_PANELS] = "apart, loaded, streamed, direct, winograd or winograd-large"};
+      [MAFAT_CUT_PANELS] = "apart, loaded, streamed, direct, winograd or winograd-large",
+      [MAFAT_CUT_SPLIT] = "loaded, streamed, direct, winograd or winograd-large"};
   bool *once = NULL;
   if (g->cut.kind == MAFAT_CUT_GRID && take(p, "balanced")) once = &g->cut.as.grid.balanced;
   else if (g->cut.kind == MAFAT_CUT_PANELS && take(p, "apart")) once = &g->cut.as.panels.apart;
@@ -348,10 +425,15 @@ static int take_words(struct parser *p, struct mafat_group_spec *g)
   return MAFAT_OK;
 }
 
-/* Does the text end here, or behind an order? */
-static bool ends(const struct parser *p)
+static bool begins(const char *text, const char *word)
 {
-  return *p->at == '\0' || strncmp(p->at, ORDER, sizeof ORDER - 1) == 0;
+  return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* Do the groups end here? An order and places may follow. */
+static bool groups_end(const struct parser *p)
+{
+  return *p->at == '\0' || begins(p->at, ORDER) || begins(p->at, IN_PLACE);
 }
 
 /* "/order=best", or nothing. */
@@ -359,11 +441,23 @@ static int take_order(struct parser *p, enum mafat_sorting *sorting)
 {
   if (!take(p, ORDER)) return MAFAT_OK;
   for (int how = 0; how < MAFAT_N_SORTINGS; how++) {
-    if (strcmp(p->at, mafat_sorting_name((enum mafat_sorting)how)) != 0) continue;
+    const char *name = mafat_sorting_name((enum mafat_sorting)how), *behind = p->at + strlen(name);
+    if (!begins(p->at, name) || (*behind && strcmp(behind, IN_PLACE) != 0)) continue;
     *sorting = (enum mafat_sorting)how;
+    p->at = behind;
     return MAFAT_OK;
   }
-  return expected(p, "file, postorder, forward, sp or best, and nothing behind it,");
+  return expected(p, "file, postorder, forward, sp or best, and nothing behind it but /inplace,");
+}
+
+/* What is said of all groups: "/order=best/inplace", either of these, or nothing. */
+static int take_end(struct parser *p, struct mafat_spec *spec)
+{
+  int code = take_order(p, &spec->sorting);
+  if (code || *p->at == '\0') return code;
+  if (strcmp(p->at, IN_PLACE) != 0) return expected(p, "/inplace, and nothing behind it,");
+  spec->in_place = true;
+  return MAFAT_OK;
 }
 
 /* A group, and the cut behind it; *last where there is none. */
@@ -375,8 +469,8 @@ static int take_group(struct parser *p, struct mafat_spec *spec, bool *last)
   if (code) return code;
   const char *at = p->at;
   if (spec->n_groups == 1) take(p, "/NoCut");
-  *last = ends(p);
-  if (*last) return take_order(p, &spec->sorting);
+  *last = groups_end(p);
+  if (*last) return take_end(p, spec);
   p->at = at;
   if (!take(p, "/")) return expected(p, "/ before a cut");
   if ((code = take_number(p, "a cut (a layer number) or NoCut", &g->end))) return code;
@@ -443,6 +537,28 @@ static void write_grid(struct writer *w, const struct mafat_grid *grid)
   if (grid->balanced) put(w, ":balanced");
 }
 
+static void write_layers(struct writer *w, struct mafat_span layers)
+{
+  put_number(w, layers.begin);
+  if (mafat_span_size(layers) == 1) return;
+  put(w, "-");
+  put_number(w, layers.end - 1);
+}
+
+static void write_splits(struct writer *w, const struct mafat_splits *splits)
+{
+  for (int i = 0; i < splits->n; i++) {
+    const struct mafat_split *s = &splits->list[i];
+    const char letter[] = {mafat_split_letter(s->axis), '\0'};
+    put(w, i ? "," : "split(");
+    put(w, letter);
+    write_side(w, s->bounds, s->n);
+    put(w, ":");
+    write_layers(w, s->layers);
+  }
+  put(w, ")");
+}
+
 static void write_cut(struct writer *w, const struct mafat_cut *cut)
 {
   switch (cut->kind) {
@@ -452,6 +568,7 @@ static void write_cut(struct writer *w, const struct mafat_cut *cut)
     if (cut->as.rows.least) put_number(w, cut->as.rows.least);
     break;
   case MAFAT_CUT_PANELS: put(w, cut->as.panels.apart ? "panels:apart" : "panels"); break;
+  case MAFAT_CUT_SPLIT: write_splits(w, &cut->as.split); break;
   }
 }
 
@@ -470,10 +587,7 @@ static void write_word(struct writer *w, enum mafat_algorithm algorithm, const s
   put(w, algorithm_names[algorithm]);
   for (int i = 0; i < word->n; i++) {
     if (i) put(w, ",");
-    put_number(w, word->layers[i].begin);
-    if (mafat_span_size(word->layers[i]) == 1) continue;
-    put(w, "-");
-    put_number(w, word->layers[i].end - 1);
+    write_layers(w, word->layers[i]);
   }
 }
 
@@ -496,6 +610,7 @@ size_t mafat_spec_write(const struct mafat_spec *spec, char *text, size_t room)
     put(&w, ORDER);
     put(&w, mafat_sorting_name(spec->sorting));
   }
+  if (spec->in_place) put(&w, IN_PLACE);
   if (room) text[w.length < room ? w.length : room - 1] = '\0';
   return w.length;
 }

@@ -26,9 +26,16 @@
  *                         which algorithm convolutions use, where it is not the one
  *                         that the options give: all of the group's, or some (:winograd,
  *                         :winograd-large)
+ *   split(h4:12-17,c8:3-5)/order=postorder
+ *                         layers 12..17 in 4 parts by rows (h; w: columns), 3..5 in 8 by channels, the
+ *                         last of which sums them up part by part; h[20,30]:12-17: at these
+ *                         boundaries of the last layer's map. Layers without a word run whole
  *   rows4/12/1x1/order=best
  *                         in which order the layers of each group run that is not by rows
- *                         (file, postorder, forward, sp, best) */
+ *                         (file, postorder, forward, sp, best)
+ *   1x1/order=best/inplace
+ *                         outputs take the place of what their layers read for the last time,
+ *                         where they can (place/in_place.h), which orders count on, too */
 #ifndef MAFAT_PREDICTOR_SPEC_H
 #define MAFAT_PREDICTOR_SPEC_H
 
@@ -36,6 +43,7 @@
 #include "base/error.h"
 #include "base/heap.h"
 #include "transform/sorting.h"
+#include "transform/split.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,10 +71,11 @@ enum {
 enum mafat_cut_kind {
   MAFAT_CUT_GRID,  /* tiles of the output map; 1 x 1: whole maps, layer by layer */
   MAFAT_CUT_ROWS,  /* rolling windows of rows */
-  MAFAT_CUT_PANELS /* a few filters of the whole map at a time */
+  MAFAT_CUT_PANELS, /* a few filters of the whole map at a time */
+  MAFAT_CUT_SPLIT   /* layers in parts, which run in any order (transform/split.h) */
 };
 
-enum { MAFAT_N_CUTS = MAFAT_CUT_PANELS + 1 };
+enum { MAFAT_N_CUTS = MAFAT_CUT_SPLIT + 1 };
 
 /* N x M tiles. */
 struct mafat_grid {
@@ -81,6 +90,7 @@ struct mafat_cut {
     struct mafat_grid grid;
     struct { int least; } rows;     /* in a step; 0: as many as usual */
     struct { bool apart; } panels;  /* no layer is computed panel by panel with its readers */
+    struct mafat_splits split;
   } as;
 };
 
@@ -108,6 +118,7 @@ struct mafat_spec {
   struct mafat_group_spec *groups; /* (n_groups): one or more, by their ends */
   int n_groups, room; /* room: groups that there is memory for */
   enum mafat_sorting sorting;
+  bool in_place;
   char *text; /* that it was read from, for messages; else NULL */
   struct mafat_heap *heap; /* of all this but the text */
 };
@@ -128,6 +139,9 @@ int mafat_spec_compare(const struct mafat_spec *a, const struct mafat_spec *b, b
 struct mafat_spec *mafat_spec_new(struct mafat_heap *heap);
 struct mafat_group_spec *mafat_spec_add(struct mafat_spec *spec);
 int mafat_spec_append(struct mafat_spec *spec, const struct mafat_group_spec *group);
+/* The same in memory of its own; false: out of memory, and what there is of it is to be freed as well. */
+bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out, const struct mafat_splits *from);
+void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits);
 /* Another layer in a word, the next or one behind. MAFAT_ENOMEM. */
 int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word, struct mafat_span layers);
 int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, struct mafat_heap *heap);

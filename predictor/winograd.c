@@ -6,12 +6,15 @@ const struct mafat_winograd *mafat_winograd_of(enum mafat_algorithm algorithm)
   return algorithm == MAFAT_WINOGRAD_LARGE ? mafat_winograd_find(MAFAT_WINOGRAD_6X6) : NULL;
 }
 
-/* Not 3x3 of stride 2, though it would pay a little: by its four phases, even and odd rows and columns, F(4, 2)
- * along the even ones, 4 x 4 outputs take 81 products of 144, of 36 kinds of weights as F(4x4, 3x3)'s. Such products
- * took 0.51 to 0.59 of the direct kernels' time on maps of 32 x 32 and 16 x 16 outputs (Zen 4, avx2 and avx512),
- * with transforms at the rates of F(4x4)'s 0.64 to 0.73, on 8 x 8, where weights are transformed a third of the
- * time, 0.93 to 0.97: some 2.5 % of resnet50, 6 % of yolov3, nothing where such layers are none, or have three
- * channels. It is a size of its own for kernels, scratch and prices.
+/* Not yet 3x3 of stride 2, though it would pay. By its four phases, even and odd rows and columns, F(4, 2) along the
+ * even ones, 4 x 4 outputs take 81 products of 144, of 36 kinds of weights as F(4x4, 3x3)'s. Of the five points +-a, +-b
+ * and infinity a single tap needs the four finite ones, by the same weight: so all phases are summed in the same 25
+ * sums of a tile, and no more are stored and made outputs. A trial of that, transforms, products and stores, took of the
+ * direct kernels' time (Zen 4, one thread, blocks of 64 channels, medians of 9 in turn; avx2, avx512) on 208 x 208
+ * outputs of 32 channels 0.74, 0.68; 104 x 104 of 64 0.68, 0.64; 52 x 52 of 128 0.67, 0.64; 26 x 26 of 256 0.73, 0.74;
+ * 32 x 32 of 128 0.72, 0.65; 16 x 16 of 256 0.69, 0.69; but on 13 x 13 of 512 0.99, 1.06 and on 8 x 8 of 512 0.97, 0.94.
+ * It was within 7e-6 of the direct kernels, relative to the largest output. The trial had maps that were filled up to
+ * whole tiles and whole panels. It is a size of its own for kernels, scratch and prices.
  * Nor tiles of fewer outputs for the last row and column: 13 x 13 would take 441 products of 576 a channel and
  * filter, 19 x 19 841 of 900, but each kind of tile transforms the weights once more (18 points for 4 x 1 outputs,
  * as many for 1 x 4, beside 36 that on 13 x 13 are 57 % of the layer's time already), and what lies there would

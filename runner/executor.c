@@ -122,8 +122,8 @@ static void zero(struct zeros *z, char *begin, size_t n)
 
 /* Zeroes the padding columns beside a box of a tensor, where it touches the map's
  * true edge: the buffer's last owner left its own bytes there. No kernel writes
- * them, so it does not matter when in the step this is done: the caller's thread does it
- * while the others compute. */
+ * them, so it does not matter when in the step this is done, but where the output takes the place
+ * of what is read: the caller's thread does it while the others compute. */
 static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_box box,
                       struct mafat_span channels)
 {
@@ -134,10 +134,9 @@ static void zero_pads(const struct mafat_tensors *t, int tensor, struct mafat_bo
   struct zeros z = {NULL, NULL, t->network->layers[tensor].quantization.zero};
   if (left + right == 0) return;
   for (int y = box.y.begin; y < box.y.end; y++) {
-    char *row = mafat_tensors_row(t, tensor, y);
     for (int block = first; block < end; block++) {
       size_t pixel = mafat_tensors_pixel_bytes(t, tensor, block);
-      char *begin = row + mafat_tensors_offset(t, tensor, block, box.x.begin);
+      char *begin = mafat_tensors_address(t, tensor, block, y, box.x.begin);
       if (left) zero(&z, begin - (size_t)left * pixel, (size_t)left * pixel);
       if (right) zero(&z, begin + (size_t)mafat_span_size(box.x) * pixel, (size_t)right * pixel);
     }
@@ -312,9 +311,11 @@ static struct mafat_worker worker_of(struct mafat_executor *e, int index)
   const struct mafat_scratch *scratch = &e->layout->scratch[e->step.layer];
   int buffer = e->layout->scratch_buffers[e->step.layer];
   char *memory = buffer < 0 ? NULL : e->tensors.arena + e->layout->buffers[buffer].offset;
+  int sums = e->layout->sums_buffers ? e->layout->sums_buffers[e->step.layer] : -1;
   return (struct mafat_worker){
       .tensors = &e->tensors, .plan = e->plan, .kernels = e->options.kernels, .integers = e->integers, .team = e->team,
       .weights = e->weights, .scratch = scratch, .index = index, .round = e->round, .shared_memory = memory,
+      .sums = sums < 0 ? NULL : (int32_t *)(void *)(e->tensors.arena + e->layout->buffers[sums].offset),
       .slot_memory = mafat_scratch_slot(scratch, memory, index)};
 }
 
@@ -325,11 +326,21 @@ static void zero_output_pads(const struct mafat_executor *e)
   if (step->channels.begin == 0) zero_pads(&e->tensors, step->layer, step->out, step->filters);
 }
 
+/* Where the output takes the place of what was read, its padding lies there, too, as it was read: behind the step, and
+ * only where something else stands for 0. */
+static void turn_pads(const struct mafat_executor *e)
+{
+  int layer = e->step.layer, place = e->plan->place_of[layer];
+  const struct mafat_layer *layers = e->network->layers;
+  if (place >= 0 && layers[place].quantization.zero != layers[layer].quantization.zero) zero_output_pads(e);
+}
+
 /* One worker's share of the current step. */
 static void work(void *context, int index)
 {
   struct mafat_executor *e = context;
-  if (index == 0 && e->round == 0 && e->step.kind == MAFAT_STEP_COMPUTE) zero_output_pads(e);
+  bool computes = e->step.kind == MAFAT_STEP_COMPUTE;
+  if (index == 0 && e->round == 0 && computes && !mafat_plan_is_in_place(e->plan, e->step.layer)) zero_output_pads(e);
   struct mafat_worker worker = worker_of(e, index);
   int code = mafat_kinds_run(&worker, &e->step);
   if (code) atomic_store(&e->step_code, code);
@@ -354,6 +365,7 @@ static int compute(struct mafat_executor *e, struct mafat_diagnostic *d)
     mafat_team_run(e->team, work, e);
     code = atomic_load(&e->step_code);
   }
+  turn_pads(e);
   if (code == MAFAT_OK) return code;
   return mafat_fail(d, code, "%s: layer %d [%s]: %s", e->network->path, step->layer,
                     mafat_layer_type_name(e->network->layers[step->layer].type), mafat_error_name(code));

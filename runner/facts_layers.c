@@ -43,7 +43,7 @@ int mafat_facts_layer(struct mafat_layer_facts *f, const struct mafat_network *n
       .weights_bytes = mafat_packed_layer_bytes(l),
       .macs = layout->layer_macs[layer],
       .step_macs = step_macs(c->plan, layout, layer),
-      .arena_bytes = buffer_bytes(layout, layout->tensors[layer].buffer) +
+      .arena_bytes = mafat_layout_tensor_bytes(layout, layer) +
                      buffer_bytes(layout, layout->scratch_buffers[layer]),
       .position = c->plan->position[layer]};
   if (f->weights_bytes) f->weights = residence_name(c->plan->residence[layer]);

@@ -1,6 +1,7 @@
 #include "runner/query.h"
 
 #include "formats/darknet/fork.h"
+#include "predictor/parts/bricks.h"
 #include "predictor/planning.h"
 #include "runner/heads/head.h"
 #include "runner/facts.h"
@@ -344,7 +345,7 @@ int mafat_answer_group_sized(const struct mafat_answer *a, int group, struct maf
 void mafat_answer_arena_sized(const struct mafat_answer *a, struct mafat_arena_facts *out, size_t bytes)
 {
   const struct mafat_layout *l = a->choice.layout;
-  const struct mafat_arena_facts f = {l->total_bytes, l->bound_bytes, l->n_buffers, 2 * l->n_layers, l->peak_time};
+  const struct mafat_arena_facts f = {l->total_bytes, l->bound_bytes, l->n_buffers, 2 * a->choice.plan->n_positions, l->peak_time};
   mafat_sized_give(out, bytes, &f, sizeof f);
 }
 
@@ -372,6 +373,18 @@ int mafat_answer_buffer_sized(const struct mafat_answer *a, int index, struct ma
       .rows = map ? l->tensors[b->tensor].rows : 0};
   mafat_sized_give(out, bytes, &f, sizeof f);
   return MAFAT_OK;
+}
+
+int mafat_answer_part(const struct mafat_answer *a, int position)
+{
+  const struct mafat_plan *plan = a->choice.plan;
+  const struct mafat_parts *parts = plan->parts;
+  for (int g = 0; parts && g < plan->n_groups; g++) {
+    const struct mafat_span *at = &plan->groups[g].positions;
+    if (position >= at->begin && position < at->end)
+      return parts->at[g + 1] > parts->at[g] ? parts->list[parts->at[g] + position - at->begin].layer : -1;
+  }
+  return -1;
 }
 
 int mafat_answer_check(const struct mafat_answer *a, struct mafat_diagnostic *d)

@@ -38,10 +38,14 @@ static inline size_t mafat_tensors_offset(const struct mafat_tensors *t, int ten
   return elements * l->element_bytes;
 }
 
+/* The same in one step of what lies in bricks. */
+char *mafat_tensors_in_brick(const struct mafat_tensors *t, int tensor, int block, int y, int x);
+
 /* First lane of `block` at pixel (y, x); x may reach into the zero columns at a
  * true edge of the map. Pixel and block must be held. */
 static inline char *mafat_tensors_address(const struct mafat_tensors *t, int tensor, int block, int y, int x)
 {
+  if (t->layout->tensors[tensor].bricks) return mafat_tensors_in_brick(t, tensor, block, y, x);
   return mafat_tensors_row(t, tensor, y) + mafat_tensors_offset(t, tensor, block, x);
 }
 
@@ -75,25 +79,37 @@ struct mafat_tensor_rows {
   char *row;
   size_t row_bytes;
   int slot, n_slots; /* behind the buffer's last row is its first */
+  const struct mafat_tensors *tensors; /* of what lies in bricks, of which each row is looked for; else NULL */
+  int tensor, channel, y, x;
 };
 
+/* Of any type. */
 static inline struct mafat_tensor_rows mafat_tensors_rows(const struct mafat_tensors *t, int tensor, int c, int y,
                                                           int x)
 {
   const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  char *row = (char *)mafat_tensors_element(t, tensor, c, y, x);
-  return (struct mafat_tensor_rows){row, l->row_bytes, y % l->rows, l->rows};
+  if (l->bricks) return (struct mafat_tensor_rows){.tensors = t, .tensor = tensor, .channel = c, .y = y, .x = x};
+  char *row = mafat_tensors_address(t, tensor, c / MAFAT_CHANNEL_BLOCK, y, x) + (size_t)(c % MAFAT_CHANNEL_BLOCK) * l->element_bytes;
+  return (struct mafat_tensor_rows){.row = row, .row_bytes = l->row_bytes, .slot = y % l->rows, .n_slots = l->rows};
 }
 
-static inline float *mafat_tensor_rows_next(struct mafat_tensor_rows *r)
+static inline char *mafat_tensor_rows_next_bytes(struct mafat_tensor_rows *r)
 {
   char *row = r->row;
+  if (r->tensors)
+    return mafat_tensors_in_brick(r->tensors, r->tensor, r->channel / MAFAT_CHANNEL_BLOCK, r->y++, r->x) +
+           (size_t)(r->channel % MAFAT_CHANNEL_BLOCK) * r->tensors->layout->tensors[r->tensor].element_bytes;
   r->row += r->row_bytes;
   if (++r->slot == r->n_slots) {
     r->slot = 0;
     r->row -= (size_t)r->n_slots * r->row_bytes;
   }
-  return (float *)row;
+  return row;
+}
+
+static inline float *mafat_tensor_rows_next(struct mafat_tensor_rows *r)
+{
+  return (float *)(void *)mafat_tensor_rows_next_bytes(r);
 }
 
 /* Channel `channel` of slice `source` of an operand, counted in the tensor that it is of in the first

@@ -3,6 +3,7 @@
 #include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 int mafat_front_open(struct mafat_front **out)
@@ -37,6 +38,17 @@ void mafat_front_reduce(struct mafat_front *f)
   f->n = n;
 }
 
+/* How full it is where each layer runs, by a high power: what counts is where it is nearly full. */
+static double crowd_of(const struct mafat_plan *plan, const struct mafat_layout *layout)
+{
+  double sum = 0;
+  for (int g = 0; g < plan->n_groups; g++) {
+    double full = (double)layout->groups[g].peak_bytes / ((double)layout->bound_bytes + 1);
+    sum += pow(full, 16) * mafat_span_size(plan->groups[g].at);
+  }
+  return sum;
+}
+
 typedef int (*layout_function)(struct mafat_layout **out, const struct mafat_network *n, const struct mafat_plan *plan,
                                struct mafat_diagnostic *d);
 
@@ -59,6 +71,8 @@ static int measure(struct mafat_candidate *c, const struct mafat_search_request 
     c->resident_bytes = bytes.resident_bytes;
     c->arena_bytes = layout->total_bytes;
     c->ms = latency.total_ms;
+    c->crowd = crowd_of(plan, layout);
+    c->redundant_macs = layout->redundant_macs;
   }
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
@@ -85,17 +99,32 @@ int mafat_front_add(struct mafat_front *f, const struct mafat_search_request *r,
   return MAFAT_OK;
 }
 
+enum { SLOWER_PERCENT = 5 }; /* that a plan may become by what is in place: threads share fewer parts of it */
+
+/* The best order, and what is in place with it, where that needs less. */
+static int sort_with(struct mafat_candidate *c, const struct mafat_search_request *r, bool in_place, struct mafat_diagnostic *d)
+{
+  struct mafat_candidate sorted = *c;
+  enum mafat_sorting before = c->spec->sorting;
+  c->spec->sorting = MAFAT_SORT_BEST;
+  c->spec->in_place = in_place;
+  int code = measure(&sorted, r, c->spec, mafat_layout_make, d);
+  if (code == MAFAT_OK && sorted.charge_bytes < c->charge_bytes && sorted.ms <= c->ms * (100 + SLOWER_PERCENT) / 100) {
+    *c = sorted;
+  } else {
+    c->spec->sorting = before;
+    c->spec->in_place = false;
+  }
+  return code == MAFAT_EINVAL ? MAFAT_OK : code; /* all by rows: nothing to order */
+}
+
 /* Networks of other formats than Darknet's have branches that their files put in any order: another one is taken where
  * it needs less. */
 static int sort(struct mafat_candidate *c, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
-  struct mafat_candidate sorted = *c;
-  if (r->network->format == MAFAT_FORMAT_DARKNET) return MAFAT_OK;
-  c->spec->sorting = MAFAT_SORT_BEST;
-  int code = measure(&sorted, r, c->spec, mafat_layout_make, d);
-  if (code == MAFAT_OK && sorted.charge_bytes < c->charge_bytes) *c = sorted;
-  else c->spec->sorting = MAFAT_SORT_FILE;
-  return code == MAFAT_EINVAL ? MAFAT_OK : code; /* all by rows: nothing to order */
+  if (r->network->format == MAFAT_FORMAT_DARKNET || c->spec->sorting != MAFAT_SORT_FILE) return MAFAT_OK;
+  int code = sort_with(c, r, false, d);
+  return code ? code : sort_with(c, r, true, d);
 }
 
 int mafat_front_arrange(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)

@@ -11,6 +11,8 @@ struct mafat_candidate {
   int threads;
   size_t charge_bytes, resident_bytes, arena_bytes;
   double ms;
+  double crowd;            /* of plans with the same arena: the more layers run where it is nearly full, the more */
+  uint64_t redundant_macs; /* that are computed again */
 };
 
 /* What this spec is predicted to need and take by its threads. MAFAT_EINVAL: it is none for the network; MAFAT_ENOMEM;

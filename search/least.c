@@ -1,23 +1,29 @@
 /* Tables of costs (costs.h) are near, and know few places to cut at. From the plan that they lead to the
  * search climbs on: the group where the arena is fullest is cut in another way, joined with its neighbour,
- * parted, or begins and ends elsewhere, and of all these changes the best is made. In the end groups go
- * the fastest way that the arena has room for. */
+ * parted, or begins and ends elsewhere, what is around its peak is cut in another way, and of all these
+ * changes the best is made. Then groups go the fastest way that the arena has room for. Networks with
+ * branches are climbed from once more where another order of their layers needs less. */
 #include "search/least.h"
 
+#include "predictor/layout.h"
 #include "predictor/planning.h"
+#include "predictor/usage.h"
 
 #include <string.h>
 
 enum {
-  MOST_CHANGES = 60,   /* that are made */
-  MOST_LAYERS = 80000, /* that are laid out: plans times their layers */
-  FURTHEST = 3         /* layers that an end is moved by */
+  MOST_CHANGES = 60,     /* that are made */
+  MOST_LAYERS = 1200000, /* that are looked at: plans times their layers */
+  LAID_OUT = 4,          /* for how many looks a plan counts that is laid out and timed */
+  SORTED = 300,          /* for how many, if the best order of its layers has to be found */
+  FURTHEST = 3,          /* layers that an end is moved by */
+  MOST_PARTED = 30       /* places that a group is parted at, of more layers the narrowest of each so many */
 };
 
-/* What groups are changed to. */
-enum { WHOLE = 0, PANELS = -1 }; /* else rows */
-static const int ways[] = {1, 2, 3, 4, 6, 8, 16, WHOLE, PANELS};
-enum { N_WAYS = sizeof ways / sizeof *ways };
+/* What groups are changed to. Tiles of columns, one row of the map high: where rows are few, as of tokens. */
+enum { WHOLE = 0, PANELS = -1, COLUMNS = -2 }; /* else rows; COLUMNS - n: n tiles in each row */
+static const int ways[] = {1, 2, 3, 4, 6, 8, 16, WHOLE, PANELS, COLUMNS - 8, COLUMNS - 32};
+enum { N_WAYS = sizeof ways / sizeof *ways, FEW_ROWS = 4 };
 
 struct climb {
   const struct mafat_search_request *request;
@@ -25,29 +31,39 @@ struct climb {
   struct mafat_spec *from;         /* what is changed, with all the groups that it is run in */
   struct mafat_group_spec *groups; /* (n_layers): of a change */
   int fullest;                     /* group of it */
+  int peak;                        /* layer that runs when most lives */
+  double *crossing;                /* (n_layers + 1): bytes of maps that lie across a cut before each layer */
+  bool crowds;                     /* of equal arenas the less crowded one is better, not the faster one */
   int layers;                      /* of MOST_LAYERS, left */
   int code;                        /* of the first failure: then nothing is tried any more */
   struct mafat_diagnostic *d;
 };
 
-static bool is_better(const struct mafat_candidate *a, const struct mafat_candidate *b)
+static bool is_better(const struct mafat_candidate *a, const struct mafat_candidate *b, bool crowds)
 {
-  return a->arena_bytes != b->arena_bytes ? a->arena_bytes < b->arena_bytes : a->ms < b->ms;
+  if (a->arena_bytes != b->arena_bytes) return a->arena_bytes < b->arena_bytes;
+  return crowds ? a->crowd < b->crowd * 0.999 : a->ms < b->ms;
 }
 
-int mafat_least_take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec,
-                     struct mafat_diagnostic *d)
+static int take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec, bool crowds,
+                struct mafat_diagnostic *d)
 {
   struct mafat_candidate c = {.threads = r->options->n_threads};
   int code = mafat_candidate_measure(&c, r, spec, d);
   if (code == MAFAT_EINVAL || code == MAFAT_ELIMIT || (code == MAFAT_OK && c.charge_bytes == SIZE_MAX)) return MAFAT_OK;
-  if (code || (f->n > 0 && !is_better(&c, &f->list[0]))) return code;
+  if (code || c.redundant_macs || (f->n > 0 && !is_better(&c, &f->list[0], crowds))) return code;
   if (!f->list && !(f->list = mafat_heap_calloc(f->heap, 1, sizeof *f->list))) return MAFAT_ENOMEM;
   if (mafat_spec_copy(&c.spec, spec, f->heap)) return MAFAT_ENOMEM;
   if (f->n > 0) mafat_spec_close(&f->list[0].spec);
   f->list[0] = c;
   f->n = 1;
   return MAFAT_OK;
+}
+
+int mafat_least_take(struct mafat_front *f, const struct mafat_search_request *r, const struct mafat_spec *spec,
+                     struct mafat_diagnostic *d)
+{
+  return take(f, r, spec, false, d);
 }
 
 /* ---- a change ---- */
@@ -70,28 +86,56 @@ static struct mafat_group_spec group_of(const struct climb *c, int end, struct m
   return g;
 }
 
-static struct mafat_cut cut_of(int way)
+static struct mafat_cut cut_of(const struct climb *c, int way, int end)
 {
+  if (way < COLUMNS) return mafat_cut_grid(c->request->network->layers[end - 1].out.h, COLUMNS - way);
   return way == WHOLE ? mafat_cut_grid(1, 1) : way == PANELS ? mafat_cut_panels(false) : mafat_cut_rows(way);
+}
+
+/* May a group that ends there go this way? Tiles are for maps of few rows and many columns. */
+static bool applies(const struct climb *c, int way, int end)
+{
+  struct mafat_shape out = c->request->network->layers[end - 1].out;
+  return way >= COLUMNS || (out.h <= FEW_ROWS && out.w >= 2 * (COLUMNS - way));
+}
+
+/* No arrangement of its buffers is smaller than what the plan that stands needs. */
+static bool is_too_large(struct climb *c, const struct mafat_spec *spec)
+{
+  const struct mafat_search_request *r = c->request;
+  struct mafat_plan *plan = NULL;
+  struct mafat_layout *layout = NULL;
+  int code = mafat_plan_make(&plan, spec, r->network, r->n_layers, r->options, c->d);
+  if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, c->d);
+  bool large = code || layout->total_bytes > c->front->list[0].arena_bytes;
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+  if (code == MAFAT_ENOMEM) c->code = code;
+  return large;
 }
 
 /* These groups in place of some from `first` on. */
 static void try(struct climb *c, int first, int n_old, const struct mafat_group_spec *groups, int n)
 {
   int n_before = c->from->n_groups, behind = n_before - first - n_old;
-  c->layers -= c->request->n_layers;
+  int looks = c->from->sorting == MAFAT_SORT_FILE ? 1 : SORTED;
+  c->layers -= looks * c->request->n_layers;
   if (c->code || c->layers < 0 || first + n + behind > c->request->n_layers) return;
   memcpy(c->groups, c->from->groups, (size_t)first * sizeof *groups);
   memcpy(c->groups + first, groups, (size_t)n * sizeof *groups);
   memcpy(c->groups + first + n, c->from->groups + first + n_old, (size_t)behind * sizeof *groups);
-  struct mafat_spec spec = {.groups = c->groups, .n_groups = first + n + behind};
-  c->code = mafat_least_take(c->front, c->request, &spec, c->d);
+  struct mafat_spec spec = {.groups = c->groups, .n_groups = first + n + behind, .sorting = c->from->sorting};
+  if (is_too_large(c, &spec)) return;
+  c->layers -= LAID_OUT * looks * c->request->n_layers;
+  c->code = take(c->front, c->request, &spec, c->crowds, c->d);
 }
 
 static void recut(struct climb *c, int group)
 {
+  int end = end_of(c, group);
   for (int w = 0; w < N_WAYS; w++) {
-    struct mafat_group_spec g = group_of(c, end_of(c, group), cut_of(ways[w]));
+    if (!applies(c, ways[w], end)) continue;
+    struct mafat_group_spec g = group_of(c, end, cut_of(c, ways[w], end));
     try(c, group, 1, &g, 1);
   }
 }
@@ -100,8 +144,10 @@ static void recut(struct climb *c, int group)
 static void join(struct climb *c, int group)
 {
   if (group < 0 || group + 1 >= c->from->n_groups) return;
+  int end = end_of(c, group + 1);
   for (int w = 0; w < N_WAYS; w++) {
-    struct mafat_group_spec g = group_of(c, end_of(c, group + 1), cut_of(ways[w]));
+    if (!applies(c, ways[w], end)) continue;
+    struct mafat_group_spec g = group_of(c, end, cut_of(c, ways[w], end));
     try(c, group, 2, &g, 1);
   }
 }
@@ -110,17 +156,78 @@ static void join(struct climb *c, int group)
 static void try_pair(struct climb *c, int group, int n_old, int cut, int end, struct mafat_cut left, struct mafat_cut right)
 {
   for (int w = 0; w < 2 * N_WAYS; w++) {
-    struct mafat_cut other = cut_of(ways[w / 2]);
+    int changed = w % 2 ? end : cut;
+    if (!applies(c, ways[w / 2], changed)) continue;
+    struct mafat_cut other = cut_of(c, ways[w / 2], changed);
     struct mafat_group_spec pair[] = {group_of(c, cut, w % 2 ? left : other), group_of(c, end, w % 2 ? other : right)};
     try(c, group, n_old, pair, 2);
   }
 }
 
+/* The cut among these that least lies across. */
+static int narrowest(const struct climb *c, int first, int last)
+{
+  int best = first;
+  for (int at = first; at <= last; at++)
+    if (c->crossing[at] < c->crossing[best]) best = at;
+  return best;
+}
+
 static void part(struct climb *c, int group)
 {
   struct mafat_cut cut = c->from->groups[group].cut;
-  int end = end_of(c, group);
-  for (int at = begin_of(c, group) + 1; at < end; at++) try_pair(c, group, 1, at, end, cut, cut);
+  int begin = begin_of(c, group), end = end_of(c, group);
+  for (int at = begin + 1, next; at < end; at = next) {
+    next = mafat_min(at + (end - begin) / MOST_PARTED + 1, end);
+    try_pair(c, group, 1, narrowest(c, at, next - 1), end, cut, cut);
+  }
+}
+
+/* ---- islands ---- */
+
+/* Places to cut at, on one side of the layer where most lives: at each of some distances the one that least lies across. */
+enum { MOST_PLACES = 10 };
+
+/* Behind the peak up to the group's end (by = 1), or before it back to its beginning (by = -1). */
+static int find_places(const struct climb *c, int from, int border, int by, int *places)
+{
+  int n = 0;
+  for (int near = 0, far = 2; n < MOST_PLACES - 1; near = far, far *= 2) {
+    int a = from + by * near, b = from + by * (far - 1);
+    if ((border - a) * by <= 0) break;
+    if ((border - b) * by <= 0) b = border - by;
+    places[n++] = by > 0 ? narrowest(c, a, b) : narrowest(c, b, a);
+  }
+  places[n++] = border;
+  return n;
+}
+
+static void try_island(struct climb *c, int group, int first, int last)
+{
+  static const int island[] = {1, 2, 4, COLUMNS - 32};
+  int begin = begin_of(c, group), end = end_of(c, group), n;
+  struct mafat_cut cut = c->from->groups[group].cut;
+  for (size_t w = 0; w < sizeof island / sizeof *island; w++) {
+    struct mafat_group_spec groups[3];
+    if (!applies(c, island[w], last)) continue;
+    n = 0;
+    if (first > begin) groups[n++] = group_of(c, first, cut);
+    groups[n++] = group_of(c, last, cut_of(c, island[w], last));
+    if (last < end) groups[n++] = group_of(c, end, cut);
+    try(c, group, 1, groups, n);
+  }
+}
+
+/* Of a group of whole maps what is around the layer where most lives, in another way: cells of a network in rows. */
+static void part_around_peak(struct climb *c, int group)
+{
+  int begin = begin_of(c, group), end = end_of(c, group);
+  int before[MOST_PLACES], behind[MOST_PLACES];
+  if (c->from->groups[group].cut.kind == MAFAT_CUT_ROWS || c->peak < begin || c->peak >= end) return;
+  int n_before = find_places(c, c->peak, begin, -1, before), n_behind = find_places(c, c->peak + 1, end, 1, behind);
+  for (int i = 0; i < n_before; i++)
+    for (int k = 0; k < n_behind; k++)
+      if (before[i] < behind[k]) try_island(c, group, before[i], behind[k]);
 }
 
 /* The cut behind a group. */
@@ -135,6 +242,29 @@ static void move(struct climb *c, int group)
 
 /* ---- the climb ---- */
 
+/* Bytes of maps, by their elements, that are made before a cut and read behind it. */
+static void find_crossing(struct climb *c, const struct mafat_plan *plan, const struct mafat_usage *usage)
+{
+  const struct mafat_network *n = c->request->network;
+  memset(c->crossing, 0, ((size_t)plan->n_layers + 1) * sizeof *c->crossing);
+  for (int t = 0; t < plan->n_layers; t++) {
+    struct mafat_shape s = mafat_network_tensor_shape(n, t);
+    double bytes = (double)s.h * s.w * s.c * mafat_dtype_size(mafat_network_tensor_type(n, t));
+    for (int cut = t + 1; usage[t].needed && cut <= mafat_min(usage[t].last_use, plan->n_layers); cut++) c->crossing[cut] += bytes;
+  }
+}
+
+static int look_for_cuts(struct climb *c, const struct mafat_plan *plan)
+{
+  const struct mafat_network *n = c->request->network;
+  struct mafat_usage *usage = mafat_heap_calloc(plan->heap, (size_t)mafat_network_n_operators(n), sizeof *usage);
+  if (!usage) return MAFAT_ENOMEM;
+  mafat_usage_find(n, plan, usage);
+  find_crossing(c, plan, usage);
+  mafat_heap_free(plan->heap, usage);
+  return MAFAT_OK;
+}
+
 /* From the plan as it stands now: its groups, as it is run, and the fullest of them. */
 static int stand(struct climb *c)
 {
@@ -145,6 +275,8 @@ static int stand(struct climb *c)
   int code = mafat_plan_make(&plan, c->front->list[0].spec, r->network, r->n_layers, r->options, c->d);
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, c->d);
   if (code == MAFAT_OK) code = mafat_plan_spec(&c->from, plan, r->network);
+  if (code == MAFAT_OK) code = look_for_cuts(c, plan);
+  if (code == MAFAT_OK) c->peak = plan->order[layout->peak_time / 2];
   c->fullest = 0;
   for (int g = 1; code == MAFAT_OK && g < plan->n_groups; g++)
     if (layout->groups[g].peak_bytes > layout->groups[c->fullest].peak_bytes) c->fullest = g;
@@ -156,6 +288,7 @@ static int stand(struct climb *c)
 static void change_fullest(struct climb *c)
 {
   int g = c->fullest;
+  part_around_peak(c, g);
   recut(c, g);
   join(c, g - 1);
   join(c, g);
@@ -166,29 +299,73 @@ static void change_fullest(struct climb *c)
 
 static void change_any(struct climb *c)
 {
-  for (int g = 0; g < c->from->n_groups; g++) recut(c, g);
+  for (int g = 0; g < c->from->n_groups; g++) {
+    recut(c, g);
+    join(c, g);
+  }
 }
 
 /* As long as changes of this kind make it better. */
-static void climb(struct climb *c, void (*change)(struct climb *c))
+static void climb(struct climb *c, void (*change)(struct climb *c), bool crowds)
 {
-  for (int i = 0; i < MOST_CHANGES && c->layers >= 0; i++) {
+  c->crowds = crowds;
+  for (int i = 0; i < MOST_CHANGES && c->layers >= 0 && c->code == MAFAT_OK; i++) {
     struct mafat_candidate before = c->front->list[0];
-    if ((c->code = c->code ? c->code : stand(c))) return;
+    if ((c->code = stand(c))) return;
     change(c);
-    if (c->code || !is_better(&c->front->list[0], &before)) return;
+    if (c->code || !is_better(&c->front->list[0], &before, crowds)) return;
   }
+}
+
+/* The same groups in another order of their layers. Darknet's files have a good one. */
+static void try_sorted(struct climb *c, const struct mafat_spec *spec)
+{
+  struct mafat_spec sorted = *spec;
+  sorted.sorting = MAFAT_SORT_BEST;
+  if (c->code || c->request->network->format == MAFAT_FORMAT_DARKNET) return;
+  c->code = take(c->front, c->request, &sorted, false, c->d);
+}
+
+/* Whole maps and the plan that the climb began at may be better sorted than where it ended: then it begins there, too. */
+static void climb_sorted(struct climb *c, const struct mafat_spec *start)
+{
+  struct mafat_group_spec group = {.cut = mafat_cut_grid(1, 1)};
+  struct mafat_spec whole = {.groups = &group, .n_groups = 1}, *end = NULL;
+  c->code = c->code ? c->code : mafat_spec_copy(&end, c->front->list[0].spec, c->request->options->heap);
+  if (c->code == MAFAT_OK) try_sorted(c, end);
+  mafat_spec_close(&end);
+  try_sorted(c, start);
+  try_sorted(c, &whole);
+  c->layers = MOST_LAYERS;
+  if (c->code == MAFAT_OK && c->front->list[0].spec->sorting != MAFAT_SORT_FILE) climb(c, change_fullest, true);
+}
+
+/* First by arenas and milliseconds alone; then by crowds too, which is in vain unless a smaller arena comes of it. */
+static void climb_all(struct climb *c)
+{
+  struct mafat_spec *before = NULL;
+  climb(c, change_fullest, false);
+  climb(c, change_any, false);
+  c->code = c->code ? c->code : mafat_spec_copy(&before, c->front->list[0].spec, c->request->options->heap);
+  climb(c, change_fullest, true);
+  if (c->code == MAFAT_OK) c->code = take(c->front, c->request, before, false, c->d);
+  climb(c, change_any, false);
+  mafat_spec_close(&before);
 }
 
 int mafat_least_refine(struct mafat_front *f, const struct mafat_search_request *r, struct mafat_diagnostic *d)
 {
   struct climb c = {.request = r, .front = f, .layers = MOST_LAYERS, .d = d};
+  struct mafat_spec *start = NULL;
   if (f->n == 0) return MAFAT_OK;
   c.groups = mafat_heap_calloc(r->options->heap, (size_t)r->n_layers, sizeof *c.groups);
-  if (!c.groups) return MAFAT_ENOMEM;
-  climb(&c, change_fullest);
-  climb(&c, change_any);
+  c.crossing = mafat_heap_calloc(r->options->heap, (size_t)r->n_layers + 1, sizeof *c.crossing);
+  c.code = c.groups && c.crossing ? mafat_spec_copy(&start, f->list[0].spec, r->options->heap) : MAFAT_ENOMEM;
+  if (c.code == MAFAT_OK) climb_all(&c);
+  if (c.code == MAFAT_OK) climb_sorted(&c, start);
+  mafat_spec_close(&start);
   mafat_spec_close(&c.from);
   mafat_heap_free(r->options->heap, c.groups);
+  mafat_heap_free(r->options->heap, c.crossing);
   return c.code;
 }

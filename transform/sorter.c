@@ -95,20 +95,28 @@ static bool count_uses(struct mafat_sorter *s)
   return true;
 }
 
+/* What of `made` needs no room: all of it takes the place of the largest buffer that dies, or some that of one that gives its. */
+static uint64_t placed_bytes(const struct mafat_sort_graph *g, int operator, uint64_t made, uint64_t largest, uint64_t given)
+{
+  if (g->in_place && g->in_place[operator] && largest >= made) return made;
+  return given < made ? given : made;
+}
+
 /* Of an operator by itself: nothing is alive but what it uses, and what may die does. */
 static uint64_t least_of(const struct mafat_sorter *s, int operator)
 {
   const struct mafat_sort_graph *g = s->graph;
-  uint64_t made = 0, read = 0, largest = 0;
+  uint64_t made = 0, read = 0, largest = 0, given = 0;
   for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++) {
     const struct mafat_sort_use *use = &g->uses[s->uses.items[i]];
     uint64_t bytes = g->bytes[use->buffer];
     if (use->makes) made += bytes;
     else read += bytes;
-    if (!use->makes && !mafat_sort_is_kept(s, use->buffer) && bytes > largest) largest = bytes;
+    if (use->makes || mafat_sort_is_kept(s, use->buffer)) continue;
+    if (bytes > largest) largest = bytes;
+    if (use->gives && bytes > given) given = bytes;
   }
-  if (g->in_place && g->in_place[operator] && largest >= made) made = 0;
-  return made + read + (g->work ? g->work[operator] : 0);
+  return made - placed_bytes(g, operator, made, largest, given) + read + (g->work ? g->work[operator] : 0);
 }
 
 static void find_bound(struct mafat_sorter *s)
@@ -198,7 +206,7 @@ void mafat_walk_begin(struct mafat_sorter *s)
 struct mafat_sort_step mafat_walk_look(const struct mafat_sorter *s, int operator)
 {
   const struct mafat_sort_graph *g = s->graph;
-  uint64_t made = 0, freed = 0, largest = 0;
+  uint64_t made = 0, freed = 0, largest = 0, given = 0;
   for (int i = s->uses.at[operator]; i < s->uses.at[operator + 1]; i++) {
     const struct mafat_sort_use *use = &g->uses[s->uses.items[i]];
     int b = use->buffer;
@@ -207,9 +215,10 @@ struct mafat_sort_step mafat_walk_look(const struct mafat_sorter *s, int operato
     if (!last || mafat_sort_is_kept(s, b)) continue;
     freed += g->bytes[b];
     if (!use->makes && g->bytes[b] > largest) largest = g->bytes[b];
+    if (use->gives && g->bytes[b] > given) given = g->bytes[b];
   }
-  bool placed = g->in_place && g->in_place[operator] && largest >= made;
-  return (struct mafat_sort_step){.top = s->live + (placed ? 0 : made) + (g->work ? g->work[operator] : 0),
+  uint64_t placed = placed_bytes(g, operator, made, largest, given);
+  return (struct mafat_sort_step){.top = s->live + made - placed + (g->work ? g->work[operator] : 0),
                                   .after = s->live + made - freed};
 }
 

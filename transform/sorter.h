@@ -15,7 +15,8 @@
 
 struct mafat_sort_use {
   int operator, buffer;
-  bool makes; /* or a part of it; else reads */
+  bool makes; /* or a part of it; else reads, */
+  bool gives; /* and gives its place, as far as it reaches, to what the operator makes, where it is read for the last time */
 };
 
 struct mafat_sort_graph {

@@ -9,6 +9,7 @@ static int infer(struct mafat_layer *l, const struct mafat_subject *subject)
 const struct mafat_kind mafat_kind_avgpool = {
     .name = "avgpool",
     .along = MAFAT_ALONG_FILTERS,
+    .lanewise = true,
     .infer = infer,
     .in_span = mafat_kind_whole_span,
 };

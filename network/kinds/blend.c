@@ -95,7 +95,9 @@ static const char *numbers(const struct mafat_network *n, int layer)
   {                                                 \
     .name = cfg_name,                               \
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS, \
+    .lanewise = true,                               \
     .blends = true,                                 \
+    .in_place = true,                               \
     .infer = infer,                                 \
     .in_span = in_span,                             \
     .numbers = numbers,                             \

@@ -21,6 +21,7 @@ static struct mafat_span in_span(const struct mafat_layer *l, int operand, bool 
 const struct mafat_kind mafat_kind_crop = {
     .name = "crop",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .lanewise = true,
     .infer = infer,
     .in_span = in_span,
 };

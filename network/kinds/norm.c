@@ -9,6 +9,8 @@ static struct mafat_weight_counts counts(const struct mafat_layer *l)
 const struct mafat_kind mafat_kind_batchnorm = {
     .name = "batchnorm",
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .lanewise = true,
+    .in_place = true,
     .weights = MAFAT_WEIGHTS_AFFINE,
     .infer = mafat_kind_like_input,
     .in_span = mafat_kind_same_span,

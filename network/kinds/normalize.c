@@ -43,6 +43,7 @@ static const char *numbers(const struct mafat_network *n, int layer)
 const struct mafat_kind mafat_kind_normalize = {
     .name = "normalize",
     .along = MAFAT_ALONG_MAP,
+    .in_place = true,
     .apart = true,
     .infer = infer,
     .in_span = in_span,

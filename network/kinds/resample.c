@@ -55,6 +55,7 @@ const struct mafat_kind mafat_kind_resample = {
     .name = "resample",
     .keeps = true,
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .lanewise = true,
     .apart = true,
     .infer = infer,
     .in_span = in_span,

@@ -23,6 +23,7 @@ const struct mafat_kind mafat_kind_upsample = {
     .name = "upsample",
     .keeps = true,
     .along = MAFAT_ALONG_MAP | MAFAT_ALONG_FILTERS,
+    .lanewise = true,
     .infer = infer,
     .in_span = in_span,
     .numbers = numbers,

@@ -104,6 +104,25 @@ static bool plan_inner_depthwise(const struct mafat_conv_request *r, struct mafa
          mafat_scratch_append_widened(s, inner > outer ? inner : outer);
 }
 
+/* A depthwise layer whose output takes its input's place: rows of a block of channels lie in the slot when outputs are
+ * written over them, and as long as they are read. */
+static bool plan_kept_depthwise(const struct mafat_conv_request *r, struct mafat_scratch *s)
+{
+  const struct mafat_layer *l = r->layer;
+  size_t row = (size_t)mafat_taps_inputs(l->window.x, r->cols) * MAFAT_CHANNEL_BLOCK, elements;
+  s->saved_row_bytes = (size_t)mafat_dtype_bytes(r->in_type, row);
+  size_t room = l->out_type == MAFAT_F32 ? MAFAT_SCRATCH_KEPT_BYTES : inner_room(l), fitting = room / s->saved_row_bytes;
+  int before = l->window.y.before, more = fitting < 64 ? (int)fitting - before : 64;
+  s->n_pieces = 1;
+  s->rows_per_call = mafat_min(r->rows, mafat_max(more, 1));
+  s->in_rows = mafat_taps_inputs(l->window.y, s->rows_per_call);
+  s->saved_rows = before + s->rows_per_call;
+  if (__builtin_mul_overflow(row, (size_t)s->saved_rows, &elements)) return false;
+  return mafat_scratch_append_tables(s, r->in_type) && mafat_conv_append_zeros(s, r, r->cols) &&
+         mafat_scratch_append_elements(&s->slot_bytes, &s->saved_offset, r->in_type, elements) &&
+         mafat_scratch_append_widened(s, mafat_widened_floats(l, 1));
+}
+
 static bool plan_convolutional(const struct mafat_scratch_request *request, struct mafat_scratch *s)
 {
   const struct mafat_plan *plan = request->plan;
@@ -119,6 +138,7 @@ static bool plan_convolutional(const struct mafat_scratch_request *request, stru
     r.cols = mafat_min(2 * r.cols, r.layer->out.w);
   }
   if (mafat_layer_is_depthwise(r.layer) && reader != layer) return plan_inner_depthwise(&r, s);
+  if (mafat_plan_is_in_place(plan, layer)) return plan_kept_depthwise(&r, s);
   if (r.winograd) return mafat_conv_plan_winograd(&r, s);
   return plan_direct(&r, s);
 }
@@ -172,7 +192,14 @@ static void count_direct(struct mafat_counting *c)
 static void count_depthwise(struct mafat_counting *c)
 {
   const struct mafat_layer *l = c->layer;
-  double outputs = mafat_counting_pixels(c) * l->out.c, blocks = share_blocks(c, 1);
+  double outputs = mafat_counting_pixels(c) * l->out.c, blocks;
+  if (mafat_plan_is_in_place(c->context->plan, c->index)) { /* threads share blocks of channels, which are copied */
+    mafat_count_share(c, mafat_n_blocks(l->out.c));
+    mafat_count(c, MAFAT_TERM_MOVED, outputs * mafat_dtype_size(l->out_type) / (double)sizeof(float));
+    blocks = mafat_divide_up(mafat_span_size(c->box.y), c->scratch->rows_per_call);
+  } else {
+    blocks = share_blocks(c, 1);
+  }
   if (mafat_counting_is_integer(c)) {
     mafat_count_integer_depthwise(c, blocks);
   } else {

@@ -185,6 +185,7 @@ static int run_convolutional(const struct mafat_worker *w, const struct mafat_st
   struct mafat_conv c;
   mafat_conv_open(&c, w, step);
   if (c.pointwise >= 0) return mafat_conv_separable(&c);
+  if (mafat_plan_is_in_place(w->plan, step->layer)) return mafat_conv_depthwise_in_place(&c);
   return mafat_layer_is_depthwise(c.layer) ? mafat_conv_depthwise(&c) : mafat_conv_direct(&c);
 }
 

@@ -60,11 +60,31 @@ struct mafat_conv_block {
  * units of a step in blocks of fewer rows. False when none is left. */
 bool mafat_conv_take(const struct mafat_conv *c, int n, struct mafat_conv_block *block, int *index);
 
+/* ---- depthwise in place: what is written over, kept in the slot ---- */
+
+/* Where row y of the block of channels lies that the worker is in. */
+static inline char *mafat_conv_kept_row(const struct mafat_conv *c, int y)
+{
+  const struct mafat_scratch *s = c->worker->scratch;
+  return c->worker->slot_memory + s->saved_offset + (size_t)(y % s->saved_rows) * s->saved_row_bytes;
+}
+
+/* The worker's next block of channels, all rows of which are its; false when none is left. */
+bool mafat_conv_take_channels(const struct mafat_conv *c, struct mafat_run *run);
+/* Copies these rows of it, with the padding that they are read with. */
+void mafat_conv_keep_rows(const struct mafat_conv *c, const struct mafat_run *run, struct mafat_span rows);
+/* The rows of its output from y on that one call computes. */
+static inline struct mafat_span mafat_conv_kept_call(const struct mafat_conv *c, int y)
+{
+  return mafat_span(y, mafat_min(y + c->worker->scratch->rows_per_call, c->box.y.end));
+}
+
 /* The ways to compute a step, in files of their names; the first opens a convolution itself. */
 int mafat_conv_winograd(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_conv_winograd_rounds(const struct mafat_worker *w, const struct mafat_step *step);
 int mafat_conv_direct(struct mafat_conv *c);
 int mafat_conv_depthwise(struct mafat_conv *c); /* by itself */
+int mafat_conv_depthwise_in_place(struct mafat_conv *c); /* its output over its input */
 int mafat_conv_separable(struct mafat_conv *c); /* inside the 1x1 that reads it; conv_depthwise.c */
 
 #endif

@@ -4,32 +4,86 @@
 
 #include "runner/kinds/widened.h"
 
-/* Rows of one run of a depthwise layer's channels into out_rows, which are
+#include <string.h>
+
+static void point_at_input(struct mafat_conv *c, const struct mafat_run *run, struct mafat_span rows)
+{
+  const struct mafat_window *window = &c->layer->window;
+  struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0, run->source};
+  mafat_conv_point_at_rows(c, &piece, mafat_taps_first(window->y, rows.begin),
+                           mafat_taps_inputs(window->y, mafat_span_size(rows)), mafat_taps_first(window->x, c->box.x.begin),
+                           c->in_rows);
+}
+
+/* Rows of one run of a depthwise layer's channels from in_rows into out_rows, which are
  * filled by the caller. */
 static int run_depthwise_rows(struct mafat_conv *c, const struct mafat_run *run,
                               struct mafat_span rows, int out_pixel_floats)
 {
   const struct mafat_layer *l = c->layer;
-  int block = run->out_block * MAFAT_CHANNEL_BLOCK, x = mafat_taps_first(l->window.x, c->box.x.begin);
+  int block = run->out_block * MAFAT_CHANNEL_BLOCK;
   struct mafat_span panel = {block, mafat_panel_end(l, block)};
-  struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0, run->source};
   struct mafat_weights_slice slice;
   int code = mafat_widened_slice(c->worker, c->index, panel, mafat_span(0, 1), &slice);
   if (code) return code;
-  int n = mafat_span_size(rows);
-  mafat_conv_point_at_rows(c, &piece, mafat_taps_first(l->window.y, rows.begin), mafat_taps_inputs(l->window.y, n), x,
-                           c->in_rows);
   struct mafat_depthwise_call call = {
       .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
       .in_pixel_floats = mafat_tensors_pixel_floats(c->worker->tensors, run->tensor, run->block),
-      .out_pixel_floats = out_pixel_floats, .n_rows = n, .n_cols = mafat_span_size(c->box.x),
-      .window = l->window, .weights = slice.weights + run->out_lane,
+      .out_pixel_floats = out_pixel_floats, .n_rows = mafat_span_size(rows),
+      .n_cols = mafat_span_size(c->box.x), .window = l->window, .weights = slice.weights + run->out_lane,
       .scale = slice.scale + run->out_lane, .bias = slice.bias + run->out_lane, .width = slice.width,
       .activation = l->activation};
   c->worker->kernels->depthwise(&call);
   mafat_weights_release(c->worker->weights, &slice);
   return MAFAT_OK;
 }
+
+static void point_at_output(struct mafat_conv *c, const struct mafat_run *run, struct mafat_span rows)
+{
+  for (int r = 0; r < mafat_span_size(rows); r++)
+    c->out_rows[r] = mafat_tensors_pixel(c->worker->tensors, c->step->layer, run->out_block, rows.begin + r,
+                                         c->step->out.x.begin) + run->out_lane;
+}
+
+/* ---- in place ---- */
+
+bool mafat_conv_take_channels(const struct mafat_conv *c, struct mafat_run *run)
+{
+  int channels = c->layer->out.c, block = mafat_team_take(c->worker->team, c->worker->index, mafat_n_blocks(channels));
+  if (block < 0) return false;
+  int n = mafat_min(MAFAT_CHANNEL_BLOCK, channels - block * MAFAT_CHANNEL_BLOCK);
+  *run = (struct mafat_run){.tensor = mafat_layer_sources(c->layer)->list->tensor, .block = block, .out_block = block, .n = n};
+  return true;
+}
+
+void mafat_conv_keep_rows(const struct mafat_conv *c, const struct mafat_run *run, struct mafat_span rows)
+{
+  const struct mafat_tensors *t = c->worker->tensors;
+  const struct mafat_taps x = c->layer->window.x;
+  size_t bytes = (size_t)mafat_taps_inputs(x, mafat_span_size(c->box.x)) * mafat_tensors_pixel_bytes(t, run->tensor, run->block);
+  for (int y = rows.begin; y < rows.end; y++)
+    memcpy(mafat_conv_kept_row(c, y), mafat_tensors_address(t, run->tensor, run->block, y, mafat_taps_first(x, c->box.x.begin)), bytes);
+}
+
+int mafat_conv_depthwise_in_place(struct mafat_conv *c)
+{
+  const struct mafat_tensors *t = c->worker->tensors;
+  int code = MAFAT_OK;
+  for (struct mafat_run run; code == MAFAT_OK && mafat_conv_take_channels(c, &run);)
+    for (struct mafat_span rows = {0, c->box.y.begin}; code == MAFAT_OK && rows.end < c->box.y.end;) {
+      rows = mafat_conv_kept_call(c, rows.end);
+      mafat_conv_keep_rows(c, &run, rows);
+      point_at_input(c, &run, rows);
+      int first = mafat_taps_first(c->layer->window.y, rows.begin);
+      for (int y = mafat_max(first, c->in_y.begin); y < rows.end; y++)
+        c->in_rows[y - first] = (const float *)(const void *)mafat_conv_kept_row(c, y);
+      point_at_output(c, &run, rows);
+      code = run_depthwise_rows(c, &run, rows, mafat_tensors_pixel_floats(t, c->step->layer, run.out_block));
+    }
+  return code;
+}
+
+/* ---- by itself ---- */
 
 int mafat_conv_depthwise(struct mafat_conv *c)
 {
@@ -40,9 +94,8 @@ int mafat_conv_depthwise(struct mafat_conv *c)
     struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(c->layer), c->step->filters);
     struct mafat_run run;
     while (mafat_runs_next(&runs, &run)) {
-      for (int r = 0; r < mafat_span_size(rows); r++)
-        c->out_rows[r] = mafat_tensors_pixel(t, c->step->layer, run.out_block, rows.begin + r,
-                                             c->step->out.x.begin) + run.out_lane;
+      point_at_input(c, &run, rows);
+      point_at_output(c, &run, rows);
       int code = run_depthwise_rows(c, &run, rows, mafat_tensors_pixel_floats(t, c->step->layer, run.out_block));
       if (code) return code;
     }
@@ -66,6 +119,7 @@ static int run_inner_rows(struct mafat_conv *c, struct mafat_span rows)
   struct mafat_run run;
   while (mafat_runs_next(&runs, &run)) {
     for (int r = 0; r < mafat_span_size(rows); r++) c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;
+    point_at_input(c, &run, rows);
     int code = run_depthwise_rows(c, &run, rows, mafat_block_width(c->layer->out.c, run.out_block));
     if (code) return code;
   }

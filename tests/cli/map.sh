@@ -93,6 +93,8 @@ shapes=$root/models/shapes/shapes
 draws 'five layers' 5 --plan 1x1 "$folder/small.cfg"
 draws 'five layers in rows' 4 --plan rows2:streamed/2/panels:loaded "$folder/small.cfg"
 draws 'tiles' 5 --plan 3x3/2/2x2 "$folder/small.cfg"
+draws 'in place' 4 --plan 1x1/inplace "$folder/small.cfg"
+draws 'in parts' 6 --plan 'split(h2:2-4)/order=best' "$folder/small.cfg"
 draws 'one layer' 2 --layers 1 "$folder/small.cfg"
 draws 'shapes' 10 "$shapes.cfg"
 draws 'threads, a budget that is too small' 10 --threads 4 --best-effort --memory 1 "$shapes.cfg"

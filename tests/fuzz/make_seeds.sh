@@ -280,7 +280,7 @@ cat > "$1/cfg.dict" <<'END'
 END
 
 i=0
-for plan in 1x1/NoCut 5x5/4/2x2 3x2/2/2x2/4/1x1 4x4:balanced/5/2x2 '[10,20]x[7]/4/1x1' \
+for plan in 1x1/NoCut 1x1/NoCut/order=best/inplace 5x5/4/2x2 3x2/2/2x2/4/1x1 4x4:balanced/5/2x2 '[10,20]x[7]/4/1x1' \
   '[]x[3]' 65536x65536 700x900 1x9 2x2/1/2x2/2/2x2/3/2x2:balanced rows4:streamed/3/panels:loaded rows1/NoCut \
   rows2:loaded30:direct/3/panels:streamed4:winograd3 1x1:direct0:winograd2/NoCut panels:apart:direct0-2,4/NoCut; do
   i=$((i + 1))

@@ -1,6 +1,6 @@
 #include "tests/support/api.h"
 
-#include "tests/support/files.h"
+#include "tests/support/tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -115,6 +115,9 @@ void test_integer_run_plans(struct test_integer_graph *g, const struct mafat_net
     if (p < 3) snprintf(text, sizeof text, "%s", usual[p]);
     else if (p == 3) find_least(n, text, sizeof text);
     else test_random_plan(&g->rng, n, n->n_layers, text, sizeof text);
+    struct mafat_plan_options options;
+    mafat_plan_defaults(&options);
+    if (p % 2 && p > 3 && !test_random_split(&g->rng, n, &options, text, sizeof text)) snprintf(text, sizeof text, "1x1");
     int threads = test_random_int(&g->rng, 1, 3), level = test_random_int(&g->rng, 0, 59);
     const struct test_integer_run run = {.path = path, .plan = text, .packed = packed, .threads = threads, .kernels = test_level(level)};
     int code = test_integer_run(g, n, &run, &d);

@@ -213,8 +213,6 @@ int test_slow_rows(int n)
   return size_is("check") ? (n + 5) / 6 : n;
 }
 
-#define PICK(rng, list) (list)[test_random_int(rng, 0, (int)(sizeof(list) / sizeof *(list)) - 1)]
-
 /* ---- random networks ---- */
 
 enum { MAX_GENERATED = 64 };
@@ -279,7 +277,7 @@ static const char *any_activation(struct author *a)
 {
   static const enum mafat_activation common[] = {MAFAT_LINEAR, MAFAT_LEAKY, MAFAT_RELU, MAFAT_MISH,
                                                  MAFAT_SWISH, MAFAT_LOGISTIC};
-  if (test_random_chance(a->rng, 70)) return mafat_activation_name(PICK(a->rng, common));
+  if (test_random_chance(a->rng, 70)) return mafat_activation_name(TEST_PICK(a->rng, common));
   return mafat_activation_name((enum mafat_activation)test_random_int(a->rng, 0, MAFAT_N_DARKNET_ACTIVATIONS - 1));
 }
 
@@ -330,7 +328,7 @@ static bool random_conv(struct author *a)
 {
   static const int filters[] = {1, 3, 5, 8, 16, 16, 17, 24, 32, 33, 40, 64};
   static const int sizes[] = {1, 1, 1, 2, 3, 3, 3, 3, 5, 7}, strides[] = {1, 1, 1, 1, 2, 2, 3};
-  struct conv c = {.filters = PICK(a->rng, filters), .size = PICK(a->rng, sizes), .stride = PICK(a->rng, strides),
+  struct conv c = {.filters = TEST_PICK(a->rng, filters), .size = TEST_PICK(a->rng, sizes), .stride = TEST_PICK(a->rng, strides),
                    .groups = 1, .any_shape = true};
   c.half_pad = test_random_chance(a->rng, 60);
   if (!c.half_pad && test_random_chance(a->rng, 50)) c.padding = test_random_int(a->rng, 0, c.size);
@@ -342,7 +340,7 @@ static bool grouped_conv(struct author *a)
 {
   static const int sizes[] = {1, 3, 3, 3, 5};
   int channels = here(a).c;
-  struct conv c = {.size = PICK(a->rng, sizes), .stride = test_random_int(a->rng, 1, 2), .half_pad = true,
+  struct conv c = {.size = TEST_PICK(a->rng, sizes), .stride = test_random_int(a->rng, 1, 2), .half_pad = true,
                    .any_shape = true};
   switch (test_random_int(a->rng, 0, 4)) {
   case 0:
@@ -371,8 +369,8 @@ static bool concatenation(struct author *a)
 {
   static const int first[] = {24, 24, 3, 17, 20}, second[] = {96, 33, 8, 40};
   int size = test_random_chance(a->rng, 50) ? 3 : 1;
-  if (!add_conv(a, &(struct conv){PICK(a->rng, first), 1, 1, 1, 0, false, 0, false})) return false;
-  if (!add_conv(a, &(struct conv){PICK(a->rng, second), size, 1, 1, 0, true, 0, false})) return true;
+  if (!add_conv(a, &(struct conv){TEST_PICK(a->rng, first), 1, 1, 1, 0, false, 0, false})) return false;
+  if (!add_conv(a, &(struct conv){TEST_PICK(a->rng, second), size, 1, 1, 0, true, 0, false})) return true;
   struct mafat_shape one = a->shapes[a->n - 2], two = here(a);
   if (one.c + two.c > a->style->max_channels) return true;
   bool newest_first = test_random_chance(a->rng, 50);
@@ -386,7 +384,7 @@ static bool pool(struct author *a, const char *kind)
 {
   static const int sizes[] = {2, 2, 3, 5};
   struct mafat_shape in = here(a);
-  int size = PICK(a->rng, sizes), stride = test_random_int(a->rng, 1, 2), padding = size - 1;
+  int size = TEST_PICK(a->rng, sizes), stride = test_random_int(a->rng, 1, 2), padding = size - 1;
   bool written = test_random_chance(a->rng, 35);
   if (written) padding = test_random_int(a->rng, 0, size);
   int h = in.h + padding - size, w = in.w + padding - size, pad = padding / 2;
@@ -476,14 +474,14 @@ static bool shortcut(struct author *a)
 static bool fan(struct author *a)
 {
   static const int wide[] = {33, 48, 64, 96}, narrow[] = {3, 16, 24, 40};
-  int before = a->n - 1, channels = here(a).c, filters = PICK(a->rng, wide);
+  int before = a->n - 1, channels = here(a).c, filters = TEST_PICK(a->rng, wide);
   int size = test_random_chance(a->rng, 60) ? 3 : 1;
   if (!add_conv(a, &(struct conv){filters, size, 1, 1, 0, true, 0, false}) &&
       !add_conv(a, &(struct conv){filters, 1, 1, 1, 0, false, 0, false}))
     return false;
   int first = a->n - 1;
   bool adds = a->style->edges && before >= 0 && test_random_chance(a->rng, 30);
-  if (!add_conv(a, &(struct conv){adds ? channels : PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false})) return true;
+  if (!add_conv(a, &(struct conv){adds ? channels : TEST_PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false})) return true;
   if (adds) {
     write_cfg(a, "[shortcut]\nfrom=%d\nactivation=%s\n\n", layer_number(a, before), any_activation(a));
     put(a, here(a).h, here(a).w, channels);
@@ -495,7 +493,7 @@ static bool fan(struct author *a)
   if (test_random_chance(a->rng, 60)) {
     write_cfg(a, "[maxpool]\nsize=3\nstride=1\n\n");
     put(a, two.h, two.w, two.c);
-  } else if (!add_conv(a, &(struct conv){PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false})) {
+  } else if (!add_conv(a, &(struct conv){TEST_PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false})) {
     return true;
   }
   if (one.c + here(a).c > a->style->max_channels) return true;
@@ -587,7 +585,7 @@ static long long floats(struct mafat_shape s)
 static bool connected(struct author *a)
 {
   static const int outputs[] = {1, 7, 10, 32, 45, 64};
-  int output = PICK(a->rng, outputs);
+  int output = TEST_PICK(a->rng, outputs);
   if (floats(here(a)) > 6000) return false;
   write_cfg(a, "[connected]\noutput=%d\n%sactivation=%s\n\n", output,
             test_random_chance(a->rng, 40) ? "batch_normalize=1\n" : "", any_activation(a));
@@ -635,7 +633,7 @@ static bool attention(struct author *a)
   if (map < 0) return false;
   if (kind == 0) {
     squeeze(a);
-    if (!add_conv(a, &(struct conv){PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false})) return true;
+    if (!add_conv(a, &(struct conv){TEST_PICK(a->rng, narrow), 1, 1, 1, 0, false, 0, false})) return true;
   }
   if (!add_conv(a, &(struct conv){kind == 1 ? 1 : in.c, 1, 1, 1, 0, false, 0, false})) return kind == 0;
   write_cfg(a, "[%s]\nfrom=%d\n%sactivation=%s\n\n", kind == 2 ? "sam" : "scale_channels", layer_number(a, map),
@@ -723,99 +721,10 @@ void test_random_network(struct test_rng *rng, const struct test_network_style *
   struct author a = {.rng = rng, .style = style, .text = cfg_text, .room = room};
   int layers = test_random_int(rng, style->min_layers, style->max_layers);
   ck_assert_int_le(layers + 8, MAX_GENERATED);
-  a.input = (struct mafat_shape){mafat_min(PICK(rng, sides), style->max_extent),
-                                 mafat_min(PICK(rng, sides), style->max_extent), PICK(rng, channels)};
+  a.input = (struct mafat_shape){mafat_min(TEST_PICK(rng, sides), style->max_extent),
+                                 mafat_min(TEST_PICK(rng, sides), style->max_extent), TEST_PICK(rng, channels)};
   if (style->windows && test_random_chance(rng, 40)) write_cfg(&a, "# windows %u\n", test_random(rng));
   write_cfg(&a, "[net]\nheight=%d\nwidth=%d\nchannels=%d\n\n", a.input.h, a.input.w, a.input.c);
   while (a.n < layers) add_layer(&a);
   finish(&a);
-}
-
-/* ---- random plans ---- */
-
-struct planner {
-  struct test_rng *rng;
-  const struct mafat_network *network;
-  char *text;
-  size_t room, length;
-  bool ordered; /* a group whose layers can be put in another order */
-};
-
-__attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, const char *format, ...)
-{
-  va_list args;
-  va_start(args, format);
-  p->length += (size_t)vsnprintf(p->text + p->length, p->room - p->length, format, args);
-  va_end(args);
-  ck_assert_uint_lt(p->length, p->room);
-}
-
-/* A grid may be as fine as the output of the group's first tileable run. */
-static struct mafat_shape finest_grid(const struct mafat_network *n, int first, int end, bool *whole_maps)
-{
-  int stop = first;
-  while (stop < end && mafat_layer_is_tileable(&n->layers[stop])) stop++;
-  *whole_maps = stop < end;
-  if (stop == first) return (struct mafat_shape){6, 6, 1};
-  return n->layers[stop - 1].out;
-}
-
-static void write_given(struct planner *p, int extent)
-{
-  int n = 0;
-  write_plan(p, "[");
-  for (int at = test_random_int(p->rng, 1, extent); at < extent && n < 7;
-       at += test_random_int(p->rng, 1, extent / 2 + 1))
-    write_plan(p, "%s%d", n++ ? "," : "", at);
-  write_plan(p, "]");
-}
-
-static void write_grid(struct planner *p, int first, int end)
-{
-  bool whole_maps;
-  struct mafat_shape finest = finest_grid(p->network, first, end, &whole_maps);
-  int style = test_random_int(p->rng, 0, 99);
-  if (style < 20 && !whole_maps) {
-    write_given(p, finest.h);
-    write_plan(p, "x");
-    write_given(p, finest.w);
-    return;
-  }
-  int most_rows = style < 25 ? mafat_min(finest.h, 12) : mafat_min(finest.h, 6);
-  int rows = test_random_int(p->rng, 1, most_rows);
-  int cols = test_random_int(p->rng, 1, style < 25 ? mafat_min(finest.w, 2) : mafat_min(finest.w, 6));
-  write_plan(p, "%dx%d%s", rows, cols, style >= 85 ? ":balanced" : "");
-}
-
-static void write_group(struct planner *p, int first, int end)
-{
-  static const char *const words[] = {"", "", ":loaded", ":streamed"};
-  bool by_rows = test_random_chance(p->rng, 25);
-  p->ordered = p->ordered || !by_rows;
-  if (by_rows) {
-    int rows = test_random_int(p->rng, 0, 9);
-    if (rows) write_plan(p, "rows%d", rows);
-    else write_plan(p, "rows");
-  } else if (test_random_chance(p->rng, 33)) {
-    write_plan(p, "panels%s", test_random_chance(p->rng, 30) ? ":apart" : "");
-  } else {
-    write_grid(p, first, end);
-  }
-  write_plan(p, "%s", PICK(p->rng, words));
-}
-
-void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
-                      char *plan_text, size_t room)
-{
-  struct planner p = {.rng = rng, .network = n, .text = plan_text, .room = room};
-  int groups = test_random_int(rng, 1, mafat_min(5, n_layers)), first = 0;
-  for (int left = groups; left > 0; left--) {
-    int end = left == 1 ? n_layers : test_random_int(rng, first + 1, n_layers - left + 1);
-    if (first) write_plan(&p, "/%d/", first);
-    write_group(&p, first, end);
-    first = end;
-  }
-  if (groups == 1 && test_random_chance(rng, 50)) write_plan(&p, "/NoCut");
-  static const char *const orders[] = {"file", "postorder", "forward", "sp", "best", "best"};
-  if (p.ordered && test_random_chance(rng, 50)) write_plan(&p, "/order=%s", PICK(rng, orders));
 }

@@ -2,11 +2,13 @@
 
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static char tree[64];
 
@@ -53,4 +55,12 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 void test_tree_remove(void)
 {
   nftw(tree, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void test_write_file(const char *path, const void *bytes, size_t n)
+{
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  ck_assert_int_ge(fd, 0);
+  ck_assert_int_eq(write(fd, bytes, n), (ssize_t)n);
+  ck_assert_int_eq(close(fd), 0);
 }

@@ -69,7 +69,7 @@ static int point_at_band(const struct mafat_conv *c, const struct mafat_piece *p
   const struct mafat_sources *sources = mafat_layer_sources(c->layer);
   const struct mafat_source *s = mafat_sources_at(sources, piece->source, &y);
   int channel = piece->block * MAFAT_CHANNEL_BLOCK + piece->lane - sources->list[piece->source].first + s->first;
-  struct mafat_tensor_rows band = mafat_integer_rows(c->worker->tensors, s->tensor, channel, y, x);
+  struct mafat_tensor_rows band = mafat_tensors_rows(c->worker->tensors, s->tensor, channel, y, x);
   n = mafat_min(n, s->first_row + s->n_rows - y);
   for (int r = 0; r < n; r++) rows[r] = mafat_integer_rows_next(&band);
   return n;
@@ -119,7 +119,7 @@ static int point_at_output(struct conv *c, struct mafat_span filters, int y0, in
     int block = f / MAFAT_CHANNEL_BLOCK;
     uint8_t **rows = c->out_rows + (size_t)n_segments * (size_t)common->worker->scratch->rows_per_call;
     end = mafat_min(filters.end, (block + 1) * MAFAT_CHANNEL_BLOCK);
-    struct mafat_tensor_rows out = mafat_integer_rows(t, layer, f, y0, common->step->out.x.begin);
+    struct mafat_tensor_rows out = mafat_tensors_rows(t, layer, f, y0, common->step->out.x.begin);
     for (int r = 0; r < n; r++) rows[r] = mafat_integer_rows_next(&out);
     segments[n_segments++] = (struct mafat_integer_segment){rows, end - f, (int)mafat_tensors_pixel_bytes(t, layer, block)};
   }
@@ -158,6 +158,21 @@ static struct mafat_integer_finish finish_of(const struct mafat_integer_slice *s
   return (struct mafat_integer_finish){slice->bias + lane, slice->multipliers + lane, slice->shifts + lane, l->quantization};
 }
 
+/* Of a step's part of the input's channels: goes on with the sums of the parts before it. What a panel's pixels are kept as
+ * lies in the order of the parts of the map. */
+static void go_on(const struct conv *c, struct mafat_integer_conv_call *call, struct mafat_span filters, int y0)
+{
+  const struct mafat_step *step = c->common.step;
+  const struct mafat_layer *l = c->common.layer;
+  size_t rows = (size_t)mafat_span_size(step->out.y), cols = (size_t)mafat_span_size(step->out.x);
+  size_t pixel = (size_t)step->out.y.begin * (size_t)l->out.w + rows * (size_t)step->out.x.begin +
+                 (size_t)(y0 - step->out.y.begin) * cols;
+  call->sums = c->common.worker->sums + (size_t)filters.begin * (size_t)l->out.h * (size_t)l->out.w + pixel * (size_t)call->width;
+  call->weights += (size_t)step->channels.begin * (size_t)mafat_window_area(&l->window) * (size_t)call->width;
+  call->start = step->channels.begin == 0;
+  call->finish = step->channels.end == l->in.c;
+}
+
 /* Of layer `index` over the pieces that are there, into rows from y0 on. */
 static void run_panel(struct conv *c, int index, struct mafat_span filters, const struct mafat_window *window, int y0, int n)
 {
@@ -170,15 +185,16 @@ static void run_panel(struct conv *c, int index, struct mafat_span filters, cons
       .weights = slice.weights, .width = slice.width, .weights_zero = slice.weights_zero, .to = finish_of(&slice, l, 0),
       .start = true, .finish = true};
   call.n_segments = point_at_output(c, filters, y0, n, call.segments);
+  if (common->worker->sums) go_on(c, &call, filters, y0);
   c->kernels->conv(&call);
-  add(c, filters, y0, n);
+  if (call.finish) add(c, filters, y0, n);
 }
 
 static void run_ordinary(struct conv *c)
 {
   const struct mafat_conv *common = &c->common;
   struct mafat_conv_block block;
-  list_pieces(c, mafat_span(0, common->layer->in.c));
+  list_pieces(c, common->step->channels);
   for (int panel; mafat_conv_take(common, mafat_conv_n_panels(common), &block, &panel);) {
     point_at_input(c, block.sums);
     run_panel(c, common->index, mafat_conv_panel(common, panel), &common->layer->window, block.out_y, mafat_span_size(block.sums));
@@ -207,16 +223,21 @@ static void run_grouped(struct conv *c)
 
 /* ---- depthwise ---- */
 
-/* Rows of one run of channels into out_rows, which are filled by the caller. */
+static void point_at_run(struct conv *c, const struct mafat_run *run, struct mafat_span rows)
+{
+  const struct mafat_taps taps = c->common.layer->window.y;
+  struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0, run->source};
+  point_at_rows(c, &piece, mafat_taps_first(taps, rows.begin), mafat_taps_inputs(taps, mafat_span_size(rows)), c->in_rows);
+}
+
+/* Rows of one run of channels from in_rows into out_rows, which are filled by the caller. */
 static void run_depthwise_rows(struct conv *c, const struct mafat_run *run, struct mafat_span rows, int out_pixel_bytes)
 {
   const struct mafat_conv *common = &c->common;
   const struct mafat_layer *l = common->layer;
   int block = run->out_block * MAFAT_CHANNEL_BLOCK, n = mafat_span_size(rows);
-  struct mafat_piece piece = {run->tensor, run->block, run->lane, run->n, 0, run->source};
   struct mafat_integer_slice slice;
   mafat_weights_integer_slice(common->worker->weights, common->index, mafat_span(block, mafat_panel_end(l, block)), &slice);
-  point_at_rows(c, &piece, mafat_taps_first(l->window.y, rows.begin), mafat_taps_inputs(l->window.y, n), c->in_rows);
   struct mafat_integer_depthwise_call call = {
       .rows = c->in_rows, .out = c->out_rows, .n_channels = run->n,
       .in_pixel_bytes = (int)mafat_tensors_pixel_bytes(common->worker->tensors, run->tensor, run->block),
@@ -234,11 +255,29 @@ static void run_depthwise(struct conv *c)
   for (int all; mafat_conv_take(common, 1, &block, &all);) {
     struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(common->layer), common->step->filters);
     for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
+      point_at_run(c, &run, block.sums);
       for (int r = 0; r < mafat_span_size(block.sums); r++)
         c->out_rows[r] = mafat_rows_out_bytes(common->worker, common->step, &run, block.sums.begin + r);
       run_depthwise_rows(c, &run, block.sums, (int)mafat_tensors_pixel_bytes(t, common->step->layer, run.out_block));
     }
   }
+}
+
+static void run_depthwise_in_place(struct conv *c)
+{
+  const struct mafat_conv *common = &c->common;
+  for (struct mafat_run run; mafat_conv_take_channels(common, &run);)
+    for (struct mafat_span rows = {0, common->box.y.begin}; rows.end < common->box.y.end;) {
+      rows = mafat_conv_kept_call(common, rows.end);
+      mafat_conv_keep_rows(common, &run, rows);
+      point_at_run(c, &run, rows);
+      int first = mafat_taps_first(common->layer->window.y, rows.begin);
+      for (int y = mafat_max(first, common->in_y.begin); y < rows.end; y++)
+        c->in_rows[y - first] = (const uint8_t *)mafat_conv_kept_row(common, y);
+      for (int r = 0; r < mafat_span_size(rows); r++)
+        c->out_rows[r] = mafat_rows_out_bytes(common->worker, common->step, &run, rows.begin + r);
+      run_depthwise_rows(c, &run, rows, (int)mafat_tensors_pixel_bytes(common->worker->tensors, common->step->layer, run.out_block));
+    }
 }
 
 /* Where block `b` of the inner layer's row r lies in the slot. */
@@ -255,6 +294,7 @@ static void run_inner_rows(struct conv *c, struct mafat_span rows)
   struct mafat_runs runs = mafat_runs_of(mafat_layer_sources(l), mafat_span(0, l->out.c));
   for (struct mafat_run run; mafat_runs_next(&runs, &run);) {
     for (int r = 0; r < mafat_span_size(rows); r++) c->out_rows[r] = inner_row(c, run.out_block, r) + run.out_lane;
+    point_at_run(c, &run, rows);
     run_depthwise_rows(c, &run, rows, mafat_block_width(l->out.c, run.out_block));
   }
 }
@@ -292,6 +332,7 @@ static int run_convolutional(const struct mafat_worker *w, const struct mafat_st
   struct conv c;
   open_conv(&c, w, step);
   if (c.common.pointwise >= 0) run_separable(&c);
+  else if (mafat_plan_is_in_place(w->plan, step->layer)) run_depthwise_in_place(&c);
   else if (mafat_layer_is_depthwise(c.common.layer)) run_depthwise(&c);
   else if (c.common.layer->groups > 1) run_grouped(&c);
   else run_ordinary(&c);

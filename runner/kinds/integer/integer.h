@@ -19,17 +19,9 @@ static inline uint8_t *mafat_integer_read(const struct mafat_tensors *t, const s
   return (uint8_t *)mafat_tensors_address(t, s->tensor, at / MAFAT_CHANNEL_BLOCK, y, x) + at % MAFAT_CHANNEL_BLOCK;
 }
 
-/* Rows of a channel, as mafat_tensors_rows has them. */
-static inline struct mafat_tensor_rows mafat_integer_rows(const struct mafat_tensors *t, int tensor, int channel, int y, int x)
-{
-  const struct mafat_tensor_layout *l = &t->layout->tensors[tensor];
-  char *row = mafat_tensors_address(t, tensor, channel / MAFAT_CHANNEL_BLOCK, y, x) + channel % MAFAT_CHANNEL_BLOCK;
-  return (struct mafat_tensor_rows){row, l->row_bytes, y % l->rows, l->rows};
-}
-
 static inline uint8_t *mafat_integer_rows_next(struct mafat_tensor_rows *r)
 {
-  return (uint8_t *)(void *)mafat_tensor_rows_next(r);
+  return (uint8_t *)mafat_tensor_rows_next_bytes(r);
 }
 
 /* Channel c of what the sources are together; *pixel_bytes: from a pixel to the next. */

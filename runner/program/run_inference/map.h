@@ -16,8 +16,9 @@ enum mafat_map_tag { MAFAT_MAP_ACTIVATIONS, MAFAT_MAP_INPUT, MAFAT_MAP_SCRATCH, 
 
 /* A step: a layer's, or a fan's, with those that are computed inside. A time of which no layer has its step is none. */
 struct mafat_map_step {
-  int layer;    /* the first of those whose step it is */
-  int position; /* in the order of the run, with places of layers that have no step */
+  int layer;    /* the first of those whose step, or part, it is */
+  int group;    /* that it is run in */
+  int position; /* in the order of the run, with those of layers that have no step */
   int more;     /* other layers in it */
 };
 
@@ -29,7 +30,7 @@ struct mafat_map {
   struct mafat_buffer_facts *buffers; /* (arena.n_buffers) */
   struct mafat_map_step *steps;       /* (n_steps) */
   int n_steps;                        /* at least 1 */
-  int *columns;                       /* [position]: its step, or that behind it; one more position than there are layers */
+  int *columns;                       /* [position]: its step, or that behind it; and what lies behind all */
   size_t (*alive)[MAFAT_MAP_TAGS];    /* [time]: bytes by tag */
   int peak_begin, peak_end;           /* times: as long as what is alive at the peak is all there; end excluded */
 };

@@ -271,17 +271,15 @@ static void put_step_axis(const struct drawing *d)
 
 /* ---- groups ---- */
 
-/* Of a group's layers, the first step and the one behind the last; false: none has one. */
-static bool find_group(const struct drawing *d, const struct mafat_group_facts *group, int number, int *begin, int *end)
+/* A group's first step and the one behind its last; false: it has none. */
+static bool find_group(const struct mafat_map *m, int number, int *begin, int *end)
 {
-  struct mafat_layer_facts layer;
-  *begin = d->map->n_steps;
+  *begin = m->n_steps;
   *end = 0;
-  for (int l = group->first; l <= group->last && mafat_answer_layer(d->map->answer, l, &layer) == MAFAT_OK; l++) {
-    if (layer.group != number || layer.inside >= 0 || layer.arena_bytes == 0) continue;
-    int step = mafat_map_step_at(d->map, 2 * layer.position);
+  for (int step = 0; step < m->n_steps; step++) {
+    if (m->steps[step].group != number) continue;
     if (step < *begin) *begin = step;
-    if (step >= *end) *end = step + 1;
+    *end = step + 1;
   }
   return *end > *begin;
 }
@@ -312,7 +310,7 @@ static void put_groups(const struct drawing *d)
   struct mafat_group_facts group;
   int begin, end;
   for (int g = 0; mafat_answer_group(d->map->answer, g, &group) == MAFAT_OK; g++)
-    if (find_group(d, &group, g, &begin, &end)) put_group(d, &group, g, begin, end);
+    if (find_group(d->map, g, &begin, &end)) put_group(d, &group, g, begin, end);
 }
 
 /* ---- boxes ---- */

@@ -26,23 +26,38 @@ static bool has_step(const struct mafat_layer_facts *layer)
   return layer->inside < 0 && layer->arena_bytes > 0;
 }
 
-/* Steps by position, as far as there are any; then without the empty ones. */
-static void find_steps(struct mafat_map *m)
+static int group_of(const struct mafat_map *m, int layer)
+{
+  struct mafat_layer_facts facts;
+  return mafat_answer_layer(m->answer, layer, &facts) == MAFAT_OK ? facts.group : 0;
+}
+
+/* By position, as far as there are any. */
+static void place_steps(struct mafat_map *m, int n_positions)
 {
   struct mafat_layer_facts layer;
-  int n = m->plan.n_layers;
-  for (int i = 0; i < n; i++) m->steps[i] = (struct mafat_map_step){-1, i, 0};
-  for (int l = 0; mafat_answer_layer(m->answer, l, &layer) == MAFAT_OK; l++) {
-    if (!has_step(&layer)) continue;
-    struct mafat_map_step *step = &m->steps[layer.position];
-    if (step->layer < 0) step->layer = l;
-    else step->more++;
+  for (int i = 0; i < n_positions; i++) {
+    int part = mafat_answer_part(m->answer, i);
+    m->steps[i] = (struct mafat_map_step){part, part < 0 ? 0 : group_of(m, part), i, 0};
   }
+  for (int l = 0; mafat_answer_layer(m->answer, l, &layer) == MAFAT_OK; l++) {
+    struct mafat_map_step *step = &m->steps[layer.position];
+    if (!has_step(&layer) || mafat_answer_part(m->answer, layer.position) >= 0) continue;
+    if (step->layer >= 0) step->more++;
+    else *step = (struct mafat_map_step){l, layer.group, layer.position, 0};
+  }
+}
+
+/* Then without the empty ones. */
+static void find_steps(struct mafat_map *m)
+{
+  int n = m->arena.n_times / 2;
+  place_steps(m, n);
   for (int position = 0; position < n; position++) {
     m->columns[position] = m->n_steps;
     if (m->steps[position].layer >= 0) m->steps[m->n_steps++] = m->steps[position];
   }
-  if (m->n_steps == 0) m->steps[m->n_steps++] = (struct mafat_map_step){0, 0, 0}; /* nothing is computed */
+  if (m->n_steps == 0) m->steps[m->n_steps++] = (struct mafat_map_step){0, 0, 0, 0}; /* nothing is computed */
   m->columns[n] = m->n_steps;
 }
 
@@ -78,10 +93,10 @@ int mafat_map_find(struct mafat_map *m, const struct mafat_question *q, const st
   m->answer = a;
   mafat_answer_describe(a, &m->plan);
   mafat_answer_arena(a, &m->arena);
-  size_t n_layers = (size_t)m->plan.n_layers, n_times = (size_t)m->arena.n_times, n_buffers = (size_t)m->arena.n_buffers;
+  size_t n_times = (size_t)m->arena.n_times, n_positions = n_times / 2, n_buffers = (size_t)m->arena.n_buffers;
   m->buffers = calloc(n_buffers + 1, sizeof *m->buffers);
-  m->steps = calloc(n_layers + 1, sizeof *m->steps);
-  m->columns = calloc(n_layers + 1, sizeof *m->columns);
+  m->steps = calloc(n_positions + 1, sizeof *m->steps);
+  m->columns = calloc(n_positions + 1, sizeof *m->columns);
   m->alive = calloc(n_times + 1, sizeof *m->alive);
   if (!m->buffers || !m->steps || !m->columns || !m->alive) return MAFAT_ENOMEM;
   for (int i = 0; i < m->arena.n_buffers; i++) mafat_answer_buffer(a, i, &m->buffers[i]);

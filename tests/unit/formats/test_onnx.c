@@ -1,7 +1,7 @@
 /* ONNX files: what is read of them, in all ways that they can be written; and that none of them can do harm. */
 #include "formats/onnx/onnx.h"
 #include "tests/support/failing_malloc.h"
-#include "tests/support/files.h"
+#include "tests/support/tree.h"
 #include "tests/support/onnx_models.h"
 #include "tests/support/random.h"
 

@@ -10,7 +10,7 @@
 #include "runner/weights/weights_file.h"
 
 #include "tests/support/failing_malloc.h"
-#include "tests/support/files.h"
+#include "tests/support/tree.h"
 #include "tests/support/onnx_writer.h"
 #include "tests/support/random.h"
 #include "tests/support/weight_files.h"

@@ -137,12 +137,12 @@ static void check_source(const struct replay *r, const struct mafat_step *step, 
           r->s, "layer %d reads beyond the box that is held of tensor %d", step->layer, tensor);
 }
 
-/* Of the input, or of the other operands. */
+/* Of the input, or of the other operands; what the output takes the place of has been looked at. */
 static void check_operands(const struct replay *r, const struct mafat_step *step, bool input)
 {
   const struct mafat_network *n = r->s->network;
   for (struct mafat_reads read = mafat_plan_reads(r->s->plan, n, step->layer); mafat_reads_next(&read);)
-    if ((read.operand == 0) == input)
+    if ((read.operand == 0) == input && read.source->tensor != r->s->plan->place_of[step->layer])
       check_source(r, step, read.source->tensor,
                    (struct mafat_box){
                        mafat_reads_rows(&read, mafat_fusion_in_span(r->s->plan, n, step->layer, read.operand, true, step->out.y)),
@@ -170,6 +170,23 @@ static void write_tensor(struct replay *r, const struct mafat_step *step)
   claim(r, out->buffer, step->layer);
   r->begun[step->layer] = true;
   r->boxes[step->layer] = step->held;
+}
+
+/* What the output takes the place of is there, in the same buffer: the same pixels in the same places. */
+static void check_place(const struct replay *r, const struct mafat_step *step)
+{
+  int place = r->s->plan->place_of[step->layer];
+  if (place < 0) return;
+  const struct mafat_tensor_layout *from = &r->s->layout->tensors[place], *to = &r->s->layout->tensors[step->layer];
+  check_source(r, step, place, step->out);
+  require(from->buffer == to->buffer && from->row_bytes == to->row_bytes && from->rows == to->rows &&
+              from->cols == to->cols && from->left == to->left && from->right == to->right &&
+              from->element_bytes == to->element_bytes,
+          r->s, "layer %d cannot take tensor %d's place", step->layer, place);
+  struct mafat_box held = r->boxes[place];
+  require(from->external || (held.y.begin == step->held.y.begin && held.y.end == step->held.y.end && held.x.begin == step->held.x.begin &&
+              held.x.end == step->held.x.end),
+          r->s, "layer %d has other pixels than tensor %d, whose place it takes", step->layer, place);
 }
 
 /* ---- weights ---- */
@@ -296,6 +313,7 @@ static void run_step(struct replay *r, const struct mafat_step *step)
   int scratch = layout->scratch_buffers[step->layer], out = layout->tensors[step->layer].buffer;
   use_scratch(r, step);
   take_weights(r, step);
+  check_place(r, step);
   if (!transform) write_tensor(r, step);
   if (transform || !mafat_plan_transforms(r->s->plan, r->s->network, step->layer)) check_operands(r, step, true);
   if (!transform) check_operands(r, step, false);
@@ -641,6 +659,27 @@ START_TEST(tags_have_names)
 }
 END_TEST
 
+/* Two outputs of one map, which is as large as both: asked for in turn, they leave a window of it. Darknet's are asked for one
+ * behind the other. */
+START_TEST(outputs_of_a_group_of_rows_come_in_turn)
+{
+  struct mafat_network *n = test_network("[net]\nheight=64\nwidth=64\nchannels=3\n"
+                                         "[convolutional]\nfilters=16\nsize=3\npad=1\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
+                                         "[route]\nlayers=-2\n[convolutional]\nfilters=8\nsize=5\npad=1\n");
+  n->layers[1].output = true;
+  for (int darknet = 0; darknet < 2; darknet++) {
+    n->format = darknet ? MAFAT_FORMAT_DARKNET : MAFAT_FORMAT_ONNX;
+    struct mafat_plan *plan = test_plan(n, "rows1:direct/NoCut");
+    struct mafat_layout *l = test_layout(n, plan);
+    if (darknet) ck_assert_int_eq(l->tensors[0].rows, 64);
+    else ck_assert_int_lt(l->tensors[0].rows, 16);
+    mafat_layout_close(&l);
+    mafat_plan_close(&plan);
+  }
+  mafat_network_close(&n);
+}
+END_TEST
+
 Suite *layout_suite(void)
 {
   Suite *suite = suite_create("layout");
@@ -651,6 +690,7 @@ Suite *layout_suite(void)
   tcase_add_loop_test(arena, boxes_lie_beside_the_outputs, 0, test_seeds(CASES / 4));
   tcase_add_loop_test(arena, kept_weights_lie_outside, 0, test_seeds(CASES / 4));
   tcase_add_loop_test(arena, untiled_chains_waste_nothing, 0, test_seeds(CASES / 2));
+  tcase_add_test(arena, outputs_of_a_group_of_rows_come_in_turn);
   tcase_add_test(arena, tiled_chains_waste_nothing);
   tcase_add_test(arena, graphs_waste_little);
   suite_add_tcase(suite, arena);

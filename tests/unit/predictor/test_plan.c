@@ -16,6 +16,10 @@ static const char chain[] = "[net]\nheight=24\nwidth=32\nchannels=3\n"
                             "[maxpool]\nsize=2\nstride=2\n[convolutional]\nfilters=16\nsize=3\npad=1\n"
                             "[convolutional]\nfilters=8\nsize=1\n[maxpool]\nsize=2\nstride=2\n";
 
+/* What is cut along channels. */
+static const char wide[] = "[net]\nheight=6\nwidth=8\nchannels=3\n[convolutional]\nfilters=64\nsize=1\n"
+                           "[convolutional]\nfilters=64\nsize=1\n[convolutional]\nfilters=64\nsize=3\npad=1\n[softmax]\n";
+
 /* Layer 2 (reorg) and layers 5, 6, 7 cannot be tiled. */
 static const char mixed[] = "[net]\nheight=24\nwidth=32\nchannels=4\n"
                             "[convolutional]\nfilters=8\nsize=3\npad=1\n[maxpool]\nsize=2\nstride=2\n"
@@ -135,6 +139,7 @@ static bool same_cuts(const struct mafat_group *g, const struct mafat_group *h)
   switch (g->cut.kind) {
   case MAFAT_CUT_ROWS: return g->cut.as.rows.least == h->cut.as.rows.least;
   case MAFAT_CUT_PANELS: return g->cut.as.panels.apart == h->cut.as.panels.apart;
+  case MAFAT_CUT_SPLIT: return g->cut.as.split.n == h->cut.as.split.n;
   default: return same_grids(g, h);
   }
 }
@@ -349,13 +354,39 @@ static const struct refusal refusals[] = {
     {"1x1:direct3-x", chain, "expected a layer at character 13, found x"},
     {"1x1:direct99999", chain, "expected a layer of the group at character 14"},
     {"1x1:direct-3", chain, "expected / before a cut at character 11, found -3"},
-    {"1x1/order=", chain, "expected file, postorder, forward, sp or best, and nothing behind it, at its end"},
-    {"1x1/order=random", chain, "and nothing behind it, at character 11, found random"},
-    {"1x1/order=best/2/1x1", chain, "and nothing behind it, at character 11, found best/2/1x1"},
+    {"1x1/order=", chain, "expected file, postorder, forward, sp or best, and nothing behind it but /inplace, at its end"},
+    {"1x1/order=random", chain, "and nothing behind it but /inplace, at character 11, found random"},
+    {"1x1/order=best/2/1x1", chain, "and nothing behind it but /inplace, at character 11, found best/2/1x1"},
+    {"1x1/inplace/order=best", chain, "expected /inplace, and nothing behind it, at character 4, found /inplace/order=best"},
+    {"1x1/order=best/inplace/", chain, "at character 11, found best/inplace/"},
+    {"1x1/2/inplace", chain, "expected a grid like 5x5 at character 7"},
+    {"rows/inplace", chain, "inplace has nothing to place: in rows layers take turns"},
     {"1x1/order=best/order=best", chain, "expected file, postorder"},
     {"1x1/2/order=best", chain, "expected a grid like 5x5 at character 7"},
     {"1x1/NoCutorder=best", chain, "expected a cut (a layer number) or NoCut at character 5"},
     {"rows/order=sp", chain, "order=sp has nothing to order: in rows layers take turns"},
+    {"split", chain, "expected a grid like 5x5 at character 1, found split"},
+    {"split()", chain, "expected h, w or c, what a split is along, at character 7, found )"},
+    {"split(x2:1)", chain, "expected h, w or c, what a split is along, at character 7, found x2:1)"},
+    {"split(h:1)", chain, "expected a number of parts, or [ at character 8, found :1)"},
+    {"split(h1:1)", chain, "expected 2 to 4096 parts, found 1"},
+    {"split(h4097:1)", chain, "expected 2 to 4096 parts, found 4097"},
+    {"split(h2)", chain, "expected : and layers at character 9, found )"},
+    {"split(h2:)", chain, "expected a layer at character 10, found )"},
+    {"split(h2:3-1)", chain, "expected layers in rising order, found 3-1"},
+    {"split(h2:1", chain, "expected a comma or ) at its end"},
+    {"split(h[3,2]:1)", chain, "expected rising boundaries above 0, found 2"},
+    {"split(h2:4-6)", chain, "expected layers 0 to 5 behind h2, found 6"},
+    {"1x1/2/split(h2:1)", chain, "expected layers 2 to 5 behind h2, found 1"},
+    {"split(h2:1,h2:0-3)", chain, "layer 1 [convolutional] cannot be cut along rows: it is cut so twice"},
+    {"split(c2:0-2)", wide, "layer 1 [convolutional] cannot be cut along channels: it sums the channels that are cut, which only the last layer may"},
+    {"split(c3:0-1)", wide, "layer 0 [convolutional] has 64 channels, in units of 32, which are too few for 3 parts"},
+    {"split(c[20]:0)", wide, "which are too few for 2 parts at these bounds"},
+    {"split(h2:0-3)", wide, "layer 3 [softmax] cannot be cut along rows: it puts out none without all of them"},
+    {"split(c2:2-3)", wide, "layer 3 [softmax] cannot be cut along channels"},
+    {"split(c2:0-1):winograd1", wide, "expected a 3x3 convolution of stride 1 behind :winograd"},
+    {"split(h99:1)", chain, "which are too few for 99 parts"},
+    {"split(h2:0-5:loaded)", chain, "expected a comma or ) at character 13, found :loaded)"},
     {"2x2:loaded:streamed", chain, "words stand once, and weights are loaded or streamed, not both"},
     {"rows:loaded:loaded", chain, "words stand once"},
     {"2x2:balanced:balanced", chain, "words stand once"},

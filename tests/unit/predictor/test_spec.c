@@ -40,10 +40,17 @@ static const struct row rows[] = {
     {"9999x1/4000/[5,1000000]x[7]", NULL}, /* whether it is one for a network is asked later */
     {"2x2/3/2x2/2/1x1", NULL},
     {"1x1/NoCut/order=best", NULL},
+    {"split(h4:12-17,c8:3-5)/order=postorder", "split(h4:12-17,c8:3-5)/NoCut/order=postorder"},
+    {"split(w[7,9]:3-3):streamed4:direct1", "split(w[7,9]:3):streamed4:direct1/NoCut"},
+    {"rows4/12/split(c2:13,h3:12-14)/20/panels", NULL},
     {"1x1/order=postorder", "1x1/NoCut/order=postorder"},
     {"rows4/12/panels/order=sp", NULL},
     {"2x2/3/1x1:direct/order=forward", NULL},
     {"panels/3/1x1/order=file", "panels/3/1x1"}, /* as usual */
+    {"1x1/inplace", "1x1/NoCut/inplace"},
+    {"1x1/NoCut/order=best/inplace", NULL},
+    {"rows4/12/panels:streamed/inplace", NULL},
+    {"2x2/3/1x1/order=file/inplace", "2x2/3/1x1/inplace"},
 };
 
 START_TEST(specs_are_read_and_written)

@@ -1,6 +1,6 @@
 /* Runs, as a program sees them that has the public header alone: times, what failed, who watches, classes, boxes. */
 #include "tests/support/api.h"
-#include "tests/support/files.h"
+#include "tests/support/tree.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Any plan, the same bits: random networks under random plans, and under two
  * ways of cutting that only the tests know. */
+#include "predictor/place/in_place.h"
 #include "predictor/planning.h"
 #include "predictor/winograd.h"
 #include "runner/executor.h"
@@ -168,12 +169,14 @@ static struct mafat_plan_options random_options(struct test_rng *rng, enum mafat
 }
 
 /* As words behind groups would have it: each layer any, by bits of a number; 0: as the
- * options say. */
-static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits)
+ * options say. In tiles it depends on algorithms which places can be taken. */
+static void mix_algorithms(struct mafat_plan *plan, const struct mafat_network *n, uint64_t bits, bool keep_all)
 {
   for (int l = 0; bits && l < plan->n_layers; l++)
     if (mafat_winograd_applies(&n->layers[l]))
       plan->algorithms[l] = (enum mafat_algorithm)(MAFAT_DIRECT + (bits >> l % 32 & 3) % (MAFAT_N_ALGORITHMS - 1));
+  mafat_heap_free(plan->heap, plan->place_of);
+  ck_assert_int_eq(mafat_in_place_find(plan, n, plan->in_place && !keep_all), MAFAT_OK);
 }
 
 /* One network: reference, then random plans, with kept weights and from files. */
@@ -189,7 +192,7 @@ static void check_network(const char *cfg, struct test_rng *rng, const struct ma
   options.algorithm = (enum mafat_algorithm)test_random_int(rng, MAFAT_AUTO, MAFAT_N_ALGORITHMS - 1);
   struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
   uint64_t bits = test_random_chance(rng, 40) ? test_random(rng) : 0;
-  mix_algorithms(plan, n, bits);
+  mix_algorithms(plan, n, bits, options.keep_all);
   size_t floats = output_floats(n);
   float *reference = run_plan(n, plan, w, kernels);
   mafat_plan_close(&plan);
@@ -198,8 +201,9 @@ static void check_network(const char *cfg, struct test_rng *rng, const struct ma
     test_random_plan(rng, n, n->n_layers, text, sizeof text);
     options = random_options(rng, options.algorithm);
     options.packed = i % 3 == 2;
+    if (bits == 0 && i >= 9 && !test_random_split(rng, n, &options, text, sizeof text)) snprintf(text, sizeof text, "1x1");
     plan = test_plan_with(n, text, &options);
-    mix_algorithms(plan, n, bits);
+    mix_algorithms(plan, n, bits, options.keep_all);
     float *out = i % 3 ? run_from_file(n, plan, &files, kernels) : run_plan(n, plan, w, kernels);
     for (size_t f = 0; f < floats; f++)
       if (memcmp(&out[f], &reference[f], sizeof *out) != 0)
@@ -223,7 +227,7 @@ START_TEST(test_any_plan_gives_the_same_bits)
   struct test_rng rng = test_rng(1000 + (uint64_t)_i);
   struct test_network_style style = test_small_style();
   test_random_network(&rng, &style, cfg, sizeof cfg);
-  check_network(cfg, &rng, test_level(_i), 9);
+  check_network(cfg, &rng, test_level(_i), 14); /* the last ones split */
 }
 END_TEST
 
@@ -399,6 +403,68 @@ START_TEST(test_one_group_gives_the_same_bits)
   }
   free(reference);
   mafat_plan_close(&plan);
+  mafat_weights_close(&w);
+  mafat_network_close(&n);
+}
+END_TEST
+
+/* ---- in place ---- */
+
+#define MAP "[net]\nheight=21\nwidth=17\nchannels=3\n[convolutional]\nfilters=41\nsize=3\npad=1\nactivation=leaky\n"
+#define DEPTHWISE(size, more) "[convolutional]\nfilters=41\ngroups=41\npad=1\nsize=" #size "\nactivation=swish\n" more
+#define NARROWER "[convolutional]\nfilters=8\nsize=3\npad=1\n"
+
+/* Whose place each layer takes: 0 that of the one above, -1 none. */
+static const struct placed {
+  const char *cfg;
+  int place_of[6], n;
+} placed[] = {
+    {MAP DEPTHWISE(3, "") NARROWER, {-1, 0, -1}, 3},
+    {MAP DEPTHWISE(7, "") NARROWER, {-1, 0, -1}, 3},
+    {MAP DEPTHWISE(3, "dilation=4\n") NARROWER, {-1, 0, -1}, 3},
+    {MAP DEPTHWISE(3, "stride=2\n") NARROWER, {-1, -1, -1}, 3},
+    {MAP "[activation]\nactivation=mish\n[batchnorm]\n" DEPTHWISE(5, "") NARROWER, {-1, 0, 1, 2, -1}, 5}, /* all in one */
+    {MAP "[activation]\nactivation=tanh\n[shortcut]\nfrom=-2\n" NARROWER, {-1, -1, 1, -1}, 4}, /* what it reads is read again */
+    {MAP "[maxpool]\nsize=3\nstride=1\n[shortcut]\nfrom=0\nactivation=relu\n" NARROWER, {-1, -1, 1, -1}, 4},
+    {MAP "[avgpool]\n[scale_channels]\nfrom=0\n" DEPTHWISE(3, "") NARROWER, {-1, -1, 0, 2, -1}, 5},
+};
+
+static void check_placed(const struct placed *p, const char *text, int threads, const float *expected, const struct mafat_network *n,
+                         struct mafat_weights *w, const struct mafat_kernels *kernels)
+{
+  struct mafat_plan_options options = test_plain_options();
+  options.algorithm = MAFAT_DIRECT;
+  options.n_threads = threads;
+  options.keep_all = false;
+  struct mafat_plan *plan = test_plan_with(n, text, &options);
+  for (int l = 0; l < p->n; l++)
+    if (plan->place_of[l] != p->place_of[l]) test_fail_case(p->cfg, text, "layer %d takes the place of %d", l, plan->place_of[l]);
+  float *out = run_plan(n, plan, w, kernels);
+  if (memcmp(out, expected, output_floats(n) * sizeof *out) != 0)
+    test_fail_case(p->cfg, text, "other bits by %s, %d threads", kernels->name, threads);
+  free(out);
+  options.keep_all = true;
+  mafat_plan_close(&plan);
+  plan = test_plan_with(n, text, &options);
+  for (int l = 0; l < p->n; l++) ck_assert_int_eq(plan->place_of[l], -1);
+  mafat_plan_close(&plan);
+}
+
+START_TEST(test_outputs_take_the_place_of_what_dies)
+{
+  static const char *const texts[] = {"1x1/inplace", "panels/inplace", "1x1/order=best/inplace"};
+  const struct placed *p = &placed[_i];
+  struct mafat_network *n = test_network(p->cfg);
+  struct mafat_weights *w = test_weights(n, 5);
+  struct mafat_plan_options options = test_plain_options();
+  options.algorithm = MAFAT_DIRECT;
+  for (int level = 0; level < 3; level++) {
+    struct mafat_plan *plan = test_plan_with(n, "1x1/NoCut", &options);
+    float *expected = run_plan(n, plan, w, test_level(level));
+    for (int t = 0; t < 9; t++) check_placed(p, texts[t % 3], 1 + t / 3, expected, n, w, test_level(level));
+    free(expected);
+    mafat_plan_close(&plan);
+  }
   mafat_weights_close(&w);
   mafat_network_close(&n);
 }
@@ -632,6 +698,7 @@ Suite *executor_suite(void)
   tcase_add_loop_test(t, test_a_pool_that_leaves_out_a_row_changes_no_bit, 0, 12);
   tcase_add_loop_test(t, test_blocks_of_channels_are_not_parted, 0, 3);
   tcase_add_loop_test(t, test_one_group_gives_the_same_bits, 0, test_seeds(200));
+  tcase_add_loop_test(t, test_outputs_take_the_place_of_what_dies, 0, sizeof placed / sizeof *placed);
   tcase_add_test(t, test_rows_need_little_memory);
   tcase_add_test(t, test_fused_panels_never_hold_the_wide_tensor);
   tcase_add_loop_test(t, test_levels_agree, 0, test_seeds(100));

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "runner/program/run_inference/names.h"
-#include "tests/support/files.h"
+#include "tests/support/tree.h"
 
 Suite *names_suite(void);
 

@@ -142,14 +142,35 @@ START_TEST(layers_of_graphs_run_in_the_best_order)
   struct mafat_front *file = find_front(&s);
   s.network->format = MAFAT_FORMAT_ONNX;
   struct mafat_front *best = find_front(&s);
-  int sorted = 0;
+  int sorted = 0, placed = 0;
   for (int i = 0; i < file->n; i++) {
     const struct mafat_candidate *c = mafat_front_within(best, file->list[i].charge_bytes);
-    ck_assert(file->list[i].spec->sorting == MAFAT_SORT_FILE);
+    ck_assert(file->list[i].spec->sorting == MAFAT_SORT_FILE && !file->list[i].spec->in_place);
     ck_assert(c && c->ms <= file->list[i].ms);
   }
-  for (int i = 0; i < best->n; i++) sorted += best->list[i].spec->sorting == MAFAT_SORT_BEST;
+  for (int i = 0; i < best->n; i++) {
+    sorted += best->list[i].spec->sorting == MAFAT_SORT_BEST;
+    placed += best->list[i].spec->in_place;
+  }
   ck_assert_int_gt(sorted, 0);
+  ck_assert_int_eq(placed, 0); /* nothing of it reads a map of its own shape */
+  mafat_front_close(&file);
+  mafat_front_close(&best);
+  mafat_network_close(&s.network);
+}
+END_TEST
+
+/* What needs less in place is so, in files of other formats: of a map of one row, rows spare nothing. */
+START_TEST(outputs_are_in_place_where_they_need_less)
+{
+  struct search s;
+  set_up(&s, test_network("[net]\nheight=1\nwidth=1\nchannels=65536\n[activation]\nactivation=tanh\n"
+                          "[activation]\nactivation=relu\n[activation]\nactivation=tanh\n"));
+  struct mafat_front *file = find_front(&s);
+  s.network->format = MAFAT_FORMAT_ONNX;
+  struct mafat_front *best = find_front(&s);
+  ck_assert(!file->list[0].spec->in_place && best->list[0].spec->in_place);
+  ck_assert_uint_lt(best->list[0].charge_bytes, file->list[0].charge_bytes);
   mafat_front_close(&file);
   mafat_front_close(&best);
   mafat_network_close(&s.network);
@@ -308,6 +329,7 @@ Suite *best_suite(void)
   tcase_set_timeout(front, 120);
   tcase_add_loop_test(front, a_front_is_what_it_says, 0, test_seeds(20));
   tcase_add_test(front, layers_of_graphs_run_in_the_best_order);
+  tcase_add_test(front, outputs_are_in_place_where_they_need_less);
   tcase_add_loop_test(front, deep_and_tall_networks_have_a_front, 0, 2);
   tcase_add_loop_test(front, odd_networks_have_a_front, 0, 4);
   tcase_add_loop_test(front, a_front_beats_the_usual_plans, 0, test_seeds(40));

@@ -9,6 +9,7 @@
 #include "predictor/cost/latency.h"
 #include "predictor/planning.h"
 #include "search/best.h"
+#include "search/least.h"
 #include "tests/support/support.h"
 #include "tests/unit/search/failing_search.h"
 
@@ -117,6 +118,54 @@ START_TEST(a_thread_more_is_never_the_least)
 }
 END_TEST
 
+/* Where a map is one row of many columns, no rows are to be had: tiles of columns are, which compute nothing twice. */
+START_TEST(columns_are_cut_where_there_are_no_rows)
+{
+  static const char cfg[] = "[net]\nheight=1\nwidth=512\nchannels=16\n[convolutional]\nfilters=512\nsize=1\n"
+                            "[activation]\nactivation=leaky\n[convolutional]\nfilters=16\nsize=1\n";
+  struct search s;
+  struct mafat_plan *plan;
+  set_up(&s, test_network(cfg));
+  struct mafat_front *f = find(&s);
+  check_plan(&s, &f->list[0], cfg);
+  struct mafat_layout *whole = lay_out(&s, "1x1/NoCut", &plan);
+  ck_assert_ptr_nonnull(whole);
+  ck_assert_uint_lt(f->list[0].arena_bytes, whole->total_bytes / 8);
+  mafat_layout_close(&whole);
+  mafat_plan_close(&plan);
+  mafat_front_close(&f);
+  mafat_network_close(&s.network);
+}
+END_TEST
+
+/* Two cells alike need as much: the first that needs less makes no smaller arena, and yet both have to be changed. */
+START_TEST(peaks_that_are_alike_all_go)
+{
+  static const char stage[] = "[convolutional]\nfilters=64\nsize=3\npad=1\n[activation]\nactivation=leaky\n"
+                              "[convolutional]\nfilters=4\nsize=3\npad=1\n";
+  char cfg[1024];
+  struct search s;
+  struct mafat_plan *plan;
+  snprintf(cfg, sizeof cfg, "[net]\nheight=64\nwidth=64\nchannels=4\n%s%s%s", stage, stage, stage);
+  set_up(&s, test_network(cfg));
+  s.options.algorithm = MAFAT_DIRECT;
+  struct mafat_front *f;
+  struct mafat_diagnostic d = {""};
+  struct mafat_group_spec group = {.cut = mafat_cut_grid(1, 1)};
+  struct mafat_spec spec = {.groups = &group, .n_groups = 1};
+  ck_assert_int_eq(mafat_front_open(&f), MAFAT_OK);
+  ck_assert_int_eq(mafat_least_take(f, &s.request, &spec, &d), MAFAT_OK);
+  ck_assert_int_eq(mafat_least_refine(f, &s.request, &d), MAFAT_OK);
+  struct mafat_layout *whole = lay_out(&s, "1x1/NoCut", &plan);
+  ck_assert_ptr_nonnull(whole);
+  ck_assert_uint_lt(f->list[0].arena_bytes, whole->total_bytes / 4);
+  mafat_layout_close(&whole);
+  mafat_plan_close(&plan);
+  mafat_front_close(&f);
+  mafat_network_close(&s.network);
+}
+END_TEST
+
 /* ---- real networks ---- */
 
 static const struct {
@@ -175,6 +224,8 @@ Suite *least_suite(void)
   tcase_set_timeout(t, 120);
   tcase_add_loop_test(t, the_least_keeps_weights_and_computes_nothing_twice, 0, test_seeds(60));
   tcase_add_test(t, a_thread_more_is_never_the_least);
+  tcase_add_test(t, columns_are_cut_where_there_are_no_rows);
+  tcase_add_test(t, peaks_that_are_alike_all_go);
   tcase_add_loop_test(t, networks_of_whole_numbers_run_in_kilobytes, 0, sizeof reals / sizeof *reals);
   tcase_add_test(t, every_failed_allocation_is_told);
   suite_add_tcase(suite, t);

@@ -40,7 +40,7 @@ static int add_buffer(struct graph *graph, uint64_t bytes)
 
 static void add_use(struct graph *graph, int operator, int buffer, bool makes)
 {
-  graph->uses[graph->g.n_uses++] = (struct mafat_sort_use){operator, buffer, makes};
+  graph->uses[graph->g.n_uses++] = (struct mafat_sort_use){operator, buffer, makes, false};
 }
 
 /* An operator that makes a buffer of its own, and reads those of operators before it: "0 1"; returns its number. */
@@ -92,20 +92,24 @@ static bool is_alive(const struct graph *graph, int buffer, unsigned ran)
 /* While the operator runs: all that it uses is there, but what its output takes the place of. */
 static uint64_t top_of(const struct graph *graph, unsigned ran, int operator)
 {
-  uint64_t sum = graph->work[operator], made = 0, largest = 0;
+  uint64_t sum = graph->work[operator], made = 0, largest = 0, given = 0;
   unsigned then = ran | 1u << operator;
   for (int b = 0; b < graph->g.n_buffers; b++) {
-    bool used = false, read = false, alive = is_alive(graph, b, ran);
+    bool used = false, read = false, gives = false, alive = is_alive(graph, b, ran);
     for (int u = 0; u < graph->g.n_uses; u++) {
       if (graph->uses[u].buffer != b || graph->uses[u].operator != operator) continue;
       used = true;
       read = !graph->uses[u].makes;
+      gives = graph->uses[u].gives;
     }
     if (alive || used) sum += graph->bytes[b];
     if (used && !read && !alive) made += graph->bytes[b];
-    if (read && !is_alive(graph, b, then) && graph->bytes[b] > largest) largest = graph->bytes[b];
+    bool dies = read && !is_alive(graph, b, then);
+    if (dies && graph->bytes[b] > largest) largest = graph->bytes[b];
+    if (dies && gives && graph->bytes[b] > given) given = graph->bytes[b];
   }
-  return graph->in_place[operator] && largest >= made ? sum - made : sum;
+  if (graph->in_place[operator] && largest >= made) return sum - made;
+  return sum - (given < made ? given : made);
 }
 
 struct exhaustion {
@@ -231,6 +235,27 @@ START_TEST(in_place)
 }
 END_TEST
 
+/* The same where that input alone gives its place; what reaches further takes room for the rest. */
+START_TEST(one_gives_its_place)
+{
+  struct graph graph;
+  begin_graph(&graph);
+  add_buffer(&graph, 128);
+  add_operator(&graph, 512, "0");
+  add_operator(&graph, 512, "1");
+  add_operator(&graph, 128, "2");
+  add_operator(&graph, 128, "3 0");
+  for (int u = 0; u < graph.g.n_uses; u++) graph.uses[u].gives = graph.uses[u].operator == 1 && !graph.uses[u].makes;
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 768);
+  graph.bytes[1] = 400;
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 768);
+  graph.bytes[2] = 800;
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 1056);
+  graph.kept[1] = true;
+  ck_assert_uint_eq(sort_once(&graph, MAFAT_SORT_BEST), 1456);
+}
+END_TEST
+
 /* Post-order begins with the branch that is read first; forward, with the one that ends last. */
 START_TEST(post_orders)
 {
@@ -352,6 +377,11 @@ static void check_random(const struct graph *graph, enum mafat_sorting exact, in
   mafat_sorter_close(&s);
 }
 
+static void give_places(struct graph *graph, struct test_rng *rng)
+{
+  for (int u = 0; u < graph->g.n_uses; u++) graph->uses[u].gives = !graph->uses[u].makes && test_random_chance(rng, 25);
+}
+
 /* The optimum of series-parallel graphs is that of all orders; it is found without knowing what they are, too. */
 START_TEST(series_parallel)
 {
@@ -366,6 +396,7 @@ START_TEST(series_parallel)
       graph.in_place[o] = test_random_chance(&rng, 20);
     }
     sort_uses(&graph);
+    give_places(&graph, &rng);
     check_random(&graph, MAFAT_SORT_SP, seed);
   }
 }
@@ -388,6 +419,7 @@ static void random_graph(struct graph *graph, struct test_rng *rng)
     if (test_random_chance(rng, 20)) graph->work[o] = (uint64_t)test_random_int(rng, 0, 5);
   }
   for (int b = 0; b < graph->g.n_buffers; b++) graph->kept[b] = test_random_chance(rng, 10);
+  give_places(graph, rng);
 }
 
 START_TEST(any_graph)
@@ -459,6 +491,7 @@ START_TEST(orders_and_layouts)
     int order[MOST_OPERATORS];
     random_graph(&graph, &rng);
     memset(graph.in_place, 0, sizeof graph.in_place);
+    for (int u = 0; u < graph.g.n_uses; u++) graph.uses[u].gives = false;
     memset(graph.work, 0, sizeof graph.work);
     struct mafat_sorter *s = open_sorter(&graph);
     uint64_t peak = sort(s, MAFAT_SORT_BEST, order, NULL);
@@ -489,8 +522,8 @@ static void make_large(struct large *l, uint64_t seed)
     l->bytes[o] = (uint64_t)test_random_int(&rng, 1, 100);
     for (int from = o - 1; from >= 0 && from > o - 12; from--)
       if (l->g.n_uses < 3 * LARGE && test_random_chance(&rng, 15))
-        l->uses[l->g.n_uses++] = (struct mafat_sort_use){o, from, false};
-    l->uses[l->g.n_uses++] = (struct mafat_sort_use){o, o, true};
+        l->uses[l->g.n_uses++] = (struct mafat_sort_use){o, from, false, false};
+    l->uses[l->g.n_uses++] = (struct mafat_sort_use){o, o, true, false};
   }
 }
 
@@ -552,6 +585,7 @@ Suite *sort_suite(void)
   tcase_set_timeout(t, 60);
   tcase_add_test(t, two_branches);
   tcase_add_test(t, in_place);
+  tcase_add_test(t, one_gives_its_place);
   tcase_add_test(t, post_orders);
   tcase_add_test(t, parts_of_a_buffer);
   tcase_add_test(t, circles);

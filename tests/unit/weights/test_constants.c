@@ -9,7 +9,7 @@
 #include "runner/weights/packer.h"
 #include "search/best.h"
 
-#include "tests/support/files.h"
+#include "tests/support/tree.h"
 #include "tests/support/weight_files.h"
 #include "tests/support/weight_walks.h"
 

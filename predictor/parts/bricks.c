@@ -1,0 +1,38 @@
+#include "predictor/parts/bricks.h"
+
+void mafat_parts_close(struct mafat_heap *heap, struct mafat_parts **parts)
+{
+  struct mafat_parts *p = *parts;
+  if (!p) return;
+  for (int i = 0; p->cuttings && i < p->n_operators; i++) mafat_cutting_free(heap, &p->cuttings[i]);
+  mafat_heap_free(heap, p->list);
+  mafat_heap_free(heap, p->at);
+  mafat_heap_free(heap, p->cuttings);
+  mafat_heap_free(heap, p->bricks);
+  mafat_heap_free(heap, p);
+  *parts = NULL;
+}
+
+struct mafat_brick mafat_bricks_at(const struct mafat_cutting *c, struct mafat_shape shape, int index)
+{
+  int n_channels = c->sums ? 1 : c->n[MAFAT_ALONG_C], n_cols = c->n[MAFAT_ALONG_W];
+  struct mafat_brick b = {.box.y = mafat_cutting_part(c, MAFAT_ALONG_H, index / (n_channels * n_cols), shape.h),
+                          .box.x = mafat_cutting_part(c, MAFAT_ALONG_W, index / n_channels % n_cols, shape.w),
+                          .channels = mafat_span(0, shape.c)};
+  if (!c->sums) b.channels = mafat_cutting_part(c, MAFAT_ALONG_C, index % n_channels, shape.c);
+  return b;
+}
+
+/* Which part along an axis holds a place. */
+static int find_part(const struct mafat_cutting *c, enum mafat_split_axis axis, int at)
+{
+  int i = 0;
+  while (i + 1 < c->n[axis] && at >= c->bounds[axis][i + 1]) i++;
+  return i;
+}
+
+int mafat_bricks_find(const struct mafat_cutting *c, int channel, int y, int x)
+{
+  int map = find_part(c, MAFAT_ALONG_H, y) * c->n[MAFAT_ALONG_W] + find_part(c, MAFAT_ALONG_W, x);
+  return c->sums ? map : map * c->n[MAFAT_ALONG_C] + find_part(c, MAFAT_ALONG_C, channel);
+}

@@ -1,0 +1,246 @@
+#include "predictor/parts/parts.h"
+
+#include "base/blocks.h"
+#include "predictor/fusion.h"
+#include "predictor/usage.h"
+#include "predictor/winograd.h"
+
+/* ---- bricks ---- */
+
+static bool meet(struct mafat_span a, struct mafat_span b)
+{
+  return a.begin < b.end && b.begin < a.end;
+}
+
+/* Channels of operand `operand` that the part reads. */
+static struct mafat_span channels_read(const struct mafat_plan *plan, const struct mafat_network *n,
+                                       const struct mafat_layer_part *part, int operand)
+{
+  const struct mafat_layer *step = &n->layers[part->layer], *reader = &n->layers[mafat_plan_reader(plan, part->layer)];
+  const struct mafat_layer *l = operand ? step : reader;
+  int all = l->operands[operand].shape.c;
+  if (!operand && mafat_parts_sum(plan, part->layer)) return part->channels;
+  if (!mafat_layer_is_lanewise(l) || l != step) return mafat_span(0, all);
+  if (l->operands[operand].broadcast && all == 1) return mafat_span(0, 1);
+  return mafat_span_clip(part->filters, all);
+}
+
+struct mafat_brick_walk mafat_parts_reads(const struct mafat_plan *plan, const struct mafat_network *n,
+                                          const struct mafat_layer_part *part)
+{
+  return (struct mafat_brick_walk){.plan = plan, .network = n, .part = part,
+                                   .reads = mafat_plan_reads(plan, n, part->layer), .next = -1};
+}
+
+/* What the part wants of the source that the walk of reads has come to. */
+static void find_wanted(struct mafat_brick_walk *w)
+{
+  const struct mafat_reads *r = &w->reads;
+  int index = r->next - 1, first = 0;
+  struct mafat_span y = mafat_fusion_in_span(w->plan, w->network, w->part->layer, r->operand, true, w->part->out.y);
+  struct mafat_span channels = channels_read(w->plan, w->network, w->part, r->operand);
+  for (int i = index - index % r->sources->n; i < index; i++) first += r->sources->list[i].n;
+  int begin = mafat_max(channels.begin, first), end = mafat_min(channels.end, first + r->source->n);
+  w->tensor = r->source->tensor;
+  w->wanted.box.y = mafat_reads_rows(r, y);
+  w->wanted.box.x = mafat_fusion_in_span(w->plan, w->network, w->part->layer, r->operand, false, w->part->out.x);
+  w->wanted.channels = mafat_span(begin - first + r->source->first, end - first + r->source->first);
+}
+
+static bool next_brick(struct mafat_brick_walk *w)
+{
+  const struct mafat_cutting *c = mafat_parts_bricks(w->plan, w->tensor);
+  bool any = !mafat_span_is_empty(w->wanted.box.y) && !mafat_span_is_empty(w->wanted.channels);
+  int n = !any ? 0 : c ? mafat_bricks_count(c) : 1;
+  while (w->next < n) {
+    w->brick = w->next++;
+    if (!c) return true;
+    struct mafat_brick b = mafat_bricks_at(c, mafat_network_tensor_shape(w->network, w->tensor), w->brick);
+    if (meet(b.box.y, w->wanted.box.y) && meet(b.box.x, w->wanted.box.x) && meet(b.channels, w->wanted.channels)) return true;
+  }
+  return false;
+}
+
+bool mafat_parts_reads_next(struct mafat_brick_walk *w)
+{
+  for (;;) {
+    if (w->next >= 0 && next_brick(w)) return true;
+    if (!mafat_reads_next(&w->reads)) return false;
+    find_wanted(w);
+    w->next = 0;
+  }
+}
+
+int mafat_parts_made(const struct mafat_plan *plan, const struct mafat_layer_part *part)
+{
+  const struct mafat_cutting *c = mafat_parts_bricks(plan, part->layer);
+  return c ? mafat_bricks_find(c, part->filters.begin, part->out.y.begin, part->out.x.begin) : 0;
+}
+
+/* ---- making ---- */
+
+struct finder {
+  struct mafat_plan *plan;
+  const struct mafat_network *network;
+  struct mafat_usage *usage;
+  bool *runs; /* [layer] */
+  int *unit;  /* [layer] */
+  struct mafat_parts *parts;
+  struct mafat_diagnostic *d;
+};
+
+static bool is_split(const struct mafat_group *g)
+{
+  return g->cut.kind == MAFAT_CUT_SPLIT;
+}
+
+static int find_cuttings(struct finder *f, const struct mafat_group *g)
+{
+  const struct mafat_plan *plan = f->plan;
+  struct mafat_split_ground ground = {.network = f->network, .unit = f->unit, .runs = f->runs, .heap = plan->heap,
+                                      .layers = {plan->members[g->at.begin], plan->members[g->at.end - 1] + 1}};
+  int code = mafat_split_find(&g->cut.as.split, &ground, f->parts->cuttings, f->d);
+  for (int l = ground.layers.begin; l < ground.layers.end && code == MAFAT_OK; l++) {
+    if (!f->parts->cuttings[l].sums || plan->algorithms[l] == MAFAT_DIRECT) continue;
+    if (plan->wanted == MAFAT_AUTO && plan->algorithms[l] == mafat_winograd_fastest(&f->network->layers[l]))
+      plan->algorithms[l] = MAFAT_DIRECT;
+    else
+      code = mafat_fail(f->d, MAFAT_EINVAL, "layer %d [%s] cannot be cut along channels: it is computed by %s, of all of them "
+                        "at once", l, mafat_layer_type_name(f->network->layers[l].type), mafat_algorithm_name(plan->algorithms[l]));
+  }
+  return code;
+}
+
+/* Does a part of the tensor that a layer reads lie beside another part of it, in the same row? */
+static bool reads_across(const struct finder *f, int layer, int operand, const struct mafat_cutting *c)
+{
+  const struct mafat_cutting *own = &f->parts->cuttings[layer];
+  for (int i = 0; i < own->n[MAFAT_ALONG_W]; i++) {
+    struct mafat_span out = mafat_cutting_part(own, MAFAT_ALONG_W, i, f->network->layers[layer].out.w);
+    struct mafat_span in = mafat_fusion_in_span(f->plan, f->network, layer, operand, false, out);
+    int n_met = 0;
+    for (int k = 0; k < c->n[MAFAT_ALONG_W]; k++) n_met += meet(in, mafat_cutting_part(c, MAFAT_ALONG_W, k, 0));
+    if (n_met > 1) return true;
+  }
+  return false;
+}
+
+/* Whoever reads all rows for one of its own may walk through them, and who knows channels by no part, too: they have to lie
+ * in one buffer. */
+static bool can_read_bricks(const struct finder *f, int layer, int operand, const struct mafat_cutting *c)
+{
+  const struct mafat_layer *l = operand ? &f->network->layers[layer] : &f->network->layers[mafat_plan_reader(f->plan, layer)];
+  int h = l->operands[operand].shape.h;
+  if (!(mafat_kind_of(l->type)->along & MAFAT_ALONG_ROWS)) return false;
+  if (c->n[MAFAT_ALONG_H] > 1 && h > 1) {
+    struct mafat_span rows = mafat_layer_in_span(l, operand, true, mafat_span(0, 1));
+    if (mafat_span_size(rows) == h && l->out.h > 1) return false;
+  }
+  if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_kind_of(l->type)->along & MAFAT_ALONG_FILTERS)) return false;
+  return c->n[MAFAT_ALONG_W] == 1 || !reads_across(f, layer, operand, c);
+}
+
+static void find_bricks(struct finder *f, int tensor)
+{
+  const struct mafat_cutting *c = &f->parts->cuttings[tensor];
+  bool *bricks = &f->parts->bricks[tensor];
+  *bricks = f->runs[tensor] && !f->usage[tensor].external && mafat_bricks_count(c) > 1;
+  for (int l = tensor + 1; l < f->plan->n_layers && *bricks; l++) {
+    if (!f->runs[l]) continue;
+    for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, l); mafat_reads_next(&r) && *bricks;)
+      if (r.source->tensor == tensor) *bricks = can_read_bricks(f, l, r.operand, c);
+  }
+}
+
+static void add_parts(struct finder *f, int layer)
+{
+  const struct mafat_cutting *c = &f->parts->cuttings[layer];
+  const struct mafat_layer *l = &f->network->layers[layer];
+  int channels = mafat_layer_channels(&f->network->layers[mafat_plan_reader(f->plan, layer)]);
+  for (int y = 0; y < c->n[MAFAT_ALONG_H]; y++)
+    for (int x = 0; x < c->n[MAFAT_ALONG_W]; x++)
+      for (int k = 0; k < c->n[MAFAT_ALONG_C]; k++) {
+        struct mafat_span part = mafat_cutting_part(c, MAFAT_ALONG_C, k, c->sums ? channels : l->out.c);
+        f->parts->list[f->parts->n++] = (struct mafat_layer_part){
+            .layer = layer,
+            .out.y = mafat_cutting_part(c, MAFAT_ALONG_H, y, l->out.h),
+            .out.x = mafat_cutting_part(c, MAFAT_ALONG_W, x, l->out.w),
+            .filters = c->sums ? mafat_span(0, l->out.c) : part,
+            .channels = c->sums ? part : mafat_span(0, channels)};
+      }
+}
+
+static int make_parts(struct finder *f)
+{
+  struct mafat_plan *plan = f->plan;
+  struct mafat_parts *parts = f->parts;
+  size_t n = 1;
+  for (int l = 0; l < plan->n_layers; l++) n += (size_t)mafat_cutting_n_parts(&parts->cuttings[l]);
+  parts->list = mafat_heap_calloc(plan->heap, n, sizeof *parts->list);
+  if (!parts->list) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
+  for (int l = 0; l < plan->n_layers; l++)
+    if (is_split(mafat_plan_group(plan, l))) find_bricks(f, l);
+  for (int g = 0; g < plan->n_groups; g++) {
+    parts->at[g] = parts->n;
+    for (int i = plan->groups[g].at.begin; i < plan->groups[g].at.end && is_split(&plan->groups[g]); i++)
+      if (f->runs[plan->members[i]]) add_parts(f, plan->members[i]);
+    parts->at[g + 1] = parts->n;
+  }
+  return MAFAT_OK;
+}
+
+static int open_finder(struct finder *f)
+{
+  struct mafat_heap *heap = f->plan->heap;
+  size_t n = (size_t)mafat_network_n_operators(f->network);
+  struct mafat_parts *parts = f->plan->parts = f->parts = mafat_heap_calloc(heap, 1, sizeof *f->parts);
+  f->usage = mafat_heap_calloc(heap, n, sizeof *f->usage);
+  f->runs = mafat_heap_calloc(heap, n, sizeof *f->runs);
+  f->unit = mafat_heap_calloc(heap, n, sizeof *f->unit);
+  if (!parts || !f->usage || !f->runs || !f->unit) return MAFAT_ENOMEM;
+  parts->cuttings = mafat_heap_calloc(heap, n, sizeof *parts->cuttings);
+  parts->bricks = mafat_heap_calloc(heap, n, sizeof *parts->bricks);
+  parts->at = mafat_heap_calloc(heap, (size_t)f->plan->n_groups + 1, sizeof *parts->at);
+  if (!parts->cuttings || !parts->bricks || !parts->at) return MAFAT_ENOMEM;
+  parts->n_operators = (int)n;
+  for (size_t i = 0; i < n; i++) parts->cuttings[i] = (struct mafat_cutting){{1, 1, 1}, {NULL}, false};
+  mafat_usage_find(f->network, f->plan, f->usage);
+  for (int l = 0; l < f->plan->n_layers; l++) {
+    f->runs[l] = f->usage[l].needed && !mafat_layer_is_alias(&f->network->layers[l]) && f->plan->outer[l] < 0;
+    f->unit[l] = mafat_fusion_granularity(f->plan, f->network, l);
+  }
+  return MAFAT_OK;
+}
+
+int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, struct mafat_diagnostic *d)
+{
+  struct finder f = {.plan = plan, .network = n, .d = d};
+  bool any = false;
+  for (int g = 0; g < plan->n_groups; g++) any = any || is_split(&plan->groups[g]);
+  if (!any) return MAFAT_OK;
+  int code = open_finder(&f);
+  if (code) mafat_fail(d, code, "out of memory");
+  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++)
+    if (is_split(&plan->groups[g])) code = find_cuttings(&f, &plan->groups[g]);
+  if (code == MAFAT_OK) code = make_parts(&f);
+  mafat_heap_free(plan->heap, f.usage);
+  mafat_heap_free(plan->heap, f.runs);
+  mafat_heap_free(plan->heap, f.unit);
+  return code;
+}
+
+/* ---- time ---- */
+
+void mafat_parts_number(struct mafat_plan *plan)
+{
+  int at = 0;
+  for (int g = 0; g < plan->n_groups; g++) {
+    struct mafat_group *group = &plan->groups[g];
+    int n = is_split(group) ? plan->parts->at[g + 1] - plan->parts->at[g] : mafat_span_size(group->at);
+    group->positions = mafat_span(at, at + n);
+    for (int i = group->at.begin; i < group->at.end; i++) plan->position[plan->members[i]] += at - group->at.begin;
+    for (int p = n - 1; is_split(group) && p >= 0; p--) plan->position[plan->parts->list[plan->parts->at[g] + p].layer] = at + p;
+    at += n;
+  }
+  plan->n_positions = at;
+}

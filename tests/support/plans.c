@@ -1,0 +1,160 @@
+#include "tests/support/support.h"
+
+#include "predictor/parts/parts.h"
+#include "predictor/planning.h"
+#include "predictor/winograd.h"
+
+#include <check.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- random plans ---- */
+
+struct planner {
+  struct test_rng *rng;
+  const struct mafat_network *network;
+  char *text;
+  size_t room, length;
+  bool ordered; /* a group whose layers can be put in another order */
+};
+
+__attribute__((format(printf, 2, 3))) static void write_plan(struct planner *p, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  p->length += (size_t)vsnprintf(p->text + p->length, p->room - p->length, format, args);
+  va_end(args);
+  ck_assert_uint_lt(p->length, p->room);
+}
+
+/* A grid may be as fine as the output of the group's first tileable run. */
+static struct mafat_shape finest_grid(const struct mafat_network *n, int first, int end, bool *whole_maps)
+{
+  int stop = first;
+  while (stop < end && mafat_layer_is_tileable(&n->layers[stop])) stop++;
+  *whole_maps = stop < end;
+  if (stop == first) return (struct mafat_shape){6, 6, 1};
+  return n->layers[stop - 1].out;
+}
+
+static void write_given(struct planner *p, int extent)
+{
+  int n = 0;
+  write_plan(p, "[");
+  for (int at = test_random_int(p->rng, 1, extent); at < extent && n < 7;
+       at += test_random_int(p->rng, 1, extent / 2 + 1))
+    write_plan(p, "%s%d", n++ ? "," : "", at);
+  write_plan(p, "]");
+}
+
+static void write_grid(struct planner *p, int first, int end)
+{
+  bool whole_maps;
+  struct mafat_shape finest = finest_grid(p->network, first, end, &whole_maps);
+  int style = test_random_int(p->rng, 0, 99);
+  if (style < 20 && !whole_maps) {
+    write_given(p, finest.h);
+    write_plan(p, "x");
+    write_given(p, finest.w);
+    return;
+  }
+  int most_rows = style < 25 ? mafat_min(finest.h, 12) : mafat_min(finest.h, 6);
+  int rows = test_random_int(p->rng, 1, most_rows);
+  int cols = test_random_int(p->rng, 1, style < 25 ? mafat_min(finest.w, 2) : mafat_min(finest.w, 6));
+  write_plan(p, "%dx%d%s", rows, cols, style >= 85 ? ":balanced" : "");
+}
+
+static void write_group(struct planner *p, int first, int end)
+{
+  static const char *const words[] = {"", "", ":loaded", ":streamed"};
+  bool by_rows = test_random_chance(p->rng, 25);
+  p->ordered = p->ordered || !by_rows;
+  if (by_rows) {
+    int rows = test_random_int(p->rng, 0, 9);
+    if (rows) write_plan(p, "rows%d", rows);
+    else write_plan(p, "rows");
+  } else if (test_random_chance(p->rng, 33)) {
+    write_plan(p, "panels%s", test_random_chance(p->rng, 30) ? ":apart" : "");
+  } else {
+    write_grid(p, first, end);
+  }
+  write_plan(p, "%s", TEST_PICK(p->rng, words));
+}
+
+void test_random_plan(struct test_rng *rng, const struct mafat_network *n, int n_layers,
+                      char *plan_text, size_t room)
+{
+  struct planner p = {.rng = rng, .network = n, .text = plan_text, .room = room};
+  int groups = test_random_int(rng, 1, mafat_min(5, n_layers)), first = 0;
+  for (int left = groups; left > 0; left--) {
+    int end = left == 1 ? n_layers : test_random_int(rng, first + 1, n_layers - left + 1);
+    if (first) write_plan(&p, "/%d/", first);
+    write_group(&p, first, end);
+    first = end;
+  }
+  if (groups == 1 && test_random_chance(rng, 50)) write_plan(&p, "/NoCut");
+  static const char *const orders[] = {"file", "postorder", "forward", "sp", "best", "best"};
+  if (p.ordered && test_random_chance(rng, 50)) write_plan(&p, "/order=%s", TEST_PICK(rng, orders));
+  if (p.ordered && test_random_chance(rng, 40)) write_plan(&p, "/inplace");
+}
+
+/* ---- random splits ---- */
+
+enum { TRIES = 30, MOST_ITEMS = 3 };
+
+/* "h3:4-7" */
+static size_t write_item(struct test_rng *rng, struct mafat_span group, char *text, size_t room)
+{
+  int first = test_random_int(rng, group.begin, group.end - 1), last = mafat_min(first + test_random_int(rng, 0, 7), group.end - 1);
+  char axis = "hhhwccc"[test_random_int(rng, 0, 6)];
+  char parts[32];
+  int at = test_random_int(rng, 1, 4);
+  if (test_random_chance(rng, 80)) snprintf(parts, sizeof parts, "%d", test_random_int(rng, 2, 5));
+  else snprintf(parts, sizeof parts, "[%d,%d]", axis == 'c' ? 32 : at, axis == 'c' ? 64 : at + test_random_int(rng, 1, 4));
+  return (size_t)snprintf(text, room, "%c%s:%d-%d", axis, parts, first, last);
+}
+
+static void write_split(struct test_rng *rng, int n_layers, char *text, size_t room)
+{
+  static const char *const orders[] = {"", "/order=postorder", "/order=forward", "/order=sp", "/order=best"};
+  static const char *const words[] = {"", "", ":loaded", ":streamed"};
+  static const char *const before[] = {"rows1", "1x1", "2x2", "panels"};
+  struct mafat_span group = {0, n_layers};
+  size_t n = 0;
+  if (n_layers > 2 && test_random_chance(rng, 40)) {
+    group.begin = test_random_int(rng, 1, n_layers - 1);
+    n += (size_t)snprintf(text, room, "%s/%d/", before[test_random_int(rng, 0, 3)], group.begin);
+  }
+  n += (size_t)snprintf(text + n, room - n, "split(");
+  for (int i = 0, items = test_random_int(rng, 1, MOST_ITEMS); i < items; i++) {
+    if (i) text[n++] = ',';
+    n += write_item(rng, group, text + n, room - n);
+  }
+  n += (size_t)snprintf(text + n, room - n, ")%s", words[test_random_int(rng, 0, 3)]);
+  if (group.end - group.begin > 2 && test_random_chance(rng, 30))
+    n += (size_t)snprintf(text + n, room - n, "/%d/1x1", test_random_int(rng, group.begin + 1, group.end - 1));
+  snprintf(text + n, room - n, "%s", orders[test_random_int(rng, 0, 4)]);
+}
+
+bool test_random_split(struct test_rng *rng, const struct mafat_network *n, const struct mafat_plan_options *options,
+                       char *text, size_t room)
+{
+  bool found = false;
+  for (int i = 0; i < TRIES && !found; i++) {
+    struct mafat_spec *spec;
+    struct mafat_plan *plan;
+    struct mafat_diagnostic d = {""};
+    write_split(rng, n->n_layers, text, room);
+    ck_assert_msg(mafat_spec_read(&spec, text, &d) == MAFAT_OK, "%s", d.text);
+    int code = mafat_plan_make(&plan, spec, n, n->n_layers, options, &d);
+    ck_assert_msg(code == MAFAT_OK || (code == MAFAT_EINVAL && d.text[0]), "%s: %s", text, mafat_error_name(code));
+    found = code == MAFAT_OK;
+    for (int l = 0; l < n->n_layers && found; l++) /* sums in parts are direct: other bits than Winograd's */
+      found = !plan->parts->cuttings[l].sums || options->algorithm != MAFAT_AUTO ||
+              mafat_winograd_fastest(&n->layers[l]) == MAFAT_DIRECT;
+    if (code == MAFAT_OK) mafat_plan_close(&plan);
+    mafat_spec_close(&spec);
+  }
+  return found;
+}

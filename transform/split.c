@@ -1,0 +1,188 @@
+#include "transform/split.h"
+
+#include "base/blocks.h"
+
+static const char letters[] = "hwc";
+static const char *const names[MAFAT_N_SPLIT_AXES] = {"rows", "columns", "channels"};
+static const unsigned along[MAFAT_N_SPLIT_AXES] = {MAFAT_ALONG_ROWS, MAFAT_ALONG_COLS, MAFAT_ALONG_FILTERS};
+
+char mafat_split_letter(enum mafat_split_axis axis)
+{
+  return letters[axis];
+}
+
+static bool holds(const struct mafat_split *s, int layer)
+{
+  return layer >= s->layers.begin && layer < s->layers.end;
+}
+
+bool mafat_splits_part(const struct mafat_splits *splits, int a, int b)
+{
+  for (int i = 0; i < splits->n; i++) {
+    const struct mafat_split *s = &splits->list[i];
+    if (holds(s, a) != holds(s, b) || (holds(s, a) && s->axis == MAFAT_ALONG_C)) return true;
+  }
+  return false;
+}
+
+void mafat_cutting_free(struct mafat_heap *heap, struct mafat_cutting *cutting)
+{
+  for (int axis = 0; axis < MAFAT_N_SPLIT_AXES; axis++) mafat_heap_free(heap, cutting->bounds[axis]);
+  *cutting = (struct mafat_cutting){{1, 1, 1}, {NULL}, false};
+}
+
+/* ---- one split of one layer ---- */
+
+struct cutter {
+  const struct mafat_splits *splits;
+  const struct mafat_split *split;
+  const struct mafat_split_ground *ground;
+  struct mafat_cutting *cuttings;
+  int channel_unit; /* of the split's layers */
+  struct mafat_diagnostic *d;
+};
+
+static const struct mafat_layer *layer_of(const struct cutter *c, int layer)
+{
+  return &c->ground->network->layers[layer];
+}
+
+static int refuse(const struct cutter *c, int layer, const char *why)
+{
+  return mafat_fail(c->d, MAFAT_EINVAL, "layer %d [%s] cannot be cut along %s: it %s", layer,
+                    mafat_layer_type_name(layer_of(c, layer)->type), names[c->split->axis], why);
+}
+
+static int extent_of(const struct mafat_layer *l, enum mafat_split_axis axis)
+{
+  return axis == MAFAT_ALONG_H ? l->out.h : axis == MAFAT_ALONG_W ? l->out.w : l->out.c;
+}
+
+static bool is_made_by_panels(const struct mafat_layer *l)
+{
+  return mafat_layer_multiplies(l) || (mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l));
+}
+
+/* The tensor whose channels, cut by this split, the layer sums; -1: none. */
+static int summed_tensor(const struct cutter *c, int layer)
+{
+  const struct mafat_layer *l = layer_of(c, layer);
+  if (!(mafat_kind_of(l->type)->along & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l)) return -1;
+  for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);)
+    if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) &&
+        c->cuttings[r.source->tensor].n[MAFAT_ALONG_C] > 1)
+      return r.source->tensor;
+  return -1;
+}
+
+/* Inner bound i of n. */
+static int inner_bound(const struct cutter *c, int i, int extent, int unit)
+{
+  const struct mafat_split *s = c->split;
+  if (!s->bounds) return mafat_span_share(mafat_divide_up(extent, unit), s->n, i).begin * unit;
+  if (s->axis == MAFAT_ALONG_C) return s->bounds[i - 1] / unit * unit;
+  int last = extent_of(layer_of(c, s->layers.end - 1), s->axis);
+  int bound = (int)((long long)s->bounds[i - 1] * extent / last);
+  return (bound + unit / 2) / unit * unit;
+}
+
+static int cut_at_bounds(struct cutter *c, int layer, int extent, int unit)
+{
+  const struct mafat_split *s = c->split;
+  struct mafat_cutting *cutting = &c->cuttings[layer];
+  int *bounds = mafat_heap_calloc(c->ground->heap, (size_t)s->n + 1, sizeof *bounds);
+  if (!bounds) return mafat_fail(c->d, MAFAT_ENOMEM, "out of memory");
+  cutting->bounds[s->axis] = bounds;
+  cutting->n[s->axis] = s->n;
+  bounds[s->n] = extent;
+  for (int i = 1; i < s->n; i++) bounds[i] = inner_bound(c, i, extent, unit);
+  for (int i = 0; i < s->n; i++)
+    if (bounds[i] >= bounds[i + 1])
+      return mafat_fail(c->d, MAFAT_EINVAL, "layer %d [%s] has %d %s, in units of %d, which are too few for %d parts%s", layer,
+                        mafat_layer_type_name(layer_of(c, layer)->type), extent, names[s->axis], unit, s->n,
+                        s->bounds ? " at these bounds" : "");
+  if (mafat_cutting_n_parts(cutting) > MAFAT_MOST_SPLIT_PARTS)
+    return mafat_fail(c->d, MAFAT_EINVAL, "layer %d [%s] is cut into more than %d parts", layer,
+                      mafat_layer_type_name(layer_of(c, layer)->type), MAFAT_MOST_SPLIT_PARTS);
+  return MAFAT_OK;
+}
+
+/* The last layer of a split by channels: each part goes on with the sums of the one before. */
+static int cut_inputs(struct cutter *c, int layer, int tensor)
+{
+  const struct mafat_layer *l = layer_of(c, layer);
+  struct mafat_cutting *cutting = &c->cuttings[layer], *from = &c->cuttings[tensor];
+  if (layer + 1 != c->split->layers.end) return refuse(c, layer, "sums the channels that are cut, which only the last layer may");
+  if (mafat_network_sole_tensor(c->ground->network, mafat_layer_sources(l)) != tensor)
+    return refuse(c, layer, "sums the channels of several maps");
+  if (mafat_layer_is_flat(l)) return refuse(c, layer, "takes rows, columns and channels as one list");
+  int n = from->n[MAFAT_ALONG_C];
+  int *bounds = mafat_heap_calloc(c->ground->heap, (size_t)n + 1, sizeof *bounds);
+  if (!bounds) return mafat_fail(c->d, MAFAT_ENOMEM, "out of memory");
+  for (int i = 0; i <= n; i++) bounds[i] = from->bounds[MAFAT_ALONG_C][i];
+  cutting->bounds[MAFAT_ALONG_C] = bounds;
+  cutting->n[MAFAT_ALONG_C] = n;
+  cutting->sums = true;
+  return MAFAT_OK;
+}
+
+static int cut_layer(struct cutter *c, int layer)
+{
+  const struct mafat_layer *l = layer_of(c, layer);
+  enum mafat_split_axis axis = c->split->axis;
+  if (c->cuttings[layer].bounds[axis]) return refuse(c, layer, "is cut so twice");
+  if (!(mafat_kind_of(l->type)->along & along[axis])) return refuse(c, layer, "puts out none without all of them");
+  if (axis != MAFAT_ALONG_C) return cut_at_bounds(c, layer, extent_of(l, axis), c->ground->unit[layer]);
+  int summed = summed_tensor(c, layer);
+  if (summed >= 0) return cut_inputs(c, layer, summed);
+  if (mafat_layer_is_grouped(l) && !mafat_layer_is_depthwise(l)) return refuse(c, layer, "has groups of channels");
+  return cut_at_bounds(c, layer, l->out.c, is_made_by_panels(l) ? MAFAT_PANEL : c->channel_unit);
+}
+
+/* ---- splits ---- */
+
+/* Channels lie in blocks; what is made by panels of filters is cut between these, and with it what goes on with it: all
+ * but the last layer. */
+static int find_channel_unit(const struct cutter *c)
+{
+  for (int l = c->split->layers.begin; l + 1 < c->split->layers.end; l++)
+    if (is_made_by_panels(layer_of(c, l))) return MAFAT_PANEL;
+  return MAFAT_CHANNEL_BLOCK;
+}
+
+static int apply(struct cutter *c)
+{
+  const struct mafat_split *s = c->split;
+  struct mafat_span group = c->ground->layers;
+  bool any = false;
+  if (s->layers.begin < group.begin || s->layers.end > group.end)
+    return mafat_fail(c->d, MAFAT_EINVAL, "expected layers %d to %d behind %c%d, found %d", group.begin, group.end - 1,
+                      letters[s->axis], s->n, s->layers.begin < group.begin ? s->layers.begin : s->layers.end - 1);
+  c->channel_unit = find_channel_unit(c);
+  for (int l = s->layers.begin; l < s->layers.end; l++) {
+    if (!c->ground->runs[l]) continue;
+    int code = cut_layer(c, l);
+    if (code) return code;
+    any = true;
+  }
+  return any ? MAFAT_OK
+             : mafat_fail(c->d, MAFAT_EINVAL, "layers %d to %d have no steps of their own, which could be cut", s->layers.begin,
+                          s->layers.end - 1);
+}
+
+int mafat_split_find(const struct mafat_splits *splits, const struct mafat_split_ground *ground,
+                     struct mafat_cutting *cuttings, struct mafat_diagnostic *d)
+{
+  struct cutter c = {.splits = splits, .ground = ground, .cuttings = cuttings, .d = d};
+  long long n_parts = 0;
+  for (int l = ground->layers.begin; l < ground->layers.end; l++) cuttings[l] = (struct mafat_cutting){{1, 1, 1}, {NULL}, false};
+  for (int i = 0; i < splits->n; i++) {
+    c.split = &splits->list[i];
+    int code = apply(&c);
+    if (code) return code;
+  }
+  for (int l = ground->layers.begin; l < ground->layers.end; l++) n_parts += mafat_cutting_n_parts(&cuttings[l]);
+  if (n_parts <= MAFAT_MOST_GROUP_PARTS) return MAFAT_OK;
+  return mafat_fail(d, MAFAT_EINVAL, "layers %d to %d are cut into more than %d parts", ground->layers.begin,
+                    ground->layers.end - 1, MAFAT_MOST_GROUP_PARTS);
+}
