@@ -416,6 +416,44 @@ json calibrated 'a["calibrated"] is True' 'a["predicted_latency_ms"] > 0'
 predict plain.cfg
 says calibrated-text "^time .* \\(by this machine's calibration\\)$"
 
+# ---- A plan's arena as a picture
+
+cat >picture.py <<'PYTHON'
+import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+boxes = [e for e in root.iter() if e.get("class") == "buffer"]
+texts = [e.text or "" for e in root.iter() if e.tag.endswith("text")]
+assert root.tag.endswith("svg") and len(boxes) >= int(sys.argv[2]), "%d boxes" % len(boxes)
+assert all(len(b) == 1 and "bytes at" in b[0].text for b in boxes), "a box does not tell what it is"
+for e in boxes:
+    x, y, w, h = (float(e.get(k)) for k in ("x", "y", "width", "height"))
+    assert x >= 0 and y >= 0 and x + w <= float(root.get("width")) and y + h <= float(root.get("height")), "a box lies outside"
+for words in sys.argv[3:]:
+    assert any(words in t for t in texts), "no " + words
+PYTHON
+map() { # NAME BOXES WORDS MODEL OPTIONS...: a well-formed picture with so many boxes at least, and these words
+  local name=$1 boxes=$2 words=$3
+  rm -f map.svg
+  predict --map map.svg "${@:4}"
+  check "map $name" "$(python3 picture.py map.svg "$boxes" "$words" 2>&1 | tail -n 1; cat "$err")" python3 picture.py map.svg "$boxes" "$words"
+}
+cp plain.cfg 'a<b>&"c.cfg'
+map whole 8 'plan 1x1/NoCut' --plan 1x1 plain.cfg
+map rows 7 'plan rows2/NoCut' --plan rows2/NoCut plain.cfg
+map split 13 'plan split(h4:0-3)/NoCut' --plan 'split(h4:0-3)' plain.cfg
+map escaped 1 'a<b>&"c.cfg' 'a<b>&"c.cfg'
+[ ! -r $cfgs/yolov3.cfg ] || map yolov3 90 'at the peak' $cfgs/yolov3.cfg
+refused() { # NAME MESSAGE OPTIONS...
+  run "${@:3}"
+  check "map $1" "found $code: $(cat "$err")" grep -qF -e "$2" "$err"
+  check "map $1: nothing is left" "$(ls)" test ! -e none/map.svg -a ! -e map2.svg -a ! -e map2.svg.new
+}
+refused nowhere 'none/map.svg: cannot create' --predict --map none/map.svg plain.cfg
+refused full '/dev/full: cannot write' --predict --map /dev/full plain.cfg
+check 'map: /dev/full is what it was' 'it is a file' test -c /dev/full
+refused alone '--map expects --predict' --map map2.svg plain.cfg plain.weights
+refused sweep 'a map is of one plan' --predict --sweep --map map2.svg plain.cfg
+
 # ---- The group's limit is the budget
 
 limiter=$build/memory_limit
