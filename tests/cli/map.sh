@@ -56,6 +56,14 @@ assert any(text.startswith("%d bytes: %d bytes (" % (told["arena_bytes"], told["
 sums = [sum(b.bytes for b in buffers if b.x <= x < b.x + b.w) for x in sorted({b.x + .01 for b in buffers})]
 assert max(sums) == peak, (max(sums), peak)
 
+# Nor is a box missing elsewhere: over each step they hold what it tells, at its fullest.
+for step in steps:
+    left, right = float(step.get("x")), float(step.get("x")) + float(step.get("width"))
+    alive = int(re.search(r", (\d+) bytes alive", step.find(SVG + "title").text).group(1))
+    edges = [left + .02] + [b.x + .02 for b in buffers if left < b.x + .02 < right - .02]
+    found = max(sum(b.bytes for b in buffers if b.x <= x < b.x + b.w) for x in edges)
+    assert found == alive, "step at %.2f: boxes of %d bytes, %d alive" % (left, found, alive)
+
 # No text lies over another, and all is within the picture.
 def place(text):
     size, n = float(text.get("font-size")), len("".join(text.itertext()).replace((text.findtext(SVG + "title") or ""), "", 1))
@@ -95,11 +103,14 @@ draws 'five layers in rows' 4 --plan rows2:streamed/2/panels:loaded "$folder/sma
 draws 'tiles' 5 --plan 3x3/2/2x2 "$folder/small.cfg"
 draws 'in place' 4 --plan 1x1/inplace "$folder/small.cfg"
 draws 'in parts' 6 --plan 'split(h2:2-4)/order=best' "$folder/small.cfg"
+{ cat "$folder/small.cfg"
+  printf '[convolutional]\nfilters=256\nsize=3\npad=1\nactivation=leaky\n[convolutional]\nfilters=256\nsize=3\npad=1\nactivation=leaky\n'; } >"$folder/wide.cfg"
+draws 'in parts, and whole maps behind' 13 --plan 'split(h4:0-3)' "$folder/wide.cfg"
 draws 'one layer' 2 --layers 1 "$folder/small.cfg"
 draws 'shapes' 10 "$shapes.cfg"
 draws 'threads, a budget that is too small' 10 --threads 4 --best-effort --memory 1 "$shapes.cfg"
 yolo=/usr/share/darknet/cfg/yolov2.cfg
-if [ -r $yolo ]; then draws yolov2 20 --memory 12M $yolo; else skip yolov2 'the darknet package is not installed'; fi
+if [ -r $yolo ]; then draws yolov2 20 --memory 12M $yolo; draws yolov3 90 ${yolo/v2/v3}; else skip yolov2 'the darknet package is not installed'; fi
 PYTHONDONTWRITEBYTECODE=1 python3 "$root/experiments/networks/write_networks.py" --zeros --folder "$folder" radar nasnet_a_cifar >/dev/null ||
   fail networks 'cannot be written'
 draws 'an ONNX file' 5 --plan 1x1 "$folder/radar.onnx"
