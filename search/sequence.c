@@ -70,22 +70,30 @@ static void take_back(struct sequencer *q)
 
 /* ---- what is run early ---- */
 
-/* The first layer that could be run next and reads what one of those from `first` on puts out; -1: there is none. */
-static int find_next(const struct sequencer *q, int first)
+/* The first reader of the tensor that could be run next and comes before another one; that one, where there is none. */
+static int find_reader(const struct sequencer *q, int tensor, int best)
 {
-  int best = -1;
-  for (int i = first; i < q->n; i++) {
-    int t = q->sequence->layers[i];
-    for (int k = q->readers_at[t]; k < q->readers_at[t + 1]; k++) {
-      int l = q->readers[k];
-      if (!q->placed[l] && (best < 0 || l < best) && is_ready(q, l)) best = l;
-    }
+  for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++) {
+    int l = q->readers[k];
+    if (!q->placed[l] && (best < 0 || l < best) && is_ready(q, l)) return l;
   }
   return best;
 }
 
-/* Runs the layer next, and as many of those that go on with what it puts out as frees most; nothing where nothing is won. */
-static bool put_what_frees(struct sequencer *q, int layer)
+/* The first layer that could be run next and reads what one of those from `first` on puts out or reads; -1: there is none. */
+static int find_next(const struct sequencer *q, int first)
+{
+  int best = -1;
+  for (int i = first; i < q->n; i++) {
+    int tensors[MOST_READS], n = list_reads(q, q->sequence->layers[i], tensors, MOST_READS);
+    best = find_reader(q, q->sequence->layers[i], best);
+    for (int k = 0; k < n; k++) best = find_reader(q, tensors[k], best);
+  }
+  return best;
+}
+
+/* Runs the layer next, and as many of those that go on with it as frees most. Returns how much that is. */
+static double put_what_frees(struct sequencer *q, int layer)
 {
   int before = q->n, kept = q->n;
   double sum = 0, best = 0;
@@ -96,14 +104,22 @@ static bool put_what_frees(struct sequencer *q, int layer)
     kept = q->n;
   }
   while (q->n > kept) take_back(q);
-  return kept > before;
+  return best;
 }
 
+/* Of all sets of layers the one that frees most; false: none does. */
 static bool hoist_one(struct sequencer *q, int first)
 {
-  for (int l = first; l < mafat_min(first + FURTHEST, q->sequence->n_layers); l++)
-    if (!q->placed[l] && !mafat_layer_is_alias(&q->network->layers[l]) && is_ready(q, l) && put_what_frees(q, l)) return true;
-  return false;
+  int best = -1, before = q->n;
+  double most = 0;
+  for (int l = first; l < mafat_min(first + FURTHEST, q->sequence->n_layers); l++) {
+    if (q->placed[l] || mafat_layer_is_alias(&q->network->layers[l]) || !is_ready(q, l)) continue;
+    double freed = put_what_frees(q, l);
+    while (q->n > before) take_back(q);
+    if (freed > most) most = freed, best = l;
+  }
+  if (best >= 0) put_what_frees(q, best);
+  return best >= 0;
 }
 
 /* ---- making ---- */
