@@ -2,6 +2,8 @@
 
 #include "base/blocks.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -265,23 +267,40 @@ void mafat_sequence_close(struct mafat_sequence **sequence)
 
 /* ---- places ---- */
 
-/* Of equals the last one. */
-static bool is_narrow(const struct mafat_sequence *s, int place, int reach)
+/* How much more lies across somewhere on the way from a place to the next one that less lies across; of equal ones to the
+ * next. */
+static double ridge(const struct mafat_sequence *s, int place, int by)
 {
-  for (int i = mafat_max(place - reach, 1); i <= mafat_min(place + reach, s->n_layers - 1); i++)
-    if (s->crossing[i] < s->crossing[place] || (i > place && s->crossing[i] <= s->crossing[place])) return false;
-  return true;
+  double most = 0, own = s->crossing[place];
+  for (int i = place + by; i > 0 && i < s->n_layers; i += by) {
+    if (s->crossing[i] < own || (by > 0 && s->crossing[i] <= own)) return most - own;
+    if (s->crossing[i] > most) most = s->crossing[i];
+  }
+  return INFINITY;
+}
+
+/* On both sides; 0: it is no valley. */
+static double depth_of(const struct mafat_sequence *s, int place)
+{
+  return fmax(0, fmin(ridge(s, place, -1), ridge(s, place, 1)));
+}
+
+static int falling(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? 1 : x > y ? -1 : 0;
 }
 
 int mafat_sequence_places(const struct mafat_sequence *s, int *places, int most)
 {
-  for (int reach = 0;; reach = reach * 3 / 2 + 1) {
-    int n = 0;
-    for (int place = 1; place < s->n_layers && n <= most; place++) {
-      if (!is_narrow(s, place, reach)) continue;
-      if (n < most) places[n] = place;
-      n++;
-    }
-    if (n <= most) return n;
-  }
+  int n = 0;
+  double *depths = mafat_heap_calloc(s->heap, 2 * (size_t)s->n_layers, sizeof *depths), *sorted = depths + s->n_layers;
+  if (!depths) return 0;
+  for (int i = 1; i < s->n_layers; i++) sorted[i] = depths[i] = depth_of(s, i);
+  qsort(sorted, (size_t)s->n_layers, sizeof *sorted, falling);
+  double least = most < s->n_layers ? sorted[most] : 0;
+  for (int i = 1; i < s->n_layers && n < most; i++)
+    if (depths[i] > least) places[n++] = i;
+  mafat_heap_free(s->heap, depths);
+  return n;
 }

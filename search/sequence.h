@@ -22,8 +22,8 @@ int mafat_sequence_of(struct mafat_sequence **out, const struct mafat_network *n
                       struct mafat_heap *heap);
 void mafat_sequence_close(struct mafat_sequence **sequence);
 
-/* Places from 1 to n_layers - 1, at most `most`, rising, of which none has one near that less lies across. Returns how
- * many there are. */
+/* Places from 1 to n_layers - 1 that little lies across, at most `most`, rising: those from which more lies across on the way to
+ * a better one, whatever the way, than from others. Returns how many there are. */
 int mafat_sequence_places(const struct mafat_sequence *s, int *places, int most);
 
 #endif
