@@ -467,10 +467,10 @@ static int lay_out(struct search *s, struct mafat_front *f)
   return code;
 }
 
-static int partition(const struct search *s, struct mafat_front *f, bool hoist)
+static int partition(const struct search *s, struct mafat_front *f)
 {
   struct mafat_sequence *sequence;
-  int code = mafat_sequence_make(&sequence, s->request->network, s->request->n_layers, hoist, s->heap);
+  int code = mafat_sequence_make(&sequence, s->request->network, s->request->n_layers, s->heap);
   if (code == MAFAT_OK) code = mafat_partition_least(f, s->request, sequence, LOOKS, s->d);
   mafat_sequence_close(&sequence);
   return code;
@@ -485,7 +485,7 @@ static int lay_out_least(struct search *s, struct mafat_front *f)
   if (s->n_proposals > 0) qsort(s->proposals, (size_t)s->n_proposals, sizeof *s->proposals, by_bytes);
   for (int i = 0; i < mafat_min(s->n_proposals, MAX_LEAST) && code == MAFAT_OK; i++)
     code = mafat_least_take(f, s->request, s->proposals[i].spec, s->d);
-  if (code == MAFAT_OK) code = partition(s, f, true);
+  if (code == MAFAT_OK) code = partition(s, f);
   return code ? code : mafat_least_refine(f, s->request, s->d);
 }
 

@@ -2,21 +2,25 @@
 
 #include "predictor/layout.h"
 #include "predictor/planning.h"
+#include "predictor/schedule.h"
 #include "search/least.h"
 
 #include <math.h>
 
 enum {
   MOST_PLACES = 64,
+  MOST_FLAT_ROWS = 4, /* of maps that tiles are for */
   MOST_SPAN = 24 /* places that a group reaches over; but for those that begin or end with the network */
 };
 
 /* How a group is cut, the faster way first. Rows of which no fewer can be: the rest is left to those who go on with it. */
-static const struct {
+static const struct way {
   enum mafat_cut_kind kind;
   bool early;
+  int cols;        /* tiles in each row, where maps are of few rows, as of tokens */
   double slowness; /* of a layer, about: of equal partitions the fastest is taken */
-} ways[] = {{MAFAT_CUT_GRID, false, 0}, {MAFAT_CUT_PANELS, false, 0.5}, {MAFAT_CUT_ROWS, false, 4}, {MAFAT_CUT_ROWS, true, 4}};
+} ways[] = {{MAFAT_CUT_GRID, false, 0, 0}, {MAFAT_CUT_PANELS, false, 0, 0.5}, {MAFAT_CUT_ROWS, false, 0, 4}, {MAFAT_CUT_ROWS, true, 0, 4},
+            {MAFAT_CUT_GRID, false, 8, 1}, {MAFAT_CUT_GRID, false, 32, 4}};
 enum { N_WAYS = sizeof ways / sizeof *ways };
 
 /* How the best partition of all layers before a place ends. */
@@ -25,6 +29,8 @@ struct state {
   double slowness;
   int from, way;
 };
+
+static const float TOO_LARGE = 1e30f; /* for what is not wanted, however small */
 
 struct partition {
   const struct mafat_search_request *request;
@@ -48,8 +54,10 @@ static float *peak_at(struct partition *p, int way, int from, int to)
 
 /* ---- specs ---- */
 
-static struct mafat_cut cut_of(int way)
+/* Of tiles: rows of the last layer. */
+static struct mafat_cut cut_of(int way, int rows)
 {
+  if (ways[way].cols) return mafat_cut_grid(rows, ways[way].cols);
   if (ways[way].kind == MAFAT_CUT_ROWS) return ways[way].early ? mafat_cut_rows_early(1) : mafat_cut_rows(1);
   return ways[way].kind == MAFAT_CUT_PANELS ? mafat_cut_panels(false) : mafat_cut_grid(1, 1);
 }
@@ -63,8 +71,12 @@ static void begin_spec(struct partition *p)
 /* The group from one place to another. */
 static void add_group(struct partition *p, int from, int to, int way)
 {
-  for (int i = p->places[from]; i < p->places[to]; i++) p->group_of[p->sequence->layers[i]] = p->n_groups;
-  struct mafat_group_spec g = {.cut = cut_of(way)};
+  int last = 0;
+  for (int i = p->places[from]; i < p->places[to]; i++) {
+    p->group_of[p->sequence->layers[i]] = p->n_groups;
+    last = mafat_max(last, p->sequence->layers[i]);
+  }
+  struct mafat_group_spec g = {.cut = cut_of(way, p->request->network->layers[last].out.h)};
   g.algorithms[MAFAT_DIRECT].given = p->request->options->algorithm == MAFAT_AUTO;
   p->groups[p->n_groups++] = g;
 }
@@ -85,6 +97,40 @@ static int spec_group(const struct partition *p, const struct mafat_plan *plan, 
   return p->group_of[plan->members[plan->groups[group].at.begin]];
 }
 
+/* Do tiles of the group have pixels in common, which would be computed twice? */
+static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, int group, double *area, struct mafat_box *boxes)
+{
+  const struct mafat_group *g = &plan->groups[group];
+  bool twice = false;
+  for (int i = g->at.begin; i < g->at.end; i++) area[plan->members[i]] = 0;
+  for (int y = 0; y < g->cut.as.grid.n_rows; y++)
+    for (int x = 0; x < g->cut.as.grid.n_cols; x++) {
+      mafat_schedule_tile_boxes(s, group, y, x, boxes);
+      for (int i = g->at.begin; i < g->at.end; i++) area[plan->members[i]] += (double)mafat_box_area(boxes[plan->members[i]]);
+    }
+  for (int i = g->at.begin; i < g->at.end; i++) {
+    struct mafat_shape out = s->network->layers[plan->members[i]].out;
+    twice = twice || area[plan->members[i]] > (double)out.h * out.w;
+  }
+  return twice;
+}
+
+/* Of each group whether that is so. */
+static int find_overlaps(struct partition *p, const struct mafat_plan *plan, bool *twice)
+{
+  size_t n = (size_t)mafat_network_n_operators(p->request->network);
+  struct mafat_schedule *s = NULL;
+  double *area = mafat_heap_calloc(plan->heap, n, sizeof *area);
+  struct mafat_box *boxes = mafat_heap_calloc(plan->heap, n, sizeof *boxes);
+  int code = area && boxes ? mafat_schedule_open(&s, p->request->network, plan) : MAFAT_ENOMEM;
+  for (int g = 0; g < plan->n_groups && code == MAFAT_OK; g++)
+    twice[g] = mafat_group_is_tiled(&plan->groups[g]) && overlaps(plan, s, g, area, boxes);
+  mafat_schedule_close(&s);
+  mafat_heap_free(plan->heap, area);
+  mafat_heap_free(plan->heap, boxes);
+  return code;
+}
+
 /* Notes what the groups of the spec that is begun need, which reach from one of these places to the next. */
 static void measure(struct partition *p, const int *ends, int way)
 {
@@ -94,12 +140,16 @@ static void measure(struct partition *p, const int *ends, int way)
   struct mafat_spec spec = end_spec(p);
   int code = p->code ? p->code : mafat_plan_make(&plan, &spec, r->network, r->n_layers, r->options, p->d);
   if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, p->d);
+  bool *twice = code == MAFAT_OK ? mafat_heap_calloc(p->heap, (size_t)plan->n_groups, sizeof *twice) : NULL;
+  if (code == MAFAT_OK) code = twice ? find_overlaps(p, plan, twice) : MAFAT_ENOMEM;
   p->looks -= p->sequence->n_layers;
   for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) {
     int of = spec_group(p, plan, g);
     float *peak = peak_at(p, way, of ? ends[of - 1] : 0, ends[of]), bytes = (float)layout->groups[g].peak_bytes;
+    if (twice[g]) bytes = TOO_LARGE;
     if (isinf(*peak) || *peak < bytes) *peak = bytes;
   }
+  mafat_heap_free(p->heap, twice);
   if (code == MAFAT_ENOMEM) p->code = code;
   mafat_layout_close(&layout);
   mafat_plan_close(&plan);
@@ -118,6 +168,13 @@ static void measure_spans(struct partition *p, int first, int span, int way)
   measure(p, ends, way);
 }
 
+/* Tiles are for maps of few rows, and rows for others. */
+static bool applies(const struct partition *p, int way)
+{
+  bool flat = mafat_network_picture_shape(p->request->network).h <= MOST_FLAT_ROWS;
+  return ways[way].cols ? flat : ways[way].kind != MAFAT_CUT_ROWS || !flat;
+}
+
 /* Is there a group of that many places that is smaller than the plan that there is? */
 static bool has_smaller(struct partition *p, int span, int way, double limit)
 {
@@ -129,7 +186,7 @@ static bool has_smaller(struct partition *p, int span, int way, double limit)
 static void measure_all(struct partition *p, double limit)
 {
   bool open[N_WAYS];
-  for (int w = 0; w < N_WAYS; w++) open[w] = true;
+  for (int w = 0; w < N_WAYS; w++) open[w] = applies(p, w);
   for (int span = 1; span <= mafat_min(MOST_SPAN, p->n); span++)
     for (int w = 0; w < N_WAYS; w++) {
       for (int first = 1; first <= span && open[w] && p->looks > 0 && !p->code; first++) measure_spans(p, first, span, w);
@@ -151,14 +208,14 @@ static bool solve(struct partition *p, double limit, bool limited)
         struct state *before = &p->states[from];
         float peak = fmaxf(before->peak, *peak_at(p, w, from, to));
         double slowness = before->slowness + ways[w].slowness * (p->places[to] - p->places[from]) + 0.01;
-        if (isinf(peak) || peak > limit) continue;
+        if (peak >= TOO_LARGE || peak > limit) continue;
         bool better = limited && !isinf(best.peak) ? slowness < best.slowness
                                                    : peak < best.peak || (peak <= best.peak && slowness < best.slowness);
         if (better) best = (struct state){peak, slowness, from, w};
       }
     p->states[to] = best;
   }
-  return !isinf(p->states[p->n].peak);
+  return p->states[p->n].peak < TOO_LARGE;
 }
 
 static void write_groups(struct partition *p, int to)

@@ -109,6 +109,38 @@ static double put_what_frees(struct sequencer *q, int layer)
   return best;
 }
 
+/* Does the layer need all of the tensor, along an axis that its output has, for any part of that? */
+static bool needs_whole(const struct sequencer *q, int layer, int tensor)
+{
+  const struct mafat_layer *l = &q->network->layers[layer];
+  for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);) {
+    struct mafat_shape in = l->operands[r.operand].shape;
+    if (r.source->tensor != tensor) continue;
+    bool rows = in.h > 1 && l->out.h > 1 && mafat_span_size(mafat_layer_in_span(l, r.operand, true, mafat_span(0, 1))) < in.h;
+    bool cols = in.w > 1 && l->out.w > 1 && mafat_span_size(mafat_layer_in_span(l, r.operand, false, mafat_span(0, 1))) < in.w;
+    if (!rows && !cols) return true;
+  }
+  return false;
+}
+
+static bool is_read_whole(const struct sequencer *q, int tensor)
+{
+  for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++)
+    if (needs_whole(q, q->readers[k], tensor)) return true;
+  return false;
+}
+
+/* A ready layer that takes no more than it frees, and that is read as a whole. */
+static bool hoist_whole(struct sequencer *q, int first)
+{
+  for (int l = first; l < mafat_min(first + FURTHEST, q->sequence->n_layers); l++) {
+    if (q->placed[l] || mafat_layer_is_alias(&q->network->layers[l]) || !is_ready(q, l) || !is_read_whole(q, l)) continue;
+    if (put(q, l) >= 0) return true;
+    take_back(q);
+  }
+  return false;
+}
+
 /* Of all sets of layers the one that frees most; false: none does. */
 static bool hoist_one(struct sequencer *q, int first)
 {
@@ -170,14 +202,65 @@ static void keep(struct sequencer *q, int tensor)
   q->left[tensor]++;
 }
 
-static void put_all(struct sequencer *q, bool hoist)
+static void put_all(struct sequencer *q)
 {
   for (int t = q->network->n_layers; t < mafat_network_n_operators(q->network); t++) q->placed[t] = true;
   for (int l = 0; l < q->sequence->n_layers; l++) {
     if (q->placed[l]) continue;
     put(q, l);
-    while (hoist && !mafat_layer_is_alias(&q->network->layers[l]) && hoist_one(q, l)) {}
+    while (!mafat_layer_is_alias(&q->network->layers[l]) && (hoist_one(q, l) || hoist_whole(q, l))) {}
   }
+}
+
+/* ---- what is run late ---- */
+
+/* Where the tensor is read first; n_layers: nowhere. */
+static int first_read(const struct sequencer *q, const int *place, int tensor)
+{
+  int first = q->sequence->n_layers;
+  for (int k = q->readers_at[tensor]; k < q->readers_at[tensor + 1]; k++) first = mafat_min(first, place[q->readers[k]]);
+  return first;
+}
+
+/* Bytes that live longer, if the layer comes just before `to`: what it reads, and what nobody reads between there and its end. */
+static double outlived(const struct sequencer *q, const int *place, int layer, int to)
+{
+  int tensors[MOST_READS], n = list_reads(q, layer, tensors, MOST_READS);
+  double bytes = 0;
+  for (int i = 0; i < n; i++) {
+    bool later = q->left[tensors[i]] > 0;
+    for (int k = q->readers_at[tensors[i]]; k < q->readers_at[tensors[i] + 1]; k++)
+      later = later || (q->readers[k] != layer && place[q->readers[k]] >= to);
+    if (!later) bytes += bytes_of(q, tensors[i]);
+  }
+  return bytes;
+}
+
+static void move(struct mafat_sequence *s, int *place, int from, int to)
+{
+  int layer = s->layers[from];
+  for (int i = from; i + 1 < to; i++) {
+    s->layers[i] = s->layers[i + 1];
+    place[s->layers[i]] = i;
+  }
+  s->layers[to - 1] = layer;
+  place[layer] = to - 1;
+}
+
+/* From the end on, so that who reads a layer has moved before it. */
+static int sink_all(struct sequencer *q)
+{
+  struct mafat_sequence *s = q->sequence;
+  int *place = mafat_heap_calloc(s->heap, (size_t)mafat_network_n_operators(q->network), sizeof *place);
+  if (!place) return MAFAT_ENOMEM;
+  for (int i = 0; i < s->n_layers; i++) place[s->layers[i]] = i;
+  for (int i = s->n_layers - 1; i >= 0; i--) {
+    int l = s->layers[i], to = first_read(q, place, l);
+    if (mafat_layer_is_alias(&q->network->layers[l]) || to == s->n_layers || to <= i + 1 || is_read_whole(q, l)) continue;
+    if (bytes_of(q, l) >= outlived(q, place, l, to)) move(s, place, i, to);
+  }
+  mafat_heap_free(s->heap, place);
+  return MAFAT_OK;
 }
 
 static void let_cross(struct sequencer *q, int tensor)
@@ -230,15 +313,15 @@ static int give(struct sequencer *q, int code, struct mafat_sequence **out)
   return code;
 }
 
-int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network *n, int n_layers, bool hoist,
-                        struct mafat_heap *heap)
+int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network *n, int n_layers, struct mafat_heap *heap)
 {
   struct sequencer q = {.network = n};
   int code = open_sequencer(&q, n_layers, heap);
   if (code == MAFAT_OK) {
     for_outputs(&q, keep);
-    put_all(&q, hoist);
-    code = find_crossing(&q);
+    put_all(&q);
+    code = sink_all(&q);
+    if (code == MAFAT_OK) code = find_crossing(&q);
   }
   return give(&q, code, out);
 }

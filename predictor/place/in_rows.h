@@ -2,6 +2,9 @@
  * by row they are written where rows have died. Both tensors are one buffer, a ring, in which the output's rows lie some
  * slots before the other's: as many as it is ahead of what is still needed, at most (its lag).
  *
+ * So do outputs of groups of tiles, in the same places, where each tile of the map that dies has been read before that of the
+ * output is written, and is not read again.
+ *
  * Both exist beyond the group, so they are whole maps, of rows of the same length; another tensor may trail the output in a
  * later group, so that maps wander through one ring. */
 #ifndef MAFAT_PREDICTOR_PLACE_IN_ROWS_H
