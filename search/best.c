@@ -469,8 +469,9 @@ static int lay_out(struct search *s, struct mafat_front *f)
 
 static int partition(const struct search *s, struct mafat_front *f)
 {
+  bool flat = mafat_partition_tiles(s->request->network);
   struct mafat_sequence *sequence;
-  int code = mafat_sequence_make(&sequence, s->request->network, s->request->n_layers, s->heap);
+  int code = mafat_sequence_make(&sequence, s->request->network, s->request->n_layers, flat, s->heap);
   if (code == MAFAT_OK) code = mafat_partition_least(f, s->request, sequence, LOOKS, s->d);
   mafat_sequence_close(&sequence);
   return code;

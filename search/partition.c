@@ -168,10 +168,14 @@ static void measure_spans(struct partition *p, int first, int span, int way)
   measure(p, ends, way);
 }
 
-/* Tiles are for maps of few rows, and rows for others. */
+bool mafat_partition_tiles(const struct mafat_network *network)
+{
+  return mafat_network_picture_shape(network).h <= MOST_FLAT_ROWS;
+}
+
 static bool applies(const struct partition *p, int way)
 {
-  bool flat = mafat_network_picture_shape(p->request->network).h <= MOST_FLAT_ROWS;
+  bool flat = mafat_partition_tiles(p->request->network);
   return ways[way].cols ? flat : ways[way].kind != MAFAT_CUT_ROWS || !flat;
 }
 

@@ -6,6 +6,9 @@
 #include "search/front.h"
 #include "search/sequence.h"
 
+/* Are maps of so few rows, as of tokens, that groups are cut into tiles of columns, and not by rows? */
+bool mafat_partition_tiles(const struct mafat_network *network);
+
 /* Into a front of one plan takes the best of what is found in this order of layers, where it is better (least.h). Looks
  * at `looks` layers at most: plans times their layers. MAFAT_ENOMEM. */
 int mafat_partition_least(struct mafat_front *front, const struct mafat_search_request *request,

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double SLACK = 1.05; /* by which a layer that runs late may let more live than it puts out: a bias beside a map */
+
 enum {
   LARGEST_SET = 10, /* of layers that are run early together */
   FURTHEST = 400    /* layers behind one that are looked at whether they may be run next */
@@ -257,7 +259,7 @@ static int sink_all(struct sequencer *q)
   for (int i = s->n_layers - 1; i >= 0; i--) {
     int l = s->layers[i], to = first_read(q, place, l);
     if (mafat_layer_is_alias(&q->network->layers[l]) || to == s->n_layers || to <= i + 1 || is_read_whole(q, l)) continue;
-    if (bytes_of(q, l) >= outlived(q, place, l, to)) move(s, place, i, to);
+    if (bytes_of(q, l) * SLACK >= outlived(q, place, l, to)) move(s, place, i, to);
   }
   mafat_heap_free(s->heap, place);
   return MAFAT_OK;
@@ -313,14 +315,15 @@ static int give(struct sequencer *q, int code, struct mafat_sequence **out)
   return code;
 }
 
-int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network *n, int n_layers, struct mafat_heap *heap)
+int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network *n, int n_layers, bool late,
+                        struct mafat_heap *heap)
 {
   struct sequencer q = {.network = n};
   int code = open_sequencer(&q, n_layers, heap);
   if (code == MAFAT_OK) {
     for_outputs(&q, keep);
     put_all(&q);
-    code = sink_all(&q);
+    if (late) code = sink_all(&q);
     if (code == MAFAT_OK) code = find_crossing(&q);
   }
   return give(&q, code, out);

@@ -13,10 +13,11 @@ struct mafat_sequence {
   double *crossing; /* (n_layers + 1): bytes of maps, by their elements, that are made before a place and read behind it */
 };
 
-/* In the order of the file but for layers that free more than they take, which follow what they read; those that take
- * more than they free come just before who reads them. What is read as a whole for each part of an output, as keys and
- * values of attention are, comes early; what is read piece by piece, as queries are, late. MAFAT_ENOMEM. */
-int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network *n, int n_layers, struct mafat_heap *heap);
+/* In the order of the file but for layers that free more than they take, which follow what they read, and those that are
+ * read as a whole for each part of an output, as keys and values of attention are. `late`: what frees no more than it takes
+ * and is read piece by piece, as queries are, comes just before who reads it. MAFAT_ENOMEM. */
+int mafat_sequence_make(struct mafat_sequence **out, const struct mafat_network *n, int n_layers, bool late,
+                        struct mafat_heap *heap);
 /* In this order, of which every layer comes behind what it reads. */
 int mafat_sequence_of(struct mafat_sequence **out, const struct mafat_network *n, const int *layers, int n_layers,
                       struct mafat_heap *heap);
