@@ -111,16 +111,15 @@ static double put_what_frees(struct sequencer *q, int layer)
   return best;
 }
 
-/* Does the layer need all of the tensor, along an axis that its output has, for any part of that? */
+/* Does the layer need all of the tensor along one axis for any part of its output along one? */
 static bool needs_whole(const struct sequencer *q, int layer, int tensor)
 {
   const struct mafat_layer *l = &q->network->layers[layer];
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);) {
     struct mafat_shape in = l->operands[r.operand].shape;
     if (r.source->tensor != tensor) continue;
-    bool rows = in.h > 1 && l->out.h > 1 && mafat_span_size(mafat_layer_in_span(l, r.operand, true, mafat_span(0, 1))) < in.h;
-    bool cols = in.w > 1 && l->out.w > 1 && mafat_span_size(mafat_layer_in_span(l, r.operand, false, mafat_span(0, 1))) < in.w;
-    if (!rows && !cols) return true;
+    if (in.h > 1 && l->out.h > 1 && mafat_span_size(mafat_layer_in_span(l, r.operand, true, mafat_span(0, 1))) == in.h) return true;
+    if (in.w > 1 && l->out.w > 1 && mafat_span_size(mafat_layer_in_span(l, r.operand, false, mafat_span(0, 1))) == in.w) return true;
   }
   return false;
 }
@@ -365,10 +364,12 @@ static double ridge(const struct mafat_sequence *s, int place, int by)
   return INFINITY;
 }
 
-/* On both sides; 0: it is no valley. */
-static double depth_of(const struct mafat_sequence *s, int place)
+/* Valleys by their depths; behind all of them places where it begins to rise, by how much it does. */
+static double rank_of(const struct mafat_sequence *s, int place)
 {
-  return fmax(0, fmin(ridge(s, place, -1), ridge(s, place, 1)));
+  const double valley = 1e15; /* more than lies across anywhere */
+  double depth = fmin(ridge(s, place, -1), ridge(s, place, 1));
+  return depth > 0 ? valley + depth : fmax(0, s->crossing[place + 1] - s->crossing[place]);
 }
 
 static int falling(const void *a, const void *b)
@@ -380,13 +381,13 @@ static int falling(const void *a, const void *b)
 int mafat_sequence_places(const struct mafat_sequence *s, int *places, int most)
 {
   int n = 0;
-  double *depths = mafat_heap_calloc(s->heap, 2 * (size_t)s->n_layers, sizeof *depths), *sorted = depths + s->n_layers;
-  if (!depths) return 0;
-  for (int i = 1; i < s->n_layers; i++) sorted[i] = depths[i] = depth_of(s, i);
+  double *ranks = mafat_heap_calloc(s->heap, 2 * (size_t)s->n_layers, sizeof *ranks), *sorted = ranks + s->n_layers;
+  if (!ranks) return 0;
+  for (int i = 1; i < s->n_layers; i++) sorted[i] = ranks[i] = rank_of(s, i);
   qsort(sorted, (size_t)s->n_layers, sizeof *sorted, falling);
   double least = most < s->n_layers ? sorted[most] : 0;
   for (int i = 1; i < s->n_layers && n < most; i++)
-    if (depths[i] > least) places[n++] = i;
-  mafat_heap_free(s->heap, depths);
+    if (ranks[i] > least) places[n++] = i;
+  mafat_heap_free(s->heap, ranks);
   return n;
 }
