@@ -54,10 +54,11 @@ static float *peak_at(struct partition *p, int way, int from, int to)
 
 /* ---- specs ---- */
 
-/* Of tiles: rows of the last layer. */
-static struct mafat_cut cut_of(int way, int rows)
+/* Of a group whose last layer puts out that map. */
+static struct mafat_cut cut_of(int way, struct mafat_shape out)
 {
-  if (ways[way].cols) return mafat_cut_grid(rows, ways[way].cols);
+  bool tiled = ways[way].cols && out.h <= MOST_FLAT_ROWS && out.w >= 2 * ways[way].cols;
+  if (ways[way].cols) return tiled ? mafat_cut_grid(out.h, ways[way].cols) : mafat_cut_grid(1, 1);
   if (ways[way].kind == MAFAT_CUT_ROWS) return ways[way].early ? mafat_cut_rows_early(1) : mafat_cut_rows(1);
   return ways[way].kind == MAFAT_CUT_PANELS ? mafat_cut_panels(false) : mafat_cut_grid(1, 1);
 }
@@ -76,7 +77,7 @@ static void add_group(struct partition *p, int from, int to, int way)
     p->group_of[p->sequence->layers[i]] = p->n_groups;
     last = mafat_max(last, p->sequence->layers[i]);
   }
-  struct mafat_group_spec g = {.cut = cut_of(way, p->request->network->layers[last].out.h)};
+  struct mafat_group_spec g = {.cut = cut_of(way, p->request->network->layers[last].out)};
   g.algorithms[MAFAT_DIRECT].given = p->request->options->algorithm == MAFAT_AUTO;
   p->groups[p->n_groups++] = g;
 }
