@@ -17,10 +17,16 @@ enum {
 static const struct way {
   enum mafat_cut_kind kind;
   bool early;
-  int cols;        /* tiles in each row, where maps are of few rows, as of tokens */
+  int cols;        /* tiles of columns, where maps are of few rows, as of tokens; */
+  bool each;       /* of each row by itself, as of heads */
   double slowness; /* of a layer, about: of equal partitions the fastest is taken */
-} ways[] = {{MAFAT_CUT_GRID, false, 0, 0}, {MAFAT_CUT_PANELS, false, 0, 0.5}, {MAFAT_CUT_ROWS, false, 0, 4}, {MAFAT_CUT_ROWS, true, 0, 4},
-            {MAFAT_CUT_GRID, false, 8, 1}, {MAFAT_CUT_GRID, false, 32, 4}};
+} ways[] = {{.kind = MAFAT_CUT_GRID},
+            {.kind = MAFAT_CUT_PANELS, .slowness = 0.5},
+            {.kind = MAFAT_CUT_ROWS, .slowness = 4},
+            {.kind = MAFAT_CUT_ROWS, .early = true, .slowness = 4},
+            {.kind = MAFAT_CUT_GRID, .cols = 8, .slowness = 1},
+            {.kind = MAFAT_CUT_GRID, .cols = 32, .slowness = 3},
+            {.kind = MAFAT_CUT_GRID, .cols = 32, .each = true, .slowness = 4}};
 enum { N_WAYS = sizeof ways / sizeof *ways };
 
 /* How the best partition of all layers before a place ends. */
@@ -58,7 +64,7 @@ static float *peak_at(struct partition *p, int way, int from, int to)
 static struct mafat_cut cut_of(int way, struct mafat_shape out)
 {
   bool tiled = ways[way].cols && out.h <= MOST_FLAT_ROWS && out.w >= 2 * ways[way].cols;
-  if (ways[way].cols) return tiled ? mafat_cut_grid(out.h, ways[way].cols) : mafat_cut_grid(1, 1);
+  if (ways[way].cols) return tiled ? mafat_cut_grid(ways[way].each ? out.h : 1, ways[way].cols) : mafat_cut_grid(1, 1);
   if (ways[way].kind == MAFAT_CUT_ROWS) return ways[way].early ? mafat_cut_rows_early(1) : mafat_cut_rows(1);
   return ways[way].kind == MAFAT_CUT_PANELS ? mafat_cut_panels(false) : mafat_cut_grid(1, 1);
 }
@@ -98,7 +104,7 @@ static int spec_group(const struct partition *p, const struct mafat_plan *plan, 
   return p->group_of[plan->members[plan->groups[group].at.begin]];
 }
 
-/* Do tiles of the group have pixels in common, which would be computed twice? */
+/* Do tiles of the group have pixels in common, whose multiply-adds would be made twice? */
 static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, int group, double *area, struct mafat_box *boxes)
 {
   const struct mafat_group *g = &plan->groups[group];
@@ -110,8 +116,8 @@ static bool overlaps(const struct mafat_plan *plan, struct mafat_schedule *s, in
       for (int i = g->at.begin; i < g->at.end; i++) area[plan->members[i]] += (double)mafat_box_area(boxes[plan->members[i]]);
     }
   for (int i = g->at.begin; i < g->at.end; i++) {
-    struct mafat_shape out = s->network->layers[plan->members[i]].out;
-    twice = twice || area[plan->members[i]] > (double)out.h * out.w;
+    const struct mafat_layer *l = &s->network->layers[plan->members[i]];
+    twice = twice || (mafat_layer_macs(l, 1) > 0 && area[plan->members[i]] > (double)l->out.h * l->out.w);
   }
   return twice;
 }
