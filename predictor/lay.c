@@ -240,6 +240,7 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   bool place = l->plan->in_place && !options->keep_all;
   if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network, place);
   if (code == MAFAT_OK) code = mafat_parts_sort(l->plan, l->network);
+  if (code == MAFAT_OK) code = mafat_parts_place_inputs(l->plan, l->network);
   if (code == MAFAT_OK) mafat_parts_number(l->plan);
   if (code == MAFAT_OK) code = mafat_in_place_find(l->plan, l->network, place);
   return code ? mafat_fail(l->d, code, "out of memory") : MAFAT_OK;

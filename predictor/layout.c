@@ -260,16 +260,10 @@ static void note_step(struct maker *m, int layer)
   if (m->schedule->usage[layer].last_use == m->plan->n_layers) live(m, layer, 2 * m->plan->n_positions - 1);
 }
 
-/* Whole numbers that go on from part to part: what is put out has no room for their sums. */
-static bool has_sums(const struct maker *m, int layer)
-{
-  return mafat_parts_sum(m->plan, layer) && mafat_layer_sums_integers(&m->network->layers[layer]);
-}
-
 static void note_sums(struct maker *m, const struct mafat_layer_part *part, int time)
 {
   const struct mafat_cutting *c = &m->plan->parts->cuttings[part->layer];
-  if (!has_sums(m, part->layer)) return;
+  if (!mafat_parts_keep_sums(m->plan, m->network, part->layer)) return;
   widen(&m->bricks[m->first_sums[part->layer] + mafat_bricks_find(c, 0, part->out.y.begin, part->out.x.begin)], time);
 }
 
@@ -279,6 +273,12 @@ static void note_brick(struct maker *m, int tensor, int brick, int time)
   if (m->layout->tensors[tensor].bricks) widen(&m->bricks[m->first_brick[tensor] + brick], time);
 }
 
+static void note_bricks_read(struct maker *m, const struct mafat_layer_part *part, int time)
+{
+  struct mafat_brick_walk w = mafat_parts_reads(m->plan, m->network, part);
+  while (mafat_parts_reads_next(&w)) note_brick(m, w.tensor, w.brick, time);
+}
+
 /* The parts of a split group: what they read, and what they make. */
 static void note_parts(struct maker *m, int group)
 {
@@ -286,8 +286,7 @@ static void note_parts(struct maker *m, int group)
   int begin = 2 * m->plan->groups[group].positions.begin;
   for (int p = parts->at[group]; p < parts->at[group + 1]; p++, begin += 2) {
     const struct mafat_layer_part *part = &parts->list[p];
-    struct mafat_brick_walk w = mafat_parts_reads(m->plan, m->network, part);
-    while (mafat_parts_reads_next(&w)) note_brick(m, w.tensor, w.brick, begin + 1);
+    if (part->layer < m->plan->n_layers) note_bricks_read(m, part, begin + 1);
     int made = mafat_parts_made(m->plan, part);
     for (int phase = 0; phase < 2; phase++) {
       note_brick(m, part->layer, made, begin + phase);
@@ -298,11 +297,11 @@ static void note_parts(struct maker *m, int group)
   }
 }
 
-/* Inputs are there from the start. */
+/* Inputs are there from the start, but for those that are read in parts. */
 static void note_input(struct maker *m, int input)
 {
   const struct mafat_usage *u = &m->schedule->usage[input];
-  if (!u->needed) return;
+  if (!u->needed || mafat_parts_bricks(m->plan, input)) return;
   live(m, input, 0);
   if (u->last_use == m->plan->n_layers) live(m, input, 2 * m->plan->n_positions - 1); /* a renaming layer puts it out */
   if (!u->external) live_through(m, input, group_times(mafat_plan_group(m->plan, input)));
@@ -329,6 +328,11 @@ static int add_buffer(struct maker *m, enum mafat_tag tag, int tensor, size_t by
   return layout->n_buffers++;
 }
 
+static enum mafat_tag map_tag(const struct maker *m, int tensor)
+{
+  return mafat_layer_is_input(&m->network->layers[tensor]) ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS;
+}
+
 /* A brick has its own part of the padding. */
 static size_t brick_bytes(const struct maker *m, int tensor, struct mafat_brick b)
 {
@@ -346,7 +350,9 @@ static void size_bricks(struct maker *m, int tensor)
   int n = mafat_bricks_count(t->bricks);
   for (int i = 0; i < n; i++) {
     struct mafat_brick b = mafat_bricks_at(t->bricks, mafat_network_tensor_shape(m->network, tensor), i);
-    int buffer = add_buffer(m, MAFAT_TAG_ACTIVATIONS, tensor, brick_bytes(m, tensor, b), m->bricks[m->first_brick[tensor] + i]);
+    struct times times = m->bricks[m->first_brick[tensor] + i];
+    bool read = times.first <= times.last; /* rows of an input may be nobody's */
+    int buffer = add_buffer(m, map_tag(m, tensor), tensor, read ? brick_bytes(m, tensor, b) : 0, times);
     if (i == 0) t->buffer = buffer;
   }
 }
@@ -367,7 +373,7 @@ static int size_tensor(struct maker *m, int tensor)
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
   const struct extent *e = &m->extents[tensor];
   if (e->rows == 0) return MAFAT_OK;
-  t->external = m->schedule->usage[tensor].external;
+  t->external = m->schedule->usage[tensor].external && !t->bricks;
   t->rows = e->rows;
   t->cols = e->cols;
   enum mafat_dtype type = mafat_network_tensor_type(m->network, tensor);
@@ -381,9 +387,8 @@ static int size_tensor(struct maker *m, int tensor)
     size_bricks(m, tensor);
     return MAFAT_OK;
   }
-  bool input = mafat_layer_is_input(&m->network->layers[tensor]);
   if (mafat_plan_is_in_place(m->plan, tensor)) t->buffer = share_place(m, tensor);
-  else t->buffer = add_buffer(m, input ? MAFAT_TAG_INPUT : MAFAT_TAG_ACTIVATIONS, tensor, bytes, m->lives[tensor]);
+  else t->buffer = add_buffer(m, map_tag(m, tensor), tensor, bytes, m->lives[tensor]);
   return MAFAT_OK;
 }
 
@@ -424,15 +429,13 @@ static int size_scratch(struct maker *m, int layer)
 static int size_sums(struct maker *m, int layer)
 {
   const struct mafat_layer *l = &m->network->layers[layer];
-  if (!has_sums(m, layer)) return MAFAT_OK;
+  if (!mafat_parts_keep_sums(m->plan, m->network, layer)) return MAFAT_OK;
   const struct mafat_cutting *c = &m->plan->parts->cuttings[layer];
   m->layout->sums_buffers[layer] = m->layout->n_buffers;
   for (int i = 0; i < mafat_bricks_count(c); i++) {
-    struct mafat_brick b = mafat_bricks_at(c, l->out, i);
-    size_t pixels = (size_t)mafat_box_area(b.box), bytes;
-    if (__builtin_mul_overflow(pixels, (size_t)mafat_panel_width(l->out.c) * sizeof(int32_t), &bytes) || bytes > SIZE_MAX / 4)
-      return MAFAT_ELIMIT;
-    add_buffer(m, MAFAT_TAG_SCRATCH, layer, bytes, m->bricks[m->first_sums[layer] + i]);
+    uint64_t bytes = mafat_parts_sums_bytes(l, mafat_bricks_at(c, l->out, i).box);
+    if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
+    add_buffer(m, MAFAT_TAG_SCRATCH, layer, (size_t)bytes, m->bricks[m->first_sums[layer] + i]);
   }
   return MAFAT_OK;
 }
@@ -495,8 +498,9 @@ static void find_most_scratch(struct maker *m, int layer)
   const struct mafat_parts *parts = m->plan->parts;
   size_t most = 0;
   for (int p = parts->at[m->plan->group_of[layer]]; p < parts->at[m->plan->group_of[layer] + 1]; p++) {
+    if (parts->list[p].layer != layer) continue;
     const struct mafat_scratch *record = &s->records[s->record_of[p]];
-    if (parts->list[p].layer != layer || mafat_scratch_bytes(record, layout->n_workers) <= most) continue;
+    if (mafat_scratch_bytes(record, layout->n_workers) <= most) continue;
     most = mafat_scratch_bytes(record, layout->n_workers);
     layout->scratch[layer] = *record;
     layout->scratch_buffers[layer] = layout->run_buffers + s->run_of[p];
@@ -664,7 +668,7 @@ static int find_bricks(struct maker *m)
   for (int t = 0; t < mafat_network_n_operators(m->network); t++) {
     m->layout->tensors[t].bricks = mafat_parts_bricks(m->plan, t);
     if (m->layout->tensors[t].bricks) n += mafat_bricks_count(m->layout->tensors[t].bricks);
-    if (has_sums(m, t)) n += mafat_bricks_count(&m->plan->parts->cuttings[t]);
+    if (mafat_parts_keep_sums(m->plan, m->network, t)) n += mafat_bricks_count(&m->plan->parts->cuttings[t]);
   }
   return n;
 }
@@ -685,7 +689,7 @@ static int open_parts(struct maker *m, size_t n_bricks)
     m->first_brick[t] = n;
     if (m->layout->tensors[t].bricks) n += mafat_bricks_count(m->layout->tensors[t].bricks);
     m->first_sums[t] = n;
-    if (has_sums(m, t)) n += mafat_bricks_count(&m->plan->parts->cuttings[t]);
+    if (mafat_parts_keep_sums(m->plan, m->network, t)) n += mafat_bricks_count(&m->plan->parts->cuttings[t]);
   }
   return MAFAT_OK;
 }

@@ -5,9 +5,9 @@
 
 #include "transform/split.h"
 
-/* A step: what of a layer is computed. */
+/* A step: what of a layer is computed, or read of an input. */
 struct mafat_layer_part {
-  int layer;
+  int layer; /* or the input */
   struct mafat_box out;
   struct mafat_span filters, channels; /* as a step has them */
 };

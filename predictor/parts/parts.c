@@ -2,6 +2,7 @@
 
 #include "base/blocks.h"
 #include "predictor/fusion.h"
+#include "predictor/packing.h"
 #include "predictor/usage.h"
 #include "predictor/winograd.h"
 
@@ -77,13 +78,19 @@ int mafat_parts_made(const struct mafat_plan *plan, const struct mafat_layer_par
   return c ? mafat_bricks_find(c, part->filters.begin, part->out.y.begin, part->out.x.begin) : 0;
 }
 
+uint64_t mafat_parts_sums_bytes(const struct mafat_layer *l, struct mafat_box box)
+{
+  uint64_t bytes, pixel = (uint64_t)mafat_panel_width(l->out.c) * sizeof(int32_t);
+  return __builtin_mul_overflow((uint64_t)mafat_box_area(box), pixel, &bytes) ? UINT64_MAX : bytes;
+}
+
 /* ---- making ---- */
 
 struct finder {
   struct mafat_plan *plan;
   const struct mafat_network *network;
   struct mafat_usage *usage;
-  bool *runs; /* [layer] */
+  bool *runs; /* [operator]: has a tensor */
   int *unit;  /* [layer] */
   struct mafat_parts *parts;
   struct mafat_diagnostic *d;
@@ -140,16 +147,64 @@ static bool can_read_bricks(const struct finder *f, int layer, int operand, cons
   return c->n[MAFAT_ALONG_W] == 1 || !reads_across(f, layer, operand, c);
 }
 
+/* Readers may be of any split groups; what another one reads, and what the network puts out, is whole. */
 static void find_bricks(struct finder *f, int tensor)
 {
   const struct mafat_cutting *c = &f->parts->cuttings[tensor];
   bool *bricks = &f->parts->bricks[tensor];
-  *bricks = f->runs[tensor] && !f->usage[tensor].external && mafat_bricks_count(c) > 1;
-  for (int l = tensor + 1; l < f->plan->n_layers && *bricks; l++) {
+  *bricks = f->runs[tensor] && f->usage[tensor].last_use < f->plan->n_layers && mafat_bricks_count(c) > 1;
+  for (int l = 0; l < f->plan->n_layers && *bricks; l++) {
     if (!f->runs[l]) continue;
     for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, l); mafat_reads_next(&r) && *bricks;)
-      if (r.source->tensor == tensor) *bricks = can_read_bricks(f, l, r.operand, c);
+      if (r.source->tensor == tensor) *bricks = is_split(mafat_plan_group(f->plan, l)) && can_read_bricks(f, l, r.operand, c);
   }
+}
+
+/* Rows of an input with which parts of a layer that reads it begin, and behind which they end. */
+static void mark_bounds(const struct finder *f, int layer, int input, bool *marks)
+{
+  const struct mafat_cutting *own = &f->parts->cuttings[layer];
+  for (struct mafat_reads r = mafat_plan_reads(f->plan, f->network, layer); mafat_reads_next(&r);) {
+    for (int i = 0; r.source->tensor == input && i < own->n[MAFAT_ALONG_H]; i++) {
+      struct mafat_span out = mafat_cutting_part(own, MAFAT_ALONG_H, i, f->network->layers[layer].out.h);
+      struct mafat_span in = mafat_reads_rows(&r, mafat_fusion_in_span(f->plan, f->network, layer, r.operand, true, out));
+      if (!mafat_span_is_empty(in)) marks[in.begin] = marks[in.end] = true;
+    }
+  }
+}
+
+/* The network's inputs are cut where their readers are. */
+static int cut_input(struct finder *f, int input)
+{
+  struct mafat_heap *heap = f->plan->heap;
+  struct mafat_cutting *c = &f->parts->cuttings[input];
+  int h = mafat_network_tensor_shape(f->network, input).h, n = 0;
+  bool *marks = mafat_heap_calloc(heap, (size_t)h + 1, sizeof *marks);
+  int *bounds = mafat_heap_calloc(heap, (size_t)h + 1, sizeof *bounds);
+  if (marks && bounds) {
+    for (int l = 0; l < f->plan->n_layers; l++)
+      if (f->runs[l]) mark_bounds(f, l, input, marks);
+    for (int y = 1; y <= h; y++)
+      if (marks[y] || y == h) bounds[++n] = y;
+  }
+  bool enough = marks && bounds, cut = n > 1 && n <= MAFAT_MOST_SPLIT_PARTS;
+  mafat_heap_free(heap, marks);
+  c->bounds[MAFAT_ALONG_H] = bounds;
+  if (cut) c->n[MAFAT_ALONG_H] = n;
+  else mafat_cutting_free(heap, c);
+  return enough ? MAFAT_OK : MAFAT_ENOMEM;
+}
+
+static int find_all_bricks(struct finder *f)
+{
+  int code = MAFAT_OK;
+  for (int i = f->network->n_layers; i < mafat_network_n_operators(f->network) && code == MAFAT_OK; i++) {
+    if (f->runs[i]) code = cut_input(f, i);
+    if (code == MAFAT_OK) find_bricks(f, i);
+  }
+  for (int l = 0; l < f->plan->n_layers && code == MAFAT_OK; l++)
+    if (is_split(mafat_plan_group(f->plan, l))) find_bricks(f, l);
+  return code;
 }
 
 static void add_parts(struct finder *f, int layer)
@@ -178,8 +233,7 @@ static int make_parts(struct finder *f)
   for (int l = 0; l < plan->n_layers; l++) n += (size_t)mafat_cutting_n_parts(&parts->cuttings[l]);
   parts->list = mafat_heap_calloc(plan->heap, n, sizeof *parts->list);
   if (!parts->list) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
-  for (int l = 0; l < plan->n_layers; l++)
-    if (is_split(mafat_plan_group(plan, l))) find_bricks(f, l);
+  if (find_all_bricks(f)) return mafat_fail(f->d, MAFAT_ENOMEM, "out of memory");
   for (int g = 0; g < plan->n_groups; g++) {
     parts->at[g] = parts->n;
     for (int i = plan->groups[g].at.begin; i < plan->groups[g].at.end && is_split(&plan->groups[g]); i++)
@@ -209,6 +263,7 @@ static int open_finder(struct finder *f)
     f->runs[l] = f->usage[l].needed && !mafat_layer_is_alias(&f->network->layers[l]) && f->plan->outer[l] < 0;
     f->unit[l] = mafat_fusion_granularity(f->plan, f->network, l);
   }
+  for (size_t i = (size_t)f->network->n_layers; i < n; i++) f->runs[i] = f->usage[i].needed;
   return MAFAT_OK;
 }
 
@@ -239,7 +294,10 @@ void mafat_parts_number(struct mafat_plan *plan)
     int n = is_split(group) ? plan->parts->at[g + 1] - plan->parts->at[g] : mafat_span_size(group->at);
     group->positions = mafat_span(at, at + n);
     for (int i = group->at.begin; i < group->at.end; i++) plan->position[plan->members[i]] += at - group->at.begin;
-    for (int p = n - 1; is_split(group) && p >= 0; p--) plan->position[plan->parts->list[plan->parts->at[g] + p].layer] = at + p;
+    for (int p = n - 1; is_split(group) && p >= 0; p--) {
+      int layer = plan->parts->list[plan->parts->at[g] + p].layer;
+      if (layer < plan->n_layers) plan->position[layer] = at + p;
+    }
     at += n;
   }
   plan->n_positions = at;

@@ -16,10 +16,10 @@ struct maker {
 
 /* ---- records ---- */
 
-static int plan_part(const struct maker *m, const struct mafat_layer_part *part, struct mafat_scratch *s)
+int mafat_parts_scratch_plan(const struct mafat_plan *plan, const struct mafat_network *n,
+                             const struct mafat_layer_part *part, struct mafat_scratch *s)
 {
-  struct mafat_scratch_request r = {m->plan, m->network, part->layer, mafat_span_size(part->out.y),
-                                    mafat_span_size(part->out.x), part->channels};
+  struct mafat_scratch_request r = {plan, n, part->layer, mafat_span_size(part->out.y), mafat_span_size(part->out.x), part->channels};
   return mafat_scratch_plan_step(&r, s);
 }
 
@@ -58,7 +58,9 @@ static int find_records(struct maker *m)
   int code = MAFAT_OK;
   for (int p = 0; p < parts->n && code == MAFAT_OK; p++) {
     struct mafat_scratch s;
-    code = plan_part(m, &parts->list[p], &s);
+    m->scratch->record_of[p] = -1;
+    if (mafat_layer_is_input(&m->network->layers[parts->list[p].layer])) continue;
+    code = mafat_parts_scratch_plan(m->plan, m->network, &parts->list[p], &s);
     if (code == MAFAT_OK) code = find_record(m, parts->list[p].layer, &s, &m->scratch->record_of[p]);
   }
   return code;
@@ -66,9 +68,10 @@ static int find_records(struct maker *m)
 
 /* ---- runs ---- */
 
-static int add_part(struct mafat_parts_scratch *s, int part, int position, size_t bytes)
+static int add_part(struct mafat_parts_scratch *s, int part, int position, int n_workers)
 {
   struct mafat_scratch_run *last = s->n_runs ? &s->runs[s->n_runs - 1] : NULL;
+  size_t bytes = s->record_of[part] < 0 ? 0 : mafat_scratch_bytes(&s->records[s->record_of[part]], n_workers);
   if (bytes > SIZE_MAX / 4) return MAFAT_ELIMIT;
   bytes = (bytes + 63) / 64 * 64;
   s->run_of[part] = -1;
@@ -87,7 +90,7 @@ static int find_runs(struct maker *m)
   for (int g = 0; g < m->plan->n_groups; g++) {
     int position = m->plan->groups[g].positions.begin;
     for (int p = parts->at[g]; p < parts->at[g + 1] && code == MAFAT_OK; p++, position++)
-      code = add_part(s, p, position, mafat_scratch_bytes(&s->records[s->record_of[p]], m->plan->n_threads));
+      code = add_part(s, p, position, m->plan->n_threads);
   }
   return code;
 }

@@ -32,7 +32,7 @@ static bool parts_next(struct mafat_schedule *s, struct mafat_step *step)
   step->part = number;
   step->filters = part->filters;
   step->channels = part->channels;
-  if (!mafat_plan_divides(s->plan, s->network, part->layer)) return true;
+  if (step->kind == MAFAT_STEP_INPUT || !mafat_plan_divides(s->plan, s->network, part->layer)) return true;
   mafat_schedule_divide(s, *step);
   return mafat_schedule_next_part(s, step);
 }
