@@ -60,14 +60,14 @@ static int extent_of(const struct mafat_layer *l, enum mafat_split_axis axis)
 
 static bool is_made_by_panels(const struct mafat_layer *l)
 {
-  return mafat_layer_multiplies(l) || (mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l));
+  return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l);
 }
 
 /* The tensor whose channels, cut by this split, the layer sums; -1: none. */
 static int summed_tensor(const struct cutter *c, int layer)
 {
   const struct mafat_layer *l = layer_of(c, layer);
-  if (!(mafat_kind_of(l->type)->along & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l)) return -1;
+  if (!(mafat_layer_along(l) & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l)) return -1;
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);)
     if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) &&
         c->cuttings[r.source->tensor].n[MAFAT_ALONG_C] > 1)
@@ -131,7 +131,7 @@ static int cut_layer(struct cutter *c, int layer)
   const struct mafat_layer *l = layer_of(c, layer);
   enum mafat_split_axis axis = c->split->axis;
   if (c->cuttings[layer].bounds[axis]) return refuse(c, layer, "is cut so twice");
-  if (!(mafat_kind_of(l->type)->along & along[axis])) return refuse(c, layer, "puts out none without all of them");
+  if (!(mafat_layer_along(l) & along[axis])) return refuse(c, layer, "puts out none without all of them");
   if (axis != MAFAT_ALONG_C) return cut_at_bounds(c, layer, extent_of(l, axis), c->ground->unit[layer]);
   int summed = summed_tensor(c, layer);
   if (summed >= 0) return cut_inputs(c, layer, summed);

@@ -22,7 +22,7 @@ static struct mafat_span channels_read(const struct mafat_plan *plan, const stru
   int all = l->operands[operand].shape.c;
   if (!operand && mafat_parts_sum(plan, part->layer)) return part->channels;
   if (!mafat_layer_is_lanewise(l) || l != step) return mafat_span(0, all);
-  if (l->operands[operand].broadcast && all == 1) return mafat_span(0, 1);
+  if (all == 1) return mafat_span(0, 1);
   return mafat_span_clip(part->filters, all);
 }
 
@@ -138,12 +138,12 @@ static bool can_read_bricks(const struct finder *f, int layer, int operand, cons
 {
   const struct mafat_layer *l = operand ? &f->network->layers[layer] : &f->network->layers[mafat_plan_reader(f->plan, layer)];
   int h = l->operands[operand].shape.h;
-  if (!(mafat_kind_of(l->type)->along & MAFAT_ALONG_ROWS)) return false;
+  if (!(mafat_layer_along(l) & MAFAT_ALONG_ROWS)) return false;
   if (c->n[MAFAT_ALONG_H] > 1 && h > 1) {
     struct mafat_span rows = mafat_layer_in_span(l, operand, true, mafat_span(0, 1));
     if (mafat_span_size(rows) == h && l->out.h > 1) return false;
   }
-  if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_kind_of(l->type)->along & MAFAT_ALONG_FILTERS)) return false;
+  if (c->n[MAFAT_ALONG_C] > 1 && !c->sums && !(mafat_layer_along(l) & MAFAT_ALONG_FILTERS)) return false;
   return c->n[MAFAT_ALONG_W] == 1 || !reads_across(f, layer, operand, c);
 }
 

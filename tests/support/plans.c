@@ -130,12 +130,12 @@ static size_t write_split_group(struct test_rng *rng, struct mafat_span group, c
 static void write_split(struct test_rng *rng, int n_layers, char *text, size_t room)
 {
   static const char *const orders[] = {"", "/order=postorder", "/order=forward", "/order=sp", "/order=best"};
-  static const char *const before[] = {"rows1", "1x1", "2x2", "panels"};
+  static const char *const others[] = {"rows1", "1x1", "2x2", "panels"};
   struct mafat_span group = {0, n_layers};
   size_t n = 0;
   if (n_layers > 2 && test_random_chance(rng, 40)) {
     group.begin = test_random_int(rng, 1, n_layers - 1);
-    n += (size_t)snprintf(text, room, "%s/%d/", before[test_random_int(rng, 0, 3)], group.begin);
+    n += (size_t)snprintf(text, room, "%s/%d/", others[test_random_int(rng, 0, 3)], group.begin);
   }
   if (group.end - group.begin > 2 && test_random_chance(rng, 40)) {
     struct mafat_span first = {group.begin, test_random_int(rng, group.begin + 1, group.end - 1)};
@@ -144,7 +144,8 @@ static void write_split(struct test_rng *rng, int n_layers, char *text, size_t r
   }
   n += write_split_group(rng, group, text + n, room - n);
   if (group.end - group.begin > 2 && test_random_chance(rng, 30))
-    n += (size_t)snprintf(text + n, room - n, "/%d/1x1", test_random_int(rng, group.begin + 1, group.end - 1));
+    n += (size_t)snprintf(text + n, room - n, "/%d/%s", test_random_int(rng, group.begin + 1, group.end - 1),
+                          others[test_random_int(rng, 0, 3)]);
   snprintf(text + n, room - n, "%s", orders[test_random_int(rng, 0, 4)]);
 }
 

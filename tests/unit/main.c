@@ -21,7 +21,7 @@
   X(packing) X(spec) X(plan) X(fusion) X(order) X(schedule) X(arrange) X(layout) X(parts) X(predict) X(latency) X(paper) \
   X(greedy) X(best) X(least) \
   X(reads) X(weights) X(constants) X(streaming) X(narrow) X(activations) X(packed_integers) \
-  X(functions) X(rearrange) X(resample) X(normalize) X(matmul) X(gather) X(postprocess) \
+  X(functions) X(rearrange) X(resample) X(normalize) X(matmul) X(gather) X(postprocess) X(fans) \
   X(integer_rule) X(integer_functions) X(integer_matmul) X(integer_graphs) \
   X(allocation) X(team) X(kernels) X(winograd) X(windows) X(blends) X(joins) \
   X(floors) X(executor) X(suppress) X(names) X(calibration) X(model) X(layers) X(threads) X(api) \
