@@ -58,11 +58,6 @@ static int extent_of(const struct mafat_layer *l, enum mafat_split_axis axis)
   return axis == MAFAT_ALONG_H ? l->out.h : axis == MAFAT_ALONG_W ? l->out.w : l->out.c;
 }
 
-static bool is_made_by_panels(const struct mafat_layer *l)
-{
-  return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l);
-}
-
 /* The tensor whose channels, cut by this split, the layer sums; -1: none. */
 static int summed_tensor(const struct cutter *c, int layer)
 {
@@ -136,18 +131,17 @@ static int cut_layer(struct cutter *c, int layer)
   int summed = summed_tensor(c, layer);
   if (summed >= 0) return cut_inputs(c, layer, summed);
   if (mafat_layer_is_grouped(l) && !mafat_layer_is_depthwise(l)) return refuse(c, layer, "has groups of channels");
-  return cut_at_bounds(c, layer, l->out.c, is_made_by_panels(l) ? MAFAT_PANEL : c->channel_unit);
+  return cut_at_bounds(c, layer, l->out.c, mafat_max(c->ground->channel_unit[layer], c->channel_unit));
 }
 
 /* ---- splits ---- */
 
-/* Channels lie in blocks; what is made by panels of filters is cut between these, and with it what goes on with it: all
- * but the last layer. */
+/* What goes on with channels has the bounds of what it goes on with: all but the last layer have the largest unit. */
 static int find_channel_unit(const struct cutter *c)
 {
-  for (int l = c->split->layers.begin; l + 1 < c->split->layers.end; l++)
-    if (is_made_by_panels(layer_of(c, l))) return MAFAT_PANEL;
-  return MAFAT_CHANNEL_BLOCK;
+  int unit = MAFAT_CHANNEL_BLOCK;
+  for (int l = c->split->layers.begin; l + 1 < c->split->layers.end; l++) unit = mafat_max(unit, c->ground->channel_unit[l]);
+  return unit;
 }
 
 static int apply(struct cutter *c)

@@ -44,6 +44,7 @@ struct mafat_split_ground {
   const struct mafat_network *network;
   struct mafat_span layers;  /* that may be cut */
   const int *unit;           /* [layer]: of rows and columns, what bounds are multiples of */
+  const int *channel_unit;   /* [layer]: the same of channels that it puts out */
   const bool *runs;          /* [layer]: has parts of its own; else it is computed inside another one, or renames */
   struct mafat_heap *heap;
 };

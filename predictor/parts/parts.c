@@ -91,7 +91,7 @@ struct finder {
   const struct mafat_network *network;
   struct mafat_usage *usage;
   bool *runs; /* [operator]: has a tensor */
-  int *unit;  /* [layer] */
+  int *unit, *channel_unit; /* [layer] */
   struct mafat_parts *parts;
   struct mafat_diagnostic *d;
 };
@@ -104,7 +104,7 @@ static bool is_split(const struct mafat_group *g)
 static int find_cuttings(struct finder *f, const struct mafat_group *g)
 {
   const struct mafat_plan *plan = f->plan;
-  struct mafat_split_ground ground = {.network = f->network, .unit = f->unit, .runs = f->runs, .heap = plan->heap,
+  struct mafat_split_ground ground = {.network = f->network, .unit = f->unit, .channel_unit = f->channel_unit, .runs = f->runs, .heap = plan->heap,
                                       .layers = {plan->members[g->at.begin], plan->members[g->at.end - 1] + 1}};
   int code = mafat_split_find(&g->cut.as.split, &ground, f->parts->cuttings, f->d);
   for (int l = ground.layers.begin; l < ground.layers.end && code == MAFAT_OK; l++) {
@@ -243,6 +243,17 @@ static int make_parts(struct finder *f)
   return MAFAT_OK;
 }
 
+/* Channels lie in blocks. Filters with weights come in panels: a direct convolution may begin in the middle of one, where all of
+ * it is there; what is read panel by panel would be read twice, Winograd's algorithms transform a panel's weights together, and
+ * connected layers take their weights as they come. */
+static int channel_unit(const struct finder *f, int layer)
+{
+  const struct mafat_layer *l = &f->network->layers[layer];
+  bool within = mafat_layer_is_ungrouped(l) && f->plan->algorithms[layer] == MAFAT_DIRECT &&
+                mafat_plan_group(f->plan, layer)->weights.residence != MAFAT_STREAMED;
+  return mafat_layer_has_panels(l) && !mafat_layer_is_grouped(l) && !within ? MAFAT_PANEL : MAFAT_CHANNEL_BLOCK;
+}
+
 static int open_finder(struct finder *f)
 {
   struct mafat_heap *heap = f->plan->heap;
@@ -251,7 +262,8 @@ static int open_finder(struct finder *f)
   f->usage = mafat_heap_calloc(heap, n, sizeof *f->usage);
   f->runs = mafat_heap_calloc(heap, n, sizeof *f->runs);
   f->unit = mafat_heap_calloc(heap, n, sizeof *f->unit);
-  if (!parts || !f->usage || !f->runs || !f->unit) return MAFAT_ENOMEM;
+  f->channel_unit = mafat_heap_calloc(heap, n, sizeof *f->channel_unit);
+  if (!parts || !f->usage || !f->runs || !f->unit || !f->channel_unit) return MAFAT_ENOMEM;
   parts->cuttings = mafat_heap_calloc(heap, n, sizeof *parts->cuttings);
   parts->bricks = mafat_heap_calloc(heap, n, sizeof *parts->bricks);
   parts->at = mafat_heap_calloc(heap, (size_t)f->plan->n_groups + 1, sizeof *parts->at);
@@ -262,6 +274,7 @@ static int open_finder(struct finder *f)
   for (int l = 0; l < f->plan->n_layers; l++) {
     f->runs[l] = f->usage[l].needed && !mafat_layer_is_alias(&f->network->layers[l]) && f->plan->outer[l] < 0;
     f->unit[l] = mafat_fusion_granularity(f->plan, f->network, l);
+    f->channel_unit[l] = channel_unit(f, l);
   }
   for (size_t i = (size_t)f->network->n_layers; i < n; i++) f->runs[i] = f->usage[i].needed;
   return MAFAT_OK;
@@ -281,6 +294,7 @@ int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, str
   mafat_heap_free(plan->heap, f.usage);
   mafat_heap_free(plan->heap, f.runs);
   mafat_heap_free(plan->heap, f.unit);
+  mafat_heap_free(plan->heap, f.channel_unit);
   return code;
 }
 

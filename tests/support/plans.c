@@ -111,7 +111,7 @@ static size_t write_item(struct test_rng *rng, struct mafat_span group, char *te
   char parts[32];
   int at = test_random_int(rng, 1, 4);
   if (test_random_chance(rng, 80)) snprintf(parts, sizeof parts, "%d", test_random_int(rng, 2, 5));
-  else snprintf(parts, sizeof parts, "[%d,%d]", axis == 'c' ? 32 : at, axis == 'c' ? 64 : at + test_random_int(rng, 1, 4));
+  else snprintf(parts, sizeof parts, "[%d,%d]", axis == 'c' ? 16 * at : at, axis == 'c' ? 16 * at + 32 : at + test_random_int(rng, 1, 4));
   return (size_t)snprintf(text, room, "%c%s:%d-%d", axis, parts, first, last);
 }
 

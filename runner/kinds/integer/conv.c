@@ -181,7 +181,8 @@ static void run_panel(struct conv *c, int index, struct mafat_span filters, cons
   struct mafat_integer_conv_call call = {
       .pieces = c->pieces, .n_pieces = c->n_pieces, .n_rows = n, .n_cols = mafat_span_size(common->box.x), .window = *window,
       .weights = slice.weights, .width = slice.width, .weights_zero = slice.weights_zero, .to = finish_of(&slice, l, 0),
-      .start = true, .finish = true};
+      .first = slice.lane, .start = true, .finish = true};
+  if (filters.end < mafat_panel_end(l, filters.begin)) call.end = slice.lane + mafat_span_size(filters);
   call.n_segments = point_at_output(c, filters, y0, n, call.segments);
   if (common->worker->sums) go_on(c, &call, filters, y0);
   c->kernels->conv(&call);
