@@ -30,7 +30,7 @@ struct mafat_brick_walk mafat_parts_reads(const struct mafat_plan *plan, const s
                                           const struct mafat_layer_part *part)
 {
   return (struct mafat_brick_walk){.plan = plan, .network = n, .part = part,
-                                   .reads = mafat_plan_reads(plan, n, part->layer), .next = -1};
+                                   .reads = mafat_plan_reads(plan, n, part->layer)};
 }
 
 /* What the part wants of the source that the walk of reads has come to. */
@@ -48,27 +48,40 @@ static void find_wanted(struct mafat_brick_walk *w)
   w->wanted.channels = mafat_span(begin - first + r->source->first, end - first + r->source->first);
 }
 
-static bool next_brick(struct mafat_brick_walk *w)
+/* Bricks of the tensor that have something of what is wanted. */
+static void find_met(struct mafat_brick_walk *w)
 {
   const struct mafat_cutting *c = mafat_parts_bricks(w->plan, w->tensor);
   bool any = !mafat_span_is_empty(w->wanted.box.y) && !mafat_span_is_empty(w->wanted.channels);
-  int n = !any ? 0 : c ? mafat_bricks_count(c) : 1;
-  while (w->next < n) {
-    w->brick = w->next++;
-    if (!c) return true;
-    struct mafat_brick b = mafat_bricks_at(c, mafat_network_tensor_shape(w->network, w->tensor), w->brick);
-    if (meet(b.box.y, w->wanted.box.y) && meet(b.box.x, w->wanted.box.x) && meet(b.channels, w->wanted.channels)) return true;
+  const struct mafat_span spans[MAFAT_N_SPLIT_AXES] = {w->wanted.box.y, w->wanted.box.x, w->wanted.channels};
+  w->next = 0;
+  w->n = any;
+  for (int axis = 0; axis < MAFAT_N_SPLIT_AXES && any && c; axis++) {
+    w->met[axis] = mafat_bricks_span(c, (enum mafat_split_axis)axis, spans[axis]);
+    w->n *= mafat_span_size(w->met[axis]);
   }
-  return false;
+}
+
+static bool next_brick(struct mafat_brick_walk *w)
+{
+  const struct mafat_cutting *c = mafat_parts_bricks(w->plan, w->tensor);
+  if (w->next == w->n) return false;
+  int i = w->next++;
+  w->brick = 0;
+  if (!c) return true;
+  int n_channels = mafat_span_size(w->met[MAFAT_ALONG_C]), n_cols = mafat_span_size(w->met[MAFAT_ALONG_W]);
+  int y = w->met[MAFAT_ALONG_H].begin + i / (n_channels * n_cols), x = w->met[MAFAT_ALONG_W].begin + i / n_channels % n_cols;
+  w->brick = (y * c->n[MAFAT_ALONG_W] + x) * (c->sums ? 1 : c->n[MAFAT_ALONG_C]) + w->met[MAFAT_ALONG_C].begin + i % n_channels;
+  return true;
 }
 
 bool mafat_parts_reads_next(struct mafat_brick_walk *w)
 {
   for (;;) {
-    if (w->next >= 0 && next_brick(w)) return true;
+    if (next_brick(w)) return true;
     if (!mafat_reads_next(&w->reads)) return false;
     find_wanted(w);
-    w->next = 0;
+    find_met(w);
   }
 }
 

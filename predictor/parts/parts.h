@@ -35,7 +35,8 @@ struct mafat_brick_walk {
   struct mafat_reads reads;
   struct mafat_brick wanted; /* of the tensor */
   int tensor, brick;         /* now; a tensor that is whole has one brick */
-  int next;
+  struct mafat_span met[MAFAT_N_SPLIT_AXES]; /* its bricks along each axis that have some of that, */
+  int next, n;               /* all together */
 };
 
 struct mafat_brick_walk mafat_parts_reads(const struct mafat_plan *plan, const struct mafat_network *n,
