@@ -37,6 +37,7 @@ struct maker {
   int *first_brick;       /* [operator]: in that list */
   int *first_sums;        /* [operator]: there, of each part of the map */
   struct times *parts;    /* [operator]: of the steps of layers that are in parts */
+  int *slots;             /* [operator]: of the ring that it owns; 0: it owns none */
   bool outline, sketch;   /* layout.h */
 };
 
@@ -64,8 +65,9 @@ static void share_pads(struct maker *m)
   for (bool grown = true; grown;) { /* back through chains, a few layers long */
     grown = false;
     for (int l = 0; l < m->plan->n_layers; l++) {
-      if (!mafat_plan_is_in_place(m->plan, l)) continue;
-      struct mafat_tensor_layout *a = &tensors[l], *b = &tensors[m->plan->place_of[l]];
+      int other = mafat_plan_shares_with(m->plan, l);
+      if (other < 0) continue;
+      struct mafat_tensor_layout *a = &tensors[l], *b = &tensors[other];
       grown = grown || a->left != b->left || a->right != b->right;
       a->left = b->left = mafat_max(a->left, b->left);
       a->right = b->right = mafat_max(a->right, b->right);
@@ -357,10 +359,44 @@ static void size_bricks(struct maker *m, int tensor)
   }
 }
 
-/* The buffer of the tensor whose place this one takes: sources have theirs before. */
+/* Who has a buffer of its own, which the tensor shares by way of others. */
+static int owner_of(const struct maker *m, int tensor)
+{
+  for (int other; (other = mafat_plan_shares_with(m->plan, tensor)) >= 0; tensor = other) {}
+  return tensor;
+}
+
+/* Maps that trail others lie in a ring of as many slots as the largest of them has rows and is ahead. */
+static void size_rings(struct maker *m)
+{
+  const int *trail_of = m->plan->trail_of, *lag = m->plan->lag;
+  for (int l = 0; l < m->plan->n_layers; l++) {
+    if (trail_of[l] < 0) continue;
+    int *slots = &m->slots[owner_of(m, l)];
+    *slots = mafat_max(*slots, mafat_max(m->extents[l].rows, m->extents[trail_of[l]].rows + lag[l]));
+  }
+}
+
+/* The slots of its ring, and where in it the map begins. */
+static void find_slots(struct maker *m, int tensor)
+{
+  struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
+  int owner = owner_of(m, tensor);
+  t->rows = mafat_max(m->extents[tensor].rows, m->slots[owner]);
+  for (int other; tensor != owner; tensor = other) {
+    other = mafat_plan_shares_with(m->plan, tensor);
+    t->first_slot = (t->first_slot + t->rows - m->plan->lag[tensor]) % t->rows;
+  }
+}
+
+static int size_tensor(struct maker *m, int tensor);
+
+/* The buffer of the tensor whose place this one takes, which has it before. */
 static int share_place(struct maker *m, int tensor)
 {
-  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor], *place = &m->layout->tensors[m->plan->place_of[tensor]];
+  int other = mafat_plan_shares_with(m->plan, tensor);
+  if (m->layout->tensors[other].buffer < 0 && size_tensor(m, other)) return -1;
+  const struct mafat_tensor_layout *t = &m->layout->tensors[tensor], *place = &m->layout->tensors[other];
   assert(place->buffer >= 0 && t->rows == place->rows && t->cols == place->cols && t->row_bytes == place->row_bytes);
   struct mafat_buffer *b = &m->layout->buffers[place->buffer];
   b->first = mafat_min(b->first, m->lives[tensor].first);
@@ -373,8 +409,9 @@ static int size_tensor(struct maker *m, int tensor)
   struct mafat_tensor_layout *t = &m->layout->tensors[tensor];
   const struct extent *e = &m->extents[tensor];
   if (e->rows == 0) return MAFAT_OK;
+  if (t->buffer >= 0) return MAFAT_OK; /* for another one that lies there, too */
   t->external = m->schedule->usage[tensor].external && !t->bricks;
-  t->rows = e->rows;
+  find_slots(m, tensor);
   t->cols = e->cols;
   enum mafat_dtype type = mafat_network_tensor_type(m->network, tensor);
   uint64_t row_bytes = mafat_dtype_bytes(type, (uint64_t)e->pixel_width * (uint64_t)t->cols);
@@ -387,8 +424,8 @@ static int size_tensor(struct maker *m, int tensor)
     size_bricks(m, tensor);
     return MAFAT_OK;
   }
-  if (mafat_plan_is_in_place(m->plan, tensor)) t->buffer = share_place(m, tensor);
-  else t->buffer = add_buffer(m, map_tag(m, tensor), tensor, bytes, m->lives[tensor]);
+  if (owner_of(m, tensor) != tensor) return (t->buffer = share_place(m, tensor)) < 0 ? MAFAT_ELIMIT : MAFAT_OK;
+  t->buffer = add_buffer(m, map_tag(m, tensor), tensor, bytes, m->lives[tensor]);
   return MAFAT_OK;
 }
 
@@ -720,9 +757,10 @@ static int make(struct maker *m)
   layout->groups = mafat_heap_calloc(layout->heap, (size_t)m->plan->n_groups, sizeof *layout->groups);
   m->extents = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->extents);
   m->lives = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->lives);
+  m->slots = mafat_heap_calloc(layout->heap, n_operators, sizeof *m->slots);
   if (m->plan->parts) code = code ? code : open_parts(m, n_bricks);
   if (code || !layout->weights_buffers || !m->lives || !layout->buffers || !layout->scratch ||
-      !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents)
+      !layout->scratch_buffers || !layout->layer_macs || !layout->groups || !m->extents || !m->slots)
     return MAFAT_ENOMEM;
   for (size_t l = 0; l < n; l++) layout->weights_buffers[l] = -1;
   for (size_t t = 0; t < n_operators; t++) layout->tensors[t].buffer = -1;
@@ -730,6 +768,7 @@ static int make(struct maker *m)
   share_pads(m);
   find_lives(m);
   walk(m);
+  size_rings(m);
   for (size_t i = (size_t)m->network->n_layers; i < n_operators && code == MAFAT_OK; i++) code = size_tensor(m, (int)i);
   for (int l = 0; l < m->plan->n_layers && code == MAFAT_OK; l++) {
     code = size_tensor(m, l);
@@ -760,6 +799,7 @@ static int make_layout(struct mafat_layout **out, struct maker m, struct mafat_d
   mafat_heap_free(heap, m.first_brick);
   mafat_heap_free(heap, m.first_sums);
   mafat_heap_free(heap, m.parts);
+  mafat_heap_free(heap, m.slots);
   if (code == MAFAT_OK) {
     *out = m.layout;
     return MAFAT_OK;

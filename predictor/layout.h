@@ -5,8 +5,8 @@
  * A tensor is stored as rows of channel blocks,
  *     [row][block][left + columns + right][width of the block]
  * where left and right are zero columns for the padding of its readers at the
- * true edges of the map. Row y of the map lies in slot y % rows of its buffer,
- * and a buffer may hold some blocks only: whole maps, tiles, rolling windows and
+ * true edges of the map. Row y of the map lies in slot (first_slot + y) % rows of its
+ * buffer, and a buffer may hold some blocks only: whole maps, tiles, rolling windows and
  * panels are addressed alike. */
 #ifndef MAFAT_PREDICTOR_LAYOUT_H
 #define MAFAT_PREDICTOR_LAYOUT_H
@@ -41,6 +41,7 @@ struct mafat_tensor_layout {
   const struct mafat_cutting *bricks; /* NULL: one buffer; else one for each brick (parts/parts.h), from `buffer` on */
   unsigned char element_bytes; /* of the tensor's type */
   int rows;          /* row slots */
+  int first_slot;    /* of row 0; 0 but where maps trail each other in a ring (place/in_rows.h) */
   int cols;          /* columns of a row, padding included */
   int left, right;   /* zero columns at the map's true edges */
   size_t row_bytes;  /* from one row slot to the next */

@@ -83,6 +83,9 @@ void mafat_schedule_rewind(struct mafat_schedule *s);
 /* The next step of the run, false at its end. Allocates nothing. */
 bool mafat_schedule_next(struct mafat_schedule *s, struct mafat_step *step);
 
+/* In a group of rows: the first row of a tensor that its layers still have to read; as many as there are, where none is. */
+int mafat_schedule_first_row(const struct mafat_schedule *s, int tensor);
+
 /* Does the layer compute anything in this plan? */
 static inline bool mafat_schedule_runs(const struct mafat_schedule *s, int layer)
 {

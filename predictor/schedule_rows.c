@@ -152,8 +152,7 @@ static struct mafat_span rows_needed(const struct mafat_schedule *s, struct read
   return mafat_sources_rows(sources, reader.source, in);
 }
 
-/* First row of tensor t that a layer of the group still has to read. */
-static int first_row_needed(const struct mafat_schedule *s, int t)
+int mafat_schedule_first_row(const struct mafat_schedule *s, int t)
 {
   const struct rows *r = state_of(s);
   int first = mafat_network_tensor_shape(s->network, t).h;
@@ -201,7 +200,7 @@ static struct mafat_step compute_rows(struct mafat_schedule *s, int l, struct ma
 {
   struct mafat_span x = {0, s->network->layers[l].out.w};
   state_of(s)->done[l] = rows.end;
-  int keep = mafat_min(first_row_needed(s, l), rows.begin);
+  int keep = mafat_min(mafat_schedule_first_row(s, l), rows.begin);
   return mafat_schedule_step(s, l, (struct mafat_box){rows, x}, (struct mafat_box){{keep, rows.end}, x});
 }
 

@@ -30,6 +30,9 @@
  *                         layers 12..17 in 4 parts by rows (h; w: columns), 3..5 in 8 by channels, the
  *                         last of which sums them up part by part; h[20,30]:12-17: at these
  *                         boundaries of the last layer's map. Layers without a word run whole
+ *   rows4/12,40,44-45/1x1
+ *                         layers 40, 44 and 45 run in the first group, too, and not in the second: a
+ *                         group is a set of layers, which reads nothing that a later one makes
  *   rows4/12/1x1/order=best
  *                         in which order the layers of each group run that is not by rows
  *                         (file, postorder, forward, sp, best)
@@ -107,8 +110,11 @@ struct mafat_algorithm_word {
   int n;
 };
 
+/* The layers of a group are all below its end that are in no group before it, and some more. */
 struct mafat_group_spec {
-  int end; /* behind its last layer; of the last group 0: where the network, or what is run of it, ends */
+  int end; /* of the last group 0: where the network, or what is run of it, ends */
+  struct mafat_span *more; /* (n_more) */
+  int n_more;
   struct mafat_cut cut;
   struct mafat_group_weights weights;
   struct mafat_algorithm_word algorithms[MAFAT_N_ALGORITHMS]; /* from MAFAT_DIRECT on */
@@ -144,6 +150,10 @@ bool mafat_splits_copy(struct mafat_heap *heap, struct mafat_splits *out, const 
 void mafat_splits_free(struct mafat_heap *heap, struct mafat_splits *splits);
 /* Another layer in a word, the next or one behind. MAFAT_ENOMEM. */
 int mafat_algorithm_word_add(struct mafat_heap *heap, struct mafat_algorithm_word *word, struct mafat_span layers);
+/* Tells group number `number` which layers it has: those that have this number in group_of (n_layers). It knew of none
+ * before; groups are numbered as they run. MAFAT_ENOMEM. */
+int mafat_group_spec_tell(struct mafat_heap *heap, struct mafat_group_spec *group, int number, const int *group_of,
+                          int n_layers);
 int mafat_spec_copy(struct mafat_spec **out, const struct mafat_spec *spec, struct mafat_heap *heap);
 void mafat_spec_close(struct mafat_spec **spec);
 

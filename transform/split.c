@@ -64,7 +64,7 @@ static int summed_tensor(const struct cutter *c, int layer)
   const struct mafat_layer *l = layer_of(c, layer);
   if (!(mafat_layer_along(l) & MAFAT_ALONG_INPUTS) || mafat_layer_is_grouped(l)) return -1;
   for (struct mafat_reads r = mafat_layer_reads(l); mafat_reads_next(&r);)
-    if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) &&
+    if (r.operand == 0 && r.source->tensor < layer && holds(c->split, r.source->tensor) && c->ground->runs[r.source->tensor] &&
         c->cuttings[r.source->tensor].n[MAFAT_ALONG_C] > 1)
       return r.source->tensor;
   return -1;
@@ -140,7 +140,8 @@ static int cut_layer(struct cutter *c, int layer)
 static int find_channel_unit(const struct cutter *c)
 {
   int unit = MAFAT_CHANNEL_BLOCK;
-  for (int l = c->split->layers.begin; l + 1 < c->split->layers.end; l++) unit = mafat_max(unit, c->ground->channel_unit[l]);
+  for (int l = c->split->layers.begin; l + 1 < c->split->layers.end; l++)
+    if (c->ground->runs[l]) unit = mafat_max(unit, c->ground->channel_unit[l]);
   return unit;
 }
 
@@ -169,13 +170,12 @@ int mafat_split_find(const struct mafat_splits *splits, const struct mafat_split
 {
   struct cutter c = {.splits = splits, .ground = ground, .cuttings = cuttings, .d = d};
   long long n_parts = 0;
-  for (int l = ground->layers.begin; l < ground->layers.end; l++) cuttings[l] = (struct mafat_cutting){{1, 1, 1}, {NULL}, false};
   for (int i = 0; i < splits->n; i++) {
     c.split = &splits->list[i];
     int code = apply(&c);
     if (code) return code;
   }
-  for (int l = ground->layers.begin; l < ground->layers.end; l++) n_parts += mafat_cutting_n_parts(&cuttings[l]);
+  for (int l = ground->layers.begin; l < ground->layers.end; l++) n_parts += ground->runs[l] ? mafat_cutting_n_parts(&cuttings[l]) : 0;
   if (n_parts <= MAFAT_MOST_GROUP_PARTS) return MAFAT_OK;
   return mafat_fail(d, MAFAT_EINVAL, "layers %d to %d are cut into more than %d parts", ground->layers.begin,
                     ground->layers.end - 1, MAFAT_MOST_GROUP_PARTS);

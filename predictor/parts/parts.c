@@ -104,6 +104,7 @@ struct finder {
   const struct mafat_network *network;
   struct mafat_usage *usage;
   bool *runs; /* [operator]: has a tensor */
+  bool *cut;  /* [operator]: is of the group whose layers are cut now, too */
   int *unit, *channel_unit; /* [layer] */
   struct mafat_parts *parts;
   struct mafat_diagnostic *d;
@@ -117,11 +118,12 @@ static bool is_split(const struct mafat_group *g)
 static int find_cuttings(struct finder *f, const struct mafat_group *g)
 {
   const struct mafat_plan *plan = f->plan;
-  struct mafat_split_ground ground = {.network = f->network, .unit = f->unit, .channel_unit = f->channel_unit, .runs = f->runs, .heap = plan->heap,
+  struct mafat_split_ground ground = {.network = f->network, .unit = f->unit, .channel_unit = f->channel_unit, .runs = f->cut, .heap = plan->heap,
                                       .layers = {plan->members[g->at.begin], plan->members[g->at.end - 1] + 1}};
+  for (int l = 0; l < plan->n_layers; l++) f->cut[l] = f->runs[l] && mafat_plan_group(plan, l) == g;
   int code = mafat_split_find(&g->cut.as.split, &ground, f->parts->cuttings, f->d);
   for (int l = ground.layers.begin; l < ground.layers.end && code == MAFAT_OK; l++) {
-    if (!f->parts->cuttings[l].sums || plan->algorithms[l] == MAFAT_DIRECT) continue;
+    if (!f->cut[l] || !f->parts->cuttings[l].sums || plan->algorithms[l] == MAFAT_DIRECT) continue;
     if (plan->wanted == MAFAT_AUTO && plan->algorithms[l] == mafat_winograd_fastest(&f->network->layers[l]))
       plan->algorithms[l] = MAFAT_DIRECT;
     else
@@ -274,9 +276,10 @@ static int open_finder(struct finder *f)
   struct mafat_parts *parts = f->plan->parts = f->parts = mafat_heap_calloc(heap, 1, sizeof *f->parts);
   f->usage = mafat_heap_calloc(heap, n, sizeof *f->usage);
   f->runs = mafat_heap_calloc(heap, n, sizeof *f->runs);
+  f->cut = mafat_heap_calloc(heap, n, sizeof *f->cut);
   f->unit = mafat_heap_calloc(heap, n, sizeof *f->unit);
   f->channel_unit = mafat_heap_calloc(heap, n, sizeof *f->channel_unit);
-  if (!parts || !f->usage || !f->runs || !f->unit || !f->channel_unit) return MAFAT_ENOMEM;
+  if (!parts || !f->usage || !f->runs || !f->cut || !f->unit || !f->channel_unit) return MAFAT_ENOMEM;
   parts->cuttings = mafat_heap_calloc(heap, n, sizeof *parts->cuttings);
   parts->bricks = mafat_heap_calloc(heap, n, sizeof *parts->bricks);
   parts->at = mafat_heap_calloc(heap, (size_t)f->plan->n_groups + 1, sizeof *parts->at);
@@ -306,6 +309,7 @@ int mafat_parts_find(struct mafat_plan *plan, const struct mafat_network *n, str
   if (code == MAFAT_OK) code = make_parts(&f);
   mafat_heap_free(plan->heap, f.usage);
   mafat_heap_free(plan->heap, f.runs);
+  mafat_heap_free(plan->heap, f.cut);
   mafat_heap_free(plan->heap, f.unit);
   mafat_heap_free(plan->heap, f.channel_unit);
   return code;

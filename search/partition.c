@@ -1,0 +1,218 @@
+#include "search/partition.h"
+
+#include "predictor/layout.h"
+#include "predictor/planning.h"
+#include "search/least.h"
+
+#include <math.h>
+
+enum {
+  MOST_PLACES = 64,
+  MOST_SPAN = 24 /* places that a group reaches over; but for those that begin or end with the network */
+};
+
+/* How a group is cut, the faster way first. Rows of which no fewer can be: the rest is left to those who go on with it. */
+static const struct {
+  enum mafat_cut_kind kind;
+  double slowness; /* of a layer, about: of equal partitions the fastest is taken */
+} ways[] = {{MAFAT_CUT_GRID, 0}, {MAFAT_CUT_PANELS, 0.5}, {MAFAT_CUT_ROWS, 4}};
+enum { N_WAYS = sizeof ways / sizeof *ways };
+
+/* How the best partition of all layers before a place ends. */
+struct state {
+  float peak;
+  double slowness;
+  int from, way;
+};
+
+struct partition {
+  const struct mafat_search_request *request;
+  const struct mafat_sequence *sequence;
+  struct mafat_heap *heap;          /* of all this, the options' */
+  int places[MOST_PLACES + 2], n;   /* (n + 1): 0 ... n_layers */
+  float *peaks;                     /* [way][from][to]: bytes of that group; INFINITY: not known */
+  struct state *states;             /* (n + 1) */
+  int *group_of;                    /* [layer] */
+  struct mafat_group_spec *groups;  /* (n) */
+  int n_groups;
+  long long looks;                  /* left */
+  int code;
+  struct mafat_diagnostic *d;
+};
+
+static float *peak_at(struct partition *p, int way, int from, int to)
+{
+  return &p->peaks[((size_t)way * (size_t)(p->n + 1) + (size_t)from) * (size_t)(p->n + 1) + (size_t)to];
+}
+
+/* ---- specs ---- */
+
+static struct mafat_cut cut_of(int way)
+{
+  if (ways[way].kind == MAFAT_CUT_ROWS) return mafat_cut_rows(1);
+  return ways[way].kind == MAFAT_CUT_PANELS ? mafat_cut_panels(false) : mafat_cut_grid(1, 1);
+}
+
+static void begin_spec(struct partition *p)
+{
+  for (int g = 0; g < p->n_groups; g++) mafat_heap_free(p->heap, p->groups[g].more);
+  p->n_groups = 0;
+}
+
+/* The group from one place to another. */
+static void add_group(struct partition *p, int from, int to, int way)
+{
+  for (int i = p->places[from]; i < p->places[to]; i++) p->group_of[p->sequence->layers[i]] = p->n_groups;
+  struct mafat_group_spec g = {.cut = cut_of(way)};
+  g.algorithms[MAFAT_DIRECT].given = p->request->options->algorithm == MAFAT_AUTO;
+  p->groups[p->n_groups++] = g;
+}
+
+/* Once all groups are there. */
+static struct mafat_spec end_spec(struct partition *p)
+{
+  for (int g = 0; g < p->n_groups && !p->code; g++)
+    p->code = mafat_group_spec_tell(p->heap, &p->groups[g], g, p->group_of, p->sequence->n_layers);
+  return (struct mafat_spec){.groups = p->groups, .n_groups = p->n_groups, .in_place = true};
+}
+
+/* ---- what groups need ---- */
+
+/* Which group of the spec a group of the plan is of: what cannot be tiled has groups of its own. */
+static int spec_group(const struct partition *p, const struct mafat_plan *plan, int group)
+{
+  return p->group_of[plan->members[plan->groups[group].at.begin]];
+}
+
+/* Notes what the groups of the spec that is begun need, which reach from one of these places to the next. */
+static void measure(struct partition *p, const int *ends, int way)
+{
+  const struct mafat_search_request *r = p->request;
+  struct mafat_plan *plan = NULL;
+  struct mafat_layout *layout = NULL;
+  struct mafat_spec spec = end_spec(p);
+  int code = p->code ? p->code : mafat_plan_make(&plan, &spec, r->network, r->n_layers, r->options, p->d);
+  if (code == MAFAT_OK) code = mafat_layout_outline(&layout, r->network, plan, p->d);
+  p->looks -= p->sequence->n_layers;
+  for (int g = 0; code == MAFAT_OK && g < plan->n_groups; g++) {
+    int of = spec_group(p, plan, g);
+    float *peak = peak_at(p, way, of ? ends[of - 1] : 0, ends[of]), bytes = (float)layout->groups[g].peak_bytes;
+    if (isinf(*peak) || *peak < bytes) *peak = bytes;
+  }
+  if (code == MAFAT_ENOMEM) p->code = code;
+  mafat_layout_close(&layout);
+  mafat_plan_close(&plan);
+}
+
+/* Groups that reach over so many places, the first one to `first`. */
+static void measure_spans(struct partition *p, int first, int span, int way)
+{
+  int ends[MOST_PLACES + 1], n = 0;
+  begin_spec(p);
+  for (int from = 0, to = first; from < p->n; from = to, to = mafat_min(to + span, p->n)) {
+    if (to == from) to = mafat_min(span, p->n);
+    add_group(p, from, to, way);
+    ends[n++] = to;
+  }
+  measure(p, ends, way);
+}
+
+/* Is there a group of that many places that is smaller than the plan that there is? */
+static bool has_smaller(struct partition *p, int span, int way, double limit)
+{
+  for (int from = 0; from + span <= p->n; from++)
+    if (*peak_at(p, way, from, from + span) < limit) return true;
+  return false;
+}
+
+static void measure_all(struct partition *p, double limit)
+{
+  bool open[N_WAYS];
+  for (int w = 0; w < N_WAYS; w++) open[w] = true;
+  for (int span = 1; span <= mafat_min(MOST_SPAN, p->n); span++)
+    for (int w = 0; w < N_WAYS; w++) {
+      for (int first = 1; first <= span && open[w] && p->looks > 0 && !p->code; first++) measure_spans(p, first, span, w);
+      open[w] = open[w] && has_smaller(p, span, w, limit);
+    }
+}
+
+/* ---- the best partition ---- */
+
+/* Groups above the limit are left out; of the others, those that make the fullest one least, or, where `limited`, are the
+ * fastest. False: there are none. */
+static bool solve(struct partition *p, double limit, bool limited)
+{
+  p->states[0] = (struct state){0, 0, 0, 0};
+  for (int to = 1; to <= p->n; to++) {
+    struct state best = {.peak = INFINITY};
+    for (int from = 0; from < to; from++)
+      for (int w = 0; w < N_WAYS; w++) {
+        struct state *before = &p->states[from];
+        float peak = fmaxf(before->peak, *peak_at(p, w, from, to));
+        double slowness = before->slowness + ways[w].slowness * (p->places[to] - p->places[from]) + 0.01;
+        if (isinf(peak) || peak > limit) continue;
+        bool better = limited && !isinf(best.peak) ? slowness < best.slowness
+                                                   : peak < best.peak || (peak <= best.peak && slowness < best.slowness);
+        if (better) best = (struct state){peak, slowness, from, w};
+      }
+    p->states[to] = best;
+  }
+  return !isinf(p->states[p->n].peak);
+}
+
+static void write_groups(struct partition *p, int to)
+{
+  if (to == 0) return;
+  write_groups(p, p->states[to].from);
+  add_group(p, p->states[to].from, to, p->states[to].way);
+}
+
+static void take(struct partition *p, struct mafat_front *front)
+{
+  begin_spec(p);
+  write_groups(p, p->n);
+  struct mafat_spec spec = end_spec(p);
+  if (!p->code) p->code = mafat_least_take(front, p->request, &spec, p->d);
+}
+
+static int find_places(struct partition *p)
+{
+  p->places[0] = 0;
+  int n = mafat_sequence_places(p->sequence, p->places + 1, MOST_PLACES);
+  p->places[n + 1] = p->sequence->n_layers;
+  return n + 1;
+}
+
+static void search(struct partition *p, struct mafat_front *front)
+{
+  double limit = front->n > 0 ? (double)front->list[0].arena_bytes : INFINITY;
+  size_t n_peaks = N_WAYS * (size_t)(p->n + 1) * (size_t)(p->n + 1);
+  for (size_t i = 0; i < n_peaks; i++) p->peaks[i] = INFINITY;
+  measure_all(p, limit);
+  if (p->code || !solve(p, INFINITY, false)) return;
+  double least = p->states[p->n].peak;
+  if (solve(p, least, true)) take(p, front);
+}
+
+int mafat_partition_least(struct mafat_front *front, const struct mafat_search_request *request,
+                          const struct mafat_sequence *sequence, long long looks, struct mafat_diagnostic *d)
+{
+  struct partition p = {.request = request, .sequence = sequence, .heap = request->options->heap, .looks = looks, .d = d};
+  p.n = find_places(&p);
+  size_t n = (size_t)p.n + 1;
+  p.peaks = mafat_heap_calloc(p.heap, N_WAYS * n * n, sizeof *p.peaks);
+  p.states = mafat_heap_calloc(p.heap, n, sizeof *p.states);
+  p.group_of = mafat_heap_calloc(p.heap, (size_t)sequence->n_layers, sizeof *p.group_of);
+  p.groups = mafat_heap_calloc(p.heap, n, sizeof *p.groups);
+  if (p.peaks && p.states && p.group_of && p.groups) {
+    search(&p, front);
+    begin_spec(&p);
+  } else {
+    p.code = MAFAT_ENOMEM;
+  }
+  mafat_heap_free(p.heap, p.peaks);
+  mafat_heap_free(p.heap, p.states);
+  mafat_heap_free(p.heap, p.group_of);
+  mafat_heap_free(p.heap, p.groups);
+  return p.code;
+}
