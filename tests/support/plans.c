@@ -179,7 +179,10 @@ static void write_split(struct test_rng *rng, int n_layers, char *text, size_t r
   if (group.end - group.begin > 2 && test_random_chance(rng, 40)) {
     struct mafat_span first = {group.begin, test_random_int(rng, group.begin + 1, group.end - 1)};
     n += write_split_group(rng, first, text + n, room - n);
-    n += (size_t)snprintf(text + n, room - n, "/%d/", group.begin = first.end);
+    n += (size_t)snprintf(text + n, room - n, "/%d", group.begin = first.end);
+    if (group.end - group.begin > 2 && test_random_chance(rng, 30)) /* a set; what it reads may be in a later group */
+      n += (size_t)snprintf(text + n, room - n, ",%d", test_random_int(rng, group.begin + 1, group.end - 2));
+    n += (size_t)snprintf(text + n, room - n, "/");
   }
   n += write_split_group(rng, group, text + n, room - n);
   if (group.end - group.begin > 2 && test_random_chance(rng, 30))

@@ -144,6 +144,15 @@ static void check_parts(const struct subject *s)
   free(made);
 }
 
+/* A split is of its group's layers alone, whatever lies between them. */
+static void check_members(const struct subject *s)
+{
+  for (int l = 0; l < s->plan->n_layers; l++) {
+    bool split = mafat_plan_group(s->plan, l)->cut.kind == MAFAT_CUT_SPLIT;
+    require(split || mafat_cutting_n_parts(&s->plan->parts->cuttings[l]) == 1, s, "layer %d is cut, but not its group", l);
+  }
+}
+
 /* Rows of an input come from the first on, each once. */
 static void check_inputs(const struct subject *s)
 {
@@ -167,6 +176,7 @@ START_TEST(each_part_finds_what_it_needs_and_no_more_is_alive)
   check_places(&s);
   check_parts(&s);
   check_inputs(&s);
+  check_members(&s);
   close_subject(&s);
 }
 END_TEST
