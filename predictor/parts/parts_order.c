@@ -34,7 +34,7 @@ static int count_buffers(const struct collection *c)
   int n = 0;
   for (int t = 0; t < mafat_network_n_operators(c->network); t++) {
     const struct mafat_cutting *bricks = mafat_parts_bricks(c->plan, t);
-    int parts = bricks ? mafat_cutting_n_parts(bricks) : 1;
+    int parts = bricks ? mafat_bricks_count(bricks) : 1;
     n += t < c->network->n_layers ? parts : 2 * parts; /* of inputs with what keeps them in order */
     if (mafat_parts_keep_sums(c->plan, c->network, t)) n += mafat_bricks_count(&c->plan->parts->cuttings[t]);
   }
@@ -107,7 +107,7 @@ static int buffer_of(struct collection *c, int tensor, int brick)
 {
   const struct mafat_cutting *bricks = mafat_parts_bricks(c->plan, tensor);
   struct mafat_shape s = mafat_network_tensor_shape(c->network, tensor);
-  int n = bricks ? mafat_cutting_n_parts(bricks) : 1;
+  int n = bricks ? mafat_bricks_count(bricks) : 1;
   if (c->first_buffer[tensor] >= 0) return c->first_buffer[tensor] + brick;
   c->first_buffer[tensor] = c->graph.n_buffers;
   for (int i = 0; i < n; i++, c->graph.n_buffers++) {
