@@ -395,12 +395,13 @@ static int take_word(struct parser *p, struct mafat_group_spec *g, bool *again)
 {
   static const char *const words[] = {
       [MAFAT_CUT_GRID] = "balanced, loaded, streamed, direct, winograd or winograd-large",
-      [MAFAT_CUT_ROWS] = "loaded, streamed, direct, winograd or winograd-large",
+      [MAFAT_CUT_ROWS] = "early, loaded, streamed, direct, winograd or winograd-large",
       [MAFAT_CUT_PANELS] = "apart, loaded, streamed, direct, winograd or winograd-large",
       [MAFAT_CUT_SPLIT] = "loaded, streamed, direct, winograd or winograd-large"};
   bool *once = NULL;
   if (g->cut.kind == MAFAT_CUT_GRID && take(p, "balanced")) once = &g->cut.as.grid.balanced;
   else if (g->cut.kind == MAFAT_CUT_PANELS && take(p, "apart")) once = &g->cut.as.panels.apart;
+  else if (g->cut.kind == MAFAT_CUT_ROWS && take(p, "early")) once = &g->cut.as.rows.early;
   if (once) {
     *again = *again || *once;
     *once = true;
@@ -597,6 +598,7 @@ static void write_cut(struct writer *w, const struct mafat_cut *cut)
   case MAFAT_CUT_ROWS:
     put(w, "rows");
     if (cut->as.rows.least) put_number(w, cut->as.rows.least);
+    if (cut->as.rows.early) put(w, ":early");
     break;
   case MAFAT_CUT_PANELS: put(w, cut->as.panels.apart ? "panels:apart" : "panels"); break;
   case MAFAT_CUT_SPLIT: write_splits(w, &cut->as.split); break;

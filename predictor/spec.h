@@ -11,6 +11,8 @@
  *                         rows 0, 100, 204, end; columns 0, 152, end
  *   rows4/12/1x1          layers 0..11 as a pipeline of rolling windows, at least
  *                         four rows at a time (rows: by four)
+ *   rows4:early/NoCut     layers that put out less than they read run as soon as they
+ *                         can, and not when they are asked
  *   rows4/12/panels       the rest whole maps, 32 filters at a time; where a
  *                         convolution is read by 1x1s and pools only, they take each
  *                         panel as it comes, and the wide map never exists
@@ -91,7 +93,10 @@ struct mafat_cut {
   enum mafat_cut_kind kind;
   union {
     struct mafat_grid grid;
-    struct { int least; } rows;     /* in a step; 0: as many as usual */
+    struct {
+      int least;                    /* in a step; 0: as many as usual */
+      bool early;                   /* what puts out less than it reads runs as soon as it can */
+    } rows;
     struct { bool apart; } panels;  /* no layer is computed panel by panel with its readers */
     struct mafat_splits split;
   } as;
@@ -169,7 +174,12 @@ static inline struct mafat_cut mafat_cut_grid(int n_rows, int n_cols)
 
 static inline struct mafat_cut mafat_cut_rows(int least)
 {
-  return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {least}};
+  return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {.least = least}};
+}
+
+static inline struct mafat_cut mafat_cut_rows_early(int least)
+{
+  return (struct mafat_cut){.kind = MAFAT_CUT_ROWS, .as.rows = {least, true}};
 }
 
 static inline struct mafat_cut mafat_cut_panels(bool apart)

@@ -14,8 +14,9 @@ enum {
 /* How a group is cut, the faster way first. Rows of which no fewer can be: the rest is left to those who go on with it. */
 static const struct {
   enum mafat_cut_kind kind;
+  bool early;
   double slowness; /* of a layer, about: of equal partitions the fastest is taken */
-} ways[] = {{MAFAT_CUT_GRID, 0}, {MAFAT_CUT_PANELS, 0.5}, {MAFAT_CUT_ROWS, 4}};
+} ways[] = {{MAFAT_CUT_GRID, false, 0}, {MAFAT_CUT_PANELS, false, 0.5}, {MAFAT_CUT_ROWS, false, 4}, {MAFAT_CUT_ROWS, true, 4}};
 enum { N_WAYS = sizeof ways / sizeof *ways };
 
 /* How the best partition of all layers before a place ends. */
@@ -49,7 +50,7 @@ static float *peak_at(struct partition *p, int way, int from, int to)
 
 static struct mafat_cut cut_of(int way)
 {
-  if (ways[way].kind == MAFAT_CUT_ROWS) return mafat_cut_rows(1);
+  if (ways[way].kind == MAFAT_CUT_ROWS) return ways[way].early ? mafat_cut_rows_early(1) : mafat_cut_rows(1);
   return ways[way].kind == MAFAT_CUT_PANELS ? mafat_cut_panels(false) : mafat_cut_grid(1, 1);
 }
 
