@@ -300,6 +300,7 @@ static int complete(struct laying *l, const struct mafat_plan_options *options)
   bool place = l->plan->in_place && !options->keep_all;
   if (code == MAFAT_OK && l->plan->sorting != MAFAT_SORT_FILE) code = mafat_group_order_sort(l->plan, l->network, place);
   if (code == MAFAT_OK) code = mafat_parts_sort(l->plan, l->network);
+  if (code == MAFAT_OK) code = mafat_parts_place_inputs(l->plan, l->network);
   if (code == MAFAT_OK) mafat_parts_number(l->plan);
   if (code == MAFAT_OK) code = mafat_in_place_find(l->plan, l->network, place);
   if (code == MAFAT_OK) code = mafat_in_rows_find(l->plan, l->network, place);

@@ -20,6 +20,7 @@ enum mafat_step_kind {
 struct mafat_step {
   enum mafat_step_kind kind;
   int group, layer;      /* or the input */
+  int part;              /* number of it in plan->parts; -1: of no split group */
   struct mafat_box out;
   struct mafat_box held; /* pixels of the layer's output its buffer holds after
                             this step; older rows may be overwritten */

@@ -150,29 +150,44 @@ static size_t write_item(struct test_rng *rng, struct mafat_span group, char *te
   char parts[32];
   int at = test_random_int(rng, 1, 4);
   if (test_random_chance(rng, 80)) snprintf(parts, sizeof parts, "%d", test_random_int(rng, 2, 5));
-  else snprintf(parts, sizeof parts, "[%d,%d]", axis == 'c' ? 32 : at, axis == 'c' ? 64 : at + test_random_int(rng, 1, 4));
+  else snprintf(parts, sizeof parts, "[%d,%d]", axis == 'c' ? 16 * at : at, axis == 'c' ? 16 * at + 32 : at + test_random_int(rng, 1, 4));
   return (size_t)snprintf(text, room, "%c%s:%d-%d", axis, parts, first, last);
 }
 
-static void write_split(struct test_rng *rng, int n_layers, char *text, size_t room)
+static size_t write_split_group(struct test_rng *rng, struct mafat_span group, char *text, size_t room)
 {
-  static const char *const orders[] = {"", "/order=postorder", "/order=forward", "/order=sp", "/order=best"};
   static const char *const words[] = {"", "", ":loaded", ":streamed"};
-  static const char *const before[] = {"rows1", "1x1", "2x2", "panels"};
-  struct mafat_span group = {0, n_layers};
-  size_t n = 0;
-  if (n_layers > 2 && test_random_chance(rng, 40)) {
-    group.begin = test_random_int(rng, 1, n_layers - 1);
-    n += (size_t)snprintf(text, room, "%s/%d/", before[test_random_int(rng, 0, 3)], group.begin);
-  }
-  n += (size_t)snprintf(text + n, room - n, "split(");
+  size_t n = (size_t)snprintf(text, room, "split(");
   for (int i = 0, items = test_random_int(rng, 1, MOST_ITEMS); i < items; i++) {
     if (i) text[n++] = ',';
     n += write_item(rng, group, text + n, room - n);
   }
-  n += (size_t)snprintf(text + n, room - n, ")%s", words[test_random_int(rng, 0, 3)]);
+  return n + (size_t)snprintf(text + n, room - n, ")%s", words[test_random_int(rng, 0, 3)]);
+}
+
+/* Sometimes two split groups one behind the other. */
+static void write_split(struct test_rng *rng, int n_layers, char *text, size_t room)
+{
+  static const char *const orders[] = {"", "/order=postorder", "/order=forward", "/order=sp", "/order=best"};
+  static const char *const others[] = {"rows1", "1x1", "2x2", "panels"};
+  struct mafat_span group = {0, n_layers};
+  size_t n = 0;
+  if (n_layers > 2 && test_random_chance(rng, 40)) {
+    group.begin = test_random_int(rng, 1, n_layers - 1);
+    n += (size_t)snprintf(text, room, "%s/%d/", others[test_random_int(rng, 0, 3)], group.begin);
+  }
+  if (group.end - group.begin > 2 && test_random_chance(rng, 40)) {
+    struct mafat_span first = {group.begin, test_random_int(rng, group.begin + 1, group.end - 1)};
+    n += write_split_group(rng, first, text + n, room - n);
+    n += (size_t)snprintf(text + n, room - n, "/%d", group.begin = first.end);
+    if (group.end - group.begin > 2 && test_random_chance(rng, 30)) /* a set; what it reads may be in a later group */
+      n += (size_t)snprintf(text + n, room - n, ",%d", test_random_int(rng, group.begin + 1, group.end - 2));
+    n += (size_t)snprintf(text + n, room - n, "/");
+  }
+  n += write_split_group(rng, group, text + n, room - n);
   if (group.end - group.begin > 2 && test_random_chance(rng, 30))
-    n += (size_t)snprintf(text + n, room - n, "/%d/1x1", test_random_int(rng, group.begin + 1, group.end - 1));
+    n += (size_t)snprintf(text + n, room - n, "/%d/%s", test_random_int(rng, group.begin + 1, group.end - 1),
+                          others[test_random_int(rng, 0, 3)]);
   snprintf(text + n, room - n, "%s", orders[test_random_int(rng, 0, 4)]);
 }
 
