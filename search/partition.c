@@ -3,6 +3,7 @@
 #include "predictor/layout.h"
 #include "predictor/planning.h"
 #include "predictor/schedule.h"
+#include "search/effort.h"
 #include "search/least.h"
 
 #include <math.h>
@@ -200,7 +201,7 @@ static void measure_all(struct partition *p, double limit)
   for (int w = 0; w < N_WAYS; w++) open[w] = applies(p, w);
   for (int span = 1; span <= mafat_min(MOST_SPAN, p->n); span++)
     for (int w = 0; w < N_WAYS; w++) {
-      for (int first = 1; first <= span && open[w] && p->looks > 0 && !p->code; first++) measure_spans(p, first, span, w);
+      for (int first = 1; first <= span && open[w] && mafat_effort_left(p->request, p->looks) && !p->code; first++) measure_spans(p, first, span, w);
       open[w] = open[w] && has_smaller(p, span, w, limit);
     }
 }
