@@ -493,3 +493,40 @@ void check_integer_sums(struct check *check)
   snprintf(run.text, sizeof run.text, "%d channels, %d columns", c.n, c.n_cols);
   check_run_bytes(check, &run);
 }
+
+/* ---- reals ---- */
+
+struct reals_call {
+  struct mafat_quantization q;
+  const float *from;
+  uint8_t *to;
+  int n;
+};
+
+static void run_reals(const struct mafat_integer_kernels *k, const void *call)
+{
+  const struct reals_call *c = call;
+  k->reals(&c->q, c->from, c->to, c->n);
+}
+
+/* At halves and at steps of 1/512, within and beyond all numbers, what lies beside each, and what no step reaches. */
+void check_integer_reals(struct check *check)
+{
+  static const float scales[] = {1, 0.5f, 0.0078125f, 0.1f, 1.0f / 3, 1e-30f, 1e30f};
+  static const float ends[] = {NAN, INFINITY, -INFINITY, 1e38f, -1e38f, 1e-40f, -0.0f};
+  struct reals_call c = {.q = random_output(), .n = random_in(1, 300)};
+  c.q.scale = scales[random_in(0, 6)];
+  inputs_reset();
+  outputs_reset();
+  float *from = input_floats((size_t)c.n);
+  for (int i = 0; i < c.n; i++) {
+    const float real = (one_in(2) ? (float)random_in(-600, 600) / 2 : (float)random_in(-512 * 600, 512 * 600) / 512) * c.q.scale;
+    from[i] = one_in(10) ? ends[random_in(0, 6)] : one_in(3) ? real : nextafterf(real, one_in(2) ? INFINITY : -INFINITY);
+  }
+  c.from = from;
+  c.to = byte_outputs((size_t)c.n, 1);
+  for (int i = 0; i < c.n; i++) *(uint8_t *)expected_of(c.to + i) = (uint8_t)mafat_quantization_number(&c.q, from[i]);
+  struct check_bytes_call run = {.kernel = "integer_reals", .run = run_reals, .call = &c};
+  snprintf(run.text, sizeof run.text, "%d reals, scale %g", c.n, (double)c.q.scale);
+  check_run_bytes(check, &run);
+}
