@@ -237,10 +237,23 @@ static inline bool mafat_layer_is_pointwise(const struct mafat_layer *l)
   return mafat_layer_is_ungrouped(l) && mafat_window_is_pixel(&l->window);
 }
 
+/* Are its channels reduced to one? */
+static inline bool mafat_layer_reduces_channels(const struct mafat_layer *l)
+{
+  return l->reduce && l->reduce->channels;
+}
+
 /* Is a channel of its output made of that channel of its operands alone? */
 static inline bool mafat_layer_is_lanewise(const struct mafat_layer *l)
 {
-  return mafat_kind_of(l->type)->lanewise || mafat_layer_is_depthwise(l);
+  return (mafat_kind_of(l->type)->lanewise && !mafat_layer_reduces_channels(l)) || mafat_layer_is_depthwise(l);
+}
+
+/* What a step of it may be a part of. */
+static inline unsigned mafat_layer_along(const struct mafat_layer *l)
+{
+  unsigned along = mafat_kind_of(l->type)->along;
+  return mafat_layer_reduces_channels(l) ? along & ~(unsigned)MAFAT_ALONG_FILTERS : along;
 }
 
 static inline bool mafat_layer_pools(const struct mafat_layer *l)
