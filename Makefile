@@ -104,8 +104,6 @@ $(call objects,$(FORMATS) runner/facts.c runner/facts_layers.c runner/image/imag
 
 # Loops over all of a weights file, while a layer waits for it.
 $(call objects,runner/weights/pack.c formats/packed/hash.c): EXTRA = -O3
-# A network's float input, number by number.
-$(BUILD)/obj/network/quantization.o: EXTRA = -O3
 # Resident in every run, and never in a loop of it.
 $(call objects,runner/inputs.c runner/ports.c runner/image/npy.c runner/program/run_inference/ports.c runner/program/run_inference/picture_facts.c): EXTRA = -Os
 # Drawn when asked: as few bytes of the program's file as can be.

@@ -26,31 +26,6 @@ int mafat_quantization_number(const struct mafat_quantization *q, float real)
   return isnan(real) ? q->least : keep_byte(number_of(q, real));
 }
 
-/* As above, for compilers to make vectors of: what lies beyond 512 steps is out of bytes whatever the zero point. */
-static int nearest(float steps, bool even)
-{
-  static const float magic = 0x1.8p23f; /* more leaves no place for fractions */
-  steps = steps > -512 ? steps : -512;
-  steps = steps < 512 ? steps : 512;
-  int whole = (int)steps;
-  float rest = steps - (float)whole;
-  int away = whole + (rest >= 0.5f) - (rest <= -0.5f);
-  return even ? (int)((steps + magic) - magic) : away;
-}
-
-void mafat_quantization_numbers(const struct mafat_quantization *q, const float *reals, unsigned char *numbers, int n)
-{
-  const bool even = q->rounding == MAFAT_REQUANTIZE_EVEN;
-  const float scale = q->scale;
-  const int zero = q->zero, none = q->least;
-  for (int i = 0; i < n; i++) {
-    int number = nearest(reals[i] / scale, even) + zero;
-    number = number < 0 ? 0 : number;
-    number = number > 255 ? 255 : number;
-    numbers[i] = (unsigned char)(reals[i] == reals[i] ? number : none);
-  }
-}
-
 struct mafat_multiplier mafat_multiplier(double factor)
 {
   static const struct mafat_multiplier none = {0, 0};

@@ -45,9 +45,6 @@ void mafat_quantization_clamp(struct mafat_quantization *q, float least, float m
  * even number. */
 int mafat_quantization_number(const struct mafat_quantization *q, float real);
 
-/* The same of n reals that lie side by side. */
-void mafat_quantization_numbers(const struct mafat_quantization *q, const float *reals, unsigned char *numbers, int n);
-
 /* number * multiplier / 2^31 * 2^shift: multiplier in [2^30, 2^31), or of a negative factor in [-2^31, -2^30], shift from
  * -31 to 30; of less than that both are 0. The factor is less than 2^30 (mafat_multiplier_can): TFLite's rule shifts no further, its
  * reference would shift 1 out of an int. */

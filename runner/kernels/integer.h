@@ -124,6 +124,8 @@ struct mafat_integer_kernels {
                 const uint8_t *table);
   /* sums[channel] += the bytes of n_cols pixels, at most 16 channels: for means over maps, row after row. */
   void (*add_pixels)(const uint8_t *x, int pixel_bytes, int n_cols, int n_channels, int32_t *sums);
+  /* Reals as numbers (network/quantization.h). */
+  void (*reals)(const struct mafat_quantization *q, const float *from, uint8_t *to, int n);
 };
 
 /* The best of this CPU for kernels of floats of that level, or below it. */

@@ -21,4 +21,5 @@ const struct mafat_integer_kernels INTEGER_TABLE = {
     .blend = blend,
     .table = table_bytes,
     .add_pixels = add_pixels,
+    .reals = reals,
 };

@@ -136,7 +136,7 @@ static void choose_runs(struct conv_row *r, struct conv_place at)
 
 /* ---- weights whose zero point is not 0: sums of what windows read ---- */
 
-enum { SUM_PIXELS = IVEC_LANES / 4, STRIP_SUMS = STRIP_PIXELS / SUM_PIXELS };
+enum { SUM_PIXELS = IVEC_LANES / 4, STRIP_SUMS = STRIP_PIXELS / SUM_PIXELS, DENSE_BYTES = 512, DENSE_TAPS = 257 };
 
 /* Of some columns that a tap reads of a piece, `step` bytes apart. */
 INLINE void add_columns(int32_t *sums, const uint8_t *in, size_t step, int n_cols, int n_channels)
@@ -154,6 +154,33 @@ INLINE void add_blocks(ivec *quads, int32_t *sums, const uint8_t *in, int n_cols
   add_columns(sums + n * SUM_PIXELS, in + (size_t)n * SUM_PIXELS * BLOCK, BLOCK, n_cols % SUM_PIXELS, BLOCK);
 }
 
+INLINE void add_bytes(uint16_t *restrict sums, const uint8_t *restrict in, int n)
+{
+  for (int i = 0; i < n; i++) sums[i] = (uint16_t)(sums[i] + in[i]);
+}
+
+INLINE void add_words(uint16_t *restrict sums, const uint16_t *restrict in, int n)
+{
+  for (int i = 0; i < n; i++) sums[i] = (uint16_t)(sums[i] + in[i]);
+}
+
+/* Of fewer channels, as pictures have, without anything in between: down the window, then across it, of all bytes side by side.
+ * False: it is not such a piece. */
+static bool add_dense(const struct mafat_integer_conv_call *c, const struct mafat_integer_piece *p, int row, int col, int n_cols,
+                      int32_t *sums)
+{
+  const struct mafat_taps x = c->window.x, y = c->window.y;
+  const int across = x.size * p->n_channels, step = p->pixel_bytes * x.stride, n = (n_cols - 1) * step + across;
+  uint16_t down[DENSE_BYTES], whole[DENSE_BYTES];
+  if (p->pixel_bytes != p->n_channels || x.dilation != 1 || n > DENSE_BYTES || y.size * across > DENSE_TAPS) return false;
+  memset(down, 0, (size_t)n * sizeof *down);
+  memset(whole, 0, (size_t)n * sizeof *whole);
+  for (int ky = 0; ky < y.size; ky++) add_bytes(down, p->rows[row * y.stride + ky * y.dilation] + (size_t)col * (size_t)step, n);
+  for (int t = 0; t < across; t++) add_words(whole, down + t, n - across + 1);
+  for (int i = 0; i < n_cols; i++) sums[i] += whole[i * step];
+  return true;
+}
+
 /* sums: of all that the windows of outputs from column `col` on read, at most a strip's. */
 static void conv_input_sums(const struct mafat_integer_conv_call *c, int row, int col, int n_cols, int32_t *sums)
 {
@@ -163,6 +190,7 @@ static void conv_input_sums(const struct mafat_integer_conv_call *c, int row, in
   memset(sums, 0, (size_t)n_cols * sizeof *sums);
   for (const struct mafat_integer_piece *p = c->pieces; p < c->pieces + c->n_pieces; p++) {
     const size_t pixel = (size_t)p->pixel_bytes, step = pixel * (size_t)x.stride;
+    if (p->n_channels < MAFAT_CHANNEL_BLOCK && add_dense(c, p, row, col, n_cols, sums)) continue;
     for (int ky = 0; ky < y.size; ky++)
       for (int kx = 0; kx < x.size; kx++) {
         const uint8_t *in = p->rows[row * y.stride + ky * y.dilation] + (size_t)(col * x.stride + kx * x.dilation) * pixel;
@@ -318,11 +346,19 @@ static void conv_strip(struct conv_row *r, struct conv_tiling t, int col)
   for (int f = 0; f < r->n_filters; f += IVEC_LANES) conv_put(r, r->first + f, col, n_cols, sums + f, pitch);
 }
 
-/* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. As many as there is room for become outputs together. */
+/* Tiles of nearly equal width: 19 columns are 10 + 9, not 14 + 5. */
+static struct conv_tiling tiling_of(int n_cols)
+{
+  const int n = mafat_divide_up(n_cols, TILE_PIXELS), pixels = n_cols / n;
+  return (struct conv_tiling){.n_wide = n_cols - n * pixels, .n = n - (n_cols - n * pixels), .pixels = pixels};
+}
+
+/* As many tiles as there is room for become outputs together. */
 static void conv_columns(struct conv_row *r)
 {
-  const int n_cols = r->c->n_cols, n = mafat_divide_up(n_cols, TILE_PIXELS), pixels = n_cols / n;
-  struct conv_tiling left = {.n_wide = n_cols - n * pixels, .n = n - (n_cols - n * pixels), .pixels = pixels};
+  const int n_cols = r->c->n_cols;
+  struct conv_tiling left = tiling_of(n_cols);
+  const int pixels = left.pixels;
   for (int col = 0; col < n_cols;) {
     struct conv_tiling t = {.n_wide = mafat_min(left.n_wide, STRIP_PIXELS / (pixels + 1)), .pixels = pixels};
     if (t.n_wide == left.n_wide) t.n = mafat_min(left.n, (STRIP_PIXELS - tiling_columns(t)) / pixels);
@@ -331,6 +367,72 @@ static void conv_columns(struct conv_row *r)
     left.n -= t.n;
     col += tiling_columns(t);
   }
+}
+
+/* ---- narrow maps: rows that become outputs together ---- */
+
+/* Does each of these rows begin where the one before it ends? */
+static bool rows_follow(const struct mafat_integer_conv_call *c)
+{
+  if (c->window.x.size != 1 || c->window.y.size != 1 || c->window.x.stride != 1 || c->window.y.stride != 1) return false;
+  for (const struct mafat_integer_piece *p = c->pieces; p < c->pieces + c->n_pieces; p++)
+    for (int row = 1; row < c->n_rows; row++)
+      if (p->rows[row] - p->rows[row - 1] != (ptrdiff_t)c->n_cols * p->pixel_bytes) return false;
+  return true;
+}
+
+/* Outputs of n rows from r->row on, of 16 filters at most, the panel's from `first` on. */
+static void conv_put_rows(const struct conv_row *r, int first, int n, const int32_t *sums)
+{
+  enum { BLOCK = MAFAT_CHANNEL_BLOCK };
+  const struct mafat_integer_segment *s = &r->c->segments[first / BLOCK];
+  const int lane = first % BLOCK, n_cols = r->c->n_cols;
+  uint8_t bytes[STRIP_PIXELS * BLOCK];
+  if (first / BLOCK >= r->c->n_segments) return;
+  const int lanes = mafat_min(mafat_min(r->n_filters - (first - r->first), BLOCK - lane), s->n_filters - lane);
+  for (int f = 0; f < lanes; f += IVEC_LANES)
+    finish_pixels(&r->finish[(first + f) / IVEC_LANES], sums + f, TILE_LANES, bytes + f, BLOCK, n * n_cols,
+                  mafat_min(IVEC_LANES, lanes - f));
+  for (int row = 0; row < n; row++)
+    copy_pixels(s->rows[r->row + row] + lane, (size_t)s->pixel_bytes, bytes + (size_t)(row * n_cols) * BLOCK, BLOCK, n_cols, lanes);
+}
+
+/* n rows from r->row on, of the tile's filters. */
+static void conv_rows(struct conv_row *r, int n, bool follow)
+{
+  const int n_cols = r->c->n_cols, first_row = r->row;
+  int32_t sums[STRIP_PIXELS * TILE_LANES];
+  if (follow) {
+    point_at_runs(r);
+    conv_tile_columns(r, tiling_of(n * n_cols), 0, NULL, sums, TILE_LANES);
+  }
+  for (int row = 0; row < n && !follow; row++) {
+    r->row = first_row + row;
+    point_at_runs(r);
+    conv_tile_columns(r, tiling_of(n_cols), 0, NULL, sums + (size_t)(row * n_cols) * TILE_LANES, TILE_LANES);
+  }
+  r->row = first_row;
+  for (int f = 0; f < r->n_filters; f += MAFAT_CHANNEL_BLOCK) conv_put_rows(r, r->first + f, n, sums + f);
+}
+
+/* Whole sums of whole rows; so many of these at a time. False: it is not such a call. */
+static bool conv_narrow(struct conv_row *r)
+{
+  const struct mafat_integer_conv_call *c = r->c;
+  if (!c->start || !c->finish || c->weights_zero || c->n_rows < 2 || c->n_cols > STRIP_PIXELS / 4) return false;
+  r->row = 0;
+  choose_runs(r, (struct conv_place){0, 0, 0, 0});
+  if (r->end.piece < c->n_pieces) return false;
+  const bool follow = rows_follow(c);
+  for (int row = 0, n; row < c->n_rows; row += n) {
+    n = mafat_min(c->n_rows - row, STRIP_PIXELS / c->n_cols);
+    for (r->first = 0; r->first < c->width; r->first += TILE_LANES) {
+      r->row = row;
+      r->n_filters = mafat_min(TILE_LANES, c->width - r->first);
+      conv_rows(r, n, follow);
+    }
+  }
+  return true;
 }
 
 #ifdef IVEC_SIGNED
@@ -359,6 +461,7 @@ static void conv(const struct mafat_integer_conv_call *c)
   for (int f = 0; c->finish && f < c->width; f += IVEC_LANES)
     finish_choose(&r.finish[f / IVEC_LANES], ivec_load_n(c->to.multipliers + f, c->width - f),
                   ivec_load_n(c->to.shifts + f, c->width - f), &c->to.out);
+  if (conv_narrow(&r)) return;
   for (r.row = 0; r.row < c->n_rows; r.row++) {
     if (r.row == 0 || r.begin.quads) choose_runs(&r, (struct conv_place){0, 0, 0, 0});
     else point_at_runs(&r);

@@ -163,16 +163,16 @@ static void depthwise_narrow(const struct depthwise_strip *s, int stride)
 
 /* ---- rows ---- */
 
-/* Of columns [col, col + n) of a row. */
-static void depthwise_columns(const struct depthwise_part *d, int row, int col, int n)
+/* Sums of columns [col, col + n) of a row, in one of two places; returns which. Where the window has no weights it is the bias,
+ * 0 apart. */
+static int depthwise_sums(const struct depthwise_part *d, int row, int col, int n, int32_t *places[2])
 {
   const struct mafat_integer_depthwise_call *c = d->c;
   const struct mafat_taps x = c->window.x, y = c->window.y;
   const size_t pixel = (size_t)c->in_pixel_bytes, step = pixel * (size_t)x.stride;
-  int32_t sums[2][DEPTHWISE_STRIP * IVEC_LANES];
   struct depthwise_strip s = {.step = step, .tap = pixel * (size_t)x.dilation, .n_taps = x.size, .n = n, .lanes = d->n,
-                              .from = (const int32_t *)(const void *)&d->bias, .pitch = 0, .to = sums[0]};
-  for (int i = 0; i < d->n_passes; i++, s.from = s.to, s.pitch = IVEC_LANES, s.to = sums[i % 2]) {
+                              .from = (const int32_t *)(const void *)&d->bias, .pitch = 0, .to = places[0]};
+  for (int i = 0; i < d->n_passes; i++, s.from = s.to, s.pitch = IVEC_LANES, s.to = places[i % 2]) {
     const struct depthwise_pass *p = &d->passes[i];
     for (int r = 0; r < IVEC_ROWS; r++)
       s.rows[r] = c->rows[row * y.stride + (p->ky + mafat_min(r, p->n_rows - 1)) * y.dilation] + (size_t)col * step + d->first;
@@ -182,8 +182,31 @@ static void depthwise_columns(const struct depthwise_part *d, int row, int col, 
     if (d->n >= IVEC_LANES) depthwise_full(&s, three ? x.stride : 0);
     else depthwise_narrow(&s, three ? x.stride : 0);
   }
-  finish_pixels(&d->finish, s.from, IVEC_LANES, c->out[row] + (size_t)col * (size_t)c->out_pixel_bytes + d->first,
-                (size_t)c->out_pixel_bytes, n, mafat_min(d->n, IVEC_LANES));
+  return (d->n_passes - 1) % 2;
+}
+
+/* Columns [col, col + n) of n_rows rows, of which there are all where these are more than one. */
+static void depthwise_columns(const struct depthwise_part *d, int row, int n_rows, int col, int n)
+{
+  const struct mafat_integer_depthwise_call *c = d->c;
+  const size_t pixel = (size_t)c->out_pixel_bytes;
+  const int lanes = mafat_min(d->n, IVEC_LANES);
+  int32_t sums[2][DEPTHWISE_STRIP * IVEC_LANES];
+  uint8_t bytes[DEPTHWISE_STRIP * IVEC_LANES], *to = c->out[row] + (size_t)col * pixel + d->first;
+  bool follow = true; /* one row the other */
+  int place = 0;
+  for (int r = 0; r < n_rows; r++) {
+    int32_t *places[2] = {sums[0] + r * n * IVEC_LANES, sums[1] + r * n * IVEC_LANES};
+    place = depthwise_sums(d, row + r, col, n, places);
+    follow &= r == 0 || c->out[row + r] - c->out[row + r - 1] == (ptrdiff_t)((size_t)n * pixel);
+  }
+  if (follow) {
+    finish_pixels(&d->finish, sums[place], IVEC_LANES, to, pixel, n_rows * n, lanes);
+    return;
+  }
+  finish_pixels(&d->finish, sums[place], IVEC_LANES, bytes, IVEC_LANES, n_rows * n, lanes);
+  for (int r = 0; r < n_rows; r++)
+    copy_pixels(c->out[row + r] + d->first, pixel, bytes + r * n * IVEC_LANES, IVEC_LANES, n, lanes);
 }
 
 /* Windows of more weights than are kept: one column, tap by tap. */
@@ -202,21 +225,23 @@ static void depthwise_large(const struct depthwise_part *d, int row, int col)
                 0, 1, mafat_min(d->n, IVEC_LANES));
 }
 
+/* Of narrow maps some rows at a time. */
 static void depthwise(const struct mafat_integer_depthwise_call *c)
 {
   struct depthwise_part d;
   d.c = c;
-  const int n_strips = mafat_divide_up(c->n_cols, DEPTHWISE_STRIP);
+  const int n_strips = mafat_divide_up(c->n_cols, DEPTHWISE_STRIP), at_once = c->n_cols <= DEPTHWISE_STRIP / 4 ? DEPTHWISE_STRIP / c->n_cols : 1;
   for (d.first = 0; d.first < c->n_channels; d.first += IVEC_LANES) {
     d.n = c->n_channels - d.first;
     const bool kept = depthwise_prepare(&d);
-    for (int row = 0; row < c->n_rows; row++)
-      if (!kept)
-        for (int col = 0; col < c->n_cols; col++) depthwise_large(&d, row, col);
-      else
-        for (int i = 0, col = 0, end; i < n_strips; i++, col = end) {
-          end = c->n_cols * (i + 1) / n_strips;
-          depthwise_columns(&d, row, col, end - col);
-        }
+    for (int row = 0, n; row < c->n_rows; row += n) {
+      n = mafat_min(at_once, c->n_rows - row);
+      for (int r = row; r < row + n && !kept; r++)
+        for (int col = 0; col < c->n_cols; col++) depthwise_large(&d, r, col);
+      for (int i = 0, col = 0, end; i < n_strips && kept; i++, col = end) {
+        end = c->n_cols * (i + 1) / n_strips;
+        depthwise_columns(&d, row, n, col, end - col);
+      }
+    }
   }
 }

@@ -203,3 +203,34 @@ static void add_pixels(const uint8_t *x, int pixel_bytes, int n_cols, int n_chan
     else
       for (int i = 0; i < n_channels; i++) sums[i] += x[i];
 }
+
+/* As mafat_quantization_number has each: what lies beyond 512 steps is out of bytes whatever the zero point. */
+INLINE ivec reals_vector(fvec x, const struct mafat_quantization *q, bool even)
+{
+  const fvec magic = fvec_all(0x1.8p23f); /* more leaves no place for fractions */
+  const fvec most = fvec_all(512);
+  fvec steps = x / q->scale;
+  ivec inside = steps > -most;
+  steps = (fvec)(((ivec)steps & inside) | ((ivec)-most & ~inside));
+  inside = steps < most;
+  steps = (fvec)(((ivec)steps & inside) | ((ivec)most & ~inside));
+  ivec whole = __builtin_convertvector(steps, ivec);
+  const fvec rest = steps - fvec_of(whole);
+  if (even) whole = __builtin_convertvector((steps + magic) - magic, ivec);
+  else whole += (rest <= -0.5f) - (rest >= 0.5f);
+  whole = ivec_min(ivec_max(whole + q->zero, ivec_all(0)), ivec_all(255));
+  return (whole & (x == x)) | (ivec_all(q->least) & (x != x));
+}
+
+static void reals(const struct mafat_quantization *q, const float *from, uint8_t *to, int n)
+{
+  const bool even = q->rounding == MAFAT_REQUANTIZE_EVEN;
+  for (int i = 0; i < n; i += IVEC_LANES) {
+    const int lanes = mafat_min(n - i, IVEC_LANES);
+    fvec x = fvec_all(0);
+    if (lanes == IVEC_LANES) memcpy(&x, from + i, sizeof x);
+    else memcpy(&x, from + i, (size_t)lanes * sizeof *from);
+    if (lanes == IVEC_LANES) ivec_narrow(to + i, reals_vector(x, q, even), IVEC_LANES);
+    else ivec_narrow(to + i, reals_vector(x, q, even), lanes);
+  }
+}

@@ -7,14 +7,14 @@
  * zero * 2^(31 + e), less 2^31 for a negative product, of which the bits from 31 + e on are left. Where the least output is the
  * zero point, negative ones come to it whatever is taken off.
  *
- * Where vectors have no room for such sums, both roundings are nearly one: of x * factor, and where e is more than 0 2^-(e + 1) more, away from zero. As floats that is
+ * Where vectors have no room for such sums, or some e is another, both roundings are nearly one: of x * factor, and where e is more than 0 2^-(e + 1) more, away from zero. As floats that is
  * off by less than 2^-14 where it is less than 256, as what is not kept in bounds is: only what lies so near to a half has to be
  * rescaled by the rule. Again negative ones may have anything added where the least output is the zero point.
  *
  * By ONNX's, MAFAT_REQUANTIZE_EVEN, in one: the sum as a float times a float, whose bits stand for the multiplier; negative sums
  * have one of their own, whose bits stand for the shift. */
 
-enum rescale_way { RESCALE_ANY, RESCALE_NEAR, RESCALE_POSITIVE, RESCALE_EVEN };
+enum rescale_way { RESCALE_ANY, RESCALE_SUMS, RESCALE_SUMS_POSITIVE, RESCALE_NEAR, RESCALE_POSITIVE, RESCALE_EVEN };
 
 /* The rule's, of as many filters as there are lanes. */
 struct rescale {
@@ -82,11 +82,14 @@ INLINE ivec bounds_nearest(fvec y, const struct bounds *b)
 /* Of as many filters as there are lanes. */
 struct finish {
   ivec multiplier, shift; /* RESCALE_EVEN: floats, the latter of negative sums */
-#ifdef IVEC_NEAR
-  fvec factor, more; /* RESCALE_NEAR: of the factor's sign; _POSITIVE: with the zero point */
-#elif defined IVEC_SUMS
-  ivec even, odd, right; /* what is added to products, of 64 bits each; e - 1 */
-#endif
+  union {
+    struct {
+      fvec factor, more; /* RESCALE_NEAR: of the factor's sign; _POSITIVE: with the zero point */
+    };
+    struct {
+      ivec even, odd, right; /* RESCALE_SUMS: what is added to products, of 64 bits each; e - 1 */
+    };
+  };
   struct bounds bounds;
   enum rescale_way way;
 };
@@ -103,7 +106,7 @@ static void finish_sums(struct finish *f, const struct mafat_quantization *q)
   f->even = (ivec)((unit << ((lvec)e & 63)) + half);
   f->odd = (ivec)((unit << ((lvec)e >> 32)) + half);
   f->right = e - 1;
-  f->way = q->least >= q->zero ? RESCALE_POSITIVE : RESCALE_NEAR;
+  f->way = q->least >= q->zero ? RESCALE_SUMS_POSITIVE : RESCALE_SUMS;
 }
 #endif
 
@@ -126,10 +129,11 @@ static void finish_choose(struct finish *f, ivec multiplier, ivec shift, const s
   f->bounds = bounds_of(q);
   f->way = q->rounding == MAFAT_REQUANTIZE_EVEN ? RESCALE_EVEN : RESCALE_ANY;
   if (f->way == RESCALE_EVEN) f->shift = shift | (multiplier & (shift == 0));
+#ifdef IVEC_SUMS
+  if (f->way == RESCALE_ANY) finish_sums(f, q);
+#endif
 #ifdef IVEC_NEAR
   if (f->way == RESCALE_ANY) finish_near(f, q);
-#elif defined IVEC_SUMS
-  if (f->way == RESCALE_ANY) finish_sums(f, q);
 #endif
 }
 
@@ -160,16 +164,18 @@ INLINE bool finish_four(const struct finish *f, const int32_t *sums, size_t pitc
     return true;
   }
 #ifdef IVEC_SUMS
-  if (f->way == RESCALE_ANY) return false;
-  if (f->way == RESCALE_POSITIVE) {
+  if (f->way == RESCALE_SUMS_POSITIVE) {
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) y[i] = ivec_sums(ivec_load(sums + (size_t)i * pitch), f->multiplier, f->even, f->odd, false) >> f->right;
-  } else {
+    return true;
+  }
+  if (f->way == RESCALE_SUMS) {
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) y[i] = ivec_sums(ivec_load(sums + (size_t)i * pitch), f->multiplier, f->even, f->odd, true) >> f->right;
+    return true;
   }
-  return true;
-#elif defined IVEC_NEAR
+#endif
+#ifdef IVEC_NEAR
   fvec rest = fvec_all(0), near;
   if (f->way == RESCALE_POSITIVE) {
 #pragma GCC unroll 4
@@ -230,4 +236,17 @@ static void finish_pixels(const struct finish *f, const int32_t *sums, size_t pi
   if (n < 4) finish_few(f, sums, pitch, to, pixel, n, lanes);
   else if (lanes >= IVEC_LANES) finish_fours(f, sums, pitch, to, pixel, n, IVEC_LANES);
   else finish_fours(f, sums, pitch, to, pixel, n, lanes);
+}
+
+/* n pixels of so many bytes, 1 ... 16, to where pixels are as far apart, or farther. */
+static void copy_pixels(uint8_t *to, size_t to_pixel, const uint8_t *from, size_t from_pixel, int n, int lanes)
+{
+  if (to_pixel == from_pixel && lanes == (int)from_pixel) {
+    memcpy(to, from, (size_t)n * from_pixel);
+    return;
+  }
+  for (; n > 0; n--, to += to_pixel, from += from_pixel)
+    if (lanes == IVEC_LANES) memcpy(to, from, IVEC_LANES);
+    else if (lanes == MAFAT_CHANNEL_BLOCK) memcpy(to, from, MAFAT_CHANNEL_BLOCK);
+    else memcpy(to, from, (size_t)lanes);
 }

@@ -1,4 +1,5 @@
 /* Floats as whole numbers. */
+#include "runner/kernels/integer.h"
 #include "runner/kinds/rows.h"
 
 static int run_quantize(const struct mafat_worker *w, const struct mafat_step *step)
@@ -14,9 +15,9 @@ static int run_quantize(const struct mafat_worker *w, const struct mafat_step *s
     for (int y = step->out.y.begin; y < step->out.y.end; y++) {
       const float *from = mafat_runs_read(t, mafat_layer_sources(l), &run, y, step->out.x.begin);
       unsigned char *to = mafat_rows_out_bytes(w, step, &run, y);
-      if (dense) mafat_quantization_numbers(&l->quantization, from, to, cols * run.n);
+      if (dense) w->integers->reals(&l->quantization, from, to, cols * run.n);
       for (int x = 0; x < cols && !dense; x++, from += in_pixel, to += out_pixel)
-        mafat_quantization_numbers(&l->quantization, from, to, run.n);
+        w->integers->reals(&l->quantization, from, to, run.n);
     }
   }
   return MAFAT_OK;

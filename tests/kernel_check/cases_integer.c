@@ -135,15 +135,30 @@ static void run_conv(const struct mafat_integer_kernels *k, const void *call)
   k->conv(call);
 }
 
+/* Rows of an input: each by itself, or each where the one before it ends. */
+static void make_rows(const uint8_t **rows, int n_rows, int n_cols, int n, int pixel, enum nastiness how, bool follow)
+{
+  const uint8_t *all = follow ? input_row(n_rows * n_cols, n, pixel, how) : NULL;
+  for (int r = 0; r < n_rows; r++) rows[r] = all ? all + (size_t)(r * n_cols) * (size_t)pixel : input_row(n_cols, n, pixel, how);
+}
+
+static void make_out_rows(uint8_t **rows, int n_rows, int n_cols, int n, int pixel, bool follow)
+{
+  uint8_t *all = follow ? byte_outputs((size_t)((n_rows * n_cols - 1) * pixel + n), 1) : NULL;
+  for (int r = 0; r < n_rows; r++)
+    rows[r] = all ? all + (size_t)(r * n_cols) * (size_t)pixel : byte_outputs((size_t)((n_cols - 1) * pixel + n), 1);
+}
+
 static int make_pieces(const struct mafat_integer_conv_call *c, struct mafat_integer_piece *pieces, enum nastiness how)
 {
+  const bool follow = one_in(2);
   const int n_rows = mafat_taps_inputs(c->window.y, c->n_rows), n_cols = mafat_taps_inputs(c->window.x, c->n_cols);
   int quads = 0;
   for (int p = 0; p < c->n_pieces; p++) {
     const bool dense = c->n_pieces == 1 && one_in(10);
     const int n = dense ? random_in(1, 300) : one_in(2) ? 16 : random_in(1, 16);
     pieces[p] = (struct mafat_integer_piece){in_rows[p], n, one_in(2) ? n : n + random_in(0, 20)};
-    for (int r = 0; r < n_rows; r++) in_rows[p][r] = input_row(n_cols, n, pieces[p].pixel_bytes, how);
+    make_rows(in_rows[p], n_rows, n_cols, n, pieces[p].pixel_bytes, how, follow);
     quads += mafat_divide_up(n, 4);
   }
   return quads * mafat_window_area(&c->window);
@@ -191,8 +206,7 @@ static void make_outputs(struct mafat_integer_conv_call *c, int n_filters)
   for (int s = 0; c->finish && s < c->n_segments; s++) {
     const int n = mafat_min(MAFAT_CHANNEL_BLOCK, n_filters - s * MAFAT_CHANNEL_BLOCK);
     c->segments[s] = (struct mafat_integer_segment){out_rows[s], n, n + (one_in(2) ? 0 : random_in(0, 20))};
-    for (int r = 0; r < c->n_rows; r++)
-      out_rows[s][r] = byte_outputs((size_t)((c->n_cols - 1) * c->segments[s].pixel_bytes + n), 1);
+    make_out_rows(out_rows[s], c->n_rows, c->n_cols, n, c->segments[s].pixel_bytes, one_in(2));
   }
 }
 
@@ -217,7 +231,7 @@ void check_integer_conv(struct check *check)
   const enum nastiness how = (enum nastiness)random_in(0, N_NASTINESS - 1);
   const int n_filters = one_in(3) ? 32 : random_in(1, 32);
   struct mafat_integer_conv_call call = {
-      .pieces = pieces, .n_pieces = one_in(4) ? random_in(1, MAX_PIECES) : random_in(1, 3), .n_rows = random_in(1, 4),
+      .pieces = pieces, .n_pieces = one_in(4) ? random_in(1, MAX_PIECES) : random_in(1, 3), .n_rows = random_in(1, 6),
       .n_cols = one_in(3) ? random_in(1, 60) : random_in(1, 20), .width = mafat_panel_width(n_filters),
       .weights_zero = one_in(3) ? (one_in(2) ? random_in(-128, 127) : -128) : 0, .start = one_in(3) ? one_in(2) : true,
       .finish = one_in(3) ? one_in(2) : true, .window = random_window(5)};
@@ -270,16 +284,14 @@ void check_integer_depthwise(struct check *check)
       .weights_zero = one_in(3) ? random_in(-128, 127) : 0, .window = random_window(11)};
   const int n_rows = mafat_taps_inputs(call.window.y, call.n_rows), n_taps = mafat_window_area(&call.window);
   inputs_reset();
-  for (int r = 0; r < n_rows; r++)
-    in_rows[0][r] = input_row(mafat_taps_inputs(call.window.x, call.n_cols), n, call.in_pixel_bytes, how);
+  make_rows(in_rows[0], n_rows, mafat_taps_inputs(call.window.x, call.n_cols), n, call.in_pixel_bytes, how, one_in(2));
   int8_t *weights = (int8_t *)byte_inputs((size_t)((n_taps - 1) * call.width + n));
   for (int i = 0; i < (n_taps - 1) * call.width + n; i++) weights[i] = random_weight(how);
   call.weights = weights;
   call.to = random_finish(n, (int64_t)n_taps * 255 * 255);
   call.out = out_rows[0];
   outputs_reset();
-  for (int r = 0; r < call.n_rows; r++)
-    out_rows[0][r] = byte_outputs((size_t)((call.n_cols - 1) * call.out_pixel_bytes + n), 1);
+  make_out_rows(out_rows[0], call.n_rows, call.n_cols, n, call.out_pixel_bytes, one_in(2));
   expect_depthwise(&call);
   struct check_bytes_call run = {.kernel = "integer_depthwise", .run = run_depthwise, .call = &call};
   snprintf(run.text, sizeof run.text, "%s, %d channels, %d x %d, weights' zero %d",
@@ -482,5 +494,42 @@ void check_integer_sums(struct check *check)
     for (int i = 0; i < c.n; i++) sums[i] = (int32_t)((uint32_t)sums[i] + c.x[col * c.x_pixel + i]);
   struct check_bytes_call run = {.kernel = "integer_sums", .run = run_sums, .call = &c};
   snprintf(run.text, sizeof run.text, "%d channels, %d columns", c.n, c.n_cols);
+  check_run_bytes(check, &run);
+}
+
+/* ---- reals ---- */
+
+struct reals_call {
+  struct mafat_quantization q;
+  const float *from;
+  uint8_t *to;
+  int n;
+};
+
+static void run_reals(const struct mafat_integer_kernels *k, const void *call)
+{
+  const struct reals_call *c = call;
+  k->reals(&c->q, c->from, c->to, c->n);
+}
+
+/* At halves and at steps of 1/512, within and beyond all numbers, what lies beside each, and what no step reaches. */
+void check_integer_reals(struct check *check)
+{
+  static const float scales[] = {1, 0.5f, 0.0078125f, 0.1f, 1.0f / 3, 1e-30f, 1e30f};
+  static const float ends[] = {NAN, INFINITY, -INFINITY, 1e38f, -1e38f, 1e-40f, -0.0f};
+  struct reals_call c = {.q = random_output(), .n = random_in(1, 300)};
+  c.q.scale = scales[random_in(0, 6)];
+  inputs_reset();
+  outputs_reset();
+  float *from = input_floats((size_t)c.n);
+  for (int i = 0; i < c.n; i++) {
+    const float real = (one_in(2) ? (float)random_in(-600, 600) / 2 : (float)random_in(-512 * 600, 512 * 600) / 512) * c.q.scale;
+    from[i] = one_in(10) ? ends[random_in(0, 6)] : one_in(3) ? real : nextafterf(real, one_in(2) ? INFINITY : -INFINITY);
+  }
+  c.from = from;
+  c.to = byte_outputs((size_t)c.n, 1);
+  for (int i = 0; i < c.n; i++) *(uint8_t *)expected_of(c.to + i) = (uint8_t)mafat_quantization_number(&c.q, from[i]);
+  struct check_bytes_call run = {.kernel = "integer_reals", .run = run_reals, .call = &c};
+  snprintf(run.text, sizeof run.text, "%d reals, scale %g", c.n, (double)c.q.scale);
   check_run_bytes(check, &run);
 }

@@ -149,6 +149,6 @@ check_case check_conv, check_winograd_weights, check_winograd_input, check_winog
     check_product, check_winograd, check_depthwise, check_maxpool, check_avgpool, check_blend, check_scale,
     check_activate, check_softmax, check_scale_bytes, check_resample, check_widen;
 check_case check_integer_conv, check_integer_depthwise, check_integer_maxpool, check_integer_avgpool, check_integer_blend,
-    check_integer_table, check_integer_sums;
+    check_integer_table, check_integer_sums, check_integer_reals;
 
 #endif

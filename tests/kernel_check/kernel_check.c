@@ -20,7 +20,7 @@ static const char usage[] =
     "                 maxpool, avgpool, blend, scale, activate, softmax, scale_bytes,\n"
     "                 resample, widen; of integers: integer_conv, integer_depthwise,\n"
     "                 integer_maxpool, integer_avgpool, integer_blend, integer_table,\n"
-    "                 integer_sums\n"
+    "                 integer_sums, integer_reals\n"
     "  --cpu LEVEL    this level only: portable, avx2, avx512, neon; of integers also\n"
     "                 avxvnni, avx512vnni, neondot\n"
     "  --seed N       the first case's seed; each case has the next (default: 1)\n"
@@ -70,6 +70,7 @@ static const struct {
     {"integer_blend", check_integer_blend, 2000},
     {"integer_table", check_integer_table, 300},
     {"integer_sums", check_integer_sums, 300},
+    {"integer_reals", check_integer_reals, 1000},
     {"widen", check_widen, 600},
 };
 

@@ -56,6 +56,20 @@ INLINE ivec ivec_sums(ivec a, ivec b, ivec even, ivec odd, const bool sign)
   return (ivec)_mm512_mask_shuffle_epi32(high, 0x5555, low, (_MM_PERM_ENUM)0xf5);
 }
 
+#define IVEC_NEAR
+INLINE fvec fvec_fma(fvec a, fvec b, fvec c) { return (fvec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+INLINE fvec fvec_less(fvec y, float limit) { return (fvec)_mm512_min_ps((__m512)y, _mm512_set1_ps(limit)); }
+INLINE ivec fvec_round(fvec y) { return (ivec)_mm512_cvtps_epi32((__m512)y); }
+INLINE fvec fvec_rest(fvec rest, fvec y)
+{
+  __m512 by = _mm512_sub_ps((__m512)y, _mm512_roundscale_ps((__m512)y, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  return (fvec)_mm512_max_ps((__m512)rest, _mm512_abs_ps(by));
+}
+INLINE bool fvec_beyond(fvec y, float limit)
+{
+  return _mm512_cmp_ps_mask((__m512)y, _mm512_set1_ps(limit), _CMP_GT_OQ);
+}
+
 #define IVEC_NARROW_4
 INLINE void ivec_narrow_4(uint8_t *p, size_t pixel, const ivec v[4], ivec least, ivec most)
 {

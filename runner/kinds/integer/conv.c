@@ -10,6 +10,8 @@
 /* A scratch record holds a kernel piece and a reference. */
 _Static_assert(sizeof(struct mafat_integer_piece) + sizeof(struct mafat_piece) <= MAFAT_SCRATCH_INTEGER_PIECE, "piece record");
 
+enum { NARROW_COLS = 8 };
+
 struct conv {
   struct mafat_conv common; /* whose step, layer and box; units of work */
   const struct mafat_integer_kernels *kernels;
@@ -279,12 +281,15 @@ static void run_depthwise_in_place(struct conv *c)
     }
 }
 
-/* Where block `b` of the inner layer's row r lies in the slot. */
+/* Where block `b` of the inner layer's row r lies in the slot. Of narrow maps a block's rows follow each other: kernels take them
+ * for one. Of others a row's blocks do: as far apart as a block's rows reach, they would share sets of the first cache. */
 static uint8_t *inner_row(const struct conv *c, int b, int r)
 {
   const struct mafat_scratch *s = c->common.worker->scratch;
-  return (uint8_t *)c->common.worker->slot_memory + s->inner_offset + (size_t)r * s->inner_row_elements +
-         (size_t)b * MAFAT_CHANNEL_BLOCK * (size_t)s->inner_cols;
+  const size_t cols = (size_t)s->inner_cols, before = (size_t)b * MAFAT_CHANNEL_BLOCK * cols;
+  uint8_t *slot = (uint8_t *)c->common.worker->slot_memory + s->inner_offset;
+  if (s->inner_cols > NARROW_COLS) return slot + (size_t)r * s->inner_row_elements + before;
+  return slot + before * (size_t)s->rows_per_call + (size_t)r * (size_t)mafat_block_width(c->common.layer->out.c, b) * cols;
 }
 
 static void run_inner_rows(struct conv *c, struct mafat_span rows)

@@ -92,7 +92,6 @@ static size_t partition(struct mafat_network *n)
   struct mafat_diagnostic d = {""};
   mafat_plan_defaults(&options);
   mafat_calibration_defaults(&calibration, "avx2");
-  options.algorithm = MAFAT_DIRECT;
   struct mafat_search_request request = {.network = n, .n_layers = n->n_layers, .options = &options, .around = &around,
                                          .calibration = &calibration, .least = true};
   ck_assert_int_eq(mafat_front_open(&front), MAFAT_OK);
